@@ -1,0 +1,96 @@
+// Aggregate batmap_pairs_agg: the frequent pairs of a group as an array. Collects rows like batmap_relation_agg,
+// with the threshold in the state, and counts in the final function.
+#include <vector>
+
+#include "extension/agg_relation.h"
+#include "extension/backend.h"
+#include "extension/boundary.h"
+#include "extension/context_owned.h"
+#include "extension/relation_datum.h"
+#include "extension/settings.h"
+#include "support/pair_run.h"
+
+#include "extension/pg.h"
+
+using namespace batmap;
+using namespace batmap::pg;
+
+namespace {
+
+template <typename Tid, typename Item>
+Datum pairs_trans(FunctionCallInfo fcinfo) {
+  if (PG_ARGISNULL(3) || PG_GETARG_INT64(3) < 1)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("min_count must be at least 1")));
+  const int64_t min_count = PG_GETARG_INT64(3);
+  if (!PG_ARGISNULL(0)) {
+    const FlatHeader header = flat_header(relation_bytes(relation_argument(fcinfo, 0)));
+    if (header.min_count != min_count)
+      ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                      errmsg("min_count must be the same for all rows of a group")));
+  }
+  if (PG_ARGISNULL(1) || PG_ARGISNULL(2)) {
+    if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+    PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+  }
+  struct varlena* const state =
+      relation_append(fcinfo, integer_argument<Tid>(fcinfo, 1), integer_argument<Item>(fcinfo, 2));
+  FlatHeader header = flat_header(relation_bytes(state));
+  header.min_count = min_count;
+  set_flat_header(relation_bytes(state), header);
+  PG_RETURN_POINTER(state);
+}
+
+/// All answers of a small run at once.
+struct PairsOfGroup {
+  explicit PairsOfGroup(const std::byte* relation) : meter(memory_limit_bytes()) {
+    PairQuery query;
+    query.min_count = flat_header(relation).min_count;
+    query.kernel = &selected_kernel();
+    const ExecutionOptions options{1, &meter, backend_cancel_token()};
+    PairRun run(flat_chunks(relation), {}, query, options);
+    std::vector<PairRow> batch;
+    while (run.next(batch)) rows.insert(rows.end(), batch.begin(), batch.end());
+  }
+
+  MemoryMeter meter;
+  std::vector<PairRow> rows;
+};
+
+// A tuple of three int8 in an array: header, values, length and alignment.
+constexpr size_t kBytesPerPair = 64;
+
+}  // namespace
+
+BATMAP_FUNCTION(batmap_pairs_trans_int4_int4) { return pairs_trans<int32_t, int32_t>(fcinfo); }
+BATMAP_FUNCTION(batmap_pairs_trans_int4_int8) { return pairs_trans<int32_t, int64_t>(fcinfo); }
+BATMAP_FUNCTION(batmap_pairs_trans_int8_int4) { return pairs_trans<int64_t, int32_t>(fcinfo); }
+BATMAP_FUNCTION(batmap_pairs_trans_int8_int8) { return pairs_trans<int64_t, int64_t>(fcinfo); }
+
+BATMAP_FUNCTION(batmap_pairs_final) {
+  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+  const Oid array_type = get_func_rettype(fcinfo->flinfo->fn_oid);
+  const Oid pair_type = get_element_type(array_type);
+  const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap pairs", ALLOCSET_SMALL_SIZES);
+  struct varlena* const relation = relation_finished(relation_argument(fcinfo, 0));
+  const PairsOfGroup* const pairs = ContextOwned<PairsOfGroup>::reserve(context)->emplace(relation_bytes(relation));
+
+  const size_t count = pairs->rows.size();
+  if (count > MaxAllocSize / kBytesPerPair)
+    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                    errmsg("%zu pairs do not fit into one array", count),
+                    errhint("Use the table function batmap_pairs, or a higher min_count.")));
+  const TupleDesc descriptor = lookup_rowtype_tupdesc(pair_type, -1);
+  auto* const elements = static_cast<Datum*>(palloc(Max(count, 1) * sizeof(Datum)));
+  for (size_t k = 0; k < count; ++k) {
+    if (k % 4096 == 0) CHECK_FOR_INTERRUPTS();
+    const PairRow& row = pairs->rows[k];
+    Datum values[3] = {Int64GetDatum(row.item_a), Int64GetDatum(row.item_b),
+                       Int64GetDatum(static_cast<int64_t>(row.support))};
+    bool nulls[3] = {};
+    elements[k] = HeapTupleGetDatum(heap_form_tuple(descriptor, values, nulls));
+  }
+  ReleaseTupleDesc(descriptor);
+  ArrayType* const array = construct_array(elements, static_cast<int>(count), pair_type, -1, false, TYPALIGN_DOUBLE);
+  MemoryContextDelete(context);
+  PG_RETURN_ARRAYTYPE_P(array);
+}

@@ -1,0 +1,17 @@
+// What the engine needs from this backend: threads, memory budget, and when to stop.
+#pragma once
+
+#include "core/options.h"
+
+namespace batmap::pg {
+
+/// Threads by batmap.threads; 1 inside a parallel worker, whose siblings compute already.
+int thread_count();
+
+/// Bytes by batmap.memory_limit.
+size_t memory_limit_bytes();
+
+/// Stops when the statement is cancelled or the session is ended. Reads the server's flags only: any thread may ask.
+CancelToken backend_cancel_token();
+
+}  // namespace batmap::pg

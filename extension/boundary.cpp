@@ -1,0 +1,61 @@
+// Engine errors to SQLSTATE, message and hint. See boundary.h.
+#include "extension/boundary.h"
+
+#include <cstring>
+
+namespace batmap::pg {
+
+namespace {
+
+int sqlstate_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidParameter: return ERRCODE_INVALID_PARAMETER_VALUE;
+    case ErrorCode::kInvalidData: return ERRCODE_INVALID_BINARY_REPRESENTATION;
+    case ErrorCode::kTooLarge: return ERRCODE_PROGRAM_LIMIT_EXCEEDED;
+    case ErrorCode::kMemoryLimit: return ERRCODE_OUT_OF_MEMORY;
+    case ErrorCode::kCancelled: return ERRCODE_QUERY_CANCELED;
+  }
+  return ERRCODE_INTERNAL_ERROR;
+}
+
+template <size_t kSize>
+void copy_text(char (&to)[kSize], const char* from) {
+  strlcpy(to, from, kSize);
+}
+
+}  // namespace
+
+void describe_failure(Failure& failure) noexcept {
+  failure = {ERRCODE_INTERNAL_ERROR, false, "", ""};
+  try {
+    throw;
+  } catch (const Error& error) {
+    failure.sqlstate = sqlstate_of(error.code());
+    failure.cancelled = error.code() == ErrorCode::kCancelled;
+    copy_text(failure.message, error.what());
+    copy_text(failure.hint, error.hint().c_str());
+    if (error.code() == ErrorCode::kMemoryLimit && error.hint().empty())
+      copy_text(failure.hint, "Raise batmap.memory_limit, or ask for a higher threshold or fewer rows.");
+  } catch (const std::bad_alloc&) {
+    failure.sqlstate = ERRCODE_OUT_OF_MEMORY;
+    copy_text(failure.message, "out of memory");
+  } catch (const std::exception& error) {
+    copy_text(failure.message, error.what());
+  } catch (...) {
+    copy_text(failure.message, "unknown C++ exception");
+  }
+}
+
+void raise_failure(const Failure& failure, const char* file, int line, const char* function) {
+  if (failure.cancelled) CHECK_FOR_INTERRUPTS();
+  // The long form of ereport, so that the location is the caller's.
+  if (errstart(ERROR, TEXTDOMAIN)) {
+    errcode(failure.sqlstate);
+    errmsg_internal("%s", failure.message);
+    if (failure.hint[0] != '\0') errhint("%s", failure.hint);
+    errfinish(file, line, function);
+  }
+  pg_unreachable();
+}
+
+}  // namespace batmap::pg

@@ -1,0 +1,43 @@
+// The SQL function batmap_last_run(). See last_run.h.
+#include "extension/last_run.h"
+
+#include <initializer_list>
+
+#include "extension/pg.h"
+
+namespace batmap::pg {
+LastRun last_run;
+}
+
+BATMAP_FUNCTION(batmap_last_run) {
+  using batmap::pg::last_run;
+  InitMaterializedSRF(fcinfo, 0);
+  auto* const result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
+  if (!last_run.any) return Datum{0};
+
+  Datum values[20];
+  bool nulls[20] = {};
+  int at = 0;
+  auto add_text = [&](const char* text) {
+    nulls[at] = text[0] == '\0';
+    values[at] = nulls[at] ? Datum{0} : CStringGetTextDatum(text);
+    ++at;
+  };
+  add_text(last_run.operation);
+  add_text(last_run.method);
+  add_text(last_run.kernel);
+  add_text("cpu");
+  add_text(last_run.reason);
+  add_text(last_run.input);
+  values[at++] = Int32GetDatum(last_run.threads);
+  for (const int64_t number : {last_run.rows_read, last_run.transactions, last_run.items, last_run.items_kept,
+                               last_run.occurrences, last_run.pair_instances, last_run.results})
+    values[at++] = Int64GetDatum(number);
+  values[at++] = BoolGetDatum(last_run.truncated);
+  for (const double number : {last_run.read_ms, last_run.group_ms, last_run.count_ms, last_run.answer_ms})
+    values[at++] = Float8GetDatum(number);
+  values[at++] = Int64GetDatum(last_run.peak_memory);
+  Assert(at == 20);
+  tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+  return Datum{0};
+}

@@ -1,0 +1,33 @@
+// What batmap_last_run() tells: a record of the last finished run of this session.
+#pragma once
+
+#include <cstdint>
+
+namespace batmap::pg {
+
+struct LastRun {
+  bool any;
+  char operation[64];
+  char method[32];
+  char kernel[32];
+  char reason[256];
+  char input[32];
+  int threads;
+  int64_t rows_read;
+  int64_t transactions;
+  int64_t items;
+  int64_t items_kept;
+  int64_t occurrences;
+  int64_t pair_instances;
+  int64_t results;
+  bool truncated;
+  double read_ms;
+  double group_ms;
+  double count_ms;
+  double answer_ms;
+  int64_t peak_memory;
+};
+
+extern LastRun last_run;
+
+}  // namespace batmap::pg

@@ -1,0 +1,47 @@
+// The only place that includes server headers. Include it last: after the standard library and the engine,
+// because the server's macros would break them.
+#pragma once
+
+// PostgreSQL 15 leaves its export macro empty on Linux; with hidden visibility nothing would be exported.
+#define PGDLLEXPORT __attribute__((visibility("default")))
+
+extern "C" {
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/parallel.h"
+#include "catalog/pg_type.h"
+#include "common/base64.h"
+#include "executor/executor.h"
+#include "executor/tuptable.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "libpq/pqformat.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/planner.h"
+#include "parser/analyze.h"
+#include "parser/parser.h"
+#include "portability/instr_time.h"
+#include "tcop/dest.h"
+#include "tcop/tcopprot.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/tuplestore.h"
+#include "utils/typcache.h"
+}
+
+// Defines an SQL-callable function: declares it with its information record, exported.
+#define BATMAP_FUNCTION(name)                          \
+  extern "C" {                                         \
+  PGDLLEXPORT Datum name(PG_FUNCTION_ARGS);            \
+  PG_FUNCTION_INFO_V1(name);                           \
+  }                                                    \
+  Datum name([[maybe_unused]] PG_FUNCTION_ARGS)

@@ -1,0 +1,32 @@
+// Rows from the text of a query: the input of the table functions.
+//
+// The text is parsed, analysed, planned and run as the caller, in the snapshot of the calling statement, like the
+// query of COPY (query) TO. It must be one SELECT of two columns, (tid, item). Rows are taken where that is
+// cheapest: where both columns are integers and the planner aggregates in parallel, workers pack them into
+// batmap_relation states; otherwise every row goes from the executor straight into the log. There is never a table
+// of tuples in between.
+#pragma once
+
+#include "relation/pair_log.h"
+
+#include "extension/dictionary.h"
+
+#include "extension/pg.h"
+
+namespace batmap::pg {
+
+struct QueryInput {
+  PairLog* log;               // filled and sealed; not owned
+  Oid extension_function;     // a function of this extension: names the schema of its aggregates
+  Oid item_type;              // for the _of functions: what the second column must be; else InvalidOid
+  // Results:
+  Dictionary* items;          // item values by rank, for the _of functions; else nullptr
+  uint32_t* item_rank;        // [items->count] rank of each item id in the log
+  uint64_t rows_read;
+  bool in_parallel;
+};
+
+/// @raises 22004 for a NULL query; 42601 unless one SELECT; 42P10 unless two columns; 42804 for wrong types
+void read_query(const char* query, QueryInput& input, MemoryMeter& meter, MemoryContext context);
+
+}  // namespace batmap::pg

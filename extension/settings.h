@@ -1,0 +1,25 @@
+// The settings (GUCs) of the extension. See docs/settings.md for what they mean to a user.
+#pragma once
+
+#include "support/and_popcount.h"
+
+namespace batmap::pg {
+
+enum class OnTruncation { kWarning, kError };
+
+struct Settings {
+  int threads;          // 0: follow max_parallel_workers_per_gather
+  int memory_limit_kb;  // -1: none
+  int on_truncation;    // OnTruncation
+  char* cpu_kernel;     // name in the table of kernels, or "auto"
+};
+
+extern Settings settings;
+
+/// The kernel that batmap.cpu_kernel names.
+const AndPopcountKernel& selected_kernel();
+
+/// Called once, from _PG_init.
+void define_settings();
+
+}  // namespace batmap::pg

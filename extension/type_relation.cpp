@@ -1,0 +1,141 @@
+// Type batmap_relation: input and output, binary form, and the way back to rows. Text is "r1:" and the bytes in
+// base64: compact, lossless and independent of settings, because it also carries states between servers. Bytes from
+// outside are validated in full. See kernels/relation/flat_relation.h for the format.
+#include <algorithm>
+#include <cstring>
+
+#include "extension/backend.h"
+#include "extension/boundary.h"
+#include "extension/context_owned.h"
+#include "extension/relation_datum.h"
+
+#include "extension/pg.h"
+
+namespace batmap::pg {
+
+namespace {
+
+constexpr char kTextPrefix[] = "r1:";
+constexpr int kTextPrefixLength = 3;
+
+void validate(struct varlena* value) {
+  guarded([&] { flat_validate({relation_bytes(value), relation_capacity(value)}); });
+}
+
+/// The distinct pairs of a relation in order. Lives in the context of its call.
+struct SortedPairs {
+  explicit SortedPairs(const std::byte* bytes) : meter(memory_limit_bytes()), pairs(meter, flat_header(bytes).rows) {
+    const CancelToken cancel = backend_cancel_token();
+    size_t at = 0;
+    for (const ChunkView& chunk : flat_chunks(bytes)) {
+      cancel.throw_if_requested();
+      decode_chunk(chunk, pairs.data() + at);
+      at += chunk.rows;
+    }
+    uint32_t compared = 0;
+    auto less = [&](const Pair& x, const Pair& y) {
+      if ((++compared & 0xffff) == 0) cancel.throw_if_requested();
+      return x.tid != y.tid ? x.tid < y.tid : x.item < y.item;
+    };
+    std::sort(pairs.begin(), pairs.end(), less);
+    auto same = [](const Pair& x, const Pair& y) { return x.tid == y.tid && x.item == y.item; };
+    count = static_cast<size_t>(std::unique(pairs.begin(), pairs.end(), same) - pairs.begin());
+  }
+
+  MemoryMeter meter;
+  Buffer<Pair> pairs;
+  size_t count;
+};
+
+}  // namespace
+
+struct varlena* relation_allocate(size_t capacity) {
+  if (capacity > MaxAllocSize - VARHDRSZ)
+    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                    errmsg("batmap_relation would be larger than 1 GB"),
+                    errhint("Give the query itself to batmap_pairs: it has no such limit.")));
+  auto* const value = static_cast<struct varlena*>(palloc(capacity + VARHDRSZ));
+  SET_VARSIZE(value, capacity + VARHDRSZ);
+  return value;
+}
+
+struct varlena* relation_finished(struct varlena* value) {
+  const FlatHeader header = flat_header(relation_bytes(value));
+  if (header.open_rows == 0 && flat_used(header) == relation_capacity(value)) return value;
+  struct varlena* const finished = relation_allocate(flat_finished_capacity(header));
+  const size_t used = flat_finish(relation_bytes(value), relation_bytes(finished));
+  SET_VARSIZE(finished, used + VARHDRSZ);
+  return finished;
+}
+
+}  // namespace batmap::pg
+
+using namespace batmap;
+using namespace batmap::pg;
+
+BATMAP_FUNCTION(batmap_relation_in) {
+  const char* const text = PG_GETARG_CSTRING(0);
+  const size_t length = strlen(text);
+  if (strncmp(text, kTextPrefix, kTextPrefixLength) != 0)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+                    errmsg("invalid input syntax for type %s: \"%.32s\"", "batmap_relation", text),
+                    errhint("Build relations with batmap_relation_agg(tid, item).")));
+  const int encoded = static_cast<int>(length) - kTextPrefixLength;
+  const int room = pg_b64_dec_len(encoded);
+  struct varlena* const value = relation_allocate(static_cast<size_t>(room));
+  const int used = pg_b64_decode(text + kTextPrefixLength, encoded, VARDATA(value), room);
+  if (used < 0)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+                    errmsg("invalid base64 in a value of type %s", "batmap_relation")));
+  SET_VARSIZE(value, static_cast<size_t>(used) + VARHDRSZ);
+  validate(value);
+  PG_RETURN_POINTER(value);
+}
+
+BATMAP_FUNCTION(batmap_relation_out) {
+  struct varlena* const value = relation_finished(relation_argument(fcinfo, 0));
+  const int bytes = static_cast<int>(relation_capacity(value));
+  // pg_b64_enc_len counts in int: past 1.5 GB of text there is no answer anyway.
+  if (relation_capacity(value) > MaxAllocSize / 4 * 3 - 64)
+    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                    errmsg("batmap_relation is too large for its text form"),
+                    errhint("Use the binary form.")));
+  const int room = pg_b64_enc_len(bytes);
+  auto* const text = static_cast<char*>(palloc(static_cast<size_t>(room) + kTextPrefixLength + 1));
+  memcpy(text, kTextPrefix, kTextPrefixLength);
+  const int used = pg_b64_encode(VARDATA(value), bytes, text + kTextPrefixLength, room);
+  if (used < 0) elog(ERROR, "could not encode batmap_relation");
+  text[kTextPrefixLength + used] = '\0';
+  PG_RETURN_CSTRING(text);
+}
+
+BATMAP_FUNCTION(batmap_relation_recv) {
+  auto* const buffer = reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0));
+  const int bytes = buffer->len - buffer->cursor;
+  struct varlena* const value = relation_allocate(static_cast<size_t>(bytes));
+  pq_copymsgbytes(buffer, VARDATA(value), bytes);
+  validate(value);
+  PG_RETURN_POINTER(value);
+}
+
+BATMAP_FUNCTION(batmap_relation_send) {
+  // A varlena of its own: bytea has the same shape.
+  PG_RETURN_POINTER(relation_finished(relation_argument(fcinfo, 0)));
+}
+
+BATMAP_FUNCTION(batmap_relation_unnest) {
+  InitMaterializedSRF(fcinfo, 0);
+  auto* const result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
+  const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap unnest", ALLOCSET_SMALL_SIZES);
+  struct varlena* const value = relation_finished(relation_argument(fcinfo, 0));
+  auto* const owned = ContextOwned<SortedPairs>::reserve(context);
+  const SortedPairs* const sorted = owned->emplace(relation_bytes(value));
+  for (size_t k = 0; k < sorted->count; ++k) {
+    if (k % 4096 == 0) CHECK_FOR_INTERRUPTS();
+    Datum values[2] = {Int64GetDatum(sorted->pairs[k].tid), Int64GetDatum(sorted->pairs[k].item)};
+    bool nulls[2] = {};
+    tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+  }
+  MemoryContextDelete(context);
+  return Datum{0};
+}

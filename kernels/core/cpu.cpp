@@ -1,0 +1,22 @@
+// CPU feature detection by the compiler's own support routine, which checks the operating system's part too.
+#include "core/cpu.h"
+
+namespace batmap {
+
+uint32_t cpu_features() {
+  static const uint32_t features = [] {
+    uint32_t found = 0;
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("popcnt")) found |= kCpuPopcnt;
+    if (__builtin_cpu_supports("popcnt") && __builtin_cpu_supports("avx2")) found |= kCpuAvx2;
+    if ((found & kCpuAvx2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vpopcntdq"))
+      found |= kCpuAvx512;
+#endif
+    return found;
+  }();
+  return features;
+}
+
+}  // namespace batmap

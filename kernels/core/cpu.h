@@ -1,0 +1,29 @@
+// Which vector instructions this processor and operating system offer. Kernels for one instruction set open a
+// target region after their includes (BATMAP_TARGET_BEGIN / _END), so no file needs compiler flags of its own
+// and nothing outside the region is compiled for another machine.
+#pragma once
+
+#include <cstdint>
+
+namespace batmap {
+
+enum CpuFeature : uint32_t {
+  kCpuPopcnt = 1u << 0,
+  kCpuAvx2 = 1u << 1,
+  kCpuAvx512 = 1u << 2,  // F, BW, VL and VPOPCNTDQ together
+};
+
+/// Bit mask of CpuFeature; detected once.
+uint32_t cpu_features();
+
+}  // namespace batmap
+
+#define BATMAP_PRAGMA(text) _Pragma(#text)
+#if defined(__clang__)
+#define BATMAP_TARGET_BEGIN(features) \
+  BATMAP_PRAGMA(clang attribute push(__attribute__((target(features))), apply_to = function))
+#define BATMAP_TARGET_END BATMAP_PRAGMA(clang attribute pop)
+#else
+#define BATMAP_TARGET_BEGIN(features) BATMAP_PRAGMA(GCC push_options) BATMAP_PRAGMA(GCC target(features))
+#define BATMAP_TARGET_END BATMAP_PRAGMA(GCC pop_options)
+#endif

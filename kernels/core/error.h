@@ -1,0 +1,33 @@
+// The one exception type of the engine. A code says who is at fault and what the caller may do about it; the
+// text names the value and the bound in the server's style (lower case, no full stop), the hint says what to
+// change. Expected answers ("declined", "not found") are return values, bugs are assertions.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace batmap {
+
+enum class ErrorCode {
+  kInvalidParameter,  // a value outside its documented range
+  kInvalidData,       // bytes from outside that are not a valid value
+  kTooLarge,          // more rows, items or bytes than the format can hold
+  kMemoryLimit,       // the run's memory budget is used up
+  kCancelled,         // the cancel token asked the run to stop
+};
+
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorCode code, const std::string& message, std::string hint = {})
+      : std::runtime_error(message), code_(code), hint_(std::move(hint)) {}
+
+  ErrorCode code() const noexcept { return code_; }
+  const std::string& hint() const noexcept { return hint_; }
+
+ private:
+  ErrorCode code_;
+  std::string hint_;
+};
+
+}  // namespace batmap

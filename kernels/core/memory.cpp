@@ -1,0 +1,57 @@
+// Blocks from 256 KiB up come from mmap, smaller ones from the C++ heap. See memory.h.
+#include "core/memory.h"
+
+#include <sys/mman.h>
+
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "core/error.h"
+
+namespace batmap {
+
+namespace {
+
+constexpr size_t kMapFrom = size_t{256} << 10;
+constexpr size_t kHugePagesFrom = size_t{4} << 20;
+constexpr std::align_val_t kAlignment{64};
+
+}  // namespace
+
+void MemoryMeter::charge(size_t bytes) {
+  const size_t now = current_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  if (now > limit_ || now < bytes) {
+    current_.fetch_sub(bytes, std::memory_order_relaxed);
+    throw Error(ErrorCode::kMemoryLimit, "run needs more than its memory limit of " +
+                                             std::to_string(limit_ >> 10) + " kB (" + std::to_string(bytes >> 10) +
+                                             " kB more were asked for)");
+  }
+  size_t seen = peak_.load(std::memory_order_relaxed);
+  while (seen < now && !peak_.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {
+  }
+}
+
+namespace detail {
+
+void* allocate_block(size_t bytes, bool zeroed) {
+  if (bytes < kMapFrom) {
+    void* block = ::operator new(bytes, kAlignment);
+    if (zeroed) std::memset(block, 0, bytes);
+    return block;
+  }
+  void* block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (block == MAP_FAILED) throw std::bad_alloc();
+  if (bytes >= kHugePagesFrom) madvise(block, bytes, MADV_HUGEPAGE);  // advice only: failure changes nothing
+  return block;
+}
+
+void free_block(void* block, size_t bytes) noexcept {
+  if (bytes < kMapFrom)
+    ::operator delete(block, kAlignment);
+  else
+    munmap(block, bytes);
+}
+
+}  // namespace detail
+}  // namespace batmap

@@ -1,0 +1,158 @@
+// Memory of a run: a meter that knows the budget and the peak, and an owning array that is charged to it.
+//
+// Input-sized arrays are `Buffer<T>`: uninitialised (or zeroed), aligned to 64 bytes, and mapped directly from
+// the system from 256 KiB up, so that a run that ends or is cancelled gives every page back at once and the
+// process does not keep a fragmented heap. Small bookkeeping may use the standard containers.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace batmap {
+
+/// Counts bytes against a limit. Thread-safe.
+class MemoryMeter {
+ public:
+  static constexpr size_t kUnlimited = SIZE_MAX;
+
+  explicit MemoryMeter(size_t limit_bytes = kUnlimited) : limit_(limit_bytes) {}
+  MemoryMeter(const MemoryMeter&) = delete;
+  MemoryMeter& operator=(const MemoryMeter&) = delete;
+
+  /// @throws Error{kMemoryLimit} when the budget would be exceeded; nothing is charged then
+  void charge(size_t bytes);
+  void release(size_t bytes) noexcept { current_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+  size_t limit() const noexcept { return limit_; }
+  size_t current() const noexcept { return current_.load(std::memory_order_relaxed); }
+  size_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
+  size_t available() const noexcept {
+    const size_t used = current();
+    return used < limit_ ? limit_ - used : 0;
+  }
+
+ private:
+  size_t limit_;
+  std::atomic<size_t> current_{0};
+  std::atomic<size_t> peak_{0};
+};
+
+namespace detail {
+/// @return 64-byte aligned memory, zeroed if asked; @throws std::bad_alloc
+void* allocate_block(size_t bytes, bool zeroed);
+void free_block(void* block, size_t bytes) noexcept;
+}  // namespace detail
+
+enum class Fill { kNone, kZero };
+
+/// Owning array of `size` trivially copyable elements, charged to a meter for its whole life. Move-only.
+template <typename T>
+class Buffer {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  Buffer() = default;
+  /// @throws Error{kMemoryLimit}, std::bad_alloc
+  Buffer(MemoryMeter& meter, size_t size, Fill fill = Fill::kNone) : meter_(&meter), size_(size) {
+    if (size == 0) return;
+    meter.charge(bytes());
+    try {
+      data_ = static_cast<T*>(detail::allocate_block(bytes(), fill == Fill::kZero));
+    } catch (...) {
+      meter.release(bytes());
+      throw;
+    }
+  }
+  Buffer(Buffer&& other) noexcept
+      : meter_(other.meter_), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  Buffer& operator=(Buffer&& other) noexcept {
+    if (this != &other) {
+      reset();
+      meter_ = other.meter_;
+      data_ = std::exchange(other.data_, nullptr);
+      size_ = std::exchange(other.size_, 0);
+    }
+    return *this;
+  }
+  ~Buffer() { reset(); }
+
+  void reset() noexcept {
+    if (data_ == nullptr) return;
+    detail::free_block(data_, bytes());
+    meter_->release(bytes());
+    data_ = nullptr;
+    size_ = 0;
+  }
+
+  T* data() noexcept { return data_; }
+  const T* data() const noexcept { return data_; }
+  size_t size() const noexcept { return size_; }
+  size_t bytes() const noexcept { return size_ * sizeof(T); }
+  bool empty() const noexcept { return size_ == 0; }
+  T& operator[](size_t i) noexcept { return data_[i]; }
+  const T& operator[](size_t i) const noexcept { return data_[i]; }
+  T* begin() noexcept { return data_; }
+  T* end() noexcept { return data_ + size_; }
+  const T* begin() const noexcept { return data_; }
+  const T* end() const noexcept { return data_ + size_; }
+  std::span<T> span() noexcept { return {data_, size_}; }
+  std::span<const T> span() const noexcept { return {data_, size_}; }
+
+ private:
+  MemoryMeter* meter_ = nullptr;
+  T* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+/// Growing array over `Buffer`: push_back with doubling, charged to the meter. Move-only.
+template <typename T>
+class GrowingBuffer {
+ public:
+  explicit GrowingBuffer(MemoryMeter& meter) : meter_(&meter) {}
+
+  void push_back(const T& value) {
+    if (size_ == buffer_.size()) grow(size_ + 1);
+    buffer_[size_++] = value;
+  }
+  /// Room for `count` more elements; the caller writes at end() and calls add().
+  T* room(size_t count) {
+    if (buffer_.size() - size_ < count) grow(size_ + count);
+    return buffer_.data() + size_;
+  }
+  void add(size_t count) noexcept { size_ += count; }
+  /// Keeps the first `size` elements.
+  void shrink(size_t size) noexcept { size_ = size; }
+  void reset() noexcept {
+    buffer_.reset();
+    size_ = 0;
+  }
+
+  size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  T& operator[](size_t i) noexcept { return buffer_[i]; }
+  const T& operator[](size_t i) const noexcept { return buffer_[i]; }
+  T* begin() noexcept { return buffer_.data(); }
+  T* end() noexcept { return buffer_.data() + size_; }
+  const T* begin() const noexcept { return buffer_.data(); }
+  const T* end() const noexcept { return buffer_.data() + size_; }
+  std::span<const T> span() const noexcept { return {buffer_.data(), size_}; }
+
+ private:
+  void grow(size_t needed) {
+    size_t capacity = buffer_.size() < 64 ? 64 : buffer_.size() * 2;
+    if (capacity < needed) capacity = needed;
+    Buffer<T> larger(*meter_, capacity);
+    for (size_t i = 0; i < size_; ++i) larger[i] = buffer_[i];
+    buffer_ = std::move(larger);
+  }
+
+  MemoryMeter* meter_;
+  Buffer<T> buffer_;
+  size_t size_ = 0;
+};
+
+}  // namespace batmap

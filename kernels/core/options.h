@@ -1,0 +1,30 @@
+// How a run is to be executed: threads, memory, cancellation. Plain values that the caller fills once; the
+// engine never reads settings, environment or globals of its own.
+#pragma once
+
+#include <cstddef>
+
+#include "core/error.h"
+#include "core/memory.h"
+
+namespace batmap {
+
+/// Asks "should this run stop?". `poll` is called from any thread of the run, often (every few tens of
+/// kilobytes of work), must be cheap and must not throw. An empty token never stops.
+struct CancelToken {
+  bool (*poll)(void* arg) = nullptr;
+  void* arg = nullptr;
+
+  bool requested() const { return poll != nullptr && poll(arg); }
+  void throw_if_requested() const {
+    if (requested()) throw Error(ErrorCode::kCancelled, "run cancelled");
+  }
+};
+
+struct ExecutionOptions {
+  int threads = 1;                // threads that may compute at once, the caller's own included; >= 1
+  MemoryMeter* memory = nullptr;  // not owned; required; charged by everything whose size depends on the input
+  CancelToken cancel;
+};
+
+}  // namespace batmap

@@ -1,0 +1,42 @@
+// Sets one bit a row of the relation. See bit_matrix.h.
+#include "relation/bit_matrix.h"
+
+#include <bit>
+
+#include "core/thread_team.h"
+
+namespace batmap {
+
+namespace {
+uint64_t row_words(uint64_t tid_slots) { return (tid_slots + 511) / 512 * 8; }
+}  // namespace
+
+BitMatrix fill_bit_matrix(const EncodedRelation& relation, const KeptItems& kept, const ExecutionOptions& options) {
+  MemoryMeter& meter = *options.memory;
+  BitMatrix matrix;
+  matrix.words = row_words(relation.tid_slots());
+  matrix.bits = Buffer<uint64_t>(meter, size_t{kept.size} * matrix.words, Fill::kZero);
+  matrix.support = Buffer<uint32_t>(meter, kept.size);
+
+  uint32_t tids[kChunkRows];
+  uint32_t items[kChunkRows];
+  uint64_t* const bits = matrix.bits.data();
+  for (size_t block = 0; block < relation.blocks(); ++block) {
+    options.cancel.throw_if_requested();
+    const uint32_t rows = relation.decode(block, tids, items);
+    for (uint32_t k = 0; k < rows; ++k) {
+      const uint32_t item = kept.rank_of_code[items[k]];
+      if (item != KeptItems::kDropped) bits[item * matrix.words + (tids[k] >> 6)] |= uint64_t{1} << (tids[k] & 63);
+    }
+  }
+  parallel_for(options, kept.size, [&](size_t item, int) {
+    uint64_t support = 0;
+    for (size_t word = 0; word < matrix.words; ++word) support += static_cast<uint64_t>(std::popcount(matrix.row(item)[word]));
+    matrix.support[item] = static_cast<uint32_t>(support);
+  });
+  return matrix;
+}
+
+uint64_t bit_matrix_bytes(uint64_t items, uint64_t tid_slots) { return items * (row_words(tid_slots) * 8 + 4); }
+
+}  // namespace batmap

@@ -1,0 +1,135 @@
+// Frame-of-reference chunks of (tid, item) pairs. See chunk.h for the bytes.
+#include "relation/chunk.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace batmap {
+
+namespace {
+
+constexpr size_t padded(size_t bytes) { return (bytes + 7) & ~size_t{7}; }
+
+template <typename T>
+void store(std::byte* at, T value) {
+  std::memcpy(at, &value, sizeof value);
+}
+
+template <typename T>
+T load(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+/// Distance from `base` up to `value`, which is not smaller; exact over the whole int64 range.
+uint64_t distance(int64_t base, int64_t value) { return static_cast<uint64_t>(value) - static_cast<uint64_t>(base); }
+
+template <typename Narrow, int64_t Pair::*kColumn>
+void write_offsets(std::span<const Pair> pairs, int64_t base, std::byte* out) {
+  for (size_t k = 0; k < pairs.size(); ++k)
+    store(out + k * sizeof(Narrow), static_cast<Narrow>(distance(base, pairs[k].*kColumn)));
+}
+
+/// @return bytes written, padding included
+template <int64_t Pair::*kColumn>
+size_t write_column(std::span<const Pair> pairs, int64_t base, uint64_t range, std::byte* out) {
+  const size_t width = offset_width(range);
+  switch (width) {
+    case 0: break;
+    case 1: write_offsets<uint8_t, kColumn>(pairs, base, out); break;
+    case 2: write_offsets<uint16_t, kColumn>(pairs, base, out); break;
+    case 4: write_offsets<uint32_t, kColumn>(pairs, base, out); break;
+    default: write_offsets<uint64_t, kColumn>(pairs, base, out); break;
+  }
+  const size_t used = pairs.size() * width;
+  std::memset(out + used, 0, padded(used) - used);
+  return padded(used);
+}
+
+[[noreturn]] void invalid(const char* what) {
+  throw Error(ErrorCode::kInvalidData, std::string("invalid relation: ") + what);
+}
+
+void check_column(const std::byte* column, uint64_t range, uint32_t rows, const char* what) {
+  bool zero_seen = false;
+  bool range_seen = false;
+  uint64_t offsets[256];
+  const size_t width = offset_width(range);
+  for (uint32_t from = 0; from < rows; from += 256) {
+    const uint32_t count = std::min<uint32_t>(256, rows - from);
+    decode_offsets(column + from * width, range, count, 0, offsets);
+    for (uint32_t k = 0; k < count; ++k) {
+      if (offsets[k] > range) invalid(what);
+      zero_seen |= offsets[k] == 0;
+      range_seen |= offsets[k] == range;
+    }
+  }
+  if (!zero_seen || !range_seen) invalid(what);
+  for (size_t at = rows * width; at < padded(rows * width); ++at)
+    if (column[at] != std::byte{0}) invalid("padding is not zero");
+}
+
+}  // namespace
+
+size_t write_chunk(std::span<const Pair> pairs, std::byte* out) {
+  int64_t tid_min = pairs[0].tid, tid_max = tid_min;
+  int64_t item_min = pairs[0].item, item_max = item_min;
+  for (const Pair& pair : pairs) {
+    tid_min = std::min(tid_min, pair.tid);
+    tid_max = std::max(tid_max, pair.tid);
+    item_min = std::min(item_min, pair.item);
+    item_max = std::max(item_max, pair.item);
+  }
+  const uint64_t tid_range = distance(tid_min, tid_max);
+  const uint64_t item_range = distance(item_min, item_max);
+  store(out, tid_min);
+  store(out + 8, item_min);
+  store(out + 16, tid_range);
+  store(out + 24, item_range);
+  store(out + 32, static_cast<uint32_t>(pairs.size()));
+  store(out + 36, uint32_t{0});
+  size_t at = kChunkHeaderBytes;
+  at += write_column<&Pair::tid>(pairs, tid_min, tid_range, out + at);
+  at += write_column<&Pair::item>(pairs, item_min, item_range, out + at);
+  return at;
+}
+
+ChunkView read_chunk(const std::byte* bytes) {
+  ChunkView chunk;
+  chunk.tid_base = load<int64_t>(bytes);
+  chunk.item_base = load<int64_t>(bytes + 8);
+  chunk.tid_range = load<uint64_t>(bytes + 16);
+  chunk.item_range = load<uint64_t>(bytes + 24);
+  chunk.rows = load<uint32_t>(bytes + 32);
+  chunk.tids = bytes + kChunkHeaderBytes;
+  chunk.items = chunk.tids + padded(chunk.rows * offset_width(chunk.tid_range));
+  chunk.bytes = static_cast<size_t>(chunk.items - bytes) + padded(chunk.rows * offset_width(chunk.item_range));
+  return chunk;
+}
+
+ChunkView read_chunk_checked(std::span<const std::byte> bytes) {
+  if (bytes.size() < kChunkHeaderBytes) invalid("chunk header is cut off");
+  const uint32_t rows = load<uint32_t>(bytes.data() + 32);
+  if (rows == 0 || rows > kChunkRows) invalid("rows of a chunk out of range");
+  if (load<uint32_t>(bytes.data() + 36) != 0) invalid("reserved bytes are not zero");
+  const ChunkView chunk = read_chunk(bytes.data());
+  if (chunk.bytes > bytes.size()) invalid("chunk is cut off");
+  const uint64_t tid_room = distance(chunk.tid_base, INT64_MAX);
+  const uint64_t item_room = distance(chunk.item_base, INT64_MAX);
+  if (chunk.tid_range > tid_room || chunk.item_range > item_room) invalid("range of a chunk overflows");
+  check_column(chunk.tids, chunk.tid_range, rows, "tid outside the range of its chunk");
+  check_column(chunk.items, chunk.item_range, rows, "item outside the range of its chunk");
+  return chunk;
+}
+
+void decode_chunk(const ChunkView& chunk, Pair* out) {
+  uint64_t values[kChunkRows];
+  decode_offsets(chunk.tids, chunk.tid_range, chunk.rows, static_cast<uint64_t>(chunk.tid_base), values);
+  for (uint32_t k = 0; k < chunk.rows; ++k) out[k].tid = static_cast<int64_t>(values[k]);
+  decode_offsets(chunk.items, chunk.item_range, chunk.rows, static_cast<uint64_t>(chunk.item_base), values);
+  for (uint32_t k = 0; k < chunk.rows; ++k) out[k].item = static_cast<int64_t>(values[k]);
+}
+
+}  // namespace batmap

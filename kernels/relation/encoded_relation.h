@@ -1,0 +1,65 @@
+// A relation with both columns as small codes, read block by block: the input of every form that is counted.
+//
+// Making it takes one pass over the rows: it marks the tids that occur, counts the rows of every item, and, where
+// keys had to be hashed, keeps the codes (8 bytes a row). Where keys are coded by distance nothing is kept and
+// blocks are decoded again each time, which is cheaper than memory. Duplicates are still in. Source: ours.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/options.h"
+#include "relation/chunk.h"
+#include "relation/key_codes.h"
+
+namespace batmap {
+
+class EncodedRelation {
+ public:
+  /// @param chunks     must outlive the object
+  /// @param item_rank  when not empty: items are 0 .. size - 1 and mean item_rank[item] (a permutation)
+  /// @throws Error{kTooLarge, kMemoryLimit, kCancelled}, std::bad_alloc
+  EncodedRelation(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const ExecutionOptions& options);
+
+  uint64_t rows() const { return rows_; }
+  uint64_t transactions() const { return transactions_; }  // distinct tids
+  uint32_t tid_slots() const { return tid_slots_; }        // tid codes lie in [0, tid_slots)
+  uint32_t item_codes() const { return static_cast<uint32_t>(item_rows_.size()); }
+  uint32_t items() const { return items_; }  // distinct items
+  /// Rows of an item, duplicates included: at least its support. 0: the code is unused.
+  uint64_t item_rows(uint32_t code) const { return item_rows_[code]; }
+  int64_t item_value(uint32_t code) const {
+    const int64_t key = items_coded_->key(code);
+    return item_rank_.empty() ? key : item_rank_[static_cast<size_t>(key)];
+  }
+  /// The code of an item value, or KeyCodes::kNone. @note not for relations with item_rank
+  uint32_t item_code(int64_t value) const { return rows_ == 0 ? KeyCodes::kNone : items_coded_->find(value); }
+
+  size_t blocks() const { return chunks_.size(); }
+  /// @param tids, items  [4,096], overwritten with codes @return rows of the block @note thread-safe
+  uint32_t decode(size_t block, uint32_t* tids, uint32_t* items) const;
+
+ private:
+  uint32_t tid_rank(uint32_t code) const;
+  void scan(const ExecutionOptions& options);
+  void rank_tids(MemoryMeter& meter);
+
+  std::vector<ChunkView> chunks_;
+  std::vector<size_t> first_row_;  // [chunks] rows before each
+  std::span<const uint32_t> item_rank_;
+  uint64_t rows_ = 0;
+  uint64_t transactions_ = 0;
+  uint32_t tid_slots_ = 0;
+  uint32_t items_ = 0;
+  std::optional<KeyCodes> tids_coded_;
+  std::optional<KeyCodes> items_coded_;
+  Buffer<uint64_t> item_rows_;    // [item codes]
+  Buffer<uint64_t> tid_present_;  // bit set over direct tid codes
+  Buffer<uint32_t> tid_ranks_;    // [words of tid_present_] rank of each word's first bit; empty: codes are used as they are
+  Buffer<uint32_t> kept_tids_;    // [rows] codes, where tids are hashed
+  Buffer<uint32_t> kept_items_;   // [rows] codes, where items are hashed
+};
+
+}  // namespace batmap

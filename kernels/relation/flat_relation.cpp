@@ -1,0 +1,130 @@
+// Append, merge, finish and check flat relations. See flat_relation.h for the bytes.
+#include "relation/flat_relation.h"
+
+#include <stdexcept>
+#include <string>
+
+#include "core/error.h"
+
+namespace batmap {
+
+namespace {
+
+constexpr uint8_t kVersion = 1;
+constexpr uint32_t kWorthKeeping = 1024;  // pairs from which a merged chunk is kept as it is
+
+/// Packs `rows` (1 .. 4,096) raw pairs at `from` into a chunk at `to`; the two may overlap.
+size_t pack(const std::byte* from, uint32_t rows, std::byte* to) {
+  Pair pairs[kChunkRows];
+  std::memcpy(pairs, from, rows * sizeof(Pair));
+  std::byte chunk[kChunkMaxBytes];
+  const size_t bytes = write_chunk({pairs, rows}, chunk);
+  std::memcpy(to, chunk, bytes);
+  return bytes;
+}
+
+}  // namespace
+
+void flat_init(std::byte* bytes) {
+  FlatHeader header{};
+  header.version = kVersion;
+  set_flat_header(bytes, header);
+}
+
+void flat_seal(std::byte* bytes) {
+  FlatHeader header = flat_header(bytes);
+  if (header.open_rows == 0) return;
+  std::byte* end = bytes + kFlatHeaderBytes + header.sealed_bytes;
+  header.sealed_bytes += pack(end, header.open_rows, end);
+  header.open_rows = 0;
+  set_flat_header(bytes, header);
+}
+
+size_t flat_merged_capacity(const FlatHeader& header, const std::byte* other) {
+  const FlatHeader more = flat_header(other);
+  size_t bytes = flat_used(header) + flat_used(more) + (more.rows / kChunkRows + 2) * kFlatSlack;
+  for (const std::byte *at = other + kFlatHeaderBytes, *end = at + more.sealed_bytes; at < end;) {
+    const ChunkView chunk = read_chunk(at);
+    if (chunk.rows < kWorthKeeping) bytes += chunk.rows * sizeof(Pair) + kFlatSlack;
+    at += chunk.bytes;
+  }
+  return bytes;
+}
+
+void flat_merge(std::byte* bytes, size_t capacity, const std::byte* other) {
+  const FlatHeader more = flat_header(other);
+  FlatHeader header = flat_header(bytes);
+  if (more.min_count > header.min_count) header.min_count = more.min_count;
+  set_flat_header(bytes, header);
+
+  auto append = [&](const Pair* pairs, uint32_t count) {
+    for (uint32_t k = 0; k < count; ++k)
+      if (!flat_append(bytes, capacity, pairs[k])) throw std::logic_error("flat_merge: capacity too small");
+  };
+  Pair pairs[kChunkRows];
+  const std::byte* at = other + kFlatHeaderBytes;
+  for (const std::byte* end = at + more.sealed_bytes; at < end;) {
+    const ChunkView chunk = read_chunk(at);
+    if (chunk.rows < kWorthKeeping) {
+      decode_chunk(chunk, pairs);
+      append(pairs, chunk.rows);
+    } else {
+      header = flat_header(bytes);
+      std::byte* open = bytes + kFlatHeaderBytes + header.sealed_bytes;
+      std::memmove(open + chunk.bytes, open, header.open_rows * sizeof(Pair));
+      std::memcpy(open, at, chunk.bytes);
+      header.sealed_bytes += chunk.bytes;
+      header.rows += chunk.rows;
+      set_flat_header(bytes, header);
+    }
+    at += chunk.bytes;
+  }
+  std::memcpy(pairs, at, more.open_rows * sizeof(Pair));
+  append(pairs, more.open_rows);
+}
+
+size_t flat_finish(const std::byte* state, std::byte* out) {
+  const FlatHeader header = flat_header(state);
+  std::memcpy(out, state, kFlatHeaderBytes + header.sealed_bytes);
+  FlatHeader finished = header;
+  finished.open_rows = 0;
+  if (header.open_rows > 0) {
+    const size_t end = kFlatHeaderBytes + header.sealed_bytes;
+    finished.sealed_bytes += pack(state + end, header.open_rows, out + end);
+  }
+  set_flat_header(out, finished);
+  return flat_used(finished);
+}
+
+std::vector<ChunkView> flat_chunks(const std::byte* bytes) {
+  const FlatHeader header = flat_header(bytes);
+  std::vector<ChunkView> chunks;
+  chunks.reserve(static_cast<size_t>(header.rows / kChunkRows + 1));
+  const std::byte* at = bytes + kFlatHeaderBytes;
+  const std::byte* end = at + header.sealed_bytes;
+  while (at < end) {
+    chunks.push_back(read_chunk(at));
+    at += chunks.back().bytes;
+  }
+  return chunks;
+}
+
+void flat_validate(std::span<const std::byte> bytes) {
+  auto invalid = [](const std::string& what) { throw Error(ErrorCode::kInvalidData, "invalid relation: " + what); };
+  if (bytes.size() < kFlatHeaderBytes) invalid("header is cut off");
+  const FlatHeader header = flat_header(bytes.data());
+  if (header.version != kVersion) invalid("unknown version " + std::to_string(header.version));
+  if (header.zero[0] != 0 || header.zero[1] != 0 || header.zero[2] != 0) invalid("reserved bytes are not zero");
+  if (header.open_rows != 0) invalid("pairs that are not packed");
+  if (header.sealed_bytes != bytes.size() - kFlatHeaderBytes) invalid("length and header disagree");
+  if (header.min_count < 0) invalid("negative threshold");
+  uint64_t rows = 0;
+  for (std::span<const std::byte> rest = bytes.subspan(kFlatHeaderBytes); !rest.empty();) {
+    const ChunkView chunk = read_chunk_checked(rest);
+    rows += chunk.rows;
+    rest = rest.subspan(chunk.bytes);
+  }
+  if (rows != header.rows) invalid("number of rows and chunks disagree");
+}
+
+}  // namespace batmap

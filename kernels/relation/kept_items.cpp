@@ -1,0 +1,52 @@
+// Filter and order of items. See kept_items.h.
+#include "relation/kept_items.h"
+
+#include <algorithm>
+#include <tuple>
+#include <unordered_set>
+
+namespace batmap {
+
+KeptItems keep_items(const EncodedRelation& relation, const ItemFilter& filter, const ExecutionOptions& options) {
+  MemoryMeter& meter = *options.memory;
+  using Values = std::unordered_set<int64_t>;
+  const Values excluded = filter.exclude ? Values(filter.exclude->begin(), filter.exclude->end()) : Values();
+  const Values included = filter.include ? Values(filter.include->begin(), filter.include->end()) : Values();
+
+  const uint32_t codes = relation.item_codes();
+  KeptItems kept;
+  kept.rank_of_code = Buffer<uint32_t>(meter, codes);
+  std::fill(kept.rank_of_code.begin(), kept.rank_of_code.end(), KeptItems::kDropped);
+
+  GrowingBuffer<uint32_t> candidates(meter);
+  for (uint32_t code = 0; code < codes; ++code) {
+    if (relation.item_rows(code) == 0 || relation.item_rows(code) < filter.min_rows) continue;
+    if (!excluded.empty() && excluded.contains(relation.item_value(code))) continue;
+    candidates.push_back(code);
+    kept.occurrences += relation.item_rows(code);
+  }
+  auto is_leading = [&](uint32_t code) { return included.contains(relation.item_value(code)); };
+  auto key = [&](uint32_t code) {
+    return std::tuple(-static_cast<int64_t>(relation.item_rows(code)), relation.item_value(code));
+  };
+  uint32_t* middle = candidates.end();
+  if (filter.include) middle = std::partition(candidates.begin(), candidates.end(), is_leading);
+  uint32_t compared = 0;
+  auto in_order = [&](uint32_t a, uint32_t b) {
+    if ((++compared & 0xffff) == 0) options.cancel.throw_if_requested();
+    return key(a) < key(b);
+  };
+  std::sort(candidates.begin(), middle, in_order);
+  std::sort(middle, candidates.end(), in_order);
+
+  kept.size = static_cast<uint32_t>(candidates.size());
+  kept.leading = static_cast<uint32_t>(middle - candidates.begin());
+  kept.code_of_rank = Buffer<uint32_t>(meter, kept.size);
+  for (uint32_t rank = 0; rank < kept.size; ++rank) {
+    kept.code_of_rank[rank] = candidates[rank];
+    kept.rank_of_code[candidates[rank]] = rank;
+  }
+  return kept;
+}
+
+}  // namespace batmap

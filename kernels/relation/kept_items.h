@@ -1,0 +1,37 @@
+// The items that can be part of an answer, in the order in which they are counted.
+//
+// Infrequent and excluded items leave before anything is built (BM section I-B2). The others get ranks: first the
+// included ones (where the caller named any; only pairs with one of these are counted), then by falling number of
+// rows, so that hot counters lie together and tiles are even (BM section III-C), ties by item value. The order
+// depends on the rows alone, never on their order: every method and any number of threads answers in the same order.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/options.h"
+#include "relation/encoded_relation.h"
+
+namespace batmap {
+
+struct ItemFilter {
+  uint64_t min_rows = 1;
+  std::optional<std::vector<int64_t>> include;  // item values; a pair needs one of them
+  std::optional<std::vector<int64_t>> exclude;  // item values; a pair has none of them
+};
+
+struct KeptItems {
+  static constexpr uint32_t kDropped = UINT32_MAX;
+
+  Buffer<uint32_t> rank_of_code;  // [item codes] or kDropped
+  Buffer<uint32_t> code_of_rank;  // [size]
+  uint32_t size = 0;
+  uint32_t leading = 0;     // pairs (a, b), a < b, are wanted for a < leading; == size without an include list
+  uint64_t occurrences = 0;  // rows of kept items
+};
+
+/// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
+KeptItems keep_items(const EncodedRelation& relation, const ItemFilter& filter, const ExecutionOptions& options);
+
+}  // namespace batmap

@@ -1,0 +1,69 @@
+// Codes for 64-bit keys: small integers that the counting code can index arrays with.
+//
+// Two ways, chosen from what the chunk headers say: where the keys span a range that is not much wider than
+// the number of rows, the code is the distance from the smallest key (nothing is stored); else an open-addressing
+// hash table gives codes by first appearance (24 to 36 bytes a distinct key). Source: ours; both are textbook.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/memory.h"
+
+namespace batmap {
+
+class KeyCodes {
+ public:
+  /// @param base, range   the keys lie in [base, base + range]
+  /// @param rows          how many keys will be looked up, duplicates included
+  KeyCodes(MemoryMeter& meter, int64_t base, uint64_t range, uint64_t rows);
+
+  /// Codes are distances from the smallest key, which may leave some of [0, size()) unused.
+  bool direct() const { return direct_; }
+  int64_t base() const { return base_; }
+  /// Codes handed out lie in [0, size()). Direct: range + 1. @note fits 32 bits
+  uint64_t size() const { return direct_ ? direct_size_ : keys_.size(); }
+  int64_t key(uint32_t code) const {
+    return direct_ ? static_cast<int64_t>(static_cast<uint64_t>(base_) + code) : keys_[code];
+  }
+
+  /// The code of a key; a new one when it has none yet. Hashed only.
+  /// @throws Error{kTooLarge} beyond 2^32 - 2 distinct keys; Error{kMemoryLimit}
+  uint32_t insert(int64_t key) {
+    size_t at = slot_of(key);
+    for (; slots_[at].code != kFree; at = (at + 1) & mask_)
+      if (slots_[at].key == key) return slots_[at].code;
+    return insert_at(at, key);
+  }
+
+  static constexpr uint32_t kNone = UINT32_MAX;
+  /// The code of a key, or kNone. Direct: of any key in range.
+  uint32_t find(int64_t key) const;
+
+ private:
+  struct Slot {
+    int64_t key;
+    uint32_t code;
+    uint32_t unused;
+  };
+  static constexpr uint32_t kFree = UINT32_MAX;
+
+  size_t slot_of(int64_t key) const {
+    uint64_t x = static_cast<uint64_t>(key);
+    x ^= x >> 32;
+    x *= 0x9e3779b97f4a7c15u;
+    return (x >> 20 ^ x >> 44) & mask_;
+  }
+  uint32_t insert_at(size_t at, int64_t key);
+  void rehash(size_t slots);
+
+  MemoryMeter* meter_;
+  int64_t base_;
+  uint64_t direct_size_ = 0;
+  bool direct_;
+  Buffer<Slot> slots_;
+  size_t mask_ = 0;
+  GrowingBuffer<int64_t> keys_;
+};
+
+}  // namespace batmap

@@ -1,0 +1,49 @@
+// Counting sort of the rows by item. See tidlists.h.
+#include "relation/tidlists.h"
+
+#include <algorithm>
+
+#include "core/thread_team.h"
+
+namespace batmap {
+
+Tidlists scatter_tidlists(const EncodedRelation& relation, const KeptItems& kept, const ExecutionOptions& options) {
+  MemoryMeter& meter = *options.memory;
+  Tidlists lists;
+  lists.begin = Buffer<uint64_t>(meter, size_t{kept.size} + 1);
+  lists.length = Buffer<uint32_t>(meter, kept.size, Fill::kZero);
+  lists.tids = Buffer<uint32_t>(meter, kept.occurrences);
+  uint64_t begin = 0;
+  for (uint32_t item = 0; item < kept.size; ++item) {
+    lists.begin[item] = begin;
+    begin += relation.item_rows(kept.code_of_rank[item]);
+  }
+  lists.begin[kept.size] = begin;
+
+  uint32_t tids[kChunkRows];
+  uint32_t items[kChunkRows];
+  for (size_t block = 0; block < relation.blocks(); ++block) {
+    options.cancel.throw_if_requested();
+    const uint32_t rows = relation.decode(block, tids, items);
+    for (uint32_t k = 0; k < rows; ++k) {
+      const uint32_t item = kept.rank_of_code[items[k]];
+      if (item != KeptItems::kDropped) lists.tids[lists.begin[item] + lists.length[item]++] = tids[k];
+    }
+  }
+  return lists;
+}
+
+void sort_lists(Tidlists& lists, const ExecutionOptions& options) {
+  parallel_for(options, lists.length.size(), [&](size_t item, int) {
+    const std::span<uint32_t> list = lists.list(static_cast<uint32_t>(item));
+    uint32_t compared = 0;
+    auto less = [&](uint32_t a, uint32_t b) {
+      if ((++compared & 0xffff) == 0) options.cancel.throw_if_requested();
+      return a < b;
+    };
+    if (!std::is_sorted(list.begin(), list.end())) std::sort(list.begin(), list.end(), less);
+    lists.length[item] = static_cast<uint32_t>(std::unique(list.begin(), list.end()) - list.begin());
+  });
+}
+
+}  // namespace batmap

@@ -1,0 +1,29 @@
+// The vertical form: one list of tid codes per kept item, back to back. 4 bytes an occurrence.
+// As scattered, a list is in arrival order and may hold duplicates; `sort_lists` makes it a set.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/options.h"
+#include "relation/encoded_relation.h"
+#include "relation/kept_items.h"
+
+namespace batmap {
+
+struct Tidlists {
+  Buffer<uint64_t> begin;   // [items + 1] where each list starts
+  Buffer<uint32_t> length;  // [items]
+  Buffer<uint32_t> tids;    // [occurrences] by item rank
+
+  std::span<uint32_t> list(uint32_t item) { return {tids.data() + begin[item], length[item]}; }
+  std::span<const uint32_t> list(uint32_t item) const { return {tids.data() + begin[item], length[item]}; }
+};
+
+/// Cost: one scattered write an occurrence. @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
+Tidlists scatter_tidlists(const EncodedRelation& relation, const KeptItems& kept, const ExecutionOptions& options);
+
+/// Sorts each list where it is not sorted, and removes duplicates. @throws Error{kCancelled}
+void sort_lists(Tidlists& lists, const ExecutionOptions& options);
+
+}  // namespace batmap

@@ -1,0 +1,74 @@
+// The pairs that a top-k question keeps: the k best of all, and the k best of each item.
+//
+// "Better" is: larger support, then smaller item_a, then smaller item_b (by value), so the answer does not depend
+// on the order in which pairs arrive. Memory is k rows, or k times the number of items. Source: ours (bounded heaps).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/memory.h"
+
+namespace batmap {
+
+/// One answer, by value.
+struct PairRow {
+  int64_t item_a;
+  int64_t item_b;
+  uint64_t support;
+  uint64_t support_a;
+  uint64_t support_b;
+};
+
+/// Larger support first, then item_a, then item_b.
+bool better_pair(const PairRow& x, const PairRow& y);
+
+/// The k best of all pairs offered.
+class BestPairs {
+ public:
+  BestPairs(MemoryMeter& meter, uint64_t k) : k_(k), heap_(meter) {}
+
+  void offer(const PairRow& row);
+  /// No pair with less support can still be kept.
+  uint64_t threshold() const { return heap_.size() < k_ ? 0 : heap_[0].support; }
+  /// The pairs kept, best first. Call it once.
+  GrowingBuffer<PairRow> take();
+
+ private:
+  uint64_t k_;
+  GrowingBuffer<PairRow> heap_;  // the worst in front
+};
+
+/// For each item the k best of its pairs; a pair is kept when either of its items keeps it. For one item, of equal
+/// supports the smaller partner is better.
+class BestPairsPerItem {
+ public:
+  /// @param values  [items] value of each item rank; must outlive the object
+  BestPairsPerItem(MemoryMeter& meter, uint32_t k, const int64_t* values, uint32_t items);
+
+  /// @param a, b  item ranks
+  void offer(uint32_t a, uint32_t b, uint32_t support);
+
+  struct Kept {
+    uint32_t a;
+    uint32_t b;
+    uint32_t support;
+  };
+  /// The pairs kept by either item, each once, ascending by (a, b). Call it once.
+  GrowingBuffer<Kept> take();
+
+ private:
+  struct Partner {
+    uint32_t rank;
+    uint32_t support;
+  };
+  void offer_to(uint32_t item, Partner partner);
+  bool better(const Partner& x, const Partner& y) const;
+
+  MemoryMeter* meter_;
+  uint32_t k_;
+  const int64_t* values_;
+  std::vector<GrowingBuffer<Partner>> heaps_;  // [items] the worst in front
+};
+
+}  // namespace batmap

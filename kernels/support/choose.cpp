@@ -1,0 +1,98 @@
+// Cost model of pair support. See choose.h.
+#include "support/choose.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "relation/bit_matrix.h"
+#include "relation/transactions.h"
+
+namespace batmap {
+
+namespace {
+
+// Nanoseconds, one thread, bench/support_bench.cpp.
+constexpr double kIncrement = 0.75;        // one counter of `horizontal`
+constexpr double kScannedCounter = 0.12;   // looking for results in a row of counters
+constexpr double kTail = 4.0;              // starting on the tail of one transaction
+constexpr double kLinkOccurrence = 9.0;    // building the horizontal form
+constexpr double kSetBit = 3.0;            // building the bit matrix
+constexpr double kClearWord = 0.15;
+constexpr double kPairOverhead = 8.0;      // of one pair in a bitmap tile
+constexpr double kMergedElement = 1.6;
+constexpr double kListElement = 5.0;       // building a tidlist
+
+double pairs_of(const PairJob& job) {
+  const auto leading = static_cast<double>(job.leading);
+  return leading * (static_cast<double>(job.items) - (leading + 1) / 2);
+}
+
+}  // namespace
+
+const char* pair_method_name(PairMethod method) { return kPairMethodNames[static_cast<size_t>(method)].name; }
+
+std::string pair_method_names() {
+  std::string names = "auto";
+  for (const PairMethodName& entry : kPairMethodNames) names.append(", ").append(entry.name);
+  return names;
+}
+
+PairEstimate estimate_pairs(PairMethod method, const PairJob& job) {
+  const auto items = static_cast<double>(job.items);
+  const auto occurrences = static_cast<double>(job.occurrences);
+  const double pairs = pairs_of(job);
+  const double share = items == 0 ? 0 : pairs / std::max(items * (items - 1) / 2, 1.0);
+  const auto threads = static_cast<uint64_t>(std::max(job.threads, 1));
+  double build = 0;
+  double count = 0;
+  PairEstimate estimate;
+  switch (method) {
+    case PairMethod::kHorizontal: {
+      const double instances = static_cast<double>(job.pair_instances) * share;
+      build = occurrences * kLinkOccurrence;
+      count = instances * kIncrement + occurrences * share * kTail + std::min(pairs, instances * 8) * kScannedCounter;
+      estimate.bytes = transactions_bytes(job.items, job.tid_slots, job.occurrences) + threads * job.items * 4;
+      break;
+    }
+    case PairMethod::kBitmap: {
+      const double words = static_cast<double>(bit_matrix_bytes(1, job.tid_slots)) / 8;
+      build = occurrences * kSetBit + items * words * kClearWord;
+      count = pairs * (words / job.bitmap_words_per_ns + kPairOverhead);
+      estimate.bytes = bit_matrix_bytes(job.items, job.tid_slots) + threads * (uint64_t{4} << 20);
+      break;
+    }
+    case PairMethod::kMerge: {
+      const double average = items == 0 ? 0 : occurrences / items;
+      build = occurrences * kListElement;
+      count = pairs * (2 * average * kMergedElement + kPairOverhead);
+      estimate.bytes = job.occurrences * 4 + job.items * 12;
+      break;
+    }
+  }
+  estimate.milliseconds = (build + count / static_cast<double>(threads)) / 1e6;
+  estimate.fits = estimate.bytes <= job.memory_bytes && (method != PairMethod::kHorizontal || job.occurrences < UINT32_MAX);
+  return estimate;
+}
+
+PairChoice choose_pair_method(const PairJob& job) {
+  PairChoice choice;
+  bool found = false;
+  for (const PairMethodName& entry : kPairMethodNames) {
+    const PairEstimate& estimate = choice.estimates[static_cast<size_t>(entry.method)] = estimate_pairs(entry.method, job);
+    const PairEstimate& best = choice.estimates[static_cast<size_t>(choice.method)];
+    if (estimate.fits ? !found || estimate.milliseconds < best.milliseconds : !found && estimate.bytes < best.bytes) {
+      choice.method = entry.method;
+      found = estimate.fits;
+    }
+  }
+  for (const PairMethodName& entry : kPairMethodNames) {
+    const PairEstimate& estimate = choice.estimates[static_cast<size_t>(entry.method)];
+    char text[96];
+    std::snprintf(text, sizeof text, "%s%s %.*f ms%s", choice.reason.empty() ? "estimates: " : ", ", entry.name,
+                  estimate.milliseconds < 10 ? 1 : 0, estimate.milliseconds, estimate.fits ? "" : " (does not fit)");
+    choice.reason += text;
+  }
+  return choice;
+}
+
+}  // namespace batmap

@@ -1,0 +1,59 @@
+// Which method counts the pairs of a relation: a pure function of sizes, rates and the memory that is left.
+//
+// The job is described by plain numbers, every method's time and bytes are estimated, and the cheapest that fits
+// wins. The constants come from bench/support_bench.cpp; only their ratios matter.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace batmap {
+
+enum class PairMethod { kHorizontal, kBitmap, kMerge };
+inline constexpr size_t kPairMethods = 3;
+
+struct PairMethodName {
+  PairMethod method;
+  const char* name;
+};
+inline constexpr std::array<PairMethodName, kPairMethods> kPairMethodNames{{
+    {PairMethod::kHorizontal, "horizontal"},
+    {PairMethod::kBitmap, "bitmap"},
+    {PairMethod::kMerge, "merge"},
+}};
+const char* pair_method_name(PairMethod method);
+/// "auto, horizontal, bitmap, merge"
+std::string pair_method_names();
+
+/// The sizes of one job of pair support.
+struct PairJob {
+  uint64_t items = 0;           // kept
+  uint64_t leading = 0;         // rows of the triangle that are wanted
+  uint64_t tid_slots = 0;
+  uint64_t occurrences = 0;     // rows of kept items
+  uint64_t pair_instances = 0;  // sum over transactions of (length choose 2)
+  double bitmap_words_per_ns = 1;  // of the AND+popcount kernel
+  int threads = 1;
+  uint64_t memory_bytes = UINT64_MAX;  // left in the budget
+};
+
+struct PairEstimate {
+  double milliseconds = 0;
+  uint64_t bytes = 0;
+  bool fits = false;
+};
+
+struct PairChoice {
+  PairMethod method = PairMethod::kHorizontal;
+  std::array<PairEstimate, kPairMethods> estimates{};
+  std::string reason;
+};
+
+PairEstimate estimate_pairs(PairMethod method, const PairJob& job);
+
+/// The cheapest method that fits; when none does, the one that needs the least memory (its run will say so).
+PairChoice choose_pair_method(const PairJob& job);
+
+}  // namespace batmap

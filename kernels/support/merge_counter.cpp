@@ -1,0 +1,94 @@
+// Method `merge`: sorted tidlists, pair by pair. Lists of similar length are merged without branches on the data;
+// where one is much longer, the short one gallops through it (doubling steps, then binary search). Simple enough
+// to be the other methods' witness, and the right tool for few pairs of very unequal lists. See pair_counter.h.
+#include <algorithm>
+#include <vector>
+
+#include "support/pair_counter.h"
+
+namespace batmap {
+
+namespace {
+
+constexpr size_t kGallopFrom = 16;  // ratio of lengths from which galloping is cheaper
+constexpr size_t kTaskPairs = 1 << 12;
+constexpr uint64_t kPollEvery = 1 << 16;  // elements
+
+uint32_t merge_count(std::span<const uint32_t> a, std::span<const uint32_t> b) {
+  uint32_t common = 0;
+  const uint32_t *x = a.data(), *y = b.data();
+  const uint32_t *const x_end = x + a.size(), *const y_end = y + b.size();
+  while (x < x_end && y < y_end) {
+    const uint32_t u = *x, v = *y;
+    common += u == v;
+    x += u <= v;
+    y += v <= u;
+  }
+  return common;
+}
+
+uint32_t gallop_count(std::span<const uint32_t> few, std::span<const uint32_t> many) {
+  uint32_t common = 0;
+  const uint32_t* at = many.data();
+  const uint32_t* const end = at + many.size();
+  for (const uint32_t tid : few) {
+    size_t step = 1;
+    const auto room = static_cast<size_t>(end - at);
+    while (step < room && at[step] < tid) step *= 2;
+    at = std::lower_bound(at + step / 2, at + std::min(step + 1, room), tid);
+    if (at == end) break;
+    common += *at == tid;
+  }
+  return common;
+}
+
+class MergeCounter final : public PairCounter {
+ public:
+  MergeCounter(Tidlists lists, uint32_t leading, const ExecutionOptions& options)
+      : lists_(std::move(lists)), options_(options), item_count_(static_cast<uint32_t>(lists_.length.size())) {
+    size_t pairs = 0;
+    task_begin_.push_back(0);
+    for (uint32_t item = 0; item < leading; ++item)
+      if ((pairs += item_count_ - item - 1) >= kTaskPairs || item + 1 == leading) {
+        task_begin_.push_back(item + 1);
+        pairs = 0;
+      }
+  }
+
+  size_t tasks() const override { return task_begin_.size() - 1; }
+  std::span<const uint32_t> supports() const override { return lists_.length.span(); }
+
+  void count(size_t task, int, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
+    uint64_t work = 0;
+    for (uint32_t a = task_begin_[task]; a < task_begin_[task + 1]; ++a) {
+      const std::span<const uint32_t> list_a = std::as_const(lists_).list(a);
+      if (list_a.size() < threshold) continue;
+      for (uint32_t b = a + 1; b < item_count_; ++b) {
+        const std::span<const uint32_t> list_b = std::as_const(lists_).list(b);
+        if (list_b.size() < threshold) continue;
+        const auto& [few, many] = std::minmax(list_a, list_b, [](auto& x, auto& y) { return x.size() < y.size(); });
+        const uint32_t common =
+            few.size() * kGallopFrom < many.size() ? gallop_count(few, many) : merge_count(few, many);
+        if (common >= threshold) out.push_back({a, b, common});
+        if ((work += few.size() + many.size() + 16) >= kPollEvery) {
+          work = 0;
+          options_.cancel.throw_if_requested();
+        }
+      }
+    }
+  }
+
+ private:
+  Tidlists lists_;
+  const ExecutionOptions& options_;
+  uint32_t item_count_;
+  std::vector<uint32_t> task_begin_;
+};
+
+}  // namespace
+
+std::unique_ptr<PairCounter> count_by_merging(Tidlists lists, uint32_t leading, const ExecutionOptions& options) {
+  return std::make_unique<MergeCounter>(std::move(lists), leading, options);
+}
+
+}  // namespace batmap

@@ -1,0 +1,52 @@
+// What every method of pair support offers: the counts of all wanted pairs of items, cut into tasks.
+//
+// A task covers consecutive rows a of the triangle a < b; its results come in order of (a, b), so that all
+// methods, put in task order, give the same sequence. Counts below the threshold never leave the task: memory
+// is that of the form plus one task per thread, whatever the number of pairs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "core/options.h"
+#include "relation/bit_matrix.h"
+#include "relation/tidlists.h"
+#include "relation/transactions.h"
+#include "support/and_popcount.h"
+
+namespace batmap {
+
+/// Two item ranks, a < b, and the number of transactions that hold both.
+struct PairCount {
+  uint32_t a;
+  uint32_t b;
+  uint32_t count;
+};
+
+class PairCounter {
+ public:
+  virtual ~PairCounter() = default;
+
+  virtual size_t tasks() const = 0;
+  /// Counts the pairs of one task and appends those with count >= threshold (>= 1) to `out`.
+  /// @param worker  0 .. threads - 1: which scratch to use; calls with different workers may run at once
+  /// @throws Error{kCancelled, kMemoryLimit}, std::bad_alloc
+  virtual void count(size_t task, int worker, uint32_t threshold, GrowingBuffer<PairCount>& out) = 0;
+  /// [items] exact support by rank.
+  virtual std::span<const uint32_t> supports() const = 0;
+};
+
+/// @param leading  only pairs with a < leading are counted
+/// @param options  outlives the counter
+/// Item by item: one row of counters, walked over the tails of the item's transactions (Source: ours, after the
+/// occurrence counting of the LCM family). Cost: pair instances, 0.6 to 1 ns each.
+std::unique_ptr<PairCounter> count_horizontally(Transactions transactions, uint32_t leading,
+                                                const ExecutionOptions& options);
+/// Tiles of AND+popcount over bit rows. Cost: items^2 / 2 x tids / 64 words.
+std::unique_ptr<PairCounter> count_bitmaps(BitMatrix matrix, uint32_t leading, const AndPopcountKernel& kernel,
+                                           const ExecutionOptions& options);
+/// Merging of sorted tidlists, galloping where one is much longer. Cost: items^2 / 2 x the lengths of two lists.
+std::unique_ptr<PairCounter> count_by_merging(Tidlists lists, uint32_t leading, const ExecutionOptions& options);
+
+}  // namespace batmap

@@ -1,0 +1,213 @@
+// The course of a pair-support run. See pair_run.h.
+#include "support/pair_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/thread_team.h"
+#include "support/threshold.h"
+
+namespace batmap {
+
+namespace {
+
+constexpr size_t kBatchRows = 4096;       // of answers that are handed over from a buffer
+constexpr size_t kTasksAheadPerThread = 4;
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+void require_at_least(const char* name, const std::optional<int64_t>& value, int64_t least) {
+  if (value && *value < least)
+    throw Error(ErrorCode::kInvalidParameter,
+                std::string(name) + " must be at least " + std::to_string(least) + ", not " + std::to_string(*value));
+}
+
+}  // namespace
+
+void PairQuery::check() const {
+  if (min_count && min_support)
+    throw Error(ErrorCode::kInvalidParameter, "min_count and min_support exclude each other",
+                "Give the threshold either as a number of transactions or as a fraction of them.");
+  if (!min_count && !min_support && !top_k && !per_item_top_k)
+    throw Error(ErrorCode::kInvalidParameter, "a threshold is missing",
+                "Give min_count or min_support, or ask for the best pairs with top_k or per_item_top_k.");
+  require_at_least("min_count", min_count, 1);
+  if (min_support && !(*min_support > 0 && *min_support <= 1))
+    throw Error(ErrorCode::kInvalidParameter,
+                "min_support must be above 0 and at most 1, not " + std::to_string(*min_support),
+                "min_support is a fraction of the transactions; min_count takes a number of them.");
+  require_at_least("top_k", top_k, 1);
+  require_at_least("per_item_top_k", per_item_top_k, 1);
+  require_at_least("max_results", max_results, 1);
+}
+
+std::optional<PairMethod> parse_pair_method(const std::string& name) {
+  if (name == "auto") return std::nullopt;
+  for (const PairMethodName& entry : kPairMethodNames)
+    if (name == entry.name) return entry.method;
+  throw Error(ErrorCode::kInvalidParameter, "unknown method \"" + name + "\"",
+              "Available methods: " + pair_method_names() + ".");
+}
+
+struct PairRun::Counts {
+  OrderedTasks<GrowingBuffer<PairCount>> tasks;
+};
+
+PairRun::PairRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const PairQuery& query,
+                 const ExecutionOptions& options)
+    : query_(query), options_(options) {
+  query_.check();
+  const auto start = Clock::now();
+  group(std::move(chunks), item_rank);
+  report_.group_ms = milliseconds_since(start);
+}
+
+PairRun::~PairRun() = default;
+
+void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank) {
+  const EncodedRelation relation(std::move(chunks), item_rank, options_);
+  report_.transactions = relation.transactions();
+  report_.items = relation.items();
+  report_.threshold = query_.min_support ? count_of_fraction(*query_.min_support, relation.transactions())
+                                         : static_cast<uint64_t>(query_.min_count.value_or(1));
+  // Never a forced method's name without a run of it, so that reports stay comparable.
+  report_.method = query_.method ? pair_method_name(*query_.method) : "auto";
+  report_.reason = "nothing to count";
+  if (report_.threshold > relation.transactions()) return;
+  threshold_ = static_cast<uint32_t>(report_.threshold);
+
+  const KeptItems kept = keep_items(
+      relation, {.min_rows = report_.threshold, .include = query_.include, .exclude = query_.exclude}, options_);
+  report_.items_kept = kept.size;
+  report_.occurrences = kept.occurrences;
+  if (kept.size < 2 || kept.leading == 0) return;
+  values_ = Buffer<int64_t>(*options_.memory, kept.size);
+  for (uint32_t rank = 0; rank < kept.size; ++rank) values_[rank] = relation.item_value(kept.code_of_rank[rank]);
+
+  const TransactionLengths lengths = transaction_lengths(relation, kept, options_);
+  report_.pair_instances = lengths.pair_instances;
+  const PairChoice choice = choose_pair_method({.items = kept.size,
+                                                .leading = kept.leading,
+                                                .tid_slots = relation.tid_slots(),
+                                                .occurrences = kept.occurrences,
+                                                .pair_instances = lengths.pair_instances,
+                                                .bitmap_words_per_ns = query_.kernel->words_per_ns,
+                                                .threads = options_.threads,
+                                                .memory_bytes = options_.memory->available()});
+  const PairMethod method = query_.method.value_or(choice.method);
+  report_.method = pair_method_name(method);
+  report_.reason = (query_.method ? "asked for; " : "") + choice.reason;
+  if (method == PairMethod::kBitmap) report_.kernel = query_.kernel->name;
+  counter_ = build(relation, kept, lengths, method);
+  const std::span<const uint32_t> supports = counter_->supports();
+  report_.items_kept = static_cast<uint64_t>(
+      std::count_if(supports.begin(), supports.end(), [&](uint32_t s) { return s >= report_.threshold; }));
+}
+
+std::unique_ptr<PairCounter> PairRun::build(const EncodedRelation& relation, const KeptItems& kept,
+                                            const TransactionLengths& lengths, PairMethod method) {
+  switch (method) {
+    case PairMethod::kHorizontal:
+      return count_horizontally(link_transactions(relation, kept, lengths, options_), kept.leading, options_);
+    case PairMethod::kBitmap:
+      return count_bitmaps(fill_bit_matrix(relation, kept, options_), kept.leading, *query_.kernel, options_);
+    case PairMethod::kMerge: {
+      Tidlists lists = scatter_tidlists(relation, kept, options_);
+      sort_lists(lists, options_);
+      return count_by_merging(std::move(lists), kept.leading, options_);
+    }
+  }
+  return nullptr;
+}
+
+PairRow PairRun::row(uint32_t a, uint32_t b, uint32_t count) const {
+  const std::span<const uint32_t> supports = counter_->supports();
+  if (values_[b] < values_[a]) std::swap(a, b);
+  return {values_[a], values_[b], count, supports[a], supports[b]};
+}
+
+bool PairRun::next(std::vector<PairRow>& batch) {
+  batch.clear();
+  if (!counter_ || report_.truncated) return false;
+  const auto start = Clock::now();
+  if (!counts_) {
+    PairCounter& counter = *counter_;
+    const size_t window = static_cast<size_t>(options_.threads) * kTasksAheadPerThread;
+    counts_.reset(new Counts{{options_, counter.tasks(), window, [this, &counter](size_t task, int worker) {
+                                GrowingBuffer<PairCount> found(*options_.memory);
+                                counter.count(task, worker, threshold_.load(std::memory_order_relaxed), found);
+                                return found;
+                              }}});
+    if (query_.top_k || query_.per_item_top_k) select();
+  }
+  if (selected_)
+    next_selected(batch);
+  else
+    next_counted(batch);
+  if (query_.max_results) {
+    const uint64_t room = static_cast<uint64_t>(*query_.max_results) - report_.results;
+    if (batch.size() > room) {
+      batch.resize(room);
+      report_.truncated = true;
+    }
+  }
+  report_.results += batch.size();
+  report_.count_ms += milliseconds_since(start);
+  return !batch.empty();
+}
+
+void PairRun::next_counted(std::vector<PairRow>& batch) {
+  while (!counted_ || handed_over_ == counted_->size()) {
+    counted_.reset();
+    counted_ = counts_->tasks.next();
+    if (!counted_) return;
+    handed_over_ = 0;
+  }
+  const size_t count = std::min(kBatchRows, counted_->size() - handed_over_);
+  for (const PairCount& pair : counted_->span().subspan(handed_over_, count))
+    batch.push_back(row(pair.a, pair.b, pair.count));
+  handed_over_ += count;
+}
+
+void PairRun::next_selected(std::vector<PairRow>& batch) {
+  const size_t count = std::min(kBatchRows, selected_->size() - handed_over_);
+  batch.assign(selected_->begin() + handed_over_, selected_->begin() + handed_over_ + count);
+  handed_over_ += count;
+}
+
+void PairRun::select() {
+  MemoryMeter& meter = *options_.memory;
+  std::optional<BestPairsPerItem> per_item;
+  if (query_.per_item_top_k) {
+    const auto k = static_cast<uint32_t>(std::min<int64_t>(*query_.per_item_top_k, UINT32_MAX));
+    per_item.emplace(meter, k, values_.data(), static_cast<uint32_t>(values_.size()));
+  }
+  std::optional<BestPairs> best;
+  if (query_.top_k) best.emplace(meter, static_cast<uint64_t>(*query_.top_k));
+  GrowingBuffer<PairRow> all(meter);
+
+  while (const std::optional<GrowingBuffer<PairCount>> found = counts_->tasks.next()) {
+    for (const PairCount& pair : found->span()) {
+      if (per_item)
+        per_item->offer(pair.a, pair.b, pair.count);
+      else if (pair.count >= threshold_)
+        best->offer(row(pair.a, pair.b, pair.count));
+    }
+    if (!per_item && best->threshold() > threshold_) threshold_ = static_cast<uint32_t>(best->threshold());
+  }
+  if (per_item) {
+    const GrowingBuffer<BestPairsPerItem::Kept> kept = per_item->take();
+    for (const BestPairsPerItem::Kept& pair : kept.span()) {
+      const PairRow answer = row(pair.a, pair.b, pair.support);
+      best ? best->offer(answer) : all.push_back(answer);
+    }
+  }
+  selected_.emplace(best ? best->take() : std::move(all));
+}
+
+}  // namespace batmap

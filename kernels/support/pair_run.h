@@ -1,0 +1,103 @@
+// One run of pair support, from rows to answers: codes the relation, drops what cannot matter, chooses a method,
+// builds its form, counts, and hands the pairs over batch by batch, so that neither the counts nor the answers
+// are ever all in memory (unless they are asked for in order of support).
+//
+// Answers come in a fixed order that depends on the rows alone: by top_k best first; otherwise by the order of
+// kept_items.h. Every method and any number of threads gives the same sequence.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/options.h"
+#include "relation/kept_items.h"
+#include "support/and_popcount.h"
+#include "support/best_pairs.h"
+#include "support/choose.h"
+#include "support/pair_counter.h"
+
+namespace batmap {
+
+struct PairQuery {
+  // Exactly one of the two, or neither together with one of the top-k forms (then 1).
+  std::optional<int64_t> min_count;
+  std::optional<double> min_support;
+  std::optional<int64_t> top_k;
+  std::optional<int64_t> per_item_top_k;
+  std::optional<std::vector<int64_t>> include;
+  std::optional<std::vector<int64_t>> exclude;
+  std::optional<int64_t> max_results;
+  std::optional<PairMethod> method;  // none: the chooser's
+  const AndPopcountKernel* kernel = &best_and_popcount();
+
+  /// @throws Error{kInvalidParameter} with the value, the bound and a hint
+  void check() const;
+};
+
+/// "auto" or nothing-special names to methods. @throws Error{kInvalidParameter} for an unknown name
+std::optional<PairMethod> parse_pair_method(const std::string& name);
+
+/// What a run did; complete when next() has returned no more.
+struct PairReport {
+  std::string method;
+  std::string kernel;  // empty unless bit rows were counted
+  std::string reason;
+  uint64_t transactions = 0;
+  uint64_t items = 0;
+  uint64_t items_kept = 0;
+  uint64_t occurrences = 0;     // rows of kept items
+  uint64_t pair_instances = 0;  // sum over transactions of (kept items choose 2)
+  uint64_t threshold = 0;
+  uint64_t results = 0;
+  bool truncated = false;
+  double group_ms = 0;
+  double count_ms = 0;  // time that next() took, all calls together
+};
+
+class PairRun {
+ public:
+  /// Groups the rows and builds what the method counts.
+  /// @param chunks     must stay valid until the constructor returns
+  /// @param item_rank  see EncodedRelation; with it, include and exclude are ranks and so are the answers' items
+  /// @param options    copied; its meter must outlive the run
+  /// @throws Error, std::bad_alloc
+  PairRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const PairQuery& query,
+          const ExecutionOptions& options);
+  PairRun(const PairRun&) = delete;
+  PairRun& operator=(const PairRun&) = delete;
+  ~PairRun();
+
+  /// The next answers. @param batch overwritten @return false when there are no more
+  /// @throws Error, std::bad_alloc; the run cannot go on after that
+  bool next(std::vector<PairRow>& batch);
+
+  const PairReport& report() const { return report_; }
+
+ private:
+  struct Counts;
+
+  void group(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank);
+  std::unique_ptr<PairCounter> build(const EncodedRelation& relation, const KeptItems& kept,
+                                     const TransactionLengths& lengths, PairMethod method);
+  void next_counted(std::vector<PairRow>& batch);
+  void next_selected(std::vector<PairRow>& batch);
+  void select();
+  PairRow row(uint32_t a, uint32_t b, uint32_t count) const;
+
+  PairQuery query_;
+  ExecutionOptions options_;
+  PairReport report_;
+  Buffer<int64_t> values_;  // [items kept] by rank
+  std::unique_ptr<PairCounter> counter_;
+  std::atomic<uint32_t> threshold_{1};  // rises while the best k are sought
+  std::optional<GrowingBuffer<PairRow>> selected_;   // with a top-k form: all answers, in order
+  std::optional<GrowingBuffer<PairCount>> counted_;  // without: those of the task in hand
+  size_t handed_over_ = 0;                           // of selected_ or counted_
+  std::unique_ptr<Counts> counts_;  // the threads that count, once started; last, so that they end first
+};
+
+}  // namespace batmap

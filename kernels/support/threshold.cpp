@@ -1,0 +1,36 @@
+// Exact ceiling by decimal digits and 128-bit integers. See threshold.h.
+#include "support/threshold.h"
+
+#include <charconv>
+#include <cstdlib>
+
+namespace batmap {
+
+uint64_t count_of_fraction(double fraction, uint64_t total) {
+  // Shortest round-trip form d.ddde-XX: at most 17 digits, so mantissa * total stays below 2^57 * 2^64.
+  char text[40];
+  const auto [end, _] = std::to_chars(text, text + sizeof text, fraction, std::chars_format::scientific);
+  unsigned __int128 mantissa = 0;
+  int scale = 0;  // fraction = mantissa / 10^scale
+  const char* at = text;
+  for (bool after_point = false; at < end && *at != 'e'; ++at) {
+    if (*at == '.') {
+      after_point = true;
+      continue;
+    }
+    mantissa = mantissa * 10 + static_cast<unsigned>(*at - '0');
+    scale += after_point;
+  }
+  scale -= std::atoi(at + 1);
+
+  unsigned __int128 product = mantissa * total;
+  bool remainder = false;
+  for (; scale > 0 && product != 0; --scale) {
+    remainder |= product % 10 != 0;
+    product /= 10;
+  }
+  const auto count = static_cast<uint64_t>(product) + remainder;
+  return count < 1 ? 1 : count;
+}
+
+}  // namespace batmap

@@ -1,0 +1,14 @@
+// From a fraction to a count, exactly.
+#pragma once
+
+#include <cstdint>
+
+namespace batmap {
+
+/// The smallest count c with c >= fraction * total, where `fraction` stands for the shortest decimal number that
+/// prints as this double: 0.07 of 100 is 7, not 8, although the double nearest to 0.07 lies above it.
+/// @param fraction  in (0, 1]
+/// @return at least 1
+uint64_t count_of_fraction(double fraction, uint64_t total);
+
+}  // namespace batmap
