@@ -1,9 +1,10 @@
 // The items that can be part of an answer, in the order in which they are counted.
 //
 // Infrequent and excluded items leave before anything is built (BM section I-B2). The others get ranks: first the
-// included ones (where the caller named any; only pairs with one of these are counted), then by falling number of
-// rows, so that hot counters lie together and tiles are even (BM section III-C), ties by item value. The order
-// depends on the rows alone, never on their order: every method and any number of threads answers in the same order.
+// included ones (where the caller named any; only pairs with one of these are counted), then by rising number of
+// rows, so that tiles are even (BM section III-C) and methods that walk the transactions of a pair's first item walk
+// those of the rarer one; ties by item value. The order depends on the rows of the relation as a set of rows, never on
+// how they arrived: every method and any number of threads answers in the same order.
 #pragma once
 
 #include <cstdint>

@@ -7,8 +7,7 @@
 
 namespace batmap {
 
-Tidlists scatter_tidlists(const EncodedRelation& relation, const KeptItems& kept, const ExecutionOptions& options) {
-  MemoryMeter& meter = *options.memory;
+Tidlists allocate_tidlists(const EncodedRelation& relation, const KeptItems& kept, MemoryMeter& meter) {
   Tidlists lists;
   lists.begin = Buffer<uint64_t>(meter, size_t{kept.size} + 1);
   lists.length = Buffer<uint32_t>(meter, kept.size, Fill::kZero);
@@ -19,7 +18,11 @@ Tidlists scatter_tidlists(const EncodedRelation& relation, const KeptItems& kept
     begin += relation.item_rows(kept.code_of_rank[item]);
   }
   lists.begin[kept.size] = begin;
+  return lists;
+}
 
+Tidlists scatter_tidlists(const EncodedRelation& relation, const KeptItems& kept, const ExecutionOptions& options) {
+  Tidlists lists = allocate_tidlists(relation, kept, *options.memory);
   uint32_t tids[kChunkRows];
   uint32_t items[kChunkRows];
   for (size_t block = 0; block < relation.blocks(); ++block) {
@@ -27,7 +30,7 @@ Tidlists scatter_tidlists(const EncodedRelation& relation, const KeptItems& kept
     const uint32_t rows = relation.decode(block, tids, items);
     for (uint32_t k = 0; k < rows; ++k) {
       const uint32_t item = kept.rank_of_code[items[k]];
-      if (item != KeptItems::kDropped) lists.tids[lists.begin[item] + lists.length[item]++] = tids[k];
+      if (item != KeptItems::kDropped) lists.append(item, tids[k]);
     }
   }
   return lists;

@@ -16,9 +16,13 @@ struct Tidlists {
   Buffer<uint32_t> length;  // [items]
   Buffer<uint32_t> tids;    // [occurrences] by item rank
 
+  void append(uint32_t item, uint32_t tid) { tids[begin[item] + length[item]++] = tid; }
   std::span<uint32_t> list(uint32_t item) { return {tids.data() + begin[item], length[item]}; }
   std::span<const uint32_t> list(uint32_t item) const { return {tids.data() + begin[item], length[item]}; }
 };
+
+/// Empty lists with room for every row. @throws Error{kMemoryLimit}, std::bad_alloc
+Tidlists allocate_tidlists(const EncodedRelation& relation, const KeptItems& kept, MemoryMeter& meter);
 
 /// Cost: one scattered write an occurrence. @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
 Tidlists scatter_tidlists(const EncodedRelation& relation, const KeptItems& kept, const ExecutionOptions& options);

@@ -12,6 +12,8 @@
 #include <string>
 #include <string_view>
 
+#include "support/bit_row_sum.h"
+
 namespace batmap {
 
 /// A tile of bit rows against bit columns over one range of words.
@@ -33,7 +35,9 @@ struct AndPopcountKernel {
   const char* name;
   uint32_t needs;        // CpuFeature mask
   AndPopcount count;
-  double words_per_ns;   // typical rate in cache, for the chooser: bench/support_bench.cpp
+  AddBitRows add_rows;
+  double words_per_ns;      // typical rates for the chooser, of tiles in cache and of rows from the last-level
+  double row_words_per_ns;  // cache: bench/support_bench.cpp
 };
 
 /// All kernels that were compiled in, fastest first; the last one ("scalar") runs everywhere.

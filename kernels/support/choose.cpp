@@ -5,7 +5,9 @@
 #include <cstdio>
 
 #include "relation/bit_matrix.h"
+#include "relation/transaction_bits.h"
 #include "relation/transactions.h"
+#include "support/bit_row_sum.h"
 
 namespace batmap {
 
@@ -16,6 +18,8 @@ constexpr double kIncrement = 0.75;        // one counter of `horizontal`
 constexpr double kScannedCounter = 0.12;   // looking for results in a row of counters
 constexpr double kTail = 4.0;              // starting on the tail of one transaction
 constexpr double kLinkOccurrence = 9.0;    // building the horizontal form
+constexpr double kListBit = 6.0;           // building bit rows and lists
+constexpr double kSlicedPair = 0.2;        // comparing a bit-sliced counter with the threshold
 constexpr double kSetBit = 3.0;            // building the bit matrix
 constexpr double kClearWord = 0.15;
 constexpr double kPairOverhead = 8.0;      // of one pair in a bitmap tile
@@ -52,6 +56,13 @@ PairEstimate estimate_pairs(PairMethod method, const PairJob& job) {
       build = occurrences * kLinkOccurrence;
       count = instances * kIncrement + occurrences * share * kTail + std::min(pairs, instances * 8) * kScannedCounter;
       estimate.bytes = transactions_bytes(job.items, job.tid_slots, job.occurrences) + threads * job.items * 4;
+      break;
+    }
+    case PairMethod::kPositional: {
+      const double words = static_cast<double>(job.row_words);
+      build = occurrences * kListBit + static_cast<double>(transaction_bits_bytes(job.items, job.tid_slots, 0)) / 8 * kClearWord;
+      count = words / job.positional_words_per_ns + pairs * kSlicedPair;
+      estimate.bytes = transaction_bits_bytes(job.items, job.tid_slots, job.occurrences) + threads * sizeof(BitRowSum);
       break;
     }
     case PairMethod::kBitmap: {

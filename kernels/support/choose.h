@@ -11,8 +11,8 @@
 
 namespace batmap {
 
-enum class PairMethod { kHorizontal, kBitmap, kMerge };
-inline constexpr size_t kPairMethods = 3;
+enum class PairMethod { kHorizontal, kPositional, kBitmap, kMerge };
+inline constexpr size_t kPairMethods = 4;
 
 struct PairMethodName {
   PairMethod method;
@@ -20,11 +20,12 @@ struct PairMethodName {
 };
 inline constexpr std::array<PairMethodName, kPairMethods> kPairMethodNames{{
     {PairMethod::kHorizontal, "horizontal"},
+    {PairMethod::kPositional, "positional"},
     {PairMethod::kBitmap, "bitmap"},
     {PairMethod::kMerge, "merge"},
 }};
 const char* pair_method_name(PairMethod method);
-/// "auto, horizontal, bitmap, merge"
+/// "auto, horizontal, positional, ..."
 std::string pair_method_names();
 
 /// The sizes of one job of pair support.
@@ -34,7 +35,9 @@ struct PairJob {
   uint64_t tid_slots = 0;
   uint64_t occurrences = 0;     // rows of kept items
   uint64_t pair_instances = 0;  // sum over transactions of (length choose 2)
-  double bitmap_words_per_ns = 1;  // of the AND+popcount kernel
+  uint64_t row_words = 0;       // sum over wanted rows of (rows of the item) x (later items / 64)
+  double bitmap_words_per_ns = 1;      // of the AND+popcount kernel
+  double positional_words_per_ns = 1;  // of its sums of bit rows
   int threads = 1;
   uint64_t memory_bytes = UINT64_MAX;  // left in the budget
 };

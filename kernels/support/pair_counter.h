@@ -12,6 +12,7 @@
 #include "core/options.h"
 #include "relation/bit_matrix.h"
 #include "relation/tidlists.h"
+#include "relation/transaction_bits.h"
 #include "relation/transactions.h"
 #include "support/and_popcount.h"
 
@@ -43,6 +44,10 @@ class PairCounter {
 /// occurrence counting of the LCM family). Cost: pair instances, 0.6 to 1 ns each.
 std::unique_ptr<PairCounter> count_horizontally(Transactions transactions, uint32_t leading,
                                                 const ExecutionOptions& options);
+/// Item by item: the bit rows of its transactions, summed column by column (bit_row_sum.h). Cost: occurrences x
+/// later items / 64 words.
+std::unique_ptr<PairCounter> count_positionally(TransactionBits form, uint32_t leading,
+                                                const AndPopcountKernel& kernel, const ExecutionOptions& options);
 /// Tiles of AND+popcount over bit rows. Cost: items^2 / 2 x tids / 64 words.
 std::unique_ptr<PairCounter> count_bitmaps(BitMatrix matrix, uint32_t leading, const AndPopcountKernel& kernel,
                                            const ExecutionOptions& options);

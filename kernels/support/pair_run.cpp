@@ -21,6 +21,14 @@ double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
+/// See PairJob::row_words.
+uint64_t row_words(const EncodedRelation& relation, const KeptItems& kept) {
+  uint64_t words = 0;
+  for (uint32_t rank = 0; rank < kept.leading; ++rank)
+    words += relation.item_rows(kept.code_of_rank[rank]) * ((kept.size - rank) / 64 + 1);
+  return words;
+}
+
 void require_at_least(const char* name, const std::optional<int64_t>& value, int64_t least) {
   if (value && *value < least)
     throw Error(ErrorCode::kInvalidParameter,
@@ -96,13 +104,15 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
                                                 .tid_slots = relation.tid_slots(),
                                                 .occurrences = kept.occurrences,
                                                 .pair_instances = lengths.pair_instances,
+                                                .row_words = row_words(relation, kept),
                                                 .bitmap_words_per_ns = query_.kernel->words_per_ns,
+                                                .positional_words_per_ns = query_.kernel->row_words_per_ns,
                                                 .threads = options_.threads,
                                                 .memory_bytes = options_.memory->available()});
   const PairMethod method = query_.method.value_or(choice.method);
   report_.method = pair_method_name(method);
   report_.reason = (query_.method ? "asked for; " : "") + choice.reason;
-  if (method == PairMethod::kBitmap) report_.kernel = query_.kernel->name;
+  if (method == PairMethod::kBitmap || method == PairMethod::kPositional) report_.kernel = query_.kernel->name;
   counter_ = build(relation, kept, lengths, method);
   const std::span<const uint32_t> supports = counter_->supports();
   report_.items_kept = static_cast<uint64_t>(
@@ -114,6 +124,9 @@ std::unique_ptr<PairCounter> PairRun::build(const EncodedRelation& relation, con
   switch (method) {
     case PairMethod::kHorizontal:
       return count_horizontally(link_transactions(relation, kept, lengths, options_), kept.leading, options_);
+    case PairMethod::kPositional:
+      return count_positionally(fill_transaction_bits(relation, kept, options_), kept.leading, *query_.kernel,
+                                options_);
     case PairMethod::kBitmap:
       return count_bitmaps(fill_bit_matrix(relation, kept, options_), kept.leading, *query_.kernel, options_);
     case PairMethod::kMerge: {

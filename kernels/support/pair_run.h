@@ -44,7 +44,7 @@ std::optional<PairMethod> parse_pair_method(const std::string& name);
 /// What a run did; complete when next() has returned no more.
 struct PairReport {
   std::string method;
-  std::string kernel;  // empty unless bit rows were counted
+  std::string kernel;  // empty unless bits were counted
   std::string reason;
   uint64_t transactions = 0;
   uint64_t items = 0;

@@ -1,0 +1,26 @@
+// The horizontal form as bits, next to the tidlists: one bit row per tid code, one bit per kept item, and for each
+// item the list of its tids without duplicates. tids x items / 8 bytes, and 4 an occurrence.
+// Rows are padded with zeros to a multiple of 512 bits and start on 64-byte boundaries.
+#pragma once
+
+#include <cstdint>
+
+#include "core/options.h"
+#include "relation/tidlists.h"
+
+namespace batmap {
+
+struct TransactionBits {
+  Buffer<uint64_t> bits;  // [tid slots * words]
+  size_t words = 0;       // 64-bit words a row; a multiple of 8
+  Tidlists lists;         // without duplicates; a list is in arrival order
+};
+
+/// Cost: two scattered writes an occurrence. @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
+TransactionBits fill_transaction_bits(const EncodedRelation& relation, const KeptItems& kept,
+                                      const ExecutionOptions& options);
+
+/// Bytes of the form, for the chooser.
+uint64_t transaction_bits_bytes(uint64_t items, uint64_t tid_slots, uint64_t occurrences);
+
+}  // namespace batmap
