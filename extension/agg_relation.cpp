@@ -37,7 +37,8 @@ struct varlena* writable_state(FunctionCallInfo fcinfo, size_t room) {
     flat_init(relation_bytes(state));
     return state;
   }
-  if (AggCheckCallContext(fcinfo, nullptr)) return relation_argument(fcinfo, 0);
+  // A state that a transition made: never toasted, never short.
+  if (AggCheckCallContext(fcinfo, nullptr)) return reinterpret_cast<struct varlena*>(PG_GETARG_POINTER(0));
   return reinterpret_cast<struct varlena*>(PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0)));
 }
 

@@ -66,7 +66,7 @@ bool receive_row(TupleTableSlot* slot, DestReceiver* self) {
   return true;
 }
 
-// Receives the one relation into which the rows were aggregated.
+// Receives the relations into which the workers aggregated their rows.
 struct RelationReceiver {
   DestReceiver pub;
   PairLog* log;
@@ -85,6 +85,11 @@ bool receive_relation(TupleTableSlot* slot, DestReceiver* self) {
       const ChunkView chunk = read_chunk(at);
       receiver.log->append_chunk(at, chunk.bytes);
       at += chunk.bytes;
+    }
+    for (uint32_t k = 0; k < header.open_rows; ++k) {
+      Pair pair;
+      memcpy(&pair, at + k * sizeof pair, sizeof pair);
+      receiver.log->append(pair.tid, pair.item);
     }
   });
   return true;
@@ -163,18 +168,21 @@ RawStmt* wrap_in_aggregate(RawStmt* statement, const char* schema, const Oid typ
   return wrapped;
 }
 
-/// A relation is one value of at most 1 GB: more rows than this stream, whatever the plan.
-constexpr double kMostRowsInOneValue = 60e6;
+/// A state is one value of at most 1 GB: where the planner expects more rows in a worker, rows stream.
+constexpr double kMostRowsInOneState = 60e6;
 
-bool aggregates_in_parallel(const PlannedStmt* plan) {
-  if (!IsA(plan->planTree, Agg)) return false;
+/// The part of a parallel aggregation that yields the states of the workers, or nullptr where the plan is no such.
+/// The states are all that is wanted: merging them into one value, as the node above would, only copies them.
+Plan* partial_states(const PlannedStmt* plan) {
+  if (!IsA(plan->planTree, Agg)) return nullptr;
   const auto* const aggregate = reinterpret_cast<const Agg*>(plan->planTree);
-  if (!DO_AGGSPLIT_COMBINE(aggregate->aggsplit)) return false;
-  const Plan* const gather = aggregate->plan.lefttree;
-  if (gather == nullptr || !IsA(gather, Gather)) return false;
+  if (!DO_AGGSPLIT_COMBINE(aggregate->aggsplit)) return nullptr;
+  Plan* const gather = aggregate->plan.lefttree;
+  if (gather == nullptr || !IsA(gather, Gather) || list_length(gather->targetlist) != 1) return nullptr;
   const Plan* const partial = gather->lefttree;
-  const int workers = reinterpret_cast<const Gather*>(gather)->num_workers;
-  return partial->lefttree == nullptr || partial->lefttree->plan_rows * (workers + 1) < kMostRowsInOneValue;
+  if (!IsA(partial, Agg) || partial->lefttree == nullptr || partial->lefttree->plan_rows > kMostRowsInOneState)
+    return nullptr;
+  return gather;
 }
 
 void run_plan(PlannedStmt* plan, const char* query, DestReceiver* receiver) {
@@ -247,7 +255,11 @@ void read_query(const char* query, QueryInput& input, MemoryMeter& meter, Memory
     const char* const schema = get_namespace_name(get_func_namespace(input.extension_function));
     RawStmt* const wrapped = wrap_in_aggregate(statement, schema, columns.types);
     plan = pg_plan_query(analyze_select(wrapped, query), query, CURSOR_OPT_PARALLEL_OK, nullptr);
-    input.in_parallel = aggregates_in_parallel(plan);
+    Plan* const states = partial_states(plan);
+    if (states != nullptr) {
+      plan->planTree = states;
+      input.in_parallel = true;
+    }
   }
 
   if (input.in_parallel) {

@@ -253,7 +253,7 @@ BATMAP_FUNCTION(batmap_pairs_relation) {
   MemoryContextSwitchTo(caller);
   const std::byte* const bytes = relation_bytes(relation);
   QueryInput input{};
-  input.rows_read = flat_header(bytes).rows;
+  input.rows_read = flat_header(bytes).rows();
   answer(fcinfo, "batmap_pairs", "relation", *call.pairs, input, call.start, [&] { return flat_chunks(bytes); });
   MemoryContextDelete(call.context);
   return Datum{0};

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "core/thread_team.h"
+#include "relation/kept_rows.h"
 
 namespace batmap {
 
@@ -18,17 +19,10 @@ BitMatrix fill_bit_matrix(const EncodedRelation& relation, const KeptItems& kept
   matrix.bits = Buffer<uint64_t>(meter, size_t{kept.size} * matrix.words, Fill::kZero);
   matrix.support = Buffer<uint32_t>(meter, kept.size);
 
-  uint32_t tids[kChunkRows];
-  uint32_t items[kChunkRows];
   uint64_t* const bits = matrix.bits.data();
-  for (size_t block = 0; block < relation.blocks(); ++block) {
-    options.cancel.throw_if_requested();
-    const uint32_t rows = relation.decode(block, tids, items);
-    for (uint32_t k = 0; k < rows; ++k) {
-      const uint32_t item = kept.rank_of_code[items[k]];
-      if (item != KeptItems::kDropped) bits[item * matrix.words + (tids[k] >> 6)] |= uint64_t{1} << (tids[k] & 63);
-    }
-  }
+  visit_kept_rows(relation, kept, options, [&](uint32_t tid, uint32_t item) {
+    bits[item * matrix.words + (tid >> 6)] |= uint64_t{1} << (tid & 63);
+  });
   parallel_for(options, kept.size, [&](size_t item, int) {
     uint64_t support = 0;
     for (size_t word = 0; word < matrix.words; ++word) support += static_cast<uint64_t>(std::popcount(matrix.row(item)[word]));

@@ -36,13 +36,14 @@ void flat_seal(std::byte* bytes) {
   if (header.open_rows == 0) return;
   std::byte* end = bytes + kFlatHeaderBytes + header.sealed_bytes;
   header.sealed_bytes += pack(end, header.open_rows, end);
+  header.sealed_rows += header.open_rows;
   header.open_rows = 0;
   set_flat_header(bytes, header);
 }
 
 size_t flat_merged_capacity(const FlatHeader& header, const std::byte* other) {
   const FlatHeader more = flat_header(other);
-  size_t bytes = flat_used(header) + flat_used(more) + (more.rows / kChunkRows + 2) * kFlatSlack;
+  size_t bytes = flat_used(header) + flat_used(more) + (more.rows() / kChunkRows + 2) * kFlatSlack;
   for (const std::byte *at = other + kFlatHeaderBytes, *end = at + more.sealed_bytes; at < end;) {
     const ChunkView chunk = read_chunk(at);
     if (chunk.rows < kWorthKeeping) bytes += chunk.rows * sizeof(Pair) + kFlatSlack;
@@ -74,7 +75,7 @@ void flat_merge(std::byte* bytes, size_t capacity, const std::byte* other) {
       std::memmove(open + chunk.bytes, open, header.open_rows * sizeof(Pair));
       std::memcpy(open, at, chunk.bytes);
       header.sealed_bytes += chunk.bytes;
-      header.rows += chunk.rows;
+      header.sealed_rows += chunk.rows;
       set_flat_header(bytes, header);
     }
     at += chunk.bytes;
@@ -88,6 +89,7 @@ size_t flat_finish(const std::byte* state, std::byte* out) {
   std::memcpy(out, state, kFlatHeaderBytes + header.sealed_bytes);
   FlatHeader finished = header;
   finished.open_rows = 0;
+  finished.sealed_rows = header.rows();
   if (header.open_rows > 0) {
     const size_t end = kFlatHeaderBytes + header.sealed_bytes;
     finished.sealed_bytes += pack(state + end, header.open_rows, out + end);
@@ -99,7 +101,7 @@ size_t flat_finish(const std::byte* state, std::byte* out) {
 std::vector<ChunkView> flat_chunks(const std::byte* bytes) {
   const FlatHeader header = flat_header(bytes);
   std::vector<ChunkView> chunks;
-  chunks.reserve(static_cast<size_t>(header.rows / kChunkRows + 1));
+  chunks.reserve(static_cast<size_t>(header.rows() / kChunkRows + 1));
   const std::byte* at = bytes + kFlatHeaderBytes;
   const std::byte* end = at + header.sealed_bytes;
   while (at < end) {
@@ -124,7 +126,7 @@ void flat_validate(std::span<const std::byte> bytes) {
     rows += chunk.rows;
     rest = rest.subspan(chunk.bytes);
   }
-  if (rows != header.rows) invalid("number of rows and chunks disagree");
+  if (rows != header.rows()) invalid("number of rows and chunks disagree");
 }
 
 }  // namespace batmap

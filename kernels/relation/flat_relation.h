@@ -5,7 +5,7 @@
 //           1  uint8   zero x 3
 //           4  uint32  open_rows     pairs after the chunks, not yet packed: 0 .. 4095
 //           8  uint64  sealed_bytes  bytes of the chunks
-//          16  uint64  rows          pairs in chunks and open together, duplicates included
+//          16  uint64  sealed_rows   pairs in the chunks, duplicates included
 //          24  int64   min_count     threshold carried by batmap_pairs_agg; 0 elsewhere
 //          32  chunks, then the open pairs as (int64 tid, int64 item); bytes after that are room, not data
 //
@@ -30,8 +30,11 @@ struct FlatHeader {
   uint8_t zero[3];
   uint32_t open_rows;
   uint64_t sealed_bytes;
-  uint64_t rows;
+  uint64_t sealed_rows;
   int64_t min_count;
+
+  /// Pairs in chunks and open together.
+  uint64_t rows() const { return sealed_rows + open_rows; }
 };
 static_assert(sizeof(FlatHeader) == kFlatHeaderBytes);
 
@@ -83,14 +86,17 @@ std::vector<ChunkView> flat_chunks(const std::byte* bytes);
 void flat_validate(std::span<const std::byte> bytes);
 
 inline bool flat_append(std::byte* bytes, size_t capacity, Pair pair) {
-  FlatHeader header = flat_header(bytes);
-  const size_t used = flat_used(header);
+  // Called for every row of an aggregate: touches two fields of the header and no more.
+  uint32_t open_rows;
+  uint64_t sealed_bytes;
+  std::memcpy(&open_rows, bytes + offsetof(FlatHeader, open_rows), sizeof open_rows);
+  std::memcpy(&sealed_bytes, bytes + offsetof(FlatHeader, sealed_bytes), sizeof sealed_bytes);
+  const size_t used = kFlatHeaderBytes + sealed_bytes + open_rows * sizeof(Pair);
   if (capacity < used + sizeof(Pair) + kFlatSlack) return false;
   std::memcpy(bytes + used, &pair, sizeof pair);
-  ++header.open_rows;
-  ++header.rows;
-  set_flat_header(bytes, header);
-  if (header.open_rows == kChunkRows) flat_seal(bytes);
+  ++open_rows;
+  std::memcpy(bytes + offsetof(FlatHeader, open_rows), &open_rows, sizeof open_rows);
+  if (open_rows == kChunkRows) flat_seal(bytes);
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/thread_team.h"
+#include "relation/kept_rows.h"
 
 namespace batmap {
 
@@ -23,16 +24,7 @@ Tidlists allocate_tidlists(const EncodedRelation& relation, const KeptItems& kep
 
 Tidlists scatter_tidlists(const EncodedRelation& relation, const KeptItems& kept, const ExecutionOptions& options) {
   Tidlists lists = allocate_tidlists(relation, kept, *options.memory);
-  uint32_t tids[kChunkRows];
-  uint32_t items[kChunkRows];
-  for (size_t block = 0; block < relation.blocks(); ++block) {
-    options.cancel.throw_if_requested();
-    const uint32_t rows = relation.decode(block, tids, items);
-    for (uint32_t k = 0; k < rows; ++k) {
-      const uint32_t item = kept.rank_of_code[items[k]];
-      if (item != KeptItems::kDropped) lists.append(item, tids[k]);
-    }
-  }
+  visit_kept_rows(relation, kept, options, [&](uint32_t tid, uint32_t item) { lists.append(item, tid); });
   return lists;
 }
 

@@ -1,6 +1,8 @@
 // A row whose bit is already set is a duplicate and is not listed again. See transaction_bits.h.
 #include "relation/transaction_bits.h"
 
+#include "relation/kept_rows.h"
+
 namespace batmap {
 
 namespace {
@@ -14,22 +16,14 @@ TransactionBits fill_transaction_bits(const EncodedRelation& relation, const Kep
   form.bits = Buffer<uint64_t>(*options.memory, relation.tid_slots() * form.words, Fill::kZero);
   form.lists = allocate_tidlists(relation, kept, *options.memory);
 
-  uint32_t tids[kChunkRows];
-  uint32_t items[kChunkRows];
   uint64_t* const bits = form.bits.data();
-  for (size_t block = 0; block < relation.blocks(); ++block) {
-    options.cancel.throw_if_requested();
-    const uint32_t rows = relation.decode(block, tids, items);
-    for (uint32_t k = 0; k < rows; ++k) {
-      const uint32_t item = kept.rank_of_code[items[k]];
-      if (item == KeptItems::kDropped) continue;
-      uint64_t& word = bits[tids[k] * form.words + (item >> 6)];
-      const uint64_t bit = uint64_t{1} << (item & 63);
-      if (word & bit) continue;
-      word |= bit;
-      form.lists.append(item, tids[k]);
-    }
-  }
+  visit_kept_rows(relation, kept, options, [&](uint32_t tid, uint32_t item) {
+    uint64_t& word = bits[tid * form.words + (item >> 6)];
+    const uint64_t bit = uint64_t{1} << (item & 63);
+    if (word & bit) return;
+    word |= bit;
+    form.lists.append(item, tid);
+  });
   return form;
 }
 
