@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <utility>
 
 #include "core/thread_team.h"
@@ -19,6 +20,12 @@ using Clock = std::chrono::steady_clock;
 
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+std::string plain_text(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
 }
 
 /// See PairJob::row_words.
@@ -47,7 +54,7 @@ void PairQuery::check() const {
   require_at_least("min_count", min_count, 1);
   if (min_support && !(*min_support > 0 && *min_support <= 1))
     throw Error(ErrorCode::kInvalidParameter,
-                "min_support must be above 0 and at most 1, not " + std::to_string(*min_support),
+                "min_support must be above 0 and at most 1, not " + plain_text(*min_support),
                 "min_support is a fraction of the transactions; min_count takes a number of them.");
   require_at_least("top_k", top_k, 1);
   require_at_least("per_item_top_k", per_item_top_k, 1);

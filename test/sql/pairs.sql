@@ -1,0 +1,132 @@
+-- Table function batmap_pairs over a query: semantics on a table small enough to check by eye, then against plain SQL.
+CREATE TABLE baskets (tid int, item int);
+INSERT INTO baskets VALUES
+    (1, 10), (1, 20), (1, 30),
+    (2, 10), (2, 20),
+    (3, 10), (3, 20), (3, 30), (3, 40),
+    (4, 40),
+    (5, 10), (5, 10), (5, 20),          -- a duplicate counts once
+    (6, NULL), (NULL, 10);              -- no row: tid 6 is not a transaction
+SELECT * FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 1) ORDER BY item_a, item_b;
+SELECT * FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 2) ORDER BY item_a, item_b;
+-- a fraction is rounded up exactly: 0.4 of 5 transactions is 2, 0.41 is 3
+SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM baskets', min_support => 0.4);
+SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM baskets', min_support => 0.41);
+SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM baskets', min_support => 1);
+SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 9223372036854775807);
+-- the best pairs: by support, then by item_a, then by item_b
+SELECT item_a, item_b, support FROM batmap_pairs('SELECT tid, item FROM baskets', top_k => 3);
+SELECT item_a, item_b, support FROM batmap_pairs('SELECT tid, item FROM baskets', top_k => 100, min_count => 2);
+SELECT item_a, item_b, support FROM batmap_pairs('SELECT tid, item FROM baskets', per_item_top_k => 1)
+ORDER BY item_a, item_b;
+SELECT item_a, item_b, support FROM batmap_pairs('SELECT tid, item FROM baskets', per_item_top_k => 1, top_k => 2);
+-- filters
+SELECT item_a, item_b FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 1, include => '{40}')
+ORDER BY 1, 2;
+SELECT item_a, item_b FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 1, include => '{40,30,77}', exclude => '{10}')
+ORDER BY 1, 2;
+SELECT item_a, item_b FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 1, include => '{}');
+SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 1, exclude => '{}');
+-- cut off: never silently
+SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 1, max_results => 4);
+SELECT results, truncated FROM batmap_last_run();
+SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 1, max_results => 6);
+SELECT results, truncated FROM batmap_last_run();
+SET batmap.on_truncation = 'error';
+SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 1, max_results => 4);
+RESET batmap.on_truncation;
+-- nothing in, nothing out
+SELECT * FROM batmap_pairs('SELECT tid, item FROM baskets WHERE false', min_count => 1);
+SELECT * FROM batmap_pairs('SELECT 1, 2', min_count => 1);
+SELECT * FROM batmap_pairs('SELECT NULL::int, NULL::int', min_count => 1);
+SELECT operation, method, rows_read, transactions, items, items_kept, results, truncated FROM batmap_last_run();
+-- any SELECT is an input
+SELECT * FROM batmap_pairs('VALUES (1, 5), (1, 6)', min_count => 1);
+SELECT * FROM batmap_pairs('TABLE baskets', top_k => 1);
+SELECT * FROM batmap_pairs('WITH b AS (SELECT tid, item FROM baskets) SELECT b.item, b.tid FROM b ORDER BY 1', top_k => 1);
+
+-- key types and extremes
+SELECT item_a, item_b, support FROM batmap_pairs($$VALUES
+    (9223372036854775807, -9223372036854775808), (9223372036854775807, 9223372036854775807), (9223372036854775807, 0),
+    (-9223372036854775808, -9223372036854775808), (-9223372036854775808, 9223372036854775807)$$, min_count => 1)
+ORDER BY 1, 2;
+SELECT item_a, item_b, support FROM batmap_pairs('SELECT tid::int2, item::int2 FROM baskets', top_k => 1);
+SELECT item_a, item_b, support FROM batmap_pairs('SELECT date ''2026-01-01'' + tid, item FROM baskets', top_k => 1);
+SELECT item_a, item_b, support FROM batmap_pairs('SELECT ''t'' || tid, item::int8 FROM baskets', top_k => 1);
+SELECT item_a, item_b, support FROM batmap_pairs('SELECT tid::numeric / 3, item FROM baskets', top_k => 1);
+SELECT item_a, item_b, support FROM batmap_pairs('SELECT ROW(tid, ''x''), item FROM baskets', top_k => 1);
+CREATE DOMAIN product AS int;
+SELECT item_a, item_b, support FROM batmap_pairs('SELECT tid, item::product FROM baskets', top_k => 1);
+
+-- every method, every kernel and any number of threads gives the same rows in the same order as plain SQL has
+CREATE TABLE events AS
+SELECT (i * 7919 % 997)::int AS tid, (i * i % 8191 % 211 + i % 3 * 100)::int AS item FROM generate_series(1, 20000) i;
+CREATE TABLE plain AS
+SELECT a.item AS item_a, b.item AS item_b, count(*) AS support
+FROM (SELECT DISTINCT * FROM events) a JOIN (SELECT DISTINCT * FROM events) b USING (tid)
+WHERE a.item < b.item GROUP BY 1, 2;
+CREATE TABLE answers (method text, threads int, kernel text, n bigint, item_a int8, item_b int8, support int8);
+DO $$
+DECLARE
+    m text;
+    t int;
+    k text;
+BEGIN
+    FOREACH m IN ARRAY '{auto,horizontal,positional,bitmap,merge}'::text[] LOOP
+        FOREACH t IN ARRAY '{1,2,5}'::int[] LOOP
+            FOREACH k IN ARRAY '{auto,scalar}'::text[] LOOP
+                EXECUTE format('SET LOCAL batmap.threads = %s', t);
+                EXECUTE format('SET LOCAL batmap.cpu_kernel = %s', k);
+                INSERT INTO answers
+                SELECT m, t, k, p.n, p.item_a, p.item_b, p.support
+                FROM batmap_pairs('SELECT tid, item FROM events', min_count => 3, method => m)
+                    WITH ORDINALITY AS p (item_a, item_b, support, support_a, support_b, total, n);
+            END LOOP;
+        END LOOP;
+    END LOOP;
+END
+$$;
+SELECT method, count(DISTINCT (threads, kernel)), count(DISTINCT digest) AS answers, min(rows) > 5000 AS many
+FROM (SELECT method, threads, kernel, count(*) AS rows,
+             md5(string_agg(format('%s %s %s', item_a, item_b, support), ',' ORDER BY n)) AS digest
+      FROM answers GROUP BY 1, 2, 3) d GROUP BY 1 ORDER BY 1;
+SELECT count(DISTINCT digest) AS different
+FROM (SELECT md5(string_agg(format('%s %s %s', item_a, item_b, support), ',' ORDER BY n)) AS digest
+      FROM answers GROUP BY method, threads, kernel) d;
+SELECT count(*) AS missing FROM (SELECT * FROM plain WHERE support >= 3 EXCEPT SELECT item_a, item_b, support FROM answers) d;
+SELECT count(*) AS wrong FROM (SELECT item_a, item_b, support FROM answers EXCEPT SELECT * FROM plain) d;
+
+-- supports and total
+WITH s AS (SELECT item, count(DISTINCT tid) AS n FROM events GROUP BY 1)
+SELECT count(*) FILTER (WHERE p.support_a <> a.n OR p.support_b <> b.n OR p.total <> (SELECT count(DISTINCT tid) FROM events)) AS wrong
+FROM batmap_pairs('SELECT tid, item FROM events', min_count => 1) p JOIN s a ON a.item = item_a JOIN s b ON b.item = item_b;
+-- top-k forms against windows over the plain answer
+SELECT count(*) AS wrong FROM (
+    (SELECT item_a, item_b, support FROM batmap_pairs('SELECT tid, item FROM events', top_k => 500)
+     EXCEPT SELECT * FROM (SELECT * FROM plain ORDER BY support DESC, item_a, item_b LIMIT 500) p)
+    UNION ALL
+    (SELECT * FROM (SELECT * FROM plain ORDER BY support DESC, item_a, item_b LIMIT 500) p
+     EXCEPT SELECT item_a, item_b, support FROM batmap_pairs('SELECT tid, item FROM events', top_k => 500))) d;
+CREATE TABLE best AS
+WITH sides AS (SELECT item_a AS item, item_b AS partner, * FROM plain UNION ALL SELECT item_b, item_a, * FROM plain),
+     ranked AS (SELECT *, row_number() OVER (PARTITION BY item ORDER BY support DESC, partner) AS r FROM sides)
+SELECT DISTINCT item_a, item_b, support FROM ranked WHERE r <= 3;
+SELECT count(*) AS missing FROM (SELECT * FROM best EXCEPT
+    SELECT item_a, item_b, support FROM batmap_pairs('SELECT tid, item FROM events', per_item_top_k => 3)) d;
+SELECT count(*) AS wrong FROM (SELECT item_a, item_b, support FROM batmap_pairs('SELECT tid, item FROM events', per_item_top_k => 3)
+    EXCEPT SELECT * FROM best) d;
+
+-- inside other statements: lateral, in the select list, in a function, prepared, through a cursor
+SELECT l.k, p.item_a, p.item_b FROM (VALUES (1), (2)) l (k),
+    LATERAL batmap_pairs('SELECT tid, item FROM baskets', top_k => l.k) p ORDER BY 1, 2, 3;
+SELECT (batmap_pairs('SELECT tid, item FROM baskets', top_k => 1)).item_b;
+PREPARE best_of (text, int8) AS SELECT item_a, item_b FROM batmap_pairs($1, top_k => $2);
+EXECUTE best_of ('SELECT tid, item FROM baskets', 1);
+EXECUTE best_of ('SELECT tid, item + 1 FROM baskets', 1);
+BEGIN;
+DECLARE c CURSOR FOR SELECT item_a, item_b FROM batmap_pairs('SELECT tid, item FROM baskets', top_k => 3);
+FETCH 2 FROM c;
+CLOSE c;
+COMMIT;
+DROP TABLE baskets, events, plain, answers, best;
+DROP DOMAIN product;
