@@ -1,0 +1,77 @@
+-- Third question, the first one turned round: a needed package is a transaction, those that need it are its items. Two packages
+-- that occur together often are made of the same parts. Now a transaction can be huge (half of all packages need libc6).
+
+\set shared 10
+
+\echo
+\echo 3. Which packages are made of the same parts?
+\echo
+SELECT format('  SELECT * FROM batmap_pairs_of(NULL::text, ''SELECT needed, package FROM needs'', min_count => %s)', :shared);
+\echo
+
+SELECT clock_timestamp() AS started \gset
+CREATE TEMP TABLE alike AS
+    SELECT * FROM batmap_pairs_of(NULL::text, 'SELECT needed, package FROM needs', min_count => :shared);
+SELECT extract(epoch FROM clock_timestamp() - :'started'::timestamptz) * 1000 AS ours_ms \gset
+
+CREATE TEMP TABLE relatives AS
+    SELECT item_a, item_b, support, support_a + support_b - support AS either,
+           support::float8 / (support_a + support_b - support) AS jaccard
+    FROM alike JOIN source a ON a.package = item_a JOIN source b ON b.package = item_b
+    WHERE a.source <> b.source;
+
+-- Known programs, where the catalogue has them. A name inside the other's is a variant of the same program.
+CREATE TEMP TABLE known AS
+    SELECT DISTINCT ON (program) *
+    FROM (SELECT item_a AS program, item_b AS relative, * FROM relatives
+          UNION ALL
+          SELECT item_b, item_a, * FROM relatives) both_ways
+    WHERE program IN ('blender', 'chromium', 'emacs-gtk', 'firefox-esr', 'gimp', 'git', 'gnumeric', 'inkscape', 'libreoffice-core',
+                      'mariadb-server', 'nautilus', 'qemu-system-x86', 'wireshark')
+      AND position(split_part(program, '-', 1) IN relative) = 0
+    ORDER BY program, jaccard DESC, relative;
+SELECT count(*) >= 3 AS has_known FROM known \gset
+
+\if :has_known
+\echo '  The closest relatives of some programs, by the share of parts in common:'
+SELECT format('    %s: %s shares %s of the %s packages that one of them needs', program, relative, support, either)
+FROM known ORDER BY jaccard DESC, program LIMIT 8;
+\else
+\echo '  The closest relatives, by the share of parts in common:'
+SELECT format('    %s and %s share %s of the %s packages that one of them needs', item_a, item_b, support, either)
+FROM relatives ORDER BY jaccard DESC, item_a, item_b LIMIT 8;
+\endif
+
+\echo
+SELECT format('  %s pairs in %s', pg_temp.num(count(*)), pg_temp.seconds(:ours_ms)) FROM alike;
+SELECT pg_temp.how_it_ran();
+
+-- Plain SQL with the help that an expert would give it: packages that need too few others are dropped before the join.
+\set ON_ERROR_STOP off
+SET statement_timeout = '10s';
+SELECT clock_timestamp() AS started \gset
+CREATE TEMP TABLE plain AS
+    WITH candidate AS MATERIALIZED
+        (SELECT needed, package FROM needs JOIN (SELECT package FROM needs GROUP BY 1 HAVING count(*) >= :shared) often USING (package))
+    SELECT a.package AS item_a, b.package AS item_b, count(*) AS support
+    FROM candidate a JOIN candidate b USING (needed) WHERE a.package < b.package
+    GROUP BY 1, 2 HAVING count(*) >= :shared;
+\set stopped :ERROR
+SELECT extract(epoch FROM clock_timestamp() - :'started'::timestamptz) * 1000 AS plain_ms \gset
+SET statement_timeout = 0;
+\set ON_ERROR_STOP on
+
+\if :stopped
+SELECT format('  A self-join in plain SQL, rare packages dropped first: stopped after %s without an answer; that is %s times as long',
+              pg_temp.seconds(:plain_ms), round(:plain_ms / :ours_ms));
+\else
+SELECT format('  A self-join in plain SQL, rare packages dropped first: %s, %s times as long; its %s pairs are %s',
+              pg_temp.seconds(:plain_ms), round(:plain_ms / :ours_ms), pg_temp.num((SELECT count(*) FROM plain)),
+              CASE WHEN EXISTS (TABLE plain EXCEPT SELECT item_a, item_b, support FROM alike)
+                     OR EXISTS (SELECT item_a, item_b, support FROM alike EXCEPT TABLE plain)
+                   THEN 'NOT the same' ELSE 'the same' END);
+\endif
+
+\echo
+\echo 'Play on: `test/sandbox psql` is an empty database with the extension; README.md has the objects in one table.'
+\echo

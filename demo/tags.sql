@@ -1,0 +1,55 @@
+-- Second question: the tags of a package are its items. Which go together? (Debian has tags; other catalogues may not.)
+
+SELECT count(*) > 0 AS tagged, greatest(3, count(DISTINCT package) / 600) AS often FROM tags \gset
+\echo
+\echo 2. Which tags go together?
+\echo
+\if :tagged
+
+SELECT format('  SELECT * FROM batmap_pairs_of(NULL::text, ''SELECT package, tag FROM tags'', min_count => %s)', :often);
+\echo
+
+SELECT clock_timestamp() AS started \gset
+CREATE TEMP TABLE tag_pairs AS
+    SELECT * FROM batmap_pairs_of(NULL::text, 'SELECT package, tag FROM tags', min_count => :often);
+SELECT extract(epoch FROM clock_timestamp() - :'started'::timestamptz) * 1000 AS ours_ms \gset
+
+-- Tags of one facet, and tags that say the same word (devel::lang:r, implemented-in::r), are no news.
+SELECT format('    of the %s packages tagged %s, %s are also %s: %s %%, of all packages %s %%',
+              pg_temp.num(lhs_support), lhs, pg_temp.num(support), rhs,
+              round(100.0 * support / lhs_support), round(100.0 * rhs_support / total, 1))
+FROM (SELECT DISTINCT ON (lhs) *
+      FROM (SELECT support, support_a, support_b, total,
+                   CASE WHEN support_a <= support_b THEN item_a ELSE item_b END AS lhs,
+                   CASE WHEN support_a <= support_b THEN item_b ELSE item_a END AS rhs,
+                   least(support_a, support_b) AS lhs_support,
+                   greatest(support_a, support_b) AS rhs_support,
+                   support::float8 * total / (support_a::float8 * support_b) AS lift
+            FROM tag_pairs
+            WHERE split_part(item_a, '::', 1) <> split_part(item_b, '::', 1)
+              AND regexp_replace(item_a, '.*:', '') <> regexp_replace(item_b, '.*:', '')) p
+      WHERE support >= 0.4 * lhs_support
+      ORDER BY lhs, lift DESC, rhs) best
+ORDER BY lift DESC, lhs LIMIT 10;
+
+\echo
+SELECT format('  %s pairs in %s', pg_temp.num(count(*)), pg_temp.seconds(:ours_ms)) FROM tag_pairs;
+SELECT pg_temp.how_it_ran();
+
+SELECT clock_timestamp() AS started \gset
+CREATE TEMP TABLE plain AS
+    SELECT a.tag AS item_a, b.tag AS item_b, count(*) AS support
+    FROM tags a JOIN tags b USING (package) WHERE a.tag < b.tag
+    GROUP BY 1, 2 HAVING count(*) >= :often;
+SELECT extract(epoch FROM clock_timestamp() - :'started'::timestamptz) * 1000 AS plain_ms \gset
+
+SELECT format('  A self-join in plain SQL: %s, %s times as long; its %s pairs are %s',
+              pg_temp.seconds(:plain_ms), round(:plain_ms / :ours_ms), pg_temp.num((SELECT count(*) FROM plain)),
+              CASE WHEN EXISTS (TABLE plain EXCEPT SELECT item_a, item_b, support FROM tag_pairs)
+                     OR EXISTS (SELECT item_a, item_b, support FROM tag_pairs EXCEPT TABLE plain)
+                   THEN 'NOT the same' ELSE 'the same' END);
+DROP TABLE plain;
+
+\else
+\echo '  This catalogue has no tags.'
+\endif

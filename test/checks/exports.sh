@@ -1,0 +1,37 @@
+#!/bin/bash
+# The module exports what the server looks up and nothing else: Pg_magic_func, _PG_init (and _PG_fini), and for every C function
+# of sql/batmap.sql its symbol and the pg_finfo_ twin.
+set -euo pipefail
+cd "${BATMAP_ROOT:-$(dirname "${BASH_SOURCE[0]}")/../..}"
+
+module=batmap.so
+[ -e "$module" ] || { echo "exports: $module is not built"; exit 1; }
+
+# CREATE FUNCTION name(...) ... AS 'MODULE_PATHNAME'[, 'symbol'];  without a symbol the function's name is it.
+wanted_functions() {
+    sed 's/--.*//; /^\\/d' sql/batmap.sql | tr '\n' ' ' | sed 's/;/;\n/g' |
+        sed -nE "s/.*CREATE (OR REPLACE )?FUNCTION +([a-z_0-9]+) *\(.*AS +'MODULE_PATHNAME'( *, *'([a-z_0-9]+)')?.*/\2 \4/p" |
+        awk '{ print $NF }' | sort -u
+}
+
+wanted=$( (
+    echo Pg_magic_func
+    echo _PG_init
+    wanted_functions | sed 'p; s/^/pg_finfo_/'
+) | LC_ALL=C sort -u)
+exported=$(nm -D --defined-only "$module" | awk '{ print $3 }' | LC_ALL=C sort -u)
+
+status=0
+missing=$(LC_ALL=C comm -23 <(echo "$wanted") <(echo "$exported"))
+extra=$(LC_ALL=C comm -13 <(echo "$wanted") <(echo "$exported"))
+if [ -n "$missing" ]; then
+    echo "exports: named in sql/batmap.sql, not exported by $module:"
+    echo "$missing"
+    status=1
+fi
+if [ -n "$extra" ]; then
+    echo "exports: exported by $module, not named in sql/batmap.sql:"
+    echo "$extra"
+    status=1
+fi
+exit $status

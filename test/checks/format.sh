@@ -1,0 +1,41 @@
+#!/bin/bash
+# C++ is laid out by clang-format 14 (other versions differ in places), shell scripts pass shellcheck. `--fix` lays out anew.
+set -euo pipefail
+cd "${BATMAP_ROOT:-$(dirname "${BASH_SOURCE[0]}")/../..}"
+
+mapfile -t sources < <(find kernels extension test bench -name build -prune -o \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print 2> /dev/null | sort)
+mapfile -t scripts < <(find .ci bench demo test -type f -not -path 'test/t/*' -exec grep -lIE -m 1 '^#!/(usr/)?bin/(env )?(ba)?sh' {} + 2> /dev/null | sort)
+
+formatter=
+for candidate in clang-format-14 clang-format; do
+    if [ "$("$candidate" --version 2> /dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p')" = 14 ]; then
+        formatter=$candidate
+        break
+    fi
+done
+
+if [ "${1-}" = --fix ]; then
+    [ -n "$formatter" ] || { echo "format: clang-format 14 is not installed"; exit 1; }
+    "$formatter" -i "${sources[@]}"
+    exit
+fi
+
+status=0
+skipped=0
+if [ -z "$formatter" ]; then
+    echo "format: clang-format 14 is not installed; layout is not checked"
+    skipped=1
+elif [ ${#sources[@]} -gt 0 ]; then
+    for source in "${sources[@]}"; do
+        "$formatter" --dry-run -Werror "$source" > /dev/null 2>&1 || { echo "format: $source is not as clang-format lays it out; \`make format\` does"; status=1; }
+    done
+fi
+if ! command -v shellcheck > /dev/null; then
+    echo "format: shellcheck is not installed; scripts are not checked"
+    skipped=1
+elif [ ${#scripts[@]} -gt 0 ]; then
+    shellcheck "${scripts[@]}" || status=1
+fi
+
+[ $status = 0 ] || exit 1
+[ $skipped = 0 ] || exit 77

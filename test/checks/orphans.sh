@@ -1,0 +1,57 @@
+#!/bin/bash
+# Nothing lies about unused: every test has its expected output and the reverse, every source is in a list and every list entry
+# is there, and no two sources share a name.
+set -euo pipefail
+cd "${BATMAP_ROOT:-$(dirname "${BASH_SOURCE[0]}")/../..}"
+
+status=0
+report() {
+    echo "orphans: $*"
+    status=1
+}
+
+names_of() { # FOLDER EXTENSION
+    [ -d "$1" ] || return 0
+    find "$1" -maxdepth 1 -name "*.$2" -printf '%f\n' | sed "s/\.$2\$//" | LC_ALL=C sort
+}
+
+tests=$(
+    names_of test/sql sql
+    names_of test/specs spec
+)
+double=$(echo "$tests" | sort | uniq -d)
+[ -z "$double" ] || report "in test/sql and test/specs, which share test/expected:" "$double"
+
+for name in $tests; do
+    [ -e "test/expected/$name.out" ] || report "test $name has no test/expected/$name.out"
+done
+# pg_regress takes NAME_0.out to NAME_9.out as alternatives.
+for name in $(names_of test/expected out); do
+    grep -qx -e "$name" -e "${name%_[0-9]}" <<< "$tests" || report "test/expected/$name.out belongs to no test"
+done
+
+for folder in kernels extension; do
+    if [ ! -e "$folder/sources.list" ]; then
+        report "$folder/sources.list is not there"
+        continue
+    fi
+    listed=$(sed 's/#.*//; s/[[:space:]]*$//; /^$/d' "$folder/sources.list" | LC_ALL=C sort)
+    present=$(find "$folder" -name '*.cpp' -not -path 'kernels/cuda/*' | LC_ALL=C sort)
+    double=$(echo "$listed" | uniq -d)
+    [ -z "$double" ] || report "twice in $folder/sources.list:" "$double"
+    extra=$(LC_ALL=C comm -13 <(echo "$listed") <(echo "$present"))
+    [ -z "$extra" ] || report "not in $folder/sources.list:" "$extra"
+    gone=$(LC_ALL=C comm -23 <(echo "$listed" | uniq) <(echo "$present"))
+    [ -z "$gone" ] || report "in $folder/sources.list, but not there:" "$gone"
+done
+
+double=$(find kernels extension -name '*.cpp' -printf '%f\n' | sort | uniq -d)
+[ -z "$double" ] || report "more than one file is called" "$double"
+
+for target in test/fuzz/*_fuzz.cpp; do
+    [ -e "$target" ] || continue
+    name=$(basename "$target" .cpp)
+    [ -n "$(find "test/fuzz/corpus/$name" -type f -print -quit 2> /dev/null)" ] || report "$target has no corpus in test/fuzz/corpus/$name"
+done
+
+exit $status

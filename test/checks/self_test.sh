@@ -1,0 +1,106 @@
+#!/bin/bash
+# Proof that each check of this folder can fail: a copy of the tree, one thing broken in it, and the check must turn red; the
+# unbroken copy must be green, or the red would prove nothing: a check that is red already is left out.
+set -euo pipefail
+
+checks=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=${BATMAP_ROOT:-$(cd "$checks/../.." && pwd)}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+status=0
+
+fresh_copy() {
+    rm -rf "$work/tree"
+    mkdir "$work/tree"
+    # All but what the builds and version control keep.
+    tar cf - -C "$root" --exclude=./build --exclude=./.git . | tar xf - -C "$work/tree"
+}
+
+run_check() {
+    BATMAP_ROOT=$work/tree "$checks/$1.sh" > "$work/output" 2>&1
+}
+
+green() { # CHECK: also says whether the check can run here at all
+    local result=0
+    fresh_copy
+    run_check "$1" || result=$?
+    case $result in
+        0) return 0 ;;
+        77) echo "self_test: $1 cannot run here"; return 1 ;;
+        *) echo "self_test: $1 is red on the tree as it is"; return 1 ;;
+    esac
+}
+
+red() { # CHECK WORD_IN_OUTPUT COMMAND...: breaks the copy with COMMAND, run inside it
+    local check=$1 word=$2 result=0
+    shift 2
+    fresh_copy
+    (cd "$work/tree" && "$@")
+    run_check "$check" || result=$?
+    if [ "$result" = 0 ] || [ "$result" = 77 ]; then
+        echo "self_test: $check did not see: $*"
+        status=1
+    elif ! grep -qe "$word" "$work/output"; then
+        echo "self_test: $check is red after '$*', but does not say '$word':"
+        cat "$work/output"
+        status=1
+    fi
+}
+
+# shellcheck disable=SC2317  # called by red
+append() { # FILE LINE
+    echo "$2" >> "$1"
+}
+
+first_of() { # FOLDER PATTERN
+    (cd "$root" && find "$1" -name "$2" | LC_ALL=C sort | head -n 1)
+}
+
+if green layers; then
+    red layers "server header" append "$(first_of kernels/core '*.h')" '#include "postgres.h"'
+    red layers "server header" append "$(first_of kernels/relation '*.cpp')" '#  include <utils/memutils.h>'
+    red layers "includes the extension" append "$(first_of kernels/support '*.cpp')" '#include "extension/pg.h"'
+    red layers "layer above" append "$(first_of kernels/core '*.h')" '#include "relation/chunk.h"'
+    red layers "layer above" append "$(first_of kernels/relation '*.cpp')" '#include "support/choose.h"'
+    red layers "not a path from kernels" append "$(first_of kernels/core '*.h')" '#include "error.h"'
+    red layers "CUDA" append "$(first_of kernels/support '*.cpp')" '#include <cuda_runtime.h>'
+    red layers "CUDA" append "$(first_of kernels/support '*.h')" '__global__ void kernel();'
+    red layers "through extension/pg.h" append "$(first_of extension 'module.cpp')" '#include "fmgr.h"'
+fi
+
+if green exports; then
+    red exports "not exported" append sql/batmap.sql \
+        "CREATE FUNCTION batmap_nothing() RETURNS int4 AS 'MODULE_PATHNAME' LANGUAGE C;"
+    red exports "not named" sed -i "s/'batmap_pairs_query'/'batmap_pairs_relation'/" sql/batmap.sql
+fi
+
+if green versions; then
+    red versions META.json sed -i 's/"version": "[0-9.]*",/"version": "99.0.0",/' META.json
+    red versions CHANGELOG sed -i 's/^## .*/## 99.0.0/' CHANGELOG.md
+    red versions "no version" sed -i 's/^default_version.*//' batmap.control
+fi
+
+if green orphans; then
+    red orphans "has no test/expected" append test/sql/lonely_test.sql 'SELECT 1;'
+    red orphans "belongs to no test" append test/expected/lonely_output.out ''
+    red orphans "not in kernels/sources.list" append kernels/core/lonely_source.cpp ''
+    red orphans "not in extension/sources.list" append extension/lonely_source.cpp ''
+    red orphans "but not there" append kernels/sources.list kernels/core/gone.cpp
+    red orphans "more than one file" cp extension/module.cpp kernels/core/module.cpp
+    red orphans "has no corpus" append test/fuzz/lonely_fuzz.cpp ''
+fi
+
+if green comments; then
+    red comments "FUNCTION batmap_last_run" sed -i 's/^COMMENT ON FUNCTION batmap_last_run/-- &/' sql/batmap.sql
+    red comments "AGGREGATE batmap_relation_agg" sed -i '/^COMMENT ON AGGREGATE batmap_relation_agg(int8, int8)/d' sql/batmap.sql
+    red comments "TYPE batmap_pair" sed -i '/^COMMENT ON TYPE batmap_pair /d' sql/batmap.sql
+    red comments "OPERATOR" append sql/batmap.sql 'CREATE OPERATOR && (LEFTARG = batmap_relation, RIGHTARG = batmap_relation, FUNCTION = f);'
+fi
+
+if green format; then
+    red format "as clang-format lays it out" append "$(first_of kernels/core '*.cpp')" 'int   badly( int laid,int out ) {return laid+out ;}'
+    # shellcheck disable=SC2016  # meant for the file
+    red format "SC2086" append test/sandbox 'echo $unquoted'
+fi
+
+exit $status

@@ -1,0 +1,23 @@
+#!/bin/bash
+# batmap.control has the version; META.json and the newest heading of CHANGELOG.md must say the same.
+set -euo pipefail
+cd "${BATMAP_ROOT:-$(dirname "${BASH_SOURCE[0]}")/../..}"
+
+status=0
+version=$(sed -n "s/^default_version *= *'\(.*\)'.*/\1/p" batmap.control)
+if ! [[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]]; then
+    echo "versions: batmap.control has no version like 1.2.3: '$version'"
+    exit 1
+fi
+meta=$(sed -n 's/^ *"version": *"\([^"]*\)".*/\1/p' META.json | grep -v '^1\.0\.0$' | sort -u || true)
+if [ "$meta" != "$version" ]; then
+    echo "versions: batmap.control says $version, META.json says" "$meta"
+    status=1
+fi
+# A heading like "## 0.1.0" or "## [0.1.0] - unreleased".
+newest=$(sed -nE 's/^## \[?v?([0-9]+\.[0-9]+\.[0-9]+).*/\1/p' CHANGELOG.md | head -n 1) || true
+if [ "$newest" != "$version" ]; then
+    echo "versions: batmap.control says $version, the newest entry of CHANGELOG.md is '${newest:-none}'"
+    status=1
+fi
+exit $status
