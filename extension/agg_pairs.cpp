@@ -25,15 +25,14 @@ Datum pairs_trans(FunctionCallInfo fcinfo) {
   if (!PG_ARGISNULL(0)) {
     const FlatHeader header = flat_header(relation_bytes(relation_argument(fcinfo, 0)));
     if (header.min_count != min_count)
-      ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                      errmsg("min_count must be the same for all rows of a group")));
+      ereport(ERROR,
+              (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("min_count must be the same for all rows of a group")));
   }
   if (PG_ARGISNULL(1) || PG_ARGISNULL(2)) {
     if (PG_ARGISNULL(0)) PG_RETURN_NULL();
     PG_RETURN_DATUM(PG_GETARG_DATUM(0));
   }
-  struct varlena* const state =
-      relation_append(fcinfo, integer_argument<Tid>(fcinfo, 1), integer_argument<Item>(fcinfo, 2));
+  struct varlena* const state = relation_append(fcinfo, integer_argument<Tid>(fcinfo, 1), integer_argument<Item>(fcinfo, 2));
   FlatHeader header = flat_header(relation_bytes(state));
   header.min_count = min_count;
   set_flat_header(relation_bytes(state), header);
@@ -76,8 +75,7 @@ BATMAP_FUNCTION(batmap_pairs_final) {
 
   const size_t count = pairs->rows.size();
   if (count > MaxAllocSize / kBytesPerPair)
-    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-                    errmsg("%zu pairs do not fit into one array", count),
+    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("%zu pairs do not fit into one array", count),
                     errhint("Use the table function batmap_pairs, or a higher min_count.")));
   const TupleDesc descriptor = lookup_rowtype_tupdesc(pair_type, -1);
   auto* const elements = static_cast<Datum*>(palloc(Max(count, 1) * sizeof(Datum)));

@@ -16,7 +16,6 @@ static bool same_datum(datum_hash* table, Datum a, Datum b);
 static uint32_t datum_hash_code(datum_hash* table, Datum value);
 
 extern "C" {
-#include "common/hashfn.h"
 #define SH_PREFIX datum
 #define SH_ELEMENT_TYPE DatumEntry
 #define SH_KEY_TYPE Datum
@@ -57,7 +56,6 @@ namespace {
 constexpr uint32_t kMostValues = UINT32_MAX - 1;
 constexpr size_t kBytesPerValue = sizeof(DatumEntry) * 2 + sizeof(Datum) + sizeof(uint32_t);
 
-
 int compare_values(const void* a, const void* b, void* arg) {
   auto& dictionary = *static_cast<Dictionary*>(arg);
   CHECK_FOR_INTERRUPTS();
@@ -87,8 +85,8 @@ void* allocate(const Dictionary& dictionary, size_t count, size_t size) {
 }  // namespace
 
 Dictionary* dictionary_create(MemoryContext parent, Oid type, Oid collation, MemoryMeter& meter) {
-  TypeCacheEntry* const entry = lookup_type_cache(
-      type, TYPECACHE_HASH_PROC_FINFO | TYPECACHE_EQ_OPR_FINFO | TYPECACHE_CMP_PROC_FINFO);
+  TypeCacheEntry* const entry =
+      lookup_type_cache(type, TYPECACHE_HASH_PROC_FINFO | TYPECACHE_EQ_OPR_FINFO | TYPECACHE_CMP_PROC_FINFO);
   if (!OidIsValid(entry->hash_proc_finfo.fn_oid) || !OidIsValid(entry->eq_opr_finfo.fn_oid))
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_FUNCTION),
                     errmsg("could not identify a hash function for type %s", format_type_be(type))));
@@ -118,8 +116,7 @@ uint32_t dictionary_id(Dictionary& dictionary, Datum value) {
     guarded([&] { dictionary.meter->charge(bytes); });
     if (dictionary.count == dictionary.capacity) {
       dictionary.capacity *= 2;
-      dictionary.values =
-          static_cast<Datum*>(repalloc_huge(dictionary.values, dictionary.capacity * sizeof(Datum)));
+      dictionary.values = static_cast<Datum*>(repalloc_huge(dictionary.values, dictionary.capacity * sizeof(Datum)));
     }
     MemoryContextSwitchTo(dictionary.context);
     entry->value = datumCopy(value, type.typbyval, type.typlen);

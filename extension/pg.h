@@ -12,6 +12,7 @@ extern "C" {
 #include "access/parallel.h"
 #include "catalog/pg_type.h"
 #include "common/base64.h"
+#include "common/hashfn.h"
 #include "executor/executor.h"
 #include "executor/tuptable.h"
 #include "fmgr.h"
@@ -39,9 +40,9 @@ extern "C" {
 }
 
 // Defines an SQL-callable function: declares it with its information record, exported.
-#define BATMAP_FUNCTION(name)                          \
-  extern "C" {                                         \
-  PGDLLEXPORT Datum name(PG_FUNCTION_ARGS);            \
-  PG_FUNCTION_INFO_V1(name);                           \
-  }                                                    \
+#define BATMAP_FUNCTION(name)               \
+  extern "C" {                              \
+  PGDLLEXPORT Datum name(PG_FUNCTION_ARGS); \
+  PG_FUNCTION_INFO_V1(name);                \
+  }                                         \
   Datum name([[maybe_unused]] PG_FUNCTION_ARGS)

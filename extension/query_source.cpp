@@ -186,7 +186,8 @@ Plan* partial_states(const PlannedStmt* plan) {
 }
 
 void run_plan(PlannedStmt* plan, const char* query, DestReceiver* receiver) {
-  QueryDesc* const description = CreateQueryDesc(plan, query, GetActiveSnapshot(), InvalidSnapshot, receiver, nullptr, nullptr, 0);
+  QueryDesc* const description =
+      CreateQueryDesc(plan, query, GetActiveSnapshot(), InvalidSnapshot, receiver, nullptr, nullptr, 0);
   ExecutorStart(description, 0);
   ExecutorRun(description, ForwardScanDirection, 0, true);
   ExecutorFinish(description);
@@ -213,8 +214,7 @@ ColumnTypes column_types(const Query* query) {
     ++count;
   }
   if (count != 2)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_COLUMN_REFERENCE),
-                    errmsg("input query must return 2 columns, not %d", count),
+    ereport(ERROR, (errcode(ERRCODE_INVALID_COLUMN_REFERENCE), errmsg("input query must return 2 columns, not %d", count),
                     errhint("The first column is the transaction, the second the item.")));
   return columns;
 }
@@ -222,10 +222,10 @@ ColumnTypes column_types(const Query* query) {
 void check_item_type(Oid actual, Oid wanted) {
   if (OidIsValid(wanted)) {
     if (getBaseType(actual) != getBaseType(wanted))
-      ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                      errmsg("second column of the input query must be %s, not %s", format_type_be(wanted),
-                             format_type_be(actual)),
-                      errhint("Cast the column, or give a NULL of its type as the first argument.")));
+      ereport(ERROR,
+              (errcode(ERRCODE_DATATYPE_MISMATCH),
+               errmsg("second column of the input query must be %s, not %s", format_type_be(wanted), format_type_be(actual)),
+               errhint("Cast the column, or give a NULL of its type as the first argument.")));
   } else if (!is_integer(actual)) {
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                     errmsg("second column of the input query must be an integer, not %s", format_type_be(actual)),

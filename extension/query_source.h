@@ -16,12 +16,12 @@
 namespace batmap::pg {
 
 struct QueryInput {
-  PairLog* log;               // filled and sealed; not owned
-  Oid extension_function;     // a function of this extension: names the schema of its aggregates
-  Oid item_type;              // for the _of functions: what the second column must be; else InvalidOid
+  PairLog* log;            // filled and sealed; not owned
+  Oid extension_function;  // a function of this extension: names the schema of its aggregates
+  Oid item_type;           // for the _of functions: what the second column must be; else InvalidOid
   // Results:
-  Dictionary* items;          // item values by rank, for the _of functions; else nullptr
-  uint32_t* item_rank;        // [items->count] rank of each item id in the log
+  Dictionary* items;    // item values by rank, for the _of functions; else nullptr
+  uint32_t* item_rank;  // [items->count] rank of each item id in the log
   uint64_t rows_read;
   bool in_parallel;
 };

@@ -34,15 +34,15 @@ void define_settings() {
   DefineCustomIntVariable("batmap.threads", "Threads that a batmap function may use.",
                           "0 means one more than max_parallel_workers_per_gather, at most the number of processors.",
                           &settings.threads, 0, 0, 1024, PGC_USERSET, 0, nullptr, nullptr, nullptr);
-  DefineCustomIntVariable("batmap.memory_limit", "Memory that one run of a batmap function may use.",
-                          "-1 means no limit.", &settings.memory_limit_kb, 4 * 1024 * 1024, -1, INT_MAX, PGC_USERSET,
-                          GUC_UNIT_KB, nullptr, nullptr, nullptr);
+  DefineCustomIntVariable("batmap.memory_limit", "Memory that one run of a batmap function may use.", "-1 means no limit.",
+                          &settings.memory_limit_kb, 4 * 1024 * 1024, -1, INT_MAX, PGC_USERSET, GUC_UNIT_KB, nullptr,
+                          nullptr, nullptr);
   DefineCustomEnumVariable("batmap.on_truncation", "What happens when max_results cuts an answer short.", nullptr,
-                           &settings.on_truncation, static_cast<int>(OnTruncation::kWarning), kOnTruncation,
-                           PGC_USERSET, 0, nullptr, nullptr, nullptr);
+                           &settings.on_truncation, static_cast<int>(OnTruncation::kWarning), kOnTruncation, PGC_USERSET, 0,
+                           nullptr, nullptr, nullptr);
   DefineCustomStringVariable("batmap.cpu_kernel", "Vector instructions used for counting bits.",
-                             "auto takes the fastest that the processor has.", &settings.cpu_kernel, "auto",
-                             PGC_USERSET, 0, check_cpu_kernel, nullptr, nullptr);
+                             "auto takes the fastest that the processor has.", &settings.cpu_kernel, "auto", PGC_USERSET, 0,
+                             check_cpu_kernel, nullptr, nullptr);
   MarkGUCPrefixReserved("batmap");
 }
 

@@ -63,8 +63,7 @@ Elements elements_of(ArrayType* array, const char* name) {
   get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &alignment);
   deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, alignment, &elements.values, &nulls, &elements.count);
   for (int k = 0; k < elements.count; ++k)
-    if (nulls[k])
-      ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not contain NULL", name)));
+    if (nulls[k]) ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not contain NULL", name)));
   return elements;
 }
 
@@ -94,8 +93,7 @@ void read_arguments(const Arguments& arguments, bool integer_lists, PairCall& ca
 }
 
 /// Items in text form to their ranks in the answer; items that do not occur are left out.
-void set_text_list(std::optional<std::vector<int64_t>>& list, ArrayType* array, const char* name,
-                   const QueryInput& input) {
+void set_text_list(std::optional<std::vector<int64_t>>& list, ArrayType* array, const char* name, const QueryInput& input) {
   const Elements elements = elements_of(array, name);
   Oid function;
   Oid parameter;
@@ -129,8 +127,8 @@ void put_rows(const ReturnSetInfo* result, const PairCall& call, const QueryInpu
   }
 }
 
-void record_run(const char* operation, const PairCall& call, const QueryInput& input, const char* kind,
-                double read_ms, double answer_ms) {
+void record_run(const char* operation, const PairCall& call, const QueryInput& input, const char* kind, double read_ms,
+                double answer_ms) {
   const PairReport& report = call.run->report();
   last_run = {};
   last_run.any = true;

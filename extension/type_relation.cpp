@@ -51,8 +51,7 @@ struct SortedPairs {
 
 struct varlena* relation_allocate(size_t capacity) {
   if (capacity > MaxAllocSize - VARHDRSZ)
-    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-                    errmsg("batmap_relation would be larger than 1 GB"),
+    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("batmap_relation would be larger than 1 GB"),
                     errhint("Give the query itself to batmap_pairs: it has no such limit.")));
   auto* const value = static_cast<struct varlena*>(palloc(capacity + VARHDRSZ));
   SET_VARSIZE(value, capacity + VARHDRSZ);
@@ -97,8 +96,7 @@ BATMAP_FUNCTION(batmap_relation_out) {
   const int bytes = static_cast<int>(relation_capacity(value));
   // pg_b64_enc_len counts in int: past 1.5 GB of text there is no answer anyway.
   if (relation_capacity(value) > MaxAllocSize / 4 * 3 - 64)
-    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-                    errmsg("batmap_relation is too large for its text form"),
+    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("batmap_relation is too large for its text form"),
                     errhint("Use the binary form.")));
   const int room = pg_b64_enc_len(bytes);
   auto* const text = static_cast<char*>(palloc(static_cast<size_t>(room) + kTextPrefixLength + 1));

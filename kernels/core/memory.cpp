@@ -23,9 +23,8 @@ void MemoryMeter::charge(size_t bytes) {
   const size_t now = current_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   if (now > limit_ || now < bytes) {
     current_.fetch_sub(bytes, std::memory_order_relaxed);
-    throw Error(ErrorCode::kMemoryLimit, "run needs more than its memory limit of " +
-                                             std::to_string(limit_ >> 10) + " kB (" + std::to_string(bytes >> 10) +
-                                             " kB more were asked for)");
+    throw Error(ErrorCode::kMemoryLimit, "run needs more than its memory limit of " + std::to_string(limit_ >> 10) +
+                                             " kB (" + std::to_string(bytes >> 10) + " kB more were asked for)");
   }
   size_t seen = peak_.load(std::memory_order_relaxed);
   while (seen < now && !peak_.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {

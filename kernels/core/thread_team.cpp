@@ -25,8 +25,7 @@ std::thread start_worker(std::function<void()> body) {
   }
 }
 
-void parallel_for(const ExecutionOptions& options, size_t tasks,
-                  const std::function<void(size_t task, int worker)>& body) {
+void parallel_for(const ExecutionOptions& options, size_t tasks, const std::function<void(size_t task, int worker)>& body) {
   std::atomic<size_t> next{0};
   std::atomic<bool> failed{false};
   std::exception_ptr failure;

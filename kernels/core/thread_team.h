@@ -23,8 +23,7 @@ namespace batmap {
 
 /// Runs `body(task, worker)` for every task in [0, tasks), worker in [0, threads); tasks are dealt in ascending order.
 /// @throws what `body` throws first; Error{kCancelled}
-void parallel_for(const ExecutionOptions& options, size_t tasks,
-                  const std::function<void(size_t task, int worker)>& body);
+void parallel_for(const ExecutionOptions& options, size_t tasks, const std::function<void(size_t task, int worker)>& body);
 
 /// A joining thread whose signals are all blocked.
 std::thread start_worker(std::function<void()> body);

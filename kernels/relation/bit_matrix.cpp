@@ -20,12 +20,12 @@ BitMatrix fill_bit_matrix(const EncodedRelation& relation, const KeptItems& kept
   matrix.support = Buffer<uint32_t>(meter, kept.size);
 
   uint64_t* const bits = matrix.bits.data();
-  visit_kept_rows(relation, kept, options, [&](uint32_t tid, uint32_t item) {
-    bits[item * matrix.words + (tid >> 6)] |= uint64_t{1} << (tid & 63);
-  });
+  visit_kept_rows(relation, kept, options,
+                  [&](uint32_t tid, uint32_t item) { bits[item * matrix.words + (tid >> 6)] |= uint64_t{1} << (tid & 63); });
   parallel_for(options, kept.size, [&](size_t item, int) {
     uint64_t support = 0;
-    for (size_t word = 0; word < matrix.words; ++word) support += static_cast<uint64_t>(std::popcount(matrix.row(item)[word]));
+    for (size_t word = 0; word < matrix.words; ++word)
+      support += static_cast<uint64_t>(std::popcount(matrix.row(item)[word]));
     matrix.support[item] = static_cast<uint32_t>(support);
   });
   return matrix;

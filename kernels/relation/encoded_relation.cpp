@@ -80,16 +80,14 @@ void EncodedRelation::scan(const ExecutionOptions& options) {
       for (uint32_t k = 0; k < chunk.rows; ++k) present[codes[k] >> 6] |= uint64_t{1} << (codes[k] & 63);
     } else {
       decode_offsets(chunk.tids, chunk.tid_range, chunk.rows, static_cast<uint64_t>(chunk.tid_base), keys);
-      for (uint32_t k = 0; k < chunk.rows; ++k)
-        kept_tids_[at + k] = tids_coded_->insert(static_cast<int64_t>(keys[k]));
+      for (uint32_t k = 0; k < chunk.rows; ++k) kept_tids_[at + k] = tids_coded_->insert(static_cast<int64_t>(keys[k]));
     }
     if (direct_items) {
       decode_offsets(chunk.items, chunk.item_range, chunk.rows, shift_to(chunk.item_base, items_coded_->base()), codes);
       for (uint32_t k = 0; k < chunk.rows; ++k) ++counts[codes[k]];
     } else {
       decode_offsets(chunk.items, chunk.item_range, chunk.rows, static_cast<uint64_t>(chunk.item_base), keys);
-      for (uint32_t k = 0; k < chunk.rows; ++k)
-        kept_items_[at + k] = items_coded_->insert(static_cast<int64_t>(keys[k]));
+      for (uint32_t k = 0; k < chunk.rows; ++k) kept_items_[at + k] = items_coded_->insert(static_cast<int64_t>(keys[k]));
     }
     at += chunk.rows;
   }

@@ -26,9 +26,7 @@ KeptItems keep_items(const EncodedRelation& relation, const ItemFilter& filter, 
     kept.occurrences += relation.item_rows(code);
   }
   auto is_leading = [&](uint32_t code) { return included.contains(relation.item_value(code)); };
-  auto key = [&](uint32_t code) {
-    return std::tuple(relation.item_rows(code), relation.item_value(code));
-  };
+  auto key = [&](uint32_t code) { return std::tuple(relation.item_rows(code), relation.item_value(code)); };
   uint32_t* middle = candidates.end();
   if (filter.include) middle = std::partition(candidates.begin(), candidates.end(), is_leading);
   uint32_t compared = 0;

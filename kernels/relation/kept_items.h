@@ -28,7 +28,7 @@ struct KeptItems {
   Buffer<uint32_t> rank_of_code;  // [item codes] or kDropped
   Buffer<uint32_t> code_of_rank;  // [size]
   uint32_t size = 0;
-  uint32_t leading = 0;     // pairs (a, b), a < b, are wanted for a < leading; == size without an include list
+  uint32_t leading = 0;      // pairs (a, b), a < b, are wanted for a < leading; == size without an include list
   uint64_t occurrences = 0;  // rows of kept items
 };
 

@@ -18,8 +18,7 @@ std::vector<uint32_t> split_ranks(const EncodedRelation& relation, const KeptIte
 
 /// Calls visit(tid code, item rank) for every row of a kept item. @throws Error{kCancelled}
 template <typename Visit>
-void visit_kept_rows(const EncodedRelation& relation, const KeptItems& kept, const ExecutionOptions& options,
-                     Visit visit) {
+void visit_kept_rows(const EncodedRelation& relation, const KeptItems& kept, const ExecutionOptions& options, Visit visit) {
   constexpr uint64_t kRowsWorthAThread = 1 << 18;
   const uint64_t parts =
       std::clamp<uint64_t>(kept.occurrences / kRowsWorthAThread, 1, static_cast<uint64_t>(options.threads));

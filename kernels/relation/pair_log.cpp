@@ -38,8 +38,7 @@ std::vector<ChunkView> PairLog::chunks() const {
   std::vector<ChunkView> chunks;
   chunks.reserve(static_cast<size_t>(rows_ / kChunkRows) + 1);
   for (const Block& block : blocks_)
-    for (size_t at = 0; at < block.used; at += chunks.back().bytes)
-      chunks.push_back(read_chunk(block.bytes.data() + at));
+    for (size_t at = 0; at < block.used; at += chunks.back().bytes) chunks.push_back(read_chunk(block.bytes.data() + at));
   return chunks;
 }
 

@@ -66,8 +66,8 @@ TransactionLengths transaction_lengths(const EncodedRelation& relation, const Ke
   return lengths;
 }
 
-Transactions link_transactions(const EncodedRelation& relation, const KeptItems& kept,
-                               const TransactionLengths& lengths, const ExecutionOptions& options) {
+Transactions link_transactions(const EncodedRelation& relation, const KeptItems& kept, const TransactionLengths& lengths,
+                               const ExecutionOptions& options) {
   Tidlists lists = scatter_tidlists(relation, kept, options);
   Transactions transactions;
   transactions.support = Buffer<uint32_t>(*options.memory, kept.size);

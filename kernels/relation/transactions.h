@@ -41,8 +41,8 @@ TransactionLengths transaction_lengths(const EncodedRelation& relation, const Ke
 
 /// Cost: two scattered writes an occurrence.
 /// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
-Transactions link_transactions(const EncodedRelation& relation, const KeptItems& kept,
-                               const TransactionLengths& lengths, const ExecutionOptions& options);
+Transactions link_transactions(const EncodedRelation& relation, const KeptItems& kept, const TransactionLengths& lengths,
+                               const ExecutionOptions& options);
 
 /// Peak bytes of link_transactions, for the chooser.
 uint64_t transactions_bytes(uint64_t items, uint64_t tid_slots, uint64_t occurrences);

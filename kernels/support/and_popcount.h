@@ -18,14 +18,14 @@ namespace batmap {
 
 /// A tile of bit rows against bit columns over one range of words.
 struct AndPopcountTile {
-  const uint64_t* rows;     // first word of row 0 in the range; any alignment
-  size_t row_stride;        // words from row to row
+  const uint64_t* rows;  // first word of row 0 in the range; any alignment
+  size_t row_stride;     // words from row to row
   size_t row_count;
   const uint64_t* columns;  // first word of column 0 in the range
   size_t column_stride;     // words from column to column
   size_t column_count;
-  size_t words;             // length of the range; a multiple of 8
-  uint32_t* counts;         // [row_count][count_stride], added to
+  size_t words;      // length of the range; a multiple of 8
+  uint32_t* counts;  // [row_count][count_stride], added to
   size_t count_stride;
 };
 
@@ -33,7 +33,7 @@ using AndPopcount = void (*)(const AndPopcountTile& tile);
 
 struct AndPopcountKernel {
   const char* name;
-  uint32_t needs;        // CpuFeature mask
+  uint32_t needs;  // CpuFeature mask
   AndPopcount count;
   AddBitRows add_rows;
   double words_per_ns;      // typical rates for the chooser, of tiles in cache and of rows from the last-level

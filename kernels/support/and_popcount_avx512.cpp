@@ -42,8 +42,7 @@ inline void count_block(const AndPopcountTile& tile, size_t r, size_t c) {
   }
   for (int i = 0; i < kRows; ++i)
     for (int j = 0; j < kColumns; ++j)
-      tile.counts[(r + static_cast<size_t>(i)) * tile.count_stride + c + static_cast<size_t>(j)] +=
-          sum_lanes(sums[i][j]);
+      tile.counts[(r + static_cast<size_t>(i)) * tile.count_stride + c + static_cast<size_t>(j)] += sum_lanes(sums[i][j]);
 }
 
 template <int kRows>

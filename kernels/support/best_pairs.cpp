@@ -63,8 +63,7 @@ GrowingBuffer<BestPairsPerItem::Kept> BestPairsPerItem::take() {
   }
   auto key = [](const Kept& pair) { return std::tuple(pair.a, pair.b); };
   std::sort(kept.begin(), kept.end(), [&](const Kept& x, const Kept& y) { return key(x) < key(y); });
-  auto* const last =
-      std::unique(kept.begin(), kept.end(), [&](const Kept& x, const Kept& y) { return key(x) == key(y); });
+  auto* const last = std::unique(kept.begin(), kept.end(), [&](const Kept& x, const Kept& y) { return key(x) == key(y); });
   kept.shrink(static_cast<size_t>(last - kept.begin()));
   return kept;
 }

@@ -50,8 +50,7 @@ inline void add_group(BitRowSum& sum, const uint64_t* const* row) {
 }
 
 template <typename Vector>
-inline void add_rows_by_groups(BitRowSum& sum, const uint64_t* bits, size_t stride, const uint32_t* rows,
-                               size_t count) {
+inline void add_rows_by_groups(BitRowSum& sum, const uint64_t* bits, size_t stride, const uint32_t* rows, size_t count) {
   const uint64_t* group[BitRowSum::kGroupRows];
   size_t k = 0;
   for (; k + BitRowSum::kGroupRows <= count; k += BitRowSum::kGroupRows) {

@@ -9,10 +9,10 @@ namespace batmap {
 
 namespace {
 
-constexpr size_t kRowsAtOnce = 8;         // 8 x 2 KiB of rows: half of a 32 KiB first-level cache
+constexpr size_t kRowsAtOnce = 8;  // 8 x 2 KiB of rows: half of a 32 KiB first-level cache
 constexpr size_t kStripRows = 32;
 constexpr size_t kColumnsAtOnce = 32;
-constexpr size_t kSegmentWords = 256;     // 2 KiB of a row
+constexpr size_t kSegmentWords = 256;      // 2 KiB of a row
 constexpr size_t kMostCounters = 1 << 20;  // of a strip: 4 MiB a thread
 
 class BitmapCounter final : public PairCounter {

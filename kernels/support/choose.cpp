@@ -14,17 +14,17 @@ namespace batmap {
 namespace {
 
 // Nanoseconds, one thread, bench/support_bench.cpp.
-constexpr double kIncrement = 0.75;        // one counter of `horizontal`
-constexpr double kScannedCounter = 0.12;   // looking for results in a row of counters
-constexpr double kTail = 4.0;              // starting on the tail of one transaction
-constexpr double kLinkOccurrence = 9.0;    // building the horizontal form
-constexpr double kListBit = 6.0;           // building bit rows and lists
-constexpr double kSlicedPair = 0.2;        // comparing a bit-sliced counter with the threshold
-constexpr double kSetBit = 3.0;            // building the bit matrix
+constexpr double kIncrement = 0.75;       // one counter of `horizontal`
+constexpr double kScannedCounter = 0.12;  // looking for results in a row of counters
+constexpr double kTail = 4.0;             // starting on the tail of one transaction
+constexpr double kLinkOccurrence = 9.0;   // building the horizontal form
+constexpr double kListBit = 6.0;          // building bit rows and lists
+constexpr double kSlicedPair = 0.2;       // comparing a bit-sliced counter with the threshold
+constexpr double kSetBit = 3.0;           // building the bit matrix
 constexpr double kClearWord = 0.15;
-constexpr double kPairOverhead = 8.0;      // of one pair in a bitmap tile
+constexpr double kPairOverhead = 8.0;  // of one pair in a bitmap tile
 constexpr double kMergedElement = 1.6;
-constexpr double kListElement = 5.0;       // building a tidlist
+constexpr double kListElement = 5.0;  // building a tidlist
 
 double pairs_of(const PairJob& job) {
   const auto leading = static_cast<double>(job.leading);
@@ -60,7 +60,8 @@ PairEstimate estimate_pairs(PairMethod method, const PairJob& job) {
     }
     case PairMethod::kPositional: {
       const double words = static_cast<double>(job.row_words);
-      build = occurrences * kListBit + static_cast<double>(transaction_bits_bytes(job.items, job.tid_slots, 0)) / 8 * kClearWord;
+      build =
+          occurrences * kListBit + static_cast<double>(transaction_bits_bytes(job.items, job.tid_slots, 0)) / 8 * kClearWord;
       count = words / job.positional_words_per_ns + pairs * kSlicedPair;
       estimate.bytes = transaction_bits_bytes(job.items, job.tid_slots, job.occurrences) + threads * sizeof(BitRowSum);
       break;

@@ -67,8 +67,7 @@ class MergeCounter final : public PairCounter {
         const std::span<const uint32_t> list_b = std::as_const(lists_).list(b);
         if (list_b.size() < threshold) continue;
         const auto& [few, many] = std::minmax(list_a, list_b, [](auto& x, auto& y) { return x.size() < y.size(); });
-        const uint32_t common =
-            few.size() * kGallopFrom < many.size() ? gallop_count(few, many) : merge_count(few, many);
+        const uint32_t common = few.size() * kGallopFrom < many.size() ? gallop_count(few, many) : merge_count(few, many);
         if (common >= threshold) out.push_back({a, b, common});
         if ((work += few.size() + many.size() + 16) >= kPollEvery) {
           work = 0;

@@ -46,8 +46,8 @@ std::unique_ptr<PairCounter> count_horizontally(Transactions transactions, uint3
                                                 const ExecutionOptions& options);
 /// Item by item: the bit rows of its transactions, summed column by column (bit_row_sum.h). Cost: occurrences x
 /// later items / 64 words.
-std::unique_ptr<PairCounter> count_positionally(TransactionBits form, uint32_t leading,
-                                                const AndPopcountKernel& kernel, const ExecutionOptions& options);
+std::unique_ptr<PairCounter> count_positionally(TransactionBits form, uint32_t leading, const AndPopcountKernel& kernel,
+                                                const ExecutionOptions& options);
 /// Tiles of AND+popcount over bit rows. Cost: items^2 / 2 x tids / 64 words.
 std::unique_ptr<PairCounter> count_bitmaps(BitMatrix matrix, uint32_t leading, const AndPopcountKernel& kernel,
                                            const ExecutionOptions& options);

@@ -13,7 +13,7 @@ namespace batmap {
 
 namespace {
 
-constexpr size_t kBatchRows = 4096;       // of answers that are handed over from a buffer
+constexpr size_t kBatchRows = 4096;  // of answers that are handed over from a buffer
 constexpr size_t kTasksAheadPerThread = 4;
 
 using Clock = std::chrono::steady_clock;
@@ -53,8 +53,7 @@ void PairQuery::check() const {
                 "Give min_count or min_support, or ask for the best pairs with top_k or per_item_top_k.");
   require_at_least("min_count", min_count, 1);
   if (min_support && !(*min_support > 0 && *min_support <= 1))
-    throw Error(ErrorCode::kInvalidParameter,
-                "min_support must be above 0 and at most 1, not " + plain_text(*min_support),
+    throw Error(ErrorCode::kInvalidParameter, "min_support must be above 0 and at most 1, not " + plain_text(*min_support),
                 "min_support is a fraction of the transactions; min_count takes a number of them.");
   require_at_least("top_k", top_k, 1);
   require_at_least("per_item_top_k", per_item_top_k, 1);
@@ -96,8 +95,8 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
   if (report_.threshold > relation.transactions()) return;
   threshold_ = static_cast<uint32_t>(report_.threshold);
 
-  const KeptItems kept = keep_items(
-      relation, {.min_rows = report_.threshold, .include = query_.include, .exclude = query_.exclude}, options_);
+  const KeptItems kept =
+      keep_items(relation, {.min_rows = report_.threshold, .include = query_.include, .exclude = query_.exclude}, options_);
   report_.items_kept = kept.size;
   report_.occurrences = kept.occurrences;
   if (kept.size < 2 || kept.leading == 0) return;
@@ -132,8 +131,7 @@ std::unique_ptr<PairCounter> PairRun::build(const EncodedRelation& relation, con
     case PairMethod::kHorizontal:
       return count_horizontally(link_transactions(relation, kept, lengths, options_), kept.leading, options_);
     case PairMethod::kPositional:
-      return count_positionally(fill_transaction_bits(relation, kept, options_), kept.leading, *query_.kernel,
-                                options_);
+      return count_positionally(fill_transaction_bits(relation, kept, options_), kept.leading, *query_.kernel, options_);
     case PairMethod::kBitmap:
       return count_bitmaps(fill_bit_matrix(relation, kept, options_), kept.leading, *query_.kernel, options_);
     case PairMethod::kMerge: {

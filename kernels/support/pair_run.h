@@ -93,11 +93,11 @@ class PairRun {
   PairReport report_;
   Buffer<int64_t> values_;  // [items kept] by rank
   std::unique_ptr<PairCounter> counter_;
-  std::atomic<uint32_t> threshold_{1};  // rises while the best k are sought
+  std::atomic<uint32_t> threshold_{1};               // rises while the best k are sought
   std::optional<GrowingBuffer<PairRow>> selected_;   // with a top-k form: all answers, in order
   std::optional<GrowingBuffer<PairCount>> counted_;  // without: those of the task in hand
   size_t handed_over_ = 0;                           // of selected_ or counted_
-  std::unique_ptr<Counts> counts_;  // the threads that count, once started; last, so that they end first
+  std::unique_ptr<Counts> counts_;                   // the threads that count, once started; last, so that they end first
 };
 
 }  // namespace batmap

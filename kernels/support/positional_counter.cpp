@@ -18,8 +18,7 @@ constexpr uint64_t kTaskPairs = 1 << 18;
 
 class PositionalCounter final : public PairCounter {
  public:
-  PositionalCounter(TransactionBits form, uint32_t leading, const AndPopcountKernel& kernel,
-                    const ExecutionOptions& options)
+  PositionalCounter(TransactionBits form, uint32_t leading, const AndPopcountKernel& kernel, const ExecutionOptions& options)
       : form_(std::move(form)),
         kernel_(kernel),
         options_(options),
@@ -94,8 +93,8 @@ class PositionalCounter final : public PairCounter {
 
 }  // namespace
 
-std::unique_ptr<PairCounter> count_positionally(TransactionBits form, uint32_t leading,
-                                                const AndPopcountKernel& kernel, const ExecutionOptions& options) {
+std::unique_ptr<PairCounter> count_positionally(TransactionBits form, uint32_t leading, const AndPopcountKernel& kernel,
+                                                const ExecutionOptions& options) {
   return std::make_unique<PositionalCounter>(std::move(form), leading, kernel, options);
 }
 
