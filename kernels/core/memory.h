@@ -113,6 +113,14 @@ template <typename T>
 class GrowingBuffer {
  public:
   explicit GrowingBuffer(MemoryMeter& meter) : meter_(&meter) {}
+  GrowingBuffer(GrowingBuffer&& other) noexcept
+      : meter_(other.meter_), buffer_(std::move(other.buffer_)), size_(std::exchange(other.size_, 0)) {}
+  GrowingBuffer& operator=(GrowingBuffer&& other) noexcept {
+    meter_ = other.meter_;
+    buffer_ = std::move(other.buffer_);
+    size_ = std::exchange(other.size_, 0);
+    return *this;
+  }
 
   void push_back(const T& value) {
     if (size_ == buffer_.size()) grow(size_ + 1);

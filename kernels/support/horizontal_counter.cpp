@@ -17,7 +17,7 @@ constexpr uint64_t kPollEvery = 1 << 16;
 // A row is collected by its tails when that touches less than this share of it.
 constexpr uint64_t kSparseShare = 8;
 constexpr uint64_t kTaskIncrements = 1 << 20;
-constexpr uint64_t kTaskPairs = 1 << 18;
+constexpr uint64_t kTaskPairs = 1 << 16;
 
 template <typename Item>
 class HorizontalCounter final : public PairCounter {

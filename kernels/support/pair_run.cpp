@@ -154,13 +154,9 @@ bool PairRun::next(std::vector<PairRow>& batch) {
   if (!counter_ || report_.truncated) return false;
   const auto start = Clock::now();
   if (!counts_) {
-    PairCounter& counter = *counter_;
     const size_t window = static_cast<size_t>(options_.threads) * kTasksAheadPerThread;
-    counts_.reset(new Counts{{options_, counter.tasks(), window, [this, &counter](size_t task, int worker) {
-                                GrowingBuffer<PairCount> found(*options_.memory);
-                                counter.count(task, worker, threshold_.load(std::memory_order_relaxed), found);
-                                return found;
-                              }}});
+    counts_.reset(new Counts{
+        {options_, counter_->tasks(), window, [this](size_t task, int worker) { return count(task, worker); }}});
     if (query_.top_k || query_.per_item_top_k) select();
   }
   if (selected_)
@@ -179,8 +175,28 @@ bool PairRun::next(std::vector<PairRow>& batch) {
   return !batch.empty();
 }
 
+GrowingBuffer<PairCount> PairRun::count(size_t task, int worker) {
+  GrowingBuffer<PairCount> found(*options_.memory);
+  {
+    std::lock_guard lock(spare_mutex_);
+    if (!spare_.empty()) {
+      found = std::move(spare_.back());
+      spare_.pop_back();
+    }
+  }
+  counter_->count(task, worker, threshold_.load(std::memory_order_relaxed), found);
+  return found;
+}
+
+void PairRun::recycle(GrowingBuffer<PairCount> found) {
+  found.shrink(0);
+  std::lock_guard lock(spare_mutex_);
+  spare_.push_back(std::move(found));
+}
+
 void PairRun::next_counted(std::vector<PairRow>& batch) {
   while (!counted_ || handed_over_ == counted_->size()) {
+    if (counted_) recycle(std::move(*counted_));
     counted_.reset();
     counted_ = counts_->tasks.next();
     if (!counted_) return;
@@ -209,13 +225,14 @@ void PairRun::select() {
   if (query_.top_k) best.emplace(meter, static_cast<uint64_t>(*query_.top_k));
   GrowingBuffer<PairRow> all(meter);
 
-  while (const std::optional<GrowingBuffer<PairCount>> found = counts_->tasks.next()) {
+  while (std::optional<GrowingBuffer<PairCount>> found = counts_->tasks.next()) {
     for (const PairCount& pair : found->span()) {
       if (per_item)
         per_item->offer(pair.a, pair.b, pair.count);
       else if (pair.count >= threshold_)
         best->offer(row(pair.a, pair.b, pair.count));
     }
+    recycle(std::move(*found));
     if (!per_item && best->threshold() > threshold_) threshold_ = static_cast<uint32_t>(best->threshold());
   }
   if (per_item) {

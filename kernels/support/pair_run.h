@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -86,6 +87,8 @@ class PairRun {
   void next_counted(std::vector<PairRow>& batch);
   void next_selected(std::vector<PairRow>& batch);
   void select();
+  GrowingBuffer<PairCount> count(size_t task, int worker);
+  void recycle(GrowingBuffer<PairCount> found);
   PairRow row(uint32_t a, uint32_t b, uint32_t count) const;
 
   PairQuery query_;
@@ -97,7 +100,10 @@ class PairRun {
   std::optional<GrowingBuffer<PairRow>> selected_;   // with a top-k form: all answers, in order
   std::optional<GrowingBuffer<PairCount>> counted_;  // without: those of the task in hand
   size_t handed_over_ = 0;                           // of selected_ or counted_
-  std::unique_ptr<Counts> counts_;                   // the threads that count, once started; last, so that they end first
+  std::mutex spare_mutex_;
+  std::vector<GrowingBuffer<PairCount>> spare_;  // emptied results of tasks, for the next ones to fill
+  // The threads that count, once started; last, so that they end first.
+  std::unique_ptr<Counts> counts_;
 };
 
 }  // namespace batmap

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kColumnGroup = 8;                // words: rows are added 512 columns at a time
 constexpr size_t kRowsPerPoll = size_t{1} << 14;  // a multiple of BitRowSum::kGroupRows; some 100 us of work
 constexpr uint64_t kTaskWords = uint64_t{1} << 20;
-constexpr uint64_t kTaskPairs = 1 << 18;
+constexpr uint64_t kTaskPairs = 1 << 16;
 
 class PositionalCounter final : public PairCounter {
  public:
