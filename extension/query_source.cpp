@@ -52,13 +52,11 @@ struct RowReceiver {
   PairLog* log;
   KeyColumn tid;
   KeyColumn item;
-  uint64_t rows;
 };
 
 bool receive_row(TupleTableSlot* slot, DestReceiver* self) {
   auto& receiver = *reinterpret_cast<RowReceiver*>(self);
   slot_getsomeattrs(slot, 2);
-  ++receiver.rows;
   if (slot->tts_isnull[0] || slot->tts_isnull[1]) return true;
   const int64_t tid = key_of(receiver.tid, slot->tts_values[0]);
   const int64_t item = key_of(receiver.item, slot->tts_values[1]);
@@ -265,10 +263,8 @@ void read_query(const char* query, QueryInput& input, MemoryMeter& meter, Memory
   if (input.in_parallel) {
     RelationReceiver receiver{make_receiver(receive_relation), input.log};
     run_plan(plan, query, &receiver.pub);
-    guarded([&] { input.log->seal(); });
-    input.rows_read = input.log->rows();
   } else {
-    RowReceiver receiver{make_receiver(receive_row), input.log, {}, {}, 0};
+    RowReceiver receiver{make_receiver(receive_row), input.log, {}, {}};
     receiver.tid.kind = key_kind(columns.types[0]);
     if (receiver.tid.kind == KeyKind::kDictionary)
       receiver.tid.dictionary = dictionary_create(context, columns.types[0], columns.collations[0], meter);
@@ -277,12 +273,12 @@ void read_query(const char* query, QueryInput& input, MemoryMeter& meter, Memory
       receiver.item.dictionary = dictionary_create(context, columns.types[1], columns.collations[1], meter);
     plan = pg_plan_query(analyzed, query, CURSOR_OPT_PARALLEL_OK, nullptr);
     run_plan(plan, query, &receiver.pub);
-    guarded([&] { input.log->seal(); });
-    input.rows_read = receiver.rows;
     if (receiver.tid.dictionary != nullptr) MemoryContextDelete(receiver.tid.dictionary->context);
     input.items = receiver.item.dictionary;
     if (input.items != nullptr) input.item_rank = dictionary_sort(*input.items);
   }
+  guarded([&] { input.log->seal(); });
+  input.rows_read = input.log->rows();
   error_context_stack = callback.previous;
   MemoryContextSwitchTo(caller);
 }

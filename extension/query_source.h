@@ -22,7 +22,7 @@ struct QueryInput {
   // Results:
   Dictionary* items;    // item values by rank, for the _of functions; else nullptr
   uint32_t* item_rank;  // [items->count] rank of each item id in the log
-  uint64_t rows_read;
+  uint64_t rows_read;   // rows with both columns; the others are no rows of the relation
   bool in_parallel;
 };
 

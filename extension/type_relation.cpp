@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/polled.h"
 #include "extension/backend.h"
 #include "extension/boundary.h"
 #include "extension/context_owned.h"
@@ -32,12 +33,8 @@ struct SortedPairs {
       decode_chunk(chunk, pairs.data() + at);
       at += chunk.rows;
     }
-    uint32_t compared = 0;
-    auto less = [&](const Pair& x, const Pair& y) {
-      if ((++compared & 0xffff) == 0) cancel.throw_if_requested();
-      return x.tid != y.tid ? x.tid < y.tid : x.item < y.item;
-    };
-    std::sort(pairs.begin(), pairs.end(), less);
+    auto less = [](const Pair& x, const Pair& y) { return x.tid != y.tid ? x.tid < y.tid : x.item < y.item; };
+    std::sort(pairs.begin(), pairs.end(), polled(cancel, less));
     auto same = [](const Pair& x, const Pair& y) { return x.tid == y.tid && x.item == y.item; };
     count = static_cast<size_t>(std::unique(pairs.begin(), pairs.end(), same) - pairs.begin());
   }

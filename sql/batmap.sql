@@ -119,7 +119,7 @@ CREATE FUNCTION batmap_pairs(
     max_results int8 DEFAULT NULL,
     method text DEFAULT NULL)
 RETURNS TABLE (item_a int8, item_b int8, support int8, support_a int8, support_b int8, total int8)
-AS 'MODULE_PATHNAME', 'batmap_pairs_relation' LANGUAGE C STABLE PARALLEL SAFE COST 100000 ROWS 100000;
+AS 'MODULE_PATHNAME', 'batmap_pairs_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000;
 COMMENT ON FUNCTION batmap_pairs(batmap_relation, int8, float8, int8, int4, int8[], int8[], int8, text)
 IS 'frequent pairs of a relation';
 

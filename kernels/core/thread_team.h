@@ -57,14 +57,14 @@ class OrderedTasks {
   std::optional<Result> next() {
     std::unique_lock lock(mutex_);
     if (handed_over_ == tasks_) return std::nullopt;
+    if (cancel_.requested()) fail_cancelled();
     while (!front_ready()) {
       if (failure_) break;
       if (claimed_ < tasks_ && claimed_ < handed_over_ + window_) {
         run_claimed(lock, 0);
       } else {
         ready_.wait_for(lock, std::chrono::milliseconds(10));
-        if (cancel_.requested() && !failure_)
-          failure_ = std::make_exception_ptr(Error(ErrorCode::kCancelled, "run cancelled"));
+        if (cancel_.requested()) fail_cancelled();
       }
     }
     if (failure_) {
@@ -82,6 +82,9 @@ class OrderedTasks {
   }
 
  private:
+  void fail_cancelled() {
+    if (!failure_) failure_ = std::make_exception_ptr(Error(ErrorCode::kCancelled, "run cancelled"));
+  }
   bool front_ready() const { return !slots_.empty() && slots_.front().has_value(); }
 
   void run_claimed(std::unique_lock<std::mutex>& lock, int worker) {

@@ -5,6 +5,8 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "core/polled.h"
+
 namespace batmap {
 
 KeptItems keep_items(const EncodedRelation& relation, const ItemFilter& filter, const ExecutionOptions& options) {
@@ -29,11 +31,7 @@ KeptItems keep_items(const EncodedRelation& relation, const ItemFilter& filter, 
   auto key = [&](uint32_t code) { return std::tuple(relation.item_rows(code), relation.item_value(code)); };
   uint32_t* middle = candidates.end();
   if (filter.include) middle = std::partition(candidates.begin(), candidates.end(), is_leading);
-  uint32_t compared = 0;
-  auto in_order = [&](uint32_t a, uint32_t b) {
-    if ((++compared & 0xffff) == 0) options.cancel.throw_if_requested();
-    return key(a) < key(b);
-  };
+  const auto in_order = polled(options.cancel, [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
   std::sort(candidates.begin(), middle, in_order);
   std::sort(middle, candidates.end(), in_order);
 

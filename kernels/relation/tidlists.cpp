@@ -2,7 +2,9 @@
 #include "relation/tidlists.h"
 
 #include <algorithm>
+#include <functional>
 
+#include "core/polled.h"
 #include "core/thread_team.h"
 #include "relation/kept_rows.h"
 
@@ -31,12 +33,8 @@ Tidlists scatter_tidlists(const EncodedRelation& relation, const KeptItems& kept
 void sort_lists(Tidlists& lists, const ExecutionOptions& options) {
   parallel_for(options, lists.length.size(), [&](size_t item, int) {
     const std::span<uint32_t> list = lists.list(static_cast<uint32_t>(item));
-    uint32_t compared = 0;
-    auto less = [&](uint32_t a, uint32_t b) {
-      if ((++compared & 0xffff) == 0) options.cancel.throw_if_requested();
-      return a < b;
-    };
-    if (!std::is_sorted(list.begin(), list.end())) std::sort(list.begin(), list.end(), less);
+    if (!std::is_sorted(list.begin(), list.end()))
+      std::sort(list.begin(), list.end(), polled(options.cancel, std::less<>()));
     lists.length[item] = static_cast<uint32_t>(std::unique(list.begin(), list.end()) - list.begin());
   });
 }

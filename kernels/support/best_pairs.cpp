@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/polled.h"
+
 namespace batmap {
 
 bool better_pair(const PairRow& x, const PairRow& y) {
@@ -21,8 +23,8 @@ void BestPairs::offer(const PairRow& row) {
   }
 }
 
-GrowingBuffer<PairRow> BestPairs::take() {
-  std::sort_heap(heap_.begin(), heap_.end(), better_pair);
+GrowingBuffer<PairRow> BestPairs::take(const CancelToken& cancel) {
+  std::sort(heap_.begin(), heap_.end(), polled(cancel, better_pair));
   return std::move(heap_);
 }
 
@@ -54,15 +56,16 @@ void BestPairsPerItem::offer(uint32_t a, uint32_t b, uint32_t support) {
   offer_to(b, {a, support});
 }
 
-GrowingBuffer<BestPairsPerItem::Kept> BestPairsPerItem::take() {
+GrowingBuffer<BestPairsPerItem::Kept> BestPairsPerItem::take(const CancelToken& cancel) {
   GrowingBuffer<Kept> kept(*meter_);
   for (uint32_t item = 0; item < heaps_.size(); ++item) {
+    if (item % 4096 == 0) cancel.throw_if_requested();
     for (const Partner& partner : heaps_[item].span())
       kept.push_back({std::min(item, partner.rank), std::max(item, partner.rank), partner.support});
     heaps_[item].reset();
   }
   auto key = [](const Kept& pair) { return std::tuple(pair.a, pair.b); };
-  std::sort(kept.begin(), kept.end(), [&](const Kept& x, const Kept& y) { return key(x) < key(y); });
+  std::sort(kept.begin(), kept.end(), polled(cancel, [&](const Kept& x, const Kept& y) { return key(x) < key(y); }));
   auto* const last = std::unique(kept.begin(), kept.end(), [&](const Kept& x, const Kept& y) { return key(x) == key(y); });
   kept.shrink(static_cast<size_t>(last - kept.begin()));
   return kept;

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/memory.h"
+#include "core/options.h"
 
 namespace batmap {
 
@@ -31,8 +31,8 @@ class BestPairs {
   void offer(const PairRow& row);
   /// No pair with less support can still be kept.
   uint64_t threshold() const { return heap_.size() < k_ ? 0 : heap_[0].support; }
-  /// The pairs kept, best first. Call it once.
-  GrowingBuffer<PairRow> take();
+  /// The pairs kept, best first. Call it once. @throws Error{kCancelled}
+  GrowingBuffer<PairRow> take(const CancelToken& cancel = {});
 
  private:
   uint64_t k_;
@@ -55,7 +55,8 @@ class BestPairsPerItem {
     uint32_t support;
   };
   /// The pairs kept by either item, each once, ascending by (a, b). Call it once.
-  GrowingBuffer<Kept> take();
+  /// @throws Error{kCancelled, kMemoryLimit}
+  GrowingBuffer<Kept> take(const CancelToken& cancel = {});
 
  private:
   struct Partner {

@@ -32,6 +32,23 @@ void BitRowSum::start(size_t column_words) {
   std::fill_n(no_row, words, 0);
 }
 
+void BitRowSum::counts(size_t word, uint32_t (&out)[64]) const {
+  // Eight columns at a time: the bits of a byte are spread over eight bytes, eight levels fill those.
+  constexpr uint64_t kEachByte = 0x0101010101010101u;
+  constexpr uint64_t kOwnBit = 0x8040201008040201u;
+  std::fill_n(out, 64, 0u);
+  for (int first = 0; first < levels; first += 8) {
+    for (int byte = 0; byte < 8; ++byte) {
+      uint64_t columns = 0;
+      for (int level = first; level < std::min(first + 8, levels); ++level) {
+        const uint64_t own = (plane[level][word] >> (8 * byte) & 0xff) * kEachByte & kOwnBit;
+        columns |= ((own + 0x7f * kEachByte) >> 7 & kEachByte) << (level - first);
+      }
+      for (int i = 0; i < 8; ++i) out[8 * byte + i] |= static_cast<uint32_t>(columns >> (8 * i) & 0xff) << first;
+    }
+  }
+}
+
 void finish(BitRowSum& sum) {
   const int levels = sum.levels;
   uint64_t carry[BitRowSum::kMostWords] = {};

@@ -36,6 +36,9 @@ struct BitRowSum {
     return static_cast<uint32_t>(value);
   }
 
+  /// The same for all 64 columns of a word: for words where many are wanted.
+  void counts(size_t word, uint32_t (&out)[64]) const;
+
   /// Which of the 64 columns of a word were set in at least `threshold` rows, as bits.
   uint64_t at_least(size_t word, uint32_t threshold) const {
     if (static_cast<int>(std::bit_width(threshold)) > levels) return 0;

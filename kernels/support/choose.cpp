@@ -17,13 +17,13 @@ namespace {
 constexpr double kIncrement = 0.75;       // one counter of `horizontal`
 constexpr double kScannedCounter = 0.12;  // looking for results in a row of counters
 constexpr double kTail = 4.0;             // starting on the tail of one transaction
-constexpr double kLinkOccurrence = 9.0;   // building the horizontal form
+constexpr double kLinkOccurrence = 12.0;  // building the horizontal form
 constexpr double kListBit = 6.0;          // building bit rows and lists
 constexpr double kSlicedPair = 0.2;       // comparing a bit-sliced counter with the threshold
 constexpr double kSetBit = 3.0;           // building the bit matrix
 constexpr double kClearWord = 0.15;
 constexpr double kPairOverhead = 8.0;  // of one pair in a bitmap tile
-constexpr double kMergedElement = 1.6;
+constexpr double kMergedElement = 4.0;
 constexpr double kListElement = 5.0;  // building a tidlist
 
 double pairs_of(const PairJob& job) {

@@ -10,9 +10,9 @@ namespace batmap {
 
 namespace {
 
-constexpr size_t kGallopFrom = 16;  // ratio of lengths from which galloping is cheaper
-constexpr size_t kTaskPairs = 1 << 12;
-constexpr uint64_t kPollEvery = 1 << 16;  // elements
+constexpr size_t kGallopFrom = 16;           // ratio of lengths from which galloping is cheaper
+constexpr uint64_t kTaskElements = 1 << 22;  // some 16 ms of merging
+constexpr uint64_t kPollEvery = 1 << 16;     // elements
 
 uint32_t merge_count(std::span<const uint32_t> a, std::span<const uint32_t> b) {
   uint32_t common = 0;
@@ -46,13 +46,18 @@ class MergeCounter final : public PairCounter {
  public:
   MergeCounter(Tidlists lists, uint32_t leading, const ExecutionOptions& options)
       : lists_(std::move(lists)), options_(options), item_count_(static_cast<uint32_t>(lists_.length.size())) {
-    size_t pairs = 0;
+    uint64_t later = 0;  // elements of the lists after the one in hand
+    for (const uint32_t length : lists_.length) later += length;
+    uint64_t work = 0;
     task_begin_.push_back(0);
-    for (uint32_t item = 0; item < leading; ++item)
-      if ((pairs += item_count_ - item - 1) >= kTaskPairs || item + 1 == leading) {
+    for (uint32_t item = 0; item < leading; ++item) {
+      later -= lists_.length[item];
+      work += later + uint64_t{item_count_ - item - 1} * lists_.length[item];
+      if (work >= kTaskElements || item + 1 == leading) {
         task_begin_.push_back(item + 1);
-        pairs = 0;
+        work = 0;
       }
+    }
   }
 
   size_t tasks() const override { return task_begin_.size() - 1; }

@@ -99,7 +99,7 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
       keep_items(relation, {.min_rows = report_.threshold, .include = query_.include, .exclude = query_.exclude}, options_);
   report_.items_kept = kept.size;
   report_.occurrences = kept.occurrences;
-  if (kept.size < 2 || kept.leading == 0) return;
+  if (kept.size == 0) return;
   values_ = Buffer<int64_t>(*options_.memory, kept.size);
   for (uint32_t rank = 0; rank < kept.size; ++rank) values_[rank] = relation.item_value(kept.code_of_rank[rank]);
 
@@ -151,28 +151,37 @@ PairRow PairRun::row(uint32_t a, uint32_t b, uint32_t count) const {
 
 bool PairRun::next(std::vector<PairRow>& batch) {
   batch.clear();
-  if (!counter_ || report_.truncated) return false;
+  if (!counter_ || done_) return false;
   const auto start = Clock::now();
-  if (!counts_) {
-    const size_t window = static_cast<size_t>(options_.threads) * kTasksAheadPerThread;
-    counts_.reset(new Counts{
-        {options_, counter_->tasks(), window, [this](size_t task, int worker) { return count(task, worker); }}});
-    if (query_.top_k || query_.per_item_top_k) select();
-  }
+  if (!counts_) start_counting();
   if (selected_)
     next_selected(batch);
+  else if (best_ || best_per_item_)
+    select();
   else
     next_counted(batch);
   if (query_.max_results) {
     const uint64_t room = static_cast<uint64_t>(*query_.max_results) - report_.results;
     if (batch.size() > room) {
       batch.resize(room);
-      report_.truncated = true;
+      report_.truncated = done_ = true;
     }
   }
   report_.results += batch.size();
   report_.count_ms += milliseconds_since(start);
-  return !batch.empty();
+  return !done_ || !batch.empty();
+}
+
+void PairRun::start_counting() {
+  MemoryMeter& meter = *options_.memory;
+  if (query_.per_item_top_k) {
+    const auto k = static_cast<uint32_t>(std::min<int64_t>(*query_.per_item_top_k, UINT32_MAX));
+    best_per_item_.emplace(meter, k, values_.data(), static_cast<uint32_t>(values_.size()));
+  }
+  if (query_.top_k) best_.emplace(meter, static_cast<uint64_t>(*query_.top_k));
+  const size_t window = static_cast<size_t>(options_.threads) * kTasksAheadPerThread;
+  counts_.reset(
+      new Counts{{options_, counter_->tasks(), window, [this](size_t task, int worker) { return count(task, worker); }}});
 }
 
 GrowingBuffer<PairCount> PairRun::count(size_t task, int worker) {
@@ -195,12 +204,12 @@ void PairRun::recycle(GrowingBuffer<PairCount> found) {
 }
 
 void PairRun::next_counted(std::vector<PairRow>& batch) {
-  while (!counted_ || handed_over_ == counted_->size()) {
+  if (!counted_ || handed_over_ == counted_->size()) {
     if (counted_) recycle(std::move(*counted_));
-    counted_.reset();
     counted_ = counts_->tasks.next();
-    if (!counted_) return;
     handed_over_ = 0;
+    done_ = !counted_;
+    if (done_) return;
   }
   const size_t count = std::min(kBatchRows, counted_->size() - handed_over_);
   for (const PairCount& pair : counted_->span().subspan(handed_over_, count))
@@ -212,37 +221,35 @@ void PairRun::next_selected(std::vector<PairRow>& batch) {
   const size_t count = std::min(kBatchRows, selected_->size() - handed_over_);
   batch.assign(selected_->begin() + handed_over_, selected_->begin() + handed_over_ + count);
   handed_over_ += count;
+  done_ = handed_over_ == selected_->size();
 }
 
 void PairRun::select() {
-  MemoryMeter& meter = *options_.memory;
-  std::optional<BestPairsPerItem> per_item;
-  if (query_.per_item_top_k) {
-    const auto k = static_cast<uint32_t>(std::min<int64_t>(*query_.per_item_top_k, UINT32_MAX));
-    per_item.emplace(meter, k, values_.data(), static_cast<uint32_t>(values_.size()));
+  std::optional<GrowingBuffer<PairCount>> found = counts_->tasks.next();
+  if (!found) {
+    finish_selection();
+    return;
   }
-  std::optional<BestPairs> best;
-  if (query_.top_k) best.emplace(meter, static_cast<uint64_t>(*query_.top_k));
-  GrowingBuffer<PairRow> all(meter);
+  for (const PairCount& pair : found->span()) {
+    if (best_per_item_)
+      best_per_item_->offer(pair.a, pair.b, pair.count);
+    else if (pair.count >= threshold_)
+      best_->offer(row(pair.a, pair.b, pair.count));
+  }
+  recycle(std::move(*found));
+  if (!best_per_item_ && best_->threshold() > threshold_) threshold_ = static_cast<uint32_t>(best_->threshold());
+}
 
-  while (std::optional<GrowingBuffer<PairCount>> found = counts_->tasks.next()) {
-    for (const PairCount& pair : found->span()) {
-      if (per_item)
-        per_item->offer(pair.a, pair.b, pair.count);
-      else if (pair.count >= threshold_)
-        best->offer(row(pair.a, pair.b, pair.count));
-    }
-    recycle(std::move(*found));
-    if (!per_item && best->threshold() > threshold_) threshold_ = static_cast<uint32_t>(best->threshold());
-  }
-  if (per_item) {
-    const GrowingBuffer<BestPairsPerItem::Kept> kept = per_item->take();
+void PairRun::finish_selection() {
+  GrowingBuffer<PairRow> all(*options_.memory);
+  if (best_per_item_) {
+    const GrowingBuffer<BestPairsPerItem::Kept> kept = best_per_item_->take(options_.cancel);
     for (const BestPairsPerItem::Kept& pair : kept.span()) {
       const PairRow answer = row(pair.a, pair.b, pair.support);
-      best ? best->offer(answer) : all.push_back(answer);
+      best_ ? best_->offer(answer) : all.push_back(answer);
     }
   }
-  selected_.emplace(best ? best->take() : std::move(all));
+  selected_.emplace(best_ ? best_->take(options_.cancel) : std::move(all));
 }
 
 }  // namespace batmap

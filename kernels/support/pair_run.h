@@ -72,7 +72,9 @@ class PairRun {
   PairRun& operator=(const PairRun&) = delete;
   ~PairRun();
 
-  /// The next answers. @param batch overwritten @return false when there are no more
+  /// The next answers. Returns after about one task's work, so that the caller can look after other things.
+  /// @param batch  overwritten; may be empty although there is more to come
+  /// @return false when there are no more, and `batch` is empty
   /// @throws Error, std::bad_alloc; the run cannot go on after that
   bool next(std::vector<PairRow>& batch);
 
@@ -86,7 +88,9 @@ class PairRun {
                                      const TransactionLengths& lengths, PairMethod method);
   void next_counted(std::vector<PairRow>& batch);
   void next_selected(std::vector<PairRow>& batch);
+  void start_counting();
   void select();
+  void finish_selection();
   GrowingBuffer<PairCount> count(size_t task, int worker);
   void recycle(GrowingBuffer<PairCount> found);
   PairRow row(uint32_t a, uint32_t b, uint32_t count) const;
@@ -96,7 +100,10 @@ class PairRun {
   PairReport report_;
   Buffer<int64_t> values_;  // [items kept] by rank
   std::unique_ptr<PairCounter> counter_;
-  std::atomic<uint32_t> threshold_{1};               // rises while the best k are sought
+  std::atomic<uint32_t> threshold_{1};  // rises while the best k are sought
+  bool done_ = false;
+  std::optional<BestPairs> best_;                    // with top_k, until selected_ is there
+  std::optional<BestPairsPerItem> best_per_item_;    // with per_item_top_k, likewise
   std::optional<GrowingBuffer<PairRow>> selected_;   // with a top-k form: all answers, in order
   std::optional<GrowingBuffer<PairCount>> counted_;  // without: those of the task in hand
   size_t handed_over_ = 0;                           // of selected_ or counted_

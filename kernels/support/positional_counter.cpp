@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kColumnGroup = 8;                // words: rows are added 512 columns at a time
 constexpr size_t kRowsPerPoll = size_t{1} << 14;  // a multiple of BitRowSum::kGroupRows; some 100 us of work
+constexpr int kManyInAWord = 12;                  // columns from which all 64 counts are unpacked together
 constexpr uint64_t kTaskWords = uint64_t{1} << 20;
 constexpr uint64_t kTaskPairs = 1 << 16;
 
@@ -75,9 +76,12 @@ class PositionalCounter final : public PairCounter {
       if (reached == 0) continue;
       PairCount* at = out.room(64);
       size_t found = 0;
+      const bool many = std::popcount(reached) >= kManyInAWord;
+      uint32_t counts[64];
+      if (many) sum.counts(word, counts);
       for (; reached != 0; reached &= reached - 1) {
         const int bit = std::countr_zero(reached);
-        at[found++] = {item, column + static_cast<uint32_t>(bit), sum.count(word, bit)};
+        at[found++] = {item, column + static_cast<uint32_t>(bit), many ? counts[bit] : sum.count(word, bit)};
       }
       out.add(found);
     }

@@ -1,0 +1,439 @@
+// Runs that are stopped half-way: more than a hundred cancels, aimed at every phase of batmap_pairs (read, group, count
+// by each method, answer) and at the other long functions, and statement timeouts. A run must stop with SQLSTATE
+// 57014 at once, with its threads gone, its memory given back and the session in order; and interrupts that are no
+// cancel (a look at the memory, a check of the client's connection, another session that drops a database) must
+// neither stop a run nor wait for its end.
+//
+// How the phases are hit: each target runs once to its end; batmap_last_run() tells how long its phases took, and
+// the moment of a cancel is drawn from the span of the phase aimed at (5 to 95 %). Counting is made long by taking
+// as many items as fill some time, measured with few items first: its cost grows with the square of the items.
+// Latency is from the call that asks for the cancel (the server forks a process for it) to the error in the client.
+
+#include <cmath>
+
+#include "client.h"
+
+using namespace client;
+
+namespace {
+
+constexpr int kTids = 25000;
+constexpr int kPerTid = 200;
+constexpr int kItems = 4000;
+constexpr double kCountMs = 500;        // wanted length of a counting phase
+constexpr double kLatencyMs = 100;      // a cancel takes no longer ...
+constexpr double kLateShare = 0.01;     // ... but for this share on a busy machine ...
+constexpr double kHardLatencyMs = 500;  // ... and never longer than this
+constexpr long kMemoryMarginKb = 16 * 1024;
+constexpr int64_t kContextMargin = 1 << 20;
+
+// What the cancels of a target came to.
+struct Tally {
+  std::vector<double> latencies;  // of those that hit
+  int late = 0;                   // came after the end of the run
+  int wrong = 0;                  // ended in another error than 57014
+  int threads_left = 0;
+};
+
+struct Target {
+  std::string name;
+  std::vector<std::string> settings;  // undone by RESET ALL
+  std::string sql;
+  Phase phase = Phase::kWhole;
+  int shots = 0;
+  bool has_timeline = true;  // false: batmap_last_run() does not tell of it
+  double from_ms = 0;        // the span aimed at, found by the full run
+  double to_ms = 0;
+  Tally tally = {};
+};
+
+std::string pairs_of_query(const std::string& where, const std::string& arguments) {
+  return "SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM big" + where + "', " + arguments + ")";
+}
+
+std::string pairs_of_relation(const std::string& name, const std::string& arguments) {
+  return "SELECT count(*), sum(p.support) FROM " + name + ", LATERAL batmap_pairs(r, " + arguments + ") p";
+}
+
+struct Shot {
+  std::string target;
+  double at_ms;
+  double latency_ms;
+};
+
+double percentile(std::vector<double> values, double p) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[static_cast<size_t>(std::ceil(p * static_cast<double>(values.size()))) - 1];
+}
+
+std::vector<double> latencies(const std::vector<Shot>& shots) {
+  std::vector<double> out;
+  for (const Shot& s : shots) out.push_back(s.latency_ms);
+  return out;
+}
+
+// Median, 99th percentile and maximum within the bounds of the header.
+void judge_latencies(Tap& tap, const std::vector<Shot>& shots, const std::string& what) {
+  const auto ms = latencies(shots);
+  const auto late = std::count_if(ms.begin(), ms.end(), [](double l) { return l > kLatencyMs; });
+  const double worst = percentile(ms, 1);
+  for (const Shot& s : shots) {
+    if (s.latency_ms > kLatencyMs)
+      tap.note(text("late: %s at %.0f ms took %.1f ms", s.target.c_str(), s.at_ms, s.latency_ms));
+  }
+  tap.ok(!ms.empty() && static_cast<double>(late) <= kLateShare * static_cast<double>(ms.size()) && worst <= kHardLatencyMs,
+         text("%zu %s: median %.1f, p99 %.1f, max %.1f ms; %ld over %.0f ms", ms.size(), what.c_str(), percentile(ms, 0.5),
+              percentile(ms, 0.99), worst, (long)late, kLatencyMs));
+}
+
+class Range {
+ public:
+  Range(Tap& tap, Session& session, Rng& rng) : tap_(tap), session_(session), rng_(rng), canceller_(session) {}
+
+  // Runs a target to its end and finds the span of its phase.
+  void aim(Target& target) {
+    prepare(target);
+    const auto start = Clock::now();
+    session_.must(target.sql);
+    target.to_ms = ms_since(start);
+    const std::string line = text("%s: %.0f ms, then %ld kB", target.name.c_str(), target.to_ms, private_kb());
+    if (!target.has_timeline) {
+      tap_.note(line);
+      return;
+    }
+    const Timeline t = last_run(session_);
+    tap_.note(line + "; " + t.line());
+    if (target.phase != Phase::kWhole) std::tie(target.from_ms, target.to_ms) = t.span(target.phase);
+  }
+
+  // Cancels a target at random moments of its span until it was hit `shots` times in all.
+  void fire(Target& target, int shots) {
+    const int tries = 3 * shots;
+    for (int i = 0; i < tries && static_cast<int>(target.tally.latencies.size()) < shots; ++i) {
+      prepare(target);
+      const int threads[] = {0, 1, 4};
+      session_.must(text("SET batmap.threads = %d", threads[i % 3]));
+      const double at = moment(target);
+      session_.send(target.sql);
+      if (session_.wait_ready(at)) {
+        session_.finish();
+        ++target.tally.late;
+        continue;
+      }
+      const auto asked = Clock::now();
+      canceller_.cancel();
+      const Result r = session_.finish();
+      const double latency = ms_since(asked);
+      if (r.good()) {  // it was done before the cancel reached it
+        ++target.tally.late;
+        continue;
+      }
+      target.tally.latencies.push_back(latency);
+      cancels_.push_back({target.name, at, latency});
+      if (r.sqlstate() != "57014") {
+        ++target.tally.wrong;
+        tap_.note(r.sqlstate() + " " + r.message());
+      }
+      target.tally.threads_left += look_at(session_.pid()).threads != 1 ? 1 : 0;
+    }
+  }
+
+  void judge(const Target& target) {
+    tap_.ok(static_cast<int>(target.tally.latencies.size()) >= target.shots && target.tally.wrong == 0 &&
+                target.tally.threads_left == 0 && works(),
+            text("%s: %zu cancels from %.0f to %.0f ms (%d came too late), median %.1f, max %.1f ms; %d other errors,"
+                 " %d times a thread was left",
+                 target.name.c_str(), target.tally.latencies.size(), target.from_ms, target.to_ms, target.tally.late,
+                 percentile(target.tally.latencies, 0.5), percentile(target.tally.latencies, 1), target.tally.wrong,
+                 target.tally.threads_left));
+  }
+
+  // The same by statement_timeout.
+  void time_out(const Target& target, int shots) {
+    for (int i = 0; i < shots; ++i) {
+      prepare(target);
+      const double at = std::max(1.0, std::floor(moment(target)));
+      session_.must(text("SET statement_timeout = %d", static_cast<int>(at)));
+      const auto start = Clock::now();
+      const Result r = session_.exec(target.sql);
+      const double latency = ms_since(start) - at;
+      session_.must("RESET statement_timeout");
+      if (r.good()) continue;
+      timeouts_.push_back({target.name, at, latency});
+      if (r.sqlstate() != "57014" || look_at(session_.pid()).threads != 1) {
+        ++bad_timeouts_;
+        tap_.note("timeout: " + r.sqlstate() + " " + r.message());
+      }
+    }
+  }
+
+  // A small run in the same session.
+  bool works() {
+    const Result r = session_.exec(
+        "SELECT sum(support) FROM batmap_pairs('SELECT * FROM (VALUES (1, 1), (1, 2), (2, 1), (2, 2)) v',"
+        " min_count => 1)");
+    return r.good() && r.number(0, 0) == 2;
+  }
+
+  long private_kb() const { return look_at(session_.pid()).rss_anon_kb; }
+
+  const std::vector<Shot>& cancels() const { return cancels_; }
+  const std::vector<Shot>& timeouts() const { return timeouts_; }
+  int bad_timeouts() const { return bad_timeouts_; }
+
+ private:
+  void prepare(const Target& target) {
+    session_.must("RESET ALL");
+    for (const std::string& setting : target.settings) session_.must("SET " + setting);
+  }
+
+  double moment(const Target& target) {
+    return target.from_ms + (target.to_ms - target.from_ms) * (0.05 + 0.9 * fraction(rng_));
+  }
+
+  Tap& tap_;
+  Session& session_;
+  Rng& rng_;
+  Canceller canceller_;
+  std::vector<Shot> cancels_;
+  std::vector<Shot> timeouts_;
+  int bad_timeouts_ = 0;
+};
+
+// Makes the relation `name` of the items below `items` of table big; analyzed, so that its one row does not look like
+// a thousand and have every query compiled.
+void make_relation(Session& session, const std::string& name, int items) {
+  session.must("DROP TABLE IF EXISTS " + name);
+  session.must(
+      text("CREATE TABLE %s AS SELECT batmap_relation_agg(tid, item) AS r FROM big WHERE item < %d", name.c_str(), items));
+  session.must("ANALYZE " + name);
+}
+
+// The same of so many items that counting it with these arguments takes about `ms`; the run that measured.
+Timeline make_countable(Tap& tap, Session& session, const std::string& name, const std::string& setting,
+                        const std::string& arguments, double ms) {
+  const int few_items = 400;
+  make_relation(session, name, few_items);
+  session.must("RESET ALL");
+  if (!setting.empty()) session.must("SET " + setting);
+  session.must(pairs_of_relation(name, arguments));
+  const Timeline few = last_run(session);
+  const int items = std::min(kItems, static_cast<int>(few_items * std::sqrt(ms / std::max(0.1, few.count))));
+  make_relation(session, name, items);
+  tap.note(text("%s: %d items (%d took %.1f ms)", name.c_str(), items, few_items, few.count));
+  return few;
+}
+
+// Every item is kept (in about 1,200 transactions), hardly a pair is answered (about 60 each): the time is counting.
+const std::string kFew = ", min_count => 300";
+
+// A target for each method, and one more without vector instructions where the method uses a kernel.
+std::vector<Target> counting_targets(Tap& tap, Session& session) {
+  std::vector<Target> targets;
+  for (const std::string& method : counting_methods(session)) {
+    const std::string arguments = "method => '" + method + "'" + kFew;
+    const std::string name = "for_" + method;
+    const bool uses_kernel = !make_countable(tap, session, name, "", arguments, kCountMs).kernel.empty();
+    targets.push_back({"count by " + method, {}, pairs_of_relation(name, arguments), Phase::kCount, 10});
+    if (!uses_kernel) continue;
+    const std::string scalar = "batmap.cpu_kernel = 'scalar'";
+    make_countable(tap, session, name + "_scalar", scalar, arguments, kCountMs);
+    targets.push_back(
+        {"count by " + method + ", scalar", {scalar}, pairs_of_relation(name + "_scalar", arguments), Phase::kCount, 6});
+  }
+  return targets;
+}
+
+int64_t context_bytes(Session& session) { return session.number("SELECT sum(total_bytes) FROM pg_backend_memory_contexts"); }
+
+// Interrupts that are no cancel, in the middle of counting: the answer is the undisturbed one.
+void harmless_interrupts(Tap& tap, Session& session, Session& control, const std::string& sql) {
+  session.must("RESET ALL");
+  const std::string undisturbed = session.value(sql);
+  session.must("SET client_connection_check_interval = '20ms'");
+  session.send(sql);
+  int looks = 0;
+  while (!session.wait_ready(60)) {
+    control.must(text("SELECT pg_log_backend_memory_contexts(%d), pg_reload_conf()", session.pid()));
+    ++looks;
+  }
+  const Result r = session.finish();
+  session.must("RESET ALL");
+  tap.ok(r.good() && looks >= 3 && r.value(0, 0) == undisturbed,
+         text("%d looks at its memory and a watched connection do not disturb a run %s", looks, r.message().c_str()));
+}
+
+// Another session's DROP DATABASE waits until every backend has seen a barrier: it must not wait for the end of a run.
+void barrier(Tap& tap, Session& session, Session& control, const std::string& sql) {
+  session.must("RESET ALL");
+  control.must("DROP DATABASE IF EXISTS batmap_short_lived");
+  control.must("CREATE DATABASE batmap_short_lived");
+  control.must("CHECKPOINT");  // DROP DATABASE makes one, and there may be much to write
+  session.must("SET batmap.threads = 1");
+  session.send(sql);
+  const bool started = !session.wait_ready(300);
+  const auto start = Clock::now();
+  control.must("DROP DATABASE batmap_short_lived");
+  const double took = ms_since(start);
+  const bool still_running = !session.wait_ready(0);
+  Canceller(session).cancel();
+  session.finish();
+  session.must("RESET ALL");
+  tap.ok(started && still_running, text("DROP DATABASE of another session takes %.0f ms, not until the run ends", took));
+}
+
+// Runs that are left half-way by the query around them.
+void left_half_way(Tap& tap, Session& session, const std::string& relation) {
+  session.must("RESET ALL");
+  session.must("BEGIN");
+  session.must("DECLARE c CURSOR FOR SELECT p.* FROM " + relation + ", LATERAL batmap_pairs(r, min_count => 1) p");
+  const int rows = session.must("FETCH 10 FROM c").rows();
+  session.must("CLOSE c");
+  session.must("COMMIT");
+  const int limited = session.must("SELECT batmap_pairs(r, min_count => 1) FROM " + relation + " LIMIT 10").rows();
+  tap.ok(rows == 10 && limited == 10 && look_at(session.pid()).threads == 1,
+         "a closed cursor and a LIMIT leave no thread behind");
+}
+
+// A cancel that a block of PL/pgSQL catches: the transaction goes on and can run again.
+void caught(Tap& tap, Session& session, const std::string& sql, double at_ms) {
+  session.must("RESET ALL");
+  session.must("BEGIN");
+  session.send("DO $$ BEGIN PERFORM * FROM (" + sql +
+               ") q; RAISE 'ran to its end'; EXCEPTION WHEN query_canceled THEN PERFORM "
+               "set_config('batmap_test.caught', 'yes', true);"
+               " END $$");
+  const bool early = session.wait_ready(at_ms);
+  if (!early) Canceller(session).cancel();
+  const Result r = session.finish();
+  const int threads = look_at(session.pid()).threads;
+  const Result flag = session.exec("SELECT current_setting('batmap_test.caught', true)");
+  const Result again =
+      session.exec("SELECT count(*) FROM batmap_pairs('SELECT * FROM (VALUES (1, 1), (1, 2)) v', min_count => 1)");
+  tap.ok(!early && r.good() && threads == 1 && flag.good() && flag.value(0, 0) == "yes" && again.good() &&
+             again.number(0, 0) == 1,
+         "a cancel caught inside a transaction leaves it able to run again " + r.message() + again.message());
+  session.must("ROLLBACK");
+}
+
+std::vector<Target> pair_targets() {
+  const std::string serial = "max_parallel_workers_per_gather = 0";
+  const std::string horizontal = pairs_of_query("", "method => 'horizontal'" + kFew);
+  const std::string millions = "min_count => 62";  // two fifths of the 8 million pairs
+  const auto relation = [](const std::string& arguments) { return pairs_of_relation("big_relation", arguments); };
+  return {
+      {"read, stream", {serial}, horizontal, Phase::kRead, 12},
+      {"read, parallel aggregate", {}, horizontal, Phase::kRead, 12},
+      {"group after a stream", {serial}, horizontal, Phase::kGroup, 6},
+      {"group of a relation, for bitmap", {}, relation("method => 'bitmap'" + kFew), Phase::kGroup, 6},
+      // Pairs of one item only: counting all by merge would take minutes.
+      {"group of a relation, for merge", {}, relation("include => '{1}', method => 'merge'" + kFew), Phase::kGroup, 6},
+      {"answer of millions, bitmap", {}, relation(millions + ", method => 'bitmap'"), Phase::kAnswer, 5},
+      {"answer of millions, horizontal", {}, relation(millions + ", method => 'horizontal'"), Phase::kAnswer, 5},
+      {"answer in the select list",
+       {},
+       "SELECT count(*) FROM (SELECT batmap_pairs(r, " + millions + ") FROM big_relation) q",
+       Phase::kWhole,
+       4},
+      {"answer to the client",
+       {},
+       "SELECT p.* FROM big_relation, LATERAL batmap_pairs(r, min_count => 68) p",
+       Phase::kWhole,
+       4},
+      {"top_k of millions", {}, relation("top_k => 1000000"), Phase::kWhole, 4},
+      {"per_item_top_k", {}, relation("per_item_top_k => 300"), Phase::kWhole, 4},
+      {"items of text",
+       {},
+       "SELECT count(*), sum(support) FROM batmap_pairs_of(NULL::text, 'SELECT tid, item::text FROM big WHERE item < 1500'" +
+           kFew + ")",
+       Phase::kWhole,
+       5},
+  };
+}
+
+// Other long functions, of which batmap_last_run() does not tell.
+std::vector<Target> relation_targets() {
+  const std::string aggregate = "SELECT length(batmap_relation_send(batmap_relation_agg(tid, item))) FROM big";
+  return {
+      {"batmap_relation_agg", {"max_parallel_workers_per_gather = 0"}, aggregate, Phase::kWhole, 4, false},
+      {"batmap_relation_agg in parallel", {}, aggregate, Phase::kWhole, 4, false},
+      {"batmap_unnest", {}, "SELECT count(*) FROM big_relation, LATERAL batmap_unnest(r) u", Phase::kWhole, 4, false},
+  };
+}
+
+void run(Tap& tap) {
+  Rng rng = seeded(tap, 57014);
+  Session control;
+  auto start = Clock::now();
+  create_drawn_table(control, "big", kTids, kPerTid, kItems);
+  make_relation(control, "big_relation", kItems);
+  std::vector<Target> targets = pair_targets();
+  for (Target& target : counting_targets(tap, control)) targets.push_back(std::move(target));
+  tap.note(text("tables made in %.1f s", ms_since(start) / 1000));
+
+  Session session;
+  Range range(tap, session, rng);
+  range.works();
+  const long cold_kb = range.private_kb();
+  start = Clock::now();
+  for (Target& target : targets) range.aim(target);
+  session.must("RESET ALL");
+  const long warm_kb = range.private_kb();
+  tap.note(text("full runs took %.1f s", ms_since(start) / 1000));
+
+  // Two rounds. What a process keeps of freed memory (glibc: up to twice the largest block below 32 MB, on top of its
+  // heap) has found its level after the first; a leak grows in the second.
+  start = Clock::now();
+  for (Target& target : targets) range.fire(target, target.shots / 2);
+  session.must("RESET ALL");
+  context_bytes(session);
+  const int64_t contexts_before = context_bytes(session);
+  const long before_kb = range.private_kb();
+  const size_t before = range.cancels().size();
+  for (Target& target : targets) range.fire(target, target.shots);
+  session.must("RESET ALL");
+  context_bytes(session);
+  const int64_t contexts_after = context_bytes(session);
+  const long after_kb = range.private_kb();
+  for (const Target& target : targets) range.judge(target);
+  tap.ok(
+      after_kb <= before_kb + kMemoryMarginKb,
+      text("private memory of the backend: %ld kB at first, %ld kB after full runs, %ld kB after %zu cancels, %ld kB after"
+           " %zu; margin %ld kB",
+           cold_kb, warm_kb, before_kb, before, after_kb, range.cancels().size(), kMemoryMarginKb));
+  tap.ok(contexts_after <= contexts_before + kContextMargin,
+         text("memory contexts: %lld bytes, %lld after the second round; margin %lld", (long long)contexts_before,
+              (long long)contexts_after, (long long)kContextMargin));
+
+  for (Target& target : relation_targets()) {
+    range.aim(target);
+    range.fire(target, target.shots);
+    range.judge(target);
+  }
+  tap.note(text("cancels took %.1f s", ms_since(start) / 1000));
+  judge_latencies(tap, range.cancels(), "cancels");
+  tap.ok(range.cancels().size() >= 100, text("%zu cancels hit a run", range.cancels().size()));
+
+  for (const Target& target : targets) range.time_out(target, target.phase == Phase::kCount ? 2 : 1);
+  judge_latencies(tap, range.timeouts(), "statement timeouts");
+  tap.ok(
+      range.timeouts().size() >= 15 && range.bad_timeouts() == 0 && range.works(),
+      text("%zu statement timeouts, %d with another error or a thread left", range.timeouts().size(), range.bad_timeouts()));
+  tap.ok(control.number("SELECT count(*) FROM pg_ls_tmpdir()") == 0, "no temporary file is left");
+
+  caught(tap, session, pairs_of_relation("for_merge", "method => 'merge'" + kFew), 0.4 * kCountMs);
+  left_half_way(tap, session, "for_merge");
+  harmless_interrupts(tap, session, control, pairs_of_relation("for_merge", "min_count => 60, method => 'merge'"));
+  make_countable(tap, control, "for_merge", "", "method => 'merge'" + kFew, 4 * kCountMs);
+  barrier(tap, session, control, pairs_of_relation("for_merge", "method => 'merge'" + kFew));
+  tap.ok(range.works(), "the session works at the end");
+  control.must("DROP TABLE big, big_relation");
+  for (const std::string& method : counting_methods(control)) {
+    control.must("DROP TABLE IF EXISTS for_" + method + ", for_" + method + "_scalar");
+  }
+}
+
+}  // namespace
+
+int main() { return run_tests(run); }

@@ -1,0 +1,106 @@
+# Parallel plans: batmap_relation_agg with partial aggregation gives the relation of the serial plan, and batmap_pairs
+# reads a table through it ("parallel aggregate") with the rows of a serial read ("stream").
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('parallel');
+$node->init;
+$node->append_conf('postgresql.conf', "max_worker_processes = 16\nmax_parallel_workers = 8");
+$node->start;
+$node->safe_psql('postgres', q{
+    CREATE EXTENSION batmap;
+    SELECT setseed(0.5);
+    CREATE TABLE baskets (tid int4, item int4);
+    INSERT INTO baskets SELECT t, (random() * random() * 500)::int4 FROM generate_series(1, 20000) t, generate_series(1, 20);
+    INSERT INTO baskets SELECT NULL, g FROM generate_series(1, 100) g;
+    INSERT INTO baskets SELECT g, NULL FROM generate_series(1, 100) g;
+    CREATE TABLE wide AS SELECT tid::int8 * 4000000007 AS tid, item::int8 - 250 AS item FROM baskets;
+    CREATE TABLE groups AS SELECT tid % 7 AS g, tid, item FROM baskets WHERE tid IS NOT NULL;
+    ANALYZE;
+});
+
+my $parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;'
+  . ' SET max_parallel_workers_per_gather = 4;';
+my $serial = 'SET max_parallel_workers_per_gather = 0;';
+
+# A relation as the number and the hash of its pairs.
+sub relation_of
+{
+    my ($from) = @_;
+    return "SELECT count(*), md5(string_agg(tid || ',' || item, ' ' ORDER BY tid, item))"
+      . " FROM batmap_unnest((SELECT batmap_relation_agg(tid, item) FROM $from))";
+}
+
+for my $table (qw(baskets wide))
+{
+    my $plan = $node->safe_psql('postgres', "$parallel EXPLAIN (COSTS OFF) SELECT batmap_relation_agg(tid, item) FROM $table");
+    like($plan, qr/Finalize Aggregate.*Gather.*Partial Aggregate.*Parallel Seq Scan/s, "$table: the plan aggregates in parallel");
+    unlike($node->safe_psql('postgres', "$serial EXPLAIN (COSTS OFF) SELECT batmap_relation_agg(tid, item) FROM $table"),
+        qr/Partial|Gather/, "$table: the serial plan does not");
+    my $distinct = $node->safe_psql('postgres',
+        "SELECT count(*), md5(string_agg(tid || ',' || item, ' ' ORDER BY tid, item))"
+          . " FROM (SELECT DISTINCT tid, item FROM $table WHERE tid IS NOT NULL AND item IS NOT NULL) d");
+    is($node->safe_psql('postgres', $serial . relation_of($table)), $distinct, "$table: the serial relation is the distinct rows");
+    is($node->safe_psql('postgres', $parallel . relation_of($table)), $distinct, "$table: and so is the parallel one");
+    is($node->safe_psql('postgres', $parallel . 'SET parallel_leader_participation = off;' . relation_of($table)),
+        $distinct, "$table: and without the leader's help");
+
+    my $pairs = "SELECT count(*), md5(string_agg(p::text, ' ' ORDER BY item_a, item_b))"
+      . " FROM batmap_pairs('SELECT tid, item FROM $table', min_count => 30) p;";
+    my $last = 'SELECT input, rows_read, transactions FROM batmap_last_run()';
+    my ($serial_rows, $serial_run) = split /\n/, $node->safe_psql('postgres', "$serial $pairs $last");
+    my ($parallel_rows, $parallel_run) = split /\n/, $node->safe_psql('postgres', "$parallel $pairs $last");
+    like($serial_rows, qr/^[1-9]/, "$table: there are pairs");
+    is($parallel_rows, $serial_rows, "$table: the same pairs from a parallel and a serial read");
+    my ($serial_input, $serial_numbers) = split /\|/, $serial_run, 2;
+    my ($parallel_input, $parallel_numbers) = split /\|/, $parallel_run, 2;
+    is($serial_input, 'stream', "$table: the serial read is a stream");
+    is($parallel_input, 'parallel aggregate', "$table: the parallel read is an aggregate");
+    is($parallel_numbers, $serial_numbers, "$table: both tell the same rows and transactions");
+}
+
+# With GROUP BY, and the relations of the groups merged again.
+my $grouped = q{
+    SELECT md5(string_agg(g || ' ' || n || ' ' || h, ',' ORDER BY g))
+    FROM (SELECT g, batmap_relation_agg(tid, item) AS r FROM groups GROUP BY g) s,
+         LATERAL (SELECT count(*) AS n, md5(string_agg(tid || ',' || item, ' ' ORDER BY tid, item)) AS h FROM batmap_unnest(s.r)) u};
+like($node->safe_psql('postgres', "$parallel EXPLAIN (COSTS OFF) $grouped"), qr/Partial (Hash|Group)Aggregate/, 'grouped: the plan is parallel');
+is($node->safe_psql('postgres', $parallel . $grouped), $node->safe_psql('postgres', $serial . $grouped), 'grouped: the same relations');
+is( $node->safe_psql('postgres', q{
+        SELECT count(*), md5(string_agg(tid || ',' || item, ' ' ORDER BY tid, item))
+        FROM batmap_unnest((SELECT batmap_relation_agg(r) FROM (SELECT batmap_relation_agg(tid, item) AS r FROM groups GROUP BY g) s))}),
+    $node->safe_psql('postgres', $serial . relation_of('baskets')), 'relations of groups merge to the relation of all');
+
+# The pairs aggregate in a parallel plan.
+my $pairs_agg = 'SELECT md5(array_to_string(batmap_pairs_agg(tid, item, 30), \' \')) FROM baskets';
+like($node->safe_psql('postgres', "$parallel EXPLAIN (COSTS OFF) $pairs_agg"), qr/Partial Aggregate/, 'batmap_pairs_agg: the plan is parallel');
+is($node->safe_psql('postgres', $parallel . $pairs_agg), $node->safe_psql('postgres', $serial . $pairs_agg), 'batmap_pairs_agg: the same pairs');
+
+# What may not run in parallel is streamed, with the same rows.
+my $volatile = "SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM baskets WHERE random() >= 0', min_count => 30)";
+my $plain = "SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 30)";
+is($node->safe_psql('postgres', "$parallel CREATE TEMP TABLE copy AS TABLE baskets; $plain"),
+    $node->safe_psql('postgres', "$serial $plain"), 'a session with a temporary table reads the same');
+is($node->safe_psql('postgres', $parallel . $volatile), $node->safe_psql('postgres', $serial . $plain), 'a query with random() reads the same');
+is( $node->safe_psql('postgres',
+        "$parallel CREATE TEMP TABLE copy AS TABLE baskets;"
+          . " SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM copy', min_count => 30); SELECT input FROM batmap_last_run()"),
+    $node->safe_psql('postgres', "$serial $plain") . "\nstream", 'a temporary table is streamed');
+
+# Rows of this transaction that are not committed yet are read in parallel too.
+is( $node->safe_psql('postgres',
+        "$parallel BEGIN; DELETE FROM baskets WHERE tid > 10000;"
+          . " SELECT total FROM batmap_pairs('SELECT tid, item FROM baskets', top_k => 1); SELECT input FROM batmap_last_run(); ROLLBACK;"),
+    "10000\nparallel aggregate", 'a parallel read sees what its transaction has done');
+
+# No worker to be had: the plan runs with the leader alone.
+is($node->safe_psql('postgres', "$parallel SET max_parallel_workers = 0; $plain"), $node->safe_psql('postgres', "$serial $plain"),
+    'the same rows where no worker can be started');
+
+$node->stop;
+done_testing();
