@@ -92,17 +92,24 @@ void read_arguments(const Arguments& arguments, bool integer_lists, PairCall& ca
   });
 }
 
-/// Items in text form to their ranks in the answer; items that do not occur are left out.
-void set_text_list(std::optional<std::vector<int64_t>>& list, ArrayType* array, const char* name, const QueryInput& input) {
-  const Elements elements = elements_of(array, name);
+/// A list of the _of form: items in text form, as values of the item type. Empty and without values where not given.
+Elements items_of_text(const Arguments& arguments, Argument argument, const char* name, Oid item_type) {
+  if (!arguments.has(argument)) return {nullptr, 0};
+  Elements items = elements_of(arguments.array(argument), name);
   Oid function;
   Oid parameter;
-  getTypeInputInfo(input.item_type, &function, &parameter);
+  getTypeInputInfo(item_type, &function, &parameter);
+  for (int k = 0; k < items.count; ++k)
+    items.values[k] = OidInputFunctionCall(function, TextDatumGetCString(items.values[k]), parameter, -1);
+  return items;
+}
+
+/// Items to their ranks in the answer; those that do not occur are left out.
+void set_ranks(std::optional<std::vector<int64_t>>& list, const Elements& items, const QueryInput& input) {
   guarded([&] { list.emplace(); });
-  for (int k = 0; k < elements.count; ++k) {
-    const Datum value = OidInputFunctionCall(function, TextDatumGetCString(elements.values[k]), parameter, -1);
+  for (int k = 0; k < items.count; ++k) {
     uint32_t id;
-    if (dictionary_find(*input.items, value, id)) guarded([&] { list->push_back(input.item_rank[id]); });
+    if (dictionary_find(*input.items, items.values[k], id)) guarded([&] { list->push_back(input.item_rank[id]); });
   }
 }
 
@@ -113,19 +120,46 @@ double elapsed_ms(const instr_time& start) {
   return INSTR_TIME_GET_MILLISEC(now);
 }
 
-void put_rows(const ReturnSetInfo* result, const PairCall& call, const QueryInput& input, int64_t total) {
-  const Dictionary* const items = input.items;
-  bool nulls[6] = {};
-  for (const PairRow& row : call.batch) {
-    Datum values[6] = {items != nullptr ? items->values[row.item_a] : Int64GetDatum(row.item_a),
-                       items != nullptr ? items->values[row.item_b] : Int64GetDatum(row.item_b),
-                       Int64GetDatum(static_cast<int64_t>(row.support)),
-                       Int64GetDatum(static_cast<int64_t>(row.support_a)),
-                       Int64GetDatum(static_cast<int64_t>(row.support_b)),
-                       Int64GetDatum(total)};
-    tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+/// Puts the rows of the answer into the tuplestore of the call.
+class RowWriter {
+ public:
+  RowWriter(const ReturnSetInfo* result, const Dictionary* items, int64_t total)
+      : result_(result), items_(items), total_(total) {
+    if (items != nullptr) return;
+    // Six int8 that are never NULL: one tuple is formed and its numbers replaced, which halves the cost of a row.
+    Datum values[kColumns] = {};
+    bool nulls[kColumns] = {};
+    const MinimalTuple tuple = heap_form_minimal_tuple(result->setDesc, values, nulls);
+    slot_ = MakeSingleTupleTableSlot(result->setDesc, &TTSOpsMinimalTuple);
+    ExecStoreMinimalTuple(tuple, slot_, false);
+    numbers_ = reinterpret_cast<int64_t*>(reinterpret_cast<char*>(tuple) + tuple->t_hoff - MINIMAL_TUPLE_OFFSET);
+    Assert(tuple->t_len - (tuple->t_hoff - MINIMAL_TUPLE_OFFSET) == kColumns * sizeof(int64_t));
   }
-}
+
+  void put(const PairRow& row) {
+    const auto support = static_cast<int64_t>(row.support);
+    const auto support_a = static_cast<int64_t>(row.support_a);
+    const auto support_b = static_cast<int64_t>(row.support_b);
+    if (items_ == nullptr) {
+      const int64_t numbers[kColumns] = {row.item_a, row.item_b, support, support_a, support_b, total_};
+      memcpy(numbers_, numbers, sizeof numbers);
+      tuplestore_puttupleslot(result_->setResult, slot_);
+    } else {
+      Datum values[kColumns] = {items_->values[row.item_a], items_->values[row.item_b], Int64GetDatum(support),
+                                Int64GetDatum(support_a),   Int64GetDatum(support_b),   Int64GetDatum(total_)};
+      bool nulls[kColumns] = {};
+      tuplestore_putvalues(result_->setResult, result_->setDesc, values, nulls);
+    }
+  }
+
+ private:
+  static constexpr int kColumns = 6;
+  const ReturnSetInfo* result_;
+  const Dictionary* items_;  // nullptr: items are int8
+  int64_t total_;
+  TupleTableSlot* slot_ = nullptr;
+  int64_t* numbers_ = nullptr;
+};
 
 void record_run(const char* operation, const PairCall& call, const QueryInput& input, const char* kind, double read_ms,
                 double answer_ms) {
@@ -175,12 +209,12 @@ void answer(FunctionCallInfo fcinfo, const char* operation, const char* kind, Pa
     call.run.emplace(chunks(), ranks, call.query, call.options);
     call.log.reset();
   });
-  const auto total = static_cast<int64_t>(call.run->report().transactions);
+  RowWriter writer(result, input.items, static_cast<int64_t>(call.run->report().transactions));
   while (guarded([&] { return call.run->next(call.batch); })) {
     CHECK_FOR_INTERRUPTS();
     instr_time answering;
     INSTR_TIME_SET_CURRENT(answering);
-    put_rows(result, call, input, total);
+    for (const PairRow& row : call.batch) writer.put(row);
     answer_ms += elapsed_ms(answering);
   }
   record_run(operation, call, input, kind, read_ms, answer_ms);
@@ -211,13 +245,18 @@ void pairs_from_query(FunctionCallInfo fcinfo, const char* operation, int query_
   read_arguments(arguments, !OidIsValid(item_type), pairs);
   char* const query = text_to_cstring(PG_GETARG_TEXT_PP(query_argument));
 
+  const bool of_type = OidIsValid(item_type);
+  Elements include{};
+  Elements exclude{};
+  if (of_type) {  // before any row is read: a bad list should not cost a run
+    include = items_of_text(arguments, kInclude, "include", item_type);
+    exclude = items_of_text(arguments, kExclude, "exclude", item_type);
+  }
   guarded([&] { pairs.log.emplace(pairs.meter); });
   QueryInput input{&*pairs.log, fcinfo->flinfo->fn_oid, item_type, nullptr, nullptr, 0, false};
   read_query(query, input, pairs.meter, call.context);
-  if (OidIsValid(item_type)) {
-    if (arguments.has(kInclude)) set_text_list(pairs.query.include, arguments.array(kInclude), "include", input);
-    if (arguments.has(kExclude)) set_text_list(pairs.query.exclude, arguments.array(kExclude), "exclude", input);
-  }
+  if (of_type && arguments.has(kInclude)) set_ranks(pairs.query.include, include, input);
+  if (of_type && arguments.has(kExclude)) set_ranks(pairs.query.exclude, exclude, input);
   answer(fcinfo, operation, input.in_parallel ? "parallel aggregate" : "stream", pairs, input, call.start,
          [&] { return pairs.log->chunks(); });
   MemoryContextDelete(call.context);

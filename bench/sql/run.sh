@@ -1,0 +1,496 @@
+#!/bin/bash
+# The extension against plain SQL and against DuckDB, in one run on one private server: `make bench`, or
+# test/sandbox bench/sql/run.sh. Prints Markdown: what the machine is, the comparisons with their goals, where the time
+# goes, and memory. bench/README.md has the method, the variables and what the figures do not say.
+#
+# Variables: BENCH_SCALE (share of the transactions, default 1), BENCH_PARTS (default "scan join duckdb retail memory"),
+# BENCH_RUNS (runs of each side, default 5), BENCH_SECONDS (no further run of a side that has taken this long, default 40 x scale),
+# BENCH_ORDER (of the rows: tid or random), BENCH_FULL_JOIN=1 (self-join over all of w1, not a tenth), BENCH_SAVE=1 (also
+# writes bench/results/DATE-CPU.md), BATMAP_TEST_DATA (folder with fimi/retail.dat.zst; without it retail is skipped).
+
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+cd "$root"
+
+scale=${BENCH_SCALE:-1}
+parts=${BENCH_PARTS:-scan join duckdb retail memory}
+max_runs=${BENCH_RUNS:-5}
+order=${BENCH_ORDER:-tid}
+
+say() { echo "bench: $*" >&2; }
+fail() { say "$*"; exit 1; }
+wanted() { case " $parts " in *" $1 "*) ;; *) false ;; esac; }
+calculate() { awk "BEGIN { printf \"%.${2:-0}f\", $1 }"; }
+holds() { awk "BEGIN { exit !($1) }"; }
+
+[ -n "${PGHOST-}" ] || fail "no server: start this through test/sandbox, or with make bench"
+holds "$scale > 0 && $scale <= 1" || fail "BENCH_SCALE is a number above 0 and at most 1"
+max_seconds=${BENCH_SECONDS:-$(calculate "40 * $scale")}
+
+work=$(mktemp -d)
+# shellcheck disable=SC2317  # called by trap
+cleanup() {
+    local status=$?
+    for pid in "${session_pid[@]}"; do kill "$pid" 2> /dev/null || true; done
+    rm -rf "$work"
+    exit $status
+}
+declare -A session_pid
+trap cleanup EXIT
+
+# ---- sessions: psql or DuckDB behind a pair of pipes, so that the two can take turns
+
+declare -A to from
+
+open_session() { # NAME COMMAND...
+    local name=$1 in out
+    shift
+    mkfifo "$work/$name.in" "$work/$name.out"
+    "$@" < "$work/$name.in" > "$work/$name.out" &
+    session_pid[$name]=$!
+    exec {in}> "$work/$name.in" {out}< "$work/$name.out"
+    rm "$work/$name.in" "$work/$name.out"
+    to[$name]=$in
+    from[$name]=$out
+}
+
+open_psql() { # NAME
+    open_session "$1" psql -X -q -A -t -v ON_ERROR_STOP=1
+    ask "$1" '\timing on'
+}
+
+close_session() { # NAME
+    local in=${to[$1]} out=${from[$1]}
+    exec {in}>&- {out}<&-
+    wait "${session_pid[$1]}"
+    unset "to[$1]" "from[$1]" "session_pid[$1]"
+}
+
+# Sets `answer` (rows joined by blanks) and `ms` (of the last statement).
+ask() { # SESSION STATEMENT
+    local line
+    printf '%s\n\\echo end of answer\n' "$2" >&"${to[$1]}"
+    answer='' ms=0
+    while IFS= read -r line <&"${from[$1]}"; do
+        case $line in
+            "end of answer") return 0 ;;
+            "Time: "*) ms=${line#Time: } ms=${ms%% *} ;;
+            *) answer+=${answer:+ }$line ;;
+        esac
+    done
+    fail "$1 gave no answer to: $2"
+}
+
+sql() { ask pg "$1"; }
+
+# ---- sides: what is measured. Samples lie in files, one number a line.
+
+declare -A side_session side_settings side_query side_answer side_spent
+phases=(read group count answer)
+
+side() { # NAME SESSION SETTINGS QUERY
+    side_session[$1]=$2 side_settings[$1]=$3 side_query[$1]=$4 side_answer[$1]='' side_spent[$1]=0
+    rm -f "$work/$1".*
+}
+
+run_side() { # NAME: one run
+    local name=$1 session=${side_session[$1]} i
+    local -a columns
+    case $session in
+        duckdb) ask duckdb "${side_settings[$name]}" ;;
+        *) ask "$session" "RESET ALL; ${side_settings[$name]}" ;;
+    esac
+    ask "$session" "${side_query[$name]}"
+    echo "$ms" >> "$work/$name.ms"
+    side_spent[$name]=$(calculate "${side_spent[$name]} + $ms / 1000" 3)
+    [ -z "${side_answer[$name]}" ] || [ "${side_answer[$name]}" = "$answer" ] ||
+        fail "$name: ${side_answer[$name]} in one run, $answer in the next"
+    side_answer[$name]=$answer
+    case ${side_query[$name]} in
+        *batmap_pairs*)
+            ask "$session" "SELECT read_ms, group_ms, count_ms, answer_ms, peak_memory, method, kernel, input, threads FROM batmap_last_run();"
+            IFS='|' read -r -a columns <<< "$answer"
+            for i in 0 1 2 3; do echo "${columns[i]}" >> "$work/$name.${phases[i]}"; done
+            echo "${columns[4]}" >> "$work/$name.peak"
+            echo "${columns[5]}, ${columns[6]}, ${columns[7]}, ${columns[8]}" > "$work/$name.how"
+            ;;
+    esac
+}
+
+runs() { wc -l < "$work/$1.ms"; }
+median() { # NAME [KIND]
+    sort -g "$work/$1.${2:-ms}" | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
+}
+seconds() { calculate "$(median "$@") / 1000" 3; }
+least() { calculate "$(sort -g "$work/$1.ms" | head -n 1) / 1000" 3; }
+
+# Runs the sides in turn until each has its runs or has used up its time.
+alternate() { # SIDE...
+    local round name
+    for ((round = 1; round <= max_runs; round++)); do
+        for name in "$@"; do
+            if [ "$round" = 1 ] || holds "${side_spent[$name]} < $max_seconds"; then
+                run_side "$name"
+                say "$name: $(calculate "$(tail -n 1 "$work/$name.ms") / 1000" 3) s"
+            fi
+        done
+    done
+}
+
+best_of() { # SIDE...: the one with the smallest median
+    local name
+    for name in "$@"; do echo "$(median "$name") $name"; done | sort -g | head -n 1 | cut -d ' ' -f 2
+}
+
+agree() { # SIDE SIDE...: the same number of pairs and sum of supports, or no times at all
+    local name
+    for name in "$@"; do
+        [ "${side_answer[$name]}" = "${side_answer[$1]}" ] ||
+            fail "different answers: $1 ${side_answer[$1]}, $name ${side_answer[$name]}"
+    done
+}
+
+# ---- the report
+
+out=$work/report.md
+emit() { echo "$*" | tee -a "$out"; }
+
+comparison_head() { # WHAT OTHER RATIO
+    emit
+    emit "| $1 | rows; sum of supports | batmap_pairs, s | runs | $2, s | runs | $3 | goal |"
+    emit "|---|---|---|---|---|---|---|---|"
+}
+
+# One line; `other_ms` replaces the median of the other side where it is an estimate. The ratio is other / ours, or ours / other.
+comparison() { # WHAT OURS OTHER ours|other BOUND [OTHER_MS]
+    local ours theirs ratio verdict bracket=''
+    [ $# -gt 5 ] || bracket=" ($(least "$3"))"
+    ours=$(median "$2") theirs=${6:-$(median "$3")}
+    if [ "$4" = ours ]; then
+        ratio=$(calculate "$ours / $theirs" 2)
+        if holds "$ratio <= $5"; then verdict="at most $5: met"; else verdict="at most $5: **missed**"; fi
+    else
+        ratio=$(calculate "$theirs / $ours" 1)
+        if holds "$ratio >= $5"; then verdict="at least $5: met"; else verdict="at least $5: **missed**"; fi
+    fi
+    [ "$scale" = 1 ] || verdict="(not at this scale)"
+    emit "| $1 | ${side_answer[$2]/|/; } | $(seconds "$2") ($(least "$2")) | $(runs "$2")" \
+        "| $(calculate "$theirs / 1000" 3)$bracket | $(runs "$3") | $ratio | $verdict |"
+}
+
+phase_sides=()
+phase_table() {
+    local name total rest kind line
+    [ ${#phase_sides[@]} -gt 0 ] || return 0
+    emit
+    emit "## Where the time of batmap_pairs goes, ms"
+    emit
+    emit "Medians, each on its own, from batmap_last_run(); *rest* is total less the four: the server's aggregate over the rows, planning, the client."
+    emit
+    emit "| | method, kernel, input, threads | total | read | group | count | answer | rest | peak memory, MB |"
+    emit "|---|---|---|---|---|---|---|---|---|"
+    for name in "${phase_sides[@]}"; do
+        total=$(median "$name") rest=$total
+        line="| ${name//_/ } | $(cat "$work/$name.how") | $(calculate "$total")"
+        for kind in "${phases[@]}"; do
+            line+=" | $(calculate "$(median "$name" "$kind")")"
+            rest="$rest - $(median "$name" "$kind")"
+        done
+        emit "$line | $(calculate "$rest") | $(calculate "$(median "$name" peak) / 1e6") |"
+    done
+}
+
+# ---- instances
+
+load_w1() {
+    local generator=build/generate
+    if [ ! -x $generator ] || [ bench/generate.cpp -nt $generator ] || [ bench/instances.h -nt $generator ]; then
+        mkdir -p build
+        "${CXX:-g++}" -std=c++20 -O2 -o $generator bench/generate.cpp
+    fi
+    say "loading w1, scale $scale, rows in $order order"
+    psql -X -q -v ON_ERROR_STOP=1 -c 'CREATE TABLE w1 (tid int4, item int4)'
+    $generator w1 --scale "$scale" --order "$order" | psql -X -q -v ON_ERROR_STOP=1 -c 'COPY w1 FROM STDIN (FORMAT binary)'
+    if wanted duckdb; then $generator w1 --scale "$scale" --order "$order" --format text > "$work/w1.tsv" 2> /dev/null; fi
+    psql -X -q -v ON_ERROR_STOP=1 -c 'VACUUM (FREEZE, ANALYZE) w1'
+}
+
+# A share of the transactions for what cannot be waited for. The planner is given the statistics of the whole table, and with
+# them takes the whole table's plan: for a tenth by itself it would not count groups in every worker, and be slower.
+share_of_w1() { # TABLE SHARE
+    psql -X -q -v ON_ERROR_STOP=1 <<END
+CREATE TABLE $1 AS SELECT * FROM w1 WHERE tid < $2 * $transactions;
+ALTER TABLE $1 SET (parallel_workers = 2), ALTER tid SET (n_distinct = $transactions);
+VACUUM (FREEZE, ANALYZE) $1;
+UPDATE pg_class SET reltuples = reltuples / $2 WHERE oid = '$1'::regclass;
+END
+}
+
+load_retail() { # one transaction a line, items separated by blanks -> (tid, item)
+    local file=${BATMAP_TEST_DATA:+$BATMAP_TEST_DATA/fimi/retail.dat.zst}
+    if [ -z "$file" ] || [ ! -r "$file" ]; then
+        say "retail is skipped: BATMAP_TEST_DATA does not name a folder with fimi/retail.dat.zst"
+        return 1
+    fi
+    if ! command -v zstd > /dev/null; then
+        say "retail is skipped: zstd is not installed"
+        return 1
+    fi
+    say "loading retail"
+    psql -X -q -v ON_ERROR_STOP=1 -c 'CREATE TABLE retail (tid int4, item int4)'
+    zstd -dcq "$file" | awk -v scale="$scale" '(NR % 1000) < 1000 * scale { for (i = 1; i <= NF; i++) print NR "\t" $i }' |
+        psql -X -q -v ON_ERROR_STOP=1 -c 'COPY retail FROM STDIN'
+    psql -X -q -v ON_ERROR_STOP=1 -c 'VACUUM (FREEZE, ANALYZE) retail'
+}
+
+batmap_query() { # TABLE MIN_COUNT
+    echo "SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM $1', min_count => $2);"
+}
+self_join() { # TABLE: the same rows out of both engines
+    echo "SELECT count(*), sum(support) FROM (SELECT a.item AS item_a, b.item AS item_b, count(*) AS support FROM $1 a JOIN $1 b USING (tid) WHERE a.item < b.item GROUP BY 1, 2) p;"
+}
+
+workers() { echo "SET max_parallel_workers_per_gather = $1;"; }
+
+cores=$(nproc)
+memory_mb=$(awk '$1 == "MemTotal:" { printf "%d", $2 / 1024 }' /proc/meminfo)
+# Generous: neither the join's table nor the groups ever spill.
+generous="SET work_mem = '$((memory_mb / 6))MB';"
+
+# ---- the parts
+
+part_scan() {
+    local threshold pairs workers
+    sql "SELECT min(support) + 1 FROM batmap_pairs('SELECT tid, item FROM w1', top_k => 10000);"
+    threshold=$answer
+    sql "SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM w1', min_count => $threshold);"
+    pairs=$answer
+    for workers in 0 2; do
+        side "few_pairs_$workers" pg "$(workers $workers)" "$(batmap_query w1 "$threshold")"
+        side "sums_$workers" pg "$(workers $workers)" "SELECT sum(tid), sum(item) FROM w1;"
+        alternate "few_pairs_$workers" "sums_$workers"
+        phase_sides+=("few_pairs_$workers")
+    done
+    emit
+    emit "## A threshold that leaves few rows, against reading the table"
+    emit
+    emit "w1, min_count $threshold: $pairs pairs. \`batmap_pairs\` against \`SELECT sum(tid), sum(item) FROM w1\`."
+    comparison_head max_parallel_workers_per_gather sums "batmap / sums"
+    for workers in 0 2; do comparison "$workers" "few_pairs_$workers" "sums_$workers" ours 3; done
+}
+
+# All pairs of w1 by the extension, for the parts that compare with it.
+measure_all_pairs() {
+    local others=("$@")
+    side all_pairs_1 pg "$(workers 0) SET batmap.threads = 1;" "$(batmap_query w1 1)"
+    side all_pairs_2 pg "$(workers 1) SET batmap.threads = 2;" "$(batmap_query w1 1)"
+    side all_pairs_default pg "" "$(batmap_query w1 1)"
+    phase_sides+=(all_pairs_1 all_pairs_2 all_pairs_default)
+    alternate all_pairs_1 all_pairs_2 all_pairs_default "${others[@]}"
+}
+
+part_join() { # the extension's sides have been measured
+    local best table=w1_tenth estimate fixed
+    if [ "${BENCH_FULL_JOIN-}" = 1 ]; then table=w1; else share_of_w1 w1_tenth 0.1; fi
+    side join_default pg "" "$(self_join $table)"
+    side join_generous pg "$generous" "$(self_join $table)"
+    side check_join pg "" "$(batmap_query $table 1)"
+    alternate join_default join_generous check_join
+    agree check_join join_default join_generous
+    best=$(best_of join_default join_generous)
+    estimate=$(median "$best")
+    emit
+    emit "## All pairs, against the self-join in PostgreSQL"
+    emit
+    emit "w1, min_count 1; both sides with the default max_parallel_workers_per_gather. The self-join over $table takes" \
+        "$(seconds join_default) s with the default work_mem and $(seconds join_generous) s with $((memory_mb / 6)) MB; the better" \
+        "counts. batmap_pairs gives the same answer there (${side_answer[check_join]/|/; }) in $(seconds check_join) s."
+    if [ $table = w1_tenth ]; then
+        share_of_w1 w1_twentieth 0.05
+        side join_twentieth pg "${side_settings[$best]}" "$(self_join w1_twentieth)"
+        side check_twentieth pg "" "$(batmap_query w1_twentieth 1)"
+        alternate join_twentieth check_twentieth
+        agree join_twentieth check_twentieth
+        # Pair instances scale with the transactions, making the groups does not: the line through the two shares splits them.
+        fixed=$(calculate "2 * $(median join_twentieth) - $estimate")
+        holds "$fixed >= 0" || fixed=0
+        emit "Its time over all of w1 is extrapolated: both shares are planned with the statistics of the whole table, and a" \
+            "twentieth takes $(seconds join_twentieth) s, so that $(calculate "$fixed / 1000") s go into making the groups, once, and the" \
+            "rest of the tenth counts ten times."
+        if holds "$fixed > 0.5 * $estimate"; then
+            emit "**The machine was too busy for that: a twentieth took nearly as long as a tenth. No figure.**"
+            return 0
+        fi
+        estimate=$(calculate "$fixed + 10 * ($estimate - $fixed)")
+    fi
+    comparison_head max_parallel_workers_per_gather "self-join" "self-join / batmap"
+    comparison default all_pairs_default "$best" other 100 "$estimate"
+}
+
+part_duckdb() { # opened and loaded
+    local threads setting best=()
+    ask duckdb "SELECT version();"
+    duckdb_version=$answer
+    # A hash table addressed by the packed key pays off here, and DuckDB takes one only for small keys unless told.
+    for threads in 1 2; do
+        for setting in 12 26; do
+            side "duckdb_tenth_${threads}_$setting" duckdb "SET threads = $threads; SET perfect_ht_threshold = $setting;" "$(self_join w1_tenth)"
+            run_side "duckdb_tenth_${threads}_$setting"
+        done
+        best+=("$(best_of "duckdb_tenth_${threads}_12" "duckdb_tenth_${threads}_26")")
+    done
+    for threads in 1 2; do
+        side "duckdb_$threads" duckdb "${side_settings[${best[threads - 1]}]}" "$(self_join w1)"
+    done
+    measure_all_pairs duckdb_1 duckdb_2
+    agree all_pairs_1 all_pairs_2 all_pairs_default duckdb_1 duckdb_2
+    emit
+    emit "## All pairs, against DuckDB"
+    emit
+    emit "w1, min_count 1; DuckDB $duckdb_version, the self-join over a table in memory. Settings, the better of two on a tenth" \
+        "of the transactions: perfect_ht_threshold 12 (the default) $(seconds duckdb_tenth_1_12) s and $(seconds duckdb_tenth_2_12) s" \
+        "with 1 and 2 threads, 26 $(seconds duckdb_tenth_1_26) s and $(seconds duckdb_tenth_2_26) s."
+    comparison_head threads DuckDB "DuckDB / batmap"
+    for threads in 1 2; do comparison $threads "all_pairs_$threads" "duckdb_$threads" other 10; done
+}
+
+part_retail() {
+    local best
+    side retail_pairs pg "" "$(batmap_query retail 1)"
+    side retail_default pg "" "$(self_join retail)"
+    side retail_generous pg "$generous" "$(self_join retail)"
+    alternate retail_pairs retail_default retail_generous
+    agree retail_pairs retail_default retail_generous
+    best=$(best_of retail_default retail_generous)
+    phase_sides+=(retail_pairs)
+    emit
+    emit "## Real data, all pairs"
+    emit
+    emit "retail, min_count 1. The self-join takes $(seconds retail_default) s with the default work_mem and" \
+        "$(seconds retail_generous) s with $((memory_mb / 6)) MB; the better counts."
+    comparison_head max_parallel_workers_per_gather "self-join" "self-join / batmap"
+    comparison default retail_pairs "$best" other 8
+}
+
+# Private memory of all processes of the server, in kB.
+server_private_kb() {
+    local pid key value rest sum=0
+    local -a pids
+    read -r -a pids < "/proc/$postmaster/task/$postmaster/children"
+    for pid in "${pids[@]}"; do
+        while read -r key value rest; do
+            if [ "$key" = RssAnon: ]; then sum=$((sum + value)); break; fi
+        done 2> /dev/null < "/proc/$pid/status" || true
+    done
+    echo $sum
+}
+
+memory_row() { # WHAT SETTINGS QUERY: in a session of its own
+    local pid idle peak now highest shared sampler reported=''
+    open_psql memory
+    ask memory "SELECT pg_backend_pid();"
+    pid=$answer
+    ask memory "$2"
+    idle=$(server_private_kb)
+    rm -f "$work/stop"
+    (
+        peak=$idle
+        until [ -e "$work/stop" ]; do
+            now=$(server_private_kb)
+            if [ "$now" -gt "$peak" ]; then peak=$now; fi
+            sleep 0.01
+        done
+        echo "$peak" > "$work/peak"
+    ) &
+    sampler=$!
+    ask memory "$3"
+    touch "$work/stop"
+    wait "$sampler"
+    peak=$(cat "$work/peak")
+    highest=$(awk '$1 == "VmHWM:" { print $2 }' "/proc/$pid/status")
+    shared=$(awk '$1 == "RssShmem:" { print $2 }' "/proc/$pid/status")
+    case $3 in
+        *batmap_pairs*)
+            ask memory "SELECT peak_memory FROM batmap_last_run();"
+            reported=$(calculate "$answer / 1e6")
+            ;;
+    esac
+    close_session memory
+    emit "| $1 | $(calculate "$highest / 1e3 * 1.024") | $(calculate "$shared / 1e3 * 1.024") | $(calculate "($peak - $idle) / 1e3 * 1.024") | $reported |"
+}
+
+part_memory() {
+    local threshold workers
+    postmaster=$(head -n 1 "$PGDATA/postmaster.pid")
+    sql "SELECT min(support) + 1 FROM batmap_pairs('SELECT tid, item FROM w1', top_k => 10000);"
+    threshold=$answer
+    emit
+    emit "## Memory, MB (goal: the backend below 400)"
+    emit
+    emit "Each row in a new session. *Backend* is VmHWM; it counts the pages of the shared buffers that the process touched (*shared*)." \
+        "*Private, all processes* is the highest sum of RssAnon over the server's processes, parallel workers included, above idle," \
+        "sampled every 10 ms or so. *Reported* is peak_memory of batmap_last_run()."
+    emit
+    emit "| w1 | backend | of it shared | private, all processes | reported |"
+    emit "|---|---|---|---|---|"
+    for workers in 0 2; do
+        memory_row "sum(tid), sum(item), $workers workers" "$(workers $workers)" "SELECT sum(tid), sum(item) FROM w1;"
+        memory_row "min_count $threshold, $workers workers" "$(workers $workers)" "$(batmap_query w1 "$threshold")"
+        memory_row "min_count 1, $workers workers" "$(workers $workers)" "$(batmap_query w1 1)"
+    done
+}
+
+# ---- the run
+
+started=$SECONDS
+cpu=$(sed -n 's/^model name[ \t]*: //p' /proc/cpuinfo | head -n 1)
+cpu=${cpu:-$(uname -m)}
+revision=$(git rev-parse --short HEAD 2> /dev/null || echo none)
+[ -z "$(git status --porcelain 2> /dev/null)" ] || revision+=" with changes"
+variables=$(for name in $(compgen -e BENCH_); do printf "%s='%s' " "$name" "${!name}"; done)
+
+open_psql pg
+sql "SHOW server_version;"
+emit "# Frequent pairs in PostgreSQL, $(date -u +%Y-%m-%d)"
+emit
+emit "\`${variables}make bench\` on $cpu, $cores cores, $((memory_mb / 1024)) GiB; PostgreSQL $answer; revision $revision; load at the start $(cut -d ' ' -f 1 /proc/loadavg)."
+
+duckdb_ready=no
+if wanted duckdb; then
+    say "making sure of DuckDB"
+    if bench/peers/duckdb.sh setup; then duckdb_ready=yes; else say "DuckDB is skipped"; fi
+fi
+
+if wanted scan || wanted join || wanted duckdb || wanted memory; then
+    load_w1
+    sql "SELECT count(*), count(DISTINCT tid), count(DISTINCT item) FROM w1;"
+    IFS='|' read -r rows transactions items <<< "$answer"
+    emit "w1: $rows rows, $transactions transactions, $items items, rows in $order order. Medians, and the least in brackets; the sides take turns."
+    sql "SELECT 1 FROM batmap_last_run();"
+fi
+
+if wanted scan; then part_scan; fi
+if [ $duckdb_ready = yes ]; then
+    open_session duckdb bench/peers/duckdb.sh session
+    ask duckdb "CREATE TABLE w1 AS SELECT * FROM read_csv('$work/w1.tsv', delim = '\\t', header = false, columns = {'tid': 'INTEGER', 'item': 'INTEGER'});"
+    ask duckdb "CREATE TABLE w1_tenth AS SELECT * FROM w1 WHERE tid < 0.1 * (SELECT max(tid) + 1 FROM w1);"
+    part_duckdb
+    close_session duckdb
+elif wanted join || wanted duckdb; then
+    measure_all_pairs
+fi
+if wanted join; then part_join; fi
+if wanted retail && load_retail; then part_retail; fi
+phase_table
+if wanted memory; then part_memory; fi
+
+emit
+emit "Load at the end $(cut -d ' ' -f 1 /proc/loadavg); $((SECONDS - started)) s in all."
+
+if [ "${BENCH_SAVE-}" = 1 ]; then
+    target=bench/results/$(date -u +%Y-%m-%d)-$(tr -cs 'A-Za-z0-9\n' - <<< "$cpu" | sed 's/^-//; s/-$//').md
+    mkdir -p bench/results
+    cp "$out" "$target"
+    say "saved as $target"
+fi
