@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -59,6 +60,7 @@ class Buffer {
   /// @throws Error{kMemoryLimit}, std::bad_alloc
   Buffer(MemoryMeter& meter, size_t size, Fill fill = Fill::kNone) : meter_(&meter), size_(size) {
     if (size == 0) return;
+    if (size > SIZE_MAX / sizeof(T)) throw std::bad_alloc();
     meter.charge(bytes());
     try {
       data_ = static_cast<T*>(detail::allocate_block(bytes(), fill == Fill::kZero));

@@ -46,6 +46,7 @@ void parallel_for(const ExecutionOptions& options, size_t tasks, const std::func
 
   const size_t workers = std::min<size_t>(static_cast<size_t>(std::max(options.threads, 1)), tasks);
   std::vector<std::thread> threads;
+  threads.reserve(workers);  // before the first thread: nothing may fail between making one and keeping it
   try {
     for (size_t i = 1; i < workers; ++i) threads.push_back(start_worker([&work, i] { work(static_cast<int>(i)); }));
   } catch (...) {

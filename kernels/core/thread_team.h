@@ -40,6 +40,7 @@ class OrderedTasks {
   OrderedTasks(const ExecutionOptions& options, size_t tasks, size_t window, Body body)
       : cancel_(options.cancel), tasks_(tasks), window_(window < 1 ? 1 : window), body_(std::move(body)) {
     const size_t helpers = tasks < 2 ? 0 : static_cast<size_t>(options.threads) - 1;
+    threads_.reserve(helpers);  // before the first thread: nothing may fail between making one and keeping it
     try {
       for (size_t i = 0; i < helpers && i + 1 < tasks; ++i)
         threads_.push_back(start_worker([this, i] { work(static_cast<int>(i) + 1); }));
@@ -88,18 +89,19 @@ class OrderedTasks {
   bool front_ready() const { return !slots_.empty() && slots_.front().has_value(); }
 
   void run_claimed(std::unique_lock<std::mutex>& lock, int worker) {
-    const size_t task = claimed_++;
-    slots_.emplace_back();
-    lock.unlock();
     std::optional<Result> result;
     std::exception_ptr failure;
+    const size_t task = claimed_;
     try {
+      slots_.emplace_back();
+      ++claimed_;
+      lock.unlock();
       cancel_.throw_if_requested();
       result.emplace(body_(task, worker));
     } catch (...) {
       failure = std::current_exception();
     }
-    lock.lock();
+    if (!lock.owns_lock()) lock.lock();
     if (failure) {
       if (!failure_) failure_ = failure;
       stopping_ = true;

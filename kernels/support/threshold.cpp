@@ -9,7 +9,8 @@ namespace batmap {
 uint64_t count_of_fraction(double fraction, uint64_t total) {
   // Shortest round-trip form d.ddde-XX: at most 17 digits, so mantissa * total stays below 2^57 * 2^64.
   char text[40];
-  const auto [end, _] = std::to_chars(text, text + sizeof text, fraction, std::chars_format::scientific);
+  char* const end = std::to_chars(text, text + sizeof text - 1, fraction, std::chars_format::scientific).ptr;
+  *end = '\0';  // to_chars leaves that to the caller, atoi needs it
   unsigned __int128 mantissa = 0;
   int scale = 0;  // fraction = mantissa / 10^scale
   const char* at = text;
