@@ -59,8 +59,8 @@ EXTENSION := batmap
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'.*/\1/p" batmap.control)
 
 # Source lists: one path a line, from the root of the repository; '#' starts a remark.
-lists := $(wildcard kernels/sources.list extension/sources.list)
-sources := $(if $(lists),$(shell sed 's/\#.*//' $(lists)))
+lists := kernels/sources.list extension/sources.list
+sources := $(shell sed 's/\#.*//' $(lists))
 
 MODULE_big := batmap
 OBJS := $(sources:%.cpp=build/pgxs/%.o)

@@ -1,0 +1,37 @@
+// Detected CPU features against what the operating system says of the same machine.
+#include "core/cpu.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+
+namespace batmap::test {
+namespace {
+
+TEST(Cpu, AsTheOperatingSystemSays) {
+  std::set<std::string> flags;
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("flags", 0) != 0) continue;
+    std::istringstream words(line.substr(line.find(':') + 1));
+    for (std::string word; words >> word;) flags.insert(word);
+    break;
+  }
+  if (flags.empty()) GTEST_SKIP() << "no flags in /proc/cpuinfo";
+  const auto all = [&](std::initializer_list<const char*> names) {
+    for (const char* name : names)
+      if (!flags.contains(name)) return false;
+    return true;
+  };
+  const uint32_t features = cpu_features();
+  EXPECT_EQ((features & kCpuPopcnt) != 0, all({"popcnt"}));
+  EXPECT_EQ((features & kCpuAvx2) != 0, all({"avx2"}));
+  EXPECT_EQ((features & kCpuAvx512) != 0, all({"avx512f", "avx512bw", "avx512vl", "avx512_vpopcntdq"}));
+  EXPECT_EQ(cpu_features(), features);
+}
+
+}  // namespace
+}  // namespace batmap::test
