@@ -44,7 +44,7 @@ void check_sum(const AndPopcountKernel& kernel, size_t words, size_t stride, siz
     kernel.add_rows(*sum, bits.data() + offset, stride, rows.data(), rows.size());
     for (const uint32_t row : rows)
       for (size_t column = 0; column < words * 64; ++column)
-        expected[column] += bits[row * stride + offset + column / 64] >> (column % 64) & 1;
+        expected[column] += static_cast<uint32_t>(bits[row * stride + offset + column / 64] >> (column % 64) & 1);
     total += count;
   }
   finish(*sum);
