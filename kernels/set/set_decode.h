@@ -1,0 +1,51 @@
+// From a stored set back to its elements, sorted or as they lie.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "core/options.h"
+#include "set/set_kernel.h"
+#include "set/set_view.h"
+
+namespace batmap {
+
+/// Elements that a chunk can hold.
+inline constexpr size_t kChunkElements = 512;
+
+/// Walks over a set in chunks of at most 512 elements, in the order of the container: arrays and bitmaps ascending, batmaps
+/// by position. No allocation.
+class SetReader {
+ public:
+  explicit SetReader(SetView set, const SetKernel& kernel = best_set_kernel()) : set_(set), kernel_(&kernel) {}
+
+  /// Fills `out`. @param out room for 512 @return how many; 0 at the end only
+  size_t next(uint64_t* out);
+
+ private:
+  size_t next_of_array(uint64_t* out);
+  size_t next_of_bitmap(uint64_t* out);
+  size_t next_of_batmap(uint64_t* out);
+
+  SetView set_;
+  const SetKernel* kernel_;
+  uint64_t at_ = 0;  // arrays: element; bitmaps: word; batmaps: stash elements, then blocks
+};
+
+/// Calls visit(x) for every element, in the order of SetReader.
+template <typename Visit>
+void for_each_element(SetView set, Visit visit) {
+  SetReader reader(set);
+  uint64_t chunk[kChunkElements];
+  while (const size_t count = reader.next(chunk))
+    for (size_t i = 0; i < count; ++i) visit(chunk[i]);
+}
+
+/// Appends the elements, ascending. @throws Error{kMemoryLimit}, Error{kCancelled}
+void decode(SetView set, GrowingBuffer<uint64_t>& out, const ExecutionOptions& options);
+
+/// Smallest and largest element; nothing for the empty set. Batmaps: one pass over the value.
+std::optional<uint64_t> set_min(SetView set);
+std::optional<uint64_t> set_max(SetView set);
+
+}  // namespace batmap

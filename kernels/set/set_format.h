@@ -1,0 +1,88 @@
+// The bytes of a stored set, format version 1: constants, which container a set gets, and its geometry. FORMAT.md has
+// the whole story. Pure functions of (cardinality, width); nothing here looks at elements.
+// Source: Amossen & Pagh 2011, sections II and III; bit planes, containers and the stash inside the value are ours.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace batmap {
+
+enum class Container : uint8_t { kArray = 1, kBatmap = 2, kBitmap = 3 };
+
+inline constexpr int kSetVersion = 1;
+inline constexpr int kMaxWidth = 62;            // universe [0, 2^62): an element is never a negative int64
+inline constexpr uint64_t kSmallSet = 256;      // below it no batmap: bench/set_bench.cpp
+inline constexpr size_t kSetHeaderBytes = 8;    // version | container, width, 48 bits of cardinality
+inline constexpr size_t kStashHeaderBytes = 8;  // batmaps: u32 count, u32 zero
+inline constexpr uint64_t kBlockSlots = 512;    // slots of one table that lie together
+inline constexpr size_t kPlaneBytes = 64;       // one bit of each of them
+inline constexpr int kTables = 3;
+inline constexpr size_t kMaxSetBytes = 0x3fffffff - 4;  // what a varlena can hold beside its header
+inline constexpr uint64_t kMaxCardinality = (uint64_t{1} << 48) - 1;
+
+/// 2^width. @param width 0 .. 62
+constexpr uint64_t universe_of(int width) { return uint64_t{1} << width; }
+
+/// Smallest width with 2^width >= universe. @param universe 1 .. 2^62; 0 counts as 1
+constexpr int width_for(uint64_t universe) { return universe <= 1 ? 0 : std::bit_width(universe - 1); }
+
+/// Number of slots of each table and where its parts lie; all derived from cardinality and width.
+struct BatmapShape {
+  int range_bits;  // rho: r = 2^rho slots a table
+  int key_bits;    // b = width - rho
+  uint64_t slots() const { return uint64_t{1} << range_bits; }
+  uint64_t groups() const { return slots() / kBlockSlots; }  // a group: one block of each table
+  size_t planes() const { return static_cast<size_t>(key_bits) + 2; }
+  size_t block_bytes() const { return planes() * kPlaneBytes; }
+  size_t group_bytes() const { return kTables * block_bytes(); }
+  uint64_t bytes() const { return groups() * group_bytes(); }
+};
+
+/// @return r = smallest power of two >= 2 * cardinality, at least one block; key_bits may be negative where no batmap exists
+constexpr BatmapShape batmap_shape(uint64_t cardinality, int width) {
+  const int range_bits = std::max(width_for(kBlockSlots), width_for(2 * cardinality));
+  return {range_bits, width - range_bits};
+}
+
+/// Bytes of an array element. @param width 0 .. 62
+constexpr size_t array_element_bytes(int width) { return width <= 32 ? 4 : 8; }
+
+/// Bytes of a bitmap over the universe, a multiple of 8.
+constexpr uint64_t bitmap_bytes(int width) { return width <= 6 ? 8 : uint64_t{1} << (width - 3); }
+
+/// The container of every set of this size: the smaller of array and bitmap below kSmallSet, otherwise a bitmap where it is
+/// no larger than the planes would be (2^b <= 3 (b + 2), that is b <= 4), otherwise a batmap.
+constexpr Container container_for(uint64_t cardinality, int width) {
+  if (cardinality < kSmallSet)
+    return cardinality * array_element_bytes(width) <= bitmap_bytes(width) ? Container::kArray : Container::kBitmap;
+  return batmap_shape(cardinality, width).key_bits <= 4 ? Container::kBitmap : Container::kBatmap;
+}
+
+/// Bytes of a value whose stash is empty; each stash element adds 8.
+constexpr uint64_t encoded_size(uint64_t cardinality, int width) {
+  switch (container_for(cardinality, width)) {
+    case Container::kArray: return kSetHeaderBytes + cardinality * array_element_bytes(width);
+    case Container::kBitmap: return kSetHeaderBytes + bitmap_bytes(width);
+    case Container::kBatmap: return kSetHeaderBytes + kStashHeaderBytes + batmap_shape(cardinality, width).bytes();
+  }
+  return 0;
+}
+
+/// Unaligned little-endian loads and stores. The engine runs on little-endian machines only.
+static_assert(std::endian::native == std::endian::little);
+template <typename T>
+inline T load_le(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+template <typename T>
+inline void store_le(std::byte* to, T value) {
+  std::memcpy(to, &value, sizeof value);
+}
+
+}  // namespace batmap

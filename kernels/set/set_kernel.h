@@ -1,0 +1,49 @@
+// The inner loops of the set engine, in one table of implementations with the CPU features each needs; the first that this
+// machine has is the default, and each can be forced by name (setting batmap.cpu_kernel; the names are those of
+// support/and_popcount.h). Tests and benchmarks loop over the table.
+// Source: Amossen & Pagh 2011 II for the compare and its folding; bit planes and the early end are ours.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "set/set_view.h"
+
+namespace batmap {
+
+/// The planes of two batmaps of equal width; `small` has no more slots than `large`.
+struct PlanePair {
+  const std::byte* small;
+  const std::byte* large;
+  BatmapShape small_shape;
+  BatmapShape large_shape;
+};
+
+struct SetKernel {
+  const char* name;
+  uint32_t needs;  // CpuFeature mask
+
+  /// Common elements that both hold in tables, as seen from the groups [first, last) of the large one: a slot counts when
+  /// the keys agree and one of the two indicators is set.
+  uint64_t (*count_planes)(const PlanePair& pair, uint64_t first, uint64_t last);
+
+  /// Bits set in both. @param bytes a multiple of 8
+  uint64_t (*count_bitmaps)(const std::byte* a, const std::byte* b, size_t bytes);
+
+  /// The elements of one block (those copies whose indicator is set), in order of position.
+  /// @param position  of the block's first slot @param out room for 512 @return how many
+  size_t (*decode_block)(const std::byte* block, BatmapShape shape, int table, uint64_t position, uint64_t* out);
+};
+
+/// All kernels that were compiled in, fastest first; the last one ("scalar") runs everywhere.
+std::span<const SetKernel> set_kernels();
+
+/// The fastest that this machine can run.
+const SetKernel& best_set_kernel();
+
+/// By name; "auto" is the best. @return nullptr when there is no such kernel or this machine cannot run it
+const SetKernel* find_set_kernel(std::string_view name);
+
+}  // namespace batmap

@@ -1,0 +1,78 @@
+// A stored set, looked at in place. See set_format.h for the bytes.
+#pragma once
+
+#include <cassert>
+#include <span>
+
+#include "set/set_format.h"
+
+namespace batmap {
+
+/// Never owns, trivially copyable; the bytes may be unaligned and must outlive it. Bytes from outside go through
+/// validate() first: open() believes everything behind the header.
+class SetView {
+ public:
+  /// Header, sizes and codes agree with each other. O(1). @throws Error{kInvalidData}
+  static SetView open(std::span<const std::byte> bytes);
+
+  /// Of a value of which only the first bytes are at hand (a slice of at least 16 bytes, or all where the value is shorter).
+  /// Knows everything but the elements: contains() and the like may not be called. @throws Error{kInvalidData}
+  static SetView header(std::span<const std::byte> first_bytes, size_t whole_size);
+
+  int width() const { return width_; }
+  uint64_t universe() const { return universe_of(width_); }
+  uint64_t cardinality() const { return cardinality_; }
+  bool empty() const { return cardinality_ == 0; }
+  Container container() const { return container_; }
+  size_t bytes() const { return bytes_; }
+  std::span<const std::byte> span() const { return {data_, bytes_}; }
+
+  /// Batmaps: elements outside the tables. 0 for the others.
+  uint64_t stash() const { return stash_; }
+  /// Batmaps: slots of one table (r). 0 for the others.
+  uint64_t slots() const { return container_ == Container::kBatmap ? shape().slots() : 0; }
+
+  BatmapShape shape() const {
+    assert(container_ == Container::kBatmap);
+    return {range_bits_, width_ - range_bits_};
+  }
+  /// Behind the header: array elements, bitmap words or the stash header.
+  const std::byte* payload() const { return data_ + kSetHeaderBytes; }
+  /// Arrays: element i. Ascending in i.
+  uint64_t array_element(uint64_t i) const {
+    const std::byte* at = payload() + i * array_element_bytes(width_);
+    return width_ <= 32 ? load_le<uint32_t>(at) : load_le<uint64_t>(at);
+  }
+  /// Batmaps: stash element i. Ascending in i.
+  uint64_t stash_element(uint64_t i) const { return load_le<uint64_t>(payload() + kStashHeaderBytes + 8 * i); }
+  /// Batmaps: the first group of blocks.
+  const std::byte* planes() const { return payload() + kStashHeaderBytes + 8 * stash_; }
+  /// Batmaps: the block of a table (0, 1, 2) that holds a position.
+  const std::byte* block(int table, uint64_t position) const {
+    const BatmapShape s = shape();
+    return planes() + position / kBlockSlots * s.group_bytes() + static_cast<size_t>(table) * s.block_bytes();
+  }
+  /// Bitmaps: number of 64-bit words.
+  uint64_t words() const { return bitmap_bytes(width_) / 8; }
+  uint64_t word(uint64_t i) const { return load_le<uint64_t>(payload() + 8 * i); }
+
+  /// Membership: arrays by binary search, bitmaps one bit, batmaps two tables (an element sits in two of the three), then
+  /// the stash. Any x, also outside the universe.
+  bool contains(uint64_t x) const;
+
+ private:
+  const std::byte* data_ = nullptr;
+  size_t bytes_ = 0;
+  uint64_t cardinality_ = 0;
+  uint64_t stash_ = 0;
+  int width_ = 0;
+  int range_bits_ = 0;
+  Container container_ = Container::kArray;
+};
+
+/// Checks bytes from outside in full: sorted, distinct and in range, every key in exactly two tables with agreeing
+/// indicators, stash disjoint from the tables, cardinality, padding, canonical container. O(size), no allocation.
+/// @throws Error{kInvalidData}
+void validate(std::span<const std::byte> bytes);
+
+}  // namespace batmap
