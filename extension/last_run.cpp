@@ -6,8 +6,33 @@
 #include "extension/pg.h"
 
 namespace batmap::pg {
+
 LastRun last_run;
+
+void explain_run(const LastRun& run, ExplainState* state) {
+  ExplainPropertyText("Method", run.method, state);
+  if (run.kernel[0] != '\0') ExplainPropertyText("Kernel", run.kernel, state);
+  if (state->verbose) ExplainPropertyText("Reason", run.reason, state);
+  ExplainPropertyText("Input", run.input, state);
+  const struct {
+    const char* name;
+    int64_t value;
+  } counts[] = {{"Rows Read", run.rows_read},   {"Transactions", run.transactions},     {"Items", run.items},
+                {"Items Kept", run.items_kept}, {"Pair Instances", run.pair_instances}, {"Pairs", run.results}};
+  for (const auto& count : counts) ExplainPropertyInteger(count.name, nullptr, count.value, state);
+  if (!state->timing) return;
+  const struct {
+    const char* name;
+    double ms;
+  } phases[] = {{"Read Time", run.read_ms},
+                {"Group Time", run.group_ms},
+                {"Count Time", run.count_ms},
+                {"Answer Time", run.answer_ms}};
+  for (const auto& phase : phases) ExplainPropertyFloat(phase.name, "ms", phase.ms, 3, state);
+  ExplainPropertyInteger("Peak Memory", "kB", (run.peak_memory + 1023) / 1024, state);
 }
+
+}  // namespace batmap::pg
 
 BATMAP_FUNCTION(batmap_last_run) {
   using batmap::pg::last_run;

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "extension/pg.h"
+
 namespace batmap::pg {
 
 struct LastRun {
@@ -29,5 +31,8 @@ struct LastRun {
 };
 
 extern LastRun last_run;
+
+/// The same record as lines of EXPLAIN ANALYZE.
+void explain_run(const LastRun& run, ExplainState* state);
 
 }  // namespace batmap::pg

@@ -1,4 +1,5 @@
-// The shared library's entry: magic block and settings, nothing else happens at load.
+// The shared library's entry: magic block, settings, plan nodes; nothing else happens at load.
+#include "extension/node_row_stream.h"
 #include "extension/settings.h"
 
 #include "extension/pg.h"
@@ -8,4 +9,7 @@ PG_MODULE_MAGIC;
 PGDLLEXPORT void _PG_init(void);
 }
 
-void _PG_init(void) { batmap::pg::define_settings(); }
+void _PG_init(void) {
+  batmap::pg::define_settings();
+  batmap::pg::install_row_stream_node();
+}

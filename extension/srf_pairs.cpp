@@ -1,5 +1,6 @@
 // Table functions batmap_pairs and batmap_pairs_of: arguments, input, and the rows of the answer.
-#include <cmath>
+#include "extension/srf_pairs.h"
+
 #include <string>
 #include <vector>
 
@@ -31,10 +32,11 @@ struct PairCall {
   std::optional<PairLog> log;
   std::optional<PairRun> run;
   std::vector<PairRow> batch;
+  size_t handed_over = 0;  // of the batch
 };
 
 // Positions of the arguments after the input, which is one argument, or two in the _of form.
-enum Argument { kMinCount, kMinSupport, kTopK, kPerItemTopK, kInclude, kExclude, kMaxResults, kMethod };
+enum Argument { kMinCount, kMinSupport, kTopK, kPerItemTopK, kInclude, kExclude, kMaxResults, kMethod, kArguments };
 
 struct Arguments {
   FunctionCallInfo fcinfo;
@@ -113,78 +115,14 @@ void set_ranks(std::optional<std::vector<int64_t>>& list, const Elements& items,
   }
 }
 
-double elapsed_ms(const instr_time& start) {
+/// Since `start`, which becomes now.
+double lap_ms(instr_time& start) {
   instr_time now;
   INSTR_TIME_SET_CURRENT(now);
-  INSTR_TIME_SUBTRACT(now, start);
-  return INSTR_TIME_GET_MILLISEC(now);
-}
-
-/// Puts the rows of the answer into the tuplestore of the call.
-class RowWriter {
- public:
-  RowWriter(const ReturnSetInfo* result, const Dictionary* items, int64_t total)
-      : result_(result), items_(items), total_(total) {
-    if (items != nullptr) return;
-    // Six int8 that are never NULL: one tuple is formed and its numbers replaced, which halves the cost of a row.
-    Datum values[kColumns] = {};
-    bool nulls[kColumns] = {};
-    const MinimalTuple tuple = heap_form_minimal_tuple(result->setDesc, values, nulls);
-    slot_ = MakeSingleTupleTableSlot(result->setDesc, &TTSOpsMinimalTuple);
-    ExecStoreMinimalTuple(tuple, slot_, false);
-    numbers_ = reinterpret_cast<int64_t*>(reinterpret_cast<char*>(tuple) + tuple->t_hoff - MINIMAL_TUPLE_OFFSET);
-    Assert(tuple->t_len - (tuple->t_hoff - MINIMAL_TUPLE_OFFSET) == kColumns * sizeof(int64_t));
-  }
-
-  void put(const PairRow& row) {
-    const auto support = static_cast<int64_t>(row.support);
-    const auto support_a = static_cast<int64_t>(row.support_a);
-    const auto support_b = static_cast<int64_t>(row.support_b);
-    if (items_ == nullptr) {
-      const int64_t numbers[kColumns] = {row.item_a, row.item_b, support, support_a, support_b, total_};
-      memcpy(numbers_, numbers, sizeof numbers);
-      tuplestore_puttupleslot(result_->setResult, slot_);
-    } else {
-      Datum values[kColumns] = {items_->values[row.item_a], items_->values[row.item_b], Int64GetDatum(support),
-                                Int64GetDatum(support_a),   Int64GetDatum(support_b),   Int64GetDatum(total_)};
-      bool nulls[kColumns] = {};
-      tuplestore_putvalues(result_->setResult, result_->setDesc, values, nulls);
-    }
-  }
-
- private:
-  static constexpr int kColumns = 6;
-  const ReturnSetInfo* result_;
-  const Dictionary* items_;  // nullptr: items are int8
-  int64_t total_;
-  TupleTableSlot* slot_ = nullptr;
-  int64_t* numbers_ = nullptr;
-};
-
-void record_run(const char* operation, const PairCall& call, const QueryInput& input, const char* kind, double read_ms,
-                double answer_ms) {
-  const PairReport& report = call.run->report();
-  last_run = {};
-  last_run.any = true;
-  strlcpy(last_run.operation, operation, sizeof last_run.operation);
-  strlcpy(last_run.method, report.method.c_str(), sizeof last_run.method);
-  strlcpy(last_run.kernel, report.kernel.c_str(), sizeof last_run.kernel);
-  strlcpy(last_run.reason, report.reason.c_str(), sizeof last_run.reason);
-  strlcpy(last_run.input, kind, sizeof last_run.input);
-  last_run.threads = call.options.threads;
-  last_run.rows_read = static_cast<int64_t>(input.rows_read);
-  last_run.transactions = static_cast<int64_t>(report.transactions);
-  last_run.items = static_cast<int64_t>(report.items);
-  last_run.items_kept = static_cast<int64_t>(report.items_kept);
-  last_run.occurrences = static_cast<int64_t>(report.occurrences);
-  last_run.pair_instances = static_cast<int64_t>(report.pair_instances);
-  last_run.results = static_cast<int64_t>(report.results);
-  last_run.truncated = report.truncated;
-  last_run.read_ms = read_ms;
-  last_run.group_ms = report.group_ms;
-  last_run.count_ms = report.count_ms;
-  last_run.answer_ms = answer_ms;
-  last_run.peak_memory = static_cast<int64_t>(call.meter.peak());
+  instr_time lap = now;
+  INSTR_TIME_SUBTRACT(lap, start);
+  start = now;
+  return INSTR_TIME_GET_MILLISEC(lap);
 }
 
 void report_truncation(int64_t max_results) {
@@ -195,54 +133,122 @@ void report_truncation(int64_t max_results) {
            errhint("Raise max_results or the threshold.")));
 }
 
-/// From an input to rows: the part that all forms share.
-/// @param chunks  makes the chunks; runs inside guarded
-template <typename Chunks>
-void answer(FunctionCallInfo fcinfo, const char* operation, const char* kind, PairCall& call, const QueryInput& input,
-            const instr_time& start, Chunks chunks) {
-  const double read_ms = elapsed_ms(start);
-  auto* const result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
-  double answer_ms = 0;
-  const std::span<const uint32_t> ranks =
-      input.items == nullptr ? std::span<const uint32_t>() : std::span(input.item_rank, input.items->count);
-  guarded([&] {
-    call.run.emplace(chunks(), ranks, call.query, call.options);
-    call.log.reset();
-  });
-  RowWriter writer(result, input.items, static_cast<int64_t>(call.run->report().transactions));
-  while (guarded([&] { return call.run->next(call.batch); })) {
-    CHECK_FOR_INTERRUPTS();
-    instr_time answering;
-    INSTR_TIME_SET_CURRENT(answering);
-    for (const PairRow& row : call.batch) writer.put(row);
-    answer_ms += elapsed_ms(answering);
+/// The rows of one call: opened, then filled from its input, then pulled.
+class PairStream final : public RowStream {
+ public:
+  PairStream(const char* operation, PairCall* call, MemoryContext context)
+      : operation_(operation), call_(call), context_(context) {
+    INSTR_TIME_SET_CURRENT(clock_);
   }
-  record_run(operation, call, input, kind, read_ms, answer_ms);
-  if (call.run->report().truncated) report_truncation(*call.query.max_results);
-}
 
-struct Call {
-  MemoryContext context;
-  PairCall* pairs;
-  instr_time start;
+  PairCall& call() { return *call_; }
+
+  /// Groups the rows, once they have been read; from then on rows can be pulled.
+  /// @param kind    how the rows came: a word for batmap_last_run()
+  /// @param chunks  makes the chunks; runs inside guarded
+  template <typename Chunks>
+  void start(const char* kind, const QueryInput& input, Chunks chunks) {
+    kind_ = kind;
+    input_ = input;
+    read_ms_ = lap_ms(clock_);
+    const std::span<const uint32_t> ranks =
+        input.items == nullptr ? std::span<const uint32_t>() : std::span(input.item_rank, input.items->count);
+    guarded([&] {
+      call_->run.emplace(chunks(), ranks, call_->query, call_->options);
+      call_->log.reset();
+    });
+    total_ = static_cast<int64_t>(call_->run->report().transactions);
+    INSTR_TIME_SET_CURRENT(clock_);
+  }
+
+  bool next(Datum* values) override {
+    if (call_->handed_over == call_->batch.size() && !next_batch()) return false;
+    const PairRow& row = call_->batch[call_->handed_over++];
+    const Dictionary* const items = input_.items;
+    values[0] = items == nullptr ? Int64GetDatum(row.item_a) : items->values[row.item_a];
+    values[1] = items == nullptr ? Int64GetDatum(row.item_b) : items->values[row.item_b];
+    values[2] = Int64GetDatum(static_cast<int64_t>(row.support));
+    values[3] = Int64GetDatum(static_cast<int64_t>(row.support_a));
+    values[4] = Int64GetDatum(static_cast<int64_t>(row.support_b));
+    values[5] = Int64GetDatum(total_);
+    return true;
+  }
+
+  void finish() override { describe(last_run); }
+
+  void explain(ExplainState* state) override {
+    LastRun run;
+    describe(run);
+    explain_run(run, state);
+  }
+
+ private:
+  bool next_batch() {
+    do {
+      CHECK_FOR_INTERRUPTS();
+      answer_ms_ += lap_ms(clock_);
+      call_->handed_over = 0;
+      const bool more = guarded([&] { return call_->run->next(call_->batch); });
+      INSTR_TIME_SET_CURRENT(clock_);
+      if (more) continue;
+      if (call_->run->report().truncated) {
+        finish();
+        report_truncation(*call_->query.max_results);
+      }
+      return false;
+    } while (call_->batch.empty());
+    return true;
+  }
+
+  void describe(LastRun& run) const {
+    const PairReport& report = call_->run->report();
+    run = {};
+    run.any = true;
+    strlcpy(run.operation, operation_, sizeof run.operation);
+    strlcpy(run.method, report.method.c_str(), sizeof run.method);
+    strlcpy(run.kernel, report.kernel.c_str(), sizeof run.kernel);
+    strlcpy(run.reason, report.reason.c_str(), sizeof run.reason);
+    strlcpy(run.input, kind_, sizeof run.input);
+    run.threads = call_->options.threads;
+    run.rows_read = static_cast<int64_t>(input_.rows_read);
+    run.transactions = static_cast<int64_t>(report.transactions);
+    run.items = static_cast<int64_t>(report.items);
+    run.items_kept = static_cast<int64_t>(report.items_kept);
+    run.occurrences = static_cast<int64_t>(report.occurrences);
+    run.pair_instances = static_cast<int64_t>(report.pair_instances);
+    run.results = static_cast<int64_t>(report.results - (call_->batch.size() - call_->handed_over));
+    run.truncated = report.truncated;
+    run.read_ms = read_ms_;
+    run.group_ms = report.group_ms;
+    run.count_ms = report.count_ms;
+    run.answer_ms = answer_ms_;
+    run.peak_memory = static_cast<int64_t>(call_->meter.peak());
+  }
+
+  const char* operation_;
+  const char* kind_ = "";
+  PairCall* call_;
+  MemoryContext context_;
+  QueryInput input_{};
+  int64_t total_ = 0;
+  double read_ms_ = 0;
+  double answer_ms_ = 0;  // between a batch and the wish for the next
+  instr_time clock_;
 };
 
-Call begin_call(FunctionCallInfo fcinfo) {
-  InitMaterializedSRF(fcinfo, 0);
-  Call call;
-  INSTR_TIME_SET_CURRENT(call.start);
-  call.context = AllocSetContextCreate(CurrentMemoryContext, "batmap run", ALLOCSET_DEFAULT_SIZES);
-  call.pairs = ContextOwned<PairCall>::reserve(call.context)->emplace();
-  return call;
+PairStream* new_stream(const char* operation, MemoryContext context) {
+  PairCall* const call = ContextOwned<PairCall>::reserve(context)->emplace();
+  return new (MemoryContextAlloc(context, sizeof(PairStream))) PairStream(operation, call, context);
 }
 
-void pairs_from_query(FunctionCallInfo fcinfo, const char* operation, int query_argument, Oid item_type) {
-  const Call call = begin_call(fcinfo);
-  PairCall& pairs = *call.pairs;
+RowStream* open_query(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int query_argument,
+                      Oid item_type) {
+  PairStream* const stream = new_stream(operation, context);
+  PairCall& call = stream->call();
   const Arguments arguments{fcinfo, query_argument + 1};
   if (PG_ARGISNULL(query_argument))
     ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("input query must not be NULL")));
-  read_arguments(arguments, !OidIsValid(item_type), pairs);
+  read_arguments(arguments, !OidIsValid(item_type), call);
   char* const query = text_to_cstring(PG_GETARG_TEXT_PP(query_argument));
 
   const bool of_type = OidIsValid(item_type);
@@ -252,46 +258,80 @@ void pairs_from_query(FunctionCallInfo fcinfo, const char* operation, int query_
     include = items_of_text(arguments, kInclude, "include", item_type);
     exclude = items_of_text(arguments, kExclude, "exclude", item_type);
   }
-  guarded([&] { pairs.log.emplace(pairs.meter); });
-  QueryInput input{&*pairs.log, fcinfo->flinfo->fn_oid, item_type, nullptr, nullptr, 0, false};
-  read_query(query, input, pairs.meter, call.context);
-  if (of_type && arguments.has(kInclude)) set_ranks(pairs.query.include, include, input);
-  if (of_type && arguments.has(kExclude)) set_ranks(pairs.query.exclude, exclude, input);
-  answer(fcinfo, operation, input.in_parallel ? "parallel aggregate" : "stream", pairs, input, call.start,
-         [&] { return pairs.log->chunks(); });
-  MemoryContextDelete(call.context);
+  guarded([&] { call.log.emplace(call.meter); });
+  QueryInput input{&*call.log, fcinfo->flinfo->fn_oid, item_type, nullptr, nullptr, 0, false};
+  read_query(query, input, call.meter, context);
+  if (of_type && arguments.has(kInclude)) set_ranks(call.query.include, include, input);
+  if (of_type && arguments.has(kExclude)) set_ranks(call.query.exclude, exclude, input);
+  stream->start(input.in_parallel ? "parallel aggregate" : "stream", input, [&] { return call.log->chunks(); });
+  return stream;
 }
 
 }  // namespace
 
-BATMAP_FUNCTION(batmap_pairs_query) {
-  pairs_from_query(fcinfo, "batmap_pairs", 0, InvalidOid);
-  return Datum{0};
+namespace batmap::pg {
+
+RowStream* open_pairs_query(FunctionCallInfo fcinfo, MemoryContext context) {
+  return open_query(fcinfo, context, "batmap_pairs", 0, InvalidOid);
 }
 
-BATMAP_FUNCTION(batmap_pairs_of_query) {
+RowStream* open_pairs_of_query(FunctionCallInfo fcinfo, MemoryContext context) {
   const Oid item_type = get_fn_expr_argtype(fcinfo->flinfo, 0);
   if (!OidIsValid(item_type))
     ereport(ERROR, (errcode(ERRCODE_INDETERMINATE_DATATYPE), errmsg("could not determine the item type"),
                     errhint("Give a typed NULL as the first argument, such as NULL::text.")));
-  pairs_from_query(fcinfo, "batmap_pairs_of", 1, item_type);
-  return Datum{0};
+  return open_query(fcinfo, context, "batmap_pairs_of", 1, item_type);
 }
 
-BATMAP_FUNCTION(batmap_pairs_relation) {
-  const Call call = begin_call(fcinfo);
-  read_arguments({fcinfo, 1}, true, *call.pairs);
-  if (PG_ARGISNULL(0)) {  // a relation over no rows: batmap_relation_agg gives NULL
-    MemoryContextDelete(call.context);
-    return Datum{0};
-  }
-  const MemoryContext caller = MemoryContextSwitchTo(call.context);
+RowStream* open_pairs_relation(FunctionCallInfo fcinfo, MemoryContext context) {
+  PairStream* const stream = new_stream("batmap_pairs", context);
+  read_arguments({fcinfo, 1}, true, stream->call());
+  if (PG_ARGISNULL(0)) return nullptr;  // a relation over no rows: batmap_relation_agg gives NULL
+  const MemoryContext copies = AllocSetContextCreate(context, "batmap relation", ALLOCSET_DEFAULT_SIZES);
+  const MemoryContext caller = MemoryContextSwitchTo(copies);
   struct varlena* const relation = relation_finished(relation_argument(fcinfo, 0));
   MemoryContextSwitchTo(caller);
   const std::byte* const bytes = relation_bytes(relation);
   QueryInput input{};
   input.rows_read = flat_header(bytes).rows();
-  answer(fcinfo, "batmap_pairs", "relation", *call.pairs, input, call.start, [&] { return flat_chunks(bytes); });
-  MemoryContextDelete(call.context);
+  stream->start("relation", input, [&] { return flat_chunks(bytes); });
+  MemoryContextDelete(copies);  // the rows are grouped now
+  return stream;
+}
+
+}  // namespace batmap::pg
+
+BATMAP_FUNCTION(batmap_pairs_query) {
+  materialize(fcinfo, open_pairs_query);
   return Datum{0};
+}
+
+BATMAP_FUNCTION(batmap_pairs_of_query) {
+  materialize(fcinfo, open_pairs_of_query);
+  return Datum{0};
+}
+
+BATMAP_FUNCTION(batmap_pairs_relation) {
+  materialize(fcinfo, open_pairs_relation);
+  return Datum{0};
+}
+
+/// Planner support: that the planner asks at all loads the library in time for the plan node (node_row_stream.h);
+/// what it learns is the bound that top_k and max_results put on the rows.
+BATMAP_FUNCTION(batmap_pairs_support) {
+  auto* const request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
+  if (!IsA(request, SupportRequestRows)) PG_RETURN_POINTER(nullptr);
+  auto* const rows = reinterpret_cast<SupportRequestRows*>(request);
+  if (rows->node == nullptr || !IsA(rows->node, FuncExpr)) PG_RETURN_POINTER(nullptr);
+  List* const arguments = castNode(FuncExpr, rows->node)->args;
+  const int first = list_length(arguments) - kArguments;
+  bool bounded = false;
+  for (const Argument argument : {kTopK, kMaxResults}) {
+    const auto* const value = static_cast<Node*>(list_nth(arguments, first + argument));
+    if (!IsA(value, Const) || castNode(Const, value)->constisnull) continue;
+    const auto bound = static_cast<double>(DatumGetInt64(castNode(Const, value)->constvalue));
+    rows->rows = bounded ? Min(rows->rows, bound) : bound;
+    bounded = true;
+  }
+  PG_RETURN_POINTER(bounded ? rows : nullptr);
 }

@@ -93,6 +93,10 @@ COMMENT ON FUNCTION batmap_unnest(batmap_relation) IS 'the distinct (tid, item) 
 
 -- Frequent pairs --------------------------------------------------------------------------------
 
+CREATE FUNCTION batmap_pairs_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_pairs_support(internal) IS 'planner support of batmap_pairs and batmap_pairs_of';
+
 CREATE FUNCTION batmap_pairs(
     query text,
     min_count int8 DEFAULT NULL,
@@ -104,7 +108,8 @@ CREATE FUNCTION batmap_pairs(
     max_results int8 DEFAULT NULL,
     method text DEFAULT NULL)
 RETURNS TABLE (item_a int8, item_b int8, support int8, support_a int8, support_b int8, total int8)
-AS 'MODULE_PATHNAME', 'batmap_pairs_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000;
+AS 'MODULE_PATHNAME', 'batmap_pairs_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT batmap_pairs_support;
 COMMENT ON FUNCTION batmap_pairs(text, int8, float8, int8, int4, int8[], int8[], int8, text)
 IS 'frequent pairs of the (tid, item) rows of a query';
 
@@ -119,7 +124,8 @@ CREATE FUNCTION batmap_pairs(
     max_results int8 DEFAULT NULL,
     method text DEFAULT NULL)
 RETURNS TABLE (item_a int8, item_b int8, support int8, support_a int8, support_b int8, total int8)
-AS 'MODULE_PATHNAME', 'batmap_pairs_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000;
+AS 'MODULE_PATHNAME', 'batmap_pairs_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
+    SUPPORT batmap_pairs_support;
 COMMENT ON FUNCTION batmap_pairs(batmap_relation, int8, float8, int8, int4, int8[], int8[], int8, text)
 IS 'frequent pairs of a relation';
 
@@ -135,7 +141,8 @@ CREATE FUNCTION batmap_pairs_of(
     max_results int8 DEFAULT NULL,
     method text DEFAULT NULL)
 RETURNS TABLE (item_a anyelement, item_b anyelement, support int8, support_a int8, support_b int8, total int8)
-AS 'MODULE_PATHNAME', 'batmap_pairs_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000;
+AS 'MODULE_PATHNAME', 'batmap_pairs_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT batmap_pairs_support;
 COMMENT ON FUNCTION batmap_pairs_of(anyelement, text, int8, float8, int8, int4, text[], text[], int8, text)
 IS 'frequent pairs of the (tid, item) rows of a query, for items of any hashable type';
 

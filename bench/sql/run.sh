@@ -319,7 +319,7 @@ part_join() { # the extension's sides have been measured
             "twentieth takes $(seconds join_twentieth) s, so that $(calculate "$fixed / 1000") s go into making the groups, once, and the" \
             "rest of the tenth counts ten times."
         if holds "$fixed > 0.5 * $estimate"; then
-            emit "**The machine was too busy for that: a twentieth took nearly as long as a tenth. No figure.**"
+            emit "**Making the groups takes most of a tenth, so the two shares do not tell: no figure. BENCH_FULL_JOIN=1 runs it over all of w1.**"
             return 0
         fi
         estimate=$(calculate "$fixed + 10 * ($estimate - $fixed)")

@@ -1,0 +1,72 @@
+// Filling a tuplestore from a stream, and the table of streamed functions. See row_stream.h.
+#include "extension/row_stream.h"
+
+#include <cstring>
+#include <span>
+
+#include "extension/srf_pairs.h"
+
+#include "extension/pg.h"
+
+namespace batmap::pg {
+
+namespace {
+
+const StreamedFunction kStreamedFunctions[] = {
+    {batmap_pairs_query, "batmap_pairs_query", open_pairs_query},
+    {batmap_pairs_of_query, "batmap_pairs_of_query", open_pairs_of_query},
+    {batmap_pairs_relation, "batmap_pairs_relation", open_pairs_relation},
+};
+
+bool all_int8(TupleDesc descriptor) {
+  for (int k = 0; k < descriptor->natts; ++k)
+    if (TupleDescAttr(descriptor, k)->atttypid != INT8OID) return false;
+  return true;
+}
+
+/// Rows of int8 alone: one tuple is formed and its numbers replaced, which halves the cost of a row.
+void put_numbers(RowStream* stream, const ReturnSetInfo* result, Datum* values, bool* nulls) {
+  static_assert(sizeof(Datum) == sizeof(int64_t));
+  const size_t bytes = static_cast<size_t>(result->setDesc->natts) * sizeof(int64_t);
+  const MinimalTuple tuple = heap_form_minimal_tuple(result->setDesc, values, nulls);
+  TupleTableSlot* const slot = MakeSingleTupleTableSlot(result->setDesc, &TTSOpsMinimalTuple);
+  ExecStoreMinimalTuple(tuple, slot, false);
+  char* const numbers = reinterpret_cast<char*>(tuple) + tuple->t_hoff - MINIMAL_TUPLE_OFFSET;
+  Assert(tuple->t_len - (tuple->t_hoff - MINIMAL_TUPLE_OFFSET) == bytes);
+  while (stream->next(values)) {
+    memcpy(numbers, values, bytes);
+    tuplestore_puttupleslot(result->setResult, slot);
+  }
+}
+
+}  // namespace
+
+void materialize(FunctionCallInfo fcinfo, OpenStream open) {
+  InitMaterializedSRF(fcinfo, 0);
+  auto* const result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
+  const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap run", ALLOCSET_DEFAULT_SIZES);
+  if (RowStream* const stream = open(fcinfo, context); stream != nullptr) {
+    auto* const values = static_cast<Datum*>(palloc0(static_cast<Size>(result->setDesc->natts) * sizeof(Datum)));
+    auto* const nulls = static_cast<bool*>(palloc0(static_cast<Size>(result->setDesc->natts) * sizeof(bool)));
+    if (all_int8(result->setDesc))
+      put_numbers(stream, result, values, nulls);
+    else
+      while (stream->next(values)) tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+    stream->finish();
+  }
+  MemoryContextDelete(context);
+}
+
+const StreamedFunction* find_streamed_function(PGFunction function) {
+  for (const StreamedFunction& row : kStreamedFunctions)
+    if (row.function == function) return &row;
+  return nullptr;
+}
+
+bool is_streamed_symbol(const char* symbol) {
+  for (const StreamedFunction& row : kStreamedFunctions)
+    if (strcmp(row.symbol, symbol) == 0) return true;
+  return false;
+}
+
+}  // namespace batmap::pg
