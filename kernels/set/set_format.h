@@ -18,8 +18,9 @@ inline constexpr int kMaxWidth = 62;            // universe [0, 2^62): an elemen
 inline constexpr uint64_t kSmallSet = 256;      // below it no batmap: bench/set_bench.cpp
 inline constexpr size_t kSetHeaderBytes = 8;    // version | container, width, 48 bits of cardinality
 inline constexpr size_t kStashHeaderBytes = 8;  // batmaps: u32 count, u32 zero
-inline constexpr uint64_t kBlockSlots = 512;    // slots of one table that lie together
-inline constexpr size_t kPlaneBytes = 64;       // one bit of each of them
+inline constexpr int kBlockBits = 9;
+inline constexpr uint64_t kBlockSlots = 512;  // slots of one table that lie together
+inline constexpr size_t kPlaneBytes = 64;     // one bit of each of them
 inline constexpr int kTables = 3;
 inline constexpr size_t kMaxSetBytes = 0x3fffffff - 4;  // what a varlena can hold beside its header
 inline constexpr uint64_t kMaxCardinality = (uint64_t{1} << 48) - 1;
@@ -28,7 +29,7 @@ inline constexpr uint64_t kMaxCardinality = (uint64_t{1} << 48) - 1;
 constexpr uint64_t universe_of(int width) { return uint64_t{1} << width; }
 
 /// Smallest width with 2^width >= universe. @param universe 1 .. 2^62; 0 counts as 1
-constexpr int width_for(uint64_t universe) { return universe <= 1 ? 0 : std::bit_width(universe - 1); }
+constexpr int width_for(uint64_t universe) { return universe <= 1 ? 0 : 64 - std::countl_zero(universe - 1); }
 
 /// Number of slots of each table and where its parts lie; all derived from cardinality and width.
 struct BatmapShape {
@@ -44,7 +45,7 @@ struct BatmapShape {
 
 /// @return r = smallest power of two >= 2 * cardinality, at least one block; key_bits may be negative where no batmap exists
 constexpr BatmapShape batmap_shape(uint64_t cardinality, int width) {
-  const int range_bits = std::max(width_for(kBlockSlots), width_for(2 * cardinality));
+  const int range_bits = std::max(kBlockBits, width_for(2 * cardinality));
   return {range_bits, width - range_bits};
 }
 

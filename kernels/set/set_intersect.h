@@ -43,7 +43,7 @@ size_t keep_members(SetView set, std::span<uint64_t> elements);
 /// The two ways for two batmaps of equal width, and which of them and_cardinality takes; for tests and benchmarks.
 /// @param a  the one with fewer slots
 uint64_t and_cardinality_by_scan(SetView a, SetView b, const SetKernel& kernel);
-uint64_t and_cardinality_by_probe(SetView a, SetView b);
+uint64_t and_cardinality_by_probe(SetView a, SetView b, const SetKernel& kernel);
 bool probing_is_cheaper(SetView a, SetView b);
 
 }  // namespace batmap

@@ -1,6 +1,6 @@
 // The inner loops of the set engine, in one table of implementations with the CPU features each needs; the first that this
 // machine has is the default, and each can be forced by name (setting batmap.cpu_kernel; the names are those of
-// support/and_popcount.h). Tests and benchmarks loop over the table.
+// support/and_popcount.h). Tests and benchmarks loop over the table. The loops themselves stand once, in set_kernel_body.h.
 // Source: Amossen & Pagh 2011 II for the compare and its folding; bit planes and the early end are ours.
 #pragma once
 
@@ -32,9 +32,16 @@ struct SetKernel {
   /// Bits set in both. @param bytes a multiple of 8
   uint64_t (*count_bitmaps)(const std::byte* a, const std::byte* b, size_t bytes);
 
-  /// The elements of one block (those copies whose indicator is set), in order of position.
-  /// @param position  of the block's first slot @param out room for 512 @return how many
-  size_t (*decode_block)(const std::byte* block, BatmapShape shape, int table, uint64_t position, uint64_t* out);
+  /// The images pi(x) (key and position together) of those slots of a block whose bit in `plane` is set, by position.
+  /// @param position  of the block's first slot @param plane 64 bytes, no bits outside the valid plane
+  /// @param out  room for 512 @return how many
+  size_t (*read_images)(const std::byte* block, BatmapShape shape, uint64_t position, const std::byte* plane, uint64_t* out);
+
+  /// images[i] = x with pi_table(x) = images[i].
+  void (*invert_images)(uint64_t* images, size_t count, int table, int width);
+
+  /// 512 slot words, slot p at [p % 32][p / 32], become 32 planes of 512 bits, and back.
+  void (*transpose_slots)(uint32_t* slots);
 };
 
 /// All kernels that were compiled in, fastest first; the last one ("scalar") runs everywhere.
@@ -45,5 +52,11 @@ const SetKernel& best_set_kernel();
 
 /// By name; "auto" is the best. @return nullptr when there is no such kernel or this machine cannot run it
 const SetKernel* find_set_kernel(std::string_view name);
+
+extern const SetKernel kSetKernelScalar;
+#if defined(__x86_64__)
+extern const SetKernel kSetKernelAvx2;
+extern const SetKernel kSetKernelAvx512;
+#endif
 
 }  // namespace batmap

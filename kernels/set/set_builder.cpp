@@ -1,0 +1,162 @@
+// Writing arrays and bitmaps, placing batmaps. See set_builder.h.
+#include "set/set_builder.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "set/permutation.h"
+#include "set/placement.h"
+#include "set/set_kernel.h"
+
+namespace batmap {
+
+namespace {
+
+void check_elements(std::span<const uint64_t> elements, int width) {
+  if (width < 0 || width > kMaxWidth)
+    throw Error(ErrorCode::kInvalidParameter, "width " + std::to_string(width) + " is outside 0 .. 62");
+  bool ascending = true;
+  for (size_t i = 1; i < elements.size(); ++i) ascending &= elements[i - 1] < elements[i];
+  if (!ascending) throw Error(ErrorCode::kInvalidParameter, "elements are not ascending");
+  if (!elements.empty() && elements.back() >= universe_of(width))
+    throw Error(
+        ErrorCode::kInvalidParameter,
+        "element " + std::to_string(elements.back()) + " is outside the universe of " + std::to_string(universe_of(width)),
+        "Declare a larger universe");
+}
+
+}  // namespace
+
+size_t SetEncoder::prepare(std::span<const uint64_t> sorted_distinct, int width) {
+  check_elements(sorted_distinct, width);
+  const auto check_size = [](uint64_t bytes) {
+    if (bytes > kMaxSetBytes)
+      throw Error(ErrorCode::kTooLarge, "a set of " + std::to_string(bytes) + " bytes is larger than a value can be",
+                  "A value holds 1 GB; split the set or declare a smaller universe");
+  };
+  elements_ = sorted_distinct;
+  width_ = width;
+  container_ = container_for(elements_.size(), width);
+  shape_ = batmap_shape(elements_.size(), width);
+  stash_.shrink(0);
+  check_size(encoded_size(elements_.size(), width));
+  if (container_ == Container::kBatmap) {
+    if (shape_.planes() <= 32)
+      place(narrow_);
+    else
+      place(wide_);
+  }
+  const uint64_t bytes = encoded_size(elements_.size(), width) + 8 * stash_.size();
+  check_size(bytes);
+  return bytes;
+}
+
+template <typename Slot>
+void SetEncoder::place(Buffer<Slot>& slots) {
+  const size_t count = kTables * shape_.slots();
+  if (slots.size() < count) {
+    slots.reset();
+    slots = Buffer<Slot>(*options_.memory, count, Fill::kZero);
+  } else {
+    std::fill_n(slots.data(), count, Slot{0});
+  }
+  Placement<Slot>(slots.data(), shape_, width_, options_, stash_).place(elements_);
+  sort_elements({stash_.begin(), stash_.size()}, options_);
+}
+
+void SetEncoder::write(std::byte* out) {
+  store_le<uint64_t>(out, uint64_t{elements_.size()} << 16 | static_cast<uint64_t>(width_) << 8 |
+                              static_cast<uint64_t>(kSetVersion << 4 | static_cast<int>(container_)));
+  out += kSetHeaderBytes;
+  switch (container_) {
+    case Container::kArray:
+      for (const uint64_t x : elements_) {
+        if (width_ <= 32)
+          store_le<uint32_t>(out, static_cast<uint32_t>(x));
+        else
+          store_le<uint64_t>(out, x);
+        out += array_element_bytes(width_);
+      }
+      break;
+    case Container::kBitmap:
+      std::memset(out, 0, bitmap_bytes(width_));
+      for (const uint64_t x : elements_) out[x / 8] |= std::byte{1} << (x % 8);
+      break;
+    case Container::kBatmap:
+      store_le<uint64_t>(out, stash_.size());
+      out += kStashHeaderBytes;
+      if (!stash_.empty()) std::memcpy(out, stash_.begin(), 8 * stash_.size());
+      out += 8 * stash_.size();
+      if (shape_.planes() <= 32)
+        write_planes(narrow_, out);
+      else
+        write_planes(wide_, out);
+  }
+}
+
+template <typename Slot>
+void SetEncoder::write_planes(const Buffer<Slot>& slots, std::byte* out) const {
+  const auto transpose = best_set_kernel().transpose_slots;
+  alignas(64) uint32_t part[kBlockSlots];
+  const Slot* from = slots.data();
+  for (uint64_t block = 0; block < kTables * shape_.groups(); ++block, from += kBlockSlots) {
+    if (block % 1024 == 0) options_.cancel.throw_if_requested();
+    for (size_t done = 0; done < shape_.planes(); done += 32) {
+      for (size_t i = 0; i < kBlockSlots; ++i) part[i] = static_cast<uint32_t>(from[i] >> done);
+      transpose(part);
+      const size_t planes = std::min<size_t>(shape_.planes() - done, 32);
+      std::memcpy(out, part, planes * kPlaneBytes);
+      out += planes * kPlaneBytes;
+    }
+  }
+}
+
+// ---- sorting
+
+namespace {
+
+constexpr int kDigitBits = 11;
+constexpr size_t kDigits = size_t{1} << kDigitBits;
+constexpr size_t kRadixPays = 1024;  // elements
+constexpr size_t kPollEvery = 65536;
+
+/// One pass of a least-significant-digit radix sort. @return false, and nothing done, when all digits are the same
+bool scatter_by_digit(std::span<const uint64_t> from, uint64_t* to, int shift, const CancelToken& cancel) {
+  std::array<size_t, kDigits> offsets{};
+  const auto digit = [shift](uint64_t x) { return x >> shift & (kDigits - 1); };
+  for (const uint64_t x : from) ++offsets[digit(x)];
+  if (offsets[digit(from[0])] == from.size()) return false;
+  size_t sum = 0;
+  for (size_t& offset : offsets) sum += std::exchange(offset, sum);
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (i % kPollEvery == 0) cancel.throw_if_requested();
+    to[offsets[digit(from[i])]++] = from[i];
+  }
+  return true;
+}
+
+}  // namespace
+
+void sort_elements(std::span<uint64_t> elements, const ExecutionOptions& options) {
+  if (elements.size() < kRadixPays) {
+    std::sort(elements.begin(), elements.end());
+    return;
+  }
+  uint64_t all = 0;
+  for (const uint64_t x : elements) all |= x;
+  Buffer<uint64_t> scratch(*options.memory, elements.size());
+  std::span<uint64_t> from = elements;
+  std::span<uint64_t> to = scratch.span();
+  for (int shift = 0; shift < 64 && all >> shift != 0; shift += kDigitBits)
+    if (scatter_by_digit(from, to.data(), shift, options.cancel)) std::swap(from, to);
+  if (from.data() != elements.data()) std::copy(from.begin(), from.end(), elements.begin());
+}
+
+void sort_distinct(GrowingBuffer<uint64_t>& elements, const ExecutionOptions& options) {
+  if (!std::is_sorted(elements.begin(), elements.end())) sort_elements({elements.begin(), elements.size()}, options);
+  elements.shrink(static_cast<size_t>(std::unique(elements.begin(), elements.end()) - elements.begin()));
+}
+
+}  // namespace batmap

@@ -1,0 +1,96 @@
+// Chunks of elements, and all of them in order. See set_decode.h.
+#include "set/set_decode.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "set/set_builder.h"
+
+namespace batmap {
+
+size_t SetReader::next(uint64_t* out) {
+  switch (set_.container()) {
+    case Container::kArray: return next_of_array(out);
+    case Container::kBitmap: return next_of_bitmap(out);
+    case Container::kBatmap: return next_of_batmap(out);
+  }
+  return 0;
+}
+
+size_t SetReader::next_of_array(uint64_t* out) {
+  const uint64_t count = std::min<uint64_t>(set_.cardinality() - at_, kChunkElements);
+  for (uint64_t i = 0; i < count; ++i) out[i] = set_.array_element(at_ + i);
+  at_ += count;
+  return count;
+}
+
+size_t SetReader::next_of_bitmap(uint64_t* out) {
+  size_t count = 0;
+  for (const uint64_t words = set_.words(); at_ < words && count <= kChunkElements - 64; ++at_)
+    for (uint64_t rest = set_.word(at_); rest != 0; rest &= rest - 1)
+      out[count++] = 64 * at_ + static_cast<uint64_t>(std::countr_zero(rest));
+  return count;
+}
+
+size_t SetReader::next_of_batmap(uint64_t* out) {
+  size_t count = 0;
+  for (; at_ < set_.stash() && count < kChunkElements; ++at_) out[count++] = set_.stash_element(at_);
+  if (count > 0) return count;
+
+  // Of an element's two copies exactly one has the indicator set.
+  const BatmapShape shape = set_.shape();
+  while (count == 0 && at_ - set_.stash() < kTables * shape.groups()) {
+    const uint64_t block_number = at_++ - set_.stash();
+    const int table = static_cast<int>(block_number % kTables);
+    const std::byte* block = set_.planes() + block_number * shape.block_bytes();
+    const std::byte* indicators = block + static_cast<size_t>(shape.key_bits + 1) * kPlaneBytes;
+    count = kernel_->read_images(block, shape, block_number / kTables * kBlockSlots, indicators, out);
+    kernel_->invert_images(out, count, table, set_.width());
+  }
+  return count;
+}
+
+void decode(SetView set, GrowingBuffer<uint64_t>& out, const ExecutionOptions& options) {
+  const size_t before = out.size();
+  uint64_t* at = out.room(set.cardinality() + kChunkElements);
+  SetReader reader(set);
+  size_t total = 0;
+  while (const size_t count = reader.next(at + total)) {
+    total += count;
+    if (total / 65536 != (total - count) / 65536) options.cancel.throw_if_requested();
+    if (total > set.cardinality()) break;  // bytes that nobody validated
+  }
+  out.add(std::min<size_t>(total, set.cardinality()));
+  if (set.container() == Container::kBatmap) sort_elements({out.begin() + before, out.size() - before}, options);
+}
+
+namespace {
+
+template <typename Better>
+std::optional<uint64_t> extreme(SetView set, Better better) {
+  std::optional<uint64_t> best;
+  for_each_element(set, [&](uint64_t x) {
+    if (!best || better(x, *best)) best = x;
+  });
+  return best;
+}
+
+}  // namespace
+
+std::optional<uint64_t> set_min(SetView set) {
+  if (set.empty()) return std::nullopt;
+  if (set.container() == Container::kBatmap) return extreme(set, [](uint64_t x, uint64_t y) { return x < y; });
+  uint64_t chunk[kChunkElements];
+  return SetReader(set).next(chunk) > 0 ? std::optional(chunk[0]) : std::nullopt;
+}
+
+std::optional<uint64_t> set_max(SetView set) {
+  if (set.empty()) return std::nullopt;
+  if (set.container() == Container::kArray) return set.array_element(set.cardinality() - 1);
+  if (set.container() == Container::kBatmap) return extreme(set, [](uint64_t x, uint64_t y) { return x > y; });
+  for (uint64_t w = set.words(); w-- > 0;)
+    if (const uint64_t word = set.word(w)) return 64 * w + static_cast<uint64_t>(std::bit_width(word)) - 1;
+  return std::nullopt;
+}
+
+}  // namespace batmap

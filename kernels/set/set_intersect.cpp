@@ -1,0 +1,225 @@
+// Counting common elements of any two containers. See set_intersect.h.
+#include "set/set_intersect.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "set/permutation.h"
+#include "set/set_decode.h"
+#include "set/set_probe.h"
+
+namespace batmap {
+
+namespace {
+
+/// Look-ups that are under way at once: enough to hide a miss in the last-level cache, few enough for the line-fill buffers.
+constexpr size_t kBatch = 16;
+
+/// A look-up of both copies of an element costs as much as scanning this many blocks: bench/set_bench.cpp, probe and scan.
+constexpr uint64_t kScanBlocksPerProbe = 3;
+
+size_t keep_members_of_array(const SetView& set, std::span<uint64_t> elements) {
+  size_t kept = 0;
+  for (const uint64_t x : elements) {
+    elements[kept] = x;
+    kept += array_contains(set, x);
+  }
+  return kept;
+}
+
+size_t keep_members_of_bitmap(const SetView& set, std::span<uint64_t> elements) {
+  const std::byte* bits = set.payload();
+  const uint64_t universe = set.universe();
+  size_t kept = 0;
+  for (const uint64_t x : elements) {
+    elements[kept] = x;
+    if (x < universe) kept += std::to_integer<unsigned>(bits[x / 8]) >> (x % 8) & 1;
+  }
+  return kept;
+}
+
+size_t keep_members_of_batmap(const SetView& set, std::span<uint64_t> elements) {
+  const Permutation<> pi[2] = {{0, set.width()}, {1, set.width()}};
+  const uint64_t universe = set.universe();
+  size_t kept = 0;
+  for (size_t done = 0; done < elements.size(); done += kBatch) {
+    const std::span<uint64_t> batch = elements.subspan(done, std::min(kBatch, elements.size() - done));
+    SlotProbe probes[2][kBatch];
+    for (size_t i = 0; i < batch.size(); ++i)
+      for (int table = 0; table < 2; ++table) {
+        probes[table][i] = slot_of(set, table, pi[table].forward(batch[i] & (universe - 1)));
+        probes[table][i].prefetch();
+      }
+    for (size_t i = 0; i < batch.size(); ++i) {
+      const uint64_t x = batch[i];
+      if (x >= universe) continue;
+      if (probes[0][i].holds_key() || probes[1][i].holds_key() || (set.stash() > 0 && stash_contains(set, x)))
+        elements[kept++] = x;
+    }
+  }
+  return kept;
+}
+
+/// |stashes| of two batmaps against everything of the other.
+uint64_t count_stashes(const SetView& a, const SetView& b) {
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < a.stash(); ++i) count += b.contains(a.stash_element(i));
+  for (uint64_t i = 0; i < b.stash(); ++i) {
+    const uint64_t x = b.stash_element(i);
+    count += a.contains(x) && !stash_contains(a, x);
+  }
+  return count;
+}
+
+PlanePair planes_of(const SetView& small, const SetView& large) {
+  return {small.planes(), large.planes(), small.shape(), large.shape()};
+}
+
+/// Walks the smaller set and keeps what the other holds; see_count(n) after each chunk, false ends.
+template <typename SeeCount>
+void count_by_members(SetView a, SetView b, const SetKernel& kernel, SeeCount see_count) {
+  if (a.cardinality() > b.cardinality()) std::swap(a, b);
+  SetReader reader(a, kernel);
+  uint64_t chunk[kChunkElements];
+  while (const size_t count = reader.next(chunk))
+    if (!see_count(keep_members(b, {chunk, count}))) return;
+}
+
+bool both_are(Container container, const SetView& a, const SetView& b) {
+  return a.container() == container && b.container() == container;
+}
+
+/// Calls see_count with the counts of parts of the work, until it answers false. The one place that picks a way.
+template <typename SeeCount>
+void count_common(SetView a, SetView b, const SetKernel& kernel, uint64_t groups_at_once, SeeCount see_count) {
+  if (a.empty() || b.empty()) return;
+  if (both_are(Container::kBitmap, a, b)) {
+    const uint64_t bytes = std::min(bitmap_bytes(a.width()), bitmap_bytes(b.width()));
+    const uint64_t step = std::min(bytes, groups_at_once * 512);
+    for (uint64_t at = 0; at < bytes; at += step)
+      if (!see_count(kernel.count_bitmaps(a.payload() + at, b.payload() + at, std::min(step, bytes - at)))) return;
+    return;
+  }
+  if (!both_are(Container::kBatmap, a, b) || a.width() != b.width()) return count_by_members(a, b, kernel, see_count);
+
+  if (a.slots() > b.slots()) std::swap(a, b);
+  if (probing_is_cheaper(a, b)) {
+    see_count(and_cardinality_by_probe(a, b, kernel));
+    return;
+  }
+  const PlanePair pair = planes_of(a, b);
+  for (uint64_t group = 0; group < pair.large_shape.groups(); group += groups_at_once) {
+    const uint64_t last = std::min(group + groups_at_once, pair.large_shape.groups());
+    if (!see_count(kernel.count_planes(pair, group, last))) return;
+  }
+  if (a.stash() + b.stash() > 0) see_count(count_stashes(a, b));
+}
+
+constexpr uint64_t kAllGroups = uint64_t{1} << 40;
+
+}  // namespace
+
+size_t keep_members(SetView set, std::span<uint64_t> elements) {
+  switch (set.container()) {
+    case Container::kArray: return keep_members_of_array(set, elements);
+    case Container::kBitmap: return keep_members_of_bitmap(set, elements);
+    case Container::kBatmap: return keep_members_of_batmap(set, elements);
+  }
+  return 0;
+}
+
+uint64_t and_cardinality_by_scan(SetView a, SetView b, const SetKernel& kernel) {
+  const PlanePair pair = planes_of(a, b);
+  const uint64_t common = kernel.count_planes(pair, 0, pair.large_shape.groups());
+  return a.stash() + b.stash() > 0 ? common + count_stashes(a, b) : common;
+}
+
+uint64_t and_cardinality_by_probe(SetView a, SetView b, const SetKernel& kernel) {
+  // A slot of a tells the image of its element, so neither permutation is needed: both copies of each element are looked up,
+  // each in its own table, and the indicators decide which counts, as in the scan.
+  const BatmapShape shape = a.shape();
+  uint64_t images[kBlockSlots];
+  uint64_t count = a.stash() + b.stash() > 0 ? count_stashes(a, b) : 0;
+  const std::byte* block = a.planes();
+  for (uint64_t number = 0; number < kTables * shape.groups(); ++number, block += shape.block_bytes()) {
+    const int table = static_cast<int>(number % kTables);
+    const std::byte* indicators = block + static_cast<size_t>(shape.key_bits + 1) * kPlaneBytes;
+    const size_t slots = kernel.read_images(block, shape, number / kTables * kBlockSlots, block, images);
+    SlotProbe probes[kBatch];
+    for (size_t done = 0; done < slots; done += kBatch) {
+      const size_t now = std::min(kBatch, slots - done);
+      for (size_t i = 0; i < now; ++i) {
+        probes[i] = slot_of(b, table, images[done + i]);
+        probes[i].prefetch();
+      }
+      for (size_t i = 0; i < now; ++i) {
+        if (!probes[i].holds_key()) continue;
+        const uint64_t p = images[done + i] % kBlockSlots;
+        count += (std::to_integer<unsigned>(indicators[p / 8]) >> (p % 8) & 1) | unsigned{probes[i].indicator()};
+      }
+    }
+  }
+  return count;
+}
+
+bool probing_is_cheaper(SetView a, SetView b) {
+  return a.cardinality() * kScanBlocksPerProbe < kTables * b.shape().groups();
+}
+
+uint64_t and_cardinality(SetView a, SetView b, const SetKernel& kernel) {
+  uint64_t total = 0;
+  count_common(a, b, kernel, kAllGroups, [&](uint64_t count) {
+    total += count;
+    return true;
+  });
+  return total;
+}
+
+uint64_t and_cardinality(std::span<const SetView> sets, const SetKernel& kernel) {
+  if (sets.empty()) return 0;
+  if (sets.size() == 1) return sets[0].cardinality();
+  if (sets.size() == 2) return and_cardinality(sets[0], sets[1], kernel);
+  if (std::all_of(sets.begin(), sets.end(), [](const SetView& set) { return set.container() == Container::kBitmap; })) {
+    const auto narrowest =
+        std::min_element(sets.begin(), sets.end(), [](const SetView& x, const SetView& y) { return x.width() < y.width(); });
+    uint64_t count = 0;
+    for (uint64_t w = 0; w < narrowest->words(); ++w) {
+      uint64_t word = ~uint64_t{0};
+      for (const SetView& set : sets) word &= set.word(w);
+      count += static_cast<uint64_t>(std::popcount(word));
+    }
+    return count;
+  }
+  const auto smallest = std::min_element(
+      sets.begin(), sets.end(), [](const SetView& x, const SetView& y) { return x.cardinality() < y.cardinality(); });
+  SetReader reader(*smallest, kernel);
+  uint64_t chunk[kChunkElements];
+  uint64_t total = 0;
+  while (size_t count = reader.next(chunk)) {
+    for (auto set = sets.begin(); set != sets.end() && count > 0; ++set)
+      if (set != smallest) count = keep_members(*set, {chunk, count});
+    total += count;
+  }
+  return total;
+}
+
+bool intersects(SetView a, SetView b, const SetKernel& kernel) {
+  bool found = false;
+  count_common(a, b, kernel, 8, [&](uint64_t count) {
+    found = count > 0;
+    return !found;
+  });
+  return found;
+}
+
+bool is_subset(SetView a, SetView b, const SetKernel& kernel) {
+  return a.cardinality() <= b.cardinality() && and_cardinality(a, b, kernel) == a.cardinality();
+}
+
+bool equal(SetView a, SetView b, const SetKernel& kernel) {
+  if (a.cardinality() != b.cardinality()) return false;
+  if (a.bytes() == b.bytes() && std::memcmp(a.span().data(), b.span().data(), a.bytes()) == 0) return true;
+  return is_subset(a, b, kernel);
+}
+
+}  // namespace batmap

@@ -1,0 +1,52 @@
+// The kernel over one 512-bit register: a plane is compared in one ternary operation. See set_kernel.h for the contract.
+#include "set/set_kernel.h"
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#include <bit>
+
+#include "core/cpu.h"
+#include "set/permutation.h"
+
+BATMAP_TARGET_BEGIN("avx512f,avx512bw,avx512vl,avx512vpopcntdq,popcnt")
+
+namespace batmap {
+
+namespace {
+
+struct Bits {
+  __m512i v;
+
+  static Bits load(const void* from) { return {_mm512_loadu_si512(from)}; }
+  void store(void* to) const { _mm512_storeu_si512(to, v); }
+  static Bits all_if(bool c) { return {_mm512_set1_epi32(c ? -1 : 0)}; }
+  static Bits lanes(uint32_t lane) { return {_mm512_set1_epi32(static_cast<int>(lane))}; }
+  Bits operator&(Bits b) const { return {_mm512_and_si512(v, b.v)}; }
+  Bits operator|(Bits b) const { return {_mm512_or_si512(v, b.v)}; }
+  Bits operator^(Bits b) const { return {_mm512_xor_si512(v, b.v)}; }
+  static Bits match(Bits m, Bits a, Bits b) { return {_mm512_ternarylogic_epi64(m.v, a.v, b.v, 0x90)}; }
+  bool any() const { return _mm512_test_epi64_mask(v, v) != 0; }
+  uint64_t popcount() const {
+    alignas(64) uint64_t sums[8];
+    _mm512_store_si512(sums, _mm512_popcnt_epi64(v));
+    return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+  }
+  static Bits up(Bits a, int n) { return {_mm512_maskz_sll_epi32(0xffff, a.v, _mm_cvtsi32_si128(n))}; }
+  static Bits down(Bits a, int n) { return {_mm512_maskz_srl_epi32(0xffff, a.v, _mm_cvtsi32_si128(n))}; }
+  static Bits times(Bits a, Bits b) { return {_mm512_mullo_epi32(a.v, b.v)}; }
+};
+
+#include "set/set_kernel_body.h"
+
+}  // namespace
+
+const SetKernel kSetKernelAvx512 = {"avx512",    kCpuAvx512,    count_planes,   count_bitmaps,
+                                    read_images, invert_images, transpose_slots};
+
+}  // namespace batmap
+
+BATMAP_TARGET_END
+
+#endif
