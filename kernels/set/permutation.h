@@ -1,74 +1,78 @@
 // The three permutations of [0, 2^w) by which all sets of width w are placed. Fixed for good by format version 1.
 //
-//   x ^= x >> s;  x *= A_t;  x ^= x >> s;  x *= B_t;  x ^= x >> s      all mod 2^w, s = ceil(w / 2)
+//   three times:  x *= factor;  x ^= x >> s        mod 2^w, s = ceil(w / 2)
 //
-// A product carries a bit upwards only; the shift by half the width brings the upper half back down, so after two rounds
-// each result bit depends on all input bits. A shift by at least w / 2 is its own inverse, an odd factor has an inverse mod
-// 2^w. The low w bits of a product need the low w bits of its factors only: for w <= 32 the same values come out of 32-bit
-// arithmetic (`Word` = uint32_t), which vectors and GPUs have. Constexpr, also for device code. Source: ours; the shape is
-// that of MurmurHash3's finaliser, the factors are digits of mathematical constants, see FORMAT.md.
+// A product carries a bit upwards only; the shift by half the width brings the upper half back down, so that each result
+// bit depends on all input bits. A shift by at least w / 2 is its own inverse, an odd factor has an inverse mod 2^w.
+// Two rounds leave some arithmetic progressions of narrow universes with stashes of twenty elements, three none
+// (test/unit/set_builder_test.cpp, RegularSetsHaveShortStashes). The low w bits of a product need the low w bits of its
+// factors only: for w <= 32 the same values come out of 32-bit arithmetic (`Word` = uint32_t), which vectors and GPUs have.
+// Constexpr, also for device code. Source: ours, after the finaliser of MurmurHash3; FORMAT.md says where the factors are
+// from.
 #pragma once
 
 #include <cstdint>
 
 namespace batmap {
 
-struct PermutationFactors {
-  uint64_t first;
-  uint64_t second;
+inline constexpr int kRounds = 3;
+
+/// Odd. [table][round]
+inline constexpr uint64_t kPermutationFactors[3][kRounds] = {
+    {0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f, 0x2545f4914f6cdd1d},
+    {0xff51afd7ed558ccd, 0x94d049bb133111eb, 0xd1342543de82ef95},
+    {0xd6e8feb86659fd93, 0xbf58476d1ce4e5b9, 0xaf251af3b0f025b5},
 };
 
-inline constexpr PermutationFactors kPermutationFactors[3] = {
-    {0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f},
-    {0xff51afd7ed558ccd, 0x94d049bb133111eb},
-    {0xd6e8feb86659fd93, 0xbf58476d1ce4e5b9},
-};
-
-/// Inverse of an odd number mod 2^64 (Newton: every step doubles the number of right bits).
+/// Inverse of an odd number mod 2^64 (Newton: every step doubles the number of right bits, of which there are 3 at first).
 constexpr uint64_t odd_inverse(uint64_t a) {
-  uint64_t inverse = a;  // right to 3 bits
+  uint64_t inverse = a;
   for (int i = 0; i < 5; ++i) inverse *= 2 - a * inverse;
   return inverse;
 }
 
-inline constexpr PermutationFactors kInverseFactors[3] = {
-    {odd_inverse(kPermutationFactors[0].first), odd_inverse(kPermutationFactors[0].second)},
-    {odd_inverse(kPermutationFactors[1].first), odd_inverse(kPermutationFactors[1].second)},
-    {odd_inverse(kPermutationFactors[2].first), odd_inverse(kPermutationFactors[2].second)},
+struct InverseFactors {
+  uint64_t of[3][kRounds];  // in order of use: the last round is undone first
 };
+inline constexpr InverseFactors kInverseFactors = [] {
+  InverseFactors inverses{};
+  for (int table = 0; table < 3; ++table)
+    for (int i = 0; i < kRounds; ++i) inverses.of[table][i] = odd_inverse(kPermutationFactors[table][kRounds - 1 - i]);
+  return inverses;
+}();
 
 /// pi_t of one width. @tparam Word uint64_t, or uint32_t where width <= 32
 template <typename Word = uint64_t>
 struct Permutation {
   Word mask;
-  Word first, second;                  // factors
-  Word inverse_first, inverse_second;  // their inverses
+  Word factors[kRounds];
+  Word inverses[kRounds];
   int shift;
 
   constexpr Permutation(int table, int width)
-      : mask(static_cast<Word>((uint64_t{1} << width) - 1)),
-        first(static_cast<Word>(kPermutationFactors[table].first)),
-        second(static_cast<Word>(kPermutationFactors[table].second)),
-        inverse_first(static_cast<Word>(kInverseFactors[table].first)),
-        inverse_second(static_cast<Word>(kInverseFactors[table].second)),
-        shift((width + 1) / 2) {}
+      : mask(static_cast<Word>((uint64_t{1} << width) - 1)), factors{}, inverses{}, shift((width + 1) / 2) {
+    for (int i = 0; i < kRounds; ++i) {
+      factors[i] = static_cast<Word>(kPermutationFactors[table][i]);
+      inverses[i] = static_cast<Word>(kInverseFactors.of[table][i]);
+    }
+  }
 
   /// pi(x). @param x < 2^width
   constexpr Word forward(Word x) const {
-    x ^= x >> shift;
-    x = (x * first) & mask;
-    x ^= x >> shift;
-    x = (x * second) & mask;
-    return x ^ (x >> shift);
+    for (const Word factor : factors) {
+      x = (x * factor) & mask;
+      x ^= x >> shift;
+    }
+    return x;
   }
 
   /// The x with pi(x) = y.
   constexpr Word inverse(Word y) const {
-    y ^= y >> shift;
-    y = (y * inverse_second) & mask;
-    y ^= y >> shift;
-    y = (y * inverse_first) & mask;
-    return y ^ (y >> shift);
+    for (const Word factor : inverses) {
+      y ^= y >> shift;
+      y = (y * factor) & mask;
+    }
+    return y;
   }
 };
 

@@ -18,7 +18,8 @@ void read_roaring(std::span<const std::byte> bytes, RoaringForm form, GrowingBuf
 
 /// Appends the bytes: arrays up to 4,096 elements, bitsets above, runs where they are smaller than both.
 /// @param elements ascending and distinct
-/// @throws Error{kInvalidParameter} an element of 2^32 or more in the 32-bit form; Error{kMemoryLimit}
-void write_roaring(std::span<const uint64_t> elements, RoaringForm form, GrowingBuffer<std::byte>& out);
+/// @throws Error{kInvalidParameter} an element of 2^32 or more in the 32-bit form; Error{kMemoryLimit}, Error{kCancelled}
+void write_roaring(std::span<const uint64_t> elements, RoaringForm form, GrowingBuffer<std::byte>& out,
+                   const ExecutionOptions& options);
 
 }  // namespace batmap

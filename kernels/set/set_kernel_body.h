@@ -135,18 +135,15 @@ void invert_images(uint64_t* images, size_t count, int table, int width) {
   }
   const Permutation<uint32_t> pi(table, width);
   const Bits mask = Bits::lanes(pi.mask);
-  const Bits first = Bits::lanes(pi.inverse_first);
-  const Bits second = Bits::lanes(pi.inverse_second);
   for (size_t done = 0; done < count; done += 16) {
     const size_t now = count - done < 16 ? count - done : 16;
     alignas(64) uint32_t lanes[16] = {};
     for (size_t i = 0; i < now; ++i) lanes[i] = static_cast<uint32_t>(images[done + i]);
     Bits y = Bits::load(lanes);
-    y = y ^ Bits::down(y, pi.shift);
-    y = Bits::times(y, second) & mask;
-    y = y ^ Bits::down(y, pi.shift);
-    y = Bits::times(y, first) & mask;
-    y = y ^ Bits::down(y, pi.shift);
+    for (const uint32_t factor : pi.inverses) {
+      y = y ^ Bits::down(y, pi.shift);
+      y = Bits::times(y, Bits::lanes(factor)) & mask;
+    }
     y.store(lanes);
     for (size_t i = 0; i < now; ++i) images[done + i] = lanes[i];
   }

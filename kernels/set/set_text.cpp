@@ -1,0 +1,165 @@
+// Reading and writing the text forms. See set_text.h.
+#include "set/set_text.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+
+#include "set/set_builder.h"
+#include "set/set_decode.h"
+
+namespace batmap {
+
+namespace {
+
+constexpr std::string_view kCompactPrefix = "b1:";
+constexpr std::string_view kDigits64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr size_t kPollEvery = 65536;
+
+bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+[[noreturn]] void malformed(const std::string& what) {
+  throw Error(ErrorCode::kInvalidData, "malformed batmap: " + what, "A set is written as {1,5,9}");
+}
+
+/// Reads {1,5,9} from front to back.
+class BraceParser {
+ public:
+  explicit BraceParser(std::string_view text) : text_(text) {}
+
+  void parse(GrowingBuffer<uint64_t>& out, const CancelToken& cancel) {
+    skip_space();
+    expect('{');
+    skip_space();
+    if (!accept('}')) {
+      do {
+        if (out.size() % kPollEvery == 0) cancel.throw_if_requested();
+        skip_space();
+        out.push_back(element());
+        skip_space();
+      } while (accept(','));
+      expect('}');
+    }
+    skip_space();
+    if (at_ != text_.size()) malformed("junk after the closing brace");
+  }
+
+ private:
+  void skip_space() {
+    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
+  }
+  bool accept(char c) {
+    const bool there = at_ < text_.size() && text_[at_] == c;
+    at_ += there;
+    return there;
+  }
+  void expect(char c) {
+    if (accept(c)) return;
+    malformed(std::string("expected \"") + c + "\" at position " + std::to_string(at_ + 1) +
+              (at_ == text_.size() ? ", where the text ends" : ""));
+  }
+
+  uint64_t element() {
+    const char* const begin = text_.data() + at_;
+    const char* const end = text_.data() + text_.size();
+    const bool negative = begin != end && *begin == '-';
+    const char* const first = begin + negative;
+    const char* const last = std::find_if_not(first, end, is_digit);
+    if (first == last) malformed("expected an element at position " + std::to_string(at_ + 1));
+    uint64_t x = 0;
+    const bool fits = std::from_chars(first, last, x).ec == std::errc();
+    if (!fits || x >= universe_of(kMaxWidth) || (negative && x > 0))
+      throw Error(ErrorCode::kInvalidParameter,
+                  "batmap element " + std::string(begin, std::min<ptrdiff_t>(last - begin, 40)) + " is out of range",
+                  "Elements are integers from 0 to 4611686018427387903");
+    at_ += static_cast<size_t>(last - begin);
+    return x;
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+};
+
+/// Values of the 64 digits; 255 for everything else.
+constexpr std::array<uint8_t, 256> kValues64 = [] {
+  std::array<uint8_t, 256> values{};
+  for (uint8_t& value : values) value = 255;
+  for (size_t i = 0; i < kDigits64.size(); ++i) values[static_cast<unsigned char>(kDigits64[i])] = static_cast<uint8_t>(i);
+  return values;
+}();
+
+/// White space is skipped; padding is required, and the bits that it leaves over must be zero.
+void decode_base64(std::string_view text, GrowingBuffer<std::byte>& out) {
+  uint32_t bits = 0;
+  unsigned digits = 0;
+  unsigned padding = 0;
+  for (const char c : text) {
+    if (is_space(c)) continue;
+    const uint8_t value = kValues64[static_cast<unsigned char>(c)];
+    if (c == '=')
+      ++padding;
+    else if (value == 255 || padding > 0)
+      malformed("invalid base64");
+    bits = bits << 6 | (c == '=' ? 0 : value);
+    if (++digits % 4 != 0) continue;
+    if (padding > 2 || (bits & ((1u << 8 * padding) - 1)) != 0) malformed("invalid base64");
+    for (unsigned i = 0; i < 3 - padding; ++i) out.push_back(static_cast<std::byte>(bits >> (16 - 8 * i)));
+    bits = 0;
+    if (padding > 0) ++digits;  // nothing may follow but white space
+  }
+  if (digits % 4 != (padding > 0 ? 1 : 0)) malformed("invalid base64");
+}
+
+}  // namespace
+
+std::optional<int> parse_set_text(std::string_view text, GrowingBuffer<uint64_t>& elements,
+                                  const ExecutionOptions& options) {
+  elements.shrink(0);
+  const std::string_view trimmed(std::find_if_not(text.begin(), text.end(), is_space), text.end());
+  if (!trimmed.starts_with(kCompactPrefix)) {
+    BraceParser(text).parse(elements, options.cancel);
+    sort_distinct(elements, options);
+    return std::nullopt;
+  }
+  GrowingBuffer<std::byte> bytes(*options.memory);
+  decode_base64(trimmed.substr(kCompactPrefix.size()), bytes);
+  validate(bytes.span());
+  const SetView set = SetView::open(bytes.span());
+  decode(set, elements, options);
+  return set.width();
+}
+
+void print_set_text(std::span<const uint64_t> elements, GrowingBuffer<char>& out) {
+  constexpr size_t kAtOnce = 4096;
+  constexpr size_t kWidest = 21;  // 20 digits and a comma
+  out.push_back('{');
+  for (size_t done = 0; done < elements.size(); done += kAtOnce) {
+    char* const begin = out.room(kAtOnce * kWidest);
+    char* at = begin;
+    for (const uint64_t x : elements.subspan(done, std::min(kAtOnce, elements.size() - done))) {
+      at = std::to_chars(at, at + kWidest, x).ptr;
+      *at++ = ',';
+    }
+    out.add(static_cast<size_t>(at - begin));
+  }
+  if (elements.empty())
+    out.push_back('}');
+  else
+    out[out.size() - 1] = '}';
+}
+
+void print_compact_set_text(std::span<const std::byte> bytes, GrowingBuffer<char>& out) {
+  for (const char c : kCompactPrefix) out.push_back(c);
+  char* at = out.room((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const size_t there = std::min<size_t>(bytes.size() - i, 3);
+    uint32_t bits = 0;
+    for (size_t k = 0; k < 3; ++k) bits = bits << 8 | (k < there ? std::to_integer<uint32_t>(bytes[i + k]) : 0);
+    for (size_t k = 0; k < 4; ++k) *at++ = k <= there ? kDigits64[bits >> (18 - 6 * k) & 63] : '=';
+  }
+  out.add((bytes.size() + 2) / 3 * 4);
+}
+
+}  // namespace batmap
