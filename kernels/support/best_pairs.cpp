@@ -8,23 +8,42 @@
 
 namespace batmap {
 
-bool better_pair(const PairRow& x, const PairRow& y) {
-  return std::tuple(y.support, x.item_a, x.item_b) < std::tuple(x.support, y.item_a, y.item_b);
+namespace {
+
+/// Puts `entry` among the k best; `better` orders the heap, the worst in front.
+template <typename Entry, typename Better>
+void offer_to_heap(GrowingBuffer<Entry>& heap, uint64_t k, const Entry& entry, Better better) {
+  if (heap.size() < k) {
+    heap.push_back(entry);
+  } else if (better(entry, heap[0])) {
+    std::pop_heap(heap.begin(), heap.end(), better);
+    *(heap.end() - 1) = entry;
+  } else {
+    return;
+  }
+  std::push_heap(heap.begin(), heap.end(), better);
+}
+
+}  // namespace
+
+double pair_jaccard(const PairRow& row) {
+  return static_cast<double>(row.support) / static_cast<double>(row.support_a + row.support_b - row.support);
+}
+
+double pair_score(PairMeasure measure, const PairRow& row) {
+  return measure == PairMeasure::kJaccard ? pair_jaccard(row) : static_cast<double>(row.support);
+}
+
+bool better_pair(PairMeasure measure, const PairRow& x, const PairRow& y) {
+  return std::tuple(pair_score(measure, y), x.item_a, x.item_b) < std::tuple(pair_score(measure, x), y.item_a, y.item_b);
 }
 
 void BestPairs::offer(const PairRow& row) {
-  if (heap_.size() < k_) {
-    heap_.push_back(row);
-    std::push_heap(heap_.begin(), heap_.end(), better_pair);
-  } else if (k_ > 0 && better_pair(row, heap_[0])) {
-    std::pop_heap(heap_.begin(), heap_.end(), better_pair);
-    *(heap_.end() - 1) = row;
-    std::push_heap(heap_.begin(), heap_.end(), better_pair);
-  }
+  offer_to_heap(heap_, k_, row, [this](const PairRow& x, const PairRow& y) { return better(x, y); });
 }
 
 GrowingBuffer<PairRow> BestPairs::take(const CancelToken& cancel) {
-  std::sort(heap_.begin(), heap_.end(), polled(cancel, better_pair));
+  std::sort(heap_.begin(), heap_.end(), polled(cancel, [this](const PairRow& x, const PairRow& y) { return better(x, y); }));
   return std::move(heap_);
 }
 
@@ -35,25 +54,16 @@ BestPairsPerItem::BestPairsPerItem(MemoryMeter& meter, uint32_t k, const int64_t
 }
 
 bool BestPairsPerItem::better(const Partner& x, const Partner& y) const {
-  return std::tuple(y.support, values_[x.rank]) < std::tuple(x.support, values_[y.rank]);
+  return std::tuple(y.score, values_[x.rank]) < std::tuple(x.score, values_[y.rank]);
 }
 
 void BestPairsPerItem::offer_to(uint32_t item, Partner partner) {
-  GrowingBuffer<Partner>& heap = heaps_[item];
-  auto order = [this](const Partner& x, const Partner& y) { return better(x, y); };
-  if (heap.size() < k_) {
-    heap.push_back(partner);
-    std::push_heap(heap.begin(), heap.end(), order);
-  } else if (k_ > 0 && better(partner, heap[0])) {
-    std::pop_heap(heap.begin(), heap.end(), order);
-    *(heap.end() - 1) = partner;
-    std::push_heap(heap.begin(), heap.end(), order);
-  }
+  offer_to_heap(heaps_[item], k_, partner, [this](const Partner& x, const Partner& y) { return better(x, y); });
 }
 
-void BestPairsPerItem::offer(uint32_t a, uint32_t b, uint32_t support) {
-  offer_to(a, {b, support});
-  offer_to(b, {a, support});
+void BestPairsPerItem::offer(uint32_t a, uint32_t b, uint32_t support, double score) {
+  offer_to(a, {b, support, score});
+  offer_to(b, {a, support, score});
 }
 
 GrowingBuffer<BestPairsPerItem::Kept> BestPairsPerItem::take(const CancelToken& cancel) {

@@ -1,6 +1,6 @@
 // The pairs that a top-k question keeps: the k best of all, and the k best of each item.
 //
-// "Better" is: larger support, then smaller item_a, then smaller item_b (by value), so the answer does not depend
+// "Better" is: larger by the measure, then smaller item_a, then smaller item_b (by value), so the answer does not depend
 // on the order in which pairs arrive. Memory is k rows, or k times the number of items. Source: ours (bounded heaps).
 #pragma once
 
@@ -20,34 +20,48 @@ struct PairRow {
   uint64_t support_b;
 };
 
-/// Larger support first, then item_a, then item_b.
-bool better_pair(const PairRow& x, const PairRow& y);
+/// What pairs are ranked by.
+enum class PairMeasure { kSupport, kJaccard };
+
+/// support / (support_a + support_b - support).
+double pair_jaccard(const PairRow& row);
+
+/// The row's value of the measure; exact for supports below 2^53.
+double pair_score(PairMeasure measure, const PairRow& row);
+
+/// Larger score first, then item_a, then item_b.
+bool better_pair(PairMeasure measure, const PairRow& x, const PairRow& y);
 
 /// The k best of all pairs offered.
 class BestPairs {
  public:
-  BestPairs(MemoryMeter& meter, uint64_t k) : k_(k), heap_(meter) {}
+  /// @param k  at least 1
+  BestPairs(MemoryMeter& meter, uint64_t k, PairMeasure measure) : k_(k), measure_(measure), heap_(meter) {}
 
   void offer(const PairRow& row);
   /// No pair with less support can still be kept.
-  uint64_t threshold() const { return heap_.size() < k_ ? 0 : heap_[0].support; }
+  uint64_t threshold() const { return measure_ == PairMeasure::kSupport && heap_.size() == k_ ? heap_[0].support : 0; }
   /// The pairs kept, best first. Call it once. @throws Error{kCancelled}
   GrowingBuffer<PairRow> take(const CancelToken& cancel = {});
 
  private:
+  bool better(const PairRow& x, const PairRow& y) const { return better_pair(measure_, x, y); }
+
   uint64_t k_;
+  PairMeasure measure_;
   GrowingBuffer<PairRow> heap_;  // the worst in front
 };
 
 /// For each item the k best of its pairs; a pair is kept when either of its items keeps it. For one item, of equal
-/// supports the smaller partner is better.
+/// scores the smaller partner is better.
 class BestPairsPerItem {
  public:
   /// @param values  [items] value of each item rank; must outlive the object
   BestPairsPerItem(MemoryMeter& meter, uint32_t k, const int64_t* values, uint32_t items);
 
   /// @param a, b  item ranks
-  void offer(uint32_t a, uint32_t b, uint32_t support);
+  /// @param score  of the measure
+  void offer(uint32_t a, uint32_t b, uint32_t support, double score);
 
   struct Kept {
     uint32_t a;
@@ -62,6 +76,7 @@ class BestPairsPerItem {
   struct Partner {
     uint32_t rank;
     uint32_t support;
+    double score;
   };
   void offer_to(uint32_t item, Partner partner);
   bool better(const Partner& x, const Partner& y) const;

@@ -13,9 +13,6 @@ namespace batmap {
 
 namespace {
 
-constexpr size_t kBatchRows = 4096;  // of answers that are handed over from a buffer
-constexpr size_t kTasksAheadPerThread = 4;
-
 using Clock = std::chrono::steady_clock;
 
 double milliseconds_since(Clock::time_point start) {
@@ -68,10 +65,6 @@ std::optional<PairMethod> parse_pair_method(const std::string& name) {
               "Available methods: " + pair_method_names() + ".");
 }
 
-struct PairRun::Counts {
-  OrderedTasks<GrowingBuffer<PairCount>> tasks;
-};
-
 PairRun::PairRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const PairQuery& query,
                  const ExecutionOptions& options)
     : query_(query), options_(options) {
@@ -80,8 +73,6 @@ PairRun::PairRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_r
   group(std::move(chunks), item_rank);
   report_.group_ms = milliseconds_since(start);
 }
-
-PairRun::~PairRun() = default;
 
 void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank) {
   const EncodedRelation relation(std::move(chunks), item_rank, options_);
@@ -93,15 +84,14 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
   report_.method = query_.method ? pair_method_name(*query_.method) : "auto";
   report_.reason = "nothing to count";
   if (report_.threshold > relation.transactions()) return;
-  threshold_ = static_cast<uint32_t>(report_.threshold);
 
   const KeptItems kept =
       keep_items(relation, {.min_rows = report_.threshold, .include = query_.include, .exclude = query_.exclude}, options_);
   report_.items_kept = kept.size;
   report_.occurrences = kept.occurrences;
   if (kept.size == 0) return;
-  values_ = Buffer<int64_t>(*options_.memory, kept.size);
-  for (uint32_t rank = 0; rank < kept.size; ++rank) values_[rank] = relation.item_value(kept.code_of_rank[rank]);
+  Buffer<int64_t> values(*options_.memory, kept.size);
+  for (uint32_t rank = 0; rank < kept.size; ++rank) values[rank] = relation.item_value(kept.code_of_rank[rank]);
 
   const TransactionLengths lengths = transaction_lengths(relation, kept, options_);
   report_.pair_instances = lengths.pair_instances;
@@ -119,10 +109,16 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
   report_.method = pair_method_name(method);
   report_.reason = (query_.method ? "asked for; " : "") + choice.reason;
   if (method == PairMethod::kBitmap || method == PairMethod::kPositional) report_.kernel = query_.kernel->name;
-  counter_ = build(relation, kept, lengths, method);
-  const std::span<const uint32_t> supports = counter_->supports();
+  std::unique_ptr<PairCounter> counter = build(relation, kept, lengths, method);
+  const std::span<const uint32_t> supports = counter->supports();
   report_.items_kept = static_cast<uint64_t>(
       std::count_if(supports.begin(), supports.end(), [&](uint32_t s) { return s >= report_.threshold; }));
+  answers_.emplace(std::move(counter), std::move(values),
+                   PairSelection{.threshold = static_cast<uint32_t>(report_.threshold),
+                                 .top_k = query_.top_k,
+                                 .per_item_top_k = query_.per_item_top_k,
+                                 .max_results = query_.max_results},
+                   options_);
 }
 
 std::unique_ptr<PairCounter> PairRun::build(const EncodedRelation& relation, const KeptItems& kept,
@@ -143,113 +139,17 @@ std::unique_ptr<PairCounter> PairRun::build(const EncodedRelation& relation, con
   return nullptr;
 }
 
-PairRow PairRun::row(uint32_t a, uint32_t b, uint32_t count) const {
-  const std::span<const uint32_t> supports = counter_->supports();
-  if (values_[b] < values_[a]) std::swap(a, b);
-  return {values_[a], values_[b], count, supports[a], supports[b]};
-}
-
 bool PairRun::next(std::vector<PairRow>& batch) {
-  batch.clear();
-  if (!counter_ || done_) return false;
+  if (!answers_) {
+    batch.clear();
+    return false;
+  }
   const auto start = Clock::now();
-  if (!counts_) start_counting();
-  if (selected_)
-    next_selected(batch);
-  else if (best_ || best_per_item_)
-    select();
-  else
-    next_counted(batch);
-  if (query_.max_results) {
-    const uint64_t room = static_cast<uint64_t>(*query_.max_results) - report_.results;
-    if (batch.size() > room) {
-      batch.resize(room);
-      report_.truncated = done_ = true;
-    }
-  }
-  report_.results += batch.size();
+  const bool more = answers_->next(batch);
+  report_.results = answers_->results();
+  report_.truncated = answers_->truncated();
   report_.count_ms += milliseconds_since(start);
-  return !done_ || !batch.empty();
-}
-
-void PairRun::start_counting() {
-  MemoryMeter& meter = *options_.memory;
-  if (query_.per_item_top_k) {
-    const auto k = static_cast<uint32_t>(std::min<int64_t>(*query_.per_item_top_k, UINT32_MAX));
-    best_per_item_.emplace(meter, k, values_.data(), static_cast<uint32_t>(values_.size()));
-  }
-  if (query_.top_k) best_.emplace(meter, static_cast<uint64_t>(*query_.top_k));
-  const size_t window = static_cast<size_t>(options_.threads) * kTasksAheadPerThread;
-  counts_.reset(
-      new Counts{{options_, counter_->tasks(), window, [this](size_t task, int worker) { return count(task, worker); }}});
-}
-
-GrowingBuffer<PairCount> PairRun::count(size_t task, int worker) {
-  GrowingBuffer<PairCount> found(*options_.memory);
-  {
-    std::lock_guard lock(spare_mutex_);
-    if (!spare_.empty()) {
-      found = std::move(spare_.back());
-      spare_.pop_back();
-    }
-  }
-  counter_->count(task, worker, threshold_.load(std::memory_order_relaxed), found);
-  return found;
-}
-
-void PairRun::recycle(GrowingBuffer<PairCount> found) {
-  found.shrink(0);
-  std::lock_guard lock(spare_mutex_);
-  spare_.push_back(std::move(found));
-}
-
-void PairRun::next_counted(std::vector<PairRow>& batch) {
-  if (!counted_ || handed_over_ == counted_->size()) {
-    if (counted_) recycle(std::move(*counted_));
-    counted_ = counts_->tasks.next();
-    handed_over_ = 0;
-    done_ = !counted_;
-    if (done_) return;
-  }
-  const size_t count = std::min(kBatchRows, counted_->size() - handed_over_);
-  for (const PairCount& pair : counted_->span().subspan(handed_over_, count))
-    batch.push_back(row(pair.a, pair.b, pair.count));
-  handed_over_ += count;
-}
-
-void PairRun::next_selected(std::vector<PairRow>& batch) {
-  const size_t count = std::min(kBatchRows, selected_->size() - handed_over_);
-  batch.assign(selected_->begin() + handed_over_, selected_->begin() + handed_over_ + count);
-  handed_over_ += count;
-  done_ = handed_over_ == selected_->size();
-}
-
-void PairRun::select() {
-  std::optional<GrowingBuffer<PairCount>> found = counts_->tasks.next();
-  if (!found) {
-    finish_selection();
-    return;
-  }
-  for (const PairCount& pair : found->span()) {
-    if (best_per_item_)
-      best_per_item_->offer(pair.a, pair.b, pair.count);
-    else if (pair.count >= threshold_)
-      best_->offer(row(pair.a, pair.b, pair.count));
-  }
-  recycle(std::move(*found));
-  if (!best_per_item_ && best_->threshold() > threshold_) threshold_ = static_cast<uint32_t>(best_->threshold());
-}
-
-void PairRun::finish_selection() {
-  GrowingBuffer<PairRow> all(*options_.memory);
-  if (best_per_item_) {
-    const GrowingBuffer<BestPairsPerItem::Kept> kept = best_per_item_->take(options_.cancel);
-    for (const BestPairsPerItem::Kept& pair : kept.span()) {
-      const PairRow answer = row(pair.a, pair.b, pair.support);
-      best_ ? best_->offer(answer) : all.push_back(answer);
-    }
-  }
-  selected_.emplace(best_ ? best_->take(options_.cancel) : std::move(all));
+  return more;
 }
 
 }  // namespace batmap

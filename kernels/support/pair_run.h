@@ -1,15 +1,10 @@
 // One run of pair support, from rows to answers: codes the relation, drops what cannot matter, chooses a method,
-// builds its form, counts, and hands the pairs over batch by batch, so that neither the counts nor the answers
-// are ever all in memory (unless they are asked for in order of support).
-//
-// Answers come in a fixed order that depends on the rows alone: by top_k best first; otherwise by the order of
-// kept_items.h. Every method and any number of threads gives the same sequence.
+// builds its form, and lets pair_answers.h count and hand over. The ranks are those of kept_items.h, so the order of
+// the answers depends on the rows alone.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,9 +12,8 @@
 #include "core/options.h"
 #include "relation/kept_items.h"
 #include "support/and_popcount.h"
-#include "support/best_pairs.h"
 #include "support/choose.h"
-#include "support/pair_counter.h"
+#include "support/pair_answers.h"
 
 namespace batmap {
 
@@ -70,7 +64,6 @@ class PairRun {
           const ExecutionOptions& options);
   PairRun(const PairRun&) = delete;
   PairRun& operator=(const PairRun&) = delete;
-  ~PairRun();
 
   /// The next answers. Returns after about one task's work, so that the caller can look after other things.
   /// @param batch  overwritten; may be empty although there is more to come
@@ -81,36 +74,14 @@ class PairRun {
   const PairReport& report() const { return report_; }
 
  private:
-  struct Counts;
-
   void group(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank);
   std::unique_ptr<PairCounter> build(const EncodedRelation& relation, const KeptItems& kept,
                                      const TransactionLengths& lengths, PairMethod method);
-  void next_counted(std::vector<PairRow>& batch);
-  void next_selected(std::vector<PairRow>& batch);
-  void start_counting();
-  void select();
-  void finish_selection();
-  GrowingBuffer<PairCount> count(size_t task, int worker);
-  void recycle(GrowingBuffer<PairCount> found);
-  PairRow row(uint32_t a, uint32_t b, uint32_t count) const;
 
   PairQuery query_;
   ExecutionOptions options_;
   PairReport report_;
-  Buffer<int64_t> values_;  // [items kept] by rank
-  std::unique_ptr<PairCounter> counter_;
-  std::atomic<uint32_t> threshold_{1};  // rises while the best k are sought
-  bool done_ = false;
-  std::optional<BestPairs> best_;                    // with top_k, until selected_ is there
-  std::optional<BestPairsPerItem> best_per_item_;    // with per_item_top_k, likewise
-  std::optional<GrowingBuffer<PairRow>> selected_;   // with a top-k form: all answers, in order
-  std::optional<GrowingBuffer<PairCount>> counted_;  // without: those of the task in hand
-  size_t handed_over_ = 0;                           // of selected_ or counted_
-  std::mutex spare_mutex_;
-  std::vector<GrowingBuffer<PairCount>> spare_;  // emptied results of tasks, for the next ones to fill
-  // The threads that count, once started; last, so that they end first.
-  std::unique_ptr<Counts> counts_;
+  std::optional<PairAnswers> answers_;  // none: there is nothing to count
 };
 
 }  // namespace batmap

@@ -1,0 +1,134 @@
+// Counting, selecting and handing over. See pair_answers.h.
+#include "support/pair_answers.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace batmap {
+
+namespace {
+
+constexpr size_t kBatchRows = 4096;  // of answers that are handed over from a buffer
+constexpr size_t kTasksAheadPerThread = 4;
+
+}  // namespace
+
+PairAnswers::PairAnswers(std::unique_ptr<PairCounter> counter, Buffer<int64_t> values, const PairSelection& selection,
+                         const ExecutionOptions& options)
+    : counter_(std::move(counter)),
+      values_(std::move(values)),
+      selection_(selection),
+      options_(options),
+      threshold_(selection.threshold) {
+  MemoryMeter& meter = *options_.memory;
+  if (selection_.per_item_top_k) {
+    const auto k = static_cast<uint32_t>(std::min<int64_t>(*selection_.per_item_top_k, UINT32_MAX));
+    best_per_item_.emplace(meter, k, values_.data(), static_cast<uint32_t>(values_.size()));
+  }
+  if (selection_.top_k) best_.emplace(meter, static_cast<uint64_t>(*selection_.top_k), selection_.measure);
+}
+
+PairRow PairAnswers::row(uint32_t a, uint32_t b, uint32_t count) const {
+  const std::span<const uint32_t> supports = counter_->supports();
+  if (values_[b] < values_[a]) std::swap(a, b);
+  return {values_[a], values_[b], count, supports[a], supports[b]};
+}
+
+bool PairAnswers::next(std::vector<PairRow>& batch) {
+  batch.clear();
+  if (done_) return false;
+  if (!tasks_)
+    tasks_.emplace(options_, counter_->tasks(), static_cast<size_t>(options_.threads) * kTasksAheadPerThread,
+                   [this](size_t task, int worker) { return count(task, worker); });
+  if (selected_)
+    next_selected(batch);
+  else if (best_ || best_per_item_)
+    select();
+  else
+    next_counted(batch);
+  if (selection_.max_results) {
+    const uint64_t room = static_cast<uint64_t>(*selection_.max_results) - results_;
+    if (batch.size() > room) {
+      batch.resize(room);
+      truncated_ = done_ = true;
+    }
+  }
+  results_ += batch.size();
+  return !done_ || !batch.empty();
+}
+
+GrowingBuffer<PairCount> PairAnswers::count(size_t task, int worker) {
+  GrowingBuffer<PairCount> found(*options_.memory);
+  {
+    std::lock_guard lock(spare_mutex_);
+    if (!spare_.empty()) {
+      found = std::move(spare_.back());
+      spare_.pop_back();
+    }
+  }
+  counter_->count(task, worker, threshold_.load(std::memory_order_relaxed), found);
+  if (selection_.min_jaccard > 0) {
+    PairCount* const end = std::remove_if(found.begin(), found.end(), [this](const PairCount& pair) {
+      return pair_jaccard(row(pair.a, pair.b, pair.count)) < selection_.min_jaccard;
+    });
+    found.shrink(static_cast<size_t>(end - found.begin()));
+  }
+  return found;
+}
+
+void PairAnswers::recycle(GrowingBuffer<PairCount> found) {
+  found.shrink(0);
+  std::lock_guard lock(spare_mutex_);
+  spare_.push_back(std::move(found));
+}
+
+void PairAnswers::next_counted(std::vector<PairRow>& batch) {
+  if (!counted_ || handed_over_ == counted_->size()) {
+    if (counted_) recycle(std::move(*counted_));
+    counted_ = tasks_->next();
+    handed_over_ = 0;
+    done_ = !counted_;
+    if (done_) return;
+  }
+  const size_t count = std::min(kBatchRows, counted_->size() - handed_over_);
+  for (const PairCount& pair : counted_->span().subspan(handed_over_, count))
+    batch.push_back(row(pair.a, pair.b, pair.count));
+  handed_over_ += count;
+}
+
+void PairAnswers::next_selected(std::vector<PairRow>& batch) {
+  const size_t count = std::min(kBatchRows, selected_->size() - handed_over_);
+  batch.assign(selected_->begin() + handed_over_, selected_->begin() + handed_over_ + count);
+  handed_over_ += count;
+  done_ = handed_over_ == selected_->size();
+}
+
+void PairAnswers::select() {
+  std::optional<GrowingBuffer<PairCount>> found = tasks_->next();
+  if (!found) {
+    finish_selection();
+    return;
+  }
+  for (const PairCount& pair : found->span()) {
+    if (best_per_item_)
+      best_per_item_->offer(pair.a, pair.b, pair.count, pair_score(selection_.measure, row(pair.a, pair.b, pair.count)));
+    else if (pair.count >= threshold_)
+      best_->offer(row(pair.a, pair.b, pair.count));
+  }
+  recycle(std::move(*found));
+  if (!best_per_item_ && best_->threshold() > threshold_) threshold_ = static_cast<uint32_t>(best_->threshold());
+}
+
+void PairAnswers::finish_selection() {
+  GrowingBuffer<PairRow> all(*options_.memory);
+  if (best_per_item_) {
+    const GrowingBuffer<BestPairsPerItem::Kept> kept = best_per_item_->take(options_.cancel);
+    for (const BestPairsPerItem::Kept& pair : kept.span()) {
+      const PairRow answer = row(pair.a, pair.b, pair.support);
+      best_ ? best_->offer(answer) : all.push_back(answer);
+    }
+  }
+  selected_.emplace(best_ ? best_->take(options_.cancel) : std::move(all));
+}
+
+}  // namespace batmap

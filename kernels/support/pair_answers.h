@@ -1,0 +1,81 @@
+// From a counter to answers: counts on several threads, drops what the question does not want, and hands the pairs
+// over batch by batch, so that neither the counts nor the answers are ever all in memory (unless they are asked for in
+// order of a measure).
+//
+// Answers come in a fixed order: with top_k best first; otherwise by the ranks of the counter's items. Every counter and
+// any number of threads gives the same sequence.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "core/options.h"
+#include "core/thread_team.h"
+#include "support/best_pairs.h"
+#include "support/pair_counter.h"
+
+namespace batmap {
+
+/// Which of the counted pairs are answers.
+struct PairSelection {
+  uint32_t threshold = 1;  // least support
+  double min_jaccard = 0;  // least Jaccard index
+  std::optional<int64_t> top_k;
+  std::optional<int64_t> per_item_top_k;
+  std::optional<int64_t> max_results;
+  PairMeasure measure = PairMeasure::kSupport;  // what the top-k forms rank by
+};
+
+class PairAnswers {
+ public:
+  /// @param values   [items] what each rank is called in the answers
+  /// @param options  copied; its meter must outlive the answers
+  /// @throws Error{kMemoryLimit}
+  PairAnswers(std::unique_ptr<PairCounter> counter, Buffer<int64_t> values, const PairSelection& selection,
+              const ExecutionOptions& options);
+  PairAnswers(const PairAnswers&) = delete;
+  PairAnswers& operator=(const PairAnswers&) = delete;
+
+  /// The next answers. Returns after about one task's work, so that the caller can look after other things.
+  /// @param batch  overwritten; may be empty although there is more to come
+  /// @return false when there are no more, and `batch` is empty
+  /// @throws Error, std::bad_alloc; cannot go on after that
+  bool next(std::vector<PairRow>& batch);
+
+  const PairCounter& counter() const { return *counter_; }
+  uint64_t results() const { return results_; }
+  bool truncated() const { return truncated_; }
+
+ private:
+  void next_counted(std::vector<PairRow>& batch);
+  void next_selected(std::vector<PairRow>& batch);
+  void select();
+  void finish_selection();
+  GrowingBuffer<PairCount> count(size_t task, int worker);
+  void recycle(GrowingBuffer<PairCount> found);
+  PairRow row(uint32_t a, uint32_t b, uint32_t count) const;
+
+  std::unique_ptr<PairCounter> counter_;
+  Buffer<int64_t> values_;
+  PairSelection selection_;
+  ExecutionOptions options_;
+  uint64_t results_ = 0;
+  bool truncated_ = false;
+  bool done_ = false;
+  std::atomic<uint32_t> threshold_;                  // rises while the best k are sought
+  std::optional<BestPairs> best_;                    // with top_k, until selected_ is there
+  std::optional<BestPairsPerItem> best_per_item_;    // with per_item_top_k, likewise
+  std::optional<GrowingBuffer<PairRow>> selected_;   // with a top-k form: all answers, in order
+  std::optional<GrowingBuffer<PairCount>> counted_;  // without: those of the task in hand
+  size_t handed_over_ = 0;                           // of selected_ or counted_
+  std::mutex spare_mutex_;
+  std::vector<GrowingBuffer<PairCount>> spare_;  // emptied results of tasks, for the next ones to fill
+  // The threads that count, once started; last, so that they end first.
+  std::optional<OrderedTasks<GrowingBuffer<PairCount>>> tasks_;
+};
+
+}  // namespace batmap
