@@ -1,0 +1,178 @@
+// Compacting, merging and checking of flat set states. See set_state.h.
+#include "set/set_state.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cassert>
+#include <string>
+
+namespace batmap {
+
+namespace {
+
+constexpr uint8_t kVersion = 1;
+constexpr int kMostWidth = 62;
+/// Below this std::sort is faster than counting 256 buckets.
+constexpr size_t kSmallSort = 512;
+constexpr size_t kPollEvery = 1 << 16;
+
+/// American flag sort of the byte at `shift`, then of the lower ones bucket by bucket.
+void sort_bytes(uint64_t* elements, size_t count, int shift, const CancelToken& cancel) {
+  if (count < kSmallSort) {
+    std::sort(elements, elements + count);
+    return;
+  }
+  if (count >= kPollEvery) cancel.throw_if_requested();
+  auto bucket_of = [shift](uint64_t element) { return static_cast<size_t>(element >> shift & 0xff); };
+  std::array<size_t, 257> starts{};
+  for (size_t i = 0; i < count; ++i) ++starts[bucket_of(elements[i]) + 1];
+  for (size_t b = 0; b < 256; ++b) starts[b + 1] += starts[b];
+  std::array<size_t, 256> next;
+  std::copy_n(starts.begin(), 256, next.begin());
+  for (size_t b = 0; b < 256; ++b) {
+    while (next[b] < starts[b + 1]) {
+      uint64_t element = elements[next[b]];
+      for (size_t home = bucket_of(element); home != b; home = bucket_of(element))
+        std::swap(element, elements[next[home]++]);
+      elements[next[b]++] = element;
+    }
+  }
+  if (shift == 0) return;
+  const int lower = std::max(shift - 8, 0);
+  for (size_t b = 0; b < 256; ++b) sort_bytes(elements + starts[b], starts[b + 1] - starts[b], lower, cancel);
+}
+
+/// Each element once, or those of odd number. @return how many are left
+size_t thin_out(uint64_t* elements, size_t count, bool odd_only) {
+  if (!odd_only) return static_cast<size_t>(std::unique(elements, elements + count) - elements);
+  size_t kept = 0;
+  for (size_t i = 0; i < count;) {
+    size_t end = i + 1;
+    while (end < count && elements[end] == elements[i]) ++end;
+    if ((end - i) % 2 == 1) elements[kept++] = elements[i];
+    i = end;
+  }
+  return kept;
+}
+
+[[noreturn]] void fail(const char* what) {
+  throw Error(ErrorCode::kInvalidData, std::string("invalid batmap_state: ") + what);
+}
+
+}  // namespace
+
+void sort_in_place(std::span<uint64_t> elements, const CancelToken& cancel) {
+  if (elements.empty()) return;
+  uint64_t differing = 0;
+  for (const uint64_t element : elements) differing |= element ^ elements[0];
+  if (differing == 0) return;
+  sort_bytes(elements.data(), elements.size(), std::max(static_cast<int>(std::bit_width(differing)) - 8, 0), cancel);
+}
+
+void state_init(std::byte* bytes, StateKind kind, uint8_t width) {
+  set_state_header(bytes, {kVersion, kind, width, 0, 0, 1});
+}
+
+bool state_append(std::byte* bytes, size_t capacity, std::span<const uint64_t> elements) {
+  StateHeader header = state_header(bytes);
+  assert(header.kind != StateKind::kIntersection);
+  if (elements.empty()) return true;
+  if (capacity - state_used(header) < elements.size_bytes()) return false;
+  const std::span<const uint64_t> old = state_elements(bytes);
+  if (!old.empty() && elements.front() <= old.back()) header.sorted = 0;
+  std::memcpy(bytes + state_used(header), elements.data(), elements.size_bytes());
+  header.count += static_cast<uint32_t>(elements.size());
+  set_state_header(bytes, header);
+  return true;
+}
+
+void state_assign(std::byte* bytes, [[maybe_unused]] size_t capacity, std::span<const uint64_t> elements) {
+  StateHeader header = state_header(bytes);
+  assert(header.count == 0 && capacity >= state_bytes(elements.size()));
+  if (elements.empty()) return;
+  std::memcpy(bytes + kStateHeaderBytes, elements.data(), elements.size_bytes());
+  header.count = static_cast<uint32_t>(elements.size());
+  set_state_header(bytes, header);
+}
+
+void state_compact(std::byte* bytes, const CancelToken& cancel) {
+  StateHeader header = state_header(bytes);
+  if (header.sorted != 0) return;
+  auto* const elements = reinterpret_cast<uint64_t*>(bytes + kStateHeaderBytes);
+  sort_in_place({elements, header.count}, cancel);
+  header.count = static_cast<uint32_t>(thin_out(elements, header.count, header.kind == StateKind::kSymmetricDifference));
+  header.sorted = 1;
+  set_state_header(bytes, header);
+}
+
+void state_intersect(std::byte* bytes, std::span<const uint64_t> elements) {
+  const std::span<uint64_t> mine = state_elements(bytes);
+  size_t kept = 0;
+  size_t at = 0;
+  for (const uint64_t element : mine) {
+    while (at < elements.size() && elements[at] < element) ++at;
+    if (at < elements.size() && elements[at] == element) mine[kept++] = element;
+  }
+  state_truncate(bytes, kept);
+}
+
+void state_truncate(std::byte* bytes, size_t count) {
+  StateHeader header = state_header(bytes);
+  assert(header.kind == StateKind::kIntersection && count <= header.count);
+  header.count = static_cast<uint32_t>(count);
+  set_state_header(bytes, header);
+}
+
+bool state_merge(std::byte* bytes, size_t capacity, const std::byte* other) {
+  const StateHeader theirs = state_header(other);
+  assert(state_header(bytes).kind == theirs.kind);
+  if (theirs.kind == StateKind::kIntersection)
+    state_intersect(bytes, state_elements(other));
+  else if (!state_append(bytes, capacity, state_elements(other)))
+    return false;
+  StateHeader header = state_header(bytes);
+  header.width = std::max(header.width, theirs.width);
+  if (theirs.sorted == 0) header.sorted = 0;
+  set_state_header(bytes, header);
+  return true;
+}
+
+void state_finish(const std::byte* bytes, GrowingBuffer<uint64_t>& out, const CancelToken& cancel) {
+  const StateHeader header = state_header(bytes);
+  const std::span<const uint64_t> elements = state_elements(bytes);
+  if (elements.empty()) return;
+  const size_t before = out.size();
+  uint64_t* const room = out.room(elements.size());
+  std::memcpy(room, elements.data(), elements.size_bytes());
+  size_t count = elements.size();
+  if (header.sorted == 0) {
+    sort_in_place({room, count}, cancel);
+    count = thin_out(room, count, header.kind == StateKind::kSymmetricDifference);
+  }
+  out.add(count);
+  assert(out.size() == before + count);
+  static_cast<void>(before);
+}
+
+void state_validate(std::span<const std::byte> bytes) {
+  if (bytes.size() < kStateHeaderBytes) fail("too short");
+  const StateHeader header = state_header(bytes.data());
+  if (header.version != kVersion) fail("unknown version");
+  if (header.kind < StateKind::kUnion || header.kind > StateKind::kSymmetricDifference) fail("unknown kind");
+  if (header.width > kMostWidth && header.width != kUndeclaredWidth) fail("width out of range");
+  if (header.zero != 0 || header.sorted > 1) fail("unknown flags");
+  if (header.kind == StateKind::kIntersection && header.sorted == 0) fail("an intersection is not sorted");
+  if (bytes.size() != state_used(header)) fail("number of elements and size disagree");
+  const int width = header.width == kUndeclaredWidth ? kMostWidth : header.width;
+  uint64_t previous = 0;
+  for (uint32_t i = 0; i < header.count; ++i) {
+    uint64_t element;
+    std::memcpy(&element, bytes.data() + state_bytes(i), sizeof element);
+    if (element >> width != 0) fail("element out of range");
+    if (header.sorted != 0 && i > 0 && element <= previous) fail("elements are not ascending");
+    previous = element;
+  }
+}
+
+}  // namespace batmap
