@@ -197,6 +197,582 @@ CREATE AGGREGATE batmap_pairs_agg(tid int8, item int8, min_count int8) (
 );
 COMMENT ON AGGREGATE batmap_pairs_agg(int8, int8, int8) IS 'frequent pairs of a group as an array';
 
+-- Sets ------------------------------------------------------------------------------------------
+
+CREATE TYPE batmap;
+
+CREATE FUNCTION batmap_in(cstring, oid, int4) RETURNS batmap
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION batmap_out(batmap) RETURNS cstring
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION batmap_recv(internal, oid, int4) RETURNS batmap
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION batmap_send(batmap) RETURNS bytea
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION batmap_typmod_in(cstring[]) RETURNS int4
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION batmap_typmod_out(int4) RETURNS cstring
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION batmap_typanalyze(internal) RETURNS bool
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_typanalyze(internal) IS 'collects the most common elements of a batmap column';
+
+CREATE TYPE batmap (
+    INPUT = batmap_in,
+    OUTPUT = batmap_out,
+    RECEIVE = batmap_recv,
+    SEND = batmap_send,
+    TYPMOD_IN = batmap_typmod_in,
+    TYPMOD_OUT = batmap_typmod_out,
+    ANALYZE = batmap_typanalyze,
+    INTERNALLENGTH = VARIABLE,
+    ALIGNMENT = int4,
+    STORAGE = external
+);
+COMMENT ON TYPE batmap IS 'set of integers 0 <= x < N, stored for intersection; batmap(N) declares N';
+
+CREATE FUNCTION batmap_to_typmod(batmap, int4, bool) RETURNS batmap
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION batmap_to_typmod(batmap, int4, bool) IS 'the set at the width of a declared universe; an element outside is an error';
+
+CREATE CAST (batmap AS batmap) WITH FUNCTION batmap_to_typmod(batmap, int4, bool) AS IMPLICIT;
+COMMENT ON CAST (batmap AS batmap) IS 'to the declared universe';
+
+CREATE FUNCTION batmap_from_array(int4[], int4, bool) RETURNS batmap
+AS 'MODULE_PATHNAME', 'batmap_from_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_from_array(int4[], int4, bool) IS 'the set of the elements of an array';
+
+CREATE CAST (int4[] AS batmap) WITH FUNCTION batmap_from_array(int4[], int4, bool) AS ASSIGNMENT;
+COMMENT ON CAST (int4[] AS batmap) IS 'elements of an array; duplicates collapse';
+
+CREATE FUNCTION batmap_from_array(int8[], int4, bool) RETURNS batmap
+AS 'MODULE_PATHNAME', 'batmap_from_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_from_array(int8[], int4, bool) IS 'the set of the elements of an array';
+
+CREATE CAST (int8[] AS batmap) WITH FUNCTION batmap_from_array(int8[], int4, bool) AS ASSIGNMENT;
+COMMENT ON CAST (int8[] AS batmap) IS 'elements of an array; duplicates collapse';
+
+CREATE FUNCTION batmap_to_int4_array(batmap) RETURNS int4[]
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_to_int4_array(batmap) IS 'the elements of a set, ascending';
+
+CREATE CAST (batmap AS int4[]) WITH FUNCTION batmap_to_int4_array(batmap) AS ASSIGNMENT;
+COMMENT ON CAST (batmap AS int4[]) IS 'elements, ascending';
+
+CREATE FUNCTION batmap_to_int8_array(batmap) RETURNS int8[]
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_to_int8_array(batmap) IS 'the elements of a set, ascending';
+
+CREATE CAST (batmap AS int8[]) WITH FUNCTION batmap_to_int8_array(batmap) AS ASSIGNMENT;
+COMMENT ON CAST (batmap AS int8[]) IS 'elements, ascending';
+
+CREATE FUNCTION batmap_from_bytea(bytea, int4, bool) RETURNS batmap
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_from_bytea(bytea, int4, bool) IS 'a set from its binary form, which is checked in full';
+
+CREATE FUNCTION batmap_to_bytea(batmap) RETURNS bytea
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION batmap_to_bytea(batmap) IS 'the binary form of a set';
+
+CREATE CAST (bytea AS batmap) WITH FUNCTION batmap_from_bytea(bytea, int4, bool);
+COMMENT ON CAST (bytea AS batmap) IS 'from the binary form';
+
+CREATE CAST (batmap AS bytea) WITH FUNCTION batmap_to_bytea(batmap);
+COMMENT ON CAST (batmap AS bytea) IS 'to the binary form';
+
+CREATE FUNCTION batmap(elements int8[], universe int8) RETURNS batmap
+AS 'MODULE_PATHNAME', 'batmap_from_array_universe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap(int8[], int8) IS 'the set of the elements of an array, as a subset of 0 <= x < universe';
+
+CREATE FUNCTION batmap_range(lo int8, hi int8) RETURNS batmap
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_range(int8, int8) IS 'the set of all x with lo <= x < hi';
+
+CREATE FUNCTION batmap_unnest(batmap) RETURNS SETOF int8
+AS 'MODULE_PATHNAME', 'batmap_set_unnest' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500 ROWS 1000;
+COMMENT ON FUNCTION batmap_unnest(batmap) IS 'the elements of a set, ascending';
+
+CREATE FUNCTION batmap_from_roaring(bytea) RETURNS batmap
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_from_roaring(bytea) IS 'a set from portable 32-bit Roaring bytes';
+
+CREATE FUNCTION batmap_from_roaring64(bytea) RETURNS batmap
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_from_roaring64(bytea) IS 'a set from portable 64-bit Roaring bytes';
+
+CREATE FUNCTION batmap_to_roaring(batmap) RETURNS bytea
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_to_roaring(batmap) IS 'portable 32-bit Roaring bytes of a set';
+
+CREATE FUNCTION batmap_to_roaring64(batmap) RETURNS bytea
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_to_roaring64(batmap) IS 'portable 64-bit Roaring bytes of a set';
+
+-- Set algebra
+
+CREATE FUNCTION batmap_and(batmap, batmap) RETURNS batmap
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_and(batmap, batmap) IS 'intersection of two sets';
+
+CREATE OPERATOR & (
+    FUNCTION = batmap_and, LEFTARG = batmap, RIGHTARG = batmap,
+    COMMUTATOR = &
+);
+COMMENT ON OPERATOR & (batmap, batmap) IS 'intersection';
+
+CREATE FUNCTION batmap_or(batmap, batmap) RETURNS batmap
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_or(batmap, batmap) IS 'union of two sets';
+
+CREATE OPERATOR | (
+    FUNCTION = batmap_or, LEFTARG = batmap, RIGHTARG = batmap,
+    COMMUTATOR = |
+);
+COMMENT ON OPERATOR | (batmap, batmap) IS 'union';
+
+CREATE FUNCTION batmap_andnot(batmap, batmap) RETURNS batmap
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_andnot(batmap, batmap) IS 'difference of two sets';
+
+CREATE OPERATOR - (
+    FUNCTION = batmap_andnot, LEFTARG = batmap, RIGHTARG = batmap
+);
+COMMENT ON OPERATOR - (batmap, batmap) IS 'difference';
+
+CREATE FUNCTION batmap_xor(batmap, batmap) RETURNS batmap
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_xor(batmap, batmap) IS 'symmetric difference of two sets';
+
+CREATE OPERATOR # (
+    FUNCTION = batmap_xor, LEFTARG = batmap, RIGHTARG = batmap,
+    COMMUTATOR = #
+);
+COMMENT ON OPERATOR # (batmap, batmap) IS 'symmetric difference';
+
+CREATE FUNCTION batmap_add(batmap, int8) RETURNS batmap
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_add(batmap, int8) IS 'the set with one element more';
+
+CREATE OPERATOR | (
+    FUNCTION = batmap_add, LEFTARG = batmap, RIGHTARG = int8
+);
+COMMENT ON OPERATOR | (batmap, int8) IS 'with one element more';
+
+CREATE FUNCTION batmap_remove(batmap, int8) RETURNS batmap
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_remove(batmap, int8) IS 'the set without an element';
+
+CREATE OPERATOR - (
+    FUNCTION = batmap_remove, LEFTARG = batmap, RIGHTARG = int8
+);
+COMMENT ON OPERATOR - (batmap, int8) IS 'without an element';
+
+-- Membership, inclusion and overlap
+
+CREATE FUNCTION batmap_sel(internal, oid, internal, int4) RETURNS float8
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_sel(internal, oid, internal, int4) IS 'restriction selectivity of && @> <@ over sets';
+
+CREATE FUNCTION batmap_joinsel(internal, oid, internal, int2, internal) RETURNS float8
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_joinsel(internal, oid, internal, int2, internal) IS 'join selectivity of && @> <@ over sets';
+
+CREATE FUNCTION batmap_overlaps(batmap, batmap) RETURNS bool
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION batmap_overlaps(batmap, batmap) IS 'do two sets have an element in common?';
+
+CREATE OPERATOR && (
+    FUNCTION = batmap_overlaps, LEFTARG = batmap, RIGHTARG = batmap,
+    COMMUTATOR = &&, RESTRICT = batmap_sel, JOIN = batmap_joinsel
+);
+COMMENT ON OPERATOR && (batmap, batmap) IS 'overlaps';
+
+CREATE FUNCTION batmap_contains(batmap, batmap) RETURNS bool
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION batmap_contains(batmap, batmap) IS 'does the first set hold all of the second?';
+
+CREATE OPERATOR @> (
+    FUNCTION = batmap_contains, LEFTARG = batmap, RIGHTARG = batmap,
+    COMMUTATOR = <@, RESTRICT = batmap_sel, JOIN = batmap_joinsel
+);
+COMMENT ON OPERATOR @> (batmap, batmap) IS 'contains';
+
+CREATE FUNCTION batmap_contained(batmap, batmap) RETURNS bool
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION batmap_contained(batmap, batmap) IS 'is all of the first set in the second?';
+
+CREATE OPERATOR <@ (
+    FUNCTION = batmap_contained, LEFTARG = batmap, RIGHTARG = batmap,
+    COMMUTATOR = @>, RESTRICT = batmap_sel, JOIN = batmap_joinsel
+);
+COMMENT ON OPERATOR <@ (batmap, batmap) IS 'is contained by';
+
+CREATE FUNCTION batmap_contains_element(batmap, int8) RETURNS bool
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION batmap_contains_element(batmap, int8) IS 'is the element in the set?';
+
+CREATE OPERATOR @> (
+    FUNCTION = batmap_contains_element, LEFTARG = batmap, RIGHTARG = int8,
+    COMMUTATOR = <@, RESTRICT = batmap_sel, JOIN = batmap_joinsel
+);
+COMMENT ON OPERATOR @> (batmap, int8) IS 'contains the element';
+
+CREATE FUNCTION batmap_element_contained(int8, batmap) RETURNS bool
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION batmap_element_contained(int8, batmap) IS 'is the element in the set?';
+
+CREATE OPERATOR <@ (
+    FUNCTION = batmap_element_contained, LEFTARG = int8, RIGHTARG = batmap,
+    COMMUTATOR = @>, RESTRICT = batmap_sel, JOIN = batmap_joinsel
+);
+COMMENT ON OPERATOR <@ (int8, batmap) IS 'is an element of';
+
+-- Equality and order: of the elements, whatever the universe
+
+CREATE FUNCTION batmap_eq(batmap, batmap) RETURNS bool
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION batmap_eq(batmap, batmap) IS 'equal as sets';
+
+CREATE OPERATOR = (
+    FUNCTION = batmap_eq, LEFTARG = batmap, RIGHTARG = batmap,
+    COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
+);
+COMMENT ON OPERATOR = (batmap, batmap) IS 'equal';
+
+CREATE FUNCTION batmap_ne(batmap, batmap) RETURNS bool
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION batmap_ne(batmap, batmap) IS 'not equal as sets';
+
+CREATE OPERATOR <> (
+    FUNCTION = batmap_ne, LEFTARG = batmap, RIGHTARG = batmap,
+    COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel
+);
+COMMENT ON OPERATOR <> (batmap, batmap) IS 'not equal';
+
+CREATE FUNCTION batmap_lt(batmap, batmap) RETURNS bool
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION batmap_lt(batmap, batmap) IS 'less, in the order of the ascending elements';
+
+CREATE OPERATOR < (
+    FUNCTION = batmap_lt, LEFTARG = batmap, RIGHTARG = batmap,
+    COMMUTATOR = >, NEGATOR = >=, RESTRICT = scalarltsel, JOIN = scalarltjoinsel
+);
+COMMENT ON OPERATOR < (batmap, batmap) IS 'less';
+
+CREATE FUNCTION batmap_le(batmap, batmap) RETURNS bool
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION batmap_le(batmap, batmap) IS 'less or equal, in the order of the ascending elements';
+
+CREATE OPERATOR <= (
+    FUNCTION = batmap_le, LEFTARG = batmap, RIGHTARG = batmap,
+    COMMUTATOR = >=, NEGATOR = >, RESTRICT = scalarlesel, JOIN = scalarlejoinsel
+);
+COMMENT ON OPERATOR <= (batmap, batmap) IS 'less or equal';
+
+CREATE FUNCTION batmap_gt(batmap, batmap) RETURNS bool
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION batmap_gt(batmap, batmap) IS 'greater, in the order of the ascending elements';
+
+CREATE OPERATOR > (
+    FUNCTION = batmap_gt, LEFTARG = batmap, RIGHTARG = batmap,
+    COMMUTATOR = <, NEGATOR = <=, RESTRICT = scalargtsel, JOIN = scalargtjoinsel
+);
+COMMENT ON OPERATOR > (batmap, batmap) IS 'greater';
+
+CREATE FUNCTION batmap_ge(batmap, batmap) RETURNS bool
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION batmap_ge(batmap, batmap) IS 'greater or equal, in the order of the ascending elements';
+
+CREATE OPERATOR >= (
+    FUNCTION = batmap_ge, LEFTARG = batmap, RIGHTARG = batmap,
+    COMMUTATOR = <=, NEGATOR = <, RESTRICT = scalargesel, JOIN = scalargejoinsel
+);
+COMMENT ON OPERATOR >= (batmap, batmap) IS 'greater or equal';
+
+CREATE FUNCTION batmap_cmp(batmap, batmap) RETURNS int4
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION batmap_cmp(batmap, batmap) IS 'order of the ascending elements: -1, 0 or 1';
+
+CREATE FUNCTION batmap_hash(batmap) RETURNS int4
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_hash(batmap) IS 'hash of the elements';
+
+CREATE FUNCTION batmap_hash_extended(batmap, int8) RETURNS int8
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_hash_extended(batmap, int8) IS 'hash of the elements with a seed';
+
+CREATE OPERATOR CLASS batmap_btree_ops DEFAULT FOR TYPE batmap USING btree AS
+    OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
+    FUNCTION 1 batmap_cmp(batmap, batmap);
+COMMENT ON OPERATOR CLASS batmap_btree_ops USING btree IS 'order of the ascending elements';
+
+CREATE OPERATOR CLASS batmap_hash_ops DEFAULT FOR TYPE batmap USING hash AS
+    OPERATOR 1 =,
+    FUNCTION 1 batmap_hash(batmap),
+    FUNCTION 2 batmap_hash_extended(batmap, int8);
+COMMENT ON OPERATOR CLASS batmap_hash_ops USING hash IS 'equality of the elements';
+
+-- Index over elements
+
+CREATE FUNCTION batmap_gin_extract_value(batmap, internal) RETURNS internal
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_gin_extract_value(batmap, internal) IS 'GIN support';
+
+CREATE FUNCTION batmap_gin_extract_query(batmap, internal, int2, internal, internal, internal, internal) RETURNS internal
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_gin_extract_query(batmap, internal, int2, internal, internal, internal, internal) IS 'GIN support';
+
+CREATE FUNCTION batmap_gin_consistent(internal, int2, batmap, int4, internal, internal, internal, internal) RETURNS bool
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_gin_consistent(internal, int2, batmap, int4, internal, internal, internal, internal) IS 'GIN support';
+
+CREATE FUNCTION batmap_gin_triconsistent(internal, int2, batmap, int4, internal, internal, internal) RETURNS "char"
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_gin_triconsistent(internal, int2, batmap, int4, internal, internal, internal) IS 'GIN support';
+
+CREATE OPERATOR CLASS batmap_gin_ops DEFAULT FOR TYPE batmap USING gin AS
+    OPERATOR 1 &&, OPERATOR 2 @>, OPERATOR 3 <@, OPERATOR 4 =, OPERATOR 5 @> (batmap, int8),
+    FUNCTION 1 btint8cmp(int8, int8),
+    FUNCTION 2 batmap_gin_extract_value(batmap, internal),
+    FUNCTION 3 batmap_gin_extract_query(batmap, internal, int2, internal, internal, internal, internal),
+    FUNCTION 4 batmap_gin_consistent(internal, int2, batmap, int4, internal, internal, internal, internal),
+    FUNCTION 6 batmap_gin_triconsistent(internal, int2, batmap, int4, internal, internal, internal),
+    STORAGE int8;
+COMMENT ON OPERATOR CLASS batmap_gin_ops USING gin IS 'elements: && @> <@ = and @> int8';
+
+-- Counts and measures
+
+CREATE FUNCTION batmap_cardinality(batmap) RETURNS int8
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION batmap_cardinality(batmap) IS 'number of elements';
+
+CREATE FUNCTION batmap_and_cardinality(batmap, batmap) RETURNS int8
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION batmap_and_cardinality(batmap, batmap) IS 'number of common elements';
+
+CREATE FUNCTION batmap_and_cardinality(VARIADIC batmap[]) RETURNS int8
+AS 'MODULE_PATHNAME', 'batmap_and_cardinality_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_and_cardinality(batmap[]) IS 'number of elements that all sets have; NULL without sets';
+
+CREATE FUNCTION batmap_or_cardinality(batmap, batmap) RETURNS int8
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION batmap_or_cardinality(batmap, batmap) IS 'number of elements of the union';
+
+CREATE FUNCTION batmap_xor_cardinality(batmap, batmap) RETURNS int8
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION batmap_xor_cardinality(batmap, batmap) IS 'number of elements that one of the sets has';
+
+CREATE FUNCTION batmap_andnot_cardinality(batmap, batmap) RETURNS int8
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION batmap_andnot_cardinality(batmap, batmap) IS 'number of elements that only the first set has';
+
+CREATE FUNCTION batmap_jaccard(batmap, batmap) RETURNS float8
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION batmap_jaccard(batmap, batmap) IS 'common elements / elements of the union; 1 for two empty sets';
+
+CREATE FUNCTION batmap_dice(batmap, batmap) RETURNS float8
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION batmap_dice(batmap, batmap) IS '2 * common elements / sum of the sizes; 1 for two empty sets';
+
+CREATE FUNCTION batmap_cosine(batmap, batmap) RETURNS float8
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION batmap_cosine(batmap, batmap) IS 'common elements / root of the product of the sizes; 1 for two empty sets';
+
+CREATE FUNCTION batmap_overlap(batmap, batmap) RETURNS float8
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION batmap_overlap(batmap, batmap) IS 'common elements / size of the smaller set; 1 for two empty sets';
+
+CREATE FUNCTION batmap_jaccard_distance(batmap, batmap) RETURNS float8
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION batmap_jaccard_distance(batmap, batmap) IS '1 - Jaccard similarity';
+
+CREATE OPERATOR <%> (
+    FUNCTION = batmap_jaccard_distance, LEFTARG = batmap, RIGHTARG = batmap,
+    COMMUTATOR = <%>
+);
+COMMENT ON OPERATOR <%> (batmap, batmap) IS 'Jaccard distance';
+
+CREATE FUNCTION batmap_is_empty(batmap) RETURNS bool
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION batmap_is_empty(batmap) IS 'has the set no elements?';
+
+CREATE FUNCTION batmap_min(batmap) RETURNS int8
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION batmap_min(batmap) IS 'smallest element; NULL of the empty set';
+
+CREATE FUNCTION batmap_max(batmap) RETURNS int8
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION batmap_max(batmap) IS 'largest element; NULL of the empty set';
+
+CREATE FUNCTION batmap_universe(batmap) RETURNS int8
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION batmap_universe(batmap) IS '2^w: the set is one of 0 <= x < 2^w';
+
+CREATE FUNCTION batmap_stats(batmap, OUT container text, OUT universe int8, OUT cardinality int8, OUT bytes int8, OUT slots int8, OUT stash int8) RETURNS record
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION batmap_stats(batmap) IS 'how a set is stored';
+
+-- Aggregates over sets
+
+CREATE TYPE batmap_state;
+
+CREATE FUNCTION batmap_state_in(cstring) RETURNS batmap_state
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION batmap_state_out(batmap_state) RETURNS cstring
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION batmap_state_recv(internal) RETURNS batmap_state
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION batmap_state_send(batmap_state) RETURNS bytea
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE batmap_state (
+    INPUT = batmap_state_in,
+    OUTPUT = batmap_state_out,
+    RECEIVE = batmap_state_recv,
+    SEND = batmap_state_send,
+    INTERNALLENGTH = VARIABLE,
+    ALIGNMENT = double,
+    STORAGE = external
+);
+COMMENT ON TYPE batmap_state IS 'state of the aggregates over sets';
+
+CREATE FUNCTION batmap_agg_trans(batmap_state, int4) RETURNS batmap_state
+AS 'MODULE_PATHNAME', 'batmap_agg_trans_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_agg_trans(batmap_state, int4) IS 'transition function of batmap_agg';
+
+CREATE FUNCTION batmap_agg_trans(batmap_state, int4, int8) RETURNS batmap_state
+AS 'MODULE_PATHNAME', 'batmap_agg_trans_int4_universe' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_agg_trans(batmap_state, int4, int8) IS 'transition function of batmap_agg with a universe';
+
+CREATE FUNCTION batmap_agg_trans(batmap_state, int8) RETURNS batmap_state
+AS 'MODULE_PATHNAME', 'batmap_agg_trans_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_agg_trans(batmap_state, int8) IS 'transition function of batmap_agg';
+
+CREATE FUNCTION batmap_agg_trans(batmap_state, int8, int8) RETURNS batmap_state
+AS 'MODULE_PATHNAME', 'batmap_agg_trans_int8_universe' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_agg_trans(batmap_state, int8, int8) IS 'transition function of batmap_agg with a universe';
+
+CREATE FUNCTION batmap_or_trans(batmap_state, batmap) RETURNS batmap_state
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_or_trans(batmap_state, batmap) IS 'transition function of batmap_or_agg';
+
+CREATE FUNCTION batmap_and_trans(batmap_state, batmap) RETURNS batmap_state
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_and_trans(batmap_state, batmap) IS 'transition function of batmap_and_agg';
+
+CREATE FUNCTION batmap_xor_trans(batmap_state, batmap) RETURNS batmap_state
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_xor_trans(batmap_state, batmap) IS 'transition function of batmap_xor_agg';
+
+CREATE FUNCTION batmap_state_merge(batmap_state, batmap_state) RETURNS batmap_state
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_state_merge(batmap_state, batmap_state) IS 'combines two states of one aggregate; a NULL state has seen no rows';
+
+CREATE FUNCTION batmap_state_final(batmap_state) RETURNS batmap
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_state_final(batmap_state) IS 'the set that a state has collected';
+
+CREATE FUNCTION batmap_state_cardinality(batmap_state) RETURNS int8
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_state_cardinality(batmap_state) IS 'number of elements that a state has collected; 0 for NULL';
+
+CREATE FUNCTION batmap_state_and_cardinality(batmap_state) RETURNS int8
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_state_and_cardinality(batmap_state) IS 'number of elements that a state has collected; NULL for NULL';
+
+CREATE AGGREGATE batmap_agg(element int4) (
+    SFUNC = batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
+    COMBINEFUNC = batmap_state_merge,
+    FINALFUNC = batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_agg(int4) IS 'the set of the values; NULLs are ignored, NULL over no values';
+
+CREATE AGGREGATE batmap_agg(element int4, universe int8) (
+    SFUNC = batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
+    COMBINEFUNC = batmap_state_merge,
+    FINALFUNC = batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_agg(int4, int8) IS 'the set of the values as a subset of 0 <= x < universe';
+
+CREATE AGGREGATE batmap_cardinality_agg(element int4) (
+    SFUNC = batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
+    COMBINEFUNC = batmap_state_merge,
+    FINALFUNC = batmap_state_cardinality, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_cardinality_agg(int4) IS 'number of distinct values; 0 over no values';
+
+CREATE AGGREGATE batmap_agg(element int8) (
+    SFUNC = batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
+    COMBINEFUNC = batmap_state_merge,
+    FINALFUNC = batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_agg(int8) IS 'the set of the values; NULLs are ignored, NULL over no values';
+
+CREATE AGGREGATE batmap_agg(element int8, universe int8) (
+    SFUNC = batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
+    COMBINEFUNC = batmap_state_merge,
+    FINALFUNC = batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_agg(int8, int8) IS 'the set of the values as a subset of 0 <= x < universe';
+
+CREATE AGGREGATE batmap_cardinality_agg(element int8) (
+    SFUNC = batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
+    COMBINEFUNC = batmap_state_merge,
+    FINALFUNC = batmap_state_cardinality, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_cardinality_agg(int8) IS 'number of distinct values; 0 over no values';
+
+CREATE AGGREGATE batmap_or_agg(batmap) (
+    SFUNC = batmap_or_trans, STYPE = batmap_state, SSPACE = 65536,
+    COMBINEFUNC = batmap_state_merge,
+    FINALFUNC = batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_or_agg(batmap) IS 'union of the sets; NULLs are ignored, NULL over no sets';
+
+CREATE AGGREGATE batmap_or_cardinality_agg(batmap) (
+    SFUNC = batmap_or_trans, STYPE = batmap_state, SSPACE = 65536,
+    COMBINEFUNC = batmap_state_merge,
+    FINALFUNC = batmap_state_cardinality, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_or_cardinality_agg(batmap) IS 'number of elements of the union of the sets; 0 over no sets';
+
+CREATE AGGREGATE batmap_and_agg(batmap) (
+    SFUNC = batmap_and_trans, STYPE = batmap_state, SSPACE = 65536,
+    COMBINEFUNC = batmap_state_merge,
+    FINALFUNC = batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_and_agg(batmap) IS 'intersection of the sets; NULLs are ignored, NULL over no sets';
+
+CREATE AGGREGATE batmap_and_cardinality_agg(batmap) (
+    SFUNC = batmap_and_trans, STYPE = batmap_state, SSPACE = 65536,
+    COMBINEFUNC = batmap_state_merge,
+    FINALFUNC = batmap_state_and_cardinality, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_and_cardinality_agg(batmap) IS 'number of elements of the intersection of the sets; NULL over no sets';
+
+CREATE AGGREGATE batmap_xor_agg(batmap) (
+    SFUNC = batmap_xor_trans, STYPE = batmap_state, SSPACE = 65536,
+    COMBINEFUNC = batmap_state_merge,
+    FINALFUNC = batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_xor_agg(batmap) IS 'symmetric difference of the sets; NULLs are ignored, NULL over no sets';
+
+CREATE AGGREGATE batmap_xor_cardinality_agg(batmap) (
+    SFUNC = batmap_xor_trans, STYPE = batmap_state, SSPACE = 65536,
+    COMBINEFUNC = batmap_state_merge,
+    FINALFUNC = batmap_state_cardinality, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_xor_cardinality_agg(batmap) IS 'number of elements of the symmetric difference of the sets; 0 over no sets';
+
 -- Seeing what happened --------------------------------------------------------------------------
 
 CREATE FUNCTION batmap_last_run(

@@ -1,0 +1,195 @@
+// Fetched sets of an expression over the server's simplehash. See set_store.h.
+#include "extension/set_store.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "extension/set_datum.h"
+
+#include "extension/pg.h"
+
+struct StoredEntry {
+  uint64_t key;
+  batmap::pg::StoredSet* set;
+  char status;
+};
+
+extern "C" {
+#define SH_PREFIX stored
+#define SH_ELEMENT_TYPE StoredEntry
+#define SH_KEY_TYPE uint64_t
+#define SH_KEY key
+#define SH_HASH_KEY(table, key) (murmurhash32(static_cast<uint32_t>(key)) ^ static_cast<uint32_t>((key) >> 32))
+#define SH_EQUAL(table, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-function"
+#include "lib/simplehash.h"
+#pragma GCC diagnostic pop
+}
+
+namespace batmap::pg {
+
+namespace {
+
+constexpr size_t kAlignment = 64;
+/// Where the data of a batmap without stash must begin for its planes to be aligned.
+constexpr size_t kDataOffset = kAlignment - kSetHeaderBytes - kStashHeaderBytes;
+/// Values up to this size are fetched whole: a slice reads as many pages.
+constexpr size_t kSmallValue = 3 * TOAST_MAX_CHUNK_SIZE;
+/// What one probe by slices costs, in bytes of a plain fetch: three index searches instead of one.
+constexpr size_t kProbeBytes = 16384;
+
+char no_store;  // fn_extra of an expression that keeps nothing
+
+struct varatt_external toast_pointer(const struct varlena* pointer) {
+  struct varatt_external external;
+  VARATT_EXTERNAL_GET_POINTER(external, pointer);
+  return external;
+}
+
+uint64_t key_of(const struct varatt_external& external) {
+  return static_cast<uint64_t>(external.va_toastrelid) << 32 | external.va_valueid;
+}
+
+uintptr_t round_up(uintptr_t address) { return (address + kAlignment - 1) & ~(kAlignment - 1); }
+
+/// dlist_container() is C only.
+StoredSet* set_of_node(dlist_node* node) {
+  return reinterpret_cast<StoredSet*>(reinterpret_cast<char*>(node) - offsetof(StoredSet, recency));
+}
+
+/// Does the context live on when the statement ends?
+bool outlives_statement(MemoryContext context) {
+  for (; context != nullptr; context = MemoryContextGetParent(context))
+    if (context == CacheMemoryContext) return true;
+  return false;
+}
+
+/// Writes the data bytes of a toasted value to `data`, before which a varlena header has room.
+void fetch_data(const struct varlena* pointer, const struct varatt_external& external, std::byte* data, size_t bytes) {
+  auto* const result = reinterpret_cast<struct varlena*>(data - VARHDRSZ);
+  if (!VARATT_EXTERNAL_IS_COMPRESSED(external)) {
+    SET_VARSIZE(result, bytes + VARHDRSZ);
+    if (bytes == 0) return;
+    const Relation relation = table_open(external.va_toastrelid, AccessShareLock);
+    table_relation_fetch_toast_slice(relation, external.va_valueid, static_cast<int32>(bytes), 0, static_cast<int32>(bytes),
+                                     result);
+    table_close(relation, AccessShareLock);
+    return;
+  }
+  struct varlena* const plain = PG_DETOAST_DATUM(PointerGetDatum(pointer));
+  memcpy(data, VARDATA(plain), bytes);
+  pfree(plain);
+}
+
+}  // namespace
+
+SetStore* set_store(FunctionCallInfo fcinfo) {
+  FmgrInfo* const function = fcinfo->flinfo;
+  if (function == nullptr || function->fn_extra == &no_store) return nullptr;
+  if (function->fn_extra != nullptr) return static_cast<SetStore*>(function->fn_extra);
+  if (outlives_statement(function->fn_mcxt)) {
+    function->fn_extra = &no_store;
+    return nullptr;
+  }
+  const MemoryContext context = AllocSetContextCreate(function->fn_mcxt, "batmap arguments", ALLOCSET_DEFAULT_SIZES);
+  auto* const store = static_cast<SetStore*>(MemoryContextAllocZero(context, sizeof(SetStore)));
+  store->context_ = context;
+  store->sets_ = stored_create(context, 64, nullptr);
+  dlist_init(&store->recency_);
+  store->budget_ = get_hash_memory_limit();
+  function->fn_extra = store;
+  return store;
+}
+
+StoredSet* SetStore::find(int argument, const struct varlena* pointer) {
+  const uint64_t key = key_of(toast_pointer(pointer));
+  StoredSet* set = latest_[argument];
+  if (set == nullptr || set->key != key) {
+    const StoredEntry* const entry = stored_lookup(sets_, key);
+    if (entry == nullptr) return nullptr;
+    set = latest_[argument] = entry->set;
+    dlist_move_head(&recency_, &set->recency);
+  }
+  set->call = call_;
+  return set;
+}
+
+void SetStore::drop(StoredSet* set) {
+  used_ -= set->charged;
+  dlist_delete(&set->recency);
+  stored_delete(sets_, set->key);
+  for (StoredSet*& latest : latest_)
+    if (latest == set) latest = nullptr;
+  pfree(set);
+}
+
+StoredSet* SetStore::insert(uint64_t key, size_t bytes, size_t alignment) {
+  const size_t charged = sizeof(StoredSet) + bytes + alignment;
+  // What this very call uses stays, at most two sets, however large they are.
+  int spared = 0;
+  while (used_ + charged > budget_ && !dlist_is_empty(&recency_)) {
+    StoredSet* const oldest = set_of_node(dlist_tail_node(&recency_));
+    if (oldest->call != call_) {
+      drop(oldest);
+      continue;
+    }
+    if (++spared > 2) break;
+    dlist_move_head(&recency_, &oldest->recency);
+  }
+  auto* const set = static_cast<StoredSet*>(MemoryContextAllocHuge(context_, charged));
+  set->key = key;
+  set->charged = charged;
+  set->call = call_;
+  set->probes = 0;
+  set->complete = false;
+  return set;
+}
+
+StoredSet* SetStore::fetch(int argument, const struct varlena* pointer) {
+  const struct varatt_external external = toast_pointer(pointer);
+  const uint64_t key = key_of(external);
+  if (const StoredEntry* const seen = stored_lookup(sets_, key)) drop(seen->set);
+  const size_t bytes = static_cast<size_t>(external.va_rawsize) - VARHDRSZ;
+  // Room to move the data until its planes are aligned.
+  StoredSet* const set = insert(key, bytes, 3 * kAlignment);
+  auto* data = reinterpret_cast<std::byte*>(round_up(reinterpret_cast<uintptr_t>(set + 1)) + kDataOffset);
+  fetch_data(pointer, external, data, bytes);
+  set->view = open_set({data, bytes});
+  if (set->view.container() == Container::kBatmap) {
+    const auto planes = reinterpret_cast<uintptr_t>(set->view.planes());
+    const size_t shift = round_up(planes) - planes;
+    if (shift != 0) {
+      memmove(data + shift, data, bytes);
+      set->view = open_set({data + shift, bytes});
+    }
+  }
+  set->complete = true;
+  bool found;
+  stored_insert(sets_, key, &found)->set = set;
+  dlist_push_head(&recency_, &set->recency);
+  used_ += set->charged;
+  latest_[argument] = set;
+  return set;
+}
+
+bool SetStore::worth_fetching(StoredSet* seen, const struct varlena* pointer) {
+  const struct varatt_external external = toast_pointer(pointer);
+  const auto bytes = static_cast<size_t>(external.va_rawsize);
+  if (bytes <= kSmallValue || VARATT_EXTERNAL_IS_COMPRESSED(external)) return true;
+  if (seen == nullptr) {
+    const uint64_t key = key_of(external);
+    seen = insert(key, 0, 0);
+    bool found;
+    stored_insert(sets_, key, &found)->set = seen;
+    dlist_push_head(&recency_, &seen->recency);
+    used_ += seen->charged;
+  }
+  // A value that the budget cannot hold is never fetched whole.
+  return bytes <= budget_ && ++seen->probes * kProbeBytes >= bytes;
+}
+
+}  // namespace batmap::pg

@@ -1,0 +1,130 @@
+-- Type batmap: text and binary forms, declared universes, casts, arrays, ranges, Roaring bytes.
+-- text
+SELECT '{1,5,9}'::batmap, '{}'::batmap, '{9,5,1,5}'::batmap, ' { 3 , 1 , 2 } '::batmap, '{0}'::batmap;
+SELECT '{4611686018427387903,0}'::batmap;
+SELECT NULL::batmap IS NULL AS "null";
+SELECT ''::batmap;
+SELECT '1,2'::batmap;
+SELECT '{1,2'::batmap;
+SELECT '{1,,2}'::batmap;
+SELECT '{1,2},'::batmap;
+SELECT '{1 2}'::batmap;
+SELECT '{a}'::batmap;
+SELECT '{1.5}'::batmap;
+SELECT '{1,NULL}'::batmap;
+SELECT '{-1}'::batmap;
+SELECT '{4611686018427387904}'::batmap;
+SELECT '{99999999999999999999999999}'::batmap;
+SELECT '{{1},{2}}'::batmap;
+-- undeclared: 2^32, or 2^62 when an element needs it
+SELECT t, batmap_universe(t::batmap) FROM (VALUES ('{}'), ('{4294967295}'), ('{4294967296}')) v(t);
+-- compact form
+SELECT ('b1:' || encode(batmap_send('{1,2,300}'), 'base64'))::batmap, ('b1:' || encode(batmap_send('{1,2}'::batmap(8)), 'base64'))::batmap(16);
+SELECT 'b1:'::batmap;
+SELECT 'b1:AAAA'::batmap;
+SELECT 'b1:@@'::batmap;
+-- typmod
+CREATE TABLE sets (id int PRIMARY KEY, s batmap(1000), u batmap);
+SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'sets'::regclass AND attnum > 1;
+SELECT n, format_type('batmap'::regtype, batmap_typmod_in(ARRAY[n]::cstring[])) FROM unnest('{1,2,3,4096,4097,4294967296,4611686018427387903,4611686018427387904}'::text[]) n;
+SELECT 'batmap'::regtype, NULL::batmap(0);
+SELECT NULL::batmap(-1);
+SELECT NULL::batmap(4611686018427387905);
+SELECT NULL::batmap(1, 2);
+SELECT NULL::batmap('x');
+SELECT '{0}'::batmap(1), '{1}'::batmap(2), batmap_universe('{}'::batmap(1));
+SELECT '{1}'::batmap(1);
+INSERT INTO sets VALUES (1, '{1,2,1023}', '{1,2,1023}');
+INSERT INTO sets VALUES (2, '{1024}');
+INSERT INTO sets VALUES (2, ARRAY[3, 5, 3], ARRAY[3, 5, 3]::int8[]), (3, '{}', '{}'), (4, NULL, NULL);
+INSERT INTO sets VALUES (5, ARRAY[1024]);
+INSERT INTO sets SELECT 5, u FROM sets WHERE id = 1;
+UPDATE sets SET s = s | 4000 WHERE id = 1;
+UPDATE sets SET s = s | 400 WHERE id = 1;
+SELECT id, s, u, batmap_universe(s) AS s_universe, batmap_universe(u) AS u_universe, s = u AS equal FROM sets ORDER BY id;
+SELECT '{1,5000}'::batmap::batmap(5000);
+SELECT batmap_universe('{1,5}'::batmap::batmap(100)), batmap_universe('{1,5}'::batmap(8)::batmap(4611686018427387904));
+ALTER TABLE sets ALTER u TYPE batmap(256);
+ALTER TABLE sets ALTER u TYPE batmap(1024), ALTER s TYPE batmap;
+SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'sets'::regclass AND attnum > 1;
+SELECT id, batmap_universe(s) AS s_universe, batmap_universe(u) AS u_universe FROM sets ORDER BY id;
+CREATE DOMAIN small_set AS batmap(16) CHECK (batmap_cardinality(VALUE) < 4);
+SELECT '{1,2,3}'::small_set, batmap_universe('{1}'::small_set);
+SELECT '{1,2,3,4}'::small_set;
+SELECT '{16}'::small_set;
+DROP DOMAIN small_set;
+-- binary form and bytea
+SELECT batmap_send('{}'), batmap_send('{1,256}'), batmap_send('{1}'::batmap(4)), batmap_send('{4294967296}');
+SELECT '{1,2}'::batmap::bytea = batmap_send('{1,2}'), '{7,8}'::batmap::bytea::batmap, ('{7,8}'::batmap(16)::bytea)::batmap(8192);
+SELECT ('{7,8}'::batmap::bytea)::batmap(8);
+SELECT ''::bytea::batmap;
+SELECT '\x1120'::bytea::batmap;
+SELECT set_byte('{1,256}'::batmap::bytea, 0, 33)::batmap;
+SELECT set_byte('{1,256}'::batmap::bytea, 0, 19)::batmap;
+SELECT set_byte('{1,256}'::batmap::bytea, 1, 63)::batmap;
+SELECT set_byte('{1,256}'::batmap::bytea, 2, 3)::batmap;
+SELECT set_byte('{1,256}'::batmap::bytea, 8, 2)::batmap;
+SELECT set_byte('{1,256}'::batmap::bytea, 13, 0)::batmap;
+SELECT ('{1,256}'::batmap::bytea || '\x00')::batmap;
+-- one changed bit of a large value is always found
+CREATE FUNCTION pg_temp.is_set(bytes bytea) RETURNS bool LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM bytes::batmap;
+    RETURN true;
+EXCEPTION WHEN invalid_binary_representation THEN
+    RETURN false;
+END $$;
+SELECT count(*) AS refused FROM (
+    SELECT set_bit(b, (g * 7919) % (length(b) * 8), 1 - get_bit(b, (g * 7919) % (length(b) * 8))) AS changed
+    FROM (SELECT batmap_agg((i * i) % 100003)::bytea AS b FROM generate_series(1::int8, 400) i) v, generate_series(1, 300) g) w
+WHERE NOT pg_temp.is_set(changed);
+-- arrays
+SELECT ARRAY[3,1,2]::batmap, ARRAY[3,1,3]::int8[]::batmap, '{}'::int[]::batmap, ARRAY[[1,2],[3,4]]::batmap, '[5:6]={7,8}'::int[]::batmap;
+SELECT ARRAY[1,NULL]::batmap;
+SELECT ARRAY[-1]::batmap;
+SELECT ARRAY[9223372036854775807]::batmap;
+SELECT ARRAY[4611686018427387903]::batmap;
+SELECT ARRAY[5]::batmap(4);
+SELECT batmap(ARRAY[1,2,3], 4), batmap_universe(batmap(ARRAY[1,2,3], 4)), batmap_universe(batmap('{}', 1000));
+SELECT batmap(ARRAY[1,2,4], 4);
+SELECT batmap(ARRAY[1], 0);
+SELECT batmap(ARRAY[1], NULL) IS NULL AS "null", batmap(NULL, 5) IS NULL AS "null";
+SELECT '{3,1}'::batmap::int4[], '{3,1}'::batmap::int8[], '{}'::batmap::int4[], '{2147483647}'::batmap::int4[];
+SELECT '{2147483648}'::batmap::int4[];
+SELECT '{2147483648}'::batmap::int8[];
+CREATE TABLE arrays (a int4[], b int8[]);
+INSERT INTO arrays VALUES ('{1,2}'::batmap, '{3,4}'::batmap);
+SELECT * FROM arrays;
+DROP TABLE arrays;
+SELECT * FROM batmap_unnest('{3,1,2}'::batmap);
+SELECT count(*) FROM batmap_unnest('{}'::batmap);
+SELECT batmap_unnest(s) FROM sets WHERE id < 3;
+SELECT count(*) FROM batmap_unnest(NULL::batmap);
+SELECT x FROM batmap_unnest(batmap_range(0, 1000000)) x LIMIT 2;
+-- ranges are half open
+SELECT batmap_range(3, 6), batmap_range(3, 4), batmap_range(3, 3), batmap_range(5, 3), batmap_range(-5, -6);
+SELECT batmap_cardinality(batmap_range(0, 100000)), batmap_universe(batmap_range(4294967290, 4294967297)), batmap_range(4611686018427387902, 4611686018427387904);
+SELECT batmap_range(-1, 2);
+SELECT batmap_range(4611686018427387902, 4611686018427387905);
+SELECT batmap_range(0, 4611686018427387904);
+-- every container, and what it is stored as
+SELECT n, w, s.container, s.universe, s.cardinality, s.bytes, s.slots, b::int8[] = a AS same, b::text::batmap = b AS text_same, b::bytea::batmap = b AS bytea_same,
+    b::bytea = batmap(batmap(a, 4611686018427387904)::int8[], w)::bytea AS deterministic
+FROM (VALUES (0, 1), (1, 1), (1, 4611686018427387904), (64, 64), (255, 65536), (255, 4611686018427387904), (256, 65536), (256, 8589934592), (1000, 1024), (1000, 32768), (5000, 4611686018427387904), (30000, 100000)) v(n, w),
+    LATERAL (SELECT coalesce(array_agg(DISTINCT x ORDER BY x), '{}') AS a FROM (SELECT (i * 40503) % w AS x FROM generate_series(0::int8, n - 1) i) e) l,
+    LATERAL batmap(a, w) b, LATERAL batmap_stats(b) s;
+-- Roaring
+SELECT batmap_from_roaring('\x3a300000010000000000020010000000010002000300'), batmap_to_roaring('{1,2,3}'), batmap_from_roaring(batmap_to_roaring('{}'));
+SELECT s = batmap_from_roaring(batmap_to_roaring(s)), s = batmap_from_roaring64(batmap_to_roaring64(s)), length(batmap_to_roaring(s))
+FROM (SELECT batmap_agg(i * i) AS s FROM generate_series(1, 40000) i) v;
+SELECT s = batmap_from_roaring(batmap_to_roaring(s)), length(batmap_to_roaring(s)) FROM batmap_range(70000, 200000) s;
+SELECT batmap_from_roaring64(batmap_to_roaring64('{1,4294967296,4611686018427387903}'));
+SELECT batmap_to_roaring('{4294967296}');
+SELECT batmap_from_roaring('');
+SELECT batmap_from_roaring('\x3a30000001000000000002001000000001000200');
+SELECT batmap_from_roaring('\x3a300000010000000000020010000000030002000100');
+SELECT batmap_from_roaring('\xffffffffffffffff');
+SELECT batmap_from_roaring64('\xffffffffffffffff');
+-- what a column of the type is
+SELECT typstorage, typalign, typlen, typcategory FROM pg_type WHERE typname = 'batmap';
+DROP TABLE sets;
