@@ -39,18 +39,23 @@ size_t SetEncoder::prepare(std::span<const uint64_t> sorted_distinct, int width)
   elements_ = sorted_distinct;
   width_ = width;
   container_ = container_for(elements_.size(), width);
-  shape_ = batmap_shape(elements_.size(), width);
   stash_.shrink(0);
   check_size(encoded_size(elements_.size(), width));
-  if (container_ == Container::kBatmap) {
-    if (shape_.planes() <= 32)
-      place(narrow_);
-    else
-      place(wide_);
-  }
+  if (container_ == Container::kBatmap) place_batmap(sorted_distinct, width);
   const uint64_t bytes = encoded_size(elements_.size(), width) + 8 * stash_.size();
   check_size(bytes);
   return bytes;
+}
+
+void SetEncoder::place_batmap(std::span<const uint64_t> sorted_distinct, int width) {
+  elements_ = sorted_distinct;
+  width_ = width;
+  shape_ = batmap_shape(elements_.size(), width);
+  stash_.shrink(0);
+  if (shape_.planes() <= 32)
+    place(narrow_);
+  else
+    place(wide_);
 }
 
 template <typename Slot>
@@ -88,16 +93,19 @@ void SetEncoder::write(std::byte* out) {
       store_le<uint64_t>(out, stash_.size());
       out += kStashHeaderBytes;
       if (!stash_.empty()) std::memcpy(out, stash_.begin(), 8 * stash_.size());
-      out += 8 * stash_.size();
-      if (shape_.planes() <= 32)
-        write_planes(narrow_, out);
-      else
-        write_planes(wide_, out);
+      write_planes(out + 8 * stash_.size());
   }
 }
 
+void SetEncoder::write_planes(std::byte* out) const {
+  if (shape_.planes() <= 32)
+    write_slots(narrow_, out);
+  else
+    write_slots(wide_, out);
+}
+
 template <typename Slot>
-void SetEncoder::write_planes(const Buffer<Slot>& slots, std::byte* out) const {
+void SetEncoder::write_slots(const Buffer<Slot>& slots, std::byte* out) const {
   const auto transpose = best_set_kernel().transpose_slots;
   alignas(64) uint32_t part[kBlockSlots];
   const Slot* from = slots.data();

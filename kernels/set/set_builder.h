@@ -29,14 +29,21 @@ class SetEncoder {
   /// Writes what prepare() has placed: exactly that many bytes, any alignment. May be called again.
   void write(std::byte* out);
 
-  /// Batmaps: elements that prepare() found no place for.
-  uint64_t stash() const { return stash_.size(); }
+  /// The tables of a batmap alone, also for sets that are stored otherwise. key_bits of batmap_shape() must not be negative.
+  /// @param sorted_distinct, width  as above
+  void place_batmap(std::span<const uint64_t> sorted_distinct, int width);
+
+  /// Writes the planes of the batmap placed last: shape().bytes(), any alignment.
+  void write_planes(std::byte* out) const;
+
+  /// Of the batmap placed last: elements that found no place, ascending.
+  std::span<const uint64_t> stash() const { return stash_.span(); }
 
  private:
   template <typename Slot>
   void place(Buffer<Slot>& slots);
   template <typename Slot>
-  void write_planes(const Buffer<Slot>& slots, std::byte* out) const;
+  void write_slots(const Buffer<Slot>& slots, std::byte* out) const;
 
   ExecutionOptions options_;
   std::span<const uint64_t> elements_;

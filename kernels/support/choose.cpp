@@ -8,6 +8,7 @@
 #include "relation/transaction_bits.h"
 #include "relation/transactions.h"
 #include "support/bit_row_sum.h"
+#include "support/pair_counter.h"
 
 namespace batmap {
 
@@ -22,7 +23,10 @@ constexpr double kListBit = 6.0;          // building bit rows and lists
 constexpr double kSlicedPair = 0.2;       // comparing a bit-sliced counter with the threshold
 constexpr double kSetBit = 3.0;           // building the bit matrix
 constexpr double kClearWord = 0.15;
-constexpr double kPairOverhead = 8.0;  // of one pair in a bitmap tile
+constexpr double kPairOverhead = 8.0;    // of one pair in a bitmap tile
+constexpr double kPlacedElement = 60.0;  // building a batmap
+constexpr double kPlaneWord = 0.12;      // 64 slots of one plane compared; a block ends early after some ten planes
+constexpr double kPlanesRead = 10;
 constexpr double kMergedElement = 4.0;
 constexpr double kListElement = 5.0;  // building a tidlist
 
@@ -71,6 +75,17 @@ PairEstimate estimate_pairs(PairMethod method, const PairJob& job) {
       build = occurrences * kSetBit + items * words * kClearWord;
       count = pairs * (words / job.bitmap_words_per_ns + kPairOverhead);
       estimate.bytes = bit_matrix_bytes(job.items, job.tid_slots) + threads * (uint64_t{4} << 20);
+      break;
+    }
+    case PairMethod::kBatmap: {
+      // As if all items had the same number of rows.
+      const uint64_t average = job.items == 0 ? 0 : std::min((job.occurrences + job.items - 1) / job.items, job.tid_slots);
+      const BatmapShape shape = batmap_shape(average, batmap_counter_width(job.tid_slots));
+      const double planes = std::min<double>(static_cast<double>(shape.planes()), kPlanesRead);
+      build = occurrences * (kListElement + kPlacedElement);
+      count = pairs * (static_cast<double>(kTables * shape.slots()) / 64 * planes * kPlaneWord + kPairOverhead);
+      estimate.bytes = job.occurrences * 4 + job.items * (shape.bytes() + 28) +
+                       threads * std::min<uint64_t>(job.items, 64) * job.items * 2 * sizeof(PairCount);
       break;
     }
     case PairMethod::kMerge: {

@@ -11,8 +11,8 @@
 
 namespace batmap {
 
-enum class PairMethod { kHorizontal, kPositional, kBitmap, kMerge };
-inline constexpr size_t kPairMethods = 4;
+enum class PairMethod { kHorizontal, kPositional, kBitmap, kBatmap, kMerge };
+inline constexpr size_t kPairMethods = 5;
 
 struct PairMethodName {
   PairMethod method;
@@ -22,6 +22,7 @@ inline constexpr std::array<PairMethodName, kPairMethods> kPairMethodNames{{
     {PairMethod::kHorizontal, "horizontal"},
     {PairMethod::kPositional, "positional"},
     {PairMethod::kBitmap, "bitmap"},
+    {PairMethod::kBatmap, "batmap"},
     {PairMethod::kMerge, "merge"},
 }};
 const char* pair_method_name(PairMethod method);

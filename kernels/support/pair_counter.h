@@ -14,6 +14,7 @@
 #include "relation/tidlists.h"
 #include "relation/transaction_bits.h"
 #include "relation/transactions.h"
+#include "set/set_kernel.h"
 #include "support/and_popcount.h"
 
 namespace batmap {
@@ -51,6 +52,14 @@ std::unique_ptr<PairCounter> count_positionally(TransactionBits form, uint32_t l
 /// Tiles of AND+popcount over bit rows. Cost: items^2 / 2 x tids / 64 words.
 std::unique_ptr<PairCounter> count_bitmaps(BitMatrix matrix, uint32_t leading, const AndPopcountKernel& kernel,
                                            const ExecutionOptions& options);
+/// Batmaps of the items' tids, compared pair by pair (Amossen & Pagh 2011). Cost: items^2 / 2 x slots / 512 x planes.
+/// @param lists  sorted, without duplicates
+std::unique_ptr<PairCounter> count_batmaps(Tidlists lists, uint32_t leading, uint64_t tid_slots, const SetKernel& kernel,
+                                           const ExecutionOptions& options);
+/// Width of the batmaps over so many tid codes: twice what the codes need, so that a batmap of all of them exists.
+int batmap_counter_width(uint64_t tid_slots);
+/// Bytes of the batmaps of lists of these lengths.
+uint64_t batmap_counter_bytes(std::span<const uint32_t> lengths, int width);
 /// Merging of sorted tidlists, galloping where one is much longer. Cost: items^2 / 2 x the lengths of two lists.
 std::unique_ptr<PairCounter> count_by_merging(Tidlists lists, uint32_t leading, const ExecutionOptions& options);
 

@@ -109,6 +109,7 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
   report_.method = pair_method_name(method);
   report_.reason = (query_.method ? "asked for; " : "") + choice.reason;
   if (method == PairMethod::kBitmap || method == PairMethod::kPositional) report_.kernel = query_.kernel->name;
+  if (method == PairMethod::kBatmap) report_.kernel = query_.set_kernel->name;
   std::unique_ptr<PairCounter> counter = build(relation, kept, lengths, method);
   const std::span<const uint32_t> supports = counter->supports();
   report_.items_kept = static_cast<uint64_t>(
@@ -130,10 +131,12 @@ std::unique_ptr<PairCounter> PairRun::build(const EncodedRelation& relation, con
       return count_positionally(fill_transaction_bits(relation, kept, options_), kept.leading, *query_.kernel, options_);
     case PairMethod::kBitmap:
       return count_bitmaps(fill_bit_matrix(relation, kept, options_), kept.leading, *query_.kernel, options_);
+    case PairMethod::kBatmap:
     case PairMethod::kMerge: {
       Tidlists lists = scatter_tidlists(relation, kept, options_);
       sort_lists(lists, options_);
-      return count_by_merging(std::move(lists), kept.leading, options_);
+      if (method == PairMethod::kMerge) return count_by_merging(std::move(lists), kept.leading, options_);
+      return count_batmaps(std::move(lists), kept.leading, relation.tid_slots(), *query_.set_kernel, options_);
     }
   }
   return nullptr;

@@ -28,6 +28,7 @@ struct PairQuery {
   std::optional<int64_t> max_results;
   std::optional<PairMethod> method;  // none: the chooser's
   const AndPopcountKernel* kernel = &best_and_popcount();
+  const SetKernel* set_kernel = &best_set_kernel();
 
   /// @throws Error{kInvalidParameter} with the value, the bound and a hint
   void check() const;

@@ -37,7 +37,8 @@ std::vector<Config> configs() {
   for (const std::optional<PairMethod>& method : methods)
     for (const AndPopcountKernel& kernel : and_popcount_kernels()) {
       if (find_and_popcount(kernel.name) == nullptr) continue;
-      const bool counts_bits = !method || *method == PairMethod::kBitmap || *method == PairMethod::kPositional;
+      const bool counts_bits =
+          !method || *method == PairMethod::kBitmap || *method == PairMethod::kBatmap || *method == PairMethod::kPositional;
       if (!counts_bits && &kernel != &best_and_popcount()) continue;
       for (const int threads : {1, 2, 4}) all.push_back({method, &kernel, threads});
     }
@@ -72,6 +73,7 @@ Found run(std::vector<ChunkView> chunks, const PairQuery& query, int threads = 1
 std::string check(std::vector<ChunkView> chunks, const OracleAnswer& expected, PairQuery query, const Config& config) {
   query.method = config.method;
   query.kernel = config.kernel;
+  query.set_kernel = find_set_kernel(config.kernel->name);
   const Found found = run(std::move(chunks), query, config.threads);
   std::string wrong = difference(found.rows, expected.rows);
   const auto compare = [&](const char* name, uint64_t is, uint64_t should) {
@@ -83,7 +85,8 @@ std::string check(std::vector<ChunkView> chunks, const OracleAnswer& expected, P
   compare("items", found.report.items, expected.items);
   compare("threshold", found.report.threshold, expected.threshold);
   if (config.method && found.report.method != pair_method_name(*config.method)) wrong += "; method " + found.report.method;
-  const bool counted_bits = found.report.method == "bitmap" || found.report.method == "positional";
+  const bool counted_bits =
+      found.report.method == "bitmap" || found.report.method == "batmap" || found.report.method == "positional";
   if (!expected.rows.empty() && found.report.kernel != (counted_bits ? config.kernel->name : ""))
     wrong += "; method " + found.report.method + " with kernel " + found.report.kernel;
   if (found.report.reason.empty()) wrong += "; no reason";
@@ -465,7 +468,7 @@ TEST(PairRun, RefusesParametersOutOfRange) {
 TEST(PairRun, MethodsHaveNames) {
   EXPECT_EQ(parse_pair_method("auto"), std::nullopt);
   for (const PairMethodName& entry : kPairMethodNames) EXPECT_EQ(parse_pair_method(entry.name), entry.method);
-  for (const char* bad : {"", "Auto", "bitmap ", "batmap", "horizonta"}) {
+  for (const char* bad : {"", "Auto", "bitmap ", "batmaps", "horizonta"}) {
     try {
       parse_pair_method(bad);
       ADD_FAILURE() << "accepted: " << bad;
