@@ -3,14 +3,32 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "shapes.h"
 
 namespace batmap::test {
 namespace {
 
 static_assert(Permutation<>(0, 20).inverse(Permutation<>(0, 20).forward(12345)) == 12345);
+
+// Computed once by a program of its own from the formula in FORMAT.md.
+TEST(Permutation, KnownAnswers) {
+  const struct {
+    int width;
+    uint64_t x;
+    uint64_t images[3];
+  } answers[] = {
+      {0, 0x0, {0x0, 0x0, 0x0}},
+      {1, 0x1, {0x1, 0x1, 0x1}},
+      {8, 0xef, {0x9f, 0x6a, 0x28}},
+      {20, 0xbcdef, {0x17265, 0x90e9c, 0x41aeb}},
+      {32, 0x89abcdef, {0x1cd6b768, 0x103539e0, 0x10f9ca26}},
+      {33, 0x189abcdef, {0x176c97c6c, 0xc810ee2a, 0x17986cc81}},
+      {62, 0x123456789abcdef, {0xfec19360979c886, 0xe43e566b5b9607a, 0x33e18342a1a866c6}},
+  };
+  for (const auto& answer : answers)
+    for (int table = 0; table < 3; ++table)
+      EXPECT_EQ(Permutation<>(table, answer.width).forward(answer.x), answer.images[table]) << answer.width << " " << table;
+}
 
 TEST(Permutation, IsABijectionOnSmallUniverses) {
   for (int table = 0; table < 3; ++table)

@@ -1,0 +1,158 @@
+// The set engine: building, counting by every kernel, and the two ways for batmaps of which the engine has to pick one.
+//
+//   build/SIZE/WIDTH            elements a microsecond, bytes an element; decode too
+//   and/KERNEL/SIZE/DENSITY/B   ns a call for two random sets with equal sizes (B = 1) or one of a B-th; density of the
+//   larger in
+//                               1/1,000,000; pairs of sets turn round so that about 1 MB is in use (`hot`) unless one is
+//                               larger
+//   way/probe|scan/...          both ways forced: where they cross is what kPlanesPerProbe says
+//
+// Filter with --benchmark_filter; no comparison with other libraries here.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/cpu.h"
+#include "set/set_builder.h"
+#include "set/set_decode.h"
+#include "set/set_intersect.h"
+
+using namespace batmap;
+
+namespace {
+
+MemoryMeter meter;
+const ExecutionOptions options{1, &meter, {}};
+
+struct Value {
+  std::vector<uint64_t> elements;
+  std::vector<std::byte> bytes;
+  SetView view() const { return SetView::open(bytes); }
+};
+
+/// `count` distinct elements below `universe`, stored with the width that a batmap(universe) column has.
+Value make_value(uint64_t seed, uint64_t count, uint64_t universe) {
+  std::mt19937_64 random(seed);
+  GrowingBuffer<uint64_t> elements(meter);
+  while (elements.size() < count) {
+    while (elements.size() < count + count / 16 + 1) elements.push_back(random() % universe);
+    sort_distinct(elements, options);
+  }
+  // Thin out evenly to the size asked for.
+  Value value;
+  for (uint64_t i = 0; i < count; ++i) value.elements.push_back(elements[i * elements.size() / count]);
+  SetEncoder encoder(options);
+  value.bytes.resize(encoder.prepare(value.elements, width_for(universe)));
+  encoder.write(value.bytes.data());
+  return value;
+}
+
+const char* container_name(const Value& value) {
+  const Container container = value.view().container();
+  return container == Container::kArray ? "array" : container == Container::kBatmap ? "batmap" : "bitmap";
+}
+
+void count_elements(benchmark::State& state, uint64_t count) {
+  state.counters["elements/us"] = benchmark::Counter(
+      static_cast<double>(static_cast<uint64_t>(state.iterations()) * count) * 1e-6, benchmark::Counter::kIsRate);
+}
+
+void bench_build(benchmark::State& state) {
+  const auto count = static_cast<uint64_t>(state.range(0));
+  const int width = static_cast<int>(state.range(1));
+  const Value value = make_value(1, count, universe_of(width));
+  SetEncoder encoder(options);
+  std::vector<std::byte> out(value.bytes.size());
+  for (auto _ : state) {
+    encoder.prepare(value.elements, width);
+    encoder.write(out.data());
+    benchmark::DoNotOptimize(out.data());
+  }
+  count_elements(state, count);
+  state.counters["bytes/element"] = static_cast<double>(out.size()) / static_cast<double>(count);
+  state.SetLabel(container_name(value));
+}
+
+void bench_decode(benchmark::State& state) {
+  const auto count = static_cast<uint64_t>(state.range(0));
+  const Value value = make_value(1, count, universe_of(static_cast<int>(state.range(1))));
+  GrowingBuffer<uint64_t> out(meter);
+  for (auto _ : state) {
+    out.shrink(0);
+    decode(value.view(), out, options);
+    benchmark::DoNotOptimize(out.begin());
+  }
+  count_elements(state, count);
+  state.SetLabel(container_name(value));
+}
+
+struct Pairing {
+  uint64_t size;     // of the larger
+  uint64_t density;  // of it, in 1/1,000,000
+  uint64_t ratio;    // how much smaller the other is
+  uint64_t universe() const { return size * 1'000'000 / density; }
+  std::string name() const {
+    return "size:" + std::to_string(size) + "/density_ppm:" + std::to_string(density) + "/ratio:" + std::to_string(ratio);
+  }
+};
+
+using Count = uint64_t (*)(SetView, SetView, const SetKernel&);
+
+/// Distinct pairs in turn: a branch predictor must not learn one answer by heart.
+void bench_pair(benchmark::State& state, Pairing pairing, const SetKernel* kernel, Count count) {
+  std::vector<Value> small, large;
+  size_t bytes = 0;
+  do {
+    const uint64_t seed = 2 * small.size() + 1;
+    large.push_back(make_value(seed, pairing.size, pairing.universe()));
+    small.push_back(make_value(seed + 1, std::max<uint64_t>(pairing.size / pairing.ratio, 1), pairing.universe()));
+    bytes += large.back().bytes.size() + small.back().bytes.size();
+  } while (bytes < 256 * 1024 && small.size() < 16);
+  std::vector<std::pair<SetView, SetView>> views;
+  for (size_t i = 0; i < small.size(); ++i) views.emplace_back(small[i].view(), large[i].view());
+  size_t next = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(count(views[next].first, views[next].second, *kernel));
+    next = next + 1 == views.size() ? 0 : next + 1;
+  }
+  state.SetLabel(std::string(container_name(small[0])) + " x " + container_name(large[0]));
+  state.counters["bytes/element"] = static_cast<double>(large[0].bytes.size()) / static_cast<double>(pairing.size);
+}
+
+uint64_t count_auto(SetView a, SetView b, const SetKernel& kernel) { return and_cardinality(a, b, kernel); }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (const int width : {14, 16, 20, 24, 27, 32, 40, 62})
+    for (const int64_t count : {100, 1'000, 10'000, 100'000, 1'000'000}) {
+      if (static_cast<uint64_t>(count) > universe_of(width) / 2) continue;
+      if (width > 32 && count > 100'000) continue;
+      benchmark::RegisterBenchmark("build", bench_build)->Args({count, width});
+      benchmark::RegisterBenchmark("decode", bench_decode)->Args({count, width});
+    }
+  for (const uint64_t ratio : {1u, 10u, 100u, 1000u})
+    for (const uint64_t size : {1'000u, 10'000u, 100'000u, 1'000'000u})
+      for (const uint64_t density : {10u, 100u, 1'000u, 10'000u, 20'000u, 100'000u, 500'000u}) {
+        const Pairing pairing{size, density, ratio};
+        for (const SetKernel& kernel : set_kernels()) {
+          if (find_set_kernel(kernel.name) == nullptr) continue;
+          if (ratio == 1 || ratio == 1000)
+            benchmark::RegisterBenchmark((std::string("and/") + kernel.name + "/" + pairing.name()).c_str(), bench_pair,
+                                         pairing, &kernel, count_auto);
+          if (size / ratio < kSmallSet || container_for(size, width_for(pairing.universe())) != Container::kBatmap) continue;
+          const std::string rest = std::string(kernel.name) + "/" + pairing.name();
+          benchmark::RegisterBenchmark(("way/probe/" + rest).c_str(), bench_pair, pairing, &kernel,
+                                       and_cardinality_by_probe);
+          benchmark::RegisterBenchmark(("way/scan/" + rest).c_str(), bench_pair, pairing, &kernel, and_cardinality_by_scan);
+        }
+      }
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+}

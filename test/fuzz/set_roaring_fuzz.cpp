@@ -1,0 +1,48 @@
+// Roaring bytes from outside, the 64-bit form where the first byte is odd: a refusal, or a set that is written and read
+// again the same.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#include "core/error.h"
+#include "set/roaring_format.h"
+
+namespace {
+
+using namespace batmap;
+
+void require(bool condition, const char* what) {
+  if (condition) return;
+  std::fprintf(stderr, "violated: %s\n", what);
+  std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const RoaringForm form = data[0] % 2 == 0 ? RoaringForm::k32 : RoaringForm::k64;
+  MemoryMeter meter(size_t{256} << 20);  // runs may ask for 65,536 elements with eight bytes
+  const ExecutionOptions options{1, &meter, {}};
+  std::vector<std::byte> bytes(size - 1);
+  if (size > 1) std::memcpy(bytes.data(), data + 1, size - 1);
+  GrowingBuffer<uint64_t> elements(meter);
+  try {
+    read_roaring(bytes, form, elements, options);
+  } catch (const Error& error) {
+    require(error.code() != ErrorCode::kCancelled && error.code() != ErrorCode::kTooLarge, "a refusal is about the data");
+    return 0;
+  }
+  require(std::adjacent_find(elements.begin(), elements.end(), std::greater_equal<>()) == elements.end(), "ascending");
+  GrowingBuffer<std::byte> written(meter);
+  write_roaring(elements.span(), form, written, options);
+  GrowingBuffer<uint64_t> again(meter);
+  read_roaring(written.span(), form, again, options);
+  require(std::equal(again.begin(), again.end(), elements.begin(), elements.end()), "written and read again");
+  return 0;
+}

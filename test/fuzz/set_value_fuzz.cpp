@@ -1,0 +1,68 @@
+// Stored sets from arbitrary bytes: what validation lets pass must agree with itself in every way there is to ask.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#include "core/error.h"
+#include "set/set_builder.h"
+#include "set/set_decode.h"
+#include "set/set_intersect.h"
+#include "set/set_text.h"
+
+namespace {
+
+using namespace batmap;
+
+void require(bool condition, const char* what) {
+  if (condition) return;
+  std::fprintf(stderr, "violated: %s\n", what);
+  std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  MemoryMeter meter;
+  const ExecutionOptions options{1, &meter, {}};
+  std::vector<std::byte> bytes(size);
+  if (size > 0) std::memcpy(bytes.data(), data, size);
+  try {
+    validate(bytes);
+  } catch (const Error& error) {
+    require(error.code() == ErrorCode::kInvalidData, "a refusal is about the data");
+    return 0;
+  }
+  const SetView set = SetView::open(bytes);
+  GrowingBuffer<uint64_t> elements(meter);
+  decode(set, elements, options);
+  require(elements.size() == set.cardinality(), "cardinality");
+  require(std::adjacent_find(elements.begin(), elements.end(), std::greater_equal<>()) == elements.end(), "ascending");
+  for (const uint64_t x : elements) require(x < set.universe() && set.contains(x), "every element is a member");
+  require(set_min(set) == (set.empty() ? std::optional<uint64_t>() : elements[0]), "least");
+  require(set_max(set) == (set.empty() ? std::optional<uint64_t>() : elements[elements.size() - 1]), "greatest");
+
+  // Our own value of the same set: perhaps other places, nothing else.
+  SetEncoder encoder(options);
+  std::vector<std::byte> own(encoder.prepare(elements.span(), set.width()));
+  encoder.write(own.data());
+  validate(own);
+  const SetView same = SetView::open(own);
+  for (const SetKernel& kernel : set_kernels()) {
+    if (find_set_kernel(kernel.name) == nullptr) continue;
+    require(and_cardinality(set, same, kernel) == set.cardinality(), "meets its twin everywhere");
+    require(equal(set, same, kernel), "equals its twin");
+  }
+  require(compare(set, same, options) == 0 && hash(set, 1) == hash(same, 1), "compares and hashes like its twin");
+
+  GrowingBuffer<char> text(meter);
+  print_compact_set_text(bytes, text);
+  GrowingBuffer<uint64_t> again(meter);
+  require(parse_set_text({text.begin(), text.size()}, again, options) == set.width(), "width comes back");
+  require(std::equal(again.begin(), again.end(), elements.begin(), elements.end()), "elements come back");
+  return 0;
+}
