@@ -138,7 +138,7 @@ int main(int argc, char** argv) {
       benchmark::RegisterBenchmark("decode", bench_decode)->Args({count, width});
     }
   for (const uint64_t ratio : {1u, 10u, 100u, 1000u})
-    for (const uint64_t size : {1'000u, 10'000u, 100'000u, 1'000'000u})
+    for (const uint64_t size : {100u, 1'000u, 10'000u, 100'000u, 1'000'000u})
       for (const uint64_t density : {10u, 100u, 1'000u, 10'000u, 20'000u, 100'000u, 500'000u}) {
         const Pairing pairing{size, density, ratio};
         for (const SetKernel& kernel : set_kernels()) {

@@ -66,6 +66,13 @@ struct Bits {
     for (size_t i = 0; i < x.size(); ++i) x[i] = operation(x[i], i);
     return load(x.data());
   }
+  static bool has_lane(const Bits& v, uint32_t lane) {
+    Lanes x;
+    std::memcpy(x.data(), v.words, sizeof x);
+    bool found = false;
+    for (const uint32_t one : x) found |= one == lane;
+    return found;
+  }
   static Bits up(const Bits& a, int n) {
     return each_lane(a, [n](uint32_t x, size_t) { return x << n; });
   }
@@ -85,7 +92,7 @@ bool runs_here(const SetKernel& kernel) { return (cpu_features() & kernel.needs)
 
 }  // namespace
 
-const SetKernel kSetKernelScalar = {"scalar", 0, count_planes, count_bitmaps, read_images, invert_images, transpose_slots};
+constinit const SetKernel kSetKernelScalar = this_kernel("scalar", 0);
 
 std::span<const SetKernel> set_kernels() {
   static const std::array kernels = {

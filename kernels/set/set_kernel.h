@@ -32,6 +32,9 @@ struct SetKernel {
   /// Bits set in both. @param bytes a multiple of 8
   uint64_t (*count_bitmaps)(const std::byte* a, const std::byte* b, size_t bytes);
 
+  /// Common elements of two ascending arrays of 32-bit elements; quickest with the shorter one first.
+  uint64_t (*count_arrays)(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count);
+
   /// The images pi(x) (key and position together) of those slots of a block whose bit in `plane` is set, by position.
   /// @param position  of the block's first slot @param plane 64 bytes, no bits outside the valid plane
   /// @param out  room for 512 @return how many

@@ -60,6 +60,11 @@ struct Bits {
     const __m128i half = _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
     return static_cast<uint64_t>(_mm_cvtsi128_si64(half) + _mm_extract_epi64(half, 1));
   }
+  static bool has_lane(Bits v, uint32_t lane) {
+    const __m256i x = _mm256_set1_epi32(static_cast<int>(lane));
+    const __m256i found = _mm256_or_si256(_mm256_cmpeq_epi32(v.low, x), _mm256_cmpeq_epi32(v.high, x));
+    return _mm256_testz_si256(found, found) == 0;
+  }
   static Bits up(Bits a, int n) {
     const __m128i count = _mm_cvtsi32_si128(n);
     return {_mm256_sll_epi32(a.low, count), _mm256_sll_epi32(a.high, count)};
@@ -75,8 +80,7 @@ struct Bits {
 
 }  // namespace
 
-const SetKernel kSetKernelAvx2 = {"avx2",      kCpuAvx2,      count_planes,   count_bitmaps,
-                                  read_images, invert_images, transpose_slots};
+constinit const SetKernel kSetKernelAvx2 = this_kernel("avx2", kCpuAvx2);
 
 }  // namespace batmap
 

@@ -33,6 +33,7 @@ struct Bits {
     _mm512_store_si512(sums, _mm512_popcnt_epi64(v));
     return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
   }
+  static bool has_lane(Bits v, uint32_t lane) { return _mm512_cmpeq_epi32_mask(v.v, lanes(lane).v) != 0; }
   static Bits up(Bits a, int n) { return {_mm512_maskz_sll_epi32(0xffff, a.v, _mm_cvtsi32_si128(n))}; }
   static Bits down(Bits a, int n) { return {_mm512_maskz_srl_epi32(0xffff, a.v, _mm_cvtsi32_si128(n))}; }
   static Bits times(Bits a, Bits b) { return {_mm512_mullo_epi32(a.v, b.v)}; }
@@ -42,8 +43,7 @@ struct Bits {
 
 }  // namespace
 
-const SetKernel kSetKernelAvx512 = {"avx512",    kCpuAvx512,    count_planes,   count_bitmaps,
-                                    read_images, invert_images, transpose_slots};
+constinit const SetKernel kSetKernelAvx512 = this_kernel("avx512", kCpuAvx512);
 
 }  // namespace batmap
 

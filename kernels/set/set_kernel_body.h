@@ -7,6 +7,7 @@
 //   match(m, a, b)        m AND NOT (a XOR b)
 //   all_if(c)             all ones or zero
 //   any(), popcount()     of all 512 bits
+//   has_lane(v, x)        is one of its 16 lanes of 32 bits x?
 //   lanes(x)              x in each of 16 lanes of 32 bits; on lanes: up(x, n), down(x, n) shift, times(x, f) multiply
 
 /// Matching slots of one block against one block: `folded` low key bits of the small side must be `fold`, the others equal.
@@ -79,6 +80,31 @@ uint64_t count_bitmaps(const std::byte* a, const std::byte* b, size_t bytes) {
   return count;
 }
 
+/// For each element of a the window of 16 of b where it could be (Lemire, Boytsov, Kurz 2016, "V1").
+uint64_t count_arrays(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count) {
+  constexpr size_t kWindow = 16;
+  uint64_t count = 0;
+  size_t i = 0;
+  size_t j = 0;
+  for (; i < a_count && j + kWindow <= b_count; ++i) {
+    const auto x = load_le<uint32_t>(a + 4 * i);
+    while (load_le<uint32_t>(b + 4 * (j + kWindow - 1)) < x) {
+      j += kWindow;
+      if (j + kWindow > b_count) break;
+    }
+    if (j + kWindow > b_count) break;
+    count += Bits::has_lane(Bits::load(b + 4 * j), x);
+  }
+  while (i < a_count && j < b_count) {
+    const auto x = load_le<uint32_t>(a + 4 * i);
+    const auto y = load_le<uint32_t>(b + 4 * j);
+    count += x == y;
+    i += x <= y;
+    j += y <= x;
+  }
+  return count;
+}
+
 /// rows[i] bit j <-> rows[j] bit i, in each of the 16 columns of 32-bit lanes (Hacker's Delight 7-3).
 inline void transpose(Bits* rows) {
   uint32_t low = 0x0000ffff;
@@ -147,4 +173,9 @@ void invert_images(uint64_t* images, size_t count, int table, int width) {
     y.store(lanes);
     for (size_t i = 0; i < now; ++i) images[done + i] = lanes[i];
   }
+}
+
+/// The row of the table; evaluated by the compiler, since nothing of this instruction set may run before somebody asks.
+constexpr SetKernel this_kernel(const char* name, uint32_t needs) {
+  return {name, needs, count_planes, count_bitmaps, count_arrays, read_images, invert_images, transpose_slots};
 }
