@@ -186,6 +186,39 @@ double containment(const ElementStatistics& outer, const ElementStatistics& inne
   return sum / inner.cardinality_count;
 }
 
+/// Mean frequency, in the sets of one column, of the values of an int8 column.
+double mean_frequency(const ElementStatistics& s, VariableStatData* element, Oid operator_function) {
+  bool guessed;
+  const double distinct = std::max(get_variable_numdistinct(element, &guessed), 1.0);
+  // All of a set can be among the values, but no more than that.
+  const double most = s.mean_cardinality / distinct;
+  if (!HeapTupleIsValid(element->statsTuple) || !statistic_proc_security_check(element, operator_function))
+    return std::min(most, s.mean_cardinality / std::max(s.distinct_elements(), 1.0));
+  double sum = 0;
+  double weight = 0;  // of the values that `sum` is about
+  AttStatsSlot slot;
+  if (get_attstatsslot(&slot, element->statsTuple, STATISTIC_KIND_MCV, InvalidOid,
+                       ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS)) {
+    for (int i = 0; i < std::min(slot.nvalues, slot.nnumbers); ++i) {
+      sum += slot.numbers[i] * s.frequency(DatumGetInt64(slot.values[i]));
+      weight += slot.numbers[i];
+    }
+    free_attstatsslot(&slot);
+  }
+  const double rest =
+      std::max(1 - weight - reinterpret_cast<Form_pg_statistic>(GETSTRUCT(element->statsTuple))->stanullfrac, 0.0);
+  if (get_attstatsslot(&slot, element->statsTuple, STATISTIC_KIND_HISTOGRAM, InvalidOid, ATTSTATSSLOT_VALUES)) {
+    // The bounds are a sample of the values that are not common.
+    double bounds = 0;
+    for (int i = 0; i < slot.nvalues; ++i) bounds += s.frequency(DatumGetInt64(slot.values[i]));
+    sum += rest * std::min(bounds / slot.nvalues, most);
+    free_attstatsslot(&slot);
+  } else {
+    sum += rest * std::min(most, s.other_frequency);
+  }
+  return sum;
+}
+
 double join(Oid operator_oid, VariableStatData* left, VariableStatData* right) {
   const SetRelation relation = relation_of(operator_oid);
   const Oid function = get_opcode(operator_oid);
@@ -193,9 +226,7 @@ double join(Oid operator_oid, VariableStatData* left, VariableStatData* right) {
     VariableStatData* const element = left->vartype == INT8OID ? left : right;
     const ElementStatistics s = element_statistics(left->vartype == INT8OID ? right : left, function);
     if (!s.known) return kDefaultContain;
-    bool guessed;
-    const double distinct = get_variable_numdistinct(element, &guessed);
-    return s.mean_cardinality / std::max({distinct, s.distinct_elements(), 1.0}) * (1 - s.null_fraction);
+    return mean_frequency(s, element, function) * (1 - s.null_fraction);
   }
   const ElementStatistics a = element_statistics(left, function);
   const ElementStatistics b = element_statistics(right, function);

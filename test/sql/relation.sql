@@ -6,7 +6,7 @@ INSERT INTO baskets VALUES (1, NULL), (NULL, 1), (NULL, NULL);
 CREATE TABLE kept AS SELECT batmap_relation_agg(tid, item) AS r FROM baskets;
 SELECT r::text::batmap_relation::text = r::text FROM kept;
 SELECT batmap_relation_agg(1, 2);
-SELECT * FROM batmap_unnest('r1:AQAAAAAAAAAoAAAAAAAAAAEAAAAAAAAAAAAAAAAAAAABAAAAAAAAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAEAAAAAAAAA');
+SELECT * FROM batmap_unnest('r1:AQAAAAAAAAAoAAAAAAAAAAEAAAAAAAAAAAAAAAAAAAABAAAAAAAAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAEAAAAAAAAA'::batmap_relation);
 SELECT count(*), count(DISTINCT (u.tid, u.item)) = count(*) AS distinct FROM kept, batmap_unnest(r) u;
 SELECT count(*) AS wrong FROM ((SELECT tid, item FROM baskets WHERE tid IS NOT NULL AND item IS NOT NULL
     EXCEPT SELECT u.tid, u.item FROM kept, batmap_unnest(r) u)) d;
@@ -21,7 +21,7 @@ SELECT batmap_relation_agg(tid, item) FROM baskets WHERE false;
 SELECT batmap_relation_agg(NULL::int, 1);
 SELECT batmap_relation_merge(NULL, NULL) IS NULL;
 SELECT * FROM batmap_pairs(NULL::batmap_relation, min_count => 1);
-SELECT * FROM batmap_unnest(NULL);
+SELECT * FROM batmap_unnest(NULL::batmap_relation);
 -- merging is union
 SELECT count(*) FROM batmap_unnest(batmap_relation_merge((SELECT r FROM kept), (SELECT r FROM kept)));
 SELECT count(*) FROM (SELECT batmap_relation_agg(r) AS r FROM (

@@ -1,0 +1,71 @@
+-- Sets outside their row: how often they are fetched, counted in buffers that a statement looks at.
+CREATE FUNCTION blocks(query text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    plan json;
+BEGIN
+    EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, TIMING off, FORMAT json) ' || query INTO plan;
+    RETURN (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::bigint + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::bigint;
+END $$;
+SET max_parallel_workers_per_gather = 0;
+CREATE TABLE sets (id int PRIMARY KEY, s batmap(100000));
+INSERT INTO sets SELECT i, (SELECT batmap_agg((x * (2 * i + 1)) % 99991) FROM generate_series(1, 2500) x) FROM generate_series(1, 60) i;
+VACUUM ANALYZE sets;
+SELECT min(pg_column_size(s)) > 10000 AS toasted, count(*) FROM sets;
+-- one fetch of each: the blocks of all values, in toast pages and their index
+SELECT blocks('SELECT sum(length(s::bytea)) FROM sets') AS once \gset
+-- a nested loop fetches each value about once, not 3,600 times two values
+SELECT blocks('SELECT sum(batmap_and_cardinality(a.s, b.s)) FROM sets a, sets b') < 4 * :once AS kept;
+SELECT blocks('SELECT count(*) FROM sets a JOIN sets b ON a.s && b.s AND a.id < b.id') < 4 * :once AS kept;
+SELECT blocks('SELECT count(*) FROM sets a, sets b WHERE a.s = b.s') < 4 * :once AS kept;
+SELECT blocks('SELECT id FROM sets ORDER BY s') < 4 * :once AS kept;
+SELECT blocks('SELECT sum(a.s <%> b.s) FROM sets a, sets b') < 4 * :once AS kept;
+-- where memory is short the outer value stays, and the answer is the same
+SELECT sum(batmap_and_cardinality(a.s, b.s)) AS wide FROM sets a, sets b \gset
+SET work_mem = '64kB';
+SELECT sum(batmap_and_cardinality(a.s, b.s)) = :wide AS same FROM sets a, sets b;
+SELECT blocks('SELECT sum(batmap_and_cardinality(a.s, b.s)) FROM sets a, sets b') BETWEEN 4 * :once AND 70 * :once AS outer_kept;
+SELECT blocks('SELECT sum(batmap_and_cardinality(b.s, a.s)) FROM sets a, sets b') BETWEEN 4 * :once AND 70 * :once AS outer_kept;
+SELECT blocks('SELECT sum(batmap_and_cardinality(a.s, a.s)) FROM sets a') < 2 * :once AS same_value_twice;
+RESET work_mem;
+-- headers and membership do not fetch the value
+CREATE TABLE one (s batmap(100000000), compressed batmap(100000000));
+ALTER TABLE one ALTER compressed SET STORAGE extended;
+INSERT INTO one SELECT s, NULL FROM (SELECT batmap_agg(x * 937, 100000000) AS s FROM generate_series(1, 100000) x) v;
+SELECT container, cardinality, bytes > 500000 AS large FROM one, batmap_stats(s);
+SELECT blocks('SELECT s::bytea FROM one') AS whole \gset
+SELECT :whole > 50 AS large, blocks('SELECT length(s::bytea) FROM one') > 50 AS fetches;
+SELECT blocks('SELECT batmap_cardinality(s), batmap_is_empty(s), batmap_universe(s) FROM one') < 20 AS header;
+SELECT blocks('SELECT batmap_stats(s) FROM one') < 20 AS header;
+SELECT blocks('SELECT s::batmap(100000000) FROM one') < 20 AS header;
+SELECT blocks('SELECT s @> 937 FROM one') < 30 AS blocks;
+SELECT blocks('SELECT 938 <@ s FROM one') < 30 AS blocks;
+SELECT blocks('SELECT count(*) FROM one, generate_series(1, 100000) x WHERE s @> x') < 30 * :whole AS soon_kept;
+-- by slices and by the whole value the answer is the same
+SELECT count(*) FROM generate_series(1, 2000) x WHERE (SELECT s @> x FROM one) <> (x % 937 = 0);
+SELECT count(*) FROM generate_series(99990, 100010) x WHERE NOT (SELECT s @> x * 937 FROM one) = (x <= 100000);
+SELECT count(*) FROM one, generate_series(1, 100000) x WHERE s @> x;
+UPDATE one SET s = batmap_range(100, 9000000), compressed = batmap_range(100, 9000000);
+SELECT container, s @> 100 AS "100", s @> 99 AS "99", s @> 8999999 AS last, s @> 9000000 AS beyond, s @> 200000000 AS outside FROM one, batmap_stats(s);
+SELECT blocks('SELECT s @> 5000000 FROM one') < 30 AS blocks;
+SELECT pg_column_size(compressed) < pg_column_size(s) / 2 AS smaller, s = compressed AS same, compressed @> 99 AS "99", compressed @> 100 AS "100", batmap_cardinality(compressed), batmap_and_cardinality(s, compressed) FROM one;
+UPDATE one SET s = (SELECT batmap_agg(x * 393541, 100000000) FROM generate_series(1, 250) x);
+SELECT container, s @> 393541 AS first, s @> 393542 AS not_there FROM one, batmap_stats(s);
+-- a loop in PL/pgSQL sees each row's own value
+DO $$
+DECLARE
+    r record;
+    wrong int := 0;
+BEGIN
+    FOR r IN SELECT id, s FROM sets ORDER BY id LOOP
+        IF NOT r.s @> (2 * r.id + 1)::int8 OR batmap_and_cardinality(r.s, r.s) <> batmap_cardinality(r.s) THEN
+            wrong := wrong + 1;
+        END IF;
+        UPDATE sets SET s = s - (2 * r.id + 1)::int8 WHERE id = r.id;
+        IF (SELECT s @> (2 * r.id + 1)::int8 FROM sets WHERE id = r.id) THEN
+            wrong := wrong + 1;
+        END IF;
+    END LOOP;
+    RAISE NOTICE '% wrong', wrong;
+END $$;
+DROP TABLE sets, one;
+DROP FUNCTION blocks;
