@@ -45,6 +45,7 @@ struct PairsOfGroup {
     PairQuery query;
     query.min_count = flat_header(relation).min_count;
     query.kernel = &selected_kernel();
+    query.set_kernel = &selected_set_kernel();
     const ExecutionOptions options{1, &meter, backend_cancel_token()};
     PairRun run(flat_chunks(relation), {}, query, options);
     std::vector<PairRow> batch;

@@ -1,7 +1,8 @@
-// Parse, plan and run a query, and take its rows. See query_source.h.
+// Plan a query of (tid, item) rows and take them. See query_source.h.
 #include "extension/query_source.h"
 
 #include "extension/boundary.h"
+#include "extension/inner_query.h"
 #include "relation/flat_relation.h"
 
 #include "extension/pg.h"
@@ -9,6 +10,8 @@
 namespace batmap::pg {
 
 namespace {
+
+constexpr char kColumns[] = "the transaction and the item";
 
 // How a column becomes a 64-bit key.
 enum class KeyKind { kInt2, kInt4, kInt8, kDictionary };
@@ -93,48 +96,6 @@ bool receive_relation(TupleTableSlot* slot, DestReceiver* self) {
   return true;
 }
 
-void begin_receiving(DestReceiver*, int, TupleDesc) {}
-void end_receiving(DestReceiver*) {}
-
-DestReceiver make_receiver(bool (*receive)(TupleTableSlot*, DestReceiver*)) {
-  return {receive, begin_receiving, end_receiving, end_receiving, DestNone};
-}
-
-// Points errors of the inner query into its own text, as SQL functions do.
-void report_query(void* arg) {
-  const auto* const query = static_cast<const char*>(arg);
-  const int position = geterrposition();
-  if (position > 0) {
-    errposition(0);
-    internalerrposition(position);
-    internalerrquery(query);
-  } else {
-    errcontext("batmap input query \"%s\"", query);
-  }
-}
-
-RawStmt* parse_select(const char* query) {
-  List* const statements = raw_parser(query, RAW_PARSE_DEFAULT);
-  if (list_length(statements) != 1)
-    ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR),
-                    errmsg("input query must be one SELECT, not %d statements", list_length(statements))));
-  RawStmt* const statement = linitial_node(RawStmt, statements);
-  if (!IsA(statement->stmt, SelectStmt))
-    ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR), errmsg("input query must be a SELECT"),
-                    errhint("Give a query of two columns: the transaction and the item.")));
-  return statement;
-}
-
-Query* analyze_select(RawStmt* statement, const char* query) {
-  List* const rewritten = pg_analyze_and_rewrite_fixedparams(statement, query, nullptr, 0, nullptr);
-  Query* const analyzed = list_length(rewritten) == 1 ? linitial_node(Query, rewritten) : nullptr;
-  if (analyzed == nullptr || analyzed->commandType != CMD_SELECT || analyzed->utilityStmt != nullptr)
-    ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR), errmsg("input query must be a SELECT without INTO")));
-  if (analyzed->hasModifyingCTE)
-    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("input query must not change data")));
-  return analyzed;
-}
-
 /// SELECT schema.batmap_relation_agg(tid, item) FROM (query) rows(tid, item), as a parse tree.
 RawStmt* wrap_in_aggregate(RawStmt* statement, const char* schema, const Oid types[2]) {
   auto column = [&](const char* name, Oid type) {
@@ -183,40 +144,6 @@ Plan* partial_states(const PlannedStmt* plan) {
   return gather;
 }
 
-void run_plan(PlannedStmt* plan, const char* query, DestReceiver* receiver) {
-  QueryDesc* const description =
-      CreateQueryDesc(plan, query, GetActiveSnapshot(), InvalidSnapshot, receiver, nullptr, nullptr, 0);
-  ExecutorStart(description, 0);
-  ExecutorRun(description, ForwardScanDirection, 0, true);
-  ExecutorFinish(description);
-  ExecutorEnd(description);
-  FreeQueryDesc(description);
-}
-
-struct ColumnTypes {
-  Oid types[2];
-  Oid collations[2];
-};
-
-ColumnTypes column_types(const Query* query) {
-  ColumnTypes columns{};
-  int count = 0;
-  ListCell* cell;
-  foreach (cell, query->targetList) {
-    const auto* const target = static_cast<const TargetEntry*>(lfirst(cell));
-    if (target->resjunk) continue;
-    if (count < 2) {
-      columns.types[count] = exprType(reinterpret_cast<Node*>(target->expr));
-      columns.collations[count] = exprCollation(reinterpret_cast<Node*>(target->expr));
-    }
-    ++count;
-  }
-  if (count != 2)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_COLUMN_REFERENCE), errmsg("input query must return 2 columns, not %d", count),
-                    errhint("The first column is the transaction, the second the item.")));
-  return columns;
-}
-
 void check_item_type(Oid actual, Oid wanted) {
   if (OidIsValid(wanted)) {
     if (getBaseType(actual) != getBaseType(wanted))
@@ -235,15 +162,11 @@ void check_item_type(Oid actual, Oid wanted) {
 
 void read_query(const char* query, QueryInput& input, MemoryMeter& meter, MemoryContext context) {
   const MemoryContext caller = MemoryContextSwitchTo(context);
-  ErrorContextCallback callback;
-  callback.callback = report_query;
-  callback.arg = const_cast<char*>(query);
-  callback.previous = error_context_stack;
-  error_context_stack = &callback;
-
-  RawStmt* const statement = parse_select(query);
+  ErrorContextCallback errors;
+  enter_inner_query(errors, query);
+  RawStmt* const statement = parse_select(query, kColumns);
   Query* const analyzed = analyze_select(static_cast<RawStmt*>(copyObjectImpl(statement)), query);
-  const ColumnTypes columns = column_types(analyzed);
+  const TwoColumns columns = two_columns(analyzed, kColumns);
   check_item_type(columns.types[1], input.item_type);
 
   // Planned before the plain query, because planning scribbles on its input.
@@ -279,7 +202,7 @@ void read_query(const char* query, QueryInput& input, MemoryMeter& meter, Memory
   }
   guarded([&] { input.log->seal(); });
   input.rows_read = input.log->rows();
-  error_context_stack = callback.previous;
+  leave_inner_query(errors);
   MemoryContextSwitchTo(caller);
 }
 

@@ -24,6 +24,7 @@ namespace {
 struct PairCall {
   PairCall() : meter(memory_limit_bytes()), options{thread_count(), &meter, backend_cancel_token()} {
     query.kernel = &selected_kernel();
+    query.set_kernel = &selected_set_kernel();
   }
 
   MemoryMeter meter;

@@ -1,0 +1,90 @@
+// Parse, analyse and run. See inner_query.h.
+#include "extension/inner_query.h"
+
+#include "extension/pg.h"
+
+namespace batmap::pg {
+
+namespace {
+
+// Points errors of the inner query into its own text, as SQL functions do.
+void point_into_query(void* arg) {
+  const auto* const query = static_cast<const char*>(arg);
+  const int position = geterrposition();
+  if (position > 0) {
+    errposition(0);
+    internalerrposition(position);
+    internalerrquery(query);
+  } else {
+    errcontext("batmap input query \"%s\"", query);
+  }
+}
+
+void begin_receiving(DestReceiver*, int, TupleDesc) {}
+void end_receiving(DestReceiver*) {}
+
+}  // namespace
+
+void enter_inner_query(ErrorContextCallback& callback, const char* query) {
+  callback.callback = point_into_query;
+  callback.arg = const_cast<char*>(query);
+  callback.previous = error_context_stack;
+  error_context_stack = &callback;
+}
+
+RawStmt* parse_select(const char* query, const char* columns) {
+  List* const statements = raw_parser(query, RAW_PARSE_DEFAULT);
+  if (list_length(statements) != 1)
+    ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR),
+                    errmsg("input query must be one SELECT, not %d statements", list_length(statements))));
+  RawStmt* const statement = linitial_node(RawStmt, statements);
+  if (!IsA(statement->stmt, SelectStmt))
+    ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR), errmsg("input query must be a SELECT"),
+                    errhint("Give a query of two columns: %s.", columns)));
+  return statement;
+}
+
+Query* analyze_select(RawStmt* statement, const char* query) {
+  List* const rewritten = pg_analyze_and_rewrite_fixedparams(statement, query, nullptr, 0, nullptr);
+  Query* const analyzed = list_length(rewritten) == 1 ? linitial_node(Query, rewritten) : nullptr;
+  if (analyzed == nullptr || analyzed->commandType != CMD_SELECT || analyzed->utilityStmt != nullptr)
+    ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR), errmsg("input query must be a SELECT without INTO")));
+  if (analyzed->hasModifyingCTE)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("input query must not change data")));
+  return analyzed;
+}
+
+TwoColumns two_columns(const Query* query, const char* columns) {
+  TwoColumns found{};
+  int count = 0;
+  ListCell* cell;
+  foreach (cell, query->targetList) {
+    const auto* const target = static_cast<const TargetEntry*>(lfirst(cell));
+    if (target->resjunk) continue;
+    if (count < 2) {
+      found.types[count] = exprType(reinterpret_cast<Node*>(target->expr));
+      found.collations[count] = exprCollation(reinterpret_cast<Node*>(target->expr));
+    }
+    ++count;
+  }
+  if (count != 2)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_COLUMN_REFERENCE), errmsg("input query must return 2 columns, not %d", count),
+                    errhint("The two columns are %s.", columns)));
+  return found;
+}
+
+DestReceiver make_receiver(bool (*receive)(TupleTableSlot*, DestReceiver*)) {
+  return {receive, begin_receiving, end_receiving, end_receiving, DestNone};
+}
+
+void run_plan(PlannedStmt* plan, const char* query, DestReceiver* receiver) {
+  QueryDesc* const description =
+      CreateQueryDesc(plan, query, GetActiveSnapshot(), InvalidSnapshot, receiver, nullptr, nullptr, 0);
+  ExecutorStart(description, 0);
+  ExecutorRun(description, ForwardScanDirection, 0, true);
+  ExecutorFinish(description);
+  ExecutorEnd(description);
+  FreeQueryDesc(description);
+}
+
+}  // namespace batmap::pg
