@@ -11,17 +11,24 @@ namespace {
 
 constexpr uint64_t kNothing = ~uint64_t{0};
 
-/// Lowers `least` to the smallest element of a that b lacks. Only elements below the least so far are looked up, which soon
-/// are few whatever the order.
+/// Lowers `least` to the smallest element of a that b lacks. Only elements below the least so far are looked up; the larger
+/// the difference of the two sets, the sooner these are few.
 void lower_to_first_missing(const SetView& a, const SetView& b, uint64_t& least, const CancelToken& cancel) {
   SetReader reader(a);
   uint64_t chunk[kChunkElements];
+  uint64_t members[kChunkElements];
   for (uint64_t chunks = 1; const size_t count = reader.next(chunk); ++chunks) {
     if (chunks % 128 == 0) cancel.throw_if_requested();
-    const uint64_t* end = std::remove_if(chunk, chunk + count, [&](uint64_t x) { return x >= least; });
-    std::for_each(static_cast<const uint64_t*>(chunk), end, [&](uint64_t x) {
-      if (x < least && !b.contains(x)) least = x;
-    });
+    const uint64_t* const end = std::remove_if(chunk, chunk + count, [&](uint64_t x) { return x >= least; });
+    const uint64_t* const members_end =
+        members + keep_members(b, {members, std::copy(static_cast<const uint64_t*>(chunk), end, members)});
+    const uint64_t* member = members;
+    for (const uint64_t* x = chunk; x != end; ++x) {
+      if (member != members_end && *member == *x)
+        ++member;
+      else
+        least = std::min(least, *x);
+    }
   }
 }
 

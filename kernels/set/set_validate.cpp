@@ -1,9 +1,11 @@
 // The full check of bytes from outside. See set_view.h.
+#include <algorithm>
 #include <bit>
 #include <string>
 
 #include "core/error.h"
 #include "set/permutation.h"
+#include "set/set_kernel.h"
 #include "set/set_probe.h"
 #include "set/set_view.h"
 
@@ -32,37 +34,69 @@ void check_bitmap(const SetView& set) {
   if (set.universe() < 64 && set.word(0) >> set.universe() != 0) invalid("bits behind the universe");
 }
 
-/// Each slot in use names the table of its element's other copy; that slot must hold the element and name this one. So every
-/// element has an even number of copies that name each other in pairs, and three tables have room for one such pair.
-void check_batmap(const SetView& set) {
-  const Permutation<> pi[kTables] = {{0, set.width()}, {1, set.width()}, {2, set.width()}};
-  check_ascending(set.stash(), set.universe(), [&](uint64_t i) { return set.stash_element(i); });
-  for (uint64_t i = 0; i < set.stash(); ++i)
-    for (int table = 0; table < 2; ++table)
-      if (slot_of(set, table, pi[table].forward(set.stash_element(i))).holds_key())
-        invalid("an element is in the stash and in the tables");
+/// No bits in empty slots. @return slots of the block that are in use, and how many of them have the indicator set
+struct SlotCounts {
+  uint64_t used = 0;
+  uint64_t indicated = 0;
+};
+SlotCounts check_planes(const std::byte* block, const BatmapShape& shape) {
+  SlotCounts counts;
+  for (size_t at = 0; at < kPlaneBytes; at += 8) {
+    const auto valid = load_le<uint64_t>(block + at);
+    uint64_t bits = 0;
+    for (size_t i = 1; i < shape.planes(); ++i) bits |= load_le<uint64_t>(block + i * kPlaneBytes + at);
+    if ((bits & ~valid) != 0) invalid("bits in an empty slot");
+    const auto indicators = load_le<uint64_t>(block + (shape.planes() - 1) * kPlaneBytes + at);
+    counts.used += static_cast<uint64_t>(std::popcount(valid));
+    counts.indicated += static_cast<uint64_t>(std::popcount(indicators));
+  }
+  return counts;
+}
 
+/// The elements of a block whose indicator is set: their other copy must be in the table before, with its indicator clear.
+void check_twins(const SetView& set, const std::byte* block, int table, uint64_t position) {
+  constexpr size_t kBatch = 16;
+  const SetKernel& kernel = best_set_kernel();
   const BatmapShape shape = set.shape();
-  uint64_t copies = 0;
-  for (uint64_t position = 0; position < shape.slots(); position += 64)
-    for (int table = 0; table < kTables; ++table) {
-      const std::byte* at = set.block(table, position) + position % kBlockSlots / 8;
-      const auto plane = [&](int i) { return load_le<uint64_t>(at + static_cast<size_t>(i) * kPlaneBytes); };
-      const uint64_t valid = plane(0);
-      for (int i = 1; i <= shape.key_bits + 1; ++i)
-        if (plane(i) & ~valid) invalid("bits in an empty slot");
-      copies += static_cast<uint64_t>(std::popcount(valid));
-      for (uint64_t rest = valid; rest != 0; rest &= rest - 1) {
-        const int bit = std::countr_zero(rest);
-        uint64_t image = position | static_cast<uint64_t>(bit);
-        for (int k = 0; k < shape.key_bits; ++k) image |= (plane(k + 1) >> bit & 1) << (shape.range_bits + k);
-        const bool indicator = plane(shape.key_bits + 1) >> bit & 1;
-        const int other = (table + (indicator ? 2 : 1)) % kTables;
-        const SlotProbe twin = slot_of(set, other, pi[other].forward(pi[table].inverse(image)));
-        if (!twin.holds_key() || twin.indicator() == indicator) invalid("an element is not in exactly two tables");
-      }
+  const int before = (table + 2) % kTables;
+  const Permutation<> pi(before, set.width());
+  uint64_t elements[kBlockSlots];
+  const size_t count = kernel.read_images(block, shape, position, block + (shape.planes() - 1) * kPlaneBytes, elements);
+  kernel.invert_images(elements, count, table, set.width());
+  for (size_t done = 0; done < count; done += kBatch) {
+    const size_t now = std::min(kBatch, count - done);
+    SlotProbe twins[kBatch];
+    for (size_t i = 0; i < now; ++i) {
+      twins[i] = slot_of(set, before, pi.forward(elements[done + i]));
+      twins[i].prefetch();
     }
-  if (copies != 2 * (set.cardinality() - set.stash())) invalid("cardinality and slots disagree");
+    for (size_t i = 0; i < now; ++i)
+      if (!twins[i].holds_key() || twins[i].indicator()) invalid("an element is not in exactly two tables");
+  }
+}
+
+/// Different slots with the indicator set have different twins; so where as many slots have it clear, every one of those is
+/// a twin. A third copy of an element would need a slot whose indicator is both.
+void check_batmap(const SetView& set) {
+  check_ascending(set.stash(), set.universe(), [&](uint64_t i) { return set.stash_element(i); });
+  for (int table = 0; table < 2; ++table) {
+    const Permutation<> pi(table, set.width());
+    for (uint64_t i = 0; i < set.stash(); ++i)
+      if (slot_of(set, table, pi.forward(set.stash_element(i))).holds_key())
+        invalid("an element is in the stash and in the tables");
+  }
+  const BatmapShape shape = set.shape();
+  SlotCounts counts;
+  const std::byte* block = set.planes();
+  for (uint64_t group = 0; group < shape.groups(); ++group)
+    for (int table = 0; table < kTables; ++table, block += shape.block_bytes()) {
+      const SlotCounts here = check_planes(block, shape);
+      counts.used += here.used;
+      counts.indicated += here.indicated;
+      check_twins(set, block, table, group * kBlockSlots);
+    }
+  const uint64_t placed = set.cardinality() - set.stash();
+  if (counts.indicated != placed || counts.used != 2 * placed) invalid("cardinality and slots disagree");
 }
 
 }  // namespace
