@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if ((raw & 1) == static_cast<uint64_t>(side) || (raw & 2) != 0)
           members[side].insert(x & (universe_of(widths[side]) - 1));
     }
-    if (members[0].size() > 20000 || members[1].size() > 20000) break;
+    if (members[0].size() + members[1].size() > 6000) break;
   }
   const Elements a(members[0].begin(), members[0].end());
   const Elements b(members[1].begin(), members[1].end());
