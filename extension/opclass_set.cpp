@@ -4,6 +4,7 @@
 #include "extension/backend.h"
 #include "extension/set_argument.h"
 #include "extension/set_datum.h"
+#include "extension/settings.h"
 #include "set/set_intersect.h"
 
 #include "extension/pg.h"

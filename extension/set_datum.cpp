@@ -3,16 +3,10 @@
 
 #include "extension/backend.h"
 #include "extension/context_owned.h"
-#include "extension/settings.h"
 
 #include "extension/pg.h"
 
 namespace batmap::pg {
-
-const SetKernel& selected_set_kernel() {
-  const SetKernel* kernel = find_set_kernel(settings.cpu_kernel);
-  return kernel != nullptr ? *kernel : best_set_kernel();
-}
 
 SetWork::SetWork(MemoryContext owner)
     : context(owner),

@@ -7,7 +7,6 @@
 #include <span>
 
 #include "set/set_builder.h"
-#include "set/set_kernel.h"
 #include "set/set_view.h"
 
 #include "extension/boundary.h"
@@ -31,9 +30,6 @@ inline std::span<const std::byte> set_bytes(const struct varlena* value) {
 inline SetView open_set(std::span<const std::byte> bytes) {
   return guarded([&] { return SetView::open(bytes); });
 }
-
-/// The kernel that batmap.cpu_kernel names.
-const SetKernel& selected_set_kernel();
 
 /// Engine objects of one call: they live in a memory context of their own, so that an error of the server's destroys
 /// them too.

@@ -8,6 +8,7 @@
 #include "extension/backend.h"
 #include "extension/set_argument.h"
 #include "extension/set_datum.h"
+#include "extension/settings.h"
 #include "set/set_decode.h"
 #include "set/set_intersect.h"
 #include "set/set_operations.h"

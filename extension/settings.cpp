@@ -30,6 +30,11 @@ const AndPopcountKernel& selected_kernel() {
   return kernel != nullptr ? *kernel : best_and_popcount();
 }
 
+const SetKernel& selected_set_kernel() {
+  const SetKernel* kernel = find_set_kernel(settings.cpu_kernel);
+  return kernel != nullptr ? *kernel : best_set_kernel();
+}
+
 void define_settings() {
   DefineCustomIntVariable("batmap.threads", "Threads that a batmap function may use.",
                           "0 means one more than max_parallel_workers_per_gather, at most the number of processors.",

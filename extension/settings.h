@@ -1,6 +1,7 @@
 // The settings (GUCs) of the extension. See docs/settings.md for what they mean to a user.
 #pragma once
 
+#include "set/set_kernel.h"
 #include "support/and_popcount.h"
 
 namespace batmap::pg {
@@ -16,8 +17,9 @@ struct Settings {
 
 extern Settings settings;
 
-/// The kernel that batmap.cpu_kernel names.
+/// The kernels that batmap.cpu_kernel names.
 const AndPopcountKernel& selected_kernel();
+const SetKernel& selected_set_kernel();
 
 /// Called once, from _PG_init.
 void define_settings();
