@@ -2,22 +2,15 @@
 #include "support/pair_run.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <utility>
 
-#include "core/thread_team.h"
+#include "core/stopwatch.h"
 #include "support/threshold.h"
 
 namespace batmap {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double milliseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 std::string plain_text(double value) {
   char text[32];
@@ -69,9 +62,9 @@ PairRun::PairRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_r
                  const ExecutionOptions& options)
     : query_(query), options_(options) {
   query_.check();
-  const auto start = Clock::now();
+  const Stopwatch watch;
   group(std::move(chunks), item_rank);
-  report_.group_ms = milliseconds_since(start);
+  report_.group_ms = watch.milliseconds();
 }
 
 void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank) {
@@ -116,9 +109,11 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
       std::count_if(supports.begin(), supports.end(), [&](uint32_t s) { return s >= report_.threshold; }));
   answers_.emplace(std::move(counter), std::move(values),
                    PairSelection{.threshold = static_cast<uint32_t>(report_.threshold),
+                                 .min_jaccard = query_.min_jaccard.value_or(0),
                                  .top_k = query_.top_k,
                                  .per_item_top_k = query_.per_item_top_k,
-                                 .max_results = query_.max_results},
+                                 .max_results = query_.max_results,
+                                 .measure = query_.measure},
                    options_);
 }
 
@@ -147,11 +142,11 @@ bool PairRun::next(std::vector<PairRow>& batch) {
     batch.clear();
     return false;
   }
-  const auto start = Clock::now();
+  const Stopwatch watch;
   const bool more = answers_->next(batch);
   report_.results = answers_->results();
   report_.truncated = answers_->truncated();
-  report_.count_ms += milliseconds_since(start);
+  report_.count_ms += watch.milliseconds();
   return more;
 }
 

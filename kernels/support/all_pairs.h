@@ -1,0 +1,60 @@
+// All pairs of stored sets by what they have in common. Each set is in memory once; pairs are compared in tiles that stay
+// in cache (tiles.h), or, where the sets share a small universe so densely that comparing costs far more than taking
+// them apart, their elements become a relation (tid = element, item = set) and pair_run.h counts that.
+//
+// Answers come in one order either way: by rising cardinality of the sets, then by id, unless a top-k form orders them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/options.h"
+#include "set/set_collection.h"
+#include "support/pair_run.h"
+
+namespace batmap {
+
+/// At least one of the first four is wanted.
+struct AllPairsQuery {
+  std::optional<int64_t> min_count;  // least intersection
+  std::optional<double> min_jaccard;
+  std::optional<int64_t> top_k;  // by Jaccard index where min_jaccard is given, else by intersection
+  std::optional<int64_t> per_item_top_k;
+  std::optional<int64_t> max_results;
+  std::optional<bool> by_tiles;  // none: by cost
+  const AndPopcountKernel* kernel = &best_and_popcount();
+  const SetKernel* set_kernel = &best_set_kernel();
+
+  /// @throws Error{kInvalidParameter} with the value, the bound and a hint
+  void check() const;
+};
+
+class AllPairsRun {
+ public:
+  /// @param sets     used up
+  /// @param options  copied; its meter must outlive the run
+  /// @throws Error{kTooLarge} a set of 2^32 elements or more; Error, std::bad_alloc
+  AllPairsRun(SetCollection sets, const AllPairsQuery& query, const ExecutionOptions& options);
+
+  /// See PairAnswers::next. item_a and item_b are ids, item_a <= item_b; sets of the same id are sets of their own.
+  bool next(std::vector<PairRow>& batch);
+
+  /// items: sets; occurrences: elements of the sets that were counted.
+  const PairReport& report() const { return report_; }
+
+ private:
+  void prepare(SetCollection sets);
+  void count_tiles(SetCollection sets, const std::vector<uint32_t>& order, const std::vector<uint32_t>& name_of);
+  void count_relation(SetCollection sets, const std::vector<uint32_t>& order, const std::vector<uint32_t>& name_of);
+  PairSelection selection() const;
+
+  AllPairsQuery query_;
+  ExecutionOptions options_;
+  PairReport report_;
+  std::vector<int64_t> ids_;            // ascending; a set is called by its place here while it is counted
+  std::optional<PairAnswers> answers_;  // by tiles
+  std::optional<PairRun> relation_run_;
+};
+
+}  // namespace batmap

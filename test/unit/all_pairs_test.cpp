@@ -1,0 +1,270 @@
+// All pairs of stored sets against plain loops over std::set, both ways of counting, every kernel and several threads.
+#include "support/all_pairs.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "oracle.h"
+#include "set/set_builder.h"
+#include "shapes.h"
+
+namespace batmap::test {
+namespace {
+
+constexpr uint64_t kSeed = 71;
+
+struct NamedSet {
+  int64_t id;
+  std::set<uint64_t> elements;
+  int width;
+};
+
+SetCollection stored(const std::vector<NamedSet>& sets, MemoryMeter& meter) {
+  SetCollection collection(meter);
+  const ExecutionOptions options{1, &meter, {}};
+  SetEncoder encoder(options);
+  for (const NamedSet& set : sets) {
+    const std::vector<uint64_t> elements(set.elements.begin(), set.elements.end());
+    std::vector<std::byte> bytes(encoder.prepare(elements, set.width));
+    encoder.write(bytes.data());
+    collection.add(set.id, bytes);
+  }
+  return collection;
+}
+
+uint64_t common(const NamedSet& a, const NamedSet& b) {
+  uint64_t count = 0;
+  for (const uint64_t x : a.elements) count += b.elements.count(x);
+  return count;
+}
+
+/// All answers in the documented order, by plain loops.
+std::vector<PairRow> oracle(const std::vector<NamedSet>& sets, const AllPairsQuery& query) {
+  std::vector<size_t> by_id(sets.size());
+  for (size_t i = 0; i < sets.size(); ++i) by_id[i] = i;
+  std::stable_sort(by_id.begin(), by_id.end(), [&](size_t x, size_t y) { return sets[x].id < sets[y].id; });
+  struct Answer {
+    size_t a, b;  // places in by_id
+    PairRow row;
+    double score;
+  };
+  std::vector<Answer> answers;
+  for (size_t a = 0; a < by_id.size(); ++a)
+    for (size_t b = a + 1; b < by_id.size(); ++b) {
+      const NamedSet& x = sets[by_id[a]];
+      const NamedSet& y = sets[by_id[b]];
+      const uint64_t count = common(x, y);
+      if (count < static_cast<uint64_t>(query.min_count.value_or(1))) continue;
+      const double jaccard = static_cast<double>(count) / static_cast<double>(x.elements.size() + y.elements.size() - count);
+      if (jaccard < query.min_jaccard.value_or(0)) continue;
+      answers.push_back({a,
+                         b,
+                         {x.id, y.id, count, x.elements.size(), y.elements.size()},
+                         query.min_jaccard ? jaccard : static_cast<double>(count)});
+    }
+  const auto better = [](const Answer& x, const Answer& y) {
+    return std::tuple(-x.score, x.a, x.b) < std::tuple(-y.score, y.a, y.b);
+  };
+  if (query.per_item_top_k) {
+    std::set<std::pair<size_t, size_t>> keep;
+    for (size_t name = 0; name < by_id.size(); ++name) {
+      std::vector<Answer> mine;
+      for (const Answer& answer : answers)
+        if (answer.a == name || answer.b == name) mine.push_back(answer);
+      std::sort(mine.begin(), mine.end(), [&](const Answer& x, const Answer& y) {
+        return std::tuple(-x.score, x.a + x.b - name) < std::tuple(-y.score, y.a + y.b - name);
+      });
+      for (size_t k = 0; k < mine.size() && k < static_cast<size_t>(*query.per_item_top_k); ++k)
+        keep.insert({mine[k].a, mine[k].b});
+    }
+    std::erase_if(answers, [&](const Answer& answer) { return !keep.count({answer.a, answer.b}); });
+  }
+  const auto place = [&](size_t name) { return std::pair(sets[by_id[name]].elements.size(), name); };
+  const auto key = [&](const Answer& x) { return std::minmax({place(x.a), place(x.b)}); };
+  if (query.top_k) {
+    std::sort(answers.begin(), answers.end(), better);
+    if (answers.size() > static_cast<size_t>(*query.top_k)) answers.resize(static_cast<size_t>(*query.top_k));
+  } else {
+    std::sort(answers.begin(), answers.end(), [&](const Answer& x, const Answer& y) { return key(x) < key(y); });
+  }
+  std::vector<PairRow> rows;
+  for (const Answer& answer : answers) rows.push_back(answer.row);
+  if (query.max_results && rows.size() > static_cast<size_t>(*query.max_results))
+    rows.resize(static_cast<size_t>(*query.max_results));
+  return rows;
+}
+
+std::vector<PairRow> run(const std::vector<NamedSet>& sets, const AllPairsQuery& query, int threads) {
+  MemoryMeter meter;
+  std::vector<PairRow> rows;
+  {
+    AllPairsRun pairs(stored(sets, meter), query, {threads, &meter, {}});
+    std::vector<PairRow> batch;
+    while (pairs.next(batch)) rows.insert(rows.end(), batch.begin(), batch.end());
+    EXPECT_EQ(pairs.report().results, rows.size());
+    EXPECT_EQ(pairs.report().items, sets.size());
+    EXPECT_FALSE(pairs.report().reason.empty());
+  }
+  EXPECT_EQ(meter.current(), 0u);
+  return rows;
+}
+
+/// Sets of all containers, with equal ids, equal sets, empty ones and several widths.
+std::vector<NamedSet> mixed_sets(Random& random, size_t count) {
+  std::vector<NamedSet> sets;
+  for (size_t i = 0; i < count; ++i) {
+    NamedSet set{static_cast<int64_t>(random.below(count)) - 5, {}, i % 7 == 0 ? 40 : 14};
+    static constexpr uint64_t kSizes[] = {0, 1, 3, 40, 255, 256, 300, 700, 5000};
+    const uint64_t size = kSizes[random.below(std::size(kSizes))];
+    const uint64_t range = i % 3 == 0 ? 16384 : 6000;
+    while (set.elements.size() < size) set.elements.insert(random.below(range));
+    if (i % 11 == 0 && i > 0) set.elements = sets.back().elements;
+    sets.push_back(set);
+  }
+  return sets;
+}
+
+std::vector<AllPairsQuery> queries() {
+  std::vector<AllPairsQuery> all;
+  const auto add = [&](auto set) {
+    AllPairsQuery query;
+    set(query);
+    all.push_back(query);
+  };
+  for (const int64_t count : {1, 2, 100, 100000}) add([&](AllPairsQuery& q) { q.min_count = count; });
+  for (const double least : {1e-9, 0.01, 0.3, 0.5, 1.0}) add([&](AllPairsQuery& q) { q.min_jaccard = least; });
+  add([](AllPairsQuery& q) { q.min_jaccard = 0.1, q.min_count = 50; });
+  for (const int64_t k : {1, 10, 1000000}) {
+    add([&](AllPairsQuery& q) { q.top_k = k; });
+    add([&](AllPairsQuery& q) { q.per_item_top_k = k; });
+    add([&](AllPairsQuery& q) { q.top_k = k, q.min_jaccard = 0.01; });
+    add([&](AllPairsQuery& q) { q.per_item_top_k = k, q.min_jaccard = 0.01; });
+    add([&](AllPairsQuery& q) { q.top_k = k, q.per_item_top_k = 2; });
+    add([&](AllPairsQuery& q) { q.min_count = 2, q.max_results = k; });
+  }
+  return all;
+}
+
+TEST(AllPairs, LikeTheOracle) {
+  Random random(kSeed);
+  for (const size_t count : {0, 1, 2, 5, 90}) {
+    const std::vector<NamedSet> sets = mixed_sets(random, count);
+    for (const AllPairsQuery& base : queries()) {
+      const std::vector<PairRow> expected = oracle(sets, base);
+      for (const SetKernel& kernel : set_kernels()) {
+        if (find_set_kernel(kernel.name) == nullptr) continue;
+        for (const bool by_tiles : {true, false})
+          for (const int threads : {1, 3}) {
+            AllPairsQuery query = base;
+            query.set_kernel = &kernel;
+            query.kernel = find_and_popcount(kernel.name);
+            query.by_tiles = by_tiles;
+            ASSERT_EQ(difference(run(sets, query, threads), expected), "")
+                << count << " sets, kernel " << kernel.name << ", tiles " << by_tiles << ", seed " << kSeed;
+          }
+      }
+    }
+  }
+}
+
+TEST(AllPairs, TakesSetsApartWhereComparingCostsMore) {
+  Random random(kSeed + 1);
+  std::vector<NamedSet> sets;
+  for (int64_t id = 0; id < 400; ++id) {
+    NamedSet set{id, {}, 32};
+    while (set.elements.size() < 600) set.elements.insert(random.below(30000));
+    sets.push_back(set);
+  }
+  MemoryMeter meter;
+  AllPairsQuery query;
+  query.min_count = 20;
+  const AllPairsRun many(stored(sets, meter), query, {1, &meter, {}});
+  EXPECT_NE(many.report().method, "tiles") << many.report().reason;
+  sets.resize(3);
+  const AllPairsRun few(stored(sets, meter), query, {1, &meter, {}});
+  EXPECT_EQ(few.report().method, "tiles") << few.report().reason;
+}
+
+TEST(AllPairs, BadQuestions) {
+  const auto check = [](auto set) {
+    AllPairsQuery query;
+    set(query);
+    EXPECT_THROW(query.check(), Error);
+  };
+  check([](AllPairsQuery&) {});
+  check([](AllPairsQuery& q) { q.max_results = 5; });
+  check([](AllPairsQuery& q) { q.min_count = 0; });
+  check([](AllPairsQuery& q) { q.min_jaccard = 0; });
+  check([](AllPairsQuery& q) { q.min_jaccard = 1.5; });
+  check([](AllPairsQuery& q) { q.min_jaccard = std::numeric_limits<double>::quiet_NaN(); });
+  check([](AllPairsQuery& q) { q.top_k = 0; });
+  check([](AllPairsQuery& q) { q.per_item_top_k = -1; });
+  check([](AllPairsQuery& q) { q.min_count = 1, q.max_results = 0; });
+}
+
+TEST(AllPairs, CancelledAtEveryPoll) {
+  Random random(kSeed + 2);
+  const std::vector<NamedSet> sets = mixed_sets(random, 60);
+  for (const bool by_tiles : {true, false}) {
+    struct Polls {
+      std::atomic<int64_t> left;
+    } polls{1 << 30};
+    const CancelToken token{[](void* arg) { return --static_cast<Polls*>(arg)->left < 0; }, &polls};
+    AllPairsQuery query;
+    query.top_k = 50;
+    query.by_tiles = by_tiles;
+    const auto attempt = [&](int64_t allowed) {
+      polls.left = allowed;
+      MemoryMeter meter;
+      bool finished = false;
+      try {
+        AllPairsRun pairs(stored(sets, meter), query, {2, &meter, token});
+        std::vector<PairRow> batch;
+        while (pairs.next(batch)) {
+        }
+        finished = true;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kCancelled);
+      }
+      EXPECT_EQ(meter.current(), 0u);
+      return finished;
+    };
+    ASSERT_TRUE(attempt(1 << 30));
+    const int64_t needed = (int64_t{1} << 30) - polls.left;
+    ASSERT_GT(needed, 3);
+    for (int64_t allowed = 0; allowed < needed - 8; allowed += std::max<int64_t>(1, needed / 50))
+      EXPECT_FALSE(attempt(allowed)) << "of " << needed;
+  }
+}
+
+TEST(AllPairs, OutOfMemoryAtEveryCharge) {
+  Random random(kSeed + 3);
+  const std::vector<NamedSet> sets = mixed_sets(random, 30);
+  for (const bool by_tiles : {true, false}) {
+    AllPairsQuery query;
+    query.min_count = 1;
+    query.by_tiles = by_tiles;
+    bool finished = false;
+    for (size_t limit = size_t{1} << 10; !finished && limit < (size_t{1} << 30); limit += limit / 8) {
+      MemoryMeter meter(limit);
+      try {
+        AllPairsRun pairs(stored(sets, meter), query, {1, &meter, {}});
+        std::vector<PairRow> batch;
+        while (pairs.next(batch)) {
+        }
+        finished = true;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kMemoryLimit);
+      }
+      EXPECT_EQ(meter.current(), 0u);
+    }
+    EXPECT_TRUE(finished);
+  }
+}
+
+}  // namespace
+}  // namespace batmap::test
