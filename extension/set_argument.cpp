@@ -44,7 +44,7 @@ SetPair set_arguments(FunctionCallInfo fcinfo) {
     }
     // The second argument may be the value that the first has just brought.
     if (kept[i] == nullptr) kept[i] = store->find(i, raw[i]);
-    if (kept[i] == nullptr || !kept[i]->complete) kept[i] = store->fetch(i, raw[i]);
+    if (kept[i] == nullptr || !kept[i]->complete()) kept[i] = store->fetch(i, raw[i]);
     views[i] = kept[i]->view;
   }
   return {views[0], views[1]};
@@ -69,7 +69,7 @@ bool set_argument_contains(FunctionCallInfo fcinfo, int argument, int64 x) {
   if (store == nullptr) return sliced_contains(PointerGetDatum(raw), element);
   store->begin_call();
   StoredSet* kept = store->find(argument, raw);
-  if (kept == nullptr || !kept->complete) {
+  if (kept == nullptr || !kept->complete()) {
     if (store->worth_fetching(kept, raw))
       kept = store->fetch(argument, raw);
     else

@@ -42,6 +42,9 @@ constexpr size_t kSmallValue = 3 * TOAST_MAX_CHUNK_SIZE;
 /// What one probe by slices costs, in bytes of a plain fetch: three index searches instead of one.
 constexpr size_t kProbeBytes = 16384;
 
+/// One in so many new values goes to the recent end although memory is short, so that the store follows its query.
+constexpr uint32_t kUsualPlace = 32;
+
 char no_store;  // fn_extra of an expression that keeps nothing
 
 struct varatt_external toast_pointer(const struct varlena* pointer) {
@@ -58,7 +61,7 @@ uintptr_t round_up(uintptr_t address) { return (address + kAlignment - 1) & ~(kA
 
 /// dlist_container() is C only.
 StoredSet* set_of_node(dlist_node* node) {
-  return reinterpret_cast<StoredSet*>(reinterpret_cast<char*>(node) - offsetof(StoredSet, recency));
+  return reinterpret_cast<StoredSet*>(reinterpret_cast<char*>(node) - offsetof(StoredSet, place));
 }
 
 /// Does the context live on when the statement ends?
@@ -99,7 +102,7 @@ SetStore* set_store(FunctionCallInfo fcinfo) {
   auto* const store = static_cast<SetStore*>(MemoryContextAllocZero(context, sizeof(SetStore)));
   store->context_ = context;
   store->sets_ = stored_create(context, 64, nullptr);
-  dlist_init(&store->recency_);
+  dlist_init(&store->places_);
   store->budget_ = get_hash_memory_limit();
   function->fn_extra = store;
   return store;
@@ -112,7 +115,6 @@ StoredSet* SetStore::find(int argument, const struct varlena* pointer) {
     const StoredEntry* const entry = stored_lookup(sets_, key);
     if (entry == nullptr) return nullptr;
     set = latest_[argument] = entry->set;
-    dlist_move_head(&recency_, &set->recency);
   }
   set->call = call_;
   return set;
@@ -120,7 +122,7 @@ StoredSet* SetStore::find(int argument, const struct varlena* pointer) {
 
 void SetStore::drop(StoredSet* set) {
   used_ -= set->charged;
-  dlist_delete(&set->recency);
+  dlist_delete(&set->place);
   stored_delete(sets_, set->key);
   for (StoredSet*& latest : latest_)
     if (latest == set) latest = nullptr;
@@ -131,22 +133,33 @@ StoredSet* SetStore::insert(uint64_t key, size_t bytes, size_t alignment) {
   const size_t charged = sizeof(StoredSet) + bytes + alignment;
   // What this very call uses stays, at most two sets, however large they are.
   int spared = 0;
-  while (used_ + charged > budget_ && !dlist_is_empty(&recency_)) {
-    StoredSet* const oldest = set_of_node(dlist_tail_node(&recency_));
-    if (oldest->call != call_) {
-      drop(oldest);
+  while (used_ + charged > budget_ && !dlist_is_empty(&places_)) {
+    StoredSet* const coldest = set_of_node(dlist_tail_node(&places_));
+    if (coldest->call == call_ && ++spared > 2) break;
+    if (coldest->call == coldest->seen_call && coldest->call != call_) {
+      drop(coldest);
+      crowded_ = std::max(crowded_, 1u);
       continue;
     }
-    if (++spared > 2) break;
-    dlist_move_head(&recency_, &oldest->recency);
+    coldest->seen_call = coldest->call;
+    dlist_move_head(&places_, &coldest->place);
   }
   auto* const set = static_cast<StoredSet*>(MemoryContextAllocHuge(context_, charged));
   set->key = key;
   set->charged = charged;
   set->call = call_;
+  set->seen_call = call_;
   set->probes = 0;
-  set->complete = false;
+  set->view = SetView();
   return set;
+}
+
+void SetStore::enlist(StoredSet* set) {
+  used_ += set->charged;
+  if (crowded_ == 0 || ++crowded_ % kUsualPlace == 0)
+    dlist_push_head(&places_, &set->place);
+  else
+    dlist_push_tail(&places_, &set->place);
 }
 
 StoredSet* SetStore::fetch(int argument, const struct varlena* pointer) {
@@ -167,11 +180,9 @@ StoredSet* SetStore::fetch(int argument, const struct varlena* pointer) {
       set->view = open_set({data + shift, bytes});
     }
   }
-  set->complete = true;
   bool found;
   stored_insert(sets_, key, &found)->set = set;
-  dlist_push_head(&recency_, &set->recency);
-  used_ += set->charged;
+  enlist(set);
   latest_[argument] = set;
   return set;
 }
@@ -185,8 +196,7 @@ bool SetStore::worth_fetching(StoredSet* seen, const struct varlena* pointer) {
     seen = insert(key, 0, 0);
     bool found;
     stored_insert(sets_, key, &found)->set = seen;
-    dlist_push_head(&recency_, &seen->recency);
-    used_ += seen->charged;
+    enlist(seen);
   }
   // A value that the budget cannot hold is never fetched whole.
   return bytes <= budget_ && ++seen->probes * kProbeBytes >= bytes;

@@ -1,4 +1,10 @@
 // Fetched sets of one calling expression, by toast pointer. See set_argument.h for why and for how long.
+//
+// What was not used for longest goes, by second chance: a hit leaves a mark in the value's own cache line, and room is made
+// from the cold end of a list, where marked values go back to the other end. Once the budget is used up a new value waits at
+// the cold end until it is used again: a nested loop over more sets than fit then finds the part that fits, every time
+// around, where a plain list of recency would find nothing. (Bimodal insertion: Qureshi et al., "Adaptive insertion policies
+// for high performance caching", 2007.)
 #pragma once
 
 #include <cstddef>
@@ -12,16 +18,18 @@ struct stored_hash;
 
 namespace batmap::pg {
 
-/// One toast pointer that the expression has seen; `complete` where the value has been fetched. One allocation, the data
-/// behind it.
+/// One toast pointer that the expression has seen, and its value where that has been fetched. One allocation, the data
+/// behind it. What a hit needs comes first.
 struct StoredSet {
   uint64_t key;
-  dlist_node recency;
-  size_t charged;
-  uint64_t call;    // the last that used it
-  uint64_t probes;  // answered by slices so far
-  bool complete;
+  uint64_t call;  // the last that used it
   SetView view;
+  uint64_t seen_call;  // `call` when the list was last looked at: used since where they differ
+  uint64_t probes;     // answered by slices so far
+  size_t charged;
+  dlist_node place;
+
+  bool complete() const { return view.span().data() != nullptr; }
 };
 
 class SetStore {
@@ -39,13 +47,15 @@ class SetStore {
   friend SetStore* set_store(FunctionCallInfo fcinfo);
   StoredSet* insert(uint64_t key, size_t bytes, size_t alignment);
   void drop(StoredSet* set);
+  void enlist(StoredSet* set);
 
   MemoryContext context_;
   stored_hash* sets_;
-  dlist_head recency_;  // last used first
+  dlist_head places_;  // cold end last
   size_t used_;
   size_t budget_;
   uint64_t call_;
+  uint32_t crowded_;  // values fetched since the budget was used up
   StoredSet* latest_[2];
 };
 
