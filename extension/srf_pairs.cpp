@@ -1,13 +1,11 @@
 // Table functions batmap_pairs and batmap_pairs_of: arguments, input, and the rows of the answer.
 #include "extension/srf_pairs.h"
 
-#include <string>
 #include <vector>
 
 #include "extension/backend.h"
 #include "extension/boundary.h"
-#include "extension/context_owned.h"
-#include "extension/last_run.h"
+#include "extension/pair_stream.h"
 #include "extension/query_source.h"
 #include "extension/relation_datum.h"
 #include "extension/settings.h"
@@ -20,20 +18,14 @@ using namespace batmap::pg;
 
 namespace {
 
-/// The engine's side of one call; lives in the memory context of the call.
-struct PairCall {
-  PairCall() : meter(memory_limit_bytes()), options{thread_count(), &meter, backend_cancel_token()} {
+/// The engine's side of one call.
+struct PairCall : PairRowsCall<PairQuery, PairRun> {
+  PairCall() {
     query.kernel = &selected_kernel();
     query.set_kernel = &selected_set_kernel();
   }
 
-  MemoryMeter meter;
-  ExecutionOptions options;
-  PairQuery query;
   std::optional<PairLog> log;
-  std::optional<PairRun> run;
-  std::vector<PairRow> batch;
-  size_t handed_over = 0;  // of the batch
 };
 
 // Positions of the arguments after the input, which is one argument, or two in the _of form.
@@ -116,135 +108,43 @@ void set_ranks(std::optional<std::vector<int64_t>>& list, const Elements& items,
   }
 }
 
-/// Since `start`, which becomes now.
-double lap_ms(instr_time& start) {
-  instr_time now;
-  INSTR_TIME_SET_CURRENT(now);
-  instr_time lap = now;
-  INSTR_TIME_SUBTRACT(lap, start);
-  start = now;
-  return INSTR_TIME_GET_MILLISEC(lap);
-}
-
-void report_truncation(int64_t max_results) {
-  const bool is_error = settings.on_truncation == static_cast<int>(OnTruncation::kError);
-  ereport(is_error ? ERROR : WARNING,
-          (errcode(is_error ? ERRCODE_PROGRAM_LIMIT_EXCEEDED : ERRCODE_WARNING),
-           errmsg("answer cut off after max_results = %lld rows", static_cast<long long>(max_results)),
-           errhint("Raise max_results or the threshold.")));
-}
-
 /// The rows of one call: opened, then filled from its input, then pulled.
-class PairStream final : public RowStream {
+class PairStream final : public PairRowStream<PairCall> {
  public:
-  PairStream(const char* operation, PairCall* call, MemoryContext context)
-      : operation_(operation), call_(call), context_(context) {
-    INSTR_TIME_SET_CURRENT(clock_);
-  }
-
-  PairCall& call() { return *call_; }
+  using PairRowStream::PairRowStream;
 
   /// Groups the rows, once they have been read; from then on rows can be pulled.
   /// @param kind    how the rows came: a word for batmap_last_run()
   /// @param chunks  makes the chunks; runs inside guarded
   template <typename Chunks>
   void start(const char* kind, const QueryInput& input, Chunks chunks) {
-    kind_ = kind;
-    input_ = input;
-    read_ms_ = lap_ms(clock_);
+    items_ = input.items;
     const std::span<const uint32_t> ranks =
-        input.items == nullptr ? std::span<const uint32_t>() : std::span(input.item_rank, input.items->count);
-    guarded([&] {
-      call_->run.emplace(chunks(), ranks, call_->query, call_->options);
-      call_->log.reset();
+        items_ == nullptr ? std::span<const uint32_t>() : std::span(input.item_rank, items_->count);
+    begin(kind, input.rows_read, [&] {
+      call().run.emplace(chunks(), ranks, call().query, call().options);
+      call().log.reset();
     });
-    total_ = static_cast<int64_t>(call_->run->report().transactions);
-    INSTR_TIME_SET_CURRENT(clock_);
+    total_ = static_cast<int64_t>(call().run->report().transactions);
   }
 
-  bool next(Datum* values) override {
-    if (call_->handed_over == call_->batch.size() && !next_batch()) return false;
-    const PairRow& row = call_->batch[call_->handed_over++];
-    const Dictionary* const items = input_.items;
-    values[0] = items == nullptr ? Int64GetDatum(row.item_a) : items->values[row.item_a];
-    values[1] = items == nullptr ? Int64GetDatum(row.item_b) : items->values[row.item_b];
+ private:
+  void put(const PairRow& row, Datum* values) const override {
+    values[0] = items_ == nullptr ? Int64GetDatum(row.item_a) : items_->values[row.item_a];
+    values[1] = items_ == nullptr ? Int64GetDatum(row.item_b) : items_->values[row.item_b];
     values[2] = Int64GetDatum(static_cast<int64_t>(row.support));
     values[3] = Int64GetDatum(static_cast<int64_t>(row.support_a));
     values[4] = Int64GetDatum(static_cast<int64_t>(row.support_b));
     values[5] = Int64GetDatum(total_);
-    return true;
   }
 
-  void finish() override { describe(last_run); }
-
-  void explain(ExplainState* state) override {
-    LastRun run;
-    describe(run);
-    explain_run(run, state);
-  }
-
- private:
-  bool next_batch() {
-    do {
-      CHECK_FOR_INTERRUPTS();
-      answer_ms_ += lap_ms(clock_);
-      call_->handed_over = 0;
-      const bool more = guarded([&] { return call_->run->next(call_->batch); });
-      INSTR_TIME_SET_CURRENT(clock_);
-      if (more) continue;
-      if (call_->run->report().truncated) {
-        finish();
-        report_truncation(*call_->query.max_results);
-      }
-      return false;
-    } while (call_->batch.empty());
-    return true;
-  }
-
-  void describe(LastRun& run) const {
-    const PairReport& report = call_->run->report();
-    run = {};
-    run.any = true;
-    strlcpy(run.operation, operation_, sizeof run.operation);
-    strlcpy(run.method, report.method.c_str(), sizeof run.method);
-    strlcpy(run.kernel, report.kernel.c_str(), sizeof run.kernel);
-    strlcpy(run.reason, report.reason.c_str(), sizeof run.reason);
-    strlcpy(run.input, kind_, sizeof run.input);
-    run.threads = call_->options.threads;
-    run.rows_read = static_cast<int64_t>(input_.rows_read);
-    run.transactions = static_cast<int64_t>(report.transactions);
-    run.items = static_cast<int64_t>(report.items);
-    run.items_kept = static_cast<int64_t>(report.items_kept);
-    run.occurrences = static_cast<int64_t>(report.occurrences);
-    run.pair_instances = static_cast<int64_t>(report.pair_instances);
-    run.results = static_cast<int64_t>(report.results - (call_->batch.size() - call_->handed_over));
-    run.truncated = report.truncated;
-    run.read_ms = read_ms_;
-    run.group_ms = report.group_ms;
-    run.count_ms = report.count_ms;
-    run.answer_ms = answer_ms_;
-    run.peak_memory = static_cast<int64_t>(call_->meter.peak());
-  }
-
-  const char* operation_;
-  const char* kind_ = "";
-  PairCall* call_;
-  MemoryContext context_;
-  QueryInput input_{};
+  const Dictionary* items_ = nullptr;  // none: items are int8
   int64_t total_ = 0;
-  double read_ms_ = 0;
-  double answer_ms_ = 0;  // between a batch and the wish for the next
-  instr_time clock_;
 };
-
-PairStream* new_stream(const char* operation, MemoryContext context) {
-  PairCall* const call = ContextOwned<PairCall>::reserve(context)->emplace();
-  return new (MemoryContextAlloc(context, sizeof(PairStream))) PairStream(operation, call, context);
-}
 
 RowStream* open_query(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int query_argument,
                       Oid item_type) {
-  PairStream* const stream = new_stream(operation, context);
+  PairStream* const stream = new_pair_stream<PairStream>(operation, context);
   PairCall& call = stream->call();
   const Arguments arguments{fcinfo, query_argument + 1};
   if (PG_ARGISNULL(query_argument))
@@ -285,7 +185,7 @@ RowStream* open_pairs_of_query(FunctionCallInfo fcinfo, MemoryContext context) {
 }
 
 RowStream* open_pairs_relation(FunctionCallInfo fcinfo, MemoryContext context) {
-  PairStream* const stream = new_stream("batmap_pairs", context);
+  PairStream* const stream = new_pair_stream<PairStream>("batmap_pairs", context);
   read_arguments({fcinfo, 1}, true, stream->call());
   if (PG_ARGISNULL(0)) return nullptr;  // a relation over no rows: batmap_relation_agg gives NULL
   const MemoryContext copies = AllocSetContextCreate(context, "batmap relation", ALLOCSET_DEFAULT_SIZES);
@@ -317,22 +217,8 @@ BATMAP_FUNCTION(batmap_pairs_relation) {
   return Datum{0};
 }
 
-/// Planner support: that the planner asks at all loads the library in time for the plan node (node_row_stream.h);
-/// what it learns is the bound that top_k and max_results put on the rows.
+/// Planner support: that the planner asks at all loads the library in time for the plan node (node_row_stream.h).
 BATMAP_FUNCTION(batmap_pairs_support) {
   auto* const request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
-  if (!IsA(request, SupportRequestRows)) PG_RETURN_POINTER(nullptr);
-  auto* const rows = reinterpret_cast<SupportRequestRows*>(request);
-  if (rows->node == nullptr || !IsA(rows->node, FuncExpr)) PG_RETURN_POINTER(nullptr);
-  List* const arguments = castNode(FuncExpr, rows->node)->args;
-  const int first = list_length(arguments) - kArguments;
-  bool bounded = false;
-  for (const Argument argument : {kTopK, kMaxResults}) {
-    const auto* const value = static_cast<Node*>(list_nth(arguments, first + argument));
-    if (!IsA(value, Const) || castNode(Const, value)->constisnull) continue;
-    const auto bound = static_cast<double>(DatumGetInt64(castNode(Const, value)->constvalue));
-    rows->rows = bounded ? Min(rows->rows, bound) : bound;
-    bounded = true;
-  }
-  PG_RETURN_POINTER(bounded ? rows : nullptr);
+  PG_RETURN_POINTER(bound_rows(request, kArguments - kTopK, kArguments - kMaxResults));
 }

@@ -773,6 +773,25 @@ CREATE AGGREGATE batmap_xor_cardinality_agg(batmap) (
 );
 COMMENT ON AGGREGATE batmap_xor_cardinality_agg(batmap) IS 'number of elements of the symmetric difference of the sets; 0 over no sets';
 
+-- All pairs of sets
+
+CREATE FUNCTION batmap_all_pairs_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_all_pairs_support(internal) IS 'planner support of batmap_all_pairs';
+
+CREATE FUNCTION batmap_all_pairs(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_jaccard float8 DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL,
+    max_results int8 DEFAULT NULL)
+RETURNS TABLE (id_a int8, id_b int8, intersection int8, jaccard float8)
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT batmap_all_pairs_support;
+COMMENT ON FUNCTION batmap_all_pairs(text, int8, float8, int8, int4, int8)
+IS 'all pairs of the (id, batmap) rows of a query that have enough in common';
+
 -- Seeing what happened --------------------------------------------------------------------------
 
 CREATE FUNCTION batmap_last_run(

@@ -1,0 +1,90 @@
+-- All pairs of stored sets, against the nested loop that a user would write.
+CREATE TABLE tagged (id int, items batmap);
+INSERT INTO tagged VALUES
+    (1, '{1,2,3,4}'), (2, '{3,4,5}'), (3, '{}'), (4, NULL), (NULL, '{1,2}'), (5, '{1,2,3,4}'), (-6, '{4,1000000000000}'), (7, '{9}');
+SELECT * FROM batmap_all_pairs('SELECT id, items FROM tagged', min_count => 1) ORDER BY 1, 2;
+SELECT * FROM batmap_all_pairs('SELECT id, items FROM tagged', min_count => 2) ORDER BY 1, 2;
+SELECT * FROM batmap_all_pairs('SELECT id, items FROM tagged', min_jaccard => 0.4) ORDER BY 1, 2;
+SELECT * FROM batmap_all_pairs('SELECT id, items FROM tagged', min_jaccard => 1);
+SELECT * FROM batmap_all_pairs('SELECT id, items FROM tagged', top_k => 2);
+SELECT * FROM batmap_all_pairs('SELECT id, items FROM tagged', top_k => 2, min_jaccard => 0.01);
+SELECT * FROM batmap_all_pairs('SELECT id, items FROM tagged', per_item_top_k => 1) ORDER BY 1, 2;
+SELECT operation, method, input, rows_read, items, items_kept, occurrences, results, truncated FROM batmap_last_run();
+SELECT * FROM batmap_all_pairs('SELECT id, items FROM tagged', min_count => 1, max_results => 2) ORDER BY 1, 2;
+SELECT results, truncated FROM batmap_last_run();
+-- equal ids are rows of their own
+SELECT * FROM batmap_all_pairs($$VALUES (7::int8, '{1,2}'::batmap), (7, '{2,3}'), (6, '{2}')$$, min_count => 1) ORDER BY 1, 2;
+-- nothing in, nothing out
+SELECT * FROM batmap_all_pairs('SELECT id, items FROM tagged WHERE false', min_count => 1);
+SELECT * FROM batmap_all_pairs('SELECT id, items FROM tagged WHERE id = 1', min_count => 1);
+SELECT * FROM batmap_all_pairs('SELECT id, items FROM tagged', min_count => 9223372036854775807);
+
+-- every container, two universes, both ways of counting, one thread and several, all kernels
+CREATE TABLE many AS
+    SELECT s AS id, batmap_agg((k * 2654435761 + s * 40503) % 1000003 % CASE s % 3 WHEN 0 THEN 3000 ELSE 100000 END,
+                               CASE s % 2 WHEN 0 THEN 131072 ELSE 4294967296 END) AS items
+    FROM generate_series(1, 90) s, generate_series(1, 5 * (s % 9) * (s % 9) * (s % 9)) k GROUP BY s;
+SELECT (batmap_stats(items)).container, count(*) FROM many GROUP BY 1 ORDER BY 1;
+CREATE VIEW nested_loop AS
+    SELECT a.id::int8 AS id_a, b.id::int8 AS id_b, batmap_and_cardinality(a.items, b.items) AS intersection,
+           batmap_jaccard(a.items, b.items) AS jaccard
+    FROM many a JOIN many b ON a.id < b.id WHERE a.items && b.items;
+CREATE VIEW all_pairs AS SELECT * FROM batmap_all_pairs('SELECT id, items FROM many', min_count => 1);
+SELECT count(*) FROM nested_loop;
+DO $$
+DECLARE
+    kernel text;
+    threads int;
+    wrong int;
+BEGIN
+    FOREACH kernel IN ARRAY ARRAY['auto', 'scalar'] LOOP
+        FOREACH threads IN ARRAY ARRAY[1, 3] LOOP
+            PERFORM set_config('batmap.cpu_kernel', kernel, true), set_config('batmap.threads', threads::text, true);
+            SELECT count(*) INTO wrong FROM ((TABLE all_pairs EXCEPT ALL TABLE nested_loop)
+                                             UNION ALL (TABLE nested_loop EXCEPT ALL TABLE all_pairs)) d;
+            IF wrong > 0 THEN
+                RAISE EXCEPTION '% rows differ with kernel % and % threads', wrong, kernel, threads;
+            END IF;
+        END LOOP;
+    END LOOP;
+END $$;
+-- the order of Jaccard indexes is that of SQL
+SELECT count(*) FROM ((SELECT * FROM batmap_all_pairs('SELECT id, items FROM many', min_jaccard => 0.05, top_k => 40))
+                      EXCEPT (SELECT * FROM nested_loop WHERE jaccard >= 0.05 ORDER BY jaccard DESC, id_a, id_b LIMIT 40)) d;
+SELECT count(*) FROM batmap_all_pairs('SELECT id, items FROM many', min_jaccard => 0.3)
+UNION ALL SELECT count(*) FROM nested_loop WHERE jaccard >= 0.3;
+-- dense in a small universe, declared large: taken apart
+SET batmap.threads = 1;
+SELECT count(*) > 0 FROM batmap_all_pairs($$
+    SELECT s, batmap_agg((k * 2654435761 + s * 40503) % 1000003 % 20011) FROM generate_series(1, 500) s, generate_series(1, 700) k GROUP BY s$$,
+    min_count => 20);
+SELECT method <> 'tiles' AS taken_apart, pair_instances > 0 AS instances FROM batmap_last_run();
+RESET batmap.threads;
+
+-- as it runs: the plan node, its estimates, LIMIT
+EXPLAIN (COSTS OFF) SELECT * FROM batmap_all_pairs('SELECT id, items FROM many', min_count => 1) LIMIT 1;
+SELECT count(*) FROM (SELECT 1 FROM batmap_all_pairs('SELECT id, items FROM many', min_count => 1) LIMIT 5) l;
+SELECT results FROM batmap_last_run();
+SELECT count(*) FROM (SELECT p FROM batmap_all_pairs('SELECT id, items FROM many', top_k => 5) p) l;
+
+-- errors leave the session working
+\set VERBOSITY default
+SELECT * FROM batmap_all_pairs('SELECT id, items FROM tagged');
+SELECT * FROM batmap_all_pairs('SELECT id, items FROM tagged', min_jaccard => 0);
+SELECT * FROM batmap_all_pairs('SELECT id, items FROM tagged', min_jaccard => 'NaN');
+SELECT * FROM batmap_all_pairs('SELECT id, items FROM tagged', min_count => 0);
+SELECT * FROM batmap_all_pairs('SELECT id, items FROM tagged', top_k => 0);
+SELECT * FROM batmap_all_pairs(NULL, 1);
+SELECT * FROM batmap_all_pairs('SELECT id FROM tagged', 1);
+SELECT * FROM batmap_all_pairs('SELECT id, id FROM tagged', 1);
+SELECT * FROM batmap_all_pairs('SELECT items, items FROM tagged', 1);
+SELECT * FROM batmap_all_pairs('SELECT id, ARRAY[id] FROM tagged', 1);
+SELECT * FROM batmap_all_pairs('DELETE FROM tagged', 1);
+SELECT * FROM batmap_all_pairs('SELECT id, no_such FROM tagged', 1);
+SET batmap.memory_limit = '100kB';
+SELECT count(*) FROM batmap_all_pairs('SELECT id, items FROM many', 1);
+RESET batmap.memory_limit;
+SELECT count(*) FROM batmap_all_pairs('SELECT id, items FROM tagged', 1);
+
+DROP VIEW all_pairs, nested_loop;
+DROP TABLE tagged, many;
