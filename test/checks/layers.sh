@@ -31,6 +31,12 @@ if [ -d kernels ]; then
             extension/* | */extension/*) report "$line: the engine includes the extension" ;;
             *cuda*.h | */cuda/* | cuda/* | cub/* | thrust/*) [ "$layer" = cuda ] || report "$line: CUDA outside kernels/cuda" ;;
         esac
+        room=${name%%/*}
+        if [ "$room" != "$layer" ]; then
+            case $layer-$room in
+                set-relation | relation-set | itemsets-episodes | episodes-itemsets) report "$line: two rooms of one floor" ;;
+            esac
+        fi
         # Rank of a layer: a file may include its own rank and lower ones.
         case $target in
             \"core/*) rank=0 ;;
