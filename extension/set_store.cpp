@@ -53,6 +53,11 @@ struct varatt_external toast_pointer(const struct varlena* pointer) {
   return external;
 }
 
+/// VARATT_EXTERNAL_IS_COMPRESSED compares numbers of different signs.
+bool is_compressed(const struct varatt_external& external) {
+  return VARATT_EXTERNAL_GET_EXTSIZE(external) < static_cast<uint32>(external.va_rawsize - VARHDRSZ);
+}
+
 uint64_t key_of(const struct varatt_external& external) {
   return static_cast<uint64_t>(external.va_toastrelid) << 32 | external.va_valueid;
 }
@@ -74,7 +79,7 @@ bool outlives_statement(MemoryContext context) {
 /// Writes the data bytes of a toasted value to `data`, before which a varlena header has room.
 void fetch_data(const struct varlena* pointer, const struct varatt_external& external, std::byte* data, size_t bytes) {
   auto* const result = reinterpret_cast<struct varlena*>(data - VARHDRSZ);
-  if (!VARATT_EXTERNAL_IS_COMPRESSED(external)) {
+  if (!is_compressed(external)) {
     SET_VARSIZE(result, bytes + VARHDRSZ);
     if (bytes == 0) return;
     const Relation relation = table_open(external.va_toastrelid, AccessShareLock);
@@ -190,7 +195,7 @@ StoredSet* SetStore::fetch(int argument, const struct varlena* pointer) {
 bool SetStore::worth_fetching(StoredSet* seen, const struct varlena* pointer) {
   const struct varatt_external external = toast_pointer(pointer);
   const auto bytes = static_cast<size_t>(external.va_rawsize);
-  if (bytes <= kSmallValue || VARATT_EXTERNAL_IS_COMPRESSED(external)) return true;
+  if (bytes <= kSmallValue || is_compressed(external)) return true;
   if (seen == nullptr) {
     const uint64_t key = key_of(external);
     seen = insert(key, 0, 0);
