@@ -16,14 +16,23 @@ TransactionBits fill_transaction_bits(const EncodedRelation& relation, const Kep
   form.bits = Buffer<uint64_t>(*options.memory, relation.tid_slots() * form.words, Fill::kZero);
   form.lists = allocate_tidlists(relation, kept, *options.memory);
 
-  uint64_t* const bits = form.bits.data();
-  visit_kept_rows(relation, kept, options, [&](uint32_t tid, uint32_t item) {
-    uint64_t& word = bits[tid * form.words + (item >> 6)];
-    const uint64_t bit = uint64_t{1} << (item & 63);
-    if (word & bit) return;
-    word |= bit;
-    form.lists.append(item, tid);
-  });
+  visit_kept_rows(relation, kept, options, [&](uint32_t tid, uint32_t item) { form.add(tid, item); });
+  return form;
+}
+
+TransactionBits allocate_transaction_bits(std::span<const uint32_t> lengths, uint64_t tid_slots, MemoryMeter& meter) {
+  TransactionBits form;
+  form.words = row_words(lengths.size());
+  form.bits = Buffer<uint64_t>(meter, tid_slots * form.words, Fill::kZero);
+  form.lists.begin = Buffer<uint64_t>(meter, lengths.size() + 1);
+  form.lists.length = Buffer<uint32_t>(meter, lengths.size(), Fill::kZero);
+  uint64_t occurrences = 0;
+  for (size_t item = 0; item < lengths.size(); ++item) {
+    form.lists.begin[item] = occurrences;
+    occurrences += lengths[item];
+  }
+  form.lists.begin[lengths.size()] = occurrences;
+  form.lists.tids = Buffer<uint32_t>(meter, occurrences);
   return form;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "core/options.h"
 #include "relation/tidlists.h"
@@ -14,11 +15,24 @@ struct TransactionBits {
   Buffer<uint64_t> bits;  // [tid slots * words]
   size_t words = 0;       // 64-bit words a row; a multiple of 8
   Tidlists lists;         // without duplicates; a list is in arrival order
+
+  /// Threads may add to different words of a row at once: item ranks of different multiples of 64.
+  void add(uint32_t tid, uint32_t item) {
+    uint64_t& word = bits[tid * words + (item >> 6)];
+    const uint64_t bit = uint64_t{1} << (item & 63);
+    if (word & bit) return;
+    word |= bit;
+    lists.append(item, tid);
+  }
 };
 
 /// Cost: two scattered writes an occurrence. @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
 TransactionBits fill_transaction_bits(const EncodedRelation& relation, const KeptItems& kept,
                                       const ExecutionOptions& options);
+
+/// An empty form of items with exactly these lengths: bits zero, lists allocated and empty.
+/// @throws Error{kMemoryLimit}, std::bad_alloc
+TransactionBits allocate_transaction_bits(std::span<const uint32_t> lengths, uint64_t tid_slots, MemoryMeter& meter);
 
 /// Bytes of the form, for the chooser.
 uint64_t transaction_bits_bytes(uint64_t items, uint64_t tid_slots, uint64_t occurrences);

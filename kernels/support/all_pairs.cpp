@@ -1,100 +1,35 @@
-// Choosing and running one of the two ways. See all_pairs.h.
+// Choosing and running one of the ways. See all_pairs.h.
 #include "support/all_pairs.h"
 
 #include <algorithm>
 #include <cstdio>
-#include <limits>
 #include <numeric>
-#include <tuple>
 
 #include "core/stopwatch.h"
 #include "relation/pair_log.h"
 #include "set/set_decode.h"
-#include "set/set_intersect.h"
-#include "support/tiles.h"
+#include "support/choose.h"
+#include "support/set_pair_counter.h"
 
 namespace batmap {
+
+struct AllPairsRun::Input {
+  SetCollection sets;
+  std::vector<uint32_t> order;    // of the sets that are counted, by rising cardinality, then by id
+  std::vector<uint32_t> name_of;  // [sets] place in the order of ids: what a set is called, so that equal ids stay apart
+};
 
 namespace {
 
 // Nanoseconds, one thread, AVX2: bench/set_bench.cpp.
 constexpr double kComparedByte = 0.02;
 constexpr double kComparison = 30;
-constexpr double kDecodedElement = 40;  // read out of its set, logged and coded
-constexpr double kPlanesRead = 10;      // of a block, before nothing can match any more
-constexpr uint64_t kBytesPerRow = 32;   // of a relation while it is counted
+constexpr double kBoundElement = 3;    // looking for the largest
+constexpr double kPlacedElement = 10;  // read out of its set into bit rows
+constexpr double kCodedElement = 60;   // read out of its set, logged and coded
+constexpr uint64_t kBytesARow = 32;    // of a relation while it is counted
 
-/// Bytes of a set that a comparison reads.
-double compared_bytes(const SetView& set) {
-  if (set.container() != Container::kBatmap) return static_cast<double>(set.bytes());
-  const BatmapShape shape = set.shape();
-  return static_cast<double>(kTables * shape.groups() * kPlaneBytes) *
-         std::min(kPlanesRead, static_cast<double>(shape.planes()));
-}
-
-/// Pairs of stored sets, tile by tile.
-class SetPairCounter final : public PairCounter {
- public:
-  /// @param order  which sets are counted, by rising cardinality
-  SetPairCounter(SetCollection sets, const std::vector<uint32_t>& order, double min_jaccard, const SetKernel& kernel,
-                 const ExecutionOptions& options)
-      : sets_(std::move(sets)),
-        options_(options),
-        kernel_(kernel),
-        min_jaccard_(min_jaccard),
-        views_(*options.memory, order.size()),
-        supports_(*options.memory, order.size()) {
-    for (size_t rank = 0; rank < order.size(); ++rank) {
-      views_[rank] = sets_[order[rank]];
-      supports_[rank] = static_cast<uint32_t>(views_[rank].cardinality());
-    }
-    const auto count = static_cast<uint32_t>(order.size());
-    tiles_ = Tiles(count, count, [this](uint32_t rank) { return static_cast<uint64_t>(compared_bytes(views_[rank])); });
-  }
-
-  size_t tasks() const override { return tiles_.strips(); }
-  std::span<const uint32_t> supports() const override { return supports_.span(); }
-
-  void count(size_t task, int, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
-    tiles_.visit(task, options_.cancel, out, [&](uint32_t a, uint32_t b) -> uint32_t {
-      // a is the smaller set: neither the intersection nor the Jaccard index can be more than it allows.
-      if (supports_[a] < threshold || static_cast<double>(supports_[a]) / supports_[b] < min_jaccard_) return 0;
-      const auto common = static_cast<uint32_t>(and_cardinality(views_[a], views_[b], kernel_));
-      return common >= threshold ? common : 0;
-    });
-  }
-
- private:
-  SetCollection sets_;
-  const ExecutionOptions& options_;
-  const SetKernel& kernel_;
-  double min_jaccard_;
-  Buffer<SetView> views_;      // by rank
-  Buffer<uint32_t> supports_;  // by rank
-  Tiles tiles_;
-};
-
-struct Estimate {
-  double tiles_ms = 0;
-  double relation_ms = 0;  // reading the sets only; counting comes on top
-  uint64_t relation_bytes = 0;
-};
-
-Estimate estimate(const SetCollection& sets, const std::vector<uint32_t>& order, int threads) {
-  double elements = 0;
-  double bytes = 0;
-  for (const uint32_t set : order) {
-    elements += static_cast<double>(sets[set].cardinality());
-    bytes += compared_bytes(sets[set]);
-  }
-  const auto count = static_cast<double>(order.size());
-  Estimate found;
-  // Of n (n - 1) / 2 pairs every set is in n - 1; what is read is both sides.
-  found.tiles_ms = (count - 1) * (bytes * kComparedByte + count / 2 * kComparison) / threads / 1e6;
-  found.relation_ms = elements * kDecodedElement / 1e6;
-  found.relation_bytes = static_cast<uint64_t>(elements) * kBytesPerRow;
-  return found;
-}
+constexpr const char* kWayNames[kAllPairsWays] = {"tiles", "positional", "relation"};
 
 }  // namespace
 
@@ -132,70 +67,121 @@ AllPairsRun::AllPairsRun(SetCollection sets, const AllPairsQuery& query, const E
   report_.group_ms = watch.milliseconds();
 }
 
-void AllPairsRun::prepare(SetCollection sets) {
-  report_.items = sets.size();
+void AllPairsRun::prepare(SetCollection given) {
+  report_.items = given.size();
   report_.threshold = static_cast<uint64_t>(query_.min_count.value_or(1));
-  report_.method = "tiles";
+  report_.method = kWayNames[0];
   report_.reason = "nothing to count";
 
+  Input input{std::move(given), {}, {}};
+  const SetCollection& sets = input.sets;
   std::vector<uint32_t> by_id(sets.size());
   std::iota(by_id.begin(), by_id.end(), 0);
   std::stable_sort(by_id.begin(), by_id.end(), [&](uint32_t x, uint32_t y) { return sets.id(x) < sets.id(y); });
-  // From here on a set is called by its place in the order of ids, so that equal ids stay apart.
-  std::vector<uint32_t> order;
-  std::vector<uint32_t> name_of(sets.size());
+  input.name_of.resize(sets.size());
   for (uint32_t name = 0; name < by_id.size(); ++name) {
     const SetView& set = sets[by_id[name]];
     ids_.push_back(sets.id(by_id[name]));
-    name_of[by_id[name]] = name;
+    input.name_of[by_id[name]] = name;
     if (set.cardinality() > UINT32_MAX)
       throw Error(ErrorCode::kTooLarge, "a set of " + std::to_string(set.cardinality()) + " elements is too large here",
                   "All pairs are counted over sets of at most 4294967295 elements.");
     if (set.cardinality() < report_.threshold) continue;
-    order.push_back(by_id[name]);
+    input.order.push_back(by_id[name]);
     report_.occurrences += set.cardinality();
   }
-  std::stable_sort(order.begin(), order.end(),
+  std::stable_sort(input.order.begin(), input.order.end(),
                    [&](uint32_t x, uint32_t y) { return sets[x].cardinality() < sets[y].cardinality(); });
-  report_.items_kept = order.size();
-  if (order.size() < 2) return;
+  report_.items_kept = input.order.size();
+  if (input.order.size() < 2) return;
 
-  const Estimate expected = estimate(sets, order, options_.threads);
-  const bool fits = expected.relation_bytes < options_.memory->available();
-  const bool by_tiles = query_.by_tiles.value_or(!fits || expected.tiles_ms < 2 * expected.relation_ms);
-  char reason[160];
-  std::snprintf(reason, sizeof reason, "%sestimates: comparing in tiles %.*f ms, taking the sets apart %.*f ms%s",
-                query_.by_tiles ? "asked for; " : "", expected.tiles_ms < 10 ? 1 : 0, expected.tiles_ms,
-                expected.relation_ms < 10 ? 1 : 0, expected.relation_ms, fits ? "" : " (does not fit)");
-  report_.reason = reason;
-  if (by_tiles)
-    count_tiles(std::move(sets), order, name_of);
-  else
-    count_relation(std::move(sets), order, name_of);
+  uint64_t element_bound = 0;
+  const AllPairsWay way = choose(input, element_bound);
+  report_.method = kWayNames[static_cast<size_t>(way)];
+  if (way == AllPairsWay::kRelation) {
+    count_relation(std::move(input));
+    return;
+  }
+  Buffer<int64_t> values(*options_.memory, input.order.size());
+  for (size_t rank = 0; rank < input.order.size(); ++rank) values[rank] = input.name_of[input.order[rank]];
+  std::unique_ptr<PairCounter> counter;
+  if (way == AllPairsWay::kTiles) {
+    report_.kernel = query_.set_kernel->name;
+    counter =
+        count_set_tiles(std::move(input.sets), input.order, query_.min_jaccard.value_or(0), *query_.set_kernel, options_);
+  } else {
+    report_.kernel = query_.kernel->name;
+    TransactionBits form = transaction_bits_of_sets(sets, input.order, element_bound, *query_.set_kernel, options_);
+    const auto count = static_cast<uint32_t>(input.order.size());
+    input.sets = SetCollection(*options_.memory);
+    counter = count_positionally(std::move(form), count, *query_.kernel, options_);
+  }
+  answers_.emplace(std::move(counter), std::move(values), selection(), options_);
 }
 
-void AllPairsRun::count_tiles(SetCollection sets, const std::vector<uint32_t>& order, const std::vector<uint32_t>& name_of) {
-  report_.kernel = query_.set_kernel->name;
-  Buffer<int64_t> values(*options_.memory, order.size());
-  for (size_t rank = 0; rank < order.size(); ++rank) values[rank] = name_of[order[rank]];
-  answers_.emplace(
-      std::make_unique<SetPairCounter>(std::move(sets), order, query_.min_jaccard.value_or(0), *query_.set_kernel, options_),
-      std::move(values), selection(), options_);
+/// Tiles are known to the byte. The other two depend on how the elements are spread, so they are looked at only where
+/// tiles take longer than looking, and the relation, whose sizes are known only when it is there, last.
+AllPairsWay AllPairsRun::choose(const Input& input, uint64_t& element_bound) {
+  const auto sets = static_cast<double>(input.order.size());
+  const auto elements = static_cast<double>(report_.occurrences);
+  const auto threads = static_cast<double>(options_.threads);
+  double bytes = 0;
+  double row_words = 0;
+  for (size_t rank = 0; rank < input.order.size(); ++rank) {
+    const SetView& set = input.sets[input.order[rank]];
+    bytes += compared_bytes(set);
+    row_words += static_cast<double>(set.cardinality()) * static_cast<double>((input.order.size() - rank) / 64 + 1);
+  }
+  // Of n (n - 1) / 2 pairs every set is in n - 1; both sides are read.
+  const double tiles = (sets - 1) * (bytes * kComparedByte + sets / 2 * kComparison) / threads / 1e6;
+  const double relation = 2 * elements * kCodedElement / 1e6;  // and as much again for counting
+  double positional = 0;
+  const bool look = query_.way ? *query_.way == AllPairsWay::kPositional : tiles > elements * kBoundElement / 1e6;
+  if (look) {
+    for (const uint32_t set : input.order) {
+      options_.cancel.throw_if_requested();
+      const SetView& view = input.sets[set];
+      element_bound =
+          std::max(element_bound, view.container() == Container::kBitmap ? view.universe() : set_max(view).value_or(0) + 1);
+    }
+    positional = (elements * kPlacedElement + row_words / query_.kernel->row_words_per_ns) / threads / 1e6;
+  }
+  const uint64_t left = options_.memory->available();
+  const bool positional_fits = look && element_bound < UINT32_MAX && element_bound < left / 8 &&
+                               transaction_bits_bytes(input.order.size(), element_bound, report_.occurrences) < left;
+  const bool relation_fits = report_.occurrences < left / kBytesARow;
+
+  AllPairsWay way = AllPairsWay::kTiles;
+  if (query_.way) {
+    way = *query_.way;
+  } else if (positional_fits && positional < tiles && positional < relation) {
+    way = AllPairsWay::kPositional;
+  } else if (relation_fits && relation < tiles) {
+    way = AllPairsWay::kRelation;
+  }
+  char text[200];
+  std::snprintf(text, sizeof text, "%sestimates: tiles %.3g ms, positional %s, relation %.3g ms%s",
+                query_.way ? "asked for; " : "", tiles,
+                !look              ? "not looked at"
+                : !positional_fits ? "does not fit"
+                                   : (std::to_string(static_cast<int64_t>(positional) + 1) + " ms").c_str(),
+                relation, relation_fits ? "" : " (does not fit)");
+  report_.reason = text;
+  return way;
 }
 
-void AllPairsRun::count_relation(SetCollection sets, const std::vector<uint32_t>& order,
-                                 const std::vector<uint32_t>& name_of) {
+void AllPairsRun::count_relation(Input input) {
   PairLog log(*options_.memory);
-  for (const uint32_t set : order) {
-    SetReader reader(sets[set], *query_.set_kernel);
+  for (const uint32_t set : input.order) {
+    SetReader reader(input.sets[set], *query_.set_kernel);
     uint64_t chunk[kChunkElements];
     while (const size_t count = reader.next(chunk)) {
       options_.cancel.throw_if_requested();
-      for (size_t i = 0; i < count; ++i) log.append(static_cast<int64_t>(chunk[i]), name_of[set]);
+      for (size_t i = 0; i < count; ++i) log.append(static_cast<int64_t>(chunk[i]), input.name_of[set]);
     }
   }
   log.seal();
-  sets = SetCollection(*options_.memory);
+  input.sets = SetCollection(*options_.memory);
   PairQuery pairs;
   pairs.min_count = static_cast<int64_t>(report_.threshold);
   pairs.kernel = query_.kernel;

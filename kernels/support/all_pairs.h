@@ -1,8 +1,10 @@
 // All pairs of stored sets by what they have in common. Each set is in memory once; pairs are compared in tiles that stay
-// in cache (tiles.h), or, where the sets share a small universe so densely that comparing costs far more than taking
-// them apart, their elements become a relation (tid = element, item = set) and pair_run.h counts that.
+// in cache (tiles.h). Where the sets share a universe so densely that comparing costs more than taking them apart, they
+// become bit rows by element, which are summed (count_positionally()), or, where such rows would be too wide or too empty,
+// a relation (tid = element, item = set) that pair_run.h counts by the method that fits it.
 //
-// Answers come in one order either way: by rising cardinality of the sets, then by id, unless a top-k form orders them.
+// Answers come in one order whatever the way: by rising cardinality of the sets, then by id, unless a top-k form orders
+// them.
 #pragma once
 
 #include <optional>
@@ -15,6 +17,9 @@
 
 namespace batmap {
 
+enum class AllPairsWay { kTiles, kPositional, kRelation };
+inline constexpr size_t kAllPairsWays = 3;
+
 /// At least one of the first four is wanted.
 struct AllPairsQuery {
   std::optional<int64_t> min_count;  // least intersection
@@ -22,7 +27,7 @@ struct AllPairsQuery {
   std::optional<int64_t> top_k;  // by Jaccard index where min_jaccard is given, else by intersection
   std::optional<int64_t> per_item_top_k;
   std::optional<int64_t> max_results;
-  std::optional<bool> by_tiles;  // none: by cost
+  std::optional<AllPairsWay> way;  // none: by cost
   const AndPopcountKernel* kernel = &best_and_popcount();
   const SetKernel* set_kernel = &best_set_kernel();
 
@@ -44,16 +49,18 @@ class AllPairsRun {
   const PairReport& report() const { return report_; }
 
  private:
-  void prepare(SetCollection sets);
-  void count_tiles(SetCollection sets, const std::vector<uint32_t>& order, const std::vector<uint32_t>& name_of);
-  void count_relation(SetCollection sets, const std::vector<uint32_t>& order, const std::vector<uint32_t>& name_of);
+  struct Input;
+
+  void prepare(SetCollection given);
+  AllPairsWay choose(const Input& input, uint64_t& element_bound);
+  void count_relation(Input input);
   PairSelection selection() const;
 
   AllPairsQuery query_;
   ExecutionOptions options_;
   PairReport report_;
   std::vector<int64_t> ids_;            // ascending; a set is called by its place here while it is counted
-  std::optional<PairAnswers> answers_;  // by tiles
+  std::optional<PairAnswers> answers_;  // but for a relation
   std::optional<PairRun> relation_run_;
 };
 

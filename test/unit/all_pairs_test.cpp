@@ -16,6 +16,7 @@ namespace batmap::test {
 namespace {
 
 constexpr uint64_t kSeed = 71;
+constexpr AllPairsWay kWays[kAllPairsWays] = {AllPairsWay::kTiles, AllPairsWay::kPositional, AllPairsWay::kRelation};
 
 struct NamedSet {
   int64_t id;
@@ -157,14 +158,14 @@ TEST(AllPairs, LikeTheOracle) {
       const std::vector<PairRow> expected = oracle(sets, base);
       for (const SetKernel& kernel : set_kernels()) {
         if (find_set_kernel(kernel.name) == nullptr) continue;
-        for (const bool by_tiles : {true, false})
+        for (const AllPairsWay way : kWays)
           for (const int threads : {1, 3}) {
             AllPairsQuery query = base;
             query.set_kernel = &kernel;
             query.kernel = find_and_popcount(kernel.name);
-            query.by_tiles = by_tiles;
+            query.way = way;
             ASSERT_EQ(difference(run(sets, query, threads), expected), "")
-                << count << " sets, kernel " << kernel.name << ", tiles " << by_tiles << ", seed " << kSeed;
+                << count << " sets, kernel " << kernel.name << ", way " << static_cast<int>(way) << ", seed " << kSeed;
           }
       }
     }
@@ -209,14 +210,14 @@ TEST(AllPairs, BadQuestions) {
 TEST(AllPairs, CancelledAtEveryPoll) {
   Random random(kSeed + 2);
   const std::vector<NamedSet> sets = mixed_sets(random, 60);
-  for (const bool by_tiles : {true, false}) {
+  for (const AllPairsWay way : kWays) {
     struct Polls {
       std::atomic<int64_t> left;
     } polls{1 << 30};
     const CancelToken token{[](void* arg) { return --static_cast<Polls*>(arg)->left < 0; }, &polls};
     AllPairsQuery query;
     query.top_k = 50;
-    query.by_tiles = by_tiles;
+    query.way = way;
     const auto attempt = [&](int64_t allowed) {
       polls.left = allowed;
       MemoryMeter meter;
@@ -244,10 +245,10 @@ TEST(AllPairs, CancelledAtEveryPoll) {
 TEST(AllPairs, OutOfMemoryAtEveryCharge) {
   Random random(kSeed + 3);
   const std::vector<NamedSet> sets = mixed_sets(random, 30);
-  for (const bool by_tiles : {true, false}) {
+  for (const AllPairsWay way : kWays) {
     AllPairsQuery query;
     query.min_count = 1;
-    query.by_tiles = by_tiles;
+    query.way = way;
     bool finished = false;
     for (size_t limit = size_t{1} << 10; !finished && limit < (size_t{1} << 30); limit += limit / 8) {
       MemoryMeter meter(limit);

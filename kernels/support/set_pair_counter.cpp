@@ -1,0 +1,92 @@
+// Tiles of stored sets, and stored sets taken apart. See set_pair_counter.h.
+#include "support/set_pair_counter.h"
+
+#include <algorithm>
+
+#include "core/thread_team.h"
+#include "set/set_decode.h"
+#include "set/set_intersect.h"
+#include "support/tiles.h"
+
+namespace batmap {
+
+namespace {
+
+constexpr double kPlanesRead = 10;  // of a block, before nothing can match any more
+
+class SetPairCounter final : public PairCounter {
+ public:
+  /// @param order  which sets are counted, by rising cardinality
+  SetPairCounter(SetCollection sets, std::span<const uint32_t> order, double min_jaccard, const SetKernel& kernel,
+                 const ExecutionOptions& options)
+      : sets_(std::move(sets)),
+        options_(options),
+        kernel_(kernel),
+        min_jaccard_(min_jaccard),
+        views_(*options.memory, order.size()),
+        supports_(*options.memory, order.size()) {
+    for (size_t rank = 0; rank < order.size(); ++rank) {
+      views_[rank] = sets_[order[rank]];
+      supports_[rank] = static_cast<uint32_t>(views_[rank].cardinality());
+    }
+    const auto count = static_cast<uint32_t>(order.size());
+    tiles_ = Tiles(count, count, [this](uint32_t rank) { return static_cast<uint64_t>(compared_bytes(views_[rank])); });
+  }
+
+  size_t tasks() const override { return tiles_.strips(); }
+  std::span<const uint32_t> supports() const override { return supports_.span(); }
+
+  void count(size_t task, int, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
+    tiles_.visit(task, options_.cancel, out, [&](uint32_t a, uint32_t b) -> uint32_t {
+      // a is the smaller set: neither the intersection nor the Jaccard index can be more than it allows.
+      if (supports_[a] < threshold || static_cast<double>(supports_[a]) / supports_[b] < min_jaccard_) return 0;
+      const auto common = static_cast<uint32_t>(and_cardinality(views_[a], views_[b], kernel_));
+      return common >= threshold ? common : 0;
+    });
+  }
+
+ private:
+  SetCollection sets_;
+  const ExecutionOptions& options_;
+  const SetKernel& kernel_;
+  double min_jaccard_;
+  Buffer<SetView> views_;      // by rank
+  Buffer<uint32_t> supports_;  // by rank
+  Tiles tiles_;
+};
+
+}  // namespace
+
+double compared_bytes(const SetView& set) {
+  if (set.container() != Container::kBatmap) return static_cast<double>(set.bytes());
+  const BatmapShape shape = set.shape();
+  return static_cast<double>(kTables * shape.groups() * kPlaneBytes) *
+         std::min(kPlanesRead, static_cast<double>(shape.planes()));
+}
+
+std::unique_ptr<PairCounter> count_set_tiles(SetCollection sets, std::span<const uint32_t> order, double min_jaccard,
+                                             const SetKernel& kernel, const ExecutionOptions& options) {
+  return std::make_unique<SetPairCounter>(std::move(sets), order, min_jaccard, kernel, options);
+}
+
+TransactionBits transaction_bits_of_sets(const SetCollection& sets, std::span<const uint32_t> order, uint64_t element_bound,
+                                         const SetKernel& kernel, const ExecutionOptions& options) {
+  constexpr size_t kRanksATask = 64;  // one word of every row, so that no two tasks write to the same
+  Buffer<uint32_t> lengths(*options.memory, order.size());
+  for (size_t rank = 0; rank < order.size(); ++rank) lengths[rank] = static_cast<uint32_t>(sets[order[rank]].cardinality());
+  TransactionBits form = allocate_transaction_bits(lengths.span(), element_bound, *options.memory);
+  parallel_for(options, (order.size() + kRanksATask - 1) / kRanksATask, [&](size_t task, int) {
+    const size_t end = std::min((task + 1) * kRanksATask, order.size());
+    uint64_t chunk[kChunkElements];
+    for (size_t rank = task * kRanksATask; rank < end; ++rank) {
+      SetReader reader(sets[order[rank]], kernel);
+      while (const size_t count = reader.next(chunk)) {
+        options.cancel.throw_if_requested();
+        for (size_t i = 0; i < count; ++i) form.add(static_cast<uint32_t>(chunk[i]), static_cast<uint32_t>(rank));
+      }
+    }
+  });
+  return form;
+}
+
+}  // namespace batmap

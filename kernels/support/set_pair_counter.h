@@ -1,0 +1,26 @@
+// Counters over stored sets: what all_pairs.h chooses from. Ranks are places in `order`, which names the sets to count by
+// rising cardinality; every set has fewer than 2^32 elements.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "set/set_collection.h"
+#include "support/pair_counter.h"
+
+namespace batmap {
+
+/// Tile by tile (tiles.h), each pair as and_cardinality() does it. Pairs whose sizes rule out the least Jaccard index are
+/// not compared. @param options  outlives the counter
+std::unique_ptr<PairCounter> count_set_tiles(SetCollection sets, std::span<const uint32_t> order, double min_jaccard,
+                                             const SetKernel& kernel, const ExecutionOptions& options);
+
+/// Bytes of a set that a comparison reads.
+double compared_bytes(const SetView& set);
+
+/// The sets taken apart into bit rows and lists, for count_positionally(). Cost: one decoded element and two scattered
+/// writes an element. @param element_bound  above every element
+TransactionBits transaction_bits_of_sets(const SetCollection& sets, std::span<const uint32_t> order, uint64_t element_bound,
+                                         const SetKernel& kernel, const ExecutionOptions& options);
+
+}  // namespace batmap
