@@ -3,7 +3,7 @@
 # test/sandbox bench/sql/run.sh. Prints Markdown: what the machine is, the comparisons with their goals, where the time
 # goes, and memory. bench/README.md has the method, the variables and what the figures do not say.
 #
-# Variables: BENCH_SCALE (share of the transactions, default 1), BENCH_PARTS (default "scan join duckdb retail memory"),
+# Variables: BENCH_SCALE (share of the transactions, default 1), BENCH_PARTS (default "scan join duckdb sets retail memory"),
 # BENCH_RUNS (runs of each side, default 5), BENCH_SECONDS (no further run of a side that has taken this long, default 40 x scale),
 # BENCH_ORDER (of the rows: tid or random), BENCH_FULL_JOIN=1 (self-join over all of w1, not a tenth), BENCH_SAVE=1 (also
 # writes bench/results/DATE-CPU.md), BATMAP_TEST_DATA (folder with fimi/retail.dat.zst; without it retail is skipped).
@@ -14,7 +14,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root"
 
 scale=${BENCH_SCALE:-1}
-parts=${BENCH_PARTS:-scan join duckdb retail memory}
+parts=${BENCH_PARTS:-scan join duckdb sets retail memory}
 max_runs=${BENCH_RUNS:-5}
 order=${BENCH_ORDER:-tid}
 
@@ -108,7 +108,7 @@ run_side() { # NAME: one run
         fail "$name: ${side_answer[$name]} in one run, $answer in the next"
     side_answer[$name]=$answer
     case ${side_query[$name]} in
-        *batmap_pairs*)
+        *batmap_pairs* | *batmap_all_pairs*)
             ask "$session" "SELECT read_ms, group_ms, count_ms, answer_ms, peak_memory, method, kernel, input, threads FROM batmap_last_run();"
             IFS='|' read -r -a columns <<< "$answer"
             for i in 0 1 2 3; do echo "${columns[i]}" >> "$work/$name.${phases[i]}"; done
@@ -184,7 +184,7 @@ phase_table() {
     local name total rest kind line
     [ ${#phase_sides[@]} -gt 0 ] || return 0
     emit
-    emit "## Where the time of batmap_pairs goes, ms"
+    emit "## Where the time goes, ms"
     emit
     emit "Medians, each on its own, from batmap_last_run(); *rest* is total less the four: the server's aggregate over the rows, planning, the client."
     emit
@@ -441,6 +441,9 @@ part_memory() {
     done
 }
 
+# shellcheck source=bench/sql/sets.sh
+. bench/sql/sets.sh
+
 # ---- the run
 
 started=$SECONDS
@@ -462,7 +465,7 @@ if wanted duckdb; then
     if bench/peers/duckdb.sh setup; then duckdb_ready=yes; else say "DuckDB is skipped"; fi
 fi
 
-if wanted scan || wanted join || wanted duckdb || wanted memory; then
+if wanted scan || wanted join || wanted duckdb || wanted sets || wanted memory; then
     load_w1
     sql "SELECT count(*), count(DISTINCT tid), count(DISTINCT item) FROM w1;"
     IFS='|' read -r rows transactions items <<< "$answer"
@@ -481,6 +484,7 @@ elif wanted join || wanted duckdb; then
     measure_all_pairs
 fi
 if wanted join; then part_join; fi
+if wanted sets; then part_sets; fi
 if wanted retail && load_retail; then part_retail; fi
 phase_table
 if wanted memory; then part_memory; fi
