@@ -21,7 +21,7 @@ setup() {
         echo "roaring: pip could not fetch it (no pip, or no way to PyPI?); see build/peers/roaring.log" >&2
         return 1
     fi
-    tar -xzf "$target"/fetched/pyroaring-*.tar.gz -C "$target" --strip-components=2 --wildcards \
+    tar --no-same-owner -xzf "$target"/fetched/pyroaring-*.tar.gz -C "$target" --strip-components=2 --wildcards \
         '*/pyroaring/roaring.c' '*/pyroaring/roaring.h' >> "$log" 2>&1 || {
         rm -f "$target"/roaring.[ch]
         echo "roaring: pyroaring no longer brings roaring.c and roaring.h; see build/peers/roaring.log" >&2
