@@ -16,7 +16,14 @@ TransactionBits fill_transaction_bits(const EncodedRelation& relation, const Kep
   form.bits = Buffer<uint64_t>(*options.memory, relation.tid_slots() * form.words, Fill::kZero);
   form.lists = allocate_tidlists(relation, kept, *options.memory);
 
-  visit_kept_rows(relation, kept, options, [&](uint32_t tid, uint32_t item) { form.add(tid, item); });
+  uint64_t* const bits = form.bits.data();
+  visit_kept_rows(relation, kept, options, [&](uint32_t tid, uint32_t item) {
+    uint64_t& word = bits[tid * form.words + (item >> 6)];
+    const uint64_t bit = uint64_t{1} << (item & 63);
+    if (word & bit) return;
+    word |= bit;
+    form.lists.append(item, tid);
+  });
   return form;
 }
 

@@ -15,15 +15,6 @@ struct TransactionBits {
   Buffer<uint64_t> bits;  // [tid slots * words]
   size_t words = 0;       // 64-bit words a row; a multiple of 8
   Tidlists lists;         // without duplicates; a list is in arrival order
-
-  /// Threads may add to different words of a row at once: item ranks of different multiples of 64.
-  void add(uint32_t tid, uint32_t item) {
-    uint64_t& word = bits[tid * words + (item >> 6)];
-    const uint64_t bit = uint64_t{1} << (item & 63);
-    if (word & bit) return;
-    word |= bit;
-    lists.append(item, tid);
-  }
 };
 
 /// Cost: two scattered writes an occurrence. @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc

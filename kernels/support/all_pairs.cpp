@@ -147,8 +147,9 @@ AllPairsWay AllPairsRun::choose(const Input& input, uint64_t& element_bound) {
     positional = (elements * kPlacedElement + row_words / query_.kernel->row_words_per_ns) / threads / 1e6;
   }
   const uint64_t left = options_.memory->available();
-  const bool positional_fits = look && element_bound < UINT32_MAX && element_bound < left / 8 &&
-                               transaction_bits_bytes(input.order.size(), element_bound, report_.occurrences) < left;
+  const bool positional_fits =
+      look && element_bound < UINT32_MAX && element_bound < left / 8 &&
+      transaction_bits_of_sets_bytes(input.order.size(), element_bound, report_.occurrences, options_) < left;
   const bool relation_fits = report_.occurrences < left / kBytesARow;
 
   AllPairsWay way = AllPairsWay::kTiles;
