@@ -44,8 +44,7 @@ struct PairsOfGroup {
   explicit PairsOfGroup(const std::byte* relation) : meter(memory_limit_bytes()) {
     PairQuery query;
     query.min_count = flat_header(relation).min_count;
-    query.kernel = &selected_kernel();
-    query.set_kernel = &selected_set_kernel();
+    query.kernels = selected_kernels();
     const ExecutionOptions options{1, &meter, backend_cancel_token()};
     PairRun run(flat_chunks(relation), {}, query, options);
     std::vector<PairRow> batch;

@@ -25,9 +25,9 @@ bool check_cpu_kernel(char** name, void**, GucSource) {
 
 }  // namespace
 
-const AndPopcountKernel& selected_kernel() {
+PairKernels selected_kernels() {
   const AndPopcountKernel* kernel = find_and_popcount(settings.cpu_kernel);
-  return kernel != nullptr ? *kernel : best_and_popcount();
+  return {kernel != nullptr ? kernel : &best_and_popcount(), &selected_set_kernel()};
 }
 
 const SetKernel& selected_set_kernel() {

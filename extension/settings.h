@@ -2,7 +2,7 @@
 #pragma once
 
 #include "set/set_kernel.h"
-#include "support/and_popcount.h"
+#include "support/build_counter.h"
 
 namespace batmap::pg {
 
@@ -18,7 +18,7 @@ struct Settings {
 extern Settings settings;
 
 /// The kernels that batmap.cpu_kernel names.
-const AndPopcountKernel& selected_kernel();
+PairKernels selected_kernels();
 const SetKernel& selected_set_kernel();
 
 /// Called once, from _PG_init.

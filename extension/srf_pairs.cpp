@@ -20,10 +20,7 @@ namespace {
 
 /// The engine's side of one call.
 struct PairCall : PairRowsCall<PairQuery, PairRun> {
-  PairCall() {
-    query.kernel = &selected_kernel();
-    query.set_kernel = &selected_set_kernel();
-  }
+  PairCall() { query.kernels = selected_kernels(); }
 
   std::optional<PairLog> log;
 };

@@ -106,15 +106,15 @@ void AllPairsRun::prepare(SetCollection given) {
   for (size_t rank = 0; rank < input.order.size(); ++rank) values[rank] = input.name_of[input.order[rank]];
   std::unique_ptr<PairCounter> counter;
   if (way == AllPairsWay::kTiles) {
-    report_.kernel = query_.set_kernel->name;
+    report_.kernel = query_.kernels.sets->name;
     counter =
-        count_set_tiles(std::move(input.sets), input.order, query_.min_jaccard.value_or(0), *query_.set_kernel, options_);
+        count_set_tiles(std::move(input.sets), input.order, query_.min_jaccard.value_or(0), *query_.kernels.sets, options_);
   } else {
-    report_.kernel = query_.kernel->name;
-    TransactionBits form = transaction_bits_of_sets(sets, input.order, element_bound, *query_.set_kernel, options_);
+    report_.kernel = query_.kernels.bits->name;
+    TransactionBits form = transaction_bits_of_sets(sets, input.order, element_bound, *query_.kernels.sets, options_);
     const auto count = static_cast<uint32_t>(input.order.size());
     input.sets = SetCollection(*options_.memory);
-    counter = count_positionally(std::move(form), count, *query_.kernel, options_);
+    counter = count_positionally(std::move(form), count, *query_.kernels.bits, options_);
   }
   answers_.emplace(std::move(counter), std::move(values), selection(), options_);
 }
@@ -144,7 +144,7 @@ AllPairsWay AllPairsRun::choose(const Input& input, uint64_t& element_bound) {
       element_bound =
           std::max(element_bound, view.container() == Container::kBitmap ? view.universe() : set_max(view).value_or(0) + 1);
     }
-    positional = (elements * kPlacedElement + row_words / query_.kernel->row_words_per_ns) / threads / 1e6;
+    positional = (elements * kPlacedElement + row_words / query_.kernels.bits->row_words_per_ns) / threads / 1e6;
   }
   const uint64_t left = options_.memory->available();
   const bool positional_fits =
@@ -174,7 +174,7 @@ AllPairsWay AllPairsRun::choose(const Input& input, uint64_t& element_bound) {
 void AllPairsRun::count_relation(Input input) {
   PairLog log(*options_.memory);
   for (const uint32_t set : input.order) {
-    SetReader reader(input.sets[set], *query_.set_kernel);
+    SetReader reader(input.sets[set], *query_.kernels.sets);
     uint64_t chunk[kChunkElements];
     while (const size_t count = reader.next(chunk)) {
       options_.cancel.throw_if_requested();
@@ -185,8 +185,7 @@ void AllPairsRun::count_relation(Input input) {
   input.sets = SetCollection(*options_.memory);
   PairQuery pairs;
   pairs.min_count = static_cast<int64_t>(report_.threshold);
-  pairs.kernel = query_.kernel;
-  pairs.set_kernel = query_.set_kernel;
+  pairs.kernels = query_.kernels;
   pairs.min_jaccard = query_.min_jaccard;
   pairs.measure = selection().measure;
   pairs.top_k = query_.top_k;

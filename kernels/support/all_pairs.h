@@ -28,8 +28,7 @@ struct AllPairsQuery {
   std::optional<int64_t> per_item_top_k;
   std::optional<int64_t> max_results;
   std::optional<AllPairsWay> way;  // none: by cost
-  const AndPopcountKernel* kernel = &best_and_popcount();
-  const SetKernel* set_kernel = &best_set_kernel();
+  PairKernels kernels;
 
   /// @throws Error{kInvalidParameter} with the value, the bound and a hint
   void check() const;

@@ -18,14 +18,6 @@ std::string plain_text(double value) {
   return text;
 }
 
-/// See PairJob::row_words.
-uint64_t row_words(const EncodedRelation& relation, const KeptItems& kept) {
-  uint64_t words = 0;
-  for (uint32_t rank = 0; rank < kept.leading; ++rank)
-    words += relation.item_rows(kept.code_of_rank[rank]) * ((kept.size - rank) / 64 + 1);
-  return words;
-}
-
 void require_at_least(const char* name, const std::optional<int64_t>& value, int64_t least) {
   if (value && *value < least)
     throw Error(ErrorCode::kInvalidParameter,
@@ -88,22 +80,12 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
 
   const TransactionLengths lengths = transaction_lengths(relation, kept, options_);
   report_.pair_instances = lengths.pair_instances;
-  const PairChoice choice = choose_pair_method({.items = kept.size,
-                                                .leading = kept.leading,
-                                                .tid_slots = relation.tid_slots(),
-                                                .occurrences = kept.occurrences,
-                                                .pair_instances = lengths.pair_instances,
-                                                .row_words = row_words(relation, kept),
-                                                .bitmap_words_per_ns = query_.kernel->words_per_ns,
-                                                .positional_words_per_ns = query_.kernel->row_words_per_ns,
-                                                .threads = options_.threads,
-                                                .memory_bytes = options_.memory->available()});
+  const PairChoice choice = choose_pair_method(describe_job(relation, kept, lengths, query_.kernels, options_));
   const PairMethod method = query_.method.value_or(choice.method);
   report_.method = pair_method_name(method);
+  report_.kernel = query_.kernels.name(method);
   report_.reason = (query_.method ? "asked for; " : "") + choice.reason;
-  if (method == PairMethod::kBitmap || method == PairMethod::kPositional) report_.kernel = query_.kernel->name;
-  if (method == PairMethod::kBatmap) report_.kernel = query_.set_kernel->name;
-  std::unique_ptr<PairCounter> counter = build(relation, kept, lengths, method);
+  std::unique_ptr<PairCounter> counter = build_counter(relation, kept, lengths, method, query_.kernels, options_);
   const std::span<const uint32_t> supports = counter->supports();
   report_.items_kept = static_cast<uint64_t>(
       std::count_if(supports.begin(), supports.end(), [&](uint32_t s) { return s >= report_.threshold; }));
@@ -115,26 +97,6 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
                                  .max_results = query_.max_results,
                                  .measure = query_.measure},
                    options_);
-}
-
-std::unique_ptr<PairCounter> PairRun::build(const EncodedRelation& relation, const KeptItems& kept,
-                                            const TransactionLengths& lengths, PairMethod method) {
-  switch (method) {
-    case PairMethod::kHorizontal:
-      return count_horizontally(link_transactions(relation, kept, lengths, options_), kept.leading, options_);
-    case PairMethod::kPositional:
-      return count_positionally(fill_transaction_bits(relation, kept, options_), kept.leading, *query_.kernel, options_);
-    case PairMethod::kBitmap:
-      return count_bitmaps(fill_bit_matrix(relation, kept, options_), kept.leading, *query_.kernel, options_);
-    case PairMethod::kBatmap:
-    case PairMethod::kMerge: {
-      Tidlists lists = scatter_tidlists(relation, kept, options_);
-      sort_lists(lists, options_);
-      if (method == PairMethod::kMerge) return count_by_merging(std::move(lists), kept.leading, options_);
-      return count_batmaps(std::move(lists), kept.leading, relation.tid_slots(), *query_.set_kernel, options_);
-    }
-  }
-  return nullptr;
 }
 
 bool PairRun::next(std::vector<PairRow>& batch) {

@@ -11,7 +11,7 @@
 
 #include "core/options.h"
 #include "relation/kept_items.h"
-#include "support/and_popcount.h"
+#include "support/build_counter.h"
 #include "support/choose.h"
 #include "support/pair_answers.h"
 
@@ -29,8 +29,7 @@ struct PairQuery {
   std::optional<std::vector<int64_t>> exclude;
   std::optional<int64_t> max_results;
   std::optional<PairMethod> method;  // none: the chooser's
-  const AndPopcountKernel* kernel = &best_and_popcount();
-  const SetKernel* set_kernel = &best_set_kernel();
+  PairKernels kernels;
 
   /// @throws Error{kInvalidParameter} with the value, the bound and a hint
   void check() const;
@@ -78,8 +77,6 @@ class PairRun {
 
  private:
   void group(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank);
-  std::unique_ptr<PairCounter> build(const EncodedRelation& relation, const KeptItems& kept,
-                                     const TransactionLengths& lengths, PairMethod method);
 
   PairQuery query_;
   ExecutionOptions options_;

@@ -74,7 +74,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const AndPopcountKernel& kernel : and_popcount_kernels()) {
       if (find_and_popcount(kernel.name) == nullptr) continue;
       query.method = method;
-      query.kernel = &kernel;
+      query.kernels.bits = &kernel;
       MemoryMeter meter;
       std::vector<PairRow> found;
       const std::string name = std::string(method ? pair_method_name(*method) : "auto") + ", " + kernel.name + ": ";

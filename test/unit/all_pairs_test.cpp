@@ -161,8 +161,8 @@ TEST(AllPairs, LikeTheOracle) {
         for (const AllPairsWay way : kWays)
           for (const int threads : {1, 3}) {
             AllPairsQuery query = base;
-            query.set_kernel = &kernel;
-            query.kernel = find_and_popcount(kernel.name);
+            query.kernels.sets = &kernel;
+            query.kernels.bits = find_and_popcount(kernel.name);
             query.way = way;
             ASSERT_EQ(difference(run(sets, query, threads), expected), "")
                 << count << " sets, kernel " << kernel.name << ", way " << static_cast<int>(way) << ", seed " << kSeed;

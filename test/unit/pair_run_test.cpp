@@ -72,8 +72,8 @@ Found run(std::vector<ChunkView> chunks, const PairQuery& query, int threads = 1
 /// Empty when a run gives the oracle's answer and a true report, else what is wrong.
 std::string check(std::vector<ChunkView> chunks, const OracleAnswer& expected, PairQuery query, const Config& config) {
   query.method = config.method;
-  query.kernel = config.kernel;
-  query.set_kernel = find_set_kernel(config.kernel->name);
+  query.kernels.bits = config.kernel;
+  query.kernels.sets = find_set_kernel(config.kernel->name);
   const Found found = run(std::move(chunks), query, config.threads);
   std::string wrong = difference(found.rows, expected.rows);
   const auto compare = [&](const char* name, uint64_t is, uint64_t should) {
@@ -190,7 +190,7 @@ TEST_P(PairRunTest, ItemRanksStandForItems) {
   const Oracle oracle(ranked);
   for (PairQuery query : queries(ranked)) {
     query.method = GetParam().method;
-    query.kernel = GetParam().kernel;
+    query.kernels.bits = GetParam().kernel;
     MemoryMeter meter;
     const Found found =
         run(packed.chunks(), item_rank, query, {.threads = GetParam().threads, .memory = &meter, .cancel = {}});
@@ -226,7 +226,7 @@ TEST_P(PairRunTest, CanBeCancelledAtEveryPoll) {
       else
         query.min_count = 2;
       query.method = GetParam().method;
-      query.kernel = GetParam().kernel;
+      query.kernels.bits = GetParam().kernel;
       const Found expected = run(packed.chunks(), query);
       EXPECT_FALSE(expected.rows.empty());
       bool done = false;
@@ -262,7 +262,7 @@ TEST_P(PairRunTest, CanRunOutOfMemoryAtEveryCharge) {
     if (form == 1) query.top_k = 300;
     if (form == 2) query.per_item_top_k = 3;
     query.method = GetParam().method;
-    query.kernel = GetParam().kernel;
+    query.kernels.bits = GetParam().kernel;
     const OracleAnswer expected = oracle_pairs(rows, query);
     int failures = 0;
     bool done = false;
@@ -292,7 +292,7 @@ TEST_P(PairRunTest, MayBeDroppedAtAnyTime) {
   PairQuery query;
   query.min_count = 1;
   query.method = GetParam().method;
-  query.kernel = GetParam().kernel;
+  query.kernels.bits = GetParam().kernel;
   for (int batches = 0; batches < 4; ++batches) {
     MemoryMeter meter;
     {
