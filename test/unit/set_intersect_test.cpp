@@ -89,6 +89,29 @@ TEST(SetIntersect, LargeAndVeryUnequalSets) {
   }
 }
 
+TEST(SetIntersect, LargeBitmapsWithAnEmptyEnd) {
+  Random random(8);
+  std::vector<NamedSet> large;
+  for (const int width : {22, 23})
+    for (const uint64_t percent : {40u, 51u, 60u, 99u, 100u}) {
+      const uint64_t end = universe_of(width) / 100 * percent;
+      Elements elements;
+      for (uint64_t x = random.below(9); x < end; x += 1 + random.below(2 * (end / 150000))) elements.push_back(x);
+      if (percent == 100) elements.push_back(universe_of(width) - 1);
+      large.emplace_back(std::to_string(percent) + " % of width " + std::to_string(width), width, elements);
+      ASSERT_EQ(large.back().view().container(), Container::kBitmap);
+    }
+  for (const NamedSet& a : large)
+    for (const NamedSet& b : large) {
+      const size_t expected = common(a.elements, b.elements).size();
+      for (const SetKernel* kernel : set_kernels_here()) {
+        EXPECT_EQ(and_cardinality(a.view(), b.view(), *kernel), expected)
+            << a.name << ", " << b.name << ", " << kernel->name;
+        EXPECT_EQ(intersects(a.view(), b.view(), *kernel), expected > 0) << a.name << ", " << b.name;
+      }
+    }
+}
+
 TEST(SetIntersect, ManySets) {
   Random random(6);
   for (int trial = 0; trial < 3000; ++trial) {
@@ -155,6 +178,124 @@ TEST(SetIntersect, EqualSetsOfDifferentWidth) {
         EXPECT_EQ(hash(a.view(), 1), hash(b.view(), 1));
         EXPECT_NE(hash(a.view(), 1), hash(b.view(), 2));
       }
+  }
+}
+
+/// Everything there is to ask about two sets, by every kernel, against sorted vectors.
+void check_pair(const NamedSet& a, const NamedSet& b) {
+  SCOPED_TRACE(a.name + " of " + std::to_string(a.elements.size()) + ", w = " + std::to_string(a.width) + "; " + b.name +
+               " of " + std::to_string(b.elements.size()) + ", w = " + std::to_string(b.width));
+  const Elements both = common(a.elements, b.elements);
+  const std::vector<SetView> thrice = {a.view(), b.view(), a.view()};
+  for (const SetKernel* kernel : set_kernels_here()) {
+    SCOPED_TRACE(kernel->name);
+    ASSERT_EQ(and_cardinality(a.view(), b.view(), *kernel), both.size());
+    ASSERT_EQ(and_cardinality(b.view(), a.view(), *kernel), both.size());
+    ASSERT_EQ(and_cardinality(thrice, *kernel), both.size());
+    ASSERT_EQ(intersects(a.view(), b.view(), *kernel), !both.empty());
+    ASSERT_EQ(is_subset(a.view(), b.view(), *kernel), both.size() == a.elements.size());
+    ASSERT_EQ(equal(a.view(), b.view(), *kernel), a.elements == b.elements);
+  }
+  GrowingBuffer<uint64_t> out(test_meter());
+  set_and(a.view(), b.view(), out, test_options());
+  ASSERT_EQ(to_vector(out), both);
+  const int expected = a.elements < b.elements ? -1 : a.elements > b.elements;
+  ASSERT_EQ(sign(compare(a.view(), b.view(), test_options())), expected);
+  ASSERT_EQ(hash(a.view(), 7) == hash(b.view(), 7), a.elements == b.elements);
+}
+
+/// The elements at [first, last) of a shuffled pool, ascending.
+Elements part_of(const Elements& pool, size_t first, size_t last) {
+  Elements part(pool.begin() + static_cast<ptrdiff_t>(first), pool.begin() + static_cast<ptrdiff_t>(last));
+  std::sort(part.begin(), part.end());
+  return part;
+}
+
+// Each size with the one that completes it to 1,100: half of the smaller is shared, at the ends nothing is.
+TEST(SetIntersect, EverySizeToAThousand) {
+  constexpr size_t kMost = 1100;
+  Random random(11);
+  const int widths[][2] = {{11, 11}, {11, 32}, {16, 16}, {21, 21}, {24, 41}, {33, 33}, {62, 62}};
+  for (const auto& [a_width, b_width] : widths) {
+    Elements pool = random_elements(random, kMost, std::min(a_width, b_width));
+    random.shuffle(pool);
+    for (size_t size = 0; size <= kMost; ++size) {
+      const size_t shared = std::min(size, kMost - size) / 2;
+      const NamedSet a("a", a_width, part_of(pool, 0, size));
+      const NamedSet b("b", b_width, part_of(pool, size - shared, kMost - shared));
+      check_pair(a, b);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(SetIntersect, EveryWidthWithEveryOther) {
+  Random random(12);
+  std::vector<NamedSet> of_width;
+  for (int width = 1; width <= kMaxWidth; ++width)
+    for (const uint64_t count : {20u, 700u}) {
+      if (count > universe_of(width)) continue;
+      // Half of them small, so that sets of all widths share some.
+      std::set<uint64_t> elements;
+      while (elements.size() < count)
+        elements.insert(
+            random.below(random.chance(50) ? std::min<uint64_t>(universe_of(width), 2 * count) : universe_of(width)));
+      of_width.emplace_back("random", width, Elements(elements.begin(), elements.end()));
+    }
+  for (const NamedSet& a : of_width)
+    for (const NamedSet& b : of_width) {
+      check_pair(a, b);
+      if (HasFatalFailure()) return;
+    }
+}
+
+TEST(SetIntersect, OperationsStopWhenAskedAndWithinTheirBudget) {
+  Random random(13);
+  const Elements elements = random_elements(random, 200000, 36);
+  const NamedSet a("a", 36, {elements.begin(), elements.begin() + 150000});
+  const NamedSet b("b", 40, {elements.begin() + 50000, elements.end()});
+  using Operation = void (*)(SetView, SetView, GrowingBuffer<uint64_t>&, const ExecutionOptions&);
+  const Operation comparison = [](SetView x, SetView y, GrowingBuffer<uint64_t>&, const ExecutionOptions& options) {
+    compare(x, y, options);
+  };
+  for (const Operation operation :
+       {Operation(set_and), Operation(set_or), Operation(set_andnot), Operation(set_xor), comparison}) {
+    int64_t polls = 0;
+    int64_t stop_at = -1;
+    struct Polls {
+      int64_t* polls;
+      int64_t* stop_at;
+    } argument{&polls, &stop_at};
+    const CancelToken token{[](void* arg) {
+                              const auto* p = static_cast<Polls*>(arg);
+                              return (*p->polls)++ == *p->stop_at;
+                            },
+                            &argument};
+    const auto code_of = [&](size_t limit) {
+      MemoryMeter meter(limit);
+      std::optional<ErrorCode> code;
+      try {
+        GrowingBuffer<uint64_t> out(meter);
+        operation(a.view(), b.view(), out, {1, &meter, token});
+      } catch (const Error& error) {
+        code = error.code();
+      }
+      EXPECT_EQ(meter.current(), 0u);
+      return code;
+    };
+    ASSERT_EQ(code_of(MemoryMeter::kUnlimited), std::nullopt);
+    const int64_t needed = polls;
+    EXPECT_GE(needed, 2);
+    for (stop_at = 0; stop_at < needed; ++stop_at) {
+      polls = 0;
+      ASSERT_EQ(code_of(MemoryMeter::kUnlimited), ErrorCode::kCancelled) << "poll " << stop_at << " of " << needed;
+    }
+    if (operation == comparison) continue;  // allocates nothing
+    stop_at = -1;
+    size_t limit = 1024;
+    for (; code_of(limit) == ErrorCode::kMemoryLimit; limit += limit / 4) ASSERT_LT(limit, size_t{1} << 30);
+    EXPECT_GT(limit, size_t{1} << 19);
+    EXPECT_EQ(code_of(limit), std::nullopt);
   }
 }
 
