@@ -76,4 +76,19 @@ struct Permutation {
   }
 };
 
+/// pi_table(x) where the table is known to the compiler: no factors to set up, for single look-ups. @param x < 2^width
+template <int kTable>
+constexpr uint64_t image_of(uint64_t x, int width) {
+  static_assert(kRounds == 3);
+  constexpr const uint64_t(&factors)[kRounds] = kPermutationFactors[kTable];
+  const uint64_t mask = (uint64_t{1} << width) - 1;
+  const int shift = (width + 1) / 2;
+  x = (x * factors[0]) & mask;
+  x ^= x >> shift;
+  x = (x * factors[1]) & mask;
+  x ^= x >> shift;
+  x = (x * factors[2]) & mask;
+  return x ^ x >> shift;
+}
+
 }  // namespace batmap

@@ -23,6 +23,10 @@ constexpr uint64_t kFew = 4;
 constexpr uint64_t kPlanesPerProbe = 8;
 constexpr uint64_t kPlanesRead = 10;
 
+/// Bytes of a bitmap from which on not reading its empty end pays for finding out: bench/set_peers.cpp, 1e6 at 0.1.
+constexpr uint64_t kLargeBitmap = 512 * 1024;
+constexpr uint64_t kLargeBitmapStep = 16 * 1024;
+
 size_t keep_members_of_array(const SetView& set, std::span<uint64_t> elements) {
   size_t kept = 0;
   for (const uint64_t x : elements) {
@@ -43,18 +47,29 @@ size_t keep_members_of_bitmap(const SetView& set, std::span<uint64_t> elements) 
   return kept;
 }
 
+uint64_t count_members_of_bitmap(const SetView& set, std::span<const uint64_t> elements) {
+  const std::byte* bits = set.payload();
+  const uint64_t universe = set.universe();
+  uint64_t count = 0;
+  for (const uint64_t x : elements)
+    if (x < universe) count += std::to_integer<unsigned>(bits[x / 8]) >> (x % 8) & 1;
+  return count;
+}
+
 size_t keep_members_of_batmap(const SetView& set, std::span<uint64_t> elements) {
-  const Permutation<> pi[2] = {{0, set.width()}, {1, set.width()}};
+  const int width = set.width();
   const uint64_t universe = set.universe();
   size_t kept = 0;
   for (size_t done = 0; done < elements.size(); done += kBatch) {
     const std::span<uint64_t> batch = elements.subspan(done, std::min(kBatch, elements.size() - done));
     SlotProbe probes[2][kBatch];
-    for (size_t i = 0; i < batch.size(); ++i)
-      for (int table = 0; table < 2; ++table) {
-        probes[table][i] = slot_of(set, table, pi[table].forward(batch[i] & (universe - 1)));
-        probes[table][i].prefetch();
-      }
+    for (size_t i = 0; i < batch.size(); ++i) {
+      const uint64_t x = batch[i] & (universe - 1);
+      probes[0][i] = slot_of(set, 0, image_of<0>(x, width));
+      probes[1][i] = slot_of(set, 1, image_of<1>(x, width));
+      probes[0][i].prefetch();
+      probes[1][i].prefetch();
+    }
     for (size_t i = 0; i < batch.size(); ++i) {
       const uint64_t x = batch[i];
       if (x >= universe) continue;
@@ -84,45 +99,102 @@ bool both_are(Container container, const SetView& a, const SetView& b) {
   return a.container() == container && b.container() == container;
 }
 
+template <typename Element>
+uint64_t count_in_bitmap(const std::byte* elements, uint64_t count, const SetView& bitmap) {
+  const std::byte* bits = bitmap.payload();
+  const uint64_t universe = bitmap.universe();
+  uint64_t common = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t x = load_le<Element>(elements + i * sizeof(Element));
+    if (x >= universe) break;  // ascending
+    common += std::to_integer<unsigned>(bits[x / 8]) >> (x % 8) & 1;
+  }
+  return common;
+}
+
+bool is_narrow_array(const SetView& set) {
+  return set.container() == Container::kArray && array_element_bytes(set.width()) == 4;
+}
+
+/// Can an array be counted against the other set where it lies? Otherwise it goes through chunks, as batmaps do.
+bool counts_in_place(const SetView& array, const SetView& other) {
+  return array.cardinality() <= kFew || other.container() == Container::kBitmap ||
+         (is_narrow_array(array) && is_narrow_array(other));
+}
+
+uint64_t count_in_place(const SetView& array, const SetView& other, const SetKernel& kernel) {
+  const uint64_t count = array.cardinality();
+  if (other.container() == Container::kBitmap)
+    return is_narrow_array(array) ? count_in_bitmap<uint32_t>(array.payload(), count, other)
+                                  : count_in_bitmap<uint64_t>(array.payload(), count, other);
+  if (count > kFew) return kernel.count_arrays(array.payload(), count, other.payload(), other.cardinality());
+  uint64_t common = 0;
+  for (uint64_t i = 0; i < count; ++i) common += other.contains(array.array_element(i));
+  return common;
+}
+
 /// Walks the smaller set and keeps what the other holds; see_count(n) after each chunk, false ends.
 template <typename SeeCount>
-void count_by_members(SetView a, SetView b, const SetKernel& kernel, SeeCount see_count) {
-  if (a.cardinality() > b.cardinality()) std::swap(a, b);
-  if (a.container() == Container::kArray && a.cardinality() <= kFew) {
-    uint64_t count = 0;
-    for (uint64_t i = 0; i < a.cardinality(); ++i) count += b.contains(a.array_element(i));
-    see_count(count);
+void count_by_members(const SetView& a, const SetView& b, const SetKernel& kernel, SeeCount see_count) {
+  const bool swapped = a.cardinality() > b.cardinality();
+  const SetView& few = swapped ? b : a;
+  const SetView& many = swapped ? a : b;
+  if (few.container() == Container::kArray && counts_in_place(few, many)) {
+    see_count(count_in_place(few, many, kernel));
     return;
   }
-  if (both_are(Container::kArray, a, b) && array_element_bytes(a.width()) == 4 && array_element_bytes(b.width()) == 4) {
-    see_count(kernel.count_arrays(a.payload(), a.cardinality(), b.payload(), b.cardinality()));
-    return;
-  }
-  SetReader reader(a, kernel);
+  SetReader reader(few, kernel);
   uint64_t chunk[kChunkElements];
-  while (const size_t count = reader.next(chunk))
-    if (!see_count(keep_members(b, {chunk, count}))) return;
+  while (const size_t count = reader.next(chunk)) {
+    const bool bits = many.container() == Container::kBitmap;
+    if (!see_count(bits ? count_members_of_bitmap(many, {chunk, count}) : keep_members(many, {chunk, count}))) return;
+  }
+}
+
+/// A universe is rounded up to a power of two, so that up to half of a bitmap is behind its last element. Where its last
+/// line says so, its elements are counted along, and the rest of both bitmaps is not read.
+template <typename SeeCount>
+void count_bitmaps(const SetView& a, const SetView& b, const SetKernel& kernel, uint64_t step, SeeCount see_count) {
+  const uint64_t bytes = std::min(bitmap_bytes(a.width()), bitmap_bytes(b.width()));
+  const auto ends_early = [bytes](const SetView& set) {
+    const uint64_t words = bytes / 8;
+    uint64_t line = 0;
+    for (uint64_t w = words - kPlaneBytes / 8; w < words; ++w) line |= set.word(w);
+    return bitmap_bytes(set.width()) == bytes && line == 0;
+  };
+  if (bytes >= kLargeBitmap && (ends_early(a) || ends_early(b))) {
+    const SetView& first = ends_early(a) ? a : b;
+    const SetView& second = ends_early(a) ? b : a;
+    uint64_t left = first.cardinality();
+    for (uint64_t at = 0; at < bytes && left > 0; at += kLargeBitmapStep) {
+      const BitmapCounts counts = kernel.count_bitmaps_and_first(first.payload() + at, second.payload() + at,
+                                                                 std::min(kLargeBitmapStep, bytes - at));
+      if (!see_count(counts.both)) return;
+      left -= std::min(left, counts.first);
+    }
+    return;
+  }
+  for (uint64_t at = 0; at < bytes; at += step)
+    if (!see_count(kernel.count_bitmaps(a.payload() + at, b.payload() + at, std::min(step, bytes - at)))) return;
 }
 
 /// Calls see_count with the counts of parts of the work, until it answers false. The one place that picks a way.
 template <typename SeeCount>
-void count_common(SetView a, SetView b, const SetKernel& kernel, uint64_t groups_at_once, SeeCount see_count) {
+void count_common(const SetView& a, const SetView& b, const SetKernel& kernel, uint64_t groups_at_once, SeeCount see_count) {
   if (a.empty() || b.empty()) return;
   if (both_are(Container::kBitmap, a, b)) {
-    const uint64_t bytes = std::min(bitmap_bytes(a.width()), bitmap_bytes(b.width()));
-    const uint64_t step = std::min(bytes, groups_at_once * 512);
-    for (uint64_t at = 0; at < bytes; at += step)
-      if (!see_count(kernel.count_bitmaps(a.payload() + at, b.payload() + at, std::min(step, bytes - at)))) return;
-    return;
+    return count_bitmaps(a, b, kernel, groups_at_once * kBlockSlots, see_count);
   }
   if (!both_are(Container::kBatmap, a, b) || a.width() != b.width()) return count_by_members(a, b, kernel, see_count);
 
-  if (a.slots() > b.slots()) std::swap(a, b);
-  if (probing_is_cheaper(a, b)) {
-    see_count(and_cardinality_by_probe(a, b, kernel));
+  const bool swapped = a.slots() > b.slots();
+  const SetView& small = swapped ? b : a;
+  const SetView& large = swapped ? a : b;
+  if (probing_is_cheaper(small, large)) {
+    see_count(and_cardinality_by_probe(small, large, kernel));
     return;
   }
-  const PlanePair pair = planes_of(a, b);
+  const PlanePair pair = planes_of(small, large);
   for (uint64_t group = 0; group < pair.large_shape.groups(); group += groups_at_once) {
     const uint64_t last = std::min(group + groups_at_once, pair.large_shape.groups());
     if (!see_count(kernel.count_planes(pair, group, last))) return;

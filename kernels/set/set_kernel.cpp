@@ -73,6 +73,16 @@ struct Bits {
     for (const uint32_t one : x) found |= one == lane;
     return found;
   }
+  static Bits narrow(const uint64_t* from) {
+    Lanes x;
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<uint32_t>(from[i]);
+    return load(x.data());
+  }
+  void widen(uint64_t* to) const {
+    Lanes x;
+    std::memcpy(x.data(), words, sizeof x);
+    for (size_t i = 0; i < x.size(); ++i) to[i] = x[i];
+  }
   static Bits up(const Bits& a, int n) {
     return each_lane(a, [n](uint32_t x, size_t) { return x << n; });
   }

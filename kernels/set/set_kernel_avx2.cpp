@@ -65,6 +65,20 @@ struct Bits {
     const __m256i found = _mm256_or_si256(_mm256_cmpeq_epi32(v.low, x), _mm256_cmpeq_epi32(v.high, x));
     return _mm256_testz_si256(found, found) == 0;
   }
+  static __m256i narrow_eight(const uint64_t* from) {
+    const __m256 first = _mm256_castsi256_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+    const __m256 second = _mm256_castsi256_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + 4)));
+    const __m256i halves = _mm256_castps_si256(_mm256_shuffle_ps(first, second, _MM_SHUFFLE(2, 0, 2, 0)));
+    return _mm256_permute4x64_epi64(halves, _MM_SHUFFLE(3, 1, 2, 0));
+  }
+  static Bits narrow(const uint64_t* from) { return {narrow_eight(from), narrow_eight(from + 8)}; }
+  void widen(uint64_t* to) const {
+    __m256i* at = reinterpret_cast<__m256i*>(to);
+    _mm256_storeu_si256(at, _mm256_cvtepu32_epi64(_mm256_castsi256_si128(low)));
+    _mm256_storeu_si256(at + 1, _mm256_cvtepu32_epi64(_mm256_extracti128_si256(low, 1)));
+    _mm256_storeu_si256(at + 2, _mm256_cvtepu32_epi64(_mm256_castsi256_si128(high)));
+    _mm256_storeu_si256(at + 3, _mm256_cvtepu32_epi64(_mm256_extracti128_si256(high, 1)));
+  }
   static Bits up(Bits a, int n) {
     const __m128i count = _mm_cvtsi32_si128(n);
     return {_mm256_sll_epi32(a.low, count), _mm256_sll_epi32(a.high, count)};

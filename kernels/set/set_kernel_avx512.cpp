@@ -34,6 +34,15 @@ struct Bits {
     return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
   }
   static bool has_lane(Bits v, uint32_t lane) { return _mm512_cmpeq_epi32_mask(v.v, lanes(lane).v) != 0; }
+  static Bits narrow(const uint64_t* from) {
+    const __m256i low = _mm512_maskz_cvtepi64_epi32(0xff, _mm512_loadu_si512(from));
+    const __m256i high = _mm512_maskz_cvtepi64_epi32(0xff, _mm512_loadu_si512(from + 8));
+    return {_mm512_maskz_inserti64x4(0xff, _mm512_castsi256_si512(low), high, 1)};
+  }
+  void widen(uint64_t* to) const {
+    _mm512_storeu_si512(to, _mm512_maskz_cvtepu32_epi64(0xff, _mm512_maskz_extracti64x4_epi64(0xf, v, 0)));
+    _mm512_storeu_si512(to + 8, _mm512_maskz_cvtepu32_epi64(0xff, _mm512_maskz_extracti64x4_epi64(0xf, v, 1)));
+  }
   static Bits up(Bits a, int n) { return {_mm512_maskz_sll_epi32(0xffff, a.v, _mm_cvtsi32_si128(n))}; }
   static Bits down(Bits a, int n) { return {_mm512_maskz_srl_epi32(0xffff, a.v, _mm_cvtsi32_si128(n))}; }
   static Bits times(Bits a, Bits b) { return {_mm512_mullo_epi32(a.v, b.v)}; }

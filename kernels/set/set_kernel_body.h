@@ -9,6 +9,7 @@
 //   any(), popcount()     of all 512 bits
 //   has_lane(v, x)        is one of its 16 lanes of 32 bits x?
 //   lanes(x)              x in each of 16 lanes of 32 bits; on lanes: up(x, n), down(x, n) shift, times(x, f) multiply
+//   narrow(p), widen(p)   16 lanes of 32 bits from the low halves of 16 words of 64 bits, and to 16 such words
 
 /// Matching slots of one block against one block: `folded` low key bits of the small side must be `fold`, the others equal.
 inline uint64_t count_block(const std::byte* small, const std::byte* large, int folded, uint64_t fold, int key_bits) {
@@ -60,24 +61,58 @@ inline void carry_save_add(Bits& carry, Bits& sum, Bits a, Bits b) {
   sum = either ^ c;
 }
 
-/// By carry-save adders (Mula, Kurz, Lemire 2018), so that one population count serves four words.
-uint64_t count_bitmaps(const std::byte* a, const std::byte* b, size_t bytes) {
-  const auto both = [&](size_t at) { return Bits::load(a + at) & Bits::load(b + at); };
-  size_t at = 0;
-  uint64_t fours_count = 0;
+/// Bits set in a sequence of words, eight at a time, by carry-save adders (Mula, Kurz, Lemire 2018): one population count
+/// serves eight words.
+struct CarrySaveCounter {
   Bits ones = Bits::all_if(false);
   Bits twos = ones;
-  for (; at + 4 * kPlaneBytes <= bytes; at += 4 * kPlaneBytes) {
-    Bits twos_a, twos_b, fours;
-    carry_save_add(twos_a, ones, both(at), both(at + kPlaneBytes));
-    carry_save_add(twos_b, ones, both(at + 2 * kPlaneBytes), both(at + 3 * kPlaneBytes));
-    carry_save_add(fours, twos, twos_a, twos_b);
-    fours_count += fours.popcount();
+  Bits fours = ones;
+  uint64_t eights_count = 0;
+
+  template <typename Word>
+  void add_eight(Word word) {
+    Bits twos_a, twos_b, fours_a, fours_b, eights;
+    carry_save_add(twos_a, ones, word(0), word(1));
+    carry_save_add(twos_b, ones, word(2), word(3));
+    carry_save_add(fours_a, twos, twos_a, twos_b);
+    carry_save_add(twos_a, ones, word(4), word(5));
+    carry_save_add(twos_b, ones, word(6), word(7));
+    carry_save_add(fours_b, twos, twos_a, twos_b);
+    carry_save_add(eights, fours, fours_a, fours_b);
+    eights_count += eights.popcount();
   }
-  uint64_t count = 4 * fours_count + 2 * twos.popcount() + ones.popcount();
-  for (; at < bytes; at += 8)
-    count += static_cast<uint64_t>(std::popcount(load_le<uint64_t>(a + at) & load_le<uint64_t>(b + at)));
-  return count;
+  uint64_t sum() const { return 8 * eights_count + 4 * fours.popcount() + 2 * twos.popcount() + ones.popcount(); }
+};
+
+template <bool kFirstToo>
+inline BitmapCounts count_two_bitmaps(const std::byte* a, const std::byte* b, size_t bytes) {
+  CarrySaveCounter both, first;
+  size_t at = 0;
+  for (; at + 8 * kPlaneBytes <= bytes; at += 8 * kPlaneBytes) {
+    const auto word = [at](const std::byte* from, size_t i) { return Bits::load(from + at + i * kPlaneBytes); };
+    both.add_eight([&](size_t i) { return word(a, i) & word(b, i); });
+    if (kFirstToo) first.add_eight([&](size_t i) { return word(a, i); });
+  }
+  BitmapCounts counts{0, 0};
+  if (at > 0) counts = {both.sum(), kFirstToo ? first.sum() : 0};
+  for (; at + kPlaneBytes <= bytes; at += kPlaneBytes) {
+    const Bits line = Bits::load(a + at);
+    counts.both += (line & Bits::load(b + at)).popcount();
+    if (kFirstToo) counts.first += line.popcount();
+  }
+  for (; at < bytes; at += 8) {
+    const auto word = load_le<uint64_t>(a + at);
+    counts.both += static_cast<uint64_t>(std::popcount(word & load_le<uint64_t>(b + at)));
+    if (kFirstToo) counts.first += static_cast<uint64_t>(std::popcount(word));
+  }
+  return counts;
+}
+
+uint64_t count_bitmaps(const std::byte* a, const std::byte* b, size_t bytes) {
+  return count_two_bitmaps<false>(a, b, bytes).both;
+}
+BitmapCounts count_bitmaps_and_first(const std::byte* a, const std::byte* b, size_t bytes) {
+  return count_two_bitmaps<true>(a, b, bytes);
 }
 
 /// For each element of a the window of 16 of b where it could be (Lemire, Boytsov, Kurz 2016, "V1").
@@ -105,12 +140,13 @@ uint64_t count_arrays(const std::byte* a, size_t a_count, const std::byte* b, si
   return count;
 }
 
-/// rows[i] bit j <-> rows[j] bit i, in each of the 16 columns of 32-bit lanes (Hacker's Delight 7-3).
+/// rows[i] bit j <-> rows[j] bit i, in each of the columns of kRows bits, kRows = 16 or 32 (Hacker's Delight 7-3).
+template <int kRows>
 inline void transpose(Bits* rows) {
-  uint32_t low = 0x0000ffff;
-  for (int distance = 16; distance > 0; distance >>= 1, low ^= low << distance) {
+  uint32_t low = kRows == 32 ? 0x0000ffff : 0x00ff00ff;
+  for (int distance = kRows / 2; distance > 0; distance >>= 1, low ^= low << distance) {
     const Bits mask = Bits::lanes(low);
-    for (int i = 0; i < 32; i = (i + distance + 1) & ~distance) {
+    for (int i = 0; i < kRows; i = (i + distance + 1) & ~distance) {
       const Bits swap = (Bits::down(rows[i], distance) ^ rows[i + distance]) & mask;
       rows[i] = rows[i] ^ Bits::up(swap, distance);
       rows[i + distance] = rows[i + distance] ^ swap;
@@ -121,36 +157,52 @@ inline void transpose(Bits* rows) {
 void transpose_slots(uint32_t* slots) {
   Bits rows[32];
   for (int i = 0; i < 32; ++i) rows[i] = Bits::load(slots + 16 * i);
-  transpose(rows);
+  transpose<32>(rows);
   for (int i = 0; i < 32; ++i) rows[i].store(slots + 16 * i);
 }
 
-/// 32 planes from `first` on, as slot words of 32 bits (slot p at [p % 32][p / 32]); planes at and behind `last` are zero.
-inline void slots_of_planes(const std::byte* block, int first, int last, uint32_t* slots) {
-  Bits rows[32];
-  for (int i = 0; i < 32; ++i)
-    rows[i] = first + i < last ? Bits::load(block + static_cast<size_t>(first + i) * kPlaneBytes) : Bits::all_if(false);
-  transpose(rows);
-  for (int i = 0; i < 32; ++i) rows[i].store(slots + 16 * i);
+/// Keys of 512 slots, or bits of them: of as many planes as Word has bits. Slot p at [p % bits][p / bits].
+template <typename Word>
+struct SlotKeys {
+  static constexpr int kRows = 8 * sizeof(Word);
+  alignas(64) Word words[kBlockSlots];
+
+  /// Planes at and behind `last` are zero.
+  void read(const std::byte* block, int first, int last) {
+    Bits rows[kRows];
+    for (int i = 0; i < kRows; ++i)
+      rows[i] = first + i < last ? Bits::load(block + static_cast<size_t>(first + i) * kPlaneBytes) : Bits::all_if(false);
+    transpose<kRows>(rows);
+    for (int i = 0; i < kRows; ++i) rows[i].store(words + static_cast<size_t>(i) * (kBlockSlots / kRows));
+  }
+  uint64_t of(uint64_t p) const { return words[p % kRows * (kBlockSlots / kRows) + p / kRows]; }
+};
+
+template <typename KeyOf>
+inline size_t images_of(const std::byte* plane, int range_bits, uint64_t position, uint64_t* out, KeyOf key_of) {
+  uint64_t* const begin = out;
+  for (uint64_t w = 0; w < kBlockSlots / 64; ++w)
+    for (uint64_t rest = load_le<uint64_t>(plane + 8 * w); rest != 0; rest &= rest - 1) {
+      const auto p = 64 * w + static_cast<uint64_t>(std::countr_zero(rest));
+      *out++ = key_of(p) << range_bits | position | p;
+    }
+  return static_cast<size_t>(out - begin);
 }
 
 size_t read_images(const std::byte* block, BatmapShape shape, uint64_t position, const std::byte* plane, uint64_t* out) {
-  alignas(64) uint32_t low[kBlockSlots];
-  alignas(64) uint32_t high[kBlockSlots];
   const int planes = shape.key_bits;
-  slots_of_planes(block + kPlaneBytes, 0, planes, low);
-  if (planes > 32) slots_of_planes(block + kPlaneBytes, 32, planes, high);
-  uint64_t* const begin = out;
-  for (uint64_t w = 0; w < kBlockSlots / 64; ++w) {
-    for (uint64_t rest = load_le<uint64_t>(plane + 8 * w); rest != 0; rest &= rest - 1) {
-      const auto p = 64 * w + static_cast<uint64_t>(std::countr_zero(rest));
-      const size_t at = (p & 31) << 4 | p >> 5;
-      uint64_t key = low[at];
-      if (planes > 32) key |= uint64_t{high[at]} << 32;
-      *out++ = key << shape.range_bits | position | p;
-    }
+  const std::byte* keys = block + kPlaneBytes;
+  if (planes <= 16) {
+    SlotKeys<uint16_t> all;
+    all.read(keys, 0, planes);
+    return images_of(plane, shape.range_bits, position, out, [&](uint64_t p) { return all.of(p); });
   }
-  return static_cast<size_t>(out - begin);
+  SlotKeys<uint32_t> low;
+  low.read(keys, 0, planes);
+  if (planes <= 32) return images_of(plane, shape.range_bits, position, out, [&](uint64_t p) { return low.of(p); });
+  SlotKeys<uint32_t> high;
+  high.read(keys, 32, planes);
+  return images_of(plane, shape.range_bits, position, out, [&](uint64_t p) { return high.of(p) << 32 | low.of(p); });
 }
 
 void invert_images(uint64_t* images, size_t count, int table, int width) {
@@ -161,21 +213,25 @@ void invert_images(uint64_t* images, size_t count, int table, int width) {
   }
   const Permutation<uint32_t> pi(table, width);
   const Bits mask = Bits::lanes(pi.mask);
-  for (size_t done = 0; done < count; done += 16) {
-    const size_t now = count - done < 16 ? count - done : 16;
-    alignas(64) uint32_t lanes[16] = {};
-    for (size_t i = 0; i < now; ++i) lanes[i] = static_cast<uint32_t>(images[done + i]);
-    Bits y = Bits::load(lanes);
+  const auto invert = [&](uint64_t* sixteen) {
+    Bits y = Bits::narrow(sixteen);
     for (const uint32_t factor : pi.inverses) {
       y = y ^ Bits::down(y, pi.shift);
       y = Bits::times(y, Bits::lanes(factor)) & mask;
     }
-    y.store(lanes);
-    for (size_t i = 0; i < now; ++i) images[done + i] = lanes[i];
-  }
+    y.widen(sixteen);
+  };
+  size_t done = 0;
+  for (; done + 16 <= count; done += 16) invert(images + done);
+  if (done == count) return;
+  uint64_t last[16] = {};
+  std::memcpy(last, images + done, (count - done) * sizeof *last);
+  invert(last);
+  std::memcpy(images + done, last, (count - done) * sizeof *last);
 }
 
 /// The row of the table; evaluated by the compiler, since nothing of this instruction set may run before somebody asks.
 constexpr SetKernel this_kernel(const char* name, uint32_t needs) {
-  return {name, needs, count_planes, count_bitmaps, count_arrays, read_images, invert_images, transpose_slots};
+  return {name,         needs,       count_planes,  count_bitmaps,  count_bitmaps_and_first,
+          count_arrays, read_images, invert_images, transpose_slots};
 }

@@ -52,9 +52,9 @@ bool SetView::contains(uint64_t x) const {
     case Container::kBitmap: return (word(x / 64) >> (x % 64) & 1) != 0;
     case Container::kBatmap: break;
   }
-  for (int table = 0; table < 2; ++table)
-    if (slot_of(*this, table, Permutation<>(table, width_).forward(x)).holds_key()) return true;
-  return stash_contains(*this, x);
+  const SlotProbe first = slot_of(*this, 0, image_of<0>(x, width_));
+  const SlotProbe second = slot_of(*this, 1, image_of<1>(x, width_));
+  return first.holds_key() || second.holds_key() || stash_contains(*this, x);
 }
 
 }  // namespace batmap

@@ -54,6 +54,10 @@ TEST(Permutation, InverseUndoesItAtEveryWidth) {
         const uint64_t x = i == 0 ? 0 : i == 1 ? pi.mask : random.bits() & pi.mask;
         ASSERT_LE(pi.forward(x), pi.mask);
         ASSERT_EQ(pi.inverse(pi.forward(x)), x) << "table " << table << ", width " << width;
+        const uint64_t image = table == 0   ? image_of<0>(x, width)
+                               : table == 1 ? image_of<1>(x, width)
+                                            : image_of<2>(x, width);
+        ASSERT_EQ(image, pi.forward(x)) << "table " << table << ", width " << width;
         if (width <= 32) {
           const Permutation<uint32_t> narrow(table, width);
           ASSERT_EQ(narrow.forward(static_cast<uint32_t>(x)), pi.forward(x));

@@ -22,14 +22,21 @@ bool bit(const std::byte* from, size_t i) { return (std::to_integer<unsigned>(fr
 TEST(SetKernel, CountsBitmapsOfEveryLengthAndAlignment) {
   Random random(1);
   for (const SetKernel* kernel : set_kernels_here())
-    for (size_t bytes = 0; bytes <= 1200; bytes += 8)
+    for (size_t bytes = 0; bytes <= 2400; bytes += 8)
       for (const int filling : {0, 1}) {
         const size_t offset = random.below(8);
         const Bytes a = random_bytes(random, bytes + offset, filling);
         const Bytes b = random_bytes(random, bytes, filling);
         uint64_t expected = 0;
-        for (size_t i = 0; i < 8 * bytes; ++i) expected += bit(a.data() + offset, i) && bit(b.data(), i);
+        uint64_t expected_first = 0;
+        for (size_t i = 0; i < 8 * bytes; ++i) {
+          expected += bit(a.data() + offset, i) && bit(b.data(), i);
+          expected_first += bit(a.data() + offset, i);
+        }
         ASSERT_EQ(kernel->count_bitmaps(a.data() + offset, b.data(), bytes), expected) << kernel->name << " " << bytes;
+        const BitmapCounts counts = kernel->count_bitmaps_and_first(a.data() + offset, b.data(), bytes);
+        ASSERT_EQ(counts.both, expected) << kernel->name << " " << bytes;
+        ASSERT_EQ(counts.first, expected_first) << kernel->name << " " << bytes;
       }
 }
 
