@@ -151,8 +151,8 @@ BATMAP_FUNCTION(batmap_cosine) {
   const Counts c = counts_of(fcinfo);
   if (c.a == 0 && c.b == 0) PG_RETURN_FLOAT8(1.0);
   if (c.both == 0) PG_RETURN_FLOAT8(0.0);
-  PG_RETURN_FLOAT8(static_cast<float8>(c.both) /
-                   (std::sqrt(static_cast<float8>(c.a)) * std::sqrt(static_cast<float8>(c.b))));
+  // One root of the product, not a product of roots: the root of a square is exact, so that equal sets give 1 and none more.
+  PG_RETURN_FLOAT8(static_cast<float8>(c.both) / std::sqrt(static_cast<float8>(c.a) * static_cast<float8>(c.b)));
 }
 BATMAP_FUNCTION(batmap_overlap) {
   const Counts c = counts_of(fcinfo);
