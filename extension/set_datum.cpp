@@ -43,6 +43,9 @@ struct varlena* encode_set(SetWork* work, std::span<const uint64_t> elements, in
 int width_of_typmod(int32 typmod, std::span<const uint64_t> sorted) {
   const uint64_t largest = sorted.empty() ? 0 : sorted.back();
   if (typmod < 0) return undeclared_width(largest);
+  if (typmod > kMaxWidth)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("type modifier %d of type batmap is not valid", typmod),
+                    errhint("It is the w of a universe of 2^w, at most %d.", kMaxWidth)));
   if (largest >> typmod != 0) raise_element_out_of_range(largest, typmod);
   return typmod;
 }

@@ -58,7 +58,8 @@ struct varlena* allocate_value(uint64_t bytes);
 struct varlena* encode_set(SetWork* work, std::span<const uint64_t> elements, int width);
 inline struct varlena* encode_set(SetWork* work, int width) { return encode_set(work, work->elements.span(), width); }
 
-/// Width by typmod (the declared w, or -1) for sorted elements. @raises 22003 where the largest is out of range
+/// Width by typmod (the declared w, or -1) for sorted elements. @raises 22003 where the largest is out of range, 22023 where
+/// a caller made the typmod up
 int width_of_typmod(int32 typmod, std::span<const uint64_t> sorted);
 
 /// Width of a declared universe. @raises 22023 unless it is 1 .. 2^62

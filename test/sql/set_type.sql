@@ -32,6 +32,8 @@ SELECT NULL::batmap(-1);
 SELECT NULL::batmap(4611686018427387905);
 SELECT NULL::batmap(1, 2);
 SELECT NULL::batmap('x');
+SELECT batmap_to_typmod('{1}', 64, false);
+SELECT batmap_in('{}', 0, 63);
 SELECT '{0}'::batmap(1), '{1}'::batmap(2), batmap_universe('{}'::batmap(1));
 SELECT '{1}'::batmap(1);
 INSERT INTO sets VALUES (1, '{1,2,1023}', '{1,2,1023}');
@@ -125,6 +127,19 @@ SELECT batmap_from_roaring('\x3a30000001000000000002001000000001000200');
 SELECT batmap_from_roaring('\x3a300000010000000000020010000000030002000100');
 SELECT batmap_from_roaring('\xffffffffffffffff');
 SELECT batmap_from_roaring64('\xffffffffffffffff');
+-- a limit on memory is kept, and the session goes on
+\set VERBOSITY terse
+SET batmap.memory_limit = '1MB';
+SELECT batmap_range(0, 1000000);
+SELECT '{1,2}'::batmap;
+RESET batmap.memory_limit;
+\set VERBOSITY default
+-- arrays of sets keep the declared universe
+CREATE TABLE in_arrays (a batmap(100)[]);
+INSERT INTO in_arrays VALUES ('{"{1,2}",NULL,"{}"}'), (ARRAY['{3}'::batmap, '{4}']);
+INSERT INTO in_arrays VALUES ('{"{128}"}');
+SELECT a, batmap_universe(a[1]), a @> ARRAY['{4}'::batmap] AS has FROM in_arrays;
+DROP TABLE in_arrays;
 -- what a column of the type is
 SELECT typstorage, typalign, typlen, typcategory FROM pg_type WHERE typname = 'batmap';
 DROP TABLE sets;
