@@ -34,12 +34,17 @@ SELECT batmap_cardinality(batmap_agg(i)), batmap_cardinality_agg(i) FROM generat
 SELECT batmap_agg(x), batmap_cardinality_agg(x), batmap_agg(x) FROM (VALUES (5), (1), (5), (3)) v(x);
 SELECT i, batmap_agg(x) OVER w, batmap_cardinality_agg(x) OVER w, batmap_xor_agg(ARRAY[x]::batmap) OVER w, batmap_and_agg(ARRAY[x, 1]::batmap) OVER w
 FROM (VALUES (1, 5), (2, 1), (3, 5), (4, 3)) v(i, x) WINDOW w AS (ORDER BY i) ORDER BY i;
+SELECT i, batmap_agg(x) OVER w, batmap_or_agg(s) OVER w AS "or", batmap_and_agg(s) OVER w AS "and", batmap_xor_cardinality_agg(s) OVER w AS "xor"
+FROM (VALUES (1, 5, '{1,2}'::batmap), (2, NULL, '{2,3}'), (3, 5, NULL), (4, 3, '{2}')) v(i, x, s) WINDOW w AS (ORDER BY i ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW) ORDER BY i;
 -- states: lossless, and checked when they come from outside
 SELECT batmap_state_final(st::text::batmap_state), batmap_state_cardinality(st) FROM (SELECT batmap_agg_trans(batmap_agg_trans(NULL, 7), 3) AS st) v;
 SELECT batmap_state_final(batmap_state_merge(a, b)), batmap_state_final(batmap_state_merge(a, NULL)), batmap_state_final(batmap_state_merge(NULL, b)), batmap_state_merge(NULL, NULL) IS NULL AS "null"
 FROM (SELECT batmap_or_trans(NULL, '{1,2}') AS a, batmap_or_trans(NULL, '{2,3}'::batmap(4)) AS b) v;
 SELECT batmap_state_final(batmap_state_merge(batmap_and_trans(NULL, '{1,2}'), batmap_and_trans(NULL, '{2,3}'))), batmap_state_final(batmap_state_merge(batmap_xor_trans(NULL, '{1,2}'), batmap_xor_trans(NULL, '{2,3}')));
 SELECT batmap_state_merge(batmap_or_trans(NULL, '{1,2}'), batmap_and_trans(NULL, '{2,3}'));
+-- what is stored stays readable: the bytes of each kind
+SELECT batmap_state_send(batmap_agg_trans(batmap_agg_trans(NULL, 7), 3)), batmap_state_send(batmap_and_trans(NULL, '{1,300}'::batmap(1024))), batmap_state_send(batmap_xor_trans(NULL, '{}'));
+SELECT batmap_state_final('s1:AQH/AAIAAAAAAAAABwAAAAAAAAADAAAAAAAAAA=='), batmap_state_final('s1:AQIKAAIAAAABAAAAAQAAAAAAAAAsAQAAAAAAAA=='), batmap_state_final('s1:AQMgAAAAAAABAAAA');
 CREATE TABLE states AS SELECT batmap_agg_trans(NULL, 7) AS st;
 SELECT batmap_state_final(batmap_agg_trans(st, 8)), batmap_state_final(st), pg_column_size(st) FROM states;
 SELECT batmap_state_and_cardinality(NULL) IS NULL AS "null", batmap_state_cardinality(NULL), batmap_state_final(NULL) IS NULL AS "null";

@@ -52,6 +52,28 @@ SELECT blocks('SELECT s @> 5000000 FROM one') < 30 AS blocks;
 SELECT pg_column_size(compressed) < pg_column_size(s) / 2 AS smaller, s = compressed AS same, compressed @> 99 AS "99", compressed @> 100 AS "100", batmap_cardinality(compressed), batmap_and_cardinality(s, compressed) FROM one;
 UPDATE one SET s = (SELECT batmap_agg(x * 393541, 100000000) FROM generate_series(1, 250) x);
 SELECT container, s @> 393541 AS first, s @> 393542 AS not_there FROM one, batmap_stats(s);
+-- and by slices of a stash: elements that share few places in all three tables, more than fit there
+CREATE FUNCTION place(x int8, a int8, b int8, c int8) RETURNS int8 LANGUAGE plpgsql AS $$
+BEGIN
+    x := x * a & 16777215; x := x # (x >> 12);
+    x := x * b & 16777215; x := x # (x >> 12);
+    x := x * c & 16777215; RETURN x # (x >> 12);
+END $$;
+CREATE TABLE crowded AS SELECT batmap_agg(x, 16777216) AS s FROM generate_series(0::int8, 70000) x
+WHERE place(x, x'4a7c15'::int8, x'd4eb4f'::int8, x'6cdd1d'::int8) % 2048 < 512 AND place(x, x'558ccd'::int8, x'3111eb'::int8, x'82ef95'::int8) % 2048 < 512
+    AND place(x, x'59fd93'::int8, x'e4e5b9'::int8, x'f025b5'::int8) % 2048 < 512;
+SELECT container, cardinality, stash > 100 AS stashed, bytes > 20000 AS sliced FROM crowded, batmap_stats(s);
+CREATE FUNCTION has(x int8) RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE
+    answer bool;
+BEGIN
+    EXECUTE 'SELECT s @> $1 FROM crowded' INTO answer USING x;  -- a new expression, which has kept nothing
+    RETURN answer;
+END $$;
+SELECT count(*) FILTER (WHERE has(x)) AS has, count(*) FILTER (WHERE has(x) <> (x = ANY (elements))) AS wrong
+FROM (SELECT s::int8[] AS elements FROM crowded) c, unnest(elements[:300] || elements[900:]) e, LATERAL (VALUES (e), (e + 1)) v(x);
+DROP TABLE crowded;
+DROP FUNCTION place, has;
 -- a loop in PL/pgSQL sees each row's own value
 DO $$
 DECLARE
