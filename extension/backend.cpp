@@ -21,6 +21,13 @@ size_t memory_limit_bytes() {
   return settings.memory_limit_kb < 0 ? MemoryMeter::kUnlimited : static_cast<size_t>(settings.memory_limit_kb) * 1024;
 }
 
+size_t work_memory_bytes() {
+  constexpr size_t kLeast = size_t{256} << 20;
+  const size_t wanted = settings.work_mem_kb < 0 ? std::max(get_hash_memory_limit(), kLeast)
+                                                 : static_cast<size_t>(settings.work_mem_kb) * 1024;
+  return std::min(wanted, memory_limit_bytes());
+}
+
 CancelToken backend_cancel_token() {
   return {[](void*) { return InterruptPending && (QueryCancelPending || ProcDiePending); }, nullptr};
 }

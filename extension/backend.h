@@ -11,6 +11,10 @@ int thread_count();
 /// Bytes by batmap.memory_limit.
 size_t memory_limit_bytes();
 
+/// Bytes by batmap.work_mem. Unless that is set, at least 256 MB: with less, going through files costs more than memory is
+/// worth.
+size_t work_memory_bytes();
+
 /// Stops when the statement is cancelled or the session is ended. Reads the server's flags only: any thread may ask.
 CancelToken backend_cancel_token();
 

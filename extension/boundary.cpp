@@ -26,7 +26,7 @@ void copy_text(char (&to)[kSize], const char* from) {
 }  // namespace
 
 void describe_failure(Failure& failure) noexcept {
-  failure = {ERRCODE_INTERNAL_ERROR, false, "", ""};
+  failure = {ERRCODE_INTERNAL_ERROR, false, "", "", nullptr};
   try {
     throw;
   } catch (const Error& error) {
@@ -36,6 +36,8 @@ void describe_failure(Failure& failure) noexcept {
     copy_text(failure.hint, error.hint().c_str());
     if (error.code() == ErrorCode::kMemoryLimit && error.hint().empty())
       copy_text(failure.hint, "Raise batmap.memory_limit, or ask for a higher threshold or fewer rows.");
+  } catch (const ServerError& error) {
+    failure.server_error = error.data;
   } catch (const std::bad_alloc&) {
     failure.sqlstate = ERRCODE_OUT_OF_MEMORY;
     copy_text(failure.message, "out of memory");
@@ -47,6 +49,7 @@ void describe_failure(Failure& failure) noexcept {
 }
 
 void raise_failure(const Failure& failure, const char* file, int line, const char* function) {
+  if (failure.server_error != nullptr) ReThrowError(failure.server_error);
   if (failure.cancelled) CHECK_FOR_INTERRUPTS();
   // The long form of ereport, so that the location is the caller's.
   if (errstart(ERROR, TEXTDOMAIN)) {

@@ -2,7 +2,8 @@
 //
 // Every SQL function has three kinds of steps: *read* and *answer* call the server and keep nothing on the stack
 // that owns anything; *compute* calls the engine inside guarded() and never the server. What has to live across
-// steps is owned by a memory context (context_owned.h).
+// steps is owned by a memory context (context_owned.h). Where the engine calls back into the server (temp_files.h) it is
+// through server_call(), which turns the wall around.
 #pragma once
 
 #include <new>
@@ -14,12 +15,36 @@
 
 namespace batmap::pg {
 
+/// An error of the server on its way through engine code.
+struct ServerError {
+  ErrorData* data;  // in the context that was current
+};
+
+/// Runs server code under engine frames: what it raises is thrown. The body must not own anything.
+template <typename Body>
+void server_call(Body&& body) {
+  static_assert(std::is_void_v<std::invoke_result_t<Body>>);
+  ErrorData* volatile error = nullptr;
+  const MemoryContext caller = CurrentMemoryContext;
+  PG_TRY();
+  { body(); }
+  PG_CATCH();
+  {
+    MemoryContextSwitchTo(caller);
+    error = CopyErrorData();
+    FlushErrorState();
+  }
+  PG_END_TRY();
+  if (error != nullptr) throw ServerError{error};
+}
+
 /// An engine failure as plain data, so that nothing owning is alive when the server's error jumps.
 struct Failure {
   int sqlstate;
   bool cancelled;
   char message[512];
   char hint[256];
+  ErrorData* server_error;  // an error of the server, which is raised as it was
 };
 
 /// Describes the exception in flight. Call it only in a catch block.

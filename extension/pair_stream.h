@@ -14,6 +14,7 @@
 #include "extension/last_run.h"
 #include "extension/row_stream.h"
 #include "extension/settings.h"
+#include "extension/temp_files.h"
 #include "support/pair_run.h"
 
 #include "extension/pg.h"
@@ -23,9 +24,13 @@ namespace batmap::pg {
 /// The engine's side of one call; lives in the memory context of the call.
 template <typename Query, typename Run>
 struct PairRowsCall {
-  PairRowsCall() : meter(memory_limit_bytes()), options{thread_count(), &meter, backend_cancel_token()} {}
+  explicit PairRowsCall(MemoryContext context)
+      : meter(memory_limit_bytes()),
+        files(context),
+        options{thread_count(), &meter, backend_cancel_token(), &files, work_memory_bytes()} {}
 
   MemoryMeter meter;
+  ServerFiles files;
   ExecutionOptions options;
   Query query;
   std::optional<Run> run;
@@ -55,7 +60,10 @@ class PairRowStream : public RowStream {
     return true;
   }
 
-  void finish() final { describe(last_run); }
+  void finish() final {
+    describe(last_run);
+    call_->files.close_all();
+  }
 
   void explain(ExplainState* state) final {
     LastRun run;
@@ -123,7 +131,7 @@ class PairRowStream : public RowStream {
 template <typename Stream>
 Stream* new_pair_stream(const char* operation, MemoryContext context) {
   using Call = std::remove_reference_t<decltype(std::declval<Stream>().call())>;
-  Call* const call = ContextOwned<Call>::reserve(context)->emplace();
+  Call* const call = ContextOwned<Call>::reserve(context)->emplace(context);
   return new (MemoryContextAlloc(context, sizeof(Stream))) Stream(operation, call);
 }
 

@@ -47,6 +47,7 @@ extern "C" {
 #include "parser/parser.h"
 #include "parser/parsetree.h"
 #include "portability/instr_time.h"
+#include "storage/buffile.h"
 #include "tcop/dest.h"
 #include "tcop/tcopprot.h"
 #include "utils/acl.h"

@@ -1,6 +1,7 @@
 // Plan a query of (tid, item) rows and take them. See query_source.h.
 #include "extension/query_source.h"
 
+#include "extension/backend.h"
 #include "extension/boundary.h"
 #include "extension/inner_query.h"
 #include "relation/flat_relation.h"
@@ -127,8 +128,11 @@ RawStmt* wrap_in_aggregate(RawStmt* statement, const char* schema, const Oid typ
   return wrapped;
 }
 
-/// A state is one value of at most 1 GB: where the planner expects more rows in a worker, rows stream.
-constexpr double kMostRowsInOneState = 60e6;
+/// A state is one value of at most 1 GB, and in memory: where the planner expects more rows in a worker, rows stream.
+double most_rows_in_one_state() {
+  constexpr double kBytesARow = 16;  // the worst case
+  return static_cast<double>(std::min(work_memory_bytes(), MaxAllocSize)) / kBytesARow;
+}
 
 /// The part of a parallel aggregation that yields the states of the workers, or nullptr where the plan is no such.
 /// The states are all that is wanted: merging them into one value, as the node above would, only copies them.
@@ -139,7 +143,7 @@ Plan* partial_states(const PlannedStmt* plan) {
   Plan* const gather = aggregate->plan.lefttree;
   if (gather == nullptr || !IsA(gather, Gather) || list_length(gather->targetlist) != 1) return nullptr;
   const Plan* const partial = gather->lefttree;
-  if (!IsA(partial, Agg) || partial->lefttree == nullptr || partial->lefttree->plan_rows > kMostRowsInOneState)
+  if (!IsA(partial, Agg) || partial->lefttree == nullptr || partial->lefttree->plan_rows > most_rows_in_one_state())
     return nullptr;
   return gather;
 }

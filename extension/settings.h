@@ -11,6 +11,7 @@ enum class OnTruncation { kWarning, kError };
 struct Settings {
   int threads;          // 0: follow max_parallel_workers_per_gather
   int memory_limit_kb;  // -1: none
+  int work_mem_kb;      // -1: by the server's
   int on_truncation;    // OnTruncation
   char* cpu_kernel;     // name in the table of kernels, or "auto"
 };

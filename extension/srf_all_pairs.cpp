@@ -19,7 +19,7 @@ constexpr char kColumns[] = "the id, an integer, and the set, a batmap";
 
 /// The engine's side of one call.
 struct AllPairsCall : PairRowsCall<AllPairsQuery, AllPairsRun> {
-  AllPairsCall() : sets(meter) { query.kernels = selected_kernels(); }
+  explicit AllPairsCall(MemoryContext context) : PairRowsCall(context), sets(meter) { query.kernels = selected_kernels(); }
 
   SetCollection sets;
 };

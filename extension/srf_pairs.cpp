@@ -20,7 +20,7 @@ namespace {
 
 /// The engine's side of one call.
 struct PairCall : PairRowsCall<PairQuery, PairRun> {
-  PairCall() { query.kernels = selected_kernels(); }
+  explicit PairCall(MemoryContext context) : PairRowsCall(context) { query.kernels = selected_kernels(); }
 
   std::optional<PairLog> log;
 };
@@ -111,15 +111,15 @@ class PairStream final : public PairRowStream<PairCall> {
   using PairRowStream::PairRowStream;
 
   /// Groups the rows, once they have been read; from then on rows can be pulled.
-  /// @param kind    how the rows came: a word for batmap_last_run()
-  /// @param chunks  makes the chunks; runs inside guarded
-  template <typename Chunks>
-  void start(const char* kind, const QueryInput& input, Chunks chunks) {
+  /// @param kind  how the rows came: a word for batmap_last_run()
+  /// @param rows  where they are: a log or chunks; runs inside guarded
+  template <typename Rows>
+  void start(const char* kind, const QueryInput& input, Rows rows) {
     items_ = input.items;
     const std::span<const uint32_t> ranks =
         items_ == nullptr ? std::span<const uint32_t>() : std::span(input.item_rank, items_->count);
     begin(kind, input.rows_read, [&] {
-      call().run.emplace(chunks(), ranks, call().query, call().options);
+      call().run.emplace(rows(), ranks, call().query, call().options);
       call().log.reset();
     });
     total_ = static_cast<int64_t>(call().run->report().transactions);
@@ -156,12 +156,12 @@ RowStream* open_query(FunctionCallInfo fcinfo, MemoryContext context, const char
     include = items_of_text(arguments, kInclude, "include", item_type);
     exclude = items_of_text(arguments, kExclude, "exclude", item_type);
   }
-  guarded([&] { call.log.emplace(call.meter); });
+  guarded([&] { call.log.emplace(call.options); });
   QueryInput input{&*call.log, fcinfo->flinfo->fn_oid, item_type, nullptr, nullptr, 0, false};
   read_query(query, input, call.meter, context);
   if (of_type && arguments.has(kInclude)) set_ranks(call.query.include, include, input);
   if (of_type && arguments.has(kExclude)) set_ranks(call.query.exclude, exclude, input);
-  stream->start(input.in_parallel ? "parallel aggregate" : "stream", input, [&] { return call.log->chunks(); });
+  stream->start(input.in_parallel ? "parallel aggregate" : "stream", input, [&]() -> const PairLog& { return *call.log; });
   return stream;
 }
 

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/temp_files.h"
 
 namespace batmap {
 
@@ -25,6 +27,8 @@ struct ExecutionOptions {
   int threads = 1;                // threads that may compute at once, the caller's own included; >= 1
   MemoryMeter* memory = nullptr;  // not owned; required; charged by everything whose size depends on the input
   CancelToken cancel;
+  TempFiles* files = nullptr;    // not owned; where rows go that are too many for work_bytes; none: they stay in memory
+  size_t work_bytes = SIZE_MAX;  // memory that a run with files tries to stay within; not a limit
 };
 
 }  // namespace batmap

@@ -9,7 +9,11 @@
 
 namespace batmap {
 
-KeptItems keep_items(const EncodedRelation& relation, const ItemFilter& filter, const ExecutionOptions& options) {
+namespace {
+
+/// @param Items  item_codes(), item_rows(code), item_value(code)
+template <typename Items>
+KeptItems keep(const Items& relation, const ItemFilter& filter, const ExecutionOptions& options) {
   MemoryMeter& meter = *options.memory;
   using Values = std::unordered_set<int64_t>;
   const Values excluded = filter.exclude ? Values(filter.exclude->begin(), filter.exclude->end()) : Values();
@@ -43,6 +47,48 @@ KeptItems keep_items(const EncodedRelation& relation, const ItemFilter& filter, 
     kept.rank_of_code[candidates[rank]] = rank;
   }
   return kept;
+}
+
+}  // namespace
+
+KeptItems keep_items(const EncodedRelation& relation, const ItemFilter& filter, const ExecutionOptions& options) {
+  return keep(relation, filter, options);
+}
+
+KeptItems keep_items(const ItemTotals& totals, const ItemFilter& filter, const ExecutionOptions& options) {
+  return keep(totals, filter, options);
+}
+
+KeptItems keep_items_of_partition(const EncodedRelation& partition, const ItemTotals& totals, const KeptItems& kept,
+                                  uint32_t first, uint32_t last, Buffer<uint32_t>& global_rank,
+                                  const ExecutionOptions& options) {
+  MemoryMeter& meter = *options.memory;
+  struct Found {
+    uint32_t rank;  // in `kept`
+    uint32_t code;  // in the partition
+  };
+  GrowingBuffer<Found> found(meter);
+  KeptItems own;
+  for (uint32_t code = 0; code < partition.item_codes(); ++code) {
+    if (partition.item_rows(code) == 0) continue;
+    const uint32_t rank = kept.rank_of_code[totals.item_code(partition.item_value(code))];
+    if (rank == KeptItems::kDropped || rank < first) continue;
+    found.push_back({rank, code});
+    own.occurrences += partition.item_rows(code);
+    own.leading += rank < last;
+  }
+  std::sort(found.begin(), found.end(), [](const Found& x, const Found& y) { return x.rank < y.rank; });
+  own.size = static_cast<uint32_t>(found.size());
+  own.rank_of_code = Buffer<uint32_t>(meter, partition.item_codes());
+  std::fill(own.rank_of_code.begin(), own.rank_of_code.end(), KeptItems::kDropped);
+  own.code_of_rank = Buffer<uint32_t>(meter, own.size);
+  global_rank = Buffer<uint32_t>(meter, own.size);
+  for (uint32_t rank = 0; rank < own.size; ++rank) {
+    own.rank_of_code[found[rank].code] = rank;
+    own.code_of_rank[rank] = found[rank].code;
+    global_rank[rank] = found[rank].rank;
+  }
+  return own;
 }
 
 }  // namespace batmap

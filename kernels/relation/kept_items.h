@@ -13,6 +13,7 @@
 
 #include "core/options.h"
 #include "relation/encoded_relation.h"
+#include "relation/item_totals.h"
 
 namespace batmap {
 
@@ -34,5 +35,13 @@ struct KeptItems {
 
 /// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
 KeptItems keep_items(const EncodedRelation& relation, const ItemFilter& filter, const ExecutionOptions& options);
+KeptItems keep_items(const ItemTotals& totals, const ItemFilter& filter, const ExecutionOptions& options);
+
+/// Those of `kept`, which has ranks over all partitions, that occur in one of them, from rank `first` on and with rows up to
+/// `last`. They have ranks of their own, in the same order.
+/// @param global_rank  overwritten: [size of the result] their ranks in `kept`
+KeptItems keep_items_of_partition(const EncodedRelation& partition, const ItemTotals& totals, const KeptItems& kept,
+                                  uint32_t first, uint32_t last, Buffer<uint32_t>& global_rank,
+                                  const ExecutionOptions& options);
 
 }  // namespace batmap

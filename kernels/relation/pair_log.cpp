@@ -16,22 +16,53 @@ std::byte* PairLog::room(size_t bytes) {
   if (blocks_.empty() || blocks_.back().bytes.size() - blocks_.back().used < bytes) {
     const size_t doubled = blocks_.empty() ? kFirstBlockBytes : blocks_.back().bytes.size() * 2;
     blocks_.push_back({Buffer<std::byte>(*meter_, std::min(doubled, kLargestBlockBytes)), 0});
+    block_bytes_ += blocks_.back().bytes.size();
   }
   return blocks_.back().bytes.data() + blocks_.back().used;
 }
 
 void PairLog::seal() {
+  pack_open();
+  if (partitions_) partitions_->seal();
+}
+
+void PairLog::pack_open() {
   if (open_rows_ == 0) return;
-  const size_t bytes = write_chunk(open_.span().first(open_rows_), room(kChunkMaxBytes));
-  blocks_.back().used += bytes;
+  if (partitions_) {
+    for (const Pair& pair : open_.span().first(open_rows_)) partitions_->append(pair);
+  } else {
+    const size_t bytes = write_chunk(open_.span().first(open_rows_), room(kChunkMaxBytes));
+    blocks_.back().used += bytes;
+  }
   rows_ += open_rows_;
   open_rows_ = 0;
+  spill_if_large();
+}
+
+void PairLog::spill_if_large() {
+  if (partitions_ || block_bytes_ <= most_bytes_) return;
+  partitions_.emplace(*files_, *meter_);
+  for (Block& block : blocks_) {
+    for (size_t at = 0; at < block.used;) {
+      const ChunkView chunk = read_chunk(block.bytes.data() + at);
+      partitions_->append(chunk);
+      at += chunk.bytes;
+    }
+    block.bytes.reset();
+  }
+  blocks_.clear();
 }
 
 void PairLog::append_chunk(const std::byte* chunk, size_t bytes) {
-  std::memcpy(room(bytes), chunk, bytes);
-  blocks_.back().used += bytes;
-  rows_ += read_chunk(chunk).rows;
+  const ChunkView view = read_chunk(chunk);
+  if (partitions_) {
+    partitions_->append(view);
+  } else {
+    std::memcpy(room(bytes), chunk, bytes);
+    blocks_.back().used += bytes;
+  }
+  rows_ += view.rows;
+  spill_if_large();
 }
 
 std::vector<ChunkView> PairLog::chunks() const {

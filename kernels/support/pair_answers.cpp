@@ -14,8 +14,10 @@ constexpr size_t kTasksAheadPerThread = 4;
 }  // namespace
 
 PairAnswers::PairAnswers(std::unique_ptr<PairCounter> counter, Buffer<int64_t> values, const PairSelection& selection,
-                         const ExecutionOptions& options)
+                         const ExecutionOptions& options, NextBlock next)
     : counter_(std::move(counter)),
+      next_block_(std::move(next)),
+      supports_(counter_->supports()),
       values_(std::move(values)),
       selection_(selection),
       options_(options),
@@ -29,17 +31,14 @@ PairAnswers::PairAnswers(std::unique_ptr<PairCounter> counter, Buffer<int64_t> v
 }
 
 PairRow PairAnswers::row(uint32_t a, uint32_t b, uint32_t count) const {
-  const std::span<const uint32_t> supports = counter_->supports();
   if (values_[b] < values_[a]) std::swap(a, b);
-  return {values_[a], values_[b], count, supports[a], supports[b]};
+  return {values_[a], values_[b], count, supports_[a], supports_[b]};
 }
 
 bool PairAnswers::next(std::vector<PairRow>& batch) {
   batch.clear();
   if (done_) return false;
-  if (!tasks_)
-    tasks_.emplace(options_, counter_->tasks(), static_cast<size_t>(options_.threads) * kTasksAheadPerThread,
-                   [this](size_t task, int worker) { return count(task, worker); });
+  if (!tasks_ && counter_) start_tasks();
   if (selected_)
     next_selected(batch);
   else if (best_ || best_per_item_)
@@ -55,6 +54,23 @@ bool PairAnswers::next(std::vector<PairRow>& batch) {
   }
   results_ += batch.size();
   return !done_ || !batch.empty();
+}
+
+void PairAnswers::start_tasks() {
+  tasks_.emplace(options_, counter_->tasks(), static_cast<size_t>(options_.threads) * kTasksAheadPerThread,
+                 [this](size_t task, int worker) { return count(task, worker); });
+}
+
+std::optional<GrowingBuffer<PairCount>> PairAnswers::next_task() {
+  for (;;) {
+    std::optional<GrowingBuffer<PairCount>> found = tasks_->next();
+    if (found || !next_block_) return found;
+    tasks_.reset();
+    counter_.reset();  // its memory is for the next
+    counter_ = next_block_();
+    if (!counter_) return std::nullopt;
+    start_tasks();
+  }
 }
 
 GrowingBuffer<PairCount> PairAnswers::count(size_t task, int worker) {
@@ -85,7 +101,7 @@ void PairAnswers::recycle(GrowingBuffer<PairCount> found) {
 void PairAnswers::next_counted(std::vector<PairRow>& batch) {
   if (!counted_ || handed_over_ == counted_->size()) {
     if (counted_) recycle(std::move(*counted_));
-    counted_ = tasks_->next();
+    counted_ = next_task();
     handed_over_ = 0;
     done_ = !counted_;
     if (done_) return;
@@ -104,7 +120,7 @@ void PairAnswers::next_selected(std::vector<PairRow>& batch) {
 }
 
 void PairAnswers::select() {
-  std::optional<GrowingBuffer<PairCount>> found = tasks_->next();
+  std::optional<GrowingBuffer<PairCount>> found = next_task();
   if (!found) {
     finish_selection();
     return;

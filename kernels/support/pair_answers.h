@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -30,13 +31,18 @@ struct PairSelection {
   PairMeasure measure = PairMeasure::kSupport;  // what the top-k forms rank by
 };
 
+/// Where counting is done in blocks of rows: the counter of the next block, nullptr after the last. Called between blocks,
+/// by the thread that calls next(). All blocks share their supports, which outlive them.
+using NextBlock = std::function<std::unique_ptr<PairCounter>()>;
+
 class PairAnswers {
  public:
   /// @param values   [items] what each rank is called in the answers
   /// @param options  copied; its meter must outlive the answers
+  /// @param next     the blocks after `counter`; empty: there are none
   /// @throws Error{kMemoryLimit}
   PairAnswers(std::unique_ptr<PairCounter> counter, Buffer<int64_t> values, const PairSelection& selection,
-              const ExecutionOptions& options);
+              const ExecutionOptions& options, NextBlock next = {});
   PairAnswers(const PairAnswers&) = delete;
   PairAnswers& operator=(const PairAnswers&) = delete;
 
@@ -46,11 +52,12 @@ class PairAnswers {
   /// @throws Error, std::bad_alloc; cannot go on after that
   bool next(std::vector<PairRow>& batch);
 
-  const PairCounter& counter() const { return *counter_; }
   uint64_t results() const { return results_; }
   bool truncated() const { return truncated_; }
 
  private:
+  std::optional<GrowingBuffer<PairCount>> next_task();
+  void start_tasks();
   void next_counted(std::vector<PairRow>& batch);
   void next_selected(std::vector<PairRow>& batch);
   void select();
@@ -60,6 +67,8 @@ class PairAnswers {
   PairRow row(uint32_t a, uint32_t b, uint32_t count) const;
 
   std::unique_ptr<PairCounter> counter_;
+  NextBlock next_block_;
+  std::span<const uint32_t> supports_;  // by rank
   Buffer<int64_t> values_;
   PairSelection selection_;
   ExecutionOptions options_;

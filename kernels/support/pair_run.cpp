@@ -59,19 +59,48 @@ PairRun::PairRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_r
   report_.group_ms = watch.milliseconds();
 }
 
-void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank) {
-  const EncodedRelation relation(std::move(chunks), item_rank, options_);
-  report_.transactions = relation.transactions();
-  report_.items = relation.items();
-  report_.threshold = query_.min_support ? count_of_fraction(*query_.min_support, relation.transactions())
+PairRun::PairRun(const PairLog& log, std::span<const uint32_t> item_rank, const PairQuery& query,
+                 const ExecutionOptions& options)
+    : query_(query), options_(options) {
+  query_.check();
+  const Stopwatch watch;
+  if (log.partitions() == nullptr)
+    group(log.chunks(), item_rank);
+  else
+    group_spilled(*log.partitions(), item_rank);
+  report_.group_ms = watch.milliseconds() - report_.count_ms;
+}
+
+/// @return whether anything can be an answer
+bool PairRun::begin(uint64_t transactions, uint64_t items) {
+  report_.transactions = transactions;
+  report_.items = items;
+  report_.threshold = query_.min_support ? count_of_fraction(*query_.min_support, transactions)
                                          : static_cast<uint64_t>(query_.min_count.value_or(1));
   // Never a forced method's name without a run of it, so that reports stay comparable.
   report_.method = query_.method ? pair_method_name(*query_.method) : "auto";
   report_.reason = "nothing to count";
-  if (report_.threshold > relation.transactions()) return;
+  return report_.threshold <= transactions;
+}
 
-  const KeptItems kept =
-      keep_items(relation, {.min_rows = report_.threshold, .include = query_.include, .exclude = query_.exclude}, options_);
+ItemFilter PairRun::filter() const {
+  return {.min_rows = report_.threshold, .include = query_.include, .exclude = query_.exclude};
+}
+
+PairSelection PairRun::selection() const {
+  return {.threshold = static_cast<uint32_t>(report_.threshold),
+          .min_jaccard = query_.min_jaccard.value_or(0),
+          .top_k = query_.top_k,
+          .per_item_top_k = query_.per_item_top_k,
+          .max_results = query_.max_results,
+          .measure = query_.measure};
+}
+
+void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank) {
+  const EncodedRelation relation(std::move(chunks), item_rank, options_);
+  if (!begin(relation.transactions(), relation.items())) return;
+
+  const KeptItems kept = keep_items(relation, filter(), options_);
   report_.items_kept = kept.size;
   report_.occurrences = kept.occurrences;
   if (kept.size == 0) return;
@@ -86,17 +115,49 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
   report_.kernel = query_.kernels.name(method);
   report_.reason = (query_.method ? "asked for; " : "") + choice.reason;
   std::unique_ptr<PairCounter> counter = build_counter(relation, kept, lengths, method, query_.kernels, options_);
-  const std::span<const uint32_t> supports = counter->supports();
+  count_kept(counter->supports());
+  answers_.emplace(std::move(counter), std::move(values), selection(), options_);
+}
+
+void PairRun::group_spilled(const RowPartitions& rows, std::span<const uint32_t> item_rank) {
+  spilled_.emplace(rows, item_rank, options_);
+  if (!begin(spilled_->transactions(), spilled_->items())) return;
+
+  spilled_->keep(filter(), query_.method, query_.kernels);
+  const KeptItems& kept = spilled_->kept();
+  report_.items_kept = kept.size;
+  report_.occurrences = kept.occurrences;
+  if (kept.leading == 0) return;
+  Buffer<int64_t> values(*options_.memory, kept.size);
+  for (uint32_t rank = 0; rank < kept.size; ++rank) values[rank] = spilled_->item_value(rank);
+
+  const Stopwatch watch;
+  std::unique_ptr<PairCounter> counter = next_block();
+  count_kept(counter->supports());
+  answers_.emplace(std::move(counter), std::move(values), selection(), options_, [this] { return next_block(); });
+  report_.count_ms = watch.milliseconds();
+}
+
+std::unique_ptr<PairCounter> PairRun::next_block() {
+  std::unique_ptr<PairCounter> counter = spilled_->next_block();
+  report_.pair_instances = spilled_->pair_instances();
+  report_.method.clear();
+  report_.kernel.clear();
+  for (const PairMethod method : spilled_->methods()) {
+    report_.method += (report_.method.empty() ? "" : ", ") + std::string(pair_method_name(method));
+    if (const std::string kernel = query_.kernels.name(method); !kernel.empty()) report_.kernel = kernel;
+  }
+  char text[160];
+  std::snprintf(text, sizeof text, "%srows in %.0f MB of files, read in %zu parts, %zu times after the first",
+                query_.method ? "asked for; " : "", static_cast<double>(spilled_->file_bytes()) / 1e6, spilled_->loads(),
+                spilled_->passes());
+  report_.reason = text;
+  return counter;
+}
+
+void PairRun::count_kept(std::span<const uint32_t> supports) {
   report_.items_kept = static_cast<uint64_t>(
       std::count_if(supports.begin(), supports.end(), [&](uint32_t s) { return s >= report_.threshold; }));
-  answers_.emplace(std::move(counter), std::move(values),
-                   PairSelection{.threshold = static_cast<uint32_t>(report_.threshold),
-                                 .min_jaccard = query_.min_jaccard.value_or(0),
-                                 .top_k = query_.top_k,
-                                 .per_item_top_k = query_.per_item_top_k,
-                                 .max_results = query_.max_results,
-                                 .measure = query_.measure},
-                   options_);
 }
 
 bool PairRun::next(std::vector<PairRow>& batch) {

@@ -11,9 +11,11 @@
 
 #include "core/options.h"
 #include "relation/kept_items.h"
+#include "relation/pair_log.h"
 #include "support/build_counter.h"
 #include "support/choose.h"
 #include "support/pair_answers.h"
+#include "support/spilled_pairs.h"
 
 namespace batmap {
 
@@ -64,6 +66,9 @@ class PairRun {
   /// @throws Error, std::bad_alloc
   PairRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const PairQuery& query,
           const ExecutionOptions& options);
+  /// The same from a sealed log, wherever its rows are. What has moved to files is counted from them, which must outlive the
+  /// run, and so must item_rank.
+  PairRun(const PairLog& log, std::span<const uint32_t> item_rank, const PairQuery& query, const ExecutionOptions& options);
   PairRun(const PairRun&) = delete;
   PairRun& operator=(const PairRun&) = delete;
 
@@ -77,11 +82,18 @@ class PairRun {
 
  private:
   void group(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank);
+  void group_spilled(const RowPartitions& rows, std::span<const uint32_t> item_rank);
+  bool begin(uint64_t transactions, uint64_t items);
+  ItemFilter filter() const;
+  PairSelection selection() const;
+  std::unique_ptr<PairCounter> next_block();
+  void count_kept(std::span<const uint32_t> supports);
 
   PairQuery query_;
   ExecutionOptions options_;
   PairReport report_;
-  std::optional<PairAnswers> answers_;  // none: there is nothing to count
+  std::optional<SpilledPairs> spilled_;  // where the rows were too many
+  std::optional<PairAnswers> answers_;   // none: there is nothing to count
 };
 
 }  // namespace batmap

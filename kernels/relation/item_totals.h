@@ -1,0 +1,34 @@
+// Rows of every item over several relations, such as the partitions of one. Source: ours.
+#pragma once
+
+#include <cstdint>
+
+#include "core/options.h"
+#include "relation/encoded_relation.h"
+
+namespace batmap {
+
+class ItemTotals {
+ public:
+  /// @param least, greatest  bounds of the item values
+  /// @param rows             how many rows there will be
+  ItemTotals(int64_t least, int64_t greatest, uint64_t rows, MemoryMeter& meter)
+      : codes_(meter, least, static_cast<uint64_t>(greatest) - static_cast<uint64_t>(least), rows), rows_(meter) {}
+
+  /// @throws Error{kMemoryLimit}, std::bad_alloc
+  void add(const EncodedRelation& relation);
+
+  uint32_t item_codes() const { return static_cast<uint32_t>(rows_.size()); }
+  uint64_t item_rows(uint32_t code) const { return rows_[code]; }
+  int64_t item_value(uint32_t code) const { return codes_.key(code); }
+  /// Of an item that has rows.
+  uint32_t item_code(int64_t value) const { return codes_.find(value); }
+  uint32_t items() const { return items_; }
+
+ private:
+  KeyCodes codes_;
+  GrowingBuffer<uint64_t> rows_;  // [codes]
+  uint32_t items_ = 0;            // with rows
+};
+
+}  // namespace batmap

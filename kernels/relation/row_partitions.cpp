@@ -1,0 +1,115 @@
+// Writing, splitting and loading partitions. See row_partitions.h.
+#include "relation/row_partitions.h"
+
+#include <algorithm>
+
+namespace batmap {
+
+namespace {
+
+constexpr int kNeighbourBits = 8;  // tids that agree above them lie in one partition, at the first level
+constexpr int kMostLevels = 4;
+constexpr size_t kReadBytes = size_t{1} << 20;  // between two looks at the cancel token
+
+size_t partition_of(int64_t tid, int level) {
+  uint64_t x = static_cast<uint64_t>(tid);
+  if (level == 0) x >>= kNeighbourBits;
+  // Every level needs bits that the one before did not look at.
+  x = (x ^ x >> 32) * 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9u;
+  return x >> (58 - 6 * level) & (RowPartitions::kPartitions - 1);
+}
+
+}  // namespace
+
+RowPartitions::RowPartitions(TempFiles& files, MemoryMeter& meter, int level)
+    : files_(&files),
+      meter_(&meter),
+      level_(level),
+      parts_(kPartitions),
+      open_(meter, kPartitions * kOpenRows),
+      open_rows_(kPartitions),
+      packed_(meter, kChunkHeaderBytes + kOpenRows * sizeof(Pair) + 16) {}
+
+void RowPartitions::append(Pair pair) {
+  const size_t part = partition_of(pair.tid, level_);
+  open_[part * kOpenRows + open_rows_[part]] = pair;
+  ++rows_;
+  if (++open_rows_[part] == kOpenRows) write_open(part);
+}
+
+void RowPartitions::append(const ChunkView& chunk) {
+  Pair pairs[kChunkRows];
+  decode_chunk(chunk, pairs);
+  for (uint32_t k = 0; k < chunk.rows; ++k) append(pairs[k]);
+}
+
+void RowPartitions::write_open(size_t part) {
+  RowPartition& partition = parts_[part];
+  if (partition.file == nullptr) partition.file = &files_->create();
+  const size_t bytes = write_chunk(open_.span().subspan(part * kOpenRows, open_rows_[part]), packed_.data());
+  partition.file->write(packed_.span().first(bytes));
+  const ChunkView chunk = read_chunk(packed_.data());
+  least_item_ = std::min(least_item_, chunk.item_base);
+  greatest_item_ = std::max(greatest_item_, static_cast<int64_t>(static_cast<uint64_t>(chunk.item_base) + chunk.item_range));
+  partition.rows += open_rows_[part];
+  partition.bytes += bytes;
+  open_rows_[part] = 0;
+}
+
+void RowPartitions::seal() {
+  for (size_t part = 0; part < kPartitions; ++part)
+    if (open_rows_[part] > 0) write_open(part);
+  open_.reset();
+  packed_.reset();
+}
+
+std::vector<RowPartition> RowPartitions::partitions(uint64_t most_bytes, const CancelToken& cancel) const {
+  std::vector<RowPartition> all;
+  for (const RowPartition& partition : parts_) {
+    if (partition.rows == 0) continue;
+    if (partition.bytes <= most_bytes || level_ + 1 == kMostLevels) {
+      all.push_back(partition);
+      continue;
+    }
+    RowPartitions smaller(*files_, *meter_, level_ + 1);
+    Buffer<std::byte> chunk(*meter_, kChunkHeaderBytes + kOpenRows * sizeof(Pair) + 16);
+    partition.file->rewind();
+    for (uint64_t rows = 0; rows < partition.rows;) {
+      cancel.throw_if_requested();
+      partition.file->read(chunk.span().first(kChunkHeaderBytes));
+      const size_t rest = read_chunk(chunk.data()).bytes - kChunkHeaderBytes;
+      partition.file->read(chunk.span().subspan(kChunkHeaderBytes, rest));
+      smaller.append(read_chunk(chunk.data()));
+      rows += read_chunk(chunk.data()).rows;
+    }
+    smaller.seal();
+    const std::vector<RowPartition> parts = smaller.partitions(most_bytes, cancel);
+    all.insert(all.end(), parts.begin(), parts.end());
+  }
+  return all;
+}
+
+LoadedRows::LoadedRows(std::span<const RowPartition> partitions, const ExecutionOptions& options) {
+  uint64_t bytes = 0;
+  for (const RowPartition& partition : partitions) bytes += partition.bytes;
+  bytes_ = Buffer<std::byte>(*options.memory, bytes);
+  size_t at = 0;
+  for (const RowPartition& partition : partitions) {
+    partition.file->rewind();
+    for (const size_t end = at + partition.bytes; at < end;) {
+      options.cancel.throw_if_requested();
+      const size_t count = std::min(kReadBytes, end - at);
+      partition.file->read(bytes_.span().subspan(at, count));
+      at += count;
+    }
+  }
+}
+
+std::vector<ChunkView> LoadedRows::chunks() const {
+  std::vector<ChunkView> chunks;
+  for (size_t at = 0; at < bytes_.size(); at += chunks.back().bytes) chunks.push_back(read_chunk(bytes_.data() + at));
+  return chunks;
+}
+
+}  // namespace batmap

@@ -1,0 +1,72 @@
+// Rows past the memory of a run: partitions by transaction, packed chunk by chunk (chunk.h), in temporary files.
+//
+// A transaction lies in one partition with all its rows, so counts over partitions add up. Neighbouring tids stay together
+// at the first level: chunks stay narrow and codes dense where rows arrive by tid. A partition that is still too large
+// is split again, by single tids then. Source: the partitions of Savasere, Omiecinski & Navathe (1995); ours.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/options.h"
+#include "relation/chunk.h"
+
+namespace batmap {
+
+struct RowPartition {
+  TempFile* file = nullptr;
+  uint64_t rows = 0;
+  uint64_t bytes = 0;
+};
+
+class RowPartitions {
+ public:
+  static constexpr size_t kPartitions = 64;
+
+  /// @throws Error{kMemoryLimit}, std::bad_alloc, what the files throw; so do the others
+  RowPartitions(TempFiles& files, MemoryMeter& meter, int level = 0);
+
+  void append(Pair pair);
+  void append(const ChunkView& chunk);
+  /// Writes what is still open. The partitions can then be read.
+  void seal();
+
+  uint64_t rows() const { return rows_; }
+  /// Bounds of the items; of rows that have been written.
+  int64_t least_item() const { return least_item_; }
+  int64_t greatest_item() const { return greatest_item_; }
+  /// The partitions that have rows, those above `most_bytes` split (unless one tid alone has more).
+  std::vector<RowPartition> partitions(uint64_t most_bytes, const CancelToken& cancel) const;
+
+ private:
+  static constexpr uint32_t kOpenRows = 1024;
+
+  void write_open(size_t part);
+
+  TempFiles* files_;
+  MemoryMeter* meter_;
+  int level_;
+  uint64_t rows_ = 0;
+  int64_t least_item_ = INT64_MAX;
+  int64_t greatest_item_ = INT64_MIN;
+  std::vector<RowPartition> parts_;  // [kPartitions]
+  Buffer<Pair> open_;                // [kPartitions][kOpenRows]
+  std::vector<uint32_t> open_rows_;  // [kPartitions]
+  Buffer<std::byte> packed_;         // one chunk
+};
+
+/// The rows of partitions, in memory again.
+class LoadedRows {
+ public:
+  /// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc, what the files throw
+  LoadedRows(std::span<const RowPartition> partitions, const ExecutionOptions& options);
+
+  /// Views; valid as long as the object.
+  std::vector<ChunkView> chunks() const;
+
+ private:
+  Buffer<std::byte> bytes_;
+};
+
+}  // namespace batmap

@@ -1,0 +1,176 @@
+// Passes over partitions. See spilled_pairs.h.
+#include "support/spilled_pairs.h"
+
+#include <algorithm>
+
+#include "core/thread_team.h"
+
+namespace batmap {
+
+namespace {
+
+// Parts of the work memory: for the rows of the partitions in hand (what is counted is made from them and is larger), and
+// for the counters of a block.
+constexpr size_t kLoadedShare = 8;
+constexpr size_t kCountersShare = 4;
+constexpr uint64_t kTotalsBytesARow = 256;  // of work memory: bounds the direct codes of the totals
+constexpr uint64_t kTaskPairs = 1 << 18;
+
+/// Pairs (a, b), a < b, of the rows before `row` of a triangle.
+uint64_t pairs_before(uint64_t row, uint64_t items) { return row * (items - 1) - row * (row - 1) / 2; }
+
+}  // namespace
+
+/// The counters of a block of rows; a row has one for each later item.
+class SpilledPairs::Block final : public PairCounter {
+ public:
+  Block(uint32_t first, uint32_t last, std::span<const uint32_t> supports, Buffer<uint32_t> counts)
+      : first_(first), last_(last), supports_(supports), counts_(std::move(counts)) {
+    uint64_t pairs = 0;
+    task_begin_.push_back(first);
+    for (uint32_t row = first; row < last; ++row) {
+      pairs += supports_.size() - row - 1;
+      if (pairs < kTaskPairs && row + 1 < last) continue;
+      task_begin_.push_back(row + 1);
+      pairs = 0;
+    }
+  }
+
+  size_t tasks() const override { return task_begin_.size() - 1; }
+  std::span<const uint32_t> supports() const override { return supports_; }
+
+  void count(size_t task, int, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
+    const auto items = static_cast<uint32_t>(supports_.size());
+    const uint64_t before = pairs_before(first_, items);
+    for (uint32_t a = task_begin_[task]; a < task_begin_[task + 1]; ++a) {
+      const uint32_t* const row = counts_.data() + (pairs_before(a, items) - before);
+      PairCount* const at = out.room(items - a - 1);
+      size_t found = 0;
+      for (uint32_t b = a + 1; b < items; ++b) {
+        at[found] = {a, b, row[b - a - 1]};
+        found += row[b - a - 1] >= threshold;
+      }
+      out.add(found);
+    }
+  }
+
+ private:
+  uint32_t first_;
+  uint32_t last_;
+  std::span<const uint32_t> supports_;
+  Buffer<uint32_t> counts_;
+  std::vector<uint32_t> task_begin_;
+};
+
+SpilledPairs::SpilledPairs(const RowPartitions& rows, std::span<const uint32_t> item_rank, const ExecutionOptions& options)
+    : options_(options), item_rank_(item_rank) {
+  const uint64_t most_bytes = options.work_bytes / kLoadedShare;
+  partitions_ = rows.partitions(most_bytes, options.cancel);
+  group(most_bytes);
+  const uint64_t few = std::min<uint64_t>(rows.rows(), options.work_bytes / kTotalsBytesARow);
+  if (item_rank.empty())
+    totals_.emplace(rows.least_item(), rows.greatest_item(), few, *options.memory);
+  else
+    totals_.emplace(0, static_cast<int64_t>(item_rank.size()) - 1, few, *options.memory);
+  for (size_t group = 0; group + 1 < groups_.size(); ++group) {
+    const LoadedRows loaded(partitions_of(group), options);
+    const EncodedRelation relation(loaded.chunks(), item_rank_, options);
+    transactions_ += relation.transactions();
+    totals_->add(relation);
+  }
+  if (transactions_ > UINT32_MAX)
+    throw Error(ErrorCode::kTooLarge, "more than 4294967295 transactions",
+                "Count parts of the transactions, and add up the supports of each pair.");
+}
+
+void SpilledPairs::group(uint64_t most_bytes) {
+  groups_.assign(1, 0);
+  uint64_t bytes = 0;
+  for (size_t part = 0; part < partitions_.size(); ++part) {
+    if (part > groups_.back() && bytes + partitions_[part].bytes > most_bytes) {
+      groups_.push_back(part);
+      bytes = 0;
+    }
+    bytes += partitions_[part].bytes;
+  }
+  groups_.push_back(partitions_.size());
+}
+
+std::span<const RowPartition> SpilledPairs::partitions_of(size_t group) const {
+  return std::span(partitions_).subspan(groups_[group], groups_[group + 1] - groups_[group]);
+}
+
+uint64_t SpilledPairs::file_bytes() const {
+  uint64_t bytes = 0;
+  for (const RowPartition& partition : partitions_) bytes += partition.bytes;
+  return bytes;
+}
+
+void SpilledPairs::keep(const ItemFilter& filter, std::optional<PairMethod> method, const PairKernels& kernels) {
+  kept_ = keep_items(*totals_, filter, options_);
+  method_ = method;
+  kernels_ = kernels;
+  supports_ = Buffer<uint32_t>(*options_.memory, kept_.size, Fill::kZero);
+  cut_into_blocks(options_.work_bytes / kCountersShare);
+}
+
+void SpilledPairs::cut_into_blocks(uint64_t most_bytes) {
+  block_begin_.assign(1, 0);
+  uint64_t bytes = 0;
+  for (uint32_t row = 0; row < kept_.leading; ++row) {
+    const uint64_t row_bytes = uint64_t{kept_.size - row - 1} * sizeof(uint32_t);
+    if (row > block_begin_.back() && bytes + row_bytes > most_bytes) {
+      block_begin_.push_back(row);
+      bytes = 0;
+    }
+    bytes += row_bytes;
+  }
+  if (kept_.leading > 0) block_begin_.push_back(kept_.leading);
+}
+
+std::unique_ptr<PairCounter> SpilledPairs::next_block() {
+  if (next_block_ == passes()) return nullptr;
+  const uint32_t first = block_begin_[next_block_];
+  const uint32_t last = block_begin_[next_block_ + 1];
+  Buffer<uint32_t> counts(*options_.memory, pairs_before(last, kept_.size) - pairs_before(first, kept_.size), Fill::kZero);
+  for (size_t group = 0; group + 1 < groups_.size(); ++group) add_group(group, first, last, counts.data());
+  ++next_block_;
+  return std::make_unique<Block>(first, last, supports_.span(), std::move(counts));
+}
+
+void SpilledPairs::add_group(size_t group, uint32_t first, uint32_t last, uint32_t* counts) {
+  std::optional<LoadedRows> loaded(std::in_place, partitions_of(group), options_);
+  std::optional<EncodedRelation> relation(std::in_place, loaded->chunks(), item_rank_, options_);
+  Buffer<uint32_t> global_rank;
+  const KeptItems own = keep_items_of_partition(*relation, *totals_, kept_, first, last, global_rank, options_);
+  if (own.size == 0) return;
+  const TransactionLengths lengths = transaction_lengths(*relation, own, options_);
+  PairJob job = describe_job(*relation, own, lengths, kernels_, options_);
+  const size_t used = options_.memory->current();
+  job.memory_bytes = std::min<uint64_t>(job.memory_bytes, options_.work_bytes - std::min(used, options_.work_bytes));
+  const PairMethod method = method_.value_or(choose_pair_method(job).method);
+  if (std::ranges::find(methods_, method) == methods_.end()) methods_.push_back(method);
+  const std::unique_ptr<PairCounter> counter = build_counter(*relation, own, lengths, method, kernels_, options_);
+  relation.reset();
+  loaded.reset();
+
+  if (first == 0) {
+    pair_instances_ += lengths.pair_instances;
+    const std::span<const uint32_t> supports = counter->supports();
+    for (uint32_t rank = 0; rank < own.size; ++rank) supports_[global_rank[rank]] += supports[rank];
+  }
+  const uint64_t before = pairs_before(first, kept_.size);
+  std::vector<GrowingBuffer<PairCount>> found;
+  for (int worker = 0; worker < options_.threads; ++worker) found.emplace_back(*options_.memory);
+  parallel_for(options_, counter->tasks(), [&](size_t task, int worker) {
+    GrowingBuffer<PairCount>& pairs = found[static_cast<size_t>(worker)];
+    pairs.shrink(0);
+    counter->count(task, worker, 1, pairs);
+    for (const PairCount& pair : pairs.span()) {  // no two tasks have pairs of the same row
+      const uint32_t a = global_rank[pair.a];
+      counts[pairs_before(a, kept_.size) - before + global_rank[pair.b] - a - 1] += pair.count;
+    }
+  });
+}
+
+}  // namespace batmap

@@ -1,0 +1,74 @@
+// Pair support over rows that lie in files (row_partitions.h). Partition by partition is loaded, coded and counted by the
+// method that the chooser takes for it; counts over disjoint sets of transactions add up. They are added in a triangle of
+// counters, cut into blocks of rows that fit into the work memory: each block takes a pass over the partitions.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/options.h"
+#include "relation/item_totals.h"
+#include "relation/kept_items.h"
+#include "relation/row_partitions.h"
+#include "support/build_counter.h"
+#include "support/pair_counter.h"
+
+namespace batmap {
+
+class SpilledPairs {
+ public:
+  /// Reads all rows once, for the totals.
+  /// @param rows       sealed; the files must outlive the object
+  /// @param item_rank  see EncodedRelation
+  /// @param options    outlives the object
+  /// @throws Error, std::bad_alloc, what the files throw; so does next_block()
+  SpilledPairs(const RowPartitions& rows, std::span<const uint32_t> item_rank, const ExecutionOptions& options);
+
+  uint64_t transactions() const { return transactions_; }
+  uint64_t items() const { return totals_->items(); }
+
+  /// What is to be counted. Call it once, before next_block().
+  /// @param method  none: the chooser's, for each partition
+  void keep(const ItemFilter& filter, std::optional<PairMethod> method, const PairKernels& kernels);
+  const KeptItems& kept() const { return kept_; }
+  int64_t item_value(uint32_t rank) const { return totals_->item_value(kept_.code_of_rank[rank]); }
+
+  /// Counts the next block of rows in full: from its first to its last task, the counter is for that block. Its supports are
+  /// those of all kept items. @return nullptr after the last block
+  std::unique_ptr<PairCounter> next_block();
+
+  /// What the first pass did.
+  uint64_t pair_instances() const { return pair_instances_; }
+  const std::vector<PairMethod>& methods() const { return methods_; }  // each once
+  size_t loads() const { return groups_.size() - 1; }                  // of a pass
+  size_t passes() const { return block_begin_.size() - 1; }
+  uint64_t file_bytes() const;
+
+ private:
+  class Block;
+
+  void group(uint64_t most_bytes);
+  void cut_into_blocks(uint64_t most_bytes);
+  void add_group(size_t group, uint32_t first, uint32_t last, uint32_t* counts);
+  std::span<const RowPartition> partitions_of(size_t group) const;
+
+  const ExecutionOptions& options_;
+  std::span<const uint32_t> item_rank_;
+  std::vector<RowPartition> partitions_;
+  std::vector<size_t> groups_;  // first partition of those that are loaded together, and the end
+  uint64_t transactions_ = 0;
+  std::optional<ItemTotals> totals_;
+  KeptItems kept_;
+  std::optional<PairMethod> method_;
+  PairKernels kernels_;
+  std::vector<uint32_t> block_begin_;  // first row of each block, and the end
+  size_t next_block_ = 0;
+  Buffer<uint32_t> supports_;  // [kept]
+  uint64_t pair_instances_ = 0;
+  std::vector<PairMethod> methods_;
+};
+
+}  // namespace batmap
