@@ -441,7 +441,7 @@ part_memory() {
     done
 }
 
-# shellcheck source=bench/sql/sets.sh
+# shellcheck source=bench/sql/sets.sh disable=SC1091
 . bench/sql/sets.sh
 
 # ---- the run

@@ -1,0 +1,76 @@
+-- Rows past batmap.work_mem: they go to temporary files and are counted partition by partition, with the same answer.
+CREATE TABLE many AS
+    SELECT (x * 7919 % 4001)::int4 AS tid, ((x * x + x / 3) % 211)::int4 AS item FROM generate_series(1, 60000::int8) x;
+SET batmap.work_mem = '64kB';
+SET max_parallel_workers_per_gather = 0;
+CREATE TABLE spilled AS SELECT * FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1);
+SELECT reason LIKE 'rows in % MB of files, read in % parts, % times after the first' AS in_files, results, truncated
+  FROM batmap_last_run();
+RESET batmap.work_mem;
+CREATE TABLE in_memory AS SELECT * FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1);
+SELECT reason LIKE 'estimates: %' AS in_memory, results, truncated FROM batmap_last_run();
+SELECT count(*) FROM (TABLE spilled EXCEPT ALL TABLE in_memory) d;
+SELECT count(*) FROM (TABLE in_memory EXCEPT ALL TABLE spilled) d;
+
+-- every method and every form of the question
+SET batmap.work_mem = '64kB';
+SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 20, method => 'merge');
+SELECT method FROM batmap_last_run();
+SELECT * FROM batmap_pairs('SELECT tid, item FROM many', top_k => 3);
+SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM many', per_item_top_k => 2);
+SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1, max_results => 5);
+SELECT count(*), bool_and(5 IN (item_a, item_b)) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1, include => '{5}');
+SELECT count(*) FROM batmap_pairs_of(NULL::text, 'SELECT tid, ''i'' || item FROM many', min_count => 20, exclude => '{i5}');
+RESET batmap.work_mem;
+SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 20, method => 'merge');
+SELECT * FROM batmap_pairs('SELECT tid, item FROM many', top_k => 3);
+SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM many', per_item_top_k => 2);
+SELECT count(*), bool_and(5 IN (item_a, item_b)) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1, include => '{5}');
+SELECT count(*) FROM batmap_pairs_of(NULL::text, 'SELECT tid, ''i'' || item FROM many', min_count => 20, exclude => '{i5}');
+
+-- what parallel workers send follows into the files
+SET batmap.work_mem = '1MB';
+SET max_parallel_workers_per_gather = 2;
+SET min_parallel_table_scan_size = 0;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+CREATE TABLE in_parallel AS SELECT * FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1);
+SELECT input, reason LIKE 'rows in %' AS in_files FROM batmap_last_run();
+SELECT count(*) FROM (TABLE in_parallel EXCEPT ALL TABLE in_memory) d;
+SELECT count(*) FROM (TABLE in_memory EXCEPT ALL TABLE in_parallel) d;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+RESET max_parallel_workers_per_gather;
+
+-- the files go when the run ends: at its last row, before it, and with a cursor
+SET batmap.work_mem = '64kB';
+SELECT count(*) FROM (SELECT * FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1) LIMIT 3) p;
+SELECT count(*) FROM pg_ls_tmpdir();
+BEGIN;
+DECLARE c CURSOR FOR SELECT * FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1);
+MOVE 100 FROM c;
+SELECT count(*) > 0 AS files FROM pg_ls_tmpdir();
+SAVEPOINT s;
+SELECT 1 / 0;
+ROLLBACK TO s;
+MOVE 100 FROM c;
+CLOSE c;
+SELECT count(*) FROM pg_ls_tmpdir();
+COMMIT;
+
+-- errors of the files are the server's own, and leave nothing behind
+SET temp_file_limit = '64kB';
+SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1);
+RESET temp_file_limit;
+SELECT count(*) FROM pg_ls_tmpdir();
+DO $$
+BEGIN
+    SET LOCAL temp_file_limit = '64kB';
+    PERFORM * FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1);
+EXCEPTION WHEN configuration_limit_exceeded THEN
+    RAISE NOTICE 'caught';
+END $$;
+SELECT count(*) FROM pg_ls_tmpdir();
+SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1);
+SELECT count(*), sum(support) FROM in_memory;
