@@ -8,7 +8,7 @@ import html
 import math
 import sys
 
-SIDES = {"batmap": "batmap", "roaring": "CRoaring", "frozen": "CRoaring", "merge": "sorted arrays", "byte_slots": "byte slots"}
+SIDES = {"batmap": "batmap", "roaring": "CRoaring", "frozen": "CRoaring", "merge": "arrays", "byte_slots": "byte slots"}
 PANELS = [("in cache, equal sizes", "0", "1"), ("in cache, sizes 1 : 1000", "0", "1000"),
           ("from memory, equal sizes", "1", "1"), ("from memory, sizes 1 : 1000", "1", "1000")]
 CELL_W, CELL_H, LEFT, TOP, GAP_X, GAP_Y = 66, 44, 78, 76, 76, 72
@@ -35,15 +35,11 @@ def shown(ratio):
 
 def power(number):
     exponent = round(math.log10(number))
-    return f"10^{exponent}" if math.isclose(number, 10 ** exponent) else f"{number:g}"
+    return f"1e{exponent}" if math.isclose(number, 10 ** exponent) else f"{number:g}"
 
 
 def text(x, y, content, size=12, anchor="middle", extra=""):
-    content = html.escape(content, quote=False)
-    if "^" in content:
-        base, _, exponent = content.partition("^")
-        content = f'{base}<tspan dy="-4" font-size="{size - 3}">{exponent}</tspan>'
-    return f'<text x="{x}" y="{y}" font-size="{size}" text-anchor="{anchor}" {extra}>{content}</text>'
+    return f'<text x="{x}" y="{y}" font-size="{size}" text-anchor="{anchor}" {extra}>{html.escape(content, quote=False)}</text>'
 
 
 def main():
@@ -59,7 +55,7 @@ def main():
            f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
            text(LEFT, 26, title, 17, "start", 'font-weight="bold"'),
            text(LEFT, 46, "Number: time of CRoaring / time of batmap; above 1 batmap is faster. "
-                "A name stands where another side is fastest of all.", 12, "start")]
+                "A name: another side is fastest of all (arrays: sorted arrays, merged or galloping).", 12, "start")]
     for number, (name, from_memory, skew) in enumerate(PANELS):
         left = LEFT + number % 2 * (panel_w + GAP_X)
         top = TOP + 18 + number // 2 * (panel_h + GAP_Y)
