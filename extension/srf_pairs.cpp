@@ -26,7 +26,18 @@ struct PairCall : PairRowsCall<PairQuery, PairRun> {
 };
 
 // Positions of the arguments after the input, which is one argument, or two in the _of form.
-enum Argument { kMinCount, kMinSupport, kTopK, kPerItemTopK, kInclude, kExclude, kMaxResults, kMethod, kArguments };
+enum Argument {
+  kMinCount,
+  kMinSupport,
+  kTopK,
+  kPerItemTopK,
+  kMeasure,
+  kInclude,
+  kExclude,
+  kMaxResults,
+  kMethod,
+  kArguments
+};
 
 struct Arguments {
   FunctionCallInfo fcinfo;
@@ -78,8 +89,10 @@ void read_arguments(const Arguments& arguments, bool integer_lists, PairCall& ca
   if (integer_lists && arguments.has(kInclude)) set_list(query.include, arguments.array(kInclude), "include");
   if (integer_lists && arguments.has(kExclude)) set_list(query.exclude, arguments.array(kExclude), "exclude");
   const char* const method = arguments.has(kMethod) ? arguments.string(kMethod) : "auto";
+  const char* const measure = arguments.has(kMeasure) ? arguments.string(kMeasure) : nullptr;
   guarded([&] {
     query.method = parse_pair_method(method);
+    if (measure != nullptr) query.measure = parse_pair_measure(measure, true);
     query.check();
   });
 }

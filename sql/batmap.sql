@@ -103,6 +103,7 @@ CREATE FUNCTION batmap_pairs(
     min_support float8 DEFAULT NULL,
     top_k int8 DEFAULT NULL,
     per_item_top_k int4 DEFAULT NULL,
+    measure text DEFAULT NULL,
     include int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
     max_results int8 DEFAULT NULL,
@@ -110,7 +111,7 @@ CREATE FUNCTION batmap_pairs(
 RETURNS TABLE (item_a int8, item_b int8, support int8, support_a int8, support_b int8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_pairs_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT batmap_pairs_support;
-COMMENT ON FUNCTION batmap_pairs(text, int8, float8, int8, int4, int8[], int8[], int8, text)
+COMMENT ON FUNCTION batmap_pairs(text, int8, float8, int8, int4, text, int8[], int8[], int8, text)
 IS 'frequent pairs of the (tid, item) rows of a query';
 
 CREATE FUNCTION batmap_pairs(
@@ -119,6 +120,7 @@ CREATE FUNCTION batmap_pairs(
     min_support float8 DEFAULT NULL,
     top_k int8 DEFAULT NULL,
     per_item_top_k int4 DEFAULT NULL,
+    measure text DEFAULT NULL,
     include int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
     max_results int8 DEFAULT NULL,
@@ -126,7 +128,7 @@ CREATE FUNCTION batmap_pairs(
 RETURNS TABLE (item_a int8, item_b int8, support int8, support_a int8, support_b int8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_pairs_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
     SUPPORT batmap_pairs_support;
-COMMENT ON FUNCTION batmap_pairs(batmap_relation, int8, float8, int8, int4, int8[], int8[], int8, text)
+COMMENT ON FUNCTION batmap_pairs(batmap_relation, int8, float8, int8, int4, text, int8[], int8[], int8, text)
 IS 'frequent pairs of a relation';
 
 CREATE FUNCTION batmap_pairs_of(
@@ -136,6 +138,7 @@ CREATE FUNCTION batmap_pairs_of(
     min_support float8 DEFAULT NULL,
     top_k int8 DEFAULT NULL,
     per_item_top_k int4 DEFAULT NULL,
+    measure text DEFAULT NULL,
     include text[] DEFAULT NULL,
     exclude text[] DEFAULT NULL,
     max_results int8 DEFAULT NULL,
@@ -143,8 +146,13 @@ CREATE FUNCTION batmap_pairs_of(
 RETURNS TABLE (item_a anyelement, item_b anyelement, support int8, support_a int8, support_b int8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_pairs_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT batmap_pairs_support;
-COMMENT ON FUNCTION batmap_pairs_of(anyelement, text, int8, float8, int8, int4, text[], text[], int8, text)
+COMMENT ON FUNCTION batmap_pairs_of(anyelement, text, int8, float8, int8, int4, text, text[], text[], int8, text)
 IS 'frequent pairs of the (tid, item) rows of a query, for items of any hashable type';
+
+CREATE FUNCTION batmap_measure(name text, n_both int8, n_lhs int8, n_rhs int8, n_total int8) RETURNS float8
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_measure(text, int8, int8, int8, int8)
+IS 'how strongly two items go together, from numbers of transactions: support, jaccard, lift, ...';
 
 CREATE TYPE batmap_pair AS (item_a int8, item_b int8, support int8);
 COMMENT ON TYPE batmap_pair IS 'two items and the number of transactions that hold both';

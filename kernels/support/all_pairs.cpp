@@ -50,13 +50,15 @@ void AllPairsQuery::check() const {
   counts.check();
 }
 
+PairMeasure AllPairsRun::measure() const { return query_.min_jaccard ? PairMeasure::kJaccard : PairMeasure::kSupport; }
+
 PairSelection AllPairsRun::selection() const {
   return {.threshold = static_cast<uint32_t>(report_.threshold),
           .min_jaccard = query_.min_jaccard.value_or(0),
           .top_k = query_.top_k,
           .per_item_top_k = query_.per_item_top_k,
           .max_results = query_.max_results,
-          .measure = query_.min_jaccard ? PairMeasure::kJaccard : PairMeasure::kSupport};
+          .ranking = {.measure = measure()}};
 }
 
 AllPairsRun::AllPairsRun(SetCollection sets, const AllPairsQuery& query, const ExecutionOptions& options)
@@ -187,7 +189,7 @@ void AllPairsRun::count_relation(Input input) {
   pairs.min_count = static_cast<int64_t>(report_.threshold);
   pairs.kernels = query_.kernels;
   pairs.min_jaccard = query_.min_jaccard;
-  pairs.measure = selection().measure;
+  pairs.measure = measure();
   pairs.top_k = query_.top_k;
   pairs.per_item_top_k = query_.per_item_top_k;
   pairs.max_results = query_.max_results;

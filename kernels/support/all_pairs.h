@@ -53,6 +53,7 @@ class AllPairsRun {
   void prepare(SetCollection given);
   AllPairsWay choose(const Input& input, uint64_t& element_bound);
   void count_relation(Input input);
+  PairMeasure measure() const;
   PairSelection selection() const;
 
   AllPairsQuery query_;

@@ -2,6 +2,8 @@
 #include "support/best_pairs.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <tuple>
 
 #include "core/polled.h"
@@ -30,20 +32,26 @@ double pair_jaccard(const PairRow& row) {
   return static_cast<double>(row.support) / static_cast<double>(row.support_a + row.support_b - row.support);
 }
 
-double pair_score(PairMeasure measure, const PairRow& row) {
-  return measure == PairMeasure::kJaccard ? pair_jaccard(row) : static_cast<double>(row.support);
+double PairRanking::score(const PairRow& row) const {
+  if (measure == PairMeasure::kSupport) return static_cast<double>(row.support);  // exact below 2^53
+  const double value = pair_measure(measure, {.both = static_cast<double>(row.support),
+                                              .a = static_cast<double>(row.support_a),
+                                              .b = static_cast<double>(row.support_b),
+                                              .total = total});
+  return std::isnan(value) ? -std::numeric_limits<double>::infinity() : value;
 }
 
-bool better_pair(PairMeasure measure, const PairRow& x, const PairRow& y) {
-  return std::tuple(pair_score(measure, y), x.item_a, x.item_b) < std::tuple(pair_score(measure, x), y.item_a, y.item_b);
+bool PairRanking::better(const PairRow& x, const PairRow& y) const {
+  return std::tuple(score(y), x.item_a, x.item_b) < std::tuple(score(x), y.item_a, y.item_b);
 }
 
 void BestPairs::offer(const PairRow& row) {
-  offer_to_heap(heap_, k_, row, [this](const PairRow& x, const PairRow& y) { return better(x, y); });
+  offer_to_heap(heap_, k_, row, [this](const PairRow& x, const PairRow& y) { return ranking_.better(x, y); });
 }
 
 GrowingBuffer<PairRow> BestPairs::take(const CancelToken& cancel) {
-  std::sort(heap_.begin(), heap_.end(), polled(cancel, [this](const PairRow& x, const PairRow& y) { return better(x, y); }));
+  std::sort(heap_.begin(), heap_.end(),
+            polled(cancel, [this](const PairRow& x, const PairRow& y) { return ranking_.better(x, y); }));
   return std::move(heap_);
 }
 

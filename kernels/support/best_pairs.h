@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/options.h"
+#include "support/pair_measure.h"
 
 namespace batmap {
 
@@ -20,35 +21,36 @@ struct PairRow {
   uint64_t support_b;
 };
 
-/// What pairs are ranked by.
-enum class PairMeasure { kSupport, kJaccard };
-
 /// support / (support_a + support_b - support).
 double pair_jaccard(const PairRow& row);
 
-/// The row's value of the measure; exact for supports below 2^53.
-double pair_score(PairMeasure measure, const PairRow& row);
+/// What pairs are ranked by: the value of a measure; what has no value comes last.
+struct PairRanking {
+  PairMeasure measure = PairMeasure::kSupport;
+  double total = 0;  // transactions
 
-/// Larger score first, then item_a, then item_b.
-bool better_pair(PairMeasure measure, const PairRow& x, const PairRow& y);
+  double score(const PairRow& row) const;
+  /// Larger score first, then item_a, then item_b.
+  bool better(const PairRow& x, const PairRow& y) const;
+};
 
 /// The k best of all pairs offered.
 class BestPairs {
  public:
   /// @param k  at least 1
-  BestPairs(MemoryMeter& meter, uint64_t k, PairMeasure measure) : k_(k), measure_(measure), heap_(meter) {}
+  BestPairs(MemoryMeter& meter, uint64_t k, const PairRanking& ranking) : k_(k), ranking_(ranking), heap_(meter) {}
 
   void offer(const PairRow& row);
   /// No pair with less support can still be kept.
-  uint64_t threshold() const { return measure_ == PairMeasure::kSupport && heap_.size() == k_ ? heap_[0].support : 0; }
+  uint64_t threshold() const {
+    return ranking_.measure == PairMeasure::kSupport && heap_.size() == k_ ? heap_[0].support : 0;
+  }
   /// The pairs kept, best first. Call it once. @throws Error{kCancelled}
   GrowingBuffer<PairRow> take(const CancelToken& cancel = {});
 
  private:
-  bool better(const PairRow& x, const PairRow& y) const { return better_pair(measure_, x, y); }
-
   uint64_t k_;
-  PairMeasure measure_;
+  PairRanking ranking_;
   GrowingBuffer<PairRow> heap_;  // the worst in front
 };
 
@@ -60,7 +62,7 @@ class BestPairsPerItem {
   BestPairsPerItem(MemoryMeter& meter, uint32_t k, const int64_t* values, uint32_t items);
 
   /// @param a, b  item ranks
-  /// @param score  of the measure
+  /// @param score  see PairRanking
   void offer(uint32_t a, uint32_t b, uint32_t support, double score);
 
   struct Kept {

@@ -27,7 +27,7 @@ PairAnswers::PairAnswers(std::unique_ptr<PairCounter> counter, Buffer<int64_t> v
     const auto k = static_cast<uint32_t>(std::min<int64_t>(*selection_.per_item_top_k, UINT32_MAX));
     best_per_item_.emplace(meter, k, values_.data(), static_cast<uint32_t>(values_.size()));
   }
-  if (selection_.top_k) best_.emplace(meter, static_cast<uint64_t>(*selection_.top_k), selection_.measure);
+  if (selection_.top_k) best_.emplace(meter, static_cast<uint64_t>(*selection_.top_k), selection_.ranking);
 }
 
 PairRow PairAnswers::row(uint32_t a, uint32_t b, uint32_t count) const {
@@ -127,7 +127,7 @@ void PairAnswers::select() {
   }
   for (const PairCount& pair : found->span()) {
     if (best_per_item_)
-      best_per_item_->offer(pair.a, pair.b, pair.count, pair_score(selection_.measure, row(pair.a, pair.b, pair.count)));
+      best_per_item_->offer(pair.a, pair.b, pair.count, selection_.ranking.score(row(pair.a, pair.b, pair.count)));
     else if (pair.count >= threshold_)
       best_->offer(row(pair.a, pair.b, pair.count));
   }

@@ -28,7 +28,7 @@ struct PairSelection {
   std::optional<int64_t> top_k;
   std::optional<int64_t> per_item_top_k;
   std::optional<int64_t> max_results;
-  PairMeasure measure = PairMeasure::kSupport;  // what the top-k forms rank by
+  PairRanking ranking;  // of the top-k forms
 };
 
 /// Where counting is done in blocks of rows: the counter of the next block, nullptr after the last. Called between blocks,

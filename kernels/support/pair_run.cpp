@@ -40,6 +40,9 @@ void PairQuery::check() const {
   require_at_least("top_k", top_k, 1);
   require_at_least("per_item_top_k", per_item_top_k, 1);
   require_at_least("max_results", max_results, 1);
+  if (measure && !top_k && !per_item_top_k)
+    throw Error(ErrorCode::kInvalidParameter, "measure is given, but nothing is ranked by it",
+                "Ask for the best pairs by the measure with top_k or per_item_top_k.");
 }
 
 std::optional<PairMethod> parse_pair_method(const std::string& name) {
@@ -93,7 +96,8 @@ PairSelection PairRun::selection() const {
           .top_k = query_.top_k,
           .per_item_top_k = query_.per_item_top_k,
           .max_results = query_.max_results,
-          .measure = query_.measure};
+          .ranking = {.measure = query_.measure.value_or(PairMeasure::kSupport),
+                      .total = static_cast<double>(report_.transactions)}};
 }
 
 void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank) {

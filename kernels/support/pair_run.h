@@ -25,8 +25,8 @@ struct PairQuery {
   std::optional<double> min_support;
   std::optional<int64_t> top_k;
   std::optional<int64_t> per_item_top_k;
-  std::optional<double> min_jaccard;            // in addition
-  PairMeasure measure = PairMeasure::kSupport;  // what the top-k forms rank by
+  std::optional<double> min_jaccard;   // in addition
+  std::optional<PairMeasure> measure;  // what the top-k forms rank by; none: support
   std::optional<std::vector<int64_t>> include;
   std::optional<std::vector<int64_t>> exclude;
   std::optional<int64_t> max_results;

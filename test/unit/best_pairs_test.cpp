@@ -26,13 +26,13 @@ std::vector<PairRow> some_pairs(Random& random, int64_t items) {
 
 TEST(BestPairs, LargerSupportThenSmallerItems) {
   const PairRow row{3, 4, 10, 20, 30};
-  EXPECT_FALSE(better_pair(PairMeasure::kSupport, row, row));
+  EXPECT_FALSE(PairRanking().better(row, row));
   const PairRow worse[] = {{3, 4, 9, 20, 30}, {4, 5, 10, 20, 30}, {3, 5, 10, 20, 30}, {-9, -8, 9, 1, 1}};
   for (const PairRow& other : worse) {
-    EXPECT_TRUE(better_pair(PairMeasure::kSupport, row, other)) << describe(other);
-    EXPECT_FALSE(better_pair(PairMeasure::kSupport, other, row)) << describe(other);
+    EXPECT_TRUE(PairRanking().better(row, other)) << describe(other);
+    EXPECT_FALSE(PairRanking().better(other, row)) << describe(other);
   }
-  EXPECT_TRUE(better_pair(PairMeasure::kSupport, {INT64_MIN, 0, 1, 1, 1}, {INT64_MAX, 0, 1, 1, 1}));
+  EXPECT_TRUE(PairRanking().better({INT64_MIN, 0, 1, 1, 1}, {INT64_MAX, 0, 1, 1, 1}));
 }
 
 TEST(BestPairs, LikeSorting) {
@@ -45,7 +45,7 @@ TEST(BestPairs, LikeSorting) {
       random.shuffle(rows);
       MemoryMeter meter;
       {
-        BestPairs best(meter, k, PairMeasure::kSupport);
+        BestPairs best(meter, k, PairRanking());
         EXPECT_EQ(best.threshold(), 0u);
         uint64_t before = 0;
         for (const PairRow& row : rows) {
@@ -75,8 +75,8 @@ TEST(BestPairs, PairsBelowTheThresholdDoNotMatter) {
   Random random(kSeed + 1);
   const std::vector<PairRow> rows = some_pairs(random, 30);
   MemoryMeter meter;
-  BestPairs all(meter, 17, PairMeasure::kSupport);
-  BestPairs few(meter, 17, PairMeasure::kSupport);
+  BestPairs all(meter, 17, PairRanking());
+  BestPairs few(meter, 17, PairRanking());
   for (const PairRow& row : rows) {
     all.offer(row);
     if (row.support >= few.threshold()) few.offer(row);
