@@ -1,5 +1,6 @@
-// The shared library's entry: magic block, settings, plan nodes; nothing else happens at load.
+// The shared library's entry: magic block, settings, shared memory, plan nodes; nothing else happens at load.
 #include "extension/node_row_stream.h"
+#include "extension/progress.h"
 #include "extension/settings.h"
 
 #include "extension/pg.h"
@@ -11,5 +12,6 @@ PGDLLEXPORT void _PG_init(void);
 
 void _PG_init(void) {
   batmap::pg::define_settings();
+  batmap::pg::request_progress_memory();
   batmap::pg::install_row_stream_node();
 }

@@ -12,6 +12,7 @@
 #include "extension/boundary.h"
 #include "extension/context_owned.h"
 #include "extension/last_run.h"
+#include "extension/progress.h"
 #include "extension/row_stream.h"
 #include "extension/settings.h"
 #include "extension/temp_files.h"
@@ -31,6 +32,7 @@ struct PairRowsCall {
 
   MemoryMeter meter;
   ServerFiles files;
+  ProgressReport progress;
   ExecutionOptions options;
   Query query;
   std::optional<Run> run;
@@ -63,6 +65,7 @@ class PairRowStream : public RowStream {
   void finish() final {
     describe(last_run);
     call_->files.close_all();
+    call_->progress.finish();
   }
 
   void explain(ExplainState* state) final {
@@ -80,6 +83,7 @@ class PairRowStream : public RowStream {
     kind_ = kind;
     rows_read_ = rows_read;
     read_ms_ = lap_ms(clock_);
+    call_->progress.phase(Phase::kGrouping, rows_read);
     guarded(make);
     INSTR_TIME_SET_CURRENT(clock_);
   }
@@ -93,9 +97,11 @@ class PairRowStream : public RowStream {
       answer_ms_ += lap_ms(clock_);
       call_->handed_over = 0;
       const bool more = guarded([&] { return call_->run->next(call_->batch); });
+      const PairReport& report = call_->run->report();
+      call_->progress.tasks(report.tasks_done, report.tasks, report.results);
       INSTR_TIME_SET_CURRENT(clock_);
       if (more) continue;
-      if (call_->run->report().truncated) {
+      if (report.truncated) {
         finish();
         report_truncation(*call_->query.max_results);
       }
@@ -132,6 +138,7 @@ template <typename Stream>
 Stream* new_pair_stream(const char* operation, MemoryContext context) {
   using Call = std::remove_reference_t<decltype(std::declval<Stream>().call())>;
   Call* const call = ContextOwned<Call>::reserve(context)->emplace(context);
+  call->progress.start(operation);
   return new (MemoryContextAlloc(context, sizeof(Stream))) Stream(operation, call);
 }
 

@@ -54,6 +54,7 @@ int64_t key_of(const KeyColumn& column, Datum value) {
 struct RowReceiver {
   DestReceiver pub;
   PairLog* log;
+  ProgressReport* progress;
   KeyColumn tid;
   KeyColumn item;
 };
@@ -65,6 +66,7 @@ bool receive_row(TupleTableSlot* slot, DestReceiver* self) {
   const int64_t tid = key_of(receiver.tid, slot->tts_values[0]);
   const int64_t item = key_of(receiver.item, slot->tts_values[1]);
   guarded([&] { receiver.log->append(tid, item); });
+  receiver.progress->row(receiver.log->rows());
   return true;
 }
 
@@ -191,7 +193,7 @@ void read_query(const char* query, QueryInput& input, MemoryMeter& meter, Memory
     RelationReceiver receiver{make_receiver(receive_relation), input.log};
     run_plan(plan, query, &receiver.pub);
   } else {
-    RowReceiver receiver{make_receiver(receive_row), input.log, {}, {}};
+    RowReceiver receiver{make_receiver(receive_row), input.log, input.progress, {}, {}};
     receiver.tid.kind = key_kind(columns.types[0]);
     if (receiver.tid.kind == KeyKind::kDictionary)
       receiver.tid.dictionary = dictionary_create(context, columns.types[0], columns.collations[0], meter);

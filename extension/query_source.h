@@ -10,6 +10,7 @@
 #include "relation/pair_log.h"
 
 #include "extension/dictionary.h"
+#include "extension/progress.h"
 
 #include "extension/pg.h"
 
@@ -18,7 +19,8 @@ namespace batmap::pg {
 struct QueryInput {
   PairLog* log;            // filled and sealed; not owned
   Oid extension_function;  // a function of this extension: names the schema of its aggregates
-  Oid item_type;           // for the _of functions: what the second column must be; else InvalidOid
+  ProgressReport* progress;
+  Oid item_type;  // for the _of functions: what the second column must be; else InvalidOid
   // Results:
   Dictionary* items;    // item values by rank, for the _of functions; else nullptr
   uint32_t* item_rank;  // [items->count] rank of each item id in the log

@@ -170,7 +170,7 @@ RowStream* open_query(FunctionCallInfo fcinfo, MemoryContext context, const char
     exclude = items_of_text(arguments, kExclude, "exclude", item_type);
   }
   guarded([&] { call.log.emplace(call.options); });
-  QueryInput input{&*call.log, fcinfo->flinfo->fn_oid, item_type, nullptr, nullptr, 0, false};
+  QueryInput input{&*call.log, fcinfo->flinfo->fn_oid, &call.progress, item_type, nullptr, nullptr, 0, false};
   read_query(query, input, call.meter, context);
   if (of_type && arguments.has(kInclude)) set_ranks(call.query.include, include, input);
   if (of_type && arguments.has(kExclude)) set_ranks(call.query.exclude, exclude, input);

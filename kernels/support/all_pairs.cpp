@@ -209,10 +209,14 @@ bool AllPairsRun::next(std::vector<PairRow>& batch) {
   if (relation_run_) {
     more = relation_run_->next(batch);
     report_.results = relation_run_->report().results;
+    report_.tasks = relation_run_->report().tasks;
+    report_.tasks_done = relation_run_->report().tasks_done;
     report_.truncated = relation_run_->report().truncated;
   } else if (answers_) {
     more = answers_->next(batch);
     report_.results = answers_->results();
+    report_.tasks = answers_->tasks();
+    report_.tasks_done = answers_->tasks_done();
     report_.truncated = answers_->truncated();
   }
   for (PairRow& row : batch) {

@@ -57,6 +57,7 @@ bool PairAnswers::next(std::vector<PairRow>& batch) {
 }
 
 void PairAnswers::start_tasks() {
+  tasks_begun_ += counter_->tasks();
   tasks_.emplace(options_, counter_->tasks(), static_cast<size_t>(options_.threads) * kTasksAheadPerThread,
                  [this](size_t task, int worker) { return count(task, worker); });
 }
@@ -64,6 +65,7 @@ void PairAnswers::start_tasks() {
 std::optional<GrowingBuffer<PairCount>> PairAnswers::next_task() {
   for (;;) {
     std::optional<GrowingBuffer<PairCount>> found = tasks_->next();
+    tasks_done_ += found.has_value();
     if (found || !next_block_) return found;
     tasks_.reset();
     counter_.reset();  // its memory is for the next

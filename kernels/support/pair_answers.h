@@ -53,6 +53,9 @@ class PairAnswers {
   bool next(std::vector<PairRow>& batch);
 
   uint64_t results() const { return results_; }
+  /// Of the blocks that have been begun.
+  uint64_t tasks() const { return tasks_begun_; }
+  uint64_t tasks_done() const { return tasks_done_; }
   bool truncated() const { return truncated_; }
 
  private:
@@ -73,6 +76,8 @@ class PairAnswers {
   PairSelection selection_;
   ExecutionOptions options_;
   uint64_t results_ = 0;
+  uint64_t tasks_begun_ = 0;
+  uint64_t tasks_done_ = 0;
   bool truncated_ = false;
   bool done_ = false;
   std::atomic<uint32_t> threshold_;                  // rises while the best k are sought

@@ -172,6 +172,8 @@ bool PairRun::next(std::vector<PairRow>& batch) {
   const Stopwatch watch;
   const bool more = answers_->next(batch);
   report_.results = answers_->results();
+  report_.tasks = answers_->tasks();
+  report_.tasks_done = answers_->tasks_done();
   report_.truncated = answers_->truncated();
   report_.count_ms += watch.milliseconds();
   return more;

@@ -52,6 +52,8 @@ struct PairReport {
   uint64_t pair_instances = 0;  // sum over transactions of (kept items choose 2)
   uint64_t threshold = 0;
   uint64_t results = 0;
+  uint64_t tasks = 0;  // into which counting is cut, as far as known
+  uint64_t tasks_done = 0;
   bool truncated = false;
   double group_ms = 0;
   double count_ms = 0;  // time that next() took, all calls together

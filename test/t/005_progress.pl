@@ -1,0 +1,58 @@
+# The view batmap_progress: an error without preloading; with it the phases of a run, seen by whom it concerns, and gone with the run.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('progress');
+$node->init;
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION batmap; CREATE ROLE other LOGIN');
+my ($status, $out, $err) = $node->psql('postgres', 'TABLE batmap_progress');
+isnt($status, 0, 'an error without preloading');
+like($err, qr/batmap must be loaded via shared_preload_libraries/, 'which says what to do');
+
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'batmap'\nmax_parallel_workers_per_gather = 0");
+$node->restart;
+is($node->safe_psql('postgres', 'TABLE batmap_progress'), '', 'no run, no row');
+
+# A run that stays in a phase as long as a lock is held: its query takes it after most of its rows.
+my $holder = $node->background_psql('postgres');
+my $runner = $node->background_psql('postgres', on_error_stop => 0);
+$node->safe_psql('postgres', q{
+    CREATE FUNCTION wait_at(g int4) RETURNS int4 LANGUAGE plpgsql AS $$
+    BEGIN
+        IF g = 100000 THEN PERFORM pg_advisory_lock(1); END IF;
+        RETURN g % 10;
+    END $$});
+$holder->query_safe('SELECT pg_advisory_lock(1)');
+my $pid = $runner->query_safe('SELECT pg_backend_pid()');
+$runner->query_until(qr/started/, q{
+    \echo started
+    BEGIN;
+    DECLARE c CURSOR FOR SELECT * FROM batmap_pairs('SELECT g / 10, wait_at(g) FROM generate_series(1, 200000) g', min_count => 1);
+    FETCH 1 FROM c;
+});
+ok($node->poll_query_until('postgres', "SELECT rows_read >= 90000 FROM batmap_progress WHERE pid = $pid AND phase = 'reading rows'"),
+    'rows are counted while they are read');
+is($node->safe_psql('postgres', 'SELECT datname, usename, operation, phase, started <= now() FROM batmap_progress'),
+    'postgres|' . $node->safe_psql('postgres', 'SELECT current_user') . '|batmap_pairs|reading rows|t', 'who does what');
+is($node->safe_psql('postgres', 'SELECT pid, operation IS NULL, phase IS NULL, rows_read IS NULL FROM batmap_progress', extra_params => [ '-U', 'other' ]),
+    "$pid|t|t|t", 'others see that there is a run, and no more');
+
+$holder->query_safe('SELECT pg_advisory_unlock(1)');
+ok($node->poll_query_until('postgres', "SELECT phase = 'counting' AND tasks_total > 0 AND tasks_done <= tasks_total FROM batmap_progress WHERE pid = $pid"),
+    'the run goes on to counting');
+is($node->safe_psql('postgres', 'SELECT rows_read, results > 0 FROM batmap_progress'), '200000|t', 'all rows, some answers');
+$runner->query_safe('CLOSE c');
+is($node->safe_psql('postgres', 'TABLE batmap_progress'), '', 'gone with the cursor');
+$runner->query_safe('COMMIT');
+$runner->query("SELECT count(*) FROM batmap_pairs('SELECT g, 1 / (100000 - g) FROM generate_series(1, 200000) g', min_count => 1)");
+is($node->safe_psql('postgres', 'TABLE batmap_progress'), '', 'gone with an error');
+$runner->quit;
+$holder->quit;
+
+done_testing();
