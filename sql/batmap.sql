@@ -149,6 +149,14 @@ AS 'MODULE_PATHNAME', 'batmap_pairs_of_query' LANGUAGE C STABLE PARALLEL RESTRIC
 COMMENT ON FUNCTION batmap_pairs_of(anyelement, text, int8, float8, int8, int4, text, text[], text[], int8, text)
 IS 'frequent pairs of the (tid, item) rows of a query, for items of any hashable type';
 
+CREATE FUNCTION batmap_estimate(query text, min_count int8 DEFAULT NULL, min_support float8 DEFAULT NULL)
+RETURNS TABLE (
+    method text, device text, chosen bool, milliseconds float8, bytes int8, reason text, expected_rows float8,
+    rows_read int8, transactions int8, items int8, items_kept int8, pair_instances int8)
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 5;
+COMMENT ON FUNCTION batmap_estimate(text, int8, float8)
+IS 'what batmap_pairs would take and give: reads and groups the rows, counts nothing';
+
 CREATE FUNCTION batmap_measure(name text, n_both int8, n_lhs int8, n_rhs int8, n_total int8) RETURNS float8
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION batmap_measure(text, int8, int8, int8, int8)

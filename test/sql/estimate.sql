@@ -1,0 +1,27 @@
+-- What batmap_pairs would take and give: chosen is what runs, and the expected rows are near for independent items.
+CREATE TABLE estimate_rows AS
+    SELECT tid, item FROM generate_series(1, 2000) tid, generate_series(1, 120) item
+     WHERE (hashint8extended(tid * 1000 + item, 7) & 1023) < 40 + item * 3;
+SELECT method, device, count(*) FILTER (WHERE chosen) OVER () AS chosen, milliseconds > 0 AS ms, bytes > 0 AS bytes,
+       rows_read, transactions, items, items_kept, pair_instances
+  FROM batmap_estimate('SELECT tid, item FROM estimate_rows', min_count => 20);
+SELECT e.method = r.method AS same_method, e.transactions = p.total AS same_total
+  FROM batmap_estimate('SELECT tid, item FROM estimate_rows', min_count => 20) e,
+       LATERAL (SELECT max(total) AS total FROM batmap_pairs('SELECT tid, item FROM estimate_rows', min_count => 20)) p,
+       LATERAL (SELECT method FROM batmap_last_run() WHERE p.total > 0) r
+ WHERE e.chosen;
+SELECT k, e.expected_rows BETWEEN 0.8 * p.n - 5 AND 1.25 * p.n + 5 AS near, p.n
+  FROM unnest('{1,20,60,150,300}'::int8[]) k,
+       LATERAL (SELECT expected_rows FROM batmap_estimate('SELECT tid, item FROM estimate_rows', min_count => k) WHERE chosen) e,
+       LATERAL (SELECT count(*) AS n FROM batmap_pairs('SELECT tid, item FROM estimate_rows', min_count => k)) p;
+SELECT chosen, reason LIKE '% times the time of %' OR reason = 'the fastest that fits' AS reason
+  FROM batmap_estimate('SELECT tid, item FROM estimate_rows', min_support => 0.01) ORDER BY chosen DESC;
+SET batmap.memory_limit = '2MB';
+SELECT count(*) FILTER (WHERE reason = 'does not fit batmap.memory_limit') > 0 AS some_do_not_fit
+  FROM batmap_estimate('SELECT tid, item FROM estimate_rows', min_count => 20);
+RESET batmap.memory_limit;
+SELECT count(*) FROM batmap_estimate('SELECT 1, 2 WHERE false', min_count => 1);
+SELECT count(*) FROM batmap_estimate('SELECT tid, item FROM estimate_rows', min_count => 1000000);
+SELECT * FROM batmap_estimate(NULL, min_count => 1);
+SELECT * FROM batmap_estimate('SELECT 1, 2');
+SELECT * FROM batmap_estimate('SELECT 1', min_count => 1);
