@@ -3,7 +3,7 @@
 # test/sandbox bench/sql/run.sh. Prints Markdown: what the machine is, the comparisons with their goals, where the time
 # goes, and memory. bench/README.md has the method, the variables and what the figures do not say.
 #
-# Variables: BENCH_SCALE (share of the transactions, default 1), BENCH_PARTS (default "scan join duckdb sets retail memory"),
+# Variables: BENCH_SCALE (share of the transactions, default 1), BENCH_PARTS (default "scan join duckdb sets retail memory"; also spill),
 # BENCH_RUNS (runs of each side, default 5), BENCH_SECONDS (no further run of a side that has taken this long, default 40 x scale),
 # BENCH_ORDER (of the rows: tid or random), BENCH_FULL_JOIN=1 (self-join over all of w1, not a tenth), BENCH_SAVE=1 (also
 # writes bench/results/DATE-CPU.md), BATMAP_TEST_DATA (folder with fimi/retail.dat.zst; without it retail is skipped).
@@ -443,6 +443,8 @@ part_memory() {
 
 # shellcheck source=bench/sql/sets.sh disable=SC1091
 . bench/sql/sets.sh
+# shellcheck source=bench/sql/spill.sh disable=SC1091
+. bench/sql/spill.sh
 
 # ---- the run
 
@@ -465,7 +467,7 @@ if wanted duckdb; then
     if bench/peers/duckdb.sh setup; then duckdb_ready=yes; else say "DuckDB is skipped"; fi
 fi
 
-if wanted scan || wanted join || wanted duckdb || wanted sets || wanted memory; then
+if wanted scan || wanted join || wanted duckdb || wanted sets || wanted spill || wanted memory; then
     load_w1
     sql "SELECT count(*), count(DISTINCT tid), count(DISTINCT item) FROM w1;"
     IFS='|' read -r rows transactions items <<< "$answer"
@@ -487,6 +489,7 @@ if wanted join; then part_join; fi
 if wanted sets; then part_sets; fi
 if wanted retail && load_retail; then part_retail; fi
 phase_table
+if wanted spill; then part_spill; fi
 if wanted memory; then part_memory; fi
 
 emit

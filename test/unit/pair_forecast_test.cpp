@@ -28,7 +28,7 @@ double hypergeometric_at_least(uint64_t transactions, uint64_t a, uint64_t b, ui
 TEST(PairForecast, ExpectedPairsOfIndependentItems) {
   const uint64_t transactions = 10000;
   std::vector<uint64_t> supports;
-  for (uint64_t item = 0; item < 200; ++item) supports.push_back(20 + item * item / 20);
+  for (uint64_t item = 0; item < 60; ++item) supports.push_back(20 + item * item / 2);
   for (const uint64_t threshold : {1, 3, 10, 40, 150}) {
     double exact = 0;
     for (size_t i = 0; i < supports.size(); ++i)
