@@ -24,17 +24,15 @@ Datum pairs_trans(FunctionCallInfo fcinfo) {
   const int64_t min_count = PG_GETARG_INT64(3);
   if (!PG_ARGISNULL(0)) {
     const FlatHeader header = flat_header(relation_bytes(relation_argument(fcinfo, 0)));
-    if (header.min_count != min_count)
+    if (header.carried != min_count)
       ereport(ERROR,
               (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("min_count must be the same for all rows of a group")));
   }
-  if (PG_ARGISNULL(1) || PG_ARGISNULL(2)) {
-    if (PG_ARGISNULL(0)) PG_RETURN_NULL();
-    PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-  }
-  struct varlena* const state = relation_append(fcinfo, integer_argument<Tid>(fcinfo, 1), integer_argument<Item>(fcinfo, 2));
+  if (PG_ARGISNULL(1) || PG_ARGISNULL(2)) return unchanged_state(fcinfo);
+  struct varlena* const state =
+      relation_append(relation_state(fcinfo), integer_argument<Tid>(fcinfo, 1), integer_argument<Item>(fcinfo, 2));
   FlatHeader header = flat_header(relation_bytes(state));
-  header.min_count = min_count;
+  header.carried = min_count;
   set_flat_header(relation_bytes(state), header);
   PG_RETURN_POINTER(state);
 }
@@ -43,7 +41,7 @@ Datum pairs_trans(FunctionCallInfo fcinfo) {
 struct PairsOfGroup {
   explicit PairsOfGroup(const std::byte* relation) : meter(memory_limit_bytes()) {
     PairQuery query;
-    query.min_count = flat_header(relation).min_count;
+    query.min_count = flat_header(relation).carried;
     query.kernels = selected_kernels();
     const ExecutionOptions options{1, &meter, backend_cancel_token()};
     PairRun run(flat_chunks(relation), {}, query, options);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "extension/boundary.h"
+#include "extension/flat_value.h"
 #include "extension/relation_datum.h"
 
 #include "extension/pg.h"
@@ -15,13 +16,8 @@ namespace batmap::pg {
 namespace {
 
 constexpr size_t kFirstCapacity = kFlatHeaderBytes + kFlatSlack + 4 * sizeof(Pair);
-constexpr size_t kDoubleUpTo = size_t{4} << 20;
 
-size_t grown(size_t needed) {
-  // Doubling while small; by a quarter when large, because three copies exist for a moment.
-  const size_t capacity = needed <= kDoubleUpTo ? needed * 2 : needed + needed / 4;
-  return std::max(std::min(capacity, MaxAllocSize - VARHDRSZ), needed);
-}
+size_t grown(size_t needed) { return grown_capacity(needed, needed / 4); }
 
 struct varlena* copy_with_capacity(struct varlena* value, size_t capacity) {
   struct varlena* const copy = relation_allocate(capacity);
@@ -30,10 +26,11 @@ struct varlena* copy_with_capacity(struct varlena* value, size_t capacity) {
   return copy;
 }
 
-/// The state to change: in an aggregate the argument itself, elsewhere a copy. NULL: a new one.
-struct varlena* writable_state(FunctionCallInfo fcinfo, size_t room) {
+}  // namespace
+
+struct varlena* relation_state(FunctionCallInfo fcinfo) {
   if (PG_ARGISNULL(0)) {
-    struct varlena* const state = relation_allocate(std::max(kFirstCapacity, kFlatHeaderBytes + room));
+    struct varlena* const state = relation_allocate(kFirstCapacity);
     flat_init(relation_bytes(state));
     return state;
   }
@@ -42,10 +39,7 @@ struct varlena* writable_state(FunctionCallInfo fcinfo, size_t room) {
   return reinterpret_cast<struct varlena*>(PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0)));
 }
 
-}  // namespace
-
-struct varlena* relation_append(FunctionCallInfo fcinfo, int64_t tid, int64_t item) {
-  struct varlena* state = writable_state(fcinfo, 0);
+struct varlena* relation_append(struct varlena* state, int64_t tid, int64_t item) {
   const Pair pair{tid, item};
   if (!flat_append(relation_bytes(state), relation_capacity(state), pair)) {
     const size_t needed = flat_used(flat_header(relation_bytes(state))) + sizeof(Pair) + kFlatSlack;
@@ -53,6 +47,21 @@ struct varlena* relation_append(FunctionCallInfo fcinfo, int64_t tid, int64_t it
     flat_append(relation_bytes(state), relation_capacity(state), pair);
   }
   return state;
+}
+
+struct varlena* relation_merge(FunctionCallInfo fcinfo, struct varlena* other, int64_t tid_shift) {
+  const std::byte* const bytes = relation_bytes(other);
+  if (PG_ARGISNULL(0)) return copy_with_capacity(other, relation_capacity(other));
+  struct varlena* state = relation_state(fcinfo);
+  const size_t needed = flat_merged_capacity(flat_header(relation_bytes(state)), bytes);
+  if (relation_capacity(state) < needed) state = copy_with_capacity(state, grown(needed));
+  flat_merge(relation_bytes(state), relation_capacity(state), bytes, tid_shift);
+  return state;
+}
+
+Datum unchanged_state(FunctionCallInfo fcinfo) {
+  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+  PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
 }  // namespace batmap::pg
@@ -64,11 +73,9 @@ namespace {
 
 template <typename Tid, typename Item>
 Datum relation_trans(FunctionCallInfo fcinfo) {
-  if (PG_ARGISNULL(1) || PG_ARGISNULL(2)) {
-    if (PG_ARGISNULL(0)) PG_RETURN_NULL();
-    PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-  }
-  PG_RETURN_POINTER(relation_append(fcinfo, integer_argument<Tid>(fcinfo, 1), integer_argument<Item>(fcinfo, 2)));
+  if (PG_ARGISNULL(1) || PG_ARGISNULL(2)) return unchanged_state(fcinfo);
+  PG_RETURN_POINTER(
+      relation_append(relation_state(fcinfo), integer_argument<Tid>(fcinfo, 1), integer_argument<Item>(fcinfo, 2)));
 }
 
 }  // namespace
@@ -79,19 +86,8 @@ BATMAP_FUNCTION(batmap_relation_trans_int8_int4) { return relation_trans<int64_t
 BATMAP_FUNCTION(batmap_relation_trans_int8_int8) { return relation_trans<int64_t, int64_t>(fcinfo); }
 
 BATMAP_FUNCTION(batmap_relation_merge) {
-  if (PG_ARGISNULL(1)) {
-    if (PG_ARGISNULL(0)) PG_RETURN_NULL();
-    PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-  }
-  struct varlena* const other = relation_argument(fcinfo, 1);
-  const std::byte* const bytes = relation_bytes(other);
-  if (PG_ARGISNULL(0)) PG_RETURN_POINTER(copy_with_capacity(other, relation_capacity(other)));
-
-  struct varlena* state = writable_state(fcinfo, 0);
-  const size_t needed = flat_merged_capacity(flat_header(relation_bytes(state)), bytes);
-  if (relation_capacity(state) < needed) state = copy_with_capacity(state, grown(needed));
-  flat_merge(relation_bytes(state), relation_capacity(state), bytes);
-  PG_RETURN_POINTER(state);
+  if (PG_ARGISNULL(1)) return unchanged_state(fcinfo);
+  PG_RETURN_POINTER(relation_merge(fcinfo, relation_argument(fcinfo, 1), 0));
 }
 
 BATMAP_FUNCTION(batmap_relation_final) {

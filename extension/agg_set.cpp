@@ -7,6 +7,7 @@
 #include "extension/agg_relation.h"
 #include "extension/backend.h"
 #include "extension/boundary.h"
+#include "extension/flat_value.h"
 #include "extension/set_argument.h"
 #include "extension/set_datum.h"
 #include "extension/set_state_datum.h"
@@ -21,13 +22,8 @@ using namespace batmap::pg;
 namespace {
 
 constexpr size_t kFirstElements = 6;
-constexpr size_t kDoubleUpTo = size_t{4} << 20;
 
-size_t grown(size_t needed) {
-  // Doubling while small; by a half when large, because three copies exist for a moment.
-  const size_t capacity = needed <= kDoubleUpTo ? needed * 2 : needed + needed / 2;
-  return std::max(std::min(capacity, MaxAllocSize - VARHDRSZ), needed);
-}
+size_t grown(size_t needed) { return grown_capacity(needed, needed / 2); }
 
 struct varlena* copy_with_capacity(struct varlena* value, size_t capacity) {
   struct varlena* const copy = state_allocate(capacity);
@@ -67,11 +63,6 @@ void widen(struct varlena* state, int width) {
   set_state_header(state_data(state), header);
 }
 
-Datum unchanged(FunctionCallInfo fcinfo) {
-  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
-  PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-}
-
 Datum append_element(FunctionCallInfo fcinfo, int64 argument, int width) {
   const uint64_t x = checked_element(argument);
   if (width != kUndeclaredWidth && x >> width != 0) raise_element_out_of_range(x, width);
@@ -88,20 +79,20 @@ Datum append_element(FunctionCallInfo fcinfo, int64 argument, int width) {
 
 template <typename Integer>
 Datum element_trans(FunctionCallInfo fcinfo) {
-  if (PG_ARGISNULL(1)) return unchanged(fcinfo);
+  if (PG_ARGISNULL(1)) return unchanged_state(fcinfo);
   return append_element(fcinfo, integer_argument<Integer>(fcinfo, 1), kUndeclaredWidth);
 }
 
 template <typename Integer>
 Datum element_universe_trans(FunctionCallInfo fcinfo) {
-  if (PG_ARGISNULL(1)) return unchanged(fcinfo);
+  if (PG_ARGISNULL(1)) return unchanged_state(fcinfo);
   const int width = PG_ARGISNULL(2) ? kUndeclaredWidth : width_of_universe(PG_GETARG_INT64(2));
   return append_element(fcinfo, integer_argument<Integer>(fcinfo, 1), width);
 }
 
 /// Union and symmetric difference: the elements of the set behind those of the state.
 Datum collect_trans(FunctionCallInfo fcinfo, StateKind kind) {
-  if (PG_ARGISNULL(1)) return unchanged(fcinfo);
+  if (PG_ARGISNULL(1)) return unchanged_state(fcinfo);
   const SetView set = set_argument(fcinfo, 1);
   SetWork* const work = open_work();
   guarded([&] { decode(set, work->elements, work->options); });
@@ -125,7 +116,7 @@ BATMAP_FUNCTION(batmap_or_trans) { return collect_trans(fcinfo, StateKind::kUnio
 BATMAP_FUNCTION(batmap_xor_trans) { return collect_trans(fcinfo, StateKind::kSymmetricDifference); }
 
 BATMAP_FUNCTION(batmap_and_trans) {
-  if (PG_ARGISNULL(1)) return unchanged(fcinfo);
+  if (PG_ARGISNULL(1)) return unchanged_state(fcinfo);
   const bool first = PG_ARGISNULL(0);
   struct varlena* state = first ? nullptr : writable_state(fcinfo, StateKind::kIntersection);
   if (!first && state_header(state_data(state)).count == 0) {
@@ -151,7 +142,7 @@ BATMAP_FUNCTION(batmap_and_trans) {
 }
 
 BATMAP_FUNCTION(batmap_state_merge) {
-  if (PG_ARGISNULL(1)) return unchanged(fcinfo);
+  if (PG_ARGISNULL(1)) return unchanged_state(fcinfo);
   struct varlena* const other = state_argument(fcinfo, 1);
   if (PG_ARGISNULL(0)) PG_RETURN_POINTER(copy_with_capacity(other, state_used(state_header(state_data(other)))));
   const StateHeader theirs = state_header(state_data(other));

@@ -15,6 +15,7 @@ namespace {
 
 const StreamedFunction kStreamedFunctions[] = {
     {batmap_all_pairs, "batmap_all_pairs", open_all_pairs},
+    {batmap_pairs_counts, "batmap_pairs_counts", open_pairs_counts},
     {batmap_pairs_query, "batmap_pairs_query", open_pairs_query},
     {batmap_pairs_of_query, "batmap_pairs_of_query", open_pairs_of_query},
     {batmap_pairs_relation, "batmap_pairs_relation", open_pairs_relation},

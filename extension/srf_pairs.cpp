@@ -5,10 +5,12 @@
 
 #include "extension/backend.h"
 #include "extension/boundary.h"
+#include "extension/pair_counts_datum.h"
 #include "extension/pair_stream.h"
 #include "extension/query_source.h"
 #include "extension/relation_datum.h"
 #include "extension/settings.h"
+#include "support/pair_counts_run.h"
 #include "support/pair_run.h"
 
 #include "extension/pg.h"
@@ -25,7 +27,8 @@ struct PairCall : PairRowsCall<PairQuery, PairRun> {
   std::optional<PairLog> log;
 };
 
-// Positions of the arguments after the input, which is one argument, or two in the _of form.
+// Positions of the arguments after the input, which is one argument, or two in the _of form. Over pair counts there is no
+// method.
 enum Argument {
   kMinCount,
   kMinSupport,
@@ -43,7 +46,7 @@ struct Arguments {
   FunctionCallInfo fcinfo;
   int first;
 
-  bool has(Argument argument) const { return !PG_ARGISNULL(first + argument); }
+  bool has(Argument argument) const { return first + argument < PG_NARGS() && !PG_ARGISNULL(first + argument); }
   int64_t int8(Argument argument) const { return PG_GETARG_INT64(first + argument); }
   int64_t int4(Argument argument) const { return PG_GETARG_INT32(first + argument); }
   double float8(Argument argument) const { return PG_GETARG_FLOAT8(first + argument); }
@@ -79,8 +82,7 @@ void set_list(std::optional<std::vector<int64_t>>& list, ArrayType* array, const
 }
 
 /// Everything but the lists of the _of form, whose values mean nothing before the rows are read.
-void read_arguments(const Arguments& arguments, bool integer_lists, PairCall& call) {
-  PairQuery& query = call.query;
+void read_arguments(const Arguments& arguments, bool integer_lists, PairQuery& query) {
   if (arguments.has(kMinCount)) query.min_count = arguments.int8(kMinCount);
   if (arguments.has(kMinSupport)) query.min_support = arguments.float8(kMinSupport);
   if (arguments.has(kTopK)) query.top_k = arguments.int8(kTopK);
@@ -118,6 +120,14 @@ void set_ranks(std::optional<std::vector<int64_t>>& list, const Elements& items,
   }
 }
 
+/// The columns after the items.
+void put_supports(const PairRow& row, int64_t total, Datum* values) {
+  values[2] = Int64GetDatum(static_cast<int64_t>(row.support));
+  values[3] = Int64GetDatum(static_cast<int64_t>(row.support_a));
+  values[4] = Int64GetDatum(static_cast<int64_t>(row.support_b));
+  values[5] = Int64GetDatum(total);
+}
+
 /// The rows of one call: opened, then filled from its input, then pulled.
 class PairStream final : public PairRowStream<PairCall> {
  public:
@@ -142,13 +152,32 @@ class PairStream final : public PairRowStream<PairCall> {
   void put(const PairRow& row, Datum* values) const override {
     values[0] = items_ == nullptr ? Int64GetDatum(row.item_a) : items_->values[row.item_a];
     values[1] = items_ == nullptr ? Int64GetDatum(row.item_b) : items_->values[row.item_b];
-    values[2] = Int64GetDatum(static_cast<int64_t>(row.support));
-    values[3] = Int64GetDatum(static_cast<int64_t>(row.support_a));
-    values[4] = Int64GetDatum(static_cast<int64_t>(row.support_b));
-    values[5] = Int64GetDatum(total_);
+    put_supports(row, total_, values);
   }
 
   const Dictionary* items_ = nullptr;  // none: items are int8
+  int64_t total_ = 0;
+};
+
+/// Rows of counts that are there already.
+class PairCountsStream final : public PairRowStream<PairRowsCall<PairQuery, PairCountsRun>> {
+ public:
+  using PairRowStream::PairRowStream;
+
+  /// @param counts  must live as long as the stream
+  void start(const std::byte* counts) {
+    const PairCountsHeader header = pair_counts_header(counts);
+    begin("pair counts", header.pairs, [&] { call().run.emplace(counts, call().query, call().options); });
+    total_ = static_cast<int64_t>(header.total);
+  }
+
+ private:
+  void put(const PairRow& row, Datum* values) const override {
+    values[0] = Int64GetDatum(row.item_a);
+    values[1] = Int64GetDatum(row.item_b);
+    put_supports(row, total_, values);
+  }
+
   int64_t total_ = 0;
 };
 
@@ -159,7 +188,7 @@ RowStream* open_query(FunctionCallInfo fcinfo, MemoryContext context, const char
   const Arguments arguments{fcinfo, query_argument + 1};
   if (PG_ARGISNULL(query_argument))
     ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("input query must not be NULL")));
-  read_arguments(arguments, !OidIsValid(item_type), call);
+  read_arguments(arguments, !OidIsValid(item_type), call.query);
   char* const query = text_to_cstring(PG_GETARG_TEXT_PP(query_argument));
 
   const bool of_type = OidIsValid(item_type);
@@ -196,7 +225,7 @@ RowStream* open_pairs_of_query(FunctionCallInfo fcinfo, MemoryContext context) {
 
 RowStream* open_pairs_relation(FunctionCallInfo fcinfo, MemoryContext context) {
   PairStream* const stream = new_pair_stream<PairStream>("batmap_pairs", context);
-  read_arguments({fcinfo, 1}, true, stream->call());
+  read_arguments({fcinfo, 1}, true, stream->call().query);
   if (PG_ARGISNULL(0)) return nullptr;  // a relation over no rows: batmap_relation_agg gives NULL
   const MemoryContext copies = AllocSetContextCreate(context, "batmap relation", ALLOCSET_DEFAULT_SIZES);
   const MemoryContext caller = MemoryContextSwitchTo(copies);
@@ -207,6 +236,20 @@ RowStream* open_pairs_relation(FunctionCallInfo fcinfo, MemoryContext context) {
   input.rows_read = flat_header(bytes).rows();
   stream->start("relation", input, [&] { return flat_chunks(bytes); });
   MemoryContextDelete(copies);  // the rows are grouped now
+  return stream;
+}
+
+RowStream* open_pairs_counts(FunctionCallInfo fcinfo, MemoryContext context) {
+  auto* const stream = new_pair_stream<PairCountsStream>("batmap_pairs", context);
+  read_arguments({fcinfo, 1}, true, stream->call().query);
+  if (PG_ARGISNULL(0)) return nullptr;  // counts over no rows
+  const MemoryContext caller = MemoryContextSwitchTo(context);
+  // A copy where the argument is neither toasted nor a state: it may not live as long as the stream.
+  auto* const argument = reinterpret_cast<struct varlena*>(PG_GETARG_POINTER(0));
+  struct varlena* value = counts_finished(PG_DETOAST_DATUM(PG_GETARG_DATUM(0)));
+  if (value == argument) value = PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0));
+  MemoryContextSwitchTo(caller);
+  stream->start(counts_bytes(value));
   return stream;
 }
 
@@ -227,8 +270,18 @@ BATMAP_FUNCTION(batmap_pairs_relation) {
   return Datum{0};
 }
 
+BATMAP_FUNCTION(batmap_pairs_counts) {
+  materialize(fcinfo, open_pairs_counts);
+  return Datum{0};
+}
+
 /// Planner support: that the planner asks at all loads the library in time for the plan node (node_row_stream.h).
 BATMAP_FUNCTION(batmap_pairs_support) {
   auto* const request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
   PG_RETURN_POINTER(bound_rows(request, kArguments - kTopK, kArguments - kMaxResults));
+}
+
+BATMAP_FUNCTION(batmap_pairs_counts_support) {
+  auto* const request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
+  PG_RETURN_POINTER(bound_rows(request, kMethod - kTopK, kMethod - kMaxResults));
 }

@@ -7,6 +7,7 @@ extern "C" {
 PGDLLEXPORT Datum batmap_pairs_query(PG_FUNCTION_ARGS);
 PGDLLEXPORT Datum batmap_pairs_of_query(PG_FUNCTION_ARGS);
 PGDLLEXPORT Datum batmap_pairs_relation(PG_FUNCTION_ARGS);
+PGDLLEXPORT Datum batmap_pairs_counts(PG_FUNCTION_ARGS);
 }
 
 namespace batmap::pg {
@@ -14,5 +15,6 @@ namespace batmap::pg {
 RowStream* open_pairs_query(FunctionCallInfo fcinfo, MemoryContext context);
 RowStream* open_pairs_of_query(FunctionCallInfo fcinfo, MemoryContext context);
 RowStream* open_pairs_relation(FunctionCallInfo fcinfo, MemoryContext context);
+RowStream* open_pairs_counts(FunctionCallInfo fcinfo, MemoryContext context);
 
 }  // namespace batmap::pg

@@ -1,13 +1,12 @@
 // Type batmap_relation: input and output, binary form, and the way back to rows. Text is "r1:" and the bytes in
-// base64: compact, lossless and independent of settings, because it also carries states between servers. Bytes from
-// outside are validated in full. See kernels/relation/flat_relation.h for the format.
+// base64. Bytes from outside are validated in full. See kernels/relation/flat_relation.h for the format.
 #include <algorithm>
-#include <cstring>
 
 #include "core/polled.h"
 #include "extension/backend.h"
 #include "extension/boundary.h"
 #include "extension/context_owned.h"
+#include "extension/flat_value.h"
 #include "extension/relation_datum.h"
 
 #include "extension/pg.h"
@@ -16,8 +15,7 @@ namespace batmap::pg {
 
 namespace {
 
-constexpr char kTextPrefix[] = "r1:";
-constexpr int kTextPrefixLength = 3;
+const FlatType kType = {"batmap_relation", "r1:", "Build relations with batmap_relation_agg(tid, item).", relation_allocate};
 
 void validate(struct varlena* value) {
   guarded([&] { flat_validate({relation_bytes(value), relation_capacity(value)}); });
@@ -70,45 +68,18 @@ using namespace batmap;
 using namespace batmap::pg;
 
 BATMAP_FUNCTION(batmap_relation_in) {
-  const char* const text = PG_GETARG_CSTRING(0);
-  const size_t length = strlen(text);
-  if (strncmp(text, kTextPrefix, kTextPrefixLength) != 0)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-                    errmsg("invalid input syntax for type %s: \"%.32s\"", "batmap_relation", text),
-                    errhint("Build relations with batmap_relation_agg(tid, item).")));
-  const int encoded = static_cast<int>(length) - kTextPrefixLength;
-  const int room = pg_b64_dec_len(encoded);
-  struct varlena* const value = relation_allocate(static_cast<size_t>(room));
-  const int used = pg_b64_decode(text + kTextPrefixLength, encoded, VARDATA(value), room);
-  if (used < 0)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-                    errmsg("invalid base64 in a value of type %s", "batmap_relation")));
-  SET_VARSIZE(value, static_cast<size_t>(used) + VARHDRSZ);
+  struct varlena* const value = flat_of_text(kType, PG_GETARG_CSTRING(0));
   validate(value);
   PG_RETURN_POINTER(value);
 }
 
 BATMAP_FUNCTION(batmap_relation_out) {
   struct varlena* const value = relation_finished(relation_argument(fcinfo, 0));
-  const int bytes = static_cast<int>(relation_capacity(value));
-  // pg_b64_enc_len counts in int: past 1.5 GB of text there is no answer anyway.
-  if (relation_capacity(value) > MaxAllocSize / 4 * 3 - 64)
-    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("batmap_relation is too large for its text form"),
-                    errhint("Use the binary form.")));
-  const int room = pg_b64_enc_len(bytes);
-  auto* const text = static_cast<char*>(palloc(static_cast<size_t>(room) + kTextPrefixLength + 1));
-  memcpy(text, kTextPrefix, kTextPrefixLength);
-  const int used = pg_b64_encode(VARDATA(value), bytes, text + kTextPrefixLength, room);
-  if (used < 0) elog(ERROR, "could not encode batmap_relation");
-  text[kTextPrefixLength + used] = '\0';
-  PG_RETURN_CSTRING(text);
+  PG_RETURN_CSTRING(flat_to_text(kType, {relation_bytes(value), relation_capacity(value)}));
 }
 
 BATMAP_FUNCTION(batmap_relation_recv) {
-  auto* const buffer = reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0));
-  const int bytes = buffer->len - buffer->cursor;
-  struct varlena* const value = relation_allocate(static_cast<size_t>(bytes));
-  pq_copymsgbytes(buffer, VARDATA(value), bytes);
+  struct varlena* const value = flat_of_message(kType, reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)));
   validate(value);
   PG_RETURN_POINTER(value);
 }

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "extension/boundary.h"
+#include "extension/flat_value.h"
 #include "extension/set_state_datum.h"
 
 #include "extension/pg.h"
@@ -33,50 +34,24 @@ struct varlena* state_trimmed(struct varlena* value) {
 
 namespace {
 
-constexpr char kTextPrefix[] = "s1:";
-constexpr int kTextPrefixLength = 3;
+const FlatType kType = {"batmap_state", "s1:", nullptr, state_allocate};
+
+struct varlena* validated(struct varlena* value) {
+  guarded([&] { state_validate({state_data(value), state_capacity(value)}); });
+  return value;
+}
 
 }  // namespace
 
-BATMAP_FUNCTION(batmap_state_in) {
-  const char* const text = PG_GETARG_CSTRING(0);
-  if (strncmp(text, kTextPrefix, kTextPrefixLength) != 0)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-                    errmsg("invalid input syntax for type %s: \"%.32s\"", "batmap_state", text)));
-  const int encoded = static_cast<int>(strlen(text)) - kTextPrefixLength;
-  const int room = pg_b64_dec_len(encoded);
-  struct varlena* const value = state_allocate(static_cast<size_t>(room));
-  const int used = pg_b64_decode(text + kTextPrefixLength, encoded, VARDATA(value), room);
-  if (used < 0)
-    ereport(ERROR,
-            (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION), errmsg("invalid base64 in a value of type %s", "batmap_state")));
-  SET_VARSIZE(value, static_cast<size_t>(used) + VARHDRSZ);
-  guarded([&] { state_validate({state_data(value), state_capacity(value)}); });
-  PG_RETURN_POINTER(value);
-}
+BATMAP_FUNCTION(batmap_state_in) { PG_RETURN_POINTER(validated(flat_of_text(kType, PG_GETARG_CSTRING(0)))); }
 
 BATMAP_FUNCTION(batmap_state_out) {
   struct varlena* const value = state_argument(fcinfo, 0);
-  const size_t bytes = state_used(state_header(state_data(value)));
-  if (bytes > MaxAllocSize / 4 * 3 - 64)
-    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("batmap_state is too large for its text form"),
-                    errhint("Use the binary form.")));
-  const int room = pg_b64_enc_len(static_cast<int>(bytes));
-  auto* const text = static_cast<char*>(palloc(static_cast<size_t>(room) + kTextPrefixLength + 1));
-  memcpy(text, kTextPrefix, kTextPrefixLength);
-  const int used = pg_b64_encode(VARDATA(value), static_cast<int>(bytes), text + kTextPrefixLength, room);
-  if (used < 0) elog(ERROR, "could not encode batmap_state");
-  text[kTextPrefixLength + used] = '\0';
-  PG_RETURN_CSTRING(text);
+  PG_RETURN_CSTRING(flat_to_text(kType, {state_data(value), state_used(state_header(state_data(value)))}));
 }
 
 BATMAP_FUNCTION(batmap_state_recv) {
-  auto* const buffer = reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0));
-  const int bytes = buffer->len - buffer->cursor;
-  struct varlena* const value = state_allocate(static_cast<size_t>(bytes));
-  pq_copymsgbytes(buffer, VARDATA(value), bytes);
-  guarded([&] { state_validate({state_data(value), state_capacity(value)}); });
-  PG_RETURN_POINTER(value);
+  PG_RETURN_POINTER(validated(flat_of_message(kType, reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)))));
 }
 
 BATMAP_FUNCTION(batmap_state_send) {

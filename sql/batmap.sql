@@ -808,6 +808,158 @@ AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100
 COMMENT ON FUNCTION batmap_all_pairs(text, int8, float8, int8, int4, int8)
 IS 'all pairs of the (id, batmap) rows of a query that have enough in common';
 
+-- Pair counts: what adds up over disjoint sets of transactions ---------------------------------
+
+CREATE TYPE batmap_pair_counts;
+
+CREATE FUNCTION batmap_pair_counts_in(cstring) RETURNS batmap_pair_counts
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION batmap_pair_counts_out(batmap_pair_counts) RETURNS cstring
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION batmap_pair_counts_recv(internal) RETURNS batmap_pair_counts
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION batmap_pair_counts_send(batmap_pair_counts) RETURNS bytea
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE batmap_pair_counts (
+    INPUT = batmap_pair_counts_in,
+    OUTPUT = batmap_pair_counts_out,
+    RECEIVE = batmap_pair_counts_recv,
+    SEND = batmap_pair_counts_send,
+    INTERNALLENGTH = VARIABLE,
+    ALIGNMENT = double,
+    STORAGE = external
+);
+COMMENT ON TYPE batmap_pair_counts IS 'counts of pairs, items and transactions; add up over disjoint sets of transactions';
+
+CREATE FUNCTION batmap_pair_counts_final(batmap_relation) RETURNS batmap_pair_counts
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_pair_counts_final(batmap_relation) IS 'final function of batmap_pair_counts_agg over rows';
+
+CREATE AGGREGATE batmap_pair_counts_agg(tid int4, item int4) (
+    SFUNC = batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = batmap_relation_merge,
+    FINALFUNC = batmap_pair_counts_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_pair_counts_agg(int4, int4) IS 'counts the pairs of (tid, item) rows';
+
+CREATE AGGREGATE batmap_pair_counts_agg(tid int4, item int8) (
+    SFUNC = batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = batmap_relation_merge,
+    FINALFUNC = batmap_pair_counts_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_pair_counts_agg(int4, int8) IS 'counts the pairs of (tid, item) rows';
+
+CREATE AGGREGATE batmap_pair_counts_agg(tid int8, item int4) (
+    SFUNC = batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = batmap_relation_merge,
+    FINALFUNC = batmap_pair_counts_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_pair_counts_agg(int8, int4) IS 'counts the pairs of (tid, item) rows';
+
+CREATE AGGREGATE batmap_pair_counts_agg(tid int8, item int8) (
+    SFUNC = batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = batmap_relation_merge,
+    FINALFUNC = batmap_pair_counts_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_pair_counts_agg(int8, int8) IS 'counts the pairs of (tid, item) rows';
+
+CREATE FUNCTION batmap_pair_counts_basket_trans(batmap_relation, batmap) RETURNS batmap_relation
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_pair_counts_basket_trans(batmap_relation, batmap)
+IS 'transition function of batmap_pair_counts_agg over sets';
+
+CREATE FUNCTION batmap_pair_counts_basket_merge(batmap_relation, batmap_relation) RETURNS batmap_relation
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_pair_counts_basket_merge(batmap_relation, batmap_relation)
+IS 'the baskets of two states, numbered anew';
+
+CREATE FUNCTION batmap_pair_counts_basket_final(batmap_relation) RETURNS batmap_pair_counts
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_pair_counts_basket_final(batmap_relation) IS 'final function of batmap_pair_counts_agg over sets';
+
+CREATE AGGREGATE batmap_pair_counts_agg(items batmap) (
+    SFUNC = batmap_pair_counts_basket_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = batmap_pair_counts_basket_merge,
+    FINALFUNC = batmap_pair_counts_basket_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_pair_counts_agg(batmap) IS 'counts the pairs of baskets, one set a row; equal sets are baskets of their own';
+
+CREATE FUNCTION batmap_pair_counts_merge(batmap_pair_counts, batmap_pair_counts) RETURNS batmap_pair_counts
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_pair_counts_merge(batmap_pair_counts, batmap_pair_counts)
+IS 'transition function of sum(batmap_pair_counts); a NULL counts nothing';
+
+CREATE FUNCTION batmap_pair_counts_sum_final(batmap_pair_counts) RETURNS batmap_pair_counts
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_pair_counts_sum_final(batmap_pair_counts) IS 'final function of sum(batmap_pair_counts)';
+
+CREATE AGGREGATE sum(batmap_pair_counts) (
+    SFUNC = batmap_pair_counts_merge, STYPE = batmap_pair_counts, SSPACE = 65536,
+    COMBINEFUNC = batmap_pair_counts_merge,
+    FINALFUNC = batmap_pair_counts_sum_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE sum(batmap_pair_counts) IS 'the counts of disjoint sets of transactions together; NULLs are ignored';
+
+CREATE FUNCTION batmap_pair_counts_add(batmap_pair_counts, batmap_pair_counts) RETURNS batmap_pair_counts
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_pair_counts_add(batmap_pair_counts, batmap_pair_counts)
+IS 'the counts of two disjoint sets of transactions together';
+
+CREATE OPERATOR + (
+    FUNCTION = batmap_pair_counts_add, LEFTARG = batmap_pair_counts, RIGHTARG = batmap_pair_counts,
+    COMMUTATOR = +
+);
+COMMENT ON OPERATOR + (batmap_pair_counts, batmap_pair_counts) IS 'sum';
+
+CREATE FUNCTION batmap_pairs_counts_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_pairs_counts_support(internal) IS 'planner support of batmap_pairs over pair counts';
+
+CREATE FUNCTION batmap_pairs(
+    counts batmap_pair_counts,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    max_results int8 DEFAULT NULL)
+RETURNS TABLE (item_a int8, item_b int8, support int8, support_a int8, support_b int8, total int8)
+AS 'MODULE_PATHNAME', 'batmap_pairs_counts' LANGUAGE C STABLE PARALLEL SAFE COST 1000 ROWS 100000
+    SUPPORT batmap_pairs_counts_support;
+COMMENT ON FUNCTION batmap_pairs(batmap_pair_counts, int8, float8, int8, int4, text, int8[], int8[], int8)
+IS 'frequent pairs of stored pair counts';
+
+CREATE FUNCTION batmap_pair_count(counts batmap_pair_counts, item_a int8, item_b int8) RETURNS int8
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_pair_count(batmap_pair_counts, int8, int8) IS 'number of transactions that hold both items';
+
+CREATE FUNCTION batmap_item_count(counts batmap_pair_counts, item int8) RETURNS int8
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_item_count(batmap_pair_counts, int8) IS 'number of transactions that hold the item';
+
+CREATE FUNCTION batmap_pair_counts_total(batmap_pair_counts) RETURNS int8
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION batmap_pair_counts_total(batmap_pair_counts) IS 'number of transactions';
+
+CREATE FUNCTION batmap_pair_counts_items(batmap_pair_counts) RETURNS int8
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION batmap_pair_counts_items(batmap_pair_counts) IS 'number of items that occur';
+
+CREATE FUNCTION batmap_pair_counts_pairs(batmap_pair_counts) RETURNS int8
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION batmap_pair_counts_pairs(batmap_pair_counts) IS 'number of pairs that occur';
+
+CREATE FUNCTION batmap_pair_counts_unnest(counts batmap_pair_counts, OUT item_a int8, OUT item_b int8, OUT count int8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100000;
+COMMENT ON FUNCTION batmap_pair_counts_unnest(batmap_pair_counts) IS 'the pairs that occur with their counts, in order';
+
 -- Seeing what happened --------------------------------------------------------------------------
 
 CREATE FUNCTION batmap_progress(

@@ -52,15 +52,19 @@ size_t flat_merged_capacity(const FlatHeader& header, const std::byte* other) {
   return bytes;
 }
 
-void flat_merge(std::byte* bytes, size_t capacity, const std::byte* other) {
+void flat_merge(std::byte* bytes, size_t capacity, const std::byte* other, int64_t tid_shift) {
   const FlatHeader more = flat_header(other);
   FlatHeader header = flat_header(bytes);
-  if (more.min_count > header.min_count) header.min_count = more.min_count;
+  if (more.carried > header.carried) header.carried = more.carried;
   set_flat_header(bytes, header);
 
+  auto shifted = [&](int64_t tid) {
+    return static_cast<int64_t>(static_cast<uint64_t>(tid) + static_cast<uint64_t>(tid_shift));
+  };
   auto append = [&](const Pair* pairs, uint32_t count) {
     for (uint32_t k = 0; k < count; ++k)
-      if (!flat_append(bytes, capacity, pairs[k])) throw std::logic_error("flat_merge: capacity too small");
+      if (!flat_append(bytes, capacity, {shifted(pairs[k].tid), pairs[k].item}))
+        throw std::logic_error("flat_merge: capacity too small");
   };
   Pair pairs[kChunkRows];
   const std::byte* at = other + kFlatHeaderBytes;
@@ -74,6 +78,8 @@ void flat_merge(std::byte* bytes, size_t capacity, const std::byte* other) {
       std::byte* open = bytes + kFlatHeaderBytes + header.sealed_bytes;
       std::memmove(open + chunk.bytes, open, header.open_rows * sizeof(Pair));
       std::memcpy(open, at, chunk.bytes);
+      const int64_t tid_base = shifted(chunk.tid_base);
+      std::memcpy(open, &tid_base, sizeof tid_base);  // the first field of a chunk
       header.sealed_bytes += chunk.bytes;
       header.sealed_rows += chunk.rows;
       set_flat_header(bytes, header);
@@ -119,7 +125,7 @@ void flat_validate(std::span<const std::byte> bytes) {
   if (header.zero[0] != 0 || header.zero[1] != 0 || header.zero[2] != 0) invalid("reserved bytes are not zero");
   if (header.open_rows != 0) invalid("pairs that are not packed");
   if (header.sealed_bytes != bytes.size() - kFlatHeaderBytes) invalid("length and header disagree");
-  if (header.min_count < 0) invalid("negative threshold");
+  if (header.carried < 0) invalid("negative number carried");
   uint64_t rows = 0;
   for (std::span<const std::byte> rest = bytes.subspan(kFlatHeaderBytes); !rest.empty();) {
     const ChunkView chunk = read_chunk_checked(rest);

@@ -6,7 +6,9 @@
 //           4  uint32  open_rows     pairs after the chunks, not yet packed: 0 .. 4095
 //           8  uint64  sealed_bytes  bytes of the chunks
 //          16  uint64  sealed_rows   pairs in the chunks, duplicates included
-//          24  int64   min_count     threshold carried by batmap_pairs_agg; 0 elsewhere
+//          24  int64   carried       a number of the aggregate: the threshold of batmap_pairs_agg, the transactions so far
+//          of
+//                                batmap_pair_counts_agg over sets; 0 elsewhere
 //          32  chunks, then the open pairs as (int64 tid, int64 item); bytes after that are room, not data
 //
 // A finished value has no open pairs and no room. Duplicates stay until the relation is encoded: merging is
@@ -31,7 +33,7 @@ struct FlatHeader {
   uint32_t open_rows;
   uint64_t sealed_bytes;
   uint64_t sealed_rows;
-  int64_t min_count;
+  int64_t carried;
 
   /// Pairs in chunks and open together.
   uint64_t rows() const { return sealed_rows + open_rows; }
@@ -68,9 +70,10 @@ void flat_seal(std::byte* bytes);
 size_t flat_merged_capacity(const FlatHeader& header, const std::byte* other);
 
 /// Appends the data of `other` to `bytes`: chunks of 1,024 pairs and more as they are, the pairs of smaller ones
-/// one by one, so that merging many small relations leaves no trail of tiny chunks. The larger min_count is kept.
-/// @param capacity  bytes at `bytes`, at least flat_merged_capacity
-void flat_merge(std::byte* bytes, size_t capacity, const std::byte* other);
+/// one by one, so that merging many small relations leaves no trail of tiny chunks. The larger number carried is kept.
+/// @param capacity   bytes at `bytes`, at least flat_merged_capacity
+/// @param tid_shift  added to the tids of `other`
+void flat_merge(std::byte* bytes, size_t capacity, const std::byte* other, int64_t tid_shift = 0);
 
 /// Capacity with which flat_finish cannot fail.
 inline size_t flat_finished_capacity(const FlatHeader& state) { return flat_used(state) + kFlatSlack; }

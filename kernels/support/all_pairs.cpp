@@ -53,7 +53,7 @@ void AllPairsQuery::check() const {
 PairMeasure AllPairsRun::measure() const { return query_.min_jaccard ? PairMeasure::kJaccard : PairMeasure::kSupport; }
 
 PairSelection AllPairsRun::selection() const {
-  return {.threshold = static_cast<uint32_t>(report_.threshold),
+  return {.threshold = report_.threshold,
           .min_jaccard = query_.min_jaccard.value_or(0),
           .top_k = query_.top_k,
           .per_item_top_k = query_.per_item_top_k,

@@ -69,7 +69,7 @@ void BestPairsPerItem::offer_to(uint32_t item, Partner partner) {
   offer_to_heap(heaps_[item], k_, partner, [this](const Partner& x, const Partner& y) { return better(x, y); });
 }
 
-void BestPairsPerItem::offer(uint32_t a, uint32_t b, uint32_t support, double score) {
+void BestPairsPerItem::offer(uint32_t a, uint32_t b, uint64_t support, double score) {
   offer_to(a, {b, support, score});
   offer_to(b, {a, support, score});
 }

@@ -63,12 +63,12 @@ class BestPairsPerItem {
 
   /// @param a, b  item ranks
   /// @param score  see PairRanking
-  void offer(uint32_t a, uint32_t b, uint32_t support, double score);
+  void offer(uint32_t a, uint32_t b, uint64_t support, double score);
 
   struct Kept {
     uint32_t a;
     uint32_t b;
-    uint32_t support;
+    uint64_t support;
   };
   /// The pairs kept by either item, each once, ascending by (a, b). Call it once.
   /// @throws Error{kCancelled, kMemoryLimit}
@@ -77,7 +77,7 @@ class BestPairsPerItem {
  private:
   struct Partner {
     uint32_t rank;
-    uint32_t support;
+    uint64_t support;
     double score;
   };
   void offer_to(uint32_t item, Partner partner);

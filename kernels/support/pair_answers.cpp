@@ -18,6 +18,7 @@ PairAnswers::PairAnswers(std::unique_ptr<PairCounter> counter, Buffer<int64_t> v
     : counter_(std::move(counter)),
       next_block_(std::move(next)),
       supports_(counter_->supports()),
+      wide_supports_(counter_->wide_supports()),
       values_(std::move(values)),
       selection_(selection),
       options_(options),
@@ -30,8 +31,9 @@ PairAnswers::PairAnswers(std::unique_ptr<PairCounter> counter, Buffer<int64_t> v
   if (selection_.top_k) best_.emplace(meter, static_cast<uint64_t>(*selection_.top_k), selection_.ranking);
 }
 
-PairRow PairAnswers::row(uint32_t a, uint32_t b, uint32_t count) const {
+PairRow PairAnswers::row(uint32_t a, uint32_t b, uint64_t count) const {
   if (values_[b] < values_[a]) std::swap(a, b);
+  if (!wide_supports_.empty()) return {values_[a], values_[b], count, wide_supports_[a], wide_supports_[b]};
   return {values_[a], values_[b], count, supports_[a], supports_[b]};
 }
 
@@ -84,7 +86,8 @@ GrowingBuffer<PairCount> PairAnswers::count(size_t task, int worker) {
       spare_.pop_back();
     }
   }
-  counter_->count(task, worker, threshold_.load(std::memory_order_relaxed), found);
+  const uint64_t threshold = threshold_.load(std::memory_order_relaxed);
+  counter_->count(task, worker, static_cast<uint32_t>(std::min<uint64_t>(threshold, UINT32_MAX)), found);
   if (selection_.min_jaccard > 0) {
     PairCount* const end = std::remove_if(found.begin(), found.end(), [this](const PairCount& pair) {
       return pair_jaccard(row(pair.a, pair.b, pair.count)) < selection_.min_jaccard;
@@ -134,7 +137,7 @@ void PairAnswers::select() {
       best_->offer(row(pair.a, pair.b, pair.count));
   }
   recycle(std::move(*found));
-  if (!best_per_item_ && best_->threshold() > threshold_) threshold_ = static_cast<uint32_t>(best_->threshold());
+  if (!best_per_item_ && best_->threshold() > threshold_) threshold_ = best_->threshold();
 }
 
 void PairAnswers::finish_selection() {

@@ -23,7 +23,7 @@ namespace batmap {
 
 /// Which of the counted pairs are answers.
 struct PairSelection {
-  uint32_t threshold = 1;  // least support
+  uint64_t threshold = 1;  // least support
   double min_jaccard = 0;  // least Jaccard index
   std::optional<int64_t> top_k;
   std::optional<int64_t> per_item_top_k;
@@ -67,11 +67,12 @@ class PairAnswers {
   void finish_selection();
   GrowingBuffer<PairCount> count(size_t task, int worker);
   void recycle(GrowingBuffer<PairCount> found);
-  PairRow row(uint32_t a, uint32_t b, uint32_t count) const;
+  PairRow row(uint32_t a, uint32_t b, uint64_t count) const;
 
   std::unique_ptr<PairCounter> counter_;
   NextBlock next_block_;
-  std::span<const uint32_t> supports_;  // by rank
+  std::span<const uint32_t> supports_;       // by rank; one of the two
+  std::span<const uint64_t> wide_supports_;
   Buffer<int64_t> values_;
   PairSelection selection_;
   ExecutionOptions options_;
@@ -80,7 +81,7 @@ class PairAnswers {
   uint64_t tasks_done_ = 0;
   bool truncated_ = false;
   bool done_ = false;
-  std::atomic<uint32_t> threshold_;                  // rises while the best k are sought
+  std::atomic<uint64_t> threshold_;                  // rises while the best k are sought
   std::optional<BestPairs> best_;                    // with top_k, until selected_ is there
   std::optional<BestPairsPerItem> best_per_item_;    // with per_item_top_k, likewise
   std::optional<GrowingBuffer<PairRow>> selected_;   // with a top-k form: all answers, in order

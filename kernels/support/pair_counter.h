@@ -23,7 +23,7 @@ namespace batmap {
 struct PairCount {
   uint32_t a;
   uint32_t b;
-  uint32_t count;
+  uint64_t count;
 };
 
 class PairCounter {
@@ -37,6 +37,8 @@ class PairCounter {
   virtual void count(size_t task, int worker, uint32_t threshold, GrowingBuffer<PairCount>& out) = 0;
   /// [items] exact support by rank.
   virtual std::span<const uint32_t> supports() const = 0;
+  /// The same where 32 bits may be too few: then supports() is empty, and the counter knows a larger threshold by itself.
+  virtual std::span<const uint64_t> wide_supports() const { return {}; }
 };
 
 /// @param leading  only pairs with a < leading are counted

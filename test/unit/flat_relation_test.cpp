@@ -60,9 +60,9 @@ class Flat {
     out.bytes_.resize(size);
     return out;
   }
-  void set_min_count(int64_t count) {
+  void set_carried(int64_t count) {
     FlatHeader header_now = header();
-    header_now.min_count = count;
+    header_now.carried = count;
     set_flat_header(bytes_.data(), header_now);
   }
 
@@ -90,7 +90,7 @@ std::vector<Pair> finished_rows(const Flat& flat) {
   EXPECT_NO_THROW(flat_validate(finished.bytes()));
   EXPECT_EQ(finished.header().open_rows, 0u);
   EXPECT_EQ(finished.header().rows(), flat.header().rows());
-  EXPECT_EQ(finished.header().min_count, flat.header().min_count);
+  EXPECT_EQ(finished.header().carried, flat.header().carried);
   EXPECT_EQ(flat_used(finished.header()), finished.bytes().size());
   EXPECT_EQ(finished.finished().bytes(), finished.bytes()) << "finishing twice changes nothing";
   const std::vector<Pair> rows = rows_of(finished.bytes().data());
@@ -173,12 +173,12 @@ TEST(FlatRelation, LargeChunksAreKeptAsTheyAre) {
 TEST(FlatRelation, MergingKeepsTheLargerThreshold) {
   for (const auto& [left, right] : {std::pair{0, 0}, {0, 5}, {5, 0}, {5, 7}, {7, 5}}) {
     Flat sum({{1, 1}});
-    sum.set_min_count(left);
+    sum.set_carried(left);
     Flat other({{2, 2}});
-    other.set_min_count(right);
+    other.set_carried(right);
     sum.merge(other);
-    EXPECT_EQ(sum.header().min_count, std::max(left, right));
-    EXPECT_EQ(sum.finished().header().min_count, std::max(left, right));
+    EXPECT_EQ(sum.header().carried, std::max(left, right));
+    EXPECT_EQ(sum.finished().header().carried, std::max(left, right));
   }
 }
 
@@ -232,7 +232,7 @@ TEST(FlatRelation, EverySingleBitFlipIsRefusedOrAnotherRelation) {
     const std::vector<Pair> rows = rows_of(flipped.data());
     const FlatHeader header = flat_header(flipped.data());
     ASSERT_EQ(rows.size(), header.rows());
-    EXPECT_TRUE(sorted(rows) != sorted(before) || header.min_count != 0) << "nothing changed by bit " << bit;
+    EXPECT_TRUE(sorted(rows) != sorted(before) || header.carried != 0) << "nothing changed by bit " << bit;
     std::vector<std::byte> again(kFlatHeaderBytes);
     set_flat_header(again.data(), header);
     size_t from = 0;
@@ -257,8 +257,8 @@ TEST(FlatRelation, HeadersThatDisagreeAreRefused) {
     return bytes;
   };
   EXPECT_FALSE(refused(with([](FlatHeader&) {})));
-  EXPECT_FALSE(refused(with([](FlatHeader& h) { h.min_count = INT64_MAX; })));
-  EXPECT_TRUE(refused(with([](FlatHeader& h) { h.min_count = -1; })));
+  EXPECT_FALSE(refused(with([](FlatHeader& h) { h.carried = INT64_MAX; })));
+  EXPECT_TRUE(refused(with([](FlatHeader& h) { h.carried = -1; })));
   EXPECT_TRUE(refused(with([](FlatHeader& h) { h.version = 0; })));
   EXPECT_TRUE(refused(with([](FlatHeader& h) { h.version = 2; })));
   for (const int at : {0, 1, 2}) EXPECT_TRUE(refused(with([&](FlatHeader& h) { h.zero[at] = 1; })));
@@ -289,7 +289,7 @@ TEST(FlatRelation, BytesAreThoseOfTheGoldenFile) {
   state.seal();
   state.append({INT64_MIN, -1});
   state.append({INT64_MAX, -1});
-  state.set_min_count(3);
+  state.set_carried(3);
   const Flat finished = state.finished();
   std::string found;
   for (const std::byte byte : finished.bytes()) {
