@@ -13,7 +13,7 @@ namespace batmap::pg {
 int thread_count() {
   if (IsParallelWorker()) return 1;
   if (settings.threads > 0) return settings.threads;
-  const int processors = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  static const int processors = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   return std::min(1 + max_parallel_workers_per_gather, processors);
 }
 
