@@ -130,6 +130,22 @@ EXPLAIN (COSTS OFF) SELECT batmap_pair_counts_agg(tid, item) FROM parted;
 SELECT batmap_pair_counts_agg(tid, item)::text = (SELECT c FROM serial) AS same FROM parted;
 SELECT sum(c)::text = (SELECT c FROM serial) AS same FROM (SELECT batmap_pair_counts_agg(tid, item) AS c FROM parted GROUP BY tableoid) g;
 RESET enable_partitionwise_aggregate;
+-- examples of docs/scaling-out.md
+DROP TABLE baskets;
+CREATE TABLE baskets (day date, country int, tid int, item int);
+INSERT INTO baskets SELECT '2024-01-01'::date + t / 4, t % 2, t, x FROM generate_series(0, 11) t, generate_series(1, 6) x WHERE (t * 7 + x * x) % 5 < 3;
+CREATE TABLE daily (day date PRIMARY KEY, counts batmap_pair_counts);
+INSERT INTO daily SELECT day, batmap_pair_counts_agg(tid, item) FROM baskets GROUP BY day;
+SELECT p.* FROM (SELECT sum(counts) AS c FROM daily WHERE day >= '2024-01-02') s,
+    LATERAL batmap_pairs(s.c, min_count => 2) p ORDER BY support DESC, item_a, item_b;
+SELECT * FROM batmap_pairs('SELECT tid, item FROM baskets WHERE day >= ''2024-01-02''', min_count => 2) ORDER BY support DESC, item_a, item_b;
+SELECT day, batmap_pair_count(counts, 1, 2) AS together, batmap_item_count(counts, 1) AS item_1, batmap_pair_counts_total(counts) AS total
+FROM daily ORDER BY day;
+SELECT s.country, p.item_a, p.item_b, p.support
+FROM (SELECT country, batmap_pair_counts_agg(tid, item) AS c FROM baskets GROUP BY country) s,
+    LATERAL batmap_pairs(s.c, top_k => 1) p ORDER BY s.country;
+SELECT p.* FROM (SELECT sum(c) AS c FROM (SELECT batmap_pair_counts_agg(tid, item) AS c FROM baskets GROUP BY tid) g) s,
+    LATERAL batmap_pairs(s.c, min_count => 7) p;
 -- not pair counts
 SELECT 'x'::batmap_pair_counts;
 SELECT 'c1:'::batmap_pair_counts;
@@ -139,4 +155,4 @@ SELECT 'c1:AgAAAAAAAAAwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'::ba
 SELECT 'c1:AQAAAAAAAAAwAAAAAAAAAAEAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'::batmap_pair_counts;
 SELECT 'c1:AQAAAAMAAAA/AAAAAAAAAAAAAAAAAAAAAQAAAAAAAAADAAAAAAAAAAkAAAAAAAAAAgAEAAACAAAAAAAAAAEA'::batmap_pair_counts;
 DROP FUNCTION differences, times_2_to_the;
-DROP TABLE baskets, kept, by_hand, sets, heavy, rows, row_sets, row_counts, serial, parted;
+DROP TABLE baskets, daily, kept, by_hand, sets, heavy, rows, row_sets, row_counts, serial, parted;
