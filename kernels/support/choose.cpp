@@ -28,7 +28,8 @@ constexpr double kPlacedElement = 60.0;  // building a batmap
 constexpr double kPlaneWord = 0.12;      // 64 slots of one plane compared; a block ends early after some ten planes
 constexpr double kPlanesRead = 10;
 constexpr double kMergedElement = 4.0;
-constexpr double kListElement = 5.0;  // building a tidlist
+constexpr double kListElement = 5.0;      // building a tidlist
+constexpr double kFoundByTask = 1 << 16;  // pairs, not nanoseconds
 
 double pairs_of(const PairJob& job) {
   const auto leading = static_cast<double>(job.leading);
@@ -51,6 +52,8 @@ PairEstimate estimate_pairs(PairMethod method, const PairJob& job) {
   const double pairs = pairs_of(job);
   const double share = items == 0 ? 0 : pairs / std::max(items * (items - 1) / 2, 1.0);
   const auto threads = static_cast<uint64_t>(std::max(job.threads, 1));
+  // What a task may find, and half of it again while its buffer grows.
+  const uint64_t found = threads * static_cast<uint64_t>(std::min(pairs, kFoundByTask)) * sizeof(PairCount) * 3 / 2;
   double build = 0;
   double count = 0;
   PairEstimate estimate;
@@ -59,7 +62,7 @@ PairEstimate estimate_pairs(PairMethod method, const PairJob& job) {
       const double instances = static_cast<double>(job.pair_instances) * share;
       build = occurrences * kLinkOccurrence;
       count = instances * kIncrement + occurrences * share * kTail + std::min(pairs, instances * 8) * kScannedCounter;
-      estimate.bytes = transactions_bytes(job.items, job.tid_slots, job.occurrences) + threads * job.items * 4;
+      estimate.bytes = transactions_bytes(job.items, job.tid_slots, job.occurrences) + threads * job.items * 4 + found;
       break;
     }
     case PairMethod::kPositional: {
@@ -67,14 +70,15 @@ PairEstimate estimate_pairs(PairMethod method, const PairJob& job) {
       build =
           occurrences * kListBit + static_cast<double>(transaction_bits_bytes(job.items, job.tid_slots, 0)) / 8 * kClearWord;
       count = words / job.positional_words_per_ns + pairs * kSlicedPair;
-      estimate.bytes = transaction_bits_bytes(job.items, job.tid_slots, job.occurrences) + threads * sizeof(BitRowSum);
+      estimate.bytes =
+          transaction_bits_bytes(job.items, job.tid_slots, job.occurrences) + threads * sizeof(BitRowSum) + found;
       break;
     }
     case PairMethod::kBitmap: {
       const double words = static_cast<double>(bit_matrix_bytes(1, job.tid_slots)) / 8;
       build = occurrences * kSetBit + items * words * kClearWord;
       count = pairs * (words / job.bitmap_words_per_ns + kPairOverhead);
-      estimate.bytes = bit_matrix_bytes(job.items, job.tid_slots) + threads * (uint64_t{4} << 20);
+      estimate.bytes = bit_matrix_bytes(job.items, job.tid_slots) + threads * (uint64_t{4} << 20) + found;
       break;
     }
     case PairMethod::kBatmap: {
@@ -92,7 +96,7 @@ PairEstimate estimate_pairs(PairMethod method, const PairJob& job) {
       const double average = items == 0 ? 0 : occurrences / items;
       build = occurrences * kListElement;
       count = pairs * (2 * average * kMergedElement + kPairOverhead);
-      estimate.bytes = job.occurrences * 4 + job.items * 12;
+      estimate.bytes = job.occurrences * 4 + job.items * 12 + found;
       break;
     }
   }

@@ -71,7 +71,7 @@ class PairAnswers {
 
   std::unique_ptr<PairCounter> counter_;
   NextBlock next_block_;
-  std::span<const uint32_t> supports_;       // by rank; one of the two
+  std::span<const uint32_t> supports_;  // by rank; one of the two
   std::span<const uint64_t> wide_supports_;
   Buffer<int64_t> values_;
   PairSelection selection_;

@@ -168,7 +168,7 @@ void SpilledPairs::add_group(size_t group, uint32_t first, uint32_t last, uint32
     counter->count(task, worker, 1, pairs);
     for (const PairCount& pair : pairs.span()) {  // no two tasks have pairs of the same row
       const uint32_t a = global_rank[pair.a];
-      counts[pairs_before(a, kept_.size) - before + global_rank[pair.b] - a - 1] += pair.count;
+      counts[pairs_before(a, kept_.size) - before + global_rank[pair.b] - a - 1] += static_cast<uint32_t>(pair.count);
     }
   });
 }
