@@ -25,22 +25,31 @@ KeptItems keep(const Items& relation, const ItemFilter& filter, const ExecutionO
   std::fill(kept.rank_of_code.begin(), kept.rank_of_code.end(), KeptItems::kDropped);
 
   GrowingBuffer<uint32_t> candidates(meter);
+  auto is_left = [&](uint32_t code) { return relation.item_value(code) < *filter.left_items; };
+  uint64_t left = 0;
+  uint64_t left_rows = 0;
   for (uint32_t code = 0; code < codes; ++code) {
     if (relation.item_rows(code) == 0 || relation.item_rows(code) < filter.min_rows) continue;
     if (!excluded.empty() && excluded.contains(relation.item_value(code))) continue;
     candidates.push_back(code);
     kept.occurrences += relation.item_rows(code);
+    if (filter.left_items && is_left(code)) ++left, left_rows += relation.item_rows(code);
   }
-  auto is_leading = [&](uint32_t code) { return included.contains(relation.item_value(code)); };
+  const bool left_leads = left_rows * (candidates.size() - left) <= (kept.occurrences - left_rows) * left;
+  auto is_leading = [&](uint32_t code) {
+    return filter.left_items ? is_left(code) == left_leads : included.contains(relation.item_value(code));
+  };
   auto key = [&](uint32_t code) { return std::tuple(relation.item_rows(code), relation.item_value(code)); };
   uint32_t* middle = candidates.end();
-  if (filter.include) middle = std::partition(candidates.begin(), candidates.end(), is_leading);
+  if (filter.include || filter.left_items) middle = std::partition(candidates.begin(), candidates.end(), is_leading);
   const auto in_order = polled(options.cancel, [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
   std::sort(candidates.begin(), middle, in_order);
   std::sort(middle, candidates.end(), in_order);
 
   kept.size = static_cast<uint32_t>(candidates.size());
-  kept.leading = static_cast<uint32_t>(middle - candidates.begin());
+  kept.pairs.leading = static_cast<uint32_t>(middle - candidates.begin());
+  if (filter.left_items) kept.pairs.first_column = kept.pairs.leading;
+  kept.pairs.enough = filter.enough;
   kept.code_of_rank = Buffer<uint32_t>(meter, kept.size);
   for (uint32_t rank = 0; rank < kept.size; ++rank) {
     kept.code_of_rank[rank] = candidates[rank];
@@ -75,7 +84,7 @@ KeptItems keep_items_of_partition(const EncodedRelation& partition, const ItemTo
     if (rank == KeptItems::kDropped || rank < first) continue;
     found.push_back({rank, code});
     own.occurrences += partition.item_rows(code);
-    own.leading += rank < last;
+    own.pairs.leading += rank < last;
   }
   std::sort(found.begin(), found.end(), [](const Found& x, const Found& y) { return x.rank < y.rank; });
   own.size = static_cast<uint32_t>(found.size());

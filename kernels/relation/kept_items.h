@@ -5,6 +5,9 @@
 // rows, so that tiles are even (BM section III-C) and methods that walk the transactions of a pair's first item walk
 // those of the rarer one; ties by item value. The order depends on the rows of the relation as a set of rows, never on
 // how they arrived: every method and any number of threads answers in the same order.
+//
+// Of two kinds of items (`left_items`) one kind leads: the one whose rows times the other's items are fewer, which is what
+// summing bit rows costs.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +17,7 @@
 #include "core/options.h"
 #include "relation/encoded_relation.h"
 #include "relation/item_totals.h"
+#include "relation/wanted_pairs.h"
 
 namespace batmap {
 
@@ -21,6 +25,9 @@ struct ItemFilter {
   uint64_t min_rows = 1;
   std::optional<std::vector<int64_t>> include;  // item values; a pair needs one of them
   std::optional<std::vector<int64_t>> exclude;  // item values; a pair has none of them
+  // Item values below it are of one kind, the others of another, and a pair has one of each. Not together with `include`.
+  std::optional<int64_t> left_items = {};
+  uint32_t enough = UINT32_MAX;  // see WantedPairs
 };
 
 struct KeptItems {
@@ -29,7 +36,7 @@ struct KeptItems {
   Buffer<uint32_t> rank_of_code;  // [item codes] or kDropped
   Buffer<uint32_t> code_of_rank;  // [size]
   uint32_t size = 0;
-  uint32_t leading = 0;      // pairs (a, b), a < b, are wanted for a < leading; == size without an include list
+  WantedPairs pairs;         // leading == size without an include list
   uint64_t occurrences = 0;  // rows of kept items
 };
 

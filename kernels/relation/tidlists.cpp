@@ -10,17 +10,17 @@
 
 namespace batmap {
 
-Tidlists allocate_tidlists(const EncodedRelation& relation, const KeptItems& kept, MemoryMeter& meter) {
+Tidlists allocate_tidlists(const EncodedRelation& relation, const KeptItems& kept, MemoryMeter& meter, uint32_t items) {
   Tidlists lists;
   lists.begin = Buffer<uint64_t>(meter, size_t{kept.size} + 1);
   lists.length = Buffer<uint32_t>(meter, kept.size, Fill::kZero);
-  lists.tids = Buffer<uint32_t>(meter, kept.occurrences);
   uint64_t begin = 0;
   for (uint32_t item = 0; item < kept.size; ++item) {
     lists.begin[item] = begin;
-    begin += relation.item_rows(kept.code_of_rank[item]);
+    if (item < items) begin += relation.item_rows(kept.code_of_rank[item]);
   }
   lists.begin[kept.size] = begin;
+  lists.tids = Buffer<uint32_t>(meter, begin);
   return lists;
 }
 
@@ -30,8 +30,8 @@ Tidlists scatter_tidlists(const EncodedRelation& relation, const KeptItems& kept
   return lists;
 }
 
-void sort_lists(Tidlists& lists, const ExecutionOptions& options) {
-  parallel_for(options, lists.length.size(), [&](size_t item, int) {
+void sort_lists(Tidlists& lists, const ExecutionOptions& options, uint32_t items) {
+  parallel_for(options, std::min<size_t>(items, lists.length.size()), [&](size_t item, int) {
     const std::span<uint32_t> list = lists.list(static_cast<uint32_t>(item));
     if (!std::is_sorted(list.begin(), list.end()))
       std::sort(list.begin(), list.end(), polled(options.cancel, std::less<>()));

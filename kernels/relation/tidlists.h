@@ -21,13 +21,15 @@ struct Tidlists {
   std::span<const uint32_t> list(uint32_t item) const { return {tids.data() + begin[item], length[item]}; }
 };
 
-/// Empty lists with room for every row. @throws Error{kMemoryLimit}, std::bad_alloc
-Tidlists allocate_tidlists(const EncodedRelation& relation, const KeptItems& kept, MemoryMeter& meter);
+/// Empty lists with room for every row of the first `items` items; the others are to have a length only.
+/// @throws Error{kMemoryLimit}, std::bad_alloc
+Tidlists allocate_tidlists(const EncodedRelation& relation, const KeptItems& kept, MemoryMeter& meter,
+                           uint32_t items = UINT32_MAX);
 
 /// Cost: one scattered write an occurrence. @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
 Tidlists scatter_tidlists(const EncodedRelation& relation, const KeptItems& kept, const ExecutionOptions& options);
 
-/// Sorts each list where it is not sorted, and removes duplicates. @throws Error{kCancelled}
-void sort_lists(Tidlists& lists, const ExecutionOptions& options);
+/// Sorts each of the first `items` lists where it is not sorted, and removes duplicates. @throws Error{kCancelled}
+void sort_lists(Tidlists& lists, const ExecutionOptions& options, uint32_t items = UINT32_MAX);
 
 }  // namespace batmap

@@ -1,5 +1,5 @@
 // The horizontal form: the kept items of every transaction, ascending by rank and without duplicates, and for
-// each occurrence of an item the place where the later items of that transaction start. What horizontal counting
+// each occurrence of a leading item the place where its partners in that transaction start. What horizontal counting
 // walks. 2 bytes an occurrence for up to 65,536 items, else 4; 8 more for the places.
 // Source: the cross-linked lists are ours; the horizontal layout is the Apriori family's.
 #pragma once
@@ -14,25 +14,28 @@
 
 namespace batmap {
 
-/// Where the later items of one occurrence's transaction lie.
+/// Where the partners in one occurrence's transaction lie: the later items, or, of a rectangle, the columns.
 struct Tail {
   uint32_t begin;
   uint32_t length;
 };
 
 struct Transactions {
-  std::variant<Buffer<uint16_t>, Buffer<uint32_t>> items;  // [occurrences] item ranks, transaction by transaction
-  Buffer<uint64_t> tails_begin;                            // [items + 1]
-  Buffer<uint32_t> support;                                // [items] exact: duplicates are gone
-  Buffer<Tail> tails;                                      // [occurrences] by item rank; support[i] used for item i
+  // [occurrences] item ranks, transaction by transaction; those of a rectangle's columns counted from the first of them
+  std::variant<Buffer<uint16_t>, Buffer<uint32_t>> items;
+  Buffer<uint64_t> tails_begin;  // [items + 1]
+  Buffer<uint32_t> support;      // [items] exact: duplicates are gone
+  Buffer<Tail> tails;            // [rows of leading items] by rank; support[i] used for item i
 
   std::span<const Tail> tails_of(uint32_t item) const { return {tails.data() + tails_begin[item], support[item]}; }
 };
 
 /// Kept items per tid code, duplicates included, and what follows from it.
 struct TransactionLengths {
-  Buffer<uint32_t> length;      // [tid slots]
-  uint64_t pair_instances = 0;  // sum over transactions of (length choose 2): an upper bound where rows repeat
+  Buffer<uint32_t> length;  // [tid slots]
+  // Sum over transactions of (length choose 2), or, of a rectangle, of leading items times the others: an upper bound
+  // where rows repeat.
+  uint64_t pair_instances = 0;
 };
 
 /// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
@@ -44,7 +47,7 @@ TransactionLengths transaction_lengths(const EncodedRelation& relation, const Ke
 Transactions link_transactions(const EncodedRelation& relation, const KeptItems& kept, const TransactionLengths& lengths,
                                const ExecutionOptions& options);
 
-/// Peak bytes of link_transactions, for the chooser.
-uint64_t transactions_bytes(uint64_t items, uint64_t tid_slots, uint64_t occurrences);
+/// Peak bytes of link_transactions, for the chooser. @param tails  rows of leading items
+uint64_t transactions_bytes(uint64_t items, uint64_t tid_slots, uint64_t occurrences, uint64_t tails);
 
 }  // namespace batmap

@@ -116,7 +116,7 @@ void AllPairsRun::prepare(SetCollection given) {
     TransactionBits form = transaction_bits_of_sets(sets, input.order, element_bound, *query_.kernels.sets, options_);
     const auto count = static_cast<uint32_t>(input.order.size());
     input.sets = SetCollection(*options_.memory);
-    counter = count_positionally(std::move(form), count, *query_.kernels.bits, options_);
+    counter = count_positionally(std::move(form), {.leading = count}, *query_.kernels.bits, options_);
   }
   answers_.emplace(std::move(counter), std::move(values), selection(), options_);
 }

@@ -15,11 +15,12 @@ namespace {
 
 class BatmapCounter final : public PairCounter {
  public:
-  BatmapCounter(Tidlists lists, uint32_t leading, uint64_t tid_slots, const SetKernel& kernel,
+  BatmapCounter(Tidlists lists, const WantedPairs& pairs, uint64_t tid_slots, const SetKernel& kernel,
                 const ExecutionOptions& options)
       : lists_(std::move(lists)),
         options_(options),
         kernel_(kernel),
+        enough_(pairs.enough),
         width_(batmap_counter_width(tid_slots)),
         planes_(*options.memory, batmap_counter_bytes(lists_.length.span(), width_)),
         planes_of_(*options.memory, lists_.length.size()),
@@ -27,7 +28,7 @@ class BatmapCounter final : public PairCounter {
         stash_(*options.memory) {
     build();
     tiles_ =
-        Tiles(static_cast<uint32_t>(lists_.length.size()), leading, [this](uint32_t item) { return shape(item).bytes(); });
+        Tiles(static_cast<uint32_t>(lists_.length.size()), pairs, [this](uint32_t item) { return shape(item).bytes(); });
   }
 
   size_t tasks() const override { return tiles_.strips(); }
@@ -68,14 +69,19 @@ class BatmapCounter final : public PairCounter {
 
   uint32_t count_pair(uint32_t a, uint32_t b) const {
     if (shape(a).range_bits > shape(b).range_bits) std::swap(a, b);
-    const PlanePair pair{planes_of_[a], planes_of_[b], shape(a), shape(b)};
-    uint64_t common = kernel_.count_planes(pair, 0, pair.large_shape.groups());
+    uint64_t common = 0;
     // In a stash on one side: whatever the other side has; in both stashes: once.
     for (const uint64_t tid : stash(a)) common += holds(b, tid);
     for (const uint64_t tid : stash(b)) {
       const std::span<const uint64_t> counted = stash(a);
       common += holds(a, tid) && !std::binary_search(counted.begin(), counted.end(), tid);
     }
+    const PlanePair pair{planes_of_[a], planes_of_[b], shape(a), shape(b)};
+    const uint64_t groups = pair.large_shape.groups();
+    if (enough_ == UINT32_MAX) return static_cast<uint32_t>(common + kernel_.count_planes(pair, 0, groups));
+    // Ever more groups at once, until there are enough.
+    for (uint64_t from = 0, to = 1; from < groups && common < enough_; from = to, to = std::min(2 * to, groups))
+      common += kernel_.count_planes(pair, from, std::min(to, groups));
     return static_cast<uint32_t>(common);
   }
   bool holds(uint32_t item, uint64_t tid) const {
@@ -86,6 +92,7 @@ class BatmapCounter final : public PairCounter {
   Tidlists lists_;
   const ExecutionOptions& options_;
   const SetKernel& kernel_;
+  uint32_t enough_;
   int width_;
   Buffer<std::byte> planes_;
   Buffer<const std::byte*> planes_of_;  // [items]
@@ -104,9 +111,9 @@ uint64_t batmap_counter_bytes(std::span<const uint32_t> lengths, int width) {
   return bytes;
 }
 
-std::unique_ptr<PairCounter> count_batmaps(Tidlists lists, uint32_t leading, uint64_t tid_slots, const SetKernel& kernel,
-                                           const ExecutionOptions& options) {
-  return std::make_unique<BatmapCounter>(std::move(lists), leading, tid_slots, kernel, options);
+std::unique_ptr<PairCounter> count_batmaps(Tidlists lists, const WantedPairs& pairs, uint64_t tid_slots,
+                                           const SetKernel& kernel, const ExecutionOptions& options) {
+  return std::make_unique<BatmapCounter>(std::move(lists), pairs, tid_slots, kernel, options);
 }
 
 }  // namespace batmap

@@ -31,12 +31,15 @@ std::string pair_method_names();
 
 /// The sizes of one job of pair support.
 struct PairJob {
-  uint64_t items = 0;    // kept
-  uint64_t leading = 0;  // rows of the triangle that are wanted
+  uint64_t items = 0;            // kept
+  uint64_t leading = 0;          // rows of the triangle or rectangle that are wanted
+  uint64_t first_column = 0;     // see WantedPairs
+  uint64_t enough = UINT32_MAX;  // see WantedPairs
   uint64_t tid_slots = 0;
   uint64_t occurrences = 0;            // rows of kept items
-  uint64_t pair_instances = 0;         // sum over transactions of (length choose 2)
-  uint64_t row_words = 0;              // sum over wanted rows of (rows of the item) x (later items / 64)
+  uint64_t leading_occurrences = 0;    // of these, rows of leading items
+  uint64_t pair_instances = 0;         // see TransactionLengths
+  uint64_t row_words = 0;              // sum over wanted rows of (rows of the item) x (partners / 64)
   double bitmap_words_per_ns = 1;      // of the AND+popcount kernel
   double positional_words_per_ns = 1;  // of its sums of bit rows
   int threads = 1;

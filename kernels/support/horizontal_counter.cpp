@@ -1,6 +1,7 @@
-// Method `horizontal`: for each item, the later items of each of its transactions are counted into one row of
-// counters (items x 4 bytes a thread). Random accesses are prefetched some tails ahead. A row that was touched in
-// few places is collected by walking its tails again instead of scanning it. See pair_counter.h.
+// Method `horizontal`: for each item, its partners in each of its transactions are counted into one row of
+// counters (partners x 4 bytes a thread). Random accesses are prefetched some tails ahead. A row that was touched in
+// few places is collected by walking its tails again instead of scanning it. Where counts have an end below 256 the
+// counters are bytes that stay there, and an item is left when all have got there. See pair_counter.h.
 #include <algorithm>
 
 #include "core/thread_team.h"
@@ -18,15 +19,20 @@ constexpr uint64_t kPollEvery = 1 << 16;
 constexpr uint64_t kSparseShare = 8;
 constexpr uint64_t kTaskIncrements = 1 << 20;
 constexpr uint64_t kTaskPairs = 1 << 16;
+// Increments for each counter between two looks at whether all counters have enough.
+constexpr uint64_t kIncrementsPerLook = 8;
 
-template <typename Item>
+/// @tparam Counter  uint32_t: exact; uint8_t: counts end at `enough`
+template <typename Item, typename Counter>
 class HorizontalCounter final : public PairCounter {
  public:
-  HorizontalCounter(Transactions transactions, uint32_t leading, const ExecutionOptions& options)
+  HorizontalCounter(Transactions transactions, const WantedPairs& pairs, const ExecutionOptions& options)
       : data_(std::move(transactions)),
         items_(std::get<Buffer<Item>>(data_.items)),
         options_(options),
-        item_count_(static_cast<uint32_t>(data_.support.size())) {
+        pairs_(pairs),
+        column_count_(static_cast<uint32_t>(data_.support.size()) - pairs.first_column) {
+    const uint32_t leading = pairs.leading;
     Buffer<uint64_t> increments(*options.memory, leading);
     parallel_for(options, (size_t{leading} + 1023) / 1024, [&](size_t block, int) {
       const auto from = static_cast<uint32_t>(block * 1024);
@@ -37,30 +43,30 @@ class HorizontalCounter final : public PairCounter {
     });
     // Tasks of about equal work, and of bounded result.
     uint64_t work = 0;
-    uint64_t pairs = 0;
+    uint64_t results = 0;
     task_begin_.push_back(0);
     for (uint32_t item = 0; item < leading; ++item) {
       work += increments[item] + 64;
-      pairs += std::min<uint64_t>(increments[item], item_count_ - item - 1);
-      if (work >= kTaskIncrements || pairs >= kTaskPairs || item + 1 == leading) {
+      results += std::min<uint64_t>(increments[item], column_count_ - first_column_of(item));
+      if (work >= kTaskIncrements || results >= kTaskPairs || item + 1 == leading) {
         task_begin_.push_back(item + 1);
-        work = pairs = 0;
+        work = results = 0;
       }
     }
     for (int worker = 0; worker < options.threads; ++worker)
-      counters_.push_back(Buffer<uint32_t>(*options.memory, item_count_, Fill::kZero));
+      counters_.push_back(Buffer<Counter>(*options.memory, column_count_, Fill::kZero));
   }
 
   size_t tasks() const override { return task_begin_.size() - 1; }
   std::span<const uint32_t> supports() const override { return data_.support.span(); }
 
   void count(size_t task, int worker, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
-    uint32_t* const counters = counters_[static_cast<size_t>(worker)].data();
+    Counter* const counters = counters_[static_cast<size_t>(worker)].data();
     for (uint32_t item = task_begin_[task]; item < task_begin_[task + 1]; ++item) {
       if (data_.support[item] < threshold) continue;
       const uint64_t increments = increment(item, counters);
       if (increments == 0) continue;
-      if (increments * kSparseShare < item_count_ - item)
+      if (increments * kSparseShare < column_count_ - first_column_of(item))
         collect_by_tails(item, threshold, counters, out);
       else
         collect_by_scan(item, threshold, counters, out);
@@ -68,17 +74,34 @@ class HorizontalCounter final : public PairCounter {
   }
 
  private:
-  uint64_t increment(uint32_t item, uint32_t* counters) {
+  /// Columns are ranks from pairs_.first_column on. @return the first that is a partner of the item
+  uint32_t first_column_of(uint32_t item) const { return pairs_.first_after(item) - pairs_.first_column; }
+
+  uint64_t increment(uint32_t item, Counter* counters) {
     const std::span<const Tail> tails = data_.tails_of(item);
     const Item* const items = items_.data();
     uint64_t done = 0;
     uint64_t polled = 0;
+    const uint32_t first = first_column_of(item);
+    [[maybe_unused]] const uint32_t enough = pairs_.enough;
+    uint64_t next_look = kIncrementsPerLook * (column_count_ - first);
     for (size_t k = 0; k < tails.size(); ++k) {
       if (k + kPrefetchAhead < tails.size()) __builtin_prefetch(items + tails[k + kPrefetchAhead].begin);
       const Item* const at = items + tails[k].begin;
       const uint32_t length = tails[k].length;
-      for (uint32_t i = 0; i < length; ++i) ++counters[at[i]];
+      if constexpr (kExact) {
+        for (uint32_t i = 0; i < length; ++i) ++counters[at[i]];
+      } else {
+        for (uint32_t i = 0; i < length; ++i) {
+          Counter& counter = counters[at[i]];
+          counter = static_cast<Counter>(counter + (counter < enough));
+        }
+      }
       done += length;
+      if (!kExact && done >= next_look) {
+        next_look = done + kIncrementsPerLook * (column_count_ - first);
+        if (std::all_of(counters + first, counters + column_count_, [&](Counter c) { return c == enough; })) break;
+      }
       if (done + k - polled >= kPollEvery) {
         polled = done + k;
         options_.cancel.throw_if_requested();
@@ -87,57 +110,68 @@ class HorizontalCounter final : public PairCounter {
     return done;
   }
 
-  void collect_by_scan(uint32_t item, uint32_t threshold, uint32_t* counters, GrowingBuffer<PairCount>& out) {
+  void collect_by_scan(uint32_t item, uint32_t threshold, Counter* counters, GrowingBuffer<PairCount>& out) {
     constexpr uint32_t kGroup = 16;
-    uint32_t other = item + 1;
-    for (; other + kGroup <= item_count_; other += kGroup) {
-      uint32_t largest = 0;
+    uint32_t other = first_column_of(item);
+    for (; other + kGroup <= column_count_; other += kGroup) {
+      Counter largest = 0;
       for (uint32_t i = 0; i < kGroup; ++i) largest = std::max(largest, counters[other + i]);
       if (largest == 0) continue;
       if (largest >= threshold) {
         PairCount* at = out.room(kGroup);
         size_t found = 0;
         for (uint32_t i = 0; i < kGroup; ++i) {
-          at[found] = {item, other + i, counters[other + i]};
+          at[found] = {item, pairs_.first_column + other + i, counters[other + i]};
           found += counters[other + i] >= threshold;
         }
         out.add(found);
       }
       std::fill_n(counters + other, kGroup, 0);
     }
-    for (; other < item_count_; ++other) {
-      if (counters[other] >= threshold) out.push_back({item, other, counters[other]});
+    for (; other < column_count_; ++other) {
+      if (counters[other] >= threshold) out.push_back({item, pairs_.first_column + other, counters[other]});
       counters[other] = 0;
     }
   }
 
-  void collect_by_tails(uint32_t item, uint32_t threshold, uint32_t* counters, GrowingBuffer<PairCount>& out) {
+  void collect_by_tails(uint32_t item, uint32_t threshold, Counter* counters, GrowingBuffer<PairCount>& out) {
     const size_t first = out.size();
     for (const Tail& tail : data_.tails_of(item)) {
       const Item* const at = items_.data() + tail.begin;
       for (uint32_t i = 0; i < tail.length; ++i) {
         const uint32_t count = std::exchange(counters[at[i]], 0);
-        if (count >= threshold) out.push_back({item, at[i], count});
+        if (count >= threshold) out.push_back({item, pairs_.first_column + at[i], count});
       }
     }
     std::sort(out.begin() + first, out.end(), [](const PairCount& x, const PairCount& y) { return x.b < y.b; });
   }
 
+  static constexpr bool kExact = sizeof(Counter) == sizeof(uint32_t);
+
   Transactions data_;
   const Buffer<Item>& items_;
   const ExecutionOptions& options_;
-  uint32_t item_count_;
+  WantedPairs pairs_;
+  uint32_t column_count_;
   std::vector<uint32_t> task_begin_;
-  std::vector<Buffer<uint32_t>> counters_;  // [threads][items] all zero between items, unless a run was given up
+  std::vector<Buffer<Counter>> counters_;  // [threads][columns] all zero between items, unless a run was given up
 };
+
+template <typename Item>
+std::unique_ptr<PairCounter> make_counter(Transactions transactions, const WantedPairs& pairs,
+                                          const ExecutionOptions& options) {
+  if (pairs.enough <= UINT8_MAX)
+    return std::make_unique<HorizontalCounter<Item, uint8_t>>(std::move(transactions), pairs, options);
+  return std::make_unique<HorizontalCounter<Item, uint32_t>>(std::move(transactions), pairs, options);
+}
 
 }  // namespace
 
-std::unique_ptr<PairCounter> count_horizontally(Transactions transactions, uint32_t leading,
+std::unique_ptr<PairCounter> count_horizontally(Transactions transactions, const WantedPairs& pairs,
                                                 const ExecutionOptions& options) {
   if (std::holds_alternative<Buffer<uint16_t>>(transactions.items))
-    return std::make_unique<HorizontalCounter<uint16_t>>(std::move(transactions), leading, options);
-  return std::make_unique<HorizontalCounter<uint32_t>>(std::move(transactions), leading, options);
+    return make_counter<uint16_t>(std::move(transactions), pairs, options);
+  return make_counter<uint32_t>(std::move(transactions), pairs, options);
 }
 
 }  // namespace batmap

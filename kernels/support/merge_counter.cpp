@@ -14,20 +14,23 @@ constexpr size_t kGallopFrom = 16;           // ratio of lengths from which gall
 constexpr uint64_t kTaskElements = 1 << 22;  // some 16 ms of merging
 constexpr uint64_t kPollEvery = 1 << 16;     // elements
 
-uint32_t merge_count(std::span<const uint32_t> a, std::span<const uint32_t> b) {
+/// @tparam kStops  return as soon as there are `enough`
+template <bool kStops>
+uint32_t merge_count(std::span<const uint32_t> a, std::span<const uint32_t> b, uint32_t enough) {
   uint32_t common = 0;
   const uint32_t *x = a.data(), *y = b.data();
   const uint32_t *const x_end = x + a.size(), *const y_end = y + b.size();
   while (x < x_end && y < y_end) {
     const uint32_t u = *x, v = *y;
     common += u == v;
+    if (kStops && common == enough) break;
     x += u <= v;
     y += v <= u;
   }
   return common;
 }
 
-uint32_t gallop_count(std::span<const uint32_t> few, std::span<const uint32_t> many) {
+uint32_t gallop_count(std::span<const uint32_t> few, std::span<const uint32_t> many, uint32_t enough) {
   uint32_t common = 0;
   const uint32_t* at = many.data();
   const uint32_t* const end = at + many.size();
@@ -38,22 +41,24 @@ uint32_t gallop_count(std::span<const uint32_t> few, std::span<const uint32_t> m
     at = std::lower_bound(at + step / 2, at + std::min(step + 1, room), tid);
     if (at == end) break;
     common += *at == tid;
+    if (common == enough) break;
   }
   return common;
 }
 
 class MergeCounter final : public PairCounter {
  public:
-  MergeCounter(Tidlists lists, uint32_t leading, const ExecutionOptions& options)
-      : lists_(std::move(lists)), options_(options), item_count_(static_cast<uint32_t>(lists_.length.size())) {
-    uint64_t later = 0;  // elements of the lists after the one in hand
-    for (const uint32_t length : lists_.length) later += length;
+  MergeCounter(Tidlists lists, const WantedPairs& pairs, const ExecutionOptions& options)
+      : lists_(std::move(lists)),
+        pairs_(pairs),
+        options_(options),
+        item_count_(static_cast<uint32_t>(lists_.length.size())) {
     uint64_t work = 0;
     task_begin_.push_back(0);
-    for (uint32_t item = 0; item < leading; ++item) {
-      later -= lists_.length[item];
-      work += later + uint64_t{item_count_ - item - 1} * lists_.length[item];
-      if (work >= kTaskElements || item + 1 == leading) {
+    for (uint32_t item = 0; item < pairs.leading; ++item) {
+      const uint32_t first = pairs.first_after(item);
+      work += lists_.begin[item_count_] - lists_.begin[first] + uint64_t{item_count_ - first} * lists_.length[item];
+      if (work >= kTaskElements || item + 1 == pairs.leading) {
         task_begin_.push_back(item + 1);
         work = 0;
       }
@@ -64,15 +69,17 @@ class MergeCounter final : public PairCounter {
   std::span<const uint32_t> supports() const override { return lists_.length.span(); }
 
   void count(size_t task, int, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
+    const auto merge = pairs_.enough == UINT32_MAX ? merge_count<false> : merge_count<true>;
     uint64_t work = 0;
     for (uint32_t a = task_begin_[task]; a < task_begin_[task + 1]; ++a) {
       const std::span<const uint32_t> list_a = std::as_const(lists_).list(a);
       if (list_a.size() < threshold) continue;
-      for (uint32_t b = a + 1; b < item_count_; ++b) {
+      for (uint32_t b = pairs_.first_after(a); b < item_count_; ++b) {
         const std::span<const uint32_t> list_b = std::as_const(lists_).list(b);
         if (list_b.size() < threshold) continue;
         const auto& [few, many] = std::minmax(list_a, list_b, [](auto& x, auto& y) { return x.size() < y.size(); });
-        const uint32_t common = few.size() * kGallopFrom < many.size() ? gallop_count(few, many) : merge_count(few, many);
+        const auto count_common = few.size() * kGallopFrom < many.size() ? gallop_count : merge;
+        const uint32_t common = count_common(few, many, pairs_.enough);
         if (common >= threshold) out.push_back({a, b, common});
         if ((work += few.size() + many.size() + 16) >= kPollEvery) {
           work = 0;
@@ -84,6 +91,7 @@ class MergeCounter final : public PairCounter {
 
  private:
   Tidlists lists_;
+  WantedPairs pairs_;
   const ExecutionOptions& options_;
   uint32_t item_count_;
   std::vector<uint32_t> task_begin_;
@@ -91,8 +99,8 @@ class MergeCounter final : public PairCounter {
 
 }  // namespace
 
-std::unique_ptr<PairCounter> count_by_merging(Tidlists lists, uint32_t leading, const ExecutionOptions& options) {
-  return std::make_unique<MergeCounter>(std::move(lists), leading, options);
+std::unique_ptr<PairCounter> count_by_merging(Tidlists lists, const WantedPairs& pairs, const ExecutionOptions& options) {
+  return std::make_unique<MergeCounter>(std::move(lists), pairs, options);
 }
 
 }  // namespace batmap

@@ -43,6 +43,9 @@ void PairQuery::check() const {
   if (measure && !top_k && !per_item_top_k)
     throw Error(ErrorCode::kInvalidParameter, "measure is given, but nothing is ranked by it",
                 "Ask for the best pairs by the measure with top_k or per_item_top_k.");
+  if (distinct_only && (top_k || per_item_top_k))
+    throw Error(ErrorCode::kInvalidParameter, "distinct_only and the best pairs exclude each other",
+                "The best pairs are found by their supports: leave distinct_only away.");
 }
 
 std::optional<PairMethod> parse_pair_method(const std::string& name) {
@@ -87,7 +90,11 @@ bool PairRun::begin(uint64_t transactions, uint64_t items) {
 }
 
 ItemFilter PairRun::filter() const {
-  return {.min_rows = report_.threshold, .include = query_.include, .exclude = query_.exclude};
+  return {.min_rows = report_.threshold,
+          .include = query_.include,
+          .exclude = query_.exclude,
+          .left_items = query_.left_items,
+          .enough = query_.distinct_only ? static_cast<uint32_t>(report_.threshold) : UINT32_MAX};
 }
 
 PairSelection PairRun::selection() const {
@@ -108,6 +115,7 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
   report_.items_kept = kept.size;
   report_.occurrences = kept.occurrences;
   if (kept.size == 0) return;
+  if (query_.left_items && (kept.pairs.leading == 0 || kept.pairs.leading == kept.size)) return;
   Buffer<int64_t> values(*options_.memory, kept.size);
   for (uint32_t rank = 0; rank < kept.size; ++rank) values[rank] = relation.item_value(kept.code_of_rank[rank]);
 
@@ -131,7 +139,7 @@ void PairRun::group_spilled(const RowPartitions& rows, std::span<const uint32_t>
   const KeptItems& kept = spilled_->kept();
   report_.items_kept = kept.size;
   report_.occurrences = kept.occurrences;
-  if (kept.leading == 0) return;
+  if (kept.pairs.leading == 0) return;
   Buffer<int64_t> values(*options_.memory, kept.size);
   for (uint32_t rank = 0; rank < kept.size; ++rank) values[rank] = spilled_->item_value(rank);
 

@@ -30,6 +30,9 @@ struct PairQuery {
   std::optional<std::vector<int64_t>> include;
   std::optional<std::vector<int64_t>> exclude;
   std::optional<int64_t> max_results;
+  // Two kinds of items: those below it, and the others; pairs have one of each. Not together with include.
+  std::optional<int64_t> left_items;
+  bool distinct_only = false;        // which pairs there are; their supports may be any number from the threshold on
   std::optional<PairMethod> method;  // none: the chooser's
   PairKernels kernels;
 

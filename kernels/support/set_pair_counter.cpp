@@ -30,7 +30,8 @@ class SetPairCounter final : public PairCounter {
       supports_[rank] = static_cast<uint32_t>(views_[rank].cardinality());
     }
     const auto count = static_cast<uint32_t>(order.size());
-    tiles_ = Tiles(count, count, [this](uint32_t rank) { return static_cast<uint64_t>(compared_bytes(views_[rank])); });
+    tiles_ = Tiles(count, {.leading = count},
+                   [this](uint32_t rank) { return static_cast<uint64_t>(compared_bytes(views_[rank])); });
   }
 
   size_t tasks() const override { return tiles_.strips(); }

@@ -117,7 +117,7 @@ void SpilledPairs::keep(const ItemFilter& filter, std::optional<PairMethod> meth
 void SpilledPairs::cut_into_blocks(uint64_t most_bytes) {
   block_begin_.assign(1, 0);
   uint64_t bytes = 0;
-  for (uint32_t row = 0; row < kept_.leading; ++row) {
+  for (uint32_t row = 0; row < kept_.pairs.leading; ++row) {
     const uint64_t row_bytes = uint64_t{kept_.size - row - 1} * sizeof(uint32_t);
     if (row > block_begin_.back() && bytes + row_bytes > most_bytes) {
       block_begin_.push_back(row);
@@ -125,7 +125,7 @@ void SpilledPairs::cut_into_blocks(uint64_t most_bytes) {
     }
     bytes += row_bytes;
   }
-  if (kept_.leading > 0) block_begin_.push_back(kept_.leading);
+  if (kept_.pairs.leading > 0) block_begin_.push_back(kept_.pairs.leading);
 }
 
 std::unique_ptr<PairCounter> SpilledPairs::next_block() {

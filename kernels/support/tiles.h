@@ -1,5 +1,5 @@
-// The triangle of pairs a < b, cut so that what a tile compares stays in cache: strips of rows, each a task, and within a
-// strip blocks of columns. Strips and blocks end where the bytes of their items would leave the second-level cache.
+// The triangle or rectangle of pairs, cut so that what a tile compares stays in cache: strips of rows, each a task, and
+// within a strip blocks of columns. Strips and blocks end where the bytes of their items would leave the second-level cache.
 // Results of a strip come in order of (a, b). Source: Amossen & Pagh 2011, III-C; sizes are ours.
 #pragma once
 
@@ -16,10 +16,9 @@ namespace batmap {
 class Tiles {
  public:
   Tiles() = default;
-  /// @param leading  only rows below it are wanted
   /// @param bytes_of(item)  what comparing the item reads
   template <typename BytesOf>
-  Tiles(uint32_t items, uint32_t leading, BytesOf bytes_of) {
+  Tiles(uint32_t items, const WantedPairs& pairs, BytesOf bytes_of) : pairs_(pairs) {
     begin_.push_back(0);
     uint64_t bytes = 0;
     for (uint32_t item = 0; item < items; ++item) {
@@ -27,8 +26,8 @@ class Tiles {
         begin_.push_back(item);
         bytes = 0;
       }
-      if (item == leading && item > begin_.back()) begin_.push_back(item), bytes = 0;
-      if (item < leading) strips_ = begin_.size();
+      if (item == pairs.leading && item > begin_.back()) begin_.push_back(item), bytes = 0;
+      if (item < pairs.leading) strips_ = begin_.size();
       bytes += bytes_of(item);
     }
     begin_.push_back(items);
@@ -36,14 +35,14 @@ class Tiles {
 
   size_t strips() const { return strips_; }
 
-  /// Calls compare(a, b) for all a < b of the strip and appends what is not 0.
+  /// Calls compare(a, b) for all wanted pairs of the strip and appends what is not 0.
   template <typename Compare>
   void visit(size_t strip, const CancelToken& cancel, GrowingBuffer<PairCount>& out, Compare compare) const {
     const size_t first_found = out.size();
-    for (size_t block = strip; block + 1 < begin_.size(); ++block) {
+    for (size_t block = pairs_.rectangle() ? strips_ : strip; block + 1 < begin_.size(); ++block) {
       for (uint32_t a = begin_[strip]; a < begin_[strip + 1]; ++a) {
         cancel.throw_if_requested();
-        for (uint32_t b = std::max(a + 1, begin_[block]); b < begin_[block + 1]; ++b)
+        for (uint32_t b = std::max(pairs_.first_after(a), begin_[block]); b < begin_[block + 1]; ++b)
           if (const uint32_t common = compare(a, b); common > 0) out.push_back({a, b, common});
       }
     }
@@ -66,6 +65,7 @@ class Tiles {
   static constexpr uint64_t kBlockBytes = 128 << 10;  // two of them: a quarter of a 1 MiB second-level cache
   static constexpr uint32_t kMostItems = 64;
 
+  WantedPairs pairs_;
   std::vector<uint32_t> begin_;  // of strips and blocks, and the end
   size_t strips_ = 0;
 };

@@ -22,6 +22,10 @@ PairJob random_job(Random& random) {
   job.leading = random.chance(70) ? job.items : random.below(job.items + 1);
   job.tid_slots = magnitude(26);
   job.occurrences = magnitude(30);
+  if (random.chance(30)) {  // a rectangle
+    job.first_column = job.leading = random.below(job.items + 1);
+    job.leading_occurrences = random.below(job.occurrences + 1);
+  }
   job.pair_instances = magnitude(36);
   job.row_words = magnitude(36);
   job.bitmap_words_per_ns = 0.5 + static_cast<double>(random.below(200)) / 10;
@@ -82,7 +86,9 @@ TEST(Choose, MoreWorkNeverCostsLess) {
       case 1: more.pair_instances += extra; break;
       case 2: more.tid_slots += extra; break;
       case 3: more.row_words += extra; break;
-      case 4: more.leading += random.below(job.items - job.leading + 1); break;
+      case 4:
+        if (job.first_column == 0) more.leading += random.below(job.items - job.leading + 1);
+        break;
       default: more.bitmap_words_per_ns /= 2, more.positional_words_per_ns /= 2; break;
     }
     for (const PairMethodName& entry : kPairMethodNames) {
@@ -92,6 +98,23 @@ TEST(Choose, MoreWorkNeverCostsLess) {
       ASSERT_GE(larger.bytes, less.bytes) << entry.name << ", job " << i << ", seed " << kSeed;
     }
   }
+}
+
+TEST(Choose, StoppingEarlyNeverCostsMore) {
+  Random random(kSeed + 3);
+  int cheaper = 0;
+  for (int i = 0; i < 20000; ++i) {
+    const PairJob job = random_job(random);
+    PairJob stops = job;
+    stops.enough = 1 + random.below(100);
+    for (const PairMethodName& entry : kPairMethodNames) {
+      const double all = estimate_pairs(entry.method, job).milliseconds;
+      const double less = estimate_pairs(entry.method, stops).milliseconds;
+      ASSERT_LE(less, all) << entry.name << ", job " << i << ", seed " << kSeed;
+      cheaper += less < all;
+    }
+  }
+  EXPECT_GT(cheaper, 1000);
 }
 
 TEST(Choose, MoreThreadsAreNotSlowerAndMoreMemoryFitsMore) {

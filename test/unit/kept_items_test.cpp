@@ -41,7 +41,8 @@ void check(const Shape& shape, const ItemFilter& filter) {
     ASSERT_EQ(kept.size, expected.size()) << shape.name;
     ASSERT_EQ(kept.code_of_rank.size(), kept.size);
     EXPECT_EQ(kept.occurrences, occurrences) << shape.name;
-    EXPECT_EQ(kept.leading, std::count_if(expected.begin(), expected.end(), [](const auto& e) { return !std::get<0>(e); }))
+    EXPECT_EQ(kept.pairs.leading,
+              std::count_if(expected.begin(), expected.end(), [](const auto& e) { return !std::get<0>(e); }))
         << shape.name;
     std::set<uint32_t> codes;
     for (uint32_t rank = 0; rank < kept.size; ++rank) {

@@ -164,7 +164,8 @@ TEST(Transactions, PeakIsWhatTheChooserIsTold) {
   const TransactionLengths lengths = transaction_lengths(data.relation, data.kept, data.options);
   const size_t before = meter.current();
   const Transactions form = link_transactions(data.relation, data.kept, lengths, data.options);
-  const uint64_t told = transactions_bytes(data.kept.size, data.relation.tid_slots(), data.kept.occurrences);
+  const uint64_t told =
+      transactions_bytes(data.kept.size, data.relation.tid_slots(), data.kept.occurrences, data.kept.occurrences);
   EXPECT_LE(meter.peak() - before, told + 64);
   EXPECT_GE((meter.peak() - before) * 2, told);
 }
