@@ -146,6 +146,10 @@ void open_stream(StreamScan* state) {
   }
   state->stream = state->open(fcinfo, state->context);
   MemoryContextSwitchTo(caller);
+  const TupleTableSlot* const slot = state->base.ss.ss_ScanTupleSlot;
+  const int columns = slot->tts_tupleDescriptor->natts;
+  const int null_columns = state->stream == nullptr ? 0 : state->stream->null_columns();
+  for (int k = 0; k < columns; ++k) slot->tts_isnull[k] = k >= columns - null_columns;
 }
 
 TupleTableSlot* next_row(ScanState* node) {

@@ -1,7 +1,7 @@
 // Rows from the text of a query: the input of the table functions.
 //
 // The text is parsed, analysed, planned and run as the caller, in the snapshot of the calling statement, like the
-// query of COPY (query) TO. It must be one SELECT of two columns, (tid, item). Rows are taken where that is
+// query of COPY (query) TO. It must be one SELECT of two columns, (tid, item) or (item, tid). Rows are taken where that is
 // cheapest: where both columns are integers and the planner aggregates in parallel, workers pack them into
 // batmap_relation states; otherwise every row goes from the executor straight into the log. There is never a table
 // of tuples in between.
@@ -16,6 +16,13 @@
 
 namespace batmap::pg {
 
+/// Tids that mean the same in two queries, whatever their type. Filled by the first, used by the second.
+struct SharedTids {
+  Oid type;
+  Oid collation;
+  Dictionary* dictionary;  // nullptr: tids are integers, or no query has been read
+};
+
 struct QueryInput {
   PairLog* log;            // filled and sealed; not owned
   Oid extension_function;  // a function of this extension: names the schema of its aggregates
@@ -26,9 +33,17 @@ struct QueryInput {
   uint32_t* item_rank;  // [items->count] rank of each item id in the log
   uint64_t rows_read;   // rows with both columns; the others are no rows of the relation
   bool in_parallel;
+  // What else the query is, where its columns are not just the transaction and the item:
+  const char* columns = "the transaction and the item";  // for hints
+  bool item_first = false;
+  SharedTids* tids = nullptr;  // nullptr: this query's alone
 };
 
-/// @raises 22004 for a NULL query; 42601 unless one SELECT; 42P10 unless two columns; 42804 for wrong types
+/// Checks a query as read_query does before it reads: for the second of two, so that its errors do not come late. Where the
+/// tids are shared and nothing is known of them yet, their type is that of this query.
+void check_query(const char* query, const QueryInput& input, MemoryContext context);
+
+/// @raises 42601 unless one SELECT; 42P10 unless two columns; 42804 for wrong types
 void read_query(const char* query, QueryInput& input, MemoryMeter& meter, MemoryContext context);
 
 }  // namespace batmap::pg

@@ -1,10 +1,12 @@
 // Filling a tuplestore from a stream, and the table of streamed functions. See row_stream.h.
 #include "extension/row_stream.h"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 
 #include "extension/srf_all_pairs.h"
+#include "extension/srf_join.h"
 #include "extension/srf_pairs.h"
 
 #include "extension/pg.h"
@@ -15,6 +17,9 @@ namespace {
 
 const StreamedFunction kStreamedFunctions[] = {
     {batmap_all_pairs, "batmap_all_pairs", open_all_pairs},
+    {batmap_join_project_query, "batmap_join_project_query", open_join_query},
+    {batmap_join_project_of_query, "batmap_join_project_of_query", open_join_of_query},
+    {batmap_join_project_relation, "batmap_join_project_relation", open_join_relation},
     {batmap_pairs_counts, "batmap_pairs_counts", open_pairs_counts},
     {batmap_pairs_query, "batmap_pairs_query", open_pairs_query},
     {batmap_pairs_of_query, "batmap_pairs_of_query", open_pairs_of_query},
@@ -33,7 +38,7 @@ bool all_numbers(TupleDesc descriptor) {
 /// Rows of int8 and float8 alone: one tuple is formed and its numbers replaced, which halves the cost of a row.
 void put_numbers(RowStream* stream, const ReturnSetInfo* result, Datum* values, bool* nulls) {
   static_assert(sizeof(Datum) == sizeof(int64_t));
-  const size_t bytes = static_cast<size_t>(result->setDesc->natts) * sizeof(int64_t);
+  const size_t bytes = static_cast<size_t>(result->setDesc->natts - stream->null_columns()) * sizeof(int64_t);
   const MinimalTuple tuple = heap_form_minimal_tuple(result->setDesc, values, nulls);
   TupleTableSlot* const slot = MakeSingleTupleTableSlot(result->setDesc, &TTSOpsMinimalTuple);
   ExecStoreMinimalTuple(tuple, slot, false);
@@ -54,6 +59,7 @@ void materialize(FunctionCallInfo fcinfo, OpenStream open) {
   if (RowStream* const stream = open(fcinfo, context); stream != nullptr) {
     auto* const values = static_cast<Datum*>(palloc0(static_cast<Size>(result->setDesc->natts) * sizeof(Datum)));
     auto* const nulls = static_cast<bool*>(palloc0(static_cast<Size>(result->setDesc->natts) * sizeof(bool)));
+    std::fill_n(nulls + result->setDesc->natts - stream->null_columns(), stream->null_columns(), true);
     if (all_numbers(result->setDesc))
       put_numbers(stream, result, values, nulls);
     else

@@ -9,7 +9,9 @@ namespace batmap::pg {
 
 class RowStream {
  public:
-  /// The next row; no column is ever NULL. Server calls happen, so errors may be raised.
+  /// How many of the last columns are NULL in every row; no other is ever NULL.
+  virtual int null_columns() const { return 0; }
+  /// The next row. Server calls happen, so errors may be raised.
   /// @return false after the last row; not to be called again then
   virtual bool next(Datum* values) = 0;
   /// Called once, when no more rows are wanted: leaves the record of batmap_last_run().

@@ -213,6 +213,59 @@ CREATE AGGREGATE batmap_pairs_agg(tid int8, item int8, min_count int8) (
 );
 COMMENT ON AGGREGATE batmap_pairs_agg(int8, int8, int8) IS 'frequent pairs of a group as an array';
 
+-- Join-project ----------------------------------------------------------------------------------
+
+CREATE FUNCTION batmap_join_project_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_join_project_support(internal) IS 'planner support of batmap_join_project and batmap_join_project_of';
+
+CREATE FUNCTION batmap_join_project(
+    left_query text,
+    right_query text,
+    min_count int8 DEFAULT NULL,
+    distinct_only bool DEFAULT false,
+    top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    method text DEFAULT NULL)
+RETURNS TABLE (a int8, c int8, support int8)
+AS 'MODULE_PATHNAME', 'batmap_join_project_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT batmap_join_project_support;
+COMMENT ON FUNCTION batmap_join_project(text, text, int8, bool, int8, int4, int8, text)
+IS 'all (a, c) that the (a, b) and (b, c) rows of two queries join, with the number of shared b';
+
+CREATE FUNCTION batmap_join_project(
+    left_relation batmap_relation,
+    right_relation batmap_relation,
+    min_count int8 DEFAULT NULL,
+    distinct_only bool DEFAULT false,
+    top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    method text DEFAULT NULL)
+RETURNS TABLE (a int8, c int8, support int8)
+AS 'MODULE_PATHNAME', 'batmap_join_project_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
+    SUPPORT batmap_join_project_support;
+COMMENT ON FUNCTION batmap_join_project(batmap_relation, batmap_relation, int8, bool, int8, int4, int8, text)
+IS 'all (a, c) that the (b, a) and (b, c) pairs of two relations join, with the number of shared b';
+
+CREATE FUNCTION batmap_join_project_of(
+    left_type anyelement,
+    right_type anycompatible,
+    left_query text,
+    right_query text,
+    min_count int8 DEFAULT NULL,
+    distinct_only bool DEFAULT false,
+    top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    method text DEFAULT NULL)
+RETURNS TABLE (a anyelement, c anycompatible, support int8)
+AS 'MODULE_PATHNAME', 'batmap_join_project_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT batmap_join_project_support;
+COMMENT ON FUNCTION batmap_join_project_of(anyelement, anycompatible, text, text, int8, bool, int8, int4, int8, text)
+IS 'all (a, c) that the (a, b) and (b, c) rows of two queries join, for a and c of any hashable types';
+
 -- Sets ------------------------------------------------------------------------------------------
 
 CREATE TYPE batmap;
