@@ -6,6 +6,7 @@
 #include "extension/backend.h"
 #include "extension/boundary.h"
 #include "extension/context_owned.h"
+#include "extension/pair_array.h"
 #include "extension/relation_datum.h"
 #include "extension/settings.h"
 #include "support/pair_run.h"
@@ -53,9 +54,6 @@ struct PairsOfGroup {
   std::vector<PairRow> rows;
 };
 
-// A tuple of three int8 in an array: header, values, length and alignment.
-constexpr size_t kBytesPerPair = 64;
-
 }  // namespace
 
 BATMAP_FUNCTION(batmap_pairs_trans_int4_int4) { return pairs_trans<int32_t, int32_t>(fcinfo); }
@@ -65,28 +63,10 @@ BATMAP_FUNCTION(batmap_pairs_trans_int8_int8) { return pairs_trans<int64_t, int6
 
 BATMAP_FUNCTION(batmap_pairs_final) {
   if (PG_ARGISNULL(0)) PG_RETURN_NULL();
-  const Oid array_type = get_func_rettype(fcinfo->flinfo->fn_oid);
-  const Oid pair_type = get_element_type(array_type);
   const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap pairs", ALLOCSET_SMALL_SIZES);
   struct varlena* const relation = relation_finished(relation_argument(fcinfo, 0));
   const PairsOfGroup* const pairs = ContextOwned<PairsOfGroup>::reserve(context)->emplace(relation_bytes(relation));
-
-  const size_t count = pairs->rows.size();
-  if (count > MaxAllocSize / kBytesPerPair)
-    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("%zu pairs do not fit into one array", count),
-                    errhint("Use the table function batmap_pairs, or a higher min_count.")));
-  const TupleDesc descriptor = lookup_rowtype_tupdesc(pair_type, -1);
-  auto* const elements = static_cast<Datum*>(palloc(Max(count, 1) * sizeof(Datum)));
-  for (size_t k = 0; k < count; ++k) {
-    if (k % 4096 == 0) CHECK_FOR_INTERRUPTS();
-    const PairRow& row = pairs->rows[k];
-    Datum values[3] = {Int64GetDatum(row.item_a), Int64GetDatum(row.item_b),
-                       Int64GetDatum(static_cast<int64_t>(row.support))};
-    bool nulls[3] = {};
-    elements[k] = HeapTupleGetDatum(heap_form_tuple(descriptor, values, nulls));
-  }
-  ReleaseTupleDesc(descriptor);
-  ArrayType* const array = construct_array(elements, static_cast<int>(count), pair_type, -1, false, TYPALIGN_DOUBLE);
+  const Datum array = pair_array(fcinfo, pairs->rows, "batmap_pairs");
   MemoryContextDelete(context);
-  PG_RETURN_ARRAYTYPE_P(array);
+  return array;
 }

@@ -18,7 +18,7 @@ namespace {
 
 /// The engine's side of one call.
 struct JoinCall : PairRowsCall<JoinQuery, JoinRun> {
-  JoinCall() { query.kernels = selected_kernels(); }
+  explicit JoinCall(MemoryContext context) : PairRowsCall(context) { query.kernels = selected_kernels(); }
 
   std::optional<PairLog> left;
   std::optional<PairLog> right;

@@ -266,6 +266,63 @@ AS 'MODULE_PATHNAME', 'batmap_join_project_of_query' LANGUAGE C STABLE PARALLEL 
 COMMENT ON FUNCTION batmap_join_project_of(anyelement, anycompatible, text, text, int8, bool, int8, int4, int8, text)
 IS 'all (a, c) that the (a, b) and (b, c) rows of two queries join, for a and c of any hashable types';
 
+CREATE TYPE batmap_join_state;
+
+CREATE FUNCTION batmap_join_state_in(cstring) RETURNS batmap_join_state
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION batmap_join_state_out(batmap_join_state) RETURNS cstring
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION batmap_join_state_recv(internal) RETURNS batmap_join_state
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION batmap_join_state_send(batmap_join_state) RETURNS bytea
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE batmap_join_state (
+    INPUT = batmap_join_state_in,
+    OUTPUT = batmap_join_state_out,
+    RECEIVE = batmap_join_state_recv,
+    SEND = batmap_join_state_send,
+    INTERNALLENGTH = VARIABLE,
+    ALIGNMENT = double,
+    STORAGE = external
+);
+COMMENT ON TYPE batmap_join_state IS 'state of batmap_join_project_agg';
+
+CREATE FUNCTION batmap_join_trans(batmap_join_state, int4, int4, int4) RETURNS batmap_join_state
+AS 'MODULE_PATHNAME', 'batmap_join_trans_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_join_trans(batmap_join_state, int4, int4, int4) IS 'transition function of batmap_join_project_agg';
+
+CREATE FUNCTION batmap_join_trans(batmap_join_state, int8, int8, int8) RETURNS batmap_join_state
+AS 'MODULE_PATHNAME', 'batmap_join_trans_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_join_trans(batmap_join_state, int8, int8, int8) IS 'transition function of batmap_join_project_agg';
+
+CREATE FUNCTION batmap_join_merge(batmap_join_state, batmap_join_state) RETURNS batmap_join_state
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_join_merge(batmap_join_state, batmap_join_state) IS 'merges two states of batmap_join_project_agg';
+
+CREATE FUNCTION batmap_join_project_final(batmap_join_state) RETURNS batmap_pair[]
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_join_project_final(batmap_join_state) IS 'final function of batmap_join_project_agg';
+
+CREATE AGGREGATE batmap_join_project_agg(a int4, b int4, c int4) (
+    SFUNC = batmap_join_trans, STYPE = batmap_join_state, SSPACE = 4096,
+    COMBINEFUNC = batmap_join_merge,
+    FINALFUNC = batmap_join_project_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_join_project_agg(int4, int4, int4)
+IS 'all (a, c) that the rows (a, b, NULL) and (NULL, b, c) of a group join, with the number of shared b';
+
+CREATE AGGREGATE batmap_join_project_agg(a int8, b int8, c int8) (
+    SFUNC = batmap_join_trans, STYPE = batmap_join_state, SSPACE = 4096,
+    COMBINEFUNC = batmap_join_merge,
+    FINALFUNC = batmap_join_project_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_join_project_agg(int8, int8, int8)
+IS 'all (a, c) that the rows (a, b, NULL) and (NULL, b, c) of a group join, with the number of shared b';
+
 -- Sets ------------------------------------------------------------------------------------------
 
 CREATE TYPE batmap;

@@ -122,6 +122,46 @@ SELECT count(*) AS wrong FROM (SELECT a::int, c::int, support FROM batmap_join_p
     'SELECT a::text, b::text FROM lefts', 'SELECT b::text, c::text FROM rights') EXCEPT SELECT * FROM plain) d;
 SELECT results = (SELECT count(*) FROM plain) AS complete FROM batmap_last_run();
 
+-- the aggregate: rows that carry (a, b, NULL) or (NULL, b, c)
+CREATE TABLE either AS SELECT a, b, NULL::int AS c FROM r UNION ALL SELECT NULL, b, c FROM s;
+SELECT batmap_join_project_agg(a, b, c) FROM either;
+SELECT batmap_join_project_agg(a::int8, b, c) FROM either;
+SELECT batmap_join_project_agg(1, 2, 3);  -- a row with all three is one of each
+SELECT batmap_join_project_agg(a, b, NULL) FROM r;
+SELECT batmap_join_project_agg(a, b, c) FROM either WHERE false;
+SELECT batmap_join_project_agg(NULL::int, 1, NULL);
+SELECT a % 2 AS odd, batmap_join_project_agg(a, b, c)
+FROM (SELECT a, b, NULL::int AS c FROM r WHERE a > 0 UNION ALL SELECT half, b, c FROM s, generate_series(0, 1) half) x GROUP BY 1 ORDER BY 1;
+-- states: lossless text, and merging
+SELECT batmap_join_trans(NULL, 1, 2, 3);
+SELECT batmap_join_project_final(batmap_join_merge(batmap_join_trans(NULL, 1, 10, NULL),
+    batmap_join_merge(batmap_join_merge(NULL, batmap_join_trans(NULL, NULL, 10, 7)), NULL)::text::batmap_join_state));
+SELECT batmap_join_merge(NULL, NULL) IS NULL AS nothing, batmap_join_project_final(NULL) IS NULL AS none;
+SELECT 'r1:'::batmap_join_state;
+SELECT 'j1:'::batmap_join_state;
+SELECT 'j1:CAAAAAAAAAA='::batmap_join_state;
+-- many rows: across chunks, against plain SQL, in one process and in several
+CREATE TABLE both_sides AS SELECT a, b, NULL::int AS c FROM lefts UNION ALL SELECT NULL, b, c FROM rights;
+CREATE VIEW aggregated AS SELECT p.* FROM (SELECT batmap_join_project_agg(a, b, c) AS pairs FROM both_sides) x, unnest(x.pairs) p;
+SELECT count(*) = (SELECT count(*) FROM plain) AS complete FROM aggregated;
+SELECT count(*) AS wrong FROM (SELECT * FROM aggregated EXCEPT SELECT * FROM plain) d;
+SELECT count(*) AS wrong FROM (SELECT (p).* FROM (SELECT unnest(batmap_join_project_agg(a::int8 * 1000000007, b, c - 5000000000)) AS p FROM both_sides) x
+    EXCEPT SELECT a::int8 * 1000000007, c - 5000000000, support FROM plain) d;
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+ALTER TABLE both_sides SET (parallel_workers = 2);
+EXPLAIN (COSTS OFF) SELECT batmap_join_project_agg(a, b, c) FROM both_sides;
+SELECT count(*) = (SELECT count(*) FROM plain) AS complete FROM aggregated;
+SELECT count(*) AS wrong FROM (SELECT * FROM aggregated EXCEPT SELECT * FROM plain) d;
+RESET max_parallel_workers_per_gather;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+DROP VIEW aggregated;
+DROP TABLE either, both_sides;
+
 -- refused
 \set VERBOSITY verbose
 \set SHOW_CONTEXT never

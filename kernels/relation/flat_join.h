@@ -1,0 +1,36 @@
+// Two flat relations (flat_relation.h) in one piece of bytes: the state of the aggregate that joins them.
+//
+//   offset  0  uint64  left_bytes  of the left relation, its room included
+//           8  the left relation, (b, a), then the right one, (b, c), up to the end
+//
+// In a finished value both relations are. Source: ours.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "relation/flat_relation.h"
+
+namespace batmap {
+
+inline constexpr size_t kFlatJoinHeaderBytes = sizeof(uint64_t);
+
+enum class FlatSide { kLeft, kRight };
+
+/// The bytes of one side, its room included. @param bytes  the whole value
+inline std::span<std::byte> flat_join_side(std::span<std::byte> bytes, FlatSide side) {
+  uint64_t left_bytes;
+  std::memcpy(&left_bytes, bytes.data(), sizeof left_bytes);
+  const std::span<std::byte> sides = bytes.subspan(kFlatJoinHeaderBytes);
+  return side == FlatSide::kLeft ? sides.first(left_bytes) : sides.subspan(left_bytes);
+}
+
+/// Lays out a value whose left side has so many bytes; both sides are uninitialised.
+inline void flat_join_layout(std::byte* bytes, uint64_t left_bytes) { std::memcpy(bytes, &left_bytes, sizeof left_bytes); }
+
+/// Checks bytes from outside in full. @throws Error{kInvalidData} unless they are a finished value
+void flat_join_validate(std::span<const std::byte> bytes);
+
+}  // namespace batmap
