@@ -6,6 +6,8 @@
 //                     1/10,000; counters: group_ms and count_ms of one run, and per increment, word or element the
 //                     nanoseconds behind the constants of kernels/support/choose.cpp
 //   regret/...        the chooser's time over that of the best method, for the same inputs
+//   METHOD/join/...   one run of join-project over the same rows on the left and as many others on the right, with counts
+//                     and (distinct) without; their regret/join/... likewise
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -14,9 +16,10 @@
 #include <string>
 #include <vector>
 
+#include "core/stopwatch.h"
 #include "instances.h"
 #include "relation/pair_log.h"
-#include "support/pair_run.h"
+#include "support/join_run.h"
 
 namespace {
 
@@ -69,19 +72,23 @@ struct Shape {
   }
 };
 
-/// The rows of a shape, packed; kept from one benchmark to the next of the same shape.
-const PairLog& rows_of(const Shape& shape) {
+/// The rows of a shape, packed; kept from one benchmark to the next of the same shape. @param seed  1 or 2
+const PairLog& rows_of(const Shape& shape, size_t seed = 1) {
+  struct Kept {
+    std::string name;
+    std::unique_ptr<PairLog> log;
+  };
   static MemoryMeter meter;
-  static std::string name;
-  static std::unique_ptr<PairLog> log;
-  if (name != shape.name()) {
-    name = shape.name();
-    log = std::make_unique<PairLog>(meter);
+  static Kept kept[2];
+  Kept& rows = kept[seed - 1];
+  if (rows.name != shape.name()) {
+    rows.name = shape.name();
+    rows.log = std::make_unique<PairLog>(meter);
     const bench::Instance instance{"", shape.items, shape.density * 1e-4, 1e6, shape.zipf};
-    bench::generate(instance, 1, [&](int32_t tid, int32_t item) { log->append(tid, item); });
-    log->seal();
+    bench::generate(instance, seed, [&](int32_t tid, int32_t item) { rows.log->append(tid, item); });
+    rows.log->seal();
   }
-  return *log;
+  return *rows.log;
 }
 
 struct Times {
@@ -102,6 +109,23 @@ Times run_once(const Shape& shape, const std::optional<PairMethod>& method, Pair
   return {run.report().group_ms, run.report().count_ms};
 }
 
+std::string join_name(const Shape& left, const Shape& right, bool distinct_only) {
+  return "join/" + left.name() + "/right:" + std::to_string(right.items) + (distinct_only ? "/distinct" : "");
+}
+
+Times join_once(const Shape& shape, const Shape& right, JoinQuery query, PairReport* report) {
+  MemoryMeter meter;
+  const ExecutionOptions options{1, &meter, {}};
+  const Stopwatch watch;
+  JoinedRelation joined = join_relations({rows_of(shape).chunks(), {}}, {rows_of(right, 2).chunks(), {}}, options);
+  const double join_ms = watch.milliseconds();
+  JoinRun run(std::move(joined), query, options);
+  std::vector<PairRow> batch;
+  while (run.next(batch)) benchmark::DoNotOptimize(batch.data());
+  *report = run.report();
+  return {join_ms + run.report().group_ms, run.report().count_ms};
+}
+
 std::map<std::string, std::map<std::string, double>> best_ms;  // shape, method ("auto" too)
 
 void bench_pairs(benchmark::State& state, Shape shape, std::string method) {
@@ -120,6 +144,22 @@ void bench_pairs(benchmark::State& state, Shape shape, std::string method) {
                       : method == "bitmap"     ? items * items / 2 * transactions / 64
                                                : static_cast<double>(report.occurrences) * items;
   if (method != "auto") state.counters["ns/unit"] = median->count_ms * 1e6 / work;
+  state.SetLabel(method == "auto" ? report.method : report.kernel);
+}
+
+void bench_join(benchmark::State& state, Shape shape, Shape right, bool distinct_only, std::string method) {
+  JoinQuery query;
+  query.distinct_only = distinct_only;
+  query.method = parse_pair_method(method);
+  PairReport report;
+  std::vector<Times> times;
+  for (auto _ : state) times.push_back(join_once(shape, right, query, &report));
+  const auto median = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), median, times.end(), [](const Times& x, const Times& y) { return x.total() < y.total(); });
+  best_ms[join_name(shape, right, distinct_only)][method] = median->total();
+  state.counters["group_ms"] = median->group_ms;
+  state.counters["count_ms"] = median->count_ms;
+  state.counters["instances"] = static_cast<double>(report.pair_instances);
   state.SetLabel(method == "auto" ? report.method : report.kernel);
 }
 
@@ -160,6 +200,24 @@ int main(int argc, char** argv) {
     }
     benchmark::RegisterBenchmark(("regret/" + shape.name()).c_str(), bench_regret, shape.name())->Iterations(1);
   }
+  const std::pair<Shape, Shape> joins[] = {{{1'000, 500, 0}, {1'000, 500, 0}},    {{1'000, 50, 0}, {1'000, 50, 0}},
+                                           {{10'000, 50, 0}, {10'000, 50, 0}},    {{10'000, 500, 0}, {100, 500, 0}},
+                                           {{100, 500, 0}, {10'000, 500, 0}},     {{2'000, 200, 1}, {2'000, 200, 1}},
+                                           {{1'000, 5'000, 0}, {1'000, 5'000, 0}}};
+  for (const auto& [left, right] : joins)
+    for (const bool distinct_only : {false, true}) {
+      const std::string name = join_name(left, right, distinct_only);
+      for (const char* method : {"horizontal", "positional", "bitmap", "batmap", "merge", "auto"}) {
+        const double pairs = static_cast<double>(left.items) * right.items;
+        if (std::string(method) == "merge" && pairs > 1e6) continue;  // would take minutes
+        if (std::string(method) == "batmap" && pairs > 1e6) continue;
+        benchmark::RegisterBenchmark((std::string(method) + "/" + name).c_str(), bench_join, left, right, distinct_only,
+                                     method)
+            ->Iterations(3)
+            ->Unit(benchmark::kMillisecond);
+      }
+      benchmark::RegisterBenchmark(("regret/" + name).c_str(), bench_regret, name)->Iterations(1);
+    }
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
 }
