@@ -75,20 +75,20 @@ TransactionLengths transaction_lengths(const EncodedRelation& relation, const Ke
   lengths.length = Buffer<uint32_t>(*options.memory, relation.tid_slots(), Fill::kZero);
   Buffer<uint32_t> leading;  // of a rectangle: of these, those of leading items
   if (kept.pairs.rectangle()) leading = Buffer<uint32_t>(*options.memory, relation.tid_slots(), Fill::kZero);
+  uint32_t* const length = lengths.length.data();
+  const uint32_t* const rank = kept.rank_of_code.data();
   uint32_t tids[kChunkRows];
   uint32_t items[kChunkRows];
   for (size_t block = 0; block < relation.blocks(); ++block) {
     options.cancel.throw_if_requested();
     const uint32_t rows = relation.decode(block, tids, items);
-    for (uint32_t k = 0; k < rows; ++k) lengths.length[tids[k]] += kept.rank_of_code[items[k]] != KeptItems::kDropped;
+    for (uint32_t k = 0; k < rows; ++k) length[tids[k]] += rank[items[k]] != KeptItems::kDropped;
     if (leading.empty()) continue;
-    for (uint32_t k = 0; k < rows; ++k) leading[tids[k]] += kept.rank_of_code[items[k]] < kept.pairs.leading;
+    for (uint32_t k = 0; k < rows; ++k) leading[tids[k]] += rank[items[k]] < kept.pairs.leading;
   }
-  if (leading.empty())
-    for (const uint32_t length : lengths.length) lengths.pair_instances += uint64_t{length} * (length - 1) / 2;
-  else
-    for (size_t tid = 0; tid < leading.size(); ++tid)
-      lengths.pair_instances += uint64_t{leading[tid]} * (lengths.length[tid] - leading[tid]);
+  for (uint32_t tid = 0; tid < relation.tid_slots(); ++tid)
+    lengths.pair_instances += leading.empty() ? uint64_t{length[tid]} * (length[tid] - 1) / 2
+                                              : uint64_t{leading[tid]} * (length[tid] - leading[tid]);
   return lengths;
 }
 
