@@ -107,10 +107,7 @@ struct varlena* append(struct varlena* state, FlatSide side, Pair pair) {
 
 template <typename Integer>
 Datum join_trans(FunctionCallInfo fcinfo) {
-  if (PG_ARGISNULL(2) || (PG_ARGISNULL(1) && PG_ARGISNULL(3))) {
-    if (PG_ARGISNULL(0)) PG_RETURN_NULL();
-    PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-  }
+  if (PG_ARGISNULL(2) || (PG_ARGISNULL(1) && PG_ARGISNULL(3))) return unchanged_state(fcinfo);
   struct varlena* state = writable_state(fcinfo);
   const int64_t b = integer_argument<Integer>(fcinfo, 2);
   if (!PG_ARGISNULL(1)) state = append(state, FlatSide::kLeft, {b, integer_argument<Integer>(fcinfo, 1)});
@@ -173,10 +170,7 @@ BATMAP_FUNCTION(batmap_join_trans_int4) { return join_trans<int32_t>(fcinfo); }
 BATMAP_FUNCTION(batmap_join_trans_int8) { return join_trans<int64_t>(fcinfo); }
 
 BATMAP_FUNCTION(batmap_join_merge) {
-  if (PG_ARGISNULL(1)) {
-    if (PG_ARGISNULL(0)) PG_RETURN_NULL();
-    PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-  }
+  if (PG_ARGISNULL(1)) return unchanged_state(fcinfo);
   struct varlena* const other = state_argument(fcinfo, 1);
   struct varlena* state = writable_state(fcinfo);
   Capacities needed{};

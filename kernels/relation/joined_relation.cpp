@@ -73,6 +73,7 @@ void rank_items(const KeyCodes& codes, std::span<const uint32_t> item_rank, uint
     std::sort(by_value.begin(), by_value.end(),
               polled(options.cancel, [&](uint32_t x, uint32_t y) { return value(x) < value(y); }));
   for (uint32_t rank = 0; rank < count; ++rank) {
+    if (rank % 65536 == 0) options.cancel.throw_if_requested();
     out.item_rank[before + by_value[rank]] = before + rank;
     out.values[before + rank] = value(by_value[rank]);
   }
