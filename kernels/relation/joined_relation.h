@@ -2,7 +2,7 @@
 // the a of R and the c of S, which stay apart even where their values are equal. Source: ours; that join-project is a
 // rectangle of pair support follows Amossen & Pagh 2011, I.
 //
-// Two passes over R and one over S, some 5 ns a row each where keys are coded by distance, 3 to 6 bytes a row that is kept.
+// Cost: two passes over R and one over S; 3 to 6 bytes a row that is kept, and 12 a code of an a or c.
 // Rows of one-sided b are gone; duplicates are still in.
 #pragma once
 
