@@ -93,8 +93,8 @@ RowStream* open_queries(FunctionCallInfo fcinfo, MemoryContext context, const ch
   });
   SharedTids tids{};
   const Oid function = fcinfo->flinfo->fn_oid;
-  QueryInput left{&*call.left, function, left_type, nullptr, nullptr, 0, false, "a and b", true, &tids};
-  QueryInput right{&*call.right, function, right_type, nullptr, nullptr, 0, false, "b and c", false, &tids};
+  QueryInput left{&*call.left, function, &call.progress, left_type, nullptr, nullptr, 0, false, "a and b", true, &tids};
+  QueryInput right{&*call.right, function, &call.progress, right_type, nullptr, nullptr, 0, false, "b and c", false, &tids};
   check_query(left_query, left, context);
   check_query(right_query, right, context);
   read_query(left_query, left, call.meter, context);
