@@ -52,7 +52,7 @@ SELECT arguments, differences(arguments) FROM (VALUES
     ('min_count => 1'), ('min_count => 7'), ('min_count => 100'), ('min_support => 0.3'), ('min_support => 1'), ('top_k => 5'),
     ('per_item_top_k => 1'), ('per_item_top_k => 2, top_k => 3'), ('min_count => 1, include => ''{1,4}'''),
     ('min_count => 1, exclude => ''{1,4}'''), ('min_count => 2, include => ''{1}'', exclude => ''{4}'''), ('top_k => 100, min_count => 3'),
-    ('min_count => 1, max_results => 1000')) v (arguments);
+    ('top_k => 4, measure => ''lift'''), ('per_item_top_k => 1, measure => ''jaccard'''), ('min_count => 1, max_results => 1000')) v (arguments);
 SELECT p.* FROM kept, batmap_pairs(c, top_k => 3) p;
 SELECT method, reason, input, rows_read, transactions, items, items_kept, results FROM batmap_last_run();
 SELECT p.* FROM kept, batmap_pairs(c, min_count => 1, max_results => 2) p;
