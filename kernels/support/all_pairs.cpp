@@ -189,7 +189,7 @@ void AllPairsRun::count_relation(Input input) {
   pairs.min_count = static_cast<int64_t>(report_.threshold);
   pairs.kernels = query_.kernels;
   pairs.min_jaccard = query_.min_jaccard;
-  pairs.measure = measure();
+  if (query_.top_k || query_.per_item_top_k) pairs.measure = measure();
   pairs.top_k = query_.top_k;
   pairs.per_item_top_k = query_.per_item_top_k;
   pairs.max_results = query_.max_results;
