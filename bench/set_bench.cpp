@@ -102,10 +102,9 @@ struct Pairing {
   }
 };
 
-using Count = uint64_t (*)(SetView, SetView, const SetKernel&);
-
 /// Distinct pairs in turn: a branch predictor must not learn one answer by heart.
-void bench_pair(benchmark::State& state, Pairing pairing, const SetKernel* kernel, Count count) {
+template <typename Count>
+void bench_pair(benchmark::State& state, Pairing pairing, const SetKernel& kernel, Count count) {
   std::vector<Value> small, large;
   size_t bytes = 0;
   do {
@@ -118,14 +117,12 @@ void bench_pair(benchmark::State& state, Pairing pairing, const SetKernel* kerne
   for (size_t i = 0; i < small.size(); ++i) views.emplace_back(small[i].view(), large[i].view());
   size_t next = 0;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(count(views[next].first, views[next].second, *kernel));
+    benchmark::DoNotOptimize(count(views[next].first, views[next].second, kernel));
     next = next + 1 == views.size() ? 0 : next + 1;
   }
   state.SetLabel(std::string(container_name(small[0])) + " x " + container_name(large[0]));
   state.counters["bytes/element"] = static_cast<double>(large[0].bytes.size()) / static_cast<double>(pairing.size);
 }
-
-uint64_t count_auto(SetView a, SetView b, const SetKernel& kernel) { return and_cardinality(a, b, kernel); }
 
 }  // namespace
 
@@ -143,14 +140,18 @@ int main(int argc, char** argv) {
         const Pairing pairing{size, density, ratio};
         for (const SetKernel& kernel : set_kernels()) {
           if (find_set_kernel(kernel.name) == nullptr) continue;
-          if (ratio == 1 || ratio == 1000)
-            benchmark::RegisterBenchmark((std::string("and/") + kernel.name + "/" + pairing.name()).c_str(), bench_pair,
-                                         pairing, &kernel, count_auto);
-          if (size / ratio < kSmallSet || container_for(size, width_for(pairing.universe())) != Container::kBatmap) continue;
           const std::string rest = std::string(kernel.name) + "/" + pairing.name();
-          benchmark::RegisterBenchmark(("way/probe/" + rest).c_str(), bench_pair, pairing, &kernel,
-                                       and_cardinality_by_probe);
-          benchmark::RegisterBenchmark(("way/scan/" + rest).c_str(), bench_pair, pairing, &kernel, and_cardinality_by_scan);
+          const auto add = [&](const std::string& way, auto count) {
+            benchmark::RegisterBenchmark((way + rest).c_str(), [&kernel, pairing, count](benchmark::State& state) {
+              bench_pair(state, pairing, kernel, count);
+            });
+          };
+          using View = const SetView&;
+          using Kernel = const SetKernel&;
+          if (ratio == 1 || ratio == 1000) add("and/", [](View a, View b, Kernel k) { return and_cardinality(a, b, k); });
+          if (size / ratio < kSmallSet || container_for(size, width_for(pairing.universe())) != Container::kBatmap) continue;
+          add("way/probe/", [](View a, View b, Kernel k) { return and_cardinality_by_probe(a, b, k); });
+          add("way/scan/", [](View a, View b, Kernel k) { return and_cardinality_by_scan(a, b, k); });
         }
       }
   benchmark::Initialize(&argc, argv);

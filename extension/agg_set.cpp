@@ -125,7 +125,8 @@ BATMAP_FUNCTION(batmap_and_trans) {
   }
   const SetView set = set_argument(fcinfo, 1);
   if (!first && state_header(state_data(state)).count <= set.cardinality()) {
-    state_truncate(state_data(state), guarded([&] { return keep_members(set, state_elements(state_data(state))); }));
+    const std::span<uint64_t> elements = state_elements(state_data(state));
+    state_truncate(state_data(state), guarded([&] { return keep_members(set, elements, backend_cancel_token()); }));
   } else {
     SetWork* const work = open_work();
     guarded([&] { decode(set, work->elements, work->options); });

@@ -16,7 +16,7 @@ namespace {
 
 bool equal_sets(FunctionCallInfo fcinfo) {
   const SetPair sets = set_arguments(fcinfo);
-  return equal(sets.a, sets.b, selected_set_kernel());
+  return guarded([&] { return equal(sets.a, sets.b, selected_set_kernel(), backend_cancel_token()); });
 }
 
 int compare_sets(FunctionCallInfo fcinfo) {
@@ -28,7 +28,10 @@ int compare_sets(FunctionCallInfo fcinfo) {
   });
 }
 
-uint64_t hash_of(FunctionCallInfo fcinfo, uint64_t seed) { return hash(set_argument(fcinfo, 0), seed); }
+uint64_t hash_of(FunctionCallInfo fcinfo, uint64_t seed) {
+  const SetView set = set_argument(fcinfo, 0);
+  return guarded([&] { return hash(set, seed, backend_cancel_token()); });
+}
 
 }  // namespace
 

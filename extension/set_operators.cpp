@@ -39,7 +39,9 @@ struct Counts {
 
 Counts counts_of(FunctionCallInfo fcinfo) {
   const SetPair sets = set_arguments(fcinfo);
-  return {sets.a.cardinality(), sets.b.cardinality(), and_cardinality(sets.a, sets.b, selected_set_kernel())};
+  const uint64_t both =
+      guarded([&] { return and_cardinality(sets.a, sets.b, selected_set_kernel(), backend_cancel_token()); });
+  return {sets.a.cardinality(), sets.b.cardinality(), both};
 }
 
 int64 signed_count(uint64_t count) { return static_cast<int64>(count); }
@@ -89,15 +91,15 @@ BATMAP_FUNCTION(batmap_remove) { return change_element(fcinfo, false); }
 
 BATMAP_FUNCTION(batmap_overlaps) {
   const SetPair sets = set_arguments(fcinfo);
-  PG_RETURN_BOOL(intersects(sets.a, sets.b, selected_set_kernel()));
+  PG_RETURN_BOOL(guarded([&] { return intersects(sets.a, sets.b, selected_set_kernel(), backend_cancel_token()); }));
 }
 BATMAP_FUNCTION(batmap_contains) {
   const SetPair sets = set_arguments(fcinfo);
-  PG_RETURN_BOOL(is_subset(sets.b, sets.a, selected_set_kernel()));
+  PG_RETURN_BOOL(guarded([&] { return is_subset(sets.b, sets.a, selected_set_kernel(), backend_cancel_token()); }));
 }
 BATMAP_FUNCTION(batmap_contained) {
   const SetPair sets = set_arguments(fcinfo);
-  PG_RETURN_BOOL(is_subset(sets.a, sets.b, selected_set_kernel()));
+  PG_RETURN_BOOL(guarded([&] { return is_subset(sets.a, sets.b, selected_set_kernel(), backend_cancel_token()); }));
 }
 BATMAP_FUNCTION(batmap_contains_element) { PG_RETURN_BOOL(set_argument_contains(fcinfo, 0, PG_GETARG_INT64(1))); }
 BATMAP_FUNCTION(batmap_element_contained) { PG_RETURN_BOOL(set_argument_contains(fcinfo, 1, PG_GETARG_INT64(0))); }
@@ -107,12 +109,14 @@ BATMAP_FUNCTION(batmap_is_empty) { PG_RETURN_BOOL(set_header(fcinfo, 0).empty())
 BATMAP_FUNCTION(batmap_universe) { PG_RETURN_INT64(signed_count(set_header(fcinfo, 0).universe())); }
 
 BATMAP_FUNCTION(batmap_min) {
-  const std::optional<uint64_t> element = set_min(set_argument(fcinfo, 0));
+  const SetView set = set_argument(fcinfo, 0);
+  const std::optional<uint64_t> element = guarded([&] { return set_min(set, backend_cancel_token()); });
   if (!element) PG_RETURN_NULL();
   PG_RETURN_INT64(signed_count(*element));
 }
 BATMAP_FUNCTION(batmap_max) {
-  const std::optional<uint64_t> element = set_max(set_argument(fcinfo, 0));
+  const SetView set = set_argument(fcinfo, 0);
+  const std::optional<uint64_t> element = guarded([&] { return set_max(set, backend_cancel_token()); });
   if (!element) PG_RETURN_NULL();
   PG_RETURN_INT64(signed_count(*element));
 }
@@ -137,8 +141,9 @@ BATMAP_FUNCTION(batmap_and_cardinality_array) {
   if (count == 0) PG_RETURN_NULL();
   auto* const sets = static_cast<SetView*>(palloc(sizeof(SetView) * static_cast<size_t>(count)));
   for (int i = 0; i < count; ++i) sets[i] = set_of_datum(values[i]);
-  const SetKernel& kernel = selected_set_kernel();
-  PG_RETURN_INT64(signed_count(and_cardinality(std::span<const SetView>(sets, static_cast<size_t>(count)), kernel)));
+  const std::span<const SetView> all(sets, static_cast<size_t>(count));
+  const uint64_t common = guarded([&] { return and_cardinality(all, selected_set_kernel(), backend_cancel_token()); });
+  PG_RETURN_INT64(signed_count(common));
 }
 
 BATMAP_FUNCTION(batmap_jaccard) { PG_RETURN_FLOAT8(jaccard(counts_of(fcinfo))); }

@@ -32,7 +32,7 @@ struct varlena* at_typmod(struct varlena* value, int32 typmod) {
 
 /// Validates the data of a new value. @param invalid_data  SQLSTATE of bytes that are not a set
 void validate_value(const struct varlena* value, int invalid_data) {
-  guarded_input(invalid_data, [&] { validate(set_bytes(value)); });
+  guarded_input(invalid_data, [&] { validate(set_bytes(value), backend_cancel_token()); });
 }
 
 }  // namespace

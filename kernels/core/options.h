@@ -19,8 +19,12 @@ struct CancelToken {
 
   bool requested() const { return poll != nullptr && poll(arg); }
   void throw_if_requested() const {
-    if (requested()) throw Error(ErrorCode::kCancelled, "run cancelled");
+    if (requested()) stop();
   }
+
+ private:
+  // Out of line: making the text would take the registers of the loops that ask.
+  [[noreturn, gnu::noinline, gnu::cold]] static void stop() { throw Error(ErrorCode::kCancelled, "run cancelled"); }
 };
 
 struct ExecutionOptions {

@@ -1,4 +1,4 @@
-// Order and hash of sets, independent of container, width and placement. See set_intersect.h.
+// Equality, order and hash of sets, independent of container, width and placement. See set_intersect.h.
 #include <algorithm>
 #include <cstring>
 
@@ -11,14 +11,24 @@ namespace {
 
 constexpr uint64_t kNothing = ~uint64_t{0};
 
+/// The same set, built in the same order.
+bool same_bytes(const SetView& a, const SetView& b, const CancelToken& cancel) {
+  constexpr size_t kBytesPerPoll = 65536;
+  if (a.bytes() != b.bytes()) return false;
+  for (size_t at = 0; at < a.bytes(); at += kBytesPerPoll) {
+    if (at > 0) cancel.throw_if_requested();
+    if (std::memcmp(a.span().data() + at, b.span().data() + at, std::min(kBytesPerPoll, a.bytes() - at)) != 0) return false;
+  }
+  return true;
+}
+
 /// Lowers `least` to the smallest element of a that b lacks. Only elements below the least so far are looked up; the larger
 /// the difference of the two sets, the sooner these are few.
 void lower_to_first_missing(const SetView& a, const SetView& b, uint64_t& least, const CancelToken& cancel) {
-  SetReader reader(a);
+  SetReader reader(a, best_set_kernel(), cancel);
   uint64_t chunk[kChunkElements];
   uint64_t members[kChunkElements];
-  for (uint64_t chunks = 1; const size_t count = reader.next(chunk); ++chunks) {
-    if (chunks % 128 == 0) cancel.throw_if_requested();
+  while (const size_t count = reader.next(chunk)) {
     const uint64_t* const end = std::remove_if(chunk, chunk + count, [&](uint64_t x) { return x >= least; });
     const uint64_t* const members_end =
         members + keep_members(b, {members, std::copy(static_cast<const uint64_t*>(chunk), end, members)});
@@ -42,7 +52,7 @@ uint64_t mix(uint64_t x) {
 }  // namespace
 
 int compare(SetView a, SetView b, const ExecutionOptions& options) {
-  if (a.bytes() == b.bytes() && std::memcmp(a.span().data(), b.span().data(), a.bytes()) == 0) return 0;
+  if (same_bytes(a, b, options.cancel)) return 0;
   uint64_t only_a = kNothing;
   lower_to_first_missing(a, b, only_a, options.cancel);
   uint64_t only_b = only_a;
@@ -50,13 +60,18 @@ int compare(SetView a, SetView b, const ExecutionOptions& options) {
   if (only_a == kNothing && only_b == kNothing) return 0;
   // Up to the first difference the sequences agree. There the one that has the element is smaller, unless the other has
   // ended.
-  if (only_b < only_a) return set_max(a).value_or(0) > only_b && !a.empty() ? 1 : -1;
-  return set_max(b).value_or(0) > only_a && !b.empty() ? -1 : 1;
+  if (only_b < only_a) return set_max(a, options.cancel).value_or(0) > only_b && !a.empty() ? 1 : -1;
+  return set_max(b, options.cancel).value_or(0) > only_a && !b.empty() ? -1 : 1;
 }
 
-uint64_t hash(SetView set, uint64_t seed) {
+bool equal(SetView a, SetView b, const SetKernel& kernel, const CancelToken& cancel) {
+  if (a.cardinality() != b.cardinality()) return false;
+  return same_bytes(a, b, cancel) || is_subset(a, b, kernel, cancel);
+}
+
+uint64_t hash(SetView set, uint64_t seed, const CancelToken& cancel) {
   uint64_t sum = 0;
-  for_each_element(set, [&](uint64_t x) { sum += mix(x + seed + 0x9e3779b97f4a7c15); });
+  for_each_element(set, cancel, [&](uint64_t x) { sum += mix(x + seed + 0x9e3779b97f4a7c15); });
   return mix(sum ^ mix(set.cardinality() + seed));
 }
 

@@ -8,7 +8,15 @@
 
 namespace batmap {
 
+namespace {
+
+constexpr uint32_t kChunksPerPoll = 16;
+constexpr uint64_t kWordsPerPoll = 8192;  // of bitmaps, which may be empty for long
+
+}  // namespace
+
 size_t SetReader::next(uint64_t* out) {
+  if (++chunks_ % kChunksPerPoll == 0) cancel_.throw_if_requested();
   switch (set_.container()) {
     case Container::kArray: return next_of_array(out);
     case Container::kBitmap: return next_of_bitmap(out);
@@ -26,9 +34,13 @@ size_t SetReader::next_of_array(uint64_t* out) {
 
 size_t SetReader::next_of_bitmap(uint64_t* out) {
   size_t count = 0;
-  for (const uint64_t words = set_.words(); at_ < words && count <= kChunkElements - 64; ++at_)
-    for (uint64_t rest = set_.word(at_); rest != 0; rest &= rest - 1)
-      out[count++] = 64 * at_ + static_cast<uint64_t>(std::countr_zero(rest));
+  for (const uint64_t words = set_.words(); at_ < words && count <= kChunkElements - 64;) {
+    const uint64_t end = std::min(words, (at_ | (kWordsPerPoll - 1)) + 1);
+    for (; at_ < end && count <= kChunkElements - 64; ++at_)
+      for (uint64_t rest = set_.word(at_); rest != 0; rest &= rest - 1)
+        out[count++] = 64 * at_ + static_cast<uint64_t>(std::countr_zero(rest));
+    if (at_ % kWordsPerPoll == 0) cancel_.throw_if_requested();
+  }
   return count;
 }
 
@@ -46,6 +58,7 @@ size_t SetReader::next_of_batmap(uint64_t* out) {
     const std::byte* indicators = block + static_cast<size_t>(shape.key_bits + 1) * kPlaneBytes;
     count = kernel_->read_images(block, shape, block_number / kTables * kBlockSlots, indicators, out);
     kernel_->invert_images(out, count, table, set_.width());
+    if (count == 0) cancel_.throw_if_requested();
   }
   return count;
 }
@@ -53,11 +66,10 @@ size_t SetReader::next_of_batmap(uint64_t* out) {
 void decode(SetView set, GrowingBuffer<uint64_t>& out, const ExecutionOptions& options) {
   const size_t before = out.size();
   uint64_t* at = out.room(set.cardinality() + kChunkElements);
-  SetReader reader(set);
+  SetReader reader(set, best_set_kernel(), options.cancel);
   size_t total = 0;
   while (const size_t count = reader.next(at + total)) {
     total += count;
-    if (total / 65536 != (total - count) / 65536) options.cancel.throw_if_requested();
     if (total > set.cardinality()) break;  // bytes that nobody validated
   }
   out.add(std::min<size_t>(total, set.cardinality()));
@@ -67,9 +79,9 @@ void decode(SetView set, GrowingBuffer<uint64_t>& out, const ExecutionOptions& o
 namespace {
 
 template <typename Better>
-std::optional<uint64_t> extreme(SetView set, Better better) {
+std::optional<uint64_t> extreme(SetView set, const CancelToken& cancel, Better better) {
   std::optional<uint64_t> best;
-  for_each_element(set, [&](uint64_t x) {
+  for_each_element(set, cancel, [&](uint64_t x) {
     if (!best || better(x, *best)) best = x;
   });
   return best;
@@ -77,19 +89,21 @@ std::optional<uint64_t> extreme(SetView set, Better better) {
 
 }  // namespace
 
-std::optional<uint64_t> set_min(SetView set) {
+std::optional<uint64_t> set_min(SetView set, const CancelToken& cancel) {
   if (set.empty()) return std::nullopt;
-  if (set.container() == Container::kBatmap) return extreme(set, [](uint64_t x, uint64_t y) { return x < y; });
+  if (set.container() == Container::kBatmap) return extreme(set, cancel, [](uint64_t x, uint64_t y) { return x < y; });
   uint64_t chunk[kChunkElements];
-  return SetReader(set).next(chunk) > 0 ? std::optional(chunk[0]) : std::nullopt;
+  return SetReader(set, best_set_kernel(), cancel).next(chunk) > 0 ? std::optional(chunk[0]) : std::nullopt;
 }
 
-std::optional<uint64_t> set_max(SetView set) {
+std::optional<uint64_t> set_max(SetView set, const CancelToken& cancel) {
   if (set.empty()) return std::nullopt;
   if (set.container() == Container::kArray) return set.array_element(set.cardinality() - 1);
-  if (set.container() == Container::kBatmap) return extreme(set, [](uint64_t x, uint64_t y) { return x > y; });
-  for (uint64_t w = set.words(); w-- > 0;)
+  if (set.container() == Container::kBatmap) return extreme(set, cancel, [](uint64_t x, uint64_t y) { return x > y; });
+  for (uint64_t w = set.words(); w-- > 0;) {
     if (const uint64_t word = set.word(w)) return 64 * w + static_cast<uint64_t>(std::bit_width(word)) - 1;
+    if (w % kWordsPerPoll == 0) cancel.throw_if_requested();
+  }
   return std::nullopt;
 }
 

@@ -14,12 +14,13 @@ namespace batmap {
 inline constexpr size_t kChunkElements = 512;
 
 /// Walks over a set in chunks of at most 512 elements, in the order of the container: arrays and bitmaps ascending, batmaps
-/// by position. No allocation.
+/// by position. No allocation. Looks at the token every few tens of kilobytes, so that who walks need not.
 class SetReader {
  public:
-  explicit SetReader(SetView set, const SetKernel& kernel = best_set_kernel()) : set_(set), kernel_(&kernel) {}
+  explicit SetReader(SetView set, const SetKernel& kernel = best_set_kernel(), const CancelToken& cancel = {})
+      : set_(set), kernel_(&kernel), cancel_(cancel) {}
 
-  /// Fills `out`. @param out room for 512 @return how many; 0 at the end only
+  /// Fills `out`. @param out room for 512 @return how many; 0 at the end only @throws Error{kCancelled}
   size_t next(uint64_t* out);
 
  private:
@@ -29,13 +30,15 @@ class SetReader {
 
   SetView set_;
   const SetKernel* kernel_;
+  CancelToken cancel_;
+  uint32_t chunks_ = 0;
   uint64_t at_ = 0;  // arrays: element; bitmaps: word; batmaps: stash elements, then blocks
 };
 
-/// Calls visit(x) for every element, in the order of SetReader.
+/// Calls visit(x) for every element, in the order of SetReader. @throws Error{kCancelled}
 template <typename Visit>
-void for_each_element(SetView set, Visit visit) {
-  SetReader reader(set);
+void for_each_element(SetView set, const CancelToken& cancel, Visit visit) {
+  SetReader reader(set, best_set_kernel(), cancel);
   uint64_t chunk[kChunkElements];
   while (const size_t count = reader.next(chunk))
     for (size_t i = 0; i < count; ++i) visit(chunk[i]);
@@ -45,7 +48,8 @@ void for_each_element(SetView set, Visit visit) {
 void decode(SetView set, GrowingBuffer<uint64_t>& out, const ExecutionOptions& options);
 
 /// Smallest and largest element; nothing for the empty set. Batmaps: one pass over the value.
-std::optional<uint64_t> set_min(SetView set);
-std::optional<uint64_t> set_max(SetView set);
+/// @throws Error{kCancelled}
+std::optional<uint64_t> set_min(SetView set, const CancelToken& cancel = {});
+std::optional<uint64_t> set_max(SetView set, const CancelToken& cancel = {});
 
 }  // namespace batmap

@@ -27,6 +27,12 @@ constexpr uint64_t kPlanesRead = 10;
 constexpr uint64_t kLargeBitmap = 512 * 1024;
 constexpr uint64_t kLargeBitmapStep = 16 * 1024;
 
+/// How much is done between two looks at the token: some tens of microseconds. Values with less do not look.
+constexpr uint64_t kGroupsPerPoll = 32;
+constexpr uint64_t kBlocksPerPoll = 8;
+constexpr uint64_t kWordsPerPoll = 8192;
+constexpr size_t kLookupsPerPoll = 4096;
+
 size_t keep_members_of_array(const SetView& set, std::span<uint64_t> elements) {
   size_t kept = 0;
   for (const uint64_t x : elements) {
@@ -81,10 +87,17 @@ size_t keep_members_of_batmap(const SetView& set, std::span<uint64_t> elements) 
 }
 
 /// |stashes| of two batmaps against everything of the other.
-uint64_t count_stashes(const SetView& a, const SetView& b) {
+uint64_t count_stashes(const SetView& a, const SetView& b, const CancelToken& cancel) {
   uint64_t count = 0;
-  for (uint64_t i = 0; i < a.stash(); ++i) count += b.contains(a.stash_element(i));
+  const auto poll = [&](uint64_t i) {
+    if (i % kLookupsPerPoll == kLookupsPerPoll - 1) cancel.throw_if_requested();
+  };
+  for (uint64_t i = 0; i < a.stash(); ++i) {
+    poll(i);
+    count += b.contains(a.stash_element(i));
+  }
   for (uint64_t i = 0; i < b.stash(); ++i) {
+    poll(i);
     const uint64_t x = b.stash_element(i);
     count += a.contains(x) && !stash_contains(a, x);
   }
@@ -135,7 +148,8 @@ uint64_t count_in_place(const SetView& array, const SetView& other, const SetKer
 
 /// Walks the smaller set and keeps what the other holds; see_count(n) after each chunk, false ends.
 template <typename SeeCount>
-void count_by_members(const SetView& a, const SetView& b, const SetKernel& kernel, SeeCount see_count) {
+void count_by_members(const SetView& a, const SetView& b, const SetKernel& kernel, const CancelToken& cancel,
+                      SeeCount see_count) {
   const bool swapped = a.cardinality() > b.cardinality();
   const SetView& few = swapped ? b : a;
   const SetView& many = swapped ? a : b;
@@ -143,7 +157,7 @@ void count_by_members(const SetView& a, const SetView& b, const SetKernel& kerne
     see_count(count_in_place(few, many, kernel));
     return;
   }
-  SetReader reader(few, kernel);
+  SetReader reader(few, kernel, cancel);
   uint64_t chunk[kChunkElements];
   while (const size_t count = reader.next(chunk)) {
     const bool bits = many.container() == Container::kBitmap;
@@ -154,7 +168,8 @@ void count_by_members(const SetView& a, const SetView& b, const SetKernel& kerne
 /// A universe is rounded up to a power of two, so that up to half of a bitmap is behind its last element. Where its last
 /// line says so, its elements are counted along, and the rest of both bitmaps is not read.
 template <typename SeeCount>
-void count_bitmaps(const SetView& a, const SetView& b, const SetKernel& kernel, uint64_t step, SeeCount see_count) {
+void count_bitmaps(const SetView& a, const SetView& b, const SetKernel& kernel, uint64_t step, const CancelToken& cancel,
+                   SeeCount see_count) {
   const uint64_t bytes = std::min(bitmap_bytes(a.width()), bitmap_bytes(b.width()));
   const auto ends_early = [bytes](const SetView& set) {
     const uint64_t words = bytes / 8;
@@ -167,6 +182,7 @@ void count_bitmaps(const SetView& a, const SetView& b, const SetKernel& kernel, 
     const SetView& second = ends_early(a) ? b : a;
     uint64_t left = first.cardinality();
     for (uint64_t at = 0; at < bytes && left > 0; at += kLargeBitmapStep) {
+      cancel.throw_if_requested();
       const BitmapCounts counts = kernel.count_bitmaps_and_first(first.payload() + at, second.payload() + at,
                                                                  std::min(kLargeBitmapStep, bytes - at));
       if (!see_count(counts.both)) return;
@@ -174,35 +190,39 @@ void count_bitmaps(const SetView& a, const SetView& b, const SetKernel& kernel, 
     }
     return;
   }
-  for (uint64_t at = 0; at < bytes; at += step)
+  for (uint64_t at = 0; at < bytes; at += step) {
+    if (at > 0) cancel.throw_if_requested();
     if (!see_count(kernel.count_bitmaps(a.payload() + at, b.payload() + at, std::min(step, bytes - at)))) return;
+  }
 }
 
-/// Calls see_count with the counts of parts of the work, until it answers false. The one place that picks a way.
+/// Calls see_count with the counts of parts of the work, until it answers false. The one place that picks a way. Inlined,
+/// since a call more is a tenth of the time of the smallest bitmaps (bench/set_bench.cpp, and/, size 100).
 template <typename SeeCount>
-void count_common(const SetView& a, const SetView& b, const SetKernel& kernel, uint64_t groups_at_once, SeeCount see_count) {
+[[gnu::always_inline]] inline void count_common(const SetView& a, const SetView& b, const SetKernel& kernel,
+                                                uint64_t groups_at_once, const CancelToken& cancel, SeeCount see_count) {
   if (a.empty() || b.empty()) return;
   if (both_are(Container::kBitmap, a, b)) {
-    return count_bitmaps(a, b, kernel, groups_at_once * kBlockSlots, see_count);
+    return count_bitmaps(a, b, kernel, groups_at_once * kBlockSlots, cancel, see_count);
   }
-  if (!both_are(Container::kBatmap, a, b) || a.width() != b.width()) return count_by_members(a, b, kernel, see_count);
+  if (!both_are(Container::kBatmap, a, b) || a.width() != b.width())
+    return count_by_members(a, b, kernel, cancel, see_count);
 
   const bool swapped = a.slots() > b.slots();
   const SetView& small = swapped ? b : a;
   const SetView& large = swapped ? a : b;
   if (probing_is_cheaper(small, large)) {
-    see_count(and_cardinality_by_probe(small, large, kernel));
+    see_count(and_cardinality_by_probe(small, large, kernel, cancel));
     return;
   }
   const PlanePair pair = planes_of(small, large);
   for (uint64_t group = 0; group < pair.large_shape.groups(); group += groups_at_once) {
+    if (group > 0) cancel.throw_if_requested();
     const uint64_t last = std::min(group + groups_at_once, pair.large_shape.groups());
     if (!see_count(kernel.count_planes(pair, group, last))) return;
   }
-  if (a.stash() + b.stash() > 0) see_count(count_stashes(a, b));
+  if (a.stash() + b.stash() > 0) see_count(count_stashes(a, b, cancel));
 }
-
-constexpr uint64_t kAllGroups = uint64_t{1} << 40;
 
 }  // namespace
 
@@ -215,20 +235,33 @@ size_t keep_members(SetView set, std::span<uint64_t> elements) {
   return 0;
 }
 
+size_t keep_members(SetView set, std::span<uint64_t> elements, const CancelToken& cancel) {
+  size_t kept = 0;
+  for (size_t done = 0; done < elements.size(); done += kLookupsPerPoll) {
+    cancel.throw_if_requested();
+    const std::span<uint64_t> some = elements.subspan(done, std::min(kLookupsPerPoll, elements.size() - done));
+    const size_t members = keep_members(set, some);
+    if (kept != done) std::copy_n(some.begin(), members, elements.begin() + static_cast<ptrdiff_t>(kept));
+    kept += members;
+  }
+  return kept;
+}
+
 uint64_t and_cardinality_by_scan(SetView a, SetView b, const SetKernel& kernel) {
   const PlanePair pair = planes_of(a, b);
   const uint64_t common = kernel.count_planes(pair, 0, pair.large_shape.groups());
-  return a.stash() + b.stash() > 0 ? common + count_stashes(a, b) : common;
+  return a.stash() + b.stash() > 0 ? common + count_stashes(a, b, {}) : common;
 }
 
-uint64_t and_cardinality_by_probe(SetView a, SetView b, const SetKernel& kernel) {
+uint64_t and_cardinality_by_probe(SetView a, SetView b, const SetKernel& kernel, const CancelToken& cancel) {
   // A slot of a tells the image of its element, so neither permutation is needed: both copies of each element are looked up,
   // each in its own table, and the indicators decide which counts, as in the scan.
   const BatmapShape shape = a.shape();
   uint64_t images[kBlockSlots];
-  uint64_t count = a.stash() + b.stash() > 0 ? count_stashes(a, b) : 0;
+  uint64_t count = a.stash() + b.stash() > 0 ? count_stashes(a, b, cancel) : 0;
   const std::byte* block = a.planes();
   for (uint64_t number = 0; number < kTables * shape.groups(); ++number, block += shape.block_bytes()) {
+    if (number % kBlocksPerPoll == kBlocksPerPoll - 1) cancel.throw_if_requested();
     const int table = static_cast<int>(number % kTables);
     const std::byte* indicators = block + static_cast<size_t>(shape.key_bits + 1) * kPlaneBytes;
     const size_t slots = kernel.read_images(block, shape, number / kTables * kBlockSlots, block, images);
@@ -254,24 +287,25 @@ bool probing_is_cheaper(SetView a, SetView b) {
   return a.cardinality() * kPlanesPerProbe < kTables * shape.groups() * std::min<uint64_t>(shape.planes(), kPlanesRead);
 }
 
-uint64_t and_cardinality(SetView a, SetView b, const SetKernel& kernel) {
+uint64_t and_cardinality(SetView a, SetView b, const SetKernel& kernel, const CancelToken& cancel) {
   uint64_t total = 0;
-  count_common(a, b, kernel, kAllGroups, [&](uint64_t count) {
+  count_common(a, b, kernel, kGroupsPerPoll, cancel, [&](uint64_t count) {
     total += count;
     return true;
   });
   return total;
 }
 
-uint64_t and_cardinality(std::span<const SetView> sets, const SetKernel& kernel) {
+uint64_t and_cardinality(std::span<const SetView> sets, const SetKernel& kernel, const CancelToken& cancel) {
   if (sets.empty()) return 0;
   if (sets.size() == 1) return sets[0].cardinality();
-  if (sets.size() == 2) return and_cardinality(sets[0], sets[1], kernel);
+  if (sets.size() == 2) return and_cardinality(sets[0], sets[1], kernel, cancel);
   if (std::all_of(sets.begin(), sets.end(), [](const SetView& set) { return set.container() == Container::kBitmap; })) {
     const auto narrowest =
         std::min_element(sets.begin(), sets.end(), [](const SetView& x, const SetView& y) { return x.width() < y.width(); });
     uint64_t count = 0;
     for (uint64_t w = 0; w < narrowest->words(); ++w) {
+      if (w % kWordsPerPoll == kWordsPerPoll - 1) cancel.throw_if_requested();
       uint64_t word = ~uint64_t{0};
       for (const SetView& set : sets) word &= set.word(w);
       count += static_cast<uint64_t>(std::popcount(word));
@@ -280,34 +314,36 @@ uint64_t and_cardinality(std::span<const SetView> sets, const SetKernel& kernel)
   }
   const auto smallest = std::min_element(
       sets.begin(), sets.end(), [](const SetView& x, const SetView& y) { return x.cardinality() < y.cardinality(); });
-  SetReader reader(*smallest, kernel);
+  SetReader reader(*smallest, kernel, cancel);
   uint64_t chunk[kChunkElements];
   uint64_t total = 0;
+  size_t lookups = 0;
   while (size_t count = reader.next(chunk)) {
-    for (auto set = sets.begin(); set != sets.end() && count > 0; ++set)
-      if (set != smallest) count = keep_members(*set, {chunk, count});
+    for (auto set = sets.begin(); set != sets.end() && count > 0; ++set) {
+      if (set == smallest) continue;
+      lookups += count;
+      if (lookups >= kLookupsPerPoll) {
+        cancel.throw_if_requested();
+        lookups = 0;
+      }
+      count = keep_members(*set, {chunk, count});
+    }
     total += count;
   }
   return total;
 }
 
-bool intersects(SetView a, SetView b, const SetKernel& kernel) {
+bool intersects(SetView a, SetView b, const SetKernel& kernel, const CancelToken& cancel) {
   bool found = false;
-  count_common(a, b, kernel, 8, [&](uint64_t count) {
+  count_common(a, b, kernel, 8, cancel, [&](uint64_t count) {
     found = count > 0;
     return !found;
   });
   return found;
 }
 
-bool is_subset(SetView a, SetView b, const SetKernel& kernel) {
-  return a.cardinality() <= b.cardinality() && and_cardinality(a, b, kernel) == a.cardinality();
-}
-
-bool equal(SetView a, SetView b, const SetKernel& kernel) {
-  if (a.cardinality() != b.cardinality()) return false;
-  if (a.bytes() == b.bytes() && std::memcmp(a.span().data(), b.span().data(), a.bytes()) == 0) return true;
-  return is_subset(a, b, kernel);
+bool is_subset(SetView a, SetView b, const SetKernel& kernel, const CancelToken& cancel) {
+  return a.cardinality() <= b.cardinality() && and_cardinality(a, b, kernel, cancel) == a.cardinality();
 }
 
 }  // namespace batmap

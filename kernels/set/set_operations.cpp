@@ -56,9 +56,8 @@ void merge(SetView a, SetView b, Parts keep, GrowingBuffer<uint64_t>& out, const
 void set_and(SetView a, SetView b, GrowingBuffer<uint64_t>& out, const ExecutionOptions& options) {
   if (a.cardinality() > b.cardinality()) std::swap(a, b);
   const size_t before = out.size();
-  SetReader reader(a);
-  for (uint64_t chunks = 1;; ++chunks) {
-    if (chunks % 128 == 0) options.cancel.throw_if_requested();
+  SetReader reader(a, best_set_kernel(), options.cancel);
+  for (;;) {
     uint64_t* chunk = out.room(kChunkElements);
     const size_t count = reader.next(chunk);
     if (count == 0) break;

@@ -126,7 +126,7 @@ std::optional<int> parse_set_text(std::string_view text, GrowingBuffer<uint64_t>
   }
   GrowingBuffer<std::byte> bytes(*options.memory);
   decode_base64(trimmed.substr(kCompactPrefix.size()), bytes);
-  validate(bytes.span());
+  validate(bytes.span(), options.cancel);
   const SetView set = SetView::open(bytes.span());
   decode(set, elements, options);
   return set.width();

@@ -15,11 +15,19 @@ namespace {
 
 [[noreturn]] void invalid(const char* what) { throw Error(ErrorCode::kInvalidData, std::string("invalid batmap: ") + what); }
 
+/// Array or stash elements, bitmap words, or look-ups between two looks at the token.
+constexpr uint64_t kStepsPerPoll = 4096;
+
+void poll(uint64_t step, const CancelToken& cancel) {
+  if (step % kStepsPerPoll == kStepsPerPoll - 1) cancel.throw_if_requested();
+}
+
 /// Strictly ascending and inside the universe.
 template <typename Element>
-void check_ascending(uint64_t count, uint64_t universe, Element element) {
+void check_ascending(uint64_t count, uint64_t universe, const CancelToken& cancel, Element element) {
   uint64_t least = 0;
   for (uint64_t i = 0; i < count; ++i) {
+    poll(i, cancel);
     const uint64_t x = element(i);
     if (x < least) invalid("elements are not ascending");
     if (x >= universe) invalid("an element is outside the universe");
@@ -27,9 +35,12 @@ void check_ascending(uint64_t count, uint64_t universe, Element element) {
   }
 }
 
-void check_bitmap(const SetView& set) {
+void check_bitmap(const SetView& set, const CancelToken& cancel) {
   uint64_t count = 0;
-  for (uint64_t w = 0; w < set.words(); ++w) count += static_cast<uint64_t>(std::popcount(set.word(w)));
+  for (uint64_t w = 0; w < set.words(); ++w) {
+    poll(w, cancel);
+    count += static_cast<uint64_t>(std::popcount(set.word(w)));
+  }
   if (count != set.cardinality()) invalid("cardinality and bits disagree");
   if (set.universe() < 64 && set.word(0) >> set.universe() != 0) invalid("bits behind the universe");
 }
@@ -77,37 +88,41 @@ void check_twins(const SetView& set, const std::byte* block, int table, uint64_t
 
 /// Different slots with the indicator set have different twins; so where as many slots have it clear, every one of those is
 /// a twin. A third copy of an element would need a slot whose indicator is both.
-void check_batmap(const SetView& set) {
-  check_ascending(set.stash(), set.universe(), [&](uint64_t i) { return set.stash_element(i); });
+void check_batmap(const SetView& set, const CancelToken& cancel) {
+  check_ascending(set.stash(), set.universe(), cancel, [&](uint64_t i) { return set.stash_element(i); });
   for (int table = 0; table < 2; ++table) {
     const Permutation<> pi(table, set.width());
-    for (uint64_t i = 0; i < set.stash(); ++i)
+    for (uint64_t i = 0; i < set.stash(); ++i) {
+      poll(i, cancel);
       if (slot_of(set, table, pi.forward(set.stash_element(i))).holds_key())
         invalid("an element is in the stash and in the tables");
+    }
   }
   const BatmapShape shape = set.shape();
   SlotCounts counts;
   const std::byte* block = set.planes();
-  for (uint64_t group = 0; group < shape.groups(); ++group)
+  for (uint64_t group = 0; group < shape.groups(); ++group) {
+    if (group > 0) cancel.throw_if_requested();
     for (int table = 0; table < kTables; ++table, block += shape.block_bytes()) {
       const SlotCounts here = check_planes(block, shape);
       counts.used += here.used;
       counts.indicated += here.indicated;
       check_twins(set, block, table, group * kBlockSlots);
     }
+  }
   const uint64_t placed = set.cardinality() - set.stash();
   if (counts.indicated != placed || counts.used != 2 * placed) invalid("cardinality and slots disagree");
 }
 
 }  // namespace
 
-void validate(std::span<const std::byte> bytes) {
+void validate(std::span<const std::byte> bytes, const CancelToken& cancel) {
   const SetView set = SetView::open(bytes);
   switch (set.container()) {
     case Container::kArray:
-      return check_ascending(set.cardinality(), set.universe(), [&](uint64_t i) { return set.array_element(i); });
-    case Container::kBitmap: return check_bitmap(set);
-    case Container::kBatmap: return check_batmap(set);
+      return check_ascending(set.cardinality(), set.universe(), cancel, [&](uint64_t i) { return set.array_element(i); });
+    case Container::kBitmap: return check_bitmap(set, cancel);
+    case Container::kBatmap: return check_batmap(set, cancel);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <span>
 
+#include "core/options.h"
 #include "set/set_format.h"
 
 namespace batmap {
@@ -72,7 +73,7 @@ class SetView {
 
 /// Checks bytes from outside in full: sorted, distinct and in range, every key in exactly two tables with agreeing
 /// indicators, stash disjoint from the tables, cardinality, padding, canonical container. O(size), no allocation.
-/// @throws Error{kInvalidData}
-void validate(std::span<const std::byte> bytes);
+/// @throws Error{kInvalidData}, Error{kCancelled}
+void validate(std::span<const std::byte> bytes, const CancelToken& cancel = {});
 
 }  // namespace batmap

@@ -144,7 +144,8 @@ AllPairsWay AllPairsRun::choose(const Input& input, uint64_t& element_bound) {
       options_.cancel.throw_if_requested();
       const SetView& view = input.sets[set];
       element_bound =
-          std::max(element_bound, view.container() == Container::kBitmap ? view.universe() : set_max(view).value_or(0) + 1);
+          std::max(element_bound, view.container() == Container::kBitmap ? view.universe()
+                                                                         : set_max(view, options_.cancel).value_or(0) + 1);
     }
     positional = (elements * kPlacedElement + row_words / query_.kernels.bits->row_words_per_ns) / threads / 1e6;
   }

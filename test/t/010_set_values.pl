@@ -7,6 +7,7 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(time);
 
 my $node = PostgreSQL::Test::Cluster->new('set_values');
 $node->init(allows_streaming => 'logical');
@@ -142,6 +143,39 @@ for my $query (
 {
     my ($rc, undef, $err) = $node->psql('postgres', "SET statement_timeout = 300; $query");
     like($err, qr/canceling statement due to statement timeout/, "stopped: $query");
+}
+
+# And so does a single call over large sets: well before it would have ended, whatever the machine.
+$node->safe_psql('postgres', q{
+    CREATE TABLE large (name text, s batmap);
+    ALTER TABLE large ALTER s SET STORAGE EXTERNAL;
+    INSERT INTO large SELECT 'w32', batmap_range(0, 4000000);
+    INSERT INTO large SELECT 'w62', s::batmap(4611686018427387904) FROM large;
+});
+my %calls = (
+    'counting sets of different width' => q{SELECT batmap_and_cardinality(a.s, b.s) FROM large a, large b WHERE a.name = 'w62' AND b.name = 'w32'},
+    'equality of sets of different width' => q{SELECT a.s = b.s FROM large a, large b WHERE a.name = 'w62' AND b.name = 'w32'},
+    'reading bytes' => q{SELECT s::bytea::batmap FROM large WHERE name = 'w62'},
+    'counting four sets' => q{SELECT batmap_and_cardinality(s, s, s, s) FROM large WHERE name = 'w32'},
+    'hashing' => q{SELECT batmap_hash(s) FROM large WHERE name = 'w62'},
+);
+for my $name (sort keys %calls)
+{
+    my $start = time;
+    $node->safe_psql('postgres', "SELECT 1 WHERE ($calls{$name}) IS NULL");
+    my $whole = time - $start;
+    my $stopped;
+    for my $try (1 .. 3)
+    {
+        $start = time;
+        my $timeout = int(500 * $whole);
+        my ($rc, undef, $err) = $node->psql('postgres', "SET statement_timeout = $timeout; SELECT 1 WHERE ($calls{$name}) IS NULL");
+        $stopped = time - $start;
+        like($err, qr/canceling statement due to statement timeout/, "stopped: $name");
+        last if $stopped < 0.8 * $whole;
+    }
+    cmp_ok($stopped, '<', 0.8 * $whole, "stopped at once: $name");
+    note sprintf('%s: %.3f s, stopped after %.3f s', $name, $whole, $stopped);
 }
 
 $node->stop;

@@ -26,6 +26,19 @@ inline MemoryMeter& test_meter() {
 }
 inline ExecutionOptions test_options() { return {1, &test_meter(), {}}; }
 
+/// Counts the looks at its token and asks to stop at one of them.
+struct Polls {
+  uint64_t seen = 0;
+  uint64_t stop_at = 0;  // 0: never
+  CancelToken token() {
+    return {[](void* arg) {
+              auto* const polls = static_cast<Polls*>(arg);
+              return ++polls->seen == polls->stop_at;
+            },
+            this};
+  }
+};
+
 inline Bytes encode(const Elements& elements, int width) {
   SetEncoder encoder(test_options());
   Bytes bytes(encoder.prepare(elements, width));
