@@ -27,6 +27,14 @@ ElementStatistics element_statistics(VariableStatData* variable, Oid operator_fu
   if (!HeapTupleIsValid(variable->statsTuple) || !statistic_proc_security_check(variable, operator_function)) return result;
   result.null_fraction = reinterpret_cast<Form_pg_statistic>(GETSTRUCT(variable->statsTuple))->stanullfrac;
   // The slots' arrays are copies in the current context: short-lived, so they are not given back.
+  AttStatsSlot histogram;
+  if (get_attstatsslot(&histogram, variable->statsTuple, STATISTIC_KIND_DECHIST, InvalidOid, ATTSTATSSLOT_NUMBERS) &&
+      histogram.nnumbers > 1) {
+    result.cardinality_count = histogram.nnumbers - 1;
+    result.cardinalities = histogram.numbers;
+    // Where all sets are empty there are no common elements, and that is all there is to know.
+    result.known = histogram.numbers[result.cardinality_count - 1] == 0;
+  }
   AttStatsSlot slot;
   if (!get_attstatsslot(&slot, variable->statsTuple, STATISTIC_KIND_MCELEM, InvalidOid,
                         ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS) ||
@@ -43,13 +51,7 @@ ElementStatistics element_statistics(VariableStatData* variable, Oid operator_fu
       result.other_count > 0 ? std::min(extra[kOtherFrequency], extra[kLeastFrequency]) : extra[kLeastFrequency] / 2;
   for (int i = 0; i < slot.nvalues; ++i) result.mean_cardinality += slot.numbers[i];
   result.mean_cardinality += result.other_count * result.other_frequency;
-  AttStatsSlot histogram;
-  if (get_attstatsslot(&histogram, variable->statsTuple, STATISTIC_KIND_DECHIST, InvalidOid, ATTSTATSSLOT_NUMBERS) &&
-      histogram.nnumbers > 1) {
-    result.cardinality_count = histogram.nnumbers - 1;
-    result.cardinalities = histogram.numbers;
-    result.mean_cardinality = histogram.numbers[histogram.nnumbers - 1];
-  }
+  if (result.cardinality_count > 0) result.mean_cardinality = result.cardinalities[result.cardinality_count];
   return result;
 }
 
@@ -85,6 +87,7 @@ double fraction_at_least(const ElementStatistics& s, double cardinality) {
   if (s.cardinality_count == 0) return 1;
   const float4* const end = s.cardinalities + s.cardinality_count;
   const auto below = std::lower_bound(s.cardinalities, end, static_cast<float4>(cardinality)) - s.cardinalities;
+  if (below == s.cardinality_count) return 0;
   // A histogram ends at the extremes: between two bounds lies one share of the sets.
   return 1 - std::max(static_cast<double>(below) - 0.5, 0.0) / s.cardinality_count;
 }
@@ -148,8 +151,12 @@ double restriction(Oid operator_oid, VariableStatData* variable, const Const* co
     selectivity = element_in_constant(variable, work->elements.span());
   } else {
     const ElementStatistics s = element_statistics(variable, get_opcode(operator_oid));
-    selectivity =
-        s.known ? constant_selectivity(s, relation, work->elements.span()) * (1 - s.null_fraction) : default_of(relation);
+    if (relation == SetRelation::kContains && set.empty())
+      selectivity = 1 - s.null_fraction;
+    else if (s.known)
+      selectivity = constant_selectivity(s, relation, work->elements.span()) * (1 - s.null_fraction);
+    else
+      selectivity = default_of(relation);
   }
   close_work(work);
   return selectivity;

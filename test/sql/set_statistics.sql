@@ -45,5 +45,12 @@ TRUNCATE nothing;
 INSERT INTO nothing VALUES ('{}'), ('{}');
 ANALYZE nothing;
 SELECT estimated FROM estimate('SELECT * FROM nothing WHERE s @> 3');
+-- only empty sets, and some NULL; everything contains the empty set, also where nothing is known
+CREATE TABLE empties AS SELECT CASE WHEN i % 4 > 0 THEN '{}'::batmap END AS s FROM generate_series(1, 1000) i;
+SELECT a.estimated = b.estimated AS all_rows FROM estimate('SELECT * FROM empties WHERE s @> ''{}''') a, estimate('SELECT * FROM empties') b;
+ANALYZE empties;
+SELECT c, estimated, actual FROM (VALUES ('s <@ ''{}'''), ('s <@ ''{1,2}'''), ('s @> ''{}'''), ('''{}'' <@ s'), ('s && ''{1,2}'''), ('s @> 3')) v(c), LATERAL estimate('SELECT * FROM empties WHERE ' || c);
+SELECT near FROM estimate('SELECT FROM empties e, wanted w WHERE e.s <@ w.tags');
+DROP TABLE empties;
 DROP TABLE tagged, wanted, numbers, large, nothing;
 DROP FUNCTION estimate;
