@@ -35,7 +35,7 @@ void describe_failure(Failure& failure) noexcept {
     copy_text(failure.message, error.what());
     copy_text(failure.hint, error.hint().c_str());
     if (error.code() == ErrorCode::kMemoryLimit && error.hint().empty())
-      copy_text(failure.hint, "Raise batmap.memory_limit, or ask for a higher threshold or fewer rows.");
+      copy_text(failure.hint, "Raise batmap.memory_limit, or ask for less: fewer rows, smaller sets or a higher threshold.");
   } catch (const ServerError& error) {
     failure.server_error = error.data;
   } catch (const std::bad_alloc&) {
