@@ -63,13 +63,17 @@ void widen(struct varlena* state, int width) {
   set_state_header(state_data(state), header);
 }
 
+void check_same_universe(int width, int other) {
+  if (width != other)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("universe must be the same for all rows of a group")));
+}
+
 Datum append_element(FunctionCallInfo fcinfo, int64 argument, int width) {
   const uint64_t x = checked_element(argument);
   if (width != kUndeclaredWidth && x >> width != 0) raise_element_out_of_range(x, width);
   struct varlena* state =
       PG_ARGISNULL(0) ? new_state(StateKind::kUnion, width, 0) : writable_state(fcinfo, StateKind::kUnion);
-  if (state_header(state_data(state)).width != width)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("universe must be the same for all rows of a group")));
+  check_same_universe(state_header(state_data(state)).width, width);
   if (!state_append(state_data(state), state_capacity(state), x)) {
     state = with_room(state, 1);
     state_append(state_data(state), state_capacity(state), x);
@@ -142,16 +146,25 @@ BATMAP_FUNCTION(batmap_and_trans) {
   PG_RETURN_POINTER(state);
 }
 
-BATMAP_FUNCTION(batmap_state_merge) {
+namespace {
+
+Datum merge_states(FunctionCallInfo fcinfo, bool same_universe) {
   if (PG_ARGISNULL(1)) return unchanged_state(fcinfo);
   struct varlena* const other = state_argument(fcinfo, 1);
   if (PG_ARGISNULL(0)) PG_RETURN_POINTER(copy_with_capacity(other, state_used(state_header(state_data(other)))));
   const StateHeader theirs = state_header(state_data(other));
   struct varlena* state = writable_state(fcinfo, theirs.kind);
+  if (same_universe) check_same_universe(state_header(state_data(state)).width, theirs.width);
   if (theirs.kind != StateKind::kIntersection) state = with_room(state, theirs.count);
   state_merge(state_data(state), state_capacity(state), state_data(other));
   PG_RETURN_POINTER(state);
 }
+
+}  // namespace
+
+// Sets of any universe make one union; elements of a declared universe have all the same.
+BATMAP_FUNCTION(batmap_state_merge) { return merge_states(fcinfo, false); }
+BATMAP_FUNCTION(batmap_agg_merge) { return merge_states(fcinfo, true); }
 
 BATMAP_FUNCTION(batmap_state_final) {
   if (PG_ARGISNULL(0)) PG_RETURN_NULL();

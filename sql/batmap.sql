@@ -803,6 +803,10 @@ CREATE FUNCTION batmap_state_merge(batmap_state, batmap_state) RETURNS batmap_st
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 COMMENT ON FUNCTION batmap_state_merge(batmap_state, batmap_state) IS 'combines two states of one aggregate; a NULL state has seen no rows';
 
+CREATE FUNCTION batmap_agg_merge(batmap_state, batmap_state) RETURNS batmap_state
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_agg_merge(batmap_state, batmap_state) IS 'combines two states of batmap_agg with a universe, which must be the same';
+
 CREATE FUNCTION batmap_state_final(batmap_state) RETURNS batmap
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 COMMENT ON FUNCTION batmap_state_final(batmap_state) IS 'the set that a state has collected';
@@ -824,7 +828,7 @@ COMMENT ON AGGREGATE batmap_agg(int4) IS 'the set of the values; NULLs are ignor
 
 CREATE AGGREGATE batmap_agg(element int4, universe int8) (
     SFUNC = batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
-    COMBINEFUNC = batmap_state_merge,
+    COMBINEFUNC = batmap_agg_merge,
     FINALFUNC = batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_agg(int4, int8) IS 'the set of the values as a subset of 0 <= x < universe';
@@ -845,7 +849,7 @@ COMMENT ON AGGREGATE batmap_agg(int8) IS 'the set of the values; NULLs are ignor
 
 CREATE AGGREGATE batmap_agg(element int8, universe int8) (
     SFUNC = batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
-    COMBINEFUNC = batmap_state_merge,
+    COMBINEFUNC = batmap_agg_merge,
     FINALFUNC = batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_agg(int8, int8) IS 'the set of the values as a subset of 0 <= x < universe';

@@ -135,6 +135,13 @@ for my $name (sort keys %queries)
 }
 is($node->safe_psql('postgres', "$serial SELECT batmap_cardinality(batmap_agg(x)) = count(DISTINCT x) FROM rows"), 't', 'and right');
 
+# The universe of a group is checked across workers too.
+for my $way ($serial, $parallel)
+{
+    my ($rc, undef, $err) = $node->psql('postgres', "$way SELECT batmap_agg(x, 65536 << (x % 2)::int) FROM rows");
+    like($err, qr/universe must be the same for all rows of a group/, 'different universes are refused');
+}
+
 # A statement that has to stop does: building, intersecting, sorting.
 for my $query (
     'SELECT batmap_cardinality(batmap_range(0, 100000000))',
