@@ -3,7 +3,7 @@
 // Infrequent and excluded items leave before anything is built (BM section I-B2). The others get ranks: first the
 // included ones (where the caller named any; only pairs with one of these are counted), then by rising number of
 // rows, so that tiles are even (BM section III-C) and methods that walk the transactions of a pair's first item walk
-// those of the rarer one; ties by item value. The order depends on the rows of the relation as a set of rows, never on
+// those of the rarer one; ties by item value. The order depends on which rows the relation has and how often, never on
 // how they arrived: every method and any number of threads answers in the same order.
 //
 // Of two kinds of items (`left_items`) one kind leads: the one whose rows times the other's items are fewer, which is what

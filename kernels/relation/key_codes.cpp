@@ -8,7 +8,7 @@
 namespace batmap {
 
 namespace {
-// A direct code costs up to 8 bytes of counters a slot, a hashed one about 30 bytes a key and 10 times the work:
+// A direct code costs up to 8 bytes of counters a slot, a hashed one 40 to 80 bytes a key and 10 times the work:
 // direct pays even when most slots stay empty.
 constexpr uint64_t kAlwaysDirect = uint64_t{1} << 16;
 constexpr uint64_t kDirectSlotsPerRow = 4;

@@ -2,7 +2,7 @@
 //
 // Two ways, chosen from what the chunk headers say: where the keys span a range that is not much wider than
 // the number of rows, the code is the distance from the smallest key (nothing is stored); else an open-addressing
-// hash table gives codes by first appearance (24 to 36 bytes a distinct key). Source: ours; both are textbook.
+// hash table gives codes by first appearance (40 to 80 bytes a distinct key). Source: ours; both are textbook.
 #pragma once
 
 #include <cstddef>
