@@ -161,11 +161,11 @@ TEST(SpilledPairs, OneTransactionLargerThanAPartition) {
 }
 
 TEST(SpilledPairs, OneItemInAllTransactions) {
-  std::vector<Pair> rows = relation(10, 50000, 20000, 60000, 1);
-  for (int64_t tid = 0; tid < 50000; ++tid) rows.push_back({tid, -1});
+  std::vector<Pair> rows = relation(10, 20000, 8000, 25000, 1);
+  for (int64_t tid = 0; tid < 20000; ++tid) rows.push_back({tid, -1});
   PairQuery query;
   query.min_count = 4;
-  ASSERT_EQ(compare(rows, {}, query, 2, 1 << 20), "");
+  ASSERT_EQ(compare(rows, {}, query, 2, 512 << 10), "");
 }
 
 TEST(SpilledPairs, ChunksFollowIntoFiles) {
@@ -192,12 +192,12 @@ TEST(SpilledPairs, ChunksFollowIntoFiles) {
 }
 
 TEST(SpilledPairs, StaysNearItsWorkMemory) {
-  const std::vector<Pair> rows = relation(12, 200000, 2000, 3000000, 1);
+  const std::vector<Pair> rows = relation(12, 100000, 1500, 1000000, 1);
   MemoryMeter meter;
   FakeFiles files;
   PairQuery query;
   query.min_count = 20;
-  const size_t work_bytes = size_t{8} << 20;
+  const size_t work_bytes = size_t{4} << 20;
   run(rows, {}, query, {.threads = 2, .memory = &meter, .cancel = {}, .files = &files, .work_bytes = work_bytes}, true);
   EXPECT_LT(meter.peak(), 2 * work_bytes);
 }
