@@ -4,26 +4,21 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <tuple>
 #include <vector>
 
 #include "core/error.h"
 #include "relation/flat_relation.h"
+#include "require.h"
 
 namespace {
+
+using batmap::test::require;
 
 using batmap::Pair;
 using Bytes = std::vector<std::byte>;
 using Rows = std::vector<std::tuple<int64_t, int64_t>>;
-
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "violated: %s\n", what);
-  std::abort();
-}
 
 Rows sorted(Rows rows) {
   std::sort(rows.begin(), rows.end());

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "core/error.h"
+#include "require.h"
 #include "support/pair_counts.h"
 #include "support/pair_counts_build.h"
 #include "support/pair_counts_run.h"
@@ -19,16 +18,11 @@
 namespace {
 
 using namespace batmap;
+using batmap::test::require;
 using Bytes = std::vector<std::byte>;
 
 /// Counts by item pair; (item, item) holds the support.
 using Counts = std::map<std::pair<int64_t, int64_t>, uint64_t>;
-
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "violated: %s\n", what);
-  std::abort();
-}
 
 /// In an exact block, so that a sanitizer sees one byte too far.
 Bytes exact(const GrowingBuffer<std::byte>& buffer) { return {buffer.begin(), buffer.end()}; }

@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <set>
 #include <vector>
 
+#include "require.h"
 #include "set/set_builder.h"
 #include "set/set_decode.h"
 #include "set/set_intersect.h"
@@ -17,13 +16,8 @@
 namespace {
 
 using namespace batmap;
+using batmap::test::require;
 using Elements = std::vector<uint64_t>;
-
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "violated: %s\n", what);
-  std::abort();
-}
 
 std::vector<std::byte> encode(const Elements& elements, int width, const ExecutionOptions& options) {
   SetEncoder encoder(options);

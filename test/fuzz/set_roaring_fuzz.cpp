@@ -3,26 +3,16 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <vector>
 
 #include "core/error.h"
+#include "require.h"
 #include "set/roaring_format.h"
 
-namespace {
-
 using namespace batmap;
-
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "violated: %s\n", what);
-  std::abort();
-}
-
-}  // namespace
+using batmap::test::require;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;

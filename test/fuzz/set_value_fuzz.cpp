@@ -2,29 +2,19 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <vector>
 
 #include "core/error.h"
+#include "require.h"
 #include "set/set_builder.h"
 #include "set/set_decode.h"
 #include "set/set_intersect.h"
 #include "set/set_text.h"
 
-namespace {
-
 using namespace batmap;
-
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "violated: %s\n", what);
-  std::abort();
-}
-
-}  // namespace
+using batmap::test::require;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   MemoryMeter meter;
