@@ -22,6 +22,8 @@ PairQuery JoinQuery::pairs() const {
   pairs.top_k = top_k;
   pairs.per_item_top_k = per_item_top_k;
   pairs.max_results = max_results;
+  pairs.bag = bag;
+  pairs.ties = ties;
   pairs.method = method;
   pairs.kernels = kernels;
   return pairs;

@@ -33,8 +33,7 @@ PairAnswers::PairAnswers(std::unique_ptr<PairCounter> counter, Buffer<int64_t> v
 
 PairRow PairAnswers::row(uint32_t a, uint32_t b, uint64_t count) const {
   if (values_[b] < values_[a]) std::swap(a, b);
-  if (!wide_supports_.empty()) return {values_[a], values_[b], count, wide_supports_[a], wide_supports_[b]};
-  return {values_[a], values_[b], count, supports_[a], supports_[b]};
+  return {values_[a], values_[b], count, support(a), support(b)};
 }
 
 bool PairAnswers::next(std::vector<PairRow>& batch) {
@@ -45,6 +44,8 @@ bool PairAnswers::next(std::vector<PairRow>& batch) {
     next_selected(batch);
   else if (best_ || best_per_item_)
     select();
+  else if (selection_.diagonal && diagonal_ < values_.size())
+    next_diagonal(batch);
   else
     next_counted(batch);
   if (selection_.max_results) {
@@ -124,6 +125,17 @@ void PairAnswers::next_selected(std::vector<PairRow>& batch) {
   done_ = handed_over_ == selected_->size();
 }
 
+void PairAnswers::next_diagonal(std::vector<PairRow>& batch) {
+  const auto items = static_cast<uint32_t>(values_.size());
+  for (; diagonal_ < items && batch.size() < kBatchRows; ++diagonal_)
+    if (support(diagonal_) >= threshold_) batch.push_back(row(diagonal_, diagonal_, support(diagonal_)));
+}
+
+void PairAnswers::offer_diagonal() {
+  for (uint32_t item = 0; item < values_.size(); ++item)
+    if (support(item) >= threshold_) best_->offer(row(item, item, support(item)));
+}
+
 void PairAnswers::select() {
   std::optional<GrowingBuffer<PairCount>> found = next_task();
   if (!found) {
@@ -140,7 +152,20 @@ void PairAnswers::select() {
   if (!best_per_item_ && best_->threshold() > threshold_) threshold_ = best_->threshold();
 }
 
+/// Counts again, now that it is known how good the k-th pair is.
+void PairAnswers::count_ties() {
+  threshold_ = std::max<uint64_t>(threshold_, best_->threshold());
+  best_.reset();
+  tasks_.reset();
+  start_tasks();
+}
+
 void PairAnswers::finish_selection() {
+  if (selection_.diagonal) offer_diagonal();
+  if (selection_.ties) {
+    count_ties();
+    return;
+  }
   GrowingBuffer<PairRow> all(*options_.memory);
   if (best_per_item_) {
     const GrowingBuffer<BestPairsPerItem::Kept> kept = best_per_item_->take(options_.cancel);

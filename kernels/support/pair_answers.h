@@ -28,7 +28,9 @@ struct PairSelection {
   std::optional<int64_t> top_k;
   std::optional<int64_t> per_item_top_k;
   std::optional<int64_t> max_results;
-  PairRanking ranking;  // of the top-k forms
+  PairRanking ranking;    // of the top-k forms
+  bool ties = false;      // top_k: all pairs with the support of the k-th or more, ordered as without it
+  bool diagonal = false;  // before all others: each item with itself
 };
 
 /// Where counting is done in blocks of rows: the counter of the next block, nullptr after the last. Called between blocks,
@@ -65,6 +67,10 @@ class PairAnswers {
   void next_selected(std::vector<PairRow>& batch);
   void select();
   void finish_selection();
+  void count_ties();
+  void offer_diagonal();
+  void next_diagonal(std::vector<PairRow>& batch);
+  uint64_t support(uint32_t item) const { return wide_supports_.empty() ? supports_[item] : wide_supports_[item]; }
   GrowingBuffer<PairCount> count(size_t task, int worker);
   void recycle(GrowingBuffer<PairCount> found);
   PairRow row(uint32_t a, uint32_t b, uint64_t count) const;
@@ -81,6 +87,7 @@ class PairAnswers {
   uint64_t tasks_done_ = 0;
   bool truncated_ = false;
   bool done_ = false;
+  uint32_t diagonal_ = 0;                            // items whose pair with themselves is next
   std::atomic<uint64_t> threshold_;                  // rises while the best k are sought
   std::optional<BestPairs> best_;                    // with top_k, until selected_ is there
   std::optional<BestPairsPerItem> best_per_item_;    // with per_item_top_k, likewise

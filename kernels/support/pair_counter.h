@@ -39,6 +39,7 @@ class PairCounter {
   /// [items] exact support by rank.
   virtual std::span<const uint32_t> supports() const = 0;
   /// The same where 32 bits may be too few: then supports() is empty, and the counter knows a larger threshold by itself.
+  /// Where rows are counted: of each item with itself.
   virtual std::span<const uint64_t> wide_supports() const { return {}; }
 };
 
@@ -65,5 +66,10 @@ int batmap_counter_width(uint64_t tid_slots);
 uint64_t batmap_counter_bytes(std::span<const uint32_t> lengths, int width);
 /// Merging of sorted tidlists, galloping where one is much longer. Cost: items^2 / 2 x the lengths of two lists.
 std::unique_ptr<PairCounter> count_by_merging(Tidlists lists, const WantedPairs& pairs, const ExecutionOptions& options);
+/// Rows instead of transactions, for relations in which rows repeat (weighted_counter.cpp). Cost: pair instances.
+/// @param threshold  least count; may be more than 32 bits
+std::unique_ptr<PairCounter> count_weighted(const EncodedRelation& relation, const KeptItems& kept,
+                                            const TransactionLengths& lengths, uint64_t threshold,
+                                            const ExecutionOptions& options);
 
 }  // namespace batmap

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/stopwatch.h"
+#include "relation/repeated_rows.h"
 #include "support/threshold.h"
 
 namespace batmap {
@@ -86,11 +87,12 @@ bool PairRun::begin(uint64_t transactions, uint64_t items) {
   // Never a forced method's name without a run of it, so that reports stay comparable.
   report_.method = query_.method ? pair_method_name(*query_.method) : "auto";
   report_.reason = "nothing to count";
-  return report_.threshold <= transactions;
+  return query_.bag || report_.threshold <= transactions;
 }
 
-ItemFilter PairRun::filter() const {
-  return {.min_rows = report_.threshold,
+/// @param weighted  a pair may have more rows than each of its items
+ItemFilter PairRun::filter(bool weighted) const {
+  return {.min_rows = weighted ? 1 : report_.threshold,
           .include = query_.include,
           .exclude = query_.exclude,
           .left_items = query_.left_items,
@@ -104,14 +106,17 @@ PairSelection PairRun::selection() const {
           .per_item_top_k = query_.per_item_top_k,
           .max_results = query_.max_results,
           .ranking = {.measure = query_.measure.value_or(PairMeasure::kSupport),
-                      .total = static_cast<double>(report_.transactions)}};
+                      .total = static_cast<double>(report_.transactions)},
+          .ties = query_.ties,
+          .diagonal = query_.diagonal};
 }
 
 void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank) {
   const EncodedRelation relation(std::move(chunks), item_rank, options_);
   if (!begin(relation.transactions(), relation.items())) return;
 
-  const KeptItems kept = keep_items(relation, filter(), options_);
+  const bool weighted = query_.bag && has_repeated_rows(relation, options_);
+  const KeptItems kept = keep_items(relation, filter(weighted), options_);
   report_.items_kept = kept.size;
   report_.occurrences = kept.occurrences;
   if (kept.size == 0) return;
@@ -121,6 +126,13 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
 
   const TransactionLengths lengths = transaction_lengths(relation, kept, options_);
   report_.pair_instances = lengths.pair_instances;
+  if (weighted) {
+    report_.method = pair_method_name(PairMethod::kHorizontal);
+    report_.reason = "rows repeat, so that rows are counted";
+    answers_.emplace(count_weighted(relation, kept, lengths, report_.threshold, options_), std::move(values), selection(),
+                     options_);
+    return;
+  }
   const PairChoice choice = choose_pair_method(describe_job(relation, kept, lengths, query_.kernels, options_));
   const PairMethod method = query_.method.value_or(choice.method);
   report_.method = pair_method_name(method);
@@ -135,7 +147,9 @@ void PairRun::group_spilled(const RowPartitions& rows, std::span<const uint32_t>
   spilled_.emplace(rows, item_rank, options_);
   if (!begin(spilled_->transactions(), spilled_->items())) return;
 
-  spilled_->keep(filter(), query_.method, query_.kernels);
+  if (query_.bag && spilled_->has_repeated_rows())
+    throw Error(ErrorCode::kMemoryLimit, "rows repeat, and there are too many to count them in memory");
+  spilled_->keep(filter(false), query_.method, query_.kernels);
   const KeptItems& kept = spilled_->kept();
   report_.items_kept = kept.size;
   report_.occurrences = kept.occurrences;
@@ -146,7 +160,9 @@ void PairRun::group_spilled(const RowPartitions& rows, std::span<const uint32_t>
   const Stopwatch watch;
   std::unique_ptr<PairCounter> counter = next_block();
   count_kept(counter->supports());
-  answers_.emplace(std::move(counter), std::move(values), selection(), options_, [this] { return next_block(); });
+  PairSelection wanted = selection();
+  if (wanted.ties) wanted.top_k.reset();  // blocks are counted once
+  answers_.emplace(std::move(counter), std::move(values), wanted, options_, [this] { return next_block(); });
   report_.count_ms = watch.milliseconds();
 }
 

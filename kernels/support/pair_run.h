@@ -32,6 +32,9 @@ struct PairQuery {
   std::optional<int64_t> max_results;
   // Two kinds of items: those below it, and the others; pairs have one of each. Not together with include.
   std::optional<int64_t> left_items;
+  bool bag = false;                  // rows that repeat multiply, as in a join in SQL; else they count once
+  bool diagonal = false;             // pairs of an item with itself, too
+  bool ties = false;                 // top_k: at least all pairs as good as the k-th by support, in no order
   bool distinct_only = false;        // which pairs there are; their supports may be any number from the threshold on
   std::optional<PairMethod> method;  // none: the chooser's
   PairKernels kernels;
@@ -89,7 +92,7 @@ class PairRun {
   void group(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank);
   void group_spilled(const RowPartitions& rows, std::span<const uint32_t> item_rank);
   bool begin(uint64_t transactions, uint64_t items);
-  ItemFilter filter() const;
+  ItemFilter filter(bool weighted) const;
   PairSelection selection() const;
   std::unique_ptr<PairCounter> next_block();
   void count_kept(std::span<const uint32_t> supports);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/thread_team.h"
+#include "relation/repeated_rows.h"
 
 namespace batmap {
 
@@ -104,6 +105,14 @@ uint64_t SpilledPairs::file_bytes() const {
   uint64_t bytes = 0;
   for (const RowPartition& partition : partitions_) bytes += partition.bytes;
   return bytes;
+}
+
+bool SpilledPairs::has_repeated_rows() const {
+  for (size_t group = 0; group + 1 < groups_.size(); ++group) {
+    const LoadedRows loaded(partitions_of(group), options_);
+    if (batmap::has_repeated_rows(EncodedRelation(loaded.chunks(), item_rank_, options_), options_)) return true;
+  }
+  return false;
 }
 
 void SpilledPairs::keep(const ItemFilter& filter, std::optional<PairMethod> method, const PairKernels& kernels) {

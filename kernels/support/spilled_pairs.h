@@ -30,6 +30,9 @@ class SpilledPairs {
   uint64_t transactions() const { return transactions_; }
   uint64_t items() const { return totals_->items(); }
 
+  /// Reads all rows once more.
+  bool has_repeated_rows() const;
+
   /// What is to be counted. Call it once, before next_block().
   /// @param method  none: the chooser's, for each partition
   void keep(const ItemFilter& filter, std::optional<PairMethod> method, const PairKernels& kernels);

@@ -202,6 +202,42 @@ TEST(SpilledPairs, StaysNearItsWorkMemory) {
   EXPECT_LT(meter.peak(), 2 * work_bytes);
 }
 
+TEST(SpilledPairs, RowsThatRepeatAreNotCountedFromFiles) {
+  std::vector<Pair> rows;
+  for (int64_t tid = 0; tid < 3000; ++tid)
+    for (int64_t item = 0; item < 20; ++item) rows.push_back({tid, tid % 7 * 20 + item});
+  PairQuery query;
+  query.min_count = 400;
+  query.bag = true;
+  query.diagonal = true;
+  ASSERT_EQ(compare(rows, {}, query, 2, 64 << 10), "");
+  rows.push_back(rows[31234]);
+  MemoryMeter meter;
+  FakeFiles files;
+  try {
+    run(rows, {}, query, {.threads = 1, .memory = &meter, .cancel = {}, .files = &files, .work_bytes = 64 << 10}, true);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kMemoryLimit);
+  }
+}
+
+TEST(SpilledPairs, TiesOfTheBestAreAmongTheAnswers) {
+  const std::vector<Pair> rows = relation(15, 2000, 200, 20000, 1);
+  PairQuery query;
+  query.top_k = 10;
+  MemoryMeter meter;
+  FakeFiles files;
+  const ExecutionOptions options{.threads = 2, .memory = &meter, .cancel = {}, .files = &files, .work_bytes = 96 << 10};
+  const Answer best = run(rows, {}, query, options, true);
+  query.ties = true;
+  const Answer ties = run(rows, {}, query, options, true);
+  for (const PairRow& row : best.rows)
+    EXPECT_TRUE(std::ranges::any_of(ties.rows, [&](const PairRow& other) {
+      return std::tuple(other.item_a, other.item_b, other.support) == std::tuple(row.item_a, row.item_b, row.support);
+    }));
+}
+
 TEST(SpilledPairs, AFileThatFailsEndsTheRun) {
   const std::vector<Pair> rows = relation(13, 3000, 300, 60000, 1);
   PairQuery query;
