@@ -1,4 +1,6 @@
 // The shared library's entry: magic block, settings, shared memory, plan nodes; nothing else happens at load.
+#include "extension/node_join_project.h"
+#include "extension/node_pack_rows.h"
 #include "extension/node_row_stream.h"
 #include "extension/progress.h"
 #include "extension/settings.h"
@@ -14,4 +16,6 @@ void _PG_init(void) {
   batmap::pg::define_settings();
   batmap::pg::request_progress_memory();
   batmap::pg::install_row_stream_node();
+  batmap::pg::register_pack_rows_node();
+  batmap::pg::install_join_project_node();
 }

@@ -4,6 +4,7 @@
 #include "extension/backend.h"
 #include "extension/boundary.h"
 #include "extension/inner_query.h"
+#include "extension/key_column.h"
 #include "relation/flat_relation.h"
 
 #include "extension/pg.h"
@@ -11,42 +12,6 @@
 namespace batmap::pg {
 
 namespace {
-
-// How a column becomes a 64-bit key.
-enum class KeyKind { kInt2, kInt4, kInt8, kDictionary };
-
-struct KeyColumn {
-  KeyKind kind;
-  Dictionary* dictionary;
-};
-
-/// Integers stand for themselves; so do types that are equal exactly when their bits are.
-KeyKind key_kind(Oid type) {
-  switch (getBaseType(type)) {
-    case INT2OID: return KeyKind::kInt2;
-    case INT4OID:
-    case DATEOID: return KeyKind::kInt4;
-    case INT8OID:
-    case TIMESTAMPOID:
-    case TIMESTAMPTZOID: return KeyKind::kInt8;
-    default: return KeyKind::kDictionary;
-  }
-}
-
-bool is_integer(Oid type) {
-  const Oid base = getBaseType(type);
-  return base == INT2OID || base == INT4OID || base == INT8OID;
-}
-
-int64_t key_of(const KeyColumn& column, Datum value) {
-  switch (column.kind) {
-    case KeyKind::kInt2: return DatumGetInt16(value);
-    case KeyKind::kInt4: return DatumGetInt32(value);
-    case KeyKind::kInt8: return DatumGetInt64(value);
-    case KeyKind::kDictionary: break;
-  }
-  return dictionary_id(*column.dictionary, value);
-}
 
 // Receives the rows of the query itself.
 struct RowReceiver {

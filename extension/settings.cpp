@@ -48,6 +48,10 @@ void define_settings() {
   DefineCustomEnumVariable("batmap.on_truncation", "What happens when max_results cuts an answer short.", nullptr,
                            &settings.on_truncation, static_cast<int>(OnTruncation::kWarning), kOnTruncation, PGC_USERSET, 0,
                            nullptr, nullptr, nullptr);
+  DefineCustomBoolVariable("batmap.enable_join_project",
+                           "Enables the planner's use of the engine for joins that are grouped by items of both sides.",
+                           nullptr, &settings.enable_join_project, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr,
+                           nullptr);
   DefineCustomStringVariable("batmap.cpu_kernel", "Vector instructions used for counting bits.",
                              "auto takes the fastest that the processor has.", &settings.cpu_kernel, "auto", PGC_USERSET, 0,
                              check_cpu_kernel, nullptr, nullptr);

@@ -13,7 +13,8 @@ struct Settings {
   int memory_limit_kb;  // -1: none
   int work_mem_kb;      // -1: by the server's
   int on_truncation;    // OnTruncation
-  char* cpu_kernel;     // name in the table of kernels, or "auto"
+  bool enable_join_project;
+  char* cpu_kernel;  // name in the table of kernels, or "auto"
 };
 
 extern Settings settings;

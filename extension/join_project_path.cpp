@@ -1,0 +1,179 @@
+// Inputs, costs and plans. See join_project_path.h.
+#include "extension/join_project_path.h"
+
+#include <cstring>
+
+#include "extension/node_pack_rows.h"
+
+#include "extension/pg.h"
+
+namespace batmap::pg {
+
+namespace {
+
+// Costs in units of cpu_operator_cost, which is some 20 ns, from bench/sql/join.sh on w1 and retail.
+constexpr double kRunOperators = 20000;          // threads, memory, tables of codes
+constexpr double kRowOperators = 2;              // reading a row into the log, grouping
+constexpr double kCodedRowOperators = 6;         // and looking its values up
+constexpr double kPairInstanceOperators = 0.05;  // counting; the densest and the sparsest relations are cheaper
+
+// Positions in CustomPath::custom_private after those of the plan.
+enum PathList { kExpressions = kJoinProjectLists, kScanTargets, kQuals };
+
+List* ints_of(const JoinProjectSpec& spec) {
+  static_assert(sizeof(JoinProjectSpec) % sizeof(int) == 0 && alignof(JoinProjectSpec) == alignof(int));
+  List* ints = NIL;
+  const auto* const numbers = reinterpret_cast<const int*>(&spec);
+  for (size_t k = 0; k < sizeof spec / sizeof(int); ++k) ints = lappend_int(ints, numbers[k]);
+  return ints;
+}
+
+JoinProjectSpec::Side side_spec(const JoinProjectQuery& query, const JoinProjectSide& side) {
+  JoinProjectSpec::Side spec{};
+  spec.keys = list_length(side.keys);
+  spec.items = list_length(side.items);
+  spec.key = key_kind(exprType(static_cast<Node*>(linitial(side.keys))));
+  spec.item = key_kind(exprType(static_cast<Node*>(linitial(side.items))));
+  spec.null_items = side.null_items_are_wanted;
+  // There is a number beyond all values of 32 bits to stand for NULL, but none beyond those of 64.
+  const bool has_room_for_null =
+      !side.null_items_are_wanted || side.items_are_not_null || spec.item == KeyKind::kInt2 || spec.item == KeyKind::kInt4;
+  if (spec.items == 1 && spec.item != KeyKind::kDictionary && has_room_for_null)
+    spec.item_coding = Coding::kItself;
+  else
+    spec.item_coding = query.order != ItemOrder::kAny ? Coding::kDictionary : Coding::kTuples;
+  return spec;
+}
+
+JoinProjectSpec spec_of(const JoinProjectQuery& query) {
+  JoinProjectSpec spec{};
+  for (int side = 0; side < 2; ++side) spec.sides[side] = side_spec(query, query.sides[side]);
+  spec.self_join = query.self_join;
+  if (spec.sides[0].keys > 1)
+    spec.key_coding = Coding::kTuples;
+  else
+    spec.key_coding = spec.sides[0].key == KeyKind::kDictionary ? Coding::kDictionary : Coding::kItself;
+  spec.order = query.order;
+  spec.counting = query.counting;
+  spec.rows_repeat = query.rows_repeat;
+  spec.has_threshold = query.threshold != nullptr;
+  spec.threshold_excluded = query.threshold_excluded;
+  spec.has_limit = query.limit != nullptr;
+  spec.has_offset = query.offset != nullptr;
+  return spec;
+}
+
+double row_cost(const JoinProjectSpec& spec, const JoinProjectSpec::Side& side) {
+  const bool itself = spec.key_coding == Coding::kItself && side.item_coding == Coding::kItself;
+  return cpu_operator_cost * (itself ? kRowOperators : kCodedRowOperators);
+}
+
+/// A path that gives the keys and items of a side: in chunks from parallel workers where that is cheaper.
+Path* input_path(PlannerInfo* root, const JoinProjectSide& side, const JoinProjectSpec& spec,
+                 JoinProjectSpec::Side& columns) {
+  PathTarget* const target = create_empty_pathtarget();
+  List* const expressions = list_concat_copy(side.keys, side.items);
+  ListCell* cell;
+  foreach (cell, expressions) add_column_to_pathtarget(target, static_cast<Expr*>(lfirst(cell)), 0);
+  set_pathtarget_cost_width(root, target);
+  Path* const serial = &create_projection_path(root, side.rel, side.rel->cheapest_total_path, target)->path;
+  if (spec.key_coding != Coding::kItself || columns.item_coding != Coding::kItself || !side.rel->consider_parallel ||
+      side.rel->partial_pathlist == NIL || !is_parallel_safe(root, reinterpret_cast<Node*>(expressions)))
+    return serial;
+  auto* const partial = static_cast<Path*>(linitial(side.rel->partial_pathlist));
+  Path* const pack = pack_rows_path(root, side.rel, &create_projection_path(root, side.rel, partial, target)->path,
+                                    {columns.key, columns.item, columns.null_items});
+  double rows = pack->rows * pack->parallel_workers;
+  Path* const gather = &create_gather_path(root, side.rel, pack, pack->pathtarget, nullptr, &rows)->path;
+  if (gather->total_cost >= serial->total_cost + serial->rows * cpu_operator_cost) return serial;
+  columns.packed = true;
+  return gather;
+}
+
+List* scan_targets(const JoinProjectQuery& query) {
+  List* targets = NIL;
+  for (const List* const expressions : {query.sides[0].items, query.sides[1].items, query.aggregates}) {
+    const ListCell* cell;
+    foreach (cell, expressions) {
+      auto* const expression = static_cast<Expr*>(copyObjectImpl(lfirst(cell)));
+      targets =
+          lappend(targets, makeTargetEntry(expression, static_cast<AttrNumber>(list_length(targets) + 1), nullptr, false));
+    }
+  }
+  return targets;
+}
+
+/// The plain answer, in the node's own columns.
+Path* plain_path(PlannerInfo* root, RelOptInfo* output, Path* plain, List* targets) {
+  PathTarget* const target = create_empty_pathtarget();
+  ListCell* cell;
+  foreach (cell, targets) add_column_to_pathtarget(target, lfirst_node(TargetEntry, cell)->expr, 0);
+  set_pathtarget_cost_width(root, target);
+  return &create_projection_path(root, output, plain, target)->path;
+}
+
+}  // namespace
+
+JoinProjectSpec join_project_spec(const List* custom_private) {
+  JoinProjectSpec spec;
+  auto* const numbers = reinterpret_cast<int*>(&spec);
+  const ListCell* cell;
+  foreach (cell, static_cast<const List*>(list_nth(custom_private, kSpec)))
+    numbers[foreach_current_index(cell)] = lfirst_int(cell);
+  return spec;
+}
+
+CustomPath* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, JoinProjectQuery& query, Path* plain,
+                              const CustomPathMethods* methods) {
+  JoinProjectSpec spec = spec_of(query);
+  CustomPath* const path = makeNode(CustomPath);
+  path->path.pathtype = T_CustomScan;
+  path->path.parent = input;  // so that EXPLAIN knows which relations are read
+  path->path.pathtarget = query.target;
+  path->path.rows = plain->rows;
+  path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+  path->methods = methods;
+
+  Cost startup = kRunOperators * cpu_operator_cost;
+  for (int side = 0; side < spec.inputs(); ++side) {
+    Path* const rows = input_path(root, query.sides[side], spec, spec.sides[side]);
+    path->custom_paths = lappend(path->custom_paths, rows);
+    startup += rows->total_cost + query.sides[side].rel->rows * row_cost(spec, spec.sides[side]);
+  }
+  startup += input->rows * kPairInstanceOperators * cpu_operator_cost;
+  QualCost quals;
+  cost_qual_eval(&quals, query.quals, root);
+  path->path.startup_cost = startup + quals.startup + query.target->cost.startup;
+  path->path.total_cost =
+      path->path.startup_cost + path->path.rows * (cpu_tuple_cost + quals.per_tuple + query.target->cost.per_tuple);
+
+  List* const targets = scan_targets(query);
+  // Counts can be moved into other columns only by the node that counts; a subquery's plan can be made only once.
+  spec.has_plain = query.aggregates == NIL || is_projection_capable_path(plain);
+  for (const JoinProjectSide& side : query.sides) spec.has_plain &= side.rel->rtekind != RTE_SUBQUERY;
+  if (spec.has_plain) path->custom_paths = lappend(path->custom_paths, plain_path(root, output, plain, targets));
+
+  List* expressions = NIL;
+  for (Node* const expression : {reinterpret_cast<Node*>(query.threshold), query.limit, query.offset})
+    if (expression != nullptr) expressions = lappend(expressions, expression);
+  path->custom_private = list_make5(ints_of(spec), query.key_operators, query.sides[0].item_operators,
+                                    query.sides[1].item_operators, query.null_when);
+  path->custom_private = list_concat(path->custom_private, list_make3(expressions, targets, query.quals));
+  return path;
+}
+
+Plan* plan_join_project(CustomPath* path, List* targets, List* children, const CustomScanMethods* methods) {
+  CustomScan* const scan = makeNode(CustomScan);
+  scan->scan.plan.targetlist = targets;
+  scan->scan.plan.qual = static_cast<List*>(list_nth(path->custom_private, kQuals));
+  scan->scan.scanrelid = 0;  // its rows are described by custom_scan_tlist
+  scan->flags = path->flags;
+  scan->custom_plans = children;
+  scan->custom_exprs = static_cast<List*>(list_nth(path->custom_private, kExpressions));
+  scan->custom_scan_tlist = static_cast<List*>(list_nth(path->custom_private, kScanTargets));
+  scan->custom_private = list_copy_head(path->custom_private, kJoinProjectLists);
+  scan->methods = methods;
+  return &scan->scan.plan;
+}
+
+}  // namespace batmap::pg

@@ -1,0 +1,57 @@
+// The path of a join-project, its cost, and the plan made from it: what node_join_project.* runs.
+#pragma once
+
+#include "extension/join_project_query.h"
+#include "extension/key_column.h"
+
+#include "extension/pg.h"
+
+namespace batmap::pg {
+
+/// How the values of some columns become 64-bit keys.
+enum class Coding : int {
+  kItself,      // one column, which stands for itself (key_column.h)
+  kDictionary,  // one column, NULL never: ids, and an order of them
+  kTuples,      // ids of tuples
+};
+
+/// What the running node has to know, as plain ints, so that it can be part of a plan.
+struct JoinProjectSpec {
+  struct Side {
+    int keys;  // columns of the input: keys first, then items
+    int items;
+    Coding item_coding;
+    KeyKind key;  // of what stands for itself
+    KeyKind item;
+    int null_items;  // 0: rows without an item are left out
+    int packed;      // the input gives chunks (node_pack_rows.h)
+  };
+  Side sides[2];
+  Coding key_coding;
+  int self_join;  // one input
+  ItemOrder order;
+  JoinProjectCount counting;
+  int rows_repeat;
+  int has_threshold;  // the first of custom_exprs
+  int threshold_excluded;
+  int has_limit;   // the next
+  int has_offset;  // the next
+  int has_plain;   // the last of custom_plans answers where memory is too small
+
+  const Side& side(int number) const { return sides[self_join ? 0 : number]; }
+  int inputs() const { return self_join ? 1 : 2; }
+};
+
+/// The lists of CustomScan::custom_private.
+enum JoinProjectList { kSpec, kKeyOperators, kLeftItemOperators, kRightItemOperators, kNullWhen, kJoinProjectLists };
+
+JoinProjectSpec join_project_spec(const List* custom_private);
+
+/// @param plain  a path with the same answer that is never out of memory, or nullptr
+/// @return nullptr where there is no way to read the inputs
+CustomPath* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, JoinProjectQuery& query, Path* plain,
+                              const CustomPathMethods* methods);
+
+Plan* plan_join_project(CustomPath* path, List* targets, List* children, const CustomScanMethods* methods);
+
+}  // namespace batmap::pg

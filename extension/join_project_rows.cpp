@@ -1,0 +1,197 @@
+// Reading, counting, handing over. See join_project_rows.h.
+#include "extension/join_project_rows.h"
+
+#include "extension/node_pack_rows.h"
+#include "extension/pair_stream.h"
+#include "support/join_run.h"
+
+#include "extension/pg.h"
+
+namespace batmap::pg {
+
+namespace {
+
+constexpr char kOperation[] = "join-project";
+
+template <typename Query, typename Run>
+struct JoinProjectCall : PairRowsCall<Query, Run> {
+  explicit JoinProjectCall(MemoryContext context) : PairRowsCall<Query, Run>(context) {
+    this->query.kernels = selected_kernels();
+  }
+
+  std::optional<PairLog> logs[2];
+};
+using SelfCall = JoinProjectCall<PairQuery, PairRun>;
+using PairOfInputsCall = JoinProjectCall<JoinQuery, JoinRun>;
+
+/// Runs engine code. @return false where memory is too small for it and that is no error @throws anything else
+template <typename Body>
+bool fits(bool may_give_up, Body body) {
+  try {
+    body();
+    return true;
+  } catch (const Error& error) {
+    if (!may_give_up || (error.code() != ErrorCode::kMemoryLimit && error.code() != ErrorCode::kTooLarge)) throw;
+  } catch (const std::bad_alloc&) {
+    if (!may_give_up) throw;
+  }
+  return false;
+}
+
+template <typename Body>
+bool guarded_fits(bool may_give_up, Body body) {
+  return guarded([&] { return fits(may_give_up, body); });
+}
+
+template <typename Call>
+class JoinProjectStream final : public PairRowStream<Call> {
+ public:
+  using PairRowStream<Call>::PairRowStream;
+  using PairRowStream<Call>::call;
+
+  /// @param make  makes the run
+  template <typename Make>
+  JoinProjectRows start(bool packed, bool may_give_up, Make make) {
+    uint64_t rows = 0;
+    for (const std::optional<PairLog>& log : call().logs)
+      if (log) rows += log->rows();
+    bool enough = false;
+    this->begin(packed ? "parallel scan" : "stream", rows, [&] {
+      enough = fits(may_give_up, make);
+      for (std::optional<PairLog>& log : call().logs) log.reset();
+    });
+    return {enough ? this : nullptr, &row_};
+  }
+
+ private:
+  void put(const PairRow& row, Datum*) const override { row_ = row; }
+
+  mutable PairRow row_{};
+};
+
+/// One input into its log, in the memory context of the query, as plan nodes expect. @return whether memory was enough
+bool read_input(JoinProjectInputs& inputs, int number, const Codes& keys, const Codes& items, PairLog& log,
+                MemoryMeter& meter, ProgressReport& progress, bool may_give_up) {
+  const JoinProjectSpec::Side& side = inputs.spec.sides[number];
+  PlanState* const plan = inputs.plans[number];
+  const RowColumns columns{side.key, side.item, side.null_items};
+  const bool direct = keys.coding == Coding::kItself && items.coding == Coding::kItself;
+  for (;;) {
+    CHECK_FOR_INTERRUPTS();
+    TupleTableSlot* const row = ExecProcNode(plan);
+    if (TupIsNull(row)) return true;
+    if (side.packed) {
+      slot_getsomeattrs(row, 1);
+      const auto* const chunk = reinterpret_cast<const struct varlena*>(DatumGetPointer(row->tts_values[0]));
+      const auto* const bytes = reinterpret_cast<const std::byte*>(VARDATA_ANY(chunk));
+      if (!guarded_fits(may_give_up, [&] { log.append_chunk(bytes, VARSIZE_ANY_EXHDR(chunk)); })) return false;
+      progress.phase(Phase::kReading, log.rows());
+      continue;
+    }
+    slot_getsomeattrs(row, side.keys + side.items);
+    int64_t key;
+    int64_t item;
+    if (direct) {
+      if (!columns.read(row, 1, key, item)) continue;
+    } else {
+      bool is_null = items.coding != Coding::kTuples && row->tts_isnull[side.keys] &&
+                     (items.coding == Coding::kDictionary || side.null_items == 0);
+      for (int k = 0; k < side.keys; ++k) is_null |= row->tts_isnull[k];
+      if (is_null) continue;
+      if (!code_of(keys, row, 0, meter, key)) return false;
+      if (items.coding == Coding::kItself && row->tts_isnull[side.keys])
+        item = kNullItem;
+      else if (!code_of(items, row, side.keys, meter, item))
+        return false;
+    }
+    if (!guarded_fits(may_give_up, [&] { log.append(key, item); })) return false;
+    progress.row(log.rows());
+  }
+}
+
+/// All inputs into their logs. @return whether memory was enough
+template <typename Call>
+bool read_inputs(JoinProjectInputs& inputs, Call& call, bool may_give_up, MemoryContext context) {
+  const JoinProjectSpec& spec = inputs.spec;
+  auto* const key_operators = static_cast<List*>(list_nth(inputs.lists, kKeyOperators));
+  Codes keys{};
+  for (int number = 0; number < spec.inputs(); ++number) {
+    const JoinProjectSpec::Side& side = spec.sides[number];
+    TupleDesc const row = ExecGetResultType(inputs.plans[number]);
+    if (number == 0 || spec.key_coding == Coding::kItself)
+      keys = make_codes(spec.key_coding, side.key, context, inputs.parent, row, 0, key_operators, call.meter);
+    auto* const item_operators =
+        static_cast<List*>(list_nth(inputs.lists, number == 0 ? kLeftItemOperators : kRightItemOperators));
+    inputs.items[number] = static_cast<ItemCodes*>(palloc0(sizeof(ItemCodes)));
+    inputs.items[number]->codes =
+        make_codes(side.item_coding, side.item, context, inputs.parent, row, side.keys, item_operators, call.meter);
+    const MemoryContext caller = MemoryContextSwitchTo(inputs.parent->state->es_query_cxt);
+    const bool enough = read_input(inputs, number, keys, inputs.items[number]->codes, *call.logs[number], call.meter,
+                                   call.progress, may_give_up);
+    MemoryContextSwitchTo(caller);
+    if (!enough || !guarded_fits(may_give_up, [&] { call.logs[number]->seal(); })) return false;
+  }
+  return true;
+}
+
+bool is_packed(const JoinProjectSpec& spec) { return spec.sides[0].packed || (!spec.self_join && spec.sides[1].packed); }
+
+JoinProjectRows open_self_join(JoinProjectInputs& inputs, const JoinProjectBounds& bounds, bool may_give_up,
+                               MemoryContext context) {
+  auto* const stream = new_pair_stream<JoinProjectStream<SelfCall>>(kOperation, context);
+  SelfCall& call = stream->call();
+  const JoinProjectSpec& spec = inputs.spec;
+  call.query.min_count = bounds.min_count;
+  call.query.top_k = bounds.best;
+  call.query.ties = bounds.best.has_value();
+  call.query.bag = spec.rows_repeat;
+  call.query.diagonal = spec.order == ItemOrder::kAny;
+  call.query.distinct_only = spec.counting == JoinProjectCount::kNothing;
+  if (!guarded_fits(may_give_up, [&] { call.logs[0].emplace(call.options); }) ||
+      !read_inputs(inputs, call, may_give_up, context))
+    return {};
+  ItemCodes& items = *inputs.items[0];
+  std::span<const uint32_t> ranks;
+  if (items.codes.dictionary != nullptr) {
+    items.rank_of_id = dictionary_sort(*items.codes.dictionary);
+    ranks = {items.rank_of_id, items.codes.dictionary->count};
+  }
+  return stream->start(is_packed(spec), may_give_up,
+                       [&] { call.run.emplace(*call.logs[0], ranks, call.query, call.options); });
+}
+
+JoinProjectRows open_two_inputs(JoinProjectInputs& inputs, const JoinProjectBounds& bounds, bool may_give_up,
+                                MemoryContext context) {
+  auto* const stream = new_pair_stream<JoinProjectStream<PairOfInputsCall>>(kOperation, context);
+  PairOfInputsCall& call = stream->call();
+  const JoinProjectSpec& spec = inputs.spec;
+  call.query.min_count = bounds.min_count;
+  call.query.top_k = bounds.best;
+  call.query.ties = bounds.best.has_value();
+  call.query.bag = spec.rows_repeat;
+  call.query.distinct_only = spec.counting == JoinProjectCount::kNothing;
+  const auto make_logs = [&] {
+    for (std::optional<PairLog>& log : call.logs) log.emplace(call.meter);
+  };
+  if (!guarded_fits(may_give_up, make_logs) || !read_inputs(inputs, call, may_give_up, context)) return {};
+  return stream->start(is_packed(spec), may_give_up, [&] {
+    JoinedRelation joined = join_relations({call.logs[0]->chunks(), {}}, {call.logs[1]->chunks(), {}}, call.options);
+    for (std::optional<PairLog>& log : call.logs) log.reset();
+    call.run.emplace(std::move(joined), call.query, call.options);
+  });
+}
+
+}  // namespace
+
+JoinProjectRows open_join_project(JoinProjectInputs& inputs, const JoinProjectBounds& bounds, bool may_give_up,
+                                  MemoryContext context) {
+  const JoinProjectRows rows = inputs.spec.self_join ? open_self_join(inputs, bounds, may_give_up, context)
+                                                     : open_two_inputs(inputs, bounds, may_give_up, context);
+  if (rows.stream == nullptr && !may_give_up)
+    ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory"),
+                    errdetail("batmap.memory_limit is too small for the distinct keys and items."),
+                    errhint("Raise batmap.memory_limit, or turn batmap.enable_join_project off.")));
+  return rows;
+}
+
+}  // namespace batmap::pg

@@ -1,0 +1,25 @@
+// Which types stand for themselves. See key_column.h.
+#include "extension/key_column.h"
+
+#include "extension/pg.h"
+
+namespace batmap::pg {
+
+KeyKind key_kind(Oid type) {
+  switch (getBaseType(type)) {
+    case INT2OID: return KeyKind::kInt2;
+    case INT4OID:
+    case DATEOID: return KeyKind::kInt4;
+    case INT8OID:
+    case TIMESTAMPOID:
+    case TIMESTAMPTZOID: return KeyKind::kInt8;
+    default: return KeyKind::kDictionary;
+  }
+}
+
+bool is_integer(Oid type) {
+  const Oid base = getBaseType(type);
+  return base == INT2OID || base == INT4OID || base == INT8OID;
+}
+
+}  // namespace batmap::pg

@@ -1,0 +1,38 @@
+// The plan node "BatmapPackRows": packs rows of a key and an item into chunks (relation/chunk.h), 4,096 rows to a tuple of
+// one bytea. Below a Gather it lets the workers do the packing and leaves little for the queue to carry.
+#pragma once
+
+#include "extension/key_column.h"
+
+#include "extension/pg.h"
+
+namespace batmap::pg {
+
+/// Stands for NULL where items are of 16 or 32 bits.
+inline constexpr int64_t kNullItem = INT64_MAX;
+
+/// Rows of two columns whose values stand for themselves.
+struct RowColumns {
+  KeyKind key;
+  KeyKind item;
+  int null_items;  // 0: rows without an item are left out; 1: they have kNullItem
+
+  /// @return whether the row counts
+  bool read(TupleTableSlot* row, int item_column, int64_t& key_value, int64_t& item_value) const {
+    if (row->tts_isnull[0] || (row->tts_isnull[item_column] && null_items == 0)) return false;
+    key_value = key_of({key, nullptr}, row->tts_values[0]);
+    item_value = row->tts_isnull[item_column] ? kNullItem : key_of({item, nullptr}, row->tts_values[item_column]);
+    return true;
+  }
+};
+
+/// The same rows as `rows`, a path with the columns key and item, packed. It may be partial.
+Path* pack_rows_path(PlannerInfo* root, RelOptInfo* rel, Path* rows, const RowColumns& columns);
+
+/// The plan whose rows are packed.
+const Plan* packed_rows_plan(const Plan* pack);
+
+/// At load, once.
+void register_pack_rows_node();
+
+}  // namespace batmap::pg
