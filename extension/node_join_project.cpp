@@ -49,7 +49,11 @@ void add_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* in
   if (!recognize_join_project(root, stage, input, output, query)) return;
   Path* const plain = cheapest_plain(output);
   if (plain == nullptr) return;
-  add_path(output, &join_project_path(root, input, output, query, plain, &kPathMethods)->path);
+  CustomPath* const path = join_project_path(root, input, output, query, plain, &kPathMethods);
+  if (path->path.total_cost >= plain->total_cost) return;
+  // The plain path is a part of the new one now: add_path must not free it.
+  output->pathlist = list_delete_ptr(output->pathlist, plain);
+  add_path(output, &path->path);
 }
 
 // ---- running
@@ -240,7 +244,7 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
   JoinProjectState* const state = state_of(node);
   const JoinProjectSpec& spec = state->spec;
   static const char* const kCounts[] = {"nothing", "rows", "distinct keys"};
-  List* const here = lcons(node->ss.ps.plan, ancestors);
+  List* const here = lcons(node->ss.ps.plan, list_copy(ancestors));
   for (int side = 0; side < spec.inputs(); ++side) {
     const JoinProjectSpec::Side& columns = spec.sides[side];
     const char* const whose = spec.self_join ? "" : side == 0 ? "Left " : "Right ";

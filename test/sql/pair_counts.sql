@@ -1,4 +1,6 @@
 -- Type batmap_pair_counts: aggregates, sums, questions, and what they say in plans and partitions.
+-- Oracles are plain joins, answered by the plain plan.
+SET batmap.enable_join_project = off;
 CREATE TABLE baskets AS
 SELECT (i / 3)::int AS tid, (i * i % 17)::int AS item FROM generate_series(1, 60) i;
 INSERT INTO baskets VALUES (1, NULL), (NULL, 1), (NULL, NULL);

@@ -1,4 +1,6 @@
 -- Table function batmap_pairs over a query: semantics on a table small enough to check by eye, then against plain SQL.
+-- Oracles are plain joins, answered by the plain plan.
+SET batmap.enable_join_project = off;
 CREATE TABLE baskets (tid int, item int);
 INSERT INTO baskets VALUES
     (1, 10), (1, 20), (1, 30),

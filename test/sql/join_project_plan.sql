@@ -1,0 +1,163 @@
+-- The plan node that answers joins grouped by items of both sides: where it stands, where it does not, and that what the
+-- server promises of any plan holds: privileges, row security, parameters, cursors, rescans.
+LOAD 'batmap';
+CREATE TABLE jp_rows AS SELECT k % 500 AS tid, (k * 7919 / 500) % 41 AS item, 'v' || k % 13 AS word FROM generate_series(1, 20000) k;
+CREATE TABLE jp_other AS SELECT k % 300 AS tid, k % 23 AS item, k AS id FROM generate_series(1, 3000) k;
+CREATE TABLE jp_small AS SELECT * FROM jp_rows LIMIT 20;
+ANALYZE jp_rows, jp_other, jp_small;
+SET max_parallel_workers_per_gather = 0;
+
+-- the classical questions
+EXPLAIN (COSTS OFF) SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item < b.item
+GROUP BY 1, 2 HAVING count(*) >= 30;
+EXPLAIN (COSTS OFF) SELECT a.item, b.item, count(*) FROM jp_rows a, jp_rows b WHERE a.tid = b.tid AND a.item > b.item
+GROUP BY 1, 2 HAVING 30 < count(*) ORDER BY count(*) DESC LIMIT 5;
+EXPLAIN (COSTS OFF) SELECT DISTINCT r.word, s.item FROM jp_rows r JOIN jp_other s ON r.tid = s.tid;
+EXPLAIN (COSTS OFF) SELECT a.item, b.item FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item <> b.item GROUP BY 1, 2;
+EXPLAIN (COSTS OFF) SELECT a.item % 5, b.word, b.item, round(count(*) / 2.0, 1) FROM jp_rows a
+JOIN jp_rows b ON a.tid = b.tid AND a.word = b.word WHERE a.item > 3 GROUP BY 1, 2, 3;
+EXPLAIN (COSTS OFF) WITH w AS MATERIALIZED (SELECT * FROM jp_rows WHERE item < 30)
+SELECT a.item, b.item, count(*) FROM w a JOIN w b USING (tid) GROUP BY 1, 2;
+EXPLAIN (COSTS OFF, VERBOSE) SELECT a.item, b.item, count(*) AS n, count(*) + 1 FROM jp_rows a JOIN jp_rows b USING (tid)
+WHERE a.item < b.item GROUP BY 1, 2 HAVING count(*) > 3 AND count(*) % 2 = 0;
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET min_parallel_table_scan_size = 0;
+EXPLAIN (COSTS OFF, VERBOSE) SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item < b.item
+GROUP BY 1, 2;
+RESET max_parallel_workers_per_gather;
+RESET parallel_setup_cost;
+RESET min_parallel_table_scan_size;
+
+-- left alone: not this question, or not worth it
+CREATE FUNCTION uses_node(query text) RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE plan json;
+BEGIN
+    EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+    RETURN plan::text LIKE '%BatmapJoinProject%';
+END $$;
+SELECT what, uses_node(query) FROM (VALUES
+    ('as it is', 'SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) GROUP BY 1, 2'),
+    ('a few rows', 'SELECT a.item, b.item, count(*) FROM jp_small a JOIN jp_small b USING (tid) GROUP BY 1, 2'),
+    ('outer join', 'SELECT a.item, b.item, count(*) FROM jp_rows a LEFT JOIN jp_rows b USING (tid) GROUP BY 1, 2'),
+    ('one side only', 'SELECT a.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) GROUP BY 1'),
+    ('an item of both sides', 'SELECT a.item + b.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) GROUP BY 1, 2'),
+    ('another aggregate', 'SELECT a.item, b.item, sum(a.tid) FROM jp_rows a JOIN jp_rows b USING (tid) GROUP BY 1, 2'),
+    ('a filter', 'SELECT a.item, b.item, count(*) FILTER (WHERE a.tid > 3) FROM jp_rows a JOIN jp_rows b USING (tid) GROUP BY 1, 2'),
+    ('distinct values', 'SELECT a.item, b.item, count(DISTINCT a.word) FROM jp_rows a JOIN jp_rows b USING (tid) GROUP BY 1, 2'),
+    ('two countings', 'SELECT a.item, b.item, count(*), count(DISTINCT tid) FROM jp_rows a JOIN jp_rows b USING (tid) GROUP BY 1, 2'),
+    ('grouping sets', 'SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) GROUP BY GROUPING SETS ((1, 2), (1))'),
+    ('volatile item', 'SELECT a.item + random()::int, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) GROUP BY 1, 2'),
+    ('volatile qual', 'SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item > random() GROUP BY 1, 2'),
+    ('no equality', 'SELECT a.item, b.item, count(*) FROM jp_small a JOIN jp_rows b ON a.tid < b.tid GROUP BY 1, 2'),
+    ('a constant key', 'SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) WHERE tid = 3 GROUP BY 1, 2'),
+    ('another comparison', 'SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item < b.item + 1 GROUP BY 1, 2'),
+    ('row comparison', 'SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) WHERE (a.item, a.word) < (b.item, b.word) GROUP BY 1, 2'),
+    ('three tables', 'SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) JOIN jp_other c USING (tid) GROUP BY 1, 2'),
+    ('a sample', 'SELECT a.item, b.item, count(*) FROM jp_rows a TABLESAMPLE system (50) JOIN jp_rows b USING (tid) GROUP BY 1, 2'),
+    ('DISTINCT ON', 'SELECT DISTINCT ON (a.item) a.item, b.item FROM jp_rows a JOIN jp_rows b USING (tid)'),
+    ('locks', 'SELECT 1 FROM (SELECT a.item FROM jp_rows a JOIN jp_rows b USING (tid) FOR UPDATE) q')) q(what, query);
+CREATE COLLATION jp_nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+SELECT uses_node('SELECT a.word COLLATE jp_nocase, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) GROUP BY 1, 2');
+SET batmap.enable_join_project = off;
+SELECT uses_node('SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) GROUP BY 1, 2');
+RESET batmap.enable_join_project;
+
+-- rows that repeat multiply, NULLs group, and never join
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SET enable_nestloop = off;
+CREATE TABLE jp_bag (tid int, item int);
+INSERT INTO jp_bag VALUES (1, 1), (1, 1), (1, 2), (1, NULL), (2, 1), (2, 2), (2, 2), (NULL, 1), (NULL, 2), (NULL, NULL), (3, 7);
+SELECT a.item, b.item, count(*), count(a.item), count(b.item), count(tid) FROM jp_bag a JOIN jp_bag b USING (tid)
+GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT a.item, b.item, count(DISTINCT tid) FROM jp_bag a JOIN jp_bag b USING (tid) WHERE a.item <= b.item GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT DISTINCT a.item, b.item FROM jp_bag a JOIN jp_bag b USING (tid) WHERE a.item <> b.item ORDER BY 1, 2;
+SELECT a.item, b.item, count(*) FROM jp_bag a JOIN jp_bag b USING (tid) GROUP BY 1, 2 HAVING count(*) >= NULL;
+SELECT a.item, b.item, count(*) FROM jp_bag a JOIN jp_bag b USING (tid) GROUP BY 1, 2 HAVING count(*) > 9223372036854775807;
+SELECT a.item, b.item, count(*) FROM jp_bag a JOIN jp_bag b USING (tid) GROUP BY 1, 2 HAVING count(*) > 1 ORDER BY 3 DESC, 1, 2 LIMIT 2;
+SELECT a.item, b.item, count(*) FROM jp_bag a JOIN jp_bag b USING (tid) GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT 0;
+SELECT a.item, b.item, count(*) FROM jp_bag a JOIN jp_bag b USING (tid) GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT -1;
+-- with a unique index no row is looked at twice
+CREATE TABLE jp_set AS SELECT DISTINCT tid, item FROM jp_rows;
+ALTER TABLE jp_set ADD PRIMARY KEY (item, tid);
+ANALYZE jp_set;
+SELECT count(*), sum(c) FROM (SELECT count(*) AS c FROM jp_set a JOIN jp_set b USING (tid) WHERE a.item < b.item GROUP BY a.item, b.item) q;
+SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM jp_rows', 1);
+
+-- the record of the run, and LIMIT without an order stops it
+SELECT operation, input, rows_read, transactions, items FROM batmap_last_run();
+SELECT count(*) FROM (SELECT a.item FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item < b.item GROUP BY a.item, b.item LIMIT 3) q;
+SELECT operation, results FROM batmap_last_run();
+-- where memory is too small, the plain plan answers
+SET batmap.memory_limit = '64kB';
+SELECT count(*), sum(c) FROM (SELECT count(*) AS c FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item < b.item GROUP BY a.item, b.item) q;
+CREATE FUNCTION answered_by(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE line text;
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
+        IF line ~ 'Answered|Aggregate|Threshold|Best' THEN RETURN NEXT regexp_replace(line, ' \(actual.*', ''); END IF;
+    END LOOP;
+END $$;
+SELECT answered_by('SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item < b.item GROUP BY 1, 2');
+RESET batmap.memory_limit;
+SELECT answered_by('SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item < b.item GROUP BY 1, 2');
+
+-- parameters, cursors, rescans
+SET plan_cache_mode = force_generic_plan;
+PREPARE often(int8, int) AS SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid)
+    WHERE a.item < b.item GROUP BY 1, 2 HAVING count(*) >= $1 ORDER BY 3 DESC, 1, 2 LIMIT $2;
+EXPLAIN (COSTS OFF) EXECUTE often(100, 2);
+EXECUTE often(100, 2);
+EXECUTE often(300, 1);
+EXECUTE often(NULL, 1);
+EXECUTE often(1, NULL) \g (format=unaligned tuples_only=on) | wc -l
+RESET plan_cache_mode;
+BEGIN;
+DECLARE pairs SCROLL CURSOR FOR SELECT a.item, b.item, count(*) FROM jp_bag a JOIN jp_bag b USING (tid) GROUP BY 1, 2 ORDER BY 1, 2;
+FETCH 2 FROM pairs;
+FETCH BACKWARD 1 FROM pairs;
+FETCH ABSOLUTE 4 FROM pairs;
+COMMIT;
+SELECT k, q.* FROM generate_series(1, 3) k, LATERAL (SELECT a.item, b.item, count(*) FROM jp_bag a JOIN jp_bag b USING (tid)
+    WHERE a.item < b.item GROUP BY 1, 2 HAVING count(*) >= k) q ORDER BY 1, 2, 3;
+SELECT k, (SELECT count(*) FROM (SELECT DISTINCT a.item, b.item FROM jp_bag a JOIN jp_bag b USING (tid) WHERE a.item > k AND b.item > k) q)
+FROM generate_series(0, 2) k;
+INSERT INTO jp_bag SELECT a.item + 100, b.item FROM jp_bag a JOIN jp_bag b USING (tid) GROUP BY 1, 2 RETURNING *;
+
+-- privileges of columns and rows
+CREATE ROLE regress_jp_reader;
+GRANT SELECT (tid) ON jp_rows TO regress_jp_reader;
+GRANT SELECT ON jp_bag TO regress_jp_reader;
+ALTER TABLE jp_bag ENABLE ROW LEVEL SECURITY;
+CREATE POLICY jp_own ON jp_bag TO regress_jp_reader USING (item IS DISTINCT FROM 1);
+CREATE FUNCTION leak(int) RETURNS bool LANGUAGE plpgsql COST 0.0001 AS $$ BEGIN RAISE NOTICE 'saw %', $1; RETURN true; END $$;
+CREATE VIEW jp_guarded WITH (security_barrier) AS SELECT * FROM jp_bag WHERE tid = 2;
+GRANT SELECT ON jp_guarded TO regress_jp_reader;
+SET ROLE regress_jp_reader;
+SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) GROUP BY 1, 2;
+EXPLAIN (COSTS OFF) SELECT a.item, b.item, count(*) FROM jp_bag a JOIN jp_bag b USING (tid) WHERE a.item < b.item GROUP BY 1, 2;
+SELECT a.item, b.item, count(*) FROM jp_bag a JOIN jp_bag b USING (tid) GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT a.item, b.item, count(*) FROM jp_guarded a JOIN jp_guarded b USING (tid) WHERE leak(a.item) GROUP BY 1, 2 ORDER BY 1, 2;
+RESET ROLE;
+
+-- a partitioned table, a function
+CREATE TABLE jp_parts (tid int, item int) PARTITION BY RANGE (item);
+CREATE TABLE jp_parts_1 PARTITION OF jp_parts FOR VALUES FROM (0) TO (20);
+CREATE TABLE jp_parts_2 PARTITION OF jp_parts DEFAULT;
+INSERT INTO jp_parts SELECT tid, item FROM jp_rows;
+ANALYZE jp_parts;
+EXPLAIN (COSTS OFF) SELECT a.item, b.item, count(*) FROM jp_parts a JOIN jp_parts b USING (tid) WHERE a.item < b.item GROUP BY 1, 2;
+SELECT count(*), sum(c) FROM (SELECT count(*) AS c FROM jp_parts a JOIN jp_parts b USING (tid) WHERE a.item < b.item GROUP BY a.item, b.item) q;
+SET enable_partitionwise_join = on;
+SET enable_partitionwise_aggregate = on;
+SELECT count(*), sum(c) FROM (SELECT count(*) AS c FROM jp_parts a JOIN jp_parts b USING (tid) WHERE a.item < b.item GROUP BY a.item, b.item) q;
+RESET enable_partitionwise_join;
+RESET enable_partitionwise_aggregate;
+SELECT a.item, b, count(*) FROM jp_bag a JOIN generate_series(1, 3) b ON a.tid = b GROUP BY 1, 2 ORDER BY 1, 2;
+
+RESET enable_hashjoin;
+RESET enable_mergejoin;
+RESET enable_nestloop;
+DROP TABLE jp_rows, jp_other, jp_small, jp_bag, jp_set, jp_parts CASCADE;
+DROP ROLE regress_jp_reader;
