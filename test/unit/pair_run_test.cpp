@@ -214,7 +214,8 @@ struct PollCounter {
   }
 };
 
-// One relation with many small tasks, one whose tasks are long enough to be left half-way.
+// One relation with many small tasks, one whose tasks are long enough to be left half-way. One thread is cancelled at every
+// poll; the n-th poll of several is another one in each run, so some of them do.
 TEST_P(PairRunTest, CanBeCancelledAtEveryPoll) {
   Random random(kSeed + 5);
   for (const std::vector<Pair>& rows : {random_rows(random, 9000, 2000, 70), random_grid(random, 2200, 34, 95)}) {
@@ -230,8 +231,8 @@ TEST_P(PairRunTest, CanBeCancelledAtEveryPoll) {
       const Found expected = run(packed.chunks(), query);
       EXPECT_FALSE(expected.rows.empty());
       bool done = false;
-      for (uint64_t n = 1; !done; ++n) {
-        ASSERT_LT(n, 2000u) << "polls without end";
+      for (uint64_t n = 1; !done; n += GetParam().threads == 1 ? 1 : 1 + n / 16) {
+        ASSERT_LT(n, 4000u) << "polls without end";
         MemoryMeter meter;
         PollCounter counter;
         counter.yes_from = n;
@@ -266,8 +267,10 @@ TEST_P(PairRunTest, CanRunOutOfMemoryAtEveryCharge) {
     const OracleAnswer expected = oracle_pairs(rows, query);
     int failures = 0;
     bool done = false;
-    // Every charge of the run is bigger than the step, or it fails together with its neighbour.
-    for (size_t limit = 0; !done; limit += 2048) {
+    // Every charge of the run is bigger than the step, or it fails together with its neighbour. Several threads charge in
+    // another order each time: larger steps.
+    const size_t step = GetParam().threads == 1 ? 2048 : 8192;
+    for (size_t limit = 0; !done; limit += step) {
       ASSERT_LT(limit, size_t{64} << 20) << "no limit is enough";
       MemoryMeter meter(limit);
       try {
