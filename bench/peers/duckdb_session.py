@@ -1,8 +1,8 @@
-"""A DuckDB session over pipes, for bench/sql/run.sh, which alternates it with a psql session.
+"""A DuckDB session over pipes, for the benchmark scripts, which alternate it with a psql session.
 
-Reads one SQL statement a line from standard input. After each it prints the rows, columns separated by '|', and a line
-"Time: MILLISECONDS ms"; the line "\\echo WORD" prints WORD, as psql does. The first error ends the program with status 1.
-The time is that of execute and fetch together. Data lives in memory.
+Reads one SQL statement a line from standard input. After each it prints the rows, columns separated by '|', and the lines
+"CPU: MILLISECONDS ms" and "Time: MILLISECONDS ms"; the line "\\echo WORD" prints WORD, as psql does. The first error ends the
+program with status 1. The times are those of execute and fetch together. Data lives in memory.
 """
 
 import sys
@@ -18,12 +18,12 @@ def main():
         if statement.startswith("\\echo "):
             print(statement.removeprefix("\\echo "), flush=True)
             continue
-        start = time.perf_counter()
+        start, cpu_start = time.perf_counter(), time.process_time()
         rows = connection.execute(statement).fetchall()
-        elapsed = time.perf_counter() - start
+        elapsed, cpu = time.perf_counter() - start, time.process_time() - cpu_start
         for row in rows:
             print("|".join(str(value) for value in row))
-        print(f"Time: {elapsed * 1000:.3f} ms", flush=True)
+        print(f"CPU: {cpu * 1000:.3f} ms\nTime: {elapsed * 1000:.3f} ms", flush=True)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 # CRoaring, as one C file and its header, out of the source distribution of pyroaring on PyPI; nothing of Python is built.
 #
 # usage: bench/peers/roaring.sh setup     fetches it to build/peers/roaring if need be; status 1 and a message when it cannot
+#        bench/peers/roaring.sh build     builds roaring_session.cpp with it if need be, which `setup` has fetched
+#        bench/peers/roaring.sh session   runs that
 #
 # PYROARING_VERSION names a version other than the newest; it counts when the files are fetched.
 
@@ -29,7 +31,16 @@ setup() {
     }
 }
 
+build() {
+    local program=$target/session
+    [ "$program" -nt "$here/roaring_session.cpp" ] && [ "$program" -nt "$here/session.h" ] && return
+    "${CC:-gcc}" -O3 -c -o "$target/roaring.o" "$target/roaring.c"
+    "${CXX:-g++}" -std=c++20 -O2 -pthread -I "$target" -o "$program" "$here/roaring_session.cpp" "$target/roaring.o"
+}
+
 case ${1-} in
     setup) setup ;;
+    build) build ;;
+    session) exec "$target/session" ;;
     *) sed -n '/^# usage/,/^$/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac

@@ -18,143 +18,13 @@ parts=${BENCH_PARTS:-scan join duckdb sets plain retail memory}
 max_runs=${BENCH_RUNS:-5}
 order=${BENCH_ORDER:-tid}
 
-say() { echo "bench: $*" >&2; }
-fail() { say "$*"; exit 1; }
-wanted() { case " $parts " in *" $1 "*) ;; *) false ;; esac; }
-calculate() { awk "BEGIN { printf \"%.${2:-0}f\", $1 }"; }
-holds() { awk "BEGIN { exit !($1) }"; }
-
-[ -n "${PGHOST-}" ] || fail "no server: start this through test/sandbox, or with make bench"
-holds "$scale > 0 && $scale <= 1" || fail "BENCH_SCALE is a number above 0 and at most 1"
+# shellcheck source=bench/sides.sh
+. bench/sides.sh
 max_seconds=${BENCH_SECONDS:-$(calculate "40 * $scale")}
 
-work=$(mktemp -d)
-# shellcheck disable=SC2317  # called by trap
-cleanup() {
-    local status=$?
-    for pid in "${session_pid[@]}"; do kill "$pid" 2> /dev/null || true; done
-    rm -rf "$work"
-    exit $status
-}
-declare -A session_pid
-trap cleanup EXIT
-
-# ---- sessions: psql or DuckDB behind a pair of pipes, so that the two can take turns
-
-declare -A to from
-
-open_session() { # NAME COMMAND...
-    local name=$1 in out
-    shift
-    mkfifo "$work/$name.in" "$work/$name.out"
-    "$@" < "$work/$name.in" > "$work/$name.out" &
-    session_pid[$name]=$!
-    exec {in}> "$work/$name.in" {out}< "$work/$name.out"
-    rm "$work/$name.in" "$work/$name.out"
-    to[$name]=$in
-    from[$name]=$out
-}
-
-open_psql() { # NAME
-    open_session "$1" psql -X -q -A -t -v ON_ERROR_STOP=1
-    ask "$1" '\timing on'
-}
-
-close_session() { # NAME
-    local in=${to[$1]} out=${from[$1]}
-    exec {in}>&- {out}<&-
-    wait "${session_pid[$1]}"
-    unset "to[$1]" "from[$1]" "session_pid[$1]"
-}
-
-# Sets `answer` (rows joined by blanks) and `ms` (of the last statement).
-ask() { # SESSION STATEMENT
-    local line
-    printf '%s\n\\echo end of answer\n' "$2" >&"${to[$1]}"
-    answer='' ms=0
-    while IFS= read -r line <&"${from[$1]}"; do
-        case $line in
-            "end of answer") return 0 ;;
-            "Time: "*) ms=${line#Time: } ms=${ms%% *} ;;
-            *) answer+=${answer:+ }$line ;;
-        esac
-    done
-    fail "$1 gave no answer to: $2"
-}
-
-sql() { ask pg "$1"; }
-
-# ---- sides: what is measured. Samples lie in files, one number a line.
-
-declare -A side_session side_settings side_query side_answer side_spent
-phases=(read group count answer)
-
-side() { # NAME SESSION SETTINGS QUERY
-    side_session[$1]=$2 side_settings[$1]=$3 side_query[$1]=$4 side_answer[$1]='' side_spent[$1]=0
-    rm -f "$work/$1".*
-}
-
-run_side() { # NAME: one run
-    local name=$1 session=${side_session[$1]} i
-    local -a columns
-    case $session in
-        duckdb) ask duckdb "${side_settings[$name]}" ;;
-        *) ask "$session" "RESET ALL; ${side_settings[$name]}" ;;
-    esac
-    ask "$session" "${side_query[$name]}"
-    echo "$ms" >> "$work/$name.ms"
-    side_spent[$name]=$(calculate "${side_spent[$name]} + $ms / 1000" 3)
-    [ -z "${side_answer[$name]}" ] || [ "${side_answer[$name]}" = "$answer" ] ||
-        fail "$name: ${side_answer[$name]} in one run, $answer in the next"
-    side_answer[$name]=$answer
-    case ${side_query[$name]} in
-        *batmap_pairs* | *batmap_all_pairs*)
-            ask "$session" "SELECT read_ms, group_ms, count_ms, answer_ms, peak_memory, method, kernel, input, threads FROM batmap_last_run();"
-            IFS='|' read -r -a columns <<< "$answer"
-            for i in 0 1 2 3; do echo "${columns[i]}" >> "$work/$name.${phases[i]}"; done
-            echo "${columns[4]}" >> "$work/$name.peak"
-            echo "${columns[5]}, ${columns[6]}, ${columns[7]}, ${columns[8]}" > "$work/$name.how"
-            ;;
-    esac
-}
-
-runs() { wc -l < "$work/$1.ms"; }
-median() { # NAME [KIND]
-    sort -g "$work/$1.${2:-ms}" | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
-}
-seconds() { calculate "$(median "$@") / 1000" 3; }
-least() { calculate "$(sort -g "$work/$1.ms" | head -n 1) / 1000" 3; }
-
-# Runs the sides in turn until each has its runs or has used up its time.
-alternate() { # SIDE...
-    local round name
-    for ((round = 1; round <= max_runs; round++)); do
-        for name in "$@"; do
-            if [ "$round" = 1 ] || holds "${side_spent[$name]} < $max_seconds"; then
-                run_side "$name"
-                say "$name: $(calculate "$(tail -n 1 "$work/$name.ms") / 1000" 3) s"
-            fi
-        done
-    done
-}
-
-best_of() { # SIDE...: the one with the smallest median
-    local name
-    for name in "$@"; do echo "$(median "$name") $name"; done | sort -g | head -n 1 | cut -d ' ' -f 2
-}
-
-agree() { # SIDE SIDE...: the same number of pairs and sum of supports, or no times at all
-    local name
-    for name in "$@"; do
-        [ "${side_answer[$name]}" = "${side_answer[$1]}" ] ||
-            fail "different answers: $1 ${side_answer[$1]}, $name ${side_answer[$name]}"
-    done
-}
+wanted() { case " $parts " in *" $1 "*) ;; *) false ;; esac; }
 
 # ---- the report
-
-out=$work/report.md
-emit() { echo "$*" | tee -a "$out"; }
 
 comparison_head() { # WHAT OTHER RATIO
     emit
@@ -179,41 +49,15 @@ comparison() { # WHAT OURS OTHER ours|other BOUND [OTHER_MS]
         "| $(calculate "$theirs / 1000" 3)$bracket | $(runs "$3") | $ratio | $verdict |"
 }
 
-phase_sides=()
-phase_table() {
-    local name total rest kind line
-    [ ${#phase_sides[@]} -gt 0 ] || return 0
-    emit
-    emit "## Where the time goes, ms"
-    emit
-    emit "Medians, each on its own, from batmap_last_run(); *rest* is total less the four: the server's aggregate over the rows, planning, the client."
-    emit
-    emit "| | method, kernel, input, threads | total | read | group | count | answer | rest | peak memory, MB |"
-    emit "|---|---|---|---|---|---|---|---|---|"
-    for name in "${phase_sides[@]}"; do
-        total=$(median "$name") rest=$total
-        line="| ${name//_/ } | $(cat "$work/$name.how") | $(calculate "$total")"
-        for kind in "${phases[@]}"; do
-            line+=" | $(calculate "$(median "$name" "$kind")")"
-            rest="$rest - $(median "$name" "$kind")"
-        done
-        emit "$line | $(calculate "$rest") | $(calculate "$(median "$name" peak) / 1e6") |"
-    done
-}
-
 # ---- instances
 
 load_w1() {
-    local generator=build/generate
-    if [ ! -x $generator ] || [ bench/generate.cpp -nt $generator ] || [ bench/instances.h -nt $generator ]; then
-        mkdir -p build
-        "${CXX:-g++}" -std=c++20 -O2 -o $generator bench/generate.cpp
-    fi
+    make_generator
     say "loading w1, scale $scale, rows in $order order"
-    psql -X -q -v ON_ERROR_STOP=1 -c 'CREATE TABLE w1 (tid int4, item int4)'
-    $generator w1 --scale "$scale" --order "$order" | psql -X -q -v ON_ERROR_STOP=1 -c 'COPY w1 FROM STDIN (FORMAT binary)'
-    if wanted duckdb; then $generator w1 --scale "$scale" --order "$order" --format text > "$work/w1.tsv" 2> /dev/null; fi
-    psql -X -q -v ON_ERROR_STOP=1 -c 'VACUUM (FREEZE, ANALYZE) w1'
+    run_sql 'CREATE TABLE w1 (tid int4, item int4)'
+    build/generate w1 --scale "$scale" --order "$order" | psql -X -q -v ON_ERROR_STOP=1 -c 'COPY w1 FROM STDIN (FORMAT binary)'
+    if wanted duckdb; then build/generate w1 --scale "$scale" --order "$order" --format text > "$work/w1.tsv" 2> /dev/null; fi
+    run_sql 'VACUUM (FREEZE, ANALYZE) w1'
 }
 
 # A share of the transactions for what cannot be waited for. The planner is given the statistics of the whole table, and with
@@ -227,45 +71,24 @@ UPDATE pg_class SET reltuples = reltuples / $2 WHERE oid = '$1'::regclass;
 END
 }
 
-load_retail() { # one transaction a line, items separated by blanks -> (tid, item)
-    local file=${BATMAP_TEST_DATA:+$BATMAP_TEST_DATA/fimi/retail.dat.zst}
-    if [ -z "$file" ] || [ ! -r "$file" ]; then
-        say "retail is skipped: BATMAP_TEST_DATA does not name a folder with fimi/retail.dat.zst"
-        return 1
-    fi
-    if ! command -v zstd > /dev/null; then
-        say "retail is skipped: zstd is not installed"
-        return 1
-    fi
+load_retail() {
+    has_fimi retail retail || return
     say "loading retail"
-    psql -X -q -v ON_ERROR_STOP=1 -c 'CREATE TABLE retail (tid int4, item int4)'
-    zstd -dcq "$file" | awk -v scale="$scale" '(NR % 1000) < 1000 * scale { for (i = 1; i <= NF; i++) print NR "\t" $i }' |
-        psql -X -q -v ON_ERROR_STOP=1 -c 'COPY retail FROM STDIN'
-    psql -X -q -v ON_ERROR_STOP=1 -c 'VACUUM (FREEZE, ANALYZE) retail'
+    run_sql 'CREATE TABLE retail (tid int4, item int4)'
+    fimi_rows retail | psql -X -q -v ON_ERROR_STOP=1 -c 'COPY retail FROM STDIN'
+    run_sql 'VACUUM (FREEZE, ANALYZE) retail'
 }
+
+# Generous: neither the join's table nor the groups ever spill.
+generous="SET work_mem = '$((memory_mb / 6))MB';"
+# The server's own plan, where the extension is loaded.
+plain="SET batmap.enable_join_project = off;"
 
 retail_loaded=''
 load_retail_once() {
     [ -n "$retail_loaded" ] || { load_retail && retail_loaded=yes || retail_loaded=no; }
     [ "$retail_loaded" = yes ]
 }
-
-batmap_query() { # TABLE MIN_COUNT
-    echo "SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM $1', min_count => $2);"
-}
-self_join() { # TABLE [MIN_COUNT]: the same rows out of both engines
-    local having=${2:+HAVING count(*) >= $2}
-    echo "SELECT count(*), sum(support) FROM (SELECT a.item AS item_a, b.item AS item_b, count(*) AS support FROM $1 a JOIN $1 b USING (tid) WHERE a.item < b.item GROUP BY 1, 2 $having) p;"
-}
-# The server's own plan for it.
-plain="SET batmap.enable_join_project = off;"
-
-workers() { echo "SET max_parallel_workers_per_gather = $1;"; }
-
-cores=$(nproc)
-memory_mb=$(awk '$1 == "MemTotal:" { printf "%d", $2 / 1024 }' /proc/meminfo)
-# Generous: neither the join's table nor the groups ever spill.
-generous="SET work_mem = '$((memory_mb / 6))MB';"
 
 # ---- the parts
 
@@ -431,7 +254,6 @@ memory_row() { # WHAT SETTINGS QUERY: in a session of its own
 
 part_memory() {
     local threshold workers
-    postmaster=$(head -n 1 "$PGDATA/postmaster.pid")
     sql "SELECT min(support) + 1 FROM batmap_pairs('SELECT tid, item FROM w1', top_k => 10000);"
     threshold=$answer
     emit
@@ -450,27 +272,20 @@ part_memory() {
     done
 }
 
-# shellcheck source=bench/sql/sets.sh disable=SC1091
+# shellcheck source=bench/sql/sets.sh
 . bench/sql/sets.sh
 # shellcheck source=bench/sql/plain.sh disable=SC1091
 . bench/sql/plain.sh
-# shellcheck source=bench/sql/spill.sh disable=SC1091
+# shellcheck source=bench/sql/spill.sh
 . bench/sql/spill.sh
 
 # ---- the run
 
 started=$SECONDS
-cpu=$(sed -n 's/^model name[ \t]*: //p' /proc/cpuinfo | head -n 1)
-cpu=${cpu:-$(uname -m)}
-revision=$(git rev-parse --short HEAD 2> /dev/null || echo none)
-[ -z "$(git status --porcelain 2> /dev/null)" ] || revision+=" with changes"
-variables=$(for name in $(compgen -e BENCH_); do printf "%s='%s' " "$name" "${!name}"; done)
-
 open_psql pg
-sql "SHOW server_version;"
 emit "# Frequent pairs in PostgreSQL, $(date -u +%Y-%m-%d)"
 emit
-emit "\`${variables}make bench\` on $cpu, $cores cores, $((memory_mb / 1024)) GiB; PostgreSQL $answer; revision $revision; load at the start $(cut -d ' ' -f 1 /proc/loadavg)."
+emit_machine "make bench"
 
 duckdb_ready=no
 if wanted duckdb; then
@@ -505,11 +320,6 @@ if wanted spill; then part_spill; fi
 if wanted memory; then part_memory; fi
 
 emit
-emit "Load at the end $(cut -d ' ' -f 1 /proc/loadavg); $((SECONDS - started)) s in all."
+emit "Load at the end $(load); $((SECONDS - started)) s in all."
 
-if [ "${BENCH_SAVE-}" = 1 ]; then
-    target=bench/results/$(date -u +%Y-%m-%d)-$(tr -cs 'A-Za-z0-9\n' - <<< "$cpu" | sed 's/^-//; s/-$//').md
-    mkdir -p bench/results
-    cp "$out" "$target"
-    say "saved as $target"
-fi
+save_report ""

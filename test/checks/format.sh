@@ -34,7 +34,7 @@ if ! command -v shellcheck > /dev/null; then
     echo "format: shellcheck is not installed; scripts are not checked"
     skipped=1
 elif [ ${#scripts[@]} -gt 0 ]; then
-    shellcheck "${scripts[@]}" || status=1
+    shellcheck -x "${scripts[@]}" || status=1
 fi
 
 [ $status = 0 ] || exit 1

@@ -1,0 +1,353 @@
+#!/bin/bash
+# All pairs with their supports, by whatever a user could take instead of the extension: `bench/run peers`, or
+# test/sandbox bench/peers/run.sh. The extension works end to end, from rows in a table to rows out; the peers have their data in
+# memory in their own form, and the best of a few settings counts. Prints Markdown. bench/README.md has the method, the variables
+# and what the figures do not say.
+#
+# Variables: BENCH_SCALE (share of the transactions, default 1), BENCH_INSTANCES (default "w1 w2 w3 w4 retail t40"), BENCH_PEERS
+# (default "self-join duckdb apriori eclat fpgrowth graphblas roaring"), BENCH_RUNS (runs of each side, default 5), BENCH_SECONDS (a
+# run is stopped after this long, and there is none after a side has taken as much; default 120 x scale, at least 10), BENCH_MEMORY
+# (GB that a peer may take, default half of the machine's), BENCH_SAVE=1 (also writes bench/results/DATE-CPU-peers.md),
+# BATMAP_TEST_DATA (folder with fimi/; without it retail and t40 are skipped).
+
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+cd "$root"
+
+scale=${BENCH_SCALE:-1}
+instances=${BENCH_INSTANCES:-w1 w2 w3 w4 retail t40}
+peers=${BENCH_PEERS:-self-join duckdb apriori eclat fpgrowth graphblas roaring}
+max_runs=${BENCH_RUNS:-5}
+
+# shellcheck source=bench/sides.sh
+. bench/sides.sh
+max_seconds=${BENCH_SECONDS:-$(calculate "120 * $scale > 10 ? 120 * $scale : 10")}
+memory_gb=${BENCH_MEMORY:-$((memory_mb / 2048))}
+
+wanted() { case " $peers " in *" $1 "*) ;; *) false ;; esac; }
+
+# ---- peers. A session is what runs a peer; one session serves several sides.
+
+declare -A version
+declare -A title=([batmap]="batmap_pairs" [self-join]="self-join in PostgreSQL" [duckdb]="DuckDB" [apriori]="Borgelt's apriori"
+    [eclat]="Borgelt's eclat" [fpgrowth]="Borgelt's fpgrowth" [graphblas]="SuiteSparse:GraphBLAS" [roaring]="CRoaring")
+session_of() { # PEER
+    case $1 in
+        apriori | eclat | fpgrowth) echo pyfim ;;
+        *) echo "$1" ;;
+    esac
+}
+
+set_up_peers() {
+    local peer session ready=' '
+    for peer in $peers; do
+        session=$(session_of "$peer")
+        case $session in
+            self-join) ready+="$peer "; continue ;;
+            duckdb | pyfim | graphblas | roaring) ;;
+            *) fail "BENCH_PEERS: there is no peer $peer" ;;
+        esac
+        say "making sure of $peer"
+        if bench/peers/"$session".sh setup && { [ "$session" != roaring ] || bench/peers/roaring.sh build; }; then
+            ready+="$peer "
+        else
+            say "$peer is skipped"
+        fi
+    done
+    peers=$ready
+}
+
+# Address space is what can be limited; a peer that touches less than it reserves is not better off than one that does not.
+capped() { # COMMAND...
+    ulimit -v $((memory_gb * 1000000000 / 1024))
+    exec "$@"
+}
+
+open_peer() { # SESSION: with the rows of the instance loaded; status of try_ask
+    local session=$1
+    say "$session: loading $instance"
+    if [ "$session" = self-join ]; then
+        open_psql "$session" 2> "$work/$session.errors"
+        return
+    fi
+    open_session "$session" capped bench/peers/"$session".sh session 2> "$work/$session.errors"
+    if [ "$session" = duckdb ]; then
+        try_ask duckdb "SELECT version();" || return
+        version[duckdb]=$answer
+        try_ask duckdb "SET memory_limit = '$(calculate "$memory_gb * 0.8" 1)GB'; SET temp_directory = '$work/duckdb';" || return
+        try_ask duckdb "CREATE TABLE $instance AS SELECT * FROM read_csv('$rows_file', delim = '\\t', header = false, columns = {'tid': 'INTEGER', 'item': 'INTEGER'});"
+    else
+        try_ask "$session" version || return
+        version[$session]=$answer
+        try_ask "$session" "load $rows_file"
+    fi
+}
+
+drop_peer() { # SESSION: whatever it is doing
+    kill -KILL "${session_pid[$1]}" 2> /dev/null || true
+    close_session "$1" 2> /dev/null
+    rm -rf "$work/duckdb"
+}
+
+# ---- sides: INSTANCE_PEER_THREADS_SETTING. One that has given no answer has an `excuse` instead.
+
+declare -A excuse setting_of
+candidates=() # sides of the current instance, all settings
+
+candidate() { # PEER THREADS SETTING SETTINGS QUERY
+    local name=${instance}_$1_$2_$((${#candidates[@]}))
+    side "$name" "$(session_of "$1")" "$4" "$5"
+    setting_of[$name]=$3
+    candidates+=("$name")
+}
+
+peer_of() { local rest=${1#"$instance"_}; echo "${rest%%_*}"; }
+threads_of() { local rest=${1#"$instance"_*_}; echo "${rest%%_*}"; }
+
+list_candidates() {
+    local threads setting limit
+    for threads in 1 2; do
+        limit="SET statement_timeout = '${max_seconds}s'; $(workers $((threads - 1)))"
+        if wanted self-join; then
+            candidate self-join $threads "default work_mem" "$limit" "$(self_join "$instance")"
+            # An eighth: a join's table and the groups, each twice work_mem, in two processes.
+            setting=$((memory_gb * 1000 / 8))MB
+            candidate self-join $threads "work_mem $setting" "$limit SET work_mem = '$setting';" "$(self_join "$instance")"
+        fi
+        if wanted duckdb; then
+            for setting in 12 26; do
+                candidate duckdb $threads "perfect_ht_threshold $setting" \
+                    "SET threads = $threads; SET perfect_ht_threshold = $setting;" "$(self_join "$instance")"
+            done
+        fi
+        if wanted graphblas; then
+            for setting in 32 1; do candidate graphblas $threads "blocks $setting" "" "$threads $setting"; done
+        fi
+        if wanted roaring; then candidate roaring $threads "" "" $threads; fi
+        [ $threads = 1 ] || continue
+        if wanted apriori; then
+            candidate apriori 1 "" "" apriori
+            candidate apriori 1 "mode t" "" "apriori mode=t"
+        fi
+        if wanted eclat; then for setting in a b; do candidate eclat 1 "algo $setting" "" "eclat algo=$setting"; done; fi
+        if wanted fpgrowth; then for setting in s d; do candidate fpgrowth 1 "algo $setting" "" "fpgrowth algo=$setting"; done; fi
+    done
+}
+
+# One run of a peer's side, or why there is none. SECONDS is how long to wait at most.
+try_side() { # NAME SECONDS
+    local name=$1 wait_s=$2 session=${side_session[$1]} status=0 last
+    patience=600
+    [ -n "${to[$session]-}" ] || open_peer "$session" || status=$?
+    if [ $status = 0 ]; then
+        # The server stops the self-join by itself.
+        patience=$wait_s
+        [ "$session" != self-join ] || patience=$((max_seconds + 30))
+        run_side "$name" || status=$?
+    fi
+    patience=''
+    if [ $status = 0 ]; then
+        say "$name: $(calculate "$(tail -n 1 "$work/$name.ms") / 1000" 3) s"
+        return
+    fi
+    last=$(grep -v '^ *$' "$work/$session.errors" | tail -n 1) || true
+    drop_peer "$session"
+    side_spent[$name]=$max_seconds
+    if [ -s "$work/$name.ms" ]; then return; fi # slower than its first run was
+    if [ $status = 2 ] || [[ $last = *"statement timeout"* ]]; then
+        excuse[$name]="over $wait_s s"
+    elif grep -qi 'memory\|bad_alloc' "$work/$session.errors"; then
+        excuse[$name]="out of memory at $memory_gb GB"
+    else
+        excuse[$name]="failed: ${last:-no message}"
+    fi
+    say "$name: ${excuse[$name]}"
+}
+
+# One run of each candidate. Sets `sides`: of the settings of a peer with so many threads the one that took least; a setting that
+# takes longer than another one did is stopped.
+choose_settings() {
+    local name key wait_s
+    local -A best=()
+    sides=()
+    for name in "${candidates[@]}"; do
+        key=$(peer_of "$name")_$(threads_of "$name")
+        wait_s=$max_seconds
+        if [ -n "${best[$key]-}" ] && [ -z "${excuse[${best[$key]}]-}" ]; then
+            wait_s=$(calculate "$(median "${best[$key]}") / 1000 + 1")
+            [ "$wait_s" -lt "$max_seconds" ] || wait_s=$max_seconds
+        fi
+        try_side "$name" "$wait_s"
+        if [ -z "${best[$key]-}" ]; then
+            best[$key]=$name
+        elif [ -z "${excuse[$name]-}" ] && { [ -n "${excuse[${best[$key]}]-}" ] || holds "$(median "$name") < $(median "${best[$key]}")"; }; then
+            best[$key]=$name
+        fi
+    done
+    for name in "${candidates[@]}"; do
+        if [ "${best[$(peer_of "$name")_$(threads_of "$name")]}" = "$name" ]; then sides+=("$name"); fi
+    done
+}
+
+# ---- instances
+
+load_instance() { # sets `rows_file`; status 1 and a message where the data is missing
+    rows_file=$work/$instance.tsv
+    case $instance in
+        w[1-4])
+            make_generator
+            say "loading $instance, scale $scale"
+            build/generate "$instance" --scale "$scale" --format text > "$rows_file" 2> /dev/null
+            ;;
+        retail) has_fimi retail retail && fimi_rows retail > "$rows_file" || return ;;
+        t40) has_fimi t40 T40I10D100K-regen && fimi_rows T40I10D100K-regen > "$rows_file" || return ;;
+        *) fail "BENCH_INSTANCES: there is no instance $instance" ;;
+    esac
+    run_sql "CREATE TABLE $instance (tid int4, item int4)"
+    psql -X -q -v ON_ERROR_STOP=1 -c "COPY $instance FROM STDIN" < "$rows_file"
+    run_sql "VACUUM (FREEZE, ANALYZE) $instance"
+}
+
+unload_instance() {
+    local session
+    for session in "${!to[@]}"; do
+        if [ "$session" != pg ]; then drop_peer "$session"; fi
+    done
+    run_sql "DROP TABLE $instance"
+    rm "$rows_file"
+}
+
+row() { # NAME OURS: a peer's side, and ours with as many threads
+    local peer setting=${setting_of[$1]} label
+    peer=$(peer_of "$1")
+    label="${title[$peer]} ${version[$(session_of "$peer")]-}"
+    label="| ${label% }${setting:+, $setting} | $(threads_of "$1")"
+    if [ -n "${excuse[$1]-}" ]; then
+        case ${excuse[$1]} in
+            over*) emit "$label | ${excuse[$1]} | | | over $(calculate "$max_seconds * 1000 / $(median "$2")" 1) | |" ;;
+            *) emit "$label | ${excuse[$1]} | | | | |" ;;
+        esac
+    else
+        emit "$label | $(seconds "$1") ($(least "$1")) | $(seconds "$1" cpu) | $(runs "$1")" \
+            "| $(calculate "$(median "$1") / $(median "$2")" 2) | $(calculate "$(median "$1" cpu) / $(median "$2" cpu)" 2) |"
+    fi
+}
+
+# The best of the sides that answered with at most THREADS, against ours. Sets `factor` and `rival`; empty where none answered.
+closest() { # THREADS KIND
+    local name line lines=''
+    factor='' rival=''
+    for name in "${sides[@]}"; do
+        if [ -z "${excuse[$name]-}" ] && [ "$(threads_of "$name")" -le "$1" ]; then
+            lines+="$(median "$name" "$2") $(peer_of "$name")"$'\n'
+        fi
+    done
+    [ -n "$lines" ] || return 0
+    line=$(printf %s "$lines" | sort -g | head -n 1)
+    factor=$(calculate "${line%% *} / $(median "${instance}_batmap_$1" "$2")" 2)
+    rival=${title[${line#* }]}
+}
+
+summary=()
+part_instance() {
+    local name round rows threads kind text ahead summary_line
+    load_instance || return 0
+    sql "SELECT count(*), count(DISTINCT tid), count(DISTINCT item) FROM $instance;"
+    rows=$answer
+    candidates=()
+    list_candidates
+    for threads in 1 2; do
+        side "${instance}_batmap_$threads" pg "SET batmap.threads = $threads; $(workers $((threads - 1)))" "$(batmap_query "$instance" 1)"
+        run_side "${instance}_batmap_$threads" || fail "batmap_pairs gave no answer"
+    done
+    choose_settings
+    for ((round = 2; round <= max_runs; round++)); do
+        for threads in 1 2; do run_side "${instance}_batmap_$threads" || fail "batmap_pairs gave no answer"; done
+        for name in "${sides[@]}"; do
+            if holds "${side_spent[$name]} < $max_seconds / 2"; then try_side "$name" "$max_seconds"; fi
+        done
+    done
+
+    # Answers first.
+    agree "${instance}_batmap_1" "${instance}_batmap_2"
+    for name in "${candidates[@]}"; do
+        if [ -z "${excuse[$name]-}" ]; then agree "${instance}_batmap_1" "$name"; fi
+    done
+
+    emit
+    emit "## $instance"
+    emit
+    emit "$(awk -F '|' '{ print $1 " rows, " $2 " transactions, " $3 " items" }' <<< "$rows");" \
+        "$(awk -F '|' '{ print $1 " pairs, sum of supports " $2 }' <<< "${side_answer[${instance}_batmap_1]}"): the answer of every side that has a time."
+    emit
+    emit "| | threads | s | CPU, s | runs | / batmap_pairs | CPU / batmap_pairs |"
+    emit "|---|---|---|---|---|---|---|"
+    for threads in 1 2; do
+        name=${instance}_batmap_$threads
+        emit "| batmap_pairs, from table to rows | $threads | $(seconds "$name") ($(least "$name")) | $(seconds "$name" cpu) | $(runs "$name") | 1 | 1 |"
+        phase_sides+=("$name")
+    done
+    for name in "${sides[@]}"; do row "$name" "${instance}_batmap_$(threads_of "$name")"; done
+
+    ahead=yes text='' summary_line="| $instance"
+    for kind in "1 thread" "2 threads" "CPU time, 1 thread"; do
+        case $kind in CPU*) closest 1 cpu ;; *) closest "${kind%% *}" ms ;; esac
+        summary_line+=" | ${factor:+$factor, $rival}"
+        [ -n "$factor" ] || continue
+        text+="${text:+; }$kind: $factor ($rival)"
+        holds "$factor > 1" || ahead=no
+    done
+    summary+=("$summary_line | $ahead |")
+    emit
+    emit "**Ahead of every peer: $ahead.** Of the peer that comes closest, time / time of batmap_pairs: ${text:-no peer gave an answer}."
+    if [ "$instance" = w2 ]; then part_threshold; fi
+    unload_instance
+}
+
+# The largest instance with a threshold that leaves under a million pairs.
+part_threshold() {
+    local threshold threads
+    sql "SELECT min(support) + 1 FROM batmap_pairs('SELECT tid, item FROM $instance', top_k => 1000000);"
+    threshold=$answer
+    side "${instance}_few_1" pg "SET batmap.threads = 1; $(workers 0)" "$(batmap_query "$instance" "$threshold")"
+    side "${instance}_few_2" pg "SET batmap.threads = 2; $(workers 1)" "$(batmap_query "$instance" "$threshold")"
+    side "${instance}_few_default" pg "" "$(batmap_query "$instance" "$threshold")"
+    alternate "${instance}_few_1" "${instance}_few_2" "${instance}_few_default"
+    agree "${instance}_few_1" "${instance}_few_2" "${instance}_few_default"
+    phase_sides+=("${instance}_few_1" "${instance}_few_2" "${instance}_few_default")
+    emit
+    emit "With min_count $threshold ${side_answer[${instance}_few_1]%|*} pairs are left; \`batmap_pairs\` takes (goal: at most 2 s on 16 quiet cores)"
+    emit
+    emit "| threads | s | CPU, s | runs |"
+    emit "|---|---|---|---|"
+    for threads in 1 2 default; do
+        name=${instance}_few_$threads
+        emit "| $threads | $(seconds "$name") ($(least "$name")) | $(seconds "$name" cpu) | $(runs "$name") |"
+    done
+}
+
+# ---- the run
+
+started=$SECONDS
+set_up_peers
+open_psql pg
+version[self-join]=$(psql -X -A -t -c 'SHOW server_version_num' | sed -E 's/0*([0-9]+)(..)$/\1.\2/; s/00\././')
+emit "# All pairs by batmap_pairs and by its peers, $(date -u +%Y-%m-%d)"
+emit
+emit_machine "bench/run peers"
+emit "\`batmap_pairs\` from rows in a table to rows out; the peers with their data in memory, and without what they need to get it there." \
+    "Medians, and the least in brackets; the sides take turns. A run is stopped after $max_seconds s, a peer has $memory_gb GB."
+sql "SELECT 1 FROM batmap_last_run();"
+for instance in $instances; do part_instance; done
+
+emit
+emit "## All instances: the peer that comes closest, time / time of batmap_pairs"
+emit
+emit "| | 1 thread | 2 threads | CPU time, 1 thread | ahead of every peer |"
+emit "|---|---|---|---|---|"
+for line in "${summary[@]}"; do emit "$line"; done
+phase_table
+emit
+emit "Load at the end $(load); $((SECONDS - started)) s in all."
+save_report -peers
