@@ -5,7 +5,7 @@
 
 say() { echo "bench: $*" >&2; }
 fail() { say "$*"; exit 1; }
-calculate() { awk "BEGIN { printf \"%.${2:-0}f\", $1 }"; }
+calculate() { awk "BEGIN { printf(\"%.${2:-0}f\", $1) }"; }
 holds() { awk "BEGIN { exit !($1) }"; }
 
 [ -n "${PGHOST-}" ] || fail "no server: start this through test/sandbox, or with bench/run"
