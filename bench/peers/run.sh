@@ -298,6 +298,12 @@ part_instance() {
         text+="${text:+; }$kind: $factor ($rival)"
         holds "$factor > 1" || ahead=no
     done
+    # A peer that was stopped before our own time had passed may be ahead.
+    for name in "${sides[@]}"; do
+        if [[ $ahead = yes && ${excuse[$name]-} = over* ]] && holds "$max_seconds * 1000 < $(median "${instance}_batmap_$(threads_of "$name")")"; then
+            ahead="not known"
+        fi
+    done
     summary+=("$summary_line | $ahead |")
     emit
     emit "**Ahead of every peer: $ahead.** Of the peer that comes closest, time / time of batmap_pairs: ${text:-no peer gave an answer}."
