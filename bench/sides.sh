@@ -226,6 +226,9 @@ self_join() { # TABLE [MIN_COUNT]: the same rows out of both engines
     local having=${2:+HAVING count(*) >= $2}
     echo "SELECT count(*), sum(support) FROM (SELECT a.item AS item_a, b.item AS item_b, count(*) AS support FROM $1 a JOIN $1 b USING (tid) WHERE a.item < b.item GROUP BY 1, 2 $having) p;"
 }
+# The server's own plan for it.
+# shellcheck disable=SC2034
+plain="SET batmap.enable_join_project = off;"
 
 workers() { echo "SET max_parallel_workers_per_gather = $1;"; }
 

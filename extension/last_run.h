@@ -22,6 +22,7 @@ struct LastRun {
   int64_t occurrences;
   int64_t pair_instances;
   int64_t results;
+  int64_t file_bytes;
   bool truncated;
   double read_ms;
   double group_ms;

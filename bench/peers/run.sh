@@ -110,10 +110,10 @@ list_candidates() {
     for threads in 1 2; do
         limit="SET statement_timeout = '${max_seconds}s'; $(workers $((threads - 1)))"
         if wanted self-join; then
-            candidate self-join $threads "default work_mem" "$limit" "$(self_join "$instance")"
+            candidate self-join $threads "default work_mem" "$limit $plain" "$(self_join "$instance")"
             # An eighth: a join's table and the groups, each twice work_mem, in two processes.
             setting=$((memory_gb * 1000 / 8))MB
-            candidate self-join $threads "work_mem $setting" "$limit SET work_mem = '$setting';" "$(self_join "$instance")"
+            candidate self-join $threads "work_mem $setting" "$limit $plain SET work_mem = '$setting';" "$(self_join "$instance")"
         fi
         if wanted duckdb; then
             for setting in 12 26; do

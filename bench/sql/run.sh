@@ -81,8 +81,6 @@ load_retail() {
 
 # Generous: neither the join's table nor the groups ever spill.
 generous="SET work_mem = '$((memory_mb / 6))MB';"
-# The server's own plan, where the extension is loaded.
-plain="SET batmap.enable_join_project = off;"
 
 retail_loaded=''
 load_retail_once() {

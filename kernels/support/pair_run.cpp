@@ -169,6 +169,7 @@ void PairRun::group_spilled(const RowPartitions& rows, std::span<const uint32_t>
 std::unique_ptr<PairCounter> PairRun::next_block() {
   std::unique_ptr<PairCounter> counter = spilled_->next_block();
   report_.pair_instances = spilled_->pair_instances();
+  report_.file_bytes = spilled_->file_bytes();
   report_.method.clear();
   report_.kernel.clear();
   for (const PairMethod method : spilled_->methods()) {

@@ -60,6 +60,7 @@ struct PairReport {
   uint64_t results = 0;
   uint64_t tasks = 0;  // into which counting is cut, as far as known
   uint64_t tasks_done = 0;
+  uint64_t file_bytes = 0;  // of rows in temporary files
   bool truncated = false;
   double group_ms = 0;
   double count_ms = 0;  // time that next() took, all calls together

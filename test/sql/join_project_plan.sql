@@ -96,11 +96,16 @@ CREATE FUNCTION answered_by(query text) RETURNS SETOF text LANGUAGE plpgsql AS $
 DECLARE line text;
 BEGIN
     FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
-        IF line ~ 'Answered|Aggregate|Threshold|Best' THEN RETURN NEXT regexp_replace(line, ' \(actual.*', ''); END IF;
+        IF line ~ 'Answered|Aggregate|Temporary Files' THEN RETURN NEXT regexp_replace(line, ' \(actual.*|\d+ kB', ''); END IF;
     END LOOP;
 END $$;
 SELECT answered_by('SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item < b.item GROUP BY 1, 2');
 RESET batmap.memory_limit;
+-- from temporary files
+SET batmap.work_mem = '64kB';
+SELECT count(*), sum(c) FROM (SELECT count(*) AS c FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item < b.item GROUP BY a.item, b.item) q;
+SELECT answered_by('SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item < b.item GROUP BY 1, 2');
+RESET batmap.work_mem;
 SELECT answered_by('SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item < b.item GROUP BY 1, 2');
 
 -- parameters, cursors, rescans
