@@ -78,11 +78,20 @@ void add_stream_path(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEn
 
 const CustomScanMethods* scan_methods();
 
+/// The columns that the plan looks at, those of `targets` first and in their order: where nothing else is wanted, the node's
+/// rows are what the plan above wants, and need no projection.
+List* wanted_columns(const RelOptInfo* rel, List* targets, List* clauses) {
+  List* expressions = get_tlist_exprs(targets, true);
+  expressions = list_concat(list_concat(expressions, rel->reltarget->exprs), get_actual_clauses(clauses));
+  List* columns = NIL;
+  ListCell* cell;
+  foreach (cell, pull_var_clause(reinterpret_cast<Node*>(expressions), PVC_RECURSE_PLACEHOLDERS))
+    if (lfirst_node(Var, cell)->varno == static_cast<int>(rel->relid)) columns = list_append_unique(columns, lfirst(cell));
+  return columns;
+}
+
 Plan* plan_scan(PlannerInfo* root, RelOptInfo* rel, CustomPath* path, List* targets, List* clauses, List*) {
   RangeTblEntry* const entry = planner_rt_fetch(rel->relid, root);
-  List* columns = NIL;
-  expandRTE(entry, static_cast<int>(rel->relid), 0, -1, false, nullptr, &columns);
-
   CustomScan* const scan = makeNode(CustomScan);
   scan->scan.plan.targetlist = targets;
   scan->scan.plan.qual = extract_actual_clauses(clauses, false);
@@ -90,11 +99,13 @@ Plan* plan_scan(PlannerInfo* root, RelOptInfo* rel, CustomPath* path, List* targ
   scan->flags = path->flags;
   scan->methods = scan_methods();
   scan->custom_exprs = list_make1(linitial_node(RangeTblFunction, entry->functions)->funcexpr);
+  scan->custom_private = list_make1_int(list_length(entry->eref->colnames));
   ListCell* cell;
-  foreach (cell, columns) {
+  foreach (cell, wanted_columns(rel, targets, clauses)) {
+    auto* const column = lfirst_node(Var, cell);
     const auto number = static_cast<AttrNumber>(foreach_current_index(cell) + 1);
-    scan->custom_scan_tlist =
-        lappend(scan->custom_scan_tlist, makeTargetEntry(static_cast<Expr*>(lfirst(cell)), number, nullptr, false));
+    scan->custom_scan_tlist = lappend(scan->custom_scan_tlist, makeTargetEntry(&column->xpr, number, nullptr, false));
+    scan->custom_private = lappend_int(scan->custom_private, column->varattno);
   }
   return &scan->scan.plan;
 }
@@ -105,6 +116,9 @@ struct StreamScan {
   CustomScanState base;  // first: the server sees this
   FuncExpr* call;
   List* arguments;  // ExprState
+  int* columns;     // [columns of the node's rows] their numbers in the stream, from 0
+  int stream_columns;
+  Datum* row;  // [stream_columns]
   FmgrInfo function;
   OpenStream open;
   MemoryContext context;  // of one run
@@ -130,6 +144,11 @@ void begin_scan(CustomScanState* node, EState* estate, int) {
   state->open = row->open;
   state->arguments = ExecInitExprList(state->call->args, &node->ss.ps);
   state->context = AllocSetContextCreate(estate->es_query_cxt, "batmap run", ALLOCSET_DEFAULT_SIZES);
+  state->stream_columns = linitial_int(scan->custom_private);
+  state->row = static_cast<Datum*>(palloc0(static_cast<Size>(state->stream_columns) * sizeof(Datum)));
+  const int columns = list_length(scan->custom_private) - 1;
+  state->columns = static_cast<int*>(palloc0(static_cast<Size>(columns + 1) * sizeof(int)));
+  for (int k = 0; k < columns; ++k) state->columns[k] = list_nth_int(scan->custom_private, k + 1) - 1;
 }
 
 void open_stream(StreamScan* state) {
@@ -149,7 +168,7 @@ void open_stream(StreamScan* state) {
   const TupleTableSlot* const slot = state->base.ss.ss_ScanTupleSlot;
   const int columns = slot->tts_tupleDescriptor->natts;
   const int null_columns = state->stream == nullptr ? 0 : state->stream->null_columns();
-  for (int k = 0; k < columns; ++k) slot->tts_isnull[k] = k >= columns - null_columns;
+  for (int k = 0; k < columns; ++k) slot->tts_isnull[k] = state->columns[k] >= state->stream_columns - null_columns;
 }
 
 TupleTableSlot* next_row(ScanState* node) {
@@ -157,17 +176,22 @@ TupleTableSlot* next_row(ScanState* node) {
   TupleTableSlot* const slot = ExecClearTuple(node->ss_ScanTupleSlot);
   if (!state->opened) open_stream(state);
   if (state->stream == nullptr || state->finished) return slot;
-  if (!state->stream->next(slot->tts_values)) {
+  if (!state->stream->next(state->row)) {
     state->finished = true;
     state->stream->finish();
     return slot;
   }
+  const int columns = slot->tts_tupleDescriptor->natts;
+  for (int k = 0; k < columns; ++k) slot->tts_values[k] = state->row[state->columns[k]];
   return ExecStoreVirtualTuple(slot);
 }
 
 bool recheck_row(ScanState*, TupleTableSlot*) { return true; }
 
-TupleTableSlot* exec_scan(CustomScanState* node) { return ExecScan(&node->ss, next_row, recheck_row); }
+TupleTableSlot* exec_scan(CustomScanState* node) {
+  if (node->ss.ps.qual == nullptr && node->ss.ps.ps_ProjInfo == nullptr) return next_row(&node->ss);
+  return ExecScan(&node->ss, next_row, recheck_row);
+}
 
 /// Ends a run that may not have reached its last row.
 void close_stream(StreamScan* state) {
