@@ -108,6 +108,14 @@ part_scan() {
     emit "w1, min_count $threshold: $pairs pairs. \`batmap_pairs\` against \`SELECT sum(tid), sum(item) FROM w1\`."
     comparison_head max_parallel_workers_per_gather sums "batmap / sums"
     for workers in 0 2; do comparison "$workers" "few_pairs_$workers" "sums_$workers" ours 3; done
+    side few_pairs_one pg "$(workers 0) SET batmap.threads = 1;" "$(batmap_query w1 "$threshold")"
+    side few_pairs_two pg "$(workers 1) SET batmap.threads = 2;" "$(batmap_query w1 "$threshold")"
+    alternate few_pairs_one few_pairs_two
+    phase_sides+=(few_pairs_one few_pairs_two)
+    emit
+    emit "The same with two processes to read and two threads to count, against one of each."
+    comparison_head "" one "one / two"
+    comparison "two against one" few_pairs_two few_pairs_one other 1.6
 }
 
 # All pairs of w1 by the extension, for the parts that compare with it.
