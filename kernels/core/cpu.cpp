@@ -13,6 +13,7 @@ uint32_t cpu_features() {
     if ((found & kCpuAvx2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vpopcntdq"))
       found |= kCpuAvx512;
+    if (__builtin_cpu_supports("bmi2") && !__builtin_cpu_is("znver1") && !__builtin_cpu_is("znver2")) found |= kCpuFastBmi2;
 #endif
     return found;
   }();

@@ -10,7 +10,8 @@ namespace batmap {
 enum CpuFeature : uint32_t {
   kCpuPopcnt = 1u << 0,
   kCpuAvx2 = 1u << 1,
-  kCpuAvx512 = 1u << 2,  // F, BW, VL and VPOPCNTDQ together
+  kCpuAvx512 = 1u << 2,    // F, BW, VL and VPOPCNTDQ together
+  kCpuFastBmi2 = 1u << 3,  // PEXT in hardware: not where it is microcode (AMD Zen and Zen 2)
 };
 
 /// Bit mask of CpuFeature; detected once.

@@ -1,12 +1,20 @@
 // Exact ceiling by decimal digits and 128-bit integers. See threshold.h.
 #include "support/threshold.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 
 namespace batmap {
 
-uint64_t count_of_fraction(double fraction, uint64_t total) {
+namespace {
+
+struct Product {
+  uint64_t whole;
+  bool remainder;
+};
+
+Product decimal_product(double fraction, uint64_t total) {
   // Shortest round-trip form d.ddde-XX: at most 17 digits, so mantissa * total stays below 2^57 * 2^64.
   char text[40];
   char* const end = std::to_chars(text, text + sizeof text - 1, fraction, std::chars_format::scientific).ptr;
@@ -30,8 +38,16 @@ uint64_t count_of_fraction(double fraction, uint64_t total) {
     remainder |= product % 10 != 0;
     product /= 10;
   }
-  const auto count = static_cast<uint64_t>(product) + remainder;
-  return count < 1 ? 1 : count;
+  return {static_cast<uint64_t>(product), remainder};
 }
+
+}  // namespace
+
+uint64_t count_of_fraction(double fraction, uint64_t total) {
+  const Product product = decimal_product(fraction, total);
+  return std::max<uint64_t>(1, product.whole + product.remainder);
+}
+
+uint64_t most_of_fraction(double fraction, uint64_t total) { return decimal_product(fraction, total).whole; }
 
 }  // namespace batmap

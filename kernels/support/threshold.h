@@ -11,4 +11,7 @@ namespace batmap {
 /// @return at least 1
 uint64_t count_of_fraction(double fraction, uint64_t total);
 
+/// The largest count c with c <= fraction * total, likewise. @return maybe 0
+uint64_t most_of_fraction(double fraction, uint64_t total);
+
 }  // namespace batmap

@@ -30,6 +30,7 @@ TEST(Cpu, AsTheOperatingSystemSays) {
   EXPECT_EQ((features & kCpuPopcnt) != 0, all({"popcnt"}));
   EXPECT_EQ((features & kCpuAvx2) != 0, all({"avx2"}));
   EXPECT_EQ((features & kCpuAvx512) != 0, all({"avx512f", "avx512bw", "avx512vl", "avx512_vpopcntdq"}));
+  EXPECT_TRUE((features & kCpuFastBmi2) == 0 || all({"bmi2"}));
   EXPECT_EQ(cpu_features(), features);
 }
 

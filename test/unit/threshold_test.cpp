@@ -67,6 +67,23 @@ TEST(Threshold, AnyFractionLikeTheOracle) {
   }
 }
 
+// The floor is the ceiling, or one less where the ceiling is too much: then a thousand times the total tells.
+TEST(Threshold, MostIsAtMostOneBelow) {
+  EXPECT_EQ(most_of_fraction(0.07, 100), 7u);
+  EXPECT_EQ(most_of_fraction(0.07, 101), 7u);
+  EXPECT_EQ(most_of_fraction(0.07, 99), 6u);
+  EXPECT_EQ(most_of_fraction(1.0, 99), 99u);
+  EXPECT_EQ(most_of_fraction(0.001, 999), 0u);
+  constexpr uint64_t kSeed = 13;
+  Random random(kSeed);
+  for (int i = 0; i < 20000; ++i) {
+    const double fraction = static_cast<double>(1 + random.below(1000)) / 1000;
+    const uint64_t total = random.below(100000);
+    ASSERT_EQ(most_of_fraction(fraction, total), (oracle_count_of_fraction(fraction, 1000) * total) / 1000)
+        << fraction << " of " << total << ", seed " << kSeed;
+  }
+}
+
 TEST(Threshold, GrowsWithBoth) {
   Random random(12);
   for (int i = 0; i < 2000; ++i) {

@@ -1,0 +1,303 @@
+// The three kinds of nodes. See depth_first.h.
+#include "itemsets/depth_first.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace batmap {
+
+namespace {
+
+// The counters of a node are looked at one by one unless its increments touched fewer than this share of them.
+constexpr uint64_t kSparseShare = 8;
+// Tails between the prefetch and the use, as in support/horizontal_counter.cpp.
+constexpr size_t kPrefetchAhead = 16;
+
+size_t lowest(uint64_t bits) { return static_cast<size_t>(std::countr_zero(bits)); }
+
+}  // namespace
+
+template <typename Writer>
+DepthFirst<Writer>::DepthFirst(const SearchRoot& root, const std::atomic<uint32_t>& min_count, uint32_t most,
+                               const MaskKernel& kernel, Writer& writer, const ExecutionOptions& options)
+    : root_(root),
+      min_count_(min_count),
+      most_(most),
+      kernel_(kernel),
+      writer_(writer),
+      options_(options),
+      poll_(options.cancel),
+      counts_(*options.memory, root.as_masks ? 0 : root.items.size(), Fill::kZero),
+      places_(*options.memory, root.as_masks ? 0 : root.items.size(), Fill::kZero),
+      masks_(*options.memory) {
+  for (const uint32_t rank : root.perfect) writer_.push_perfect(rank);
+  if (root.as_masks) {
+    std::copy(root.items.begin(), root.items.end(), mask_ranks_);
+    return;
+  }
+  for (uint32_t item = 0; item < root.items.size(); ++item)
+    candidates_.push_back({item, root.items[item], root.support[item]});
+}
+
+template <typename Writer>
+void DepthFirst<Writer>::search(uint32_t first, uint32_t last) {
+  if (first == 0) writer_.write_perfect(root_.transactions);
+  if (first >= last) return;
+  if (!root_.as_masks) return walk_lists(root_.lists, root_.items.size(), first, last, 0);
+
+  const auto below = [](uint32_t items) { return items == 64 ? ~uint64_t{0} : (uint64_t{1} << items) - 1; };
+  const auto items = static_cast<uint32_t>(root_.items.size());
+  const uint64_t branches = below(last) & ~below(first);
+  const uint64_t all = below(items);
+  if (masks_.size() == 0) masks_.append(root_.masks.list(0, root_.masks.size()));
+  if (root_.is_leaf())
+    extend_masks(0, masks_.size(), 0, all, root_.support.data(), 0);
+  else
+    walk_masks(0, masks_.size(), all, branches, root_.support.data(), 0);
+}
+
+// ---- lists
+
+template <typename Writer>
+void DepthFirst<Writer>::walk_lists(const TransactionLists& lists, size_t candidates, uint32_t first, uint32_t last,
+                                    uint32_t length) {
+  const size_t own = candidates_.size() - candidates;
+  for (size_t k = own + first; k < own + last; ++k) {
+    const Candidate candidate = candidates_[k];
+    if (candidate.support < threshold()) continue;
+    const size_t perfect = writer_.perfect();
+    size_t children = 0;
+    if (length + 1 < most_) children = count_tails(lists, candidate.item, candidates, candidate.support);
+    writer_.write(candidate.rank, length + 1, candidate.support);
+    if (children != 0) extend_lists(lists, candidate.item, children, length + 1);
+    candidates_.resize(own + candidates);
+    writer_.pop_perfect(writer_.perfect() - perfect);
+  }
+}
+
+/// Counts the items behind `item`. Puts what is frequent behind the candidates, ascending, and the perfect ones on the
+/// writer's stack. @return how many candidates there are now above the node's own
+template <typename Writer>
+size_t DepthFirst<Writer>::count_tails(const TransactionLists& lists, uint32_t item, size_t candidates, uint32_t support) {
+  const std::span<const WeightedTail> tails = lists.tails_of(item);
+  const uint32_t* const data = lists.data();
+  uint32_t* const counts = counts_.data();
+  uint64_t increments = 0;
+  for (size_t t = 0; t < tails.size(); ++t) {
+    if (t + kPrefetchAhead < tails.size()) __builtin_prefetch(data + tails[t + kPrefetchAhead].begin);
+    const WeightedTail tail = tails[t];
+    for (uint32_t k = 0; k < tail.length; ++k) counts[data[tail.begin + k]] += tail.weight;
+    increments += tail.length;
+    if ((t & 0xfff) == 0xfff) poll_.after(1u << 16);
+  }
+
+  const size_t own = candidates_.size() - candidates;
+  const uint32_t least = threshold();
+  const size_t before = candidates_.size();
+  const auto keep = [&](uint32_t other, uint32_t count) {
+    if (count >= least) candidates_.push_back({other, candidates_[own + other].rank, count});
+  };
+  if (increments * kSparseShare < candidates - item) {
+    for (const WeightedTail& tail : tails)
+      for (uint32_t k = 0; k < tail.length; ++k) {
+        const uint32_t other = data[tail.begin + k];
+        keep(other, std::exchange(counts[other], 0));
+      }
+    std::sort(candidates_.begin() + static_cast<ptrdiff_t>(before), candidates_.end(),
+              [](const Candidate& x, const Candidate& y) { return x.item < y.item; });
+  } else {
+    for (uint32_t other = item + 1; other < candidates; ++other) keep(other, counts[other]);
+    std::fill(counts + item + 1, counts + candidates, 0u);
+    poll_.after(candidates - item);
+  }
+  size_t kept = before;
+  for (size_t k = before; k < candidates_.size(); ++k) {
+    if (candidates_[k].support == support)
+      writer_.push_perfect(candidates_[k].rank);
+    else
+      candidates_[kept++] = candidates_[k];
+  }
+  candidates_.resize(kept);
+  return kept - before;
+}
+
+/// The node of `item`, whose candidates lie on top of the stack.
+template <typename Writer>
+void DepthFirst<Writer>::extend_lists(const TransactionLists& lists, uint32_t item, size_t candidates, uint32_t length) {
+  const size_t own = candidates_.size() - candidates;
+  if (candidates == 1) {
+    writer_.write(candidates_[own].rank, length + 1, candidates_[own].support);
+    return;
+  }
+  const std::span<const WeightedTail> tails = lists.tails_of(item);
+  const uint32_t* const data = lists.data();
+  uint64_t* const places = places_.data();
+  const auto forget_places = [&] {
+    for (size_t k = own; k < own + candidates; ++k) places[candidates_[k].item] = 0;
+  };
+  if (candidates <= kMaskItems) {
+    for (size_t k = 0; k < candidates; ++k) places[candidates_[own + k].item] = uint64_t{1} << k;
+    const auto for_each_mask = [&](auto take) {
+      for (size_t t = 0; t < tails.size(); ++t) {
+        const WeightedTail& tail = tails[t];
+        uint64_t mask = 0;
+        for (uint32_t k = 0; k < tail.length; ++k) mask |= places[data[tail.begin + k]];
+        if ((mask & (mask - 1)) != 0) take(mask, tail.weight);  // of single items the support is known
+        if ((t & 0xfff) == 0xfff) poll_.after(1u << 16);
+      }
+    };
+    if (candidates <= kLeafItems) {
+      uint32_t ranks[kLeafItems];
+      for (size_t k = 0; k < candidates; ++k) ranks[k] = candidates_[own + k].rank;
+      uint32_t* const table = clear_leaf(static_cast<int>(candidates));
+      for_each_mask([&](uint64_t mask, uint32_t weight) { table[mask] += weight; });
+      forget_places();
+      kernel_.sum_supersets(table, static_cast<int>(candidates));
+      for (size_t k = 0; k < candidates; ++k) table[size_t{1} << k] = candidates_[own + k].support;
+      write_leaf(ranks, static_cast<int>(candidates), length);
+      return;
+    }
+    uint32_t support[kMaskItems];
+    for (size_t k = 0; k < candidates; ++k) {
+      mask_ranks_[k] = candidates_[own + k].rank;
+      support[k] = candidates_[own + k].support;
+    }
+    const size_t from = masks_.size();
+    masks_.start(tails.size());
+    for_each_mask([&](uint64_t mask, uint32_t weight) { masks_.add(mask, weight); });
+    forget_places();
+    const uint64_t all = ~uint64_t{0} >> (kMaskItems - candidates);
+    walk_masks(from, masks_.size(), all, all, support, length);
+    masks_.shrink(from);
+    return;
+  }
+  for (size_t k = 0; k < candidates; ++k) places[candidates_[own + k].item] = k + 1;
+  TransactionLists child(*options_.memory);
+  for (const WeightedTail& tail : tails) {
+    uint32_t* const out = child.room(tail.length);
+    size_t taken = 0;
+    for (uint32_t k = 0; k < tail.length; ++k)
+      if (const uint64_t place = places[data[tail.begin + k]]; place != 0) out[taken++] = static_cast<uint32_t>(place - 1);
+    if (taken > 1) child.add(taken, tail.weight);
+    poll_.after(4 * uint64_t{tail.length} + 1);
+  }
+  forget_places();
+  for (size_t k = 0; k < candidates; ++k) candidates_[own + k].item = static_cast<uint32_t>(k);
+  child.link(static_cast<uint32_t>(candidates));
+  walk_lists(child, candidates, 0, static_cast<uint32_t>(candidates), length);
+}
+
+// ---- masks
+
+/// @param branches  those of the candidates whose nodes are wanted
+template <typename Writer>
+void DepthFirst<Writer>::walk_masks(size_t from, size_t to, uint64_t candidates, uint64_t branches, const uint32_t* support,
+                                    uint32_t length) {
+  if (pairs_.size() == pairs_used_) pairs_.push_back(PairCounts(*options_.memory, kMaskItems * kMaskItems));
+  uint32_t* const pairs = pairs_[pairs_used_++].data();
+  const bool is_root = root_.as_masks && pairs_used_ == 1;
+  if (length + 1 < most_ && !(is_root && root_counted_)) count_pairs(masks_.list(from, to), candidates, pairs);
+  root_counted_ |= is_root;
+  for (uint64_t rest = branches; rest != 0; rest &= rest - 1) {
+    const size_t item = lowest(rest);
+    const uint32_t least = threshold();
+    if (support[item] < least) continue;
+    const uint64_t self = uint64_t{1} << item;
+    const uint32_t* const counts = pairs + item * kMaskItems;
+    const size_t perfect = writer_.perfect();
+    uint64_t children = 0;
+    if (length + 1 < most_)
+      for (uint64_t later = candidates & ~(self | (self - 1)); later != 0; later &= later - 1) {
+        const size_t other = lowest(later);
+        if (counts[other] < least) continue;
+        if (counts[other] == support[item])
+          writer_.push_perfect(mask_ranks_[other]);
+        else
+          children |= uint64_t{1} << other;
+      }
+    writer_.write(mask_ranks_[item], length + 1, support[item]);
+    if (children != 0) extend_masks(from, to, self, children, counts, length + 1);
+    writer_.pop_perfect(writer_.perfect() - perfect);
+  }
+  --pairs_used_;
+}
+
+/// The node of the transactions that have `with`. @param support  [64] of the candidates
+template <typename Writer>
+void DepthFirst<Writer>::extend_masks(size_t from, size_t to, uint64_t with, uint64_t candidates, const uint32_t* support,
+                                      uint32_t length) {
+  const int items = std::popcount(candidates);
+  if (items == 1) {
+    const size_t item = lowest(candidates);
+    writer_.write(mask_ranks_[item], length + 1, support[item]);
+    return;
+  }
+  const WeightedMasks list = masks_.list(from, to);
+  poll_.after(list.size);
+  if (items <= kLeafItems) {
+    uint32_t* const table = clear_leaf(items);
+    kernel_.project(list, with, candidates, table);
+    kernel_.sum_supersets(table, items);
+    uint32_t ranks[kLeafItems];
+    int place = 0;
+    for (uint64_t rest = candidates; rest != 0; rest &= rest - 1, ++place) {
+      ranks[place] = mask_ranks_[lowest(rest)];
+      table[size_t{1} << place] = support[lowest(rest)];
+    }
+    write_leaf(ranks, items, length);
+    return;
+  }
+  masks_.start(list.size);
+  for (size_t k = from; k < to; ++k) {
+    const auto [mask, weight] = masks_.at(k);
+    const uint64_t rest = mask & candidates;
+    if ((mask & with) == with && (rest & (rest - 1)) != 0) masks_.add(rest, weight);
+  }
+  walk_masks(to, masks_.size(), candidates, candidates, support, length);
+  masks_.shrink(to);
+}
+
+template <typename Writer>
+void DepthFirst<Writer>::count_pairs(const WeightedMasks& list, uint64_t candidates, uint32_t* pairs) {
+  for (uint64_t rest = candidates; rest != 0; rest &= rest - 1)
+    std::fill_n(pairs + lowest(rest) * kMaskItems, kMaskItems, 0u);
+  for (size_t k = 0; k < list.size; ++k) {
+    const uint32_t weight = list.weights[k];
+    for (uint64_t rest = list.masks[k]; rest != 0;) {
+      uint32_t* const row = pairs + lowest(rest) * kMaskItems;
+      rest &= rest - 1;
+      for (uint64_t later = rest; later != 0; later &= later - 1) row[lowest(later)] += weight;
+    }
+    poll_.after(64);
+  }
+}
+
+// ---- tables
+
+template <typename Writer>
+uint32_t* DepthFirst<Writer>::clear_leaf(int items) {
+  std::fill_n(leaf_, std::max<size_t>(8, size_t{1} << items), 0u);
+  return leaf_;
+}
+
+template <typename Writer>
+void DepthFirst<Writer>::write_leaf(const uint32_t* ranks, int items, uint32_t length) {
+  const std::span<const LeafStep> order = leaf_order(items);
+  const uint32_t least = threshold();
+  for (size_t k = 0; k < order.size();) {
+    const LeafStep step = order[k];
+    const uint32_t support = leaf_[step.subset];
+    if (support < least || length + step.length > most_) {
+      k += leaf_subtree(items, step);
+      continue;
+    }
+    writer_.write(ranks[step.last], length + step.length, support);
+    ++k;
+  }
+}
+
+template class DepthFirst<ItemsetWriter>;
+template class DepthFirst<SpectrumWriter>;
+
+}  // namespace batmap

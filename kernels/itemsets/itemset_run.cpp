@@ -1,0 +1,173 @@
+// The course of a run. See itemset_run.h.
+#include "itemsets/itemset_run.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+#include "core/stopwatch.h"
+#include "itemsets/best_itemsets.h"
+#include "itemsets/depth_first.h"
+#include "itemsets/itemset_targets.h"
+#include "support/threshold.h"
+
+namespace batmap {
+
+namespace {
+
+std::string plain_text(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+
+void require_at_least(const char* name, const std::optional<int64_t>& value, int64_t least) {
+  if (value && *value < least)
+    throw Error(ErrorCode::kInvalidParameter,
+                std::string(name) + " must be at least " + std::to_string(least) + ", not " + std::to_string(*value));
+}
+
+void require_fraction(const char* name, const std::optional<double>& value) {
+  if (value && !(*value > 0 && *value <= 1))
+    throw Error(ErrorCode::kInvalidParameter,
+                std::string(name) + " must be above 0 and at most 1, not " + plain_text(*value),
+                std::string(name) + " is a fraction of the transactions.");
+}
+
+uint32_t clamped(const std::optional<int64_t>& value, uint32_t otherwise) {
+  return value ? static_cast<uint32_t>(std::min<int64_t>(*value, UINT32_MAX)) : otherwise;
+}
+
+}  // namespace
+
+void ItemsetQuery::check() const {
+  if (min_count && min_support)
+    throw Error(ErrorCode::kInvalidParameter, "min_count and min_support exclude each other",
+                "Give the threshold either as a number of transactions or as a fraction of them.");
+  if (!min_count && !min_support && !top_k)
+    throw Error(ErrorCode::kInvalidParameter, "a threshold is missing",
+                "Give min_count or min_support, or ask for the best itemsets with top_k.");
+  require_at_least("min_count", min_count, 1);
+  require_fraction("min_support", min_support);
+  require_fraction("max_support", max_support);
+  require_at_least("min_length", min_length, 1);
+  require_at_least("max_length", max_length, 1);
+  require_at_least("top_k", top_k, 1);
+  require_at_least("max_results", max_results, 1);
+  if (timeout_ms && *timeout_ms < 1) throw Error(ErrorCode::kInvalidParameter, "timeout must be above 0");
+  if (min_length && max_length && *min_length > *max_length)
+    throw Error(ErrorCode::kInvalidParameter,
+                "min_length " + std::to_string(*min_length) + " is above max_length " + std::to_string(*max_length));
+}
+
+ItemsetTarget parse_itemset_target(const std::string& name) {
+  if (name == "all") return ItemsetTarget::kAll;
+  if (name == "closed") return ItemsetTarget::kClosed;
+  if (name == "maximal") return ItemsetTarget::kMaximal;
+  if (name == "generators") return ItemsetTarget::kGenerators;
+  throw Error(ErrorCode::kInvalidParameter, "unknown target \"" + name + "\"",
+              "Available targets: all, closed, maximal, generators.");
+}
+
+ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const ItemsetQuery& query,
+                       const ExecutionOptions& options)
+    : query_(query), options_(options), root_(*options.memory) {
+  query_.check();
+  if (query_.kernel == nullptr) query_.kernel = &select_mask_kernel("auto");
+  report_.kernel = query_.kernel->name;
+  lengths_ = {clamped(query_.min_length, 1), clamped(query_.max_length, UINT32_MAX)};
+  const Stopwatch watch;
+  const EncodedRelation relation(std::move(chunks), item_rank, options_);
+  report_.transactions = relation.transactions();
+  report_.items = relation.items();
+  report_.threshold = query_.min_support ? count_of_fraction(*query_.min_support, report_.transactions)
+                                         : static_cast<uint64_t>(query_.min_count.value_or(1));
+  if (report_.threshold <= report_.transactions) {
+    min_count_ = static_cast<uint32_t>(report_.threshold);
+    if (query_.max_support)
+      max_support_ = static_cast<uint32_t>(most_of_fraction(*query_.max_support, report_.transactions));
+    const ItemFilter filter{.min_rows = report_.threshold, .include = query_.include, .exclude = query_.exclude};
+    const KeptItems kept = keep_items(relation, filter, options_);
+    values_ = Buffer<int64_t>(*options_.memory, kept.size);
+    for (uint32_t rank = 0; rank < kept.size; ++rank) values_[rank] = relation.item_value(kept.code_of_rank[rank]);
+    root_ = build_search_root(relation, kept, report_.threshold, options_);
+    report_.items_kept = root_.items.size() + root_.perfect.size();
+    report_.occurrences = kept.occurrences;
+    report_.distinct_transactions = root_.as_masks ? root_.masks.size() : root_.lists.transactions().size();
+  }
+  report_.group_ms = watch.milliseconds();
+}
+
+bool ItemsetRun::wanted(uint32_t length, uint32_t support) const {
+  return length >= lengths_.least && length <= lengths_.most && support <= max_support_;
+}
+
+size_t ItemsetRun::branches() const {
+  if (!is_plain()) return 1;
+  return root_.is_leaf() ? 1 : std::max<size_t>(1, root_.leading);
+}
+
+ItemsetRun::Searcher ItemsetRun::searcher(ItemsetSink& sink, const ExecutionOptions& options) {
+  if (!is_plain()) return [this, &sink, &options](size_t) { search_chosen(sink, options); };
+  struct Search {
+    ItemsetWriter writer;
+    DepthFirst<ItemsetWriter> search;
+    Search(ItemsetSink& sink, const ItemsetRun& run, const ExecutionOptions& options)
+        : writer(sink, run.lengths_, run.max_support_, options),
+          search(run.root_, run.min_count_, run.lengths_.most, *run.query_.kernel, writer, options) {}
+  };
+  const auto search = std::make_shared<Search>(sink, *this, options);
+  const bool whole = branches() == 1;
+  return [search, whole, leading = root_.leading](size_t branch) {
+    const auto first = static_cast<uint32_t>(branch);
+    search->search.search(first, whole ? leading : first + 1);
+    search->writer.flush();
+  };
+}
+
+void ItemsetRun::search(ItemsetSink& sink) {
+  const Searcher search = searcher(sink, options_);
+  for (size_t branch = 0; branch < branches(); ++branch) search(branch);
+}
+
+void ItemsetRun::search_chosen(ItemsetSink& sink, const ExecutionOptions& options) {
+  // Which itemsets are closed or maximal is not seen without the longer ones; subsets are enough for generators.
+  const bool any_length = query_.target == ItemsetTarget::kClosed || query_.target == ItemsetTarget::kMaximal;
+  const uint32_t most = any_length ? UINT32_MAX : lengths_.most;
+  const auto search = [&](ItemsetSink& to, const ItemsetLengths& lengths, uint32_t max_support, uint32_t leading) {
+    ItemsetWriter writer(to, lengths, max_support, options);
+    DepthFirst<ItemsetWriter>(root_, min_count_, lengths.most, *query_.kernel, writer, options).search(0, leading);
+    writer.flush();
+  };
+  std::optional<BestItemsets> best;
+  if (query_.top_k) best.emplace(static_cast<uint64_t>(*query_.top_k), values_.span(), min_count_, options);
+  ItemsetSink& answers = best ? *best : sink;
+  if (query_.target == ItemsetTarget::kAll) {
+    search(answers, lengths_, max_support_, root_.leading);
+  } else {
+    TargetSink chosen(query_.target, root_.transactions, options);
+    // Subsets may lack the items that are to be included, supersets do not.
+    const auto all = static_cast<uint32_t>(root_.items.size());
+    search(chosen, {1, most}, UINT32_MAX, query_.target == ItemsetTarget::kGenerators ? all : root_.leading);
+    chosen.hand_over(answers, [this](uint32_t first, uint32_t length, uint32_t support) {
+      return (first < root_.leading_ranks || !root_.perfect.empty()) && wanted(length, support);
+    });
+  }
+  if (best) best->hand_over(sink);
+  min_count_ = static_cast<uint32_t>(report_.threshold);
+}
+
+GrowingBuffer<SpectrumRow> ItemsetRun::spectrum() {
+  ItemsetSpectrum spectrum(*options_.memory);
+  if (is_plain()) {
+    SpectrumWriter writer(spectrum, lengths_, max_support_);
+    DepthFirst<SpectrumWriter>(root_, min_count_, lengths_.most, *query_.kernel, writer, options_).search(0, root_.leading);
+  } else {
+    SpectrumSink sink(spectrum);
+    search(sink);
+  }
+  return spectrum.rows(options_.cancel);
+}
+
+}  // namespace batmap

@@ -1,0 +1,102 @@
+// One run of a search for frequent itemsets, from rows to answers: codes the relation, drops what cannot matter, merges
+// equal transactions, and searches. The order of the answers depends on the rows and the question alone.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/options.h"
+#include "itemsets/itemset_sink.h"
+#include "itemsets/itemset_spectrum.h"
+#include "itemsets/mask_kernel.h"
+#include "itemsets/search_root.h"
+#include "relation/chunk.h"
+
+namespace batmap {
+
+/// Of the frequent itemsets: all; those without a superset of the same support; those without a frequent superset; those
+/// without a subset of the same support, the empty one included.
+enum class ItemsetTarget { kAll, kClosed, kMaximal, kGenerators };
+
+struct ItemsetQuery {
+  // At most one of the two; none only together with top_k (then 1).
+  std::optional<int64_t> min_count;
+  std::optional<double> min_support;
+  std::optional<double> max_support;  // a fraction: itemsets that are more frequent are no answers
+  std::optional<int64_t> min_length;
+  std::optional<int64_t> max_length;
+  ItemsetTarget target = ItemsetTarget::kAll;
+  std::optional<std::vector<int64_t>> include;  // item values; an itemset needs one of them
+  std::optional<std::vector<int64_t>> exclude;  // item values; rows of theirs do not count
+  std::optional<int64_t> top_k;                 // the itemsets of most support; ties: the shorter, then the smaller items
+  std::optional<int64_t> max_results;           // heeded by ItemsetStream, as is the next
+  std::optional<int64_t> timeout_ms;
+  const MaskKernel* kernel = nullptr;  // none: the fastest
+
+  /// @throws Error{kInvalidParameter} with the value, the bound and a hint
+  void check() const;
+};
+
+/// "all", "closed", "maximal", "generators". @throws Error{kInvalidParameter} for another name
+ItemsetTarget parse_itemset_target(const std::string& name);
+
+struct ItemsetReport {
+  std::string kernel;
+  uint64_t transactions = 0;
+  uint64_t items = 0;
+  uint64_t items_kept = 0;
+  uint64_t occurrences = 0;  // rows of kept items
+  uint64_t distinct_transactions = 0;
+  uint64_t threshold = 0;
+  double group_ms = 0;
+};
+
+/// The root of a search: rows grouped, ready to be searched any number of times.
+class ItemsetRun {
+ public:
+  /// @param chunks     must stay valid until the constructor returns
+  /// @param item_rank  see EncodedRelation; with it, include, exclude and value() are ranks
+  /// @param options    copied; its meter must outlive the run
+  /// @throws Error, std::bad_alloc
+  ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const ItemsetQuery& query,
+             const ExecutionOptions& options);
+  ItemsetRun(const ItemsetRun&) = delete;
+  ItemsetRun& operator=(const ItemsetRun&) = delete;
+
+  /// The search is cut into so many parts; one after the other they give all answers in order.
+  size_t branches() const;
+  /// Searches one branch at a call, in ascending order, and hands all its answers to the sink.
+  using Searcher = std::function<void(size_t branch)>;
+  /// @param sink, options  must outlive it; several may be at work at once, each with its own
+  Searcher searcher(ItemsetSink& sink, const ExecutionOptions& options);
+  /// All of it from this thread. @throws Error, what the sink throws
+  void search(ItemsetSink& sink);
+  /// How many answers there are of each length and support, whatever their number.
+  GrowingBuffer<SpectrumRow> spectrum();
+
+  /// The item that a step's rank stands for.
+  int64_t value(uint32_t rank) const { return values_[rank]; }
+  const ItemsetQuery& query() const { return query_; }
+  const ItemsetReport& report() const { return report_; }
+
+ private:
+  /// Every frequent itemset of `lengths` is an answer.
+  bool is_plain() const { return query_.target == ItemsetTarget::kAll && !query_.top_k; }
+  bool wanted(uint32_t length, uint32_t support) const;
+  void search_chosen(ItemsetSink& sink, const ExecutionOptions& options);
+
+  ItemsetQuery query_;
+  ExecutionOptions options_;
+  ItemsetReport report_;
+  SearchRoot root_;
+  Buffer<int64_t> values_;  // [kept items]
+  ItemsetLengths lengths_;
+  uint32_t max_support_ = UINT32_MAX;
+  std::atomic<uint32_t> min_count_{1};
+};
+
+}  // namespace batmap

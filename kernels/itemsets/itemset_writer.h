@@ -1,0 +1,92 @@
+// What a search tells of each itemset that it finds, and what becomes of it: steps for a sink, or a spectrum.
+//
+// Perfect extensions are items that are in every transaction of an itemset: the itemset and any of them together have the
+// same support, so their subsets are written, not searched (Borgelt, "Frequent item set mining", 2012, 3.2.5). The writer
+// keeps the perfect extensions of the current node of the search as a stack, and for each height of it the walk over all
+// subsets as a ready list of steps, so that such an itemset costs a copy. The list for one item more is
+// that item, the old list one longer, the old list.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "core/options.h"
+#include "itemsets/itemset_sink.h"
+
+namespace batmap {
+
+/// Which of the itemsets found are answers.
+struct ItemsetLengths {
+  uint32_t least = 1;
+  uint32_t most = UINT32_MAX;
+};
+
+class ItemsetWriter {
+ public:
+  /// @param max_support  itemsets of more transactions are not written
+  ItemsetWriter(ItemsetSink& sink, const ItemsetLengths& lengths, uint32_t max_support, const ExecutionOptions& options);
+
+  void push_perfect(uint32_t item);
+  void pop_perfect(size_t count);
+  size_t perfect() const { return perfect_.size(); }
+
+  /// The itemset that `item` makes of the one before, and all it makes with the perfect extensions.
+  /// @param length  of the itemset, item included
+  void write(uint32_t item, uint32_t length, uint32_t support) {
+    if (all_wanted_ && perfect_.size() <= kListed) {
+      const size_t subsets = lists_[perfect_.size()].size();
+      if (steps_.size() - used_ <= subsets) flush();
+      ItemsetStep* out = steps_.data() + used_;
+      used_ += subsets + 1;
+      *out = {item, length, support};
+      for (const Listed& listed : lists_[perfect_.size()]) *++out = {listed.item, length + listed.length, support};
+    } else {
+      write_chosen(item, length, support);
+    }
+  }
+  /// The perfect extensions of the empty itemset.
+  void write_perfect(uint32_t support) { write_subsets(perfect_.size(), 0, support); }
+
+  /// Hands over what has been written. Also to be called at the end. @throws Error{kCancelled}, what the sink throws
+  void flush();
+
+ private:
+  static constexpr size_t kListed = 8;  // more extensions are walked until so many are left
+  static constexpr size_t kSteps = 4096;
+
+  struct Listed {
+    uint32_t item;
+    uint32_t length;
+  };
+
+  /// Subsets of the lowest `extensions` perfect extensions, to be written behind `length` items.
+  struct Subsets {
+    size_t extensions;
+    uint32_t length;
+  };
+
+  bool wanted(uint32_t length, uint32_t support) const { return length >= lengths_.least && support <= max_support_; }
+  void put(uint32_t item, uint32_t length, uint32_t support) {
+    if (used_ == steps_.size()) flush();
+    steps_[used_++] = {item, length, wanted(length, support) ? support : 0};
+  }
+  void write_chosen(uint32_t item, uint32_t length, uint32_t support) {
+    put(item, length, support);
+    write_subsets(perfect_.size(), length, support);
+  }
+  void write_subsets(size_t extensions, uint32_t length, uint32_t support);
+
+  ItemsetSink& sink_;
+  ItemsetLengths lengths_;
+  uint32_t max_support_;
+  bool all_wanted_;
+  CancelToken cancel_;
+  Buffer<ItemsetStep> steps_;
+  size_t used_ = 0;
+  std::vector<uint32_t> perfect_;
+  std::vector<Subsets> waiting_;
+  std::vector<Listed> lists_[kListed + 1];  // [height] of the lowest perfect extensions
+};
+
+}  // namespace batmap

@@ -1,0 +1,142 @@
+// Itemsets for tests: what a question about them must answer, computed too simply to be wrong (a count for every subset of
+// the items), and the answers of a run as rows. For relations of up to some 14 items.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "itemsets/itemset_run.h"
+#include "itemsets/itemset_sink.h"
+#include "oracle.h"
+#include "relation/chunk.h"
+
+namespace batmap::test {
+
+struct ItemsetRow {
+  std::vector<int64_t> items;  // ascending
+  uint64_t support;
+  bool operator==(const ItemsetRow&) const = default;
+  auto operator<=>(const ItemsetRow&) const = default;
+};
+
+/// Rows from steps.
+class RowSink final : public ItemsetSink {
+ public:
+  explicit RowSink(const ItemsetRun& run) : run_(run) {}
+  void take(std::span<const ItemsetStep> steps) override {
+    for (const ItemsetStep& step : steps) {
+      prefix_.resize(step.length - 1);
+      prefix_.push_back(run_.value(step.item));
+      if (step.support == 0) continue;
+      rows.push_back({prefix_, step.support});
+      std::sort(rows.back().items.begin(), rows.back().items.end());
+    }
+  }
+  std::vector<ItemsetRow> rows;
+
+ private:
+  const ItemsetRun& run_;
+  std::vector<int64_t> prefix_;
+};
+
+class ItemsetOracle {
+ public:
+  explicit ItemsetOracle(const std::vector<Pair>& relation) {
+    for (const Pair& pair : relation) {
+      transactions_[pair.tid].insert(pair.item);
+      items_.insert(pair.item);
+    }
+  }
+
+  uint64_t total() const { return transactions_.size(); }
+
+  /// All answers, ascending; the best ones in their order.
+  std::vector<ItemsetRow> answer(const ItemsetQuery& query) const {
+    uint64_t least = 1;
+    if (query.min_count) least = static_cast<uint64_t>(*query.min_count);
+    if (query.min_support) least = oracle_count_of_fraction(*query.min_support, total());
+    std::set<int64_t> kept = items_;
+    if (query.exclude)
+      for (const int64_t item : *query.exclude) kept.erase(item);
+    const std::vector<int64_t> items(kept.begin(), kept.end());
+
+    std::vector<uint64_t> support(size_t{1} << items.size(), 0);
+    for (const auto& [tid, held] : transactions_) {
+      size_t mask = 0;
+      for (size_t k = 0; k < items.size(); ++k) mask |= size_t{held.contains(items[k])} << k;
+      for (size_t subset = mask;; subset = (subset - 1) & mask) {
+        ++support[subset];
+        if (subset == 0) break;
+      }
+    }
+    std::vector<ItemsetRow> rows;
+    for (size_t subset = 1; subset < support.size(); ++subset) {
+      if (support[subset] < least) continue;
+      bool wanted = true;
+      for (size_t k = 0; k < items.size(); ++k) {
+        const size_t bit = size_t{1} << k;
+        const uint64_t other = support[subset ^ bit];
+        const bool is_superset = (subset & bit) == 0;
+        if (query.target == ItemsetTarget::kClosed && is_superset && other == support[subset]) wanted = false;
+        if (query.target == ItemsetTarget::kMaximal && is_superset && other >= least) wanted = false;
+        if (query.target == ItemsetTarget::kGenerators && !is_superset && other == support[subset]) wanted = false;
+      }
+      ItemsetRow row{{}, support[subset]};
+      bool included = !query.include;
+      for (size_t k = 0; k < items.size(); ++k)
+        if (subset >> k & 1) {
+          row.items.push_back(items[k]);
+          included = included || std::count(query.include->begin(), query.include->end(), items[k]) != 0;
+        }
+      const auto length = static_cast<int64_t>(row.items.size());
+      if (!wanted || !included || length < query.min_length.value_or(1) || length > query.max_length.value_or(length))
+        continue;
+      if (query.max_support && oracle_count_of_fraction(*query.max_support, total()) < row.support) continue;
+      if (query.max_support && oracle_count_of_fraction(*query.max_support, total()) == row.support &&
+          oracle_above(*query.max_support, row.support))
+        continue;
+      rows.push_back(std::move(row));
+    }
+    std::sort(rows.begin(), rows.end());
+    if (query.top_k) {
+      std::sort(rows.begin(), rows.end(), [](const ItemsetRow& x, const ItemsetRow& y) {
+        if (x.support != y.support) return x.support > y.support;
+        if (x.items.size() != y.items.size()) return x.items.size() < y.items.size();
+        return x.items < y.items;
+      });
+      if (rows.size() > static_cast<uint64_t>(*query.top_k)) rows.resize(static_cast<size_t>(*query.top_k));
+    }
+    return rows;
+  }
+
+ private:
+  /// count > fraction * total? Where the ceiling is count, that is whether the next smaller fraction has it too.
+  bool oracle_above(double fraction, uint64_t count) const {
+    return oracle_count_of_fraction(fraction, total() * 1000) != count * 1000;
+  }
+
+  std::map<int64_t, std::set<int64_t>> transactions_;
+  std::set<int64_t> items_;
+};
+
+inline std::string describe(const ItemsetRow& row) {
+  std::string text = "{";
+  for (const int64_t item : row.items) text += " " + std::to_string(item);
+  return text + " } " + std::to_string(row.support);
+}
+
+/// Empty when both are the same sequence, else where they part.
+inline std::string difference(const std::vector<ItemsetRow>& found, const std::vector<ItemsetRow>& expected) {
+  for (size_t i = 0; i < found.size() && i < expected.size(); ++i)
+    if (!(found[i] == expected[i]))
+      return "row " + std::to_string(i) + ": found " + describe(found[i]) + ", expected " + describe(expected[i]);
+  if (found.size() == expected.size()) return {};
+  return std::to_string(found.size()) + " rows found, " + std::to_string(expected.size()) + " expected";
+}
+
+}  // namespace batmap::test
