@@ -38,6 +38,13 @@ void report_truncation(int64_t max_results) {
            errhint("Raise max_results or the threshold.")));
 }
 
+void report_timeout(int64_t timeout_ms) {
+  const bool is_error = settings.on_truncation == static_cast<int>(OnTruncation::kError);
+  ereport(is_error ? ERROR : WARNING, (errcode(is_error ? ERRCODE_QUERY_CANCELED : ERRCODE_WARNING),
+                                       errmsg("answer cut off after timeout = %lld ms", static_cast<long long>(timeout_ms)),
+                                       errhint("Raise timeout or the threshold.")));
+}
+
 Node* bound_rows(Node* request, int top_k_from_end, int max_results_from_end) {
   if (!IsA(request, SupportRequestRows)) return nullptr;
   auto* const rows = reinterpret_cast<SupportRequestRows*>(request);

@@ -48,6 +48,7 @@ double lap_ms(instr_time& start);
 
 /// A WARNING, or an error under batmap.on_truncation = error.
 void report_truncation(int64_t max_results);
+void report_timeout(int64_t timeout_ms);
 
 template <typename Call>
 class PairRowStream : public RowStream {

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "extension/srf_all_pairs.h"
+#include "extension/srf_itemsets.h"
 #include "extension/srf_join.h"
 #include "extension/srf_pairs.h"
 
@@ -17,6 +18,9 @@ namespace {
 
 const StreamedFunction kStreamedFunctions[] = {
     {batmap_all_pairs, "batmap_all_pairs", open_all_pairs},
+    {batmap_itemsets_query, "batmap_itemsets_query", open_itemsets_query},
+    {batmap_itemsets_of_query, "batmap_itemsets_of_query", open_itemsets_of_query},
+    {batmap_itemsets_relation, "batmap_itemsets_relation", open_itemsets_relation},
     {batmap_join_project_query, "batmap_join_project_query", open_join_query},
     {batmap_join_project_of_query, "batmap_join_project_of_query", open_join_of_query},
     {batmap_join_project_relation, "batmap_join_project_relation", open_join_relation},

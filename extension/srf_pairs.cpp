@@ -5,6 +5,7 @@
 
 #include "extension/backend.h"
 #include "extension/boundary.h"
+#include "extension/item_lists.h"
 #include "extension/pair_counts_datum.h"
 #include "extension/pair_stream.h"
 #include "extension/query_source.h"
@@ -54,33 +55,6 @@ struct Arguments {
   ArrayType* array(Argument argument) const { return PG_GETARG_ARRAYTYPE_P(first + argument); }
 };
 
-struct Elements {
-  Datum* values;
-  int count;
-};
-
-/// The elements of an include or exclude list. @raises 22004 for a NULL element
-Elements elements_of(ArrayType* array, const char* name) {
-  Elements elements;
-  bool* nulls;
-  int16 length;
-  bool by_value;
-  char alignment;
-  get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &alignment);
-  deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, alignment, &elements.values, &nulls, &elements.count);
-  for (int k = 0; k < elements.count; ++k)
-    if (nulls[k]) ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not contain NULL", name)));
-  return elements;
-}
-
-void set_list(std::optional<std::vector<int64_t>>& list, ArrayType* array, const char* name) {
-  const Elements elements = elements_of(array, name);
-  guarded([&] {
-    list.emplace();
-    for (int k = 0; k < elements.count; ++k) list->push_back(DatumGetInt64(elements.values[k]));
-  });
-}
-
 /// Everything but the lists of the _of form, whose values mean nothing before the rows are read.
 void read_arguments(const Arguments& arguments, bool integer_lists, PairQuery& query) {
   if (arguments.has(kMinCount)) query.min_count = arguments.int8(kMinCount);
@@ -99,25 +73,10 @@ void read_arguments(const Arguments& arguments, bool integer_lists, PairQuery& q
   });
 }
 
-/// A list of the _of form: items in text form, as values of the item type. Empty and without values where not given.
-Elements items_of_text(const Arguments& arguments, Argument argument, const char* name, Oid item_type) {
+/// A list of the _of form. Empty and without values where not given.
+Elements items_argument(const Arguments& arguments, Argument argument, const char* name, Oid item_type) {
   if (!arguments.has(argument)) return {nullptr, 0};
-  Elements items = elements_of(arguments.array(argument), name);
-  Oid function;
-  Oid parameter;
-  getTypeInputInfo(item_type, &function, &parameter);
-  for (int k = 0; k < items.count; ++k)
-    items.values[k] = OidInputFunctionCall(function, TextDatumGetCString(items.values[k]), parameter, -1);
-  return items;
-}
-
-/// Items to their ranks in the answer; those that do not occur are left out.
-void set_ranks(std::optional<std::vector<int64_t>>& list, const Elements& items, const QueryInput& input) {
-  guarded([&] { list.emplace(); });
-  for (int k = 0; k < items.count; ++k) {
-    uint32_t id;
-    if (dictionary_find(*input.items, items.values[k], id)) guarded([&] { list->push_back(input.item_rank[id]); });
-  }
+  return items_of_text(arguments.array(argument), name, item_type);
 }
 
 /// The columns after the items.
@@ -195,8 +154,8 @@ RowStream* open_query(FunctionCallInfo fcinfo, MemoryContext context, const char
   Elements include{};
   Elements exclude{};
   if (of_type) {  // before any row is read: a bad list should not cost a run
-    include = items_of_text(arguments, kInclude, "include", item_type);
-    exclude = items_of_text(arguments, kExclude, "exclude", item_type);
+    include = items_argument(arguments, kInclude, "include", item_type);
+    exclude = items_argument(arguments, kExclude, "exclude", item_type);
   }
   guarded([&] { call.log.emplace(call.options); });
   QueryInput input{&*call.log, fcinfo->flinfo->fn_oid, &call.progress, item_type, nullptr, nullptr, 0, false};
@@ -216,11 +175,7 @@ RowStream* open_pairs_query(FunctionCallInfo fcinfo, MemoryContext context) {
 }
 
 RowStream* open_pairs_of_query(FunctionCallInfo fcinfo, MemoryContext context) {
-  const Oid item_type = get_fn_expr_argtype(fcinfo->flinfo, 0);
-  if (!OidIsValid(item_type))
-    ereport(ERROR, (errcode(ERRCODE_INDETERMINATE_DATATYPE), errmsg("could not determine the item type"),
-                    errhint("Give a typed NULL as the first argument, such as NULL::text.")));
-  return open_query(fcinfo, context, "batmap_pairs_of", 1, item_type);
+  return open_query(fcinfo, context, "batmap_pairs_of", 1, item_type_argument(fcinfo));
 }
 
 RowStream* open_pairs_relation(FunctionCallInfo fcinfo, MemoryContext context) {

@@ -149,6 +149,98 @@ AS 'MODULE_PATHNAME', 'batmap_pairs_of_query' LANGUAGE C STABLE PARALLEL RESTRIC
 COMMENT ON FUNCTION batmap_pairs_of(anyelement, text, int8, float8, int8, int4, text, text[], text[], int8, text)
 IS 'frequent pairs of the (tid, item) rows of a query, for items of any hashable type';
 
+CREATE FUNCTION batmap_itemsets_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_itemsets_support(internal) IS 'planner support of batmap_itemsets and batmap_itemsets_of';
+
+CREATE FUNCTION batmap_itemsets(
+    query text,
+    min_support float8 DEFAULT NULL,
+    min_count int8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL)
+RETURNS TABLE (itemset int8[], length int4, support int8, relative_support float8, total int8)
+AS 'MODULE_PATHNAME', 'batmap_itemsets_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT batmap_itemsets_support;
+COMMENT ON FUNCTION batmap_itemsets(text, float8, int8, int4, int4, text, int8[], int8[], float8, int8, int8, interval)
+IS 'frequent itemsets of the (tid, item) rows of a query';
+
+CREATE FUNCTION batmap_itemsets(
+    relation batmap_relation,
+    min_support float8 DEFAULT NULL,
+    min_count int8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL)
+RETURNS TABLE (itemset int8[], length int4, support int8, relative_support float8, total int8)
+AS 'MODULE_PATHNAME', 'batmap_itemsets_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
+    SUPPORT batmap_itemsets_support;
+COMMENT ON FUNCTION batmap_itemsets(batmap_relation, float8, int8, int4, int4, text, int8[], int8[], float8, int8, int8, interval)
+IS 'frequent itemsets of a relation';
+
+CREATE FUNCTION batmap_itemsets_of(
+    item_type anyelement,
+    query text,
+    min_support float8 DEFAULT NULL,
+    min_count int8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL)
+RETURNS TABLE (itemset anyarray, length int4, support int8, relative_support float8, total int8)
+AS 'MODULE_PATHNAME', 'batmap_itemsets_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT batmap_itemsets_support;
+COMMENT ON FUNCTION batmap_itemsets_of(anyelement, text, float8, int8, int4, int4, text, text[], text[], float8, int8, int8, interval)
+IS 'frequent itemsets of the (tid, item) rows of a query, for items of any hashable type';
+
+CREATE FUNCTION batmap_itemset_spectrum(
+    query text,
+    min_support float8 DEFAULT NULL,
+    min_count int8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    max_support float8 DEFAULT NULL)
+RETURNS TABLE (length int4, support int8, relative_support float8, itemsets int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
+COMMENT ON FUNCTION batmap_itemset_spectrum(text, float8, int8, int4, int4, text, int8[], int8[], float8)
+IS 'how many frequent itemsets of each length and support the (tid, item) rows of a query have';
+
+CREATE FUNCTION batmap_itemset_spectrum(
+    relation batmap_relation,
+    min_support float8 DEFAULT NULL,
+    min_count int8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    max_support float8 DEFAULT NULL)
+RETURNS TABLE (length int4, support int8, relative_support float8, itemsets int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 1000;
+COMMENT ON FUNCTION batmap_itemset_spectrum(batmap_relation, float8, int8, int4, int4, text, int8[], int8[], float8)
+IS 'how many frequent itemsets of each length and support a relation has';
+
 CREATE FUNCTION batmap_estimate(query text, min_count int8 DEFAULT NULL, min_support float8 DEFAULT NULL)
 RETURNS TABLE (
     method text, device text, chosen bool, milliseconds float8, bytes int8, reason text, expected_rows float8,
