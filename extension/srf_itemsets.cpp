@@ -31,6 +31,7 @@ struct ItemsetCall {
   explicit ItemsetCall(MemoryContext)
       : meter(memory_limit_bytes()), options{.threads = thread_count(), .memory = &meter, .cancel = backend_cancel_token()} {
     query.kernel = &select_mask_kernel(settings.cpu_kernel);
+    query.bits = selected_kernels().bits;
   }
 
   MemoryMeter meter;
@@ -61,6 +62,7 @@ enum Argument {
   kTopK,
   kMaxResults,
   kTimeout,
+  kAlgorithm,
   kArguments
 };
 
@@ -96,8 +98,10 @@ void read_arguments(const Arguments& arguments, bool integer_lists, ItemsetQuery
   if (integer_lists && arguments.has(kInclude)) set_list(query.include, arguments.array(kInclude), "include");
   if (integer_lists && arguments.has(kExclude)) set_list(query.exclude, arguments.array(kExclude), "exclude");
   const char* const target = arguments.has(kTarget) ? arguments.string(kTarget) : "all";
+  const char* const algorithm = arguments.has(kAlgorithm) ? arguments.string(kAlgorithm) : "auto";
   guarded([&] {
     query.target = parse_itemset_target(target);
+    query.algorithm = parse_itemset_algorithm(algorithm);
     query.check();
   });
 }
@@ -210,7 +214,7 @@ class ItemsetRowStream final : public RowStream {
     run = {};
     run.any = true;
     strlcpy(run.operation, operation_, sizeof run.operation);
-    strlcpy(run.method, "depth first", sizeof run.method);
+    strlcpy(run.method, report.method.c_str(), sizeof run.method);
     strlcpy(run.kernel, report.kernel.c_str(), sizeof run.kernel);
     snprintf(run.reason, sizeof run.reason, "%llu distinct transactions, threshold %llu",
              static_cast<unsigned long long>(report.distinct_transactions),

@@ -165,11 +165,12 @@ CREATE FUNCTION batmap_itemsets(
     max_support float8 DEFAULT NULL,
     top_k int8 DEFAULT NULL,
     max_results int8 DEFAULT NULL,
-    timeout interval DEFAULT NULL)
+    timeout interval DEFAULT NULL,
+    algorithm text DEFAULT 'auto')
 RETURNS TABLE (itemset int8[], length int4, support int8, relative_support float8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_itemsets_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT batmap_itemsets_support;
-COMMENT ON FUNCTION batmap_itemsets(text, float8, int8, int4, int4, text, int8[], int8[], float8, int8, int8, interval)
+COMMENT ON FUNCTION batmap_itemsets(text, float8, int8, int4, int4, text, int8[], int8[], float8, int8, int8, interval, text)
 IS 'frequent itemsets of the (tid, item) rows of a query';
 
 CREATE FUNCTION batmap_itemsets(
@@ -184,11 +185,12 @@ CREATE FUNCTION batmap_itemsets(
     max_support float8 DEFAULT NULL,
     top_k int8 DEFAULT NULL,
     max_results int8 DEFAULT NULL,
-    timeout interval DEFAULT NULL)
+    timeout interval DEFAULT NULL,
+    algorithm text DEFAULT 'auto')
 RETURNS TABLE (itemset int8[], length int4, support int8, relative_support float8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_itemsets_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
     SUPPORT batmap_itemsets_support;
-COMMENT ON FUNCTION batmap_itemsets(batmap_relation, float8, int8, int4, int4, text, int8[], int8[], float8, int8, int8, interval)
+COMMENT ON FUNCTION batmap_itemsets(batmap_relation, float8, int8, int4, int4, text, int8[], int8[], float8, int8, int8, interval, text)
 IS 'frequent itemsets of a relation';
 
 CREATE FUNCTION batmap_itemsets_of(
@@ -204,11 +206,12 @@ CREATE FUNCTION batmap_itemsets_of(
     max_support float8 DEFAULT NULL,
     top_k int8 DEFAULT NULL,
     max_results int8 DEFAULT NULL,
-    timeout interval DEFAULT NULL)
+    timeout interval DEFAULT NULL,
+    algorithm text DEFAULT 'auto')
 RETURNS TABLE (itemset anyarray, length int4, support int8, relative_support float8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_itemsets_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT batmap_itemsets_support;
-COMMENT ON FUNCTION batmap_itemsets_of(anyelement, text, float8, int8, int4, int4, text, text[], text[], float8, int8, int8, interval)
+COMMENT ON FUNCTION batmap_itemsets_of(anyelement, text, float8, int8, int4, int4, text, text[], text[], float8, int8, int8, interval, text)
 IS 'frequent itemsets of the (tid, item) rows of a query, for items of any hashable type';
 
 CREATE FUNCTION batmap_itemset_spectrum(

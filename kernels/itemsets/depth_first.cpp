@@ -9,7 +9,7 @@ namespace batmap {
 
 namespace {
 
-// The counters of a node are looked at one by one unless its increments touched fewer than this share of them.
+// The counters of a node are all set to zero unless its increments touched fewer than this share of them.
 constexpr uint64_t kSparseShare = 8;
 // Tails between the prefetch and the use, as in support/horizontal_counter.cpp.
 constexpr size_t kPrefetchAhead = 16;
@@ -83,34 +83,36 @@ size_t DepthFirst<Writer>::count_tails(const TransactionLists& lists, uint32_t i
   const std::span<const WeightedTail> tails = lists.tails_of(item);
   const uint32_t* const data = lists.data();
   uint32_t* const counts = counts_.data();
+  const size_t own = candidates_.size() - candidates;
+  const size_t before = candidates_.size();
+  const uint32_t least = threshold();
   uint64_t increments = 0;
   for (size_t t = 0; t < tails.size(); ++t) {
     if (t + kPrefetchAhead < tails.size()) __builtin_prefetch(data + tails[t + kPrefetchAhead].begin);
     const WeightedTail tail = tails[t];
-    for (uint32_t k = 0; k < tail.length; ++k) counts[data[tail.begin + k]] += tail.weight;
+    for (uint32_t k = 0; k < tail.length; ++k) {
+      const uint32_t other = data[tail.begin + k];
+      const uint32_t count = counts[other] += tail.weight;
+      // At least `least` now, and less before.
+      if (count - least < tail.weight) [[unlikely]]
+        candidates_.push_back({other, 0, 0});
+    }
     increments += tail.length;
     if ((t & 0xfff) == 0xfff) poll_.after(1u << 16);
   }
-
-  const size_t own = candidates_.size() - candidates;
-  const uint32_t least = threshold();
-  const size_t before = candidates_.size();
-  const auto keep = [&](uint32_t other, uint32_t count) {
-    if (count >= least) candidates_.push_back({other, candidates_[own + other].rank, count});
-  };
-  if (increments * kSparseShare < candidates - item) {
-    for (const WeightedTail& tail : tails)
-      for (uint32_t k = 0; k < tail.length; ++k) {
-        const uint32_t other = data[tail.begin + k];
-        keep(other, std::exchange(counts[other], 0));
-      }
-    std::sort(candidates_.begin() + static_cast<ptrdiff_t>(before), candidates_.end(),
-              [](const Candidate& x, const Candidate& y) { return x.item < y.item; });
-  } else {
-    for (uint32_t other = item + 1; other < candidates; ++other) keep(other, counts[other]);
-    std::fill(counts + item + 1, counts + candidates, 0u);
-    poll_.after(candidates - item);
+  poll_.after(increments);
+  std::sort(candidates_.begin() + static_cast<ptrdiff_t>(before), candidates_.end(),
+            [](const Candidate& x, const Candidate& y) { return x.item < y.item; });
+  for (size_t k = before; k < candidates_.size(); ++k) {
+    Candidate& found = candidates_[k];
+    found.rank = candidates_[own + found.item].rank;
+    found.support = counts[found.item];
   }
+  if (increments * kSparseShare < candidates - item)
+    for (const WeightedTail& tail : tails)
+      for (uint32_t k = 0; k < tail.length; ++k) counts[data[tail.begin + k]] = 0;
+  else
+    std::fill(counts + item + 1, counts + candidates, 0u);
   size_t kept = before;
   for (size_t k = before; k < candidates_.size(); ++k) {
     if (candidates_[k].support == support)
@@ -173,7 +175,7 @@ void DepthFirst<Writer>::extend_lists(const TransactionLists& lists, uint32_t it
     return;
   }
   for (size_t k = 0; k < candidates; ++k) places[candidates_[own + k].item] = k + 1;
-  TransactionLists child(*options_.memory);
+  TransactionLists child(*options_.memory, tails.size());
   for (const WeightedTail& tail : tails) {
     uint32_t* const out = child.room(tail.length);
     size_t taken = 0;

@@ -8,6 +8,8 @@
 
 #include "core/stopwatch.h"
 #include "itemsets/best_itemsets.h"
+#include "itemsets/bit_row_search.h"
+#include "itemsets/breadth_first.h"
 #include "itemsets/depth_first.h"
 #include "itemsets/itemset_targets.h"
 #include "support/threshold.h"
@@ -15,6 +17,8 @@
 namespace batmap {
 
 namespace {
+
+constexpr const char* kAlgorithmNames[kItemsetAlgorithms] = {"auto", "pbi", "tbi", "dfs"};
 
 std::string plain_text(double value) {
   char text[32];
@@ -61,6 +65,13 @@ void ItemsetQuery::check() const {
                 "min_length " + std::to_string(*min_length) + " is above max_length " + std::to_string(*max_length));
 }
 
+ItemsetAlgorithm parse_itemset_algorithm(const std::string& name) {
+  for (size_t k = 0; k < kItemsetAlgorithms; ++k)
+    if (name == kAlgorithmNames[k]) return static_cast<ItemsetAlgorithm>(k);
+  throw Error(ErrorCode::kInvalidParameter, "unknown algorithm \"" + name + "\"",
+              "Available algorithms: auto, pbi, tbi, dfs.");
+}
+
 ItemsetTarget parse_itemset_target(const std::string& name) {
   if (name == "all") return ItemsetTarget::kAll;
   if (name == "closed") return ItemsetTarget::kClosed;
@@ -75,7 +86,10 @@ ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> 
     : query_(query), options_(options), root_(*options.memory) {
   query_.check();
   if (query_.kernel == nullptr) query_.kernel = &select_mask_kernel("auto");
-  report_.kernel = query_.kernel->name;
+  if (query_.bits == nullptr) query_.bits = &best_and_popcount();
+  const bool on_masks = query_.algorithm == ItemsetAlgorithm::kAuto;
+  report_.method = on_masks ? "depth first" : kAlgorithmNames[static_cast<size_t>(query_.algorithm)];
+  report_.kernel = on_masks ? query_.kernel->name : query_.bits->name;
   lengths_ = {clamped(query_.min_length, 1), clamped(query_.max_length, UINT32_MAX)};
   const Stopwatch watch;
   const EncodedRelation relation(std::move(chunks), item_rank, options_);
@@ -131,25 +145,40 @@ void ItemsetRun::search(ItemsetSink& sink) {
   for (size_t branch = 0; branch < branches(); ++branch) search(branch);
 }
 
+void ItemsetRun::search_all(ItemsetSink& sink, const ItemsetLengths& lengths, uint32_t max_support, uint32_t leading,
+                            const ExecutionOptions& options) {
+  ItemsetWriter writer(sink, lengths, max_support, options);
+  switch (query_.algorithm) {
+    case ItemsetAlgorithm::kAuto:
+      DepthFirst<ItemsetWriter>(root_, min_count_, lengths.most, *query_.kernel, writer, options).search(0, leading);
+      break;
+    case ItemsetAlgorithm::kPbi:
+      BreadthFirst(root_, min_count_, lengths.most, ItemsetLookup::kBitmaps, *query_.bits, writer, options).search(leading);
+      break;
+    case ItemsetAlgorithm::kTbi:
+      BreadthFirst(root_, min_count_, lengths.most, ItemsetLookup::kTrie, *query_.bits, writer, options).search(leading);
+      break;
+    case ItemsetAlgorithm::kDfs:
+      BitRowSearch(root_, min_count_, lengths.most, *query_.bits, writer, options).search(leading);
+      break;
+  }
+  writer.flush();
+}
+
 void ItemsetRun::search_chosen(ItemsetSink& sink, const ExecutionOptions& options) {
   // Which itemsets are closed or maximal is not seen without the longer ones; subsets are enough for generators.
   const bool any_length = query_.target == ItemsetTarget::kClosed || query_.target == ItemsetTarget::kMaximal;
   const uint32_t most = any_length ? UINT32_MAX : lengths_.most;
-  const auto search = [&](ItemsetSink& to, const ItemsetLengths& lengths, uint32_t max_support, uint32_t leading) {
-    ItemsetWriter writer(to, lengths, max_support, options);
-    DepthFirst<ItemsetWriter>(root_, min_count_, lengths.most, *query_.kernel, writer, options).search(0, leading);
-    writer.flush();
-  };
   std::optional<BestItemsets> best;
   if (query_.top_k) best.emplace(static_cast<uint64_t>(*query_.top_k), values_.span(), min_count_, options);
   ItemsetSink& answers = best ? *best : sink;
   if (query_.target == ItemsetTarget::kAll) {
-    search(answers, lengths_, max_support_, root_.leading);
+    search_all(answers, lengths_, max_support_, root_.leading, options);
   } else {
     TargetSink chosen(query_.target, root_.transactions, options);
     // Subsets may lack the items that are to be included, supersets do not.
     const auto all = static_cast<uint32_t>(root_.items.size());
-    search(chosen, {1, most}, UINT32_MAX, query_.target == ItemsetTarget::kGenerators ? all : root_.leading);
+    search_all(chosen, {1, most}, UINT32_MAX, query_.target == ItemsetTarget::kGenerators ? all : root_.leading, options);
     chosen.hand_over(answers, [this](uint32_t first, uint32_t length, uint32_t support) {
       return (first < root_.leading_ranks || !root_.perfect.empty()) && wanted(length, support);
     });

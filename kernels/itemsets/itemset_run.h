@@ -15,12 +15,18 @@
 #include "itemsets/mask_kernel.h"
 #include "itemsets/search_root.h"
 #include "relation/chunk.h"
+#include "support/and_popcount.h"
 
 namespace batmap {
 
 /// Of the frequent itemsets: all; those without a superset of the same support; those without a frequent superset; those
 /// without a subset of the same support, the empty one included.
 enum class ItemsetTarget { kAll, kClosed, kMaximal, kGenerators };
+
+/// Who searches: auto is DepthFirst; the others are the algorithms of two papers, over bit rows (breadth_first.h,
+/// bit_row_search.h).
+enum class ItemsetAlgorithm { kAuto, kPbi, kTbi, kDfs };
+inline constexpr size_t kItemsetAlgorithms = 4;
 
 struct ItemsetQuery {
   // At most one of the two; none only together with top_k (then 1).
@@ -35,7 +41,9 @@ struct ItemsetQuery {
   std::optional<int64_t> top_k;                 // the itemsets of most support; ties: the shorter, then the smaller items
   std::optional<int64_t> max_results;           // heeded by ItemsetStream, as is the next
   std::optional<int64_t> timeout_ms;
-  const MaskKernel* kernel = nullptr;  // none: the fastest
+  ItemsetAlgorithm algorithm = ItemsetAlgorithm::kAuto;
+  const MaskKernel* kernel = nullptr;       // none: the fastest
+  const AndPopcountKernel* bits = nullptr;  // likewise, for bit rows
 
   /// @throws Error{kInvalidParameter} with the value, the bound and a hint
   void check() const;
@@ -43,8 +51,11 @@ struct ItemsetQuery {
 
 /// "all", "closed", "maximal", "generators". @throws Error{kInvalidParameter} for another name
 ItemsetTarget parse_itemset_target(const std::string& name);
+/// "auto", "pbi", "tbi", "dfs". @throws Error{kInvalidParameter} for another name
+ItemsetAlgorithm parse_itemset_algorithm(const std::string& name);
 
 struct ItemsetReport {
+  std::string method;
   std::string kernel;
   uint64_t transactions = 0;
   uint64_t items = 0;
@@ -80,12 +91,17 @@ class ItemsetRun {
 
   /// The item that a step's rank stands for.
   int64_t value(uint32_t rank) const { return values_[rank]; }
+  size_t ranks() const { return values_.size(); }
   const ItemsetQuery& query() const { return query_; }
   const ItemsetReport& report() const { return report_; }
 
  private:
-  /// Every frequent itemset of `lengths` is an answer.
-  bool is_plain() const { return query_.target == ItemsetTarget::kAll && !query_.top_k; }
+  /// DepthFirst gives the answers as it finds them.
+  bool is_plain() const {
+    return query_.target == ItemsetTarget::kAll && !query_.top_k && query_.algorithm == ItemsetAlgorithm::kAuto;
+  }
+  void search_all(ItemsetSink& sink, const ItemsetLengths& lengths, uint32_t max_support, uint32_t leading,
+                  const ExecutionOptions& options);
   bool wanted(uint32_t length, uint32_t support) const;
   void search_chosen(ItemsetSink& sink, const ExecutionOptions& options);
 

@@ -34,7 +34,7 @@ void TransactionLists::add(size_t length, uint32_t weight) {
 }
 
 void TransactionLists::rehash() {
-  const size_t size = std::max<size_t>(64, 2 * slots_.size());
+  const size_t size = 2 * slots_.size();
   slots_.reset();
   slots_ = Buffer<uint32_t>(*meter_, size, Fill::kZero);
   for (size_t k = 0; k < transactions_.size(); ++k) {

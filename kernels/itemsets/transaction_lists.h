@@ -4,6 +4,7 @@
 // Kiyomi, Arimura, FIMI 2004).
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <span>
 
@@ -20,7 +21,12 @@ struct WeightedTail {
 
 class TransactionLists {
  public:
-  explicit TransactionLists(MemoryMeter& meter) : meter_(&meter), items_(meter), transactions_(meter) {}
+  /// @param transactions  how many will be added, about
+  explicit TransactionLists(MemoryMeter& meter, size_t transactions = 0)
+      : meter_(&meter),
+        items_(meter),
+        transactions_(meter),
+        slots_(meter, std::bit_ceil(2 * transactions + 64), Fill::kZero) {}
 
   /// Room for the next transaction. @return where its items go
   uint32_t* room(size_t most) { return items_.room(most); }

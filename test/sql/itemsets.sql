@@ -51,6 +51,12 @@ SELECT count(*) > 1000 AS enough, count(*) FILTER (WHERE o.itemset IS DISTINCT F
 FROM one o FULL JOIN (SELECT row_number() OVER () AS place, * FROM batmap_itemsets('SELECT * FROM many ORDER BY random()', min_count => 20, max_length => 4)) m
     USING (place);
 RESET batmap.threads;
+SELECT a.algorithm, count(*) = (SELECT count(*) FROM one) AS as_many,
+    count(*) FILTER (WHERE o.itemset IS DISTINCT FROM m.itemset OR o.support <> m.support) AS different
+FROM unnest('{pbi,tbi,dfs}'::text[]) a (algorithm),
+    LATERAL (SELECT row_number() OVER () AS place, * FROM batmap_itemsets('SELECT * FROM many', min_count => 20, max_length => 4,
+        algorithm => a.algorithm)) m LEFT JOIN one o USING (place) GROUP BY 1 ORDER BY 1;
+SELECT method FROM batmap_last_run();
 SET batmap.cpu_kernel = 'scalar';
 SELECT count(*) = (SELECT count(*) FROM one) AS same, sum(support) = (SELECT sum(support) FROM one) AS same_support
 FROM batmap_itemsets('SELECT * FROM many', min_count => 20, max_length => 4);
@@ -80,6 +86,7 @@ SELECT * FROM batmap_itemsets('SELECT tid, item FROM baskets', min_count => 0);
 SELECT * FROM batmap_itemsets('SELECT tid, item FROM baskets', min_count => 1, max_support => 2);
 SELECT * FROM batmap_itemsets('SELECT tid, item FROM baskets', min_count => 1, min_length => 3, max_length => 2);
 SELECT * FROM batmap_itemsets('SELECT tid, item FROM baskets', min_count => 1, target => 'open');
+SELECT * FROM batmap_itemsets('SELECT tid, item FROM baskets', min_count => 1, algorithm => 'apriori');
 SELECT * FROM batmap_itemsets('SELECT tid, item FROM baskets', min_count => 1, timeout => '-1 s');
 SELECT * FROM batmap_itemsets('SELECT tid, item FROM baskets', min_count => 1, include => '{1,NULL}');
 SELECT * FROM batmap_itemsets(NULL::text, min_count => 1);

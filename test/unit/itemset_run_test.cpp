@@ -22,7 +22,8 @@ namespace {
 constexpr uint64_t kSeed = 20260711;
 
 std::string describe_query(const ItemsetQuery& query) {
-  std::string text = "target " + std::to_string(static_cast<int>(query.target));
+  std::string text = "algorithm " + std::to_string(static_cast<int>(query.algorithm)) + ", target " +
+                     std::to_string(static_cast<int>(query.target));
   const auto add = [&](const char* name, const auto& value) {
     if (value) text += std::string(", ") + name + " " + std::to_string(*value);
   };
@@ -80,6 +81,8 @@ ItemsetQuery draw_query(Random& random, int64_t items) {
   };
   if (random.chance(20)) query.include = list();
   if (random.chance(20)) query.exclude = list();
+  if (random.chance(50)) query.algorithm = static_cast<ItemsetAlgorithm>(random.below(kItemsetAlgorithms));
+  query.bits = find_and_popcount(random.chance(50) ? "auto" : "scalar");
   const std::span<const MaskKernel> kernels = mask_kernels();
   query.kernel = &select_mask_kernel(kernels[random.below(kernels.size())].name);
   return query;
@@ -234,7 +237,7 @@ TEST(ItemsetRun, ListsAnswerLikeTheOracle) {
   }
 }
 
-TEST(ItemsetRun, OrderDoesNotDependOnRowsThreadsOrKernel) {
+TEST(ItemsetRun, OrderDoesNotDependOnRowsThreadsKernelOrAlgorithm) {
   Random random(kSeed + 3);
   std::vector<Wide> all = wide_relations();
   for (int k = 0; k < 20; ++k) all.push_back({"small", draw_relation(random, 14), 2});
@@ -252,6 +255,11 @@ TEST(ItemsetRun, OrderDoesNotDependOnRowsThreadsOrKernel) {
         ASSERT_EQ(difference(pull(run, {.threads = threads, .memory = &meter, .cancel = {}}), expected), "")
             << wide.name << ", " << threads << " threads, " << kernel.name;
       }
+    for (const ItemsetAlgorithm algorithm : {ItemsetAlgorithm::kPbi, ItemsetAlgorithm::kTbi, ItemsetAlgorithm::kDfs}) {
+      query.algorithm = algorithm;
+      ASSERT_EQ(difference(mine(wide.rows, query), expected), "")
+          << wide.name << ", algorithm " << static_cast<int>(algorithm) << ", seed " << kSeed;
+    }
   }
 }
 
@@ -336,40 +344,44 @@ TEST(ItemsetStream, CanBeCancelledAtEveryPoll) {
     static bool poll(void* arg) { return static_cast<Counter*>(arg)->left.fetch_sub(1) <= 0; }
   };
   const PackedRows packed(wide_relations()[3].rows);
-  ItemsetQuery query;
-  query.min_count = 4;
-  int cancelled = 0;
-  bool done = false;
-  for (int64_t polls = 0; !done && polls < 3000; polls += 1 + polls / 20) {
-    Counter counter{polls};
-    MemoryMeter meter;
-    const ExecutionOptions options{.threads = 2, .memory = &meter, .cancel = {Counter::poll, &counter}};
-    try {
-      ItemsetRun run(packed.chunks(), {}, query, options);
-      pull(run, options);
-      done = true;
-    } catch (const Error& error) {
-      ASSERT_EQ(error.code(), ErrorCode::kCancelled);
-      ++cancelled;
+  for (size_t algorithm = 0; algorithm < kItemsetAlgorithms; ++algorithm) {
+    ItemsetQuery query;
+    query.min_count = 4;
+    query.algorithm = static_cast<ItemsetAlgorithm>(algorithm);
+    int cancelled = 0;
+    bool done = false;
+    for (int64_t polls = 0; !done && polls < 3000; polls += 1 + polls / 20) {
+      Counter counter{polls};
+      MemoryMeter meter;
+      const ExecutionOptions options{.threads = 2, .memory = &meter, .cancel = {Counter::poll, &counter}};
+      try {
+        ItemsetRun run(packed.chunks(), {}, query, options);
+        pull(run, options);
+        done = true;
+      } catch (const Error& error) {
+        ASSERT_EQ(error.code(), ErrorCode::kCancelled);
+        ++cancelled;
+      }
+      ASSERT_EQ(meter.current(), 0u);
     }
-    ASSERT_EQ(meter.current(), 0u);
+    EXPECT_GT(cancelled, 5);
   }
-  EXPECT_GT(cancelled, 5);
 }
 
 TEST(ItemsetStream, EndsWithAnErrorAtEveryMemoryLimit) {
   const PackedRows packed(wide_relations()[3].rows);
   bool enough = false;
   for (size_t limit = 1000; !enough; limit += limit / 4) {
-    for (const ItemsetTarget target : {ItemsetTarget::kAll, ItemsetTarget::kClosed}) {
+    for (const bool last : {false, true}) {
       ItemsetQuery query;
       query.min_count = 4;
-      query.target = target;
+      query.target = last ? ItemsetTarget::kClosed : ItemsetTarget::kAll;
+      query.algorithm = last ? ItemsetAlgorithm::kTbi : ItemsetAlgorithm::kAuto;
       MemoryMeter meter(limit);
       try {
         ItemsetRun run(packed.chunks(), {}, query, {.threads = 2, .memory = &meter, .cancel = {}});
         pull(run, {.threads = 2, .memory = &meter, .cancel = {}});
-        enough = target == ItemsetTarget::kClosed;
+        enough = last;
       } catch (const Error& error) {
         ASSERT_EQ(error.code(), ErrorCode::kMemoryLimit);
       }
@@ -405,6 +417,8 @@ TEST(ItemsetQuery, RefusesBadParameters) {
   EXPECT_EQ(error_of([](ItemsetQuery& q) { q.top_k = 0; }), "top_k must be at least 1, not 0");
   EXPECT_EQ(error_of([](ItemsetQuery& q) { q.timeout_ms = 0; }), "timeout must be above 0");
   EXPECT_THROW(parse_itemset_target("some"), Error);
+  EXPECT_THROW(parse_itemset_algorithm("some"), Error);
+  EXPECT_EQ(parse_itemset_algorithm("tbi"), ItemsetAlgorithm::kTbi);
 }
 
 // ---- reference answers

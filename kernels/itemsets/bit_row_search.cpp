@@ -1,0 +1,52 @@
+// AND, count, pack, go on. See bit_row_search.h.
+#include "itemsets/bit_row_search.h"
+
+#include "itemsets/leaf_order.h"
+
+namespace batmap {
+
+void BitRowSearch::search(uint32_t leading) {
+  for (const uint32_t rank : root_.perfect) writer_.push_perfect(rank);
+  writer_.write_perfect(root_.transactions);
+  std::vector<Candidate> candidates;
+  for (size_t k = 0; k < root_.items.size(); ++k) candidates.push_back({root_.items[k], root_.support[k]});
+  walk(candidates, bits_.row(0), leading, 0, root_.is_leaf());
+}
+
+void BitRowSearch::walk(const std::vector<Candidate>& candidates, const uint64_t* rows, size_t branches, uint32_t length,
+                        bool plain) {
+  const size_t words = bits_.words();
+  std::vector<Candidate> children;
+  std::vector<uint32_t> supports(candidates.size());
+  Buffer<uint64_t> packed;
+  for (size_t k = 0; k < branches; ++k) {
+    const Candidate candidate = candidates[k];
+    const uint32_t least = min_count_.load(std::memory_order_relaxed);
+    if (candidate.support < least) continue;
+    const size_t perfect = writer_.perfect();
+    children.clear();
+    if (length + 1 < most_ && k + 1 < candidates.size()) {
+      const size_t later = candidates.size() - k - 1;
+      const uint64_t* const row = rows + k * words;
+      bits_.count(row, row + words, later, supports.data());
+      poll_.after(later * (words + 8));
+      if (packed.empty()) packed = Buffer<uint64_t>(*options_.memory, later * words);
+      for (size_t j = 0; j < later; ++j) {
+        if (supports[j] < least) continue;
+        const uint32_t rank = candidates[k + 1 + j].rank;
+        if (!plain && supports[j] == candidate.support) {
+          writer_.push_perfect(rank);
+          continue;
+        }
+        bits_.intersect(row, row + (j + 1) * words, packed.data() + children.size() * words);
+        children.push_back({rank, supports[j]});
+      }
+    }
+    writer_.write(candidate.rank, length + 1, candidate.support);
+    if (!children.empty())
+      walk(children, packed.data(), children.size(), length + 1, plain || children.size() <= kLeafItems);
+    writer_.pop_perfect(writer_.perfect() - perfect);
+  }
+}
+
+}  // namespace batmap
