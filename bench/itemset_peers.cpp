@@ -1,0 +1,258 @@
+// The itemset search against Borgelt's eclat, fpgrowth and apriori: one thread, from transactions in memory to every
+// frequent itemset written as text ("1 2 3 (57)") to /dev/null. `bench/run itemsets` builds and runs it, bench/README.md has
+// the method.
+//
+// usage: itemset_peers FOLDER [ROUNDS]     FOLDER holds NAME.dat.zst, as BATMAP_TEST_DATA/fimi
+#include <time.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/peers/borgelt.h"
+#include "itemsets/itemset_run.h"
+#include "relation/pair_log.h"
+
+using namespace batmap;
+
+namespace {
+
+struct Instance {
+  const char* name;
+  int64_t min_count;
+};
+constexpr Instance kInstances[] = {
+    {"retail", 9},      {"chess", 1279},    {"mushroom", 407},           {"connect", 47290},
+    {"T10I4D100K", 10}, {"groceries", 10},  {"T40I10D100K-regen", 1000}, {"T40I10D100K-regen", 500},
+    {"chess", 1598},    {"connect", 54046}, {"mushroom", 813},           {"retail", 45},
+};
+
+using Transactions = std::vector<std::vector<int64_t>>;
+
+Transactions read_transactions(const std::string& path) {
+  FILE* const pipe = popen(("zstd -dc '" + path + "'").c_str(), "r");
+  Transactions all(1);
+  int64_t item = -1;
+  for (int c; (c = std::fgetc(pipe)) != EOF;) {
+    if (c >= '0' && c <= '9') {
+      item = (item < 0 ? 0 : item * 10) + (c - '0');
+      continue;
+    }
+    if (item >= 0) all.back().push_back(item);
+    item = -1;
+    if (c == '\n') all.emplace_back();
+  }
+  all.pop_back();
+  if (pclose(pipe) != 0 || all.empty()) {
+    std::fprintf(stderr, "itemset_peers: cannot read %s\n", path.c_str());
+    std::exit(1);
+  }
+  return all;
+}
+
+double cpu_milliseconds() {
+  timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+}
+
+char* put_number(char* at, uint64_t number) {
+  char digits[20];
+  int count = 0;
+  do {
+    digits[count++] = static_cast<char>('0' + number % 10);
+  } while ((number /= 10) != 0);
+  while (count > 0) *at++ = digits[--count];
+  return at;
+}
+
+/// Lines of text. What names and supports look like is found out once, and the text of the prefix is kept for each length,
+/// in vectors that are loaded as they were stored: a load that spans several recent stores would have to wait for them.
+class TextSink final : public ItemsetSink {
+ public:
+  TextSink(const ItemsetRun& run, FILE* out)
+      : out_(out), names_(run.ranks()), prefixes_(1), lines_(kLines + kRoom), supports_(kSupports) {
+    for (uint32_t rank = 0; rank < names_.size(); ++rank) {
+      Name& name = names_[rank];
+      char* const end = put_number(name.text + sizeof(Vector), static_cast<uint64_t>(run.value(rank)));
+      *end = ' ';
+      name.length = static_cast<size_t>(end + 1 - name.text) - sizeof(Vector);
+    }
+  }
+
+  void take(std::span<const ItemsetStep> steps) override {
+    // Members as locals: stores of characters might change members, for all the compiler knows.
+    const Name* const names = names_.data();
+    Prefix* prefixes = prefixes_.data();
+    Support* const supports = supports_.data();
+    char* line = lines_.data() + used_;
+    char* const full = lines_.data() + kLines;
+    for (size_t k = 0; k < steps.size(); ++k) {
+      const ItemsetStep step = steps[k];
+      if (step.length >= prefixes_.size()) {
+        prefixes_.resize(step.length + 1);
+        prefixes = prefixes_.data();
+      }
+      if (line > full) {
+        std::fwrite(lines_.data(), 1, static_cast<size_t>(line - lines_.data()), out_);
+        line = lines_.data();
+      }
+      const Prefix& before = prefixes[step.length - 1];
+      Prefix& prefix = prefixes[step.length];
+      const Name& name = names[step.item];
+      const size_t begin = before.length;
+      const size_t length = begin + name.length;
+      if (length > sizeof prefix.text) {
+        std::fprintf(stderr, "itemset_peers: an itemset is too long\n");
+        std::exit(1);
+      }
+      Vector text;
+      size_t at = 0;
+      for (; at + sizeof text <= begin; at += sizeof text) {
+        std::memcpy(&text, before.text + at, sizeof text);
+        std::memcpy(prefix.text + at, &text, sizeof text);
+        std::memcpy(line + at, &text, sizeof text);
+      }
+      // The name shifted to its place, which may be in two vectors: it has zeros on both sides, and so have prefixes.
+      const char* const shifted = name.text + sizeof text - (begin - at);
+      Vector first;
+      std::memcpy(&text, before.text + at, sizeof text);
+      std::memcpy(&first, shifted, sizeof first);
+      first |= text;
+      std::memcpy(prefix.text + at, &first, sizeof first);
+      std::memcpy(line + at, &first, sizeof first);
+      std::memcpy(&text, shifted + sizeof text, sizeof text);
+      std::memcpy(prefix.text + at + sizeof text, &text, sizeof text);
+      std::memcpy(line + at + sizeof text, &text, sizeof text);
+      prefix.length = length;
+      if (step.support == 0) continue;
+      ++itemsets;
+      Support& support = supports[step.support % kSupports];
+      if (support.support != step.support) set(support, step.support);
+      std::memcpy(line + length, support.text, sizeof support.text);
+      line += length + support.length;
+    }
+    used_ = static_cast<size_t>(line - lines_.data());
+  }
+  void write() {
+    std::fwrite(lines_.data(), 1, used_, out_);
+    used_ = 0;
+  }
+
+  long itemsets = 0;
+
+ private:
+  static constexpr size_t kLines = 1 << 16;
+  static constexpr size_t kRoom = 512;
+  static constexpr size_t kSupports = 1 << 12;
+
+  typedef char Vector __attribute__((vector_size(16)));
+  struct Prefix {
+    alignas(16) char text[kRoom - 64] = {};  // zeros from `length` to the end of the vector behind it
+    size_t length = 0;
+  };
+  struct Name {
+    char text[3 * sizeof(Vector)] = {};  // the second vector, a blank behind it
+    size_t length = 0;
+  };
+  struct Support {
+    char text[16] = {};
+    uint32_t length = 0;
+    uint32_t support = 0;
+  };
+
+  [[gnu::noinline]] static void set(Support& entry, uint32_t support) {
+    entry.support = support;
+    entry.text[0] = '(';
+    char* at = put_number(entry.text + 1, support);
+    *at++ = ')';
+    *at++ = '\n';
+    entry.length = static_cast<uint32_t>(at - entry.text);
+  }
+
+  FILE* out_;
+  std::vector<Name> names_;
+  std::vector<Prefix> prefixes_;  // [length]
+  std::vector<char> lines_;
+  std::vector<Support> supports_;  // by their lowest bits
+  size_t used_ = 0;
+};
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: itemset_peers FOLDER [ROUNDS]\n");
+    return 2;
+  }
+  const int rounds = argc > 2 ? std::atoi(argv[2]) : 5;
+  FILE* const out = std::fopen("/dev/null", "w");
+  std::printf("| data, min_count | itemsets | batmap ms |");
+  for (int miner = 0; miner < BORGELT_MINERS; ++miner)
+    std::printf(" %s ms |", borgelt_name(static_cast<BorgeltMiner>(miner)));
+  std::printf(" best / batmap |\n|---|---|---|---|---|---|---|\n");
+  std::vector<double> ratios;
+  for (const Instance& instance : kInstances) {
+    const Transactions transactions = read_transactions(std::string(argv[1]) + "/" + instance.name + ".dat.zst");
+    MemoryMeter meter;
+    PairLog log(meter);
+    for (size_t tid = 0; tid < transactions.size(); ++tid)
+      for (const int64_t item : transactions[tid]) log.append(static_cast<int64_t>(tid), item);
+    log.seal();
+    std::vector<std::vector<double>> times(BORGELT_MINERS + 1);
+    long itemsets = 0;
+    for (int round = 0; round < rounds; ++round) {
+      {
+        const double start = cpu_milliseconds();
+        ItemsetQuery query;
+        query.min_count = instance.min_count;
+        ItemsetRun run(log.chunks(), {}, query, {.memory = &meter, .cancel = {}});
+        TextSink sink(run, out);
+        run.search(sink);
+        sink.write();
+        times[BORGELT_MINERS].push_back(cpu_milliseconds() - start);
+        itemsets = sink.itemsets;
+      }
+      for (int miner = 0; miner < BORGELT_MINERS; ++miner) {
+        if (round > 0 && times[static_cast<size_t>(miner)][0] > 5000) continue;  // not worth a second time
+        BorgeltData* const data = borgelt_create();
+        for (const std::vector<int64_t>& transaction : transactions) {
+          std::vector<std::string> names;
+          for (const int64_t item : transaction) names.push_back(std::to_string(item));
+          std::vector<const char*> items;
+          for (const std::string& name : names) items.push_back(name.c_str());
+          borgelt_add(data, items.data(), static_cast<int>(items.size()));
+        }
+        const double start = cpu_milliseconds();
+        const long found = borgelt_mine(data, static_cast<BorgeltMiner>(miner), instance.min_count, out);
+        times[static_cast<size_t>(miner)].push_back(cpu_milliseconds() - start);
+        // They leave out the item that all transactions have, where it stands alone.
+        if (found != itemsets && found + 1 != itemsets) {
+          std::fprintf(stderr, "itemset_peers: %s %" PRId64 ": %ld itemsets, %s finds %ld\n", instance.name,
+                       instance.min_count, itemsets, borgelt_name(static_cast<BorgeltMiner>(miner)), found);
+          return 1;
+        }
+      }
+    }
+    double best = 1e300;
+    for (size_t miner = 0; miner < BORGELT_MINERS; ++miner) best = std::min(best, median(times[miner]));
+    const double own = median(times[BORGELT_MINERS]);
+    ratios.push_back(best / own);
+    std::printf("| %s %" PRId64 " | %ld | %.1f |", instance.name, instance.min_count, itemsets, own);
+    for (size_t miner = 0; miner < BORGELT_MINERS; ++miner) std::printf(" %.1f |", median(times[miner]));
+    std::printf(" %.2f |\n", best / own);
+    std::fflush(stdout);
+  }
+  std::printf("\nmedian of the ratios %.2f, least %.2f\n", median(ratios), *std::min_element(ratios.begin(), ratios.end()));
+  return 0;
+}

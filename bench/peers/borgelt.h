@@ -1,0 +1,27 @@
+/* Borgelt's miners from a database in memory to text in a file, for bench/itemset_peers.cpp. Plain C: their headers are. */
+#ifndef BATMAP_BENCH_BORGELT_H
+#define BATMAP_BENCH_BORGELT_H
+
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct BorgeltData BorgeltData; /* transactions; a miner uses them up */
+
+BorgeltData* borgelt_create(void);
+/* items: their names, count of them. */
+void borgelt_add(BorgeltData* data, const char* const* items, int count);
+
+enum BorgeltMiner { BORGELT_ECLAT, BORGELT_FPGROWTH, BORGELT_APRIORI, BORGELT_MINERS };
+const char* borgelt_name(enum BorgeltMiner miner);
+
+/* Writes every frequent itemset as "a b c (support)" and frees the data. Returns their number, or -1. */
+long borgelt_mine(BorgeltData* data, enum BorgeltMiner miner, long min_count, FILE* out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
