@@ -142,6 +142,7 @@ void DepthFirst<Writer>::extend_lists(const TransactionLists& lists, uint32_t it
     for (size_t k = 0; k < candidates; ++k) places[candidates_[own + k].item] = uint64_t{1} << k;
     const auto for_each_mask = [&](auto take) {
       for (size_t t = 0; t < tails.size(); ++t) {
+        if (t + kPrefetchAhead < tails.size()) __builtin_prefetch(data + tails[t + kPrefetchAhead].begin);
         const WeightedTail& tail = tails[t];
         uint64_t mask = 0;
         for (uint32_t k = 0; k < tail.length; ++k) mask |= places[data[tail.begin + k]];

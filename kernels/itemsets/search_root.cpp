@@ -103,6 +103,7 @@ void add_lists(const EncodedRelation& relation, const KeptItems& kept, uint64_t 
     }
     return;
   }
+  root.lists = TransactionLists(meter, tids);
   for (uint32_t tid = 0; tid < tids; ++tid) {
     const uint32_t length = end[tid] - begin[tid];
     poll.after(length + 1);
