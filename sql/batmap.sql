@@ -308,6 +308,57 @@ CREATE AGGREGATE batmap_pairs_agg(tid int8, item int8, min_count int8) (
 );
 COMMENT ON AGGREGATE batmap_pairs_agg(int8, int8, int8) IS 'frequent pairs of a group as an array';
 
+CREATE TYPE batmap_itemset AS (itemset int8[], support int8);
+COMMENT ON TYPE batmap_itemset IS 'items, ascending, and the number of transactions that hold all of them';
+
+CREATE FUNCTION batmap_itemsets_trans(batmap_relation, int4, int4, int8, int4) RETURNS batmap_relation
+AS 'MODULE_PATHNAME', 'batmap_itemsets_trans_int4_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_itemsets_trans(batmap_relation, int4, int4, int8, int4) IS 'transition function of batmap_itemsets_agg';
+
+CREATE FUNCTION batmap_itemsets_trans(batmap_relation, int4, int8, int8, int4) RETURNS batmap_relation
+AS 'MODULE_PATHNAME', 'batmap_itemsets_trans_int4_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_itemsets_trans(batmap_relation, int4, int8, int8, int4) IS 'transition function of batmap_itemsets_agg';
+
+CREATE FUNCTION batmap_itemsets_trans(batmap_relation, int8, int4, int8, int4) RETURNS batmap_relation
+AS 'MODULE_PATHNAME', 'batmap_itemsets_trans_int8_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_itemsets_trans(batmap_relation, int8, int4, int8, int4) IS 'transition function of batmap_itemsets_agg';
+
+CREATE FUNCTION batmap_itemsets_trans(batmap_relation, int8, int8, int8, int4) RETURNS batmap_relation
+AS 'MODULE_PATHNAME', 'batmap_itemsets_trans_int8_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_itemsets_trans(batmap_relation, int8, int8, int8, int4) IS 'transition function of batmap_itemsets_agg';
+
+CREATE FUNCTION batmap_itemsets_final(batmap_relation) RETURNS batmap_itemset[]
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_itemsets_final(batmap_relation) IS 'final function of batmap_itemsets_agg';
+
+CREATE AGGREGATE batmap_itemsets_agg(tid int4, item int4, min_count int8, max_length int4) (
+    SFUNC = batmap_itemsets_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = batmap_relation_merge,
+    FINALFUNC = batmap_itemsets_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_itemsets_agg(int4, int4, int8, int4) IS 'frequent itemsets of a group as an array';
+
+CREATE AGGREGATE batmap_itemsets_agg(tid int4, item int8, min_count int8, max_length int4) (
+    SFUNC = batmap_itemsets_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = batmap_relation_merge,
+    FINALFUNC = batmap_itemsets_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_itemsets_agg(int4, int8, int8, int4) IS 'frequent itemsets of a group as an array';
+
+CREATE AGGREGATE batmap_itemsets_agg(tid int8, item int4, min_count int8, max_length int4) (
+    SFUNC = batmap_itemsets_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = batmap_relation_merge,
+    FINALFUNC = batmap_itemsets_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_itemsets_agg(int8, int4, int8, int4) IS 'frequent itemsets of a group as an array';
+
+CREATE AGGREGATE batmap_itemsets_agg(tid int8, item int8, min_count int8, max_length int4) (
+    SFUNC = batmap_itemsets_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = batmap_relation_merge,
+    FINALFUNC = batmap_itemsets_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_itemsets_agg(int8, int8, int8, int4) IS 'frequent itemsets of a group as an array';
+
 -- Join-project ----------------------------------------------------------------------------------
 
 CREATE FUNCTION batmap_join_project_support(internal) RETURNS internal

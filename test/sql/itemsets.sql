@@ -31,6 +31,14 @@ SELECT * FROM batmap_itemset_spectrum('SELECT tid, item FROM baskets', min_count
 SELECT length, support, itemsets FROM batmap_itemset_spectrum('SELECT tid, item FROM baskets', min_count => 1, target => 'closed');
 SELECT sum(itemsets) FROM batmap_itemset_spectrum('SELECT t, i FROM generate_series(1, 3) t, generate_series(1, 60) i', min_count => 3);
 SELECT length, itemsets FROM batmap_itemset_spectrum((SELECT batmap_relation_agg(tid, item) FROM baskets), min_count => 2);
+-- as an array for each group
+SELECT tid <= 2 AS low, batmap_itemsets_agg(tid, item, 2, 3) FROM baskets WHERE tid IS NOT NULL GROUP BY 1 ORDER BY 1;
+SELECT (i).* FROM (SELECT unnest(batmap_itemsets_agg(tid::int8, item, 2, 1)) AS i FROM baskets) s ORDER BY 1;
+SELECT pg_typeof(batmap_itemsets_agg(tid, item::int8, 1000000000000, 2)), batmap_itemsets_agg(tid, item::int8, 1000000000000, 2) FROM baskets;
+SELECT batmap_itemsets_agg(tid::int8, item::int8, 1, 1) FROM baskets WHERE false;
+SELECT batmap_itemsets_agg(tid, item, 0, 1) FROM baskets;
+SELECT batmap_itemsets_agg(tid, item, 1, NULL) FROM baskets;
+SELECT batmap_itemsets_agg(tid, item, 1, tid) FROM baskets WHERE tid > 0;
 -- what plain SQL says
 CREATE TABLE many AS SELECT t AS tid, i AS item FROM generate_series(1, 300) t, generate_series(1, 90) i
 WHERE (t * 7919 + i * 104729 + t * i) % 11 < 2 OR i % 30 = 0;
@@ -43,6 +51,7 @@ triples AS (
 frequent AS (
     SELECT count(*) AS n FROM many GROUP BY item UNION ALL SELECT n FROM pairs UNION ALL SELECT n FROM triples)
 SELECT count(*), sum(n), min(n) FROM frequent WHERE n >= 20;
+SELECT count(*), sum(i.support) FROM (SELECT batmap_itemsets_agg(tid, item, 20, 3) AS found FROM many) a, unnest(a.found) i;
 -- any number of threads gives the same rows in the same order
 SET batmap.threads = 1;
 CREATE TABLE one AS SELECT row_number() OVER () AS place, * FROM batmap_itemsets('SELECT * FROM many', min_count => 20, max_length => 4);
