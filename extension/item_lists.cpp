@@ -1,4 +1,4 @@
-// Arrays to lists of items. See item_lists.h.
+// Between arrays and items. See item_lists.h.
 #include "extension/item_lists.h"
 
 #include "extension/boundary.h"
@@ -44,6 +44,18 @@ void set_ranks(std::optional<std::vector<int64_t>>& list, const Elements& items,
     uint32_t id;
     if (dictionary_find(*input.items, items.values[k], id)) guarded([&] { list->push_back(input.item_rank[id]); });
   }
+}
+
+ItemArrays::ItemArrays(const Dictionary* items)
+    : items_(items), type_(items == nullptr ? Oid{INT8OID} : items->type->type_id) {
+  get_typlenbyvalalign(type_, &length_, &by_value_, &alignment_);
+}
+
+Datum ItemArrays::make(std::span<const int64_t> items) const {
+  auto* const elements = static_cast<Datum*>(palloc(items.size() * sizeof(Datum)));
+  for (size_t k = 0; k < items.size(); ++k)
+    elements[k] = items_ == nullptr ? Int64GetDatum(items[k]) : items_->values[items[k]];
+  return PointerGetDatum(construct_array(elements, static_cast<int>(items.size()), type_, length_, by_value_, alignment_));
 }
 
 Oid item_type_argument(FunctionCallInfo fcinfo) {

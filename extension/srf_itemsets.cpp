@@ -124,11 +124,9 @@ class ItemsetRowStream final : public RowStream {
     kind_ = kind;
     rows_read_ = input.rows_read;
     read_ms_ = lap_ms(clock_);
-    items_ = input.items;
-    item_type_ = items_ == nullptr ? INT8OID : items_->type->type_id;
-    get_typlenbyvalalign(item_type_, &item_length_, &item_by_value_, &item_alignment_);
+    arrays_.emplace(input.items);
     const std::span<const uint32_t> ranks =
-        items_ == nullptr ? std::span<const uint32_t>() : std::span(input.item_rank, items_->count);
+        input.items == nullptr ? std::span<const uint32_t>() : std::span(input.item_rank, input.items->count);
     call_->progress.phase(Phase::kGrouping, rows_read_);
     guarded([&] {
       call_->run.emplace(rows(), ranks, call_->query, call_->options);
@@ -176,11 +174,7 @@ class ItemsetRowStream final : public RowStream {
     std::vector<int64_t>& items = call_->ascending;
     items.assign(call_->prefix.begin(), call_->prefix.end());
     std::sort(items.begin(), items.end());
-    auto* const elements = static_cast<Datum*>(palloc(items.size() * sizeof(Datum)));
-    for (size_t k = 0; k < items.size(); ++k)
-      elements[k] = items_ == nullptr ? Int64GetDatum(items[k]) : items_->values[items[k]];
-    values[0] = PointerGetDatum(construct_array(elements, static_cast<int>(items.size()), item_type_, item_length_,
-                                                item_by_value_, item_alignment_));
+    values[0] = arrays_->make(items);
     const uint64_t total = call_->run->report().transactions;
     values[1] = Int32GetDatum(static_cast<int32_t>(step.length));
     values[2] = Int64GetDatum(step.support);
@@ -238,12 +232,8 @@ class ItemsetRowStream final : public RowStream {
   const char* operation_;
   const char* kind_ = "";
   ItemsetCall* call_;
-  MemoryContext row_;                  // of the values of one row
-  const Dictionary* items_ = nullptr;  // none: items are int8
-  Oid item_type_ = INT8OID;
-  int16 item_length_ = 8;
-  bool item_by_value_ = true;
-  char item_alignment_ = TYPALIGN_DOUBLE;
+  MemoryContext row_;                 // of the values of one row
+  std::optional<ItemArrays> arrays_;  // once the rows are there
   uint64_t rows_read_ = 0;
   uint64_t results_ = 0;
   bool truncated_ = false;

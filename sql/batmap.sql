@@ -244,6 +244,77 @@ AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_relation' LANGUAGE C STABLE PARAL
 COMMENT ON FUNCTION batmap_itemset_spectrum(batmap_relation, float8, int8, int4, int4, text, int8[], int8[], float8)
 IS 'how many frequent itemsets of each length and support a relation has';
 
+CREATE FUNCTION batmap_rules_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_rules_support(internal) IS 'planner support of batmap_rules and batmap_rules_of';
+
+CREATE FUNCTION batmap_rules(
+    query text,
+    min_support float8 DEFAULT NULL,
+    min_count int8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT NULL,
+    max_rhs int4 DEFAULT 1,
+    lhs_include int8[] DEFAULT NULL,
+    lhs_exclude int8[] DEFAULT NULL,
+    rhs_include int8[] DEFAULT NULL,
+    rhs_exclude int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    max_results int8 DEFAULT NULL)
+RETURNS TABLE (
+    lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8)
+AS 'MODULE_PATHNAME', 'batmap_rules_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT batmap_rules_support;
+COMMENT ON FUNCTION batmap_rules(text, float8, int8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8)
+IS 'association rules of the (tid, item) rows of a query';
+
+CREATE FUNCTION batmap_rules(
+    relation batmap_relation,
+    min_support float8 DEFAULT NULL,
+    min_count int8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT NULL,
+    max_rhs int4 DEFAULT 1,
+    lhs_include int8[] DEFAULT NULL,
+    lhs_exclude int8[] DEFAULT NULL,
+    rhs_include int8[] DEFAULT NULL,
+    rhs_exclude int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    max_results int8 DEFAULT NULL)
+RETURNS TABLE (
+    lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8)
+AS 'MODULE_PATHNAME', 'batmap_rules_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
+    SUPPORT batmap_rules_support;
+COMMENT ON FUNCTION batmap_rules(batmap_relation, float8, int8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8)
+IS 'association rules of a relation';
+
+CREATE FUNCTION batmap_rules_of(
+    item_type anyelement,
+    query text,
+    min_support float8 DEFAULT NULL,
+    min_count int8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT NULL,
+    max_rhs int4 DEFAULT 1,
+    lhs_include text[] DEFAULT NULL,
+    lhs_exclude text[] DEFAULT NULL,
+    rhs_include text[] DEFAULT NULL,
+    rhs_exclude text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    max_results int8 DEFAULT NULL)
+RETURNS TABLE (
+    lhs anyarray, rhs anyarray, support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8)
+AS 'MODULE_PATHNAME', 'batmap_rules_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT batmap_rules_support;
+COMMENT ON FUNCTION batmap_rules_of(anyelement, text, float8, int8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8)
+IS 'association rules of the (tid, item) rows of a query, for items of any hashable type';
+
 CREATE FUNCTION batmap_estimate(query text, min_count int8 DEFAULT NULL, min_support float8 DEFAULT NULL)
 RETURNS TABLE (
     method text, device text, chosen bool, milliseconds float8, bytes int8, reason text, expected_rows float8,

@@ -41,7 +41,7 @@ SELECT batmap_itemsets_agg(tid, item, 1, NULL) FROM baskets;
 SELECT batmap_itemsets_agg(tid, item, 1, tid) FROM baskets WHERE tid > 0;
 -- what plain SQL says
 CREATE TABLE many AS SELECT t AS tid, i AS item FROM generate_series(1, 300) t, generate_series(1, 90) i
-WHERE (t * 7919 + i * 104729 + t * i) % 11 < 2 OR i % 30 = 0;
+WHERE abs(hashint4(t * 1000 + i)::int8) % 100 < 25 OR i % 30 = 0;
 SELECT count(*), sum(support), min(support), max(total) FROM batmap_itemsets('SELECT * FROM many', min_count => 20, max_length => 3);
 WITH pairs AS (
     SELECT a.item AS a, b.item AS b, count(*) AS n FROM many a JOIN many b USING (tid) WHERE a.item < b.item GROUP BY 1, 2),

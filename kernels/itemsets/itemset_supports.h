@@ -1,0 +1,75 @@
+// Supports of itemsets, looked up by the itemset. Source: ours; the sums are Zobrist's hashing (1970).
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "core/options.h"
+#include "itemsets/itemset_sink.h"
+
+namespace batmap {
+
+// An itemset is known by the sum of 128 random bits of each of its items: two of n itemsets share a sum with a probability
+// of n^2 / 2^129, below 10^-20 for a billion of them.
+using ItemsetSignature = unsigned __int128;
+
+namespace detail {
+inline uint64_t mix(uint64_t x) {  // splitmix64
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+}  // namespace detail
+
+inline ItemsetSignature signature_of(uint32_t item) {
+  using detail::mix;
+  return ItemsetSignature{mix(2 * uint64_t{item})} << 64 | mix(2 * uint64_t{item} + 1);
+}
+
+/// The itemset that the last of a row of steps stands for.
+class ItemsetPrefix {
+ public:
+  void step(const ItemsetStep& step) {
+    items_.resize(step.length - 1);
+    items_.push_back(step.item);
+    sums_.resize(step.length);
+    sums_.push_back(sums_.back() + signature_of(step.item));
+  }
+  ItemsetSignature sum() const { return sums_.back(); }
+  const std::vector<uint32_t>& items() const { return items_; }
+
+ private:
+  std::vector<uint32_t> items_;
+  std::vector<ItemsetSignature> sums_{0};  // of the first 0, 1, ... items
+};
+
+/// A hash table. 32 bytes a slot, at most four in five of them used.
+class ItemsetSupports {
+ public:
+  struct Entry {
+    ItemsetSignature sum;
+    uint32_t support;  // 0: free
+    uint32_t place;    // of its step
+  };
+
+  ItemsetSupports(MemoryMeter& meter, size_t most) : slots_(meter, std::bit_ceil(most + most / 4 + 2), Fill::kZero) {}
+
+  void insert(ItemsetSignature sum, uint32_t support, size_t place) {
+    *slot(sum) = {sum, support, static_cast<uint32_t>(place)};
+  }
+  /// An itemset that was not inserted has support 0.
+  const Entry& find(ItemsetSignature sum) { return *slot(sum); }
+
+ private:
+  Entry* slot(ItemsetSignature sum) {
+    size_t at = static_cast<size_t>(sum) & (slots_.size() - 1);
+    while (slots_[at].support != 0 && slots_[at].sum != sum) at = (at + 1) & (slots_.size() - 1);
+    return &slots_[at];
+  }
+
+  Buffer<Entry> slots_;
+};
+
+}  // namespace batmap

@@ -1,0 +1,44 @@
+-- batmap_rules and batmap_rules_of.
+CREATE TABLE baskets (tid int, item int);
+INSERT INTO baskets VALUES (1, 10), (1, 20), (1, 30), (2, 10), (2, 20), (3, 10), (3, 20), (3, 40), (4, 40), (4, 30), (4, 30),
+    (5, NULL), (NULL, 10);
+\x on
+SELECT * FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 2);
+\x off
+SELECT lhs, rhs, support_count, lhs_count, rhs_count, round(confidence::numeric, 3) AS confidence, round(lift::numeric, 3) AS lift
+FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 1, min_confidence => 0.3, max_rhs => 2) ORDER BY 1, 2;
+-- the measures are those of batmap_measure
+SELECT count(*) AS rules, count(*) FILTER (WHERE r.confidence = batmap_measure('confidence', support_count, lhs_count, rhs_count, total)
+    AND r.lift = batmap_measure('lift', support_count, lhs_count, rhs_count, total)
+    AND r.leverage = batmap_measure('leverage', support_count, lhs_count, rhs_count, total)
+    AND r.conviction = batmap_measure('conviction', support_count, lhs_count, rhs_count, total)) AS same
+FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 1, max_rhs => 2) r;
+SELECT lhs, rhs FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 1, max_lhs => 1, rhs_include => '{30,40}') ORDER BY 1, 2;
+SELECT lhs, rhs FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 1, lhs_exclude => '{10}', rhs_exclude => '{20}') ORDER BY 1, 2;
+SELECT lhs, rhs FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 1, lhs_include => '{40}', exclude => '{20}') ORDER BY 1, 2;
+SELECT lhs, rhs, lift FROM batmap_rules('SELECT tid, item FROM baskets', min_support => 0.5, min_lift => 1.2) ORDER BY 1, 2;
+SELECT lhs, rhs FROM batmap_rules((SELECT batmap_relation_agg(tid, item) FROM baskets), min_count => 3) ORDER BY 1, 2;
+SELECT count(*) FROM batmap_rules(NULL::batmap_relation, min_count => 1);
+SELECT lhs, rhs, pg_typeof(lhs) FROM batmap_rules_of(NULL::text, $$SELECT tid, 'i' || item FROM baskets$$, min_count => 1,
+    lhs_include => '{i40,x}', rhs_exclude => '{i30}') ORDER BY 1, 2;
+-- what plain SQL says
+CREATE TABLE many AS SELECT t AS tid, i AS item FROM generate_series(1, 200) t, generate_series(1, 40) i
+WHERE abs(hashint4(t * 1000 + i)::int8) % 100 < 30;
+SELECT count(*), sum(support_count), sum(lhs_count), sum(rhs_count)
+FROM batmap_rules('SELECT * FROM many', min_count => 15, max_lhs => 1, min_confidence => 0.3);
+WITH items AS (SELECT item, count(*) AS n FROM many GROUP BY 1),
+pairs AS (SELECT a.item AS a, b.item AS b, count(*) AS n FROM many a JOIN many b USING (tid) WHERE a.item <> b.item GROUP BY 1, 2)
+SELECT count(*), sum(p.n), sum(l.n), sum(r.n) FROM pairs p JOIN items l ON l.item = a JOIN items r ON r.item = b
+WHERE p.n >= 15 AND 10 * p.n >= 3 * l.n;
+SELECT operation, method, input, transactions, results = 0 AS none, truncated FROM batmap_last_run();
+-- cut off
+SELECT lhs, rhs FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 2, max_results => 1);
+SELECT results, truncated FROM batmap_last_run();
+SELECT lhs, rhs FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 2) LIMIT 1;
+-- refused
+SELECT * FROM batmap_rules('SELECT tid, item FROM baskets');
+SELECT * FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 1, min_confidence => 2);
+SELECT * FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 1, max_lhs => 0);
+SELECT * FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 1, rhs_include => '{NULL}');
+SELECT * FROM batmap_rules(NULL::text, min_count => 1);
+DROP TABLE baskets, many;

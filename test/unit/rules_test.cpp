@@ -1,0 +1,189 @@
+// Association rules against an oracle that splits every frequent itemset in all ways and counts each side by looking at all
+// transactions. Then bad parameters, cancelling, truncation.
+#include "itemsets/rules.h"
+
+#include <gtest/gtest.h>
+
+#include <tuple>
+
+#include "itemsets.h"
+#include "shapes.h"
+
+namespace batmap::test {
+namespace {
+
+constexpr uint64_t kSeed = 20260802;
+
+struct Rule {
+  std::vector<int64_t> lhs;
+  std::vector<int64_t> rhs;
+  uint64_t support;
+  uint64_t lhs_support;
+  uint64_t rhs_support;
+  auto operator<=>(const Rule&) const = default;
+};
+
+std::vector<Rule> rules_of(const std::vector<Pair>& relation, const RuleQuery& query, bool* truncated = nullptr) {
+  MemoryMeter meter;
+  const PackedRows packed(relation);
+  RuleRun run(packed.chunks(), {}, query, {.memory = &meter, .cancel = {}});
+  std::vector<Rule> rules;
+  RuleBatch batch;
+  while (run.next(batch))
+    for (const RuleRow& row : batch.rows) {
+      const int64_t* const items = batch.items.data() + row.begin;
+      const int64_t* const rhs = items + row.lhs_length;
+      rules.push_back({{items, rhs}, {rhs, rhs + row.rhs_length}, row.support, row.lhs_support, row.rhs_support});
+    }
+  EXPECT_EQ(run.results(), rules.size());
+  if (truncated != nullptr) *truncated = run.truncated();
+  return rules;
+}
+
+uint64_t count(const std::map<int64_t, std::set<int64_t>>& transactions, const std::vector<int64_t>& items) {
+  uint64_t found = 0;
+  for (const auto& [tid, held] : transactions)
+    found += std::all_of(items.begin(), items.end(), [&, &held = held](int64_t item) { return held.contains(item); });
+  return found;
+}
+
+bool side_is_wanted(const std::vector<int64_t>& side, const std::optional<std::vector<int64_t>>& include,
+                    const std::optional<std::vector<int64_t>>& exclude) {
+  const auto has = [&](const std::vector<int64_t>& list) {
+    return std::any_of(side.begin(), side.end(),
+                       [&](int64_t item) { return std::count(list.begin(), list.end(), item) > 0; });
+  };
+  return (!include || has(*include)) && !(exclude && has(*exclude));
+}
+
+std::vector<Rule> expected_rules(const std::vector<Pair>& relation, const RuleQuery& query) {
+  std::map<int64_t, std::set<int64_t>> transactions;
+  for (const Pair& pair : relation) transactions[pair.tid].insert(pair.item);
+  std::vector<Rule> rules;
+  for (const ItemsetRow& row : ItemsetOracle(relation).answer(query.itemsets))
+    for (size_t subset = 1; subset + 1 < size_t{1} << row.items.size(); ++subset) {
+      Rule rule{{}, {}, row.support, 0, 0};
+      for (size_t k = 0; k < row.items.size(); ++k) (subset >> k & 1 ? rule.rhs : rule.lhs).push_back(row.items[k]);
+      rule.lhs_support = count(transactions, rule.lhs);
+      rule.rhs_support = count(transactions, rule.rhs);
+      const auto n = [](uint64_t number) { return static_cast<long double>(number); };
+      if (static_cast<int64_t>(rule.rhs.size()) > query.max_rhs) continue;
+      if (query.max_lhs && static_cast<int64_t>(rule.lhs.size()) > *query.max_lhs) continue;
+      if (query.min_confidence && n(rule.support) < *query.min_confidence * n(rule.lhs_support) - 1e-9L) continue;
+      if (query.min_lift &&
+          n(rule.support) * n(transactions.size()) < *query.min_lift * n(rule.lhs_support) * n(rule.rhs_support) - 1e-9L)
+        continue;
+      if (!side_is_wanted(rule.lhs, query.lhs_include, query.lhs_exclude)) continue;
+      if (!side_is_wanted(rule.rhs, query.rhs_include, query.rhs_exclude)) continue;
+      rules.push_back(std::move(rule));
+    }
+  std::sort(rules.begin(), rules.end());
+  return rules;
+}
+
+TEST(Rules, AnswersLikeTheOracle) {
+  Random random(kSeed);
+  size_t rules = 0;
+  for (int round = 0; round < 400; ++round) {
+    const int64_t items = 1 + random.signed_below(7);
+    const std::vector<Pair> relation = random_grid(random, 1 + random.signed_below(25), items, 20 + random.below(70));
+    RuleQuery query;
+    query.itemsets.min_count = 1 + random.signed_below(5);
+    if (random.chance(50)) query.min_confidence = static_cast<double>(random.below(21)) / 20;
+    if (random.chance(30)) query.min_lift = static_cast<double>(random.below(30)) / 16;
+    if (random.chance(30)) query.max_lhs = 1 + random.signed_below(3);
+    query.max_rhs = 1 + random.signed_below(3);
+    const auto list = [&] { return std::vector<int64_t>{random.signed_below(7), random.signed_below(7)}; };
+    if (random.chance(20)) query.itemsets.exclude = list();
+    if (random.chance(20)) query.lhs_include = list();
+    if (random.chance(20)) query.lhs_exclude = list();
+    if (random.chance(20)) query.rhs_include = list();
+    if (random.chance(20)) query.rhs_exclude = list();
+    std::vector<Rule> found = rules_of(relation, query);
+    std::sort(found.begin(), found.end());
+    rules += found.size();
+    ASSERT_TRUE(found == expected_rules(relation, query)) << "round " << round << ", seed " << kSeed;
+  }
+  EXPECT_GT(rules, 5000u);
+}
+
+TEST(Rules, BoundsThatAreMetExactlyHold) {
+  // 7 of 10 transactions with 1 have 2.
+  std::vector<Pair> relation;
+  for (int64_t tid = 0; tid < 10; ++tid) {
+    relation.push_back({tid, 1});
+    if (tid < 7) relation.push_back({tid, 2});
+  }
+  RuleQuery query;
+  query.itemsets.min_count = 1;
+  query.min_confidence = 0.7;
+  EXPECT_EQ(rules_of(relation, query).size(), 2u);
+  query.min_confidence = 0.70001;
+  EXPECT_EQ(rules_of(relation, query).size(), 1u);
+}
+
+TEST(Rules, StopAtMaxResults) {
+  Random random(kSeed + 1);
+  const std::vector<Pair> relation = random_grid(random, 20, 8, 90);
+  RuleQuery query;
+  query.itemsets.min_count = 1;
+  query.max_rhs = 3;
+  const std::vector<Rule> all = rules_of(relation, query);
+  for (const size_t most : {size_t{1}, size_t{7}, all.size() - 1, all.size()}) {
+    query.max_results = static_cast<int64_t>(most);
+    bool truncated = false;
+    const std::vector<Rule> found = rules_of(relation, query, &truncated);
+    EXPECT_EQ(truncated, most < all.size());
+    EXPECT_TRUE(std::equal(found.begin(), found.end(), all.begin(), all.begin() + static_cast<ptrdiff_t>(most)));
+  }
+}
+
+TEST(Rules, CanBeCancelled) {
+  Random random(kSeed + 2);
+  const PackedRows packed(random_grid(random, 30, 16, 95));
+  RuleQuery query;
+  query.itemsets.min_count = 2;
+  query.max_rhs = 8;
+  int cancelled = 0;
+  for (int64_t polls = 0; polls < 60; polls += 3) {
+    int64_t left = polls;
+    MemoryMeter meter;
+    const CancelToken token{[](void* arg) { return (*static_cast<int64_t*>(arg))-- <= 0; }, &left};
+    try {
+      RuleRun run(packed.chunks(), {}, query, {.memory = &meter, .cancel = token});
+      RuleBatch batch;
+      while (run.next(batch)) {
+      }
+    } catch (const Error& error) {
+      ASSERT_EQ(error.code(), ErrorCode::kCancelled);
+      ++cancelled;
+    }
+    ASSERT_EQ(meter.current(), 0u);
+  }
+  EXPECT_EQ(cancelled, 20);
+}
+
+TEST(Rules, RefuseBadParameters) {
+  const auto refused = [](auto change) {
+    RuleQuery query;
+    query.itemsets.min_count = 1;
+    change(query);
+    try {
+      query.check();
+    } catch (const Error& error) {
+      return error.code() == ErrorCode::kInvalidParameter;
+    }
+    return false;
+  };
+  EXPECT_FALSE(refused([](RuleQuery&) {}));
+  EXPECT_TRUE(refused([](RuleQuery& q) { q.itemsets.min_count.reset(); }));
+  EXPECT_TRUE(refused([](RuleQuery& q) { q.min_confidence = 1.01; }));
+  EXPECT_TRUE(refused([](RuleQuery& q) { q.min_confidence = -0.1; }));
+  EXPECT_TRUE(refused([](RuleQuery& q) { q.min_lift = -1; }));
+  EXPECT_TRUE(refused([](RuleQuery& q) { q.max_lhs = 0; }));
+  EXPECT_TRUE(refused([](RuleQuery& q) { q.max_rhs = 0; }));
+  EXPECT_TRUE(refused([](RuleQuery& q) { q.max_results = 0; }));
+}
+
+}  // namespace
+}  // namespace batmap::test
