@@ -23,6 +23,7 @@ class BestItemsets final : public ItemsetSink {
       : k_(k), values_(values), min_count_(min_count), options_(options), heap_(*options.memory), ranks_(*options.memory) {}
 
   void take(std::span<const ItemsetStep> steps) override;
+  uint64_t size() const { return heap_.size(); }
   /// The itemsets kept, best first, each as steps of its own. Call it once. @throws Error{kCancelled}
   void hand_over(ItemsetSink& sink);
 

@@ -165,26 +165,35 @@ void ItemsetRun::search_all(ItemsetSink& sink, const ItemsetLengths& lengths, ui
   writer.flush();
 }
 
-void ItemsetRun::search_chosen(ItemsetSink& sink, const ExecutionOptions& options) {
+void ItemsetRun::search_target(ItemsetSink& sink, const ExecutionOptions& options) {
+  if (query_.target == ItemsetTarget::kAll) return search_all(sink, lengths_, max_support_, root_.leading, options);
   // Which itemsets are closed or maximal is not seen without the longer ones; subsets are enough for generators.
-  const bool any_length = query_.target == ItemsetTarget::kClosed || query_.target == ItemsetTarget::kMaximal;
-  const uint32_t most = any_length ? UINT32_MAX : lengths_.most;
-  std::optional<BestItemsets> best;
-  if (query_.top_k) best.emplace(static_cast<uint64_t>(*query_.top_k), values_.span(), min_count_, options);
-  ItemsetSink& answers = best ? *best : sink;
-  if (query_.target == ItemsetTarget::kAll) {
-    search_all(answers, lengths_, max_support_, root_.leading, options);
-  } else {
-    TargetSink chosen(query_.target, root_.transactions, options);
-    // Subsets may lack the items that are to be included, supersets do not.
-    const auto all = static_cast<uint32_t>(root_.items.size());
-    search_all(chosen, {1, most}, UINT32_MAX, query_.target == ItemsetTarget::kGenerators ? all : root_.leading, options);
-    chosen.hand_over(answers, [this](uint32_t first, uint32_t length, uint32_t support) {
-      return (first < root_.leading_ranks || !root_.perfect.empty()) && wanted(length, support);
-    });
+  const bool shorter_ones_do = query_.target == ItemsetTarget::kGenerators;
+  // Subsets may lack the items that are to be included, supersets do not.
+  const auto leading = shorter_ones_do ? static_cast<uint32_t>(root_.items.size()) : root_.leading;
+  TargetSink chosen(query_.target, root_.transactions, options);
+  search_all(chosen, {1, shorter_ones_do ? lengths_.most : UINT32_MAX}, UINT32_MAX, leading, options);
+  chosen.hand_over(sink, [this](uint32_t first, uint32_t length, uint32_t support) {
+    return (first < root_.leading_ranks || !root_.perfect.empty()) && wanted(length, support);
+  });
+}
+
+void ItemsetRun::search_chosen(ItemsetSink& sink, const ExecutionOptions& options) {
+  if (!query_.top_k) return search_target(sink, options);
+  // The threshold falls until there are k answers at or above it, which then are the best of all: rare itemsets, of which
+  // there are most, are not looked at without need. Only what is maximal depends on the threshold.
+  const auto least = static_cast<uint32_t>(report_.threshold);
+  const auto k = static_cast<uint64_t>(*query_.top_k);
+  uint32_t threshold = query_.target == ItemsetTarget::kMaximal ? least : std::max(least, root_.transactions);
+  for (;; threshold = std::max(least, threshold - threshold / 4 - 1)) {
+    min_count_ = threshold;
+    BestItemsets best(k, values_.span(), min_count_, options);
+    search_target(best, options);
+    if (best.size() < k && threshold > least) continue;
+    best.hand_over(sink);
+    break;
   }
-  if (best) best->hand_over(sink);
-  min_count_ = static_cast<uint32_t>(report_.threshold);
+  min_count_ = least;
 }
 
 GrowingBuffer<SpectrumRow> ItemsetRun::spectrum() {

@@ -103,6 +103,7 @@ class ItemsetRun {
   void search_all(ItemsetSink& sink, const ItemsetLengths& lengths, uint32_t max_support, uint32_t leading,
                   const ExecutionOptions& options);
   bool wanted(uint32_t length, uint32_t support) const;
+  void search_target(ItemsetSink& sink, const ExecutionOptions& options);
   void search_chosen(ItemsetSink& sink, const ExecutionOptions& options);
 
   ItemsetQuery query_;

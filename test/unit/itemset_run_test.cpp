@@ -271,6 +271,22 @@ TEST(ItemsetRun, EmptyInputsHaveNoItemsets) {
   EXPECT_TRUE(mine({{1, 1}, {2, 1}}, query).empty());
 }
 
+// Without a threshold: the rare itemsets, 2^50 of them, must not be looked at.
+TEST(ItemsetRun, BestItemsetsAreFoundFromTheTop) {
+  Random random(kSeed + 5);
+  std::vector<Pair> rows = random_grid(random, 300, 12, 30);
+  for (int64_t item = 1000; item < 1050; ++item) rows.push_back({7, item});
+  for (const ItemsetTarget target : {ItemsetTarget::kAll, ItemsetTarget::kClosed, ItemsetTarget::kGenerators}) {
+    ItemsetQuery query;
+    query.top_k = 30;
+    query.target = target;
+    query.min_length = 2;
+    std::vector<Pair> frequent = rows;
+    std::erase_if(frequent, [](const Pair& pair) { return pair.item >= 1000; });
+    ASSERT_EQ(difference(mine(rows, query), ItemsetOracle(frequent).answer(query)), "") << describe_query(query);
+  }
+}
+
 // One relation whose search is lists, masks and tables; two thousand million answers, so that it never ends by itself.
 std::vector<Pair> endless() {
   Random random(kSeed + 4);
