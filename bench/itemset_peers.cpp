@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -25,11 +25,25 @@ namespace {
 struct Instance {
   const char* name;
   int64_t min_count;
+  int items = 0;  // 0: a data set; else a random one: so many items, each in a transaction with a chance of `percent`
+  int transactions = 0;
+  unsigned percent = 0;
 };
 constexpr Instance kInstances[] = {
-    {"retail", 9},      {"chess", 1279},    {"mushroom", 407},           {"connect", 47290},
-    {"T10I4D100K", 10}, {"groceries", 10},  {"T40I10D100K-regen", 1000}, {"T40I10D100K-regen", 500},
-    {"chess", 1598},    {"connect", 54046}, {"mushroom", 813},           {"retail", 45},
+    {"retail", 9},
+    {"chess", 1279},
+    {"mushroom", 407},
+    {"connect", 47290},
+    {"T10I4D100K", 10},
+    {"groceries", 10},
+    {"T40I10D100K-regen", 1000},
+    {"T40I10D100K-regen", 500},
+    {"chess", 1598},
+    {"connect", 54046},
+    {"mushroom", 813},
+    {"retail", 45},
+    {"random 60 x 50,000, 30 %", 500, 60, 50'000, 30},
+    {"random 30 x 50,000, 50 %", 500, 30, 50'000, 50},
 };
 
 using Transactions = std::vector<std::vector<int64_t>>;
@@ -52,6 +66,15 @@ Transactions read_transactions(const std::string& path) {
     std::fprintf(stderr, "itemset_peers: cannot read %s\n", path.c_str());
     std::exit(1);
   }
+  return all;
+}
+
+Transactions random_transactions(const Instance& instance) {
+  std::mt19937 random(1);
+  Transactions all(static_cast<size_t>(instance.transactions));
+  for (std::vector<int64_t>& transaction : all)
+    for (int item = 0; item < instance.items; ++item)
+      if (random() % 100 < instance.percent) transaction.push_back(item);
   return all;
 }
 
@@ -203,7 +226,9 @@ int main(int argc, char** argv) {
   std::printf(" best / batmap |\n|---|---|---|---|---|---|---|\n");
   std::vector<double> ratios;
   for (const Instance& instance : kInstances) {
-    const Transactions transactions = read_transactions(std::string(argv[1]) + "/" + instance.name + ".dat.zst");
+    const Transactions transactions = instance.items != 0
+                                          ? random_transactions(instance)
+                                          : read_transactions(std::string(argv[1]) + "/" + instance.name + ".dat.zst");
     MemoryMeter meter;
     PairLog log(meter);
     for (size_t tid = 0; tid < transactions.size(); ++tid)

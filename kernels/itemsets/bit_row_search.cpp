@@ -5,16 +5,9 @@
 
 namespace batmap {
 
-void BitRowSearch::search(uint32_t leading) {
-  for (const uint32_t rank : root_.perfect) writer_.push_perfect(rank);
-  writer_.write_perfect(root_.transactions);
-  std::vector<Candidate> candidates;
-  for (size_t k = 0; k < root_.items.size(); ++k) candidates.push_back({root_.items[k], root_.support[k]});
-  walk(candidates, bits_.row(0), leading, 0, root_.is_leaf());
-}
-
-void BitRowSearch::walk(const std::vector<Candidate>& candidates, const uint64_t* rows, size_t branches, uint32_t length,
-                        bool plain) {
+template <typename Writer>
+void BitRowSearch<Writer>::walk(const std::vector<Candidate>& candidates, const uint64_t* rows, size_t branches,
+                                uint32_t length, bool plain) {
   const size_t words = bits_.words();
   std::vector<Candidate> children;
   std::vector<uint32_t> supports(candidates.size());
@@ -47,6 +40,19 @@ void BitRowSearch::walk(const std::vector<Candidate>& candidates, const uint64_t
       walk(children, packed.data(), children.size(), length + 1, plain || children.size() <= kLeafItems);
     writer_.pop_perfect(writer_.perfect() - perfect);
   }
+}
+
+template class BitRowSearch<ItemsetWriter>;
+template class BitRowSearch<SpectrumWriter>;
+
+void search_bit_rows(const SearchRoot& root, uint32_t leading, const std::atomic<uint32_t>& min_count, uint32_t most,
+                     const AndPopcountKernel& kernel, ItemsetWriter& writer, const ExecutionOptions& options) {
+  for (const uint32_t rank : root.perfect) writer.push_perfect(rank);
+  writer.write_perfect(root.transactions);
+  std::vector<BitRowSearch<ItemsetWriter>::Candidate> candidates;
+  for (size_t k = 0; k < root.items.size(); ++k) candidates.push_back({root.items[k], root.support[k]});
+  BitRowSearch<ItemsetWriter> search(WeightedBits(root, kernel, options), min_count, most, writer, options);
+  search.search(candidates, leading, 0, root.is_leaf());
 }
 
 }  // namespace batmap

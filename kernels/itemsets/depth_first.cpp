@@ -5,6 +5,8 @@
 #include <bit>
 #include <utility>
 
+#include "itemsets/bit_row_search.h"
+
 namespace batmap {
 
 namespace {
@@ -14,17 +16,25 @@ constexpr uint64_t kSparseShare = 8;
 // Tails between the prefetch and the use, as in support/horizontal_counter.cpp.
 constexpr size_t kPrefetchAhead = 16;
 
+// A node's transactions become bit rows from so many distinct ones on, when they are more than this share of those that were
+// merged and hold more than that share of the candidates: bench/itemset_peers.cpp, the random instances.
+constexpr size_t kBitRowsFrom = 1024;
+constexpr double kUnmergedShare = 0.8;
+constexpr double kDenseShare = 0.1;
+
 size_t lowest(uint64_t bits) { return static_cast<size_t>(std::countr_zero(bits)); }
 
 }  // namespace
 
 template <typename Writer>
 DepthFirst<Writer>::DepthFirst(const SearchRoot& root, const std::atomic<uint32_t>& min_count, uint32_t most,
-                               const MaskKernel& kernel, Writer& writer, const ExecutionOptions& options)
+                               const MaskKernel& kernel, const AndPopcountKernel& bits, Writer& writer,
+                               const ExecutionOptions& options)
     : root_(root),
       min_count_(min_count),
       most_(most),
       kernel_(kernel),
+      bits_(bits),
       writer_(writer),
       options_(options),
       poll_(options.cancel),
@@ -171,8 +181,7 @@ void DepthFirst<Writer>::extend_lists(const TransactionLists& lists, uint32_t it
     for_each_mask([&](uint64_t mask, uint32_t weight) { masks_.add(mask, weight); });
     forget_places();
     const uint64_t all = ~uint64_t{0} >> (kMaskItems - candidates);
-    walk_masks(from, masks_.size(), all, all, support, length);
-    masks_.shrink(from);
+    search_masks(from, tails.size(), all, support, length);
     return;
   }
   for (size_t k = 0; k < candidates; ++k) places[candidates_[own + k].item] = k + 1;
@@ -187,6 +196,13 @@ void DepthFirst<Writer>::extend_lists(const TransactionLists& lists, uint32_t it
   }
   forget_places();
   for (size_t k = 0; k < candidates; ++k) candidates_[own + k].item = static_cast<uint32_t>(k);
+  if (suits_bit_rows(tails.size(), child.transactions().size(), child.occurrences(), candidates)) {
+    std::vector<typename BitRowSearch<Writer>::Candidate> rows;
+    for (size_t k = own; k < own + candidates; ++k) rows.push_back({candidates_[k].rank, candidates_[k].support});
+    BitRowSearch<Writer> search(WeightedBits(child, candidates, bits_, options_), min_count_, most_, writer_, options_);
+    search.search(rows, candidates, length, false);
+    return;
+  }
   child.link(static_cast<uint32_t>(candidates));
   walk_lists(child, candidates, 0, static_cast<uint32_t>(candidates), length);
 }
@@ -252,13 +268,44 @@ void DepthFirst<Writer>::extend_masks(size_t from, size_t to, uint64_t with, uin
     return;
   }
   masks_.start(list.size);
+  size_t added = 0;
   for (size_t k = from; k < to; ++k) {
     const auto [mask, weight] = masks_.at(k);
     const uint64_t rest = mask & candidates;
-    if ((mask & with) == with && (rest & (rest - 1)) != 0) masks_.add(rest, weight);
+    if ((mask & with) != with || (rest & (rest - 1)) == 0) continue;
+    masks_.add(rest, weight);
+    ++added;
   }
-  walk_masks(to, masks_.size(), candidates, candidates, support, length);
-  masks_.shrink(to);
+  search_masks(to, added, candidates, support, length);
+}
+
+/// The node whose list lies on top of the stack, from `from` on, and leaves it.
+/// @param added  masks before they were merged
+template <typename Writer>
+void DepthFirst<Writer>::search_masks(size_t from, size_t added, uint64_t candidates, const uint32_t* support,
+                                      uint32_t length) {
+  const WeightedMasks list = masks_.list(from, masks_.size());
+  const auto items = static_cast<size_t>(std::popcount(candidates));
+  uint64_t occurrences = 0;
+  if (list.size >= kBitRowsFrom)
+    for (size_t k = 0; k < list.size; ++k) occurrences += static_cast<uint64_t>(std::popcount(list.masks[k]));
+  if (suits_bit_rows(added, list.size, occurrences, items)) {
+    std::vector<typename BitRowSearch<Writer>::Candidate> rows;
+    for (uint64_t rest = candidates; rest != 0; rest &= rest - 1)
+      rows.push_back({mask_ranks_[lowest(rest)], support[lowest(rest)]});
+    BitRowSearch<Writer> search(WeightedBits(list, candidates, bits_, options_), min_count_, most_, writer_, options_);
+    search.search(rows, items, length, false);
+  } else {
+    walk_masks(from, masks_.size(), candidates, candidates, support, length);
+  }
+  masks_.shrink(from);
+}
+
+template <typename Writer>
+bool DepthFirst<Writer>::suits_bit_rows(size_t transactions, size_t distinct, uint64_t occurrences,
+                                        size_t candidates) const {
+  return distinct >= kBitRowsFrom && static_cast<double>(distinct) > static_cast<double>(transactions) * kUnmergedShare &&
+         static_cast<double>(occurrences) > static_cast<double>(distinct * candidates) * kDenseShare;
 }
 
 template <typename Writer>

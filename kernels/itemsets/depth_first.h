@@ -9,7 +9,8 @@
 // - as weighted masks from 64 candidates down (mask_kernel.h), merged again at every level: dense data shrink to some dozens
 // of
 //   distinct masks within two levels;
-// - as a table of all subsets from eight candidates down, where the search ends.
+// - as a table of all subsets from eight candidates down, where the search ends;
+// - as bit rows, from a node on whose many transactions are dense and do not merge (bit_row_search.h).
 // The order of the answers follows from ranks and supports alone: candidates in order of rank, perfect extensions behind the
 // itemset they were found at, the subsets of a last node's candidates as a plain walk.
 //
@@ -27,6 +28,7 @@
 #include "itemsets/mask_kernel.h"
 #include "itemsets/poll.h"
 #include "itemsets/search_root.h"
+#include "support/and_popcount.h"
 
 namespace batmap {
 
@@ -38,7 +40,7 @@ class DepthFirst {
   /// @param min_count  may rise while the search runs; >= 1
   /// @param most       length of the longest itemset wanted
   DepthFirst(const SearchRoot& root, const std::atomic<uint32_t>& min_count, uint32_t most, const MaskKernel& kernel,
-             Writer& writer, const ExecutionOptions& options);
+             const AndPopcountKernel& bits, Writer& writer, const ExecutionOptions& options);
 
   /// The itemsets whose first item is one of the root's items [first, last). With the first branch come those
   /// of perfect extensions alone.
@@ -59,6 +61,8 @@ class DepthFirst {
   void extend_lists(const TransactionLists& lists, uint32_t item, size_t candidates, uint32_t length);
   void walk_masks(size_t from, size_t to, uint64_t candidates, uint64_t branches, const uint32_t* support, uint32_t length);
   void extend_masks(size_t from, size_t to, uint64_t with, uint64_t candidates, const uint32_t* support, uint32_t length);
+  void search_masks(size_t from, size_t added, uint64_t candidates, const uint32_t* support, uint32_t length);
+  bool suits_bit_rows(size_t transactions, size_t distinct, uint64_t occurrences, size_t candidates) const;
   void count_pairs(const WeightedMasks& list, uint64_t candidates, uint32_t* pairs);
   uint32_t* clear_leaf(int items);
   void write_leaf(const uint32_t* ranks, int items, uint32_t length);
@@ -67,6 +71,7 @@ class DepthFirst {
   const std::atomic<uint32_t>& min_count_;
   uint32_t most_;
   const MaskKernel& kernel_;
+  const AndPopcountKernel& bits_;
   Writer& writer_;
   const ExecutionOptions& options_;
   Poll poll_;

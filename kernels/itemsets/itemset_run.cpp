@@ -129,7 +129,7 @@ ItemsetRun::Searcher ItemsetRun::searcher(ItemsetSink& sink, const ExecutionOpti
     DepthFirst<ItemsetWriter> search;
     Search(ItemsetSink& sink, const ItemsetRun& run, const ExecutionOptions& options)
         : writer(sink, run.lengths_, run.max_support_, options),
-          search(run.root_, run.min_count_, run.lengths_.most, *run.query_.kernel, writer, options) {}
+          search(run.root_, run.min_count_, run.lengths_.most, *run.query_.kernel, *run.query_.bits, writer, options) {}
   };
   const auto search = std::make_shared<Search>(sink, *this, options);
   const bool whole = branches() == 1;
@@ -150,7 +150,8 @@ void ItemsetRun::search_all(ItemsetSink& sink, const ItemsetLengths& lengths, ui
   ItemsetWriter writer(sink, lengths, max_support, options);
   switch (query_.algorithm) {
     case ItemsetAlgorithm::kAuto:
-      DepthFirst<ItemsetWriter>(root_, min_count_, lengths.most, *query_.kernel, writer, options).search(0, leading);
+      DepthFirst<ItemsetWriter>(root_, min_count_, lengths.most, *query_.kernel, *query_.bits, writer, options)
+          .search(0, leading);
       break;
     case ItemsetAlgorithm::kPbi:
       BreadthFirst(root_, min_count_, lengths.most, ItemsetLookup::kBitmaps, *query_.bits, writer, options).search(leading);
@@ -159,7 +160,7 @@ void ItemsetRun::search_all(ItemsetSink& sink, const ItemsetLengths& lengths, ui
       BreadthFirst(root_, min_count_, lengths.most, ItemsetLookup::kTrie, *query_.bits, writer, options).search(leading);
       break;
     case ItemsetAlgorithm::kDfs:
-      BitRowSearch(root_, min_count_, lengths.most, *query_.bits, writer, options).search(leading);
+      search_bit_rows(root_, leading, min_count_, lengths.most, *query_.bits, writer, options);
       break;
   }
   writer.flush();
@@ -200,7 +201,8 @@ GrowingBuffer<SpectrumRow> ItemsetRun::spectrum() {
   ItemsetSpectrum spectrum(*options_.memory);
   if (is_plain()) {
     SpectrumWriter writer(spectrum, lengths_, max_support_);
-    DepthFirst<SpectrumWriter>(root_, min_count_, lengths_.most, *query_.kernel, writer, options_).search(0, root_.leading);
+    DepthFirst<SpectrumWriter>(root_, min_count_, lengths_.most, *query_.kernel, *query_.bits, writer, options_)
+        .search(0, root_.leading);
   } else {
     SpectrumSink sink(spectrum);
     search(sink);

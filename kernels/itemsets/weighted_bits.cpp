@@ -10,29 +10,54 @@ namespace batmap {
 
 namespace {
 
-/// Calls visit(weight, for_each_item) for every distinct transaction.
-template <typename Visit>
-void visit_transactions(const SearchRoot& root, Visit visit) {
-  if (root.as_masks) {
-    const WeightedMasks list = root.masks.list(0, root.masks.size());
+// Both call visit(weight, for_each_item) for every distinct transaction.
+auto transactions_of(const WeightedMasks& list, uint64_t items) {
+  return [=](auto visit) {
+    int place[64] = {};
+    int places = 0;
+    for (uint64_t rest = items; rest != 0; rest &= rest - 1) place[std::countr_zero(rest)] = places++;
     for (size_t k = 0; k < list.size; ++k)
-      visit(list.weights[k], [mask = list.masks[k]](auto item) {
-        for (uint64_t rest = mask; rest != 0; rest &= rest - 1) item(static_cast<size_t>(std::countr_zero(rest)));
+      visit(list.weights[k], [&, mask = list.masks[k] & items](auto item) {
+        for (uint64_t rest = mask; rest != 0; rest &= rest - 1) item(static_cast<size_t>(place[std::countr_zero(rest)]));
       });
-    return;
-  }
-  for (const TransactionLists::Transaction& t : root.lists.transactions())
-    visit(t.weight, [items = root.lists.data() + t.begin, length = t.length](auto item) {
-      for (uint32_t k = 0; k < length; ++k) item(items[k]);
-    });
+  };
+}
+
+auto transactions_of(const TransactionLists& lists) {
+  return [&lists](auto visit) {
+    for (const TransactionLists::Transaction& t : lists.transactions())
+      visit(t.weight, [items = lists.data() + t.begin, length = t.length](auto item) {
+        for (uint32_t k = 0; k < length; ++k) item(items[k]);
+      });
+  };
 }
 
 }  // namespace
 
 WeightedBits::WeightedBits(const SearchRoot& root, const AndPopcountKernel& kernel, const ExecutionOptions& options)
     : kernel_(kernel) {
+  if (root.as_masks)
+    fill(root.items.size(), transactions_of(root.masks.list(0, root.masks.size()), ~uint64_t{0}), options);
+  else
+    fill(root.items.size(), transactions_of(root.lists), options);
+}
+
+WeightedBits::WeightedBits(const WeightedMasks& list, uint64_t items, const AndPopcountKernel& kernel,
+                           const ExecutionOptions& options)
+    : kernel_(kernel) {
+  fill(static_cast<size_t>(std::popcount(items)), transactions_of(list, items), options);
+}
+
+WeightedBits::WeightedBits(const TransactionLists& lists, size_t items, const AndPopcountKernel& kernel,
+                           const ExecutionOptions& options)
+    : kernel_(kernel) {
+  fill(items, transactions_of(lists), options);
+}
+
+template <typename Transactions>
+void WeightedBits::fill(size_t items, Transactions visit_transactions, const ExecutionOptions& options) {
   size_t columns[32] = {};
-  visit_transactions(root, [&](uint32_t weight, auto) {
+  visit_transactions([&](uint32_t weight, auto) {
     for (uint32_t rest = weight; rest != 0; rest &= rest - 1) ++columns[std::countr_zero(rest)];
   });
   size_t next[32] = {};  // column of each weight bit
@@ -43,9 +68,9 @@ WeightedBits::WeightedBits(const SearchRoot& root, const AndPopcountKernel& kern
     planes_.push_back({words_, words, shift});
     words_ += words;
   }
-  bits_ = Buffer<uint64_t>(*options.memory, root.items.size() * words_, Fill::kZero);
+  bits_ = Buffer<uint64_t>(*options.memory, items * words_, Fill::kZero);
   Poll poll(options.cancel);
-  visit_transactions(root, [&](uint32_t weight, auto for_each_item) {
+  visit_transactions([&](uint32_t weight, auto for_each_item) {
     for (uint32_t rest = weight; rest != 0; rest &= rest - 1) {
       const size_t column = next[std::countr_zero(rest)]++;
       uint64_t* const word = bits_.data() + column / 64;

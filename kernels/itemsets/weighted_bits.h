@@ -15,8 +15,13 @@ namespace batmap {
 
 class WeightedBits {
  public:
-  /// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
+  /// The rows of a root's items. @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
   WeightedBits(const SearchRoot& root, const AndPopcountKernel& kernel, const ExecutionOptions& options);
+  /// The rows of the items whose bits are set, lowest first.
+  WeightedBits(const WeightedMasks& list, uint64_t items, const AndPopcountKernel& kernel, const ExecutionOptions& options);
+  /// The rows of items 0 .. items - 1.
+  WeightedBits(const TransactionLists& lists, size_t items, const AndPopcountKernel& kernel,
+               const ExecutionOptions& options);
 
   size_t words() const { return words_; }  // of a row; a multiple of 8
   const uint64_t* row(size_t item) const { return bits_.data() + item * words_; }
@@ -34,6 +39,9 @@ class WeightedBits {
     size_t words;
     int shift;
   };
+
+  template <typename Transactions>
+  void fill(size_t items, Transactions visit, const ExecutionOptions& options);
 
   const AndPopcountKernel& kernel_;
   size_t words_ = 0;

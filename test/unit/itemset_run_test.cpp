@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bitset>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -155,36 +156,34 @@ TEST(ItemsetRun, SpectrumCountsWithoutWalking) {
   EXPECT_EQ(itemsets, (uint64_t{1} << 60) - 1);
 }
 
-/// All frequent itemsets by plain recursion over sets of tids.
+/// All frequent itemsets by plain recursion over sets of tids, 0 to 4095.
 class TidsetOracle {
  public:
   TidsetOracle(const std::vector<Pair>& relation, uint64_t least) : least_(least) {
-    std::map<int64_t, std::set<int64_t>> tids;
-    for (const Pair& pair : relation) tids[pair.item].insert(pair.tid);
+    std::map<int64_t, Tids> tids;
+    for (const Pair& pair : relation) tids[pair.item].set(static_cast<size_t>(pair.tid));
     lists_.assign(tids.begin(), tids.end());
-    std::set<int64_t> all;
-    for (const Pair& pair : relation) all.insert(pair.tid);
-    extend({}, all, 0);
+    extend({}, Tids().set(), 0);
     std::sort(rows.begin(), rows.end());
   }
   std::vector<ItemsetRow> rows;
 
  private:
-  void extend(const std::vector<int64_t>& items, const std::set<int64_t>& tids, size_t from) {
+  using Tids = std::bitset<4096>;
+
+  void extend(const std::vector<int64_t>& items, const Tids& tids, size_t from) {
     for (size_t k = from; k < lists_.size(); ++k) {
-      std::set<int64_t> both;
-      std::set_intersection(tids.begin(), tids.end(), lists_[k].second.begin(), lists_[k].second.end(),
-                            std::inserter(both, both.end()));
-      if (both.size() < least_) continue;
+      const Tids both = tids & lists_[k].second;
+      if (both.count() < least_) continue;
       std::vector<int64_t> longer = items;
       longer.push_back(lists_[k].first);
-      rows.push_back({longer, both.size()});
+      rows.push_back({longer, both.count()});
       extend(longer, both, k + 1);
     }
   }
 
   uint64_t least_;
-  std::vector<std::pair<int64_t, std::set<int64_t>>> lists_;
+  std::vector<std::pair<int64_t, Tids>> lists_;
 };
 
 struct Wide {
@@ -211,6 +210,9 @@ std::vector<Wide> wide_relations() {
     for (int64_t item = 0; item < 100; ++item)
       if ((item + tid % 7) % 9 < 2 || item == 50) repeated.push_back({tid, item});
   all.push_back({"few distinct transactions", repeated, 60});
+  // Many dense transactions that do not merge: bit rows below masks, and below lists.
+  all.push_back({"large and dense", random_grid(random, 3000, 24, 50), 300});
+  all.push_back({"large, dense and wide", random_grid(random, 1200, 68, 90), 885});
   for (const int64_t items : {63, 64, 65, 66}) {
     std::vector<Pair> rows = random_grid(random, 90, items, 20);
     for (int64_t tid = 0; tid < 90; ++tid) rows.push_back({tid, 500});  // in all
