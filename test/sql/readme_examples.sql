@@ -21,6 +21,11 @@ FROM (SELECT country, batmap_relation_agg(order_id, product_id) AS r
 ORDER BY 1, 4 DESC, 2, 3 LIMIT 5;
 SELECT country, (SELECT sum(support) FROM unnest(batmap_pairs_agg(order_id, product_id, 50))) AS support
 FROM order_lines JOIN orders USING (order_id) GROUP BY 1 ORDER BY 1;
+-- itemsets and rules
+SELECT * FROM batmap_itemsets('SELECT order_id, product_id FROM order_lines', min_support => 0.001, min_length => 2)
+ORDER BY support DESC, length, itemset LIMIT 5;
+SELECT lhs, rhs, support_count, confidence FROM batmap_rules('SELECT order_id, product_id FROM order_lines', min_support => 0.001,
+    min_confidence => 0.5) ORDER BY confidence, support_count DESC, lhs, rhs LIMIT 5;
 -- names and values from outside
 SELECT count(*) FROM batmap_pairs(format('SELECT %I, %I FROM %I WHERE quantity >= %L', 'order_id', 'product_id', 'order_lines', 1), min_count => 1);
 DROP TABLE orders, order_lines;
