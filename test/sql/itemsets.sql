@@ -1,4 +1,6 @@
 -- batmap_itemsets, batmap_itemsets_of and batmap_itemset_spectrum.
+-- Oracles are plain joins, answered by the plain plan.
+SET batmap.enable_join_project = off;
 CREATE TABLE baskets (tid int, item int);
 INSERT INTO baskets VALUES (1, 30), (1, 10), (1, 20), (2, 10), (2, 20), (3, 10), (3, 20), (3, 40), (4, 40), (4, 30), (4, 30),
     (5, NULL), (NULL, 10);
