@@ -10,6 +10,10 @@ namespace batmap::pg {
 namespace {
 // A dictionary raises an error where memory ends; before that, whoever asks for codes should know.
 constexpr size_t kDictionaryReserve = size_t{1} << 20;
+
+size_t value_bytes(const Dictionary& dictionary, Datum value) {
+  return dictionary.type->typlen == -1 ? toast_raw_datum_size(value) : 0;
+}
 }  // namespace
 
 Codes make_codes(Coding coding, KeyKind kind, MemoryContext context, PlanState* parent, TupleDesc row, int first,
@@ -26,7 +30,7 @@ bool code_of(const Codes& codes, TupleTableSlot* row, int first, MemoryMeter& me
   switch (codes.coding) {
     case Coding::kItself: code = key_of({codes.kind, nullptr}, row->tts_values[first]); return true;
     case Coding::kDictionary:
-      if (meter.available() < kDictionaryReserve) return false;
+      if (meter.available() < kDictionaryReserve + value_bytes(*codes.dictionary, row->tts_values[first])) return false;
       code = dictionary_id(*codes.dictionary, row->tts_values[first]);
       return true;
     case Coding::kTuples: code = tuple_code(*codes.tuples, row); return code >= 0;

@@ -103,6 +103,16 @@ List* scan_targets(const JoinProjectQuery& query) {
   return targets;
 }
 
+/// Can a path's rows be put into the node's own columns? What counts can, and what has the counts as they are.
+bool gives_counts(const Path* plain, const List* aggregates) {
+  if (IsA(plain, ProjectionPath)) plain = castNode(ProjectionPath, const_cast<Path*>(plain))->subpath;
+  if (IsA(plain, AggPath)) return true;
+  const ListCell* cell;
+  foreach (cell, aggregates)
+    if (!list_member(plain->pathtarget->exprs, lfirst(cell))) return false;
+  return true;
+}
+
 /// The plain answer, in the node's own columns.
 Path* plain_path(PlannerInfo* root, RelOptInfo* output, Path* plain, List* targets) {
   PathTarget* const target = create_empty_pathtarget();
@@ -148,8 +158,8 @@ CustomPath* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* 
       path->path.startup_cost + path->path.rows * (cpu_tuple_cost + quals.per_tuple + query.target->cost.per_tuple);
 
   List* const targets = scan_targets(query);
-  // Counts can be moved into other columns only by the node that counts; a subquery's plan can be made only once.
-  spec.has_plain = query.aggregates == NIL || is_projection_capable_path(plain);
+  // A subquery's plan can be made only once.
+  spec.has_plain = gives_counts(plain, query.aggregates);
   for (const JoinProjectSide& side : query.sides) spec.has_plain &= side.rel->rtekind != RTE_SUBQUERY;
   if (spec.has_plain) path->custom_paths = lappend(path->custom_paths, plain_path(root, output, plain, targets));
 

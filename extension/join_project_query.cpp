@@ -38,7 +38,10 @@ bool sides_are_plain(PlannerInfo* root, const JoinProjectQuery& query) {
   for (const JoinProjectSide& side : query.sides) {
     const Path* const path = side.rel->cheapest_total_path;
     if (side.rel->reloptkind != RELOPT_BASEREL || path == nullptr || path->param_info != nullptr) return false;
-    if (planner_rt_fetch(side.rel->relid, root)->tablesample != nullptr) return false;
+    const RangeTblEntry* const entry = planner_rt_fetch(side.rel->relid, root);
+    if (entry->tablesample != nullptr || contain_volatile_functions(node_of(entry->functions)) ||
+        contain_volatile_functions(node_of(entry->values_lists)))
+      return false;
     ListCell* cell;
     foreach (cell, side.rel->baserestrictinfo)
       if (!is_plain(node_of(lfirst_node(RestrictInfo, cell)->clause))) return false;
@@ -48,10 +51,15 @@ bool sides_are_plain(PlannerInfo* root, const JoinProjectQuery& query) {
 
 // ---- what is grouped by
 
+/// Is it the equality by which the extension's own tables of values work?
+bool is_default_equality(Oid equals, Oid type) { return lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr == equals; }
+
 bool add_item(PlannerInfo* root, JoinProjectQuery& query, const SortGroupClause* clause) {
   Node* const expression = get_sortgroupclause_expr(const_cast<SortGroupClause*>(clause), root->processed_tlist);
   const int side = side_of(root, query, expression);
-  if (side < 0 || !clause->hashable || !is_plain(expression) || !is_deterministic(exprCollation(expression))) return false;
+  if (side < 0 || !clause->hashable || !is_default_equality(clause->eqop, exprType(expression)) || !is_plain(expression) ||
+      !is_deterministic(exprCollation(expression)))
+    return false;
   query.sides[side].items = lappend(query.sides[side].items, expression);
   query.sides[side].item_operators = lappend_oid(query.sides[side].item_operators, clause->eqop);
   return true;
@@ -68,12 +76,14 @@ bool is_item(const JoinProjectQuery& query, Node* expression) {
   return list_member(query.sides[0].items, expression) || list_member(query.sides[1].items, expression);
 }
 
-/// A column that is declared NOT NULL.
+/// A column that is declared NOT NULL, and whose table alone is read: children may do without, and other servers may not
+/// know.
 bool is_not_null(PlannerInfo* root, Node* expression) {
   if (!IsA(expression, Var)) return false;
   const auto* const var = castNode(Var, expression);
   const RangeTblEntry* const entry = planner_rt_fetch(var->varno, root);
-  if (entry->rtekind != RTE_RELATION || var->varattno <= 0) return false;
+  if (entry->rtekind != RTE_RELATION || entry->inh || entry->relkind == RELKIND_FOREIGN_TABLE || var->varattno <= 0)
+    return false;
   const HeapTuple tuple =
       SearchSysCache2(ATTNUM, ObjectIdGetDatum(entry->relid), Int16GetDatum(static_cast<int16>(var->varattno)));
   if (!HeapTupleIsValid(tuple)) return false;
@@ -114,9 +124,7 @@ bool add_key(JoinProjectQuery& query, const RestrictInfo* clause) {
     for (Node*& key : keys) key = as_int8(key);
     equals = get_opfamily_member(INTEGER_BTREE_FAM_OID, INT8OID, INT8OID, BTEqualStrategyNumber);
   }
-  RegProcedure left_hash;
-  RegProcedure right_hash;
-  if (!get_op_hash_functions(equals, &left_hash, &right_hash) || left_hash != right_hash) return false;
+  if (!is_default_equality(equals, exprType(keys[0]))) return false;
   if (!is_plain(keys[0]) || !is_plain(keys[1]) || !is_deterministic(equality->inputcollid) ||
       !is_deterministic(exprCollation(keys[0])) || !is_deterministic(exprCollation(keys[1])))
     return false;
@@ -136,7 +144,7 @@ Node* compared(void* argument) {
 bool compares_items(const JoinProjectQuery& query, Expr* clause) {
   if (!IsA(clause, OpExpr) || list_length(castNode(OpExpr, clause)->args) != 2) return false;
   const auto* const comparison = castNode(OpExpr, clause);
-  if (!is_deterministic(comparison->inputcollid)) return false;
+  if (!is_deterministic(comparison->inputcollid) || !op_strict(comparison->opno)) return false;
   ListCell* argument;
   foreach (argument, comparison->args) {
     Node* const expression = compared(lfirst(argument));
@@ -186,6 +194,24 @@ bool are_mirrored(const JoinProjectQuery& query, const List* left, const List* r
   return true;
 }
 
+/// Has each of the left conditions its mirror image among the right ones, and the other way round?
+bool are_mirrored_sets(const JoinProjectQuery& query, const List* left, const List* right) {
+  Bitmapset* matched = nullptr;  // of the right ones
+  const ListCell* a;
+  foreach (a, left) {
+    bool found = false;
+    const ListCell* b;
+    foreach (b, right) {
+      if (!is_mirrored(query, node_of(lfirst_node(RestrictInfo, a)->clause), node_of(lfirst_node(RestrictInfo, b)->clause)))
+        continue;
+      found = true;
+      matched = bms_add_member(matched, foreach_current_index(b));
+    }
+    if (!found) return false;
+  }
+  return bms_num_members(matched) == list_length(right);
+}
+
 bool is_self_join(PlannerInfo* root, const JoinProjectQuery& query) {
   const RangeTblEntry* const left = planner_rt_fetch(query.sides[0].rel->relid, root);
   const RangeTblEntry* const right = planner_rt_fetch(query.sides[1].rel->relid, root);
@@ -197,19 +223,8 @@ bool is_self_join(PlannerInfo* root, const JoinProjectQuery& query) {
              left->checkAsUser != right->checkAsUser) {
     return false;
   }
-  const List* const left_quals = query.sides[0].rel->baserestrictinfo;
-  const List* const right_quals = query.sides[1].rel->baserestrictinfo;
-  if (list_length(left_quals) != list_length(right_quals)) return false;
-  const ListCell* a;
-  foreach (a, left_quals) {
-    bool found = false;
-    const ListCell* b;
-    foreach (b, right_quals)
-      found |=
-          is_mirrored(query, node_of(lfirst_node(RestrictInfo, a)->clause), node_of(lfirst_node(RestrictInfo, b)->clause));
-    if (!found) return false;
-  }
-  return are_mirrored(query, query.sides[0].keys, query.sides[1].keys) &&
+  return are_mirrored_sets(query, query.sides[0].rel->baserestrictinfo, query.sides[1].rel->baserestrictinfo) &&
+         are_mirrored(query, query.sides[0].keys, query.sides[1].keys) &&
          are_mirrored(query, query.sides[0].items, query.sides[1].items);
 }
 
@@ -309,7 +324,7 @@ bool read_output(PlannerInfo* root, JoinProjectQuery& query, List* having) {
   foreach (cell, query.target->exprs)
     if (contain_subplans(node_of(lfirst(cell))) || is_unknown(node_of(lfirst(cell)), &check)) return false;
   foreach (cell, having)
-    if (contain_subplans(node_of(lfirst(cell))) || is_unknown(node_of(lfirst(cell)), &check)) return false;
+    if (!is_plain(node_of(lfirst(cell))) || is_unknown(node_of(lfirst(cell)), &check)) return false;
   return true;
 }
 
@@ -327,8 +342,9 @@ bool is_fixed(PlannerInfo* root, Node* expression) {
   return bms_is_empty(pull_varnos(root, expression)) && !contain_agg_clause(expression) && is_plain(expression);
 }
 
-/// count >= k or count > k: the engine's threshold.
-bool take_threshold(PlannerInfo* root, JoinProjectQuery& query, Expr* clause) {
+/// count >= k or count > k, k a number or a parameter: the engine's threshold. Anything else could fail where there is no
+/// group.
+bool take_threshold(JoinProjectQuery& query, Expr* clause) {
   if (query.threshold != nullptr || !IsA(clause, OpExpr) || list_length(castNode(OpExpr, clause)->args) != 2) return false;
   const auto* const comparison = castNode(OpExpr, clause);
   Node* count = node_of(linitial(comparison->args));
@@ -338,7 +354,7 @@ bool take_threshold(PlannerInfo* root, JoinProjectQuery& query, Expr* clause) {
     std::swap(count, bound);
     compares = get_commutator(compares);
   }
-  if (!OidIsValid(compares) || !is_whole_count(query, count) || !is_fixed(root, bound)) return false;
+  if (!OidIsValid(compares) || !is_whole_count(query, count) || !(IsA(bound, Const) || IsA(bound, Param))) return false;
   const int strategy = get_op_opfamily_strategy(compares, INTEGER_BTREE_FAM_OID);
   if (strategy != BTGreaterEqualStrategyNumber && strategy != BTGreaterStrategyNumber) return false;
   query.threshold = reinterpret_cast<Expr*>(as_int8(bound));
@@ -362,9 +378,12 @@ void take_limit(PlannerInfo* root, JoinProjectQuery& query) {
   query.offset = parse->limitOffset;
 }
 
-/// Does a unique index say that no key has the same item twice?
+/// Does a unique index say that no key has the same item twice? A NULL key joins nothing.
 bool rows_are_distinct(PlannerInfo* root, const JoinProjectQuery& query, const JoinProjectSide& side) {
   if (planner_rt_fetch(side.rel->relid, root)->rtekind != RTE_RELATION) return false;
+  ListCell* cell;
+  foreach (cell, side.items)  // NULLs are all different in an index, and one group here
+    if (side.null_items_are_wanted && !is_not_null(root, node_of(lfirst(cell)))) return false;
   return relation_has_unique_index_for(root, side.rel, NIL, list_concat_copy(side.keys, side.items),
                                        list_concat_copy(query.key_operators, side.item_operators));
 }
@@ -395,7 +414,7 @@ bool recognize_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptIn
   take_order(query);
   ListCell* cell;
   foreach (cell, having)
-    if (!take_threshold(root, query, expr_of(cell))) query.quals = lappend(query.quals, lfirst(cell));
+    if (!take_threshold(query, expr_of(cell))) query.quals = lappend(query.quals, lfirst(cell));
   if (grouped) take_limit(root, query);
   query.rows_repeat = query.counting == JoinProjectCount::kRows &&
                       !(rows_are_distinct(root, query, query.sides[0]) && rows_are_distinct(root, query, query.sides[1]));

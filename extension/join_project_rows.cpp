@@ -57,8 +57,13 @@ class JoinProjectStream final : public PairRowStream<Call> {
       if (log) rows += log->rows();
     bool enough = false;
     this->begin(packed ? "parallel scan" : "stream", rows, [&] {
-      enough = fits(may_give_up, make);
-      for (std::optional<PairLog>& log : call().logs) log.reset();
+      enough = fits(may_give_up, [&] {
+        make();
+        for (std::optional<PairLog>& log : call().logs) log.reset();
+        // Up to the first answers: from there on there is no way back.
+        while (call().run->next(call().batch) && call().batch.empty()) {
+        }
+      });
     });
     return {enough ? this : nullptr, &row_};
   }

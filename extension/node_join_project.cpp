@@ -54,6 +54,7 @@ void add_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* in
   // The plain path is a part of the new one now: add_path must not free it.
   output->pathlist = list_delete_ptr(output->pathlist, plain);
   add_path(output, &path->path);
+  if (!list_member_ptr(output->pathlist, path)) add_path(output, plain);
 }
 
 // ---- running

@@ -21,6 +21,7 @@ struct RowColumns {
   bool read(TupleTableSlot* row, int item_column, int64_t& key_value, int64_t& item_value) const {
     if (row->tts_isnull[0] || (row->tts_isnull[item_column] && null_items == 0)) return false;
     key_value = key_of({key, nullptr}, row->tts_values[0]);
+    if (row->tts_isnull[item_column] && item == KeyKind::kInt8) elog(ERROR, "NULL in a column that is NOT NULL");
     item_value = row->tts_isnull[item_column] ? kNullItem : key_of({item, nullptr}, row->tts_values[item_column]);
     return true;
   }

@@ -36,6 +36,11 @@ BEGIN
     EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
     RETURN plan::text LIKE '%BatmapJoinProject%';
 END $$;
+CREATE SEQUENCE jp_numbers;
+CREATE FUNCTION jp_equal(int, int) RETURNS bool LANGUAGE plpgsql IMMUTABLE STRICT AS 'BEGIN RETURN $1 % 10 = $2 % 10; END';
+CREATE FUNCTION jp_hash(int) RETURNS int LANGUAGE sql IMMUTABLE STRICT AS 'SELECT $1 % 10';
+CREATE OPERATOR =%= (LEFTARG = int, RIGHTARG = int, FUNCTION = jp_equal, HASHES, COMMUTATOR = =%=);
+CREATE OPERATOR CLASS jp_tenth FOR TYPE int USING hash AS OPERATOR 1 =%=, FUNCTION 1 jp_hash(int);
 SELECT what, uses_node(query) FROM (VALUES
     ('as it is', 'SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) GROUP BY 1, 2'),
     ('a few rows', 'SELECT a.item, b.item, count(*) FROM jp_small a JOIN jp_small b USING (tid) GROUP BY 1, 2'),
@@ -56,6 +61,9 @@ SELECT what, uses_node(query) FROM (VALUES
     ('three tables', 'SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) JOIN jp_other c USING (tid) GROUP BY 1, 2'),
     ('a sample', 'SELECT a.item, b.item, count(*) FROM jp_rows a TABLESAMPLE system (50) JOIN jp_rows b USING (tid) GROUP BY 1, 2'),
     ('DISTINCT ON', 'SELECT DISTINCT ON (a.item) a.item, b.item FROM jp_rows a JOIN jp_rows b USING (tid)'),
+    ('volatile HAVING', 'SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) GROUP BY 1, 2 HAVING random() < 0.5'),
+    ('volatile rows', 'SELECT a.item, b, count(*) FROM jp_rows a JOIN (SELECT nextval(''jp_numbers'') AS b) q ON tid = b GROUP BY 1, 2'),
+    ('another equality', 'SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b ON a.tid =%= b.tid GROUP BY 1, 2'),
     ('locks', 'SELECT 1 FROM (SELECT a.item FROM jp_rows a JOIN jp_rows b USING (tid) FOR UPDATE) q')) q(what, query);
 CREATE COLLATION jp_nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 SELECT uses_node('SELECT a.word COLLATE jp_nocase, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) GROUP BY 1, 2');
@@ -85,6 +93,25 @@ ANALYZE jp_set;
 SELECT count(*), sum(c) FROM (SELECT count(*) AS c FROM jp_set a JOIN jp_set b USING (tid) WHERE a.item < b.item GROUP BY a.item, b.item) q;
 SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM jp_rows', 1);
 
+-- but NULLs are all different in an index, and one group
+CREATE TABLE jp_nulls (tid int, item int, UNIQUE (tid, item));
+INSERT INTO jp_nulls VALUES (1, NULL), (1, NULL), (1, 5), (2, NULL), (2, 7);
+SELECT a.item, b.item, count(*) FROM jp_nulls a JOIN jp_nulls b USING (tid) GROUP BY 1, 2 ORDER BY 1, 2;
+-- and NOT NULL is not inherited for good
+CREATE TABLE jp_parent (tid int NOT NULL, item bigint NOT NULL);
+CREATE TABLE jp_child () INHERITS (jp_parent);
+ALTER TABLE jp_child ALTER item DROP NOT NULL;
+INSERT INTO jp_parent VALUES (1, 1), (2, 2);
+INSERT INTO jp_child VALUES (1, NULL), (2, NULL), (1, 9223372036854775807);
+SELECT a.item, b.item, count(*), count(a.item) FROM jp_parent a JOIN jp_parent b USING (tid) GROUP BY 1, 2 ORDER BY 1, 2;
+-- one side's conditions are not the other's
+SELECT uses_node($q$SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid)
+                    WHERE a.item > 1 AND a.item > 1 AND b.item > 1 AND b.item < 10 GROUP BY 1, 2$q$), count(*), sum(c)
+FROM (SELECT a.item, b.item, count(*) AS c FROM jp_rows a JOIN jp_rows b USING (tid)
+      WHERE a.item > 1 AND a.item > 1 AND b.item > 1 AND b.item < 10 GROUP BY 1, 2) q;
+-- what bounds the count is not computed where there is no group
+SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b ON a.tid = b.tid + 1000 GROUP BY 1, 2 HAVING count(*) >= 10 / (SELECT 0);
+
 -- the record of the run, and LIMIT without an order stops it
 SELECT operation, input, rows_read, transactions, items FROM batmap_last_run();
 SELECT count(*) FROM (SELECT a.item FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item < b.item GROUP BY a.item, b.item LIMIT 3) q;
@@ -100,6 +127,20 @@ BEGIN
     END LOOP;
 END $$;
 SELECT answered_by('SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item < b.item GROUP BY 1, 2');
+RESET batmap.memory_limit;
+-- at whatever point it ends
+CREATE FUNCTION totals_under(limit_kb int, OUT pairs int8, OUT total numeric) LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM set_config('batmap.memory_limit', limit_kb || 'kB', true);
+    SELECT count(*), sum(c) INTO pairs, total FROM (SELECT count(*) AS c FROM jp_rows a JOIN jp_rows b USING (tid)
+        WHERE a.word <> b.word GROUP BY a.word, b.word) q;
+END $$;
+SELECT count(*), t.* FROM generate_series(100, 2000, 50) kb, totals_under(kb) t GROUP BY pairs, total;
+CREATE TABLE jp_big AS SELECT 1 AS tid, repeat(md5(g::text), 60000) AS item FROM generate_series(1, 3) g;
+ANALYZE jp_big;
+SET batmap.memory_limit = '3MB';
+SELECT length(x), length(y), n FROM (SELECT a.item AS x, b.item AS y, count(*) AS n FROM jp_big a JOIN jp_big b USING (tid)
+    WHERE a.item < b.item GROUP BY 1, 2 OFFSET 0) q;
 RESET batmap.memory_limit;
 -- from temporary files
 SET batmap.work_mem = '64kB';
@@ -164,5 +205,7 @@ SELECT a.item, b, count(*) FROM jp_bag a JOIN generate_series(1, 3) b ON a.tid =
 RESET enable_hashjoin;
 RESET enable_mergejoin;
 RESET enable_nestloop;
-DROP TABLE jp_rows, jp_other, jp_small, jp_bag, jp_set, jp_parts CASCADE;
+DROP TABLE jp_rows, jp_other, jp_small, jp_bag, jp_set, jp_parts, jp_nulls, jp_parent, jp_child, jp_big CASCADE;
+DROP OPERATOR CLASS jp_tenth USING hash;
+DROP OPERATOR FAMILY IF EXISTS jp_tenth USING hash;
 DROP ROLE regress_jp_reader;

@@ -77,7 +77,8 @@ $node->safe_psql('postgres', join "\n", "SELECT setseed(0.42);", @tables, <<'SQL
 CREATE TABLE uniq AS SELECT DISTINCT k4, i4, k4 + 1 AS k8, i4::text AS txt FROM t WHERE k4 IS NOT NULL AND i4 IS NOT NULL;
 ALTER TABLE uniq ADD PRIMARY KEY (k4, i4);
 CREATE EXTENSION postgres_fdw;
-CREATE SERVER self FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host 'HOST', port 'PORT', dbname 'postgres');
+CREATE SERVER self FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host 'HOST', port 'PORT', dbname 'postgres',
+    use_remote_estimate 'true', fdw_startup_cost '0', fdw_tuple_cost '0');
 CREATE USER MAPPING FOR CURRENT_USER SERVER self;
 CREATE SCHEMA far;
 IMPORT FOREIGN SCHEMA public LIMIT TO (n) FROM SERVER self INTO far;
