@@ -17,8 +17,9 @@ void explain_run(const LastRun& run, ExplainState* state) {
   const struct {
     const char* name;
     int64_t value;
-  } counts[] = {{"Rows Read", run.rows_read},   {"Transactions", run.transactions},     {"Items", run.items},
-                {"Items Kept", run.items_kept}, {"Pair Instances", run.pair_instances}, {"Pairs", run.results}};
+  } counts[] = {{"Rows Read", run.rows_read},   {"Transactions", run.transactions}, {"Items", run.items},
+                {"Items Kept", run.items_kept}, {"Rows Kept", run.occurrences},     {"Pair Instances", run.pair_instances},
+                {"Pairs", run.results}};
   for (const auto& count : counts) ExplainPropertyInteger(count.name, nullptr, count.value, state);
   if (run.file_bytes > 0) ExplainPropertyInteger("Temporary Files", "kB", (run.file_bytes + 1023) / 1024, state);
   if (!state->timing) return;

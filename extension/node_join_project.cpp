@@ -265,7 +265,10 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
   if (spec.has_threshold) explain_bound(state, "Threshold", spec.threshold_excluded ? "> " : ">= ", at++, ancestors, es);
   if (spec.has_limit) explain_bound(state, "Best", "", at++, ancestors, es);
   ExplainPropertyText("Device", "cpu", es);
-  if (!es->analyze) return;
+  if (!es->analyze) {
+    ExplainPropertyText("Method", "auto", es);  // chosen from the sizes, once the inputs have been read
+    return;
+  }
   if (state->plain_answers) ExplainPropertyText("Answered By", "the plain plan, for want of memory", es);
   if (state->rows.stream != nullptr) state->rows.stream->explain(es);
 }

@@ -25,6 +25,12 @@ SET parallel_setup_cost = 0;
 SET min_parallel_table_scan_size = 0;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item < b.item
 GROUP BY 1, 2;
+SELECT count(*), sum(c) FROM (SELECT count(*) AS c FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item < b.item GROUP BY a.item, b.item) q;
+SELECT operation, input, rows_read FROM batmap_last_run();
+SET force_parallel_mode = on;
+SELECT count(*), sum(c) FROM (SELECT count(*) AS c FROM jp_rows a JOIN jp_other b USING (tid) GROUP BY a.item, b.item) q;
+SELECT operation, input, rows_read FROM batmap_last_run();
+RESET force_parallel_mode;
 RESET max_parallel_workers_per_gather;
 RESET parallel_setup_cost;
 RESET min_parallel_table_scan_size;
