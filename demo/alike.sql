@@ -49,6 +49,7 @@ SELECT pg_temp.how_it_ran();
 -- Plain SQL with the help that an expert would give it: packages that need too few others are dropped before the join.
 \set ON_ERROR_STOP off
 SET statement_timeout = '10s';
+SET batmap.enable_join_project = off;
 SELECT clock_timestamp() AS started \gset
 CREATE TEMP TABLE plain AS
     WITH candidate AS MATERIALIZED

@@ -50,7 +50,8 @@ ORDER BY lift DESC, lhs LIMIT 6;
 SELECT format('  %s pairs in %s', pg_temp.num(count(*)), pg_temp.seconds(:ours_ms)) FROM together;
 SELECT pg_temp.how_it_ran();
 
--- The same in plain SQL.
+-- The same in plain SQL, by the server's own plan, then as the planner gives it to the engine.
+SET batmap.enable_join_project = off;
 SELECT clock_timestamp() AS started \gset
 CREATE TEMP TABLE plain AS
     SELECT a.needed AS item_a, b.needed AS item_b, count(*) AS support
@@ -63,4 +64,16 @@ SELECT format('  A self-join in plain SQL: %s, %s times as long; its %s pairs ar
               CASE WHEN EXISTS (TABLE plain EXCEPT SELECT item_a, item_b, support FROM together)
                      OR EXISTS (SELECT item_a, item_b, support FROM together EXCEPT TABLE plain)
                    THEN 'NOT the same' ELSE 'the same' END);
-DROP TABLE plain;
+
+RESET batmap.enable_join_project;
+SELECT clock_timestamp() AS started \gset
+CREATE TEMP TABLE by_node AS
+    SELECT a.needed AS item_a, b.needed AS item_b, count(*) AS support
+    FROM needs a JOIN needs b USING (package) WHERE a.needed < b.needed
+    GROUP BY 1, 2 HAVING count(*) >= :often;
+SELECT extract(epoch FROM clock_timestamp() - :'started'::timestamptz) * 1000 AS node_ms \gset
+SELECT format('  The same SQL where the planner may give it to the engine (docs/plain-sql.md): %s; its pairs are %s',
+              pg_temp.seconds(:node_ms),
+              CASE WHEN EXISTS (TABLE plain EXCEPT TABLE by_node) OR EXISTS (TABLE by_node EXCEPT TABLE plain)
+                   THEN 'NOT the same' ELSE 'the same' END);
+DROP TABLE plain, by_node;

@@ -36,6 +36,7 @@ ORDER BY lift DESC, lhs LIMIT 10;
 SELECT format('  %s pairs in %s', pg_temp.num(count(*)), pg_temp.seconds(:ours_ms)) FROM tag_pairs;
 SELECT pg_temp.how_it_ran();
 
+SET batmap.enable_join_project = off;
 SELECT clock_timestamp() AS started \gset
 CREATE TEMP TABLE plain AS
     SELECT a.tag AS item_a, b.tag AS item_b, count(*) AS support
@@ -49,6 +50,7 @@ SELECT format('  A self-join in plain SQL: %s, %s times as long; its %s pairs ar
                      OR EXISTS (SELECT item_a, item_b, support FROM tag_pairs EXCEPT TABLE plain)
                    THEN 'NOT the same' ELSE 'the same' END);
 DROP TABLE plain;
+RESET batmap.enable_join_project;
 
 \else
 \echo '  This catalogue has no tags.'
