@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/parameters.h"
 #include "core/stopwatch.h"
 #include "itemsets/best_itemsets.h"
 #include "itemsets/bit_row_search.h"
@@ -19,18 +20,6 @@ namespace batmap {
 namespace {
 
 constexpr const char* kAlgorithmNames[kItemsetAlgorithms] = {"auto", "pbi", "tbi", "dfs"};
-
-std::string plain_text(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", value);
-  return text;
-}
-
-void require_at_least(const char* name, const std::optional<int64_t>& value, int64_t least) {
-  if (value && *value < least)
-    throw Error(ErrorCode::kInvalidParameter,
-                std::string(name) + " must be at least " + std::to_string(least) + ", not " + std::to_string(*value));
-}
 
 void require_fraction(const char* name, const std::optional<double>& value) {
   if (value && !(*value > 0 && *value <= 1))

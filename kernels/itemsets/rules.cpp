@@ -6,6 +6,7 @@
 #include <numeric>
 #include <unordered_set>
 
+#include "core/parameters.h"
 #include "itemsets/poll.h"
 
 namespace batmap {
@@ -13,18 +14,6 @@ namespace batmap {
 namespace {
 
 constexpr uint64_t kBatchWork = 1 << 14;  // rules looked at in one batch
-
-std::string plain_text(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", value);
-  return text;
-}
-
-void require_at_least(const char* name, int64_t value, int64_t least) {
-  if (value < least)
-    throw Error(ErrorCode::kInvalidParameter,
-                std::string(name) + " must be at least " + std::to_string(least) + ", not " + std::to_string(value));
-}
 
 class StepSink final : public ItemsetSink {
  public:
@@ -51,9 +40,9 @@ void RuleQuery::check() const {
     throw Error(ErrorCode::kInvalidParameter, "min_confidence must be between 0 and 1, not " + plain_text(*min_confidence));
   if (min_lift && !(*min_lift >= 0))
     throw Error(ErrorCode::kInvalidParameter, "min_lift must be at least 0, not " + plain_text(*min_lift));
-  if (max_lhs) require_at_least("max_lhs", *max_lhs, 1);
+  require_at_least("max_lhs", max_lhs, 1);
   require_at_least("max_rhs", max_rhs, 1);
-  if (max_results) require_at_least("max_results", *max_results, 1);
+  require_at_least("max_results", max_results, 1);
 }
 
 ItemsetQuery RuleRun::itemset_query(const RuleQuery& query) {

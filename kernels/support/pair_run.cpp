@@ -5,27 +5,12 @@
 #include <cstdio>
 #include <utility>
 
+#include "core/parameters.h"
 #include "core/stopwatch.h"
 #include "relation/repeated_rows.h"
 #include "support/threshold.h"
 
 namespace batmap {
-
-namespace {
-
-std::string plain_text(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", value);
-  return text;
-}
-
-void require_at_least(const char* name, const std::optional<int64_t>& value, int64_t least) {
-  if (value && *value < least)
-    throw Error(ErrorCode::kInvalidParameter,
-                std::string(name) + " must be at least " + std::to_string(least) + ", not " + std::to_string(*value));
-}
-
-}  // namespace
 
 void PairQuery::check() const {
   if (min_count && min_support)

@@ -1,0 +1,26 @@
+// What the checks of parameters share: the value and the bound in the text of the error.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+#include "core/error.h"
+
+namespace batmap {
+
+inline std::string plain_text(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+
+/// @throws Error{kInvalidParameter} for a value below the least one; none is fine
+inline void require_at_least(const char* name, const std::optional<int64_t>& value, int64_t least) {
+  if (value && *value < least)
+    throw Error(ErrorCode::kInvalidParameter,
+                std::string(name) + " must be at least " + std::to_string(least) + ", not " + std::to_string(*value));
+}
+
+}  // namespace batmap
