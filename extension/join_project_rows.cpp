@@ -139,6 +139,16 @@ bool read_inputs(JoinProjectInputs& inputs, Call& call, bool may_give_up, Memory
   return true;
 }
 
+/// What both kinds of runs are asked.
+template <typename Query>
+void ask(const JoinProjectSpec& spec, const JoinProjectBounds& bounds, Query& query) {
+  query.min_count = bounds.min_count;
+  query.top_k = bounds.best;
+  query.ties = bounds.best.has_value();
+  query.bag = spec.rows_repeat;
+  query.distinct_only = spec.counting == JoinProjectCount::kNothing;
+}
+
 bool is_packed(const JoinProjectSpec& spec) { return spec.sides[0].packed || (!spec.self_join && spec.sides[1].packed); }
 
 JoinProjectRows open_self_join(JoinProjectInputs& inputs, const JoinProjectBounds& bounds, bool may_give_up,
@@ -146,12 +156,8 @@ JoinProjectRows open_self_join(JoinProjectInputs& inputs, const JoinProjectBound
   auto* const stream = new_pair_stream<JoinProjectStream<SelfCall>>(kOperation, context);
   SelfCall& call = stream->call();
   const JoinProjectSpec& spec = inputs.spec;
-  call.query.min_count = bounds.min_count;
-  call.query.top_k = bounds.best;
-  call.query.ties = bounds.best.has_value();
-  call.query.bag = spec.rows_repeat;
+  ask(spec, bounds, call.query);
   call.query.diagonal = spec.order == ItemOrder::kAny;
-  call.query.distinct_only = spec.counting == JoinProjectCount::kNothing;
   if (!guarded_fits(may_give_up, [&] { call.logs[0].emplace(call.options); }) ||
       !read_inputs(inputs, call, may_give_up, context))
     return {};
@@ -170,11 +176,7 @@ JoinProjectRows open_two_inputs(JoinProjectInputs& inputs, const JoinProjectBoun
   auto* const stream = new_pair_stream<JoinProjectStream<PairOfInputsCall>>(kOperation, context);
   PairOfInputsCall& call = stream->call();
   const JoinProjectSpec& spec = inputs.spec;
-  call.query.min_count = bounds.min_count;
-  call.query.top_k = bounds.best;
-  call.query.ties = bounds.best.has_value();
-  call.query.bag = spec.rows_repeat;
-  call.query.distinct_only = spec.counting == JoinProjectCount::kNothing;
+  ask(spec, bounds, call.query);
   const auto make_logs = [&] {
     for (std::optional<PairLog>& log : call.logs) log.emplace(call.meter);
   };
