@@ -7,6 +7,8 @@
 
 namespace batmap::pg {
 
+namespace {
+
 Elements elements_of(ArrayType* array, const char* name) {
   Elements elements;
   bool* nulls;
@@ -20,29 +22,40 @@ Elements elements_of(ArrayType* array, const char* name) {
   return elements;
 }
 
-void set_list(std::optional<std::vector<int64_t>>& list, ArrayType* array, const char* name) {
-  const Elements elements = elements_of(array, name);
-  guarded([&] {
-    list.emplace();
-    for (int k = 0; k < elements.count; ++k) list->push_back(DatumGetInt64(elements.values[k]));
-  });
-}
-
-Elements items_of_text(ArrayType* array, const char* name, Oid item_type) {
-  Elements items = elements_of(array, name);
+/// Text becomes values of the type.
+void read_items(const Elements& items, Oid item_type) {
   Oid function;
   Oid parameter;
   getTypeInputInfo(item_type, &function, &parameter);
   for (int k = 0; k < items.count; ++k)
     items.values[k] = OidInputFunctionCall(function, TextDatumGetCString(items.values[k]), parameter, -1);
-  return items;
 }
 
-void set_ranks(std::optional<std::vector<int64_t>>& list, const Elements& items, const QueryInput& input) {
-  guarded([&] { list.emplace(); });
-  for (int k = 0; k < items.count; ++k) {
-    uint32_t id;
-    if (dictionary_find(*input.items, items.values[k], id)) guarded([&] { list->push_back(input.item_rank[id]); });
+}  // namespace
+
+void read_lists(std::span<ItemList> lists, const Arguments& arguments, Oid item_type) {
+  for (ItemList& list : lists) {
+    if (!arguments.has(list.place)) continue;
+    ArrayType* const array = arguments.array(list.place);
+    list.items = elements_of(array, list.name);
+    if (!OidIsValid(item_type))
+      guarded([&] {
+        list.to.emplace();
+        for (int k = 0; k < list.items.count; ++k) list.to->push_back(DatumGetInt64(list.items.values[k]));
+      });
+    else if (ARR_ELEMTYPE(array) != item_type)
+      read_items(list.items, item_type);
+  }
+}
+
+void rank_lists(std::span<ItemList> lists, const Arguments& arguments, const QueryInput& input) {
+  for (const ItemList& list : lists) {
+    if (!arguments.has(list.place)) continue;
+    guarded([&] { list.to.emplace(); });
+    for (int k = 0; k < list.items.count; ++k) {
+      uint32_t id;
+      if (dictionary_find(*input.items, list.items.values[k], id)) guarded([&] { list.to->push_back(input.item_rank[id]); });
+    }
   }
 }
 

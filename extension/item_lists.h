@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "extension/arguments.h"
 #include "extension/query_source.h"
 
 #include "extension/pg.h"
@@ -18,17 +19,21 @@ struct Elements {
   int count;
 };
 
-/// The elements of an include or exclude list. @raises 22004 for a NULL element
-Elements elements_of(ArrayType* array, const char* name);
+/// A list of items among the arguments, and where the engine wants it.
+struct ItemList {
+  int place;
+  const char* name;
+  std::optional<std::vector<int64_t>>& to;
+  Elements items{};  // of an _of form, whose values mean nothing to the engine before the rows are read
+};
 
-/// Integer items.
-void set_list(std::optional<std::vector<int64_t>>& list, ArrayType* array, const char* name);
+/// Fills lists of integers, which `item_type` InvalidOid says they are; checks those of an _of form, which are arrays of
+/// the item type, or of text, which its input function then reads. Before any row is read: a bad list should not cost a run.
+/// @raises 22004 for a NULL element, what the type's input function raises
+void read_lists(std::span<ItemList> lists, const Arguments& arguments, Oid item_type);
 
-/// Items in text form as values of the item type. @raises 22004, what the type's input function raises
-Elements items_of_text(ArrayType* array, const char* name, Oid item_type);
-
-/// Items to their ranks in the answer; those that do not occur are left out.
-void set_ranks(std::optional<std::vector<int64_t>>& list, const Elements& items, const QueryInput& input);
+/// Fills the lists of an _of form with the ranks of their items; those that do not occur are left out.
+void rank_lists(std::span<ItemList> lists, const Arguments& arguments, const QueryInput& input);
 
 /// Makes arrays of items.
 class ItemArrays {

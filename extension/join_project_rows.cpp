@@ -153,7 +153,7 @@ bool is_packed(const JoinProjectSpec& spec) { return spec.sides[0].packed || (!s
 
 JoinProjectRows open_self_join(JoinProjectInputs& inputs, const JoinProjectBounds& bounds, bool may_give_up,
                                MemoryContext context) {
-  auto* const stream = new_pair_stream<JoinProjectStream<SelfCall>>(kOperation, context);
+  auto* const stream = new_stream<JoinProjectStream<SelfCall>>(kOperation, context);
   SelfCall& call = stream->call();
   const JoinProjectSpec& spec = inputs.spec;
   ask(spec, bounds, call.query);
@@ -173,7 +173,7 @@ JoinProjectRows open_self_join(JoinProjectInputs& inputs, const JoinProjectBound
 
 JoinProjectRows open_two_inputs(JoinProjectInputs& inputs, const JoinProjectBounds& bounds, bool may_give_up,
                                 MemoryContext context) {
-  auto* const stream = new_pair_stream<JoinProjectStream<PairOfInputsCall>>(kOperation, context);
+  auto* const stream = new_stream<JoinProjectStream<PairOfInputsCall>>(kOperation, context);
   PairOfInputsCall& call = stream->call();
   const JoinProjectSpec& spec = inputs.spec;
   ask(spec, bounds, call.query);

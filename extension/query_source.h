@@ -7,6 +7,8 @@
 // of tuples in between.
 #pragma once
 
+#include <span>
+
 #include "relation/pair_log.h"
 
 #include "extension/dictionary.h"
@@ -37,6 +39,11 @@ struct QueryInput {
   const char* columns = "the transaction and the item";  // for hints
   bool item_first = false;
   SharedTids* tids = nullptr;  // nullptr: this query's alone
+
+  /// What the engine is to take items for; empty where they are integers.
+  std::span<const uint32_t> ranks() const {
+    return items == nullptr ? std::span<const uint32_t>() : std::span(item_rank, items->count);
+  }
 };
 
 /// Checks a query as read_query does before it reads: for the second of two, so that its errors do not come late. Where the

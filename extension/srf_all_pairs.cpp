@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "extension/arguments.h"
 #include "extension/inner_query.h"
 #include "extension/pair_stream.h"
 #include "extension/settings.h"
@@ -103,12 +104,12 @@ void read_sets(const char* query, Oid function, AllPairsCall& call, MemoryContex
   MemoryContextSwitchTo(caller);
 }
 
-void read_arguments(FunctionCallInfo fcinfo, AllPairsQuery& query) {
-  if (!PG_ARGISNULL(kMinCount)) query.min_count = PG_GETARG_INT64(kMinCount);
-  if (!PG_ARGISNULL(kMinJaccard)) query.min_jaccard = PG_GETARG_FLOAT8(kMinJaccard);
-  if (!PG_ARGISNULL(kTopK)) query.top_k = PG_GETARG_INT64(kTopK);
-  if (!PG_ARGISNULL(kPerItemTopK)) query.per_item_top_k = PG_GETARG_INT32(kPerItemTopK);
-  if (!PG_ARGISNULL(kMaxResults)) query.max_results = PG_GETARG_INT64(kMaxResults);
+void read_arguments(const Arguments& arguments, AllPairsQuery& query) {
+  query.min_count = arguments.int8(kMinCount);
+  query.min_jaccard = arguments.float8(kMinJaccard);
+  query.top_k = arguments.int8(kTopK);
+  query.per_item_top_k = arguments.int4(kPerItemTopK);
+  query.max_results = arguments.int8(kMaxResults);
   guarded([&] { query.check(); });
 }
 
@@ -117,10 +118,10 @@ void read_arguments(FunctionCallInfo fcinfo, AllPairsQuery& query) {
 namespace batmap::pg {
 
 RowStream* open_all_pairs(FunctionCallInfo fcinfo, MemoryContext context) {
-  auto* const stream = new_pair_stream<AllPairsStream>("batmap_all_pairs", context);
+  auto* const stream = new_stream<AllPairsStream>("batmap_all_pairs", context);
   if (PG_ARGISNULL(kQuery))
     ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("input query must not be NULL")));
-  read_arguments(fcinfo, stream->call().query);
+  read_arguments({fcinfo, 0}, stream->call().query);
   read_sets(text_to_cstring(PG_GETARG_TEXT_PP(kQuery)), fcinfo->flinfo->fn_oid, stream->call(), context);
   stream->start();
   return stream;

@@ -1,6 +1,7 @@
 // Table functions batmap_join_project and batmap_join_project_of: arguments, two inputs, and the rows of the answer.
 #include "extension/srf_join.h"
 
+#include "extension/arguments.h"
 #include "extension/backend.h"
 #include "extension/boundary.h"
 #include "extension/pair_stream.h"
@@ -27,22 +28,17 @@ struct JoinCall : PairRowsCall<JoinQuery, JoinRun> {
 // Positions of the arguments after the two inputs, which are two arguments, or four in the _of form.
 enum Argument { kMinCount, kDistinctOnly, kTopK, kPerItemTopK, kMaxResults, kMethod, kArguments };
 
-void read_arguments(FunctionCallInfo fcinfo, int first, JoinQuery& query) {
-  const auto has = [&](Argument argument) { return !PG_ARGISNULL(first + argument); };
-  if (has(kMinCount)) query.min_count = PG_GETARG_INT64(first + kMinCount);
-  if (has(kDistinctOnly)) query.distinct_only = PG_GETARG_BOOL(first + kDistinctOnly);
-  if (has(kTopK)) query.top_k = PG_GETARG_INT64(first + kTopK);
-  if (has(kPerItemTopK)) query.per_item_top_k = PG_GETARG_INT32(first + kPerItemTopK);
-  if (has(kMaxResults)) query.max_results = PG_GETARG_INT64(first + kMaxResults);
-  const char* const method = has(kMethod) ? TextDatumGetCString(PG_GETARG_DATUM(first + kMethod)) : "auto";
+void read_arguments(const Arguments& arguments, JoinQuery& query) {
+  query.min_count = arguments.int8(kMinCount);
+  query.distinct_only = arguments.boolean(kDistinctOnly).value_or(false);
+  query.top_k = arguments.int8(kTopK);
+  query.per_item_top_k = arguments.int4(kPerItemTopK);
+  query.max_results = arguments.int8(kMaxResults);
+  const char* const method = arguments.string(kMethod, "auto");
   guarded([&] {
     query.method = parse_pair_method(method);
     query.check();
   });
-}
-
-std::span<const uint32_t> ranks_of(const QueryInput& input) {
-  return input.items == nullptr ? std::span<const uint32_t>() : std::span(input.item_rank, input.items->count);
 }
 
 class JoinStream final : public PairRowStream<JoinCall> {
@@ -79,11 +75,11 @@ class JoinStream final : public PairRowStream<JoinCall> {
 
 RowStream* open_queries(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int first_query,
                         Oid left_type, Oid right_type) {
-  auto* const stream = new_pair_stream<JoinStream>(operation, context);
+  auto* const stream = new_stream<JoinStream>(operation, context);
   JoinCall& call = stream->call();
   if (PG_ARGISNULL(first_query) || PG_ARGISNULL(first_query + 1))
     ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("input query must not be NULL")));
-  read_arguments(fcinfo, first_query + 2, call.query);
+  read_arguments({fcinfo, first_query + 2}, call.query);
   char* const left_query = text_to_cstring(PG_GETARG_TEXT_PP(first_query));
   char* const right_query = text_to_cstring(PG_GETARG_TEXT_PP(first_query + 1));
 
@@ -103,7 +99,7 @@ RowStream* open_queries(FunctionCallInfo fcinfo, MemoryContext context, const ch
   stream->start(
       left.in_parallel || right.in_parallel ? "parallel aggregate" : "stream", left, right,
       [&] {
-        return join_relations({call.left->chunks(), ranks_of(left)}, {call.right->chunks(), ranks_of(right)}, call.options);
+        return join_relations({call.left->chunks(), left.ranks()}, {call.right->chunks(), right.ranks()}, call.options);
       },
       [&] {
         call.left.reset();
@@ -130,9 +126,9 @@ RowStream* open_join_of_query(FunctionCallInfo fcinfo, MemoryContext context) {
 }
 
 RowStream* open_join_relation(FunctionCallInfo fcinfo, MemoryContext context) {
-  auto* const stream = new_pair_stream<JoinStream>("batmap_join_project", context);
+  auto* const stream = new_stream<JoinStream>("batmap_join_project", context);
   JoinCall& call = stream->call();
-  read_arguments(fcinfo, 2, call.query);
+  read_arguments({fcinfo, 2}, call.query);
   if (PG_ARGISNULL(0) || PG_ARGISNULL(1)) return nullptr;  // a relation over no rows: batmap_relation_agg gives NULL
   const MemoryContext copies = AllocSetContextCreate(context, "batmap relation", ALLOCSET_DEFAULT_SIZES);
   const MemoryContext caller = MemoryContextSwitchTo(copies);

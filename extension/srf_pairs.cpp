@@ -1,16 +1,11 @@
 // Table functions batmap_pairs and batmap_pairs_of: arguments, input, and the rows of the answer.
 #include "extension/srf_pairs.h"
 
-#include <vector>
+#include <array>
 
-#include "extension/backend.h"
-#include "extension/boundary.h"
-#include "extension/item_lists.h"
 #include "extension/pair_counts_datum.h"
 #include "extension/pair_stream.h"
-#include "extension/query_source.h"
-#include "extension/relation_datum.h"
-#include "extension/settings.h"
+#include "extension/relation_stream.h"
 #include "support/pair_counts_run.h"
 #include "support/pair_run.h"
 
@@ -43,40 +38,23 @@ enum Argument {
   kArguments
 };
 
-struct Arguments {
-  FunctionCallInfo fcinfo;
-  int first;
+std::array<ItemList, 2> item_lists(PairQuery& query) {
+  return {{{kInclude, "include", query.include}, {kExclude, "exclude", query.exclude}}};
+}
 
-  bool has(Argument argument) const { return first + argument < PG_NARGS() && !PG_ARGISNULL(first + argument); }
-  int64_t int8(Argument argument) const { return PG_GETARG_INT64(first + argument); }
-  int64_t int4(Argument argument) const { return PG_GETARG_INT32(first + argument); }
-  double float8(Argument argument) const { return PG_GETARG_FLOAT8(first + argument); }
-  char* string(Argument argument) const { return TextDatumGetCString(PG_GETARG_DATUM(first + argument)); }
-  ArrayType* array(Argument argument) const { return PG_GETARG_ARRAYTYPE_P(first + argument); }
-};
-
-/// Everything but the lists of the _of form, whose values mean nothing before the rows are read.
-void read_arguments(const Arguments& arguments, bool integer_lists, PairQuery& query) {
-  if (arguments.has(kMinCount)) query.min_count = arguments.int8(kMinCount);
-  if (arguments.has(kMinSupport)) query.min_support = arguments.float8(kMinSupport);
-  if (arguments.has(kTopK)) query.top_k = arguments.int8(kTopK);
-  if (arguments.has(kPerItemTopK)) query.per_item_top_k = arguments.int4(kPerItemTopK);
-  if (arguments.has(kMaxResults)) query.max_results = arguments.int8(kMaxResults);
-  if (integer_lists && arguments.has(kInclude)) set_list(query.include, arguments.array(kInclude), "include");
-  if (integer_lists && arguments.has(kExclude)) set_list(query.exclude, arguments.array(kExclude), "exclude");
-  const char* const method = arguments.has(kMethod) ? arguments.string(kMethod) : "auto";
-  const char* const measure = arguments.has(kMeasure) ? arguments.string(kMeasure) : nullptr;
+void read_pair_arguments(const Arguments& arguments, PairQuery& query) {
+  query.min_count = arguments.int8(kMinCount);
+  query.min_support = arguments.float8(kMinSupport);
+  query.top_k = arguments.int8(kTopK);
+  query.per_item_top_k = arguments.int4(kPerItemTopK);
+  query.max_results = arguments.int8(kMaxResults);
+  const char* const method = arguments.string(kMethod, "auto");
+  const char* const measure = arguments.string(kMeasure, nullptr);
   guarded([&] {
     query.method = parse_pair_method(method);
     if (measure != nullptr) query.measure = parse_pair_measure(measure, true);
     query.check();
   });
-}
-
-/// A list of the _of form. Empty and without values where not given.
-Elements items_argument(const Arguments& arguments, Argument argument, const char* name, Oid item_type) {
-  if (!arguments.has(argument)) return {nullptr, 0};
-  return items_of_text(arguments.array(argument), name, item_type);
 }
 
 /// The columns after the items.
@@ -92,16 +70,15 @@ class PairStream final : public PairRowStream<PairCall> {
  public:
   using PairRowStream::PairRowStream;
 
-  /// Groups the rows, once they have been read; from then on rows can be pulled.
-  /// @param kind  how the rows came: a word for batmap_last_run()
-  /// @param rows  where they are: a log or chunks; runs inside guarded
+  static std::array<ItemList, 2> lists(PairQuery& query) { return item_lists(query); }
+  static void read_arguments(const Arguments& arguments, PairQuery& query) { read_pair_arguments(arguments, query); }
+
+  /// Groups the rows, once they have been read; from then on rows can be pulled. See relation_stream.h.
   template <typename Rows>
   void start(const char* kind, const QueryInput& input, Rows rows) {
     items_ = input.items;
-    const std::span<const uint32_t> ranks =
-        items_ == nullptr ? std::span<const uint32_t>() : std::span(input.item_rank, items_->count);
     begin(kind, input.rows_read, [&] {
-      call().run.emplace(rows(), ranks, call().query, call().options);
+      call().run.emplace(rows(), input.ranks(), call().query, call().options);
       call().log.reset();
     });
     total_ = static_cast<int64_t>(call().run->report().transactions);
@@ -140,63 +117,28 @@ class PairCountsStream final : public PairRowStream<PairRowsCall<PairQuery, Pair
   int64_t total_ = 0;
 };
 
-RowStream* open_query(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int query_argument,
-                      Oid item_type) {
-  PairStream* const stream = new_pair_stream<PairStream>(operation, context);
-  PairCall& call = stream->call();
-  const Arguments arguments{fcinfo, query_argument + 1};
-  if (PG_ARGISNULL(query_argument))
-    ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("input query must not be NULL")));
-  read_arguments(arguments, !OidIsValid(item_type), call.query);
-  char* const query = text_to_cstring(PG_GETARG_TEXT_PP(query_argument));
-
-  const bool of_type = OidIsValid(item_type);
-  Elements include{};
-  Elements exclude{};
-  if (of_type) {  // before any row is read: a bad list should not cost a run
-    include = items_argument(arguments, kInclude, "include", item_type);
-    exclude = items_argument(arguments, kExclude, "exclude", item_type);
-  }
-  guarded([&] { call.log.emplace(call.options); });
-  QueryInput input{&*call.log, fcinfo->flinfo->fn_oid, &call.progress, item_type, nullptr, nullptr, 0, false};
-  read_query(query, input, call.meter, context);
-  if (of_type && arguments.has(kInclude)) set_ranks(call.query.include, include, input);
-  if (of_type && arguments.has(kExclude)) set_ranks(call.query.exclude, exclude, input);
-  stream->start(input.in_parallel ? "parallel aggregate" : "stream", input, [&]() -> const PairLog& { return *call.log; });
-  return stream;
-}
-
 }  // namespace
 
 namespace batmap::pg {
 
 RowStream* open_pairs_query(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_query(fcinfo, context, "batmap_pairs", 0, InvalidOid);
+  return open_query<PairStream>(fcinfo, context, "batmap_pairs", 0);
 }
 
 RowStream* open_pairs_of_query(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_query(fcinfo, context, "batmap_pairs_of", 1, item_type_argument(fcinfo));
+  return open_query<PairStream>(fcinfo, context, "batmap_pairs_of", 1, item_type_argument(fcinfo));
 }
 
 RowStream* open_pairs_relation(FunctionCallInfo fcinfo, MemoryContext context) {
-  PairStream* const stream = new_pair_stream<PairStream>("batmap_pairs", context);
-  read_arguments({fcinfo, 1}, true, stream->call().query);
-  if (PG_ARGISNULL(0)) return nullptr;  // a relation over no rows: batmap_relation_agg gives NULL
-  const MemoryContext copies = AllocSetContextCreate(context, "batmap relation", ALLOCSET_DEFAULT_SIZES);
-  const MemoryContext caller = MemoryContextSwitchTo(copies);
-  struct varlena* const relation = relation_finished(relation_argument(fcinfo, 0));
-  MemoryContextSwitchTo(caller);
-  const std::byte* const bytes = relation_bytes(relation);
-  QueryInput input{};
-  input.rows_read = flat_header(bytes).rows();
-  stream->start("relation", input, [&] { return flat_chunks(bytes); });
-  MemoryContextDelete(copies);  // the rows are grouped now
-  return stream;
+  return open_relation<PairStream>(fcinfo, context, "batmap_pairs", 0);
 }
 
 RowStream* open_pairs_counts(FunctionCallInfo fcinfo, MemoryContext context) {
-  auto* const stream = new_pair_stream<PairCountsStream>("batmap_pairs", context);
-  read_arguments({fcinfo, 1}, true, stream->call().query);
+  auto* const stream = new_stream<PairCountsStream>("batmap_pairs", context);
+  const Arguments arguments{fcinfo, 1};
+  auto lists = item_lists(stream->call().query);
+  read_lists(lists, arguments, InvalidOid);
+  read_pair_arguments(arguments, stream->call().query);
   if (PG_ARGISNULL(0)) return nullptr;  // counts over no rows
   const MemoryContext caller = MemoryContextSwitchTo(context);
   // A copy where the argument is neither toasted nor a state: it may not live as long as the stream.

@@ -1,0 +1,73 @@
+// What the table functions that answer with arrays of items share: the run over the rows, which stay in memory, and its
+// record.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "extension/item_lists.h"
+#include "extension/run_stream.h"
+#include "itemsets/itemset_run.h"
+
+#include "extension/pg.h"
+
+namespace batmap::pg {
+
+/// The engine's side of one call; lives in the memory context of the call.
+template <typename QueryType, typename Run>
+struct ArrayCall : RunCall {
+  using Query = QueryType;
+  using RunCall::RunCall;
+
+  Query query;
+  std::optional<PairLog> log;
+  std::optional<Run> run;
+};
+
+template <typename Call>
+class ArrayStream : public RunStream<Call> {
+ public:
+  using Query = typename Call::Query;
+  using RunStream<Call>::RunStream;
+  using RunStream<Call>::call;
+
+  /// Makes the run, once the rows have been read. See relation_stream.h.
+  template <typename Rows>
+  void start(const char* kind, const QueryInput& input, Rows rows) {
+    row_ = AllocSetContextCreate(this->context(), "batmap row", ALLOCSET_SMALL_SIZES);
+    arrays_.emplace(input.items);
+    this->begin(kind, input.rows_read, [&] {
+      call().run.emplace(chunks_of(rows()), input.ranks(), call().query, call().options);
+      call().log.reset();
+    });
+  }
+
+ protected:
+  /// Room for the arrays of one row, which those of the row before leave. @return the memory context of the caller
+  MemoryContext begin_row() {
+    MemoryContextReset(row_);
+    return MemoryContextSwitchTo(row_);
+  }
+  const ItemArrays& arrays() const { return *arrays_; }
+
+  void record(LastRun& run) const override {
+    const ItemsetReport& report = call().run->report();
+    strlcpy(run.method, report.method.c_str(), sizeof run.method);
+    strlcpy(run.kernel, report.kernel.c_str(), sizeof run.kernel);
+    run.transactions = static_cast<int64_t>(report.transactions);
+    run.items = static_cast<int64_t>(report.items);
+    run.items_kept = static_cast<int64_t>(report.items_kept);
+    run.occurrences = static_cast<int64_t>(report.occurrences);
+    run.group_ms = report.group_ms;
+    run.count_ms -= report.group_ms;
+  }
+
+ private:
+  static std::vector<ChunkView> chunks_of(const PairLog& log) { return log.chunks(); }
+  static std::vector<ChunkView> chunks_of(std::vector<ChunkView> chunks) { return chunks; }
+
+  MemoryContext row_ = nullptr;       // of the values of one row
+  std::optional<ItemArrays> arrays_;  // once the rows are there
+};
+
+}  // namespace batmap::pg
