@@ -8,6 +8,7 @@
 #include "extension/join_project_path.h"
 #include "extension/join_project_rows.h"
 #include "extension/node_pack_rows.h"
+#include "extension/node_state.h"
 #include "extension/settings.h"
 
 #include "extension/pg.h"
@@ -23,13 +24,12 @@ create_upper_paths_hook_type next_upper_paths_hook = nullptr;
 // ---- planning
 
 Plan* plan_node(PlannerInfo*, RelOptInfo*, CustomPath* path, List* targets, List*, List* children);
-Node* create_state(CustomScan*);
 
 const CustomPathMethods kPathMethods = {kNodeName, plan_node, nullptr};
-const CustomScanMethods kScanMethods = {kNodeName, create_state};
+const CustomScanMethods* scan_methods();
 
 Plan* plan_node(PlannerInfo*, RelOptInfo*, CustomPath* path, List* targets, List*, List* children) {
-  return plan_join_project(path, targets, children, &kScanMethods);
+  return plan_join_project(path, targets, children, scan_methods());
 }
 
 Path* cheapest_plain(const RelOptInfo* output) {
@@ -273,25 +273,10 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
   if (state->rows.stream != nullptr) state->rows.stream->explain(es);
 }
 
-CustomExecMethods exec_methods() {
-  CustomExecMethods methods{};
-  methods.CustomName = kNodeName;
-  methods.BeginCustomScan = begin_scan;
-  methods.ExecCustomScan = exec_scan;
-  methods.EndCustomScan = end_scan;
-  methods.ReScanCustomScan = rescan;
-  methods.ExplainCustomScan = explain_scan;
-  return methods;
-}
+const CustomExecMethods kExecMethods = node_methods(kNodeName, begin_scan, exec_scan, end_scan, rescan, explain_scan);
+const CustomScanMethods kScanMethods = {kNodeName, create_node_state<JoinProjectState, &kExecMethods>};
 
-const CustomExecMethods kExecMethods = exec_methods();
-
-Node* create_state(CustomScan*) {
-  auto* const state = static_cast<JoinProjectState*>(palloc0(sizeof(JoinProjectState)));
-  state->base.ss.ps.type = T_CustomScanState;
-  state->base.methods = &kExecMethods;
-  return reinterpret_cast<Node*>(state);
-}
+const CustomScanMethods* scan_methods() { return &kScanMethods; }
 
 }  // namespace
 

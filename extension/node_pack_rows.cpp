@@ -1,6 +1,7 @@
 // Planning and running of the plan node "BatmapPackRows". See node_pack_rows.h.
 #include "extension/node_pack_rows.h"
 
+#include "extension/node_state.h"
 #include "relation/chunk.h"
 
 #include "extension/pg.h"
@@ -12,10 +13,9 @@ namespace {
 constexpr char kNodeName[] = "BatmapPackRows";
 
 Plan* plan_pack(PlannerInfo*, RelOptInfo*, CustomPath* path, List* targets, List*, List* children);
-Node* create_pack_state(CustomScan*);
 
 const CustomPathMethods kPathMethods = {kNodeName, plan_pack, nullptr};
-const CustomScanMethods kScanMethods = {kNodeName, create_pack_state};
+const CustomScanMethods* scan_methods();
 
 Plan* plan_pack(PlannerInfo*, RelOptInfo*, CustomPath* path, List* targets, List*, List* children) {
   CustomScan* const scan = makeNode(CustomScan);
@@ -25,7 +25,7 @@ Plan* plan_pack(PlannerInfo*, RelOptInfo*, CustomPath* path, List* targets, List
   scan->custom_plans = children;
   scan->custom_private = path->custom_private;
   scan->custom_scan_tlist = static_cast<List*>(copyObjectImpl(targets));
-  scan->methods = &kScanMethods;
+  scan->methods = scan_methods();
   return &scan->scan.plan;
 }
 
@@ -80,24 +80,10 @@ void rescan_pack(CustomScanState* node) {
   if (child_of(node)->chgParam == nullptr) ExecReScan(child_of(node));
 }
 
-CustomExecMethods exec_methods() {
-  CustomExecMethods methods{};
-  methods.CustomName = kNodeName;
-  methods.BeginCustomScan = begin_pack;
-  methods.ExecCustomScan = exec_pack;
-  methods.EndCustomScan = end_pack;
-  methods.ReScanCustomScan = rescan_pack;
-  return methods;
-}
+const CustomExecMethods kExecMethods = node_methods(kNodeName, begin_pack, exec_pack, end_pack, rescan_pack);
+const CustomScanMethods kScanMethods = {kNodeName, create_node_state<PackState, &kExecMethods>};
 
-const CustomExecMethods kExecMethods = exec_methods();
-
-Node* create_pack_state(CustomScan*) {
-  auto* const state = static_cast<PackState*>(palloc0(sizeof(PackState)));
-  state->base.ss.ps.type = T_CustomScanState;
-  state->base.methods = &kExecMethods;
-  return reinterpret_cast<Node*>(state);
-}
+const CustomScanMethods* scan_methods() { return &kScanMethods; }
 
 }  // namespace
 

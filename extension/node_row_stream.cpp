@@ -1,6 +1,7 @@
 // Planning and running of the plan node "BatmapScan". See node_row_stream.h.
 #include "extension/node_row_stream.h"
 
+#include "extension/node_state.h"
 #include "extension/row_stream.h"
 
 #include "extension/pg.h"
@@ -222,27 +223,8 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
   if (es->analyze && state->stream != nullptr) state->stream->explain(es);
 }
 
-CustomExecMethods exec_methods() {
-  CustomExecMethods methods{};
-  methods.CustomName = kNodeName;
-  methods.BeginCustomScan = begin_scan;
-  methods.ExecCustomScan = exec_scan;
-  methods.EndCustomScan = end_scan;
-  methods.ReScanCustomScan = rescan;
-  methods.ExplainCustomScan = explain_scan;
-  return methods;
-}
-
-const CustomExecMethods kExecMethods = exec_methods();
-
-Node* create_scan_state(CustomScan*) {
-  auto* const state = static_cast<StreamScan*>(palloc0(sizeof(StreamScan)));
-  state->base.ss.ps.type = T_CustomScanState;
-  state->base.methods = &kExecMethods;
-  return reinterpret_cast<Node*>(state);
-}
-
-const CustomScanMethods kScanMethods = {kNodeName, create_scan_state};
+const CustomExecMethods kExecMethods = node_methods(kNodeName, begin_scan, exec_scan, end_scan, rescan, explain_scan);
+const CustomScanMethods kScanMethods = {kNodeName, create_node_state<StreamScan, &kExecMethods>};
 
 const CustomScanMethods* scan_methods() { return &kScanMethods; }
 
