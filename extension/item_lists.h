@@ -40,6 +40,7 @@ class ItemArrays {
  public:
   /// @param items  of an _of form, where the engine's items are ranks in it; nullptr: they are int8
   explicit ItemArrays(const Dictionary* items);
+  Datum item(int64_t item) const { return items_ == nullptr ? Int64GetDatum(item) : items_->values[item]; }
   /// An array in the current memory context.
   Datum make(std::span<const int64_t> items) const;
 

@@ -9,6 +9,7 @@
 #include "extension/srf_itemsets.h"
 #include "extension/srf_join.h"
 #include "extension/srf_pairs.h"
+#include "extension/srf_recommend.h"
 #include "extension/srf_rules.h"
 
 #include "extension/pg.h"
@@ -29,6 +30,9 @@ const StreamedFunction kStreamedFunctions[] = {
     {batmap_pairs_query, "batmap_pairs_query", open_pairs_query},
     {batmap_pairs_of_query, "batmap_pairs_of_query", open_pairs_of_query},
     {batmap_pairs_relation, "batmap_pairs_relation", open_pairs_relation},
+    {batmap_recommend_query, "batmap_recommend_query", open_recommend_query},
+    {batmap_recommend_of_query, "batmap_recommend_of_query", open_recommend_of_query},
+    {batmap_recommend_relation, "batmap_recommend_relation", open_recommend_relation},
     {batmap_rules_query, "batmap_rules_query", open_rules_query},
     {batmap_rules_of_query, "batmap_rules_of_query", open_rules_of_query},
     {batmap_rules_relation, "batmap_rules_relation", open_rules_relation},

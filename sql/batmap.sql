@@ -315,6 +315,70 @@ AS 'MODULE_PATHNAME', 'batmap_rules_of_query' LANGUAGE C STABLE PARALLEL RESTRIC
 COMMENT ON FUNCTION batmap_rules_of(anyelement, text, float8, int8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8)
 IS 'association rules of the (tid, item) rows of a query, for items of any hashable type';
 
+CREATE FUNCTION batmap_recommend_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_recommend_support(internal) IS 'planner support of batmap_recommend and batmap_recommend_of';
+
+CREATE FUNCTION batmap_recommend(
+    basket int8[],
+    query text,
+    k int8 DEFAULT 10,
+    min_support float8 DEFAULT NULL,
+    min_count int8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT 2,
+    measure text DEFAULT 'confidence',
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL)
+RETURNS TABLE (
+    item int8, score float8, lhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    confidence float8, lift float8)
+AS 'MODULE_PATHNAME', 'batmap_recommend_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+    SUPPORT batmap_recommend_support;
+COMMENT ON FUNCTION batmap_recommend(int8[], text, int8, float8, int8, float8, float8, int4, text, int8[], int8[])
+IS 'items that the (tid, item) rows of a query recommend for a basket, best first';
+
+CREATE FUNCTION batmap_recommend(
+    basket int8[],
+    relation batmap_relation,
+    k int8 DEFAULT 10,
+    min_support float8 DEFAULT NULL,
+    min_count int8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT 2,
+    measure text DEFAULT 'confidence',
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL)
+RETURNS TABLE (
+    item int8, score float8, lhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    confidence float8, lift float8)
+AS 'MODULE_PATHNAME', 'batmap_recommend_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 10
+    SUPPORT batmap_recommend_support;
+COMMENT ON FUNCTION batmap_recommend(int8[], batmap_relation, int8, float8, int8, float8, float8, int4, text, int8[], int8[])
+IS 'items that a relation recommends for a basket, best first';
+
+CREATE FUNCTION batmap_recommend_of(
+    basket anyarray,
+    query text,
+    k int8 DEFAULT 10,
+    min_support float8 DEFAULT NULL,
+    min_count int8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT 2,
+    measure text DEFAULT 'confidence',
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL)
+RETURNS TABLE (
+    item anyelement, score float8, lhs anyarray, support_count int8, lhs_count int8, rhs_count int8, total int8,
+    confidence float8, lift float8)
+AS 'MODULE_PATHNAME', 'batmap_recommend_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+    SUPPORT batmap_recommend_support;
+COMMENT ON FUNCTION batmap_recommend_of(anyarray, text, int8, float8, int8, float8, float8, int4, text, text[], text[])
+IS 'items of any hashable type that the (tid, item) rows of a query recommend for a basket, best first';
+
 CREATE FUNCTION batmap_estimate(query text, min_count int8 DEFAULT NULL, min_support float8 DEFAULT NULL)
 RETURNS TABLE (
     method text, device text, chosen bool, milliseconds float8, bytes int8, reason text, expected_rows float8,

@@ -32,14 +32,18 @@ class StepSink final : public ItemsetSink {
 
 }  // namespace
 
-void RuleQuery::check() const {
-  if (!itemsets.min_count && !itemsets.min_support)
-    throw Error(ErrorCode::kInvalidParameter, "a threshold is missing", "Give min_count or min_support.");
-  itemsets.check();
+void check_rule_bounds(const std::optional<double>& min_confidence, const std::optional<double>& min_lift) {
   if (min_confidence && !(*min_confidence >= 0 && *min_confidence <= 1))
     throw Error(ErrorCode::kInvalidParameter, "min_confidence must be between 0 and 1, not " + plain_text(*min_confidence));
   if (min_lift && !(*min_lift >= 0))
     throw Error(ErrorCode::kInvalidParameter, "min_lift must be at least 0, not " + plain_text(*min_lift));
+}
+
+void RuleQuery::check() const {
+  if (!itemsets.min_count && !itemsets.min_support)
+    throw Error(ErrorCode::kInvalidParameter, "a threshold is missing", "Give min_count or min_support.");
+  itemsets.check();
+  check_rule_bounds(min_confidence, min_lift);
   require_at_least("max_lhs", max_lhs, 1);
   require_at_least("max_rhs", max_rhs, 1);
   require_at_least("max_results", max_results, 1);

@@ -13,6 +13,9 @@
 
 namespace batmap {
 
+/// @throws Error{kInvalidParameter} with the value and the bound
+void check_rule_bounds(const std::optional<double>& min_confidence, const std::optional<double>& min_lift);
+
 struct RuleQuery {
   ItemsetQuery itemsets;  // threshold, exclude and kernels; no other member is heeded
   std::optional<double> min_confidence;

@@ -26,6 +26,7 @@ SELECT * FROM batmap_itemsets('SELECT order_id, product_id FROM order_lines', mi
 ORDER BY support DESC, length, itemset LIMIT 5;
 SELECT lhs, rhs, support_count, confidence FROM batmap_rules('SELECT order_id, product_id FROM order_lines', min_support => 0.001,
     min_confidence => 0.5) ORDER BY confidence, support_count DESC, lhs, rhs LIMIT 5;
+SELECT item, score, lhs FROM batmap_recommend('{10,4}', 'SELECT order_id, product_id FROM order_lines', min_count => 10);
 -- names and values from outside
 SELECT count(*) FROM batmap_pairs(format('SELECT %I, %I FROM %I WHERE quantity >= %L', 'order_id', 'product_id', 'order_lines', 1), min_count => 1);
 DROP TABLE orders, order_lines;
