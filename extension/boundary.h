@@ -43,7 +43,7 @@ struct Failure {
   int sqlstate;
   bool cancelled;
   char message[512];
-  char hint[256];
+  char hint[1024];
   ErrorData* server_error;  // an error of the server, which is raised as it was
 };
 

@@ -23,10 +23,10 @@ BATMAP_FUNCTION(batmap_measure) {
                     both, lhs, rhs, total),
              errhint("n_both is part of n_lhs and of n_rhs, and both are part of n_total.")));
   const double value = guarded([&] {
-    return pair_measure(parse_pair_measure(name, false), {.both = static_cast<double>(both),
-                                                          .a = static_cast<double>(lhs),
-                                                          .b = static_cast<double>(rhs),
-                                                          .total = static_cast<double>(total)});
+    return pair_measure(parse_pair_measure(name, MeasureUse::kValue), {.both = static_cast<double>(both),
+                                                                       .a = static_cast<double>(lhs),
+                                                                       .b = static_cast<double>(rhs),
+                                                                       .total = static_cast<double>(total)});
   });
   if (std::isnan(value)) PG_RETURN_NULL();
   PG_RETURN_FLOAT8(value);

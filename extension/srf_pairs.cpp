@@ -52,7 +52,7 @@ void read_pair_arguments(const Arguments& arguments, PairQuery& query) {
   const char* const measure = arguments.string(kMeasure, nullptr);
   guarded([&] {
     query.method = parse_pair_method(method);
-    if (measure != nullptr) query.measure = parse_pair_measure(measure, true);
+    if (measure != nullptr) query.measure = parse_pair_measure(measure, MeasureUse::kRankPairs);
     query.check();
   });
 }

@@ -55,7 +55,7 @@ class RecommendStream final : public ArrayStream<RecommendCall> {
     query.max_lhs = arguments.int4(kMaxLhs);
     const char* const measure = arguments.string(kMeasure, "confidence");
     guarded([&] {
-      query.measure = parse_pair_measure(measure, false);
+      query.measure = parse_pair_measure(measure, MeasureUse::kRankRules);
       query.check();
     });
   }

@@ -1,5 +1,7 @@
 // Measures of how strongly two items (or two sides of a rule) go together, from four counts. Names and definitions are those
-// of arules (Hahsler, "A Probabilistic Comparison of Commonly Used Interest Measures for Association Rules", 2015).
+// of arules (Hahsler, "A Probabilistic Comparison of Commonly Used Interest Measures for Association Rules", 2015), where 0
+// log 0 is 0. Collective strength is that of Aggarwal and Yu (PODS 1998), least contradiction that of Aze and Kodratoff
+// (2002), the standardised lift is not corrected for thresholds (McNicholas, Murphy, O'Regan, 2008).
 #pragma once
 
 #include <string>
@@ -9,19 +11,60 @@ namespace batmap {
 
 enum class PairMeasure {
   kSupport,
+  kCount,
+  kConfidence,
+  kCoverage,
+  kRhsSupport,
+  kLift,
+  kLeverage,
+  kConviction,
   kJaccard,
   kDice,
   kCosine,
-  kLift,
-  kLeverage,
   kPhi,
   kKulczynski,
   kAllConfidence,
   kMaxConfidence,
+  kCrossSupportRatio,
   kOddsRatio,
-  kConfidence,
-  kConviction,
+  kAddedValue,
+  kCasualConfidence,
+  kCasualSupport,
+  kCenteredConfidence,
+  kCertainty,
+  kChiSquared,
+  kCollectiveStrength,
+  kConfirmedConfidence,
+  kCounterexample,
+  kDoc,
+  kFishersExactTest,
+  kGini,
+  kHyperConfidence,
+  kHyperLift,
+  kImbalance,
+  kImplicationIndex,
+  kImportance,
+  kJMeasure,
+  kKappa,
+  kLambda,
+  kLaplace,
+  kLeastContradiction,
+  kLerman,
+  kMutualInformation,
+  kRalambondrainy,
+  kRelativeRisk,
+  kRld,
+  kRulePowerFactor,
+  kSebag,
+  kStdLift,
+  kVaryingLiaison,
+  kYuleQ,
+  kYuleY,
 };
+
+/// What a measure is wanted for: its value; to rank rules, where the larger value has to be the better one; to rank pairs,
+/// where in addition it must not depend on the order of the two.
+enum class MeasureUse { kValue, kRankRules, kRankPairs };
 
 /// Numbers of transactions; 0 <= both <= a, b <= total.
 struct PairCounts {
@@ -35,8 +78,8 @@ struct PairCounts {
 /// @return Infinity where only the denominator is 0, and of conviction where confidence is 1; NaN for 0 / 0
 double pair_measure(PairMeasure measure, const PairCounts& counts);
 
-/// The measure of this name, among those that do not depend on the order of the two where `symmetric`.
+/// The measure of this name among those of that use. Case and underscores do not matter: oddsRatio is odds_ratio.
 /// @throws Error{kInvalidParameter} for any other name
-PairMeasure parse_pair_measure(std::string_view name, bool symmetric);
+PairMeasure parse_pair_measure(std::string_view name, MeasureUse use);
 
 }  // namespace batmap

@@ -13,7 +13,9 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-double measure(const char* name, const PairCounts& counts) { return pair_measure(parse_pair_measure(name, false), counts); }
+double measure(const char* name, const PairCounts& counts) {
+  return pair_measure(parse_pair_measure(name, MeasureUse::kValue), counts);
+}
 
 TEST(PairMeasure, ByHand) {
   const PairCounts counts{.both = 10, .a = 20, .b = 40, .total = 100};
@@ -30,6 +32,22 @@ TEST(PairMeasure, ByHand) {
   EXPECT_DOUBLE_EQ(measure("odds_ratio", counts), 10.0 * 50 / (10 * 30));
   EXPECT_DOUBLE_EQ(measure("confidence", counts), 0.5);
   EXPECT_DOUBLE_EQ(measure("conviction", counts), 0.6 / 0.5);
+  // f11 = 10, f10 = 10, f01 = 30, f00 = 50
+  EXPECT_DOUBLE_EQ(measure("count", counts), 10);
+  EXPECT_DOUBLE_EQ(measure("coverage", counts), 0.2);
+  EXPECT_DOUBLE_EQ(measure("rhs_support", counts), 0.4);
+  EXPECT_DOUBLE_EQ(measure("cross_support_ratio", counts), 0.5);
+  EXPECT_NEAR(measure("added_value", counts), 0.1, 1e-15);
+  EXPECT_NEAR(measure("chi_squared", counts), 100 * 0.0104166666666666667, 1e-12);
+  EXPECT_DOUBLE_EQ(measure("confirmed_confidence", counts), 0);
+  EXPECT_DOUBLE_EQ(measure("sebag", counts), 1);
+  EXPECT_DOUBLE_EQ(measure("relative_risk", counts), 0.5 / 0.375);
+  EXPECT_DOUBLE_EQ(measure("laplace", counts), 0.5);
+  EXPECT_DOUBLE_EQ(measure("imbalance", counts), 0.4);
+  EXPECT_DOUBLE_EQ(measure("kappa", counts), (100 * 60 - (800 + 4800)) / (10000.0 - 5600));
+  EXPECT_DOUBLE_EQ(measure("yule_q", counts), 200.0 / 800);
+  EXPECT_DOUBLE_EQ(measure("std_lift", counts), (1.25 - 0.125) / (2.5 - 0.125));
+  EXPECT_NEAR(measure("hyper_confidence", counts) + measure("fishers_exact_test", counts), 1, 1e-12);
 }
 
 TEST(PairMeasure, Edges) {
@@ -42,11 +60,16 @@ TEST(PairMeasure, Edges) {
 }
 
 TEST(PairMeasure, Names) {
-  EXPECT_EQ(parse_pair_measure("lift", true), PairMeasure::kLift);
-  for (const char* name : {"confidence", "conviction", "", "LIFT", "lift "})
-    EXPECT_THROW(parse_pair_measure(name, true), Error) << name;
+  EXPECT_EQ(parse_pair_measure("lift", MeasureUse::kRankPairs), PairMeasure::kLift);
+  EXPECT_EQ(parse_pair_measure("oddsRatio", MeasureUse::kRankPairs), PairMeasure::kOddsRatio);
+  EXPECT_EQ(parse_pair_measure("maxconfidence", MeasureUse::kRankRules), PairMeasure::kMaxConfidence);
+  EXPECT_EQ(parse_pair_measure("RLD", MeasureUse::kValue), PairMeasure::kRld);
+  for (const char* name : {"confidence", "conviction", "imbalance", "", "lift "})
+    EXPECT_THROW(parse_pair_measure(name, MeasureUse::kRankPairs), Error) << name;
+  for (const char* name : {"fishersExactTest", "ralambondrainy"})
+    EXPECT_THROW(parse_pair_measure(name, MeasureUse::kRankRules), Error) << name;
   try {
-    parse_pair_measure("nothing", false);
+    parse_pair_measure("nothing", MeasureUse::kValue);
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInvalidParameter);
     EXPECT_NE(error.hint().find("conviction"), std::string::npos);

@@ -16,6 +16,8 @@ namespace batmap::test {
 namespace {
 
 constexpr uint64_t kSeed = 20261121;
+constexpr const char* kNames[] = {"confidence", "support",    "lift",   "leverage", "conviction",
+                                  "phi",        "odds_ratio", "cosine", "lambda"};
 
 struct Row {
   int64_t item;
@@ -110,7 +112,7 @@ TEST(Recommend, AnswersLikeTheOracle) {
     if (random.chance(30)) query.min_confidence = static_cast<double>(random.below(21)) / 20;
     if (random.chance(20)) query.min_lift = static_cast<double>(random.below(30)) / 16;
     if (random.chance(50)) query.max_lhs = 1 + random.signed_below(3);
-    query.measure = static_cast<PairMeasure>(random.below(13));
+    query.measure = parse_pair_measure(kNames[random.below(std::size(kNames))], MeasureUse::kRankRules);
     const auto list = [&] { return std::vector<int64_t>{random.signed_below(12), random.signed_below(12), 0}; };
     if (random.chance(20)) query.include = list();
     if (random.chance(20)) query.exclude = list();
