@@ -9,6 +9,7 @@
 #include "extension/context_owned.h"
 #include "extension/relation_datum.h"
 #include "extension/settings.h"
+#include "itemsets/ascending_itemset.h"
 #include "itemsets/itemset_run.h"
 
 #include "extension/pg.h"
@@ -61,18 +62,16 @@ struct ItemsetsOfGroup final : ItemsetSink {
     query.kernel = &select_mask_kernel(settings.cpu_kernel);
     ItemsetRun search(flat_chunks(relation), {}, query, options);
     run = &search;
+    itemset.emplace(meter, search.ranks());
     search.search(*this);
     run = nullptr;
   }
   void take(std::span<const ItemsetStep> steps) override {
     for (const ItemsetStep& step : steps) {
-      prefix.resize(step.length - 1);
-      prefix.push_back(run->value(step.item));
+      itemset->step(step.length, run->value(step.item));
       if (step.support == 0) continue;
       answers.push_back({items.size(), step.length, step.support});
-      int64_t* const own = items.room(step.length);
-      std::copy(prefix.begin(), prefix.end(), own);
-      std::sort(own, own + step.length);
+      std::ranges::copy(itemset->items(), items.room(step.length));
       items.add(step.length);
     }
   }
@@ -80,7 +79,7 @@ struct ItemsetsOfGroup final : ItemsetSink {
   MemoryMeter meter;
   ExecutionOptions options;
   const ItemsetRun* run = nullptr;
-  std::vector<int64_t> prefix;
+  std::optional<AscendingItemset> itemset;
   GrowingBuffer<int64_t> items;
   GrowingBuffer<Answer> answers;
 };

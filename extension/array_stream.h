@@ -2,6 +2,7 @@
 // record.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -34,8 +35,7 @@ class ArrayStream : public RunStream<Call> {
   /// Makes the run, once the rows have been read. See relation_stream.h.
   template <typename Rows>
   void start(const char* kind, const QueryInput& input, Rows rows) {
-    row_ = AllocSetContextCreate(this->context(), "batmap row", ALLOCSET_SMALL_SIZES);
-    arrays_.emplace(input.items);
+    for (std::optional<ItemArray>& array : arrays_) array.emplace(input.items, this->context());
     this->begin(kind, input.rows_read, [&] {
       call().run.emplace(chunks_of(rows()), input.ranks(), call().query, call().options);
       call().log.reset();
@@ -43,12 +43,8 @@ class ArrayStream : public RunStream<Call> {
   }
 
  protected:
-  /// Room for the arrays of one row, which those of the row before leave. @return the memory context of the caller
-  MemoryContext begin_row() {
-    MemoryContextReset(row_);
-    return MemoryContextSwitchTo(row_);
-  }
-  const ItemArrays& arrays() const { return *arrays_; }
+  /// For arrays of one row.
+  ItemArray& array(size_t column) { return *arrays_[column]; }
 
   void record(LastRun& run) const override {
     const ItemsetReport& report = call().run->report();
@@ -66,8 +62,7 @@ class ArrayStream : public RunStream<Call> {
   static std::vector<ChunkView> chunks_of(const PairLog& log) { return log.chunks(); }
   static std::vector<ChunkView> chunks_of(std::vector<ChunkView> chunks) { return chunks; }
 
-  MemoryContext row_ = nullptr;       // of the values of one row
-  std::optional<ItemArrays> arrays_;  // once the rows are there
+  std::array<std::optional<ItemArray>, 2> arrays_;  // once the rows are there
 };
 
 }  // namespace batmap::pg

@@ -1,6 +1,8 @@
 // Between arrays and items. See item_lists.h.
 #include "extension/item_lists.h"
 
+#include <cstring>
+
 #include "extension/boundary.h"
 
 #include "extension/pg.h"
@@ -59,16 +61,39 @@ void rank_lists(std::span<ItemList> lists, const Arguments& arguments, const Que
   }
 }
 
-ItemArrays::ItemArrays(const Dictionary* items)
-    : items_(items), type_(items == nullptr ? Oid{INT8OID} : items->type->type_id) {
-  get_typlenbyvalalign(type_, &length_, &by_value_, &alignment_);
+ItemArray::ItemArray(const Dictionary* items, MemoryContext context) : items_(items), context_(context) {}
+
+Datum ItemArray::make(std::span<const int64_t> items) {
+  if (items_ != nullptr) return make_of_type(items);
+  if (items.size() > room_) grow(items.size());
+  const Size bytes = items.size() * sizeof(int64_t);
+  SET_VARSIZE(array_, ARR_OVERHEAD_NONULLS(1) + bytes);
+  ARR_DIMS(array_)[0] = static_cast<int>(items.size());
+  memcpy(ARR_DATA_PTR(array_), items.data(), bytes);
+  return PointerGetDatum(array_);
 }
 
-Datum ItemArrays::make(std::span<const int64_t> items) const {
+/// One header for all arrays: what changes from row to row is the length and the items.
+void ItemArray::grow(size_t items) {
+  if (array_ != nullptr) pfree(array_);
+  room_ = items + 16;
+  array_ = static_cast<ArrayType*>(MemoryContextAllocZero(context_, ARR_OVERHEAD_NONULLS(1) + room_ * sizeof(int64_t)));
+  array_->ndim = 1;
+  array_->elemtype = INT8OID;
+  ARR_LBOUND(array_)[0] = 1;
+}
+
+Datum ItemArray::make_of_type(std::span<const int64_t> items) {
+  const TypeCacheEntry& type = *items_->type;
+  const MemoryContext caller = MemoryContextSwitchTo(context_);
+  if (array_ != nullptr) pfree(array_);
   auto* const elements = static_cast<Datum*>(palloc(items.size() * sizeof(Datum)));
-  for (size_t k = 0; k < items.size(); ++k)
-    elements[k] = items_ == nullptr ? Int64GetDatum(items[k]) : items_->values[items[k]];
-  return PointerGetDatum(construct_array(elements, static_cast<int>(items.size()), type_, length_, by_value_, alignment_));
+  for (size_t k = 0; k < items.size(); ++k) elements[k] = item(items[k]);
+  array_ =
+      construct_array(elements, static_cast<int>(items.size()), type.type_id, type.typlen, type.typbyval, type.typalign);
+  pfree(elements);
+  MemoryContextSwitchTo(caller);
+  return PointerGetDatum(array_);
 }
 
 Oid item_type_argument(FunctionCallInfo fcinfo) {

@@ -35,21 +35,25 @@ void read_lists(std::span<ItemList> lists, const Arguments& arguments, Oid item_
 /// Fills the lists of an _of form with the ranks of their items; those that do not occur are left out.
 void rank_lists(std::span<ItemList> lists, const Arguments& arguments, const QueryInput& input);
 
-/// Makes arrays of items.
-class ItemArrays {
+/// An array of items that is made again and again: for one column of the rows of a stream.
+class ItemArray {
  public:
-  /// @param items  of an _of form, where the engine's items are ranks in it; nullptr: they are int8
-  explicit ItemArrays(const Dictionary* items);
+  /// @param items    of an _of form, where the engine's items are ranks in it; nullptr: they are int8
+  /// @param context  lives as long as the object
+  ItemArray(const Dictionary* items, MemoryContext context);
+
   Datum item(int64_t item) const { return items_ == nullptr ? Int64GetDatum(item) : items_->values[item]; }
-  /// An array in the current memory context.
-  Datum make(std::span<const int64_t> items) const;
+  /// Valid until the next call. @param items  one or more
+  Datum make(std::span<const int64_t> items);
 
  private:
+  Datum make_of_type(std::span<const int64_t> items);
+  void grow(size_t items);
+
   const Dictionary* items_;
-  Oid type_;
-  int16 length_;
-  bool by_value_;
-  char alignment_;
+  MemoryContext context_;
+  ArrayType* array_ = nullptr;  // of int8, or of the type
+  size_t room_ = 0;             // items, of int8
 };
 
 /// The item type of an _of form, whose first argument is a typed NULL. @raises 42P18 where it has no type

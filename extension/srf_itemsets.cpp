@@ -2,12 +2,12 @@
 // answer.
 #include "extension/srf_itemsets.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 
 #include "extension/array_stream.h"
 #include "extension/relation_stream.h"
+#include "itemsets/ascending_itemset.h"
 #include "itemsets/itemset_run.h"
 #include "itemsets/itemset_stream.h"
 
@@ -28,9 +28,8 @@ struct ItemsetCall : ArrayCall<ItemsetQuery, ItemsetRun> {
   std::optional<ItemsetStream> stream;                 // ends before the run
   std::optional<GrowingBuffer<SpectrumRow>> spectrum;  // instead of a stream
   std::vector<ItemsetStep> batch;
-  size_t handed_over = 0;       // of the batch, or of the spectrum
-  std::vector<int64_t> prefix;  // the itemset of the last step
-  std::vector<int64_t> ascending;
+  size_t handed_over = 0;                   // of the batch
+  std::optional<AscendingItemset> itemset;  // of the last step
 };
 
 // Positions of the arguments after the input, which is one argument, or two in the _of form. A spectrum has no others than
@@ -99,15 +98,17 @@ class ItemsetRowStream final : public ItemsetArrayStream {
   template <typename Rows>
   void start(const char* kind, const QueryInput& input, Rows rows) {
     ItemsetArrayStream::start(kind, input, rows);
-    guarded([&] { call().stream.emplace(*call().run, call().options); });
+    guarded([&] {
+      call().itemset.emplace(call().meter, call().run->ranks());
+      call().stream.emplace(*call().run, call().options);
+    });
   }
 
   bool next(Datum* values) override {
     for (;;) {
       if (call().handed_over == call().batch.size() && !next_batch()) return false;
       const ItemsetStep& step = call().batch[call().handed_over++];
-      call().prefix.resize(step.length - 1);
-      call().prefix.push_back(call().run->value(step.item));
+      call().itemset->step(step.length, call().run->value(step.item));
       if (step.support == 0) continue;
       ++results_;
       put(step, values);
@@ -117,17 +118,12 @@ class ItemsetRowStream final : public ItemsetArrayStream {
 
  private:
   void put(const ItemsetStep& step, Datum* values) {
-    const MemoryContext caller = begin_row();
-    std::vector<int64_t>& items = call().ascending;
-    items.assign(call().prefix.begin(), call().prefix.end());
-    std::sort(items.begin(), items.end());
-    values[0] = arrays().make(items);
+    values[0] = array(0).make(call().itemset->items());
     const uint64_t total = call().run->report().transactions;
     values[1] = Int32GetDatum(static_cast<int32_t>(step.length));
     values[2] = Int64GetDatum(step.support);
     values[3] = Float8GetDatum(static_cast<double>(step.support) / static_cast<double>(total));
     values[4] = Int64GetDatum(static_cast<int64_t>(total));
-    MemoryContextSwitchTo(caller);
   }
 
   bool next_batch() {

@@ -64,23 +64,21 @@ class RecommendStream final : public ArrayStream<RecommendCall> {
     const RecommendRun& run = *call().run;
     if (call().handed_over == run.rows().size()) return false;
     const Recommendation& row = run.rows()[call().handed_over++];
-    const MemoryContext caller = begin_row();
     const std::span<const int64_t> lhs = run.lhs(row);
     const uint64_t total = run.report().transactions;
     const PairCounts counts{.both = static_cast<double>(row.support),
                             .a = static_cast<double>(row.lhs_support),
                             .b = static_cast<double>(row.item_support),
                             .total = static_cast<double>(total)};
-    values[0] = arrays().item(row.item);
+    values[0] = array(0).item(row.item);
     values[1] = Float8GetDatum(row.score);
-    values[2] = arrays().make(lhs);
+    values[2] = array(0).make(lhs);
     values[3] = Int64GetDatum(row.support);
     values[4] = Int64GetDatum(row.lhs_support);
     values[5] = Int64GetDatum(row.item_support);
     values[6] = Int64GetDatum(static_cast<int64_t>(total));
     values[7] = Float8GetDatum(pair_measure(PairMeasure::kConfidence, counts));
     values[8] = Float8GetDatum(pair_measure(PairMeasure::kLift, counts));
-    MemoryContextSwitchTo(caller);
     return true;
   }
 

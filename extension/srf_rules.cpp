@@ -73,11 +73,10 @@ class RuleStream final : public ArrayStream<RuleCall> {
 
  private:
   void put(const RuleRow& row, Datum* values) {
-    const MemoryContext caller = begin_row();
     const int64_t* const items = call().batch.items.data() + row.begin;
     const uint64_t total = call().run->report().transactions;
-    values[0] = arrays().make({items, row.lhs_length});
-    values[1] = arrays().make({items + row.lhs_length, row.rhs_length});
+    values[0] = array(0).make({items, row.lhs_length});
+    values[1] = array(1).make({items + row.lhs_length, row.rhs_length});
     values[2] = Int64GetDatum(row.support);
     values[3] = Int64GetDatum(row.lhs_support);
     values[4] = Int64GetDatum(row.rhs_support);
@@ -90,7 +89,6 @@ class RuleStream final : public ArrayStream<RuleCall> {
     for (const PairMeasure measure : {PairMeasure::kSupport, PairMeasure::kConfidence, PairMeasure::kLift,
                                       PairMeasure::kLeverage, PairMeasure::kConviction})
       values[column++] = Float8GetDatum(pair_measure(measure, counts));
-    MemoryContextSwitchTo(caller);
   }
 
   bool next_batch() {
