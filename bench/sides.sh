@@ -121,7 +121,7 @@ run_side() { # NAME: one run, or the status of try_ask
         fail "$name: ${side_answer[$name]} in one run, $answer in the next"
     side_answer[$name]=$answer
     case ${side_query[$name]} in
-        *batmap_pairs* | *batmap_all_pairs*)
+        *batmap_pairs* | *batmap_all_pairs* | *batmap_itemset* | *batmap_recommend*)
             ask "$session" "SELECT read_ms, group_ms, count_ms, answer_ms, peak_memory, method, kernel, input, threads FROM batmap_last_run();"
             IFS='|' read -r -a columns <<< "$answer"
             for i in 0 1 2 3; do echo "${columns[i]}" >> "$work/$name.${phases[i]}"; done

@@ -3,10 +3,10 @@
 # test/sandbox bench/sql/run.sh. Prints Markdown: what the machine is, the comparisons with their goals, where the time
 # goes, and memory. bench/README.md has the method, the variables and what the figures do not say.
 #
-# Variables: BENCH_SCALE (share of the transactions, default 1), BENCH_PARTS (default "scan join duckdb sets plain retail memory"; also spill),
-# BENCH_RUNS (runs of each side, default 5), BENCH_SECONDS (no further run of a side that has taken this long, default 40 x scale),
-# BENCH_ORDER (of the rows: tid or random), BENCH_FULL_JOIN=1 (self-join over all of w1, not a tenth), BENCH_SAVE=1 (also
-# writes bench/results/DATE-CPU.md), BATMAP_TEST_DATA (folder with fimi/retail.dat.zst; without it retail is skipped).
+# Variables: BENCH_SCALE (share of the transactions, default 1), BENCH_PARTS (default "scan join duckdb sets plain retail itemsets
+# memory"; also spill), BENCH_RUNS (runs of each side, default 5), BENCH_SECONDS (no further run of a side that has taken this long,
+# default 40 x scale), BENCH_ORDER (of the rows: tid or random), BENCH_FULL_JOIN=1 (self-join over all of w1, not a tenth),
+# BENCH_SAVE=1 (also writes bench/results/DATE-CPU.md), BATMAP_TEST_DATA (folder with fimi/NAME.dat.zst; what is not there is skipped).
 
 set -euo pipefail
 
@@ -14,7 +14,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root"
 
 scale=${BENCH_SCALE:-1}
-parts=${BENCH_PARTS:-scan join duckdb sets plain retail memory}
+parts=${BENCH_PARTS:-scan join duckdb sets plain retail itemsets memory}
 max_runs=${BENCH_RUNS:-5}
 order=${BENCH_ORDER:-tid}
 
@@ -71,12 +71,12 @@ UPDATE pg_class SET reltuples = reltuples / $2 WHERE oid = '$1'::regclass;
 END
 }
 
-load_retail() {
-    has_fimi retail retail || return
-    say "loading retail"
-    run_sql 'CREATE TABLE retail (tid int4, item int4)'
-    fimi_rows retail | psql -X -q -v ON_ERROR_STOP=1 -c 'COPY retail FROM STDIN'
-    run_sql 'VACUUM (FREEZE, ANALYZE) retail'
+load_fimi() { # FILE TABLE
+    has_fimi "$2" "$1" || return
+    say "loading $1"
+    run_sql "CREATE TABLE $2 (tid int4, item int4)"
+    fimi_rows "$1" | psql -X -q -v ON_ERROR_STOP=1 -c "COPY $2 FROM STDIN"
+    run_sql "VACUUM (FREEZE, ANALYZE) $2"
 }
 
 # Generous: neither the join's table nor the groups ever spill.
@@ -84,7 +84,7 @@ generous="SET work_mem = '$((memory_mb / 6))MB';"
 
 retail_loaded=''
 load_retail_once() {
-    [ -n "$retail_loaded" ] || { load_retail && retail_loaded=yes || retail_loaded=no; }
+    [ -n "$retail_loaded" ] || { load_fimi retail retail && retail_loaded=yes || retail_loaded=no; }
     [ "$retail_loaded" = yes ]
 }
 
@@ -282,6 +282,8 @@ part_memory() {
 . bench/sql/sets.sh
 # shellcheck source=bench/sql/plain.sh disable=SC1091
 . bench/sql/plain.sh
+# shellcheck source=bench/sql/itemsets.sh disable=SC1091
+. bench/sql/itemsets.sh
 # shellcheck source=bench/sql/spill.sh
 . bench/sql/spill.sh
 
@@ -321,6 +323,7 @@ if wanted join; then part_join; fi
 if wanted sets; then part_sets; fi
 if wanted plain; then part_plain; fi
 if wanted retail && load_retail_once; then part_retail; fi
+if wanted itemsets; then part_itemsets; fi
 phase_table
 if wanted spill; then part_spill; fi
 if wanted memory; then part_memory; fi
