@@ -172,6 +172,18 @@ class SpectrumStream final : public ItemsetArrayStream {
   }
 };
 
+RowStream* open_spectrum_query(FunctionCallInfo fcinfo, MemoryContext context) {
+  return open_query<SpectrumStream>(fcinfo, context, "batmap_itemset_spectrum", 0);
+}
+
+RowStream* open_spectrum_of_query(FunctionCallInfo fcinfo, MemoryContext context) {
+  return open_query<SpectrumStream>(fcinfo, context, "batmap_itemset_spectrum_of", 1, item_type_argument(fcinfo));
+}
+
+RowStream* open_spectrum_relation(FunctionCallInfo fcinfo, MemoryContext context) {
+  return open_relation<SpectrumStream>(fcinfo, context, "batmap_itemset_spectrum", 0);
+}
+
 }  // namespace
 
 namespace batmap::pg {
@@ -186,14 +198,6 @@ RowStream* open_itemsets_of_query(FunctionCallInfo fcinfo, MemoryContext context
 
 RowStream* open_itemsets_relation(FunctionCallInfo fcinfo, MemoryContext context) {
   return open_relation<ItemsetRowStream>(fcinfo, context, "batmap_itemsets", 0);
-}
-
-RowStream* open_spectrum_query(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_query<SpectrumStream>(fcinfo, context, "batmap_itemset_spectrum", 0);
-}
-
-RowStream* open_spectrum_relation(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_relation<SpectrumStream>(fcinfo, context, "batmap_itemset_spectrum", 0);
 }
 
 }  // namespace batmap::pg
@@ -215,6 +219,11 @@ BATMAP_FUNCTION(batmap_itemsets_relation) {
 
 BATMAP_FUNCTION(batmap_itemset_spectrum_query) {
   materialize(fcinfo, open_spectrum_query);
+  return Datum{0};
+}
+
+BATMAP_FUNCTION(batmap_itemset_spectrum_of_query) {
+  materialize(fcinfo, open_spectrum_of_query);
   return Datum{0};
 }
 

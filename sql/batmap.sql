@@ -244,6 +244,22 @@ AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_relation' LANGUAGE C STABLE PARAL
 COMMENT ON FUNCTION batmap_itemset_spectrum(batmap_relation, float8, int8, int4, int4, text, int8[], int8[], float8)
 IS 'how many frequent itemsets of each length and support a relation has';
 
+CREATE FUNCTION batmap_itemset_spectrum_of(
+    item_type anyelement,
+    query text,
+    min_support float8 DEFAULT NULL,
+    min_count int8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    max_support float8 DEFAULT NULL)
+RETURNS TABLE (length int4, support int8, relative_support float8, itemsets int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
+COMMENT ON FUNCTION batmap_itemset_spectrum_of(anyelement, text, float8, int8, int4, int4, text, text[], text[], float8)
+IS 'how many frequent itemsets of each length and support the (tid, item) rows of a query have, for items of any hashable type';
+
 CREATE FUNCTION batmap_rules_support(internal) RETURNS internal
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION batmap_rules_support(internal) IS 'planner support of batmap_rules and batmap_rules_of';

@@ -33,6 +33,9 @@ SELECT * FROM batmap_itemset_spectrum('SELECT tid, item FROM baskets', min_count
 SELECT length, support, itemsets FROM batmap_itemset_spectrum('SELECT tid, item FROM baskets', min_count => 1, target => 'closed');
 SELECT sum(itemsets) FROM batmap_itemset_spectrum('SELECT t, i FROM generate_series(1, 3) t, generate_series(1, 60) i', min_count => 3);
 SELECT length, itemsets FROM batmap_itemset_spectrum((SELECT batmap_relation_agg(tid, item) FROM baskets), min_count => 2);
+SELECT length, support, itemsets FROM batmap_itemset_spectrum_of(NULL::text, $$SELECT tid, 'i' || item FROM baskets$$, min_count => 1, include => '{i40,x}',
+    exclude => '{i30}');
+SELECT operation, input, results FROM batmap_last_run();
 -- as an array for each group
 SELECT tid <= 2 AS low, batmap_itemsets_agg(tid, item, 2, 3) FROM baskets WHERE tid IS NOT NULL GROUP BY 1 ORDER BY 1;
 SELECT (i).* FROM (SELECT unnest(batmap_itemsets_agg(tid::int8, item, 2, 1)) AS i FROM baskets) s ORDER BY 1;
