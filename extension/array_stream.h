@@ -9,6 +9,7 @@
 #include "extension/item_lists.h"
 #include "extension/run_stream.h"
 #include "itemsets/itemset_run.h"
+#include "itemsets/itemset_stream.h"
 
 #include "extension/pg.h"
 
@@ -45,6 +46,16 @@ class ArrayStream : public RunStream<Call> {
  protected:
   /// For arrays of one row.
   ItemArray& array(size_t column) { return *arrays_[column]; }
+
+  /// Says so where the answer is not complete.
+  void end_answer(Truncation truncated) {
+    if (truncated == Truncation::kNone) return;
+    this->finish();
+    if (truncated == Truncation::kTimeout)
+      report_timeout(*call().query.timeout_ms);
+    else
+      report_truncation(*call().query.max_results);
+  }
 
   void record(LastRun& run) const override {
     const ItemsetReport& report = call().run->report();

@@ -131,13 +131,8 @@ class ItemsetRowStream final : public ItemsetArrayStream {
     ItemsetStream& stream = *call().stream;
     const bool more = count([&] { return stream.next(call().batch); });
     call().progress.tasks(stream.tasks_done(), stream.tasks(), stream.results());
-    if (more || stream.truncated() == Truncation::kNone) return more;
-    finish();
-    if (stream.truncated() == Truncation::kTimeout)
-      report_timeout(*call().query.timeout_ms);
-    else
-      report_truncation(*call().query.max_results);
-    return false;
+    if (!more) end_answer(stream.truncated());
+    return more;
   }
 
   void record(LastRun& run) const override {

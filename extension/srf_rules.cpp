@@ -36,7 +36,10 @@ enum Argument {
   kRhsInclude,
   kRhsExclude,
   kExclude,
+  kTopK,
+  kMeasure,
   kMaxResults,
+  kTimeout,
   kArguments
 };
 
@@ -60,8 +63,14 @@ class RuleStream final : public ArrayStream<RuleCall> {
     query.min_lift = arguments.float8(kMinLift);
     query.max_lhs = arguments.int4(kMaxLhs);
     query.max_rhs = arguments.int4(kMaxRhs).value_or(1);
+    query.top_k = arguments.int8(kTopK);
     query.max_results = arguments.int8(kMaxResults);
-    guarded([&] { query.check(); });
+    query.timeout_ms = arguments.milliseconds(kTimeout);
+    const char* const measure = arguments.string(kMeasure, "confidence");
+    guarded([&] {
+      query.measure = parse_pair_measure(measure, MeasureUse::kRankRules);
+      query.check();
+    });
   }
 
   bool next(Datum* values) override {
@@ -94,18 +103,16 @@ class RuleStream final : public ArrayStream<RuleCall> {
   bool next_batch() {
     call().handed_over = 0;
     RuleRun& run = *call().run;
-    if (count([&] { return run.next(call().batch); })) return true;
-    if (run.truncated()) {
-      finish();
-      report_truncation(*call().query.max_results);
-    }
-    return false;
+    const bool more = count([&] { return run.next(call().batch); });
+    call().progress.tasks(run.tasks_done(), run.tasks(), run.results());
+    if (!more) end_answer(run.truncated());
+    return more;
   }
 
   void record(LastRun& run) const override {
     ArrayStream::record(run);
     run.results = static_cast<int64_t>(call().run->results() - (call().batch.rows.size() - call().handed_over));
-    run.truncated = call().run->truncated();
+    run.truncated = call().run->truncated() != Truncation::kNone;
   }
 };
 
@@ -144,5 +151,5 @@ BATMAP_FUNCTION(batmap_rules_relation) {
 
 BATMAP_FUNCTION(batmap_rules_support) {
   auto* const request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
-  PG_RETURN_POINTER(bound_rows(request, kArguments - kMaxResults, kArguments - kMaxResults));
+  PG_RETURN_POINTER(bound_rows(request, kArguments - kTopK, kArguments - kMaxResults));
 }

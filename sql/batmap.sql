@@ -277,13 +277,16 @@ CREATE FUNCTION batmap_rules(
     rhs_include int8[] DEFAULT NULL,
     rhs_exclude int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
-    max_results int8 DEFAULT NULL)
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL)
 RETURNS TABLE (
     lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
     support float8, confidence float8, lift float8, leverage float8, conviction float8)
 AS 'MODULE_PATHNAME', 'batmap_rules_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT batmap_rules_support;
-COMMENT ON FUNCTION batmap_rules(text, float8, int8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8)
+COMMENT ON FUNCTION batmap_rules(text, float8, int8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval)
 IS 'association rules of the (tid, item) rows of a query';
 
 CREATE FUNCTION batmap_rules(
@@ -299,13 +302,16 @@ CREATE FUNCTION batmap_rules(
     rhs_include int8[] DEFAULT NULL,
     rhs_exclude int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
-    max_results int8 DEFAULT NULL)
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL)
 RETURNS TABLE (
     lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
     support float8, confidence float8, lift float8, leverage float8, conviction float8)
 AS 'MODULE_PATHNAME', 'batmap_rules_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
     SUPPORT batmap_rules_support;
-COMMENT ON FUNCTION batmap_rules(batmap_relation, float8, int8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8)
+COMMENT ON FUNCTION batmap_rules(batmap_relation, float8, int8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval)
 IS 'association rules of a relation';
 
 CREATE FUNCTION batmap_rules_of(
@@ -322,13 +328,16 @@ CREATE FUNCTION batmap_rules_of(
     rhs_include text[] DEFAULT NULL,
     rhs_exclude text[] DEFAULT NULL,
     exclude text[] DEFAULT NULL,
-    max_results int8 DEFAULT NULL)
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL)
 RETURNS TABLE (
     lhs anyarray, rhs anyarray, support_count int8, lhs_count int8, rhs_count int8, total int8,
     support float8, confidence float8, lift float8, leverage float8, conviction float8)
 AS 'MODULE_PATHNAME', 'batmap_rules_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT batmap_rules_support;
-COMMENT ON FUNCTION batmap_rules_of(anyelement, text, float8, int8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8)
+COMMENT ON FUNCTION batmap_rules_of(anyelement, text, float8, int8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval)
 IS 'association rules of the (tid, item) rows of a query, for items of any hashable type';
 
 CREATE FUNCTION batmap_recommend_support(internal) RETURNS internal

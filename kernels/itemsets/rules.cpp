@@ -46,7 +46,9 @@ void RuleQuery::check() const {
   check_rule_bounds(min_confidence, min_lift);
   require_at_least("max_lhs", max_lhs, 1);
   require_at_least("max_rhs", max_rhs, 1);
+  require_at_least("top_k", top_k, 1);
   require_at_least("max_results", max_results, 1);
+  if (timeout_ms && *timeout_ms < 1) throw Error(ErrorCode::kInvalidParameter, "timeout must be above 0");
 }
 
 ItemsetQuery RuleRun::itemset_query(const RuleQuery& query) {
@@ -68,14 +70,37 @@ RuleRun::RuleRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_r
       run_(std::move(chunks), item_rank, itemset_query(query), options),
       steps_(*options.memory),
       sides_{allowed(query.lhs_include, query.lhs_exclude), allowed(query.rhs_include, query.rhs_exclude)} {
+  try {
+    find_itemsets();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kCancelled || options_.cancel.requested() || !time_is_up()) throw;
+    steps_.shrink(0);
+    truncated_ = Truncation::kTimeout;
+  }
+  if (query_.top_k) best_.emplace(static_cast<uint64_t>(*query_.top_k), longest_, *options_.memory);
+}
+
+bool RuleRun::time_is_up() const {
+  return query_.timeout_ms && watch_.milliseconds() >= static_cast<double>(*query_.timeout_ms);
+}
+
+void RuleRun::find_itemsets() {
   StepSink sink(steps_);
-  run_.search(sink);
+  ExecutionOptions until_timeout = options_;
+  until_timeout.cancel = {[](void* arg) {
+                            const auto* const run = static_cast<const RuleRun*>(arg);
+                            return run->options_.cancel.requested() || run->time_is_up();
+                          },
+                          this};
+  const ItemsetRun::Searcher search = run_.searcher(sink, until_timeout);
+  for (size_t branch = 0; branch < run_.branches(); ++branch) search(branch);
   supports_.emplace(*options_.memory, steps_.size());
-  Poll poll(options_.cancel);
+  Poll poll(until_timeout.cancel);
   ItemsetPrefix prefix;
   for (size_t place = 0; place < steps_.size(); ++place) {
     prefix.step(steps_[place]);
     supports_->insert(prefix.sum(), steps_[place].support, place);
+    longest_ = std::max<size_t>(longest_, steps_[place].length);
     poll.after(32);
   }
 }
@@ -103,44 +128,64 @@ bool RuleRun::is_allowed(const Allowed& side, std::span<const uint32_t> ranks) c
 bool RuleRun::next(RuleBatch& batch) {
   batch.rows.clear();
   batch.items.clear();
-  if (truncated_ || at_ == steps_.size()) return false;
+  if (truncated_ != Truncation::kNone) return false;
   options_.cancel.throw_if_requested();
-  for (uint64_t work = 0; work < kBatchWork && at_ < steps_.size() && !truncated_; ++at_) {
-    const ItemsetStep& step = steps_[at_];
-    prefix_.step(step);
-    work += step.length;
-    if (step.length > 1) split(step, batch);
-    if (batch.rows.size() > kBatchWork) work = kBatchWork;
-  }
+  split(kBatchWork, batch);
+  const bool all_split = !splitting_ && at_ == steps_.size();
+  if (best_ && all_split) hand_over_best(batch);
   results_ += batch.rows.size();
-  return true;
+  if (truncated_ == Truncation::kNone && !all_split && time_is_up()) truncated_ = Truncation::kTimeout;
+  return !batch.rows.empty() || (truncated_ == Truncation::kNone && !all_split);
 }
 
-void RuleRun::split(const ItemsetStep& step, RuleBatch& batch) {
-  ranks_ = prefix_.items();
-  std::sort(ranks_.begin(), ranks_.end(), [this](uint32_t a, uint32_t b) { return run_.value(a) < run_.value(b); });
-  const auto items = static_cast<uint32_t>(ranks_.size());
-  const int64_t most = std::min<int64_t>(query_.max_rhs, items - 1);
-  const int64_t least = query_.max_lhs ? std::max<int64_t>(1, items - *query_.max_lhs) : 1;
-  Poll poll(options_.cancel);
-  for (int64_t size = least; size <= most; ++size) {
-    places_.resize(static_cast<size_t>(size));
-    std::iota(places_.begin(), places_.end(), 0u);
-    for (;;) {
-      offer(step.support, batch);
-      poll.after(64);
-      if (truncated_) return;
-      // The next combination in lexicographical order.
-      auto k = static_cast<size_t>(size);
-      while (k > 0 && places_[k - 1] == items - static_cast<uint32_t>(size) + k - 1) --k;
-      if (k == 0) break;
-      std::iota(places_.begin() + static_cast<ptrdiff_t>(k) - 1, places_.end(), places_[k - 1] + 1);
+/// Looks at some rules, if there are any left.
+void RuleRun::split(uint64_t most, RuleBatch& batch) {
+  for (uint64_t work = 0; work < most && truncated_ == Truncation::kNone; ++work) {
+    if (splitting_) {
+      offer(batch);
+      next_rhs();
+      work += ranks_.size() / 8;
+    } else if (at_ < steps_.size()) {
+      begin_itemset();
+    } else {
+      break;
     }
   }
 }
 
+void RuleRun::begin_itemset() {
+  const ItemsetStep& step = steps_[at_++];
+  prefix_.step(step);
+  if (step.length == 1) return;
+  ranks_ = prefix_.items();
+  std::sort(ranks_.begin(), ranks_.end(), [this](uint32_t a, uint32_t b) { return run_.value(a) < run_.value(b); });
+  const auto least = query_.max_lhs ? std::max<int64_t>(1, static_cast<int64_t>(ranks_.size()) - *query_.max_lhs) : 1;
+  places_.resize(static_cast<size_t>(least));
+  splitting_ = begin_size();
+}
+
+/// The first rhs of the size that places_ has. @return false when no rhs may be that long
+bool RuleRun::begin_size() {
+  if (places_.size() >= ranks_.size() || static_cast<int64_t>(places_.size()) > query_.max_rhs) return false;
+  std::iota(places_.begin(), places_.end(), 0u);
+  return true;
+}
+
+/// The next combination in lexicographical order, then those of the next size.
+void RuleRun::next_rhs() {
+  size_t k = places_.size();
+  while (k > 0 && places_[k - 1] == ranks_.size() - places_.size() + k - 1) --k;
+  if (k > 0) {
+    std::iota(places_.begin() + static_cast<ptrdiff_t>(k) - 1, places_.end(), places_[k - 1] + 1);
+    return;
+  }
+  places_.push_back(0);
+  splitting_ = begin_size();
+}
+
 /// The rule whose rhs places_ says.
-void RuleRun::offer(uint32_t support, RuleBatch& batch) {
+void RuleRun::offer(RuleBatch& batch) {
+  const uint32_t support = steps_[at_ - 1].support;
   rhs_.clear();
   lhs_.clear();
   ItemsetSignature rhs_sum = 0;
@@ -163,14 +208,41 @@ void RuleRun::offer(uint32_t support, RuleBatch& batch) {
   const double lift = static_cast<double>(support) * static_cast<double>(run_.report().transactions) /
                       (static_cast<double>(lhs_support) * rhs_support);
   if (query_.min_lift && lift < *query_.min_lift) return;
+  if (best_) {
+    items_.clear();
+    for (const std::vector<uint32_t>* const side : {&lhs_, &rhs_})
+      for (const uint32_t rank : *side) items_.push_back(run_.value(rank));
+    const double score =
+        pair_measure(query_.measure, {static_cast<double>(support), static_cast<double>(lhs_support),
+                                      static_cast<double>(rhs_support), static_cast<double>(run_.report().transactions)});
+    best_->offer(score, {support, lhs_support, rhs_support}, items_, static_cast<uint32_t>(lhs_.size()));
+    return;
+  }
   if (query_.max_results && results_ + batch.rows.size() == static_cast<uint64_t>(*query_.max_results)) {
-    truncated_ = true;
+    truncated_ = Truncation::kMaxResults;
     return;
   }
   batch.rows.push_back({batch.items.size(), static_cast<uint32_t>(lhs_.size()), static_cast<uint32_t>(rhs_.size()), support,
                         lhs_support, rhs_support});
   for (const uint32_t rank : lhs_) batch.items.push_back(run_.value(rank));
   for (const uint32_t rank : rhs_) batch.items.push_back(run_.value(rank));
+}
+
+/// The next of the best rules, once all have been offered.
+void RuleRun::hand_over_best(RuleBatch& batch) {
+  if (handed_over_ == 0) best_->sort(options_.cancel);
+  for (; handed_over_ < best_->size() && batch.rows.size() < kBatchWork; ++handed_over_) {
+    if (query_.max_results && results_ + batch.rows.size() == static_cast<uint64_t>(*query_.max_results)) {
+      truncated_ = Truncation::kMaxResults;
+      return;
+    }
+    const RuleCounts& counts = best_->counts(handed_over_);
+    const std::span<const int64_t> items = best_->items(handed_over_);
+    const uint32_t lhs_length = best_->lhs_length(handed_over_);
+    batch.rows.push_back({batch.items.size(), lhs_length, static_cast<uint32_t>(items.size()) - lhs_length, counts.support,
+                          counts.lhs_support, counts.rhs_support});
+    batch.items.insert(batch.items.end(), items.begin(), items.end());
+  }
 }
 
 }  // namespace batmap

@@ -8,8 +8,12 @@
 #include <span>
 #include <vector>
 
+#include "core/stopwatch.h"
+#include "itemsets/best_rules.h"
 #include "itemsets/itemset_run.h"
+#include "itemsets/itemset_stream.h"
 #include "itemsets/itemset_supports.h"
+#include "support/pair_measure.h"
 
 namespace batmap {
 
@@ -24,7 +28,10 @@ struct RuleQuery {
   int64_t max_rhs = 1;
   // Item values; of an include list a side needs one, of an exclude list it has none.
   std::optional<std::vector<int64_t>> lhs_include, lhs_exclude, rhs_include, rhs_exclude;
+  std::optional<int64_t> top_k;                    // the best rules (best_rules.h)
+  PairMeasure measure = PairMeasure::kConfidence;  // by this
   std::optional<int64_t> max_results;
+  std::optional<int64_t> timeout_ms;  // of finding itemsets and rules; grouping the rows does not count
 
   /// @throws Error{kInvalidParameter} with the value, the bound and a hint
   void check() const;
@@ -49,16 +56,21 @@ class RuleRun {
   /// Finds the frequent itemsets. For the parameters see ItemsetRun. @throws Error, std::bad_alloc
   RuleRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const RuleQuery& query,
           const ExecutionOptions& options);
+  RuleRun(const RuleRun&) = delete;
+  RuleRun& operator=(const RuleRun&) = delete;
 
-  /// The next rules, after about a millisecond. Order: itemsets as ItemsetRun gives them; of one itemset the shorter rhs
-  /// first, then by the smaller items of the rhs.
+  /// The next rules, after about a millisecond; the best ones when all have been seen. Order: itemsets as ItemsetRun gives
+  /// them; of one itemset the shorter rhs first, then by the smaller items of the rhs. Where time is up before the best are
+  /// known there are none.
   /// @param batch  overwritten; may be empty although there is more to come
   /// @return false when there are no more, and `batch` is empty
   bool next(RuleBatch& batch);
 
   const ItemsetReport& report() const { return run_.report(); }
   uint64_t results() const { return results_; }
-  bool truncated() const { return truncated_; }
+  Truncation truncated() const { return truncated_; }
+  uint64_t tasks() const { return steps_.size(); }  // itemsets to be split
+  uint64_t tasks_done() const { return at_; }
 
  private:
   enum Side { kLhs, kRhs };
@@ -70,22 +82,35 @@ class RuleRun {
   static ItemsetQuery itemset_query(const RuleQuery& query);
   Allowed allowed(const std::optional<std::vector<int64_t>>& include, const std::optional<std::vector<int64_t>>& exclude);
   bool is_allowed(const Allowed& side, std::span<const uint32_t> ranks) const;
-  void split(const ItemsetStep& step, RuleBatch& batch);
-  void offer(uint32_t support, RuleBatch& batch);
+  bool time_is_up() const;
+  void find_itemsets();
+  void split(uint64_t most, RuleBatch& batch);
+  void begin_itemset();
+  bool begin_size();
+  void next_rhs();
+  void offer(RuleBatch& batch);
+  void hand_over_best(RuleBatch& batch);
 
   RuleQuery query_;
   ExecutionOptions options_;
   ItemsetRun run_;
+  Stopwatch watch_;
   GrowingBuffer<ItemsetStep> steps_;
   std::optional<ItemsetSupports> supports_;
   Allowed sides_[2];
+  std::optional<BestRules> best_;
+  size_t handed_over_ = 0;  // of the best
+  size_t longest_ = 0;      // itemset
   ItemsetPrefix prefix_;
-  size_t at_ = 0;  // the next step
+  size_t at_ = 0;  // itemsets taken
   uint64_t results_ = 0;
-  bool truncated_ = false;
-  std::vector<uint32_t> ranks_;      // of the itemset at hand, by value
+  Truncation truncated_ = Truncation::kNone;
+  // The split at hand.
+  bool splitting_ = false;
+  std::vector<uint32_t> ranks_;      // of the itemset, by value
   std::vector<uint32_t> places_;     // in ranks_, of the rhs
   std::vector<uint32_t> lhs_, rhs_;  // ranks
+  std::vector<int64_t> items_;       // of a rule for the best
 };
 
 }  // namespace batmap

@@ -33,14 +33,42 @@ pairs AS (SELECT a.item AS a, b.item AS b, count(*) AS n FROM many a JOIN many b
 SELECT count(*), sum(p.n), sum(l.n), sum(r.n) FROM pairs p JOIN items l ON l.item = a JOIN items r ON r.item = b
 WHERE p.n >= 15 AND 10 * p.n >= 3 * l.n;
 SELECT operation, method, input, transactions, results = 0 AS none, truncated FROM batmap_last_run();
+-- the best by a measure: more support, fewer items, then smaller ones
+SELECT lhs, rhs, support_count, lift FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 1, max_rhs => 2, top_k => 5, measure => 'lift');
+CREATE TABLE many_rules AS SELECT * FROM batmap_rules('SELECT * FROM many', min_count => 8, max_lhs => 2, max_rhs => 2);
+SELECT m.name, count(*) AS rows, count(*) FILTER (WHERE f.rule IS DISTINCT FROM w.rule) AS different
+FROM unnest('{confidence,lift,phi,conviction,jaccard,support,chiSquared}'::text[]) m (name),
+    LATERAL (SELECT row_number() OVER () AS place, r::text AS rule
+        FROM batmap_rules('SELECT * FROM many', min_count => 8, max_lhs => 2, max_rhs => 2, top_k => 200, measure => m.name) r) f
+    FULL JOIN LATERAL (SELECT row_number() OVER (ORDER BY batmap_measure(m.name, support_count, lhs_count, rhs_count, total) DESC, support_count DESC,
+            cardinality(lhs) + cardinality(rhs), lhs, rhs) AS place, r::text AS rule FROM many_rules r ORDER BY place LIMIT 200) w USING (place)
+GROUP BY 1 ORDER BY 1;
+DROP TABLE many_rules;
 -- cut off
 SELECT lhs, rhs FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 2, max_results => 1);
 SELECT results, truncated FROM batmap_last_run();
 SELECT lhs, rhs FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 2) LIMIT 1;
+SELECT count(*) FROM batmap_rules('SELECT t, i FROM generate_series(1, 3) t, generate_series(1, 60) i', min_count => 3, timeout => '200 ms');
+SELECT results, truncated FROM batmap_last_run();
+SELECT count(*) > 100 AS some FROM batmap_rules('SELECT t, i FROM generate_series(1, 3) t, generate_series(1, 16) i', min_count => 3,
+    max_rhs => 16, timeout => '200 ms');
+SELECT results > 100 AS some, truncated FROM batmap_last_run();
+SET batmap.on_truncation = error;
+SELECT lhs, rhs FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 2, max_results => 1);
+SELECT count(*) FROM batmap_rules('SELECT t, i FROM generate_series(1, 3) t, generate_series(1, 60) i', min_count => 3, timeout => '200 ms');
+SELECT lhs, rhs FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 2, max_results => 2) LIMIT 1;
+RESET batmap.on_truncation;
+SET statement_timeout = '200ms';
+SELECT count(*) FROM batmap_rules('SELECT t, i FROM generate_series(1, 3) t, generate_series(1, 60) i', min_count => 3);
+SELECT count(*) FROM batmap_rules('SELECT t, i FROM generate_series(1, 3) t, generate_series(1, 18) i', min_count => 3, max_rhs => 18);
+RESET statement_timeout;
 -- refused
 SELECT * FROM batmap_rules('SELECT tid, item FROM baskets');
 SELECT * FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 1, min_confidence => 2);
 SELECT * FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 1, max_lhs => 0);
 SELECT * FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 1, rhs_include => '{NULL}');
+SELECT * FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 1, top_k => 0);
+SELECT * FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 1, measure => 'imbalance', top_k => 1);
+SELECT * FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 1, timeout => '0 s');
 SELECT * FROM batmap_rules(NULL::text, min_count => 1);
 DROP TABLE baskets, many;

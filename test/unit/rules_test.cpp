@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <tuple>
 
 #include "itemsets.h"
@@ -36,7 +37,7 @@ std::vector<Rule> rules_of(const std::vector<Pair>& relation, const RuleQuery& q
       rules.push_back({{items, rhs}, {rhs, rhs + row.rhs_length}, row.support, row.lhs_support, row.rhs_support});
     }
   EXPECT_EQ(run.results(), rules.size());
-  if (truncated != nullptr) *truncated = run.truncated();
+  if (truncated != nullptr) *truncated = run.truncated() != Truncation::kNone;
   return rules;
 }
 
@@ -138,6 +139,68 @@ TEST(Rules, StopAtMaxResults) {
   }
 }
 
+TEST(Rules, BestAreTheFirstOfAllSorted) {
+  Random random(kSeed + 3);
+  for (int round = 0; round < 60; ++round) {
+    const std::vector<Pair> relation = random_grid(random, 4 + random.signed_below(20), 6, 60);
+    RuleQuery query;
+    query.itemsets.min_count = 1 + random.signed_below(3);
+    query.max_rhs = 1 + random.signed_below(3);
+    query.measure = random.chance(50) ? PairMeasure::kLift : PairMeasure::kPhi;
+    std::vector<Rule> all = expected_rules(relation, query);
+    std::map<int64_t, int> tids;
+    for (const Pair& pair : relation) ++tids[pair.tid];
+    const auto score = [&](const Rule& rule) {
+      return pair_measure(query.measure, {static_cast<double>(rule.support), static_cast<double>(rule.lhs_support),
+                                          static_cast<double>(rule.rhs_support), static_cast<double>(tids.size())});
+    };
+    std::erase_if(all, [&](const Rule& rule) { return std::isnan(score(rule)); });
+    const auto order = [&](const Rule& rule) {
+      return std::tuple(-score(rule), -static_cast<int64_t>(rule.support), rule.lhs.size() + rule.rhs.size(), rule.lhs,
+                        rule.rhs);
+    };
+    std::sort(all.begin(), all.end(), [&](const Rule& a, const Rule& b) { return order(a) < order(b); });
+    const size_t k = 1 + random.below(60);
+    query.top_k = static_cast<int64_t>(k);
+    all.resize(std::min(k, all.size()));
+    ASSERT_TRUE(rules_of(relation, query) == all) << "round " << round << ", seed " << kSeed;
+    query.max_results = 3;
+    const bool more = all.size() > 3;
+    all.resize(std::min<size_t>(3, all.size()));
+    bool truncated = false;
+    ASSERT_TRUE(rules_of(relation, query, &truncated) == all);
+    ASSERT_EQ(truncated, more);
+  }
+}
+
+TEST(Rules, StopWhenTimeIsUp) {
+  // 2^40 itemsets; then 2^18, of which each can be split in very many ways.
+  for (const int64_t items : {40, 18}) {
+    std::vector<Pair> relation;
+    for (int64_t tid = 0; tid < 2; ++tid)
+      for (int64_t item = 0; item < items; ++item) relation.push_back({tid, item});
+    const PackedRows packed(relation);
+    for (const bool best : {false, true}) {
+      RuleQuery query;
+      query.itemsets.min_count = 2;
+      query.max_rhs = 40;
+      query.timeout_ms = 300;
+      if (best) query.top_k = 10;
+      MemoryMeter meter;
+      RuleRun run(packed.chunks(), {}, query, {.memory = &meter, .cancel = {}});
+      RuleBatch batch;
+      uint64_t rows = 0;
+      while (run.next(batch)) {
+        rows += batch.rows.size();
+        ASSERT_LT(batch.rows.size(), 40000u);
+      }
+      EXPECT_EQ(run.truncated(), Truncation::kTimeout) << items;
+      EXPECT_EQ(run.results(), rows);
+      EXPECT_EQ(rows > 0, items == 18 && !best) << items;
+    }
+  }
+}
+
 TEST(Rules, CanBeCancelled) {
   Random random(kSeed + 2);
   const PackedRows packed(random_grid(random, 30, 16, 95));
@@ -183,6 +246,8 @@ TEST(Rules, RefuseBadParameters) {
   EXPECT_TRUE(refused([](RuleQuery& q) { q.max_lhs = 0; }));
   EXPECT_TRUE(refused([](RuleQuery& q) { q.max_rhs = 0; }));
   EXPECT_TRUE(refused([](RuleQuery& q) { q.max_results = 0; }));
+  EXPECT_TRUE(refused([](RuleQuery& q) { q.top_k = 0; }));
+  EXPECT_TRUE(refused([](RuleQuery& q) { q.timeout_ms = 0; }));
 }
 
 }  // namespace
