@@ -69,6 +69,7 @@ class RunStream : public RowStream {
     read_ms_ = lap_ms(clock_);
     call_->progress.phase(Phase::kGrouping, rows_read);
     guarded(make);
+    call_->progress.tasks(0, 0, 0);
     count_ms_ += lap_ms(clock_);
   }
 

@@ -69,22 +69,27 @@ RuleRun::RuleRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_r
       options_(options),
       run_(std::move(chunks), item_rank, itemset_query(query), options),
       steps_(*options.memory),
-      sides_{allowed(query.lhs_include, query.lhs_exclude), allowed(query.rhs_include, query.rhs_exclude)} {
-  try {
-    find_itemsets();
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::kCancelled || options_.cancel.requested() || !time_is_up()) throw;
-    steps_.shrink(0);
-    truncated_ = Truncation::kTimeout;
-  }
-  if (query_.top_k) best_.emplace(static_cast<uint64_t>(*query_.top_k), longest_, *options_.memory);
-}
+      sides_{allowed(query.lhs_include, query.lhs_exclude), allowed(query.rhs_include, query.rhs_exclude)} {}
 
 bool RuleRun::time_is_up() const {
   return query_.timeout_ms && watch_.milliseconds() >= static_cast<double>(*query_.timeout_ms);
 }
 
+/// Once. Time that is up leaves none.
 void RuleRun::find_itemsets() {
+  watch_ = {};
+  try {
+    search();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kCancelled || options_.cancel.requested() || !time_is_up()) throw;
+    steps_.shrink(0);
+    truncated_ = Truncation::kTimeout;
+  }
+  searched_ = true;
+  if (query_.top_k) best_.emplace(static_cast<uint64_t>(*query_.top_k), longest_, *options_.memory);
+}
+
+void RuleRun::search() {
   StepSink sink(steps_);
   ExecutionOptions until_timeout = options_;
   until_timeout.cancel = {[](void* arg) {
@@ -130,6 +135,8 @@ bool RuleRun::next(RuleBatch& batch) {
   batch.items.clear();
   if (truncated_ != Truncation::kNone) return false;
   options_.cancel.throw_if_requested();
+  if (!searched_) find_itemsets();
+  if (truncated_ != Truncation::kNone) return false;
   split(kBatchWork, batch);
   const bool all_split = !splitting_ && at_ == steps_.size();
   if (best_ && all_split) hand_over_best(batch);

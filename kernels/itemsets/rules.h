@@ -53,15 +53,15 @@ struct RuleBatch {
 
 class RuleRun {
  public:
-  /// Finds the frequent itemsets. For the parameters see ItemsetRun. @throws Error, std::bad_alloc
+  /// Groups the rows. For the parameters see ItemsetRun. @throws Error, std::bad_alloc
   RuleRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const RuleQuery& query,
           const ExecutionOptions& options);
   RuleRun(const RuleRun&) = delete;
   RuleRun& operator=(const RuleRun&) = delete;
 
-  /// The next rules, after about a millisecond; the best ones when all have been seen. Order: itemsets as ItemsetRun gives
-  /// them; of one itemset the shorter rhs first, then by the smaller items of the rhs. Where time is up before the best are
-  /// known there are none.
+  /// The next rules, after about a millisecond; the first ones when the frequent itemsets have been found, the best ones
+  /// when all have been seen. Order: itemsets as ItemsetRun gives them; of one itemset the shorter rhs first, then by the
+  /// smaller items of the rhs. Where time is up before the best are known there are none.
   /// @param batch  overwritten; may be empty although there is more to come
   /// @return false when there are no more, and `batch` is empty
   bool next(RuleBatch& batch);
@@ -84,6 +84,7 @@ class RuleRun {
   bool is_allowed(const Allowed& side, std::span<const uint32_t> ranks) const;
   bool time_is_up() const;
   void find_itemsets();
+  void search();
   void split(uint64_t most, RuleBatch& batch);
   void begin_itemset();
   bool begin_size();
@@ -105,6 +106,7 @@ class RuleRun {
   size_t at_ = 0;  // itemsets taken
   uint64_t results_ = 0;
   Truncation truncated_ = Truncation::kNone;
+  bool searched_ = false;
   // The split at hand.
   bool splitting_ = false;
   std::vector<uint32_t> ranks_;      // of the itemset, by value

@@ -1,8 +1,8 @@
 // Runs that are stopped half-way: more than a hundred cancels, aimed at every phase of batmap_pairs (read, group, count
-// by each method, answer) and at the other long functions, and statement timeouts. A run must stop with SQLSTATE
-// 57014 at once, with its threads gone, its memory given back and the session in order; and interrupts that are no
-// cancel (a look at the memory, a check of the client's connection, another session that drops a database) must
-// neither stop a run nor wait for its end.
+// by each method, answer), at itemsets, rules and recommendations, and at the other long functions, and statement timeouts.
+// A run must stop with SQLSTATE 57014 at once, with its threads gone, its memory given back and the session in order; and
+// interrupts that are no cancel (a look at the memory, a check of the client's connection, another session that drops a
+// database) must neither stop a run nor wait for its end.
 //
 // How the phases are hit: each target runs once to its end; batmap_last_run() tells how long its phases took, and
 // the moment of a cancel is drawn from the span of the phase aimed at (5 to 95 %). A run that ends before its cancel
@@ -375,6 +375,33 @@ std::vector<Target> pair_targets() {
   };
 }
 
+// Itemsets, rules and recommendations of a table of few items that are in many transactions together.
+std::vector<Target> itemset_targets() {
+  const auto of_dense = [](const std::string& function, const std::string& arguments) {
+    return "SELECT count(*) FROM " + function + "('SELECT tid, item FROM dense', " + arguments + ")";
+  };
+  const std::string basket =
+      "SELECT item FROM batmap_recommend((SELECT array_agg(i) FROM generate_series(1, 20) i), 'SELECT tid, item"
+      " FROM dense', max_lhs => 5)";
+  return {
+      {"itemsets", {}, of_dense("batmap_itemsets", "min_count => 60"), Phase::kWhole, 8},
+      {"itemsets to the client",
+       {},
+       "SELECT itemset, support FROM batmap_itemsets('SELECT tid, item FROM dense', min_count => 120)",
+       Phase::kWhole,
+       4},
+      {"closed itemsets", {}, of_dense("batmap_itemsets", "min_count => 100, target => 'closed'"), Phase::kWhole, 5},
+      {"the best itemsets", {}, of_dense("batmap_itemsets", "top_k => 100000"), Phase::kWhole, 5},
+      {"itemsets by pbi", {}, of_dense("batmap_itemsets", "min_count => 200, algorithm => 'pbi'"), Phase::kWhole, 4},
+      {"itemsets by tbi", {}, of_dense("batmap_itemsets", "min_count => 200, algorithm => 'tbi'"), Phase::kWhole, 4},
+      {"itemsets by dfs", {}, of_dense("batmap_itemsets", "min_count => 120, algorithm => 'dfs'"), Phase::kWhole, 4},
+      {"spectrum", {}, of_dense("batmap_itemset_spectrum", "min_count => 30"), Phase::kWhole, 5},
+      {"rules", {}, of_dense("batmap_rules", "min_count => 120, max_rhs => 3"), Phase::kWhole, 6},
+      {"the best rules", {}, of_dense("batmap_rules", "min_count => 120, max_rhs => 3, top_k => 100000"), Phase::kWhole, 5},
+      {"recommendations", {}, basket, Phase::kWhole, 5},
+  };
+}
+
 // Other long functions, of which batmap_last_run() does not tell.
 std::vector<Target> relation_targets() {
   const std::string aggregate = "SELECT length(batmap_relation_send(batmap_relation_agg(tid, item))) FROM big";
@@ -392,7 +419,12 @@ void run(Tap& tap) {
   create_drawn_table(control, "big", kTids, kPerTid, kItems);
   make_relation(control, "big_relation", kItems);
   make_relation(control, "half_relation", kItems / 2);
+  control.must("DROP TABLE IF EXISTS dense");
+  control.must(
+      "CREATE TABLE dense AS SELECT t AS tid, i AS item FROM generate_series(1, 12000) t, generate_series(1, 50) i"
+      " WHERE abs(hashint4(t * 64 + i)::int8) % 100 < 35");
   std::vector<Target> targets = pair_targets();
+  for (Target& target : itemset_targets()) targets.push_back(std::move(target));
   for (Target& target : counting_targets(tap, control)) targets.push_back(std::move(target));
   tap.note(text("tables made in %.1f s", ms_since(start) / 1000));
 
@@ -453,7 +485,7 @@ void run(Tap& tap) {
   left_half_way(tap, session, "for_merge");
   harmless_interrupts(tap, session, control, pairs_of_relation("for_merge", "min_count => 60, method => 'merge'"));
   tap.ok(range.works(), "the session works at the end");
-  control.must("DROP TABLE big, big_relation, half_relation, few_relation");
+  control.must("DROP TABLE big, big_relation, half_relation, few_relation, dense");
   for (const std::string& method : counting_methods(control)) {
     control.must("DROP TABLE IF EXISTS for_" + method + ", for_" + method + "_scalar");
   }

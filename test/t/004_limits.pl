@@ -25,6 +25,9 @@ my $pairs = "SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item F
 my $want = $node->safe_psql('postgres', "$pairs)");
 like($want, qr/^[1-9]\d*\|/, 'there are pairs');
 
+# Three transactions of 24 items, which have 2^24 - 1 subsets; and others, so that not all have the same support.
+my $subsets = 'SELECT t, i FROM generate_series(1, 24 * 3) t, generate_series(1, 24) i WHERE t <= 3 OR i <> t / 3';
+
 # Every way into the engine hits the limit with the same error.
 my %ways = (
     'stream' => "SET max_parallel_workers_per_gather = 0; SET batmap.memory_limit = '1MB'; $pairs);",
@@ -34,6 +37,12 @@ my %ways = (
     'horizontal' => "SET batmap.memory_limit = '1MB'; $pairs, method => 'horizontal');",
     'bitmap' => "SET batmap.memory_limit = '1MB'; $pairs, method => 'bitmap');",
     'merge' => "SET batmap.memory_limit = '1MB'; $pairs, method => 'merge');",
+    'itemsets' => "SET batmap.memory_limit = '1MB'; SELECT count(*) FROM batmap_itemsets('SELECT tid, item FROM baskets', min_count => 10);",
+    'rules' => "SET batmap.memory_limit = '1MB'; SELECT count(*) FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 10);",
+    'recommendations' => "SET batmap.memory_limit = '1MB'; SELECT count(*) FROM batmap_recommend('{1}', 'SELECT tid, item FROM baskets');",
+    'many itemsets to make rules of' => "SET batmap.memory_limit = '64MB'; SELECT count(*) FROM batmap_rules('$subsets', min_count => 3);",
+    'many closed itemsets' =>
+      "SET batmap.memory_limit = '64MB'; SELECT count(*) FROM batmap_itemsets('$subsets', min_count => 3, target => 'generators');",
     'items of text' =>
       "SET batmap.memory_limit = '1MB'; SELECT count(*) FROM batmap_pairs_of(NULL::text, 'SELECT tid, item::text FROM baskets', min_count => 10);",
 );
@@ -82,6 +91,20 @@ cmp_ok($peak, '>', 1 << 20, "the run without a limit reports a peak of $peak byt
 my $mb = int($peak / 1048576) + 1;
 is($node->safe_psql('postgres', "SET batmap.memory_limit = '${mb}MB'; SET batmap.threads = 1; $pairs)"), $want,
     "within ${mb}MB, the peak rounded up, it runs");
+
+# Itemsets pass through, however many there are.
+my @streamed = split /\n/, $node->safe_psql('postgres', qq{
+    SET batmap.memory_limit = '64MB';
+    SELECT count(*) FROM batmap_itemsets('SELECT tid, item FROM baskets', min_count => 100);
+    $measure
+    SELECT count(*), sum(length) FROM batmap_itemsets('$subsets', min_count => 3);
+    SELECT peak_memory FROM batmap_last_run();
+    $measure});
+is($streamed[2], '16777215|201326592', '2^24 - 1 itemsets stream');
+cmp_ok($streamed[3], '<', 16 << 20, "with a peak of $streamed[3] bytes");
+($contexts_before, $kb_before) = split /\|/, $streamed[1];
+($contexts_after, $kb_after) = split /\|/, $streamed[4];
+cmp_ok($kb_after - $kb_before, '<=', 24 * 1024, "private memory: $kb_before kB before, $kb_after kB after");
 
 # -- Truncated results --------------------------------------------------------------------------------------------
 

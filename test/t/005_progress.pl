@@ -49,7 +49,24 @@ ok($node->poll_query_until('postgres', "SELECT phase = 'counting' AND tasks_tota
 is($node->safe_psql('postgres', 'SELECT rows_read, results > 0 FROM batmap_progress'), '200000|t', 'all rows, some answers');
 $runner->query_safe('CLOSE c');
 is($node->safe_psql('postgres', 'TABLE batmap_progress'), '', 'gone with the cursor');
+
+# Itemsets: 2^40 of them, so the search goes on for as long as it may. Rules: itemsets first, which are not counted in tasks.
+my $many = "'SELECT t, i FROM generate_series(1, 3) t, generate_series(1, 40) i', min_count => 3";
+$runner->query_safe("DECLARE c CURSOR FOR SELECT * FROM batmap_itemsets($many); FETCH 5000 FROM c");
+is($node->safe_psql('postgres', 'SELECT operation, phase, rows_read, tasks_done <= tasks_total, results >= 5000 FROM batmap_progress'),
+    'batmap_itemsets|counting|120|t|t', 'itemsets found so far');
+$runner->query_safe('CLOSE c');
+is($node->safe_psql('postgres', 'TABLE batmap_progress'), '', 'gone with the cursor');
 $runner->query_safe('COMMIT');
+for my $function (qw(batmap_rules batmap_itemset_spectrum))
+{
+    my $endless = $function eq 'batmap_rules' ? $many : "'SELECT t, i FROM generate_series(1, 90) t, generate_series(1, 90) i WHERE (t * i + t) % 7 > 1', min_count => 1";
+    $runner->query_until(qr/started/, "\\echo started\nSELECT count(*) FROM $function($endless);\n");
+    ok($node->poll_query_until('postgres', "SELECT phase = 'counting' FROM batmap_progress WHERE operation = '$function' AND pid = $pid"),
+        "$function is seen to count");
+    $node->safe_psql('postgres', "SELECT pg_cancel_backend($pid)");
+    ok($node->poll_query_until('postgres', 'SELECT count(*) = 0 FROM batmap_progress'), 'and is gone when it is cancelled');
+}
 $runner->query("SELECT count(*) FROM batmap_pairs('SELECT g, 1 / (100000 - g) FROM generate_series(1, 200000) g', min_count => 1)");
 is($node->safe_psql('postgres', 'TABLE batmap_progress'), '', 'gone with an error');
 $runner->quit;
