@@ -167,6 +167,63 @@ class SpectrumStream final : public ItemsetArrayStream {
   }
 };
 
+/// How many itemsets there are, about: one row.
+class EstimateStream final : public ArrayStream<ItemsetCall> {
+ public:
+  using ArrayStream::ArrayStream;
+
+  enum EstimateArgument { kLeastSupport, kLeastCount, kLeast, kMost, kWith, kWithout, kMostSupport, kTime };
+
+  static std::array<ItemList, 2> lists(ItemsetQuery& query) {
+    return {{{kWith, "include", query.include}, {kWithout, "exclude", query.exclude}}};
+  }
+
+  static void read_arguments(const Arguments& arguments, ItemsetQuery& query) {
+    query.min_support = arguments.float8(kLeastSupport);
+    query.min_count = arguments.int8(kLeastCount);
+    query.min_length = arguments.int4(kLeast);
+    query.max_length = arguments.int4(kMost);
+    query.max_support = arguments.float8(kMostSupport);
+    query.timeout_ms = arguments.milliseconds(kTime).value_or(1000);
+    guarded([&] { query.check(); });
+  }
+
+  bool next(Datum* values) override {
+    if (done_) return false;
+    done_ = true;
+    ItemsetForecast forecast;
+    count([&] {
+      forecast = call().run->forecast(static_cast<double>(*call().query.timeout_ms));
+      return true;
+    });
+    ways_ = forecast.ways;
+    const ItemsetReport& report = call().run->report();
+    int column = 0;
+    values[column++] = Float8GetDatum(forecast.itemsets);
+    values[column++] = Float8GetDatum(forecast.standard_error);
+    values[column++] = BoolGetDatum(forecast.ways == 0);
+    for (const uint64_t number : {report.transactions, report.items, report.items_kept, report.occurrences})
+      values[column++] = Int64GetDatum(static_cast<int64_t>(number));
+    return true;
+  }
+
+ private:
+  void record(LastRun& run) const override {
+    ArrayStream::record(run);
+    if (ways_ > 0) strlcpy(run.method, "random ways", sizeof run.method);
+    snprintf(run.reason, sizeof run.reason, "%llu ways, threshold %llu", static_cast<unsigned long long>(ways_),
+             static_cast<unsigned long long>(call().run->report().threshold));
+    run.results = done_;
+  }
+
+  bool done_ = false;
+  uint64_t ways_ = 0;
+};
+
+RowStream* open_estimate_query(FunctionCallInfo fcinfo, MemoryContext context) {
+  return open_query<EstimateStream>(fcinfo, context, "batmap_itemset_estimate", 0);
+}
+
 RowStream* open_spectrum_query(FunctionCallInfo fcinfo, MemoryContext context) {
   return open_query<SpectrumStream>(fcinfo, context, "batmap_itemset_spectrum", 0);
 }
@@ -224,6 +281,11 @@ BATMAP_FUNCTION(batmap_itemset_spectrum_of_query) {
 
 BATMAP_FUNCTION(batmap_itemset_spectrum_relation) {
   materialize(fcinfo, open_spectrum_relation);
+  return Datum{0};
+}
+
+BATMAP_FUNCTION(batmap_itemset_estimate) {
+  materialize(fcinfo, open_estimate_query);
   return Datum{0};
 }
 

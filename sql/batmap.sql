@@ -260,6 +260,22 @@ AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_of_query' LANGUAGE C STABLE PARAL
 COMMENT ON FUNCTION batmap_itemset_spectrum_of(anyelement, text, float8, int8, int4, int4, text, text[], text[], float8)
 IS 'how many frequent itemsets of each length and support the (tid, item) rows of a query have, for items of any hashable type';
 
+CREATE FUNCTION batmap_itemset_estimate(
+    query text,
+    min_support float8 DEFAULT NULL,
+    min_count int8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    timeout interval DEFAULT '1 second')
+RETURNS TABLE (
+    itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1;
+COMMENT ON FUNCTION batmap_itemset_estimate(text, float8, int8, int4, int4, int8[], int8[], float8, interval)
+IS 'how many frequent itemsets there are: exact, or, where counting takes too long, from random ways through the search';
+
 CREATE FUNCTION batmap_rules_support(internal) RETURNS internal
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION batmap_rules_support(internal) IS 'planner support of batmap_rules and batmap_rules_of';

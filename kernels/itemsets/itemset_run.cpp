@@ -19,6 +19,7 @@ namespace batmap {
 
 namespace {
 
+constexpr uint64_t kMostRounds = 100'000;  // of random ways
 constexpr const char* kAlgorithmNames[kItemsetAlgorithms] = {"auto", "pbi", "tbi", "dfs"};
 
 void require_fraction(const char* name, const std::optional<double>& value) {
@@ -197,6 +198,39 @@ GrowingBuffer<SpectrumRow> ItemsetRun::spectrum() {
     search(sink);
   }
   return spectrum.rows(options_.cancel);
+}
+
+ItemsetForecast ItemsetRun::forecast(double milliseconds) {
+  struct Deadline {
+    CancelToken cancel;
+    double milliseconds;
+    Stopwatch watch = {};
+    bool is_over() const { return watch.milliseconds() >= milliseconds; }
+  };
+  const Deadline half{options_.cancel, milliseconds / 2};
+  ExecutionOptions options = options_;
+  options.cancel = {[](void* arg) {
+                      const auto* const deadline = static_cast<const Deadline*>(arg);
+                      return deadline->is_over() || deadline->cancel.requested();
+                    },
+                    const_cast<Deadline*>(&half)};
+  try {
+    ItemsetSpectrum spectrum(*options_.memory);
+    SpectrumWriter writer(spectrum, lengths_, max_support_);
+    DepthFirst<SpectrumWriter>(root_, min_count_, lengths_.most, *query_.kernel, *query_.bits, writer, options)
+        .search(0, root_.leading);
+    ItemsetForecast exact;
+    for (const SpectrumRow& row : spectrum.rows(options_.cancel)) exact.itemsets += static_cast<double>(row.itemsets);
+    return exact;
+  } catch (const Error& error) {
+    const bool too_many = error.code() == ErrorCode::kTooLarge;
+    const bool too_slow = error.code() == ErrorCode::kCancelled && !options_.cancel.requested();
+    if (!too_many && !too_slow) throw;
+  }
+  RandomWays ways(root_, min_count_, lengths_, max_support_, options_);
+  const Stopwatch watch;
+  while (ways.rounds() < 2 || (ways.rounds() < kMostRounds && watch.milliseconds() < milliseconds / 2)) ways.round();
+  return ways.forecast();
 }
 
 }  // namespace batmap

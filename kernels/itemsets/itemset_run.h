@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/options.h"
+#include "itemsets/itemset_forecast.h"
 #include "itemsets/itemset_sink.h"
 #include "itemsets/itemset_spectrum.h"
 #include "itemsets/mask_kernel.h"
@@ -88,6 +89,9 @@ class ItemsetRun {
   void search(ItemsetSink& sink);
   /// How many answers there are of each length and support, whatever their number.
   GrowingBuffer<SpectrumRow> spectrum();
+  /// Their number, exact where counting them takes no longer than half of the time, else from random ways in the other half
+  /// (two rounds of them at least). @note target kAll without top_k only; algorithm is not heeded
+  ItemsetForecast forecast(double milliseconds);
 
   /// The item that a step's rank stands for.
   int64_t value(uint32_t rank) const { return values_[rank]; }

@@ -25,3 +25,25 @@ SELECT count(*) FROM batmap_estimate('SELECT tid, item FROM estimate_rows', min_
 SELECT * FROM batmap_estimate(NULL, min_count => 1);
 SELECT * FROM batmap_estimate('SELECT 1, 2');
 SELECT * FROM batmap_estimate('SELECT 1', min_count => 1);
+
+-- Itemsets: exact where counting is quick, else an estimate with its standard error.
+CREATE TABLE dense AS SELECT t AS tid, i AS item FROM generate_series(1, 300) t, generate_series(1, 40) i
+WHERE abs(hashint4(t * 1000 + i)::int8) % 100 < 40;
+SELECT e.itemsets = s.itemsets AS same, standard_error, exact, transactions, items, items_kept, rows_kept = (SELECT count(*) FROM dense) AS all_rows
+FROM batmap_itemset_estimate('SELECT * FROM dense', min_count => 20, timeout => '1 hour') e,
+    (SELECT sum(itemsets) AS itemsets FROM batmap_itemset_spectrum('SELECT * FROM dense', min_count => 20)) s;
+SELECT itemsets, exact FROM batmap_itemset_estimate('SELECT * FROM dense', min_support => 0.1, max_length => 2, include => '{1,2}', exclude => '{3}', timeout => '1 hour');
+SELECT count(*) FROM batmap_itemsets('SELECT * FROM dense', min_support => 0.1, max_length => 2, include => '{1,2}', exclude => '{3}');
+SELECT itemsets, exact FROM batmap_itemset_estimate('SELECT 1, 2 WHERE false', min_count => 1);
+SELECT operation, method, results FROM batmap_last_run();
+-- 2^80 subsets, nearly all of them frequent and none of them for free
+SELECT itemsets > 1e15 AS very_many, standard_error > 0 AS about, exact
+FROM batmap_itemset_estimate('SELECT t, i FROM generate_series(1, 160) t, generate_series(1, 80) i WHERE t % 80 <> i', min_count => 2, timeout => '100 ms');
+SELECT operation, method, reason ~ '^\d+ ways, threshold 2$' AS says_how_many FROM batmap_last_run();
+SET statement_timeout = '200ms';
+SELECT * FROM batmap_itemset_estimate('SELECT t, i FROM generate_series(1, 160) t, generate_series(1, 80) i WHERE t % 80 <> i', min_count => 2, timeout => '1 hour');
+RESET statement_timeout;
+SELECT * FROM batmap_itemset_estimate('SELECT * FROM dense');
+SELECT * FROM batmap_itemset_estimate('SELECT * FROM dense', min_count => 1, timeout => '0 s');
+SELECT * FROM batmap_itemset_estimate(NULL, min_count => 1);
+DROP TABLE dense;
