@@ -68,3 +68,17 @@ BATMAP_FUNCTION(batmap_last_run) {
   tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
   return Datum{0};
 }
+
+BATMAP_FUNCTION(batmap_last_run_levels) {
+  using batmap::pg::last_run;
+  InitMaterializedSRF(fcinfo, 0);
+  auto* const result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
+  for (int k = 0; k < last_run.level_count; ++k) {
+    const batmap::pg::LastLevel& level = last_run.levels[k];
+    Datum values[] = {Int32GetDatum(k + 1), Int64GetDatum(level.candidates), Int64GetDatum(level.frequent),
+                      Float8GetDatum(level.milliseconds)};
+    bool nulls[] = {false, level.candidates < 0, false, level.milliseconds < 0};
+    tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+  }
+  return Datum{0};
+}

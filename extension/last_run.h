@@ -7,7 +7,16 @@
 
 namespace batmap::pg {
 
+/// Of the itemsets of one length; -1 where it is not known.
+struct LastLevel {
+  int64_t candidates;  // that were counted
+  int64_t frequent;    // of them, or, where there are no candidates, in the answer
+  double milliseconds;
+};
+
 struct LastRun {
+  static constexpr int kMostLevels = 64;
+
   bool any;
   char operation[64];
   char method[32];
@@ -29,6 +38,8 @@ struct LastRun {
   double count_ms;
   double answer_ms;
   int64_t peak_memory;
+  LastLevel levels[kMostLevels];  // of lengths 1, 2, ...
+  int level_count;
 };
 
 extern LastRun last_run;

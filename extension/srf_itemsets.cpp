@@ -28,8 +28,9 @@ struct ItemsetCall : ArrayCall<ItemsetQuery, ItemsetRun> {
   std::optional<ItemsetStream> stream;                 // ends before the run
   std::optional<GrowingBuffer<SpectrumRow>> spectrum;  // instead of a stream
   std::vector<ItemsetStep> batch;
-  size_t handed_over = 0;                   // of the batch
-  std::optional<AscendingItemset> itemset;  // of the last step
+  size_t handed_over = 0;                              // of the batch
+  std::array<uint64_t, LastRun::kMostLevels> found{};  // so many of length 1, 2, ...
+  std::optional<AscendingItemset> itemset;             // of the last step
 };
 
 // Positions of the arguments after the input, which is one argument, or two in the _of form. A spectrum has no others than
@@ -85,6 +86,20 @@ class ItemsetArrayStream : public ArrayStream<ItemsetCall> {
              static_cast<unsigned long long>(report.distinct_transactions),
              static_cast<unsigned long long>(report.threshold));
     run.results = static_cast<int64_t>(results_);
+    SearchLevel levels[LastRun::kMostLevels];
+    const size_t known = call().run->levels().copy(levels, LastRun::kMostLevels);
+    for (size_t k = 0; k < known; ++k)
+      run.levels[run.level_count++] = {static_cast<int64_t>(levels[k].candidates), static_cast<int64_t>(levels[k].frequent),
+                                       levels[k].milliseconds};
+    if (known > 0) return;
+    for (int k = 0; k < LastRun::kMostLevels; ++k) {
+      run.levels[k] = {-1, static_cast<int64_t>(call().found[k]), -1};
+      if (call().found[k] > 0) run.level_count = k + 1;
+    }
+  }
+
+  void note(uint32_t length, uint64_t itemsets) {
+    if (length <= LastRun::kMostLevels) call().found[length - 1] += itemsets;
   }
 
   uint64_t results_ = 0;
@@ -111,6 +126,7 @@ class ItemsetRowStream final : public ItemsetArrayStream {
       call().itemset->step(step.length, call().run->value(step.item));
       if (step.support == 0) continue;
       ++results_;
+      note(step.length, 1);
       put(step, values);
       return true;
     }
@@ -159,6 +175,7 @@ class SpectrumStream final : public ItemsetArrayStream {
     const GrowingBuffer<SpectrumRow>& rows = *call().spectrum;
     if (results_ == rows.size()) return false;
     const SpectrumRow& row = rows[results_++];
+    note(row.length, row.itemsets);
     values[0] = Int32GetDatum(static_cast<int32_t>(row.length));
     values[1] = Int64GetDatum(row.support);
     values[2] = Float8GetDatum(static_cast<double>(row.support) / static_cast<double>(call().run->report().transactions));

@@ -1439,3 +1439,11 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 1;
 COMMENT ON FUNCTION batmap_last_run()
 IS 'how the last batmap function of this session ran: method, sizes, times in ms, peak memory in bytes';
+
+CREATE FUNCTION batmap_last_run_levels(
+    OUT length int4, OUT candidates int8, OUT frequent int8, OUT milliseconds float8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;
+COMMENT ON FUNCTION batmap_last_run_levels()
+IS 'itemsets of each length in the last run, if that was for itemsets';
+

@@ -3,18 +3,20 @@
 
 #include <algorithm>
 
+#include "core/stopwatch.h"
 #include "itemsets/leaf_order.h"
 
 namespace batmap {
 
 BreadthFirst::BreadthFirst(const SearchRoot& root, const std::atomic<uint32_t>& min_count, uint32_t most,
-                           ItemsetLookup lookup, const AndPopcountKernel& kernel, ItemsetWriter& writer,
+                           ItemsetLookup lookup, const AndPopcountKernel& kernel, ItemsetWriter& writer, SearchLevels& log,
                            const ExecutionOptions& options)
     : root_(root),
       min_count_(min_count),
       most_(most),
       lookup_(lookup),
       writer_(writer),
+      log_(log),
       options_(options),
       poll_(options.cancel),
       bits_(root, kernel, options),
@@ -23,8 +25,13 @@ BreadthFirst::BreadthFirst(const SearchRoot& root, const std::atomic<uint32_t>& 
       is_perfect_(root.items.size(), false) {}
 
 void BreadthFirst::search(uint32_t leading) {
-  first_level(leading);
-  while (levels_.size() < most_ && next_level()) {
+  log_.clear();
+  bool more = true;
+  for (first_level(leading); more && levels_.size() < most_;) {
+    const Stopwatch watch;
+    candidates_ = 0;
+    more = next_level();
+    if (candidates_ > 0) log_.add({candidates_, levels_.back().size(), watch.milliseconds()});
   }
   rows_.reset();
 
@@ -38,6 +45,7 @@ void BreadthFirst::first_level(uint32_t leading) {
   leading_ = leading;
   levels_.emplace_back(*options_.memory);
   for (uint32_t item = 0; item < root_.items.size(); ++item) add(levels_[0], item, root_.support[item], 0, bits_.row(item));
+  if (levels_[0].size() > 0) log_.add({levels_[0].size(), levels_[0].size(), 0});
 }
 
 void BreadthFirst::add(Level& level, uint32_t item, uint32_t support, uint32_t parent, const uint64_t* row) {
@@ -80,6 +88,7 @@ bool BreadthFirst::next_level() {
       itemset.back() = from.item[j];
       if (length > 1 && !subsets_are_frequent(itemset)) continue;
       uint32_t support;
+      ++candidates_;
       bits_.count(rows.begin() + k * words, rows.begin() + j * words, 1, &support);
       poll_.after(words + 32);
       if (support < least) continue;

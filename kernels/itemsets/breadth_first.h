@@ -12,6 +12,7 @@
 
 #include "itemsets/itemset_writer.h"
 #include "itemsets/poll.h"
+#include "itemsets/search_levels.h"
 #include "itemsets/weighted_bits.h"
 
 namespace batmap {
@@ -21,7 +22,7 @@ enum class ItemsetLookup { kBitmaps, kTrie };
 class BreadthFirst {
  public:
   BreadthFirst(const SearchRoot& root, const std::atomic<uint32_t>& min_count, uint32_t most, ItemsetLookup lookup,
-               const AndPopcountKernel& kernel, ItemsetWriter& writer, const ExecutionOptions& options);
+               const AndPopcountKernel& kernel, ItemsetWriter& writer, SearchLevels& log, const ExecutionOptions& options);
 
   /// The itemsets that begin with one of the first `leading` items. To be called once.
   void search(uint32_t leading);
@@ -56,8 +57,10 @@ class BreadthFirst {
   uint32_t most_;
   ItemsetLookup lookup_;
   ItemsetWriter& writer_;
+  SearchLevels& log_;
   const ExecutionOptions& options_;
   mutable Poll poll_;
+  uint64_t candidates_ = 0;  // of the level at hand
   WeightedBits bits_;
   size_t bitmap_words_;
   uint32_t leading_ = 0;

@@ -75,9 +75,9 @@ double RandomWays::with_perfect(uint32_t length, uint32_t support) const {
   return itemsets;
 }
 
-/// One of extensions_, which are ascending. The more items come after it, and the more of the transactions it keeps, the more
-/// itemsets are behind it: the odds are (1 + half the share that it keeps) to the power of the items after it. (The half is the
-/// best of 1/4, 1/2 and 1 on the data of bench/sql/itemsets.sh.)
+/// One of extensions_, which are ascending. The more items come after it, and the more of the transactions it keeps, the
+/// more itemsets are behind it: the odds are (1 + half the share that it keeps) to the power of the items after it. (The
+/// half is the best of 1/4, 1/2 and 1 on the data of bench/sql/itemsets.sh.)
 RandomWays::Extension RandomWays::draw(uint32_t support) {
   const size_t count = extensions_.size();
   odds_.resize(count);

@@ -144,10 +144,12 @@ void ItemsetRun::search_all(ItemsetSink& sink, const ItemsetLengths& lengths, ui
           .search(0, leading);
       break;
     case ItemsetAlgorithm::kPbi:
-      BreadthFirst(root_, min_count_, lengths.most, ItemsetLookup::kBitmaps, *query_.bits, writer, options).search(leading);
+      BreadthFirst(root_, min_count_, lengths.most, ItemsetLookup::kBitmaps, *query_.bits, writer, levels_, options)
+          .search(leading);
       break;
     case ItemsetAlgorithm::kTbi:
-      BreadthFirst(root_, min_count_, lengths.most, ItemsetLookup::kTrie, *query_.bits, writer, options).search(leading);
+      BreadthFirst(root_, min_count_, lengths.most, ItemsetLookup::kTrie, *query_.bits, writer, levels_, options)
+          .search(leading);
       break;
     case ItemsetAlgorithm::kDfs:
       search_bit_rows(root_, leading, min_count_, lengths.most, *query_.bits, writer, options);

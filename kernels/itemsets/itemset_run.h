@@ -14,6 +14,7 @@
 #include "itemsets/itemset_sink.h"
 #include "itemsets/itemset_spectrum.h"
 #include "itemsets/mask_kernel.h"
+#include "itemsets/search_levels.h"
 #include "itemsets/search_root.h"
 #include "relation/chunk.h"
 #include "support/and_popcount.h"
@@ -98,6 +99,7 @@ class ItemsetRun {
   size_t ranks() const { return values_.size(); }
   const ItemsetQuery& query() const { return query_; }
   const ItemsetReport& report() const { return report_; }
+  const SearchLevels& levels() const { return levels_; }  // of pbi and tbi
 
  private:
   /// DepthFirst gives the answers as it finds them.
@@ -113,6 +115,7 @@ class ItemsetRun {
   ItemsetQuery query_;
   ExecutionOptions options_;
   ItemsetReport report_;
+  SearchLevels levels_;
   SearchRoot root_;
   Buffer<int64_t> values_;  // [kept items]
   ItemsetLengths lengths_;

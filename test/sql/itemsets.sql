@@ -71,6 +71,19 @@ FROM unnest('{pbi,tbi,dfs}'::text[]) a (algorithm),
     LATERAL (SELECT row_number() OVER () AS place, * FROM batmap_itemsets('SELECT * FROM many', min_count => 20, max_length => 4,
         algorithm => a.algorithm)) m LEFT JOIN one o USING (place) GROUP BY 1 ORDER BY 1;
 SELECT method FROM batmap_last_run();
+-- what happened on each level: what was counted, and how much of it is frequent
+CREATE TABLE sizes AS SELECT length, sum(itemsets) AS itemsets
+FROM batmap_itemset_spectrum('SELECT * FROM many WHERE item % 30 > 0', min_count => 15) GROUP BY 1;
+SELECT count(*) FROM batmap_itemsets('SELECT * FROM many WHERE item % 30 > 0', min_count => 15, algorithm => 'tbi');
+SELECT l.length, candidates, frequent, coalesce(itemsets, 0) = frequent AS as_many, milliseconds >= 0 AS timed
+FROM batmap_last_run_levels() l LEFT JOIN sizes USING (length);
+DROP TABLE sizes;
+SELECT count(*) FROM batmap_itemsets('SELECT * FROM many', min_count => 20, max_length => 4);
+SELECT l.length, candidates, frequent, frequent = (SELECT count(*) FROM one o WHERE o.length = l.length) AS as_many, milliseconds FROM batmap_last_run_levels() l;
+SELECT count(*) > 0 AS rows FROM batmap_itemset_spectrum('SELECT * FROM many', min_count => 20, max_length => 4);
+SELECT sum(frequent) = (SELECT count(*) FROM one) AS as_many FROM batmap_last_run_levels();
+SELECT count(*) FROM batmap_pairs('SELECT * FROM many', min_count => 300);
+SELECT * FROM batmap_last_run_levels();
 SET batmap.cpu_kernel = 'scalar';
 SELECT count(*) = (SELECT count(*) FROM one) AS same, sum(support) = (SELECT sum(support) FROM one) AS same_support
 FROM batmap_itemsets('SELECT * FROM many', min_count => 20, max_length => 4);

@@ -1,0 +1,40 @@
+// What a breadth-first search does, level by level, for whoever wants to know while it runs or afterwards. Any thread may
+// ask.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace batmap {
+
+struct SearchLevel {
+  uint64_t candidates;  // itemsets of this length that were counted
+  uint64_t frequent;
+  double milliseconds;
+};
+
+class SearchLevels {
+ public:
+  void clear() {
+    std::lock_guard lock(mutex_);
+    levels_.clear();
+  }
+  void add(const SearchLevel& level) {
+    std::lock_guard lock(mutex_);
+    levels_.push_back(level);
+  }
+  /// Copies the first of them. @return how many
+  size_t copy(SearchLevel* to, size_t most) const {
+    std::lock_guard lock(mutex_);
+    const size_t count = levels_.size() < most ? levels_.size() : most;
+    for (size_t k = 0; k < count; ++k) to[k] = levels_[k];
+    return count;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<SearchLevel> levels_;
+};
+
+}  // namespace batmap
