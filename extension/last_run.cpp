@@ -1,6 +1,7 @@
 // The SQL function batmap_last_run(). See last_run.h.
 #include "extension/last_run.h"
 
+#include <cstring>
 #include <initializer_list>
 
 #include "extension/pg.h"
@@ -17,10 +18,14 @@ void explain_run(const LastRun& run, ExplainState* state) {
   const struct {
     const char* name;
     int64_t value;
-  } counts[] = {{"Rows Read", run.rows_read},   {"Transactions", run.transactions}, {"Items", run.items},
-                {"Items Kept", run.items_kept}, {"Rows Kept", run.occurrences},     {"Pair Instances", run.pair_instances},
-                {"Pairs", run.results}};
+  } counts[] = {{"Rows Read", run.rows_read},
+                {"Transactions", run.transactions},
+                {"Items", run.items},
+                {"Items Kept", run.items_kept},
+                {"Rows Kept", run.occurrences}};
   for (const auto& count : counts) ExplainPropertyInteger(count.name, nullptr, count.value, state);
+  if (strcmp(run.results_are, "Pairs") == 0) ExplainPropertyInteger("Pair Instances", nullptr, run.pair_instances, state);
+  ExplainPropertyInteger(run.results_are, nullptr, run.results, state);
   if (run.file_bytes > 0) ExplainPropertyInteger("Temporary Files", "kB", (run.file_bytes + 1023) / 1024, state);
   if (!state->timing) return;
   const struct {

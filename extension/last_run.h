@@ -31,6 +31,7 @@ struct LastRun {
   int64_t occurrences;
   int64_t pair_instances;
   int64_t results;
+  const char* results_are;  // in EXPLAIN
   int64_t file_bytes;
   bool truncated;
   double read_ms;

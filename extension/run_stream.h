@@ -93,6 +93,7 @@ class RunStream : public RowStream {
   void describe(LastRun& run) const {
     run = {};
     run.any = true;
+    run.results_are = "Pairs";
     strlcpy(run.operation, operation_, sizeof run.operation);
     strlcpy(run.input, kind_, sizeof run.input);
     run.threads = call_->options.threads;

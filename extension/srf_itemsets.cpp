@@ -81,6 +81,7 @@ class ItemsetArrayStream : public ArrayStream<ItemsetCall> {
  protected:
   void record(LastRun& run) const override {
     ArrayStream::record(run);
+    run.results_are = "Itemsets";
     const ItemsetReport& report = call().run->report();
     snprintf(run.reason, sizeof run.reason, "%llu distinct transactions, threshold %llu",
              static_cast<unsigned long long>(report.distinct_transactions),

@@ -85,6 +85,7 @@ class RecommendStream final : public ArrayStream<RecommendCall> {
  private:
   void record(LastRun& run) const override {
     ArrayStream::record(run);
+    run.results_are = "Items Recommended";
     const ItemsetReport& report = call().run->report();
     snprintf(run.reason, sizeof run.reason, "%llu transactions meet the basket, threshold %llu",
              static_cast<unsigned long long>(report.distinct_transactions),

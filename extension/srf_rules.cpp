@@ -111,6 +111,7 @@ class RuleStream final : public ArrayStream<RuleCall> {
 
   void record(LastRun& run) const override {
     ArrayStream::record(run);
+    run.results_are = "Rules";
     run.results = static_cast<int64_t>(call().run->results() - (call().batch.rows.size() - call().handed_over));
     run.truncated = call().run->truncated() != Truncation::kNone;
   }

@@ -76,7 +76,7 @@ CREATE TABLE sizes AS SELECT length, sum(itemsets) AS itemsets
 FROM batmap_itemset_spectrum('SELECT * FROM many WHERE item % 30 > 0', min_count => 15) GROUP BY 1;
 SELECT count(*) FROM batmap_itemsets('SELECT * FROM many WHERE item % 30 > 0', min_count => 15, algorithm => 'tbi');
 SELECT l.length, candidates, frequent, coalesce(itemsets, 0) = frequent AS as_many, milliseconds >= 0 AS timed
-FROM batmap_last_run_levels() l LEFT JOIN sizes USING (length);
+FROM batmap_last_run_levels() l LEFT JOIN sizes USING (length) ORDER BY 1;
 DROP TABLE sizes;
 SELECT count(*) FROM batmap_itemsets('SELECT * FROM many', min_count => 20, max_length => 4);
 SELECT l.length, candidates, frequent, frequent = (SELECT count(*) FROM one o WHERE o.length = l.length) AS as_many, milliseconds FROM batmap_last_run_levels() l;
