@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/itemset_text.h"
 #include "bench/peers/borgelt.h"
 #include "itemsets/itemset_run.h"
 #include "relation/pair_log.h"
@@ -84,128 +85,6 @@ double cpu_milliseconds() {
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
 }
 
-char* put_number(char* at, uint64_t number) {
-  char digits[20];
-  int count = 0;
-  do {
-    digits[count++] = static_cast<char>('0' + number % 10);
-  } while ((number /= 10) != 0);
-  while (count > 0) *at++ = digits[--count];
-  return at;
-}
-
-/// Lines of text. What names and supports look like is found out once, and the text of the prefix is kept for each length,
-/// in vectors that are loaded as they were stored: a load that spans several recent stores would have to wait for them.
-class TextSink final : public ItemsetSink {
- public:
-  TextSink(const ItemsetRun& run, FILE* out)
-      : out_(out), names_(run.ranks()), prefixes_(1), lines_(kLines + kRoom), supports_(kSupports) {
-    for (uint32_t rank = 0; rank < names_.size(); ++rank) {
-      Name& name = names_[rank];
-      char* const end = put_number(name.text + sizeof(Vector), static_cast<uint64_t>(run.value(rank)));
-      *end = ' ';
-      name.length = static_cast<size_t>(end + 1 - name.text) - sizeof(Vector);
-    }
-  }
-
-  void take(std::span<const ItemsetStep> steps) override {
-    // Members as locals: stores of characters might change members, for all the compiler knows.
-    const Name* const names = names_.data();
-    Prefix* prefixes = prefixes_.data();
-    Support* const supports = supports_.data();
-    char* line = lines_.data() + used_;
-    char* const full = lines_.data() + kLines;
-    for (size_t k = 0; k < steps.size(); ++k) {
-      const ItemsetStep step = steps[k];
-      if (step.length >= prefixes_.size()) {
-        prefixes_.resize(step.length + 1);
-        prefixes = prefixes_.data();
-      }
-      if (line > full) {
-        std::fwrite(lines_.data(), 1, static_cast<size_t>(line - lines_.data()), out_);
-        line = lines_.data();
-      }
-      const Prefix& before = prefixes[step.length - 1];
-      Prefix& prefix = prefixes[step.length];
-      const Name& name = names[step.item];
-      const size_t begin = before.length;
-      const size_t length = begin + name.length;
-      if (length > sizeof prefix.text) {
-        std::fprintf(stderr, "itemset_peers: an itemset is too long\n");
-        std::exit(1);
-      }
-      Vector text;
-      size_t at = 0;
-      for (; at + sizeof text <= begin; at += sizeof text) {
-        std::memcpy(&text, before.text + at, sizeof text);
-        std::memcpy(prefix.text + at, &text, sizeof text);
-        std::memcpy(line + at, &text, sizeof text);
-      }
-      // The name shifted to its place, which may be in two vectors: it has zeros on both sides, and so have prefixes.
-      const char* const shifted = name.text + sizeof text - (begin - at);
-      Vector first;
-      std::memcpy(&text, before.text + at, sizeof text);
-      std::memcpy(&first, shifted, sizeof first);
-      first |= text;
-      std::memcpy(prefix.text + at, &first, sizeof first);
-      std::memcpy(line + at, &first, sizeof first);
-      std::memcpy(&text, shifted + sizeof text, sizeof text);
-      std::memcpy(prefix.text + at + sizeof text, &text, sizeof text);
-      std::memcpy(line + at + sizeof text, &text, sizeof text);
-      prefix.length = length;
-      if (step.support == 0) continue;
-      ++itemsets;
-      Support& support = supports[step.support % kSupports];
-      if (support.support != step.support) set(support, step.support);
-      std::memcpy(line + length, support.text, sizeof support.text);
-      line += length + support.length;
-    }
-    used_ = static_cast<size_t>(line - lines_.data());
-  }
-  void write() {
-    std::fwrite(lines_.data(), 1, used_, out_);
-    used_ = 0;
-  }
-
-  long itemsets = 0;
-
- private:
-  static constexpr size_t kLines = 1 << 16;
-  static constexpr size_t kRoom = 512;
-  static constexpr size_t kSupports = 1 << 12;
-
-  typedef char Vector __attribute__((vector_size(16)));
-  struct Prefix {
-    alignas(16) char text[kRoom - 64] = {};  // zeros from `length` to the end of the vector behind it
-    size_t length = 0;
-  };
-  struct Name {
-    char text[3 * sizeof(Vector)] = {};  // the second vector, a blank behind it
-    size_t length = 0;
-  };
-  struct Support {
-    char text[16] = {};
-    uint32_t length = 0;
-    uint32_t support = 0;
-  };
-
-  [[gnu::noinline]] static void set(Support& entry, uint32_t support) {
-    entry.support = support;
-    entry.text[0] = '(';
-    char* at = put_number(entry.text + 1, support);
-    *at++ = ')';
-    *at++ = '\n';
-    entry.length = static_cast<uint32_t>(at - entry.text);
-  }
-
-  FILE* out_;
-  std::vector<Name> names_;
-  std::vector<Prefix> prefixes_;  // [length]
-  std::vector<char> lines_;
-  std::vector<Support> supports_;  // by their lowest bits
-  size_t used_ = 0;
-};
-
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
@@ -242,11 +121,11 @@ int main(int argc, char** argv) {
         ItemsetQuery query;
         query.min_count = instance.min_count;
         ItemsetRun run(log.chunks(), {}, query, {.memory = &meter, .cancel = {}});
-        TextSink sink(run, out);
-        run.search(sink);
-        sink.write();
+        bench::ItemsetText text(run, out);
+        run.search(text);
+        text.flush();
         times[BORGELT_MINERS].push_back(cpu_milliseconds() - start);
-        itemsets = sink.itemsets;
+        itemsets = text.itemsets;
       }
       for (int miner = 0; miner < BORGELT_MINERS; ++miner) {
         if (round > 0 && times[static_cast<size_t>(miner)][0] > 5000) continue;  // not worth a second time

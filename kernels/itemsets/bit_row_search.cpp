@@ -5,9 +5,8 @@
 
 namespace batmap {
 
-template <typename Writer>
-void BitRowSearch<Writer>::walk(const std::vector<Candidate>& candidates, const uint64_t* rows, size_t branches,
-                                uint32_t length, bool plain) {
+void BitRowSearch::walk(const std::vector<Candidate>& candidates, const uint64_t* rows, size_t branches, uint32_t length,
+                        bool plain) {
   const size_t words = bits_.words();
   std::vector<Candidate> children;
   std::vector<uint32_t> supports(candidates.size());
@@ -16,7 +15,7 @@ void BitRowSearch<Writer>::walk(const std::vector<Candidate>& candidates, const 
     const Candidate candidate = candidates[k];
     const uint32_t least = min_count_.load(std::memory_order_relaxed);
     if (candidate.support < least) continue;
-    const size_t perfect = writer_.perfect();
+    const size_t perfect = visitor_.perfect();
     children.clear();
     if (length + 1 < most_ && k + 1 < candidates.size()) {
       const size_t later = candidates.size() - k - 1;
@@ -28,30 +27,27 @@ void BitRowSearch<Writer>::walk(const std::vector<Candidate>& candidates, const 
         if (supports[j] < least) continue;
         const uint32_t rank = candidates[k + 1 + j].rank;
         if (!plain && supports[j] == candidate.support) {
-          writer_.push_perfect(rank);
+          visitor_.push_perfect(rank);
           continue;
         }
         bits_.intersect(row, row + (j + 1) * words, packed.data() + children.size() * words);
         children.push_back({rank, supports[j]});
       }
     }
-    writer_.write(candidate.rank, length + 1, candidate.support);
+    visitor_.visit(candidate.rank, length + 1, candidate.support);
     if (!children.empty())
       walk(children, packed.data(), children.size(), length + 1, plain || children.size() <= kLeafItems);
-    writer_.pop_perfect(writer_.perfect() - perfect);
+    visitor_.shrink_perfect(perfect);
   }
 }
 
-template class BitRowSearch<ItemsetWriter>;
-template class BitRowSearch<SpectrumWriter>;
-
 void search_bit_rows(const SearchRoot& root, uint32_t leading, const std::atomic<uint32_t>& min_count, uint32_t most,
-                     const AndPopcountKernel& kernel, ItemsetWriter& writer, const ExecutionOptions& options) {
-  for (const uint32_t rank : root.perfect) writer.push_perfect(rank);
-  writer.write_perfect(root.transactions);
-  std::vector<BitRowSearch<ItemsetWriter>::Candidate> candidates;
+                     const AndPopcountKernel& kernel, ItemsetVisitor& visitor, const ExecutionOptions& options) {
+  for (const uint32_t rank : root.perfect) visitor.push_perfect(rank);
+  visitor.visit_perfect(root.transactions);
+  std::vector<BitRowSearch::Candidate> candidates;
   for (size_t k = 0; k < root.items.size(); ++k) candidates.push_back({root.items[k], root.support[k]});
-  BitRowSearch<ItemsetWriter> search(WeightedBits(root, kernel, options), min_count, most, writer, options);
+  BitRowSearch search(WeightedBits(root, kernel, options), min_count, most, visitor, options);
   search.search(candidates, leading, 0, root.is_leaf());
 }
 

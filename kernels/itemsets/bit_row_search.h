@@ -9,15 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "itemsets/itemset_spectrum.h"
-#include "itemsets/itemset_writer.h"
+#include "itemsets/itemset_visitor.h"
 #include "itemsets/poll.h"
 #include "itemsets/weighted_bits.h"
 
 namespace batmap {
 
-/// A search over the rows of one node. @tparam Writer  see DepthFirst
-template <typename Writer>
+/// A search over the rows of one node.
 class BitRowSearch {
  public:
   struct Candidate {
@@ -26,12 +24,12 @@ class BitRowSearch {
   };
 
   /// @param bits  a row for each candidate of the node
-  BitRowSearch(WeightedBits bits, const std::atomic<uint32_t>& min_count, uint32_t most, Writer& writer,
+  BitRowSearch(WeightedBits bits, const std::atomic<uint32_t>& min_count, uint32_t most, ItemsetVisitor& visitor,
                const ExecutionOptions& options)
       : bits_(std::move(bits)),
         min_count_(min_count),
         most_(most),
-        writer_(writer),
+        visitor_(visitor),
         options_(options),
         poll_(options.cancel) {}
 
@@ -49,16 +47,13 @@ class BitRowSearch {
   WeightedBits bits_;
   const std::atomic<uint32_t>& min_count_;
   uint32_t most_;
-  Writer& writer_;
+  ItemsetVisitor& visitor_;
   const ExecutionOptions& options_;
   Poll poll_;
 };
 
-extern template class BitRowSearch<ItemsetWriter>;
-extern template class BitRowSearch<SpectrumWriter>;
-
 /// The itemsets of a root that begin with one of its first `leading` items.
 void search_bit_rows(const SearchRoot& root, uint32_t leading, const std::atomic<uint32_t>& min_count, uint32_t most,
-                     const AndPopcountKernel& kernel, ItemsetWriter& writer, const ExecutionOptions& options);
+                     const AndPopcountKernel& kernel, ItemsetVisitor& visitor, const ExecutionOptions& options);
 
 }  // namespace batmap

@@ -9,13 +9,13 @@
 namespace batmap {
 
 BreadthFirst::BreadthFirst(const SearchRoot& root, const std::atomic<uint32_t>& min_count, uint32_t most,
-                           ItemsetLookup lookup, const AndPopcountKernel& kernel, ItemsetWriter& writer, SearchLevels& log,
+                           ItemsetLookup lookup, const AndPopcountKernel& kernel, ItemsetVisitor& visitor, SearchLevels& log,
                            const ExecutionOptions& options)
     : root_(root),
       min_count_(min_count),
       most_(most),
       lookup_(lookup),
-      writer_(writer),
+      visitor_(visitor),
       log_(log),
       options_(options),
       poll_(options.cancel),
@@ -35,8 +35,8 @@ void BreadthFirst::search(uint32_t leading) {
   }
   rows_.reset();
 
-  for (const uint32_t rank : root_.perfect) writer_.push_perfect(rank);
-  writer_.write_perfect(root_.transactions);
+  for (const uint32_t rank : root_.perfect) visitor_.push_perfect(rank);
+  visitor_.visit_perfect(root_.transactions);
   for (uint32_t item = 0; item < leading; ++item) root_.is_leaf() ? write_plain(0, item) : write(0, item);
 }
 
@@ -176,22 +176,22 @@ void BreadthFirst::write(size_t level, size_t place) {
       ++candidates;
   });
   for (const uint32_t item : perfect) {
-    writer_.push_perfect(root_.items[item]);
+    visitor_.push_perfect(root_.items[item]);
     is_perfect_[item] = true;
   }
-  writer_.write(root_.items[levels_[level].item[place]], static_cast<uint32_t>(level) + 1, support);
+  visitor_.visit(root_.items[levels_[level].item[place]], static_cast<uint32_t>(level) + 1, support);
   poll_.after(64);
   visit_children(level, place, [&](size_t child) {
     candidates <= static_cast<size_t>(kLeafItems) ? write_plain(level + 1, child) : write(level + 1, child);
   });
   for (const uint32_t item : perfect) is_perfect_[item] = false;
-  writer_.pop_perfect(perfect.size());
+  visitor_.shrink_perfect(visitor_.perfect() - perfect.size());
 }
 
 void BreadthFirst::write_plain(size_t level, size_t place) {
   const uint32_t support = levels_[level].support[place];
   if (support < min_count_.load(std::memory_order_relaxed)) return;
-  writer_.write(root_.items[levels_[level].item[place]], static_cast<uint32_t>(level) + 1, support);
+  visitor_.visit(root_.items[levels_[level].item[place]], static_cast<uint32_t>(level) + 1, support);
   visit_children(level, place, [&](size_t child) { write_plain(level + 1, child); });
 }
 

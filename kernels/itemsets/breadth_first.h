@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "itemsets/itemset_writer.h"
+#include "itemsets/itemset_visitor.h"
 #include "itemsets/poll.h"
 #include "itemsets/search_levels.h"
 #include "itemsets/weighted_bits.h"
@@ -22,7 +22,7 @@ enum class ItemsetLookup { kBitmaps, kTrie };
 class BreadthFirst {
  public:
   BreadthFirst(const SearchRoot& root, const std::atomic<uint32_t>& min_count, uint32_t most, ItemsetLookup lookup,
-               const AndPopcountKernel& kernel, ItemsetWriter& writer, SearchLevels& log, const ExecutionOptions& options);
+               const AndPopcountKernel& kernel, ItemsetVisitor& visitor, SearchLevels& log, const ExecutionOptions& options);
 
   /// The itemsets that begin with one of the first `leading` items. To be called once.
   void search(uint32_t leading);
@@ -56,7 +56,7 @@ class BreadthFirst {
   const std::atomic<uint32_t>& min_count_;
   uint32_t most_;
   ItemsetLookup lookup_;
-  ItemsetWriter& writer_;
+  ItemsetVisitor& visitor_;
   SearchLevels& log_;
   const ExecutionOptions& options_;
   mutable Poll poll_;

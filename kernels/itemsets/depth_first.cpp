@@ -26,22 +26,21 @@ size_t lowest(uint64_t bits) { return static_cast<size_t>(std::countr_zero(bits)
 
 }  // namespace
 
-template <typename Writer>
-DepthFirst<Writer>::DepthFirst(const SearchRoot& root, const std::atomic<uint32_t>& min_count, uint32_t most,
-                               const MaskKernel& kernel, const AndPopcountKernel& bits, Writer& writer,
-                               const ExecutionOptions& options)
+DepthFirst::DepthFirst(const SearchRoot& root, const std::atomic<uint32_t>& min_count, uint32_t most,
+                       const MaskKernel& kernel, const AndPopcountKernel& bits, ItemsetVisitor& visitor,
+                       const ExecutionOptions& options)
     : root_(root),
       min_count_(min_count),
       most_(most),
       kernel_(kernel),
       bits_(bits),
-      writer_(writer),
+      visitor_(visitor),
       options_(options),
       poll_(options.cancel),
       counts_(*options.memory, root.as_masks ? 0 : root.items.size(), Fill::kZero),
       places_(*options.memory, root.as_masks ? 0 : root.items.size(), Fill::kZero),
       masks_(*options.memory) {
-  for (const uint32_t rank : root.perfect) writer_.push_perfect(rank);
+  for (const uint32_t rank : root.perfect) visitor_.push_perfect(rank);
   if (root.as_masks) {
     std::copy(root.items.begin(), root.items.end(), mask_ranks_);
     return;
@@ -50,9 +49,8 @@ DepthFirst<Writer>::DepthFirst(const SearchRoot& root, const std::atomic<uint32_
     candidates_.push_back({item, root.items[item], root.support[item]});
 }
 
-template <typename Writer>
-void DepthFirst<Writer>::search(uint32_t first, uint32_t last) {
-  if (first == 0) writer_.write_perfect(root_.transactions);
+void DepthFirst::search(uint32_t first, uint32_t last) {
+  if (first == 0) visitor_.visit_perfect(root_.transactions);
   if (first >= last) return;
   if (!root_.as_masks) return walk_lists(root_.lists, root_.items.size(), first, last, 0);
 
@@ -69,27 +67,25 @@ void DepthFirst<Writer>::search(uint32_t first, uint32_t last) {
 
 // ---- lists
 
-template <typename Writer>
-void DepthFirst<Writer>::walk_lists(const TransactionLists& lists, size_t candidates, uint32_t first, uint32_t last,
-                                    uint32_t length) {
+void DepthFirst::walk_lists(const TransactionLists& lists, size_t candidates, uint32_t first, uint32_t last,
+                            uint32_t length) {
   const size_t own = candidates_.size() - candidates;
   for (size_t k = own + first; k < own + last; ++k) {
     const Candidate candidate = candidates_[k];
     if (candidate.support < threshold()) continue;
-    const size_t perfect = writer_.perfect();
+    const size_t perfect = visitor_.perfect();
     size_t children = 0;
     if (length + 1 < most_) children = count_tails(lists, candidate.item, candidates, candidate.support);
-    writer_.write(candidate.rank, length + 1, candidate.support);
+    visitor_.visit(candidate.rank, length + 1, candidate.support);
     if (children != 0) extend_lists(lists, candidate.item, children, length + 1);
     candidates_.resize(own + candidates);
-    writer_.pop_perfect(writer_.perfect() - perfect);
+    visitor_.shrink_perfect(perfect);
   }
 }
 
 /// Counts the items behind `item`. Puts what is frequent behind the candidates, ascending, and the perfect ones on the
-/// writer's stack. @return how many candidates there are now above the node's own
-template <typename Writer>
-size_t DepthFirst<Writer>::count_tails(const TransactionLists& lists, uint32_t item, size_t candidates, uint32_t support) {
+/// visitor's stack. @return how many candidates there are now above the node's own
+size_t DepthFirst::count_tails(const TransactionLists& lists, uint32_t item, size_t candidates, uint32_t support) {
   const std::span<const WeightedTail> tails = lists.tails_of(item);
   const uint32_t* const data = lists.data();
   uint32_t* const counts = counts_.data();
@@ -126,7 +122,7 @@ size_t DepthFirst<Writer>::count_tails(const TransactionLists& lists, uint32_t i
   size_t kept = before;
   for (size_t k = before; k < candidates_.size(); ++k) {
     if (candidates_[k].support == support)
-      writer_.push_perfect(candidates_[k].rank);
+      visitor_.push_perfect(candidates_[k].rank);
     else
       candidates_[kept++] = candidates_[k];
   }
@@ -135,11 +131,10 @@ size_t DepthFirst<Writer>::count_tails(const TransactionLists& lists, uint32_t i
 }
 
 /// The node of `item`, whose candidates lie on top of the stack.
-template <typename Writer>
-void DepthFirst<Writer>::extend_lists(const TransactionLists& lists, uint32_t item, size_t candidates, uint32_t length) {
+void DepthFirst::extend_lists(const TransactionLists& lists, uint32_t item, size_t candidates, uint32_t length) {
   const size_t own = candidates_.size() - candidates;
   if (candidates == 1) {
-    writer_.write(candidates_[own].rank, length + 1, candidates_[own].support);
+    visitor_.visit(candidates_[own].rank, length + 1, candidates_[own].support);
     return;
   }
   const std::span<const WeightedTail> tails = lists.tails_of(item);
@@ -197,9 +192,9 @@ void DepthFirst<Writer>::extend_lists(const TransactionLists& lists, uint32_t it
   forget_places();
   for (size_t k = 0; k < candidates; ++k) candidates_[own + k].item = static_cast<uint32_t>(k);
   if (suits_bit_rows(tails.size(), child.transactions().size(), child.occurrences(), candidates)) {
-    std::vector<typename BitRowSearch<Writer>::Candidate> rows;
+    std::vector<BitRowSearch::Candidate> rows;
     for (size_t k = own; k < own + candidates; ++k) rows.push_back({candidates_[k].rank, candidates_[k].support});
-    BitRowSearch<Writer> search(WeightedBits(child, candidates, bits_, options_), min_count_, most_, writer_, options_);
+    BitRowSearch search(WeightedBits(child, candidates, bits_, options_), min_count_, most_, visitor_, options_);
     search.search(rows, candidates, length, false);
     return;
   }
@@ -210,9 +205,8 @@ void DepthFirst<Writer>::extend_lists(const TransactionLists& lists, uint32_t it
 // ---- masks
 
 /// @param branches  those of the candidates whose nodes are wanted
-template <typename Writer>
-void DepthFirst<Writer>::walk_masks(size_t from, size_t to, uint64_t candidates, uint64_t branches, const uint32_t* support,
-                                    uint32_t length) {
+void DepthFirst::walk_masks(size_t from, size_t to, uint64_t candidates, uint64_t branches, const uint32_t* support,
+                            uint32_t length) {
   if (pairs_.size() == pairs_used_) pairs_.push_back(PairCounts(*options_.memory, kMaskItems * kMaskItems));
   uint32_t* const pairs = pairs_[pairs_used_++].data();
   const bool is_root = root_.as_masks && pairs_used_ == 1;
@@ -224,32 +218,31 @@ void DepthFirst<Writer>::walk_masks(size_t from, size_t to, uint64_t candidates,
     if (support[item] < least) continue;
     const uint64_t self = uint64_t{1} << item;
     const uint32_t* const counts = pairs + item * kMaskItems;
-    const size_t perfect = writer_.perfect();
+    const size_t perfect = visitor_.perfect();
     uint64_t children = 0;
     if (length + 1 < most_)
       for (uint64_t later = candidates & ~(self | (self - 1)); later != 0; later &= later - 1) {
         const size_t other = lowest(later);
         if (counts[other] < least) continue;
         if (counts[other] == support[item])
-          writer_.push_perfect(mask_ranks_[other]);
+          visitor_.push_perfect(mask_ranks_[other]);
         else
           children |= uint64_t{1} << other;
       }
-    writer_.write(mask_ranks_[item], length + 1, support[item]);
+    visitor_.visit(mask_ranks_[item], length + 1, support[item]);
     if (children != 0) extend_masks(from, to, self, children, counts, length + 1);
-    writer_.pop_perfect(writer_.perfect() - perfect);
+    visitor_.shrink_perfect(perfect);
   }
   --pairs_used_;
 }
 
 /// The node of the transactions that have `with`. @param support  [64] of the candidates
-template <typename Writer>
-void DepthFirst<Writer>::extend_masks(size_t from, size_t to, uint64_t with, uint64_t candidates, const uint32_t* support,
-                                      uint32_t length) {
+void DepthFirst::extend_masks(size_t from, size_t to, uint64_t with, uint64_t candidates, const uint32_t* support,
+                              uint32_t length) {
   const int items = std::popcount(candidates);
   if (items == 1) {
     const size_t item = lowest(candidates);
-    writer_.write(mask_ranks_[item], length + 1, support[item]);
+    visitor_.visit(mask_ranks_[item], length + 1, support[item]);
     return;
   }
   const WeightedMasks list = masks_.list(from, to);
@@ -281,19 +274,17 @@ void DepthFirst<Writer>::extend_masks(size_t from, size_t to, uint64_t with, uin
 
 /// The node whose list lies on top of the stack, from `from` on, and leaves it.
 /// @param added  masks before they were merged
-template <typename Writer>
-void DepthFirst<Writer>::search_masks(size_t from, size_t added, uint64_t candidates, const uint32_t* support,
-                                      uint32_t length) {
+void DepthFirst::search_masks(size_t from, size_t added, uint64_t candidates, const uint32_t* support, uint32_t length) {
   const WeightedMasks list = masks_.list(from, masks_.size());
   const auto items = static_cast<size_t>(std::popcount(candidates));
   uint64_t occurrences = 0;
   if (list.size >= kBitRowsFrom)
     for (size_t k = 0; k < list.size; ++k) occurrences += static_cast<uint64_t>(std::popcount(list.masks[k]));
   if (suits_bit_rows(added, list.size, occurrences, items)) {
-    std::vector<typename BitRowSearch<Writer>::Candidate> rows;
+    std::vector<BitRowSearch::Candidate> rows;
     for (uint64_t rest = candidates; rest != 0; rest &= rest - 1)
       rows.push_back({mask_ranks_[lowest(rest)], support[lowest(rest)]});
-    BitRowSearch<Writer> search(WeightedBits(list, candidates, bits_, options_), min_count_, most_, writer_, options_);
+    BitRowSearch search(WeightedBits(list, candidates, bits_, options_), min_count_, most_, visitor_, options_);
     search.search(rows, items, length, false);
   } else {
     walk_masks(from, masks_.size(), candidates, candidates, support, length);
@@ -301,15 +292,12 @@ void DepthFirst<Writer>::search_masks(size_t from, size_t added, uint64_t candid
   masks_.shrink(from);
 }
 
-template <typename Writer>
-bool DepthFirst<Writer>::suits_bit_rows(size_t transactions, size_t distinct, uint64_t occurrences,
-                                        size_t candidates) const {
+bool DepthFirst::suits_bit_rows(size_t transactions, size_t distinct, uint64_t occurrences, size_t candidates) const {
   return distinct >= kBitRowsFrom && static_cast<double>(distinct) > static_cast<double>(transactions) * kUnmergedShare &&
          static_cast<double>(occurrences) > static_cast<double>(distinct * candidates) * kDenseShare;
 }
 
-template <typename Writer>
-void DepthFirst<Writer>::count_pairs(const WeightedMasks& list, uint64_t candidates, uint32_t* pairs) {
+void DepthFirst::count_pairs(const WeightedMasks& list, uint64_t candidates, uint32_t* pairs) {
   for (uint64_t rest = candidates; rest != 0; rest &= rest - 1)
     std::fill_n(pairs + lowest(rest) * kMaskItems, kMaskItems, 0u);
   for (size_t k = 0; k < list.size; ++k) {
@@ -325,14 +313,12 @@ void DepthFirst<Writer>::count_pairs(const WeightedMasks& list, uint64_t candida
 
 // ---- tables
 
-template <typename Writer>
-uint32_t* DepthFirst<Writer>::clear_leaf(int items) {
+uint32_t* DepthFirst::clear_leaf(int items) {
   std::fill_n(leaf_, std::max<size_t>(8, size_t{1} << items), 0u);
   return leaf_;
 }
 
-template <typename Writer>
-void DepthFirst<Writer>::write_leaf(const uint32_t* ranks, int items, uint32_t length) {
+void DepthFirst::write_leaf(const uint32_t* ranks, int items, uint32_t length) {
   const std::span<const LeafStep> order = leaf_order(items);
   const uint32_t least = threshold();
   for (size_t k = 0; k < order.size();) {
@@ -342,12 +328,9 @@ void DepthFirst<Writer>::write_leaf(const uint32_t* ranks, int items, uint32_t l
       k += leaf_subtree(items, step);
       continue;
     }
-    writer_.write(ranks[step.last], length + step.length, support);
+    visitor_.visit(ranks[step.last], length + step.length, support);
     ++k;
   }
 }
-
-template class DepthFirst<ItemsetWriter>;
-template class DepthFirst<SpectrumWriter>;
 
 }  // namespace batmap

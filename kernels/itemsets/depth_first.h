@@ -2,7 +2,7 @@
 //
 // A node is an itemset and the items that may follow it: those of later rank that are frequent together with it. Items rank
 // by rising support, so the many branches are short. Items that are in all of a node's transactions are perfect extensions
-// (itemset_writer.h) and leave the search below it. A node's transactions are kept
+// (itemset_visitor.h) and leave the search below it. A node's transactions are kept
 // - as lists, where candidates are many: the later items of each occurrence are counted, and what remains of the
 // transactions
 //   is merged and linked for the next level (transaction_lists.h);
@@ -22,8 +22,7 @@
 #include <vector>
 
 #include "core/options.h"
-#include "itemsets/itemset_spectrum.h"
-#include "itemsets/itemset_writer.h"
+#include "itemsets/itemset_visitor.h"
 #include "itemsets/leaf_order.h"
 #include "itemsets/mask_kernel.h"
 #include "itemsets/poll.h"
@@ -32,15 +31,13 @@
 
 namespace batmap {
 
-/// @tparam Writer  ItemsetWriter, or what has its push_perfect, pop_perfect, write and write_perfect
-template <typename Writer>
 class DepthFirst {
  public:
   /// @param root       must outlive the search; several may read it
   /// @param min_count  may rise while the search runs; >= 1
   /// @param most       length of the longest itemset wanted
   DepthFirst(const SearchRoot& root, const std::atomic<uint32_t>& min_count, uint32_t most, const MaskKernel& kernel,
-             const AndPopcountKernel& bits, Writer& writer, const ExecutionOptions& options);
+             const AndPopcountKernel& bits, ItemsetVisitor& visitor, const ExecutionOptions& options);
 
   /// The itemsets whose first item is one of the root's items [first, last). With the first branch come those
   /// of perfect extensions alone.
@@ -72,7 +69,7 @@ class DepthFirst {
   uint32_t most_;
   const MaskKernel& kernel_;
   const AndPopcountKernel& bits_;
-  Writer& writer_;
+  ItemsetVisitor& visitor_;
   const ExecutionOptions& options_;
   Poll poll_;
   std::vector<Candidate> candidates_;  // a stack: of each node on lists its candidates
@@ -85,8 +82,5 @@ class DepthFirst {
   uint32_t mask_ranks_[kMaskItems];  // of the bits of all masks in use
   alignas(32) uint32_t leaf_[size_t{1} << kLeafItems];
 };
-
-extern template class DepthFirst<ItemsetWriter>;
-extern template class DepthFirst<SpectrumWriter>;
 
 }  // namespace batmap

@@ -33,6 +33,18 @@ uint32_t clamped(const std::optional<int64_t>& value, uint32_t otherwise) {
   return value ? static_cast<uint32_t>(std::min<int64_t>(*value, UINT32_MAX)) : otherwise;
 }
 
+/// Tells a visitor of steps, one by one.
+class StepVisits final : public ItemsetSink {
+ public:
+  explicit StepVisits(ItemsetVisitor& visitor) : visitor_(visitor) {}
+  void take(std::span<const ItemsetStep> steps) override {
+    for (const ItemsetStep& step : steps) visitor_.visit(step.item, step.length, step.support);
+  }
+
+ private:
+  ItemsetVisitor& visitor_;
+};
+
 }  // namespace
 
 void ItemsetQuery::check() const {
@@ -116,7 +128,7 @@ ItemsetRun::Searcher ItemsetRun::searcher(ItemsetSink& sink, const ExecutionOpti
   if (!is_plain()) return [this, &sink, &options](size_t) { search_chosen(sink, options); };
   struct Search {
     ItemsetWriter writer;
-    DepthFirst<ItemsetWriter> search;
+    DepthFirst search;
     Search(ItemsetSink& sink, const ItemsetRun& run, const ExecutionOptions& options)
         : writer(sink, run.lengths_, run.max_support_, options),
           search(run.root_, run.min_count_, run.lengths_.most, *run.query_.kernel, *run.query_.bits, writer, options) {}
@@ -135,13 +147,21 @@ void ItemsetRun::search(ItemsetSink& sink) {
   for (size_t branch = 0; branch < branches(); ++branch) search(branch);
 }
 
+void ItemsetRun::search(ItemsetVisitor& visitor) {
+  if (is_plain() && lengths_.least <= 1 && lengths_.most == UINT32_MAX && max_support_ == UINT32_MAX) {
+    DepthFirst(root_, min_count_, lengths_.most, *query_.kernel, *query_.bits, visitor, options_).search(0, root_.leading);
+  } else {
+    StepVisits steps(visitor);
+    search(steps);
+  }
+}
+
 void ItemsetRun::search_all(ItemsetSink& sink, const ItemsetLengths& lengths, uint32_t max_support, uint32_t leading,
                             const ExecutionOptions& options) {
   ItemsetWriter writer(sink, lengths, max_support, options);
   switch (query_.algorithm) {
     case ItemsetAlgorithm::kAuto:
-      DepthFirst<ItemsetWriter>(root_, min_count_, lengths.most, *query_.kernel, *query_.bits, writer, options)
-          .search(0, leading);
+      DepthFirst(root_, min_count_, lengths.most, *query_.kernel, *query_.bits, writer, options).search(0, leading);
       break;
     case ItemsetAlgorithm::kPbi:
       BreadthFirst(root_, min_count_, lengths.most, ItemsetLookup::kBitmaps, *query_.bits, writer, levels_, options)
@@ -192,9 +212,8 @@ void ItemsetRun::search_chosen(ItemsetSink& sink, const ExecutionOptions& option
 GrowingBuffer<SpectrumRow> ItemsetRun::spectrum() {
   ItemsetSpectrum spectrum(*options_.memory);
   if (is_plain()) {
-    SpectrumWriter writer(spectrum, lengths_, max_support_);
-    DepthFirst<SpectrumWriter>(root_, min_count_, lengths_.most, *query_.kernel, *query_.bits, writer, options_)
-        .search(0, root_.leading);
+    SpectrumVisitor visitor(spectrum, lengths_, max_support_);
+    DepthFirst(root_, min_count_, lengths_.most, *query_.kernel, *query_.bits, visitor, options_).search(0, root_.leading);
   } else {
     SpectrumSink sink(spectrum);
     search(sink);

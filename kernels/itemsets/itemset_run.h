@@ -13,6 +13,7 @@
 #include "itemsets/itemset_forecast.h"
 #include "itemsets/itemset_sink.h"
 #include "itemsets/itemset_spectrum.h"
+#include "itemsets/itemset_visitor.h"
 #include "itemsets/mask_kernel.h"
 #include "itemsets/search_levels.h"
 #include "itemsets/search_root.h"
@@ -88,6 +89,8 @@ class ItemsetRun {
   Searcher searcher(ItemsetSink& sink, const ExecutionOptions& options);
   /// All of it from this thread. @throws Error, what the sink throws
   void search(ItemsetSink& sink);
+  /// The same answers in the same order, subsets of perfect extensions together where all of them are answers.
+  void search(ItemsetVisitor& visitor);
   /// How many answers there are of each length and support, whatever their number.
   GrowingBuffer<SpectrumRow> spectrum();
   /// Their number, exact where counting them takes no longer than half of the time, else from random ways in the other half

@@ -58,12 +58,12 @@ GrowingBuffer<SpectrumRow> ItemsetSpectrum::rows(const CancelToken& cancel) cons
   return rows;
 }
 
-void SpectrumWriter::add(uint32_t length, uint32_t support, size_t least) {
+void SpectrumVisitor::add(uint32_t length, uint32_t support, size_t least) {
   if (support > max_support_) return;
   unsigned __int128 subsets = 1;  // of so many perfect extensions
-  for (size_t extensions = 0; extensions <= perfect_ && length + extensions <= lengths_.most; ++extensions) {
+  for (size_t extensions = 0; extensions <= perfect() && length + extensions <= lengths_.most; ++extensions) {
     if (extensions != 0) {
-      subsets = subsets * (perfect_ - extensions + 1) / extensions;
+      subsets = subsets * (perfect() - extensions + 1) / extensions;
       if (subsets > kMost) throw_too_many();
     }
     if (extensions >= least && length + extensions >= lengths_.least)

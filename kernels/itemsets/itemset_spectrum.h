@@ -35,26 +35,24 @@ class ItemsetSpectrum {
   size_t used_ = 0;
 };
 
-/// A search's answers to a spectrum. See ItemsetWriter for the members.
-class SpectrumWriter {
+/// A search's answers to a spectrum.
+class SpectrumVisitor final : public ItemsetVisitor {
  public:
-  SpectrumWriter(ItemsetSpectrum& spectrum, const ItemsetLengths& lengths, uint32_t max_support)
+  SpectrumVisitor(ItemsetSpectrum& spectrum, const ItemsetLengths& lengths, uint32_t max_support)
       : spectrum_(spectrum), lengths_(lengths), max_support_(max_support) {}
 
-  void push_perfect(uint32_t) { ++perfect_; }
-  void pop_perfect(size_t count) { perfect_ -= count; }
-  size_t perfect() const { return perfect_; }
-  void write(uint32_t, uint32_t length, uint32_t support) { add(length, support, 0); }
-  void write_perfect(uint32_t support) { add(0, support, 1); }
+  void visit(uint32_t, uint32_t length, uint32_t support) override { add(length, support, 0); }
+  void visit_perfect(uint32_t support) override { add(0, support, 1); }
 
  private:
+  void push(uint32_t) override {}
+  void shrink(size_t) override {}
   /// An itemset with `least` or more of the perfect extensions.
   void add(uint32_t length, uint32_t support, size_t least);
 
   ItemsetSpectrum& spectrum_;
   ItemsetLengths lengths_;
   uint32_t max_support_;
-  size_t perfect_ = 0;
 };
 
 /// A search's steps to a spectrum, one by one: for targets that a search does not count.

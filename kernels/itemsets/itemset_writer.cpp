@@ -12,7 +12,7 @@ ItemsetWriter::ItemsetWriter(ItemsetSink& sink, const ItemsetLengths& lengths, u
       cancel_(options.cancel),
       steps_(*options.memory, kSteps) {}
 
-void ItemsetWriter::push_perfect(uint32_t item) {
+void ItemsetWriter::push(uint32_t item) {
   perfect_.push_back(item);
   const size_t height = perfect_.size();
   if (height > kListed) return;
@@ -23,8 +23,6 @@ void ItemsetWriter::push_perfect(uint32_t item) {
   for (const Listed& listed : before) list.push_back({listed.item, listed.length + 1});
   list.insert(list.end(), before.begin(), before.end());
 }
-
-void ItemsetWriter::pop_perfect(size_t count) { perfect_.resize(perfect_.size() - count); }
 
 void ItemsetWriter::write_subsets(size_t extensions, uint32_t length, uint32_t support) {
   waiting_.push_back({extensions, length});

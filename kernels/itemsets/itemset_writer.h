@@ -1,10 +1,7 @@
-// What a search tells of each itemset that it finds, and what becomes of it: steps for a sink, or a spectrum.
+// A visitor that makes steps for a sink (itemset_sink.h), in batches.
 //
-// Perfect extensions are items that are in every transaction of an itemset: the itemset and any of them together have the
-// same support, so their subsets are written, not searched (Borgelt, "Frequent item set mining", 2012, 3.2.5). The writer
-// keeps the perfect extensions of the current node of the search as a stack, and for each height of it the walk over all
-// subsets as a ready list of steps, so that such an itemset costs a copy. The list for one item more is
-// that item, the old list one longer, the old list.
+// The writer keeps for each height of the stack of perfect extensions the walk over all subsets as a ready list of steps, so
+// that such an itemset costs a copy. The list for one item more is that item, the old list one longer, the old list.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +10,7 @@
 
 #include "core/options.h"
 #include "itemsets/itemset_sink.h"
+#include "itemsets/itemset_visitor.h"
 
 namespace batmap {
 
@@ -22,18 +20,12 @@ struct ItemsetLengths {
   uint32_t most = UINT32_MAX;
 };
 
-class ItemsetWriter {
+class ItemsetWriter final : public ItemsetVisitor {
  public:
   /// @param max_support  itemsets of more transactions are not written
   ItemsetWriter(ItemsetSink& sink, const ItemsetLengths& lengths, uint32_t max_support, const ExecutionOptions& options);
 
-  void push_perfect(uint32_t item);
-  void pop_perfect(size_t count);
-  size_t perfect() const { return perfect_.size(); }
-
-  /// The itemset that `item` makes of the one before, and all it makes with the perfect extensions.
-  /// @param length  of the itemset, item included
-  void write(uint32_t item, uint32_t length, uint32_t support) {
+  void visit(uint32_t item, uint32_t length, uint32_t support) override {
     if (all_wanted_ && perfect_.size() <= kListed) {
       const size_t subsets = lists_[perfect_.size()].size();
       if (steps_.size() - used_ <= subsets) flush();
@@ -42,16 +34,19 @@ class ItemsetWriter {
       *out = {item, length, support};
       for (const Listed& listed : lists_[perfect_.size()]) *++out = {listed.item, length + listed.length, support};
     } else {
-      write_chosen(item, length, support);
+      put(item, length, support);
+      write_subsets(perfect_.size(), length, support);
     }
   }
-  /// The perfect extensions of the empty itemset.
-  void write_perfect(uint32_t support) { write_subsets(perfect_.size(), 0, support); }
+  void visit_perfect(uint32_t support) override { write_subsets(perfect_.size(), 0, support); }
 
   /// Hands over what has been written. Also to be called at the end. @throws Error{kCancelled}, what the sink throws
   void flush();
 
  private:
+  void push(uint32_t item) override;
+  void shrink(size_t height) override { perfect_.resize(height); }
+
   static constexpr size_t kListed = 8;  // more extensions are walked until so many are left
   static constexpr size_t kSteps = 4096;
 
@@ -70,10 +65,6 @@ class ItemsetWriter {
   void put(uint32_t item, uint32_t length, uint32_t support) {
     if (used_ == steps_.size()) flush();
     steps_[used_++] = {item, length, wanted(length, support) ? support : 0};
-  }
-  void write_chosen(uint32_t item, uint32_t length, uint32_t support) {
-    put(item, length, support);
-    write_subsets(perfect_.size(), length, support);
   }
   void write_subsets(size_t extensions, uint32_t length, uint32_t support);
 

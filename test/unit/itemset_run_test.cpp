@@ -123,6 +123,25 @@ TEST(ItemsetRun, AnswersLikeTheOracle) {
   EXPECT_GT(answers, 100000u);
 }
 
+TEST(ItemsetRun, VisitsAreTheAnswers) {
+  Random random(kSeed + 6);
+  for (int round = 0; round < 1000; ++round) {
+    const std::vector<Pair> relation = draw_relation(random, 1 + random.signed_below(12));
+    ItemsetQuery query;
+    if (round % 2 == 0)
+      query.min_count = 1 + random.signed_below(6);
+    else
+      query = draw_query(random, 12);
+    MemoryMeter meter;
+    const PackedRows packed(relation);
+    ItemsetRun run(packed.chunks(), {}, query, {.memory = &meter, .cancel = {}});
+    RowVisitor visitor(run);
+    run.search(visitor);
+    ASSERT_EQ(difference(sorted(visitor.rows), sorted(mine(relation, query))), "")
+        << "round " << round << ", " << describe_query(query) << ", seed " << kSeed;
+  }
+}
+
 TEST(ItemsetRun, SpectrumCountsTheAnswers) {
   Random random(kSeed + 1);
   for (int round = 0; round < 500; ++round) {

@@ -12,6 +12,7 @@
 
 #include "itemsets/itemset_run.h"
 #include "itemsets/itemset_sink.h"
+#include "itemsets/itemset_visitor.h"
 #include "oracle.h"
 #include "relation/chunk.h"
 
@@ -42,6 +43,40 @@ class RowSink final : public ItemsetSink {
  private:
   const ItemsetRun& run_;
   std::vector<int64_t> prefix_;
+};
+
+/// Rows from visits: of every itemset, and of what it makes with each subset of the perfect extensions.
+class RowVisitor final : public ItemsetVisitor {
+ public:
+  explicit RowVisitor(const ItemsetRun& run) : run_(run) {}
+  void visit(uint32_t item, uint32_t length, uint32_t support) override {
+    prefix_.resize(length - 1);
+    prefix_.push_back(run_.value(item));
+    if (support != 0) add_subsets(prefix_, perfect_.size(), support);
+  }
+  void visit_perfect(uint32_t support) override {
+    add_subsets({}, perfect_.size(), support);
+    rows.pop_back();  // the empty one
+  }
+  std::vector<ItemsetRow> rows;
+
+ private:
+  void push(uint32_t item) override { perfect_.push_back(run_.value(item)); }
+  void shrink(size_t height) override { perfect_.resize(height); }
+  void add_subsets(std::vector<int64_t> items, size_t extensions, uint32_t support) {
+    if (extensions > 0) {
+      std::vector<int64_t> longer = items;
+      longer.push_back(perfect_[extensions - 1]);
+      add_subsets(std::move(longer), extensions - 1, support);
+      return add_subsets(std::move(items), extensions - 1, support);
+    }
+    std::sort(items.begin(), items.end());
+    rows.push_back({std::move(items), support});
+  }
+
+  const ItemsetRun& run_;
+  std::vector<int64_t> prefix_;
+  std::vector<int64_t> perfect_;
 };
 
 class ItemsetOracle {
