@@ -1,6 +1,6 @@
 // The itemset search against Borgelt's eclat, fpgrowth and apriori: one thread, from transactions in memory to every
-// frequent itemset written as text ("1 2 3 (57)") to /dev/null. `bench/run itemsets` builds and runs it, bench/README.md has
-// the method.
+// frequent itemset written as text ("1 2 3 (57)") to /dev/null; then closed and maximal ones alone; then the spectrum.
+// `bench/run itemsets` builds and runs it, bench/README.md has the method.
 //
 // usage: itemset_peers FOLDER [ROUNDS]     FOLDER holds NAME.dat.zst, as BATMAP_TEST_DATA/fimi
 #include <time.h>
@@ -30,7 +30,7 @@ struct Instance {
   int transactions = 0;
   unsigned percent = 0;
 };
-constexpr Instance kInstances[] = {
+constexpr Instance kAllItemsets[] = {
     {"retail", 9},
     {"chess", 1279},
     {"mushroom", 407},
@@ -46,6 +46,19 @@ constexpr Instance kInstances[] = {
     {"random 60 x 50,000, 30 %", 500, 60, 50'000, 30},
     {"random 30 x 50,000, 50 %", 500, 30, 50'000, 50},
 };
+
+struct Chosen {
+  Instance instance;
+  ItemsetTarget target;
+};
+constexpr Chosen kChosen[] = {
+    {{"chess", 1279}, ItemsetTarget::kClosed},    {{"chess", 1279}, ItemsetTarget::kMaximal},
+    {{"mushroom", 407}, ItemsetTarget::kClosed},  {{"mushroom", 407}, ItemsetTarget::kMaximal},
+    {{"connect", 47290}, ItemsetTarget::kClosed}, {{"connect", 47290}, ItemsetTarget::kMaximal},
+    {{"retail", 9}, ItemsetTarget::kClosed},      {{"retail", 9}, ItemsetTarget::kMaximal},
+    {{"T10I4D100K", 10}, ItemsetTarget::kClosed}, {{"T10I4D100K", 10}, ItemsetTarget::kMaximal},
+};
+constexpr Instance kSpectra[] = {{"chess", 1279}, {"chess", 959}, {"mushroom", 82}, {"connect", 33778}};
 
 using Transactions = std::vector<std::vector<int64_t>>;
 
@@ -90,6 +103,122 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+/// Transactions in the form of either side.
+class Database {
+ public:
+  Database(const std::string& folder, const Instance& instance)
+      : transactions_(instance.items != 0 ? random_transactions(instance)
+                                          : read_transactions(folder + "/" + instance.name + ".dat.zst")),
+        log_(meter_) {
+    for (size_t tid = 0; tid < transactions_.size(); ++tid)
+      for (const int64_t item : transactions_[tid]) log_.append(static_cast<int64_t>(tid), item);
+    log_.seal();
+  }
+
+  ItemsetQuery query(const Instance& instance, ItemsetTarget target) const {
+    ItemsetQuery query;
+    query.min_count = instance.min_count;
+    query.target = target;
+    return query;
+  }
+  std::vector<ChunkView> chunks() const { return log_.chunks(); }
+  ExecutionOptions options() { return {.memory = &meter_, .cancel = {}}; }
+
+  BorgeltData* for_borgelt() const {
+    BorgeltData* const data = borgelt_create();
+    for (const std::vector<int64_t>& transaction : transactions_) {
+      std::vector<std::string> names;
+      for (const int64_t item : transaction) names.push_back(std::to_string(item));
+      std::vector<const char*> items;
+      for (const std::string& name : names) items.push_back(name.c_str());
+      borgelt_add(data, items.data(), static_cast<int>(items.size()));
+    }
+    return data;
+  }
+
+ private:
+  Transactions transactions_;
+  MemoryMeter meter_;
+  PairLog log_;
+};
+
+void start_table(int miners) {
+  std::printf("| data, min_count | itemsets | batmap ms |");
+  for (int miner = 0; miner < miners; ++miner) std::printf(" %s ms |", borgelt_name(static_cast<BorgeltMiner>(miner)));
+  std::printf(" best / batmap |\n|---|---|---|");
+  for (int miner = 0; miner < miners; ++miner) std::printf("---|");
+  std::printf("---|\n");
+}
+
+/// A row of the table. @return best / batmap
+double compare(const std::string& folder, const Instance& instance, ItemsetTarget target, int miners, int rounds,
+               FILE* out) {
+  constexpr BorgeltTarget kTargets[] = {BORGELT_ALL, BORGELT_CLOSED, BORGELT_MAXIMAL};
+  constexpr const char* kNames[] = {"", ", closed", ", maximal"};
+  Database database(folder, instance);
+  std::vector<double> own;
+  std::vector<std::vector<double>> times(static_cast<size_t>(miners));
+  long itemsets = 0;
+  for (int round = 0; round < rounds; ++round) {
+    {
+      const double start = cpu_milliseconds();
+      ItemsetRun run(database.chunks(), {}, database.query(instance, target), database.options());
+      bench::ItemsetText text(run, out);
+      run.search(text);
+      text.flush();
+      own.push_back(cpu_milliseconds() - start);
+      itemsets = text.itemsets;
+    }
+    for (int miner = 0; miner < miners; ++miner) {
+      std::vector<double>& taken = times[static_cast<size_t>(miner)];
+      if (round > 0 && taken[0] > 5000) continue;  // not worth a second time
+      BorgeltData* const data = database.for_borgelt();
+      const double start = cpu_milliseconds();
+      const long found =
+          borgelt_mine(data, static_cast<BorgeltMiner>(miner), kTargets[static_cast<int>(target)], instance.min_count, out);
+      taken.push_back(cpu_milliseconds() - start);
+      // They leave out the item that all transactions have, where it stands alone.
+      if (found != itemsets && found + 1 != itemsets) {
+        std::fprintf(stderr, "itemset_peers: %s %" PRId64 ": %ld itemsets, %s finds %ld\n", instance.name,
+                     instance.min_count, itemsets, borgelt_name(static_cast<BorgeltMiner>(miner)), found);
+        std::exit(1);
+      }
+    }
+  }
+  std::printf("| %s %" PRId64 "%s | %ld | %.1f |", instance.name, instance.min_count, kNames[static_cast<int>(target)],
+              itemsets, median(own));
+  double best = 1e300;
+  for (const std::vector<double>& taken : times) {
+    best = std::min(best, median(taken));
+    std::printf(" %.1f |", median(taken));
+  }
+  std::printf(" %.2f |\n", best / median(own));
+  std::fflush(stdout);
+  return best / median(own);
+}
+
+void end_table(const std::vector<double>& ratios) {
+  std::printf("\nmedian of the ratios %.2f, least %.2f\n\n", median(ratios),
+              *std::min_element(ratios.begin(), ratios.end()));
+}
+
+/// How many itemsets there are, without listing them: grouping the rows and searching.
+void count_spectrum(const std::string& folder, const Instance& instance, int rounds) {
+  Database database(folder, instance);
+  std::vector<double> times;
+  uint64_t itemsets = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const double start = cpu_milliseconds();
+    ItemsetRun run(database.chunks(), {}, database.query(instance, ItemsetTarget::kAll), database.options());
+    const GrowingBuffer<SpectrumRow> rows = run.spectrum();
+    times.push_back(cpu_milliseconds() - start);
+    itemsets = 0;
+    for (const SpectrumRow& row : rows) itemsets += row.itemsets;
+  }
+  std::printf("| %s %" PRId64 " | %" PRIu64 " | %.1f |\n", instance.name, instance.min_count, itemsets, median(times));
+  std::fflush(stdout);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -97,66 +226,26 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: itemset_peers FOLDER [ROUNDS]\n");
     return 2;
   }
+  const std::string folder = argv[1];
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 5;
   FILE* const out = std::fopen("/dev/null", "w");
-  std::printf("| data, min_count | itemsets | batmap ms |");
-  for (int miner = 0; miner < BORGELT_MINERS; ++miner)
-    std::printf(" %s ms |", borgelt_name(static_cast<BorgeltMiner>(miner)));
-  std::printf(" best / batmap |\n|---|---|---|---|---|---|---|\n");
+
+  std::printf("All frequent itemsets\n\n");
+  start_table(BORGELT_MINERS);
   std::vector<double> ratios;
-  for (const Instance& instance : kInstances) {
-    const Transactions transactions = instance.items != 0
-                                          ? random_transactions(instance)
-                                          : read_transactions(std::string(argv[1]) + "/" + instance.name + ".dat.zst");
-    MemoryMeter meter;
-    PairLog log(meter);
-    for (size_t tid = 0; tid < transactions.size(); ++tid)
-      for (const int64_t item : transactions[tid]) log.append(static_cast<int64_t>(tid), item);
-    log.seal();
-    std::vector<std::vector<double>> times(BORGELT_MINERS + 1);
-    long itemsets = 0;
-    for (int round = 0; round < rounds; ++round) {
-      {
-        const double start = cpu_milliseconds();
-        ItemsetQuery query;
-        query.min_count = instance.min_count;
-        ItemsetRun run(log.chunks(), {}, query, {.memory = &meter, .cancel = {}});
-        bench::ItemsetText text(run, out);
-        run.search(text);
-        text.flush();
-        times[BORGELT_MINERS].push_back(cpu_milliseconds() - start);
-        itemsets = text.itemsets;
-      }
-      for (int miner = 0; miner < BORGELT_MINERS; ++miner) {
-        if (round > 0 && times[static_cast<size_t>(miner)][0] > 5000) continue;  // not worth a second time
-        BorgeltData* const data = borgelt_create();
-        for (const std::vector<int64_t>& transaction : transactions) {
-          std::vector<std::string> names;
-          for (const int64_t item : transaction) names.push_back(std::to_string(item));
-          std::vector<const char*> items;
-          for (const std::string& name : names) items.push_back(name.c_str());
-          borgelt_add(data, items.data(), static_cast<int>(items.size()));
-        }
-        const double start = cpu_milliseconds();
-        const long found = borgelt_mine(data, static_cast<BorgeltMiner>(miner), instance.min_count, out);
-        times[static_cast<size_t>(miner)].push_back(cpu_milliseconds() - start);
-        // They leave out the item that all transactions have, where it stands alone.
-        if (found != itemsets && found + 1 != itemsets) {
-          std::fprintf(stderr, "itemset_peers: %s %" PRId64 ": %ld itemsets, %s finds %ld\n", instance.name,
-                       instance.min_count, itemsets, borgelt_name(static_cast<BorgeltMiner>(miner)), found);
-          return 1;
-        }
-      }
-    }
-    double best = 1e300;
-    for (size_t miner = 0; miner < BORGELT_MINERS; ++miner) best = std::min(best, median(times[miner]));
-    const double own = median(times[BORGELT_MINERS]);
-    ratios.push_back(best / own);
-    std::printf("| %s %" PRId64 " | %ld | %.1f |", instance.name, instance.min_count, itemsets, own);
-    for (size_t miner = 0; miner < BORGELT_MINERS; ++miner) std::printf(" %.1f |", median(times[miner]));
-    std::printf(" %.2f |\n", best / own);
-    std::fflush(stdout);
-  }
-  std::printf("\nmedian of the ratios %.2f, least %.2f\n", median(ratios), *std::min_element(ratios.begin(), ratios.end()));
+  for (const Instance& instance : kAllItemsets)
+    ratios.push_back(compare(folder, instance, ItemsetTarget::kAll, BORGELT_MINERS, rounds, out));
+  end_table(ratios);
+
+  std::printf("Closed and maximal itemsets\n\n");
+  constexpr int kMiners = BORGELT_APRIORI;  // those before it: on dense data it takes minutes
+  start_table(kMiners);
+  ratios.clear();
+  for (const Chosen& chosen : kChosen)
+    ratios.push_back(compare(folder, chosen.instance, chosen.target, kMiners, rounds, out));
+  end_table(ratios);
+
+  std::printf("Spectrum\n\n| data, min_count | itemsets | batmap ms |\n|---|---|---|\n");
+  for (const Instance& instance : kSpectra) count_spectrum(folder, instance, rounds);
   return 0;
 }

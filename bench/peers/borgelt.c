@@ -42,34 +42,35 @@ static long end_report(ISREPORT* report, long mined) {
 }
 
 #define MINE(type, prefix, algorithm, mode, mine)                                                                \
-  type* const miner = prefix##_create(ISR_ALL, (double)-min_count, 100.0, 100.0, 1, ITEM_MAX, 0, 0, 1.0, algorithm, mode); \
+  type* const miner = prefix##_create(target, (double)-min_count, 100.0, 100.0, 1, ITEM_MAX, 0, 0, 1.0, algorithm, mode); \
   if (prefix##_data(miner, data->bag, 0, +2) == 0) {                                                              \
     ISREPORT* const report = isr_create(tbg_base(data->bag));                                                     \
     if (prefix##_report(miner, report) == 0 && begin_report(report, out) == 0) found = end_report(report, mine);    \
   }                                                                                                               \
   prefix##_delete(miner, 0)
 
-static long eclat_all(BorgeltData* data, long min_count, FILE* out) {
+static long eclat_sets(BorgeltData* data, int target, long min_count, FILE* out) {
   long found = -1;
   MINE(ECLAT, eclat, ECL_AUTO, ECL_DEFAULT, eclat_mine(miner, ITEM_MIN, 0));
   return found;
 }
 
-static long fpgrowth_all(BorgeltData* data, long min_count, FILE* out) {
+static long fpgrowth_sets(BorgeltData* data, int target, long min_count, FILE* out) {
   long found = -1;
   MINE(FPGROWTH, fpg, FPG_AUTO, FPG_DEFAULT, fpg_mine(miner, ITEM_MIN, 0));
   return found;
 }
 
-static long apriori_all(BorgeltData* data, long min_count, FILE* out) {
+static long apriori_sets(BorgeltData* data, int target, long min_count, FILE* out) {
   long found = -1;
   MINE(APRIORI, apriori, APR_AUTO, APR_DEFAULT, apriori_mine(miner, ITEM_MIN, 1.0, 0));
   return found;
 }
 
-long borgelt_mine(BorgeltData* data, enum BorgeltMiner miner, long min_count, FILE* out) {
-  const long found = miner == BORGELT_ECLAT      ? eclat_all(data, min_count, out)
-                     : miner == BORGELT_FPGROWTH ? fpgrowth_all(data, min_count, out)
-                                                 : apriori_all(data, min_count, out);
+long borgelt_mine(BorgeltData* data, enum BorgeltMiner miner, enum BorgeltTarget target, long min_count, FILE* out) {
+  const int wanted = target == BORGELT_CLOSED ? ISR_CLOSED : target == BORGELT_MAXIMAL ? ISR_MAXIMAL : ISR_ALL;
+  const long found = miner == BORGELT_ECLAT      ? eclat_sets(data, wanted, min_count, out)
+                     : miner == BORGELT_FPGROWTH ? fpgrowth_sets(data, wanted, min_count, out)
+                                                 : apriori_sets(data, wanted, min_count, out);
   return found; /* what is left of the data is not worth freeing */
 }

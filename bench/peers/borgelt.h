@@ -17,8 +17,10 @@ void borgelt_add(BorgeltData* data, const char* const* items, int count);
 enum BorgeltMiner { BORGELT_ECLAT, BORGELT_FPGROWTH, BORGELT_APRIORI, BORGELT_MINERS };
 const char* borgelt_name(enum BorgeltMiner miner);
 
-/* Writes every frequent itemset as "a b c (support)" and frees the data. Returns their number, or -1. */
-long borgelt_mine(BorgeltData* data, enum BorgeltMiner miner, long min_count, FILE* out);
+enum BorgeltTarget { BORGELT_ALL, BORGELT_CLOSED, BORGELT_MAXIMAL };
+
+/* Writes every itemset of the target as "a b c (support)" and frees the data. Returns their number, or -1. */
+long borgelt_mine(BorgeltData* data, enum BorgeltMiner miner, enum BorgeltTarget target, long min_count, FILE* out);
 
 #ifdef __cplusplus
 }

@@ -210,7 +210,11 @@ void DepthFirst::walk_masks(size_t from, size_t to, uint64_t candidates, uint64_
   if (pairs_.size() == pairs_used_) pairs_.push_back(PairCounts(*options_.memory, kMaskItems * kMaskItems));
   uint32_t* const pairs = pairs_[pairs_used_++].data();
   const bool is_root = root_.as_masks && pairs_used_ == 1;
-  if (length + 1 < most_ && !(is_root && root_counted_)) count_pairs(masks_.list(from, to), candidates, pairs);
+  if (length + 1 < most_ && !(is_root && root_counted_)) {
+    for (uint64_t rest = candidates; rest != 0; rest &= rest - 1)
+      std::fill_n(pairs + lowest(rest) * kMaskItems, kMaskItems, 0u);
+    count_mask_pairs(masks_.list(from, to), poll_, pairs);
+  }
   root_counted_ |= is_root;
   for (uint64_t rest = branches; rest != 0; rest &= rest - 1) {
     const size_t item = lowest(rest);
@@ -295,20 +299,6 @@ void DepthFirst::search_masks(size_t from, size_t added, uint64_t candidates, co
 bool DepthFirst::suits_bit_rows(size_t transactions, size_t distinct, uint64_t occurrences, size_t candidates) const {
   return distinct >= kBitRowsFrom && static_cast<double>(distinct) > static_cast<double>(transactions) * kUnmergedShare &&
          static_cast<double>(occurrences) > static_cast<double>(distinct * candidates) * kDenseShare;
-}
-
-void DepthFirst::count_pairs(const WeightedMasks& list, uint64_t candidates, uint32_t* pairs) {
-  for (uint64_t rest = candidates; rest != 0; rest &= rest - 1)
-    std::fill_n(pairs + lowest(rest) * kMaskItems, kMaskItems, 0u);
-  for (size_t k = 0; k < list.size; ++k) {
-    const uint32_t weight = list.weights[k];
-    for (uint64_t rest = list.masks[k]; rest != 0;) {
-      uint32_t* const row = pairs + lowest(rest) * kMaskItems;
-      rest &= rest - 1;
-      for (uint64_t later = rest; later != 0; later &= later - 1) row[lowest(later)] += weight;
-    }
-    poll_.after(64);
-  }
 }
 
 // ---- tables

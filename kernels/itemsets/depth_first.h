@@ -60,7 +60,6 @@ class DepthFirst {
   void extend_masks(size_t from, size_t to, uint64_t with, uint64_t candidates, const uint32_t* support, uint32_t length);
   void search_masks(size_t from, size_t added, uint64_t candidates, const uint32_t* support, uint32_t length);
   bool suits_bit_rows(size_t transactions, size_t distinct, uint64_t occurrences, size_t candidates) const;
-  void count_pairs(const WeightedMasks& list, uint64_t candidates, uint32_t* pairs);
   uint32_t* clear_leaf(int items);
   void write_leaf(const uint32_t* ranks, int items, uint32_t length);
 

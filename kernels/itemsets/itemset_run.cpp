@@ -13,6 +13,7 @@
 #include "itemsets/breadth_first.h"
 #include "itemsets/depth_first.h"
 #include "itemsets/itemset_targets.h"
+#include "itemsets/target_search.h"
 #include "support/threshold.h"
 
 namespace batmap {
@@ -107,9 +108,11 @@ ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> 
     const KeptItems kept = keep_items(relation, filter, options_);
     values_ = Buffer<int64_t>(*options_.memory, kept.size);
     for (uint32_t rank = 0; rank < kept.size; ++rank) values_[rank] = relation.item_value(kept.code_of_rank[rank]);
-    root_ = build_search_root(relation, kept, report_.threshold, options_);
+    const bool is_chosen = on_masks && query_.target != ItemsetTarget::kAll;
+    root_ = build_search_root(relation, kept, report_.threshold, !is_chosen, options_);
     report_.items_kept = root_.items.size() + root_.perfect.size();
     report_.occurrences = kept.occurrences;
+    if (is_chosen && !root_.as_masks) occurrences_ = OccurrenceLists(root_.lists, root_.items.size(), options_);
     report_.distinct_transactions = root_.as_masks ? root_.masks.size() : root_.lists.transactions().size();
   }
   report_.group_ms = watch.milliseconds();
@@ -120,25 +123,30 @@ bool ItemsetRun::wanted(uint32_t length, uint32_t support) const {
 }
 
 size_t ItemsetRun::branches() const {
-  if (!is_plain()) return 1;
-  return root_.is_leaf() ? 1 : std::max<size_t>(1, root_.leading);
+  const bool independent = query_.target == ItemsetTarget::kAll || query_.target == ItemsetTarget::kClosed;
+  return is_streamed() && independent && !root_.is_leaf() ? std::max<size_t>(1, root_.leading) : 1;
+}
+
+ItemsetRun::Searcher ItemsetRun::searcher(ItemsetVisitor& visitor, const ExecutionOptions& options) {
+  const auto by_branch = [whole = branches() == 1, leading = root_.leading](auto search) {
+    return [=](size_t branch) {
+      const auto first = static_cast<uint32_t>(branch);
+      search->search(first, whole ? leading : first + 1);
+    };
+  };
+  if (query_.target == ItemsetTarget::kAll)
+    return by_branch(
+        std::make_shared<DepthFirst>(root_, min_count_, lengths_.most, *query_.kernel, *query_.bits, visitor, options));
+  return by_branch(std::make_shared<TargetSearch>(query_.target, root_, occurrences_, min_count_, lengths_.most,
+                                                  *query_.kernel, visitor, options));
 }
 
 ItemsetRun::Searcher ItemsetRun::searcher(ItemsetSink& sink, const ExecutionOptions& options) {
-  if (!is_plain()) return [this, &sink, &options](size_t) { search_chosen(sink, options); };
-  struct Search {
-    ItemsetWriter writer;
-    DepthFirst search;
-    Search(ItemsetSink& sink, const ItemsetRun& run, const ExecutionOptions& options)
-        : writer(sink, run.lengths_, run.max_support_, options),
-          search(run.root_, run.min_count_, run.lengths_.most, *run.query_.kernel, *run.query_.bits, writer, options) {}
-  };
-  const auto search = std::make_shared<Search>(sink, *this, options);
-  const bool whole = branches() == 1;
-  return [search, whole, leading = root_.leading](size_t branch) {
-    const auto first = static_cast<uint32_t>(branch);
-    search->search.search(first, whole ? leading : first + 1);
-    search->writer.flush();
+  if (!is_streamed()) return [this, &sink, &options](size_t) { search_chosen(sink, options); };
+  const auto writer = std::make_shared<ItemsetWriter>(sink, lengths_, max_support_, options);
+  return [writer, search = searcher(*writer, options)](size_t branch) {
+    search(branch);
+    writer->flush();
   };
 }
 
@@ -148,44 +156,41 @@ void ItemsetRun::search(ItemsetSink& sink) {
 }
 
 void ItemsetRun::search(ItemsetVisitor& visitor) {
-  if (is_plain() && lengths_.least <= 1 && lengths_.most == UINT32_MAX && max_support_ == UINT32_MAX) {
-    DepthFirst(root_, min_count_, lengths_.most, *query_.kernel, *query_.bits, visitor, options_).search(0, root_.leading);
+  if (is_streamed() && lengths_.least <= 1 && lengths_.most == UINT32_MAX && max_support_ == UINT32_MAX) {
+    const Searcher search = searcher(visitor, options_);
+    for (size_t branch = 0; branch < branches(); ++branch) search(branch);
   } else {
     StepVisits steps(visitor);
     search(steps);
   }
 }
 
-void ItemsetRun::search_all(ItemsetSink& sink, const ItemsetLengths& lengths, uint32_t max_support, uint32_t leading,
-                            const ExecutionOptions& options) {
+void ItemsetRun::search_papers(ItemsetSink& sink, const ItemsetLengths& lengths, uint32_t max_support, uint32_t leading,
+                               const ExecutionOptions& options) {
   ItemsetWriter writer(sink, lengths, max_support, options);
-  switch (query_.algorithm) {
-    case ItemsetAlgorithm::kAuto:
-      DepthFirst(root_, min_count_, lengths.most, *query_.kernel, *query_.bits, writer, options).search(0, leading);
-      break;
-    case ItemsetAlgorithm::kPbi:
-      BreadthFirst(root_, min_count_, lengths.most, ItemsetLookup::kBitmaps, *query_.bits, writer, levels_, options)
-          .search(leading);
-      break;
-    case ItemsetAlgorithm::kTbi:
-      BreadthFirst(root_, min_count_, lengths.most, ItemsetLookup::kTrie, *query_.bits, writer, levels_, options)
-          .search(leading);
-      break;
-    case ItemsetAlgorithm::kDfs:
-      search_bit_rows(root_, leading, min_count_, lengths.most, *query_.bits, writer, options);
-      break;
+  if (query_.algorithm == ItemsetAlgorithm::kDfs) {
+    search_bit_rows(root_, leading, min_count_, lengths.most, *query_.bits, writer, options);
+  } else {
+    const ItemsetLookup lookup = query_.algorithm == ItemsetAlgorithm::kPbi ? ItemsetLookup::kBitmaps : ItemsetLookup::kTrie;
+    BreadthFirst(root_, min_count_, lengths.most, lookup, *query_.bits, writer, levels_, options).search(leading);
   }
   writer.flush();
 }
 
 void ItemsetRun::search_target(ItemsetSink& sink, const ExecutionOptions& options) {
-  if (query_.target == ItemsetTarget::kAll) return search_all(sink, lengths_, max_support_, root_.leading, options);
+  if (query_.algorithm == ItemsetAlgorithm::kAuto) {
+    ItemsetWriter writer(sink, lengths_, max_support_, options);
+    const Searcher search = searcher(writer, options);
+    search(0);
+    return writer.flush();
+  }
+  if (query_.target == ItemsetTarget::kAll) return search_papers(sink, lengths_, max_support_, root_.leading, options);
   // Which itemsets are closed or maximal is not seen without the longer ones; subsets are enough for generators.
   const bool shorter_ones_do = query_.target == ItemsetTarget::kGenerators;
   // Subsets may lack the items that are to be included, supersets do not.
   const auto leading = shorter_ones_do ? static_cast<uint32_t>(root_.items.size()) : root_.leading;
   TargetSink chosen(query_.target, root_.transactions, options);
-  search_all(chosen, {1, shorter_ones_do ? lengths_.most : UINT32_MAX}, UINT32_MAX, leading, options);
+  search_papers(chosen, {1, shorter_ones_do ? lengths_.most : UINT32_MAX}, UINT32_MAX, leading, options);
   chosen.hand_over(sink, [this](uint32_t first, uint32_t length, uint32_t support) {
     return (first < root_.leading_ranks || !root_.perfect.empty()) && wanted(length, support);
   });
@@ -200,7 +205,8 @@ void ItemsetRun::search_chosen(ItemsetSink& sink, const ExecutionOptions& option
   uint32_t threshold = query_.target == ItemsetTarget::kMaximal ? least : std::max(least, root_.transactions);
   for (;; threshold = std::max(least, threshold - threshold / 4 - 1)) {
     min_count_ = threshold;
-    BestItemsets best(k, values_.span(), min_count_, options);
+    std::atomic<uint32_t> fixed = threshold;
+    BestItemsets best(k, values_.span(), query_.target == ItemsetTarget::kMaximal ? fixed : min_count_, options);
     search_target(best, options);
     if (best.size() < k && threshold > least) continue;
     best.hand_over(sink);
@@ -211,9 +217,10 @@ void ItemsetRun::search_chosen(ItemsetSink& sink, const ExecutionOptions& option
 
 GrowingBuffer<SpectrumRow> ItemsetRun::spectrum() {
   ItemsetSpectrum spectrum(*options_.memory);
-  if (is_plain()) {
+  if (is_streamed()) {
     SpectrumVisitor visitor(spectrum, lengths_, max_support_);
-    DepthFirst(root_, min_count_, lengths_.most, *query_.kernel, *query_.bits, visitor, options_).search(0, root_.leading);
+    const Searcher search = searcher(visitor, options_);
+    for (size_t branch = 0; branch < branches(); ++branch) search(branch);
   } else {
     SpectrumSink sink(spectrum);
     search(sink);

@@ -13,18 +13,16 @@
 #include "itemsets/itemset_forecast.h"
 #include "itemsets/itemset_sink.h"
 #include "itemsets/itemset_spectrum.h"
+#include "itemsets/itemset_target.h"
 #include "itemsets/itemset_visitor.h"
 #include "itemsets/mask_kernel.h"
+#include "itemsets/occurrence_lists.h"
 #include "itemsets/search_levels.h"
 #include "itemsets/search_root.h"
 #include "relation/chunk.h"
 #include "support/and_popcount.h"
 
 namespace batmap {
-
-/// Of the frequent itemsets: all; those without a superset of the same support; those without a frequent superset; those
-/// without a subset of the same support, the empty one included.
-enum class ItemsetTarget { kAll, kClosed, kMaximal, kGenerators };
 
 /// Who searches: auto is DepthFirst; the others are the algorithms of two papers, over bit rows (breadth_first.h,
 /// bit_row_search.h).
@@ -105,12 +103,12 @@ class ItemsetRun {
   const SearchLevels& levels() const { return levels_; }  // of pbi and tbi
 
  private:
-  /// DepthFirst gives the answers as it finds them.
-  bool is_plain() const {
-    return query_.target == ItemsetTarget::kAll && !query_.top_k && query_.algorithm == ItemsetAlgorithm::kAuto;
-  }
-  void search_all(ItemsetSink& sink, const ItemsetLengths& lengths, uint32_t max_support, uint32_t leading,
-                  const ExecutionOptions& options);
+  /// DepthFirst or TargetSearch give the answers as they find them.
+  bool is_streamed() const { return !query_.top_k && query_.algorithm == ItemsetAlgorithm::kAuto; }
+  /// What a search tells a visitor, branch by branch.
+  Searcher searcher(ItemsetVisitor& visitor, const ExecutionOptions& options);
+  void search_papers(ItemsetSink& sink, const ItemsetLengths& lengths, uint32_t max_support, uint32_t leading,
+                     const ExecutionOptions& options);
   bool wanted(uint32_t length, uint32_t support) const;
   void search_target(ItemsetSink& sink, const ExecutionOptions& options);
   void search_chosen(ItemsetSink& sink, const ExecutionOptions& options);
@@ -120,7 +118,8 @@ class ItemsetRun {
   ItemsetReport report_;
   SearchLevels levels_;
   SearchRoot root_;
-  Buffer<int64_t> values_;  // [kept items]
+  OccurrenceLists occurrences_;  // of the root's lists, for targets
+  Buffer<int64_t> values_;       // [kept items]
   ItemsetLengths lengths_;
   uint32_t max_support_ = UINT32_MAX;
   std::atomic<uint32_t> min_count_{1};

@@ -41,7 +41,9 @@ class SpectrumVisitor final : public ItemsetVisitor {
   SpectrumVisitor(ItemsetSpectrum& spectrum, const ItemsetLengths& lengths, uint32_t max_support)
       : spectrum_(spectrum), lengths_(lengths), max_support_(max_support) {}
 
-  void visit(uint32_t, uint32_t length, uint32_t support) override { add(length, support, 0); }
+  void visit(uint32_t, uint32_t length, uint32_t support) override {
+    if (support != 0) add(length, support, 0);
+  }
   void visit_perfect(uint32_t support) override { add(0, support, 1); }
 
  private:

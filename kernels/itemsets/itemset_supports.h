@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/options.h"
@@ -45,7 +46,7 @@ class ItemsetPrefix {
   std::vector<ItemsetSignature> sums_{0};  // of the first 0, 1, ... items
 };
 
-/// A hash table. 32 bytes a slot, at most four in five of them used.
+/// A hash table that grows. 32 bytes a slot, at most four in five of them used.
 class ItemsetSupports {
  public:
   struct Entry {
@@ -54,9 +55,14 @@ class ItemsetSupports {
     uint32_t place;    // of its step
   };
 
-  ItemsetSupports(MemoryMeter& meter, size_t most) : slots_(meter, std::bit_ceil(most + most / 4 + 2), Fill::kZero) {}
+  /// @param expected  itemsets, so that it need not grow
+  ItemsetSupports(MemoryMeter& meter, size_t expected)
+      : meter_(&meter), slots_(meter, std::bit_ceil(expected + expected / 4 + 2), Fill::kZero) {}
 
+  /// An itemset that is not there yet.
   void insert(ItemsetSignature sum, uint32_t support, size_t place) {
+    if (5 * (used_ + 1) > 4 * slots_.size()) grow();
+    ++used_;
     *slot(sum) = {sum, support, static_cast<uint32_t>(place)};
   }
   /// An itemset that was not inserted has support 0.
@@ -68,8 +74,16 @@ class ItemsetSupports {
     while (slots_[at].support != 0 && slots_[at].sum != sum) at = (at + 1) & (slots_.size() - 1);
     return &slots_[at];
   }
+  void grow() {
+    Buffer<Entry> before = std::move(slots_);
+    slots_ = Buffer<Entry>(*meter_, 2 * before.size(), Fill::kZero);
+    for (const Entry& entry : before)
+      if (entry.support != 0) *slot(entry.sum) = entry;
+  }
 
+  MemoryMeter* meter_;
   Buffer<Entry> slots_;
+  size_t used_ = 0;
 };
 
 }  // namespace batmap

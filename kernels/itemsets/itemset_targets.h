@@ -1,7 +1,7 @@
-// Closed, maximal and generator itemsets, from all frequent ones: every itemset looks up its subsets of one item less and
-// tells them, or learns from them, whether the supports differ. Exact for any search that hands over all frequent
-// itemsets. Cost: one look-up for each item of each itemset; 12 bytes and about 40 more an itemset. Source: ours, straight
-// from the definitions.
+// Closed, maximal and generator itemsets, from all frequent ones, for searches that know of no targets: every itemset looks
+// up its subsets of one item less and tells them, or learns from them, whether the supports differ. Exact for any search
+// that hands over all frequent itemsets. Cost: one look-up for each item of each itemset; 12 bytes and about 40 more an
+// itemset. Source: ours, straight from the definitions.
 #pragma once
 
 #include <cstdint>

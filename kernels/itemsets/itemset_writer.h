@@ -61,7 +61,9 @@ class ItemsetWriter final : public ItemsetVisitor {
     uint32_t length;
   };
 
-  bool wanted(uint32_t length, uint32_t support) const { return length >= lengths_.least && support <= max_support_; }
+  bool wanted(uint32_t length, uint32_t support) const {
+    return length >= lengths_.least && length <= lengths_.most && support <= max_support_;
+  }
   void put(uint32_t item, uint32_t length, uint32_t support) {
     if (used_ == steps_.size()) flush();
     steps_[used_++] = {item, length, wanted(length, support) ? support : 0};

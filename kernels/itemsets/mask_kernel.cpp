@@ -1,6 +1,7 @@
 // The table of mask kernels, and the portable one. See mask_kernel.h.
 #include "itemsets/mask_kernel.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "core/cpu.h"
@@ -9,6 +10,13 @@
 namespace batmap {
 
 namespace {
+
+void pack_scalar(const uint64_t* masks, size_t size, uint64_t items, uint8_t* places) {
+  std::fill_n(places, size, uint8_t{0});
+  int place = 0;
+  for (uint64_t rest = items; rest != 0; rest &= rest - 1, ++place)
+    for (size_t k = 0; k < size; ++k) places[k] |= static_cast<uint8_t>((masks[k] >> std::countr_zero(rest) & 1) << place);
+}
 
 void project_scalar(const WeightedMasks& transactions, uint64_t with, uint64_t items, uint32_t* table) {
   int place[64];
@@ -32,12 +40,24 @@ void sum_supersets_scalar(uint32_t* table, int items) {
 
 constexpr MaskKernel kKernels[] = {
 #if defined(__x86_64__)
-    {"avx2", kCpuAvx2 | kCpuFastBmi2, project_bmi2, sum_supersets_avx2},
+    {"avx2", kCpuAvx2 | kCpuFastBmi2, pack_bmi2, project_bmi2, sum_supersets_avx2},
 #endif
-    {"scalar", 0, project_scalar, sum_supersets_scalar},
+    {"scalar", 0, pack_scalar, project_scalar, sum_supersets_scalar},
 };
 
 }  // namespace
+
+void count_mask_pairs(const WeightedMasks& transactions, Poll& poll, uint32_t* pairs) {
+  for (size_t k = 0; k < transactions.size; ++k) {
+    const uint32_t weight = transactions.weights[k];
+    for (uint64_t rest = transactions.masks[k]; rest != 0;) {
+      uint32_t* const row = pairs + static_cast<size_t>(std::countr_zero(rest)) * kMaskItems;
+      rest &= rest - 1;
+      for (uint64_t later = rest; later != 0; later &= later - 1) row[std::countr_zero(later)] += weight;
+    }
+    poll.after(64);
+  }
+}
 
 std::span<const MaskKernel> mask_kernels() { return kKernels; }
 

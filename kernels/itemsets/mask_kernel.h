@@ -11,6 +11,8 @@
 #include <span>
 #include <string_view>
 
+#include "itemsets/poll.h"
+
 namespace batmap {
 
 /// Transactions as masks, each as often as its weight says. Not owned.
@@ -20,15 +22,23 @@ struct WeightedMasks {
   size_t size;
 };
 
+inline constexpr uint32_t kMaskItems = 64;
+
 struct MaskKernel {
   const char* name;
   uint32_t needs;  // CpuFeature mask
+  /// places[k] = the bits of masks[k] at the places of `items`, packed. @param items  at most 8
+  void (*pack)(const uint64_t* masks, size_t size, uint64_t items, uint8_t* places);
   /// table[the bits of mask at the places of `items`, packed] += weight, for the masks that have the bits `with`.
   void (*project)(const WeightedMasks& transactions, uint64_t with, uint64_t items, uint32_t* table);
   /// Every place of table[2^items] becomes the sum of the places whose index has at least its bits.
   /// @param table  32-byte aligned, with room for 8 places at least, zero where beyond 2^items
   void (*sum_supersets)(uint32_t* table, int items);
 };
+
+/// pairs[a][b] = transactions that have both, for the items a < b of the masks. @param pairs  [64][64], zero in the rows of
+/// items
+void count_mask_pairs(const WeightedMasks& transactions, Poll& poll, uint32_t* pairs);
 
 /// Fastest first; the last ("scalar") runs everywhere.
 std::span<const MaskKernel> mask_kernels();

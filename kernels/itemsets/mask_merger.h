@@ -42,13 +42,14 @@ class MaskStack {
     limit_ = 0;
     make_slots(std::bit_ceil(2 * std::min(most, kStart) + 16));
   }
-  void add(uint64_t mask, uint32_t weight) {
+  /// @return where the mask is
+  size_t add(uint64_t mask, uint32_t weight) {
     size_t at = (mask * 0x9e3779b97f4a7c15u) >> shift_;
     for (; slots_[at] != 0; at = (at + 1) & wrap_) {
       const size_t place = first_ + slots_[at] - 1;
       if (masks_[place] != mask) continue;
       weights_[place] += weight;
-      return;
+      return place;
     }
     if (masks_.size() - first_ == limit_) return grow(mask, weight);
     *masks_.end() = mask;
@@ -56,6 +57,7 @@ class MaskStack {
     masks_.add(1);
     weights_.add(1);
     slots_[at] = static_cast<uint32_t>(masks_.size() - first_);
+    return masks_.size() - 1;
   }
 
  private:
@@ -73,14 +75,14 @@ class MaskStack {
     masks_.room(limit_ - (masks_.size() - first_));
     weights_.room(limit_ - (masks_.size() - first_));
   }
-  [[gnu::noinline]] void grow(uint64_t mask, uint32_t weight) {
+  [[gnu::noinline]] size_t grow(uint64_t mask, uint32_t weight) {
     make_slots(4 * (wrap_ + 1));
     for (size_t place = first_; place < masks_.size(); ++place) {
       size_t at = (masks_[place] * 0x9e3779b97f4a7c15u) >> shift_;
       while (slots_[at] != 0) at = (at + 1) & wrap_;
       slots_[at] = static_cast<uint32_t>(place - first_ + 1);
     }
-    add(mask, weight);
+    return add(mask, weight);
   }
 
   MemoryMeter* meter_;

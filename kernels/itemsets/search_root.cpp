@@ -63,8 +63,8 @@ void add_masks(const EncodedRelation& relation, const KeptItems& kept, uint64_t 
   }
 }
 
-void add_lists(const EncodedRelation& relation, const KeptItems& kept, uint64_t min_count, const ExecutionOptions& options,
-               SearchRoot& root) {
+void add_lists(const EncodedRelation& relation, const KeptItems& kept, uint64_t min_count, bool linked,
+               const ExecutionOptions& options, SearchRoot& root) {
   MemoryMeter& meter = *options.memory;
   // Tidlists dealt out to the transactions in order of rank: a row that came twice finds its item in front of it.
   const uint32_t tids = relation.tid_slots();
@@ -114,12 +114,12 @@ void add_lists(const EncodedRelation& relation, const KeptItems& kept, uint64_t 
     if (taken > 1) root.lists.add(taken, 1);  // of one item the support is known
   }
   items.reset();
-  root.lists.link(static_cast<uint32_t>(root.items.size()));
+  if (linked) root.lists.link(static_cast<uint32_t>(root.items.size()));
 }
 
 }  // namespace
 
-SearchRoot build_search_root(const EncodedRelation& relation, const KeptItems& kept, uint64_t min_count,
+SearchRoot build_search_root(const EncodedRelation& relation, const KeptItems& kept, uint64_t min_count, bool linked,
                              const ExecutionOptions& options) {
   SearchRoot root(*options.memory);
   root.transactions = static_cast<uint32_t>(relation.transactions());
@@ -128,7 +128,7 @@ SearchRoot build_search_root(const EncodedRelation& relation, const KeptItems& k
   if (root.as_masks)
     add_masks(relation, kept, min_count, options, root);
   else
-    add_lists(relation, kept, min_count, options, root);
+    add_lists(relation, kept, min_count, linked, options, root);
   return root;
 }
 

@@ -14,8 +14,6 @@
 
 namespace batmap {
 
-inline constexpr uint32_t kMaskItems = 64;
-
 struct SearchRoot {
   explicit SearchRoot(MemoryMeter& meter) : masks(meter), lists(meter) {}
 
@@ -34,8 +32,9 @@ struct SearchRoot {
 };
 
 /// Items of fewer than `min_count` transactions are left out. Where not every item may lead, none counts as perfect.
+/// @param linked  lists get the tails of each item
 /// Cost: some passes over the rows. @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
-SearchRoot build_search_root(const EncodedRelation& relation, const KeptItems& kept, uint64_t min_count,
+SearchRoot build_search_root(const EncodedRelation& relation, const KeptItems& kept, uint64_t min_count, bool linked,
                              const ExecutionOptions& options);
 
 }  // namespace batmap

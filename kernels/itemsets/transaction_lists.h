@@ -33,11 +33,10 @@ class TransactionLists {
   /// Takes the transaction that was written there. One that is there already gains in weight.
   /// @param length  >= 1, items ascending
   void add(size_t length, uint32_t weight);
-  /// To be called once, after the last transaction.
+  /// For tails_of. To be called once, after the last transaction.
   /// @param items  all are below
   void link(uint32_t items);
 
-  uint32_t items() const { return static_cast<uint32_t>(tails_begin_.size()) - 1; }
   const uint32_t* data() const { return items_.begin(); }
   uint64_t occurrences() const { return items_.size(); }
   /// Those of length 0 are left out.
