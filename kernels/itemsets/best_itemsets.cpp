@@ -41,8 +41,9 @@ void BestItemsets::keep(uint32_t support) {
   used_ += ordered_.size();
   heap_.push_back({begin, static_cast<uint32_t>(ordered_.size()), support});
   std::push_heap(heap_.begin(), heap_.end(), in_order);
-  if (heap_.size() == k_ && heap_[0].support > min_count_.load(std::memory_order_relaxed))
-    min_count_.store(heap_[0].support, std::memory_order_relaxed);
+  if (heap_.size() < k_) return;
+  bounds_.min_count.store(std::max(bounds_.least(), heap_[0].support), std::memory_order_relaxed);
+  bounds_.longest_tie.store(heap_[0].support == bounds_.least() ? heap_[0].length : UINT32_MAX, std::memory_order_relaxed);
 }
 
 void BestItemsets::close_gaps() {

@@ -1,9 +1,8 @@
-// The k itemsets of most support: a bounded heap of itemsets that raises the threshold of the search that feeds it.
+// The k itemsets of most support: a bounded heap of itemsets that narrows the bounds of the search that feeds it.
 // "Better" is: more support, then fewer items, then the smaller items (by value), so the answer does not depend on the order
 // in which itemsets arrive. Memory: 24 bytes an itemset kept, 16 an item. Source: ours.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -11,16 +10,16 @@
 
 #include "core/options.h"
 #include "itemsets/itemset_sink.h"
+#include "itemsets/search_bounds.h"
 
 namespace batmap {
 
 class BestItemsets final : public ItemsetSink {
  public:
   /// @param values     [ranks] value of each item; must outlive the object
-  /// @param min_count  raised to the least support of the k best so far
-  BestItemsets(uint64_t k, std::span<const int64_t> values, std::atomic<uint32_t>& min_count,
-               const ExecutionOptions& options)
-      : k_(k), values_(values), min_count_(min_count), options_(options), heap_(*options.memory), ranks_(*options.memory) {}
+  /// @param bounds     narrowed to what is no worse than the k best so far
+  BestItemsets(uint64_t k, std::span<const int64_t> values, SearchBounds& bounds, const ExecutionOptions& options)
+      : k_(k), values_(values), bounds_(bounds), options_(options), heap_(*options.memory), ranks_(*options.memory) {}
 
   void take(std::span<const ItemsetStep> steps) override;
   uint64_t size() const { return heap_.size(); }
@@ -41,7 +40,7 @@ class BestItemsets final : public ItemsetSink {
 
   uint64_t k_;
   std::span<const int64_t> values_;
-  std::atomic<uint32_t>& min_count_;
+  SearchBounds& bounds_;
   const ExecutionOptions& options_;
   std::vector<uint32_t> prefix_;   // ranks of the itemset at hand
   std::vector<uint32_t> ordered_;  // the same by value

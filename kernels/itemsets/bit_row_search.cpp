@@ -13,8 +13,8 @@ void BitRowSearch::walk(const std::vector<Candidate>& candidates, const uint64_t
   Buffer<uint64_t> packed;
   for (size_t k = 0; k < branches; ++k) {
     const Candidate candidate = candidates[k];
-    const uint32_t least = min_count_.load(std::memory_order_relaxed);
-    if (candidate.support < least) continue;
+    const uint32_t least = bounds_.least();
+    if (!bounds_.reaches(length + 1, candidate.support)) continue;
     const size_t perfect = visitor_.perfect();
     children.clear();
     if (length + 1 < most_ && k + 1 < candidates.size()) {
@@ -41,13 +41,13 @@ void BitRowSearch::walk(const std::vector<Candidate>& candidates, const uint64_t
   }
 }
 
-void search_bit_rows(const SearchRoot& root, uint32_t leading, const std::atomic<uint32_t>& min_count, uint32_t most,
+void search_bit_rows(const SearchRoot& root, uint32_t leading, const SearchBounds& bounds, uint32_t most,
                      const AndPopcountKernel& kernel, ItemsetVisitor& visitor, const ExecutionOptions& options) {
   for (const uint32_t rank : root.perfect) visitor.push_perfect(rank);
   visitor.visit_perfect(root.transactions);
   std::vector<BitRowSearch::Candidate> candidates;
   for (size_t k = 0; k < root.items.size(); ++k) candidates.push_back({root.items[k], root.support[k]});
-  BitRowSearch search(WeightedBits(root, kernel, options), min_count, most, visitor, options);
+  BitRowSearch search(WeightedBits(root, kernel, options), bounds, most, visitor, options);
   search.search(candidates, leading, 0, root.is_leaf());
 }
 

@@ -4,13 +4,13 @@
 // on the path. Source: Losiak 2009, 5.1.5 and 5.5; perfect extensions are added.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "itemsets/itemset_visitor.h"
 #include "itemsets/poll.h"
+#include "itemsets/search_bounds.h"
 #include "itemsets/weighted_bits.h"
 
 namespace batmap {
@@ -24,10 +24,10 @@ class BitRowSearch {
   };
 
   /// @param bits  a row for each candidate of the node
-  BitRowSearch(WeightedBits bits, const std::atomic<uint32_t>& min_count, uint32_t most, ItemsetVisitor& visitor,
+  BitRowSearch(WeightedBits bits, const SearchBounds& bounds, uint32_t most, ItemsetVisitor& visitor,
                const ExecutionOptions& options)
       : bits_(std::move(bits)),
-        min_count_(min_count),
+        bounds_(bounds),
         most_(most),
         visitor_(visitor),
         options_(options),
@@ -45,7 +45,7 @@ class BitRowSearch {
   void walk(const std::vector<Candidate>& candidates, const uint64_t* rows, size_t branches, uint32_t length, bool plain);
 
   WeightedBits bits_;
-  const std::atomic<uint32_t>& min_count_;
+  const SearchBounds& bounds_;
   uint32_t most_;
   ItemsetVisitor& visitor_;
   const ExecutionOptions& options_;
@@ -53,7 +53,7 @@ class BitRowSearch {
 };
 
 /// The itemsets of a root that begin with one of its first `leading` items.
-void search_bit_rows(const SearchRoot& root, uint32_t leading, const std::atomic<uint32_t>& min_count, uint32_t most,
+void search_bit_rows(const SearchRoot& root, uint32_t leading, const SearchBounds& bounds, uint32_t most,
                      const AndPopcountKernel& kernel, ItemsetVisitor& visitor, const ExecutionOptions& options);
 
 }  // namespace batmap

@@ -8,11 +8,11 @@
 
 namespace batmap {
 
-BreadthFirst::BreadthFirst(const SearchRoot& root, const std::atomic<uint32_t>& min_count, uint32_t most,
+BreadthFirst::BreadthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t most,
                            ItemsetLookup lookup, const AndPopcountKernel& kernel, ItemsetVisitor& visitor, SearchLevels& log,
                            const ExecutionOptions& options)
     : root_(root),
-      min_count_(min_count),
+      bounds_(bounds),
       most_(most),
       lookup_(lookup),
       visitor_(visitor),
@@ -75,7 +75,7 @@ bool BreadthFirst::next_level() {
   Level& from = levels_[length - 1];
   Level& to = levels_[length];
   Buffer<uint64_t> both(*options_.memory, words);
-  const uint32_t least = min_count_.load(std::memory_order_relaxed);
+  const uint32_t least = bounds_.least();
   for (size_t k = 0; k < from.size(); ++k) {
     from.children.push_back(static_cast<uint32_t>(to.size()));
     if (length == 1 && k >= leading_) continue;
@@ -165,7 +165,7 @@ void BreadthFirst::visit_children(size_t level, size_t place, Visit visit) const
 
 void BreadthFirst::write(size_t level, size_t place) {
   const uint32_t support = levels_[level].support[place];
-  if (support < min_count_.load(std::memory_order_relaxed)) return;
+  if (support < bounds_.least()) return;
   std::vector<uint32_t> perfect;
   size_t candidates = 0;
   visit_children(level, place, [&](size_t child) {
@@ -190,7 +190,7 @@ void BreadthFirst::write(size_t level, size_t place) {
 
 void BreadthFirst::write_plain(size_t level, size_t place) {
   const uint32_t support = levels_[level].support[place];
-  if (support < min_count_.load(std::memory_order_relaxed)) return;
+  if (support < bounds_.least()) return;
   visitor_.visit(root_.items[levels_[level].item[place]], static_cast<uint32_t>(level) + 1, support);
   visit_children(level, place, [&](size_t child) { write_plain(level + 1, child); });
 }

@@ -6,12 +6,12 @@
 // Source: Fang et al. 2009, 3.3 and 3.4.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <vector>
 
 #include "itemsets/itemset_visitor.h"
 #include "itemsets/poll.h"
+#include "itemsets/search_bounds.h"
 #include "itemsets/search_levels.h"
 #include "itemsets/weighted_bits.h"
 
@@ -21,7 +21,7 @@ enum class ItemsetLookup { kBitmaps, kTrie };
 
 class BreadthFirst {
  public:
-  BreadthFirst(const SearchRoot& root, const std::atomic<uint32_t>& min_count, uint32_t most, ItemsetLookup lookup,
+  BreadthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t most, ItemsetLookup lookup,
                const AndPopcountKernel& kernel, ItemsetVisitor& visitor, SearchLevels& log, const ExecutionOptions& options);
 
   /// The itemsets that begin with one of the first `leading` items. To be called once.
@@ -53,7 +53,7 @@ class BreadthFirst {
   void visit_children(size_t level, size_t place, Visit visit) const;
 
   const SearchRoot& root_;
-  const std::atomic<uint32_t>& min_count_;
+  const SearchBounds& bounds_;
   uint32_t most_;
   ItemsetLookup lookup_;
   ItemsetVisitor& visitor_;

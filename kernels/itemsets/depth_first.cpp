@@ -26,11 +26,11 @@ size_t lowest(uint64_t bits) { return static_cast<size_t>(std::countr_zero(bits)
 
 }  // namespace
 
-DepthFirst::DepthFirst(const SearchRoot& root, const std::atomic<uint32_t>& min_count, uint32_t most,
+DepthFirst::DepthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t most,
                        const MaskKernel& kernel, const AndPopcountKernel& bits, ItemsetVisitor& visitor,
                        const ExecutionOptions& options)
     : root_(root),
-      min_count_(min_count),
+      bounds_(bounds),
       most_(most),
       kernel_(kernel),
       bits_(bits),
@@ -72,7 +72,7 @@ void DepthFirst::walk_lists(const TransactionLists& lists, size_t candidates, ui
   const size_t own = candidates_.size() - candidates;
   for (size_t k = own + first; k < own + last; ++k) {
     const Candidate candidate = candidates_[k];
-    if (candidate.support < threshold()) continue;
+    if (!bounds_.reaches(length + 1, candidate.support)) continue;
     const size_t perfect = visitor_.perfect();
     size_t children = 0;
     if (length + 1 < most_) children = count_tails(lists, candidate.item, candidates, candidate.support);
@@ -194,7 +194,7 @@ void DepthFirst::extend_lists(const TransactionLists& lists, uint32_t item, size
   if (suits_bit_rows(tails.size(), child.transactions().size(), child.occurrences(), candidates)) {
     std::vector<BitRowSearch::Candidate> rows;
     for (size_t k = own; k < own + candidates; ++k) rows.push_back({candidates_[k].rank, candidates_[k].support});
-    BitRowSearch search(WeightedBits(child, candidates, bits_, options_), min_count_, most_, visitor_, options_);
+    BitRowSearch search(WeightedBits(child, candidates, bits_, options_), bounds_, most_, visitor_, options_);
     search.search(rows, candidates, length, false);
     return;
   }
@@ -219,7 +219,7 @@ void DepthFirst::walk_masks(size_t from, size_t to, uint64_t candidates, uint64_
   for (uint64_t rest = branches; rest != 0; rest &= rest - 1) {
     const size_t item = lowest(rest);
     const uint32_t least = threshold();
-    if (support[item] < least) continue;
+    if (!bounds_.reaches(length + 1, support[item])) continue;
     const uint64_t self = uint64_t{1} << item;
     const uint32_t* const counts = pairs + item * kMaskItems;
     const size_t perfect = visitor_.perfect();
@@ -288,7 +288,7 @@ void DepthFirst::search_masks(size_t from, size_t added, uint64_t candidates, co
     std::vector<BitRowSearch::Candidate> rows;
     for (uint64_t rest = candidates; rest != 0; rest &= rest - 1)
       rows.push_back({mask_ranks_[lowest(rest)], support[lowest(rest)]});
-    BitRowSearch search(WeightedBits(list, candidates, bits_, options_), min_count_, most_, visitor_, options_);
+    BitRowSearch search(WeightedBits(list, candidates, bits_, options_), bounds_, most_, visitor_, options_);
     search.search(rows, items, length, false);
   } else {
     walk_masks(from, masks_.size(), candidates, candidates, support, length);
@@ -310,11 +310,10 @@ uint32_t* DepthFirst::clear_leaf(int items) {
 
 void DepthFirst::write_leaf(const uint32_t* ranks, int items, uint32_t length) {
   const std::span<const LeafStep> order = leaf_order(items);
-  const uint32_t least = threshold();
   for (size_t k = 0; k < order.size();) {
     const LeafStep step = order[k];
     const uint32_t support = leaf_[step.subset];
-    if (support < least || length + step.length > most_) {
+    if (length + step.length > most_ || !bounds_.reaches(length + step.length, support)) {
       k += leaf_subtree(items, step);
       continue;
     }

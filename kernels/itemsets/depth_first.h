@@ -17,7 +17,6 @@
 // Source: ours, of the LCM and FP-growth family (Uno et al. 2004; Han, Pei, Yin 2000; Borgelt 2012).
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -26,6 +25,7 @@
 #include "itemsets/leaf_order.h"
 #include "itemsets/mask_kernel.h"
 #include "itemsets/poll.h"
+#include "itemsets/search_bounds.h"
 #include "itemsets/search_root.h"
 #include "support/and_popcount.h"
 
@@ -34,9 +34,9 @@ namespace batmap {
 class DepthFirst {
  public:
   /// @param root       must outlive the search; several may read it
-  /// @param min_count  may rise while the search runs; >= 1
+  /// @param bounds     may become narrower while the search runs
   /// @param most       length of the longest itemset wanted
-  DepthFirst(const SearchRoot& root, const std::atomic<uint32_t>& min_count, uint32_t most, const MaskKernel& kernel,
+  DepthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t most, const MaskKernel& kernel,
              const AndPopcountKernel& bits, ItemsetVisitor& visitor, const ExecutionOptions& options);
 
   /// The itemsets whose first item is one of the root's items [first, last). With the first branch come those
@@ -52,7 +52,7 @@ class DepthFirst {
   };
   using PairCounts = Buffer<uint32_t>;  // [64][64]
 
-  uint32_t threshold() const { return min_count_.load(std::memory_order_relaxed); }
+  uint32_t threshold() const { return bounds_.least(); }
   void walk_lists(const TransactionLists& lists, size_t candidates, uint32_t first, uint32_t last, uint32_t length);
   size_t count_tails(const TransactionLists& lists, uint32_t item, size_t candidates, uint32_t support);
   void extend_lists(const TransactionLists& lists, uint32_t item, size_t candidates, uint32_t length);
@@ -64,7 +64,7 @@ class DepthFirst {
   void write_leaf(const uint32_t* ranks, int items, uint32_t length);
 
   const SearchRoot& root_;
-  const std::atomic<uint32_t>& min_count_;
+  const SearchBounds& bounds_;
   uint32_t most_;
   const MaskKernel& kernel_;
   const AndPopcountKernel& bits_;

@@ -101,7 +101,7 @@ ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> 
   report_.threshold = query_.min_support ? count_of_fraction(*query_.min_support, report_.transactions)
                                          : static_cast<uint64_t>(query_.min_count.value_or(1));
   if (report_.threshold <= report_.transactions) {
-    min_count_ = static_cast<uint32_t>(report_.threshold);
+    bounds_.min_count = static_cast<uint32_t>(report_.threshold);
     if (query_.max_support)
       max_support_ = static_cast<uint32_t>(most_of_fraction(*query_.max_support, report_.transactions));
     const ItemFilter filter{.min_rows = report_.threshold, .include = query_.include, .exclude = query_.exclude};
@@ -136,14 +136,14 @@ ItemsetRun::Searcher ItemsetRun::searcher(ItemsetVisitor& visitor, const Executi
   };
   if (query_.target == ItemsetTarget::kAll)
     return by_branch(
-        std::make_shared<DepthFirst>(root_, min_count_, lengths_.most, *query_.kernel, *query_.bits, visitor, options));
-  return by_branch(std::make_shared<TargetSearch>(query_.target, root_, occurrences_, min_count_, lengths_.most,
+        std::make_shared<DepthFirst>(root_, bounds_, lengths_.most, *query_.kernel, *query_.bits, visitor, options));
+  return by_branch(std::make_shared<TargetSearch>(query_.target, root_, occurrences_, bounds_, lengths_.most,
                                                   *query_.kernel, visitor, options));
 }
 
 ItemsetRun::Searcher ItemsetRun::searcher(ItemsetSink& sink, const ExecutionOptions& options) {
   if (!is_streamed()) return [this, &sink, &options](size_t) { search_chosen(sink, options); };
-  const auto writer = std::make_shared<ItemsetWriter>(sink, lengths_, max_support_, options);
+  const auto writer = std::make_shared<ItemsetWriter>(sink, lengths_, max_support_, bounds_, options);
   return [writer, search = searcher(*writer, options)](size_t branch) {
     search(branch);
     writer->flush();
@@ -167,19 +167,19 @@ void ItemsetRun::search(ItemsetVisitor& visitor) {
 
 void ItemsetRun::search_papers(ItemsetSink& sink, const ItemsetLengths& lengths, uint32_t max_support, uint32_t leading,
                                const ExecutionOptions& options) {
-  ItemsetWriter writer(sink, lengths, max_support, options);
+  ItemsetWriter writer(sink, lengths, max_support, bounds_, options);
   if (query_.algorithm == ItemsetAlgorithm::kDfs) {
-    search_bit_rows(root_, leading, min_count_, lengths.most, *query_.bits, writer, options);
+    search_bit_rows(root_, leading, bounds_, lengths.most, *query_.bits, writer, options);
   } else {
     const ItemsetLookup lookup = query_.algorithm == ItemsetAlgorithm::kPbi ? ItemsetLookup::kBitmaps : ItemsetLookup::kTrie;
-    BreadthFirst(root_, min_count_, lengths.most, lookup, *query_.bits, writer, levels_, options).search(leading);
+    BreadthFirst(root_, bounds_, lengths.most, lookup, *query_.bits, writer, levels_, options).search(leading);
   }
   writer.flush();
 }
 
 void ItemsetRun::search_target(ItemsetSink& sink, const ExecutionOptions& options) {
   if (query_.algorithm == ItemsetAlgorithm::kAuto) {
-    ItemsetWriter writer(sink, lengths_, max_support_, options);
+    ItemsetWriter writer(sink, lengths_, max_support_, bounds_, options);
     const Searcher search = searcher(writer, options);
     search(0);
     return writer.flush();
@@ -204,15 +204,16 @@ void ItemsetRun::search_chosen(ItemsetSink& sink, const ExecutionOptions& option
   const auto k = static_cast<uint64_t>(*query_.top_k);
   uint32_t threshold = query_.target == ItemsetTarget::kMaximal ? least : std::max(least, root_.transactions);
   for (;; threshold = std::max(least, threshold - threshold / 4 - 1)) {
-    min_count_ = threshold;
-    std::atomic<uint32_t> fixed = threshold;
-    BestItemsets best(k, values_.span(), query_.target == ItemsetTarget::kMaximal ? fixed : min_count_, options);
+    bounds_.min_count = threshold;
+    SearchBounds unheeded;
+    BestItemsets best(k, values_.span(), query_.target == ItemsetTarget::kMaximal ? unheeded : bounds_, options);
     search_target(best, options);
     if (best.size() < k && threshold > least) continue;
     best.hand_over(sink);
     break;
   }
-  min_count_ = least;
+  bounds_.min_count = least;
+  bounds_.longest_tie = UINT32_MAX;
 }
 
 GrowingBuffer<SpectrumRow> ItemsetRun::spectrum() {

@@ -2,7 +2,6 @@
 // equal transactions, and searches. The order of the answers depends on the rows and the question alone.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -17,6 +16,7 @@
 #include "itemsets/itemset_visitor.h"
 #include "itemsets/mask_kernel.h"
 #include "itemsets/occurrence_lists.h"
+#include "itemsets/search_bounds.h"
 #include "itemsets/search_levels.h"
 #include "itemsets/search_root.h"
 #include "relation/chunk.h"
@@ -122,7 +122,7 @@ class ItemsetRun {
   Buffer<int64_t> values_;       // [kept items]
   ItemsetLengths lengths_;
   uint32_t max_support_ = UINT32_MAX;
-  std::atomic<uint32_t> min_count_{1};
+  SearchBounds bounds_;
 };
 
 }  // namespace batmap

@@ -4,11 +4,12 @@
 namespace batmap {
 
 ItemsetWriter::ItemsetWriter(ItemsetSink& sink, const ItemsetLengths& lengths, uint32_t max_support,
-                             const ExecutionOptions& options)
+                             const SearchBounds& bounds, const ExecutionOptions& options)
     : sink_(sink),
       lengths_(lengths),
       max_support_(max_support),
       all_wanted_(lengths.least <= 1 && lengths.most == UINT32_MAX && max_support == UINT32_MAX),
+      bounds_(bounds),
       cancel_(options.cancel),
       steps_(*options.memory, kSteps) {}
 
@@ -29,7 +30,8 @@ void ItemsetWriter::write_subsets(size_t extensions, uint32_t length, uint32_t s
   while (!waiting_.empty()) {
     const Subsets next = waiting_.back();
     waiting_.pop_back();
-    if (next.length == lengths_.most) continue;
+    const uint32_t most = std::min(lengths_.most, bounds_.longest(support));
+    if (next.length >= most) continue;
     if (next.extensions > kListed) {
       put(perfect_[next.extensions - 1], next.length + 1, support);
       waiting_.push_back({next.extensions - 1, next.length});
@@ -37,7 +39,7 @@ void ItemsetWriter::write_subsets(size_t extensions, uint32_t length, uint32_t s
       continue;
     }
     for (const Listed& listed : lists_[next.extensions])
-      if (next.length + listed.length <= lengths_.most) put(listed.item, next.length + listed.length, support);
+      if (next.length + listed.length <= most) put(listed.item, next.length + listed.length, support);
   }
 }
 

@@ -11,6 +11,7 @@
 #include "core/options.h"
 #include "itemsets/itemset_sink.h"
 #include "itemsets/itemset_visitor.h"
+#include "itemsets/search_bounds.h"
 
 namespace batmap {
 
@@ -23,10 +24,12 @@ struct ItemsetLengths {
 class ItemsetWriter final : public ItemsetVisitor {
  public:
   /// @param max_support  itemsets of more transactions are not written
-  ItemsetWriter(ItemsetSink& sink, const ItemsetLengths& lengths, uint32_t max_support, const ExecutionOptions& options);
+  /// @param bounds       of the search
+  ItemsetWriter(ItemsetSink& sink, const ItemsetLengths& lengths, uint32_t max_support, const SearchBounds& bounds,
+                const ExecutionOptions& options);
 
   void visit(uint32_t item, uint32_t length, uint32_t support) override {
-    if (all_wanted_ && perfect_.size() <= kListed) {
+    if (all_wanted_ && perfect_.size() <= kListed && bounds_.longest(support) == UINT32_MAX) {
       const size_t subsets = lists_[perfect_.size()].size();
       if (steps_.size() - used_ <= subsets) flush();
       ItemsetStep* out = steps_.data() + used_;
@@ -74,6 +77,7 @@ class ItemsetWriter final : public ItemsetVisitor {
   ItemsetLengths lengths_;
   uint32_t max_support_;
   bool all_wanted_;
+  const SearchBounds& bounds_;
   CancelToken cancel_;
   Buffer<ItemsetStep> steps_;
   size_t used_ = 0;

@@ -22,12 +22,12 @@ bool contains(uint64_t bits, uint64_t others) { return (others & ~bits) == 0; }
 }  // namespace
 
 TargetSearch::TargetSearch(ItemsetTarget target, const SearchRoot& root, const OccurrenceLists& occurrences,
-                           const std::atomic<uint32_t>& min_count, uint32_t most, const MaskKernel& kernel,
+                           const SearchBounds& bounds, uint32_t most, const MaskKernel& kernel,
                            ItemsetVisitor& visitor, const ExecutionOptions& options)
     : target_(target),
       root_(root),
       occurrences_(occurrences),
-      min_count_(min_count),
+      bounds_(bounds),
       most_(most),
       kernel_(kernel),
       visitor_(visitor),

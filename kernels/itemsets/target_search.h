@@ -17,7 +17,6 @@
 // Zaki (GenMax, ICDM 2001); generators, Szathmary et al. (Talky-G, 2009). The forms are ours.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -31,6 +30,7 @@
 #include "itemsets/mask_kernel.h"
 #include "itemsets/occurrence_lists.h"
 #include "itemsets/poll.h"
+#include "itemsets/search_bounds.h"
 #include "itemsets/search_root.h"
 
 namespace batmap {
@@ -40,11 +40,11 @@ class TargetSearch {
   /// @param target       not kAll
   /// @param root         must outlive the search; several may read it
   /// @param occurrences  of root.lists
-  /// @param min_count    may rise while the search runs, unless the target is maximal
+  /// @param bounds       min_count may rise while the search runs, unless the target is maximal
   /// @param most         length of the longest itemset wanted
   /// @param visitor      is told of no perfect extensions
   TargetSearch(ItemsetTarget target, const SearchRoot& root, const OccurrenceLists& occurrences,
-               const std::atomic<uint32_t>& min_count, uint32_t most, const MaskKernel& kernel, ItemsetVisitor& visitor,
+               const SearchBounds& bounds, uint32_t most, const MaskKernel& kernel, ItemsetVisitor& visitor,
                const ExecutionOptions& options);
 
   /// The answers whose first item is one of the root's items [first, last). Closed ones may be asked for branch by branch,
@@ -59,7 +59,7 @@ class TargetSearch {
   };
   using PairCounts = Buffer<uint32_t>;  // [64][64]
 
-  uint32_t threshold() const { return min_count_.load(std::memory_order_relaxed); }
+  uint32_t threshold() const { return bounds_.least(); }
   /// What itemsets beyond the longest wanted are good for: they keep their subsets from being maximal.
   bool may_have(size_t length) const { return length <= most_ || target_ == ItemsetTarget::kMaximal; }
 
@@ -99,7 +99,7 @@ class TargetSearch {
   ItemsetTarget target_;
   const SearchRoot& root_;
   const OccurrenceLists& occurrences_;
-  const std::atomic<uint32_t>& min_count_;
+  const SearchBounds& bounds_;
   uint32_t most_;
   const MaskKernel& kernel_;
   ItemsetVisitor& visitor_;

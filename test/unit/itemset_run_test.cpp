@@ -378,6 +378,27 @@ TEST(ItemsetRun, BestItemsetsAreFoundFromTheTop) {
   }
 }
 
+// 2^50 itemsets of one support: only those short enough to be among the best may be looked at.
+TEST(ItemsetRun, BestItemsetsAreTheShortOnesOfABlock) {
+  for (const int64_t others : {0, 20})
+    for (const int64_t first : {0, 100}) {  // the block's values come before the other items', or behind
+      std::vector<Pair> rows;
+      for (int64_t tid = 0; tid < 100 + others; ++tid) {
+        for (int64_t item = 0; tid < 100 && item < 50; ++item) rows.push_back({tid, first + item});
+        rows.push_back({tid, 60 + tid % 7});
+      }
+      ItemsetQuery query;
+      query.top_k = 60;
+      std::vector<ItemsetRow> expected;
+      for (int64_t item = 0; item < 50; ++item) expected.push_back({{first + item}, 100});
+      for (int64_t item = 1; item <= 10; ++item) expected.push_back({{first, first + item}, 100});
+      for (const ItemsetAlgorithm algorithm : {ItemsetAlgorithm::kAuto, ItemsetAlgorithm::kDfs}) {
+        query.algorithm = algorithm;
+        ASSERT_EQ(difference(mine(rows, query), expected), "") << others << " others, " << describe_query(query);
+      }
+    }
+}
+
 // One relation whose search is lists, masks and tables; two thousand million answers, so that it never ends by itself.
 std::vector<Pair> endless() {
   Random random(kSeed + 4);
