@@ -26,12 +26,7 @@ class BitRowSearch {
   /// @param bits  a row for each candidate of the node
   BitRowSearch(WeightedBits bits, const SearchBounds& bounds, uint32_t most, ItemsetVisitor& visitor,
                const ExecutionOptions& options)
-      : bits_(std::move(bits)),
-        bounds_(bounds),
-        most_(most),
-        visitor_(visitor),
-        options_(options),
-        poll_(options.cancel) {}
+      : bits_(std::move(bits)), bounds_(bounds), most_(most), visitor_(visitor), options_(options), poll_(options.cancel) {}
 
   /// The itemsets that go on with one of the first `branches` candidates of the node.
   /// @param length  of the node's itemset

@@ -8,8 +8,8 @@
 
 namespace batmap {
 
-BreadthFirst::BreadthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t most,
-                           ItemsetLookup lookup, const AndPopcountKernel& kernel, ItemsetVisitor& visitor, SearchLevels& log,
+BreadthFirst::BreadthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t most, ItemsetLookup lookup,
+                           const AndPopcountKernel& kernel, ItemsetVisitor& visitor, SearchLevels& log,
                            const ExecutionOptions& options)
     : root_(root),
       bounds_(bounds),

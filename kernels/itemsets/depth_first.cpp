@@ -26,9 +26,8 @@ size_t lowest(uint64_t bits) { return static_cast<size_t>(std::countr_zero(bits)
 
 }  // namespace
 
-DepthFirst::DepthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t most,
-                       const MaskKernel& kernel, const AndPopcountKernel& bits, ItemsetVisitor& visitor,
-                       const ExecutionOptions& options)
+DepthFirst::DepthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t most, const MaskKernel& kernel,
+                       const AndPopcountKernel& bits, ItemsetVisitor& visitor, const ExecutionOptions& options)
     : root_(root),
       bounds_(bounds),
       most_(most),

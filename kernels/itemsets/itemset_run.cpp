@@ -137,8 +137,8 @@ ItemsetRun::Searcher ItemsetRun::searcher(ItemsetVisitor& visitor, const Executi
   if (query_.target == ItemsetTarget::kAll)
     return by_branch(
         std::make_shared<DepthFirst>(root_, bounds_, lengths_.most, *query_.kernel, *query_.bits, visitor, options));
-  return by_branch(std::make_shared<TargetSearch>(query_.target, root_, occurrences_, bounds_, lengths_.most,
-                                                  *query_.kernel, visitor, options));
+  return by_branch(std::make_shared<TargetSearch>(query_.target, root_, occurrences_, bounds_, lengths_.most, *query_.kernel,
+                                                  visitor, options));
 }
 
 ItemsetRun::Searcher ItemsetRun::searcher(ItemsetSink& sink, const ExecutionOptions& options) {
@@ -245,9 +245,8 @@ ItemsetForecast ItemsetRun::forecast(double milliseconds) {
                     const_cast<Deadline*>(&half)};
   try {
     ItemsetSpectrum spectrum(*options_.memory);
-    SpectrumWriter writer(spectrum, lengths_, max_support_);
-    DepthFirst<SpectrumWriter>(root_, min_count_, lengths_.most, *query_.kernel, *query_.bits, writer, options)
-        .search(0, root_.leading);
+    SpectrumVisitor visitor(spectrum, lengths_, max_support_);
+    DepthFirst(root_, bounds_, lengths_.most, *query_.kernel, *query_.bits, visitor, options).search(0, root_.leading);
     ItemsetForecast exact;
     for (const SpectrumRow& row : spectrum.rows(options_.cancel)) exact.itemsets += static_cast<double>(row.itemsets);
     return exact;
@@ -256,7 +255,7 @@ ItemsetForecast ItemsetRun::forecast(double milliseconds) {
     const bool too_slow = error.code() == ErrorCode::kCancelled && !options_.cancel.requested();
     if (!too_many && !too_slow) throw;
   }
-  RandomWays ways(root_, min_count_, lengths_, max_support_, options_);
+  RandomWays ways(root_, bounds_.least(), lengths_, max_support_, options_);
   const Stopwatch watch;
   while (ways.rounds() < 2 || (ways.rounds() < kMostRounds && watch.milliseconds() < milliseconds / 2)) ways.round();
   return ways.forecast();

@@ -8,8 +8,8 @@ namespace batmap {
 
 struct SearchBounds {
   std::atomic<uint32_t> min_count{1};
-  // Of itemsets of exactly min_count transactions, those of more items are no answers: of a block of perfect extensions, whose
-  // subsets all have one support, only the short ones are looked at.
+  // Of itemsets of exactly min_count transactions, those of more items are no answers: of a block of perfect extensions,
+  // whose subsets all have one support, only the short ones are looked at.
   std::atomic<uint32_t> longest_tie{UINT32_MAX};
 
   uint32_t least() const { return min_count.load(std::memory_order_relaxed); }

@@ -22,8 +22,8 @@ bool contains(uint64_t bits, uint64_t others) { return (others & ~bits) == 0; }
 }  // namespace
 
 TargetSearch::TargetSearch(ItemsetTarget target, const SearchRoot& root, const OccurrenceLists& occurrences,
-                           const SearchBounds& bounds, uint32_t most, const MaskKernel& kernel,
-                           ItemsetVisitor& visitor, const ExecutionOptions& options)
+                           const SearchBounds& bounds, uint32_t most, const MaskKernel& kernel, ItemsetVisitor& visitor,
+                           const ExecutionOptions& options)
     : target_(target),
       root_(root),
       occurrences_(occurrences),

@@ -43,9 +43,8 @@ class TargetSearch {
   /// @param bounds       min_count may rise while the search runs, unless the target is maximal
   /// @param most         length of the longest itemset wanted
   /// @param visitor      is told of no perfect extensions
-  TargetSearch(ItemsetTarget target, const SearchRoot& root, const OccurrenceLists& occurrences,
-               const SearchBounds& bounds, uint32_t most, const MaskKernel& kernel, ItemsetVisitor& visitor,
-               const ExecutionOptions& options);
+  TargetSearch(ItemsetTarget target, const SearchRoot& root, const OccurrenceLists& occurrences, const SearchBounds& bounds,
+               uint32_t most, const MaskKernel& kernel, ItemsetVisitor& visitor, const ExecutionOptions& options);
 
   /// The answers whose first item is one of the root's items [first, last). Closed ones may be asked for branch by branch,
   /// in ascending order; the others depend on all branches.
