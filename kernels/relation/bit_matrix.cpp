@@ -20,8 +20,13 @@ BitMatrix fill_bit_matrix(const EncodedRelation& relation, const KeptItems& kept
   matrix.support = Buffer<uint32_t>(meter, kept.size);
 
   uint64_t* const bits = matrix.bits.data();
-  visit_kept_rows(relation, kept, options,
-                  [&](uint32_t tid, uint32_t item) { bits[item * matrix.words + (tid >> 6)] |= uint64_t{1} << (tid & 63); });
+  const size_t words = matrix.words;
+  const TidParts parts(relation, TidParts::for_threads(kept.occurrences, options), options);
+  parallel_for(options, parts.size(), [&](size_t part, int) {
+    visit_kept_rows(parts, part, kept, [&](const uint32_t* tids, const uint32_t* items, uint32_t rows) {
+      for (uint32_t k = 0; k < rows; ++k) bits[items[k] * words + (tids[k] >> 6)] |= uint64_t{1} << (tids[k] & 63);
+    });
+  });
   parallel_for(options, kept.size, [&](size_t item, int) {
     uint64_t support = 0;
     for (size_t word = 0; word < matrix.words; ++word)

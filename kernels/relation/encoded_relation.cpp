@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/thread_team.h"
+
 namespace batmap {
 
 namespace {
@@ -20,6 +22,7 @@ struct Span64 {
 
 /// Unused slots make bit rows longer and arrays larger: ranks are worth a look-up below this share of used ones.
 constexpr double kDenseEnough = 0.8;
+constexpr uint64_t kRowsWorthAThread = 1 << 18;
 
 uint64_t shift_to(int64_t chunk_base, int64_t base) {
   return static_cast<uint64_t>(chunk_base) - static_cast<uint64_t>(base);
@@ -53,6 +56,7 @@ EncodedRelation::EncodedRelation(std::vector<ChunkView> chunks, std::span<const 
     transactions_ = tids_coded_->size();
     tid_slots_ = static_cast<uint32_t>(transactions_);
   }
+  find_tid_spans();
 }
 
 void EncodedRelation::scan(const ExecutionOptions& options) {
@@ -68,32 +72,103 @@ void EncodedRelation::scan(const ExecutionOptions& options) {
   else
     kept_items_ = Buffer<uint32_t>(meter, rows_);
 
+  // A column that is hashed is one task, one that is not has a task for each share of the blocks.
+  const size_t shares = count_shares(options);
+  std::vector<Buffer<uint64_t>> present;  // of all shares but the first
+  std::vector<Buffer<uint64_t>> rows;
+  for (size_t share = 1; share < shares; ++share) {
+    present.emplace_back(meter, tid_present_.size(), Fill::kZero);
+    rows.emplace_back(meter, item_rows_.size(), Fill::kZero);
+  }
+  const size_t tid_tasks = direct_tids ? shares : 1;
+  const size_t item_tasks = direct_items ? shares : 1;
+  const auto block = [&](size_t share) { return share * chunks_.size() / shares; };
+  parallel_for(options, tid_tasks + item_tasks, [&](size_t task, int) {
+    if (task < tid_tasks) {
+      if (direct_tids)
+        mark_tids(block(task), block(task + 1), task == 0 ? tid_present_ : present[task - 1], options);
+      else
+        hash_tids(options);
+      return;
+    }
+    task -= tid_tasks;
+    if (direct_items)
+      count_items(block(task), block(task + 1), task == 0 ? item_rows_ : rows[task - 1], options);
+    else
+      hash_items(options);
+  });
+  for (const Buffer<uint64_t>& more : present)
+    for (size_t word = 0; word < more.size(); ++word) tid_present_[word] |= more[word];
+  for (const Buffer<uint64_t>& more : rows)
+    for (size_t item = 0; item < more.size(); ++item) item_rows_[item] += more[item];
+}
+
+/// Into how many parts the blocks are shared out: what each has of its own stays small beside the rows.
+size_t EncodedRelation::count_shares(const ExecutionOptions& options) const {
+  const uint64_t own_words = tid_present_.size() + item_rows_.size();
+  return std::clamp<uint64_t>(rows_ / std::max(kRowsWorthAThread, own_words), 1, static_cast<uint64_t>(options.threads));
+}
+
+void EncodedRelation::mark_tids(size_t first, size_t last, Buffer<uint64_t>& present,
+                                const ExecutionOptions& options) const {
   uint32_t codes[kChunkRows];
+  uint64_t* const bits = present.data();
+  for (size_t block = first; block < last; ++block) {
+    options.cancel.throw_if_requested();
+    const ChunkView& chunk = chunks_[block];
+    decode_offsets(chunk.tids, chunk.tid_range, chunk.rows, shift_to(chunk.tid_base, tids_coded_->base()), codes);
+    for (uint32_t k = 0; k < chunk.rows; ++k)
+      if (k == 0 || codes[k] != codes[k - 1]) bits[codes[k] >> 6] |= uint64_t{1} << (codes[k] & 63);
+  }
+}
+
+void EncodedRelation::count_items(size_t first, size_t last, Buffer<uint64_t>& rows, const ExecutionOptions& options) const {
+  uint32_t codes[kChunkRows];
+  uint64_t* const counts = rows.data();
+  for (size_t block = first; block < last; ++block) {
+    options.cancel.throw_if_requested();
+    const ChunkView& chunk = chunks_[block];
+    decode_offsets(chunk.items, chunk.item_range, chunk.rows, shift_to(chunk.item_base, items_coded_->base()), codes);
+    for (uint32_t k = 0; k < chunk.rows; ++k) ++counts[codes[k]];
+  }
+}
+
+void EncodedRelation::hash_tids(const ExecutionOptions& options) {
   uint64_t keys[kChunkRows];
-  uint64_t* const present = tid_present_.data();
-  uint64_t* const counts = item_rows_.data();
-  size_t at = 0;
+  uint32_t* to = kept_tids_.data();
   for (const ChunkView& chunk : chunks_) {
     options.cancel.throw_if_requested();
-    if (direct_tids) {
-      decode_offsets(chunk.tids, chunk.tid_range, chunk.rows, shift_to(chunk.tid_base, tids_coded_->base()), codes);
-      for (uint32_t k = 0; k < chunk.rows; ++k) present[codes[k] >> 6] |= uint64_t{1} << (codes[k] & 63);
-    } else {
-      decode_offsets(chunk.tids, chunk.tid_range, chunk.rows, static_cast<uint64_t>(chunk.tid_base), keys);
-      for (uint32_t k = 0; k < chunk.rows; ++k) kept_tids_[at + k] = tids_coded_->insert(static_cast<int64_t>(keys[k]));
-    }
-    if (direct_items) {
-      decode_offsets(chunk.items, chunk.item_range, chunk.rows, shift_to(chunk.item_base, items_coded_->base()), codes);
-      for (uint32_t k = 0; k < chunk.rows; ++k) ++counts[codes[k]];
-    } else {
-      decode_offsets(chunk.items, chunk.item_range, chunk.rows, static_cast<uint64_t>(chunk.item_base), keys);
-      for (uint32_t k = 0; k < chunk.rows; ++k) kept_items_[at + k] = items_coded_->insert(static_cast<int64_t>(keys[k]));
-    }
-    at += chunk.rows;
+    decode_offsets(chunk.tids, chunk.tid_range, chunk.rows, static_cast<uint64_t>(chunk.tid_base), keys);
+    for (uint32_t k = 0; k < chunk.rows; ++k) *to++ = tids_coded_->insert(static_cast<int64_t>(keys[k]));
   }
-  if (!direct_items) {
-    item_rows_ = Buffer<uint64_t>(meter, items_coded_->size(), Fill::kZero);
-    for (const uint32_t code : kept_items_) ++item_rows_[code];
+}
+
+void EncodedRelation::hash_items(const ExecutionOptions& options) {
+  uint64_t keys[kChunkRows];
+  uint32_t* to = kept_items_.data();
+  for (const ChunkView& chunk : chunks_) {
+    options.cancel.throw_if_requested();
+    decode_offsets(chunk.items, chunk.item_range, chunk.rows, static_cast<uint64_t>(chunk.item_base), keys);
+    for (uint32_t k = 0; k < chunk.rows; ++k) *to++ = items_coded_->insert(static_cast<int64_t>(keys[k]));
+  }
+  item_rows_ = Buffer<uint64_t>(*options.memory, items_coded_->size(), Fill::kZero);
+  for (const uint32_t code : kept_items_) ++item_rows_[code];
+}
+
+/// The smallest and the largest tid of a block are the ends of its header's range, and codes keep their order; but for
+/// hashed ones.
+void EncodedRelation::find_tid_spans() {
+  tid_spans_.reserve(chunks_.size());
+  for (size_t block = 0; block < chunks_.size(); ++block) {
+    const ChunkView& chunk = chunks_[block];
+    if (!tids_coded_->direct()) {
+      const auto [first, last] = std::ranges::minmax(kept_tids_.span().subspan(first_row_[block], chunk.rows));
+      tid_spans_.push_back({first, last});
+      continue;
+    }
+    const auto first = static_cast<uint32_t>(shift_to(chunk.tid_base, tids_coded_->base()));
+    const auto last = static_cast<uint32_t>(first + chunk.tid_range);
+    tid_spans_.push_back(tid_ranks_.empty() ? TidSpan{first, last} : TidSpan{tid_rank(first), tid_rank(last)});
   }
 }
 

@@ -2,7 +2,9 @@
 //
 // Making it takes one pass over the rows: it marks the tids that occur, counts the rows of every item, and, where
 // keys had to be hashed, keeps the codes (8 bytes a row). Where keys are coded by distance nothing is kept and
-// blocks are decoded again each time, which is cheaper than memory. Duplicates are still in. Source: ours.
+// blocks are decoded again each time, which is cheaper than memory; several threads share the pass. Hashing a column
+// is one thread's work, because codes are given by first appearance: tids that came one after the other stay neighbours.
+// Duplicates are still in. Source: ours.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +17,12 @@
 #include "relation/key_codes.h"
 
 namespace batmap {
+
+/// From the first to the last of some tid codes.
+struct TidSpan {
+  uint32_t first;
+  uint32_t last;
+};
 
 class EncodedRelation {
  public:
@@ -38,16 +46,26 @@ class EncodedRelation {
   uint32_t item_code(int64_t value) const { return rows_ == 0 ? KeyCodes::kNone : items_coded_->find(value); }
 
   size_t blocks() const { return chunks_.size(); }
+  uint32_t block_rows(size_t block) const { return chunks_[block].rows; }
+  /// All tid codes of a block lie in its span.
+  TidSpan tid_span(size_t block) const { return tid_spans_[block]; }
   /// @param tids, items  [4,096], overwritten with codes @return rows of the block @note thread-safe
   uint32_t decode(size_t block, uint32_t* tids, uint32_t* items) const;
 
  private:
   uint32_t tid_rank(uint32_t code) const;
   void scan(const ExecutionOptions& options);
+  size_t count_shares(const ExecutionOptions& options) const;
+  void hash_tids(const ExecutionOptions& options);
+  void hash_items(const ExecutionOptions& options);
+  void mark_tids(size_t first, size_t last, Buffer<uint64_t>& present, const ExecutionOptions& options) const;
+  void count_items(size_t first, size_t last, Buffer<uint64_t>& rows, const ExecutionOptions& options) const;
   void rank_tids(MemoryMeter& meter);
+  void find_tid_spans();
 
   std::vector<ChunkView> chunks_;
-  std::vector<size_t> first_row_;  // [chunks] rows before each
+  std::vector<size_t> first_row_;   // [chunks] rows before each
+  std::vector<TidSpan> tid_spans_;  // [chunks]
   std::span<const uint32_t> item_rank_;
   uint64_t rows_ = 0;
   uint64_t transactions_ = 0;

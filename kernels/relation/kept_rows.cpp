@@ -1,17 +1,40 @@
-// Ranges of ranks for threads. See kept_rows.h.
+// Counting rows by part and item. See kept_rows.h.
 #include "relation/kept_rows.h"
+
+#include <algorithm>
+
+#include "core/thread_team.h"
 
 namespace batmap {
 
-std::vector<uint32_t> split_ranks(const EncodedRelation& relation, const KeptItems& kept, size_t parts) {
-  std::vector<uint32_t> begin{0};
-  uint64_t seen = 0;
-  for (uint32_t rank = 0; rank < kept.size; ++rank) {
-    if (rank % 64 == 0 && seen * parts >= kept.occurrences * begin.size() && rank > 0) begin.push_back(rank);
-    seen += relation.item_rows(kept.code_of_rank[rank]);
+namespace {
+constexpr uint64_t kRowsAPlace = 16;
+}  // namespace
+
+size_t RowPlaces::most_parts(const KeptItems& kept) {
+  return std::max<uint64_t>(kept.occurrences / kRowsAPlace / std::max(kept.size, 1u), 1);
+}
+
+RowPlaces::RowPlaces(const TidParts& parts, const KeptItems& kept, const ExecutionOptions& options)
+    : items_(kept.size), places_(*options.memory, (parts.size() + 1) * kept.size, Fill::kZero) {
+  const auto row = [&](size_t part) { return places_.data() + part * items_; };
+  // Rows of a part, in the row behind its own.
+  if (parts.size() > 1)
+    parallel_for(options, parts.size(), [&](size_t part, int) {
+      uint32_t* const rows_of_item = row(part + 1);
+      visit_kept_rows(parts, part, kept, [&](const uint32_t*, const uint32_t* items, uint32_t rows) {
+        for (uint32_t k = 0; k < rows; ++k) ++rows_of_item[items[k]];
+      });
+    });
+  uint32_t begin = 0;
+  for (uint32_t item = 0; item < kept.size; ++item) {
+    const auto rows = static_cast<uint32_t>(parts.relation().item_rows(kept.code_of_rank[item]));
+    places_[item] = begin;
+    begin += rows;
+    if (parts.size() == 1) row(1)[item] = rows;
   }
-  begin.push_back(kept.size);
-  return begin;
+  for (size_t part = 0; part < parts.size(); ++part)
+    for (size_t item = 0; item < items_; ++item) row(part + 1)[item] += row(part)[item];
 }
 
 }  // namespace batmap

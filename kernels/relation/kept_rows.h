@@ -1,42 +1,52 @@
-// The rows of kept items, visited by several threads at once: each thread walks all blocks (decoding is cheap) and
-// sees the rows of its own range of item ranks, in order of arrival. What is indexed by item, and 64-bit words indexed
-// by item rank / 64, is then written by one thread only and needs no locks. Source: ours.
+// The rows of kept items, part by part (tid_parts.h): what the forms that are counted are made from.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <vector>
+#include <span>
 
-#include "core/thread_team.h"
-#include "relation/encoded_relation.h"
 #include "relation/kept_items.h"
+#include "relation/tid_parts.h"
 
 namespace batmap {
 
-/// First ranks of `parts` ranges of about equal occurrences, each a multiple of 64, and the end.
-std::vector<uint32_t> split_ranks(const EncodedRelation& relation, const KeptItems& kept, size_t parts);
-
-/// Calls visit(tid code, item rank) for every row of a kept item. @throws Error{kCancelled}
+/// Calls visit(tid codes, item ranks, number of rows) for the rows of kept items of a part, in order of arrival, some
+/// at a time. @throws Error{kCancelled} @note thread-safe
 template <typename Visit>
-void visit_kept_rows(const EncodedRelation& relation, const KeptItems& kept, const ExecutionOptions& options, Visit visit) {
-  constexpr uint64_t kRowsWorthAThread = 1 << 18;
-  const uint64_t parts =
-      std::clamp<uint64_t>(kept.occurrences / kRowsWorthAThread, 1, static_cast<uint64_t>(options.threads));
-  const std::vector<uint32_t> begin = split_ranks(relation, kept, parts);
-  parallel_for(options, begin.size() - 1, [&](size_t part, int) {
-    const uint32_t first = begin[part];
-    const uint32_t size = begin[part + 1] - first;
-    uint32_t tids[kChunkRows];
-    uint32_t items[kChunkRows];
-    for (size_t block = 0; block < relation.blocks(); ++block) {
-      options.cancel.throw_if_requested();
-      const uint32_t rows = relation.decode(block, tids, items);
+void visit_kept_rows(const TidParts& parts, size_t part, const KeptItems& kept, Visit visit) {
+  const uint32_t* const rank = kept.rank_of_code.data();
+  parts.visit(part, [&](uint32_t* tids, uint32_t* items, uint32_t rows) {
+    uint32_t found = rows;
+    if (kept.occurrences == parts.relation().rows()) {
+      for (uint32_t k = 0; k < rows; ++k) items[k] = rank[items[k]];
+    } else {
+      found = 0;
       for (uint32_t k = 0; k < rows; ++k) {
-        const uint32_t item = kept.rank_of_code[items[k]];
-        if (item - first < size) visit(tids[k], item);  // dropped items are beyond every range
+        const uint32_t item = rank[items[k]];
+        tids[found] = tids[k];
+        items[found] = item;
+        found += item != KeptItems::kDropped;
       }
     }
+    visit(tids, items, found);
   });
 }
+
+/// Where the rows of every item and part begin, when those of an item lie side by side, part by part.
+class RowPlaces {
+ public:
+  /// Cost: one more pass over the rows where there are several parts.
+  /// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
+  RowPlaces(const TidParts& parts, const KeptItems& kept, const ExecutionOptions& options);
+
+  /// So many parts at most that the places take no more than a quarter of a byte a row.
+  static size_t most_parts(const KeptItems& kept);
+
+  /// [items] by rank; may be written to. Those of the part behind the last are the ends.
+  std::span<uint32_t> of_part(size_t part) { return places_.span().subspan(part * items_, items_); }
+
+ private:
+  size_t items_;
+  Buffer<uint32_t> places_;  // [parts + 1][items]
+};
 
 }  // namespace batmap

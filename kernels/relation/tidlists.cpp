@@ -26,7 +26,18 @@ Tidlists allocate_tidlists(const EncodedRelation& relation, const KeptItems& kep
 
 Tidlists scatter_tidlists(const EncodedRelation& relation, const KeptItems& kept, const ExecutionOptions& options) {
   Tidlists lists = allocate_tidlists(relation, kept, *options.memory);
-  visit_kept_rows(relation, kept, options, [&](uint32_t tid, uint32_t item) { lists.append(item, tid); });
+  for (uint32_t item = 0; item < kept.size; ++item)
+    lists.length[item] = static_cast<uint32_t>(lists.begin[item + 1] - lists.begin[item]);
+  const size_t most = std::min(TidParts::for_threads(kept.occurrences, options), TidParts::most_narrow(relation));
+  const TidParts parts(relation, std::min(most, RowPlaces::most_parts(kept)), options);
+  RowPlaces places(parts, kept, options);
+  uint32_t* const tids_of = lists.tids.data();
+  parallel_for(options, parts.size(), [&](size_t part, int) {
+    uint32_t* const place = places.of_part(part).data();
+    visit_kept_rows(parts, part, kept, [&](const uint32_t* tids, const uint32_t* items, uint32_t rows) {
+      for (uint32_t k = 0; k < rows; ++k) tids_of[place[items[k]]++] = tids[k];
+    });
+  });
   return lists;
 }
 

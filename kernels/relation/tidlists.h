@@ -1,5 +1,6 @@
 // The vertical form: one list of tid codes per kept item, back to back. 4 bytes an occurrence.
-// As scattered, a list is in arrival order and may hold duplicates; `sort_lists` makes it a set.
+// As scattered, a list may hold duplicates, and is in the order of its part (tid_parts.h), within one in order of arrival;
+// `sort_lists` makes it a set.
 #pragma once
 
 #include <cstdint>

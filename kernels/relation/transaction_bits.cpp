@@ -1,12 +1,61 @@
 // A row whose bit is already set is a duplicate and is not listed again. See transaction_bits.h.
 #include "relation/transaction_bits.h"
 
+#include <algorithm>
+#include <atomic>
+
+#include "core/thread_team.h"
 #include "relation/kept_rows.h"
 
 namespace batmap {
 
 namespace {
 uint64_t row_words(uint64_t items) { return (items + 511) / 512 * 8; }
+
+constexpr uint32_t kNoTid = UINT32_MAX;
+
+/// Sets the bits and lists the tids of one part, each at its places. A row whose bit is set already is missing: kNoTid stays
+/// in its place, and the length of the list is less.
+void fill_part(const TidParts& parts, size_t part, const KeptItems& kept, RowPlaces& places, MemoryMeter& meter,
+               TransactionBits& form) {
+  Buffer<uint32_t> place(meter, kept.size);
+  std::ranges::copy(places.of_part(part), place.begin());
+  uint32_t* const next = place.data();
+  uint64_t* const bits = form.bits.data();
+  uint32_t* const listed = form.lists.tids.data();
+  const size_t words = form.words;
+  const uint32_t leading = kept.pairs.leading;
+  if (kept.pairs.rectangle())
+    visit_kept_rows(parts, part, kept, [&](const uint32_t* tids, const uint32_t* items, uint32_t rows) {
+      for (uint32_t k = 0; k < rows; ++k) {
+        if (items[k] < leading) {
+          listed[next[items[k]]++] = tids[k];
+          continue;
+        }
+        uint64_t& word = bits[tids[k] * words + ((items[k] - form.first_bit) >> 6)];
+        const uint64_t bit = uint64_t{1} << (items[k] & 63);
+        next[items[k]] += (word & bit) == 0;
+        word |= bit;
+      }
+    });
+  else
+    visit_kept_rows(parts, part, kept, [&](const uint32_t* tids, const uint32_t* items, uint32_t rows) {
+      for (uint32_t k = 0; k < rows; ++k) {
+        uint64_t& word = bits[tids[k] * words + (items[k] >> 6)];
+        const uint64_t bit = uint64_t{1} << (items[k] & 63);
+        if (word & bit) continue;
+        word |= bit;
+        listed[next[items[k]]++] = tids[k];
+      }
+    });
+  for (uint32_t item = 0; item < kept.size; ++item) {
+    const uint32_t end = places.of_part(part + 1)[item];
+    if (next[item] == end) continue;
+    std::atomic_ref(form.lists.length[item]).fetch_sub(end - next[item], std::memory_order_relaxed);
+    if (!kept.pairs.rectangle()) std::fill(listed + next[item], listed + end, kNoTid);
+  }
+}
+
 }  // namespace
 
 TransactionBits fill_transaction_bits(const EncodedRelation& relation, const KeptItems& kept,
@@ -17,28 +66,22 @@ TransactionBits fill_transaction_bits(const EncodedRelation& relation, const Kep
   form.bits = Buffer<uint64_t>(*options.memory, relation.tid_slots() * form.words, Fill::kZero);
   form.lists = allocate_tidlists(relation, kept, *options.memory, kept.pairs.rectangle() ? kept.pairs.leading : kept.size);
 
-  uint64_t* const bits = form.bits.data();
+  const size_t most = std::min(TidParts::for_threads(kept.occurrences, options), RowPlaces::most_parts(kept));
+  const TidParts parts(relation, most, options);
+  RowPlaces places(parts, kept, options);
+  for (uint32_t item = 0; item < kept.size; ++item)
+    form.lists.length[item] = static_cast<uint32_t>(relation.item_rows(kept.code_of_rank[item]));
+  parallel_for(options, parts.size(),
+               [&](size_t part, int) { fill_part(parts, part, kept, places, *options.memory, form); });
   if (kept.pairs.rectangle()) {
-    visit_kept_rows(relation, kept, options, [&](uint32_t tid, uint32_t item) {
-      if (item < kept.pairs.leading) {
-        form.lists.append(item, tid);
-        return;
-      }
-      uint64_t& word = bits[tid * form.words + ((item - form.first_bit) >> 6)];
-      const uint64_t bit = uint64_t{1} << (item & 63);
-      form.lists.length[item] += (word & bit) == 0;
-      word |= bit;
-    });
     sort_lists(form.lists, options, kept.pairs.leading);
     return form;
   }
-  visit_kept_rows(relation, kept, options, [&](uint32_t tid, uint32_t item) {
-    uint64_t& word = bits[tid * form.words + (item >> 6)];
-    const uint64_t bit = uint64_t{1} << (item & 63);
-    if (word & bit) return;
-    word |= bit;
-    form.lists.append(item, tid);
-  });
+  for (uint32_t item = 0; item < kept.size; ++item) {
+    const std::span<uint32_t> room =
+        form.lists.tids.span().subspan(form.lists.begin[item], form.lists.begin[item + 1] - form.lists.begin[item]);
+    if (form.lists.length[item] < room.size()) std::ranges::remove(room, kNoTid);
+  }
   return form;
 }
 

@@ -16,7 +16,7 @@ struct TransactionBits {
   Buffer<uint64_t> bits;   // [tid slots * words]
   size_t words = 0;        // 64-bit words a row; a multiple of 8
   uint32_t first_bit = 0;  // rank of the item of a row's first bit: a multiple of 64, at most the first column
-  Tidlists lists;          // without duplicates; in arrival order, or, of a rectangle, sorted. Of a column: its length only
+  Tidlists lists;          // without duplicates, in no order; or, of a rectangle, sorted. Of a column: its length only
 };
 
 /// Cost: two scattered writes an occurrence. @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc

@@ -1,70 +1,152 @@
-// Tidlists first, then every list is dealt out to its transactions in rank order: items come out sorted, and a
-// duplicate row finds its own item in front of it. See transactions.h.
+// Part by part (tid_parts.h), each small enough for the cache where that can be: its rows are sorted by item, and the items
+// dealt out to its transactions from the last rank to the first, so that what is behind an item is known when it comes. A
+// duplicate row finds its own item the last one that came. See transactions.h.
 #include "relation/transactions.h"
 
 #include <algorithm>
+#include <atomic>
+#include <numeric>
 
-#include "relation/tidlists.h"
+#include "core/thread_team.h"
+#include "relation/kept_rows.h"
 
 namespace batmap {
 
 namespace {
 
+constexpr uint64_t kRowsInCache = 1 << 17;  // of a part; from the phase `transactions` of bench/relation_bench.cpp
+constexpr uint64_t kRowsAPoll = 1 << 16;
+constexpr uint32_t kNoTail = UINT32_MAX;  // the length of what is left over where rows repeat
+
 template <typename Item>
-void deal(Tidlists& lists, const TransactionLengths& lengths, const WantedPairs& pairs, const ExecutionOptions& options,
-          Transactions& out) {
-  MemoryMeter& meter = *options.memory;
-  const auto item_count = static_cast<uint32_t>(lists.length.size());
-  Buffer<Item> items(meter, lists.tids.size());
-  Buffer<Tail> tails(meter, lists.begin[pairs.leading]);
-  Buffer<uint32_t> begin(meter, lengths.length.size());
-  Buffer<uint32_t> end(meter, lengths.length.size());
-  uint32_t at = 0;
-  for (size_t tid = 0; tid < begin.size(); ++tid) {
-    begin[tid] = end[tid] = at;
-    at += lengths.length[tid];
-  }
-  uint64_t polled = 0;
-  auto poll = [&](uint64_t work) {
-    if ((polled += work) < 1u << 16) return;
-    polled = 0;
-    options.cancel.throw_if_requested();
-  };
-  // Calls dealt(tid, place behind it) for each row of the item that is not the same again.
-  const uint32_t first_column = pairs.first_column;
-  auto deal_item = [&](uint32_t item, uint32_t name, auto dealt) {
-    poll(lists.length[item] + 1);
-    for (const uint32_t tid : lists.list(item)) {
-      uint32_t& cursor = end[tid];
-      if (cursor > begin[tid] && items[cursor - 1] == name) continue;
-      items[cursor++] = static_cast<Item>(name);
-      dealt(tid, cursor);
+class Linker {
+ public:
+  /// @param out  its tails and supports are written, by part
+  Linker(const TidParts& parts, RowPlaces& places, const KeptItems& kept, const TransactionLengths& lengths,
+         const ExecutionOptions& options, Transactions& out)
+      : parts_(parts), places_(places), kept_(kept), lengths_(lengths), options_(options), out_(out) {
+    uint32_t rows = 0;
+    uint32_t tids = 0;
+    first_place_.push_back(0);
+    for (size_t part = 0; part < parts.size(); ++part) {
+      const std::span<const uint32_t> own = lengths_of(part);
+      first_place_.push_back(std::accumulate(own.begin(), own.end(), first_place_.back()));
+      rows = std::max(rows, first_place_[part + 1] - first_place_[part]);
+      tids = std::max(tids, static_cast<uint32_t>(own.size()));
     }
-  };
-  for (uint32_t item = 0; item < pairs.leading; ++item) {
-    Tail* tail = tails.data() + lists.begin[item];
-    const Tail* const first = tail;
-    deal_item(item, item, [&](uint32_t tid, uint32_t cursor) { *tail++ = {cursor, tid}; });
-    out.support[item] = static_cast<uint32_t>(tail - first);
+    items_ = Buffer<Item>(*options.memory, first_place_.back());
+    const size_t workers = std::min(static_cast<size_t>(options.threads), parts.size());
+    for (size_t worker = 0; worker < workers; ++worker)
+      scratch_.push_back({Buffer<uint32_t>(*options.memory, rows), Buffer<uint32_t>(*options.memory, kept.size),
+                          Buffer<Room>(*options.memory, tids)});
   }
-  if (pairs.rectangle()) std::ranges::copy(end, begin.begin());  // where the columns begin
-  for (uint32_t item = pairs.leading; item < item_count; ++item) {
-    uint32_t support = 0;
-    deal_item(item, item - first_column, [&](uint32_t, uint32_t) { ++support; });
-    out.support[item] = support;
-  }
-  // The length of a tail is known once its transaction is complete: replace the tid by it.
-  for (uint32_t item = 0; item < pairs.leading; ++item) {
-    poll(out.support[item] + 1);
-    Tail* tail = tails.data() + lists.begin[item];
-    for (Tail* const last = tail + out.support[item]; tail < last; ++tail) {
-      const uint32_t tid = tail->length;
-      if (pairs.rectangle()) tail->begin = begin[tid];
-      tail->length = end[tid] - tail->begin;
+
+  void link(size_t part, int worker) {
+    Scratch& scratch = scratch_[static_cast<size_t>(worker)];
+    open_rooms(part, scratch);
+    sort_rows(part, scratch);
+    uint32_t end = first_place_[part + 1] - first_place_[part];
+    uint64_t polled = 0;
+    for (uint32_t item = kept_.size; item-- > 0;) {
+      const uint32_t rows = places_.of_part(part + 1)[item] - places_.of_part(part)[item];
+      const std::span<const uint32_t> tids = scratch.tids.span().subspan(end - rows, rows);
+      end -= rows;
+      deal(part, item, tids, scratch);
+      if ((polled += rows + 1) < kRowsAPoll) continue;
+      polled = 0;
+      options_.cancel.throw_if_requested();
     }
   }
-  out.items = std::move(items);
-  out.tails = std::move(tails);
+
+  Buffer<Item> take_items() { return std::move(items_); }
+
+ private:
+  /// What has come of a transaction, which is filled from its end.
+  struct Room {
+    uint32_t begin;
+    uint32_t end;
+    uint32_t last;  // the item that came last
+  };
+  struct Scratch {
+    Buffer<uint32_t> tids;  // [rows of a part] by item, counted from the first of the part
+    Buffer<uint32_t> next;  // [items] where the next one goes
+    Buffer<Room> rooms;     // [tids of a part]
+  };
+
+  std::span<const uint32_t> lengths_of(size_t part) const {
+    return lengths_.length.span().subspan(parts_.first_tid(part), parts_.first_tid(part + 1) - parts_.first_tid(part));
+  }
+
+  void open_rooms(size_t part, Scratch& scratch) const {
+    uint32_t end = first_place_[part];
+    Room* room = scratch.rooms.data();
+    for (const uint32_t length : lengths_of(part)) {
+      end += length;
+      *room++ = {end, end, KeptItems::kDropped};
+    }
+  }
+
+  void sort_rows(size_t part, Scratch& scratch) {
+    uint32_t* const next = scratch.next.data();
+    uint32_t begin = 0;
+    for (uint32_t item = 0; item < kept_.size; ++item) {
+      next[item] = begin;
+      begin += places_.of_part(part + 1)[item] - places_.of_part(part)[item];
+    }
+    const uint32_t first = parts_.first_tid(part);
+    uint32_t* const sorted = scratch.tids.data();
+    visit_kept_rows(parts_, part, kept_, [&](const uint32_t* tids, const uint32_t* items, uint32_t rows) {
+      for (uint32_t k = 0; k < rows; ++k) sorted[next[items[k]]++] = tids[k] - first;
+    });
+  }
+
+  /// The rows of one item to their transactions. @param tids  counted from the first of the part
+  void deal(size_t part, uint32_t item, std::span<const uint32_t> tids, Scratch& scratch) {
+    const WantedPairs& pairs = kept_.pairs;
+    Room* const rooms = scratch.rooms.data();
+    Item* const items = items_.data();
+    uint32_t repeated = 0;
+    if (item >= pairs.leading) {
+      const auto name = static_cast<Item>(item - pairs.first_column);
+      for (const uint32_t tid : tids) {
+        Room& room = rooms[tid];
+        repeated += room.last == item;
+        if (room.last != item) items[--room.begin] = name;
+        room.last = item;
+      }
+    } else {
+      Tail* tail = out_.tails.data() + places_.of_part(part)[item];
+      for (const uint32_t tid : tids) {
+        Room& room = rooms[tid];
+        if (room.last == item) continue;
+        *tail++ = {room.begin, room.end - room.begin};
+        if (!pairs.rectangle()) items[--room.begin] = static_cast<Item>(item);
+        room.last = item;
+      }
+      Tail* const end = out_.tails.data() + places_.of_part(part + 1)[item];
+      repeated = static_cast<uint32_t>(end - tail);
+      std::fill(tail, end, Tail{0, kNoTail});
+    }
+    if (repeated > 0) std::atomic_ref(out_.support[item]).fetch_sub(repeated, std::memory_order_relaxed);
+  }
+
+  const TidParts& parts_;
+  RowPlaces& places_;
+  const KeptItems& kept_;
+  const TransactionLengths& lengths_;
+  const ExecutionOptions& options_;
+  Transactions& out_;
+  std::vector<uint32_t> first_place_;  // [parts + 1] where the items of each part begin
+  Buffer<Item> items_;
+  std::vector<Scratch> scratch_;  // [threads]
+};
+
+template <typename Item>
+void link(const TidParts& parts, RowPlaces& places, const KeptItems& kept, const TransactionLengths& lengths,
+          const ExecutionOptions& options, Transactions& out) {
+  Linker<Item> linker(parts, places, kept, lengths, options, out);
+  parallel_for(options, parts.size(), [&](size_t part, int worker) { linker.link(part, worker); });
+  out.items = linker.take_items();
 }
 
 }  // namespace
@@ -76,38 +158,67 @@ TransactionLengths transaction_lengths(const EncodedRelation& relation, const Ke
   Buffer<uint32_t> leading;  // of a rectangle: of these, those of leading items
   if (kept.pairs.rectangle()) leading = Buffer<uint32_t>(*options.memory, relation.tid_slots(), Fill::kZero);
   uint32_t* const length = lengths.length.data();
+  const size_t most = std::min(TidParts::for_threads(relation.rows(), options), TidParts::most_narrow(relation));
+  const TidParts parts(relation, most, options);
+  std::vector<uint64_t> pair_instances(parts.size());
   const uint32_t* const rank = kept.rank_of_code.data();
-  uint32_t tids[kChunkRows];
-  uint32_t items[kChunkRows];
-  for (size_t block = 0; block < relation.blocks(); ++block) {
-    options.cancel.throw_if_requested();
-    const uint32_t rows = relation.decode(block, tids, items);
-    for (uint32_t k = 0; k < rows; ++k) length[tids[k]] += rank[items[k]] != KeptItems::kDropped;
-    if (leading.empty()) continue;
-    for (uint32_t k = 0; k < rows; ++k) leading[tids[k]] += rank[items[k]] < kept.pairs.leading;
-  }
-  for (uint32_t tid = 0; tid < relation.tid_slots(); ++tid)
-    lengths.pair_instances += leading.empty() ? uint64_t{length[tid]} * (length[tid] - 1) / 2
-                                              : uint64_t{leading[tid]} * (length[tid] - leading[tid]);
+  parallel_for(options, parts.size(), [&](size_t part, int) {
+    parts.visit(part, [&](const uint32_t* tids, const uint32_t* items, uint32_t rows) {
+      for (uint32_t k = 0; k < rows;) {  // a sum for each run of one tid: adding to memory waits for the last time
+        const uint32_t tid = tids[k];
+        uint32_t sum = 0;
+        for (; k < rows && tids[k] == tid; ++k) sum += rank[items[k]] != KeptItems::kDropped;
+        length[tid] += sum;
+      }
+      if (leading.empty()) return;
+      for (uint32_t k = 0; k < rows; ++k) leading[tids[k]] += rank[items[k]] < kept.pairs.leading;
+    });
+    uint64_t instances = 0;
+    for (uint32_t tid = parts.first_tid(part); tid < parts.first_tid(part + 1); ++tid)
+      instances += leading.empty() ? uint64_t{length[tid]} * (length[tid] - 1) / 2
+                                   : uint64_t{leading[tid]} * (length[tid] - leading[tid]);
+    pair_instances[part] = instances;
+  });
+  lengths.pair_instances = std::accumulate(pair_instances.begin(), pair_instances.end(), uint64_t{0});
   return lengths;
 }
 
 Transactions link_transactions(const EncodedRelation& relation, const KeptItems& kept, const TransactionLengths& lengths,
                                const ExecutionOptions& options) {
-  Tidlists lists = scatter_tidlists(relation, kept, options);
+  MemoryMeter& meter = *options.memory;
   Transactions transactions;
-  transactions.support = Buffer<uint32_t>(*options.memory, kept.size);
+  transactions.support = Buffer<uint32_t>(meter, kept.size);
+  transactions.tails_begin = Buffer<uint64_t>(meter, size_t{kept.size} + 1);
+  uint64_t rows = 0;
+  for (uint32_t item = 0; item < kept.size; ++item) {
+    transactions.tails_begin[item] = rows;
+    transactions.support[item] = static_cast<uint32_t>(relation.item_rows(kept.code_of_rank[item]));
+    rows += item < kept.pairs.leading ? transactions.support[item] : 0;
+  }
+  transactions.tails_begin[kept.size] = rows;
+  transactions.tails = Buffer<Tail>(meter, rows);
+
+  const size_t in_cache = std::min<uint64_t>(kept.occurrences / kRowsInCache, TidParts::most_narrow(relation));
+  const size_t most = std::max(TidParts::for_threads(kept.occurrences, options), in_cache);
+  const TidParts parts(relation, std::min(most, RowPlaces::most_parts(kept)), options);
+  RowPlaces places(parts, kept, options);
   if (kept.size <= 0x10000)
-    deal<uint16_t>(lists, lengths, kept.pairs, options, transactions);
+    link<uint16_t>(parts, places, kept, lengths, options, transactions);
   else
-    deal<uint32_t>(lists, lengths, kept.pairs, options, transactions);
-  transactions.tails_begin = std::move(lists.begin);
+    link<uint32_t>(parts, places, kept, lengths, options, transactions);
+
+  for (uint32_t item = 0; item < kept.pairs.leading; ++item) {
+    Tail* const begin = transactions.tails.data() + transactions.tails_begin[item];
+    Tail* const end = transactions.tails.data() + transactions.tails_begin[item + 1];
+    if (transactions.support[item] < static_cast<size_t>(end - begin))
+      std::remove_if(begin, end, [](const Tail& tail) { return tail.length == kNoTail; });
+  }
   return transactions;
 }
 
 uint64_t transactions_bytes(uint64_t items, uint64_t tid_slots, uint64_t occurrences, uint64_t tails) {
   const uint64_t item_bytes = items <= 0x10000 ? 2 : 4;
-  return occurrences * (sizeof(uint32_t) + item_bytes) + tails * sizeof(Tail) + tid_slots * 8 + items * 16;
+  return occurrences * (sizeof(uint32_t) + item_bytes) + tails * sizeof(Tail) + tid_slots * 12 + items * 24;
 }
 
 }  // namespace batmap

@@ -1,0 +1,68 @@
+// Ranges from what block headers say. See tid_parts.h.
+#include "relation/tid_parts.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace batmap {
+
+namespace {
+constexpr uint64_t kRowsWorthAThread = 1 << 18;
+constexpr uint64_t kLeastTids = 64;                 // of a part: words of bits are not shared
+constexpr uint64_t kMostSteps = uint64_t{1} << 16;  // of tids, at which parts can begin
+}  // namespace
+
+size_t TidParts::for_threads(uint64_t rows, const ExecutionOptions& options) {
+  return std::clamp<uint64_t>(rows / kRowsWorthAThread, 1, static_cast<uint64_t>(options.threads));
+}
+
+size_t TidParts::most_narrow(const EncodedRelation& relation) {
+  double tids = 0;
+  for (size_t block = 0; block < relation.blocks(); ++block) {
+    const TidSpan span = relation.tid_span(block);
+    tids += span.last - span.first + 1.0;
+  }
+  const double spans = relation.tid_slots() * static_cast<double>(relation.blocks()) / tids;
+  return spans > 2 ? static_cast<size_t>(spans / 2) : 1;
+}
+
+TidParts::TidParts(const EncodedRelation& relation, size_t most, const ExecutionOptions& options)
+    : relation_(relation), options_(options), begin_{0} {
+  if (most > 1) cut(most);
+  begin_.push_back(relation.tid_slots());
+  blocks_.resize(begin_.size() - 1);
+  for (size_t block = 0; block < relation.blocks(); ++block) {
+    const TidSpan span = relation.tid_span(block);
+    size_t part =
+        static_cast<size_t>(std::upper_bound(begin_.begin() + 1, begin_.end() - 1, span.first) - begin_.begin()) - 1;
+    for (; part < blocks_.size() && begin_[part] <= span.last; ++part) blocks_[part].push_back(static_cast<uint32_t>(block));
+  }
+}
+
+void TidParts::cut(size_t most) {
+  const uint64_t slots = relation_.tid_slots();
+  const uint64_t step = std::max<uint64_t>(kLeastTids, std::bit_ceil(slots / kMostSteps));
+  const size_t steps = (slots + step - 1) / step;
+  // Rows a step, as differences: the rows of a block are taken to be spread evenly over the steps that it spans.
+  std::vector<double> change(steps + 1, 0.0);
+  for (size_t block = 0; block < relation_.blocks(); ++block) {
+    const TidSpan span = relation_.tid_span(block);
+    const size_t first = span.first / step;
+    const size_t last = span.last / step;
+    const double rows = relation_.block_rows(block) / static_cast<double>(last - first + 1);
+    change[first] += rows;
+    change[last + 1] -= rows;
+  }
+  const double share = static_cast<double>(relation_.rows()) / static_cast<double>(most);
+  double rows = 0;
+  double before = 0;
+  for (size_t at = 0; at + 1 < steps; ++at) {
+    rows += change[at];
+    before += rows;
+    if (before < share * static_cast<double>(begin_.size())) continue;
+    begin_.push_back(static_cast<uint32_t>((at + 1) * step));
+    if (begin_.size() == most) return;
+  }
+}
+
+}  // namespace batmap

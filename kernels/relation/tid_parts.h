@@ -1,0 +1,66 @@
+// The rows of a relation in parts, each with a range of tid codes, for threads and for caches: what is indexed by tid
+// is then written by one thread only and needs no locks, and a part of it fits where it is worked on. Each part reads
+// the blocks that have tids of its range. Where rows arrive by tid, or nearly so, these are its share of the blocks; where
+// they arrive in no order every part reads all of them and leaves out what is not its own. Source: ours.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/options.h"
+#include "relation/encoded_relation.h"
+
+namespace batmap {
+
+class TidParts {
+ public:
+  /// @param relation, options  outlive the object
+  /// @param most               at most so many parts, of about equal rows where rows are spread evenly within blocks
+  TidParts(const EncodedRelation& relation, size_t most, const ExecutionOptions& options);
+
+  /// How many parts keep the threads busy. @param rows  that matter
+  static size_t for_threads(uint64_t rows, const ExecutionOptions& options);
+  /// How many there can be before most blocks are read by several of them.
+  static size_t most_narrow(const EncodedRelation& relation);
+
+  const EncodedRelation& relation() const { return relation_; }
+  size_t size() const { return blocks_.size(); }
+  /// The range of a part is [first_tid(part), first_tid(part + 1)), and begins with a multiple of 64.
+  uint32_t first_tid(size_t part) const { return begin_[part]; }
+
+  /// Calls visit(tid codes, item codes, number of rows) for the rows of a part, in order of arrival, some at a time.
+  /// The arrays are scratch of 4,096. @throws Error{kCancelled} @note thread-safe
+  template <typename Visit>
+  void visit(size_t part, Visit visit) const {
+    const uint32_t first = begin_[part];
+    const uint32_t size = begin_[part + 1] - first;
+    uint32_t tids[kChunkRows];
+    uint32_t items[kChunkRows];
+    for (const uint32_t block : blocks_[part]) {
+      options_.cancel.throw_if_requested();
+      uint32_t rows = relation_.decode(block, tids, items);
+      const TidSpan span = relation_.tid_span(block);
+      if (span.first < first || span.last - first >= size) {
+        uint32_t own = 0;
+        for (uint32_t k = 0; k < rows; ++k) {
+          const uint32_t tid = tids[k];
+          tids[own] = tid;
+          items[own] = items[k];
+          own += tid - first < size;
+        }
+        rows = own;
+      }
+      visit(tids, items, rows);
+    }
+  }
+
+ private:
+  void cut(size_t most);
+
+  const EncodedRelation& relation_;
+  const ExecutionOptions& options_;
+  std::vector<uint32_t> begin_;                // [parts + 1] tid codes
+  std::vector<std::vector<uint32_t>> blocks_;  // [parts] that have rows of it, perhaps
+};
+
+}  // namespace batmap
