@@ -54,7 +54,7 @@ BATMAP_FUNCTION(batmap_estimate) {
   if (!PG_ARGISNULL(2)) call.query.min_support = PG_GETARG_FLOAT8(2);
   guarded([&] { call.query.check(); });
 
-  QueryInput input{&call.log, fcinfo->flinfo->fn_oid, &call.progress, InvalidOid, nullptr, nullptr, 0, false};
+  QueryInput input{&call.log, &call.progress, InvalidOid, nullptr, nullptr, 0, false};
   read_query(text_to_cstring(PG_GETARG_TEXT_PP(0)), input, call.meter, context);
   PairForecast* const forecast = ContextOwned<PairForecast>::reserve(context)->emplace();
   guarded([&] { *forecast = forecast_pairs(call.log.chunks(), call.query, call.options); });

@@ -2,6 +2,7 @@
 #include "extension/node_join_project.h"
 #include "extension/node_pack_rows.h"
 #include "extension/node_row_stream.h"
+#include "extension/packed_plan.h"
 #include "extension/progress.h"
 #include "extension/settings.h"
 
@@ -18,4 +19,5 @@ void _PG_init(void) {
   batmap::pg::install_row_stream_node();
   batmap::pg::register_pack_rows_node();
   batmap::pg::install_join_project_node();
+  batmap::pg::install_packed_plans();
 }

@@ -44,7 +44,8 @@ void begin_pack(CustomScanState* node, EState* estate, int eflags) {
   PackState* const state = state_of(node);
   const auto* const scan = castNode(CustomScan, node->ss.ps.plan);
   state->columns = {static_cast<KeyKind>(linitial_int(scan->custom_private)),
-                    static_cast<KeyKind>(lsecond_int(scan->custom_private)), lthird_int(scan->custom_private)};
+                    static_cast<KeyKind>(lsecond_int(scan->custom_private)), lthird_int(scan->custom_private),
+                    lfourth_int(scan->custom_private)};
   node->custom_ps = list_make1(ExecInitNode(static_cast<Plan*>(linitial(scan->custom_plans)), estate, eflags));
   state->open = static_cast<Pair*>(palloc(sizeof(Pair) * kChunkRows));
   state->chunk = static_cast<struct varlena*>(palloc(VARHDRSZ + kChunkMaxBytes));
@@ -62,7 +63,7 @@ TupleTableSlot* exec_pack(CustomScanState* node) {
       break;
     }
     slot_getsomeattrs(row, 2);
-    if (state->columns.read(row, 1, state->open[rows].tid, state->open[rows].item)) ++rows;
+    if (state->columns.read(row, state->open[rows].tid, state->open[rows].item)) ++rows;
   }
   if (rows == 0) return slot;
   const size_t bytes = write_chunk({state->open, rows}, reinterpret_cast<std::byte*>(VARDATA(state->chunk)));
@@ -93,7 +94,8 @@ Path* pack_rows_path(PlannerInfo* root, RelOptInfo* rel, Path* rows, const RowCo
   row->args = list_copy(rows->pathtarget->exprs);
   row->row_typeid = RECORDOID;
   row->row_format = COERCE_EXPLICIT_CALL;
-  row->colnames = list_make2(makeString(pstrdup("key")), makeString(pstrdup("item")));
+  row->colnames = list_make2(makeString(pstrdup(columns.key_column == 0 ? "key" : "item")),
+                             makeString(pstrdup(columns.key_column == 0 ? "item" : "key")));
   row->location = -1;
   PathTarget* const target = create_empty_pathtarget();
   add_column_to_pathtarget(
@@ -110,7 +112,8 @@ Path* pack_rows_path(PlannerInfo* root, RelOptInfo* rel, Path* rows, const RowCo
   path->path.startup_cost = rows->startup_cost;
   path->path.total_cost = rows->total_cost + rows->rows * cpu_operator_cost;
   path->custom_paths = list_make1(rows);
-  path->custom_private = list_make3_int(static_cast<int>(columns.key), static_cast<int>(columns.item), columns.null_items);
+  path->custom_private =
+      list_make4_int(static_cast<int>(columns.key), static_cast<int>(columns.item), columns.null_items, columns.key_column);
   path->methods = &kPathMethods;
   return &path->path;
 }

@@ -15,19 +15,21 @@ inline constexpr int64_t kNullItem = INT64_MAX;
 struct RowColumns {
   KeyKind key;
   KeyKind item;
-  int null_items;  // 0: rows without an item are left out; 1: they have kNullItem
+  int null_items;      // 0: rows without an item are left out; 1: they have kNullItem
+  int key_column = 0;  // the item is in the other
 
   /// @return whether the row counts
-  bool read(TupleTableSlot* row, int item_column, int64_t& key_value, int64_t& item_value) const {
-    if (row->tts_isnull[0] || (row->tts_isnull[item_column] && null_items == 0)) return false;
-    key_value = key_of({key, nullptr}, row->tts_values[0]);
+  bool read(TupleTableSlot* row, int64_t& key_value, int64_t& item_value) const {
+    const int item_column = 1 - key_column;
+    if (row->tts_isnull[key_column] || (row->tts_isnull[item_column] && null_items == 0)) return false;
+    key_value = key_of({key, nullptr}, row->tts_values[key_column]);
     if (row->tts_isnull[item_column] && item == KeyKind::kInt8) elog(ERROR, "NULL in a column that is NOT NULL");
     item_value = row->tts_isnull[item_column] ? kNullItem : key_of({item, nullptr}, row->tts_values[item_column]);
     return true;
   }
 };
 
-/// The same rows as `rows`, a path with the columns key and item, packed. It may be partial.
+/// The same rows as `rows`, a path with the two columns alone, packed. It may be partial.
 Path* pack_rows_path(PlannerInfo* root, RelOptInfo* rel, Path* rows, const RowColumns& columns);
 
 /// The plan whose rows are packed.

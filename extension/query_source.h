@@ -1,10 +1,9 @@
 // Rows from the text of a query: the input of the table functions.
 //
 // The text is parsed, analysed, planned and run as the caller, in the snapshot of the calling statement, like the
-// query of COPY (query) TO. It must be one SELECT of two columns, (tid, item) or (item, tid). Rows are taken where that is
-// cheapest: where both columns are integers and the planner aggregates in parallel, workers pack them into
-// batmap_relation states; otherwise every row goes from the executor straight into the log. There is never a table
-// of tuples in between.
+// query of COPY (query) TO. It must be one SELECT of two columns, (tid, item) or (item, tid). Where the values of both stand
+// for themselves, the plan packs the rows (packed_plan.h), in parallel workers where the planner finds that cheaper;
+// otherwise every row goes from the executor straight into the log. There is never a table of tuples in between.
 #pragma once
 
 #include <span>
@@ -26,15 +25,14 @@ struct SharedTids {
 };
 
 struct QueryInput {
-  PairLog* log;            // filled and sealed; not owned
-  Oid extension_function;  // a function of this extension: names the schema of its aggregates
+  PairLog* log;  // filled and sealed; not owned
   ProgressReport* progress;
   Oid item_type;  // for the _of functions: what the second column must be; else InvalidOid
   // Results:
   Dictionary* items;    // item values by rank, for the _of functions; else nullptr
   uint32_t* item_rank;  // [items->count] rank of each item id in the log
   uint64_t rows_read;   // rows with both columns; the others are no rows of the relation
-  bool in_parallel;
+  bool in_parallel;     // read by workers, too
   // What else the query is, where its columns are not just the transaction and the item:
   const char* columns = "the transaction and the item";  // for hints
   bool item_first = false;
@@ -44,6 +42,9 @@ struct QueryInput {
   std::span<const uint32_t> ranks() const {
     return items == nullptr ? std::span<const uint32_t>() : std::span(item_rank, items->count);
   }
+
+  /// A word for batmap_last_run().
+  const char* kind() const { return in_parallel ? "parallel scan" : "stream"; }
 };
 
 /// Checks a query as read_query does before it reads: for the second of two, so that its errors do not come late. Where the

@@ -29,10 +29,10 @@ Stream* open_query(FunctionCallInfo fcinfo, MemoryContext context, const char* o
   read_lists(lists, arguments, item_type);
   Stream::read_arguments(arguments, call.query);
   guarded([&] { call.log.emplace(call.options); });
-  QueryInput input{&*call.log, fcinfo->flinfo->fn_oid, &call.progress, item_type, nullptr, nullptr, 0, false};
+  QueryInput input{&*call.log, &call.progress, item_type, nullptr, nullptr, 0, false};
   read_query(text_to_cstring(PG_GETARG_TEXT_PP(input_argument)), input, call.meter, context);
   if (OidIsValid(item_type)) rank_lists(lists, arguments, input);
-  stream->start(input.in_parallel ? "parallel aggregate" : "stream", input, [&]() -> const PairLog& { return *call.log; });
+  stream->start(input.kind(), input, [&]() -> const PairLog& { return *call.log; });
   return stream;
 }
 

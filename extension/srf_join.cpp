@@ -88,16 +88,15 @@ RowStream* open_queries(FunctionCallInfo fcinfo, MemoryContext context, const ch
     call.right.emplace(call.meter);
   });
   SharedTids tids{};
-  const Oid function = fcinfo->flinfo->fn_oid;
-  QueryInput left{&*call.left, function, &call.progress, left_type, nullptr, nullptr, 0, false, "a and b", true, &tids};
-  QueryInput right{&*call.right, function, &call.progress, right_type, nullptr, nullptr, 0, false, "b and c", false, &tids};
+  QueryInput left{&*call.left, &call.progress, left_type, nullptr, nullptr, 0, false, "a and b", true, &tids};
+  QueryInput right{&*call.right, &call.progress, right_type, nullptr, nullptr, 0, false, "b and c", false, &tids};
   check_query(left_query, left, context);
   check_query(right_query, right, context);
   read_query(left_query, left, call.meter, context);
   read_query(right_query, right, call.meter, context);
   if (tids.dictionary != nullptr) MemoryContextDelete(tids.dictionary->context);
   stream->start(
-      left.in_parallel || right.in_parallel ? "parallel aggregate" : "stream", left, right,
+      left.in_parallel ? left.kind() : right.kind(), left, right,
       [&] {
         return join_relations({call.left->chunks(), left.ranks()}, {call.right->chunks(), right.ranks()}, call.options);
       },

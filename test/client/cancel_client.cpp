@@ -347,7 +347,7 @@ std::vector<Target> pair_targets() {
   const auto relation = [](const std::string& arguments) { return pairs_of_relation("big_relation", arguments); };
   return {
       {"read, stream", {serial}, horizontal, Phase::kRead, 12},
-      {"read, parallel aggregate", {}, horizontal, Phase::kRead, 12},
+      {"read, parallel scan", {}, horizontal, Phase::kRead, 12},
       {"group after a stream", {serial}, horizontal, Phase::kGroup, 6},
       {"group of a relation, for bitmap", {}, relation("method => 'bitmap'" + kFew), Phase::kGroup, 6},
       // Pairs of one item only: counting all by merge would take minutes.

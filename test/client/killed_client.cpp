@@ -131,7 +131,7 @@ void run(Tap& tap) {
   Target targets[] = {
       {"read, stream", "max_parallel_workers_per_gather = 0",
        "SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM doomed', min_count => 200)", Phase::kRead},
-      {"read, parallel aggregate", "parallel_setup_cost = 0",
+      {"read, parallel scan", "parallel_setup_cost = 0",
        "SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM doomed', min_count => 200)", Phase::kRead},
       {"count, 4 threads", "batmap.threads = 4",
        "SELECT count(*) FROM doomed_part, LATERAL batmap_pairs(r, min_count => 200, method => 'merge')", Phase::kCount},

@@ -1,5 +1,5 @@
 # Parallel plans: batmap_relation_agg with partial aggregation gives the relation of the serial plan, and batmap_pairs
-# reads a table through it ("parallel aggregate") with the rows of a serial read ("stream").
+# reads a table in parallel ("parallel scan") with the rows of a serial read ("stream").
 
 use strict;
 use warnings;
@@ -60,7 +60,7 @@ for my $table (qw(baskets wide))
     my ($serial_input, $serial_numbers) = split /\|/, $serial_run, 2;
     my ($parallel_input, $parallel_numbers) = split /\|/, $parallel_run, 2;
     is($serial_input, 'stream', "$table: the serial read is a stream");
-    is($parallel_input, 'parallel aggregate', "$table: the parallel read is an aggregate");
+    is($parallel_input, 'parallel scan', "$table: the parallel read is done by workers");
     is($parallel_numbers, $serial_numbers, "$table: both tell the same rows and transactions");
 }
 
@@ -92,11 +92,60 @@ is( $node->safe_psql('postgres',
           . " SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM copy', min_count => 30); SELECT input FROM batmap_last_run()"),
     $node->safe_psql('postgres', "$serial $plain") . "\nstream", 'a temporary table is streamed');
 
+# Workers pack what the planner can share out between them; of other queries they do a part at most. The rows are the same.
+my %shared = (
+    'a filter' => 'SELECT tid, item FROM baskets WHERE item % 3 > 0',
+    'expressions' => 'SELECT tid / 2, item::int2 FROM baskets',
+    'dates' => q{SELECT date '2000-01-01' + tid, item FROM baskets},
+    'a join' => 'SELECT b.tid, g.item FROM baskets b JOIN groups g USING (tid) WHERE b.item < 20',
+    'UNION ALL' => 'SELECT tid, item FROM baskets UNION ALL SELECT tid + 100000, item FROM groups',
+    'a subquery' => 'SELECT tid, item FROM baskets WHERE tid > (SELECT min(tid) + 50 FROM groups)',
+);
+my %not_shared = (
+    'ORDER BY' => 'SELECT tid, item FROM baskets ORDER BY item',
+    'LIMIT' => 'SELECT tid, item FROM baskets LIMIT 1000000',
+    'DISTINCT' => 'SELECT DISTINCT tid, item FROM baskets WHERE tid < 2000',
+    'UNION' => 'SELECT tid, item FROM baskets WHERE tid < 2000 UNION SELECT tid + 100000, item FROM groups WHERE tid < 2000',
+    'GROUP BY' => 'SELECT tid, max(item) FROM baskets WHERE tid < 2000 GROUP BY tid, item / 2',
+    'FOR UPDATE' => 'SELECT tid, item FROM baskets FOR UPDATE',
+    'generate_series' => 'SELECT tid, generate_series(1, item % 4) FROM baskets',
+);
+for my $what (sort(keys %shared, keys %not_shared))
+{
+    my $text = $shared{$what} // $not_shared{$what};
+    my $sum = "SELECT count(*), sum(support), sum(item_a * 1000 + item_b) FROM batmap_pairs(\$\$$text\$\$, min_count => 20);"
+      . ' SELECT rows_read FROM batmap_last_run()';
+    my $want = $node->safe_psql('postgres', "$serial $sum");
+    like($want, qr/^[1-9]/, "$what: there are pairs");
+    my $got = $node->safe_psql('postgres', "$parallel $sum; SELECT input FROM batmap_last_run()");
+    my $input = exists $shared{$what} ? 'parallel scan' : 'stream';
+    is($got, "$want\n$input", "$what: $input, the same rows");
+}
+
+# The first query of a join has the tid second.
+my $join = "SELECT count(*), sum(support) FROM batmap_join_project('SELECT item, tid FROM baskets', 'SELECT tid, item + 1 FROM groups', min_count => 5)";
+is( $node->safe_psql('postgres', "$parallel $join; SELECT input FROM batmap_last_run()"),
+    $node->safe_psql('postgres', "$serial $join") . "\nparallel scan", 'batmap_join_project: the same rows');
+
+# A function that is run while the input query is planned, and reads packed rows itself.
+$node->safe_psql('postgres', q{
+    CREATE FUNCTION pairs_of_baskets(threshold int) RETURNS int8 IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS
+        $$ BEGIN RETURN (SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => threshold)); END $$;
+    CREATE FUNCTION no_number() RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN RETURN 1 / 0; END $$});
+my $nested = q{SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM baskets WHERE item < pairs_of_baskets(30)', min_count => 30)};
+is($node->safe_psql('postgres', "$parallel $nested; SELECT input FROM batmap_last_run()"),
+    $node->safe_psql('postgres', "$serial $plain") . "\nparallel scan", 'a read inside of the planning of another');
+my ($status, $stdout, $stderr) = $node->psql('postgres',
+    "$parallel SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM baskets WHERE item < no_number()', min_count => 30);"
+      . " SELECT sum(tid), sum(item) FROM baskets; $plain", on_error_stop => 0);
+like($stderr, qr/division by zero/, 'planning that fails');
+is($stdout, $node->safe_psql('postgres', "SELECT sum(tid), sum(item) FROM baskets; $serial $plain"), 'leaves nothing behind');
+
 # Rows of this transaction that are not committed yet are read in parallel too.
 is( $node->safe_psql('postgres',
         "$parallel BEGIN; DELETE FROM baskets WHERE tid > 10000;"
           . " SELECT total FROM batmap_pairs('SELECT tid, item FROM baskets', top_k => 1); SELECT input FROM batmap_last_run(); ROLLBACK;"),
-    "10000\nparallel aggregate", 'a parallel read sees what its transaction has done');
+    "10000\nparallel scan", 'a parallel read sees what its transaction has done');
 
 # No worker to be had: the plan runs with the leader alone.
 is($node->safe_psql('postgres', "$parallel SET max_parallel_workers = 0; $plain"), $node->safe_psql('postgres', "$serial $plain"),

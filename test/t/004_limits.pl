@@ -31,7 +31,7 @@ my $subsets = 'SELECT t, i FROM generate_series(1, 24 * 3) t, generate_series(1,
 # Every way into the engine hits the limit with the same error.
 my %ways = (
     'stream' => "SET max_parallel_workers_per_gather = 0; SET batmap.memory_limit = '1MB'; $pairs);",
-    'parallel aggregate' =>
+    'parallel scan' =>
       "SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET batmap.memory_limit = '1MB'; $pairs);",
     'relation' => "SET batmap.memory_limit = '1MB'; SELECT count(*) FROM relation, LATERAL batmap_pairs(r, min_count => 10);",
     'horizontal' => "SET batmap.memory_limit = '1MB'; $pairs, method => 'horizontal');",
