@@ -36,6 +36,7 @@ EncodedRelation::EncodedRelation(std::vector<ChunkView> chunks, std::span<const 
   Span64 tids;
   Span64 items;
   first_row_.reserve(chunks_.size());
+  tid_spans_.reserve(chunks_.size());
   for (const ChunkView& chunk : chunks_) {
     first_row_.push_back(rows_);
     rows_ += chunk.rows;
@@ -52,11 +53,11 @@ EncodedRelation::EncodedRelation(std::vector<ChunkView> chunks, std::span<const 
     for (const uint64_t word : tid_present_) transactions_ += static_cast<uint64_t>(std::popcount(word));
     tid_slots_ = static_cast<uint32_t>(tids_coded_->size());
     if (static_cast<double>(transactions_) < kDenseEnough * tid_slots_) rank_tids(*options.memory);
+    find_tid_spans();
   } else {
     transactions_ = tids_coded_->size();
     tid_slots_ = static_cast<uint32_t>(transactions_);
   }
-  find_tid_spans();
 }
 
 void EncodedRelation::scan(const ExecutionOptions& options) {
@@ -139,7 +140,13 @@ void EncodedRelation::hash_tids(const ExecutionOptions& options) {
   for (const ChunkView& chunk : chunks_) {
     options.cancel.throw_if_requested();
     decode_offsets(chunk.tids, chunk.tid_range, chunk.rows, static_cast<uint64_t>(chunk.tid_base), keys);
-    for (uint32_t k = 0; k < chunk.rows; ++k) *to++ = tids_coded_->insert(static_cast<int64_t>(keys[k]));
+    TidSpan span{UINT32_MAX, 0};
+    for (uint32_t k = 0; k < chunk.rows; ++k) {
+      const uint32_t code = tids_coded_->insert(static_cast<int64_t>(keys[k]));
+      *to++ = code;
+      span = {std::min(span.first, code), std::max(span.last, code)};
+    }
+    tid_spans_.push_back(span);
   }
 }
 
@@ -155,17 +162,9 @@ void EncodedRelation::hash_items(const ExecutionOptions& options) {
   for (const uint32_t code : kept_items_) ++item_rows_[code];
 }
 
-/// The smallest and the largest tid of a block are the ends of its header's range, and codes keep their order; but for
-/// hashed ones.
+/// Of direct codes: they keep the order of the tids, and the ends of a header's range are tids of the block.
 void EncodedRelation::find_tid_spans() {
-  tid_spans_.reserve(chunks_.size());
-  for (size_t block = 0; block < chunks_.size(); ++block) {
-    const ChunkView& chunk = chunks_[block];
-    if (!tids_coded_->direct()) {
-      const auto [first, last] = std::ranges::minmax(kept_tids_.span().subspan(first_row_[block], chunk.rows));
-      tid_spans_.push_back({first, last});
-      continue;
-    }
+  for (const ChunkView& chunk : chunks_) {
     const auto first = static_cast<uint32_t>(shift_to(chunk.tid_base, tids_coded_->base()));
     const auto last = static_cast<uint32_t>(first + chunk.tid_range);
     tid_spans_.push_back(tid_ranks_.empty() ? TidSpan{first, last} : TidSpan{tid_rank(first), tid_rank(last)});

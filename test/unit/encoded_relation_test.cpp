@@ -46,6 +46,8 @@ TEST(EncodedRelation, DecodesToWhatWasEncoded) {
           for (uint32_t k = 0; k < rows; ++k, ++at) {
             const Pair& pair = shape.rows.at(at);
             ASSERT_LT(tid_codes[k], relation.tid_slots()) << shape.name;
+            ASSERT_GE(tid_codes[k], relation.tid_span(block).first) << shape.name << ", row " << at;
+            ASSERT_LE(tid_codes[k], relation.tid_span(block).last) << shape.name << ", row " << at;
             ASSERT_LT(item_codes[k], relation.item_codes()) << shape.name;
             ASSERT_EQ(relation.item_value(item_codes[k]), pair.item) << shape.name << ", row " << at;
             ASSERT_EQ(relation.item_code(pair.item), item_codes[k]) << shape.name;
