@@ -17,7 +17,9 @@ namespace {
 
 /// The engine's side of one call.
 struct RuleCall : ArrayCall<RuleQuery, RuleRun> {
-  explicit RuleCall(MemoryContext) : ArrayCall(1) { query.itemsets.kernel = &select_mask_kernel(settings.cpu_kernel); }
+  explicit RuleCall(MemoryContext) : ArrayCall(thread_count()), batch(meter) {
+    query.itemsets.kernel = &select_mask_kernel(settings.cpu_kernel);
+  }
 
   RuleBatch batch;
   size_t handed_over = 0;  // of the batch
@@ -82,7 +84,7 @@ class RuleStream final : public ArrayStream<RuleCall> {
 
  private:
   void put(const RuleRow& row, Datum* values) {
-    const int64_t* const items = call().batch.items.data() + row.begin;
+    const int64_t* const items = call().batch.items.begin() + row.begin;
     const uint64_t total = call().run->report().transactions;
     values[0] = array(0).make({items, row.lhs_length});
     values[1] = array(1).make({items + row.lhs_length, row.rhs_length});

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/polled.h"
+#include "itemsets/poll.h"
 
 namespace batmap {
 
@@ -24,6 +25,14 @@ void BestRules::offer(double score, const RuleCounts& counts, std::span<const in
   std::ranges::copy(items, items_.begin() + rule.slot * longest_);
   best_.push_back(rule);
   std::push_heap(best_.begin(), best_.end(), heap_order);
+}
+
+void BestRules::merge(const BestRules& other, const CancelToken& cancel) {
+  Poll poll(cancel);
+  for (const Rule& rule : other.best_) {
+    offer(rule.score, rule.counts, other.items_of(rule), rule.lhs_length);
+    poll.after(64);
+  }
 }
 
 void BestRules::sort(const CancelToken& cancel) {

@@ -25,6 +25,9 @@ class BestRules {
   /// @throws Error{kMemoryLimit}, std::bad_alloc
   void offer(double score, const RuleCounts& counts, std::span<const int64_t> items, uint32_t lhs_length);
 
+  /// Offers the rules of another. @throws also Error{kCancelled}
+  void merge(const BestRules& other, const CancelToken& cancel);
+
   /// Best first, from then on; nothing is offered after that.
   void sort(const CancelToken& cancel);
 

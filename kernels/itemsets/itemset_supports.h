@@ -63,22 +63,22 @@ class ItemsetSupports {
   void insert(ItemsetSignature sum, uint32_t support, size_t place) {
     if (5 * (used_ + 1) > 4 * slots_.size()) grow();
     ++used_;
-    *slot(sum) = {sum, support, static_cast<uint32_t>(place)};
+    slots_[slot(sum)] = {sum, support, static_cast<uint32_t>(place)};
   }
   /// An itemset that was not inserted has support 0.
-  const Entry& find(ItemsetSignature sum) { return *slot(sum); }
+  const Entry& find(ItemsetSignature sum) const { return slots_[slot(sum)]; }
 
  private:
-  Entry* slot(ItemsetSignature sum) {
+  size_t slot(ItemsetSignature sum) const {
     size_t at = static_cast<size_t>(sum) & (slots_.size() - 1);
     while (slots_[at].support != 0 && slots_[at].sum != sum) at = (at + 1) & (slots_.size() - 1);
-    return &slots_[at];
+    return at;
   }
   void grow() {
     Buffer<Entry> before = std::move(slots_);
     slots_ = Buffer<Entry>(*meter_, 2 * before.size(), Fill::kZero);
     for (const Entry& entry : before)
-      if (entry.support != 0) *slot(entry.sum) = entry;
+      if (entry.support != 0) slots_[slot(entry.sum)] = entry;
   }
 
   MemoryMeter* meter_;

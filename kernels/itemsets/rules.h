@@ -1,6 +1,8 @@
 // Association rules: from every frequent itemset, the rules that split it in two. The supports of both sides are those of
-// itemsets, which are frequent too. Cost: 12 bytes and about 50 more for each frequent itemset; two look-ups a rule.
-// Source: the task is that of Agrawal, Srikant, VLDB 1994; splitting by look-up is ours.
+// itemsets, which are frequent too. Cost: 12 bytes and about 50 more for each frequent itemset; two look-ups a rule; of the
+// best, those of each thread. All rules are numbered, and threads take thousands of them at a time, of many itemsets or of a
+// part of one; so their order does not depend on the number of threads. Source: the task is that of Agrawal, Srikant, VLDB
+// 1994; splitting by look-up is ours.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "core/stopwatch.h"
+#include "core/thread_team.h"
 #include "itemsets/best_rules.h"
 #include "itemsets/itemset_run.h"
 #include "itemsets/itemset_stream.h"
@@ -47,8 +50,10 @@ struct RuleRow {
 };
 
 struct RuleBatch {
-  std::vector<RuleRow> rows;
-  std::vector<int64_t> items;  // lhs, then rhs of each rule; each side ascending
+  explicit RuleBatch(MemoryMeter& meter) : rows(meter), items(meter) {}
+
+  GrowingBuffer<RuleRow> rows;
+  GrowingBuffer<int64_t> items;  // lhs, then rhs of each rule; each side ascending
 };
 
 class RuleRun {
@@ -59,7 +64,7 @@ class RuleRun {
   RuleRun(const RuleRun&) = delete;
   RuleRun& operator=(const RuleRun&) = delete;
 
-  /// The next rules, after about a millisecond; the first ones when the frequent itemsets have been found, the best ones
+  /// The next rules, some thousands at most; the first ones when the frequent itemsets have been found, the best ones
   /// when all have been seen. Order: itemsets as ItemsetRun gives them; of one itemset the shorter rhs first, then by the
   /// smaller items of the rhs. Where time is up before the best are known there are none.
   /// @param batch  overwritten; may be empty although there is more to come
@@ -69,8 +74,8 @@ class RuleRun {
   const ItemsetReport& report() const { return run_.report(); }
   uint64_t results() const { return results_; }
   Truncation truncated() const { return truncated_; }
-  uint64_t tasks() const { return steps_.size(); }  // itemsets to be split
-  uint64_t tasks_done() const { return at_; }
+  uint64_t tasks() const { return tasks_; }  // into which splitting is cut
+  uint64_t tasks_done() const { return tasks_done_; }
 
  private:
   enum Side { kLhs, kRhs };
@@ -79,17 +84,25 @@ class RuleRun {
     Buffer<bool> included;  // [ranks] empty: any item will do
   };
 
+  /// Where a thread may begin to look for a rule.
+  struct Mark {
+    uint64_t rule;  // the first of the step or after it
+    size_t step;
+    size_t prefix;  // in prefixes_, of length - 1 items
+  };
+  class Splitter;
+
   static ItemsetQuery itemset_query(const RuleQuery& query);
   Allowed allowed(const std::optional<std::vector<int64_t>>& include, const std::optional<std::vector<int64_t>>& exclude);
-  bool is_allowed(const Allowed& side, std::span<const uint32_t> ranks) const;
   bool time_is_up() const;
-  void find_itemsets();
-  void search();
-  void split(uint64_t most, RuleBatch& batch);
-  void begin_itemset();
-  bool begin_size();
-  void next_rhs();
-  void offer(RuleBatch& batch);
+  void prepare();
+  bool find_itemsets();
+  bool number_rules();
+  uint32_t least_rhs(uint32_t length) const;
+  uint32_t most_rhs(uint32_t length) const;
+  uint64_t rules_of(uint32_t length) const;
+  RuleBatch split(size_t task, int worker);
+  void cut_off(RuleBatch& batch);
   void hand_over_best(RuleBatch& batch);
 
   RuleQuery query_;
@@ -99,20 +112,18 @@ class RuleRun {
   GrowingBuffer<ItemsetStep> steps_;
   std::optional<ItemsetSupports> supports_;
   Allowed sides_[2];
-  std::optional<BestRules> best_;
-  size_t handed_over_ = 0;  // of the best
-  size_t longest_ = 0;      // itemset
-  ItemsetPrefix prefix_;
-  size_t at_ = 0;  // itemsets taken
+  GrowingBuffer<Mark> marks_;
+  GrowingBuffer<uint32_t> prefixes_;
+  uint64_t rules_ = 0;           // to be looked at
+  uint32_t longest_ = 0;         // itemset
+  std::vector<BestRules> best_;  // of each thread; in the end of all
+  size_t handed_over_ = 0;       // of the best
+  size_t tasks_ = 0;
+  size_t tasks_done_ = 0;
   uint64_t results_ = 0;
   Truncation truncated_ = Truncation::kNone;
-  bool searched_ = false;
-  // The split at hand.
-  bool splitting_ = false;
-  std::vector<uint32_t> ranks_;      // of the itemset, by value
-  std::vector<uint32_t> places_;     // in ranks_, of the rhs
-  std::vector<uint32_t> lhs_, rhs_;  // ranks
-  std::vector<int64_t> items_;       // of a rule for the best
+  bool prepared_ = false;
+  std::optional<OrderedTasks<RuleBatch>> splitting_;  // last, so that its threads end first
 };
 
 }  // namespace batmap

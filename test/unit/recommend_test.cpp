@@ -145,7 +145,7 @@ TEST(Recommend, AgreesWithTheRules) {
   rules.rhs_exclude = query.basket;
   RuleRun run(packed.chunks(), {}, rules, {.memory = &meter, .cancel = {}});
   std::map<int64_t, double> best;
-  RuleBatch batch;
+  RuleBatch batch(meter);
   while (run.next(batch))
     for (const RuleRow& row : batch.rows) {
       double& score = best[batch.items[row.begin + row.lhs_length]];
