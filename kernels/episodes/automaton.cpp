@@ -1,0 +1,43 @@
+// Machines that wait for symbols. See automaton.h.
+#include "episodes/automaton.h"
+
+namespace batmap {
+
+EpisodeMachine::EpisodeMachine(const EventStreamView& view, EpisodeView episode, const ExecutionOptions& options)
+    : symbols_(episode.symbols) {
+  for (size_t k = 0; k + 1 < episode.length(); ++k) {
+    gaps_.push_back(view.cut(episode.gaps[k]));
+    lists_.emplace_back(*options.memory);
+  }
+}
+
+void count_by_automaton(const EventStreamView& view, const EpisodeBatch& batch, size_t first, size_t last, uint64_t* counts,
+                        const ExecutionOptions& options) {
+  std::vector<EpisodeMachine> machines;
+  machines.reserve(last - first);
+  // Which machines a symbol moves, at which places; places of one machine from the last to the first.
+  struct Place {
+    uint32_t machine;
+    uint32_t place;
+  };
+  Buffer<size_t> begin(*options.memory, size_t{view.symbol_count} + 1, Fill::kZero);
+  for (size_t k = first; k < last; ++k) {
+    machines.emplace_back(view, batch[k], options);
+    for (const uint32_t symbol : batch[k].symbols) ++begin[symbol];
+  }
+  for (uint32_t symbol = 0; symbol < view.symbol_count; ++symbol) begin[symbol + 1] += begin[symbol];
+  // Filled from behind, which leaves every beginning where it belongs and later places first.
+  Buffer<Place> places(*options.memory, (last - first) * batch.length);
+  for (size_t k = last; k-- > first;)
+    for (size_t place = 0; place < batch.length; ++place)
+      places[--begin[batch[k].symbols[place]]] = {static_cast<uint32_t>(k - first), static_cast<uint32_t>(place)};
+
+  for (size_t at = 0; at < view.events; ++at) {
+    if (at % 4096 == 0) options.cancel.throw_if_requested();
+    const uint32_t symbol = view.symbols[at];
+    for (size_t k = begin[symbol]; k < begin[symbol + 1]; ++k)
+      counts[places[k].machine] += machines[places[k].machine].step(places[k].place, view.times[at]);
+  }
+}
+
+}  // namespace batmap

@@ -1,0 +1,83 @@
+// Counting by state machines: one pass over the stream in order of time, in which every episode keeps, for each of its
+// symbols but the last, the events that an occurrence has reached since the last one was completed. Source: EP III-A.
+//
+// An event of symbol k joins its list where the list before holds one inside the gap; an event of the last symbol then
+// completes an occurrence, and all lists are cleared. That completes each occurrence as early as can be, so their number is
+// the largest. Events that are too old for every event to come leave at the front of a list.
+//
+// Cost: a step for each event and each place that its symbol has in an episode, one look at each other event.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/options.h"
+#include "episodes/event_stream.h"
+
+namespace batmap {
+
+/// The machine of one episode.
+class EpisodeMachine {
+ public:
+  /// @param view, episode  must outlive the object
+  EpisodeMachine(const EventStreamView& view, EpisodeView episode, const ExecutionOptions& options);
+
+  /// Forgets all: occurrences start later than `time` from now on.
+  void start_after(int64_t time) {
+    after_ = time;
+    for (Waiting& list : lists_) list.clear();
+  }
+
+  /// The event is of the symbol at this place of the episode. @return whether it completes an occurrence
+  bool step(size_t place, int64_t time) {
+    if (place == 0) {
+      if (time <= after_) return false;
+    } else {
+      Waiting& before = lists_[place - 1];
+      const Gap gap = gaps_[place - 1];
+      while (before.first < before.times.size() && before.times[before.first] < time - gap.high) ++before.first;
+      if (before.first == before.times.size()) {
+        before.clear();
+        return false;
+      }
+      if (before.times[before.first] >= time - gap.low) return false;
+    }
+    if (place < lists_.size()) {
+      lists_[place].times.push_back(time);
+      return false;
+    }
+    start_after(time);
+    return true;
+  }
+
+  /// Of a symbol: what it does at each of its places, later ones first.
+  /// @return whether the event completes an occurrence
+  bool step_symbol(uint32_t symbol, int64_t time) {
+    for (size_t place = symbols_.size(); place-- > 0;)
+      if (symbols_[place] == symbol && step(place, time)) return true;
+    return false;
+  }
+
+ private:
+  struct Waiting {
+    explicit Waiting(MemoryMeter& meter) : times(meter) {}
+    void clear() {
+      times.shrink(0);
+      first = 0;
+    }
+    GrowingBuffer<int64_t> times;
+    size_t first = 0;  // those before are too old
+  };
+
+  std::span<const uint32_t> symbols_;
+  std::vector<Gap> gaps_;       // cut
+  std::vector<Waiting> lists_;  // [length - 1]
+  int64_t after_ = -1;
+};
+
+/// Counts the episodes [first, last) of a batch in one pass.
+/// @param counts  [last - first] added to
+void count_by_automaton(const EventStreamView& view, const EpisodeBatch& batch, size_t first, size_t last, uint64_t* counts,
+                        const ExecutionOptions& options);
+
+}  // namespace batmap

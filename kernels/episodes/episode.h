@@ -1,0 +1,50 @@
+// What is counted: serial episodes with gaps, as plain arrays that any counter can take, a device included.
+//
+// An episode A -(low, high]-> B -(low, high]-> C occurs where low < t_B - t_A <= high, and so on. Its support is the size of
+// a largest set of occurrences that do not overlap: each starts later than the one before has ended. Source: D. Patnaik et
+// al., "Accelerator-Oriented Algorithm Transformation for Temporal Data Mining" (EP), section II-C.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+namespace batmap {
+
+/// Half-open: low < distance <= high, in ticks of the stream. Empty where high <= low.
+struct Gap {
+  int64_t low;
+  int64_t high;
+
+  static constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
+};
+
+/// Symbols [length] and the gaps between them [length - 1]; length >= 1.
+struct EpisodeView {
+  std::span<const uint32_t> symbols;
+  const Gap* gaps;
+
+  size_t length() const { return symbols.size(); }
+  uint32_t last() const { return symbols.back(); }
+};
+
+/// Episodes of one length, one behind the other. Neighbours that begin alike are cheaper for some methods.
+struct EpisodeBatch {
+  const uint32_t* symbols;  // [size x length]
+  const Gap* gaps;          // [size x (length - 1)]
+  size_t length;
+  size_t size;
+
+  EpisodeView operator[](size_t k) const { return {{symbols + k * length, length}, gaps + k * (length - 1)}; }
+};
+
+/// From the first event to the last one.
+struct Occurrence {
+  int64_t start;
+  int64_t end;
+
+  bool operator==(const Occurrence&) const = default;
+};
+
+}  // namespace batmap

@@ -1,0 +1,280 @@
+// The course of a run. See episode_run.h.
+#include "episodes/episode_run.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/parameters.h"
+#include "core/polled.h"
+#include "episodes/tracking.h"
+
+namespace batmap {
+
+namespace {
+
+void sort_list(std::optional<std::vector<int64_t>>& list) {
+  if (list) std::sort(list->begin(), list->end());
+}
+
+const std::vector<int64_t>* pointer_to(const std::optional<std::vector<int64_t>>& list) { return list ? &*list : nullptr; }
+
+/// The least number of occurrences whose rate is not below the one asked for.
+uint64_t count_of_rate(double rate, uint64_t duration, double ticks_a_unit) {
+  const double units = static_cast<double>(duration) / ticks_a_unit;
+  const double least = std::ceil(rate * units);
+  if (!(least < 0x1p63)) return uint64_t{1} << 63;
+  auto count = std::max<uint64_t>(static_cast<uint64_t>(least), 1);
+  // The product was rounded.
+  while (count > 1 && static_cast<double>(count - 1) / units >= rate) --count;
+  while (static_cast<double>(count) / units < rate) ++count;
+  return count;
+}
+
+/// The episodes all of whose events occur, as symbols.
+struct Batch {
+  std::vector<uint32_t> symbols;
+  std::vector<Gap> gaps;
+  std::vector<size_t> place;  // of each among those given
+
+  Batch(const EventStreams& streams, const GivenEpisodes& given) {
+    for (size_t k = 0; k < given.size(); ++k) {
+      const size_t before = symbols.size();
+      for (size_t at = 0; at < given.length; ++at)
+        if (const auto symbol = streams.symbol_of(given.events[k * given.length + at])) symbols.push_back(*symbol);
+      if (symbols.size() - before < given.length) {
+        symbols.resize(before);
+        continue;
+      }
+      place.push_back(k);
+      for (size_t at = 0; at + 1 < given.length; ++at) gaps.push_back(given.gaps[given.gaps.size() == 1 ? 0 : at]);
+    }
+  }
+};
+
+}  // namespace
+
+std::optional<EpisodeMethod> parse_episode_method(const std::string& name) {
+  if (name == "auto") return std::nullopt;
+  for (size_t k = 0; k < kEpisodeMethods; ++k)
+    if (name == kEpisodeMethodNames[k]) return static_cast<EpisodeMethod>(k);
+  throw Error(ErrorCode::kInvalidParameter, "unknown algorithm \"" + name + "\"",
+              "Available algorithms: auto, " + episode_method_names() + ".");
+}
+
+void check_episode_counting(const std::string& name) {
+  if (name != "non_overlapped")
+    throw Error(ErrorCode::kInvalidParameter, "unknown counting \"" + name + "\"", "Available: non_overlapped.");
+}
+
+void check_gap(const Gap& gap) {
+  if (gap.low < 0)
+    throw Error(ErrorCode::kInvalidParameter, "a gap must not begin below 0", "A gap (low, high] holds distances in time.");
+  if (gap.high < gap.low) throw Error(ErrorCode::kInvalidParameter, "a gap must not end below its beginning");
+}
+
+void EpisodeQuery::check() const {
+  if (min_count && min_rate)
+    throw Error(ErrorCode::kInvalidParameter, "min_count and min_rate exclude each other",
+                "Give the threshold either as a number of occurrences or as their number a unit of time.");
+  if (!min_count && !min_rate && !top_k)
+    throw Error(ErrorCode::kInvalidParameter, "a threshold is missing",
+                "Give min_count or min_rate, or ask for the best episodes with top_k.");
+  require_at_least("min_count", min_count, 1);
+  if (min_rate && !(*min_rate > 0 && std::isfinite(*min_rate)))
+    throw Error(ErrorCode::kInvalidParameter, "min_rate must be above 0 and finite, not " + plain_text(*min_rate));
+  require_at_least("min_length", min_length, 1);
+  require_at_least("max_length", max_length, 1);
+  require_at_least("top_k", top_k, 1);
+  require_at_least("max_results", max_results, 1);
+  if (timeout_ms && *timeout_ms < 1) throw Error(ErrorCode::kInvalidParameter, "timeout must be above 0");
+  if (min_length && max_length && *min_length > *max_length)
+    throw Error(ErrorCode::kInvalidParameter,
+                "min_length " + std::to_string(*min_length) + " is above max_length " + std::to_string(*max_length));
+  if (gaps.empty()) throw Error(ErrorCode::kInvalidParameter, "gaps must not be empty");
+  for (const Gap& gap : gaps) check_gap(gap);
+}
+
+void GivenEpisodes::check() const {
+  if (gaps.size() != 1 && gaps.size() != length - 1)
+    throw Error(ErrorCode::kInvalidParameter,
+                "episodes of " + std::to_string(length) + " events have " + std::to_string(length - 1) + " gaps, not " +
+                    std::to_string(gaps.size()),
+                "Give one row (low, high] for every gap, or one for each.");
+  for (const Gap& gap : gaps) check_gap(gap);
+}
+
+// The k best so far, of every length.
+struct EpisodeRun::Best {
+  struct Kept {
+    uint64_t begin;  // in steps
+    uint64_t support;
+    size_t length;
+  };
+  explicit Best(MemoryMeter& meter) : steps(meter), kept(meter) {}
+  Row row(size_t k) const { return {{steps.begin() + kept[k].begin, kept[k].length}, kept[k].support}; }
+
+  GrowingBuffer<uint32_t> steps;
+  GrowingBuffer<Kept> kept;
+  size_t next = 0;
+};
+
+EpisodeRun::EpisodeRun(EventLog log, std::span<const uint32_t> event_rank, const EpisodeQuery& query,
+                       const ExecutionOptions& options)
+    : query_(query), options_(options), cancel_(options.cancel) {
+  query_.check();
+  sort_list(query_.include);
+  sort_list(query_.exclude);
+  report_.method = query_.method ? kEpisodeMethodNames[static_cast<size_t>(*query_.method)] : "prefixes";
+  options_.cancel = {[](void* self) {
+                       const auto* const run = static_cast<const EpisodeRun*>(self);
+                       return run->cancel_.requested() || run->out_of_time();
+                     },
+                     this};
+  int64_t reach = 0;
+  for (const Gap& gap : query_.gaps) reach = std::max(reach, gap.high);
+  const auto filter = [&](const EventTotals& totals) {
+    report_.threshold = query_.min_rate ? count_of_rate(*query_.min_rate, totals.duration, query_.ticks_a_unit)
+                                        : static_cast<uint64_t>(query_.min_count.value_or(1));
+    return EventFilter{.min_rows = report_.threshold, .only = nullptr, .exclude = pointer_to(query_.exclude)};
+  };
+  ExecutionOptions grouping = options_;
+  grouping.cancel = cancel_;  // what has not begun to answer is not cut off
+  streams_.emplace(std::move(log), event_rank, filter, reach, grouping);
+  report_.group_ms = watch_.milliseconds();
+  if (!query_.top_k) search_.emplace(*streams_, query_.gaps, report_.threshold, query_.method, options_);
+}
+
+EpisodeRun::~EpisodeRun() = default;
+
+bool EpisodeRun::out_of_time() const {
+  return query_.timeout_ms && watch_.milliseconds() >= static_cast<double>(*query_.timeout_ms);
+}
+
+bool EpisodeRun::wanted(std::span<const uint32_t> steps) const {
+  if (query_.min_length && steps.size() < static_cast<uint64_t>(*query_.min_length)) return false;
+  if (!query_.include) return true;
+  return std::any_of(steps.begin(), steps.end(), [&](uint32_t step) {
+    return std::binary_search(query_.include->begin(), query_.include->end(), event(step));
+  });
+}
+
+bool EpisodeRun::next_level(LevelWise& search) {
+  const size_t length = search.level().length + 1;
+  if (query_.max_length && length > static_cast<uint64_t>(*query_.max_length)) return false;
+  if (search.level().length > 0 && search.level().size() == 0) return false;
+  if (length == 1) report_.levels.clear();
+  const bool any = search.next();
+  const EpisodeLevel& level = search.level();
+  if (level.candidates > 0) report_.levels.push_back({level.candidates, level.size(), level.ms});
+  return any;
+}
+
+void EpisodeRun::find_best() {
+  // The threshold falls until there are k answers at or above it, which then are the best of all.
+  uint64_t threshold = report_.threshold;
+  for (const EventStream& axis : streams_->axes()) threshold += axis.view().events;
+  const auto k = static_cast<uint64_t>(*query_.top_k);
+  best_ = std::make_unique<Best>(*options_.memory);
+  for (;; threshold = std::max(report_.threshold, threshold - threshold / 4 - 1)) {
+    best_->steps.shrink(0);
+    best_->kept.shrink(0);
+    LevelWise search(*streams_, query_.gaps, threshold, query_.method, options_);
+    while (next_level(search)) {
+      const EpisodeLevel& level = search.level();
+      for (size_t row = 0; row < level.size(); ++row) {
+        if (!wanted(level[row])) continue;
+        best_->kept.push_back({best_->steps.size(), level.supports[row], level.length});
+        std::copy_n(level[row].begin(), level.length, best_->steps.room(level.length));
+        best_->steps.add(level.length);
+      }
+    }
+    if (best_->kept.size() >= k || threshold == report_.threshold) break;
+  }
+  // Kept by length and events already.
+  std::stable_sort(best_->kept.begin(), best_->kept.end(),
+                   polled(options_.cancel, [](const auto& x, const auto& y) { return x.support > y.support; }));
+  best_->kept.shrink(std::min<uint64_t>(best_->kept.size(), k));
+}
+
+std::optional<EpisodeRun::Row> EpisodeRun::next_of_all() {
+  if (query_.top_k) {
+    if (best_ == nullptr) find_best();
+    if (best_->next == best_->kept.size()) return std::nullopt;
+    return best_->row(best_->next++);
+  }
+  for (;;) {
+    const EpisodeLevel& level = search_->level();
+    for (; row_ < level.size(); ++row_)
+      if (wanted(level[row_])) return Row{level[row_], level.supports[row_++]};
+    if (!next_level(*search_)) return std::nullopt;
+    row_ = 0;
+  }
+}
+
+std::optional<EpisodeRun::Row> EpisodeRun::next() {
+  if (truncated_ != EpisodeTruncation::kNone) return std::nullopt;
+  try {
+    const std::optional<Row> row = next_of_all();
+    if (!row) return row;
+    if (query_.max_results && results_ == *query_.max_results) {
+      truncated_ = EpisodeTruncation::kMaxResults;
+      return std::nullopt;
+    }
+    ++results_;
+    return row;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kCancelled || cancel_.requested() || !out_of_time()) throw;
+    truncated_ = EpisodeTruncation::kTimeout;
+    return std::nullopt;
+  }
+}
+
+EventStreams streams_of(EventLog log, std::span<const uint32_t> event_rank, const GivenEpisodes& episodes,
+                        const ExecutionOptions& options) {
+  std::vector<int64_t> events = episodes.events;
+  std::sort(events.begin(), events.end());
+  int64_t reach = 0;
+  for (const Gap& gap : episodes.gaps) reach = std::max(reach, gap.high);
+  return {std::move(log), event_rank, [&](const EventTotals&) { return EventFilter{.only = &events}; }, reach, options};
+}
+
+std::vector<uint64_t> count_given(const EventStreams& streams, const GivenEpisodes& episodes,
+                                  const ExecutionOptions& options, EpisodeReport& report) {
+  const Batch found(streams, episodes);
+  const EpisodeBatch batch{found.symbols.data(), found.gaps.data(), episodes.length, found.place.size()};
+  std::vector<uint64_t> counts(batch.size);
+  report.method = kEpisodeMethodNames[static_cast<size_t>(episodes.method.value_or(EpisodeMethod::kTracking))];
+  for (const EventStream& axis : streams.axes()) {
+    const EventStreamView view = axis.view();
+    const EpisodeMethod method = episodes.method.value_or(choose_episode_method(describe_job(view, batch, options.threads)));
+    report.method = kEpisodeMethodNames[static_cast<size_t>(method)];
+    count_episodes(method, view, batch, counts, options);
+  }
+  std::vector<uint64_t> all(episodes.size());
+  for (size_t k = 0; k < counts.size(); ++k) all[found.place[k]] = counts[k];
+  return all;
+}
+
+GrowingBuffer<FoundOccurrence> find_occurrences(const EventStreams& streams, const GivenEpisodes& episode,
+                                                const ExecutionOptions& options) {
+  GrowingBuffer<FoundOccurrence> all(*options.memory);
+  const Batch found(streams, episode);
+  if (found.place.empty()) return all;
+  for (const EventStream& axis : streams.axes()) {
+    const EventStreamView view = axis.view();
+    NonOverlapped chosen;
+    const auto take = [&](int64_t end, int64_t start) {
+      if (!chosen.take(end, start)) return;
+      const EventStream::Piece& piece = axis.piece_of(start);
+      all.push_back({piece.stream, piece.first + (start - piece.at), piece.first + (end - piece.at)});
+    };
+    if (episode.length == 1) {
+      for (const int64_t time : view.list(found.symbols[0])) take(time, time);
+    } else {
+      Tracker(view, options).occurrences({found.symbols, found.gaps.data()}, take);
+    }
+  }
+  return all;
+}
+
+}  // namespace batmap

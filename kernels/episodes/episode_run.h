@@ -1,0 +1,138 @@
+// A question about episodes, from rows to answers: which are frequent, how often given ones occur, and where.
+//
+// The order of the answers depends on the rows and the question alone: by length, then by events and gaps; the k best by
+// support, then by length.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/options.h"
+#include "core/stopwatch.h"
+#include "episodes/episode_counter.h"
+#include "episodes/event_stream.h"
+#include "episodes/level_wise.h"
+
+namespace batmap {
+
+/// "auto" is nothing. @throws Error{kInvalidParameter} for a name that is no method
+std::optional<EpisodeMethod> parse_episode_method(const std::string& name);
+/// What is counted: "non_overlapped", the only rule so far. @throws Error{kInvalidParameter} for another
+void check_episode_counting(const std::string& name);
+
+struct EpisodeQuery {
+  std::vector<Gap> gaps;             // one or more; every gap of an episode is one of them
+  std::optional<int64_t> min_count;  // one of the two; none only together with top_k
+  std::optional<double> min_rate;    // occurrences a unit of time between first and last event, over all streams
+  double ticks_a_unit = 1;
+  std::optional<int64_t> min_length;
+  std::optional<int64_t> max_length;
+  std::optional<std::vector<int64_t>> include;  // event values, or ranks; an episode needs one of them
+  std::optional<std::vector<int64_t>> exclude;  // rows of theirs do not count
+  std::optional<int64_t> top_k;                 // ties: the shorter, then the smaller events
+  std::optional<int64_t> max_results;
+  std::optional<int64_t> timeout_ms;
+  std::optional<EpisodeMethod> method;  // nothing: by prefixes
+
+  /// @throws Error{kInvalidParameter} with the value, the bound and a hint
+  void check() const;
+};
+
+/// Episodes that are given: all of one length, with the same gaps.
+struct GivenEpisodes {
+  std::vector<int64_t> events;  // [size x length] values, or ranks; one that does not occur is fine
+  size_t length = 1;
+  std::vector<Gap> gaps;  // length - 1, or one for every gap
+  std::optional<EpisodeMethod> method;
+
+  size_t size() const { return events.size() / length; }
+  /// @throws Error{kInvalidParameter} unless there are gaps for every event but the first
+  void check() const;
+};
+
+/// @throws Error{kInvalidParameter} unless 0 <= low <= high
+void check_gap(const Gap& gap);
+
+struct EpisodeReport {
+  struct Level {
+    uint64_t candidates;
+    uint64_t frequent;
+    double ms;
+  };
+  std::string method;
+  uint64_t threshold = 0;
+  std::vector<Level> levels;  // [length - 1], of the last search
+  double group_ms = 0;
+};
+
+enum class EpisodeTruncation { kNone, kMaxResults, kTimeout };
+
+/// The frequent episodes.
+class EpisodeRun {
+ public:
+  /// @param log, event_rank  see EventStreams; with ranks, events of the query and of value() are ranks
+  /// @param options          copied; its meter must outlive the run
+  /// @throws Error, std::bad_alloc
+  EpisodeRun(EventLog log, std::span<const uint32_t> event_rank, const EpisodeQuery& query, const ExecutionOptions& options);
+  EpisodeRun(const EpisodeRun&) = delete;
+  EpisodeRun& operator=(const EpisodeRun&) = delete;
+  ~EpisodeRun();
+
+  struct Row {
+    std::span<const uint32_t> steps;
+    uint64_t support;
+  };
+  /// The next answer, valid until the next call; nothing when there are no more.
+  /// @throws Error, std::bad_alloc; the run cannot go on after that
+  std::optional<Row> next();
+
+  int64_t event(uint32_t step) const { return streams_->value(static_cast<uint32_t>(step / query_.gaps.size())); }
+  size_t gap(uint32_t step) const { return step % query_.gaps.size(); }  // an index in the query's
+  EpisodeTruncation truncated() const { return truncated_; }
+  const EventStreams& streams() const { return *streams_; }
+  const EpisodeReport& report() const { return report_; }
+
+ private:
+  struct Best;
+
+  bool next_level(LevelWise& search);
+  bool wanted(std::span<const uint32_t> steps) const;
+  std::optional<Row> next_of_all();
+  void find_best();
+  bool out_of_time() const;
+
+  EpisodeQuery query_;
+  ExecutionOptions options_;  // its token also looks at the clock
+  CancelToken cancel_;        // the caller's
+  Stopwatch watch_;
+  EpisodeReport report_;
+  std::optional<EventStreams> streams_;
+  std::optional<LevelWise> search_;
+  size_t row_ = 0;  // of the level
+  std::unique_ptr<Best> best_;
+  int64_t results_ = 0;
+  EpisodeTruncation truncated_ = EpisodeTruncation::kNone;
+};
+
+/// The axes of an input of which only the events of some episodes matter.
+EventStreams streams_of(EventLog log, std::span<const uint32_t> event_rank, const GivenEpisodes& episodes,
+                        const ExecutionOptions& options);
+
+/// Supports, in the order given.
+std::vector<uint64_t> count_given(const EventStreams& streams, const GivenEpisodes& episodes,
+                                  const ExecutionOptions& options, EpisodeReport& report);
+
+struct FoundOccurrence {
+  int64_t stream;
+  int64_t starts_at;
+  int64_t ends_at;
+};
+
+/// The occurrences that make up the support of the one episode given: of each stream, by time.
+GrowingBuffer<FoundOccurrence> find_occurrences(const EventStreams& streams, const GivenEpisodes& episode,
+                                                const ExecutionOptions& options);
+
+}  // namespace batmap

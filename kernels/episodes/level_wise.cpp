@@ -1,0 +1,332 @@
+// Candidates and the two ways to count them by prefixes. See level_wise.h.
+#include "episodes/level_wise.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/stopwatch.h"
+#include "core/thread_team.h"
+#include "episodes/tracking.h"
+
+namespace batmap {
+
+namespace {
+
+// Nanoseconds, by bench/run episodes on one core of a Xeon with AVX-512.
+constexpr double kReachNs = 10;   // an entry of a frontier that looks for what it reaches
+constexpr double kWalkNs = 2.5;   // an event that is reached
+constexpr double kMergeNs = 5;    // an entry or event of a merge
+constexpr double kSearchNs = 20;  // of the shorter side, where the other is much longer
+
+constexpr uint64_t kWorkAPoll = uint64_t{1} << 16;
+constexpr size_t kTasksAThread = 16;
+constexpr size_t kBatch = size_t{1} << 16;  // candidates that a forced method counts at once
+
+/// Steps as symbols and gaps.
+class Decoder {
+ public:
+  explicit Decoder(const std::vector<Gap>& gaps) : of_(gaps) {}
+
+  EpisodeView operator()(std::span<const uint32_t> steps) {
+    symbols_.clear();
+    gaps_.clear();
+    append(steps);
+    return {symbols_, gaps_.data()};
+  }
+  void append(std::span<const uint32_t> steps) {
+    for (size_t k = 0; k < steps.size(); ++k) {
+      symbols_.push_back(symbol(steps[k]));
+      if (k > 0) gaps_.push_back(of_[steps[k] % of_.size()]);
+    }
+  }
+  void append(uint32_t step) {
+    symbols_.push_back(symbol(step));
+    gaps_.push_back(of_[step % of_.size()]);
+  }
+  void clear() {
+    symbols_.clear();
+    gaps_.clear();
+  }
+  EpisodeBatch batch(size_t length) const { return {symbols_.data(), gaps_.data(), length, symbols_.size() / length}; }
+
+ private:
+  uint32_t symbol(uint32_t step) const { return static_cast<uint32_t>(step / of_.size()); }
+
+  const std::vector<Gap>& of_;
+  std::vector<uint32_t> symbols_;
+  std::vector<Gap> gaps_;
+};
+
+}  // namespace
+
+/// The steps that may extend a prefix: the last ones of some consecutive episodes of the level, or, where those are single
+/// symbols, each of them with every gap. Ascending.
+struct LevelWise::Candidates {
+  const EpisodeLevel& level;
+  size_t begin;
+  size_t end;
+  uint32_t gaps;  // 1, or those to choose from
+
+  size_t size() const { return (end - begin) * gaps; }
+  uint32_t operator[](size_t k) const {
+    return level.steps[(begin + k / gaps + 1) * level.length - 1] + static_cast<uint32_t>(k % gaps);
+  }
+};
+
+namespace {
+
+/// Counts the extensions of one prefix after the other; of one thread.
+class Extensions {
+ public:
+  Extensions(const EventStreams& streams, const std::vector<Gap>& gaps, const ExecutionOptions& options)
+      : gaps_(gaps),
+        options_(options),
+        decode_(gaps),
+        totals_(*options.memory, size_t{streams.symbols()} * gaps.size(), Fill::kZero),
+        counts_(*options.memory, streams.symbols(), Fill::kZero),
+        last_ends_(*options.memory, streams.symbols()),
+        reached_(*options.memory, streams.symbols()),
+        counted_(*options.memory) {
+    std::fill(last_ends_.begin(), last_ends_.end(), -1);
+    views_.reserve(streams.axes().size());  // trackers point into it
+    for (const EventStream& axis : streams.axes()) {
+      views_.push_back(axis.view());
+      trackers_.emplace_back(views_.back(), options);
+    }
+  }
+
+  /// Appends those that are frequent, in order.
+  template <typename Candidates>
+  void count(std::span<const uint32_t> prefix, const Candidates& candidates, uint64_t min_count, EpisodeLevel& found) {
+    const EpisodeView episode = decode_(prefix);
+    for (size_t k = 0; k < views_.size(); ++k) {
+      const FrontierView frontier = trackers_[k].frontier(episode, episode.length());
+      if (frontier.size > 0) count_axis(views_[k], frontier, candidates);
+    }
+    std::sort(counted_.begin(), counted_.end());
+    for (const uint32_t step : counted_) {
+      const uint64_t support = std::exchange(totals_[step], 0);
+      if (support < min_count) continue;
+      uint32_t* const steps = found.steps.room(prefix.size() + 1);
+      *std::copy(prefix.begin(), prefix.end(), steps) = step;
+      found.steps.add(prefix.size() + 1);
+      found.supports.push_back(support);
+    }
+    counted_.shrink(0);
+  }
+
+ private:
+  template <typename Candidates>
+  void count_axis(const EventStreamView& view, FrontierView frontier, const Candidates& candidates) {
+    const auto entries = static_cast<double>(frontier.size);
+    const auto events = static_cast<double>(view.events);
+    const double a_tick = events / static_cast<double>(view.times[view.events - 1] + 1);
+    double walking = 0;
+    for (const Gap& gap : gaps_) {
+      const Gap cut = view.cut(gap);
+      walking += entries * kReachNs + std::min(events, entries * a_tick * static_cast<double>(cut.high - cut.low)) * kWalkNs;
+    }
+    double merging = 0;
+    for (size_t k = 0; k < candidates.size() && merging <= walking; ++k) {
+      const auto list = static_cast<double>(view.list(candidates[k] / static_cast<uint32_t>(gaps_.size())).size());
+      const auto [fewer, more] = std::minmax(entries, list);
+      merging += fewer * kGallopRatio < more ? fewer * kSearchNs : (fewer + more) * kMergeNs;
+    }
+    if (walking < merging) {
+      for (uint32_t gap = 0; gap < gaps_.size(); ++gap) walk(view, frontier, gap);
+    } else {
+      for (size_t k = 0; k < candidates.size(); ++k) merge(view, frontier, candidates[k]);
+    }
+  }
+
+  void merge(const EventStreamView& view, FrontierView frontier, uint32_t step) {
+    const auto gaps = static_cast<uint32_t>(gaps_.size());
+    NonOverlapped chosen;
+    extend_polled(frontier, view.list(step / gaps), view.cut(gaps_[step % gaps]), options_.cancel,
+                  [&](int64_t end, int64_t start) { chosen.take(end, start); });
+    add(step, chosen.count);
+  }
+
+  /// All symbols at once: the events that an entry reaches and the next one does not, in order of time (see
+  /// extend_searching_list), each the end of an occurrence of the prefix and its symbol.
+  void walk(const EventStreamView& view, FrontierView frontier, uint32_t gap) {
+    const auto [low, high] = view.cut(gaps_[gap]);
+    if (high <= low) return;
+    size_t at = 0;
+    size_t reached = 0;
+    uint64_t work = 0;
+    for (size_t k = 0; k < frontier.size; ++k) {
+      const int64_t end = frontier.ends[k];
+      const int64_t start = frontier.starts[k];
+      at = gallop(view.times, at, view.events, [&](int64_t u) { return u <= end + low; });
+      const size_t first = at;
+      const int64_t most = k + 1 < frontier.size ? std::min(end + high, frontier.ends[k + 1] + low) : end + high;
+      for (; at < view.events && view.times[at] <= most; ++at) {
+        const uint32_t symbol = view.symbols[at];
+        const int64_t last_end = last_ends_[symbol];
+        if (last_end >= start) continue;
+        if (last_end < 0) reached_[reached++] = symbol;
+        last_ends_[symbol] = view.times[at];
+        ++counts_[symbol];
+      }
+      if ((work += at - first + 1) < kWorkAPoll) continue;
+      work = 0;
+      options_.cancel.throw_if_requested();
+    }
+    for (size_t k = 0; k < reached; ++k) {
+      const uint32_t symbol = reached_[k];
+      last_ends_[symbol] = -1;
+      add(symbol * static_cast<uint32_t>(gaps_.size()) + gap, std::exchange(counts_[symbol], 0));
+    }
+  }
+
+  void add(uint32_t step, uint64_t count) {
+    if (count == 0) return;
+    if (totals_[step] == 0) counted_.push_back(step);
+    totals_[step] += count;
+  }
+
+  const std::vector<Gap>& gaps_;
+  const ExecutionOptions& options_;
+  Decoder decode_;
+  std::vector<EventStreamView> views_;
+  std::vector<Tracker> trackers_;
+  Buffer<uint64_t> totals_;          // [step] over all axes
+  Buffer<uint64_t> counts_;          // [symbol] of one walk, as are the next two
+  Buffer<int64_t> last_ends_;        // [symbol] -1: not reached
+  Buffer<uint32_t> reached_;         // symbols
+  GrowingBuffer<uint32_t> counted_;  // steps with a total
+};
+
+}  // namespace
+
+LevelWise::LevelWise(const EventStreams& streams, const std::vector<Gap>& gaps, uint64_t min_count,
+                     std::optional<EpisodeMethod> method, const ExecutionOptions& options)
+    : streams_(streams), gaps_(gaps), min_count_(min_count), method_(method), options_(options), level_(*options.memory) {
+  if (uint64_t{streams.symbols()} * gaps.size() >= UINT32_MAX)
+    throw Error(ErrorCode::kTooLarge,
+                std::to_string(streams.symbols()) + " events and " + std::to_string(gaps.size()) + " gaps are too many",
+                "Raise min_count, or give fewer gaps.");
+}
+
+bool LevelWise::next() {
+  const Stopwatch watch;
+  EpisodeLevel found = level_.length == 0 ? first_level() : method_ ? by_method() : by_prefixes();
+  found.ms = watch.milliseconds();
+  level_ = std::move(found);
+  return level_.size() > 0;
+}
+
+EpisodeLevel LevelWise::first_level() const {
+  EpisodeLevel found(*options_.memory);
+  found.length = 1;
+  found.candidates = streams_.symbols();
+  for (uint32_t symbol = 0; symbol < streams_.symbols(); ++symbol) {
+    uint64_t support = 0;
+    for (const EventStream& axis : streams_.axes()) support += axis.view().list(symbol).size();
+    if (support < min_count_) continue;
+    found.steps.push_back(symbol * static_cast<uint32_t>(gaps_.size()));
+    found.supports.push_back(support);
+  }
+  return found;
+}
+
+LevelWise::Candidates LevelWise::candidates_of(size_t prefix) const {
+  const auto gaps = static_cast<uint32_t>(gaps_.size());
+  if (level_.length == 1) return {level_, 0, level_.size(), gaps};
+  // The episodes that begin with the suffix, whose first step has no gap.
+  const std::span<const uint32_t> suffix = level_[prefix].subspan(1);
+  const auto compare = [&](size_t k) {  // -1: before those
+    const std::span<const uint32_t> other = level_[k];
+    for (size_t at = 0; at < suffix.size(); ++at) {
+      const uint32_t step = at == 0 ? suffix[0] / gaps * gaps : suffix[at];
+      if (other[at] != step) return other[at] < step ? -1 : 1;
+    }
+    return 0;
+  };
+  const auto first_not_below = [&](int bound) {
+    size_t low = 0;
+    size_t high = level_.size();
+    while (low < high) {
+      const size_t middle = low + (high - low) / 2;
+      if (compare(middle) < bound)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low;
+  };
+  return {level_, first_not_below(0), first_not_below(1), 1};
+}
+
+EpisodeLevel LevelWise::by_prefixes() const {
+  const size_t prefixes = level_.size();
+  const size_t tasks = std::min(prefixes, kTasksAThread * static_cast<size_t>(std::max(options_.threads, 1)));
+  std::vector<EpisodeLevel> found;
+  for (size_t task = 0; task < tasks; ++task) found.emplace_back(*options_.memory);
+  std::vector<std::optional<Extensions>> extensions(static_cast<size_t>(std::max(options_.threads, 1)));
+  parallel_for(options_, tasks, [&](size_t task, int worker) {
+    std::optional<Extensions>& own = extensions[static_cast<size_t>(worker)];
+    if (!own) own.emplace(streams_, gaps_, options_);
+    for (size_t k = prefixes * task / tasks; k < prefixes * (task + 1) / tasks; ++k) {
+      const Candidates candidates = candidates_of(k);
+      found[task].candidates += candidates.size();
+      if (candidates.size() > 0) own->count(level_[k], candidates, min_count_, found[task]);
+    }
+  });
+  extensions.clear();
+
+  EpisodeLevel all(*options_.memory);
+  all.length = level_.length + 1;
+  size_t size = 0;
+  for (const EpisodeLevel& part : found) size += part.size();
+  all.steps.room(size * all.length);
+  all.supports.room(size);
+  for (EpisodeLevel& part : found) {
+    std::copy(part.steps.begin(), part.steps.end(), all.steps.end());
+    all.steps.add(part.steps.size());
+    std::copy(part.supports.begin(), part.supports.end(), all.supports.end());
+    all.supports.add(part.supports.size());
+    all.candidates += part.candidates;
+    part.steps.reset();
+    part.supports.reset();
+  }
+  return all;
+}
+
+EpisodeLevel LevelWise::by_method() const {
+  EpisodeLevel found(*options_.memory);
+  found.length = level_.length + 1;
+  Decoder batch(gaps_);
+  GrowingBuffer<uint32_t> steps(*options_.memory);
+  std::vector<uint64_t> counts;
+  const auto count_batch = [&] {
+    counts.assign(steps.size() / found.length, 0);
+    for (const EventStream& axis : streams_.axes())
+      count_episodes(*method_, axis.view(), batch.batch(found.length), counts, options_);
+    for (size_t k = 0; k < counts.size(); ++k) {
+      if (counts[k] < min_count_) continue;
+      std::copy_n(steps.begin() + k * found.length, found.length, found.steps.room(found.length));
+      found.steps.add(found.length);
+      found.supports.push_back(counts[k]);
+    }
+    batch.clear();
+    steps.shrink(0);
+  };
+  for (size_t prefix = 0; prefix < level_.size(); ++prefix) {
+    const Candidates candidates = candidates_of(prefix);
+    found.candidates += candidates.size();
+    for (size_t k = 0; k < candidates.size(); ++k) {
+      const std::span<const uint32_t> before = level_[prefix];
+      batch.append(before);
+      batch.append(candidates[k]);
+      *std::copy(before.begin(), before.end(), steps.room(found.length)) = candidates[k];
+      steps.add(found.length);
+      if (steps.size() == kBatch * found.length) count_batch();
+    }
+  }
+  if (!steps.empty()) count_batch();
+  return found;
+}
+
+}  // namespace batmap

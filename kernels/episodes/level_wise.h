@@ -1,0 +1,67 @@
+// Discovery, level by level: which episodes are frequent. Source: EP II-C for the levels; counting by prefixes is ours.
+//
+// Every gap of an episode is one of those given. Candidates of length N come from the frequent episodes of N - 1: one whose
+// suffix is the prefix of another is joined with it, since no episode is more frequent than what it begins or ends with.
+// Candidates with one prefix are counted together from its frontier (frontier.h), in the cheaper of two ways: a walk over
+// the events that the frontier reaches, which counts the extensions by all symbols at once, or one merge for each candidate.
+// Frontiers are made anew at each level, and shared by episodes that begin alike; memory holds one for each symbol of one
+// episode and thread. A method may be forced; then candidates are counted as a batch (episode_counter.h).
+//
+// Cost of a level: for each prefix the events that it reaches, or those of its candidates' last symbols. Memory: 4 bytes
+// a symbol and 8 for the support of each frequent episode of two levels.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/options.h"
+#include "episodes/episode_counter.h"
+#include "episodes/event_stream.h"
+
+namespace batmap {
+
+/// The frequent episodes of one length, in order of their steps. A step is a symbol and the gap before it: symbol x gaps +
+/// gap, the gap of the first symbol being 0.
+struct EpisodeLevel {
+  explicit EpisodeLevel(MemoryMeter& meter) : steps(meter), supports(meter) {}
+  size_t size() const { return supports.size(); }
+  std::span<const uint32_t> operator[](size_t k) const { return {steps.begin() + k * length, length}; }
+
+  size_t length = 0;
+  GrowingBuffer<uint32_t> steps;  // [size x length]
+  GrowingBuffer<uint64_t> supports;
+  uint64_t candidates = 0;
+  double ms = 0;
+};
+
+class LevelWise {
+ public:
+  /// @param method   nothing: by prefixes
+  /// @param options  with streams and gaps, must outlive the object
+  /// @throws Error{kTooLarge} for more than 2^32 - 1 symbols x gaps
+  LevelWise(const EventStreams& streams, const std::vector<Gap>& gaps, uint64_t min_count,
+            std::optional<EpisodeMethod> method, const ExecutionOptions& options);
+
+  /// Finds the level of episodes with one more symbol, at first of one. @return whether there are any
+  /// @throws Error, std::bad_alloc
+  bool next();
+  const EpisodeLevel& level() const { return level_; }
+
+ private:
+  struct Candidates;
+
+  EpisodeLevel first_level() const;
+  EpisodeLevel by_prefixes() const;
+  EpisodeLevel by_method() const;
+  Candidates candidates_of(size_t prefix) const;
+
+  const EventStreams& streams_;
+  const std::vector<Gap>& gaps_;
+  uint64_t min_count_;
+  std::optional<EpisodeMethod> method_;
+  const ExecutionOptions& options_;
+  EpisodeLevel level_;
+};
+
+}  // namespace batmap

@@ -1,0 +1,65 @@
+// A stream of spikes like EP's: an inhomogeneous Poisson network with episodes embedded. Source: EP V-A, after the
+// simulation of Patnaik, Sastry, Unnikrishnan, Scientific Programming 16 (2008).
+//
+// Time goes in bins of a millisecond. In each bin a neuron fires with a probability that a sigmoid makes of its input;
+// without input it fires at the base rate. A spike adds the weight of each connection to the input of its target one delay
+// later. Most connections are weak, as often inhibiting as exciting, and to a quarter of the neurons. Episode e is a chain
+// of strong ones over the neurons e x length .. (e + 1) x length - 1, in this order: each makes the next one fire with the
+// probability `strength`, after 6 to 9 bins (so the gap (5 ms, 10 ms] holds every delay). A chain so fires on its own
+// beside the noise, and further along more often; with EP's numbers that gives EP's 3,200 spikes a second.
+//
+// The same model and seed give the same spikes everywhere: random bits, and weights and probabilities in integers.
+// Cost: 64 neurons some 100 ns a bin.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace batmap {
+
+struct SpikeModel {
+  int64_t neurons = 64;
+  double rate = 20;  // spikes a second of a neuron without input
+  int64_t episodes = 4;
+  int64_t length = 9;
+  double strength = 0.88;
+  uint64_t seed = 1;
+
+  /// @throws Error{kInvalidParameter} with the value, the bound and a hint
+  void check() const;
+};
+
+struct Spike {
+  int64_t time_us;  // ascending from one to the next
+  uint32_t neuron;
+};
+
+class SpikeTrain {
+ public:
+  explicit SpikeTrain(const SpikeModel& model);
+
+  /// The spikes of the next millisecond. @param spikes  overwritten
+  void next(std::vector<Spike>& spikes);
+
+ private:
+  static constexpr int kMostDelay = 16;  // bins, a power of two above every delay
+  static constexpr int kMostInput = 1024;
+
+  struct Connection {
+    uint32_t target;
+    int16_t weight;
+    int16_t delay;
+  };
+  uint64_t bits();
+
+  uint64_t state_[2];
+  int64_t bin_ = 0;
+  size_t neurons_;
+  std::vector<size_t> begin_;  // [neurons + 1] of each neuron's connections
+  std::vector<Connection> connections_;
+  std::vector<int32_t> input_;         // [kMostDelay x neurons], a ring of bins
+  std::vector<uint32_t> probability_;  // [2 x kMostInput + 1] by input, of 2^32
+};
+
+}  // namespace batmap

@@ -1,0 +1,187 @@
+// Frontiers, step by step. See tracking.h.
+#include "episodes/tracking.h"
+
+#include <atomic>
+
+#include "core/polled.h"
+#include "core/thread_team.h"
+
+namespace batmap {
+
+namespace {
+
+bool same(const Gap& x, const Gap& y) { return x.low == y.low && x.high == y.high; }
+
+FrontierView of_symbol(std::span<const int64_t> list) { return {list.data(), list.data(), list.size()}; }
+
+// Of a list, for one task.
+constexpr size_t kBlock = size_t{1} << 14;
+
+struct Entries {
+  Entries(MemoryMeter& meter, size_t most) : ends(meter, most), starts(meter, most) {}
+  FrontierView view() const { return {ends.data(), starts.data(), size}; }
+
+  Buffer<int64_t> ends;
+  Buffer<int64_t> starts;
+  size_t size = 0;
+};
+
+/// One step over blocks of the next symbol's list.
+class Step {
+ public:
+  Step(FrontierView from, std::span<const int64_t> list, Gap gap, Entries& to, const ExecutionOptions& options)
+      : from_(from), list_(list), gap_(gap), to_(to), options_(options), blocks_((list.size() + kBlock - 1) / kBlock) {}
+
+  /// Each block counts, the counts are summed up, each block finds its entries again and writes them.
+  void count_scan_write() {
+    Buffer<size_t> at(*options_.memory, blocks_ + 1);
+    parallel_for(options_, blocks_, [&](size_t block, int) {
+      size_t count = 0;
+      extend(block, [&](int64_t, int64_t) { ++count; });
+      at[block + 1] = count;
+    });
+    at[0] = 0;
+    for (size_t block = 0; block < blocks_; ++block) at[block + 1] += at[block];
+    parallel_for(options_, blocks_, [&](size_t block, int) {
+      extend(block, [this, to = at[block]](int64_t end, int64_t start) mutable {
+        to_.ends[to] = end;
+        to_.starts[to++] = start;
+      });
+    });
+    to_.size = at[blocks_];
+  }
+
+  /// Each block collects its entries, is given a place by a shared counter, and copies them there; then all are sorted.
+  void atomic() {
+    std::atomic<size_t> used{0};
+    std::vector<Entries> own;
+    for (int worker = 0; worker < options_.threads; ++worker) own.emplace_back(*options_.memory, kBlock);
+    parallel_for(options_, blocks_, [&](size_t block, int worker) {
+      Entries& found = own[static_cast<size_t>(worker)];
+      found.size = 0;
+      extend(block, [&](int64_t end, int64_t start) {
+        found.ends[found.size] = end;
+        found.starts[found.size++] = start;
+      });
+      const size_t at = used.fetch_add(found.size, std::memory_order_relaxed);
+      std::copy_n(found.ends.begin(), found.size, to_.ends.begin() + at);
+      std::copy_n(found.starts.begin(), found.size, to_.starts.begin() + at);
+    });
+    to_.size = used;
+    // Starts ascend with the ends: each column can be sorted for itself.
+    for (Buffer<int64_t>* const column : {&to_.ends, &to_.starts})
+      if (!std::is_sorted(column->begin(), column->begin() + to_.size))
+        std::sort(column->begin(), column->begin() + to_.size, polled(options_.cancel, std::less<>()));
+  }
+
+ private:
+  template <typename Take>
+  void extend(size_t block, Take take) const {
+    const std::span<const int64_t> events = list_.subspan(block * kBlock, std::min(kBlock, list_.size() - block * kBlock));
+    extend_frontier(entries_for(from_, events, gap_), events, gap_, take);
+  }
+
+  FrontierView from_;
+  std::span<const int64_t> list_;
+  Gap gap_;
+  Entries& to_;
+  const ExecutionOptions& options_;
+  size_t blocks_;
+};
+
+uint64_t count_entries(FrontierView frontier, const CancelToken& cancel) {
+  NonOverlapped chosen;
+  for (size_t k = 0; k < frontier.size; ++k) {
+    if (k % (size_t{1} << 16) == 0) cancel.throw_if_requested();
+    chosen.take(frontier.ends[k], frontier.starts[k]);
+  }
+  return chosen.count;
+}
+
+}  // namespace
+
+FrontierView Tracker::level(size_t length) const {
+  if (length == 1) return of_symbol(view_.list(first_));
+  const Level& at = levels_[length - 2];
+  return {at.ends.begin(), at.starts.begin(), at.ends.size()};
+}
+
+FrontierView Tracker::frontier(EpisodeView episode, size_t length) {
+  size_t shared = 0;
+  if (valid_ > 0 && first_ == episode.symbols[0])
+    for (shared = 1; shared < std::min(valid_, length); ++shared)
+      if (const Level& at = levels_[shared - 1];
+          at.symbol != episode.symbols[shared] || !same(at.gap, episode.gaps[shared - 1]))
+        break;
+  first_ = episode.symbols[0];
+  valid_ = std::max<size_t>(shared, 1);
+  for (; valid_ < length; ++valid_) {
+    if (levels_.size() < valid_) levels_.emplace_back(*options_.memory);
+    const FrontierView from = level(valid_);
+    Level& to = levels_[valid_ - 1];
+    to.symbol = episode.symbols[valid_];
+    to.gap = episode.gaps[valid_ - 1];
+    const std::span<const int64_t> list = view_.list(to.symbol);
+    to.ends.shrink(0);
+    to.starts.shrink(0);
+    int64_t* end = to.ends.room(list.size());
+    int64_t* start = to.starts.room(list.size());
+    extend_polled(from, list, view_.cut(to.gap), options_.cancel, [&](int64_t e, int64_t s) {
+      *end++ = e;
+      *start++ = s;
+    });
+    to.ends.add(static_cast<size_t>(end - to.ends.begin()));
+    to.starts.add(to.ends.size());
+  }
+  return level(length);
+}
+
+uint64_t Tracker::count(EpisodeView episode) {
+  if (episode.length() == 1) return view_.list(episode.last()).size();
+  NonOverlapped chosen;
+  occurrences(episode, [&](int64_t end, int64_t start) { chosen.take(end, start); });
+  return chosen.count;
+}
+
+uint64_t track_in_blocks(const EventStreamView& view, EpisodeView episode, Compaction compaction,
+                         const ExecutionOptions& options) {
+  size_t most = 0;
+  for (size_t k = 1; k < episode.length(); ++k) most = std::max(most, view.list(episode.symbols[k]).size());
+  Entries entries[2] = {{*options.memory, most}, {*options.memory, most}};
+  FrontierView frontier = of_symbol(view.list(episode.symbols[0]));
+  for (size_t k = 1; k < episode.length(); ++k) {
+    Entries& to = entries[k % 2];
+    Step step(frontier, view.list(episode.symbols[k]), view.cut(episode.gaps[k - 1]), to, options);
+    if (compaction == Compaction::kCountScanWrite)
+      step.count_scan_write();
+    else
+      step.atomic();
+    frontier = to.view();
+  }
+  return count_entries(frontier, options.cancel);
+}
+
+uint64_t track_all(const EventStreamView& view, EpisodeView episode, const ExecutionOptions& options) {
+  const std::span<const int64_t> last = view.list(episode.last());
+  GrowingBuffer<Occurrence> found(*options.memory);
+  for (const int64_t end : last) found.push_back({end, end});
+  for (size_t k = episode.length() - 1; k-- > 0;) {
+    const std::span<const int64_t> list = view.list(episode.symbols[k]);
+    const Gap gap = view.cut(episode.gaps[k]);
+    // Count, scan, write, in one go: one thread appends in order.
+    GrowingBuffer<Occurrence> longer(*options.memory);
+    for (size_t at = 0; at < found.size(); ++at) {
+      if (at % 1024 == 0) options.cancel.throw_if_requested();
+      const Occurrence& entry = found[at];
+      const auto from = std::lower_bound(list.begin(), list.end(), entry.start - gap.high);
+      for (auto event = from; event != list.end() && *event < entry.start - gap.low; ++event)
+        longer.push_back({*event, entry.end});
+    }
+    found = std::move(longer);
+  }
+  NonOverlapped chosen;
+  for (const Occurrence& entry : found) chosen.take(entry.end, entry.start);
+  return chosen.count;
+}
+
+}  // namespace batmap
