@@ -49,7 +49,7 @@ size_t gallop(const int64_t* values, size_t at, size_t size, Before before) {
 
 /// Entries or events that are so many times fewer are searched for among the others. The parts `sparse` of bench/run
 /// episodes are what it was set by.
-inline constexpr size_t kGallopRatio = 8;
+inline constexpr size_t kGallopRatio = 16;
 
 /// Hands take(end, start) every entry of the frontier extended by the events of a list, in order of time.
 /// @param gap  cut to the reach of the stream

@@ -13,10 +13,10 @@ namespace batmap {
 namespace {
 
 // Nanoseconds, by bench/run episodes on one core of a Xeon with AVX-512.
-constexpr double kReachNs = 10;   // an entry of a frontier that looks for what it reaches
+constexpr double kReachNs = 20;   // an entry of a frontier that looks for what it reaches
 constexpr double kWalkNs = 2.5;   // an event that is reached
-constexpr double kMergeNs = 5;    // an entry or event of a merge
-constexpr double kSearchNs = 20;  // of the shorter side, where the other is much longer
+constexpr double kMergeNs = 3;    // an entry or event of a merge
+constexpr double kSearchNs = 40;  // of the shorter side, where the other is much longer
 
 constexpr uint64_t kWorkAPoll = uint64_t{1} << 16;
 constexpr size_t kTasksAThread = 16;
