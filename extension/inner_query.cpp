@@ -20,6 +20,22 @@ void point_into_query(void* arg) {
   }
 }
 
+/// Of the columns that the query returns how many there are, and the first three.
+UpToThreeColumns first_columns(const Query* query) {
+  UpToThreeColumns found{};
+  ListCell* cell;
+  foreach (cell, query->targetList) {
+    const auto* const target = static_cast<const TargetEntry*>(lfirst(cell));
+    if (target->resjunk) continue;
+    if (found.count < 3) {
+      found.types[found.count] = exprType(reinterpret_cast<Node*>(target->expr));
+      found.collations[found.count] = exprCollation(reinterpret_cast<Node*>(target->expr));
+    }
+    ++found.count;
+  }
+  return found;
+}
+
 void begin_receiving(DestReceiver*, int, TupleDesc) {}
 void end_receiving(DestReceiver*) {}
 
@@ -55,21 +71,20 @@ Query* analyze_select(RawStmt* statement, const char* query) {
 }
 
 TwoColumns two_columns(const Query* query, const char* columns) {
-  TwoColumns found{};
-  int count = 0;
-  ListCell* cell;
-  foreach (cell, query->targetList) {
-    const auto* const target = static_cast<const TargetEntry*>(lfirst(cell));
-    if (target->resjunk) continue;
-    if (count < 2) {
-      found.types[count] = exprType(reinterpret_cast<Node*>(target->expr));
-      found.collations[count] = exprCollation(reinterpret_cast<Node*>(target->expr));
-    }
-    ++count;
-  }
-  if (count != 2)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_COLUMN_REFERENCE), errmsg("input query must return 2 columns, not %d", count),
-                    errhint("The two columns are %s.", columns)));
+  const UpToThreeColumns found = first_columns(query);
+  if (found.count != 2)
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_COLUMN_REFERENCE), errmsg("input query must return 2 columns, not %d", found.count),
+             errhint("The two columns are %s.", columns)));
+  return {{found.types[0], found.types[1]}, {found.collations[0], found.collations[1]}};
+}
+
+UpToThreeColumns two_or_three_columns(const Query* query, const char* columns) {
+  const UpToThreeColumns found = first_columns(query);
+  if (found.count != 2 && found.count != 3)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_COLUMN_REFERENCE),
+                    errmsg("input query must return 2 or 3 columns, not %d", found.count),
+                    errhint("The columns are %s.", columns)));
   return found;
 }
 

@@ -1,5 +1,5 @@
 // Running a query given as text, for what reads its rows: parsed, analysed, planned and run as the caller, in the snapshot
-// of the calling statement, like the query of COPY (query) TO. It must be one SELECT of two columns.
+// of the calling statement, like the query of COPY (query) TO. It must be one SELECT of two columns, or three.
 #pragma once
 
 #include "extension/pg.h"
@@ -25,6 +25,15 @@ struct TwoColumns {
 
 /// @raises 42P10 unless there are two
 TwoColumns two_columns(const Query* query, const char* columns);
+
+struct UpToThreeColumns {
+  int count;
+  Oid types[3];
+  Oid collations[3];
+};
+
+/// @raises 42P10 unless there are two or three
+UpToThreeColumns two_or_three_columns(const Query* query, const char* columns);
 
 /// A receiver that hands each row to `receive` and does nothing else; the first member of what the caller wants there.
 DestReceiver make_receiver(bool (*receive)(TupleTableSlot*, DestReceiver*));

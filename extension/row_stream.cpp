@@ -6,6 +6,7 @@
 #include <span>
 
 #include "extension/srf_all_pairs.h"
+#include "extension/srf_episodes.h"
 #include "extension/srf_itemsets.h"
 #include "extension/srf_join.h"
 #include "extension/srf_pairs.h"
@@ -20,6 +21,13 @@ namespace {
 
 const StreamedFunction kStreamedFunctions[] = {
     {batmap_all_pairs, "batmap_all_pairs", open_all_pairs},
+    {batmap_episode_count_query, "batmap_episode_count_query", open_episode_count},
+    {batmap_episode_count_of_query, "batmap_episode_count_of_query", open_episode_count_of},
+    {batmap_episode_occurrences_query, "batmap_episode_occurrences_query", open_episode_occurrences},
+    {batmap_episode_occurrences_of_query, "batmap_episode_occurrences_of_query", open_episode_occurrences_of},
+    {batmap_episodes_query, "batmap_episodes_query", open_episodes},
+    {batmap_episodes_of_query, "batmap_episodes_of_query", open_episodes_of},
+    {batmap_generate_spikes, "batmap_generate_spikes", open_generate_spikes},
     {batmap_itemsets_query, "batmap_itemsets_query", open_itemsets_query},
     {batmap_itemsets_of_query, "batmap_itemsets_of_query", open_itemsets_of_query},
     {batmap_itemsets_relation, "batmap_itemsets_relation", open_itemsets_relation},

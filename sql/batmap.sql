@@ -535,6 +535,223 @@ CREATE AGGREGATE batmap_itemsets_agg(tid int8, item int8, min_count int8, max_le
 );
 COMMENT ON AGGREGATE batmap_itemsets_agg(int8, int8, int8, int4) IS 'frequent itemsets of a group as an array';
 
+-- Episodes ---------------------------------------------------------------------------------------
+
+CREATE FUNCTION batmap_episodes_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_episodes_support(internal) IS 'planner support of batmap_episodes and batmap_episodes_of';
+
+CREATE FUNCTION batmap_episodes(
+    query text,
+    gaps anyarray,
+    min_count int8 DEFAULT NULL,
+    min_rate float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    counting text DEFAULT 'non_overlapped',
+    algorithm text DEFAULT 'auto')
+RETURNS TABLE (episode int8[], gap_low anyarray, gap_high anyarray, support int8)
+AS 'MODULE_PATHNAME', 'batmap_episodes_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
+    SUPPORT batmap_episodes_support;
+COMMENT ON FUNCTION batmap_episodes(text, anyarray, int8, float8, int4, int4, int8[], int8[], int8, int8, interval, text, text)
+IS 'frequent serial episodes of the (time, event [, stream]) rows of a query';
+
+CREATE FUNCTION batmap_episodes_of(
+    event_type anyelement,
+    query text,
+    gaps anycompatiblearray,
+    min_count int8 DEFAULT NULL,
+    min_rate float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    counting text DEFAULT 'non_overlapped',
+    algorithm text DEFAULT 'auto')
+RETURNS TABLE (episode anyarray, gap_low anycompatiblearray, gap_high anycompatiblearray, support int8)
+AS 'MODULE_PATHNAME', 'batmap_episodes_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
+    SUPPORT batmap_episodes_support;
+COMMENT ON FUNCTION batmap_episodes_of(anyelement, text, anycompatiblearray, int8, float8, int4, int4, text[], text[], int8, int8, interval, text, text)
+IS 'frequent serial episodes of the (time, event [, stream]) rows of a query, for events of any hashable type';
+
+CREATE FUNCTION batmap_episode_count(
+    query text,
+    episodes int8[],
+    gaps anyarray,
+    counting text DEFAULT 'non_overlapped',
+    algorithm text DEFAULT 'auto')
+RETURNS TABLE (episode int8[], support int8)
+AS 'MODULE_PATHNAME', 'batmap_episode_count_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10;
+COMMENT ON FUNCTION batmap_episode_count(text, int8[], anyarray, text, text)
+IS 'how often given episodes occur in the (time, event [, stream]) rows of a query';
+
+CREATE FUNCTION batmap_episode_count_of(
+    event_type anyelement,
+    query text,
+    episodes text[],
+    gaps anycompatiblearray,
+    counting text DEFAULT 'non_overlapped',
+    algorithm text DEFAULT 'auto')
+RETURNS TABLE (episode anyarray, support int8)
+AS 'MODULE_PATHNAME', 'batmap_episode_count_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10;
+COMMENT ON FUNCTION batmap_episode_count_of(anyelement, text, text[], anycompatiblearray, text, text)
+IS 'how often given episodes of events of any hashable type occur in the (time, event [, stream]) rows of a query';
+
+CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps int4[])
+RETURNS TABLE (starts_at int8, ends_at int8, stream text)
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
+COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], int4[])
+IS 'where an episode occurs: occurrences that do not overlap, as many as there can be';
+
+CREATE FUNCTION batmap_episode_occurrences_of(event_type anyelement, query text, episode text[], gaps int4[])
+RETURNS TABLE (starts_at int8, ends_at int8, stream text)
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
+COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], int4[])
+IS 'where an episode of events of any hashable type occurs: occurrences that do not overlap, as many as there can be';
+
+CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps int8[])
+RETURNS TABLE (starts_at int8, ends_at int8, stream text)
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
+COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], int8[])
+IS 'where an episode occurs: occurrences that do not overlap, as many as there can be';
+
+CREATE FUNCTION batmap_episode_occurrences_of(event_type anyelement, query text, episode text[], gaps int8[])
+RETURNS TABLE (starts_at int8, ends_at int8, stream text)
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
+COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], int8[])
+IS 'where an episode of events of any hashable type occurs: occurrences that do not overlap, as many as there can be';
+
+CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps float8[])
+RETURNS TABLE (starts_at float8, ends_at float8, stream text)
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
+COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], float8[])
+IS 'where an episode occurs: occurrences that do not overlap, as many as there can be';
+
+CREATE FUNCTION batmap_episode_occurrences_of(event_type anyelement, query text, episode text[], gaps float8[])
+RETURNS TABLE (starts_at float8, ends_at float8, stream text)
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
+COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], float8[])
+IS 'where an episode of events of any hashable type occurs: occurrences that do not overlap, as many as there can be';
+
+CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps interval[])
+RETURNS TABLE (starts_at timestamptz, ends_at timestamptz, stream text)
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
+COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], interval[])
+IS 'where an episode occurs: occurrences that do not overlap, as many as there can be';
+
+CREATE FUNCTION batmap_episode_occurrences_of(event_type anyelement, query text, episode text[], gaps interval[])
+RETURNS TABLE (starts_at timestamptz, ends_at timestamptz, stream text)
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
+COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], interval[])
+IS 'where an episode of events of any hashable type occurs: occurrences that do not overlap, as many as there can be';
+
+CREATE FUNCTION batmap_generate_spikes(
+    seconds float8,
+    seed int8 DEFAULT 1,
+    neurons int4 DEFAULT 64,
+    rate float8 DEFAULT 20,
+    episodes int4 DEFAULT 4,
+    episode_length int4 DEFAULT 9,
+    strength float8 DEFAULT 0.88)
+RETURNS TABLE (time_us int8, neuron int4)
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100000 ROWS 100000;
+COMMENT ON FUNCTION batmap_generate_spikes(float8, int8, int4, float8, int4, int4, float8)
+IS 'spikes of a simulated network of neurons with episodes embedded, the same for the same arguments';
+
+CREATE FUNCTION batmap_episode_count_trans(bytea, int8, int4, int8[], int8, int8) RETURNS bytea
+AS 'MODULE_PATHNAME', 'batmap_episode_count_trans_int8_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_episode_count_trans(bytea, int8, int4, int8[], int8, int8)
+IS 'transition function of batmap_episode_count_agg';
+
+CREATE FUNCTION batmap_episode_count_trans(bytea, int8, int8, int8[], int8, int8) RETURNS bytea
+AS 'MODULE_PATHNAME', 'batmap_episode_count_trans_int8_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_episode_count_trans(bytea, int8, int8, int8[], int8, int8)
+IS 'transition function of batmap_episode_count_agg';
+
+CREATE FUNCTION batmap_episode_count_trans(bytea, float8, int4, int8[], float8, float8) RETURNS bytea
+AS 'MODULE_PATHNAME', 'batmap_episode_count_trans_float8_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_episode_count_trans(bytea, float8, int4, int8[], float8, float8)
+IS 'transition function of batmap_episode_count_agg';
+
+CREATE FUNCTION batmap_episode_count_trans(bytea, float8, int8, int8[], float8, float8) RETURNS bytea
+AS 'MODULE_PATHNAME', 'batmap_episode_count_trans_float8_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_episode_count_trans(bytea, float8, int8, int8[], float8, float8)
+IS 'transition function of batmap_episode_count_agg';
+
+CREATE FUNCTION batmap_episode_count_trans(bytea, timestamptz, int4, int8[], interval, interval) RETURNS bytea
+AS 'MODULE_PATHNAME', 'batmap_episode_count_trans_timestamptz_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_episode_count_trans(bytea, timestamptz, int4, int8[], interval, interval)
+IS 'transition function of batmap_episode_count_agg';
+
+CREATE FUNCTION batmap_episode_count_trans(bytea, timestamptz, int8, int8[], interval, interval) RETURNS bytea
+AS 'MODULE_PATHNAME', 'batmap_episode_count_trans_timestamptz_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_episode_count_trans(bytea, timestamptz, int8, int8[], interval, interval)
+IS 'transition function of batmap_episode_count_agg';
+
+CREATE FUNCTION batmap_episode_count_merge(bytea, bytea) RETURNS bytea
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_episode_count_merge(bytea, bytea) IS 'combine function of batmap_episode_count_agg';
+
+CREATE FUNCTION batmap_episode_count_final(bytea) RETURNS int8
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_episode_count_final(bytea) IS 'final function of batmap_episode_count_agg';
+
+CREATE AGGREGATE batmap_episode_count_agg("time" int8, event int4, episode int8[], gap_low int8, gap_high int8) (
+    SFUNC = batmap_episode_count_trans, STYPE = bytea, SSPACE = 4096,
+    COMBINEFUNC = batmap_episode_count_merge,
+    FINALFUNC = batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_episode_count_agg(int8, int4, int8[], int8, int8)
+IS 'how often an episode occurs among the events of a group';
+
+CREATE AGGREGATE batmap_episode_count_agg("time" int8, event int8, episode int8[], gap_low int8, gap_high int8) (
+    SFUNC = batmap_episode_count_trans, STYPE = bytea, SSPACE = 4096,
+    COMBINEFUNC = batmap_episode_count_merge,
+    FINALFUNC = batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_episode_count_agg(int8, int8, int8[], int8, int8)
+IS 'how often an episode occurs among the events of a group';
+
+CREATE AGGREGATE batmap_episode_count_agg("time" float8, event int4, episode int8[], gap_low float8, gap_high float8) (
+    SFUNC = batmap_episode_count_trans, STYPE = bytea, SSPACE = 4096,
+    COMBINEFUNC = batmap_episode_count_merge,
+    FINALFUNC = batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_episode_count_agg(float8, int4, int8[], float8, float8)
+IS 'how often an episode occurs among the events of a group';
+
+CREATE AGGREGATE batmap_episode_count_agg("time" float8, event int8, episode int8[], gap_low float8, gap_high float8) (
+    SFUNC = batmap_episode_count_trans, STYPE = bytea, SSPACE = 4096,
+    COMBINEFUNC = batmap_episode_count_merge,
+    FINALFUNC = batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_episode_count_agg(float8, int8, int8[], float8, float8)
+IS 'how often an episode occurs among the events of a group';
+
+CREATE AGGREGATE batmap_episode_count_agg("time" timestamptz, event int4, episode int8[], gap_low interval, gap_high interval) (
+    SFUNC = batmap_episode_count_trans, STYPE = bytea, SSPACE = 4096,
+    COMBINEFUNC = batmap_episode_count_merge,
+    FINALFUNC = batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_episode_count_agg(timestamptz, int4, int8[], interval, interval)
+IS 'how often an episode occurs among the events of a group';
+
+CREATE AGGREGATE batmap_episode_count_agg("time" timestamptz, event int8, episode int8[], gap_low interval, gap_high interval) (
+    SFUNC = batmap_episode_count_trans, STYPE = bytea, SSPACE = 4096,
+    COMBINEFUNC = batmap_episode_count_merge,
+    FINALFUNC = batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_episode_count_agg(timestamptz, int8, int8[], interval, interval)
+IS 'how often an episode occurs among the events of a group';
+
 -- Join-project ----------------------------------------------------------------------------------
 
 CREATE FUNCTION batmap_join_project_support(internal) RETURNS internal

@@ -9,6 +9,8 @@
 // stream come in order of time. Source: EP IV-A (lists of positions); the axis is ours.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -23,11 +25,15 @@ namespace batmap {
 class EventLog {
  public:
   /// @param with_streams  whether rows have a stream; without, all are of stream 0
-  EventLog(const ExecutionOptions& options, bool with_streams) : meter_(options.memory), columns_(with_streams ? 3 : 2) {}
+  /// @param expected      rows, where they are known to be few: no more memory is taken than they need
+  EventLog(const ExecutionOptions& options, bool with_streams, uint64_t expected = kMostRowsABlock)
+      : meter_(options.memory),
+        columns_(with_streams ? 3 : 2),
+        shift_(std::countr_zero(std::bit_ceil(std::clamp<uint64_t>(expected, 1, kMostRowsABlock)))) {}
 
   void append(int64_t time, int64_t event, int64_t stream = 0) {
-    if (rows_ == blocks_.size() * kBlock) blocks_.emplace_back(*meter_, kBlock * columns_);
-    int64_t* const at = blocks_.back().data() + rows_++ % kBlock * columns_;
+    if (rows_ >> shift_ == blocks_.size()) blocks_.emplace_back(*meter_, columns_ << shift_);
+    int64_t* const at = blocks_.back().data() + place(rows_++);
     at[0] = time;
     at[1] = event;
     if (columns_ == 3) at[2] = stream;
@@ -44,15 +50,18 @@ class EventLog {
     int64_t stream;
   };
   Row operator[](uint64_t k) const {
-    const int64_t* const at = blocks_[k / kBlock].data() + k % kBlock * columns_;
+    const int64_t* const at = blocks_[k >> shift_].data() + place(k);
     return {at[0], at[1], columns_ == 3 ? at[2] : 0};
   }
 
  private:
-  static constexpr size_t kBlock = size_t{1} << 16;
+  static constexpr uint64_t kMostRowsABlock = uint64_t{1} << 16;
+
+  size_t place(uint64_t row) const { return (row & ((uint64_t{1} << shift_) - 1)) * columns_; }
 
   MemoryMeter* meter_;
   size_t columns_;
+  int shift_;  // rows of a block, as a power of two
   uint64_t rows_ = 0;
   std::vector<Buffer<int64_t>> blocks_;
 };
