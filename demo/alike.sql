@@ -72,7 +72,3 @@ SELECT format('  A self-join in plain SQL, rare packages dropped first: %s, %s t
                      OR EXISTS (SELECT item_a, item_b, support FROM alike EXCEPT TABLE plain)
                    THEN 'NOT the same' ELSE 'the same' END);
 \endif
-
-\echo
-\echo 'Play on: `test/sandbox psql` is an empty database with the extension; README.md has the objects in one table.'
-\echo

@@ -1,4 +1,4 @@
--- The demo, as psql runs it: loads the rows of catalogue.awk and asks three questions.
+-- The demo, as psql runs it: loads the rows of catalogue.awk and asks four questions.
 
 \pset pager off
 \pset tuples_only on
@@ -39,3 +39,8 @@ SELECT format(E'\n%s packages (%s); %s rows say which package needs which, %s ro
 \ir needed_together.sql
 \ir tags.sql
 \ir alike.sql
+\ir episodes.sql
+
+\echo
+\echo 'Play on: `test/sandbox psql` is an empty database with the extension; README.md has the objects in one table.'
+\echo

@@ -27,6 +27,12 @@ ORDER BY support DESC, length, itemset LIMIT 5;
 SELECT lhs, rhs, support_count, confidence FROM batmap_rules('SELECT order_id, product_id FROM order_lines', min_support => 0.001,
     min_confidence => 0.5) ORDER BY confidence, support_count DESC, lhs, rhs LIMIT 5;
 SELECT item, score, lhs FROM batmap_recommend('{10,4}', 'SELECT order_id, product_id FROM order_lines', min_count => 10);
+-- episodes
+CREATE TABLE clicks AS
+    SELECT '2024-05-01'::timestamptz + i * interval '4 min' AS at, (ARRAY['home', 'search', 'cart'])[i % 3 + 1] AS page, i / 6 AS visitor
+    FROM generate_series(0, 1199) i;
+SELECT * FROM batmap_episodes_of(NULL::text, 'SELECT at, page, visitor FROM clicks', ARRAY[interval '0', '10 min'], min_count => 100)
+ORDER BY support DESC, episode LIMIT 5;
 -- names and values from outside
 SELECT count(*) FROM batmap_pairs(format('SELECT %I, %I FROM %I WHERE quantity >= %L', 'order_id', 'product_id', 'order_lines', 1), min_count => 1);
 DROP TABLE orders, order_lines;
