@@ -53,25 +53,25 @@ KeyCodes codes_of(const EventLog& log, int64_t EventLog::Row::*key, const Execut
 
 uint32_t code_of(KeyCodes& codes, int64_t key) { return codes.direct() ? codes.find(key) : codes.insert(key); }
 
-/// Rows of one stream next to each other, in order of time.
-void sort_rows(Buffer<Row>& rows, size_t streams, const ExecutionOptions& options) {
+/// The first `count` rows: those of one stream next to each other, in order of time.
+void sort_rows(Buffer<Row>& rows, size_t count, size_t streams, const ExecutionOptions& options) {
   const auto in_order = [](const Row& x, const Row& y) {
     return x.stream != y.stream ? x.stream < y.stream : x.time < y.time;
   };
-  if (std::is_sorted(rows.begin(), rows.end(), polled(options.cancel, in_order))) return;
+  if (std::is_sorted(rows.begin(), rows.begin() + count, polled(options.cancel, in_order))) return;
   Buffer<size_t> begin(*options.memory, streams + 1, Fill::kZero);
   if (streams > 1) {
-    for (const Row& row : rows) ++begin[row.stream + 1];
+    for (size_t k = 0; k < count; ++k) ++begin[rows[k].stream + 1];
     for (size_t k = 0; k < streams; ++k) begin[k + 1] += begin[k];
-    Buffer<Row> grouped(*options.memory, rows.size());
+    Buffer<Row> grouped(*options.memory, count);
     Buffer<size_t> at(*options.memory, streams);
     std::copy_n(begin.begin(), streams, at.begin());
-    in_slices(rows.size(), options.cancel, [&](size_t first, size_t last) {
+    in_slices(count, options.cancel, [&](size_t first, size_t last) {
       for (size_t k = first; k < last; ++k) grouped[at[rows[k].stream]++] = rows[k];
     });
     rows = std::move(grouped);
   } else {
-    begin[1] = rows.size();
+    begin[1] = count;
   }
   for (size_t k = 0; k < streams; ++k) {
     const auto by_time = polled(options.cancel, [](const Row& x, const Row& y) { return x.time < y.time; });
@@ -82,8 +82,8 @@ void sort_rows(Buffer<Row>& rows, size_t streams, const ExecutionOptions& option
 }
 
 /// Adds the streams that fit on one axis, from row `from` on. @return the row behind the last
-size_t add_axis(std::vector<EventStream>& axes, const Buffer<Row>& rows, size_t from, const GrowingBuffer<int64_t>& streams,
-                uint32_t symbols, int64_t reach, const ExecutionOptions& options) {
+size_t add_axis(std::vector<EventStream>& axes, std::span<const Row> rows, size_t from,
+                const GrowingBuffer<int64_t>& streams, uint32_t symbols, int64_t reach, const ExecutionOptions& options) {
   // How far, and how many rows.
   GrowingBuffer<EventStream::Piece> pieces(*options.memory);
   uint64_t length = 0;
@@ -219,18 +219,16 @@ EventStreams::EventStreams(EventLog log, std::span<const uint32_t> event_rank,
     symbol_of_code[kept[symbol].code] = symbol;
   }
 
-  Buffer<Row> kept_rows(*options.memory, rows_kept_);
-  size_t at = 0;
+  size_t kept_rows = 0;
   in_slices(rows.size(), options.cancel, [&](size_t first, size_t last) {
     for (size_t k = first; k < last; ++k)
       if (const uint32_t symbol = symbol_of_code[rows[k].event]; symbol != kGone)
-        kept_rows[at++] = {rows[k].time, symbol, rows[k].stream};
+        rows[kept_rows++] = {rows[k].time, symbol, rows[k].stream};
   });
-  rows.reset();
-  sort_rows(kept_rows, spans.size(), options);
+  sort_rows(rows, kept_rows, spans.size(), options);
   reach = std::min(reach, static_cast<int64_t>(longest));
-  for (size_t from = 0; from < kept_rows.size();)
-    from = add_axis(axes_, kept_rows, from, streams, symbols(), reach, options);
+  for (size_t from = 0; from < kept_rows;)
+    from = add_axis(axes_, {rows.data(), kept_rows}, from, streams, symbols(), reach, options);
 }
 
 std::optional<uint32_t> EventStreams::symbol_of(int64_t value) const {
