@@ -5,8 +5,8 @@
 // gap overflows; streams that do not fit go to further axes, whose counts add up likewise. An event that repeats a
 // symbol at its time can add nothing, since occurrences at one time overlap, and is left out: lists ascend strictly.
 //
-// Cost: 20 bytes an event that is kept, and 24 more (16 without streams) while it is built; linear where the rows of each
-// stream come in order of time. Source: EP IV-A (lists of positions); the axis is ours.
+// Cost: 20 bytes an event that is kept, and 16 more while it is built, after the 16 of the log, or 24 with streams. Linear
+// where the rows of each stream come in order of time. Source: EP IV-A (lists of positions); the axis is ours.
 #pragma once
 
 #include <algorithm>

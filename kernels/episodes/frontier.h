@@ -47,8 +47,8 @@ size_t gallop(const int64_t* values, size_t at, size_t size, Before before) {
   return low;
 }
 
-/// Entries or events that are so many times fewer are searched for among the others. The parts `sparse` of bench/run
-/// episodes are what it was set by.
+/// Entries or events that are so many times fewer are searched for among the others; by the table of one step of bench/run
+/// episodes.
 inline constexpr size_t kGallopRatio = 16;
 
 /// Hands take(end, start) every entry of the frontier extended by the events of a list, in order of time.
