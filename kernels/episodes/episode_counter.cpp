@@ -12,7 +12,7 @@ namespace batmap {
 
 namespace {
 
-// Nanoseconds, by bench/run episodes on one core of a Xeon with AVX-512.
+// Nanoseconds, by bench/run episodes on one core of an EPYC with AVX2.
 constexpr double kTrackNs = 5.0;        // an event of a list and an entry of a frontier
 constexpr double kSortNs = 25.0;        // an entry that is sorted, two columns
 constexpr double kMachineNs = 12.0;     // a place that an event moves

@@ -67,9 +67,12 @@ void check_episode_counting(const std::string& name) {
 }
 
 void check_gap(const Gap& gap) {
+  constexpr const char* kHint = "Ends that are no integers are shown in microseconds, or millionths of their unit.";
   if (gap.low < 0)
-    throw Error(ErrorCode::kInvalidParameter, "a gap must not begin below 0", "A gap (low, high] holds distances in time.");
-  if (gap.high < gap.low) throw Error(ErrorCode::kInvalidParameter, "a gap must not end below its beginning");
+    throw Error(ErrorCode::kInvalidParameter, "gap_low must be at least 0, not " + std::to_string(gap.low), kHint);
+  if (gap.high < gap.low)
+    throw Error(ErrorCode::kInvalidParameter,
+                "gap_high must be at least gap_low " + std::to_string(gap.low) + ", not " + std::to_string(gap.high), kHint);
 }
 
 void EpisodeQuery::check() const {

@@ -12,7 +12,7 @@ namespace batmap {
 
 namespace {
 
-// Nanoseconds, by bench/run episodes on one core of a Xeon with AVX-512.
+// Nanoseconds, by bench/run episodes on one core of an EPYC with AVX2.
 constexpr double kReachNs = 20;   // an entry of a frontier that looks for what it reaches
 constexpr double kWalkNs = 2.5;   // an event that is reached
 constexpr double kMergeNs = 3;    // an entry or event of a merge
