@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "episodes/event_stream.h"
 #include "extension/dictionary.h"
@@ -37,6 +38,11 @@ struct EventInput {
   bool has_streams;
   KeyColumn stream;  // what the third column's keys mean
   Oid stream_type;
+
+  /// What the engine is to take events for; empty where they are integers.
+  std::span<const uint32_t> ranks() const {
+    return events == nullptr ? std::span<const uint32_t>() : std::span(event_rank, events->count);
+  }
 };
 
 /// @raises 42601 unless one SELECT; 42P10 unless two or three columns; 42804 for wrong types

@@ -2,9 +2,10 @@
 // input, and the rows of the answers.
 #include "extension/srf_episodes.h"
 
-#include "extension/boundary.h"
-#include "extension/context_owned.h"
+#include <array>
+
 #include "extension/episode_call.h"
+#include "extension/item_lists.h"
 
 #include "extension/pg.h"
 
@@ -13,35 +14,17 @@ using namespace batmap::pg;
 
 namespace {
 
-/// The arguments of a call without the typed NULL that the _of forms have in front.
-struct Arguments {
-  FunctionCallInfo fcinfo;
-  Oid event_type;  // of an _of form; else InvalidOid
+constexpr int kQuery = -1;  // before the places of the other arguments
 
-  int place(int argument) const { return OidIsValid(event_type) ? argument + 1 : argument; }
-  bool has(int argument) const { return place(argument) < PG_NARGS() && !PG_ARGISNULL(place(argument)); }
-  Datum datum(int argument) const { return PG_GETARG_DATUM(place(argument)); }
-  /// A copy: answers are made of its elements.
-  ArrayType* array(int argument) const { return DatumGetArrayTypePCopy(datum(argument)); }
-  char* string(int argument) const { return TextDatumGetCString(datum(argument)); }
-  /// What must be given. @raises 22004
-  void require(int argument, const char* name) const {
-    if (!has(argument)) ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be NULL", name)));
-  }
-};
-
-template <typename Stream>
-Stream* new_stream(const char* operation, MemoryContext context) {
-  EpisodeCall* const call = ContextOwned<EpisodeCall>::reserve(context)->emplace(context);
-  call->progress.start(operation);
-  const MemoryContext row = AllocSetContextCreate(context, "batmap row", ALLOCSET_SMALL_SIZES);
-  return new (MemoryContextAlloc(context, sizeof(Stream))) Stream(operation, call, row);
+/// What must be given. @raises 22004
+void require(const Arguments& arguments, int place, const char* name) {
+  if (!arguments.has(place)) ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be NULL", name)));
 }
 
 // ---- frequent episodes
 
-enum EpisodesArgument {
-  kQuery,
+// Positions of the arguments after the query.
+enum Argument {
   kGaps,
   kMinCount,
   kMinRate,
@@ -61,63 +44,68 @@ class FrequentEpisodes final : public EpisodeRowStream {
  public:
   using EpisodeRowStream::EpisodeRowStream;
 
-  void open(const Arguments& arguments, MemoryContext context) {
-    arguments.require(kQuery, "input query");
-    arguments.require(kGaps, "gaps");
+  void open(const Arguments& arguments, Oid event_type) {
+    require(arguments, kQuery, "input query");
+    require(arguments, kGaps, "gaps");
     EpisodeQuery& query = call().query;
-    gaps_ = read_gaps(arguments.array(kGaps));
+    std::array<ItemList, 2> lists{{{kInclude, "include", query.include}, {kExclude, "exclude", query.exclude}}};
+    read_lists(lists, arguments, event_type);
+    read_arguments(arguments, query);
+    read(arguments.string(kQuery, nullptr), gaps_, event_type);
+    if (OidIsValid(event_type)) {
+      QueryInput events{};
+      events.items = input_.events;
+      events.item_rank = input_.event_rank;
+      rank_lists(lists, arguments, events);
+    }
+    episode_.emplace(input_.events, context());
+    start([&] { call().run.emplace(std::move(*call().log), input_.ranks(), query, call().options); });
+  }
+
+  bool next(Datum* values) override {
+    if (!next_episode()) {
+      end_answer(call().run->truncated());
+      return false;
+    }
+    ++results_;
+    MemoryContextReset(row_);
+    const MemoryContext caller = MemoryContextSwitchTo(row_);
+    values[0] = episode_->make(call().events);
+    values[1] = gap_array(gaps_, call().gap_rows, 0);
+    values[2] = gap_array(gaps_, call().gap_rows, 1);
+    values[3] = Int64GetDatum(static_cast<int64_t>(support_));
+    MemoryContextSwitchTo(caller);
+    return true;
+  }
+
+ private:
+  void read_arguments(const Arguments& arguments, EpisodeQuery& query) {
+    gaps_ = read_gaps(DatumGetArrayTypePCopy(arguments.datum(kGaps)));  // answers are made of its elements
     for (int row = 0; row < gaps_.rows; ++row) {
       const Gap gap = gap_of(gaps_, row);
       guarded([&] { query.gaps.push_back(gap); });
     }
-    const auto number = [&](EpisodesArgument argument, std::optional<int64_t>& value) {
-      if (arguments.has(argument)) value = DatumGetInt64(arguments.datum(argument));
-    };
-    number(kMinCount, query.min_count);
-    if (arguments.has(kMinRate)) query.min_rate = DatumGetFloat8(arguments.datum(kMinRate));
+    query.min_count = arguments.int8(kMinCount);
+    query.min_rate = arguments.float8(kMinRate);
     query.ticks_a_unit = ticks_a_unit(gaps_.kind);
-    if (arguments.has(kMinLength)) query.min_length = DatumGetInt32(arguments.datum(kMinLength));
-    if (arguments.has(kMaxLength)) query.max_length = DatumGetInt32(arguments.datum(kMaxLength));
-    number(kTopK, query.top_k);
-    number(kMaxResults, query.max_results);
-    if (arguments.has(kTimeout)) query.timeout_ms = timeout_ms(DatumGetIntervalP(arguments.datum(kTimeout)));
-    const char* const counting_rule = arguments.has(kCounting) ? arguments.string(kCounting) : "non_overlapped";
-    const char* const algorithm = arguments.has(kAlgorithm) ? arguments.string(kAlgorithm) : "auto";
+    query.min_length = arguments.int4(kMinLength);
+    query.max_length = arguments.int4(kMaxLength);
+    query.top_k = arguments.int8(kTopK);
+    query.max_results = arguments.int8(kMaxResults);
+    query.timeout_ms = arguments.milliseconds(kTimeout);
+    const char* const counting = arguments.string(kCounting, "non_overlapped");
+    const char* const algorithm = arguments.string(kAlgorithm, "auto");
     guarded([&] {
-      check_episode_counting(counting_rule);
+      check_episode_counting(counting);
       query.method = parse_episode_method(algorithm);
       query.check();
     });
-    // Lists are checked before any row is read, and mean something afterwards.
-    const bool of_type = OidIsValid(arguments.event_type);
-    Elements include{};
-    Elements exclude{};
-    if (arguments.has(kInclude)) {
-      if (of_type)
-        include = items_of_text(arguments.array(kInclude), "include", arguments.event_type);
-      else
-        set_list(query.include, arguments.array(kInclude), "include");
-    }
-    if (arguments.has(kExclude)) {
-      if (of_type)
-        exclude = items_of_text(arguments.array(kExclude), "exclude", arguments.event_type);
-      else
-        set_list(query.exclude, arguments.array(kExclude), "exclude");
-    }
-    read(arguments.string(kQuery), gaps_, arguments.event_type, context);
-    if (of_type && arguments.has(kInclude)) set_event_ranks(query.include, include);
-    if (of_type && arguments.has(kExclude)) set_event_ranks(query.exclude, exclude);
-    guarded([&] { call().run.emplace(std::move(*call().log), ranks(), query, call().options); });
-    arrays_.emplace(input_.events);
-    counting();
   }
 
-  bool next(Datum* values) override {
-    CHECK_FOR_INTERRUPTS();
+  bool next_episode() {
     EpisodeRun& run = *call().run;
     const size_t levels = run.report().levels.size();
-    counting();
-    const bool any = guarded([&] {
+    const bool more = count([&] {
       const std::optional<EpisodeRun::Row> row = run.next();
       if (!row) return false;
       call().events.clear();
@@ -129,26 +117,15 @@ class FrequentEpisodes final : public EpisodeRowStream {
       support_ = row->support;
       return true;
     });
-    if (run.report().levels.size() != levels || !any) counted(run.report().levels.size());
-    if (!any) {
-      cut_off(run.truncated());
-      return false;
-    }
-    MemoryContextReset(row_);
-    const MemoryContext caller = MemoryContextSwitchTo(row_);
-    values[0] = arrays_->make(call().events);
-    values[1] = gap_array(gaps_, call().gap_rows, 0);
-    values[2] = gap_array(gaps_, call().gap_rows, 1);
-    values[3] = Int64GetDatum(static_cast<int64_t>(support_));
-    MemoryContextSwitchTo(caller);
-    given();
-    return true;
+    const size_t done = run.report().levels.size();
+    if (done != levels || !more) call().progress.tasks(done, done + 1, results_);
+    return more;
   }
 
- private:
-  void cut_off(EpisodeTruncation truncated) {
+  /// Says so where the answer is not complete.
+  void end_answer(EpisodeTruncation truncated) {
     if (truncated == EpisodeTruncation::kNone) return;
-    truncate();
+    truncated_ = true;
     finish();
     if (truncated == EpisodeTruncation::kTimeout)
       report_timeout(*call().query.timeout_ms);
@@ -159,7 +136,7 @@ class FrequentEpisodes final : public EpisodeRowStream {
   const EventStreams& streams() const override { return call().run->streams(); }
 
   GapList gaps_{};
-  std::optional<ItemArrays> arrays_;
+  std::optional<ItemArray> episode_;  // once the events are there
   uint64_t support_ = 0;
 };
 
@@ -171,21 +148,24 @@ class GivenEpisodeStream : public EpisodeRowStream {
   using EpisodeRowStream::EpisodeRowStream;
 
  protected:
+  enum GivenArgument { kEpisodes, kGivenGaps, kRule, kMethod };
+
   /// @param name  of the argument
-  void open_given(const Arguments& arguments, const char* name, bool many, MemoryContext context) {
-    arguments.require(0, "input query");
-    arguments.require(1, name);
-    arguments.require(2, "gaps");
+  void open_given(const Arguments& arguments, const char* name, bool many, Oid event_type) {
+    require(arguments, kQuery, "input query");
+    require(arguments, kEpisodes, name);
+    require(arguments, kGivenGaps, "gaps");
     GivenEpisodes& given = call().given;
-    ArrayType* const array = arguments.array(1);
+    ArrayType* const array = arguments.array(kEpisodes);
     const int dimensions = ARR_NDIM(array);
     if (dimensions < 1 || dimensions > (many ? 2 : 1))
       ereport(ERROR,
               (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
                errmsg(many ? "%s must be rows of events, one for each episode" : "%s must be a list of events", name)));
-    const bool of_type = OidIsValid(arguments.event_type);
-    events_ = of_type ? items_of_text(array, name, arguments.event_type) : elements_of(array, name);
-    const GapList gaps = read_gaps(arguments.array(2));
+    ItemList list{kEpisodes, name, call().given_events};
+    read_lists({&list, 1}, arguments, event_type);
+    events_ = list.items;
+    const GapList gaps = read_gaps(arguments.array(kGivenGaps));
     kind_ = gaps.kind;
     for (int row = 0; row < gaps.rows; ++row) {
       const Gap gap = gap_of(gaps, row);
@@ -195,29 +175,31 @@ class GivenEpisodeStream : public EpisodeRowStream {
       given.length = static_cast<size_t>(ARR_DIMS(array)[dimensions - 1]);
       given.check();
     });
-    read(arguments.string(0), gaps, arguments.event_type, context);
-    for (int k = 0; k < events_.count; ++k) {
-      constexpr int64_t kNever = -1;  // no rank
-      int64_t event = kNever;
-      uint32_t id;
-      if (!of_type)
-        event = DatumGetInt64(events_.values[k]);
-      else if (dictionary_find(*input_.events, events_.values[k], id))
-        event = input_.event_rank[id];
-      guarded([&] { given.events.push_back(event); });
-    }
-    guarded([&] {
+    read(arguments.string(kQuery, nullptr), gaps, event_type);
+    if (OidIsValid(event_type)) rank_events();
+    start([&] {
       const Stopwatch watch;
-      call().streams.emplace(streams_of(std::move(*call().log), ranks(), given, call().options));
+      given.events = std::move(*call().given_events);
+      call().streams.emplace(streams_of(std::move(*call().log), input_.ranks(), given, call().options));
       call().report.group_ms = watch.milliseconds();
     });
   }
 
   Elements events_{};
   TimeKind kind_ = TimeKind::kInteger;
-  size_t next_ = 0;
 
  private:
+  /// Unlike those of a list (item_lists.h), events that do not occur keep their places.
+  void rank_events() {
+    constexpr int64_t kNever = -1;  // no rank
+    std::optional<std::vector<int64_t>>& ranks = call().given_events;
+    guarded([&] { ranks.emplace(events_.count, kNever); });
+    for (int k = 0; k < events_.count; ++k) {
+      uint32_t id;
+      if (dictionary_find(*input_.events, events_.values[k], id)) (*ranks)[k] = input_.event_rank[id];
+    }
+  }
+
   const EpisodeReport& report() const override { return call().report; }
   const EventStreams& streams() const override { return *call().streams; }
 };
@@ -226,31 +208,33 @@ class EpisodeCounts final : public GivenEpisodeStream {
  public:
   using GivenEpisodeStream::GivenEpisodeStream;
 
-  void open(const Arguments& arguments, MemoryContext context) {
-    const char* const counting_rule = arguments.has(3) ? arguments.string(3) : "non_overlapped";
-    const char* const algorithm = arguments.has(4) ? arguments.string(4) : "auto";
+  void open(const Arguments& arguments, Oid event_type) {
+    const char* const counting = arguments.string(kRule, "non_overlapped");
+    const char* const algorithm = arguments.string(kMethod, "auto");
     guarded([&] {
-      check_episode_counting(counting_rule);
+      check_episode_counting(counting);
       call().given.method = parse_episode_method(algorithm);
     });
-    open_given(arguments, "episodes", true, context);
-    type_ = OidIsValid(arguments.event_type) ? arguments.event_type : Oid{INT8OID};
+    open_given(arguments, "episodes", true, event_type);
+    type_ = OidIsValid(event_type) ? event_type : Oid{INT8OID};
     get_typlenbyvalalign(type_, &length_, &by_value_, &alignment_);
-    counting();
-    guarded([&] { call().counts = count_given(*call().streams, call().given, call().options, call().report); });
-    counted(0);
+    // Answers are made of the elements, which may lie in the argument.
+    for (int k = 0; k < events_.count; ++k) events_.values[k] = datumCopy(events_.values[k], by_value_, length_);
+    count([&] {
+      call().counts = count_given(*call().streams, call().given, call().options, call().report);
+      return true;
+    });
   }
 
   bool next(Datum* values) override {
-    if (next_ == call().counts.size()) return false;
+    if (results_ == call().counts.size()) return false;
     MemoryContextReset(row_);
     const MemoryContext caller = MemoryContextSwitchTo(row_);
     const size_t size = call().given.length;
     values[0] = PointerGetDatum(
-        construct_array(events_.values + next_ * size, static_cast<int>(size), type_, length_, by_value_, alignment_));
+        construct_array(events_.values + results_ * size, static_cast<int>(size), type_, length_, by_value_, alignment_));
     MemoryContextSwitchTo(caller);
-    values[1] = Int64GetDatum(static_cast<int64_t>(call().counts[next_++]));
-    given();
+    values[1] = Int64GetDatum(static_cast<int64_t>(call().counts[results_++]));
     return true;
   }
 
@@ -265,14 +249,13 @@ class EpisodeOccurrences final : public GivenEpisodeStream {
  public:
   using GivenEpisodeStream::GivenEpisodeStream;
 
-  void open(const Arguments& arguments, MemoryContext context) {
-    open_given(arguments, "episode", false, context);
-    counting();
-    guarded([&] {
+  void open(const Arguments& arguments, Oid event_type) {
+    open_given(arguments, "episode", false, event_type);
+    count([&] {
       call().report.method = kEpisodeMethodNames[static_cast<size_t>(EpisodeMethod::kTracking)];
       call().occurrences.emplace(find_occurrences(*call().streams, call().given, call().options));
+      return true;
     });
-    counted(0);
     if (!input_.has_streams) return;
     bool is_varlena;
     getTypeOutputInfo(input_.stream_type, &stream_output_, &is_varlena);
@@ -281,9 +264,9 @@ class EpisodeOccurrences final : public GivenEpisodeStream {
   int null_columns() const override { return input_.has_streams ? 0 : 1; }
 
   bool next(Datum* values) override {
-    if (next_ == call().occurrences->size()) return false;
-    if (next_ % 4096 == 0) CHECK_FOR_INTERRUPTS();
-    const FoundOccurrence& found = (*call().occurrences)[next_++];
+    if (results_ == call().occurrences->size()) return false;
+    if (results_ % 4096 == 0) CHECK_FOR_INTERRUPTS();
+    const FoundOccurrence& found = (*call().occurrences)[results_++];
     values[0] = time_of(kind_, found.starts_at);
     values[1] = time_of(kind_, found.ends_at);
     if (input_.has_streams) {
@@ -295,18 +278,25 @@ class EpisodeOccurrences final : public GivenEpisodeStream {
       values[2] = CStringGetTextDatum(OidOutputFunctionCall(stream_output_, value));
       MemoryContextSwitchTo(caller);
     }
-    given();
     return true;
   }
 
  private:
+  void record(LastRun& run) const override {
+    GivenEpisodeStream::record(run);
+    run.results_are = "Occurrences";
+  }
+
   Oid stream_output_ = InvalidOid;
 };
 
+/// @param input_argument  the query; the other arguments come after it
+/// @param event_type      of an _of form; InvalidOid: events are integers
 template <typename Stream>
-RowStream* opened(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, Oid event_type) {
+Stream* open_events(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int input_argument,
+                    Oid event_type = InvalidOid) {
   Stream* const stream = new_stream<Stream>(operation, context);
-  stream->open({fcinfo, event_type}, context);
+  stream->open({fcinfo, input_argument + 1}, event_type);
   return stream;
 }
 
@@ -315,22 +305,22 @@ RowStream* opened(FunctionCallInfo fcinfo, MemoryContext context, const char* op
 namespace batmap::pg {
 
 RowStream* open_episodes(FunctionCallInfo fcinfo, MemoryContext context) {
-  return opened<FrequentEpisodes>(fcinfo, context, "batmap_episodes", InvalidOid);
+  return open_events<FrequentEpisodes>(fcinfo, context, "batmap_episodes", 0);
 }
 RowStream* open_episodes_of(FunctionCallInfo fcinfo, MemoryContext context) {
-  return opened<FrequentEpisodes>(fcinfo, context, "batmap_episodes_of", item_type_argument(fcinfo));
+  return open_events<FrequentEpisodes>(fcinfo, context, "batmap_episodes_of", 1, item_type_argument(fcinfo));
 }
 RowStream* open_episode_count(FunctionCallInfo fcinfo, MemoryContext context) {
-  return opened<EpisodeCounts>(fcinfo, context, "batmap_episode_count", InvalidOid);
+  return open_events<EpisodeCounts>(fcinfo, context, "batmap_episode_count", 0);
 }
 RowStream* open_episode_count_of(FunctionCallInfo fcinfo, MemoryContext context) {
-  return opened<EpisodeCounts>(fcinfo, context, "batmap_episode_count_of", item_type_argument(fcinfo));
+  return open_events<EpisodeCounts>(fcinfo, context, "batmap_episode_count_of", 1, item_type_argument(fcinfo));
 }
 RowStream* open_episode_occurrences(FunctionCallInfo fcinfo, MemoryContext context) {
-  return opened<EpisodeOccurrences>(fcinfo, context, "batmap_episode_occurrences", InvalidOid);
+  return open_events<EpisodeOccurrences>(fcinfo, context, "batmap_episode_occurrences", 0);
 }
 RowStream* open_episode_occurrences_of(FunctionCallInfo fcinfo, MemoryContext context) {
-  return opened<EpisodeOccurrences>(fcinfo, context, "batmap_episode_occurrences_of", item_type_argument(fcinfo));
+  return open_events<EpisodeOccurrences>(fcinfo, context, "batmap_episode_occurrences_of", 1, item_type_argument(fcinfo));
 }
 
 }  // namespace batmap::pg
