@@ -15,6 +15,7 @@ enum class ErrorCode {
   kTooLarge,          // more rows, items or bytes than the format can hold
   kMemoryLimit,       // the run's memory budget is used up
   kCancelled,         // the cancel token asked the run to stop
+  kNoDevice,          // a GPU was required, and none could do it
 };
 
 class Error : public std::runtime_error {

@@ -26,13 +26,17 @@ PairQuery JoinQuery::pairs() const {
   pairs.ties = ties;
   pairs.method = method;
   pairs.kernels = kernels;
+  pairs.device = device;
   return pairs;
 }
 
 JoinRun::JoinRun(JoinedRelation joined, const JoinQuery& query, const ExecutionOptions& options)
     : distinct_only_(query.distinct_only),
       values_(std::move(joined.values)),
-      run_(joined.log.chunks(), joined.item_rank.span(), query_of(query, joined), options) {}
+      joined_(std::move(joined)),
+      run_(joined_->log.chunks(), joined_->item_rank.span(), query_of(query, *joined_), options) {
+  if (!run_.needs_rows()) joined_.reset();
+}
 
 bool JoinRun::next(std::vector<PairRow>& batch) {
   const bool more = run_.next(batch);

@@ -21,6 +21,7 @@ struct JoinQuery {
   bool ties = false;                 // top_k: at least all pairs as good as the k-th, in no order
   std::optional<PairMethod> method;  // none: the chooser's
   PairKernels kernels;
+  DeviceUse device;
 
   /// @throws Error{kInvalidParameter} with the value, the bound and a hint
   void check() const { pairs().check(); }
@@ -44,9 +45,13 @@ class JoinRun {
   /// transactions: b that both have; items: a and c that have such a b; pair_instances: rows of the join.
   const PairReport& report() const { return run_.report(); }
 
+  /// See PairRun. What a join needs it has itself.
+  static constexpr bool needs_rows() { return false; }
+
  private:
   bool distinct_only_;
   Buffer<int64_t> values_;
+  std::optional<JoinedRelation> joined_;  // for as long as the run needs its rows
   PairRun run_;
 };
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "accel/offload.h"
 #include "core/options.h"
 #include "relation/kept_items.h"
 #include "relation/pair_log.h"
@@ -38,6 +39,7 @@ struct PairQuery {
   bool distinct_only = false;        // which pairs there are; their supports may be any number from the threshold on
   std::optional<PairMethod> method;  // none: the chooser's
   PairKernels kernels;
+  DeviceUse device;
 
   /// @throws Error{kInvalidParameter} with the value, the bound and a hint
   void check() const;
@@ -49,7 +51,9 @@ std::optional<PairMethod> parse_pair_method(const std::string& name);
 /// What a run did; complete when next() has returned no more.
 struct PairReport {
   std::string method;
-  std::string kernel;  // empty unless bits were counted
+  std::string kernel;          // empty unless bits were counted
+  std::string device = "cpu";  // or the names of GPUs
+  std::string notice;          // what the user should be told: a device failed
   std::string reason;
   uint64_t transactions = 0;
   uint64_t items = 0;
@@ -69,7 +73,7 @@ struct PairReport {
 class PairRun {
  public:
   /// Groups the rows and builds what the method counts.
-  /// @param chunks     must stay valid until the constructor returns
+  /// @param chunks     must stay valid until the constructor returns, and, with item_rank, while needs_rows()
   /// @param item_rank  see EncodedRelation; with it, include and exclude are ranks and so are the answers' items
   /// @param options    copied; its meter must outlive the run
   /// @throws Error, std::bad_alloc
@@ -89,6 +93,9 @@ class PairRun {
 
   const PairReport& report() const { return report_; }
 
+  /// Is the input still needed? A device may fail in the middle; then the CPU starts again where it stopped.
+  bool needs_rows() const { return device_threads_ > 0; }
+
  private:
   void group(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank);
   void group_spilled(const RowPartitions& rows, std::span<const uint32_t> item_rank);
@@ -97,10 +104,18 @@ class PairRun {
   PairSelection selection() const;
   std::unique_ptr<PairCounter> next_block();
   void count_kept(std::span<const uint32_t> supports);
+  std::unique_ptr<PairCounter> count_on_a_device(const EncodedRelation& relation, const KeptItems& kept, double cpu_ms);
+  void refuse_without_device(const char* why) const;
+  bool next_answers(std::vector<PairRow>& batch);
+  void go_on_without_device();
 
   PairQuery query_;
   ExecutionOptions options_;
   PairReport report_;
+  int device_threads_ = 0;         // more than none: a device counts
+  std::vector<ChunkView> chunks_;  // while on a device: for starting again
+  std::span<const uint32_t> item_rank_;
+  uint64_t skip_ = 0;                    // answers that a device had given before it failed
   std::optional<SpilledPairs> spilled_;  // where the rows were too many
   std::optional<PairAnswers> answers_;   // none: there is nothing to count
 };

@@ -24,7 +24,7 @@ struct Rooted {
     const EncodedRelation relation(packed.chunks(), {}, options);
     const ItemFilter filter{.min_rows = static_cast<uint64_t>(min_count), .include = include, .exclude = {}};
     root.emplace(
-        build_search_root(relation, keep_items(relation, filter, options), static_cast<uint64_t>(min_count), options));
+        build_search_root(relation, keep_items(relation, filter, options), static_cast<uint64_t>(min_count), true, options));
   }
   double exact(const ItemsetLengths& lengths = {}) {
     query.min_length = lengths.least;

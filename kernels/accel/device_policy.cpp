@@ -1,0 +1,94 @@
+// Cost model of devices. See device_policy.h.
+#include "accel/device_policy.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace batmap {
+
+namespace {
+
+// Nanoseconds, one thread of the host: bench/device_pairs.cpp.
+constexpr double kStagedRow = 2.0;     // decoded, ranked and copied into pinned memory
+constexpr double kScatteredRow = 0.1;  // on the device, into bit rows
+// A device must be so much faster: counts that come back are not in the estimate.
+constexpr double kMargin = 1.2;
+constexpr uint64_t kRowBytes = 8;
+// Staging, two lanes with room for answers, and the CUDA context.
+constexpr uint64_t kFixedBytes = uint64_t{640} << 20;
+
+constexpr const char* kModeNames[] = {"auto", "cpu", "cuda", "require"};
+
+const char* name_of(DeviceMethod method) {
+  switch (method) {
+    case DeviceMethod::kBitmap: return "bitmap";
+    case DeviceMethod::kHorizontal: return "horizontal";
+    case DeviceMethod::kBatmap: return "batmap";
+  }
+  return "";
+}
+
+double pairs_of(const DeviceSizes& sizes) {
+  const auto leading = static_cast<double>(sizes.leading);
+  if (sizes.first_column > 0) return leading * static_cast<double>(sizes.items - sizes.first_column);
+  return leading * (static_cast<double>(sizes.items) - (leading + 1) / 2);
+}
+
+}  // namespace
+
+std::optional<DeviceMode> parse_device_mode(const std::string& name) {
+  for (size_t i = 0; i < std::size(kModeNames); ++i)
+    if (name == kModeNames[i]) return static_cast<DeviceMode>(i);
+  return std::nullopt;
+}
+
+DeviceEstimate estimate_on_devices(DeviceMethod method, const DeviceSizes& sizes, std::span<const DeviceTraits> devices) {
+  DeviceEstimate estimate;
+  estimate.fits = true;
+  const auto rows = static_cast<double>(sizes.rows);
+  double slowest = 0;
+  double context_ms = 0;
+  for (const DeviceTraits& device : devices) {
+    const DeviceRates& rates = device.rates;
+    double ms = 2 * rates.launch_ms + rows * kRowBytes / rates.upload_bytes / 1e6;
+    if (method == DeviceMethod::kHorizontal) {
+      estimate.bytes = sizes.rows * 36 + sizes.tid_slots * 4;
+      ms += rows / rates.grouped_rows / 1e6 +
+            static_cast<double>(sizes.pair_instances) / rates.increments / 1e6 / static_cast<double>(devices.size());
+      estimate.fits = estimate.fits && sizes.rows < UINT32_MAX;
+    } else {
+      const double tids = static_cast<double>((sizes.tid_slots + 1023) / 1024 * 1024);
+      estimate.bytes = (sizes.items + 127) / 128 * 128 * static_cast<uint64_t>(tids) / 8;
+      ms += rows * kScatteredRow / 1e6 + pairs_of(sizes) * tids / rates.and_bits / 1e6 / static_cast<double>(devices.size());
+    }
+    const uint64_t room = sizes.memory_limit == 0 ? device.memory_bytes : std::min(sizes.memory_limit, device.memory_bytes);
+    estimate.fits = estimate.fits && estimate.bytes + kFixedBytes <= room;
+    slowest = std::max(slowest, ms);
+    if (device.ready == 0) context_ms += rates.context_ms;
+  }
+  estimate.milliseconds = context_ms + slowest + rows * kStagedRow / 1e6;
+  return estimate;
+}
+
+DeviceChoice choose_device(DeviceMode mode, const DeviceSizes& sizes, std::span<const DeviceTraits> devices, double cpu_ms,
+                           std::optional<DeviceMethod> wanted) {
+  DeviceChoice choice;
+  if (mode == DeviceMode::kCpu || devices.empty()) return choice;
+  std::optional<double> best_ms;
+  char text[96];
+  for (const DeviceMethod method : {DeviceMethod::kBitmap, DeviceMethod::kHorizontal}) {
+    if (wanted && *wanted != method) continue;
+    const DeviceEstimate estimate = estimate_on_devices(method, sizes, devices);
+    std::snprintf(text, sizeof text, "%s%s on %zu GPU%s %.*f ms%s", choice.reason.empty() ? "" : ", ", name_of(method),
+                  devices.size(), devices.size() == 1 ? "" : "s", estimate.milliseconds < 10 ? 1 : 0, estimate.milliseconds,
+                  estimate.fits ? "" : " (does not fit)");
+    choice.reason += text;
+    if (!estimate.fits || (best_ms && estimate.milliseconds >= *best_ms)) continue;
+    best_ms = estimate.milliseconds;
+    choice.method = method;
+  }
+  if (best_ms && mode == DeviceMode::kAuto && *best_ms * kMargin >= cpu_ms) choice.method.reset();
+  return choice;
+}
+
+}  // namespace batmap

@@ -1,0 +1,51 @@
+// Whether a device is to count a job, and how: a pure function of the job's sizes, the devices' rates and what the CPU would
+// take. What a device costs beside counting is known well (the context, if there is none yet; sending the rows; building the
+// form), what comes back is not known before, so a device has to be clearly faster to be chosen.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "accel/accelerator.h"
+
+namespace batmap {
+
+/// auto: where it pays. cpu: never. cuda: where there is one and the job fits, else the CPU. require: or an error.
+enum class DeviceMode { kAuto, kCpu, kCuda, kRequire };
+
+/// @return none: an unknown name
+std::optional<DeviceMode> parse_device_mode(const std::string& name);
+
+/// A job of pair support, as the chooser of the CPU's methods sees it (support/choose.h).
+struct DeviceSizes {
+  uint64_t items = 0;
+  uint64_t leading = 0;
+  uint64_t first_column = 0;
+  uint64_t tid_slots = 0;
+  uint64_t rows = 0;
+  uint64_t pair_instances = 0;
+  uint64_t memory_limit = 0;  // bytes on each device; 0: what there is
+};
+
+struct DeviceEstimate {
+  double milliseconds = 0;  // all devices together, contexts included
+  uint64_t bytes = 0;       // on each
+  bool fits = false;
+};
+
+/// @param devices  at least one; the slowest sets the pace
+DeviceEstimate estimate_on_devices(DeviceMethod method, const DeviceSizes& sizes, std::span<const DeviceTraits> devices);
+
+struct DeviceChoice {
+  std::optional<DeviceMethod> method;  // none: the CPU
+  std::string reason;
+};
+
+/// @param cpu_ms  what the best method of the CPU is expected to take, from the coded rows on
+/// @param wanted  none: either of the two that count rows
+DeviceChoice choose_device(DeviceMode mode, const DeviceSizes& sizes, std::span<const DeviceTraits> devices, double cpu_ms,
+                           std::optional<DeviceMethod> wanted);
+
+}  // namespace batmap

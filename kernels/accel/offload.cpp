@@ -1,0 +1,91 @@
+// Loading once, trusting until an error. See offload.h.
+#include "accel/offload.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <csignal>
+
+namespace batmap {
+
+namespace {
+
+/// All signals are blocked while it lives: threads that a driver starts inherit that, so that the host's handlers run in its
+/// own thread alone.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+constexpr const char* kHint = "Set batmap.device to auto to count on the CPU where no GPU can.";
+
+}  // namespace
+
+void expect_done(AcceleratorStatus status, const AcceleratorMessage& why) {
+  if (status != AcceleratorStatus::kOk) throw DeviceFailure{status, why.text};
+}
+
+const AcceleratorApi* Offload::api() {
+  if (!tried_) {
+    tried_ = true;
+    const SignalsBlocked blocked;
+    api_ = load_(why_not_);
+  }
+  return api_;
+}
+
+std::vector<DeviceTraits> Offload::devices(std::span<const int32_t> only) {
+  std::vector<DeviceTraits> found;
+  if (api() == nullptr) return found;
+  DeviceTraits traits[kMostDevices];
+  uint32_t count = 0;
+  AcceleratorMessage why{};
+  const SignalsBlocked blocked;
+  if (api_->devices(traits, &count, &why) != AcceleratorStatus::kOk) {
+    why_not_ = why.text;
+    api_ = nullptr;
+    return found;
+  }
+  for (uint32_t i = 0; i < count; ++i)
+    if (only.empty() || std::ranges::find(only, traits[i].index) != only.end()) found.push_back(traits[i]);
+  return found;
+}
+
+void Offload::prepare(std::span<DeviceTraits> devices) {
+  const SignalsBlocked blocked;
+  for (DeviceTraits& device : devices) {
+    if (device.ready != 0) continue;
+    AcceleratorMessage why{};
+    expect_done(api_->prepare(device.index, &device, &why), why);
+  }
+}
+
+bool Offload::attempt(DeviceMode mode, std::string& notice, const std::function<void()>& work) {
+  try {
+    work();
+    ++done_;
+    return true;
+  } catch (const DeviceFailure& failure) {
+    if (failure.status == AcceleratorStatus::kCancelled) throw Error(ErrorCode::kCancelled, "run cancelled");
+    ++fallen_back_;
+    if (failure.status == AcceleratorStatus::kFailed || failure.status == AcceleratorStatus::kNoDevice) {
+      api_ = nullptr;
+      why_not_ = "not used any more after an error: " + failure.text;
+    }
+    if (mode == DeviceMode::kRequire) throw Error(ErrorCode::kNoDevice, "the GPU could not count: " + failure.text, kHint);
+    if (failure.status == AcceleratorStatus::kFailed) notice = "the GPU failed, and the CPU goes on: " + failure.text;
+    return false;
+  }
+}
+
+}  // namespace batmap

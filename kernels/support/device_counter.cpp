@@ -1,0 +1,132 @@
+// Rows to devices, pairs back. See device_counter.h.
+#include "support/device_counter.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "core/thread_team.h"
+
+namespace batmap {
+
+namespace {
+
+constexpr uint64_t kBlockRows = 128;  // ranges of rows begin at multiples
+// Pairs of a task: many enough for a device to be busy for a while, few enough to cancel and to deal out.
+constexpr uint64_t kMostTaskPairs = uint64_t{1} << 28;
+constexpr uint64_t kTasksADevice = 4;
+
+static_assert(sizeof(DevicePair) == sizeof(PairCount));
+
+/// The room that a device writes its pairs to. An exception cannot pass the module, so it waits here.
+struct Room {
+  GrowingBuffer<PairCount>& out;
+  std::exception_ptr failure;
+
+  static DevicePair* give(void* arg, size_t pairs) {
+    auto& room = *static_cast<Room*>(arg);
+    try {
+      PairCount* const at = room.out.room(pairs);
+      room.out.add(pairs);
+      return reinterpret_cast<DevicePair*>(at);
+    } catch (...) {
+      room.failure = std::current_exception();
+      return nullptr;
+    }
+  }
+};
+
+class DeviceCounter final : public PairCounter {
+ public:
+  DeviceCounter(const AcceleratorApi& api, std::span<const DeviceTraits> devices, DeviceMethod method, uint64_t memory_limit,
+                const EncodedRelation& relation, const KeptItems& kept, const ExecutionOptions& options)
+      : api_(api), options_(options), supports_(*options.memory, kept.size) {
+    DevicePairJob job{};
+    job.items = kept.size;
+    job.leading = kept.pairs.leading;
+    job.first_column = kept.pairs.first_column;
+    job.tid_slots = relation.tid_slots();
+    job.rows = kept.occurrences;
+    job.method = method;
+    for (const DeviceTraits& device : devices) job.devices[job.device_count++] = device.index;
+    job.memory_limit = memory_limit;
+    job.stop = [](void* token) { return static_cast<const CancelToken*>(token)->requested(); };
+    job.stop_arg = const_cast<CancelToken*>(&options.cancel);
+    AcceleratorMessage why{};
+    expect_done(api_.open_pairs(&job, &pairs_, &why), why);
+    try {
+      send(relation, kept);
+      expect_done(api_.build(pairs_, supports_.data(), &why), why);
+    } catch (...) {
+      api_.close_pairs(pairs_);
+      throw;
+    }
+    cut_tasks(kept.pairs, kept.size, devices.size());
+  }
+  DeviceCounter(const DeviceCounter&) = delete;
+  DeviceCounter& operator=(const DeviceCounter&) = delete;
+  ~DeviceCounter() override { api_.close_pairs(pairs_); }
+
+  size_t tasks() const override { return task_begin_.size() - 1; }
+  std::span<const uint32_t> supports() const override { return supports_.span(); }
+
+  void count(size_t task, int, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
+    Room room{out, nullptr};
+    const DevicePairSink sink{Room::give, &room};
+    AcceleratorMessage why{};
+    const AcceleratorStatus status =
+        api_.count_rows(pairs_, task_begin_[task], task_begin_[task + 1], threshold, &sink, &why);
+    if (room.failure) std::rethrow_exception(room.failure);
+    expect_done(status, why);
+  }
+
+ private:
+  void send(const EncodedRelation& relation, const KeptItems& kept) {
+    parallel_for(options_, relation.blocks(), [&](size_t block, int) {
+      uint32_t tids[kChunkRows];
+      uint32_t items[kChunkRows];
+      const uint32_t rows = relation.decode(block, tids, items);
+      uint32_t sent = 0;
+      for (uint32_t k = 0; k < rows; ++k) {
+        const uint32_t rank = kept.rank_of_code[items[k]];
+        tids[sent] = tids[k];
+        items[sent] = rank;
+        sent += rank != KeptItems::kDropped;
+      }
+      AcceleratorMessage why{};
+      expect_done(api_.add_rows(pairs_, tids, items, sent, &why), why);
+    });
+  }
+
+  void cut_tasks(const WantedPairs& pairs, uint32_t items, size_t devices) {
+    uint64_t all = 0;
+    for (uint32_t a = 0; a < pairs.leading; ++a) all += items - std::min(pairs.first_after(a), items);
+    const uint64_t wanted = std::clamp<uint64_t>(all / (devices * kTasksADevice), uint64_t{1} << 22, kMostTaskPairs);
+    task_begin_.push_back(0);
+    uint64_t task_pairs = 0;
+    for (uint32_t a = 0; a < pairs.leading; ++a) {
+      task_pairs += items - std::min(pairs.first_after(a), items);
+      if (task_pairs < wanted || (a + 1) % kBlockRows != 0) continue;
+      task_begin_.push_back(a + 1);
+      task_pairs = 0;
+    }
+    if (task_begin_.back() != pairs.leading) task_begin_.push_back(pairs.leading);
+  }
+
+  const AcceleratorApi& api_;
+  const ExecutionOptions& options_;
+  Buffer<uint32_t> supports_;
+  DevicePairs* pairs_ = nullptr;
+  std::vector<uint32_t> task_begin_;
+};
+
+}  // namespace
+
+std::unique_ptr<PairCounter> count_on_devices(Offload& offload, std::span<const DeviceTraits> devices, DeviceMethod method,
+                                              uint64_t memory_limit, const EncodedRelation& relation, const KeptItems& kept,
+                                              const ExecutionOptions& options) {
+  return std::make_unique<DeviceCounter>(*offload.api(), devices, method, memory_limit, relation, kept, options);
+}
+
+int threads_for_devices(size_t devices) { return static_cast<int>(2 * devices); }
+
+}  // namespace batmap

@@ -1,0 +1,27 @@
+// Pair support on devices (accel/accelerator.h): coded rows go there as they are decoded, the form is built there, and what
+// comes back are the pairs at or above the threshold, in order. A task is a range of rows; tasks are dealt to the devices by
+// whoever is free.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "accel/offload.h"
+#include "relation/encoded_relation.h"
+#include "relation/kept_items.h"
+#include "relation/transactions.h"
+#include "support/pair_counter.h"
+
+namespace batmap {
+
+/// @param devices  ready; at least one
+/// @param options  outlives the counter
+/// @throws DeviceFailure, here and in count(); Error, std::bad_alloc
+std::unique_ptr<PairCounter> count_on_devices(Offload& offload, std::span<const DeviceTraits> devices, DeviceMethod method,
+                                              uint64_t memory_limit, const EncodedRelation& relation, const KeptItems& kept,
+                                              const ExecutionOptions& options);
+
+/// Threads that keep so many devices busy.
+int threads_for_devices(size_t devices);
+
+}  // namespace batmap

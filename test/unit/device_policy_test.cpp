@@ -1,0 +1,96 @@
+// Decisions about devices: a pure function, so a table of situations.
+#include "accel/device_policy.h"
+
+#include <gtest/gtest.h>
+
+namespace batmap {
+namespace {
+
+DeviceTraits device(bool ready) {
+  DeviceTraits traits{};
+  traits.memory_bytes = uint64_t{80} << 30;
+  traits.ready = ready;
+  traits.rates = {.context_ms = 200,
+                  .upload_bytes = 50,
+                  .download_bytes = 50,
+                  .and_bits = 4e6,
+                  .increments = 100,
+                  .grouped_rows = 2,
+                  .launch_ms = 1};
+  return traits;
+}
+
+/// Items in transactions of `length` each.
+DeviceSizes sizes(uint64_t items, uint64_t transactions, uint64_t length) {
+  DeviceSizes s;
+  s.items = s.leading = items;
+  s.tid_slots = transactions;
+  s.rows = transactions * length;
+  s.pair_instances = transactions * length * (length - 1) / 2;
+  return s;
+}
+
+TEST(DevicePolicy, Names) {
+  EXPECT_EQ(parse_device_mode("auto"), DeviceMode::kAuto);
+  EXPECT_EQ(parse_device_mode("cpu"), DeviceMode::kCpu);
+  EXPECT_EQ(parse_device_mode("cuda"), DeviceMode::kCuda);
+  EXPECT_EQ(parse_device_mode("require"), DeviceMode::kRequire);
+  EXPECT_EQ(parse_device_mode("gpu"), std::nullopt);
+  EXPECT_EQ(parse_device_mode(""), std::nullopt);
+}
+
+TEST(DevicePolicy, AutoWeighsTheContext) {
+  const DeviceSizes job = sizes(4000, 50000, 200);
+  const DeviceTraits cold[] = {device(false)};
+  const DeviceTraits warm[] = {device(true)};
+  const double ms = estimate_on_devices(DeviceMethod::kBitmap, job, warm).milliseconds;
+  EXPECT_LT(ms, 100);
+  EXPECT_NEAR(estimate_on_devices(DeviceMethod::kBitmap, job, cold).milliseconds, ms + 200, 1e-6);
+  EXPECT_EQ(choose_device(DeviceMode::kAuto, job, warm, ms + 100, {}).method, DeviceMethod::kBitmap);
+  EXPECT_EQ(choose_device(DeviceMode::kAuto, job, cold, ms + 100, {}).method, std::nullopt);
+  EXPECT_EQ(choose_device(DeviceMode::kAuto, job, cold, ms + 300, {}).method, DeviceMethod::kBitmap);
+  EXPECT_EQ(choose_device(DeviceMode::kAuto, job, warm, ms * 1.05, {}).method, std::nullopt) << "not clearly faster";
+}
+
+TEST(DevicePolicy, ModesCommand) {
+  const DeviceSizes job = sizes(10, 10, 3);
+  const DeviceTraits warm[] = {device(true)};
+  EXPECT_EQ(choose_device(DeviceMode::kAuto, job, warm, 0.001, {}).method, std::nullopt);
+  EXPECT_NE(choose_device(DeviceMode::kCuda, job, warm, 0.001, {}).method, std::nullopt);
+  EXPECT_NE(choose_device(DeviceMode::kRequire, job, warm, 0.001, {}).method, std::nullopt);
+  EXPECT_EQ(choose_device(DeviceMode::kCpu, job, warm, 1e9, {}).method, std::nullopt);
+  EXPECT_EQ(choose_device(DeviceMode::kCuda, job, {}, 1e9, {}).method, std::nullopt);
+}
+
+TEST(DevicePolicy, MethodByDensity) {
+  const DeviceTraits warm[] = {device(true)};
+  EXPECT_EQ(choose_device(DeviceMode::kCuda, sizes(4000, 50000, 200), warm, 0, {}).method, DeviceMethod::kBitmap);
+  EXPECT_EQ(choose_device(DeviceMode::kCuda, sizes(50000, 2000000, 5), warm, 0, {}).method, DeviceMethod::kHorizontal);
+  EXPECT_EQ(choose_device(DeviceMode::kCuda, sizes(4000, 50000, 200), warm, 0, DeviceMethod::kHorizontal).method,
+            DeviceMethod::kHorizontal)
+      << "asked for";
+}
+
+TEST(DevicePolicy, MemoryDecides) {
+  DeviceSizes job = sizes(100000, 10000000, 10);  // bit rows: 125 GB
+  const DeviceTraits warm[] = {device(true)};
+  EXPECT_FALSE(estimate_on_devices(DeviceMethod::kBitmap, job, warm).fits);
+  EXPECT_TRUE(estimate_on_devices(DeviceMethod::kHorizontal, job, warm).fits);
+  EXPECT_EQ(choose_device(DeviceMode::kCuda, job, warm, 0, DeviceMethod::kBitmap).method, std::nullopt);
+  job.memory_limit = uint64_t{1} << 30;
+  const DeviceChoice choice = choose_device(DeviceMode::kCuda, job, warm, 0, {});
+  EXPECT_EQ(choice.method, std::nullopt);
+  EXPECT_NE(choice.reason.find("does not fit"), std::string::npos) << choice.reason;
+}
+
+TEST(DevicePolicy, DevicesShareTheCounting) {
+  const DeviceSizes job = sizes(64000, 100000, 3000);
+  const DeviceTraits two[] = {device(true), device(true)};
+  const double one_ms = estimate_on_devices(DeviceMethod::kBitmap, job, std::span(two).first(1)).milliseconds;
+  const double two_ms = estimate_on_devices(DeviceMethod::kBitmap, job, two).milliseconds;
+  EXPECT_LT(two_ms, one_ms);
+  EXPECT_GT(two_ms, one_ms / 2) << "every device gets all rows";
+}
+
+}  // namespace
+}  // namespace batmap
