@@ -8,6 +8,9 @@
 #
 #   make demo            everything from an empty Debian or Ubuntu machine to a mined data set, in a private server
 #   make check           all tests, in a private server; check-SUITE for one (unit asan tsan house regress isolation tap client)
+#   make cuda       the module that drives NVIDIA GPUs, build/cuda/batmap_cuda.so: needs nvcc and CMake, no GPU
+#   make install-cuda    into the server's folder of libraries
+#   make check-gpu  all of it against a GPU (test/gpu/README.md)
 #   make bench           the extension against plain SQL and other engines; bench/run says what else
 #   make format          lays out the C++ sources
 #
@@ -21,7 +24,7 @@ MAKEFLAGS += -j$(shell nproc)
 endif
 
 # These work before PostgreSQL is installed, and PGXS has a `check` of its own: they are kept apart from it.
-script_goals := $(filter demo check check-% bench format,$(MAKECMDGOALS))
+script_goals := $(filter demo check check-% bench format cuda,$(MAKECMDGOALS))
 
 ifneq ($(script_goals),)
 
@@ -34,11 +37,18 @@ demo:
 check:
 	@test/run
 
-$(filter check-%,$(script_goals)): check-%:
+check-gpu:
+	@test/gpu/run
+
+$(filter-out check-gpu,$(filter check-%,$(script_goals))): check-%:
 	@test/run $*
 
 bench:
 	@bench/run
+
+cuda:
+	@cmake --preset cuda -Wno-dev $(if $(CUDA_ARCHITECTURES),-DBATMAP_CUDA_ARCHITECTURES="$(CUDA_ARCHITECTURES)")
+	@cmake --build --preset cuda --target batmap_cuda
 
 format:
 	@test/checks/format.sh --fix
@@ -112,6 +122,12 @@ $(shlib): build/exports.map $(lists)
 build/exports.map: Makefile
 	@mkdir -p $(@D)
 	@echo '{ global: Pg_magic_func; _PG_init; batmap_*; pg_finfo_batmap_*; local: *; };' > $@
+
+.PHONY: install-cuda
+install-cuda:
+	@test -e build/cuda/batmap_cuda.so || { echo "build/cuda/batmap_cuda.so is not there: make cuda" >&2; exit 1; }
+	$(MKDIR_P) '$(DESTDIR)$(pkglibdir)'
+	$(INSTALL_SHLIB) build/cuda/batmap_cuda.so '$(DESTDIR)$(pkglibdir)/'
 
 .PHONY: clients installcheck-folders
 clients: $(clients)

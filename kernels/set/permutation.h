@@ -80,14 +80,17 @@ struct Permutation {
 template <int kTable>
 constexpr uint64_t image_of(uint64_t x, int width) {
   static_assert(kRounds == 3);
-  constexpr const uint64_t(&factors)[kRounds] = kPermutationFactors[kTable];
+  // Values, not a reference to them: device code cannot read an array of the host.
+  constexpr uint64_t kFirst = kPermutationFactors[kTable][0];
+  constexpr uint64_t kSecond = kPermutationFactors[kTable][1];
+  constexpr uint64_t kThird = kPermutationFactors[kTable][2];
   const uint64_t mask = (uint64_t{1} << width) - 1;
   const int shift = (width + 1) / 2;
-  x = (x * factors[0]) & mask;
+  x = (x * kFirst) & mask;
   x ^= x >> shift;
-  x = (x * factors[1]) & mask;
+  x = (x * kSecond) & mask;
   x ^= x >> shift;
-  x = (x * factors[2]) & mask;
+  x = (x * kThird) & mask;
   return x ^ x >> shift;
 }
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Who includes whom. The engine knows nothing of the extension or the server; in it the arrows run core <- relation <- support;
-# the extension sees the server through extension/pg.h alone; CUDA stays in kernels/cuda.
+# the extension sees the server through extension/pg.h alone; CUDA stays in kernels/cuda, which knows the ABI of the accelerator and the
+# permutations of sets, and nothing else.
 set -euo pipefail
 cd "${BATMAP_ROOT:-$(dirname "${BASH_SOURCE[0]}")/../..}"
 
@@ -31,6 +32,13 @@ if [ -d kernels ]; then
             extension/* | */extension/*) report "$line: the engine includes the extension" ;;
             *cuda*.h | */cuda/* | cuda/* | cub/* | thrust/*) [ "$layer" = cuda ] || report "$line: CUDA outside kernels/cuda" ;;
         esac
+        if [ "$layer" = cuda ]; then
+            case $target in
+                \"cuda/* | \"accel/accelerator.h\" | \"set/permutation.h\" | \<*) ;;
+                *) report "$line: not for kernels/cuda, which is a library of its own" ;;
+            esac
+            continue
+        fi
         room=${name%%/*}
         if [ "$room" != "$layer" ]; then
             case $layer-$room in

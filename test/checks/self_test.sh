@@ -64,6 +64,7 @@ if green layers; then
     red layers "layer above" append "$(first_of kernels/relation '*.cpp')" '#include "support/choose.h"'
     red layers "not a path from kernels" append "$(first_of kernels/core '*.h')" '#include "error.h"'
     red layers "CUDA" append "$(first_of kernels/support '*.cpp')" '#include <cuda_runtime.h>'
+    red layers "not for kernels/cuda" append "$(first_of kernels/cuda '*.h')" '#include "core/options.h"'
     red layers "CUDA" append "$(first_of kernels/support '*.h')" '__global__ void kernel();'
     red layers "through extension/pg.h" append "$(first_of extension 'module.cpp')" '#include "fmgr.h"'
 fi

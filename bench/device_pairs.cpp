@@ -1,0 +1,431 @@
+// The CUDA module alone: forms and kernels on the instances of the paper and beyond, through accelerator.h. Prints, for
+// each, the time to send and build, the time of the kernels (events on the device, median of several counts), and what of
+// the card's limit that is. `bench/run gpu` builds it; it runs on any machine with a GPU.
+//
+// usage: device_pairs MODULE [PART...]    parts: bits horizontal density batmaps list devices
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "accel/accelerator.h"
+#include "core/options.h"
+#include "set/set_builder.h"
+
+using namespace batmap;
+
+namespace {
+
+const AcceleratorApi* api;
+
+void expect(AcceleratorStatus status, const AcceleratorMessage& why) {
+  if (status == AcceleratorStatus::kOk) return;
+  std::fprintf(stderr, "status %d: %s\n", static_cast<int>(status), why.text);
+  std::exit(1);
+}
+
+double now_ms() {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+struct Random {
+  uint64_t state;
+  uint64_t operator()() {
+    uint64_t z = state += 0x9e3779b97f4a7c15;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return z ^ z >> 31;
+  }
+};
+
+template <typename Body>
+void on_all_cores(size_t tasks, Body body) {
+  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  std::vector<std::thread> threads;
+  for (size_t core = 0; core < cores; ++core)
+    threads.emplace_back([&, core] {
+      for (size_t task = core; task < tasks; task += cores) body(task);
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+struct Sink {
+  std::vector<DevicePair> pairs;
+  static DevicePair* room(void* arg, size_t size) {
+    auto& sink = *static_cast<Sink*>(arg);
+    sink.pairs.resize(size);
+    return sink.pairs.data();
+  }
+};
+
+DevicePairJob job_for(uint32_t items, uint32_t tids, uint64_t rows, DeviceMethod method) {
+  DevicePairJob job{};
+  job.items = job.leading = items;
+  job.tid_slots = tids;
+  job.rows = rows;
+  job.method = method;
+  job.device_count = 1;
+  return job;
+}
+
+struct Times {
+  double send_ms = 0;
+  double build_ms = 0;
+  double kernel_ms = 0;  // of one count of all pairs
+  double count_ms = 0;   // the same with sorting and copying, on the clock
+  size_t found = 0;
+};
+
+Times count_all(DevicePairs* pairs, const DevicePairJob& job, uint32_t threshold) {
+  Times times;
+  AcceleratorMessage why{};
+  Sink sink;
+  sink.pairs.reserve(1 << 20);
+  const DevicePairSink to{Sink::room, &sink};
+  std::vector<double> kernels;
+  std::vector<double> wholes;
+  double build = 0;
+  double before = 0;
+  api->times(pairs, &build, &before);
+  for (int run = 0; run < 9; ++run) {
+    const double start = now_ms();
+    expect(api->count_rows(pairs, 0, job.leading, threshold, &to, &why), why);
+    wholes.push_back(now_ms() - start);
+    double after = 0;
+    api->times(pairs, &times.build_ms, &after);
+    kernels.push_back(after - before);
+    before = after;
+  }
+  std::ranges::sort(kernels);
+  std::ranges::sort(wholes);
+  times.kernel_ms = kernels[kernels.size() / 2];
+  times.count_ms = wholes[wholes.size() / 2];
+  times.found = sink.pairs.size();
+  return times;
+}
+
+struct Rows {
+  uint32_t items;
+  uint32_t tids;
+  std::vector<uint32_t> tid;
+  std::vector<uint32_t> item;
+};
+
+/// Random rows by item, as a table in order of items would bring them; duplicates are few.
+Rows random_rows(uint32_t items, double density, uint64_t occurrences) {
+  Rows rows{items, static_cast<uint32_t>(static_cast<double>(occurrences) / (density * items)), {}, {}};
+  rows.tid.resize(occurrences);
+  rows.item.resize(occurrences);
+  on_all_cores(64, [&](size_t task) {
+    Random random{task + 1};
+    for (uint64_t i = occurrences * task / 64; i < occurrences * (task + 1) / 64; ++i) {
+      const uint64_t r = random();
+      rows.item[i] = static_cast<uint32_t>((r >> 32) * items >> 32);
+      rows.tid[i] = static_cast<uint32_t>((r & 0xffffffff) * rows.tids >> 32);
+    }
+  });
+  return rows;
+}
+
+Times count_rows(const Rows& rows, DeviceMethod method, uint32_t threshold) {
+  const DevicePairJob job = job_for(rows.items, rows.tids, rows.tid.size(), method);
+  AcceleratorMessage why{};
+  DevicePairs* pairs = nullptr;
+  const double start = now_ms();
+  expect(api->open_pairs(&job, &pairs, &why), why);
+  constexpr size_t kBlock = 4096;
+  for (size_t at = 0; at < rows.tid.size(); at += kBlock)
+    expect(api->add_rows(pairs, rows.tid.data() + at, rows.item.data() + at, std::min(kBlock, rows.tid.size() - at), &why),
+           why);
+  std::vector<uint32_t> supports(rows.items);
+  const double sent = now_ms();
+  expect(api->build(pairs, supports.data(), &why), why);
+  Times times = count_all(pairs, job, threshold);
+  times.send_ms = sent - start;
+  api->close_pairs(pairs);
+  return times;
+}
+
+void print(const char* what, const Times& times, const char* limit) {
+  std::printf("| %-44s | %8.2f | %8.2f | %9.4f | %9.2f | %9zu | %s |\n", what, times.send_ms, times.build_ms,
+              times.kernel_ms, times.count_ms, times.found, limit);
+  std::fflush(stdout);
+}
+
+std::string operations(uint32_t items, uint32_t tids, double ms) {
+  char text[96];
+  const double ops = static_cast<double>(items) * items * tids;  // half of the pairs, an AND and an add each
+  std::snprintf(text, sizeof text, "%.1f x 10^15 bit operations/s", ops / ms / 1e12);
+  return text;
+}
+
+void run_bits() {
+  const struct {
+    const char* name;
+    uint32_t items;
+    double density;
+    uint32_t threshold;
+  } instances[] = {{"bitmap, 4,000 sets of 2,500 in 50,000", 4000, 0.05, 180},
+                   {"bitmap, 4,000, all pairs back", 4000, 0.05, 1},
+                   {"bitmap, 16,384, 5 %", 16384, 0.05, 62},
+                   {"bitmap, 64,000, 5 %", 64000, 0.05, 24}};
+  for (const auto& instance : instances) {
+    const Rows rows = random_rows(instance.items, instance.density, 10'000'000);
+    const Times times = count_rows(rows, DeviceMethod::kBitmap, instance.threshold);
+    print(instance.name, times, operations(rows.items, rows.tids, times.kernel_ms).c_str());
+  }
+}
+
+double increments_of(const Rows& rows) {
+  std::vector<uint32_t> length(rows.tids);
+  for (const uint32_t tid : rows.tid) ++length[tid];
+  double sum = 0;
+  for (const uint32_t l : length) sum += static_cast<double>(l) * (l - 1.0) / 2;
+  return sum;
+}
+
+void run_horizontal() {
+  const Rows rows = random_rows(4096, 0.002, 10'000'000);
+  const Times times = count_rows(rows, DeviceMethod::kHorizontal, 20);
+  char limit[96];
+  std::snprintf(limit, sizeof limit, "%.1f million increments, %.3g x 10^9/s", increments_of(rows) / 1e6,
+                increments_of(rows) / times.kernel_ms / 1e6);
+  print("horizontal, 4,096 items, 0.2 %", times, limit);
+}
+
+void run_density() {
+  for (const double density : {0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05}) {
+    const Rows rows = random_rows(4096, density, 10'000'000);
+    const auto expected = static_cast<double>(rows.tids) * density * density;
+    const auto threshold = static_cast<uint32_t>(expected + 6 * std::max(1.0, expected / 4) + 8);
+    for (const DeviceMethod method : {DeviceMethod::kBitmap, DeviceMethod::kHorizontal}) {
+      const bool bits = method == DeviceMethod::kBitmap;
+      char name[64];
+      std::snprintf(name, sizeof name, "%s, 4,096 items, %g %%", bits ? "bitmap" : "horizontal", density * 100);
+      const Times times = count_rows(rows, method, threshold);
+      char limit[64];
+      std::snprintf(limit, sizeof limit, "%.3g x 10^9 increments/s", increments_of(rows) / times.kernel_ms / 1e6);
+      print(name, times, bits ? operations(rows.items, rows.tids, times.kernel_ms).c_str() : limit);
+    }
+  }
+}
+
+struct Sets {
+  uint32_t width;
+  std::vector<uint64_t> cardinality;
+  std::vector<std::vector<std::byte>> bytes;
+  std::vector<const unsigned char*> planes;
+  std::vector<uint32_t> stash_begin;
+  std::vector<uint64_t> stash;
+  uint64_t slots = 0;  // of one set, three tables
+
+  DeviceSets view() const {
+    return {static_cast<uint32_t>(bytes.size()), width, cardinality.data(), planes.data(), stash_begin.data(), stash.data()};
+  }
+};
+
+Sets random_sets(uint32_t count, uint32_t size, uint64_t universe) {
+  Sets sets;
+  sets.width = static_cast<uint32_t>(width_for(universe));
+  sets.cardinality.assign(count, size);
+  sets.bytes.resize(count);
+  std::vector<std::vector<uint64_t>> stashes(count);
+  on_all_cores(count, [&](size_t i) {
+    thread_local MemoryMeter meter;
+    const ExecutionOptions options{1, &meter, {}};
+    Random random{i * 7919 + 1};
+    std::vector<uint64_t> set;
+    while (set.size() < size) {
+      for (size_t missing = size - set.size(); missing > 0; --missing) set.push_back(random() % universe);
+      std::ranges::sort(set);
+      set.erase(std::unique(set.begin(), set.end()), set.end());
+    }
+    SetEncoder encoder(options);
+    encoder.place_batmap(set, static_cast<int>(sets.width));
+    sets.bytes[i].resize(batmap_shape(size, static_cast<int>(sets.width)).bytes());
+    encoder.write_planes(sets.bytes[i].data());
+    stashes[i].assign(encoder.stash().begin(), encoder.stash().end());
+  });
+  sets.stash_begin.push_back(0);
+  for (uint32_t i = 0; i < count; ++i) {
+    sets.planes.push_back(reinterpret_cast<const unsigned char*>(sets.bytes[i].data()));
+    sets.stash.insert(sets.stash.end(), stashes[i].begin(), stashes[i].end());
+    sets.stash_begin.push_back(static_cast<uint32_t>(sets.stash.size()));
+  }
+  sets.slots = 3 * batmap_shape(size, static_cast<int>(sets.width)).slots();
+  return sets;
+}
+
+DevicePairs* open_sets(const Sets& sets, const DevicePairJob& job, Times& times) {
+  AcceleratorMessage why{};
+  DevicePairs* pairs = nullptr;
+  const double start = now_ms();
+  expect(api->open_pairs(&job, &pairs, &why), why);
+  const DeviceSets view = sets.view();
+  expect(api->add_sets(pairs, &view, &why), why);
+  std::vector<uint32_t> supports(job.items);
+  expect(api->build(pairs, supports.data(), &why), why);
+  times.send_ms = now_ms() - start;
+  return pairs;
+}
+
+void run_batmaps() {
+  const Sets sets = random_sets(4096, 2500, 50000);
+  const DevicePairJob job = job_for(4096, 1, 0, DeviceMethod::kBatmap);
+  Times open;
+  DevicePairs* const pairs = open_sets(sets, job, open);
+  Times times = count_all(pairs, job, 180);
+  times.send_ms = open.send_ms;
+  api->close_pairs(pairs);
+  // The paper counts a byte a slot of both sides of every pair.
+  char limit[96];
+  std::snprintf(limit, sizeof limit, "%.1f TB/s in the paper's unit",
+                4096.0 * 4095 / 2 * 2 * static_cast<double>(sets.slots) / times.kernel_ms / 1e9);
+  print("batmap, 4,096 sets of 2,500 in 50,000", times, limit);
+}
+
+void run_list() {
+  const Sets sets = random_sets(100'000, 1000, 10'000'000);
+  const DevicePairJob job = job_for(100'000, 1, 0, DeviceMethod::kBatmap);
+  Times times;
+  DevicePairs* const pairs = open_sets(sets, job, times);
+  constexpr size_t kPairs = 10'000'000;
+  std::vector<uint32_t> a(kPairs);
+  std::vector<uint32_t> b(kPairs);
+  std::vector<uint32_t> counts(kPairs);
+  Random random{3};
+  for (size_t i = 0; i < kPairs; ++i) {
+    a[i] = static_cast<uint32_t>(random() % 100'000);
+    b[i] = static_cast<uint32_t>(random() % 100'000);
+  }
+  AcceleratorMessage why{};
+  double before = 0;
+  for (int run = 0; run < 3; ++run) {
+    const double start = now_ms();
+    expect(api->count_list(pairs, a.data(), b.data(), kPairs, counts.data(), &why), why);
+    times.count_ms = now_ms() - start;
+    double after = 0;
+    api->times(pairs, &times.build_ms, &after);
+    times.kernel_ms = after - before;
+    before = after;
+  }
+  api->close_pairs(pairs);
+  for (const uint32_t count : counts) times.found += count > 0;
+  char limit[128];
+  // Valid plane and eight key planes of both sides are read where nothing matches.
+  const double bytes = 2.0 * static_cast<double>(sets.slots) / 8 * 9;
+  std::snprintf(limit, sizeof limit, "%.3g million pairs/s, %.2f TB/s of planes", kPairs / times.kernel_ms / 1e3,
+                bytes * kPairs / times.kernel_ms / 1e9);
+  print("list of 10 M pairs, 1e5 batmaps of 1e3 in 1e7", times, limit);
+}
+
+/// One large instance on one device, two, and so on: rows of blocks dealt to whoever is free, as support/device_counter.cpp
+/// does.
+void run_devices(uint32_t device_count) {
+  constexpr uint32_t kItems = 64000;
+  const Rows rows = random_rows(kItems, 0.0005, 10'000'000);
+  std::vector<uint32_t> begin{0};
+  for (uint64_t pairs = 0, row = 0; row < kItems; ++row) {
+    pairs += kItems - row - 1;
+    if (row + 1 == kItems || (pairs >= uint64_t{1} << 26 && (row + 1) % 128 == 0)) {
+      begin.push_back(static_cast<uint32_t>(row) + 1);
+      pairs = 0;
+    }
+  }
+  double one = 0;
+  for (uint32_t devices = 1; devices <= device_count; ++devices) {
+    DevicePairJob job = job_for(kItems, rows.tids, rows.tid.size(), DeviceMethod::kBitmap);
+    job.device_count = devices;
+    for (uint32_t i = 0; i < devices; ++i) job.devices[i] = static_cast<int32_t>(i);
+    AcceleratorMessage why{};
+    DevicePairs* pairs = nullptr;
+    Times times;
+    const double start = now_ms();
+    expect(api->open_pairs(&job, &pairs, &why), why);
+    expect(api->add_rows(pairs, rows.tid.data(), rows.item.data(), rows.tid.size(), &why), why);
+    std::vector<uint32_t> supports(kItems);
+    times.send_ms = now_ms() - start;
+    expect(api->build(pairs, supports.data(), &why), why);
+    std::vector<double> wholes;
+    for (int run = 0; run < 3; ++run) {
+      std::atomic<size_t> next{0};
+      std::atomic<size_t> found{0};
+      std::vector<std::thread> threads;
+      const double counting = now_ms();
+      for (uint32_t t = 0; t < 2 * devices; ++t)
+        threads.emplace_back([&] {
+          AcceleratorMessage mine{};
+          Sink sink;
+          const DevicePairSink to{Sink::room, &sink};
+          for (size_t task; (task = next++) + 1 < begin.size();) {
+            expect(api->count_rows(pairs, begin[task], begin[task + 1], 6, &to, &mine), mine);
+            found += sink.pairs.size();
+          }
+        });
+      for (std::thread& thread : threads) thread.join();
+      wholes.push_back(now_ms() - counting);
+      times.found = found;
+    }
+    std::ranges::sort(wholes);
+    times.count_ms = wholes[1];
+    api->times(pairs, &times.build_ms, &times.kernel_ms);
+    times.kernel_ms /= 3;
+    api->close_pairs(pairs);
+    if (devices == 1) one = times.count_ms;
+    char name[64];
+    char limit[64];
+    std::snprintf(name, sizeof name, "bitmap, 64,000 items, 0.05 %%, %u device%s", devices, devices == 1 ? "" : "s");
+    std::snprintf(limit, sizeof limit, "counting %.2f times as fast as one", one / times.count_ms);
+    print(name, times, limit);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: device_pairs MODULE [PART...]\n");
+    return 2;
+  }
+  void* const module = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+  if (module == nullptr) {
+    std::fprintf(stderr, "%s\n", dlerror());
+    return 1;
+  }
+  api = reinterpret_cast<const AcceleratorApi* (*)()>(dlsym(module, "batmap_accelerator"))();
+  const auto wanted = [&](const char* part) {
+    for (int i = 2; i < argc; ++i)
+      if (std::strcmp(argv[i], part) == 0) return true;
+    return argc == 2;
+  };
+  DeviceTraits traits{};
+  AcceleratorMessage why{};
+  const double start = now_ms();
+  expect(api->prepare(0, &traits, &why), why);
+  const DeviceRates& r = traits.rates;
+  std::printf(
+      "%s, kernel %s; ready after %.0f ms: context %.0f ms, up %.1f GB/s, down %.1f GB/s, %.3g bits/ns, %.3g "
+      "increments/ns, %.3g rows/ns grouped, %.2f ms for nothing\n\n",
+      traits.name, traits.bit_kernel, now_ms() - start, r.context_ms, r.upload_bytes, r.download_bytes, r.and_bits,
+      r.increments, r.grouped_rows, r.launch_ms);
+  std::printf("| %-44s | %8s | %8s | %9s | %9s | %9s | %s |\n|---|---|---|---|---|---|---|\n", "10 million occurrences",
+              "send ms", "build ms", "kernel ms", "count ms", "pairs", "");
+  if (wanted("bits")) run_bits();
+  if (wanted("horizontal")) run_horizontal();
+  if (wanted("density")) run_density();
+  if (wanted("batmaps")) run_batmaps();
+  if (wanted("list")) run_list();
+  if (wanted("devices")) {
+    DeviceTraits all[kMostDevices];
+    uint32_t count = 0;
+    expect(api->devices(all, &count, &why), why);
+    run_devices(count);
+  }
+}

@@ -1,0 +1,36 @@
+// Counting tiles of 128 x 128 pairs over bit rows: which rows and columns of blocks, and the kernels that do it. Each kernel
+// walks the tids of its two blocks of items, keeps 16,384 counts in registers and appends those at or above the threshold:
+// the matrix of counts never exists. Cost: 2^14 x tids bit operations a tile, 32 KiB read for 1,024 tids.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "cuda/found_pairs.h"
+#include "cuda/tiled_bits.h"
+
+namespace batmap::cuda {
+
+struct BitTiles {
+  TiledBits bits;
+  const uint2* tiles;  // [tile_count] block of rows, block of columns
+  uint32_t tile_count;
+  WantedOnDevice wanted;
+  FoundPairs found;
+};
+
+/// One kernel for tiles.
+struct BitTileKernel {
+  const char* name;
+  bool (*runs_on)(int major, int minor);
+  /// Queues it. @throws DeviceError
+  void (*launch)(const BitTiles& tiles, cudaStream_t stream);
+};
+
+extern const BitTileKernel kWgmmaTiles;   // sm_90a: binary wgmma
+extern const BitTileKernel kMmaTiles;     // sm_80 and later: binary mma.sync
+extern const BitTileKernel kPopcntTiles;  // any: AND and POPC
+
+/// The fastest for a device. @param name  a kernel asked for by name; null: any
+const BitTileKernel& bit_tile_kernel(int major, int minor, const char* name = nullptr);
+
+}  // namespace batmap::cuda

@@ -1,0 +1,345 @@
+// The course of a job. See device_job.h.
+#include "cuda/device_job.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include <cub/device/device_radix_sort.cuh>
+
+namespace batmap {
+
+using namespace cuda;
+
+namespace {
+
+constexpr size_t kStagedRows = size_t{1} << 20;     // of one of two staging buffers: 8 MB
+constexpr uint64_t kFirstRoom = uint64_t{1} << 20;  // pairs that a lane has room for at first: 40 MB
+constexpr int kLanes = 2;
+constexpr int kThreads = 256;
+
+/// Sorted keys and counts as pairs.
+__global__ void unpack_pairs(const uint64_t* keys, const uint32_t* counts, uint64_t size, int column_bits,
+                             DevicePair* pairs) {
+  const uint64_t i = blockIdx.x * uint64_t{kThreads} + threadIdx.x;
+  if (i >= size) return;
+  const uint64_t key = keys[i];
+  pairs[i] = {static_cast<uint32_t>(key >> column_bits), static_cast<uint32_t>(key & ((uint64_t{1} << column_bits) - 1)),
+              counts[i]};
+}
+
+int bits_for(uint64_t size) {
+  int bits = 1;
+  while (bits < 64 && size > uint64_t{1} << bits) ++bits;
+  return bits;
+}
+
+}  // namespace
+
+void StopToken::wait(cudaStream_t stream) const {
+  using std::chrono::steady_clock;
+  const auto start = steady_clock::now();
+  for (;;) {
+    const cudaError_t state = cudaStreamQuery(stream);
+    if (state == cudaSuccess) break;
+    if (state != cudaErrorNotReady) check(state, "running a kernel");
+    // Short waits are the common ones: after a while there is time to sleep.
+    if (steady_clock::now() - start > std::chrono::microseconds(200))
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    else
+      std::this_thread::yield();
+  }
+  throw_if_requested();
+}
+
+/// Where rows wait until there are enough of them to be sent. Pinned, and kept by the process for its next job.
+struct DevicePairs::Staging {
+  struct Rows {
+    Rows() : tids(kStagedRows), items(kStagedRows) {}
+    PinnedArray<uint32_t> tids;
+    PinnedArray<uint32_t> items;
+  };
+  Rows rows[2];
+  int current = 0;
+  size_t used = 0;
+
+  static std::unique_ptr<Staging> take() {
+    const std::lock_guard lock(mutex);
+    if (kept == nullptr) return std::make_unique<Staging>();
+    return std::unique_ptr<Staging>(std::exchange(kept, nullptr));
+  }
+  static void give_back(std::unique_ptr<Staging> staging) {
+    const std::lock_guard lock(mutex);
+    if (kept != nullptr) return;
+    staging->current = 0;
+    staging->used = 0;
+    kept = staging.release();
+  }
+
+ private:
+  static std::mutex mutex;
+  static Staging* kept;  // never destroyed: when the process ends, the driver may be gone before
+};
+
+std::mutex DevicePairs::Staging::mutex;
+DevicePairs::Staging* DevicePairs::Staging::kept = nullptr;
+
+class DevicePairs::CountingLane {
+ public:
+  CountingLane(Device& device, const StopToken& stop, DeviceBudget& budget, int column_bits)
+      : device(device), lane(stop, budget), budget_(budget), size_(budget, 1), column_bits_(column_bits) {
+    make_room(kFirstRoom);
+  }
+
+  /// @return the milliseconds of the kernels
+  double count(PairForm& form, const WantedOnDevice& wanted, int key_bits, const DevicePairSink& sink) {
+    double ms = 0;
+    unsigned long long size = 0;
+    for (;;) {
+      check(cudaMemsetAsync(size_.data(), 0, sizeof size, lane.stream), "clearing a counter");
+      start_.record(lane.stream);
+      form.count(wanted, {size_.data(), keys_[0].size(), keys_[0].data(), counts_[0].data(), column_bits_}, lane);
+      end_.record(lane.stream);
+      check(cudaMemcpyAsync(&size, size_.data(), sizeof size, cudaMemcpyDeviceToHost, lane.stream), "reading a counter");
+      lane.wait();
+      ms += end_.since(start_);
+      if (size <= keys_[0].size()) break;
+      make_room(size);
+    }
+    DevicePair* const out = sink.room(sink.arg, size);
+    if (out == nullptr && size > 0) throw DeviceError{AcceleratorStatus::kOutOfMemory, "no room for the answers"};
+    if (size > 0) hand_over(size, key_bits, out);
+    return ms;
+  }
+
+  Device& device;
+  Lane lane;
+
+ private:
+  void make_room(uint64_t size) {
+    for (int i = 0; i < 2; ++i) {
+      keys_[i].reset();
+      counts_[i].reset();
+    }
+    pairs_.reset();
+    for (int i = 0; i < 2; ++i) {
+      keys_[i] = DeviceArray<uint64_t>(budget_, size);
+      counts_[i] = DeviceArray<uint32_t>(budget_, size);
+    }
+    pairs_ = DeviceArray<DevicePair>(budget_, size);
+  }
+
+  /// In order of (a, b), copied to `out`.
+  void hand_over(uint64_t size, int key_bits, DevicePair* out) {
+    cub::DoubleBuffer<uint64_t> keys(keys_[0].data(), keys_[1].data());
+    cub::DoubleBuffer<uint32_t> counts(counts_[0].data(), counts_[1].data());
+    size_t bytes = 0;
+    const auto items = static_cast<int64_t>(size);
+    check(cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, counts, items, 0, key_bits, lane.stream), "sorting pairs");
+    void* const scratch = lane.scratch(std::max<size_t>(bytes, 1));
+    check(cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, counts, items, 0, key_bits, lane.stream), "sorting pairs");
+    unpack_pairs<<<static_cast<unsigned>((size + kThreads - 1) / kThreads), kThreads, 0, lane.stream>>>(
+        keys.Current(), counts.Current(), size, column_bits_, pairs_.data());
+    check_launch("unpack_pairs");
+    check(cudaMemcpyAsync(out, pairs_.data(), size * sizeof(DevicePair), cudaMemcpyDeviceToHost, lane.stream),
+          "reading pairs");
+    lane.wait();
+  }
+
+  DeviceBudget& budget_;
+  DeviceArray<unsigned long long> size_;
+  int column_bits_;
+  Event start_;
+  Event end_;
+  DeviceArray<uint64_t> keys_[2];
+  DeviceArray<uint32_t> counts_[2];
+  DeviceArray<DevicePair> pairs_;
+};
+
+/// What a job has on one device. Members are destroyed with the device current.
+class DevicePairs::Device {
+ public:
+  Device(int32_t index, const DevicePairJob& job, const StopToken& stop, const char* bit_kernel)
+      : index(index), budget(job.memory_limit), upload(stop, budget) {
+    if (job.method == DeviceMethod::kBatmap) return;
+    int major = 0;
+    int minor = 0;
+    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, index), "asking for the compute capability");
+    check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, index), "asking for the compute capability");
+    form = job.method == DeviceMethod::kBitmap ? make_bit_form(job, major, minor, bit_kernel, budget)
+                                               : make_horizontal_form(job, budget);
+    const size_t rows = std::min<uint64_t>(kStagedRows, std::max<uint64_t>(job.rows, 1));
+    for (int i = 0; i < 2; ++i) {
+      tids[i] = DeviceArray<uint32_t>(budget, rows);
+      items[i] = DeviceArray<uint32_t>(budget, rows);
+    }
+  }
+
+  int32_t index;
+  DeviceBudget budget;
+  Lane upload;
+  std::unique_ptr<PairForm> form;
+  DeviceArray<uint32_t> tids[2];  // rows on their way from staging into the form
+  DeviceArray<uint32_t> items[2];
+  Event sent[2];  // staging buffer i is free again
+  std::vector<std::unique_ptr<CountingLane>> lanes;
+};
+
+class DevicePairs::Borrowed {
+ public:
+  explicit Borrowed(DevicePairs& job) : job_(job) {
+    std::unique_lock lock(job.lanes_mutex_);
+    while (job.free_lanes_.empty()) {
+      job.stop_.throw_if_requested();
+      job.lane_free_.wait_for(lock, std::chrono::milliseconds(5));
+    }
+    lane_ = job.free_lanes_.back();
+    job.free_lanes_.pop_back();
+  }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  ~Borrowed() {
+    const std::lock_guard lock(job_.lanes_mutex_);
+    // The front is what has been free for longest, so that devices take turns.
+    job_.free_lanes_.insert(job_.free_lanes_.begin(), lane_);
+    job_.lane_free_.notify_one();
+  }
+  CountingLane& operator*() { return *lane_; }
+
+ private:
+  DevicePairs& job_;
+  CountingLane* lane_;
+};
+
+DevicePairs::DevicePairs(const DevicePairJob& job, const char* bit_kernel) : job_(job), stop_{job.stop, job.stop_arg} {
+  if (job.method != DeviceMethod::kBatmap) staging_ = Staging::take();
+  for (uint32_t i = 0; i < job.device_count; ++i) {
+    const OnDevice here(job.devices[i]);
+    devices_.push_back(std::make_unique<Device>(job.devices[i], job_, stop_, bit_kernel));
+  }
+}
+
+DevicePairs::~DevicePairs() {
+  for (std::unique_ptr<Device>& device : devices_) {
+    int before = 0;
+    cudaGetDevice(&before);
+    cudaSetDevice(device->index);
+    cudaDeviceSynchronize();  // nothing may be in flight when its memory goes
+    device.reset();
+    cudaSetDevice(before);
+  }
+  if (staging_) Staging::give_back(std::move(staging_));
+}
+
+void DevicePairs::add_rows(const uint32_t* tids, const uint32_t* items, size_t rows) {
+  const std::lock_guard lock(staging_mutex_);
+  stop_.throw_if_requested();
+  for (size_t done = 0; done < rows;) {
+    Staging& staging = *staging_;
+    const size_t now = std::min(rows - done, kStagedRows - staging.used);
+    Staging::Rows& buffer = staging.rows[staging.current];
+    std::memcpy(buffer.tids.data() + staging.used, tids + done, now * sizeof(uint32_t));
+    std::memcpy(buffer.items.data() + staging.used, items + done, now * sizeof(uint32_t));
+    staging.used += now;
+    done += now;
+    if (staging.used == kStagedRows) send_staged();
+  }
+}
+
+void DevicePairs::send_staged() {
+  Staging& staging = *staging_;
+  const int current = staging.current;
+  for (std::unique_ptr<Device>& device : devices_) {
+    const OnDevice here(device->index);
+    const size_t bytes = staging.used * sizeof(uint32_t);
+    const cudaStream_t stream = device->upload.stream;
+    check(cudaMemcpyAsync(device->tids[current].data(), staging.rows[current].tids.data(), bytes, cudaMemcpyHostToDevice,
+                          stream),
+          "sending rows");
+    check(cudaMemcpyAsync(device->items[current].data(), staging.rows[current].items.data(), bytes, cudaMemcpyHostToDevice,
+                          stream),
+          "sending rows");
+    device->form->add(device->tids[current].data(), device->items[current].data(), staging.used, stream);
+    device->sent[current].record(stream);
+  }
+  staging.current = 1 - current;
+  staging.used = 0;
+  for (std::unique_ptr<Device>& device : devices_)
+    check(cudaEventSynchronize(device->sent[staging.current]), "waiting for rows to be sent");
+}
+
+void DevicePairs::add_sets(const DeviceSets& sets) {
+  for (std::unique_ptr<Device>& device : devices_) {
+    const OnDevice here(device->index);
+    device->form = make_batmap_form(job_, sets, device->budget);
+  }
+}
+
+void DevicePairs::build(uint32_t* supports) {
+  const auto start = std::chrono::steady_clock::now();
+  if (staging_) {
+    const std::lock_guard lock(staging_mutex_);
+    if (staging_->used > 0) send_staged();
+  }
+  for (std::unique_ptr<Device>& device : devices_) {
+    const OnDevice here(device->index);
+    device->form->build(supports, device->upload);
+    for (int i = 0; i < 2; ++i) {
+      device->tids[i].reset();
+      device->items[i].reset();
+    }
+  }
+  for (int lane = 0; lane < kLanes; ++lane) {
+    for (std::unique_ptr<Device>& device : devices_) {
+      const OnDevice here(device->index);
+      device->lanes.push_back(std::make_unique<CountingLane>(*device, stop_, device->budget, bits_for(job_.items)));
+      free_lanes_.push_back(device->lanes.back().get());
+    }
+  }
+  build_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+void DevicePairs::count_rows(uint32_t first, uint32_t last, uint32_t threshold, const DevicePairSink& sink) {
+  Borrowed lane(*this);
+  const OnDevice here((*lane).device.index);
+  const int key_bits = bits_for(job_.items) + bits_for(job_.leading);
+  const double ms =
+      (*lane).count(*(*lane).device.form, {job_.items, first, last, job_.first_column, threshold}, key_bits, sink);
+  const std::lock_guard lock(lanes_mutex_);
+  count_ms_ += ms;
+}
+
+void DevicePairs::count_list(const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts) {
+  constexpr size_t kPairsAtOnce = size_t{1} << 20;
+  Borrowed borrowed(*this);
+  CountingLane& counting = *borrowed;
+  const OnDevice here(counting.device.index);
+  Lane& lane = counting.lane;
+  auto* const arrays = static_cast<uint32_t*>(lane.scratch(3 * std::min(size, kPairsAtOnce) * sizeof(uint32_t)));
+  double ms = 0;
+  Event start;
+  Event end;
+  for (size_t from = 0; from < size; from += kPairsAtOnce) {
+    const size_t now = std::min(kPairsAtOnce, size - from);
+    const size_t bytes = now * sizeof(uint32_t);
+    check(cudaMemcpyAsync(arrays, a + from, bytes, cudaMemcpyHostToDevice, lane.stream), "sending pairs");
+    check(cudaMemcpyAsync(arrays + now, b + from, bytes, cudaMemcpyHostToDevice, lane.stream), "sending pairs");
+    start.record(lane.stream);
+    counting.device.form->count_list(arrays, arrays + now, now, arrays + 2 * now, lane.stream);
+    end.record(lane.stream);
+    check(cudaMemcpyAsync(counts + from, arrays + 2 * now, bytes, cudaMemcpyDeviceToHost, lane.stream), "reading counts");
+    lane.wait();
+    ms += end.since(start);
+  }
+  const std::lock_guard lock(lanes_mutex_);
+  count_ms_ += ms;
+}
+
+double DevicePairs::count_ms() const {
+  const std::lock_guard lock(lanes_mutex_);
+  return count_ms_;
+}
+
+}  // namespace batmap

@@ -1,0 +1,187 @@
+// What a job holds on a device, owned: arrays, pinned host memory, streams, events. All move-only; errors of the runtime
+// become DeviceError, which never leaves the module (accelerator_module.cu). Arrays on the device are charged to the job's
+// limit.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "accel/accelerator.h"
+
+namespace batmap::cuda {
+
+struct DeviceError {
+  AcceleratorStatus status;
+  std::string text;
+};
+
+/// @throws DeviceError: out of memory where the runtime says so, otherwise failed
+inline void check(cudaError_t error, const char* what) {
+  if (error == cudaSuccess) return;
+  cudaGetLastError();  // so that it is not reported again
+  throw DeviceError{error == cudaErrorMemoryAllocation ? AcceleratorStatus::kOutOfMemory : AcceleratorStatus::kFailed,
+                    std::string(what) + ": " + cudaGetErrorString(error)};
+}
+
+/// After a kernel launch.
+inline void check_launch(const char* kernel) { check(cudaGetLastError(), kernel); }
+
+/// Device memory of one job on one device, against its limit. Not thread-safe but for release.
+class DeviceBudget {
+ public:
+  explicit DeviceBudget(uint64_t limit_bytes) : limit_(limit_bytes == 0 ? UINT64_MAX : limit_bytes) {}
+  uint64_t available() const { return limit_ - used_; }
+  void charge(uint64_t bytes) {
+    if (bytes > available())
+      throw DeviceError{AcceleratorStatus::kOutOfMemory,
+                        "the job needs more than its limit of " + std::to_string(limit_ >> 20) + " MB of device memory"};
+    used_ += bytes;
+  }
+  void release(uint64_t bytes) { used_ -= bytes; }
+
+ private:
+  uint64_t limit_;
+  uint64_t used_ = 0;
+};
+
+template <typename T>
+class DeviceArray {
+ public:
+  DeviceArray() = default;
+  /// On the current device; uninitialised.
+  DeviceArray(DeviceBudget& budget, size_t size) : budget_(&budget), size_(size) {
+    if (size == 0) return;
+    budget.charge(bytes());
+    const cudaError_t error = cudaMalloc(&data_, bytes());
+    if (error != cudaSuccess) {
+      budget.release(bytes());
+      check(error, "allocating device memory");
+    }
+  }
+  DeviceArray(DeviceArray&& other) noexcept
+      : budget_(other.budget_), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  DeviceArray& operator=(DeviceArray&& other) noexcept {
+    if (this != &other) {
+      reset();
+      budget_ = other.budget_;
+      data_ = std::exchange(other.data_, nullptr);
+      size_ = std::exchange(other.size_, 0);
+    }
+    return *this;
+  }
+  ~DeviceArray() { reset(); }
+  void reset() noexcept {
+    if (data_ == nullptr) return;
+    cudaFree(data_);
+    budget_->release(bytes());
+    data_ = nullptr;
+    size_ = 0;
+  }
+
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  size_t size() const { return size_; }
+  size_t bytes() const { return size_ * sizeof(T); }
+
+ private:
+  DeviceBudget* budget_ = nullptr;
+  T* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+/// Host memory that devices copy from and to at full speed.
+template <typename T>
+class PinnedArray {
+ public:
+  PinnedArray() = default;
+  explicit PinnedArray(size_t size) : size_(size) {
+    check(cudaHostAlloc(&data_, size * sizeof(T), cudaHostAllocPortable), "allocating pinned memory");
+  }
+  PinnedArray(PinnedArray&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  PinnedArray& operator=(PinnedArray&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~PinnedArray() {
+    if (data_ != nullptr) cudaFreeHost(data_);
+  }
+
+  T* data() { return data_; }
+  size_t size() const { return size_; }
+  T& operator[](size_t i) { return data_[i]; }
+
+ private:
+  T* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+class Stream {
+ public:
+  Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream"); }
+  Stream(Stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
+  Stream& operator=(Stream&&) = delete;
+  ~Stream() {
+    if (stream_ != nullptr) cudaStreamDestroy(stream_);
+  }
+  operator cudaStream_t() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+class Event {
+ public:
+  Event() { check(cudaEventCreate(&event_), "creating an event"); }
+  Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+  Event& operator=(Event&&) = delete;
+  ~Event() {
+    if (event_ != nullptr) cudaEventDestroy(event_);
+  }
+  operator cudaEvent_t() const { return event_; }
+  void record(cudaStream_t stream) { check(cudaEventRecord(event_, stream), "recording an event"); }
+  /// Milliseconds from `start`; both must have happened.
+  double since(const Event& start) const {
+    float ms = 0;
+    check(cudaEventElapsedTime(&ms, start.event_, event_), "reading an event");
+    return ms;
+  }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+/// Makes a device the current one of this thread for a while.
+class OnDevice {
+ public:
+  explicit OnDevice(int device) {
+    check(cudaGetDevice(&before_), "asking for the current device");
+    check(cudaSetDevice(device), "choosing a device");
+  }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+  ~OnDevice() { cudaSetDevice(before_); }
+
+ private:
+  int before_ = 0;
+};
+
+/// When a job is to stop, and waiting that looks at it.
+struct StopToken {
+  bool (*stop)(void*);
+  void* arg;
+
+  void throw_if_requested() const {
+    if (stop != nullptr && stop(arg)) throw DeviceError{AcceleratorStatus::kCancelled, "run cancelled"};
+  }
+  /// Until all of the stream is done. When asked to stop, the work that is queued is still waited for: callers queue some
+  /// ten milliseconds at once. @throws DeviceError
+  void wait(cudaStream_t stream) const;
+};
+
+}  // namespace batmap::cuda

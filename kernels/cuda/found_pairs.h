@@ -1,0 +1,47 @@
+// Pairs at or above the threshold, appended by all blocks of a kernel to one array, in no order. When it is full the count
+// goes on, so that the caller learns how much room there must be. Cost: one atomic addition a warp and register that has
+// any.
+#pragma once
+
+#include <cstdint>
+
+namespace batmap::cuda {
+
+/// Where they go. A key is (a << column_bits) | b.
+struct FoundPairs {
+  unsigned long long* size;
+  unsigned long long capacity;
+  uint64_t* keys;
+  uint32_t* counts;
+  int column_bits;
+};
+
+/// See relation/wanted_pairs.h. Ranks are those of the whole job.
+struct WantedOnDevice {
+  uint32_t items;
+  uint32_t first_row;  // rows of this call
+  uint32_t last_row;
+  uint32_t first_column;
+  uint32_t threshold;
+
+  __device__ bool has(uint32_t a, uint32_t b) const {
+    return a >= first_row && a < last_row && b < items && b > a && b >= first_column;
+  }
+};
+
+/// To be called by whole warps. @param is_found  whether this lane has one
+__device__ inline void append_pair(const FoundPairs& found, bool is_found, uint32_t a, uint32_t b, uint32_t count) {
+  const unsigned lanes = __ballot_sync(0xffffffffu, is_found);
+  if (lanes == 0) return;
+  unsigned lane;
+  asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+  const int leader = __ffs(static_cast<int>(lanes)) - 1;
+  unsigned long long at = 0;
+  if (static_cast<int>(lane) == leader) at = atomicAdd(found.size, static_cast<unsigned long long>(__popc(lanes)));
+  at = __shfl_sync(0xffffffffu, at, leader) + static_cast<unsigned>(__popc(lanes & ((1u << lane) - 1)));
+  if (!is_found || at >= found.capacity) return;
+  found.keys[at] = (static_cast<uint64_t>(a) << found.column_bits) | b;
+  found.counts[at] = count;
+}
+
+}  // namespace batmap::cuda

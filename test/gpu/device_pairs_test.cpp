@@ -1,0 +1,291 @@
+// Every form and kernel of the CUDA module against plain loops: triangles and rectangles, sizes at the edges of blocks and
+// tiles, duplicates, thresholds, ranges of rows, lists of pairs, sets of many shapes with stashes. Runs on a machine with a
+// GPU. The module is named by BATMAP_ACCELERATOR.
+#include <gtest/gtest.h>
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "accel/accelerator.h"
+#include "core/options.h"
+#include "set/set_builder.h"
+
+namespace batmap {
+namespace {
+
+const AcceleratorApi& api() {
+  static const AcceleratorApi* const loaded = [] {
+    const char* const path = std::getenv("BATMAP_ACCELERATOR");
+    void* const module = dlopen(path != nullptr ? path : "batmap_cuda.so", RTLD_NOW | RTLD_LOCAL);
+    if (module == nullptr) {
+      std::fprintf(stderr, "%s\n", dlerror());
+      std::abort();
+    }
+    return reinterpret_cast<const AcceleratorApi* (*)()>(dlsym(module, "batmap_accelerator"))();
+  }();
+  return *loaded;
+}
+
+using Row = std::pair<uint32_t, uint32_t>;  // tid, item
+using Counts = std::map<Row, uint64_t>;     // (a, b)
+
+struct Found {
+  std::vector<DevicePair> pairs;
+  static DevicePair* room(void* arg, size_t size) {
+    auto& found = *static_cast<Found*>(arg);
+    const size_t before = found.pairs.size();
+    found.pairs.resize(before + size);
+    return found.pairs.data() + before;
+  }
+};
+
+struct Shape {
+  uint32_t items;
+  uint32_t tids;
+  double density;
+  uint32_t leading;       // 0: all
+  uint32_t first_column;  // 0: a triangle
+};
+
+std::vector<Row> random_rows(const Shape& shape, std::mt19937_64& random) {
+  std::vector<Row> rows;
+  const auto count = static_cast<uint64_t>(shape.density * shape.items * shape.tids);
+  for (uint64_t i = 0; i < count; ++i)
+    rows.emplace_back(random() % shape.tids,
+                      random() % 4 == 0 ? random() % ((shape.items + 9) / 10) : random() % shape.items);
+  return rows;
+}
+
+DevicePairJob job_of(const Shape& shape, DeviceMethod method, uint64_t rows) {
+  DevicePairJob job{};
+  job.items = shape.items;
+  job.leading = shape.leading == 0 ? shape.items : shape.leading;
+  job.first_column = shape.first_column;
+  job.tid_slots = shape.tids;
+  job.rows = rows;
+  job.method = method;
+  DeviceTraits traits[kMostDevices];
+  AcceleratorMessage why{};
+  EXPECT_EQ(api().devices(traits, &job.device_count, &why), AcceleratorStatus::kOk) << why.text;
+  for (uint32_t i = 0; i < job.device_count; ++i) job.devices[i] = traits[i].index;
+  return job;
+}
+
+bool is_wanted(const DevicePairJob& job, uint32_t a, uint32_t b) {
+  return a < b && a < job.leading && b >= job.first_column;
+}
+
+Counts plain_counts(const DevicePairJob& job, const std::vector<Row>& rows) {
+  std::map<uint32_t, std::set<uint32_t>> transactions;
+  for (const Row& row : rows) transactions[row.first].insert(row.second);
+  Counts counts;
+  for (const auto& [tid, items] : transactions)
+    for (auto a = items.begin(); a != items.end(); ++a)
+      for (auto b = std::next(a); b != items.end(); ++b)
+        if (is_wanted(job, *a, *b)) ++counts[{*a, *b}];
+  return counts;
+}
+
+void expect_counts(DevicePairs* pairs, const DevicePairJob& job, const Counts& expected, const char* what) {
+  AcceleratorMessage why{};
+  uint64_t largest = 1;
+  for (const auto& [pair, count] : expected) largest = std::max(largest, count);
+  for (const uint32_t threshold :
+       {uint32_t{1}, uint32_t{2}, static_cast<uint32_t>(largest), static_cast<uint32_t>(largest) + 1}) {
+    Found found;
+    const DevicePairSink sink{Found::room, &found};
+    const uint32_t middle = job.leading / 256 * 128;  // two ranges of rows
+    for (const auto& [first, last] : {std::pair(0u, middle), std::pair(middle, job.leading)})
+      if (first < last) {
+        ASSERT_EQ(api().count_rows(pairs, first, last, threshold, &sink, &why), AcceleratorStatus::kOk) << what << why.text;
+      }
+    size_t at = 0;
+    for (const auto& [pair, count] : expected) {
+      if (count < threshold) continue;
+      ASSERT_LT(at, found.pairs.size()) << what << " threshold " << threshold;
+      ASSERT_EQ(found.pairs[at].a, pair.first) << what << " threshold " << threshold << " at " << at;
+      ASSERT_EQ(found.pairs[at].b, pair.second) << what << " threshold " << threshold << " at " << at;
+      ASSERT_EQ(found.pairs[at].count, count) << what << " pair " << pair.first << ", " << pair.second;
+      ++at;
+    }
+    ASSERT_EQ(at, found.pairs.size()) << what << " threshold " << threshold;
+  }
+}
+
+void expect_list(DevicePairs* pairs, const DevicePairJob& job, const Counts& expected, std::mt19937_64& random) {
+  std::vector<uint32_t> a;
+  std::vector<uint32_t> b;
+  for (int i = 0; i < 5000; ++i) {
+    a.push_back(static_cast<uint32_t>(random() % job.items));
+    b.push_back(static_cast<uint32_t>(random() % job.items));
+    if (a.back() > b.back()) std::swap(a.back(), b.back());
+    if (!is_wanted(job, a.back(), b.back())) a.pop_back(), b.pop_back();
+  }
+  std::vector<uint32_t> counts(a.size(), 0xdeadbeef);
+  AcceleratorMessage why{};
+  ASSERT_EQ(api().count_list(pairs, a.data(), b.data(), a.size(), counts.data(), &why), AcceleratorStatus::kOk) << why.text;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const auto at = expected.find({a[i], b[i]});
+    ASSERT_EQ(counts[i], at == expected.end() ? 0 : at->second) << a[i] << ", " << b[i];
+  }
+}
+
+const Shape kShapes[] = {
+    {1, 1, 1, 0, 0},          {2, 3, 2, 0, 0},
+    {127, 255, 0.2, 0, 0},    {128, 256, 0.2, 0, 0},
+    {129, 257, 0.2, 0, 0},    {130, 1023, 0.1, 0, 0},
+    {300, 1024, 0.1, 0, 0},   {300, 1025, 0.1, 0, 0},
+    {1000, 5000, 0.01, 0, 0}, {400, 20000, 0.02, 0, 0},
+    {513, 700, 0.3, 100, 0},  {513, 700, 0.1, 200, 200},
+    {700, 3000, 0.05, 1, 1},  {700, 3000, 0.05, 699, 699},
+    {3000, 800, 0.004, 0, 0}, {60000, 300, 0.0005, 0, 0},
+};
+
+/// Under a sanitizer, which takes a hundred times as long.
+bool is_small() { return std::getenv("BATMAP_SMALL") != nullptr; }
+
+TEST(DevicePairs, RowsByEveryMethod) {
+  std::mt19937_64 random(7);
+  for (const Shape& shape : kShapes) {
+    if (is_small() && shape.items * shape.tids > 400000) continue;
+    const std::vector<Row> rows = random_rows(shape, random);
+    for (const DeviceMethod method : {DeviceMethod::kBitmap, DeviceMethod::kHorizontal}) {
+      const DevicePairJob job = job_of(shape, method, rows.size());
+      const std::string what = std::to_string(shape.items) + " items, " + std::to_string(shape.tids) + " tids, leading " +
+                               std::to_string(shape.leading) + ", method " + std::to_string(static_cast<int>(method)) + ": ";
+      AcceleratorMessage why{};
+      DevicePairs* pairs = nullptr;
+      ASSERT_EQ(api().open_pairs(&job, &pairs, &why), AcceleratorStatus::kOk) << what << why.text;
+      std::vector<uint32_t> tids;
+      std::vector<uint32_t> items;
+      std::vector<std::set<uint32_t>> sets(shape.items);
+      for (const Row& row : rows) {
+        tids.push_back(row.first);
+        items.push_back(row.second);
+        sets[row.second].insert(row.first);
+      }
+      const size_t half = rows.size() / 2;
+      ASSERT_EQ(api().add_rows(pairs, tids.data(), items.data(), half, &why), AcceleratorStatus::kOk) << why.text;
+      ASSERT_EQ(api().add_rows(pairs, tids.data() + half, items.data() + half, rows.size() - half, &why),
+                AcceleratorStatus::kOk)
+          << why.text;
+      std::vector<uint32_t> supports(shape.items, 0xdeadbeef);
+      ASSERT_EQ(api().build(pairs, supports.data(), &why), AcceleratorStatus::kOk) << what << why.text;
+      for (uint32_t item = 0; item < shape.items; ++item) ASSERT_EQ(supports[item], sets[item].size()) << what << item;
+      const Counts expected = plain_counts(job, rows);
+      expect_counts(pairs, job, expected, what.c_str());
+      if (method == DeviceMethod::kBitmap) expect_list(pairs, job, expected, random);
+      api().close_pairs(pairs);
+    }
+  }
+}
+
+TEST(DevicePairs, SetsOfManyShapes) {
+  std::mt19937_64 random(8);
+  MemoryMeter meter;
+  const ExecutionOptions options{1, &meter, {}};
+  for (const uint32_t width : {14u, 17u, 24u, 40u}) {
+    if (is_small() && width != 17) continue;
+    // Sets with much in common, of sizes that span several widths of tables; some hostile ones have stashes.
+    std::vector<std::vector<uint64_t>> sets;
+    const uint64_t universe = uint64_t{1} << width;
+    for (const size_t size : {1u, 100u, 256u, 257u, 300u, 511u, 512u, 513u, 900u, 1024u, 1025u, 3000u}) {
+      for (int copy = 0; copy < (is_small() ? 6 : size < 600 ? 40 : 7); ++copy) {
+        std::set<uint64_t> set;
+        while (set.size() < size) {
+          const uint64_t x = random() % 3 == 0 ? random() % universe : (random() % 5000 * 7919) % universe;
+          set.insert(x);
+        }
+        sets.emplace_back(set.begin(), set.end());
+      }
+    }
+    std::vector<uint64_t> cardinality;
+    std::vector<std::vector<std::byte>> bytes;
+    std::vector<const unsigned char*> planes;
+    std::vector<uint32_t> stash_begin{0};
+    std::vector<uint64_t> stash;
+    for (size_t i = 0; i < sets.size(); ++i) {
+      SetEncoder encoder(options);
+      encoder.place_batmap(sets[i], static_cast<int>(width));
+      bytes.emplace_back(batmap_shape(sets[i].size(), static_cast<int>(width)).bytes());
+      encoder.write_planes(bytes.back().data());
+      for (const uint64_t x : encoder.stash()) stash.push_back(x);
+      stash_begin.push_back(static_cast<uint32_t>(stash.size()));
+      cardinality.push_back(sets[i].size());
+    }
+    for (const auto& set : bytes) planes.push_back(reinterpret_cast<const unsigned char*>(set.data()));
+    const auto count = static_cast<uint32_t>(sets.size());
+    for (const auto& [leading, first_column] : {std::pair(count, 0u), std::pair(50u, 50u)}) {
+      const Shape shape{count, 1, 0, leading, first_column};
+      const DevicePairJob job = job_of(shape, DeviceMethod::kBatmap, 0);
+      Counts expected;
+      for (uint32_t a = 0; a < count; ++a)
+        for (uint32_t b = a + 1; b < count; ++b) {
+          std::vector<uint64_t> common;
+          std::ranges::set_intersection(sets[a], sets[b], std::back_inserter(common));
+          if (is_wanted(job, a, b) && !common.empty()) expected[{a, b}] = common.size();
+        }
+      AcceleratorMessage why{};
+      DevicePairs* pairs = nullptr;
+      ASSERT_EQ(api().open_pairs(&job, &pairs, &why), AcceleratorStatus::kOk) << why.text;
+      const DeviceSets given{count, width, cardinality.data(), planes.data(), stash_begin.data(), stash.data()};
+      ASSERT_EQ(api().add_sets(pairs, &given, &why), AcceleratorStatus::kOk) << why.text;
+      std::vector<uint32_t> supports(count);
+      ASSERT_EQ(api().build(pairs, supports.data(), &why), AcceleratorStatus::kOk) << why.text;
+      for (uint32_t i = 0; i < count; ++i) ASSERT_EQ(supports[i], sets[i].size());
+      expect_counts(pairs, job, expected, ("width " + std::to_string(width) + ": ").c_str());
+      expect_list(pairs, job, expected, random);
+      api().close_pairs(pairs);
+    }
+  }
+}
+
+TEST(DevicePairs, LimitOfMemoryAndCancel) {
+  const Shape shape{2000, 100000, 0, 0, 0};
+  DevicePairJob job = job_of(shape, DeviceMethod::kBitmap, 0);
+  AcceleratorMessage why{};
+  DevicePairs* pairs = nullptr;
+  job.memory_limit = 1 << 20;
+  EXPECT_EQ(api().open_pairs(&job, &pairs, &why), AcceleratorStatus::kOutOfMemory);
+  EXPECT_STRNE(why.text, "");
+  job.memory_limit = 0;
+  bool stop = false;
+  job.stop = [](void* arg) { return *static_cast<bool*>(arg); };
+  job.stop_arg = &stop;
+  ASSERT_EQ(api().open_pairs(&job, &pairs, &why), AcceleratorStatus::kOk) << why.text;
+  std::vector<uint32_t> supports(shape.items);
+  ASSERT_EQ(api().build(pairs, supports.data(), &why), AcceleratorStatus::kOk) << why.text;
+  stop = true;
+  Found found;
+  const DevicePairSink sink{Found::room, &found};
+  EXPECT_EQ(api().count_rows(pairs, 0, shape.items, 1, &sink, &why), AcceleratorStatus::kCancelled);
+  api().close_pairs(pairs);
+}
+
+TEST(DevicePairs, PrepareMeasures) {
+  DeviceTraits traits[kMostDevices];
+  uint32_t count = 0;
+  AcceleratorMessage why{};
+  ASSERT_EQ(api().devices(traits, &count, &why), AcceleratorStatus::kOk) << why.text;
+  for (uint32_t i = 0; i < count; ++i) {
+    DeviceTraits prepared{};
+    ASSERT_EQ(api().prepare(traits[i].index, &prepared, &why), AcceleratorStatus::kOk) << why.text;
+    const DeviceRates& r = prepared.rates;
+    std::printf(
+        "%s (%s, sm_%d%d): context %.0f ms, up %.1f GB/s, down %.1f GB/s, %.2g bits/ns, %.3g increments/ns, %.3g "
+        "rows/ns grouped, %.2f ms for nothing\n",
+        prepared.name, prepared.bit_kernel, prepared.major, prepared.minor, r.context_ms, r.upload_bytes, r.download_bytes,
+        r.and_bits, r.increments, r.grouped_rows, r.launch_ms);
+    for (const double rate : {r.upload_bytes, r.download_bytes, r.and_bits, r.increments, r.grouped_rows, r.launch_ms})
+      EXPECT_GT(rate, 0);
+    EXPECT_EQ(prepared.ready, 1);
+  }
+}
+
+}  // namespace
+}  // namespace batmap
