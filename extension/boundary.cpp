@@ -14,6 +14,7 @@ int sqlstate_of(ErrorCode code) {
     case ErrorCode::kTooLarge: return ERRCODE_PROGRAM_LIMIT_EXCEEDED;
     case ErrorCode::kMemoryLimit: return ERRCODE_OUT_OF_MEMORY;
     case ErrorCode::kCancelled: return ERRCODE_QUERY_CANCELED;
+    case ErrorCode::kNoDevice: return ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
   }
   return ERRCODE_INTERNAL_ERROR;
 }

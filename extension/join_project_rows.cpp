@@ -1,6 +1,7 @@
 // Reading, counting, handing over. See join_project_rows.h.
 #include "extension/join_project_rows.h"
 
+#include "extension/device_use.h"
 #include "extension/node_pack_rows.h"
 #include "extension/pair_stream.h"
 #include "support/join_run.h"
@@ -17,6 +18,7 @@ template <typename Query, typename Run>
 struct JoinProjectCall : PairRowsCall<Query, Run> {
   explicit JoinProjectCall(MemoryContext context) : PairRowsCall<Query, Run>(context) {
     this->query.kernels = selected_kernels();
+    this->query.device = selected_devices();
   }
 
   std::optional<PairLog> logs[2];
@@ -59,7 +61,8 @@ class JoinProjectStream final : public PairRowStream<Call> {
     this->begin(packed ? "parallel scan" : "stream", rows, [&] {
       enough = fits(may_give_up, [&] {
         make();
-        for (std::optional<PairLog>& log : call().logs) log.reset();
+        if (!call().run->needs_rows())
+          for (std::optional<PairLog>& log : call().logs) log.reset();
         // Up to the first answers: from there on there is no way back.
         while (call().run->next(call().batch) && call().batch.empty()) {
         }

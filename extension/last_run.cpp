@@ -13,6 +13,7 @@ LastRun last_run;
 void explain_run(const LastRun& run, ExplainState* state) {
   ExplainPropertyText("Method", run.method, state);
   if (run.kernel[0] != '\0') ExplainPropertyText("Kernel", run.kernel, state);
+  ExplainPropertyText("Device", run.device[0] == '\0' ? "cpu" : run.device, state);
   if (state->verbose) ExplainPropertyText("Reason", run.reason, state);
   ExplainPropertyText("Input", run.input, state);
   const struct {
@@ -58,7 +59,7 @@ BATMAP_FUNCTION(batmap_last_run) {
   add_text(last_run.operation);
   add_text(last_run.method);
   add_text(last_run.kernel);
-  add_text("cpu");
+  add_text(last_run.device[0] == '\0' ? "cpu" : last_run.device);
   add_text(last_run.reason);
   add_text(last_run.input);
   values[at++] = Int32GetDatum(last_run.threads);

@@ -21,7 +21,8 @@ struct LastRun {
   char operation[64];
   char method[32];
   char kernel[32];
-  char reason[256];
+  char device[96];  // empty: cpu
+  char reason[384];
   char input[32];
   int threads;
   int64_t rows_read;

@@ -264,9 +264,9 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
   int at = 0;
   if (spec.has_threshold) explain_bound(state, "Threshold", spec.threshold_excluded ? "> " : ">= ", at++, ancestors, es);
   if (spec.has_limit) explain_bound(state, "Best", "", at++, ancestors, es);
-  ExplainPropertyText("Device", "cpu", es);
-  if (!es->analyze) {
-    ExplainPropertyText("Method", "auto", es);  // chosen from the sizes, once the inputs have been read
+  if (!es->analyze) {  // both are chosen from the sizes, once the inputs have been read
+    ExplainPropertyText("Device", "auto", es);
+    ExplainPropertyText("Method", "auto", es);
     return;
   }
   if (state->plain_answers) ExplainPropertyText("Answered By", "the plain plan, for want of memory", es);

@@ -8,6 +8,7 @@ namespace batmap::pg {
 void record_pairs(const PairReport& report, LastRun& run) {
   strlcpy(run.method, report.method.c_str(), sizeof run.method);
   strlcpy(run.kernel, report.kernel.c_str(), sizeof run.kernel);
+  strlcpy(run.device, report.device.c_str(), sizeof run.device);
   strlcpy(run.reason, report.reason.c_str(), sizeof run.reason);
   run.transactions = static_cast<int64_t>(report.transactions);
   run.items = static_cast<int64_t>(report.items);
@@ -19,6 +20,11 @@ void record_pairs(const PairReport& report, LastRun& run) {
   run.truncated = report.truncated;
   run.group_ms = report.group_ms;
   run.count_ms = report.count_ms;
+}
+
+void report_notice(const std::string& notice) {
+  ereport(WARNING, (errcode(ERRCODE_WARNING), errmsg("%s", notice.c_str()),
+                    errhint("batmap_devices() says whether the GPU is used again in this session.")));
 }
 
 }  // namespace batmap::pg

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "extension/run_stream.h"
@@ -30,6 +31,9 @@ struct PairRowsCall : RunCall {
 /// What a report says of a run, apart from its input and its surroundings.
 void record_pairs(const PairReport& report, LastRun& run);
 
+/// A WARNING: what a report has to tell (PairReport::notice).
+void report_notice(const std::string& notice);
+
 template <typename Call>
 class PairRowStream : public RunStream<Call> {
  public:
@@ -44,6 +48,7 @@ class PairRowStream : public RunStream<Call> {
 
   void finish() final {
     RunStream<Call>::finish();
+    tell();
     call().files.close_all();
   }
 
@@ -56,6 +61,7 @@ class PairRowStream : public RunStream<Call> {
       const bool more = this->count([&] { return call().run->next(call().batch); });
       const PairReport& report = call().run->report();
       call().progress.tasks(report.tasks_done, report.tasks, report.results);
+      tell();
       if (more) continue;
       if (report.truncated) {
         finish();
@@ -70,6 +76,15 @@ class PairRowStream : public RunStream<Call> {
     record_pairs(call().run->report(), run);
     run.results -= static_cast<int64_t>(call().batch.size() - call().handed_over);
   }
+
+  void tell() {
+    const std::string& notice = call().run->report().notice;
+    if (notice.empty() || told_) return;
+    told_ = true;
+    report_notice(notice);
+  }
+
+  bool told_ = false;
 };
 
 }  // namespace batmap::pg

@@ -53,7 +53,7 @@ Stream* open_relation(FunctionCallInfo fcinfo, MemoryContext context, const char
   QueryInput input{};
   input.rows_read = flat_header(bytes).rows();
   stream->start("relation", input, [&] { return flat_chunks(bytes); });
-  MemoryContextDelete(copies);  // the rows are grouped now
+  if (!stream->keeps_input()) MemoryContextDelete(copies);  // the rows are grouped now
   return stream;
 }
 

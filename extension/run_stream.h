@@ -47,6 +47,9 @@ class RunStream : public RowStream {
 
   Call& call() const { return *call_; }
 
+  /// Whether the rows that were read are still needed, now that the run has been made.
+  static constexpr bool keeps_input() { return false; }
+
   void finish() override {
     describe(last_run);
     call_->progress.finish();

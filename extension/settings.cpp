@@ -1,6 +1,8 @@
 // Definition of the settings. See settings.h.
 #include "extension/settings.h"
 
+#include "accel/device_policy.h"
+
 #include "extension/pg.h"
 
 namespace batmap::pg {
@@ -14,6 +16,29 @@ const config_enum_entry kOnTruncation[] = {
     {"error", static_cast<int>(OnTruncation::kError), false},
     {nullptr, 0, false},
 };
+
+const config_enum_entry kDevices[] = {
+    {"auto", static_cast<int>(DeviceMode::kAuto), false},
+    {"cpu", static_cast<int>(DeviceMode::kCpu), false},
+    {"cuda", static_cast<int>(DeviceMode::kCuda), false},
+    {"require", static_cast<int>(DeviceMode::kRequire), false},
+    {nullptr, 0, false},
+};
+
+/// Numbers with commas between them, or nothing.
+bool check_gpu_devices(char** list, void**, GucSource) {
+  for (const char* at = *list; *at != '\0';) {
+    char* end;
+    const long index = strtol(at, &end, 10);
+    if (end == at || index < 0 || index >= static_cast<long>(kMostDevices) || (*end != ',' && *end != '\0') ||
+        (*end == ',' && end[1] == '\0')) {
+      GUC_check_errhint("Give the numbers of GPUs, such as 0,1, or nothing for all.");
+      return false;
+    }
+    at = *end == ',' ? end + 1 : end;
+  }
+  return true;
+}
 
 bool check_cpu_kernel(char** name, void**, GucSource) {
   if (find_and_popcount(*name) != nullptr) return true;
@@ -55,6 +80,18 @@ void define_settings() {
   DefineCustomStringVariable("batmap.cpu_kernel", "Vector instructions used for counting bits.",
                              "auto takes the fastest that the processor has.", &settings.cpu_kernel, "auto", PGC_USERSET, 0,
                              check_cpu_kernel, nullptr, nullptr);
+  DefineCustomEnumVariable("batmap.device", "Where pairs are counted.",
+                           "auto takes a GPU where that pays, cuda where there is one, require or else fails.",
+                           &settings.device, static_cast<int>(DeviceMode::kAuto), kDevices, PGC_USERSET, 0, nullptr, nullptr,
+                           nullptr);
+  DefineCustomStringVariable("batmap.gpu_devices", "Numbers of the GPUs that may be used.", "Empty means all.",
+                             &settings.gpu_devices, "", PGC_USERSET, 0, check_gpu_devices, nullptr, nullptr);
+  DefineCustomIntVariable("batmap.gpu_memory_limit", "Memory of each GPU that one run may use.", "-1 means what there is.",
+                          &settings.gpu_memory_limit_kb, -1, -1, INT_MAX, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr,
+                          nullptr);
+  DefineCustomStringVariable("batmap.accelerator", "Path of the module that drives GPUs.",
+                             "It is loaded when a session first asks for a GPU.", &settings.accelerator,
+                             "$libdir/batmap_cuda", PGC_SUSET, 0, nullptr, nullptr, nullptr);
   MarkGUCPrefixReserved("batmap");
 }
 

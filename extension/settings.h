@@ -14,7 +14,11 @@ struct Settings {
   int work_mem_kb;      // -1: by the server's
   int on_truncation;    // OnTruncation
   bool enable_join_project;
-  char* cpu_kernel;  // name in the table of kernels, or "auto"
+  int device;               // DeviceMode
+  int gpu_memory_limit_kb;  // -1: none
+  char* cpu_kernel;         // name in the table of kernels, or "auto"
+  char* gpu_devices;        // "0,1"; empty: all
+  char* accelerator;        // path of the module
 };
 
 extern Settings settings;

@@ -4,6 +4,7 @@
 #include "extension/arguments.h"
 #include "extension/backend.h"
 #include "extension/boundary.h"
+#include "extension/device_use.h"
 #include "extension/pair_stream.h"
 #include "extension/query_source.h"
 #include "extension/relation_datum.h"
@@ -26,7 +27,7 @@ struct JoinCall : PairRowsCall<JoinQuery, JoinRun> {
 };
 
 // Positions of the arguments after the two inputs, which are two arguments, or four in the _of form.
-enum Argument { kMinCount, kDistinctOnly, kTopK, kPerItemTopK, kMaxResults, kMethod, kArguments };
+enum Argument { kMinCount, kDistinctOnly, kTopK, kPerItemTopK, kMaxResults, kMethod, kDevice, kArguments };
 
 void read_arguments(const Arguments& arguments, JoinQuery& query) {
   query.min_count = arguments.int8(kMinCount);
@@ -35,8 +36,10 @@ void read_arguments(const Arguments& arguments, JoinQuery& query) {
   query.per_item_top_k = arguments.int4(kPerItemTopK);
   query.max_results = arguments.int8(kMaxResults);
   const char* const method = arguments.string(kMethod, "auto");
+  const char* const device = arguments.string(kDevice, nullptr);
   guarded([&] {
     query.method = parse_pair_method(method);
+    query.device = device != nullptr ? selected_devices(device) : selected_devices();
     query.check();
   });
 }

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "extension/device_use.h"
 #include "extension/pair_counts_datum.h"
 #include "extension/pair_stream.h"
 #include "extension/relation_stream.h"
@@ -35,6 +36,7 @@ enum Argument {
   kExclude,
   kMaxResults,
   kMethod,
+  kDevice,
   kArguments
 };
 
@@ -49,9 +51,11 @@ void read_pair_arguments(const Arguments& arguments, PairQuery& query) {
   query.per_item_top_k = arguments.int4(kPerItemTopK);
   query.max_results = arguments.int8(kMaxResults);
   const char* const method = arguments.string(kMethod, "auto");
+  const char* const device = arguments.string(kDevice, nullptr);
   const char* const measure = arguments.string(kMeasure, nullptr);
   guarded([&] {
     query.method = parse_pair_method(method);
+    query.device = device != nullptr ? selected_devices(device) : selected_devices();
     if (measure != nullptr) query.measure = parse_pair_measure(measure, MeasureUse::kRankPairs);
     query.check();
   });
@@ -79,10 +83,12 @@ class PairStream final : public PairRowStream<PairCall> {
     items_ = input.items;
     begin(kind, input.rows_read, [&] {
       call().run.emplace(rows(), input.ranks(), call().query, call().options);
-      call().log.reset();
+      if (!keeps_input()) call().log.reset();
     });
     total_ = static_cast<int64_t>(call().run->report().transactions);
   }
+
+  bool keeps_input() const { return call().run->needs_rows(); }
 
  private:
   void put(const PairRow& row, Datum* values) const override {

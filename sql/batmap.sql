@@ -107,11 +107,12 @@ CREATE FUNCTION batmap_pairs(
     include int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
     max_results int8 DEFAULT NULL,
-    method text DEFAULT NULL)
+    method text DEFAULT NULL,
+    device text DEFAULT NULL)
 RETURNS TABLE (item_a int8, item_b int8, support int8, support_a int8, support_b int8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_pairs_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT batmap_pairs_support;
-COMMENT ON FUNCTION batmap_pairs(text, int8, float8, int8, int4, text, int8[], int8[], int8, text)
+COMMENT ON FUNCTION batmap_pairs(text, int8, float8, int8, int4, text, int8[], int8[], int8, text, text)
 IS 'frequent pairs of the (tid, item) rows of a query';
 
 CREATE FUNCTION batmap_pairs(
@@ -124,11 +125,12 @@ CREATE FUNCTION batmap_pairs(
     include int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
     max_results int8 DEFAULT NULL,
-    method text DEFAULT NULL)
+    method text DEFAULT NULL,
+    device text DEFAULT NULL)
 RETURNS TABLE (item_a int8, item_b int8, support int8, support_a int8, support_b int8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_pairs_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
     SUPPORT batmap_pairs_support;
-COMMENT ON FUNCTION batmap_pairs(batmap_relation, int8, float8, int8, int4, text, int8[], int8[], int8, text)
+COMMENT ON FUNCTION batmap_pairs(batmap_relation, int8, float8, int8, int4, text, int8[], int8[], int8, text, text)
 IS 'frequent pairs of a relation';
 
 CREATE FUNCTION batmap_pairs_of(
@@ -142,11 +144,12 @@ CREATE FUNCTION batmap_pairs_of(
     include text[] DEFAULT NULL,
     exclude text[] DEFAULT NULL,
     max_results int8 DEFAULT NULL,
-    method text DEFAULT NULL)
+    method text DEFAULT NULL,
+    device text DEFAULT NULL)
 RETURNS TABLE (item_a anyelement, item_b anyelement, support int8, support_a int8, support_b int8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_pairs_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT batmap_pairs_support;
-COMMENT ON FUNCTION batmap_pairs_of(anyelement, text, int8, float8, int8, int4, text, text[], text[], int8, text)
+COMMENT ON FUNCTION batmap_pairs_of(anyelement, text, int8, float8, int8, int4, text, text[], text[], int8, text, text)
 IS 'frequent pairs of the (tid, item) rows of a query, for items of any hashable type';
 
 CREATE FUNCTION batmap_itemsets_support(internal) RETURNS internal
@@ -766,11 +769,12 @@ CREATE FUNCTION batmap_join_project(
     top_k int8 DEFAULT NULL,
     per_item_top_k int4 DEFAULT NULL,
     max_results int8 DEFAULT NULL,
-    method text DEFAULT NULL)
+    method text DEFAULT NULL,
+    device text DEFAULT NULL)
 RETURNS TABLE (a int8, c int8, support int8)
 AS 'MODULE_PATHNAME', 'batmap_join_project_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT batmap_join_project_support;
-COMMENT ON FUNCTION batmap_join_project(text, text, int8, bool, int8, int4, int8, text)
+COMMENT ON FUNCTION batmap_join_project(text, text, int8, bool, int8, int4, int8, text, text)
 IS 'all (a, c) that the (a, b) and (b, c) rows of two queries join, with the number of shared b';
 
 CREATE FUNCTION batmap_join_project(
@@ -781,11 +785,12 @@ CREATE FUNCTION batmap_join_project(
     top_k int8 DEFAULT NULL,
     per_item_top_k int4 DEFAULT NULL,
     max_results int8 DEFAULT NULL,
-    method text DEFAULT NULL)
+    method text DEFAULT NULL,
+    device text DEFAULT NULL)
 RETURNS TABLE (a int8, c int8, support int8)
 AS 'MODULE_PATHNAME', 'batmap_join_project_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
     SUPPORT batmap_join_project_support;
-COMMENT ON FUNCTION batmap_join_project(batmap_relation, batmap_relation, int8, bool, int8, int4, int8, text)
+COMMENT ON FUNCTION batmap_join_project(batmap_relation, batmap_relation, int8, bool, int8, int4, int8, text, text)
 IS 'all (a, c) that the (b, a) and (b, c) pairs of two relations join, with the number of shared b';
 
 CREATE FUNCTION batmap_join_project_of(
@@ -798,11 +803,12 @@ CREATE FUNCTION batmap_join_project_of(
     top_k int8 DEFAULT NULL,
     per_item_top_k int4 DEFAULT NULL,
     max_results int8 DEFAULT NULL,
-    method text DEFAULT NULL)
+    method text DEFAULT NULL,
+    device text DEFAULT NULL)
 RETURNS TABLE (a anyelement, c anycompatible, support int8)
 AS 'MODULE_PATHNAME', 'batmap_join_project_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT batmap_join_project_support;
-COMMENT ON FUNCTION batmap_join_project_of(anyelement, anycompatible, text, text, int8, bool, int8, int4, int8, text)
+COMMENT ON FUNCTION batmap_join_project_of(anyelement, anycompatible, text, text, int8, bool, int8, int4, int8, text, text)
 IS 'all (a, c) that the (a, b) and (b, c) rows of two queries join, for a and c of any hashable types';
 
 CREATE TYPE batmap_join_state;
@@ -1664,3 +1670,22 @@ AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;
 COMMENT ON FUNCTION batmap_last_run_levels()
 IS 'itemsets of each length in the last run, if that was for itemsets';
 
+CREATE FUNCTION batmap_devices(
+    OUT device int4,
+    OUT name text,
+    OUT compute_capability text,
+    OUT multiprocessors int4,
+    OUT memory_bytes int8,
+    OUT bit_kernel text,
+    OUT context_ms float8,
+    OUT upload_gb_s float8,
+    OUT download_gb_s float8,
+    OUT and_bits_per_ns float8,
+    OUT increments_per_ns float8,
+    OUT break_even_rows_cold int8,
+    OUT break_even_rows int8,
+    OUT reason text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 1;
+COMMENT ON FUNCTION batmap_devices()
+IS 'the GPUs that this session can use, with measured rates and the rows from which they pay, or the reason why there is none';

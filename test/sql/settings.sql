@@ -25,3 +25,31 @@ SELECT peak_memory > 100000 AS measured, read_ms >= 0 AND group_ms > 0 AND count
 FROM batmap_last_run();
 RESET batmap.memory_limit;
 DROP TABLE t;
+-- devices: what every machine answers, with the module missing; a session tries it once
+\c
+LOAD 'batmap';
+SET batmap.accelerator = '/nowhere/batmap_cuda';
+SELECT device, name, reason LIKE '/nowhere/batmap_cuda.so: cannot open shared object file%' AS reason FROM batmap_devices();
+SELECT count(*) FROM batmap_pairs('VALUES (1, 1), (1, 2)', min_count => 1);
+SELECT device FROM batmap_last_run();
+SELECT count(*) FROM batmap_pairs('VALUES (1, 1), (1, 2)', min_count => 1, device => 'cuda');
+SELECT count(*) FROM batmap_pairs('VALUES (1, 1), (1, 2)', min_count => 1, device => 'gpu');
+\set VERBOSITY sqlstate
+SELECT count(*) FROM batmap_pairs('VALUES (1, 1), (1, 2)', min_count => 1, device => 'require');
+SELECT count(*) FROM batmap_join_project('VALUES (1, 1)', 'VALUES (1, 2)', device => 'require');
+SET batmap.device = require;
+SELECT count(*) FROM batmap_pairs('VALUES (1, 1), (1, 2)', min_count => 1);
+\set VERBOSITY default
+SELECT count(*) FROM batmap_pairs('VALUES (1, 1), (1, 2)', min_count => 1, device => 'cpu');
+RESET batmap.device;
+SET batmap.gpu_devices = '0,1';
+SET batmap.gpu_devices = '0,';
+SET batmap.gpu_devices = 'a';
+RESET batmap.gpu_devices;
+SET batmap.gpu_memory_limit = '1GB';
+RESET batmap.gpu_memory_limit;
+CREATE ROLE batmap_plain_user;
+SET ROLE batmap_plain_user;
+SET batmap.accelerator = '/nowhere/else';
+RESET ROLE;
+DROP ROLE batmap_plain_user;
