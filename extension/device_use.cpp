@@ -2,6 +2,7 @@
 #include "extension/device_use.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,8 @@ std::string module_path() {
   constexpr char kLibdir[] = "$libdir";
   std::string path = settings.accelerator;
   if (path.rfind(kLibdir, 0) == 0) path = pkglib_path + path.substr(sizeof kLibdir - 1);
-  if (path.find(DLSUFFIX) == std::string::npos) path += DLSUFFIX;
+  const size_t name = path.find_last_of('/') + 1;
+  if (path.find(DLSUFFIX, name) == std::string::npos) path += DLSUFFIX;
   return path;
 }
 
@@ -35,11 +37,15 @@ Offload& backend_offload() {
 }
 
 DeviceUse selected_devices() {
+  static Offload none([](std::string& why) -> const AcceleratorApi* {
+    why = "parallel workers use no GPU";
+    return nullptr;
+  });
   DeviceUse use;
-  if (IsParallelWorker()) return use;
-  use.offload = &backend_offload();
+  use.offload = IsParallelWorker() ? &none : &backend_offload();
   use.mode = static_cast<DeviceMode>(settings.device);
-  use.memory_limit = settings.gpu_memory_limit_kb < 0 ? 0 : static_cast<uint64_t>(settings.gpu_memory_limit_kb) * 1024;
+  use.memory_limit =
+      settings.gpu_memory_limit_kb < 0 ? 0 : std::max<uint64_t>(uint64_t{1024} * settings.gpu_memory_limit_kb, 1);
   for (const char* at = settings.gpu_devices; *at != '\0';) {
     char* end;
     const long index = strtol(at, &end, 10);  // the check of the setting has been here
@@ -97,6 +103,7 @@ int64_t break_even_rows(std::span<const DeviceTraits> devices) {
 
 struct DeviceList {
   std::vector<DeviceTraits> devices;
+  std::vector<std::array<int64_t, 2>> break_even;  // of each, without and with a context
   std::string why_not;
 };
 
@@ -112,6 +119,11 @@ BATMAP_FUNCTION(batmap_devices) {
     std::string notice;
     list.devices = offload.devices(use.only);
     offload.attempt(DeviceMode::kAuto, notice, [&] { offload.prepare(list.devices); });
+    for (const DeviceTraits& device : list.devices) {
+      DeviceTraits cold = device;
+      cold.ready = 0;
+      list.break_even.push_back({break_even_rows({&cold, 1}), break_even_rows({&device, 1})});
+    }
     list.why_not = offload.why_not();
     if (list.devices.empty() && list.why_not.empty()) list.why_not = "batmap.gpu_devices names no device that is there";
   });
@@ -126,9 +138,8 @@ BATMAP_FUNCTION(batmap_devices) {
     tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
     return Datum{0};
   }
-  for (const DeviceTraits& device : list.devices) {
-    DeviceTraits cold = device;
-    cold.ready = 0;
+  for (size_t i = 0; i < list.devices.size(); ++i) {
+    const DeviceTraits& device = list.devices[i];
     const DeviceRates& rates = device.rates;
     char capability[16];
     snprintf(capability, sizeof capability, "%d.%d", device.major, device.minor);
@@ -143,8 +154,7 @@ BATMAP_FUNCTION(batmap_devices) {
     values[at++] = CStringGetTextDatum(device.bit_kernel);
     for (const double rate : {rates.context_ms, rates.upload_bytes, rates.download_bytes, rates.and_bits, rates.increments})
       values[at++] = Float8GetDatum(rate);
-    for (const DeviceTraits& state : {cold, device}) {
-      const int64_t rows = break_even_rows({&state, 1});
+    for (const int64_t rows : list.break_even[i]) {
       nulls[at] = rows == 0;
       values[at++] = Int64GetDatum(rows);
     }

@@ -33,6 +33,8 @@ class Offload {
   /// Loads what is to be loaded. @return nullptr: there is nothing to use, and why_not() says why
   const AcceleratorApi* api();
   const std::string& why_not() const { return why_not_; }
+  /// Has somebody asked before?
+  bool has_loaded() const { return tried_; }
 
   /// Those that may be used. @param only  indices; empty: all
   std::vector<DeviceTraits> devices(std::span<const int32_t> only = {});

@@ -317,6 +317,7 @@ class BatmapForm final : public PairForm {
           "copying stashes");
     if (stashed > 0)
       check(cudaMemcpy(stash_.data(), given.stash, stash_.bytes(), cudaMemcpyHostToDevice), "copying stashes");
+    wait_for_default_stream();
   }
 
   void add(const uint32_t*, const uint32_t*, size_t, cudaStream_t) override {

@@ -11,10 +11,8 @@ namespace batmap::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-// Tiles that are queued between two looks at the stop token, times tids: 2^14 x 2^38 bit operations take about a millisecond
-// on an H100 and some twenty on a small card.
-constexpr uint64_t kTileTidsAtOnce = uint64_t{1} << 28;
-constexpr uint32_t kTilesAtOnce = 1 << 18;  // 2 MB of tile list
+constexpr uint32_t kFewestTilesAtOnce = 256;  // about as many as run at the same time
+constexpr uint32_t kTilesAtOnce = 1 << 18;    // 2 MB of tile list
 // Tiles are counted in columns of so many blocks, so that the blocks that are read at the same time stay in the L2 cache.
 constexpr uint32_t kColumnBlocks = 16;
 
@@ -77,6 +75,7 @@ class BitForm final : public PairForm {
     matrix_ = DeviceArray<unsigned char>(budget, bits_.size_bytes());
     bits_.bytes = matrix_.data();
     check(cudaMemset(matrix_.data(), 0, matrix_.bytes()), "clearing the bit matrix");
+    wait_for_default_stream();
   }
 
   void add(const uint32_t* tids, const uint32_t* items, size_t rows, cudaStream_t stream) override {
@@ -100,7 +99,8 @@ class BitForm final : public PairForm {
     const uint32_t last_row = (wanted.last_row + kBlockItems - 1) / kBlockItems;
     const uint32_t columns = bits_.item_blocks();
     const uint64_t tids = std::max<uint64_t>(bits_.tid_slots, 1);
-    const auto at_once = static_cast<uint32_t>(std::clamp<uint64_t>(kTileTidsAtOnce * 1024 / tids, 64, kTilesAtOnce));
+    const auto at_once =
+        static_cast<uint32_t>(std::clamp<uint64_t>(kernel_.tile_tids_at_once / tids, kFewestTilesAtOnce, kTilesAtOnce));
     std::vector<uint2> tiles;
     const auto flush = [&] {
       if (tiles.empty()) return;

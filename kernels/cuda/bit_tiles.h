@@ -22,6 +22,7 @@ struct BitTiles {
 struct BitTileKernel {
   const char* name;
   bool (*runs_on)(int major, int minor);
+  uint64_t tile_tids_at_once;  // tiles x tids that take some ten milliseconds, on the smaller of the GPUs that have it
   /// Queues it. @throws DeviceError
   void (*launch)(const BitTiles& tiles, cudaStream_t stream);
 };

@@ -115,6 +115,6 @@ void launch(const BitTiles& tiles, cudaStream_t stream) {
 
 }  // namespace
 
-const BitTileKernel kMmaTiles = {"mma", [](int major, int) { return major >= 8; }, launch};
+const BitTileKernel kMmaTiles = {"mma", [](int major, int) { return major >= 8; }, uint64_t{1} << 29, launch};
 
 }  // namespace batmap::cuda

@@ -59,7 +59,7 @@ void launch(const BitTiles& tiles, cudaStream_t stream) {
 
 }  // namespace
 
-const BitTileKernel kPopcntTiles = {"popcnt", [](int, int) { return true; }, launch};
+const BitTileKernel kPopcntTiles = {"popcnt", [](int, int) { return true; }, uint64_t{1} << 26, launch};
 
 const BitTileKernel& bit_tile_kernel(int major, int minor, const char* name) {
   for (const BitTileKernel* kernel : {&kWgmmaTiles, &kMmaTiles, &kPopcntTiles}) {

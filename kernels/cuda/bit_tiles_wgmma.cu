@@ -170,6 +170,7 @@ void launch(const BitTiles& tiles, cudaStream_t stream) {
 
 }  // namespace
 
-const BitTileKernel kWgmmaTiles = {"wgmma", [](int major, int minor) { return major == 9 && minor == 0; }, launch};
+const BitTileKernel kWgmmaTiles = {"wgmma", [](int major, int minor) { return major == 9 && minor == 0; }, uint64_t{1} << 31,
+                                   launch};
 
 }  // namespace batmap::cuda

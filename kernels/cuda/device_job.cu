@@ -100,12 +100,12 @@ class DevicePairs::CountingLane {
     for (;;) {
       check(cudaMemsetAsync(size_.data(), 0, sizeof size, lane.stream), "clearing a counter");
       start_.record(lane.stream);
-      form.count(wanted, {size_.data(), keys_[0].size(), keys_[0].data(), counts_[0].data(), column_bits_}, lane);
+      form.count(wanted, {size_.data(), capacity_, keys_[0].data(), counts_[0].data(), column_bits_}, lane);
       end_.record(lane.stream);
       check(cudaMemcpyAsync(&size, size_.data(), sizeof size, cudaMemcpyDeviceToHost, lane.stream), "reading a counter");
       lane.wait();
       ms += end_.since(start_);
-      if (size <= keys_[0].size()) break;
+      if (size <= capacity_) break;
       make_room(size);
     }
     DevicePair* const out = sink.room(sink.arg, size);
@@ -119,6 +119,7 @@ class DevicePairs::CountingLane {
 
  private:
   void make_room(uint64_t size) {
+    capacity_ = 0;  // until all of it is there
     for (int i = 0; i < 2; ++i) {
       keys_[i].reset();
       counts_[i].reset();
@@ -129,6 +130,7 @@ class DevicePairs::CountingLane {
       counts_[i] = DeviceArray<uint32_t>(budget_, size);
     }
     pairs_ = DeviceArray<DevicePair>(budget_, size);
+    capacity_ = size;
   }
 
   /// In order of (a, b), copied to `out`.
@@ -153,6 +155,7 @@ class DevicePairs::CountingLane {
   int column_bits_;
   Event start_;
   Event end_;
+  uint64_t capacity_ = 0;  // pairs
   DeviceArray<uint64_t> keys_[2];
   DeviceArray<uint32_t> counts_[2];
   DeviceArray<DevicePair> pairs_;
@@ -216,19 +219,16 @@ class DevicePairs::Borrowed {
 DevicePairs::DevicePairs(const DevicePairJob& job, const char* bit_kernel) : job_(job), stop_{job.stop, job.stop_arg} {
   if (job.method != DeviceMethod::kBatmap) staging_ = Staging::take();
   for (uint32_t i = 0; i < job.device_count; ++i) {
-    const OnDevice here(job.devices[i]);
+    use_device(job.devices[i]);
     devices_.push_back(std::make_unique<Device>(job.devices[i], job_, stop_, bit_kernel));
   }
 }
 
 DevicePairs::~DevicePairs() {
   for (std::unique_ptr<Device>& device : devices_) {
-    int before = 0;
-    cudaGetDevice(&before);
     cudaSetDevice(device->index);
     cudaDeviceSynchronize();  // nothing may be in flight when its memory goes
     device.reset();
-    cudaSetDevice(before);
   }
   if (staging_) Staging::give_back(std::move(staging_));
 }
@@ -252,7 +252,7 @@ void DevicePairs::send_staged() {
   Staging& staging = *staging_;
   const int current = staging.current;
   for (std::unique_ptr<Device>& device : devices_) {
-    const OnDevice here(device->index);
+    use_device(device->index);
     const size_t bytes = staging.used * sizeof(uint32_t);
     const cudaStream_t stream = device->upload.stream;
     check(cudaMemcpyAsync(device->tids[current].data(), staging.rows[current].tids.data(), bytes, cudaMemcpyHostToDevice,
@@ -272,7 +272,7 @@ void DevicePairs::send_staged() {
 
 void DevicePairs::add_sets(const DeviceSets& sets) {
   for (std::unique_ptr<Device>& device : devices_) {
-    const OnDevice here(device->index);
+    use_device(device->index);
     device->form = make_batmap_form(job_, sets, device->budget);
   }
 }
@@ -284,7 +284,7 @@ void DevicePairs::build(uint32_t* supports) {
     if (staging_->used > 0) send_staged();
   }
   for (std::unique_ptr<Device>& device : devices_) {
-    const OnDevice here(device->index);
+    use_device(device->index);
     device->form->build(supports, device->upload);
     for (int i = 0; i < 2; ++i) {
       device->tids[i].reset();
@@ -293,7 +293,7 @@ void DevicePairs::build(uint32_t* supports) {
   }
   for (int lane = 0; lane < kLanes; ++lane) {
     for (std::unique_ptr<Device>& device : devices_) {
-      const OnDevice here(device->index);
+      use_device(device->index);
       device->lanes.push_back(std::make_unique<CountingLane>(*device, stop_, device->budget, bits_for(job_.items)));
       free_lanes_.push_back(device->lanes.back().get());
     }
@@ -303,7 +303,7 @@ void DevicePairs::build(uint32_t* supports) {
 
 void DevicePairs::count_rows(uint32_t first, uint32_t last, uint32_t threshold, const DevicePairSink& sink) {
   Borrowed lane(*this);
-  const OnDevice here((*lane).device.index);
+  use_device((*lane).device.index);
   const int key_bits = bits_for(job_.items) + bits_for(job_.leading);
   const double ms =
       (*lane).count(*(*lane).device.form, {job_.items, first, last, job_.first_column, threshold}, key_bits, sink);
@@ -315,7 +315,7 @@ void DevicePairs::count_list(const uint32_t* a, const uint32_t* b, size_t size, 
   constexpr size_t kPairsAtOnce = size_t{1} << 20;
   Borrowed borrowed(*this);
   CountingLane& counting = *borrowed;
-  const OnDevice here(counting.device.index);
+  use_device(counting.device.index);
   Lane& lane = counting.lane;
   auto* const arrays = static_cast<uint32_t*>(lane.scratch(3 * std::min(size, kPairsAtOnce) * sizeof(uint32_t)));
   double ms = 0;

@@ -5,6 +5,7 @@
 
 #include <cuda_runtime.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -30,22 +31,28 @@ inline void check(cudaError_t error, const char* what) {
 /// After a kernel launch.
 inline void check_launch(const char* kernel) { check(cudaGetLastError(), kernel); }
 
-/// Device memory of one job on one device, against its limit. Not thread-safe but for release.
+/// Clearing and copying without a stream is queued on the default one, for which streams of ours do not wait.
+inline void wait_for_default_stream() { check(cudaStreamSynchronize(nullptr), "waiting for a copy"); }
+
+/// Makes a device the current one of this thread. It stays that: to go back to another would wake that one, too.
+inline void use_device(int device) { check(cudaSetDevice(device), "choosing a device"); }
+
+/// Device memory of one job on one device, against its limit. Thread-safe.
 class DeviceBudget {
  public:
   explicit DeviceBudget(uint64_t limit_bytes) : limit_(limit_bytes == 0 ? UINT64_MAX : limit_bytes) {}
-  uint64_t available() const { return limit_ - used_; }
   void charge(uint64_t bytes) {
-    if (bytes > available())
-      throw DeviceError{AcceleratorStatus::kOutOfMemory,
-                        "the job needs more than its limit of " + std::to_string(limit_ >> 20) + " MB of device memory"};
-    used_ += bytes;
+    uint64_t used = used_;
+    while (bytes <= limit_ - used)
+      if (used_.compare_exchange_weak(used, used + bytes)) return;
+    throw DeviceError{AcceleratorStatus::kOutOfMemory,
+                      "the job needs more than its limit of " + std::to_string(limit_ >> 20) + " MB of device memory"};
   }
   void release(uint64_t bytes) { used_ -= bytes; }
 
  private:
   uint64_t limit_;
-  uint64_t used_ = 0;
+  std::atomic<uint64_t> used_{0};
 };
 
 template <typename T>
@@ -154,21 +161,6 @@ class Event {
 
  private:
   cudaEvent_t event_ = nullptr;
-};
-
-/// Makes a device the current one of this thread for a while.
-class OnDevice {
- public:
-  explicit OnDevice(int device) {
-    check(cudaGetDevice(&before_), "asking for the current device");
-    check(cudaSetDevice(device), "choosing a device");
-  }
-  OnDevice(const OnDevice&) = delete;
-  OnDevice& operator=(const OnDevice&) = delete;
-  ~OnDevice() { cudaSetDevice(before_); }
-
- private:
-  int before_ = 0;
 };
 
 /// When a job is to stop, and waiting that looks at it.

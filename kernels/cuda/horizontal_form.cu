@@ -45,7 +45,8 @@ __global__ void split_keys(const uint64_t* keys, uint32_t size, int item_bits, u
 
 /// @param places  of the occurrences, item by item
 __global__ void find_tails(const uint64_t* keys, const uint32_t* places, uint32_t size, int item_bits,
-                           const uint32_t* end_of_tid, const uint32_t* items, uint32_t first_column, Tail* tails) {
+                           const uint32_t* end_of_tid, const uint32_t* items, uint32_t first_column,
+                           const uint32_t* tail_items, Tail* tails, unsigned long long* increments) {
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= size) return;
   const uint32_t end = end_of_tid[keys[places[i]] >> item_bits];
@@ -63,6 +64,7 @@ __global__ void find_tails(const uint64_t* keys, const uint32_t* places, uint32_
     }
   }
   tails[i] = {begin, end};
+  atomicAdd(increments + tail_items[i], static_cast<unsigned long long>(end - begin));
 }
 
 struct HorizontalJob {
@@ -202,14 +204,20 @@ class HorizontalForm final : public PairForm {
     const uint32_t tails = tails_begin_[leading_];
     tails_ = DeviceArray<Tail>(budget_, tails);
     begin_on_device_ = DeviceArray<uint32_t>(budget_, tails_begin_.size());
-    check(cudaMemcpy(begin_on_device_.data(), tails_begin_.data(), begin_on_device_.bytes(), cudaMemcpyHostToDevice),
+    increments_.resize(leading_);
+    DeviceArray<unsigned long long> increments(budget_, leading_);
+    check(cudaMemsetAsync(increments.data(), 0, increments.bytes(), stream), "clearing increments");
+    check(cudaMemcpyAsync(begin_on_device_.data(), tails_begin_.data(), begin_on_device_.bytes(), cudaMemcpyHostToDevice,
+                          stream),
           "copying offsets");
     if (tails > 0) {
       find_tails<<<blocks_for(tails), kThreads, 0, stream>>>(keys_.data(), other_places.data(), tails, item_bits_,
                                                              end_of_tid.data(), by_transaction_.data(), first_column_,
-                                                             tails_.data());
+                                                             item_keys.data(), tails_.data(), increments.data());
       check_launch("find_tails");
     }
+    check(cudaMemcpyAsync(increments_.data(), increments.data(), increments.bytes(), cudaMemcpyDeviceToHost, stream),
+          "reading increments");
     lane.wait();
     keys_.reset();
     const double average = tid_slots_ == 0 ? 1 : static_cast<double>(size) / tid_slots_ / 2;
@@ -229,11 +237,11 @@ class HorizontalForm final : public PairForm {
     check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_each, count_items, kThreads, static_cast<size_t>(shared)),
           "asking for occupancy");
     for (uint32_t from = wanted.first_row; from < wanted.last_row;) {
-      // As many items as some milliseconds take, by an upper bound of their increments.
+      // As many items as some milliseconds take.
       uint32_t to = from;
       uint64_t increments = 0;
       while (to < wanted.last_row && (to == from || increments < kIncrementsAtOnce)) {
-        increments += uint64_t{tails_begin_[to + 1] - tails_begin_[to]} * static_cast<uint32_t>(lanes_) * 4 + pass_columns;
+        increments += increments_[to] + pass_columns;
         ++to;
       }
       for (uint32_t pass = 0; pass < passes; ++pass) {
@@ -286,6 +294,7 @@ class HorizontalForm final : public PairForm {
   DeviceArray<uint32_t> by_transaction_;  // items
   DeviceArray<Tail> tails_;
   DeviceArray<uint32_t> begin_on_device_;
+  std::vector<unsigned long long> increments_;  // [leading] of each item
   std::vector<uint32_t> tails_begin_;
 };
 

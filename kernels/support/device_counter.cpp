@@ -11,8 +11,10 @@ namespace batmap {
 namespace {
 
 constexpr uint64_t kBlockRows = 128;  // ranges of rows begin at multiples
-// Pairs of a task: many enough for a device to be busy for a while, few enough to cancel and to deal out.
-constexpr uint64_t kMostTaskPairs = uint64_t{1} << 28;
+// Pairs of a task: many enough for a device to be busy for a while, few enough to deal out, and to wait for the host where
+// all of them are answers (256 MB).
+constexpr uint64_t kMostTaskPairs = uint64_t{1} << 24;
+constexpr uint64_t kFewestTaskPairs = uint64_t{1} << 22;
 constexpr uint64_t kTasksADevice = 4;
 
 static_assert(sizeof(DevicePair) == sizeof(PairCount));
@@ -51,6 +53,7 @@ class DeviceCounter final : public PairCounter {
     job.memory_limit = memory_limit;
     job.stop = [](void* token) { return static_cast<const CancelToken*>(token)->requested(); };
     job.stop_arg = const_cast<CancelToken*>(&options.cancel);
+    cut_tasks(kept.pairs, kept.size, devices.size());
     AcceleratorMessage why{};
     expect_done(api_.open_pairs(&job, &pairs_, &why), why);
     try {
@@ -60,13 +63,13 @@ class DeviceCounter final : public PairCounter {
       api_.close_pairs(pairs_);
       throw;
     }
-    cut_tasks(kept.pairs, kept.size, devices.size());
   }
   DeviceCounter(const DeviceCounter&) = delete;
   DeviceCounter& operator=(const DeviceCounter&) = delete;
   ~DeviceCounter() override { api_.close_pairs(pairs_); }
 
   size_t tasks() const override { return task_begin_.size() - 1; }
+  size_t tasks_ahead() const override { return 1; }
   std::span<const uint32_t> supports() const override { return supports_.span(); }
 
   void count(size_t task, int, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
@@ -75,11 +78,21 @@ class DeviceCounter final : public PairCounter {
     AcceleratorMessage why{};
     const AcceleratorStatus status =
         api_.count_rows(pairs_, task_begin_[task], task_begin_[task + 1], threshold, &sink, &why);
-    if (room.failure) std::rethrow_exception(room.failure);
+    if (room.failure) rethrow(room.failure);
     expect_done(status, why);
   }
 
  private:
+  /// Memory that is too little for a task of a device may be enough for those of the CPU.
+  [[noreturn]] static void rethrow(const std::exception_ptr& failure) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kMemoryLimit) throw;
+      throw DeviceFailure{AcceleratorStatus::kOutOfMemory, error.what()};
+    }
+  }
+
   void send(const EncodedRelation& relation, const KeptItems& kept) {
     parallel_for(options_, relation.blocks(), [&](size_t block, int) {
       uint32_t tids[kChunkRows];
@@ -100,7 +113,7 @@ class DeviceCounter final : public PairCounter {
   void cut_tasks(const WantedPairs& pairs, uint32_t items, size_t devices) {
     uint64_t all = 0;
     for (uint32_t a = 0; a < pairs.leading; ++a) all += items - std::min(pairs.first_after(a), items);
-    const uint64_t wanted = std::clamp<uint64_t>(all / (devices * kTasksADevice), uint64_t{1} << 22, kMostTaskPairs);
+    const uint64_t wanted = std::clamp<uint64_t>(all / (devices * kTasksADevice), kFewestTaskPairs, kMostTaskPairs);
     task_begin_.push_back(0);
     uint64_t task_pairs = 0;
     for (uint32_t a = 0; a < pairs.leading; ++a) {

@@ -9,7 +9,6 @@ namespace batmap {
 namespace {
 
 constexpr size_t kBatchRows = 4096;  // of answers that are handed over from a buffer
-constexpr size_t kTasksAheadPerThread = 4;
 
 }  // namespace
 
@@ -61,7 +60,7 @@ bool PairAnswers::next(std::vector<PairRow>& batch) {
 
 void PairAnswers::start_tasks() {
   tasks_begun_ += counter_->tasks();
-  tasks_.emplace(options_, counter_->tasks(), static_cast<size_t>(options_.threads) * kTasksAheadPerThread,
+  tasks_.emplace(options_, counter_->tasks(), static_cast<size_t>(options_.threads) * counter_->tasks_ahead(),
                  [this](size_t task, int worker) { return count(task, worker); });
 }
 

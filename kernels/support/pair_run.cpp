@@ -172,6 +172,9 @@ std::unique_ptr<PairCounter> PairRun::count_on_a_device(const EncodedRelation& r
                   "Methods that do: bitmap, horizontal.");
     return nullptr;
   }
+  // Where a context alone would take longer, the driver is left alone.
+  constexpr double kWorthLoading = 100;  // ms
+  if (use.mode == DeviceMode::kAuto && !use.offload->has_loaded() && cpu_ms < kWorthLoading) return nullptr;
   std::unique_ptr<PairCounter> counter;
   const bool done = use.offload->attempt(use.mode, report_.notice, [&] {
     std::vector<DeviceTraits> devices = use.offload->devices(use.only);

@@ -6,9 +6,12 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <map>
 #include <random>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "accel/accelerator.h"
@@ -50,6 +53,7 @@ struct Shape {
   double density;
   uint32_t leading;       // 0: all
   uint32_t first_column;  // 0: a triangle
+  int times = 1;          // that each row is there
 };
 
 std::vector<Row> random_rows(const Shape& shape, std::mt19937_64& random) {
@@ -58,6 +62,9 @@ std::vector<Row> random_rows(const Shape& shape, std::mt19937_64& random) {
   for (uint64_t i = 0; i < count; ++i)
     rows.emplace_back(random() % shape.tids,
                       random() % 4 == 0 ? random() % ((shape.items + 9) / 10) : random() % shape.items);
+  const size_t once = rows.size();
+  for (int time = 1; time < shape.times; ++time)
+    for (size_t i = 0; i < once; ++i) rows.push_back(rows[i]);
   return rows;
 }
 
@@ -136,14 +143,24 @@ void expect_list(DevicePairs* pairs, const DevicePairJob& job, const Counts& exp
 }
 
 const Shape kShapes[] = {
-    {1, 1, 1, 0, 0},          {2, 3, 2, 0, 0},
-    {127, 255, 0.2, 0, 0},    {128, 256, 0.2, 0, 0},
-    {129, 257, 0.2, 0, 0},    {130, 1023, 0.1, 0, 0},
-    {300, 1024, 0.1, 0, 0},   {300, 1025, 0.1, 0, 0},
-    {1000, 5000, 0.01, 0, 0}, {400, 20000, 0.02, 0, 0},
-    {513, 700, 0.3, 100, 0},  {513, 700, 0.1, 200, 200},
-    {700, 3000, 0.05, 1, 1},  {700, 3000, 0.05, 699, 699},
-    {3000, 800, 0.004, 0, 0}, {60000, 300, 0.0005, 0, 0},
+    {1, 1, 1, 0, 0},
+    {2, 3, 2, 0, 0},
+    {127, 255, 0.2, 0, 0},
+    {128, 256, 0.2, 0, 0},
+    {129, 257, 0.2, 0, 0},
+    {130, 1023, 0.1, 0, 0},
+    {300, 1024, 0.1, 0, 0},
+    {300, 1025, 0.1, 0, 0},
+    {1000, 5000, 0.01, 0, 0},
+    {400, 20000, 0.02, 0, 0},
+    {513, 700, 0.3, 100, 0},
+    {513, 700, 0.1, 200, 200},
+    {700, 3000, 0.05, 1, 1},
+    {700, 3000, 0.05, 699, 699},
+    {3000, 800, 0.004, 0, 0},
+    {60000, 300, 0.0005, 0, 0},
+    // more rows than are staged at once, more pairs than there is room for at first
+    {1600, 100, 0.3, 0, 0, 24},
 };
 
 /// Under a sanitizer, which takes a hundred times as long.
@@ -152,7 +169,7 @@ bool is_small() { return std::getenv("BATMAP_SMALL") != nullptr; }
 TEST(DevicePairs, RowsByEveryMethod) {
   std::mt19937_64 random(7);
   for (const Shape& shape : kShapes) {
-    if (is_small() && shape.items * shape.tids > 400000) continue;
+    if (is_small() && (shape.items * shape.tids > 400000 || shape.times > 1)) continue;
     const std::vector<Row> rows = random_rows(shape, random);
     for (const DeviceMethod method : {DeviceMethod::kBitmap, DeviceMethod::kHorizontal}) {
       const DevicePairJob job = job_of(shape, method, rows.size());
@@ -264,6 +281,69 @@ TEST(DevicePairs, LimitOfMemoryAndCancel) {
   Found found;
   const DevicePairSink sink{Found::room, &found};
   EXPECT_EQ(api().count_rows(pairs, 0, shape.items, 1, &sink, &why), AcceleratorStatus::kCancelled);
+  api().close_pairs(pairs);
+}
+
+TEST(DevicePairs, RangesOfRowsByManyThreads) {
+  std::mt19937_64 random(9);
+  const Shape shape{2000, 3000, 0.05, 0, 0};
+  const std::vector<Row> rows = random_rows(shape, random);
+  for (const DeviceMethod method : {DeviceMethod::kBitmap, DeviceMethod::kHorizontal}) {
+    const DevicePairJob job = job_of(shape, method, rows.size());
+    AcceleratorMessage why{};
+    DevicePairs* pairs = nullptr;
+    ASSERT_EQ(api().open_pairs(&job, &pairs, &why), AcceleratorStatus::kOk) << why.text;
+    for (const Row& row : rows)
+      ASSERT_EQ(api().add_rows(pairs, &row.first, &row.second, 1, &why), AcceleratorStatus::kOk) << why.text;
+    std::vector<uint32_t> supports(shape.items);
+    ASSERT_EQ(api().build(pairs, supports.data(), &why), AcceleratorStatus::kOk) << why.text;
+    std::vector<Found> found((shape.items + 127) / 128);
+    std::atomic<uint32_t> next{0};
+    std::atomic<int> failed{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 6; ++t)
+      threads.emplace_back([&] {
+        for (uint32_t range; (range = next++) < found.size();) {
+          const DevicePairSink sink{Found::room, &found[range]};
+          AcceleratorMessage mine{};
+          const uint32_t last = std::min(shape.items, (range + 1) * 128);
+          failed += api().count_rows(pairs, range * 128, last, 1, &sink, &mine) != AcceleratorStatus::kOk;
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(failed, 0);
+    Counts counted;
+    for (const Found& range : found)
+      for (const DevicePair& pair : range.pairs) counted[{pair.a, pair.b}] = pair.count;
+    EXPECT_EQ(counted, plain_counts(job, rows));
+    api().close_pairs(pairs);
+  }
+}
+
+TEST(DevicePairs, StopsSoon) {
+  const Shape shape{30000, 2000000, 0, 0, 0};  // 7.5 GB of bit rows: some hundred milliseconds of counting
+  DevicePairJob job = job_of(shape, DeviceMethod::kBitmap, 0);
+  std::atomic<bool> stop{false};
+  job.stop = [](void* arg) { return static_cast<std::atomic<bool>*>(arg)->load(); };
+  job.stop_arg = &stop;
+  AcceleratorMessage why{};
+  DevicePairs* pairs = nullptr;
+  const AcceleratorStatus opened = api().open_pairs(&job, &pairs, &why);
+  if (opened == AcceleratorStatus::kOutOfMemory) GTEST_SKIP() << why.text;
+  ASSERT_EQ(opened, AcceleratorStatus::kOk) << why.text;
+  std::vector<uint32_t> supports(shape.items);
+  ASSERT_EQ(api().build(pairs, supports.data(), &why), AcceleratorStatus::kOk) << why.text;
+  std::thread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    stop = true;
+  });
+  Found found;
+  const DevicePairSink sink{Found::room, &found};
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(api().count_rows(pairs, 0, shape.items, 1, &sink, &why), AcceleratorStatus::kCancelled);
+  const auto elapsed = std::chrono::steady_clock::now() - start;
+  stopper.join();
+  EXPECT_LT(elapsed, std::chrono::milliseconds(120));
   api().close_pairs(pairs);
 }
 
