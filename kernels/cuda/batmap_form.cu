@@ -273,7 +273,7 @@ __global__ void count_batmap_pairs(BatmapSets sets, const uint32_t* a, const uin
       if (found != 0) found &= s[(small.key_bits + 1) * 16] | l[(large.key_bits + 1) * 16];
       count += __popc(found);
     }
-    for (int offset = 16; offset > 0; offset /= 2) count += __shfl_down_sync(0xffffffffu, count, offset);
+    count = warp_sum(count);
     if (lane == 0) {
       if ((sets.stash_size(x) | sets.stash_size(y)) != 0) count += sets.by_stash(x, y);
       counts[pair] = count;

@@ -30,11 +30,6 @@ __device__ void visit_row(const TiledBits& bits, uint32_t item, Visit visit) {
     visit(static_cast<uint64_t>(piece / 8) * kBlockBytes + TiledBits::piece_offset(row, piece % 8));
 }
 
-__device__ uint32_t warp_sum(uint32_t value) {
-  for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(0xffffffffu, value, offset);
-  return value;
-}
-
 __global__ void count_bits(TiledBits bits, uint32_t* supports) {
   const uint32_t item = (blockIdx.x * kThreads + threadIdx.x) / 32;
   if (item >= bits.items) return;

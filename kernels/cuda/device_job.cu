@@ -30,12 +30,6 @@ __global__ void unpack_pairs(const uint64_t* keys, const uint32_t* counts, uint6
               counts[i]};
 }
 
-int bits_for(uint64_t size) {
-  int bits = 1;
-  while (bits < 64 && size > uint64_t{1} << bits) ++bits;
-  return bits;
-}
-
 }  // namespace
 
 void StopToken::wait(cudaStream_t stream) const {

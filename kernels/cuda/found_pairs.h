@@ -7,6 +7,19 @@
 
 namespace batmap::cuda {
 
+/// Bits that numbers below `size` take; one at least.
+inline int bits_for(uint64_t size) {
+  int bits = 1;
+  while (bits < 64 && size > uint64_t{1} << bits) ++bits;
+  return bits;
+}
+
+/// The sum over a warp, in its first lane. To be called by whole warps.
+__device__ inline uint32_t warp_sum(uint32_t value) {
+  for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(0xffffffffu, value, offset);
+  return value;
+}
+
 /// Where they go. A key is (a << column_bits) | b.
 struct FoundPairs {
   unsigned long long* size;

@@ -117,12 +117,6 @@ __global__ void __launch_bounds__(kThreads) count_items(const HorizontalJob job)
   }
 }
 
-int bits_for(uint64_t size) {
-  int bits = 1;
-  while (bits < 64 && size > uint64_t{1} << bits) ++bits;
-  return bits;
-}
-
 unsigned blocks_for(uint64_t size) { return static_cast<unsigned>((size + kThreads - 1) / kThreads); }
 
 class HorizontalForm final : public PairForm {
