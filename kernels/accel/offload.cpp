@@ -73,11 +73,9 @@ void Offload::prepare(std::span<DeviceTraits> devices) {
 bool Offload::attempt(DeviceMode mode, std::string& notice, const std::function<void()>& work) {
   try {
     work();
-    ++done_;
     return true;
   } catch (const DeviceFailure& failure) {
     if (failure.status == AcceleratorStatus::kCancelled) throw Error(ErrorCode::kCancelled, "run cancelled");
-    ++fallen_back_;
     if (failure.status == AcceleratorStatus::kFailed || failure.status == AcceleratorStatus::kNoDevice) {
       api_ = nullptr;
       why_not_ = "not used any more after an error: " + failure.text;

@@ -47,16 +47,11 @@ class Offload {
   /// @throws Error{kCancelled}; Error{kNoDevice} where mode is kRequire; whatever else `work` throws
   bool attempt(DeviceMode mode, std::string& notice, const std::function<void()>& work);
 
-  uint64_t done() const { return done_; }                // attempts that were
-  uint64_t fallen_back() const { return fallen_back_; }  // and that were not
-
  private:
   Load load_;
   bool tried_ = false;
   const AcceleratorApi* api_ = nullptr;
   std::string why_not_;
-  uint64_t done_ = 0;
-  uint64_t fallen_back_ = 0;
 };
 
 /// @throws DeviceFailure unless the status is kOk
