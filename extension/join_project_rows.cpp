@@ -100,7 +100,7 @@ bool read_input(JoinProjectInputs& inputs, int number, const Codes& keys, const 
     int64_t key;
     int64_t item;
     if (direct) {
-      if (!columns.read(row, key, item)) continue;
+      if (!columns.read(row->tts_values, row->tts_isnull, key, item)) continue;
     } else {
       bool is_null = items.coding != Coding::kTuples && row->tts_isnull[side.keys] &&
                      (items.coding == Coding::kDictionary || side.null_items == 0);

@@ -1,6 +1,7 @@
 // Planning and running of the plan node "BatmapPackRows". See node_pack_rows.h.
 #include "extension/node_pack_rows.h"
 
+#include "extension/heap_rows.h"
 #include "extension/node_state.h"
 #include "relation/chunk.h"
 
@@ -34,6 +35,8 @@ struct PackState {
   RowColumns columns;
   Pair* open;             // [kChunkRows]
   struct varlena* chunk;  // of kChunkMaxBytes
+  HeapRows heap;
+  bool from_heap;  // the child's rows are read there
   bool finished;
 };
 
@@ -47,24 +50,44 @@ void begin_pack(CustomScanState* node, EState* estate, int eflags) {
                     static_cast<KeyKind>(lsecond_int(scan->custom_private)), lthird_int(scan->custom_private),
                     lfourth_int(scan->custom_private)};
   node->custom_ps = list_make1(ExecInitNode(static_cast<Plan*>(linitial(scan->custom_plans)), estate, eflags));
+  state->from_heap = find_heap_rows(child_of(node), state->heap);
   state->open = static_cast<Pair*>(palloc(sizeof(Pair) * kChunkRows));
   state->chunk = static_cast<struct varlena*>(palloc(VARHDRSZ + kChunkMaxBytes));
+}
+
+/// Reads rows until there are enough for a chunk, or no more. @return how many there are in state->open
+template <typename Next>
+uint32_t read_rows(PackState* state, Next next) {
+  uint32_t rows = 0;
+  while (!state->finished && rows < kChunkRows) {
+    const Datum* values;
+    const bool* nulls;
+    if (!next(values, nulls))
+      state->finished = true;
+    else if (state->columns.read(values, nulls, state->open[rows].tid, state->open[rows].item))
+      ++rows;
+  }
+  return rows;
 }
 
 TupleTableSlot* exec_pack(CustomScanState* node) {
   PackState* const state = state_of(node);
   TupleTableSlot* const slot = ExecClearTuple(node->ss.ss_ScanTupleSlot);
-  uint32_t rows = 0;
-  while (!state->finished && rows < kChunkRows) {
+  const auto next_in_heap = [state](const Datum*& values, const bool*& nulls) {
+    values = state->heap.values;
+    nulls = state->heap.nulls;
+    return next_heap_row(state->heap);
+  };
+  const auto next_of_child = [node](const Datum*& values, const bool*& nulls) {
     CHECK_FOR_INTERRUPTS();
     TupleTableSlot* const row = ExecProcNode(child_of(node));
-    if (TupIsNull(row)) {
-      state->finished = true;
-      break;
-    }
+    if (TupIsNull(row)) return false;
     slot_getsomeattrs(row, 2);
-    if (state->columns.read(row, state->open[rows].tid, state->open[rows].item)) ++rows;
-  }
+    values = row->tts_values;
+    nulls = row->tts_isnull;
+    return true;
+  };
+  const uint32_t rows = state->from_heap ? read_rows(state, next_in_heap) : read_rows(state, next_of_child);
   if (rows == 0) return slot;
   const size_t bytes = write_chunk({state->open, rows}, reinterpret_cast<std::byte*>(VARDATA(state->chunk)));
   SET_VARSIZE(state->chunk, VARHDRSZ + bytes);

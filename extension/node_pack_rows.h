@@ -18,13 +18,14 @@ struct RowColumns {
   int null_items;      // 0: rows without an item are left out; 1: they have kNullItem
   int key_column = 0;  // the item is in the other
 
+  /// @param values, nulls  [2] of a row
   /// @return whether the row counts
-  bool read(TupleTableSlot* row, int64_t& key_value, int64_t& item_value) const {
+  bool read(const Datum* values, const bool* nulls, int64_t& key_value, int64_t& item_value) const {
     const int item_column = 1 - key_column;
-    if (row->tts_isnull[key_column] || (row->tts_isnull[item_column] && null_items == 0)) return false;
-    key_value = key_of({key, nullptr}, row->tts_values[key_column]);
-    if (row->tts_isnull[item_column] && item == KeyKind::kInt8) elog(ERROR, "NULL in a column that is NOT NULL");
-    item_value = row->tts_isnull[item_column] ? kNullItem : key_of({item, nullptr}, row->tts_values[item_column]);
+    if (nulls[key_column] || (nulls[item_column] && null_items == 0)) return false;
+    key_value = key_of({key, nullptr}, values[key_column]);
+    if (nulls[item_column] && item == KeyKind::kInt8) elog(ERROR, "NULL in a column that is NOT NULL");
+    item_value = nulls[item_column] ? kNullItem : key_of({item, nullptr}, values[item_column]);
     return true;
   }
 };

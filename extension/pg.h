@@ -10,6 +10,7 @@ extern "C" {
 
 #include "access/detoast.h"
 #include "access/gin.h"
+#include "access/heapam.h"
 #include "access/heaptoast.h"
 #include "access/htup_details.h"
 #include "access/parallel.h"

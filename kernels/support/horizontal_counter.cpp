@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/thread_team.h"
+#include "support/marked_places.h"
 #include "support/pair_counter.h"
 
 namespace batmap {
@@ -53,27 +54,34 @@ class HorizontalCounter final : public PairCounter {
         work = results = 0;
       }
     }
-    for (int worker = 0; worker < options.threads; ++worker)
-      counters_.push_back(Buffer<Counter>(*options.memory, column_count_, Fill::kZero));
+    for (int worker = 0; worker < options.threads; ++worker) rows_.emplace_back(*options.memory, column_count_);
   }
 
   size_t tasks() const override { return task_begin_.size() - 1; }
   std::span<const uint32_t> supports() const override { return data_.support.span(); }
 
   void count(size_t task, int worker, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
-    Counter* const counters = counters_[static_cast<size_t>(worker)].data();
+    Row& row = rows_[static_cast<size_t>(worker)];
+    Counter* const counters = row.counters.data();
     for (uint32_t item = task_begin_[task]; item < task_begin_[task + 1]; ++item) {
       if (data_.support[item] < threshold) continue;
       const uint64_t increments = increment(item, counters);
       if (increments == 0) continue;
       if (increments * kSparseShare < column_count_ - first_column_of(item))
-        collect_by_tails(item, threshold, counters, out);
+        collect_by_tails(item, threshold, row, out);
       else
         collect_by_scan(item, threshold, counters, out);
     }
   }
 
  private:
+  /// Of one item at a time: all zero and unmarked between items, unless a run was given up.
+  struct Row {
+    Row(MemoryMeter& meter, uint32_t columns) : counters(meter, columns, Fill::kZero), wanted(meter, columns) {}
+    Buffer<Counter> counters;  // [columns]
+    MarkedPlaces wanted;
+  };
+
   /// Columns are ranks from pairs_.first_column on. @return the first that is a partner of the item
   uint32_t first_column_of(uint32_t item) const { return pairs_.first_after(item) - pairs_.first_column; }
 
@@ -134,16 +142,27 @@ class HorizontalCounter final : public PairCounter {
     }
   }
 
-  void collect_by_tails(uint32_t item, uint32_t threshold, Counter* counters, GrowingBuffer<PairCount>& out) {
-    const size_t first = out.size();
+  void collect_by_tails(uint32_t item, uint32_t threshold, Row& row, GrowingBuffer<PairCount>& out) {
+    Counter* const counters = row.counters.data();
+    uint64_t wanted = 0;
     for (const Tail& tail : data_.tails_of(item)) {
       const Item* const at = items_.data() + tail.begin;
       for (uint32_t i = 0; i < tail.length; ++i) {
-        const uint32_t count = std::exchange(counters[at[i]], 0);
-        if (count >= threshold) out.push_back({item, pairs_.first_column + at[i], count});
+        if (counters[at[i]] >= threshold) {
+          row.wanted.mark(at[i]);
+          ++wanted;
+        } else {
+          counters[at[i]] = 0;
+        }
       }
     }
-    std::sort(out.begin() + first, out.end(), [](const PairCount& x, const PairCount& y) { return x.b < y.b; });
+    if (wanted == 0) return;
+    PairCount* to = out.room(std::min<uint64_t>(wanted, column_count_));
+    const PairCount* const begin = to;
+    row.wanted.visit([&](size_t place) {
+      *to++ = {item, pairs_.first_column + static_cast<uint32_t>(place), std::exchange(counters[place], 0)};
+    });
+    out.add(static_cast<size_t>(to - begin));
   }
 
   static constexpr bool kExact = sizeof(Counter) == sizeof(uint32_t);
@@ -154,7 +173,7 @@ class HorizontalCounter final : public PairCounter {
   WantedPairs pairs_;
   uint32_t column_count_;
   std::vector<uint32_t> task_begin_;
-  std::vector<Buffer<Counter>> counters_;  // [threads][columns] all zero between items, unless a run was given up
+  std::vector<Row> rows_;  // [threads]
 };
 
 template <typename Item>

@@ -36,13 +36,15 @@ PairRow PairAnswers::row(uint32_t a, uint32_t b, uint64_t count) const {
 }
 
 bool PairAnswers::next(std::vector<PairRow>& batch) {
-  batch.clear();
-  if (done_) return false;
+  if (done_) {
+    batch.clear();
+    return false;
+  }
   if (!tasks_ && counter_) start_tasks();
   if (selected_)
     next_selected(batch);
   else if (best_ || best_per_item_)
-    select();
+    select(batch);
   else if (selection_.diagonal && diagonal_ < values_.size())
     next_diagonal(batch);
   else
@@ -109,11 +111,12 @@ void PairAnswers::next_counted(std::vector<PairRow>& batch) {
     counted_ = next_task();
     handed_over_ = 0;
     done_ = !counted_;
-    if (done_) return;
+    if (done_) return batch.clear();
   }
   const size_t count = std::min(kBatchRows, counted_->size() - handed_over_);
-  for (const PairCount& pair : counted_->span().subspan(handed_over_, count))
-    batch.push_back(row(pair.a, pair.b, pair.count));
+  batch.resize(count);  // most of it is there from the batch before, and is not made anew
+  std::ranges::transform(counted_->span().subspan(handed_over_, count), batch.begin(),
+                         [this](const PairCount& pair) { return row(pair.a, pair.b, pair.count); });
   handed_over_ += count;
 }
 
@@ -126,6 +129,7 @@ void PairAnswers::next_selected(std::vector<PairRow>& batch) {
 
 void PairAnswers::next_diagonal(std::vector<PairRow>& batch) {
   const auto items = static_cast<uint32_t>(values_.size());
+  batch.clear();
   for (; diagonal_ < items && batch.size() < kBatchRows; ++diagonal_)
     if (support(diagonal_) >= threshold_) batch.push_back(row(diagonal_, diagonal_, support(diagonal_)));
 }
@@ -135,7 +139,8 @@ void PairAnswers::offer_diagonal() {
     if (support(item) >= threshold_) best_->offer(row(item, item, support(item)));
 }
 
-void PairAnswers::select() {
+void PairAnswers::select(std::vector<PairRow>& batch) {
+  batch.clear();
   std::optional<GrowingBuffer<PairCount>> found = next_task();
   if (!found) {
     finish_selection();

@@ -65,7 +65,7 @@ class PairAnswers {
   void start_tasks();
   void next_counted(std::vector<PairRow>& batch);
   void next_selected(std::vector<PairRow>& batch);
-  void select();
+  void select(std::vector<PairRow>& batch);
   void finish_selection();
   void count_ties();
   void offer_diagonal();
