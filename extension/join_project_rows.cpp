@@ -181,11 +181,11 @@ JoinProjectRows open_two_inputs(JoinProjectInputs& inputs, const JoinProjectBoun
   const JoinProjectSpec& spec = inputs.spec;
   ask(spec, bounds, call.query);
   const auto make_logs = [&] {
-    for (std::optional<PairLog>& log : call.logs) log.emplace(call.meter);
+    for (std::optional<PairLog>& log : call.logs) log.emplace(call.options);
   };
   if (!guarded_fits(may_give_up, make_logs) || !read_inputs(inputs, call, may_give_up, context)) return {};
   return stream->start(is_packed(spec), may_give_up, [&] {
-    JoinedRelation joined = join_relations({call.logs[0]->chunks(), {}}, {call.logs[1]->chunks(), {}}, call.options);
+    JoinedRelation joined = join_relations(side_of(*call.logs[0], {}), side_of(*call.logs[1], {}), call.options);
     for (std::optional<PairLog>& log : call.logs) log.reset();
     call.run.emplace(std::move(joined), call.query, call.options);
   });

@@ -87,8 +87,8 @@ RowStream* open_queries(FunctionCallInfo fcinfo, MemoryContext context, const ch
   char* const right_query = text_to_cstring(PG_GETARG_TEXT_PP(first_query + 1));
 
   guarded([&] {
-    call.left.emplace(call.meter);
-    call.right.emplace(call.meter);
+    call.left.emplace(call.options);
+    call.right.emplace(call.options);
   });
   SharedTids tids{};
   QueryInput left{&*call.left, &call.progress, left_type, nullptr, nullptr, 0, false, "a and b", true, &tids};
@@ -100,9 +100,7 @@ RowStream* open_queries(FunctionCallInfo fcinfo, MemoryContext context, const ch
   if (tids.dictionary != nullptr) MemoryContextDelete(tids.dictionary->context);
   stream->start(
       left.in_parallel ? left.kind() : right.kind(), left, right,
-      [&] {
-        return join_relations({call.left->chunks(), left.ranks()}, {call.right->chunks(), right.ranks()}, call.options);
-      },
+      [&] { return join_relations(side_of(*call.left, left.ranks()), side_of(*call.right, right.ranks()), call.options); },
       [&] {
         call.left.reset();
         call.right.reset();

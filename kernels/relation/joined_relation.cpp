@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "core/polled.h"
 #include "relation/key_codes.h"
@@ -10,6 +11,10 @@
 namespace batmap {
 
 namespace {
+
+// Parts of the work memory, for sides in files: for the partitions of both sides in hand, and for direct codes of items.
+constexpr uint64_t kLoadedShare = 8;
+constexpr uint64_t kBytesACode = 256;
 
 struct Extent {
   int64_t low = INT64_MAX;
@@ -48,11 +53,11 @@ class Bits {
 
 /// Calls visit(decoded b, decoded item) for every row.
 template <typename Visit>
-void visit_rows(const JoinSide& side, const KeyCodes& tids, const KeyCodes& items, const ExecutionOptions& options,
-                Visit visit) {
+void visit_rows(std::span<const ChunkView> chunks, const KeyCodes& tids, const KeyCodes& items,
+                const ExecutionOptions& options, Visit visit) {
   uint64_t tid[kChunkRows];
   uint64_t item[kChunkRows];
-  for (const ChunkView& chunk : side.chunks) {
+  for (const ChunkView& chunk : chunks) {
     options.cancel.throw_if_requested();
     decode(tids, chunk.tids, chunk.tid_base, chunk.tid_range, chunk.rows, tid);
     decode(items, chunk.items, chunk.item_base, chunk.item_range, chunk.rows, item);
@@ -79,51 +84,140 @@ void rank_items(const KeyCodes& codes, std::span<const uint32_t> item_rank, uint
   }
 }
 
+uint64_t rows_of(const JoinSide& side) {
+  if (side.partitions != nullptr) return side.partitions->rows();
+  uint64_t rows = 0;
+  for (const ChunkView& chunk : side.chunks) rows += chunk.rows;
+  return rows;
+}
+
+KeyCodes item_codes(const JoinSide& side, uint64_t rows, MemoryMeter& meter) {
+  Extent extent;
+  for (const ChunkView& chunk : side.chunks) extent.add(chunk.item_base, chunk.item_range);
+  if (side.partitions != nullptr) extent = {side.partitions->least_item(), side.partitions->greatest_item()};
+  return extent.codes(meter, rows);
+}
+
+/// Calls visit(chunks of the left side, of the right side) for partitions of the same b that have rows on both sides.
+template <typename Visit>
+void visit_partitions(const RowPartitions& left, const RowPartitions& right, const ExecutionOptions& options, Visit visit) {
+  for (size_t k = 0; k < RowPartitions::kPartitions; ++k) {
+    const RowPartition& ours = left.parts()[k];
+    const RowPartition& theirs = right.parts()[k];
+    if (ours.rows == 0 || theirs.rows == 0) continue;
+    if (ours.bytes + theirs.bytes > options.work_bytes / kLoadedShare && left.can_split()) {
+      visit_partitions(left.split(ours, options.cancel), right.split(theirs, options.cancel), options, visit);
+      continue;
+    }
+    const LoadedRows our_rows({&ours, 1}, options);
+    const LoadedRows their_rows({&theirs, 1}, options);
+    visit(our_rows.chunks(), their_rows.chunks());
+  }
+}
+
+/// The joined relation as it grows: set by set of b, each with all its rows of both sides.
+class Join {
+ public:
+  /// @param rows  of each side that will be coded; bounds direct codes
+  Join(const JoinSide& left, uint64_t left_rows, const JoinSide& right, uint64_t right_rows, const ExecutionOptions& options)
+      : options_(options),
+        left_items_(item_codes(left, left_rows, *options.memory)),
+        right_items_(item_codes(right, right_rows, *options.memory)),
+        joined_{PairLog(options), {}, {}, 0} {}
+
+  /// Items of the left side, whose codes come first, need these before right ones are added in several parts.
+  bool needs_left_items() const { return !left_items_.direct(); }
+  void code_left(const ChunkView& chunk) {
+    uint64_t keys[kChunkRows];
+    decode(left_items_, chunk.items, chunk.item_base, chunk.item_range, chunk.rows, keys);
+    for (uint32_t k = 0; k < chunk.rows; ++k) insert(left_items_, keys[k]);
+  }
+
+  void add(std::span<const ChunkView> left, std::span<const ChunkView> right) {
+    Extent extent;
+    uint64_t rows = 0;
+    for (const std::span<const ChunkView> side : {left, right})
+      for (const ChunkView& chunk : side) {
+        extent.add(chunk.tid_base, chunk.tid_range);
+        rows += chunk.rows;
+      }
+    MemoryMeter& meter = *options_.memory;
+    KeyCodes tids = extent.codes(meter, rows);
+    // Hashed tids have a code exactly when the left side has them.
+    Bits in_left(meter, tids.direct() ? tids.size() : 0);
+    visit_rows(left, tids, left_items_, options_, [&](uint64_t tid, uint64_t item) {
+      const uint32_t code = insert(tids, tid);
+      if (tids.direct()) in_left.set(code);
+      insert(left_items_, item);
+    });
+    joined_.left_items = static_cast<uint32_t>(left_items_.size());
+    Bits in_both(meter, tids.size());
+    visit_rows(right, tids, right_items_, options_, [&](uint64_t tid, uint64_t item) {
+      const uint32_t code = find(tids, tid);
+      if (tids.direct() ? !in_left[code] : code == KeyCodes::kNone) return;
+      in_both.set(code);
+      joined_.log.append(tids_before_ + code, int64_t{joined_.left_items} + insert(right_items_, item));
+    });
+    visit_rows(left, tids, left_items_, options_, [&](uint64_t tid, uint64_t item) {
+      if (const uint32_t code = find(tids, tid); in_both[code])
+        joined_.log.append(tids_before_ + code, find(left_items_, item));
+    });
+    tids_before_ += static_cast<int64_t>(tids.size());
+  }
+
+  JoinedRelation finish(std::span<const uint32_t> left_rank, std::span<const uint32_t> right_rank) {
+    joined_.left_items = static_cast<uint32_t>(left_items_.size());
+    joined_.log.seal();
+    const uint64_t items = left_items_.size() + right_items_.size();
+    if (items >= UINT32_MAX) throw Error(ErrorCode::kTooLarge, "more than 4294967294 items in one join");
+    joined_.item_rank = Buffer<uint32_t>(*options_.memory, items);
+    joined_.values = Buffer<int64_t>(*options_.memory, items);
+    rank_items(left_items_, left_rank, 0, options_, joined_);
+    rank_items(right_items_, right_rank, joined_.left_items, options_, joined_);
+    return std::move(joined_);
+  }
+
+ private:
+  const ExecutionOptions& options_;
+  KeyCodes left_items_;
+  KeyCodes right_items_;
+  JoinedRelation joined_;
+  int64_t tids_before_ = 0;  // codes of the b that are done
+};
+
+/// A side in files; where it is in memory, it is written to some.
+const RowPartitions& in_files(const JoinSide& side, std::optional<RowPartitions>& moved, const ExecutionOptions& options) {
+  if (side.partitions != nullptr) return *side.partitions;
+  moved.emplace(*options.files, *options.memory);
+  for (const ChunkView& chunk : side.chunks) {
+    options.cancel.throw_if_requested();
+    moved->append(chunk);
+  }
+  moved->seal();
+  return *moved;
+}
+
 }  // namespace
 
 JoinedRelation join_relations(const JoinSide& left, const JoinSide& right, const ExecutionOptions& options) {
-  MemoryMeter& meter = *options.memory;
-  JoinedRelation joined{PairLog(meter), {}, {}, 0};
-  Extent tid_extent;
-  Extent item_extent[2];
-  uint64_t rows[2] = {0, 0};
-  for (const JoinSide* const side : {&left, &right})
-    for (const ChunkView& chunk : side->chunks) {
-      tid_extent.add(chunk.tid_base, chunk.tid_range);
-      item_extent[side == &right].add(chunk.item_base, chunk.item_range);
-      rows[side == &right] += chunk.rows;
-    }
-  if (rows[0] == 0 || rows[1] == 0) return joined;
-
-  KeyCodes tids = tid_extent.codes(meter, rows[0] + rows[1]);
-  KeyCodes left_items = item_extent[0].codes(meter, rows[0]);
-  KeyCodes right_items = item_extent[1].codes(meter, rows[1]);
-  // Hashed tids have a code exactly when the left side has them.
-  Bits in_left(meter, tids.direct() ? tids.size() : 0);
-  visit_rows(left, tids, left_items, options, [&](uint64_t tid, uint64_t item) {
-    const uint32_t code = insert(tids, tid);
-    if (tids.direct()) in_left.set(code);
-    insert(left_items, item);
-  });
-  joined.left_items = static_cast<uint32_t>(left_items.size());
-  Bits in_both(meter, tids.size());
-  visit_rows(right, tids, right_items, options, [&](uint64_t tid, uint64_t item) {
-    const uint32_t code = find(tids, tid);
-    if (tids.direct() ? !in_left[code] : code == KeyCodes::kNone) return;
-    in_both.set(code);
-    joined.log.append(code, int64_t{joined.left_items} + insert(right_items, item));
-  });
-  visit_rows(left, tids, left_items, options, [&](uint64_t tid, uint64_t item) {
-    if (const uint32_t code = find(tids, tid); in_both[code]) joined.log.append(code, find(left_items, item));
-  });
-  joined.log.seal();
-  const uint64_t items = left_items.size() + right_items.size();
-  if (items >= UINT32_MAX) throw Error(ErrorCode::kTooLarge, "more than 4294967294 items in one join");
-  joined.item_rank = Buffer<uint32_t>(meter, items);
-  joined.values = Buffer<int64_t>(meter, items);
-  rank_items(left_items, left.item_rank, 0, options, joined);
-  rank_items(right_items, right.item_rank, joined.left_items, options, joined);
-  return joined;
+  uint64_t left_rows = rows_of(left);
+  uint64_t right_rows = rows_of(right);
+  if (left_rows == 0 || right_rows == 0) return {PairLog(*options.memory), {}, {}, 0};
+  if (left.partitions == nullptr && right.partitions == nullptr) {
+    Join join(left, left_rows, right, right_rows, options);
+    join.add(left.chunks, right.chunks);
+    return join.finish(left.item_rank, right.item_rank);
+  }
+  const uint64_t most_rows = options.work_bytes / kBytesACode;
+  Join join(left, std::min(left_rows, most_rows), right, std::min(right_rows, most_rows), options);
+  std::optional<RowPartitions> moved[2];
+  const RowPartitions& left_files = in_files(left, moved[0], options);
+  const RowPartitions& right_files = in_files(right, moved[1], options);
+  if (join.needs_left_items())
+    for (const RowPartition& part : left_files.parts())
+      visit_chunks(part, *options.memory, options.cancel, [&](const ChunkView& chunk) { join.code_left(chunk); });
+  visit_partitions(left_files, right_files, options, [&](const auto& ours, const auto& theirs) { join.add(ours, theirs); });
+  return join.finish(left.item_rank, right.item_rank);
 }
 
 }  // namespace batmap

@@ -82,9 +82,14 @@ KeptItems keep_items_of_partition(const EncodedRelation& partition, const ItemTo
     if (partition.item_rows(code) == 0) continue;
     const uint32_t rank = kept.rank_of_code[totals.item_code(partition.item_value(code))];
     if (rank == KeptItems::kDropped || rank < first) continue;
+    if (kept.pairs.rectangle() && rank >= last && rank < kept.pairs.first_column) continue;  // rows of another block
     found.push_back({rank, code});
     own.occurrences += partition.item_rows(code);
     own.pairs.leading += rank < last;
+  }
+  if (kept.pairs.rectangle()) {
+    if (own.pairs.leading == found.size()) own.pairs.leading = 0;  // no columns
+    own.pairs.first_column = own.pairs.leading;
   }
   std::sort(found.begin(), found.end(), [](const Found& x, const Found& y) { return x.rank < y.rank; });
   own.size = static_cast<uint32_t>(found.size());

@@ -44,8 +44,8 @@ struct KeptItems {
 KeptItems keep_items(const EncodedRelation& relation, const ItemFilter& filter, const ExecutionOptions& options);
 KeptItems keep_items(const ItemTotals& totals, const ItemFilter& filter, const ExecutionOptions& options);
 
-/// Those of `kept`, which has ranks over all partitions, that occur in one of them, from rank `first` on and with rows up to
-/// `last`. They have ranks of their own, in the same order.
+/// Those of `kept`, which has ranks over all partitions, that occur in one of them and in pairs with the rows from `first`
+/// up to `last`. They have ranks of their own, in the same order.
 /// @param global_rank  overwritten: [size of the result] their ranks in `kept`
 KeptItems keep_items_of_partition(const EncodedRelation& partition, const ItemTotals& totals, const KeptItems& kept,
                                   uint32_t first, uint32_t last, Buffer<uint32_t>& global_rank,

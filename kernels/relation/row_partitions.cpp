@@ -7,8 +7,9 @@ namespace batmap {
 
 namespace {
 
-constexpr int kNeighbourBits = 8;  // tids that agree above them lie in one partition, at the first level
-constexpr int kMostLevels = 4;
+constexpr int kNeighbourBits = 8;     // tids that agree above them lie in one partition, at the first level
+constexpr uint32_t kOpenRows = 1024;  // of a chunk in a file, at most
+constexpr size_t kMostChunkBytes = kChunkHeaderBytes + kOpenRows * sizeof(Pair) + 16;
 constexpr size_t kReadBytes = size_t{1} << 20;  // between two looks at the cancel token
 
 size_t partition_of(int64_t tid, int level) {
@@ -29,7 +30,7 @@ RowPartitions::RowPartitions(TempFiles& files, MemoryMeter& meter, int level)
       parts_(kPartitions),
       open_(meter, kPartitions * kOpenRows),
       open_rows_(kPartitions),
-      packed_(meter, kChunkHeaderBytes + kOpenRows * sizeof(Pair) + 16) {}
+      packed_(meter, kMostChunkBytes) {}
 
 void RowPartitions::append(Pair pair) {
   const size_t part = partition_of(pair.tid, level_);
@@ -64,27 +65,37 @@ void RowPartitions::seal() {
   packed_.reset();
 }
 
+void visit_chunks(const RowPartition& part, MemoryMeter& meter, const CancelToken& cancel,
+                  const std::function<void(const ChunkView&)>& visit) {
+  Buffer<std::byte> bytes(meter, kMostChunkBytes);
+  if (part.file != nullptr) part.file->rewind();
+  for (uint64_t rows = 0; rows < part.rows;) {
+    cancel.throw_if_requested();
+    part.file->read(bytes.span().first(kChunkHeaderBytes));
+    const size_t rest = read_chunk(bytes.data()).bytes - kChunkHeaderBytes;
+    part.file->read(bytes.span().subspan(kChunkHeaderBytes, rest));
+    const ChunkView chunk = read_chunk(bytes.data());
+    visit(chunk);
+    rows += chunk.rows;
+  }
+}
+
+RowPartitions RowPartitions::split(const RowPartition& part, const CancelToken& cancel) const {
+  RowPartitions smaller(*files_, *meter_, level_ + 1);
+  visit_chunks(part, *meter_, cancel, [&](const ChunkView& chunk) { smaller.append(chunk); });
+  smaller.seal();
+  return smaller;
+}
+
 std::vector<RowPartition> RowPartitions::partitions(uint64_t most_bytes, const CancelToken& cancel) const {
   std::vector<RowPartition> all;
-  for (const RowPartition& partition : parts_) {
-    if (partition.rows == 0) continue;
-    if (partition.bytes <= most_bytes || level_ + 1 == kMostLevels) {
-      all.push_back(partition);
+  for (const RowPartition& part : parts_) {
+    if (part.rows == 0) continue;
+    if (part.bytes <= most_bytes || !can_split()) {
+      all.push_back(part);
       continue;
     }
-    RowPartitions smaller(*files_, *meter_, level_ + 1);
-    Buffer<std::byte> chunk(*meter_, kChunkHeaderBytes + kOpenRows * sizeof(Pair) + 16);
-    partition.file->rewind();
-    for (uint64_t rows = 0; rows < partition.rows;) {
-      cancel.throw_if_requested();
-      partition.file->read(chunk.span().first(kChunkHeaderBytes));
-      const size_t rest = read_chunk(chunk.data()).bytes - kChunkHeaderBytes;
-      partition.file->read(chunk.span().subspan(kChunkHeaderBytes, rest));
-      smaller.append(read_chunk(chunk.data()));
-      rows += read_chunk(chunk.data()).rows;
-    }
-    smaller.seal();
-    const std::vector<RowPartition> parts = smaller.partitions(most_bytes, cancel);
+    const std::vector<RowPartition> parts = split(part, cancel).partitions(most_bytes, cancel);
     all.insert(all.end(), parts.begin(), parts.end());
   }
   return all;

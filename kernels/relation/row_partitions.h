@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,10 @@ struct RowPartition {
   uint64_t rows = 0;
   uint64_t bytes = 0;
 };
+
+/// Hands visit(chunk) all its chunks, one at a time. @throws Error{kMemoryLimit, kCancelled}, what the file throws
+void visit_chunks(const RowPartition& part, MemoryMeter& meter, const CancelToken& cancel,
+                  const std::function<void(const ChunkView&)>& visit);
 
 class RowPartitions {
  public:
@@ -36,11 +41,16 @@ class RowPartitions {
   /// Bounds of the items; of rows that have been written.
   int64_t least_item() const { return least_item_; }
   int64_t greatest_item() const { return greatest_item_; }
+  /// [kPartitions] A transaction has the same number in all objects of one level.
+  std::span<const RowPartition> parts() const { return parts_; }
+  bool can_split() const { return level_ + 1 < kMostLevels; }
+  /// The rows of one of the parts, sealed: a level below.
+  RowPartitions split(const RowPartition& part, const CancelToken& cancel) const;
   /// The partitions that have rows, those above `most_bytes` split (unless one tid alone has more).
   std::vector<RowPartition> partitions(uint64_t most_bytes, const CancelToken& cancel) const;
 
  private:
-  static constexpr uint32_t kOpenRows = 1024;
+  static constexpr int kMostLevels = 4;
 
   void write_open(size_t part);
 
@@ -51,7 +61,7 @@ class RowPartitions {
   int64_t least_item_ = INT64_MAX;
   int64_t greatest_item_ = INT64_MIN;
   std::vector<RowPartition> parts_;  // [kPartitions]
-  Buffer<Pair> open_;                // [kPartitions][kOpenRows]
+  Buffer<Pair> open_;                // [kPartitions][rows of a chunk]
   std::vector<uint32_t> open_rows_;  // [kPartitions]
   Buffer<std::byte> packed_;         // one chunk
 };

@@ -34,8 +34,8 @@ JoinRun::JoinRun(JoinedRelation joined, const JoinQuery& query, const ExecutionO
     : distinct_only_(query.distinct_only),
       values_(std::move(joined.values)),
       joined_(std::move(joined)),
-      run_(joined_->log.chunks(), joined_->item_rank.span(), query_of(query, *joined_), options) {
-  if (!run_.needs_rows()) joined_.reset();
+      run_(joined_->log, joined_->item_rank.span(), query_of(query, *joined_), options) {
+  if (!run_.needs_rows() && joined_->log.partitions() == nullptr) joined_.reset();
 }
 
 bool JoinRun::next(std::vector<PairRow>& batch) {

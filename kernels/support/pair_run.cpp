@@ -230,19 +230,18 @@ void PairRun::group_spilled(const RowPartitions& rows, std::span<const uint32_t>
   spilled_.emplace(rows, item_rank, options_);
   if (!begin(spilled_->transactions(), spilled_->items())) return;
 
-  if (query_.bag && spilled_->has_repeated_rows())
-    throw Error(ErrorCode::kMemoryLimit, "rows repeat, and there are too many to count them in memory");
-  spilled_->keep(filter(false), query_.method, query_.kernels);
+  const bool weighted = query_.bag && spilled_->has_repeated_rows();
+  spilled_->keep(filter(weighted), query_.method, query_.kernels,
+                 weighted ? std::optional(report_.threshold) : std::nullopt);
   const KeptItems& kept = spilled_->kept();
   report_.items_kept = kept.size;
   report_.occurrences = kept.occurrences;
-  if (kept.pairs.leading == 0) return;
+  if (kept.pairs.leading == 0 || kept.pairs.first_column == kept.size) return;
   Buffer<int64_t> values(*options_.memory, kept.size);
   for (uint32_t rank = 0; rank < kept.size; ++rank) values[rank] = spilled_->item_value(rank);
 
   const Stopwatch watch;
   std::unique_ptr<PairCounter> counter = next_block();
-  count_kept(counter->supports());
   PairSelection wanted = selection();
   if (wanted.ties) wanted.top_k.reset();  // blocks are counted once
   answers_.emplace(std::move(counter), std::move(values), wanted, options_, [this] { return next_block(); });
@@ -251,6 +250,7 @@ void PairRun::group_spilled(const RowPartitions& rows, std::span<const uint32_t>
 
 std::unique_ptr<PairCounter> PairRun::next_block() {
   std::unique_ptr<PairCounter> counter = spilled_->next_block();
+  if (counter && !counter->supports().empty()) count_kept(counter->supports());
   report_.pair_instances = spilled_->pair_instances();
   report_.file_bytes = spilled_->file_bytes();
   report_.method.clear();

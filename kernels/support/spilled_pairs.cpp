@@ -17,20 +17,19 @@ constexpr size_t kCountersShare = 4;
 constexpr uint64_t kTotalsBytesARow = 256;  // of work memory: bounds the direct codes of the totals
 constexpr uint64_t kTaskPairs = 1 << 18;
 
-/// Pairs (a, b), a < b, of the rows before `row` of a triangle.
-uint64_t pairs_before(uint64_t row, uint64_t items) { return row * (items - 1) - row * (row - 1) / 2; }
-
 }  // namespace
 
-/// The counters of a block of rows; a row has one for each later item.
+/// The counters of a block of rows; a row has one for each of its columns. Count: uint64_t where rows are weighted.
+template <typename Count>
 class SpilledPairs::Block final : public PairCounter {
  public:
-  Block(uint32_t first, uint32_t last, std::span<const uint32_t> supports, Buffer<uint32_t> counts)
-      : first_(first), last_(last), supports_(supports), counts_(std::move(counts)) {
+  Block(uint32_t first, uint32_t last, const Layout& layout, uint64_t least, std::span<const Count> supports,
+        Buffer<Count> counts)
+      : first_(first), layout_(layout), least_(least), supports_(supports), counts_(std::move(counts)) {
     uint64_t pairs = 0;
     task_begin_.push_back(first);
     for (uint32_t row = first; row < last; ++row) {
-      pairs += supports_.size() - row - 1;
+      pairs += layout.columns(row);
       if (pairs < kTaskPairs && row + 1 < last) continue;
       task_begin_.push_back(row + 1);
       pairs = 0;
@@ -38,18 +37,25 @@ class SpilledPairs::Block final : public PairCounter {
   }
 
   size_t tasks() const override { return task_begin_.size() - 1; }
-  std::span<const uint32_t> supports() const override { return supports_; }
+  std::span<const uint32_t> supports() const override {
+    if constexpr (std::is_same_v<Count, uint32_t>) return supports_;
+    return {};
+  }
+  std::span<const uint64_t> wide_supports() const override {
+    if constexpr (std::is_same_v<Count, uint64_t>) return supports_;
+    return {};
+  }
 
   void count(size_t task, int, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
-    const auto items = static_cast<uint32_t>(supports_.size());
-    const uint64_t before = pairs_before(first_, items);
+    const uint64_t least = std::max<uint64_t>(threshold, least_);
+    const uint64_t before = layout_.pairs_before(first_);
     for (uint32_t a = task_begin_[task]; a < task_begin_[task + 1]; ++a) {
-      const uint32_t* const row = counts_.data() + (pairs_before(a, items) - before);
-      PairCount* const at = out.room(items - a - 1);
+      const Count* row = counts_.data() + (layout_.pairs_before(a) - before);
+      PairCount* const at = out.room(layout_.columns(a));
       size_t found = 0;
-      for (uint32_t b = a + 1; b < items; ++b) {
-        at[found] = {a, b, row[b - a - 1]};
-        found += row[b - a - 1] >= threshold;
+      for (uint32_t b = layout_.first_after(a); b < layout_.items; ++b, ++row) {
+        at[found] = {a, b, *row};
+        found += *row >= least;
       }
       out.add(found);
     }
@@ -57,9 +63,10 @@ class SpilledPairs::Block final : public PairCounter {
 
  private:
   uint32_t first_;
-  uint32_t last_;
-  std::span<const uint32_t> supports_;
-  Buffer<uint32_t> counts_;
+  Layout layout_;
+  uint64_t least_;
+  std::span<const Count> supports_;
+  Buffer<Count> counts_;
   std::vector<uint32_t> task_begin_;
 };
 
@@ -115,11 +122,16 @@ bool SpilledPairs::has_repeated_rows() const {
   return false;
 }
 
-void SpilledPairs::keep(const ItemFilter& filter, std::optional<PairMethod> method, const PairKernels& kernels) {
+void SpilledPairs::keep(const ItemFilter& filter, std::optional<PairMethod> method, const PairKernels& kernels,
+                        std::optional<uint64_t> weighted) {
   kept_ = keep_items(*totals_, filter, options_);
   method_ = method;
   kernels_ = kernels;
-  supports_ = Buffer<uint32_t>(*options_.memory, kept_.size, Fill::kZero);
+  weighted_ = weighted;
+  if (weighted_)
+    wide_supports_ = Buffer<uint64_t>(*options_.memory, kept_.size, Fill::kZero);
+  else
+    supports_ = Buffer<uint32_t>(*options_.memory, kept_.size, Fill::kZero);
   cut_into_blocks(options_.work_bytes / kCountersShare);
 }
 
@@ -127,7 +139,7 @@ void SpilledPairs::cut_into_blocks(uint64_t most_bytes) {
   block_begin_.assign(1, 0);
   uint64_t bytes = 0;
   for (uint32_t row = 0; row < kept_.pairs.leading; ++row) {
-    const uint64_t row_bytes = uint64_t{kept_.size - row - 1} * sizeof(uint32_t);
+    const uint64_t row_bytes = layout().columns(row) * (weighted_ ? sizeof(uint64_t) : sizeof(uint32_t));
     if (row > block_begin_.back() && bytes + row_bytes > most_bytes) {
       block_begin_.push_back(row);
       bytes = 0;
@@ -139,36 +151,55 @@ void SpilledPairs::cut_into_blocks(uint64_t most_bytes) {
 
 std::unique_ptr<PairCounter> SpilledPairs::next_block() {
   if (next_block_ == passes()) return nullptr;
-  const uint32_t first = block_begin_[next_block_];
-  const uint32_t last = block_begin_[next_block_ + 1];
-  Buffer<uint32_t> counts(*options_.memory, pairs_before(last, kept_.size) - pairs_before(first, kept_.size), Fill::kZero);
-  for (size_t group = 0; group + 1 < groups_.size(); ++group) add_group(group, first, last, counts.data());
-  ++next_block_;
-  return std::make_unique<Block>(first, last, supports_.span(), std::move(counts));
+  return weighted_ ? count_block(wide_supports_) : count_block(supports_);
 }
 
-void SpilledPairs::add_group(size_t group, uint32_t first, uint32_t last, uint32_t* counts) {
+template <typename Count>
+std::unique_ptr<PairCounter> SpilledPairs::count_block(Buffer<Count>& supports) {
+  const uint32_t first = block_begin_[next_block_];
+  const uint32_t last = block_begin_[next_block_ + 1];
+  Buffer<Count> counts(*options_.memory, layout().pairs_before(last) - layout().pairs_before(first), Fill::kZero);
+  for (size_t group = 0; group + 1 < groups_.size(); ++group) add_group(group, first, last, counts.data(), supports.data());
+  ++next_block_;
+  return std::make_unique<Block<Count>>(first, last, layout(), weighted_.value_or(1), supports.span(), std::move(counts));
+}
+
+std::unique_ptr<PairCounter> SpilledPairs::counter_of(const EncodedRelation& relation, const KeptItems& own,
+                                                      const TransactionLengths& lengths) {
+  PairMethod method = PairMethod::kHorizontal;
+  if (!weighted_) {
+    PairJob job = describe_job(relation, own, lengths, kernels_, options_);
+    const size_t used = options_.memory->current();
+    job.memory_bytes = std::min<uint64_t>(job.memory_bytes, options_.work_bytes - std::min(used, options_.work_bytes));
+    method = method_.value_or(choose_pair_method(job).method);
+  }
+  if (std::ranges::find(methods_, method) == methods_.end()) methods_.push_back(method);
+  return weighted_ ? count_weighted(relation, own, lengths, 1, options_)
+                   : build_counter(relation, own, lengths, method, kernels_, options_);
+}
+
+template <typename Count>
+void SpilledPairs::add_group(size_t group, uint32_t first, uint32_t last, Count* counts, Count* supports) {
   std::optional<LoadedRows> loaded(std::in_place, partitions_of(group), options_);
   std::optional<EncodedRelation> relation(std::in_place, loaded->chunks(), item_rank_, options_);
   Buffer<uint32_t> global_rank;
   const KeptItems own = keep_items_of_partition(*relation, *totals_, kept_, first, last, global_rank, options_);
   if (own.size == 0) return;
   const TransactionLengths lengths = transaction_lengths(*relation, own, options_);
-  PairJob job = describe_job(*relation, own, lengths, kernels_, options_);
-  const size_t used = options_.memory->current();
-  job.memory_bytes = std::min<uint64_t>(job.memory_bytes, options_.work_bytes - std::min(used, options_.work_bytes));
-  const PairMethod method = method_.value_or(choose_pair_method(job).method);
-  if (std::ranges::find(methods_, method) == methods_.end()) methods_.push_back(method);
-  const std::unique_ptr<PairCounter> counter = build_counter(*relation, own, lengths, method, kernels_, options_);
+  const std::unique_ptr<PairCounter> counter = counter_of(*relation, own, lengths);
   relation.reset();
   loaded.reset();
 
-  if (first == 0) {
+  // The first block has all items of a triangle. Of a rectangle a block has its rows, and all columns.
+  if (first == 0 || kept_.pairs.rectangle()) {
     pair_instances_ += lengths.pair_instances;
-    const std::span<const uint32_t> supports = counter->supports();
-    for (uint32_t rank = 0; rank < own.size; ++rank) supports_[global_rank[rank]] += supports[rank];
+    for (uint32_t rank = 0; rank < own.size; ++rank)
+      if (first == 0 || global_rank[rank] < last)
+        supports[global_rank[rank]] +=
+            weighted_ ? static_cast<Count>(counter->wide_supports()[rank]) : static_cast<Count>(counter->supports()[rank]);
   }
-  const uint64_t before = pairs_before(first, kept_.size);
+  const Layout all = layout();
+  const uint64_t before = all.pairs_before(first);
   std::vector<GrowingBuffer<PairCount>> found;
   for (int worker = 0; worker < options_.threads; ++worker) found.emplace_back(*options_.memory);
   parallel_for(options_, counter->tasks(), [&](size_t task, int worker) {
@@ -177,7 +208,7 @@ void SpilledPairs::add_group(size_t group, uint32_t first, uint32_t last, uint32
     counter->count(task, worker, 1, pairs);
     for (const PairCount& pair : pairs.span()) {  // no two tasks have pairs of the same row
       const uint32_t a = global_rank[pair.a];
-      counts[pairs_before(a, kept_.size) - before + global_rank[pair.b] - a - 1] += static_cast<uint32_t>(pair.count);
+      counts[all.pairs_before(a) - before + global_rank[pair.b] - all.first_after(a)] += static_cast<Count>(pair.count);
     }
   });
 }

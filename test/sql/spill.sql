@@ -74,3 +74,29 @@ END $$;
 SELECT count(*) FROM pg_ls_tmpdir();
 SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1);
 SELECT count(*), sum(support) FROM in_memory;
+
+-- joins: both inputs, one of them, and what they join to
+CREATE TABLE few AS SELECT tid, item % 7 AS item FROM many WHERE item < 20;
+CREATE TABLE joined AS SELECT * FROM batmap_join_project('SELECT item, tid FROM many', 'SELECT tid, item FROM many');
+CREATE TABLE joined_few AS SELECT * FROM batmap_join_project_of(NULL::text, NULL::int4, 'SELECT ''i'' || item, tid FROM many',
+    'SELECT tid, item FROM few', min_count => 2);
+SET batmap.work_mem = '64kB';
+CREATE TABLE joined_spilled AS SELECT * FROM batmap_join_project('SELECT item, tid FROM many', 'SELECT tid, item FROM many');
+SELECT reason LIKE 'rows in % MB of files, %' AS in_files, rows_read, results FROM batmap_last_run();
+CREATE TABLE joined_few_spilled AS SELECT * FROM batmap_join_project_of(NULL::text, NULL::int4,
+    'SELECT ''i'' || item, tid FROM many', 'SELECT tid, item FROM few', min_count => 2);
+SELECT reason LIKE 'rows in % MB of files, %' AS in_files, rows_read, results FROM batmap_last_run();
+SELECT count(*) FROM ((TABLE joined EXCEPT ALL TABLE joined_spilled) UNION ALL (TABLE joined_spilled EXCEPT ALL TABLE joined)) d;
+SELECT count(*)
+  FROM ((TABLE joined_few EXCEPT ALL TABLE joined_few_spilled) UNION ALL (TABLE joined_few_spilled EXCEPT ALL TABLE joined_few)) d;
+-- as plain SQL, where rows that repeat multiply
+ANALYZE many;
+ANALYZE few;
+CREATE TABLE multiplied_spilled AS SELECT m.item AS a, f.item AS c, count(*) FROM many m JOIN few f USING (tid) GROUP BY 1, 2;
+SELECT operation, reason LIKE '%rows in % MB of files, %' AS in_files FROM batmap_last_run();
+SET batmap.enable_join_project = off;
+CREATE TABLE multiplied AS SELECT m.item AS a, f.item AS c, count(*) FROM many m JOIN few f USING (tid) GROUP BY 1, 2;
+RESET batmap.enable_join_project;
+RESET batmap.work_mem;
+SELECT count(*) FROM ((TABLE multiplied EXCEPT ALL TABLE multiplied_spilled) UNION ALL (TABLE multiplied_spilled EXCEPT ALL TABLE multiplied)) d;
+DROP TABLE few, joined, joined_few, joined_spilled, joined_few_spilled, multiplied, multiplied_spilled;
