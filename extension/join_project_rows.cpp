@@ -66,6 +66,7 @@ class JoinProjectStream final : public PairRowStream<Call> {
         // Up to the first answers: from there on there is no way back.
         while (call().run->next(call().batch) && call().batch.empty()) {
         }
+        this->begin_batch();
       });
     });
     return {enough ? this : nullptr, &row_};

@@ -25,7 +25,6 @@ struct PairRowsCall : RunCall {
   Query query;
   std::optional<Run> run;
   std::vector<PairRow> batch;
-  size_t handed_over = 0;  // of the batch
 };
 
 /// What a report says of a run, apart from its input and its surroundings.
@@ -41,8 +40,8 @@ class PairRowStream : public RunStream<Call> {
   using RunStream<Call>::call;
 
   bool next(Datum* values) final {
-    if (call().handed_over == call().batch.size() && !next_batch()) return false;
-    put(call().batch[call().handed_over++], values);
+    if (row_ == end_ && !next_batch()) return false;
+    put(*row_++, values);
     return true;
   }
 
@@ -52,15 +51,22 @@ class PairRowStream : public RunStream<Call> {
     call().files.close_all();
   }
 
+ protected:
+  /// From here on rows are those of the batch of the call.
+  void begin_batch() {
+    row_ = call().batch.data();
+    end_ = row_ + call().batch.size();
+  }
+
  private:
   virtual void put(const PairRow& row, Datum* values) const = 0;
 
   bool next_batch() {
     do {
-      call().handed_over = 0;
       const bool more = this->count([&] { return call().run->next(call().batch); });
       const PairReport& report = call().run->report();
       call().progress.tasks(report.tasks_done, report.tasks, report.results);
+      begin_batch();
       tell();
       if (more) continue;
       if (report.truncated) {
@@ -74,7 +80,7 @@ class PairRowStream : public RunStream<Call> {
 
   void record(LastRun& run) const final {
     record_pairs(call().run->report(), run);
-    run.results -= static_cast<int64_t>(call().batch.size() - call().handed_over);
+    run.results -= end_ - row_;
   }
 
   void tell() {
@@ -84,6 +90,8 @@ class PairRowStream : public RunStream<Call> {
     report_notice(notice);
   }
 
+  const PairRow* row_ = nullptr;  // the next one of the batch
+  const PairRow* end_ = nullptr;
   bool told_ = false;
 };
 
