@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "extension/backend.h"
 #include "extension/set_datum.h"
 
 #include "extension/pg.h"
@@ -34,6 +35,9 @@ namespace batmap::pg {
 
 namespace {
 
+/// Of the work memory (docs/decisions/0006-work-memory.md), the values that an expression keeps may take one part of so
+/// many.
+constexpr size_t kShareOfWorkMemory = 4;
 constexpr size_t kAlignment = 64;
 /// Where the data of a batmap without stash must begin for its planes to be aligned.
 constexpr size_t kDataOffset = kAlignment - kSetHeaderBytes - kStashHeaderBytes;
@@ -108,7 +112,7 @@ SetStore* set_store(FunctionCallInfo fcinfo) {
   store->context_ = context;
   store->sets_ = stored_create(context, 64, nullptr);
   dlist_init(&store->places_);
-  store->budget_ = get_hash_memory_limit();
+  store->budget_ = work_memory_bytes() / kShareOfWorkMemory;
   function->fn_extra = store;
   return store;
 }

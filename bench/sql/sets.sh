@@ -30,20 +30,18 @@ part_sets() {
     emit "\`batmap_agg\` makes the $items sets from $rows rows in $(calculate "$built / 1000" 2) s, written to a table; the first: ${answer//|/, } (container, elements, bytes)." \
         "pg_roaringbitmap's seconds are from another machine (bench/sql/sets.sh)."
     side set_pairs pg "" "SELECT count(*), sum(intersection) FROM batmap_all_pairs('SELECT id, tids FROM sets', min_count => 1);"
-    side set_loop_64MB pg "SET work_mem = '64MB';" "$(set_loop)"
     side set_loop_default pg "" "$(set_loop)"
     side set_loop_serial pg "$(workers 0)" "$(set_loop)"
-    alternate set_pairs set_loop_64MB set_loop_default set_loop_serial
-    agree set_pairs set_loop_64MB set_loop_default set_loop_serial
+    alternate set_pairs set_loop_default set_loop_serial
+    agree set_pairs set_loop_default set_loop_serial
     phase_sides+=(set_pairs)
     emit
     emit "| all pairs | rows; sum of intersections | s | runs | pg_roaringbitmap's loop, s | ratio | goal |"
     emit "|---|---|---|---|---|---|---|"
     set_line "batmap_all_pairs, against values stored plain" set_pairs $roaring_plain_loop_s 30
     set_line "batmap_all_pairs, against toasted values" set_pairs $roaring_loop_s 30
-    set_line "nested loop, default work_mem" set_loop_default $roaring_loop_s 3
-    set_line "nested loop, work_mem 64MB" set_loop_64MB $roaring_loop_s 3
-    set_line "nested loop, default work_mem, no workers" set_loop_serial $roaring_loop_s 3
+    set_line "nested loop" set_loop_default $roaring_loop_s 3
+    set_line "nested loop, no workers" set_loop_serial $roaring_loop_s 3
     part_set_call
 }
 
@@ -63,7 +61,7 @@ part_set_call() {
             echo "$ms" >> "$work/call_${kind%% *}.ms"
         done
     done
-    ask call "SET work_mem = '256MB'; SELECT sum(batmap_and_cardinality(a.s, b.s)) FROM big a, big b, generate_series(1, 3);"
+    ask call "SET batmap.work_mem = '1GB'; SELECT sum(batmap_and_cardinality(a.s, b.s)) FROM big a, big b, generate_series(1, 3);"
     ask call "SELECT count(*), sum(batmap_and_cardinality(a.s, b.s)) FROM big a, big b, generate_series(1, 3);"
     local again=$ms
     ask call "SELECT count(*), sum(a.id + b.id) FROM big a, big b, generate_series(1, 3);"

@@ -21,14 +21,14 @@ SELECT blocks('SELECT id FROM sets ORDER BY s') < 4 * :once AS kept;
 SELECT blocks('SELECT sum(a.s <%> b.s) FROM sets a, sets b') < 4 * :once AS kept;
 -- where memory is short the outer value stays, and the answer is the same
 SELECT sum(batmap_and_cardinality(a.s, b.s)) AS wide FROM sets a, sets b \gset
-SET work_mem = '64kB';
+SET batmap.work_mem = '512kB';
 SELECT sum(batmap_and_cardinality(a.s, b.s)) = :wide AS same FROM sets a, sets b;
 SELECT blocks('SELECT sum(batmap_and_cardinality(a.s, b.s)) FROM sets a, sets b') BETWEEN 4 * :once AND 70 * :once AS outer_kept;
 SELECT blocks('SELECT sum(batmap_and_cardinality(b.s, a.s)) FROM sets a, sets b') BETWEEN 4 * :once AND 70 * :once AS outer_kept;
-SET work_mem = '256kB';
+SET batmap.work_mem = '2MB';
 SELECT blocks('SELECT sum(batmap_and_cardinality(a.s, b.s)) FROM sets a, sets b') < 45 * :once AS a_part_is_found, sum(batmap_and_cardinality(a.s, b.s)) = :wide AS same FROM sets a, sets b;
 SELECT blocks('SELECT sum(batmap_and_cardinality(a.s, a.s)) FROM sets a') < 2 * :once AS same_value_twice;
-RESET work_mem;
+RESET batmap.work_mem;
 -- headers and membership do not fetch the value
 CREATE TABLE one (s batmap(100000000), compressed batmap(100000000));
 ALTER TABLE one ALTER compressed SET STORAGE extended;
