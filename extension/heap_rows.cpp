@@ -27,8 +27,10 @@ bool locate(TupleDesc descriptor, AttrNumber number, HeapRows::Column& column) {
 bool find_heap_rows(PlanState* node, HeapRows& rows) {
   if (!IsA(node, SeqScanState) || node->qual != nullptr || node->instrument != nullptr) return false;
   if (node->state->es_epq_active != nullptr || list_length(node->plan->targetlist) != 2) return false;
+  if (!IsMVCCSnapshot(node->state->es_snapshot)) return false;  // visibility is not looked up page by page
   rows.scan = castNode(SeqScanState, node);
   rows.least_columns = 0;
+  rescan_heap_rows(rows);
   const Relation table = rows.scan->ss.ss_currentRelation;
   if (table->rd_tableam != GetHeapamTableAmRoutine()) return false;
   ListCell* cell;
@@ -39,6 +41,22 @@ bool find_heap_rows(PlanState* node, HeapRows& rows) {
     if (!locate(RelationGetDescr(table), number, rows.columns[foreach_current_index(cell)])) return false;
     rows.least_columns = Max(rows.least_columns, number);
   }
+  return true;
+}
+
+bool next_heap_page(HeapRows& rows) {
+  ScanState& node = rows.scan->ss;
+  if (node.ss_currentScanDesc == nullptr)  // else it is one of a parallel scan
+    node.ss_currentScanDesc = table_beginscan(node.ss_currentRelation, node.ps.state->es_snapshot, 0, nullptr);
+  if (heap_getnext(node.ss_currentScanDesc, ForwardScanDirection) == nullptr) return false;
+  // The scan stands at the first tuple of a page whose visible ones it has listed. It is told that it stands at the last.
+  auto* const scan = reinterpret_cast<HeapScanDesc>(node.ss_currentScanDesc);
+  rows.page = BufferGetPage(scan->rs_cbuf);
+  rows.next = scan->rs_vistuples + scan->rs_cindex;
+  rows.end = scan->rs_vistuples + scan->rs_ntuples;
+  scan->rs_cindex = scan->rs_ntuples - 1;
+  for (const OffsetNumber* tuple = rows.next + 1; tuple < rows.end; ++tuple)
+    pgstat_count_heap_getnext(node.ss_currentRelation);  // the first is counted
   return true;
 }
 

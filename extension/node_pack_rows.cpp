@@ -100,6 +100,7 @@ void end_pack(CustomScanState* node) { ExecEndNode(child_of(node)); }
 
 void rescan_pack(CustomScanState* node) {
   state_of(node)->finished = false;
+  rescan_heap_rows(state_of(node)->heap);
   if (node->ss.ps.chgParam != nullptr) UpdateChangedParamSet(child_of(node), node->ss.ps.chgParam);
   if (child_of(node)->chgParam == nullptr) ExecReScan(child_of(node));
 }
