@@ -73,6 +73,7 @@ class PairAnswers {
   uint64_t support(uint32_t item) const { return wide_supports_.empty() ? supports_[item] : wide_supports_[item]; }
   GrowingBuffer<PairCount> count(size_t task, int worker);
   void recycle(GrowingBuffer<PairCount> found);
+  void put_row(const PairCount& pair, PairRow& out) const;
   PairRow row(uint32_t a, uint32_t b, uint64_t count) const;
 
   std::unique_ptr<PairCounter> counter_;
