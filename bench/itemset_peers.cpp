@@ -2,7 +2,8 @@
 // frequent itemset written as text ("1 2 3 (57)") to /dev/null; then closed and maximal ones alone; then the spectrum.
 // `bench/run itemsets` builds and runs it, bench/README.md has the method.
 //
-// usage: itemset_peers FOLDER [ROUNDS]     FOLDER holds NAME.dat.zst, as BATMAP_TEST_DATA/fimi
+// usage: itemset_peers FOLDER [ROUNDS [NAME]]     FOLDER holds NAME.dat.zst, as BATMAP_TEST_DATA/fimi; NAME: that data set
+// only
 #include <time.h>
 
 #include <algorithm>
@@ -198,6 +199,7 @@ double compare(const std::string& folder, const Instance& instance, ItemsetTarge
 }
 
 void end_table(const std::vector<double>& ratios) {
+  if (ratios.empty()) return;
   std::printf("\nmedian of the ratios %.2f, least %.2f\n\n", median(ratios),
               *std::min_element(ratios.begin(), ratios.end()));
 }
@@ -223,18 +225,21 @@ void count_spectrum(const std::string& folder, const Instance& instance, int rou
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: itemset_peers FOLDER [ROUNDS]\n");
+    std::fprintf(stderr, "usage: itemset_peers FOLDER [ROUNDS [NAME]]\n");
     return 2;
   }
   const std::string folder = argv[1];
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 5;
+  const auto wanted = [name = argc > 3 ? argv[3] : nullptr](const Instance& instance) {
+    return name == nullptr || std::strcmp(name, instance.name) == 0;
+  };
   FILE* const out = std::fopen("/dev/null", "w");
 
   std::printf("All frequent itemsets\n\n");
   start_table(BORGELT_MINERS);
   std::vector<double> ratios;
   for (const Instance& instance : kAllItemsets)
-    ratios.push_back(compare(folder, instance, ItemsetTarget::kAll, BORGELT_MINERS, rounds, out));
+    if (wanted(instance)) ratios.push_back(compare(folder, instance, ItemsetTarget::kAll, BORGELT_MINERS, rounds, out));
   end_table(ratios);
 
   std::printf("Closed and maximal itemsets\n\n");
@@ -242,10 +247,11 @@ int main(int argc, char** argv) {
   start_table(kMiners);
   ratios.clear();
   for (const Chosen& chosen : kChosen)
-    ratios.push_back(compare(folder, chosen.instance, chosen.target, kMiners, rounds, out));
+    if (wanted(chosen.instance)) ratios.push_back(compare(folder, chosen.instance, chosen.target, kMiners, rounds, out));
   end_table(ratios);
 
   std::printf("Spectrum\n\n| data, min_count | itemsets | batmap ms |\n|---|---|---|\n");
-  for (const Instance& instance : kSpectra) count_spectrum(folder, instance, rounds);
+  for (const Instance& instance : kSpectra)
+    if (wanted(instance)) count_spectrum(folder, instance, rounds);
   return 0;
 }
