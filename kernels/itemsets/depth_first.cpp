@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "itemsets/bit_row_search.h"
+#include "itemsets/weighted_bits.h"
 
 namespace batmap {
 
@@ -40,28 +41,42 @@ DepthFirst::DepthFirst(const SearchRoot& root, const SearchBounds& bounds, uint3
       places_(*options.memory, root.as_masks ? 0 : root.items.size(), Fill::kZero),
       masks_(*options.memory) {
   for (const uint32_t rank : root.perfect) visitor_.push_perfect(rank);
-  if (root.as_masks) {
-    std::copy(root.items.begin(), root.items.end(), mask_ranks_);
-    return;
-  }
+  if (root.as_masks) return;
   for (uint32_t item = 0; item < root.items.size(); ++item)
     candidates_.push_back({item, root.items[item], root.support[item]});
 }
 
 void DepthFirst::search(uint32_t first, uint32_t last) {
   if (first == 0) visitor_.visit_perfect(root_.transactions);
-  if (first >= last) return;
-  if (!root_.as_masks) return walk_lists(root_.lists, root_.items.size(), first, last, 0);
+  const uint32_t masked = root_.first_masked;
+  if (first < std::min(last, masked)) walk_lists(root_.lists, root_.items.size(), first, std::min(last, masked), 0);
+  if (std::max(first, masked) >= last) return;
 
+  if (!root_made_) make_root();
   const auto below = [](uint32_t items) { return items == 64 ? ~uint64_t{0} : (uint64_t{1} << items) - 1; };
-  const auto items = static_cast<uint32_t>(root_.items.size());
-  const uint64_t branches = below(last) & ~below(first);
-  const uint64_t all = below(items);
-  if (masks_.size() == 0) masks_.append(root_.masks.list(0, root_.masks.size()));
+  const uint64_t branches = below(last - masked) & ~below(std::max(first, masked) - masked);
+  const uint64_t all = below(static_cast<uint32_t>(root_.items.size()) - masked);
+  const uint32_t* const support = root_.support.data() + masked;
   if (root_.is_leaf())
-    extend_masks(0, masks_.size(), 0, all, root_.support.data(), 0);
+    extend_masks(0, masks_.size(), 0, all, support, 0);
   else
-    walk_masks(0, masks_.size(), all, branches, root_.support.data(), 0);
+    walk_masks(0, masks_.size(), all, branches, support, 0);
+}
+
+/// The root's transactions as far as they are masks.
+void DepthFirst::make_root() {
+  root_made_ = true;
+  const uint32_t masked = root_.first_masked;
+  std::copy(root_.items.begin() + masked, root_.items.end(), mask_ranks_);
+  if (root_.as_masks) return masks_.append(root_.masks.list(0, root_.masks.size()));
+  masks_.start();
+  for (const TransactionLists::Transaction& t : root_.lists.transactions()) {
+    const uint32_t* const items = root_.lists.data() + t.begin;
+    uint64_t mask = 0;
+    for (uint32_t k = t.length; k > 0 && items[k - 1] >= masked; --k) mask |= uint64_t{1} << (items[k - 1] - masked);
+    if ((mask & (mask - 1)) != 0) masks_.add(mask, t.weight);  // of single items the support is known
+    poll_.after(t.length);
+  }
 }
 
 // ---- lists
@@ -208,11 +223,11 @@ void DepthFirst::walk_masks(size_t from, size_t to, uint64_t candidates, uint64_
                             uint32_t length) {
   if (pairs_.size() == pairs_used_) pairs_.push_back(PairCounts(*options_.memory, kMaskItems * kMaskItems));
   uint32_t* const pairs = pairs_[pairs_used_++].data();
-  const bool is_root = root_.as_masks && pairs_used_ == 1;
+  const bool is_root = length == 0;
   if (length + 1 < most_ && !(is_root && root_counted_)) {
     for (uint64_t rest = candidates; rest != 0; rest &= rest - 1)
       std::fill_n(pairs + lowest(rest) * kMaskItems, kMaskItems, 0u);
-    count_mask_pairs(masks_.list(from, to), poll_, pairs);
+    count_mask_pairs(masks_.list(from, to), candidates, bits_, options_, poll_, pairs);
   }
   root_counted_ |= is_root;
   for (uint64_t rest = branches; rest != 0; rest &= rest - 1) {

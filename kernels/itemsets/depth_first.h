@@ -53,6 +53,7 @@ class DepthFirst {
   using PairCounts = Buffer<uint32_t>;  // [64][64]
 
   uint32_t threshold() const { return bounds_.least(); }
+  void make_root();
   void walk_lists(const TransactionLists& lists, size_t candidates, uint32_t first, uint32_t last, uint32_t length);
   size_t count_tails(const TransactionLists& lists, uint32_t item, size_t candidates, uint32_t support);
   void extend_lists(const TransactionLists& lists, uint32_t item, size_t candidates, uint32_t length);
@@ -77,7 +78,8 @@ class DepthFirst {
   MaskStack masks_;                    // a stack: of each node on masks its transactions
   std::vector<PairCounts> pairs_;      // [nodes on masks]
   size_t pairs_used_ = 0;
-  bool root_counted_ = false;        // pairs_[0] has the pairs of a root of masks
+  bool root_made_ = false;           // masks_ begins with those of the root
+  bool root_counted_ = false;        // pairs_[0] has their pairs
   uint32_t mask_ranks_[kMaskItems];  // of the bits of all masks in use
   alignas(32) uint32_t leaf_[size_t{1} << kLeafItems];
 };

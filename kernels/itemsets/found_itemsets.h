@@ -42,9 +42,13 @@ class FoundItemsets {
   std::span<const uint32_t> items(uint32_t id) const {
     return {items_.begin() + begin_[id], static_cast<size_t>(begin_[id + 1] - begin_[id])};
   }
-  /// Calls visit(items) for those that contain all of `items`, which are one at least.
+  /// Calls visit(items) for those that contain all of `items_wanted`.
   template <typename Visit>
   void visit_supersets(std::span<const uint32_t> items_wanted, Visit visit) {
+    if (items_wanted.empty()) {
+      for (uint32_t id = 0; id + 1 < begin_.size(); ++id) visit(items(id));
+      return;
+    }
     const uint32_t rarest = *std::min_element(items_wanted.begin(), items_wanted.end(),
                                               [this](uint32_t a, uint32_t b) { return with_[a].size() < with_[b].size(); });
     ids_.assign(with_[rarest].begin(), with_[rarest].end());

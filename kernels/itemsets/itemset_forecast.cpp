@@ -10,26 +10,23 @@ namespace batmap {
 
 namespace {
 
-TransactionLists lists_of(const SearchRoot& root, MemoryMeter& meter) {
-  TransactionLists lists(meter, root.as_masks ? root.masks.size() : 0);
-  if (!root.as_masks) return lists;
-  const WeightedMasks masks = root.masks.list(0, root.masks.size());
+TransactionLists lists_of(const WeightedMasks& masks, MemoryMeter& meter) {
+  TransactionLists lists(meter, masks.size);
   for (size_t k = 0; k < masks.size; ++k) {
     const auto length = static_cast<size_t>(std::popcount(masks.masks[k]));
     uint32_t* out = lists.room(length);
     for (uint64_t rest = masks.masks[k]; rest != 0; rest &= rest - 1) *out++ = static_cast<uint32_t>(std::countr_zero(rest));
     lists.add(length, masks.weights[k]);
   }
-  lists.link(static_cast<uint32_t>(root.items.size()));
   return lists;
 }
 
 }  // namespace
 
-RandomWays::RandomWays(const SearchRoot& root, uint32_t min_count, const ItemsetLengths& lengths, uint32_t max_support,
+RandomWays::RandomWays(SearchRoot& root, uint32_t min_count, const ItemsetLengths& lengths, uint32_t max_support,
                        const ExecutionOptions& options)
     : root_(root),
-      from_masks_(lists_of(root, *options.memory)),
+      from_masks_(lists_of(root.masks.list(0, root.masks.size()), *options.memory)),
       lists_(root.as_masks ? from_masks_ : root.lists),
       min_count_(min_count),
       lengths_(lengths),
@@ -39,7 +36,9 @@ RandomWays::RandomWays(const SearchRoot& root, uint32_t min_count, const Itemset
       sums_(*options.memory, root.leading, Fill::kZero),
       squares_(*options.memory, root.leading, Fill::kZero),
       count_(*options.memory, root.items.size(), Fill::kZero),
-      is_perfect_(*options.memory, root.items.size(), Fill::kZero) {}
+      is_perfect_(*options.memory, root.items.size(), Fill::kZero) {
+  lists_.link(static_cast<uint32_t>(root.items.size()));
+}
 
 void RandomWays::round() {
   for (uint32_t item = 0; item < root_.leading; ++item) {

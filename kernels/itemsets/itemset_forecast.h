@@ -31,8 +31,8 @@ struct ItemsetForecast {
 /// Ways through the search tree of a root. The same seed gives the same ways.
 class RandomWays {
  public:
-  /// @param root  must outlive the object
-  RandomWays(const SearchRoot& root, uint32_t min_count, const ItemsetLengths& lengths, uint32_t max_support,
+  /// @param root  must outlive the object; its lists get the tails of all items
+  RandomWays(SearchRoot& root, uint32_t min_count, const ItemsetLengths& lengths, uint32_t max_support,
              const ExecutionOptions& options);
 
   /// One way from each item that itemsets may begin with. @throws Error{kCancelled}, std::bad_alloc
@@ -55,7 +55,7 @@ class RandomWays {
 
   const SearchRoot& root_;
   TransactionLists from_masks_;
-  const TransactionLists& lists_;
+  TransactionLists& lists_;
   uint32_t min_count_;
   ItemsetLengths lengths_;
   uint32_t max_support_;

@@ -112,7 +112,7 @@ ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> 
     root_ = build_search_root(relation, kept, report_.threshold, !is_chosen, options_);
     report_.items_kept = root_.items.size() + root_.perfect.size();
     report_.occurrences = kept.occurrences;
-    if (is_chosen && !root_.as_masks) occurrences_ = OccurrenceLists(root_.lists, root_.items.size(), options_);
+    if (is_chosen && !root_.as_masks) occurrences_ = OccurrenceLists(root_.lists, root_.first_masked, options_);
     report_.distinct_transactions = root_.as_masks ? root_.masks.size() : root_.lists.transactions().size();
   }
   report_.group_ms = watch.milliseconds();
@@ -138,7 +138,7 @@ ItemsetRun::Searcher ItemsetRun::searcher(ItemsetVisitor& visitor, const Executi
     return by_branch(
         std::make_shared<DepthFirst>(root_, bounds_, lengths_.most, *query_.kernel, *query_.bits, visitor, options));
   return by_branch(std::make_shared<TargetSearch>(query_.target, root_, occurrences_, bounds_, lengths_.most, *query_.kernel,
-                                                  visitor, options));
+                                                  *query_.bits, visitor, options));
 }
 
 ItemsetRun::Searcher ItemsetRun::searcher(ItemsetSink& sink, const ExecutionOptions& options) {

@@ -47,18 +47,6 @@ constexpr MaskKernel kKernels[] = {
 
 }  // namespace
 
-void count_mask_pairs(const WeightedMasks& transactions, Poll& poll, uint32_t* pairs) {
-  for (size_t k = 0; k < transactions.size; ++k) {
-    const uint32_t weight = transactions.weights[k];
-    for (uint64_t rest = transactions.masks[k]; rest != 0;) {
-      uint32_t* const row = pairs + static_cast<size_t>(std::countr_zero(rest)) * kMaskItems;
-      rest &= rest - 1;
-      for (uint64_t later = rest; later != 0; later &= later - 1) row[std::countr_zero(later)] += weight;
-    }
-    poll.after(64);
-  }
-}
-
 std::span<const MaskKernel> mask_kernels() { return kKernels; }
 
 const MaskKernel& select_mask_kernel(std::string_view name) {

@@ -36,10 +36,6 @@ struct MaskKernel {
   void (*sum_supersets)(uint32_t* table, int items);
 };
 
-/// pairs[a][b] = transactions that have both, for the items a < b of the masks. @param pairs  [64][64], zero in the rows of
-/// items
-void count_mask_pairs(const WeightedMasks& transactions, Poll& poll, uint32_t* pairs);
-
 /// Fastest first; the last ("scalar") runs everywhere.
 std::span<const MaskKernel> mask_kernels();
 /// The fastest that this machine has and that is no faster than the instruction set named: "avx512" allows "avx2".

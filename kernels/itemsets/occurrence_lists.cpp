@@ -27,7 +27,8 @@ OccurrenceLists::OccurrenceLists(const TransactionLists& lists, size_t items, co
   const auto visit = [&](auto take) {
     for (const TransactionLists::Transaction& t : lists.transactions()) {
       const uint32_t end = t.begin + t.length;
-      for (uint32_t at = t.begin; at < end; ++at) take(lists.data()[at], Occurrence{t.begin, at, end, t.weight});
+      for (uint32_t at = t.begin; at < end && lists.data()[at] < items; ++at)
+        take(lists.data()[at], Occurrence{t.begin, at, end, t.weight});
       poll.after(t.length);
     }
   };

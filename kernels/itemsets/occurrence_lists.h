@@ -21,7 +21,7 @@ struct Occurrence {
 class OccurrenceLists {
  public:
   OccurrenceLists() = default;
-  /// Of all items, which are below `items`.
+  /// Of the items below `items`.
   OccurrenceLists(const TransactionLists& lists, size_t items, const ExecutionOptions& options);
   /// In the transactions of `others` and behind these.
   /// @param place  [items] which of the `wanted` lists an item's occurrences go to, counted from 1; 0: none

@@ -24,6 +24,7 @@ struct SearchRoot {
   uint32_t leading = 0;           // itemsets begin with one of the first so many items,
   uint32_t leading_ranks = 0;     // whose ranks are below this
   bool as_masks = false;          // which form is there
+  uint32_t first_masked = 0;      // of lists: the items from here on, 64 or none, are searched on masks all the same
   MaskStack masks;
   TransactionLists lists;
 
@@ -32,7 +33,7 @@ struct SearchRoot {
 };
 
 /// Items of fewer than `min_count` transactions are left out. Where not every item may lead, none counts as perfect.
-/// @param linked  lists get the tails of each item
+/// @param linked  lists get the tails of the items before first_masked, and lack transactions of one item
 /// Cost: some passes over the rows. @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
 SearchRoot build_search_root(const EncodedRelation& relation, const KeptItems& kept, uint64_t min_count, bool linked,
                              const ExecutionOptions& options);

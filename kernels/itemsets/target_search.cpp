@@ -6,6 +6,8 @@
 #include <iterator>
 #include <numeric>
 
+#include "itemsets/weighted_bits.h"
+
 namespace batmap {
 
 namespace {
@@ -22,19 +24,21 @@ bool contains(uint64_t bits, uint64_t others) { return (others & ~bits) == 0; }
 }  // namespace
 
 TargetSearch::TargetSearch(ItemsetTarget target, const SearchRoot& root, const OccurrenceLists& occurrences,
-                           const SearchBounds& bounds, uint32_t most, const MaskKernel& kernel, ItemsetVisitor& visitor,
-                           const ExecutionOptions& options)
+                           const SearchBounds& bounds, uint32_t most, const MaskKernel& kernel,
+                           const AndPopcountKernel& bits, ItemsetVisitor& visitor, const ExecutionOptions& options)
     : target_(target),
       root_(root),
       occurrences_(occurrences),
       bounds_(bounds),
       most_(most),
       kernel_(kernel),
+      bits_(bits),
       visitor_(visitor),
       options_(options),
       poll_(options.cancel),
       counts_(*options.memory, root.as_masks ? 0 : root.items.size(), Fill::kZero),
       place_(*options.memory, counts_.size(), Fill::kZero),
+      bit_(*options.memory, counts_.size(), Fill::kZero),
       left_out_(*options.memory, counts_.size(), Fill::kZero),
       heads_(*options.memory),
       head_items_(*options.memory),
@@ -44,16 +48,7 @@ TargetSearch::TargetSearch(ItemsetTarget target, const SearchRoot& root, const O
       generators_(*options.memory, 0) {
   if (target_ != ItemsetTarget::kGenerators) perfect_ = root.perfect;
   near_.emplace_back(*options.memory);
-  if (!root.as_masks) {
-    for (uint32_t item = 0; item < root.items.size(); ++item) candidates_.push_back({item, root.support[item]});
-    return;
-  }
-  std::iota(mask_items_, mask_items_ + root.items.size(), 0u);
-  words_ = target == ItemsetTarget::kGenerators ? 0 : 1;
-  masks_.append(root.masks.list(0, root.masks.size()));
-  std::fill_n(passed_.room(words_ * masks_.size()), words_ * masks_.size(), 0u);
-  passed_.add(words_ * masks_.size());
-  passed_table_ = Buffer<uint64_t>(*options.memory, words_ * kTable);
+  for (uint32_t item = 0; item < counts_.size(); ++item) candidates_.push_back({item, root.support[item]});
 }
 
 void TargetSearch::search(uint32_t first, uint32_t last) {
@@ -61,14 +56,48 @@ void TargetSearch::search(uint32_t first, uint32_t last) {
   if (first == 0 && length() != 0 && (target_ == ItemsetTarget::kClosed || root_.items.empty()))
     tell({}, root_.transactions);
   // Generators of any items may be subsets of others.
-  const size_t items = root_.items.size();
-  const size_t end = target_ == ItemsetTarget::kGenerators ? items : last;
-  if (first >= end) return;
-  if (!root_.as_masks) return walk_lists(occurrences_, candidates_, first, end, root_.transactions);
-  if (root_.is_leaf())
-    search_table(0, masks_.size(), 0, 0, below(items), root_.transactions);
-  else
-    walk_masks(0, masks_.size(), below(items), below(end) & ~below(first), root_.support.data(), root_.transactions);
+  const auto items = static_cast<uint32_t>(root_.items.size());
+  const uint32_t end = target_ == ItemsetTarget::kGenerators ? items : last;
+  const uint32_t masked = root_.first_masked;
+  const auto search_masks = [&] {
+    if (std::max(first, masked) >= end) return;
+    if (masks_.size() == 0 && !make_root()) return;
+    const uint64_t all = below(items - masked);
+    if (root_.is_leaf())
+      search_table(0, masks_.size(), 0, 0, all, root_.transactions);
+    else
+      walk_masks(0, masks_.size(), all, below(end - masked) & ~below(std::max(first, masked) - masked),
+                 root_.support.data() + masked, root_.transactions);
+  };
+  if (target_ == ItemsetTarget::kGenerators) {
+    search_masks();
+    if (masked != 0) shrink_masks(0);
+  }
+  if (first < std::min(end, masked)) walk_lists(occurrences_, candidates_, first, std::min(end, masked), root_.transactions);
+  if (target_ != ItemsetTarget::kGenerators) search_masks();
+}
+
+/// The root's transactions as far as they are masks. @return false if there are no more answers
+bool TargetSearch::make_root() {
+  const uint32_t masked = root_.first_masked;
+  if (!root_.as_masks) {
+    const auto visit = [&](auto take) {
+      const uint32_t* const data = root_.lists.data();
+      for (const TransactionLists::Transaction& t : root_.lists.transactions()) {
+        const std::span<const uint32_t> all(data + t.begin, t.length);
+        const auto before = static_cast<size_t>(std::lower_bound(all.begin(), all.end(), masked) - all.begin());
+        take(all.first(before), all.subspan(before), t.weight);
+      }
+    };
+    return make_masks(visit, root_.lists.transactions().size(), std::span(candidates_).subspan(masked));
+  }
+  std::iota(mask_items_, mask_items_ + root_.items.size(), 0u);
+  words_ = target_ == ItemsetTarget::kGenerators ? 0 : 1;
+  masks_.append(root_.masks.list(0, root_.masks.size()));
+  std::fill_n(passed_.room(words_ * masks_.size()), words_ * masks_.size(), 0u);
+  passed_.add(words_ * masks_.size());
+  passed_table_ = Buffer<uint64_t>(*options_.memory, words_ * kTable);
+  return true;
 }
 
 // ---- lists
@@ -78,7 +107,7 @@ void TargetSearch::walk_lists(const OccurrenceLists& lists, std::span<const Cand
                               uint32_t support) {
   if (target_ != ItemsetTarget::kGenerators) {
     for (size_t k = first; k < last; ++k) {
-      if (candidates[k].support < threshold() || is_covered(lists.list(k), candidates[k].support)) continue;
+      if (candidates[k].support < threshold() || is_covered(lists.list(k))) continue;
       extend_lists(lists.list(k), candidates[k]);
     }
     return;
@@ -104,14 +133,12 @@ std::span<const uint32_t> TargetSearch::part_of(const Occurrence& occurrence, Pa
                                : std::span(data + occurrence.at + 1, data + occurrence.end);
 }
 
-/// Is an item that was passed over in all transactions? @param support  how many they are
-bool TargetSearch::is_covered(std::span<const Occurrence> occurrences, uint32_t support) {
+/// Is an item that was passed over in all transactions?
+bool TargetSearch::is_covered(std::span<const Occurrence> occurrences) {
   shared_.clear();
-  uint64_t weight = 0;
   for (size_t k = 0; k < occurrences.size(); ++k) {
     const std::span<const uint32_t> before = part_of(occurrences[k], Part::kBefore);
     poll_.after(before.size() + 1);
-    weight += occurrences[k].weight;
     if (k == 0) {
       std::copy_if(before.begin(), before.end(), std::back_inserter(shared_),
                    [&](uint32_t item) { return !left_out_[item]; });
@@ -120,7 +147,7 @@ bool TargetSearch::is_covered(std::span<const Occurrence> occurrences, uint32_t 
     }
     if (shared_.empty()) return false;
   }
-  return weight == support;  // else the item is alone in a transaction, which the root has left out
+  return true;
 }
 
 /// What is frequent behind, ascending.
@@ -193,7 +220,14 @@ void TargetSearch::search_lists(std::span<const Occurrence> occurrences, std::sp
     for (const Candidate& candidate : candidates) place_[candidate.item] = 0;
     return walk_lists(lists, candidates, 0, candidates.size(), support);
   }
-  if (make_masks(occurrences, candidates)) {
+  const auto visit = [&](auto take) {
+    const uint32_t* const data = root_.lists.data();
+    for (size_t k = 0; k < occurrences.size(); ++k) {
+      if (k + kPrefetchAhead < occurrences.size()) __builtin_prefetch(data + occurrences[k + kPrefetchAhead].at);
+      take(part_of(occurrences[k], Part::kBefore), part_of(occurrences[k], Part::kBehind), occurrences[k].weight);
+    }
+  };
+  if (make_masks(visit, occurrences.size(), candidates)) {
     uint32_t supports[kMaskItems];
     for (size_t k = 0; k < candidates.size(); ++k) supports[k] = candidates[k].support;
     const uint64_t all = below(candidates.size());
@@ -205,57 +239,57 @@ void TargetSearch::search_lists(std::span<const Occurrence> occurrences, std::sp
   shrink_masks(0);
 }
 
-/// The first node on masks, of path_. @return false if a maximal itemset has all of the path and the candidates
-bool TargetSearch::make_masks(std::span<const Occurrence> occurrences, std::span<const Candidate> candidates) {
+/// The first node on masks, of path_. @param visit  calls take(items before, items behind, weight) for all `transactions`
+/// @return false if a maximal itemset has all of the path and the candidates
+template <typename Visit>
+bool TargetSearch::make_masks(const Visit& visit, size_t transactions, std::span<const Candidate> candidates) {
   for (size_t k = 0; k < candidates.size(); ++k) {
     mask_items_[k] = candidates[k].item;
-    place_[candidates[k].item] = static_cast<uint32_t>(k + 1);
+    bit_[candidates[k].item] = uint64_t{1} << k;
   }
-  const auto forget_places = [&] {
-    for (const Candidate& candidate : candidates) place_[candidate.item] = 0;
+  const auto mask_of = [&](std::span<const uint32_t> items) {
+    uint64_t mask = 0;
+    for (const uint32_t item : items) mask |= bit_[item];
+    return mask;
+  };
+  const auto forget_bits = [&] {
+    for (const Candidate& candidate : candidates) bit_[candidate.item] = 0;
   };
   path_bits_ = 0;
   if (target_ == ItemsetTarget::kMaximal) {
     near_[0].reset();
     bool has_all = false;
     found_.visit_supersets(path_, [&](std::span<const uint32_t> found) {
-      uint64_t bits = 0;
-      for (const uint32_t item : found)
-        if (const uint32_t place = place_[item]; place != 0) bits |= uint64_t{1} << (place - 1);
+      const uint64_t bits = mask_of(found);
       has_all = has_all || bits == below(candidates.size());
       if (bits != 0) near_[0].push_back(bits);
     });
     if (has_all) {
-      forget_places();
+      forget_bits();
       return false;
     }
   }
-  const uint32_t* const data = root_.lists.data();
   const bool closes = target_ != ItemsetTarget::kGenerators;
   heads_.shrink(0);
   head_items_.shrink(0);
-  masks_.start(occurrences.size());
-  for (size_t k = 0; k < occurrences.size(); ++k) {
-    if (k + kPrefetchAhead < occurrences.size()) __builtin_prefetch(data + occurrences[k + kPrefetchAhead].at);
-    uint64_t mask = 0;
-    for (const uint32_t item : part_of(occurrences[k], Part::kBehind))
-      if (const uint32_t place = place_[item]; place != 0) mask |= uint64_t{1} << (place - 1);
+  masks_.start(transactions);
+  visit([&](std::span<const uint32_t> before, std::span<const uint32_t> behind, uint32_t weight) {
+    const uint64_t mask = mask_of(behind);
     poll_.after(32);
-    if (mask == 0) continue;
-    const size_t place = masks_.add(mask, occurrences[k].weight);
-    if (closes) share_head(occurrences[k], place);
-  }
-  forget_places();
+    if (mask == 0) return;
+    const size_t place = masks_.add(mask, weight);
+    if (closes) share_head(before, place);
+  });
+  forget_bits();
   words_ = 0;
   if (closes) place_heads(candidates.size());
   return true;
 }
 
-/// Of the items passed over only those matter that all occurrences of a mask have. @param mask  place of the mask
-void TargetSearch::share_head(const Occurrence& occurrence, size_t mask) {
+/// Of the items passed over only those matter that all transactions of a mask have. @param mask  place of the mask
+void TargetSearch::share_head(std::span<const uint32_t> before, size_t mask) {
   const bool is_first = mask == heads_.size();
   if (!is_first && heads_[mask].length == 0) return;
-  const std::span<const uint32_t> before = part_of(occurrence, Part::kBefore);
   poll_.after(before.size());
   if (is_first) {
     uint32_t* const out = head_items_.room(before.size());
@@ -333,11 +367,11 @@ void TargetSearch::walk_masks(size_t from, size_t to, uint64_t candidates, uint6
   if (near_.size() == nodes_ + 1) near_.emplace_back(*options_.memory);
   const size_t node = nodes_++;
   uint32_t* const pairs = pairs_[node].data();
-  const bool is_root = root_.as_masks && node == 0;
+  const bool is_root = length() == perfect_.size();
   if (!(is_root && root_counted_)) {
     for (uint64_t rest = candidates; rest != 0; rest &= rest - 1)
       std::fill_n(pairs + lowest(rest) * kMaskItems, kMaskItems, 0u);
-    count_mask_pairs(masks_.list(from, to), poll_, pairs);
+    count_mask_pairs(masks_.list(from, to), candidates, bits_, options_, poll_, pairs);
     root_counted_ |= is_root;
   }
   const bool generators = target_ == ItemsetTarget::kGenerators;

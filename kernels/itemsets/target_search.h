@@ -32,6 +32,7 @@
 #include "itemsets/poll.h"
 #include "itemsets/search_bounds.h"
 #include "itemsets/search_root.h"
+#include "support/and_popcount.h"
 
 namespace batmap {
 
@@ -44,7 +45,8 @@ class TargetSearch {
   /// @param most         length of the longest itemset wanted
   /// @param visitor      is told of no perfect extensions
   TargetSearch(ItemsetTarget target, const SearchRoot& root, const OccurrenceLists& occurrences, const SearchBounds& bounds,
-               uint32_t most, const MaskKernel& kernel, ItemsetVisitor& visitor, const ExecutionOptions& options);
+               uint32_t most, const MaskKernel& kernel, const AndPopcountKernel& bits, ItemsetVisitor& visitor,
+               const ExecutionOptions& options);
 
   /// The answers whose first item is one of the root's items [first, last). Closed ones may be asked for branch by branch,
   /// in ascending order; the others depend on all branches.
@@ -62,16 +64,18 @@ class TargetSearch {
   /// What itemsets beyond the longest wanted are good for: they keep their subsets from being maximal.
   bool may_have(size_t length) const { return length <= most_ || target_ == ItemsetTarget::kMaximal; }
 
+  bool make_root();
   void walk_lists(const OccurrenceLists& lists, std::span<const Candidate> candidates, size_t first, size_t last,
                   uint32_t support);
   void extend_lists(std::span<const Occurrence> occurrences, const Candidate& candidate);
   void search_lists(std::span<const Occurrence> occurrences, std::span<const Candidate> candidates, uint32_t support);
-  bool is_covered(std::span<const Occurrence> occurrences, uint32_t support);
+  bool is_covered(std::span<const Occurrence> occurrences);
   enum class Part { kBefore, kBehind };
   std::span<const uint32_t> part_of(const Occurrence& occurrence, Part part) const;
   std::vector<Candidate> frequent_items(std::span<const Occurrence> occurrences);
-  bool make_masks(std::span<const Occurrence> occurrences, std::span<const Candidate> candidates);
-  void share_head(const Occurrence& occurrence, size_t mask);
+  template <typename Visit>
+  bool make_masks(const Visit& visit, size_t transactions, std::span<const Candidate> candidates);
+  void share_head(std::span<const uint32_t> before, size_t mask);
   void place_heads(size_t candidates);
 
   void walk_masks(size_t from, size_t to, uint64_t candidates, uint64_t branches, const uint32_t* supports,
@@ -101,6 +105,7 @@ class TargetSearch {
   const SearchBounds& bounds_;
   uint32_t most_;
   const MaskKernel& kernel_;
+  const AndPopcountKernel& bits_;
   ItemsetVisitor& visitor_;
   const ExecutionOptions& options_;
   Poll poll_;
@@ -114,6 +119,7 @@ class TargetSearch {
   std::vector<Candidate> candidates_;  // of the root
   Buffer<uint32_t> counts_;            // [root items] zero between nodes
   Buffer<uint32_t> place_;             // [root items] in the child's form, counted from 1; zero between nodes
+  Buffer<uint64_t> bit_;               // [root items] in masks; zero between nodes
   Buffer<bool> left_out_;              // [root items] of the path, or (generators) with which a node has no generator
   std::vector<uint32_t> shared_;
   struct Head {
@@ -131,7 +137,7 @@ class TargetSearch {
   uint64_t path_bits_ = 0;
   std::vector<PairCounts> pairs_;  // [nodes on masks]
   size_t nodes_ = 0;
-  bool root_counted_ = false;  // pairs_[0] has the pairs of a root of masks
+  bool root_counted_ = false;  // pairs_[0] has the pairs of the root's masks
 
   // Tables.
   alignas(32) uint32_t table_[size_t{1} << kLeafItems];

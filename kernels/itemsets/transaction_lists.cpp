@@ -49,14 +49,14 @@ void TransactionLists::link(uint32_t items) {
   tails_begin_ = Buffer<uint32_t>(*meter_, size_t{items} + 1, Fill::kZero);
   const uint32_t* const data = items_.begin();
   for (const Transaction& t : transactions_)
-    for (uint32_t k = 0; k + 1 < t.length; ++k) ++tails_begin_[data[t.begin + k]];
+    for (uint32_t k = 0; k + 1 < t.length && data[t.begin + k] < items; ++k) ++tails_begin_[data[t.begin + k]];
   // Counts to ends; filling from the back makes them beginnings.
   uint32_t end = 0;
   for (uint32_t item = 0; item <= items; ++item) tails_begin_[item] = end += tails_begin_[item];
   tails_ = Buffer<WeightedTail>(*meter_, end);
   for (size_t k = transactions_.size(); k > 0; --k) {
     const Transaction& t = transactions_[k - 1];
-    for (uint32_t p = 0; p + 1 < t.length; ++p)
+    for (uint32_t p = 0; p + 1 < t.length && data[t.begin + p] < items; ++p)
       tails_[--tails_begin_[data[t.begin + p]]] = {t.begin + p + 1, t.length - p - 1, t.weight};
   }
 }

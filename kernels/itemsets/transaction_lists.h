@@ -33,8 +33,8 @@ class TransactionLists {
   /// Takes the transaction that was written there. One that is there already gains in weight.
   /// @param length  >= 1, items ascending
   void add(size_t length, uint32_t weight);
-  /// For tails_of. To be called once, after the last transaction.
-  /// @param items  all are below
+  /// For tails_of. To be called after the last transaction.
+  /// @param items  those below get their tails
   void link(uint32_t items);
 
   const uint32_t* data() const { return items_.begin(); }

@@ -10,6 +10,10 @@ namespace batmap {
 
 namespace {
 
+// From so many masks on, of so many items on average, pairs are counted in bit rows: bench/itemset_peers.cpp, mushroom.
+constexpr size_t kBitRowsFrom = 512;
+constexpr uint64_t kItemsFrom = 8;
+
 // Both call visit(weight, for_each_item) for every distinct transaction.
 auto transactions_of(const WeightedMasks& list, uint64_t items) {
   return [=](auto visit) {
@@ -95,6 +99,37 @@ void WeightedBits::count(const uint64_t* row, const uint64_t* others, size_t cou
                    .counts = counts_.data(),
                    .count_stride = count});
     for (size_t k = 0; k < count; ++k) supports[k] += counts_[k] << plane.shift;
+  }
+}
+
+void count_mask_pairs(const WeightedMasks& list, uint64_t items, const AndPopcountKernel& kernel,
+                      const ExecutionOptions& options, Poll& poll, uint32_t* pairs) {
+  uint64_t occurrences = 0;
+  if (list.size >= kBitRowsFrom)
+    for (size_t k = 0; k < list.size; ++k) occurrences += static_cast<uint64_t>(std::popcount(list.masks[k]));
+  if (occurrences > kItemsFrom * list.size) {
+    WeightedBits bits(list, items, kernel, options);
+    uint32_t supports[kMaskItems];
+    size_t place = 0;
+    auto behind = static_cast<size_t>(std::popcount(items));
+    for (uint64_t rest = items; --behind > 0; ++place) {
+      uint32_t* const row = pairs + static_cast<size_t>(std::countr_zero(rest)) * kMaskItems;
+      rest &= rest - 1;
+      bits.count(bits.row(place), bits.row(place + 1), behind, supports);
+      const uint32_t* support = supports;
+      for (uint64_t later = rest; later != 0; later &= later - 1) row[std::countr_zero(later)] = *support++;
+      poll.after(behind * bits.words());
+    }
+    return;
+  }
+  for (size_t k = 0; k < list.size; ++k) {
+    const uint32_t weight = list.weights[k];
+    for (uint64_t rest = list.masks[k]; rest != 0;) {
+      uint32_t* const row = pairs + static_cast<size_t>(std::countr_zero(rest)) * kMaskItems;
+      rest &= rest - 1;
+      for (uint64_t later = rest; later != 0; later &= later - 1) row[std::countr_zero(later)] += weight;
+    }
+    poll.after(64);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/options.h"
+#include "itemsets/poll.h"
 #include "itemsets/search_root.h"
 #include "support/and_popcount.h"
 
@@ -49,5 +50,10 @@ class WeightedBits {
   Buffer<uint64_t> bits_;
   std::vector<uint32_t> counts_;
 };
+
+/// pairs[a][b] = transactions that have both, for the items a < b of the masks. Adds them up one by one, or, where there are
+/// many transactions of many items, counts bit rows. @param pairs  [64][64], zero in the rows of items
+void count_mask_pairs(const WeightedMasks& list, uint64_t items, const AndPopcountKernel& kernel,
+                      const ExecutionOptions& options, Poll& poll, uint32_t* pairs);
 
 }  // namespace batmap
