@@ -91,7 +91,7 @@ class ItemsetArrayStream : public ArrayStream<ItemsetCall> {
     const size_t known = call().run->levels().copy(levels, LastRun::kMostLevels);
     for (size_t k = 0; k < known; ++k)
       run.levels[run.level_count++] = {static_cast<int64_t>(levels[k].candidates), static_cast<int64_t>(levels[k].frequent),
-                                       levels[k].milliseconds};
+                                       levels[k].candidate_ms + levels[k].counting_ms};
     if (known > 0) return;
     for (int k = 0; k < LastRun::kMostLevels; ++k) {
       run.levels[k] = {-1, static_cast<int64_t>(call().found[k]), -1};

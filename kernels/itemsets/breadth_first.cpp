@@ -8,6 +8,11 @@
 
 namespace batmap {
 
+namespace {
+constexpr size_t kCountedTogether =
+    4096;  // candidates, about: so that what they cost and what counting costs are told apart
+}  // namespace
+
 BreadthFirst::BreadthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t most, ItemsetLookup lookup,
                            const AndPopcountKernel& kernel, ItemsetVisitor& visitor, SearchLevels& log,
                            const ExecutionOptions& options)
@@ -22,16 +27,16 @@ BreadthFirst::BreadthFirst(const SearchRoot& root, const SearchBounds& bounds, u
       bits_(root, kernel, options),
       bitmap_words_(lookup == ItemsetLookup::kBitmaps ? (root.items.size() + 63) / 64 : 0),
       rows_(*options.memory),
+      both_(*options.memory, bits_.words()),
       is_perfect_(root.items.size(), false) {}
 
 void BreadthFirst::search(uint32_t leading) {
   log_.clear();
   bool more = true;
   for (first_level(leading); more && levels_.size() < most_;) {
-    const Stopwatch watch;
-    candidates_ = 0;
-    more = next_level();
-    if (candidates_ > 0) log_.add({candidates_, levels_.back().size(), watch.milliseconds()});
+    SearchLevel level{};
+    more = next_level(level);
+    if (level.candidates > 0) log_.add(level);
   }
   rows_.reset();
 
@@ -45,7 +50,7 @@ void BreadthFirst::first_level(uint32_t leading) {
   leading_ = leading;
   levels_.emplace_back(*options_.memory);
   for (uint32_t item = 0; item < root_.items.size(); ++item) add(levels_[0], item, root_.support[item], 0, bits_.row(item));
-  if (levels_[0].size() > 0) log_.add({levels_[0].size(), levels_[0].size(), 0});
+  if (levels_[0].size() > 0) log_.add({levels_[0].size(), levels_[0].size(), 0, 0});
 }
 
 void BreadthFirst::add(Level& level, uint32_t item, uint32_t support, uint32_t parent, const uint64_t* row) {
@@ -66,38 +71,66 @@ void BreadthFirst::add(Level& level, uint32_t item, uint32_t support, uint32_t p
   rows_.add(bits_.words());
 }
 
-/// @return whether there is anything in it
-bool BreadthFirst::next_level() {
+/// @param log  of the level @return whether there is anything in it
+bool BreadthFirst::next_level(SearchLevel& log) {
   const size_t length = levels_.size();  // of the itemsets that are joined
-  const size_t words = bits_.words();
   const GrowingBuffer<uint64_t> rows = std::exchange(rows_, GrowingBuffer<uint64_t>(*options_.memory));
   levels_.emplace_back(*options_.memory);
-  Level& from = levels_[length - 1];
-  Level& to = levels_[length];
-  Buffer<uint64_t> both(*options_.memory, words);
-  const uint32_t least = bounds_.least();
-  for (size_t k = 0; k < from.size(); ++k) {
-    from.children.push_back(static_cast<uint32_t>(to.size()));
-    if (length == 1 && k >= leading_) continue;
-    std::vector<uint32_t> itemset;
-    for (size_t j = k + 1; j < from.size() && (length == 1 || from.parent[j] == from.parent[k]); ++j) {
-      if (itemset.empty()) {
-        itemset = itemset_at(length - 1, k);
-        itemset.push_back(0);
-      }
-      itemset.back() = from.item[j];
-      if (length > 1 && !subsets_are_frequent(itemset)) continue;
-      uint32_t support;
-      ++candidates_;
-      bits_.count(rows.begin() + k * words, rows.begin() + j * words, 1, &support);
-      poll_.after(words + 32);
-      if (support < least) continue;
-      bits_.intersect(rows.begin() + k * words, rows.begin() + j * words, both.data());
-      add(to, from.item[j], support, static_cast<uint32_t>(k), both.data());
-    }
+  const Level& from = levels_[length - 1];
+  const Level& to = levels_[length];
+  const size_t first_parents = length == 1 ? leading_ : from.size();
+  std::vector<Joined> candidates;
+  for (size_t k = 0; k < first_parents;) {
+    const Stopwatch watch;
+    candidates.clear();
+    for (; k < first_parents && candidates.size() < kCountedTogether; ++k) join(length, k, candidates);
+    const double joined_ms = watch.milliseconds();
+    count(length, candidates, rows.span());
+    log.candidates += candidates.size();
+    log.candidate_ms += joined_ms;
+    log.counting_ms += watch.milliseconds() - joined_ms;
   }
-  from.children.push_back(static_cast<uint32_t>(to.size()));
+  begin_children(length, from.size());
+  log.frequent = to.size();
   return to.size() != 0;
+}
+
+/// The candidates that an itemset of the level before makes with its siblings.
+void BreadthFirst::join(size_t length, size_t first, std::vector<Joined>& candidates) {
+  const Level& from = levels_[length - 1];
+  std::vector<uint32_t> itemset;
+  for (size_t other = first + 1; other < from.size() && (length == 1 || from.parent[other] == from.parent[first]); ++other) {
+    if (itemset.empty()) {
+      itemset = itemset_at(length - 1, first);
+      itemset.push_back(0);
+    }
+    itemset.back() = from.item[other];
+    poll_.after(1);
+    if (length > 1 && !subsets_are_frequent(itemset)) continue;
+    candidates.push_back({static_cast<uint32_t>(first), static_cast<uint32_t>(other)});
+  }
+}
+
+/// Adds the frequent ones to the last level. @param rows  of the level before
+void BreadthFirst::count(size_t length, std::span<const Joined> candidates, std::span<const uint64_t> rows) {
+  const size_t words = bits_.words();
+  const uint32_t least = bounds_.least();
+  for (const auto& [first, other] : candidates) {
+    uint32_t support;
+    bits_.count(rows.data() + first * words, rows.data() + other * words, 1, &support);
+    poll_.after(words + 32);
+    if (support < least) continue;
+    begin_children(length, first);
+    bits_.intersect(rows.data() + first * words, rows.data() + other * words, both_.data());
+    add(levels_[length], levels_[length - 1].item[other], support, first, both_.data());
+  }
+}
+
+/// Children of the itemset at `place` of the level before the last begin here, as do those of the ones before it that have
+/// none.
+void BreadthFirst::begin_children(size_t length, size_t place) {
+  GrowingBuffer<uint32_t>& children = levels_[length - 1].children;
+  while (children.size() <= place) children.push_back(static_cast<uint32_t>(levels_[length].size()));
 }
 
 std::vector<uint32_t> BreadthFirst::itemset_at(size_t level, size_t place) const {

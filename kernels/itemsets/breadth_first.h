@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "itemsets/itemset_visitor.h"
@@ -42,7 +43,15 @@ class BreadthFirst {
   };
 
   void first_level(uint32_t leading);
-  bool next_level();
+  /// Two itemsets of the level before that differ in the last item.
+  struct Joined {
+    uint32_t first;
+    uint32_t other;
+  };
+  bool next_level(SearchLevel& log);
+  void join(size_t length, size_t first, std::vector<Joined>& candidates);
+  void count(size_t length, std::span<const Joined> candidates, std::span<const uint64_t> rows);
+  void begin_children(size_t length, size_t place);
   void add(Level& level, uint32_t item, uint32_t support, uint32_t parent, const uint64_t* row);
   bool subsets_are_frequent(const std::vector<uint32_t>& itemset) const;
   bool is_frequent(const std::vector<uint32_t>& itemset, size_t without) const;
@@ -60,12 +69,12 @@ class BreadthFirst {
   SearchLevels& log_;
   const ExecutionOptions& options_;
   mutable Poll poll_;
-  uint64_t candidates_ = 0;  // of the level at hand
   WeightedBits bits_;
   size_t bitmap_words_;
   uint32_t leading_ = 0;
   std::vector<Level> levels_;
   GrowingBuffer<uint64_t> rows_;  // of the last level
+  Buffer<uint64_t> both_;         // [words of a row]
   std::vector<bool> is_perfect_;  // [items] while answers are written
 };
 

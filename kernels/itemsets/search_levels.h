@@ -11,7 +11,8 @@ namespace batmap {
 struct SearchLevel {
   uint64_t candidates;  // itemsets of this length that were counted
   uint64_t frequent;
-  double milliseconds;
+  double candidate_ms;  // joining and pruning
+  double counting_ms;
 };
 
 class SearchLevels {
