@@ -15,10 +15,9 @@
 #include <string>
 #include <vector>
 
+#include "bench/itemset_database.h"
 #include "bench/itemset_text.h"
-#include "bench/peers/borgelt.h"
 #include "itemsets/itemset_run.h"
-#include "relation/pair_log.h"
 
 using namespace batmap;
 
@@ -61,32 +60,9 @@ constexpr Chosen kChosen[] = {
 };
 constexpr Instance kSpectra[] = {{"chess", 1279}, {"chess", 959}, {"mushroom", 82}, {"connect", 33778}};
 
-using Transactions = std::vector<std::vector<int64_t>>;
-
-Transactions read_transactions(const std::string& path) {
-  FILE* const pipe = popen(("zstd -dc '" + path + "'").c_str(), "r");
-  Transactions all(1);
-  int64_t item = -1;
-  for (int c; (c = std::fgetc(pipe)) != EOF;) {
-    if (c >= '0' && c <= '9') {
-      item = (item < 0 ? 0 : item * 10) + (c - '0');
-      continue;
-    }
-    if (item >= 0) all.back().push_back(item);
-    item = -1;
-    if (c == '\n') all.emplace_back();
-  }
-  all.pop_back();
-  if (pclose(pipe) != 0 || all.empty()) {
-    std::fprintf(stderr, "itemset_peers: cannot read %s\n", path.c_str());
-    std::exit(1);
-  }
-  return all;
-}
-
-Transactions random_transactions(const Instance& instance) {
+bench::Transactions random_transactions(const Instance& instance) {
   std::mt19937 random(1);
-  Transactions all(static_cast<size_t>(instance.transactions));
+  bench::Transactions all(static_cast<size_t>(instance.transactions));
   for (std::vector<int64_t>& transaction : all)
     for (int item = 0; item < instance.items; ++item)
       if (random() % 100 < instance.percent) transaction.push_back(item);
@@ -104,44 +80,17 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Transactions in the form of either side.
-class Database {
- public:
-  Database(const std::string& folder, const Instance& instance)
-      : transactions_(instance.items != 0 ? random_transactions(instance)
-                                          : read_transactions(folder + "/" + instance.name + ".dat.zst")),
-        log_(meter_) {
-    for (size_t tid = 0; tid < transactions_.size(); ++tid)
-      for (const int64_t item : transactions_[tid]) log_.append(static_cast<int64_t>(tid), item);
-    log_.seal();
-  }
+bench::ItemsetDatabase database_of(const std::string& folder, const Instance& instance) {
+  return bench::ItemsetDatabase(instance.items != 0 ? random_transactions(instance)
+                                                    : bench::read_transactions(folder + "/" + instance.name + ".dat.zst"));
+}
 
-  ItemsetQuery query(const Instance& instance, ItemsetTarget target) const {
-    ItemsetQuery query;
-    query.min_count = instance.min_count;
-    query.target = target;
-    return query;
-  }
-  std::vector<ChunkView> chunks() const { return log_.chunks(); }
-  ExecutionOptions options() { return {.memory = &meter_, .cancel = {}}; }
-
-  BorgeltData* for_borgelt() const {
-    BorgeltData* const data = borgelt_create();
-    for (const std::vector<int64_t>& transaction : transactions_) {
-      std::vector<std::string> names;
-      for (const int64_t item : transaction) names.push_back(std::to_string(item));
-      std::vector<const char*> items;
-      for (const std::string& name : names) items.push_back(name.c_str());
-      borgelt_add(data, items.data(), static_cast<int>(items.size()));
-    }
-    return data;
-  }
-
- private:
-  Transactions transactions_;
-  MemoryMeter meter_;
-  PairLog log_;
-};
+ItemsetQuery query_of(const Instance& instance, ItemsetTarget target) {
+  ItemsetQuery query;
+  query.min_count = instance.min_count;
+  query.target = target;
+  return query;
+}
 
 void start_table(int miners) {
   std::printf("| data, min_count | itemsets | batmap ms |");
@@ -156,14 +105,16 @@ double compare(const std::string& folder, const Instance& instance, ItemsetTarge
                FILE* out) {
   constexpr BorgeltTarget kTargets[] = {BORGELT_ALL, BORGELT_CLOSED, BORGELT_MAXIMAL};
   constexpr const char* kNames[] = {"", ", closed", ", maximal"};
-  Database database(folder, instance);
+  const bench::ItemsetDatabase database = database_of(folder, instance);
+  MemoryMeter meter;
+  const ExecutionOptions options{.memory = &meter, .cancel = {}};
   std::vector<double> own;
   std::vector<std::vector<double>> times(static_cast<size_t>(miners));
   long itemsets = 0;
   for (int round = 0; round < rounds; ++round) {
     {
       const double start = cpu_milliseconds();
-      ItemsetRun run(database.chunks(), {}, database.query(instance, target), database.options());
+      ItemsetRun run(database.chunks(), {}, query_of(instance, target), options);
       bench::ItemsetText text(run, out);
       run.search(text);
       text.flush();
@@ -206,12 +157,14 @@ void end_table(const std::vector<double>& ratios) {
 
 /// How many itemsets there are, without listing them: grouping the rows and searching.
 void count_spectrum(const std::string& folder, const Instance& instance, int rounds) {
-  Database database(folder, instance);
+  const bench::ItemsetDatabase database = database_of(folder, instance);
+  MemoryMeter meter;
+  const ExecutionOptions options{.memory = &meter, .cancel = {}};
   std::vector<double> times;
   uint64_t itemsets = 0;
   for (int round = 0; round < rounds; ++round) {
     const double start = cpu_milliseconds();
-    ItemsetRun run(database.chunks(), {}, database.query(instance, ItemsetTarget::kAll), database.options());
+    ItemsetRun run(database.chunks(), {}, query_of(instance, ItemsetTarget::kAll), options);
     const GrowingBuffer<SpectrumRow> rows = run.spectrum();
     times.push_back(cpu_milliseconds() - start);
     itemsets = 0;
