@@ -1,5 +1,6 @@
 // The experiments of Amossen and Pagh 2011, section IV, by the methods of the engine. Prints CSV, one quantity a line;
-// `bench/run paper` builds and runs it, report.py beside it makes tables and a plot, bench/README.md has the method.
+// `bench/run paper pairs` builds and runs it, pairs_report.py beside it makes tables and a plot, bench/README.md has the
+// method.
 //
 // usage: paper_pairs [--most-items N] [--seconds S] [--runs N] [--rows N]
 //

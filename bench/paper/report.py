@@ -1,9 +1,7 @@
-"""Makes a Markdown report, or a plot, of what paper_pairs printed, with the paper's own numbers beside it.
+"""What the reports of the papers' experiments share: values, tables and panels of a plot.
 
-usage: report.py markdown|svg FILE.csv TITLE > FILE.md|FILE.svg
-
-The paper's numbers are in published.csv, each with its place in Amossen and Pagh 2011; they are those that the paper prints.
-What its curves show between them has no numbers and is not here.
+Ours are the CSV that a program printed (experiment, series, x, quantity, value); the papers' are in NAME_published.csv, each number with
+its place. These are the numbers that a paper prints: what its curves show between them has no numbers and is not there.
 """
 
 import collections
@@ -12,17 +10,6 @@ import html
 import math
 import os
 import sys
-
-METHODS = ["horizontal", "positional", "bitmap", "batmap", "merge"]
-COLORS = {"horizontal": "#b24c28", "positional": "#c79a1b", "bitmap": "#3b8f5c", "batmap": "#18547c", "merge": "#7d6a9e"}
-UNITS = {"generation_s": "{} s of pair generation", "over_s": "over {} s", "over_mb": "over {} MB", "gb_per_s": "{} GB/s",
-         "elements_per_s": "{} elements/s"}
-PANELS = [  # experiment, quantity, title, x axis, y axis
-    ("items", "generation_s", "Pair generation (Fig. 6)", "items", "seconds"),
-    ("items", "total_s", "Rows in memory to the last pair (Fig. 7)", "items", "seconds"),
-    ("items", "peak_mb", "Memory, rows included (Fig. 5)", "items", "MB"),
-    ("density", "generation_s", "Pair generation, 8,000 items (Fig. 8)", "density", "seconds"),
-]
 
 
 class Values:
@@ -57,7 +44,7 @@ def number(value):
 
 
 def name_of_x(experiment, x):
-    return f"{100 * x:g} %" if experiment == "density" else f"{x:,.0f}"
+    return f"{100 * x:g} %" if x < 1 else f"{x:,.0f}"
 
 
 def table(header, rows):
@@ -73,96 +60,30 @@ def cell(values, experiment, series, x, quantity):
     if value is not None:
         runs = values.get(experiment, series, x, "runs")
         return number(value) + (" (one run)" if runs == 1 and quantity != "peak_mb" else "")
-    over = values.get(experiment, series, x, "over_mb" if quantity == "peak_mb" else "over_s")
-    return "" if over is None else f"over {over:,.0f}"
+    if quantity != "peak_mb":
+        over = values.get(experiment, series, x, "over_s")
+        if over is not None:
+            return f"over {over:,.0f}"
+    over = values.get(experiment, series, x, "over_mb")
+    if over is None:
+        return ""
+    return f"over {over:,.0f}" + ("" if quantity == "peak_mb" else " MB")
 
 
-def sweep(ours, paper, experiment, quantity, heading, first):
+def sweep(ours, paper, methods, experiment, quantity, heading, first, beside=True):
+    """A table of one quantity over x, a column for each method that is there, and where wanted for what the paper has beside it."""
     points = ours.points(experiment)
     if not points:
         return
     print(f"## {heading}\n")
-    over = "over_mb" if quantity == "peak_mb" else "over_s"
-    peers = paper.series(experiment, {quantity, over}) if quantity != "total_s" else []
+    over = {"over_mb"} if quantity == "peak_mb" else {"over_s", "over_mb"}
+    present = {key[1] for key in ours.of if key[0] == experiment}
+    methods = [method for method in methods if method in present]
+    peers = paper.series(experiment, {quantity, *over}) if beside else []
     points = sorted({*points, *(key[2] for key in paper.of if key[0] == experiment and key[1] in peers)})
-    table([first, *METHODS, *(f"paper: {peer}" for peer in peers)],
-          [[name_of_x(experiment, x), *(cell(ours, experiment, method, x, quantity) for method in METHODS),
+    table([first, *methods, *(f"paper: {peer}" for peer in peers)],
+          [[name_of_x(experiment, x), *(cell(ours, experiment, method, x, quantity) for method in methods),
             *(cell(paper, experiment, peer, x, quantity) for peer in peers)] for x in points])
-
-
-def speed_up(ours):
-    points = ours.points("cores")
-    if not points:
-        return
-    print("## Fig. 9: time on one thread over time on several, pair generation, 4,000 items at 5 %, wall time against CPU time\n")
-    rows = []
-    for x in points:
-        row = [number(x)]
-        for method in METHODS:
-            one, many = (ours.get("cores", method, at, "generation_s") for at in (points[0], x))
-            row.append(number(one / many) if one and many else cell(ours, "cores", method, x, "generation_s"))
-        rows.append(row)
-    table(["threads", *METHODS], rows)
-
-
-def throughput(ours, paper):
-    """The paper's arithmetic: every pair of sets counts as two batmaps of bytes, whatever a method reads."""
-    items = 4000
-    rows = ours.get("items", "instance", items, "rows")
-    if rows is None:
-        return
-    size = rows / items
-    slots = 3 * 2 ** math.ceil(math.log2(2 * size))
-    print("## IV-A, Throughput computation, and IV-B: 4,000 items at 5 %, in the paper's units\n")
-    print(f"The paper counts {items:,}² × {slots:,} bytes of batmaps and {items:,}² × {number(size)} elements, and divides by the "
-          "time of pair generation.\nMethods other than its own do not touch these bytes; the unit only says how long the same job takes.\n")
-    lines = []
-    for method in METHODS:
-        seconds = ours.get("items", method, items, "generation_s")
-        if seconds is not None:
-            lines.append([method + ", one thread", number(seconds), number(items ** 2 * slots / seconds / 1e9),
-                          number(items ** 2 * size / seconds)])
-    for peer in paper.series("throughput", {"gb_per_s"}):
-        lines.append([f"paper: {peer}", cell(paper, "items", peer, items, "generation_s"),
-                      *(number(paper.get("throughput", peer, items, unit)) for unit in ("gb_per_s", "elements_per_s"))])
-    table(["", "seconds", "GB/s", "elements/s"], lines)
-
-
-def rates(ours, paper, experiment, heading, units):
-    if not ours.points(experiment):
-        return
-    print(f"## {heading}\n")
-    lines = []
-    for values, prefix in ((ours, ""), (paper, "paper: ")):
-        for series in values.series(experiment, units):
-            for x in values.points(experiment):
-                cells = [cell(values, experiment, series, x, unit) for unit in units]
-                if any(cells):
-                    lines.append([prefix + series, number(x), *cells])
-    table(["", "threads", *(units[unit] for unit in units)], lines)
-
-
-def markdown(ours, paper, title):
-    print(f"# {title}\n")
-    print("The experiments of Amossen and Pagh 2011, section IV, by the methods of the engine on the CPU. Medians; CPU time with one thread,\n"
-          "wall time with more. An empty cell: not run, or no number printed in the paper. *Over*: stopped after so many seconds, here or\n"
-          "with as many items or fewer before. The methods that came to an end gave the same pairs and supports, or there would be no report.\n")
-    rows = sorted({value for key, value in ours.of.items() if key[3] == "rows"})
-    if rows:
-        print(f"Rows: {rows[0]:,.0f} to {rows[-1]:,.0f}.\n")
-    sweep(ours, paper, "items", "peak_mb", "Fig. 5: memory, MB, rows included, density 5 %", "items")
-    sweep(ours, paper, "items", "generation_s", "Fig. 6: pair generation, seconds, density 5 %", "items")
-    sweep(ours, paper, "items", "total_s", "Fig. 7: from rows in memory to the last pair, seconds, density 5 %", "items")
-    sweep(ours, paper, "density", "generation_s", "Fig. 8: pair generation, seconds, 8,000 items", "density")
-    speed_up(ours)
-    throughput(ours, paper)
-    rates(ours, paper, "compare", "Fig. 11: comparing two batmaps that are not in cache",
-          {"gb_per_s": "GB/s", "elements_per_s": "elements/s"})
-    rates(ours, paper, "merge", "IV-B: merging two sorted lists of 2^24", {"elements_per_s": "elements/s"})
-    print("## Where the paper prints its numbers\n")
-    table(["", "at", "", "place"],
-          [[key[1], name_of_x(key[0], key[2]) + (" items" if key[0] in ("items", "throughput") else " core" if key[2] == 1 else " cores"),
-            UNITS[key[3]].format(number(value)), paper.source[key]] for key, value in paper.of.items()])
 
 
 # ---- plot
@@ -192,9 +113,9 @@ class Axis:
         return [tick for tick in ticks if self.first <= math.log10(tick) <= self.last]
 
 
-def panel(ours, paper, experiment, quantity, title, x_name, y_name, left, top):
+def panel(ours, paper, methods, experiment, quantity, title, x_name, y_name, left, top):
     curves = collections.OrderedDict()
-    for method in METHODS:
+    for method in methods:
         curve = [(x, ours.get(experiment, method, x, quantity)) for x in ours.points(experiment)]
         curves[method] = [(x, y) for x, y in curve if y is not None]
     published = [(key[1], key[2], value, key[3] != quantity) for key, value in paper.of.items()
@@ -215,12 +136,24 @@ def panel(ours, paper, experiment, quantity, title, x_name, y_name, left, top):
     out.append(text(left + PANEL_W / 2, top + PANEL_H + 36, x_name))
     out.append(text(0, 0, y_name, 12, "middle", f'transform="translate({left - 56} {top + PANEL_H / 2}) rotate(-90)"'))
     for method, curve in curves.items():
-        pen = COLORS[method]
+        pen = methods[method]
         path = " ".join(f"{across.at(x):.1f},{up.at(y):.1f}" for x, y in curve)
         out.append(f'<polyline points="{path}" fill="none" stroke="{pen}" stroke-width="2"/>')
         out.extend(f'<circle cx="{across.at(x):.1f}" cy="{up.at(y):.1f}" r="3" fill="{pen}"/>' for x, y in curve)
     labels = collections.defaultdict(list)
+    curves = collections.defaultdict(list)
+    for series, x, y, _ in published:
+        curves[series].append((x, y))
+    for series, curve in curves.items():
+        if len(curve) < 3:
+            continue
+        path = " ".join(f"{across.at(x):.1f},{up.at(y):.1f}" for x, y in sorted(curve))
+        out.append(f'<polyline points="{path}" fill="none" stroke="#1c1c1c" stroke-dasharray="4 3"/>')
+        x, y = max(curve)
+        out.append(text(across.at(x) - 8, up.at(y) - 8, series, 11, "end"))
     for series, x, y, over in published:
+        if len(curves[series]) >= 3:
+            continue
         labels[x, y].append(f"{series}: over {y:,.0f}" if over else series)
     for (x, y), names in labels.items():
         cx, cy = across.at(x), up.at(y)
@@ -231,28 +164,30 @@ def panel(ours, paper, experiment, quantity, title, x_name, y_name, left, top):
     return out
 
 
-def svg(ours, paper, title):
-    width, height = LEFT + 2 * PANEL_W + GAP_X + 24, TOP + 2 * (PANEL_H + GAP_Y)
+def svg(ours, paper, title, methods, panels):
+    """@param methods  name to color"""
+    width, height = LEFT + 2 * PANEL_W + GAP_X + 24, TOP + (len(panels) + 1) // 2 * (PANEL_H + GAP_Y)
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
            'font-family="Helvetica, Arial, sans-serif" fill="#1c1c1c">', f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
            text(LEFT, 26, title, 17, "start", 'font-weight="bold"')]
     x = LEFT
-    for method in METHODS:
-        out.append(f'<line x1="{x}" x2="{x + 22}" y1="48" y2="48" stroke="{COLORS[method]}" stroke-width="2"/>')
+    for method in methods:
+        out.append(f'<line x1="{x}" x2="{x + 22}" y1="48" y2="48" stroke="{methods[method]}" stroke-width="2"/>')
         out.append(text(x + 28, 52, method, 12, "start"))
         x += 118
     out.append(f'<path d="M{x + 8} 43 l5 5 l-5 5 l-5 -5 z" fill="#1c1c1c"/>')
     out.append(text(x + 20, 52, "printed in the paper", 12, "start"))
-    for place, arguments in enumerate(PANELS):
-        out += panel(ours, paper, *arguments, LEFT + place % 2 * (PANEL_W + GAP_X), TOP + place // 2 * (PANEL_H + GAP_Y))
+    for place, arguments in enumerate(panels):
+        out += panel(ours, paper, methods, *arguments, LEFT + place % 2 * (PANEL_W + GAP_X), TOP + place // 2 * (PANEL_H + GAP_Y))
     out.append("</svg>")
     print("\n".join(out))
 
 
-def main():
+def main(published, markdown, methods, panels):
+    """@param published  file of the paper's numbers @param markdown  called with ours, the paper's and the title"""
     form, path, title = sys.argv[1:]
-    paper = Values(os.path.join(os.path.dirname(os.path.abspath(__file__)), "published.csv"))
-    {"markdown": markdown, "svg": svg}[form](Values(path), paper, title)
-
-
-main()
+    paper = Values(os.path.join(os.path.dirname(os.path.abspath(__file__)), published))
+    if form == "markdown":
+        markdown(Values(path), paper, title)
+    else:
+        svg(Values(path), paper, title, methods, panels)
