@@ -41,6 +41,15 @@ void BitRowSearch::walk(const std::vector<Candidate>& candidates, const uint64_t
   }
 }
 
+void BitRowSearch::extend(size_t place, std::span<const size_t> places, const std::vector<Candidate>& candidates,
+                          uint32_t length) {
+  const size_t words = bits_.words();
+  Buffer<uint64_t> packed(*options_.memory, places.size() * words);
+  for (size_t k = 0; k < places.size(); ++k)
+    bits_.intersect(bits_.row(place), bits_.row(places[k]), packed.data() + k * words);
+  walk(candidates, packed.data(), candidates.size(), length, candidates.size() <= kLeafItems);
+}
+
 void search_bit_rows(const SearchRoot& root, uint32_t leading, const SearchBounds& bounds, uint32_t most,
                      const AndPopcountKernel& kernel, ItemsetVisitor& visitor, const ExecutionOptions& options) {
   for (const uint32_t rank : root.perfect) visitor.push_perfect(rank);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,16 @@ class BitRowSearch {
   void search(const std::vector<Candidate>& candidates, size_t branches, uint32_t length, bool plain) {
     walk(candidates, bits_.row(0), branches, length, plain);
   }
+
+  /// For who walks the node itself. supports[j] = transactions that the row at `place` and the j-th behind it have in
+  /// common.
+  void count_later(size_t place, size_t later, uint32_t* supports) {
+    bits_.count(bits_.row(place), bits_.row(place + 1), later, supports);
+    poll_.after(later * (bits_.words() + 8));
+  }
+  size_t words() const { return bits_.words(); }
+  /// The itemsets that go on from the row at `place` with some of those behind it. @param places  of the candidates
+  void extend(size_t place, std::span<const size_t> places, const std::vector<Candidate>& candidates, uint32_t length);
 
  private:
   /// @param rows  [candidates][words] of the node

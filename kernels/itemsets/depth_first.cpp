@@ -5,7 +5,6 @@
 #include <bit>
 #include <utility>
 
-#include "itemsets/bit_row_search.h"
 #include "itemsets/weighted_bits.h"
 
 namespace batmap {
@@ -49,7 +48,10 @@ DepthFirst::DepthFirst(const SearchRoot& root, const SearchBounds& bounds, uint3
 void DepthFirst::search(uint32_t first, uint32_t last) {
   if (first == 0) visitor_.visit_perfect(root_.transactions);
   const uint32_t masked = root_.first_masked;
-  if (first < std::min(last, masked)) walk_lists(root_.lists, root_.items.size(), first, std::min(last, masked), 0);
+  if (first < std::min(last, masked)) {
+    if (!root_rows_) make_root_rows();
+    walk_lists(root_.lists, root_.items.size(), first, std::min(last, masked), 0);
+  }
   if (std::max(first, masked) >= last) return;
 
   if (!root_made_) make_root();
@@ -89,12 +91,66 @@ void DepthFirst::walk_lists(const TransactionLists& lists, size_t candidates, ui
     if (!bounds_.reaches(length + 1, candidate.support)) continue;
     const size_t perfect = visitor_.perfect();
     size_t children = 0;
-    if (length + 1 < most_) children = count_tails(lists, candidate.item, candidates, candidate.support);
+    const size_t tails = lists.tails_of(candidate.item).size();
+    const size_t later = candidates - candidate.item - 1;
+    // Only the root has rows.
+    const bool by_rows = length == 0 && root_rows_ && rows_pay(later, tails);
+    if (length + 1 < most_)
+      children = by_rows ? count_rows(candidate.item, candidates, candidate.support)
+                         : count_tails(lists, candidate.item, candidates, candidate.support);
     visitor_.visit(candidate.rank, length + 1, candidate.support);
-    if (children != 0) extend_lists(lists, candidate.item, children, length + 1);
+    if (children != 0 && !(length == 0 && extend_rows(candidate.item, tails, children, length + 1)))
+      extend_lists(lists, candidate.item, children, length + 1);
     candidates_.resize(own + candidates);
     visitor_.shrink_perfect(perfect);
   }
+}
+
+/// Rows where they take no more than the lists, and there is room for them beside those of other threads.
+void DepthFirst::make_root_rows() {
+  const TransactionLists& lists = root_.lists;
+  const uint64_t bytes = root_.items.size() * lists.transactions().size() / 8;
+  if (bytes > lists.occurrences() * sizeof(uint32_t) || bytes > options_.memory->available() / 4) return;
+  mean_tail_ = static_cast<double>(lists.occurrences()) / static_cast<double>(lists.transactions().size()) / 2;
+  root_rows_.emplace(WeightedBits(root_, bits_, options_), bounds_, most_, visitor_, options_);
+}
+
+/// Is reading so many rows faster than reading so many tails of the root, at an item a nanosecond?
+bool DepthFirst::rows_pay(size_t rows, size_t tails) const {
+  return static_cast<double>(rows * root_rows_->words()) < bits_.row_words_per_ns * static_cast<double>(tails) * mean_tail_;
+}
+
+/// As count_tails, for an item of the root.
+size_t DepthFirst::count_rows(uint32_t item, size_t candidates, uint32_t support) {
+  const size_t before = candidates_.size();
+  const size_t own = before - candidates;
+  const size_t later = candidates - item - 1;
+  root_rows_->count_later(item, later, counts_.data());
+  for (size_t k = 0; k < later; ++k) {
+    const uint32_t both = std::exchange(counts_[k], 0u);
+    if (both < threshold()) continue;
+    const auto other = static_cast<uint32_t>(item + 1 + k);
+    if (both == support)
+      visitor_.push_perfect(candidates_[own + other].rank);
+    else
+      candidates_.push_back({other, candidates_[own + other].rank, both});
+  }
+  return candidates_.size() - before;
+}
+
+/// The node of an item of the root, whose candidates lie on top of the stack, where they are so few that it is cheaper in
+/// rows.
+/// @return false: it is not
+bool DepthFirst::extend_rows(uint32_t item, size_t tails, size_t candidates, uint32_t length) {
+  if (!root_rows_ || candidates == 1 || candidates > kLeafItems || !rows_pay(size_t{1} << candidates, tails)) return false;
+  std::vector<size_t> places;
+  std::vector<BitRowSearch::Candidate> rows;
+  for (size_t k = candidates_.size() - candidates; k < candidates_.size(); ++k) {
+    places.push_back(candidates_[k].item);
+    rows.push_back({candidates_[k].rank, candidates_[k].support});
+  }
+  root_rows_->extend(item, places, rows, length);
+  return true;
 }
 
 /// Counts the items behind `item`. Puts what is frequent behind the candidates, ascending, and the perfect ones on the

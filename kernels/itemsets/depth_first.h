@@ -4,13 +4,12 @@
 // by rising support, so the many branches are short. Items that are in all of a node's transactions are perfect extensions
 // (itemset_visitor.h) and leave the search below it. A node's transactions are kept
 // - as lists, where candidates are many: the later items of each occurrence are counted, and what remains of the
-// transactions
-//   is merged and linked for the next level (transaction_lists.h);
+//   transactions is merged and linked for the next level (transaction_lists.h);
 // - as weighted masks from 64 candidates down (mask_kernel.h), merged again at every level: dense data shrink to some dozens
-// of
-//   distinct masks within two levels;
+//   of distinct masks within two levels. The last 64 items of a dense root of lists are searched in this way, too;
 // - as a table of all subsets from eight candidates down, where the search ends;
-// - as bit rows, from a node on whose many transactions are dense and do not merge (bit_row_search.h).
+// - as bit rows, from a node on whose many transactions are dense and do not merge (bit_row_search.h). A dense root of lists
+//   has rows besides, for items that many transactions have and few frequent ones follow.
 // The order of the answers follows from ranks and supports alone: candidates in order of rank, perfect extensions behind the
 // itemset they were found at, the subsets of a last node's candidates as a plain walk.
 //
@@ -18,9 +17,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/options.h"
+#include "itemsets/bit_row_search.h"
 #include "itemsets/itemset_visitor.h"
 #include "itemsets/leaf_order.h"
 #include "itemsets/mask_kernel.h"
@@ -55,6 +56,10 @@ class DepthFirst {
   uint32_t threshold() const { return bounds_.least(); }
   void make_root();
   void walk_lists(const TransactionLists& lists, size_t candidates, uint32_t first, uint32_t last, uint32_t length);
+  void make_root_rows();
+  bool rows_pay(size_t rows, size_t tails) const;
+  size_t count_rows(uint32_t item, size_t candidates, uint32_t support);
+  bool extend_rows(uint32_t item, size_t tails, size_t candidates, uint32_t length);
   size_t count_tails(const TransactionLists& lists, uint32_t item, size_t candidates, uint32_t support);
   void extend_lists(const TransactionLists& lists, uint32_t item, size_t candidates, uint32_t length);
   void walk_masks(size_t from, size_t to, uint64_t candidates, uint64_t branches, const uint32_t* support, uint32_t length);
@@ -78,9 +83,11 @@ class DepthFirst {
   MaskStack masks_;                    // a stack: of each node on masks its transactions
   std::vector<PairCounts> pairs_;      // [nodes on masks]
   size_t pairs_used_ = 0;
-  bool root_made_ = false;           // masks_ begins with those of the root
-  bool root_counted_ = false;        // pairs_[0] has their pairs
-  uint32_t mask_ranks_[kMaskItems];  // of the bits of all masks in use
+  std::optional<BitRowSearch> root_rows_;  // of a root of lists, where they are no larger
+  double mean_tail_ = 0;                   // items behind an occurrence of the root
+  bool root_made_ = false;                 // masks_ begins with those of the root
+  bool root_counted_ = false;              // pairs_[0] has their pairs
+  uint32_t mask_ranks_[kMaskItems];        // of the bits of all masks in use
   alignas(32) uint32_t leaf_[size_t{1} << kLeafItems];
 };
 
