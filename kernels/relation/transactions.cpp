@@ -149,38 +149,87 @@ void link(const TidParts& parts, RowPlaces& places, const KeptItems& kept, const
   out.items = linker.take_items();
 }
 
+/// Rows of kept items by tid.
+struct Lengths {
+  Lengths(const EncodedRelation& relation, const KeptItems& kept_items, const ExecutionOptions& options)
+      : kept(kept_items), length(*options.memory, relation.tid_slots(), Fill::kZero) {
+    if (kept.pairs.rectangle()) leading = Buffer<uint32_t>(*options.memory, relation.tid_slots(), Fill::kZero);
+  }
+
+  void add(const uint32_t* tids, const uint32_t* items, uint32_t rows) {
+    const uint32_t* const rank = kept.rank_of_code.data();
+    for (uint32_t k = 0; k < rows;) {  // a sum for each run of one tid: adding to memory waits for the last time
+      const uint32_t tid = tids[k];
+      uint32_t sum = 0;
+      for (; k < rows && tids[k] == tid; ++k) sum += rank[items[k]] != KeptItems::kDropped;
+      length[tid] += sum;
+    }
+    if (leading.empty()) return;
+    for (uint32_t k = 0; k < rows; ++k) leading[tids[k]] += rank[items[k]] < kept.pairs.leading;
+  }
+  void add(const Lengths& more, uint32_t first, uint32_t last) {
+    for (uint32_t tid = first; tid < last; ++tid) length[tid] += more.length[tid];
+    if (leading.empty()) return;
+    for (uint32_t tid = first; tid < last; ++tid) leading[tid] += more.leading[tid];
+  }
+  uint64_t pair_instances(uint32_t first, uint32_t last) const {
+    uint64_t instances = 0;
+    for (uint32_t tid = first; tid < last; ++tid)
+      instances += leading.empty() ? uint64_t{length[tid]} * (length[tid] - 1) / 2
+                                   : uint64_t{leading[tid]} * (length[tid] - leading[tid]);
+    return instances;
+  }
+
+  const KeptItems& kept;
+  Buffer<uint32_t> length;   // [tid slots]
+  Buffer<uint32_t> leading;  // [tid slots] of a rectangle: of these, those of leading items
+};
+
+/// @return the pair instances
+uint64_t count_by_parts(const TidParts& parts, Lengths& lengths, const ExecutionOptions& options) {
+  std::vector<uint64_t> instances(parts.size());
+  parallel_for(options, parts.size(), [&](size_t part, int) {
+    parts.visit(part, [&](const uint32_t* tids, const uint32_t* items, uint32_t rows) { lengths.add(tids, items, rows); });
+    instances[part] = lengths.pair_instances(parts.first_tid(part), parts.first_tid(part + 1));
+  });
+  return std::accumulate(instances.begin(), instances.end(), uint64_t{0});
+}
+
+/// The same where rows come in no order: every share of the blocks is counted apart.
+uint64_t count_by_shares(const EncodedRelation& relation, size_t shares, Lengths& lengths, const ExecutionOptions& options) {
+  std::vector<Lengths> more;  // of all shares but the first
+  for (size_t share = 1; share < shares; ++share) more.emplace_back(relation, lengths.kept, options);
+  parallel_for(options, shares, [&](size_t share, int) {
+    uint32_t tids[kChunkRows];
+    uint32_t items[kChunkRows];
+    Lengths& own = share == 0 ? lengths : more[share - 1];
+    for (size_t block = share * relation.blocks() / shares; block < (share + 1) * relation.blocks() / shares; ++block) {
+      options.cancel.throw_if_requested();
+      own.add(tids, items, relation.decode(block, tids, items));
+    }
+  });
+  std::vector<uint64_t> instances(shares);
+  parallel_for(options, shares, [&](size_t part, int) {
+    const auto first = static_cast<uint32_t>(part * relation.tid_slots() / shares);
+    const auto last = static_cast<uint32_t>((part + 1) * relation.tid_slots() / shares);
+    for (const Lengths& share : more) lengths.add(share, first, last);
+    instances[part] = lengths.pair_instances(first, last);
+  });
+  return std::accumulate(instances.begin(), instances.end(), uint64_t{0});
+}
+
 }  // namespace
 
 TransactionLengths transaction_lengths(const EncodedRelation& relation, const KeptItems& kept,
                                        const ExecutionOptions& options) {
-  TransactionLengths lengths;
-  lengths.length = Buffer<uint32_t>(*options.memory, relation.tid_slots(), Fill::kZero);
-  Buffer<uint32_t> leading;  // of a rectangle: of these, those of leading items
-  if (kept.pairs.rectangle()) leading = Buffer<uint32_t>(*options.memory, relation.tid_slots(), Fill::kZero);
-  uint32_t* const length = lengths.length.data();
-  const size_t most = std::min(TidParts::for_threads(relation.rows(), options), TidParts::most_narrow(relation));
-  const TidParts parts(relation, most, options);
-  std::vector<uint64_t> pair_instances(parts.size());
-  const uint32_t* const rank = kept.rank_of_code.data();
-  parallel_for(options, parts.size(), [&](size_t part, int) {
-    parts.visit(part, [&](const uint32_t* tids, const uint32_t* items, uint32_t rows) {
-      for (uint32_t k = 0; k < rows;) {  // a sum for each run of one tid: adding to memory waits for the last time
-        const uint32_t tid = tids[k];
-        uint32_t sum = 0;
-        for (; k < rows && tids[k] == tid; ++k) sum += rank[items[k]] != KeptItems::kDropped;
-        length[tid] += sum;
-      }
-      if (leading.empty()) return;
-      for (uint32_t k = 0; k < rows; ++k) leading[tids[k]] += rank[items[k]] < kept.pairs.leading;
-    });
-    uint64_t instances = 0;
-    for (uint32_t tid = parts.first_tid(part); tid < parts.first_tid(part + 1); ++tid)
-      instances += leading.empty() ? uint64_t{length[tid]} * (length[tid] - 1) / 2
-                                   : uint64_t{leading[tid]} * (length[tid] - leading[tid]);
-    pair_instances[part] = instances;
-  });
-  lengths.pair_instances = std::accumulate(pair_instances.begin(), pair_instances.end(), uint64_t{0});
-  return lengths;
+  const size_t most = TidParts::for_threads(relation.rows(), options);
+  const size_t narrow = std::min(most, TidParts::most_narrow(relation));
+  // Each with lengths of its own, which are as many as rows at most.
+  const size_t shares = std::min<uint64_t>(most, relation.rows() / std::max(relation.tid_slots(), 1u));
+  Lengths lengths(relation, kept, options);
+  const uint64_t pair_instances = narrow < shares ? count_by_shares(relation, shares, lengths, options)
+                                                  : count_by_parts(TidParts(relation, narrow, options), lengths, options);
+  return {std::move(lengths.length), pair_instances};
 }
 
 Transactions link_transactions(const EncodedRelation& relation, const KeptItems& kept, const TransactionLengths& lengths,

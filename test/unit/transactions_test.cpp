@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -129,6 +130,37 @@ TEST(TransactionLengths, CountRowsOfKeptItems) {
     }
     EXPECT_EQ(lengths.pair_instances, instances);
   });
+}
+
+// More rows than one thread takes, each tid in every block: threads count apart and add up.
+TEST(TransactionLengths, InNoOrderOnSeveralThreads) {
+  Random random(kSeed + 2);
+  constexpr int64_t kItems = 50;
+  const PackedRows packed(random_rows(random, 900000, 700, kItems), kSeed);
+  for (const std::optional<int64_t> left_items : {std::optional<int64_t>(), std::optional<int64_t>(20)}) {
+    MemoryMeter meter;
+    const ExecutionOptions options{.threads = 3, .memory = &meter, .cancel = {}};
+    const EncodedRelation relation(packed.chunks(), {}, options);
+    const KeptItems kept = keep_items(relation, {.include = {}, .exclude = {{3, 30}}, .left_items = left_items}, options);
+    std::vector<uint64_t> rows(relation.tid_slots());
+    std::vector<uint64_t> leading(relation.tid_slots());
+    std::vector<uint32_t> tids(kChunkRows), items(kChunkRows);
+    for (size_t block = 0; block < relation.blocks(); ++block) {
+      const uint32_t count = relation.decode(block, tids.data(), items.data());
+      for (uint32_t k = 0; k < count; ++k) {
+        const uint32_t rank = kept.rank_of_code[items[k]];
+        rows[tids[k]] += rank != KeptItems::kDropped;
+        leading[tids[k]] += rank < kept.pairs.leading;
+      }
+    }
+    const TransactionLengths lengths = transaction_lengths(relation, kept, options);
+    uint64_t instances = 0;
+    for (uint32_t tid = 0; tid < relation.tid_slots(); ++tid) {
+      ASSERT_EQ(lengths.length[tid], rows[tid]) << "tid " << tid << ", seed " << kSeed;
+      instances += left_items ? leading[tid] * (rows[tid] - leading[tid]) : rows[tid] * (rows[tid] - 1) / 2;
+    }
+    EXPECT_EQ(lengths.pair_instances, instances);
+  }
 }
 
 TEST(Transactions, TailsAreTheLaterItemsOfEveryOccurrence) {
