@@ -2,7 +2,6 @@
 #include "relation/kept_items.h"
 
 #include <algorithm>
-#include <tuple>
 #include <unordered_set>
 
 #include "core/polled.h"
@@ -10,6 +9,28 @@
 namespace batmap {
 
 namespace {
+
+struct Candidate {
+  uint64_t rows;
+  uint32_t code;
+};
+
+/// By rows, then by value. Codes are in the order of the values as a rule, so they are what items are sorted by first.
+template <typename Items>
+void sort_candidates(const Items& relation, Candidate* begin, Candidate* end, const CancelToken& cancel) {
+  std::sort(begin, end, polled(cancel, [](const Candidate& a, const Candidate& b) {
+              return a.rows < b.rows || (a.rows == b.rows && a.code < b.code);
+            }));
+  const auto by_value = polled(cancel, [&](const Candidate& a, const Candidate& b) {
+    return relation.item_value(a.code) < relation.item_value(b.code);
+  });
+  while (begin != end) {
+    const uint64_t rows = begin->rows;
+    Candidate* const same_end = std::find_if(begin, end, [rows](const Candidate& other) { return other.rows != rows; });
+    if (!std::is_sorted(begin, same_end, by_value)) std::sort(begin, same_end, by_value);
+    begin = same_end;
+  }
+}
 
 /// @param Items  item_codes(), item_rows(code), item_value(code)
 template <typename Items>
@@ -24,27 +45,26 @@ KeptItems keep(const Items& relation, const ItemFilter& filter, const ExecutionO
   kept.rank_of_code = Buffer<uint32_t>(meter, codes);
   std::fill(kept.rank_of_code.begin(), kept.rank_of_code.end(), KeptItems::kDropped);
 
-  GrowingBuffer<uint32_t> candidates(meter);
+  GrowingBuffer<Candidate> candidates(meter);
   auto is_left = [&](uint32_t code) { return relation.item_value(code) < *filter.left_items; };
   uint64_t left = 0;
   uint64_t left_rows = 0;
   for (uint32_t code = 0; code < codes; ++code) {
     if (relation.item_rows(code) == 0 || relation.item_rows(code) < filter.min_rows) continue;
     if (!excluded.empty() && excluded.contains(relation.item_value(code))) continue;
-    candidates.push_back(code);
+    candidates.push_back({relation.item_rows(code), code});
     kept.occurrences += relation.item_rows(code);
     if (filter.left_items && is_left(code)) ++left, left_rows += relation.item_rows(code);
   }
   const bool left_leads = left_rows * (candidates.size() - left) <= (kept.occurrences - left_rows) * left;
-  auto is_leading = [&](uint32_t code) {
-    return filter.left_items ? is_left(code) == left_leads : included.contains(relation.item_value(code));
+  auto is_leading = [&](const Candidate& candidate) {
+    return filter.left_items ? is_left(candidate.code) == left_leads
+                             : included.contains(relation.item_value(candidate.code));
   };
-  auto key = [&](uint32_t code) { return std::tuple(relation.item_rows(code), relation.item_value(code)); };
-  uint32_t* middle = candidates.end();
+  Candidate* middle = candidates.end();
   if (filter.include || filter.left_items) middle = std::partition(candidates.begin(), candidates.end(), is_leading);
-  const auto in_order = polled(options.cancel, [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
-  std::sort(candidates.begin(), middle, in_order);
-  std::sort(middle, candidates.end(), in_order);
+  sort_candidates(relation, candidates.begin(), middle, options.cancel);
+  sort_candidates(relation, middle, candidates.end(), options.cancel);
 
   kept.size = static_cast<uint32_t>(candidates.size());
   kept.pairs.leading = static_cast<uint32_t>(middle - candidates.begin());
@@ -52,8 +72,8 @@ KeptItems keep(const Items& relation, const ItemFilter& filter, const ExecutionO
   kept.pairs.enough = filter.enough;
   kept.code_of_rank = Buffer<uint32_t>(meter, kept.size);
   for (uint32_t rank = 0; rank < kept.size; ++rank) {
-    kept.code_of_rank[rank] = candidates[rank];
-    kept.rank_of_code[candidates[rank]] = rank;
+    kept.code_of_rank[rank] = candidates[rank].code;
+    kept.rank_of_code[candidates[rank].code] = rank;
   }
   return kept;
 }
