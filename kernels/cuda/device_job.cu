@@ -15,7 +15,8 @@ using namespace cuda;
 
 namespace {
 
-constexpr size_t kStagedRows = size_t{1} << 20;     // of one of two staging buffers: 8 MB
+constexpr size_t kStagedRows = size_t{1} << 17;     // of a staging buffer: 1 MB
+constexpr size_t kMostStagings = 32;                // bench/device_pairs.cpp, part staging
 constexpr uint64_t kFirstRoom = uint64_t{1} << 20;  // pairs that a lane has room for at first: 40 MB
 constexpr int kLanes = 2;
 constexpr int kThreads = 256;
@@ -50,35 +51,48 @@ void StopToken::wait(cudaStream_t stream) const {
 
 /// Where rows wait until there are enough of them to be sent. Pinned, and kept by the process for its next job.
 struct DevicePairs::Staging {
-  struct Rows {
-    Rows() : tids(kStagedRows), items(kStagedRows) {}
-    PinnedArray<uint32_t> tids;
-    PinnedArray<uint32_t> items;
-  };
-  Rows rows[2];
-  int current = 0;
+  Staging() : tids(kStagedRows), items(kStagedRows) {}
+
+  PinnedArray<uint32_t> tids;
+  PinnedArray<uint32_t> items;
   size_t used = 0;
 
   static std::unique_ptr<Staging> take() {
-    const std::lock_guard lock(mutex);
-    if (kept == nullptr) return std::make_unique<Staging>();
-    return std::unique_ptr<Staging>(std::exchange(kept, nullptr));
+    {
+      const std::lock_guard lock(mutex);
+      if (kept_count > 0) return std::unique_ptr<Staging>(kept[--kept_count]);
+    }
+    return std::make_unique<Staging>();
   }
   static void give_back(std::unique_ptr<Staging> staging) {
     const std::lock_guard lock(mutex);
-    if (kept != nullptr) return;
-    staging->current = 0;
+    if (kept_count == kMostStagings) return;
     staging->used = 0;
-    kept = staging.release();
+    kept[kept_count++] = staging.release();
   }
 
  private:
+  // Never destroyed: when the process ends, the driver may be gone before.
   static std::mutex mutex;
-  static Staging* kept;  // never destroyed: when the process ends, the driver may be gone before
+  static Staging* kept[kMostStagings];
+  static size_t kept_count;
 };
 
 std::mutex DevicePairs::Staging::mutex;
-DevicePairs::Staging* DevicePairs::Staging::kept = nullptr;
+DevicePairs::Staging* DevicePairs::Staging::kept[kMostStagings];
+size_t DevicePairs::Staging::kept_count = 0;
+
+/// A staging buffer of one job. One thread at a time fills it; then it is sent, and free again when all devices have it.
+struct DevicePairs::Slot {
+  explicit Slot(const std::vector<std::unique_ptr<Device>>& devices);
+  /// Do all devices have what was in it?
+  bool is_empty() const;
+  void wait_until_empty();
+
+  std::unique_ptr<Staging> staging = Staging::take();
+  std::vector<Event> sent;  // [devices]
+  bool is_on_its_way = false;
+};
 
 class DevicePairs::CountingLane {
  public:
@@ -168,19 +182,16 @@ class DevicePairs::Device {
     form = job.method == DeviceMethod::kBitmap ? make_bit_form(job, major, minor, bit_kernel, budget)
                                                : make_horizontal_form(job, budget);
     const size_t rows = std::min<uint64_t>(kStagedRows, std::max<uint64_t>(job.rows, 1));
-    for (int i = 0; i < 2; ++i) {
-      tids[i] = DeviceArray<uint32_t>(budget, rows);
-      items[i] = DeviceArray<uint32_t>(budget, rows);
-    }
+    tids = DeviceArray<uint32_t>(budget, rows);
+    items = DeviceArray<uint32_t>(budget, rows);
   }
 
   int32_t index;
   DeviceBudget budget;
   Lane upload;
   std::unique_ptr<PairForm> form;
-  DeviceArray<uint32_t> tids[2];  // rows on their way from staging into the form
-  DeviceArray<uint32_t> items[2];
-  Event sent[2];  // staging buffer i is free again
+  DeviceArray<uint32_t> tids;  // rows on their way from staging into the form, one buffer after the other
+  DeviceArray<uint32_t> items;
   std::vector<std::unique_ptr<CountingLane>> lanes;
 };
 
@@ -210,8 +221,25 @@ class DevicePairs::Borrowed {
   CountingLane* lane_;
 };
 
+DevicePairs::Slot::Slot(const std::vector<std::unique_ptr<Device>>& devices) {
+  for (const std::unique_ptr<Device>& device : devices) {
+    use_device(device->index);
+    sent.emplace_back();
+  }
+}
+
+bool DevicePairs::Slot::is_empty() const {
+  return std::all_of(sent.begin(), sent.end(), [](const Event& event) { return event.has_happened(); });
+}
+
+void DevicePairs::Slot::wait_until_empty() {
+  if (!is_on_its_way) return;  // asking an event is a call of the driver, which one thread at a time makes
+  for (const Event& event : sent) event.wait();
+  is_on_its_way = false;
+}
+
 DevicePairs::DevicePairs(const DevicePairJob& job, const char* bit_kernel) : job_(job), stop_{job.stop, job.stop_arg} {
-  if (job.method != DeviceMethod::kBatmap) staging_ = Staging::take();
+  for (std::vector<Slot*>* slots : {&open_slots_, &sent_slots_}) slots->reserve(kMostStagings);  // handing back may not fail
   for (uint32_t i = 0; i < job.device_count; ++i) {
     use_device(job.devices[i]);
     devices_.push_back(std::make_unique<Device>(job.devices[i], job_, stop_, bit_kernel));
@@ -224,44 +252,93 @@ DevicePairs::~DevicePairs() {
     cudaDeviceSynchronize();  // nothing may be in flight when its memory goes
     device.reset();
   }
-  if (staging_) Staging::give_back(std::move(staging_));
+  for (const std::unique_ptr<Slot>& slot : slots_) Staging::give_back(std::move(slot->staging));
 }
+
+/// Those that have been begun come first, so that few are ever part full; then one that has been sent, a new one, and at
+/// last the one that was sent first.
+DevicePairs::Slot& DevicePairs::claim_slot() {
+  std::unique_lock lock(slots_mutex_);
+  const auto take_from = [](std::vector<Slot*>& slots, std::vector<Slot*>::iterator at) -> Slot& {
+    Slot& slot = **at;
+    slots.erase(at);
+    return slot;
+  };
+  for (;;) {
+    stop_.throw_if_requested();
+    if (!open_slots_.empty()) return take_from(open_slots_, open_slots_.end() - 1);
+    const bool has_sent = !sent_slots_.empty();
+    if (has_sent && (slot_count_ == kMostStagings || sent_slots_.front()->is_empty()))
+      return take_from(sent_slots_, sent_slots_.begin());
+    if (slot_count_ < kMostStagings) break;
+    slot_free_.wait_for(lock, std::chrono::milliseconds(5));
+  }
+  ++slot_count_;
+  lock.unlock();
+  try {
+    auto slot = std::make_unique<Slot>(devices_);
+    lock.lock();
+    slots_.push_back(std::move(slot));
+    return *slots_.back();
+  } catch (...) {
+    if (!lock.owns_lock()) lock.lock();
+    --slot_count_;
+    throw;
+  }
+}
+
+/// A slot with room, for the life of the object. One that could not be sent stays full: who takes it next fails, too.
+class DevicePairs::Filling {
+ public:
+  explicit Filling(DevicePairs& job) : job_(job), slot_(job.claim_slot()) {}
+  Filling(const Filling&) = delete;
+  Filling& operator=(const Filling&) = delete;
+  ~Filling() {
+    const std::lock_guard lock(job_.slots_mutex_);
+    (is_sent_ ? job_.sent_slots_ : job_.open_slots_).push_back(&slot_);
+    job_.slot_free_.notify_one();
+  }
+
+  /// @return how many of the rows there was room for
+  size_t add(const uint32_t* tids, const uint32_t* items, size_t rows) {
+    slot_.wait_until_empty();
+    Staging& staging = *slot_.staging;
+    const size_t now = std::min(rows, kStagedRows - staging.used);
+    std::memcpy(staging.tids.data() + staging.used, tids, now * sizeof(uint32_t));
+    std::memcpy(staging.items.data() + staging.used, items, now * sizeof(uint32_t));
+    staging.used += now;
+    if (staging.used == kStagedRows) {
+      job_.send(slot_);
+      is_sent_ = true;
+    }
+    return now;
+  }
+
+ private:
+  DevicePairs& job_;
+  Slot& slot_;
+  bool is_sent_ = false;
+};
 
 void DevicePairs::add_rows(const uint32_t* tids, const uint32_t* items, size_t rows) {
-  const std::lock_guard lock(staging_mutex_);
-  stop_.throw_if_requested();
-  for (size_t done = 0; done < rows;) {
-    Staging& staging = *staging_;
-    const size_t now = std::min(rows - done, kStagedRows - staging.used);
-    Staging::Rows& buffer = staging.rows[staging.current];
-    std::memcpy(buffer.tids.data() + staging.used, tids + done, now * sizeof(uint32_t));
-    std::memcpy(buffer.items.data() + staging.used, items + done, now * sizeof(uint32_t));
-    staging.used += now;
-    done += now;
-    if (staging.used == kStagedRows) send_staged();
-  }
+  for (size_t done = 0; done < rows;) done += Filling(*this).add(tids + done, items + done, rows - done);
 }
 
-void DevicePairs::send_staged() {
-  Staging& staging = *staging_;
-  const int current = staging.current;
-  for (std::unique_ptr<Device>& device : devices_) {
-    use_device(device->index);
+void DevicePairs::send(Slot& slot) {
+  const std::lock_guard lock(sending_mutex_);
+  Staging& staging = *slot.staging;
+  for (size_t i = 0; i < devices_.size(); ++i) {
+    Device& device = *devices_[i];
+    use_device(device.index);
     const size_t bytes = staging.used * sizeof(uint32_t);
-    const cudaStream_t stream = device->upload.stream;
-    check(cudaMemcpyAsync(device->tids[current].data(), staging.rows[current].tids.data(), bytes, cudaMemcpyHostToDevice,
-                          stream),
-          "sending rows");
-    check(cudaMemcpyAsync(device->items[current].data(), staging.rows[current].items.data(), bytes, cudaMemcpyHostToDevice,
-                          stream),
-          "sending rows");
-    device->form->add(device->tids[current].data(), device->items[current].data(), staging.used, stream);
-    device->sent[current].record(stream);
+    const cudaStream_t stream = device.upload.stream;
+    check(cudaMemcpyAsync(device.tids.data(), staging.tids.data(), bytes, cudaMemcpyHostToDevice, stream), "sending rows");
+    check(cudaMemcpyAsync(device.items.data(), staging.items.data(), bytes, cudaMemcpyHostToDevice, stream), "sending rows");
+    slot.sent[i].record(stream);
+    device.form->add(device.tids.data(), device.items.data(), staging.used, stream);
   }
-  staging.current = 1 - current;
   staging.used = 0;
-  for (std::unique_ptr<Device>& device : devices_)
-    check(cudaEventSynchronize(device->sent[staging.current]), "waiting for rows to be sent");
+  slot.is_on_its_way = true;
 }
 
 void DevicePairs::add_sets(const DeviceSets& sets) {
@@ -273,17 +350,13 @@ void DevicePairs::add_sets(const DeviceSets& sets) {
 
 void DevicePairs::build(uint32_t* supports) {
   const auto start = std::chrono::steady_clock::now();
-  if (staging_) {
-    const std::lock_guard lock(staging_mutex_);
-    if (staging_->used > 0) send_staged();
-  }
+  for (Slot* slot : open_slots_)
+    if (slot->staging->used > 0) send(*slot);
   for (std::unique_ptr<Device>& device : devices_) {
     use_device(device->index);
     device->form->build(supports, device->upload);
-    for (int i = 0; i < 2; ++i) {
-      device->tids[i].reset();
-      device->items[i].reset();
-    }
+    device->tids.reset();
+    device->items.reset();
   }
   for (int lane = 0; lane < kLanes; ++lane) {
     for (std::unique_ptr<Device>& device : devices_) {

@@ -1,11 +1,12 @@
 // One job on its devices: staging of rows, a form on each device, and two lanes a device, so that one counts while the other
-// copies back. What the C functions of accelerator.h call a DevicePairs. Errors are DeviceError.
+// copies back. Threads that bring rows each fill a staging buffer of their own; only sending a full one is done by one at a
+// time. What the C functions of accelerator.h call a DevicePairs. Errors are DeviceError.
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "cuda/pair_form.h"
@@ -36,15 +37,24 @@ struct DevicePairs {
   /// A lane that nobody uses, for the life of the object.
   class Borrowed;
 
-  void send_staged();
+  struct Staging;
+  struct Slot;
+  class Filling;
+
+  Slot& claim_slot();
+  void send(Slot& slot);
 
   DevicePairJob job_;
   cuda::StopToken stop_;
-  std::mutex staging_mutex_;
-  struct Staging;
-  std::unique_ptr<Staging> staging_;
   double build_ms_ = 0;
   std::vector<std::unique_ptr<Device>> devices_;
+  std::mutex slots_mutex_;
+  std::condition_variable slot_free_;
+  size_t slot_count_ = 0;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::vector<Slot*> open_slots_;  // nobody fills them now, and there is room
+  std::vector<Slot*> sent_slots_;  // on their way, the first sent first
+  std::mutex sending_mutex_;
   mutable std::mutex lanes_mutex_;
   std::condition_variable lane_free_;
   std::vector<CountingLane*> free_lanes_;

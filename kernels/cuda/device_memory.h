@@ -152,6 +152,12 @@ class Event {
   }
   operator cudaEvent_t() const { return event_; }
   void record(cudaStream_t stream) { check(cudaEventRecord(event_, stream), "recording an event"); }
+  bool has_happened() const {
+    const cudaError_t state = cudaEventQuery(event_);
+    if (state != cudaErrorNotReady) check(state, "asking for an event");
+    return state == cudaSuccess;
+  }
+  void wait() const { check(cudaEventSynchronize(event_), "waiting for an event"); }
   /// Milliseconds from `start`; both must have happened.
   double since(const Event& start) const {
     float ms = 0;

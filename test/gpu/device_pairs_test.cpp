@@ -286,8 +286,9 @@ TEST(DevicePairs, LimitOfMemoryAndCancel) {
 
 TEST(DevicePairs, RangesOfRowsByManyThreads) {
   std::mt19937_64 random(9);
-  const Shape shape{2000, 3000, 0.05, 0, 0};
+  const Shape shape{2000, is_small() ? 200u : 3000u, 0.05, 0, 0};
   const std::vector<Row> rows = random_rows(shape, random);
+  const Counts expected = plain_counts(job_of(shape, DeviceMethod::kBitmap, rows.size()), rows);
   for (const DeviceMethod method : {DeviceMethod::kBitmap, DeviceMethod::kHorizontal}) {
     const DevicePairJob job = job_of(shape, method, rows.size());
     AcceleratorMessage why{};
@@ -315,12 +316,13 @@ TEST(DevicePairs, RangesOfRowsByManyThreads) {
     Counts counted;
     for (const Found& range : found)
       for (const DevicePair& pair : range.pairs) counted[{pair.a, pair.b}] = pair.count;
-    EXPECT_EQ(counted, plain_counts(job, rows));
+    EXPECT_EQ(counted, expected);
     api().close_pairs(pairs);
   }
 }
 
 TEST(DevicePairs, StopsSoon) {
+  if (is_small()) GTEST_SKIP() << "a sanitizer's time says nothing";
   const Shape shape{30000, 2000000, 0, 0, 0};  // 7.5 GB of bit rows: some hundred milliseconds of counting
   DevicePairJob job = job_of(shape, DeviceMethod::kBitmap, 0);
   std::atomic<bool> stop{false};
