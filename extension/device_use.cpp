@@ -85,6 +85,7 @@ int64_t break_even_rows(std::span<const DeviceTraits> devices) {
     sizes.tid_slots = sizes.rows * kBreakEvenDensity / kBreakEvenItems;
     const uint64_t length = kBreakEvenItems / kBreakEvenDensity;
     sizes.pair_instances = sizes.tid_slots * length * (length - 1) / 2;
+    sizes.threads = thread_count();
     PairJob job;
     job.items = job.leading = kBreakEvenItems;
     job.tid_slots = sizes.tid_slots;

@@ -22,7 +22,7 @@ struct LastRun {
   char method[32];
   char kernel[32];
   char device[96];  // empty: cpu
-  char reason[384];
+  char reason[512];
   char input[32];
   int threads;
   int64_t rows_read;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "extension/arguments.h"
+#include "extension/device_use.h"
 #include "extension/inner_query.h"
 #include "extension/pair_stream.h"
 #include "extension/settings.h"
@@ -45,7 +46,7 @@ class AllPairsStream final : public PairRowStream<AllPairsCall> {
 static_assert(FLOAT8PASSBYVAL);
 
 // Positions of the arguments.
-enum Argument { kQuery, kMinCount, kMinJaccard, kTopK, kPerItemTopK, kMaxResults, kArguments };
+enum Argument { kQuery, kMinCount, kMinJaccard, kTopK, kPerItemTopK, kMaxResults, kDevice, kArguments };
 
 /// Receives the rows of the query.
 struct SetReceiver {
@@ -110,7 +111,11 @@ void read_arguments(const Arguments& arguments, AllPairsQuery& query) {
   query.top_k = arguments.int8(kTopK);
   query.per_item_top_k = arguments.int4(kPerItemTopK);
   query.max_results = arguments.int8(kMaxResults);
-  guarded([&] { query.check(); });
+  const char* const device = arguments.string(kDevice, nullptr);
+  guarded([&] {
+    query.device = device != nullptr ? selected_devices(device) : selected_devices();
+    query.check();
+  });
 }
 
 }  // namespace

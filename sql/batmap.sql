@@ -1460,11 +1460,12 @@ CREATE FUNCTION batmap_all_pairs(
     min_jaccard float8 DEFAULT NULL,
     top_k int8 DEFAULT NULL,
     per_item_top_k int4 DEFAULT NULL,
-    max_results int8 DEFAULT NULL)
+    max_results int8 DEFAULT NULL,
+    device text DEFAULT NULL)
 RETURNS TABLE (id_a int8, id_b int8, intersection int8, jaccard float8)
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT batmap_all_pairs_support;
-COMMENT ON FUNCTION batmap_all_pairs(text, int8, float8, int8, int4, int8)
+COMMENT ON FUNCTION batmap_all_pairs(text, int8, float8, int8, int4, int8, text)
 IS 'all pairs of the (id, batmap) rows of a query that have enough in common';
 
 -- Pair counts: what adds up over disjoint sets of transactions ---------------------------------

@@ -9,11 +9,15 @@ namespace batmap {
 namespace {
 
 // Nanoseconds, one thread of the host: bench/device_pairs.cpp.
-constexpr double kStagedRow = 2.0;     // decoded, ranked and copied into pinned memory
-constexpr double kScatteredRow = 0.1;  // on the device, into bit rows
+constexpr double kStagedRow = 4.0;      // decoded, ranked and copied into pinned memory: a third of it is the copy
+constexpr int kMostStagingThreads = 8;  // that it is faster with
+constexpr double kScatteredRow = 0.1;   // on the device, into bit rows
+constexpr double kBatmapByte = 0.4;     // sent from where the sets lie
+// Words of planes that a multiprocessor compares in a nanosecond: the same.
+constexpr double kBatmapWords = 57;
 // A device must be so much faster: counts that come back are not in the estimate.
 constexpr double kMargin = 1.2;
-constexpr uint64_t kRowBytes = 8;
+constexpr double kRowBytes = 8;
 // Staging, two lanes with room for answers, and the CUDA context.
 constexpr uint64_t kFixedBytes = uint64_t{640} << 20;
 
@@ -34,6 +38,10 @@ double pairs_of(const DeviceSizes& sizes) {
   return leading * (static_cast<double>(sizes.items) - (leading + 1) / 2);
 }
 
+bool has_form(DeviceMethod method, const DeviceSizes& sizes) {
+  return method == DeviceMethod::kBatmap ? sizes.batmap_bytes > 0 : sizes.rows > 0;
+}
+
 }  // namespace
 
 std::optional<DeviceMode> parse_device_mode(const std::string& name) {
@@ -46,27 +54,44 @@ DeviceEstimate estimate_on_devices(DeviceMethod method, const DeviceSizes& sizes
   DeviceEstimate estimate;
   estimate.fits = true;
   const auto rows = static_cast<double>(sizes.rows);
+  const auto sharers = static_cast<double>(devices.size());
+  const double tids = static_cast<double>((sizes.tid_slots + 1023) / 1024 * 1024);
+  double host_ms = sizes.host_ms + rows * kStagedRow / std::clamp(sizes.threads, 1, kMostStagingThreads) / 1e6;
+  switch (method) {
+    case DeviceMethod::kBitmap: estimate.bytes = (sizes.items + 127) / 128 * 128 * static_cast<uint64_t>(tids) / 8; break;
+    case DeviceMethod::kHorizontal:
+      estimate.bytes = sizes.rows * 36 + sizes.tid_slots * 4;
+      estimate.fits = sizes.rows < UINT32_MAX;
+      break;
+    case DeviceMethod::kBatmap:
+      estimate.bytes = sizes.batmap_bytes;
+      host_ms = static_cast<double>(sizes.batmap_bytes) * kBatmapByte * sharers / 1e6;
+      break;
+  }
   double slowest = 0;
   double context_ms = 0;
   for (const DeviceTraits& device : devices) {
     const DeviceRates& rates = device.rates;
-    double ms = 2 * rates.launch_ms + rows * kRowBytes / rates.upload_bytes / 1e6;
-    if (method == DeviceMethod::kHorizontal) {
-      estimate.bytes = sizes.rows * 36 + sizes.tid_slots * 4;
-      ms += rows / rates.grouped_rows / 1e6 +
-            static_cast<double>(sizes.pair_instances) / rates.increments / 1e6 / static_cast<double>(devices.size());
-      estimate.fits = estimate.fits && sizes.rows < UINT32_MAX;
-    } else {
-      const double tids = static_cast<double>((sizes.tid_slots + 1023) / 1024 * 1024);
-      estimate.bytes = (sizes.items + 127) / 128 * 128 * static_cast<uint64_t>(tids) / 8;
-      ms += rows * kScatteredRow / 1e6 + pairs_of(sizes) * tids / rates.and_bits / 1e6 / static_cast<double>(devices.size());
+    double ms = 2 * rates.launch_ms;
+    switch (method) {
+      case DeviceMethod::kBitmap:
+        ms += rows * (kRowBytes / rates.upload_bytes + kScatteredRow) / 1e6 +
+              pairs_of(sizes) * tids / rates.and_bits / 1e6 / sharers;
+        break;
+      case DeviceMethod::kHorizontal:
+        ms += rows * (kRowBytes / rates.upload_bytes + 1 / rates.grouped_rows) / 1e6 +
+              static_cast<double>(sizes.pair_instances) / rates.increments / 1e6 / sharers;
+        break;
+      case DeviceMethod::kBatmap:
+        ms += sizes.batmap_words / (kBatmapWords * std::max(device.multiprocessors, 1)) / 1e6 / sharers;
+        break;
     }
     const uint64_t room = sizes.memory_limit == 0 ? device.memory_bytes : std::min(sizes.memory_limit, device.memory_bytes);
     estimate.fits = estimate.fits && estimate.bytes + kFixedBytes <= room;
     slowest = std::max(slowest, ms);
     if (device.ready == 0) context_ms += rates.context_ms;
   }
-  estimate.milliseconds = context_ms + slowest + rows * kStagedRow / 1e6;
+  estimate.milliseconds = context_ms + slowest + host_ms;
   return estimate;
 }
 
@@ -76,8 +101,8 @@ DeviceChoice choose_device(DeviceMode mode, const DeviceSizes& sizes, std::span<
   if (mode == DeviceMode::kCpu || devices.empty()) return choice;
   std::optional<double> best_ms;
   char text[96];
-  for (const DeviceMethod method : {DeviceMethod::kBitmap, DeviceMethod::kHorizontal}) {
-    if (wanted && *wanted != method) continue;
+  for (const DeviceMethod method : {DeviceMethod::kBitmap, DeviceMethod::kHorizontal, DeviceMethod::kBatmap}) {
+    if ((wanted && *wanted != method) || !has_form(method, sizes)) continue;
     const DeviceEstimate estimate = estimate_on_devices(method, sizes, devices);
     std::snprintf(text, sizeof text, "%s%s on %zu GPU%s %.*f ms%s", choice.reason.empty() ? "" : ", ", name_of(method),
                   devices.size(), devices.size() == 1 ? "" : "s", estimate.milliseconds < 10 ? 1 : 0, estimate.milliseconds,
@@ -87,6 +112,7 @@ DeviceChoice choose_device(DeviceMode mode, const DeviceSizes& sizes, std::span<
     best_ms = estimate.milliseconds;
     choice.method = method;
   }
+  if (choice.reason.empty()) choice.reason = "no GPU counts this form";
   if (best_ms && mode == DeviceMode::kAuto && *best_ms * kMargin >= cpu_ms) choice.method.reset();
   return choice;
 }

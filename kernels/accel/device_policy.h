@@ -24,9 +24,13 @@ struct DeviceSizes {
   uint64_t leading = 0;
   uint64_t first_column = 0;
   uint64_t tid_slots = 0;
-  uint64_t rows = 0;
+  uint64_t rows = 0;  // 0: they are not to be had, and only batmaps are counted
   uint64_t pair_instances = 0;
   uint64_t memory_limit = 0;  // bytes on each device; 0: what there is
+  int threads = 1;            // of the host, that send rows
+  double host_ms = 0;         // before there are rows to send
+  uint64_t batmap_bytes = 0;  // where the items are stored as batmaps of one width; else 0, and only rows are counted
+  double batmap_words = 0;    // of their planes, 32 slots each, that are compared for all pairs
 };
 
 struct DeviceEstimate {
@@ -44,7 +48,7 @@ struct DeviceChoice {
 };
 
 /// @param cpu_ms  what the best method of the CPU is expected to take, from the coded rows on
-/// @param wanted  none: either of the two that count rows
+/// @param wanted  none: any for which the job has a form
 DeviceChoice choose_device(DeviceMode mode, const DeviceSizes& sizes, std::span<const DeviceTraits> devices, double cpu_ms,
                            std::optional<DeviceMethod> wanted);
 

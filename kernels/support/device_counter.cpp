@@ -39,25 +39,21 @@ struct Room {
 
 class DeviceCounter final : public PairCounter {
  public:
-  DeviceCounter(const AcceleratorApi& api, std::span<const DeviceTraits> devices, DeviceMethod method, uint64_t memory_limit,
-                const EncodedRelation& relation, const KeptItems& kept, const ExecutionOptions& options)
-      : api_(api), options_(options), supports_(*options.memory, kept.size) {
-    DevicePairJob job{};
-    job.items = kept.size;
-    job.leading = kept.pairs.leading;
-    job.first_column = kept.pairs.first_column;
-    job.tid_slots = relation.tid_slots();
-    job.rows = kept.occurrences;
-    job.method = method;
+  /// @param job   items, pairs and method; the rest is filled in
+  /// @param send  send(api, pairs) brings what is to be counted
+  template <typename Send>
+  DeviceCounter(const AcceleratorApi& api, std::span<const DeviceTraits> devices, uint64_t memory_limit, DevicePairJob job,
+                const ExecutionOptions& options, Send send)
+      : api_(api), supports_(*options.memory, job.items) {
     for (const DeviceTraits& device : devices) job.devices[job.device_count++] = device.index;
     job.memory_limit = memory_limit;
     job.stop = [](void* token) { return static_cast<const CancelToken*>(token)->requested(); };
     job.stop_arg = const_cast<CancelToken*>(&options.cancel);
-    cut_tasks(kept.pairs, kept.size, devices.size());
+    cut_tasks({.leading = job.leading, .first_column = job.first_column}, job.items, devices.size());
     AcceleratorMessage why{};
     expect_done(api_.open_pairs(&job, &pairs_, &why), why);
     try {
-      send(relation, kept);
+      send(api_, pairs_);
       expect_done(api_.build(pairs_, supports_.data(), &why), why);
     } catch (...) {
       api_.close_pairs(pairs_);
@@ -93,23 +89,6 @@ class DeviceCounter final : public PairCounter {
     }
   }
 
-  void send(const EncodedRelation& relation, const KeptItems& kept) {
-    parallel_for(options_, relation.blocks(), [&](size_t block, int) {
-      uint32_t tids[kChunkRows];
-      uint32_t items[kChunkRows];
-      const uint32_t rows = relation.decode(block, tids, items);
-      uint32_t sent = 0;
-      for (uint32_t k = 0; k < rows; ++k) {
-        const uint32_t rank = kept.rank_of_code[items[k]];
-        tids[sent] = tids[k];
-        items[sent] = rank;
-        sent += rank != KeptItems::kDropped;
-      }
-      AcceleratorMessage why{};
-      expect_done(api_.add_rows(pairs_, tids, items, sent, &why), why);
-    });
-  }
-
   void cut_tasks(const WantedPairs& pairs, uint32_t items, size_t devices) {
     uint64_t all = 0;
     for (uint32_t a = 0; a < pairs.leading; ++a) all += items - std::min(pairs.first_after(a), items);
@@ -126,18 +105,77 @@ class DeviceCounter final : public PairCounter {
   }
 
   const AcceleratorApi& api_;
-  const ExecutionOptions& options_;
   Buffer<uint32_t> supports_;
   DevicePairs* pairs_ = nullptr;
   std::vector<uint32_t> task_begin_;
 };
+
+void send_rows(const AcceleratorApi& api, DevicePairs* pairs, const EncodedRelation& relation, const KeptItems& kept,
+               const ExecutionOptions& options) {
+  parallel_for(options, relation.blocks(), [&](size_t block, int) {
+    uint32_t tids[kChunkRows];
+    uint32_t items[kChunkRows];
+    const uint32_t rows = relation.decode(block, tids, items);
+    uint32_t sent = 0;
+    for (uint32_t k = 0; k < rows; ++k) {
+      const uint32_t rank = kept.rank_of_code[items[k]];
+      tids[sent] = tids[k];
+      items[sent] = rank;
+      sent += rank != KeptItems::kDropped;
+    }
+    AcceleratorMessage why{};
+    expect_done(api.add_rows(pairs, tids, items, sent, &why), why);
+  });
+}
+
+void send_sets(const AcceleratorApi& api, DevicePairs* pairs, const SetCollection& sets, std::span<const uint32_t> order) {
+  std::vector<uint64_t> cardinality;
+  std::vector<const unsigned char*> planes;
+  std::vector<uint32_t> stash_begin{0};
+  std::vector<uint64_t> stash;
+  for (const uint32_t set : order) {
+    const SetView& view = sets[set];
+    cardinality.push_back(view.cardinality());
+    planes.push_back(reinterpret_cast<const unsigned char*>(view.planes()));
+    for (uint64_t i = 0; i < view.stash(); ++i) stash.push_back(view.stash_element(i));
+    stash_begin.push_back(static_cast<uint32_t>(stash.size()));
+  }
+  const DeviceSets given{.sets = static_cast<uint32_t>(order.size()),
+                         .width = static_cast<uint32_t>(sets[order[0]].width()),
+                         .cardinality = cardinality.data(),
+                         .planes = planes.data(),
+                         .stash_begin = stash_begin.data(),
+                         .stash = stash.data()};
+  AcceleratorMessage why{};
+  expect_done(api.add_sets(pairs, &given, &why), why);
+}
 
 }  // namespace
 
 std::unique_ptr<PairCounter> count_on_devices(Offload& offload, std::span<const DeviceTraits> devices, DeviceMethod method,
                                               uint64_t memory_limit, const EncodedRelation& relation, const KeptItems& kept,
                                               const ExecutionOptions& options) {
-  return std::make_unique<DeviceCounter>(*offload.api(), devices, method, memory_limit, relation, kept, options);
+  DevicePairJob job{};
+  job.items = kept.size;
+  job.leading = kept.pairs.leading;
+  job.first_column = kept.pairs.first_column;
+  job.tid_slots = relation.tid_slots();
+  job.rows = kept.occurrences;
+  job.method = method;
+  return std::make_unique<DeviceCounter>(
+      *offload.api(), devices, memory_limit, job, options,
+      [&](const AcceleratorApi& api, DevicePairs* pairs) { send_rows(api, pairs, relation, kept, options); });
+}
+
+std::unique_ptr<PairCounter> count_sets_on_devices(Offload& offload, std::span<const DeviceTraits> devices,
+                                                   uint64_t memory_limit, const SetCollection& sets,
+                                                   std::span<const uint32_t> order, const ExecutionOptions& options) {
+  DevicePairJob job{};
+  job.items = job.leading = static_cast<uint32_t>(order.size());
+  job.method = DeviceMethod::kBatmap;
+  return std::make_unique<DeviceCounter>(
+      *offload.api(), devices, memory_limit, job, options,
+      [&](const AcceleratorApi& api, DevicePairs* pairs) { send_sets(api, pairs, sets, order); });
 }
 
 int threads_for_devices(size_t devices) { return static_cast<int>(2 * devices); }

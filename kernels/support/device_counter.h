@@ -1,6 +1,6 @@
-// Pair support on devices (accel/accelerator.h): coded rows go there as they are decoded, the form is built there, and what
-// comes back are the pairs at or above the threshold, in order. A task is a range of rows; tasks are dealt to the devices by
-// whoever is free.
+// Pair support on devices (accel/accelerator.h): coded rows go there as they are decoded, the form is built there, or stored
+// batmaps go as they are; what comes back are the pairs at or above the threshold, in order. A task is a range of rows of
+// the triangle or rectangle; tasks are dealt to the devices by whoever is free.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,7 @@
 #include "relation/encoded_relation.h"
 #include "relation/kept_items.h"
 #include "relation/transactions.h"
+#include "set/set_collection.h"
 #include "support/pair_counter.h"
 
 namespace batmap {
@@ -20,6 +21,12 @@ namespace batmap {
 std::unique_ptr<PairCounter> count_on_devices(Offload& offload, std::span<const DeviceTraits> devices, DeviceMethod method,
                                               uint64_t memory_limit, const EncodedRelation& relation, const KeptItems& kept,
                                               const ExecutionOptions& options);
+
+/// The pairs of stored sets, by ranks in `order`, which names sets by rising cardinality, all of them batmaps of one width.
+/// @param sets, order  needed until this returns; the rest as above
+std::unique_ptr<PairCounter> count_sets_on_devices(Offload& offload, std::span<const DeviceTraits> devices,
+                                                   uint64_t memory_limit, const SetCollection& sets,
+                                                   std::span<const uint32_t> order, const ExecutionOptions& options);
 
 /// Threads that keep so many devices busy.
 int threads_for_devices(size_t devices);

@@ -116,8 +116,8 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
     refuse_without_device("rows repeat, so that rows are counted, which no GPU does");
     report_.method = pair_method_name(PairMethod::kHorizontal);
     report_.reason = "rows repeat, so that rows are counted";
-    answers_.emplace(count_weighted(relation, kept, lengths, report_.threshold, options_), std::move(values), selection(),
-                     options_);
+    answers_.start(count_weighted(relation, kept, lengths, report_.threshold, options_), std::move(values), selection(),
+                   options_);
     return;
   }
   const PairChoice choice = choose_pair_method(describe_job(relation, kept, lengths, query_.kernels, options_));
@@ -127,16 +127,14 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
   report_.reason = (query_.method ? "asked for; " : "") + choice.reason;
   const PairEstimate& estimate = choice.estimates[static_cast<size_t>(method)];
   std::unique_ptr<PairCounter> counter = count_on_a_device(relation, kept, estimate.milliseconds);
-  ExecutionOptions options = options_;
   if (counter) {
     chunks_ = std::move(chunks);
     item_rank_ = item_rank;
-    options.threads = std::max(options.threads, device_threads_);
   } else {
     counter = build_counter(relation, kept, lengths, method, query_.kernels, options_);
   }
   count_kept(counter->supports());
-  answers_.emplace(std::move(counter), std::move(values), selection(), options);
+  answers_.start(std::move(counter), std::move(values), selection(), options_);
 }
 
 namespace {
@@ -172,57 +170,27 @@ std::unique_ptr<PairCounter> PairRun::count_on_a_device(const EncodedRelation& r
                   "Methods that do: bitmap, horizontal.");
     return nullptr;
   }
-  // Where a context alone would take longer, the driver is left alone.
-  constexpr double kWorthLoading = 100;  // ms
-  if (use.mode == DeviceMode::kAuto && !use.offload->has_loaded() && cpu_ms < kWorthLoading) return nullptr;
-  std::unique_ptr<PairCounter> counter;
-  const bool done = use.offload->attempt(use.mode, report_.notice, [&] {
-    std::vector<DeviceTraits> devices = use.offload->devices(use.only);
-    if (devices.empty()) {
-      const std::string& why = use.offload->why_not();
-      throw DeviceFailure{AcceleratorStatus::kDeclined, why.empty() ? "batmap.gpu_devices names none that is there" : why};
-    }
-    const DeviceSizes sizes{.items = kept.size,
-                            .leading = kept.pairs.leading,
-                            .first_column = kept.pairs.first_column,
-                            .tid_slots = relation.tid_slots(),
-                            .rows = kept.occurrences,
-                            .pair_instances = report_.pair_instances,
-                            .memory_limit = use.memory_limit};
-    const std::optional<DeviceMethod> wanted = query_.method ? device_method(*query_.method) : std::nullopt;
-    DeviceChoice choice = choose_device(use.mode, sizes, devices, cpu_ms, wanted);
-    if (choice.method && std::ranges::any_of(devices, [](const DeviceTraits& device) { return device.ready == 0; })) {
-      use.offload->prepare(devices);  // from here on its rates are measured, and its context is there
-      choice = choose_device(use.mode, sizes, devices, cpu_ms, wanted);
-    }
-    report_.reason += "; " + choice.reason;
-    if (!choice.method) {
-      if (use.mode == DeviceMode::kRequire)
-        throw DeviceFailure{AcceleratorStatus::kOutOfMemory, "the job does not fit: " + choice.reason};
-      return;
-    }
-    counter = count_on_devices(*use.offload, devices, *choice.method, use.memory_limit, relation, kept, options_);
-    report_.method =
-        pair_method_name(*choice.method == DeviceMethod::kBitmap ? PairMethod::kBitmap : PairMethod::kHorizontal);
-    report_.kernel = *choice.method == DeviceMethod::kBitmap ? devices[0].bit_kernel : "";
-    report_.device.clear();
-    device_threads_ = threads_for_devices(devices.size());
-    for (const DeviceTraits& device : devices) {
-      if (!report_.device.empty()) report_.device += ", ";
-      report_.device += "cuda:" + std::to_string(device.index) + " " + device.name;
-    }
-  });
-  return done ? std::move(counter) : nullptr;
-}
-
-/// After an error of a device: all methods answer in one order, so what has been handed over is skipped.
-void PairRun::go_on_without_device() {
-  skip_ = report_.results;
-  answers_.reset();
-  device_threads_ = 0;
-  query_.device.offload = nullptr;
-  report_.device = "cpu";
-  group(std::move(chunks_), item_rank_);
+  const DeviceSizes sizes{.items = kept.size,
+                          .leading = kept.pairs.leading,
+                          .first_column = kept.pairs.first_column,
+                          .tid_slots = relation.tid_slots(),
+                          .rows = kept.occurrences,
+                          .pair_instances = report_.pair_instances,
+                          .memory_limit = use.memory_limit,
+                          .threads = options_.threads};
+  const std::optional<DeviceMethod> wanted = query_.method ? device_method(*query_.method) : std::nullopt;
+  return answers_.offload(
+      use, cpu_ms,
+      [&](std::span<const DeviceTraits> devices) { return choose_device(use.mode, sizes, devices, cpu_ms, wanted); },
+      [&](std::span<const DeviceTraits> devices, DeviceMethod method) {
+        std::unique_ptr<PairCounter> counter =
+            count_on_devices(*use.offload, devices, method, use.memory_limit, relation, kept, options_);
+        const bool bits = method == DeviceMethod::kBitmap;
+        report_.method = pair_method_name(bits ? PairMethod::kBitmap : PairMethod::kHorizontal);
+        report_.kernel = bits ? devices[0].bit_kernel : "";
+        return counter;
+      },
+      report_);
 }
 
 void PairRun::group_spilled(const RowPartitions& rows, std::span<const uint32_t> item_rank) {
@@ -244,7 +212,7 @@ void PairRun::group_spilled(const RowPartitions& rows, std::span<const uint32_t>
   std::unique_ptr<PairCounter> counter = next_block();
   PairSelection wanted = selection();
   if (wanted.ties) wanted.top_k.reset();  // blocks are counted once
-  answers_.emplace(std::move(counter), std::move(values), wanted, options_, [this] { return next_block(); });
+  answers_.start(std::move(counter), std::move(values), wanted, options_, [this] { return next_block(); });
   report_.count_ms = watch.milliseconds();
 }
 
@@ -272,31 +240,12 @@ void PairRun::count_kept(std::span<const uint32_t> supports) {
       std::count_if(supports.begin(), supports.end(), [&](uint32_t s) { return s >= report_.threshold; }));
 }
 
-bool PairRun::next_answers(std::vector<PairRow>& batch) {
-  if (needs_rows()) {
-    bool more = false;
-    const DeviceUse use = query_.device;
-    if (use.offload->attempt(use.mode, report_.notice, [&] { more = answers_->next(batch); })) return more;
-    go_on_without_device();
-  }
-  const bool more = answers_->next(batch);
-  const uint64_t skipped = std::min<uint64_t>(skip_, batch.size());
-  batch.erase(batch.begin(), batch.begin() + static_cast<ptrdiff_t>(skipped));
-  skip_ -= skipped;
-  return more;
-}
-
 bool PairRun::next(std::vector<PairRow>& batch) {
-  if (!answers_) {
-    batch.clear();
-    return false;
-  }
   const Stopwatch watch;
-  const bool more = next_answers(batch);
-  report_.results = answers_->results();
-  report_.tasks = answers_->tasks();
-  report_.tasks_done = answers_->tasks_done();
-  report_.truncated = answers_->truncated();
+  const bool more = answers_.next(batch, report_, [this] {
+    query_.device.offload = nullptr;
+    group(std::move(chunks_), item_rank_);
+  });
   report_.count_ms += watch.milliseconds();
   return more;
 }

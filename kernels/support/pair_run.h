@@ -15,7 +15,8 @@
 #include "relation/pair_log.h"
 #include "support/build_counter.h"
 #include "support/choose.h"
-#include "support/pair_answers.h"
+#include "support/offloaded_answers.h"
+#include "support/pair_report.h"
 #include "support/spilled_pairs.h"
 
 namespace batmap {
@@ -48,28 +49,6 @@ struct PairQuery {
 /// "auto" or nothing-special names to methods. @throws Error{kInvalidParameter} for an unknown name
 std::optional<PairMethod> parse_pair_method(const std::string& name);
 
-/// What a run did; complete when next() has returned no more.
-struct PairReport {
-  std::string method;
-  std::string kernel;          // empty unless bits were counted
-  std::string device = "cpu";  // or the names of GPUs
-  std::string notice;          // what the user should be told: a device failed
-  std::string reason;
-  uint64_t transactions = 0;
-  uint64_t items = 0;
-  uint64_t items_kept = 0;
-  uint64_t occurrences = 0;     // rows of kept items
-  uint64_t pair_instances = 0;  // sum over transactions of (kept items choose 2)
-  uint64_t threshold = 0;
-  uint64_t results = 0;
-  uint64_t tasks = 0;  // into which counting is cut, as far as known
-  uint64_t tasks_done = 0;
-  uint64_t file_bytes = 0;  // of rows in temporary files
-  bool truncated = false;
-  double group_ms = 0;
-  double count_ms = 0;  // time that next() took, all calls together
-};
-
 class PairRun {
  public:
   /// Groups the rows and builds what the method counts.
@@ -94,7 +73,7 @@ class PairRun {
   const PairReport& report() const { return report_; }
 
   /// Is the input still needed? A device may fail in the middle; then the CPU starts again where it stopped.
-  bool needs_rows() const { return device_threads_ > 0; }
+  bool needs_rows() const { return answers_.on_devices(); }
 
  private:
   void group(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank);
@@ -106,18 +85,14 @@ class PairRun {
   void count_kept(std::span<const uint32_t> supports);
   std::unique_ptr<PairCounter> count_on_a_device(const EncodedRelation& relation, const KeptItems& kept, double cpu_ms);
   void refuse_without_device(const char* why) const;
-  bool next_answers(std::vector<PairRow>& batch);
-  void go_on_without_device();
 
   PairQuery query_;
   ExecutionOptions options_;
   PairReport report_;
-  int device_threads_ = 0;         // more than none: a device counts
   std::vector<ChunkView> chunks_;  // while on a device: for starting again
   std::span<const uint32_t> item_rank_;
-  uint64_t skip_ = 0;                    // answers that a device had given before it failed
   std::optional<SpilledPairs> spilled_;  // where the rows were too many
-  std::optional<PairAnswers> answers_;   // none: there is nothing to count
+  OffloadedAnswers answers_;             // none: there is nothing to count
 };
 
 }  // namespace batmap

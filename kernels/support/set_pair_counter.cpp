@@ -12,7 +12,8 @@ namespace batmap {
 
 namespace {
 
-constexpr double kPlanesRead = 10;  // of a block, before nothing can match any more
+constexpr double kPlanesRead = 10;      // of a block, before nothing can match any more
+constexpr size_t kPlanesOnDevice = 22;  // the same in tiles of a device (cuda/batmap_form.cu)
 
 class SetPairCounter final : public PairCounter {
  public:
@@ -63,6 +64,19 @@ double compared_bytes(const SetView& set) {
   const BatmapShape shape = set.shape();
   return static_cast<double>(kTables * shape.groups() * kPlaneBytes) *
          std::min(kPlanesRead, static_cast<double>(shape.planes()));
+}
+
+BatmapSizes batmap_sizes(const SetCollection& sets, std::span<const uint32_t> order) {
+  BatmapSizes sizes;
+  for (size_t rank = 0; rank < order.size(); ++rank) {
+    const SetView& set = sets[order[rank]];
+    if (set.container() != Container::kBatmap || set.width() != sets[order[0]].width()) return {};
+    const BatmapShape shape = set.shape();
+    sizes.bytes += shape.bytes();
+    sizes.words += static_cast<double>(rank) * static_cast<double>(kTables * shape.slots() / 32) *
+                   static_cast<double>(std::min(shape.planes(), kPlanesOnDevice));
+  }
+  return sizes;
 }
 
 std::unique_ptr<PairCounter> count_set_tiles(SetCollection sets, std::span<const uint32_t> order, double min_jaccard,

@@ -18,6 +18,13 @@ std::unique_ptr<PairCounter> count_set_tiles(SetCollection sets, std::span<const
 /// Bytes of a set that a comparison reads.
 double compared_bytes(const SetView& set);
 
+/// What comparing batmaps of one width on a device takes.
+struct BatmapSizes {
+  uint64_t bytes = 0;  // 0: the sets are not all batmaps of one width
+  double words = 0;    // of planes, 32 slots each, of the larger set of every pair
+};
+BatmapSizes batmap_sizes(const SetCollection& sets, std::span<const uint32_t> order);
+
 /// The sets taken apart into bit rows and lists, for count_positionally(). Cost: one decoded element, and one word written
 /// for 64 sets and a possible element. @param element_bound  above every element
 TransactionBits transaction_bits_of_sets(const SetCollection& sets, std::span<const uint32_t> order, uint64_t element_bound,

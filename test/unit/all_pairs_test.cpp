@@ -1,4 +1,5 @@
-// All pairs of stored sets against plain loops over std::set, both ways of counting, every kernel and several threads.
+// All pairs of stored sets against plain loops over std::set, all ways of counting, every kernel and several threads; the
+// same on a fake accelerator, whatever it answers and whenever it fails.
 #include "support/all_pairs.h"
 
 #include <gtest/gtest.h>
@@ -8,6 +9,7 @@
 #include <set>
 #include <tuple>
 
+#include "fake_accelerator.h"
 #include "oracle.h"
 #include "set/set_builder.h"
 #include "shapes.h"
@@ -190,6 +192,26 @@ TEST(AllPairs, TakesSetsApartWhereComparingCostsMore) {
   EXPECT_EQ(few.report().method, "tiles") << few.report().reason;
 }
 
+// A row for every possible element is no way to count few sets, however large they are.
+TEST(AllPairs, LeavesLargeUniversesAlone) {
+  Random random(kSeed + 8);
+  std::vector<NamedSet> sets;
+  for (int64_t id = 0; id < 60; ++id) {
+    NamedSet set{id, {}, 24};
+    while (set.elements.size() < 500) set.elements.insert(random.below(1 << 20));
+    sets.push_back(set);
+  }
+  MemoryMeter meter;
+  Offload none([](std::string&) -> const AcceleratorApi* { return nullptr; });
+  AllPairsQuery query;
+  query.min_count = 2;
+  query.device.offload = &none;
+  query.device.mode = DeviceMode::kCuda;  // so that all ways are looked at
+  const AllPairsRun pairs(stored(sets, meter), query, {1, &meter, {}});
+  EXPECT_EQ(pairs.report().method, "tiles") << pairs.report().reason;
+  EXPECT_EQ(pairs.report().reason.find("not looked at"), std::string::npos) << pairs.report().reason;
+}
+
 TEST(AllPairs, BadQuestions) {
   const auto check = [](auto set) {
     AllPairsQuery query;
@@ -264,6 +286,161 @@ TEST(AllPairs, OutOfMemoryAtEveryCharge) {
       EXPECT_EQ(meter.current(), 0u);
     }
     EXPECT_TRUE(finished);
+  }
+}
+
+using Fake = FakeAccelerator;
+
+class AllPairsOnDevices : public ::testing::Test {
+ protected:
+  void SetUp() override { Fake::state().reset(); }
+  void TearDown() override { EXPECT_EQ(Fake::state().open, 0) << "a job was not closed"; }
+
+  static AllPairsQuery on_devices(AllPairsQuery query, Offload& offload, DeviceMode mode) {
+    query.device.offload = &offload;
+    query.device.mode = mode;
+    return query;
+  }
+
+  Offload offload_{[](std::string&) { return Fake::api(); }};
+};
+
+struct Found {
+  std::vector<PairRow> rows;
+  PairReport report;
+};
+
+Found found(const std::vector<NamedSet>& sets, const AllPairsQuery& query, int threads) {
+  MemoryMeter meter(size_t{1} << 30);
+  Found answers;
+  {
+    AllPairsRun pairs(stored(sets, meter), query, {threads, &meter, {}});
+    std::vector<PairRow> batch;
+    while (pairs.next(batch)) answers.rows.insert(answers.rows.end(), batch.begin(), batch.end());
+    answers.report = pairs.report();
+  }
+  EXPECT_EQ(meter.current(), 0u);
+  EXPECT_EQ(answers.report.results, answers.rows.size());
+  return answers;
+}
+
+/// Sets that are all batmaps of one width.
+std::vector<NamedSet> batmaps(Random& random, size_t count) {
+  std::vector<NamedSet> sets;
+  for (size_t i = 0; i < count; ++i) {
+    NamedSet set{static_cast<int64_t>(random.below(count)), {}, 24};
+    static constexpr uint64_t kSizes[] = {300, 511, 512, 513, 1100};
+    const uint64_t size = kSizes[random.below(std::size(kSizes))];
+    while (set.elements.size() < size) set.elements.insert(random.below(6000));
+    sets.push_back(set);
+  }
+  return sets;
+}
+
+TEST_F(AllPairsOnDevices, LikeTheOracle) {
+  Random random(kSeed + 4);
+  const std::vector<NamedSet> batmap_sets = batmaps(random, 35);
+  const std::vector<NamedSet> other_sets = mixed_sets(random, 35);
+  for (const AllPairsQuery& query : queries())
+    for (const std::vector<NamedSet>* sets : {&batmap_sets, &other_sets}) {
+      const std::vector<PairRow> expected = oracle(*sets, query);
+      for (const DeviceMode mode : {DeviceMode::kCuda, DeviceMode::kRequire, DeviceMode::kAuto})
+        for (const uint32_t devices : {1u, 3u}) {
+          Fake::state().device_count = devices;
+          const Found answers = found(*sets, on_devices(query, offload_, mode), devices == 1 ? 1 : 4);
+          ASSERT_EQ(difference(answers.rows, expected), "") << answers.report.reason << ", seed " << kSeed + 4;
+          EXPECT_EQ(answers.report.notice, "");
+          const bool is_any = answers.report.items_kept > 1;
+          if (mode == DeviceMode::kAuto || !is_any) continue;
+          EXPECT_EQ(answers.report.device, devices == 1 ? "cuda:0 fake" : "cuda:0 fake, cuda:1 fake, cuda:2 fake");
+          EXPECT_EQ(answers.report.method == "tiles", sets == &batmap_sets) << answers.report.reason;
+        }
+    }
+  EXPECT_GT(Fake::state().calls[Fake::kAddSets], 0);
+  EXPECT_GT(Fake::state().calls[Fake::kAddRows], 0);
+}
+
+TEST_F(AllPairsOnDevices, AutoTakesThemWhereTheyAreFaster) {
+  Random random(kSeed + 5);
+  const std::vector<NamedSet> sets = batmaps(random, 200);
+  AllPairsQuery query;
+  query.min_count = 100;
+  query.way = AllPairsWay::kTiles;
+  offload_.api();  // loaded already: no context is to be weighed
+  const Found fast = found(sets, on_devices(query, offload_, DeviceMode::kAuto), 1);
+  EXPECT_EQ(fast.report.device, "cuda:0 fake") << fast.report.reason;
+  Fake::state().rates.launch_ms = 1000;
+  const Found slow = found(sets, on_devices(query, offload_, DeviceMode::kAuto), 1);
+  Fake::state().rates.launch_ms = 0;
+  EXPECT_EQ(slow.report.device, "cpu") << slow.report.reason;
+  EXPECT_NE(slow.report.reason.find("batmap on 1 GPU"), std::string::npos) << slow.report.reason;
+  EXPECT_EQ(difference(fast.rows, slow.rows), "");
+  EXPECT_EQ(found(sets, on_devices(query, offload_, DeviceMode::kCpu), 1).report.device, "cpu");
+}
+
+TEST_F(AllPairsOnDevices, EveryCallMayFail) {
+  Random random(kSeed + 6);
+  const std::vector<NamedSet> sets = batmaps(random, 40);
+  AllPairsQuery query;
+  query.min_count = 60;
+  for (const AllPairsWay way : {AllPairsWay::kTiles, AllPairsWay::kRelation}) {
+    query.way = way;
+    const std::vector<PairRow> expected = oracle(sets, query);
+    ASSERT_FALSE(expected.empty());
+    for (const AcceleratorStatus status : {AcceleratorStatus::kDeclined, AcceleratorStatus::kNoDevice,
+                                           AcceleratorStatus::kOutOfMemory, AcceleratorStatus::kFailed})
+      for (int call = 0; call < Fake::kCalls; ++call) {
+        if (call == (way == AllPairsWay::kTiles ? Fake::kAddRows : Fake::kAddSets)) continue;
+        Fake::state().reset();
+        Fake::state().answer[call] = status;
+        Offload offload([](std::string&) { return Fake::api(); });
+        const Found answers = found(sets, on_devices(query, offload, DeviceMode::kCuda), 2);
+        EXPECT_EQ(difference(answers.rows, expected), "");
+        EXPECT_EQ(answers.report.device, "cpu");
+        const bool is_error = status == AcceleratorStatus::kFailed && call != Fake::kDevices;
+        EXPECT_EQ(answers.report.notice.empty(), !is_error) << answers.report.notice;
+        EXPECT_EQ(Fake::state().open, 0);
+        Offload another([](std::string&) { return Fake::api(); });
+        EXPECT_THROW(found(sets, on_devices(query, another, DeviceMode::kRequire), 2), Error);
+      }
+  }
+}
+
+TEST_F(AllPairsOnDevices, FailInTheMiddle) {
+  // Enough pairs for two tasks.
+  Random random(kSeed + 7);
+  std::vector<NamedSet> sets;
+  for (int64_t id = 0; id < 3200; ++id) {
+    NamedSet set{id, {}, 24};
+    while (set.elements.size() < 300) set.elements.insert(random.below(1 << 24));
+    sets.push_back(set);
+  }
+  AllPairsQuery query;
+  query.min_count = 1;
+  const Found expected = found(sets, query, 2);
+  ASSERT_GT(expected.rows.size(), 10000u);
+  for (const AcceleratorStatus status : {AcceleratorStatus::kFailed, AcceleratorStatus::kOutOfMemory}) {
+    // Whether the first task's answers are handed over before the last fails is up to the threads: until it was so.
+    bool handed_over = false;
+    for (int run_number = 0; run_number < 20 && !handed_over; ++run_number) {
+      Fake::state().reset();
+      Fake::state().answer[Fake::kCountRows] = status;
+      Fake::state().after[Fake::kCountRows] = 1;
+      Fake::state().delay_ms = 20;
+      Offload offload([](std::string&) { return Fake::api(); });
+      MemoryMeter meter(size_t{1} << 30);
+      AllPairsRun pairs(stored(sets, meter), on_devices(query, offload, DeviceMode::kCuda), {2, &meter, {}});
+      EXPECT_EQ(pairs.report().device, "cuda:0 fake") << pairs.report().reason;
+      std::vector<PairRow> rows;
+      std::vector<PairRow> batch;
+      while (pairs.next(batch)) {
+        rows.insert(rows.end(), batch.begin(), batch.end());
+        handed_over |= pairs.report().device != "cpu" && !rows.empty();
+      }
+      EXPECT_EQ(difference(rows, expected.rows), "");
+      EXPECT_EQ(pairs.report().device, "cpu");
+    }
+    EXPECT_TRUE(handed_over);
   }
 }
 

@@ -10,6 +10,7 @@ DeviceTraits device(bool ready) {
   DeviceTraits traits{};
   traits.memory_bytes = uint64_t{80} << 30;
   traits.ready = ready;
+  traits.multiprocessors = 100;
   traits.rates = {.context_ms = 200,
                   .upload_bytes = 50,
                   .download_bytes = 50,
@@ -90,6 +91,27 @@ TEST(DevicePolicy, DevicesShareTheCounting) {
   const double two_ms = estimate_on_devices(DeviceMethod::kBitmap, job, two).milliseconds;
   EXPECT_LT(two_ms, one_ms);
   EXPECT_GT(two_ms, one_ms / 2) << "every device gets all rows";
+}
+
+TEST(DevicePolicy, BatmapsWhereTheyAreThereAndRowsCostMore) {
+  const DeviceTraits warm[] = {device(true)};
+  DeviceSizes job;
+  job.items = job.leading = 4000;
+  job.threads = 8;
+  EXPECT_EQ(choose_device(DeviceMode::kRequire, job, warm, 1e9, {}).method, std::nullopt) << "no form";
+  job.batmap_bytes = uint64_t{60} << 20;
+  job.batmap_words = 8e6 * 4000;
+  EXPECT_EQ(choose_device(DeviceMode::kAuto, job, warm, 1000, {}).method, DeviceMethod::kBatmap);
+  const double alone = estimate_on_devices(DeviceMethod::kBatmap, job, warm).milliseconds;
+  job.tid_slots = 50000;
+  job.rows = 10'000'000;
+  job.pair_instances = 1'000'000'000;
+  EXPECT_EQ(choose_device(DeviceMode::kAuto, job, warm, 1000, {}).method, DeviceMethod::kBitmap) << "rows are there";
+  job.host_ms = 600;
+  EXPECT_EQ(choose_device(DeviceMode::kAuto, job, warm, 1000, {}).method, DeviceMethod::kBatmap) << "rows are to be made";
+  EXPECT_EQ(estimate_on_devices(DeviceMethod::kBatmap, job, warm).milliseconds, alone) << "rows do not matter";
+  job.memory_limit = uint64_t{32} << 20;
+  EXPECT_FALSE(estimate_on_devices(DeviceMethod::kBatmap, job, warm).fits);
 }
 
 }  // namespace

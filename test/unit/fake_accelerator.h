@@ -2,6 +2,7 @@
 // decline, run out of memory, fail, stall or have no device, at any of its calls.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "accel/accelerator.h"
+#include "set/set_decode.h"
 
 namespace batmap {
 
@@ -20,12 +22,13 @@ struct DevicePairs {
   DevicePairJob job;
   std::mutex mutex;
   std::map<uint32_t, std::set<uint32_t>> transactions;
+  std::vector<std::pair<uint64_t, uint32_t>> elements;  // of sets: element, rank
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> counts;
 };
 
 /// How the next calls end. One for all: tests of one process run one after the other.
 struct FakeAccelerator {
-  enum Call { kDevices, kPrepare, kOpen, kAddRows, kBuild, kCountRows, kCalls };
+  enum Call { kDevices, kPrepare, kOpen, kAddRows, kAddSets, kBuild, kCountRows, kCalls };
 
   uint32_t device_count = 1;
   AcceleratorStatus answer[kCalls] = {};  // what a call ends with once `after` of its kind have been well
@@ -99,8 +102,19 @@ struct FakeAccelerator {
         for (size_t i = 0; i < rows; ++i) pairs->transactions[tids[i]].insert(items[i]);
         return say(kAddRows, why);
       };
+      api.add_sets = [](DevicePairs* pairs, const DeviceSets* sets, AcceleratorMessage* why) {
+        for (uint32_t set = 0; set < sets->sets; ++set)
+          for_each_element(value_of(*sets, set), {}, [&](uint64_t x) { pairs->elements.push_back({x, set}); });
+        std::sort(pairs->elements.begin(), pairs->elements.end());
+        return say(kAddSets, why);
+      };
       api.build = [](DevicePairs* pairs, uint32_t* supports, AcceleratorMessage* why) {
         std::fill_n(supports, pairs->job.items, 0);
+        for (auto a = pairs->elements.begin(); a != pairs->elements.end(); ++a) {
+          ++supports[a->second];
+          for (auto b = std::next(a); b != pairs->elements.end() && b->first == a->first; ++b)
+            ++pairs->counts[{a->second, b->second}];
+        }
         for (const auto& [tid, items] : pairs->transactions)
           for (auto a = items.begin(); a != items.end(); ++a) {
             ++supports[*a];
@@ -135,6 +149,13 @@ struct FakeAccelerator {
   }
 
  private:
+  /// The stored value at whose end the planes lie.
+  static SetView value_of(const DeviceSets& sets, uint32_t set) {
+    const size_t front = kSetHeaderBytes + kStashHeaderBytes + 8 * (sets.stash_begin[set + 1] - sets.stash_begin[set]);
+    const size_t planes = batmap_shape(sets.cardinality[set], static_cast<int>(sets.width)).bytes();
+    return SetView::open({reinterpret_cast<const std::byte*>(sets.planes[set]) - front, front + planes});
+  }
+
   static DeviceTraits traits_of(int32_t index) {
     DeviceTraits traits{};
     traits.index = index;

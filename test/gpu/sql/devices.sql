@@ -37,6 +37,23 @@ SELECT * FROM differences($$batmap_join_project('SELECT item, tid FROM dense', '
 SELECT * FROM differences($$batmap_join_project('SELECT item, tid FROM dense WHERE item < 300', 'SELECT tid, item FROM dense', min_count => 30, @)$$);
 SELECT * FROM differences($$(SELECT p.* FROM (SELECT batmap_relation_agg(tid, item) r FROM dense) q, LATERAL batmap_pairs(q.r, min_count => 40, @) p) s$$);
 
+-- all pairs of sets: batmaps as they are, others taken apart; the order is the same, too
+CREATE TABLE batmaps AS SELECT s AS id, batmap_agg((hashint8(s * 1000 + k) & 65535)::int8, 16777216) AS items
+FROM generate_series(1, 400) s, generate_series(1, 500 + s) k GROUP BY s;
+CREATE TABLE mixed AS SELECT s % 350 AS id, batmap_agg((hashint8(s * 1000 + k) & 8191)::int8, CASE WHEN s % 5 = 0 THEN 65536 ELSE 16777216 END) AS items
+FROM generate_series(1, 400) s, generate_series(1, s * s / 50 + 1) k GROUP BY s;
+SELECT (batmap_stats(items)).container, count(*) FROM batmaps GROUP BY 1;
+SELECT count(DISTINCT (batmap_stats(items)).container) FROM mixed;
+SELECT * FROM differences($$(SELECT row_number() OVER () n, * FROM batmap_all_pairs('TABLE batmaps', min_count => 1, @)) s$$);
+SELECT * FROM differences($$(SELECT row_number() OVER () n, * FROM batmap_all_pairs('TABLE batmaps', min_jaccard => 0.008, @)) s$$);
+SELECT * FROM differences($$(SELECT row_number() OVER () n, * FROM batmap_all_pairs('TABLE batmaps', min_jaccard => 0.001, top_k => 100, @)) s$$);
+SELECT * FROM differences($$(SELECT row_number() OVER () n, * FROM batmap_all_pairs('TABLE batmaps', per_item_top_k => 2, @)) s$$);
+SELECT * FROM differences($$(SELECT row_number() OVER () n, * FROM batmap_all_pairs('TABLE mixed', min_count => 1, @)) s$$);
+SELECT * FROM differences($$(SELECT row_number() OVER () n, * FROM batmap_all_pairs('TABLE mixed', min_jaccard => 0.1, @)) s$$);
+SELECT * FROM differences($$(SELECT row_number() OVER () n, * FROM batmap_all_pairs('TABLE mixed', top_k => 100, @)) s$$);
+SELECT count(*) FROM batmap_all_pairs('SELECT * FROM batmaps WHERE id = 1', min_count => 1, device => 'require');
+SELECT count(*) FROM batmap_all_pairs('TABLE batmaps', min_count => 1, max_results => 10, device => 'require');
+
 -- plain SQL by the plan node
 SET batmap.device = require;
 CREATE TABLE node_gpu AS SELECT a.item AS x, b.item AS y, count(*) FROM (SELECT DISTINCT * FROM dense) a
@@ -63,6 +80,8 @@ SELECT count(*) FROM batmap_pairs('TABLE dense', min_count => 45, device => 'req
 \set VERBOSITY default
 SELECT count(*) > 0, (SELECT device FROM batmap_last_run()) IS NOT NULL FROM batmap_pairs('TABLE dense', min_count => 45, device => 'cuda');
 SELECT device FROM batmap_last_run();
+SELECT count(*) > 0 FROM batmap_all_pairs('TABLE batmaps', min_count => 1, device => 'cuda');
+SELECT device FROM batmap_last_run();
 RESET batmap.gpu_memory_limit;
 
 -- a cancelled run leaves the device as it was
@@ -80,4 +99,4 @@ SELECT resident_kb() AS before \gset
 DO $$ BEGIN FOR i IN 1..1000 LOOP PERFORM count(*) FROM batmap_pairs('SELECT * FROM dense WHERE tid < 300', min_count => 5, device => 'require'); END LOOP; END $$;
 SELECT resident_kb() - :before < 20000;
 SELECT device LIKE 'cuda%' FROM batmap_last_run();
-DROP TABLE dense, sparse, large, node_gpu, node_cpu;
+DROP TABLE dense, sparse, batmaps, mixed, large, node_gpu, node_cpu;

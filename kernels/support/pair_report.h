@@ -1,0 +1,31 @@
+// What a run over pairs says of itself.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace batmap {
+
+/// What a run did; complete when next() has returned no more.
+struct PairReport {
+  std::string method;
+  std::string kernel;          // empty unless bits were counted
+  std::string device = "cpu";  // or the names of GPUs
+  std::string notice;          // what the user should be told: a device failed
+  std::string reason;
+  uint64_t transactions = 0;
+  uint64_t items = 0;
+  uint64_t items_kept = 0;
+  uint64_t occurrences = 0;     // rows of kept items
+  uint64_t pair_instances = 0;  // sum over transactions of (kept items choose 2)
+  uint64_t threshold = 0;
+  uint64_t results = 0;
+  uint64_t tasks = 0;  // into which counting is cut, as far as known
+  uint64_t tasks_done = 0;
+  uint64_t file_bytes = 0;  // of rows in temporary files
+  bool truncated = false;
+  double group_ms = 0;
+  double count_ms = 0;  // time that next() took, all calls together
+};
+
+}  // namespace batmap
