@@ -1,8 +1,9 @@
 // The CUDA module alone: forms and kernels on the instances of the paper and beyond, through accelerator.h. Prints, for
 // each, the time to send and build, the time of the kernels (events on the device, median of several counts), and what of
-// the card's limit that is. `bench/run gpu` builds it; it runs on any machine with a GPU.
+// the card's limit that is. `test/gpu/pack` builds it; it runs on any machine with a GPU.
 //
-// usage: device_pairs MODULE [PART...]    parts: bits horizontal density batmaps list devices
+// usage: device_pairs MODULE [--csv FILE] [PART...]    parts: staging bits horizontal density batmaps list devices
+// FILE gets the times of the part `density`, for density_plot.py.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -159,6 +160,50 @@ void print(const char* what, const Times& times, const char* limit) {
   std::fflush(stdout);
 }
 
+/// Rows brought by several threads, in blocks, as support/device_counter.cpp does; nothing is counted.
+void run_staging() {
+  const Rows rows = random_rows(4000, 0.05, 10'000'000);
+  const DevicePairJob job = job_for(rows.items, rows.tids, rows.tid.size(), DeviceMethod::kBitmap);
+  constexpr size_t kBlock = 4096;
+  const size_t blocks = (rows.tid.size() + kBlock - 1) / kBlock;
+  for (const int threads : {1, 2, 4, 8, 16}) {
+    std::vector<double> sent;
+    Times times;
+    for (int run = 0; run < 5; ++run) {
+      AcceleratorMessage why{};
+      DevicePairs* pairs = nullptr;
+      expect(api->open_pairs(&job, &pairs, &why), why);
+      std::atomic<size_t> next{0};
+      std::vector<std::thread> team;
+      const double start = now_ms();
+      for (int t = 0; t < threads; ++t)
+        team.emplace_back([&] {
+          AcceleratorMessage mine{};
+          for (size_t block; (block = next++) < blocks;) {
+            const size_t at = block * kBlock;
+            expect(api->add_rows(pairs, rows.tid.data() + at, rows.item.data() + at, std::min(kBlock, rows.tid.size() - at),
+                                 &mine),
+                   mine);
+          }
+        });
+      for (std::thread& thread : team) thread.join();
+      sent.push_back(now_ms() - start);
+      std::vector<uint32_t> supports(rows.items);
+      expect(api->build(pairs, supports.data(), &why), why);
+      double count = 0;
+      api->times(pairs, &times.build_ms, &count);
+      api->close_pairs(pairs);
+    }
+    std::ranges::sort(sent);
+    times.send_ms = sent[sent.size() / 2];
+    char name[64];
+    char limit[64];
+    std::snprintf(name, sizeof name, "rows staged by %d thread%s", threads, threads == 1 ? "" : "s");
+    std::snprintf(limit, sizeof limit, "%.0f million rows/s", static_cast<double>(rows.tid.size()) / times.send_ms / 1e3);
+    print(name, times, limit);
+  }
+}
+
 std::string operations(uint32_t items, uint32_t tids, double ms) {
   char text[96];
   const double ops = static_cast<double>(items) * items * tids;  // half of the pairs, an AND and an add each
@@ -198,23 +243,6 @@ void run_horizontal() {
   std::snprintf(limit, sizeof limit, "%.1f million increments, %.3g x 10^9/s", increments_of(rows) / 1e6,
                 increments_of(rows) / times.kernel_ms / 1e6);
   print("horizontal, 4,096 items, 0.2 %", times, limit);
-}
-
-void run_density() {
-  for (const double density : {0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05}) {
-    const Rows rows = random_rows(4096, density, 10'000'000);
-    const auto expected = static_cast<double>(rows.tids) * density * density;
-    const auto threshold = static_cast<uint32_t>(expected + 6 * std::max(1.0, expected / 4) + 8);
-    for (const DeviceMethod method : {DeviceMethod::kBitmap, DeviceMethod::kHorizontal}) {
-      const bool bits = method == DeviceMethod::kBitmap;
-      char name[64];
-      std::snprintf(name, sizeof name, "%s, 4,096 items, %g %%", bits ? "bitmap" : "horizontal", density * 100);
-      const Times times = count_rows(rows, method, threshold);
-      char limit[64];
-      std::snprintf(limit, sizeof limit, "%.3g x 10^9 increments/s", increments_of(rows) / times.kernel_ms / 1e6);
-      print(name, times, bits ? operations(rows.items, rows.tids, times.kernel_ms).c_str() : limit);
-    }
-  }
 }
 
 struct Sets {
@@ -276,19 +304,58 @@ DevicePairs* open_sets(const Sets& sets, const DevicePairJob& job, Times& times)
   return pairs;
 }
 
-void run_batmaps() {
-  const Sets sets = random_sets(4096, 2500, 50000);
-  const DevicePairJob job = job_for(4096, 1, 0, DeviceMethod::kBatmap);
+Times count_sets(const Sets& sets, uint32_t threshold) {
+  const auto items = static_cast<uint32_t>(sets.bytes.size());
+  const DevicePairJob job = job_for(items, 1, 0, DeviceMethod::kBatmap);
   Times open;
   DevicePairs* const pairs = open_sets(sets, job, open);
-  Times times = count_all(pairs, job, 180);
+  Times times = count_all(pairs, job, threshold);
   times.send_ms = open.send_ms;
   api->close_pairs(pairs);
-  // The paper counts a byte a slot of both sides of every pair.
-  char limit[96];
-  std::snprintf(limit, sizeof limit, "%.1f TB/s in the paper's unit",
-                4096.0 * 4095 / 2 * 2 * static_cast<double>(sets.slots) / times.kernel_ms / 1e9);
-  print("batmap, 4,096 sets of 2,500 in 50,000", times, limit);
+  return times;
+}
+
+/// The paper counts a byte a slot of both sides of every pair.
+std::string paper_rate(const Sets& sets, double ms) {
+  const auto items = static_cast<double>(sets.bytes.size());
+  char text[64];
+  std::snprintf(text, sizeof text, "%.1f TB/s in the paper's unit",
+                items * (items - 1) * static_cast<double>(sets.slots) / ms / 1e9);
+  return text;
+}
+
+/// The same rows, or sets of as many elements, by every method.
+void run_density(FILE* csv) {
+  constexpr uint32_t kItems = 4096;
+  if (csv != nullptr) std::fprintf(csv, "method,items,density,send_ms,build_ms,kernel_ms,count_ms\n");
+  for (const double density : {0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05}) {
+    const Rows rows = random_rows(kItems, density, 10'000'000);
+    const Sets sets = random_sets(kItems, static_cast<uint32_t>(rows.tid.size() / kItems), rows.tids);
+    const auto expected = static_cast<double>(rows.tids) * density * density;
+    const auto threshold = static_cast<uint32_t>(expected + 6 * std::max(1.0, expected / 4) + 8);
+    const auto tell = [&](const char* method, const Times& times, const std::string& limit) {
+      char name[64];
+      std::snprintf(name, sizeof name, "%s, 4,096 items, %g %%", method, density * 100);
+      print(name, times, limit.c_str());
+      if (csv != nullptr)
+        std::fprintf(csv, "%s,%u,%g,%g,%g,%g,%g\n", method, kItems, density, times.send_ms, times.build_ms, times.kernel_ms,
+                     times.count_ms);
+    };
+    const Times bits = count_rows(rows, DeviceMethod::kBitmap, threshold);
+    tell("bitmap", bits, operations(rows.items, rows.tids, bits.kernel_ms));
+    const Times horizontal = count_rows(rows, DeviceMethod::kHorizontal, threshold);
+    char limit[64];
+    std::snprintf(limit, sizeof limit, "%.3g x 10^9 increments/s", increments_of(rows) / horizontal.kernel_ms / 1e6);
+    tell("horizontal", horizontal, limit);
+    const Times batmaps = count_sets(sets, threshold);
+    tell("batmap", batmaps, paper_rate(sets, batmaps.kernel_ms));
+  }
+}
+
+void run_batmaps() {
+  const Sets sets = random_sets(4096, 2500, 50000);
+  const Times times = count_sets(sets, 180);
+  print("batmap, 4,096 sets of 2,500 in 50,000", times, paper_rate(sets, times.kernel_ms).c_str());
 }
 
 void run_list() {
@@ -391,8 +458,18 @@ void run_devices(uint32_t device_count) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: device_pairs MODULE [PART...]\n");
+    std::fprintf(stderr, "usage: device_pairs MODULE [--csv FILE] [PART...]\n");
     return 2;
+  }
+  int parts = 2;  // the first
+  FILE* csv = nullptr;
+  if (argc > 3 && std::strcmp(argv[2], "--csv") == 0) {
+    parts = 4;
+    csv = std::fopen(argv[3], "w");
+    if (csv == nullptr) {
+      std::perror(argv[3]);
+      return 1;
+    }
   }
   void* const module = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) {
@@ -401,9 +478,9 @@ int main(int argc, char** argv) {
   }
   api = reinterpret_cast<const AcceleratorApi* (*)()>(dlsym(module, "batmap_accelerator"))();
   const auto wanted = [&](const char* part) {
-    for (int i = 2; i < argc; ++i)
+    for (int i = parts; i < argc; ++i)
       if (std::strcmp(argv[i], part) == 0) return true;
-    return argc == 2;
+    return argc == parts;
   };
   DeviceTraits traits{};
   AcceleratorMessage why{};
@@ -417,9 +494,10 @@ int main(int argc, char** argv) {
       r.increments, r.grouped_rows, r.launch_ms);
   std::printf("| %-44s | %8s | %8s | %9s | %9s | %9s | %s |\n|---|---|---|---|---|---|---|\n", "10 million occurrences",
               "send ms", "build ms", "kernel ms", "count ms", "pairs", "");
+  if (wanted("staging")) run_staging();
   if (wanted("bits")) run_bits();
   if (wanted("horizontal")) run_horizontal();
-  if (wanted("density")) run_density();
+  if (wanted("density")) run_density(csv);
   if (wanted("batmaps")) run_batmaps();
   if (wanted("list")) run_list();
   if (wanted("devices")) {
@@ -428,4 +506,5 @@ int main(int argc, char** argv) {
     expect(api->devices(all, &count, &why), why);
     run_devices(count);
   }
+  if (csv != nullptr) std::fclose(csv);
 }

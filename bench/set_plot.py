@@ -4,9 +4,10 @@ usage: set_plot.py FILE.csv TITLE > FILE.svg
 """
 
 import csv
-import html
 import math
 import sys
+
+from svg_plot import opening, text
 
 SIDES = {"batmap": "batmap", "roaring": "CRoaring", "frozen": "CRoaring", "merge": "arrays", "byte_slots": "byte slots"}
 PANELS = [("in cache, equal sizes", "0", "1"), ("in cache, sizes 1 : 1000", "0", "1000"),
@@ -38,10 +39,6 @@ def power(number):
     return f"1e{exponent}" if math.isclose(number, 10 ** exponent) else f"{number:g}"
 
 
-def text(x, y, content, size=12, anchor="middle", extra=""):
-    return f'<text x="{x}" y="{y}" font-size="{size}" text-anchor="{anchor}" {extra}>{html.escape(content, quote=False)}</text>'
-
-
 def main():
     path, title = sys.argv[1:]
     with open(path, newline="", encoding="utf-8") as file:
@@ -50,10 +47,7 @@ def main():
     densities = sorted({float(row["density"]) for row in rows})
     panel_w, panel_h = CELL_W * len(densities), CELL_H * len(sizes)
     width, height = LEFT + 2 * panel_w + GAP_X + 24, TOP + 2 * (panel_h + GAP_Y) + 32
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-           'font-family="Helvetica, Arial, sans-serif" fill="#1c1c1c">',
-           f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-           text(LEFT, 26, title, 17, "start", 'font-weight="bold"'),
+    out = [*opening(width, height, title, LEFT),
            text(LEFT, 46, "Number: time of CRoaring / time of batmap; above 1 batmap is faster. "
                 "A name: another side is fastest of all (arrays: sorted arrays, merged or galloping).", 12, "start")]
     for number, (name, from_memory, skew) in enumerate(PANELS):

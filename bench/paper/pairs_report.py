@@ -6,8 +6,7 @@ usage: pairs_report.py markdown|svg FILE.csv TITLE > FILE.md|FILE.svg
 import math
 
 from report import cell, main, name_of_x, number, sweep, table
-
-METHODS = {"horizontal": "#b24c28", "positional": "#c79a1b", "bitmap": "#3b8f5c", "batmap": "#18547c", "merge": "#7d6a9e"}
+from svg_plot import COLORS as METHODS
 UNITS = {"generation_s": "{} s of pair generation", "over_s": "over {} s", "over_mb": "over {} MB", "gb_per_s": "{} GB/s",
          "elements_per_s": "{} elements/s"}
 PANELS = [  # experiment, quantity, title, x axis, y axis

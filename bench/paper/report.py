@@ -6,10 +6,11 @@ its place. These are the numbers that a paper prints: what its curves show betwe
 
 import collections
 import csv
-import html
-import math
 import os
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
+from svg_plot import Axis, curve, frame, legend, opening, text  # noqa: E402  (its folder comes first)
 
 
 class Values:
@@ -91,65 +92,33 @@ def sweep(ours, paper, methods, experiment, quantity, heading, first, beside=Tru
 PANEL_W, PANEL_H, LEFT, TOP, GAP_X, GAP_Y = 430, 270, 78, 92, 92, 84
 
 
-def text(x, y, content, size=12, anchor="middle", extra=""):
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" {extra}>{html.escape(content, quote=False)}</text>'
-
-
-class Axis:
-    """Logarithmic, from pixel `low` to pixel `high`."""
-
-    def __init__(self, values, low, high):
-        self.first, self.last = math.log10(min(values)), math.log10(max(values))
-        margin = max(0.05 * (self.last - self.first), 0.05)
-        self.first, self.last, self.low, self.high = self.first - margin, self.last + margin, low, high
-
-    def at(self, value):
-        return self.low + (math.log10(value) - self.first) / (self.last - self.first) * (self.high - self.low)
-
-    def ticks(self):
-        """Powers of ten; where there would be hardly any, twice and five times these, too."""
-        steps = (1, 2, 5) if self.last - self.first < 2 else (1,)
-        ticks = [step * 10.0 ** exponent for exponent in range(math.floor(self.first), math.ceil(self.last)) for step in steps]
-        return [tick for tick in ticks if self.first <= math.log10(tick) <= self.last]
-
-
 def panel(ours, paper, methods, experiment, quantity, title, x_name, y_name, left, top):
     curves = collections.OrderedDict()
     for method in methods:
-        curve = [(x, ours.get(experiment, method, x, quantity)) for x in ours.points(experiment)]
-        curves[method] = [(x, y) for x, y in curve if y is not None]
+        found = [(x, ours.get(experiment, method, x, quantity)) for x in ours.points(experiment)]
+        curves[method] = [(x, y) for x, y in found if y is not None]
     published = [(key[1], key[2], value, key[3] != quantity) for key, value in paper.of.items()
                  if key[0] == experiment and (key[3] == quantity or quantity == "generation_s" and key[3] == "over_s"
                                               or quantity == "peak_mb" and key[3] == "over_mb")]
     points = sorted({*ours.points(experiment), *(x for _, x, _, _ in published)})
-    heights = [y for curve in curves.values() for _, y in curve] + [y for _, _, y, _ in published]
+    heights = [y for found in curves.values() for _, y in found] + [y for _, _, y, _ in published]
     out = [text(left, top - 10, title, 13, "start", 'font-weight="bold"')]
     if not heights:
         return out
     across, up = Axis(points, left, left + PANEL_W), Axis(heights, top + PANEL_H, top)
-    out.append(f'<rect x="{left}" y="{top}" width="{PANEL_W}" height="{PANEL_H}" fill="none" stroke="#b8b8b8"/>')
-    for y in up.ticks():
-        out.append(f'<line x1="{left}" x2="{left + PANEL_W}" y1="{up.at(y):.1f}" y2="{up.at(y):.1f}" stroke="#e4e4e4"/>')
-        out.append(text(left - 8, up.at(y) + 4, f"{y:,g}", 11, "end"))
-    for x in points:
-        out.append(text(across.at(x), top + PANEL_H + 17, name_of_x(experiment, x), 11))
-    out.append(text(left + PANEL_W / 2, top + PANEL_H + 36, x_name))
-    out.append(text(0, 0, y_name, 12, "middle", f'transform="translate({left - 56} {top + PANEL_H / 2}) rotate(-90)"'))
-    for method, curve in curves.items():
-        pen = methods[method]
-        path = " ".join(f"{across.at(x):.1f},{up.at(y):.1f}" for x, y in curve)
-        out.append(f'<polyline points="{path}" fill="none" stroke="{pen}" stroke-width="2"/>')
-        out.extend(f'<circle cx="{across.at(x):.1f}" cy="{up.at(y):.1f}" r="3" fill="{pen}"/>' for x, y in curve)
+    out += frame(across, up, {x: name_of_x(experiment, x) for x in points}, x_name, y_name)
+    for method, found in curves.items():
+        out += curve(found, across, up, methods[method])
     labels = collections.defaultdict(list)
     curves = collections.defaultdict(list)
     for series, x, y, _ in published:
         curves[series].append((x, y))
-    for series, curve in curves.items():
-        if len(curve) < 3:
+    for series, found in curves.items():
+        if len(found) < 3:
             continue
-        path = " ".join(f"{across.at(x):.1f},{up.at(y):.1f}" for x, y in sorted(curve))
+        path = " ".join(f"{across.at(x):.1f},{up.at(y):.1f}" for x, y in sorted(found))
         out.append(f'<polyline points="{path}" fill="none" stroke="#1c1c1c" stroke-dasharray="4 3"/>')
-        x, y = max(curve)
+        x, y = max(found)
         out.append(text(across.at(x) - 8, up.at(y) - 8, series, 11, "end"))
     for series, x, y, over in published:
         if len(curves[series]) >= 3:
@@ -167,14 +136,9 @@ def panel(ours, paper, methods, experiment, quantity, title, x_name, y_name, lef
 def svg(ours, paper, title, methods, panels):
     """@param methods  name to color"""
     width, height = LEFT + 2 * PANEL_W + GAP_X + 24, TOP + (len(panels) + 1) // 2 * (PANEL_H + GAP_Y)
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-           'font-family="Helvetica, Arial, sans-serif" fill="#1c1c1c">', f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-           text(LEFT, 26, title, 17, "start", 'font-weight="bold"')]
-    x = LEFT
-    for method in methods:
-        out.append(f'<line x1="{x}" x2="{x + 22}" y1="48" y2="48" stroke="{methods[method]}" stroke-width="2"/>')
-        out.append(text(x + 28, 52, method, 12, "start"))
-        x += 118
+    out = opening(width, height, title, LEFT)
+    x, lines = legend(methods, 48, LEFT)
+    out += lines
     out.append(f'<path d="M{x + 8} 43 l5 5 l-5 5 l-5 -5 z" fill="#1c1c1c"/>')
     out.append(text(x + 20, 52, "printed in the paper", 12, "start"))
     for place, arguments in enumerate(panels):
