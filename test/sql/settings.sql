@@ -37,6 +37,8 @@ SELECT count(*) FROM batmap_pairs('VALUES (1, 1), (1, 2)', min_count => 1, devic
 \set VERBOSITY sqlstate
 SELECT count(*) FROM batmap_pairs('VALUES (1, 1), (1, 2)', min_count => 1, device => 'require');
 SELECT count(*) FROM batmap_join_project('VALUES (1, 1)', 'VALUES (1, 2)', device => 'require');
+SELECT count(*) FROM batmap_all_pairs($$VALUES (1, '{1}'::batmap), (2, '{1}')$$, min_count => 1, device => 'require');
+SELECT count(*) FROM batmap_all_pairs($$VALUES (1, '{1}'::batmap), (2, '{1}')$$, min_count => 1, device => 'cuda');
 SET batmap.device = require;
 SELECT count(*) FROM batmap_pairs('VALUES (1, 1), (1, 2)', min_count => 1);
 \set VERBOSITY default
