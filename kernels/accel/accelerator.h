@@ -11,7 +11,7 @@
 
 namespace batmap {
 
-inline constexpr uint32_t kAcceleratorAbi = 1;
+inline constexpr uint32_t kAcceleratorAbi = 2;
 inline constexpr uint32_t kMostDevices = 16;
 
 enum class AcceleratorStatus : int32_t {
@@ -96,7 +96,8 @@ struct DevicePairSink {
   void* arg;
 };
 
-struct DevicePairs;  // a job on its devices
+struct DevicePairs;       // a job on its devices
+struct DeviceEpisodeApi;  // device_episodes.h
 
 struct AcceleratorApi {
   uint32_t abi;
@@ -126,6 +127,8 @@ struct AcceleratorApi {
   /// Milliseconds that devices spent: building, and in the kernels of count_rows() and count_list(), all together.
   void (*times)(const DevicePairs* pairs, double* build_ms, double* count_ms);
   void (*close_pairs)(DevicePairs* pairs);
+
+  const DeviceEpisodeApi* episodes;  // null: this module counts none
 };
 
 }  // namespace batmap

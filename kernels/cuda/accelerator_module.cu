@@ -7,8 +7,10 @@
 #include <new>
 #include <vector>
 
+#include "accel/device_episodes.h"
 #include "cuda/bit_tiles.h"
 #include "cuda/device_job.h"
+#include "cuda/episode_job.h"
 
 namespace batmap {
 
@@ -214,12 +216,30 @@ void times(const DevicePairs* pairs, double* build_ms, double* count_ms) {
 }
 void close_pairs(DevicePairs* pairs) { delete pairs; }
 
+AcceleratorStatus open_episodes(const DeviceEpisodeJob* job, DeviceEpisodes** episodes, AcceleratorMessage* why) {
+  return guarded(why, [&] { *episodes = new DeviceEpisodes(*job); });
+}
+AcceleratorStatus send_events(DeviceEpisodes* episodes, uint64_t axis, DeviceEventArray array, uint64_t first,
+                              const void* values, uint64_t size, AcceleratorMessage* why) {
+  return guarded(why, [&] { episodes->send(axis, array, first, values, size); });
+}
+AcceleratorStatus count_episodes(DeviceEpisodes* episodes, const DeviceEpisodeBatch* batch, uint64_t* counts,
+                                 AcceleratorMessage* why) {
+  return guarded(why, [&] { episodes->count(*batch, counts); });
+}
+double episode_kernel_ms(const DeviceEpisodes* episodes) { return episodes->kernel_ms(); }
+void close_episodes(DeviceEpisodes* episodes) { delete episodes; }
+
+constexpr DeviceEpisodeApi kEpisodeApi = {sizeof(DeviceEpisodeApi), open_episodes,     send_events,
+                                          count_episodes,           episode_kernel_ms, close_episodes};
+
 constexpr AcceleratorApi kApi = {kAcceleratorAbi, sizeof(AcceleratorApi),
                                  devices,         prepare,
                                  open_pairs,      add_rows,
                                  add_sets,        build,
                                  count_rows,      count_list,
-                                 times,           close_pairs};
+                                 times,           close_pairs,
+                                 &kEpisodeApi};
 
 }  // namespace
 

@@ -1,0 +1,480 @@
+// The course of a batch. See episode_job.h.
+#include "cuda/episode_job.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+#include <cub/device/device_segmented_sort.cuh>
+
+#include "cuda/found_pairs.h"
+
+namespace batmap {
+
+using namespace cuda;
+
+namespace {
+
+// Entries of one depth that are on their way at once: some milliseconds of work, 1 GB.
+constexpr size_t kMostEntries = size_t{1} << 25;
+constexpr size_t kMostCounts = size_t{1} << 25;  // of walks
+constexpr size_t kMostEpisodes = size_t{1} << 18;
+// Bytes for each of those entries: two depths of ends and starts, and the tables of tiles.
+constexpr size_t kBytesAnEntry = 40;
+// Episodes with one prefix from which on it is walked. An estimate: a walk costs about as much as two steps.
+constexpr size_t kFewestToWalk = 3;
+constexpr size_t kMostSortedApart = 8;  // nodes of a depth
+
+uint32_t tiles_of(uint32_t events) { return (events + kTileEvents - 1) / kTileEvents; }
+
+/// Arrays that go to the device in one copy.
+class Tables {
+ public:
+  /// @return where it lies
+  template <typename T>
+  size_t add(const std::vector<T>& values) {
+    const size_t at = (bytes_.size() + alignof(int64_t) - 1) / alignof(int64_t) * alignof(int64_t);
+    bytes_.resize(at + values.size() * sizeof(T));
+    if (!values.empty()) std::memcpy(bytes_.data() + at, values.data(), values.size() * sizeof(T));
+    return at;
+  }
+  const std::vector<unsigned char>& bytes() const { return bytes_; }
+
+ private:
+  std::vector<unsigned char> bytes_;
+};
+
+}  // namespace
+
+/// An axis on the device.
+class DeviceEpisodes::Axis {
+ public:
+  Axis(const DeviceEventAxis& axis, bool has_order, DeviceBudget& budget)
+      : events(static_cast<uint32_t>(axis.events)),
+        symbol_count(axis.symbol_count),
+        list_times(budget, axis.events),
+        times(budget, has_order ? axis.events : 0),
+        symbols(budget, has_order ? axis.events : 0),
+        begin_(axis.begin, axis.begin + axis.symbol_count + 1),
+        last_time_(axis.last_time),
+        reach_(axis.reach) {}
+
+  EpisodeNode node(uint32_t parent, uint32_t symbol, const DeviceGap& gap) const {
+    return {parent, begin_[symbol], list_size(symbol), 0, std::min(gap.low, reach_), std::min(gap.high, reach_)};
+  }
+  uint32_t list_size(uint32_t symbol) const { return begin_[symbol + 1] - begin_[symbol]; }
+
+  /// Of times, so many that none has them all set.
+  int time_bits() const { return bits_for(static_cast<uint64_t>(last_time_) + 2); }
+
+  uint32_t events;
+  uint32_t symbol_count;
+  DeviceArray<int64_t> list_times;
+  DeviceArray<int64_t> times;  // in order of time, or empty
+  DeviceArray<uint32_t> symbols;
+
+ private:
+  std::vector<uint32_t> begin_;
+  int64_t last_time_;
+  int64_t reach_;
+};
+
+/// Pinned buffers that values are copied through, so that several threads fill them while others travel. The memory is kept
+/// by the process for its next job.
+class DeviceEpisodes::Staging {
+ public:
+  static constexpr size_t kBytes = size_t{2} << 20;
+  static constexpr int kBuffers = 8;
+
+  explicit Staging(cudaStream_t stream) : stream_(stream) {
+    {
+      const std::lock_guard lock(kept_mutex);
+      if (kept != nullptr) memory_.reset(std::exchange(kept, nullptr));
+    }
+    if (memory_ == nullptr) memory_ = std::make_unique<PinnedArray<unsigned char>>(kBytes * kBuffers);
+    for (int k = 0; k < kBuffers; ++k) free_.push_back(k);
+  }
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+  /// What is on its way has arrived.
+  ~Staging() {
+    const std::lock_guard lock(kept_mutex);
+    if (kept == nullptr) kept = memory_.release();
+  }
+
+  /// @param bytes  at most kBytes
+  void send(void* to, const void* from, size_t bytes) {
+    const int buffer = take();
+    unsigned char* const at = memory_->data() + static_cast<size_t>(buffer) * kBytes;
+    cudaError_t error = cudaEventSynchronize(sent_[buffer]);
+    if (error == cudaSuccess) {
+      std::memcpy(at, from, bytes);
+      error = cudaMemcpyAsync(to, at, bytes, cudaMemcpyHostToDevice, stream_);
+    }
+    if (error == cudaSuccess) error = cudaEventRecord(sent_[buffer], stream_);
+    give_back(buffer);
+    check(error, "sending events");
+  }
+
+ private:
+  int take() {
+    std::unique_lock lock(mutex_);
+    one_free_.wait(lock, [this] { return !free_.empty(); });
+    const int buffer = free_.front();  // the one that has been sent first
+    free_.erase(free_.begin());
+    return buffer;
+  }
+  void give_back(int buffer) {
+    {
+      const std::lock_guard lock(mutex_);
+      free_.push_back(buffer);
+    }
+    one_free_.notify_one();
+  }
+
+  static std::mutex kept_mutex;
+  static PinnedArray<unsigned char>* kept;  // never destroyed: when the process ends, the driver may be gone before
+
+  cudaStream_t stream_;
+  std::unique_ptr<PinnedArray<unsigned char>> memory_;
+  Event sent_[kBuffers];
+  std::mutex mutex_;
+  std::condition_variable one_free_;
+  std::vector<int> free_;
+};
+
+std::mutex DeviceEpisodes::Staging::kept_mutex;
+PinnedArray<unsigned char>* DeviceEpisodes::Staging::kept = nullptr;
+
+/// Where the tables of a depth lie among all tables.
+struct DeviceEpisodes::Placed {
+  size_t nodes;
+  size_t tile_node;
+  size_t node_begin;
+};
+
+/// The same tables on the device.
+struct DeviceEpisodes::DepthOnDevice {
+  const EpisodeNode* nodes;
+  const uint32_t* tile_node;
+  const uint32_t* node_begin;
+};
+
+/// The nodes of one depth.
+struct DeviceEpisodes::GroupDepth {
+  std::vector<EpisodeNode> nodes;  // and one more for its first_tile
+  std::vector<uint32_t> tile_node;
+  std::vector<uint32_t> node_begin;  // of entries, of the atomic compaction
+  uint64_t entries = 0;              // at most
+
+  void add(EpisodeNode node) {
+    const auto index = static_cast<uint32_t>(nodes.size());
+    node.first_tile = static_cast<uint32_t>(tile_node.size());
+    tile_node.insert(tile_node.end(), tiles_of(node.list_size), index);
+    node_begin.push_back(static_cast<uint32_t>(entries));
+    nodes.push_back(node);
+    entries += node.list_size;
+  }
+  void clear() {
+    nodes.clear();
+    tile_node.clear();
+    node_begin.clear();
+    entries = 0;
+  }
+};
+
+/// Neighbouring episodes of a batch that are counted at once.
+struct DeviceEpisodes::Group {
+  std::vector<GroupDepth> depths;  // [length]
+  std::vector<size_t> tracked;     // episodes of the last depth's nodes
+  std::vector<EpisodeWalk> walks;
+  std::vector<uint32_t> segment_walk;
+  struct Walked {
+    size_t episode;
+    size_t count;  // place among the counts of the walks
+  };
+  std::vector<Walked> walked;
+
+  void clear() {
+    for (GroupDepth& depth : depths) depth.clear();
+    tracked.clear();
+    walks.clear();
+    segment_walk.clear();
+    walked.clear();
+  }
+};
+
+DeviceEpisodes::DeviceEpisodes(const DeviceEpisodeJob& job)
+    : job_(job), stop_{job.stop, job.stop_arg}, budget_((use_device(job.device), job.memory_limit)), stop_flag_(1) {
+  stop_flag_[0] = 0;
+  uint64_t lists = 0;
+  for (uint64_t k = 0; k < job.axis_count; ++k) {
+    axes_.push_back(std::make_unique<Axis>(job.axes[k], job.has_order != 0, budget_));
+    lists += job.axes[k].events * (sizeof(int64_t) + (job.has_order != 0 ? sizeof(int64_t) + sizeof(uint32_t) : 0));
+  }
+  const uint64_t left = job.memory_limit == 0 ? UINT64_MAX : job.memory_limit > lists ? job.memory_limit - lists : 0;
+  most_entries_ = std::min<uint64_t>(kMostEntries, left / kBytesAnEntry);
+  int bytes = 0;
+  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, job.device), "asking for shared memory");
+  if (job.has_order != 0) walk_symbols_ = static_cast<size_t>(bytes) / (kWalkWarps * kWalkBytesASymbol);
+  staging_ = std::make_unique<Staging>(stream_);
+}
+
+DeviceEpisodes::~DeviceEpisodes() {
+  cudaSetDevice(job_.device);
+  cudaStreamSynchronize(stream_);
+}
+
+void DeviceEpisodes::send(uint64_t axis, DeviceEventArray array, uint64_t first, const void* values, uint64_t size) {
+  use_device(job_.device);
+  Axis& to = *axes_[axis];
+  const bool is_time = array != DeviceEventArray::kSymbols;
+  auto* at =
+      is_time
+          ? reinterpret_cast<unsigned char*>((array == DeviceEventArray::kTimes ? to.times : to.list_times).data() + first)
+          : reinterpret_cast<unsigned char*>(to.symbols.data() + first);
+  const auto* from = static_cast<const unsigned char*>(values);
+  for (size_t left = size * (is_time ? sizeof(int64_t) : sizeof(uint32_t)); left > 0;) {
+    const size_t bytes = std::min(left, Staging::kBytes);
+    staging_->send(at, from, bytes);
+    at += bytes;
+    from += bytes;
+    left -= bytes;
+  }
+}
+
+void DeviceEpisodes::wait() {
+  using std::chrono::steady_clock;
+  const auto start = steady_clock::now();
+  for (;;) {
+    const cudaError_t state = cudaStreamQuery(stream_);
+    if (state == cudaSuccess) break;
+    if (state != cudaErrorNotReady) check(state, "running a kernel");
+    if (stop_.stop != nullptr && stop_flag_[0] == 0 && stop_.stop(stop_.arg)) stop_flag_[0] = 1;
+    if (steady_clock::now() - start > std::chrono::microseconds(500))
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    else
+      std::this_thread::yield();
+  }
+  if (stop_flag_[0] != 0) throw DeviceError{AcceleratorStatus::kCancelled, "run cancelled"};
+  stop_.throw_if_requested();
+}
+
+void DeviceEpisodes::count(const DeviceEpisodeBatch& batch, uint64_t* counts) {
+  use_device(job_.device);
+  stop_flag_[0] = 0;
+  if (batch.length == 1) {
+    for (const auto& axis : axes_)
+      for (uint64_t k = 0; k < batch.size; ++k) counts[k] += axis->list_size(batch.symbols[k]);
+    return;
+  }
+  Group group;
+  group.depths.resize(batch.length);
+  for (const auto& axis : axes_)
+    for (size_t k = 0; k < batch.size;) {
+      k = take_group(*axis, batch, k, group);
+      count_group(*axis, batch, group, counts);
+    }
+}
+
+/// Makes the trie of the episodes from one on, as many as there may be entries for. @return the episode behind them
+size_t DeviceEpisodes::take_group(const Axis& axis, const DeviceEpisodeBatch& batch, size_t from, Group& group) const {
+  const size_t length = batch.length;
+  const auto symbols = [&](size_t k) { return batch.symbols + k * length; };
+  const auto gaps = [&](size_t k) { return batch.gaps + k * (length - 1); };
+  const auto same_gap = [](const DeviceGap& x, const DeviceGap& y) { return x.low == y.low && x.high == y.high; };
+  /// Symbols that both begin with, at most `most`.
+  const auto shared = [&](size_t x, size_t y, size_t most) {
+    if (symbols(x)[0] != symbols(y)[0]) return size_t{0};
+    size_t depth = 1;
+    while (depth < most && symbols(x)[depth] == symbols(y)[depth] && same_gap(gaps(x)[depth - 1], gaps(y)[depth - 1]))
+      ++depth;
+    return depth;
+  };
+  group.clear();
+  std::vector<GroupDepth>& depths = group.depths;
+  size_t k = from;
+  while (k < batch.size && k - from < kMostEpisodes) {
+    // Episodes that differ in the last symbol, or gap, only.
+    size_t end = k + 1;
+    while (end < batch.size && end - k < kMostEpisodes && shared(k, end, length - 1) == length - 1) ++end;
+    const bool walks = end - k >= kFewestToWalk && axis.symbol_count <= walk_symbols_;
+    const size_t known = k == from ? 0 : shared(k - 1, k, length - 1);
+    if (k > from) {
+      bool fits = group.walks.size() * axis.symbol_count + (end - k) * axis.symbol_count <= kMostCounts;
+      for (size_t depth = std::max<size_t>(known, 1); depth < length; ++depth) {
+        uint64_t more = 0;
+        if (depth + 1 < length)
+          more = axis.list_size(symbols(k)[depth]);
+        else if (!walks)
+          for (size_t leaf = k; leaf < end; ++leaf) more += axis.list_size(symbols(leaf)[depth]);
+        fits = fits && depths[depth].entries + more <= most_entries_;
+      }
+      if (!fits) break;
+    }
+    for (size_t depth = known; depth + 1 < length; ++depth) {
+      const auto parent = depth == 0 ? 0 : static_cast<uint32_t>(depths[depth - 1].nodes.size() - 1);
+      depths[depth].add(axis.node(parent, symbols(k)[depth], depth == 0 ? DeviceGap{0, 0} : gaps(k)[depth - 1]));
+    }
+    const auto prefix = static_cast<uint32_t>(depths[length - 2].nodes.size() - 1);
+    if (walks) {
+      const uint32_t segments = (depths[length - 2].nodes.back().list_size + kWalkEntries - 1) / kWalkEntries;
+      const size_t first_walk = group.walks.size();
+      for (size_t leaf = k; leaf < end; ++leaf) {
+        const EpisodeNode last = axis.node(prefix, symbols(leaf)[length - 1], gaps(leaf)[length - 2]);
+        size_t walk = first_walk;  // there are few gaps
+        while (walk < group.walks.size() && (group.walks[walk].low != last.low || group.walks[walk].high != last.high))
+          ++walk;
+        if (walk == group.walks.size()) {
+          group.walks.push_back({prefix, static_cast<uint32_t>(group.segment_walk.size()), last.low, last.high});
+          group.segment_walk.insert(group.segment_walk.end(), segments, static_cast<uint32_t>(walk));
+        }
+        group.walked.push_back({leaf, walk * axis.symbol_count + symbols(leaf)[length - 1]});
+      }
+    } else {
+      for (size_t leaf = k; leaf < end; ++leaf) {
+        depths[length - 1].add(axis.node(prefix, symbols(leaf)[length - 1], gaps(leaf)[length - 2]));
+        group.tracked.push_back(leaf);
+      }
+    }
+    k = end;
+  }
+  for (GroupDepth& depth : depths) {
+    EpisodeNode behind{};
+    behind.first_tile = static_cast<uint32_t>(depth.tile_node.size());
+    depth.nodes.push_back(behind);
+  }
+  return k;
+}
+
+void DeviceEpisodes::count_group(Axis& axis, const DeviceEpisodeBatch& batch, const Group& group, uint64_t* counts) {
+  const size_t length = batch.length;
+  const size_t symbols = axis.symbol_count;
+  Tables tables;
+  std::vector<Placed> placed;
+  uint64_t most_entries = 0;
+  for (const GroupDepth& depth : group.depths) {
+    if (depth.entries > UINT32_MAX) throw DeviceError{AcceleratorStatus::kDeclined, "lists are too long"};
+    placed.push_back({tables.add(depth.nodes), tables.add(depth.tile_node), tables.add(depth.node_begin)});
+    if (&depth != &group.depths[0]) most_entries = std::max(most_entries, depth.entries);
+  }
+  const size_t walks_at = tables.add(group.walks);
+  const size_t segments_at = tables.add(group.segment_walk);
+  unsigned char* const table = tables_.at_least(budget_, tables.bytes().size());
+  check(cudaMemcpyAsync(table, tables.bytes().data(), tables.bytes().size(), cudaMemcpyHostToDevice, stream_),
+        "sending tables");
+  start_.record(stream_);
+  const size_t walk_counts = group.walks.size() * symbols;
+  const size_t all_counts = walk_counts + group.tracked.size();
+  uint32_t* const found = counts_.at_least(budget_, all_counts);
+  check(cudaMemsetAsync(found, 0, all_counts * sizeof(uint32_t), stream_), "clearing counts");
+
+  const auto* const first_nodes = reinterpret_cast<const EpisodeNode*>(table + placed[0].nodes);
+  Frontiers from{first_nodes, axis.list_times.data(), axis.list_times.data(), nullptr, nullptr, nullptr};
+  const auto step = [&](size_t depth) {
+    const Placed& at = placed[depth];
+    from = extend(
+        axis, group.depths[depth],
+        {reinterpret_cast<const EpisodeNode*>(table + at.nodes), reinterpret_cast<const uint32_t*>(table + at.tile_node),
+         reinterpret_cast<const uint32_t*>(table + at.node_begin)},
+        from, depth % 2, most_entries, batch.compaction);
+  };
+  for (size_t depth = 1; depth + 1 < length; ++depth) step(depth);
+  if (!group.segment_walk.empty())
+    walk_frontiers(
+        {axis.times.data(), axis.symbols.data(), axis.events, static_cast<uint32_t>(symbols), from,
+         reinterpret_cast<const EpisodeWalk*>(table + walks_at), reinterpret_cast<const uint32_t*>(table + segments_at),
+         static_cast<uint32_t>(group.segment_walk.size()), found, stop_flag_.data()},
+        stream_);
+  if (!group.tracked.empty()) {
+    step(length - 1);
+    const auto tiles = static_cast<uint32_t>(group.depths[length - 1].tile_node.size());
+    if (tiles > 0)
+      count_apart(from, reinterpret_cast<const uint32_t*>(table + placed[length - 1].tile_node), tiles, found + walk_counts,
+                  stop_flag_.data(), stream_);
+  }
+  end_.record(stream_);
+  wait();
+  kernel_ms_ += end_.since(start_);
+  std::vector<uint32_t> host(all_counts);
+  check(cudaMemcpyAsync(host.data(), found, all_counts * sizeof(uint32_t), cudaMemcpyDeviceToHost, stream_),
+        "reading counts");
+  check(cudaStreamSynchronize(stream_), "reading counts");
+  for (const Group::Walked& walked : group.walked) counts[walked.episode] += host[walked.count];
+  for (size_t k = 0; k < group.tracked.size(); ++k) counts[group.tracked[k]] += host[walk_counts + k];
+}
+
+/// Queues one step. @return the frontiers of its nodes
+Frontiers DeviceEpisodes::extend(const Axis& axis, const GroupDepth& depth, const DepthOnDevice& tables,
+                                 const Frontiers& from, size_t side, size_t most_entries, DeviceCompaction compaction) {
+  EpisodeStep step{};
+  step.list_times = axis.list_times.data();
+  step.from = from;
+  step.nodes = tables.nodes;
+  step.tile_node = tables.tile_node;
+  step.tiles = static_cast<uint32_t>(depth.tile_node.size());
+  step.ranges = ranges_.at_least(budget_, step.tiles);
+  step.ends = entries_[side].ends.at_least(budget_, most_entries);
+  step.starts = entries_[side].starts.at_least(budget_, most_entries);
+  size_t bytes = 0;
+  if (compaction == DeviceCompaction::kCountScanWrite) {
+    step.tile_begin = tile_begin_[side].at_least(budget_, size_t{step.tiles} + 1);
+    const Frontiers extended{step.nodes, step.ends, step.starts, step.tile_begin, nullptr, nullptr};
+    if (step.tiles == 0) return extended;
+    count_entries(step, stream_);
+    const auto sum_up = [&](void* scratch) {
+      check(cub::DeviceScan::ExclusiveSum(scratch, bytes, step.tile_begin, step.tile_begin, step.tiles + 1, stream_),
+            "summing up");
+    };
+    sum_up(nullptr);
+    sum_up(scratch_.at_least(budget_, std::max<size_t>(bytes, 1)));
+    write_entries(step, stream_);
+    return extended;
+  }
+  step.node_end = node_end_[side].at_least(budget_, depth.node_begin.size());
+  const Frontiers extended{step.nodes, step.ends, step.starts, nullptr, tables.node_begin, step.node_end};
+  check(cudaMemcpyAsync(step.node_end, tables.node_begin, depth.node_begin.size() * sizeof(uint32_t),
+                        cudaMemcpyDeviceToDevice, stream_),
+        "setting counters");
+  if (step.tiles == 0) return extended;
+  step.ends = unsorted_.ends.at_least(budget_, most_entries);
+  step.starts = unsorted_.starts.at_least(budget_, most_entries);
+  auto* const ends = reinterpret_cast<uint64_t*>(entries_[side].ends.array.data());
+  int64_t* const starts = entries_[side].starts.array.data();
+  const auto* const raw_ends = reinterpret_cast<const uint64_t*>(step.ends);
+  if (depth.node_begin.size() > kMostSortedApart) {
+    append_entries(step, stream_);
+    const auto sort = [&](void* scratch) {
+      check(cub::DeviceSegmentedSort::SortPairs(
+                scratch, bytes, raw_ends, ends, step.starts, starts, static_cast<int64_t>(depth.entries),
+                static_cast<int64_t>(depth.node_begin.size()), tables.node_begin, step.node_end, stream_),
+            "sorting entries");
+    };
+    sort(nullptr);
+    sort(scratch_.at_least(budget_, std::max<size_t>(bytes, 1)));
+    return extended;
+  }
+  // A segment is sorted by one block: few and long ones are sorted apart, with what is not there at the end.
+  check(cudaMemsetAsync(step.ends, 0xff, depth.entries * sizeof(int64_t), stream_), "marking entries");
+  append_entries(step, stream_);
+  for (size_t node = 0; node < depth.node_begin.size(); ++node) {
+    const uint32_t begin = depth.node_begin[node];
+    const auto sort = [&](void* scratch) {
+      check(cub::DeviceRadixSort::SortPairs(scratch, bytes, raw_ends + begin, ends + begin, step.starts + begin,
+                                            starts + begin, static_cast<int64_t>(depth.nodes[node].list_size), 0,
+                                            axis.time_bits(), stream_),
+            "sorting entries");
+    };
+    sort(nullptr);
+    sort(scratch_.at_least(budget_, std::max<size_t>(bytes, 1)));
+  }
+  return extended;
+}
+
+}  // namespace batmap

@@ -1,0 +1,84 @@
+// The lists of a stream on a device, and batches of episodes counted there: what accel/device_episodes.h calls a
+// DeviceEpisodes. A batch becomes a trie of prefixes, whose frontiers are extended depth by depth (episode_steps.h). Where
+// several episodes of a batch differ in the last symbol only, and the order of events is there, their prefix is walked
+// instead (episode_walk.cu). Errors are DeviceError.
+//
+// Memory: the lists, 8 bytes an event, and 12 more for their order; two depths of frontiers, 16 bytes an entry, at
+// most as many as the lists of the nodes have events, and for more than that a batch is cut into groups.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "accel/device_episodes.h"
+#include "cuda/device_memory.h"
+#include "cuda/episode_steps.h"
+
+namespace batmap {
+
+struct DeviceEpisodes {
+ public:
+  explicit DeviceEpisodes(const DeviceEpisodeJob& job);
+  DeviceEpisodes(const DeviceEpisodes&) = delete;
+  DeviceEpisodes& operator=(const DeviceEpisodes&) = delete;
+  ~DeviceEpisodes();
+
+  void send(uint64_t axis, DeviceEventArray array, uint64_t first, const void* values, uint64_t size);
+  void count(const DeviceEpisodeBatch& batch, uint64_t* counts);
+
+  double kernel_ms() const { return kernel_ms_; }
+
+ private:
+  class Axis;
+  class Staging;
+  struct Group;
+  struct GroupDepth;
+  struct Placed;
+  struct DepthOnDevice;
+
+  size_t take_group(const Axis& axis, const DeviceEpisodeBatch& batch, size_t from, Group& group) const;
+  void count_group(Axis& axis, const DeviceEpisodeBatch& batch, const Group& group, uint64_t* counts);
+  cuda::Frontiers extend(const Axis& axis, const GroupDepth& depth, const DepthOnDevice& tables, const cuda::Frontiers& from,
+                         size_t side, size_t most_entries, DeviceCompaction compaction);
+  void wait();
+
+  DeviceEpisodeJob job_;
+  cuda::StopToken stop_;
+  cuda::DeviceBudget budget_;
+  cuda::Stream stream_;
+  cuda::Event start_;
+  cuda::Event end_;
+  cuda::PinnedArray<int> stop_flag_;  // that kernels look at
+  size_t most_entries_ = 0;           // of the frontiers of a depth, unless one list alone has more
+  size_t walk_symbols_ = 0;           // whose state fits into shared memory
+  double kernel_ms_ = 0;
+  std::unique_ptr<Staging> staging_;
+  std::vector<std::unique_ptr<Axis>> axes_;
+
+  /// An array that grows and is kept for the next group.
+  template <typename T>
+  struct Room {
+    cuda::DeviceArray<T> array;
+    T* at_least(cuda::DeviceBudget& budget, size_t size) {
+      if (array.size() < size) {
+        array.reset();
+        array = cuda::DeviceArray<T>(budget, size);
+      }
+      return array.data();
+    }
+  };
+  struct Entries {
+    Room<int64_t> ends;
+    Room<int64_t> starts;
+  };
+  Entries entries_[2];
+  Entries unsorted_;
+  Room<unsigned char> tables_;
+  Room<cuda::EntryRange> ranges_;
+  Room<uint32_t> tile_begin_[2];
+  Room<uint32_t> node_end_[2];
+  Room<uint32_t> counts_;
+  Room<unsigned char> scratch_;
+};
+
+}  // namespace batmap
