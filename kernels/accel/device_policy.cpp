@@ -21,6 +21,20 @@ constexpr double kRowBytes = 8;
 // Staging, two lanes with room for answers, and the CUDA context.
 constexpr uint64_t kFixedBytes = uint64_t{640} << 20;
 
+// Episodes, on an H100 with 16 threads: rough, so that estimates come near the calls of bench/episode_devices.cpp.
+constexpr double kSentBytes = 22;         // a nanosecond
+constexpr double kStepEvents = 40;        // a nanosecond, counted and written
+constexpr double kWalkedEntries = 10;     // a nanosecond
+constexpr double kWalkedEvents = 200;     // a nanosecond
+constexpr double kEpisodeNs = 70;         // of the host, for each
+constexpr double kEpisodeStepMs = 0.03;   // launches
+constexpr double kEpisodeOpenMs = 2;      // arrays
+constexpr double kEpisodeCallMs = 0.2;    // tables, counts, waiting
+constexpr double kMultiprocessors = 132;  // of that GPU
+constexpr uint64_t kListBytes = 8;        // an event
+constexpr uint64_t kOrderBytes = 12;
+constexpr uint64_t kEpisodeFixedBytes = uint64_t{512} << 20;
+
 constexpr const char* kModeNames[] = {"auto", "cpu", "cuda", "require"};
 
 const char* name_of(DeviceMethod method) {
@@ -114,6 +128,37 @@ DeviceChoice choose_device(DeviceMode mode, const DeviceSizes& sizes, std::span<
   }
   if (choice.reason.empty()) choice.reason = "no GPU counts this form";
   if (best_ms && mode == DeviceMode::kAuto && *best_ms * kMargin >= cpu_ms) choice.method.reset();
+  return choice;
+}
+
+DeviceEstimate estimate_episodes_on_device(const EpisodeSizes& sizes, const DeviceTraits& device) {
+  DeviceEstimate estimate;
+  const double share = device.multiprocessors / kMultiprocessors;
+  const double kernel_ns =
+      (static_cast<double>(sizes.step_events) / kStepEvents + static_cast<double>(sizes.walked_entries) / kWalkedEntries +
+       static_cast<double>(sizes.walked_events) / kWalkedEvents) /
+      share;
+  estimate.milliseconds = kEpisodeCallMs + static_cast<double>(sizes.length) * kEpisodeStepMs +
+                          (kernel_ns + static_cast<double>(sizes.episodes) * kEpisodeNs) / 1e6;
+  if (device.ready == 0) estimate.milliseconds += device.rates.context_ms;
+  estimate.bytes = sizes.events * (kListBytes + (sizes.walked_entries > 0 ? kOrderBytes : 0));
+  if (!sizes.is_sent) estimate.milliseconds += kEpisodeOpenMs + static_cast<double>(estimate.bytes) / kSentBytes / 1e6;
+  const uint64_t room = sizes.memory_limit == 0 ? device.memory_bytes : std::min(sizes.memory_limit, device.memory_bytes);
+  // Frontiers need room, too; where there is little, batches are cut into small groups.
+  estimate.fits = estimate.bytes + std::min(kEpisodeFixedBytes, estimate.bytes) <= room;
+  return estimate;
+}
+
+EpisodeDeviceChoice choose_episode_device(DeviceMode mode, const EpisodeSizes& sizes, const DeviceTraits& device,
+                                          double cpu_ms) {
+  EpisodeDeviceChoice choice;
+  if (mode == DeviceMode::kCpu) return choice;
+  const DeviceEstimate estimate = estimate_episodes_on_device(sizes, device);
+  char text[96];
+  std::snprintf(text, sizeof text, " CPU %.*f ms, GPU %.*f ms%s", cpu_ms < 10 ? 1 : 0, cpu_ms,
+                estimate.milliseconds < 10 ? 1 : 0, estimate.milliseconds, estimate.fits ? "" : " (does not fit)");
+  choice.reason = text;
+  choice.is_chosen = estimate.fits && (mode != DeviceMode::kAuto || estimate.milliseconds * kMargin < cpu_ms);
   return choice;
 }
 

@@ -52,4 +52,30 @@ struct DeviceChoice {
 DeviceChoice choose_device(DeviceMode mode, const DeviceSizes& sizes, std::span<const DeviceTraits> devices, double cpu_ms,
                            std::optional<DeviceMethod> wanted);
 
+/// Where the CPU takes less, a context alone would take longer: under auto the driver is left alone.
+inline constexpr double kWorthLoadingMs = 100;
+
+/// A job of counting episodes.
+struct EpisodeSizes {
+  uint64_t length = 0;
+  uint64_t events = 0;   // that have to be on the device
+  bool is_sent = false;  // they are
+  uint64_t episodes = 0;
+  uint64_t step_events = 0;     // of the lists that all steps go over
+  uint64_t walked_entries = 0;  // of frontiers that are walked
+  uint64_t walked_events = 0;   // that these reach
+  uint64_t memory_limit = 0;    // bytes on the device; 0: what there is
+};
+
+DeviceEstimate estimate_episodes_on_device(const EpisodeSizes& sizes, const DeviceTraits& device);
+
+struct EpisodeDeviceChoice {
+  bool is_chosen = false;
+  std::string reason;
+};
+
+/// @param cpu_ms  what the CPU is expected to take
+EpisodeDeviceChoice choose_episode_device(DeviceMode mode, const EpisodeSizes& sizes, const DeviceTraits& device,
+                                          double cpu_ms);
+
 }  // namespace batmap

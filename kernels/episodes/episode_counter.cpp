@@ -17,7 +17,7 @@ constexpr double kTrackNs = 5.0;        // an event of a list and an entry of a 
 constexpr double kSortNs = 25.0;        // an entry that is sorted, two columns
 constexpr double kMachineNs = 12.0;     // a place that an event moves
 constexpr double kScanNs = 2.0;         // an event that a pass looks at
-constexpr double kTeamMs = 0.05;        // threads that start and end
+constexpr double kTeamMs = 0.05;        // up to four threads that start and end
 constexpr double kMachinesAgain = 1.5;  // of the map: machines until they meet
 
 /// Runs count(first, last) over ranges of neighbours, a few for each thread.
@@ -43,7 +43,7 @@ double estimate_episodes(EpisodeMethod method, const EpisodeJob& job) {
   const auto episodes = static_cast<double>(job.episodes);
   const auto threads = static_cast<double>(std::max(job.threads, 1));
   const auto shared = std::min(threads, episodes);  // threads that have an episode
-  const double teams = threads > 1 ? kTeamMs : 0;
+  const double teams = threads > 1 ? kTeamMs * std::max(threads / 4, 1.0) : 0;
   const double steps = episodes * static_cast<double>(job.length - 1);
   switch (method) {
     case EpisodeMethod::kTracking: return lists * kTrackNs * kMsANs / shared + teams;

@@ -51,6 +51,34 @@ struct Batch {
   }
 };
 
+/// @param counts  [batch.size] added to, if so
+/// @return whether a device has counted
+bool count_on_device(const EventStreams& streams, const EpisodeBatch& batch, const GivenEpisodes& given,
+                     std::vector<uint64_t>& counts, const ExecutionOptions& options, EpisodeReport& report) {
+  EpisodeDevice device(given.device, given.method, streams, options);
+  if (!device.is_possible() || batch.size == 0) return false;
+  EpisodeSizes sizes;
+  sizes.length = batch.length;
+  sizes.episodes = batch.size;
+  double cpu_ms = 0;
+  for (const EventStream& axis : streams.axes()) {
+    const EpisodeJob job = describe_job(axis.view(), batch, options.threads);
+    cpu_ms += estimate_episodes(given.method.value_or(choose_episode_method(job)), job);
+    sizes.events += job.events;
+    sizes.step_events += job.list_events;
+  }
+  const bool done = device.attempt(sizes, cpu_ms, "tracking:", [&](DeviceTracker& tracker, DeviceCompaction compaction) {
+    tracker.count(compaction, batch, counts);
+    const bool is_atomic = compaction == DeviceCompaction::kAtomic;
+    report.method =
+        kEpisodeMethodNames[static_cast<size_t>(is_atomic ? EpisodeMethod::kAtomic : EpisodeMethod::kCountScanWrite)];
+  });
+  report.device = device.device();
+  report.notice = device.notice();
+  report.reason = device.reason();
+  return done;
+}
+
 }  // namespace
 
 std::optional<EpisodeMethod> parse_episode_method(const std::string& name) {
@@ -144,7 +172,8 @@ EpisodeRun::EpisodeRun(EventLog log, std::span<const uint32_t> event_rank, const
   grouping.cancel = cancel_;  // what has not begun to answer is not cut off
   streams_.emplace(std::move(log), event_rank, filter, reach, grouping);
   report_.group_ms = watch_.milliseconds();
-  if (!query_.top_k) search_.emplace(*streams_, query_.gaps, report_.threshold, query_.method, options_);
+  device_.emplace(query_.device, query_.method, *streams_, options_);
+  if (!query_.top_k) search_.emplace(*streams_, query_.gaps, report_.threshold, query_.method, &*device_, options_);
 }
 
 EpisodeRun::~EpisodeRun() = default;
@@ -167,9 +196,16 @@ bool EpisodeRun::next_level(LevelWise& search) {
   if (search.level().length > 0 && search.level().size() == 0) return false;
   if (length == 1) report_.levels.clear();
   const bool any = search.next();
+  report_device();
   const EpisodeLevel& level = search.level();
   if (level.candidates > 0) report_.levels.push_back({level.candidates, level.size(), level.ms});
   return any;
+}
+
+void EpisodeRun::report_device() {
+  report_.device = device_->device();
+  report_.notice = device_->notice();
+  report_.reason = device_->reason();
 }
 
 void EpisodeRun::find_best() {
@@ -181,7 +217,7 @@ void EpisodeRun::find_best() {
   for (;; threshold = std::max(report_.threshold, threshold - threshold / 4 - 1)) {
     best_->steps.shrink(0);
     best_->kept.shrink(0);
-    LevelWise search(*streams_, query_.gaps, threshold, query_.method, options_);
+    LevelWise search(*streams_, query_.gaps, threshold, query_.method, &*device_, options_);
     while (next_level(search)) {
       const EpisodeLevel& level = search.level();
       for (size_t row = 0; row < level.size(); ++row) {
@@ -247,11 +283,15 @@ std::vector<uint64_t> count_given(const EventStreams& streams, const GivenEpisod
   const EpisodeBatch batch{found.symbols.data(), found.gaps.data(), episodes.length, found.place.size()};
   std::vector<uint64_t> counts(batch.size);
   report.method = kEpisodeMethodNames[static_cast<size_t>(episodes.method.value_or(EpisodeMethod::kTracking))];
-  for (const EventStream& axis : streams.axes()) {
-    const EventStreamView view = axis.view();
-    const EpisodeMethod method = episodes.method.value_or(choose_episode_method(describe_job(view, batch, options.threads)));
-    report.method = kEpisodeMethodNames[static_cast<size_t>(method)];
-    count_episodes(method, view, batch, counts, options);
+  if (!count_on_device(streams, batch, episodes, counts, options, report)) {
+    counts.assign(batch.size, 0);
+    for (const EventStream& axis : streams.axes()) {
+      const EventStreamView view = axis.view();
+      const EpisodeMethod method =
+          episodes.method.value_or(choose_episode_method(describe_job(view, batch, options.threads)));
+      report.method = kEpisodeMethodNames[static_cast<size_t>(method)];
+      count_episodes(method, view, batch, counts, options);
+    }
   }
   std::vector<uint64_t> all(episodes.size());
   for (size_t k = 0; k < counts.size(); ++k) all[found.place[k]] = counts[k];

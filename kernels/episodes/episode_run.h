@@ -36,6 +36,7 @@ struct EpisodeQuery {
   std::optional<int64_t> max_results;
   std::optional<int64_t> timeout_ms;
   std::optional<EpisodeMethod> method;  // nothing: by prefixes
+  DeviceUse device;
 
   /// @throws Error{kInvalidParameter} with the value, the bound and a hint
   void check() const;
@@ -47,6 +48,7 @@ struct GivenEpisodes {
   size_t length = 1;
   std::vector<Gap> gaps;  // length - 1, or one for every gap
   std::optional<EpisodeMethod> method;
+  DeviceUse device;
 
   size_t size() const { return events.size() / length; }
   /// @throws Error{kInvalidParameter} unless there are gaps for every event but the first
@@ -63,6 +65,9 @@ struct EpisodeReport {
     double ms;
   };
   std::string method;
+  std::string device = "cpu";  // or the name of the GPU that has counted
+  std::string notice;          // what the user should be told: a device failed
+  std::string reason;          // for or against a device
   uint64_t threshold = 0;
   std::vector<Level> levels;  // [length - 1], of the last search
   double group_ms = 0;
@@ -102,6 +107,7 @@ class EpisodeRun {
   bool wanted(std::span<const uint32_t> steps) const;
   std::optional<Row> next_of_all();
   void find_best();
+  void report_device();
   bool out_of_time() const;
 
   EpisodeQuery query_;
@@ -110,6 +116,7 @@ class EpisodeRun {
   Stopwatch watch_;
   EpisodeReport report_;
   std::optional<EventStreams> streams_;
+  std::optional<EpisodeDevice> device_;
   std::optional<LevelWise> search_;
   size_t row_ = 0;  // of the level
   std::unique_ptr<Best> best_;

@@ -61,7 +61,7 @@ uint64_t count_episode_state(const std::byte* state, const ExecutionOptions& opt
   const auto number = [&](int64_t event) {
     return static_cast<int64_t>(std::lower_bound(names.begin(), names.end(), event) - names.begin());
   };
-  GivenEpisodes given{.events = {}, .length = header.length, .gaps = {header.gap}, .method = {}};
+  GivenEpisodes given{.events = {}, .length = header.length, .gaps = {header.gap}, .method = {}, .device = {}};
   for (const int64_t event : events) given.events.push_back(number(event));
   EventLog log(options, false, header.rows);
   for (uint64_t k = 0; k < header.rows; ++k) {

@@ -20,7 +20,8 @@ constexpr double kSearchNs = 40;  // of the shorter side, where the other is muc
 
 constexpr uint64_t kWorkAPoll = uint64_t{1} << 16;
 constexpr size_t kTasksAThread = 16;
-constexpr size_t kBatch = size_t{1} << 16;  // candidates that a forced method counts at once
+constexpr size_t kBatch = size_t{1} << 16;        // candidates that a forced method counts at once
+constexpr size_t kDeviceBatch = size_t{1} << 18;  // and a device
 
 /// Steps as symbols and gaps.
 class Decoder {
@@ -201,8 +202,14 @@ class Extensions {
 }  // namespace
 
 LevelWise::LevelWise(const EventStreams& streams, const std::vector<Gap>& gaps, uint64_t min_count,
-                     std::optional<EpisodeMethod> method, const ExecutionOptions& options)
-    : streams_(streams), gaps_(gaps), min_count_(min_count), method_(method), options_(options), level_(*options.memory) {
+                     std::optional<EpisodeMethod> method, EpisodeDevice* device, const ExecutionOptions& options)
+    : streams_(streams),
+      gaps_(gaps),
+      min_count_(min_count),
+      method_(method),
+      device_(device),
+      options_(options),
+      level_(*options.memory) {
   if (uint64_t{streams.symbols()} * gaps.size() >= UINT32_MAX)
     throw Error(ErrorCode::kTooLarge,
                 std::to_string(streams.symbols()) + " events and " + std::to_string(gaps.size()) + " gaps are too many",
@@ -211,7 +218,17 @@ LevelWise::LevelWise(const EventStreams& streams, const std::vector<Gap>& gaps, 
 
 bool LevelWise::next() {
   const Stopwatch watch;
-  EpisodeLevel found = level_.length == 0 ? first_level() : method_ ? by_method() : by_prefixes();
+  EpisodeLevel found(*options_.memory);
+  if (level_.length == 0) {
+    found = first_level();
+  } else if (!by_device(found)) {
+    if (method_)
+      found = by_batches(kBatch, [this](const EpisodeBatch& batch, std::vector<uint64_t>& counts) {
+        for (const EventStream& axis : streams_.axes()) count_episodes(*method_, axis.view(), batch, counts, options_);
+      });
+    else
+      found = by_prefixes();
+  }
   found.ms = watch.milliseconds();
   level_ = std::move(found);
   return level_.size() > 0;
@@ -294,7 +311,9 @@ EpisodeLevel LevelWise::by_prefixes() const {
   return all;
 }
 
-EpisodeLevel LevelWise::by_method() const {
+/// @param count  gets batches of candidates, and counts to be added to
+template <typename Count>
+EpisodeLevel LevelWise::by_batches(size_t batch_size, Count count) const {
   EpisodeLevel found(*options_.memory);
   found.length = level_.length + 1;
   Decoder batch(gaps_);
@@ -302,8 +321,7 @@ EpisodeLevel LevelWise::by_method() const {
   std::vector<uint64_t> counts;
   const auto count_batch = [&] {
     counts.assign(steps.size() / found.length, 0);
-    for (const EventStream& axis : streams_.axes())
-      count_episodes(*method_, axis.view(), batch.batch(found.length), counts, options_);
+    count(batch.batch(found.length), counts);
     for (size_t k = 0; k < counts.size(); ++k) {
       if (counts[k] < min_count_) continue;
       std::copy_n(steps.begin() + k * found.length, found.length, found.steps.room(found.length));
@@ -322,11 +340,65 @@ EpisodeLevel LevelWise::by_method() const {
       batch.append(candidates[k]);
       *std::copy(before.begin(), before.end(), steps.room(found.length)) = candidates[k];
       steps.add(found.length);
-      if (steps.size() == kBatch * found.length) count_batch();
+      if (steps.size() == batch_size * found.length) count_batch();
     }
   }
   if (!steps.empty()) count_batch();
   return found;
+}
+
+bool LevelWise::by_device(EpisodeLevel& found) const {
+  if (device_ == nullptr || !device_->is_possible()) return false;
+  EpisodeSizes sizes;
+  const double cpu_ms = estimate_level(sizes);
+  if (sizes.episodes == 0) return false;
+  return device_->attempt(sizes, cpu_ms, "length " + std::to_string(sizes.length) + ":",
+                          [&](DeviceTracker& tracker, DeviceCompaction compaction) {
+                            found = by_batches(kDeviceBatch, [&](const EpisodeBatch& batch, std::vector<uint64_t>& counts) {
+                              tracker.count(compaction, batch, counts);
+                            });
+                          });
+}
+
+/// What the next level takes on the CPU, and what it is for a device. The frontier of a prefix has more entries than the
+/// prefix has occurrences that do not overlap: about twice as many in the streams of bench/episode_devices.cpp.
+/// @return milliseconds
+double LevelWise::estimate_level(EpisodeSizes& sizes) const {
+  sizes.length = level_.length + 1;
+  double ticks = 1;
+  for (const EventStream& axis : streams_.axes()) {
+    const EventStreamView view = axis.view();
+    sizes.events += view.events;
+    if (view.events > 0) ticks += static_cast<double>(view.times[view.events - 1]);
+  }
+  const auto events = static_cast<double>(sizes.events);
+  const double list = events / std::max(1.0, static_cast<double>(streams_.symbols()));
+  double ns = 0;
+  double entries = 0;
+  double reached = 0;
+  double steps = 0;
+  for (size_t prefix = 0; prefix < level_.size(); ++prefix) {
+    if (prefix % kWorkAPoll == 0) options_.cancel.throw_if_requested();
+    const auto candidates = static_cast<double>(candidates_of(prefix).size());
+    if (candidates == 0) continue;
+    sizes.episodes += static_cast<uint64_t>(candidates);
+    const double own = std::min(list, static_cast<double>(level_.supports[prefix]) * (level_.length > 1 ? 2 : 1));
+    double own_reached = 0;
+    for (const Gap& gap : gaps_) {
+      const Gap cut = streams_.axes()[0].view().cut(gap);
+      own_reached += std::min(events, own * events / ticks * static_cast<double>(cut.high - cut.low));
+    }
+    const double walking = static_cast<double>(gaps_.size()) * own * kReachNs + own_reached * kWalkNs;
+    const double merging = candidates * (own * kGallopRatio < list ? own * kSearchNs : (own + list) * kMergeNs);
+    ns += std::min(walking, merging) + (level_.length > 1 ? (own + list) * kMergeNs : 0);
+    entries += static_cast<double>(gaps_.size()) * own;
+    reached += own_reached;
+    if (level_.length > 1) steps += list;
+  }
+  sizes.walked_entries = static_cast<uint64_t>(entries);
+  sizes.walked_events = static_cast<uint64_t>(reached);
+  sizes.step_events = static_cast<uint64_t>(steps);
+  return ns / 1e6 / EpisodeDevice::threads_apart(options_.threads);
 }
 
 }  // namespace batmap

@@ -5,7 +5,8 @@
 // Candidates with one prefix are counted together from its frontier (frontier.h), in the cheaper of two ways: a walk over
 // the events that the frontier reaches, which counts the extensions by all symbols at once, or one merge for each candidate.
 // Frontiers are made anew at each level, and shared by episodes that begin alike; memory holds one for each symbol of one
-// episode and thread. A method may be forced; then candidates are counted as a batch (episode_counter.h).
+// episode and thread. A method may be forced; then candidates are counted as a batch (episode_counter.h). So they are on a
+// device, level by level where it is expected to be faster; it shares prefixes in its own ways.
 //
 // Cost of a level: for each prefix the events that it reaches, or those of its candidates' last symbols. Memory: 4 bytes
 // a symbol and 8 for the support of each frequent episode of two levels.
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "core/options.h"
+#include "episodes/device_tracker.h"
 #include "episodes/episode_counter.h"
 #include "episodes/event_stream.h"
 
@@ -38,10 +40,11 @@ struct EpisodeLevel {
 class LevelWise {
  public:
   /// @param method   nothing: by prefixes
-  /// @param options  with streams and gaps, must outlive the object
+  /// @param device   asked at each level; nullptr: none is there
+  /// @param options  with streams, gaps and device, must outlive the object
   /// @throws Error{kTooLarge} for more than 2^32 - 1 symbols x gaps
   LevelWise(const EventStreams& streams, const std::vector<Gap>& gaps, uint64_t min_count,
-            std::optional<EpisodeMethod> method, const ExecutionOptions& options);
+            std::optional<EpisodeMethod> method, EpisodeDevice* device, const ExecutionOptions& options);
 
   /// Finds the level of episodes with one more symbol, at first of one. @return whether there are any
   /// @throws Error, std::bad_alloc
@@ -53,13 +56,17 @@ class LevelWise {
 
   EpisodeLevel first_level() const;
   EpisodeLevel by_prefixes() const;
-  EpisodeLevel by_method() const;
+  template <typename Count>
+  EpisodeLevel by_batches(size_t batch_size, Count count) const;
+  bool by_device(EpisodeLevel& found) const;
+  double estimate_level(EpisodeSizes& sizes) const;
   Candidates candidates_of(size_t prefix) const;
 
   const EventStreams& streams_;
   const std::vector<Gap>& gaps_;
   uint64_t min_count_;
   std::optional<EpisodeMethod> method_;
+  EpisodeDevice* device_;
   const ExecutionOptions& options_;
   EpisodeLevel level_;
 };

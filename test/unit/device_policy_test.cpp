@@ -114,5 +114,53 @@ TEST(DevicePolicy, BatmapsWhereTheyAreThereAndRowsCostMore) {
   EXPECT_FALSE(estimate_on_devices(DeviceMethod::kBatmap, job, warm).fits);
 }
 
+DeviceTraits episode_device(bool ready) {
+  DeviceTraits traits = device(ready);
+  traits.multiprocessors = 132;
+  return traits;
+}
+
+/// Thirty episodes of nine symbols of 64.
+EpisodeSizes episode_sizes(uint64_t events) {
+  EpisodeSizes sizes;
+  sizes.length = 9;
+  sizes.events = events;
+  sizes.episodes = 30;
+  sizes.step_events = events / 64 * 9 * 30;
+  return sizes;
+}
+
+TEST(DevicePolicy, EpisodesWeighContextAndLists) {
+  EpisodeSizes sizes = episode_sizes(3'000'000);
+  const double ms = estimate_episodes_on_device(sizes, episode_device(true)).milliseconds;
+  EXPECT_NEAR(estimate_episodes_on_device(sizes, episode_device(false)).milliseconds, ms + 200, 1e-6);
+  EXPECT_TRUE(choose_episode_device(DeviceMode::kAuto, sizes, episode_device(true), 2 * ms).is_chosen);
+  EXPECT_FALSE(choose_episode_device(DeviceMode::kAuto, sizes, episode_device(true), 1.05 * ms).is_chosen);
+  EXPECT_FALSE(choose_episode_device(DeviceMode::kAuto, sizes, episode_device(false), 2 * ms).is_chosen);
+  sizes.is_sent = true;
+  const double again = estimate_episodes_on_device(sizes, episode_device(true)).milliseconds;
+  EXPECT_LT(again, ms) << "the lists are there";
+  sizes.walked_entries = sizes.walked_events = 1;
+  sizes.is_sent = false;
+  EXPECT_GT(estimate_episodes_on_device(sizes, episode_device(true)).milliseconds, ms) << "their order is sent, too";
+}
+
+TEST(DevicePolicy, ModesCommandEpisodes) {
+  const EpisodeSizes sizes = episode_sizes(1000);
+  EXPECT_FALSE(choose_episode_device(DeviceMode::kAuto, sizes, episode_device(true), 0.01).is_chosen);
+  EXPECT_TRUE(choose_episode_device(DeviceMode::kCuda, sizes, episode_device(true), 0.01).is_chosen);
+  EXPECT_TRUE(choose_episode_device(DeviceMode::kRequire, sizes, episode_device(false), 0.01).is_chosen);
+  EXPECT_FALSE(choose_episode_device(DeviceMode::kCpu, sizes, episode_device(true), 1e9).is_chosen);
+}
+
+TEST(DevicePolicy, EpisodesFitOrNot) {
+  EpisodeSizes sizes = episode_sizes(100'000'000);
+  EXPECT_TRUE(choose_episode_device(DeviceMode::kCuda, sizes, episode_device(true), 1e9).is_chosen);
+  sizes.memory_limit = uint64_t{512} << 20;
+  const EpisodeDeviceChoice choice = choose_episode_device(DeviceMode::kCuda, sizes, episode_device(true), 1e9);
+  EXPECT_FALSE(choice.is_chosen);
+  EXPECT_NE(choice.reason.find("does not fit"), std::string::npos) << choice.reason;
+}
+
 }  // namespace
 }  // namespace batmap

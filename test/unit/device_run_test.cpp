@@ -119,7 +119,7 @@ TEST_F(DeviceRun, EveryCallMayFail) {
     const Found expected = count(rows, query, nullptr, DeviceMode::kAuto);
     for (const AcceleratorStatus status : {AcceleratorStatus::kDeclined, AcceleratorStatus::kNoDevice,
                                            AcceleratorStatus::kOutOfMemory, AcceleratorStatus::kFailed})
-      for (int call = 0; call < Fake::kCalls; ++call) {
+      for (int call = 0; call < Fake::kPairCalls; ++call) {
         if (call == Fake::kAddSets) continue;
         Fake::state().reset();
         Fake::state().answer[call] = status;

@@ -280,7 +280,7 @@ TEST(EpisodeRun, RefusesBadParameters) {
   EXPECT_EQ(parse_episode_method("auto"), std::nullopt);
   EXPECT_EQ(parse_episode_method("atomic"), EpisodeMethod::kAtomic);
   EXPECT_THROW(check_episode_counting("minimal"), Error);
-  GivenEpisodes given{.events = {1, 2, 3}, .length = 3, .gaps = {{0, 1}, {0, 1}, {0, 1}}, .method = {}};
+  GivenEpisodes given{.events = {1, 2, 3}, .length = 3, .gaps = {{0, 1}, {0, 1}, {0, 1}}, .method = {}, .device = {}};
   EXPECT_THROW(given.check(), Error);
 }
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "accel/accelerator.h"
+#include "accel/device_episodes.h"
 #include "set/set_decode.h"
 
 namespace batmap {
@@ -26,9 +26,35 @@ struct DevicePairs {
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> counts;
 };
 
+struct DeviceEpisodes {
+  struct Axis {
+    DeviceEventAxis axis;
+    std::vector<uint32_t> begin;
+    std::vector<int64_t> list_times;
+    std::vector<int64_t> times;
+    std::vector<uint32_t> symbols;
+  };
+  DeviceEpisodeJob job;
+  std::vector<Axis> axes;
+  std::mutex mutex;
+};
+
 /// How the next calls end. One for all: tests of one process run one after the other.
 struct FakeAccelerator {
-  enum Call { kDevices, kPrepare, kOpen, kAddRows, kAddSets, kBuild, kCountRows, kCalls };
+  enum Call {
+    kDevices,
+    kPrepare,
+    kOpen,
+    kAddRows,
+    kAddSets,
+    kBuild,
+    kCountRows,
+    kPairCalls,
+    kOpenEpisodes = kPairCalls,
+    kSendEvents,
+    kCountEpisodes,
+    kCalls
+  };
 
   uint32_t device_count = 1;
   AcceleratorStatus answer[kCalls] = {};  // what a call ends with once `after` of its kind have been well
@@ -143,6 +169,7 @@ struct FakeAccelerator {
         --state().open;
         delete pairs;
       };
+      api.episodes = episodes();
       return api;
     }();
     return &table;
@@ -156,12 +183,88 @@ struct FakeAccelerator {
     return SetView::open({reinterpret_cast<const std::byte*>(sets.planes[set]) - front, front + planes});
   }
 
+  static const DeviceEpisodeApi* episodes() {
+    static const DeviceEpisodeApi table = [] {
+      DeviceEpisodeApi api{};
+      api.size = sizeof api;
+      api.open = [](const DeviceEpisodeJob* job, DeviceEpisodes** opened, AcceleratorMessage* why) {
+        const AcceleratorStatus status = say(kOpenEpisodes, why);
+        if (status == AcceleratorStatus::kOk) {
+          *opened = new DeviceEpisodes;
+          (*opened)->job = *job;
+          for (uint64_t k = 0; k < job->axis_count; ++k) {
+            const DeviceEventAxis& axis = job->axes[k];
+            (*opened)->axes.push_back({axis,
+                                       {axis.begin, axis.begin + axis.symbol_count + 1},
+                                       std::vector<int64_t>(axis.events),
+                                       std::vector<int64_t>(axis.events),
+                                       std::vector<uint32_t>(axis.events)});
+          }
+          ++state().open;
+        }
+        return status;
+      };
+      api.send = [](DeviceEpisodes* opened, uint64_t axis, DeviceEventArray array, uint64_t first, const void* values,
+                    uint64_t size, AcceleratorMessage* why) {
+        const std::lock_guard lock(opened->mutex);
+        DeviceEpisodes::Axis& to = opened->axes[axis];
+        if (array == DeviceEventArray::kSymbols)
+          std::copy_n(static_cast<const uint32_t*>(values), size, to.symbols.begin() + static_cast<ptrdiff_t>(first));
+        else
+          std::copy_n(
+              static_cast<const int64_t*>(values), size,
+              (array == DeviceEventArray::kTimes ? to.times : to.list_times).begin() + static_cast<ptrdiff_t>(first));
+        return say(kSendEvents, why);
+      };
+      api.count = [](DeviceEpisodes* opened, const DeviceEpisodeBatch* batch, uint64_t* counts, AcceleratorMessage* why) {
+        while (state().stalls) {
+          if (opened->job.stop(opened->job.stop_arg)) return AcceleratorStatus::kCancelled;
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        count_in_loops(*opened, *batch, counts);
+        return say(kCountEpisodes, why);  // a device that fails may have written counts
+      };
+      api.close = [](DeviceEpisodes* opened) {
+        --state().open;
+        delete opened;
+      };
+      return api;
+    }();
+    return &table;
+  }
+
+  /// From the lists alone, without the engine: the latest start for each end, symbol by symbol, then the greedy choice.
+  static void count_in_loops(const DeviceEpisodes& opened, const DeviceEpisodeBatch& batch, uint64_t* counts) {
+    for (const DeviceEpisodes::Axis& axis : opened.axes)
+      for (uint64_t k = 0; k < batch.size; ++k) {
+        std::map<int64_t, int64_t> starts;  // by end
+        for (uint64_t place = 0; place < batch.length; ++place) {
+          const uint32_t symbol = batch.symbols[k * batch.length + place];
+          std::map<int64_t, int64_t> longer;
+          for (uint32_t at = axis.begin[symbol]; at < axis.begin[symbol + 1]; ++at) {
+            const int64_t time = axis.list_times[at];
+            if (place == 0) longer[time] = time;
+            if (place == 0) continue;
+            const DeviceGap& gap = batch.gaps[k * (batch.length - 1) + place - 1];
+            const int64_t reach = axis.axis.reach;
+            const auto behind = starts.lower_bound(time - std::min(gap.low, reach));
+            if (behind == starts.begin() || std::prev(behind)->first < time - std::min(gap.high, reach)) continue;
+            longer[time] = std::prev(behind)->second;
+          }
+          starts = std::move(longer);
+        }
+        int64_t last_end = -1;
+        for (const auto& [end, start] : starts)
+          if (start > last_end) last_end = end, ++counts[k];
+      }
+  }
+
   static DeviceTraits traits_of(int32_t index) {
     DeviceTraits traits{};
     traits.index = index;
     traits.major = 9;
     traits.memory_bytes = uint64_t{64} << 30;
-    traits.multiprocessors = 1;
+    traits.multiprocessors = 132;
     std::snprintf(traits.name, sizeof traits.name, "fake");
     std::snprintf(traits.bit_kernel, sizeof traits.bit_kernel, "loops");
     traits.rates = state().rates;

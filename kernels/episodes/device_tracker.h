@@ -1,0 +1,85 @@
+// Tracking on a device (accel/device_episodes.h), and when a run uses one. The lists go there when the first batch is worth
+// it, and stay for the run. A batch that a device does not finish is counted by the CPU from its beginning, and the run asks
+// no device again.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "accel/device_episodes.h"
+#include "accel/offload.h"
+#include "core/options.h"
+#include "episodes/episode_counter.h"
+#include "episodes/event_stream.h"
+
+namespace batmap {
+
+/// The lists of all axes on a device.
+class DeviceTracker {
+ public:
+  /// @param has_order         whether batches will have many episodes that begin alike
+  /// @param streams, options  options must outlive the object
+  /// @throws DeviceFailure; Error, std::bad_alloc
+  DeviceTracker(const AcceleratorApi& api, int32_t device, uint64_t memory_limit, bool has_order,
+                const EventStreams& streams, const ExecutionOptions& options);
+  DeviceTracker(const DeviceTracker&) = delete;
+  DeviceTracker& operator=(const DeviceTracker&) = delete;
+  ~DeviceTracker() { api_.close(episodes_); }
+
+  /// @param counts  [batch.size] added to, over all axes
+  /// @throws DeviceFailure
+  void count(DeviceCompaction compaction, const EpisodeBatch& batch, std::span<uint64_t> counts);
+  double kernel_ms() const { return api_.kernel_ms(episodes_); }
+
+ private:
+  void send(const EventStreams& streams, bool has_order, const ExecutionOptions& options);
+
+  const DeviceEpisodeApi& api_;
+  DeviceEpisodes* episodes_ = nullptr;
+};
+
+/// How a device does what a method of the CPU does; by default, and for tracking, as count_scan_write.
+/// @return nothing: it does not
+std::optional<DeviceCompaction> device_compaction(std::optional<EpisodeMethod> method);
+
+/// The device of one run.
+class EpisodeDevice {
+ public:
+  /// @param method            nothing: any
+  /// @param streams, options  must outlive the object
+  /// @throws Error{kInvalidParameter} where a device is required and does not do the method
+  EpisodeDevice(DeviceUse use, std::optional<EpisodeMethod> method, const EventStreams& streams,
+                const ExecutionOptions& options);
+
+  /// Threads of the CPU as if each were alone: they share its memory, and two of them a core.
+  static int threads_apart(int threads);
+
+  /// Could a device be chosen at all?
+  bool is_possible() const { return possible_; }
+
+  /// Has a device count a job, if it is to. @param work  gets the compaction; may count several batches
+  /// @param what  the job, in words for the reason
+  /// @return whether it was done; no: the CPU is to do it
+  /// @throws Error, std::bad_alloc
+  bool attempt(EpisodeSizes sizes, double cpu_ms, const std::string& what,
+               const std::function<void(DeviceTracker&, DeviceCompaction)>& work);
+
+  const std::string& device() const { return device_; }  // that has counted: "cuda:0 NAME"; "cpu" for none
+  const std::string& notice() const { return notice_; }  // what the user should be told: a device failed
+  const std::string& reason() const { return reason_; }  // the estimates of all jobs
+
+ private:
+  DeviceUse use_;
+  std::optional<DeviceCompaction> compaction_;
+  const EventStreams& streams_;
+  const ExecutionOptions& options_;
+  bool possible_;
+  std::optional<DeviceTracker> tracker_;
+  std::string device_ = "cpu";
+  std::string notice_;
+  std::string reason_;
+};
+
+}  // namespace batmap
