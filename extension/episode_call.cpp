@@ -7,33 +7,6 @@
 
 namespace batmap::pg {
 
-namespace {
-
-/// "non_overlapped, threshold 200; 1: 39 of 39 in 0.0 ms; 2: 531 of 1521 in 5.4 ms": the levels, as many as there is room
-/// for.
-void describe_levels(const EpisodeReport& report, char* text, size_t room) {
-  size_t used = 0;
-  const auto add = [&](auto... values) {
-    const int length = snprintf(text + used, room - used, values...);
-    const bool fits = length >= 0 && used + static_cast<size_t>(length) < room;
-    if (fits)
-      used += static_cast<size_t>(length);
-    else
-      text[used] = '\0';
-    return fits;
-  };
-  add("%s", "non_overlapped");
-  if (report.threshold > 0) add(", threshold %llu", static_cast<unsigned long long>(report.threshold));
-  for (size_t k = 0; k < report.levels.size(); ++k) {
-    const EpisodeReport::Level& level = report.levels[k];
-    if (!add("; %zu: %llu of %llu in %.1f ms", k + 1, static_cast<unsigned long long>(level.frequent),
-             static_cast<unsigned long long>(level.candidates), level.ms))
-      return;
-  }
-}
-
-}  // namespace
-
 EpisodeRowStream::EpisodeRowStream(const char* operation, EpisodeCall* call, MemoryContext context)
     : RunStream(operation, call, context), row_(AllocSetContextCreate(context, "batmap row", ALLOCSET_SMALL_SIZES)) {}
 
@@ -45,7 +18,16 @@ void EpisodeRowStream::read(const char* query, const GapList& gaps, Oid event_ty
 void EpisodeRowStream::record(LastRun& run) const {
   run.results_are = "Episodes";
   strlcpy(run.method, report().method.c_str(), sizeof run.method);
-  describe_levels(report(), run.reason, sizeof run.reason);
+  strlcpy(run.device, report().device.c_str(), sizeof run.device);
+  const auto threshold = static_cast<unsigned long long>(report().threshold);
+  if (threshold > 0)
+    snprintf(run.reason, sizeof run.reason, "non_overlapped, threshold %llu%s", threshold, report().reason.c_str());
+  else
+    snprintf(run.reason, sizeof run.reason, "non_overlapped%s", report().reason.c_str());
+  for (const EpisodeReport::Level& level : report().levels) {
+    if (run.level_count == LastRun::kMostLevels) break;
+    run.levels[run.level_count++] = {static_cast<int64_t>(level.candidates), static_cast<int64_t>(level.frequent), level.ms};
+  }
   run.transactions = static_cast<int64_t>(streams().totals().streams);
   run.items = static_cast<int64_t>(streams().totals().events);
   run.items_kept = static_cast<int64_t>(streams().symbols());
@@ -54,6 +36,12 @@ void EpisodeRowStream::record(LastRun& run) const {
   run.truncated = truncated_;
   run.group_ms = report().group_ms;
   run.count_ms -= report().group_ms;
+}
+
+void EpisodeRowStream::tell() {
+  if (told_ || report().notice.empty()) return;
+  told_ = true;
+  report_notice(report().notice);
 }
 
 }  // namespace batmap::pg

@@ -51,10 +51,14 @@ class EpisodeRowStream : public RunStream<EpisodeCall> {
 
   void record(LastRun& run) const override;
 
+  /// Warns, once, where a device has failed.
+  void tell();
+
   MemoryContext row_;  // of the values of one row
   EventInput input_{};
   uint64_t results_ = 0;
   bool truncated_ = false;
+  bool told_ = false;
 
  private:
   virtual const EpisodeReport& report() const = 0;

@@ -7,7 +7,7 @@
 
 namespace batmap::pg {
 
-/// Of the itemsets of one length; -1 where it is not known.
+/// Of the itemsets or episodes of one length; -1 where it is not known.
 struct LastLevel {
   int64_t candidates;  // that were counted
   int64_t frequent;    // of them, or, where there are no candidates, in the answer

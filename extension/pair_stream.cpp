@@ -22,9 +22,4 @@ void record_pairs(const PairReport& report, LastRun& run) {
   run.count_ms = report.count_ms;
 }
 
-void report_notice(const std::string& notice) {
-  ereport(WARNING, (errcode(ERRCODE_WARNING), errmsg("%s", notice.c_str()),
-                    errhint("batmap_devices() says whether the GPU is used again in this session.")));
-}
-
 }  // namespace batmap::pg

@@ -30,9 +30,6 @@ struct PairRowsCall : RunCall {
 /// What a report says of a run, apart from its input and its surroundings.
 void record_pairs(const PairReport& report, LastRun& run);
 
-/// A WARNING: what a report has to tell (PairReport::notice).
-void report_notice(const std::string& notice);
-
 template <typename Call>
 class PairRowStream : public RunStream<Call> {
  public:

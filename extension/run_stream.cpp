@@ -29,6 +29,11 @@ void report_timeout(int64_t timeout_ms) {
                                        errhint("Raise timeout or the threshold.")));
 }
 
+void report_notice(const std::string& notice) {
+  ereport(WARNING, (errcode(ERRCODE_WARNING), errmsg("%s", notice.c_str()),
+                    errhint("batmap_devices() says whether the GPU is used again in this session.")));
+}
+
 Node* bound_rows(Node* request, int top_k_from_end, int max_results_from_end) {
   if (!IsA(request, SupportRequestRows)) return nullptr;
   auto* const rows = reinterpret_cast<SupportRequestRows*>(request);

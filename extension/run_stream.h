@@ -2,6 +2,7 @@
 // the run with its times and its record, and the warning where a bound cut the answer off.
 #pragma once
 
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -33,6 +34,9 @@ double lap_ms(instr_time& start);
 /// A WARNING, or an error under batmap.on_truncation = error.
 void report_truncation(int64_t max_results);
 void report_timeout(int64_t timeout_ms);
+
+/// A WARNING: what a run has to tell beside its rows, that a device failed.
+void report_notice(const std::string& notice);
 
 /// @tparam CallType  a RunCall, with what the run needs
 template <typename CallType>

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "extension/device_use.h"
 #include "extension/episode_call.h"
 #include "extension/item_lists.h"
 
@@ -37,6 +38,7 @@ enum Argument {
   kTimeout,
   kCounting,
   kAlgorithm,
+  kDevice,
   kArguments
 };
 
@@ -95,9 +97,11 @@ class FrequentEpisodes final : public EpisodeRowStream {
     query.timeout_ms = arguments.milliseconds(kTimeout);
     const char* const counting = arguments.string(kCounting, "non_overlapped");
     const char* const algorithm = arguments.string(kAlgorithm, "auto");
+    const char* const device = arguments.string(kDevice, nullptr);
     guarded([&] {
       check_episode_counting(counting);
       query.method = parse_episode_method(algorithm);
+      query.device = device != nullptr ? selected_devices(device) : selected_devices();
       query.check();
     });
   }
@@ -117,6 +121,7 @@ class FrequentEpisodes final : public EpisodeRowStream {
       support_ = row->support;
       return true;
     });
+    tell();
     const size_t done = run.report().levels.size();
     if (done != levels || !more) call().progress.tasks(done, done + 1, results_);
     return more;
@@ -148,7 +153,7 @@ class GivenEpisodeStream : public EpisodeRowStream {
   using EpisodeRowStream::EpisodeRowStream;
 
  protected:
-  enum GivenArgument { kEpisodes, kGivenGaps, kRule, kMethod };
+  enum GivenArgument { kEpisodes, kGivenGaps, kRule, kMethod, kGivenDevice };
 
   /// @param name  of the argument
   void open_given(const Arguments& arguments, const char* name, bool many, Oid event_type) {
@@ -211,9 +216,11 @@ class EpisodeCounts final : public GivenEpisodeStream {
   void open(const Arguments& arguments, Oid event_type) {
     const char* const counting = arguments.string(kRule, "non_overlapped");
     const char* const algorithm = arguments.string(kMethod, "auto");
+    const char* const device = arguments.string(kGivenDevice, nullptr);
     guarded([&] {
       check_episode_counting(counting);
       call().given.method = parse_episode_method(algorithm);
+      call().given.device = device != nullptr ? selected_devices(device) : selected_devices();
     });
     open_given(arguments, "episodes", true, event_type);
     type_ = OidIsValid(event_type) ? event_type : Oid{INT8OID};
@@ -224,6 +231,7 @@ class EpisodeCounts final : public GivenEpisodeStream {
       call().counts = count_given(*call().streams, call().given, call().options, call().report);
       return true;
     });
+    tell();
   }
 
   bool next(Datum* values) override {

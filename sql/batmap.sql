@@ -557,11 +557,12 @@ CREATE FUNCTION batmap_episodes(
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     counting text DEFAULT 'non_overlapped',
-    algorithm text DEFAULT 'auto')
+    algorithm text DEFAULT 'auto',
+    device text DEFAULT NULL)
 RETURNS TABLE (episode int8[], gap_low anyarray, gap_high anyarray, support int8)
 AS 'MODULE_PATHNAME', 'batmap_episodes_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
     SUPPORT batmap_episodes_support;
-COMMENT ON FUNCTION batmap_episodes(text, anyarray, int8, float8, int4, int4, int8[], int8[], int8, int8, interval, text, text)
+COMMENT ON FUNCTION batmap_episodes(text, anyarray, int8, float8, int4, int4, int8[], int8[], int8, int8, interval, text, text, text)
 IS 'frequent serial episodes of the (time, event [, stream]) rows of a query';
 
 CREATE FUNCTION batmap_episodes_of(
@@ -578,11 +579,12 @@ CREATE FUNCTION batmap_episodes_of(
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     counting text DEFAULT 'non_overlapped',
-    algorithm text DEFAULT 'auto')
+    algorithm text DEFAULT 'auto',
+    device text DEFAULT NULL)
 RETURNS TABLE (episode anyarray, gap_low anycompatiblearray, gap_high anycompatiblearray, support int8)
 AS 'MODULE_PATHNAME', 'batmap_episodes_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
     SUPPORT batmap_episodes_support;
-COMMENT ON FUNCTION batmap_episodes_of(anyelement, text, anycompatiblearray, int8, float8, int4, int4, text[], text[], int8, int8, interval, text, text)
+COMMENT ON FUNCTION batmap_episodes_of(anyelement, text, anycompatiblearray, int8, float8, int4, int4, text[], text[], int8, int8, interval, text, text, text)
 IS 'frequent serial episodes of the (time, event [, stream]) rows of a query, for events of any hashable type';
 
 CREATE FUNCTION batmap_episode_count(
@@ -590,10 +592,11 @@ CREATE FUNCTION batmap_episode_count(
     episodes int8[],
     gaps anyarray,
     counting text DEFAULT 'non_overlapped',
-    algorithm text DEFAULT 'auto')
+    algorithm text DEFAULT 'auto',
+    device text DEFAULT NULL)
 RETURNS TABLE (episode int8[], support int8)
 AS 'MODULE_PATHNAME', 'batmap_episode_count_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10;
-COMMENT ON FUNCTION batmap_episode_count(text, int8[], anyarray, text, text)
+COMMENT ON FUNCTION batmap_episode_count(text, int8[], anyarray, text, text, text)
 IS 'how often given episodes occur in the (time, event [, stream]) rows of a query';
 
 CREATE FUNCTION batmap_episode_count_of(
@@ -602,10 +605,11 @@ CREATE FUNCTION batmap_episode_count_of(
     episodes text[],
     gaps anycompatiblearray,
     counting text DEFAULT 'non_overlapped',
-    algorithm text DEFAULT 'auto')
+    algorithm text DEFAULT 'auto',
+    device text DEFAULT NULL)
 RETURNS TABLE (episode anyarray, support int8)
 AS 'MODULE_PATHNAME', 'batmap_episode_count_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10;
-COMMENT ON FUNCTION batmap_episode_count_of(anyelement, text, text[], anycompatiblearray, text, text)
+COMMENT ON FUNCTION batmap_episode_count_of(anyelement, text, text[], anycompatiblearray, text, text, text)
 IS 'how often given episodes of events of any hashable type occur in the (time, event [, stream]) rows of a query';
 
 CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps int4[])
@@ -1669,7 +1673,7 @@ CREATE FUNCTION batmap_last_run_levels(
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;
 COMMENT ON FUNCTION batmap_last_run_levels()
-IS 'itemsets of each length in the last run, if that was for itemsets';
+IS 'itemsets or episodes of each length in the last run, if that was for one of them';
 
 CREATE FUNCTION batmap_devices(
     OUT device int4,

@@ -22,7 +22,9 @@ for threads in 1 2; do
 SET batmap.threads = $threads;
 CREATE TEMP TABLE answer AS
     SELECT * FROM batmap_episodes('SELECT time_us, unit FROM recording', ARRAY[0, 20000], min_count => 200, max_length => 5);
-SELECT '| ' || threads, round(read_ms), round(group_ms), round(count_ms), results, round(peak_memory / 1e6), reason || ' |' FROM batmap_last_run();
+SELECT '| ' || threads, round(read_ms), round(group_ms), round(count_ms), results, round(peak_memory / 1e6),
+    (SELECT string_agg(format('%s: %s of %s in %s ms', length, frequent, candidates, round(milliseconds::numeric, 1)), '; ') FROM batmap_last_run_levels()) || ' |'
+FROM batmap_last_run();
 SQL
     done
 done

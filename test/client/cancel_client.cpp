@@ -1,8 +1,8 @@
 // Runs that are stopped half-way: more than a hundred cancels, aimed at every phase of batmap_pairs (read, group, count
-// by each method, answer), at itemsets, rules and recommendations, and at the other long functions, and statement timeouts.
-// A run must stop with SQLSTATE 57014 at once, with its threads gone, its memory given back and the session in order; and
-// interrupts that are no cancel (a look at the memory, a check of the client's connection, another session that drops a
-// database) must neither stop a run nor wait for its end.
+// by each method, answer), at itemsets, rules, recommendations and episodes, and at the other long functions, and statement
+// timeouts. A run must stop with SQLSTATE 57014 at once, with its threads gone, its memory given back and the session in
+// order; and interrupts that are no cancel (a look at the memory, a check of the client's connection, another session that
+// drops a database) must neither stop a run nor wait for its end.
 //
 // How the phases are hit: each target runs once to its end; batmap_last_run() tells how long its phases took, and
 // the moment of a cancel is drawn from the span of the phase aimed at (5 to 95 %). A run that ends before its cancel
@@ -404,6 +404,38 @@ std::vector<Target> itemset_targets() {
   };
 }
 
+// Episodes of a simulated network, level by level, and given ones.
+std::vector<Target> episode_targets() {
+  const auto of_spikes = [](const std::string& function, const std::string& arguments) {
+    return "SELECT count(*), sum(support) FROM " + function + "('SELECT time_us, neuron FROM spikes', " + arguments + ")";
+  };
+  const std::string given =
+      "(SELECT array_agg(ARRAY[i % 64, i / 7 % 64, i / 3 % 64, i % 61]) FROM generate_series(1, 3000) i), ARRAY[0, 20000]";
+  return {
+      {"episodes",
+       {},
+       of_spikes("batmap_episodes", "ARRAY[5000, 10000], min_count => 240, max_length => 5"),
+       Phase::kWhole,
+       6},
+      {"episodes by tracking",
+       {},
+       of_spikes("batmap_episodes", "ARRAY[5000, 10000], min_count => 300, max_length => 3, algorithm => 'tracking'"),
+       Phase::kWhole,
+       4},
+      {"the best episodes",
+       {},
+       of_spikes("batmap_episodes", "ARRAY[5000, 10000], top_k => 3000, max_length => 4"),
+       Phase::kWhole,
+       4},
+      {"given episodes", {}, of_spikes("batmap_episode_count", given), Phase::kWhole, 4},
+      {"given episodes by automaton",
+       {},
+       of_spikes("batmap_episode_count", given + ", algorithm => 'automaton'"),
+       Phase::kWhole,
+       4},
+  };
+}
+
 // Other long functions, of which batmap_last_run() does not tell.
 std::vector<Target> relation_targets() {
   const std::string aggregate = "SELECT length(batmap_relation_send(batmap_relation_agg(tid, item))) FROM big";
@@ -425,8 +457,11 @@ void run(Tap& tap) {
   control.must(
       "CREATE TABLE dense AS SELECT t AS tid, i AS item FROM generate_series(1, 12000) t, generate_series(1, 50) i"
       " WHERE abs(hashint4(t * 64 + i)::int8) % 100 < 35");
+  control.must("DROP TABLE IF EXISTS spikes");
+  control.must("CREATE TABLE spikes AS SELECT * FROM batmap_generate_spikes(30)");
   std::vector<Target> targets = pair_targets();
   for (Target& target : itemset_targets()) targets.push_back(std::move(target));
+  for (Target& target : episode_targets()) targets.push_back(std::move(target));
   for (Target& target : counting_targets(tap, control)) targets.push_back(std::move(target));
   tap.note(text("tables made in %.1f s", ms_since(start) / 1000));
 
@@ -487,7 +522,7 @@ void run(Tap& tap) {
   left_half_way(tap, session, "for_merge");
   harmless_interrupts(tap, session, control, pairs_of_relation("for_merge", "min_count => 60, method => 'merge'"));
   tap.ok(range.works(), "the session works at the end");
-  control.must("DROP TABLE big, big_relation, half_relation, few_relation, dense");
+  control.must("DROP TABLE big, big_relation, half_relation, few_relation, dense, spikes");
   for (const std::string& method : counting_methods(control)) {
     control.must("DROP TABLE IF EXISTS for_" + method + ", for_" + method + "_scalar");
   }

@@ -26,9 +26,10 @@ SELECT batmap_episode_count_agg(at, event, '{1, 2}', 0, 10) FROM log WHERE false
 SELECT batmap_episode_count_agg(at, event, '{7, 8}', 0, 10) FROM log;
 
 -- the record: the counting rule, and what became of each length
-SELECT method, regexp_replace(reason, 'in [0-9.]+ ms', 'in * ms', 'g') AS reason, input, threads, rows_read, transactions, items, items_kept,
+SELECT method, reason, input, threads, rows_read, transactions, items, items_kept,
        occurrences, results, truncated
 FROM (SELECT count(*) FROM batmap_episodes('SELECT at, event FROM log', ARRAY[0, 20], min_count => 2)) run, batmap_last_run();
+SELECT length, candidates, frequent, milliseconds >= 0 AS timed FROM batmap_last_run_levels();
 SELECT method, reason, rows_read, items, items_kept, results
 FROM (SELECT count(*) FROM batmap_episode_count('SELECT at, event FROM log', '{1, 2}', ARRAY[0, 20], algorithm => 'automaton')) run,
      batmap_last_run();
@@ -36,6 +37,22 @@ EXPLAIN (COSTS OFF) SELECT * FROM batmap_episodes('SELECT at, event FROM log', A
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT episode FROM batmap_episodes('SELECT at, event FROM log', ARRAY[0, 20], min_count => 2) LIMIT 1;
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT starts_at FROM batmap_episode_occurrences('SELECT at, event FROM log', '{1, 2}', ARRAY[0, 20]);
 SELECT episode FROM batmap_episodes('SELECT at, event FROM log', ARRAY[0, 20], min_count => 2) LIMIT 2;
+
+SELECT count(*) FROM batmap_last_run_levels();
+
+-- devices: the CPU answers unless it must not
+SELECT * FROM batmap_episode_count('SELECT at, event FROM log', '{1, 2}', ARRAY[0, 20], device => 'cpu');
+SELECT * FROM batmap_episodes('SELECT at, event FROM log', ARRAY[0, 20], min_count => 4, device => 'gpu');
+SET batmap.accelerator = '/nowhere/batmap_cuda';
+\set VERBOSITY sqlstate
+SELECT count(*) FROM batmap_episodes('SELECT at, event FROM log', ARRAY[0, 20], min_count => 2, device => 'require');
+SELECT * FROM batmap_episode_count('SELECT at, event FROM log', '{1, 2}', ARRAY[0, 20], device => 'require');
+\set VERBOSITY default
+SELECT * FROM batmap_episode_count_of(NULL::text, 'SELECT at, event::text FROM log', '{1, 2}', ARRAY[0, 20], algorithm => 'automaton', device => 'require');
+SELECT count(*), (SELECT device FROM batmap_last_run()) IS NOT NULL AS has_run
+FROM batmap_episodes_of(NULL::text, 'SELECT at, event::text FROM log', ARRAY[0, 20], min_count => 2, device => 'cuda');
+SELECT device FROM batmap_last_run();
+RESET batmap.accelerator;
 
 -- cut off
 SELECT episode FROM batmap_episodes('SELECT at, event FROM log', ARRAY[0, 20], min_count => 2, max_results => 2);

@@ -40,6 +40,12 @@ my %ways = (
     'itemsets' => "SET batmap.memory_limit = '1MB'; SELECT count(*) FROM batmap_itemsets('SELECT tid, item FROM baskets', min_count => 10);",
     'rules' => "SET batmap.memory_limit = '1MB'; SELECT count(*) FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 10);",
     'recommendations' => "SET batmap.memory_limit = '1MB'; SELECT count(*) FROM batmap_recommend('{1}', 'SELECT tid, item FROM baskets');",
+    'episodes' =>
+      "SET batmap.memory_limit = '1MB'; SELECT count(*) FROM batmap_episodes('SELECT tid, item FROM baskets', ARRAY[0, 10], min_count => 100);",
+    'given episodes' =>
+      "SET batmap.memory_limit = '1MB'; SELECT * FROM batmap_episode_count('SELECT tid, item FROM baskets', '{1, 2}', ARRAY[0, 10]);",
+    'many episodes' =>
+      "SET batmap.memory_limit = '8MB'; SELECT count(*) FROM batmap_episodes('SELECT g, g % 40 FROM generate_series(1, 4000) g', ARRAY[0, NULL], min_count => 2);",
     'many itemsets to make rules of' => "SET batmap.memory_limit = '64MB'; SELECT count(*) FROM batmap_rules('$subsets', min_count => 3);",
     'many closed itemsets' =>
       "SET batmap.memory_limit = '64MB'; SELECT count(*) FROM batmap_itemsets('$subsets', min_count => 3, target => 'generators');",
@@ -132,6 +138,15 @@ like($stderr, qr/ERROR:  [0-9A-Z]{5}: .*\b100\b/, 'but an error that names the l
 
 is($node->safe_psql('postgres', "SET batmap.on_truncation = 'error'; " . sprintf($limited, $all)),
     "$all\n$all|f", 'batmap.on_truncation = error: a limit that is met is no error');
+
+# A timeout leaves whole lengths of episodes, and says so.
+my $endless = "batmap_episodes('SELECT g, g % 40 FROM generate_series(1, 4000) g', ARRAY[0, NULL], min_count => 2, timeout => '100 ms')";
+($status, $stdout, $stderr) = $node->psql('postgres', "SELECT count(*) >= 40 FROM $endless; SELECT truncated, device FROM batmap_last_run();"
+      . ' SELECT length, candidates, frequent FROM batmap_last_run_levels() WHERE length = 1');
+is($stdout, "t\nt|cpu\n1|40|40", 'episodes until the timeout');
+like($stderr, qr/WARNING:.*timeout = 100 ms/, 'with a warning that names it');
+($status, $stdout, $stderr) = $node->psql('postgres', "SET batmap.on_truncation = 'error'; SELECT count(*) FROM $endless");
+like($stderr, qr/ERROR:.*timeout = 100 ms/, 'or an error');
 
 # Equal input, equal rows: what is kept does not depend on method or threads.
 my $kept = "SELECT md5(string_agg(p::text, ' ' ORDER BY item_a, item_b)) FROM batmap_pairs('SELECT tid, item FROM baskets',"
