@@ -9,9 +9,6 @@ namespace batmap {
 
 namespace {
 
-// Where a context alone would take longer, the driver is left alone.
-constexpr double kWorthLoading = 100;  // ms
-
 std::string names_of(std::span<const DeviceTraits> devices) {
   std::string names;
   for (const DeviceTraits& device : devices) {
@@ -26,7 +23,7 @@ std::string names_of(std::span<const DeviceTraits> devices) {
 std::unique_ptr<PairCounter> OffloadedAnswers::offload(const DeviceUse& use, double cpu_ms, const Choose& choose,
                                                        const Count& count, PairReport& report) {
   if (use.offload == nullptr || use.mode == DeviceMode::kCpu) return nullptr;
-  if (use.mode == DeviceMode::kAuto && !use.offload->has_loaded() && cpu_ms < kWorthLoading) return nullptr;
+  if (use.mode == DeviceMode::kAuto && !use.offload->has_loaded() && cpu_ms < kWorthLoadingMs) return nullptr;
   std::unique_ptr<PairCounter> counter;
   const bool done = use.offload->attempt(use.mode, report.notice, [&] {
     std::vector<DeviceTraits> devices = use.offload->devices(use.only);

@@ -3,8 +3,6 @@
 // GPU. The module is named by BATMAP_ACCELERATOR.
 #include <gtest/gtest.h>
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -16,23 +14,11 @@
 
 #include "accel/accelerator.h"
 #include "core/options.h"
+#include "device_module.h"
 #include "set/set_builder.h"
 
 namespace batmap {
 namespace {
-
-const AcceleratorApi& api() {
-  static const AcceleratorApi* const loaded = [] {
-    const char* const path = std::getenv("BATMAP_ACCELERATOR");
-    void* const module = dlopen(path != nullptr ? path : "batmap_cuda.so", RTLD_NOW | RTLD_LOCAL);
-    if (module == nullptr) {
-      std::fprintf(stderr, "%s\n", dlerror());
-      std::abort();
-    }
-    return reinterpret_cast<const AcceleratorApi* (*)()>(dlsym(module, "batmap_accelerator"))();
-  }();
-  return *loaded;
-}
 
 using Row = std::pair<uint32_t, uint32_t>;  // tid, item
 using Counts = std::map<Row, uint64_t>;     // (a, b)
@@ -162,9 +148,6 @@ const Shape kShapes[] = {
     // more rows than are staged at once, more pairs than there is room for at first
     {1600, 100, 0.3, 0, 0, 24},
 };
-
-/// Under a sanitizer, which takes a hundred times as long.
-bool is_small() { return std::getenv("BATMAP_SMALL") != nullptr; }
 
 TEST(DevicePairs, RowsByEveryMethod) {
   std::mt19937_64 random(7);
