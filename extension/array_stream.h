@@ -24,6 +24,7 @@ struct ArrayCall : RunCall {
   Query query;
   std::optional<PairLog> log;
   std::optional<Run> run;
+  ItemsetPlace place;  // of the run, when it was last looked at
 };
 
 template <typename Call>
@@ -41,11 +42,20 @@ class ArrayStream : public RunStream<Call> {
       call().run.emplace(chunks_of(rows()), input.ranks(), call().query, call().options);
       call().log.reset();
     });
+    look_at_place();
   }
 
  protected:
   /// For arrays of one row.
   ItemArray& array(size_t column) { return *arrays_[column]; }
+
+  /// To be called when the engine has found more: says so, once, where a device has failed meanwhile.
+  void look_at_place() {
+    if constexpr (requires { call().run->place(); }) guarded([&] { call().place = call().run->place(); });
+    if (call().place.notice.empty() || told_) return;
+    told_ = true;
+    report_notice(call().place.notice);
+  }
 
   /// Says so where the answer is not complete.
   void end_answer(Truncation truncated) {
@@ -59,8 +69,11 @@ class ArrayStream : public RunStream<Call> {
 
   void record(LastRun& run) const override {
     const ItemsetReport& report = call().run->report();
-    strlcpy(run.method, report.method.c_str(), sizeof run.method);
-    strlcpy(run.kernel, report.kernel.c_str(), sizeof run.kernel);
+    const ItemsetPlace& place = call().place;
+    strlcpy(run.method, place.method.empty() ? report.method.c_str() : place.method.c_str(), sizeof run.method);
+    strlcpy(run.kernel, place.method.empty() ? report.kernel.c_str() : place.kernel.c_str(), sizeof run.kernel);
+    strlcpy(run.device, place.device.c_str(), sizeof run.device);
+    strlcpy(run.reason, report.reason.c_str(), sizeof run.reason);
     run.transactions = static_cast<int64_t>(report.transactions);
     run.items = static_cast<int64_t>(report.items);
     run.items_kept = static_cast<int64_t>(report.items_kept);
@@ -74,6 +87,7 @@ class ArrayStream : public RunStream<Call> {
   static std::vector<ChunkView> chunks_of(std::vector<ChunkView> chunks) { return chunks; }
 
   std::array<std::optional<ItemArray>, 2> arrays_;  // once the rows are there
+  bool told_ = false;
 };
 
 }  // namespace batmap::pg

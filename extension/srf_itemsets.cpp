@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "extension/array_stream.h"
+#include "extension/device_use.h"
 #include "extension/relation_stream.h"
 #include "itemsets/ascending_itemset.h"
 #include "itemsets/itemset_run.h"
@@ -48,6 +49,7 @@ enum Argument {
   kMaxResults,
   kTimeout,
   kAlgorithm,
+  kDevice,
   kArguments
 };
 
@@ -71,7 +73,9 @@ class ItemsetArrayStream : public ArrayStream<ItemsetCall> {
     query.timeout_ms = arguments.milliseconds(kTimeout);
     const char* const target = arguments.string(kTarget, "all");
     const char* const algorithm = arguments.string(kAlgorithm, "auto");
+    const char* const device = arguments.string(kDevice, nullptr);
     guarded([&] {
+      query.device = device != nullptr ? selected_devices(device) : selected_devices();
       query.target = parse_itemset_target(target);
       query.algorithm = parse_itemset_algorithm(algorithm);
       query.check();
@@ -83,9 +87,9 @@ class ItemsetArrayStream : public ArrayStream<ItemsetCall> {
     ArrayStream::record(run);
     run.results_are = "Itemsets";
     const ItemsetReport& report = call().run->report();
-    snprintf(run.reason, sizeof run.reason, "%llu distinct transactions, threshold %llu",
+    snprintf(run.reason, sizeof run.reason, "%llu distinct transactions, threshold %llu%s%s",
              static_cast<unsigned long long>(report.distinct_transactions),
-             static_cast<unsigned long long>(report.threshold));
+             static_cast<unsigned long long>(report.threshold), report.reason.empty() ? "" : "; ", report.reason.c_str());
     run.results = static_cast<int64_t>(results_);
     SearchLevel levels[LastRun::kMostLevels];
     const size_t known = call().run->levels().copy(levels, LastRun::kMostLevels);
@@ -147,6 +151,7 @@ class ItemsetRowStream final : public ItemsetArrayStream {
     call().handed_over = 0;
     ItemsetStream& stream = *call().stream;
     const bool more = count([&] { return stream.next(call().batch); });
+    look_at_place();
     call().progress.tasks(stream.tasks_done(), stream.tasks(), stream.results());
     if (!more) end_answer(stream.truncated());
     return more;
@@ -170,6 +175,7 @@ class SpectrumStream final : public ItemsetArrayStream {
       call().spectrum.emplace(call().run->spectrum());
       return true;
     });
+    look_at_place();
   }
 
   bool next(Datum* values) override {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "extension/array_stream.h"
+#include "extension/device_use.h"
 #include "extension/relation_stream.h"
 #include "itemsets/rules.h"
 #include "support/pair_measure.h"
@@ -19,6 +20,7 @@ namespace {
 struct RuleCall : ArrayCall<RuleQuery, RuleRun> {
   explicit RuleCall(MemoryContext) : ArrayCall(thread_count()), batch(meter) {
     query.itemsets.kernel = &select_mask_kernel(settings.cpu_kernel);
+    query.itemsets.bits = selected_kernels().bits;
   }
 
   RuleBatch batch;
@@ -42,6 +44,7 @@ enum Argument {
   kMeasure,
   kMaxResults,
   kTimeout,
+  kDevice,
   kArguments
 };
 
@@ -69,7 +72,9 @@ class RuleStream final : public ArrayStream<RuleCall> {
     query.max_results = arguments.int8(kMaxResults);
     query.timeout_ms = arguments.milliseconds(kTimeout);
     const char* const measure = arguments.string(kMeasure, "confidence");
+    const char* const device = arguments.string(kDevice, nullptr);
     guarded([&] {
+      query.itemsets.device = device != nullptr ? selected_devices(device) : selected_devices();
       query.measure = parse_pair_measure(measure, MeasureUse::kRankRules);
       query.check();
     });
@@ -106,6 +111,7 @@ class RuleStream final : public ArrayStream<RuleCall> {
     call().handed_over = 0;
     RuleRun& run = *call().run;
     const bool more = count([&] { return run.next(call().batch); });
+    look_at_place();
     call().progress.tasks(run.tasks_done(), run.tasks(), run.results());
     if (!more) end_answer(run.truncated());
     return more;

@@ -169,11 +169,12 @@ CREATE FUNCTION batmap_itemsets(
     top_k int8 DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
-    algorithm text DEFAULT 'auto')
+    algorithm text DEFAULT 'auto',
+    device text DEFAULT NULL)
 RETURNS TABLE (itemset int8[], length int4, support int8, relative_support float8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_itemsets_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT batmap_itemsets_support;
-COMMENT ON FUNCTION batmap_itemsets(text, float8, int8, int4, int4, text, int8[], int8[], float8, int8, int8, interval, text)
+COMMENT ON FUNCTION batmap_itemsets(text, float8, int8, int4, int4, text, int8[], int8[], float8, int8, int8, interval, text, text)
 IS 'frequent itemsets of the (tid, item) rows of a query';
 
 CREATE FUNCTION batmap_itemsets(
@@ -189,11 +190,12 @@ CREATE FUNCTION batmap_itemsets(
     top_k int8 DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
-    algorithm text DEFAULT 'auto')
+    algorithm text DEFAULT 'auto',
+    device text DEFAULT NULL)
 RETURNS TABLE (itemset int8[], length int4, support int8, relative_support float8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_itemsets_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
     SUPPORT batmap_itemsets_support;
-COMMENT ON FUNCTION batmap_itemsets(batmap_relation, float8, int8, int4, int4, text, int8[], int8[], float8, int8, int8, interval, text)
+COMMENT ON FUNCTION batmap_itemsets(batmap_relation, float8, int8, int4, int4, text, int8[], int8[], float8, int8, int8, interval, text, text)
 IS 'frequent itemsets of a relation';
 
 CREATE FUNCTION batmap_itemsets_of(
@@ -210,11 +212,12 @@ CREATE FUNCTION batmap_itemsets_of(
     top_k int8 DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
-    algorithm text DEFAULT 'auto')
+    algorithm text DEFAULT 'auto',
+    device text DEFAULT NULL)
 RETURNS TABLE (itemset anyarray, length int4, support int8, relative_support float8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_itemsets_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT batmap_itemsets_support;
-COMMENT ON FUNCTION batmap_itemsets_of(anyelement, text, float8, int8, int4, int4, text, text[], text[], float8, int8, int8, interval, text)
+COMMENT ON FUNCTION batmap_itemsets_of(anyelement, text, float8, int8, int4, int4, text, text[], text[], float8, int8, int8, interval, text, text)
 IS 'frequent itemsets of the (tid, item) rows of a query, for items of any hashable type';
 
 CREATE FUNCTION batmap_itemset_spectrum(
@@ -299,13 +302,14 @@ CREATE FUNCTION batmap_rules(
     top_k int8 DEFAULT NULL,
     measure text DEFAULT 'confidence',
     max_results int8 DEFAULT NULL,
-    timeout interval DEFAULT NULL)
+    timeout interval DEFAULT NULL,
+    device text DEFAULT NULL)
 RETURNS TABLE (
     lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
     support float8, confidence float8, lift float8, leverage float8, conviction float8)
 AS 'MODULE_PATHNAME', 'batmap_rules_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT batmap_rules_support;
-COMMENT ON FUNCTION batmap_rules(text, float8, int8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval)
+COMMENT ON FUNCTION batmap_rules(text, float8, int8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text)
 IS 'association rules of the (tid, item) rows of a query';
 
 CREATE FUNCTION batmap_rules(
@@ -324,13 +328,14 @@ CREATE FUNCTION batmap_rules(
     top_k int8 DEFAULT NULL,
     measure text DEFAULT 'confidence',
     max_results int8 DEFAULT NULL,
-    timeout interval DEFAULT NULL)
+    timeout interval DEFAULT NULL,
+    device text DEFAULT NULL)
 RETURNS TABLE (
     lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
     support float8, confidence float8, lift float8, leverage float8, conviction float8)
 AS 'MODULE_PATHNAME', 'batmap_rules_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
     SUPPORT batmap_rules_support;
-COMMENT ON FUNCTION batmap_rules(batmap_relation, float8, int8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval)
+COMMENT ON FUNCTION batmap_rules(batmap_relation, float8, int8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text)
 IS 'association rules of a relation';
 
 CREATE FUNCTION batmap_rules_of(
@@ -350,13 +355,14 @@ CREATE FUNCTION batmap_rules_of(
     top_k int8 DEFAULT NULL,
     measure text DEFAULT 'confidence',
     max_results int8 DEFAULT NULL,
-    timeout interval DEFAULT NULL)
+    timeout interval DEFAULT NULL,
+    device text DEFAULT NULL)
 RETURNS TABLE (
     lhs anyarray, rhs anyarray, support_count int8, lhs_count int8, rhs_count int8, total int8,
     support float8, confidence float8, lift float8, leverage float8, conviction float8)
 AS 'MODULE_PATHNAME', 'batmap_rules_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT batmap_rules_support;
-COMMENT ON FUNCTION batmap_rules_of(anyelement, text, float8, int8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval)
+COMMENT ON FUNCTION batmap_rules_of(anyelement, text, float8, int8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text)
 IS 'association rules of the (tid, item) rows of a query, for items of any hashable type';
 
 CREATE FUNCTION batmap_recommend_support(internal) RETURNS internal

@@ -98,6 +98,7 @@ struct DevicePairSink {
 
 struct DevicePairs;       // a job on its devices
 struct DeviceEpisodeApi;  // device_episodes.h
+struct DeviceItemsetApi;  // device_itemsets.h
 
 struct AcceleratorApi {
   uint32_t abi;
@@ -129,6 +130,7 @@ struct AcceleratorApi {
   void (*close_pairs)(DevicePairs* pairs);
 
   const DeviceEpisodeApi* episodes;  // null: this module counts none
+  const DeviceItemsetApi* itemsets;  // null: likewise
 };
 
 }  // namespace batmap

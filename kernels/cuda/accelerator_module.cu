@@ -1,46 +1,23 @@
-// The module's C functions (accel/accelerator.h): devices, calibration, and the wall that no exception of this side passes.
+// The module's C functions (accel/accelerator.h): devices, calibration, and jobs behind the wall of guarded.h.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <mutex>
-#include <new>
 #include <vector>
 
 #include "accel/device_episodes.h"
 #include "cuda/bit_tiles.h"
 #include "cuda/device_job.h"
 #include "cuda/episode_job.h"
+#include "cuda/guarded.h"
+#include "cuda/itemset_levels.h"
 
 namespace batmap {
 
 using namespace cuda;
 
 namespace {
-
-/// Runs a body; what it throws becomes a status and a message.
-template <typename Body>
-AcceleratorStatus guarded(AcceleratorMessage* why, Body body) {
-  const auto say = [why](const char* text) {
-    if (why != nullptr) std::snprintf(why->text, sizeof why->text, "%s", text);
-  };
-  try {
-    body();
-    return AcceleratorStatus::kOk;
-  } catch (const DeviceError& error) {
-    say(error.text.c_str());
-    return error.status;
-  } catch (const std::bad_alloc&) {
-    say("out of memory");
-    return AcceleratorStatus::kOutOfMemory;
-  } catch (const std::exception& error) {
-    say(error.what());
-    return AcceleratorStatus::kFailed;
-  } catch (...) {
-    say("unknown error");
-    return AcceleratorStatus::kFailed;
-  }
-}
 
 std::mutex prepared_mutex;
 DeviceTraits prepared[kMostDevices];  // ready: measured
@@ -239,7 +216,7 @@ constexpr AcceleratorApi kApi = {kAcceleratorAbi, sizeof(AcceleratorApi),
                                  add_sets,        build,
                                  count_rows,      count_list,
                                  times,           close_pairs,
-                                 &kEpisodeApi};
+                                 &kEpisodeApi,    &kItemsetApi};
 
 }  // namespace
 

@@ -49,6 +49,7 @@ class DeviceBudget {
                       "the job needs more than its limit of " + std::to_string(limit_ >> 20) + " MB of device memory"};
   }
   void release(uint64_t bytes) { used_ -= bytes; }
+  uint64_t left() const { return limit_ - used_; }
 
  private:
   uint64_t limit_;

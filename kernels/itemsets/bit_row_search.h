@@ -5,14 +5,11 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <utility>
 #include <vector>
 
 #include "itemsets/itemset_visitor.h"
-#include "itemsets/poll.h"
+#include "itemsets/row_levels.h"
 #include "itemsets/search_bounds.h"
-#include "itemsets/weighted_bits.h"
 
 namespace batmap {
 
@@ -24,42 +21,25 @@ class BitRowSearch {
     uint32_t support;
   };
 
-  /// @param bits  a row for each candidate of the node
-  BitRowSearch(WeightedBits bits, const SearchBounds& bounds, uint32_t most, ItemsetVisitor& visitor,
-               const ExecutionOptions& options)
-      : bits_(std::move(bits)), bounds_(bounds), most_(most), visitor_(visitor), options_(options), poll_(options.cancel) {}
+  /// @param rows  one level: a row for each candidate of the node
+  BitRowSearch(RowLevels& rows, const SearchBounds& bounds, uint32_t most, ItemsetVisitor& visitor)
+      : rows_(rows), bounds_(bounds), most_(most), visitor_(visitor) {}
 
   /// The itemsets that go on with one of the first `branches` candidates of the node.
   /// @param length  of the node's itemset
   /// @param plain   perfect extensions are candidates like others: the node is a last node of depth_first.h
-  void search(const std::vector<Candidate>& candidates, size_t branches, uint32_t length, bool plain) {
-    walk(candidates, bits_.row(0), branches, length, plain);
-  }
-
-  /// For who walks the node itself. supports[j] = transactions that the row at `place` and the j-th behind it have in
-  /// common.
-  void count_later(size_t place, size_t later, uint32_t* supports) {
-    bits_.count(bits_.row(place), bits_.row(place + 1), later, supports);
-    poll_.after(later * (bits_.words() + 8));
-  }
-  size_t words() const { return bits_.words(); }
-  /// The itemsets that go on from the row at `place` with some of those behind it. @param places  of the candidates
-  void extend(size_t place, std::span<const size_t> places, const std::vector<Candidate>& candidates, uint32_t length);
+  void search(const std::vector<Candidate>& candidates, size_t branches, uint32_t length, bool plain);
 
  private:
-  /// @param rows  [candidates][words] of the node
-  void walk(const std::vector<Candidate>& candidates, const uint64_t* rows, size_t branches, uint32_t length, bool plain);
-
-  WeightedBits bits_;
+  RowLevels& rows_;
   const SearchBounds& bounds_;
   uint32_t most_;
   ItemsetVisitor& visitor_;
-  const ExecutionOptions& options_;
-  Poll poll_;
+  std::vector<JoinedItemset> found_;
 };
 
-/// The itemsets of a root that begin with one of its first `leading` items.
-void search_bit_rows(const SearchRoot& root, uint32_t leading, const SearchBounds& bounds, uint32_t most,
-                     const AndPopcountKernel& kernel, ItemsetVisitor& visitor, const ExecutionOptions& options);
+/// The itemsets of a root that begin with one of its first `leading` items. @param rows  of the root's items
+void search_bit_rows(const SearchRoot& root, uint32_t leading, const SearchBounds& bounds, uint32_t most, RowLevels& rows,
+                     ItemsetVisitor& visitor);
 
 }  // namespace batmap

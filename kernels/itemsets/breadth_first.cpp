@@ -9,13 +9,14 @@
 namespace batmap {
 
 namespace {
-constexpr size_t kCountedTogether =
-    4096;  // candidates, about: so that what they cost and what counting costs are told apart
+
+// About: so that what they cost and what counting costs are told apart.
+constexpr size_t kCandidatesAtOnce = 4096;
+
 }  // namespace
 
 BreadthFirst::BreadthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t most, ItemsetLookup lookup,
-                           const AndPopcountKernel& kernel, ItemsetVisitor& visitor, SearchLevels& log,
-                           const ExecutionOptions& options)
+                           RowLevels& rows, ItemsetVisitor& visitor, SearchLevels& log, const ExecutionOptions& options)
     : root_(root),
       bounds_(bounds),
       most_(most),
@@ -24,21 +25,18 @@ BreadthFirst::BreadthFirst(const SearchRoot& root, const SearchBounds& bounds, u
       log_(log),
       options_(options),
       poll_(options.cancel),
-      bits_(root, kernel, options),
-      bitmap_words_(lookup == ItemsetLookup::kBitmaps ? (root.items.size() + 63) / 64 : 0),
-      rows_(*options.memory),
-      both_(*options.memory, bits_.words()),
+      rows_(rows),
+      bitmap_words_(lookup == ItemsetLookup::kBitmaps && !rows.joins_levels() ? (root.items.size() + 63) / 64 : 0),
       is_perfect_(root.items.size(), false) {}
 
 void BreadthFirst::search(uint32_t leading) {
   log_.clear();
-  bool more = true;
-  for (first_level(leading); more && levels_.size() < most_;) {
-    SearchLevel level{};
-    more = next_level(level);
-    if (level.candidates > 0) log_.add(level);
-  }
-  rows_.reset();
+  first_level(leading);
+  if (lookup_ == ItemsetLookup::kBitmaps && rows_.joins_levels())
+    extend_pieces(0, 1, true);
+  else
+    while (levels_.size() < most_ && next_level()) {
+    }
 
   for (const uint32_t rank : root_.perfect) visitor_.push_perfect(rank);
   visitor_.visit_perfect(root_.transactions);
@@ -49,88 +47,137 @@ void BreadthFirst::search(uint32_t leading) {
 void BreadthFirst::first_level(uint32_t leading) {
   leading_ = leading;
   levels_.emplace_back(*options_.memory);
-  for (uint32_t item = 0; item < root_.items.size(); ++item) add(levels_[0], item, root_.support[item], 0, bits_.row(item));
-  if (levels_[0].size() > 0) log_.add({levels_[0].size(), levels_[0].size(), 0, 0});
+  for (uint32_t item = 0; item < root_.items.size(); ++item) add(levels_[0], item, root_.support[item], 0);
+  if (levels_[0].size() > 0) log_.add(1, {levels_[0].size(), levels_[0].size(), 0, 0});
 }
 
-void BreadthFirst::add(Level& level, uint32_t item, uint32_t support, uint32_t parent, const uint64_t* row) {
-  const uint64_t* const before = levels_.size() < 2 ? nullptr : levels_[levels_.size() - 2].bitmaps.begin();
+void BreadthFirst::add(Level& level, uint32_t item, uint32_t support, uint32_t parent) {
   level.item.push_back(item);
   level.support.push_back(support);
   level.parent.push_back(parent);
-  if (bitmap_words_ != 0) {
-    uint64_t* const bitmap = level.bitmaps.room(bitmap_words_);
-    if (before == nullptr)
-      std::fill_n(bitmap, bitmap_words_, 0u);
-    else
-      std::copy_n(before + parent * bitmap_words_, bitmap_words_, bitmap);
-    bitmap[item / 64] |= uint64_t{1} << (63 - item % 64);
-    level.bitmaps.add(bitmap_words_);
-  }
-  std::copy_n(row, bits_.words(), rows_.room(bits_.words()));
-  rows_.add(bits_.words());
+  if (bitmap_words_ == 0) return;
+  const uint64_t* const before = levels_.size() < 2 ? nullptr : levels_[levels_.size() - 2].bitmaps.begin();
+  uint64_t* const bitmap = level.bitmaps.room(bitmap_words_);
+  if (before == nullptr)
+    std::fill_n(bitmap, bitmap_words_, 0u);
+  else
+    std::copy_n(before + parent * bitmap_words_, bitmap_words_, bitmap);
+  bitmap[item / 64] |= uint64_t{1} << (63 - item % 64);
+  level.bitmaps.add(bitmap_words_);
 }
 
-/// @param log  of the level @return whether there is anything in it
-bool BreadthFirst::next_level(SearchLevel& log) {
+/// @return whether there is anything in it
+bool BreadthFirst::next_level() {
+  const Stopwatch watch;
   const size_t length = levels_.size();  // of the itemsets that are joined
-  const GrowingBuffer<uint64_t> rows = std::exchange(rows_, GrowingBuffer<uint64_t>(*options_.memory));
   levels_.emplace_back(*options_.memory);
-  const Level& from = levels_[length - 1];
-  const Level& to = levels_[length];
-  const size_t first_parents = length == 1 ? leading_ : from.size();
-  std::vector<Joined> candidates;
-  for (size_t k = 0; k < first_parents;) {
-    const Stopwatch watch;
-    candidates.clear();
-    for (; k < first_parents && candidates.size() < kCountedTogether; ++k) join(length, k, candidates);
-    const double joined_ms = watch.milliseconds();
-    count(length, candidates, rows.span());
-    log.candidates += candidates.size();
-    log.candidate_ms += joined_ms;
-    log.counting_ms += watch.milliseconds() - joined_ms;
+  Level& from = levels_[length - 1];
+  Level& to = levels_[length];
+  uint64_t counted = 0;
+  std::vector<JoinedItemset> candidates;
+  GrowingBuffer<JoinedItemset> kept(*options_.memory);
+  double counting_ms = 0;
+  const auto count = [&] {
+    const Stopwatch counting;
+    counted += candidates.size();
+    count_candidates(candidates, kept);
+    counting_ms += counting.milliseconds();
+  };
+  std::vector<uint32_t> itemset;
+  for (size_t k = 0; k < from.size(); ++k) {
+    if (length == 1 && k >= leading_) break;
+    itemset.clear();
+    for (size_t j = k + 1; j < from.size() && (length == 1 || from.parent[j] == from.parent[k]); ++j) {
+      if (itemset.empty()) {
+        itemset = itemset_at(length - 1, k);
+        itemset.push_back(0);
+      }
+      itemset.back() = from.item[j];
+      poll_.after(1);
+      if (length > 1 && !subsets_are_frequent(itemset)) continue;
+      candidates.push_back({static_cast<uint32_t>(k), static_cast<uint32_t>(j), 0});
+      if (candidates.size() == kCandidatesAtOnce) count();
+    }
   }
-  begin_children(length, from.size());
-  log.frequent = to.size();
+  count();
+  size_t place = 0;
+  for (size_t k = 0; k < from.size(); ++k) {
+    from.children.push_back(static_cast<uint32_t>(place));
+    for (; place < kept.size() && kept[place].parent == k; ++place)
+      add(to, from.item[kept[place].other], kept[place].support, kept[place].parent);
+  }
+  from.children.push_back(static_cast<uint32_t>(place));
+  if (to.size() > 0 && levels_.size() < most_) {
+    const Stopwatch counting;
+    rows_.push(kept.span());
+    rows_.drop_lower();
+    counting_ms += counting.milliseconds();
+  }
+  if (counted > 0) log_.add(length + 1, {counted, to.size(), watch.milliseconds() - counting_ms, counting_ms});
   return to.size() != 0;
 }
 
-/// The candidates that an itemset of the level before makes with its siblings.
-void BreadthFirst::join(size_t length, size_t first, std::vector<Joined>& candidates) {
-  const Level& from = levels_[length - 1];
-  std::vector<uint32_t> itemset;
-  for (size_t other = first + 1; other < from.size() && (length == 1 || from.parent[other] == from.parent[first]); ++other) {
-    if (itemset.empty()) {
-      itemset = itemset_at(length - 1, first);
-      itemset.push_back(0);
-    }
-    itemset.back() = from.item[other];
-    poll_.after(1);
-    if (length > 1 && !subsets_are_frequent(itemset)) continue;
-    candidates.push_back({static_cast<uint32_t>(first), static_cast<uint32_t>(other)});
-  }
-}
-
-/// Adds the frequent ones to the last level. @param rows  of the level before
-void BreadthFirst::count(size_t length, std::span<const Joined> candidates, std::span<const uint64_t> rows) {
-  const size_t words = bits_.words();
+void BreadthFirst::count_candidates(std::vector<JoinedItemset>& candidates, GrowingBuffer<JoinedItemset>& kept) {
+  if (candidates.empty()) return;
+  rows_.count(candidates);
   const uint32_t least = bounds_.least();
-  for (const auto& [first, other] : candidates) {
-    uint32_t support;
-    bits_.count(rows.data() + first * words, rows.data() + other * words, 1, &support);
-    poll_.after(words + 32);
-    if (support < least) continue;
-    begin_children(length, first);
-    bits_.intersect(rows.data() + first * words, rows.data() + other * words, both_.data());
-    add(levels_[length], levels_[length - 1].item[other], support, first, both_.data());
-  }
+  for (const JoinedItemset& candidate : candidates)
+    if (candidate.support >= least) kept.push_back(candidate);
+  candidates.clear();
 }
 
-/// Children of the itemset at `place` of the level before the last begin here, as do those of the ones before it that have
-/// none.
-void BreadthFirst::begin_children(size_t length, size_t place) {
-  GrowingBuffer<uint32_t>& children = levels_[length - 1].children;
-  while (children.size() <= place) children.push_back(static_cast<uint32_t>(levels_[length].size()));
+/// Searches on from the itemsets of `length` items in places from `base` on, whose rows are the top level.
+/// @param is_whole  these are all there are
+void BreadthFirst::extend_pieces(size_t base, size_t length, bool is_whole) {
+  if (length >= most_) return;
+  if (levels_.size() == length) levels_.emplace_back(*options_.memory);
+  levels_[length - 1].children.shrink(base);  // the end of the piece before is where this one begins
+  const size_t size = levels_[length - 1].size() - base;
+  const size_t parents = length == 1 ? leading_ : size;
+  std::vector<uint32_t> candidates(parents);  // of each: the later ones of the same parent
+  {
+    const Level& from = levels_[length - 1];
+    for (size_t k = size, end = size; k-- > 0;) {
+      if (k + 1 < size && length > 1 && from.parent[base + k] != from.parent[base + k + 1]) end = k + 1;
+      if (k < parents) candidates[k] = static_cast<uint32_t>(end - k - 1);
+    }
+  }
+  GrowingBuffer<JoinedItemset> found(*options_.memory);
+  for (size_t first = 0, last = 0; first < parents; first = last) {
+    // Half of the room, so that there is some left for the levels to come; more where one parent needs it.
+    const uint64_t most = length + 1 < most_ ? rows_.room_rows() / 2 : UINT64_MAX;
+    uint64_t sum = 0;
+    while (last < parents && (last == first || sum + candidates[last] <= most)) sum += candidates[last++];
+    const Stopwatch watch;
+    found.shrink(0);
+    const bool goes_on = sum > 0 && length + 1 < most_;
+    uint64_t counted = 0;
+    if (sum > 0)
+      counted = rows_.extend_rows({.first = static_cast<uint32_t>(first),
+                                   .last = static_cast<uint32_t>(last),
+                                   .least = bounds_.least(),
+                                   .prune = is_whole && length > 1,
+                                   .leading = leading_,
+                                   .push = goes_on},
+                                  found);
+    Level& from = levels_[length - 1];
+    Level& to = levels_[length];
+    const size_t begin = to.size();
+    size_t place = 0;
+    for (size_t k = first; k < last; ++k) {
+      from.children.push_back(static_cast<uint32_t>(to.size()));
+      for (; place < found.size() && found[place].parent == k; ++place)
+        add(to, from.item[base + found[place].other], found[place].support, static_cast<uint32_t>(base + k));
+    }
+    if (counted > 0) log_.add(length + 1, {counted, found.size(), 0, watch.milliseconds()});  // joined there, too
+    if (!goes_on) continue;
+    const bool was_last = is_whole && last == parents;
+    if (was_last) rows_.drop_lower();
+    if (to.size() > begin) extend_pieces(begin, length + 1, was_last && first == 0);
+    rows_.pop();
+  }
+  Level& from = levels_[length - 1];
+  while (from.children.size() <= from.size()) from.children.push_back(static_cast<uint32_t>(levels_[length].size()));
 }
 
 std::vector<uint32_t> BreadthFirst::itemset_at(size_t level, size_t place) const {

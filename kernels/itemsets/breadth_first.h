@@ -2,19 +2,19 @@
 // last item are joined, what has an infrequent subset is pruned, and the bit rows of the two parents are ANDed and counted.
 // The two differ in how itemsets are kept and subsets looked up: `pbi` has a bitmap over the items for each, in
 // lexicographical order, and searches it in halves; `tbi` has a trie and follows paths. Answers come at the end, in the
-// order of depth_first.h. Cost: a bit row for every frequent itemset of two levels, 16 bytes for every frequent itemset.
-// Source: Fang et al. 2009, 3.3 and 3.4.
+// order of depth_first.h. Where rows lie on a device, `pbi` leaves all of a level to it; levels whose rows do not fit there
+// are searched in pieces, parents by parents, without the subsets of other pieces. Cost: a bit row for every frequent itemset
+// of two levels, 16 bytes for every frequent itemset. Source: Fang et al. 2009, 3.3 and 3.4; the pieces are ours.
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "itemsets/itemset_visitor.h"
 #include "itemsets/poll.h"
+#include "itemsets/row_levels.h"
 #include "itemsets/search_bounds.h"
 #include "itemsets/search_levels.h"
-#include "itemsets/weighted_bits.h"
 
 namespace batmap {
 
@@ -22,8 +22,9 @@ enum class ItemsetLookup { kBitmaps, kTrie };
 
 class BreadthFirst {
  public:
-  BreadthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t most, ItemsetLookup lookup,
-               const AndPopcountKernel& kernel, ItemsetVisitor& visitor, SearchLevels& log, const ExecutionOptions& options);
+  /// @param rows  one level: the root's items
+  BreadthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t most, ItemsetLookup lookup, RowLevels& rows,
+               ItemsetVisitor& visitor, SearchLevels& log, const ExecutionOptions& options);
 
   /// The itemsets that begin with one of the first `leading` items. To be called once.
   void search(uint32_t leading);
@@ -43,16 +44,10 @@ class BreadthFirst {
   };
 
   void first_level(uint32_t leading);
-  /// Two itemsets of the level before that differ in the last item.
-  struct Joined {
-    uint32_t first;
-    uint32_t other;
-  };
-  bool next_level(SearchLevel& log);
-  void join(size_t length, size_t first, std::vector<Joined>& candidates);
-  void count(size_t length, std::span<const Joined> candidates, std::span<const uint64_t> rows);
-  void begin_children(size_t length, size_t place);
-  void add(Level& level, uint32_t item, uint32_t support, uint32_t parent, const uint64_t* row);
+  bool next_level();
+  void count_candidates(std::vector<JoinedItemset>& candidates, GrowingBuffer<JoinedItemset>& kept);
+  void extend_pieces(size_t base, size_t length, bool is_whole);
+  void add(Level& level, uint32_t item, uint32_t support, uint32_t parent);
   bool subsets_are_frequent(const std::vector<uint32_t>& itemset) const;
   bool is_frequent(const std::vector<uint32_t>& itemset, size_t without) const;
   std::vector<uint32_t> itemset_at(size_t level, size_t place) const;
@@ -69,12 +64,11 @@ class BreadthFirst {
   SearchLevels& log_;
   const ExecutionOptions& options_;
   mutable Poll poll_;
-  WeightedBits bits_;
+  uint64_t candidates_ = 0;  // of the level at hand
+  RowLevels& rows_;
   size_t bitmap_words_;
   uint32_t leading_ = 0;
   std::vector<Level> levels_;
-  GrowingBuffer<uint64_t> rows_;  // of the last level
-  Buffer<uint64_t> both_;         // [words of a row]
   std::vector<bool> is_perfect_;  // [items] while answers are written
 };
 

@@ -112,7 +112,7 @@ void DepthFirst::make_root_rows() {
   const uint64_t bytes = root_.items.size() * lists.transactions().size() / 8;
   if (bytes > lists.occurrences() * sizeof(uint32_t) || bytes > options_.memory->available() / 4) return;
   mean_tail_ = static_cast<double>(lists.occurrences()) / static_cast<double>(lists.transactions().size()) / 2;
-  root_rows_.emplace(WeightedBits(root_, bits_, options_), bounds_, most_, visitor_, options_);
+  root_rows_.emplace(WeightedBits(root_, bits_, options_), options_);
 }
 
 /// Is reading so many rows faster than reading so many tails of the root, at an item a nanosecond?
@@ -143,13 +143,16 @@ size_t DepthFirst::count_rows(uint32_t item, size_t candidates, uint32_t support
 /// @return false: it is not
 bool DepthFirst::extend_rows(uint32_t item, size_t tails, size_t candidates, uint32_t length) {
   if (!root_rows_ || candidates == 1 || candidates > kLeafItems || !rows_pay(size_t{1} << candidates, tails)) return false;
-  std::vector<size_t> places;
+  std::vector<JoinedItemset> places;
   std::vector<BitRowSearch::Candidate> rows;
   for (size_t k = candidates_.size() - candidates; k < candidates_.size(); ++k) {
-    places.push_back(candidates_[k].item);
+    places.push_back({item, candidates_[k].item, candidates_[k].support});
     rows.push_back({candidates_[k].rank, candidates_[k].support});
   }
-  root_rows_->extend(item, places, rows, length);
+  root_rows_->push(places);
+  BitRowSearch search(*root_rows_, bounds_, most_, visitor_);
+  search.search(rows, rows.size(), length, true);  // so few that they are a last node
+  root_rows_->pop();
   return true;
 }
 
@@ -264,7 +267,8 @@ void DepthFirst::extend_lists(const TransactionLists& lists, uint32_t item, size
   if (suits_bit_rows(tails.size(), child.transactions().size(), child.occurrences(), candidates)) {
     std::vector<BitRowSearch::Candidate> rows;
     for (size_t k = own; k < own + candidates; ++k) rows.push_back({candidates_[k].rank, candidates_[k].support});
-    BitRowSearch search(WeightedBits(child, candidates, bits_, options_), bounds_, most_, visitor_, options_);
+    HostLevels levels(WeightedBits(child, candidates, bits_, options_), options_);
+    BitRowSearch search(levels, bounds_, most_, visitor_);
     search.search(rows, candidates, length, false);
     return;
   }
@@ -358,7 +362,8 @@ void DepthFirst::search_masks(size_t from, size_t added, uint64_t candidates, co
     std::vector<BitRowSearch::Candidate> rows;
     for (uint64_t rest = candidates; rest != 0; rest &= rest - 1)
       rows.push_back({mask_ranks_[lowest(rest)], support[lowest(rest)]});
-    BitRowSearch search(WeightedBits(list, candidates, bits_, options_), bounds_, most_, visitor_, options_);
+    HostLevels levels(WeightedBits(list, candidates, bits_, options_), options_);
+    BitRowSearch search(levels, bounds_, most_, visitor_);
     search.search(rows, items, length, false);
   } else {
     walk_masks(from, masks_.size(), candidates, candidates, support, length);

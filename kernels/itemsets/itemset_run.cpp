@@ -6,13 +6,16 @@
 #include <memory>
 #include <utility>
 
+#include "accel/itemset_policy.h"
 #include "core/parameters.h"
 #include "core/stopwatch.h"
 #include "itemsets/best_itemsets.h"
 #include "itemsets/bit_row_search.h"
 #include "itemsets/breadth_first.h"
 #include "itemsets/depth_first.h"
+#include "itemsets/device_levels.h"
 #include "itemsets/itemset_targets.h"
+#include "itemsets/search_sample.h"
 #include "itemsets/target_search.h"
 #include "support/threshold.h"
 
@@ -21,6 +24,16 @@ namespace batmap {
 namespace {
 
 constexpr uint64_t kMostRounds = 100'000;  // of random ways
+// What a search must have for a device to be thought of under `auto`: a CPU takes milliseconds for less.
+constexpr size_t kFewestTransactions = 32768;  // distinct
+constexpr uint64_t kFewestRowBytes = uint64_t{1} << 20;
+// depth_first.h goes over to bit rows where transactions do not merge and are dense; so does the search on a device.
+constexpr double kUnmergedShare = 0.8;
+constexpr double kDenseShare = 0.05;
+constexpr SampleSizes kSample{8192, 5e5};
+// What the CPU takes beside counting, in ns: bench/device_itemsets.cpp, on one thread.
+constexpr double kHostJoin = 20;
+constexpr double kHostBranchRow = 6;  // an occurrence in the transactions of a branch
 constexpr const char* kAlgorithmNames[kItemsetAlgorithms] = {"auto", "pbi", "tbi", "dfs"};
 
 void require_fraction(const char* name, const std::optional<double>& value) {
@@ -33,6 +46,26 @@ void require_fraction(const char* name, const std::optional<double>& value) {
 uint32_t clamped(const std::optional<int64_t>& value, uint32_t otherwise) {
   return value ? static_cast<uint32_t>(std::min<int64_t>(*value, UINT32_MAX)) : otherwise;
 }
+
+/// Passes on what has not been passed on before a restart.
+class RestartedSink final : public ItemsetSink {
+ public:
+  explicit RestartedSink(ItemsetSink& sink) : sink_(sink) {}
+  void restart() {
+    skip_ = taken_;
+    taken_ = 0;
+  }
+  void take(std::span<const ItemsetStep> steps) override {
+    const uint64_t known = skip_ > taken_ ? std::min<uint64_t>(skip_ - taken_, steps.size()) : 0;
+    taken_ += steps.size();
+    if (known < steps.size()) sink_.take(steps.subspan(known));
+  }
+
+ private:
+  ItemsetSink& sink_;
+  uint64_t taken_ = 0;
+  uint64_t skip_ = 0;
+};
 
 /// Tells a visitor of steps, one by one.
 class StepVisits final : public ItemsetSink {
@@ -114,8 +147,108 @@ ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> 
     report_.occurrences = kept.occurrences;
     if (is_chosen && !root_.as_masks) occurrences_ = OccurrenceLists(root_.lists, root_.first_masked, options_);
     report_.distinct_transactions = root_.as_masks ? root_.masks.size() : root_.lists.transactions().size();
+    choose_device();
   }
+  place_.method = report_.method;
+  place_.kernel = report_.kernel;
   report_.group_ms = watch.milliseconds();
+}
+
+ItemsetPlace ItemsetRun::place() const {
+  const std::lock_guard lock(place_mutex_);
+  return place_;
+}
+
+ItemsetAlgorithm ItemsetRun::algorithm() const {
+  return device_ && query_.algorithm == ItemsetAlgorithm::kAuto ? ItemsetAlgorithm::kPbi : query_.algorithm;
+}
+
+/// Sets device_ where one is to search.
+void ItemsetRun::choose_device() {
+  const DeviceUse& use = query_.device;
+  if (use.offload == nullptr || use.mode == DeviceMode::kCpu || root_.items.empty()) return;
+  if (query_.algorithm == ItemsetAlgorithm::kAuto && query_.target == ItemsetTarget::kGenerators && !query_.top_k) {
+    // Their order is that of TargetSearch.
+    if (use.mode == DeviceMode::kRequire)
+      throw Error(ErrorCode::kInvalidParameter, "algorithm \"auto\" does not look for generators on a GPU",
+                  "Algorithms that do: pbi, tbi, dfs.");
+    return;
+  }
+  if (use.mode == DeviceMode::kAuto) {
+    // Without a look at the device: what takes the CPU milliseconds, what it streams best, and what merges.
+    const bool is_auto = query_.algorithm == ItemsetAlgorithm::kAuto;
+    const double distinct = static_cast<double>(report_.distinct_transactions);
+    const bool is_large = report_.distinct_transactions >= kFewestTransactions &&
+                          report_.distinct_transactions / 8 * root_.items.size() >= kFewestRowBytes;
+    const bool is_unmerged = distinct > static_cast<double>(report_.transactions) * kUnmergedShare &&
+                             static_cast<double>(report_.occurrences) >
+                                 distinct * static_cast<double>(root_.items.size()) * kDenseShare;
+    if (query_.top_k || !is_large) return;
+    if (is_auto && (query_.target != ItemsetTarget::kAll || !is_unmerged)) return;
+  }
+  std::string notice;
+  const bool done = use.offload->attempt(use.mode, notice, [&] {
+    std::vector<DeviceTraits> devices = use.offload->devices(use.only);
+    if (devices.empty()) {
+      const std::string& why = use.offload->why_not();
+      throw DeviceFailure{AcceleratorStatus::kDeclined, why.empty() ? "batmap.gpu_devices names none that is there" : why};
+    }
+    devices.resize(1);  // one searches
+    if (!is_for_a_device(devices[0])) {
+      if (use.mode == DeviceMode::kRequire)
+        throw DeviceFailure{AcceleratorStatus::kOutOfMemory, "the search does not fit: " + report_.reason};
+      return;
+    }
+    use.offload->prepare(devices);
+    device_ = devices[0];
+  });
+  place_.notice = notice;
+  if (!done || !device_) return;
+  began_on_device_ = true;
+  report_.method = kAlgorithmNames[static_cast<size_t>(algorithm())];
+  report_.kernel = "popc";
+  place_.device = "cuda:" + std::to_string(device_->index) + " " + device_->name;
+}
+
+/// What the search is expected to take there and here. Sets the reason.
+bool ItemsetRun::is_for_a_device(const DeviceTraits& device) {
+  const uint64_t columns = report_.distinct_transactions;
+  const uint64_t words = (columns + 511) / 512 * 8;  // for weights of one; others have some columns more
+  RowSearchSizes sizes{.items = root_.items.size(),
+                       .row_bytes = words * sizeof(uint64_t),
+                       .occurrences = report_.occurrences,
+                       .memory_limit = query_.device.memory_limit};
+  double cpu_ms = 0;
+  if (query_.device.mode == DeviceMode::kAuto) {
+    const SearchSample sample =
+        sample_search(root_, bounds_.least(), lengths_.most, kSample, *query_.bits, options_);
+    sizes.joins = sample.joins;
+    sizes.itemsets = sample.itemsets;
+    sizes.steps = query_.algorithm == ItemsetAlgorithm::kDfs ? sample.extended : 4.0 * sample.longest;
+    const double row_ns = static_cast<double>(words) / query_.bits->row_words_per_ns;
+    if (query_.algorithm == ItemsetAlgorithm::kAuto) {
+      double branch_rows = 0;
+      for (uint32_t item = 0; item < root_.leading; ++item) branch_rows += root_.support[item];
+      branch_rows *= static_cast<double>(report_.occurrences) / static_cast<double>(columns) / 2;
+      const int threads = std::min(options_.threads, static_cast<int>(root_.leading));
+      cpu_ms = (sample.branch_joins * row_ns + sample.joins * kHostJoin + branch_rows * kHostBranchRow) /
+               std::max(threads, 1) / 1e6;
+    } else {
+      cpu_ms = (sample.joins + sample.itemsets) * (row_ns + kHostJoin) / 1e6;
+    }
+  }
+  const RowSearchChoice choice = choose_row_search(query_.device.mode, sizes, device, cpu_ms);
+  report_.reason = choice.reason;
+  return choice.on_device;
+}
+
+std::unique_ptr<RowLevels> ItemsetRun::rows(const ExecutionOptions& options) const {
+  WeightedBits bits(root_, *query_.bits, options);
+  if (!device_) return std::make_unique<HostLevels>(std::move(bits), options);
+  const DeviceLevelJob job{.device = device_->index,
+                           .memory_limit = query_.device.memory_limit,
+                           .prunes = algorithm() == ItemsetAlgorithm::kPbi};
+  return rows_on_device(*query_.device.offload->api(), job, bits, options);
 }
 
 bool ItemsetRun::wanted(uint32_t length, uint32_t support) const {
@@ -142,7 +275,7 @@ ItemsetRun::Searcher ItemsetRun::searcher(ItemsetVisitor& visitor, const Executi
 }
 
 ItemsetRun::Searcher ItemsetRun::searcher(ItemsetSink& sink, const ExecutionOptions& options) {
-  if (!is_streamed()) return [this, &sink, &options](size_t) { search_chosen(sink, options); };
+  if (!is_streamed()) return [this, &sink, &options](size_t) { search_anywhere(sink, options); };
   const auto writer = std::make_shared<ItemsetWriter>(sink, lengths_, max_support_, bounds_, options);
   return [writer, search = searcher(*writer, options)](size_t branch) {
     search(branch);
@@ -168,17 +301,18 @@ void ItemsetRun::search(ItemsetVisitor& visitor) {
 void ItemsetRun::search_papers(ItemsetSink& sink, const ItemsetLengths& lengths, uint32_t max_support, uint32_t leading,
                                const ExecutionOptions& options) {
   ItemsetWriter writer(sink, lengths, max_support, bounds_, options);
-  if (query_.algorithm == ItemsetAlgorithm::kDfs) {
-    search_bit_rows(root_, leading, bounds_, lengths.most, *query_.bits, writer, options);
+  const std::unique_ptr<RowLevels> levels = rows(options);
+  if (algorithm() == ItemsetAlgorithm::kDfs) {
+    search_bit_rows(root_, leading, bounds_, lengths.most, *levels, writer);
   } else {
-    const ItemsetLookup lookup = query_.algorithm == ItemsetAlgorithm::kPbi ? ItemsetLookup::kBitmaps : ItemsetLookup::kTrie;
-    BreadthFirst(root_, bounds_, lengths.most, lookup, *query_.bits, writer, levels_, options).search(leading);
+    const ItemsetLookup lookup = algorithm() == ItemsetAlgorithm::kPbi ? ItemsetLookup::kBitmaps : ItemsetLookup::kTrie;
+    BreadthFirst(root_, bounds_, lengths.most, lookup, *levels, writer, levels_, options).search(leading);
   }
   writer.flush();
 }
 
 void ItemsetRun::search_target(ItemsetSink& sink, const ExecutionOptions& options) {
-  if (query_.algorithm == ItemsetAlgorithm::kAuto) {
+  if (algorithm() == ItemsetAlgorithm::kAuto) {
     ItemsetWriter writer(sink, lengths_, max_support_, bounds_, options);
     const Searcher search = searcher(writer, options);
     search(0);
@@ -194,6 +328,30 @@ void ItemsetRun::search_target(ItemsetSink& sink, const ExecutionOptions& option
   chosen.hand_over(sink, [this](uint32_t first, uint32_t length, uint32_t support) {
     return (first < root_.leading_ranks || !root_.perfect.empty()) && wanted(length, support);
   });
+}
+
+/// On the device, where there is one; after an error of it here, from the start: the answers come in one order, so those
+/// that have been handed over are skipped.
+void ItemsetRun::search_anywhere(ItemsetSink& sink, const ExecutionOptions& options) {
+  if (!device_) return search_chosen(sink, options);
+  RestartedSink out(sink);
+  const DeviceUse& use = query_.device;
+  std::string notice;
+  if (use.offload->attempt(use.mode, notice, [&] { search_chosen(out, options); })) return;
+  device_.reset();
+  {
+    const std::lock_guard lock(place_mutex_);
+    const bool is_auto = algorithm() == ItemsetAlgorithm::kAuto;
+    place_.method = is_auto ? "depth first" : kAlgorithmNames[static_cast<size_t>(algorithm())];
+    place_.kernel = is_auto ? query_.kernel->name : query_.bits->name;
+    place_.device = "cpu";
+    place_.notice = notice;
+  }
+  bounds_.min_count = static_cast<uint32_t>(report_.threshold);
+  bounds_.longest_tie = UINT32_MAX;
+  levels_.clear();
+  out.restart();
+  search_chosen(out, options);
 }
 
 void ItemsetRun::search_chosen(ItemsetSink& sink, const ExecutionOptions& options) {

@@ -4,10 +4,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "accel/offload.h"
 #include "core/options.h"
 #include "itemsets/itemset_forecast.h"
 #include "itemsets/itemset_sink.h"
@@ -16,6 +19,7 @@
 #include "itemsets/itemset_visitor.h"
 #include "itemsets/mask_kernel.h"
 #include "itemsets/occurrence_lists.h"
+#include "itemsets/row_levels.h"
 #include "itemsets/search_bounds.h"
 #include "itemsets/search_levels.h"
 #include "itemsets/search_root.h"
@@ -24,8 +28,8 @@
 
 namespace batmap {
 
-/// Who searches: auto is DepthFirst; the others are the algorithms of two papers, over bit rows (breadth_first.h,
-/// bit_row_search.h).
+/// Who searches: auto is DepthFirst, or pbi on a device; the others are the algorithms of two papers, over bit rows
+/// (breadth_first.h, bit_row_search.h), here or on a device.
 enum class ItemsetAlgorithm { kAuto, kPbi, kTbi, kDfs };
 inline constexpr size_t kItemsetAlgorithms = 4;
 
@@ -45,6 +49,7 @@ struct ItemsetQuery {
   ItemsetAlgorithm algorithm = ItemsetAlgorithm::kAuto;
   const MaskKernel* kernel = nullptr;       // none: the fastest
   const AndPopcountKernel* bits = nullptr;  // likewise, for bit rows
+  DeviceUse device;
 
   /// @throws Error{kInvalidParameter} with the value, the bound and a hint
   void check() const;
@@ -56,8 +61,9 @@ ItemsetTarget parse_itemset_target(const std::string& name);
 ItemsetAlgorithm parse_itemset_algorithm(const std::string& name);
 
 struct ItemsetReport {
-  std::string method;
+  std::string method;  // at the beginning: see ItemsetPlace
   std::string kernel;
+  std::string reason;  // for the device or against it, where one was thought of
   uint64_t transactions = 0;
   uint64_t items = 0;
   uint64_t items_kept = 0;
@@ -65,6 +71,14 @@ struct ItemsetReport {
   uint64_t distinct_transactions = 0;
   uint64_t threshold = 0;
   double group_ms = 0;
+};
+
+/// Where a search is done, and how: changes when a device fails.
+struct ItemsetPlace {
+  std::string method;
+  std::string kernel;
+  std::string device = "cpu";  // or the name of a GPU
+  std::string notice;          // what the user should be told: a device failed
 };
 
 /// The root of a search: rows grouped, ready to be searched any number of times.
@@ -100,11 +114,17 @@ class ItemsetRun {
   size_t ranks() const { return values_.size(); }
   const ItemsetQuery& query() const { return query_; }
   const ItemsetReport& report() const { return report_; }
+  ItemsetPlace place() const;  // from any thread
   const SearchLevels& levels() const { return levels_; }  // of pbi and tbi
 
  private:
   /// DepthFirst or TargetSearch give the answers as they find them.
-  bool is_streamed() const { return !query_.top_k && query_.algorithm == ItemsetAlgorithm::kAuto; }
+  bool is_streamed() const { return !query_.top_k && query_.algorithm == ItemsetAlgorithm::kAuto && !began_on_device_; }
+  ItemsetAlgorithm algorithm() const;
+  void choose_device();
+  bool is_for_a_device(const DeviceTraits& device);
+  std::unique_ptr<RowLevels> rows(const ExecutionOptions& options) const;
+  void search_anywhere(ItemsetSink& sink, const ExecutionOptions& options);
   /// What a search tells a visitor, branch by branch.
   Searcher searcher(ItemsetVisitor& visitor, const ExecutionOptions& options);
   void search_papers(ItemsetSink& sink, const ItemsetLengths& lengths, uint32_t max_support, uint32_t leading,
@@ -123,6 +143,10 @@ class ItemsetRun {
   ItemsetLengths lengths_;
   uint32_t max_support_ = UINT32_MAX;
   SearchBounds bounds_;
+  bool began_on_device_ = false;
+  std::optional<DeviceTraits> device_;  // none, or none any more: the CPU searches
+  mutable std::mutex place_mutex_;
+  ItemsetPlace place_;
 };
 
 }  // namespace batmap

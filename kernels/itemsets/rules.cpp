@@ -79,6 +79,8 @@ ItemsetQuery RuleRun::itemset_query(const RuleQuery& query) {
   itemsets.min_support = query.itemsets.min_support;
   itemsets.exclude = query.itemsets.exclude;
   itemsets.kernel = query.itemsets.kernel;
+  itemsets.bits = query.itemsets.bits;
+  itemsets.device = query.itemsets.device;
   itemsets.timeout_ms = query.timeout_ms;
   if (query.max_lhs && *query.max_lhs <= UINT32_MAX && query.max_rhs <= UINT32_MAX)
     itemsets.max_length = *query.max_lhs + query.max_rhs;

@@ -24,7 +24,7 @@ namespace batmap {
 void check_rule_bounds(const std::optional<double>& min_confidence, const std::optional<double>& min_lift);
 
 struct RuleQuery {
-  ItemsetQuery itemsets;  // threshold, exclude and kernels; no other member is heeded
+  ItemsetQuery itemsets;  // threshold, exclude, kernels and device; no other member is heeded
   std::optional<double> min_confidence;
   std::optional<double> min_lift;
   std::optional<int64_t> max_lhs;
@@ -72,6 +72,7 @@ class RuleRun {
   bool next(RuleBatch& batch);
 
   const ItemsetReport& report() const { return run_.report(); }
+  ItemsetPlace place() const { return run_.place(); }
   uint64_t results() const { return results_; }
   Truncation truncated() const { return truncated_; }
   uint64_t tasks() const { return tasks_; }  // into which splitting is cut

@@ -21,9 +21,13 @@ class SearchLevels {
     std::lock_guard lock(mutex_);
     levels_.clear();
   }
-  void add(const SearchLevel& level) {
+  /// More of the itemsets of one length, which may come in pieces.
+  void add(size_t length, const SearchLevel& level) {
     std::lock_guard lock(mutex_);
-    levels_.push_back(level);
+    if (levels_.size() < length) levels_.resize(length);
+    SearchLevel& sum = levels_[length - 1];
+    sum = {sum.candidates + level.candidates, sum.frequent + level.frequent, sum.candidate_ms + level.candidate_ms,
+           sum.counting_ms + level.counting_ms};
   }
   /// Copies the first of them. @return how many
   size_t copy(SearchLevel* to, size_t most) const {

@@ -60,6 +60,7 @@ WeightedBits::WeightedBits(const TransactionLists& lists, size_t items, const An
 
 template <typename Transactions>
 void WeightedBits::fill(size_t items, Transactions visit_transactions, const ExecutionOptions& options) {
+  items_ = items;
   size_t columns[32] = {};
   visit_transactions([&](uint32_t weight, auto) {
     for (uint32_t rest = weight; rest != 0; rest &= rest - 1) ++columns[std::countr_zero(rest)];

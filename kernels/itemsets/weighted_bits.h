@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/options.h"
@@ -24,7 +25,16 @@ class WeightedBits {
   WeightedBits(const TransactionLists& lists, size_t items, const AndPopcountKernel& kernel,
                const ExecutionOptions& options);
 
+  /// Columns of one bit of the weights: each stands for 2^shift transactions.
+  struct Plane {
+    size_t first;  // word
+    size_t words;
+    int shift;
+  };
+
+  size_t items() const { return items_; }
   size_t words() const { return words_; }  // of a row; a multiple of 8
+  std::span<const Plane> planes() const { return planes_; }
   const uint64_t* row(size_t item) const { return bits_.data() + item * words_; }
 
   /// supports[k] = transactions that `row` and the k-th of `count` rows from `others` on have in common.
@@ -35,16 +45,11 @@ class WeightedBits {
   }
 
  private:
-  struct Plane {
-    size_t first;  // word
-    size_t words;
-    int shift;
-  };
-
   template <typename Transactions>
   void fill(size_t items, Transactions visit, const ExecutionOptions& options);
 
   const AndPopcountKernel& kernel_;
+  size_t items_ = 0;
   size_t words_ = 0;
   std::vector<Plane> planes_;
   Buffer<uint64_t> bits_;

@@ -34,7 +34,7 @@ if [ -d kernels ]; then
         esac
         if [ "$layer" = cuda ]; then
             case $target in
-                \"cuda/* | \"accel/accelerator.h\" | \"accel/device_episodes.h\" | \"set/permutation.h\" | \<*) ;;
+                \"cuda/* | \"accel/accelerator.h\" | \"accel/device_episodes.h\" | \"accel/device_itemsets.h\" | \"set/permutation.h\" | \<*) ;;
                 *) report "$line: not for kernels/cuda, which is a library of its own" ;;
             esac
             continue

@@ -23,23 +23,6 @@ namespace {
 
 constexpr uint64_t kSeed = 20260711;
 
-std::string describe_query(const ItemsetQuery& query) {
-  std::string text = "algorithm " + std::to_string(static_cast<int>(query.algorithm)) + ", target " +
-                     std::to_string(static_cast<int>(query.target));
-  const auto add = [&](const char* name, const auto& value) {
-    if (value) text += std::string(", ") + name + " " + std::to_string(*value);
-  };
-  add("min_count", query.min_count);
-  add("min_support", query.min_support);
-  add("max_support", query.max_support);
-  add("min_length", query.min_length);
-  add("max_length", query.max_length);
-  add("top_k", query.top_k);
-  if (query.include) text += ", include " + std::to_string(query.include->size());
-  if (query.exclude) text += ", exclude " + std::to_string(query.exclude->size());
-  return text;
-}
-
 std::vector<ItemsetRow> mine(const std::vector<Pair>& relation, const ItemsetQuery& query) {
   MemoryMeter meter;
   const PackedRows packed(relation);
@@ -62,49 +45,6 @@ std::vector<ItemsetRow> pull(ItemsetRun& run, const ExecutionOptions& options, T
   if (truncated != nullptr) *truncated = stream.truncated();
   EXPECT_EQ(stream.results(), sink.rows.size());
   return sink.rows;
-}
-
-/// A question with options drawn at random.
-ItemsetQuery draw_query(Random& random, int64_t items) {
-  ItemsetQuery query;
-  query.target = static_cast<ItemsetTarget>(random.below(4));
-  if (random.chance(20))
-    query.min_support = static_cast<double>(1 + random.below(40)) / 100;
-  else if (random.chance(90))
-    query.min_count = 1 + random.signed_below(6);
-  if (random.chance(20) || (!query.min_count && !query.min_support)) query.top_k = 1 + random.signed_below(40);
-  if (random.chance(20)) query.min_length = 1 + random.signed_below(3);
-  if (random.chance(20)) query.max_length = query.min_length.value_or(1) + random.signed_below(4);
-  if (random.chance(15)) query.max_support = static_cast<double>(10 + random.below(90)) / 100;
-  const auto list = [&] {
-    std::vector<int64_t> values;
-    for (uint64_t k = random.below(4); k > 0; --k) values.push_back(random.signed_below(static_cast<uint64_t>(items) + 1));
-    return values;
-  };
-  if (random.chance(20)) query.include = list();
-  if (random.chance(20)) query.exclude = list();
-  if (random.chance(50)) query.algorithm = static_cast<ItemsetAlgorithm>(random.below(kItemsetAlgorithms));
-  query.bits = find_and_popcount(random.chance(50) ? "auto" : "scalar");
-  const std::span<const MaskKernel> kernels = mask_kernels();
-  query.kernel = &select_mask_kernel(kernels[random.below(kernels.size())].name);
-  return query;
-}
-
-/// Few items; some of them everywhere, some rows twice, transactions that repeat.
-std::vector<Pair> draw_relation(Random& random, int64_t items) {
-  std::vector<Pair> rows;
-  const uint64_t percent = 10 + random.below(85);
-  const int64_t tids = 1 + random.signed_below(40);
-  for (int64_t tid = 0; tid < tids; ++tid) {
-    const size_t begin = rows.size();
-    for (int64_t item = 0; item < items; ++item)
-      if (random.chance(item % 4 == 3 ? 97 : percent)) rows.push_back({tid, item});
-    for (uint64_t copies = random.chance(30) ? random.below(4) : 0; copies > 0; --copies, ++tid)
-      for (size_t k = begin, end = rows.size(); k < end && rows[k].tid == rows[begin].tid; ++k)
-        rows.push_back({tid + 1, rows[k].item});
-    if (random.chance(10) && !rows.empty()) rows.push_back(rows[random.below(rows.size())]);
-  }
-  return rows;
 }
 
 TEST(ItemsetRun, AnswersLikeTheOracle) {
