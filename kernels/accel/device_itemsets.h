@@ -79,7 +79,7 @@ struct DeviceItemsetApi {
   void (*drop_lower)(DeviceItemsets* itemsets);
   /// Bytes that are left for rows.
   uint64_t (*room)(DeviceItemsets* itemsets);
-  void (*times)(const DeviceItemsets* itemsets, DeviceItemsetTimes* times);
+  void (*times)(DeviceItemsets* itemsets, DeviceItemsetTimes* times);
   void (*close)(DeviceItemsets* itemsets);
 };
 

@@ -14,7 +14,7 @@ constexpr double kMadeBytes = 8;     // bytes of rows made
 constexpr double kSentBytes = 8;     // bytes a nanosecond, from memory that is not pinned
 constexpr double kFilledBit = 2.5;   // ns of the host
 constexpr double kJoin = 0.1;        // ns, of any length
-constexpr double kItemset = 25;      // ns of the host
+constexpr double kItemset = 50;      // ns of the host
 constexpr double kStep = 0.06;       // ms
 // A device must be so much faster: what is joined is an estimate.
 constexpr double kMargin = 1.2;
@@ -28,7 +28,7 @@ RowSearchEstimate estimate_row_search(const RowSearchSizes& sizes, const DeviceT
   const double first_level = static_cast<double>(sizes.items) * row_bytes;
   const double multiprocessors = std::max(device.multiprocessors, 1);
   estimate.milliseconds = (device.ready == 0 ? device.rates.context_ms : 0) + first_level / kSentBytes / 1e6 +
-                          static_cast<double>(sizes.occurrences) * kFilledBit / 1e6 + sizes.steps * kStep +
+                          static_cast<double>(sizes.occurrences) * kFilledBit / 1e6 + sizes.steps * kStep + sizes.host_ms +
                           sizes.joins * (row_bytes / (kJoinedBytes * multiprocessors) + kJoin) / 1e6 +
                           sizes.itemsets * (row_bytes / (kMadeBytes * multiprocessors) + kItemset) / 1e6;
   const uint64_t room = sizes.memory_limit == 0 ? device.memory_bytes : std::min(sizes.memory_limit, device.memory_bytes);

@@ -25,6 +25,7 @@ constexpr uint32_t kMostAtOnce = uint32_t{1} << 22;  // candidates
 constexpr uint32_t kFewestAtOnce = 4096;
 // Bytes of rows that are read, or written, before the host looks at the stop token: about ten milliseconds.
 constexpr double kBytesAtOnce = 2e10;
+constexpr uint32_t kFew = 4096;  // itemsets that are copied back together with their number, before it is known
 constexpr uint32_t kWideRow = 1024;     // vectors: from here on a block counts a group, before it a warp
 constexpr uint32_t kFewestInSlice = 8;  // vectors for each thread
 constexpr uint32_t kBlocksEach = 8;     // on a multiprocessor, at least, before rows are cut
@@ -260,7 +261,8 @@ DeviceItemsets::DeviceItemsets(const DeviceItemsetJob& job)
       budget_((use_device(job.device), job.memory_limit)),
       stop_{job.stop, job.stop_arg},
       bitmap_words_(job.has_bitmaps != 0 ? (job.items + 63) / 64 : 0),
-      count_(1) {
+      count_(1),
+      few_(kFew) {
   if (job.words / 2 >= UINT32_MAX || job.plane_count > 32)
     throw DeviceError{AcceleratorStatus::kDeclined, "rows of more than 500 billion columns"};
   int multiprocessors = 0;
@@ -319,6 +321,12 @@ void DeviceItemsets::reserve(DeviceArray<T>& array, size_t size) {
   }
 }
 
+/// Adds the time of rows that were queued, once the stream has been waited for.
+void DeviceItemsets::settle() {
+  if (is_timed_) times_.counting += events_[4].since(events_[3]);
+  is_timed_ = false;
+}
+
 uint32_t DeviceItemsets::candidates_at_once() const {
   const double row_bytes = 16.0 * std::max(layout_.vectors, 1u);
   return static_cast<uint32_t>(std::clamp(kBytesAtOnce / row_bytes, double{kFewestAtOnce}, double{kMostAtOnce}));
@@ -331,16 +339,15 @@ uint32_t DeviceItemsets::read_count() {
   return count_[0];
 }
 
-/// @return how many there are
+/// Queues it; their number becomes selected_.
 template <typename Select>
-uint32_t DeviceItemsets::select(const JoinedItemset* from, uint32_t size, JoinedItemset* to, Select wanted) {
+void DeviceItemsets::select(const JoinedItemset* from, uint32_t size, JoinedItemset* to, Select wanted) {
   size_t bytes = 0;
   const auto items = static_cast<int64_t>(size);
   check(cub::DeviceSelect::If(nullptr, bytes, from, to, selected_.data(), items, wanted, stream_), "packing itemsets");
   reserve(scratch_, std::max<size_t>(bytes, 1));
   check(cub::DeviceSelect::If(scratch_.data(), bytes, from, to, selected_.data(), items, wanted, stream_),
         "packing itemsets");
-  return read_count();
 }
 
 /// Queues it. Supports are zero before.
@@ -396,9 +403,14 @@ uint64_t DeviceItemsets::extend(const DeviceExtension& step, const DeviceItemset
   const size_t below = depth_ - 1;  // levels_ may grow
   const uint64_t first = levels_[below].begin[step.first];
   const uint64_t last = levels_[below].begin[step.last];
-  const auto at_once = static_cast<uint32_t>(std::min<uint64_t>(last - first, candidates_at_once()));
+  auto at_once = static_cast<uint32_t>(std::min<uint64_t>(last - first, candidates_at_once()));
+  if (at_once > kFewestAtOnce) {  // candidates in flight leave most of the memory to rows
+    const uint64_t some = room() / (16 * sizeof(JoinedItemset));
+    at_once = std::min(at_once, std::max(kFewestAtOnce, static_cast<uint32_t>(std::min<uint64_t>(some, kMostAtOnce))));
+  }
   reserve(candidates_[0], at_once);
   reserve(candidates_[1], at_once);
+  const bool is_short = last - first <= kFew;
   uint64_t counted = 0;
   uint64_t found = 0;
   for (uint64_t from = first; from < last; from += at_once) {
@@ -413,7 +425,8 @@ uint64_t DeviceItemsets::extend(const DeviceExtension& step, const DeviceItemset
       prune<<<blocks_for(size), kThreads, 0, stream_>>>(candidates, size, level.bitmaps.data(), bitmap_words_, level.size,
                                                         level.items.data(), step.leading);
       check_launch("prune");
-      size = select(candidates, size, candidates_[1].data(), IsCandidate{});
+      select(candidates, size, candidates_[1].data(), IsCandidate{});
+      size = read_count();
       candidates = candidates_[1].data();
     }
     events_[1].record(stream_);
@@ -427,10 +440,18 @@ uint64_t DeviceItemsets::extend(const DeviceExtension& step, const DeviceItemset
       kept_ = std::move(larger);
     }
     counted += size;
-    const uint32_t kept = size == 0 ? 0 : select(candidates, size, kept_.data() + found, IsFrequent{step.least});
-    found += kept;
-    events_[2].record(stream_);
-    stop_.wait(stream_);
+    if (size > 0) {
+      select(candidates, size, kept_.data() + found, IsFrequent{step.least});
+      events_[2].record(stream_);
+      if (is_short)
+        check(cudaMemcpyAsync(few_.data(), kept_.data(), size * sizeof(JoinedItemset), cudaMemcpyDeviceToHost, stream_),
+              "reading itemsets");
+      found += read_count();
+    } else {
+      events_[2].record(stream_);
+      stop_.wait(stream_);
+    }
+    settle();
     times_.candidates += events_[1].since(events_[0]);
     times_.counting += events_[2].since(events_[1]);
   }
@@ -439,7 +460,9 @@ uint64_t DeviceItemsets::extend(const DeviceExtension& step, const DeviceItemset
   JoinedItemset* const out = sink.room(sink.arg, found);
   if (out == nullptr && found > 0) throw DeviceError{AcceleratorStatus::kOutOfMemory, "no room for the itemsets"};
   const auto start = std::chrono::steady_clock::now();
-  if (found > 0) {
+  if (is_short) {
+    std::copy_n(few_.data(), found, out);
+  } else if (found > 0) {
     check(cudaMemcpyAsync(out, kept_.data(), found * sizeof(JoinedItemset), cudaMemcpyDeviceToHost, stream_),
           "reading itemsets");
     stop_.wait(stream_);
@@ -453,7 +476,7 @@ uint64_t DeviceItemsets::extend(const DeviceExtension& step, const DeviceItemset
     if (out[i].support != step.fold_support) parents.push_back(out[i].parent);
   std::vector<uint64_t> begin = candidates_before(parents);
   const auto size = static_cast<uint32_t>(parents.size());
-  events_[0].record(stream_);
+  events_[3].record(stream_);
   const JoinedItemset* kept = kept_.data();
   if (size != found) {
     reserve(candidates_[1], found);
@@ -471,9 +494,8 @@ uint64_t DeviceItemsets::extend(const DeviceExtension& step, const DeviceItemset
                                                                bitmap_words_, to.items.data(), to.bitmaps.data());
     check_launch("describe_level");
     make_rows(from, kept, to);
-    events_[1].record(stream_);
-    stop_.wait(stream_);
-    times_.counting += events_[1].since(events_[0]);
+    events_[4].record(stream_);
+    is_timed_ = true;
   }
   to.begin = std::move(begin);
   ++depth_;
@@ -528,10 +550,14 @@ void DeviceItemsets::push(const JoinedItemset* kept, size_t size) {
   ++depth_;
 }
 
-void DeviceItemsets::pop() {
+DeviceItemsetTimes DeviceItemsets::times() {
   cudaSetDevice(device_);
-  --depth_;
+  stop_.wait(stream_);
+  settle();
+  return times_;
 }
+
+void DeviceItemsets::pop() { --depth_; }
 
 void DeviceItemsets::drop_lower() {
   cudaSetDevice(device_);
@@ -569,7 +595,10 @@ uint64_t room(DeviceItemsets* itemsets) {
   guarded(nullptr, [&] { bytes = itemsets->room(); });
   return bytes;
 }
-void times(const DeviceItemsets* itemsets, DeviceItemsetTimes* times) { *times = itemsets->times(); }
+void times(DeviceItemsets* itemsets, DeviceItemsetTimes* times) {
+  *times = {};
+  guarded(nullptr, [&] { *times = itemsets->times(); });
+}
 void close(DeviceItemsets* itemsets) { delete itemsets; }
 
 }  // namespace

@@ -27,7 +27,7 @@ struct DeviceItemsets {
   void pop();
   void drop_lower();
   uint64_t room();
-  DeviceItemsetTimes times() const { return times_; }
+  DeviceItemsetTimes times();
 
   /// How columns lie in a row, in vectors of 16 bytes.
   struct RowLayout {
@@ -55,8 +55,9 @@ struct DeviceItemsets {
   template <typename T>
   void reserve(cuda::DeviceArray<T>& array, size_t size);
   template <typename Select>
-  uint32_t select(const JoinedItemset* from, uint32_t size, JoinedItemset* to, Select wanted);
+  void select(const JoinedItemset* from, uint32_t size, JoinedItemset* to, Select wanted);
   uint32_t read_count();
+  void settle();
   void count_on_device(const Level& level, JoinedItemset* candidates, uint32_t size);
   uint32_t candidates_at_once() const;
   Level& next_level(uint32_t size);
@@ -69,7 +70,8 @@ struct DeviceItemsets {
   uint32_t bitmap_words_;
   uint32_t multiprocessors_ = 1;
   cuda::Stream stream_;
-  cuda::Event events_[3];
+  cuda::Event events_[5];
+  bool is_timed_ = false;  // the last two events have a time that has not been added
   std::vector<Level> levels_;  // those above depth_ only keep their memory
   size_t depth_ = 0;
   cuda::DeviceArray<JoinedItemset> candidates_[2];
@@ -77,6 +79,7 @@ struct DeviceItemsets {
   cuda::DeviceArray<unsigned char> scratch_;
   cuda::DeviceArray<uint32_t> selected_;
   cuda::PinnedArray<uint32_t> count_;
+  cuda::PinnedArray<JoinedItemset> few_;
   DeviceItemsetTimes times_{};
 };
 

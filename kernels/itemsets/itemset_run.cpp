@@ -24,16 +24,21 @@ namespace batmap {
 namespace {
 
 constexpr uint64_t kMostRounds = 100'000;  // of random ways
-// What a search must have for a device to be thought of under `auto`: a CPU takes milliseconds for less.
-constexpr size_t kFewestTransactions = 32768;  // distinct
-constexpr uint64_t kFewestRowBytes = uint64_t{1} << 20;
-// depth_first.h goes over to bit rows where transactions do not merge and are dense; so does the search on a device.
+// DepthFirst does with fewer rows in milliseconds, and better than bit rows where transactions merge or are sparse.
+constexpr uint64_t kFewestOccurrences = 1'000'000;
 constexpr double kUnmergedShare = 0.8;
-constexpr double kDenseShare = 0.05;
-constexpr SampleSizes kSample{8192, 5e5};
-// What the CPU takes beside counting, in ns: bench/device_itemsets.cpp, on one thread.
+constexpr double kDenseShare = 0.04;
+constexpr uint64_t kFewestOfBitRows = 10'000;  // likewise for the algorithms that have nothing but bit rows
+// A sample has this share of the transactions, and goes on while the search might pay.
+constexpr size_t kSampleShare = 64;
+constexpr size_t kSampleTransactions[] = {1024, 8192};
+constexpr double kSampleJoins[] = {2e4, 2e5, 2e6};
+// What the CPU takes, in ns, and rows against the rate of the kernel: bench/device_itemsets.cpp.
+constexpr double kHostRow = 1.4;
 constexpr double kHostJoin = 20;
-constexpr double kHostBranchRow = 6;  // an occurrence in the transactions of a branch
+constexpr double kHostBranchRow = 5;      // an occurrence in the transactions of a branch
+constexpr double kHostPair = 8;           // a candidate of two items
+constexpr double kHostCandidate = 600;    // a longer one, whose subsets are looked up
 constexpr const char* kAlgorithmNames[kItemsetAlgorithms] = {"auto", "pbi", "tbi", "dfs"};
 
 void require_fraction(const char* name, const std::optional<double>& value) {
@@ -147,7 +152,9 @@ ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> 
     report_.occurrences = kept.occurrences;
     if (is_chosen && !root_.as_masks) occurrences_ = OccurrenceLists(root_.lists, root_.first_masked, options_);
     report_.distinct_transactions = root_.as_masks ? root_.masks.size() : root_.lists.transactions().size();
+    const Stopwatch choosing;
     choose_device();
+    report_.choice_ms = choosing.milliseconds();
   }
   place_.method = report_.method;
   place_.kernel = report_.kernel;
@@ -175,15 +182,12 @@ void ItemsetRun::choose_device() {
     return;
   }
   if (use.mode == DeviceMode::kAuto) {
-    // Without a look at the device: what takes the CPU milliseconds, what it streams best, and what merges.
     const bool is_auto = query_.algorithm == ItemsetAlgorithm::kAuto;
     const double distinct = static_cast<double>(report_.distinct_transactions);
-    const bool is_large = report_.distinct_transactions >= kFewestTransactions &&
-                          report_.distinct_transactions / 8 * root_.items.size() >= kFewestRowBytes;
     const bool is_unmerged = distinct > static_cast<double>(report_.transactions) * kUnmergedShare &&
                              static_cast<double>(report_.occurrences) >
                                  distinct * static_cast<double>(root_.items.size()) * kDenseShare;
-    if (query_.top_k || !is_large) return;
+    if (query_.top_k || report_.occurrences < (is_auto ? kFewestOccurrences : kFewestOfBitRows)) return;
     if (is_auto && (query_.target != ItemsetTarget::kAll || !is_unmerged)) return;
   }
   std::string notice;
@@ -212,34 +216,46 @@ void ItemsetRun::choose_device() {
 
 /// What the search is expected to take there and here. Sets the reason.
 bool ItemsetRun::is_for_a_device(const DeviceTraits& device) {
-  const uint64_t columns = report_.distinct_transactions;
-  const uint64_t words = (columns + 511) / 512 * 8;  // for weights of one; others have some columns more
+  const uint64_t words = (report_.distinct_transactions + 511) / 512 * 8;  // for weights of one; others have some more
   RowSearchSizes sizes{.items = root_.items.size(),
                        .row_bytes = words * sizeof(uint64_t),
                        .occurrences = report_.occurrences,
                        .memory_limit = query_.device.memory_limit};
-  double cpu_ms = 0;
-  if (query_.device.mode == DeviceMode::kAuto) {
-    const SearchSample sample =
-        sample_search(root_, bounds_.least(), lengths_.most, kSample, *query_.bits, options_);
-    sizes.joins = sample.joins;
-    sizes.itemsets = sample.itemsets;
-    sizes.steps = query_.algorithm == ItemsetAlgorithm::kDfs ? sample.extended : 4.0 * sample.longest;
-    const double row_ns = static_cast<double>(words) / query_.bits->row_words_per_ns;
-    if (query_.algorithm == ItemsetAlgorithm::kAuto) {
-      double branch_rows = 0;
-      for (uint32_t item = 0; item < root_.leading; ++item) branch_rows += root_.support[item];
-      branch_rows *= static_cast<double>(report_.occurrences) / static_cast<double>(columns) / 2;
-      const int threads = std::min(options_.threads, static_cast<int>(root_.leading));
-      cpu_ms = (sample.branch_joins * row_ns + sample.joins * kHostJoin + branch_rows * kHostBranchRow) /
-               std::max(threads, 1) / 1e6;
-    } else {
-      cpu_ms = (sample.joins + sample.itemsets) * (row_ns + kHostJoin) / 1e6;
+  const size_t transactions =
+      std::clamp<size_t>(report_.distinct_transactions / kSampleShare, kSampleTransactions[0], kSampleTransactions[1]);
+  RowSearchChoice choice;
+  for (const double joins : kSampleJoins) {
+    SearchSample sample;
+    double cpu_ms = 0;
+    if (query_.device.mode == DeviceMode::kAuto) {
+      sample = sample_search(root_, bounds_.least(), lengths_.most, {transactions, joins}, *query_.bits, options_);
+      const double pairs = root_.leading * (static_cast<double>(root_.items.size()) - (root_.leading + 1.0) / 2);
+      const double candidates_ms =
+          (pairs * kHostPair + std::max(0.0, sample.joins - pairs) * kHostCandidate) / 1e6;
+      sizes.joins = sample.joins;
+      sizes.itemsets = sample.itemsets;
+      sizes.steps = query_.algorithm == ItemsetAlgorithm::kDfs ? sample.extended : 4.0 * sample.longest;
+      sizes.host_ms = query_.algorithm == ItemsetAlgorithm::kTbi ? candidates_ms : 0;
+      cpu_ms = host_ms(sample, static_cast<double>(words) * kHostRow / query_.bits->row_words_per_ns, candidates_ms);
     }
+    choice = choose_row_search(query_.device.mode, sizes, device, cpu_ms);
+    // What is known of the search is a part of it where the sample is not complete: more of both.
+    if (choice.on_device || sample.is_complete) break;
   }
-  const RowSearchChoice choice = choose_row_search(query_.device.mode, sizes, device, cpu_ms);
   report_.reason = choice.reason;
   return choice.on_device;
+}
+
+/// @param row_ns  of an AND of two rows, counted
+double ItemsetRun::host_ms(const SearchSample& sample, double row_ns, double candidates_ms) const {
+  if (query_.algorithm == ItemsetAlgorithm::kDfs) return sample.joins * (row_ns + kHostJoin) / 1e6;
+  if (query_.algorithm != ItemsetAlgorithm::kAuto)
+    return candidates_ms + (sample.joins + sample.itemsets) * (row_ns + kHostJoin) / 1e6;
+  double branch_rows = 0;
+  for (uint32_t item = 0; item < root_.leading; ++item) branch_rows += root_.support[item];
+  branch_rows *= static_cast<double>(report_.occurrences) / static_cast<double>(report_.transactions) / 2;
+  const int threads = std::clamp(static_cast<int>(root_.leading), 1, std::max(options_.threads, 1));
+  return (sample.branch_joins * row_ns + sample.joins * kHostJoin + branch_rows * kHostBranchRow) / threads / 1e6;
 }
 
 std::unique_ptr<RowLevels> ItemsetRun::rows(const ExecutionOptions& options) const {

@@ -23,6 +23,7 @@
 #include "itemsets/search_bounds.h"
 #include "itemsets/search_levels.h"
 #include "itemsets/search_root.h"
+#include "itemsets/search_sample.h"
 #include "relation/chunk.h"
 #include "support/and_popcount.h"
 
@@ -70,7 +71,8 @@ struct ItemsetReport {
   uint64_t occurrences = 0;  // rows of kept items
   uint64_t distinct_transactions = 0;
   uint64_t threshold = 0;
-  double group_ms = 0;
+  double group_ms = 0;   // with the choice of a device
+  double choice_ms = 0;  // of it
 };
 
 /// Where a search is done, and how: changes when a device fails.
@@ -123,6 +125,7 @@ class ItemsetRun {
   ItemsetAlgorithm algorithm() const;
   void choose_device();
   bool is_for_a_device(const DeviceTraits& device);
+  double host_ms(const SearchSample& sample, double row_ns, double candidates_ms) const;
   std::unique_ptr<RowLevels> rows(const ExecutionOptions& options) const;
   void search_anywhere(ItemsetSink& sink, const ExecutionOptions& options);
   /// What a search tells a visitor, branch by branch.

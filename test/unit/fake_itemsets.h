@@ -151,7 +151,7 @@ struct FakeItemsets {
               for (size_t k = 0; k + 1 < search->levels.size(); ++k) search->levels[k] = {};
             },
         .room = [](DeviceItemsets*) { return state().room_bytes; },
-        .times = [](const DeviceItemsets*, DeviceItemsetTimes* times) { *times = {}; },
+        .times = [](DeviceItemsets*, DeviceItemsetTimes* times) { *times = {}; },
         .close =
             [](DeviceItemsets* search) {
               --state().open;

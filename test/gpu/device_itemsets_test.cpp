@@ -1,0 +1,249 @@
+// Searches for itemsets on a GPU against the same on the CPU: random databases with weights, thresholds, items that lead,
+// bounds of length, every algorithm and target; little memory, so that levels come in pieces; reference data by length;
+// stopping. Runs on a machine with a GPU. The module is named by BATMAP_ACCELERATOR, reference data by BATMAP_TEST_DATA
+// (plain text, fimi/NAME.dat).
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "accel/loader.h"
+#include "itemsets.h"
+#include "itemsets/itemset_run.h"
+#include "itemsets/itemset_stream.h"
+#include "shapes.h"
+
+namespace batmap::test {
+namespace {
+
+constexpr uint64_t kSeed = 5;
+constexpr ItemsetAlgorithm kAlgorithms[] = {ItemsetAlgorithm::kAuto, ItemsetAlgorithm::kPbi, ItemsetAlgorithm::kTbi,
+                                            ItemsetAlgorithm::kDfs};
+
+Offload& offload() {
+  static Offload loaded([](std::string& why) {
+    const char* const path = std::getenv("BATMAP_ACCELERATOR");
+    return load_accelerator(path != nullptr ? path : "batmap_cuda.so", why);
+  });
+  return loaded;
+}
+
+/// Under a sanitizer, which takes a hundred times as long.
+bool is_small() { return std::getenv("BATMAP_SMALL") != nullptr; }
+
+struct Found {
+  std::vector<ItemsetRow> rows;
+  std::string device;
+  std::vector<std::pair<uint64_t, uint64_t>> levels;
+};
+
+Found mine(const PackedRows& rows, ItemsetQuery query, DeviceMode mode, uint64_t memory_limit = 0) {
+  query.device.offload = &offload();
+  query.device.mode = mode;
+  query.device.memory_limit = memory_limit;
+  MemoryMeter meter;
+  ItemsetRun run(rows.chunks(), {}, query, {.threads = 1, .memory = &meter, .cancel = {}});
+  RowSink sink(run);
+  run.search(sink);
+  Found found{std::move(sink.rows), run.place().device, {}};
+  SearchLevel levels[64];
+  const size_t known = run.levels().copy(levels, 64);
+  for (size_t k = 0; k < known; ++k) found.levels.emplace_back(levels[k].candidates, levels[k].frequent);
+  return found;
+}
+
+ItemsetQuery question(int64_t min_count, ItemsetAlgorithm algorithm = ItemsetAlgorithm::kAuto) {
+  ItemsetQuery query;
+  query.min_count = min_count;
+  query.algorithm = algorithm;
+  return query;
+}
+
+TEST(DeviceItemsets, SmallDatabasesAndAllQuestions) {
+  Random random(kSeed);
+  uint64_t answers = 0;
+  for (int round = 0; round < (is_small() ? 6 : 300); ++round) {
+    const PackedRows rows(draw_relation(random, 1 + random.signed_below(12)));
+    ItemsetQuery query = draw_query(random, 12);
+    for (const ItemsetAlgorithm algorithm : kAlgorithms) {
+      query.algorithm = algorithm;
+      const Found expected = mine(rows, query, DeviceMode::kCpu);
+      const Found found = mine(rows, query, DeviceMode::kCuda);
+      answers += found.rows.size();
+      const std::string what = "round " + std::to_string(round) + ", " + describe_query(query);
+      ASSERT_EQ(difference(found.rows, expected.rows), "") << what;
+      if (algorithm != ItemsetAlgorithm::kAuto) {
+        ASSERT_EQ(found.levels, expected.levels) << what;
+      }
+    }
+  }
+  EXPECT_GT(answers, is_small() ? 10u : 1000u);
+}
+
+struct Wide {
+  const char* name;
+  std::vector<Pair> rows;
+  int64_t min_count;
+};
+
+std::vector<Wide> wide_relations() {
+  Random random(kSeed + 1);
+  std::vector<Wide> all;
+  // Rows of one vector to many, around the steps of warps, blocks and slices; many items, so that bitmaps have many words.
+  all.push_back({"one word", random_grid(random, 60, 90, 40), 10});
+  all.push_back({"around 512 columns", random_grid(random, 513, 40, 30), 30});
+  all.push_back({"many items", random_rows(random, 30000, 900, 3000), 4});
+  if (is_small()) return all;
+  all.push_back({"wide rows", random_grid(random, 140'000, 30, 30), 2500});
+  all.push_back({"rows in slices", random_grid(random, 70'000, 12, 50), 2000});
+  all.push_back({"deep", random_grid(random, 3000, 24, 50), 150});
+  // Copies of some transactions: weights of several bits, one of them large.
+  std::vector<Pair> weighted;
+  int64_t tid = 0;
+  for (int k = 0; k < 700; ++k) {
+    std::vector<int64_t> items;
+    for (int64_t item = 0; item < 40; ++item)
+      if (random.chance(25)) items.push_back(item);
+    for (uint64_t copies = k == 0 ? 5000 : 1 + random.below(20); copies > 0; --copies, ++tid)
+      for (const int64_t item : items) weighted.push_back({tid, item});
+  }
+  all.push_back({"weights", weighted, 120});
+  return all;
+}
+
+TEST(DeviceItemsets, LargerDatabases) {
+  for (const Wide& wide : wide_relations()) {
+    const PackedRows rows(wide.rows);
+    for (const ItemsetAlgorithm algorithm : kAlgorithms) {
+      ItemsetQuery query = question(wide.min_count, algorithm);
+      const Found expected = mine(rows, query, DeviceMode::kCpu);
+      EXPECT_GT(expected.rows.size(), 50u) << wide.name;
+      Found found = mine(rows, query, DeviceMode::kRequire);
+      ASSERT_EQ(difference(found.rows, expected.rows), "") << wide.name << ", " << describe_query(query);
+      EXPECT_EQ(found.device.rfind("cuda:", 0), 0u);
+      if (algorithm != ItemsetAlgorithm::kAuto) {
+        EXPECT_EQ(found.levels, expected.levels) << wide.name << ", " << describe_query(query);
+      }
+      query.include = {{3, 7, 8}};
+      query.max_length = 3;
+      ASSERT_EQ(difference(mine(rows, query, DeviceMode::kRequire).rows, mine(rows, query, DeviceMode::kCpu).rows), "")
+          << wide.name << ", " << describe_query(query);
+    }
+  }
+}
+
+TEST(DeviceItemsets, LittleMemory) {
+  Random random(kSeed + 2);
+  const PackedRows rows(random_grid(random, is_small() ? 600 : 20'000, is_small() ? 20 : 60, 40));
+  const ItemsetQuery query = question(is_small() ? 40 : 700, ItemsetAlgorithm::kPbi);
+  const Found expected = mine(rows, query, DeviceMode::kCpu);
+  EXPECT_GT(expected.rows.size(), 1000u);
+  int on_device = 0;
+  int on_cpu = 0;
+  for (uint64_t limit = uint64_t{1} << (is_small() ? 15 : 17); limit < uint64_t{1} << 28; limit *= 2) {
+    const Found found = mine(rows, query, DeviceMode::kCuda, limit);
+    ASSERT_EQ(difference(found.rows, expected.rows), "") << limit << " bytes";
+    (found.device == "cpu" ? on_cpu : on_device) += 1;
+  }
+  EXPECT_GT(on_device, 2);
+  EXPECT_GT(on_cpu, 0);
+  EXPECT_NE(offload().api(), nullptr) << offload().why_not();
+}
+
+TEST(DeviceItemsets, StopsSoon) {
+  if (is_small()) GTEST_SKIP();
+  Random random(kSeed + 3);
+  std::vector<Pair> relation;
+  for (int64_t tid = 0; tid < 400'000; ++tid)
+    for (int64_t item = 0; item < 60; ++item)
+      if (random.chance(60)) relation.push_back({tid, item});
+  const PackedRows rows(relation);
+  for (const ItemsetAlgorithm algorithm : kAlgorithms) {
+    ItemsetQuery query = question(4000, algorithm);  // more than any device finds in seconds
+    query.device.offload = &offload();
+    query.device.mode = DeviceMode::kRequire;
+    std::atomic<bool> stop{false};
+    MemoryMeter meter;
+    const ExecutionOptions options{
+        .threads = 1,
+        .memory = &meter,
+        .cancel = {[](void* arg) { return static_cast<std::atomic<bool>*>(arg)->load(); }, &stop}};
+    ItemsetRun run(rows.chunks(), {}, query, options);
+    std::chrono::steady_clock::time_point stopped;
+    {
+      ItemsetStream stream(run, options);
+      std::thread stopper([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(600));
+        stopped = std::chrono::steady_clock::now();
+        stop = true;
+      });
+      std::vector<ItemsetStep> batch;
+      try {
+        while (stream.next(batch)) {
+        }
+        ADD_FAILURE() << "not cancelled";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kCancelled);
+      }
+      stopper.join();
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - stopped, std::chrono::milliseconds(100))
+        << describe_query(query);
+  }
+}
+
+TEST(DeviceItemsets, CountsOfReferenceDataByLength) {
+  const char* const folder = std::getenv("BATMAP_TEST_DATA");
+  if (folder == nullptr || is_small()) GTEST_SKIP() << "BATMAP_TEST_DATA is not set";
+  std::map<std::pair<std::string, int64_t>, std::map<uint64_t, uint64_t>> expected;
+  std::ifstream file(std::string(folder) + "/fimi/expected.tsv");
+  ASSERT_TRUE(file.is_open());
+  std::string line;
+  std::getline(file, line);
+  while (std::getline(file, line)) {
+    std::istringstream fields(line);
+    std::string name, length;
+    int64_t transactions, min_count;
+    uint64_t count;
+    ASSERT_TRUE(fields >> name >> transactions >> min_count >> length >> count) << line;
+    if (length != "all") expected[{name, min_count}][std::stoull(length)] = count;
+  }
+  for (auto& [of, counts] : expected) counts[1] += of.first == "mushroom";  // {85}, which the reference leaves out
+  int compared = 0;
+  for (const auto& [of, counts] : expected) {
+    uint64_t all = 0;
+    for (const auto& [length, count] : counts) all += count;
+    std::ifstream text(std::string(folder) + "/fimi/" + of.first + ".dat");
+    if (!text.is_open() || all > 3'000'000) continue;
+    std::vector<Pair> relation;
+    for (int64_t tid = 0; std::getline(text, line); ++tid) {
+      std::istringstream items(line);
+      for (int64_t item; items >> item;) relation.push_back({tid, item});
+    }
+    const PackedRows rows(relation);
+    for (const ItemsetAlgorithm algorithm : kAlgorithms) {
+      if (algorithm == ItemsetAlgorithm::kDfs && all > 200'000) continue;
+      ItemsetQuery query = question(of.second, algorithm);
+      query.device.offload = &offload();
+      query.device.mode = DeviceMode::kRequire;
+      MemoryMeter meter;
+      ItemsetRun run(rows.chunks(), {}, query, {.threads = 1, .memory = &meter, .cancel = {}});
+      std::map<uint64_t, uint64_t> found;
+      const auto start = std::chrono::steady_clock::now();
+      for (const SpectrumRow& row : run.spectrum()) found[row.length] += row.itemsets;
+      EXPECT_EQ(found, counts) << of.first << ", min_count " << of.second;
+      std::printf("%s %lld %s: %zu itemsets, %.2f s\n", of.first.c_str(), static_cast<long long>(of.second),
+                  run.place().method.c_str(), static_cast<size_t>(all),
+                  std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      EXPECT_EQ(run.place().device.rfind("cuda:", 0), 0u);
+      ++compared;
+    }
+  }
+  if (compared == 0) GTEST_SKIP() << "no data sets in " << folder;
+}
+
+}  // namespace
+}  // namespace batmap::test
