@@ -33,7 +33,7 @@ using namespace batmap;
 
 namespace {
 
-constexpr double kLimitSeconds = 8;  // of one search
+constexpr double kLimitSeconds = 4;  // of one search
 const char* module_path;
 
 Offload& offload() {
@@ -252,9 +252,12 @@ std::string ms_or_over(const Split& split, double ms) {
 
 void run_fang() {
   std::printf(
-      "\n### Fang et al. 2009, Fig. 6 to 8\n\nMilliseconds from bit rows on, answers walked but not written; one thread of the "
-      "host. *candidates* is what is neither transfer nor counting:\njoining, pruning, and the walk over the answers. Searches "
-      "were stopped at %.0f s.\n\n| data | min_count | algorithm | itemsets | CPU | candidates | counting | GPU | transfer | "
+      "\n### Fang et al. 2009, Fig. 6 to 8\n\nMilliseconds from bit rows on, answers walked but not written; one thread of "
+      "the "
+      "host. *candidates* is what is neither transfer nor counting:\njoining, pruning, and the walk over the answers. "
+      "Searches "
+      "were stopped at %.0f s.\n\n| data | min_count | algorithm | itemsets | CPU | candidates | counting | GPU | transfer "
+      "| "
       "candidates | counting | CPU / GPU |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
       kLimitSeconds);
   const struct {
@@ -321,7 +324,6 @@ Timed run(const Data& data, int64_t min_count, ItemsetAlgorithm algorithm, Devic
   query.device.offload = &offload();
   query.device.mode = mode;
   Timed timed;
-  // Grouping is the same for all and is left out: it is what a run whose search is cut short takes.
   try {
     ItemsetRun search(data.log.chunks(), {}, query, options);
     deadline.watch = {};
@@ -352,16 +354,17 @@ double worst_ratio = 0;
 std::string worst_name;
 
 /// One row: CPU, GPU, auto.
-void compare(const Data& data, int64_t min_count, ItemsetAlgorithm algorithm, int threads, std::optional<int64_t> most = {}) {
+void compare(const Data& data, int64_t min_count, ItemsetAlgorithm algorithm, int threads,
+             std::optional<int64_t> most = {}) {
   // Short ones several times, in turns: the best of each counts.
   Timed best[3];
   const DeviceMode modes[] = {DeviceMode::kCpu, DeviceMode::kCuda, DeviceMode::kAuto};
-  for (int round = 0; round < 3; ++round) {
+  for (int round = 0; round < 5; ++round) {
     for (int side = 0; side < 3; ++side) {
       const Timed timed = run(data, min_count, algorithm, modes[side], threads, most);
       if (round == 0 || timed.ms < best[side].ms) best[side] = timed;
     }
-    if (best[0].ms + best[1].ms + best[2].ms > 1000) break;
+    if (best[0].ms + best[1].ms + best[2].ms > (round < 2 ? 4000 : 400)) break;
   }
   const auto& [cpu, gpu, chosen] = best;
   for (const Timed& other : {gpu, chosen})
@@ -369,7 +372,7 @@ void compare(const Data& data, int64_t min_count, ItemsetAlgorithm algorithm, in
       fail(data.name + ": CPU and GPU differ");
   const double ratio = chosen.ms / std::min(cpu.ms, gpu.ms);
   // Below some milliseconds nobody waits, and the clock has more to say than the choice.
-  const bool counts = std::min(cpu.ms, gpu.ms) >= 5;
+  const bool counts = std::max(cpu.ms, gpu.ms) >= 20 && chosen.ms >= 10;
   if (counts && ratio > worst_ratio) {
     worst_ratio = ratio;
     worst_name = data.name + ", min_count " + std::to_string(min_count);
@@ -390,15 +393,14 @@ void print_head() {
 
 void run_losiak() {
   for (const bool whole : {true, false}) {
-    std::printf("\n### Losiak 2009, tables %s\n\n%s.\n", whole ? "6.4 and 6.5" : "6.6 and 6.7",
-                whole ? "The whole search by dfs" : "One step of dfs for each item, without going on: itemsets of two items");
+    std::printf(
+        "\n### Losiak 2009, tables %s\n\n%s.\n", whole ? "6.4 and 6.5" : "6.6 and 6.7",
+        whole ? "The whole search by dfs" : "One step of dfs for each item, without going on: itemsets of two items");
     print_head();
     const std::optional<int64_t> most = whole ? std::nullopt : std::optional<int64_t>(2);
     for (int64_t transactions = 512; transactions <= 131'072; transactions *= 4)
       compare(*baskets(transactions, 2000), transactions / 10, ItemsetAlgorithm::kDfs, 1, most);
-    compare(*baskets(131'072, 2000), 13'107, ItemsetAlgorithm::kDfs, 1, most);
-    for (const int32_t items : {500, 1000, 2500, 5000, 8500})
-      compare(*baskets(131'072, items), 13'107, ItemsetAlgorithm::kDfs, 1, most);
+    for (const int32_t items : {500, 2000, 8500}) compare(*baskets(131'072, items), 13'107, ItemsetAlgorithm::kDfs, 1, most);
   }
 }
 
@@ -425,8 +427,8 @@ void run_auto() {
   } instances[] = {{30'000, 60, 0.3, {0.05, 0.02}},
                    {100'000, 100, 0.3, {0.05, 0.02}},
                    {300'000, 100, 0.2, {0.03, 0.005}},
-                   {500'000, 60, 0.5, {0.2, 0.1}},
-                   {1'000'000, 100, 0.25, {0.05, 0.01}}};
+                   {300'000, 60, 0.5, {0.2, 0.1}},
+                   {1'000'000, 100, 0.25, {0.01}}};
   for (const auto& instance : instances) {
     const std::unique_ptr<Data> data = random_dense(instance.transactions, instance.items, instance.density);
     for (const double min_support : instance.min_supports)
@@ -457,12 +459,12 @@ int main(int argc, char** argv) {
   } catch (const DeviceFailure& failure) {
     fail(failure.text);
   }
-  std::printf("%s and %u cores, kernel %s; the CUDA context is there\n", devices[0].name, std::thread::hardware_concurrency(),
-              best_and_popcount().name);
+  std::printf("%s and %u cores, kernel %s; the CUDA context is there\n", devices[0].name,
+              std::thread::hardware_concurrency(), best_and_popcount().name);
   if (wanted("fang")) run_fang();
   if (wanted("losiak")) run_losiak();
   if (wanted("auto")) run_auto();
   if (worst_ratio > 0)
-    std::printf("\n`auto` over the better of CPU and GPU, searches of 5 ms and more: %.2f at worst (%s)\n", worst_ratio,
+    std::printf("\nauto over the better of CPU and GPU, where it takes 10 ms or more: %.2f at worst (%s)\n", worst_ratio,
                 worst_name.c_str());
 }

@@ -25,7 +25,7 @@ constexpr uint32_t kMostAtOnce = uint32_t{1} << 22;  // candidates
 constexpr uint32_t kFewestAtOnce = 4096;
 // Bytes of rows that are read, or written, before the host looks at the stop token: about ten milliseconds.
 constexpr double kBytesAtOnce = 2e10;
-constexpr uint32_t kFew = 4096;  // itemsets that are copied back together with their number, before it is known
+constexpr uint32_t kFew = 4096;         // itemsets that are copied back together with their number, before it is known
 constexpr uint32_t kWideRow = 1024;     // vectors: from here on a block counts a group, before it a warp
 constexpr uint32_t kFewestInSlice = 8;  // vectors for each thread
 constexpr uint32_t kBlocksEach = 8;     // on a multiprocessor, at least, before rows are cut
@@ -128,9 +128,8 @@ __device__ uint32_t common_bits(const uint4& x, const uint4& y) {
 /// Counts candidates, eight by a group of threads, in one slice of the rows for each blockIdx.y. Where there are several
 /// slices, supports begin with zero.
 template <int kGroup>
-__global__ void __launch_bounds__(kThreads)
-    count_candidates(const uint4* rows, const __grid_constant__ RowLayout layout, JoinedItemset* candidates, uint32_t size,
-                     uint32_t slice) {
+__global__ void __launch_bounds__(kThreads) count_candidates(const uint4* rows, const __grid_constant__ RowLayout layout,
+                                                             JoinedItemset* candidates, uint32_t size, uint32_t slice) {
   const uint32_t group = (blockIdx.x * kThreads + threadIdx.x) / kGroup;
   const uint64_t first = uint64_t{group} * kTogether;
   if (first >= size) return;
@@ -281,8 +280,8 @@ DeviceItemsets::DeviceItemsets(const DeviceItemsetJob& job)
   reserve(items.begin_on_device, items.begin.size());
   reserve(items.rows, size_t{job.items} * layout_.vectors);
   const auto start = std::chrono::steady_clock::now();
-  check(cudaMemcpyAsync(items.rows.data(), job.rows, size_t{job.items} * job.words * sizeof(uint64_t), cudaMemcpyHostToDevice,
-                        stream_),
+  check(cudaMemcpyAsync(items.rows.data(), job.rows, size_t{job.items} * job.words * sizeof(uint64_t),
+                        cudaMemcpyHostToDevice, stream_),
         "sending rows");
   check(cudaMemcpyAsync(items.begin_on_device.data(), items.begin.data(), items.begin.size() * sizeof(uint64_t),
                         cudaMemcpyHostToDevice, stream_),

@@ -46,7 +46,7 @@ struct DeviceItemsets {
     std::vector<uint64_t> begin;  // [size + 1] the level's candidates before those of a parent; empty: not to be extended
     cuda::DeviceArray<uint64_t> begin_on_device;
     cuda::DeviceArray<uint4> rows;
-    cuda::DeviceArray<uint32_t> items;  // the last of each
+    cuda::DeviceArray<uint32_t> items;    // the last of each
     cuda::DeviceArray<uint64_t> bitmaps;  // [size][bitmap_words_]; the highest bit of the first word is item 0
   };
 
@@ -71,7 +71,7 @@ struct DeviceItemsets {
   uint32_t multiprocessors_ = 1;
   cuda::Stream stream_;
   cuda::Event events_[5];
-  bool is_timed_ = false;  // the last two events have a time that has not been added
+  bool is_timed_ = false;      // the last two events have a time that has not been added
   std::vector<Level> levels_;  // those above depth_ only keep their memory
   size_t depth_ = 0;
   cuda::DeviceArray<JoinedItemset> candidates_[2];

@@ -3,8 +3,8 @@
 // The two differ in how itemsets are kept and subsets looked up: `pbi` has a bitmap over the items for each, in
 // lexicographical order, and searches it in halves; `tbi` has a trie and follows paths. Answers come at the end, in the
 // order of depth_first.h. Where rows lie on a device, `pbi` leaves all of a level to it; levels whose rows do not fit there
-// are searched in pieces, parents by parents, without the subsets of other pieces. Cost: a bit row for every frequent itemset
-// of two levels, 16 bytes for every frequent itemset. Source: Fang et al. 2009, 3.3 and 3.4; the pieces are ours.
+// are searched in pieces, parents by parents, without the subsets of other pieces. Cost: a bit row for every frequent
+// itemset of two levels, 16 bytes for every frequent itemset. Source: Fang et al. 2009, 3.3 and 3.4; the pieces are ours.
 #pragma once
 
 #include <cstdint>

@@ -63,14 +63,9 @@ class DeviceLevels final : public RowLevels {
 
   void extend_row(uint32_t row, uint32_t least, uint32_t fold_support, std::vector<JoinedItemset>& found) override {
     found_.shrink(0);
-    extend({.first = row,
-            .last = row + 1,
-            .least = least,
-            .prune = 0,
-            .leading = 0,
-            .fold_support = fold_support,
-            .push = 1},
-           found_);
+    extend(
+        {.first = row, .last = row + 1, .least = least, .prune = 0, .leading = 0, .fold_support = fold_support, .push = 1},
+        found_);
     found.assign(found_.begin(), found_.end());
   }
 

@@ -2,6 +2,7 @@
 #include "itemsets/itemset_run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <utility>
@@ -25,10 +26,12 @@ namespace {
 
 constexpr uint64_t kMostRounds = 100'000;  // of random ways
 // DepthFirst does with fewer rows in milliseconds, and better than bit rows where transactions merge or are sparse.
-constexpr uint64_t kFewestOccurrences = 1'000'000;
+constexpr uint64_t kFewestOccurrences = 200'000;
+constexpr uint64_t kFewestToLoad = 1'000'000;  // where the driver has not been asked for anything yet
 constexpr double kUnmergedShare = 0.8;
 constexpr double kDenseShare = 0.04;
-constexpr uint64_t kFewestOfBitRows = 10'000;  // likewise for the algorithms that have nothing but bit rows
+constexpr uint64_t kFewestOfLevels = 50'000;    // for pbi and tbi, which take the CPU longer
+constexpr uint64_t kFewestOfSteps = 1'000'000;  // for dfs, which waits for a device at every step
 // A sample has this share of the transactions, and goes on while the search might pay.
 constexpr size_t kSampleShare = 64;
 constexpr size_t kSampleTransactions[] = {1024, 8192};
@@ -36,9 +39,10 @@ constexpr double kSampleJoins[] = {2e4, 2e5, 2e6};
 // What the CPU takes, in ns, and rows against the rate of the kernel: bench/device_itemsets.cpp.
 constexpr double kHostRow = 1.4;
 constexpr double kHostJoin = 20;
-constexpr double kHostBranchRow = 5;      // an occurrence in the transactions of a branch
-constexpr double kHostPair = 8;           // a candidate of two items
-constexpr double kHostCandidate = 600;    // a longer one, whose subsets are looked up
+constexpr double kHostBranchRow = 5;    // an occurrence in the transactions of a branch
+constexpr double kHostPair = 8;         // a candidate of two items
+constexpr double kHostCandidate = 600;  // a longer one, whose subsets are looked up
+constexpr double kHostThreads = 0.8;    // so many threads to this power are as many times as fast
 constexpr const char* kAlgorithmNames[kItemsetAlgorithms] = {"auto", "pbi", "tbi", "dfs"};
 
 void require_fraction(const char* name, const std::optional<double>& value) {
@@ -184,10 +188,14 @@ void ItemsetRun::choose_device() {
   if (use.mode == DeviceMode::kAuto) {
     const bool is_auto = query_.algorithm == ItemsetAlgorithm::kAuto;
     const double distinct = static_cast<double>(report_.distinct_transactions);
-    const bool is_unmerged = distinct > static_cast<double>(report_.transactions) * kUnmergedShare &&
-                             static_cast<double>(report_.occurrences) >
-                                 distinct * static_cast<double>(root_.items.size()) * kDenseShare;
-    if (query_.top_k || report_.occurrences < (is_auto ? kFewestOccurrences : kFewestOfBitRows)) return;
+    const bool is_unmerged =
+        distinct > static_cast<double>(report_.transactions) * kUnmergedShare &&
+        static_cast<double>(report_.occurrences) > distinct * static_cast<double>(root_.items.size()) * kDenseShare;
+    const uint64_t fewest = !use.offload->has_loaded()                   ? kFewestToLoad
+                            : is_auto                                    ? kFewestOccurrences
+                            : query_.algorithm == ItemsetAlgorithm::kDfs ? kFewestOfSteps
+                                                                         : kFewestOfLevels;
+    if (query_.top_k || report_.occurrences < fewest) return;
     if (is_auto && (query_.target != ItemsetTarget::kAll || !is_unmerged)) return;
   }
   std::string notice;
@@ -230,8 +238,7 @@ bool ItemsetRun::is_for_a_device(const DeviceTraits& device) {
     if (query_.device.mode == DeviceMode::kAuto) {
       sample = sample_search(root_, bounds_.least(), lengths_.most, {transactions, joins}, *query_.bits, options_);
       const double pairs = root_.leading * (static_cast<double>(root_.items.size()) - (root_.leading + 1.0) / 2);
-      const double candidates_ms =
-          (pairs * kHostPair + std::max(0.0, sample.joins - pairs) * kHostCandidate) / 1e6;
+      const double candidates_ms = (pairs * kHostPair + std::max(0.0, sample.joins - pairs) * kHostCandidate) / 1e6;
       sizes.joins = sample.joins;
       sizes.itemsets = sample.itemsets;
       sizes.steps = query_.algorithm == ItemsetAlgorithm::kDfs ? sample.extended : 4.0 * sample.longest;
@@ -255,15 +262,15 @@ double ItemsetRun::host_ms(const SearchSample& sample, double row_ns, double can
   for (uint32_t item = 0; item < root_.leading; ++item) branch_rows += root_.support[item];
   branch_rows *= static_cast<double>(report_.occurrences) / static_cast<double>(report_.transactions) / 2;
   const int threads = std::clamp(static_cast<int>(root_.leading), 1, std::max(options_.threads, 1));
-  return (sample.branch_joins * row_ns + sample.joins * kHostJoin + branch_rows * kHostBranchRow) / threads / 1e6;
+  return (sample.branch_joins * row_ns + sample.joins * kHostJoin + branch_rows * kHostBranchRow) /
+         std::pow(threads, kHostThreads) / 1e6;
 }
 
 std::unique_ptr<RowLevels> ItemsetRun::rows(const ExecutionOptions& options) const {
   WeightedBits bits(root_, *query_.bits, options);
   if (!device_) return std::make_unique<HostLevels>(std::move(bits), options);
-  const DeviceLevelJob job{.device = device_->index,
-                           .memory_limit = query_.device.memory_limit,
-                           .prunes = algorithm() == ItemsetAlgorithm::kPbi};
+  const DeviceLevelJob job{
+      .device = device_->index, .memory_limit = query_.device.memory_limit, .prunes = algorithm() == ItemsetAlgorithm::kPbi};
   return rows_on_device(*query_.device.offload->api(), job, bits, options);
 }
 

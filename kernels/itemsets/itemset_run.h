@@ -116,7 +116,7 @@ class ItemsetRun {
   size_t ranks() const { return values_.size(); }
   const ItemsetQuery& query() const { return query_; }
   const ItemsetReport& report() const { return report_; }
-  ItemsetPlace place() const;  // from any thread
+  ItemsetPlace place() const;                             // from any thread
   const SearchLevels& levels() const { return levels_; }  // of pbi and tbi
 
  private:

@@ -86,8 +86,7 @@ TEST_F(DeviceItemsetRun, AnswersAsTheCpu) {
   uint64_t answers = 0;
   int on_device = 0;
   for (int round = 0; round < 600; ++round) {
-    const PackedRows rows(round % 20 == 0 ? weighted_relation(random)
-                                          : draw_relation(random, 1 + random.signed_below(12)));
+    const PackedRows rows(round % 20 == 0 ? weighted_relation(random) : draw_relation(random, 1 + random.signed_below(12)));
     ItemsetQuery query = draw_query(random, 12);
     if (round % 20 == 0) query = question(30);
     Fake::state().room_bytes = random.chance(50) ? UINT64_MAX : 64 * random.below(40);

@@ -73,8 +73,7 @@ struct FakeItemsets {
  private:
   static AcceleratorStatus say(Call call, AcceleratorMessage* why) {
     FakeItemsets& fake = state();
-    const AcceleratorStatus status =
-        fake.calls[call]++ >= fake.after[call] ? fake.answer[call] : AcceleratorStatus::kOk;
+    const AcceleratorStatus status = fake.calls[call]++ >= fake.after[call] ? fake.answer[call] : AcceleratorStatus::kOk;
     if (status != AcceleratorStatus::kOk)
       std::snprintf(why->text, sizeof why->text, "fake itemset answer %d", static_cast<int>(call));
     return status;
