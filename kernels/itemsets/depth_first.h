@@ -84,10 +84,10 @@ class DepthFirst {
   std::vector<PairCounts> pairs_;      // [nodes on masks]
   size_t pairs_used_ = 0;
   std::optional<HostLevels> root_rows_;  // of a root of lists, where they are no larger
-  double mean_tail_ = 0;                   // items behind an occurrence of the root
-  bool root_made_ = false;                 // masks_ begins with those of the root
-  bool root_counted_ = false;              // pairs_[0] has their pairs
-  uint32_t mask_ranks_[kMaskItems];        // of the bits of all masks in use
+  double mean_tail_ = 0;                 // items behind an occurrence of the root
+  bool root_made_ = false;               // masks_ begins with those of the root
+  bool root_counted_ = false;            // pairs_[0] has their pairs
+  uint32_t mask_ranks_[kMaskItems];      // of the bits of all masks in use
   alignas(32) uint32_t leaf_[size_t{1} << kLeafItems];
 };
 
