@@ -48,7 +48,7 @@ struct GivenEpisodes {
   size_t length = 1;
   std::vector<Gap> gaps;  // length - 1, or one for every gap
   std::optional<EpisodeMethod> method;
-  DeviceUse device;
+  DeviceUse device = {};
 
   size_t size() const { return events.size() / length; }
   /// @throws Error{kInvalidParameter} unless there are gaps for every event but the first
