@@ -389,7 +389,7 @@ TEST_F(AllPairsOnDevices, EveryCallMayFail) {
     ASSERT_FALSE(expected.empty());
     for (const AcceleratorStatus status : {AcceleratorStatus::kDeclined, AcceleratorStatus::kNoDevice,
                                            AcceleratorStatus::kOutOfMemory, AcceleratorStatus::kFailed})
-      for (int call = 0; call < Fake::kCalls; ++call) {
+      for (int call = 0; call < Fake::kPairCalls; ++call) {
         if (call == (way == AllPairsWay::kTiles ? Fake::kAddRows : Fake::kAddSets)) continue;
         Fake::state().reset();
         Fake::state().answer[call] = status;
