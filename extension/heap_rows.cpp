@@ -46,6 +46,8 @@ bool find_heap_rows(PlanState* node, HeapRows& rows) {
 
 bool next_heap_page(HeapRows& rows) {
   ScanState& node = rows.scan->ss;
+  // As ExecProcNode: a rescan may have been left to the next row.
+  if (node.ps.chgParam != nullptr) ExecReScan(&node.ps);
   if (node.ss_currentScanDesc == nullptr)  // else it is one of a parallel scan
     node.ss_currentScanDesc = table_beginscan(node.ss_currentRelation, node.ps.state->es_snapshot, 0, nullptr);
   if (heap_getnext(node.ss_currentScanDesc, ForwardScanDirection) == nullptr) return false;

@@ -31,6 +31,15 @@ SET force_parallel_mode = on;
 SELECT count(*), sum(c) FROM (SELECT count(*) AS c FROM jp_rows a JOIN jp_other b USING (tid) GROUP BY a.item, b.item) q;
 SELECT operation, input, rows_read FROM batmap_last_run();
 RESET force_parallel_mode;
+-- a scan that was left in the middle, where memory was too small, begins again
+CREATE FUNCTION totals_again() RETURNS SETOF numeric STABLE LANGUAGE sql AS $$
+    SELECT q.total FROM generate_series(1, 3) k, LATERAL (SELECT sum(c) AS total FROM (SELECT count(*) AS c
+        FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item < b.item GROUP BY a.item, b.item HAVING count(*) >= k) p) q
+$$;
+SET batmap.memory_limit = '150kB';
+SELECT totals_again(), set_config('batmap.memory_limit', '100MB', false);
+RESET batmap.memory_limit;
+DROP FUNCTION totals_again;
 RESET max_parallel_workers_per_gather;
 RESET parallel_setup_cost;
 RESET min_parallel_table_scan_size;
