@@ -45,6 +45,13 @@ bool guarded_fits(bool may_give_up, Body body) {
   return guarded([&] { return fits(may_give_up, body); });
 }
 
+/// No rows. What has gone to files is not needed any more.
+template <typename Call>
+JoinProjectRows give_up(Call& call) {
+  call.files.close_all();
+  return {};
+}
+
 template <typename Call>
 class JoinProjectStream final : public PairRowStream<Call> {
  public:
@@ -69,7 +76,7 @@ class JoinProjectStream final : public PairRowStream<Call> {
         this->begin_batch();
       });
     });
-    return {enough ? this : nullptr, &row_};
+    return enough ? JoinProjectRows{this, &row_} : give_up(call());
   }
 
  private:
@@ -164,7 +171,7 @@ JoinProjectRows open_self_join(JoinProjectInputs& inputs, const JoinProjectBound
   call.query.diagonal = spec.order == ItemOrder::kAny;
   if (!guarded_fits(may_give_up, [&] { call.logs[0].emplace(call.options); }) ||
       !read_inputs(inputs, call, may_give_up, context))
-    return {};
+    return give_up(call);
   ItemCodes& items = *inputs.items[0];
   std::span<const uint32_t> ranks;
   if (items.codes.dictionary != nullptr) {
@@ -184,7 +191,7 @@ JoinProjectRows open_two_inputs(JoinProjectInputs& inputs, const JoinProjectBoun
   const auto make_logs = [&] {
     for (std::optional<PairLog>& log : call.logs) log.emplace(call.options);
   };
-  if (!guarded_fits(may_give_up, make_logs) || !read_inputs(inputs, call, may_give_up, context)) return {};
+  if (!guarded_fits(may_give_up, make_logs) || !read_inputs(inputs, call, may_give_up, context)) return give_up(call);
   return stream->start(is_packed(spec), may_give_up, [&] {
     JoinedRelation joined = join_relations(side_of(*call.logs[0], {}), side_of(*call.logs[1], {}), call.options);
     for (std::optional<PairLog>& log : call.logs) log.reset();

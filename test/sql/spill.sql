@@ -94,6 +94,10 @@ ANALYZE many;
 ANALYZE few;
 CREATE TABLE multiplied_spilled AS SELECT m.item AS a, f.item AS c, count(*) FROM many m JOIN few f USING (tid) GROUP BY 1, 2;
 SELECT operation, reason LIKE '%rows in % MB of files, %' AS in_files FROM batmap_last_run();
+-- where memory is too small even so, the files go before the plain plan answers
+SET batmap.memory_limit = '1900kB';
+SELECT count(*) FROM (SELECT m.item, o.item FROM many m JOIN many o ON m.tid = o.tid + 1 GROUP BY 1, 2) d;
+RESET batmap.memory_limit;
 SET batmap.enable_join_project = off;
 CREATE TABLE multiplied AS SELECT m.item AS a, f.item AS c, count(*) FROM many m JOIN few f USING (tid) GROUP BY 1, 2;
 RESET batmap.enable_join_project;
