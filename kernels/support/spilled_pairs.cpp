@@ -184,7 +184,7 @@ void SpilledPairs::add_group(size_t group, uint32_t first, uint32_t last, Count*
   std::optional<EncodedRelation> relation(std::in_place, loaded->chunks(), item_rank_, options_);
   Buffer<uint32_t> global_rank;
   const KeptItems own = keep_items_of_partition(*relation, *totals_, kept_, first, last, global_rank, options_);
-  if (own.size == 0) return;
+  if (own.size == 0 || (first > 0 && global_rank[0] >= last)) return;  // no rows of the block
   const TransactionLengths lengths = transaction_lengths(*relation, own, options_);
   const std::unique_ptr<PairCounter> counter = counter_of(*relation, own, lengths);
   relation.reset();
@@ -192,7 +192,8 @@ void SpilledPairs::add_group(size_t group, uint32_t first, uint32_t last, Count*
 
   // The first block has all items of a triangle. Of a rectangle a block has its rows, and all columns.
   if (first == 0 || kept_.pairs.rectangle()) {
-    pair_instances_ += lengths.pair_instances;
+    // Rows alone, or columns alone, look like a triangle.
+    if (own.pairs.rectangle() == kept_.pairs.rectangle()) pair_instances_ += lengths.pair_instances;
     for (uint32_t rank = 0; rank < own.size; ++rank)
       if (first == 0 || global_rank[rank] < last)
         supports[global_rank[rank]] +=

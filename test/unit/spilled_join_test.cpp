@@ -141,6 +141,19 @@ TEST(SpilledJoin, OneBLargerThanAPartition) {
   ASSERT_EQ(compare(input, query, 2, 64 << 10, joined_in_files), "");
 }
 
+TEST(SpilledJoin, PartitionsWithRareItemsOnly) {
+  Input input;
+  for (int64_t b = 0; b < 6000; ++b) input.left.push_back({b, b});
+  for (int64_t k = 0; k < 18000; ++k) input.right.push_back({k / 3, k % 37});
+  int joined_in_files = 0;
+  for (const int64_t min_count : {1, 2}) {  // of the left items none has two rows
+    JoinQuery query;
+    query.min_count = min_count;
+    ASSERT_EQ(compare(input, query, 2, 64 << 10, joined_in_files), "") << min_count;
+  }
+  EXPECT_EQ(joined_in_files, 2);
+}
+
 TEST(SpilledJoin, NothingInCommon) {
   Input input{side(11, 1000, 50, 12000, 2), side(12, 1000, 50, 12000, 2), {}, {}};
   for (Pair& row : input.right) ++row.tid;
