@@ -44,6 +44,7 @@ void PairLog::spill_if_large() {
   partitions_.emplace(*files_, *meter_);
   for (Block& block : blocks_) {
     for (size_t at = 0; at < block.used;) {
+      cancel_.throw_if_requested();
       const ChunkView chunk = read_chunk(block.bytes.data() + at);
       partitions_->append(chunk);
       at += chunk.bytes;

@@ -20,20 +20,22 @@ class PairLog {
   /// @param meter  charged for the packed chunks; must outlive the log
   /// @throws std::bad_alloc, Error{kMemoryLimit}
   explicit PairLog(MemoryMeter& meter) : meter_(&meter), open_(meter, kChunkRows) {}
-  /// A log that moves to files, if there are any, when it is larger than its share of the work memory.
+  /// A log that moves to files, if there are any, when it is larger than its share of the work memory. The move can be
+  /// cancelled.
   explicit PairLog(const ExecutionOptions& options) : PairLog(*options.memory) {
     files_ = options.files;
+    cancel_ = options.cancel;
     if (files_ != nullptr) most_bytes_ = options.work_bytes / kShareOfWorkMemory;
   }
   /// Of the work memory, the log takes one part of so many: what is counted is made from it and is larger.
   static constexpr size_t kShareOfWorkMemory = 4;
 
-  /// @throws Error{kMemoryLimit}, std::bad_alloc, what the files throw
+  /// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc, what the files throw; so do the next two
   void append(int64_t tid, int64_t item) {
     open_[open_rows_] = {tid, item};
     if (++open_rows_ == kChunkRows) pack_open();
   }
-  /// Appends a copy of a packed chunk. @throws Error{kMemoryLimit}, std::bad_alloc, what the files throw
+  /// Appends a copy of a packed chunk.
   void append_chunk(const std::byte* chunk, size_t bytes);
 
   /// Packs what is still open. Call it before chunks().
@@ -61,6 +63,7 @@ class PairLog {
   std::vector<Block> blocks_;
   size_t block_bytes_ = 0;
   TempFiles* files_ = nullptr;
+  CancelToken cancel_;
   size_t most_bytes_ = SIZE_MAX;
   std::optional<RowPartitions> partitions_;
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "fake_files.h"
 #include "shapes.h"
 
 namespace batmap::test {
@@ -99,6 +100,24 @@ TEST(PairLog, IsChargedAndStopsAtTheLimit) {
     EXPECT_LE(meter.peak(), size_t{1} << 20);
   }
   EXPECT_EQ(meter.current(), 0u);
+}
+
+TEST(PairLog, MovingToFilesCanBeCancelled) {
+  for (const bool cancelled : {false, true}) {
+    MemoryMeter meter;
+    FakeFiles files;
+    bool requested = cancelled;
+    const CancelToken cancel{[](void* arg) { return *static_cast<bool*>(arg); }, &requested};
+    PairLog log({.memory = &meter, .cancel = cancel, .files = &files, .work_bytes = 1 << 20});
+    const auto fill = [&] {
+      for (int64_t k = 0; k < 100000; ++k) log.append(k, k * 7919 % 1000);
+    };
+    if (cancelled)
+      EXPECT_THROW(fill(), Error);
+    else
+      EXPECT_NO_THROW(fill());
+    EXPECT_NE(log.partitions(), nullptr);
+  }
 }
 
 }  // namespace
