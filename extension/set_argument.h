@@ -1,8 +1,8 @@
 // Arguments of type batmap. A stored set is large and usually lies outside its row: fetching it costs more than
 // intersecting it. So
 //  - functions of two sets keep what they have fetched for the life of the calling expression (fn_mcxt), by toast pointer,
-//    least recently used out, within work_mem x hash_mem_multiplier, and with the planes aligned to 64 bytes: a nested
-//    loop over n sets fetches each about once;
+//    least recently used out, all expressions together within a quarter of batmap.work_mem, and with the planes aligned to
+//    64 bytes: a nested loop over n sets fetches each about once;
 //  - what the header tells needs its first 16 bytes, and membership the header and one or two blocks.
 // Values inside their row are used where they lie. Values are immutable, and so is what a toast pointer names for as long as
 // a statement can see it; expressions that the server caches for longer (catalog caches of support functions) keep nothing.

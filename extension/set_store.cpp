@@ -35,8 +35,8 @@ namespace batmap::pg {
 
 namespace {
 
-/// Of the work memory (docs/decisions/0006-work-memory.md), the values that an expression keeps may take one part of so
-/// many.
+/// Of the work memory (docs/decisions/0006-work-memory.md), the values that all expressions of the backend keep may take one
+/// part of so many.
 constexpr size_t kShareOfWorkMemory = 4;
 constexpr size_t kAlignment = 64;
 /// Where the data of a batmap without stash must begin for its planes to be aligned.
@@ -48,6 +48,8 @@ constexpr size_t kProbeBytes = 16384;
 
 /// One in so many new values goes to the recent end although memory is short, so that the store follows its query.
 constexpr uint32_t kUsualPlace = 32;
+
+size_t used_by_all;  // bytes of the values in all stores
 
 char no_store;  // fn_extra of an expression that keeps nothing
 
@@ -110,6 +112,9 @@ SetStore* set_store(FunctionCallInfo fcinfo) {
   const MemoryContext context = AllocSetContextCreate(function->fn_mcxt, "batmap arguments", ALLOCSET_DEFAULT_SIZES);
   auto* const store = static_cast<SetStore*>(MemoryContextAllocZero(context, sizeof(SetStore)));
   store->context_ = context;
+  store->at_end_.func = [](void* arg) { used_by_all -= static_cast<SetStore*>(arg)->used_; };
+  store->at_end_.arg = store;
+  MemoryContextRegisterResetCallback(context, &store->at_end_);
   store->sets_ = stored_create(context, 64, nullptr);
   dlist_init(&store->places_);
   store->budget_ = work_memory_bytes() / kShareOfWorkMemory;
@@ -131,6 +136,7 @@ StoredSet* SetStore::find(int argument, const struct varlena* pointer) {
 
 void SetStore::drop(StoredSet* set) {
   used_ -= set->charged;
+  used_by_all -= set->charged;
   dlist_delete(&set->place);
   stored_delete(sets_, set->key);
   for (StoredSet*& latest : latest_)
@@ -142,7 +148,7 @@ StoredSet* SetStore::insert(uint64_t key, size_t bytes, size_t alignment) {
   const size_t charged = sizeof(StoredSet) + bytes + alignment;
   // What this very call uses stays, at most two sets, however large they are.
   int spared = 0;
-  while (used_ + charged > budget_ && !dlist_is_empty(&places_)) {
+  while (used_by_all + charged > budget_ && !dlist_is_empty(&places_)) {
     StoredSet* const coldest = set_of_node(dlist_tail_node(&places_));
     if (coldest->call == call_ && ++spared > 2) break;
     if (coldest->call == coldest->seen_call && coldest->call != call_) {
@@ -165,6 +171,7 @@ StoredSet* SetStore::insert(uint64_t key, size_t bytes, size_t alignment) {
 
 void SetStore::enlist(StoredSet* set) {
   used_ += set->charged;
+  used_by_all += set->charged;
   if (crowded_ == 0 || ++crowded_ % kUsualPlace == 0)
     dlist_push_head(&places_, &set->place);
   else

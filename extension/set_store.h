@@ -1,4 +1,5 @@
-// Fetched sets of one calling expression, by toast pointer. See set_argument.h for why and for how long.
+// Fetched sets of one calling expression, by toast pointer. See set_argument.h for why and for how long. The stores of a
+// backend share one budget, each dropping its own values where it is used up.
 //
 // What was not used for longest goes, by second chance: a hit leaves a mark in the value's own cache line, and room is made
 // from the cold end of a list, where marked values go back to the other end. Once the budget is used up a new value waits at
@@ -50,10 +51,11 @@ class SetStore {
   void enlist(StoredSet* set);
 
   MemoryContext context_;
+  MemoryContextCallback at_end_;  // of context_
   stored_hash* sets_;
   dlist_head places_;  // cold end last
   size_t used_;
-  size_t budget_;
+  size_t budget_;  // of all stores together
   uint64_t call_;
   uint32_t crowded_;  // values fetched since the budget was used up
   StoredSet* latest_[2];
