@@ -1,5 +1,6 @@
-// Places of an array that are to be visited in order, each once, and then forgotten: a bit for each place, and a bit for
-// each word of these, so that few marks among many places cost little. Instead of sorting the places. Source: ours.
+// Places of an array that are to be visited in order, each once, and then forgotten: a bit for each place, a bit for each
+// word of these, and a bit for each word of those, so that few marks among many places cost little: a visit looks at a word
+// for every 262,144 places. Instead of sorting the places. Source: ours.
 #pragma once
 
 #include <bit>
@@ -14,28 +15,37 @@ namespace batmap {
 class MarkedPlaces {
  public:
   MarkedPlaces(MemoryMeter& meter, size_t places)
-      : marks_(meter, places / 64 + 1, Fill::kZero), words_(meter, places / 4096 + 1, Fill::kZero) {}
+      : marks_(meter, (places >> 6) + 1, Fill::kZero),
+        words_(meter, (places >> 12) + 1, Fill::kZero),
+        groups_(meter, (places >> 18) + 1, Fill::kZero) {}
 
   void mark(size_t place) {
-    marks_[place / 64] |= uint64_t{1} << place % 64;
-    words_[place / 4096] |= uint64_t{1} << place / 64 % 64;
+    marks_[place >> 6] |= bit(place);
+    words_[place >> 12] |= bit(place >> 6);
+    groups_[place >> 18] |= bit(place >> 12);
   }
 
   /// Calls visit(place) for the marked places, ascending, and takes their marks away.
   template <typename Visit>
   void visit(Visit visit) {
-    for (size_t k = 0; k < words_.size(); ++k) {
-      for (uint64_t words = std::exchange(words_[k], 0); words != 0; words &= words - 1) {
-        const size_t word = k * 64 + static_cast<size_t>(std::countr_zero(words));
-        for (uint64_t marks = std::exchange(marks_[word], 0); marks != 0; marks &= marks - 1)
-          visit(word * 64 + static_cast<size_t>(std::countr_zero(marks)));
-      }
-    }
+    const auto visit_words = [&](size_t word) { take_bits(marks_, word, visit); };
+    const auto visit_groups = [&](size_t group) { take_bits(words_, group, visit_words); };
+    for (size_t k = 0; k < groups_.size(); ++k) take_bits(groups_, k, visit_groups);
   }
 
  private:
+  static uint64_t bit(size_t place) { return uint64_t{1} << (place & 63); }
+
+  /// Calls visit(place of the bit) for every bit of a word, which is then empty.
+  template <typename Visit>
+  static void take_bits(Buffer<uint64_t>& level, size_t word, const Visit& visit) {
+    for (uint64_t bits = std::exchange(level[word], 0); bits != 0; bits &= bits - 1)
+      visit(word * 64 + static_cast<size_t>(std::countr_zero(bits)));
+  }
+
   Buffer<uint64_t> marks_;
-  Buffer<uint64_t> words_;
+  Buffer<uint64_t> words_;   // those of marks_ that are not zero
+  Buffer<uint64_t> groups_;  // those of words_
 };
 
 }  // namespace batmap

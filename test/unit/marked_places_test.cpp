@@ -12,7 +12,8 @@ namespace {
 
 TEST(MarkedPlaces, AreVisitedInOrderAndForgotten) {
   std::mt19937 random(1);
-  for (const size_t places : {size_t{1}, size_t{64}, size_t{65}, size_t{4096}, size_t{4097}, size_t{300'000}}) {
+  for (const size_t places : {size_t{1}, size_t{64}, size_t{65}, size_t{4096}, size_t{4097}, size_t{262'144},
+                              size_t{262'145}, size_t{1'000'000}}) {
     MemoryMeter meter;
     MarkedPlaces marks(meter, places);
     for (const size_t count : {size_t{0}, size_t{1}, size_t{3}, size_t{200}, size_t{20'000}}) {
