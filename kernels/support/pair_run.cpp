@@ -227,10 +227,12 @@ std::unique_ptr<PairCounter> PairRun::next_block() {
     report_.method += (report_.method.empty() ? "" : ", ") + std::string(pair_method_name(method));
     if (const std::string kernel = query_.kernels.name(method); !kernel.empty()) report_.kernel = kernel;
   }
+  const char* const why = spilled_->weighted() ? "rows repeat, so that rows are counted; "
+                          : query_.method      ? "asked for; "
+                                               : "";
   char text[160];
-  std::snprintf(text, sizeof text, "%srows in %.0f MB of files, read in %zu parts, %zu times after the first",
-                query_.method ? "asked for; " : "", static_cast<double>(spilled_->file_bytes()) / 1e6, spilled_->loads(),
-                spilled_->passes());
+  std::snprintf(text, sizeof text, "%srows in %.0f MB of files, read in %zu parts, %zu times after the first", why,
+                static_cast<double>(spilled_->file_bytes()) / 1e6, spilled_->loads(), spilled_->passes());
   report_.reason = text;
   return counter;
 }

@@ -41,6 +41,7 @@ class SpilledPairs {
   void keep(const ItemFilter& filter, std::optional<PairMethod> method, const PairKernels& kernels,
             std::optional<uint64_t> weighted);
   const KeptItems& kept() const { return kept_; }
+  bool weighted() const { return weighted_.has_value(); }
   int64_t item_value(uint32_t rank) const { return totals_->item_value(kept_.code_of_rank[rank]); }
 
   /// Counts the next block of rows in full: from its first to its last task, the counter is for that block. Its supports are

@@ -154,6 +154,19 @@ TEST(SpilledJoin, PartitionsWithRareItemsOnly) {
   EXPECT_EQ(joined_in_files, 2);
 }
 
+TEST(SpilledJoin, SaysThatRowsAreCounted) {
+  const Input input{side(19, 2000, 60, 12000, 1), side(20, 2000, 60, 12000, 1), {}, {}};
+  MemoryMeter meter;
+  FakeFiles files;
+  JoinQuery query;
+  query.bag = true;
+  query.method = PairMethod::kMerge;  // does not apply
+  const PairReport report =
+      run(input, query, {.threads = 1, .memory = &meter, .cancel = {}, .files = &files, .work_bytes = 64 << 10}).report;
+  EXPECT_EQ(report.reason.rfind("rows repeat, so that rows are counted; rows in ", 0), 0u) << report.reason;
+  EXPECT_EQ(report.method, pair_method_name(PairMethod::kHorizontal));
+}
+
 TEST(SpilledJoin, NothingInCommon) {
   Input input{side(11, 1000, 50, 12000, 2), side(12, 1000, 50, 12000, 2), {}, {}};
   for (Pair& row : input.right) ++row.tid;
