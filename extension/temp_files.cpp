@@ -1,13 +1,13 @@
 // BufFile behind the engine's interface. See temp_files.h.
 #include "extension/temp_files.h"
 
+#include <utility>
+
 #include "extension/boundary.h"
 
 #include "extension/pg.h"
 
 namespace batmap::pg {
-
-namespace {}  // namespace
 
 TempFile& ServerFiles::create() {
   BufFile* file = nullptr;
@@ -20,7 +20,8 @@ TempFile& ServerFiles::create() {
 }
 
 void ServerFiles::close_all() {
-  for (const File& file : files_) BufFileClose(file.file());
+  for (const File& file : files_)
+    if (file.file() != nullptr) BufFileClose(file.file());
   files_.clear();
 }
 
@@ -42,6 +43,11 @@ void ServerFiles::File::read(std::span<std::byte> bytes) {
       ereport(ERROR, (errcode_for_file_access(),
                       errmsg("could not read from temporary file: read only %zu of %zu bytes", count, bytes.size())));
   });
+}
+
+void ServerFiles::File::close() {
+  BufFile* const file = std::exchange(file_, nullptr);
+  server_call([&] { BufFileClose(file); });
 }
 
 }  // namespace batmap::pg

@@ -29,10 +29,11 @@ class ServerFiles final : public TempFiles {
     void write(std::span<const std::byte> bytes) override;
     void rewind() override;
     void read(std::span<std::byte> bytes) override;
+    void close() override;
     BufFile* file() const { return file_; }
 
    private:
-    BufFile* file_;
+    BufFile* file_;  // nullptr: closed
   };
 
   MemoryContext context_;

@@ -15,6 +15,8 @@ class TempFile {
   virtual void rewind() = 0;
   /// Exactly so many bytes.
   virtual void read(std::span<std::byte> bytes) = 0;
+  /// Gives back its space and its buffer. Not to be used again.
+  virtual void close() = 0;
 
  protected:
   ~TempFile() = default;

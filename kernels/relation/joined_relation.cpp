@@ -98,7 +98,8 @@ KeyCodes item_codes(const JoinSide& side, uint64_t rows, MemoryMeter& meter) {
   return extent.codes(meter, rows);
 }
 
-/// Calls visit(chunks of the left side, of the right side) for partitions of the same b that have rows on both sides.
+/// Calls visit(chunks of the left side, of the right side) for partitions of the same b that have rows on both sides, whose
+/// files are closed.
 template <typename Visit>
 void visit_partitions(const RowPartitions& left, const RowPartitions& right, const ExecutionOptions& options, Visit visit) {
   for (size_t k = 0; k < RowPartitions::kPartitions; ++k) {
@@ -111,6 +112,8 @@ void visit_partitions(const RowPartitions& left, const RowPartitions& right, con
     }
     const LoadedRows our_rows({&ours, 1}, options);
     const LoadedRows their_rows({&theirs, 1}, options);
+    ours.file->close();
+    theirs.file->close();
     visit(our_rows.chunks(), their_rows.chunks());
   }
 }

@@ -35,6 +35,7 @@ struct JoinedRelation {
   uint32_t left_items = 0;     // ranks below it are a
 };
 
+/// Sides in files are used up.
 /// @throws Error{kTooLarge, kMemoryLimit, kCancelled}, std::bad_alloc, what the files throw
 JoinedRelation join_relations(const JoinSide& left, const JoinSide& right, const ExecutionOptions& options);
 

@@ -83,6 +83,7 @@ void visit_chunks(const RowPartition& part, MemoryMeter& meter, const CancelToke
 RowPartitions RowPartitions::split(const RowPartition& part, const CancelToken& cancel) const {
   RowPartitions smaller(*files_, *meter_, level_ + 1);
   visit_chunks(part, *meter_, cancel, [&](const ChunkView& chunk) { smaller.append(chunk); });
+  part.file->close();
   smaller.seal();
   return smaller;
 }

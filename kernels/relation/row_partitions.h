@@ -44,9 +44,10 @@ class RowPartitions {
   /// [kPartitions] A transaction has the same number in all objects of one level.
   std::span<const RowPartition> parts() const { return parts_; }
   bool can_split() const { return level_ + 1 < kMostLevels; }
-  /// The rows of one of the parts, sealed: a level below.
+  /// The rows of one of the parts, sealed: a level below. Its own file is closed.
   RowPartitions split(const RowPartition& part, const CancelToken& cancel) const;
-  /// The partitions that have rows, those above `most_bytes` split (unless one tid alone has more).
+  /// The partitions that have rows, those above `most_bytes` split (unless one tid alone has more): to be
+  /// called once.
   std::vector<RowPartition> partitions(uint64_t most_bytes, const CancelToken& cancel) const;
 
  private:

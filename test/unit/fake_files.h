@@ -19,13 +19,17 @@ class FakeFiles final : public TempFiles {
  public:
   explicit FakeFiles(uint64_t room = UINT64_MAX) : room_(room) {}
 
-  TempFile& create() override { return files_.emplace_back(room_); }
+  TempFile& create() override {
+    most_open_ = std::max(most_open_, ++open_);
+    return files_.emplace_back(room_, open_);
+  }
   size_t count() const { return files_.size(); }
+  size_t most_open() const { return most_open_; }
 
  private:
   class File final : public TempFile {
    public:
-    explicit File(uint64_t& room) : room_(room) {}
+    File(uint64_t& room, size_t& open) : room_(room), open_(open) {}
     void write(std::span<const std::byte> bytes) override {
       if (bytes.size() > room_) throw FileFailed();
       room_ -= bytes.size();
@@ -37,14 +41,21 @@ class FakeFiles final : public TempFiles {
       std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(at_), bytes.size(), bytes.begin());
       at_ += bytes.size();
     }
+    void close() override {
+      --open_;
+      std::vector<std::byte>().swap(bytes_);  // reading fails from here on
+    }
 
    private:
     uint64_t& room_;
+    size_t& open_;
     std::vector<std::byte> bytes_;
     size_t at_ = 0;
   };
 
   uint64_t room_;
+  size_t open_ = 0;
+  size_t most_open_ = 0;
   std::deque<File> files_;
 };
 

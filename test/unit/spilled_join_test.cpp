@@ -189,6 +189,18 @@ TEST(SpilledJoin, StaysNearItsWorkMemory) {
   EXPECT_LT(meter.peak(), 2 * work_bytes);
 }
 
+TEST(SpilledJoin, ClosesFilesThatHaveBeenRead) {
+  const Input input{side(21, 100000, 500, 200000, 1), side(22, 100000, 500, 200000, 1), {}, {}};
+  MemoryMeter meter;
+  FakeFiles files;
+  JoinQuery query;
+  query.min_count = 1000;
+  run(input, query, {.threads = 1, .memory = &meter, .cancel = {}, .files = &files, .work_bytes = 128 << 10});
+  EXPECT_GT(files.count(), 64u * 64u);
+  // The partitions of both sides, those of one that is split, and what they join to.
+  EXPECT_LT(files.most_open(), files.count() * 2 / 3);
+}
+
 TEST(SpilledJoin, CanBeCancelledAtEveryPoll) {
   const Input input{side(15, 1000, 60, 9000, 1), side(16, 1000, 60, 9000, 1), {}, {}};
   struct Countdown {
