@@ -34,9 +34,6 @@ double lap_ms(instr_time& start);
 /// A WARNING, or an error under batmap.on_truncation = error.
 void report_truncation(int64_t max_results);
 void report_timeout(int64_t timeout_ms);
-/// A WARNING: what a device's failure has to tell.
-void report_notice(const std::string& notice);
-
 /// A WARNING: what a run has to tell beside its rows, that a device failed.
 void report_notice(const std::string& notice);
 

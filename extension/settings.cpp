@@ -80,7 +80,7 @@ void define_settings() {
   DefineCustomStringVariable("batmap.cpu_kernel", "Vector instructions used for counting bits.",
                              "auto takes the fastest that the processor has.", &settings.cpu_kernel, "auto", PGC_USERSET, 0,
                              check_cpu_kernel, nullptr, nullptr);
-  DefineCustomEnumVariable("batmap.device", "Where pairs and episodes are counted.",
+  DefineCustomEnumVariable("batmap.device", "Where pairs, sets, itemsets and episodes are counted.",
                            "auto takes a GPU where that pays, cuda where there is one, require or else fails.",
                            &settings.device, static_cast<int>(DeviceMode::kAuto), kDevices, PGC_USERSET, 0, nullptr, nullptr,
                            nullptr);

@@ -170,6 +170,8 @@ class SpectrumStream final : public ItemsetArrayStream {
 
   template <typename Rows>
   void start(const char* kind, const QueryInput& input, Rows rows) {
+    // The CPU counts subsets of perfect extensions; a GPU lists them all.
+    if (call().query.device.mode == DeviceMode::kAuto) call().query.device = {};
     ItemsetArrayStream::start(kind, input, rows);
     count([&] {
       call().spectrum.emplace(call().run->spectrum());

@@ -36,6 +36,7 @@ void expect_done(AcceleratorStatus status, const AcceleratorMessage& why) {
 }
 
 const AcceleratorApi* Offload::api() {
+  const std::lock_guard lock(mutex_);
   if (!tried_) {
     tried_ = true;
     const SignalsBlocked blocked;
@@ -44,16 +45,21 @@ const AcceleratorApi* Offload::api() {
   return api_;
 }
 
+const AcceleratorApi& Offload::trusted() {
+  if (const AcceleratorApi* const found = api(); found != nullptr) return *found;
+  throw DeviceFailure{AcceleratorStatus::kDeclined, why_not()};
+}
+
 std::vector<DeviceTraits> Offload::devices(std::span<const int32_t> only) {
   std::vector<DeviceTraits> found;
-  if (api() == nullptr) return found;
+  const AcceleratorApi* const api = this->api();
+  if (api == nullptr) return found;
   DeviceTraits traits[kMostDevices];
   uint32_t count = 0;
   AcceleratorMessage why{};
   const SignalsBlocked blocked;
-  if (api_->devices(traits, &count, &why) != AcceleratorStatus::kOk) {
-    why_not_ = why.text;
-    api_ = nullptr;
+  if (api->devices(traits, &count, &why) != AcceleratorStatus::kOk) {
+    trust_no_more(why.text);
     return found;
   }
   for (uint32_t i = 0; i < count; ++i)
@@ -62,11 +68,12 @@ std::vector<DeviceTraits> Offload::devices(std::span<const int32_t> only) {
 }
 
 void Offload::prepare(std::span<DeviceTraits> devices) {
+  const AcceleratorApi& api = trusted();
   const SignalsBlocked blocked;
   for (DeviceTraits& device : devices) {
     if (device.ready != 0) continue;
     AcceleratorMessage why{};
-    expect_done(api_->prepare(device.index, &device, &why), why);
+    expect_done(api.prepare(device.index, &device, &why), why);
   }
 }
 
@@ -76,14 +83,21 @@ bool Offload::attempt(DeviceMode mode, std::string& notice, const std::function<
     return true;
   } catch (const DeviceFailure& failure) {
     if (failure.status == AcceleratorStatus::kCancelled) throw Error(ErrorCode::kCancelled, "run cancelled");
-    if (failure.status == AcceleratorStatus::kFailed || failure.status == AcceleratorStatus::kNoDevice) {
-      api_ = nullptr;
-      why_not_ = "not used any more after an error: " + failure.text;
-    }
+    if (failure.status == AcceleratorStatus::kFailed || failure.status == AcceleratorStatus::kNoDevice)
+      trust_no_more("not used any more after an error: " + failure.text);
     if (mode == DeviceMode::kRequire) throw Error(ErrorCode::kNoDevice, "the GPU could not count: " + failure.text, kHint);
     if (failure.status == AcceleratorStatus::kFailed) notice = "the GPU failed, and the CPU goes on: " + failure.text;
     return false;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kMemoryLimit || mode == DeviceMode::kRequire) throw;
+    return false;
   }
+}
+
+void Offload::trust_no_more(std::string why) {
+  const std::lock_guard lock(mutex_);
+  api_ = nullptr;
+  why_not_ = std::move(why);
 }
 
 }  // namespace batmap

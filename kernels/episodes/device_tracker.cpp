@@ -121,11 +121,11 @@ bool EpisodeDevice::attempt(EpisodeSizes sizes, double cpu_ms, const std::string
   const bool done = use_.offload->attempt(use_.mode, notice_, [&] {
     std::vector<DeviceTraits> devices = use_.offload->devices(use_.only);
     if (devices.empty()) {
-      const std::string& why = use_.offload->why_not();
+      const std::string why = use_.offload->why_not();
       throw DeviceFailure{AcceleratorStatus::kDeclined, why.empty() ? "batmap.gpu_devices names none that is there" : why};
     }
     devices.resize(1);
-    const AcceleratorApi& api = *use_.offload->api();
+    const AcceleratorApi& api = use_.offload->trusted();
     if (api.episodes == nullptr) throw DeviceFailure{AcceleratorStatus::kDeclined, "the module counts no episodes"};
     sizes.memory_limit = use_.memory_limit;
     sizes.is_sent = tracker_.has_value();

@@ -109,8 +109,11 @@ void DepthFirst::walk_lists(const TransactionLists& lists, size_t candidates, ui
 /// Rows where they take no more than the lists, and there is room for them beside those of other threads.
 void DepthFirst::make_root_rows() {
   const TransactionLists& lists = root_.lists;
-  const uint64_t bytes = root_.items.size() * lists.transactions().size() / 8;
-  if (bytes > lists.occurrences() * sizeof(uint32_t) || bytes > options_.memory->available() / 4) return;
+  uint64_t columns = 0;
+  for (const auto& transaction : lists.transactions()) columns += static_cast<uint64_t>(std::popcount(transaction.weight));
+  const uint64_t bytes = root_.items.size() * columns / 8;
+  const uint64_t room = options_.memory->available() / 4 / static_cast<uint64_t>(std::max(options_.threads, 1));
+  if (bytes > lists.occurrences() * sizeof(uint32_t) || bytes > room) return;
   mean_tail_ = static_cast<double>(lists.occurrences()) / static_cast<double>(lists.transactions().size()) / 2;
   root_rows_.emplace(WeightedBits(root_, bits_, options_), options_);
 }

@@ -196,13 +196,14 @@ void ItemsetRun::choose_device() {
                             : query_.algorithm == ItemsetAlgorithm::kDfs ? kFewestOfSteps
                                                                          : kFewestOfLevels;
     if (query_.top_k || report_.occurrences < fewest) return;
+    if (is_auto && (query_.max_results || query_.timeout_ms)) return;  // levels answer at their end only
     if (is_auto && (query_.target != ItemsetTarget::kAll || !is_unmerged)) return;
   }
   std::string notice;
   const bool done = use.offload->attempt(use.mode, notice, [&] {
     std::vector<DeviceTraits> devices = use.offload->devices(use.only);
     if (devices.empty()) {
-      const std::string& why = use.offload->why_not();
+      const std::string why = use.offload->why_not();
       throw DeviceFailure{AcceleratorStatus::kDeclined, why.empty() ? "batmap.gpu_devices names none that is there" : why};
     }
     devices.resize(1);  // one searches
@@ -271,7 +272,7 @@ std::unique_ptr<RowLevels> ItemsetRun::rows(const ExecutionOptions& options) con
   if (!device_) return std::make_unique<HostLevels>(std::move(bits), options);
   const DeviceLevelJob job{
       .device = device_->index, .memory_limit = query_.device.memory_limit, .prunes = algorithm() == ItemsetAlgorithm::kPbi};
-  return rows_on_device(*query_.device.offload->api(), job, bits, options);
+  return rows_on_device(query_.device.offload->trusted(), job, bits, options);
 }
 
 bool ItemsetRun::wanted(uint32_t length, uint32_t support) const {

@@ -224,8 +224,10 @@ TransactionLengths transaction_lengths(const EncodedRelation& relation, const Ke
                                        const ExecutionOptions& options) {
   const size_t most = TidParts::for_threads(relation.rows(), options);
   const size_t narrow = std::min(most, TidParts::most_narrow(relation));
-  // Each with lengths of its own, which are as many as rows at most.
-  const size_t shares = std::min<uint64_t>(most, relation.rows() / std::max(relation.tid_slots(), 1u));
+  // Each with lengths of its own, which are as many as rows at most and leave room for what is counted.
+  const uint64_t slots = std::max(relation.tid_slots(), 1u);
+  const uint64_t room = options.memory->available() / 8 / (slots * 2 * sizeof(uint32_t));
+  const size_t shares = std::min<uint64_t>({most, relation.rows() / slots, 1 + room});
   Lengths lengths(relation, kept, options);
   const uint64_t pair_instances = narrow < shares ? count_by_shares(relation, shares, lengths, options)
                                                   : count_by_parts(TidParts(relation, narrow, options), lengths, options);

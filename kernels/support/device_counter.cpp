@@ -163,7 +163,7 @@ std::unique_ptr<PairCounter> count_on_devices(Offload& offload, std::span<const 
   job.rows = kept.occurrences;
   job.method = method;
   return std::make_unique<DeviceCounter>(
-      *offload.api(), devices, memory_limit, job, options,
+      offload.trusted(), devices, memory_limit, job, options,
       [&](const AcceleratorApi& api, DevicePairs* pairs) { send_rows(api, pairs, relation, kept, options); });
 }
 
@@ -174,7 +174,7 @@ std::unique_ptr<PairCounter> count_sets_on_devices(Offload& offload, std::span<c
   job.items = job.leading = static_cast<uint32_t>(order.size());
   job.method = DeviceMethod::kBatmap;
   return std::make_unique<DeviceCounter>(
-      *offload.api(), devices, memory_limit, job, options,
+      offload.trusted(), devices, memory_limit, job, options,
       [&](const AcceleratorApi& api, DevicePairs* pairs) { send_sets(api, pairs, sets, order); });
 }
 

@@ -28,7 +28,7 @@ std::unique_ptr<PairCounter> OffloadedAnswers::offload(const DeviceUse& use, dou
   const bool done = use.offload->attempt(use.mode, report.notice, [&] {
     std::vector<DeviceTraits> devices = use.offload->devices(use.only);
     if (devices.empty()) {
-      const std::string& why = use.offload->why_not();
+      const std::string why = use.offload->why_not();
       throw DeviceFailure{AcceleratorStatus::kDeclined, why.empty() ? "batmap.gpu_devices names none that is there" : why};
     }
     DeviceChoice choice = choose(devices);
