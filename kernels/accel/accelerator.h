@@ -114,7 +114,7 @@ struct AcceleratorApi {
   /// Rows of kept items: tid codes and item ranks; duplicates count once. Thread-safe. The arrays are free on return.
   AcceleratorStatus (*add_rows)(DevicePairs* pairs, const uint32_t* tids, const uint32_t* items, size_t rows,
                                 AcceleratorMessage* why);
-  /// Batmaps instead of rows. The arrays must live as long as the job; job: items, leading, first_column, method kBatmap.
+  /// Batmaps instead of rows. The arrays are free on return. job: items, leading, first_column, method kBatmap.
   AcceleratorStatus (*add_sets)(DevicePairs* pairs, const DeviceSets* sets, AcceleratorMessage* why);
   /// After the last row. @param supports  [items] overwritten: distinct tids of each
   AcceleratorStatus (*build)(DevicePairs* pairs, uint32_t* supports, AcceleratorMessage* why);

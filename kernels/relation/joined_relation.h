@@ -2,8 +2,9 @@
 // the a of R and the c of S, which stay apart even where their values are equal. Source: ours; that join-project is a
 // rectangle of pair support follows Amossen & Pagh 2011, I.
 //
-// Cost: two passes over R and one over S; 3 to 6 bytes a row that is kept, and 12 a code of an a or c. Sides in files are
-// joined partition by partition: those of one number have the same b. Rows of one-sided b are gone; duplicates are still in.
+// Cost: two passes over R (three where it is in files and its items are hashed) and one over S; 3 to 6 bytes a row that is
+// kept, and 12 a code of an a or c. Sides in files are joined partition by partition: those of one number have the same b.
+// Rows of one-sided b are gone; duplicates are still in.
 #pragma once
 
 #include <cstdint>
