@@ -6,6 +6,7 @@
 //                               1/1,000,000; pairs of sets turn round so that about 1 MB is in use (`hot`) unless one is
 //                               larger
 //   way/probe|scan/...          both ways forced: where they cross is what kPlanesPerProbe says
+//   bits/SIZE/UNIVERSE          512 sets of that size become bit rows of transactions, one thread
 //
 // Filter with --benchmark_filter; no comparison with other libraries here.
 #include <benchmark/benchmark.h>
@@ -22,6 +23,7 @@
 #include "set/set_builder.h"
 #include "set/set_decode.h"
 #include "set/set_intersect.h"
+#include "support/set_pair_counter.h"
 
 using namespace batmap;
 
@@ -92,6 +94,23 @@ void bench_decode(benchmark::State& state) {
   state.SetLabel(container_name(value));
 }
 
+void bench_bits(benchmark::State& state) {
+  const auto count = static_cast<uint64_t>(state.range(0));
+  const auto universe = static_cast<uint64_t>(state.range(1));
+  constexpr uint32_t kSets = 512;
+  std::vector<uint32_t> order;
+  SetCollection sets(meter);
+  for (uint32_t set = 0; set < kSets; ++set) {
+    sets.add(set, make_value(set + 1, count, universe).bytes);
+    order.push_back(set);
+  }
+  for (auto _ : state) {
+    const TransactionBits form = transaction_bits_of_sets(sets, order, universe, best_set_kernel(), options);
+    benchmark::DoNotOptimize(form.bits.data());
+  }
+  count_elements(state, count * kSets);
+}
+
 struct Pairing {
   uint64_t size;     // of the larger
   uint64_t density;  // of it, in 1/1,000,000
@@ -134,6 +153,9 @@ int main(int argc, char** argv) {
       benchmark::RegisterBenchmark("build", bench_build)->Args({count, width});
       benchmark::RegisterBenchmark("decode", bench_decode)->Args({count, width});
     }
+  for (const int64_t count : {250, 2'500, 25'000})
+    for (const int64_t times : {4, 16, 64, 256})
+      benchmark::RegisterBenchmark("bits", bench_bits)->Args({count, times * count});
   for (const uint64_t ratio : {1u, 10u, 100u, 1000u})
     for (const uint64_t size : {100u, 1'000u, 10'000u, 100'000u, 1'000'000u})
       for (const uint64_t density : {10u, 100u, 1'000u, 10'000u, 20'000u, 100'000u, 500'000u}) {

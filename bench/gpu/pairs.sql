@@ -1,5 +1,5 @@
--- batmap_pairs on the CPU's threads and on the GPU, end to end: rows in a table, answers counted. Best of three, the sides
--- alternating in one session, so the GPU's context is there but for the first table. From a million rows on tables are read
+-- batmap_pairs on the CPU's threads and on the GPU, end to end: rows in a table, answers counted. Best of three, of nine below a
+-- million rows, the sides alternating in one session, so the GPU's context is there but for the first table. From a million rows on tables are read
 -- by a process for every 300,000 rows, 16 at most; the planner alone would take four for the largest.
 \pset pager off
 \pset null ''
@@ -11,13 +11,13 @@ SELECT device, name, round(context_ms) AS context_ms, break_even_rows_cold, brea
 
 -- Milliseconds of one run; what batmap_last_run() says of it is kept.
 CREATE TABLE bench_times (items int, density float8, row_count int8, min_count int8, side text, run int, ms float8, device text,
-                          method text, read_ms float8, group_ms float8, count_ms float8, answers int8);
+                          method text, reason text, read_ms float8, group_ms float8, count_ms float8, answers int8);
 CREATE FUNCTION run_once(i int, d float8, r int8, k int8, side text, run int) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE started timestamptz := clock_timestamp(); answers int8;
 BEGIN
     EXECUTE format('SELECT count(*) FROM batmap_pairs(''SELECT tid, item FROM bench_rows'', min_count => %s, device => %L)', k, side)
         INTO answers;
-    INSERT INTO bench_times SELECT i, d, r, k, side, run, 1000 * extract(epoch FROM clock_timestamp() - started), l.device, l.method,
+    INSERT INTO bench_times SELECT i, d, r, k, side, run, 1000 * extract(epoch FROM clock_timestamp() - started), l.device, l.method, l.reason,
         l.read_ms, l.group_ms, l.count_ms, answers FROM batmap_last_run() l;
 END $$;
 CREATE FUNCTION run_all(i int, d float8, r int8) RETURNS void LANGUAGE plpgsql AS $$
@@ -33,7 +33,7 @@ BEGIN
         EXECUTE format('ALTER TABLE bench_rows SET (parallel_workers = %s)', least(15, r / 300000));
     END IF;
     ANALYZE bench_rows;
-    FOR run IN 1..3 LOOP
+    FOR run IN 1..CASE WHEN r < 1000000 THEN 9 ELSE 3 END LOOP
         PERFORM run_once(i, d, r, k, 'cpu', run), run_once(i, d, r, k, 'require', run), run_once(i, d, r, k, 'auto', run);
     END LOOP;
 END $$;
@@ -62,6 +62,14 @@ SELECT items, density, row_count AS rows, min_count, max(answers) AS answers,
        max(method) FILTER (WHERE side = 'cpu') AS cpu_method, max(method) FILTER (WHERE side = 'require') AS gpu_method,
        count(DISTINCT answers) = 1 AS equal
 FROM bench_times GROUP BY 1, 2, 3, 4 ORDER BY 3, 1, 2;
+
+\echo the choices that took more than 1.2 times the better device: medians, and what auto knew
+SELECT items, density, row_count AS rows, round(cpu::numeric, 1) AS cpu_ms, round(gpu::numeric, 1) AS gpu_ms, round(auto::numeric, 1) AS auto_ms, reason
+FROM (SELECT items, density, row_count, percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE side = 'cpu') AS cpu,
+             percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE side = 'require') AS gpu,
+             percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE side = 'auto') AS auto, max(reason) FILTER (WHERE side = 'auto') AS reason
+      FROM bench_times GROUP BY 1, 2, 3) t
+WHERE auto > 1.2 * least(cpu, gpu) ORDER BY 3, 1, 2;
 
 \echo where the time of the largest two goes, medians
 SELECT items, density, side, max(method) AS method, round(percentile_cont(0.5) WITHIN GROUP (ORDER BY read_ms)::numeric, 1) AS read_ms,

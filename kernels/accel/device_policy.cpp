@@ -12,7 +12,7 @@ namespace {
 constexpr double kStagedRow = 4.0;      // decoded, ranked and copied into pinned memory: a third of it is the copy
 constexpr int kMostStagingThreads = 8;  // that it is faster with
 constexpr double kScatteredRow = 0.1;   // on the device, into bit rows
-constexpr double kBatmapByte = 0.4;     // sent from where the sets lie
+constexpr double kBatmapByte = 0.15;    // of a set, sent through pinned memory
 // Words of planes that a multiprocessor compares in a nanosecond: the same.
 constexpr double kBatmapWords = 57;
 // A device must be so much faster: counts that come back are not in the estimate.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cuda/pair_form.h"
+#include "cuda/pinned_block.h"
 #include "set/permutation.h"
 
 namespace batmap::cuda {
@@ -303,12 +304,12 @@ class BatmapForm final : public PairForm {
     }
     groups_.push_back(items_);
     planes_ = DeviceArray<uint32_t>(budget, begin[items_]);
+    StagedCopy copy(planes_.data(), {job.stop, job.stop_arg});
     for (uint32_t set = 0; set < items_; ++set) {
       sets[set].planes = planes_.data() + begin[set];
-      check(cudaMemcpyAsync(planes_.data() + begin[set], given.planes[set], (begin[set + 1] - begin[set]) * 4,
-                            cudaMemcpyHostToDevice),
-            "copying planes");
+      copy.add(given.planes[set], (begin[set + 1] - begin[set]) * sizeof(uint32_t));
     }
+    copy.finish();
     sets_ = DeviceArray<DeviceSet>(budget, items_);
     stash_begin_ = DeviceArray<uint32_t>(budget, items_ + 1);
     stash_ = DeviceArray<uint64_t>(budget, stashed);

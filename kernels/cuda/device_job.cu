@@ -9,15 +9,17 @@
 
 #include <cub/device/device_radix_sort.cuh>
 
+#include "cuda/pinned_block.h"
+
 namespace batmap {
 
 using namespace cuda;
 
 namespace {
 
-constexpr size_t kStagedRows = size_t{1} << 17;     // of a staging buffer: 1 MB
-constexpr size_t kMostStagings = 32;                // bench/device_pairs.cpp, part staging
-constexpr uint64_t kFirstRoom = uint64_t{1} << 20;  // pairs that a lane has room for at first: 40 MB
+constexpr size_t kStagedRows = PinnedBlock::kBytes / 8;
+constexpr size_t kMostStagings = PinnedBlock::kMostKept;  // bench/device_pairs.cpp, part staging
+constexpr uint64_t kFirstRoom = uint64_t{1} << 20;        // pairs that a lane has room for at first: 40 MB
 constexpr int kLanes = 2;
 constexpr int kThreads = 256;
 
@@ -49,38 +51,14 @@ void StopToken::wait(cudaStream_t stream) const {
   throw_if_requested();
 }
 
-/// Where rows wait until there are enough of them to be sent. Pinned, and kept by the process for its next job.
+/// Where rows wait until there are enough of them to be sent.
 struct DevicePairs::Staging {
-  Staging() : tids(kStagedRows), items(kStagedRows) {}
-
-  PinnedArray<uint32_t> tids;
-  PinnedArray<uint32_t> items;
+  PinnedBlock block;
   size_t used = 0;
 
-  static std::unique_ptr<Staging> take() {
-    {
-      const std::lock_guard lock(mutex);
-      if (kept_count > 0) return std::unique_ptr<Staging>(kept[--kept_count]);
-    }
-    return std::make_unique<Staging>();
-  }
-  static void give_back(std::unique_ptr<Staging> staging) {
-    const std::lock_guard lock(mutex);
-    if (kept_count == kMostStagings) return;
-    staging->used = 0;
-    kept[kept_count++] = staging.release();
-  }
-
- private:
-  // Never destroyed: when the process ends, the driver may be gone before.
-  static std::mutex mutex;
-  static Staging* kept[kMostStagings];
-  static size_t kept_count;
+  uint32_t* tids() { return reinterpret_cast<uint32_t*>(block.data()); }
+  uint32_t* items() { return tids() + kStagedRows; }
 };
-
-std::mutex DevicePairs::Staging::mutex;
-DevicePairs::Staging* DevicePairs::Staging::kept[kMostStagings];
-size_t DevicePairs::Staging::kept_count = 0;
 
 /// A staging buffer of one job. One thread at a time fills it; then it is sent, and free again when all devices have it.
 struct DevicePairs::Slot {
@@ -89,7 +67,7 @@ struct DevicePairs::Slot {
   bool is_empty() const;
   void wait_until_empty();
 
-  std::unique_ptr<Staging> staging = Staging::take();
+  Staging staging;
   std::vector<Event> sent;  // [devices]
   bool is_on_its_way = false;
 };
@@ -252,7 +230,6 @@ DevicePairs::~DevicePairs() {
     cudaDeviceSynchronize();  // nothing may be in flight when its memory goes
     device.reset();
   }
-  for (const std::unique_ptr<Slot>& slot : slots_) Staging::give_back(std::move(slot->staging));
 }
 
 /// Those that have been begun come first, so that few are ever part full; then one that has been sent, a new one, and at
@@ -302,10 +279,10 @@ class DevicePairs::Filling {
   /// @return how many of the rows there was room for
   size_t add(const uint32_t* tids, const uint32_t* items, size_t rows) {
     slot_.wait_until_empty();
-    Staging& staging = *slot_.staging;
+    Staging& staging = slot_.staging;
     const size_t now = std::min(rows, kStagedRows - staging.used);
-    std::memcpy(staging.tids.data() + staging.used, tids, now * sizeof(uint32_t));
-    std::memcpy(staging.items.data() + staging.used, items, now * sizeof(uint32_t));
+    std::memcpy(staging.tids() + staging.used, tids, now * sizeof(uint32_t));
+    std::memcpy(staging.items() + staging.used, items, now * sizeof(uint32_t));
     staging.used += now;
     if (staging.used == kStagedRows) {
       job_.send(slot_);
@@ -326,14 +303,14 @@ void DevicePairs::add_rows(const uint32_t* tids, const uint32_t* items, size_t r
 
 void DevicePairs::send(Slot& slot) {
   const std::lock_guard lock(sending_mutex_);
-  Staging& staging = *slot.staging;
+  Staging& staging = slot.staging;
   for (size_t i = 0; i < devices_.size(); ++i) {
     Device& device = *devices_[i];
     use_device(device.index);
     const size_t bytes = staging.used * sizeof(uint32_t);
     const cudaStream_t stream = device.upload.stream;
-    check(cudaMemcpyAsync(device.tids.data(), staging.tids.data(), bytes, cudaMemcpyHostToDevice, stream), "sending rows");
-    check(cudaMemcpyAsync(device.items.data(), staging.items.data(), bytes, cudaMemcpyHostToDevice, stream), "sending rows");
+    check(cudaMemcpyAsync(device.tids.data(), staging.tids(), bytes, cudaMemcpyHostToDevice, stream), "sending rows");
+    check(cudaMemcpyAsync(device.items.data(), staging.items(), bytes, cudaMemcpyHostToDevice, stream), "sending rows");
     slot.sent[i].record(stream);
     device.form->add(device.tids.data(), device.items.data(), staging.used, stream);
   }
@@ -351,7 +328,7 @@ void DevicePairs::add_sets(const DeviceSets& sets) {
 void DevicePairs::build(uint32_t* supports) {
   const auto start = std::chrono::steady_clock::now();
   for (Slot* slot : open_slots_)
-    if (slot->staging->used > 0) send(*slot);
+    if (slot->staging.used > 0) send(*slot);
   for (std::unique_ptr<Device>& device : devices_) {
     use_device(device->index);
     device->form->build(supports, device->upload);

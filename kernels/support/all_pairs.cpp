@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/stopwatch.h"
+#include "core/thread_team.h"
 #include "relation/pair_log.h"
 #include "set/set_decode.h"
 #include "support/choose.h"
@@ -46,13 +47,32 @@ namespace {
 // Nanoseconds, one thread, AVX2: bench/set_bench.cpp.
 constexpr double kComparedByte = 0.02;
 constexpr double kComparison = 30;
-constexpr double kBoundElement = 3;    // looking for the largest
-constexpr double kPlacedElement = 10;  // read out of its set into bit rows
-constexpr double kPlacedWord = 4;      // of a row, whatever is in it
-constexpr double kCodedElement = 60;   // read out of its set, logged and coded
-constexpr uint64_t kBytesARow = 32;    // of a relation while it is counted
+constexpr double kBoundElement = 3;   // looking for the largest
+constexpr double kPlacedElement = 8;  // read out of its set into bit rows: bits/
+constexpr double kRowWord = 1;        // cleared
+// The same where the rows are larger than caches, and words of theirs that are added in a nanosecond.
+constexpr uint64_t kFarBytes = uint64_t{64} << 20;
+constexpr double kFarElement = 40;
+constexpr double kFarWordsPerNs = 0.5;
+constexpr double kCodedElement = 60;  // read out of its set, logged and coded
+constexpr uint64_t kBytesARow = 32;   // of a relation while it is counted
 
 constexpr const char* kWayNames[kAllPairsWays] = {"tiles", "positional", "relation"};
+
+/// A number above every element.
+uint64_t element_bound(const SetCollection& sets, std::span<const uint32_t> order, const ExecutionOptions& options) {
+  constexpr size_t kSetsATask = 64;
+  std::vector<uint64_t> bounds((order.size() + kSetsATask - 1) / kSetsATask);
+  parallel_for(options, bounds.size(), [&](size_t task, int) {
+    for (size_t k = task * kSetsATask; k < std::min((task + 1) * kSetsATask, order.size()); ++k) {
+      const SetView& set = sets[order[k]];
+      const uint64_t bound =
+          set.container() == Container::kBitmap ? set.universe() : set_max(set, options.cancel).value_or(0) + 1;
+      bounds[task] = std::max(bounds[task], bound);
+    }
+  });
+  return *std::ranges::max_element(bounds);
+}
 
 }  // namespace
 
@@ -149,25 +169,20 @@ AllPairsRun::Costs AllPairsRun::estimate() const {
   costs.relation = 2 * elements * kCodedElement / 1e6;  // and as much again for counting
   const bool device_wanted = query_.device.offload != nullptr &&
                              (query_.device.mode == DeviceMode::kCuda || query_.device.mode == DeviceMode::kRequire);
-  costs.looked =
-      query_.way ? *query_.way != AllPairsWay::kTiles : device_wanted || costs.tiles > elements * kBoundElement / 1e6;
+  costs.looked = query_.way ? *query_.way != AllPairsWay::kTiles
+                            : device_wanted || costs.tiles > elements * kBoundElement / threads / 1e6;
   if (costs.looked) {
-    for (const uint32_t set : order) {
-      options_.cancel.throw_if_requested();
-      const SetView& view = input_->sets[set];
-      const uint64_t bound =
-          view.container() == Container::kBitmap ? view.universe() : set_max(view, options_.cancel).value_or(0) + 1;
-      costs.element_bound = std::max(costs.element_bound, bound);
-    }
-    const auto words = static_cast<double>(transaction_bits_bytes(order.size(), costs.element_bound, 0)) / 8;
-    costs.positional =
-        (elements * kPlacedElement + words * kPlacedWord + row_words / query_.kernels.bits->row_words_per_ns) / threads /
-        1e6;
+    costs.element_bound = element_bound(input_->sets, order, options_);
+    const uint64_t row_bytes = transaction_bits_bytes(order.size(), costs.element_bound, 0);
+    const bool is_far = row_bytes > kFarBytes;
+    const double words_per_ns = query_.kernels.bits->row_words_per_ns;
+    costs.positional = (static_cast<double>(row_bytes) / 8 * kRowWord + elements * (is_far ? kFarElement : kPlacedElement) +
+                        row_words / (is_far ? std::min(kFarWordsPerNs, words_per_ns) : words_per_ns)) /
+                       threads / 1e6;
   }
   const uint64_t left = options_.memory->available();
-  costs.positional_fits =
-      costs.looked && costs.element_bound < UINT32_MAX && costs.element_bound < left / 8 &&
-      transaction_bits_of_sets_bytes(order.size(), costs.element_bound, report_.occurrences, options_) < left;
+  costs.positional_fits = costs.looked && costs.element_bound < UINT32_MAX && costs.element_bound < left / 8 &&
+                          transaction_bits_bytes(order.size(), costs.element_bound, report_.occurrences) < left;
   costs.relation_fits = report_.occurrences < left / kBytesARow;
   return costs;
 }

@@ -1,0 +1,65 @@
+// Kept blocks, and copies through them. See pinned_block.h.
+#include "cuda/pinned_block.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+namespace batmap::cuda {
+
+namespace {
+
+// Never freed: when the process ends, the driver may be gone before.
+std::mutex kept_mutex;
+void* kept[PinnedBlock::kMostKept];
+size_t kept_count = 0;
+
+}  // namespace
+
+PinnedBlock::PinnedBlock() {
+  {
+    const std::lock_guard lock(kept_mutex);
+    if (kept_count > 0) {
+      data_ = kept[--kept_count];
+      return;
+    }
+  }
+  check(cudaHostAlloc(&data_, kBytes, cudaHostAllocPortable), "allocating pinned memory");
+}
+
+PinnedBlock::~PinnedBlock() {
+  const std::lock_guard lock(kept_mutex);
+  if (kept_count < kMostKept)
+    kept[kept_count++] = data_;
+  else
+    cudaFreeHost(data_);
+}
+
+void StagedCopy::add(const void* from, size_t bytes) {
+  for (const auto* at = static_cast<const std::byte*>(from); bytes > 0;) {
+    const size_t now = std::min(bytes, PinnedBlock::kBytes - used_);
+    std::memcpy(stages_[stage_].block.data() + used_, at, now);
+    used_ += now;
+    at += now;
+    bytes -= now;
+    if (used_ == PinnedBlock::kBytes) send();
+  }
+}
+
+void StagedCopy::finish() {
+  if (used_ > 0) send();
+  stop_.wait(stream_);
+}
+
+void StagedCopy::send() {
+  stop_.throw_if_requested();
+  Stage& stage = stages_[stage_];
+  check(cudaMemcpyAsync(to_, stage.block.data(), used_, cudaMemcpyHostToDevice, stream_), "copying to a device");
+  stage.sent.record(stream_);
+  to_ += used_;
+  used_ = 0;
+  stage_ = (stage_ + 1) % stages_.size();
+  stages_[stage_].sent.wait();  // at once where nothing has been sent
+}
+
+}  // namespace batmap::cuda
