@@ -68,7 +68,7 @@ void check_columns(const UpToThreeColumns& columns, const EventInput& input) {
                  "timestamp with time zone.")));
   }
   if (OidIsValid(input.event_type)) {
-    if (getBaseType(columns.types[1]) != getBaseType(input.event_type))
+    if (!stands_for(columns.types[1], input.event_type))
       ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                       errmsg("second column of the input query must be %s, not %s", format_type_be(input.event_type),
                              format_type_be(columns.types[1])),
@@ -122,12 +122,12 @@ void read_events(const char* query, EventInput& input, MemoryContext context) {
     receiver.stream.kind = key_kind(columns.types[2]);
     input.stream_type = columns.types[2];
   }
-  const auto give_dictionary = [&](KeyColumn& column, int k) {
+  const auto give_dictionary = [&](KeyColumn& column, int k, Oid type) {
     if (k < columns.count && column.kind == KeyKind::kDictionary)
-      column.dictionary = dictionary_create(context, columns.types[k], columns.collations[k], *input.options->memory);
+      column.dictionary = dictionary_create(context, type, columns.collations[k], *input.options->memory);
   };
-  give_dictionary(receiver.event, 1);
-  give_dictionary(receiver.stream, 2);
+  give_dictionary(receiver.event, 1, input.event_type);
+  give_dictionary(receiver.stream, 2, columns.types[2]);
   run_plan(pg_plan_query(analyzed, query, CURSOR_OPT_PARALLEL_OK, nullptr), query, &receiver.pub);
   input.events = receiver.event.dictionary;
   if (input.events != nullptr) input.event_rank = dictionary_sort(*input.events);

@@ -17,6 +17,11 @@ KeyKind key_kind(Oid type) {
   }
 }
 
+bool stands_for(Oid type, Oid wanted) {
+  return IsBinaryCoercible(type, wanted) &&
+         lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr == lookup_type_cache(wanted, TYPECACHE_EQ_OPR)->eq_opr;
+}
+
 bool is_integer(Oid type) {
   const Oid base = getBaseType(type);
   return base == INT2OID || base == INT4OID || base == INT8OID;

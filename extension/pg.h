@@ -49,6 +49,7 @@ extern "C" {
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
 #include "parser/analyze.h"
+#include "parser/parse_coerce.h"
 #include "parser/parse_relation.h"
 #include "parser/parser.h"
 #include "parser/parsetree.h"

@@ -52,7 +52,7 @@ bool receive_chunk(TupleTableSlot* slot, DestReceiver* self) {
 
 void check_item_type(Oid actual, Oid wanted, const char* column) {
   if (OidIsValid(wanted)) {
-    if (getBaseType(actual) != getBaseType(wanted))
+    if (!stands_for(actual, wanted))
       ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                       errmsg("%s column of the input query must be %s, not %s", column, format_type_be(wanted),
                              format_type_be(actual)),
@@ -71,7 +71,8 @@ void check_shared_tids(SharedTids& shared, Oid type, Oid collation) {
     shared.collation = collation;
     return;
   }
-  if (getBaseType(type) != getBaseType(shared.type) && !(is_integer(type) && is_integer(shared.type)))
+  const Oid types[2] = {getBaseType(shared.type), getBaseType(type)};
+  if (!stands_for(types[0], types[1]) && !stands_for(types[1], types[0]) && !(is_integer(type) && is_integer(shared.type)))
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                     errmsg("the queries cannot be joined: %s in one, %s in the other", format_type_be(shared.type),
                            format_type_be(type)),
@@ -136,7 +137,7 @@ void read_query(const char* query, QueryInput& input, MemoryMeter& meter, Memory
       if (input.tids != nullptr) input.tids->dictionary = receiver.tid.dictionary;
     }
     if (item_kind == KeyKind::kDictionary)
-      receiver.item.dictionary = dictionary_create(context, columns.types[item], columns.collations[item], meter);
+      receiver.item.dictionary = dictionary_create(context, input.item_type, columns.collations[item], meter);
     run_plan(plan.plan, query, &receiver.pub);
     if (receiver.tid.dictionary != nullptr && input.tids == nullptr) MemoryContextDelete(receiver.tid.dictionary->context);
     input.items = receiver.item.dictionary;

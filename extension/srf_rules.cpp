@@ -67,7 +67,7 @@ class RuleStream final : public ArrayStream<RuleCall> {
     query.min_confidence = arguments.float8(kMinConfidence);
     query.min_lift = arguments.float8(kMinLift);
     query.max_lhs = arguments.int4(kMaxLhs);
-    query.max_rhs = arguments.int4(kMaxRhs).value_or(1);
+    query.max_rhs = arguments.int4(kMaxRhs).value_or(INT32_MAX);
     query.top_k = arguments.int8(kTopK);
     query.max_results = arguments.int8(kMaxResults);
     query.timeout_ms = arguments.milliseconds(kTimeout);

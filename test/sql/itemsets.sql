@@ -41,8 +41,9 @@ SELECT tid <= 2 AS low, batmap_itemsets_agg(tid, item, 2, 3) FROM baskets WHERE 
 SELECT (i).* FROM (SELECT unnest(batmap_itemsets_agg(tid::int8, item, 2, 1)) AS i FROM baskets) s ORDER BY 1;
 SELECT pg_typeof(batmap_itemsets_agg(tid, item::int8, 1000000000000, 2)), batmap_itemsets_agg(tid, item::int8, 1000000000000, 2) FROM baskets;
 SELECT batmap_itemsets_agg(tid::int8, item::int8, 1, 1) FROM baskets WHERE false;
+SELECT cardinality(batmap_itemsets_agg(tid, item, 1, NULL)) FROM baskets;
 SELECT batmap_itemsets_agg(tid, item, 0, 1) FROM baskets;
-SELECT batmap_itemsets_agg(tid, item, 1, NULL) FROM baskets;
+SELECT batmap_itemsets_agg(tid, item, 1, 0) FROM baskets;
 SELECT batmap_itemsets_agg(tid, item, 1, tid) FROM baskets WHERE tid > 0;
 -- what plain SQL says
 CREATE TABLE many AS SELECT t AS tid, i AS item FROM generate_series(1, 300) t, generate_series(1, 90) i

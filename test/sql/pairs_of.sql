@@ -29,7 +29,19 @@ SELECT lower(item_a), lower(item_b), support FROM batmap_pairs_of(NULL::text,
 CREATE TABLE long_items AS SELECT t AS tid, repeat(md5(i::text), 500) AS item FROM generate_series(1, 4) t, generate_series(1, t) i;
 SELECT length(item_a), length(item_b), item_a < item_b AS ordered, support
 FROM batmap_pairs_of(NULL::text, 'SELECT tid, item FROM long_items', top_k => 2);
+-- a column that is the type but for its name, and arrays of the type that was asked for
+CREATE DOMAIN label AS text;
+CREATE DOMAIN small AS int4 CHECK (VALUE < 100);
+SELECT item_a, item_b, support FROM batmap_pairs_of(NULL::text, 'SELECT tid, item::varchar(9) FROM baskets', min_count => 2, include => '{milk}');
+SELECT item_a, item_b, support FROM batmap_pairs_of(NULL::varchar, 'SELECT tid, item FROM baskets', top_k => 1);
+SELECT itemset || ARRAY['x'] AS more FROM batmap_itemsets_of(NULL::text, 'SELECT tid, item::varchar FROM baskets', top_k => 1);
+SELECT itemset || ARRAY['x'] AS more FROM batmap_itemsets_of(NULL::text, 'SELECT tid, item::label FROM baskets', top_k => 1);
+SELECT episode || ARRAY['x'] AS more FROM batmap_episodes_of(NULL::text, 'SELECT length(item), item::label FROM baskets', ARRAY[0, 1], top_k => 1);
+SELECT item_a, item_b FROM batmap_pairs_of(NULL::small, 'SELECT 1, x::small FROM generate_series(98, 99) x', top_k => 1);
 -- refused
+SELECT item_a, item_b FROM batmap_pairs_of(NULL::small, 'SELECT 1, x FROM generate_series(99, 100) x', top_k => 1);
+SELECT episode FROM batmap_episodes_of(NULL::small, 'SELECT 1, 100', ARRAY[0, 1], top_k => 1);
+SELECT item_a FROM batmap_pairs_of(NULL::text, 'SELECT tid, item::char(9) FROM baskets', top_k => 1);
 SELECT * FROM batmap_pairs_of(NULL::text, 'SELECT 1, 2', min_count => 1);
 SELECT * FROM batmap_pairs_of(NULL::json, $$SELECT 1, '{}'::json$$, min_count => 1);
 SELECT * FROM batmap_pairs_of(NULL::text, $$SELECT '{}'::json, 'x'::text$$, min_count => 1);
@@ -38,4 +50,5 @@ SELECT * FROM batmap_pairs_of(NULL::int, 'SELECT 1, 2', min_count => 1, include 
 SELECT * FROM batmap_pairs_of(NULL::text, 'SELECT tid, item FROM baskets', min_count => 1, exclude => '{milk,NULL}');
 DROP TABLE baskets, long_items;
 DROP TYPE mood;
+DROP DOMAIN label, small;
 DROP COLLATION case_blind;

@@ -62,6 +62,9 @@ SET statement_timeout = '200ms';
 SELECT count(*) FROM batmap_rules('SELECT t, i FROM generate_series(1, 3) t, generate_series(1, 60) i', min_count => 3);
 SELECT count(*) FROM batmap_rules('SELECT t, i FROM generate_series(1, 3) t, generate_series(1, 18) i', min_count => 3, max_rhs => 18);
 RESET statement_timeout;
+-- a NULL is no bound, on either side
+SELECT max(cardinality(lhs)) AS longest_lhs, max(cardinality(rhs)) AS longest_rhs, count(*)
+FROM batmap_rules('SELECT t, i FROM generate_series(1, 3) t, generate_series(1, 5) i', min_count => 3, max_lhs => NULL, max_rhs => NULL);
 -- refused
 SELECT * FROM batmap_rules('SELECT tid, item FROM baskets');
 SELECT * FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 1, min_confidence => 2);
