@@ -45,6 +45,9 @@ SELECT cardinality(batmap_itemsets_agg(tid, item, 1, NULL)) FROM baskets;
 SELECT batmap_itemsets_agg(tid, item, 0, 1) FROM baskets;
 SELECT batmap_itemsets_agg(tid, item, 1, 0) FROM baskets;
 SELECT batmap_itemsets_agg(tid, item, 1, tid) FROM baskets WHERE tid > 0;
+-- {3} begins with no item that is to be included: it says nothing of what is maximal
+SELECT a AS algorithm, (SELECT array_agg(itemset::text ORDER BY itemset) FROM batmap_itemsets('VALUES (1, 1), (2, 2), (2, 3)', min_count => 1,
+    include => '{1,2}', target => 'maximal', algorithm => a)) AS itemsets FROM unnest('{auto,pbi,tbi,dfs}'::text[]) a;
 -- what plain SQL says
 CREATE TABLE many AS SELECT t AS tid, i AS item FROM generate_series(1, 300) t, generate_series(1, 90) i
 WHERE abs(hashint4(t * 1000 + i)::int8) % 100 < 25 OR i % 30 = 0;
