@@ -48,18 +48,7 @@ Found mine(const PackedRows& rows, ItemsetQuery query, DeviceMode mode, uint64_t
   ItemsetRun run(rows.chunks(), {}, query, {.threads = 1, .memory = &meter, .cancel = {}});
   RowSink sink(run);
   run.search(sink);
-  Found found{std::move(sink.rows), run.place().device, {}};
-  SearchLevel levels[64];
-  const size_t known = run.levels().copy(levels, 64);
-  for (size_t k = 0; k < known; ++k) found.levels.emplace_back(levels[k].candidates, levels[k].frequent);
-  return found;
-}
-
-ItemsetQuery question(int64_t min_count, ItemsetAlgorithm algorithm = ItemsetAlgorithm::kAuto) {
-  ItemsetQuery query;
-  query.min_count = min_count;
-  query.algorithm = algorithm;
-  return query;
+  return {std::move(sink.rows), run.place().device, levels_of(run)};
 }
 
 TEST(DeviceItemsets, SmallDatabasesAndAllQuestions) {
@@ -231,20 +220,8 @@ TEST(DeviceItemsets, StopsSoon) {
 TEST(DeviceItemsets, CountsOfReferenceDataByLength) {
   const char* const folder = std::getenv("BATMAP_TEST_DATA");
   if (folder == nullptr || is_small()) GTEST_SKIP() << "BATMAP_TEST_DATA is not set";
-  std::map<std::pair<std::string, int64_t>, std::map<uint64_t, uint64_t>> expected;
-  std::ifstream file(std::string(folder) + "/fimi/expected.tsv");
-  ASSERT_TRUE(file.is_open());
-  std::string line;
-  std::getline(file, line);
-  while (std::getline(file, line)) {
-    std::istringstream fields(line);
-    std::string name, length;
-    int64_t transactions, min_count;
-    uint64_t count;
-    ASSERT_TRUE(fields >> name >> transactions >> min_count >> length >> count) << line;
-    if (length != "all") expected[{name, min_count}][std::stoull(length)] = count;
-  }
-  for (auto& [of, counts] : expected) counts[1] += of.first == "mushroom";  // {85}, which the reference leaves out
+  const ReferenceCounts expected = reference_counts(folder);
+  ASSERT_FALSE(expected.empty());
   int compared = 0;
   for (const auto& [of, counts] : expected) {
     uint64_t all = 0;
@@ -252,6 +229,7 @@ TEST(DeviceItemsets, CountsOfReferenceDataByLength) {
     std::ifstream text(std::string(folder) + "/fimi/" + of.first + ".dat");
     if (!text.is_open() || all > 3'000'000) continue;
     std::vector<Pair> relation;
+    std::string line;
     for (int64_t tid = 0; std::getline(text, line); ++tid) {
       std::istringstream items(line);
       for (int64_t item; items >> item;) relation.push_back({tid, item});

@@ -22,13 +22,6 @@ constexpr uint64_t kSeed = 11;
 constexpr ItemsetAlgorithm kAlgorithms[] = {ItemsetAlgorithm::kAuto, ItemsetAlgorithm::kPbi, ItemsetAlgorithm::kTbi,
                                             ItemsetAlgorithm::kDfs};
 
-ItemsetQuery question(int64_t min_count, ItemsetAlgorithm algorithm = ItemsetAlgorithm::kAuto) {
-  ItemsetQuery query;
-  query.min_count = min_count;
-  query.algorithm = algorithm;
-  return query;
-}
-
 class DeviceItemsetRun : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -61,9 +54,7 @@ Found mine(const PackedRows& rows, ItemsetQuery query, Offload* offload, DeviceM
     found.rows = std::move(sink.rows);
   }
   found.place = run.place();
-  SearchLevel levels[64];
-  const size_t known = run.levels().copy(levels, 64);
-  for (size_t k = 0; k < known; ++k) found.levels.emplace_back(levels[k].candidates, levels[k].frequent);
+  found.levels = levels_of(run);
   return found;
 }
 
