@@ -15,7 +15,7 @@ struct RowSearchSizes {
   double joins = 0;     // pairs of rows that are ANDed and counted
   double itemsets = 0;  // that are frequent: they get a row
   double steps = 0;     // times that the host waits for the device
-  double host_ms = 0;   // of the host beside that: candidates that it makes
+  double host_ms = 0;   // of the host, whoever counts: candidates that it makes
   uint64_t items = 0;
   uint64_t row_bytes = 0;
   uint64_t occurrences = 0;   // bits of the items' rows

@@ -96,24 +96,21 @@ __global__ void prune(JoinedItemset* candidates, uint32_t size, const uint64_t* 
   const uint64_t* const parent = bitmaps + static_cast<uint64_t>(candidate.parent) * words;
   const uint32_t last = items[candidate.parent];
   const uint32_t with = items[candidate.other];
-  uint32_t first = UINT32_MAX;  // the parent's, until its second is known
+  uint32_t first = 0;
+  uint32_t place = 0;  // in the parent
   for (uint32_t w = 0; w <= last / 64; ++w) {
-    for (uint64_t rest = parent[w]; rest != 0;) {
+    for (uint64_t rest = parent[w]; rest != 0; ++place) {
       const auto bit = static_cast<uint32_t>(__clzll(static_cast<long long>(rest)));
       rest &= ~(uint64_t{1} << (63 - bit));
       const uint32_t item = w * 64 + bit;
-      if (first == UINT32_MAX) {
+      if (place == 0) {
         first = item;
         continue;
       }
       // Itemsets without the first item begin with the second, and may be none of the search.
-      const bool first_may_go = first != kPruned && item < leading;
-      if (first_may_go && !is_in_level(bitmaps, words, level_size, parent, first, with)) {
-        candidates[i].parent = kPruned;
-        return;
-      }
-      first = kPruned;
-      if (item != last && !is_in_level(bitmaps, words, level_size, parent, item, with)) {
+      const bool first_may_go = place == 1 && item < leading;
+      if ((first_may_go && !is_in_level(bitmaps, words, level_size, parent, first, with)) ||
+          (item != last && !is_in_level(bitmaps, words, level_size, parent, item, with))) {
         candidates[i].parent = kPruned;
         return;
       }

@@ -49,7 +49,7 @@ void DepthFirst::search(uint32_t first, uint32_t last) {
   if (first == 0) visitor_.visit_perfect(root_.transactions);
   const uint32_t masked = root_.first_masked;
   if (first < std::min(last, masked)) {
-    if (!root_rows_) make_root_rows();
+    if (!root_rows_asked_) make_root_rows();
     walk_lists(root_.lists, root_.items.size(), first, std::min(last, masked), 0);
   }
   if (std::max(first, masked) >= last) return;
@@ -108,6 +108,7 @@ void DepthFirst::walk_lists(const TransactionLists& lists, size_t candidates, ui
 
 /// Rows where they take no more than the lists, and there is room for them beside those of other threads.
 void DepthFirst::make_root_rows() {
+  root_rows_asked_ = true;
   const TransactionLists& lists = root_.lists;
   uint64_t columns = 0;
   for (const auto& transaction : lists.transactions()) columns += static_cast<uint64_t>(std::popcount(transaction.weight));

@@ -84,6 +84,7 @@ class DepthFirst {
   std::vector<PairCounts> pairs_;      // [nodes on masks]
   size_t pairs_used_ = 0;
   std::optional<HostLevels> root_rows_;  // of a root of lists, where they are no larger
+  bool root_rows_asked_ = false;         // whether they are
   double mean_tail_ = 0;                 // items behind an occurrence of the root
   bool root_made_ = false;               // masks_ begins with those of the root
   bool root_counted_ = false;            // pairs_[0] has their pairs

@@ -26,23 +26,25 @@ namespace {
 
 constexpr uint64_t kMostRounds = 100'000;  // of random ways
 // DepthFirst does with fewer rows in milliseconds, and better than bit rows where transactions merge or are sparse.
-constexpr uint64_t kFewestOccurrences = 200'000;
+constexpr uint64_t kFewestOccurrences = 50'000;
 constexpr uint64_t kFewestToLoad = 1'000'000;  // where the driver has not been asked for anything yet
 constexpr double kUnmergedShare = 0.8;
 constexpr double kDenseShare = 0.04;
-constexpr uint64_t kFewestOfLevels = 50'000;    // for pbi and tbi, which take the CPU longer
-constexpr uint64_t kFewestOfSteps = 1'000'000;  // for dfs, which waits for a device at every step
-// A sample has this share of the transactions, and goes on while the search might pay.
-constexpr size_t kSampleShare = 64;
-constexpr size_t kSampleTransactions[] = {1024, 8192};
-constexpr double kSampleJoins[] = {2e4, 2e5, 2e6};
+// A sample takes at most this share of what the search, as far as it is known, takes at least; but so many ns may be tried.
+constexpr double kSampleShare = 0.08;
+constexpr double kSampleFree = 50'000;
+constexpr double kClear = 2.5;  // one side is so many times as fast, and what is not known yet adds to that
 // What the CPU takes, in ns, and rows against the rate of the kernel: bench/device_itemsets.cpp.
 constexpr double kHostRow = 1.4;
-constexpr double kHostJoin = 20;
-constexpr double kHostBranchRow = 5;    // an occurrence in the transactions of a branch
+constexpr double kHostBranchRow = 0.6;  // of the transactions of a branch: in cache
+constexpr double kHostJoin = 20;        // in each plane
+constexpr double kHostTail = 3.5;       // a later item in a transaction of a branch
+constexpr double kHostKeptTail = 6;     // one that is frequent there, besides
 constexpr double kHostPair = 8;         // a candidate of two items
 constexpr double kHostCandidate = 600;  // a longer one, whose subsets are looked up
-constexpr double kHostThreads = 0.8;    // so many threads to this power are as many times as fast
+constexpr double kHostItemset = 100;    // that is kept
+constexpr double kHostRoot = 4;         // an occurrence, for each thread by itself
+constexpr double kHostThreads = 0.9;    // of the rest so many threads to this power do as many times as much
 constexpr const char* kAlgorithmNames[kItemsetAlgorithms] = {"auto", "pbi", "tbi", "dfs"};
 
 void require_fraction(const char* name, const std::optional<double>& value) {
@@ -191,10 +193,7 @@ void ItemsetRun::choose_device() {
     const bool is_unmerged =
         distinct > static_cast<double>(report_.transactions) * kUnmergedShare &&
         static_cast<double>(report_.occurrences) > distinct * static_cast<double>(root_.items.size()) * kDenseShare;
-    const uint64_t fewest = !use.offload->has_loaded()                   ? kFewestToLoad
-                            : is_auto                                    ? kFewestOccurrences
-                            : query_.algorithm == ItemsetAlgorithm::kDfs ? kFewestOfSteps
-                                                                         : kFewestOfLevels;
+    const uint64_t fewest = use.offload->has_loaded() ? kFewestOccurrences : kFewestToLoad;
     if (query_.top_k || report_.occurrences < fewest) return;
     if (is_auto && (query_.max_results || query_.timeout_ms)) return;  // levels answer at their end only
     if (is_auto && (query_.target != ItemsetTarget::kAll || !is_unmerged)) return;
@@ -225,46 +224,54 @@ void ItemsetRun::choose_device() {
 
 /// What the search is expected to take there and here. Sets the reason.
 bool ItemsetRun::is_for_a_device(const DeviceTraits& device) {
-  const uint64_t words = (report_.distinct_transactions + 511) / 512 * 8;  // for weights of one; others have some more
+  // Of a row: for each bit of the average weight a plane of all distinct transactions.
+  const double distinct = std::max(1.0, static_cast<double>(report_.distinct_transactions));
+  const double share = std::min(1.0, distinct / static_cast<double>(report_.transactions));
+  const double planes = 1 - std::log2(share);
+  const double words = std::ceil(distinct / 512) * 8 * planes;
   RowSearchSizes sizes{.items = root_.items.size(),
-                       .row_bytes = words * sizeof(uint64_t),
-                       .occurrences = report_.occurrences,
+                       .row_bytes = static_cast<uint64_t>(words) * sizeof(uint64_t),
+                       .occurrences = static_cast<uint64_t>(static_cast<double>(report_.occurrences) * share),
                        .memory_limit = query_.device.memory_limit};
-  const size_t transactions =
-      std::clamp<size_t>(report_.distinct_transactions / kSampleShare, kSampleTransactions[0], kSampleTransactions[1]);
-  RowSearchChoice choice;
-  for (const double joins : kSampleJoins) {
-    SearchSample sample;
-    double cpu_ms = 0;
-    if (query_.device.mode == DeviceMode::kAuto) {
-      sample = sample_search(root_, bounds_.least(), lengths_.most, {transactions, joins}, *query_.bits, options_);
-      const double pairs = root_.leading * (static_cast<double>(root_.items.size()) - (root_.leading + 1.0) / 2);
-      const double candidates_ms = (pairs * kHostPair + std::max(0.0, sample.joins - pairs) * kHostCandidate) / 1e6;
-      sizes.joins = sample.joins;
-      sizes.itemsets = sample.itemsets;
-      sizes.steps = query_.algorithm == ItemsetAlgorithm::kDfs ? sample.extended : 4.0 * sample.longest;
+  const bool is_dfs = query_.algorithm == ItemsetAlgorithm::kDfs;
+  double cpu_ms = 0;
+  if (query_.device.mode == DeviceMode::kAuto) {
+    const auto estimate = [&](const SearchOutline& outline) {
+      const double candidates_ms = (outline.pairs * kHostPair + (outline.joins - outline.pairs) * kHostCandidate) / 1e6;
+      sizes.joins = outline.joins;
+      sizes.itemsets = outline.itemsets;
+      sizes.steps = is_dfs ? outline.extended : 4.0 * outline.longest;
       sizes.host_ms = query_.algorithm == ItemsetAlgorithm::kTbi ? candidates_ms : 0;
-      cpu_ms = host_ms(sample, static_cast<double>(words) * kHostRow / query_.bits->row_words_per_ns, candidates_ms);
-    }
-    choice = choose_row_search(query_.device.mode, sizes, device, cpu_ms);
-    // What is known of the search is a part of it where the sample is not complete: more of both.
-    if (choice.on_device || sample.is_complete) break;
+      cpu_ms = host_ms(outline, words, planes, candidates_ms);
+    };
+    const auto goes_on = [&](const SearchOutline& known, double sample_ns) {
+      estimate(known);
+      const double gpu_ms = estimate_row_search(sizes, device).milliseconds;
+      const double here = cpu_ms - sizes.host_ms;
+      const double there = gpu_ms - sizes.host_ms;
+      // Longer itemsets pay for a device, but for dfs, which waits for it at each of them.
+      const bool is_clear = is_dfs ? there > kClear * here : here > kClear * there;
+      return !is_clear && sample_ns <= kSampleFree + kSampleShare * std::min(cpu_ms, gpu_ms) * 1e6;
+    };
+    estimate(sample_search(root_, bounds_.least(), lengths_.most, goes_on, *query_.bits, options_));
   }
+  const RowSearchChoice choice = choose_row_search(query_.device.mode, sizes, device, cpu_ms);
   report_.reason = choice.reason;
   return choice.on_device;
 }
 
-/// @param row_ns  of an AND of two rows, counted
-double ItemsetRun::host_ms(const SearchSample& sample, double row_ns, double candidates_ms) const {
-  if (query_.algorithm == ItemsetAlgorithm::kDfs) return sample.joins * (row_ns + kHostJoin) / 1e6;
+double ItemsetRun::host_ms(const SearchOutline& outline, double row_words, double planes, double candidates_ms) const {
+  const double word_ns = 1 / query_.bits->row_words_per_ns;
+  const double join_ns = row_words * word_ns * kHostRow + planes * kHostJoin;
+  if (query_.algorithm == ItemsetAlgorithm::kDfs) return outline.joins * join_ns / 1e6;
   if (query_.algorithm != ItemsetAlgorithm::kAuto)
-    return candidates_ms + (sample.joins + sample.itemsets) * (row_ns + kHostJoin) / 1e6;
-  double branch_rows = 0;
-  for (uint32_t item = 0; item < root_.leading; ++item) branch_rows += root_.support[item];
-  branch_rows *= static_cast<double>(report_.occurrences) / static_cast<double>(report_.transactions) / 2;
+    return candidates_ms + (outline.joins * join_ns + outline.itemsets * (join_ns + kHostItemset)) / 1e6;
+  const double kept = outline.pairs == 0 ? 0 : std::min(1.0, outline.itemsets / outline.pairs);
+  const double all_ns = outline.branch_joins * row_words * word_ns * kHostBranchRow + outline.joins * kHostJoin +
+                        outline.tails * (kHostTail + kHostKeptTail * kept);
+  const double root_ns = std::min(all_ns, static_cast<double>(report_.occurrences) * kHostRoot);
   const int threads = std::clamp(static_cast<int>(root_.leading), 1, std::max(options_.threads, 1));
-  return (sample.branch_joins * row_ns + sample.joins * kHostJoin + branch_rows * kHostBranchRow) /
-         std::pow(threads, kHostThreads) / 1e6;
+  return (root_ns + (all_ns - root_ns) / std::pow(threads, kHostThreads)) / 1e6;
 }
 
 std::unique_ptr<RowLevels> ItemsetRun::rows(const ExecutionOptions& options) const {

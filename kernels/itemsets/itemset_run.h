@@ -125,7 +125,7 @@ class ItemsetRun {
   ItemsetAlgorithm algorithm() const;
   void choose_device();
   bool is_for_a_device(const DeviceTraits& device);
-  double host_ms(const SearchSample& sample, double row_ns, double candidates_ms) const;
+  double host_ms(const SearchOutline& outline, double row_words, double planes, double candidates_ms) const;
   std::unique_ptr<RowLevels> rows(const ExecutionOptions& options) const;
   void search_anywhere(ItemsetSink& sink, const ExecutionOptions& options);
   /// What a search tells a visitor, branch by branch.

@@ -13,6 +13,9 @@ namespace {
 
 constexpr size_t kBatchesWaiting = 16;  // of one branch: 48 KiB each
 constexpr size_t kBranchesAhead = 64;   // of each thread
+// A puller that waits is woken for so many steps, or for half of the branches ahead: waking it takes longer than most
+// branches.
+constexpr size_t kStepsAtOnce = 4096;
 
 }  // namespace
 
@@ -66,7 +69,7 @@ void ItemsetStream::work() {
       searcher(branch);
       lock.lock();
       done_[branch - front_] = true;
-      if (branch == front_) ready_.notify_one();
+      wake_puller();
     }
   } catch (...) {
     if (!lock.owns_lock()) lock.lock();
@@ -85,7 +88,14 @@ void ItemsetStream::put(size_t branch, std::span<const ItemsetStep> steps) {
   room_.wait(lock, [&] { return stopping_ || queues_[branch - front_].size() < kBatchesWaiting; });
   if (stopping_) throw Error(ErrorCode::kCancelled, "run cancelled");
   queues_[branch - front_].push_back(std::move(copy));
-  if (branch == front_) ready_.notify_one();
+  waiting_ += steps.size();
+  wake_puller();
+}
+
+/// Where it is worth it; it looks by itself now and then.
+void ItemsetStream::wake_puller() {
+  const bool is_much = waiting_ >= kStepsAtOnce || claimed_ - front_ >= ahead_ / 2 || claimed_ == branches_;
+  if (is_much && (done_.front() || !queues_.front().empty())) ready_.notify_one();
 }
 
 std::optional<Buffer<ItemsetStep>> ItemsetStream::pull() {
@@ -95,6 +105,7 @@ std::optional<Buffer<ItemsetStep>> ItemsetStream::pull() {
     if (!queues_.empty() && !queues_.front().empty()) {
       Buffer<ItemsetStep> batch = std::move(queues_.front().front());
       queues_.front().pop_front();
+      waiting_ -= batch.size();
       lock.unlock();
       room_.notify_all();
       return batch;

@@ -47,6 +47,7 @@ class ItemsetStream {
 
   void work();
   void put(size_t branch, std::span<const ItemsetStep> steps);
+  void wake_puller();
   bool should_stop() const;
   std::optional<Buffer<ItemsetStep>> pull();
   void stop();
@@ -65,6 +66,7 @@ class ItemsetStream {
   std::deque<bool> done_;
   size_t front_ = 0;
   size_t claimed_ = 0;
+  size_t waiting_ = 0;  // steps in all queues
   std::atomic<bool> stopping_{false};
   std::exception_ptr failure_;
   std::vector<std::thread> threads_;

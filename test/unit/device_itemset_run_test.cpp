@@ -22,13 +22,6 @@ constexpr uint64_t kSeed = 11;
 constexpr ItemsetAlgorithm kAlgorithms[] = {ItemsetAlgorithm::kAuto, ItemsetAlgorithm::kPbi, ItemsetAlgorithm::kTbi,
                                             ItemsetAlgorithm::kDfs};
 
-ItemsetQuery question(int64_t min_count, ItemsetAlgorithm algorithm = ItemsetAlgorithm::kAuto) {
-  ItemsetQuery query;
-  query.min_count = min_count;
-  query.algorithm = algorithm;
-  return query;
-}
-
 class DeviceItemsetRun : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -61,9 +54,7 @@ Found mine(const PackedRows& rows, ItemsetQuery query, Offload* offload, DeviceM
     found.rows = std::move(sink.rows);
   }
   found.place = run.place();
-  SearchLevel levels[64];
-  const size_t known = run.levels().copy(levels, 64);
-  for (size_t k = 0; k < known; ++k) found.levels.emplace_back(levels[k].candidates, levels[k].frequent);
+  found.levels = levels_of(run);
   return found;
 }
 
@@ -302,6 +293,15 @@ TEST(ItemsetPolicy, TheContextCounts) {
   EXPECT_FALSE(choose_row_search(DeviceMode::kAuto, middle, device(false), 150).on_device);
 }
 
+TEST(ItemsetPolicy, WhatBothSidesDoIsNoReason) {
+  RowSearchSizes sizes{.joins = 1e6, .itemsets = 1e5, .steps = 12, .items = 100, .row_bytes = 1000};
+  const double alone = estimate_row_search(sizes, device(true)).milliseconds;
+  EXPECT_TRUE(choose_row_search(DeviceMode::kAuto, sizes, device(true), alone * 1.3).on_device);
+  sizes.host_ms = 1000;
+  EXPECT_TRUE(choose_row_search(DeviceMode::kAuto, sizes, device(true), 1000 + alone * 1.3).on_device);
+  EXPECT_FALSE(choose_row_search(DeviceMode::kAuto, sizes, device(true), 1000 + alone * 0.9).on_device);
+}
+
 TEST(ItemsetPolicy, StepsOfDfsCost) {
   RowSearchSizes sizes{.joins = 1e6, .itemsets = 1e5, .steps = 12, .items = 100, .row_bytes = 1000};
   const double few = estimate_row_search(sizes, device(true)).milliseconds;
@@ -330,20 +330,48 @@ TEST(SearchSample, CountsWhatASearchDoes) {
   const KeptItems kept = keep_items(relation, {.min_rows = 50, .include = {}, .exclude = {}}, options);
   const SearchRoot root = build_search_root(relation, kept, 50, true, options);
   const Found exact = mine(rows, question(50, ItemsetAlgorithm::kTbi), nullptr, DeviceMode::kAuto);
-  // All transactions: what tbi does, but that nothing is pruned.
-  const SearchSample all = sample_search(root, 50, UINT32_MAX, {1000, 1e9}, best_and_popcount(), options);
+  const auto sample = [&](uint32_t most, double most_ns) {
+    const auto goes_on = [&](const SearchOutline&, double ns) { return ns <= most_ns; };
+    return sample_search(root, 50, most, goes_on, best_and_popcount(), options);
+  };
+  // All transactions, every item: what tbi does, but that nothing is pruned.
+  const SearchOutline all = sample(UINT32_MAX, 1e12);
   EXPECT_TRUE(all.is_complete);
   EXPECT_EQ(all.itemsets + 20, exact.rows.size());
   double candidates = 0;
   for (size_t k = 1; k < exact.levels.size(); ++k) candidates += static_cast<double>(exact.levels[k].first);
   EXPECT_GE(all.joins, candidates);
   EXPECT_LT(all.branch_joins, all.joins);
-  // A fifth of them: about as much.
-  const SearchSample some = sample_search(root, 50, UINT32_MAX, {100, 1e9}, best_and_popcount(), options);
-  EXPECT_GT(some.joins, all.joins / 3);
-  EXPECT_LT(some.joins, all.joins * 3);
-  EXPECT_FALSE(sample_search(root, 50, UINT32_MAX, {100, 10}, best_and_popcount(), options).is_complete);
-  EXPECT_EQ(sample_search(root, 50, 2, {1000, 1e9}, best_and_popcount(), options).joins, 190);
+  EXPECT_EQ(all.longest, exact.levels.size());
+  // Of what is stopped, what was seen stands for the rest.
+  const SearchOutline some = sample(UINT32_MAX, 3e4);
+  EXPECT_FALSE(some.is_complete);
+  EXPECT_GT(some.joins, 190);
+  EXPECT_GT(some.itemsets, all.itemsets / 3);
+  EXPECT_LT(some.itemsets, all.itemsets * 3);
+  const SearchOutline pairs = sample(UINT32_MAX, 0);
+  EXPECT_FALSE(pairs.is_complete);
+  EXPECT_EQ(pairs.joins, 190);
+  EXPECT_EQ(pairs.extended, 19);
+  EXPECT_EQ(pairs.itemsets, 0);
+  EXPECT_EQ(sample(2, 1e12).joins, 190);
+  EXPECT_EQ(sample(1, 1e12).joins, 0);
+}
+
+TEST(SearchSample, SomeTransactionsAndItemsStandForAll) {
+  Random random(kSeed + 10);
+  const PackedRows rows(random_grid(random, 20'000, 70, 30));
+  MemoryMeter meter;
+  const ExecutionOptions options{.threads = 1, .memory = &meter, .cancel = {}};
+  const EncodedRelation relation(rows.chunks(), {}, options);
+  const KeptItems kept = keep_items(relation, {.min_rows = 400, .include = {}, .exclude = {}}, options);
+  const SearchRoot root = build_search_root(relation, kept, 400, true, options);
+  const auto exact = static_cast<double>(mine(rows, question(400), nullptr, DeviceMode::kAuto).rows.size());
+  const auto to_the_end = [](const SearchOutline&, double) { return true; };
+  const SearchOutline known = sample_search(root, 400, UINT32_MAX, to_the_end, best_and_popcount(), options);
+  EXPECT_TRUE(known.is_complete);
+  EXPECT_GT(known.itemsets, exact / 2);
+  EXPECT_LT(known.itemsets, exact * 2);
 }
 
 }  // namespace

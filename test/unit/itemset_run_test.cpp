@@ -517,21 +517,8 @@ std::vector<Pair> read_transactions(const std::string& path) {
 TEST(ItemsetRun, CountsOfReferenceDataByLength) {
   const char* const folder = std::getenv("BATMAP_TEST_DATA");
   if (folder == nullptr) GTEST_SKIP() << "BATMAP_TEST_DATA is not set: no data sets to compare with";
-  std::map<std::pair<std::string, int64_t>, std::map<uint64_t, uint64_t>> expected;
-  std::ifstream file(std::string(folder) + "/fimi/expected.tsv");
-  ASSERT_TRUE(file.is_open());
-  std::string line;
-  std::getline(file, line);
-  while (std::getline(file, line)) {
-    std::istringstream fields(line);
-    std::string name, length;
-    int64_t transactions, min_count;
-    uint64_t count;
-    ASSERT_TRUE(fields >> name >> transactions >> min_count >> length >> count) << line;
-    if (length != "all") expected[{name, min_count}][std::stoull(length)] = count;
-  }
-  // The reference leaves out {85}, the item that every mushroom has.
-  for (auto& [of, counts] : expected) counts[1] += of.first == "mushroom";
+  const ReferenceCounts expected = reference_counts(folder);
+  ASSERT_FALSE(expected.empty());
   std::string loaded;
   std::vector<Pair> relation;
   for (const auto& [of, counts] : expected) {

@@ -1,12 +1,14 @@
 // Itemsets for tests: what a question about them must answer, computed too simply to be wrong (a count for every subset of
-// the items), the answers of a run as rows, and questions and relations drawn at random. For relations of up to some 14
-// items.
+// the items), the answers of a run as rows, and questions and relations drawn at random; and what reference data have. For
+// relations of up to some 14 items.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +21,42 @@
 #include "shapes.h"
 
 namespace batmap::test {
+
+inline ItemsetQuery question(int64_t min_count, ItemsetAlgorithm algorithm = ItemsetAlgorithm::kAuto) {
+  ItemsetQuery query;
+  query.min_count = min_count;
+  query.algorithm = algorithm;
+  return query;
+}
+
+/// Candidates and frequent itemsets of each length.
+inline std::vector<std::pair<uint64_t, uint64_t>> levels_of(const ItemsetRun& run) {
+  SearchLevel levels[64];
+  const size_t known = run.levels().copy(levels, 64);
+  std::vector<std::pair<uint64_t, uint64_t>> counts;
+  for (size_t k = 0; k < known; ++k) counts.emplace_back(levels[k].candidates, levels[k].frequent);
+  return counts;
+}
+
+/// How many itemsets of each length a data set has at a threshold: fimi/expected.tsv of a folder. Empty: it cannot be read.
+using ReferenceCounts = std::map<std::pair<std::string, int64_t>, std::map<uint64_t, uint64_t>>;
+inline ReferenceCounts reference_counts(const std::string& folder) {
+  ReferenceCounts expected;
+  std::ifstream file(folder + "/fimi/expected.tsv");
+  std::string line;
+  std::getline(file, line);
+  while (std::getline(file, line)) {
+    std::istringstream fields(line);
+    std::string name, length;
+    int64_t transactions, min_count;
+    uint64_t count;
+    if (!(fields >> name >> transactions >> min_count >> length >> count)) return {};
+    if (length != "all") expected[{name, min_count}][std::stoull(length)] = count;
+  }
+  // The reference leaves out {85}, the item that every mushroom has.
+  for (auto& [of, counts] : expected) counts[1] += of.first == "mushroom";
+  return expected;
+}
 
 struct ItemsetRow {
   std::vector<int64_t> items;  // ascending
