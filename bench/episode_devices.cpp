@@ -1,5 +1,6 @@
-// Episodes on a GPU against the CPU, on streams like EP's data sets: given episodes by both compactions, by length, and
-// discovery level by level. Prints Markdown. `test/gpu/run kernels` runs it; it runs on any machine with a GPU.
+// Episodes on a GPU against the CPU, on streams like EP's data sets: given episodes by every method, by length, and
+// discovery level by level; threads that send lists, and prefixes that are walked. Prints Markdown. `test/gpu/run kernels`
+// runs it; it runs on any machine with a GPU.
 //
 // usage: episode_devices MODULE [THREADS]     threads of the CPU, all cores by default
 //   BENCH_SCALE  share of the seconds of each stream (default 1)
@@ -7,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -34,6 +36,11 @@ void fail(const std::string& what) {
   std::exit(1);
 }
 
+double median(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
 /// Median milliseconds of a body, which may return milliseconds of its own.
 template <typename Body>
 double median_ms(Body body) {
@@ -47,8 +54,22 @@ double median_ms(Body body) {
       times.push_back(body());
     }
   }
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
+  return median(std::move(times));
+}
+
+/// Medians of several bodies in turns.
+std::vector<double> medians_ms(const std::vector<std::function<void()>>& sides) {
+  std::vector<std::vector<double>> times(sides.size());
+  for (int round = 0; round < kRounds; ++round)
+    for (size_t k = 0; k < sides.size(); ++k) {
+      if (!times[k].empty() && times[k][0] >= kSlowMs) continue;
+      const double start = now_ms();
+      sides[k]();
+      times[k].push_back(now_ms() - start);
+    }
+  std::vector<double> medians;
+  for (std::vector<double>& own : times) medians.push_back(median(std::move(own)));
+  return medians;
 }
 
 EventLog log_of_spikes(double seconds, const ExecutionOptions& options) {
@@ -84,13 +105,6 @@ struct Batch {
   }
 };
 
-struct OnDevice {
-  double kernel_ms;
-  double call_ms;   // lists there
-  double whole_ms;  // lists sent and given up
-  std::vector<uint64_t> counts;
-};
-
 struct Bench {
   const AcceleratorApi& api;
   Offload& offload;
@@ -99,18 +113,31 @@ struct Bench {
   ExecutionOptions options(int count) { return {.threads = count, .memory = &meter, .cancel = {}}; }
 };
 
-OnDevice count_on_device(Bench& bench, const EventStreams& streams, const EpisodeBatch& batch, DeviceCompaction compaction) {
+/// Runs a body that uses a device.
+template <typename Body>
+auto on_device(Body body) {
+  try {
+    return body();
+  } catch (const DeviceFailure& failure) {
+    fail(failure.text);
+    throw;
+  }
+}
+
+struct OnDevice {
+  double kernel_ms;
+  double call_ms;  // lists there
+  std::vector<uint64_t> counts;
+};
+
+OnDevice count_on_device(Bench& bench, const EventStreams& streams, const EpisodeBatch& batch) {
   OnDevice result{};
   const ExecutionOptions options = bench.options(bench.threads);
   const auto count = [&](DeviceTracker& tracker) {
     result.counts.assign(batch.size, 0);
-    tracker.count(compaction, batch, result.counts);
+    tracker.count(DeviceEpisodeMethod::kCountScanWrite, batch, result.counts);
   };
-  try {
-    result.whole_ms = median_ms([&] {
-      DeviceTracker tracker(bench.api, 0, 0, false, streams, options);
-      count(tracker);
-    });
+  on_device([&] {
     DeviceTracker tracker(bench.api, 0, 0, false, streams, options);
     count(tracker);
     result.call_ms = median_ms([&] { count(tracker); });
@@ -119,84 +146,196 @@ OnDevice count_on_device(Bench& bench, const EventStreams& streams, const Episod
       count(tracker);
       return tracker.kernel_ms() - before;
     });
-  } catch (const DeviceFailure& failure) {
-    fail(failure.text);
-  }
+  });
   return result;
 }
 
-double count_ms(Bench& bench, EpisodeMethod method, const EventStreamView& view, const EpisodeBatch& batch, int threads,
-                const std::vector<uint64_t>& expected) {
-  return median_ms([&] {
-    std::vector<uint64_t> counts(batch.size);
-    count_episodes(method, view, batch, counts, bench.options(threads));
-    if (counts != expected) fail("the methods do not count alike");
+/// In the kernels alone. @param has_order  prefixes may be walked
+/// @param expected  counts that are known, or empty: set
+double kernel_ms(Bench& bench, const EventStreams& streams, const EpisodeBatch& batch, DeviceEpisodeMethod method,
+                 bool has_order, std::vector<uint64_t>& expected) {
+  const ExecutionOptions options = bench.options(bench.threads);
+  return on_device([&] {
+    DeviceTracker tracker(bench.api, 0, 0, has_order, streams, options);
+    const auto count = [&] {
+      const double before = tracker.kernel_ms();
+      std::vector<uint64_t> counts(batch.size);
+      tracker.count(method, batch, counts);
+      if (expected.empty()) expected = counts;
+      if (counts != expected) fail("the methods of the GPU do not count alike");
+      return tracker.kernel_ms() - before;
+    };
+    count();
+    return median_ms(count);
   });
+}
+
+void count_on_cpu(Bench& bench, EpisodeMethod method, const EventStreamView& view, const EpisodeBatch& batch, int threads,
+                  const std::vector<uint64_t>& expected) {
+  std::vector<uint64_t> counts(batch.size);
+  count_episodes(method, view, batch, counts, bench.options(threads));
+  if (counts != expected) fail("the methods do not count alike");
+}
+
+EventStreams streams_of_spikes(Bench& bench, double seconds, int64_t reach) {
+  const ExecutionOptions one = bench.options(1);
+  return {log_of_spikes(seconds, one), {}, [](const EventTotals&) { return EventFilter{}; }, reach, one};
 }
 
 void compare(Bench& bench, double scale) {
   const double seconds[] = {4000, 2000, 1000, 500, 200, 100, 50, 20};
   std::vector<std::string> lines[2];
+  std::vector<std::string> machines[2];
   std::vector<std::string> by_length;
   for (size_t set = 0; set < std::size(seconds); ++set) {
-    const ExecutionOptions one = bench.options(1);
-    const EventStreams streams(
-        log_of_spikes(seconds[set] * scale, one), {}, [](const EventTotals&) { return EventFilter{}; }, kGap.high, one);
+    const EventStreams streams = streams_of_spikes(bench, seconds[set] * scale, kGap.high);
     const EventStreamView view = streams.axes()[0].view();
     char line[256];
     for (const size_t count : {size_t{30}, size_t{1}}) {
       const GivenEpisodes given = some_episodes(count, 9);
       const Batch batch(streams, given);
-      const OnDevice scan = count_on_device(bench, streams, batch.view, DeviceCompaction::kCountScanWrite);
-      const OnDevice atomic = count_on_device(bench, streams, batch.view, DeviceCompaction::kAtomic);
-      if (scan.counts != atomic.counts) fail("the compactions do not count alike");
-      const EpisodeMethod best = choose_episode_method(describe_job(view, batch.view, bench.threads));
-      const double alone = count_ms(bench, EpisodeMethod::kTracking, view, batch.view, 1, scan.counts);
-      const double all = count_ms(bench, best, view, batch.view, bench.threads, scan.counts);
-      const double automaton = count_ms(bench, EpisodeMethod::kAutomaton, view, batch.view, 1, scan.counts);
-      // What a user gets: the choice, and what it costs.
+      OnDevice scan = count_on_device(bench, streams, batch.view);
+      const auto kernels = [&](DeviceEpisodeMethod method) {
+        return kernel_ms(bench, streams, batch.view, method, false, scan.counts);
+      };
+      const auto on_cpu = [&](EpisodeMethod method, int threads) {
+        return median_ms([&] { count_on_cpu(bench, method, view, batch.view, threads, scan.counts); });
+      };
+      const double alone = on_cpu(EpisodeMethod::kTracking, 1);
+      // In turns: the GPU with its lists sent; what a user gets, the choice and what it costs; the CPU by what it chooses,
+      // and of one episode by all methods.
+      const ExecutionOptions sending = bench.options(std::min(bench.threads, kSendingThreads));
       GivenEpisodes chosen = given;
       chosen.device.offload = &bench.offload;
       EpisodeReport report;
-      const double automatic = median_ms([&] { count_given(streams, chosen, bench.options(bench.threads), report); });
+      std::vector<std::function<void()>> sides = {
+          [&] {
+            std::vector<uint64_t> counts(batch.view.size);
+            on_device([&] {
+              DeviceTracker tracker(bench.api, 0, 0, false, streams, sending);
+              tracker.count(DeviceEpisodeMethod::kCountScanWrite, batch.view, counts);
+            });
+            if (counts != scan.counts) fail("the GPU does not count alike");
+          },
+          [&] { count_given(streams, chosen, bench.options(bench.threads), report); }};
+      std::vector<EpisodeMethod> methods = {choose_episode_method(describe_job(view, batch.view, bench.threads))};
+      for (size_t k = 0; k < kEpisodeMethods && count == 1; ++k)
+        if (const auto method = static_cast<EpisodeMethod>(k); method != methods[0]) methods.push_back(method);
+      for (const EpisodeMethod method : methods)
+        sides.push_back([&, method] { count_on_cpu(bench, method, view, batch.view, bench.threads, scan.counts); });
+      const std::vector<double> ms = medians_ms(sides);
+      const auto least = std::min_element(ms.begin() + 2, ms.end());
       std::snprintf(line, sizeof line,
-                    "| %zu | %zu | %.3g | %.3g %s | %.4g | %.3g | %.3g | %.3g | %.3g | %.1f | %.1f | %.3g %s | %.2f |",
-                    set + 1, view.events, alone, all, kEpisodeMethodNames[static_cast<size_t>(best)], automaton,
-                    scan.kernel_ms, atomic.kernel_ms, scan.call_ms, scan.whole_ms, alone / scan.kernel_ms,
-                    all / scan.whole_ms, automatic, report.device == "cpu" ? "CPU" : "GPU",
-                    automatic / std::min(all, scan.whole_ms));
+                    "| %zu | %zu | %.3g | %.3g %s | %.3g | %.3g | %.3g | %.1f | %.1f | %.3g %s %s | %.2f |", set + 1,
+                    view.events, alone, *least,
+                    kEpisodeMethodNames[static_cast<size_t>(methods[static_cast<size_t>(least - ms.begin()) - 2])],
+                    scan.kernel_ms, scan.call_ms, ms[0], alone / scan.kernel_ms, *least / ms[0], ms[1],
+                    report.device == "cpu" ? "CPU" : "GPU", report.method.c_str(), ms[1] / std::min(*least, ms[0]));
       lines[count == 1].push_back(line);
+      const double cpu_automaton = on_cpu(EpisodeMethod::kAutomaton, 1);
+      const double atomic = kernels(DeviceEpisodeMethod::kAtomic);
+      const double automaton = kernels(DeviceEpisodeMethod::kAutomaton);
+      const double mapconcat = kernels(DeviceEpisodeMethod::kMapConcat);
+      std::snprintf(line, sizeof line, "| %zu | %.4g | %.3g | %.3g | %.3g | %.3g | %.1f | %.2f |", set + 1, cpu_automaton,
+                    automaton, mapconcat, atomic, scan.kernel_ms, mapconcat / scan.kernel_ms, mapconcat / cpu_automaton);
+      machines[count == 1].push_back(line);
     }
     if (set > 0) continue;
     for (const size_t length : {2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u}) {
       const Batch batch(streams, some_episodes(1, length));
-      const OnDevice scan = count_on_device(bench, streams, batch.view, DeviceCompaction::kCountScanWrite);
-      const OnDevice atomic = count_on_device(bench, streams, batch.view, DeviceCompaction::kAtomic);
-      std::snprintf(
-          line, sizeof line, "| %zu | %llu | %.3g | %.3g | %.3g |", length, static_cast<unsigned long long>(scan.counts[0]),
-          count_ms(bench, EpisodeMethod::kTracking, view, batch.view, 1, scan.counts), scan.kernel_ms, atomic.kernel_ms);
+      OnDevice scan = count_on_device(bench, streams, batch.view);
+      const auto kernels = [&](DeviceEpisodeMethod method) {
+        return kernel_ms(bench, streams, batch.view, method, false, scan.counts);
+      };
+      std::snprintf(line, sizeof line, "| %zu | %llu | %.3g | %.3g | %.3g | %.3g | %.3g |", length,
+                    static_cast<unsigned long long>(scan.counts[0]),
+                    median_ms([&] { count_on_cpu(bench, EpisodeMethod::kTracking, view, batch.view, 1, scan.counts); }),
+                    scan.kernel_ms, kernels(DeviceEpisodeMethod::kAtomic), kernels(DeviceEpisodeMethod::kAutomaton),
+                    kernels(DeviceEpisodeMethod::kMapConcat));
       by_length.push_back(line);
     }
   }
   for (const int count : {0, 1}) {
+    const char* const episodes = count == 0 ? "30 episodes" : "1 episode";
     std::printf(
         "\n## %s of 9, gap (5 ms, 10 ms], ms\n\n"
-        "| data set | events | CPU tracking, 1 thread | CPU, %d threads | CPU automaton, 1 thread | GPU count_scan_write, "
-        "kernels |"
-        " GPU atomic, kernels | call, lists there | call, lists sent | 1 thread / kernels | %d threads / lists sent | auto |"
-        " auto / better |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
-        count == 0 ? "30 episodes" : "1 episode", bench.threads, bench.threads);
+        "| data set | events | CPU tracking, 1 thread | CPU, %d threads | GPU tracking, kernels | call, lists there |"
+        " call, lists sent | 1 thread / kernels | %d threads / lists sent | auto | auto / better |\n"
+        "|---|---|---|---|---|---|---|---|---|---|---|\n",
+        episodes, bench.threads, bench.threads);
     for (const std::string& line : lines[count]) std::printf("%s\n", line.c_str());
+    std::printf(
+        "\n## %s of 9 by the methods of EP, GPU kernels and one thread of the CPU, ms\n\n"
+        "| data set | CPU automaton | automaton | mapconcat | atomic | count_scan_write | mapconcat / count_scan_write |"
+        " mapconcat / CPU automaton |\n|---|---|---|---|---|---|---|---|\n",
+        episodes);
+    for (const std::string& line : machines[count]) std::printf("%s\n", line.c_str());
   }
   std::printf(
-      "\nEP, on a GTX 280 against one core of a Core 2 Quad: one episode on data set 1 is counted 6 times as fast (figure "
-      "10); "
-      "30 episodes by\nMapConcat up to 4 times as slowly as on the CPU and 11 times as slowly as by tracking (figure 9).\n");
+      "\nEP, on a GTX 280 against a Core 2 Quad: one episode on data set 1 is counted 6 times as fast as by one core "
+      "(figure "
+      "10); 30 episodes by\nMapConcat up to 4 times as slowly as by the CPU and 11 times as slowly as by tracking (figure "
+      "9).\n");
   std::printf(
-      "\n## One episode on data set 1 by length, kernels, ms (EP figure 11: count_scan_write ahead when short, atomic when "
-      "long)\n\n"
-      "| length | count | CPU tracking, 1 thread | count_scan_write | atomic |\n|---|---|---|---|---|\n");
+      "\n## One episode on data set 1 by length, ms (EP figure 11: count_scan_write ahead when short, atomic when long)\n\n"
+      "| length | count | CPU tracking, 1 thread | GPU kernels: count_scan_write | atomic | automaton | mapconcat |\n"
+      "|---|---|---|---|---|---|---|\n");
   for (const std::string& line : by_length) std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
+}
+
+/// Sets kSendingThreads.
+void send(Bench& bench, double scale) {
+  constexpr int kThreads[] = {1, 2, 3, 4, 6, 8, 12, 16};
+  std::printf("\n## Opening a job, sending lists and order, closing it, by threads, ms\n\n| events |");
+  for (const int threads : kThreads) std::printf(" %d |", threads);
+  std::printf("\n|---|");
+  for (size_t k = 0; k < std::size(kThreads); ++k) std::printf("---|");
+  for (const double seconds : {4000.0, 1000.0, 200.0, 20.0}) {
+    const EventStreams streams = streams_of_spikes(bench, seconds * scale, kGap.high);
+    std::printf("\n| %zu |", streams.axes()[0].view().events);
+    for (const int threads : kThreads) {
+      const ExecutionOptions options = bench.options(threads);
+      std::printf(" %.3g |", median_ms([&] { on_device([&] { DeviceTracker(bench.api, 0, 0, true, streams, options); }); }));
+    }
+  }
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+/// Sets kFewestToWalk of the module: below it the two are the same.
+void walk(Bench& bench, double scale) {
+  constexpr size_t kExtensions[] = {2, 3, 4, 6, 8, 16};
+  std::printf(
+      "\n## Prefixes of two with some extensions each, by steps and with their order sent, kernels, ms\n\n"
+      "| events | gap, ms | prefixes |");
+  for (const size_t extensions : kExtensions) std::printf(" %zu |", extensions);
+  std::printf("\n|---|---|---|");
+  for (size_t k = 0; k < std::size(kExtensions); ++k) std::printf("---|");
+  for (const double seconds : {1000.0, 50.0}) {
+    const EventStreams streams = streams_of_spikes(bench, seconds * scale, 50'000);
+    for (const Gap gap : {Gap{0, 1000}, kGap, Gap{0, 50'000}})
+      for (const size_t prefixes : {size_t{64}, size_t{4096}}) {
+        std::printf("\n| %zu | (%g, %g] | %zu |", streams.axes()[0].view().events, static_cast<double>(gap.low) / 1000,
+                    static_cast<double>(gap.high) / 1000, prefixes);
+        for (const size_t extensions : kExtensions) {
+          GivenEpisodes given;
+          given.length = 3;
+          for (size_t prefix = 0; prefix < prefixes; ++prefix)
+            for (size_t k = 0; k < extensions; ++k)
+              for (const size_t event : {prefix, prefix + 1 + prefix / 64, prefix + 2 + k})
+                given.events.push_back(static_cast<int64_t>(event % 64));
+          Batch batch(streams, given);
+          std::fill(batch.gaps.begin(), batch.gaps.end(), gap);
+          std::vector<uint64_t> counts;
+          const double steps = kernel_ms(bench, streams, batch.view, DeviceEpisodeMethod::kCountScanWrite, false, counts);
+          const double walked = kernel_ms(bench, streams, batch.view, DeviceEpisodeMethod::kCountScanWrite, true, counts);
+          std::printf(" %.3g, %.3g |", steps, walked);
+        }
+      }
+  }
+  std::printf("\n");
+  std::fflush(stdout);
 }
 
 void discover(Bench& bench, double seconds, double rate) {
@@ -280,6 +419,8 @@ int main(int argc, char** argv) {
   std::printf("# Episodes on a GPU\n\n%s; CPU: %d threads. Medians of %d; what takes more than %g ms runs once.\n",
               devices[0].name, bench.threads, kRounds, kSlowMs);
   compare(bench, scale);
+  send(bench, scale);
+  walk(bench, scale);
   for (const double seconds : {4000.0, 1000.0, 200.0, 20.0}) discover(bench, seconds * scale, 10);
   discover(bench, 200 * scale, 2);
 }

@@ -39,19 +39,23 @@ struct DeviceGap {
   int64_t high;
 };
 
-/// How the entries of a frontier that were found by many threads come to lie behind each other (EP IV-D, IV-E).
-enum class DeviceCompaction : int32_t {
+/// Tracking, by how the entries of a frontier that were found by many threads come to lie behind each other (EP IV-D, IV-E);
+/// or machines that wait for symbols (EP III).
+enum class DeviceEpisodeMethod : int32_t {
   kCountScanWrite,  // counted, summed up, found again and written
   kAtomic,          // written where counters say, then sorted
+  kAutomaton,       // a thread for each episode
+  kMapConcat,       // a thread for each episode and segment of time
 };
 
-/// Episodes of one length, one behind the other. Those that begin alike share that work where they are neighbours.
+/// Episodes of one length, one behind the other. Tracking does the work of those that begin alike once where they are
+/// neighbours.
 struct DeviceEpisodeBatch {
   const uint32_t* symbols;  // [size x length]
   const DeviceGap* gaps;    // [size x (length - 1)]
   uint64_t length;
   uint64_t size;
-  DeviceCompaction compaction;
+  DeviceEpisodeMethod method;
 };
 
 struct DeviceEpisodes;  // the lists of a run on a device

@@ -22,10 +22,15 @@ constexpr double kRowBytes = 8;
 constexpr uint64_t kFixedBytes = uint64_t{640} << 20;
 
 // Episodes, on an H100 with 16 threads: rough, so that estimates come near the calls of bench/episode_devices.cpp.
-constexpr double kSentBytes = 22;         // a nanosecond
-constexpr double kStepEvents = 40;        // a nanosecond, counted and written
-constexpr double kWalkedEntries = 10;     // a nanosecond
-constexpr double kWalkedEvents = 200;     // a nanosecond
+constexpr double kSentBytes = 30;         // a nanosecond
+constexpr double kStepEvents = 95;        // a nanosecond, counted and written
+constexpr double kWalkedEntries = 7;      // a nanosecond
+constexpr double kWalkedEvents = 140;     // a nanosecond
+constexpr double kMachineNs = 350;        // of a machine, for an event of its lists
+constexpr double kMachines = 1100;        // at once, as if each were alone
+constexpr double kMachinesAgain = 2;      // of mapconcat: machines until they meet
+constexpr double kSegments = 1024;        // and of each episode
+constexpr double kConcatNs = 500;         // for each of these
 constexpr double kEpisodeNs = 70;         // of the host, for each
 constexpr double kEpisodeStepMs = 0.03;   // launches
 constexpr double kEpisodeOpenMs = 2;      // arrays
@@ -54,6 +59,21 @@ double pairs_of(const DeviceSizes& sizes) {
 
 bool has_form(DeviceMethod method, const DeviceSizes& sizes) {
   return method == DeviceMethod::kBatmap ? sizes.batmap_bytes > 0 : sizes.rows > 0;
+}
+
+/// In kernels; of that GPU.
+double counting_ns(const EpisodeSizes& sizes) {
+  const auto events = static_cast<double>(sizes.step_events);
+  const auto machines = static_cast<double>(std::max<uint64_t>(sizes.episodes, 1));
+  switch (sizes.method) {
+    case DeviceEpisodeMethod::kCountScanWrite:
+    case DeviceEpisodeMethod::kAtomic: break;
+    case DeviceEpisodeMethod::kAutomaton: return events * kMachineNs / std::min(machines, kMachines);
+    case DeviceEpisodeMethod::kMapConcat:
+      return events * kMachineNs * kMachinesAgain / std::min(machines * kSegments, kMachines) + kSegments * kConcatNs;
+  }
+  return events / kStepEvents + static_cast<double>(sizes.walked_entries) / kWalkedEntries +
+         static_cast<double>(sizes.walked_events) / kWalkedEvents;
 }
 
 }  // namespace
@@ -134,12 +154,8 @@ DeviceChoice choose_device(DeviceMode mode, const DeviceSizes& sizes, std::span<
 DeviceEstimate estimate_episodes_on_device(const EpisodeSizes& sizes, const DeviceTraits& device) {
   DeviceEstimate estimate;
   const double share = device.multiprocessors / kMultiprocessors;
-  const double kernel_ns =
-      (static_cast<double>(sizes.step_events) / kStepEvents + static_cast<double>(sizes.walked_entries) / kWalkedEntries +
-       static_cast<double>(sizes.walked_events) / kWalkedEvents) /
-      share;
   estimate.milliseconds = kEpisodeCallMs + static_cast<double>(sizes.length) * kEpisodeStepMs +
-                          (kernel_ns + static_cast<double>(sizes.episodes) * kEpisodeNs) / 1e6;
+                          (counting_ns(sizes) / share + static_cast<double>(sizes.episodes) * kEpisodeNs) / 1e6;
   if (device.ready == 0) estimate.milliseconds += device.rates.context_ms;
   estimate.bytes = sizes.events * (kListBytes + (sizes.walked_entries > 0 ? kOrderBytes : 0));
   if (!sizes.is_sent) estimate.milliseconds += kEpisodeOpenMs + static_cast<double>(estimate.bytes) / kSentBytes / 1e6;

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "accel/accelerator.h"
+#include "accel/device_episodes.h"
 
 namespace batmap {
 
@@ -57,11 +57,12 @@ inline constexpr double kWorthLoadingMs = 100;
 
 /// A job of counting episodes.
 struct EpisodeSizes {
+  DeviceEpisodeMethod method = DeviceEpisodeMethod::kCountScanWrite;
   uint64_t length = 0;
   uint64_t events = 0;   // that have to be on the device
   bool is_sent = false;  // they are
   uint64_t episodes = 0;
-  uint64_t step_events = 0;     // of the lists that all steps go over
+  uint64_t step_events = 0;     // of the lists that all steps, or all machines, go over
   uint64_t walked_entries = 0;  // of frontiers that are walked
   uint64_t walked_events = 0;   // that these reach
   uint64_t memory_limit = 0;    // bytes on the device; 0: what there is

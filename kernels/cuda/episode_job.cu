@@ -2,6 +2,7 @@
 #include "cuda/episode_job.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -25,30 +26,18 @@ namespace {
 constexpr size_t kMostEntries = size_t{1} << 25;
 constexpr size_t kMostCounts = size_t{1} << 25;  // of walks
 constexpr size_t kMostEpisodes = size_t{1} << 18;
-// Bytes for each of those entries: two depths of ends and starts, and the tables of tiles.
-constexpr size_t kBytesAnEntry = 40;
-// Episodes with one prefix from which on it is walked. An estimate: a walk costs about as much as two steps.
+// Bytes for each of those entries: two depths of ends and starts, what the atomic compaction sorts and the room for that,
+// and the tables of tiles.
+constexpr size_t kBytesAnEntry = 80;
+// Episodes with one prefix from which on it is walked, by bench/episode_devices.cpp: right where there are thousands of
+// prefixes, as in a search; of a few dozen the longest walk takes as long as eight steps and more.
 constexpr size_t kFewestToWalk = 3;
 constexpr size_t kMostSortedApart = 8;  // nodes of a depth
+// Of machines at once, and of segments of one episode.
+constexpr uint64_t kMostMachines = 1 << 16;
+constexpr uint64_t kMostSegments = 1 << 10;
 
 uint32_t tiles_of(uint32_t events) { return (events + kTileEvents - 1) / kTileEvents; }
-
-/// Arrays that go to the device in one copy.
-class Tables {
- public:
-  /// @return where it lies
-  template <typename T>
-  size_t add(const std::vector<T>& values) {
-    const size_t at = (bytes_.size() + alignof(int64_t) - 1) / alignof(int64_t) * alignof(int64_t);
-    bytes_.resize(at + values.size() * sizeof(T));
-    if (!values.empty()) std::memcpy(bytes_.data() + at, values.data(), values.size() * sizeof(T));
-    return at;
-  }
-  const std::vector<unsigned char>& bytes() const { return bytes_; }
-
- private:
-  std::vector<unsigned char> bytes_;
-};
 
 }  // namespace
 
@@ -69,6 +58,7 @@ class DeviceEpisodes::Axis {
     return {parent, begin_[symbol], list_size(symbol), 0, std::min(gap.low, reach_), std::min(gap.high, reach_)};
   }
   uint32_t list_size(uint32_t symbol) const { return begin_[symbol + 1] - begin_[symbol]; }
+  int64_t last_time() const { return last_time_; }
 
   /// Of times, so many that none has them all set.
   int time_bits() const { return bits_for(static_cast<uint64_t>(last_time_) + 2); }
@@ -149,6 +139,23 @@ class DeviceEpisodes::Staging {
   std::vector<int> free_;
 };
 
+/// Arrays that go to the device in one copy.
+class DeviceEpisodes::Tables {
+ public:
+  /// @return where it lies
+  template <typename T>
+  size_t add(const std::vector<T>& values) {
+    const size_t at = (bytes_.size() + alignof(int64_t) - 1) / alignof(int64_t) * alignof(int64_t);
+    bytes_.resize(at + values.size() * sizeof(T));
+    if (!values.empty()) std::memcpy(bytes_.data() + at, values.data(), values.size() * sizeof(T));
+    return at;
+  }
+  const std::vector<unsigned char>& bytes() const { return bytes_; }
+
+ private:
+  std::vector<unsigned char> bytes_;
+};
+
 std::mutex DeviceEpisodes::Staging::kept_mutex;
 PinnedArray<unsigned char>* DeviceEpisodes::Staging::kept = nullptr;
 
@@ -222,7 +229,8 @@ DeviceEpisodes::DeviceEpisodes(const DeviceEpisodeJob& job)
   most_entries_ = std::min<uint64_t>(kMostEntries, left / kBytesAnEntry);
   int bytes = 0;
   check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, job.device), "asking for shared memory");
-  if (job.has_order != 0) walk_symbols_ = static_cast<size_t>(bytes) / (kWalkWarps * kWalkBytesASymbol);
+  shared_bytes_ = static_cast<size_t>(bytes);
+  if (job.has_order != 0) walk_symbols_ = shared_bytes_ / (kWalkWarps * kWalkBytesASymbol);
   staging_ = std::make_unique<Staging>(stream_);
 }
 
@@ -274,13 +282,39 @@ void DeviceEpisodes::count(const DeviceEpisodeBatch& batch, uint64_t* counts) {
       for (uint64_t k = 0; k < batch.size; ++k) counts[k] += axis->list_size(batch.symbols[k]);
     return;
   }
+  const bool by_machines =
+      batch.method == DeviceEpisodeMethod::kAutomaton || batch.method == DeviceEpisodeMethod::kMapConcat;
   Group group;
   group.depths.resize(batch.length);
   for (const auto& axis : axes_)
     for (size_t k = 0; k < batch.size;) {
+      if (by_machines) {
+        k = count_by_machines(*axis, batch, k, counts);
+        continue;
+      }
       k = take_group(*axis, batch, k, group);
       count_group(*axis, batch, group, counts);
     }
+}
+
+/// Tables go to the device, and the clock of the kernels starts.
+unsigned char* DeviceEpisodes::send(const Tables& tables) {
+  unsigned char* const to = tables_.at_least(budget_, tables.bytes().size());
+  check(cudaMemcpyAsync(to, tables.bytes().data(), tables.bytes().size(), cudaMemcpyHostToDevice, stream_),
+        "sending tables");
+  start_.record(stream_);
+  return to;
+}
+
+/// Counts come back once all kernels are done.
+std::vector<uint32_t> DeviceEpisodes::read(const uint32_t* found, size_t size) {
+  end_.record(stream_);
+  wait();
+  kernel_ms_ += end_.since(start_);
+  std::vector<uint32_t> counts(size);
+  check(cudaMemcpyAsync(counts.data(), found, size * sizeof(uint32_t), cudaMemcpyDeviceToHost, stream_), "reading counts");
+  check(cudaStreamSynchronize(stream_), "reading counts");
+  return counts;
 }
 
 /// Makes the trie of the episodes from one on, as many as there may be entries for. @return the episode behind them
@@ -366,10 +400,7 @@ void DeviceEpisodes::count_group(Axis& axis, const DeviceEpisodeBatch& batch, co
   }
   const size_t walks_at = tables.add(group.walks);
   const size_t segments_at = tables.add(group.segment_walk);
-  unsigned char* const table = tables_.at_least(budget_, tables.bytes().size());
-  check(cudaMemcpyAsync(table, tables.bytes().data(), tables.bytes().size(), cudaMemcpyHostToDevice, stream_),
-        "sending tables");
-  start_.record(stream_);
+  const unsigned char* const table = send(tables);
   const size_t walk_counts = group.walks.size() * symbols;
   const size_t all_counts = walk_counts + group.tracked.size();
   uint32_t* const found = counts_.at_least(budget_, all_counts);
@@ -383,7 +414,7 @@ void DeviceEpisodes::count_group(Axis& axis, const DeviceEpisodeBatch& batch, co
         axis, group.depths[depth],
         {reinterpret_cast<const EpisodeNode*>(table + at.nodes), reinterpret_cast<const uint32_t*>(table + at.tile_node),
          reinterpret_cast<const uint32_t*>(table + at.node_begin)},
-        from, depth % 2, most_entries, batch.compaction);
+        from, depth % 2, most_entries, batch.method);
   };
   for (size_t depth = 1; depth + 1 < length; ++depth) step(depth);
   if (!group.segment_walk.empty())
@@ -399,20 +430,14 @@ void DeviceEpisodes::count_group(Axis& axis, const DeviceEpisodeBatch& batch, co
       count_apart(from, reinterpret_cast<const uint32_t*>(table + placed[length - 1].tile_node), tiles, found + walk_counts,
                   stop_flag_.data(), stream_);
   }
-  end_.record(stream_);
-  wait();
-  kernel_ms_ += end_.since(start_);
-  std::vector<uint32_t> host(all_counts);
-  check(cudaMemcpyAsync(host.data(), found, all_counts * sizeof(uint32_t), cudaMemcpyDeviceToHost, stream_),
-        "reading counts");
-  check(cudaStreamSynchronize(stream_), "reading counts");
+  const std::vector<uint32_t> host = read(found, all_counts);
   for (const Group::Walked& walked : group.walked) counts[walked.episode] += host[walked.count];
   for (size_t k = 0; k < group.tracked.size(); ++k) counts[group.tracked[k]] += host[walk_counts + k];
 }
 
 /// Queues one step. @return the frontiers of its nodes
 Frontiers DeviceEpisodes::extend(const Axis& axis, const GroupDepth& depth, const DepthOnDevice& tables,
-                                 const Frontiers& from, size_t side, size_t most_entries, DeviceCompaction compaction) {
+                                 const Frontiers& from, size_t side, size_t most_entries, DeviceEpisodeMethod method) {
   EpisodeStep step{};
   step.list_times = axis.list_times.data();
   step.from = from;
@@ -423,7 +448,7 @@ Frontiers DeviceEpisodes::extend(const Axis& axis, const GroupDepth& depth, cons
   step.ends = entries_[side].ends.at_least(budget_, most_entries);
   step.starts = entries_[side].starts.at_least(budget_, most_entries);
   size_t bytes = 0;
-  if (compaction == DeviceCompaction::kCountScanWrite) {
+  if (method == DeviceEpisodeMethod::kCountScanWrite) {
     step.tile_begin = tile_begin_[side].at_least(budget_, size_t{step.tiles} + 1);
     const Frontiers extended{step.nodes, step.ends, step.starts, step.tile_begin, nullptr, nullptr};
     if (step.tiles == 0) return extended;
@@ -475,6 +500,76 @@ Frontiers DeviceEpisodes::extend(const Axis& axis, const GroupDepth& depth, cons
     sort(scratch_.at_least(budget_, std::max<size_t>(bytes, 1)));
   }
   return extended;
+}
+
+/// Counts the episodes from one on, as many as there is room for machines. @return the episode behind them
+size_t DeviceEpisodes::count_by_machines(const Axis& axis, const DeviceEpisodeBatch& batch, size_t from, uint64_t* counts) {
+  const size_t length = batch.length;
+  const bool is_cut = batch.method == DeviceEpisodeMethod::kMapConcat;
+  const int64_t whole = axis.last_time() + 1;
+  std::vector<EpisodeNode> places;
+  std::vector<uint64_t> first_end;
+  int64_t reach = 1;
+  uint64_t ring = 1;
+  uint64_t ends = 0;
+  size_t k = from;
+  for (; k < batch.size && k - from < kMostMachines; ++k) {
+    int64_t own_reach = 0;
+    uint64_t own_ring = ring;
+    places.push_back(axis.node(0, batch.symbols[k * length], {0, 0}));
+    for (size_t place = 1; place < length; ++place) {
+      const uint32_t waiting = places.back().list_size;
+      places.push_back(axis.node(0, batch.symbols[k * length + place], batch.gaps[k * (length - 1) + place - 1]));
+      own_reach = std::min(whole, own_reach + places.back().high);
+      own_ring = std::max(own_ring, most_waiting(waiting, places.back().low, places.back().high));
+    }
+    own_ring = std::bit_ceil(own_ring);
+    const uint64_t own_ends = is_cut ? places.back().list_size : 0;
+    if (k > from && ((k - from + 1) * machine_words(length, own_ring) > most_entries_ || ends + own_ends > most_entries_)) {
+      places.resize(places.size() - length);
+      break;
+    }
+    first_end.push_back(ends);
+    ends += own_ends;
+    reach = std::max(reach, own_reach);
+    ring = own_ring;
+  }
+  const size_t words = machine_words(length, ring);
+  const uint64_t episodes = k - from;
+  uint64_t segments = 1;
+  if (is_cut)
+    segments = std::max<uint64_t>(1, std::min({kMostSegments, kMostMachines / episodes, most_entries_ / (episodes * words),
+                                               static_cast<uint64_t>(whole / reach)}));
+
+  Tables tables;
+  const size_t places_at = tables.add(places);
+  const size_t first_end_at = tables.add(first_end);
+  const unsigned char* const table = send(tables);
+  EpisodeMachines job{};
+  job.list_times = axis.list_times.data();
+  job.places = reinterpret_cast<const EpisodeNode*>(table + places_at);
+  job.length = static_cast<uint32_t>(length);
+  job.episodes = static_cast<uint32_t>(episodes);
+  job.segments = static_cast<uint32_t>(segments);
+  job.segment_ticks = whole / static_cast<int64_t>(segments) + 1;
+  job.reach = reach;
+  job.ring = static_cast<uint32_t>(ring);
+  if (words * sizeof(int64_t) * kMachineThreads > shared_bytes_)
+    job.state = machines_.at_least(budget_, episodes * segments * words);
+  job.segment_path = segment_paths_.at_least(budget_, episodes * segments);
+  if (segments > 1) {
+    job.first_end = reinterpret_cast<const uint64_t*>(table + first_end_at);
+    job.end_path = end_paths_.at_least(budget_, ends);
+    job.rank = ranks_.at_least(budget_, ends);
+    check(cudaMemsetAsync(job.rank, 0, ends * sizeof(uint32_t), stream_), "clearing ranks");
+  }
+  job.counts = counts_.at_least(budget_, episodes);
+  job.stop = stop_flag_.data();
+  map_segments(job, stream_);
+  concatenate(job, stream_);
+  const std::vector<uint32_t> found = read(job.counts, episodes);
+  for (size_t at = 0; at < episodes; ++at) counts[from + at] += found[at];
+  return k;
 }
 
 }  // namespace batmap

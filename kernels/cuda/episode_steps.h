@@ -15,6 +15,33 @@ namespace batmap::cuda {
 
 inline constexpr uint32_t kTileEvents = 2048;
 
+/// The first place at or behind `from` whose time is later.
+__device__ inline uint32_t first_after(const int64_t* times, uint32_t from, uint32_t size, int64_t time) {
+  size -= from;
+  while (size > 0) {
+    const uint32_t half = size / 2;
+    if (times[from + half] <= time) {
+      from += half + 1;
+      size -= half + 1;
+    } else {
+      size = half;
+    }
+  }
+  return from;
+}
+
+/// The same where it is likely to be near.
+__device__ inline uint32_t first_after_nearby(const int64_t* times, uint32_t from, uint32_t size, int64_t time) {
+  uint32_t step = 8;
+  uint32_t to = from;
+  while (to < size && times[to] <= time) {
+    from = to + 1;
+    to += step;
+    step *= 2;
+  }
+  return first_after(times, from, min(to, size), time);
+}
+
 /// A prefix: the one before it, its last symbol's list and the gap before that.
 struct EpisodeNode {
   uint32_t parent;  // among the nodes of the depth before

@@ -16,33 +16,6 @@ constexpr int kWarps = kWalkWarps;
 constexpr unsigned kAll = 0xffffffffu;
 constexpr uint32_t kBatchesAPoll = 64;
 
-/// The first place at or behind `from` whose time is later.
-__device__ uint32_t first_after(const int64_t* times, uint32_t from, uint32_t size, int64_t time) {
-  size -= from;
-  while (size > 0) {
-    const uint32_t half = size / 2;
-    if (times[from + half] <= time) {
-      from += half + 1;
-      size -= half + 1;
-    } else {
-      size = half;
-    }
-  }
-  return from;
-}
-
-/// The same where it is likely to be near.
-__device__ uint32_t first_after_nearby(const int64_t* times, uint32_t from, uint32_t size, int64_t time) {
-  uint32_t step = 8;
-  uint32_t to = from;
-  while (to < size && times[to] <= time) {
-    from = to + 1;
-    to += step;
-    step *= 2;
-  }
-  return first_after(times, from, min(to, size), time);
-}
-
 __global__ void walk(EpisodeWalks job) {
   extern __shared__ int64_t state[];
   const uint32_t lane = threadIdx.x % 32;

@@ -2,19 +2,12 @@
 #include "episodes/device_tracker.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <vector>
 
 #include "core/thread_team.h"
 
 namespace batmap {
-
-namespace {
-
-constexpr int kSendingThreads = 6;  // sent about 24 GB/s to an H100; other numbers were not tried
-
-}  // namespace
 
 static_assert(sizeof(DeviceGap) == sizeof(Gap) && offsetof(DeviceGap, high) == offsetof(Gap, high));
 
@@ -68,53 +61,53 @@ void DeviceTracker::send(const EventStreams& streams, bool has_order, const Exec
     cut(k, DeviceEventArray::kTimes, view.times, view.events);
     cut(k, DeviceEventArray::kSymbols, view.symbols, view.events);
   }
-  ExecutionOptions few = options;
-  few.threads = std::min(options.threads, kSendingThreads);
-  parallel_for(few, parts.size(), [&](size_t k, int) {
+  parallel_for(options, parts.size(), [&](size_t k, int) {
     const Part& part = parts[k];
     AcceleratorMessage why{};
     expect_done(api_.send(episodes_, part.axis, part.array, part.first, part.values, part.size, &why), why);
   });
 }
 
-void DeviceTracker::count(DeviceCompaction compaction, const EpisodeBatch& batch, std::span<uint64_t> counts) {
+void DeviceTracker::count(DeviceEpisodeMethod method, const EpisodeBatch& batch, std::span<uint64_t> counts) {
   const DeviceEpisodeBatch job{batch.symbols, reinterpret_cast<const DeviceGap*>(batch.gaps), batch.length, batch.size,
-                               compaction};
+                               method};
   AcceleratorMessage why{};
   expect_done(api_.count(episodes_, &job, counts.data(), &why), why);
 }
 
-std::optional<DeviceCompaction> device_compaction(std::optional<EpisodeMethod> method) {
+DeviceEpisodeMethod device_method(std::optional<EpisodeMethod> method) {
   switch (method.value_or(EpisodeMethod::kTracking)) {
     case EpisodeMethod::kTracking:
-    case EpisodeMethod::kCountScanWrite: return DeviceCompaction::kCountScanWrite;
-    case EpisodeMethod::kAtomic: return DeviceCompaction::kAtomic;
-    case EpisodeMethod::kAutomaton:
-    case EpisodeMethod::kMapConcat: break;
+    case EpisodeMethod::kCountScanWrite: break;
+    case EpisodeMethod::kAtomic: return DeviceEpisodeMethod::kAtomic;
+    case EpisodeMethod::kAutomaton: return DeviceEpisodeMethod::kAutomaton;
+    case EpisodeMethod::kMapConcat: return DeviceEpisodeMethod::kMapConcat;
   }
-  return std::nullopt;
+  return DeviceEpisodeMethod::kCountScanWrite;
+}
+
+EpisodeMethod method_of(DeviceEpisodeMethod method) {
+  switch (method) {
+    case DeviceEpisodeMethod::kCountScanWrite: break;
+    case DeviceEpisodeMethod::kAtomic: return EpisodeMethod::kAtomic;
+    case DeviceEpisodeMethod::kAutomaton: return EpisodeMethod::kAutomaton;
+    case DeviceEpisodeMethod::kMapConcat: return EpisodeMethod::kMapConcat;
+  }
+  return EpisodeMethod::kCountScanWrite;
 }
 
 EpisodeDevice::EpisodeDevice(DeviceUse use, std::optional<EpisodeMethod> method, const EventStreams& streams,
                              const ExecutionOptions& options)
     : use_(std::move(use)),
-      compaction_(device_compaction(method)),
+      method_(device_method(method)),
       streams_(streams),
-      options_(options),
-      possible_(use_.offload != nullptr && use_.mode != DeviceMode::kCpu && compaction_.has_value()) {
-  if (use_.offload != nullptr && use_.mode == DeviceMode::kRequire && !compaction_)
-    throw Error(ErrorCode::kInvalidParameter,
-                std::string("algorithm \"") + kEpisodeMethodNames[static_cast<size_t>(*method)] + "\" does not run on a GPU",
-                "Algorithms that do: tracking, count_scan_write, atomic.");
-}
-
-int EpisodeDevice::threads_apart(int threads) {
-  // 16 of them did the work of 6: bench/episode_devices.cpp.
-  return std::max(1, static_cast<int>(std::pow(threads, 0.65)));
+      sending_(options),
+      possible_(use_.offload != nullptr && use_.mode != DeviceMode::kCpu) {
+  sending_.threads = std::min(options.threads, kSendingThreads);
 }
 
 bool EpisodeDevice::attempt(EpisodeSizes sizes, double cpu_ms, const std::string& what,
-                            const std::function<void(DeviceTracker&, DeviceCompaction)>& work) {
+                            const std::function<void(DeviceTracker&, DeviceEpisodeMethod)>& work) {
   if (!possible_) return false;
   if (use_.mode == DeviceMode::kAuto && !use_.offload->has_loaded() && cpu_ms < kWorthLoadingMs) return false;
   bool is_chosen = false;
@@ -127,6 +120,7 @@ bool EpisodeDevice::attempt(EpisodeSizes sizes, double cpu_ms, const std::string
     devices.resize(1);
     const AcceleratorApi& api = use_.offload->trusted();
     if (api.episodes == nullptr) throw DeviceFailure{AcceleratorStatus::kDeclined, "the module counts no episodes"};
+    sizes.method = method_;
     sizes.memory_limit = use_.memory_limit;
     sizes.is_sent = tracker_.has_value();
     EpisodeDeviceChoice choice = choose_episode_device(use_.mode, sizes, devices[0], cpu_ms);
@@ -141,8 +135,8 @@ bool EpisodeDevice::attempt(EpisodeSizes sizes, double cpu_ms, const std::string
         throw DeviceFailure{AcceleratorStatus::kOutOfMemory, "the job does not fit:" + choice.reason};
       return;
     }
-    if (!tracker_) tracker_.emplace(api, devices[0].index, use_.memory_limit, sizes.walked_entries > 0, streams_, options_);
-    work(*tracker_, *compaction_);
+    if (!tracker_) tracker_.emplace(api, devices[0].index, use_.memory_limit, sizes.walked_entries > 0, streams_, sending_);
+    work(*tracker_, method_);
     device_ = "cuda:" + std::to_string(devices[0].index) + " " + devices[0].name;
   });
   if (done) return is_chosen;

@@ -1,4 +1,4 @@
-// Tracking on a device (accel/device_episodes.h), and when a run uses one. The lists go there when the first batch is worth
+// Counting on a device (accel/device_episodes.h), and when a run uses one. The lists go there when the first batch is worth
 // it, and stay for the run. A batch that a device does not finish is counted by the CPU from its beginning, and the run asks
 // no device again.
 #pragma once
@@ -16,11 +16,13 @@
 
 namespace batmap {
 
+inline constexpr int kSendingThreads = 6;  // more do not send faster: bench/episode_devices.cpp
+
 /// The lists of all axes on a device.
 class DeviceTracker {
  public:
   /// @param has_order         whether batches will have many episodes that begin alike
-  /// @param streams, options  options must outlive the object
+  /// @param streams, options  options must outlive the object; all its threads send
   /// @throws DeviceFailure; Error, std::bad_alloc
   DeviceTracker(const AcceleratorApi& api, int32_t device, uint64_t memory_limit, bool has_order,
                 const EventStreams& streams, const ExecutionOptions& options);
@@ -30,7 +32,7 @@ class DeviceTracker {
 
   /// @param counts  [batch.size] added to, over all axes
   /// @throws DeviceFailure
-  void count(DeviceCompaction compaction, const EpisodeBatch& batch, std::span<uint64_t> counts);
+  void count(DeviceEpisodeMethod method, const EpisodeBatch& batch, std::span<uint64_t> counts);
   double kernel_ms() const { return api_.kernel_ms(episodes_); }
 
  private:
@@ -40,31 +42,28 @@ class DeviceTracker {
   DeviceEpisodes* episodes_ = nullptr;
 };
 
-/// How a device does what a method of the CPU does; by default, and for tracking, as count_scan_write.
-/// @return nothing: it does not
-std::optional<DeviceCompaction> device_compaction(std::optional<EpisodeMethod> method);
+/// The method of the same name on a device; by default, and for tracking, count_scan_write.
+DeviceEpisodeMethod device_method(std::optional<EpisodeMethod> method);
+EpisodeMethod method_of(DeviceEpisodeMethod method);
 
 /// The device of one run.
 class EpisodeDevice {
  public:
   /// @param method            nothing: any
-  /// @param streams, options  must outlive the object
-  /// @throws Error{kInvalidParameter} where a device is required and does not do the method
+  /// @param streams  must outlive the object
   EpisodeDevice(DeviceUse use, std::optional<EpisodeMethod> method, const EventStreams& streams,
                 const ExecutionOptions& options);
-
-  /// Threads of the CPU as if each were alone: they share its memory, and two of them a core.
-  static int threads_apart(int threads);
 
   /// Could a device be chosen at all?
   bool is_possible() const { return possible_; }
 
-  /// Has a device count a job, if it is to. @param work  gets the compaction; may count several batches
+  /// Has a device count a job, if it is to. @param sizes  but for the method and what is known of the device
+  /// @param work  gets the method; may count several batches
   /// @param what  the job, in words for the reason
   /// @return whether it was done; no: the CPU is to do it
   /// @throws Error, std::bad_alloc
   bool attempt(EpisodeSizes sizes, double cpu_ms, const std::string& what,
-               const std::function<void(DeviceTracker&, DeviceCompaction)>& work);
+               const std::function<void(DeviceTracker&, DeviceEpisodeMethod)>& work);
 
   const std::string& device() const { return device_; }  // that has counted: "cuda:0 NAME"; "cpu" for none
   const std::string& notice() const { return notice_; }  // what the user should be told: a device failed
@@ -72,9 +71,9 @@ class EpisodeDevice {
 
  private:
   DeviceUse use_;
-  std::optional<DeviceCompaction> compaction_;
+  DeviceEpisodeMethod method_;
   const EventStreams& streams_;
-  const ExecutionOptions& options_;
+  ExecutionOptions sending_;
   bool possible_;
   std::optional<DeviceTracker> tracker_;
   std::string device_ = "cpu";

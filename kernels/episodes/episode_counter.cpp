@@ -2,9 +2,12 @@
 #include "episodes/episode_counter.h"
 
 #include <algorithm>
+#include <cmath>
+#include <vector>
 
 #include "core/thread_team.h"
 #include "episodes/automaton.h"
+#include "episodes/frontier.h"
 #include "episodes/mapconcat.h"
 #include "episodes/tracking.h"
 
@@ -12,13 +15,21 @@ namespace batmap {
 
 namespace {
 
-// Nanoseconds, by bench/run episodes on one core of an EPYC with AVX2.
-constexpr double kTrackNs = 5.0;        // an event of a list and an entry of a frontier
+// Nanoseconds, by bench/run episodes on one core of an EPYC with AVX2; the first two and the teams by
+// bench/episode_devices.cpp on 16 threads.
+constexpr double kTrackNs = 2.0;        // an event of a list
+constexpr double kUnforeseenNs = 21.0;  // where a processor does not foresee whether it extends the frontier
 constexpr double kSortNs = 25.0;        // an entry that is sorted, two columns
 constexpr double kMachineNs = 12.0;     // a place that an event moves
 constexpr double kScanNs = 2.0;         // an event that a pass looks at
-constexpr double kTeamMs = 0.05;        // up to four threads that start and end
+constexpr double kTeamMs = 0.035;       // up to four threads that start and end
 constexpr double kMachinesAgain = 1.5;  // of the map: machines until they meet
+
+// What is sampled, where there are list events enough.
+constexpr uint64_t kWorthSampling = 1 << 17;
+constexpr size_t kSampledEpisodes = 4;
+constexpr double kSampledEvents = 128;  // of a list
+constexpr double kUsualShare = 0.1;     // where nothing is
 
 /// Runs count(first, last) over ranges of neighbours, a few for each thread.
 template <typename Count>
@@ -29,6 +40,38 @@ void share_out(const EpisodeBatch& batch, const ExecutionOptions& options, size_
 
 size_t threads_of(const ExecutionOptions& options) { return static_cast<size_t>(std::max(options.threads, 1)); }
 
+/// The share of list events that are unforeseen, from a slice in the middle of the stream.
+double sample_unforeseen(const EventStreamView& view, const EpisodeBatch& batch, uint64_t list_events) {
+  const double list = static_cast<double>(list_events) / static_cast<double>(batch.size * batch.length);
+  const auto whole = static_cast<double>(view.times[view.events - 1] + 1);
+  const double ticks = whole * std::min(1.0, kSampledEvents / list);
+  const auto slice = [&](uint32_t symbol) {
+    const std::span<const int64_t> all = view.list(symbol);
+    const auto from = std::lower_bound(all.begin(), all.end(), static_cast<int64_t>((whole - ticks) / 2));
+    return std::span(from, std::lower_bound(from, all.end(), static_cast<int64_t>((whole + ticks) / 2)));
+  };
+  std::vector<int64_t> frontier;
+  std::vector<int64_t> longer;
+  size_t events = 0;
+  size_t unforeseen = 0;
+  const size_t sampled = std::min(batch.size, kSampledEpisodes);
+  for (size_t k = 0; k < sampled; ++k) {
+    const EpisodeView episode = batch[batch.size * k / sampled];
+    const std::span<const int64_t> first = slice(episode.symbols[0]);
+    frontier.assign(first.begin(), first.end());
+    for (size_t place = 1; place < episode.length(); ++place) {
+      const std::span<const int64_t> own = slice(episode.symbols[place]);
+      longer.clear();
+      extend_frontier({frontier.data(), frontier.data(), frontier.size()}, own, view.cut(episode.gaps[place - 1]),
+                      [&](int64_t end, int64_t) { longer.push_back(end); });
+      events += own.size();
+      unforeseen += std::min(longer.size(), own.size() - longer.size());
+      frontier.swap(longer);
+    }
+  }
+  return events == 0 ? 0 : static_cast<double>(unforeseen) / static_cast<double>(events);
+}
+
 }  // namespace
 
 std::string episode_method_names() {
@@ -37,20 +80,26 @@ std::string episode_method_names() {
   return names;
 }
 
+double threads_apart(int threads) {
+  // 16 of them did the work of 6: bench/episode_devices.cpp.
+  return std::pow(std::max(threads, 1), 0.65);
+}
+
 double estimate_episodes(EpisodeMethod method, const EpisodeJob& job) {
   constexpr double kMsANs = 1e-6;
   const auto lists = static_cast<double>(job.list_events);
   const auto episodes = static_cast<double>(job.episodes);
-  const auto threads = static_cast<double>(std::max(job.threads, 1));
-  const auto shared = std::min(threads, episodes);  // threads that have an episode
-  const double teams = threads > 1 ? kTeamMs * std::max(threads / 4, 1.0) : 0;
+  const double tracking = lists * kTrackNs + static_cast<double>(job.unforeseen) * kUnforeseenNs;
+  const double threads = threads_apart(job.threads);
+  const double shared = std::min(threads, episodes);  // threads that have an episode
+  const double teams = job.threads > 1 ? kTeamMs * std::max(job.threads / 4.0, 1.0) : 0;
   const double steps = episodes * static_cast<double>(job.length - 1);
   switch (method) {
-    case EpisodeMethod::kTracking: return lists * kTrackNs * kMsANs / shared + teams;
-    case EpisodeMethod::kCountScanWrite: return 2 * lists * kTrackNs * kMsANs / threads + 2 * teams * steps;
+    case EpisodeMethod::kTracking: return tracking * kMsANs / shared + teams;
+    case EpisodeMethod::kCountScanWrite: return 2 * tracking * kMsANs / threads + 2 * teams * steps;
     case EpisodeMethod::kAtomic:
       // One block at a time comes out in order.
-      return lists * (kTrackNs / threads + (threads > 1 ? kSortNs : 0)) * kMsANs + teams * steps;
+      return (tracking / threads + (job.threads > 1 ? lists * kSortNs : 0)) * kMsANs + teams * steps;
     case EpisodeMethod::kAutomaton:
       return (static_cast<double>(job.events) * kScanNs + lists * kMachineNs / shared) * kMsANs + teams;
     case EpisodeMethod::kMapConcat:
@@ -68,8 +117,10 @@ EpisodeMethod choose_episode_method(const EpisodeJob& job) {
 }
 
 EpisodeJob describe_job(const EventStreamView& view, const EpisodeBatch& batch, int threads) {
-  EpisodeJob job{batch.size, batch.length, view.events, 0, threads};
+  EpisodeJob job{batch.size, batch.length, view.events, 0, 0, threads};
   for (size_t k = 0; k < batch.size * batch.length; ++k) job.list_events += view.list(batch.symbols[k]).size();
+  const double share = job.list_events < kWorthSampling ? kUsualShare : sample_unforeseen(view, batch, job.list_events);
+  job.unforeseen = static_cast<uint64_t>(static_cast<double>(job.list_events) * share);
   return job;
 }
 

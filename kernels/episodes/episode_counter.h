@@ -27,14 +27,19 @@ struct EpisodeJob {
   uint64_t length;
   uint64_t events;       // of all symbols
   uint64_t list_events;  // of the symbols of the episodes, summed up over all places of all episodes
+  uint64_t unforeseen;   // of these, by a sample: where a share p of a list extends a frontier, the lesser of p and 1 - p
   int threads;
 };
+
+/// Threads as if each were alone: they share memory, and two of them a core.
+double threads_apart(int threads);
 
 /// Estimated milliseconds. Pure.
 double estimate_episodes(EpisodeMethod method, const EpisodeJob& job);
 /// The least estimate. Pure.
 EpisodeMethod choose_episode_method(const EpisodeJob& job);
 
+/// @param batch  of which some episodes are tracked in a slice of the stream
 EpisodeJob describe_job(const EventStreamView& view, const EpisodeBatch& batch, int threads);
 
 /// @param counts  [batch.size] added to

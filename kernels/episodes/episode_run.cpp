@@ -67,11 +67,10 @@ bool count_on_device(const EventStreams& streams, const EpisodeBatch& batch, con
     sizes.events += job.events;
     sizes.step_events += job.list_events;
   }
-  const bool done = device.attempt(sizes, cpu_ms, "tracking:", [&](DeviceTracker& tracker, DeviceCompaction compaction) {
-    tracker.count(compaction, batch, counts);
-    const bool is_atomic = compaction == DeviceCompaction::kAtomic;
-    report.method =
-        kEpisodeMethodNames[static_cast<size_t>(is_atomic ? EpisodeMethod::kAtomic : EpisodeMethod::kCountScanWrite)];
+  const std::string what = kEpisodeMethodNames[static_cast<size_t>(given.method.value_or(EpisodeMethod::kTracking))];
+  const bool done = device.attempt(sizes, cpu_ms, what + ":", [&](DeviceTracker& tracker, DeviceEpisodeMethod method) {
+    tracker.count(method, batch, counts);
+    report.method = kEpisodeMethodNames[static_cast<size_t>(method_of(method))];
   });
   report.device = device.device();
   report.notice = device.notice();

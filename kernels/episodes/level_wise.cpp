@@ -353,9 +353,9 @@ bool LevelWise::by_device(EpisodeLevel& found) const {
   const double cpu_ms = estimate_level(sizes);
   if (sizes.episodes == 0) return false;
   return device_->attempt(sizes, cpu_ms, "length " + std::to_string(sizes.length) + ":",
-                          [&](DeviceTracker& tracker, DeviceCompaction compaction) {
+                          [&](DeviceTracker& tracker, DeviceEpisodeMethod method) {
                             found = by_batches(kDeviceBatch, [&](const EpisodeBatch& batch, std::vector<uint64_t>& counts) {
-                              tracker.count(compaction, batch, counts);
+                              tracker.count(method, batch, counts);
                             });
                           });
 }
@@ -395,10 +395,14 @@ double LevelWise::estimate_level(EpisodeSizes& sizes) const {
     reached += own_reached;
     if (level_.length > 1) steps += list;
   }
+  if (method_ == EpisodeMethod::kAutomaton || method_ == EpisodeMethod::kMapConcat) {
+    sizes.step_events = static_cast<uint64_t>(static_cast<double>(sizes.episodes * sizes.length) * list);
+    return estimate_episodes(*method_, {sizes.episodes, sizes.length, sizes.events, sizes.step_events, 0, options_.threads});
+  }
   sizes.walked_entries = static_cast<uint64_t>(entries);
   sizes.walked_events = static_cast<uint64_t>(reached);
   sizes.step_events = static_cast<uint64_t>(steps);
-  return ns / 1e6 / EpisodeDevice::threads_apart(options_.threads);
+  return ns / 1e6 / threads_apart(options_.threads);
 }
 
 }  // namespace batmap

@@ -47,8 +47,8 @@ SET batmap.accelerator = '/nowhere/batmap_cuda';
 \set VERBOSITY sqlstate
 SELECT count(*) FROM batmap_episodes('SELECT at, event FROM log', ARRAY[0, 20], min_count => 2, device => 'require');
 SELECT * FROM batmap_episode_count('SELECT at, event FROM log', '{1, 2}', ARRAY[0, 20], device => 'require');
-\set VERBOSITY default
 SELECT * FROM batmap_episode_count_of(NULL::text, 'SELECT at, event::text FROM log', '{1, 2}', ARRAY[0, 20], algorithm => 'automaton', device => 'require');
+\set VERBOSITY default
 SELECT count(*), (SELECT device FROM batmap_last_run()) IS NOT NULL AS has_run
 FROM batmap_episodes_of(NULL::text, 'SELECT at, event::text FROM log', ARRAY[0, 20], min_count => 2, device => 'cuda');
 SELECT device FROM batmap_last_run();

@@ -145,6 +145,23 @@ TEST(DevicePolicy, EpisodesWeighContextAndLists) {
   EXPECT_GT(estimate_episodes_on_device(sizes, episode_device(true)).milliseconds, ms) << "their order is sent, too";
 }
 
+TEST(DevicePolicy, MachinesTakeTurns) {
+  EpisodeSizes sizes = episode_sizes(3'000'000);
+  const auto estimate = [&](DeviceEpisodeMethod method) {
+    sizes.method = method;
+    return estimate_episodes_on_device(sizes, episode_device(true)).milliseconds;
+  };
+  EXPECT_GT(estimate(DeviceEpisodeMethod::kMapConcat), 2 * estimate(DeviceEpisodeMethod::kCountScanWrite));
+  const double automaton = estimate(DeviceEpisodeMethod::kAutomaton);
+  EXPECT_GT(automaton, 2 * estimate(DeviceEpisodeMethod::kMapConcat)) << "few machines";
+  sizes.episodes *= 10;
+  sizes.step_events *= 10;
+  EXPECT_LT(estimate(DeviceEpisodeMethod::kAutomaton), 1.1 * automaton) << "each has a thread";
+  sizes.episodes *= 100;
+  sizes.step_events *= 100;
+  EXPECT_GT(estimate(DeviceEpisodeMethod::kAutomaton), 10 * automaton);
+}
+
 TEST(DevicePolicy, ModesCommandEpisodes) {
   const EpisodeSizes sizes = episode_sizes(1000);
   EXPECT_FALSE(choose_episode_device(DeviceMode::kAuto, sizes, episode_device(true), 0.01).is_chosen);

@@ -3,9 +3,6 @@
 // open.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <thread>
-
 #include "fake_accelerator.h"
 #include "oracle.h"
 #include "shapes.h"
@@ -17,13 +14,7 @@ namespace {
 
 using Fake = FakeAccelerator;
 
-class DeviceRun : public ::testing::Test {
- protected:
-  void SetUp() override { Fake::state().reset(); }
-  void TearDown() override { EXPECT_EQ(Fake::state().open, 0) << "a job was not closed"; }
-
-  Offload offload_{[](std::string&) { return Fake::api(); }};
-};
+using DeviceRun = FakeAcceleratorTest;
 
 struct Found {
   std::vector<PairRow> rows;
@@ -221,12 +212,7 @@ TEST_F(DeviceRun, RequireRefusesWhatNoDeviceDoes) {
 
 TEST_F(DeviceRun, CancelReachesAStallingDevice) {
   const std::vector<Pair> rows = relation(50, 60, 20);
-  Fake::state().stalls = true;
-  std::atomic<bool> stop{false};
   MemoryMeter meter;
-  const ExecutionOptions options{.threads = 1,
-                                 .memory = &meter,
-                                 .cancel = {[](void* arg) { return static_cast<std::atomic<bool>*>(arg)->load(); }, &stop}};
   PairLog log(meter);
   for (const Pair& row : rows) log.append(row.tid, row.item);
   log.seal();
@@ -234,23 +220,12 @@ TEST_F(DeviceRun, CancelReachesAStallingDevice) {
   query.min_count = 1;
   query.device.offload = &offload_;
   query.device.mode = DeviceMode::kCuda;
-  {
-    PairRun run(log, {}, query, options);
-    std::thread canceller([&] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      stop = true;
-    });
+  expect_cancelled([&](const CancelToken& cancel) {
+    PairRun run(log, {}, query, {.threads = 1, .memory = &meter, .cancel = cancel});
     std::vector<PairRow> batch;
-    try {
-      while (run.next(batch)) {
-      }
-      ADD_FAILURE() << "not cancelled";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kCancelled);
+    while (run.next(batch)) {
     }
-    canceller.join();
-  }
-  EXPECT_NE(offload_.api(), nullptr) << "cancelling is no error of the device";
+  });
 }
 
 TEST_F(DeviceRun, Joins) {

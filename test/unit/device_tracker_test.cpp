@@ -4,9 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <thread>
-
 #include "episodes.h"
 #include "episodes/episode_run.h"
 #include "fake_accelerator.h"
@@ -16,13 +13,7 @@ namespace {
 
 using Fake = FakeAccelerator;
 
-class DeviceEpisodeRun : public ::testing::Test {
- protected:
-  void SetUp() override { Fake::state().reset(); }
-  void TearDown() override { EXPECT_EQ(Fake::state().open, 0) << "a job was not closed"; }
-
-  Offload offload_{[](std::string&) { return Fake::api(); }};
-};
+using DeviceEpisodeRun = FakeAcceleratorTest;
 
 std::vector<Event> some_events() {
   Random random(20261122);
@@ -120,9 +111,35 @@ TEST_F(DeviceEpisodeRun, CountsGivenEpisodes) {
   EXPECT_EQ(found.counts, expected.counts);
   EXPECT_EQ(found.report.device, "cuda:0 fake");
   EXPECT_EQ(found.report.method, "count_scan_write");
-  EXPECT_EQ(count(&offload_, DeviceMode::kRequire, EpisodeMethod::kAtomic).report.method, "atomic");
-  EXPECT_EQ(count(&offload_, DeviceMode::kCuda, EpisodeMethod::kAutomaton).report.device, "cpu");
-  EXPECT_THROW(count(&offload_, DeviceMode::kRequire, EpisodeMethod::kMapConcat), Error);
+}
+
+TEST_F(DeviceEpisodeRun, CountsByTheMethodThatIsNamed) {
+  struct Named {
+    EpisodeMethod method;
+    DeviceEpisodeMethod on_device;
+    const char* reported;
+  };
+  const Counted expected = count(nullptr, DeviceMode::kAuto);
+  EpisodeQuery query = query_for(nullptr, DeviceMode::kAuto);
+  const Found expected_rows = discover(query);
+  query.device = {&offload_, DeviceMode::kRequire, {}, 0};
+  for (const Named& named : {Named{EpisodeMethod::kTracking, DeviceEpisodeMethod::kCountScanWrite, "count_scan_write"},
+                             Named{EpisodeMethod::kCountScanWrite, DeviceEpisodeMethod::kCountScanWrite, "count_scan_write"},
+                             Named{EpisodeMethod::kAtomic, DeviceEpisodeMethod::kAtomic, "atomic"},
+                             Named{EpisodeMethod::kAutomaton, DeviceEpisodeMethod::kAutomaton, "automaton"},
+                             Named{EpisodeMethod::kMapConcat, DeviceEpisodeMethod::kMapConcat, "mapconcat"}}) {
+    SCOPED_TRACE(named.reported);
+    Fake::state().episode_method = {};
+    const Counted found = count(&offload_, DeviceMode::kRequire, named.method);
+    EXPECT_EQ(found.counts, expected.counts);
+    EXPECT_EQ(found.report.method, named.reported);
+    EXPECT_EQ(found.report.device, "cuda:0 fake");
+    EXPECT_EQ(Fake::state().episode_method, named.on_device);
+    Fake::state().episode_method = {};
+    query.method = named.method;
+    EXPECT_EQ(discover(query).rows, expected_rows.rows);
+    EXPECT_EQ(Fake::state().episode_method, named.on_device);
+  }
 }
 
 TEST_F(DeviceEpisodeRun, EveryCallMayFail) {
@@ -179,35 +196,15 @@ TEST_F(DeviceEpisodeRun, NoDevice) {
   EXPECT_THROW(discover(query_for(&pairs_only, DeviceMode::kRequire)), Error);
 }
 
-TEST_F(DeviceEpisodeRun, RequireNeedsAMethodOfDevices) {
-  EpisodeQuery query = query_for(&offload_, DeviceMode::kRequire);
-  query.method = EpisodeMethod::kAutomaton;
-  EXPECT_THROW(discover(query), Error);
-  query.device.mode = DeviceMode::kCuda;
-  EXPECT_EQ(discover(query).report.device, "cpu");
-}
-
 TEST_F(DeviceEpisodeRun, StopsAStallingDevice) {
-  Fake::state().stalls = true;
-  std::atomic<bool> stop{false};
   MemoryMeter meter;
-  const ExecutionOptions options{.threads = 1,
-                                 .memory = &meter,
-                                 .cancel = {[](void* arg) { return static_cast<std::atomic<bool>*>(arg)->load(); }, &stop}};
-  std::thread canceller([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    stop = true;
-  });
-  try {
+  ExecutionOptions options{.threads = 1, .memory = &meter, .cancel = {}};
+  expect_cancelled([&](const CancelToken& cancel) {
+    options.cancel = cancel;
     discover(query_for(&offload_, DeviceMode::kCuda), options);
-    ADD_FAILURE() << "not cancelled";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kCancelled);
-  }
-  canceller.join();
-  EXPECT_NE(offload_.api(), nullptr) << "cancelling is no error of the device";
+  });
   // A timeout is the end of the answer, not an error.
-  stop = false;
+  options.cancel = {};
   EpisodeQuery query = query_for(&offload_, DeviceMode::kCuda);
   query.timeout_ms = 30;
   const Found found = discover(query, options);

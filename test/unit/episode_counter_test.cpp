@@ -200,8 +200,12 @@ TEST(Frontier, ThreeWaysToExtendGiveTheSame) {
 
 TEST(EpisodeCounter, ChoosesByEpisodesAndThreads) {
   const auto choice = [](uint64_t episodes, uint64_t list, int threads) {
-    return choose_episode_method(
-        {.episodes = episodes, .length = 9, .events = 64 * list, .list_events = 9 * list * episodes, .threads = threads});
+    return choose_episode_method({.episodes = episodes,
+                                  .length = 9,
+                                  .events = 64 * list,
+                                  .list_events = 9 * list * episodes,
+                                  .unforeseen = list * episodes,
+                                  .threads = threads});
   };
   for (const uint64_t list : {100u, 10'000u, 1'000'000u}) {
     EXPECT_EQ(choice(1, list, 1), EpisodeMethod::kTracking);
@@ -209,6 +213,28 @@ TEST(EpisodeCounter, ChoosesByEpisodesAndThreads) {
   }
   EXPECT_EQ(choice(1, 100, 8), EpisodeMethod::kTracking);  // threads take longer to start
   EXPECT_EQ(choice(1, 1'000'000, 8), EpisodeMethod::kCountScanWrite);
+}
+
+TEST(EpisodeCounter, SamplesWhatNoProcessorForesees) {
+  MemoryMeter meter;
+  const ExecutionOptions options{.threads = 1, .memory = &meter, .cancel = {}};
+  Random random(kSeed + 5);
+  std::vector<Event> events;
+  for (int64_t k = 0; k < 100'000; ++k) {  // 1 follows each 0, 2 every other one
+    events.push_back({10 * k, 0});
+    events.push_back({10 * k + 1, 1});
+    events.push_back({10 * k + (random.chance(50) ? 1 : 5), 2});
+  }
+  const EventStreams streams = streams_of_events(events, 2, options);
+  const EventStreamView view = streams.axes()[0].view();
+  const auto share = [&](std::vector<uint32_t> symbols, Gap gap) {
+    const EpisodeJob job = describe_job(view, {symbols.data(), &gap, 2, 1}, 1);
+    EXPECT_EQ(job.list_events, 200'000u);
+    return static_cast<double>(job.unforeseen) / static_cast<double>(job.list_events);
+  };
+  EXPECT_EQ(share({0, 1}, {0, 2}), 0);
+  EXPECT_EQ(share({1, 0}, {0, 2}), 0);
+  EXPECT_NEAR(share({0, 2}, {0, 2}), 0.5, 0.1);
 }
 
 TEST(EpisodeCounter, StopsWhenCancelled) {

@@ -2,6 +2,8 @@
 // decline, run out of memory, fail, stall or have no device, at any of its calls.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -14,6 +16,9 @@
 #include <vector>
 
 #include "accel/device_episodes.h"
+#include "accel/offload.h"
+#include "core/error.h"
+#include "core/options.h"
 #include "set/set_decode.h"
 
 namespace batmap {
@@ -62,7 +67,8 @@ struct FakeAccelerator {
   std::atomic<int> calls[kCalls] = {};
   int open = 0;  // jobs that have not been closed
   bool stalls = false;
-  int delay_ms = 0;  // before a call ends badly
+  int delay_ms = 0;                    // before a call ends badly
+  DeviceEpisodeMethod episode_method;  // of the last batch
   DeviceRates rates{.context_ms = 0,
                     .upload_bytes = 1e6,
                     .download_bytes = 1e6,
@@ -221,6 +227,7 @@ struct FakeAccelerator {
           if (opened->job.stop(opened->job.stop_arg)) return AcceleratorStatus::kCancelled;
           std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
+        state().episode_method = batch->method;
         count_in_loops(*opened, *batch, counts);
         return say(kCountEpisodes, why);  // a device that fails may have written counts
       };
@@ -271,5 +278,37 @@ struct FakeAccelerator {
     return traits;
   }
 };
+
+namespace test {
+
+/// A test that finds the accelerator as it is at first, and leaves no job open.
+class FakeAcceleratorTest : public ::testing::Test {
+ protected:
+  void SetUp() override { FakeAccelerator::state().reset(); }
+  void TearDown() override { EXPECT_EQ(FakeAccelerator::state().open, 0) << "a job was not closed"; }
+
+  /// A run of offload_ that is cancelled while the accelerator stalls. @param run  gets the token
+  template <typename Run>
+  void expect_cancelled(Run run) {
+    FakeAccelerator::state().stalls = true;
+    std::atomic<bool> stop{false};
+    std::thread canceller([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      stop = true;
+    });
+    try {
+      run(CancelToken{[](void* arg) { return static_cast<std::atomic<bool>*>(arg)->load(); }, &stop});
+      ADD_FAILURE() << "not cancelled";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kCancelled);
+    }
+    canceller.join();
+    EXPECT_NE(offload_.api(), nullptr) << "cancelling is no error of the device";
+  }
+
+  Offload offload_{[](std::string&) { return FakeAccelerator::api(); }};
+};
+
+}  // namespace test
 
 }  // namespace batmap

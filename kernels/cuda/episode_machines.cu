@@ -1,0 +1,216 @@
+// Machines, map and concatenate. See episode_machines.h.
+#include "cuda/episode_machines.h"
+
+#include <algorithm>
+
+namespace batmap::cuda {
+
+namespace {
+
+constexpr uint32_t kStepsAPoll = 4096;
+// Machines of one warp wait for each other: where they are few, each has a warp of its own.
+constexpr uint32_t kFewestBlocks = 2048;
+constexpr uint32_t kNone = UINT32_MAX;
+
+__device__ __host__ inline size_t machine_times(size_t length, size_t ring) { return length + (length - 1) * ring; }
+
+/// One machine. Those of neighbouring threads lie next to each other, word by word.
+class Machine {
+ public:
+  /// @param state  of the first machine of `stride`, of which this is one
+  __device__ Machine(const EpisodeMachines& job, uint32_t episode, int64_t* state, uint32_t stride, uint32_t index)
+      : job_(job),
+        places_(job.places + size_t{episode} * job.length),
+        times_(state + index),
+        marks_(reinterpret_cast<uint32_t*>(state + machine_times(job.length, job.ring) * stride) + index),
+        stride_(stride) {}
+
+  /// Forgets all: occurrences start later than `time` from now on.
+  __device__ void start_after(int64_t time) {
+    for (uint32_t k = 0; k < job_.length; ++k) cursor(k) = first_after(list(k), 0, places_[k].list_size, time);
+    forget(time);
+    seek(0);
+  }
+
+  /// Goes on until an occurrence is complete. @return where it ends in the last list; kNone: not before `until`
+  __device__ uint32_t next_end(int64_t until) {
+    for (;;) {
+      uint32_t place = 0;
+      int64_t time = next(0);
+      for (uint32_t k = 1; k < job_.length; ++k)
+        if (const int64_t other = next(k); other < time) {
+          time = other;
+          place = k;
+        }
+      if (++steps_ % kStepsAPoll == 0 && *job_.stop != 0) is_stopped_ = true;
+      if (time >= until || is_stopped_) return kNone;
+      const uint32_t at = cursor(place);
+      cursor(place) = at + 1;
+      if (place == 0 ? time > after_ : follows(place, time)) {
+        if (place + 1 == job_.length) {
+          forget(time);
+          return at;
+        }
+        wait(place, time);
+      }
+      seek(place);
+    }
+  }
+
+ private:
+  __device__ const int64_t* list(uint32_t place) const { return job_.list_times + places_[place].list_begin; }
+  __device__ int64_t& next(uint32_t place) { return times_[size_t{place} * stride_]; }
+  __device__ int64_t& waiting(uint32_t place, uint32_t k) {
+    return times_[(size_t{job_.length} + size_t{place} * job_.ring + (k & (job_.ring - 1))) * stride_];
+  }
+  __device__ uint32_t& cursor(uint32_t place) { return marks_[size_t{place} * stride_]; }
+  // Of those that wait at a place; they count on from ring to ring.
+  __device__ uint32_t& first(uint32_t place) { return marks_[(size_t{job_.length} + 2 * place) * stride_]; }
+  __device__ uint32_t& behind(uint32_t place) { return marks_[(size_t{job_.length} + 2 * place + 1) * stride_]; }
+
+  __device__ void forget(int64_t time) {
+    for (uint32_t k = 0; k + 1 < job_.length; ++k) {
+      first(k) = behind(k) = 0;
+      next(k + 1) = INT64_MAX;
+    }
+    after_ = time;
+  }
+
+  /// The first of those that wait at a place and are not too old.
+  __device__ uint32_t first_since(uint32_t place, int64_t time) {
+    uint32_t k = first(place);
+    while (k != behind(place) && waiting(place, k) < time) ++k;
+    return first(place) = k;
+  }
+
+  __device__ bool follows(uint32_t place, int64_t time) {
+    const uint32_t k = first_since(place - 1, time - places_[place].high);
+    return k != behind(place - 1) && waiting(place - 1, k) < time - places_[place].low;
+  }
+
+  /// The next event that is far enough behind the first one that waits for it; none while none waits.
+  __device__ void seek(uint32_t place) {
+    if (place > 0) {
+      const uint32_t k = first(place - 1);
+      if (k == behind(place - 1)) {
+        next(place) = INT64_MAX;
+        return;
+      }
+      cursor(place) = first_after_nearby(list(place), cursor(place), places_[place].list_size,
+                                         waiting(place - 1, k) + places_[place].low);
+    }
+    const uint32_t at = cursor(place);
+    next(place) = at < places_[place].list_size ? list(place)[at] : INT64_MAX;
+  }
+
+  __device__ void wait(uint32_t place, int64_t time) {
+    const int64_t low = places_[place + 1].low;
+    const int64_t high = places_[place + 1].high;
+    if (high <= low) return;
+    const uint32_t k = first_since(place, time - high);
+    uint32_t to = behind(place);
+    if (to - k >= 2 && time - waiting(place, to - 2) <= high - low) --to;
+    waiting(place, to) = time;
+    behind(place) = to + 1;
+    if (to == k) seek(place + 1);
+  }
+
+  const EpisodeMachines& job_;
+  const EpisodeNode* places_;
+  int64_t* times_;   // [length] next events, or INT64_MAX; [length - 1][ring] that wait
+  uint32_t* marks_;  // [length] cursors, [length - 1] first and behind
+  uint32_t stride_;
+  int64_t after_ = -1;
+  uint32_t steps_ = 0;
+  bool is_stopped_ = false;
+};
+
+/// Ends up to here make no difference to a segment.
+__device__ int64_t far_back(const EpisodeMachines& job, uint32_t segment) {
+  return max(segment * job.segment_ticks - 1 - job.reach, int64_t{-1});
+}
+
+__global__ void __launch_bounds__(kMachineThreads) map(EpisodeMachines job) {
+  extern __shared__ int64_t shared[];
+  const uint32_t index = blockIdx.x * blockDim.x + threadIdx.x;
+  const uint32_t machines = job.episodes * job.segments;
+  if (index >= machines) return;
+  const uint32_t episode = index / job.segments;
+  const uint32_t segment = index % job.segments;
+  Machine machine = job.state == nullptr ? Machine(job, episode, shared, blockDim.x, threadIdx.x)
+                                         : Machine(job, episode, job.state, machines, index);
+  const EpisodeNode& last = job.places[size_t{episode} * job.length + job.length - 1];
+  const int64_t* const ends = job.list_times + last.list_begin;
+  const int64_t begin = segment * job.segment_ticks;
+  const int64_t end = segment + 1 == job.segments ? INT64_MAX : begin + job.segment_ticks;
+  const int64_t before = far_back(job, segment);
+  const bool is_cut = job.segments > 1;
+  uint32_t* const rank = is_cut ? job.rank + job.first_end[episode] : nullptr;
+
+  // Where it completes an occurrence before its segment, no end that is far back is the last one, and the path is no one's;
+  // others can still go on as it does.
+  machine.start_after(before);
+  MachinePath first{before, kNone, 0};
+  for (uint32_t at; (at = machine.next_end(end)) != kNone;) {
+    if (ends[at] < begin) continue;
+    first = {ends[at], at, first.count + 1};
+    if (is_cut) rank[at] = first.count;
+  }
+  job.segment_path[index] = first;
+  if (!is_cut) return;
+  for (uint32_t from = first_after(ends, 0, last.list_size, before); from < last.list_size && ends[from] < begin; ++from) {
+    machine.start_after(ends[from]);
+    MachinePath path{ends[from], from, 0};
+    for (uint32_t at; (at = machine.next_end(end)) != kNone;) {
+      if (ends[at] < begin) break;  // this end is not the last one
+      path = {ends[at], at, path.count + 1};
+      if (rank[at] == 0) continue;
+      path = {first.last_end, first.last, path.count + first.count - rank[at]};
+      break;
+    }
+    job.end_path[job.first_end[episode] + from] = path;
+  }
+}
+
+__global__ void go_through_segments(EpisodeMachines job) {
+  const uint32_t episode = blockIdx.x * blockDim.x + threadIdx.x;
+  if (episode >= job.episodes) return;
+  const MachinePath* const all = job.segment_path + size_t{episode} * job.segments;
+  MachinePath last = all[0];
+  uint32_t count = last.count;
+  for (uint32_t segment = 1; segment < job.segments; ++segment) {
+    const bool is_near = last.count > 0 && last.last_end > far_back(job, segment);
+    const MachinePath path = is_near ? job.end_path[job.first_end[episode] + last.last] : all[segment];
+    count += path.count;
+    if (path.count > 0) last = path;
+  }
+  job.counts[episode] = count;
+}
+
+}  // namespace
+
+uint64_t most_waiting(uint32_t list_size, int64_t low, int64_t high) {
+  if (high <= low) return 1;
+  return std::clamp<uint64_t>(2 * static_cast<uint64_t>(high / (high - low + 1)) + 2, 1, std::max(list_size, 1u));
+}
+
+size_t machine_words(size_t length, uint64_t ring) { return machine_times(length, ring) + (3 * length - 2 + 1) / 2; }
+
+void map_segments(const EpisodeMachines& machines, cudaStream_t stream) {
+  const uint32_t all = machines.episodes * machines.segments;
+  const uint32_t threads = std::clamp((all + kFewestBlocks - 1) / kFewestBlocks, 1u, uint32_t{kMachineThreads});
+  const size_t bytes =
+      machines.state != nullptr ? 0 : machine_words(machines.length, machines.ring) * sizeof(int64_t) * threads;
+  check(cudaFuncSetAttribute(map, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+        "asking for shared memory");
+  map<<<(all + threads - 1) / threads, threads, bytes, stream>>>(machines);
+  check_launch("map");
+}
+
+void concatenate(const EpisodeMachines& machines, cudaStream_t stream) {
+  constexpr uint32_t kThreads = 32;
+  go_through_segments<<<(machines.episodes + kThreads - 1) / kThreads, kThreads, 0, stream>>>(machines);
+  check_launch("go_through_segments");
+}
+
+}  // namespace batmap::cuda
