@@ -975,8 +975,13 @@ CREATE FUNCTION batmap_range(lo int8, hi int8) RETURNS batmap
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
 COMMENT ON FUNCTION batmap_range(int8, int8) IS 'the set of all x with lo <= x < hi';
 
+CREATE FUNCTION batmap_set_unnest_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_set_unnest_support(internal) IS 'planner support of batmap_unnest over sets';
+
 CREATE FUNCTION batmap_unnest(batmap) RETURNS SETOF int8
-AS 'MODULE_PATHNAME', 'batmap_set_unnest' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500 ROWS 1000;
+AS 'MODULE_PATHNAME', 'batmap_set_unnest' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500 ROWS 1000
+    SUPPORT batmap_set_unnest_support;
 COMMENT ON FUNCTION batmap_unnest(batmap) IS 'the elements of a set, ascending';
 
 CREATE FUNCTION batmap_from_roaring(bytea) RETURNS batmap
