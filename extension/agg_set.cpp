@@ -111,8 +111,10 @@ Datum collect_trans(FunctionCallInfo fcinfo, StateKind kind) {
 
 }  // namespace
 
+BATMAP_FUNCTION(batmap_agg_trans_int2) { return element_trans<int16_t>(fcinfo); }
 BATMAP_FUNCTION(batmap_agg_trans_int4) { return element_trans<int32_t>(fcinfo); }
 BATMAP_FUNCTION(batmap_agg_trans_int8) { return element_trans<int64_t>(fcinfo); }
+BATMAP_FUNCTION(batmap_agg_trans_int2_universe) { return element_universe_trans<int16_t>(fcinfo); }
 BATMAP_FUNCTION(batmap_agg_trans_int4_universe) { return element_universe_trans<int32_t>(fcinfo); }
 BATMAP_FUNCTION(batmap_agg_trans_int8_universe) { return element_universe_trans<int64_t>(fcinfo); }
 

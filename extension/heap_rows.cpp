@@ -28,19 +28,19 @@ bool find_heap_rows(PlanState* node, HeapRows& rows) {
   if (!IsA(node, SeqScanState) || node->qual != nullptr || node->instrument != nullptr) return false;
   if (node->state->es_epq_active != nullptr || list_length(node->plan->targetlist) != 2) return false;
   if (!IsMVCCSnapshot(node->state->es_snapshot)) return false;  // visibility is not looked up page by page
-  rows.scan = castNode(SeqScanState, node);
-  rows.least_columns = 0;
-  rescan_heap_rows(rows);
-  const Relation table = rows.scan->ss.ss_currentRelation;
+  HeapRows found{};
+  found.scan = castNode(SeqScanState, node);
+  const Relation table = found.scan->ss.ss_currentRelation;
   if (table->rd_tableam != GetHeapamTableAmRoutine()) return false;
   ListCell* cell;
   foreach (cell, node->plan->targetlist) {
     const Expr* const value = lfirst_node(TargetEntry, cell)->expr;
     if (!IsA(value, Var)) return false;
     const AttrNumber number = reinterpret_cast<const Var*>(value)->varattno;
-    if (!locate(RelationGetDescr(table), number, rows.columns[foreach_current_index(cell)])) return false;
-    rows.least_columns = Max(rows.least_columns, number);
+    if (!locate(RelationGetDescr(table), number, found.columns[foreach_current_index(cell)])) return false;
+    found.least_columns = Max(found.least_columns, number);
   }
+  rows = found;
   return true;
 }
 
@@ -54,10 +54,10 @@ bool next_heap_page(HeapRows& rows) {
   // The scan stands at the first tuple of a page whose visible ones it has listed. It is told that it stands at the last.
   auto* const scan = reinterpret_cast<HeapScanDesc>(node.ss_currentScanDesc);
   rows.page = BufferGetPage(scan->rs_cbuf);
-  rows.next = scan->rs_vistuples + scan->rs_cindex;
-  rows.end = scan->rs_vistuples + scan->rs_ntuples;
+  rows.next_visible = scan->rs_vistuples + scan->rs_cindex;
+  rows.visible_end = scan->rs_vistuples + scan->rs_ntuples;
   scan->rs_cindex = scan->rs_ntuples - 1;
-  for (const OffsetNumber* tuple = rows.next + 1; tuple < rows.end; ++tuple)
+  for (const OffsetNumber* tuple = rows.next_visible + 1; tuple < rows.visible_end; ++tuple)
     pgstat_count_heap_getnext(node.ss_currentRelation);  // the first is counted
   return true;
 }

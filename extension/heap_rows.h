@@ -16,14 +16,15 @@ struct HeapRows {
 
   SeqScanState* scan;
   Column columns[2];
-  int least_columns;         // of a tuple that has them both
-  Page page;                 // the one at hand, pinned by the scan
-  const OffsetNumber* next;  // of its visible tuples
-  const OffsetNumber* end;
+  int least_columns;                 // of a tuple that has them both
+  Page page;                         // the one at hand, pinned by the scan
+  const OffsetNumber* next_visible;  // of its tuples
+  const OffsetNumber* visible_end;
   Datum values[2];  // of the row at hand
   bool nulls[2];
 };
 
+/// @param rows  where its rows can be read so: at the start of the scan; else unchanged
 /// @return whether a node's rows can be read so: it scans a heap table, without conditions, for two columns of numbers that
 /// have no column of variable length before them, and nobody counts its rows (EXPLAIN ANALYZE)
 bool find_heap_rows(PlanState* node, HeapRows& rows);
@@ -31,13 +32,13 @@ bool find_heap_rows(PlanState* node, HeapRows& rows);
 /// Goes on to the next page that has visible tuples. @return false after the last one. Can be cancelled
 bool next_heap_page(HeapRows& rows);
 /// The scan begins again.
-inline void rescan_heap_rows(HeapRows& rows) { rows.next = rows.end = nullptr; }
+inline void rescan_heap_rows(HeapRows& rows) { rows.next_visible = rows.visible_end = nullptr; }
 
 /// @return false after the last row; not to be called again then
 inline bool next_heap_row(HeapRows& rows) {
-  if (rows.next == rows.end && !next_heap_page(rows)) return false;
+  if (rows.next_visible == rows.visible_end && !next_heap_page(rows)) return false;
   HeapTupleData tuple;
-  tuple.t_data = reinterpret_cast<HeapTupleHeader>(PageGetItem(rows.page, PageGetItemId(rows.page, *rows.next++)));
+  tuple.t_data = reinterpret_cast<HeapTupleHeader>(PageGetItem(rows.page, PageGetItemId(rows.page, *rows.next_visible++)));
   if (HeapTupleNoNulls(&tuple) && HeapTupleHeaderGetNatts(tuple.t_data) >= rows.least_columns) {
     const char* const data = reinterpret_cast<const char*>(tuple.t_data) + tuple.t_data->t_hoff;
     for (int k = 0; k < 2; ++k) rows.values[k] = fetch_att(data + rows.columns[k].offset, true, rows.columns[k].length);

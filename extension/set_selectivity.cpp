@@ -1,5 +1,5 @@
-// Selectivity of && @> <@ over sets, from the statistics of set_statistics.h: elements are taken as independent of each
-// other, as the server does for arrays.
+// Selectivity of && @> <@ over sets, and the rows of batmap_unnest, from the statistics of set_statistics.h: elements are
+// taken as independent of each other, as the server does for arrays.
 #include <algorithm>
 #include <cmath>
 
@@ -281,4 +281,26 @@ BATMAP_FUNCTION(batmap_joinsel) {
   ReleaseVariableStats(left);
   ReleaseVariableStats(right);
   PG_RETURN_FLOAT8(clamped(selectivity));
+}
+
+// As many rows as a constant set has elements, or the sets of a column in the mean.
+BATMAP_FUNCTION(batmap_set_unnest_support) {
+  auto* const request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
+  if (!IsA(request, SupportRequestRows)) PG_RETURN_POINTER(nullptr);
+  auto* const rows = reinterpret_cast<SupportRequestRows*>(request);
+  if (rows->root == nullptr || rows->node == nullptr || !IsA(rows->node, FuncExpr)) PG_RETURN_POINTER(nullptr);
+  Node* const set =
+      estimate_expression_value(rows->root, static_cast<Node*>(linitial(castNode(FuncExpr, rows->node)->args)));
+  if (IsA(set, Const)) {
+    const auto* const constant = castNode(Const, set);
+    rows->rows = constant->constisnull ? 0 : static_cast<double>(header_of_datum(constant->constvalue).cardinality());
+    PG_RETURN_POINTER(request);
+  }
+  VariableStatData variable;
+  examine_variable(rows->root, set, 0, &variable);
+  const ElementStatistics s = element_statistics(&variable, rows->funcid);
+  ReleaseVariableStats(variable);
+  if (!s.known) PG_RETURN_POINTER(nullptr);
+  rows->rows = s.mean_cardinality;
+  PG_RETURN_POINTER(request);
 }

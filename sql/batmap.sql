@@ -975,8 +975,13 @@ CREATE FUNCTION batmap_range(lo int8, hi int8) RETURNS batmap
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
 COMMENT ON FUNCTION batmap_range(int8, int8) IS 'the set of all x with lo <= x < hi';
 
+CREATE FUNCTION batmap_set_unnest_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_set_unnest_support(internal) IS 'planner support of batmap_unnest over sets';
+
 CREATE FUNCTION batmap_unnest(batmap) RETURNS SETOF int8
-AS 'MODULE_PATHNAME', 'batmap_set_unnest' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500 ROWS 1000;
+AS 'MODULE_PATHNAME', 'batmap_set_unnest' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500 ROWS 1000
+    SUPPORT batmap_set_unnest_support;
 COMMENT ON FUNCTION batmap_unnest(batmap) IS 'the elements of a set, ascending';
 
 CREATE FUNCTION batmap_from_roaring(bytea) RETURNS batmap
@@ -1326,6 +1331,14 @@ CREATE TYPE batmap_state (
 );
 COMMENT ON TYPE batmap_state IS 'state of the aggregates over sets';
 
+CREATE FUNCTION batmap_agg_trans(batmap_state, int2) RETURNS batmap_state
+AS 'MODULE_PATHNAME', 'batmap_agg_trans_int2' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_agg_trans(batmap_state, int2) IS 'transition function of batmap_agg';
+
+CREATE FUNCTION batmap_agg_trans(batmap_state, int2, int8) RETURNS batmap_state
+AS 'MODULE_PATHNAME', 'batmap_agg_trans_int2_universe' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_agg_trans(batmap_state, int2, int8) IS 'transition function of batmap_agg with a universe';
+
 CREATE FUNCTION batmap_agg_trans(batmap_state, int4) RETURNS batmap_state
 AS 'MODULE_PATHNAME', 'batmap_agg_trans_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION batmap_agg_trans(batmap_state, int4) IS 'transition function of batmap_agg';
@@ -1373,6 +1386,27 @@ COMMENT ON FUNCTION batmap_state_cardinality(batmap_state) IS 'number of element
 CREATE FUNCTION batmap_state_and_cardinality(batmap_state) RETURNS int8
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 COMMENT ON FUNCTION batmap_state_and_cardinality(batmap_state) IS 'number of elements that a state has collected; NULL for NULL';
+
+CREATE AGGREGATE batmap_agg(element int2) (
+    SFUNC = batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
+    COMBINEFUNC = batmap_state_merge,
+    FINALFUNC = batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_agg(int2) IS 'the set of the values; NULLs are ignored, NULL over no values';
+
+CREATE AGGREGATE batmap_agg(element int2, universe int8) (
+    SFUNC = batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
+    COMBINEFUNC = batmap_agg_merge,
+    FINALFUNC = batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_agg(int2, int8) IS 'the set of the values as a subset of 0 <= x < universe';
+
+CREATE AGGREGATE batmap_cardinality_agg(element int2) (
+    SFUNC = batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
+    COMBINEFUNC = batmap_state_merge,
+    FINALFUNC = batmap_state_cardinality, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_cardinality_agg(int2) IS 'number of distinct values; 0 over no values';
 
 CREATE AGGREGATE batmap_agg(element int4) (
     SFUNC = batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,

@@ -16,6 +16,7 @@
 // Source: ours (frame-of-reference coding is standard).
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -45,6 +46,18 @@ struct ChunkView {
   const std::byte* tids;
   const std::byte* items;
   size_t bytes;  // of the whole chunk
+};
+
+/// The smallest and the largest key of a column over several chunks.
+struct KeyBounds {
+  int64_t low = INT64_MAX;
+  int64_t high = INT64_MIN;
+
+  void add(int64_t base, uint64_t range) {
+    low = std::min(low, base);
+    high = std::max(high, static_cast<int64_t>(static_cast<uint64_t>(base) + range));
+  }
+  uint64_t range() const { return static_cast<uint64_t>(high) - static_cast<uint64_t>(low); }
 };
 
 /// Bytes an offset takes for a column of this range: 0, 1, 2, 4 or 8.

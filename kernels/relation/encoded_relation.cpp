@@ -10,16 +10,6 @@ namespace batmap {
 
 namespace {
 
-struct Span64 {
-  int64_t low = INT64_MAX;
-  int64_t high = INT64_MIN;
-  void add(int64_t base, uint64_t range) {
-    low = std::min(low, base);
-    high = std::max(high, static_cast<int64_t>(static_cast<uint64_t>(base) + range));
-  }
-  uint64_t range() const { return static_cast<uint64_t>(high) - static_cast<uint64_t>(low); }
-};
-
 /// Unused slots make bit rows longer and arrays larger: ranks are worth a look-up below this share of used ones.
 constexpr double kDenseEnough = 0.8;
 constexpr uint64_t kRowsWorthAThread = 1 << 18;
@@ -33,8 +23,8 @@ uint64_t shift_to(int64_t chunk_base, int64_t base) {
 EncodedRelation::EncodedRelation(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank,
                                  const ExecutionOptions& options)
     : chunks_(std::move(chunks)), item_rank_(item_rank) {
-  Span64 tids;
-  Span64 items;
+  KeyBounds tids;
+  KeyBounds items;
   first_row_.reserve(chunks_.size());
   tid_spans_.reserve(chunks_.size());
   for (const ChunkView& chunk : chunks_) {

@@ -10,10 +10,10 @@ namespace batmap {
 
 class ItemTotals {
  public:
-  /// @param least, greatest  bounds of the item values
-  /// @param rows             how many rows there will be
-  ItemTotals(int64_t least, int64_t greatest, uint64_t rows, MemoryMeter& meter)
-      : codes_(meter, least, static_cast<uint64_t>(greatest) - static_cast<uint64_t>(least), rows), rows_(meter) {}
+  /// @param values  of the items
+  /// @param rows    how many rows there will be
+  ItemTotals(const KeyBounds& values, uint64_t rows, MemoryMeter& meter)
+      : codes_(meter, values.low, values.range(), rows), rows_(meter) {}
 
   /// @throws Error{kMemoryLimit}, std::bad_alloc
   void add(const EncodedRelation& relation);

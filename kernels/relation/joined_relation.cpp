@@ -12,22 +12,9 @@ namespace batmap {
 
 namespace {
 
-// Parts of the work memory, for sides in files: for the partitions of both sides in hand, and for direct codes of items.
-constexpr uint64_t kLoadedShare = 8;
-constexpr uint64_t kBytesACode = 256;
-
-struct Extent {
-  int64_t low = INT64_MAX;
-  int64_t high = INT64_MIN;
-
-  void add(int64_t base, uint64_t range) {
-    low = std::min(low, base);
-    high = std::max(high, static_cast<int64_t>(static_cast<uint64_t>(base) + range));
-  }
-  KeyCodes codes(MemoryMeter& meter, uint64_t rows) const {
-    return {meter, low, static_cast<uint64_t>(high) - static_cast<uint64_t>(low), rows};
-  }
-};
+KeyCodes codes_within(const KeyBounds& keys, uint64_t rows, MemoryMeter& meter) {
+  return {meter, keys.low, keys.range(), rows};
+}
 
 /// The offsets of a column from the smallest key where codes are direct, else its keys.
 void decode(const KeyCodes& codes, const std::byte* column, int64_t base, uint64_t range, uint32_t rows, uint64_t* out) {
@@ -92,10 +79,10 @@ uint64_t rows_of(const JoinSide& side) {
 }
 
 KeyCodes item_codes(const JoinSide& side, uint64_t rows, MemoryMeter& meter) {
-  Extent extent;
-  for (const ChunkView& chunk : side.chunks) extent.add(chunk.item_base, chunk.item_range);
-  if (side.partitions != nullptr) extent = {side.partitions->least_item(), side.partitions->greatest_item()};
-  return extent.codes(meter, rows);
+  if (side.partitions != nullptr) return codes_within(side.partitions->item_bounds(), rows, meter);
+  KeyBounds items;
+  for (const ChunkView& chunk : side.chunks) items.add(chunk.item_base, chunk.item_range);
+  return codes_within(items, rows, meter);
 }
 
 /// Calls visit(chunks of the left side, of the right side) for partitions of the same b that have rows on both sides, whose
@@ -106,7 +93,7 @@ void visit_partitions(const RowPartitions& left, const RowPartitions& right, con
     const RowPartition& ours = left.parts()[k];
     const RowPartition& theirs = right.parts()[k];
     if (ours.rows == 0 || theirs.rows == 0) continue;
-    if (ours.bytes + theirs.bytes > options.work_bytes / kLoadedShare && left.can_split()) {
+    if (ours.bytes + theirs.bytes > most_loaded_bytes(options) && left.can_split()) {
       visit_partitions(left.split(ours, options.cancel), right.split(theirs, options.cancel), options, visit);
       continue;
     }
@@ -137,15 +124,15 @@ class Join {
   }
 
   void add(std::span<const ChunkView> left, std::span<const ChunkView> right) {
-    Extent extent;
+    KeyBounds bounds;
     uint64_t rows = 0;
     for (const std::span<const ChunkView> side : {left, right})
       for (const ChunkView& chunk : side) {
-        extent.add(chunk.tid_base, chunk.tid_range);
+        bounds.add(chunk.tid_base, chunk.tid_range);
         rows += chunk.rows;
       }
     MemoryMeter& meter = *options_.memory;
-    KeyCodes tids = extent.codes(meter, rows);
+    KeyCodes tids = codes_within(bounds, rows, meter);
     // Hashed tids have a code exactly when the left side has them.
     Bits in_left(meter, tids.direct() ? tids.size() : 0);
     visit_rows(left, tids, left_items_, options_, [&](uint64_t tid, uint64_t item) {
@@ -211,7 +198,7 @@ JoinedRelation join_relations(const JoinSide& left, const JoinSide& right, const
     join.add(left.chunks, right.chunks);
     return join.finish(left.item_rank, right.item_rank);
   }
-  const uint64_t most_rows = options.work_bytes / kBytesACode;
+  const uint64_t most_rows = most_coded_rows(options);
   Join join(left, std::min(left_rows, most_rows), right, std::min(right_rows, most_rows), options);
   std::optional<RowPartitions> moved[2];
   const RowPartitions& left_files = in_files(left, moved[0], options);

@@ -51,8 +51,7 @@ void RowPartitions::write_open(size_t part) {
   const size_t bytes = write_chunk(open_.span().subspan(part * kOpenRows, open_rows_[part]), packed_.data());
   partition.file->write(packed_.span().first(bytes));
   const ChunkView chunk = read_chunk(packed_.data());
-  least_item_ = std::min(least_item_, chunk.item_base);
-  greatest_item_ = std::max(greatest_item_, static_cast<int64_t>(static_cast<uint64_t>(chunk.item_base) + chunk.item_range));
+  item_bounds_.add(chunk.item_base, chunk.item_range);
   partition.rows += open_rows_[part];
   partition.bytes += bytes;
   open_rows_[part] = 0;

@@ -25,6 +25,11 @@ struct RowPartition {
 void visit_chunks(const RowPartition& part, MemoryMeter& meter, const CancelToken& cancel,
                   const std::function<void(const ChunkView&)>& visit);
 
+/// Shares of a run's work memory: for the rows of partitions that are loaded at once (what is counted is made from them and
+/// is larger), and for codes of all rows in the files, which bound a table of direct ones.
+inline uint64_t most_loaded_bytes(const ExecutionOptions& options) { return options.work_bytes / 8; }
+inline uint64_t most_coded_rows(const ExecutionOptions& options) { return options.work_bytes / 256; }
+
 class RowPartitions {
  public:
   static constexpr size_t kPartitions = 64;
@@ -38,9 +43,8 @@ class RowPartitions {
   void seal();
 
   uint64_t rows() const { return rows_; }
-  /// Bounds of the items; of rows that have been written.
-  int64_t least_item() const { return least_item_; }
-  int64_t greatest_item() const { return greatest_item_; }
+  /// Of rows that have been written.
+  const KeyBounds& item_bounds() const { return item_bounds_; }
   /// [kPartitions] A transaction has the same number in all objects of one level.
   std::span<const RowPartition> parts() const { return parts_; }
   bool can_split() const { return level_ + 1 < kMostLevels; }
@@ -59,8 +63,7 @@ class RowPartitions {
   MemoryMeter* meter_;
   int level_;
   uint64_t rows_ = 0;
-  int64_t least_item_ = INT64_MAX;
-  int64_t greatest_item_ = INT64_MIN;
+  KeyBounds item_bounds_;
   std::vector<RowPartition> parts_;  // [kPartitions]
   Buffer<Pair> open_;                // [kPartitions][rows of a chunk]
   std::vector<uint32_t> open_rows_;  // [kPartitions]

@@ -10,11 +10,7 @@ namespace batmap {
 
 namespace {
 
-// Parts of the work memory: for the rows of the partitions in hand (what is counted is made from them and is larger), and
-// for the counters of a block.
-constexpr size_t kLoadedShare = 8;
-constexpr size_t kCountersShare = 4;
-constexpr uint64_t kTotalsBytesARow = 256;  // of work memory: bounds the direct codes of the totals
+constexpr size_t kCountersShare = 4;  // of the work memory: for the counters of a block
 constexpr uint64_t kTaskPairs = 1 << 18;
 
 }  // namespace
@@ -72,14 +68,12 @@ class SpilledPairs::Block final : public PairCounter {
 
 SpilledPairs::SpilledPairs(const RowPartitions& rows, std::span<const uint32_t> item_rank, const ExecutionOptions& options)
     : options_(options), item_rank_(item_rank) {
-  const uint64_t most_bytes = options.work_bytes / kLoadedShare;
+  const uint64_t most_bytes = most_loaded_bytes(options);
   partitions_ = rows.partitions(most_bytes, options.cancel);
   group(most_bytes);
-  const uint64_t few = std::min<uint64_t>(rows.rows(), options.work_bytes / kTotalsBytesARow);
-  if (item_rank.empty())
-    totals_.emplace(rows.least_item(), rows.greatest_item(), few, *options.memory);
-  else
-    totals_.emplace(0, static_cast<int64_t>(item_rank.size()) - 1, few, *options.memory);
+  const uint64_t few = std::min(rows.rows(), most_coded_rows(options));
+  const KeyBounds ranks = {0, static_cast<int64_t>(item_rank.size()) - 1};
+  totals_.emplace(item_rank.empty() ? rows.item_bounds() : ranks, few, *options.memory);
   for (size_t group = 0; group + 1 < groups_.size(); ++group) {
     const LoadedRows loaded(partitions_of(group), options);
     const EncodedRelation relation(loaded.chunks(), item_rank_, options);
@@ -123,12 +117,12 @@ bool SpilledPairs::has_repeated_rows() const {
 }
 
 void SpilledPairs::keep(const ItemFilter& filter, std::optional<PairMethod> method, const PairKernels& kernels,
-                        std::optional<uint64_t> weighted) {
+                        std::optional<uint64_t> least_weight) {
   kept_ = keep_items(*totals_, filter, options_);
   method_ = method;
   kernels_ = kernels;
-  weighted_ = weighted;
-  if (weighted_)
+  least_weight_ = least_weight;
+  if (weighted())
     wide_supports_ = Buffer<uint64_t>(*options_.memory, kept_.size, Fill::kZero);
   else
     supports_ = Buffer<uint32_t>(*options_.memory, kept_.size, Fill::kZero);
@@ -139,7 +133,7 @@ void SpilledPairs::cut_into_blocks(uint64_t most_bytes) {
   block_begin_.assign(1, 0);
   uint64_t bytes = 0;
   for (uint32_t row = 0; row < kept_.pairs.leading; ++row) {
-    const uint64_t row_bytes = layout().columns(row) * (weighted_ ? sizeof(uint64_t) : sizeof(uint32_t));
+    const uint64_t row_bytes = layout().columns(row) * (weighted() ? sizeof(uint64_t) : sizeof(uint32_t));
     if (row > block_begin_.back() && bytes + row_bytes > most_bytes) {
       block_begin_.push_back(row);
       bytes = 0;
@@ -151,7 +145,7 @@ void SpilledPairs::cut_into_blocks(uint64_t most_bytes) {
 
 std::unique_ptr<PairCounter> SpilledPairs::next_block() {
   if (next_block_ == passes()) return nullptr;
-  return weighted_ ? count_block(wide_supports_) : count_block(supports_);
+  return weighted() ? count_block(wide_supports_) : count_block(supports_);
 }
 
 template <typename Count>
@@ -161,21 +155,22 @@ std::unique_ptr<PairCounter> SpilledPairs::count_block(Buffer<Count>& supports) 
   Buffer<Count> counts(*options_.memory, layout().pairs_before(last) - layout().pairs_before(first), Fill::kZero);
   for (size_t group = 0; group + 1 < groups_.size(); ++group) add_group(group, first, last, counts.data(), supports.data());
   ++next_block_;
-  return std::make_unique<Block<Count>>(first, last, layout(), weighted_.value_or(1), supports.span(), std::move(counts));
+  return std::make_unique<Block<Count>>(first, last, layout(), least_weight_.value_or(1), supports.span(),
+                                        std::move(counts));
 }
 
 std::unique_ptr<PairCounter> SpilledPairs::counter_of(const EncodedRelation& relation, const KeptItems& own,
                                                       const TransactionLengths& lengths) {
   PairMethod method = PairMethod::kHorizontal;
-  if (!weighted_) {
+  if (!weighted()) {
     PairJob job = describe_job(relation, own, lengths, kernels_, options_);
     const size_t used = options_.memory->current();
     job.memory_bytes = std::min<uint64_t>(job.memory_bytes, options_.work_bytes - std::min(used, options_.work_bytes));
     method = method_.value_or(choose_pair_method(job).method);
   }
   if (std::ranges::find(methods_, method) == methods_.end()) methods_.push_back(method);
-  return weighted_ ? count_weighted(relation, own, lengths, 1, options_)
-                   : build_counter(relation, own, lengths, method, kernels_, options_);
+  return weighted() ? count_weighted(relation, own, lengths, 1, options_)
+                    : build_counter(relation, own, lengths, method, kernels_, options_);
 }
 
 template <typename Count>
@@ -197,7 +192,7 @@ void SpilledPairs::add_group(size_t group, uint32_t first, uint32_t last, Count*
     for (uint32_t rank = 0; rank < own.size; ++rank)
       if (first == 0 || global_rank[rank] < last)
         supports[global_rank[rank]] +=
-            weighted_ ? static_cast<Count>(counter->wide_supports()[rank]) : static_cast<Count>(counter->supports()[rank]);
+            weighted() ? static_cast<Count>(counter->wide_supports()[rank]) : static_cast<Count>(counter->supports()[rank]);
   }
   const Layout all = layout();
   const uint64_t before = all.pairs_before(first);

@@ -35,13 +35,13 @@ class SpilledPairs {
   bool has_repeated_rows() const;
 
   /// What is to be counted. Call it once, before next_block().
-  /// @param method    none: the chooser's, for each partition
-  /// @param weighted  rows that repeat multiply (PairQuery::bag), whatever the method: the least count, which may be more
+  /// @param method        none: the chooser's, for each partition
+  /// @param least_weight  rows that repeat multiply (PairQuery::bag), whatever the method: the threshold, which may be more
   /// than 32 bits
   void keep(const ItemFilter& filter, std::optional<PairMethod> method, const PairKernels& kernels,
-            std::optional<uint64_t> weighted);
+            std::optional<uint64_t> least_weight);
   const KeptItems& kept() const { return kept_; }
-  bool weighted() const { return weighted_.has_value(); }
+  bool weighted() const { return least_weight_.has_value(); }
   int64_t item_value(uint32_t rank) const { return totals_->item_value(kept_.code_of_rank[rank]); }
 
   /// Counts the next block of rows in full: from its first to its last task, the counter is for that block. Its supports are
@@ -93,7 +93,7 @@ class SpilledPairs {
   PairKernels kernels_;
   std::vector<uint32_t> block_begin_;  // first row of each block, and the end
   size_t next_block_ = 0;
-  std::optional<uint64_t> weighted_;
+  std::optional<uint64_t> least_weight_;
   Buffer<uint32_t> supports_;       // [kept]
   Buffer<uint64_t> wide_supports_;  // [kept] instead, where rows are weighted
   uint64_t pair_instances_ = 0;

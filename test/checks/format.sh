@@ -26,9 +26,12 @@ if [ -z "$formatter" ]; then
     echo "format: clang-format 14 is not installed; layout is not checked"
     skipped=1
 elif [ ${#sources[@]} -gt 0 ]; then
-    for source in "${sources[@]}"; do
-        "$formatter" --dry-run -Werror "$source" > /dev/null 2>&1 || { echo "format: $source is not as clang-format lays it out; \`make format\` does"; status=1; }
-    done
+    # One process for all: starting it takes longer than reading a file.
+    if ! found=$("$formatter" --dry-run -Werror "${sources[@]}" 2>&1); then
+        echo "format: not as clang-format lays it out; \`make format\` does:"
+        sed -n 's/:[0-9]*:[0-9]*: error: .*//p' <<< "$found" | sort -u
+        status=1
+    fi
 fi
 if ! command -v shellcheck > /dev/null; then
     echo "format: shellcheck is not installed; scripts are not checked"

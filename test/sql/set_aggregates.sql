@@ -1,5 +1,7 @@
 -- Aggregates over sets and over elements.
 SELECT batmap_agg(x), batmap_agg(x::int8), batmap_agg(x, 16), batmap_universe(batmap_agg(x::int8, 16)), batmap_cardinality_agg(x), batmap_cardinality_agg(x::int8) FROM (VALUES (3), (1), (NULL), (3), (2)) v(x);
+SELECT batmap_agg(x), batmap_agg(x, 32768), batmap_universe(batmap_agg(x, 32768)), batmap_cardinality_agg(x) FROM (VALUES (32767::int2), (1::int2), (NULL), (32767::int2)) v(x);
+SELECT batmap_agg(x) FROM (VALUES (1::int2), (-1::int2)) v(x);
 SELECT batmap_agg(x) IS NULL AS agg, batmap_agg(x, 5) IS NULL AS declared, batmap_cardinality_agg(x) FROM (VALUES (1)) v(x) WHERE x > 1;
 SELECT batmap_agg(NULL::int4) IS NULL AS only_null, batmap_universe(batmap_agg(4294967296)), batmap_universe(batmap_agg(1::int8));
 SELECT batmap_agg(x) FROM (VALUES (1), (-1)) v(x);

@@ -23,6 +23,9 @@ SELECT c, near FROM (VALUES ('tags @> 0'), ('tags @> 3'), ('3 <@ tags'), ('tags 
     ('tags && ''{2,3}'''), ('tags && ''{40,41,42}'''), ('''{2,3}'' && tags'), ('tags && ''{1001,1002,1003,1004,1005}'''), ('tags && ''{}'''), ('tags && batmap_range(1000, 4000)'),
     ('tags @> ''{2,3}'''), ('tags @> ''{1,2,4}'''), ('''{2,3}'' <@ tags'), ('tags @> ''{}'''), ('tags @> ''{4711,4712}'''), ('tags <@ ''{}'''), ('tags <@ batmap_range(0, 5000)'), ('tags <@ ''{1,2,3}'''), ('tags = ''{}''')) v(c),
     LATERAL estimate('SELECT * FROM tagged WHERE ' || c);
+-- rows of batmap_unnest: of a column, a constant, an expression of constants, no statistics
+SELECT near FROM estimate('SELECT FROM tagged, batmap_unnest(tags)');
+SELECT c, estimated, actual FROM (VALUES ('''{1,2,3}''::batmap'), ('batmap_range(10, 5010)'), ('''{}''::batmap'), ('NULL::batmap'), ('(SELECT tags FROM tagged WHERE id = 1)')) v(c), LATERAL estimate('SELECT * FROM batmap_unnest(' || c || ')');
 -- joins
 CREATE TABLE wanted AS SELECT id, tags FROM tagged WHERE id % 40 = 3;
 CREATE TABLE numbers AS SELECT x::int8 FROM generate_series(0, 49) x;

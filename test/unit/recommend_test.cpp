@@ -9,6 +9,7 @@
 #include <set>
 #include <tuple>
 
+#include "countdown.h"
 #include "itemsets/rules.h"
 #include "shapes.h"
 
@@ -180,11 +181,10 @@ TEST(Recommend, CanBeCancelledAndRunOutOfMemory) {
   for (int64_t item = 0; item < 20; ++item) query.basket->push_back(item);
   int cancelled = 0;
   for (int64_t polls = 0; polls < 60; polls += 3) {
-    int64_t left = polls;
+    Countdown countdown{polls};
     MemoryMeter meter;
-    const CancelToken token{[](void* arg) { return (*static_cast<int64_t*>(arg))-- <= 0; }, &left};
     try {
-      const RecommendRun run(packed.chunks(), {}, query, {.memory = &meter, .cancel = token});
+      const RecommendRun run(packed.chunks(), {}, query, {.memory = &meter, .cancel = countdown.token()});
     } catch (const Error& error) {
       ASSERT_EQ(error.code(), ErrorCode::kCancelled);
       ++cancelled;

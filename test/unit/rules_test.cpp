@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cmath>
 #include <tuple>
 
+#include "countdown.h"
 #include "itemsets.h"
 #include "shapes.h"
 
@@ -289,12 +289,11 @@ TEST(Rules, CanBeCancelled) {
   query.max_rhs = 8;
   int cancelled = 0;
   for (int64_t polls = 0; polls < 60; polls += 3) {
-    std::atomic<int64_t> left = polls;
+    Countdown countdown{polls};
     MemoryMeter meter;
-    const CancelToken token{[](void* arg) { return (*static_cast<std::atomic<int64_t>*>(arg))-- <= 0; }, &left};
     try {
       RuleRun run(packed.chunks(), {}, query,
-                  {.threads = 1 + static_cast<int>(polls % 4), .memory = &meter, .cancel = token});
+                  {.threads = 1 + static_cast<int>(polls % 4), .memory = &meter, .cancel = countdown.token()});
       RuleBatch batch(meter);
       while (run.next(batch)) {
       }

@@ -1,8 +1,7 @@
 // Joins of sides that moved to files, one of them or both, against the same joins in memory.
 #include <gtest/gtest.h>
 
-#include <atomic>
-
+#include "countdown.h"
 #include "fake_files.h"
 #include "oracle.h"
 #include "shapes.h"
@@ -203,10 +202,6 @@ TEST(SpilledJoin, ClosesFilesThatHaveBeenRead) {
 
 TEST(SpilledJoin, CanBeCancelledAtEveryPoll) {
   const Input input{side(15, 1000, 60, 9000, 1), side(16, 1000, 60, 9000, 1), {}, {}};
-  struct Countdown {
-    std::atomic<int64_t> left;
-    static bool poll(void* arg) { return static_cast<Countdown*>(arg)->left.fetch_sub(1) <= 0; }
-  };
   int64_t polls = 0;
   for (bool cancelled = true; cancelled; polls = polls * 5 / 4 + 1) {
     MemoryMeter meter;
@@ -214,7 +209,7 @@ TEST(SpilledJoin, CanBeCancelledAtEveryPoll) {
     Countdown countdown{polls};
     cancelled = false;
     try {
-      run(input, {}, {2, &meter, {Countdown::poll, &countdown}, &files, 64 << 10});
+      run(input, {}, {2, &meter, countdown.token(), &files, 64 << 10});
     } catch (const Error& error) {
       ASSERT_EQ(error.code(), ErrorCode::kCancelled);
       cancelled = true;

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 
+#include "countdown.h"
 #include "fake_files.h"
 #include "oracle.h"
 #include "shapes.h"
@@ -226,16 +226,12 @@ TEST(SpilledPairs, CanBeCancelledAtEveryPoll) {
   const std::vector<Pair> rows = relation(14, 1000, 100, 20000, 1);
   PairQuery query;
   query.min_count = 1;
-  struct Countdown {
-    std::atomic<int64_t> left;
-    static bool poll(void* arg) { return static_cast<Countdown*>(arg)->left.fetch_sub(1) <= 0; }
-  };
   int64_t polls = 0;
   for (bool cancelled = true; cancelled; polls = polls * 5 / 4 + 1) {
     MemoryMeter meter;
     FakeFiles files;
     Countdown countdown{polls};
-    const ExecutionOptions options{2, &meter, {Countdown::poll, &countdown}, &files, 64 << 10};
+    const ExecutionOptions options{2, &meter, countdown.token(), &files, 64 << 10};
     cancelled = false;
     try {
       run(rows, {}, query, options, true);
