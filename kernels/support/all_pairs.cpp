@@ -181,8 +181,9 @@ AllPairsRun::Costs AllPairsRun::estimate() const {
                        threads / 1e6;
   }
   const uint64_t left = options_.memory->available();
-  costs.positional_fits = costs.looked && costs.element_bound < UINT32_MAX && costs.element_bound < left / 8 &&
-                          transaction_bits_bytes(order.size(), costs.element_bound, report_.occurrences) < left;
+  costs.positional_fits =
+      costs.looked && costs.element_bound < UINT32_MAX && costs.element_bound < left / 8 &&
+      transaction_bits_of_sets_bytes(order.size(), costs.element_bound, report_.occurrences, options_) < left;
   costs.relation_fits = report_.occurrences < left / kBytesARow;
   return costs;
 }

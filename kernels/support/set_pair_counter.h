@@ -25,9 +25,14 @@ struct BatmapSizes {
 };
 BatmapSizes batmap_sizes(const SetCollection& sets, std::span<const uint32_t> order);
 
-/// The sets taken apart into bit rows and lists, for count_positionally(). Cost: a decoded element and a scattered bit for
-/// each element. @param element_bound  above every element
+/// The sets taken apart into bit rows and lists, for count_positionally(). Cost: a decoded element and a bit of a row for
+/// each element; where there are few rows for 64 sets, a written word for each of them instead of scattered bits.
+/// @param element_bound  above every element
 TransactionBits transaction_bits_of_sets(const SetCollection& sets, std::span<const uint32_t> order, uint64_t element_bound,
                                          const SetKernel& kernel, const ExecutionOptions& options);
+
+/// Bytes that takes at most, for the chooser.
+uint64_t transaction_bits_of_sets_bytes(uint64_t sets, uint64_t element_bound, uint64_t elements,
+                                        const ExecutionOptions& options);
 
 }  // namespace batmap
