@@ -248,12 +248,23 @@ const char* name_of(ItemsetAlgorithm algorithm) {
   return kNames[static_cast<size_t>(algorithm)];
 }
 
-std::string ms_or_over(const Split& split, double ms) {
+std::string ms_or_over(const Split& split) {
   char text[32];
-  if (split.is_over)
-    std::snprintf(text, sizeof text, "over %.0f", kLimitSeconds * 1e3);
-  else
-    std::snprintf(text, sizeof text, "%.1f", ms);
+  std::snprintf(text, sizeof text, split.is_over ? "over %.0f" : "%.1f", split.is_over ? kLimitSeconds * 1e3 : split.all);
+  return text;
+}
+
+/// Of a search that was stopped they say nothing.
+std::string part_ms(const Split& split, double ms) {
+  char text[32] = "";
+  if (!split.is_over) std::snprintf(text, sizeof text, "%.1f", ms);
+  return text;
+}
+
+std::string ratio_of(const Split& cpu, const Split& gpu) {
+  char text[32] = "";
+  if (!cpu.is_over || !gpu.is_over)
+    std::snprintf(text, sizeof text, "%s%.2f", cpu.is_over ? "> " : gpu.is_over ? "< " : "", cpu.all / gpu.all);
   return text;
 }
 
@@ -284,13 +295,13 @@ void run_fang() {
         if (!gpu.is_over && !cpu.is_over && (gpu.itemsets != cpu.itemsets || gpu.supports != cpu.supports))
           fail(data->name + ": GPU and CPU differ");
         const uint64_t itemsets = gpu.is_over ? cpu.itemsets : gpu.itemsets;
-        std::printf("| %s | %lld | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s%.2f |\n", data->name.c_str(),
+        std::printf("| %s | %lld | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", data->name.c_str(),
                     static_cast<long long>(min_count), name_of(algorithm),
-                    gpu.is_over && cpu.is_over ? "" : std::to_string(itemsets).c_str(), ms_or_over(cpu, cpu.all).c_str(),
-                    ms_or_over(cpu, cpu.all - cpu.counting).c_str(), ms_or_over(cpu, cpu.counting).c_str(),
-                    ms_or_over(gpu, gpu.all).c_str(), ms_or_over(gpu, gpu.transfer).c_str(),
-                    ms_or_over(gpu, gpu.all - gpu.transfer - gpu.counting).c_str(), ms_or_over(gpu, gpu.counting).c_str(),
-                    cpu.is_over && !gpu.is_over ? "> " : "", cpu.all / gpu.all);
+                    gpu.is_over && cpu.is_over ? "" : std::to_string(itemsets).c_str(), ms_or_over(cpu).c_str(),
+                    part_ms(cpu, cpu.all - cpu.counting).c_str(), part_ms(cpu, cpu.counting).c_str(),
+                    ms_or_over(gpu).c_str(), part_ms(gpu, gpu.transfer).c_str(),
+                    part_ms(gpu, gpu.all - gpu.transfer - gpu.counting).c_str(), part_ms(gpu, gpu.counting).c_str(),
+                    ratio_of(cpu, gpu).c_str());
         std::fflush(stdout);
       }
   }

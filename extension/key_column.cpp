@@ -17,7 +17,22 @@ KeyKind key_kind(Oid type) {
   }
 }
 
+namespace {
+
+/// What a domain is over. @return InvalidOid for another type
+Oid type_below(Oid type) {
+  const HeapTuple row = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+  if (!HeapTupleIsValid(row)) elog(ERROR, "cache lookup failed for type %u", type);
+  const Oid below = reinterpret_cast<Form_pg_type>(GETSTRUCT(row))->typbasetype;
+  ReleaseSysCache(row);
+  return below;
+}
+
+}  // namespace
+
 bool stands_for(Oid type, Oid wanted) {
+  for (Oid below = type; OidIsValid(below); below = type_below(below))
+    if (below == wanted) return true;
   return IsBinaryCoercible(type, wanted) &&
          lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr == lookup_type_cache(wanted, TYPECACHE_EQ_OPR)->eq_opr;
 }

@@ -20,8 +20,8 @@ struct KeyColumn {
 KeyKind key_kind(Oid type);
 /// int2, int4, int8 or a domain over one.
 bool is_integer(Oid type);
-/// Are values of `type` values of `wanted` as they are, with the same equality? varchar is of text, a domain of its base
-/// type, but not the other way round: it may have constraints.
+/// Are values of `type` values of `wanted` as they are, with the same equality? varchar is of text, a domain of what it
+/// is over, but not the other way round: it may have constraints.
 bool stands_for(Oid type, Oid wanted);
 
 inline int64_t key_of(const KeyColumn& column, Datum value) {

@@ -70,7 +70,7 @@ void define_settings() {
   DefineCustomIntVariable("batmap.work_mem", "Memory that a run tries to stay within by using temporary files.",
                           "-1 means work_mem times hash_mem_multiplier, and at least 256 MB.", &settings.work_mem_kb, -1, -1,
                           INT_MAX, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr, nullptr);
-  DefineCustomEnumVariable("batmap.on_truncation", "What happens when max_results cuts an answer short.", nullptr,
+  DefineCustomEnumVariable("batmap.on_truncation", "What happens when max_results or timeout cuts an answer short.", nullptr,
                            &settings.on_truncation, static_cast<int>(OnTruncation::kWarning), kOnTruncation, PGC_USERSET, 0,
                            nullptr, nullptr, nullptr);
   DefineCustomBoolVariable("batmap.enable_join_project",

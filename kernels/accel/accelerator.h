@@ -11,7 +11,7 @@
 
 namespace batmap {
 
-inline constexpr uint32_t kAcceleratorAbi = 2;
+inline constexpr uint32_t kAcceleratorAbi = 3;
 inline constexpr uint32_t kMostDevices = 16;
 
 enum class AcceleratorStatus : int32_t {

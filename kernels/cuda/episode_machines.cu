@@ -57,6 +57,8 @@ class Machine {
     }
   }
 
+  __device__ bool is_stopped() const { return is_stopped_; }
+
  private:
   __device__ const int64_t* list(uint32_t place) const { return job_.list_times + places_[place].list_begin; }
   __device__ int64_t& next(uint32_t place) { return times_[size_t{place} * stride_]; }
@@ -158,7 +160,8 @@ __global__ void __launch_bounds__(kMachineThreads) map(EpisodeMachines job) {
   }
   job.segment_path[index] = first;
   if (!is_cut) return;
-  for (uint32_t from = first_after(ends, 0, last.list_size, before); from < last.list_size && ends[from] < begin; ++from) {
+  uint32_t from = first_after(ends, 0, last.list_size, before);
+  for (; from < last.list_size && ends[from] < begin && !machine.is_stopped(); ++from) {
     machine.start_after(ends[from]);
     MachinePath path{ends[from], from, 0};
     for (uint32_t at; (at = machine.next_end(end)) != kNone;) {

@@ -69,7 +69,7 @@ double sample_unforeseen(const EventStreamView& view, const EpisodeBatch& batch,
       frontier.swap(longer);
     }
   }
-  return events == 0 ? 0 : static_cast<double>(unforeseen) / static_cast<double>(events);
+  return events == 0 ? kUsualShare : static_cast<double>(unforeseen) / static_cast<double>(events);
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ bool count_on_device(const EventStreams& streams, const EpisodeBatch& batch, con
   double cpu_ms = 0;
   for (const EventStream& axis : streams.axes()) {
     const EpisodeJob job = describe_job(axis.view(), batch, options.threads);
-    cpu_ms += estimate_episodes(given.method.value_or(choose_episode_method(job)), job);
+    cpu_ms += estimate_episodes(given.method ? *given.method : choose_episode_method(job), job);
     sizes.events += job.events;
     sizes.step_events += job.list_events;
   }
@@ -287,7 +287,7 @@ std::vector<uint64_t> count_given(const EventStreams& streams, const GivenEpisod
     for (const EventStream& axis : streams.axes()) {
       const EventStreamView view = axis.view();
       const EpisodeMethod method =
-          episodes.method.value_or(choose_episode_method(describe_job(view, batch, options.threads)));
+          episodes.method ? *episodes.method : choose_episode_method(describe_job(view, batch, options.threads));
       report.method = kEpisodeMethodNames[static_cast<size_t>(method)];
       count_episodes(method, view, batch, counts, options);
     }

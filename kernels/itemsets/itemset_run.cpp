@@ -25,7 +25,7 @@ namespace batmap {
 namespace {
 
 constexpr uint64_t kMostRounds = 100'000;  // of random ways
-// DepthFirst does with fewer rows in milliseconds, and better than bit rows where transactions merge or are sparse.
+// Fewer rows are searched in milliseconds, by DepthFirst better than over bit rows where transactions merge or are sparse.
 constexpr uint64_t kFewestOccurrences = 50'000;
 constexpr uint64_t kFewestToLoad = 1'000'000;  // where the driver has not been asked for anything yet
 constexpr double kUnmergedShare = 0.8;
@@ -33,7 +33,7 @@ constexpr double kDenseShare = 0.04;
 // A sample takes at most this share of what the search, as far as it is known, takes at least; but so many ns may be tried.
 constexpr double kSampleShare = 0.08;
 constexpr double kSampleFree = 50'000;
-constexpr double kClear = 2.5;  // one side is so many times as fast, and what is not known yet adds to that
+constexpr double kClear = 2.5;  // one side is so many times as fast, by what is known
 // What the CPU takes, in ns, and rows against the rate of the kernel: bench/device_itemsets.cpp.
 constexpr double kHostRow = 1.4;
 constexpr double kHostBranchRow = 0.6;  // of the transactions of a branch: in cache
@@ -249,7 +249,9 @@ bool ItemsetRun::is_for_a_device(const DeviceTraits& device) {
       const double gpu_ms = estimate_row_search(sizes, device).milliseconds;
       const double here = cpu_ms - sizes.host_ms;
       const double there = gpu_ms - sizes.host_ms;
-      // Longer itemsets pay for a device, but for dfs, which waits for it at each of them.
+      // Longer itemsets pay for a device that joins and counts as the CPU does, but for dfs, which waits for it at each of
+      // them. For auto they do not: the CPU's search has fewer and fewer transactions on its way down. Where there are very
+      // many, what is clear from the pairs may be wrong.
       const bool is_clear = is_dfs ? there > kClear * here : here > kClear * there;
       return !is_clear && sample_ns <= kSampleFree + kSampleShare * std::min(cpu_ms, gpu_ms) * 1e6;
     };

@@ -129,7 +129,7 @@ bool RuleRun::find_itemsets() {
     // So no itemset has more than 31 items: its subsets are frequent, too.
     if (steps_.size() >= UINT32_MAX)
       throw Error(ErrorCode::kTooLarge, "more than 4294967294 frequent itemsets to make rules of",
-                  "Raise the threshold or give max_lhs.");
+                  "Raise the threshold or give max_lhs and max_rhs.");
   }
   return stream.truncated() == Truncation::kNone;
 }

@@ -108,7 +108,7 @@ class Sampler {
     const auto children = static_cast<uint32_t>(found_.size());
     const bool goes_on = length + 1 < most_;
     if (length > 1 || !is_deep) {
-      known.itemsets += stands_for_ * children;
+      known.itemsets += static_cast<double>(stands_for_) * children;
       if (children > 0) known.longest = std::max(known.longest, length + 1);
       if (children > 0 && goes_on) {
         const double joins = static_cast<double>(stands_for_) * children * (children - 1) / 2;
@@ -136,8 +136,7 @@ class Sampler {
   std::vector<JoinedItemset> found_;
 };
 
-}  // namespace
-
+/// The pairs of items. @param most  length of the longest itemset wanted
 SearchOutline outline_of_pairs(const SearchRoot& root, uint32_t most) {
   SearchOutline pairs;
   if (most < 2) return pairs;
@@ -156,6 +155,8 @@ SearchOutline outline_of_pairs(const SearchRoot& root, uint32_t most) {
   pairs.joins = pairs.pairs;
   return pairs;
 }
+
+}  // namespace
 
 SearchOutline sample_search(const SearchRoot& root, uint32_t least, uint32_t most, const SampleGoesOn& goes_on,
                             const AndPopcountKernel& kernel, const ExecutionOptions& options) {

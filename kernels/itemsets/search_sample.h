@@ -25,13 +25,10 @@ struct SearchOutline {
   bool is_complete = false;  // no: there may be many more
 };
 
-/// The pairs of items. @param most  length of the longest itemset wanted
-SearchOutline outline_of_pairs(const SearchRoot& root, uint32_t most);
-
 /// Is a sample that has come so far worth so many nanoseconds?
 using SampleGoesOn = std::function<bool(const SearchOutline& known, double sample_ns)>;
 
-/// @param least  support
+/// @param least  support @param most  length of the longest itemset wanted
 SearchOutline sample_search(const SearchRoot& root, uint32_t least, uint32_t most, const SampleGoesOn& goes_on,
                             const AndPopcountKernel& kernel, const ExecutionOptions& options);
 

@@ -32,12 +32,14 @@ FROM batmap_pairs_of(NULL::text, 'SELECT tid, item FROM long_items', top_k => 2)
 -- a column that is the type but for its name, and arrays of the type that was asked for
 CREATE DOMAIN label AS text;
 CREATE DOMAIN small AS int4 CHECK (VALUE < 100);
+CREATE DOMAIN even_smaller AS small CHECK (VALUE < 99);
 SELECT item_a, item_b, support FROM batmap_pairs_of(NULL::text, 'SELECT tid, item::varchar(9) FROM baskets', min_count => 2, include => '{milk}');
 SELECT item_a, item_b, support FROM batmap_pairs_of(NULL::varchar, 'SELECT tid, item FROM baskets', top_k => 1);
 SELECT itemset || ARRAY['x'] AS more FROM batmap_itemsets_of(NULL::text, 'SELECT tid, item::varchar FROM baskets', top_k => 1);
 SELECT itemset || ARRAY['x'] AS more FROM batmap_itemsets_of(NULL::text, 'SELECT tid, item::label FROM baskets', top_k => 1);
 SELECT episode || ARRAY['x'] AS more FROM batmap_episodes_of(NULL::text, 'SELECT length(item), item::label FROM baskets', ARRAY[0, 1], top_k => 1);
 SELECT item_a, item_b FROM batmap_pairs_of(NULL::small, 'SELECT 1, x::small FROM generate_series(98, 99) x', top_k => 1);
+SELECT item_a, item_b FROM batmap_pairs_of(NULL::small, 'SELECT 1, x::even_smaller FROM generate_series(97, 98) x', top_k => 1);
 -- refused
 SELECT item_a, item_b FROM batmap_pairs_of(NULL::small, 'SELECT 1, x FROM generate_series(99, 100) x', top_k => 1);
 SELECT episode FROM batmap_episodes_of(NULL::small, 'SELECT 1, 100', ARRAY[0, 1], top_k => 1);
@@ -50,5 +52,5 @@ SELECT * FROM batmap_pairs_of(NULL::int, 'SELECT 1, 2', min_count => 1, include 
 SELECT * FROM batmap_pairs_of(NULL::text, 'SELECT tid, item FROM baskets', min_count => 1, exclude => '{milk,NULL}');
 DROP TABLE baskets, long_items;
 DROP TYPE mood;
-DROP DOMAIN label, small;
+DROP DOMAIN label, even_smaller, small;
 DROP COLLATION case_blind;

@@ -129,13 +129,13 @@ TEST_F(DeviceEpisodeRun, CountsByTheMethodThatIsNamed) {
                              Named{EpisodeMethod::kAutomaton, DeviceEpisodeMethod::kAutomaton, "automaton"},
                              Named{EpisodeMethod::kMapConcat, DeviceEpisodeMethod::kMapConcat, "mapconcat"}}) {
     SCOPED_TRACE(named.reported);
-    Fake::state().episode_method = {};
+    Fake::state().episode_method.reset();
     const Counted found = count(&offload_, DeviceMode::kRequire, named.method);
     EXPECT_EQ(found.counts, expected.counts);
     EXPECT_EQ(found.report.method, named.reported);
     EXPECT_EQ(found.report.device, "cuda:0 fake");
     EXPECT_EQ(Fake::state().episode_method, named.on_device);
-    Fake::state().episode_method = {};
+    Fake::state().episode_method.reset();
     query.method = named.method;
     EXPECT_EQ(discover(query).rows, expected_rows.rows);
     EXPECT_EQ(Fake::state().episode_method, named.on_device);

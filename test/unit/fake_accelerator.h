@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
@@ -67,8 +68,8 @@ struct FakeAccelerator {
   std::atomic<int> calls[kCalls] = {};
   int open = 0;  // jobs that have not been closed
   bool stalls = false;
-  int delay_ms = 0;                    // before a call ends badly
-  DeviceEpisodeMethod episode_method;  // of the last batch
+  int delay_ms = 0;                                   // before a call ends badly
+  std::optional<DeviceEpisodeMethod> episode_method;  // of the last batch
   DeviceRates rates{.context_ms = 0,
                     .upload_bytes = 1e6,
                     .download_bytes = 1e6,
