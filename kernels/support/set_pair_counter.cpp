@@ -88,8 +88,7 @@ TransactionBits transaction_bits_of_sets(const SetCollection& sets, std::span<co
                                          const SetKernel& kernel, const ExecutionOptions& options) {
   constexpr size_t kRanksATask = 64;  // one word of every row, so that no two tasks write to the same
   constexpr size_t kTasksALine = 8;
-  constexpr uint64_t kSparseWords =
-      2;  // an element: where there are more, they are not gone over (bench/set_bench.cpp, bits/)
+  constexpr uint64_t kSparseWords = 2;  // an element, from which on going over all of them takes longer: set_bench, bits/
   Buffer<uint32_t> lengths(*options.memory, order.size());
   for (size_t rank = 0; rank < order.size(); ++rank) lengths[rank] = static_cast<uint32_t>(sets[order[rank]].cardinality());
   TransactionBits form = allocate_transaction_bits(lengths.span(), element_bound, *options.memory);
