@@ -109,7 +109,7 @@ class OrderedTasks {
     } else {
       slots_[task - handed_over_] = std::move(result);
     }
-    ready_.notify_one();
+    if (failure || task == handed_over_) ready_.notify_one();
   }
 
   void work(int worker) {

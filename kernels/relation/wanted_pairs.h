@@ -10,6 +10,7 @@ namespace batmap {
 struct WantedPairs {
   uint32_t leading = 0;          // pairs (a, b), a < b, are wanted for a < leading
   uint32_t first_column = 0;     // and b >= first_column: 0, or, in a rectangle, `leading`
+  uint32_t least = 1;            // what has fewer is no answer
   uint32_t enough = UINT32_MAX;  // counts need not be told apart from here on: a method may stop
 
   bool rectangle() const { return first_column > 0; }

@@ -55,7 +55,8 @@ std::unique_ptr<PairCounter> build_counter(const EncodedRelation& relation, cons
     case PairMethod::kHorizontal:
       return count_horizontally(link_transactions(relation, kept, lengths, options), kept.pairs, options);
     case PairMethod::kPositional:
-      return count_positionally(fill_transaction_bits(relation, kept, options), kept.pairs, *kernels.bits, options);
+      return count_positionally(fill_transaction_bits(relation, kept, options), kept.pairs, lengths.pair_instances,
+                                *kernels.bits, options);
     case PairMethod::kBitmap:
       return count_bitmaps(fill_bit_matrix(relation, kept, options), kept.pairs, *kernels.bits, options);
     case PairMethod::kBatmap:

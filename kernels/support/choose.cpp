@@ -23,12 +23,13 @@ constexpr double kLinkOccurrence = 12.0;  // building the horizontal form
 constexpr double kListBit = 6.0;          // building bit rows and lists
 constexpr double kSlicedPair = 0.2;       // comparing a bit-sliced counter with the threshold
 constexpr double kSetBit = 3.0;           // building the bit matrix
-constexpr double kClearWord = 0.15;
-constexpr double kPairOverhead = 8.0;    // of one pair in a bitmap tile
-constexpr double kPlacedElement = 60.0;  // building a batmap
-constexpr double kPlaneWord = 0.12;      // 64 slots of one plane compared; a block ends early after some ten planes
+constexpr double kClearWord = 0.8;        // memory that is new to the process
+constexpr double kPairOverhead = 8.0;     // of one pair in a bitmap tile
+constexpr double kPlacedElement = 60.0;   // building a batmap
+constexpr double kPlaneWord = 0.12;       // 64 slots of one plane compared; a block ends early after some ten planes
 constexpr double kPlanesRead = 10;
 constexpr double kMergedElement = 4.0;
+constexpr double kThread = 25'000;        // starting and joining one
 constexpr double kListElement = 5.0;      // building a tidlist
 constexpr double kFoundByTask = 1 << 16;  // pairs, not nanoseconds
 // How much later than the average pair of a tile, of a row, all of them have enough in common: the logarithm of their
@@ -142,7 +143,9 @@ PairEstimate estimate_pairs(PairMethod method, const PairJob& job) {
       break;
     }
   }
-  estimate.milliseconds = (build + count / static_cast<double>(threads)) / 1e6;
+  // Those of the threads that gain more than they cost to start.
+  const double working = std::clamp(std::sqrt(count / kThread), 1.0, static_cast<double>(threads));
+  estimate.milliseconds = (build + count / working + (working - 1) * kThread) / 1e6;
   estimate.fits = estimate.bytes <= job.memory_bytes && (method != PairMethod::kHorizontal || job.occurrences < UINT32_MAX);
   return estimate;
 }

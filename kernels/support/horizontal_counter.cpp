@@ -3,10 +3,12 @@
 // few places is collected by walking its tails again instead of scanning it. Where counts have an end below 256 the
 // counters are bytes that stay there, and an item is left when all have got there. See pair_counter.h.
 #include <algorithm>
+#include <optional>
 
 #include "core/thread_team.h"
 #include "support/marked_places.h"
 #include "support/pair_counter.h"
+#include "support/row_tasks.h"
 
 namespace batmap {
 
@@ -19,7 +21,6 @@ constexpr uint64_t kPollEvery = 1 << 16;
 // A row is collected by its tails when that touches less than this share of it.
 constexpr uint64_t kSparseShare = 8;
 constexpr uint64_t kTaskIncrements = 1 << 20;
-constexpr uint64_t kTaskPairs = 1 << 16;
 // Increments for each counter between two looks at whether all counters have enough.
 constexpr uint64_t kIncrementsPerLook = 8;
 
@@ -42,28 +43,20 @@ class HorizontalCounter final : public PairCounter {
         for (const Tail& tail : data_.tails_of(item)) increments[item] += tail.length;
       }
     });
-    // Tasks of about equal work, and of bounded result.
-    uint64_t work = 0;
-    uint64_t results = 0;
-    task_begin_.push_back(0);
-    for (uint32_t item = 0; item < leading; ++item) {
-      work += increments[item] + 64;
-      results += std::min<uint64_t>(increments[item], column_count_ - first_column_of(item));
-      if (work >= kTaskIncrements || results >= kTaskPairs || item + 1 == leading) {
-        task_begin_.push_back(item + 1);
-        work = results = 0;
-      }
-    }
+    tasks_.emplace(leading, kTaskIncrements, options.threads, [&](uint32_t item) -> RowCost {
+      const uint64_t columns = column_count_ - first_column_of(item);
+      return {.work = increments[item] + 64, .results = std::min(increments[item] / pairs.least, columns)};
+    });
     for (int worker = 0; worker < options.threads; ++worker) rows_.emplace_back(*options.memory, column_count_);
   }
 
-  size_t tasks() const override { return task_begin_.size() - 1; }
+  size_t tasks() const override { return tasks_->size(); }
   std::span<const uint32_t> supports() const override { return data_.support.span(); }
 
   void count(size_t task, int worker, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
     Row& row = rows_[static_cast<size_t>(worker)];
     Counter* const counters = row.counters.data();
-    for (uint32_t item = task_begin_[task]; item < task_begin_[task + 1]; ++item) {
+    for (uint32_t item = tasks_->begin(task); item < tasks_->end(task); ++item) {
       if (data_.support[item] < threshold) continue;
       const uint64_t increments = increment(item, counters);
       if (increments == 0) continue;
@@ -172,7 +165,7 @@ class HorizontalCounter final : public PairCounter {
   const ExecutionOptions& options_;
   WantedPairs pairs_;
   uint32_t column_count_;
-  std::vector<uint32_t> task_begin_;
+  std::optional<RowTasks> tasks_;
   std::vector<Row> rows_;  // [threads]
 };
 

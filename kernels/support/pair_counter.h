@@ -53,7 +53,8 @@ std::unique_ptr<PairCounter> count_horizontally(Transactions transactions, const
                                                 const ExecutionOptions& options);
 /// Item by item: the bit rows of its transactions, summed column by column (bit_row_sum.h). Cost: occurrences x
 /// later items / 64 words.
-std::unique_ptr<PairCounter> count_positionally(TransactionBits form, const WantedPairs& pairs,
+/// @param pair_instances  see TransactionLengths; more where that is not known: tasks are smaller
+std::unique_ptr<PairCounter> count_positionally(TransactionBits form, const WantedPairs& pairs, uint64_t pair_instances,
                                                 const AndPopcountKernel& kernel, const ExecutionOptions& options);
 /// Tiles of AND+popcount over bit rows. Cost: items^2 / 2 x tids / 64 words.
 std::unique_ptr<PairCounter> count_bitmaps(BitMatrix matrix, const WantedPairs& pairs, const AndPopcountKernel& kernel,

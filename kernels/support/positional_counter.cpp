@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "support/pair_counter.h"
+#include "support/row_tasks.h"
 
 namespace batmap {
 
@@ -17,30 +18,18 @@ constexpr size_t kRowsPerPoll = size_t{1} << 14;  // a multiple of BitRowSum::kG
 constexpr int kManyInAWord = 12;                  // columns from which all 64 counts are unpacked together
 constexpr size_t kRowsPerLook = 16;               // united between two looks at whether all columns are in
 constexpr uint64_t kTaskWords = uint64_t{1} << 20;
-constexpr uint64_t kTaskPairs = 1 << 16;
+constexpr uint64_t kComparedRows = 64;  // added in the time that comparing their sum with the threshold takes
 
 class PositionalCounter final : public PairCounter {
  public:
-  PositionalCounter(TransactionBits form, const WantedPairs& pairs, const AndPopcountKernel& kernel,
+  PositionalCounter(TransactionBits form, const WantedPairs& pairs, uint64_t pair_instances, const AndPopcountKernel& kernel,
                     const ExecutionOptions& options)
       : form_(std::move(form)),
         kernel_(kernel),
         options_(options),
         pairs_(pairs),
-        item_count_(static_cast<uint32_t>(form_.lists.length.size())) {
-    const uint32_t leading = pairs.leading;
-    uint64_t words = 0;
-    uint64_t results = 0;
-    task_begin_.push_back(0);
-    for (uint32_t item = 0; item < leading; ++item) {
-      const uint64_t columns = item_count_ - pairs.first_after(item);
-      words += (form_.lists.length[item] + BitRowSum::kGroupRows) * (columns / 64 + 1);
-      results += columns;
-      if (words >= kTaskWords || results >= kTaskPairs || item + 1 == leading) {
-        task_begin_.push_back(item + 1);
-        words = results = 0;
-      }
-    }
+        item_count_(static_cast<uint32_t>(form_.lists.length.size())),
+        tasks_(cut(pair_instances)) {
     if (pairs.enough == 1) {
       all_columns_ = Buffer<uint64_t>(*options.memory, form_.words, Fill::kZero);
       for (uint32_t item = std::max(pairs.first_column, form_.first_bit); item < item_count_; ++item)
@@ -49,12 +38,12 @@ class PositionalCounter final : public PairCounter {
     for (int worker = 0; worker < options.threads; ++worker) sums_.emplace_back(*options.memory, 1);
   }
 
-  size_t tasks() const override { return task_begin_.size() - 1; }
+  size_t tasks() const override { return tasks_.size(); }
   std::span<const uint32_t> supports() const override { return form_.lists.length.span(); }
 
   void count(size_t task, int worker, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
     BitRowSum& sum = sums_[static_cast<size_t>(worker)][0];
-    for (uint32_t item = task_begin_[task]; item < task_begin_[task + 1]; ++item) {
+    for (uint32_t item = tasks_.begin(task); item < tasks_.end(task); ++item) {
       if (form_.lists.length[item] < threshold) continue;
       const size_t first = (pairs_.first_after(item) - form_.first_bit) / 64 / kColumnGroup * kColumnGroup;
       for (size_t word = first; word < form_.words; word += BitRowSum::kMostWords) {
@@ -69,6 +58,19 @@ class PositionalCounter final : public PairCounter {
   }
 
  private:
+  RowTasks cut(uint64_t pair_instances) const {
+    const std::span<const uint32_t> length = form_.lists.length.span();
+    uint64_t rows = 0;
+    for (uint32_t item = 0; item < pairs_.leading; ++item) rows += length[item];
+    // Of a row of a leading item, on average; twice of that where the item leads all others.
+    const uint64_t partners = 2 * pair_instances / std::max<uint64_t>(rows, 1) + 1;
+    return RowTasks(pairs_.leading, kTaskWords, options_.threads, [&](uint32_t item) -> RowCost {
+      const uint64_t columns = item_count_ - pairs_.first_after(item);
+      return {.work = (length[item] + kComparedRows) * (columns / 64 + 1),
+              .results = std::min(columns, length[item] * partners / pairs_.least)};
+    });
+  }
+
   void add_transactions(BitRowSum& sum, uint32_t item, size_t word, size_t words) {
     const std::span<const uint32_t> tids = std::as_const(form_.lists).list(item);
     sum.start(words);
@@ -121,16 +123,16 @@ class PositionalCounter final : public PairCounter {
   const ExecutionOptions& options_;
   WantedPairs pairs_;
   uint32_t item_count_;
-  Buffer<uint64_t> all_columns_;  // [words] where one is enough: the bits of all columns
-  std::vector<uint32_t> task_begin_;
+  RowTasks tasks_;
+  Buffer<uint64_t> all_columns_;         // [words] where one is enough: the bits of all columns
   std::vector<Buffer<BitRowSum>> sums_;  // [threads][1]
 };
 
 }  // namespace
 
-std::unique_ptr<PairCounter> count_positionally(TransactionBits form, const WantedPairs& pairs,
+std::unique_ptr<PairCounter> count_positionally(TransactionBits form, const WantedPairs& pairs, uint64_t pair_instances,
                                                 const AndPopcountKernel& kernel, const ExecutionOptions& options) {
-  return std::make_unique<PositionalCounter>(std::move(form), pairs, kernel, options);
+  return std::make_unique<PositionalCounter>(std::move(form), pairs, pair_instances, kernel, options);
 }
 
 }  // namespace batmap

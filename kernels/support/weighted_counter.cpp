@@ -3,19 +3,20 @@
 // those of an item with itself: sums of squares. Item by item, as in horizontal_counter.cpp, with counters of 64 bits.
 // Source: ours. See pair_counter.h.
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/thread_team.h"
 #include "support/pair_counter.h"
+#include "support/row_tasks.h"
 
 namespace batmap {
 
 namespace {
 
 constexpr uint64_t kPollEvery = 1 << 16;       // increments between two looks at the cancel token
-constexpr uint64_t kTaskIncrements = 1 << 20;  // as in horizontal_counter.cpp, and the next
-constexpr uint64_t kTaskPairs = 1 << 16;
+constexpr uint64_t kTaskIncrements = 1 << 20;  // as in horizontal_counter.cpp
 
 /// An item of a transaction, and how often it is there.
 struct Occurrence {
@@ -46,14 +47,14 @@ class WeightedCounter final : public PairCounter {
       counters_.push_back(Buffer<uint64_t>(*options.memory, columns_, Fill::kZero));
   }
 
-  size_t tasks() const override { return task_begin_.size() - 1; }
+  size_t tasks() const override { return tasks_->size(); }
   std::span<const uint32_t> supports() const override { return {}; }
   std::span<const uint64_t> wide_supports() const override { return squares_.span(); }
 
   void count(size_t task, int worker, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
     const uint64_t least = std::max<uint64_t>(threshold, threshold_);
     uint64_t* const counters = counters_[static_cast<size_t>(worker)].data();
-    for (uint32_t item = task_begin_[task]; item < task_begin_[task + 1]; ++item) {
+    for (uint32_t item = tasks_->begin(task); item < tasks_->end(task); ++item) {
       increment(item, counters);
       for (uint32_t other = pairs_.first_after(item); other < columns_; ++other) {
         const uint64_t count = std::exchange(counters[other], 0);
@@ -133,17 +134,11 @@ class WeightedCounter final : public PairCounter {
   }
 
   void cut_into_tasks() {
-    uint64_t work = 0;
-    uint64_t results = 0;
-    task_begin_.push_back(0);
-    for (uint32_t item = 0; item < pairs_.leading; ++item) {
-      for (const WeightedTail& tail : tails_of(item)) work += tail.length;
-      results += columns_ - pairs_.first_after(item);
-      if (work >= kTaskIncrements || results >= kTaskPairs || item + 1 == pairs_.leading) {
-        task_begin_.push_back(item + 1);
-        work = results = 0;
-      }
-    }
+    tasks_.emplace(pairs_.leading, kTaskIncrements, options_.threads, [&](uint32_t item) -> RowCost {
+      uint64_t increments = 0;
+      for (const WeightedTail& tail : tails_of(item)) increments += tail.length;
+      return {.work = increments, .results = std::min<uint64_t>(increments, columns_ - pairs_.first_after(item))};
+    });
   }
 
   std::span<const WeightedTail> tails_of(uint32_t item) const {
@@ -170,7 +165,7 @@ class WeightedCounter final : public PairCounter {
   Buffer<uint32_t> length_;         // [tids] distinct items of each
   Buffer<uint64_t> tails_begin_;    // [leading + 1]
   Buffer<WeightedTail> tails_;      // by rank
-  std::vector<uint32_t> task_begin_;
+  std::optional<RowTasks> tasks_;
   std::vector<Buffer<uint64_t>> counters_;  // [threads][columns] all zero between items, unless a run was given up
 };
 
