@@ -39,8 +39,10 @@ constexpr double kLimitSeconds = 4;  // of one search
 constexpr double kLongMs = 500;
 constexpr size_t kTurnsOfLong = 3;
 constexpr size_t kTurns = 5;
-constexpr size_t kMostTurns = 11;
-constexpr double kRowMs = 500;
+constexpr size_t kMostTurns = 31;
+constexpr double kRowMs = 1000;
+// Made anew in each turn if that is quick: where the rows lie in memory matters more than all else between runs.
+constexpr double kQuicklyMadeMs = 20;
 const char* module_path;
 
 Offload& offload() {
@@ -362,6 +364,7 @@ class Side {
     const size_t middle = sorted.size() / 2;
     return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
   }
+  double made_ms() const { return made_ms_; }
   const ItemsetReport& report() const { return search_->report(); }
 
   uint64_t itemsets = 0;
@@ -379,7 +382,9 @@ class Side {
     query.device.offload = &offload();
     query.device.mode = mode_;
     deadline_.watch = {};
+    const Stopwatch watch;
     search_.emplace(question_.data.log.chunks(), std::span<const uint32_t>(), query, options_);
+    made_ms_ = watch.milliseconds();
   }
 
   const Question& question_;
@@ -389,6 +394,7 @@ class Side {
   ExecutionOptions options_{question_.threads, &meter_, deadline_.token()};
   std::optional<ItemsetRun> search_;
   std::vector<double> times_;
+  double made_ms_ = 0;
 };
 
 std::string text_of(const Side& side) {
@@ -428,7 +434,7 @@ void compare(const Question& question) {
       Side& side = sides[(turn + k) % 3];
       const bool is_long = turn > 0 && side.median() > kLongMs;
       const bool is_enough = turn >= (is_long ? kTurnsOfLong : kTurns) && watch.milliseconds() > kRowMs;
-      if (!side.is_over && !is_enough) side.run(turn < kTurnsOfLong);
+      if (!side.is_over && !is_enough) side.run(turn < kTurnsOfLong || side.made_ms() < kQuicklyMadeMs);
     }
   }
   for (const Side* other : {&gpu, &chosen})

@@ -71,12 +71,12 @@ FROM (SELECT items, density, row_count, percentile_cont(0.5) WITHIN GROUP (ORDER
       FROM bench_times GROUP BY 1, 2, 3) t
 WHERE auto > 1.2 * least(cpu, gpu) ORDER BY 3, 1, 2;
 
-\echo where the time of the largest two goes, medians
-SELECT items, density, side, max(method) AS method, round(percentile_cont(0.5) WITHIN GROUP (ORDER BY read_ms)::numeric, 1) AS read_ms,
+\echo where the time goes at 100,000 rows and at 10 million, medians
+SELECT items, density, row_count AS rows, side, max(method) AS method, round(percentile_cont(0.5) WITHIN GROUP (ORDER BY read_ms)::numeric, 1) AS read_ms,
        round(percentile_cont(0.5) WITHIN GROUP (ORDER BY group_ms)::numeric, 1) AS group_ms,
        round(percentile_cont(0.5) WITHIN GROUP (ORDER BY count_ms)::numeric, 1) AS count_ms,
        round(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)::numeric, 1) AS ms
-FROM bench_times WHERE row_count = 10000000 GROUP BY 1, 2, 3 ORDER BY 1, 3;
+FROM bench_times WHERE row_count IN (100000, 10000000) GROUP BY 1, 2, 3, 4 ORDER BY 3, 1, 2, 4;
 
 \echo the first run of a session, which makes the context: 4,000 items at 5 %, one reading process
 CREATE TABLE cold_times (row_count int8, side text, ms float8);
