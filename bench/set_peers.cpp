@@ -464,7 +464,8 @@ std::vector<Measured> measure_intersection(uint64_t largest) {
       Point point{size, density, 1};
       std::fprintf(stderr, "set_peers: %llu elements, density %g\n", static_cast<unsigned long long>(size), density);
       const int width = width_for(point.universe());
-      const size_t pairs = std::clamp<size_t>(kInCache / (2 * encoded_size(size, width)), 1, kMaxPairs);
+      const size_t pairs =
+          std::clamp<size_t>(kInCache / (2 * encoded_size(size, width, point.universe() - 1)), 1, kMaxPairs);
       const Sets sets = random_sets(point, pairs);
       for (const uint64_t skew : kSkews) {
         point.skew = skew;

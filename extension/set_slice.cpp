@@ -59,7 +59,8 @@ bool sliced_contains(Datum value, uint64_t element) {
   switch (header.container()) {
     case Container::kArray: return set_of_datum(value).contains(element);
     case Container::kBitmap:
-      return (std::to_integer<unsigned>(*slice(value, kSetHeaderBytes + element / 8, 1)) >> element % 8 & 1) != 0;
+      return element < header.bits() &&
+             (std::to_integer<unsigned>(*slice(value, kSetHeaderBytes + element / 8, 1)) >> element % 8 & 1) != 0;
     case Container::kBatmap: return batmap_contains(value, header, element);
   }
   return false;

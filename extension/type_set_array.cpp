@@ -99,7 +99,8 @@ BATMAP_FUNCTION(batmap_range) {
     guarded([&] {
       const size_t count = last - first + 1;
       // Refused before the elements are written out.
-      if (encoded_size(count, width) > kMaxSetBytes) throw Error(ErrorCode::kTooLarge, "batmap would be larger than 1 GB");
+      if (encoded_size(count, width, last) > kMaxSetBytes)
+        throw Error(ErrorCode::kTooLarge, "batmap would be larger than 1 GB");
       uint64_t* const out = work->elements.room(count);
       for (size_t i = 0; i < count; ++i) {
         if (i % 65536 == 0) work->options.cancel.throw_if_requested();

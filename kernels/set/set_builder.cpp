@@ -40,9 +40,11 @@ size_t SetEncoder::prepare(std::span<const uint64_t> sorted_distinct, int width)
   width_ = width;
   container_ = container_for(elements_.size(), width);
   stash_.shrink(0);
-  check_size(encoded_size(elements_.size(), width));
+  const uint64_t last = elements_.empty() ? 0 : elements_.back();
+  const uint64_t without_stash = encoded_size(elements_.size(), width, last);
+  check_size(without_stash);
   if (container_ == Container::kBatmap) place_batmap(sorted_distinct, width);
-  const uint64_t bytes = encoded_size(elements_.size(), width) + 8 * stash_.size();
+  const uint64_t bytes = without_stash + 8 * stash_.size();
   check_size(bytes);
   return bytes;
 }
@@ -86,7 +88,7 @@ void SetEncoder::write(std::byte* out) {
       }
       break;
     case Container::kBitmap:
-      std::memset(out, 0, bitmap_bytes(width_));
+      std::memset(out, 0, bitmap_bytes(elements_.back()));
       for (const uint64_t x : elements_) out[x / 8] |= std::byte{1} << (x % 8);
       break;
     case Container::kBatmap:

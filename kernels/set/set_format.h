@@ -1,5 +1,5 @@
 // The bytes of a stored set, format version 1: constants, which container a set gets, and its geometry. FORMAT.md has
-// the whole story. Pure functions of (cardinality, width); nothing here looks at elements.
+// the whole story. Pure functions of (cardinality, width, last element); nothing else here looks at elements.
 // Source: Amossen & Pagh 2011, sections II and III; bit planes, containers and the stash inside the value are ours.
 #pragma once
 
@@ -52,22 +52,25 @@ constexpr BatmapShape batmap_shape(uint64_t cardinality, int width) {
 /// Bytes of an array element. @param width 0 .. 62
 constexpr size_t array_element_bytes(int width) { return width <= 32 ? 4 : 8; }
 
-/// Bytes of a bitmap over the universe, a multiple of 8.
-constexpr uint64_t bitmap_bytes(int width) { return width <= 6 ? 8 : uint64_t{1} << (width - 3); }
+/// Bytes of a bitmap: the words up to that of its last element.
+constexpr uint64_t bitmap_bytes(uint64_t last) { return 8 * (last / 64 + 1); }
 
-/// The container of every set of this size: the smaller of array and bitmap below kSmallSet, otherwise a bitmap where it is
-/// no larger than the planes would be (2^b <= 3 (b + 2), that is b <= 4), otherwise a batmap.
+/// The container of every set of this size, by what a bitmap over the whole universe would take: the smaller of array and
+/// bitmap below kSmallSet, otherwise a bitmap where it is no larger than the planes (2^b <= 3 (b + 2), that is b <= 4),
+/// otherwise a batmap.
 constexpr Container container_for(uint64_t cardinality, int width) {
   if (cardinality < kSmallSet)
-    return cardinality * array_element_bytes(width) <= bitmap_bytes(width) ? Container::kArray : Container::kBitmap;
+    return cardinality * array_element_bytes(width) <= bitmap_bytes(universe_of(width) - 1) ? Container::kArray
+                                                                                            : Container::kBitmap;
   return batmap_shape(cardinality, width).key_bits <= 4 ? Container::kBitmap : Container::kBatmap;
 }
 
-/// Bytes of a value whose stash is empty; each stash element adds 8.
-constexpr uint64_t encoded_size(uint64_t cardinality, int width) {
+/// Bytes of a value whose stash is empty; each stash element adds 8. @param last  the largest element, on which only
+/// the size of a bitmap depends
+constexpr uint64_t encoded_size(uint64_t cardinality, int width, uint64_t last) {
   switch (container_for(cardinality, width)) {
     case Container::kArray: return kSetHeaderBytes + cardinality * array_element_bytes(width);
-    case Container::kBitmap: return kSetHeaderBytes + bitmap_bytes(width);
+    case Container::kBitmap: return kSetHeaderBytes + bitmap_bytes(last);
     case Container::kBatmap: return kSetHeaderBytes + kStashHeaderBytes + batmap_shape(cardinality, width).bytes();
   }
   return 0;

@@ -23,10 +23,6 @@ constexpr uint64_t kFew = 4;
 constexpr uint64_t kPlanesPerProbe = 8;
 constexpr uint64_t kPlanesRead = 10;
 
-/// Bytes of a bitmap from which on not reading its empty end pays for finding out: bench/set_peers.cpp, 1e6 at 0.1.
-constexpr uint64_t kLargeBitmap = 512 * 1024;
-constexpr uint64_t kLargeBitmapStep = 16 * 1024;
-
 /// How much is done between two looks at the token: some tens of microseconds. Values with less do not look.
 constexpr uint64_t kGroupsPerPoll = 32;
 constexpr uint64_t kBlocksPerPoll = 8;
@@ -44,21 +40,21 @@ size_t keep_members_of_array(const SetView& set, std::span<uint64_t> elements) {
 
 size_t keep_members_of_bitmap(const SetView& set, std::span<uint64_t> elements) {
   const std::byte* bits = set.payload();
-  const uint64_t universe = set.universe();
+  const uint64_t end = set.bits();
   size_t kept = 0;
   for (const uint64_t x : elements) {
     elements[kept] = x;
-    if (x < universe) kept += std::to_integer<unsigned>(bits[x / 8]) >> (x % 8) & 1;
+    if (x < end) kept += std::to_integer<unsigned>(bits[x / 8]) >> (x % 8) & 1;
   }
   return kept;
 }
 
 uint64_t count_members_of_bitmap(const SetView& set, std::span<const uint64_t> elements) {
   const std::byte* bits = set.payload();
-  const uint64_t universe = set.universe();
+  const uint64_t end = set.bits();
   uint64_t count = 0;
   for (const uint64_t x : elements)
-    if (x < universe) count += std::to_integer<unsigned>(bits[x / 8]) >> (x % 8) & 1;
+    if (x < end) count += std::to_integer<unsigned>(bits[x / 8]) >> (x % 8) & 1;
   return count;
 }
 
@@ -115,11 +111,11 @@ bool both_are(Container container, const SetView& a, const SetView& b) {
 template <typename Element>
 uint64_t count_in_bitmap(const std::byte* elements, uint64_t count, const SetView& bitmap) {
   const std::byte* bits = bitmap.payload();
-  const uint64_t universe = bitmap.universe();
+  const uint64_t end = bitmap.bits();
   uint64_t common = 0;
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t x = load_le<Element>(elements + i * sizeof(Element));
-    if (x >= universe) break;  // ascending
+    if (x >= end) break;  // ascending
     common += std::to_integer<unsigned>(bits[x / 8]) >> (x % 8) & 1;
   }
   return common;
@@ -165,31 +161,11 @@ void count_by_members(const SetView& a, const SetView& b, const SetKernel& kerne
   }
 }
 
-/// A universe is rounded up to a power of two, so that up to half of a bitmap is behind its last element. Where its last
-/// line says so, its elements are counted along, and the rest of both bitmaps is not read.
+/// Behind the end of the shorter one there is nothing in common.
 template <typename SeeCount>
 void count_bitmaps(const SetView& a, const SetView& b, const SetKernel& kernel, uint64_t step, const CancelToken& cancel,
                    SeeCount see_count) {
-  const uint64_t bytes = std::min(bitmap_bytes(a.width()), bitmap_bytes(b.width()));
-  const auto ends_early = [bytes](const SetView& set) {
-    const uint64_t words = bytes / 8;
-    uint64_t line = 0;
-    for (uint64_t w = words - kPlaneBytes / 8; w < words; ++w) line |= set.word(w);
-    return bitmap_bytes(set.width()) == bytes && line == 0;
-  };
-  if (bytes >= kLargeBitmap && (ends_early(a) || ends_early(b))) {
-    const SetView& first = ends_early(a) ? a : b;
-    const SetView& second = ends_early(a) ? b : a;
-    uint64_t left = first.cardinality();
-    for (uint64_t at = 0; at < bytes && left > 0; at += kLargeBitmapStep) {
-      cancel.throw_if_requested();
-      const BitmapCounts counts = kernel.count_bitmaps_and_first(first.payload() + at, second.payload() + at,
-                                                                 std::min(kLargeBitmapStep, bytes - at));
-      if (!see_count(counts.both)) return;
-      left -= std::min(left, counts.first);
-    }
-    return;
-  }
+  const uint64_t bytes = 8 * std::min(a.words(), b.words());
   for (uint64_t at = 0; at < bytes; at += step) {
     if (at > 0) cancel.throw_if_requested();
     if (!see_count(kernel.count_bitmaps(a.payload() + at, b.payload() + at, std::min(step, bytes - at)))) return;
@@ -301,10 +277,10 @@ uint64_t and_cardinality(std::span<const SetView> sets, const SetKernel& kernel,
   if (sets.size() == 1) return sets[0].cardinality();
   if (sets.size() == 2) return and_cardinality(sets[0], sets[1], kernel, cancel);
   if (std::all_of(sets.begin(), sets.end(), [](const SetView& set) { return set.container() == Container::kBitmap; })) {
-    const auto narrowest =
-        std::min_element(sets.begin(), sets.end(), [](const SetView& x, const SetView& y) { return x.width() < y.width(); });
+    const auto shortest =
+        std::min_element(sets.begin(), sets.end(), [](const SetView& x, const SetView& y) { return x.words() < y.words(); });
     uint64_t count = 0;
-    for (uint64_t w = 0; w < narrowest->words(); ++w) {
+    for (uint64_t w = 0; w < shortest->words(); ++w) {
       if (w % kWordsPerPoll == kWordsPerPoll - 1) cancel.throw_if_requested();
       uint64_t word = ~uint64_t{0};
       for (const SetView& set : sets) word &= set.word(w);

@@ -21,11 +21,6 @@ struct PlanePair {
   BatmapShape large_shape;
 };
 
-struct BitmapCounts {
-  uint64_t both;
-  uint64_t first;
-};
-
 struct SetKernel {
   const char* name;
   uint32_t needs;  // CpuFeature mask
@@ -36,9 +31,6 @@ struct SetKernel {
 
   /// Bits set in both. @param bytes a multiple of 8
   uint64_t (*count_bitmaps)(const std::byte* a, const std::byte* b, size_t bytes);
-
-  /// Bits set in both, and bits set in a. @param bytes a multiple of 8
-  BitmapCounts (*count_bitmaps_and_first)(const std::byte* a, const std::byte* b, size_t bytes);
 
   /// Common elements of two ascending arrays of 32-bit elements; quickest with the shorter one first.
   uint64_t (*count_arrays)(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count);

@@ -84,35 +84,16 @@ struct CarrySaveCounter {
   uint64_t sum() const { return 8 * eights_count + 4 * fours.popcount() + 2 * twos.popcount() + ones.popcount(); }
 };
 
-template <bool kFirstToo>
-inline BitmapCounts count_two_bitmaps(const std::byte* a, const std::byte* b, size_t bytes) {
-  CarrySaveCounter both, first;
-  size_t at = 0;
-  for (; at + 8 * kPlaneBytes <= bytes; at += 8 * kPlaneBytes) {
-    const auto word = [at](const std::byte* from, size_t i) { return Bits::load(from + at + i * kPlaneBytes); };
-    both.add_eight([&](size_t i) { return word(a, i) & word(b, i); });
-    if (kFirstToo) first.add_eight([&](size_t i) { return word(a, i); });
-  }
-  BitmapCounts counts{0, 0};
-  if (at > 0) counts = {both.sum(), kFirstToo ? first.sum() : 0};
-  for (; at + kPlaneBytes <= bytes; at += kPlaneBytes) {
-    const Bits line = Bits::load(a + at);
-    counts.both += (line & Bits::load(b + at)).popcount();
-    if (kFirstToo) counts.first += line.popcount();
-  }
-  for (; at < bytes; at += 8) {
-    const auto word = load_le<uint64_t>(a + at);
-    counts.both += static_cast<uint64_t>(std::popcount(word & load_le<uint64_t>(b + at)));
-    if (kFirstToo) counts.first += static_cast<uint64_t>(std::popcount(word));
-  }
-  return counts;
-}
-
 uint64_t count_bitmaps(const std::byte* a, const std::byte* b, size_t bytes) {
-  return count_two_bitmaps<false>(a, b, bytes).both;
-}
-BitmapCounts count_bitmaps_and_first(const std::byte* a, const std::byte* b, size_t bytes) {
-  return count_two_bitmaps<true>(a, b, bytes);
+  CarrySaveCounter counter;
+  size_t at = 0;
+  const auto line = [&](size_t i) { return Bits::load(a + at + i * kPlaneBytes) & Bits::load(b + at + i * kPlaneBytes); };
+  for (; at + 8 * kPlaneBytes <= bytes; at += 8 * kPlaneBytes) counter.add_eight(line);
+  uint64_t count = at > 0 ? counter.sum() : 0;
+  for (; at + kPlaneBytes <= bytes; at += kPlaneBytes) count += line(0).popcount();
+  for (; at < bytes; at += 8)
+    count += static_cast<uint64_t>(std::popcount(load_le<uint64_t>(a + at) & load_le<uint64_t>(b + at)));
+  return count;
 }
 
 /// For each element of a the window of 16 of b where it could be (Lemire, Boytsov, Kurz 2016, "V1").
@@ -232,6 +213,5 @@ void invert_images(uint64_t* images, size_t count, int table, int width) {
 
 /// The row of the table; evaluated by the compiler, since nothing of this instruction set may run before somebody asks.
 constexpr SetKernel this_kernel(const char* name, uint32_t needs) {
-  return {name,         needs,       count_planes,  count_bitmaps,  count_bitmaps_and_first,
-          count_arrays, read_images, invert_images, transpose_slots};
+  return {name, needs, count_planes, count_bitmaps, count_arrays, read_images, invert_images, transpose_slots};
 }

@@ -42,6 +42,7 @@ void check_bitmap(const SetView& set, const CancelToken& cancel) {
     count += static_cast<uint64_t>(std::popcount(set.word(w)));
   }
   if (count != set.cardinality()) invalid("cardinality and bits disagree");
+  if (set.word(set.words() - 1) == 0) invalid("a word behind the last element");
   if (set.universe() < 64 && set.word(0) >> set.universe() != 0) invalid("bits behind the universe");
 }
 

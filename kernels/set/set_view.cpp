@@ -32,7 +32,13 @@ SetView SetView::header(std::span<const std::byte> first_bytes, size_t whole_siz
   view.container_ = container_for(view.cardinality_, view.width_);
   if ((codes & 15) != static_cast<int>(view.container_)) invalid("container and cardinality disagree");
 
-  uint64_t expected = encoded_size(view.cardinality_, view.width_);
+  if (view.container_ == Container::kBitmap) {
+    const uint64_t payload = whole_size - kSetHeaderBytes;
+    if (payload % 8 != 0 || payload > bitmap_bytes(view.universe() - 1)) invalid("length and header disagree");
+    if (8 * payload < view.cardinality_) invalid("more elements than bits");
+    return view;
+  }
+  uint64_t expected = encoded_size(view.cardinality_, view.width_, 0);
   if (view.container_ == Container::kBatmap) {
     view.range_bits_ = batmap_shape(view.cardinality_, view.width_).range_bits;
     if (whole_size < expected || first_bytes.size() < kSetHeaderBytes + kStashHeaderBytes) invalid("planes are cut off");
@@ -49,7 +55,7 @@ bool SetView::contains(uint64_t x) const {
   if (x >= universe()) return false;
   switch (container_) {
     case Container::kArray: return array_contains(*this, x);
-    case Container::kBitmap: return (word(x / 64) >> (x % 64) & 1) != 0;
+    case Container::kBitmap: return x / 64 < words() && (word(x / 64) >> (x % 64) & 1) != 0;
     case Container::kBatmap: break;
   }
   const SlotProbe first = slot_of(*this, 0, image_of<0>(x, width_));

@@ -53,8 +53,12 @@ class SetView {
     const BatmapShape s = shape();
     return planes() + position / kBlockSlots * s.group_bytes() + static_cast<size_t>(table) * s.block_bytes();
   }
-  /// Bitmaps: number of 64-bit words.
-  uint64_t words() const { return bitmap_bytes(width_) / 8; }
+  /// Bitmaps: number of 64-bit words, up to that of the last element; at least 1. Elements of them all are below bits().
+  uint64_t words() const {
+    assert(container_ == Container::kBitmap);
+    return (bytes_ - kSetHeaderBytes) / 8;
+  }
+  uint64_t bits() const { return 64 * words(); }
   uint64_t word(uint64_t i) const { return load_le<uint64_t>(payload() + 8 * i); }
 
   /// Membership: arrays by binary search, bitmaps one bit, batmaps two tables (an element sits in two of the three), then

@@ -67,7 +67,7 @@ uint64_t element_bound(const SetCollection& sets, std::span<const uint32_t> orde
     for (size_t k = task * kSetsATask; k < std::min((task + 1) * kSetsATask, order.size()); ++k) {
       const SetView& set = sets[order[k]];
       const uint64_t bound =
-          set.container() == Container::kBitmap ? set.universe() : set_max(set, options.cancel).value_or(0) + 1;
+          set.container() == Container::kBitmap ? set.bits() : set_max(set, options.cancel).value_or(0) + 1;
       bounds[task] = std::max(bounds[task], bound);
     }
   });

@@ -16,7 +16,8 @@ void check_round_trip(const Elements& elements, int width) {
   ASSERT_EQ(view.container(), container_for(elements.size(), width));
   ASSERT_EQ(view.width(), width);
   ASSERT_EQ(view.cardinality(), elements.size());
-  ASSERT_EQ(bytes.size(), encoded_size(elements.size(), width) + 8 * view.stash());
+  const uint64_t last = elements.empty() ? 0 : elements.back();
+  ASSERT_EQ(bytes.size(), encoded_size(elements.size(), width, last) + 8 * view.stash());
   ASSERT_EQ(decoded(view), elements);
 }
 
@@ -48,6 +49,22 @@ TEST(SetBuilder, AwkwardSets) {
   for (const NamedSet& set : awkward_sets()) {
     SCOPED_TRACE(set.name);
     check_round_trip(set.elements, set.width);
+  }
+}
+
+// A bitmap is as long as its elements need, whatever the universe: every end of the last words of one.
+TEST(SetBuilder, BitmapsEndWithTheWordOfTheirLastElement) {
+  for (const int width : {9, 13}) {
+    const uint64_t universe = universe_of(width);
+    for (uint64_t last = 300; last < universe; last += last < universe - 200 && last > 600 ? 61 : 1) {
+      Elements elements(299);
+      for (size_t i = 0; i < elements.size(); ++i) elements[i] = i;
+      elements.push_back(last);
+      ASSERT_EQ(container_for(elements.size(), width), Container::kBitmap);
+      check_round_trip(elements, width);
+      ASSERT_EQ(encode(elements, width).size(), kSetHeaderBytes + (last + 64) / 64 * 8) << last;
+      if (HasFatalFailure()) return;
+    }
   }
 }
 
@@ -137,11 +154,14 @@ TEST(SetBuilder, RefusesWhatIsNoSet) {
 }
 
 TEST(SetBuilder, RefusesWhatNoValueHolds) {
-  EXPECT_GT(encoded_size(uint64_t{1} << 30, 40), kMaxSetBytes);
+  EXPECT_GT(encoded_size(uint64_t{1} << 30, 40, universe_of(40) - 1), kMaxSetBytes);
   Elements dense(uint64_t{1} << 22);  // b = 62 - 23 = 39 planes of 3 x 2^23 slots: 129 MB; fits
   for (size_t i = 0; i < dense.size(); ++i) dense[i] = i;
-  EXPECT_LT(encoded_size(dense.size(), 62), kMaxSetBytes);
-  EXPECT_GT(encoded_size(dense.size() << 4, 62), kMaxSetBytes);
+  EXPECT_LT(encoded_size(dense.size(), 62, dense.back()), kMaxSetBytes);
+  EXPECT_GT(encoded_size(dense.size() << 4, 62, dense.back()), kMaxSetBytes);
+  // A bitmap of 2^33 bits is 1 GB; of the same universe, what ends earlier fits.
+  EXPECT_GT(encoded_size(uint64_t{1} << 30, 33, universe_of(33) - 1), kMaxSetBytes);
+  EXPECT_LT(encoded_size(uint64_t{1} << 30, 33, universe_of(33) / 2), kMaxSetBytes);
 }
 
 TEST(SetBuilder, StopsWhenAskedAndWithinItsBudget) {

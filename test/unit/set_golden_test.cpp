@@ -17,6 +17,12 @@ Elements scattered(uint64_t count, int width) {
   return elements;
 }
 
+Elements multiples(uint64_t count, uint64_t of) {
+  Elements elements;
+  for (uint64_t i = 0; i < count; ++i) elements.push_back(i * of);
+  return elements;
+}
+
 Elements first_that_clash(uint64_t count, int width) {
   Elements elements;
   for (uint64_t x = 0; elements.size() < count; ++x) {
@@ -54,6 +60,7 @@ TEST(SetGolden, BytesOfEveryContainerAndUniverseClass) {
       {"set_array_wide", Container::kArray, 62, scattered(5, 62)},
       {"set_bitmap_tiny", Container::kBitmap, 3, {1, 5, 6}},
       {"set_bitmap", Container::kBitmap, 11, scattered(300, 11)},
+      {"set_bitmap_short", Container::kBitmap, 11, multiples(100, 5)},
       {"set_batmap_narrow", Container::kBatmap, 15, scattered(256, 15)},
       {"set_batmap_wide", Container::kBatmap, 40, scattered(256, 40)},
       {"set_batmap_stash", Container::kBatmap, 20, first_that_clash(256, 20)},
@@ -94,6 +101,12 @@ TEST(SetGolden, ExamplesOfTheFormatPage) {
   EXPECT_EQ(hex(encode({1, 5, 6}, 3)),
             "1303030000000000"
             "6200000000000000");
+  Elements sixty_five = multiples(64, 1);
+  sixty_five.push_back(100);
+  EXPECT_EQ(hex(encode(sixty_five, 8)),
+            "1308410000000000"
+            "ffffffffffffffff"
+            "0000000010000000");
   EXPECT_EQ(hex(encode({}, 32)), "1120000000000000");
 }
 

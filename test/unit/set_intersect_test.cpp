@@ -89,7 +89,7 @@ TEST(SetIntersect, LargeAndVeryUnequalSets) {
   }
 }
 
-TEST(SetIntersect, LargeBitmapsWithAnEmptyEnd) {
+TEST(SetIntersect, LargeBitmapsOfTwoLengths) {
   Random random(8);
   std::vector<NamedSet> large;
   for (const int width : {22, 23})
@@ -202,6 +202,29 @@ void check_pair(const NamedSet& a, const NamedSet& b) {
   const int expected = a.elements < b.elements ? -1 : a.elements > b.elements;
   ASSERT_EQ(sign(compare(a.view(), b.view(), test_options())), expected);
   ASSERT_EQ(hash(a.view(), 7) == hash(b.view(), 7), a.elements == b.elements);
+}
+
+// Bitmaps are as long as their last elements need, and arrays reach beyond them; also those of other universes.
+TEST(SetIntersect, BitmapsOfEveryTwoLengths) {
+  Random random(14);
+  std::vector<NamedSet> sets;
+  for (const int width : {6, 9, 14})
+    for (const uint64_t words : {1u, 2u, 3u, 7u, 8u, 9u, 15u, 16u, 17u, 63u, 64u, 65u, 128u, 255u, 256u})
+      for (const uint64_t last : {64 * words - 64, 64 * words - 1}) {
+        if (last >= universe_of(width)) continue;
+        Elements elements;
+        for (uint64_t x = 0; x < last; ++x)
+          if (random.chance(40)) elements.push_back(x);
+        elements.push_back(last);
+        sets.emplace_back("to " + std::to_string(last), width, elements);
+        if (sets.back().view().container() != Container::kBitmap) continue;
+        ASSERT_EQ(sets.back().view().words(), words);
+      }
+  for (const NamedSet& a : sets)
+    for (const NamedSet& b : sets) {
+      check_pair(a, b);
+      if (HasFatalFailure()) return;
+    }
 }
 
 /// The elements at [first, last) of a shuffled pool, ascending.

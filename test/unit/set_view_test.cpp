@@ -88,6 +88,34 @@ TEST(SetView, EveryLengthButTheRightOne) {
   }
 }
 
+TEST(SetView, BitmapsOfAnotherLength) {
+  Elements elements(300);
+  for (size_t i = 0; i < elements.size(); ++i) elements[i] = 2 * i;
+  const NamedSet set("even", 11, elements);
+  ASSERT_EQ(set.view().container(), Container::kBitmap);
+  ASSERT_EQ(set.view().words(), 10u);
+  const auto opens = [&](size_t size) {
+    Bytes bytes = set.bytes;
+    bytes.resize(size);
+    try {
+      EXPECT_EQ(SetView::header(std::span(bytes).first(kSetHeaderBytes), size).bytes(), size);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidData);
+      return false;
+    }
+    return true;
+  };
+  // The header leaves all lengths that have room for the elements and stay inside the universe; the words, one.
+  for (size_t words = 0; words < 40; ++words)
+    for (const size_t odd : {0u, 1u, 4u, 7u}) {
+      const size_t size = kSetHeaderBytes + 8 * words + odd;
+      EXPECT_EQ(opens(size), odd == 0 && words >= 5 && words <= 32) << size;
+      Bytes bytes = set.bytes;
+      bytes.resize(size);
+      EXPECT_EQ(is_valid(bytes), words == 10 && odd == 0) << size;
+    }
+}
+
 // Containers are a function of size and width: no set has two values of the same width but for the places of a batmap.
 TEST(SetView, RefusesTheOtherContainer) {
   for (const NamedSet& set : awkward_sets())
