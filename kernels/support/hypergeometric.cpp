@@ -9,6 +9,7 @@ namespace batmap {
 namespace {
 
 constexpr double kLargestSummed = 1e6;  // standard deviations beyond are not summed
+constexpr double kMostCounts = 0x1p53;  // doubles tell counts below apart
 constexpr double kNegligible = 1e-17;
 
 double normal_below(double z) { return std::erfc(-z / std::sqrt(2.0)) / 2; }
@@ -21,11 +22,12 @@ Hypergeometric::Hypergeometric(double a, double b, double total)
       neither_(total - a - b),
       mode_(std::clamp(std::floor((a + 1) * (b + 1) / (total + 2)), std::max(0.0, -neither_), std::min(a, b))),
       mean_(total == 0 ? 0 : a * b / total),
-      deviation_(total < 2 ? 0 : std::sqrt(mean_ * ((total - a) / total) * ((total - b) / (total - 1)))) {}
+      deviation_(total < 2 ? 0 : std::sqrt(mean_ * ((total - a) / total) * ((total - b) / (total - 1)))),
+      is_summed_(deviation_ <= kLargestSummed && total <= kMostCounts) {}
 
 Hypergeometric::Split Hypergeometric::split_at(double count) const {
-  if (deviation_ > kLargestSummed) {
-    const double z = (count - 0.5 - mean_) / deviation_;
+  if (!is_summed_) {
+    const double z = (count - mean_ - 0.5) / deviation_;
     return {normal_below(z), normal_below(-z)};
   }
   Split sum{0, 0};
@@ -43,12 +45,13 @@ Hypergeometric::Split Hypergeometric::split_at(double count) const {
 }
 
 double Hypergeometric::quantile(double p) const {
-  if (deviation_ > kLargestSummed) {
+  if (!is_summed_) {
     // Halving is enough: the quantile is looked for in whole transactions of millions.
     double low = mean_;
     double high = mean_ + 40 * deviation_;
     while (high - low > 0.5) {
       const double middle = (low + high) / 2;
+      if (middle == low || middle == high) break;  // neighbours
       (normal_below((middle + 0.5 - mean_) / deviation_) < p ? low : high) = middle;
     }
     return std::ceil(low);

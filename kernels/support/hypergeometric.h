@@ -2,9 +2,9 @@
 // of each drawn without regard to the other's, is hypergeometric.
 //
 // Probabilities are sums of terms relative to the largest one, from there outwards, so nothing cancels and no factorial is
-// needed. Cost: some ten standard deviations of terms; where the deviation is beyond a million, the normal distribution
-// instead. Source: the model is that of Hahsler, Hornik, "New probabilistic interest measures for association rules",
-// Intelligent Data Analysis 11(5), 2007; the summation is ours.
+// needed. Cost: some ten standard deviations of terms; where the deviation is beyond a million, or neighbouring counts are
+// one double, the normal distribution instead. Source: the model is that of Hahsler, Hornik, "New probabilistic interest
+// measures for association rules", Intelligent Data Analysis 11(5), 2007; the summation is ours.
 #pragma once
 
 namespace batmap {
@@ -33,6 +33,7 @@ class Hypergeometric {
   double mode_;
   double mean_;
   double deviation_;
+  bool is_summed_;
 };
 
 }  // namespace batmap

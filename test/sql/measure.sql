@@ -23,6 +23,9 @@ SELECT batmap_measure('lift', 2, 1, 3, 4);
 SELECT batmap_measure('lift', 1, 3, 5, 4);
 SELECT batmap_measure('lift', 1, 3, 3, 4);
 SELECT batmap_measure('lift', 9223372036854775807, 9223372036854775807, 9223372036854775807, 9223372036854775807);
+SELECT batmap_measure('hyper_lift', 4611686018427387904, 4611686018427387904, 4611686018427387904, 9223372036854775807)::numeric(9, 6),
+       batmap_measure('hyper_confidence', 1, 4611686018427387904, 4611686018427387904, 9223372036854775807),
+       batmap_measure('fishers_exact_test', 4611686018427387904, 4611686018427387904, 4611686018427387904, 4611686018427387904);
 
 -- every measure in plain SQL, over all tables of two by two without a 0 of some totals; the tails are sums of binomials
 CREATE FUNCTION binomial(n int, k int) RETURNS numeric LANGUAGE sql IMMUTABLE

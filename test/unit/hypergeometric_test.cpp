@@ -45,6 +45,12 @@ TEST(Hypergeometric, EndsForAnyCounts) {
   const Hypergeometric huge(3e18, 2e18, 9e18);
   const Hypergeometric::Split middle = huge.split_at(6e18 / 9);
   EXPECT_NEAR(middle.below + middle.above, 1, 1e-12);
+  EXPECT_NEAR(huge.quantile(0.99) / (6e18 / 9), 1, 1e-6);
+  // So many that adding one changes nothing, with a deviation far below a million.
+  const Hypergeometric nearly_all(0x1p62, 0x1p62, 0x1p62 + 0x1p20);
+  EXPECT_NEAR(nearly_all.quantile(0.99) / 0x1p62, 1, 1e-9);
+  EXPECT_EQ(nearly_all.split_at(0x1p61).below, 0);
+  EXPECT_EQ(Hypergeometric(0x1p62, 0x1p62, 0x1p62).split_at(0x1p62).above, 1);
   EXPECT_NEAR(Hypergeometric(4e15, 2e15, 8e15).split_at(1e15).below, 0.5, 1e-6);
   // A deviation of just above and just below a million: sums and the normal distribution agree.
   const Hypergeometric summed(7.9e12, 7.9e12, 15.8e12);
