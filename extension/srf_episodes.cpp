@@ -2,6 +2,7 @@
 // input, and the rows of the answers.
 #include "extension/srf_episodes.h"
 
+#include <algorithm>
 #include <array>
 
 #include "extension/device_use.h"
@@ -83,10 +84,7 @@ class FrequentEpisodes final : public EpisodeRowStream {
  private:
   void read_arguments(const Arguments& arguments, EpisodeQuery& query) {
     gaps_ = read_gaps(DatumGetArrayTypePCopy(arguments.datum(kGaps)));  // answers are made of its elements
-    for (int row = 0; row < gaps_.rows; ++row) {
-      const Gap gap = gap_of(gaps_, row);
-      guarded([&] { query.gaps.push_back(gap); });
-    }
+    read_distinct_gaps(query);
     query.min_count = arguments.int8(kMinCount);
     query.min_rate = arguments.float8(kMinRate);
     query.ticks_a_unit = ticks_a_unit(gaps_.kind);
@@ -104,6 +102,20 @@ class FrequentEpisodes final : public EpisodeRowStream {
       query.device = device != nullptr ? selected_devices(device) : selected_devices();
       query.check();
     });
+  }
+
+  /// A row of gaps that repeats another makes no episodes of its own.
+  void read_distinct_gaps(EpisodeQuery& query) {
+    int kept = 0;
+    for (int row = 0; row < gaps_.rows; ++row) {
+      const Gap gap = gap_of(gaps_, row);
+      if (std::ranges::find(query.gaps, gap) != query.gaps.end()) continue;
+      guarded([&] { query.gaps.push_back(gap); });
+      std::copy_n(gaps_.bounds + 2 * row, 2, gaps_.bounds + 2 * kept);
+      std::copy_n(gaps_.nulls + 2 * row, 2, gaps_.nulls + 2 * kept);
+      ++kept;
+    }
+    gaps_.rows = kept;
   }
 
   bool next_episode() {

@@ -18,6 +18,8 @@ struct Gap {
   int64_t high;
 
   static constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
+
+  bool operator==(const Gap&) const = default;
 };
 
 /// Symbols [length] and the gaps between them [length - 1]; length >= 1.

@@ -9,6 +9,8 @@ INSERT INTO log VALUES (5, 1), (10, 1), (18, 2), (20, 3), (30, 3), (45, 1), (52,
 SELECT * FROM batmap_episodes('SELECT at, event FROM log', ARRAY[0, 20], min_count => 2);
 -- every gap takes one of the two
 SELECT * FROM batmap_episodes('SELECT at, event FROM log', ARRAY[[5, 10], [10, 15]], min_count => 2, min_length => 3);
+-- a gap that is given twice is one
+SELECT * FROM batmap_episodes('SELECT at, event FROM log', ARRAY[[5, 10], [10, 15], [5, 10]], min_count => 2, min_length => 3);
 SELECT * FROM batmap_episodes('SELECT at, event FROM log', ARRAY[0, 20], top_k => 3, min_length => 2);
 SELECT * FROM batmap_episodes('SELECT at, event FROM log', ARRAY[0, NULL], min_count => 2, min_length => 2, include => '{1}');
 SELECT * FROM batmap_episodes('SELECT at, event FROM log', ARRAY[0, 20], min_count => 2, exclude => '{3}');
