@@ -1,8 +1,8 @@
 // What the checks of parameters share: the value and the bound in the text of the error.
 #pragma once
 
+#include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <optional>
 #include <string>
 
@@ -10,10 +10,10 @@
 
 namespace batmap {
 
+/// With as many digits as it takes to tell the value from its neighbours, and from a bound that it is just beyond.
 inline std::string plain_text(double value) {
   char text[32];
-  std::snprintf(text, sizeof text, "%g", value);
-  return text;
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
 /// @throws Error{kInvalidParameter} for a value below the least one; none is fine

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <numeric>
 
+#include "core/parameters.h"
 #include "core/stopwatch.h"
 #include "core/thread_team.h"
 #include "relation/pair_log.h"
@@ -80,11 +81,8 @@ void AllPairsQuery::check() const {
   if (!min_count && !min_jaccard && !top_k && !per_item_top_k)
     throw Error(ErrorCode::kInvalidParameter, "a threshold is missing",
                 "Give min_count or min_jaccard, or ask for the best pairs with top_k or per_item_top_k.");
-  if (min_jaccard && !(*min_jaccard > 0 && *min_jaccard <= 1)) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%g", *min_jaccard);
-    throw Error(ErrorCode::kInvalidParameter, std::string("min_jaccard must be above 0 and at most 1, not ") + text);
-  }
+  if (min_jaccard && !(*min_jaccard > 0 && *min_jaccard <= 1))
+    throw Error(ErrorCode::kInvalidParameter, "min_jaccard must be above 0 and at most 1, not " + plain_text(*min_jaccard));
   PairQuery counts;  // for the checks of the others
   counts.min_count = min_count.value_or(1);
   counts.top_k = top_k;

@@ -25,6 +25,7 @@ SELECT * FROM pairs($$'SELECT 1, 2', min_count => 0$$) r (sqlstate_ text, messag
 SELECT * FROM pairs($$'SELECT 1, 2', min_count => -1$$) r (sqlstate_ text, message text, hint text);
 SELECT * FROM pairs($$'SELECT 1, 2', min_support => 0$$) r (sqlstate_ text, message text, hint text);
 SELECT * FROM pairs($$'SELECT 1, 2', min_support => 1.01$$) r (sqlstate_ text, message text, hint text);
+SELECT * FROM pairs($$'SELECT 1, 2', min_support => 1.00000001$$) r (sqlstate_ text, message text, hint text);
 SELECT * FROM pairs($$'SELECT 1, 2', min_support => 'NaN'$$) r (sqlstate_ text, message text, hint text);
 SELECT * FROM pairs($$'SELECT 1, 2', top_k => 0$$) r (sqlstate_ text, message text, hint text);
 SELECT * FROM pairs($$'SELECT 1, 2', per_item_top_k => -3$$) r (sqlstate_ text, message text, hint text);
