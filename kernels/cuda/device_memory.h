@@ -40,7 +40,36 @@ inline void use_device(int device) { check(cudaSetDevice(device), "choosing a de
 /// Device memory of one job on one device, against its limit. Thread-safe.
 class DeviceBudget {
  public:
-  explicit DeviceBudget(uint64_t limit_bytes) : limit_(limit_bytes == 0 ? UINT64_MAX : limit_bytes) {}
+  /// @param stream  that alone uses the memory, which then comes from the device's pool and goes back there in its order,
+  ///                without waiting; null: from the driver and back, which waits for all streams
+  explicit DeviceBudget(uint64_t limit_bytes, cudaStream_t stream = nullptr)
+      : limit_(limit_bytes == 0 ? UINT64_MAX : limit_bytes), stream_(stream) {}
+  DeviceBudget(const DeviceBudget&) = delete;
+  DeviceBudget& operator=(const DeviceBudget&) = delete;
+  /// A pool gives back what it is not to keep when its stream is waited for.
+  ~DeviceBudget() {
+    if (stream_ != nullptr) cudaStreamSynchronize(stream_);
+  }
+
+  /// On the current device; uninitialised.
+  void* allocate(uint64_t bytes) {
+    charge(bytes);
+    void* data = nullptr;
+    const cudaError_t error = stream_ != nullptr ? cudaMallocAsync(&data, bytes, stream_) : cudaMalloc(&data, bytes);
+    if (error != cudaSuccess) used_ -= bytes;
+    check(error, "allocating device memory");
+    return data;
+  }
+  void free(void* data, uint64_t bytes) noexcept {
+    if (stream_ != nullptr)
+      cudaFreeAsync(data, stream_);
+    else
+      cudaFree(data);
+    used_ -= bytes;
+  }
+  uint64_t left() const { return limit_ - used_; }
+
+ private:
   void charge(uint64_t bytes) {
     uint64_t used = used_;
     while (bytes <= limit_ - used)
@@ -48,11 +77,9 @@ class DeviceBudget {
     throw DeviceError{AcceleratorStatus::kOutOfMemory,
                       "the job needs more than its limit of " + std::to_string(limit_ >> 20) + " MB of device memory"};
   }
-  void release(uint64_t bytes) { used_ -= bytes; }
-  uint64_t left() const { return limit_ - used_; }
 
- private:
   uint64_t limit_;
+  cudaStream_t stream_;
   std::atomic<uint64_t> used_{0};
 };
 
@@ -62,13 +89,7 @@ class DeviceArray {
   DeviceArray() = default;
   /// On the current device; uninitialised.
   DeviceArray(DeviceBudget& budget, size_t size) : budget_(&budget), size_(size) {
-    if (size == 0) return;
-    budget.charge(bytes());
-    const cudaError_t error = cudaMalloc(&data_, bytes());
-    if (error != cudaSuccess) {
-      budget.release(bytes());
-      check(error, "allocating device memory");
-    }
+    if (size > 0) data_ = static_cast<T*>(budget.allocate(bytes()));
   }
   DeviceArray(DeviceArray&& other) noexcept
       : budget_(other.budget_), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
@@ -84,8 +105,7 @@ class DeviceArray {
   ~DeviceArray() { reset(); }
   void reset() noexcept {
     if (data_ == nullptr) return;
-    cudaFree(data_);
-    budget_->release(bytes());
+    budget_->free(data_, bytes());
     data_ = nullptr;
     size_ = 0;
   }

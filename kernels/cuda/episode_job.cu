@@ -15,6 +15,7 @@
 #include <cub/device/device_segmented_sort.cuh>
 
 #include "cuda/found_pairs.h"
+#include "cuda/pinned_block.h"
 
 namespace batmap {
 
@@ -37,7 +38,29 @@ constexpr size_t kMostSortedApart = 8;  // nodes of a depth
 constexpr uint64_t kMostMachines = 1 << 16;
 constexpr uint64_t kMostSegments = 1 << 10;
 
+// What the pool of a device keeps for the next job. The driver takes it back where memory runs short.
+constexpr uint64_t kMostKept = uint64_t{64} << 20;
+constexpr uint32_t kWidenThreads = 256;
+
 uint32_t tiles_of(uint32_t events) { return (events + kTileEvents - 1) / kTileEvents; }
+
+/// Times that travel in 32 bits, straight from pinned memory.
+__global__ void widen(const uint32_t* from, uint32_t size, int64_t* to) {
+  const uint32_t k = blockIdx.x * kWidenThreads + threadIdx.x;
+  if (k < size) to[k] = from[k];
+}
+
+/// Has the pool of a device keep what jobs free. @return whether there is one
+bool keep_in_pool(int device) {
+  int has_pools = 0;
+  check(cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, device), "asking for memory pools");
+  if (has_pools == 0) return false;
+  cudaMemPool_t pool{};
+  check(cudaDeviceGetDefaultMemPool(&pool, device), "asking for a memory pool");
+  uint64_t kept = kMostKept;
+  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept), "setting up a memory pool");
+  return true;
+}
 
 }  // namespace
 
@@ -59,6 +82,7 @@ class DeviceEpisodes::Axis {
   }
   uint32_t list_size(uint32_t symbol) const { return begin_[symbol + 1] - begin_[symbol]; }
   int64_t last_time() const { return last_time_; }
+  bool is_narrow() const { return last_time_ <= int64_t{UINT32_MAX}; }  // its times fit into 32 bits
 
   /// Of times, so many that none has them all set.
   int time_bits() const { return bits_for(static_cast<uint64_t>(last_time_) + 2); }
@@ -75,68 +99,120 @@ class DeviceEpisodes::Axis {
   int64_t reach_;
 };
 
-/// Pinned buffers that values are copied through, so that several threads fill them while others travel. The memory is kept
-/// by the process for its next job.
-class DeviceEpisodes::Staging {
+/// What a job queues its work with: one that was kept by the process for its device, or a new one; kept again at the end.
+/// A queue is made in a millisecond where the driver is slow.
+class DeviceEpisodes::Queue {
  public:
-  static constexpr size_t kBytes = size_t{2} << 20;
-  static constexpr int kBuffers = 8;
-
-  explicit Staging(cudaStream_t stream) : stream_(stream) {
+  explicit Queue(int device) {
     {
       const std::lock_guard lock(kept_mutex);
-      if (kept != nullptr) memory_.reset(std::exchange(kept, nullptr));
+      if (kept != nullptr && kept->device == device) parts_.reset(std::exchange(kept, nullptr));
     }
-    if (memory_ == nullptr) memory_ = std::make_unique<PinnedArray<unsigned char>>(kBytes * kBuffers);
-    for (int k = 0; k < kBuffers; ++k) free_.push_back(k);
+    if (parts_ == nullptr) parts_ = std::make_unique<Parts>(device);
+    parts_->stop_flag[0] = 0;
   }
-  Staging(const Staging&) = delete;
-  Staging& operator=(const Staging&) = delete;
-  /// What is on its way has arrived.
-  ~Staging() {
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+  ~Queue() {
     const std::lock_guard lock(kept_mutex);
-    if (kept == nullptr) kept = memory_.release();
+    if (kept == nullptr) kept = parts_.release();
   }
 
-  /// @param bytes  at most kBytes
-  void send(void* to, const void* from, size_t bytes) {
-    const int buffer = take();
-    unsigned char* const at = memory_->data() + static_cast<size_t>(buffer) * kBytes;
-    cudaError_t error = cudaEventSynchronize(sent_[buffer]);
-    if (error == cudaSuccess) {
-      std::memcpy(at, from, bytes);
-      error = cudaMemcpyAsync(to, at, bytes, cudaMemcpyHostToDevice, stream_);
+  cudaStream_t stream() const { return parts_->stream; }
+  int* stop_flag() const { return parts_->stop_flag.data(); }  // that kernels look at
+  void start_clock() { parts_->start.record(stream()); }
+  void stop_clock() { parts_->end.record(stream()); }
+  double clock_ms() const { return parts_->end.since(parts_->start); }
+
+ private:
+  struct Parts {
+    explicit Parts(int on) : device(on), stop_flag(1) {}
+    int device;
+    Stream stream;
+    Event start;
+    Event end;
+    PinnedArray<int> stop_flag;
+  };
+
+  static std::mutex kept_mutex;
+  static Parts* kept;  // never destroyed: when the process ends, the driver may be gone before
+
+  std::unique_ptr<Parts> parts_;
+};
+
+std::mutex DeviceEpisodes::Queue::kept_mutex;
+DeviceEpisodes::Queue::Parts* DeviceEpisodes::Queue::kept = nullptr;
+
+/// Pinned blocks that values go through, so that several threads fill some while others are on their way.
+class DeviceEpisodes::Staging {
+ public:
+  explicit Staging(cudaStream_t stream) : stream_(stream) {}
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+
+  /// Copies values into blocks, as what they are sent as. @param queue_reading  (const Sent* block, size_t first, size_t
+  /// size) queues what takes values [first, first + size) out of a block
+  template <typename Sent, typename Value, typename Reading>
+  void send(const Value* values, size_t size, Reading queue_reading) {
+    constexpr size_t kMost = PinnedBlock::kBytes / sizeof(Sent);
+    for (size_t first = 0; first < size; first += kMost) {
+      const size_t now = std::min(kMost, size - first);
+      Borrowed slot(*this);
+      slot->sent.wait();
+      auto* const block = reinterpret_cast<Sent*>(slot->block.data());
+      std::transform(values + first, values + first + now, block, [](Value value) { return static_cast<Sent>(value); });
+      queue_reading(block, first, now);
+      slot->sent.record(stream_);
     }
-    if (error == cudaSuccess) error = cudaEventRecord(sent_[buffer], stream_);
-    give_back(buffer);
-    check(error, "sending events");
   }
 
  private:
-  int take() {
-    std::unique_lock lock(mutex_);
-    one_free_.wait(lock, [this] { return !free_.empty(); });
-    const int buffer = free_.front();  // the one that has been sent first
-    free_.erase(free_.begin());
-    return buffer;
-  }
-  void give_back(int buffer) {
-    {
-      const std::lock_guard lock(mutex_);
-      free_.push_back(buffer);
-    }
-    one_free_.notify_one();
-  }
+  static constexpr size_t kMostSlots = PinnedBlock::kMostKept / 2;
 
-  static std::mutex kept_mutex;
-  static PinnedArray<unsigned char>* kept;  // never destroyed: when the process ends, the driver may be gone before
+  struct Slot {
+    PinnedBlock block;
+    Event sent;  // at once where nothing has been sent
+  };
+
+  /// A slot that nobody fills, for the life of the object.
+  class Borrowed {
+   public:
+    explicit Borrowed(Staging& staging) : staging_(staging), slot_(staging.take()) {}
+    Borrowed(const Borrowed&) = delete;
+    Borrowed& operator=(const Borrowed&) = delete;
+    ~Borrowed() {
+      {
+        const std::lock_guard lock(staging_.mutex_);
+        staging_.free_.push_back(slot_);
+      }
+      staging_.one_free_.notify_one();
+    }
+    Slot* operator->() { return slot_; }
+
+   private:
+    Staging& staging_;
+    Slot* slot_;
+  };
+
+  /// The one that has been sent first, or a new one where that is still on its way.
+  Slot* take() {
+    std::unique_lock lock(mutex_);
+    if (slots_.size() < kMostSlots && (free_.empty() || !free_.front()->sent.has_happened())) {
+      free_.reserve(kMostSlots);  // handing back may not fail
+      slots_.push_back(std::make_unique<Slot>());
+      return slots_.back().get();
+    }
+    one_free_.wait(lock, [this] { return !free_.empty(); });
+    Slot* const slot = free_.front();
+    free_.erase(free_.begin());
+    return slot;
+  }
 
   cudaStream_t stream_;
-  std::unique_ptr<PinnedArray<unsigned char>> memory_;
-  Event sent_[kBuffers];
   std::mutex mutex_;
   std::condition_variable one_free_;
-  std::vector<int> free_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::vector<Slot*> free_;
 };
 
 /// Arrays that go to the device in one copy.
@@ -155,9 +231,6 @@ class DeviceEpisodes::Tables {
  private:
   std::vector<unsigned char> bytes_;
 };
-
-std::mutex DeviceEpisodes::Staging::kept_mutex;
-PinnedArray<unsigned char>* DeviceEpisodes::Staging::kept = nullptr;
 
 /// Where the tables of a depth lie among all tables.
 struct DeviceEpisodes::Placed {
@@ -218,8 +291,11 @@ struct DeviceEpisodes::Group {
 };
 
 DeviceEpisodes::DeviceEpisodes(const DeviceEpisodeJob& job)
-    : job_(job), stop_{job.stop, job.stop_arg}, budget_((use_device(job.device), job.memory_limit)), stop_flag_(1) {
-  stop_flag_[0] = 0;
+    : job_((use_device(job.device), job)),
+      stop_{job.stop, job.stop_arg},
+      queue_(std::make_unique<Queue>(job.device)),
+      stream_(queue_->stream()),
+      budget_(job.memory_limit, keep_in_pool(job.device) ? stream_ : nullptr) {
   uint64_t lists = 0;
   for (uint64_t k = 0; k < job.axis_count; ++k) {
     axes_.push_back(std::make_unique<Axis>(job.axes[k], job.has_order != 0, budget_));
@@ -242,19 +318,25 @@ DeviceEpisodes::~DeviceEpisodes() {
 void DeviceEpisodes::send(uint64_t axis, DeviceEventArray array, uint64_t first, const void* values, uint64_t size) {
   use_device(job_.device);
   Axis& to = *axes_[axis];
-  const bool is_time = array != DeviceEventArray::kSymbols;
-  auto* at =
-      is_time
-          ? reinterpret_cast<unsigned char*>((array == DeviceEventArray::kTimes ? to.times : to.list_times).data() + first)
-          : reinterpret_cast<unsigned char*>(to.symbols.data() + first);
-  const auto* from = static_cast<const unsigned char*>(values);
-  for (size_t left = size * (is_time ? sizeof(int64_t) : sizeof(uint32_t)); left > 0;) {
-    const size_t bytes = std::min(left, Staging::kBytes);
-    staging_->send(at, from, bytes);
-    at += bytes;
-    from += bytes;
-    left -= bytes;
+  const auto copy_to = [&](auto* at) {
+    return [this, at](const auto* block, size_t first, size_t now) {
+      check(cudaMemcpyAsync(at + first, block, now * sizeof *block, cudaMemcpyHostToDevice, stream_), "sending events");
+    };
+  };
+  if (array == DeviceEventArray::kSymbols) {
+    staging_->send<uint32_t>(static_cast<const uint32_t*>(values), size, copy_to(to.symbols.data() + first));
+    return;
   }
+  int64_t* const times = (array == DeviceEventArray::kTimes ? to.times : to.list_times).data() + first;
+  if (!to.is_narrow()) {
+    staging_->send<int64_t>(static_cast<const int64_t*>(values), size, copy_to(times));
+    return;
+  }
+  staging_->send<uint32_t>(static_cast<const int64_t*>(values), size, [&](const uint32_t* block, size_t at, size_t now) {
+    const auto narrow = static_cast<uint32_t>(now);
+    widen<<<(narrow + kWidenThreads - 1) / kWidenThreads, kWidenThreads, 0, stream_>>>(block, narrow, times + at);
+    check_launch("widen");
+  });
 }
 
 void DeviceEpisodes::wait() {
@@ -264,19 +346,19 @@ void DeviceEpisodes::wait() {
     const cudaError_t state = cudaStreamQuery(stream_);
     if (state == cudaSuccess) break;
     if (state != cudaErrorNotReady) check(state, "running a kernel");
-    if (stop_.stop != nullptr && stop_flag_[0] == 0 && stop_.stop(stop_.arg)) stop_flag_[0] = 1;
+    if (stop_.stop != nullptr && *queue_->stop_flag() == 0 && stop_.stop(stop_.arg)) *queue_->stop_flag() = 1;
     if (steady_clock::now() - start > std::chrono::microseconds(500))
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     else
       std::this_thread::yield();
   }
-  if (stop_flag_[0] != 0) throw DeviceError{AcceleratorStatus::kCancelled, "run cancelled"};
+  if (*queue_->stop_flag() != 0) throw DeviceError{AcceleratorStatus::kCancelled, "run cancelled"};
   stop_.throw_if_requested();
 }
 
 void DeviceEpisodes::count(const DeviceEpisodeBatch& batch, uint64_t* counts) {
   use_device(job_.device);
-  stop_flag_[0] = 0;
+  *queue_->stop_flag() = 0;
   if (batch.length == 1) {
     for (const auto& axis : axes_)
       for (uint64_t k = 0; k < batch.size; ++k) counts[k] += axis->list_size(batch.symbols[k]);
@@ -302,15 +384,15 @@ unsigned char* DeviceEpisodes::send(const Tables& tables) {
   unsigned char* const to = tables_.at_least(budget_, tables.bytes().size());
   check(cudaMemcpyAsync(to, tables.bytes().data(), tables.bytes().size(), cudaMemcpyHostToDevice, stream_),
         "sending tables");
-  start_.record(stream_);
+  queue_->start_clock();
   return to;
 }
 
 /// Counts come back once all kernels are done.
 std::vector<uint32_t> DeviceEpisodes::read(const uint32_t* found, size_t size) {
-  end_.record(stream_);
+  queue_->stop_clock();
   wait();
-  kernel_ms_ += end_.since(start_);
+  kernel_ms_ += queue_->clock_ms();
   std::vector<uint32_t> counts(size);
   check(cudaMemcpyAsync(counts.data(), found, size * sizeof(uint32_t), cudaMemcpyDeviceToHost, stream_), "reading counts");
   check(cudaStreamSynchronize(stream_), "reading counts");
@@ -421,14 +503,14 @@ void DeviceEpisodes::count_group(Axis& axis, const DeviceEpisodeBatch& batch, co
     walk_frontiers(
         {axis.times.data(), axis.symbols.data(), axis.events, static_cast<uint32_t>(symbols), from,
          reinterpret_cast<const EpisodeWalk*>(table + walks_at), reinterpret_cast<const uint32_t*>(table + segments_at),
-         static_cast<uint32_t>(group.segment_walk.size()), found, stop_flag_.data()},
+         static_cast<uint32_t>(group.segment_walk.size()), found, queue_->stop_flag()},
         stream_);
   if (!group.tracked.empty()) {
     step(length - 1);
     const auto tiles = static_cast<uint32_t>(group.depths[length - 1].tile_node.size());
     if (tiles > 0)
       count_apart(from, reinterpret_cast<const uint32_t*>(table + placed[length - 1].tile_node), tiles, found + walk_counts,
-                  stop_flag_.data(), stream_);
+                  queue_->stop_flag(), stream_);
   }
   const std::vector<uint32_t> host = read(found, all_counts);
   for (const Group::Walked& walked : group.walked) counts[walked.episode] += host[walked.count];
@@ -564,7 +646,7 @@ size_t DeviceEpisodes::count_by_machines(const Axis& axis, const DeviceEpisodeBa
     check(cudaMemsetAsync(job.rank, 0, ends * sizeof(uint32_t), stream_), "clearing ranks");
   }
   job.counts = counts_.at_least(budget_, episodes);
-  job.stop = stop_flag_.data();
+  job.stop = queue_->stop_flag();
   map_segments(job, stream_);
   concatenate(job, stream_);
   const std::vector<uint32_t> found = read(job.counts, episodes);

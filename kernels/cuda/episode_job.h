@@ -33,6 +33,7 @@ struct DeviceEpisodes {
 
  private:
   class Axis;
+  class Queue;
   class Staging;
   class Tables;
   struct Group;
@@ -51,14 +52,12 @@ struct DeviceEpisodes {
 
   DeviceEpisodeJob job_;
   cuda::StopToken stop_;
+  std::unique_ptr<Queue> queue_;
+  cudaStream_t stream_;
   cuda::DeviceBudget budget_;
-  cuda::Stream stream_;
-  cuda::Event start_;
-  cuda::Event end_;
-  cuda::PinnedArray<int> stop_flag_;  // that kernels look at
-  size_t most_entries_ = 0;           // of the frontiers of a depth, unless one list alone has more
-  size_t shared_bytes_ = 0;           // that a block may have
-  size_t walk_symbols_ = 0;           // whose state fits into these
+  size_t most_entries_ = 0;  // of the frontiers of a depth, unless one list alone has more
+  size_t shared_bytes_ = 0;  // that a block may have
+  size_t walk_symbols_ = 0;  // whose state fits into these
   double kernel_ms_ = 0;
   std::unique_ptr<Staging> staging_;
   std::vector<std::unique_ptr<Axis>> axes_;
