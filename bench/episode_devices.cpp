@@ -294,9 +294,12 @@ void send(Bench& bench, double scale) {
   for (const double seconds : {4000.0, 1000.0, 200.0, 20.0}) {
     const EventStreams streams = streams_of_spikes(bench, seconds * scale, kGap.high);
     std::printf("\n| %zu |", streams.axes()[0].view().events);
+    const Batch batch(streams, some_episodes(1, 2));
     for (const int threads : kThreads) {
       const ExecutionOptions options = bench.options(threads);
-      std::printf(" %.3g |", median_ms([&] { on_device([&] { DeviceTracker(bench.api, 0, 0, true, streams, options); }); }));
+      const double ms =
+          median_ms([&] { on_device([&] { DeviceTracker(bench.api, 0, 0, true, streams, options).send(batch.view); }); });
+      std::printf(" %.3g |", ms);
     }
   }
   std::printf("\n");

@@ -1,5 +1,5 @@
 // Counting serial episodes on a device: the part of the C ABI of accelerator.h that streams of events are counted by, in the
-// words of episodes/event_stream.h and episodes/episode.h. The lists of times go to the device once and stay there for all
+// words of episodes/event_stream.h and episodes/episode.h. A list of times goes to the device once and stays there for all
 // batches of a run. Usable from C++17 (nvcc).
 #pragma once
 
@@ -26,7 +26,7 @@ enum class DeviceEventArray : int32_t {
 struct DeviceEpisodeJob {
   const DeviceEventAxis* axes;
   uint64_t axis_count;
-  int32_t has_order;  // besides the lists, kTimes and kSymbols will be sent: episodes that begin alike are cheaper then
+  int32_t has_order;  // besides lists, kTimes and kSymbols will be sent: episodes that begin alike are cheaper then
   int32_t device;
   uint64_t memory_limit;  // bytes on the device; 0: what there is
   bool (*stop)(void*);    // asked from the thread of a call, some hundred times a second; may be null
@@ -65,8 +65,8 @@ struct DeviceEpisodeApi {
   uint32_t size;  // of this struct
 
   AcceleratorStatus (*open)(const DeviceEpisodeJob* job, DeviceEpisodes** episodes, AcceleratorMessage* why);
-  /// Values [first, first + size) of an array of an axis; before the first count(), all of them. Thread-safe. `values` is
-  /// free on return.
+  /// Values [first, first + size) of an array of an axis: of the lists, before the first count() of a batch that has their
+  /// symbols; of the order, before the first of all. Thread-safe. `values` is free on return.
   AcceleratorStatus (*send)(DeviceEpisodes* episodes, uint64_t axis, DeviceEventArray array, uint64_t first,
                             const void* values, uint64_t size, AcceleratorMessage* why);
   /// @param counts  [batch->size] added to

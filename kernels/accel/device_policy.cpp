@@ -22,7 +22,7 @@ constexpr double kRowBytes = 8;
 constexpr uint64_t kFixedBytes = uint64_t{640} << 20;
 
 // Episodes, on an H100 with 16 threads: rough, so that estimates come near the calls of bench/episode_devices.cpp.
-constexpr double kSentBytes = 30;         // a nanosecond
+constexpr double kSentValues = 3;         // a nanosecond
 constexpr double kStepEvents = 95;        // a nanosecond, counted and written
 constexpr double kWalkedEntries = 7;      // a nanosecond
 constexpr double kWalkedEvents = 140;     // a nanosecond
@@ -33,7 +33,7 @@ constexpr double kSegments = 1024;        // and of each episode
 constexpr double kConcatNs = 500;         // for each of these
 constexpr double kEpisodeNs = 70;         // of the host, for each
 constexpr double kEpisodeStepMs = 0.03;   // launches
-constexpr double kEpisodeOpenMs = 2;      // arrays
+constexpr double kEpisodeOpenMs = 0.1;    // arrays
 constexpr double kEpisodeCallMs = 0.2;    // tables, counts, waiting
 constexpr double kMultiprocessors = 132;  // of that GPU
 constexpr uint64_t kListBytes = 8;        // an event
@@ -158,7 +158,8 @@ DeviceEstimate estimate_episodes_on_device(const EpisodeSizes& sizes, const Devi
                           (counting_ns(sizes) / share + static_cast<double>(sizes.episodes) * kEpisodeNs) / 1e6;
   if (device.ready == 0) estimate.milliseconds += device.rates.context_ms;
   estimate.bytes = sizes.events * (kListBytes + (sizes.walked_entries > 0 ? kOrderBytes : 0));
-  if (!sizes.is_sent) estimate.milliseconds += kEpisodeOpenMs + static_cast<double>(estimate.bytes) / kSentBytes / 1e6;
+  const uint64_t sent = sizes.sent_events + (sizes.walked_entries > 0 ? 2 * sizes.events : 0);
+  if (!sizes.is_sent) estimate.milliseconds += kEpisodeOpenMs + static_cast<double>(sent) / kSentValues / 1e6;
   const uint64_t room = sizes.memory_limit == 0 ? device.memory_bytes : std::min(sizes.memory_limit, device.memory_bytes);
   // Frontiers need room, too; where there is little, batches are cut into small groups.
   estimate.fits = estimate.bytes + std::min(kEpisodeFixedBytes, estimate.bytes) <= room;

@@ -59,8 +59,9 @@ inline constexpr double kWorthLoadingMs = 100;
 struct EpisodeSizes {
   DeviceEpisodeMethod method = DeviceEpisodeMethod::kCountScanWrite;
   uint64_t length = 0;
-  uint64_t events = 0;   // that have to be on the device
-  bool is_sent = false;  // they are
+  uint64_t events = 0;       // that the device has room for
+  uint64_t sent_events = 0;  // of the lists that have to go there
+  bool is_sent = false;      // they are there
   uint64_t episodes = 0;
   uint64_t step_events = 0;     // of the lists that all steps, or all machines, go over
   uint64_t walked_entries = 0;  // of frontiers that are walked

@@ -9,11 +9,23 @@
 
 namespace batmap {
 
+namespace {
+
+constexpr uint64_t kPart = uint64_t{1} << 18;    // values that one call sends, and that a thread more is worth
+constexpr uint64_t kNearby = uint64_t{1} << 14;  // between two lists: sent with them, rather than in a call more
+
+}  // namespace
+
 static_assert(sizeof(DeviceGap) == sizeof(Gap) && offsetof(DeviceGap, high) == offsetof(Gap, high));
 
 DeviceTracker::DeviceTracker(const AcceleratorApi& api, int32_t device, uint64_t memory_limit, bool has_order,
                              const EventStreams& streams, const ExecutionOptions& options)
-    : api_(*api.episodes) {
+    : api_(*api.episodes),
+      streams_(streams),
+      options_(options),
+      has_order_(has_order),
+      is_there_(streams.symbols()),
+      missing_(streams.symbols()) {
   std::vector<DeviceEventAxis> axes;
   for (const EventStream& axis : streams.axes()) {
     const EventStreamView view = axis.view();
@@ -30,16 +42,17 @@ DeviceTracker::DeviceTracker(const AcceleratorApi& api, int32_t device, uint64_t
   job.stop_arg = const_cast<CancelToken*>(&options.cancel);
   AcceleratorMessage why{};
   expect_done(api_.open(&job, &episodes_, &why), why);
-  try {
-    send(streams, has_order, options);
-  } catch (...) {
-    api_.close(episodes_);
-    throw;
-  }
 }
 
-/// By all threads: one alone copies more slowly than the device takes.
-void DeviceTracker::send(const EventStreams& streams, bool has_order, const ExecutionOptions& options) {
+/// By several threads: one alone copies more slowly than the device takes.
+void DeviceTracker::send(const EpisodeBatch& batch) {
+  if (missing_ == 0) return;
+  std::vector<bool> is_wanted(is_there_.size(), has_order_);
+  for (size_t k = 0; k < batch.size * batch.length; ++k) is_wanted[batch.symbols[k]] = true;
+  std::vector<uint32_t> wanted;
+  for (uint32_t symbol = 0; symbol < is_wanted.size(); ++symbol)
+    if (is_wanted[symbol] && !is_there_[symbol]) wanted.push_back(symbol);
+
   struct Part {
     uint64_t axis;
     DeviceEventArray array;
@@ -47,28 +60,40 @@ void DeviceTracker::send(const EventStreams& streams, bool has_order, const Exec
     uint64_t first;
     uint64_t size;
   };
-  constexpr uint64_t kPart = uint64_t{1} << 18;
   std::vector<Part> parts;
-  const auto cut = [&](uint64_t axis, DeviceEventArray array, const auto* values, uint64_t events) {
-    for (uint64_t first = 0; first < events; first += kPart)
+  uint64_t all = 0;
+  const auto cut = [&](uint64_t axis, DeviceEventArray array, const auto* values, uint64_t begin, uint64_t end) {
+    for (uint64_t first = begin; first < end; first += kPart)
       parts.push_back(
-          {axis, array, reinterpret_cast<const std::byte*>(values + first), first, std::min(kPart, events - first)});
+          {axis, array, reinterpret_cast<const std::byte*>(values + first), first, std::min(kPart, end - first)});
+    all += end - begin;
   };
-  for (uint64_t k = 0; k < streams.axes().size(); ++k) {
-    const EventStreamView view = streams.axes()[k].view();
-    cut(k, DeviceEventArray::kListTimes, view.list_times, view.events);
-    if (!has_order) continue;
-    cut(k, DeviceEventArray::kTimes, view.times, view.events);
-    cut(k, DeviceEventArray::kSymbols, view.symbols, view.events);
+  for (uint64_t k = 0; k < streams_.axes().size(); ++k) {
+    const EventStreamView view = streams_.axes()[k].view();
+    for (size_t at = 0; at < wanted.size();) {
+      const uint64_t begin = view.begin[wanted[at]];
+      uint64_t end = view.begin[wanted[at] + 1];
+      for (++at; at < wanted.size() && view.begin[wanted[at]] - end <= kNearby; ++at) end = view.begin[wanted[at] + 1];
+      cut(k, DeviceEventArray::kListTimes, view.list_times, begin, end);
+    }
+    if (!has_order_) continue;
+    cut(k, DeviceEventArray::kTimes, view.times, 0, view.events);
+    cut(k, DeviceEventArray::kSymbols, view.symbols, 0, view.events);
   }
-  parallel_for(options, parts.size(), [&](size_t k, int) {
+  ExecutionOptions sending = options_;
+  sending.threads =
+      static_cast<int>(std::min<uint64_t>(all / kPart + 1, static_cast<uint64_t>(std::max(options_.threads, 1))));
+  parallel_for(sending, parts.size(), [&](size_t k, int) {
     const Part& part = parts[k];
     AcceleratorMessage why{};
     expect_done(api_.send(episodes_, part.axis, part.array, part.first, part.values, part.size, &why), why);
   });
+  for (const uint32_t symbol : wanted) is_there_[symbol] = true;
+  missing_ -= wanted.size();
 }
 
 void DeviceTracker::count(DeviceEpisodeMethod method, const EpisodeBatch& batch, std::span<uint64_t> counts) {
+  send(batch);
   const DeviceEpisodeBatch job{batch.symbols, reinterpret_cast<const DeviceGap*>(batch.gaps), batch.length, batch.size,
                                method};
   AcceleratorMessage why{};

@@ -1,12 +1,13 @@
-// Counting on a device (accel/device_episodes.h), and when a run uses one. The lists go there when the first batch is worth
-// it, and stay for the run. A batch that a device does not finish is counted by the CPU from its beginning, and the run asks
-// no device again.
+// Counting on a device (accel/device_episodes.h), and when a run uses one. A list goes there with the first batch that needs
+// it, once one is worth it, and stays for the run. A batch that a device does not finish is counted by the CPU from its
+// beginning, and the run asks no device again.
 #pragma once
 
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "accel/device_episodes.h"
 #include "accel/offload.h"
@@ -16,29 +17,36 @@
 
 namespace batmap {
 
-inline constexpr int kSendingThreads = 6;  // more do not send faster: bench/episode_devices.cpp
+inline constexpr int kSendingThreads = 8;  // more hardly send faster: bench/episode_devices.cpp
 
-/// The lists of all axes on a device.
+/// Room for all axes on a device.
 class DeviceTracker {
  public:
   /// @param has_order         whether batches will have many episodes that begin alike
-  /// @param streams, options  options must outlive the object; all its threads send
-  /// @throws DeviceFailure; Error, std::bad_alloc
+  /// @param streams, options  must outlive the object; all threads send
+  /// @throws DeviceFailure; std::bad_alloc
   DeviceTracker(const AcceleratorApi& api, int32_t device, uint64_t memory_limit, bool has_order,
                 const EventStreams& streams, const ExecutionOptions& options);
   DeviceTracker(const DeviceTracker&) = delete;
   DeviceTracker& operator=(const DeviceTracker&) = delete;
   ~DeviceTracker() { api_.close(episodes_); }
 
+  /// What counting a batch needs and is not there yet: the lists of its symbols; with the order, it and all lists.
+  /// @throws DeviceFailure; Error, std::bad_alloc
+  void send(const EpisodeBatch& batch);
+
   /// @param counts  [batch.size] added to, over all axes
-  /// @throws DeviceFailure
+  /// @throws DeviceFailure; Error, std::bad_alloc
   void count(DeviceEpisodeMethod method, const EpisodeBatch& batch, std::span<uint64_t> counts);
   double kernel_ms() const { return api_.kernel_ms(episodes_); }
 
  private:
-  void send(const EventStreams& streams, bool has_order, const ExecutionOptions& options);
-
   const DeviceEpisodeApi& api_;
+  const EventStreams& streams_;
+  const ExecutionOptions& options_;
+  bool has_order_;
+  std::vector<bool> is_there_;  // [symbol]
+  size_t missing_;              // of these
   DeviceEpisodes* episodes_ = nullptr;
 };
 

@@ -60,6 +60,13 @@ bool count_on_device(const EventStreams& streams, const EpisodeBatch& batch, con
   EpisodeSizes sizes;
   sizes.length = batch.length;
   sizes.episodes = batch.size;
+  std::vector<bool> is_sent(streams.symbols());
+  for (size_t k = 0; k < batch.size * batch.length; ++k) {
+    const uint32_t symbol = batch.symbols[k];
+    if (is_sent[symbol]) continue;
+    is_sent[symbol] = true;
+    for (const EventStream& axis : streams.axes()) sizes.sent_events += axis.view().list(symbol).size();
+  }
   double cpu_ms = 0;
   for (const EventStream& axis : streams.axes()) {
     const EpisodeJob job = describe_job(axis.view(), batch, options.threads);

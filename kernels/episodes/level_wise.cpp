@@ -371,6 +371,7 @@ double LevelWise::estimate_level(EpisodeSizes& sizes) const {
     sizes.events += view.events;
     if (view.events > 0) ticks += static_cast<double>(view.times[view.events - 1]);
   }
+  sizes.sent_events = sizes.events;
   const auto events = static_cast<double>(sizes.events);
   const double list = events / std::max(1.0, static_cast<double>(streams_.symbols()));
   double ns = 0;

@@ -124,7 +124,7 @@ DeviceTraits episode_device(bool ready) {
 EpisodeSizes episode_sizes(uint64_t events) {
   EpisodeSizes sizes;
   sizes.length = 9;
-  sizes.events = events;
+  sizes.events = sizes.sent_events = events;
   sizes.episodes = 30;
   sizes.step_events = events / 64 * 9 * 30;
   return sizes;

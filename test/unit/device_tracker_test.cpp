@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "episodes.h"
+#include "episodes/episode_counter.h"
 #include "episodes/episode_run.h"
 #include "fake_accelerator.h"
 
@@ -140,6 +141,32 @@ TEST_F(DeviceEpisodeRun, CountsByTheMethodThatIsNamed) {
     EXPECT_EQ(discover(query).rows, expected_rows.rows);
     EXPECT_EQ(Fake::state().episode_method, named.on_device);
   }
+}
+
+TEST_F(DeviceEpisodeRun, SendsAListWithTheFirstBatchThatNeedsIt) {
+  MemoryMeter meter;
+  const ExecutionOptions options{.threads = 3, .memory = &meter, .cancel = {}};
+  Random random(20261122);
+  const EventStreams streams = streams_of_events(random_events(random, 150'000, 500'000, 5), 20, options);
+  const EventStreamView view = streams.axes()[0].view();
+  ASSERT_EQ(streams.symbols(), 5u);
+  DeviceTracker tracker(*Fake::api(), 0, 0, false, streams, options);
+  const auto expect = [&](std::vector<uint32_t> symbols, uint64_t sent) {
+    const Gap gap{0, 20};
+    const EpisodeBatch batch{symbols.data(), &gap, 2, 1};
+    std::vector<uint64_t> expected(1);
+    count_episodes(EpisodeMethod::kTracking, view, batch, expected, options);
+    std::vector<uint64_t> counts(1);
+    Fake::state().sent_list_times = 0;
+    tracker.count(DeviceEpisodeMethod::kCountScanWrite, batch, counts);
+    EXPECT_EQ(counts, expected);
+    EXPECT_EQ(Fake::state().sent_list_times, sent);
+  };
+  expect({3, 0}, view.list(0).size() + view.list(3).size());
+  expect({0, 3}, 0);
+  expect({1, 0}, view.list(1).size());
+  expect({2, 4}, view.list(2).size() + view.list(4).size());
+  expect({4, 1}, 0);
 }
 
 TEST_F(DeviceEpisodeRun, EveryCallMayFail) {

@@ -68,7 +68,8 @@ struct FakeAccelerator {
   std::atomic<int> calls[kCalls] = {};
   int open = 0;  // jobs that have not been closed
   bool stalls = false;
-  int delay_ms = 0;                                   // before a call ends badly
+  int delay_ms = 0;  // before a call ends badly
+  std::atomic<uint64_t> sent_list_times = 0;
   std::optional<DeviceEpisodeMethod> episode_method;  // of the last batch
   DeviceRates rates{.context_ms = 0,
                     .upload_bytes = 1e6,
@@ -86,6 +87,7 @@ struct FakeAccelerator {
     device_count = 1;
     stalls = false;
     delay_ms = 0;
+    sent_list_times = 0;
     for (int call = 0; call < kCalls; ++call) {
       answer[call] = AcceleratorStatus::kOk;
       after[call] = 0;
@@ -215,6 +217,7 @@ struct FakeAccelerator {
                     uint64_t size, AcceleratorMessage* why) {
         const std::lock_guard lock(opened->mutex);
         DeviceEpisodes::Axis& to = opened->axes[axis];
+        if (array == DeviceEventArray::kListTimes) state().sent_list_times += size;
         if (array == DeviceEventArray::kSymbols)
           std::copy_n(static_cast<const uint32_t*>(values), size, to.symbols.begin() + static_cast<ptrdiff_t>(first));
         else
