@@ -1,4 +1,4 @@
-// Exact ceiling by decimal digits and 128-bit integers. See threshold.h.
+// Exact products by decimal digits and 128-bit integers. See threshold.h.
 #include "support/threshold.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ struct Product {
   bool remainder;
 };
 
-Product decimal_product(double fraction, uint64_t total) {
+Product exact_product(double fraction, uint64_t total) {
   // Shortest round-trip form d.ddde-XX: at most 17 digits, so mantissa * total stays below 2^57 * 2^64.
   char text[40];
   char* const end = std::to_chars(text, text + sizeof text - 1, fraction, std::chars_format::scientific).ptr;
@@ -38,16 +38,21 @@ Product decimal_product(double fraction, uint64_t total) {
     remainder |= product % 10 != 0;
     product /= 10;
   }
-  return {static_cast<uint64_t>(product), remainder};
+  const auto whole = static_cast<uint64_t>(product);
+  // Of more, any double is about the quotient of some count.
+  if (remainder && total <= UINT32_MAX)
+    for (const uint64_t count : {whole, whole + 1})
+      if (static_cast<double>(count) / static_cast<double>(total) == fraction) return {count, false};
+  return {whole, remainder};
 }
 
 }  // namespace
 
 uint64_t count_of_fraction(double fraction, uint64_t total) {
-  const Product product = decimal_product(fraction, total);
+  const Product product = exact_product(fraction, total);
   return std::max<uint64_t>(1, product.whole + product.remainder);
 }
 
-uint64_t most_of_fraction(double fraction, uint64_t total) { return decimal_product(fraction, total).whole; }
+uint64_t most_of_fraction(double fraction, uint64_t total) { return exact_product(fraction, total).whole; }
 
 }  // namespace batmap

@@ -6,7 +6,8 @@
 namespace batmap {
 
 /// The smallest count c with c >= fraction * total, where `fraction` stands for the shortest decimal number that
-/// prints as this double: 0.07 of 100 is 7, not 8, although the double nearest to 0.07 lies above it.
+/// prints as this double: 0.07 of 100 is 7, not 8, although the double nearest to 0.07 lies above it. A double that is
+/// the quotient of a count and the total stands for that count: 2.0 / 11 of 11 is 2.
 /// @param fraction  in (0, 1]
 /// @return at least 1
 uint64_t count_of_fraction(double fraction, uint64_t total);

@@ -55,6 +55,15 @@ TEST(Threshold, DecimalFractionsAreExact) {
   }
 }
 
+TEST(Threshold, QuotientsStandForTheirCounts) {
+  for (const uint64_t total : {3u, 7u, 11u, 997u, 12345u})
+    for (uint64_t count = 1; count <= total; ++count) {
+      const double fraction = static_cast<double>(count) / static_cast<double>(total);
+      ASSERT_EQ(count_of_fraction(fraction, total), count) << count << " of " << total;
+      ASSERT_EQ(most_of_fraction(fraction, total), count) << count << " of " << total;
+    }
+}
+
 TEST(Threshold, AnyFractionLikeTheOracle) {
   constexpr uint64_t kSeed = 11;
   Random random(kSeed);
