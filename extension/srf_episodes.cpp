@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <utility>
 
 #include "extension/device_use.h"
 #include "extension/episode_call.h"
@@ -106,16 +108,24 @@ class FrequentEpisodes final : public EpisodeRowStream {
 
   /// A row of gaps that repeats another makes no episodes of its own.
   void read_distinct_gaps(EpisodeQuery& query) {
-    int kept = 0;
     for (int row = 0; row < gaps_.rows; ++row) {
       const Gap gap = gap_of(gaps_, row);
-      if (std::ranges::find(query.gaps, gap) != query.gaps.end()) continue;
       guarded([&] { query.gaps.push_back(gap); });
-      std::copy_n(gaps_.bounds + 2 * row, 2, gaps_.bounds + 2 * kept);
-      std::copy_n(gaps_.nulls + 2 * row, 2, gaps_.nulls + 2 * kept);
-      ++kept;
     }
-    gaps_.rows = kept;
+    guarded([&] {
+      std::set<std::pair<int64_t, int64_t>> seen;
+      int kept = 0;
+      for (int row = 0; row < gaps_.rows; ++row) {
+        const Gap gap = query.gaps[static_cast<size_t>(row)];
+        if (!seen.emplace(gap.low, gap.high).second) continue;
+        query.gaps[static_cast<size_t>(kept)] = gap;
+        std::copy_n(gaps_.bounds + 2 * row, 2, gaps_.bounds + 2 * kept);
+        std::copy_n(gaps_.nulls + 2 * row, 2, gaps_.nulls + 2 * kept);
+        ++kept;
+      }
+      query.gaps.erase(query.gaps.begin() + kept, query.gaps.end());
+      gaps_.rows = kept;
+    });
   }
 
   bool next_episode() {

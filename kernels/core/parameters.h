@@ -3,6 +3,8 @@
 
 #include <charconv>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <string>
 
@@ -13,6 +15,8 @@ namespace batmap {
 /// With as many digits as it takes to tell the value from its neighbours, and from a bound that it is just beyond.
 inline std::string plain_text(double value) {
   char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  if (std::strtod(text, nullptr) == value) return text;
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 

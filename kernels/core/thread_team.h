@@ -137,7 +137,7 @@ class OrderedTasks {
   Body body_;
 
   std::mutex mutex_;
-  std::condition_variable ready_;  // a result or a failure is there
+  std::condition_variable ready_;  // the next result or a failure is there
   std::condition_variable room_;   // a task may be claimed, or it is time to stop
   std::deque<std::optional<Result>> slots_;
   size_t claimed_ = 0;

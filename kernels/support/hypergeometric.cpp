@@ -27,6 +27,7 @@ Hypergeometric::Hypergeometric(double a, double b, double total)
 
 Hypergeometric::Split Hypergeometric::split_at(double count) const {
   if (!is_summed_) {
+    if (deviation_ == 0) return count > mode_ ? Split{1, 0} : Split{0, 1};
     const double z = (count - mean_ - 0.5) / deviation_;
     return {normal_below(z), normal_below(-z)};
   }
@@ -46,6 +47,7 @@ Hypergeometric::Split Hypergeometric::split_at(double count) const {
 
 double Hypergeometric::quantile(double p) const {
   if (!is_summed_) {
+    if (deviation_ == 0) return mode_;
     // Halving is enough: the quantile is looked for in whole transactions of millions.
     double low = mean_;
     double high = mean_ + 40 * deviation_;

@@ -18,6 +18,7 @@ constexpr size_t kRowsPerPoll = size_t{1} << 14;  // a multiple of BitRowSum::kG
 constexpr int kManyInAWord = 12;                  // columns from which all 64 counts are unpacked together
 constexpr size_t kRowsPerLook = 16;               // united between two looks at whether all columns are in
 constexpr uint64_t kTaskWords = uint64_t{1} << 20;
+constexpr uint64_t kMostBeyond = 8;     // results of a task, of those that are expected of it
 constexpr uint64_t kComparedRows = 64;  // added in the time that comparing their sum with the threshold takes
 
 class PositionalCounter final : public PairCounter {
@@ -62,12 +63,12 @@ class PositionalCounter final : public PairCounter {
     const std::span<const uint32_t> length = form_.lists.length.span();
     uint64_t rows = 0;
     for (uint32_t item = 0; item < pairs_.leading; ++item) rows += length[item];
-    // Of a row of a leading item, on average; twice of that where the item leads all others.
+    // Of a row of a leading item, on average; twice of that where the item leads all others. Items may have many more.
     const uint64_t partners = 2 * pair_instances / std::max<uint64_t>(rows, 1) + 1;
     return RowTasks(pairs_.leading, kTaskWords, options_.threads, [&](uint32_t item) -> RowCost {
       const uint64_t columns = item_count_ - pairs_.first_after(item);
       return {.work = (length[item] + kComparedRows) * (columns / 64 + 1),
-              .results = std::min(columns, length[item] * partners / pairs_.least)};
+              .results = std::clamp(length[item] * partners / pairs_.least, columns / kMostBeyond, columns)};
     });
   }
 

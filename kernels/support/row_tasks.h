@@ -1,5 +1,6 @@
 // Consecutive rows of pairs, cut into tasks: of about equal work, enough of them for all threads to end together, and each
-// of a bounded result. Handing over a task costs about a microsecond of one thread, so small ones are few.
+// of a bounded result, as far as the caller knows it. Handing over a task costs about a microsecond of one thread, so small
+// ones are few.
 #pragma once
 
 #include <algorithm>

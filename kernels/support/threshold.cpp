@@ -1,4 +1,4 @@
-// Exact products by decimal digits and 128-bit integers. See threshold.h.
+// Products by decimal digits and 128-bit integers, unless the fraction is a quotient. See threshold.h.
 #include "support/threshold.h"
 
 #include <algorithm>

@@ -137,7 +137,8 @@ class WeightedCounter final : public PairCounter {
     tasks_.emplace(pairs_.leading, kTaskIncrements, options_.threads, [&](uint32_t item) -> RowCost {
       uint64_t increments = 0;
       for (const WeightedTail& tail : tails_of(item)) increments += tail.length;
-      return {.work = increments, .results = std::min<uint64_t>(increments, columns_ - pairs_.first_after(item))};
+      const uint64_t columns = columns_ - pairs_.first_after(item);
+      return {.work = increments + columns, .results = std::min(increments, columns)};  // all columns are looked through
     });
   }
 

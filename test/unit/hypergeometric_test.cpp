@@ -41,6 +41,18 @@ TEST(Hypergeometric, KeepsSmallProbabilities) {
   EXPECT_EQ(Hypergeometric(5000, 5000, 10000).split_at(5000).below, 1);
 }
 
+// All transactions have one of the two, so that both together are those of the other, whatever the doubles make of the mean.
+TEST(Hypergeometric, IsCertainWhereOneIsEverywhere) {
+  for (double b = 0x1p55; b < 0x1p61; b = std::floor(b * 1.37)) {
+    const double total = 0x1p61 + 512;
+    for (const Hypergeometric& certain : {Hypergeometric(total, b, total), Hypergeometric(b, total, total)}) {
+      EXPECT_EQ(certain.split_at(b).above, 1) << b;
+      EXPECT_EQ(certain.split_at(b * 1.5).below, 1) << b;
+      EXPECT_EQ(certain.quantile(0.99), b) << b;
+    }
+  }
+}
+
 TEST(Hypergeometric, EndsForAnyCounts) {
   const Hypergeometric huge(3e18, 2e18, 9e18);
   const Hypergeometric::Split middle = huge.split_at(6e18 / 9);

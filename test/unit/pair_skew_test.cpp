@@ -66,6 +66,21 @@ TEST(PairSkew, AHandfulOfFrequentItemsAmongMillions) {
   EXPECT_LT(answer.peak_bytes, rows.size() * 100) << "bytes of codes for keys that are scattered";
 }
 
+// Looking through the counters of an item is most of the work where it has few partners, and is shared out, too.
+TEST(PairSkew, ManyItemsWithOnePartnerEachWhereARowRepeats) {
+  constexpr int64_t kItems = 40'000 / kScale;
+  std::vector<Pair> rows;
+  for (int64_t item = 0; item < kItems; ++item) rows.push_back({item / 2, item});
+  rows.push_back({0, 0});
+  PairQuery query;
+  query.min_count = 1;
+  query.bag = true;
+  const Answer answer = run(rows, query);
+  ASSERT_EQ(answer.rows.size(), static_cast<size_t>(kItems / 2));
+  EXPECT_EQ(std::ranges::count(answer.rows, 2u, &PairRow::support), 1);
+  EXPECT_GT(answer.report.tasks, 8u);
+}
+
 TEST(PairSkew, OneTransactionWithAllItems) {
   constexpr int64_t kItems = 300'000 / kScale;
   std::vector<Pair> rows;
