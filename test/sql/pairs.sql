@@ -15,6 +15,9 @@ SELECT * FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 2) ORDE
 SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM baskets', min_support => 0.4);
 SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM baskets', min_support => 0.41);
 SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM baskets', min_support => 1);
+-- and one that is the quotient of a count stands for it, though the decimal 0.18181818181818182 is above 2 of 11
+SELECT support FROM batmap_pairs('SELECT t, i FROM generate_series(1, 11) t, generate_series(1, 2) i WHERE t <= 2 OR i = 1',
+                                 min_support => 2 / 11::float8);
 SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 9223372036854775807);
 -- the best pairs: by support, then by item_a, then by item_b
 SELECT item_a, item_b, support FROM batmap_pairs('SELECT tid, item FROM baskets', top_k => 3);
