@@ -6,10 +6,12 @@
 #include <chrono>
 #include <random>
 #include <span>
+#include <thread>
 
 #include "accel/device_episodes.h"
 #include "device_module.h"
 #include "episodes.h"
+#include "episodes/device_tracker.h"
 #include "episodes/episode_counter.h"
 #include "episodes/spike_train.h"
 
@@ -346,6 +348,112 @@ TEST(DeviceEpisodes, Cancel) {
     std::vector<uint64_t> counts;
     EXPECT_EQ(opened.count(batch.view(), method, counts), AcceleratorStatus::kOk);
     EXPECT_EQ(counts[0], static_cast<uint64_t>(periods));
+  }
+}
+
+std::vector<uint64_t> counted_by_the_cpu(const EventStreams& streams, const EpisodeBatch& batch) {
+  MemoryMeter meter;
+  std::vector<uint64_t> counts(batch.size);
+  for (const EventStream& axis : streams.axes())
+    count_episodes(EpisodeMethod::kTracking, axis.view(), batch, counts, {.threads = 1, .memory = &meter, .cancel = {}});
+  return counts;
+}
+
+/// Batches of few symbols each, so that most counts send lists first; with the order, the first sends all.
+TEST(DeviceEpisodes, ListsBetweenCounts) {
+  Random random(kSeed + 5);
+  MemoryMeter meter;
+  const ExecutionOptions options{.threads = 4, .memory = &meter, .cancel = {}};
+  const uint32_t most_symbols = is_small() ? 20 : 60;
+  const EventStreams streams =
+      streams_of_events(random_events(random, is_small() ? 2000 : 500'000, 1'000'000, most_symbols, 2), 500, options);
+  const uint32_t symbols = streams.symbols();
+  for (const bool has_order : {false, true}) {
+    DeviceTracker tracker(api(), 0, 0, has_order, streams, options);
+    for (uint32_t first = 0; first + 3 < symbols; first += 2) {  // a symbol of each has been sent
+      Batch batch{3, {}, {}};
+      for (uint32_t code = 0; code < 27; code += is_small() ? 5 : 1)
+        batch.symbols.insert(batch.symbols.end(), {first + code / 9, first + code / 3 % 3, first + code % 3});
+      batch.gaps.assign(batch.symbols.size() / 3 * 2, {0, 500});
+      std::vector<uint64_t> counts(batch.view().size);
+      tracker.count(DeviceEpisodeMethod::kCountScanWrite, batch.view(), counts);
+      ASSERT_EQ(counts, counted_by_the_cpu(streams, batch.view())) << "symbols from " << first;
+    }
+  }
+}
+
+/// Each has a stream of its own, though a process keeps one only.
+TEST(DeviceEpisodes, JobsSideBySide) {
+  Random random(kSeed + 6);
+  MemoryMeter meter;
+  const ExecutionOptions options{.threads = 1, .memory = &meter, .cancel = {}};
+  struct Side {
+    EventStreams streams;
+    Batch batch;
+    std::vector<uint64_t> expected;
+    std::vector<std::vector<uint64_t>> found;
+  };
+  constexpr size_t kSides = 3;
+  const size_t turns = is_small() ? 2 : 20;
+  std::vector<Side> sides;
+  for (size_t side = 0; side < kSides; ++side) {
+    EventStreams streams = streams_of_events(
+        random_events(random, (is_small() ? 500 : 100'000) * (side + 1), 1'000'000, 4 + side), 2000, options);
+    Batch batch{4, {}, {}};
+    for (uint32_t code = 0; code < 256; code += is_small() ? 50 : 3)
+      for (uint32_t place = 0; place < 4; ++place) batch.symbols.push_back(code >> (2 * place) & 3);
+    batch.gaps.assign(batch.symbols.size() / 4 * 3, {0, 1000 + static_cast<int64_t>(side)});
+    std::vector<uint64_t> expected = counted_by_the_cpu(streams, batch.view());
+    sides.push_back({std::move(streams), std::move(batch), std::move(expected), {}});
+  }
+  const auto count = [&](Side& side, Opened& opened) {
+    side.found.emplace_back();
+    if (opened.count(side.batch.view(), DeviceEpisodeMethod::kCountScanWrite, side.found.back()) != AcceleratorStatus::kOk)
+      side.found.back().clear();
+  };
+  {  // of one thread in turns: all are open at once
+    std::vector<std::unique_ptr<Opened>> opened;
+    for (Side& side : sides) opened.push_back(std::make_unique<Opened>(side.streams));
+    for (size_t turn = 0; turn < turns; ++turn)
+      for (size_t side = 0; side < kSides; ++side) count(sides[side], *opened[side]);
+  }
+  std::vector<std::thread> threads;  // and of a thread each, opened anew each turn
+  for (Side& side : sides)
+    threads.emplace_back([&count, &side, turns] {
+      for (size_t turn = 0; turn < turns; ++turn) {
+        Opened opened(side.streams);
+        count(side, opened);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const Side& side : sides) {
+    ASSERT_EQ(side.found.size(), 2 * turns);
+    for (const std::vector<uint64_t>& found : side.found) ASSERT_EQ(found, side.expected);
+  }
+}
+
+/// What a cancelled job leaves to the next is as new.
+TEST(DeviceEpisodes, AfterACancelledJob) {
+  Random random(kSeed + 7);
+  MemoryMeter meter;
+  const ExecutionOptions options{.threads = 1, .memory = &meter, .cancel = {}};
+  const EventStreams streams =
+      streams_of_events(random_events(random, is_small() ? 2000 : 300'000, 1'000'000, 3), 2000, options);
+  Batch batch{3, {}, {}};
+  for (uint32_t code = 0; code < 27; code += is_small() ? 9 : 1)
+    batch.symbols.insert(batch.symbols.end(), {code / 9, code / 3 % 3, code % 3});
+  batch.gaps.assign(batch.symbols.size() / 3 * 2, {0, 2000});
+  const std::vector<uint64_t> expected = counted_by_the_cpu(streams, batch.view());
+  for (const DeviceEpisodeMethod method : kMethods) {
+    std::vector<uint64_t> counts;
+    {
+      Opened cancelled(
+          streams, true, 0, [](void*) { return true; }, nullptr);
+      EXPECT_EQ(cancelled.count(batch.view(), method, counts), AcceleratorStatus::kCancelled);
+    }
+    Opened next(streams);
+    ASSERT_EQ(next.count(batch.view(), method, counts), AcceleratorStatus::kOk) << next.why();
+    EXPECT_EQ(counts, expected);
   }
 }
 
