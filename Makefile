@@ -61,8 +61,9 @@ endif
 
 else # the build
 
-ifeq ($(shell command -v $(PG_CONFIG)),)
-$(error $(PG_CONFIG) is not there: `test/install-deps build` installs what the build needs, or set PG_CONFIG)
+server_headers := $(shell $(PG_CONFIG) --includedir-server 2> /dev/null)
+ifeq ($(wildcard $(server_headers)/postgres.h),)
+$(error $(PG_CONFIG) knows no headers of a server: `test/install-deps build` installs what the build needs, or set PG_CONFIG)
 endif
 
 EXTENSION := batmap
@@ -79,7 +80,7 @@ DATA_built := build/batmap--$(EXTVERSION).sql
 
 # The server's headers are system headers: their warnings are not ours. NDEBUG: an assertion would take the server down
 # with it; the unit tests run with assertions.
-PG_CPPFLAGS := -Ikernels -I. -isystem $(shell $(PG_CONFIG) --includedir-server) \
+PG_CPPFLAGS := -Ikernels -I. -isystem $(server_headers) \
 	-DBATMAP_VERSION='"$(EXTVERSION)"' $(if $(ASSERTIONS),,-DNDEBUG)
 PG_CXXFLAGS := -std=c++20 -Wall -Wextra $(if $(WERROR),-Werror) -fvisibility=hidden -pthread -MMD -MP
 # The linker map keeps template code of the C++ library out of the dynamic symbols, which hidden visibility does not.
