@@ -11,7 +11,7 @@
 namespace batmap {
 
 /// In a transaction with the items [begin, end) of TransactionLists::data().
-struct Occurrence {
+struct ItemOccurrence {
   uint32_t begin;
   uint32_t at;
   uint32_t end;
@@ -25,14 +25,16 @@ class OccurrenceLists {
   OccurrenceLists(const TransactionLists& lists, size_t items, const ExecutionOptions& options);
   /// In the transactions of `others` and behind these.
   /// @param place  [items] which of the `wanted` lists an item's occurrences go to, counted from 1; 0: none
-  OccurrenceLists(const TransactionLists& lists, std::span<const Occurrence> others, std::span<const uint32_t> place,
+  OccurrenceLists(const TransactionLists& lists, std::span<const ItemOccurrence> others, std::span<const uint32_t> place,
                   size_t wanted, const ExecutionOptions& options);
 
-  std::span<const Occurrence> list(size_t k) const { return {occurrences_.data() + begin_[k], begin_[k + 1] - begin_[k]}; }
+  std::span<const ItemOccurrence> list(size_t k) const {
+    return {occurrences_.data() + begin_[k], begin_[k + 1] - begin_[k]};
+  }
 
  private:
   Buffer<uint64_t> begin_;
-  Buffer<Occurrence> occurrences_;
+  Buffer<ItemOccurrence> occurrences_;
 };
 
 }  // namespace batmap

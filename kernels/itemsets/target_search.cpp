@@ -127,14 +127,14 @@ void TargetSearch::walk_lists(const OccurrenceLists& lists, std::span<const Cand
 }
 
 /// The items of an occurrence's transaction that come before it, or behind.
-std::span<const uint32_t> TargetSearch::part_of(const Occurrence& occurrence, Part part) const {
+std::span<const uint32_t> TargetSearch::part_of(const ItemOccurrence& occurrence, Part part) const {
   const uint32_t* const data = root_.lists.data();
   return part == Part::kBefore ? std::span(data + occurrence.begin, data + occurrence.at)
                                : std::span(data + occurrence.at + 1, data + occurrence.end);
 }
 
 /// Is an item that was passed over in all transactions?
-bool TargetSearch::is_covered(std::span<const Occurrence> occurrences) {
+bool TargetSearch::is_covered(std::span<const ItemOccurrence> occurrences) {
   shared_.clear();
   for (size_t k = 0; k < occurrences.size(); ++k) {
     const std::span<const uint32_t> before = part_of(occurrences[k], Part::kBefore);
@@ -151,7 +151,7 @@ bool TargetSearch::is_covered(std::span<const Occurrence> occurrences) {
 }
 
 /// What is frequent behind, ascending.
-std::vector<TargetSearch::Candidate> TargetSearch::frequent_items(std::span<const Occurrence> occurrences) {
+std::vector<TargetSearch::Candidate> TargetSearch::frequent_items(std::span<const ItemOccurrence> occurrences) {
   const uint32_t least = threshold();
   const uint32_t* const data = root_.lists.data();
   uint32_t* const counts = counts_.data();
@@ -173,7 +173,7 @@ std::vector<TargetSearch::Candidate> TargetSearch::frequent_items(std::span<cons
   std::sort(found.begin(), found.end(), [](const Candidate& x, const Candidate& y) { return x.item < y.item; });
   for (Candidate& candidate : found) candidate.support = counts_[candidate.item];
   if (increments < counts_.size() / kSparseShare) {
-    for (const Occurrence& occurrence : occurrences)
+    for (const ItemOccurrence& occurrence : occurrences)
       for (const uint32_t item : part_of(occurrence, Part::kBehind)) counts_[item] = 0;
   } else {
     std::fill(counts_.begin(), counts_.end(), 0u);
@@ -182,7 +182,7 @@ std::vector<TargetSearch::Candidate> TargetSearch::frequent_items(std::span<cons
 }
 
 /// The node of path_ and a candidate. @param occurrences  of the candidate
-void TargetSearch::extend_lists(std::span<const Occurrence> occurrences, const Candidate& candidate) {
+void TargetSearch::extend_lists(std::span<const ItemOccurrence> occurrences, const Candidate& candidate) {
   const size_t before = path_.size();
   const bool closes = target_ != ItemsetTarget::kGenerators;
   std::vector<uint32_t> added{candidate.item};
@@ -212,7 +212,7 @@ void TargetSearch::extend_lists(std::span<const Occurrence> occurrences, const C
 }
 
 /// What lies below the node of path_.
-void TargetSearch::search_lists(std::span<const Occurrence> occurrences, std::span<const Candidate> candidates,
+void TargetSearch::search_lists(std::span<const ItemOccurrence> occurrences, std::span<const Candidate> candidates,
                                 uint32_t support) {
   if (candidates.size() > kMaskItems) {
     for (size_t k = 0; k < candidates.size(); ++k) place_[candidates[k].item] = static_cast<uint32_t>(k + 1);

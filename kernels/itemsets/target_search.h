@@ -67,12 +67,12 @@ class TargetSearch {
   bool make_root();
   void walk_lists(const OccurrenceLists& lists, std::span<const Candidate> candidates, size_t first, size_t last,
                   uint32_t support);
-  void extend_lists(std::span<const Occurrence> occurrences, const Candidate& candidate);
-  void search_lists(std::span<const Occurrence> occurrences, std::span<const Candidate> candidates, uint32_t support);
-  bool is_covered(std::span<const Occurrence> occurrences);
+  void extend_lists(std::span<const ItemOccurrence> occurrences, const Candidate& candidate);
+  void search_lists(std::span<const ItemOccurrence> occurrences, std::span<const Candidate> candidates, uint32_t support);
+  bool is_covered(std::span<const ItemOccurrence> occurrences);
   enum class Part { kBefore, kBehind };
-  std::span<const uint32_t> part_of(const Occurrence& occurrence, Part part) const;
-  std::vector<Candidate> frequent_items(std::span<const Occurrence> occurrences);
+  std::span<const uint32_t> part_of(const ItemOccurrence& occurrence, Part part) const;
+  std::vector<Candidate> frequent_items(std::span<const ItemOccurrence> occurrences);
   template <typename Visit>
   bool make_masks(const Visit& visit, size_t transactions, std::span<const Candidate> candidates);
   void share_head(std::span<const uint32_t> before, size_t mask);
