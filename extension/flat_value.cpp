@@ -17,7 +17,7 @@ struct varlena* flat_of_text(const FlatType& type, const char* text) {
   const int encoded = static_cast<int>(strlen(text) - prefix);
   const int room = pg_b64_dec_len(encoded);
   struct varlena* const value = type.allocate(static_cast<size_t>(room));
-  const int used = pg_b64_decode(text + prefix, encoded, VARDATA(value), room);
+  const int used = pg_b64_decode(text + prefix, encoded, reinterpret_cast<Base64Byte*>(VARDATA(value)), room);
   if (used < 0)
     ereport(ERROR,
             (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION), errmsg("invalid base64 in a value of type %s", type.name)));
@@ -35,7 +35,7 @@ char* flat_to_text(const FlatType& type, std::span<const std::byte> bytes) {
   const int room = pg_b64_enc_len(count);
   auto* const text = static_cast<char*>(palloc(prefix + static_cast<size_t>(room) + 1));
   memcpy(text, type.prefix, prefix);
-  const int used = pg_b64_encode(reinterpret_cast<const char*>(bytes.data()), count, text + prefix, room);
+  const int used = pg_b64_encode(reinterpret_cast<const Base64Byte*>(bytes.data()), count, text + prefix, room);
   if (used < 0) elog(ERROR, "could not encode %s", type.name);
   text[prefix + static_cast<size_t>(used)] = '\0';
   return text;

@@ -96,7 +96,7 @@ void run_plan(PlannedStmt* plan, const char* query, DestReceiver* receiver) {
   QueryDesc* const description =
       CreateQueryDesc(plan, query, GetActiveSnapshot(), InvalidSnapshot, receiver, nullptr, nullptr, 0);
   ExecutorStart(description, 0);
-  ExecutorRun(description, ForwardScanDirection, 0, true);
+  run_executor(description);
   ExecutorFinish(description);
   ExecutorEnd(description);
   FreeQueryDesc(description);

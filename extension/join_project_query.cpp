@@ -153,8 +153,8 @@ bool compares_items(const JoinProjectQuery& query, Expr* clause) {
     const TypeCacheEntry* const type = lookup_type_cache(exprType(expression), TYPECACHE_BTREE_OPFAMILY);
     bool found = false;
     ListCell* cell;
-    foreach (cell, get_op_btree_interpretation(comparison->opno))
-      found |= static_cast<OpBtreeInterpretation*>(lfirst(cell))->opfamily_id == type->btree_opf;
+    foreach (cell, operator_families(comparison->opno))
+      found |= static_cast<OperatorFamily*>(lfirst(cell))->opfamily_id == type->btree_opf;
     if (!found) return false;
   }
   return true;
@@ -164,8 +164,7 @@ bool compares_items(const JoinProjectQuery& query, Expr* clause) {
 bool read_join(PlannerInfo* root, const RelOptInfo* input, JoinProjectQuery& query) {
   RelOptInfo* const left = query.sides[0].rel;
   RelOptInfo* const right = query.sides[1].rel;
-  List* const clauses =
-      list_concat_copy(left->joininfo, generate_join_implied_equalities(root, input->relids, left->relids, right));
+  List* const clauses = list_concat_copy(left->joininfo, join_equalities(root, input->relids, left->relids, right));
   ListCell* cell;
   foreach (cell, clauses) {
     const auto* const clause = lfirst_node(RestrictInfo, cell);
@@ -220,7 +219,7 @@ bool is_self_join(PlannerInfo* root, const JoinProjectQuery& query) {
     if (strcmp(left->ctename, right->ctename) != 0 || left->ctelevelsup != right->ctelevelsup || left->self_reference)
       return false;
   } else if (left->rtekind != RTE_RELATION || left->relid != right->relid || left->inh != right->inh ||
-             left->checkAsUser != right->checkAsUser) {
+             checked_user(root, left) != checked_user(root, right)) {
     return false;
   }
   return are_mirrored_sets(query, query.sides[0].rel->baserestrictinfo, query.sides[1].rel->baserestrictinfo) &&

@@ -135,7 +135,7 @@ void begin_scan(CustomScanState* node, EState* estate, int) {
   const auto* const scan = castNode(CustomScan, node->ss.ps.plan);
   state->call = castNode(FuncExpr, linitial(scan->custom_exprs));
   const Oid function = state->call->funcid;
-  const AclResult allowed = pg_proc_aclcheck(function, GetUserId(), ACL_EXECUTE);
+  const AclResult allowed = may_execute(function);
   if (allowed != ACLCHECK_OK) aclcheck_error(allowed, OBJECT_FUNCTION, get_func_name(function));
   InvokeFunctionExecuteHook(function);
   fmgr_info_cxt(function, &state->function, estate->es_query_cxt);

@@ -25,9 +25,14 @@ extern "C" {
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
 #include "commands/explain.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
 #include "commands/vacuum.h"
 #include "common/base64.h"
 #include "common/hashfn.h"
+#include "common/int.h"
 #include "executor/executor.h"
 #include "executor/tuptable.h"
 #include "fmgr.h"
@@ -82,6 +87,8 @@ extern "C" {
 #include "utils/tuplestore.h"
 #include "utils/typcache.h"
 }
+
+#include "extension/pg_versions.h"
 
 // Defines an SQL-callable function: declares it with its information record, exported.
 #define BATMAP_FUNCTION(name)               \

@@ -59,7 +59,7 @@ bool all_numbers(TupleDesc descriptor) {
 void put_numbers(RowStream* stream, const ReturnSetInfo* result, Datum* values, bool* nulls) {
   static_assert(sizeof(Datum) == sizeof(int64_t));
   const size_t bytes = static_cast<size_t>(result->setDesc->natts - stream->null_columns()) * sizeof(int64_t);
-  const MinimalTuple tuple = heap_form_minimal_tuple(result->setDesc, values, nulls);
+  const MinimalTuple tuple = form_minimal_tuple(result->setDesc, values, nulls);
   TupleTableSlot* const slot = MakeSingleTupleTableSlot(result->setDesc, &TTSOpsMinimalTuple);
   ExecStoreMinimalTuple(tuple, slot, false);
   char* const numbers = reinterpret_cast<char*>(tuple) + tuple->t_hoff - MINIMAL_TUPLE_OFFSET;

@@ -122,7 +122,7 @@ void store_common(VacAttrStats* stats, const CommonElements& common) {
 void store_cardinalities(VacAttrStats* stats, const uint64_t* cardinalities, int rows, double mean) {
   const int slot = free_slot(stats);
   if (slot < 0) return;
-  const int bounds = std::min(rows, std::max(stats->attr->attstattarget, 2));
+  const int bounds = std::min(rows, std::max(statistics_target(stats), 2));
   auto* const numbers = static_cast<float4*>(palloc(sizeof(float4) * static_cast<size_t>(bounds + 1)));
   for (int i = 0; i < bounds; ++i) {
     const int64 rank = bounds == 1 ? 0 : static_cast<int64>(i) * (rows - 1) / (bounds - 1);
@@ -147,7 +147,7 @@ void compute_set_statistics(VacAttrStats* stats, AnalyzeAttrFetchFunc fetch, int
   int rows = 0;
   uint64_t elements = 0;
   for (int i = 0; i < sample_rows; ++i) {
-    vacuum_delay_point();
+    delay_analyze();
     bool null;
     const Datum value = fetch(stats, i, &null);
     if (null) continue;
@@ -165,7 +165,7 @@ void compute_set_statistics(VacAttrStats* stats, AnalyzeAttrFetchFunc fetch, int
   int seen = 0;
   int counted = 0;
   for (int i = 0; i < sample_rows; ++i) {
-    vacuum_delay_point();
+    delay_analyze();
     bool null;
     const Datum value = fetch(stats, i, &null);
     if (null) continue;
@@ -180,7 +180,7 @@ void compute_set_statistics(VacAttrStats* stats, AnalyzeAttrFetchFunc fetch, int
   }
 
   const MemoryContext caller = MemoryContextSwitchTo(stats->anl_context);
-  if (counted > 0) store_common(stats, most_common(work, counted, stats->attr->attstattarget * kCommonPerTarget));
+  if (counted > 0) store_common(stats, most_common(work, counted, statistics_target(stats) * kCommonPerTarget));
   std::sort(cardinalities, cardinalities + rows);
   store_cardinalities(stats, cardinalities, rows, static_cast<double>(elements) / rows);
   MemoryContextSwitchTo(caller);

@@ -33,8 +33,7 @@ TupleCodes* tuple_codes_create(MemoryContext context, PlanState* parent, TupleDe
   Oid* functions;
   FmgrInfo* hashes;
   execTuplesHashPrepare(codes->columns, equals, &functions, &hashes);
-  codes->table = BuildTupleHashTableExt(parent, columns, codes->columns, positions, functions, hashes, collations, 1024, 0,
-                                        context, context, codes->scratch, false);
+  codes->table = numbered_tuples(parent, columns, positions, functions, hashes, collations, context, codes->scratch);
   codes->capacity = 1024;
   codes->tuples = static_cast<MinimalTuple*>(palloc(sizeof(MinimalTuple) * codes->capacity));
   MemoryContextSwitchTo(caller);
@@ -51,7 +50,7 @@ int64_t tuple_code(TupleCodes& codes, TupleTableSlot* row) {
   bool is_new;
   TupleHashEntry const entry = LookupTupleHashEntry(codes.table, codes.slot, &is_new, nullptr);
   MemoryContextReset(codes.scratch);
-  if (!is_new) return static_cast<int64_t>(reinterpret_cast<uintptr_t>(entry->additional));
+  if (!is_new) return static_cast<int64_t>(tuple_number(codes.table, entry));
   const size_t bytes = kBytesATuple + entry->firstTuple->t_len;
   if (codes.count == kMostTuples || codes.meter->available() < bytes) return -1;
   codes.meter->charge(bytes);
@@ -59,7 +58,7 @@ int64_t tuple_code(TupleCodes& codes, TupleTableSlot* row) {
     codes.capacity *= 2;
     codes.tuples = static_cast<MinimalTuple*>(repalloc_huge(codes.tuples, sizeof(MinimalTuple) * codes.capacity));
   }
-  entry->additional = reinterpret_cast<void*>(static_cast<uintptr_t>(codes.count));
+  set_tuple_number(codes.table, entry, static_cast<uintptr_t>(codes.count));
   codes.tuples[codes.count] = entry->firstTuple;
   return codes.count++;
 }

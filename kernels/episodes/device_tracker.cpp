@@ -142,7 +142,7 @@ bool EpisodeDevice::attempt(EpisodeSizes sizes, double cpu_ms, const std::string
       const std::string why = use_.offload->why_not();
       throw DeviceFailure{AcceleratorStatus::kDeclined, why.empty() ? "batmap.gpu_devices names none that is there" : why};
     }
-    devices.resize(1);
+    devices.erase(devices.begin() + 1, devices.end());
     const AcceleratorApi& api = use_.offload->trusted();
     if (api.episodes == nullptr) throw DeviceFailure{AcceleratorStatus::kDeclined, "the module counts no episodes"};
     sizes.method = method_;

@@ -205,7 +205,7 @@ void ItemsetRun::choose_device() {
       const std::string why = use.offload->why_not();
       throw DeviceFailure{AcceleratorStatus::kDeclined, why.empty() ? "batmap.gpu_devices names none that is there" : why};
     }
-    devices.resize(1);  // one searches
+    devices.erase(devices.begin() + 1, devices.end());  // one searches
     if (!is_for_a_device(devices[0])) {
       if (use.mode == DeviceMode::kRequire)
         throw DeviceFailure{AcceleratorStatus::kOutOfMemory, "the search does not fit: " + report_.reason};

@@ -80,7 +80,7 @@ TransactionBits fill_transaction_bits(const EncodedRelation& relation, const Kep
   for (uint32_t item = 0; item < kept.size; ++item) {
     const std::span<uint32_t> room =
         form.lists.tids.span().subspan(form.lists.begin[item], form.lists.begin[item + 1] - form.lists.begin[item]);
-    if (form.lists.length[item] < room.size()) std::ranges::remove(room, kNoTid);
+    if (form.lists.length[item] < room.size()) static_cast<void>(std::ranges::remove(room, kNoTid));
   }
   return form;
 }

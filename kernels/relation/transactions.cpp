@@ -262,7 +262,7 @@ Transactions link_transactions(const EncodedRelation& relation, const KeptItems&
     Tail* const begin = transactions.tails.data() + transactions.tails_begin[item];
     Tail* const end = transactions.tails.data() + transactions.tails_begin[item + 1];
     if (transactions.support[item] < static_cast<size_t>(end - begin))
-      std::remove_if(begin, end, [](const Tail& tail) { return tail.length == kNoTail; });
+      static_cast<void>(std::remove_if(begin, end, [](const Tail& tail) { return tail.length == kNoTail; }));
   }
   return transactions;
 }

@@ -82,8 +82,8 @@ std::vector<PairRow> select(const std::vector<PairRow>& all, const Selection& s)
   if (s.per_item_top_k > 0) {
     std::map<int64_t, Ranked> partners;
     for (size_t i = 0; i < rows.size(); ++i) {
-      partners[rows[i].item_a].push_back({-rows[i].support, {rows[i].item_b}, i});
-      partners[rows[i].item_b].push_back({-rows[i].support, {rows[i].item_a}, i});
+      partners[rows[i].item_a].emplace_back(-rows[i].support, std::vector<int64_t>(1, rows[i].item_b), i);
+      partners[rows[i].item_b].emplace_back(-rows[i].support, std::vector<int64_t>(1, rows[i].item_a), i);
     }
     kept.assign(rows.size(), false);
     for (const auto& [item, ranked] : partners) {

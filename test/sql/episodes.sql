@@ -36,8 +36,12 @@ SELECT method, reason, rows_read, items, items_kept, results
 FROM (SELECT count(*) FROM batmap_episode_count('SELECT at, event FROM log', '{1, 2}', ARRAY[0, 20], algorithm => 'automaton')) run,
      batmap_last_run();
 EXPLAIN (COSTS OFF) SELECT * FROM batmap_episodes('SELECT at, event FROM log', ARRAY[0, 20], min_count => 2) LIMIT 1;
-EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT episode FROM batmap_episodes('SELECT at, event FROM log', ARRAY[0, 20], min_count => 2) LIMIT 1;
-EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT starts_at FROM batmap_episode_occurrences('SELECT at, event FROM log', '{1, 2}', ARRAY[0, 20]);
+\getenv here PG_ABS_SRCDIR
+\set explained :here '/sql/explained.psql'
+\i :explained
+SELECT explained($$SELECT episode FROM batmap_episodes('SELECT at, event FROM log', ARRAY[0, 20], min_count => 2) LIMIT 1$$);
+SELECT explained($$SELECT starts_at FROM batmap_episode_occurrences('SELECT at, event FROM log', '{1, 2}', ARRAY[0, 20])$$);
+DROP FUNCTION explained;
 SELECT episode FROM batmap_episodes('SELECT at, event FROM log', ARRAY[0, 20], min_count => 2) LIMIT 2;
 
 SELECT count(*) FROM batmap_last_run_levels();

@@ -30,11 +30,13 @@ SELECT * FROM batmap_recommend_of(ARRAY[point '(1,1)'], 'VALUES (1, point ''(1,1
 SELECT * FROM batmap_itemset_spectrum_of(NULL, 'SELECT 1, 2', min_count => 1);
 SELECT count(*) FROM batmap_recommend('{1}', 'VALUES (1, 1), (1, 2)') l, batmap_recommend('{1}', 'VALUES (1, 1), (1, 2)') r;
 -- plans, cursors, window functions, rescans, prepared statements
-SET batmap.cpu_kernel = 'scalar';
-EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) SELECT count(*) FROM batmap_itemsets('VALUES (1, 1), (1, 2)', min_count => 1);
+\getenv here PG_ABS_SRCDIR
+\set explained :here '/sql/explained.psql'
+\i :explained
+SELECT explained('SELECT count(*) FROM batmap_itemsets(''VALUES (1, 1), (1, 2)'', min_count => 1)');
 EXPLAIN (VERBOSE, COSTS off) SELECT item FROM batmap_recommend('{1}', 'VALUES (1, 1), (1, 2)') WHERE lift > 0;
-EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) SELECT lhs FROM batmap_rules('VALUES (1, 1), (1, 2)', min_count => 1) LIMIT 1;
-RESET batmap.cpu_kernel;
+SELECT explained('SELECT lhs FROM batmap_rules(''VALUES (1, 1), (1, 2)'', min_count => 1) LIMIT 1');
+DROP FUNCTION explained;
 SET batmap.threads = 1;
 BEGIN;
 DECLARE c SCROLL CURSOR FOR SELECT itemset FROM batmap_itemsets('VALUES (1, 1), (1, 2)', min_count => 1);

@@ -104,18 +104,15 @@ SELECT count(*) FROM batmap_pairs('SELECT item_a, item_b FROM kept', top_k => 1)
 RESET ROLE;
 
 -- EXPLAIN ANALYZE tells how the run went
-CREATE FUNCTION explained(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE line text;
-BEGIN
-    FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, VERBOSE) ' || query LOOP
-        RETURN NEXT regexp_replace(regexp_replace(line, 'Kernel: .*', 'Kernel: ?'), 'Reason: .*', 'Reason: ?');
-    END LOOP;
-END $$;
-SELECT * FROM explained('SELECT item_a FROM batmap_pairs(''TABLE stream_rows'', top_k => 5, method => ''horizontal'')');
-SELECT * FROM explained('SELECT item_a FROM batmap_pairs(''TABLE stream_rows'', 1, method => ''bitmap'') LIMIT 2');
-SELECT * FROM explained('SELECT support FROM batmap_pairs(NULL::batmap_relation, 1)');
+\getenv here PG_ABS_SRCDIR
+\set explained :here '/sql/explained.psql'
+\i :explained
+\set options '''ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF, VERBOSE'''
+SELECT regexp_replace(line, 'Reason: .*', 'Reason: ?') AS plan FROM explained('SELECT item_a FROM batmap_pairs(''TABLE stream_rows'', top_k => 5, method => ''horizontal'')', :options) line;
+SELECT regexp_replace(line, 'Reason: .*', 'Reason: ?') AS plan FROM explained('SELECT item_a FROM batmap_pairs(''TABLE stream_rows'', 1, method => ''bitmap'') LIMIT 2', :options) line;
+SELECT regexp_replace(line, 'Reason: .*', 'Reason: ?') AS plan FROM explained('SELECT support FROM batmap_pairs(NULL::batmap_relation, 1)', :options) line;
 
 DROP VIEW streamed, stored;
 DROP TABLE stream_rows, kept;
-DROP FUNCTION estimated_rows(text), explained(text);
+DROP FUNCTION estimated_rows(text), explained;
 DROP ROLE stream_reader;

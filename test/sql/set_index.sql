@@ -32,7 +32,10 @@ CREATE INDEX small_hash ON small USING hash (s);
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
 SET enable_indexscan = off;
-EXPLAIN (COSTS OFF) SELECT s FROM small WHERE s >= '{3}' AND s < '{4}' ORDER BY s;
+\getenv here PG_ABS_SRCDIR
+\set explained :here '/sql/explained.psql'
+\i :explained
+SELECT explained($$SELECT s FROM small WHERE s >= '{3}' AND s < '{4}' ORDER BY s$$, 'COSTS OFF');
 SELECT count(*), min(s::text), max(s::text) FROM small WHERE s >= '{3}' AND s < '{4}';
 RESET enable_indexscan;
 SELECT id FROM small WHERE s = '{3,13,100}' ORDER BY id;
@@ -63,7 +66,8 @@ EXPLAIN (COSTS OFF) SELECT id FROM sets WHERE s <@ '{3,4}';
 EXPLAIN (COSTS OFF) SELECT id FROM sets WHERE s = '{3,4}';
 EXPLAIN (COSTS OFF) SELECT id FROM sets WHERE s @> 3;
 EXPLAIN (COSTS OFF) SELECT id FROM sets WHERE 3 <@ s;
-EXPLAIN (COSTS OFF) SELECT count(*) FROM queries, sets WHERE s @> q;
+SELECT explained('SELECT count(*) FROM queries, sets WHERE s @> q', 'COSTS OFF');
+DROP FUNCTION explained;
 SELECT a.* FROM pg_temp.answers() a EXCEPT SELECT * FROM answers;
 SELECT count(*) FROM sets WHERE s @> 3 AND s @> 13;
 INSERT INTO sets VALUES (2000, '{3,4,424242}');

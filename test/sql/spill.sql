@@ -61,7 +61,9 @@ COMMIT;
 
 -- errors of the files are the server's own, and leave nothing behind
 SET temp_file_limit = '64kB';
+\set VERBOSITY sqlstate
 SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1);
+\set VERBOSITY default
 RESET temp_file_limit;
 SELECT count(*) FROM pg_ls_tmpdir();
 DO $$

@@ -1,0 +1,117 @@
+// What the major versions of the server, 15 to 18, call or hand over differently: a name for each, with the difference in
+// its body, so that no other file asks for the version. Included by pg.h.
+#pragma once
+
+static_assert(PG_VERSION_NUM >= 150000 && PG_VERSION_NUM < 190000, "batmap knows PostgreSQL 15 to 18");
+
+namespace batmap::pg {
+
+inline AclResult may_execute(Oid function) {
+#if PG_VERSION_NUM >= 160000
+  return object_aclcheck(ProcedureRelationId, function, GetUserId(), ACL_EXECUTE);
+#else
+  return pg_proc_aclcheck(function, GetUserId(), ACL_EXECUTE);
+#endif
+}
+
+/// Whose rights a table of a query is read with; InvalidOid: the user's.
+inline Oid checked_user(PlannerInfo* root, const RangeTblEntry* table) {
+#if PG_VERSION_NUM >= 160000
+  if (table->perminfoindex == 0) return InvalidOid;
+  return getRTEPermissionInfo(root->parse->rteperminfos, const_cast<RangeTblEntry*>(table))->checkAsUser;
+#else
+  (void)root;
+  return table->checkAsUser;
+#endif
+}
+
+/// The equalities that an inner join of two relations follows from.
+inline List* join_equalities(PlannerInfo* root, Relids join, Relids outer, RelOptInfo* inner) {
+#if PG_VERSION_NUM >= 160000
+  return generate_join_implied_equalities(root, join, outer, inner, nullptr);
+#else
+  return generate_join_implied_equalities(root, join, outer, inner);
+#endif
+}
+
+inline int statistics_target(const VacAttrStats* stats) {
+#if PG_VERSION_NUM >= 170000
+  return stats->attstattarget;
+#else
+  return stats->attr->attstattarget;
+#endif
+}
+
+/// The families of ordering operators that an operator is in: a list of OperatorFamily.
+#if PG_VERSION_NUM >= 180000
+using OperatorFamily = OpIndexInterpretation;
+inline List* operator_families(Oid comparison) { return get_op_index_interpretation(comparison); }
+#else
+using OperatorFamily = OpBtreeInterpretation;
+inline List* operator_families(Oid comparison) { return get_op_btree_interpretation(comparison); }
+#endif
+
+/// To the last row.
+inline void run_executor(QueryDesc* query) {
+#if PG_VERSION_NUM >= 180000
+  ExecutorRun(query, ForwardScanDirection, 0);
+#else
+  ExecutorRun(query, ForwardScanDirection, 0, true);
+#endif
+}
+
+inline MinimalTuple form_minimal_tuple(TupleDesc columns, Datum* values, bool* nulls) {
+#if PG_VERSION_NUM >= 180000
+  return heap_form_minimal_tuple(columns, values, nulls, 0);
+#else
+  return heap_form_minimal_tuple(columns, values, nulls);
+#endif
+}
+
+/// A hash table of virtual tuples, each with a number.
+inline TupleHashTable numbered_tuples(PlanState* parent, TupleDesc tuples, AttrNumber* columns, Oid* equals,
+                                      FmgrInfo* hashes, Oid* collations, MemoryContext context, MemoryContext scratch) {
+  constexpr long kBuckets = 1024;
+#if PG_VERSION_NUM >= 180000
+  return BuildTupleHashTable(parent, tuples, &TTSOpsVirtual, tuples->natts, columns, equals, hashes, collations, kBuckets,
+                             sizeof(uintptr_t), context, context, scratch, false);
+#else
+  return BuildTupleHashTableExt(parent, tuples, tuples->natts, columns, equals, hashes, collations, kBuckets, 0, context,
+                                context, scratch, false);
+#endif
+}
+
+inline uintptr_t tuple_number(TupleHashTable table, TupleHashEntry entry) {
+#if PG_VERSION_NUM >= 180000
+  return *static_cast<const uintptr_t*>(TupleHashEntryGetAdditional(table, entry));
+#else
+  (void)table;
+  return reinterpret_cast<uintptr_t>(entry->additional);
+#endif
+}
+
+inline void set_tuple_number(TupleHashTable table, TupleHashEntry entry, uintptr_t number) {
+#if PG_VERSION_NUM >= 180000
+  *static_cast<uintptr_t*>(TupleHashEntryGetAdditional(table, entry)) = number;
+#else
+  (void)table;
+  entry->additional = reinterpret_cast<void*>(number);
+#endif
+}
+
+/// What base64 calls its bytes.
+#if PG_VERSION_NUM >= 180000
+using Base64Byte = uint8;
+#else
+using Base64Byte = char;
+#endif
+
+inline void delay_analyze() {
+#if PG_VERSION_NUM >= 180000
+  vacuum_delay_point(true);
+#else
+  vacuum_delay_point();
+#endif
+}
+
+}  // namespace batmap::pg
