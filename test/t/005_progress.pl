@@ -29,7 +29,7 @@ $node->safe_psql('postgres', q{
         RETURN g % 10;
     END $$});
 $holder->query_safe('SELECT pg_advisory_lock(1)');
-my $pid = $runner->query_safe('SELECT pg_backend_pid()');
+chomp(my $pid = $runner->query_safe('SELECT pg_backend_pid()'));
 $runner->query_until(qr/started/, q{
     \echo started
     BEGIN;
