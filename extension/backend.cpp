@@ -29,7 +29,7 @@ size_t work_memory_bytes() {
 }
 
 CancelToken backend_cancel_token() {
-  return {[](void*) { return InterruptPending && (QueryCancelPending || ProcDiePending); }, nullptr};
+  return {[](void*) { return is_to_end(); }, nullptr};
 }
 
 }  // namespace batmap::pg

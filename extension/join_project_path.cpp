@@ -85,7 +85,7 @@ Path* input_path(PlannerInfo* root, const JoinProjectSide& side, const JoinProje
                                     {columns.key, columns.item, columns.null_items});
   double rows = pack->rows * pack->parallel_workers;
   Path* const gather = &create_gather_path(root, side.rel, pack, pack->pathtarget, nullptr, &rows)->path;
-  if (gather->total_cost >= serial->total_cost + serial->rows * cpu_operator_cost) return serial;
+  if (!is_cheaper(gather, serial, serial->rows * cpu_operator_cost)) return serial;
   columns.packed = true;
   return gather;
 }
@@ -148,6 +148,7 @@ CustomPath* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* 
   for (int side = 0; side < spec.inputs(); ++side) {
     Path* const rows = input_path(root, query.sides[side], spec, spec.sides[side]);
     path->custom_paths = lappend(path->custom_paths, rows);
+    set_disabled_nodes(&path->path, disabled_nodes(&path->path) + disabled_nodes(rows));
     startup += rows->total_cost + query.sides[side].rel->rows * row_cost(spec, spec.sides[side]);
   }
   startup += input->rows * kPairInstanceOperators * cpu_operator_cost;

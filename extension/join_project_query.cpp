@@ -84,12 +84,7 @@ bool is_not_null(PlannerInfo* root, Node* expression) {
   const RangeTblEntry* const entry = planner_rt_fetch(var->varno, root);
   if (entry->rtekind != RTE_RELATION || entry->inh || entry->relkind == RELKIND_FOREIGN_TABLE || var->varattno <= 0)
     return false;
-  const HeapTuple tuple =
-      SearchSysCache2(ATTNUM, ObjectIdGetDatum(entry->relid), Int16GetDatum(static_cast<int16>(var->varattno)));
-  if (!HeapTupleIsValid(tuple)) return false;
-  const bool not_null = reinterpret_cast<Form_pg_attribute>(GETSTRUCT(tuple))->attnotnull;
-  ReleaseSysCache(tuple);
-  return not_null;
+  return is_declared_not_null(root, var);
 }
 
 // ---- what joins

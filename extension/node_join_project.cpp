@@ -37,7 +37,7 @@ Path* cheapest_plain(const RelOptInfo* output) {
   ListCell* cell;
   foreach (cell, output->pathlist) {
     auto* const path = static_cast<Path*>(lfirst(cell));
-    if (path->param_info == nullptr && (cheapest == nullptr || path->total_cost < cheapest->total_cost)) cheapest = path;
+    if (path->param_info == nullptr && (cheapest == nullptr || is_cheaper(path, cheapest))) cheapest = path;
   }
   return cheapest;
 }
@@ -50,7 +50,7 @@ void add_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* in
   Path* const plain = cheapest_plain(output);
   if (plain == nullptr) return;
   CustomPath* const path = join_project_path(root, input, output, query, plain, &kPathMethods);
-  if (path->path.total_cost >= plain->total_cost) return;
+  if (!is_cheaper(&path->path, plain)) return;
   // The plain path is a part of the new one now: add_path must not free it.
   output->pathlist = list_delete_ptr(output->pathlist, plain);
   add_path(output, &path->path);

@@ -135,6 +135,7 @@ Path* pack_rows_path(PlannerInfo* root, RelOptInfo* rel, Path* rows, const RowCo
   path->path.rows = clamp_row_est(rows->rows / kChunkRows);
   path->path.startup_cost = rows->startup_cost;
   path->path.total_cost = rows->total_cost + rows->rows * cpu_operator_cost;
+  set_disabled_nodes(&path->path, disabled_nodes(rows));
   path->custom_paths = list_make1(rows);
   path->custom_private =
       list_make4_int(static_cast<int>(columns.key), static_cast<int>(columns.item), columns.null_items, columns.key_column);

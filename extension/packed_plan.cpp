@@ -38,13 +38,13 @@ void add_packed_path(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* inp
   ListCell* cell;
   foreach (cell, output->pathlist) {
     auto* const path = static_cast<Path*>(lfirst(cell));
-    if (cheapest == nullptr || path->total_cost < cheapest->total_cost) cheapest = path;
+    if (cheapest == nullptr || is_cheaper(path, cheapest)) cheapest = path;
   }
   if (cheapest == nullptr || list_length(cheapest->pathtarget->exprs) != 2) return;
   Path* const serial = pack_rows_path(root, output, cheapest, wanted.columns);
   Path* const gathered = gathered_path(root, input, output);
   wanted.packed = true;
-  wanted.in_parallel = gathered != nullptr && gathered->total_cost < serial->total_cost;
+  wanted.in_parallel = gathered != nullptr && is_cheaper(gathered, serial);
   Path* const path = wanted.in_parallel ? gathered : serial;
   // The only way left, so that the plan is known to give one column, which the query's list of targets has to be told.
   output->pathlist = list_make1(path);

@@ -25,6 +25,60 @@ inline Oid checked_user(PlannerInfo* root, const RangeTblEntry* table) {
 #endif
 }
 
+/// Is a column of a plain table known to have no NULL? From 18 on a constraint may be there and not hold yet (NOT VALID).
+inline bool is_declared_not_null(PlannerInfo* root, const Var* column) {
+#if PG_VERSION_NUM >= 180000
+  const RelOptInfo* const table = root->simple_rel_array[column->varno];
+  return table != nullptr && bms_is_member(column->varattno, table->notnullattnums);
+#else
+  const HeapTuple tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(planner_rt_fetch(column->varno, root)->relid),
+                                          Int16GetDatum(static_cast<int16>(column->varattno)));
+  if (!HeapTupleIsValid(tuple)) return false;
+  const bool not_null = reinterpret_cast<Form_pg_attribute>(GETSTRUCT(tuple))->attnotnull;
+  ReleaseSysCache(tuple);
+  return not_null;
+#endif
+}
+
+/// How many nodes of a path a setting disables; before 18 their cost says so.
+inline int disabled_nodes(const Path* path) {
+#if PG_VERSION_NUM >= 180000
+  return path->disabled_nodes;
+#else
+  (void)path;
+  return 0;
+#endif
+}
+
+inline void set_disabled_nodes(Path* path, int nodes) {
+#if PG_VERSION_NUM >= 180000
+  path->disabled_nodes = nodes;
+#else
+  (void)path;
+  (void)nodes;
+#endif
+}
+
+/// @param handicap  on the cost of b
+inline bool is_cheaper(const Path* a, const Path* b, Cost handicap = 0) {
+  if (disabled_nodes(a) != disabled_nodes(b)) return disabled_nodes(a) < disabled_nodes(b);
+  return a->total_cost < b->total_cost + handicap;
+}
+
+/// Will CHECK_FOR_INTERRUPTS() end the statement? Can be asked where it must not be called.
+inline bool is_to_end() {
+  if (!InterruptPending) return false;
+  if (QueryCancelPending || ProcDiePending) return true;
+#if PG_VERSION_NUM >= 170000
+  if (TransactionTimeoutPending) return true;
+#endif
+#if PG_VERSION_NUM >= 160000
+  return MyProc != nullptr && MyProc->recoveryConflictPending;  // of a standby; before, a cancel
+#else
+  return false;
+#endif
+}
+
 /// The equalities that an inner join of two relations follows from.
 inline List* join_equalities(PlannerInfo* root, Relids join, Relids outer, RelOptInfo* inner) {
 #if PG_VERSION_NUM >= 160000

@@ -125,6 +125,24 @@ END $$;
 INSERT INTO jp_parent VALUES (1, 1), (2, 2);
 INSERT INTO jp_child VALUES (1, NULL), (2, NULL), (1, 9223372036854775807);
 SELECT a.item, b.item, count(*), count(a.item) FROM jp_parent a JOIN jp_parent b USING (tid) GROUP BY 1, 2 ORDER BY 1, 2;
+-- nor does one that is not validated yet say anything
+CREATE TABLE jp_holes AS SELECT k % 500 AS tid, 0 AS part, (k * 7919 / 500) % 41 AS item, ((k * 7919 / 500) % 41)::int8 AS big FROM generate_series(1, 20000) k;
+INSERT INTO jp_holes SELECT k, 0, NULL, NULL FROM generate_series(1, 50) k;
+ANALYZE jp_holes;
+DO $$
+BEGIN
+    IF current_setting('server_version_num')::int >= 180000 THEN
+        EXECUTE 'ALTER TABLE jp_holes ADD CONSTRAINT a NOT NULL item NOT VALID, ADD CONSTRAINT b NOT NULL big NOT VALID'; -- no syntax before
+    END IF;
+END $$;
+SELECT count(*), sum(n) FROM (SELECT a.item, b.item, count(a.item) AS n FROM jp_holes a JOIN jp_holes b USING (tid) GROUP BY 1, 2) q;
+SELECT count(*), sum(n) FROM (SELECT a.big, b.big, count(a.big) AS n FROM jp_holes a JOIN jp_holes b USING (tid) GROUP BY 1, 2) q;
+SELECT count(*), count(x), sum(n) FROM (SELECT a.big AS x, b.big, count(*) AS n FROM jp_holes a JOIN jp_holes b USING (tid, part) GROUP BY 1, 2) q;
+SET batmap.enable_join_project = off;
+SELECT count(*), sum(n) FROM (SELECT a.item, b.item, count(a.item) AS n FROM jp_holes a JOIN jp_holes b USING (tid) GROUP BY 1, 2) q;
+SELECT count(*), count(x), sum(n) FROM (SELECT a.big AS x, b.big, count(*) AS n FROM jp_holes a JOIN jp_holes b USING (tid, part) GROUP BY 1, 2) q;
+RESET batmap.enable_join_project;
+DROP TABLE jp_holes;
 -- one side's conditions are not the other's
 SELECT uses_node($q$SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid)
                     WHERE a.item > 1 AND a.item > 1 AND b.item > 1 AND b.item < 10 GROUP BY 1, 2$q$), count(*), sum(c)

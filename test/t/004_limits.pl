@@ -167,5 +167,14 @@ is(scalar(keys %answers), 1, 'the same rows are kept by every method and number 
 isnt($status, 0, 'batmap.on_truncation takes no other word');
 like($stderr, qr/invalid value for parameter "batmap.on_truncation"/, 'and says so');
 
+SKIP: {
+    skip 'no transaction_timeout before version 17', 2 if $node->pg_version < 17;
+    my $start = time;
+    (undef, undef, $stderr) = $node->psql('postgres', q{SET transaction_timeout = '1s';
+        SELECT count(*) FROM batmap_itemsets('SELECT t, i FROM generate_series(1, 3) t, generate_series(1, 60) i', min_count => 3)});
+    like($stderr, qr/terminating connection due to transaction timeout/, 'a timeout that is no cancel ends a search, too');
+    cmp_ok(time - $start, '<', 10, 'in time');
+}
+
 $node->stop;
 done_testing();
