@@ -61,10 +61,10 @@ endif
 
 else # the build
 
-server_headers := $(shell $(PG_CONFIG) --includedir-server 2> /dev/null)
-ifeq ($(wildcard $(server_headers)/postgres.h),)
-$(error $(PG_CONFIG) knows no headers of a server: `test/install-deps build` installs what the build needs, or set PG_CONFIG)
+ifeq ($(shell command -v $(PG_CONFIG)),)
+$(error $(PG_CONFIG) is not there: `test/install-deps build` installs what the build needs, or set PG_CONFIG)
 endif
+server_headers := $(shell $(PG_CONFIG) --includedir-server)
 
 EXTENSION := batmap
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'.*/\1/p" batmap.control)
@@ -107,9 +107,15 @@ all:
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
-$(OBJS): build/pgxs/%.o: %.cpp Makefile batmap.control
+$(OBJS): build/pgxs/%.o: %.cpp Makefile batmap.control | server-headers
 	@mkdir -p $(@D)
 	$(COMPILE.cc) -o $@ $<
+
+# Packages of clients bring the makefiles of PGXS without the headers.
+.PHONY: server-headers
+server-headers:
+	@test -e $(server_headers)/postgres.h || { \
+		echo '$(PG_CONFIG) knows no headers of a server: `test/install-deps build` installs what the build needs, or set PG_CONFIG' >&2; exit 1; }
 
 -include $(OBJS:.o=.d)
 
