@@ -1,5 +1,5 @@
 // What the major versions of the server, 15 to 18, call or hand over differently: a name for each, with the difference in
-// its body, so that no other file asks for the version. Included by pg.h.
+// its body, so that no other file asks for the version (but pg.h, which includes this one, for names of headers).
 #pragma once
 
 static_assert(PG_VERSION_NUM >= 150000 && PG_VERSION_NUM < 190000, "batmap knows PostgreSQL 15 to 18");
