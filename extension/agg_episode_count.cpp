@@ -1,6 +1,7 @@
-// Aggregate batmap_episode_count_agg: how often an episode occurs among the events of a group. The state is a flat value
-// that grows in place: the episode and its gap, then the events that it names, 16 bytes each; others leave at once. The
-// order of the rows does not matter, and states of parallel workers are laid end to end.
+// Aggregate batmap_episode_count_agg and the type of its state, batmap_episode_state: how often an episode occurs among the
+// events of a group. The state is a flat value that grows in place: the episode and its gap, then the events that it names,
+// 16 bytes each; others leave at once. The order of the rows does not matter, and states of parallel workers are laid end to
+// end. Text is "e1:" and the bytes in base64.
 #include <algorithm>
 #include <cstring>
 
@@ -21,8 +22,7 @@ namespace {
 
 constexpr size_t kFirstRows = 4;
 
-std::byte* state_bytes(struct varlena* state) { return reinterpret_cast<std::byte*>(VARDATA(state)); }
-size_t state_capacity(const struct varlena* state) { return VARSIZE(state) - VARHDRSZ; }
+std::byte* state_bytes(struct varlena* state) { return flat_bytes(state).data(); }
 
 struct varlena* allocate(size_t bytes) {
   if (bytes > MaxAllocSize - VARHDRSZ)
@@ -33,21 +33,26 @@ struct varlena* allocate(size_t bytes) {
   return state;
 }
 
-/// The state in an argument. The one that an aggregate changes is taken as it is; elsewhere it is a copy.
-/// @raises 22023 for bytes that are none
+const FlatType kType = {"batmap_episode_state", "e1:", nullptr, allocate, is_episode_state};
+
 struct varlena* state_argument(FunctionCallInfo fcinfo, int argument) {
-  if (argument == 0 && AggCheckCallContext(fcinfo, nullptr))
-    return reinterpret_cast<struct varlena*>(PG_GETARG_POINTER(argument));
-  auto* const state = reinterpret_cast<struct varlena*>(PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(argument)));
-  if (!is_episode_state({state_bytes(state), state_capacity(state)}))
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("not a state of batmap_episode_count_agg")));
-  return state;
+  return flat_argument(kType, fcinfo, argument);
+}
+
+struct varlena* validated(struct varlena* value) {
+  guarded([&] { validate_episode_state(flat_bytes(value)); });
+  return value;
+}
+
+/// The bytes of a state without its room.
+std::span<const std::byte> used_bytes(struct varlena* state) {
+  return flat_bytes(state).first(episode_state_header(state_bytes(state)).bytes());
 }
 
 struct varlena* with_room(struct varlena* state, uint64_t more_rows) {
   const size_t used = episode_state_header(state_bytes(state)).bytes();
   const size_t needed = used + more_rows * kEpisodeStateRowBytes;
-  if (needed <= state_capacity(state)) return state;
+  if (needed <= flat_bytes(state).size()) return state;
   struct varlena* const larger = allocate(grown_capacity(needed, needed / 4));
   memcpy(state_bytes(larger), state_bytes(state), used);
   return larger;
@@ -89,7 +94,7 @@ bool names(struct varlena* state, int64_t event) {
 
 Datum transition(FunctionCallInfo fcinfo, TimeKind kind, Oid gap_type, bool narrow_event) {
   struct varlena* const empty = empty_state(fcinfo, kind, gap_type);
-  struct varlena* state = PG_ARGISNULL(0) ? empty : state_argument(fcinfo, 0);
+  struct varlena* state = PG_ARGISNULL(0) ? empty : flat_state(kType, fcinfo);
   if (state != empty) {
     check_same(state, state_bytes(empty));
     pfree(empty);
@@ -114,6 +119,19 @@ int64_t count_state(struct varlena* state) {
 
 }  // namespace
 
+BATMAP_FUNCTION(batmap_episode_state_in) { PG_RETURN_POINTER(validated(flat_of_text(kType, PG_GETARG_CSTRING(0)))); }
+
+BATMAP_FUNCTION(batmap_episode_state_out) { PG_RETURN_CSTRING(flat_to_text(kType, used_bytes(state_argument(fcinfo, 0)))); }
+
+BATMAP_FUNCTION(batmap_episode_state_recv) {
+  PG_RETURN_POINTER(validated(flat_of_message(kType, reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)))));
+}
+
+BATMAP_FUNCTION(batmap_episode_state_send) {
+  const std::span<const std::byte> bytes = used_bytes(state_argument(fcinfo, 0));
+  PG_RETURN_BYTEA_P(cstring_to_text_with_len(reinterpret_cast<const char*>(bytes.data()), static_cast<int>(bytes.size())));
+}
+
 BATMAP_FUNCTION(batmap_episode_count_trans_int8_int4) { return transition(fcinfo, TimeKind::kInteger, INT8OID, true); }
 BATMAP_FUNCTION(batmap_episode_count_trans_int8_int8) { return transition(fcinfo, TimeKind::kInteger, INT8OID, false); }
 BATMAP_FUNCTION(batmap_episode_count_trans_float8_int4) { return transition(fcinfo, TimeKind::kFloat, FLOAT8OID, true); }
@@ -126,13 +144,10 @@ BATMAP_FUNCTION(batmap_episode_count_trans_timestamptz_int8) {
 }
 
 BATMAP_FUNCTION(batmap_episode_count_merge) {
-  if (PG_ARGISNULL(1)) {
-    if (PG_ARGISNULL(0)) PG_RETURN_NULL();
-    PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-  }
+  if (PG_ARGISNULL(1)) return unchanged_state(fcinfo);
   struct varlena* const other = state_argument(fcinfo, 1);
   if (PG_ARGISNULL(0)) PG_RETURN_POINTER(other);
-  struct varlena* state = state_argument(fcinfo, 0);
+  struct varlena* state = flat_state(kType, fcinfo);
   check_same(state, state_bytes(other));
   state = with_room(state, episode_state_header(state_bytes(other)).rows);
   append_episode_state(state_bytes(state), state_bytes(other));

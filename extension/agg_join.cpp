@@ -42,34 +42,29 @@ struct varlena* state_allocate(size_t bytes) {
   return value;
 }
 
-const FlatType kType = {"batmap_join_state", "j1:", nullptr, state_allocate};
+const FlatType kType = {"batmap_join_state", "j1:", nullptr, state_allocate, is_flat_join};
 
-std::span<std::byte> bytes_of(struct varlena* value) {
-  return {reinterpret_cast<std::byte*>(VARDATA(value)), VARSIZE(value) - VARHDRSZ};
-}
-std::span<std::byte> side_of(struct varlena* value, FlatSide side) { return flat_join_side(bytes_of(value), side); }
+std::span<std::byte> side_of(struct varlena* value, FlatSide side) { return flat_join_side(flat_bytes(value), side); }
 FlatHeader header_of(struct varlena* value, FlatSide side) { return flat_header(side_of(value, side).data()); }
 
 struct varlena* state_argument(FunctionCallInfo fcinfo, int argument) {
-  return PG_DETOAST_DATUM(PG_GETARG_DATUM(argument));
+  return flat_argument(kType, fcinfo, argument);
 }
 
 struct varlena* state_with(Capacities capacities) {
   struct varlena* const state = state_allocate(capacities.bytes());
-  flat_join_layout(bytes_of(state).data(), capacities[FlatSide::kLeft]);
+  flat_join_layout(flat_bytes(state).data(), capacities[FlatSide::kLeft]);
   return state;
 }
 
-/// The state in argument 0 to change: in an aggregate the argument itself, elsewhere a copy. NULL: a new one.
+/// The state in argument 0 to change (flat_value.h). NULL: a new one.
 struct varlena* writable_state(FunctionCallInfo fcinfo) {
   if (PG_ARGISNULL(0)) {
     struct varlena* const state = state_with({{kFirstCapacity, kFirstCapacity}});
     for (const FlatSide side : kSides) flat_init(side_of(state, side).data());
     return state;
   }
-  // A state that a transition made: never toasted, never short.
-  if (AggCheckCallContext(fcinfo, nullptr)) return reinterpret_cast<struct varlena*>(PG_GETARG_POINTER(0));
-  return reinterpret_cast<struct varlena*>(PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0)));
+  return flat_state(kType, fcinfo);
 }
 
 /// The state with at least these capacities: room to grow where one is too small, unless that would not fit.
@@ -120,16 +115,16 @@ struct varlena* finished(struct varlena* state) {
   Capacities most{};
   for (const FlatSide side : kSides) most[side] = flat_finished_capacity(header_of(state, side));
   struct varlena* const value = state_allocate(most.bytes());
-  std::byte* const sides = bytes_of(value).data() + kFlatJoinHeaderBytes;
+  std::byte* const sides = flat_bytes(value).data() + kFlatJoinHeaderBytes;
   const size_t left = flat_finish(side_of(state, FlatSide::kLeft).data(), sides);
   const size_t right = flat_finish(side_of(state, FlatSide::kRight).data(), sides + left);
-  flat_join_layout(bytes_of(value).data(), left);
+  flat_join_layout(flat_bytes(value).data(), left);
   SET_VARSIZE(value, kFlatJoinHeaderBytes + left + right + VARHDRSZ);
   return value;
 }
 
 struct varlena* validated(struct varlena* value) {
-  guarded([&] { flat_join_validate(bytes_of(value)); });
+  guarded([&] { flat_join_validate(flat_bytes(value)); });
   return value;
 }
 
@@ -154,7 +149,7 @@ struct JoinOfGroup {
 BATMAP_FUNCTION(batmap_join_state_in) { PG_RETURN_POINTER(validated(flat_of_text(kType, PG_GETARG_CSTRING(0)))); }
 
 BATMAP_FUNCTION(batmap_join_state_out) {
-  PG_RETURN_CSTRING(flat_to_text(kType, bytes_of(finished(state_argument(fcinfo, 0)))));
+  PG_RETURN_CSTRING(flat_to_text(kType, flat_bytes(finished(state_argument(fcinfo, 0)))));
 }
 
 BATMAP_FUNCTION(batmap_join_state_recv) {
@@ -179,7 +174,7 @@ BATMAP_FUNCTION(batmap_join_merge) {
   state = with_room(state, needed);
   for (const FlatSide side : kSides) {
     const std::span<std::byte> at = side_of(state, side);
-    flat_merge(at.data(), at.size(), side_of(other, side).data());
+    guarded([&] { flat_merge(at.data(), at.size(), side_of(other, side).data(), backend_cancel_token()); });
   }
   PG_RETURN_POINTER(state);
 }

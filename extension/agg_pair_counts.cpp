@@ -80,10 +80,7 @@ BATMAP_FUNCTION(batmap_pair_counts_merge) {
   if (PG_ARGISNULL(0)) {
     state = counts_allocate(more);
   } else {
-    // A state that a transition made: never toasted, never short.
-    state = AggCheckCallContext(fcinfo, nullptr)
-                ? reinterpret_cast<struct varlena*>(PG_GETARG_POINTER(0))
-                : reinterpret_cast<struct varlena*>(PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0)));
+    state = flat_state(kPairCountsType, fcinfo);
     const PairCountsHeader header = pair_counts_header(counts_bytes(state));
     used = header.used();
     if (counts_capacity(state) < used + more) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "extension/backend.h"
 #include "extension/boundary.h"
 #include "extension/flat_value.h"
 #include "extension/relation_datum.h"
@@ -34,9 +35,7 @@ struct varlena* relation_state(FunctionCallInfo fcinfo) {
     flat_init(relation_bytes(state));
     return state;
   }
-  // A state that a transition made: never toasted, never short.
-  if (AggCheckCallContext(fcinfo, nullptr)) return reinterpret_cast<struct varlena*>(PG_GETARG_POINTER(0));
-  return reinterpret_cast<struct varlena*>(PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0)));
+  return flat_state(kRelationType, fcinfo);
 }
 
 struct varlena* relation_append(struct varlena* state, int64_t tid, int64_t item) {
@@ -55,13 +54,8 @@ struct varlena* relation_merge(FunctionCallInfo fcinfo, struct varlena* other, i
   struct varlena* state = relation_state(fcinfo);
   const size_t needed = flat_merged_capacity(flat_header(relation_bytes(state)), bytes);
   if (relation_capacity(state) < needed) state = copy_with_capacity(state, grown(needed));
-  flat_merge(relation_bytes(state), relation_capacity(state), bytes, tid_shift);
+  guarded([&] { flat_merge(relation_bytes(state), relation_capacity(state), bytes, backend_cancel_token(), tid_shift); });
   return state;
-}
-
-Datum unchanged_state(FunctionCallInfo fcinfo) {
-  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
-  PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
 }  // namespace batmap::pg

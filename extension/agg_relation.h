@@ -16,7 +16,7 @@ int64_t integer_argument(FunctionCallInfo fcinfo, int argument) {
   return PG_GETARG_INT64(argument);
 }
 
-/// The state in argument 0 to change: in an aggregate the argument itself, elsewhere a copy. NULL: a new one.
+/// The state in argument 0 to change (flat_value.h). NULL: a new one.
 struct varlena* relation_state(FunctionCallInfo fcinfo);
 
 /// Appends one pair. @return the state, which may have moved
@@ -24,8 +24,5 @@ struct varlena* relation_append(struct varlena* state, int64_t tid, int64_t item
 
 /// Merges `other`, its tids shifted, into the state in argument 0. @return the state, which may have moved
 struct varlena* relation_merge(FunctionCallInfo fcinfo, struct varlena* other, int64_t tid_shift);
-
-/// What a transition returns that has nothing to add: its argument 0.
-Datum unchanged_state(FunctionCallInfo fcinfo);
 
 }  // namespace batmap::pg

@@ -37,12 +37,9 @@ struct varlena* new_state(StateKind kind, int width, size_t elements) {
   return state;
 }
 
-/// The state in argument 0 to change: in an aggregate the argument itself, elsewhere a copy.
+/// The state in argument 0 to change (flat_value.h). @raises 22023 where it is of another aggregate
 struct varlena* writable_state(FunctionCallInfo fcinfo, StateKind kind) {
-  // One that a transition made is never toasted, never short.
-  struct varlena* const state = AggCheckCallContext(fcinfo, nullptr)
-                                    ? reinterpret_cast<struct varlena*>(PG_GETARG_POINTER(0))
-                                    : reinterpret_cast<struct varlena*>(PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0)));
+  struct varlena* const state = flat_state(kStateType, fcinfo);
   if (state_header(state_data(state)).kind != kind)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("batmap_state of another aggregate")));
   return state;

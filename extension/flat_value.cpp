@@ -4,9 +4,40 @@
 #include <algorithm>
 #include <cstring>
 
+#include "extension/own_aggregate.h"
+
 #include "extension/pg.h"
 
 namespace batmap::pg {
+
+namespace {
+
+struct varlena* checked(const FlatType& type, struct varlena* value) {
+  if (!type.has_sound_header(flat_bytes(value))) raise_unsound(type);
+  return value;
+}
+
+}  // namespace
+
+void raise_unsound(const FlatType& type) {
+  ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("invalid value of type %s", type.name),
+                  errdetail("Its header and its size disagree.")));
+  pg_unreachable();
+}
+
+struct varlena* flat_argument(const FlatType& type, FunctionCallInfo fcinfo, int argument) {
+  return checked(type, PG_DETOAST_DATUM(PG_GETARG_DATUM(argument)));
+}
+
+struct varlena* flat_state(const FlatType& type, FunctionCallInfo fcinfo) {
+  const Datum state = PG_GETARG_DATUM(0);
+  return checked(type, runs_for_own_aggregate(fcinfo) ? PG_DETOAST_DATUM(state) : PG_DETOAST_DATUM_COPY(state));
+}
+
+Datum unchanged_state(FunctionCallInfo fcinfo) {
+  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+  PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+}
 
 struct varlena* flat_of_text(const FlatType& type, const char* text) {
   const size_t prefix = strlen(type.prefix);

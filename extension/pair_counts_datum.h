@@ -7,17 +7,20 @@
 
 #include "extension/backend.h"
 #include "extension/context_owned.h"
+#include "extension/flat_value.h"
 
 #include "extension/pg.h"
 
 namespace batmap::pg {
 
+extern const FlatType kPairCountsType;
+
 inline std::byte* counts_bytes(struct varlena* value) { return reinterpret_cast<std::byte*>(VARDATA(value)); }
 inline size_t counts_capacity(const struct varlena* value) { return VARSIZE(value) - VARHDRSZ; }
 
-/// An argument of the type, detoasted.
+/// An argument of the type, to read.
 inline struct varlena* counts_argument(FunctionCallInfo fcinfo, int argument) {
-  return PG_DETOAST_DATUM(PG_GETARG_DATUM(argument));
+  return flat_argument(kPairCountsType, fcinfo, argument);
 }
 
 /// A new value with `capacity` bytes, uninitialised, in the current context.

@@ -3,18 +3,21 @@
 
 #include <cstddef>
 
+#include "extension/flat_value.h"
 #include "relation/flat_relation.h"
 
 #include "extension/pg.h"
 
 namespace batmap::pg {
 
+extern const FlatType kRelationType;
+
 inline std::byte* relation_bytes(struct varlena* value) { return reinterpret_cast<std::byte*>(VARDATA(value)); }
 inline size_t relation_capacity(const struct varlena* value) { return VARSIZE(value) - VARHDRSZ; }
 
-/// An argument of the type, detoasted.
+/// An argument of the type, to read.
 inline struct varlena* relation_argument(FunctionCallInfo fcinfo, int argument) {
-  return PG_DETOAST_DATUM(PG_GETARG_DATUM(argument));
+  return flat_argument(kRelationType, fcinfo, argument);
 }
 
 /// A new value with `capacity` bytes for the flat relation, uninitialised, in the current context.

@@ -3,11 +3,14 @@
 
 #include <cstddef>
 
+#include "extension/flat_value.h"
 #include "set/set_state.h"
 
 #include "extension/pg.h"
 
 namespace batmap::pg {
+
+extern const FlatType kStateType;
 
 inline std::byte* state_data(struct varlena* value) { return reinterpret_cast<std::byte*>(VARDATA(value)); }
 inline size_t state_capacity(const struct varlena* value) { return VARSIZE(value) - VARHDRSZ; }
@@ -16,9 +19,9 @@ inline size_t state_capacity(const struct varlena* value) { return VARSIZE(value
 /// @raises 54000 where a value of SQL cannot be that large
 struct varlena* state_allocate(size_t capacity);
 
-/// An argument of the type, detoasted.
+/// An argument of the type, to read.
 inline struct varlena* state_argument(FunctionCallInfo fcinfo, int argument) {
-  return PG_DETOAST_DATUM(PG_GETARG_DATUM(argument));
+  return flat_argument(kStateType, fcinfo, argument);
 }
 
 /// A copy without room.

@@ -149,7 +149,7 @@ RowStream* open_pairs_counts(FunctionCallInfo fcinfo, MemoryContext context) {
   const MemoryContext caller = MemoryContextSwitchTo(context);
   // A copy where the argument is neither toasted nor a state: it may not live as long as the stream.
   auto* const argument = reinterpret_cast<struct varlena*>(PG_GETARG_POINTER(0));
-  struct varlena* value = counts_finished(PG_DETOAST_DATUM(PG_GETARG_DATUM(0)));
+  struct varlena* value = counts_finished(counts_argument(fcinfo, 0));
   if (value == argument) value = PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0));
   MemoryContextSwitchTo(caller);
   stream->start(counts_bytes(value));

@@ -21,6 +21,10 @@ struct ItemsByPlace {
 
 }  // namespace
 
+const FlatType kPairCountsType = {"batmap_pair_counts", "c1:", "Build pair counts with batmap_pair_counts_agg(tid, item).",
+                                  counts_allocate,
+                                  [](std::span<const std::byte> bytes) { return is_pair_counts(bytes, bytes.size()); }};
+
 struct varlena* counts_allocate(size_t capacity) {
   if (capacity > MaxAllocSize - VARHDRSZ)
     ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("batmap_pair_counts would be larger than 1 GB"),
@@ -44,9 +48,6 @@ using namespace batmap::pg;
 
 namespace {
 
-const FlatType kType = {"batmap_pair_counts", "c1:", "Build pair counts with batmap_pair_counts_agg(tid, item).",
-                        counts_allocate};
-
 struct varlena* validated(struct varlena* value) {
   const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap pair counts", ALLOCSET_SMALL_SIZES);
   const CountsWork* const work = ContextOwned<CountsWork>::reserve(context)->emplace();
@@ -62,22 +63,25 @@ const std::byte* value_argument(FunctionCallInfo fcinfo) {
 
 /// The header of argument 0, without fetching what follows it.
 PairCountsHeader header_argument(FunctionCallInfo fcinfo) {
-  struct varlena* const first = PG_DETOAST_DATUM_SLICE(PG_GETARG_DATUM(0), 0, kPairCountsHeaderBytes);
-  const PairCountsHeader header = pair_counts_header(reinterpret_cast<const std::byte*>(VARDATA_ANY(first)));
+  const Datum value = PG_GETARG_DATUM(0);
+  struct varlena* const slice = PG_DETOAST_DATUM_SLICE(value, 0, kPairCountsHeaderBytes);
+  const std::span<const std::byte> first{reinterpret_cast<const std::byte*>(VARDATA_ANY(slice)), VARSIZE_ANY_EXHDR(slice)};
+  if (!is_pair_counts(first, toast_raw_datum_size(value) - VARHDRSZ)) raise_unsound(kPairCountsType);
+  const PairCountsHeader header = pair_counts_header(first.data());
   return header.behind == 0 ? header : pair_counts_header(value_argument(fcinfo));
 }
 
 }  // namespace
 
-BATMAP_FUNCTION(batmap_pair_counts_in) { PG_RETURN_POINTER(validated(flat_of_text(kType, PG_GETARG_CSTRING(0)))); }
+BATMAP_FUNCTION(batmap_pair_counts_in) { PG_RETURN_POINTER(validated(flat_of_text(kPairCountsType, PG_GETARG_CSTRING(0)))); }
 
 BATMAP_FUNCTION(batmap_pair_counts_out) {
   struct varlena* const value = counts_finished(counts_argument(fcinfo, 0));
-  PG_RETURN_CSTRING(flat_to_text(kType, {counts_bytes(value), counts_capacity(value)}));
+  PG_RETURN_CSTRING(flat_to_text(kPairCountsType, {counts_bytes(value), counts_capacity(value)}));
 }
 
 BATMAP_FUNCTION(batmap_pair_counts_recv) {
-  PG_RETURN_POINTER(validated(flat_of_message(kType, reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)))));
+  PG_RETURN_POINTER(validated(flat_of_message(kPairCountsType, reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)))));
 }
 
 BATMAP_FUNCTION(batmap_pair_counts_send) {

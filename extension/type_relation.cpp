@@ -15,8 +15,6 @@ namespace batmap::pg {
 
 namespace {
 
-const FlatType kType = {"batmap_relation", "r1:", "Build relations with batmap_relation_agg(tid, item).", relation_allocate};
-
 void validate(struct varlena* value) {
   guarded([&] { flat_validate({relation_bytes(value), relation_capacity(value)}); });
 }
@@ -44,6 +42,9 @@ struct SortedPairs {
 
 }  // namespace
 
+const FlatType kRelationType = {"batmap_relation", "r1:", "Build relations with batmap_relation_agg(tid, item).",
+                                relation_allocate, is_flat_relation};
+
 struct varlena* relation_allocate(size_t capacity) {
   if (capacity > MaxAllocSize - VARHDRSZ)
     ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("batmap_relation would be larger than 1 GB"),
@@ -68,18 +69,18 @@ using namespace batmap;
 using namespace batmap::pg;
 
 BATMAP_FUNCTION(batmap_relation_in) {
-  struct varlena* const value = flat_of_text(kType, PG_GETARG_CSTRING(0));
+  struct varlena* const value = flat_of_text(kRelationType, PG_GETARG_CSTRING(0));
   validate(value);
   PG_RETURN_POINTER(value);
 }
 
 BATMAP_FUNCTION(batmap_relation_out) {
   struct varlena* const value = relation_finished(relation_argument(fcinfo, 0));
-  PG_RETURN_CSTRING(flat_to_text(kType, {relation_bytes(value), relation_capacity(value)}));
+  PG_RETURN_CSTRING(flat_to_text(kRelationType, {relation_bytes(value), relation_capacity(value)}));
 }
 
 BATMAP_FUNCTION(batmap_relation_recv) {
-  struct varlena* const value = flat_of_message(kType, reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)));
+  struct varlena* const value = flat_of_message(kRelationType, reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)));
   validate(value);
   PG_RETURN_POINTER(value);
 }

@@ -13,6 +13,8 @@ using namespace batmap::pg;
 
 namespace batmap::pg {
 
+const FlatType kStateType = {"batmap_state", "s1:", nullptr, state_allocate, is_set_state};
+
 struct varlena* state_allocate(size_t capacity) {
   if (capacity > MaxAllocSize - VARHDRSZ)
     ereport(ERROR,
@@ -34,8 +36,6 @@ struct varlena* state_trimmed(struct varlena* value) {
 
 namespace {
 
-const FlatType kType = {"batmap_state", "s1:", nullptr, state_allocate};
-
 struct varlena* validated(struct varlena* value) {
   guarded([&] { state_validate({state_data(value), state_capacity(value)}); });
   return value;
@@ -43,15 +43,15 @@ struct varlena* validated(struct varlena* value) {
 
 }  // namespace
 
-BATMAP_FUNCTION(batmap_state_in) { PG_RETURN_POINTER(validated(flat_of_text(kType, PG_GETARG_CSTRING(0)))); }
+BATMAP_FUNCTION(batmap_state_in) { PG_RETURN_POINTER(validated(flat_of_text(kStateType, PG_GETARG_CSTRING(0)))); }
 
 BATMAP_FUNCTION(batmap_state_out) {
   struct varlena* const value = state_argument(fcinfo, 0);
-  PG_RETURN_CSTRING(flat_to_text(kType, {state_data(value), state_used(state_header(state_data(value)))}));
+  PG_RETURN_CSTRING(flat_to_text(kStateType, {state_data(value), state_used(state_header(state_data(value)))}));
 }
 
 BATMAP_FUNCTION(batmap_state_recv) {
-  PG_RETURN_POINTER(validated(flat_of_message(kType, reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)))));
+  PG_RETURN_POINTER(validated(flat_of_message(kStateType, reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)))));
 }
 
 BATMAP_FUNCTION(batmap_state_send) {

@@ -679,46 +679,71 @@ AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100000 ROWS 
 COMMENT ON FUNCTION batmap_generate_spikes(float8, int8, int4, float8, int4, int4, float8)
 IS 'spikes of a simulated network of neurons with episodes embedded, the same for the same arguments';
 
-CREATE FUNCTION batmap_episode_count_trans(bytea, int8, int4, int8[], int8, int8) RETURNS bytea
+CREATE TYPE batmap_episode_state;
+
+CREATE FUNCTION batmap_episode_state_in(cstring) RETURNS batmap_episode_state
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION batmap_episode_state_out(batmap_episode_state) RETURNS cstring
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION batmap_episode_state_recv(internal) RETURNS batmap_episode_state
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION batmap_episode_state_send(batmap_episode_state) RETURNS bytea
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE batmap_episode_state (
+    INPUT = batmap_episode_state_in,
+    OUTPUT = batmap_episode_state_out,
+    RECEIVE = batmap_episode_state_recv,
+    SEND = batmap_episode_state_send,
+    INTERNALLENGTH = VARIABLE,
+    ALIGNMENT = double,
+    STORAGE = external
+);
+COMMENT ON TYPE batmap_episode_state IS 'state of batmap_episode_count_agg';
+
+CREATE FUNCTION batmap_episode_count_trans(batmap_episode_state, int8, int4, int8[], int8, int8) RETURNS batmap_episode_state
 AS 'MODULE_PATHNAME', 'batmap_episode_count_trans_int8_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_episode_count_trans(bytea, int8, int4, int8[], int8, int8)
+COMMENT ON FUNCTION batmap_episode_count_trans(batmap_episode_state, int8, int4, int8[], int8, int8)
 IS 'transition function of batmap_episode_count_agg';
 
-CREATE FUNCTION batmap_episode_count_trans(bytea, int8, int8, int8[], int8, int8) RETURNS bytea
+CREATE FUNCTION batmap_episode_count_trans(batmap_episode_state, int8, int8, int8[], int8, int8) RETURNS batmap_episode_state
 AS 'MODULE_PATHNAME', 'batmap_episode_count_trans_int8_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_episode_count_trans(bytea, int8, int8, int8[], int8, int8)
+COMMENT ON FUNCTION batmap_episode_count_trans(batmap_episode_state, int8, int8, int8[], int8, int8)
 IS 'transition function of batmap_episode_count_agg';
 
-CREATE FUNCTION batmap_episode_count_trans(bytea, float8, int4, int8[], float8, float8) RETURNS bytea
+CREATE FUNCTION batmap_episode_count_trans(batmap_episode_state, float8, int4, int8[], float8, float8) RETURNS batmap_episode_state
 AS 'MODULE_PATHNAME', 'batmap_episode_count_trans_float8_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_episode_count_trans(bytea, float8, int4, int8[], float8, float8)
+COMMENT ON FUNCTION batmap_episode_count_trans(batmap_episode_state, float8, int4, int8[], float8, float8)
 IS 'transition function of batmap_episode_count_agg';
 
-CREATE FUNCTION batmap_episode_count_trans(bytea, float8, int8, int8[], float8, float8) RETURNS bytea
+CREATE FUNCTION batmap_episode_count_trans(batmap_episode_state, float8, int8, int8[], float8, float8) RETURNS batmap_episode_state
 AS 'MODULE_PATHNAME', 'batmap_episode_count_trans_float8_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_episode_count_trans(bytea, float8, int8, int8[], float8, float8)
+COMMENT ON FUNCTION batmap_episode_count_trans(batmap_episode_state, float8, int8, int8[], float8, float8)
 IS 'transition function of batmap_episode_count_agg';
 
-CREATE FUNCTION batmap_episode_count_trans(bytea, timestamptz, int4, int8[], interval, interval) RETURNS bytea
+CREATE FUNCTION batmap_episode_count_trans(batmap_episode_state, timestamptz, int4, int8[], interval, interval) RETURNS batmap_episode_state
 AS 'MODULE_PATHNAME', 'batmap_episode_count_trans_timestamptz_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_episode_count_trans(bytea, timestamptz, int4, int8[], interval, interval)
+COMMENT ON FUNCTION batmap_episode_count_trans(batmap_episode_state, timestamptz, int4, int8[], interval, interval)
 IS 'transition function of batmap_episode_count_agg';
 
-CREATE FUNCTION batmap_episode_count_trans(bytea, timestamptz, int8, int8[], interval, interval) RETURNS bytea
+CREATE FUNCTION batmap_episode_count_trans(batmap_episode_state, timestamptz, int8, int8[], interval, interval) RETURNS batmap_episode_state
 AS 'MODULE_PATHNAME', 'batmap_episode_count_trans_timestamptz_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_episode_count_trans(bytea, timestamptz, int8, int8[], interval, interval)
+COMMENT ON FUNCTION batmap_episode_count_trans(batmap_episode_state, timestamptz, int8, int8[], interval, interval)
 IS 'transition function of batmap_episode_count_agg';
 
-CREATE FUNCTION batmap_episode_count_merge(bytea, bytea) RETURNS bytea
+CREATE FUNCTION batmap_episode_count_merge(batmap_episode_state, batmap_episode_state) RETURNS batmap_episode_state
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_episode_count_merge(bytea, bytea) IS 'combine function of batmap_episode_count_agg';
+COMMENT ON FUNCTION batmap_episode_count_merge(batmap_episode_state, batmap_episode_state) IS 'combine function of batmap_episode_count_agg';
 
-CREATE FUNCTION batmap_episode_count_final(bytea) RETURNS int8
+CREATE FUNCTION batmap_episode_count_final(batmap_episode_state) RETURNS int8
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_episode_count_final(bytea) IS 'final function of batmap_episode_count_agg';
+COMMENT ON FUNCTION batmap_episode_count_final(batmap_episode_state) IS 'final function of batmap_episode_count_agg';
 
 CREATE AGGREGATE batmap_episode_count_agg("time" int8, event int4, episode int8[], gap_low int8, gap_high int8) (
-    SFUNC = batmap_episode_count_trans, STYPE = bytea, SSPACE = 4096,
+    SFUNC = batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
     COMBINEFUNC = batmap_episode_count_merge,
     FINALFUNC = batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
@@ -726,7 +751,7 @@ COMMENT ON AGGREGATE batmap_episode_count_agg(int8, int4, int8[], int8, int8)
 IS 'how often an episode occurs among the events of a group';
 
 CREATE AGGREGATE batmap_episode_count_agg("time" int8, event int8, episode int8[], gap_low int8, gap_high int8) (
-    SFUNC = batmap_episode_count_trans, STYPE = bytea, SSPACE = 4096,
+    SFUNC = batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
     COMBINEFUNC = batmap_episode_count_merge,
     FINALFUNC = batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
@@ -734,7 +759,7 @@ COMMENT ON AGGREGATE batmap_episode_count_agg(int8, int8, int8[], int8, int8)
 IS 'how often an episode occurs among the events of a group';
 
 CREATE AGGREGATE batmap_episode_count_agg("time" float8, event int4, episode int8[], gap_low float8, gap_high float8) (
-    SFUNC = batmap_episode_count_trans, STYPE = bytea, SSPACE = 4096,
+    SFUNC = batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
     COMBINEFUNC = batmap_episode_count_merge,
     FINALFUNC = batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
@@ -742,7 +767,7 @@ COMMENT ON AGGREGATE batmap_episode_count_agg(float8, int4, int8[], float8, floa
 IS 'how often an episode occurs among the events of a group';
 
 CREATE AGGREGATE batmap_episode_count_agg("time" float8, event int8, episode int8[], gap_low float8, gap_high float8) (
-    SFUNC = batmap_episode_count_trans, STYPE = bytea, SSPACE = 4096,
+    SFUNC = batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
     COMBINEFUNC = batmap_episode_count_merge,
     FINALFUNC = batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
@@ -750,7 +775,7 @@ COMMENT ON AGGREGATE batmap_episode_count_agg(float8, int8, int8[], float8, floa
 IS 'how often an episode occurs among the events of a group';
 
 CREATE AGGREGATE batmap_episode_count_agg("time" timestamptz, event int4, episode int8[], gap_low interval, gap_high interval) (
-    SFUNC = batmap_episode_count_trans, STYPE = bytea, SSPACE = 4096,
+    SFUNC = batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
     COMBINEFUNC = batmap_episode_count_merge,
     FINALFUNC = batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
@@ -758,7 +783,7 @@ COMMENT ON AGGREGATE batmap_episode_count_agg(timestamptz, int4, int8[], interva
 IS 'how often an episode occurs among the events of a group';
 
 CREATE AGGREGATE batmap_episode_count_agg("time" timestamptz, event int8, episode int8[], gap_low interval, gap_high interval) (
-    SFUNC = batmap_episode_count_trans, STYPE = bytea, SSPACE = 4096,
+    SFUNC = batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
     COMBINEFUNC = batmap_episode_count_merge,
     FINALFUNC = batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );

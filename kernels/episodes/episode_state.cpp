@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <utility>
 
+#include "core/polled.h"
 #include "episodes/episode_run.h"
 
 namespace batmap {
@@ -16,6 +19,11 @@ bool is_episode_state(std::span<const std::byte> bytes) {
   const size_t behind = bytes.size() - sizeof header;
   if (header.length > behind / sizeof(int64_t)) return false;
   return header.rows <= (behind - header.length * sizeof(int64_t)) / kEpisodeStateRowBytes;
+}
+
+void validate_episode_state(std::span<const std::byte> bytes) {
+  if (!is_episode_state(bytes) || episode_state_header(bytes.data()).bytes() != bytes.size())
+    throw Error(ErrorCode::kInvalidData, "invalid batmap_episode_state: header and length disagree");
 }
 
 EpisodeStateHeader episode_state_header(const std::byte* state) {
@@ -57,14 +65,22 @@ uint64_t count_episode_state(const std::byte* state, const ExecutionOptions& opt
   std::memcpy(events.data(), state + sizeof header, header.length * sizeof(int64_t));
   // Events by number: small codes, whatever the events are.
   std::vector<int64_t> names = events;
-  std::sort(names.begin(), names.end());
+  std::sort(names.begin(), names.end(), polled(options.cancel, std::less<>()));
   const auto number = [&](int64_t event) {
     return static_cast<int64_t>(std::lower_bound(names.begin(), names.end(), event) - names.begin());
   };
-  GivenEpisodes given{.events = {}, .length = header.length, .gaps = {header.gap}, .method = {}, .device = {}};
-  for (const int64_t event : events) given.events.push_back(number(event));
+  const auto poll = [&](uint64_t step) {
+    if (step % 4096 == 0) options.cancel.throw_if_requested();
+  };
+  for (size_t k = 0; k < events.size(); ++k) {
+    poll(k);
+    events[k] = number(events[k]);
+  }
+  const GivenEpisodes given{
+      .events = std::move(events), .length = header.length, .gaps = {header.gap}, .method = {}, .device = {}};
   EventLog log(options, false, header.rows);
   for (uint64_t k = 0; k < header.rows; ++k) {
+    poll(k);
     int64_t row[2];
     std::memcpy(row, state + header.rows_at() + k * sizeof row, sizeof row);
     if (std::binary_search(names.begin(), names.end(), row[1])) log.append(row[0], number(row[1]));

@@ -26,8 +26,11 @@ struct EpisodeStateHeader {
 };
 inline constexpr size_t kEpisodeStateRowBytes = 2 * sizeof(int64_t);
 
-/// Whether bytes from outside are a state, room behind it included. What else a state holds may be anything.
+/// Whether the header agrees with itself and with the size, room behind the rows included. Constant time, and all there is
+/// to check: events and times may be any.
 bool is_episode_state(std::span<const std::byte> bytes);
+/// Checks bytes from outside. @throws Error{kInvalidData} unless they are a state without room
+void validate_episode_state(std::span<const std::byte> bytes);
 
 // The rest takes states only.
 EpisodeStateHeader episode_state_header(const std::byte* state);

@@ -30,6 +30,9 @@ inline std::span<std::byte> flat_join_side(std::span<std::byte> bytes, FlatSide 
 /// Lays out a value whose left side has so many bytes; both sides are uninitialised.
 inline void flat_join_layout(std::byte* bytes, uint64_t left_bytes) { std::memcpy(bytes, &left_bytes, sizeof left_bytes); }
 
+/// Whether the headers agree with themselves and with the size, room included. Constant time.
+bool is_flat_join(std::span<const std::byte> bytes);
+
 /// Checks bytes from outside in full. @throws Error{kInvalidData} unless they are a finished value
 void flat_join_validate(std::span<const std::byte> bytes);
 

@@ -52,7 +52,7 @@ size_t flat_merged_capacity(const FlatHeader& header, const std::byte* other) {
   return bytes;
 }
 
-void flat_merge(std::byte* bytes, size_t capacity, const std::byte* other, int64_t tid_shift) {
+void flat_merge(std::byte* bytes, size_t capacity, const std::byte* other, const CancelToken& cancel, int64_t tid_shift) {
   const FlatHeader more = flat_header(other);
   FlatHeader header = flat_header(bytes);
   if (more.carried > header.carried) header.carried = more.carried;
@@ -69,6 +69,7 @@ void flat_merge(std::byte* bytes, size_t capacity, const std::byte* other, int64
   Pair pairs[kChunkRows];
   const std::byte* at = other + kFlatHeaderBytes;
   for (const std::byte* end = at + more.sealed_bytes; at < end;) {
+    cancel.throw_if_requested();
     const ChunkView chunk = read_chunk(at);
     if (chunk.rows < kWorthKeeping) {
       decode_chunk(chunk, pairs);
@@ -115,6 +116,18 @@ std::vector<ChunkView> flat_chunks(const std::byte* bytes) {
     at += chunks.back().bytes;
   }
   return chunks;
+}
+
+bool is_flat_relation(std::span<const std::byte> bytes) {
+  if (bytes.size() < kFlatHeaderBytes) return false;
+  const FlatHeader header = flat_header(bytes.data());
+  if (header.version != kVersion || header.zero[0] != 0 || header.zero[1] != 0 || header.zero[2] != 0) return false;
+  if (header.open_rows >= kChunkRows || header.carried < 0) return false;
+  const uint64_t behind = bytes.size() - kFlatHeaderBytes;
+  if (header.sealed_bytes > behind || header.open_rows > (behind - header.sealed_bytes) / sizeof(Pair)) return false;
+  // A chunk has a header, and at least one row.
+  const uint64_t chunks = header.sealed_bytes / kChunkHeaderBytes;
+  return header.sealed_rows <= chunks * kChunkRows && (header.sealed_rows == 0) == (header.sealed_bytes == 0);
 }
 
 void flat_validate(std::span<const std::byte> bytes) {

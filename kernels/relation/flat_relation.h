@@ -6,9 +6,8 @@
 //           4  uint32  open_rows     pairs after the chunks, not yet packed: 0 .. 4095
 //           8  uint64  sealed_bytes  bytes of the chunks
 //          16  uint64  sealed_rows   pairs in the chunks, duplicates included
-//          24  int64   carried       a number of the aggregate: the threshold of batmap_pairs_agg, the transactions so far
-//          of
-//                                batmap_pair_counts_agg over sets; 0 elsewhere
+//          24  int64   carried       a number of the aggregate: the threshold of batmap_pairs_agg, the transactions so
+//                                    far of batmap_pair_counts_agg over sets; 0 elsewhere
 //          32  chunks, then the open pairs as (int64 tid, int64 item); bytes after that are room, not data
 //
 // A finished value has no open pairs and no room. Duplicates stay until the relation is encoded: merging is
@@ -21,6 +20,7 @@
 #include <span>
 #include <vector>
 
+#include "core/options.h"
 #include "relation/chunk.h"
 
 namespace batmap {
@@ -73,7 +73,8 @@ size_t flat_merged_capacity(const FlatHeader& header, const std::byte* other);
 /// one by one, so that merging many small relations leaves no trail of tiny chunks. The larger number carried is kept.
 /// @param capacity   bytes at `bytes`, at least flat_merged_capacity
 /// @param tid_shift  added to the tids of `other`
-void flat_merge(std::byte* bytes, size_t capacity, const std::byte* other, int64_t tid_shift = 0);
+/// @throws Error{kCancelled}, `bytes` then in an unspecified state
+void flat_merge(std::byte* bytes, size_t capacity, const std::byte* other, const CancelToken& cancel, int64_t tid_shift = 0);
 
 /// Capacity with which flat_finish cannot fail.
 inline size_t flat_finished_capacity(const FlatHeader& state) { return flat_used(state) + kFlatSlack; }
@@ -84,6 +85,10 @@ size_t flat_finish(const std::byte* state, std::byte* out);
 
 /// The chunks of a finished relation.
 std::vector<ChunkView> flat_chunks(const std::byte* bytes);
+
+/// Whether the header agrees with itself and with the size, room behind the data included. Constant time: what the chunks
+/// hold is not looked at.
+bool is_flat_relation(std::span<const std::byte> bytes);
 
 /// Checks bytes from outside in full. @throws Error{kInvalidData} unless they are a finished relation
 void flat_validate(std::span<const std::byte> bytes);

@@ -56,6 +56,18 @@ size_t thin_out(uint64_t* elements, size_t count, bool odd_only) {
   return kept;
 }
 
+/// What is wrong with a header. @return nullptr: nothing
+const char* header_fault(std::span<const std::byte> bytes) {
+  if (bytes.size() < kStateHeaderBytes) return "too short";
+  const StateHeader header = state_header(bytes.data());
+  if (header.version != kVersion) return "unknown version";
+  if (header.kind < StateKind::kUnion || header.kind > StateKind::kSymmetricDifference) return "unknown kind";
+  if (header.width > kMostWidth && header.width != kUndeclaredWidth) return "width out of range";
+  if (header.zero != 0 || header.sorted > 1) return "unknown flags";
+  if (header.kind == StateKind::kIntersection && header.sorted == 0) return "an intersection is not sorted";
+  return bytes.size() < state_used(header) ? "number of elements and size disagree" : nullptr;
+}
+
 [[noreturn]] void fail(const char* what) {
   throw Error(ErrorCode::kInvalidData, std::string("invalid batmap_state: ") + what);
 }
@@ -155,14 +167,11 @@ void state_finish(const std::byte* bytes, GrowingBuffer<uint64_t>& out, const Ca
   static_cast<void>(before);
 }
 
+bool is_set_state(std::span<const std::byte> bytes) { return header_fault(bytes) == nullptr; }
+
 void state_validate(std::span<const std::byte> bytes) {
-  if (bytes.size() < kStateHeaderBytes) fail("too short");
+  if (const char* const fault = header_fault(bytes)) fail(fault);
   const StateHeader header = state_header(bytes.data());
-  if (header.version != kVersion) fail("unknown version");
-  if (header.kind < StateKind::kUnion || header.kind > StateKind::kSymmetricDifference) fail("unknown kind");
-  if (header.width > kMostWidth && header.width != kUndeclaredWidth) fail("width out of range");
-  if (header.zero != 0 || header.sorted > 1) fail("unknown flags");
-  if (header.kind == StateKind::kIntersection && header.sorted == 0) fail("an intersection is not sorted");
   if (bytes.size() != state_used(header)) fail("number of elements and size disagree");
   const int width = header.width == kUndeclaredWidth ? kMostWidth : header.width;
   uint64_t previous = 0;

@@ -90,6 +90,9 @@ bool state_merge(std::byte* bytes, size_t capacity, const std::byte* other);
 /// @throws Error{kMemoryLimit, kCancelled}
 void state_finish(const std::byte* bytes, GrowingBuffer<uint64_t>& out, const CancelToken& cancel);
 
+/// Whether the header agrees with itself and with the size, room behind the elements included. Constant time.
+bool is_set_state(std::span<const std::byte> bytes);
+
 /// Checks bytes from outside in full. @throws Error{kInvalidData} unless they are a state without room
 void state_validate(std::span<const std::byte> bytes);
 

@@ -14,6 +14,7 @@ namespace {
 
 constexpr uint8_t kVersion = 1;
 constexpr size_t kVarintMost = 10;
+constexpr uint64_t kLeastItemBytes = 3;  // three varints
 constexpr uint64_t kMostTotal = INT64_MAX;
 constexpr uint32_t kMostItems = UINT32_MAX - 1;
 
@@ -241,6 +242,15 @@ uint64_t pair_count(const std::byte* value, int64_t item_a, int64_t item_b) {
   return 0;
 }
 
+bool is_pair_counts(std::span<const std::byte> first, size_t size) {
+  if (first.size() < kPairCountsHeaderBytes || size < first.size()) return false;
+  const PairCountsHeader header = pair_counts_header(first.data());
+  if (header.version != kVersion || header.zero[0] != 0 || header.zero[1] != 0 || header.zero[2] != 0) return false;
+  if (header.bytes < kPairCountsHeaderBytes || header.bytes > size || header.behind > size - header.bytes) return false;
+  if (header.total > kMostTotal || header.item_bytes > header.bytes - kPairCountsHeaderBytes) return false;
+  return header.items <= header.item_bytes / kLeastItemBytes;
+}
+
 void validate_pair_counts(std::span<const std::byte> bytes, const ExecutionOptions& options) {
   if (bytes.size() < kPairCountsHeaderBytes) invalid("header is cut off");
   const PairCountsHeader header = pair_counts_header(bytes.data());
@@ -251,7 +261,7 @@ void validate_pair_counts(std::span<const std::byte> bytes, const ExecutionOptio
   if (header.bytes != bytes.size()) invalid("length and header disagree");
   if (header.total > kMostTotal) invalid("too many transactions");
   if (header.item_bytes > bytes.size() - kPairCountsHeaderBytes) invalid("items and length disagree");
-  if (header.items > header.item_bytes / 3) invalid("number of items and their bytes disagree");
+  if (header.items > header.item_bytes / kLeastItemBytes) invalid("number of items and their bytes disagree");
 
   std::span<const std::byte> items = bytes.subspan(kPairCountsHeaderBytes, header.item_bytes);
   uint64_t row_bytes = bytes.size() - kPairCountsHeaderBytes - header.item_bytes;

@@ -163,6 +163,11 @@ inline bool pair_counts_worth_adding(const PairCountsHeader& header, size_t more
 /// Transactions of a finished value that hold both items, in any order; of one item its support; 0 where there are none.
 uint64_t pair_count(const std::byte* value, int64_t item_a, int64_t item_b);
 
+/// Whether a header agrees with itself and with the size, room behind the values included. Constant time.
+/// @param first  at least the header
+/// @param size   of the whole value
+bool is_pair_counts(std::span<const std::byte> first, size_t size);
+
 /// Checks bytes from outside in full. @throws Error{kInvalidData} unless they are a finished value; Error{kCancelled}
 void validate_pair_counts(std::span<const std::byte> bytes, const ExecutionOptions& options);
 

@@ -47,7 +47,7 @@ Bytes merge(const Bytes& into, const Bytes& other) {
   const batmap::FlatHeader header = batmap::flat_header(into.data());
   Bytes out(std::max(batmap::flat_merged_capacity(header, other.data()), batmap::flat_used(header)));
   std::memcpy(out.data(), into.data(), batmap::flat_used(header));
-  batmap::flat_merge(out.data(), out.size(), other.data());
+  batmap::flat_merge(out.data(), out.size(), other.data(), {});
   return out;
 }
 

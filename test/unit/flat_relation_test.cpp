@@ -46,7 +46,7 @@ class Flat {
   }
   void merge(const Flat& other) {
     bytes_.resize(std::max(bytes_.size(), flat_merged_capacity(header(), other.bytes_.data())));
-    flat_merge(bytes_.data(), bytes_.size(), other.bytes_.data());
+    flat_merge(bytes_.data(), bytes_.size(), other.bytes_.data(), {});
   }
   void seal() {
     bytes_.resize(std::max(bytes_.size(), flat_used(header()) + kFlatSlack));
