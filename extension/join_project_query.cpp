@@ -34,14 +34,22 @@ bool is_plain_join(const PlannerInfo* root, const RelOptInfo* input) {
          !root->hasPseudoConstantQuals && input->pathlist != NIL && !is_dummy_rel(const_cast<RelOptInfo*>(input));
 }
 
+/// Does a relation give the same rows however it is read? What an entry of another kind has in the members that are looked
+/// at here is not the query's: Citus keeps numbers in the values_lists of tables.
+bool rows_stay_the_same(const RangeTblEntry* entry) {
+  switch (entry->rtekind) {
+    case RTE_RELATION: return entry->tablesample == nullptr;
+    case RTE_FUNCTION: return !contain_volatile_functions(node_of(entry->functions));
+    case RTE_VALUES: return !contain_volatile_functions(node_of(entry->values_lists));
+    default: return true;
+  }
+}
+
 bool sides_are_plain(PlannerInfo* root, const JoinProjectQuery& query) {
   for (const JoinProjectSide& side : query.sides) {
     const Path* const path = side.rel->cheapest_total_path;
     if (side.rel->reloptkind != RELOPT_BASEREL || path == nullptr || path->param_info != nullptr) return false;
-    const RangeTblEntry* const entry = planner_rt_fetch(side.rel->relid, root);
-    if (entry->tablesample != nullptr || contain_volatile_functions(node_of(entry->functions)) ||
-        contain_volatile_functions(node_of(entry->values_lists)))
-      return false;
+    if (!rows_stay_the_same(planner_rt_fetch(side.rel->relid, root))) return false;
     ListCell* cell;
     foreach (cell, side.rel->baserestrictinfo)
       if (!is_plain(node_of(lfirst_node(RestrictInfo, cell)->clause))) return false;
