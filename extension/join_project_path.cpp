@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "extension/node_pack_rows.h"
+#include "extension/plan_numbers.h"
 
 #include "extension/pg.h"
 
@@ -17,8 +18,8 @@ constexpr double kRowOperators = 2;              // reading a row into the log, 
 constexpr double kCodedRowOperators = 6;         // and looking its values up
 constexpr double kPairInstanceOperators = 0.05;  // counting; the densest and the sparsest relations are cheaper
 
-// Positions in CustomPath::custom_private after those of the plan.
-enum PathList { kExpressions = kJoinProjectLists, kScanTargets, kQuals };
+// Positions in CustomPath::custom_private; the first becomes that of the plan.
+enum PathList { kNumbers, kExpressions, kScanTargets, kQuals };
 
 List* ints_of(const JoinProjectSpec& spec) {
   static_assert(sizeof(JoinProjectSpec) % sizeof(int) == 0 && alignof(JoinProjectSpec) == alignof(int));
@@ -124,12 +125,20 @@ Path* plain_path(PlannerInfo* root, RelOptInfo* output, Path* plain, List* targe
 
 }  // namespace
 
-JoinProjectSpec join_project_spec(const List* custom_private) {
-  JoinProjectSpec spec;
+List* join_project_lists(const List* custom_private) {
+  PlanNumbers numbers(custom_private);
+  List* const spec = numbers.next_ints();
+  List* const key_operators = numbers.next_oids();
+  List* const left_item_operators = numbers.next_oids();
+  List* const right_item_operators = numbers.next_oids();
+  return list_make5(spec, key_operators, left_item_operators, right_item_operators, numbers.next_ints());
+}
+
+JoinProjectSpec join_project_spec(const List* lists) {
+  JoinProjectSpec spec{};
   auto* const numbers = reinterpret_cast<int*>(&spec);
   const ListCell* cell;
-  foreach (cell, static_cast<const List*>(list_nth(custom_private, kSpec)))
-    numbers[foreach_current_index(cell)] = lfirst_int(cell);
+  foreach (cell, static_cast<const List*>(list_nth(lists, kSpec))) numbers[foreach_current_index(cell)] = lfirst_int(cell);
   return spec;
 }
 
@@ -167,9 +176,11 @@ CustomPath* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* 
   List* expressions = NIL;
   for (Node* const expression : {reinterpret_cast<Node*>(query.threshold), query.limit, query.offset})
     if (expression != nullptr) expressions = lappend(expressions, expression);
-  path->custom_private = list_make5(ints_of(spec), query.key_operators, query.sides[0].item_operators,
-                                    query.sides[1].item_operators, query.null_when);
-  path->custom_private = list_concat(path->custom_private, list_make3(expressions, targets, query.quals));
+  List* numbers = NIL;
+  for (const List* const list :
+       {ints_of(spec), query.key_operators, query.sides[0].item_operators, query.sides[1].item_operators, query.null_when})
+    numbers = put_numbers(numbers, list);
+  path->custom_private = list_make4(numbers, expressions, targets, query.quals);
   return path;
 }
 
@@ -182,7 +193,7 @@ Plan* plan_join_project(CustomPath* path, List* targets, List* children, const C
   scan->custom_plans = children;
   scan->custom_exprs = static_cast<List*>(list_nth(path->custom_private, kExpressions));
   scan->custom_scan_tlist = static_cast<List*>(list_nth(path->custom_private, kScanTargets));
-  scan->custom_private = list_copy_head(path->custom_private, kJoinProjectLists);
+  scan->custom_private = static_cast<List*>(list_nth(path->custom_private, kNumbers));
   scan->methods = methods;
   return &scan->scan.plan;
 }

@@ -42,10 +42,11 @@ struct JoinProjectSpec {
   int inputs() const { return self_join ? 1 : 2; }
 };
 
-/// The lists of CustomScan::custom_private.
-enum JoinProjectList { kSpec, kKeyOperators, kLeftItemOperators, kRightItemOperators, kNullWhen, kJoinProjectLists };
+/// The lists that CustomScan::custom_private stands for.
+enum JoinProjectList { kSpec, kKeyOperators, kLeftItemOperators, kRightItemOperators, kNullWhen };
 
-JoinProjectSpec join_project_spec(const List* custom_private);
+List* join_project_lists(const List* custom_private);
+JoinProjectSpec join_project_spec(const List* lists);
 
 /// @param plain  a path with the same answer that is never out of memory, or nullptr
 /// @return nullptr where there is no way to read the inputs

@@ -19,7 +19,7 @@ struct JoinProjectBounds {
 
 struct JoinProjectInputs {
   const JoinProjectSpec& spec;
-  const List* lists;  // CustomScan::custom_private
+  const List* lists;  // JoinProjectList
   PlanState* parent;
   PlanState* plans[2];
   ItemCodes* items[2];  // overwritten

@@ -62,7 +62,7 @@ void add_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* in
 struct JoinProjectState {
   CustomScanState base;  // first: the server sees this
   JoinProjectSpec spec;
-  List* lists;  // CustomScan::custom_private
+  List* lists;  // JoinProjectList
   PlanState* inputs[2];
   PlanState* plain;      // nullptr: there is none
   ExprState* threshold;  // nullptr each: there is none
@@ -82,8 +82,8 @@ JoinProjectState* state_of(CustomScanState* node) { return reinterpret_cast<Join
 void begin_scan(CustomScanState* node, EState* estate, int eflags) {
   JoinProjectState* const state = state_of(node);
   auto* const scan = castNode(CustomScan, node->ss.ps.plan);
-  state->lists = scan->custom_private;
-  state->spec = join_project_spec(scan->custom_private);
+  state->lists = join_project_lists(scan->custom_private);
+  state->spec = join_project_spec(state->lists);
   for (int side = 0; side < state->spec.inputs(); ++side) {
     state->inputs[side] = ExecInitNode(static_cast<Plan*>(list_nth(scan->custom_plans, side)), estate, eflags);
     node->custom_ps = lappend(node->custom_ps, state->inputs[side]);
@@ -221,7 +221,8 @@ void rescan(CustomScanState* node) {
 /// The columns of an input, as SQL: `count` of them from `first` on.
 char* columns_text(const PlanState* input, bool packed, int first, int count, List* ancestors, const ExplainState* es) {
   const Plan* plan = input->plan;
-  if (packed) plan = packed_rows_plan(outerPlan(plan));
+  if (packed) plan = packed_rows_plan(plan);
+  if (plan == nullptr) return pstrdup("?");
   List* const names = set_deparse_context_plan(es->deparse_cxt, const_cast<Plan*>(plan), ancestors);
   StringInfoData text;
   initStringInfo(&text);

@@ -3,6 +3,7 @@
 
 #include "extension/heap_rows.h"
 #include "extension/node_state.h"
+#include "extension/plan_numbers.h"
 #include "relation/chunk.h"
 
 #include "extension/pg.h"
@@ -12,22 +13,72 @@ namespace batmap::pg {
 namespace {
 
 constexpr char kNodeName[] = "BatmapPackRows";
+constexpr char kChunkColumn[] = "chunk";
+constexpr int kPackNodeId = INT_MAX / 2;  // of a node that the planner has not numbered; no plan has so many
 
 Plan* plan_pack(PlannerInfo*, RelOptInfo*, CustomPath* path, List* targets, List*, List* children);
 
 const CustomPathMethods kPathMethods = {kNodeName, plan_pack, nullptr};
 const CustomScanMethods* scan_methods();
 
-Plan* plan_pack(PlannerInfo*, RelOptInfo*, CustomPath* path, List* targets, List*, List* children) {
+/// @param targets       what the plan above sees
+/// @param scan_targets  what they are made of: one chunk
+Plan* make_pack(Plan* rows, List* numbers, List* targets, List* scan_targets) {
   CustomScan* const scan = makeNode(CustomScan);
   scan->scan.plan.targetlist = targets;
-  scan->scan.scanrelid = 0;  // its rows are described by custom_scan_tlist
-  scan->flags = path->flags;
-  scan->custom_plans = children;
-  scan->custom_private = path->custom_private;
-  scan->custom_scan_tlist = static_cast<List*>(copyObjectImpl(targets));
+  scan->scan.plan.lefttree = rows;  // where everybody looks for children
+  scan->scan.scanrelid = 0;         // its rows are described by custom_scan_tlist
+  scan->custom_private = numbers;
+  scan->custom_scan_tlist = scan_targets;
   scan->methods = scan_methods();
   return &scan->scan.plan;
+}
+
+Plan* plan_pack(PlannerInfo*, RelOptInfo*, CustomPath* path, List* targets, List*, List* children) {
+  auto* const rows = static_cast<Plan*>(linitial(children));
+  return make_pack(rows, path->custom_private, targets, static_cast<List*>(copyObjectImpl(targets)));
+}
+
+/// A column of a node below, of its `plan` or of its custom_scan_tlist.
+Var* column_below(int varno, AttrNumber number, const Node* value) {
+  Var* const column = makeVar(varno, number, exprType(value), exprTypmod(value), exprCollation(value), 0);
+  column->varnosyn = 0;  // no column of the query
+  column->varattnosyn = 0;
+  return column;
+}
+
+TargetEntry* chunk_target(int varno, const Expr* chunk) {
+  Var* const column = column_below(varno, 1, reinterpret_cast<const Node*>(chunk));
+  return makeTargetEntry(&column->xpr, 1, pstrdup(kChunkColumn), false);
+}
+
+/// What EXPLAIN VERBOSE shows as the output: the row of both columns, as bytes.
+Expr* chunk_of(List* columns, int key_column) {
+  auto* const row = makeNode(RowExpr);
+  row->args = columns;
+  row->row_typeid = RECORDOID;
+  row->row_format = COERCE_EXPLICIT_CALL;
+  row->colnames = list_make2(makeString(pstrdup(key_column == 0 ? "key" : "item")),
+                             makeString(pstrdup(key_column == 0 ? "item" : "key")));
+  row->location = -1;
+  return &makeRelabelType(reinterpret_cast<Expr*>(row), BYTEAOID, -1, InvalidOid, COERCE_EXPLICIT_CAST)->xpr;
+}
+
+List* numbers_of(const RowColumns& columns) {
+  List* numbers = put_number(NIL, static_cast<int>(columns.key));
+  numbers = put_number(numbers, static_cast<int>(columns.item));
+  numbers = put_number(numbers, columns.null_items);
+  return put_number(numbers, columns.key_column);
+}
+
+RowColumns columns_of(const List* custom_private) {
+  PlanNumbers numbers(custom_private);
+  RowColumns columns{};
+  columns.key = static_cast<KeyKind>(numbers.next());
+  columns.item = static_cast<KeyKind>(numbers.next());
+  columns.null_items = numbers.next();
+  columns.key_column = numbers.next();
+  return columns;
 }
 
 struct PackState {
@@ -41,15 +92,13 @@ struct PackState {
 };
 
 PackState* state_of(CustomScanState* node) { return reinterpret_cast<PackState*>(node); }
-PlanState* child_of(CustomScanState* node) { return static_cast<PlanState*>(linitial(node->custom_ps)); }
+PlanState* child_of(CustomScanState* node) { return outerPlanState(node); }
 
 void begin_pack(CustomScanState* node, EState* estate, int eflags) {
   PackState* const state = state_of(node);
   const auto* const scan = castNode(CustomScan, node->ss.ps.plan);
-  state->columns = {static_cast<KeyKind>(linitial_int(scan->custom_private)),
-                    static_cast<KeyKind>(lsecond_int(scan->custom_private)), lthird_int(scan->custom_private),
-                    lfourth_int(scan->custom_private)};
-  node->custom_ps = list_make1(ExecInitNode(static_cast<Plan*>(linitial(scan->custom_plans)), estate, eflags));
+  state->columns = columns_of(scan->custom_private);
+  outerPlanState(node) = ExecInitNode(outerPlan(scan), estate, eflags);
   state->from_heap = find_heap_rows(child_of(node), state->heap);
   state->open = static_cast<Pair*>(palloc(sizeof(Pair) * kChunkRows));
   state->chunk = static_cast<struct varlena*>(palloc(VARHDRSZ + kChunkMaxBytes));
@@ -113,17 +162,8 @@ const CustomScanMethods* scan_methods() { return &kScanMethods; }
 }  // namespace
 
 Path* pack_rows_path(PlannerInfo* root, RelOptInfo* rel, Path* rows, const RowColumns& columns) {
-  // What EXPLAIN VERBOSE shows as the output: the row of both columns, as bytes.
-  auto* const row = makeNode(RowExpr);
-  row->args = list_copy(rows->pathtarget->exprs);
-  row->row_typeid = RECORDOID;
-  row->row_format = COERCE_EXPLICIT_CALL;
-  row->colnames = list_make2(makeString(pstrdup(columns.key_column == 0 ? "key" : "item")),
-                             makeString(pstrdup(columns.key_column == 0 ? "item" : "key")));
-  row->location = -1;
   PathTarget* const target = create_empty_pathtarget();
-  add_column_to_pathtarget(
-      target, &makeRelabelType(reinterpret_cast<Expr*>(row), BYTEAOID, -1, InvalidOid, COERCE_EXPLICIT_CAST)->xpr, 0);
+  add_column_to_pathtarget(target, chunk_of(list_copy(rows->pathtarget->exprs), columns.key_column), 0);
   set_pathtarget_cost_width(root, target);
 
   CustomPath* const path = makeNode(CustomPath);
@@ -137,14 +177,43 @@ Path* pack_rows_path(PlannerInfo* root, RelOptInfo* rel, Path* rows, const RowCo
   path->path.total_cost = rows->total_cost + rows->rows * cpu_operator_cost;
   set_disabled_nodes(&path->path, disabled_nodes(rows));
   path->custom_paths = list_make1(rows);
-  path->custom_private =
-      list_make4_int(static_cast<int>(columns.key), static_cast<int>(columns.item), columns.null_items, columns.key_column);
+  path->custom_private = numbers_of(columns);
   path->methods = &kPathMethods;
   return &path->path;
 }
 
-const Plan* packed_rows_plan(const Plan* pack) {
-  return static_cast<const Plan*>(linitial(castNode(CustomScan, const_cast<Plan*>(pack))->custom_plans));
+Plan* pack_rows_plan(Plan* rows, const RowColumns& columns) {
+  List* values = NIL;
+  const ListCell* cell;
+  foreach (cell, rows->targetlist) {
+    const auto* const target = lfirst_node(TargetEntry, cell);
+    values = lappend(values, column_below(OUTER_VAR, target->resno, reinterpret_cast<const Node*>(target->expr)));
+  }
+  Expr* const chunk = chunk_of(values, columns.key_column);
+  Plan* const pack = make_pack(rows, numbers_of(columns), list_make1(chunk_target(INDEX_VAR, chunk)),
+                               list_make1(makeTargetEntry(chunk, 1, pstrdup(kChunkColumn), false)));
+  pack->startup_cost = rows->startup_cost;
+  pack->total_cost = rows->total_cost + rows->plan_rows * cpu_operator_cost;
+  pack->plan_rows = clamp_row_est(rows->plan_rows / kChunkRows);
+  pack->plan_width = rows->plan_width;
+  pack->parallel_safe = rows->parallel_safe;
+  pack->plan_node_id = kPackNodeId;
+  pack->extParam = rows->extParam;
+  pack->allParam = rows->allParam;
+  return pack;
+}
+
+void gather_chunks(Gather* gather, Plan* pack) {
+  const auto* const chunk = linitial_node(TargetEntry, pack->targetlist)->expr;
+  gather->plan.lefttree = pack;
+  gather->plan.targetlist = list_make1(chunk_target(OUTER_VAR, chunk));
+  gather->plan.plan_rows = pack->plan_rows;
+}
+
+const Plan* packed_rows_plan(const Plan* plan) {
+  while (plan != nullptr && !(IsA(plan, CustomScan) && reinterpret_cast<const CustomScan*>(plan)->methods == &kScanMethods))
+    plan = outerPlan(plan);
+  return plan == nullptr ? nullptr : outerPlan(plan);
 }
 
 void register_pack_rows_node() { RegisterCustomScanMethods(&kScanMethods); }

@@ -33,8 +33,14 @@ struct RowColumns {
 /// The same rows as `rows`, a path with the two columns alone, packed. It may be partial.
 Path* pack_rows_path(PlannerInfo* root, RelOptInfo* rel, Path* rows, const RowColumns& columns);
 
-/// The plan whose rows are packed.
-const Plan* packed_rows_plan(const Plan* pack);
+/// The same of a finished plan, one that gives the two columns and no others.
+Plan* pack_rows_plan(Plan* rows, const RowColumns& columns);
+
+/// Makes a Gather of rows one of chunks. @param pack  over what it has gathered
+void gather_chunks(Gather* gather, Plan* pack);
+
+/// The plan whose rows are packed, somewhere along the way down from `plan`; nullptr: there is none
+const Plan* packed_rows_plan(const Plan* plan);
 
 /// At load, once.
 void register_pack_rows_node();

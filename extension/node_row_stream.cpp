@@ -2,6 +2,7 @@
 #include "extension/node_row_stream.h"
 
 #include "extension/node_state.h"
+#include "extension/plan_numbers.h"
 #include "extension/row_stream.h"
 
 #include "extension/pg.h"
@@ -100,13 +101,13 @@ Plan* plan_scan(PlannerInfo* root, RelOptInfo* rel, CustomPath* path, List* targ
   scan->flags = path->flags;
   scan->methods = scan_methods();
   scan->custom_exprs = list_make1(linitial_node(RangeTblFunction, entry->functions)->funcexpr);
-  scan->custom_private = list_make1_int(list_length(entry->eref->colnames));
+  scan->custom_private = put_number(NIL, list_length(entry->eref->colnames));
   ListCell* cell;
   foreach (cell, wanted_columns(rel, targets, clauses)) {
     auto* const column = lfirst_node(Var, cell);
     const auto number = static_cast<AttrNumber>(foreach_current_index(cell) + 1);
     scan->custom_scan_tlist = lappend(scan->custom_scan_tlist, makeTargetEntry(&column->xpr, number, nullptr, false));
-    scan->custom_private = lappend_int(scan->custom_private, column->varattno);
+    scan->custom_private = put_number(scan->custom_private, column->varattno);
   }
   return &scan->scan.plan;
 }
@@ -145,11 +146,12 @@ void begin_scan(CustomScanState* node, EState* estate, int) {
   state->open = row->open;
   state->arguments = ExecInitExprList(state->call->args, &node->ss.ps);
   state->context = AllocSetContextCreate(estate->es_query_cxt, "batmap run", ALLOCSET_DEFAULT_SIZES);
-  state->stream_columns = linitial_int(scan->custom_private);
+  PlanNumbers numbers(scan->custom_private);
+  state->stream_columns = numbers.next();
   state->row = static_cast<Datum*>(palloc0(static_cast<Size>(state->stream_columns) * sizeof(Datum)));
   const int columns = list_length(scan->custom_private) - 1;
   state->columns = static_cast<int*>(palloc0(static_cast<Size>(columns + 1) * sizeof(int)));
-  for (int k = 0; k < columns; ++k) state->columns[k] = list_nth_int(scan->custom_private, k + 1) - 1;
+  for (int k = 0; k < columns; ++k) state->columns[k] = numbers.next() - 1;
 }
 
 void open_stream(StreamScan* state) {
