@@ -128,7 +128,8 @@ void read_events(const char* query, EventInput& input, MemoryContext context) {
   };
   give_dictionary(receiver.event, 1, input.event_type);
   give_dictionary(receiver.stream, 2, columns.types[2]);
-  run_plan(pg_plan_query(analyzed, query, CURSOR_OPT_PARALLEL_OK, nullptr), query, &receiver.pub);
+  run_plan(pg_plan_query(analyzed, query, CURSOR_OPT_PARALLEL_OK, nullptr), query, std::span(columns.types, columns.count),
+           &receiver.pub);
   input.events = receiver.event.dictionary;
   if (input.events != nullptr) input.event_rank = dictionary_sort(*input.events);
   input.stream = receiver.stream;

@@ -36,6 +36,15 @@ UpToThreeColumns first_columns(const Query* query) {
   return found;
 }
 
+/// A neighbour in the server may have changed the plan.
+void check_columns(TupleDesc row, std::span<const Oid> types) {
+  bool same = static_cast<size_t>(row->natts) == types.size();
+  for (int k = 0; same && k < row->natts; ++k) same = TupleDescAttr(row, k)->atttypid == types[k];
+  if (!same)
+    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("plan of the input query gives other columns than the query"),
+                    errhint("Another extension may have made the plan.")));
+}
+
 void begin_receiving(DestReceiver*, int, TupleDesc) {}
 void end_receiving(DestReceiver*) {}
 
@@ -92,10 +101,11 @@ DestReceiver make_receiver(bool (*receive)(TupleTableSlot*, DestReceiver*)) {
   return {receive, begin_receiving, end_receiving, end_receiving, DestNone};
 }
 
-void run_plan(PlannedStmt* plan, const char* query, DestReceiver* receiver) {
+void run_plan(PlannedStmt* plan, const char* query, std::span<const Oid> types, DestReceiver* receiver) {
   QueryDesc* const description =
       CreateQueryDesc(plan, query, GetActiveSnapshot(), InvalidSnapshot, receiver, nullptr, nullptr, 0);
   ExecutorStart(description, 0);
+  check_columns(description->tupDesc, types);
   run_executor(description);
   ExecutorFinish(description);
   ExecutorEnd(description);

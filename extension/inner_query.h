@@ -2,6 +2,8 @@
 // of the calling statement, like the query of COPY (query) TO. It must be one SELECT of two columns, or three.
 #pragma once
 
+#include <span>
+
 #include "extension/pg.h"
 
 namespace batmap::pg {
@@ -38,6 +40,8 @@ UpToThreeColumns two_or_three_columns(const Query* query, const char* columns);
 /// A receiver that hands each row to `receive` and does nothing else; the first member of what the caller wants there.
 DestReceiver make_receiver(bool (*receive)(TupleTableSlot*, DestReceiver*));
 
-void run_plan(PlannedStmt* plan, const char* query, DestReceiver* receiver);
+/// @param types  of the columns that the receiver takes
+/// @raises 42804 where the plan gives others
+void run_plan(PlannedStmt* plan, const char* query, std::span<const Oid> types, DestReceiver* receiver);
 
 }  // namespace batmap::pg

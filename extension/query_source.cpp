@@ -1,6 +1,8 @@
 // Plan a query of (tid, item) rows and take them. See query_source.h.
 #include "extension/query_source.h"
 
+#include <array>
+
 #include "extension/boundary.h"
 #include "extension/inner_query.h"
 #include "extension/key_column.h"
@@ -126,7 +128,7 @@ void read_query(const char* query, QueryInput& input, MemoryMeter& meter, Memory
 
   if (plan.packed) {
     ChunkReceiver receiver{make_receiver(receive_chunk), input.log, input.progress};
-    run_plan(plan.plan, query, &receiver.pub);
+    run_plan(plan.plan, query, std::array{Oid{BYTEAOID}}, &receiver.pub);
   } else {
     RowReceiver receiver{make_receiver(receive_row), input.log, input.progress, {tid_kind, nullptr},
                          {item_kind, nullptr},       tid};
@@ -138,7 +140,7 @@ void read_query(const char* query, QueryInput& input, MemoryMeter& meter, Memory
     }
     if (item_kind == KeyKind::kDictionary)
       receiver.item.dictionary = dictionary_create(context, input.item_type, columns.collations[item], meter);
-    run_plan(plan.plan, query, &receiver.pub);
+    run_plan(plan.plan, query, columns.types, &receiver.pub);
     if (receiver.tid.dictionary != nullptr && input.tids == nullptr) MemoryContextDelete(receiver.tid.dictionary->context);
     input.items = receiver.item.dictionary;
     if (input.items != nullptr) input.item_rank = dictionary_sort(*input.items);

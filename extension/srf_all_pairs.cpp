@@ -96,10 +96,10 @@ void read_sets(const char* query, Oid function, AllPairsCall& call, MemoryContex
   ErrorContextCallback errors;
   enter_inner_query(errors, query);
   Query* const analyzed = analyze_select(parse_select(query, kColumns), query);
+  const TwoColumns columns = two_columns(analyzed, kColumns);
   SetReceiver receiver{make_receiver(receive_set), &call,
-                       AllocSetContextCreate(context, "batmap set", ALLOCSET_DEFAULT_SIZES),
-                       check_types(two_columns(analyzed, kColumns), function)};
-  run_plan(pg_plan_query(analyzed, query, CURSOR_OPT_PARALLEL_OK, nullptr), query, &receiver.pub);
+                       AllocSetContextCreate(context, "batmap set", ALLOCSET_DEFAULT_SIZES), check_types(columns, function)};
+  run_plan(pg_plan_query(analyzed, query, CURSOR_OPT_PARALLEL_OK, nullptr), query, columns.types, &receiver.pub);
   MemoryContextDelete(receiver.scratch);
   leave_inner_query(errors);
   MemoryContextSwitchTo(caller);
