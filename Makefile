@@ -136,7 +136,7 @@ install-cuda:
 	$(MKDIR_P) '$(DESTDIR)$(pkglibdir)'
 	$(INSTALL_SHLIB) build/cuda/batmap_cuda.so '$(DESTDIR)$(pkglibdir)/'
 
-.PHONY: clients installcheck-folders
+.PHONY: clients neighbour installcheck-folders
 clients: $(clients)
 
 $(clients): build/client/%: test/client/%.cpp Makefile
@@ -145,6 +145,18 @@ $(clients): build/client/%: test/client/%.cpp Makefile
 	    -L$(shell $(PG_CONFIG) --libdir) -lpq
 
 -include $(clients:=.d)
+
+# A module for test/t: another extension, as others see the plans of this one. `make install` leaves it where it is.
+neighbour: build/neighbour/neighbour.so
+
+build/neighbour/neighbour.o: test/neighbour/neighbour.cpp Makefile | server-headers
+	@mkdir -p $(@D)
+	$(COMPILE.cc) -o $@ $<
+
+build/neighbour/neighbour.so: build/neighbour/neighbour.o
+	$(CXX) -shared -o $@ $< -lstdc++
+
+-include build/neighbour/neighbour.d
 
 installcheck-folders:
 	@mkdir -p build/installcheck build/installcheck-isolation
