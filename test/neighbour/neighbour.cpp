@@ -1,13 +1,14 @@
-// An extension that stands for those that share a server with batmap and work on queries and plans: by settings of the session
-// it does to each query that is planned what has been seen of them. Nothing of the answers may change. Built by `make neighbour`
-// for test/t/021_neighbours.pl, never installed.
+// An extension that stands for those that share a server with batmap and work on queries and plans: by settings of the
+// session it does to each query that is planned what has been seen of them. Nothing of the answers may change. Built by
+// `make neighbour` for test/t/021_neighbours.pl, never installed.
 //
 //   neighbour.plans_twice     plans, throws the plan away, and plans once more (advisers of indexes and of plans)
-//   neighbour.keeps_plans     gives a plan that was made before, where the session has planned the same text (caches of plans)
-//   neighbour.copies_plans    copies each plan, prints it, reads back what was printed, compares, and gives that
+//   neighbour.keeps_plans     gives a plan that was made before, where the session has planned the same text (caches of
+//   plans) neighbour.copies_plans    copies each plan, prints it, reads back what was printed, compares, and gives that
 //   neighbour.walks_plans     takes each member of each custom_private for a node, and walks it (Citus)
 //   neighbour.numbers_tables  keeps two numbers in the values_lists of tables (Citus)
-//   neighbour.replaces_plans  gives a plan of one node whose columns are those of the server's plan and whose rows are those of
+//   neighbour.replaces_plans  gives a plan of one node whose columns are those of the server's plan and whose rows are those
+//   of
 //                             the query as it was before (Citus, over distributed tables)
 //   neighbour.drops_columns   gives a plan of one column for queries of two; here an error is the answer
 #include <string.h>
@@ -87,7 +88,8 @@ void walk_plan(Plan* plan) {
   foreach (cell, scan->custom_private) {
     auto* const member = static_cast<Node*>(lfirst(cell));
     look_at(member, nullptr);
-    if (!equal(member, copy_of(member))) elog(ERROR, "a member of custom_private of %s is not its copy", scan->methods->CustomName);
+    if (!equal(member, copy_of(member)))
+      elog(ERROR, "a member of custom_private of %s is not its copy", scan->methods->CustomName);
   }
 }
 
