@@ -11,6 +11,7 @@
 #   make cuda       the module that drives NVIDIA GPUs, build/cuda/batmap_cuda.so: needs nvcc and CMake, no GPU
 #   make install-cuda    into the server's folder of libraries
 #   make check-gpu  all of it against a GPU (test/gpu/README.md)
+#   make check-hostile   sqlsmith, damaged bytes and injected faults for HOSTILE_SECONDS (test/hostile)
 #   make bench           the extension against plain SQL and other engines; bench/run says what else
 #   make format          lays out the C++ sources
 #
@@ -40,7 +41,10 @@ check:
 check-gpu:
 	@test/gpu/run
 
-$(filter-out check-gpu,$(filter check-%,$(script_goals))): check-%:
+check-hostile:
+	@test/hostile/run
+
+$(filter-out check-gpu check-hostile,$(filter check-%,$(script_goals))): check-%:
 	@test/run $*
 
 bench:
