@@ -1,5 +1,6 @@
 // What the programs of check-hostile share: a deadline, a session that comes back after a crash of the server, findings, and
-// reading the catalog. A program is given `SECONDS SEED` and ends with a line of counts; its status is 1 where something was found.
+// reading the catalog. A program is given `SECONDS SEED` and ends with a line of counts; its status is 1 where something was
+// found.
 #pragma once
 
 #include "../client/client.h"
@@ -26,8 +27,8 @@ struct Arguments {
 
 class Deadline {
  public:
-  explicit Deadline(double seconds) : end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                                              std::chrono::duration<double>(seconds))) {}
+  explicit Deadline(double seconds)
+      : end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
   bool over() const { return Clock::now() >= end_; }
   double left() const { return std::chrono::duration<double>(end_ - Clock::now()).count(); }
 

@@ -1,12 +1,13 @@
-// Makes the n-th allocation, mmap, start of a thread, temporary write and interrupt check of a backend fail while it runs the
-// statements below, for every n until the statement has fewer of them. The statement must end with the error of that fault or with the answer
-// that it gives without one; the backend must live, with one thread and no temporary file; the statement must then give its
-// answer; and memory must not grow from fault to fault. Needs the server and the library of check-hostile.
+// Makes the n-th allocation, mmap, start of a thread, temporary write and interrupt check of a backend fail while it runs
+// the statements below, for every n until the statement has fewer of them. The statement must end with the error of that
+// fault or with the answer that it gives without one; the backend must live, with one thread and no temporary file; the
+// statement must then give its answer; and memory must not grow from fault to fault. Needs the server and the library of
+// check-hostile.
 //
 // usage: inject SECONDS SEED [KIND]
 //
-// Where the time is not enough for every n of a statement, those tried are spread over its length; the table printed at the end
-// says how many of how many were tried.
+// Where the time is not enough for every n of a statement, those tried are spread over its length; the table printed at the
+// end says how many of how many were tried.
 
 #include "hostile.h"
 
@@ -14,7 +15,8 @@ using namespace hostile;
 
 namespace {
 
-constexpr long kMemoryMarginKb = 24 * 1024;  // what heaps and the quarantine of AddressSanitizer may add over a statement's faults
+constexpr long kMemoryMarginKb =
+    24 * 1024;  // what heaps and the quarantine of AddressSanitizer may add over a statement's faults
 
 struct Statement {
   const char* name;
@@ -38,10 +40,13 @@ const char* const kPrepare[] = {
     "CREATE SCHEMA inject",
     "SET search_path = inject, public",
     "CREATE TABLE t AS SELECT g % 300 AS tid, (g * g / 7) % 41 AS item FROM generate_series(1, 3000) g",
-    "CREATE TABLE wide AS SELECT (g % 300)::int8 * 5000000000 AS tid, ((g * g / 7) % 41)::text AS item FROM generate_series(1, 3000) g",
-    "CREATE TABLE events AS SELECT g * 3 AS \"time\", (g * g / 5) % 7 AS event, g % 2 AS stream FROM generate_series(1, 1500) g",
+    "CREATE TABLE wide AS SELECT (g % 300)::int8 * 5000000000 AS tid, ((g * g / 7) % 41)::text AS item FROM "
+    "generate_series(1, 3000) g",
+    "CREATE TABLE events AS SELECT g * 3 AS \"time\", (g * g / 5) % 7 AS event, g % 2 AS stream FROM generate_series(1, "
+    "1500) g",
     "CREATE TABLE sets (id int8, s batmap)",
-    "INSERT INTO sets SELECT g, (SELECT batmap_agg(x * g, 1000000) FROM generate_series(1, 20 + g * 7) x) FROM generate_series(1, 60) g",
+    "INSERT INTO sets SELECT g, (SELECT batmap_agg(x * g, 1000000) FROM generate_series(1, 20 + g * 7) x) FROM "
+    "generate_series(1, 60) g",
     "CREATE TABLE relations AS SELECT batmap_relation_agg(tid, item) r FROM t",
     "CREATE TABLE counts AS SELECT batmap_pair_counts_agg(tid, item) c FROM t",
     "ANALYZE",
@@ -51,10 +56,12 @@ std::vector<Statement> statements() {
   const std::string query = "'SELECT tid, item FROM t'";
   const std::vector<std::string> threads = {"batmap.threads = 3"};
   const std::vector<std::string> spill = {"batmap.work_mem = '64kB'", "batmap.threads = 2"};
-  const std::vector<std::string> parallel = {"parallel_setup_cost = 0", "parallel_tuple_cost = 0", "min_parallel_table_scan_size = 0",
-                                             "max_parallel_workers_per_gather = 2"};
+  const std::vector<std::string> parallel = {"parallel_setup_cost = 0", "parallel_tuple_cost = 0",
+                                             "min_parallel_table_scan_size = 0", "max_parallel_workers_per_gather = 2"};
   const std::vector<std::string> node = {"enable_hashjoin = off", "enable_mergejoin = off", "enable_nestloop = off"};
-  const auto of = [](const std::string& call) { return "SELECT count(*), sum(hashtext(q::text)::int8) FROM " + call + " q"; };
+  const auto of = [](const std::string& call) {
+    return "SELECT count(*), sum(hashtext(q::text)::int8) FROM " + call + " q";
+  };
   const std::string join =
       "SELECT count(*), sum(n), sum(a * b % 1009) FROM (SELECT x.item a, y.item b, count(*) n FROM t x JOIN t y USING (tid)"
       " GROUP BY x.item, y.item HAVING count(*) > 2) q";
@@ -67,8 +74,10 @@ std::vector<Statement> statements() {
       {"pairs, parallel", parallel, of("batmap_pairs(" + query + ", min_count => 2)")},
       {"pairs through files", spill, of("batmap_pairs(" + query + ", min_count => 2)")},
       {"pairs of text", threads, of("batmap_pairs_of(NULL::text, 'SELECT tid, item FROM wide', min_count => 2)")},
-      {"pairs of a relation", threads, "SELECT count(*), sum(hashtext(q::text)::int8) FROM relations, batmap_pairs(r, min_count => 2) q"},
-      {"pairs of pair counts", threads, "SELECT count(*), sum(hashtext(q::text)::int8) FROM counts, batmap_pairs(c, min_count => 2) q"},
+      {"pairs of a relation", threads,
+       "SELECT count(*), sum(hashtext(q::text)::int8) FROM relations, batmap_pairs(r, min_count => 2) q"},
+      {"pairs of pair counts", threads,
+       "SELECT count(*), sum(hashtext(q::text)::int8) FROM counts, batmap_pairs(c, min_count => 2) q"},
       {"pairs in the select list", threads, "SELECT batmap_pairs(r, min_count => 9)::text FROM relations LIMIT 20"},
       {"itemsets", threads, of("batmap_itemsets(" + query + ", min_count => 4)")},
       {"itemsets, closed", threads, of("batmap_itemsets(" + query + ", min_count => 4, target => 'closed')")},
@@ -79,38 +88,62 @@ std::vector<Statement> statements() {
       {"estimate", threads, of("batmap_itemset_estimate(" + query + ", min_count => 6)")},
       {"rules", threads, of("batmap_rules(" + query + ", min_count => 4, min_confidence => 0.3)")},
       {"recommend", threads, of("batmap_recommend('{1,2,4}', " + query + ")")},
-      {"episodes", threads, of("batmap_episodes('SELECT \"time\", event, stream FROM events', ARRAY[0, 10], min_count => 5, max_length => 4)")},
-      {"episode counts", threads, of("batmap_episode_count('SELECT \"time\", event, stream FROM events', ARRAY[ARRAY[1,2],ARRAY[0,3]], ARRAY[0, 10])")},
-      {"occurrences", {}, of("batmap_episode_occurrences('SELECT \"time\", event FROM events', ARRAY[1,2]::int8[], ARRAY[0, 10])")},
+      {"episodes", threads,
+       of("batmap_episodes('SELECT \"time\", event, stream FROM events', ARRAY[0, 10], min_count => 5, max_length => 4)")},
+      {"episode counts", threads,
+       of("batmap_episode_count('SELECT \"time\", event, stream FROM events', ARRAY[ARRAY[1,2],ARRAY[0,3]], ARRAY[0, 10])")},
+      {"occurrences",
+       {},
+       of("batmap_episode_occurrences('SELECT \"time\", event FROM events', ARRAY[1,2]::int8[], ARRAY[0, 10])")},
       {"spikes", {}, "SELECT count(*) FROM batmap_generate_spikes(1)"},
       {"join_project", threads, of("batmap_join_project('SELECT item, tid FROM t', 'SELECT tid, item FROM t')")},
       {"join_project through files", spill, of("batmap_join_project('SELECT item, tid FROM t', 'SELECT tid, item FROM t')")},
-      {"join_project of text", threads, of("batmap_join_project_of(NULL::text, NULL::text, 'SELECT item, tid FROM wide', 'SELECT tid, item FROM wide')")},
+      {"join_project of text", threads,
+       of("batmap_join_project_of(NULL::text, NULL::text, 'SELECT item, tid FROM wide', 'SELECT tid, item FROM wide')")},
       {"all pairs", threads, of("batmap_all_pairs('SELECT id, s FROM sets', min_count => 3)")},
       {"node", node, join},
       {"node, parallel", parallel, join},
-      {"node through files", {"batmap.work_mem = '64kB'", "enable_hashjoin = off", "enable_mergejoin = off", "enable_nestloop = off"}, join},
+      {"node through files",
+       {"batmap.work_mem = '64kB'", "enable_hashjoin = off", "enable_mergejoin = off", "enable_nestloop = off"},
+       join},
       {"batmap_relation_agg", {}, "SELECT md5(batmap_relation_send(batmap_relation_agg(tid, item))) FROM t"},
       {"batmap_relation_agg, parallel", parallel, "SELECT md5(batmap_relation_send(batmap_relation_agg(tid, item))) FROM t"},
       {"aggregates of pairs and itemsets",
        {},
        "SELECT md5(batmap_pairs_agg(tid, item, 3)::text), md5(batmap_itemsets_agg(tid, item, 9, 2)::text) FROM t"},
       {"batmap_pair_counts_agg", {}, "SELECT md5(batmap_pair_counts_send(batmap_pair_counts_agg(tid, item))) FROM t"},
-      {"sum of pair counts", {}, "SELECT md5(batmap_pair_counts_send(sum(c))) FROM (SELECT c FROM counts, generate_series(1, 3)) q"},
+      {"sum of pair counts",
+       {},
+       "SELECT md5(batmap_pair_counts_send(sum(c))) FROM (SELECT c FROM counts, generate_series(1, 3)) q"},
       {"batmap_episode_count_agg", {}, "SELECT batmap_episode_count_agg(\"time\"::int8, event, '{1,2}', 0, 10) FROM events"},
       {"batmap_join_project_agg", {}, "SELECT md5(batmap_join_project_agg(item, tid, item)::text) FROM t"},
       {"aggregates of sets",
        {},
-       "SELECT batmap_cardinality(batmap_or_agg(s)), batmap_and_cardinality_agg(s), batmap_xor_cardinality_agg(s), md5(batmap_agg(id)::text) FROM sets"},
-      {"operators of sets", {}, "SELECT sum(batmap_cardinality((x.s & y.s) | (x.s - y.s) # y.s)), count(*) FILTER (WHERE x.s && y.s) FROM sets x, sets y WHERE x.id < 9 AND y.id < 9"},
-      {"forms of sets", {}, "SELECT md5(string_agg(s::text::batmap::bytea::text || batmap_to_roaring(s)::text, '')) FROM sets"},
-      {"GIN index", {"enable_seqscan = off"},
-       "CREATE INDEX sets_s ON sets USING gin (s); SELECT count(*) FROM sets WHERE s && batmap_range(100, 200); DROP INDEX sets_s"},
+       "SELECT batmap_cardinality(batmap_or_agg(s)), batmap_and_cardinality_agg(s), batmap_xor_cardinality_agg(s), "
+       "md5(batmap_agg(id)::text) FROM sets"},
+      {"operators of sets",
+       {},
+       "SELECT sum(batmap_cardinality((x.s & y.s) | (x.s - y.s) # y.s)), count(*) FILTER (WHERE x.s && y.s) FROM sets x, "
+       "sets y WHERE x.id < 9 AND y.id < 9"},
+      {"forms of sets",
+       {},
+       "SELECT md5(string_agg(s::text::batmap::bytea::text || batmap_to_roaring(s)::text, '')) FROM sets"},
+      {"GIN index",
+       {"enable_seqscan = off"},
+       "CREATE INDEX sets_s ON sets USING gin (s); SELECT count(*) FROM sets WHERE s && batmap_range(100, 200); DROP INDEX "
+       "sets_s"},
       {"ANALYZE of sets", {}, "ANALYZE sets; SELECT 1"},
-      {"EXPLAIN ANALYZE", {}, "EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) SELECT * FROM batmap_pairs(" + query + ", min_count => 2) LIMIT 5"},
+      {"EXPLAIN ANALYZE",
+       {},
+       "EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) SELECT * FROM batmap_pairs(" + query +
+           ", min_count => 2) LIMIT 5"},
       {"a cursor left half-way", threads,
-       "DECLARE c CURSOR FOR SELECT q::text FROM batmap_pairs(" + query + ", min_count => 2) q; MOVE 3 FROM c; CLOSE c; SELECT 1"},
-      {"COPY out and in", {}, "CREATE TEMP TABLE copied (LIKE sets); INSERT INTO copied SELECT * FROM sets; SELECT md5(string_agg(s::text, '' ORDER BY id)) FROM copied"},
+       "DECLARE c CURSOR FOR SELECT q::text FROM batmap_pairs(" + query +
+           ", min_count => 2) q; MOVE 3 FROM c; CLOSE c; SELECT 1"},
+      {"COPY out and in",
+       {},
+       "CREATE TEMP TABLE copied (LIKE sets); INSERT INTO copied SELECT * FROM sets; SELECT md5(string_agg(s::text, '' "
+       "ORDER BY id)) FROM copied"},
   };
   return all;
 }
@@ -148,8 +181,8 @@ class Injector {
       }
     for (const Kind* kind : wanted) {
       const Sum& sum = sums_[kind->name];
-      std::printf("%-10s %8ld events in %zu statements, %7ld faults injected: %ld errors, %ld answers\n", kind->name, sum.events, all.size(),
-                  sum.faults, sum.errors, sum.answers);
+      std::printf("%-10s %8ld events in %zu statements, %7ld faults injected: %ld errors, %ld answers\n", kind->name,
+                  sum.events, all.size(), sum.faults, sum.errors, sum.answers);
     }
     std::printf("inject: %zu findings\n", findings_.count());
     return findings_.any() ? 1 : 0;
@@ -181,10 +214,12 @@ class Injector {
     for (const std::string& setting : statement.settings) session_->must("SET " + setting);
   }
 
-  // Runs a statement with the n-th event failing; n = 0: none does. What came, and the events counted, negative where one failed.
+  // Runs a statement with the n-th event failing; n = 0: none does. What came, and the events counted, negative where one
+  // failed.
   std::pair<Result, int64_t> attempt(const Statement& statement, const Kind& kind, int64_t nth) {
     session_->must("BEGIN");
-    control_->must("SELECT fault_arm(" + quoted(kind.name) + ", " + std::to_string(nth) + ", " + std::to_string(session_->pid()) + ")");
+    control_->must("SELECT fault_arm(" + quoted(kind.name) + ", " + std::to_string(nth) + ", " +
+                   std::to_string(session_->pid()) + ")");
     Result result = session_->exec(statement.sql);
     const int64_t counted = control_->number("SELECT fault_disarm()");
     if (session_->alive()) session_->exec("ROLLBACK");
@@ -205,7 +240,8 @@ class Injector {
     sum.events += events;
     long before_kb = 0;
     int64_t tried = 0;
-    // n runs through 1 ... events + 1 in steps that have no divisor in common with the length, so that any part of the walk is spread.
+    // n runs through 1 ... events + 1 in steps that have no divisor in common with the length, so that any part of the walk
+    // is spread.
     const int64_t length = events + 1;
     int64_t step = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(length) * 0.618));
     while (std::gcd(step, length) != 1) ++step;
@@ -214,7 +250,8 @@ class Injector {
       at = (at + step) % length;
       const int64_t nth = at + 1;
       auto [result, counted] = attempt(statement, kind, nth);
-      const std::string where = "n = " + std::to_string(nth) + " of " + std::to_string(events) + ": " + result.sqlstate() + " " + result.message();
+      const std::string where =
+          "n = " + std::to_string(nth) + " of " + std::to_string(events) + ": " + result.sqlstate() + " " + result.message();
       if (!session_->alive()) {
         findings_.add(what + ": the backend is gone", where);
         control_ = connect();
@@ -227,7 +264,8 @@ class Injector {
         ++(result.good() ? sum.answers : sum.errors);
       }
       if (result.good()) {
-        if (answer_of(result) != expected) findings_.add(what + ": another answer", where + " " + answer_of(result) + " instead of " + expected);
+        if (answer_of(result) != expected)
+          findings_.add(what + ": another answer", where + " " + answer_of(result) + " instead of " + expected);
       } else if (!kind.states.contains(result.sqlstate())) {
         findings_.add(what + ": error " + result.sqlstate() + " " + result.message(), where);
       }
@@ -242,13 +280,16 @@ class Injector {
     }
     const long after_kb = look_at(session_->pid()).rss_anon_kb;
     if (before_kb > 0 && after_kb > before_kb + kMemoryMarginKb)
-      findings_.add(what + ": memory grows", text("%ld kB after 32 faults, %ld kB after %ld", before_kb, after_kb, static_cast<long>(tried)));
-    if (tried < length) std::printf("# %s: %ld of %ld tried\n", what.c_str(), static_cast<long>(tried), static_cast<long>(length));
+      findings_.add(what + ": memory grows",
+                    text("%ld kB after 32 faults, %ld kB after %ld", before_kb, after_kb, static_cast<long>(tried)));
+    if (tried < length)
+      std::printf("# %s: %ld of %ld tried\n", what.c_str(), static_cast<long>(tried), static_cast<long>(length));
     session_.reset();
   }
 
   void check_remains(const std::string& what, const std::string& where) {
-    const std::string files = control_->value("SELECT count(*) FROM pg_ls_tmpdir() WHERE name LIKE 'pgsql_tmp" + std::to_string(session_->pid()) + ".%'");
+    const std::string files = control_->value("SELECT count(*) FROM pg_ls_tmpdir() WHERE name LIKE 'pgsql_tmp" +
+                                              std::to_string(session_->pid()) + ".%'");
     if (files != "0") findings_.add(what + ": " + files + " temporary files are left", where);
   }
 

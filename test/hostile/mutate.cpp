@@ -1,15 +1,16 @@
 // Damaged bytes for every type and every aggregate state of the extension, and hostile arguments for each of its functions.
 //
-// What there is to call is read from the catalog: a new type, function, operator or aggregate is in the loop without being named.
-// A round takes valid values of one type (made by the extension's own aggregates, casts and functions), changes their bytes, and sends
-// them in: through the receive function, the input function, COPY BINARY, and casts from bytea. What is accepted lies in a table,
-// together with sound values, and then every function and operator that takes the type is called with it, all aggregates, the combine functions
-// over it as states, and the operator classes' indexes. Any other role could do the same: the session is an ordinary role's.
+// What there is to call is read from the catalog: a new type, function, operator or aggregate is in the loop without being
+// named. A round takes valid values of one type (made by the extension's own aggregates, casts and functions), changes their
+// bytes, and sends them in: through the receive function, the input function, COPY BINARY, and casts from bytea. What is
+// accepted lies in a table, together with sound values, and then every function and operator that takes the type is called
+// with it, all aggregates, the combine functions over it as states, and the operator classes' indexes. Any other role could
+// do the same: the session is an ordinary role's.
 //
 // usage: mutate SECONDS SEED [ROUND]
 //
-// A round draws from SEED and its number alone, and its number is printed with a finding: `mutate 0 SEED ROUND` repeats one round. A lost connection, an internal error (XX000)
-// and a statement that goes 5 s beyond its timeout are findings.
+// A round draws from SEED and its number alone, and its number is printed with a finding: `mutate 0 SEED ROUND` repeats one
+// round. A lost connection, an internal error (XX000) and a statement that goes 5 s beyond its timeout are findings.
 
 #include "hostile.h"
 
@@ -71,39 +72,54 @@ class Catalog {
  public:
   explicit Catalog(Session& session) {
     const Result types = session.must(
-        "SELECT t.oid, format_type(t.oid, NULL) FROM pg_type t WHERE t.typtype = 'b' AND t.typelem = 0 AND t.oid IN " + members("pg_type") +
-        " ORDER BY 2");
+        "SELECT t.oid, format_type(t.oid, NULL) FROM pg_type t WHERE t.typtype = 'b' AND t.typelem = 0 AND t.oid IN " +
+        members("pg_type") + " ORDER BY 2");
     for (int i = 0; i < types.rows(); ++i) {
       types_.push_back(types.value(i, 1));
       oids_[types.value(i, 1)] = static_cast<Oid>(types.number(i, 0));
     }
     const std::string columns =
         "p.oid, quote_ident(n.nspname) || '.' || quote_ident(p.proname), p.oid::regprocedure::text,"
-        " (SELECT string_agg(format_type(a, NULL), ';' ORDER BY i) FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY u(a, i)),"
-        " array_to_string(p.proargnames, ';', ''), p.pronargs - p.pronargdefaults, p.proretset, p.provariadic <> 0, p.prokind";
+        " (SELECT string_agg(format_type(a, NULL), ';' ORDER BY i) FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY u(a, "
+        "i)),"
+        " array_to_string(p.proargnames, ';', ''), p.pronargs - p.pronargdefaults, p.proretset, p.provariadic <> 0, "
+        "p.prokind";
     const std::string from = " FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace";
-    const Result functions = session.must("SELECT " + columns + from + " WHERE p.prokind = 'f' AND p.oid IN " + members("pg_proc") + " ORDER BY 3");
+    const Result functions = session.must("SELECT " + columns + from + " WHERE p.prokind = 'f' AND p.oid IN " +
+                                          members("pg_proc") + " ORDER BY 3");
     for (int i = 0; i < functions.rows(); ++i) {
       Function f = function_of(functions, i);
       const bool callable = std::find(f.types.begin(), f.types.end(), "internal") == f.types.end();
-      if (callable) functions_.push_back(std::move(f));
-      else ++not_callable_;
+      if (callable)
+        functions_.push_back(std::move(f));
+      else
+        ++not_callable_;
     }
-    const Result aggregates = session.must("SELECT " + columns + ", format_type(a.aggtranstype, NULL), a.aggtransfn::regproc, nullif(a.aggcombinefn, 0)::regproc,"
-                                           " nullif(a.aggfinalfn, 0)::regproc" + from + " JOIN pg_aggregate a ON a.aggfnoid = p.oid WHERE p.oid IN " + members("pg_proc") + " ORDER BY 3");
+    const Result aggregates = session.must(
+        "SELECT " + columns +
+        ", format_type(a.aggtranstype, NULL), a.aggtransfn::regproc, nullif(a.aggcombinefn, 0)::regproc,"
+        " nullif(a.aggfinalfn, 0)::regproc" +
+        from + " JOIN pg_aggregate a ON a.aggfnoid = p.oid WHERE p.oid IN " + members("pg_proc") + " ORDER BY 3");
     for (int i = 0; i < aggregates.rows(); ++i) {
       const auto at = [&](int column) { return aggregates.null(i, column) ? std::string() : aggregates.value(i, column); };
       aggregates_.push_back({function_of(aggregates, i), at(9), at(10), at(11), at(12)});
     }
     const Result operators = session.must(
-        "SELECT 'OPERATOR(' || quote_ident(n.nspname) || '.' || o.oprname || ')', CASE WHEN oprleft <> 0 THEN format_type(oprleft, NULL) END,"
-        " format_type(oprright, NULL) FROM pg_operator o JOIN pg_namespace n ON n.oid = o.oprnamespace WHERE o.oid IN " + members("pg_operator") + " ORDER BY 1, 2, 3");
+        "SELECT 'OPERATOR(' || quote_ident(n.nspname) || '.' || o.oprname || ')', CASE WHEN oprleft <> 0 THEN "
+        "format_type(oprleft, NULL) END,"
+        " format_type(oprright, NULL) FROM pg_operator o JOIN pg_namespace n ON n.oid = o.oprnamespace WHERE o.oid IN " +
+        members("pg_operator") + " ORDER BY 1, 2, 3");
     for (int i = 0; i < operators.rows(); ++i)
-      operators_.push_back({operators.value(i, 0), operators.null(i, 1) ? "" : operators.value(i, 1), operators.value(i, 2)});
-    const Result classes = session.must("SELECT m.amname, format_type(c.opcintype, NULL) FROM pg_opclass c JOIN pg_am m ON m.oid = c.opcmethod WHERE c.oid IN " +
-                                        members("pg_opclass") + " ORDER BY 1, 2");
+      operators_.push_back(
+          {operators.value(i, 0), operators.null(i, 1) ? "" : operators.value(i, 1), operators.value(i, 2)});
+    const Result classes = session.must(
+        "SELECT m.amname, format_type(c.opcintype, NULL) FROM pg_opclass c JOIN pg_am m ON m.oid = c.opcmethod WHERE c.oid "
+        "IN " +
+        members("pg_opclass") + " ORDER BY 1, 2");
     for (int i = 0; i < classes.rows(); ++i) indexes_[classes.value(i, 1)].push_back(classes.value(i, 0));
-    const Result casts = session.must("SELECT format_type(casttarget, NULL) FROM pg_cast WHERE castsource = 'bytea'::regtype AND oid IN " + members("pg_cast"));
+    const Result casts =
+        session.must("SELECT format_type(casttarget, NULL) FROM pg_cast WHERE castsource = 'bytea'::regtype AND oid IN " +
+                     members("pg_cast"));
     for (int i = 0; i < casts.rows(); ++i) from_bytea_.insert(casts.value(i, 0));
     // A state may be a type of the server: those are attacked, too.
     for (const Aggregate& a : aggregates_)
@@ -127,8 +143,14 @@ class Catalog {
 
  private:
   static Function function_of(const Result& r, int i) {
-    Function f{r.value(i, 0), r.value(i, 1), r.value(i, 2), split(r.value(i, 3), ';'), split(r.value(i, 4), ';'),
-               static_cast<size_t>(r.number(i, 5)), r.value(i, 6) == "t", r.value(i, 7) == "t"};
+    Function f{r.value(i, 0),
+               r.value(i, 1),
+               r.value(i, 2),
+               split(r.value(i, 3), ';'),
+               split(r.value(i, 4), ';'),
+               static_cast<size_t>(r.number(i, 5)),
+               r.value(i, 6) == "t",
+               r.value(i, 7) == "t"};
     f.names.resize(std::max(f.names.size(), f.types.size()));
     return f;
   }
@@ -151,8 +173,12 @@ int64_t hostile_number(Rng& rng, int bits) {
     case 0: return most - static_cast<int64_t>(below(rng, 3));
     case 1: return -most - 1 + static_cast<int64_t>(below(rng, 3));
     case 2: return -static_cast<int64_t>(below(rng, 3));
-    case 3: return std::min<int64_t>(most, (int64_t{1} << below(rng, static_cast<uint64_t>(bits - 1))) - static_cast<int64_t>(below(rng, 3)));
-    case 4: return static_cast<int64_t>(rng() >> (64 - static_cast<unsigned>(bits) + 1 + below(rng, static_cast<uint64_t>(bits) - 2)));
+    case 3:
+      return std::min<int64_t>(
+          most, (int64_t{1} << below(rng, static_cast<uint64_t>(bits - 1))) - static_cast<int64_t>(below(rng, 3)));
+    case 4:
+      return static_cast<int64_t>(rng() >>
+                                  (64 - static_cast<unsigned>(bits) + 1 + below(rng, static_cast<uint64_t>(bits) - 2)));
     default: return static_cast<int64_t>(below(rng, 40));
   }
 }
@@ -183,6 +209,11 @@ class Values {
     if (type == "cstring[]") return "ARRAY['" + std::to_string(hostile_number(rng_, 40)) + "']::cstring[]";
     if (type == "bytea") return quoted(hex(junk())) + "::bytea";
     if (type == "anyelement") return any_of(rng_, kElements);
+    if (type == "anyarray" || type == "anycompatiblearray") return any_of(rng_, kArrays);
+    if (parameter.starts_with("gap") && below(rng_, 3) != 0)
+      return (type == "interval[]" ? "ARRAY['0', '5 s']::" : "ARRAY[0, 5]::") + type;
+    if (parameter.starts_with("episode") && below(rng_, 3) != 0)
+      return (below(rng_, 2) == 0 ? "ARRAY[1, 2]::" : "ARRAY[ARRAY[1, 2], ARRAY[3, 1]]::") + type;
     if (type.ends_with("[]")) return array(type);
     return "NULL::" + concrete(type);
   }
@@ -246,19 +277,73 @@ class Values {
 
   Catalog& catalog_;
   Rng& rng_;
-  inline static const std::vector<std::string> kFloats = {"0", "1", "-1", "0.5", "1e-300", "1e300", "'NaN'", "'Infinity'", "'-Infinity'", "4.9e-324", "100", "0.01"};
-  inline static const std::vector<std::string> kIntervals = {"'0'", "'1 second'", "'-1 second'", "'1 microsecond'", "'178000000 years'", "'-178000000 years'", "'1 month'", "'10 ms'"};
-  inline static const std::vector<std::string> kTimes = {"'infinity'", "'-infinity'", "'4713-01-01 BC'", "'294276-12-31'", "'2000-01-01'", "'2020-02-02 02:02:02.000001'"};
-  inline static const std::vector<std::string> kElements = {"NULL::text", "NULL::int4", "NULL::float8", "NULL::numeric", "NULL::int4[]", "NULL::timestamptz", "NULL::bytea", "NULL::bool"};
-  inline static const std::vector<std::string> kPrefixes = {"", "{", "batmap:", "{1,2,", "\\x", "batmap_relation:", "[0,", "{1}/"};
-  inline static const std::vector<std::string> kWords = {
-      "auto", "horizontal", "bitmap", "merge", "all", "closed", "maximal", "generators", "dfs", "pbi", "tbi", "tracking", "automaton", "cpu", "cuda", "lift", "confidence",
-      "jaccard", "fishers_exact_test", "chi_squared", "leverage", "conviction", "support", "", "warning"};
+  inline static const std::vector<std::string> kFloats = {
+      "0", "1", "-1", "0.5", "1e-300", "1e300", "'NaN'", "'Infinity'", "'-Infinity'", "4.9e-324", "100", "0.01"};
+  inline static const std::vector<std::string> kIntervals = {
+      "'0'",       "'1 second'", "'-1 second'", "'1 microsecond'", "'178000000 years'", "'-178000000 years'",
+      "'1 month'", "'10 ms'"};
+  inline static const std::vector<std::string> kTimes = {"'infinity'",     "'-infinity'",  "'4713-01-01 BC'",
+                                                         "'294276-12-31'", "'2000-01-01'", "'2020-02-02 02:02:02.000001'"};
+  inline static const std::vector<std::string> kElements = {"NULL::text",    "NULL::int4",   "NULL::float8",
+                                                            "NULL::numeric", "NULL::int4[]", "NULL::timestamptz",
+                                                            "NULL::bytea",   "NULL::bool"};
+  inline static const std::vector<std::string> kArrays = {"ARRAY[0, 5]",
+                                                          "ARRAY[3, 9]::int8[]",
+                                                          "ARRAY[0.5, 2]::float8[]",
+                                                          "ARRAY['0', '5 s']::interval[]",
+                                                          "'{}'::int4[]",
+                                                          "ARRAY[-1, 2147483647]",
+                                                          "ARRAY['NaN', 'Infinity']::float8[]",
+                                                          "ARRAY[[0, 5], [1, 2]]",
+                                                          "ARRAY['x']",
+                                                          "ARRAY[NULL, 5]::int4[]"};
+  inline static const std::vector<std::string> kPrefixes = {
+      "", "{", "batmap:", "{1,2,", "\\x", "batmap_relation:", "[0,", "{1}/"};
+  inline static const std::vector<std::string> kWords = {"auto",
+                                                         "horizontal",
+                                                         "bitmap",
+                                                         "merge",
+                                                         "all",
+                                                         "closed",
+                                                         "maximal",
+                                                         "generators",
+                                                         "dfs",
+                                                         "pbi",
+                                                         "tbi",
+                                                         "tracking",
+                                                         "automaton",
+                                                         "cpu",
+                                                         "cuda",
+                                                         "lift",
+                                                         "confidence",
+                                                         "jaccard",
+                                                         "fishers_exact_test",
+                                                         "chi_squared",
+                                                         "leverage",
+                                                         "conviction",
+                                                         "support",
+                                                         "",
+                                                         "warning"};
   inline static const std::vector<std::string> kQueries = {
-      "SELECT tid, item FROM rows", "SELECT tid::int8 * 3000000000, item FROM rows", "SELECT tid, item::text FROM rows", "SELECT item, tid FROM rows WHERE tid < 5", "SELECT 1, 2 WHERE false",
-      "SELECT NULL::int4, NULL::int4", "SELECT tid, item, tid % 2 FROM rows", "SELECT id, s FROM sets", "SELECT tid, tid FROM rows", "SELECT 9223372036854775807, 9223372036854775807",
-      "SELECT (-9223372036854775808)::int8, g FROM generate_series(1, 50) g", "SELECT now() + tid * interval '1 s', item FROM rows", "SELECT tid::float8 / 3, item FROM rows", "SELECT 1",
-      "SELECT id, v FROM m_batmap", "DELETE FROM rows", "SELECT tid, item FROM nothing", "SELECT a, b FROM (VALUES ('NaN'::float8, 1), ('Infinity', 2)) v(a, b)", "SELECT tid, ARRAY[item] FROM rows"};
+      "SELECT tid, item FROM rows",
+      "SELECT tid::int8 * 3000000000, item FROM rows",
+      "SELECT tid, item::text FROM rows",
+      "SELECT item, tid FROM rows WHERE tid < 5",
+      "SELECT 1, 2 WHERE false",
+      "SELECT NULL::int4, NULL::int4",
+      "SELECT tid, item, tid % 2 FROM rows",
+      "SELECT id, s FROM sets",
+      "SELECT tid, tid FROM rows",
+      "SELECT 9223372036854775807, 9223372036854775807",
+      "SELECT (-9223372036854775808)::int8, g FROM generate_series(1, 50) g",
+      "SELECT now() + tid * interval '1 s', item FROM rows",
+      "SELECT tid::float8 / 3, item FROM rows",
+      "SELECT 1",
+      "SELECT id, v FROM m_batmap",
+      "DELETE FROM rows",
+      "SELECT tid, item FROM nothing",
+      "SELECT a, b FROM (VALUES ('NaN'::float8, 1), ('Infinity', 2)) v(a, b)",
+      "SELECT tid, ARRAY[item] FROM rows"};
 };
 
 class Mutator {
@@ -279,9 +364,12 @@ class Mutator {
       }
       ++round;
     } while (only_round < 0 && !deadline.over());
-    std::printf("%ld rounds, %ld mutants sent, %ld accepted, %ld statements: %ld calls, %ld operators, %ld aggregates, %ld over states, %ld with indexes;"
-                " %ld answered, %ld refused; %d functions take internal arguments\n",
-                static_cast<long>(round - begun), sent_, accepted_, statements_, calls_, operators_, aggregates_, states_, indexed_, answered_, refused_, catalog_.not_callable());
+    std::printf(
+        "%ld rounds, %ld mutants sent, %ld accepted, %ld statements: %ld calls, %ld operators, %ld aggregates, %ld over "
+        "states, %ld with indexes;"
+        " %ld answered, %ld refused; %d functions take internal arguments\n",
+        static_cast<long>(round - begun), sent_, accepted_, statements_, calls_, operators_, aggregates_, states_, indexed_,
+        answered_, refused_, catalog_.not_callable());
     std::string never;
     for (const Function& f : catalog_.functions())
       if (!answered_by_.contains(f.signature)) never += "\n  " + f.signature;
@@ -313,13 +401,17 @@ class Mutator {
     return judge(result, sql, params, called.empty() ? sql.substr(0, 80) : called, ms_since(start));
   }
 
-  bool judge(const Result& result, const std::string& sql, const std::vector<Param>& params, const std::string& called, double ms) {
+  bool judge(const Result& result, const std::string& sql, const std::vector<Param>& params, const std::string& called,
+             double ms) {
     std::string details = text("round %ld, %.0f ms: ", static_cast<long>(round_), ms) + sql;
     for (const Param& p : params) details += " -- " + hex(p.bytes);
     const std::string state = result.sqlstate();
-    if (!session_->alive()) findings_.add("connection lost: " + called, details);
-    else if (state == "XX000" || state == "XX001" || state == "XX002") findings_.add("internal error: " + called + ": " + result.message(), details);
-    else if (ms > kTimeoutMs + kLateMs) findings_.add("late: " + called, details);
+    if (!session_->alive())
+      findings_.add("connection lost: " + called, details);
+    else if (state == "XX000" || state == "XX001" || state == "XX002")
+      findings_.add("internal error: " + called + ": " + result.message(), details);
+    else if (ms > kTimeoutMs + kLateMs)
+      findings_.add("late: " + called, details);
     if (result.good()) {
       ++answered_;
       answered_by_.insert(called);
@@ -346,7 +438,8 @@ class Mutator {
     if (type == "timestamp with time zone") return "'2000-01-01'::timestamptz + g * interval '1 s'";
     if (type == "interval") return "interval '" + std::to_string(below(rng, 9)) + " s'";
     if (type == "bigint[]") return below(rng, 2) == 0 ? "'{1,2}'::int8[]" : "'{0,3,1}'::int8[]";
-    if (type == "bytea" || catalog_.attacked(type)) return "(SELECT v FROM " + identifier("s_" + type) + " ORDER BY hashint8(id + g * " + k + ") LIMIT 1)";
+    if (type == "bytea" || catalog_.attacked(type))
+      return "(SELECT v FROM " + identifier("s_" + type) + " ORDER BY hashint8(id + g * " + k + ") LIMIT 1)";
     return "NULL";
   }
 
@@ -371,10 +464,12 @@ class Mutator {
       s.exec("CREATE AGGREGATE state_" + n + "(" + arguments + ") (SFUNC = " + a.trans + ", STYPE = " + a.state + ")");
       if (a.combine.empty()) continue;
       s.exec("DROP AGGREGATE IF EXISTS combine_" + n + "(" + a.state + ")");
-      const Result made = s.exec("CREATE AGGREGATE combine_" + n + "(" + a.state + ") (SFUNC = " + a.combine + ", STYPE = " + a.state +
-                                 (a.final.empty() ? "" : ", FINALFUNC = " + a.final) + ")");
-      if (made.good()) combining_[a.state].push_back({"combine_" + n, a.function.signature});
-      else std::printf("# combine function of %s: %s\n", a.function.signature.c_str(), made.message().c_str());
+      const Result made = s.exec("CREATE AGGREGATE combine_" + n + "(" + a.state + ") (SFUNC = " + a.combine +
+                                 ", STYPE = " + a.state + (a.final.empty() ? "" : ", FINALFUNC = " + a.final) + ")");
+      if (made.good())
+        combining_[a.state].push_back({"combine_" + n, a.function.signature});
+      else
+        std::printf("# combine function of %s: %s\n", a.function.signature.c_str(), made.message().c_str());
     }
     // Aggregates over plain columns first, then those over what they made.
     Rng rng(seed_);
@@ -383,18 +478,22 @@ class Mutator {
       number = 0;
       for (const Aggregate& a : catalog_.aggregates()) {
         ++number;
-        const bool of_values = std::any_of(a.function.types.begin(), a.function.types.end(), [&](const std::string& t) { return catalog_.attacked(t); });
+        const bool of_values = std::any_of(a.function.types.begin(), a.function.types.end(),
+                                           [&](const std::string& t) { return catalog_.attacked(t); });
         if (of_values != (pass == 1)) continue;
         for (const int rows : {1, 2, 7, 40, 300, 1500}) {
           if (of_values && rows > 40) continue;
           std::string arguments;
-          for (size_t i = 0; i < a.function.types.size(); ++i) arguments += (i == 0 ? "" : ", ") + row_value(a.function.types[i], i, rng);
+          for (size_t i = 0; i < a.function.types.size(); ++i)
+            arguments += (i == 0 ? "" : ", ") + row_value(a.function.types[i], i, rng);
           const std::string from = " FROM generate_series(1, " + std::to_string(rows) + ") g) q WHERE v IS NOT NULL";
           if (a.state != "internal")
-            s.exec("INSERT INTO " + identifier("s_" + a.state) + " (v) SELECT v FROM (SELECT state_" + std::to_string(number) + "(" + arguments + ") v" + from);
+            s.exec("INSERT INTO " + identifier("s_" + a.state) + " (v) SELECT v FROM (SELECT state_" +
+                   std::to_string(number) + "(" + arguments + ") v" + from);
           for (const std::string& type : catalog_.types())
             if (!catalog_.foreign(type))
-              s.exec("INSERT INTO " + identifier("s_" + type) + " (v) SELECT v FROM (SELECT " + a.function.name + "(" + arguments + ") v" + from);
+              s.exec("INSERT INTO " + identifier("s_" + type) + " (v) SELECT v FROM (SELECT " + a.function.name + "(" +
+                     arguments + ") v" + from);
         }
       }
     }
@@ -405,7 +504,8 @@ class Mutator {
       const Result bytes = s.exec_params("SELECT v FROM " + identifier("s_" + type) + " ORDER BY id", {}, true);
       for (int i = 0; i < bytes.rows(); ++i)
         if (bytes.value(i, 0).size() < 40000) seeds_[type].push_back(bytes.value(i, 0));
-      const Result words = s.exec("SELECT v::text FROM " + identifier("s_" + type) + " WHERE length(v::text) < 40000 ORDER BY id");
+      const Result words =
+          s.exec("SELECT v::text FROM " + identifier("s_" + type) + " WHERE length(v::text) < 40000 ORDER BY id");
       for (int i = 0; i < words.rows(); ++i) texts_[type].push_back(words.value(i, 0));
       if (seeds_[type].empty()) throw std::runtime_error("no sound value of type " + type + " was made");
     }
@@ -415,7 +515,9 @@ class Mutator {
   // ---- mutants
 
   std::string mutated(std::string bytes, const std::vector<std::string>& others, Rng& rng) {
-    const auto place = [&](size_t head) { return bytes.empty() ? size_t{0} : static_cast<size_t>(below(rng, std::min(bytes.size(), head))); };
+    const auto place = [&](size_t head) {
+      return bytes.empty() ? size_t{0} : static_cast<size_t>(below(rng, std::min(bytes.size(), head)));
+    };
     for (uint64_t times = 1 + below(rng, below(rng, 3) == 0 ? 8 : 2); times > 0; --times) {
       switch (below(rng, 10)) {
         case 0:
@@ -423,7 +525,9 @@ class Mutator {
           break;
         case 1:
         case 2:
-          if (!bytes.empty()) bytes[place(48)] = static_cast<char>(below(rng, 2) == 0 ? rng() : any_of(rng, std::vector<int>{0, 1, 2, 127, 128, 254, 255}));
+          if (!bytes.empty())
+            bytes[place(48)] =
+                static_cast<char>(below(rng, 2) == 0 ? rng() : any_of(rng, std::vector<int>{0, 1, 2, 127, 128, 254, 255}));
           break;
         case 3:
         case 4: {  // a field of the header, or of what follows, in either order of bytes
@@ -451,8 +555,10 @@ class Mutator {
           if (bytes.empty()) break;
           const size_t at = place(SIZE_MAX);
           const size_t length = 1 + below(rng, std::min<size_t>(bytes.size() - at, 32));
-          if (below(rng, 2) == 0) bytes.insert(at, bytes.substr(at, length));
-          else bytes.erase(at, length);
+          if (below(rng, 2) == 0)
+            bytes.insert(at, bytes.substr(at, length));
+          else
+            bytes.erase(at, length);
         }
       }
     }
@@ -477,7 +583,8 @@ class Mutator {
         [[fallthrough]];
       case 1:
         if (catalog_.from_bytea(type))
-          return attempt(insert + "$1::bytea::" + type + ")", {{mutated(any_of(rng, seeds_[type]), seeds_[type], rng), true, 17}}, called);
+          return attempt(insert + "$1::bytea::" + type + ")",
+                         {{mutated(any_of(rng, seeds_[type]), seeds_[type], rng), true, 17}}, called);
         [[fallthrough]];
       case 2: {
         const std::string bytes = mutated(any_of(rng, seeds_[type]), seeds_[type], rng);
@@ -499,7 +606,8 @@ class Mutator {
         return judge(result, sql, {{bytes, true, 0}}, called, ms_since(start));
       }
       default:
-        return attempt(insert + "$1)", {{mutated(any_of(rng, seeds_[type]), seeds_[type], rng), true, catalog_.oid(type)}}, called);
+        return attempt(insert + "$1)", {{mutated(any_of(rng, seeds_[type]), seeds_[type], rng), true, catalog_.oid(type)}},
+                       called);
     }
   }
 
@@ -533,8 +641,8 @@ class Mutator {
         }
       }
       for (; id < kMutants + 4; ++id)
-        s.exec("INSERT INTO " + table + " SELECT " + std::to_string(id) + ", v FROM " + identifier("s_" + type) + " OFFSET " +
-               std::to_string(below(rng, seeds_[type].size())) + " LIMIT 1");
+        s.exec("INSERT INTO " + table + " SELECT " + std::to_string(id) + ", v FROM " + identifier("s_" + type) +
+               " OFFSET " + std::to_string(below(rng, seeds_[type].size())) + " LIMIT 1");
     }
     const std::string& type = catalog_.types()[static_cast<size_t>(round) % catalog_.types().size()];
     const int repeats = discard ? 1 : 3;
@@ -558,26 +666,33 @@ class Mutator {
       for (int i = 0; i < repeats; ++i) {
         ++operators_;
         const std::string left = o.left.empty() ? "" : values.of(o.left, "");
-        attempt("SELECT left((" + left + " " + o.name + " " + values.of(o.right, "") + ")::text, 64)", {}, o.left + o.name + o.right);
-        attempt("SELECT count(*) FROM " + identifier("m_" + type) + " x WHERE x.v " + o.name + " " + values.of(o.right == "" ? type : o.right, ""), {},
+        attempt("SELECT left((" + left + " " + o.name + " " + values.of(o.right, "") + ")::text, 64)", {},
                 o.left + o.name + o.right);
+        attempt("SELECT count(*) FROM " + identifier("m_" + type) + " x WHERE x.v " + o.name + " " +
+                    values.of(o.right == "" ? type : o.right, ""),
+                {}, o.left + o.name + o.right);
       }
     }
-    const std::string rows = " FROM " + identifier("m_" + type) + " x, generate_series(1, " + std::to_string(1 + below(rng, 3)) + ") g";
+    const std::string rows =
+        " FROM " + identifier("m_" + type) + " x, generate_series(1, " + std::to_string(1 + below(rng, 3)) + ") g";
     for (const Aggregate& a : catalog_.aggregates()) {
       if (!takes(a.function.types) && below(rng, 20) != 0) continue;
       ++aggregates_;
       std::string arguments;
       for (size_t i = 0; i < a.function.types.size(); ++i)
-        arguments += (i == 0 ? "" : ", ") + (a.function.types[i] == type ? std::string("x.v") : values.of(a.function.types[i], ""));
+        arguments +=
+            (i == 0 ? "" : ", ") + (a.function.types[i] == type ? std::string("x.v") : values.of(a.function.types[i], ""));
       attempt("SELECT left(" + a.function.name + "(" + arguments + ")::text, 64)" + rows, {}, a.function.signature);
-      attempt("SELECT left((" + a.function.name + "(" + arguments + ") OVER (ORDER BY x.id ROWS 3 PRECEDING))::text, 64)" + rows, {}, a.function.signature);
+      attempt(
+          "SELECT left((" + a.function.name + "(" + arguments + ") OVER (ORDER BY x.id ROWS 3 PRECEDING))::text, 64)" + rows,
+          {}, a.function.signature);
     }
     for (const auto& [name, signature] : combining_[type]) {
       for (int i = 0; i < repeats; ++i) {
         ++states_;
-        attempt("SELECT left(" + name + "(x.v ORDER BY hashint4(x.id + " + std::to_string(below(rng, 100)) + "))::text, 64) FROM " + identifier("m_" + type) +
-                    " x WHERE x.id % " + std::to_string(1 + below(rng, 5)) + " = 0",
+        attempt("SELECT left(" + name + "(x.v ORDER BY hashint4(x.id + " + std::to_string(below(rng, 100)) +
+                    "))::text, 64) FROM " + identifier("m_" + type) + " x WHERE x.id % " +
+                    std::to_string(1 + below(rng, 5)) + " = 0",
                 {}, "states of " + signature);
       }
     }
@@ -588,7 +703,9 @@ class Mutator {
       attempt("CREATE INDEX by_v ON " + table + " USING " + method + " (v)", {}, "index of " + method);
       attempt("SET enable_seqscan = off");
       for (const Operator& o : catalog_.operators())
-        if (o.left == type) attempt("SELECT count(*) FROM " + table + " x WHERE x.v " + o.name + " " + values.of(o.right, ""), {}, "index of " + method);
+        if (o.left == type)
+          attempt("SELECT count(*) FROM " + table + " x WHERE x.v " + o.name + " " + values.of(o.right, ""), {},
+                  "index of " + method);
       attempt("SET enable_seqscan = on");
       attempt("DROP INDEX IF EXISTS by_v");
     }
