@@ -146,10 +146,11 @@ struct Schema {
         "DROP ROLE IF EXISTS meta_reader", "CREATE ROLE meta_reader", "CREATE SCHEMA meta", "CREATE SCHEMA meta_truth",
         "GRANT USAGE ON SCHEMA meta, meta_truth TO meta_reader", "SET search_path = meta",
         // They tell what they are shown. So cheap that a planner runs them first where it may.
-        "CREATE FUNCTION leak(place text, value text) RETURNS bool LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 0.0001 AS"
-        " $$ BEGIN RAISE NOTICE 'saw %=%', place, value; RETURN true; END $$",
-        "CREATE FUNCTION peek(place text, value text) RETURNS text LANGUAGE plpgsql STABLE COST 0.0001 AS"
-        " $$ BEGIN RAISE NOTICE 'saw %=%', place, value; RETURN value; END $$",
+        "CREATE FUNCTION leak(place text, value anyelement) RETURNS bool LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST "
+        "0.0001 AS"
+        " $$ BEGIN RAISE NOTICE 'saw %=%', place, value::text; RETURN true; END $$",
+        "CREATE FUNCTION peek(place text, value anyelement) RETURNS text LANGUAGE plpgsql STABLE COST 0.0001 AS"
+        " $$ BEGIN RAISE NOTICE 'saw %=%', place, value::text; RETURN value::text; END $$",
         "CREATE FUNCTION may_see(hidden bool) RETURNS bool LANGUAGE plpgsql STABLE AS $$ BEGIN RETURN NOT hidden; END $$"};
     for (size_t k = 0; k < tables.size(); ++k)
       if (is_read(k)) add_table(tables[k], out);
