@@ -120,6 +120,12 @@ class Asker {
     }
   }
 
+  void clean() {
+    session_->must("RESET ROLE");
+    session_->must("RESET ALL");
+    session_->must(text("DROP SCHEMA IF EXISTS meta, meta_truth CASCADE; DROP ROLE IF EXISTS %s", kReader));
+  }
+
   /// The rows of a statement.
   Answer ask(const std::string& sql, const Setting& setting) {
     begin(setting);
@@ -982,6 +988,7 @@ void run(Tap& tap, const Options& options) {
       asker.make(schema);
     }
   }
+  asker.clean();
   counts[static_cast<size_t>(Check::kHiddenRows)].cases = of_role;
   for (const CheckName& check : kChecks) {
     const Count& count = counts[static_cast<size_t>(check.check)];
