@@ -100,6 +100,7 @@ my %shared = (
     'a join' => 'SELECT b.tid, g.item FROM baskets b JOIN groups g USING (tid) WHERE b.item < 20',
     'UNION ALL' => 'SELECT tid, item FROM baskets UNION ALL SELECT tid + 100000, item FROM groups',
     'a subquery' => 'SELECT tid, item FROM baskets WHERE tid > (SELECT min(tid) + 50 FROM groups)',
+    'generate_series' => 'SELECT tid, generate_series(1, item % 4) FROM baskets',
 );
 my %not_shared = (
     'ORDER BY' => 'SELECT tid, item FROM baskets ORDER BY item',
@@ -108,7 +109,6 @@ my %not_shared = (
     'UNION' => 'SELECT tid, item FROM baskets WHERE tid < 2000 UNION SELECT tid + 100000, item FROM groups WHERE tid < 2000',
     'GROUP BY' => 'SELECT tid, max(item) FROM baskets WHERE tid < 2000 GROUP BY tid, item / 2',
     'FOR UPDATE' => 'SELECT tid, item FROM baskets FOR UPDATE',
-    'generate_series' => 'SELECT tid, generate_series(1, item % 4) FROM baskets',
 );
 for my $what (sort(keys %shared, keys %not_shared))
 {
