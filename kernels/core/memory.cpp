@@ -3,11 +3,16 @@
 
 #include <sys/mman.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string>
 
 #include "core/error.h"
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 namespace batmap {
 
@@ -16,8 +21,15 @@ namespace {
 constexpr size_t kMapFrom = size_t{256} << 10;
 constexpr size_t kHugePagesFrom = size_t{4} << 20;
 constexpr std::align_val_t kAlignment{64};
+constexpr size_t kTrimFrom = size_t{8} << 20;
 
 }  // namespace
+
+MemoryMeter::~MemoryMeter() {
+#if defined(__GLIBC__)
+  if (peak() >= kTrimFrom) malloc_trim(0);
+#endif
+}
 
 void MemoryMeter::charge(size_t bytes) {
   const size_t now = current_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
@@ -25,6 +37,14 @@ void MemoryMeter::charge(size_t bytes) {
     current_.fetch_sub(bytes, std::memory_order_relaxed);
     throw Error(ErrorCode::kMemoryLimit, "run needs more than its memory limit of " + std::to_string(limit_ >> 10) +
                                              " kB (" + std::to_string(bytes >> 10) + " kB more were asked for)");
+  }
+  if (budget_ != nullptr) {
+    try {
+      budget_->charge(bytes);
+    } catch (...) {
+      current_.fetch_sub(bytes, std::memory_order_relaxed);
+      throw;
+    }
   }
   size_t seen = peak_.load(std::memory_order_relaxed);
   while (seen < now && !peak_.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {

@@ -1,10 +1,12 @@
-// Memory of a run: a meter that knows the budget and the peak, and an owning array that is charged to it.
+// Memory of a run: a meter that knows the limit and the peak, and an owning array that is charged to it.
 //
 // Input-sized arrays are `Buffer<T>`: uninitialised (or zeroed), aligned to 64 bytes, and mapped directly from
 // the system from 256 KiB up, so that a run that ends or is cancelled gives every page back at once and the
-// process does not keep a fragmented heap. Small bookkeeping may use the standard containers.
+// process does not keep a fragmented heap. Small bookkeeping may use the standard containers. What small blocks leave behind
+// in the heap goes back when the meter of a large run ends.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -13,31 +15,42 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/budget.h"
+
 namespace batmap {
 
-/// Counts bytes against a limit. Thread-safe.
+/// Counts bytes against a limit, and against what all runs may have. Thread-safe.
 class MemoryMeter {
  public:
   static constexpr size_t kUnlimited = SIZE_MAX;
 
-  explicit MemoryMeter(size_t limit_bytes = kUnlimited) : limit_(limit_bytes) {}
+  /// @param budget  of all runs; not owned; nullptr: none
+  explicit MemoryMeter(size_t limit_bytes = kUnlimited, MemoryBudget* budget = nullptr)
+      : limit_(limit_bytes), budget_(budget) {}
   MemoryMeter(const MemoryMeter&) = delete;
   MemoryMeter& operator=(const MemoryMeter&) = delete;
+  /// All that was charged has been released by now; of a large run, the heap gives free pages back to the system.
+  ~MemoryMeter();
 
-  /// @throws Error{kMemoryLimit} when the budget would be exceeded; nothing is charged then
+  /// @throws Error{kMemoryLimit} when the limit or the budget would be exceeded; nothing is charged then
   void charge(size_t bytes);
-  void release(size_t bytes) noexcept { current_.fetch_sub(bytes, std::memory_order_relaxed); }
+  void release(size_t bytes) noexcept {
+    current_.fetch_sub(bytes, std::memory_order_relaxed);
+    if (budget_ != nullptr) budget_->release(bytes);
+  }
 
   size_t limit() const noexcept { return limit_; }
   size_t current() const noexcept { return current_.load(std::memory_order_relaxed); }
   size_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
   size_t available() const noexcept {
     const size_t used = current();
-    return used < limit_ ? limit_ - used : 0;
+    const size_t own = used < limit_ ? limit_ - used : 0;
+    return budget_ == nullptr ? own : std::min(own, budget_->available());
   }
 
  private:
   size_t limit_;
+  MemoryBudget* budget_;
   std::atomic<size_t> current_{0};
   std::atomic<size_t> peak_{0};
 };

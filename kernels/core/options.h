@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/budget.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/temp_files.h"
@@ -28,11 +29,12 @@ struct CancelToken {
 };
 
 struct ExecutionOptions {
-  int threads = 1;                // threads that may compute at once, the caller's own included; >= 1
+  int threads = 1;                // threads that may compute at once, the caller's own included; >= 1. It may become fewer
   MemoryMeter* memory = nullptr;  // not owned; required; charged by everything whose size depends on the input
   CancelToken cancel;
-  TempFiles* files = nullptr;    // not owned; where rows go that are too many for work_bytes; none: they stay in memory
-  size_t work_bytes = SIZE_MAX;  // memory that a run with files tries to stay within; not a limit
+  TempFiles* files = nullptr;       // not owned; where rows go that are too many for work_bytes; none: they stay in memory
+  size_t work_bytes = SIZE_MAX;     // memory that a run with files tries to stay within; not a limit
+  ThreadBudget* helpers = nullptr;  // not owned; lends the threads beside the caller's; none: as many as `threads` says
 };
 
 }  // namespace batmap

@@ -9,7 +9,11 @@
 
 namespace batmap {
 
-std::thread start_worker(std::function<void()> body) {
+namespace {
+
+/// @throws std::system_error, std::bad_alloc where the system has none
+template <typename Body>
+std::thread start_worker(Body body) {
   // A thread inherits the mask of the one that makes it: block everything around the creation.
   sigset_t all;
   sigset_t before;
@@ -23,6 +27,27 @@ std::thread start_worker(std::function<void()> body) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw;
   }
+}
+
+}  // namespace
+
+void Helpers::start(size_t wanted, const std::function<void(int worker)>& body) noexcept {
+  if (wanted == 0) return;
+  const size_t lent = budget_ == nullptr ? wanted : budget_->take(wanted);
+  try {
+    threads_.reserve(lent);  // before the first thread: nothing may fail between making one and keeping it
+    while (threads_.size() < lent)
+      threads_.push_back(start_worker([body, worker = static_cast<int>(threads_.size()) + 1] { body(worker); }));
+  } catch (...) {
+    // Limits of the user, of the address space, of a container: whoever has started does the work of all.
+  }
+  if (budget_ != nullptr) budget_->give_back(lent - threads_.size());
+}
+
+void Helpers::join() noexcept {
+  for (std::thread& thread : threads_) thread.join();
+  if (budget_ != nullptr) budget_->give_back(threads_.size());
+  threads_.clear();
 }
 
 void parallel_for(const ExecutionOptions& options, size_t tasks, const std::function<void(size_t task, int worker)>& body) {
@@ -44,18 +69,10 @@ void parallel_for(const ExecutionOptions& options, size_t tasks, const std::func
     }
   };
 
-  const size_t workers = std::min<size_t>(static_cast<size_t>(std::max(options.threads, 1)), tasks);
-  std::vector<std::thread> threads;
-  threads.reserve(workers);  // before the first thread: nothing may fail between making one and keeping it
-  try {
-    for (size_t i = 1; i < workers; ++i) threads.push_back(start_worker([&work, i] { work(static_cast<int>(i)); }));
-  } catch (...) {
-    failed.store(true);
-    for (std::thread& thread : threads) thread.join();
-    throw;
-  }
+  Helpers helpers(options.helpers);
+  if (tasks > 1) helpers.start(std::min(static_cast<size_t>(std::max(options.threads, 1)), tasks) - 1, work);
   work(0);
-  for (std::thread& thread : threads) thread.join();
+  helpers.join();
   if (failure) std::rethrow_exception(failure);
 }
 

@@ -3,9 +3,11 @@
 // rethrown to the caller after all have been joined.
 //
 // Two forms: `parallel_for` (fork, share out tasks, join) and `OrderedTasks` (results are handed over in task
-// order while later tasks are still being computed). With one thread both run in the caller and start nothing.
+// order while later tasks are still being computed). With one thread both run in the caller and start nothing; a thread that
+// the budget or the system refuses is done without.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -25,8 +27,26 @@ namespace batmap {
 /// @throws what `body` throws first; Error{kCancelled}
 void parallel_for(const ExecutionOptions& options, size_t tasks, const std::function<void(size_t task, int worker)>& body);
 
-/// A joining thread whose signals are all blocked.
-std::thread start_worker(std::function<void()> body);
+/// Threads that help the calling one: as many as are wanted, or fewer, down to none, where the budget is used up or the
+/// system refuses one. Their signals are all blocked. The destructor joins.
+class Helpers {
+ public:
+  /// @param budget  outlives them; nullptr: none
+  explicit Helpers(ThreadBudget* budget) : budget_(budget) {}
+  Helpers(const Helpers&) = delete;
+  Helpers& operator=(const Helpers&) = delete;
+  ~Helpers() { join(); }
+
+  /// Runs body(1), body(2), ... each in a thread of its own. To be called once. @param body  must not throw
+  void start(size_t wanted, const std::function<void(int worker)>& body) noexcept;
+  size_t size() const { return threads_.size(); }
+  /// Waits for their ends, and gives them back to the budget.
+  void join() noexcept;
+
+ private:
+  ThreadBudget* budget_;
+  std::vector<std::thread> threads_;
+};
 
 /// Computes tasks 0 .. n-1 on `threads` threads, the caller's among them, and yields their results in order.
 /// At most `window` results exist at once. The caller helps only while it waits in next(); between the calls
@@ -38,16 +58,13 @@ class OrderedTasks {
   using Body = std::function<Result(size_t task, int worker)>;
 
   OrderedTasks(const ExecutionOptions& options, size_t tasks, size_t window, Body body)
-      : cancel_(options.cancel), tasks_(tasks), window_(window < 1 ? 1 : window), body_(std::move(body)) {
-    const size_t helpers = tasks < 2 ? 0 : static_cast<size_t>(options.threads) - 1;
-    threads_.reserve(helpers);  // before the first thread: nothing may fail between making one and keeping it
-    try {
-      for (size_t i = 0; i < helpers && i + 1 < tasks; ++i)
-        threads_.push_back(start_worker([this, i] { work(static_cast<int>(i) + 1); }));
-    } catch (...) {
-      stop();
-      throw;
-    }
+      : cancel_(options.cancel),
+        tasks_(tasks),
+        window_(window < 1 ? 1 : window),
+        body_(std::move(body)),
+        helpers_(options.helpers) {
+    if (tasks > 1)
+      helpers_.start(std::min(static_cast<size_t>(options.threads), tasks) - 1, [this](int worker) { work(worker); });
   }
   OrderedTasks(const OrderedTasks&) = delete;
   OrderedTasks& operator=(const OrderedTasks&) = delete;
@@ -127,8 +144,7 @@ class OrderedTasks {
       stopping_ = true;
     }
     room_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
-    threads_.clear();
+    helpers_.join();
   }
 
   CancelToken cancel_;
@@ -144,7 +160,7 @@ class OrderedTasks {
   size_t handed_over_ = 0;
   bool stopping_ = false;
   std::exception_ptr failure_;
-  std::vector<std::thread> threads_;
+  Helpers helpers_;
 };
 
 }  // namespace batmap

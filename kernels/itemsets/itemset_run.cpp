@@ -316,6 +316,12 @@ ItemsetRun::Searcher ItemsetRun::searcher(ItemsetSink& sink, const ExecutionOpti
   };
 }
 
+void ItemsetRun::restart() {
+  bounds_.min_count = static_cast<uint32_t>(report_.threshold);
+  bounds_.longest_tie = UINT32_MAX;
+  levels_.clear();
+}
+
 void ItemsetRun::search(ItemsetSink& sink) {
   const Searcher search = searcher(sink, options_);
   for (size_t branch = 0; branch < branches(); ++branch) search(branch);
@@ -380,9 +386,7 @@ void ItemsetRun::search_anywhere(ItemsetSink& sink, const ExecutionOptions& opti
     place_.device = "cpu";
     place_.notice = notice;
   }
-  bounds_.min_count = static_cast<uint32_t>(report_.threshold);
-  bounds_.longest_tie = UINT32_MAX;
-  levels_.clear();
+  restart();
   out.restart();
   search_chosen(out, options);
 }

@@ -101,6 +101,8 @@ class ItemsetRun {
   using Searcher = std::function<void(size_t branch)>;
   /// @param sink, options  must outlive it; several may be at work at once, each with its own
   Searcher searcher(ItemsetSink& sink, const ExecutionOptions& options);
+  /// Forgets a search that was left by an exception of its sink, so that it can be begun anew. No other may be at work.
+  void restart();
   /// All of it from this thread. @throws Error, what the sink throws
   void search(ItemsetSink& sink);
   /// The same answers in the same order, subsets of perfect extensions together where all of them are answers.

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
-#include "core/thread_team.h"
 #include "itemsets/depth_first.h"
 
 namespace batmap {
@@ -16,6 +16,8 @@ constexpr size_t kBranchesAhead = 64;   // of each thread
 // A puller that waits is woken for so many steps, or for half of the branches ahead: waking it takes longer than most
 // branches.
 constexpr size_t kStepsAtOnce = 4096;
+constexpr size_t kFirstPass = 16384;  // steps
+constexpr size_t kPassGrowth = 4;
 
 }  // namespace
 
@@ -30,25 +32,52 @@ class ItemsetStream::BranchSink final : public ItemsetSink {
   size_t branch_ = 0;
 };
 
+/// Keeps the answers of a branch that come after those that are known, until there is no room for more.
+class ItemsetStream::PassSink final : public ItemsetSink {
+ public:
+  struct IsFull {};
+
+  explicit PassSink(ItemsetStream& stream) : stream_(stream) {}
+  void begin() { skip_ = stream_.known_; }
+  void take(std::span<const ItemsetStep> steps) override {
+    for (const ItemsetStep& step : steps) {
+      if (skip_ > 0) {
+        skip_ -= step.support != 0;
+        continue;
+      }
+      if (stream_.pass_.size() == stream_.pass_room_) throw IsFull{};
+      stream_.pass_.push_back(step);
+      stream_.known_ += step.support != 0;
+    }
+  }
+
+ private:
+  ItemsetStream& stream_;
+  uint64_t skip_ = 0;
+};
+
 ItemsetStream::ItemsetStream(ItemsetRun& run, const ExecutionOptions& options)
-    : run_(run), options_(options), cancel_(options.cancel), branches_(run.branches()) {
+    : run_(run),
+      options_(options),
+      cancel_(options.cancel),
+      branches_(run.branches()),
+      pass_(*options.memory),
+      helpers_(options.helpers) {
   options_.cancel = {[](void* self) { return static_cast<const ItemsetStream*>(self)->should_stop(); }, this};
   const size_t threads = std::min(static_cast<size_t>(options.threads), branches_);
   ahead_ = kBranchesAhead * threads;
-  threads_.reserve(threads);  // before the first thread: nothing may fail between making one and keeping it
-  try {
-    for (size_t k = 0; k < threads; ++k) threads_.push_back(start_worker([this] { work(); }));
-  } catch (...) {
-    stop();
-    throw;
-  }
+  helpers_.start(threads, [this](int) { work(); });
+  searches_itself_ = helpers_.size() == 0;
 }
 
 ItemsetStream::~ItemsetStream() { stop(); }
 
-bool ItemsetStream::should_stop() const {
-  if (stopping_.load(std::memory_order_relaxed) || cancel_.requested()) return true;
+bool ItemsetStream::time_is_up() const {
   return run_.query().timeout_ms && watch_.milliseconds() >= static_cast<double>(*run_.query().timeout_ms);
+}
+
+bool ItemsetStream::should_stop() const {
+  return stopping_.load(std::memory_order_relaxed) || cancel_.requested() || time_is_up();
 }
 
 void ItemsetStream::work() {
@@ -98,7 +127,48 @@ void ItemsetStream::wake_puller() {
   if (is_much && (done_.front() || !queues_.front().empty())) ready_.notify_one();
 }
 
-std::optional<Buffer<ItemsetStep>> ItemsetStream::pull() {
+/// Searches the front branch until there are as many answers as there is room for.
+void ItemsetStream::make_pass() {
+  pass_.shrink(0);
+  if (pass_room_ > 0) {
+    run_.restart();
+    searcher_ = nullptr;
+    pass_.reset();
+  }
+  const size_t most = options_.memory->available() / 4 / sizeof(ItemsetStep);
+  pass_room_ = std::max(kFirstPass, std::min(pass_room_ * kPassGrowth, most));
+  pass_.room(pass_room_);
+  handed_over_ = 0;
+  if (!searcher_) {
+    sink_ = std::make_unique<PassSink>(*this);
+    searcher_ = run_.searcher(*sink_, options_);
+  }
+  sink_->begin();
+  try {
+    searcher_(front_);
+    branch_ends_ = true;
+  } catch (const PassSink::IsFull&) {
+  }
+}
+
+std::optional<Buffer<ItemsetStep>> ItemsetStream::pull_searching() {
+  while (handed_over_ == pass_.size()) {
+    if (std::exchange(branch_ends_, false)) {
+      ++front_;
+      pass_room_ = 0;
+      known_ = 0;
+    }
+    if (front_ == branches_) return std::nullopt;
+    make_pass();
+  }
+  const size_t size = std::min(pass_.size() - handed_over_, kStepsAtOnce);
+  Buffer<ItemsetStep> batch(*options_.memory, size);
+  std::copy_n(pass_.begin() + handed_over_, size, batch.begin());
+  handed_over_ += size;
+  return batch;
+}
+
+std::optional<Buffer<ItemsetStep>> ItemsetStream::pull_searched() {
   std::unique_lock lock(mutex_);
   for (;;) {
     if (failure_) break;
@@ -126,17 +196,18 @@ std::optional<Buffer<ItemsetStep>> ItemsetStream::pull() {
   const std::exception_ptr failure = failure_;
   lock.unlock();
   stop();
-  cancel_.throw_if_requested();
-  if (run_.query().timeout_ms && watch_.milliseconds() >= static_cast<double>(*run_.query().timeout_ms)) {
-    try {
-      std::rethrow_exception(failure);
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::kCancelled) throw;
-    }
+  std::rethrow_exception(failure);
+}
+
+std::optional<Buffer<ItemsetStep>> ItemsetStream::pull() {
+  try {
+    return searches_itself_ ? pull_searching() : pull_searched();
+  } catch (const Error& error) {
+    cancel_.throw_if_requested();
+    if (error.code() != ErrorCode::kCancelled || !time_is_up()) throw;
     truncated_ = Truncation::kTimeout;
     return std::nullopt;
   }
-  std::rethrow_exception(failure);
 }
 
 bool ItemsetStream::next(std::vector<ItemsetStep>& batch) {
@@ -166,8 +237,7 @@ void ItemsetStream::stop() {
     stopping_ = true;
   }
   room_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
-  threads_.clear();
+  helpers_.join();
 }
 
 }  // namespace batmap

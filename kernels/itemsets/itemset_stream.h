@@ -4,20 +4,26 @@
 // of the search (the itemsets that begin with one item): threads take branches in order and search them, answers leave in
 // order of the branches, and a thread whose queue is full waits. So memory does not grow with the number of answers, and any
 // number of threads gives the same order. The threads are the run's own even where it may use only one.
+//
+// Where no thread is to be had, the puller searches by itself. A search cannot be left and taken up again, so it searches a
+// branch in passes: each keeps as many answers as there is room for, and the next one begins anew and skips what is known.
+// A pass has room for four times as many answers as the one before, up to a quarter of the memory that is left: most
+// branches take one pass, and a branch that fits into memory costs at most a third more than with a thread.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
-#include <thread>
 #include <vector>
 
 #include "core/options.h"
 #include "core/stopwatch.h"
+#include "core/thread_team.h"
 #include "itemsets/itemset_run.h"
 
 namespace batmap {
@@ -44,12 +50,17 @@ class ItemsetStream {
 
  private:
   class BranchSink;
+  class PassSink;
 
   void work();
   void put(size_t branch, std::span<const ItemsetStep> steps);
   void wake_puller();
+  bool time_is_up() const;
   bool should_stop() const;
   std::optional<Buffer<ItemsetStep>> pull();
+  std::optional<Buffer<ItemsetStep>> pull_searched();
+  std::optional<Buffer<ItemsetStep>> pull_searching();
+  void make_pass();
   void stop();
 
   ItemsetRun& run_;
@@ -69,7 +80,18 @@ class ItemsetStream {
   size_t waiting_ = 0;  // steps in all queues
   std::atomic<bool> stopping_{false};
   std::exception_ptr failure_;
-  std::vector<std::thread> threads_;
+
+  // Where the puller searches:
+  bool searches_itself_ = false;
+  GrowingBuffer<ItemsetStep> pass_;  // steps of the front branch
+  size_t handed_over_ = 0;           // of them
+  size_t pass_room_ = 0;             // of the last pass over the front branch; 0: there was none
+  uint64_t known_ = 0;               // answers of the front branch up to the end of the pass
+  bool branch_ends_ = false;         // with the pass
+  std::unique_ptr<PassSink> sink_;
+  ItemsetRun::Searcher searcher_;  // none: to be made
+
+  Helpers helpers_;
 
   uint64_t results_ = 0;
   Truncation truncated_ = Truncation::kNone;

@@ -69,6 +69,45 @@ TEST(MemoryMeter, CountsFromManyThreads) {
   EXPECT_LE(meter.peak(), 4u * 5000 * 5 + 4 * 3);
 }
 
+/// As many bytes as it has, for all meters.
+class SharedBytes final : public MemoryBudget {
+ public:
+  explicit SharedBytes(size_t bytes) : left_(bytes) {}
+  void charge(size_t bytes) override {
+    if (bytes > left_) throw Error(ErrorCode::kMemoryLimit, "shared bytes are used up");
+    left_ -= bytes;
+  }
+  void release(size_t bytes) noexcept override { left_ += bytes; }
+  size_t available() const noexcept override { return left_; }
+
+ private:
+  size_t left_;
+};
+
+TEST(MemoryMeter, TwoShareABudget) {
+  SharedBytes budget(100);
+  {
+    MemoryMeter first(80, &budget);
+    MemoryMeter second(MemoryMeter::kUnlimited, &budget);
+    first.charge(70);
+    EXPECT_EQ(first.available(), 10u) << "of its own limit";
+    EXPECT_EQ(second.available(), 30u) << "of the budget";
+    EXPECT_EQ(code_of([&] { second.charge(31); }), ErrorCode::kMemoryLimit);
+    EXPECT_EQ(second.current(), 0u) << "nothing is charged when the budget refuses";
+    second.charge(30);
+    EXPECT_EQ(code_of([&] { first.charge(11); }), ErrorCode::kMemoryLimit);
+    EXPECT_EQ(budget.available(), 0u) << "nothing is charged to the budget when the limit refuses";
+    first.release(70);
+    EXPECT_EQ(second.available(), 70u);
+    Buffer<uint64_t> block(second, 8);
+    EXPECT_EQ(budget.available(), 6u);
+    EXPECT_THROW(Buffer<uint64_t>(second, 1), Error);
+    EXPECT_EQ(budget.available(), 6u);
+    second.release(30);
+  }
+  EXPECT_EQ(budget.available(), 100u);
+}
+
 // Small blocks come from the heap, those from 256 KiB up from the system; both behave alike.
 TEST(Buffer, IsChargedAlignedAndUsable) {
   for (const size_t size : {size_t{1}, size_t{7}, size_t{64}, size_t{32767}, size_t{32768}, size_t{32769}, size_t{700000}}) {

@@ -294,7 +294,9 @@ TEST_P(ThreadTeam, SignalsAreBlockedInWorkersAndUntouchedInTheCaller) {
   EXPECT_TRUE(blocked);
   EXPECT_FALSE(caller_blocked);
   bool worker_blocked = false;
-  start_worker([&] { worker_blocked = all_signals_blocked(); }).join();
+  Helpers helper(nullptr);
+  helper.start(1, [&](int) { worker_blocked = all_signals_blocked(); });
+  helper.join();
   EXPECT_TRUE(worker_blocked);
   pthread_sigmask(SIG_SETMASK, nullptr, &after);
   EXPECT_TRUE(same_mask(before, after));
