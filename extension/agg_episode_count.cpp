@@ -111,7 +111,7 @@ Datum transition(FunctionCallInfo fcinfo, TimeKind kind, Oid gap_type, bool narr
 
 int64_t count_state(struct varlena* state) {
   return guarded([&] {
-    MemoryMeter meter(memory_limit_bytes());
+    MemoryMeter meter(memory_limit_bytes(), session_memory());
     return static_cast<int64_t>(
         count_episode_state(state_bytes(state), {.threads = 1, .memory = &meter, .cancel = backend_cancel_token()}));
   });

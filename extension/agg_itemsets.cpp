@@ -51,7 +51,7 @@ struct Answer {
 /// All answers of a small run at once.
 struct ItemsetsOfGroup final : ItemsetSink {
   explicit ItemsetsOfGroup(const std::byte* relation)
-      : meter(memory_limit_bytes()),
+      : meter(memory_limit_bytes(), session_memory()),
         options{.threads = 1, .memory = &meter, .cancel = backend_cancel_token()},
         items(meter),
         answers(meter) {

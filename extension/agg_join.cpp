@@ -130,7 +130,7 @@ struct varlena* validated(struct varlena* value) {
 
 /// All answers of a small run at once.
 struct JoinOfGroup {
-  explicit JoinOfGroup(struct varlena* state) : meter(memory_limit_bytes()) {
+  explicit JoinOfGroup(struct varlena* state) : meter(memory_limit_bytes(), session_memory()) {
     JoinQuery query;
     query.kernels = selected_kernels();
     const ExecutionOptions options{1, &meter, backend_cancel_token()};

@@ -40,7 +40,7 @@ Datum pairs_trans(FunctionCallInfo fcinfo) {
 
 /// All answers of a small run at once.
 struct PairsOfGroup {
-  explicit PairsOfGroup(const std::byte* relation) : meter(memory_limit_bytes()) {
+  explicit PairsOfGroup(const std::byte* relation) : meter(memory_limit_bytes(), session_memory()) {
     PairQuery query;
     query.min_count = flat_header(relation).carried;
     query.kernels = selected_kernels();

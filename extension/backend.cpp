@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "extension/budget.h"
 #include "extension/settings.h"
 
 #include "extension/pg.h"
@@ -12,9 +13,9 @@ namespace batmap::pg {
 
 int thread_count() {
   if (IsParallelWorker()) return 1;
-  if (settings.threads > 0) return settings.threads;
   static const int processors = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  return std::min(1 + max_parallel_workers_per_gather, processors);
+  const int wanted = settings.threads > 0 ? settings.threads : std::min(1 + max_parallel_workers_per_gather, processors);
+  return static_cast<int>(std::min<uint64_t>(static_cast<uint64_t>(wanted), 1 + max_helper_threads()));
 }
 
 size_t memory_limit_bytes() {
@@ -23,9 +24,12 @@ size_t memory_limit_bytes() {
 
 size_t work_memory_bytes() {
   constexpr size_t kLeast = size_t{256} << 20;
+  constexpr size_t kLeastShare = size_t{16} << 20;
   const size_t wanted = settings.work_mem_kb < 0 ? std::max(get_hash_memory_limit(), kLeast)
                                                  : static_cast<size_t>(settings.work_mem_kb) * 1024;
-  return std::min(wanted, memory_limit_bytes());
+  // Where all is in use just now, files of a fair size: some may be free again when the run gets there.
+  const size_t left = std::max(session_memory()->available(), kLeastShare);
+  return std::min({wanted, memory_limit_bytes(), left});
 }
 
 CancelToken backend_cancel_token() {

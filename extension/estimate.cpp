@@ -18,7 +18,10 @@ namespace {
 
 /// The engine's side of one call.
 struct EstimateCall {
-  EstimateCall() : meter(memory_limit_bytes()), options{thread_count(), &meter, backend_cancel_token()}, log(options) {
+  EstimateCall()
+      : meter(memory_limit_bytes(), session_memory()),
+        options{.threads = thread_count(), .memory = &meter, .cancel = backend_cancel_token(), .helpers = session_threads()},
+        log(options) {
     query.kernels = selected_kernels();
     progress.start("batmap_estimate");
   }

@@ -22,7 +22,7 @@ bool equal_sets(FunctionCallInfo fcinfo) {
 int compare_sets(FunctionCallInfo fcinfo) {
   const SetPair sets = set_arguments(fcinfo);
   return guarded([&] {
-    MemoryMeter meter(memory_limit_bytes());
+    MemoryMeter meter(memory_limit_bytes(), session_memory());
     const int order = compare(sets.a, sets.b, {1, &meter, backend_cancel_token()});
     return order < 0 ? -1 : order > 0 ? 1 : 0;
   });

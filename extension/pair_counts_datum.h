@@ -29,7 +29,10 @@ struct varlena* counts_allocate(size_t capacity);
 
 /// Engine objects of one call.
 struct CountsWork {
-  CountsWork() : meter(memory_limit_bytes()), options{thread_count(), &meter, backend_cancel_token()}, bytes(meter) {}
+  CountsWork()
+      : meter(memory_limit_bytes(), session_memory()),
+        options{.threads = thread_count(), .memory = &meter, .cancel = backend_cancel_token(), .helpers = session_threads()},
+        bytes(meter) {}
 
   MemoryMeter meter;
   ExecutionOptions options;

@@ -3,6 +3,8 @@
 
 #include <initializer_list>
 
+#include "extension/budget.h"
+
 #include "extension/pg.h"
 
 namespace batmap::pg {
@@ -32,7 +34,7 @@ Size memory_bytes() { return mul_size(static_cast<Size>(MaxBackends), sizeof(Ent
 
 void request_memory() {
   if (previous_request != nullptr) previous_request();
-  RequestAddinShmemSpace(memory_bytes());
+  RequestAddinShmemSpace(add_size(memory_bytes(), budget_shared_bytes()));
 }
 
 void attach_memory() {
@@ -45,13 +47,13 @@ void attach_memory() {
       entries[place] = {};
       SpinLockInit(&entries[place].lock);
     }
+  attach_budget();
   LWLockRelease(AddinShmemInitLock);
 }
 
 Entry* own_entry() {
-  if (entries == nullptr || MyProc == nullptr) return nullptr;
-  const auto place = MyProc - ProcGlobal->allProcs;
-  return place < MaxBackends ? &entries[place] : nullptr;
+  const int place = entries == nullptr ? -1 : own_place();
+  return place < 0 ? nullptr : &entries[place];
 }
 
 /// Calls change(entry) for this backend's entry, if there is one; it may only assign.
@@ -135,8 +137,9 @@ BATMAP_FUNCTION(batmap_progress) {
     const Entry entry = entries[place];
     SpinLockRelease(&entries[place].lock);
     if (entry.pid == 0) continue;
-    Datum values[10];
-    bool nulls[10] = {};
+    const BudgetShare share = budget_share(place);
+    Datum values[12];
+    bool nulls[12] = {};
     int at = 0;
     values[at++] = Int32GetDatum(entry.pid);
     values[at++] = ObjectIdGetDatum(entry.database);
@@ -145,12 +148,13 @@ BATMAP_FUNCTION(batmap_progress) {
       values[at++] = CStringGetTextDatum(entry.operation);
       values[at++] = CStringGetTextDatum(phase_name(entry.phase));
       values[at++] = TimestampTzGetDatum(entry.started);
-      for (const uint64_t number : {entry.rows, entry.tasks_done, entry.tasks_total, entry.results})
+      for (const uint64_t number :
+           {entry.rows, entry.tasks_done, entry.tasks_total, entry.results, share.threads, share.memory})
         values[at++] = Int64GetDatum(static_cast<int64>(number));
     } else {
-      while (at < 10) nulls[at++] = true;
+      while (at < 12) nulls[at++] = true;
     }
-    Assert(at == 10);
+    Assert(at == 12);
     tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
   }
   return Datum{0};

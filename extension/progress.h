@@ -1,5 +1,5 @@
 // What the runs of all sessions are doing, for the view batmap_progress: one entry a backend in shared memory, where the
-// library has been preloaded; otherwise nothing is kept and reporting does nothing.
+// library has been preloaded; otherwise nothing is kept and reporting does nothing. What they hold is in budget.h.
 #pragma once
 
 #include <cstdint>

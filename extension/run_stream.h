@@ -21,7 +21,8 @@ namespace batmap::pg {
 /// The engine's side of one call; lives in the memory context of the call.
 struct RunCall {
   explicit RunCall(int threads)
-      : meter(memory_limit_bytes()), options{.threads = threads, .memory = &meter, .cancel = backend_cancel_token()} {}
+      : meter(memory_limit_bytes(), session_memory()),
+        options{.threads = threads, .memory = &meter, .cancel = backend_cancel_token(), .helpers = session_threads()} {}
 
   MemoryMeter meter;
   ProgressReport progress;

@@ -10,7 +10,7 @@ namespace batmap::pg {
 
 SetWork::SetWork(MemoryContext owner)
     : context(owner),
-      meter(memory_limit_bytes()),
+      meter(memory_limit_bytes(), session_memory()),
       options{1, &meter, backend_cancel_token()},
       elements(meter),
       text(meter),

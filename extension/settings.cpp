@@ -2,6 +2,7 @@
 #include "extension/settings.h"
 
 #include "accel/device_policy.h"
+#include "extension/budget.h"
 
 #include "extension/pg.h"
 
@@ -62,11 +63,21 @@ const SetKernel& selected_set_kernel() {
 
 void define_settings() {
   DefineCustomIntVariable("batmap.threads", "Threads that a batmap function may use.",
-                          "0 means one more than max_parallel_workers_per_gather, at most the number of processors.",
+                          "0 means one more than max_parallel_workers_per_gather, at most the number of processors. "
+                          "It is cut to one more than batmap.max_threads.",
                           &settings.threads, 0, 0, 1024, PGC_USERSET, 0, nullptr, nullptr, nullptr);
-  DefineCustomIntVariable("batmap.memory_limit", "Memory that one run of a batmap function may use.", "-1 means no limit.",
-                          &settings.memory_limit_kb, 4 * 1024 * 1024, -1, INT_MAX, PGC_USERSET, GUC_UNIT_KB, nullptr,
-                          nullptr, nullptr);
+  DefineCustomIntVariable("batmap.memory_limit", "Memory that one run of a batmap function may use.",
+                          "-1 means as much as batmap.max_memory allows.", &settings.memory_limit_kb, 4 * 1024 * 1024, -1,
+                          INT_MAX, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr, nullptr);
+  DefineCustomIntVariable("batmap.max_threads", "Threads that all runs together may start beside those of their sessions.",
+                          "-1 means the number of processors. The runs are those of all sessions where batmap is in "
+                          "shared_preload_libraries, and else those of one session.",
+                          &settings.max_threads, -1, -1, 65535, PGC_SUSET, 0, nullptr, assign_max_threads, nullptr);
+  DefineCustomIntVariable("batmap.max_memory", "Memory that all runs together may use.",
+                          "-1 means half of the machine's memory. The runs are those of all sessions where batmap is in "
+                          "shared_preload_libraries, and else those of one session.",
+                          &settings.max_memory_mb, -1, -1, INT_MAX, PGC_SUSET, GUC_UNIT_MB, nullptr, assign_max_memory,
+                          nullptr);
   DefineCustomIntVariable("batmap.work_mem", "Memory that a run tries to stay within by using temporary files.",
                           "-1 means work_mem times hash_mem_multiplier, and at least 256 MB.", &settings.work_mem_kb, -1, -1,
                           INT_MAX, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr, nullptr);

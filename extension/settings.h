@@ -10,6 +10,8 @@ enum class OnTruncation { kWarning, kError };
 
 struct Settings {
   int threads;          // 0: follow max_parallel_workers_per_gather
+  int max_threads;      // -1: the number of processors; see budget.h
+  int max_memory_mb;    // -1: half of the machine's; see budget.h
   int memory_limit_kb;  // -1: none
   int work_mem_kb;      // -1: by the server's
   int on_truncation;    // OnTruncation

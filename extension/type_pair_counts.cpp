@@ -11,7 +11,8 @@ namespace {
 
 /// The items of a value by place. Lives in the context of its call.
 struct ItemsByPlace {
-  explicit ItemsByPlace(const std::byte* value) : meter(memory_limit_bytes()), item(meter, pair_counts_header(value).items) {
+  explicit ItemsByPlace(const std::byte* value)
+      : meter(memory_limit_bytes(), session_memory()), item(meter, pair_counts_header(value).items) {
     for (PairCountsItems items(value); items.next();) item[items.place()] = items.item();
   }
 

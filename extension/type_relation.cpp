@@ -21,7 +21,8 @@ void validate(struct varlena* value) {
 
 /// The distinct pairs of a relation in order. Lives in the context of its call.
 struct SortedPairs {
-  explicit SortedPairs(const std::byte* bytes) : meter(memory_limit_bytes()), pairs(meter, flat_header(bytes).rows()) {
+  explicit SortedPairs(const std::byte* bytes)
+      : meter(memory_limit_bytes(), session_memory()), pairs(meter, flat_header(bytes).rows()) {
     const CancelToken cancel = backend_cancel_token();
     size_t at = 0;
     for (const ChunkView& chunk : flat_chunks(bytes)) {

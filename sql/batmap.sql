@@ -1693,19 +1693,24 @@ COMMENT ON FUNCTION batmap_pair_counts_unnest(batmap_pair_counts) IS 'the pairs 
 
 CREATE FUNCTION batmap_progress(
     OUT pid int4, OUT datid oid, OUT usesysid oid, OUT operation text, OUT phase text, OUT started timestamptz,
-    OUT rows_read int8, OUT tasks_done int8, OUT tasks_total int8, OUT results int8)
+    OUT rows_read int8, OUT tasks_done int8, OUT tasks_total int8, OUT results int8, OUT threads int8, OUT memory int8)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 100 ROWS 10;
 COMMENT ON FUNCTION batmap_progress() IS 'runs in progress in all sessions; needs shared_preload_libraries';
 
 CREATE VIEW batmap_progress AS
     SELECT p.pid, p.datid, d.datname, p.usesysid, a.rolname AS usename, p.operation, p.phase, p.started, p.rows_read, p.tasks_done,
-           p.tasks_total, p.results
+           p.tasks_total, p.results, p.threads, p.memory
       FROM batmap_progress() p
       LEFT JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) p.datid
       LEFT JOIN pg_catalog.pg_roles a ON a.oid OPERATOR(pg_catalog.=) p.usesysid;
 COMMENT ON VIEW batmap_progress IS 'runs in progress in all sessions; needs shared_preload_libraries';
 GRANT SELECT ON batmap_progress TO PUBLIC;
+
+CREATE FUNCTION batmap_usage(
+    OUT all_sessions bool, OUT threads int8, OUT max_threads int8, OUT memory int8, OUT max_memory int8)
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 10;
+COMMENT ON FUNCTION batmap_usage() IS 'helper threads and bytes that runs hold, and the most they may: of all sessions where the library is preloaded, else of this one';
 
 CREATE FUNCTION batmap_last_run(
     OUT operation text,

@@ -2,6 +2,7 @@
 LOAD 'batmap';
 SELECT name, setting, unit, context, vartype FROM pg_settings WHERE name LIKE 'batmap.%' ORDER BY 1;
 CREATE TABLE t AS SELECT i / 10 AS tid, i * 31 % 200 AS item FROM generate_series(1, 5000) i;
+SET batmap.max_threads = 8;
 SET batmap.threads = 3;
 SELECT count(*) > 0 AS rows FROM batmap_pairs('SELECT tid, item FROM t', min_count => 1);
 SELECT threads FROM batmap_last_run();
@@ -53,5 +54,29 @@ RESET batmap.gpu_memory_limit;
 CREATE ROLE batmap_plain_user;
 SET ROLE batmap_plain_user;
 SET batmap.accelerator = '/nowhere/else';
+SET batmap.max_threads = 1000;
+SET batmap.max_memory = '1TB';
+RESET batmap.max_threads;
+SET batmap.threads = 1024;
+SET batmap.memory_limit = -1;
 RESET ROLE;
+-- threads are cut to the cap; memory ends at it, whatever the limit of a run
+SET batmap.max_threads = 4;
+SELECT count(*) FROM batmap_pairs('VALUES (1, 1), (1, 2)', min_count => 1);
+SELECT threads FROM batmap_last_run();
+SET batmap.max_threads = 0;
+SELECT count(*), sum(support) FROM batmap_itemsets('SELECT t, i FROM generate_series(1, 3) t, generate_series(1, 15) i', min_count => 3);
+SELECT count(*), sum(support) FROM batmap_pairs('SELECT t, i FROM generate_series(1, 3) t, generate_series(1, 15) i', min_count => 3);
+SELECT threads FROM batmap_last_run();
+SET batmap.max_memory = '1MB';
+\set VERBOSITY sqlstate
+SELECT count(*) FROM batmap_pairs('SELECT g, g % 1000 FROM generate_series(1, 500000) g', min_count => 1, method => 'bitmap');
+\set VERBOSITY default
+SELECT all_sessions, threads, max_threads, memory, max_memory FROM batmap_usage();
+RESET batmap.max_memory;
+RESET batmap.max_threads;
+SELECT max_threads > 0 AS threads, max_memory > 100000000 AS memory FROM batmap_usage();
+SET batmap.max_threads = -2;
+RESET batmap.threads;
+RESET batmap.memory_limit;
 DROP ROLE batmap_plain_user;
