@@ -1,12 +1,24 @@
-// Comparisons that can be cancelled: for sorting what may be large.
+// Passes over what may be large, and comparisons for sorting it, that can be cancelled.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
 #include "core/options.h"
 
 namespace batmap {
+
+/// Calls body(begin, end) for [0, count) in parts of 65,536, each after a look at the token. @throws Error{kCancelled}
+template <typename Body>
+void in_parts(size_t count, const CancelToken& cancel, Body body) {
+  constexpr size_t kPart = 65536;
+  for (size_t begin = 0; begin < count; begin += kPart) {
+    cancel.throw_if_requested();
+    body(begin, begin + std::min(kPart, count - begin));
+  }
+}
 
 /// A comparison that looks at the token every 65,536 calls (about a millisecond of sorting) and throws
 /// Error{kCancelled}; std::sort then leaves its range in an unspecified order. Copies count apart.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/parameters.h"
+#include "core/polled.h"
 #include "core/stopwatch.h"
 #include "itemsets/poll.h"
 #include "itemsets/rules.h"
@@ -19,6 +20,7 @@ namespace batmap {
 namespace {
 
 constexpr uint32_t kNone = UINT32_MAX;
+constexpr uint64_t kScoreWork = 1 << 9;  // steps that a score counts for: some measures take a tenth of a millisecond
 
 /// The items that can be part of a rule, as numbers: first those of the basket by value, which are its places, then those
 /// that may be recommended.
@@ -217,6 +219,7 @@ class RuleSearch {
     if (query_.min_confidence && counts.both / counts.a < *query_.min_confidence) return;
     if (query_.min_lift && counts.both * counts.total / (counts.a * counts.b) < *query_.min_lift) return;
     const double score = pair_measure(query_.measure, counts);
+    poll_.after(kScoreWork);
     if (std::isnan(score)) return;
     Best& best = best_[role];
     if (best.support != 0 && !is_better(score, support, best)) return;
@@ -298,7 +301,8 @@ RecommendRun::RecommendRun(std::vector<ChunkView> chunks, std::span<const uint32
                      transactions.support(role)});
   }
   const size_t k = std::min<uint64_t>(static_cast<uint64_t>(query.k), rows_.size());
-  std::partial_sort(rows_.begin(), rows_.begin() + static_cast<ptrdiff_t>(k), rows_.end(), is_before);
+  std::partial_sort(rows_.begin(), rows_.begin() + static_cast<ptrdiff_t>(k), rows_.end(),
+                    polled(options.cancel, is_before));
   rows_.resize(k);
   for (Recommendation& row : rows_) {
     const size_t begin = lhs_.size();

@@ -15,6 +15,10 @@ namespace {
 
 constexpr uint64_t kTaskRules = 1 << 11;  // looked at in one task: about half a millisecond, and batches below 256 KiB
 constexpr size_t kTasksAhead = 4;         // of each thread
+constexpr uint64_t kScoreWork = 1 << 9;   // steps that a score counts for: some measures take a tenth of a millisecond
+// Every insertion into a table of gigabytes may be the first to touch a huge page, which the system clears: half a
+// millisecond.
+constexpr size_t kPollInsertions = 16;
 
 uint64_t combinations(uint64_t n, uint64_t k) {
   k = std::min(k, n - k);
@@ -141,7 +145,7 @@ bool RuleRun::number_rules() {
   ItemsetPrefix prefix;
   for (size_t place = 0; place < steps_.size(); ++place) {
     const ItemsetStep& step = steps_[place];
-    if (place % 1024 == 0) {
+    if (place % kPollInsertions == 0) {
       options_.cancel.throw_if_requested();
       if (time_is_up()) return false;
     }
@@ -309,6 +313,7 @@ void RuleRun::Splitter::offer(uint32_t support) {
     const double score = pair_measure(
         query_.measure, {static_cast<double>(support), static_cast<double>(lhs_support), static_cast<double>(rhs_support),
                          static_cast<double>(run_.run_.report().transactions)});
+    poll_.after(kScoreWork);
     best_->offer(score, {support, lhs_support, rhs_support}, items_, static_cast<uint32_t>(lhs_.size()));
     return;
   }

@@ -41,18 +41,22 @@ double PairRanking::score(const PairRow& row) const {
   return std::isnan(value) ? -std::numeric_limits<double>::infinity() : value;
 }
 
-bool PairRanking::better(const PairRow& x, const PairRow& y) const {
-  return std::tuple(score(y), x.item_a, x.item_b) < std::tuple(score(x), y.item_a, y.item_b);
+bool BestPairs::better(const Scored& x, const Scored& y) {
+  return std::tuple(y.score, x.row.item_a, x.row.item_b) < std::tuple(x.score, y.row.item_a, y.row.item_b);
 }
 
-void BestPairs::offer(const PairRow& row) {
-  offer_to_heap(heap_, k_, row, [this](const PairRow& x, const PairRow& y) { return ranking_.better(x, y); });
-}
+void BestPairs::offer(const PairRow& row) { offer_to_heap(heap_, k_, Scored{row, ranking_.score(row)}, better); }
 
 GrowingBuffer<PairRow> BestPairs::take(const CancelToken& cancel) {
-  std::sort(heap_.begin(), heap_.end(),
-            polled(cancel, [this](const PairRow& x, const PairRow& y) { return ranking_.better(x, y); }));
-  return std::move(heap_);
+  std::sort(heap_.begin(), heap_.end(), polled(cancel, better));
+  GrowingBuffer<PairRow> rows(*meter_);
+  rows.room(heap_.size());
+  for (const Scored& kept : heap_.span()) {
+    if (rows.size() % 65536 == 0) cancel.throw_if_requested();
+    rows.push_back(kept.row);
+  }
+  heap_.reset();
+  return rows;
 }
 
 BestPairsPerItem::BestPairsPerItem(MemoryMeter& meter, uint32_t k, const int64_t* values, uint32_t items)

@@ -1,7 +1,8 @@
 // The pairs that a top-k question keeps: the k best of all, and the k best of each item.
 //
 // "Better" is: larger by the measure, then smaller item_a, then smaller item_b (by value), so the answer does not depend
-// on the order in which pairs arrive. Memory is k rows, or k times the number of items. Source: ours (bounded heaps).
+// on the order in which pairs arrive. Memory is k rows and their scores, or k times the number of items: a score may take a
+// tenth of a millisecond (hypergeometric.h), so each is made once. Source: ours (bounded heaps).
 #pragma once
 
 #include <cstdint>
@@ -30,28 +31,35 @@ struct PairRanking {
   double total = 0;  // transactions
 
   double score(const PairRow& row) const;
-  /// Larger score first, then item_a, then item_b.
-  bool better(const PairRow& x, const PairRow& y) const;
 };
 
 /// The k best of all pairs offered.
 class BestPairs {
  public:
   /// @param k  at least 1
-  BestPairs(MemoryMeter& meter, uint64_t k, const PairRanking& ranking) : k_(k), ranking_(ranking), heap_(meter) {}
+  BestPairs(MemoryMeter& meter, uint64_t k, const PairRanking& ranking)
+      : meter_(&meter), k_(k), ranking_(ranking), heap_(meter) {}
 
   void offer(const PairRow& row);
   /// No pair with less support can still be kept.
   uint64_t threshold() const {
-    return ranking_.measure == PairMeasure::kSupport && heap_.size() == k_ ? heap_[0].support : 0;
+    return ranking_.measure == PairMeasure::kSupport && heap_.size() == k_ ? heap_[0].row.support : 0;
   }
   /// The pairs kept, best first. Call it once. @throws Error{kCancelled}
   GrowingBuffer<PairRow> take(const CancelToken& cancel = {});
 
  private:
+  struct Scored {
+    PairRow row;
+    double score;
+  };
+  /// Larger score first, then item_a, then item_b.
+  static bool better(const Scored& x, const Scored& y);
+
+  MemoryMeter* meter_;
   uint64_t k_;
   PairRanking ranking_;
-  GrowingBuffer<PairRow> heap_;  // the worst in front
+  GrowingBuffer<Scored> heap_;  // the worst in front
 };
 
 /// For each item the k best of its pairs; a pair is kept when either of its items keeps it. For one item, of equal

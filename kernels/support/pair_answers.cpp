@@ -9,6 +9,7 @@ namespace batmap {
 namespace {
 
 constexpr size_t kBatchRows = 4096;  // of answers that are handed over from a buffer
+constexpr size_t kPollScores = 256;  // some measures take a tenth of a millisecond
 
 }  // namespace
 
@@ -149,8 +150,10 @@ void PairAnswers::next_diagonal(std::vector<PairRow>& batch) {
 }
 
 void PairAnswers::offer_diagonal() {
-  for (uint32_t item = 0; item < values_.size(); ++item)
+  for (uint32_t item = 0; item < values_.size(); ++item) {
+    if (item % kPollScores == 0) options_.cancel.throw_if_requested();
     if (support(item) >= threshold_) best_->offer(row(item, item, support(item)));
+  }
 }
 
 void PairAnswers::select(std::vector<PairRow>& batch) {
@@ -160,7 +163,9 @@ void PairAnswers::select(std::vector<PairRow>& batch) {
     finish_selection();
     return;
   }
+  size_t offered = 0;
   for (const PairCount& pair : found->span()) {
+    if (offered++ % kPollScores == 0) options_.cancel.throw_if_requested();
     if (best_per_item_)
       best_per_item_->offer(pair.a, pair.b, pair.count, selection_.ranking.score(row(pair.a, pair.b, pair.count)));
     else if (pair.count >= threshold_)
@@ -187,7 +192,9 @@ void PairAnswers::finish_selection() {
   GrowingBuffer<PairRow> all(*options_.memory);
   if (best_per_item_) {
     const GrowingBuffer<BestPairsPerItem::Kept> kept = best_per_item_->take(options_.cancel);
+    size_t offered = 0;
     for (const BestPairsPerItem::Kept& pair : kept.span()) {
+      if (offered++ % kPollScores == 0) options_.cancel.throw_if_requested();
       const PairRow answer = row(pair.a, pair.b, pair.support);
       best_ ? best_->offer(answer) : all.push_back(answer);
     }

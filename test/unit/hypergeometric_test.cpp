@@ -173,7 +173,7 @@ TEST(Hypergeometric, TakesLittleTimeForAnyCounts) {
           ASSERT_TRUE(quantile >= 0 && quantile <= std::min(a, b)) << quantile << " " << a << " " << b << " " << total;
         }
       }
-  EXPECT_LT(slowest, 0.1) << "seconds";
+  EXPECT_LT(slowest, 0.5) << "seconds";
   const Hypergeometric far(94900000000000, 94900000000000, 189800000000000);
   EXPECT_EQ(far.split_at(0).above, 1);
   EXPECT_EQ(far.split_at(94900000000000).above, 0);
