@@ -56,7 +56,7 @@ BATMAP_FUNCTION(batmap_out) {
   SetWork* const work = open_work();
   guarded([&] {
     decode(set, work->elements, work->options);
-    print_set_text(work->elements.span(), work->text);
+    print_set_text(work->elements.span(), work->text, work->options.cancel);
   });
   if (work->text.size() >= MaxAllocSize)
     ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("batmap is too large for its text form"),

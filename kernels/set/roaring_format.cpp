@@ -156,11 +156,13 @@ std::byte* write_part(const Part& part, std::byte* out) {
   return out + kBitsetBytes;
 }
 
-void write_bitmap32(std::span<const uint64_t> elements, GrowingBuffer<Part>& parts, GrowingBuffer<std::byte>& out) {
+void write_bitmap32(std::span<const uint64_t> elements, GrowingBuffer<Part>& parts, GrowingBuffer<std::byte>& out,
+                    const CancelToken& cancel) {
   parts.shrink(0);
   bool with_runs = false;
   size_t bytes = 0;
   while (!elements.empty()) {
+    cancel.throw_if_requested();
     parts.push_back(part_of(leading(elements, 16)));
     const Part& part = parts[parts.size() - 1];
     elements = elements.subspan(part.elements.size());
@@ -191,7 +193,10 @@ void write_bitmap32(std::span<const uint64_t> elements, GrowingBuffer<Part>& par
     if (with_offsets) at = put<uint32_t>(at, offset);
     offset += part.bytes;
   }
-  for (const Part& part : parts) at = write_part(part, at);
+  for (const Part& part : parts) {
+    cancel.throw_if_requested();
+    at = write_part(part, at);
+  }
 }
 
 }  // namespace
@@ -224,7 +229,7 @@ void write_roaring(std::span<const uint64_t> elements, RoaringForm form, Growing
       throw Error(ErrorCode::kInvalidParameter,
                   "element " + std::to_string(elements.back()) + " does not fit into a 32-bit roaring bitmap",
                   "Use the 64-bit form");
-    return write_bitmap32(elements, parts, out);
+    return write_bitmap32(elements, parts, out, options.cancel);
   }
   const size_t count_at = out.size();
   put<uint64_t>(out.room(8), 0);
@@ -235,7 +240,7 @@ void write_roaring(std::span<const uint64_t> elements, RoaringForm form, Growing
     const std::span<const uint64_t> low = leading(elements, 32);
     put<uint32_t>(out.room(4), low[0] >> 32);
     out.add(4);
-    write_bitmap32(low, parts, out);
+    write_bitmap32(low, parts, out, options.cancel);
     elements = elements.subspan(low.size());
   }
   put<uint64_t>(out.begin() + count_at, count);

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/polled.h"
 #include "set/permutation.h"
 #include "set/placement.h"
 #include "set/set_kernel.h"
@@ -14,11 +15,13 @@ namespace batmap {
 
 namespace {
 
-void check_elements(std::span<const uint64_t> elements, int width) {
+void check_elements(std::span<const uint64_t> elements, int width, const CancelToken& cancel) {
   if (width < 0 || width > kMaxWidth)
     throw Error(ErrorCode::kInvalidParameter, "width " + std::to_string(width) + " is outside 0 .. 62");
   bool ascending = true;
-  for (size_t i = 1; i < elements.size(); ++i) ascending &= elements[i - 1] < elements[i];
+  in_parts(elements.size(), cancel, [&](size_t begin, size_t end) {
+    for (size_t i = std::max<size_t>(begin, 1); i < end; ++i) ascending &= elements[i - 1] < elements[i];
+  });
   if (!ascending) throw Error(ErrorCode::kInvalidParameter, "elements are not ascending");
   if (!elements.empty() && elements.back() >= universe_of(width))
     throw Error(
@@ -30,7 +33,7 @@ void check_elements(std::span<const uint64_t> elements, int width) {
 }  // namespace
 
 size_t SetEncoder::prepare(std::span<const uint64_t> sorted_distinct, int width) {
-  check_elements(sorted_distinct, width);
+  check_elements(sorted_distinct, width, options_.cancel);
   const auto check_size = [](uint64_t bytes) {
     if (bytes > kMaxSetBytes)
       throw Error(ErrorCode::kTooLarge, "a set of " + std::to_string(bytes) + " bytes is larger than a value can be",
@@ -79,17 +82,22 @@ void SetEncoder::write(std::byte* out) {
   out += kSetHeaderBytes;
   switch (container_) {
     case Container::kArray:
-      for (const uint64_t x : elements_) {
-        if (width_ <= 32)
-          store_le<uint32_t>(out, static_cast<uint32_t>(x));
-        else
-          store_le<uint64_t>(out, x);
-        out += array_element_bytes(width_);
-      }
+      in_parts(elements_.size(), options_.cancel, [&](size_t begin, size_t end) {
+        for (const uint64_t x : elements_.subspan(begin, end - begin)) {
+          if (width_ <= 32)
+            store_le<uint32_t>(out, static_cast<uint32_t>(x));
+          else
+            store_le<uint64_t>(out, x);
+          out += array_element_bytes(width_);
+        }
+      });
       break;
     case Container::kBitmap:
-      std::memset(out, 0, bitmap_bytes(elements_.back()));
-      for (const uint64_t x : elements_) out[x / 8] |= std::byte{1} << (x % 8);
+      in_parts(bitmap_bytes(elements_.back()), options_.cancel,
+               [&](size_t begin, size_t end) { std::memset(out + begin, 0, end - begin); });
+      in_parts(elements_.size(), options_.cancel, [&](size_t begin, size_t end) {
+        for (const uint64_t x : elements_.subspan(begin, end - begin)) out[x / 8] |= std::byte{1} << (x % 8);
+      });
       break;
     case Container::kBatmap:
       store_le<uint64_t>(out, stash_.size());
@@ -130,20 +138,19 @@ namespace {
 constexpr int kDigitBits = 11;
 constexpr size_t kDigits = size_t{1} << kDigitBits;
 constexpr size_t kRadixPays = 1024;  // elements
-constexpr size_t kPollEvery = 65536;
-
 /// One pass of a least-significant-digit radix sort. @return false, and nothing done, when all digits are the same
 bool scatter_by_digit(std::span<const uint64_t> from, uint64_t* to, int shift, const CancelToken& cancel) {
   std::array<size_t, kDigits> offsets{};
   const auto digit = [shift](uint64_t x) { return x >> shift & (kDigits - 1); };
-  for (const uint64_t x : from) ++offsets[digit(x)];
+  in_parts(from.size(), cancel, [&](size_t begin, size_t end) {
+    for (const uint64_t x : from.subspan(begin, end - begin)) ++offsets[digit(x)];
+  });
   if (offsets[digit(from[0])] == from.size()) return false;
   size_t sum = 0;
   for (size_t& offset : offsets) sum += std::exchange(offset, sum);
-  for (size_t i = 0; i < from.size(); ++i) {
-    if (i % kPollEvery == 0) cancel.throw_if_requested();
-    to[offsets[digit(from[i])]++] = from[i];
-  }
+  in_parts(from.size(), cancel, [&](size_t begin, size_t end) {
+    for (const uint64_t x : from.subspan(begin, end - begin)) to[offsets[digit(x)]++] = x;
+  });
   return true;
 }
 
@@ -155,18 +162,31 @@ void sort_elements(std::span<uint64_t> elements, const ExecutionOptions& options
     return;
   }
   uint64_t all = 0;
-  for (const uint64_t x : elements) all |= x;
+  in_parts(elements.size(), options.cancel, [&](size_t begin, size_t end) {
+    for (const uint64_t x : elements.subspan(begin, end - begin)) all |= x;
+  });
   Buffer<uint64_t> scratch(*options.memory, elements.size());
   std::span<uint64_t> from = elements;
   std::span<uint64_t> to = scratch.span();
   for (int shift = 0; shift < 64 && all >> shift != 0; shift += kDigitBits)
     if (scatter_by_digit(from, to.data(), shift, options.cancel)) std::swap(from, to);
-  if (from.data() != elements.data()) std::copy(from.begin(), from.end(), elements.begin());
+  if (from.data() == elements.data()) return;
+  in_parts(from.size(), options.cancel,
+           [&](size_t begin, size_t end) { std::copy(from.begin() + begin, from.begin() + end, elements.begin() + begin); });
 }
 
 void sort_distinct(GrowingBuffer<uint64_t>& elements, const ExecutionOptions& options) {
-  if (!std::is_sorted(elements.begin(), elements.end())) sort_elements({elements.begin(), elements.size()}, options);
-  elements.shrink(static_cast<size_t>(std::unique(elements.begin(), elements.end()) - elements.begin()));
+  bool is_sorted = true;
+  in_parts(elements.size(), options.cancel, [&](size_t begin, size_t end) {
+    is_sorted = is_sorted && std::is_sorted(elements.begin() + (begin == 0 ? 0 : begin - 1), elements.begin() + end);
+  });
+  if (!is_sorted) sort_elements({elements.begin(), elements.size()}, options);
+  size_t kept = 0;
+  in_parts(elements.size(), options.cancel, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i)
+      if (kept == 0 || elements[kept - 1] != elements[i]) elements[kept++] = elements[i];
+  });
+  elements.shrink(kept);
 }
 
 }  // namespace batmap

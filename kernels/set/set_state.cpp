@@ -7,6 +7,8 @@
 #include <cassert>
 #include <string>
 
+#include "core/polled.h"
+
 namespace batmap {
 
 namespace {
@@ -26,12 +28,16 @@ void sort_bytes(uint64_t* elements, size_t count, int shift, const CancelToken& 
   if (count >= kPollEvery) cancel.throw_if_requested();
   auto bucket_of = [shift](uint64_t element) { return static_cast<size_t>(element >> shift & 0xff); };
   std::array<size_t, 257> starts{};
-  for (size_t i = 0; i < count; ++i) ++starts[bucket_of(elements[i]) + 1];
+  in_parts(count, cancel, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) ++starts[bucket_of(elements[i]) + 1];
+  });
   for (size_t b = 0; b < 256; ++b) starts[b + 1] += starts[b];
   std::array<size_t, 256> next;
   std::copy_n(starts.begin(), 256, next.begin());
+  size_t cycles = 0;
   for (size_t b = 0; b < 256; ++b) {
     while (next[b] < starts[b + 1]) {
+      if (++cycles % kPollEvery == 0) cancel.throw_if_requested();
       uint64_t element = elements[next[b]];
       for (size_t home = bucket_of(element); home != b; home = bucket_of(element))
         std::swap(element, elements[next[home]++]);
@@ -44,15 +50,17 @@ void sort_bytes(uint64_t* elements, size_t count, int shift, const CancelToken& 
 }
 
 /// Each element once, or those of odd number. @return how many are left
-size_t thin_out(uint64_t* elements, size_t count, bool odd_only) {
-  if (!odd_only) return static_cast<size_t>(std::unique(elements, elements + count) - elements);
+size_t thin_out(uint64_t* elements, size_t count, bool odd_only, const CancelToken& cancel) {
   size_t kept = 0;
-  for (size_t i = 0; i < count;) {
-    size_t end = i + 1;
-    while (end < count && elements[end] == elements[i]) ++end;
-    if ((end - i) % 2 == 1) elements[kept++] = elements[i];
-    i = end;
-  }
+  size_t equal = 0;  // before i
+  in_parts(count, cancel, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      ++equal;
+      if (i + 1 < count && elements[i + 1] == elements[i]) continue;
+      if (!odd_only || equal % 2 == 1) elements[kept++] = elements[i];
+      equal = 0;
+    }
+  });
   return kept;
 }
 
@@ -77,7 +85,9 @@ const char* header_fault(std::span<const std::byte> bytes) {
 void sort_in_place(std::span<uint64_t> elements, const CancelToken& cancel) {
   if (elements.empty()) return;
   uint64_t differing = 0;
-  for (const uint64_t element : elements) differing |= element ^ elements[0];
+  in_parts(elements.size(), cancel, [&](size_t begin, size_t end) {
+    for (const uint64_t element : elements.subspan(begin, end - begin)) differing |= element ^ elements[0];
+  });
   if (differing == 0) return;
   sort_bytes(elements.data(), elements.size(), std::max(static_cast<int>(std::bit_width(differing)) - 8, 0), cancel);
 }
@@ -113,7 +123,8 @@ void state_compact(std::byte* bytes, const CancelToken& cancel) {
   if (header.sorted != 0) return;
   auto* const elements = reinterpret_cast<uint64_t*>(bytes + kStateHeaderBytes);
   sort_in_place({elements, header.count}, cancel);
-  header.count = static_cast<uint32_t>(thin_out(elements, header.count, header.kind == StateKind::kSymmetricDifference));
+  header.count =
+      static_cast<uint32_t>(thin_out(elements, header.count, header.kind == StateKind::kSymmetricDifference, cancel));
   header.sorted = 1;
   set_state_header(bytes, header);
 }
@@ -156,11 +167,12 @@ void state_finish(const std::byte* bytes, GrowingBuffer<uint64_t>& out, const Ca
   if (elements.empty()) return;
   const size_t before = out.size();
   uint64_t* const room = out.room(elements.size());
-  std::memcpy(room, elements.data(), elements.size_bytes());
+  in_parts(elements.size(), cancel,
+           [&](size_t begin, size_t end) { std::memcpy(room + begin, elements.data() + begin, 8 * (end - begin)); });
   size_t count = elements.size();
   if (header.sorted == 0) {
     sort_in_place({room, count}, cancel);
-    count = thin_out(room, count, header.kind == StateKind::kSymmetricDifference);
+    count = thin_out(room, count, header.kind == StateKind::kSymmetricDifference, cancel);
   }
   out.add(count);
   assert(out.size() == before + count);

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <string>
 
+#include "core/polled.h"
 #include "set/set_builder.h"
 #include "set/set_decode.h"
 
@@ -92,11 +93,13 @@ constexpr std::array<uint8_t, 256> kValues64 = [] {
 }();
 
 /// White space is skipped; padding is required, and the bits that it leaves over must be zero.
-void decode_base64(std::string_view text, GrowingBuffer<std::byte>& out) {
+void decode_base64(std::string_view text, GrowingBuffer<std::byte>& out, const CancelToken& cancel) {
   uint32_t bits = 0;
   unsigned digits = 0;
   unsigned padding = 0;
+  uint32_t seen = 0;
   for (const char c : text) {
+    if (seen++ % kPollEvery == 0) cancel.throw_if_requested();
     if (is_space(c)) continue;
     const uint8_t value = kValues64[static_cast<unsigned char>(c)];
     if (c == '=')
@@ -125,18 +128,19 @@ std::optional<int> parse_set_text(std::string_view text, GrowingBuffer<uint64_t>
     return std::nullopt;
   }
   GrowingBuffer<std::byte> bytes(*options.memory);
-  decode_base64(trimmed.substr(kCompactPrefix.size()), bytes);
+  decode_base64(trimmed.substr(kCompactPrefix.size()), bytes, options.cancel);
   validate(bytes.span(), options.cancel);
   const SetView set = SetView::open(bytes.span());
   decode(set, elements, options);
   return set.width();
 }
 
-void print_set_text(std::span<const uint64_t> elements, GrowingBuffer<char>& out) {
+void print_set_text(std::span<const uint64_t> elements, GrowingBuffer<char>& out, const CancelToken& cancel) {
   constexpr size_t kAtOnce = 4096;
   constexpr size_t kWidest = 21;  // 20 digits and a comma
   out.push_back('{');
   for (size_t done = 0; done < elements.size(); done += kAtOnce) {
+    cancel.throw_if_requested();
     char* const begin = out.room(kAtOnce * kWidest);
     char* at = begin;
     for (const uint64_t x : elements.subspan(done, std::min(kAtOnce, elements.size() - done))) {
@@ -151,10 +155,11 @@ void print_set_text(std::span<const uint64_t> elements, GrowingBuffer<char>& out
     out[out.size() - 1] = '}';
 }
 
-void print_compact_set_text(std::span<const std::byte> bytes, GrowingBuffer<char>& out) {
+void print_compact_set_text(std::span<const std::byte> bytes, GrowingBuffer<char>& out, const CancelToken& cancel) {
   for (const char c : kCompactPrefix) out.push_back(c);
   char* at = out.room((bytes.size() + 2) / 3 * 4);
   for (size_t i = 0; i < bytes.size(); i += 3) {
+    if (i % kPollEvery == 0) cancel.throw_if_requested();
     const size_t there = std::min<size_t>(bytes.size() - i, 3);
     uint32_t bits = 0;
     for (size_t k = 0; k < 3; ++k) bits = bits << 8 | (k < there ? std::to_integer<uint32_t>(bytes[i + k]) : 0);

@@ -19,9 +19,9 @@ namespace batmap {
 std::optional<int> parse_set_text(std::string_view text, GrowingBuffer<uint64_t>& elements, const ExecutionOptions& options);
 
 /// Appends {1,5,9}, without a final zero. @param elements in the order in which they are to stand
-void print_set_text(std::span<const uint64_t> elements, GrowingBuffer<char>& out);
+void print_set_text(std::span<const uint64_t> elements, GrowingBuffer<char>& out, const CancelToken& cancel = {});
 
 /// Appends b1:... of a whole stored value.
-void print_compact_set_text(std::span<const std::byte> bytes, GrowingBuffer<char>& out);
+void print_compact_set_text(std::span<const std::byte> bytes, GrowingBuffer<char>& out, const CancelToken& cancel = {});
 
 }  // namespace batmap

@@ -3,8 +3,12 @@
 
 #include <functional>
 
+#include "set/roaring_format.h"
+#include "set/set_builder.h"
 #include "set/set_intersect.h"
 #include "set/set_operations.h"
+#include "set/set_state.h"
+#include "set/set_text.h"
 #include "sets.h"
 
 namespace batmap::test {
@@ -62,6 +66,18 @@ TEST(SetCancel, StopsAtEveryLook) {
   const size_t of_a = a.bytes.size();
   const size_t of_bits = bits.bytes.size();
   using Token = const CancelToken&;
+  const Elements bit_elements = every(9, 0, 800000);
+  const Elements array_elements = every(uint64_t{1} << 40, 0, 400000);
+  const auto encode = [&](const char* name, const Elements& of, int width) -> Walk {
+    return {name, 8 * of.size(), [&of, width, options](const CancelToken& cancel) {
+              const ExecutionOptions own = options(cancel);
+              SetEncoder encoder(own);
+              std::vector<std::byte> bytes(encoder.prepare(of, width));
+              encoder.write(bytes.data());
+            }};
+  };
+  GrowingBuffer<char> compact(test_meter());
+  print_compact_set_text(bits.bytes, compact);
   const std::vector<Walk> walks = {
       count("count by planes", a, even),
       count("count folded", a, large),
@@ -97,6 +113,45 @@ TEST(SetCancel, StopsAtEveryLook) {
        [&](Token cancel) {
          GrowingBuffer<uint64_t> out(test_meter());
          set_and(a.view(), narrow.view(), out, options(cancel));
+       }},
+      {"sort", 8 * many.size(),
+       [&](Token cancel) {
+         GrowingBuffer<uint64_t> some(test_meter());
+         for (size_t i = many.size(); i > 0; --i) some.push_back(many[i - 1]);
+         sort_distinct(some, options(cancel));
+       }},
+      {"sort what is sorted", 8 * many.size(),
+       [&](Token cancel) {
+         GrowingBuffer<uint64_t> some(test_meter());
+         for (const uint64_t x : many) some.push_back(x);
+         sort_distinct(some, options(cancel));
+       }},
+      encode("encode a bitmap", bit_elements, 23),
+      encode("encode an array", array_elements, 62),
+      {"sort a state", 8 * many.size(),
+       [&](Token cancel) {
+         Elements some(many.rbegin(), many.rend());
+         sort_in_place(some, cancel);
+       }},
+      {"print", 8 * many.size(),
+       [&](Token cancel) {
+         GrowingBuffer<char> out(test_meter());
+         print_set_text(many, out, cancel);
+       }},
+      {"print bytes", of_bits,
+       [&](Token cancel) {
+         GrowingBuffer<char> out(test_meter());
+         print_compact_set_text(bits.bytes, out, cancel);
+       }},
+      {"parse bytes", of_bits,
+       [&](Token cancel) {
+         GrowingBuffer<uint64_t> out(test_meter());
+         parse_set_text({compact.begin(), compact.size()}, out, options(cancel));
+       }},
+      {"write Roaring bytes", 8 * bit_elements.size(),
+       [&](Token cancel) {
+         GrowingBuffer<std::byte> out(test_meter());
+         write_roaring(bit_elements, RoaringForm::k32, out, options(cancel));
        }},
       check("validate a batmap", a),
       check("validate a stash", stashed),
