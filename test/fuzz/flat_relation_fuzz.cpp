@@ -75,6 +75,7 @@ void check_value(const uint8_t* data, size_t size) {
     require(error.code() == batmap::ErrorCode::kInvalidData, "a refusal is about the data");
     return;
   }
+  require(batmap::is_flat_relation(value), "a value has a sound header");
   const Rows rows = rows_of(value);
   require(rows.size() == batmap::flat_header(value.data()).rows(), "the header knows the rows");
   require(finish(value) == value, "a finished value is finished already");

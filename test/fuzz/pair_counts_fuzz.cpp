@@ -67,6 +67,7 @@ void check_value(const uint8_t* data, size_t size, const ExecutionOptions& optio
     require(error.code() == ErrorCode::kInvalidData, "a refusal is about the data");
     return;
   }
+  require(is_pair_counts(value, value.size()), "a value has a sound header");
   require(written(value, options) == value, "equal counts have equal bytes");
   const Counts counts = read(value);
   for (const auto& [pair, count] : counts)

@@ -33,6 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   } catch (const Error&) {
     return 0;
   }
+  require(is_set_state({bytes, size}));
   const std::set<uint64_t> expected = meaning(bytes);
   MemoryMeter meter;
   GrowingBuffer<uint64_t> out(meter);

@@ -1,4 +1,4 @@
--- The cases of 006_hostile_aggregates.pl: values of each type in each form in which the server can store them, and a function
+-- The cases of 007_hostile_aggregates.pl: values of each type in each form in which the server can store them, and a function
 -- that puts a function of the extension in one place of an aggregate after the other.
 \set ON_ERROR_STOP on
 CREATE SCHEMA hostile;

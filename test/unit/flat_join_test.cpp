@@ -74,6 +74,24 @@ TEST(FlatJoin, StatesAreNoValues) {
   flat_append(state.data(), state.size(), {1, 2});
   EXPECT_FALSE(valid(joined(state, finished({}))));
   EXPECT_FALSE(valid(joined(finished({}), state)));
+  EXPECT_TRUE(is_flat_join(joined(state, finished({}))));
+}
+
+// What every function asks before it reads.
+TEST(FlatJoin, SoundHeadersAreToldFromOthers) {
+  std::vector<std::byte> state(200);
+  flat_init(state.data());
+  flat_append(state.data(), state.size(), {1, 2});
+  const std::vector<std::byte> value = joined(state, state);
+  EXPECT_TRUE(is_flat_join(value));
+  const size_t used = kFlatJoinHeaderBytes + state.size() + flat_used(flat_header(state.data()));
+  for (size_t size = 0; size < value.size(); ++size)
+    EXPECT_EQ(is_flat_join(std::span(value).first(size)), size >= used) << size;
+  for (const uint64_t left_bytes : {uint64_t{0}, uint64_t{199}, uint64_t{401}, UINT64_MAX}) {
+    std::vector<std::byte> other = value;
+    flat_join_layout(other.data(), left_bytes);
+    EXPECT_FALSE(is_flat_join(other)) << left_bytes;
+  }
 }
 
 }  // namespace

@@ -270,6 +270,46 @@ TEST(FlatRelation, HeadersThatDisagreeAreRefused) {
   EXPECT_TRUE(refused(Flat({{1, 1}}).bytes())) << "not finished";
 }
 
+// What every function asks before it reads: sound whatever room is behind, and never with less than the header says.
+TEST(FlatRelation, SoundHeadersAreToldFromOthers) {
+  Flat state({{1, 1}, {2, 2}});
+  state.seal();
+  state.append({3, 3});
+  const std::vector<std::byte> bytes = state.bytes();
+  const size_t used = flat_used(flat_header(bytes.data()));
+  for (size_t size = 0; size <= bytes.size(); ++size)
+    EXPECT_EQ(is_flat_relation(std::span(bytes).first(size)), size >= used) << size;
+  auto sound = [&](auto change) {
+    std::vector<std::byte> changed = bytes;
+    FlatHeader header = flat_header(changed.data());
+    change(header);
+    set_flat_header(changed.data(), header);
+    return is_flat_relation(changed);
+  };
+  EXPECT_TRUE(sound([](FlatHeader& h) { h.carried = INT64_MAX; }));
+  EXPECT_FALSE(sound([](FlatHeader& h) { h.carried = -1; }));
+  EXPECT_FALSE(sound([](FlatHeader& h) { h.version = 2; }));
+  EXPECT_FALSE(sound([](FlatHeader& h) { h.zero[2] = 1; }));
+  EXPECT_FALSE(sound([](FlatHeader& h) { h.open_rows = kChunkRows; }));
+  EXPECT_FALSE(sound([](FlatHeader& h) { h.open_rows = UINT32_MAX; }));
+  EXPECT_FALSE(sound([](FlatHeader& h) { h.sealed_bytes = UINT64_MAX; }));
+  EXPECT_FALSE(sound([](FlatHeader& h) { h.sealed_bytes = UINT64_MAX - 100; }));
+  EXPECT_FALSE(sound([](FlatHeader& h) { h.sealed_bytes = 0; })) << "rows without bytes";
+  EXPECT_FALSE(sound([](FlatHeader& h) { h.sealed_rows = 0; })) << "bytes without rows";
+  EXPECT_FALSE(sound([](FlatHeader& h) { h.sealed_rows = UINT64_MAX; }));
+}
+
+TEST(FlatRelation, MergingIsCancelled) {
+  std::vector<Pair> rows(10000);
+  for (size_t k = 0; k < rows.size(); ++k) rows[k] = {static_cast<int64_t>(k), 1};
+  const std::vector<std::byte> other = Flat(rows).finished().bytes();
+  std::vector<std::byte> state(kFlatHeaderBytes);
+  flat_init(state.data());
+  state.resize(flat_merged_capacity(flat_header(state.data()), other.data()));
+  const CancelToken cancel{[](void*) { return true; }, nullptr};
+  EXPECT_THROW(flat_merge(state.data(), state.size(), other.data(), cancel), Error);
+}
+
 // Stored values must stay readable: the bytes of a small relation, as they are in tables.
 TEST(FlatRelation, BytesAreThoseOfTheGoldenFile) {
   const std::string source = __FILE__;

@@ -368,6 +368,33 @@ TEST(PairCounts, MalformedBytesAreRefused) {
   EXPECT_FALSE(refused(with([](PairCountsHeader& h) { h.total = INT64_MAX; })));
 }
 
+// What every function asks before it reads: values and room may lie behind.
+TEST(PairCounts, SoundHeadersAreToldFromOthers) {
+  Bytes value = counted({{1, 10}, {1, 20}, {1, 300}, {2, 10}});
+  const size_t used = value.size();
+  value.resize(used + 100);
+  for (size_t size = 0; size <= value.size(); ++size)
+    EXPECT_EQ(is_pair_counts(std::span(value).first(size), size), size >= used) << size;
+  EXPECT_TRUE(is_pair_counts(std::span(value).first(kPairCountsHeaderBytes), used)) << "the header alone is looked at";
+  const auto sound = [&](auto change) {
+    Bytes bytes = value;
+    PairCountsHeader header = pair_counts_header(bytes.data());
+    change(header);
+    std::memcpy(bytes.data(), &header, sizeof header);
+    return is_pair_counts(bytes, bytes.size());
+  };
+  EXPECT_TRUE(sound([](PairCountsHeader& h) { h.behind = 100; }));
+  EXPECT_FALSE(sound([](PairCountsHeader& h) { h.behind = 101; }));
+  EXPECT_FALSE(sound([](PairCountsHeader& h) { h.behind = UINT64_MAX; }));
+  EXPECT_FALSE(sound([](PairCountsHeader& h) { h.version = 2; }));
+  EXPECT_FALSE(sound([](PairCountsHeader& h) { h.zero[0] = 1; }));
+  EXPECT_FALSE(sound([](PairCountsHeader& h) { h.items = UINT32_MAX; }));
+  EXPECT_FALSE(sound([](PairCountsHeader& h) { h.bytes = UINT64_MAX; }));
+  EXPECT_FALSE(sound([](PairCountsHeader& h) { h.bytes = kPairCountsHeaderBytes - 1; }));
+  EXPECT_FALSE(sound([](PairCountsHeader& h) { h.total = uint64_t{1} << 63; }));
+  EXPECT_FALSE(sound([](PairCountsHeader& h) { h.item_bytes = h.bytes; }));
+}
+
 TEST(PairCounts, ItemsAtBothEndsOfTheRange) {
   const std::vector<Pair> rows = {{1, INT64_MIN}, {1, INT64_MAX}, {1, 0}, {2, INT64_MIN}, {2, INT64_MAX}};
   const Bytes bytes = counted(rows);

@@ -201,6 +201,20 @@ TEST(SetState, RefusesWhatIsNotAState) {
   refused(13, 1);  // element 259 of width 8
 }
 
+// What every function asks before it reads: room may lie behind the elements.
+TEST(SetState, SoundHeadersAreToldFromOthers) {
+  State state(StateKind::kUnion, 10, 8);
+  for (const uint64_t x : {3u, 1u, 2u}) state_append(state.bytes(), state.capacity(), x);
+  const std::span<const std::byte> bytes(state.bytes(), state.capacity());
+  for (size_t size = 0; size <= bytes.size(); ++size)
+    EXPECT_EQ(is_set_state(bytes.first(size)), size >= state_bytes(3)) << size;
+  for (const auto& [at, value] : {std::pair{0, 2}, {1, 0}, {1, 4}, {1, 2}, {2, 63}, {3, 1}, {7, 1}, {8, 2}}) {
+    std::vector<std::byte> changed(bytes.begin(), bytes.end());
+    changed[static_cast<size_t>(at)] = std::byte(value);
+    EXPECT_FALSE(is_set_state(changed)) << at << " " << value;
+  }
+}
+
 TEST(SetState, CompactingIsCancelled) {
   State state(StateKind::kUnion, 200000);
   for (uint64_t i = 0; i < 200000; ++i) state_append(state.bytes(), state.capacity(), (i * 7919) % 200003);
