@@ -32,6 +32,11 @@ size_t work_memory_bytes() {
   return std::min({wanted, memory_limit_bytes(), left});
 }
 
+size_t run_work_bytes() {
+  constexpr size_t kLeast = size_t{1} << 20;
+  return std::min(std::max(work_memory_bytes(), kLeast), memory_limit_bytes() / 2);
+}
+
 CancelToken backend_cancel_token() {
   return {[](void*) { return is_to_end(); }, nullptr};
 }

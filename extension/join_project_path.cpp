@@ -1,10 +1,14 @@
 // Inputs, costs and plans. See join_project_path.h.
 #include "extension/join_project_path.h"
 
+#include <cmath>
 #include <cstring>
 
+#include "extension/backend.h"
 #include "extension/node_pack_rows.h"
 #include "extension/plan_numbers.h"
+#include "relation/pair_log.h"
+#include "support/spilled_pairs.h"
 
 #include "extension/pg.h"
 
@@ -17,6 +21,15 @@ constexpr double kRunOperators = 20000;          // threads, memory, tables of c
 constexpr double kRowOperators = 2;              // reading a row into the log, grouping
 constexpr double kCodedRowOperators = 6;         // and looking its values up
 constexpr double kPairInstanceOperators = 0.05;  // counting; the densest and the sparsest relations are cheaper
+
+constexpr double kFileRowOperators = 3;          // writing a row to a file and reading it the first time
+constexpr double kPassRowOperators = 4;          // reading it again for a block of counters
+// Bytes, for what has to fit into batmap.memory_limit.
+constexpr double kRowBytes = 6;        // in the log
+constexpr double kCountedBytes = 3;    // for each of them: the log, and what is counted is made from it
+constexpr double kItemBytes = 64;      // codes, ranks, totals
+constexpr double kCodedBytes = 100;    // of a value that does not stand for itself
+constexpr double kUnsureFactor = 4;    // where no plain plan can stand in, estimates may be wrong by so much
 
 // Positions in CustomPath::custom_private; the first becomes that of the plan.
 enum PathList { kNumbers, kExpressions, kScanTargets, kQuals };
@@ -91,6 +104,41 @@ Path* input_path(PlannerInfo* root, const JoinProjectSide& side, const JoinProje
   return gather;
 }
 
+double distinct_values(PlannerInfo* root, List* expressions, double rows) {
+  return estimate_num_groups(root, expressions, rows, nullptr, nullptr);
+}
+
+/// What a run does to memory under the limits in force.
+struct MemoryUse {
+  double bytes = 0;  // that it needs
+  Cost cost = 0;     // of going through files: once, and for each block of counters again
+};
+
+MemoryUse memory_use(PlannerInfo* root, const JoinProjectQuery& query, const JoinProjectSpec& spec) {
+  MemoryUse use;
+  double rows = 0;
+  double items[2];
+  for (int side = 0; side < spec.inputs(); ++side) {
+    const JoinProjectSide& input = query.sides[side];
+    rows += input.rel->rows;
+    items[side] = distinct_values(root, input.items, input.rel->rows);
+    use.bytes += items[side] * (kItemBytes + (spec.sides[side].item_coding == Coding::kItself ? 0 : kCodedBytes));
+    if (spec.key_coding != Coding::kItself) use.bytes += distinct_values(root, input.keys, input.rel->rows) * kCodedBytes;
+  }
+  const auto work_bytes = static_cast<double>(run_work_bytes());
+  if (rows * kRowBytes <= work_bytes / PairLog::kShareOfWorkMemory) {
+    use.bytes += rows * kRowBytes * kCountedBytes;
+    return use;
+  }
+  const double logs = spec.self_join ? 1 : 3;  // both sides, and what they join to
+  use.bytes += logs * RowPartitions::kOpenBytes + work_bytes;
+  const double pairs = spec.self_join ? items[0] * items[0] / 2 : items[0] * items[1];
+  const double counter_bytes = spec.rows_repeat ? sizeof(uint64_t) : sizeof(uint32_t);
+  const double passes = std::ceil(pairs * counter_bytes * SpilledPairs::kCountersShare / work_bytes);
+  use.cost = rows * kFileRowOperators * cpu_operator_cost + passes * pass_cost(rows);
+  return use;
+}
+
 List* scan_targets(const JoinProjectQuery& query) {
   List* targets = NIL;
   for (const List* const expressions : {query.sides[0].items, query.sides[1].items, query.aggregates}) {
@@ -124,6 +172,8 @@ Path* plain_path(PlannerInfo* root, RelOptInfo* output, Path* plain, List* targe
 }
 
 }  // namespace
+
+Cost pass_cost(double rows) { return rows * kPassRowOperators * cpu_operator_cost; }
 
 List* join_project_lists(const List* custom_private) {
   PlanNumbers numbers(custom_private);
@@ -161,6 +211,14 @@ CustomPath* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* 
     startup += rows->total_cost + query.sides[side].rel->rows * row_cost(spec, spec.sides[side]);
   }
   startup += input->rows * kPairInstanceOperators * cpu_operator_cost;
+  // A subquery's plan can be made only once.
+  spec.has_plain = gives_counts(plain, query.aggregates);
+  for (const JoinProjectSide& side : query.sides) spec.has_plain &= side.rel->rtekind != RTE_SUBQUERY;
+  const MemoryUse memory = memory_use(root, query, spec);
+  startup += memory.cost;
+  // The inputs would be read, and then the plain plan answers.
+  if (memory.bytes * (spec.has_plain ? 1 : kUnsureFactor) > static_cast<double>(memory_limit_bytes()))
+    startup += plain->total_cost;
   QualCost quals;
   cost_qual_eval(&quals, query.quals, root);
   path->path.startup_cost = startup + quals.startup + query.target->cost.startup;
@@ -168,9 +226,6 @@ CustomPath* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* 
       path->path.startup_cost + path->path.rows * (cpu_tuple_cost + quals.per_tuple + query.target->cost.per_tuple);
 
   List* const targets = scan_targets(query);
-  // A subquery's plan can be made only once.
-  spec.has_plain = gives_counts(plain, query.aggregates);
-  for (const JoinProjectSide& side : query.sides) spec.has_plain &= side.rel->rtekind != RTE_SUBQUERY;
   if (spec.has_plain) path->custom_paths = lappend(path->custom_paths, plain_path(root, output, plain, targets));
 
   List* expressions = NIL;

@@ -45,6 +45,9 @@ struct JoinProjectSpec {
 /// The lists that CustomScan::custom_private stands for.
 enum JoinProjectList { kSpec, kKeyOperators, kLeftItemOperators, kRightItemOperators, kNullWhen };
 
+/// Of one more pass over rows that lie in files.
+Cost pass_cost(double rows);
+
 List* join_project_lists(const List* custom_private);
 JoinProjectSpec join_project_spec(const List* lists);
 

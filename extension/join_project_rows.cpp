@@ -1,6 +1,8 @@
 // Reading, counting, handing over. See join_project_rows.h.
 #include "extension/join_project_rows.h"
 
+#include <algorithm>
+
 #include "extension/device_use.h"
 #include "extension/node_pack_rows.h"
 #include "extension/pair_stream.h"
@@ -13,6 +15,7 @@ namespace batmap::pg {
 namespace {
 
 constexpr char kOperation[] = "join-project";
+constexpr double kMostPasses = 1000;  // whatever the planner believes of the plain plan
 
 template <typename Query, typename Run>
 struct JoinProjectCall : PairRowsCall<Query, Run> {
@@ -71,6 +74,7 @@ class JoinProjectStream final : public PairRowStream<Call> {
         if (!call().run->needs_rows())
           for (std::optional<PairLog>& log : call().logs) log.reset();
         // Up to the first answers: from there on there is no way back.
+        if (may_give_up && call().run->may_run_out()) call().run->count_all();
         while (call().run->next(call().batch) && call().batch.empty()) {
         }
         this->begin_batch();
@@ -160,6 +164,13 @@ void ask(const JoinProjectSpec& spec, const JoinProjectBounds& bounds, Query& qu
   query.distinct_only = spec.counting == JoinProjectCount::kNothing;
 }
 
+/// How often rows in files may be read again before the plain plan is the cheaper one.
+std::optional<uint64_t> most_passes(const JoinProjectBounds& bounds, uint64_t rows, bool may_give_up) {
+  if (!may_give_up) return std::nullopt;
+  const double passes = bounds.plain_cost / pass_cost(static_cast<double>(rows));
+  return static_cast<uint64_t>(std::clamp(passes, 1.0, kMostPasses));
+}
+
 bool is_packed(const JoinProjectSpec& spec) { return spec.sides[0].packed || (!spec.self_join && spec.sides[1].packed); }
 
 JoinProjectRows open_self_join(JoinProjectInputs& inputs, const JoinProjectBounds& bounds, bool may_give_up,
@@ -178,6 +189,7 @@ JoinProjectRows open_self_join(JoinProjectInputs& inputs, const JoinProjectBound
     items.rank_of_id = dictionary_sort(*items.codes.dictionary);
     ranks = {items.rank_of_id, items.codes.dictionary->count};
   }
+  call.query.max_passes = most_passes(bounds, call.logs[0]->rows(), may_give_up);
   return stream->start(is_packed(spec), may_give_up,
                        [&] { call.run.emplace(*call.logs[0], ranks, call.query, call.options); });
 }
@@ -192,6 +204,7 @@ JoinProjectRows open_two_inputs(JoinProjectInputs& inputs, const JoinProjectBoun
     for (std::optional<PairLog>& log : call.logs) log.emplace(call.options);
   };
   if (!guarded_fits(may_give_up, make_logs) || !read_inputs(inputs, call, may_give_up, context)) return give_up(call);
+  call.query.max_passes = most_passes(bounds, call.logs[0]->rows() + call.logs[1]->rows(), may_give_up);
   return stream->start(is_packed(spec), may_give_up, [&] {
     JoinedRelation joined = join_relations(side_of(*call.logs[0], {}), side_of(*call.logs[1], {}), call.options);
     for (std::optional<PairLog>& log : call.logs) log.reset();

@@ -15,6 +15,7 @@ namespace batmap::pg {
 struct JoinProjectBounds {
   int64_t min_count = 1;
   std::optional<int64_t> best;  // only so many of the largest counts are wanted, and what equals the last
+  double plain_cost = 0;        // of the plan that answers where memory is too small, if there is one
 };
 
 struct JoinProjectInputs {

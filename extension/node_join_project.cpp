@@ -1,7 +1,9 @@
 // Planning and running of the plan node "BatmapJoinProject". See node_join_project.h.
 //
 // A run reads its inputs into the engine's logs, counts, and hands the pairs over one by one. Where memory is too small for
-// that, before any pair has been handed over, the plain plan answers instead: it can always use files.
+// that, or would take more passes over files than the plain plan is worth, the plain plan answers instead: it can always use
+// files. That is decided before any pair has been handed over: where memory may be too small for the pairs that are still to
+// come, all are counted first and wait in a file.
 #include "extension/node_join_project.h"
 
 #include "extension/item_codes.h"
@@ -128,6 +130,7 @@ void open_rows(JoinProjectState* state) {
   if (!read_bounds(state, bounds)) {
     state->finished = true;
   } else {
+    if (state->plain != nullptr) bounds.plain_cost = state->plain->plan->total_cost;
     JoinProjectInputs inputs{state->spec, state->lists, &state->base.ss.ps, {state->inputs[0], state->inputs[1]}, {}};
     state->rows = open_join_project(inputs, bounds, state->plain != nullptr, state->context);
     for (int side = 0; side < 2; ++side) state->items[side] = inputs.items[state->spec.self_join ? 0 : side];

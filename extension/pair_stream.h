@@ -18,7 +18,7 @@ template <typename Query, typename Run>
 struct PairRowsCall : RunCall {
   explicit PairRowsCall(MemoryContext context) : RunCall(thread_count()), files(context) {
     options.files = &files;
-    options.work_bytes = work_memory_bytes();
+    options.work_bytes = run_work_bytes();
   }
 
   ServerFiles files;

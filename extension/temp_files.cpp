@@ -9,45 +9,40 @@
 
 namespace batmap::pg {
 
-TempFile& ServerFiles::create() {
-  BufFile* file = nullptr;
-  server_call([&] {
-    const MemoryContext caller = MemoryContextSwitchTo(context_);
-    file = BufFileCreateTemp(false);
-    MemoryContextSwitchTo(caller);
-  });
-  return files_.emplace_back(file);
+namespace {
+
+void seek(BufFile* file, uint64_t at) {
+  if (BufFileSeek(file, 0, static_cast<off_t>(at), SEEK_SET) != 0)
+    ereport(ERROR, (errcode_for_file_access(), errmsg("could not seek in temporary file: %m")));
 }
+
+}  // namespace
 
 void ServerFiles::close_all() {
-  for (const File& file : files_)
-    if (file.file() != nullptr) BufFileClose(file.file());
-  files_.clear();
+  if (file_ != nullptr) BufFileClose(std::exchange(file_, nullptr));
+  clear();
 }
 
-void ServerFiles::File::write(std::span<const std::byte> bytes) {
-  server_call([&] { BufFileWrite(file_, const_cast<std::byte*>(bytes.data()), bytes.size()); });
-}
-
-void ServerFiles::File::rewind() {
+void ServerFiles::write_at(uint64_t at, std::span<const std::byte> bytes) {
   server_call([&] {
-    if (BufFileSeek(file_, 0, 0, SEEK_SET) != 0)
-      ereport(ERROR, (errcode_for_file_access(), errmsg("could not rewind temporary file: %m")));
+    if (file_ == nullptr) {
+      const MemoryContext caller = MemoryContextSwitchTo(context_);
+      file_ = BufFileCreateTemp(false);
+      MemoryContextSwitchTo(caller);
+    }
+    seek(file_, at);
+    BufFileWrite(file_, const_cast<std::byte*>(bytes.data()), bytes.size());
   });
 }
 
-void ServerFiles::File::read(std::span<std::byte> bytes) {
+void ServerFiles::read_at(uint64_t at, std::span<std::byte> bytes) {
   server_call([&] {
+    seek(file_, at);
     const size_t count = BufFileRead(file_, bytes.data(), bytes.size());
     if (count != bytes.size())
       ereport(ERROR, (errcode_for_file_access(),
                       errmsg("could not read from temporary file: read only %zu of %zu bytes", count, bytes.size())));
   });
-}
-
-void ServerFiles::File::close() {
-  BufFile* const file = std::exchange(file_, nullptr);
-  server_call([&] { BufFileClose(file); });
 }
 
 }  // namespace batmap::pg

@@ -8,8 +8,7 @@ namespace batmap {
 namespace {
 
 constexpr int kNeighbourBits = 8;     // tids that agree above them lie in one partition, at the first level
-constexpr uint32_t kOpenRows = 1024;  // of a chunk in a file, at most
-constexpr size_t kMostChunkBytes = kChunkHeaderBytes + kOpenRows * sizeof(Pair) + 16;
+constexpr size_t kMostChunkBytes = kChunkHeaderBytes + RowPartitions::kOpenRows * sizeof(Pair) + 16;
 constexpr size_t kReadBytes = size_t{1} << 20;  // between two looks at the cancel token
 
 size_t partition_of(int64_t tid, int level) {

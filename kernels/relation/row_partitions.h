@@ -33,6 +33,8 @@ inline uint64_t most_coded_rows(const ExecutionOptions& options) { return option
 class RowPartitions {
  public:
   static constexpr size_t kPartitions = 64;
+  static constexpr uint32_t kOpenRows = 1024;  // of a partition, before they are written as a chunk
+  static constexpr size_t kOpenBytes = kPartitions * kOpenRows * sizeof(Pair);
 
   /// @throws Error{kMemoryLimit}, std::bad_alloc, what the files throw; so do the others
   RowPartitions(TempFiles& files, MemoryMeter& meter, int level = 0);

@@ -32,6 +32,7 @@ class BitmapCounter final : public PairCounter {
   }
 
   size_t tasks() const override { return (pairs_.leading + strip_rows_ - 1) / strip_rows_; }
+  uint64_t most_results() const override { return strip_rows_ * (item_count_ - pairs_.first_column); }
   std::span<const uint32_t> supports() const override { return matrix_.support.span(); }
 
   void count(size_t task, int worker, uint32_t threshold, GrowingBuffer<PairCount>& out) override {

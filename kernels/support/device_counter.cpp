@@ -65,6 +65,7 @@ class DeviceCounter final : public PairCounter {
   ~DeviceCounter() override { api_.close_pairs(pairs_); }
 
   size_t tasks() const override { return task_begin_.size() - 1; }
+  uint64_t most_results() const override { return most_results_; }
   size_t tasks_ahead() const override { return 1; }
   std::span<const uint32_t> supports() const override { return supports_.span(); }
 
@@ -97,6 +98,7 @@ class DeviceCounter final : public PairCounter {
     uint64_t task_pairs = 0;
     for (uint32_t a = 0; a < pairs.leading; ++a) {
       task_pairs += items - std::min(pairs.first_after(a), items);
+      most_results_ = std::max(most_results_, task_pairs);
       if (task_pairs < wanted || (a + 1) % kBlockRows != 0) continue;
       task_begin_.push_back(a + 1);
       task_pairs = 0;
@@ -108,6 +110,7 @@ class DeviceCounter final : public PairCounter {
   Buffer<uint32_t> supports_;
   DevicePairs* pairs_ = nullptr;
   std::vector<uint32_t> task_begin_;
+  uint64_t most_results_ = 0;
 };
 
 void send_rows(const AcceleratorApi& api, DevicePairs* pairs, const EncodedRelation& relation, const KeptItems& kept,

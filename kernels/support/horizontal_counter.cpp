@@ -51,6 +51,7 @@ class HorizontalCounter final : public PairCounter {
   }
 
   size_t tasks() const override { return tasks_->size(); }
+  uint64_t most_results() const override { return tasks_->most_results(); }
   std::span<const uint32_t> supports() const override { return data_.support.span(); }
 
   void count(size_t task, int worker, uint32_t threshold, GrowingBuffer<PairCount>& out) override {

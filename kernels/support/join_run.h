@@ -19,7 +19,8 @@ struct JoinQuery {
   std::optional<int64_t> max_results;
   bool bag = false;                  // rows that repeat multiply, as in a join in SQL; else they count once
   bool ties = false;                 // top_k: at least all pairs as good as the k-th, in no order
-  std::optional<PairMethod> method;  // none: the chooser's
+  std::optional<uint64_t> max_passes;  // see PairQuery
+  std::optional<PairMethod> method;    // none: the chooser's
   PairKernels kernels;
   DeviceUse device;
 
@@ -45,6 +46,9 @@ class JoinRun {
   /// transactions: b that both have; items: a and c that have such a b; pair_instances: rows of the join.
   const PairReport& report() const { return run_.report(); }
 
+  /// See PairRun.
+  bool may_run_out() const { return run_.may_run_out(); }
+  void count_all() { run_.count_all(); }
   /// See PairRun. What a join needs it has itself.
   static constexpr bool needs_rows() { return false; }
 

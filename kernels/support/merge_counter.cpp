@@ -54,18 +54,22 @@ class MergeCounter final : public PairCounter {
         options_(options),
         item_count_(static_cast<uint32_t>(lists_.length.size())) {
     uint64_t work = 0;
+    uint64_t results = 0;
     task_begin_.push_back(0);
     for (uint32_t item = 0; item < pairs.leading; ++item) {
       const uint32_t first = pairs.first_after(item);
+      results += item_count_ - first;
+      most_results_ = std::max(most_results_, results);
       work += lists_.begin[item_count_] - lists_.begin[first] + uint64_t{item_count_ - first} * lists_.length[item];
       if (work >= kTaskElements || item + 1 == pairs.leading) {
         task_begin_.push_back(item + 1);
-        work = 0;
+        work = results = 0;
       }
     }
   }
 
   size_t tasks() const override { return task_begin_.size() - 1; }
+  uint64_t most_results() const override { return most_results_; }
   std::span<const uint32_t> supports() const override { return lists_.length.span(); }
 
   void count(size_t task, int, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
@@ -95,6 +99,7 @@ class MergeCounter final : public PairCounter {
   const ExecutionOptions& options_;
   uint32_t item_count_;
   std::vector<uint32_t> task_begin_;
+  uint64_t most_results_ = 0;
 };
 
 }  // namespace

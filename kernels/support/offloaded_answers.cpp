@@ -57,6 +57,11 @@ void OffloadedAnswers::start(std::unique_ptr<PairCounter> counter, Buffer<int64_
   answers_.emplace(std::move(counter), std::move(values), selection, options, std::move(next));
 }
 
+void OffloadedAnswers::stop() {
+  answers_.reset();
+  device_threads_ = 0;
+}
+
 bool OffloadedAnswers::next(std::vector<PairRow>& batch, PairReport& report, const std::function<void()>& restart) {
   batch.clear();
   if (!answers_) return false;

@@ -35,6 +35,10 @@ class OffloadedAnswers {
              ExecutionOptions options, NextBlock next = {});
 
   bool on_devices() const { return device_threads_ > 0; }
+  /// See PairAnswers. Nothing has been started: none.
+  uint64_t most_bytes(uint64_t pairs) const { return answers_ ? answers_->most_bytes(pairs) : 0; }
+  /// There are no more answers; their memory is given back.
+  void stop();
 
   /// See PairAnswers::next(). Nothing has been started: there are no answers.
   /// @param restart  has the CPU count: calls start()

@@ -75,6 +75,16 @@ bool PairAnswers::next(std::vector<PairRow>& batch) {
   return !done_ || !batch.empty();
 }
 
+uint64_t PairAnswers::most_bytes(uint64_t pairs) const {
+  const auto threads = static_cast<uint64_t>(options_.threads);
+  // Results that wait, that are handed over, and that are spare; each with what it was in while it grew.
+  const uint64_t results = std::min<uint64_t>(threads * counter_->tasks_ahead(), counter_->tasks()) + 2;
+  const double task = static_cast<double>(std::min(counter_->most_results(), pairs)) + 64;
+  const double best = static_cast<double>(std::min<uint64_t>(selection_.top_k.value_or(0), pairs));
+  const double bytes = 3 * (static_cast<double>(results) * task * sizeof(PairCount) + best * sizeof(PairRow));
+  return bytes < 0x1p62 ? static_cast<uint64_t>(bytes) : UINT64_MAX / 2;
+}
+
 void PairAnswers::start_tasks() {
   tasks_begun_ += counter_->tasks();
   tasks_.emplace(options_, counter_->tasks(), static_cast<size_t>(options_.threads) * counter_->tasks_ahead(),

@@ -33,6 +33,8 @@ class PairCounter {
   virtual size_t tasks() const = 0;
   /// Results that may wait to be handed over, for each thread.
   virtual size_t tasks_ahead() const { return 4; }
+  /// No task has more results than this. UINT64_MAX: that is not known.
+  virtual uint64_t most_results() const { return UINT64_MAX; }
   /// Counts the pairs of one task and appends those with count >= threshold (>= 1) to `out`.
   /// @param threshold  at most WantedPairs::enough; counts from there on may come out smaller, but not below it
   /// @param worker  0 .. threads - 1: which scratch to use; calls with different workers may run at once

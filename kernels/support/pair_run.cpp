@@ -111,7 +111,7 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
   for (uint32_t rank = 0; rank < kept.size; ++rank) values[rank] = relation.item_value(kept.code_of_rank[rank]);
 
   const TransactionLengths lengths = transaction_lengths(relation, kept, options_);
-  report_.pair_instances = lengths.pair_instances;
+  report_.pair_instances = most_pairs_ = lengths.pair_instances;
   if (weighted) {
     refuse_without_device("rows repeat, so that rows are counted, which no GPU does");
     report_.method = pair_method_name(PairMethod::kHorizontal);
@@ -127,6 +127,7 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
   report_.reason = (query_.method ? "asked for; " : "") + choice.reason;
   const PairEstimate& estimate = choice.estimates[static_cast<size_t>(method)];
   std::unique_ptr<PairCounter> counter = count_on_a_device(relation, kept, estimate.milliseconds);
+  restart_bytes_ = counter ? estimate.bytes : 0;
   if (counter) {
     chunks_ = std::move(chunks);
     item_rank_ = item_rank;
@@ -201,6 +202,9 @@ void PairRun::group_spilled(const RowPartitions& rows, std::span<const uint32_t>
   const bool weighted = query_.bag && spilled_->has_repeated_rows();
   spilled_->keep(filter(weighted), query_.method, query_.kernels,
                  weighted ? std::optional(report_.threshold) : std::nullopt);
+  if (query_.max_passes && spilled_->passes() > *query_.max_passes)
+    throw Error(ErrorCode::kMemoryLimit, "the rows in files would be read " + std::to_string(spilled_->passes()) +
+                                             " times, more than " + std::to_string(*query_.max_passes));
   const KeptItems& kept = spilled_->kept();
   report_.items_kept = kept.size;
   report_.occurrences = kept.occurrences;
@@ -242,7 +246,25 @@ void PairRun::count_kept(std::span<const uint32_t> supports) {
       std::count_if(supports.begin(), supports.end(), [&](uint32_t s) { return s >= report_.threshold; }));
 }
 
+bool PairRun::may_run_out() const {
+  // What later blocks take is not known before they are counted.
+  if (spilled_) return true;
+  const uint64_t bytes = answers_.most_bytes(most_pairs_) + restart_bytes_;
+  return bytes > options_.memory->available();
+}
+
+void PairRun::count_all() {
+  SpooledPairs all(*options_.files);
+  std::vector<PairRow> batch;
+  while (next(batch)) all.append(batch);
+  answers_.stop();
+  spilled_.reset();
+  chunks_ = {};
+  spooled_ = all;
+}
+
 bool PairRun::next(std::vector<PairRow>& batch) {
+  if (spooled_) return spooled_->next(batch);
   const Stopwatch watch;
   const bool more = answers_.next(batch, report_, [this] {
     query_.device.offload = nullptr;

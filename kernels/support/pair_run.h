@@ -18,6 +18,7 @@
 #include "support/offloaded_answers.h"
 #include "support/pair_report.h"
 #include "support/spilled_pairs.h"
+#include "support/spooled_pairs.h"
 
 namespace batmap {
 
@@ -38,7 +39,8 @@ struct PairQuery {
   bool diagonal = false;             // pairs of an item with itself, too
   bool ties = false;                 // top_k: at least all pairs as good as the k-th by support, in no order
   bool distinct_only = false;        // which pairs there are; their supports may be any number from the threshold on
-  std::optional<PairMethod> method;  // none: the chooser's
+  std::optional<uint64_t> max_passes;  // over rows in files; where more are needed: Error{kMemoryLimit}
+  std::optional<PairMethod> method;    // none: the chooser's
   PairKernels kernels;
   DeviceUse device;
 
@@ -72,6 +74,12 @@ class PairRun {
 
   const PairReport& report() const { return report_; }
 
+  /// Whether memory may be too small for the answers that are still to come.
+  bool may_run_out() const;
+  /// Counts to the end, before any answer is handed over: the answers wait in a file (ExecutionOptions::files, which is there),
+  /// and next() needs no more memory. @throws Error, std::bad_alloc, what the files throw; the run cannot go on after that
+  void count_all();
+
   /// Is the input still needed? A device may fail in the middle; then the CPU starts again where it stopped.
   bool needs_rows() const { return answers_.on_devices(); }
 
@@ -93,6 +101,9 @@ class PairRun {
   std::span<const uint32_t> item_rank_;
   std::optional<SpilledPairs> spilled_;  // where the rows were too many
   OffloadedAnswers answers_;             // none: there is nothing to count
+  uint64_t most_pairs_ = UINT64_MAX;     // that there can be
+  uint64_t restart_bytes_ = 0;           // while on a device: what the CPU would need
+  std::optional<SpooledPairs> spooled_;  // instead of answers_, once all of them are known
 };
 
 }  // namespace batmap

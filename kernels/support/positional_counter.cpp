@@ -40,6 +40,7 @@ class PositionalCounter final : public PairCounter {
   }
 
   size_t tasks() const override { return tasks_.size(); }
+  uint64_t most_results() const override { return tasks_.most_results() * kMostBeyond; }
   std::span<const uint32_t> supports() const override { return form_.lists.length.span(); }
 
   void count(size_t task, int worker, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
@@ -68,7 +69,7 @@ class PositionalCounter final : public PairCounter {
     return RowTasks(pairs_.leading, kTaskWords, options_.threads, [&](uint32_t item) -> RowCost {
       const uint64_t columns = item_count_ - pairs_.first_after(item);
       return {.work = (length[item] + kComparedRows) * (columns / 64 + 1),
-              .results = std::clamp(length[item] * partners / pairs_.least, columns / kMostBeyond, columns)};
+              .results = std::clamp(length[item] * partners / pairs_.least, columns / kMostBeyond + 1, columns)};
     });
   }
 

@@ -30,6 +30,7 @@ class RowTasks {
       const RowCost cost = cost_of(row);
       task.work += cost.work;
       task.results += cost.results;
+      most_results_ = std::max(most_results_, task.results);
       if (task.work < enough && task.results < kMostResults && row + 1 < rows) continue;
       begin_.push_back(row + 1);
       task = {};
@@ -39,6 +40,8 @@ class RowTasks {
   size_t size() const { return begin_.size() - 1; }
   uint32_t begin(size_t task) const { return begin_[task]; }
   uint32_t end(size_t task) const { return begin_[task + 1]; }
+  /// Of the task with the largest number of them.
+  uint64_t most_results() const { return most_results_; }
 
  private:
   static constexpr uint64_t kTasksOfAThread = 8;
@@ -46,6 +49,7 @@ class RowTasks {
   static constexpr uint64_t kMostResults = 1 << 16;
 
   std::vector<uint32_t> begin_{0};
+  uint64_t most_results_ = 0;
 };
 
 }  // namespace batmap

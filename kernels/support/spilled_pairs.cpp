@@ -10,8 +10,8 @@ namespace batmap {
 
 namespace {
 
-constexpr size_t kCountersShare = 4;  // of the work memory: for the counters of a block
 constexpr uint64_t kTaskPairs = 1 << 18;
+constexpr uint64_t kLeastFormBytes = 4 << 20;  // with less, merging is all that fits, which takes many times as long
 
 }  // namespace
 
@@ -165,7 +165,8 @@ std::unique_ptr<PairCounter> SpilledPairs::counter_of(const EncodedRelation& rel
   if (!weighted()) {
     PairJob job = describe_job(relation, own, lengths, kernels_, options_);
     const size_t used = options_.memory->current();
-    job.memory_bytes = std::min<uint64_t>(job.memory_bytes, options_.work_bytes - std::min(used, options_.work_bytes));
+    const uint64_t rest = options_.work_bytes - std::min(used, options_.work_bytes);
+    job.memory_bytes = std::min(job.memory_bytes, std::max(rest, kLeastFormBytes));
     method = method_.value_or(choose_pair_method(job).method);
   }
   if (std::ranges::find(methods_, method) == methods_.end()) methods_.push_back(method);

@@ -21,6 +21,8 @@ namespace batmap {
 
 class SpilledPairs {
  public:
+  static constexpr size_t kCountersShare = 4;  // of the work memory: for the counters of a block
+
   /// Reads all rows once, for the totals.
   /// @param rows       sealed; the files must outlive the object
   /// @param item_rank  see EncodedRelation

@@ -34,6 +34,8 @@ class Tiles {
   }
 
   size_t strips() const { return strips_; }
+  /// What visit() appends at most, and the room that it puts it in order in.
+  uint64_t most_results() const { return uint64_t{2} * kMostItems * begin_.back(); }
 
   /// Calls compare(a, b) for all wanted pairs of the strip and appends what is not 0.
   template <typename Compare>

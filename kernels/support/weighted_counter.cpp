@@ -48,6 +48,7 @@ class WeightedCounter final : public PairCounter {
   }
 
   size_t tasks() const override { return tasks_->size(); }
+  uint64_t most_results() const override { return tasks_->most_results(); }
   std::span<const uint32_t> supports() const override { return {}; }
   std::span<const uint64_t> wide_supports() const override { return squares_.span(); }
 

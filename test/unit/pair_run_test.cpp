@@ -484,5 +484,49 @@ TEST(PairRun, MethodsHaveNames) {
   }
 }
 
+/// Whatever the limit: a run that says that memory is enough gets to its end.
+TEST(PairRun, SaysWhetherMemoryMayRunOut) {
+  Random random(71);
+  std::vector<Pair> rows;
+  for (int k = 0; k < 60000; ++k)
+    rows.push_back({random.signed_below(3000), static_cast<int64_t>(std::min(random.below(900), random.below(900)))});
+  MemoryMeter input_meter;
+  PairLog log(input_meter);
+  for (const Pair& row : rows) log.append(row.tid, row.item);
+  log.seal();
+  for (const bool bag : {false, true}) {
+    for (const PairMethodName& entry : kPairMethodNames) {
+      if (bag && entry.method != PairMethod::kHorizontal) continue;
+      int enough = 0;
+      int may_run_out = 0;
+      for (size_t limit = size_t{256} << 10; limit < size_t{256} << 20; limit += limit / 8) {
+        MemoryMeter meter(limit);
+        PairQuery query;
+        query.min_count = 1;
+        query.method = entry.method;
+        query.bag = bag;
+        std::optional<PairRun> run;
+        try {
+          run.emplace(log.chunks(), std::span<const uint32_t>(), query,
+                      ExecutionOptions{.threads = 3, .memory = &meter, .cancel = {}});
+        } catch (const Error& error) {
+          ASSERT_EQ(error.code(), ErrorCode::kMemoryLimit);
+          continue;
+        }
+        if (run->may_run_out()) {
+          ++may_run_out;
+          continue;
+        }
+        ++enough;
+        std::vector<PairRow> batch;
+        while (run->next(batch)) {
+        }
+      }
+      EXPECT_GT(enough, 0) << entry.name;
+      EXPECT_GT(may_run_out, 0) << entry.name;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace batmap::test

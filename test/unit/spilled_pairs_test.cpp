@@ -43,7 +43,7 @@ std::string compare(const std::vector<Pair>& rows, std::span<const uint32_t> ite
       run(rows, item_rank, query,
           {.threads = threads, .memory = &meter, .cancel = {}, .files = &files, .work_bytes = work_bytes}, true);
   EXPECT_EQ(meter.current(), 0u);
-  EXPECT_GT(files.count(), 1u);
+  EXPECT_GT(files.bytes(), 0u);
   std::string wrong = difference(found.rows, expected.rows);
   const auto same = [&](const char* name, uint64_t is, uint64_t should) {
     if (is != should) wrong += std::string("; ") + name + " " + std::to_string(is) + ", not " + std::to_string(should);
@@ -199,6 +199,51 @@ TEST(SpilledPairs, TiesOfTheBestAreAmongTheAnswers) {
     EXPECT_TRUE(std::ranges::any_of(ties.rows, [&](const PairRow& other) {
       return std::tuple(other.item_a, other.item_b, other.support) == std::tuple(row.item_a, row.item_b, row.support);
     }));
+}
+
+TEST(SpilledPairs, RefusesMorePassesThanAreWanted) {
+  const std::vector<Pair> rows = relation(17, 2000, 400, 20000, 1);
+  PairQuery query;
+  query.min_count = 1;
+  uint64_t passes = 0;
+  for (bool refused = true; refused;) {
+    query.max_passes = ++passes;
+    MemoryMeter meter;
+    FakeFiles files;
+    try {
+      run(rows, {}, query, {.threads = 1, .memory = &meter, .cancel = {}, .files = &files, .work_bytes = 128 << 10}, true);
+      refused = false;
+    } catch (const Error& error) {
+      ASSERT_EQ(error.code(), ErrorCode::kMemoryLimit);
+    }
+    ASSERT_EQ(meter.current(), 0u);
+  }
+  EXPECT_EQ(passes, 10u);  // 400 * 399 / 2 counters of 4 bytes, 32 kB at a time
+}
+
+TEST(SpilledPairs, CountsAllBeforeTheFirstAnswer) {
+  const std::vector<Pair> rows = relation(18, 2000, 400, 20000, 1);
+  for (PairQuery& query : queries(rows)) {
+    for (const size_t work_bytes : {size_t{128} << 10, size_t{64} << 20}) {
+      MemoryMeter meter;
+      FakeFiles files;
+      const ExecutionOptions options{.threads = 2, .memory = &meter, .cancel = {}, .files = &files, .work_bytes = work_bytes};
+      std::optional<PairLog> log(options);
+      for (const Pair& row : rows) log->append(row.tid, row.item);
+      log->seal();
+      PairRun streamed(*log, {}, query, options);
+      PairRun counted(*log, {}, query, options);
+      EXPECT_TRUE(work_bytes > size_t{1} << 20 || counted.may_run_out());
+      std::vector<PairRow> expected, found, batch;
+      while (streamed.next(batch)) expected.insert(expected.end(), batch.begin(), batch.end());
+      const size_t streamed_bytes = meter.current();
+      counted.count_all();
+      EXPECT_LE(meter.current(), streamed_bytes);  // what was counted is gone
+      while (counted.next(batch)) found.insert(found.end(), batch.begin(), batch.end());
+      ASSERT_EQ(difference(found, expected), "");
+      EXPECT_EQ(counted.report().results, streamed.report().results);
+    }
+  }
 }
 
 TEST(SpilledPairs, AFileThatFailsEndsTheRun) {

@@ -1,0 +1,157 @@
+# The plan node BatmapJoinProject under little memory: over a grid of batmap.work_mem and batmap.memory_limit, planned under
+# the limits that it runs under and under ample ones, its rows are those of the plain plan and nothing fails; a run has one
+# temporary file; and a timeout in the middle ends it at once, its file included.
+#
+# BATMAP_MEMORY_ROWS: rows of each table (default 150000). BATMAP_MEMORY_TIMES=1 prints the grid with times.
+use strict;
+use warnings;
+
+use List::Util qw(min);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $rows = $ENV{BATMAP_MEMORY_ROWS} // 150000;
+my $tids = int($rows / 10);
+my $node = PostgreSQL::Test::Cluster->new('memory');
+$node->init;
+# Files of the plain plan are not to be counted: it has memory enough.
+$node->append_conf('postgresql.conf', "session_preload_libraries = 'batmap'\nwork_mem = '1GB'\njit = off\nlog_temp_files = 0\n");
+$node->start;
+$node->safe_psql('postgres', qq{
+    CREATE EXTENSION batmap;
+    SELECT setseed(0.5);
+    CREATE TABLE baskets AS SELECT (random() * $tids)::int4 AS tid, (random() ^ 2 * 800)::int4 AS item FROM generate_series(1, $rows);
+    CREATE TABLE uses AS SELECT (random() * 1500)::int4 AS tool, (random() * $tids)::int4 AS skill FROM generate_series(1, $rows);
+    CREATE TABLE needs AS SELECT (random() * $tids)::int4 AS skill, 'job ' || (random() ^ 2 * 900)::int4 AS job FROM generate_series(1, $rows);
+    CREATE TABLE sparse AS SELECT tid, (random() * $rows)::int4 AS item FROM baskets;
+    VACUUM ANALYZE;
+});
+
+my %queries = (
+    'self-join' => 'SELECT a.item AS x, b.item AS y, count(*) AS n FROM baskets a JOIN baskets b USING (tid) WHERE a.item < b.item GROUP BY 1, 2',
+    'two tables' => 'SELECT tool AS x, job AS y, count(*) AS n FROM uses JOIN needs USING (skill) GROUP BY 1, 2',
+    'subquery' => 'SELECT tool AS x, job AS y, count(*) AS n FROM uses JOIN (SELECT * FROM needs OFFSET 0) s USING (skill) GROUP BY 1, 2',
+);
+
+sub digest
+{
+    my ($rows) = @_;
+    return "SELECT count(*), sum(n), sum(hashtextextended(x || ' ' || y || ' ' || n, 0)::numeric) FROM ($rows) q";
+}
+
+my $generic = "SET plan_cache_mode = force_generic_plan;\n";
+my $forced = 'SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_nestloop = off; SET enable_memoize = off;';
+my @work_mem = ('64kB', '1MB', '4MB', '64MB');
+my @limits = ('4MB', '16MB', '64MB', '4GB');
+
+for my $name (sort keys %queries)
+{
+    my $query = digest($queries{$name});
+    my ($plain, $plain_ms) = timed("SET batmap.enable_join_project = off;", $query);
+    # What is planned while memory is ample and runs when it is not has the node in it, and whatever is there must do.
+    my $prepared = "$forced PREPARE q AS $query; $generic EXECUTE q;";
+    like($node->safe_psql('postgres', "$forced EXPLAIN $query"), qr/BatmapJoinProject/, "$name: the node is taken");
+    my @wrong;
+    my %node_ms;
+    for my $limit (@limits)
+    {
+        for my $work_mem (@work_mem)
+        {
+            my $settings = "SET batmap.work_mem = '$work_mem'; SET batmap.memory_limit = '$limit';";
+            my ($found, $ms) = timed($settings, $query);
+            push @wrong, "$settings: $found" if $found ne $plain;
+            my $is_plain = $node->safe_psql('postgres', "$settings EXPLAIN $query") !~ /BatmapJoinProject/;
+            my $line = sprintf '%-10s work_mem %-5s memory_limit %-5s plain %6.0f ms, node %6.0f ms%s', $name, $work_mem, $limit,
+              $plain_ms, $ms, $is_plain ? ' (plain plan)' : '';
+            # A subquery has no plain plan to fall back to: there, only the planner can see to it.
+            if ($name ne 'subquery')
+            {
+                ($found, $ms) = timed("$prepared $settings", 'EXECUTE q');
+                push @wrong, "prepared, $settings: $found" if $found ne $plain;
+                $line .= sprintf ', planned with ample memory %6.0f ms', $ms;
+            }
+            diag $line if $ENV{BATMAP_MEMORY_TIMES};
+        }
+    }
+    is(join("\n", @wrong), '', "$name: the plain plan's rows, and no error, in all cells");
+}
+
+# -- The decision -------------------------------------------------------------------------------------------------
+
+my $self_join = $queries{'self-join'};
+my $wide = 'SELECT a.item AS x, b.item AS y, count(*) AS n FROM sparse a JOIN sparse b USING (tid) WHERE a.item < b.item GROUP BY 1, 2';
+like($node->safe_psql('postgres', "SET batmap.work_mem = '256MB'; EXPLAIN $self_join"), qr/BatmapJoinProject/,
+    'with memory enough the planner takes the node');
+unlike($node->safe_psql('postgres', "SET batmap.work_mem = '64kB'; EXPLAIN $wide"), qr/BatmapJoinProject/,
+    'where the node would need many passes, the planner takes the plain plan');
+unlike($node->safe_psql('postgres', "SET batmap.memory_limit = '256kB'; EXPLAIN $self_join"), qr/BatmapJoinProject/,
+    'where the node does not fit, the planner takes the plain plan');
+like($node->safe_psql('postgres', "$forced PREPARE q AS $wide; $generic EXPLAIN EXECUTE q;"
+          . "SET batmap.work_mem = '64kB'; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE q"),
+    qr/BatmapJoinProject.*Answered By: the plain plan/s, 'what turns out to need many passes is left to the plain plan');
+
+# -- Files --------------------------------------------------------------------------------------------------------
+
+# A row of a cursor, then the files.
+my $files = 'SELECT count(*) FROM pg_ls_tmpdir()';
+my %spilling = (
+    'self-join' => $self_join,
+    'two tables' => $queries{'two tables'},
+    'pairs' => "SELECT * FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 1)",
+    'join-project' => "SELECT * FROM batmap_join_project('SELECT tool, skill FROM uses', 'SELECT skill, length(job) FROM needs')",
+);
+for my $name (sort keys %spilling)
+{
+    for my $work_mem ('0', '1MB')
+    {
+        my $output = $node->safe_psql('postgres', "$forced BEGIN; DECLARE c CURSOR FOR $spilling{$name}; SET batmap.work_mem = '$work_mem';"
+              . " MOVE 1 IN c; $files; CLOSE c; $files");
+        is($output, "1\n0", "$name, work_mem $work_mem: one file while it runs, none after");
+    }
+}
+
+# -- Cancel -------------------------------------------------------------------------------------------------------
+
+# How late a timeout comes, the teardown included; the least of some, as other programs take time, too.
+my %slow = (
+    'self-join' => "$forced PREPARE q AS " . digest($self_join) . "; $generic EXECUTE q; SET batmap.work_mem = 0;",
+    'two tables' => "$forced PREPARE q AS " . digest($queries{'two tables'}) . "; $generic EXECUTE q; SET batmap.work_mem = 0;",
+    'pairs' => "PREPARE q AS SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 1);"
+      . ' SET batmap.work_mem = 0;',
+    'join-project' => "PREPARE q AS SELECT count(*) FROM batmap_join_project('SELECT tool, skill FROM uses',"
+      . " 'SELECT skill, hashtext(job) FROM needs'); SET batmap.work_mem = 0;",
+);
+for my $name (sort keys %slow)
+{
+    for my $timeout (30, 60, 120, 240)
+    {
+        my $late;
+        for (1 .. 3)
+        {
+            my (undef, $out, $err) =
+              $node->psql('postgres', "$slow{$name}\n\\timing on\nSET statement_timeout = $timeout;\nEXECUTE q;\n\\timing off\n"
+                  . "RESET statement_timeout;\n$files;", on_error_stop => 0);
+            my @ms = $out =~ /^Time: ([0-9.]+) ms/mg;
+            last if $err !~ /statement timeout/;    # it was done
+            is((split /\n/, $out)[-1], '0', "$name: no file is left") if !defined $late;
+            $late = min($late // 1e9, $ms[1] - $timeout);
+        }
+        cmp_ok($late, '<', 100, "$name: a timeout of $timeout ms comes $late ms late") if defined $late;
+    }
+}
+
+$node->stop;
+done_testing();
+
+# The rows of the last statement, or its error; and how long it took.
+sub timed
+{
+    my ($before, $statement) = @_;
+    my (undef, $out, $err) = $node->psql('postgres', "$before\n\\echo start\n\\timing on\n$statement;", on_error_stop => 1);
+    $out =~ s/.*start\n//s;
+    my ($ms) = $out =~ /^Time: ([0-9.]+) ms/m;
+    $out =~ s/^Time:.*\n?//mg;
+    chomp $out;
+    return ($err =~ /ERROR/ ? $err : $out, $ms // 0);
+}
