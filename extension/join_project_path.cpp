@@ -22,14 +22,14 @@ constexpr double kRowOperators = 2;              // reading a row into the log, 
 constexpr double kCodedRowOperators = 6;         // and looking its values up
 constexpr double kPairInstanceOperators = 0.05;  // counting; the densest and the sparsest relations are cheaper
 
-constexpr double kFileRowOperators = 3;          // writing a row to a file and reading it the first time
-constexpr double kPassRowOperators = 4;          // reading it again for a block of counters
+constexpr double kFileRowOperators = 3;  // writing a row to a file and reading it the first time
+constexpr double kPassRowOperators = 4;  // reading it again for a block of counters
 // Bytes, for what has to fit into batmap.memory_limit.
-constexpr double kRowBytes = 6;        // in the log
-constexpr double kCountedBytes = 3;    // for each of them: the log, and what is counted is made from it
-constexpr double kItemBytes = 64;      // codes, ranks, totals
-constexpr double kCodedBytes = 100;    // of a value that does not stand for itself
-constexpr double kUnsureFactor = 4;    // where no plain plan can stand in, estimates may be wrong by so much
+constexpr double kRowBytes = 6;      // in the log
+constexpr double kCountedBytes = 3;  // for each of them: the log, and what is counted is made from it
+constexpr double kItemBytes = 64;    // codes, ranks, totals
+constexpr double kCodedBytes = 100;  // of a value that does not stand for itself
+constexpr double kUnsureFactor = 4;  // where no plain plan can stand in, estimates may be wrong by so much
 
 // Positions in CustomPath::custom_private; the first becomes that of the plan.
 enum PathList { kNumbers, kExpressions, kScanTargets, kQuals };
@@ -216,8 +216,9 @@ CustomPath* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* 
   for (const JoinProjectSide& side : query.sides) spec.has_plain &= side.rel->rtekind != RTE_SUBQUERY;
   const MemoryUse memory = memory_use(root, query, spec);
   startup += memory.cost;
-  // The inputs would be read, and then the plain plan answers.
-  if (memory.bytes * (spec.has_plain ? 1 : kUnsureFactor) > static_cast<double>(memory_limit_bytes()))
+  // A run that finds memory too small leaves the answer to the plain plan, for the price of reading the inputs. Where it
+  // cannot, it must not begin.
+  if (!spec.has_plain && memory.bytes * kUnsureFactor > static_cast<double>(memory_limit_bytes()))
     startup += plain->total_cost;
   QualCost quals;
   cost_qual_eval(&quals, query.quals, root);

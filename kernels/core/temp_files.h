@@ -1,9 +1,9 @@
 // Files for what does not fit into memory. To the engine each is a file of its own: written once, front to back, and then
 // read front to back any number of times, by the thread that the run was called from and no other.
 //
-// All of them lie in one file of the host, in regions that are taken from it and given back: a run has one file, however many
-// parts its rows are in, and removing what it left takes one step. A region is written as a whole, so that a file is read
-// in pieces of that size. Cost: 4 bytes of memory a region. Source: ours.
+// All of them lie in one file of the host, in regions that are taken from it and given back: a run has one file, however
+// many parts its rows are in, and removing what it left takes one step. A region is written as a whole, so that a file is
+// read in pieces of that size. Cost: 4 bytes of memory a region. Source: ours.
 #pragma once
 
 #include <cstddef>

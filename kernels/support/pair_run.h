@@ -35,10 +35,10 @@ struct PairQuery {
   std::optional<int64_t> max_results;
   // Two kinds of items: those below it, and the others; pairs have one of each. Not together with include.
   std::optional<int64_t> left_items;
-  bool bag = false;                  // rows that repeat multiply, as in a join in SQL; else they count once
-  bool diagonal = false;             // pairs of an item with itself, too
-  bool ties = false;                 // top_k: at least all pairs as good as the k-th by support, in no order
-  bool distinct_only = false;        // which pairs there are; their supports may be any number from the threshold on
+  bool bag = false;                    // rows that repeat multiply, as in a join in SQL; else they count once
+  bool diagonal = false;               // pairs of an item with itself, too
+  bool ties = false;                   // top_k: at least all pairs as good as the k-th by support, in no order
+  bool distinct_only = false;          // which pairs there are; their supports may be any number from the threshold on
   std::optional<uint64_t> max_passes;  // over rows in files; where more are needed: Error{kMemoryLimit}
   std::optional<PairMethod> method;    // none: the chooser's
   PairKernels kernels;
@@ -76,8 +76,9 @@ class PairRun {
 
   /// Whether memory may be too small for the answers that are still to come.
   bool may_run_out() const;
-  /// Counts to the end, before any answer is handed over: the answers wait in a file (ExecutionOptions::files, which is there),
-  /// and next() needs no more memory. @throws Error, std::bad_alloc, what the files throw; the run cannot go on after that
+  /// Counts to the end, before any answer is handed over: the answers wait in a file (ExecutionOptions::files, which is
+  /// there), and next() needs no more memory. @throws Error, std::bad_alloc, what the files throw; the run cannot go on
+  /// after that
   void count_all();
 
   /// Is the input still needed? A device may fail in the middle; then the CPU starts again where it stopped.

@@ -1,5 +1,5 @@
-// Answers that wait in a temporary file until all of them are known: for a caller that must not be told half of them. Handing
-// them over again needs no memory but the batch. Cost: 40 bytes of the file an answer. Source: ours.
+// Answers that wait in a temporary file until all of them are known: for a caller that must not be told half of them.
+// Handing them over again needs no memory but the batch. Cost: 40 bytes of the file an answer. Source: ours.
 #pragma once
 
 #include <cstdint>

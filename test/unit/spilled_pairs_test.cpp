@@ -227,7 +227,8 @@ TEST(SpilledPairs, CountsAllBeforeTheFirstAnswer) {
     for (const size_t work_bytes : {size_t{128} << 10, size_t{64} << 20}) {
       MemoryMeter meter;
       FakeFiles files;
-      const ExecutionOptions options{.threads = 2, .memory = &meter, .cancel = {}, .files = &files, .work_bytes = work_bytes};
+      const ExecutionOptions options{
+          .threads = 2, .memory = &meter, .cancel = {}, .files = &files, .work_bytes = work_bytes};
       std::optional<PairLog> log(options);
       for (const Pair& row : rows) log->append(row.tid, row.item);
       log->seal();

@@ -35,7 +35,8 @@ TEST(TempFiles, AFileGivesBackWhatWasWritten) {
       for (size_t k = 0; k < std::size(all); ++k)
         all[k]->write(std::span(wanted[k]).subspan(at, std::min<size_t>(4099, bytes - at)));
     for (const size_t piece : {size_t{1} << 10, kRegion, 10 * kRegion})
-      for (size_t k = 0; k < std::size(all); ++k) ASSERT_EQ(read_all(*all[k], bytes, piece), wanted[k]) << bytes << " " << piece;
+      for (size_t k = 0; k < std::size(all); ++k)
+        ASSERT_EQ(read_all(*all[k], bytes, piece), wanted[k]) << bytes << " " << piece;
   }
 }
 
