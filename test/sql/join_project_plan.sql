@@ -183,11 +183,13 @@ SELECT length(x), length(y), n FROM (SELECT a.item AS x, b.item AS y, count(*) A
     WHERE a.item < b.item GROUP BY 1, 2 OFFSET 0) q;
 RESET batmap.memory_limit;
 -- from temporary files
+CREATE TABLE jp_many AS SELECT k % 1500 AS tid, (k * 7919 / 1500) % 41 AS item FROM generate_series(1, 60000) k;
+ANALYZE jp_many;
 SET batmap.work_mem = '64kB';
-SELECT count(*), sum(c) FROM (SELECT count(*) AS c FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item < b.item GROUP BY a.item, b.item) q;
-SELECT answered_by('SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item < b.item GROUP BY 1, 2');
+SELECT count(*), sum(c) FROM (SELECT count(*) AS c FROM jp_many a JOIN jp_many b USING (tid) WHERE a.item < b.item GROUP BY a.item, b.item) q;
+SELECT answered_by('SELECT a.item, b.item, count(*) FROM jp_many a JOIN jp_many b USING (tid) WHERE a.item < b.item GROUP BY 1, 2');
 RESET batmap.work_mem;
-SELECT answered_by('SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item < b.item GROUP BY 1, 2');
+SELECT answered_by('SELECT a.item, b.item, count(*) FROM jp_many a JOIN jp_many b USING (tid) WHERE a.item < b.item GROUP BY 1, 2');
 SET enable_hashjoin = off;
 
 -- parameters, cursors, rescans

@@ -64,6 +64,7 @@ $node->init;
 $node->append_conf('postgresql.conf', q{
 shared_preload_libraries = 'batmap'
 max_connections = 60
+restart_after_crash = on
 max_parallel_workers_per_gather = 0
 batmap.max_memory = '200MB'
 batmap.max_threads = } . MAX_THREADS . "\n");
