@@ -16,8 +16,8 @@ size_t memory_limit_bytes();
 /// worth. No more than is left of batmap.max_memory.
 size_t work_memory_bytes();
 
-/// Of it, what a run has: at least 1 MB, as less is spent on going through files again and again, and at most half of the memory
-/// limit, as a run stays near it, not within it.
+/// Of it, what a run has: at least 1 MB, as less is spent on going through files again and again, and at most half of the
+/// memory limit, as a run stays near it, not within it.
 size_t run_work_bytes();
 
 /// Stops when the statement is cancelled or the session is ended. Reads the server's flags only: any thread may ask.

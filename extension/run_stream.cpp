@@ -42,8 +42,8 @@ Node* bound_rows(Node* request, int top_k_from_end, int max_results_from_end) {
   bool bounded = false;
   for (const int from_end : {top_k_from_end, max_results_from_end}) {
     const auto* const value = static_cast<Node*>(list_nth(arguments, list_length(arguments) - from_end));
-    if (!IsA(value, Const) || castNode(Const, value)->constisnull) continue;
-    const auto bound = static_cast<double>(DatumGetInt64(castNode(Const, value)->constvalue));
+    if (!IsA(value, Const) || reinterpret_cast<const Const*>(value)->constisnull) continue;
+    const auto bound = static_cast<double>(DatumGetInt64(reinterpret_cast<const Const*>(value)->constvalue));
     rows->rows = bounded ? Min(rows->rows, bound) : bound;
     bounded = true;
   }

@@ -7,7 +7,7 @@ namespace batmap {
 
 namespace {
 
-constexpr int kNeighbourBits = 8;     // tids that agree above them lie in one partition, at the first level
+constexpr int kNeighbourBits = 8;  // tids that agree above them lie in one partition, at the first level
 constexpr size_t kMostChunkBytes = kChunkHeaderBytes + RowPartitions::kOpenRows * sizeof(Pair) + 16;
 constexpr size_t kReadBytes = size_t{1} << 20;  // between two looks at the cancel token
 

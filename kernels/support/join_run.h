@@ -17,8 +17,8 @@ struct JoinQuery {
   std::optional<int64_t> top_k;           // by the number of shared b; ties by a, then c
   std::optional<int64_t> per_item_top_k;  // of each a and of each c
   std::optional<int64_t> max_results;
-  bool bag = false;                  // rows that repeat multiply, as in a join in SQL; else they count once
-  bool ties = false;                 // top_k: at least all pairs as good as the k-th, in no order
+  bool bag = false;                    // rows that repeat multiply, as in a join in SQL; else they count once
+  bool ties = false;                   // top_k: at least all pairs as good as the k-th, in no order
   std::optional<uint64_t> max_passes;  // see PairQuery
   std::optional<PairMethod> method;    // none: the chooser's
   PairKernels kernels;

@@ -59,7 +59,8 @@ class PairAnswers {
   uint64_t tasks() const { return tasks_begun_; }
   uint64_t tasks_done() const { return tasks_done_; }
   bool truncated() const { return truncated_; }
-  /// The memory that handing over may still take, of the counter in hand and those like it. @param pairs  there may be at most
+  /// The memory that handing over may still take, of the counter in hand and those like it. @param pairs  there may be at
+  /// most
   uint64_t most_bytes(uint64_t pairs) const;
 
  private:

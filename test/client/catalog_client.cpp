@@ -525,6 +525,7 @@ class Gate {
 
   void prepare(const Statement& statement) {
     session_.must("RESET ALL");
+    session_.must("SET jit = off");  // compiling takes the server a tenth of a second in which it looks for no cancel
     for (const std::string& setting : statement.settings) session_.must("SET " + setting);
   }
 

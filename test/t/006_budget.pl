@@ -179,7 +179,7 @@ ok($node->poll_query_until('postgres', $used, '0|0'), 'nothing is in use after a
 $node->adjust_conf('postgresql.conf', 'shared_preload_libraries', "''");
 $node->restart;
 my $one = $node->background_psql('postgres', on_error_stop => 0, @as_other);
-chomp($pid = $one->query_safe("LOAD 'batmap'; SELECT pg_backend_pid()"));
+chomp($pid = $one->query_safe("SELECT pg_backend_pid() WHERE batmap_cardinality('{1}') = 1"));
 $one->query_safe('SET batmap.threads = 1024; BEGIN');
 $one->query_safe("DECLARE c$_ CURSOR FOR $endless; FETCH 10 FROM c$_") for 1 .. 12;
 is(count_helpers($node), MAX_THREADS, 'twelve cursors of one session have as many helper threads as the cap');
