@@ -213,7 +213,7 @@ my %questions = (
     closed => "SELECT count(*), sum(support) FROM batmap_itemsets('SELECT tid, item FROM baskets', min_count => 10, target => 'closed')",
     rules => "SELECT count(*), sum(support) FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 10)",
     'join-project' => "SELECT count(*), sum(support) FROM batmap_join_project('SELECT item, tid FROM baskets', 'SELECT tid, item FROM baskets')",
-    episodes => "SELECT count(*), sum(count) FROM batmap_episodes('SELECT tid, item FROM baskets', ARRAY[0, 10], min_count => 100)",
+    episodes => "SELECT count(*), sum(support) FROM batmap_episodes('SELECT tid, item FROM baskets', ARRAY[0, 10], min_count => 100)",
     'plain SQL' => 'SELECT count(*), sum(n) FROM (SELECT a.item, b.item, count(*) AS n FROM baskets a JOIN baskets b USING (tid) GROUP BY 1, 2) x',
 );
 SKIP: {
