@@ -38,7 +38,8 @@ inline void rescan_heap_rows(HeapRows& rows) { rows.next_visible = rows.visible_
 inline bool next_heap_row(HeapRows& rows) {
   if (rows.next_visible == rows.visible_end && !next_heap_page(rows)) return false;
   HeapTupleData tuple;
-  tuple.t_data = reinterpret_cast<HeapTupleHeader>(PageGetItem(rows.page, PageGetItemId(rows.page, *rows.next_visible++)));
+  const OffsetNumber at = *rows.next_visible++;  // the macros look at it more than once where the server has assertions
+  tuple.t_data = reinterpret_cast<HeapTupleHeader>(PageGetItem(rows.page, PageGetItemId(rows.page, at)));
   if (HeapTupleNoNulls(&tuple) && HeapTupleHeaderGetNatts(tuple.t_data) >= rows.least_columns) {
     const char* const data = reinterpret_cast<const char*>(tuple.t_data) + tuple.t_data->t_hoff;
     for (int k = 0; k < 2; ++k) rows.values[k] = fetch_att(data + rows.columns[k].offset, true, rows.columns[k].length);

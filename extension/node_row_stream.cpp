@@ -84,7 +84,7 @@ const CustomScanMethods* scan_methods();
 /// rows are what the plan above wants, and need no projection.
 List* wanted_columns(const RelOptInfo* rel, List* targets, List* clauses) {
   List* expressions = get_tlist_exprs(targets, true);
-  expressions = list_concat(list_concat(expressions, rel->reltarget->exprs), get_actual_clauses(clauses));
+  expressions = list_concat(list_concat(expressions, rel->reltarget->exprs), extract_actual_clauses(clauses, false));
   List* columns = NIL;
   ListCell* cell;
   foreach (cell, pull_var_clause(reinterpret_cast<Node*>(expressions), PVC_RECURSE_PLACEHOLDERS))

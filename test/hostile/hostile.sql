@@ -30,4 +30,4 @@ CREATE TABLE queries (query) AS VALUES ('SELECT tid, item FROM rows'), ('SELECT 
 CREATE VIEW pairs AS SELECT * FROM batmap_pairs('SELECT tid, item FROM rows', min_count => 2);
 CREATE VIEW itemsets AS SELECT * FROM batmap_itemsets('SELECT tid, item FROM rows', min_count => 4);
 CREATE VIEW joined AS SELECT x.item a, y.item b, count(*) n FROM rows x JOIN rows y USING (tid) GROUP BY x.item, y.item;
-ANALYZE;
+ANALYZE rows, sets, relations, events, queries;
