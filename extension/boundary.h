@@ -2,7 +2,7 @@
 //
 // Every SQL function has three kinds of steps: *read* and *answer* call the server and keep nothing on the stack
 // that owns anything; *compute* calls the engine inside guarded() and never the server. What has to live across
-// steps is owned by a memory context (context_owned.h). Where the engine calls back into the server (temp_files.h) it is
+// steps is owned by a memory context (context_owned.h). Where the engine calls back into the server (server_files.h) it is
 // through server_call(), which turns the wall around.
 #pragma once
 

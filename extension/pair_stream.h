@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "extension/run_stream.h"
-#include "extension/temp_files.h"
+#include "extension/server_files.h"
 #include "support/pair_run.h"
 
 #include "extension/pg.h"

@@ -91,6 +91,14 @@ if green orphans; then
     red orphans "has no corpus" append test/fuzz/lonely_fuzz.cpp ''
 fi
 
+if green security; then
+    red security "batmap_nothing" append extension/module.cpp 'BATMAP_FUNCTION(batmap_nothing) { PG_RETURN_NULL(); }'
+    # shellcheck disable=SC2016  # meant for the file
+    red security "batmap_out" sed -i 's/`batmap_out` //' SECURITY.md
+    # shellcheck disable=SC2016
+    red security "gone_client" append SECURITY.md '`client/gone_client.cpp`'
+fi
+
 if green comments; then
     red comments "FUNCTION batmap_last_run" sed -i 's/^COMMENT ON FUNCTION batmap_last_run/-- &/' sql/batmap.sql
     red comments "AGGREGATE batmap_relation_agg" sed -i '/^COMMENT ON AGGREGATE batmap_relation_agg(int8, int8)/d' sql/batmap.sql

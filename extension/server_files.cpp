@@ -1,5 +1,5 @@
-// BufFile behind the engine's interface. See temp_files.h.
-#include "extension/temp_files.h"
+// BufFile behind the engine's interface. See server_files.h.
+#include "extension/server_files.h"
 
 #include <utility>
 
