@@ -142,8 +142,8 @@ std::vector<Statement> statements() {
            ", min_count => 2) q; MOVE 3 FROM c; CLOSE c; SELECT 1"},
       {"COPY out and in",
        {},
-       "CREATE TEMP TABLE copied (LIKE sets); INSERT INTO copied SELECT * FROM sets; SELECT md5(string_agg(s::text, '' "
-       "ORDER BY id)) FROM copied"},
+       "DROP TABLE IF EXISTS copied; CREATE TEMP TABLE copied (LIKE sets); INSERT INTO copied SELECT * FROM sets; "
+       "SELECT md5(string_agg(s::text, '' ORDER BY id)) FROM copied"},
   };
   return all;
 }

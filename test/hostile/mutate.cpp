@@ -385,7 +385,7 @@ class Mutator {
     if (session_ == nullptr || !session_->alive()) {
       session_ = connect();
       session_->must("SET search_path = hostile, public");
-      session_->must("SET statement_timeout = " + std::to_string(kTimeoutMs));
+      session_->must("SET statement_timeout = " + std::to_string(timeout_ms_));
       session_->must("SET extra_float_digits = 3");
     }
     return *session_;
@@ -410,7 +410,7 @@ class Mutator {
       findings_.add("connection lost: " + called, details);
     else if (state == "XX000" || state == "XX001" || state == "XX002")
       findings_.add("internal error: " + called + ": " + result.message(), details);
-    else if (ms > kTimeoutMs + kLateMs)
+    else if (ms > timeout_ms_ + kLateMs)
       findings_.add("late: " + called, details);
     if (result.good()) {
       ++answered_;
@@ -621,7 +621,8 @@ class Mutator {
     // A tenth of the rounds with all caches discarded at each chance; that is slow, so they call less.
     const bool discard = below(rng, 10) == 0;
     s.exec(std::string("SET debug_discard_caches = ") + (discard ? "1" : "0"));
-    s.exec("SET statement_timeout = " + std::to_string(discard ? 4 * kTimeoutMs : kTimeoutMs));
+    timeout_ms_ = discard ? 4 * kTimeoutMs : kTimeoutMs;
+    s.exec("SET statement_timeout = " + std::to_string(timeout_ms_));
     s.exec(std::string("SET batmap.threads = ") + (below(rng, 3) == 0 ? "3" : "1"));
     s.exec(std::string("SET batmap.work_mem = ") + (below(rng, 3) == 0 ? "'64kB'" : "-1"));
     s.exec(std::string("SET batmap.memory_limit = ") + (below(rng, 4) == 0 ? "'1MB'" : "'256MB'"));
@@ -716,6 +717,7 @@ class Mutator {
   Catalog& catalog_;
   uint64_t seed_;
   int64_t round_ = 0;
+  int timeout_ms_ = kTimeoutMs;  // of the round
   std::unique_ptr<Session> session_;
   std::string last_;
   Findings findings_;
