@@ -77,18 +77,18 @@ RESET enable_seqscan;
 SELECT opcname, amname, amvalidate(c.oid) FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod WHERE opcname LIKE 'batmap%' ORDER BY 1;
 DROP TABLE sets, small, queries, answers;
 -- queries of more elements than the index looks for
-CREATE TABLE large AS SELECT i AS id, (SELECT batmap_agg(x) FROM generate_series(i, 6000 + i) x) AS s FROM generate_series(1, 5) i;
-INSERT INTO large VALUES (6, '{}'), (7, NULL), (8, '{5000}'), (9, '{70000}');
-CREATE INDEX ON large USING gin (s);
-CREATE TABLE large_queries AS SELECT s AS q FROM large WHERE id IN (1, 3) UNION ALL SELECT batmap_range(0, 7000) UNION ALL SELECT batmap_range(3, 5003)
+CREATE TABLE large_sets AS SELECT i AS id, (SELECT batmap_agg(x) FROM generate_series(i, 6000 + i) x) AS s FROM generate_series(1, 5) i;
+INSERT INTO large_sets VALUES (6, '{}'), (7, NULL), (8, '{5000}'), (9, '{70000}');
+CREATE INDEX ON large_sets USING gin (s);
+CREATE TABLE large_queries AS SELECT s AS q FROM large_sets WHERE id IN (1, 3) UNION ALL SELECT batmap_range(0, 7000) UNION ALL SELECT batmap_range(3, 5003)
     UNION ALL SELECT batmap_range(5, 4101);
 CREATE FUNCTION pg_temp.large_answers() RETURNS TABLE (op text, n bigint, ids bigint) LANGUAGE sql AS $$
-    SELECT '&&', count(*), sum(id) FROM large_queries, large WHERE s && q UNION ALL
-    SELECT '@>', count(*), sum(id) FROM large_queries, large WHERE s @> q UNION ALL
-    SELECT '<@', count(*), sum(id) FROM large_queries, large WHERE s <@ q UNION ALL
-    SELECT '=', count(*), sum(id) FROM large_queries, large WHERE s = q $$;
+    SELECT '&&', count(*), sum(id) FROM large_queries, large_sets WHERE s && q UNION ALL
+    SELECT '@>', count(*), sum(id) FROM large_queries, large_sets WHERE s @> q UNION ALL
+    SELECT '<@', count(*), sum(id) FROM large_queries, large_sets WHERE s <@ q UNION ALL
+    SELECT '=', count(*), sum(id) FROM large_queries, large_sets WHERE s = q $$;
 SET enable_seqscan = off;
-EXPLAIN (COSTS OFF) SELECT count(*) FROM large_queries, large WHERE s @> q;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM large_queries, large_sets WHERE s @> q;
 SELECT * FROM pg_temp.large_answers() ORDER BY op COLLATE "C";
 RESET enable_seqscan;
 SET enable_bitmapscan = off;
