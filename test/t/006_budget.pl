@@ -2,6 +2,7 @@
 # over all cursors of one session of a server that does not; given back by errors, cancels and ends of sessions; and a thread that the
 # system refuses, which changes no answer.
 
+BEGIN { $ENV{PG_TEST_TIMEOUT_DEFAULT} //= 600; }    # a dozen sessions wait for each other
 use strict;
 use warnings;
 
