@@ -448,7 +448,7 @@ void damaged_values(Tap& tap, Session& session, Rng& rng, Oid relation_oid) {
         session.number("SELECT count(*) FROM batmap_pairs('SELECT * FROM (VALUES (1, 1), (1, 2)) v', min_count => 1)") == 1,
         text("%s: the session goes on after all of it", form));
   }
-  session.must("RESET statement_timeout");
+  session.reset("statement_timeout");
 }
 
 // COPY BINARY whose relation field is damaged: refused as bad data, nothing loaded, or loaded and sound.

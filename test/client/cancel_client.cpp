@@ -154,9 +154,7 @@ class Range {
       const auto start = Clock::now();
       const Result r = session_.exec(target.sql);
       const double ms = ms_since(start);
-      // A timeout of a millisecond may stop this, too.
-      for (int tries = 0; tries < 20 && !session_.exec("RESET statement_timeout").good(); ++tries) {
-      }
+      session_.reset("statement_timeout");
       if (r.good() && ms - at <= kLatencyMs) {
         came_late(target, ms);
         continue;
@@ -186,7 +184,7 @@ class Range {
 
  private:
   void prepare(const Target& target) {
-    session_.must("RESET ALL");
+    session_.reset();
     for (const std::string& setting : target.settings) session_.must("SET " + setting);
   }
 
@@ -231,7 +229,7 @@ void make_relation(Session& session, const std::string& name, int items) {
 // measured.
 Timeline make_countable(Tap& tap, Session& session, const std::string& name, const std::string& setting,
                         const std::string& arguments) {
-  session.must("RESET ALL");
+  session.reset();
   if (!setting.empty()) session.must("SET " + setting);
   session.must(pairs_of_relation("few_relation", arguments));
   const Timeline few = last_run(session);
@@ -267,7 +265,7 @@ int64_t context_bytes(Session& session) { return session.number("SELECT sum(tota
 // Interrupts that are no cancel, in the middle of counting: the answer is the undisturbed one. Runs until it has been
 // looked at often enough.
 void harmless_interrupts(Tap& tap, Session& session, Session& control, const std::string& sql) {
-  session.must("RESET ALL");
+  session.reset();
   const std::string undisturbed = session.value(sql);
   session.must("SET client_connection_check_interval = '20ms'");
   int looks = 0;
@@ -283,14 +281,14 @@ void harmless_interrupts(Tap& tap, Session& session, Session& control, const std
     same = r.good() && r.value(0, 0) == undisturbed;
     message = r.message();
   }
-  session.must("RESET ALL");
+  session.reset();
   tap.ok(same && looks >= 5,
          text("%d looks at its memory and a watched connection do not disturb a run %s", looks, message.c_str()));
 }
 
 // Another session's DROP DATABASE waits until every backend has seen a barrier: it must not wait for the end of a run.
 void barrier(Tap& tap, Session& session, Session& control, const std::string& sql) {
-  session.must("RESET ALL");
+  session.reset();
   control.must("DROP DATABASE IF EXISTS batmap_short_lived");
   control.must("CREATE DATABASE batmap_short_lived");
   control.must("CHECKPOINT");  // DROP DATABASE makes one, and there may be much to write
@@ -304,13 +302,13 @@ void barrier(Tap& tap, Session& session, Session& control, const std::string& sq
   const bool still_running = !session.wait_ready(0);
   Canceller(session).cancel();
   session.finish();
-  session.must("RESET ALL");
+  session.reset();
   tap.ok(started && still_running, text("DROP DATABASE of another session takes %.0f ms, not until the run ends", took));
 }
 
 // Runs that are left half-way by the query around them.
 void left_half_way(Tap& tap, Session& session, const std::string& relation) {
-  session.must("RESET ALL");
+  session.reset();
   session.must("BEGIN");
   session.must("DECLARE c CURSOR FOR SELECT p.* FROM " + relation + ", LATERAL batmap_pairs(r, min_count => 1) p");
   const int rows = session.must("FETCH 10 FROM c").rows();
@@ -323,7 +321,7 @@ void left_half_way(Tap& tap, Session& session, const std::string& relation) {
 
 // A cancel that a block of PL/pgSQL catches: the transaction goes on and can run again.
 void caught(Tap& tap, Session& session, const std::string& sql) {
-  session.must("RESET ALL");
+  session.reset();
   session.must("BEGIN");
   session.send("DO $$ BEGIN PERFORM * FROM (" + sql +
                ") q; RAISE 'ran to its end'; EXCEPTION WHEN query_canceled THEN PERFORM "
@@ -471,7 +469,7 @@ void run(Tap& tap) {
   const long cold_kb = range.private_kb();
   start = Clock::now();
   for (Target& target : targets) range.aim(target);
-  session.must("RESET ALL");
+  session.reset();
   const long warm_kb = range.private_kb();
   tap.note(text("full runs took %.1f s", ms_since(start) / 1000));
 
@@ -479,13 +477,13 @@ void run(Tap& tap) {
   // heap) has found its level after the first; a leak grows in the second.
   start = Clock::now();
   for (Target& target : targets) range.fire(target, target.shots / 2);
-  session.must("RESET ALL");
+  session.reset();
   context_bytes(session);
   const int64_t contexts_before = context_bytes(session);
   const long before_kb = range.private_kb();
   const size_t before = range.cancels().size();
   for (Target& target : targets) range.fire(target, target.shots);
-  session.must("RESET ALL");
+  session.reset();
   context_bytes(session);
   const int64_t contexts_after = context_bytes(session);
   const long after_kb = range.private_kb();

@@ -480,9 +480,9 @@ class Gate {
         list += (list.empty() ? "" : ", ") + (i >= required ? argument.name + " => " : std::string());
         list += is_wanted ? "'none of them'" : argument.type == "text" ? kQueries[0] : "1::" + argument.type;
       }
-      if (!session_.exec("SET statement_timeout = 200").good()) throw std::runtime_error("the session is lost");
+      session_.must("SET statement_timeout = 200");
       const Result r = session_.exec("SELECT count(*) FROM " + function.name + "(" + list + ")");
-      session_.must("RESET statement_timeout");
+      session_.reset("statement_timeout");
       if (r.message().find("none of them") == std::string::npos) continue;
       std::string word;
       for (const char c : r.hint().substr(std::min(r.hint().find(':'), r.hint().size())) + " ") {
@@ -524,7 +524,7 @@ class Gate {
   }
 
   void prepare(const Statement& statement) {
-    session_.must("RESET ALL");
+    session_.reset();
     session_.must("SET jit = off");  // compiling takes the server a tenth of a second in which it looks for no cancel
     for (const std::string& setting : statement.settings) session_.must("SET " + setting);
   }

@@ -211,6 +211,17 @@ class Session {
     return checked(exec_params(sql, params, binary_result), sql);
   }
 
+  // Undoes one setting of the session, or all. A short timeout that is still set may stop this itself: it is tried again.
+  void reset(const std::string& setting = "ALL") {
+    constexpr int kTries = 20;
+    for (int tries = 1; tries < kTries; ++tries) {
+      const Result r = exec("RESET " + setting);
+      if (r.good()) return;
+      if (r.sqlstate() != "57014") break;
+    }
+    must("RESET " + setting);
+  }
+
   std::string value(const std::string& sql) { return must(sql).value(0, 0); }
   int64_t number(const std::string& sql) { return must(sql).number(0, 0); }
 

@@ -105,7 +105,7 @@ class Asker {
   void make(const Schema& schema) {
     if (!session_->alive()) connect();
     session_->must("RESET ROLE");
-    session_->must("RESET ALL");
+    session_->reset();
     session_->must(joined(schema.script(), ";"));
     hidden_.clear();
     for (const Relation& relation : schema.relations) {
@@ -122,7 +122,7 @@ class Asker {
 
   void clean() {
     session_->must("RESET ROLE");
-    session_->must("RESET ALL");
+    session_->reset();
     session_->must(text("DROP SCHEMA IF EXISTS meta, meta_truth CASCADE; DROP ROLE IF EXISTS %s", kReader));
   }
 
