@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "extension/agg_relation.h"
+#include "extension/arguments.h"
 #include "extension/backend.h"
 #include "extension/boundary.h"
 #include "extension/context_owned.h"

@@ -2,6 +2,7 @@
 // with room to grow, changed in place while there is room; when it grows, a larger copy is returned and the executor
 // moves that into the aggregate's context. No object, no context per group: a million small groups stay cheap.
 #include "extension/agg_relation.h"
+#include "extension/arguments.h"
 
 #include <algorithm>
 

@@ -7,15 +7,6 @@
 
 namespace batmap::pg {
 
-/// An int2, int4 or int8 argument that is not NULL.
-template <typename Integer>
-int64_t integer_argument(FunctionCallInfo fcinfo, int argument) {
-  static_assert(sizeof(Integer) == 2 || sizeof(Integer) == 4 || sizeof(Integer) == 8);
-  if constexpr (sizeof(Integer) == 2) return PG_GETARG_INT16(argument);
-  if constexpr (sizeof(Integer) == 4) return PG_GETARG_INT32(argument);
-  return PG_GETARG_INT64(argument);
-}
-
 /// The state in argument 0 to change (flat_value.h). NULL: a new one.
 struct varlena* relation_state(FunctionCallInfo fcinfo);
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "extension/agg_relation.h"
+#include "extension/arguments.h"
 #include "extension/backend.h"
 #include "extension/boundary.h"
 #include "extension/flat_value.h"

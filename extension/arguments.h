@@ -1,4 +1,4 @@
-// The arguments of a table function, read by their places after its input.
+// The arguments of functions: integers of any width, and those of a table function by their places after its input.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,15 @@
 #include "extension/pg.h"
 
 namespace batmap::pg {
+
+/// An int2, int4 or int8 argument that is not NULL.
+template <typename Integer>
+int64_t integer_argument(FunctionCallInfo fcinfo, int argument) {
+  static_assert(sizeof(Integer) == 2 || sizeof(Integer) == 4 || sizeof(Integer) == 8);
+  if constexpr (sizeof(Integer) == 2) return PG_GETARG_INT16(argument);
+  if constexpr (sizeof(Integer) == 4) return PG_GETARG_INT32(argument);
+  return PG_GETARG_INT64(argument);
+}
 
 /// A NULL, and an argument that this form of the function does not have, is an empty optional.
 struct Arguments {

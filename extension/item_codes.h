@@ -1,13 +1,20 @@
-// The keys and items of one input of a join-project as 64-bit codes, and back. See Coding in join_project_path.h.
+// The keys and items of one input of a join-project as 64-bit codes, and back.
 #pragma once
 
 #include "extension/dictionary.h"
-#include "extension/join_project_path.h"
+#include "extension/key_column.h"
 #include "extension/tuple_codes.h"
 
 #include "extension/pg.h"
 
 namespace batmap::pg {
+
+/// How the values of some columns become 64-bit keys.
+enum class Coding : int {
+  kItself,      // one column, which stands for itself (key_column.h)
+  kDictionary,  // one column, NULL never: ids, and an order of them
+  kTuples,      // ids of tuples
+};
 
 /// One of the three, by `coding`.
 struct Codes {

@@ -1,19 +1,13 @@
 // The path of a join-project, its cost, and the plan made from it: what node_join_project.* runs.
 #pragma once
 
+#include "extension/item_codes.h"
 #include "extension/join_project_query.h"
 #include "extension/key_column.h"
 
 #include "extension/pg.h"
 
 namespace batmap::pg {
-
-/// How the values of some columns become 64-bit keys.
-enum class Coding : int {
-  kItself,      // one column, which stands for itself (key_column.h)
-  kDictionary,  // one column, NULL never: ids, and an order of them
-  kTuples,      // ids of tuples
-};
 
 /// What the running node has to know, as plain ints, so that it can be part of a plan.
 struct JoinProjectSpec {

@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "core/options.h"
-#include "itemsets/itemset_run.h"
 #include "itemsets/itemset_sink.h"
+#include "itemsets/itemset_target.h"
 
 namespace batmap {
 
