@@ -1,12 +1,12 @@
 // The shared library's entry: magic block, settings, shared memory, plan nodes; nothing else happens at load.
-#include "extension/node_join_project.h"
-#include "extension/node_pack_rows.h"
-#include "extension/node_row_stream.h"
-#include "extension/packed_plan.h"
-#include "extension/progress.h"
-#include "extension/settings.h"
+#include "extension/functions/node_row_stream.h"
+#include "extension/input/node_pack_rows.h"
+#include "extension/input/packed_plan.h"
+#include "extension/plan/node_join_project.h"
+#include "extension/server/progress.h"
+#include "extension/server/settings.h"
 
-#include "extension/pg.h"
+#include "extension/server/pg.h"
 
 extern "C" {
 PG_MODULE_MAGIC;

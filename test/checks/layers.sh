@@ -1,6 +1,6 @@
 #!/bin/bash
 # Who includes whom. The engine knows nothing of the extension or the server; in it the arrows run core <- relation <- support;
-# the extension sees the server through extension/pg.h alone; CUDA stays in kernels/cuda, which knows the ABI of the accelerator and the
+# the extension sees the server through extension/server/pg.h alone; CUDA stays in kernels/cuda, which knows the ABI of the accelerator and the
 # permutations of sets, and nothing else.
 set -euo pipefail
 cd "${BATMAP_ROOT:-$(dirname "${BASH_SOURCE[0]}")/../..}"
@@ -74,8 +74,8 @@ if [ -d extension ]; then
     while IFS= read -r line; do
         file=${line%%:*}
         target=${line##*:}
-        if [[ $target =~ $server ]] && [ "$file" != extension/pg.h ] && [ "${target:1:-1}" != lib/simplehash.h ]; then
-            report "$line: server headers come through extension/pg.h"
+        if [[ $target =~ $server ]] && [ "$file" != extension/server/pg.h ] && [ "${target:1:-1}" != lib/simplehash.h ]; then
+            report "$line: server headers come through extension/server/pg.h"
         fi
     done < <(includes extension)
 fi

@@ -13,7 +13,7 @@
 //   neighbour.drops_columns   gives a plan of one column for queries of two; here an error is the answer
 #include <string.h>
 
-#include "extension/pg.h"
+#include "extension/server/pg.h"
 
 extern "C" {
 #include "executor/tstoreReceiver.h"

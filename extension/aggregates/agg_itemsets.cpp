@@ -1,0 +1,130 @@
+// Aggregate batmap_itemsets_agg: the frequent itemsets of a group as an array. Collects rows like batmap_relation_agg, with
+// the threshold and the greatest length in the state, and searches in the final function.
+#include <algorithm>
+#include <vector>
+
+#include "extension/aggregates/agg_relation.h"
+#include "extension/input/arguments.h"
+#include "extension/server/backend.h"
+#include "extension/server/boundary.h"
+#include "extension/server/context_owned.h"
+#include "extension/server/settings.h"
+#include "extension/types/relation_datum.h"
+#include "itemsets/ascending_itemset.h"
+#include "itemsets/itemset_run.h"
+
+#include "extension/server/pg.h"
+
+using namespace batmap;
+using namespace batmap::pg;
+
+namespace {
+
+// What the state carries: the threshold in the low half, where more than a relation can have is none, and the greatest
+// length.
+constexpr int64_t kMostCount = UINT32_MAX;
+
+template <typename Tid, typename Item>
+Datum itemsets_trans(FunctionCallInfo fcinfo) {
+  if (PG_ARGISNULL(3) || PG_GETARG_INT64(3) < 1)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("min_count must be at least 1")));
+  const int64_t max_length = PG_ARGISNULL(4) ? INT32_MAX : PG_GETARG_INT32(4);
+  if (max_length < 1) ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("max_length must be at least 1")));
+  const int64_t carried = max_length << 32 | std::min(PG_GETARG_INT64(3), kMostCount);
+  if (!PG_ARGISNULL(0) && flat_header(relation_bytes(relation_argument(fcinfo, 0))).carried != carried)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("min_count and max_length must be the same for all rows of a group")));
+  if (PG_ARGISNULL(1) || PG_ARGISNULL(2)) return unchanged_state(fcinfo);
+  struct varlena* const state =
+      relation_append(relation_state(fcinfo), integer_argument<Tid>(fcinfo, 1), integer_argument<Item>(fcinfo, 2));
+  FlatHeader header = flat_header(relation_bytes(state));
+  header.carried = carried;
+  set_flat_header(relation_bytes(state), header);
+  PG_RETURN_POINTER(state);
+}
+
+struct Answer {
+  size_t begin;  // in the items
+  uint32_t length;
+  uint32_t support;
+};
+
+/// All answers of a small run at once.
+struct ItemsetsOfGroup final : ItemsetSink {
+  explicit ItemsetsOfGroup(const std::byte* relation)
+      : meter(memory_limit_bytes(), session_memory()),
+        options{.threads = 1, .memory = &meter, .cancel = backend_cancel_token()},
+        items(meter),
+        answers(meter) {
+    const int64_t carried = flat_header(relation).carried;
+    ItemsetQuery query;
+    query.min_count = carried & kMostCount;
+    query.max_length = carried >> 32;
+    query.kernel = &select_mask_kernel(settings.cpu_kernel);
+    ItemsetRun search(flat_chunks(relation), {}, query, options);
+    run = &search;
+    itemset.emplace(meter, search.ranks());
+    search.search(*this);
+    run = nullptr;
+  }
+  void take(std::span<const ItemsetStep> steps) override {
+    for (const ItemsetStep& step : steps) {
+      itemset->step(step.length, run->value(step.item));
+      if (step.support == 0) continue;
+      answers.push_back({items.size(), step.length, step.support});
+      std::ranges::copy(itemset->items(), items.room(step.length));
+      items.add(step.length);
+    }
+  }
+
+  MemoryMeter meter;
+  ExecutionOptions options;
+  const ItemsetRun* run = nullptr;
+  std::optional<AscendingItemset> itemset;
+  GrowingBuffer<int64_t> items;
+  GrowingBuffer<Answer> answers;
+};
+
+/// @raises 54000 where they do not fit into one array
+Datum itemset_array(FunctionCallInfo fcinfo, const ItemsetsOfGroup& found) {
+  const Oid type = get_element_type(get_func_rettype(fcinfo->flinfo->fn_oid));
+  const size_t count = found.answers.size();
+  // Of each a tuple with an array: some headers and the items.
+  const size_t bytes = count * 96 + found.items.size() * sizeof(int64_t);
+  if (bytes > MaxAllocSize)
+    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("%zu itemsets do not fit into one array", count),
+                    errhint("Use the table function batmap_itemsets, or a higher min_count.")));
+  const TupleDesc descriptor = lookup_rowtype_tupdesc(type, -1);
+  auto* const elements = static_cast<Datum*>(palloc(Max(count, 1) * sizeof(Datum)));
+  for (size_t k = 0; k < count; ++k) {
+    if (k % 4096 == 0) CHECK_FOR_INTERRUPTS();
+    const Answer& answer = found.answers[k];
+    static_assert(sizeof(Datum) == sizeof(int64_t));
+    auto* const items = reinterpret_cast<Datum*>(const_cast<int64_t*>(&found.items[answer.begin]));
+    ArrayType* const itemset =
+        construct_array(items, static_cast<int>(answer.length), INT8OID, sizeof(int64_t), true, TYPALIGN_DOUBLE);
+    Datum values[2] = {PointerGetDatum(itemset), Int64GetDatum(answer.support)};
+    bool nulls[2] = {};
+    elements[k] = HeapTupleGetDatum(heap_form_tuple(descriptor, values, nulls));
+    pfree(itemset);
+  }
+  ReleaseTupleDesc(descriptor);
+  return PointerGetDatum(construct_array(elements, static_cast<int>(count), type, -1, false, TYPALIGN_DOUBLE));
+}
+
+}  // namespace
+
+BATMAP_FUNCTION(batmap_itemsets_trans_int4_int4) { return itemsets_trans<int32_t, int32_t>(fcinfo); }
+BATMAP_FUNCTION(batmap_itemsets_trans_int4_int8) { return itemsets_trans<int32_t, int64_t>(fcinfo); }
+BATMAP_FUNCTION(batmap_itemsets_trans_int8_int4) { return itemsets_trans<int64_t, int32_t>(fcinfo); }
+BATMAP_FUNCTION(batmap_itemsets_trans_int8_int8) { return itemsets_trans<int64_t, int64_t>(fcinfo); }
+
+BATMAP_FUNCTION(batmap_itemsets_final) {
+  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+  const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap itemsets", ALLOCSET_SMALL_SIZES);
+  struct varlena* const relation = relation_finished(relation_argument(fcinfo, 0));
+  const ItemsetsOfGroup* const found = ContextOwned<ItemsetsOfGroup>::reserve(context)->emplace(relation_bytes(relation));
+  const Datum array = itemset_array(fcinfo, *found);
+  MemoryContextDelete(context);
+  return array;
+}

@@ -1,0 +1,106 @@
+// Aggregates that yield batmap_pair_counts. Rows of (tid, item) and sets of items are collected in a flat relation and
+// counted in the final function; pair counts are collected behind each other and added up when the room for them is used up,
+// those of much the same length first. See agg_relation.cpp for states that change in place.
+#include "extension/aggregates/agg_relation.h"
+#include "extension/server/boundary.h"
+#include "extension/server/flat_value.h"
+#include "extension/server/settings.h"
+#include "extension/types/pair_counts_datum.h"
+#include "extension/types/relation_datum.h"
+#include "extension/types/set_argument.h"
+#include "set/set_decode.h"
+#include "support/pair_counts_build.h"
+
+#include "extension/server/pg.h"
+
+using namespace batmap;
+using namespace batmap::pg;
+
+namespace {
+
+/// The counts of the relation in argument 0.
+/// @param baskets  whether it carries the number of its transactions, the empty ones included
+Datum count_relation(FunctionCallInfo fcinfo, bool baskets) {
+  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+  const std::byte* const relation = relation_bytes(relation_finished(relation_argument(fcinfo, 0)));
+  PG_RETURN_POINTER(counts_made([&](CountsWork& work) {
+    const auto total = static_cast<uint64_t>(baskets ? flat_header(relation).carried : 0);
+    count_pairs_of(flat_chunks(relation), total, selected_kernels(), work.bytes, work.options);
+  }));
+}
+
+/// The number of baskets of a state. @raises 22003 where there are too many, which only a value made by hand can say
+void set_baskets(struct varlena* state, int64_t before, int64_t more) {
+  FlatHeader header = flat_header(relation_bytes(state));
+  if (__builtin_add_overflow(before, more, &header.carried))
+    ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("number of baskets out of range")));
+  set_flat_header(relation_bytes(state), header);
+}
+
+size_t grown(size_t needed) { return grown_capacity(needed, needed / 2); }
+
+}  // namespace
+
+BATMAP_FUNCTION(batmap_pair_counts_final) { return count_relation(fcinfo, false); }
+
+// Baskets are numbered as they come; the number of the next one is carried in the state.
+
+BATMAP_FUNCTION(batmap_pair_counts_basket_trans) {
+  if (PG_ARGISNULL(1)) return unchanged_state(fcinfo);
+  SetReader items(set_argument(fcinfo, 1));
+  struct varlena* state = relation_state(fcinfo);
+  const int64_t tid = flat_header(relation_bytes(state)).carried;
+  uint64_t chunk[kChunkElements];
+  while (const size_t count = guarded([&] { return items.next(chunk); })) {
+    CHECK_FOR_INTERRUPTS();
+    for (size_t k = 0; k < count; ++k) state = relation_append(state, tid, static_cast<int64_t>(chunk[k]));
+  }
+  set_baskets(state, tid, 1);
+  PG_RETURN_POINTER(state);
+}
+
+BATMAP_FUNCTION(batmap_pair_counts_basket_merge) {
+  if (PG_ARGISNULL(1)) return unchanged_state(fcinfo);
+  struct varlena* const other = relation_argument(fcinfo, 1);
+  const int64_t before = PG_ARGISNULL(0) ? 0 : flat_header(relation_bytes(relation_argument(fcinfo, 0))).carried;
+  const int64_t more = flat_header(relation_bytes(other)).carried;
+  struct varlena* const state = relation_merge(fcinfo, other, before);
+  set_baskets(state, before, more);
+  PG_RETURN_POINTER(state);
+}
+
+BATMAP_FUNCTION(batmap_pair_counts_basket_final) { return count_relation(fcinfo, true); }
+
+BATMAP_FUNCTION(batmap_pair_counts_merge) {
+  if (PG_ARGISNULL(1)) return unchanged_state(fcinfo);
+  struct varlena* const other = counts_argument(fcinfo, 1);
+  const size_t more = pair_counts_header(counts_bytes(other)).used();
+  struct varlena* state;
+  size_t used = 0;
+  if (PG_ARGISNULL(0)) {
+    state = counts_allocate(more);
+  } else {
+    state = flat_state(kPairCountsType, fcinfo);
+    const PairCountsHeader header = pair_counts_header(counts_bytes(state));
+    used = header.used();
+    if (counts_capacity(state) < used + more) {
+      if (pair_counts_worth_adding(header, more) || used + more > MaxAllocSize - VARHDRSZ) {
+        const std::byte* const values[2] = {counts_bytes(state), counts_bytes(other)};
+        PG_RETURN_POINTER(counts_made([&](CountsWork& work) { add_pair_counts(values, work.bytes, work.options); }, grown));
+      }
+      struct varlena* const larger = counts_allocate(grown(used + more));
+      memcpy(counts_bytes(larger), counts_bytes(state), used);
+      state = larger;
+    }
+  }
+  if (used == 0)
+    memcpy(counts_bytes(state), counts_bytes(other), more);
+  else
+    pair_counts_append(counts_bytes(state), counts_bytes(other));
+  PG_RETURN_POINTER(state);
+}
+
+BATMAP_FUNCTION(batmap_pair_counts_sum_final) {
+  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+  PG_RETURN_POINTER(counts_finished(counts_argument(fcinfo, 0)));
+}

@@ -1,0 +1,73 @@
+// Aggregate batmap_pairs_agg: the frequent pairs of a group as an array. Collects rows like batmap_relation_agg,
+// with the threshold in the state, and counts in the final function.
+#include <vector>
+
+#include "extension/aggregates/agg_relation.h"
+#include "extension/aggregates/pair_array.h"
+#include "extension/input/arguments.h"
+#include "extension/server/backend.h"
+#include "extension/server/boundary.h"
+#include "extension/server/context_owned.h"
+#include "extension/server/settings.h"
+#include "extension/types/relation_datum.h"
+#include "support/pair_run.h"
+
+#include "extension/server/pg.h"
+
+using namespace batmap;
+using namespace batmap::pg;
+
+namespace {
+
+template <typename Tid, typename Item>
+Datum pairs_trans(FunctionCallInfo fcinfo) {
+  if (PG_ARGISNULL(3) || PG_GETARG_INT64(3) < 1)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("min_count must be at least 1")));
+  const int64_t min_count = PG_GETARG_INT64(3);
+  if (!PG_ARGISNULL(0)) {
+    const FlatHeader header = flat_header(relation_bytes(relation_argument(fcinfo, 0)));
+    if (header.carried != min_count)
+      ereport(ERROR,
+              (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("min_count must be the same for all rows of a group")));
+  }
+  if (PG_ARGISNULL(1) || PG_ARGISNULL(2)) return unchanged_state(fcinfo);
+  struct varlena* const state =
+      relation_append(relation_state(fcinfo), integer_argument<Tid>(fcinfo, 1), integer_argument<Item>(fcinfo, 2));
+  FlatHeader header = flat_header(relation_bytes(state));
+  header.carried = min_count;
+  set_flat_header(relation_bytes(state), header);
+  PG_RETURN_POINTER(state);
+}
+
+/// All answers of a small run at once.
+struct PairsOfGroup {
+  explicit PairsOfGroup(const std::byte* relation) : meter(memory_limit_bytes(), session_memory()) {
+    PairQuery query;
+    query.min_count = flat_header(relation).carried;
+    query.kernels = selected_kernels();
+    const ExecutionOptions options{1, &meter, backend_cancel_token()};
+    PairRun run(flat_chunks(relation), {}, query, options);
+    std::vector<PairRow> batch;
+    while (run.next(batch)) rows.insert(rows.end(), batch.begin(), batch.end());
+  }
+
+  MemoryMeter meter;
+  std::vector<PairRow> rows;
+};
+
+}  // namespace
+
+BATMAP_FUNCTION(batmap_pairs_trans_int4_int4) { return pairs_trans<int32_t, int32_t>(fcinfo); }
+BATMAP_FUNCTION(batmap_pairs_trans_int4_int8) { return pairs_trans<int32_t, int64_t>(fcinfo); }
+BATMAP_FUNCTION(batmap_pairs_trans_int8_int4) { return pairs_trans<int64_t, int32_t>(fcinfo); }
+BATMAP_FUNCTION(batmap_pairs_trans_int8_int8) { return pairs_trans<int64_t, int64_t>(fcinfo); }
+
+BATMAP_FUNCTION(batmap_pairs_final) {
+  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+  const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap pairs", ALLOCSET_SMALL_SIZES);
+  struct varlena* const relation = relation_finished(relation_argument(fcinfo, 0));
+  const PairsOfGroup* const pairs = ContextOwned<PairsOfGroup>::reserve(context)->emplace(relation_bytes(relation));
+  const Datum array = pair_array(fcinfo, pairs->rows, "batmap_pairs");
+  MemoryContextDelete(context);
+  return array;
+}

@@ -1,0 +1,93 @@
+// Aggregates that build batmap_relation: transition, merge and final functions. The state is the flat value itself
+// with room to grow, changed in place while there is room; when it grows, a larger copy is returned and the executor
+// moves that into the aggregate's context. No object, no context per group: a million small groups stay cheap.
+#include "extension/aggregates/agg_relation.h"
+#include "extension/input/arguments.h"
+
+#include <algorithm>
+
+#include "extension/server/backend.h"
+#include "extension/server/boundary.h"
+#include "extension/server/flat_value.h"
+#include "extension/types/relation_datum.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+namespace {
+
+constexpr size_t kFirstCapacity = kFlatHeaderBytes + kFlatSlack + 4 * sizeof(Pair);
+
+size_t grown(size_t needed) { return grown_capacity(needed, needed / 4); }
+
+struct varlena* copy_with_capacity(struct varlena* value, size_t capacity) {
+  struct varlena* const copy = relation_allocate(capacity);
+  const FlatHeader header = flat_header(relation_bytes(value));
+  memcpy(relation_bytes(copy), relation_bytes(value), flat_used(header));
+  return copy;
+}
+
+}  // namespace
+
+struct varlena* relation_state(FunctionCallInfo fcinfo) {
+  if (PG_ARGISNULL(0)) {
+    struct varlena* const state = relation_allocate(kFirstCapacity);
+    flat_init(relation_bytes(state));
+    return state;
+  }
+  return flat_state(kRelationType, fcinfo);
+}
+
+struct varlena* relation_append(struct varlena* state, int64_t tid, int64_t item) {
+  const Pair pair{tid, item};
+  if (!flat_append(relation_bytes(state), relation_capacity(state), pair)) {
+    const size_t needed = flat_used(flat_header(relation_bytes(state))) + sizeof(Pair) + kFlatSlack;
+    state = copy_with_capacity(state, grown(needed));
+    flat_append(relation_bytes(state), relation_capacity(state), pair);
+  }
+  return state;
+}
+
+struct varlena* relation_merge(FunctionCallInfo fcinfo, struct varlena* other, int64_t tid_shift) {
+  const std::byte* const bytes = relation_bytes(other);
+  if (PG_ARGISNULL(0)) return copy_with_capacity(other, relation_capacity(other));
+  struct varlena* state = relation_state(fcinfo);
+  const size_t needed = flat_merged_capacity(flat_header(relation_bytes(state)), bytes);
+  if (relation_capacity(state) < needed) state = copy_with_capacity(state, grown(needed));
+  guarded([&] { flat_merge(relation_bytes(state), relation_capacity(state), bytes, backend_cancel_token(), tid_shift); });
+  return state;
+}
+
+}  // namespace batmap::pg
+
+using namespace batmap;
+using namespace batmap::pg;
+
+namespace {
+
+template <typename Tid, typename Item>
+Datum relation_trans(FunctionCallInfo fcinfo) {
+  if (PG_ARGISNULL(1) || PG_ARGISNULL(2)) return unchanged_state(fcinfo);
+  PG_RETURN_POINTER(
+      relation_append(relation_state(fcinfo), integer_argument<Tid>(fcinfo, 1), integer_argument<Item>(fcinfo, 2)));
+}
+
+}  // namespace
+
+BATMAP_FUNCTION(batmap_relation_trans_int4_int4) { return relation_trans<int32_t, int32_t>(fcinfo); }
+BATMAP_FUNCTION(batmap_relation_trans_int4_int8) { return relation_trans<int32_t, int64_t>(fcinfo); }
+BATMAP_FUNCTION(batmap_relation_trans_int8_int4) { return relation_trans<int64_t, int32_t>(fcinfo); }
+BATMAP_FUNCTION(batmap_relation_trans_int8_int8) { return relation_trans<int64_t, int64_t>(fcinfo); }
+
+BATMAP_FUNCTION(batmap_relation_merge) {
+  if (PG_ARGISNULL(1)) return unchanged_state(fcinfo);
+  PG_RETURN_POINTER(relation_merge(fcinfo, relation_argument(fcinfo, 1), 0));
+}
+
+BATMAP_FUNCTION(batmap_relation_final) {
+  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+  struct varlena* const state = relation_argument(fcinfo, 0);
+  struct varlena* const finished = relation_finished(state);
+  PG_RETURN_POINTER(finished);
+}

@@ -1,0 +1,93 @@
+// What the table functions that answer with arrays of items share: the run over the rows, which stay in memory, and its
+// record.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "extension/functions/run_stream.h"
+#include "extension/input/item_lists.h"
+#include "itemsets/itemset_run.h"
+#include "itemsets/itemset_stream.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+/// The engine's side of one call; lives in the memory context of the call.
+template <typename QueryType, typename Run>
+struct ArrayCall : RunCall {
+  using Query = QueryType;
+  using RunCall::RunCall;
+
+  Query query;
+  std::optional<PairLog> log;
+  std::optional<Run> run;
+  ItemsetPlace place;  // of the run, when it was last looked at
+};
+
+template <typename Call>
+class ArrayStream : public RunStream<Call> {
+ public:
+  using Query = typename Call::Query;
+  using RunStream<Call>::RunStream;
+  using RunStream<Call>::call;
+
+  /// Makes the run, once the rows have been read. See relation_stream.h.
+  template <typename Rows>
+  void start(const char* kind, const QueryInput& input, Rows rows) {
+    for (std::optional<ItemArray>& array : arrays_) array.emplace(input.items, this->context());
+    this->begin(kind, input.rows_read, [&] {
+      call().run.emplace(chunks_of(rows()), input.ranks(), call().query, call().options);
+      call().log.reset();
+    });
+    look_at_place();
+  }
+
+ protected:
+  /// For arrays of one row.
+  ItemArray& array(size_t column) { return *arrays_[column]; }
+
+  /// To be called when the engine has found more: says so, once, where a device has failed meanwhile.
+  void look_at_place() {
+    if constexpr (requires { call().run->place(); }) guarded([&] { call().place = call().run->place(); });
+    if (call().place.notice.empty() || told_) return;
+    told_ = true;
+    report_notice(call().place.notice);
+  }
+
+  /// Says so where the answer is not complete.
+  void end_answer(Truncation truncated) {
+    if (truncated == Truncation::kNone) return;
+    this->finish();
+    if (truncated == Truncation::kTimeout)
+      report_timeout(*call().query.timeout_ms);
+    else
+      report_truncation(*call().query.max_results);
+  }
+
+  void record(LastRun& run) const override {
+    const ItemsetReport& report = call().run->report();
+    const ItemsetPlace& place = call().place;
+    strlcpy(run.method, place.method.empty() ? report.method.c_str() : place.method.c_str(), sizeof run.method);
+    strlcpy(run.kernel, place.method.empty() ? report.kernel.c_str() : place.kernel.c_str(), sizeof run.kernel);
+    strlcpy(run.device, place.device.c_str(), sizeof run.device);
+    strlcpy(run.reason, report.reason.c_str(), sizeof run.reason);
+    run.transactions = static_cast<int64_t>(report.transactions);
+    run.items = static_cast<int64_t>(report.items);
+    run.items_kept = static_cast<int64_t>(report.items_kept);
+    run.occurrences = static_cast<int64_t>(report.occurrences);
+    run.group_ms = report.group_ms;
+    run.count_ms -= report.group_ms;
+  }
+
+ private:
+  static std::vector<ChunkView> chunks_of(const PairLog& log) { return log.chunks(); }
+  static std::vector<ChunkView> chunks_of(std::vector<ChunkView> chunks) { return chunks; }
+
+  std::array<std::optional<ItemArray>, 2> arrays_;  // once the rows are there
+  bool told_ = false;
+};
+
+}  // namespace batmap::pg

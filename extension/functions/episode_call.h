@@ -1,0 +1,68 @@
+// What the table functions of episodes share: the events of a call, and the record of its run.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "episodes/episode_run.h"
+#include "extension/functions/run_stream.h"
+#include "extension/input/event_source.h"
+#include "extension/input/gap_list.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+/// The engine's side of one call; lives in the memory context of the call.
+struct EpisodeCall : RunCall {
+  explicit EpisodeCall(MemoryContext) : RunCall(thread_count()) {}
+
+  std::optional<EventLog> log;
+  EpisodeReport report;
+  // Of frequent episodes:
+  EpisodeQuery query;
+  std::optional<EpisodeRun> run;
+  std::vector<int64_t> events;  // of the row at hand
+  std::vector<int32_t> gap_rows;
+  // Of given ones:
+  GivenEpisodes given;
+  std::optional<std::vector<int64_t>> given_events;  // until they are in `given`
+  std::optional<EventStreams> streams;
+  std::vector<uint64_t> counts;
+  std::optional<GrowingBuffer<FoundOccurrence>> occurrences;
+};
+
+class EpisodeRowStream : public RunStream<EpisodeCall> {
+ public:
+  EpisodeRowStream(const char* operation, EpisodeCall* call, MemoryContext context);
+
+ protected:
+  /// Reads the events of a query whose times are of the kind of the gaps.
+  void read(const char* query, const GapList& gaps, Oid event_type);
+
+  /// Makes the run of the events that have been read. @param make  see begin(); takes them from the log
+  template <typename Make>
+  void start(Make make) {
+    begin("stream", call().log->rows(), [&] {
+      make();
+      call().log.reset();
+    });
+  }
+
+  void record(LastRun& run) const override;
+
+  /// Warns, once, where a device has failed.
+  void tell();
+
+  MemoryContext row_;  // of the values of one row
+  EventInput input_{};
+  uint64_t results_ = 0;
+  bool truncated_ = false;
+  bool told_ = false;
+
+ private:
+  virtual const EpisodeReport& report() const = 0;
+  virtual const EventStreams& streams() const = 0;
+};
+
+}  // namespace batmap::pg

@@ -1,0 +1,241 @@
+// Planning and running of the plan node "BatmapScan". See node_row_stream.h.
+#include "extension/functions/node_row_stream.h"
+
+#include "extension/functions/row_stream.h"
+#include "extension/server/node_state.h"
+#include "extension/server/plan_numbers.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+namespace {
+
+constexpr char kNodeName[] = "BatmapScan";
+
+set_rel_pathlist_hook_type next_pathlist_hook = nullptr;
+
+// ---- planning
+
+/// Whether a function is one of ours that gives streams, seen without loading anybody's library.
+bool is_streamed(Oid function) {
+  const HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+  if (!HeapTupleIsValid(tuple)) return false;
+  const auto* const form = reinterpret_cast<Form_pg_proc>(GETSTRUCT(tuple));
+  bool likely = form->prolang == ClanguageId;
+  if (likely) {
+    bool is_null;
+    const Datum symbol = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &is_null);
+    likely = !is_null && is_streamed_symbol(TextDatumGetCString(symbol));
+  }
+  ReleaseSysCache(tuple);
+  if (!likely) return false;
+  // By address: not another library's function of that name, nor one that runs as its owner or with settings.
+  FmgrInfo info;
+  fmgr_info(function, &info);
+  return find_streamed_function(info.fn_addr) != nullptr;
+}
+
+/// The call that the node would make for this relation. @return nullptr where it cannot stand in
+FuncExpr* streamed_call(const RelOptInfo* rel, const RangeTblEntry* entry) {
+  if (entry->rtekind != RTE_FUNCTION || entry->funcordinality || list_length(entry->functions) != 1) return nullptr;
+  Node* const call = linitial_node(RangeTblFunction, entry->functions)->funcexpr;
+  if (call == nullptr || !IsA(call, FuncExpr) || !is_streamed(castNode(FuncExpr, call)->funcid)) return nullptr;
+  // The node's rows have columns only, no row value.
+  if (!bms_is_empty(rel->attr_needed[InvalidAttrNumber - rel->min_attr])) return nullptr;
+  Bitmapset* columns = nullptr;
+  ListCell* cell;
+  foreach (cell, rel->baserestrictinfo)
+    pull_varattnos(reinterpret_cast<Node*>(lfirst_node(RestrictInfo, cell)->clause), rel->relid, &columns);
+  return bms_is_member(InvalidAttrNumber - FirstLowInvalidHeapAttributeNumber, columns) ? nullptr : castNode(FuncExpr, call);
+}
+
+Plan* plan_scan(PlannerInfo* root, RelOptInfo* rel, CustomPath* path, List* targets, List* clauses, List* children);
+
+const CustomPathMethods kPathMethods = {kNodeName, plan_scan, nullptr};
+
+void add_stream_path(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEntry* entry) {
+  if (next_pathlist_hook != nullptr) next_pathlist_hook(root, rel, relid, entry);
+  if (rel->reloptkind != RELOPT_BASEREL) return;
+  if (streamed_call(rel, entry) == nullptr) return;
+
+  CustomPath* const path = makeNode(CustomPath);
+  path->path.pathtype = T_CustomScan;
+  path->path.parent = rel;
+  path->path.pathtarget = rel->reltarget;
+  path->path.param_info = get_baserel_parampathinfo(root, rel, rel->lateral_relids);
+  path->path.parallel_safe = rel->consider_parallel;
+  path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+  path->methods = &kPathMethods;
+  // What a scan of the function costs, without writing and reading a tuplestore.
+  Path function_scan{};
+  function_scan.parent = rel;
+  function_scan.pathtarget = rel->reltarget;
+  cost_functionscan(&function_scan, root, rel, path->path.param_info);
+  path->path.rows = function_scan.rows;
+  path->path.startup_cost = function_scan.startup_cost;
+  path->path.total_cost = function_scan.startup_cost + (function_scan.total_cost - function_scan.startup_cost) / 2;
+  add_path(rel, &path->path);
+}
+
+const CustomScanMethods* scan_methods();
+
+/// The columns that the plan looks at, those of `targets` first and in their order: where nothing else is wanted, the node's
+/// rows are what the plan above wants, and need no projection.
+List* wanted_columns(const RelOptInfo* rel, List* targets, List* clauses) {
+  List* expressions = get_tlist_exprs(targets, true);
+  expressions = list_concat(list_concat(expressions, rel->reltarget->exprs), extract_actual_clauses(clauses, false));
+  List* columns = NIL;
+  ListCell* cell;
+  foreach (cell, pull_var_clause(reinterpret_cast<Node*>(expressions), PVC_RECURSE_PLACEHOLDERS))
+    if (lfirst_node(Var, cell)->varno == static_cast<int>(rel->relid)) columns = list_append_unique(columns, lfirst(cell));
+  return columns;
+}
+
+Plan* plan_scan(PlannerInfo* root, RelOptInfo* rel, CustomPath* path, List* targets, List* clauses, List*) {
+  RangeTblEntry* const entry = planner_rt_fetch(rel->relid, root);
+  CustomScan* const scan = makeNode(CustomScan);
+  scan->scan.plan.targetlist = targets;
+  scan->scan.plan.qual = extract_actual_clauses(clauses, false);
+  scan->scan.scanrelid = 0;  // no table to open: the rows are described by custom_scan_tlist
+  scan->flags = path->flags;
+  scan->methods = scan_methods();
+  scan->custom_exprs = list_make1(linitial_node(RangeTblFunction, entry->functions)->funcexpr);
+  scan->custom_private = put_number(NIL, list_length(entry->eref->colnames));
+  ListCell* cell;
+  foreach (cell, wanted_columns(rel, targets, clauses)) {
+    auto* const column = lfirst_node(Var, cell);
+    const auto number = static_cast<AttrNumber>(foreach_current_index(cell) + 1);
+    scan->custom_scan_tlist = lappend(scan->custom_scan_tlist, makeTargetEntry(&column->xpr, number, nullptr, false));
+    scan->custom_private = put_number(scan->custom_private, column->varattno);
+  }
+  return &scan->scan.plan;
+}
+
+// ---- running
+
+struct StreamScan {
+  CustomScanState base;  // first: the server sees this
+  FuncExpr* call;
+  List* arguments;  // ExprState
+  int* columns;     // [columns of the node's rows] their numbers in the stream, from 0
+  int stream_columns;
+  Datum* row;  // [stream_columns]
+  FmgrInfo function;
+  OpenStream open;
+  MemoryContext context;  // of one run
+  RowStream* stream;      // nullptr before the first row is wanted, and where there are no rows
+  bool opened;
+  bool finished;
+};
+
+StreamScan* state_of(CustomScanState* node) { return reinterpret_cast<StreamScan*>(node); }
+
+void begin_scan(CustomScanState* node, EState* estate, int) {
+  StreamScan* const state = state_of(node);
+  const auto* const scan = castNode(CustomScan, node->ss.ps.plan);
+  state->call = castNode(FuncExpr, linitial(scan->custom_exprs));
+  const Oid function = state->call->funcid;
+  const AclResult allowed = may_execute(function);
+  if (allowed != ACLCHECK_OK) aclcheck_error(allowed, OBJECT_FUNCTION, get_func_name(function));
+  InvokeFunctionExecuteHook(function);
+  fmgr_info_cxt(function, &state->function, estate->es_query_cxt);
+  fmgr_info_set_expr(reinterpret_cast<Node*>(state->call), &state->function);
+  const StreamedFunction* const row = find_streamed_function(state->function.fn_addr);
+  if (row == nullptr) elog(ERROR, "function %u gives no stream", function);  // altered between planning and now
+  state->open = row->open;
+  state->arguments = ExecInitExprList(state->call->args, &node->ss.ps);
+  state->context = AllocSetContextCreate(estate->es_query_cxt, "batmap run", ALLOCSET_DEFAULT_SIZES);
+  PlanNumbers numbers(scan->custom_private);
+  state->stream_columns = numbers.next();
+  state->row = static_cast<Datum*>(palloc0(static_cast<Size>(state->stream_columns) * sizeof(Datum)));
+  const int columns = list_length(scan->custom_private) - 1;
+  state->columns = static_cast<int*>(palloc0(static_cast<Size>(columns + 1) * sizeof(int)));
+  for (int k = 0; k < columns; ++k) state->columns[k] = numbers.next() - 1;
+}
+
+void open_stream(StreamScan* state) {
+  state->opened = true;
+  const MemoryContext caller = MemoryContextSwitchTo(state->context);
+  ExprContext* const values = state->base.ss.ps.ps_ExprContext;
+  const int count = list_length(state->arguments);
+  auto* const fcinfo = static_cast<FunctionCallInfo>(palloc(SizeForFunctionCallInfo(count)));
+  InitFunctionCallInfoData(*fcinfo, &state->function, static_cast<short>(count), state->call->inputcollid, nullptr, nullptr);
+  ListCell* cell;
+  foreach (cell, state->arguments) {
+    NullableDatum& argument = fcinfo->args[foreach_current_index(cell)];
+    argument.value = ExecEvalExpr(static_cast<ExprState*>(lfirst(cell)), values, &argument.isnull);
+  }
+  state->stream = state->open(fcinfo, state->context);
+  MemoryContextSwitchTo(caller);
+  const TupleTableSlot* const slot = state->base.ss.ss_ScanTupleSlot;
+  const int columns = slot->tts_tupleDescriptor->natts;
+  const int null_columns = state->stream == nullptr ? 0 : state->stream->null_columns();
+  for (int k = 0; k < columns; ++k) slot->tts_isnull[k] = state->columns[k] >= state->stream_columns - null_columns;
+}
+
+TupleTableSlot* next_row(ScanState* node) {
+  StreamScan* const state = state_of(reinterpret_cast<CustomScanState*>(node));
+  TupleTableSlot* const slot = ExecClearTuple(node->ss_ScanTupleSlot);
+  if (!state->opened) open_stream(state);
+  if (state->stream == nullptr || state->finished) return slot;
+  if (!state->stream->next(state->row)) {
+    state->finished = true;
+    state->stream->finish();
+    return slot;
+  }
+  const int columns = slot->tts_tupleDescriptor->natts;
+  for (int k = 0; k < columns; ++k) slot->tts_values[k] = state->row[state->columns[k]];
+  return ExecStoreVirtualTuple(slot);
+}
+
+bool recheck_row(ScanState*, TupleTableSlot*) { return true; }
+
+TupleTableSlot* exec_scan(CustomScanState* node) {
+  if (node->ss.ps.qual == nullptr && node->ss.ps.ps_ProjInfo == nullptr) return next_row(&node->ss);
+  return ExecScan(&node->ss, next_row, recheck_row);
+}
+
+/// Ends a run that may not have reached its last row.
+void close_stream(StreamScan* state) {
+  if (state->stream != nullptr && !state->finished) state->stream->finish();
+  state->stream = nullptr;
+  state->opened = false;
+  state->finished = false;
+  MemoryContextReset(state->context);
+}
+
+void end_scan(CustomScanState* node) {
+  close_stream(state_of(node));
+  MemoryContextDelete(state_of(node)->context);
+}
+
+void rescan(CustomScanState* node) {
+  close_stream(state_of(node));
+  ExecScanReScan(&node->ss);
+}
+
+void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
+  StreamScan* const state = state_of(node);
+  ExplainPropertyText("Function", get_func_name(state->call->funcid), es);
+  if (es->verbose) {
+    List* const names = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
+    ExplainPropertyText("Function Call", deparse_expression(reinterpret_cast<Node*>(state->call), names, true, false), es);
+  }
+  if (es->analyze && state->stream != nullptr) state->stream->explain(es);
+}
+
+const CustomExecMethods kExecMethods = node_methods(kNodeName, begin_scan, exec_scan, end_scan, rescan, explain_scan);
+const CustomScanMethods kScanMethods = {kNodeName, create_node_state<StreamScan, &kExecMethods>};
+
+const CustomScanMethods* scan_methods() { return &kScanMethods; }
+
+}  // namespace
+
+void install_row_stream_node() {
+  RegisterCustomScanMethods(&kScanMethods);
+  next_pathlist_hook = set_rel_pathlist_hook;
+  set_rel_pathlist_hook = add_stream_path;
+}
+
+}  // namespace batmap::pg

@@ -1,0 +1,139 @@
+// What the table functions that stream the answers of an engine run share: the engine's objects of one call, the course of
+// the run with its times and its record, and the warning where a bound cut the answer off.
+#pragma once
+
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "extension/functions/row_stream.h"
+#include "extension/server/backend.h"
+#include "extension/server/boundary.h"
+#include "extension/server/context_owned.h"
+#include "extension/server/last_run.h"
+#include "extension/server/progress.h"
+#include "extension/server/settings.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+/// The engine's side of one call; lives in the memory context of the call.
+struct RunCall {
+  explicit RunCall(int threads)
+      : meter(memory_limit_bytes(), session_memory()),
+        options{.threads = threads, .memory = &meter, .cancel = backend_cancel_token(), .helpers = session_threads()} {}
+
+  MemoryMeter meter;
+  ProgressReport progress;
+  ExecutionOptions options;
+};
+
+/// Since `start`, which becomes now.
+double lap_ms(instr_time& start);
+
+/// A WARNING, or an error under batmap.on_truncation = error.
+void report_truncation(int64_t max_results);
+void report_timeout(int64_t timeout_ms);
+/// A WARNING: what a run has to tell beside its rows, that a device failed.
+void report_notice(const std::string& notice);
+
+/// @tparam CallType  a RunCall, with what the run needs
+template <typename CallType>
+class RunStream : public RowStream {
+ public:
+  using Call = CallType;
+
+  RunStream(const char* operation, Call* call, MemoryContext context)
+      : operation_(operation), call_(call), context_(context) {
+    INSTR_TIME_SET_CURRENT(clock_);
+  }
+
+  Call& call() const { return *call_; }
+
+  /// Whether the rows that were read are still needed, now that the run has been made.
+  static constexpr bool keeps_input() { return false; }
+
+  void finish() override {
+    describe(last_run);
+    call_->progress.finish();
+  }
+
+  void explain(ExplainState* state) final {
+    LastRun run;
+    describe(run);
+    explain_run(run, state);
+  }
+
+ protected:
+  /// Makes the run, once its input has been read.
+  /// @param kind  how the input came: a word for batmap_last_run()
+  /// @param make  runs inside guarded
+  template <typename Make>
+  void begin(const char* kind, uint64_t rows_read, Make make) {
+    kind_ = kind;
+    rows_read_ = rows_read;
+    read_ms_ = lap_ms(clock_);
+    call_->progress.phase(Phase::kGrouping, rows_read);
+    guarded(make);
+    call_->progress.tasks(0, 0, 0);
+    count_ms_ += lap_ms(clock_);
+  }
+
+  /// Has the engine find more answers.
+  /// @param find  runs inside guarded @return what it returns
+  template <typename Find>
+  bool count(Find find) {
+    CHECK_FOR_INTERRUPTS();
+    answer_ms_ += lap_ms(clock_);
+    const bool more = guarded(find);
+    count_ms_ += lap_ms(clock_);
+    return more;
+  }
+
+  MemoryContext context() const { return context_; }  // lives as long as the call
+
+  /// What the run says of itself. @param run  has the input, the surroundings and the times seen from outside
+  virtual void record(LastRun& run) const = 0;
+
+ private:
+  void describe(LastRun& run) const {
+    run = {};
+    run.any = true;
+    run.results_are = "Pairs";
+    strlcpy(run.operation, operation_, sizeof run.operation);
+    strlcpy(run.input, kind_, sizeof run.input);
+    run.threads = call_->options.threads;
+    run.rows_read = static_cast<int64_t>(rows_read_);
+    run.read_ms = read_ms_;
+    run.count_ms = count_ms_;
+    run.answer_ms = answer_ms_;
+    run.peak_memory = static_cast<int64_t>(call_->meter.peak());
+    record(run);
+  }
+
+  const char* operation_;
+  const char* kind_ = "";
+  Call* call_;
+  MemoryContext context_;
+  uint64_t rows_read_ = 0;
+  double read_ms_ = 0;
+  double count_ms_ = 0;   // in the engine
+  double answer_ms_ = 0;  // between a batch and the wish for the next
+  instr_time clock_;
+};
+
+/// A stream of type Stream, which is a RunStream, in `context`.
+template <typename Stream>
+Stream* new_stream(const char* operation, MemoryContext context) {
+  using Call = typename Stream::Call;
+  Call* const call = ContextOwned<Call>::reserve(context)->emplace(context);
+  call->progress.start(operation);
+  return new (MemoryContextAlloc(context, sizeof(Stream))) Stream(operation, call, context);
+}
+
+/// Planner support of a table function: the rows that its arguments `top_k` and `max_results` allow.
+/// @param from_end  their places, counted from the last argument, 1 the last
+Node* bound_rows(Node* request, int top_k_from_end, int max_results_from_end);
+
+}  // namespace batmap::pg

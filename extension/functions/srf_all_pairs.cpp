@@ -1,0 +1,145 @@
+// Table function batmap_all_pairs: the sets of a query, each fetched once, and all pairs of them.
+#include "extension/functions/srf_all_pairs.h"
+
+#include <vector>
+
+#include "extension/functions/pair_stream.h"
+#include "extension/input/arguments.h"
+#include "extension/input/inner_query.h"
+#include "extension/server/device_use.h"
+#include "extension/server/settings.h"
+#include "support/all_pairs.h"
+
+#include "extension/server/pg.h"
+
+using namespace batmap;
+using namespace batmap::pg;
+
+namespace {
+
+constexpr char kColumns[] = "the id, an integer, and the set, a batmap";
+
+/// The engine's side of one call.
+struct AllPairsCall : PairRowsCall<AllPairsQuery, AllPairsRun> {
+  explicit AllPairsCall(MemoryContext context) : PairRowsCall(context), sets(meter) { query.kernels = selected_kernels(); }
+
+  SetCollection sets;
+};
+
+class AllPairsStream final : public PairRowStream<AllPairsCall> {
+ public:
+  using PairRowStream::PairRowStream;
+
+  void start() {
+    const uint64_t sets = call().sets.size();
+    begin("stream", sets, [&] { call().run.emplace(std::move(call().sets), call().query, call().options); });
+  }
+
+ private:
+  void put(const PairRow& row, Datum* values) const override {
+    values[0] = Int64GetDatum(row.item_a);
+    values[1] = Int64GetDatum(row.item_b);
+    values[2] = Int64GetDatum(static_cast<int64_t>(row.support));
+    values[3] = Float8GetDatum(pair_jaccard(row));
+  }
+};
+static_assert(FLOAT8PASSBYVAL);
+
+// Positions of the arguments.
+enum Argument { kQuery, kMinCount, kMinJaccard, kTopK, kPerItemTopK, kMaxResults, kDevice, kArguments };
+
+/// Receives the rows of the query.
+struct SetReceiver {
+  DestReceiver pub;
+  AllPairsCall* call;
+  MemoryContext scratch;  // of one row
+  Oid id_type;
+};
+
+bool receive_set(TupleTableSlot* slot, DestReceiver* self) {
+  auto& receiver = *reinterpret_cast<SetReceiver*>(self);
+  slot_getsomeattrs(slot, 2);
+  if (slot->tts_isnull[0] || slot->tts_isnull[1]) return true;
+  const Datum id = slot->tts_values[0];
+  const int64_t number = receiver.id_type == INT8OID   ? DatumGetInt64(id)
+                         : receiver.id_type == INT4OID ? DatumGetInt32(id)
+                                                       : DatumGetInt16(id);
+  const MemoryContext caller = MemoryContextSwitchTo(receiver.scratch);
+  const struct varlena* const value = PG_DETOAST_DATUM_PACKED(slot->tts_values[1]);
+  guarded([&] {
+    receiver.call->sets.add(number, {reinterpret_cast<const std::byte*>(VARDATA_ANY(value)), VARSIZE_ANY_EXHDR(value)});
+  });
+  MemoryContextSwitchTo(caller);
+  MemoryContextReset(receiver.scratch);
+  return true;
+}
+
+/// The type of the ids. @raises 42804 unless the columns are an integer and a batmap
+Oid check_types(const TwoColumns& columns, Oid function) {
+  const Oid id = getBaseType(columns.types[0]);
+  if (id != INT2OID && id != INT4OID && id != INT8OID)
+    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                    errmsg("first column of the input query must be an integer, not %s", format_type_be(columns.types[0]))));
+  // The type of the extension's own schema, wherever that is.
+  const Oid set = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("batmap"),
+                                  ObjectIdGetDatum(get_func_namespace(function)));
+  if (getBaseType(columns.types[1]) != set)
+    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                    errmsg("second column of the input query must be %s, not %s", format_type_be(set),
+                           format_type_be(columns.types[1])),
+                    errhint("Arrays of integers can be cast: items::batmap.")));
+  return id;
+}
+
+void read_sets(const char* query, Oid function, AllPairsCall& call, MemoryContext context) {
+  const MemoryContext caller = MemoryContextSwitchTo(context);
+  ErrorContextCallback errors;
+  enter_inner_query(errors, query);
+  Query* const analyzed = analyze_select(parse_select(query, kColumns), query);
+  const TwoColumns columns = two_columns(analyzed, kColumns);
+  SetReceiver receiver{make_receiver(receive_set), &call,
+                       AllocSetContextCreate(context, "batmap set", ALLOCSET_DEFAULT_SIZES), check_types(columns, function)};
+  run_plan(pg_plan_query(analyzed, query, CURSOR_OPT_PARALLEL_OK, nullptr), query, columns.types, &receiver.pub);
+  MemoryContextDelete(receiver.scratch);
+  leave_inner_query(errors);
+  MemoryContextSwitchTo(caller);
+}
+
+void read_arguments(const Arguments& arguments, AllPairsQuery& query) {
+  query.min_count = arguments.int8(kMinCount);
+  query.min_jaccard = arguments.float8(kMinJaccard);
+  query.top_k = arguments.int8(kTopK);
+  query.per_item_top_k = arguments.int4(kPerItemTopK);
+  query.max_results = arguments.int8(kMaxResults);
+  const char* const device = arguments.string(kDevice, nullptr);
+  guarded([&] {
+    query.device = device != nullptr ? selected_devices(device) : selected_devices();
+    query.check();
+  });
+}
+
+}  // namespace
+
+namespace batmap::pg {
+
+RowStream* open_all_pairs(FunctionCallInfo fcinfo, MemoryContext context) {
+  auto* const stream = new_stream<AllPairsStream>("batmap_all_pairs", context);
+  if (PG_ARGISNULL(kQuery))
+    ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("input query must not be NULL")));
+  read_arguments({fcinfo, 0}, stream->call().query);
+  read_sets(text_to_cstring(PG_GETARG_TEXT_PP(kQuery)), fcinfo->flinfo->fn_oid, stream->call(), context);
+  stream->start();
+  return stream;
+}
+
+}  // namespace batmap::pg
+
+BATMAP_FUNCTION(batmap_all_pairs) {
+  materialize(fcinfo, open_all_pairs);
+  return Datum{0};
+}
+
+BATMAP_FUNCTION(batmap_all_pairs_support) {
+  auto* const request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
+  PG_RETURN_POINTER(bound_rows(request, kArguments - kTopK, kArguments - kMaxResults));
+}

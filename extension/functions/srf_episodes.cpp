@@ -1,0 +1,386 @@
+// Table functions batmap_episodes, batmap_episode_count and batmap_episode_occurrences, with their _of forms: arguments,
+// input, and the rows of the answers.
+#include "extension/functions/srf_episodes.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "extension/functions/episode_call.h"
+#include "extension/input/item_lists.h"
+#include "extension/server/device_use.h"
+
+#include "extension/server/pg.h"
+
+using namespace batmap;
+using namespace batmap::pg;
+
+namespace {
+
+constexpr int kQuery = -1;  // before the places of the other arguments
+
+/// What must be given. @raises 22004
+void require(const Arguments& arguments, int place, const char* name) {
+  if (!arguments.has(place)) ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be NULL", name)));
+}
+
+// ---- frequent episodes
+
+// Positions of the arguments after the query.
+enum Argument {
+  kGaps,
+  kMinCount,
+  kMinRate,
+  kMinLength,
+  kMaxLength,
+  kInclude,
+  kExclude,
+  kTopK,
+  kMaxResults,
+  kTimeout,
+  kCounting,
+  kAlgorithm,
+  kDevice,
+  kArguments
+};
+
+class FrequentEpisodes final : public EpisodeRowStream {
+ public:
+  using EpisodeRowStream::EpisodeRowStream;
+
+  void open(const Arguments& arguments, Oid event_type) {
+    require(arguments, kQuery, "input query");
+    require(arguments, kGaps, "gaps");
+    EpisodeQuery& query = call().query;
+    std::array<ItemList, 2> lists{{{kInclude, "include", query.include}, {kExclude, "exclude", query.exclude}}};
+    read_lists(lists, arguments, event_type);
+    read_arguments(arguments, query);
+    read(arguments.string(kQuery, nullptr), gaps_, event_type);
+    if (OidIsValid(event_type)) {
+      QueryInput events{};
+      events.items = input_.events;
+      events.item_rank = input_.event_rank;
+      rank_lists(lists, arguments, events);
+    }
+    episode_.emplace(input_.events, context());
+    start([&] { call().run.emplace(std::move(*call().log), input_.ranks(), query, call().options); });
+  }
+
+  bool next(Datum* values) override {
+    if (!next_episode()) {
+      end_answer(call().run->truncated());
+      return false;
+    }
+    ++results_;
+    MemoryContextReset(row_);
+    const MemoryContext caller = MemoryContextSwitchTo(row_);
+    values[0] = episode_->make(call().events);
+    values[1] = gap_array(gaps_, call().gap_rows, 0);
+    values[2] = gap_array(gaps_, call().gap_rows, 1);
+    values[3] = Int64GetDatum(static_cast<int64_t>(support_));
+    MemoryContextSwitchTo(caller);
+    return true;
+  }
+
+ private:
+  void read_arguments(const Arguments& arguments, EpisodeQuery& query) {
+    gaps_ = read_gaps(DatumGetArrayTypePCopy(arguments.datum(kGaps)));  // answers are made of its elements
+    read_distinct_gaps(query);
+    query.min_count = arguments.int8(kMinCount);
+    query.min_rate = arguments.float8(kMinRate);
+    query.ticks_a_unit = ticks_a_unit(gaps_.kind);
+    query.min_length = arguments.int4(kMinLength);
+    query.max_length = arguments.int4(kMaxLength);
+    query.top_k = arguments.int8(kTopK);
+    query.max_results = arguments.int8(kMaxResults);
+    query.timeout_ms = arguments.milliseconds(kTimeout);
+    const char* const counting = arguments.string(kCounting, "non_overlapped");
+    const char* const algorithm = arguments.string(kAlgorithm, "auto");
+    const char* const device = arguments.string(kDevice, nullptr);
+    guarded([&] {
+      check_episode_counting(counting);
+      query.method = parse_episode_method(algorithm);
+      query.device = device != nullptr ? selected_devices(device) : selected_devices();
+      query.check();
+    });
+  }
+
+  /// A row of gaps that repeats another makes no episodes of its own.
+  void read_distinct_gaps(EpisodeQuery& query) {
+    for (int row = 0; row < gaps_.rows; ++row) {
+      const Gap gap = gap_of(gaps_, row);
+      guarded([&] { query.gaps.push_back(gap); });
+    }
+    guarded([&] {
+      std::set<std::pair<int64_t, int64_t>> seen;
+      int kept = 0;
+      for (int row = 0; row < gaps_.rows; ++row) {
+        const Gap gap = query.gaps[static_cast<size_t>(row)];
+        if (!seen.emplace(gap.low, gap.high).second) continue;
+        query.gaps[static_cast<size_t>(kept)] = gap;
+        std::copy_n(gaps_.bounds + 2 * row, 2, gaps_.bounds + 2 * kept);
+        std::copy_n(gaps_.nulls + 2 * row, 2, gaps_.nulls + 2 * kept);
+        ++kept;
+      }
+      query.gaps.erase(query.gaps.begin() + kept, query.gaps.end());
+      gaps_.rows = kept;
+    });
+  }
+
+  bool next_episode() {
+    EpisodeRun& run = *call().run;
+    const size_t levels = run.report().levels.size();
+    const bool more = count([&] {
+      const std::optional<EpisodeRun::Row> row = run.next();
+      if (!row) return false;
+      call().events.clear();
+      call().gap_rows.clear();
+      for (size_t k = 0; k < row->steps.size(); ++k) {
+        call().events.push_back(run.event(row->steps[k]));
+        if (k > 0) call().gap_rows.push_back(static_cast<int32_t>(run.gap(row->steps[k])));
+      }
+      support_ = row->support;
+      return true;
+    });
+    tell();
+    const size_t done = run.report().levels.size();
+    if (done != levels || !more) call().progress.tasks(done, done + 1, results_);
+    return more;
+  }
+
+  /// Says so where the answer is not complete.
+  void end_answer(EpisodeTruncation truncated) {
+    if (truncated == EpisodeTruncation::kNone) return;
+    truncated_ = true;
+    finish();
+    if (truncated == EpisodeTruncation::kTimeout)
+      report_timeout(*call().query.timeout_ms);
+    else
+      report_truncation(*call().query.max_results);
+  }
+  const EpisodeReport& report() const override { return call().run->report(); }
+  const EventStreams& streams() const override { return call().run->streams(); }
+
+  GapList gaps_{};
+  std::optional<ItemArray> episode_;  // once the events are there
+  uint64_t support_ = 0;
+};
+
+// ---- given episodes
+
+/// What counting and showing given episodes have in common.
+class GivenEpisodeStream : public EpisodeRowStream {
+ public:
+  using EpisodeRowStream::EpisodeRowStream;
+
+ protected:
+  enum GivenArgument { kEpisodes, kGivenGaps, kRule, kMethod, kGivenDevice };
+
+  /// @param name  of the argument
+  void open_given(const Arguments& arguments, const char* name, bool many, Oid event_type) {
+    require(arguments, kQuery, "input query");
+    require(arguments, kEpisodes, name);
+    require(arguments, kGivenGaps, "gaps");
+    GivenEpisodes& given = call().given;
+    ArrayType* const array = arguments.array(kEpisodes);
+    const int dimensions = ARR_NDIM(array);
+    if (dimensions < 1 || dimensions > (many ? 2 : 1))
+      ereport(ERROR,
+              (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+               errmsg(many ? "%s must be rows of events, one for each episode" : "%s must be a list of events", name)));
+    ItemList list{kEpisodes, name, call().given_events};
+    read_lists({&list, 1}, arguments, event_type);
+    events_ = list.items;
+    const GapList gaps = read_gaps(arguments.array(kGivenGaps));
+    kind_ = gaps.kind;
+    for (int row = 0; row < gaps.rows; ++row) {
+      const Gap gap = gap_of(gaps, row);
+      guarded([&] { given.gaps.push_back(gap); });
+    }
+    guarded([&] {
+      given.length = static_cast<size_t>(ARR_DIMS(array)[dimensions - 1]);
+      given.check();
+    });
+    read(arguments.string(kQuery, nullptr), gaps, event_type);
+    if (OidIsValid(event_type)) rank_events();
+    start([&] {
+      const Stopwatch watch;
+      given.events = std::move(*call().given_events);
+      call().streams.emplace(streams_of(std::move(*call().log), input_.ranks(), given, call().options));
+      call().report.group_ms = watch.milliseconds();
+    });
+  }
+
+  Elements events_{};
+  TimeKind kind_ = TimeKind::kInteger;
+
+ private:
+  /// Unlike those of a list (item_lists.h), events that do not occur keep their places.
+  void rank_events() {
+    constexpr int64_t kNever = -1;  // no rank
+    std::optional<std::vector<int64_t>>& ranks = call().given_events;
+    guarded([&] { ranks.emplace(events_.count, kNever); });
+    for (int k = 0; k < events_.count; ++k) {
+      uint32_t id;
+      if (dictionary_find(*input_.events, events_.values[k], id)) (*ranks)[k] = input_.event_rank[id];
+    }
+  }
+
+  const EpisodeReport& report() const override { return call().report; }
+  const EventStreams& streams() const override { return *call().streams; }
+};
+
+class EpisodeCounts final : public GivenEpisodeStream {
+ public:
+  using GivenEpisodeStream::GivenEpisodeStream;
+
+  void open(const Arguments& arguments, Oid event_type) {
+    const char* const counting = arguments.string(kRule, "non_overlapped");
+    const char* const algorithm = arguments.string(kMethod, "auto");
+    const char* const device = arguments.string(kGivenDevice, nullptr);
+    guarded([&] {
+      check_episode_counting(counting);
+      call().given.method = parse_episode_method(algorithm);
+      call().given.device = device != nullptr ? selected_devices(device) : selected_devices();
+    });
+    open_given(arguments, "episodes", true, event_type);
+    type_ = OidIsValid(event_type) ? event_type : Oid{INT8OID};
+    get_typlenbyvalalign(type_, &length_, &by_value_, &alignment_);
+    // Answers are made of the elements, which may lie in the argument.
+    for (int k = 0; k < events_.count; ++k) events_.values[k] = datumCopy(events_.values[k], by_value_, length_);
+    count([&] {
+      call().counts = count_given(*call().streams, call().given, call().options, call().report);
+      return true;
+    });
+    tell();
+  }
+
+  bool next(Datum* values) override {
+    if (results_ == call().counts.size()) return false;
+    MemoryContextReset(row_);
+    const MemoryContext caller = MemoryContextSwitchTo(row_);
+    const size_t size = call().given.length;
+    values[0] = PointerGetDatum(
+        construct_array(events_.values + results_ * size, static_cast<int>(size), type_, length_, by_value_, alignment_));
+    MemoryContextSwitchTo(caller);
+    values[1] = Int64GetDatum(static_cast<int64_t>(call().counts[results_++]));
+    return true;
+  }
+
+ private:
+  Oid type_ = InvalidOid;
+  int16 length_ = 0;
+  bool by_value_ = false;
+  char alignment_ = 0;
+};
+
+class EpisodeOccurrences final : public GivenEpisodeStream {
+ public:
+  using GivenEpisodeStream::GivenEpisodeStream;
+
+  void open(const Arguments& arguments, Oid event_type) {
+    open_given(arguments, "episode", false, event_type);
+    count([&] {
+      call().report.method = kEpisodeMethodNames[static_cast<size_t>(EpisodeMethod::kTracking)];
+      call().occurrences.emplace(find_occurrences(*call().streams, call().given, call().options));
+      return true;
+    });
+    if (!input_.has_streams) return;
+    bool is_varlena;
+    getTypeOutputInfo(input_.stream_type, &stream_output_, &is_varlena);
+  }
+
+  int null_columns() const override { return input_.has_streams ? 0 : 1; }
+
+  bool next(Datum* values) override {
+    if (results_ == call().occurrences->size()) return false;
+    if (results_ % 4096 == 0) CHECK_FOR_INTERRUPTS();
+    const FoundOccurrence& found = (*call().occurrences)[results_++];
+    values[0] = time_of(kind_, found.starts_at);
+    values[1] = time_of(kind_, found.ends_at);
+    if (input_.has_streams) {
+      MemoryContextReset(row_);
+      const MemoryContext caller = MemoryContextSwitchTo(row_);
+      const KeyColumn& stream = input_.stream;
+      const Datum value = stream.kind == KeyKind::kDictionary ? stream.dictionary->values[found.stream]
+                                                              : value_of_key(stream.kind, found.stream);
+      values[2] = CStringGetTextDatum(OidOutputFunctionCall(stream_output_, value));
+      MemoryContextSwitchTo(caller);
+    }
+    return true;
+  }
+
+ private:
+  void record(LastRun& run) const override {
+    GivenEpisodeStream::record(run);
+    run.results_are = "Occurrences";
+  }
+
+  Oid stream_output_ = InvalidOid;
+};
+
+/// @param input_argument  the query; the other arguments come after it
+/// @param event_type      of an _of form; InvalidOid: events are integers
+template <typename Stream>
+Stream* open_events(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int input_argument,
+                    Oid event_type = InvalidOid) {
+  Stream* const stream = new_stream<Stream>(operation, context);
+  stream->open({fcinfo, input_argument + 1}, event_type);
+  return stream;
+}
+
+}  // namespace
+
+namespace batmap::pg {
+
+RowStream* open_episodes(FunctionCallInfo fcinfo, MemoryContext context) {
+  return open_events<FrequentEpisodes>(fcinfo, context, "batmap_episodes", 0);
+}
+RowStream* open_episodes_of(FunctionCallInfo fcinfo, MemoryContext context) {
+  return open_events<FrequentEpisodes>(fcinfo, context, "batmap_episodes_of", 1, item_type_argument(fcinfo));
+}
+RowStream* open_episode_count(FunctionCallInfo fcinfo, MemoryContext context) {
+  return open_events<EpisodeCounts>(fcinfo, context, "batmap_episode_count", 0);
+}
+RowStream* open_episode_count_of(FunctionCallInfo fcinfo, MemoryContext context) {
+  return open_events<EpisodeCounts>(fcinfo, context, "batmap_episode_count_of", 1, item_type_argument(fcinfo));
+}
+RowStream* open_episode_occurrences(FunctionCallInfo fcinfo, MemoryContext context) {
+  return open_events<EpisodeOccurrences>(fcinfo, context, "batmap_episode_occurrences", 0);
+}
+RowStream* open_episode_occurrences_of(FunctionCallInfo fcinfo, MemoryContext context) {
+  return open_events<EpisodeOccurrences>(fcinfo, context, "batmap_episode_occurrences_of", 1, item_type_argument(fcinfo));
+}
+
+}  // namespace batmap::pg
+
+BATMAP_FUNCTION(batmap_episodes_query) {
+  materialize(fcinfo, open_episodes);
+  return Datum{0};
+}
+BATMAP_FUNCTION(batmap_episodes_of_query) {
+  materialize(fcinfo, open_episodes_of);
+  return Datum{0};
+}
+BATMAP_FUNCTION(batmap_episode_count_query) {
+  materialize(fcinfo, open_episode_count);
+  return Datum{0};
+}
+BATMAP_FUNCTION(batmap_episode_count_of_query) {
+  materialize(fcinfo, open_episode_count_of);
+  return Datum{0};
+}
+BATMAP_FUNCTION(batmap_episode_occurrences_query) {
+  materialize(fcinfo, open_episode_occurrences);
+  return Datum{0};
+}
+BATMAP_FUNCTION(batmap_episode_occurrences_of_query) {
+  materialize(fcinfo, open_episode_occurrences_of);
+  return Datum{0};
+}
+
+BATMAP_FUNCTION(batmap_episodes_support) {
+  auto* const request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
+  PG_RETURN_POINTER(bound_rows(request, kArguments - kTopK, kArguments - kMaxResults));
+}

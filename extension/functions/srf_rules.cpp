@@ -1,0 +1,164 @@
+// Table functions batmap_rules and batmap_rules_of: arguments, input, and the rows of the answer.
+#include "extension/functions/srf_rules.h"
+
+#include <array>
+
+#include "extension/functions/array_stream.h"
+#include "extension/functions/relation_stream.h"
+#include "extension/server/device_use.h"
+#include "itemsets/rules.h"
+#include "support/pair_measure.h"
+
+#include "extension/server/pg.h"
+
+using namespace batmap;
+using namespace batmap::pg;
+
+namespace {
+
+/// The engine's side of one call.
+struct RuleCall : ArrayCall<RuleQuery, RuleRun> {
+  explicit RuleCall(MemoryContext) : ArrayCall(thread_count()), batch(meter) {
+    query.itemsets.kernel = &select_mask_kernel(settings.cpu_kernel);
+    query.itemsets.bits = selected_kernels().bits;
+  }
+
+  RuleBatch batch;
+  size_t handed_over = 0;  // of the batch
+};
+
+// Positions of the arguments after the input, which is one argument, or two in the _of form.
+enum Argument {
+  kMinSupport,
+  kMinCount,
+  kMinConfidence,
+  kMinLift,
+  kMaxLhs,
+  kMaxRhs,
+  kLhsInclude,
+  kLhsExclude,
+  kRhsInclude,
+  kRhsExclude,
+  kExclude,
+  kTopK,
+  kMeasure,
+  kMaxResults,
+  kTimeout,
+  kDevice,
+  kArguments
+};
+
+/// The rows of one call: opened, then filled from its input, then pulled.
+class RuleStream final : public ArrayStream<RuleCall> {
+ public:
+  using ArrayStream::ArrayStream;
+
+  static std::array<ItemList, 5> lists(RuleQuery& query) {
+    return {{{kLhsInclude, "lhs_include", query.lhs_include},
+             {kLhsExclude, "lhs_exclude", query.lhs_exclude},
+             {kRhsInclude, "rhs_include", query.rhs_include},
+             {kRhsExclude, "rhs_exclude", query.rhs_exclude},
+             {kExclude, "exclude", query.itemsets.exclude}}};
+  }
+
+  static void read_arguments(const Arguments& arguments, RuleQuery& query) {
+    query.itemsets.min_support = arguments.float8(kMinSupport);
+    query.itemsets.min_count = arguments.int8(kMinCount);
+    query.min_confidence = arguments.float8(kMinConfidence);
+    query.min_lift = arguments.float8(kMinLift);
+    query.max_lhs = arguments.int4(kMaxLhs);
+    query.max_rhs = arguments.int4(kMaxRhs).value_or(INT32_MAX);
+    query.top_k = arguments.int8(kTopK);
+    query.max_results = arguments.int8(kMaxResults);
+    query.timeout_ms = arguments.milliseconds(kTimeout);
+    const char* const measure = arguments.string(kMeasure, "confidence");
+    const char* const device = arguments.string(kDevice, nullptr);
+    guarded([&] {
+      query.itemsets.device = device != nullptr ? selected_devices(device) : selected_devices();
+      query.measure = parse_pair_measure(measure, MeasureUse::kRankRules);
+      query.check();
+    });
+  }
+
+  bool next(Datum* values) override {
+    while (call().handed_over == call().batch.rows.size())
+      if (!next_batch()) return false;
+    put(call().batch.rows[call().handed_over++], values);
+    return true;
+  }
+
+ private:
+  void put(const RuleRow& row, Datum* values) {
+    const int64_t* const items = call().batch.items.begin() + row.begin;
+    const uint64_t total = call().run->report().transactions;
+    values[0] = array(0).make({items, row.lhs_length});
+    values[1] = array(1).make({items + row.lhs_length, row.rhs_length});
+    values[2] = Int64GetDatum(row.support);
+    values[3] = Int64GetDatum(row.lhs_support);
+    values[4] = Int64GetDatum(row.rhs_support);
+    values[5] = Int64GetDatum(static_cast<int64_t>(total));
+    const PairCounts counts{.both = static_cast<double>(row.support),
+                            .a = static_cast<double>(row.lhs_support),
+                            .b = static_cast<double>(row.rhs_support),
+                            .total = static_cast<double>(total)};
+    int column = 6;
+    for (const PairMeasure measure : {PairMeasure::kSupport, PairMeasure::kConfidence, PairMeasure::kLift,
+                                      PairMeasure::kLeverage, PairMeasure::kConviction})
+      values[column++] = Float8GetDatum(pair_measure(measure, counts));
+  }
+
+  bool next_batch() {
+    call().handed_over = 0;
+    RuleRun& run = *call().run;
+    const bool more = count([&] { return run.next(call().batch); });
+    look_at_place();
+    call().progress.tasks(run.tasks_done(), run.tasks(), run.results());
+    if (!more) end_answer(run.truncated());
+    return more;
+  }
+
+  void record(LastRun& run) const override {
+    ArrayStream::record(run);
+    run.results_are = "Rules";
+    run.results = static_cast<int64_t>(call().run->results() - (call().batch.rows.size() - call().handed_over));
+    run.truncated = call().run->truncated() != Truncation::kNone;
+  }
+};
+
+}  // namespace
+
+namespace batmap::pg {
+
+RowStream* open_rules_query(FunctionCallInfo fcinfo, MemoryContext context) {
+  return open_query<RuleStream>(fcinfo, context, "batmap_rules", 0);
+}
+
+RowStream* open_rules_of_query(FunctionCallInfo fcinfo, MemoryContext context) {
+  return open_query<RuleStream>(fcinfo, context, "batmap_rules_of", 1, item_type_argument(fcinfo));
+}
+
+RowStream* open_rules_relation(FunctionCallInfo fcinfo, MemoryContext context) {
+  return open_relation<RuleStream>(fcinfo, context, "batmap_rules", 0);
+}
+
+}  // namespace batmap::pg
+
+BATMAP_FUNCTION(batmap_rules_query) {
+  materialize(fcinfo, open_rules_query);
+  return Datum{0};
+}
+
+BATMAP_FUNCTION(batmap_rules_of_query) {
+  materialize(fcinfo, open_rules_of_query);
+  return Datum{0};
+}
+
+BATMAP_FUNCTION(batmap_rules_relation) {
+  materialize(fcinfo, open_rules_relation);
+  return Datum{0};
+}
+
+BATMAP_FUNCTION(batmap_rules_support) {
+  auto* const request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
+  PG_RETURN_POINTER(bound_rows(request, kArguments - kTopK, kArguments - kMaxResults));
+}

@@ -1,0 +1,76 @@
+// Table function batmap_generate_spikes: the spikes of a simulated network, for trials and benchmarks of episodes.
+#include <optional>
+
+#include "episodes/spike_train.h"
+#include "extension/functions/srf_episodes.h"
+#include "extension/server/boundary.h"
+#include "extension/server/context_owned.h"
+
+#include "extension/server/pg.h"
+
+using namespace batmap;
+using namespace batmap::pg;
+
+namespace {
+
+struct SpikeCall {
+  explicit SpikeCall(MemoryContext) {}
+  std::optional<SpikeTrain> train;
+  std::vector<Spike> spikes;
+};
+
+class SpikeRows final : public RowStream {
+ public:
+  SpikeRows(SpikeCall* call, int64_t bins) : call_(call), bins_(bins) {}
+
+  bool next(Datum* values) override {
+    while (handed_over_ == call_->spikes.size()) {
+      if (bin_ == bins_) return false;
+      if (bin_++ % 64 == 0) CHECK_FOR_INTERRUPTS();
+      guarded([&] { call_->train->next(call_->spikes); });
+      handed_over_ = 0;
+    }
+    const Spike& spike = call_->spikes[handed_over_++];
+    values[0] = Int64GetDatum(spike.time_us);
+    values[1] = Int32GetDatum(static_cast<int32_t>(spike.neuron));
+    return true;
+  }
+  void finish() override {}  // no run: batmap_last_run() keeps what it has
+  void explain(ExplainState* state) override { ExplainPropertyInteger("Milliseconds", nullptr, bin_, state); }
+
+ private:
+  SpikeCall* call_;
+  int64_t bins_;
+  int64_t bin_ = 0;
+  size_t handed_over_ = 0;
+};
+
+}  // namespace
+
+namespace batmap::pg {
+
+RowStream* open_generate_spikes(FunctionCallInfo fcinfo, MemoryContext context) {
+  for (int k = 0; k < PG_NARGS(); ++k)
+    if (PG_ARGISNULL(k)) return nullptr;
+  constexpr double kMostSeconds = 1e9;
+  const double seconds = PG_GETARG_FLOAT8(0);
+  if (!(seconds >= 0 && seconds <= kMostSeconds))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("seconds must be between 0 and %g, not %g", kMostSeconds, seconds)));
+  const SpikeModel model{.neurons = PG_GETARG_INT32(2),
+                         .rate = PG_GETARG_FLOAT8(3),
+                         .episodes = PG_GETARG_INT32(4),
+                         .length = PG_GETARG_INT32(5),
+                         .strength = PG_GETARG_FLOAT8(6),
+                         .seed = static_cast<uint64_t>(PG_GETARG_INT64(1))};
+  SpikeCall* const call = ContextOwned<SpikeCall>::reserve(context)->emplace(context);
+  guarded([&] { call->train.emplace(model); });
+  return new (MemoryContextAlloc(context, sizeof(SpikeRows))) SpikeRows(call, static_cast<int64_t>(seconds * 1000));
+}
+
+}  // namespace batmap::pg
+
+BATMAP_FUNCTION(batmap_generate_spikes) {
+  materialize(fcinfo, open_generate_spikes);
+  return Datum{0};
+}

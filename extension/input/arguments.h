@@ -1,0 +1,62 @@
+// The arguments of functions: integers of any width, and those of a table function by their places after its input.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+/// An int2, int4 or int8 argument that is not NULL.
+template <typename Integer>
+int64_t integer_argument(FunctionCallInfo fcinfo, int argument) {
+  static_assert(sizeof(Integer) == 2 || sizeof(Integer) == 4 || sizeof(Integer) == 8);
+  if constexpr (sizeof(Integer) == 2) return PG_GETARG_INT16(argument);
+  if constexpr (sizeof(Integer) == 4) return PG_GETARG_INT32(argument);
+  return PG_GETARG_INT64(argument);
+}
+
+/// A NULL, and an argument that this form of the function does not have, is an empty optional.
+struct Arguments {
+  FunctionCallInfo fcinfo;
+  int first;  // where place 0 is
+
+  bool has(int place) const { return first + place < PG_NARGS() && !PG_ARGISNULL(first + place); }
+  Datum datum(int place) const { return PG_GETARG_DATUM(first + place); }
+
+  std::optional<bool> boolean(int place) const {
+    return get<bool>(place, [](Datum value) { return DatumGetBool(value); });
+  }
+  std::optional<int64_t> int4(int place) const {
+    return get<int64_t>(place, [](Datum value) { return DatumGetInt32(value); });
+  }
+  std::optional<int64_t> int8(int place) const {
+    return get<int64_t>(place, [](Datum value) { return DatumGetInt64(value); });
+  }
+  std::optional<double> float8(int place) const {
+    return get<double>(place, [](Datum value) { return DatumGetFloat8(value); });
+  }
+  /// A copy in the current memory context; `otherwise` as it is.
+  const char* string(int place, const char* otherwise) const {
+    return has(place) ? TextDatumGetCString(datum(place)) : otherwise;
+  }
+  ArrayType* array(int place) const { return DatumGetArrayTypeP(datum(place)); }
+  /// An interval, rounded up; months of thirty days, as in extract(epoch).
+  std::optional<int64_t> milliseconds(int place) const {
+    return get<int64_t>(place, [](Datum value) {
+      const Interval* const span = DatumGetIntervalP(value);
+      const int64_t days = int64_t{span->month} * DAYS_PER_MONTH + span->day;
+      const int64_t part = span->time / 1000 + (span->time % 1000 > 0 ? 1 : 0);
+      return days * (SECS_PER_DAY * int64_t{1000}) + part;
+    });
+  }
+
+ private:
+  template <typename Value, typename Convert>
+  std::optional<Value> get(int place, Convert convert) const {
+    return has(place) ? std::optional<Value>(convert(datum(place))) : std::nullopt;
+  }
+};
+
+}  // namespace batmap::pg

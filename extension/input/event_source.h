@@ -1,0 +1,51 @@
+// Events from the text of a query: rows (time, event) or (time, event, stream), for the functions of episodes. Run like any
+// input query (inner_query.h). Rows with a NULL are ignored.
+//
+// Times are ticks of 64 bits inside. Integers are themselves; timestamps are microseconds; numbers with a fraction are
+// rounded to millionths of their unit, so that differences are exact and the ends of a gap mean what they say.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "episodes/event_stream.h"
+#include "extension/input/dictionary.h"
+#include "extension/input/key_column.h"
+#include "extension/server/progress.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+enum class TimeKind { kInteger, kFloat, kTimestamp };
+
+/// Ticks in what a user calls one: 1; millionths of a unit; microseconds of a second.
+inline double ticks_a_unit(TimeKind kind) { return kind == TimeKind::kInteger ? 1 : 1e6; }
+
+/// @raises 22003, 22008 for a time that is not finite, or whose millionths do not fit
+int64_t ticks_of(TimeKind kind, Datum time);
+Datum time_of(TimeKind kind, int64_t ticks);
+
+struct EventInput {
+  std::optional<EventLog>* log;  // made and filled; not owned
+  const ExecutionOptions* options;
+  ProgressReport* progress;
+  TimeKind time;   // what the first column must be
+  Oid event_type;  // for the _of functions: what the second column must be; else InvalidOid
+  // Results:
+  Dictionary* events;    // event values by rank, for the _of functions; else nullptr
+  uint32_t* event_rank;  // [events->count] rank of each event in the log
+  bool has_streams;
+  KeyColumn stream;  // what the third column's keys mean
+  Oid stream_type;
+
+  /// What the engine is to take events for; empty where they are integers.
+  std::span<const uint32_t> ranks() const {
+    return events == nullptr ? std::span<const uint32_t>() : std::span(event_rank, events->count);
+  }
+};
+
+/// @raises 42601 unless one SELECT; 42P10 unless two or three columns; 42804 for wrong types
+void read_events(const char* query, EventInput& input, MemoryContext context);
+
+}  // namespace batmap::pg

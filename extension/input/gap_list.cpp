@@ -1,0 +1,107 @@
+// Between arrays and gaps. See gap_list.h.
+#include "extension/input/gap_list.h"
+
+#include <cmath>
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+namespace {
+
+TimeKind kind_of(Oid type) {
+  switch (getBaseType(type)) {
+    case INT2OID:
+    case INT4OID:
+    case INT8OID: return TimeKind::kInteger;
+    case FLOAT4OID:
+    case FLOAT8OID:
+    case NUMERICOID: return TimeKind::kFloat;
+    case INTERVALOID: return TimeKind::kTimestamp;
+    default: break;
+  }
+  ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                  errmsg("gaps must be integers, numbers or intervals, not %s", format_type_be(type))));
+}
+
+int64_t microseconds(const Interval* gap) {
+  if (gap->month != 0)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a gap must not have months, whose length differs"),
+                    errhint("Give days; a day is 24 hours.")));
+  int64_t sum;
+  if (pg_mul_s64_overflow(gap->day, USECS_PER_DAY, &sum) || pg_add_s64_overflow(sum, gap->time, &sum))
+    ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("gap is out of range")));
+  return sum;
+}
+
+int64_t millionths(double gap) {
+  if (std::isnan(gap)) ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a gap must not be NaN")));
+  const double rounded = std::nearbyint(gap * 1e6);
+  if (rounded >= 0x1p63) return Gap::kUnbounded;
+  return rounded <= -0x1p63 ? INT64_MIN : static_cast<int64_t>(rounded);
+}
+
+double as_double(Oid type, Datum bound) {
+  switch (getBaseType(type)) {
+    case FLOAT4OID: return static_cast<double>(DatumGetFloat4(bound));
+    case NUMERICOID: return DatumGetFloat8(DirectFunctionCall1(numeric_float8, bound));
+    default: return DatumGetFloat8(bound);
+  }
+}
+
+}  // namespace
+
+GapList read_gaps(ArrayType* array) {
+  GapList gaps{};
+  gaps.type = ARR_ELEMTYPE(array);
+  gaps.kind = kind_of(gaps.type);
+  const int dimensions = ARR_NDIM(array);
+  if (dimensions < 1 || dimensions > 2 || ARR_DIMS(array)[dimensions - 1] != 2)
+    ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("gaps must be rows of two elements, (low, high]"),
+                    errhint("Give ARRAY[low, high], or ARRAY[[low, high], [low, high]].")));
+  int16 length;
+  bool by_value;
+  char alignment;
+  int count;
+  get_typlenbyvalalign(gaps.type, &length, &by_value, &alignment);
+  deconstruct_array(array, gaps.type, length, by_value, alignment, &gaps.bounds, &gaps.nulls, &count);
+  gaps.rows = count / 2;
+  for (int k = 0; k < gaps.rows; ++k)
+    if (gaps.nulls[2 * k])
+      ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("the low end of a gap must not be NULL"),
+                      errhint("A NULL high end stands for no bound.")));
+  return gaps;
+}
+
+int64_t gap_bound(TimeKind kind, Oid type, Datum bound) {
+  switch (kind) {
+    case TimeKind::kInteger: return key_of({key_kind(type), nullptr}, bound);
+    case TimeKind::kFloat: return millionths(as_double(type, bound));
+    case TimeKind::kTimestamp: break;
+  }
+  return microseconds(DatumGetIntervalP(bound));
+}
+
+Gap gap_of(const GapList& gaps, int row) {
+  const auto bound = [&](int side) { return gap_bound(gaps.kind, gaps.type, gaps.bounds[2 * row + side]); };
+  return {bound(0), gaps.nulls[2 * row + 1] ? Gap::kUnbounded : bound(1)};
+}
+
+Datum gap_array(const GapList& gaps, std::span<const int32_t> rows, int side) {
+  int16 length;
+  bool by_value;
+  char alignment;
+  get_typlenbyvalalign(gaps.type, &length, &by_value, &alignment);
+  auto* const elements = static_cast<Datum*>(palloc((rows.size() + 1) * sizeof(Datum)));
+  auto* const nulls = static_cast<bool*>(palloc(rows.size() + 1));
+  for (size_t k = 0; k < rows.size(); ++k) {
+    elements[k] = gaps.bounds[2 * rows[k] + side];
+    nulls[k] = gaps.nulls[2 * rows[k] + side];
+  }
+  if (rows.empty()) return PointerGetDatum(construct_empty_array(gaps.type));
+  int size = static_cast<int>(rows.size());
+  int first = 1;
+  return PointerGetDatum(construct_md_array(elements, nulls, 1, &size, &first, gaps.type, length, by_value, alignment));
+}
+
+}  // namespace batmap::pg

@@ -1,0 +1,107 @@
+// Between arrays and items. See item_lists.h.
+#include "extension/input/item_lists.h"
+
+#include <cstring>
+
+#include "extension/server/boundary.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+namespace {
+
+Elements elements_of(ArrayType* array, const char* name) {
+  Elements elements;
+  bool* nulls;
+  int16 length;
+  bool by_value;
+  char alignment;
+  get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &alignment);
+  deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, alignment, &elements.values, &nulls, &elements.count);
+  for (int k = 0; k < elements.count; ++k)
+    if (nulls[k]) ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not contain NULL", name)));
+  return elements;
+}
+
+/// Text becomes values of the type.
+void read_items(const Elements& items, Oid item_type) {
+  Oid function;
+  Oid parameter;
+  getTypeInputInfo(item_type, &function, &parameter);
+  for (int k = 0; k < items.count; ++k)
+    items.values[k] = OidInputFunctionCall(function, TextDatumGetCString(items.values[k]), parameter, -1);
+}
+
+}  // namespace
+
+void read_lists(std::span<ItemList> lists, const Arguments& arguments, Oid item_type) {
+  for (ItemList& list : lists) {
+    if (!arguments.has(list.place)) continue;
+    ArrayType* const array = arguments.array(list.place);
+    list.items = elements_of(array, list.name);
+    if (!OidIsValid(item_type))
+      guarded([&] {
+        list.to.emplace();
+        for (int k = 0; k < list.items.count; ++k) list.to->push_back(DatumGetInt64(list.items.values[k]));
+      });
+    else if (ARR_ELEMTYPE(array) != item_type)
+      read_items(list.items, item_type);
+  }
+}
+
+void rank_lists(std::span<ItemList> lists, const Arguments& arguments, const QueryInput& input) {
+  for (const ItemList& list : lists) {
+    if (!arguments.has(list.place)) continue;
+    guarded([&] { list.to.emplace(); });
+    for (int k = 0; k < list.items.count; ++k) {
+      uint32_t id;
+      if (dictionary_find(*input.items, list.items.values[k], id)) guarded([&] { list.to->push_back(input.item_rank[id]); });
+    }
+  }
+}
+
+ItemArray::ItemArray(const Dictionary* items, MemoryContext context) : items_(items), context_(context) {}
+
+Datum ItemArray::make(std::span<const int64_t> items) {
+  if (items_ != nullptr) return make_of_type(items);
+  if (items.size() > room_) grow(items.size());
+  const Size bytes = items.size() * sizeof(int64_t);
+  SET_VARSIZE(array_, ARR_OVERHEAD_NONULLS(1) + bytes);
+  ARR_DIMS(array_)[0] = static_cast<int>(items.size());
+  memcpy(ARR_DATA_PTR(array_), items.data(), bytes);
+  return PointerGetDatum(array_);
+}
+
+/// One header for all arrays: what changes from row to row is the length and the items.
+void ItemArray::grow(size_t items) {
+  if (array_ != nullptr) pfree(array_);
+  room_ = items + 16;
+  array_ = static_cast<ArrayType*>(MemoryContextAllocZero(context_, ARR_OVERHEAD_NONULLS(1) + room_ * sizeof(int64_t)));
+  array_->ndim = 1;
+  array_->elemtype = INT8OID;
+  ARR_LBOUND(array_)[0] = 1;
+}
+
+Datum ItemArray::make_of_type(std::span<const int64_t> items) {
+  const TypeCacheEntry& type = *items_->type;
+  const MemoryContext caller = MemoryContextSwitchTo(context_);
+  if (array_ != nullptr) pfree(array_);
+  auto* const elements = static_cast<Datum*>(palloc(items.size() * sizeof(Datum)));
+  for (size_t k = 0; k < items.size(); ++k) elements[k] = item(items[k]);
+  array_ =
+      construct_array(elements, static_cast<int>(items.size()), type.type_id, type.typlen, type.typbyval, type.typalign);
+  pfree(elements);
+  MemoryContextSwitchTo(caller);
+  return PointerGetDatum(array_);
+}
+
+Oid item_type_argument(FunctionCallInfo fcinfo) {
+  const Oid item_type = get_fn_expr_argtype(fcinfo->flinfo, 0);
+  if (!OidIsValid(item_type))
+    ereport(ERROR, (errcode(ERRCODE_INDETERMINATE_DATATYPE), errmsg("could not determine the item type"),
+                    errhint("Give a typed NULL as the first argument, such as NULL::text.")));
+  return item_type;
+}
+
+}  // namespace batmap::pg

@@ -1,0 +1,45 @@
+// Which types stand for themselves. See key_column.h.
+#include "extension/input/key_column.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+KeyKind key_kind(Oid type) {
+  switch (getBaseType(type)) {
+    case INT2OID: return KeyKind::kInt2;
+    case INT4OID:
+    case DATEOID: return KeyKind::kInt4;
+    case INT8OID:
+    case TIMESTAMPOID:
+    case TIMESTAMPTZOID: return KeyKind::kInt8;
+    default: return KeyKind::kDictionary;
+  }
+}
+
+namespace {
+
+/// What a domain is over. @return InvalidOid for another type
+Oid type_below(Oid type) {
+  const HeapTuple row = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+  if (!HeapTupleIsValid(row)) elog(ERROR, "cache lookup failed for type %u", type);
+  const Oid below = reinterpret_cast<Form_pg_type>(GETSTRUCT(row))->typbasetype;
+  ReleaseSysCache(row);
+  return below;
+}
+
+}  // namespace
+
+bool stands_for(Oid type, Oid wanted) {
+  for (Oid below = type; OidIsValid(below); below = type_below(below))
+    if (below == wanted) return true;
+  return IsBinaryCoercible(type, wanted) &&
+         lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr == lookup_type_cache(wanted, TYPECACHE_EQ_OPR)->eq_opr;
+}
+
+bool is_integer(Oid type) {
+  const Oid base = getBaseType(type);
+  return base == INT2OID || base == INT4OID || base == INT8OID;
+}
+
+}  // namespace batmap::pg

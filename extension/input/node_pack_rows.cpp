@@ -1,0 +1,221 @@
+// Planning and running of the plan node "BatmapPackRows". See node_pack_rows.h.
+#include "extension/input/node_pack_rows.h"
+
+#include "extension/input/heap_rows.h"
+#include "extension/server/node_state.h"
+#include "extension/server/plan_numbers.h"
+#include "relation/chunk.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+namespace {
+
+constexpr char kNodeName[] = "BatmapPackRows";
+constexpr char kChunkColumn[] = "chunk";
+constexpr int kPackNodeId = INT_MAX / 2;  // of a node that the planner has not numbered; no plan has so many
+
+Plan* plan_pack(PlannerInfo*, RelOptInfo*, CustomPath* path, List* targets, List*, List* children);
+
+const CustomPathMethods kPathMethods = {kNodeName, plan_pack, nullptr};
+const CustomScanMethods* scan_methods();
+
+/// @param targets       what the plan above sees
+/// @param scan_targets  what they are made of: one chunk
+Plan* make_pack(Plan* rows, List* numbers, List* targets, List* scan_targets) {
+  CustomScan* const scan = makeNode(CustomScan);
+  scan->scan.plan.targetlist = targets;
+  scan->scan.plan.lefttree = rows;  // where everybody looks for children
+  scan->scan.scanrelid = 0;         // its rows are described by custom_scan_tlist
+  scan->custom_private = numbers;
+  scan->custom_scan_tlist = scan_targets;
+  scan->methods = scan_methods();
+  return &scan->scan.plan;
+}
+
+Plan* plan_pack(PlannerInfo*, RelOptInfo*, CustomPath* path, List* targets, List*, List* children) {
+  auto* const rows = static_cast<Plan*>(linitial(children));
+  return make_pack(rows, path->custom_private, targets, static_cast<List*>(copyObjectImpl(targets)));
+}
+
+/// A column of a node below, of its `plan` or of its custom_scan_tlist.
+Var* column_below(int varno, AttrNumber number, const Node* value) {
+  Var* const column = makeVar(varno, number, exprType(value), exprTypmod(value), exprCollation(value), 0);
+  column->varnosyn = 0;  // no column of the query
+  column->varattnosyn = 0;
+  return column;
+}
+
+TargetEntry* chunk_target(int varno, const Expr* chunk) {
+  Var* const column = column_below(varno, 1, reinterpret_cast<const Node*>(chunk));
+  return makeTargetEntry(&column->xpr, 1, pstrdup(kChunkColumn), false);
+}
+
+/// What EXPLAIN VERBOSE shows as the output: the row of both columns, as bytes.
+Expr* chunk_of(List* columns, int key_column) {
+  auto* const row = makeNode(RowExpr);
+  row->args = columns;
+  row->row_typeid = RECORDOID;
+  row->row_format = COERCE_EXPLICIT_CALL;
+  row->colnames = list_make2(makeString(pstrdup(key_column == 0 ? "key" : "item")),
+                             makeString(pstrdup(key_column == 0 ? "item" : "key")));
+  row->location = -1;
+  return &makeRelabelType(reinterpret_cast<Expr*>(row), BYTEAOID, -1, InvalidOid, COERCE_EXPLICIT_CAST)->xpr;
+}
+
+List* numbers_of(const RowColumns& columns) {
+  List* numbers = put_number(NIL, static_cast<int>(columns.key));
+  numbers = put_number(numbers, static_cast<int>(columns.item));
+  numbers = put_number(numbers, columns.null_items);
+  return put_number(numbers, columns.key_column);
+}
+
+RowColumns columns_of(const List* custom_private) {
+  PlanNumbers numbers(custom_private);
+  RowColumns columns{};
+  columns.key = static_cast<KeyKind>(numbers.next());
+  columns.item = static_cast<KeyKind>(numbers.next());
+  columns.null_items = numbers.next();
+  columns.key_column = numbers.next();
+  return columns;
+}
+
+struct PackState {
+  CustomScanState base;  // first: the server sees this
+  RowColumns columns;
+  Pair* open;             // [kChunkRows]
+  struct varlena* chunk;  // of kChunkMaxBytes
+  HeapRows heap;
+  bool from_heap;  // the child's rows are read there
+  bool finished;
+};
+
+PackState* state_of(CustomScanState* node) { return reinterpret_cast<PackState*>(node); }
+PlanState* child_of(CustomScanState* node) { return outerPlanState(node); }
+
+void begin_pack(CustomScanState* node, EState* estate, int eflags) {
+  PackState* const state = state_of(node);
+  const auto* const scan = castNode(CustomScan, node->ss.ps.plan);
+  state->columns = columns_of(scan->custom_private);
+  outerPlanState(node) = ExecInitNode(outerPlan(scan), estate, eflags);
+  state->from_heap = find_heap_rows(child_of(node), state->heap);
+  state->open = static_cast<Pair*>(palloc(sizeof(Pair) * kChunkRows));
+  state->chunk = static_cast<struct varlena*>(palloc(VARHDRSZ + kChunkMaxBytes));
+}
+
+/// Reads rows until there are enough for a chunk, or no more. @return how many there are in state->open
+template <typename Next>
+uint32_t read_rows(PackState* state, Next next) {
+  uint32_t rows = 0;
+  while (!state->finished && rows < kChunkRows) {
+    const Datum* values;
+    const bool* nulls;
+    if (!next(values, nulls))
+      state->finished = true;
+    else if (state->columns.read(values, nulls, state->open[rows].tid, state->open[rows].item))
+      ++rows;
+  }
+  return rows;
+}
+
+TupleTableSlot* exec_pack(CustomScanState* node) {
+  PackState* const state = state_of(node);
+  TupleTableSlot* const slot = ExecClearTuple(node->ss.ss_ScanTupleSlot);
+  const auto next_in_heap = [state](const Datum*& values, const bool*& nulls) {
+    values = state->heap.values;
+    nulls = state->heap.nulls;
+    return next_heap_row(state->heap);
+  };
+  const auto next_of_child = [node](const Datum*& values, const bool*& nulls) {
+    CHECK_FOR_INTERRUPTS();
+    TupleTableSlot* const row = ExecProcNode(child_of(node));
+    if (TupIsNull(row)) return false;
+    slot_getsomeattrs(row, 2);
+    values = row->tts_values;
+    nulls = row->tts_isnull;
+    return true;
+  };
+  const uint32_t rows = state->from_heap ? read_rows(state, next_in_heap) : read_rows(state, next_of_child);
+  if (rows == 0) return slot;
+  const size_t bytes = write_chunk({state->open, rows}, reinterpret_cast<std::byte*>(VARDATA(state->chunk)));
+  SET_VARSIZE(state->chunk, VARHDRSZ + bytes);
+  slot->tts_values[0] = PointerGetDatum(state->chunk);
+  slot->tts_isnull[0] = false;
+  return ExecStoreVirtualTuple(slot);
+}
+
+void end_pack(CustomScanState* node) { ExecEndNode(child_of(node)); }
+
+void rescan_pack(CustomScanState* node) {
+  state_of(node)->finished = false;
+  rescan_heap_rows(state_of(node)->heap);
+  if (node->ss.ps.chgParam != nullptr) UpdateChangedParamSet(child_of(node), node->ss.ps.chgParam);
+  if (child_of(node)->chgParam == nullptr) ExecReScan(child_of(node));
+}
+
+const CustomExecMethods kExecMethods = node_methods(kNodeName, begin_pack, exec_pack, end_pack, rescan_pack);
+const CustomScanMethods kScanMethods = {kNodeName, create_node_state<PackState, &kExecMethods>};
+
+const CustomScanMethods* scan_methods() { return &kScanMethods; }
+
+}  // namespace
+
+Path* pack_rows_path(PlannerInfo* root, RelOptInfo* rel, Path* rows, const RowColumns& columns) {
+  PathTarget* const target = create_empty_pathtarget();
+  add_column_to_pathtarget(target, chunk_of(list_copy(rows->pathtarget->exprs), columns.key_column), 0);
+  set_pathtarget_cost_width(root, target);
+
+  CustomPath* const path = makeNode(CustomPath);
+  path->path.pathtype = T_CustomScan;
+  path->path.parent = rel;
+  path->path.pathtarget = target;
+  path->path.parallel_safe = rows->parallel_safe;
+  path->path.parallel_workers = rows->parallel_workers;
+  path->path.rows = clamp_row_est(rows->rows / kChunkRows);
+  path->path.startup_cost = rows->startup_cost;
+  path->path.total_cost = rows->total_cost + rows->rows * cpu_operator_cost;
+  set_disabled_nodes(&path->path, disabled_nodes(rows));
+  path->custom_paths = list_make1(rows);
+  path->custom_private = numbers_of(columns);
+  path->methods = &kPathMethods;
+  return &path->path;
+}
+
+Plan* pack_rows_plan(Plan* rows, const RowColumns& columns) {
+  List* values = NIL;
+  const ListCell* cell;
+  foreach (cell, rows->targetlist) {
+    const auto* const target = lfirst_node(TargetEntry, cell);
+    values = lappend(values, column_below(OUTER_VAR, target->resno, reinterpret_cast<const Node*>(target->expr)));
+  }
+  Expr* const chunk = chunk_of(values, columns.key_column);
+  Plan* const pack = make_pack(rows, numbers_of(columns), list_make1(chunk_target(INDEX_VAR, chunk)),
+                               list_make1(makeTargetEntry(chunk, 1, pstrdup(kChunkColumn), false)));
+  pack->startup_cost = rows->startup_cost;
+  pack->total_cost = rows->total_cost + rows->plan_rows * cpu_operator_cost;
+  pack->plan_rows = clamp_row_est(rows->plan_rows / kChunkRows);
+  pack->plan_width = rows->plan_width;
+  pack->parallel_safe = rows->parallel_safe;
+  pack->plan_node_id = kPackNodeId;
+  pack->extParam = rows->extParam;
+  pack->allParam = rows->allParam;
+  return pack;
+}
+
+void gather_chunks(Gather* gather, Plan* pack) {
+  const auto* const chunk = linitial_node(TargetEntry, pack->targetlist)->expr;
+  gather->plan.lefttree = pack;
+  gather->plan.targetlist = list_make1(chunk_target(OUTER_VAR, chunk));
+  gather->plan.plan_rows = pack->plan_rows;
+}
+
+const Plan* packed_rows_plan(const Plan* plan) {
+  while (plan != nullptr && !(IsA(plan, CustomScan) && reinterpret_cast<const CustomScan*>(plan)->methods == &kScanMethods))
+    plan = outerPlan(plan);
+  return plan == nullptr ? nullptr : outerPlan(plan);
+}
+
+void register_pack_rows_node() { RegisterCustomScanMethods(&kScanMethods); }
+
+}  // namespace batmap::pg

@@ -1,0 +1,74 @@
+// Tuples in the server's hash table. See tuple_codes.h.
+#include "extension/input/tuple_codes.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+namespace {
+constexpr uint32_t kMostTuples = UINT32_MAX - 1;
+constexpr size_t kBytesATuple = 2 * sizeof(TupleHashEntryData) + sizeof(MinimalTuple);
+}  // namespace
+
+TupleCodes* tuple_codes_create(MemoryContext context, PlanState* parent, TupleDesc row, int first_column, List* operators,
+                               MemoryMeter& meter) {
+  const MemoryContext caller = MemoryContextSwitchTo(context);
+  auto* const codes = static_cast<TupleCodes*>(palloc0(sizeof(TupleCodes)));
+  codes->context = context;
+  codes->scratch = AllocSetContextCreate(context, "batmap tuple codes scratch", ALLOCSET_SMALL_SIZES);
+  codes->first_column = first_column;
+  codes->columns = list_length(operators);
+  codes->meter = &meter;
+  const TupleDesc columns = CreateTemplateTupleDesc(codes->columns);
+  auto* const positions = static_cast<AttrNumber*>(palloc(sizeof(AttrNumber) * static_cast<size_t>(codes->columns)));
+  auto* const equals = static_cast<Oid*>(palloc(sizeof(Oid) * static_cast<size_t>(codes->columns)));
+  auto* const collations = static_cast<Oid*>(palloc(sizeof(Oid) * static_cast<size_t>(codes->columns)));
+  for (int k = 0; k < codes->columns; ++k) {
+    positions[k] = static_cast<AttrNumber>(k + 1);
+    TupleDescCopyEntry(columns, positions[k], row, static_cast<AttrNumber>(first_column + k + 1));
+    equals[k] = list_nth_oid(operators, k);
+    collations[k] = TupleDescAttr(row, first_column + k)->attcollation;
+  }
+  codes->slot = MakeSingleTupleTableSlot(columns, &TTSOpsVirtual);
+  Oid* functions;
+  FmgrInfo* hashes;
+  execTuplesHashPrepare(codes->columns, equals, &functions, &hashes);
+  codes->table = numbered_tuples(parent, columns, positions, functions, hashes, collations, context, codes->scratch);
+  codes->capacity = 1024;
+  codes->tuples = static_cast<MinimalTuple*>(palloc(sizeof(MinimalTuple) * codes->capacity));
+  MemoryContextSwitchTo(caller);
+  return codes;
+}
+
+int64_t tuple_code(TupleCodes& codes, TupleTableSlot* row) {
+  ExecClearTuple(codes.slot);
+  for (int k = 0; k < codes.columns; ++k) {
+    codes.slot->tts_values[k] = row->tts_values[codes.first_column + k];
+    codes.slot->tts_isnull[k] = row->tts_isnull[codes.first_column + k];
+  }
+  ExecStoreVirtualTuple(codes.slot);
+  bool is_new;
+  TupleHashEntry const entry = LookupTupleHashEntry(codes.table, codes.slot, &is_new, nullptr);
+  MemoryContextReset(codes.scratch);
+  if (!is_new) return static_cast<int64_t>(tuple_number(codes.table, entry));
+  const size_t bytes = kBytesATuple + entry->firstTuple->t_len;
+  if (codes.count == kMostTuples || codes.meter->available() < bytes) return -1;
+  codes.meter->charge(bytes);
+  if (codes.count == codes.capacity) {
+    codes.capacity *= 2;
+    codes.tuples = static_cast<MinimalTuple*>(repalloc_huge(codes.tuples, sizeof(MinimalTuple) * codes.capacity));
+  }
+  set_tuple_number(codes.table, entry, static_cast<uintptr_t>(codes.count));
+  codes.tuples[codes.count] = entry->firstTuple;
+  return codes.count++;
+}
+
+void tuple_of_code(const TupleCodes& codes, int64_t code, Datum* values, bool* nulls) {
+  HeapTupleData tuple;
+  const MinimalTuple found = codes.tuples[code];
+  tuple.t_len = found->t_len + MINIMAL_TUPLE_OFFSET;
+  tuple.t_data = reinterpret_cast<HeapTupleHeader>(reinterpret_cast<char*>(found) - MINIMAL_TUPLE_OFFSET);
+  heap_deform_tuple(&tuple, codes.slot->tts_tupleDescriptor, values, nulls);
+}
+
+}  // namespace batmap::pg

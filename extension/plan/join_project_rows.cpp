@@ -1,0 +1,228 @@
+// Reading, counting, handing over. See join_project_rows.h.
+#include "extension/plan/join_project_rows.h"
+
+#include <algorithm>
+
+#include "extension/functions/pair_stream.h"
+#include "extension/input/node_pack_rows.h"
+#include "extension/server/device_use.h"
+#include "support/join_run.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+namespace {
+
+constexpr char kOperation[] = "join-project";
+constexpr double kMostPasses = 1000;  // whatever the planner believes of the plain plan
+
+template <typename Query, typename Run>
+struct JoinProjectCall : PairRowsCall<Query, Run> {
+  explicit JoinProjectCall(MemoryContext context) : PairRowsCall<Query, Run>(context) {
+    this->query.kernels = selected_kernels();
+    this->query.device = selected_devices();
+  }
+
+  std::optional<PairLog> logs[2];
+};
+using SelfCall = JoinProjectCall<PairQuery, PairRun>;
+using PairOfInputsCall = JoinProjectCall<JoinQuery, JoinRun>;
+
+/// Runs engine code. @return false where memory is too small for it and that is no error @throws anything else
+template <typename Body>
+bool fits(bool may_give_up, Body body) {
+  try {
+    body();
+    return true;
+  } catch (const Error& error) {
+    if (!may_give_up || (error.code() != ErrorCode::kMemoryLimit && error.code() != ErrorCode::kTooLarge)) throw;
+  } catch (const std::bad_alloc&) {
+    if (!may_give_up) throw;
+  }
+  return false;
+}
+
+template <typename Body>
+bool guarded_fits(bool may_give_up, Body body) {
+  return guarded([&] { return fits(may_give_up, body); });
+}
+
+/// No rows. What has gone to files is not needed any more.
+template <typename Call>
+JoinProjectRows give_up(Call& call) {
+  call.files.close_all();
+  return {};
+}
+
+template <typename Call>
+class JoinProjectStream final : public PairRowStream<Call> {
+ public:
+  using PairRowStream<Call>::PairRowStream;
+  using PairRowStream<Call>::call;
+
+  /// @param make  makes the run
+  template <typename Make>
+  JoinProjectRows start(bool packed, bool may_give_up, Make make) {
+    uint64_t rows = 0;
+    for (const std::optional<PairLog>& log : call().logs)
+      if (log) rows += log->rows();
+    bool enough = false;
+    this->begin(packed ? "parallel scan" : "stream", rows, [&] {
+      enough = fits(may_give_up, [&] {
+        make();
+        if (!call().run->needs_rows())
+          for (std::optional<PairLog>& log : call().logs) log.reset();
+        // Up to the first answers: from there on there is no way back.
+        if (may_give_up && call().run->may_run_out()) call().run->count_all();
+        while (call().run->next(call().batch) && call().batch.empty()) {
+        }
+        this->begin_batch();
+      });
+    });
+    return enough ? JoinProjectRows{this, &row_} : give_up(call());
+  }
+
+ private:
+  void put(const PairRow& row, Datum*) const override { row_ = row; }
+
+  mutable PairRow row_{};
+};
+
+/// One input into its log, in the memory context of the query, as plan nodes expect. @return whether memory was enough
+bool read_input(JoinProjectInputs& inputs, int number, const Codes& keys, const Codes& items, PairLog& log,
+                MemoryMeter& meter, ProgressReport& progress, bool may_give_up) {
+  const JoinProjectSpec::Side& side = inputs.spec.sides[number];
+  PlanState* const plan = inputs.plans[number];
+  const RowColumns columns{side.key, side.item, side.null_items};
+  const bool direct = keys.coding == Coding::kItself && items.coding == Coding::kItself;
+  for (;;) {
+    CHECK_FOR_INTERRUPTS();
+    TupleTableSlot* const row = ExecProcNode(plan);
+    if (TupIsNull(row)) return true;
+    if (side.packed) {
+      slot_getsomeattrs(row, 1);
+      const auto* const chunk = reinterpret_cast<const struct varlena*>(DatumGetPointer(row->tts_values[0]));
+      const auto* const bytes = reinterpret_cast<const std::byte*>(VARDATA_ANY(chunk));
+      if (!guarded_fits(may_give_up, [&] { log.append_chunk(bytes, VARSIZE_ANY_EXHDR(chunk)); })) return false;
+      progress.phase(Phase::kReading, log.rows());
+      continue;
+    }
+    slot_getsomeattrs(row, side.keys + side.items);
+    int64_t key;
+    int64_t item;
+    if (direct) {
+      if (!columns.read(row->tts_values, row->tts_isnull, key, item)) continue;
+    } else {
+      bool is_null = items.coding != Coding::kTuples && row->tts_isnull[side.keys] &&
+                     (items.coding == Coding::kDictionary || side.null_items == 0);
+      for (int k = 0; k < side.keys; ++k) is_null |= row->tts_isnull[k];
+      if (is_null) continue;
+      if (!code_of(keys, row, 0, meter, key)) return false;
+      if (items.coding == Coding::kItself && row->tts_isnull[side.keys])
+        item = kNullItem;
+      else if (!code_of(items, row, side.keys, meter, item))
+        return false;
+    }
+    if (!guarded_fits(may_give_up, [&] { log.append(key, item); })) return false;
+    progress.row(log.rows());
+  }
+}
+
+/// All inputs into their logs. @return whether memory was enough
+template <typename Call>
+bool read_inputs(JoinProjectInputs& inputs, Call& call, bool may_give_up, MemoryContext context) {
+  const JoinProjectSpec& spec = inputs.spec;
+  auto* const key_operators = static_cast<List*>(list_nth(inputs.lists, kKeyOperators));
+  Codes keys{};
+  for (int number = 0; number < spec.inputs(); ++number) {
+    const JoinProjectSpec::Side& side = spec.sides[number];
+    TupleDesc const row = ExecGetResultType(inputs.plans[number]);
+    if (number == 0 || spec.key_coding == Coding::kItself)
+      keys = make_codes(spec.key_coding, side.key, context, inputs.parent, row, 0, key_operators, call.meter);
+    auto* const item_operators =
+        static_cast<List*>(list_nth(inputs.lists, number == 0 ? kLeftItemOperators : kRightItemOperators));
+    inputs.items[number] = static_cast<ItemCodes*>(palloc0(sizeof(ItemCodes)));
+    inputs.items[number]->codes =
+        make_codes(side.item_coding, side.item, context, inputs.parent, row, side.keys, item_operators, call.meter);
+    const MemoryContext caller = MemoryContextSwitchTo(inputs.parent->state->es_query_cxt);
+    const bool enough = read_input(inputs, number, keys, inputs.items[number]->codes, *call.logs[number], call.meter,
+                                   call.progress, may_give_up);
+    MemoryContextSwitchTo(caller);
+    if (!enough || !guarded_fits(may_give_up, [&] { call.logs[number]->seal(); })) return false;
+  }
+  return true;
+}
+
+/// What both kinds of runs are asked.
+template <typename Query>
+void ask(const JoinProjectSpec& spec, const JoinProjectBounds& bounds, Query& query) {
+  query.min_count = bounds.min_count;
+  query.top_k = bounds.best;
+  query.ties = bounds.best.has_value();
+  query.bag = spec.rows_repeat;
+  query.distinct_only = spec.counting == JoinProjectCount::kNothing;
+}
+
+/// How often rows in files may be read again before the plain plan is the cheaper one.
+std::optional<uint64_t> most_passes(const JoinProjectBounds& bounds, uint64_t rows, bool may_give_up) {
+  if (!may_give_up) return std::nullopt;
+  const double passes = bounds.plain_cost / pass_cost(static_cast<double>(rows));
+  return static_cast<uint64_t>(std::clamp(passes, 1.0, kMostPasses));
+}
+
+bool is_packed(const JoinProjectSpec& spec) { return spec.sides[0].packed || (!spec.self_join && spec.sides[1].packed); }
+
+JoinProjectRows open_self_join(JoinProjectInputs& inputs, const JoinProjectBounds& bounds, bool may_give_up,
+                               MemoryContext context) {
+  auto* const stream = new_stream<JoinProjectStream<SelfCall>>(kOperation, context);
+  SelfCall& call = stream->call();
+  const JoinProjectSpec& spec = inputs.spec;
+  ask(spec, bounds, call.query);
+  call.query.diagonal = spec.order == ItemOrder::kAny;
+  if (!guarded_fits(may_give_up, [&] { call.logs[0].emplace(call.options); }) ||
+      !read_inputs(inputs, call, may_give_up, context))
+    return give_up(call);
+  ItemCodes& items = *inputs.items[0];
+  std::span<const uint32_t> ranks;
+  if (items.codes.dictionary != nullptr) {
+    items.rank_of_id = dictionary_sort(*items.codes.dictionary);
+    ranks = {items.rank_of_id, items.codes.dictionary->count};
+  }
+  call.query.max_passes = most_passes(bounds, call.logs[0]->rows(), may_give_up);
+  return stream->start(is_packed(spec), may_give_up,
+                       [&] { call.run.emplace(*call.logs[0], ranks, call.query, call.options); });
+}
+
+JoinProjectRows open_two_inputs(JoinProjectInputs& inputs, const JoinProjectBounds& bounds, bool may_give_up,
+                                MemoryContext context) {
+  auto* const stream = new_stream<JoinProjectStream<PairOfInputsCall>>(kOperation, context);
+  PairOfInputsCall& call = stream->call();
+  const JoinProjectSpec& spec = inputs.spec;
+  ask(spec, bounds, call.query);
+  const auto make_logs = [&] {
+    for (std::optional<PairLog>& log : call.logs) log.emplace(call.options);
+  };
+  if (!guarded_fits(may_give_up, make_logs) || !read_inputs(inputs, call, may_give_up, context)) return give_up(call);
+  call.query.max_passes = most_passes(bounds, call.logs[0]->rows() + call.logs[1]->rows(), may_give_up);
+  return stream->start(is_packed(spec), may_give_up, [&] {
+    JoinedRelation joined = join_relations(side_of(*call.logs[0], {}), side_of(*call.logs[1], {}), call.options);
+    for (std::optional<PairLog>& log : call.logs) log.reset();
+    call.run.emplace(std::move(joined), call.query, call.options);
+  });
+}
+
+}  // namespace
+
+JoinProjectRows open_join_project(JoinProjectInputs& inputs, const JoinProjectBounds& bounds, bool may_give_up,
+                                  MemoryContext context) {
+  const JoinProjectRows rows = inputs.spec.self_join ? open_self_join(inputs, bounds, may_give_up, context)
+                                                     : open_two_inputs(inputs, bounds, may_give_up, context);
+  if (rows.stream == nullptr && !may_give_up)
+    ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory"),
+                    errdetail("batmap.memory_limit is too small for the distinct keys and items."),
+                    errhint("Raise batmap.memory_limit, or turn batmap.enable_join_project off.")));
+  return rows;
+}
+
+}  // namespace batmap::pg

@@ -1,0 +1,293 @@
+// Planning and running of the plan node "BatmapJoinProject". See node_join_project.h.
+//
+// A run reads its inputs into the engine's logs, counts, and hands the pairs over one by one. Where memory is too small for
+// that, or would take more passes over files than the plain plan is worth, the plain plan answers instead: it can always use
+// files. That is decided before any pair has been handed over: where memory may be too small for the pairs that are still to
+// come, all are counted first and wait in a file.
+#include "extension/plan/node_join_project.h"
+
+#include "extension/input/item_codes.h"
+#include "extension/input/node_pack_rows.h"
+#include "extension/plan/join_project_path.h"
+#include "extension/plan/join_project_rows.h"
+#include "extension/server/node_state.h"
+#include "extension/server/settings.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+namespace {
+
+constexpr char kNodeName[] = "BatmapJoinProject";
+
+create_upper_paths_hook_type next_upper_paths_hook = nullptr;
+
+// ---- planning
+
+Plan* plan_node(PlannerInfo*, RelOptInfo*, CustomPath* path, List* targets, List*, List* children);
+
+const CustomPathMethods kPathMethods = {kNodeName, plan_node, nullptr};
+const CustomScanMethods* scan_methods();
+
+Plan* plan_node(PlannerInfo*, RelOptInfo*, CustomPath* path, List* targets, List*, List* children) {
+  return plan_join_project(path, targets, children, scan_methods());
+}
+
+Path* cheapest_plain(const RelOptInfo* output) {
+  Path* cheapest = nullptr;
+  ListCell* cell;
+  foreach (cell, output->pathlist) {
+    auto* const path = static_cast<Path*>(lfirst(cell));
+    if (path->param_info == nullptr && (cheapest == nullptr || is_cheaper(path, cheapest))) cheapest = path;
+  }
+  return cheapest;
+}
+
+void add_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output, void* extra) {
+  if (next_upper_paths_hook != nullptr) next_upper_paths_hook(root, stage, input, output, extra);
+  if (!settings.enable_join_project || (stage != UPPERREL_GROUP_AGG && stage != UPPERREL_DISTINCT)) return;
+  JoinProjectQuery query;
+  if (!recognize_join_project(root, stage, input, output, query)) return;
+  Path* const plain = cheapest_plain(output);
+  if (plain == nullptr) return;
+  CustomPath* const path = join_project_path(root, input, output, query, plain, &kPathMethods);
+  if (!is_cheaper(&path->path, plain)) return;
+  // The plain path is a part of the new one now: add_path must not free it.
+  output->pathlist = list_delete_ptr(output->pathlist, plain);
+  add_path(output, &path->path);
+  if (!list_member_ptr(output->pathlist, path)) add_path(output, plain);
+}
+
+// ---- running
+
+struct JoinProjectState {
+  CustomScanState base;  // first: the server sees this
+  JoinProjectSpec spec;
+  List* lists;  // JoinProjectList
+  PlanState* inputs[2];
+  PlanState* plain;      // nullptr: there is none
+  ExprState* threshold;  // nullptr each: there is none
+  ExprState* limit;
+  ExprState* offset;
+  MemoryContext context;  // of one run
+  JoinProjectRows rows;   // no stream before the first row is wanted, and where there are none
+  const ItemCodes* items[2];
+  bool opened;
+  bool finished;
+  bool plain_answers;
+  bool turn_next;  // the pair in hand the other way round
+};
+
+JoinProjectState* state_of(CustomScanState* node) { return reinterpret_cast<JoinProjectState*>(node); }
+
+void begin_scan(CustomScanState* node, EState* estate, int eflags) {
+  JoinProjectState* const state = state_of(node);
+  auto* const scan = castNode(CustomScan, node->ss.ps.plan);
+  state->lists = join_project_lists(scan->custom_private);
+  state->spec = join_project_spec(state->lists);
+  for (int side = 0; side < state->spec.inputs(); ++side) {
+    state->inputs[side] = ExecInitNode(static_cast<Plan*>(list_nth(scan->custom_plans, side)), estate, eflags);
+    node->custom_ps = lappend(node->custom_ps, state->inputs[side]);
+  }
+  if (state->spec.has_plain) state->plain = ExecInitNode(static_cast<Plan*>(llast(scan->custom_plans)), estate, eflags);
+  int at = 0;
+  const auto expression = [&](bool there) {
+    return there ? ExecInitExpr(static_cast<Expr*>(list_nth(scan->custom_exprs, at++)), &node->ss.ps) : nullptr;
+  };
+  state->threshold = expression(state->spec.has_threshold);
+  state->limit = expression(state->spec.has_limit);
+  state->offset = expression(state->spec.has_offset);
+  state->context = AllocSetContextCreate(estate->es_query_cxt, "batmap run", ALLOCSET_DEFAULT_SIZES);
+}
+
+/// The value of an expression that stays the same during a run. @return whether it is not NULL
+bool fixed_value(JoinProjectState* state, ExprState* expression, int64_t& value) {
+  bool is_null;
+  value = DatumGetInt64(ExecEvalExprSwitchContext(expression, state->base.ss.ps.ps_ExprContext, &is_null));
+  return !is_null;
+}
+
+/// @return whether a row can be an answer at all
+bool read_bounds(JoinProjectState* state, JoinProjectBounds& bounds) {
+  constexpr int64_t kMostBest = 100000;  // beyond, a heap of the best costs more than it saves
+  int64_t value;
+  if (state->threshold != nullptr) {
+    if (!fixed_value(state, state->threshold, value) || (state->spec.threshold_excluded && value == INT64_MAX)) return false;
+    bounds.min_count = Max(1, value + state->spec.threshold_excluded);
+  }
+  int64_t offset = 0;
+  if (state->limit == nullptr || !fixed_value(state, state->limit, value)) return true;
+  if (state->offset != nullptr && !fixed_value(state, state->offset, offset)) offset = 0;
+  if (value > 0 && offset >= 0 && value <= kMostBest && offset <= kMostBest) bounds.best = value + offset;
+  return true;
+}
+
+void open_rows(JoinProjectState* state) {
+  state->opened = true;
+  JoinProjectBounds bounds;
+  const MemoryContext caller = MemoryContextSwitchTo(state->context);
+  if (!read_bounds(state, bounds)) {
+    state->finished = true;
+  } else {
+    if (state->plain != nullptr) bounds.plain_cost = state->plain->plan->total_cost;
+    JoinProjectInputs inputs{state->spec, state->lists, &state->base.ss.ps, {state->inputs[0], state->inputs[1]}, {}};
+    state->rows = open_join_project(inputs, bounds, state->plain != nullptr, state->context);
+    for (int side = 0; side < 2; ++side) state->items[side] = inputs.items[state->spec.self_join ? 0 : side];
+  }
+  MemoryContextSwitchTo(caller);
+  if (state->rows.stream != nullptr || state->finished) return;
+  MemoryContextReset(state->context);
+  state->plain_answers = true;
+  state->base.custom_ps = lappend(state->base.custom_ps, state->plain);
+}
+
+TupleTableSlot* next_plain(JoinProjectState* state, TupleTableSlot* slot) {
+  TupleTableSlot* const row = ExecProcNode(state->plain);
+  if (TupIsNull(row)) return slot;
+  slot_getallattrs(row);
+  const auto columns = static_cast<size_t>(slot->tts_tupleDescriptor->natts);
+  memcpy(slot->tts_values, row->tts_values, columns * sizeof(Datum));
+  memcpy(slot->tts_isnull, row->tts_isnull, columns * sizeof(bool));
+  return ExecStoreVirtualTuple(slot);
+}
+
+TupleTableSlot* next_row(ScanState* node) {
+  JoinProjectState* const state = state_of(reinterpret_cast<CustomScanState*>(node));
+  TupleTableSlot* const slot = ExecClearTuple(node->ss_ScanTupleSlot);
+  if (!state->opened) open_rows(state);
+  if (state->plain_answers) return next_plain(state, slot);
+  if (state->finished) return slot;
+  bool turned = state->turn_next;
+  state->turn_next = false;
+  if (!turned) {
+    if (!state->rows.stream->next(nullptr)) {
+      state->finished = true;
+      state->rows.stream->finish();
+      return slot;
+    }
+    if (state->spec.self_join) {
+      turned = state->spec.order == ItemOrder::kLeftLarger;
+      const PairRow& row = *state->rows.row;
+      state->turn_next = state->spec.order == ItemOrder::kAny && row.item_a != row.item_b;
+    }
+  }
+  const PairRow& row = *state->rows.row;
+  const int left_items = state->spec.side(0).items;
+  put_item(*state->items[0], turned ? row.item_b : row.item_a, slot->tts_values, slot->tts_isnull);
+  put_item(*state->items[1], turned ? row.item_a : row.item_b, slot->tts_values + left_items, slot->tts_isnull + left_items);
+  int at = left_items + state->spec.side(1).items;
+  const ListCell* cell;
+  foreach (cell, static_cast<const List*>(list_nth(state->lists, kNullWhen))) {
+    const int rule = lfirst_int(cell);
+    const bool counted = rule == 0 || !slot->tts_isnull[rule == 1 ? 0 : left_items];
+    slot->tts_values[at] = Int64GetDatum(counted ? static_cast<int64_t>(row.support) : 0);
+    slot->tts_isnull[at++] = false;
+  }
+  return ExecStoreVirtualTuple(slot);
+}
+
+bool recheck_row(ScanState*, TupleTableSlot*) { return true; }
+
+TupleTableSlot* exec_scan(CustomScanState* node) { return ExecScan(&node->ss, next_row, recheck_row); }
+
+/// Ends a run that may not have reached its last row.
+void close_rows(JoinProjectState* state) {
+  if (state->rows.stream != nullptr && !state->finished) state->rows.stream->finish();
+  if (state->plain_answers) state->base.custom_ps = list_truncate(state->base.custom_ps, state->spec.inputs());
+  state->rows = {};
+  state->opened = state->finished = state->plain_answers = state->turn_next = false;
+  MemoryContextReset(state->context);
+}
+
+void end_scan(CustomScanState* node) {
+  JoinProjectState* const state = state_of(node);
+  close_rows(state);
+  MemoryContextDelete(state->context);
+  for (int side = 0; side < state->spec.inputs(); ++side) ExecEndNode(state->inputs[side]);
+  if (state->plain != nullptr) ExecEndNode(state->plain);
+}
+
+void rescan(CustomScanState* node) {
+  JoinProjectState* const state = state_of(node);
+  close_rows(state);
+  for (PlanState* const child : {state->inputs[0], state->inputs[1], state->plain}) {
+    if (child == nullptr) continue;
+    if (node->ss.ps.chgParam != nullptr) UpdateChangedParamSet(child, node->ss.ps.chgParam);
+    if (child->chgParam == nullptr) ExecReScan(child);
+  }
+  ExecScanReScan(&node->ss);
+}
+
+// ---- EXPLAIN
+
+/// The columns of an input, as SQL: `count` of them from `first` on.
+char* columns_text(const PlanState* input, bool packed, int first, int count, List* ancestors, const ExplainState* es) {
+  const Plan* plan = input->plan;
+  if (packed) plan = packed_rows_plan(plan);
+  if (plan == nullptr) return pstrdup("?");
+  List* const names = set_deparse_context_plan(es->deparse_cxt, const_cast<Plan*>(plan), ancestors);
+  StringInfoData text;
+  initStringInfo(&text);
+  for (int k = first; k < first + count; ++k) {
+    auto* const target = list_nth_node(TargetEntry, plan->targetlist, k);
+    appendStringInfo(&text, "%s%s", k > first ? ", " : "",
+                     deparse_expression(reinterpret_cast<Node*>(target->expr), names, list_length(es->rtable) > 1, false));
+  }
+  return text.data;
+}
+
+void explain_bound(JoinProjectState* state, const char* label, const char* before, int expression, List* ancestors,
+                   ExplainState* es) {
+  const auto* const scan = castNode(CustomScan, state->base.ss.ps.plan);
+  List* const names = set_deparse_context_plan(es->deparse_cxt, state->base.ss.ps.plan, ancestors);
+  char* const text = deparse_expression(static_cast<Node*>(list_nth(scan->custom_exprs, expression)), names, false, false);
+  ExplainPropertyText(label, psprintf("%s%s", before, text), es);
+}
+
+void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
+  JoinProjectState* const state = state_of(node);
+  const JoinProjectSpec& spec = state->spec;
+  static const char* const kCounts[] = {"nothing", "rows", "distinct keys"};
+  List* const here = lcons(node->ss.ps.plan, list_copy(ancestors));
+  for (int side = 0; side < spec.inputs(); ++side) {
+    const JoinProjectSpec::Side& columns = spec.sides[side];
+    const char* const whose = spec.self_join ? "" : side == 0 ? "Left " : "Right ";
+    ExplainPropertyText(psprintf("%sKey", whose),
+                        columns_text(state->inputs[side], columns.packed, 0, columns.keys, here, es), es);
+    ExplainPropertyText(psprintf("%sItem", whose),
+                        columns_text(state->inputs[side], columns.packed, columns.keys, columns.items, here, es), es);
+  }
+  ExplainPropertyText("Counts", kCounts[static_cast<int>(spec.counting)], es);
+  if (spec.self_join)
+    ExplainPropertyText("Pairs",
+                        spec.order == ItemOrder::kAny           ? "all"
+                        : spec.order == ItemOrder::kLeftSmaller ? "smaller item first"
+                                                                : "larger item first",
+                        es);
+  int at = 0;
+  if (spec.has_threshold) explain_bound(state, "Threshold", spec.threshold_excluded ? "> " : ">= ", at++, ancestors, es);
+  if (spec.has_limit) explain_bound(state, "Best", "", at++, ancestors, es);
+  if (!es->analyze) {  // both are chosen from the sizes, once the inputs have been read
+    ExplainPropertyText("Device", "auto", es);
+    ExplainPropertyText("Method", "auto", es);
+    return;
+  }
+  if (state->plain_answers) ExplainPropertyText("Answered By", "the plain plan, for want of memory", es);
+  if (state->rows.stream != nullptr) state->rows.stream->explain(es);
+}
+
+const CustomExecMethods kExecMethods = node_methods(kNodeName, begin_scan, exec_scan, end_scan, rescan, explain_scan);
+const CustomScanMethods kScanMethods = {kNodeName, create_node_state<JoinProjectState, &kExecMethods>};
+
+const CustomScanMethods* scan_methods() { return &kScanMethods; }
+
+}  // namespace
+
+void install_join_project_node() {
+  RegisterCustomScanMethods(&kScanMethods);
+  next_upper_paths_hook = create_upper_paths_hook;
+  create_upper_paths_hook = add_join_project;
+}
+
+}  // namespace batmap::pg

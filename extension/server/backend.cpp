@@ -1,0 +1,44 @@
+// Settings and interrupt flags of this backend, as the engine sees them. See backend.h.
+#include "extension/server/backend.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "extension/server/budget.h"
+#include "extension/server/settings.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+int thread_count() {
+  if (IsParallelWorker()) return 1;
+  static const int processors = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int wanted = settings.threads > 0 ? settings.threads : std::min(1 + max_parallel_workers_per_gather, processors);
+  return static_cast<int>(std::min<uint64_t>(static_cast<uint64_t>(wanted), 1 + max_helper_threads()));
+}
+
+size_t memory_limit_bytes() {
+  return settings.memory_limit_kb < 0 ? MemoryMeter::kUnlimited : static_cast<size_t>(settings.memory_limit_kb) * 1024;
+}
+
+size_t work_memory_bytes() {
+  constexpr size_t kLeast = size_t{256} << 20;
+  constexpr size_t kLeastShare = size_t{16} << 20;
+  const size_t wanted = settings.work_mem_kb < 0 ? std::max(get_hash_memory_limit(), kLeast)
+                                                 : static_cast<size_t>(settings.work_mem_kb) * 1024;
+  // Where all is in use just now, files of a fair size: some may be free again when the run gets there.
+  const size_t left = std::max(session_memory()->available(), kLeastShare);
+  return std::min({wanted, memory_limit_bytes(), left});
+}
+
+size_t run_work_bytes() {
+  constexpr size_t kLeast = size_t{1} << 20;
+  return std::min(std::max(work_memory_bytes(), kLeast), memory_limit_bytes() / 2);
+}
+
+CancelToken backend_cancel_token() {
+  return {[](void*) { return is_to_end(); }, nullptr};
+}
+
+}  // namespace batmap::pg

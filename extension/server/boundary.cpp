@@ -1,0 +1,65 @@
+// Engine errors to SQLSTATE, message and hint. See boundary.h.
+#include "extension/server/boundary.h"
+
+#include <cstring>
+
+namespace batmap::pg {
+
+namespace {
+
+int sqlstate_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidParameter: return ERRCODE_INVALID_PARAMETER_VALUE;
+    case ErrorCode::kInvalidData: return ERRCODE_INVALID_BINARY_REPRESENTATION;
+    case ErrorCode::kTooLarge: return ERRCODE_PROGRAM_LIMIT_EXCEEDED;
+    case ErrorCode::kMemoryLimit: return ERRCODE_OUT_OF_MEMORY;
+    case ErrorCode::kCancelled: return ERRCODE_QUERY_CANCELED;
+    case ErrorCode::kNoDevice: return ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
+  }
+  return ERRCODE_INTERNAL_ERROR;
+}
+
+template <size_t kSize>
+void copy_text(char (&to)[kSize], const char* from) {
+  strlcpy(to, from, kSize);
+}
+
+}  // namespace
+
+void describe_failure(Failure& failure) noexcept {
+  failure = {ERRCODE_INTERNAL_ERROR, false, "", "", nullptr};
+  try {
+    throw;
+  } catch (const Error& error) {
+    failure.sqlstate = sqlstate_of(error.code());
+    failure.cancelled = error.code() == ErrorCode::kCancelled;
+    copy_text(failure.message, error.what());
+    copy_text(failure.hint, error.hint().c_str());
+    if (error.code() == ErrorCode::kMemoryLimit && error.hint().empty())
+      copy_text(failure.hint, "Raise batmap.memory_limit, or ask for less: fewer rows, smaller sets or a higher threshold.");
+  } catch (const ServerError& error) {
+    failure.server_error = error.data;
+  } catch (const std::bad_alloc&) {
+    failure.sqlstate = ERRCODE_OUT_OF_MEMORY;
+    copy_text(failure.message, "out of memory");
+  } catch (const std::exception& error) {
+    copy_text(failure.message, error.what());
+  } catch (...) {
+    copy_text(failure.message, "unknown C++ exception");
+  }
+}
+
+void raise_failure(const Failure& failure, const char* file, int line, const char* function) {
+  if (failure.server_error != nullptr) ReThrowError(failure.server_error);
+  if (failure.cancelled) CHECK_FOR_INTERRUPTS();
+  // The long form of ereport, so that the location is the caller's.
+  if (errstart(ERROR, TEXTDOMAIN)) {
+    errcode(failure.sqlstate);
+    errmsg_internal("%s", failure.message);
+    if (failure.hint[0] != '\0') errhint("%s", failure.hint);
+    errfinish(file, line, function);
+  }
+  pg_unreachable();
+}
+
+}  // namespace batmap::pg

@@ -1,0 +1,88 @@
+// Text, messages and growth. See flat_value.h.
+#include "extension/server/flat_value.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "extension/server/own_aggregate.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+namespace {
+
+struct varlena* checked(const FlatType& type, struct varlena* value) {
+  if (!type.has_sound_header(flat_bytes(value))) raise_unsound(type);
+  return value;
+}
+
+}  // namespace
+
+void raise_unsound(const FlatType& type) {
+  ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("invalid value of type %s", type.name),
+                  errdetail("Its header and its size disagree.")));
+  pg_unreachable();
+}
+
+struct varlena* flat_argument(const FlatType& type, FunctionCallInfo fcinfo, int argument) {
+  return checked(type, PG_DETOAST_DATUM(PG_GETARG_DATUM(argument)));
+}
+
+struct varlena* flat_state(const FlatType& type, FunctionCallInfo fcinfo) {
+  const Datum state = PG_GETARG_DATUM(0);
+  return checked(type, runs_for_own_aggregate(fcinfo) ? PG_DETOAST_DATUM(state) : PG_DETOAST_DATUM_COPY(state));
+}
+
+Datum unchanged_state(FunctionCallInfo fcinfo) {
+  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+  PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+}
+
+struct varlena* flat_of_text(const FlatType& type, const char* text) {
+  const size_t prefix = strlen(type.prefix);
+  if (strncmp(text, type.prefix, prefix) != 0)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+                    errmsg("invalid input syntax for type %s: \"%.32s\"", type.name, text),
+                    type.hint != nullptr ? errhint("%s", type.hint) : 0));
+  const int encoded = static_cast<int>(strlen(text) - prefix);
+  const int room = pg_b64_dec_len(encoded);
+  struct varlena* const value = type.allocate(static_cast<size_t>(room));
+  const int used = pg_b64_decode(text + prefix, encoded, reinterpret_cast<Base64Byte*>(VARDATA(value)), room);
+  if (used < 0)
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION), errmsg("invalid base64 in a value of type %s", type.name)));
+  SET_VARSIZE(value, static_cast<size_t>(used) + VARHDRSZ);
+  return value;
+}
+
+char* flat_to_text(const FlatType& type, std::span<const std::byte> bytes) {
+  // pg_b64_enc_len counts in int: past 1.5 GB of text there is no answer anyway.
+  if (bytes.size() > MaxAllocSize / 4 * 3 - 64)
+    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("%s is too large for its text form", type.name),
+                    errhint("Use the binary form.")));
+  const size_t prefix = strlen(type.prefix);
+  const auto count = static_cast<int>(bytes.size());
+  const int room = pg_b64_enc_len(count);
+  auto* const text = static_cast<char*>(palloc(prefix + static_cast<size_t>(room) + 1));
+  memcpy(text, type.prefix, prefix);
+  const int used = pg_b64_encode(reinterpret_cast<const Base64Byte*>(bytes.data()), count, text + prefix, room);
+  if (used < 0) elog(ERROR, "could not encode %s", type.name);
+  text[prefix + static_cast<size_t>(used)] = '\0';
+  return text;
+}
+
+struct varlena* flat_of_message(const FlatType& type, StringInfo message) {
+  const int bytes = message->len - message->cursor;
+  struct varlena* const value = type.allocate(static_cast<size_t>(bytes));
+  pq_copymsgbytes(message, VARDATA(value), bytes);
+  return value;
+}
+
+size_t grown_capacity(size_t needed, size_t part) {
+  constexpr size_t kDoubleUpTo = size_t{4} << 20;
+  const size_t capacity = needed <= kDoubleUpTo ? needed * 2 : needed + part;
+  return std::max(std::min(capacity, MaxAllocSize - VARHDRSZ), needed);
+}
+
+}  // namespace batmap::pg

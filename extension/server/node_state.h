@@ -1,0 +1,32 @@
+// What a plan node tells the server: its functions, and how to make its state.
+#pragma once
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+inline CustomExecMethods node_methods(const char* name, decltype(CustomExecMethods::BeginCustomScan) begin,
+                                      decltype(CustomExecMethods::ExecCustomScan) next_row,
+                                      decltype(CustomExecMethods::EndCustomScan) end,
+                                      decltype(CustomExecMethods::ReScanCustomScan) rescan,
+                                      decltype(CustomExecMethods::ExplainCustomScan) explain = nullptr) {
+  CustomExecMethods methods{};
+  methods.CustomName = name;
+  methods.BeginCustomScan = begin;
+  methods.ExecCustomScan = next_row;
+  methods.EndCustomScan = end;
+  methods.ReScanCustomScan = rescan;
+  methods.ExplainCustomScan = explain;
+  return methods;
+}
+
+/// A State, all zero but for what the server wants to know. Its first member is `CustomScanState base`.
+template <typename State, const CustomExecMethods* methods>
+Node* create_node_state(CustomScan*) {
+  auto* const state = static_cast<State*>(palloc0(sizeof(State)));
+  state->base.ss.ps.type = T_CustomScanState;
+  state->base.methods = methods;
+  return reinterpret_cast<Node*>(state);
+}
+
+}  // namespace batmap::pg

@@ -1,0 +1,100 @@
+// The only place that includes server headers. Include it last: after the standard library and the engine,
+// because the server's macros would break them.
+#pragma once
+
+// PostgreSQL 15 leaves its export macro empty on Linux; with hidden visibility nothing would be exported.
+#define PGDLLEXPORT __attribute__((visibility("default")))
+
+extern "C" {
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "access/gin.h"
+#include "access/heapam.h"
+#include "access/heaptoast.h"
+#include "access/htup_details.h"
+#include "access/parallel.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_authid.h"
+#include "catalog/pg_language.h"
+#include "catalog/pg_operator_d.h"
+#include "catalog/pg_opfamily.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_statistic.h"
+#include "catalog/pg_type.h"
+#include "commands/explain.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
+#include "commands/vacuum.h"
+#include "common/base64.h"
+#include "common/hashfn.h"
+#include "common/int.h"
+#include "executor/executor.h"
+#include "executor/tuptable.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "lib/ilist.h"
+#include "libpq/pqformat.h"
+#include "miscadmin.h"
+#include "nodes/extensible.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/supportnodes.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/planmain.h"
+#include "optimizer/planner.h"
+#include "optimizer/restrictinfo.h"
+#include "optimizer/tlist.h"
+#include "parser/analyze.h"
+#include "parser/parse_coerce.h"
+#include "parser/parse_relation.h"
+#include "parser/parser.h"
+#include "parser/parsetree.h"
+#include "pgstat.h"
+#include "portability/instr_time.h"
+#include "rewrite/rewriteManip.h"
+#include "storage/buffile.h"
+#include "storage/bufmgr.h"
+#include "storage/ipc.h"
+#include "storage/lwlock.h"
+#include "storage/proc.h"
+#include "storage/shmem.h"
+#include "storage/spin.h"
+#include "tcop/dest.h"
+#include "tcop/tcopprot.h"
+#include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/ruleutils.h"
+#include "utils/selfuncs.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+#include "utils/tuplestore.h"
+#include "utils/typcache.h"
+}
+
+#include "extension/server/pg_versions.h"
+
+// Defines an SQL-callable function: declares it with its information record, exported.
+#define BATMAP_FUNCTION(name)               \
+  extern "C" {                              \
+  PGDLLEXPORT Datum name(PG_FUNCTION_ARGS); \
+  PG_FUNCTION_INFO_V1(name);                \
+  }                                         \
+  Datum name([[maybe_unused]] PG_FUNCTION_ARGS)

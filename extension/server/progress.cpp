@@ -1,0 +1,161 @@
+// Entries in shared memory, and the function behind the view. See progress.h.
+#include "extension/server/progress.h"
+
+#include <initializer_list>
+
+#include "extension/server/budget.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+namespace {
+
+struct Entry {
+  slock_t lock;
+  int pid;  // 0: no run
+  Oid database;
+  Oid role;
+  const ProgressReport* run;  // an address in that backend: which of its runs this is
+  char operation[64];
+  Phase phase;
+  TimestampTz started;
+  uint64_t rows;
+  uint64_t tasks_done;
+  uint64_t tasks_total;
+  uint64_t results;
+};
+
+Entry* entries;  // [MaxBackends] by place of the process
+shmem_request_hook_type previous_request;
+shmem_startup_hook_type previous_startup;
+
+Size memory_bytes() { return mul_size(static_cast<Size>(MaxBackends), sizeof(Entry)); }
+
+void request_memory() {
+  if (previous_request != nullptr) previous_request();
+  RequestAddinShmemSpace(add_size(memory_bytes(), budget_shared_bytes()));
+}
+
+void attach_memory() {
+  if (previous_startup != nullptr) previous_startup();
+  bool found;
+  LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+  entries = static_cast<Entry*>(ShmemInitStruct("batmap progress", memory_bytes(), &found));
+  if (!found)
+    for (int place = 0; place < MaxBackends; ++place) {
+      entries[place] = {};
+      SpinLockInit(&entries[place].lock);
+    }
+  attach_budget();
+  LWLockRelease(AddinShmemInitLock);
+}
+
+Entry* own_entry() {
+  const int place = entries == nullptr ? -1 : own_place();
+  return place < 0 ? nullptr : &entries[place];
+}
+
+/// Calls change(entry) for this backend's entry, if there is one; it may only assign.
+template <typename Change>
+void update(Change change) {
+  Entry* const entry = own_entry();
+  if (entry == nullptr) return;
+  SpinLockAcquire(&entry->lock);
+  change(*entry);
+  SpinLockRelease(&entry->lock);
+}
+
+const char* phase_name(Phase phase) {
+  switch (phase) {
+    case Phase::kReading: return "reading rows";
+    case Phase::kGrouping: return "grouping";
+    case Phase::kCounting: return "counting";
+  }
+  return "";
+}
+
+}  // namespace
+
+void request_progress_memory() {
+  if (!process_shared_preload_libraries_in_progress) return;
+  previous_request = shmem_request_hook;
+  shmem_request_hook = request_memory;
+  previous_startup = shmem_startup_hook;
+  shmem_startup_hook = attach_memory;
+}
+
+void ProgressReport::start(const char* operation) {
+  strlcpy(operation_, operation, sizeof operation_);
+  started_ = GetCurrentTimestamp();
+  phase(Phase::kReading, 0);
+}
+
+void ProgressReport::phase(Phase phase, uint64_t rows) {
+  update([&](Entry& entry) {
+    entry.pid = MyProcPid;
+    entry.database = MyDatabaseId;
+    entry.role = GetUserId();
+    entry.run = this;
+    memcpy(entry.operation, operation_, sizeof entry.operation);
+    entry.started = started_;
+    entry.phase = phase;
+    entry.rows = rows;
+    entry.tasks_done = entry.tasks_total = entry.results = 0;
+  });
+}
+
+void ProgressReport::tasks(uint64_t done, uint64_t total, uint64_t results) {
+  update([&](Entry& entry) {
+    if (entry.run != this) return;
+    entry.phase = Phase::kCounting;
+    entry.tasks_done = done;
+    entry.tasks_total = total;
+    entry.results = results;
+  });
+}
+
+void ProgressReport::finish() {
+  update([&](Entry& entry) {
+    if (entry.run == this) entry.pid = 0, entry.run = nullptr;
+  });
+}
+
+}  // namespace batmap::pg
+
+using namespace batmap::pg;
+
+BATMAP_FUNCTION(batmap_progress) {
+  if (entries == nullptr)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("batmap must be loaded via shared_preload_libraries to show progress")));
+  InitMaterializedSRF(fcinfo, 0);
+  auto* const result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
+  const bool sees_all = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
+  for (int place = 0; place < MaxBackends; ++place) {
+    SpinLockAcquire(&entries[place].lock);
+    const Entry entry = entries[place];
+    SpinLockRelease(&entries[place].lock);
+    if (entry.pid == 0) continue;
+    const BudgetShare share = budget_share(place);
+    Datum values[12];
+    bool nulls[12] = {};
+    int at = 0;
+    values[at++] = Int32GetDatum(entry.pid);
+    values[at++] = ObjectIdGetDatum(entry.database);
+    values[at++] = ObjectIdGetDatum(entry.role);
+    if (sees_all || has_privs_of_role(GetUserId(), entry.role)) {
+      values[at++] = CStringGetTextDatum(entry.operation);
+      values[at++] = CStringGetTextDatum(phase_name(entry.phase));
+      values[at++] = TimestampTzGetDatum(entry.started);
+      for (const uint64_t number :
+           {entry.rows, entry.tasks_done, entry.tasks_total, entry.results, share.threads, share.memory})
+        values[at++] = Int64GetDatum(static_cast<int64>(number));
+    } else {
+      while (at < 12) nulls[at++] = true;
+    }
+    Assert(at == 12);
+    tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+  }
+  return Datum{0};
+}

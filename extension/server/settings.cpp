@@ -1,0 +1,109 @@
+// Definition of the settings. See settings.h.
+#include "extension/server/settings.h"
+
+#include "accel/device_policy.h"
+#include "extension/server/budget.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+Settings settings;
+
+namespace {
+
+const config_enum_entry kOnTruncation[] = {
+    {"warning", static_cast<int>(OnTruncation::kWarning), false},
+    {"error", static_cast<int>(OnTruncation::kError), false},
+    {nullptr, 0, false},
+};
+
+const config_enum_entry kDevices[] = {
+    {"auto", static_cast<int>(DeviceMode::kAuto), false},
+    {"cpu", static_cast<int>(DeviceMode::kCpu), false},
+    {"cuda", static_cast<int>(DeviceMode::kCuda), false},
+    {"require", static_cast<int>(DeviceMode::kRequire), false},
+    {nullptr, 0, false},
+};
+
+/// Numbers with commas between them, or nothing.
+bool check_gpu_devices(char** list, void**, GucSource) {
+  for (const char* at = *list; *at != '\0';) {
+    char* end;
+    const long index = strtol(at, &end, 10);
+    if (end == at || index < 0 || index >= static_cast<long>(kMostDevices) || (*end != ',' && *end != '\0') ||
+        (*end == ',' && end[1] == '\0')) {
+      GUC_check_errhint("Give the numbers of GPUs, such as 0,1, or nothing for all.");
+      return false;
+    }
+    at = *end == ',' ? end + 1 : end;
+  }
+  return true;
+}
+
+bool check_cpu_kernel(char** name, void**, GucSource) {
+  if (find_and_popcount(*name) != nullptr) return true;
+  static char names[128];
+  strlcpy(names, and_popcount_names().c_str(), sizeof names);
+  GUC_check_errhint("Available on this machine: %s.", names);
+  return false;
+}
+
+}  // namespace
+
+PairKernels selected_kernels() {
+  const AndPopcountKernel* kernel = find_and_popcount(settings.cpu_kernel);
+  return {kernel != nullptr ? kernel : &best_and_popcount(), &selected_set_kernel()};
+}
+
+const SetKernel& selected_set_kernel() {
+  const SetKernel* kernel = find_set_kernel(settings.cpu_kernel);
+  return kernel != nullptr ? *kernel : best_set_kernel();
+}
+
+void define_settings() {
+  DefineCustomIntVariable("batmap.threads", "Threads that a batmap function may use.",
+                          "0 means one more than max_parallel_workers_per_gather, at most the number of processors. "
+                          "It is cut to one more than batmap.max_threads.",
+                          &settings.threads, 0, 0, 1024, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+  DefineCustomIntVariable("batmap.memory_limit", "Memory that one run of a batmap function may use.",
+                          "-1 means as much as batmap.max_memory allows.", &settings.memory_limit_kb, 4 * 1024 * 1024, -1,
+                          INT_MAX, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr, nullptr);
+  DefineCustomIntVariable("batmap.max_threads", "Threads that all runs together may start beside those of their sessions.",
+                          "-1 means the number of processors. The runs are those of all sessions where batmap is in "
+                          "shared_preload_libraries, and else those of one session.",
+                          &settings.max_threads, -1, -1, 65535, PGC_SUSET, 0, nullptr, assign_max_threads, nullptr);
+  DefineCustomIntVariable("batmap.max_memory", "Memory that all runs together may use.",
+                          "-1 means half of the machine's memory. The runs are those of all sessions where batmap is in "
+                          "shared_preload_libraries, and else those of one session.",
+                          &settings.max_memory_mb, -1, -1, INT_MAX, PGC_SUSET, GUC_UNIT_MB, nullptr, assign_max_memory,
+                          nullptr);
+  DefineCustomIntVariable("batmap.work_mem", "Memory that a run tries to stay within by using temporary files.",
+                          "-1 means work_mem times hash_mem_multiplier, and at least 256 MB.", &settings.work_mem_kb, -1, -1,
+                          INT_MAX, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr, nullptr);
+  DefineCustomEnumVariable("batmap.on_truncation", "What happens when max_results or timeout cuts an answer short.", nullptr,
+                           &settings.on_truncation, static_cast<int>(OnTruncation::kWarning), kOnTruncation, PGC_USERSET, 0,
+                           nullptr, nullptr, nullptr);
+  DefineCustomBoolVariable("batmap.enable_join_project",
+                           "Enables the planner's use of the engine for joins that are grouped by items of both sides.",
+                           nullptr, &settings.enable_join_project, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr,
+                           nullptr);
+  DefineCustomStringVariable("batmap.cpu_kernel", "Vector instructions used for counting bits.",
+                             "auto takes the fastest that the processor has.", &settings.cpu_kernel, "auto", PGC_USERSET, 0,
+                             check_cpu_kernel, nullptr, nullptr);
+  DefineCustomEnumVariable("batmap.device", "Where pairs, sets, itemsets and episodes are counted.",
+                           "auto takes a GPU where that pays, cuda where there is one, require or else fails.",
+                           &settings.device, static_cast<int>(DeviceMode::kAuto), kDevices, PGC_USERSET, 0, nullptr, nullptr,
+                           nullptr);
+  DefineCustomStringVariable("batmap.gpu_devices", "Numbers of the GPUs that may be used.", "Empty means all.",
+                             &settings.gpu_devices, "", PGC_USERSET, 0, check_gpu_devices, nullptr, nullptr);
+  DefineCustomIntVariable("batmap.gpu_memory_limit", "Memory of each GPU that one run may use.", "-1 means what there is.",
+                          &settings.gpu_memory_limit_kb, -1, -1, INT_MAX, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr,
+                          nullptr);
+  DefineCustomStringVariable("batmap.accelerator", "Path of the module that drives GPUs.",
+                             "It is loaded when a session first asks for a GPU.", &settings.accelerator,
+                             "$libdir/batmap_cuda", PGC_SUSET, 0, nullptr, nullptr, nullptr);
+  MarkGUCPrefixReserved("batmap");
+}
+
+}  // namespace batmap::pg

@@ -1,0 +1,63 @@
+// The SQL type batmap_pair_counts as bytes in a varlena, and making such values. See kernels/support/pair_counts.h.
+#pragma once
+
+#include <cstddef>
+
+#include "support/pair_counts.h"
+
+#include "extension/server/backend.h"
+#include "extension/server/context_owned.h"
+#include "extension/server/flat_value.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+extern const FlatType kPairCountsType;
+
+inline std::byte* counts_bytes(struct varlena* value) { return reinterpret_cast<std::byte*>(VARDATA(value)); }
+inline size_t counts_capacity(const struct varlena* value) { return VARSIZE(value) - VARHDRSZ; }
+
+/// An argument of the type, to read.
+inline struct varlena* counts_argument(FunctionCallInfo fcinfo, int argument) {
+  return flat_argument(kPairCountsType, fcinfo, argument);
+}
+
+/// A new value with `capacity` bytes, uninitialised, in the current context.
+/// @raises 54000 where a value of SQL cannot be that large
+struct varlena* counts_allocate(size_t capacity);
+
+/// Engine objects of one call.
+struct CountsWork {
+  CountsWork()
+      : meter(memory_limit_bytes(), session_memory()),
+        options{.threads = thread_count(), .memory = &meter, .cancel = backend_cancel_token(), .helpers = session_threads()},
+        bytes(meter) {}
+
+  MemoryMeter meter;
+  ExecutionOptions options;
+  GrowingBuffer<std::byte> bytes;
+};
+
+/// A value in the current context.
+/// @param make      appends a finished value to the bytes of a CountsWork; runs inside guarded
+/// @param capacity  from its size to the bytes to allocate
+template <typename Make, typename Capacity>
+struct varlena* counts_made(Make make, Capacity capacity) {
+  const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap pair counts", ALLOCSET_SMALL_SIZES);
+  CountsWork* const work = ContextOwned<CountsWork>::reserve(context)->emplace();
+  guarded([&] { make(*work); });
+  struct varlena* const value = counts_allocate(capacity(work->bytes.size()));
+  memcpy(VARDATA(value), work->bytes.begin(), work->bytes.size());
+  MemoryContextDelete(context);
+  return value;
+}
+template <typename Make>
+struct varlena* counts_made(Make make) {
+  return counts_made(make, [](size_t bytes) { return bytes; });
+}
+
+/// The finished form: the argument itself, or a sum without room where it is a state.
+struct varlena* counts_finished(struct varlena* value);
+
+}  // namespace batmap::pg

@@ -1,0 +1,81 @@
+// Arguments of type batmap, fetched once. See set_argument.h.
+#include "extension/types/set_argument.h"
+
+#include <algorithm>
+
+#include "extension/types/set_datum.h"
+#include "extension/types/set_slice.h"
+#include "extension/types/set_store.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+namespace {
+
+const struct varlena* raw_argument(FunctionCallInfo fcinfo, int argument) {
+  return reinterpret_cast<const struct varlena*>(PG_GETARG_POINTER(argument));
+}
+
+}  // namespace
+
+SetView set_of_datum(Datum value) { return open_set(set_bytes(PG_DETOAST_DATUM_PACKED(value))); }
+
+SetView set_argument(FunctionCallInfo fcinfo, int argument) { return set_of_datum(PG_GETARG_DATUM(argument)); }
+
+SetPair set_arguments(FunctionCallInfo fcinfo) {
+  const struct varlena* const raw[2] = {raw_argument(fcinfo, 0), raw_argument(fcinfo, 1)};
+  SetView views[2];
+  SetStore* store = nullptr;
+  if (VARATT_IS_EXTERNAL_ONDISK(raw[0]) || VARATT_IS_EXTERNAL_ONDISK(raw[1])) store = set_store(fcinfo);
+  if (store == nullptr) {
+    for (int i = 0; i < 2; ++i) views[i] = set_of_datum(PointerGetDatum(raw[i]));
+    return {views[0], views[1]};
+  }
+  // Both are looked for before either is fetched: making room for one must not drop the other.
+  store->begin_call();
+  StoredSet* kept[2] = {};
+  for (int i = 0; i < 2; ++i)
+    if (VARATT_IS_EXTERNAL_ONDISK(raw[i])) kept[i] = store->find(i, raw[i]);
+  for (int i = 0; i < 2; ++i) {
+    if (!VARATT_IS_EXTERNAL_ONDISK(raw[i])) {
+      views[i] = set_of_datum(PointerGetDatum(raw[i]));
+      continue;
+    }
+    // The second argument may be the value that the first has just brought.
+    if (kept[i] == nullptr) kept[i] = store->find(i, raw[i]);
+    if (kept[i] == nullptr || !kept[i]->complete()) kept[i] = store->fetch(i, raw[i]);
+    views[i] = kept[i]->view;
+  }
+  return {views[0], views[1]};
+}
+
+SetView header_of_datum(Datum value) {
+  const auto* const raw = reinterpret_cast<const struct varlena*>(DatumGetPointer(value));
+  if (!VARATT_IS_EXTERNAL(raw) && !VARATT_IS_COMPRESSED(raw)) return open_set(set_bytes(raw));
+  const size_t whole = toast_raw_datum_size(value) - VARHDRSZ;
+  const std::span<const std::byte> first = set_bytes(PG_DETOAST_DATUM_SLICE(value, 0, kHeaderSlice));
+  return guarded([&] { return SetView::header(first, whole); });
+}
+
+SetView set_header(FunctionCallInfo fcinfo, int argument) { return header_of_datum(PG_GETARG_DATUM(argument)); }
+
+bool set_argument_contains(FunctionCallInfo fcinfo, int argument, int64 x) {
+  if (x < 0) return false;
+  const struct varlena* const raw = raw_argument(fcinfo, argument);
+  const auto element = static_cast<uint64_t>(x);
+  if (!VARATT_IS_EXTERNAL_ONDISK(raw)) return set_of_datum(PointerGetDatum(raw)).contains(element);
+  SetStore* const store = set_store(fcinfo);
+  if (store == nullptr) return sliced_contains(PointerGetDatum(raw), element);
+  store->begin_call();
+  StoredSet* kept = store->find(argument, raw);
+  if (kept == nullptr || !kept->complete()) {
+    if (store->worth_fetching(kept, raw))
+      kept = store->fetch(argument, raw);
+    else
+      return sliced_contains(PointerGetDatum(raw), element);
+  }
+  return kept->view.contains(element);
+}
+
+}  // namespace batmap::pg

@@ -1,0 +1,183 @@
+// Operators and counts over sets. Those of two sets keep their arguments for the calling expression (set_argument.h);
+// what needs cardinalities only reads headers.
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <optional>
+
+#include "extension/server/backend.h"
+#include "extension/server/settings.h"
+#include "extension/types/set_argument.h"
+#include "extension/types/set_datum.h"
+#include "set/set_decode.h"
+#include "set/set_intersect.h"
+#include "set/set_operations.h"
+
+#include "extension/server/pg.h"
+
+using namespace batmap;
+using namespace batmap::pg;
+
+namespace {
+
+using SetOperation = void (*)(SetView, SetView, GrowingBuffer<uint64_t>&, const ExecutionOptions&);
+
+Datum combine(FunctionCallInfo fcinfo, SetOperation operation) {
+  const SetPair sets = set_arguments(fcinfo);
+  SetWork* const work = open_work();
+  guarded([&] { operation(sets.a, sets.b, work->elements, work->options); });
+  struct varlena* const value = encode_set(work, std::max(sets.a.width(), sets.b.width()));
+  close_work(work);
+  PG_RETURN_POINTER(value);
+}
+
+/// Sizes of two sets and of what they share.
+struct Counts {
+  uint64_t a, b, both;
+  uint64_t either() const { return a + b - both; }
+};
+
+Counts counts_of(FunctionCallInfo fcinfo) {
+  const SetPair sets = set_arguments(fcinfo);
+  const uint64_t both =
+      guarded([&] { return and_cardinality(sets.a, sets.b, selected_set_kernel(), backend_cancel_token()); });
+  return {sets.a.cardinality(), sets.b.cardinality(), both};
+}
+
+int64 signed_count(uint64_t count) { return static_cast<int64>(count); }
+
+/// A ratio of counts; two empty sets are equal, and so as similar as can be.
+float8 ratio(float8 numerator, float8 denominator) { return denominator == 0 ? 1.0 : numerator / denominator; }
+
+float8 jaccard(const Counts& c) { return ratio(static_cast<float8>(c.both), static_cast<float8>(c.either())); }
+
+/// The set with x added or taken out.
+Datum change_element(FunctionCallInfo fcinfo, bool add) {
+  const int64 argument = PG_GETARG_INT64(1);
+  if (!add && (argument < 0 || static_cast<uint64_t>(argument) >> kMaxWidth != 0)) PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+  const uint64_t x = checked_element(argument);
+  const SetView set = set_argument(fcinfo, 0);
+  if (set.contains(x) == add) PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+  SetWork* const work = open_work();
+  guarded([&] {
+    decode(set, work->elements, work->options);
+    uint64_t* const at = std::lower_bound(work->elements.begin(), work->elements.end(), x);
+    const auto index = static_cast<size_t>(at - work->elements.begin());
+    if (add) {
+      work->elements.room(1);
+      uint64_t* const hole = work->elements.begin() + index;
+      std::copy_backward(hole, work->elements.end(), work->elements.end() + 1);
+      *hole = x;
+      work->elements.add(1);
+    } else {
+      std::copy(at + 1, work->elements.end(), at);
+      work->elements.shrink(work->elements.size() - 1);
+    }
+  });
+  const int width = x >> set.width() == 0 ? set.width() : undeclared_width(x);
+  struct varlena* const value = encode_set(work, width);
+  close_work(work);
+  PG_RETURN_POINTER(value);
+}
+
+}  // namespace
+
+BATMAP_FUNCTION(batmap_and) { return combine(fcinfo, set_and); }
+BATMAP_FUNCTION(batmap_or) { return combine(fcinfo, set_or); }
+BATMAP_FUNCTION(batmap_andnot) { return combine(fcinfo, set_andnot); }
+BATMAP_FUNCTION(batmap_xor) { return combine(fcinfo, set_xor); }
+BATMAP_FUNCTION(batmap_add) { return change_element(fcinfo, true); }
+BATMAP_FUNCTION(batmap_remove) { return change_element(fcinfo, false); }
+
+BATMAP_FUNCTION(batmap_overlaps) {
+  const SetPair sets = set_arguments(fcinfo);
+  PG_RETURN_BOOL(guarded([&] { return intersects(sets.a, sets.b, selected_set_kernel(), backend_cancel_token()); }));
+}
+BATMAP_FUNCTION(batmap_contains) {
+  const SetPair sets = set_arguments(fcinfo);
+  PG_RETURN_BOOL(guarded([&] { return is_subset(sets.b, sets.a, selected_set_kernel(), backend_cancel_token()); }));
+}
+BATMAP_FUNCTION(batmap_contained) {
+  const SetPair sets = set_arguments(fcinfo);
+  PG_RETURN_BOOL(guarded([&] { return is_subset(sets.a, sets.b, selected_set_kernel(), backend_cancel_token()); }));
+}
+BATMAP_FUNCTION(batmap_contains_element) { PG_RETURN_BOOL(set_argument_contains(fcinfo, 0, PG_GETARG_INT64(1))); }
+BATMAP_FUNCTION(batmap_element_contained) { PG_RETURN_BOOL(set_argument_contains(fcinfo, 1, PG_GETARG_INT64(0))); }
+
+BATMAP_FUNCTION(batmap_cardinality) { PG_RETURN_INT64(signed_count(set_header(fcinfo, 0).cardinality())); }
+BATMAP_FUNCTION(batmap_is_empty) { PG_RETURN_BOOL(set_header(fcinfo, 0).empty()); }
+BATMAP_FUNCTION(batmap_universe) { PG_RETURN_INT64(signed_count(set_header(fcinfo, 0).universe())); }
+
+BATMAP_FUNCTION(batmap_min) {
+  const SetView set = set_argument(fcinfo, 0);
+  const std::optional<uint64_t> element = guarded([&] { return set_min(set, backend_cancel_token()); });
+  if (!element) PG_RETURN_NULL();
+  PG_RETURN_INT64(signed_count(*element));
+}
+BATMAP_FUNCTION(batmap_max) {
+  const SetView set = set_argument(fcinfo, 0);
+  const std::optional<uint64_t> element = guarded([&] { return set_max(set, backend_cancel_token()); });
+  if (!element) PG_RETURN_NULL();
+  PG_RETURN_INT64(signed_count(*element));
+}
+
+BATMAP_FUNCTION(batmap_and_cardinality) { PG_RETURN_INT64(signed_count(counts_of(fcinfo).both)); }
+BATMAP_FUNCTION(batmap_or_cardinality) { PG_RETURN_INT64(signed_count(counts_of(fcinfo).either())); }
+BATMAP_FUNCTION(batmap_xor_cardinality) {
+  const Counts c = counts_of(fcinfo);
+  PG_RETURN_INT64(signed_count(c.either() - c.both));
+}
+BATMAP_FUNCTION(batmap_andnot_cardinality) {
+  const Counts c = counts_of(fcinfo);
+  PG_RETURN_INT64(signed_count(c.a - c.both));
+}
+
+BATMAP_FUNCTION(batmap_and_cardinality_array) {
+  ArrayType* const array = PG_GETARG_ARRAYTYPE_P(0);
+  if (array_contains_nulls(array)) PG_RETURN_NULL();
+  Datum* values;
+  int count;
+  deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT, &values, nullptr, &count);
+  if (count == 0) PG_RETURN_NULL();
+  auto* const sets = static_cast<SetView*>(palloc(sizeof(SetView) * static_cast<size_t>(count)));
+  for (int i = 0; i < count; ++i) sets[i] = set_of_datum(values[i]);
+  const std::span<const SetView> all(sets, static_cast<size_t>(count));
+  const uint64_t common = guarded([&] { return and_cardinality(all, selected_set_kernel(), backend_cancel_token()); });
+  PG_RETURN_INT64(signed_count(common));
+}
+
+BATMAP_FUNCTION(batmap_jaccard) { PG_RETURN_FLOAT8(jaccard(counts_of(fcinfo))); }
+BATMAP_FUNCTION(batmap_jaccard_distance) { PG_RETURN_FLOAT8(1.0 - jaccard(counts_of(fcinfo))); }
+BATMAP_FUNCTION(batmap_dice) {
+  const Counts c = counts_of(fcinfo);
+  PG_RETURN_FLOAT8(ratio(2.0 * static_cast<float8>(c.both), static_cast<float8>(c.a + c.b)));
+}
+BATMAP_FUNCTION(batmap_cosine) {
+  const Counts c = counts_of(fcinfo);
+  if (c.a == 0 && c.b == 0) PG_RETURN_FLOAT8(1.0);
+  if (c.both == 0) PG_RETURN_FLOAT8(0.0);
+  // One root of the product, not a product of roots: the root of a square is exact, so that equal sets give 1 and none more.
+  PG_RETURN_FLOAT8(static_cast<float8>(c.both) / std::sqrt(static_cast<float8>(c.a) * static_cast<float8>(c.b)));
+}
+BATMAP_FUNCTION(batmap_overlap) {
+  const Counts c = counts_of(fcinfo);
+  if (c.a == 0 || c.b == 0) PG_RETURN_FLOAT8(c.a == c.b ? 1.0 : 0.0);
+  PG_RETURN_FLOAT8(static_cast<float8>(c.both) / static_cast<float8>(std::min(c.a, c.b)));
+}
+
+BATMAP_FUNCTION(batmap_stats) {
+  TupleDesc shape;
+  if (get_call_result_type(fcinfo, nullptr, &shape) != TYPEFUNC_COMPOSITE) elog(ERROR, "return type must be a row type");
+  const SetView set = set_header(fcinfo, 0);
+  const char* name = "array";
+  if (set.container() == Container::kBatmap) name = "batmap";
+  if (set.container() == Container::kBitmap) name = "bitmap";
+  Datum values[] = {CStringGetTextDatum(name),
+                    Int64GetDatum(signed_count(set.universe())),
+                    Int64GetDatum(signed_count(set.cardinality())),
+                    Int64GetDatum(signed_count(set.bytes())),
+                    Int64GetDatum(signed_count(set.slots())),
+                    Int64GetDatum(signed_count(set.stash()))};
+  bool nulls[std::size(values)] = {};
+  PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(shape), values, nulls)));
+}

@@ -1,0 +1,69 @@
+// Membership by slices. See set_slice.h; the bytes are those of kernels/set/FORMAT.md.
+#include "extension/types/set_slice.h"
+
+#include <algorithm>
+
+#include "extension/types/set_argument.h"
+#include "extension/types/set_datum.h"
+#include "set/permutation.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+namespace {
+
+/// Bytes [at, at + length) of a value's data.
+const std::byte* slice(Datum value, size_t at, size_t length) {
+  const std::span<const std::byte> bytes =
+      set_bytes(PG_DETOAST_DATUM_SLICE(value, static_cast<int32>(at), static_cast<int32>(length)));
+  if (bytes.size() != length) elog(ERROR, "batmap is shorter than its header says");
+  return bytes.data();
+}
+
+/// Does the slot of a position hold this key? The planes of a block: valid, key bits from the lowest, indicator.
+bool slot_holds(const std::byte* block, const BatmapShape& shape, uint64_t position, uint64_t key) {
+  const size_t byte = position % kBlockSlots / 8;
+  auto bit = [&](size_t plane) {
+    return std::to_integer<uint64_t>(block[plane * kPlaneBytes + byte]) >> (position % 8) & 1;
+  };
+  if (bit(0) == 0) return false;
+  for (int k = 0; k < shape.key_bits; ++k)
+    if (bit(static_cast<size_t>(k) + 1) != (key >> k & 1)) return false;
+  return true;
+}
+
+bool batmap_contains(Datum value, const SetView& header, uint64_t element) {
+  const BatmapShape shape = header.shape();
+  const size_t planes = kSetHeaderBytes + kStashHeaderBytes + 8 * header.stash();
+  // An element sits in two of the three tables: in the first or in the second, at least.
+  for (int table = 0; table < 2; ++table) {
+    const uint64_t place = Permutation<uint64_t>(table, header.width()).forward(element);
+    const uint64_t position = place & (shape.slots() - 1);
+    const size_t at =
+        planes + position / kBlockSlots * shape.group_bytes() + static_cast<size_t>(table) * shape.block_bytes();
+    if (slot_holds(slice(value, at, shape.block_bytes()), shape, position, place >> shape.range_bits)) return true;
+  }
+  if (header.stash() == 0) return false;
+  const std::byte* const stash = slice(value, kSetHeaderBytes + kStashHeaderBytes, 8 * header.stash());
+  for (uint64_t i = 0; i < header.stash(); ++i)
+    if (load_le<uint64_t>(stash + 8 * i) == element) return true;
+  return false;
+}
+
+}  // namespace
+
+bool sliced_contains(Datum value, uint64_t element) {
+  const SetView header = header_of_datum(value);
+  if (element >> header.width() != 0) return false;
+  switch (header.container()) {
+    case Container::kArray: return set_of_datum(value).contains(element);
+    case Container::kBitmap:
+      return element < header.bits() &&
+             (std::to_integer<unsigned>(*slice(value, kSetHeaderBytes + element / 8, 1)) >> element % 8 & 1) != 0;
+    case Container::kBatmap: return batmap_contains(value, header, element);
+  }
+  return false;
+}
+
+}  // namespace batmap::pg

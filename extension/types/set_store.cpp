@@ -1,0 +1,221 @@
+// Fetched sets of an expression over the server's simplehash. See set_store.h.
+#include "extension/types/set_store.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "extension/server/backend.h"
+#include "extension/types/set_datum.h"
+
+#include "extension/server/pg.h"
+
+struct StoredEntry {
+  uint64_t key;
+  batmap::pg::StoredSet* set;
+  char status;
+};
+
+extern "C" {
+#define SH_PREFIX stored
+#define SH_ELEMENT_TYPE StoredEntry
+#define SH_KEY_TYPE uint64_t
+#define SH_KEY key
+#define SH_HASH_KEY(table, key) (murmurhash32(static_cast<uint32_t>(key)) ^ static_cast<uint32_t>((key) >> 32))
+#define SH_EQUAL(table, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-function"
+#include "lib/simplehash.h"
+#pragma GCC diagnostic pop
+}
+
+namespace batmap::pg {
+
+namespace {
+
+/// Of the work memory (docs/decisions/0006-work-memory.md), the values that all expressions of the backend keep may take one
+/// part of so many.
+constexpr size_t kShareOfWorkMemory = 4;
+constexpr size_t kAlignment = 64;
+/// Where the data of a batmap without stash must begin for its planes to be aligned.
+constexpr size_t kDataOffset = kAlignment - kSetHeaderBytes - kStashHeaderBytes;
+/// Values up to this size are fetched whole: a slice reads as many pages.
+constexpr size_t kSmallValue = 3 * TOAST_MAX_CHUNK_SIZE;
+/// What one probe by slices costs, in bytes of a plain fetch: three index searches instead of one.
+constexpr size_t kProbeBytes = 16384;
+
+/// One in so many new values goes to the recent end although memory is short, so that the store follows its query.
+constexpr uint32_t kUsualPlace = 32;
+
+size_t used_by_all;  // bytes of the values in all stores
+
+char no_store;  // fn_extra of an expression that keeps nothing
+
+struct varatt_external toast_pointer(const struct varlena* pointer) {
+  struct varatt_external external;
+  VARATT_EXTERNAL_GET_POINTER(external, pointer);
+  return external;
+}
+
+/// VARATT_EXTERNAL_IS_COMPRESSED compares numbers of different signs.
+bool is_compressed(const struct varatt_external& external) {
+  return VARATT_EXTERNAL_GET_EXTSIZE(external) < static_cast<uint32>(external.va_rawsize - VARHDRSZ);
+}
+
+uint64_t key_of(const struct varatt_external& external) {
+  return static_cast<uint64_t>(external.va_toastrelid) << 32 | external.va_valueid;
+}
+
+uintptr_t round_up(uintptr_t address) { return (address + kAlignment - 1) & ~(kAlignment - 1); }
+
+/// dlist_container() is C only.
+StoredSet* set_of_node(dlist_node* node) {
+  return reinterpret_cast<StoredSet*>(reinterpret_cast<char*>(node) - offsetof(StoredSet, place));
+}
+
+/// Does the context live on when the statement ends?
+bool outlives_statement(MemoryContext context) {
+  for (; context != nullptr; context = MemoryContextGetParent(context))
+    if (context == CacheMemoryContext) return true;
+  return false;
+}
+
+/// Writes the data bytes of a toasted value to `data`, before which a varlena header has room.
+void fetch_data(const struct varlena* pointer, const struct varatt_external& external, std::byte* data, size_t bytes) {
+  auto* const result = reinterpret_cast<struct varlena*>(data - VARHDRSZ);
+  if (!is_compressed(external)) {
+    SET_VARSIZE(result, bytes + VARHDRSZ);
+    if (bytes == 0) return;
+    const Relation relation = table_open(external.va_toastrelid, AccessShareLock);
+    table_relation_fetch_toast_slice(relation, external.va_valueid, static_cast<int32>(bytes), 0, static_cast<int32>(bytes),
+                                     result);
+    table_close(relation, AccessShareLock);
+    return;
+  }
+  struct varlena* const plain = PG_DETOAST_DATUM(PointerGetDatum(pointer));
+  memcpy(data, VARDATA(plain), bytes);
+  pfree(plain);
+}
+
+}  // namespace
+
+SetStore* set_store(FunctionCallInfo fcinfo) {
+  FmgrInfo* const function = fcinfo->flinfo;
+  if (function == nullptr || function->fn_extra == &no_store) return nullptr;
+  if (function->fn_extra != nullptr) return static_cast<SetStore*>(function->fn_extra);
+  if (outlives_statement(function->fn_mcxt)) {
+    function->fn_extra = &no_store;
+    return nullptr;
+  }
+  const MemoryContext context = AllocSetContextCreate(function->fn_mcxt, "batmap arguments", ALLOCSET_DEFAULT_SIZES);
+  auto* const store = static_cast<SetStore*>(MemoryContextAllocZero(context, sizeof(SetStore)));
+  store->context_ = context;
+  store->at_end_.func = [](void* arg) { used_by_all -= static_cast<SetStore*>(arg)->used_; };
+  store->at_end_.arg = store;
+  MemoryContextRegisterResetCallback(context, &store->at_end_);
+  store->sets_ = stored_create(context, 64, nullptr);
+  dlist_init(&store->places_);
+  store->budget_ = work_memory_bytes() / kShareOfWorkMemory;
+  function->fn_extra = store;
+  return store;
+}
+
+StoredSet* SetStore::find(int argument, const struct varlena* pointer) {
+  const uint64_t key = key_of(toast_pointer(pointer));
+  StoredSet* set = latest_[argument];
+  if (set == nullptr || set->key != key) {
+    const StoredEntry* const entry = stored_lookup(sets_, key);
+    if (entry == nullptr) return nullptr;
+    set = latest_[argument] = entry->set;
+  }
+  set->call = call_;
+  return set;
+}
+
+void SetStore::drop(StoredSet* set) {
+  used_ -= set->charged;
+  used_by_all -= set->charged;
+  dlist_delete(&set->place);
+  stored_delete(sets_, set->key);
+  for (StoredSet*& latest : latest_)
+    if (latest == set) latest = nullptr;
+  pfree(set);
+}
+
+StoredSet* SetStore::insert(uint64_t key, size_t bytes, size_t alignment) {
+  const size_t charged = sizeof(StoredSet) + bytes + alignment;
+  // What this very call uses stays, at most two sets, however large they are.
+  int spared = 0;
+  while (used_by_all + charged > budget_ && !dlist_is_empty(&places_)) {
+    StoredSet* const coldest = set_of_node(dlist_tail_node(&places_));
+    if (coldest->call == call_ && ++spared > 2) break;
+    if (coldest->call == coldest->seen_call && coldest->call != call_) {
+      drop(coldest);
+      crowded_ = std::max(crowded_, 1u);
+      continue;
+    }
+    coldest->seen_call = coldest->call;
+    dlist_move_head(&places_, &coldest->place);
+  }
+  auto* const set = static_cast<StoredSet*>(MemoryContextAllocHuge(context_, charged));
+  set->key = key;
+  set->charged = charged;
+  set->call = call_;
+  set->seen_call = call_;
+  set->probes = 0;
+  set->view = SetView();
+  return set;
+}
+
+void SetStore::enlist(StoredSet* set) {
+  used_ += set->charged;
+  used_by_all += set->charged;
+  if (crowded_ == 0 || ++crowded_ % kUsualPlace == 0)
+    dlist_push_head(&places_, &set->place);
+  else
+    dlist_push_tail(&places_, &set->place);
+}
+
+StoredSet* SetStore::fetch(int argument, const struct varlena* pointer) {
+  const struct varatt_external external = toast_pointer(pointer);
+  const uint64_t key = key_of(external);
+  if (const StoredEntry* const seen = stored_lookup(sets_, key)) drop(seen->set);
+  const size_t bytes = static_cast<size_t>(external.va_rawsize) - VARHDRSZ;
+  // Room to move the data until its planes are aligned.
+  StoredSet* const set = insert(key, bytes, 3 * kAlignment);
+  auto* data = reinterpret_cast<std::byte*>(round_up(reinterpret_cast<uintptr_t>(set + 1)) + kDataOffset);
+  fetch_data(pointer, external, data, bytes);
+  set->view = open_set({data, bytes});
+  if (set->view.container() == Container::kBatmap) {
+    const auto planes = reinterpret_cast<uintptr_t>(set->view.planes());
+    const size_t shift = round_up(planes) - planes;
+    if (shift != 0) {
+      memmove(data + shift, data, bytes);
+      set->view = open_set({data + shift, bytes});
+    }
+  }
+  bool found;
+  stored_insert(sets_, key, &found)->set = set;
+  enlist(set);
+  latest_[argument] = set;
+  return set;
+}
+
+bool SetStore::worth_fetching(StoredSet* seen, const struct varlena* pointer) {
+  const struct varatt_external external = toast_pointer(pointer);
+  const auto bytes = static_cast<size_t>(external.va_rawsize);
+  if (bytes <= kSmallValue || is_compressed(external)) return true;
+  if (seen == nullptr) {
+    const uint64_t key = key_of(external);
+    seen = insert(key, 0, 0);
+    bool found;
+    stored_insert(sets_, key, &found)->set = seen;
+    enlist(seen);
+  }
+  // A value that the budget cannot hold is never fetched whole.
+  return bytes <= budget_ && ++seen->probes * kProbeBytes >= bytes;
+}
+
+}  // namespace batmap::pg

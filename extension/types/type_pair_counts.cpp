@@ -1,0 +1,128 @@
+// Type batmap_pair_counts: input and output, binary form, addition, what a value tells, and the way to rows. Text is "c1:"
+// and the bytes in base64. Bytes from outside are validated in full. See kernels/support/pair_counts.h for the format.
+#include "extension/server/flat_value.h"
+#include "extension/types/pair_counts_datum.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+namespace {
+
+/// The items of a value by place. Lives in the context of its call.
+struct ItemsByPlace {
+  explicit ItemsByPlace(const std::byte* value)
+      : meter(memory_limit_bytes(), session_memory()), item(meter, pair_counts_header(value).items) {
+    for (PairCountsItems items(value); items.next();) item[items.place()] = items.item();
+  }
+
+  MemoryMeter meter;
+  Buffer<int64_t> item;
+};
+
+}  // namespace
+
+const FlatType kPairCountsType = {"batmap_pair_counts", "c1:", "Build pair counts with batmap_pair_counts_agg(tid, item).",
+                                  counts_allocate,
+                                  [](std::span<const std::byte> bytes) { return is_pair_counts(bytes, bytes.size()); }};
+
+struct varlena* counts_allocate(size_t capacity) {
+  if (capacity > MaxAllocSize - VARHDRSZ)
+    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("batmap_pair_counts would be larger than 1 GB"),
+                    errhint("Give the query itself to the table function batmap_pairs: it has no such limit.")));
+  auto* const value = static_cast<struct varlena*>(palloc(capacity + VARHDRSZ));
+  SET_VARSIZE(value, capacity + VARHDRSZ);
+  return value;
+}
+
+struct varlena* counts_finished(struct varlena* value) {
+  const std::byte* const bytes = counts_bytes(value);
+  const PairCountsHeader header = pair_counts_header(bytes);
+  if (header.behind == 0 && header.bytes == counts_capacity(value)) return value;
+  return counts_made([&](CountsWork& work) { add_pair_counts({&bytes, 1}, work.bytes, work.options); });
+}
+
+}  // namespace batmap::pg
+
+using namespace batmap;
+using namespace batmap::pg;
+
+namespace {
+
+struct varlena* validated(struct varlena* value) {
+  const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap pair counts", ALLOCSET_SMALL_SIZES);
+  const CountsWork* const work = ContextOwned<CountsWork>::reserve(context)->emplace();
+  guarded([&] { validate_pair_counts({counts_bytes(value), counts_capacity(value)}, work->options); });
+  MemoryContextDelete(context);
+  return value;
+}
+
+/// Argument 0, finished.
+const std::byte* value_argument(FunctionCallInfo fcinfo) {
+  return counts_bytes(counts_finished(counts_argument(fcinfo, 0)));
+}
+
+/// The header of argument 0, without fetching what follows it.
+PairCountsHeader header_argument(FunctionCallInfo fcinfo) {
+  const Datum value = PG_GETARG_DATUM(0);
+  struct varlena* const slice = PG_DETOAST_DATUM_SLICE(value, 0, kPairCountsHeaderBytes);
+  const std::span<const std::byte> first{reinterpret_cast<const std::byte*>(VARDATA_ANY(slice)), VARSIZE_ANY_EXHDR(slice)};
+  if (!is_pair_counts(first, toast_raw_datum_size(value) - VARHDRSZ)) raise_unsound(kPairCountsType);
+  const PairCountsHeader header = pair_counts_header(first.data());
+  return header.behind == 0 ? header : pair_counts_header(value_argument(fcinfo));
+}
+
+}  // namespace
+
+BATMAP_FUNCTION(batmap_pair_counts_in) { PG_RETURN_POINTER(validated(flat_of_text(kPairCountsType, PG_GETARG_CSTRING(0)))); }
+
+BATMAP_FUNCTION(batmap_pair_counts_out) {
+  struct varlena* const value = counts_finished(counts_argument(fcinfo, 0));
+  PG_RETURN_CSTRING(flat_to_text(kPairCountsType, {counts_bytes(value), counts_capacity(value)}));
+}
+
+BATMAP_FUNCTION(batmap_pair_counts_recv) {
+  PG_RETURN_POINTER(validated(flat_of_message(kPairCountsType, reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)))));
+}
+
+BATMAP_FUNCTION(batmap_pair_counts_send) {
+  // bytea has the same shape.
+  PG_RETURN_POINTER(counts_finished(counts_argument(fcinfo, 0)));
+}
+
+BATMAP_FUNCTION(batmap_pair_counts_add) {
+  const std::byte* const values[2] = {counts_bytes(counts_argument(fcinfo, 0)), counts_bytes(counts_argument(fcinfo, 1))};
+  PG_RETURN_POINTER(counts_made([&](CountsWork& work) { add_pair_counts(values, work.bytes, work.options); }));
+}
+
+BATMAP_FUNCTION(batmap_pair_counts_total) { PG_RETURN_INT64(static_cast<int64>(header_argument(fcinfo).total)); }
+BATMAP_FUNCTION(batmap_pair_counts_items) { PG_RETURN_INT64(header_argument(fcinfo).items); }
+BATMAP_FUNCTION(batmap_pair_counts_pairs) { PG_RETURN_INT64(static_cast<int64>(header_argument(fcinfo).pairs)); }
+
+BATMAP_FUNCTION(batmap_pair_count) {
+  PG_RETURN_INT64(static_cast<int64>(pair_count(value_argument(fcinfo), PG_GETARG_INT64(1), PG_GETARG_INT64(2))));
+}
+
+BATMAP_FUNCTION(batmap_item_count) {
+  const int64 item = PG_GETARG_INT64(1);
+  PG_RETURN_INT64(static_cast<int64>(pair_count(value_argument(fcinfo), item, item)));
+}
+
+BATMAP_FUNCTION(batmap_pair_counts_unnest) {
+  InitMaterializedSRF(fcinfo, 0);
+  auto* const result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
+  const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap unnest", ALLOCSET_SMALL_SIZES);
+  const std::byte* const value = value_argument(fcinfo);
+  const ItemsByPlace* const by_place = ContextOwned<ItemsByPlace>::reserve(context)->emplace(value);
+  for (PairCountsItems items(value); items.next();) {
+    CHECK_FOR_INTERRUPTS();
+    for (PairCountsRow row = items.row(); row.next();) {
+      Datum values[3] = {Int64GetDatum(items.item()), Int64GetDatum(by_place->item[row.place()]),
+                         Int64GetDatum(static_cast<int64>(row.count()))};
+      bool nulls[3] = {};
+      tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+    }
+  }
+  MemoryContextDelete(context);
+  return Datum{0};
+}

@@ -1,0 +1,137 @@
+// Sets from arrays and ranges of integers, and back to arrays and rows; portable Roaring bytes both ways.
+#include <cstring>
+#include <limits>
+
+#include "extension/server/backend.h"
+#include "extension/types/set_argument.h"
+#include "extension/types/set_datum.h"
+#include "set/roaring_format.h"
+#include "set/set_decode.h"
+
+#include "extension/server/pg.h"
+
+using namespace batmap;
+using namespace batmap::pg;
+
+namespace {
+
+/// An int4[] or int8[] at the width of a typmod.
+Datum set_from_array(FunctionCallInfo fcinfo, int32 typmod) {
+  SetWork* const work = open_work();
+  read_array(work, PG_GETARG_ARRAYTYPE_P(0));
+  struct varlena* const value = encode_set(work, width_of_typmod(typmod, work->elements.span()));
+  close_work(work);
+  PG_RETURN_POINTER(value);
+}
+
+template <typename Integer>
+Datum set_to_array(FunctionCallInfo fcinfo, Oid element_type) {
+  const SetView set = set_argument(fcinfo, 0);
+  const uint64_t count = set.cardinality();
+  if (count == 0) PG_RETURN_ARRAYTYPE_P(construct_empty_array(element_type));
+  const uint64_t bytes = ARR_OVERHEAD_NONULLS(1) + count * sizeof(Integer);
+  if (bytes > MaxAllocSize)
+    ereport(ERROR,
+            (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+             errmsg("array of " UINT64_FORMAT " elements would be larger than 1 GB", count), errhint("Use batmap_unnest.")));
+  SetWork* const work = open_work();
+  guarded([&] { decode(set, work->elements, work->options); });
+  constexpr auto kMost = static_cast<uint64_t>(std::numeric_limits<Integer>::max());
+  if (const uint64_t last = work->elements[count - 1]; last > kMost)
+    ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+                    errmsg("element " UINT64_FORMAT " is out of range for type integer", last), errhint("Cast to int8[].")));
+  auto* const array = static_cast<ArrayType*>(palloc(bytes));
+  SET_VARSIZE(array, bytes);
+  array->ndim = 1;
+  array->dataoffset = 0;
+  array->elemtype = element_type;
+  ARR_DIMS(array)[0] = static_cast<int>(count);
+  ARR_LBOUND(array)[0] = 1;
+  auto* const out = reinterpret_cast<Integer*>(ARR_DATA_PTR(array));
+  for (uint64_t i = 0; i < count; ++i) out[i] = static_cast<Integer>(work->elements[i]);
+  close_work(work);
+  PG_RETURN_ARRAYTYPE_P(array);
+}
+
+Datum set_from_roaring(FunctionCallInfo fcinfo, RoaringForm form) {
+  const std::span<const std::byte> bytes = set_bytes(PG_GETARG_VARLENA_PP(0));
+  SetWork* const work = open_work();
+  guarded_input(ERRCODE_INVALID_BINARY_REPRESENTATION, [&] { read_roaring(bytes, form, work->elements, work->options); });
+  struct varlena* const value = encode_set(work, width_of_typmod(-1, work->elements.span()));
+  close_work(work);
+  PG_RETURN_POINTER(value);
+}
+
+Datum set_to_roaring(FunctionCallInfo fcinfo, RoaringForm form) {
+  const SetView set = set_argument(fcinfo, 0);
+  SetWork* const work = open_work();
+  guarded_input(ERRCODE_INVALID_BINARY_REPRESENTATION, [&] {
+    decode(set, work->elements, work->options);
+    write_roaring(work->elements.span(), form, work->bytes, work->options);
+  });
+  struct varlena* const result = allocate_value(work->bytes.size());
+  memcpy(VARDATA(result), work->bytes.begin(), work->bytes.size());
+  close_work(work);
+  PG_RETURN_POINTER(result);
+}
+
+}  // namespace
+
+BATMAP_FUNCTION(batmap_from_array) { return set_from_array(fcinfo, PG_GETARG_INT32(1)); }
+BATMAP_FUNCTION(batmap_from_array_universe) { return set_from_array(fcinfo, width_of_universe(PG_GETARG_INT64(1))); }
+BATMAP_FUNCTION(batmap_to_int4_array) { return set_to_array<int32>(fcinfo, INT4OID); }
+BATMAP_FUNCTION(batmap_to_int8_array) { return set_to_array<int64>(fcinfo, INT8OID); }
+
+BATMAP_FUNCTION(batmap_from_roaring) { return set_from_roaring(fcinfo, RoaringForm::k32); }
+BATMAP_FUNCTION(batmap_from_roaring64) { return set_from_roaring(fcinfo, RoaringForm::k64); }
+BATMAP_FUNCTION(batmap_to_roaring) { return set_to_roaring(fcinfo, RoaringForm::k32); }
+BATMAP_FUNCTION(batmap_to_roaring64) { return set_to_roaring(fcinfo, RoaringForm::k64); }
+
+BATMAP_FUNCTION(batmap_range) {
+  const int64 low = PG_GETARG_INT64(0);
+  const int64 high = PG_GETARG_INT64(1);
+  SetWork* const work = open_work();
+  int width = kDefaultWidth;
+  if (low < high) {
+    const uint64_t first = checked_element(low);
+    const uint64_t last = checked_element(high - 1);
+    width = undeclared_width(last);
+    guarded([&] {
+      const size_t count = last - first + 1;
+      // Refused before the elements are written out.
+      if (encoded_size(count, width, last) > kMaxSetBytes)
+        throw Error(ErrorCode::kTooLarge, "batmap would be larger than 1 GB");
+      uint64_t* const out = work->elements.room(count);
+      for (size_t i = 0; i < count; ++i) {
+        if (i % 65536 == 0) work->options.cancel.throw_if_requested();
+        out[i] = first + i;
+      }
+      work->elements.add(count);
+    });
+  }
+  struct varlena* const value = encode_set(work, width);
+  close_work(work);
+  PG_RETURN_POINTER(value);
+}
+
+BATMAP_FUNCTION(batmap_set_unnest) {
+  FuncCallContext* call;
+  if (SRF_IS_FIRSTCALL()) {
+    call = SRF_FIRSTCALL_INIT();
+    const MemoryContext caller = MemoryContextSwitchTo(call->multi_call_memory_ctx);
+    const SetView set = set_argument(fcinfo, 0);
+    SetWork* const work = open_work();
+    guarded([&] { decode(set, work->elements, work->options); });
+    call->user_fctx = work;
+    call->max_calls = work->elements.size();
+    MemoryContextSwitchTo(caller);
+  }
+  call = SRF_PERCALL_SETUP();
+  const auto* const work = static_cast<const SetWork*>(call->user_fctx);
+  if (call->call_cntr < call->max_calls) {
+    // Before the macro, which counts before it looks at its argument.
+    const Datum element = Int64GetDatum(static_cast<int64>(work->elements[call->call_cntr]));
+    SRF_RETURN_NEXT(call, element);
+  }
+  SRF_RETURN_DONE(call);
+}
