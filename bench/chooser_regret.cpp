@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "instances.h"
+#include "pairs/pair_run.h"
 #include "relation/pair_log.h"
-#include "support/pair_run.h"
 
 using namespace batmap;
 

@@ -24,11 +24,11 @@
 #include "accel/loader.h"
 #include "bench/instances.h"
 #include "core/stopwatch.h"
-#include "itemsets/bit_row_search.h"
-#include "itemsets/breadth_first.h"
-#include "itemsets/device_levels.h"
 #include "itemsets/itemset_run.h"
 #include "itemsets/itemset_stream.h"
+#include "itemsets/search/bit_row_search.h"
+#include "itemsets/search/breadth_first.h"
+#include "itemsets/search/device_levels.h"
 #include "relation/pair_log.h"
 
 using namespace batmap;

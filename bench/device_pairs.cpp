@@ -161,7 +161,7 @@ void print(const char* what, const Times& times, const char* limit) {
   std::fflush(stdout);
 }
 
-/// Rows brought by several threads, in blocks, as support/device_counter.cpp does; nothing is counted.
+/// Rows brought by several threads, in blocks, as pairs/counters/device_counter.cpp does; nothing is counted.
 void run_staging() {
   const Rows rows = random_rows(4000, 0.05, 10'000'000);
   const DevicePairJob job = job_for(rows.items, rows.tids, rows.tid.size(), DeviceMethod::kBitmap);
@@ -437,7 +437,7 @@ void run_list() {
   print("the same list, all cores, stored values", of_cpu, limit);
 }
 
-/// One large instance on one device, two, and so on: rows of blocks dealt to whoever is free, as support/device_counter.cpp
+/// One large instance on one device, two, and so on: rows of blocks dealt to whoever is free, as pairs/counters/device_counter.cpp
 /// does.
 void run_devices(uint32_t device_count) {
   constexpr uint32_t kItems = 64000;

@@ -13,8 +13,8 @@
 #include <span>
 #include <vector>
 
+#include "itemsets/answers/itemset_visitor.h"
 #include "itemsets/itemset_run.h"
-#include "itemsets/itemset_visitor.h"
 
 namespace batmap::bench {
 

@@ -20,10 +20,10 @@
 #include <vector>
 
 #include "core/cpu.h"
+#include "pairs/counters/set_pair_counter.h"
 #include "set/set_builder.h"
 #include "set/set_decode.h"
 #include "set/set_intersect.h"
-#include "support/set_pair_counter.h"
 
 using namespace batmap;
 

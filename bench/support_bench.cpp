@@ -1,10 +1,10 @@
 // Pair support in the engine: the rates of the kernels, and every method over a grid of densities.
 //
 //   kernel/NAME/...   words of 64 bits a nanosecond, tiles in the first two caches (and_popcount) and rows from memory
-//                     (add_rows): the rates in the table of kernels/support/and_popcount.cpp
+//                     (add_rows): the rates in the table of kernels/bits/and_popcount.cpp
 //   pairs/METHOD/...  one run, rows in memory to the last pair, for 1,000,000 rows of `items` items at a density given in
 //                     1/10,000; counters: group_ms and count_ms of one run, and per increment, word or element the
-//                     nanoseconds behind the constants of kernels/support/choose.cpp
+//                     nanoseconds behind the constants of kernels/pairs/choose.cpp
 //   regret/...        the chooser's time over that of the best method, for the same inputs
 //   METHOD/join/...   one run of join-project over the same rows on the left and as many others on the right, with counts
 //                     and (distinct) without; their regret/join/... likewise
@@ -18,8 +18,8 @@
 
 #include "core/stopwatch.h"
 #include "instances.h"
+#include "pairs/join_run.h"
 #include "relation/pair_log.h"
-#include "support/join_run.h"
 
 namespace {
 

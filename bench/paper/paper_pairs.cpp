@@ -25,10 +25,10 @@
 
 #include "bench/byte_slots.h"
 #include "bench/instances.h"
+#include "pairs/pair_run.h"
 #include "relation/pair_log.h"
 #include "set/set_builder.h"
 #include "set/set_intersect.h"
-#include "support/pair_run.h"
 
 using namespace batmap;
 

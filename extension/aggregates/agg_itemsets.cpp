@@ -10,7 +10,7 @@
 #include "extension/server/context_owned.h"
 #include "extension/server/settings.h"
 #include "extension/types/relation_datum.h"
-#include "itemsets/ascending_itemset.h"
+#include "itemsets/answers/ascending_itemset.h"
 #include "itemsets/itemset_run.h"
 
 #include "extension/server/pg.h"

@@ -11,8 +11,8 @@
 #include "extension/server/context_owned.h"
 #include "extension/server/flat_value.h"
 #include "extension/server/settings.h"
+#include "pairs/join_run.h"
 #include "relation/flat_join.h"
-#include "support/join_run.h"
 
 #include "extension/server/pg.h"
 

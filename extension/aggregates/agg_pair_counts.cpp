@@ -8,8 +8,8 @@
 #include "extension/types/pair_counts_datum.h"
 #include "extension/types/relation_datum.h"
 #include "extension/types/set_argument.h"
+#include "pairs/counts/pair_counts_build.h"
 #include "set/set_decode.h"
-#include "support/pair_counts_build.h"
 
 #include "extension/server/pg.h"
 

@@ -10,7 +10,7 @@
 #include "extension/server/context_owned.h"
 #include "extension/server/settings.h"
 #include "extension/types/relation_datum.h"
-#include "support/pair_run.h"
+#include "pairs/pair_run.h"
 
 #include "extension/server/pg.h"
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "support/best_pairs.h"
+#include "pairs/best_pairs.h"
 
 #include "extension/server/pg.h"
 

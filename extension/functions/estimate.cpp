@@ -7,7 +7,7 @@
 #include "extension/server/boundary.h"
 #include "extension/server/context_owned.h"
 #include "extension/server/settings.h"
-#include "support/pair_forecast.h"
+#include "pairs/pair_forecast.h"
 
 #include "extension/server/pg.h"
 

@@ -1,5 +1,5 @@
 // batmap_measure: one measure from four counts.
-#include "support/pair_measure.h"
+#include "measures/pair_measure.h"
 
 #include <cmath>
 

@@ -7,7 +7,7 @@
 
 #include "extension/functions/run_stream.h"
 #include "extension/server/server_files.h"
-#include "support/pair_run.h"
+#include "pairs/pair_run.h"
 
 #include "extension/server/pg.h"
 

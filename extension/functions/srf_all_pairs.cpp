@@ -8,7 +8,7 @@
 #include "extension/input/inner_query.h"
 #include "extension/server/device_use.h"
 #include "extension/server/settings.h"
-#include "support/all_pairs.h"
+#include "pairs/all_pairs.h"
 
 #include "extension/server/pg.h"
 

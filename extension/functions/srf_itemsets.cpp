@@ -8,7 +8,7 @@
 #include "extension/functions/array_stream.h"
 #include "extension/functions/relation_stream.h"
 #include "extension/server/device_use.h"
-#include "itemsets/ascending_itemset.h"
+#include "itemsets/answers/ascending_itemset.h"
 #include "itemsets/itemset_run.h"
 #include "itemsets/itemset_stream.h"
 

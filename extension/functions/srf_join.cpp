@@ -9,7 +9,7 @@
 #include "extension/server/device_use.h"
 #include "extension/server/settings.h"
 #include "extension/types/relation_datum.h"
-#include "support/join_run.h"
+#include "pairs/join_run.h"
 
 #include "extension/server/pg.h"
 

@@ -7,8 +7,8 @@
 #include "extension/functions/relation_stream.h"
 #include "extension/server/device_use.h"
 #include "extension/types/pair_counts_datum.h"
-#include "support/pair_counts_run.h"
-#include "support/pair_run.h"
+#include "pairs/counts/pair_counts_run.h"
+#include "pairs/pair_run.h"
 
 #include "extension/server/pg.h"
 

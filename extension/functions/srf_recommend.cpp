@@ -6,7 +6,7 @@
 
 #include "extension/functions/array_stream.h"
 #include "extension/functions/relation_stream.h"
-#include "itemsets/recommend.h"
+#include "itemsets/rules/recommend.h"
 
 #include "extension/server/pg.h"
 

@@ -6,8 +6,8 @@
 #include "extension/functions/array_stream.h"
 #include "extension/functions/relation_stream.h"
 #include "extension/server/device_use.h"
-#include "itemsets/rules.h"
-#include "support/pair_measure.h"
+#include "itemsets/rules/rules.h"
+#include "measures/pair_measure.h"
 
 #include "extension/server/pg.h"
 

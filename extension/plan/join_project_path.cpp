@@ -7,8 +7,8 @@
 #include "extension/input/node_pack_rows.h"
 #include "extension/server/backend.h"
 #include "extension/server/plan_numbers.h"
+#include "pairs/spilled_pairs.h"
 #include "relation/pair_log.h"
-#include "support/spilled_pairs.h"
 
 #include "extension/server/pg.h"
 

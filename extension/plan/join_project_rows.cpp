@@ -6,7 +6,7 @@
 #include "extension/functions/pair_stream.h"
 #include "extension/input/node_pack_rows.h"
 #include "extension/server/device_use.h"
-#include "support/join_run.h"
+#include "pairs/join_run.h"
 
 #include "extension/server/pg.h"
 

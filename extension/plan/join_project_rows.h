@@ -6,7 +6,7 @@
 #include "extension/functions/row_stream.h"
 #include "extension/input/item_codes.h"
 #include "extension/plan/join_project_path.h"
-#include "support/best_pairs.h"
+#include "pairs/best_pairs.h"
 
 #include "extension/server/pg.h"
 

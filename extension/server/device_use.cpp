@@ -11,7 +11,7 @@
 #include "extension/server/boundary.h"
 #include "extension/server/context_owned.h"
 #include "extension/server/settings.h"
-#include "support/choose.h"
+#include "pairs/choose.h"
 
 #include "extension/server/pg.h"
 

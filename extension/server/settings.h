@@ -1,8 +1,8 @@
 // The settings (GUCs) of the extension. See docs/settings.md for what they mean to a user.
 #pragma once
 
+#include "pairs/build_counter.h"
 #include "set/set_kernel.h"
-#include "support/build_counter.h"
 
 namespace batmap::pg {
 

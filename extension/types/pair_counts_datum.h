@@ -1,9 +1,9 @@
-// The SQL type batmap_pair_counts as bytes in a varlena, and making such values. See kernels/support/pair_counts.h.
+// The SQL type batmap_pair_counts as bytes in a varlena, and making such values. See kernels/pairs/counts/pair_counts.h.
 #pragma once
 
 #include <cstddef>
 
-#include "support/pair_counts.h"
+#include "pairs/counts/pair_counts.h"
 
 #include "extension/server/backend.h"
 #include "extension/server/context_owned.h"

@@ -1,5 +1,5 @@
 // Type batmap_pair_counts: input and output, binary form, addition, what a value tells, and the way to rows. Text is "c1:"
-// and the bytes in base64. Bytes from outside are validated in full. See kernels/support/pair_counts.h for the format.
+// and the bytes in base64. Bytes from outside are validated in full. See kernels/pairs/counts/pair_counts.h for the format.
 #include "extension/server/flat_value.h"
 #include "extension/types/pair_counts_datum.h"
 

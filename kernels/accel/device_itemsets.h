@@ -15,7 +15,7 @@ struct JoinedItemset {
   uint32_t support;
 };
 
-/// Columns that count alike (itemsets/weighted_bits.h): 2^shift transactions each.
+/// Columns that count alike (itemsets/forms/weighted_bits.h): 2^shift transactions each.
 struct DevicePlane {
   uint64_t first;  // 64-bit word of a row
   uint64_t words;

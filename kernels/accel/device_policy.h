@@ -18,7 +18,7 @@ enum class DeviceMode { kAuto, kCpu, kCuda, kRequire };
 /// @return none: an unknown name
 std::optional<DeviceMode> parse_device_mode(const std::string& name);
 
-/// A job of pair support, as the chooser of the CPU's methods sees it (support/choose.h).
+/// A job of pair support, as the chooser of the CPU's methods sees it (pairs/choose.h).
 struct DeviceSizes {
   uint64_t items = 0;
   uint64_t leading = 0;

@@ -2,7 +2,7 @@
 // of a leading item, item by item, where its partners in that transaction begin and end. A thread block takes one item at a
 // time and counts its partners in shared memory, so that increments never leave the multiprocessor and no matrix of counts
 // exists; items with more columns than fit there are taken in several passes. Cost: two sorts of the occurrences; one
-// increment a pair instance. Source: ours, the item-by-item walk of support/horizontal_counter.cpp.
+// increment a pair instance. Source: ours, the item-by-item walk of pairs/counters/horizontal_counter.cpp.
 #include <algorithm>
 #include <vector>
 

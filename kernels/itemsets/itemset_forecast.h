@@ -16,9 +16,9 @@
 #include <random>
 #include <vector>
 
-#include "itemsets/itemset_writer.h"
-#include "itemsets/poll.h"
-#include "itemsets/search_root.h"
+#include "core/poll.h"
+#include "itemsets/answers/itemset_writer.h"
+#include "itemsets/forms/search_root.h"
 
 namespace batmap {
 

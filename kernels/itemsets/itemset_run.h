@@ -11,21 +11,21 @@
 #include <vector>
 
 #include "accel/offload.h"
+#include "bits/and_popcount.h"
 #include "core/options.h"
+#include "itemsets/answers/itemset_sink.h"
+#include "itemsets/answers/itemset_spectrum.h"
+#include "itemsets/answers/itemset_visitor.h"
+#include "itemsets/answers/search_bounds.h"
+#include "itemsets/forms/mask_kernel.h"
+#include "itemsets/forms/occurrence_lists.h"
+#include "itemsets/forms/search_root.h"
 #include "itemsets/itemset_forecast.h"
-#include "itemsets/itemset_sink.h"
-#include "itemsets/itemset_spectrum.h"
-#include "itemsets/itemset_target.h"
-#include "itemsets/itemset_visitor.h"
-#include "itemsets/mask_kernel.h"
-#include "itemsets/occurrence_lists.h"
-#include "itemsets/row_levels.h"
-#include "itemsets/search_bounds.h"
-#include "itemsets/search_levels.h"
-#include "itemsets/search_root.h"
-#include "itemsets/search_sample.h"
+#include "itemsets/search/itemset_target.h"
+#include "itemsets/search/row_levels.h"
+#include "itemsets/search/search_levels.h"
+#include "itemsets/search/search_sample.h"
 #include "relation/chunk.h"
-#include "support/and_popcount.h"
 
 namespace batmap {
 

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <utility>
 
-#include "itemsets/depth_first.h"
+#include "itemsets/search/depth_first.h"
 
 namespace batmap {
 

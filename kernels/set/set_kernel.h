@@ -1,6 +1,6 @@
 // The inner loops of the set engine, in one table of implementations with the CPU features each needs; the first that this
 // machine has is the default, and each can be forced by name (setting batmap.cpu_kernel; the names are those of
-// support/and_popcount.h). Tests and benchmarks loop over the table. The loops themselves stand once, in set_kernel_body.h.
+// bits/and_popcount.h). Tests and benchmarks loop over the table. The loops themselves stand once, in set_kernel_body.h.
 // Source: Amossen & Pagh 2011 II for the compare and its folding; bit planes and the early end are ours.
 #pragma once
 

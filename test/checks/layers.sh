@@ -50,7 +50,7 @@ if [ -d kernels ]; then
             \"core/*) rank=0 ;;
             \"set/* | \"relation/*) rank=1 ;;
             \"accel/*) rank=2 ;;
-            \"support/*) rank=3 ;;
+            \"bits/* | \"measures/* | \"pairs/*) rank=3 ;;
             \"itemsets/* | \"episodes/*) rank=4 ;;
             \"*) report "$line: not a path from kernels/ (\"core/error.h\")"; continue ;;
             *) continue ;;
@@ -60,6 +60,7 @@ if [ -d kernels ]; then
             set | relation) own=1 ;;
             accel) own=2 ;;
             support) own=3 ;;
+            bits | measures | pairs) own=3 ;;
             *) own=4 ;;
         esac
         [ "$rank" -le "$own" ] || report "$line: kernels/$layer includes a layer above it"

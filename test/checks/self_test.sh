@@ -59,13 +59,13 @@ first_of() { # FOLDER PATTERN
 if green layers; then
     red layers "server header" append "$(first_of kernels/core '*.h')" '#include "postgres.h"'
     red layers "server header" append "$(first_of kernels/relation '*.cpp')" '#  include <utils/memutils.h>'
-    red layers "includes the extension" append "$(first_of kernels/support '*.cpp')" '#include "extension/server/pg.h"'
+    red layers "includes the extension" append "$(first_of kernels/pairs '*.cpp')" '#include "extension/server/pg.h"'
     red layers "layer above" append "$(first_of kernels/core '*.h')" '#include "relation/chunk.h"'
     red layers "layer above" append "$(first_of kernels/relation '*.cpp')" '#include "support/choose.h"'
     red layers "not a path from kernels" append "$(first_of kernels/core '*.h')" '#include "error.h"'
-    red layers "CUDA" append "$(first_of kernels/support '*.cpp')" '#include <cuda_runtime.h>'
+    red layers "CUDA" append "$(first_of kernels/pairs '*.cpp')" '#include <cuda_runtime.h>'
     red layers "not for kernels/cuda" append "$(first_of kernels/cuda '*.h')" '#include "core/options.h"'
-    red layers "CUDA" append "$(first_of kernels/support '*.h')" '__global__ void kernel();'
+    red layers "CUDA" append "$(first_of kernels/pairs '*.h')" '__global__ void kernel();'
     red layers "through extension/server/pg.h" append "$(first_of extension 'module.cpp')" '#include "fmgr.h"'
 fi
 

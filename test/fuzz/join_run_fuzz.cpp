@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "../unit/shapes.h"
-#include "support/join_run.h"
+#include "pairs/join_run.h"
 
 namespace {
 

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "core/error.h"
+#include "pairs/counts/pair_counts.h"
+#include "pairs/counts/pair_counts_build.h"
+#include "pairs/counts/pair_counts_run.h"
 #include "require.h"
-#include "support/pair_counts.h"
-#include "support/pair_counts_build.h"
-#include "support/pair_counts_run.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "support/pair_run.h"
+#include "pairs/pair_run.h"
 #include "test/unit/oracle.h"
 #include "test/unit/shapes.h"
 

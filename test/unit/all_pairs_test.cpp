@@ -1,6 +1,6 @@
 // All pairs of stored sets against plain loops over std::set, all ways of counting, every kernel and several threads; the
 // same on a fake accelerator, whatever it answers and whenever it fails.
-#include "support/all_pairs.h"
+#include "pairs/all_pairs.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Every kernel of this machine against counting bit by bit: all small tile sizes, lengths, strides and alignments.
-#include "support/and_popcount.h"
+#include "bits/and_popcount.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Random walks against sorting the itemset of each step.
-#include "itemsets/ascending_itemset.h"
+#include "itemsets/answers/ascending_itemset.h"
 
 #include <gtest/gtest.h>
 

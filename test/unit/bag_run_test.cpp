@@ -4,9 +4,9 @@
 
 #include <map>
 
+#include "pairs/join_run.h"
+#include "pairs/pair_run.h"
 #include "shapes.h"
-#include "support/join_run.h"
-#include "support/pair_run.h"
 
 namespace batmap::test {
 namespace {

@@ -1,5 +1,5 @@
 // The best k of many pairs against sorting all of them, whatever the order of arrival.
-#include "support/best_pairs.h"
+#include "pairs/best_pairs.h"
 
 #include <gtest/gtest.h>
 

@@ -1,14 +1,14 @@
 // Column sums of bit rows against adding bit by bit, for every kernel of this machine.
-#include "support/bit_row_sum.h"
+#include "bits/bit_row_sum.h"
 
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <vector>
 
+#include "bits/and_popcount.h"
 #include "core/memory.h"
 #include "shapes.h"
-#include "support/and_popcount.h"
 
 namespace batmap::test {
 namespace {

@@ -1,14 +1,14 @@
 // The chooser as a function: more work never costs less, what does not fit is never chosen where something fits, and names
 // go both ways. No test says which method wins a real job: that is for measurements.
-#include "support/choose.h"
+#include "pairs/choose.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 
+#include "pairs/pair_run.h"
 #include "shapes.h"
-#include "support/pair_run.h"
 
 namespace batmap::test {
 namespace {

@@ -10,8 +10,8 @@
 #include "fake_itemsets.h"
 #include "itemsets.h"
 #include "itemsets/itemset_stream.h"
-#include "itemsets/rules.h"
-#include "itemsets/search_sample.h"
+#include "itemsets/rules/rules.h"
+#include "itemsets/search/search_sample.h"
 #include "shapes.h"
 
 namespace batmap::test {

@@ -5,9 +5,9 @@
 
 #include "fake_accelerator.h"
 #include "oracle.h"
+#include "pairs/join_run.h"
+#include "pairs/pair_run.h"
 #include "shapes.h"
-#include "support/join_run.h"
-#include "support/pair_run.h"
 
 namespace batmap::test {
 namespace {

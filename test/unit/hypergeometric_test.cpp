@@ -1,6 +1,6 @@
 // Probabilities and quantiles against sums of quotients of binomials and, for large counts, against plain sums of all terms
 // in long double; and an end, at once, for any counts.
-#include "support/hypergeometric.h"
+#include "measures/hypergeometric.h"
 
 #include <gtest/gtest.h>
 

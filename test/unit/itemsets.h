@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "itemsets/answers/itemset_sink.h"
+#include "itemsets/answers/itemset_visitor.h"
 #include "itemsets/itemset_run.h"
-#include "itemsets/itemset_sink.h"
-#include "itemsets/itemset_visitor.h"
 #include "oracle.h"
 #include "relation/chunk.h"
 #include "shapes.h"

@@ -1,7 +1,7 @@
 // Runs of join-project against sets and loops: every method, every kernel of this machine, several numbers of threads, over
 // shapes of two relations that are each awkward in their own way. All must give one sequence of rows. Then the ways to fail:
 // bad parameters, too little memory, cancellation.
-#include "support/join_run.h"
+#include "pairs/join_run.h"
 
 #include <gtest/gtest.h>
 

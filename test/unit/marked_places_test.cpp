@@ -1,5 +1,5 @@
 // MarkedPlaces against std::set.
-#include "support/marked_places.h"
+#include "pairs/counters/marked_places.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What a question about pairs must answer, computed too simply to be wrong: sets of tids, a map of pairs, loops, and
 // integer arithmetic. Inputs of a few thousand rows; cost: the square of every transaction's length, times a map's.
-// Written from the documentation in kernels/support/pair_run.h, best_pairs.h, threshold.h and kernels/relation/kept_items.h.
+// Written from the documentation in kernels/pairs/pair_run.h, best_pairs.h, threshold.h and kernels/relation/kept_items.h.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "pairs/pair_run.h"
 #include "relation/chunk.h"
-#include "support/pair_run.h"
 
 namespace batmap::test {
 

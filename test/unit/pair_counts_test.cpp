@@ -1,6 +1,6 @@
 // Pair counts: built from relations, added, asked and checked, against a map of pairs. Malformed bytes, large numbers,
 // cancelled and out of memory.
-#include "support/pair_counts.h"
+#include "pairs/counts/pair_counts.h"
 
 #include <gtest/gtest.h>
 
@@ -14,10 +14,10 @@
 
 #include "core/error.h"
 #include "oracle.h"
+#include "pairs/counts/pair_counts_build.h"
+#include "pairs/counts/pair_counts_run.h"
 #include "relation/flat_relation.h"
 #include "shapes.h"
-#include "support/pair_counts_build.h"
-#include "support/pair_counts_run.h"
 
 namespace batmap::test {
 namespace {

@@ -1,5 +1,5 @@
 // Expected pairs against the exact sum of hypergeometric tails, and against counting.
-#include "support/pair_forecast.h"
+#include "pairs/pair_forecast.h"
 
 #include <gtest/gtest.h>
 

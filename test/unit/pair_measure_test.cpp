@@ -1,5 +1,5 @@
 // The measures on counts small enough to work out by hand, and where denominators vanish.
-#include "support/pair_measure.h"
+#include "measures/pair_measure.h"
 
 #include <gtest/gtest.h>
 

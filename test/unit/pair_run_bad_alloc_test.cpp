@@ -10,8 +10,8 @@
 #include <ostream>
 
 #include "oracle.h"
+#include "pairs/pair_run.h"
 #include "shapes.h"
-#include "support/pair_run.h"
 
 namespace {
 

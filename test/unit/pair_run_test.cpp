@@ -1,7 +1,7 @@
 // Runs of pair support against the oracle: every method, every kernel of this machine, several numbers of threads, over many
 // shapes of relations and all options. All must give the oracle's sequence, not merely its set. Then the ways to fail: bad
 // parameters, too little memory, cancellation. (Failing allocations: pair_run_bad_alloc_test.cpp.)
-#include "support/pair_run.h"
+#include "pairs/pair_run.h"
 
 #include <gtest/gtest.h>
 

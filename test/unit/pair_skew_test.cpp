@@ -8,8 +8,8 @@
 #include <tuple>
 #include <vector>
 
+#include "pairs/pair_run.h"
 #include "shapes.h"
-#include "support/pair_run.h"
 
 namespace batmap::test {
 namespace {

@@ -1,6 +1,6 @@
 // Recommendations for a basket against an oracle that counts every subset of it with every other item by looking at all
 // transactions. Then against RuleRun, large baskets, ties, bad parameters, cancelling and memory.
-#include "itemsets/recommend.h"
+#include "itemsets/rules/recommend.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "countdown.h"
-#include "itemsets/rules.h"
+#include "itemsets/rules/rules.h"
 #include "shapes.h"
 
 namespace batmap::test {

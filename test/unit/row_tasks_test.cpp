@@ -1,5 +1,5 @@
 // Rows cut into tasks: all of them, in order, none too large.
-#include "support/row_tasks.h"
+#include "pairs/counters/row_tasks.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Association rules against an oracle that splits every frequent itemset in all ways and counts each side by looking at all
 // transactions. Then bad parameters, cancelling, truncation.
-#include "itemsets/rules.h"
+#include "itemsets/rules/rules.h"
 
 #include <gtest/gtest.h>
 

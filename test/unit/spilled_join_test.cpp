@@ -4,8 +4,8 @@
 #include "countdown.h"
 #include "fake_files.h"
 #include "oracle.h"
+#include "pairs/join_run.h"
 #include "shapes.h"
-#include "support/join_run.h"
 
 namespace batmap::test {
 namespace {

@@ -1,6 +1,6 @@
 // Runs over rows that moved to files, against the same runs in memory: with so little work memory that partitions are split
 // again, and counters take several passes. Then files that fail, and cancellation.
-#include "support/spilled_pairs.h"
+#include "pairs/spilled_pairs.h"
 
 #include <gtest/gtest.h>
 

@@ -13,10 +13,10 @@
 #include "core/thread_team.h"
 #include "itemsets.h"
 #include "itemsets/itemset_stream.h"
-#include "itemsets/rules.h"
+#include "itemsets/rules/rules.h"
 #include "oracle.h"
+#include "pairs/pair_run.h"
 #include "shapes.h"
-#include "support/pair_run.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Fractions to counts: exact for decimal fractions, which are integers over a power of ten.
-#include "support/threshold.h"
+#include "measures/threshold.h"
 
 #include <gtest/gtest.h>
 

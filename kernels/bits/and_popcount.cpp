@@ -1,0 +1,58 @@
+// The table of AND+popcount kernels, and the portable one. See and_popcount.h.
+#include "bits/and_popcount.h"
+
+#include <bit>
+
+#include "core/cpu.h"
+
+namespace batmap {
+
+namespace {
+
+constexpr AndPopcountKernel kKernels[] = {
+#if defined(__x86_64__)
+    {"avx512", kCpuAvx512, and_popcount_avx512, add_bit_rows_avx512, 16.5, 3.0},
+    {"avx2", kCpuAvx2, and_popcount_avx2, add_bit_rows_avx2, 6.0, 2.4},
+#endif
+    {"scalar", 0, and_popcount_scalar, add_bit_rows_scalar, 0.4, 1.0},
+};
+
+bool runs_here(const AndPopcountKernel& kernel) { return (cpu_features() & kernel.needs) == kernel.needs; }
+
+}  // namespace
+
+std::span<const AndPopcountKernel> and_popcount_kernels() { return kKernels; }
+
+const AndPopcountKernel& best_and_popcount() {
+  for (const AndPopcountKernel& kernel : kKernels)
+    if (runs_here(kernel)) return kernel;
+  return kKernels[std::size(kKernels) - 1];
+}
+
+const AndPopcountKernel* find_and_popcount(std::string_view name) {
+  if (name == "auto") return &best_and_popcount();
+  for (const AndPopcountKernel& kernel : kKernels)
+    if (name == kernel.name) return runs_here(kernel) ? &kernel : nullptr;
+  return nullptr;
+}
+
+std::string and_popcount_names() {
+  std::string names = "auto";
+  for (const AndPopcountKernel& kernel : kKernels)
+    if (runs_here(kernel)) names.append(", ").append(kernel.name);
+  return names;
+}
+
+void and_popcount_scalar(const AndPopcountTile& tile) {
+  for (size_t r = 0; r < tile.row_count; ++r) {
+    const uint64_t* row = tile.rows + r * tile.row_stride;
+    for (size_t c = 0; c < tile.column_count; ++c) {
+      const uint64_t* column = tile.columns + c * tile.column_stride;
+      uint32_t count = 0;
+      for (size_t w = 0; w < tile.words; ++w) count += static_cast<uint32_t>(std::popcount(row[w] & column[w]));
+      tile.counts[r * tile.count_stride + c] += count;
+    }
+  }
+}
+
+}  // namespace batmap

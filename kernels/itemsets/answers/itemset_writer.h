@@ -1,0 +1,89 @@
+// A visitor that makes steps for a sink (itemset_sink.h), in batches.
+//
+// The writer keeps for each height of the stack of perfect extensions the walk over all subsets as a ready list of steps, so
+// that such an itemset costs a copy. The list for one item more is that item, the old list one longer, the old list.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "core/options.h"
+#include "itemsets/answers/itemset_sink.h"
+#include "itemsets/answers/itemset_visitor.h"
+#include "itemsets/answers/search_bounds.h"
+
+namespace batmap {
+
+/// Which of the itemsets found are answers.
+struct ItemsetLengths {
+  uint32_t least = 1;
+  uint32_t most = UINT32_MAX;
+};
+
+class ItemsetWriter final : public ItemsetVisitor {
+ public:
+  /// @param max_support  itemsets of more transactions are not written
+  /// @param bounds       of the search
+  ItemsetWriter(ItemsetSink& sink, const ItemsetLengths& lengths, uint32_t max_support, const SearchBounds& bounds,
+                const ExecutionOptions& options);
+
+  void visit(uint32_t item, uint32_t length, uint32_t support) override {
+    if (all_wanted_ && perfect_.size() <= kListed && bounds_.longest(support) == UINT32_MAX) {
+      const size_t subsets = lists_[perfect_.size()].size();
+      if (steps_.size() - used_ <= subsets) flush();
+      ItemsetStep* out = steps_.data() + used_;
+      used_ += subsets + 1;
+      *out = {item, length, support};
+      for (const Listed& listed : lists_[perfect_.size()]) *++out = {listed.item, length + listed.length, support};
+    } else {
+      put(item, length, support);
+      write_subsets(perfect_.size(), length, support);
+    }
+  }
+  void visit_perfect(uint32_t support) override { write_subsets(perfect_.size(), 0, support); }
+
+  /// Hands over what has been written. Also to be called at the end. @throws Error{kCancelled}, what the sink throws
+  void flush();
+
+ private:
+  void push(uint32_t item) override;
+  void shrink(size_t height) override { perfect_.resize(height); }
+
+  static constexpr size_t kListed = 8;  // more extensions are walked until so many are left
+  static constexpr size_t kSteps = 4096;
+
+  struct Listed {
+    uint32_t item;
+    uint32_t length;
+  };
+
+  /// Subsets of the lowest `extensions` perfect extensions, to be written behind `length` items.
+  struct Subsets {
+    size_t extensions;
+    uint32_t length;
+  };
+
+  bool wanted(uint32_t length, uint32_t support) const {
+    return length >= lengths_.least && length <= lengths_.most && support <= max_support_;
+  }
+  void put(uint32_t item, uint32_t length, uint32_t support) {
+    if (used_ == steps_.size()) flush();
+    steps_[used_++] = {item, length, wanted(length, support) ? support : 0};
+  }
+  void write_subsets(size_t extensions, uint32_t length, uint32_t support);
+
+  ItemsetSink& sink_;
+  ItemsetLengths lengths_;
+  uint32_t max_support_;
+  bool all_wanted_;
+  const SearchBounds& bounds_;
+  CancelToken cancel_;
+  Buffer<ItemsetStep> steps_;
+  size_t used_ = 0;
+  std::vector<uint32_t> perfect_;
+  std::vector<Subsets> waiting_;
+  std::vector<Listed> lists_[kListed + 1];  // [height] of the lowest perfect extensions
+};
+
+}  // namespace batmap

@@ -1,0 +1,59 @@
+// The table of mask kernels, and the portable one. See mask_kernel.h.
+#include "itemsets/forms/mask_kernel.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/cpu.h"
+#include "itemsets/forms/mask_kernel_avx2.h"
+
+namespace batmap {
+
+namespace {
+
+void pack_scalar(const uint64_t* masks, size_t size, uint64_t items, uint8_t* places) {
+  std::fill_n(places, size, uint8_t{0});
+  int place = 0;
+  for (uint64_t rest = items; rest != 0; rest &= rest - 1, ++place)
+    for (size_t k = 0; k < size; ++k) places[k] |= static_cast<uint8_t>((masks[k] >> std::countr_zero(rest) & 1) << place);
+}
+
+void project_scalar(const WeightedMasks& transactions, uint64_t with, uint64_t items, uint32_t* table) {
+  int place[64];
+  int places = 0;
+  for (uint64_t rest = items; rest != 0; rest &= rest - 1) place[places++] = std::countr_zero(rest);
+  for (size_t t = 0; t < transactions.size; ++t) {
+    const uint64_t mask = transactions.masks[t];
+    if ((mask & with) != with) continue;
+    uint64_t packed = 0;
+    for (int k = 0; k < places; ++k) packed |= (mask >> place[k] & 1) << k;
+    table[packed] += transactions.weights[t];
+  }
+}
+
+void sum_supersets_scalar(uint32_t* table, int items) {
+  const size_t size = size_t{1} << items;
+  for (size_t bit = 1; bit < size; bit *= 2)
+    for (size_t block = 0; block < size; block += 2 * bit)
+      for (size_t k = block; k < block + bit; ++k) table[k] += table[k + bit];
+}
+
+constexpr MaskKernel kKernels[] = {
+#if defined(__x86_64__)
+    {"avx2", kCpuAvx2 | kCpuFastBmi2, pack_bmi2, project_bmi2, sum_supersets_avx2},
+#endif
+    {"scalar", 0, pack_scalar, project_scalar, sum_supersets_scalar},
+};
+
+}  // namespace
+
+std::span<const MaskKernel> mask_kernels() { return kKernels; }
+
+const MaskKernel& select_mask_kernel(std::string_view name) {
+  if (name != "scalar")
+    for (const MaskKernel& kernel : kKernels)
+      if ((cpu_features() & kernel.needs) == kernel.needs) return kernel;
+  return kKernels[std::size(kKernels) - 1];
+}
+
+}  // namespace batmap

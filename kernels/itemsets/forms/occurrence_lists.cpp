@@ -1,0 +1,53 @@
+// Counting sort of occurrences by item. See occurrence_lists.h.
+#include "itemsets/forms/occurrence_lists.h"
+
+#include "core/poll.h"
+
+namespace batmap {
+
+namespace {
+
+/// @param visit  calls its argument with (list, occurrence) for every occurrence, each time in the same order
+template <typename Visit>
+void sort_by_list(size_t lists, Visit visit, MemoryMeter& meter, Buffer<uint64_t>& begin,
+                  Buffer<ItemOccurrence>& occurrences) {
+  begin = Buffer<uint64_t>(meter, size_t{lists} + 1, Fill::kZero);
+  visit([&](uint32_t list, ItemOccurrence) { ++begin[list + 1]; });
+  for (size_t list = 0; list < lists; ++list) begin[list + 1] += begin[list];
+  occurrences = Buffer<ItemOccurrence>(meter, begin[lists]);
+  visit([&](uint32_t list, ItemOccurrence occurrence) { occurrences[begin[list]++] = occurrence; });
+  // Ends to beginnings.
+  for (size_t list = lists; list > 0; --list) begin[list] = begin[list - 1];
+  begin[0] = 0;
+}
+
+}  // namespace
+
+OccurrenceLists::OccurrenceLists(const TransactionLists& lists, size_t items, const ExecutionOptions& options) {
+  Poll poll(options.cancel);
+  const auto visit = [&](auto take) {
+    for (const TransactionLists::Transaction& t : lists.transactions()) {
+      const uint32_t end = t.begin + t.length;
+      for (uint32_t at = t.begin; at < end && lists.data()[at] < items; ++at)
+        take(lists.data()[at], ItemOccurrence{t.begin, at, end, t.weight});
+      poll.after(t.length);
+    }
+  };
+  sort_by_list(items, visit, *options.memory, begin_, occurrences_);
+}
+
+OccurrenceLists::OccurrenceLists(const TransactionLists& lists, std::span<const ItemOccurrence> others,
+                                 std::span<const uint32_t> place, size_t wanted, const ExecutionOptions& options) {
+  Poll poll(options.cancel);
+  const auto visit = [&](auto take) {
+    for (const ItemOccurrence& other : others) {
+      for (uint32_t at = other.at + 1; at < other.end; ++at)
+        if (const uint32_t list = place[lists.data()[at]]; list != 0)
+          take(list - 1, ItemOccurrence{other.begin, at, other.end, other.weight});
+      poll.after(other.end - other.at);
+    }
+  };
+  sort_by_list(wanted, visit, *options.memory, begin_, occurrences_);
+}
+
+}  // namespace batmap

@@ -1,0 +1,64 @@
+// Merging by hash, linking by counting sort. See transaction_lists.h.
+#include "itemsets/forms/transaction_lists.h"
+
+#include <algorithm>
+
+namespace batmap {
+
+namespace {
+
+uint32_t hash_of(const uint32_t* items, size_t length) {
+  uint64_t hash = length;
+  for (size_t k = 0; k < length; ++k) hash = (hash ^ items[k]) * 0x9e3779b97f4a7c15u;
+  return static_cast<uint32_t>(hash >> 32);
+}
+
+}  // namespace
+
+void TransactionLists::add(size_t length, uint32_t weight) {
+  if (2 * (transactions_.size() + 1) > slots_.size()) rehash();
+  const uint32_t* const items = items_.end();
+  const uint32_t hash = hash_of(items, length);
+  const size_t mask = slots_.size() - 1;
+  size_t at = hash & mask;
+  for (; slots_[at] != 0; at = (at + 1) & mask) {
+    Transaction& other = transactions_[slots_[at] - 1];
+    if (other.hash == hash && other.length == length && std::equal(items, items + length, items_.begin() + other.begin)) {
+      other.weight += weight;
+      return;
+    }
+  }
+  transactions_.push_back({static_cast<uint32_t>(items_.size()), static_cast<uint32_t>(length), weight, hash});
+  slots_[at] = static_cast<uint32_t>(transactions_.size());
+  items_.add(length);
+}
+
+void TransactionLists::rehash() {
+  const size_t size = 2 * slots_.size();
+  slots_.reset();
+  slots_ = Buffer<uint32_t>(*meter_, size, Fill::kZero);
+  for (size_t k = 0; k < transactions_.size(); ++k) {
+    size_t at = transactions_[k].hash & (size - 1);
+    while (slots_[at] != 0) at = (at + 1) & (size - 1);
+    slots_[at] = static_cast<uint32_t>(k + 1);
+  }
+}
+
+void TransactionLists::link(uint32_t items) {
+  slots_.reset();
+  tails_begin_ = Buffer<uint32_t>(*meter_, size_t{items} + 1, Fill::kZero);
+  const uint32_t* const data = items_.begin();
+  for (const Transaction& t : transactions_)
+    for (uint32_t k = 0; k + 1 < t.length && data[t.begin + k] < items; ++k) ++tails_begin_[data[t.begin + k]];
+  // Counts to ends; filling from the back makes them beginnings.
+  uint32_t end = 0;
+  for (uint32_t item = 0; item <= items; ++item) tails_begin_[item] = end += tails_begin_[item];
+  tails_ = Buffer<WeightedTail>(*meter_, end);
+  for (size_t k = transactions_.size(); k > 0; --k) {
+    const Transaction& t = transactions_[k - 1];
+    for (uint32_t p = 0; p + 1 < t.length && data[t.begin + p] < items; ++p)
+      tails_[--tails_begin_[data[t.begin + p]]] = {t.begin + p + 1, t.length - p - 1, t.weight};
+  }
+}
+
+}  // namespace batmap

@@ -1,0 +1,343 @@
+// Splitting itemsets. See rules.h.
+#include "itemsets/rules/rules.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+#include <unordered_set>
+
+#include "core/parameters.h"
+#include "core/poll.h"
+
+namespace batmap {
+
+namespace {
+
+constexpr uint64_t kTaskRules = 1 << 11;  // looked at in one task: about half a millisecond, and batches below 256 KiB
+constexpr size_t kTasksAhead = 4;         // of each thread
+constexpr uint64_t kScoreWork = 1 << 9;   // steps that a score counts for: some measures take a tenth of a millisecond
+// Every insertion into a table of gigabytes may be the first to touch a huge page, which the system clears: half a
+// millisecond.
+constexpr size_t kPollInsertions = 16;
+
+uint64_t combinations(uint64_t n, uint64_t k) {
+  k = std::min(k, n - k);
+  uint64_t number = 1;
+  for (uint64_t i = 1; i <= k; ++i) number = number * (n - k + i) / i;
+  return number;
+}
+
+}  // namespace
+
+/// Looks at the rules of one task. What it reads of the run does not change meanwhile.
+class RuleRun::Splitter {
+ public:
+  /// @param best  where the rules go, if not to the batch
+  Splitter(const RuleRun& run, BestRules* best)
+      : run_(run), query_(run.query_), best_(best), poll_(run.options_.cancel), batch_(*run.options_.memory) {}
+
+  /// @param begin, end  the rules
+  RuleBatch split(uint64_t begin, uint64_t end);
+
+ private:
+  void begin_itemset(uint64_t rule);
+  void next_rhs();
+  bool is_allowed(const Allowed& side, std::span<const uint32_t> ranks) const;
+  void offer(uint32_t support);
+
+  const RuleRun& run_;
+  const RuleQuery& query_;
+  BestRules* best_;
+  Poll poll_;
+  RuleBatch batch_;
+  ItemsetPrefix prefix_;
+  std::vector<uint32_t> ranks_;      // of the itemset at hand, by value
+  std::vector<uint32_t> places_;     // in ranks_, of the rhs
+  std::vector<uint32_t> lhs_, rhs_;  // ranks
+  std::vector<int64_t> items_;       // of a rule for the best
+};
+
+void check_rule_bounds(const std::optional<double>& min_confidence, const std::optional<double>& min_lift) {
+  if (min_confidence && !(*min_confidence >= 0 && *min_confidence <= 1))
+    throw Error(ErrorCode::kInvalidParameter, "min_confidence must be between 0 and 1, not " + plain_text(*min_confidence));
+  if (min_lift && !(*min_lift >= 0))
+    throw Error(ErrorCode::kInvalidParameter, "min_lift must be at least 0, not " + plain_text(*min_lift));
+}
+
+void RuleQuery::check() const {
+  if (!itemsets.min_count && !itemsets.min_support)
+    throw Error(ErrorCode::kInvalidParameter, "a threshold is missing", "Give min_count or min_support.");
+  itemsets.check();
+  check_rule_bounds(min_confidence, min_lift);
+  require_at_least("max_lhs", max_lhs, 1);
+  require_at_least("max_rhs", max_rhs, 1);
+  require_at_least("top_k", top_k, 1);
+  require_at_least("max_results", max_results, 1);
+  if (timeout_ms && *timeout_ms < 1) throw Error(ErrorCode::kInvalidParameter, "timeout must be above 0");
+}
+
+ItemsetQuery RuleRun::itemset_query(const RuleQuery& query) {
+  query.check();
+  ItemsetQuery itemsets;
+  itemsets.min_count = query.itemsets.min_count;
+  itemsets.min_support = query.itemsets.min_support;
+  itemsets.exclude = query.itemsets.exclude;
+  itemsets.kernel = query.itemsets.kernel;
+  itemsets.bits = query.itemsets.bits;
+  itemsets.device = query.itemsets.device;
+  itemsets.timeout_ms = query.timeout_ms;
+  if (query.max_lhs && *query.max_lhs <= UINT32_MAX && query.max_rhs <= UINT32_MAX)
+    itemsets.max_length = *query.max_lhs + query.max_rhs;
+  return itemsets;
+}
+
+RuleRun::RuleRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const RuleQuery& query,
+                 const ExecutionOptions& options)
+    : query_(query),
+      options_(options),
+      run_(std::move(chunks), item_rank, itemset_query(query), options),
+      steps_(*options.memory),
+      sides_{allowed(query.lhs_include, query.lhs_exclude), allowed(query.rhs_include, query.rhs_exclude)},
+      marks_(*options.memory),
+      prefixes_(*options.memory) {}
+
+bool RuleRun::time_is_up() const {
+  return query_.timeout_ms && watch_.milliseconds() >= static_cast<double>(*query_.timeout_ms);
+}
+
+/// Once. Time that is up leaves nothing to split.
+void RuleRun::prepare() {
+  prepared_ = true;
+  watch_ = {};
+  if (!find_itemsets() || !number_rules()) {
+    truncated_ = Truncation::kTimeout;
+    steps_.reset();
+    supports_.reset();
+    return;
+  }
+  tasks_ = (rules_ + kTaskRules - 1) / kTaskRules;
+  if (query_.top_k)
+    for (int thread = 0; thread < options_.threads; ++thread)
+      best_.emplace_back(static_cast<uint64_t>(*query_.top_k), longest_, *options_.memory);
+  splitting_.emplace(options_, tasks_, kTasksAhead * static_cast<size_t>(options_.threads),
+                     [this](size_t task, int worker) { return split(task, worker); });
+}
+
+/// @return false when time is up
+bool RuleRun::find_itemsets() {
+  ItemsetStream stream(run_, options_);
+  std::vector<ItemsetStep> batch;
+  while (stream.next(batch)) {
+    std::copy(batch.begin(), batch.end(), steps_.room(batch.size()));
+    steps_.add(batch.size());
+    // So no itemset has more than 31 items: its subsets are frequent, too.
+    if (steps_.size() >= UINT32_MAX)
+      throw Error(ErrorCode::kTooLarge, "more than 4294967294 frequent itemsets to make rules of",
+                  "Raise the threshold or give max_lhs and max_rhs.");
+  }
+  return stream.truncated() == Truncation::kNone;
+}
+
+/// Makes the supports ready to be looked up, and marks a step every some thousand rules or steps.
+/// @return false when time is up
+bool RuleRun::number_rules() {
+  supports_.emplace(*options_.memory, steps_.size());
+  ItemsetPrefix prefix;
+  for (size_t place = 0; place < steps_.size(); ++place) {
+    const ItemsetStep& step = steps_[place];
+    if (place % kPollInsertions == 0) {
+      options_.cancel.throw_if_requested();
+      if (time_is_up()) return false;
+    }
+    prefix.step(step);
+    if (place == 0 || rules_ - marks_[marks_.size() - 1].rule >= kTaskRules ||
+        place - marks_[marks_.size() - 1].step >= kTaskRules) {
+      marks_.push_back({rules_, place, prefixes_.size()});
+      std::copy_n(prefix.items().begin(), step.length - 1, prefixes_.room(step.length - 1));
+      prefixes_.add(step.length - 1);
+    }
+    supports_->insert(prefix.sum(), step.support, place);
+    rules_ += rules_of(step.length);
+    longest_ = std::max(longest_, step.length);
+  }
+  return true;
+}
+
+uint32_t RuleRun::least_rhs(uint32_t length) const {
+  return query_.max_lhs && *query_.max_lhs < length ? length - static_cast<uint32_t>(*query_.max_lhs) : 1;
+}
+
+uint32_t RuleRun::most_rhs(uint32_t length) const {
+  return static_cast<uint32_t>(std::min<int64_t>(query_.max_rhs, length - 1));
+}
+
+/// In how many ways an itemset is split.
+uint64_t RuleRun::rules_of(uint32_t length) const {
+  uint64_t rules = 0;
+  for (uint32_t size = least_rhs(length); size <= most_rhs(length); ++size) rules += combinations(length, size);
+  return rules;
+}
+
+RuleBatch RuleRun::split(size_t task, int worker) {
+  BestRules* const best = query_.top_k ? &best_[static_cast<size_t>(worker)] : nullptr;
+  return Splitter(*this, best).split(task * kTaskRules, std::min<uint64_t>((task + 1) * kTaskRules, rules_));
+}
+
+RuleRun::Allowed RuleRun::allowed(const std::optional<std::vector<int64_t>>& include,
+                                  const std::optional<std::vector<int64_t>>& exclude) {
+  const auto flags = [&](const std::optional<std::vector<int64_t>>& list) {
+    const auto values = list ? std::unordered_set<int64_t>(list->begin(), list->end()) : std::unordered_set<int64_t>();
+    Buffer<bool> listed(*options_.memory, run_.ranks());
+    for (uint32_t rank = 0; rank < run_.ranks(); ++rank) listed[rank] = values.contains(run_.value(rank));
+    return listed;
+  };
+  Allowed side;
+  side.excluded = flags(exclude);
+  if (include) side.included = flags(include);
+  return side;
+}
+
+bool RuleRun::next(RuleBatch& batch) {
+  batch.rows.shrink(0);
+  batch.items.shrink(0);
+  if (truncated_ != Truncation::kNone) return false;
+  options_.cancel.throw_if_requested();
+  if (!prepared_) prepare();
+  if (truncated_ != Truncation::kNone) return false;
+  if (tasks_done_ < tasks_) {
+    batch = *splitting_->next();
+    ++tasks_done_;
+    cut_off(batch);
+    if (truncated_ == Truncation::kNone && tasks_done_ < tasks_ && time_is_up()) truncated_ = Truncation::kTimeout;
+  }
+  const bool all_split = tasks_done_ == tasks_;
+  if (all_split || truncated_ != Truncation::kNone) splitting_.reset();
+  if (!best_.empty() && all_split) hand_over_best(batch);
+  results_ += batch.rows.size();
+  return !batch.rows.empty() || (truncated_ == Truncation::kNone && !all_split);
+}
+
+/// Keeps no more than max_results allows.
+void RuleRun::cut_off(RuleBatch& batch) {
+  const uint64_t left = query_.max_results ? static_cast<uint64_t>(*query_.max_results) - results_ : UINT64_MAX;
+  if (batch.rows.size() <= left) return;
+  batch.rows.shrink(left);
+  truncated_ = Truncation::kMaxResults;
+}
+
+RuleBatch RuleRun::Splitter::split(uint64_t begin, uint64_t end) {
+  const Mark& mark = *(std::ranges::upper_bound(run_.marks_, begin, {}, &Mark::rule) - 1);
+  for (uint32_t length = 1; length < run_.steps_[mark.step].length; ++length)
+    prefix_.step({run_.prefixes_[mark.prefix + length - 1], length, 0});
+  uint64_t first = mark.rule;  // of the step at hand
+  for (size_t at = mark.step; begin < end; ++at) {
+    const ItemsetStep& step = run_.steps_[at];
+    prefix_.step(step);
+    poll_.after(32);
+    const uint64_t behind = first + run_.rules_of(step.length);
+    if (begin < behind) begin_itemset(begin - first);
+    for (; begin < std::min(behind, end); ++begin) {
+      offer(step.support);
+      next_rhs();
+    }
+    first = behind;
+  }
+  return std::move(batch_);
+}
+
+/// @param rule  of the itemset, at which to begin
+void RuleRun::Splitter::begin_itemset(uint64_t rule) {
+  ranks_ = prefix_.items();
+  std::sort(ranks_.begin(), ranks_.end(),
+            [this](uint32_t a, uint32_t b) { return run_.run_.value(a) < run_.run_.value(b); });
+  const size_t items = ranks_.size();
+  size_t size = run_.least_rhs(static_cast<uint32_t>(items));
+  for (uint64_t rules; rule >= (rules = combinations(items, size)); ++size) rule -= rules;
+  // In lexicographical order those come first that have the next place.
+  places_.clear();
+  for (uint32_t place = 0; places_.size() < size; ++place) {
+    const uint64_t with = combinations(items - place - 1, size - places_.size() - 1);
+    if (rule < with)
+      places_.push_back(place);
+    else
+      rule -= with;
+  }
+}
+
+/// The next combination in lexicographical order, or the first of the next size.
+void RuleRun::Splitter::next_rhs() {
+  size_t k = places_.size();
+  while (k > 0 && places_[k - 1] == ranks_.size() - places_.size() + k - 1) --k;
+  if (k > 0) {
+    std::iota(places_.begin() + static_cast<ptrdiff_t>(k) - 1, places_.end(), places_[k - 1] + 1);
+  } else {
+    places_.push_back(0);
+    std::iota(places_.begin(), places_.end(), 0u);
+  }
+}
+
+bool RuleRun::Splitter::is_allowed(const Allowed& side, std::span<const uint32_t> ranks) const {
+  if (std::any_of(ranks.begin(), ranks.end(), [&](uint32_t rank) { return side.excluded[rank]; })) return false;
+  return side.included.empty() ||
+         std::any_of(ranks.begin(), ranks.end(), [&](uint32_t rank) { return side.included[rank]; });
+}
+
+/// The rule whose rhs places_ says.
+void RuleRun::Splitter::offer(uint32_t support) {
+  rhs_.clear();
+  lhs_.clear();
+  ItemsetSignature rhs_sum = 0;
+  size_t next = 0;
+  for (uint32_t place = 0; place < ranks_.size(); ++place) {
+    if (next < places_.size() && places_[next] == place) {
+      rhs_.push_back(ranks_[place]);
+      rhs_sum += signature_of(ranks_[place]);
+      ++next;
+    } else {
+      lhs_.push_back(ranks_[place]);
+    }
+  }
+  if (!is_allowed(run_.sides_[kLhs], lhs_) || !is_allowed(run_.sides_[kRhs], rhs_)) return;
+  const uint32_t lhs_support = run_.supports_->find(prefix_.sum() - rhs_sum).support;
+  const uint32_t rhs_support = run_.supports_->find(rhs_sum).support;
+  // A quotient that equals the bound rounds to the same double as the bound.
+  const double confidence = static_cast<double>(support) / lhs_support;
+  if (query_.min_confidence && confidence < *query_.min_confidence) return;
+  const double lift = static_cast<double>(support) * static_cast<double>(run_.run_.report().transactions) /
+                      (static_cast<double>(lhs_support) * rhs_support);
+  if (query_.min_lift && lift < *query_.min_lift) return;
+  if (best_) {
+    items_.clear();
+    for (const std::vector<uint32_t>* const side : {&lhs_, &rhs_})
+      for (const uint32_t rank : *side) items_.push_back(run_.run_.value(rank));
+    const double score = pair_measure(
+        query_.measure, {static_cast<double>(support), static_cast<double>(lhs_support), static_cast<double>(rhs_support),
+                         static_cast<double>(run_.run_.report().transactions)});
+    poll_.after(kScoreWork);
+    best_->offer(score, {support, lhs_support, rhs_support}, items_, static_cast<uint32_t>(lhs_.size()));
+    return;
+  }
+  batch_.rows.push_back({batch_.items.size(), static_cast<uint32_t>(lhs_.size()), static_cast<uint32_t>(rhs_.size()),
+                         support, lhs_support, rhs_support});
+  for (const uint32_t rank : lhs_) batch_.items.push_back(run_.run_.value(rank));
+  for (const uint32_t rank : rhs_) batch_.items.push_back(run_.run_.value(rank));
+}
+
+/// The next of the best rules.
+void RuleRun::hand_over_best(RuleBatch& batch) {
+  for (; best_.size() > 1; best_.pop_back()) best_.front().merge(best_.back(), options_.cancel);
+  BestRules& best = best_.front();
+  if (handed_over_ == 0) best.sort(options_.cancel);
+  for (; handed_over_ < best.size() && batch.rows.size() < kTaskRules; ++handed_over_) {
+    const RuleCounts& counts = best.counts(handed_over_);
+    const std::span<const int64_t> items = best.items(handed_over_);
+    const uint32_t lhs_length = best.lhs_length(handed_over_);
+    batch.rows.push_back({batch.items.size(), lhs_length, static_cast<uint32_t>(items.size()) - lhs_length, counts.support,
+                          counts.lhs_support, counts.rhs_support});
+    std::copy(items.begin(), items.end(), batch.items.room(items.size()));
+    batch.items.add(items.size());
+  }
+  cut_off(batch);
+}
+
+}  // namespace batmap

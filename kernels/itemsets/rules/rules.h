@@ -1,0 +1,130 @@
+// Association rules: from every frequent itemset, the rules that split it in two. The supports of both sides are those of
+// itemsets, which are frequent too. Cost: 12 bytes and about 50 more for each frequent itemset; two look-ups a rule; of the
+// best, those of each thread. All rules are numbered, and threads take thousands of them at a time, of many itemsets or of a
+// part of one; so their order does not depend on the number of threads. Source: the task is that of Agrawal, Srikant, VLDB
+// 1994; splitting by look-up is ours.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/stopwatch.h"
+#include "core/thread_team.h"
+#include "itemsets/answers/itemset_supports.h"
+#include "itemsets/itemset_run.h"
+#include "itemsets/itemset_stream.h"
+#include "itemsets/rules/best_rules.h"
+#include "measures/pair_measure.h"
+
+namespace batmap {
+
+/// @throws Error{kInvalidParameter} with the value and the bound
+void check_rule_bounds(const std::optional<double>& min_confidence, const std::optional<double>& min_lift);
+
+struct RuleQuery {
+  ItemsetQuery itemsets;  // threshold, exclude, kernels and device; no other member is heeded
+  std::optional<double> min_confidence;
+  std::optional<double> min_lift;
+  std::optional<int64_t> max_lhs;
+  int64_t max_rhs = 1;
+  // Item values; of an include list a side needs one, of an exclude list it has none.
+  std::optional<std::vector<int64_t>> lhs_include, lhs_exclude, rhs_include, rhs_exclude;
+  std::optional<int64_t> top_k;                    // the best rules (best_rules.h)
+  PairMeasure measure = PairMeasure::kConfidence;  // by this
+  std::optional<int64_t> max_results;
+  std::optional<int64_t> timeout_ms;  // of finding itemsets and rules; grouping the rows does not count
+
+  /// @throws Error{kInvalidParameter} with the value, the bound and a hint
+  void check() const;
+};
+
+struct RuleRow {
+  size_t begin;  // of the items of both sides
+  uint32_t lhs_length;
+  uint32_t rhs_length;
+  uint32_t support;
+  uint32_t lhs_support;
+  uint32_t rhs_support;
+};
+
+struct RuleBatch {
+  explicit RuleBatch(MemoryMeter& meter) : rows(meter), items(meter) {}
+
+  GrowingBuffer<RuleRow> rows;
+  GrowingBuffer<int64_t> items;  // lhs, then rhs of each rule; each side ascending
+};
+
+class RuleRun {
+ public:
+  /// Groups the rows. For the parameters see ItemsetRun. @throws Error, std::bad_alloc
+  RuleRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const RuleQuery& query,
+          const ExecutionOptions& options);
+  RuleRun(const RuleRun&) = delete;
+  RuleRun& operator=(const RuleRun&) = delete;
+
+  /// The next rules, some thousands at most; the first ones when the frequent itemsets have been found, the best ones
+  /// when all have been seen. Order: itemsets as ItemsetRun gives them; of one itemset the shorter rhs first, then by the
+  /// smaller items of the rhs. Where time is up before the best are known there are none.
+  /// @param batch  overwritten; may be empty although there is more to come
+  /// @return false when there are no more, and `batch` is empty
+  bool next(RuleBatch& batch);
+
+  const ItemsetReport& report() const { return run_.report(); }
+  ItemsetPlace place() const { return run_.place(); }
+  uint64_t results() const { return results_; }
+  Truncation truncated() const { return truncated_; }
+  uint64_t tasks() const { return tasks_; }  // into which splitting is cut
+  uint64_t tasks_done() const { return tasks_done_; }
+
+ private:
+  enum Side { kLhs, kRhs };
+  struct Allowed {
+    Buffer<bool> excluded;  // [ranks]
+    Buffer<bool> included;  // [ranks] empty: any item will do
+  };
+
+  /// Where a thread may begin to look for a rule.
+  struct Mark {
+    uint64_t rule;  // the first of the step or after it
+    size_t step;
+    size_t prefix;  // in prefixes_, of length - 1 items
+  };
+  class Splitter;
+
+  static ItemsetQuery itemset_query(const RuleQuery& query);
+  Allowed allowed(const std::optional<std::vector<int64_t>>& include, const std::optional<std::vector<int64_t>>& exclude);
+  bool time_is_up() const;
+  void prepare();
+  bool find_itemsets();
+  bool number_rules();
+  uint32_t least_rhs(uint32_t length) const;
+  uint32_t most_rhs(uint32_t length) const;
+  uint64_t rules_of(uint32_t length) const;
+  RuleBatch split(size_t task, int worker);
+  void cut_off(RuleBatch& batch);
+  void hand_over_best(RuleBatch& batch);
+
+  RuleQuery query_;
+  ExecutionOptions options_;
+  ItemsetRun run_;
+  Stopwatch watch_;
+  GrowingBuffer<ItemsetStep> steps_;
+  std::optional<ItemsetSupports> supports_;
+  Allowed sides_[2];
+  GrowingBuffer<Mark> marks_;
+  GrowingBuffer<uint32_t> prefixes_;
+  uint64_t rules_ = 0;           // to be looked at
+  uint32_t longest_ = 0;         // itemset
+  std::vector<BestRules> best_;  // of each thread; in the end of all
+  size_t handed_over_ = 0;       // of the best
+  size_t tasks_ = 0;
+  size_t tasks_done_ = 0;
+  uint64_t results_ = 0;
+  Truncation truncated_ = Truncation::kNone;
+  bool prepared_ = false;
+  std::optional<OrderedTasks<RuleBatch>> splitting_;  // last, so that its threads end first
+};
+
+}  // namespace batmap

@@ -1,0 +1,278 @@
+// Levels, and the walk over them. See breadth_first.h.
+#include "itemsets/search/breadth_first.h"
+
+#include <algorithm>
+
+#include "core/stopwatch.h"
+#include "itemsets/forms/leaf_order.h"
+
+namespace batmap {
+
+namespace {
+
+// About: so that what they cost and what counting costs are told apart.
+constexpr size_t kCandidatesAtOnce = 4096;
+
+}  // namespace
+
+BreadthFirst::BreadthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t most, ItemsetLookup lookup,
+                           RowLevels& rows, ItemsetVisitor& visitor, SearchLevels& log, const ExecutionOptions& options)
+    : root_(root),
+      bounds_(bounds),
+      most_(most),
+      lookup_(lookup),
+      visitor_(visitor),
+      log_(log),
+      options_(options),
+      poll_(options.cancel),
+      rows_(rows),
+      bitmap_words_(lookup == ItemsetLookup::kBitmaps && !rows.joins_levels() ? (root.items.size() + 63) / 64 : 0),
+      is_perfect_(root.items.size(), false) {}
+
+void BreadthFirst::search(uint32_t leading) {
+  log_.clear();
+  first_level(leading);
+  if (lookup_ == ItemsetLookup::kBitmaps && rows_.joins_levels())
+    extend_pieces(0, 1, true);
+  else
+    while (levels_.size() < most_ && next_level()) {
+    }
+
+  for (const uint32_t rank : root_.perfect) visitor_.push_perfect(rank);
+  visitor_.visit_perfect(root_.transactions);
+  for (uint32_t item = 0; item < leading; ++item) root_.is_leaf() ? write_plain(0, item) : write(0, item);
+}
+
+/// Items that begin no itemset are there too, as last items of others.
+void BreadthFirst::first_level(uint32_t leading) {
+  leading_ = leading;
+  levels_.emplace_back(*options_.memory);
+  for (uint32_t item = 0; item < root_.items.size(); ++item) add(levels_[0], item, root_.support[item], 0);
+  if (levels_[0].size() > 0) log_.add(1, {levels_[0].size(), levels_[0].size(), 0, 0});
+}
+
+void BreadthFirst::add(Level& level, uint32_t item, uint32_t support, uint32_t parent) {
+  level.item.push_back(item);
+  level.support.push_back(support);
+  level.parent.push_back(parent);
+  if (bitmap_words_ == 0) return;
+  const uint64_t* const before = levels_.size() < 2 ? nullptr : levels_[levels_.size() - 2].bitmaps.begin();
+  uint64_t* const bitmap = level.bitmaps.room(bitmap_words_);
+  if (before == nullptr)
+    std::fill_n(bitmap, bitmap_words_, 0u);
+  else
+    std::copy_n(before + parent * bitmap_words_, bitmap_words_, bitmap);
+  bitmap[item / 64] |= uint64_t{1} << (63 - item % 64);
+  level.bitmaps.add(bitmap_words_);
+}
+
+/// @return whether there is anything in it
+bool BreadthFirst::next_level() {
+  const Stopwatch watch;
+  const size_t length = levels_.size();  // of the itemsets that are joined
+  levels_.emplace_back(*options_.memory);
+  Level& from = levels_[length - 1];
+  Level& to = levels_[length];
+  uint64_t counted = 0;
+  std::vector<JoinedItemset> candidates;
+  GrowingBuffer<JoinedItemset> kept(*options_.memory);
+  double counting_ms = 0;
+  const auto count = [&] {
+    const Stopwatch counting;
+    counted += candidates.size();
+    count_candidates(candidates, kept);
+    counting_ms += counting.milliseconds();
+  };
+  std::vector<uint32_t> itemset;
+  for (size_t k = 0; k < from.size(); ++k) {
+    if (length == 1 && k >= leading_) break;
+    itemset.clear();
+    for (size_t j = k + 1; j < from.size() && (length == 1 || from.parent[j] == from.parent[k]); ++j) {
+      if (itemset.empty()) {
+        itemset = itemset_at(length - 1, k);
+        itemset.push_back(0);
+      }
+      itemset.back() = from.item[j];
+      poll_.after(1);
+      if (length > 1 && !subsets_are_frequent(itemset)) continue;
+      candidates.push_back({static_cast<uint32_t>(k), static_cast<uint32_t>(j), 0});
+      if (candidates.size() == kCandidatesAtOnce) count();
+    }
+  }
+  count();
+  size_t place = 0;
+  for (size_t k = 0; k < from.size(); ++k) {
+    from.children.push_back(static_cast<uint32_t>(place));
+    for (; place < kept.size() && kept[place].parent == k; ++place)
+      add(to, from.item[kept[place].other], kept[place].support, kept[place].parent);
+  }
+  from.children.push_back(static_cast<uint32_t>(place));
+  if (to.size() > 0 && levels_.size() < most_) {
+    const Stopwatch counting;
+    rows_.push(kept.span());
+    rows_.drop_lower();
+    counting_ms += counting.milliseconds();
+  }
+  if (counted > 0) log_.add(length + 1, {counted, to.size(), watch.milliseconds() - counting_ms, counting_ms});
+  return to.size() != 0;
+}
+
+void BreadthFirst::count_candidates(std::vector<JoinedItemset>& candidates, GrowingBuffer<JoinedItemset>& kept) {
+  if (candidates.empty()) return;
+  rows_.count(candidates);
+  const uint32_t least = bounds_.least();
+  for (const JoinedItemset& candidate : candidates)
+    if (candidate.support >= least) kept.push_back(candidate);
+  candidates.clear();
+}
+
+/// Searches on from the itemsets of `length` items in places from `base` on, whose rows are the top level.
+/// @param is_whole  these are all there are
+void BreadthFirst::extend_pieces(size_t base, size_t length, bool is_whole) {
+  if (length >= most_) return;
+  if (levels_.size() == length) levels_.emplace_back(*options_.memory);
+  levels_[length - 1].children.shrink(base);  // the end of the piece before is where this one begins
+  const size_t size = levels_[length - 1].size() - base;
+  const size_t parents = length == 1 ? leading_ : size;
+  std::vector<uint32_t> candidates(parents);  // of each: the later ones of the same parent
+  {
+    const Level& from = levels_[length - 1];
+    for (size_t k = size, end = size; k-- > 0;) {
+      if (k + 1 < size && length > 1 && from.parent[base + k] != from.parent[base + k + 1]) end = k + 1;
+      if (k < parents) candidates[k] = static_cast<uint32_t>(end - k - 1);
+    }
+  }
+  GrowingBuffer<JoinedItemset> found(*options_.memory);
+  for (size_t first = 0, last = 0; first < parents; first = last) {
+    // Half of the room, so that there is some left for the levels to come; more where one parent needs it.
+    const uint64_t most = length + 1 < most_ ? rows_.room_rows() / 2 : UINT64_MAX;
+    uint64_t sum = 0;
+    while (last < parents && (last == first || sum + candidates[last] <= most)) sum += candidates[last++];
+    const Stopwatch watch;
+    found.shrink(0);
+    const bool goes_on = sum > 0 && length + 1 < most_;
+    uint64_t counted = 0;
+    if (sum > 0)
+      counted = rows_.extend_rows({.first = static_cast<uint32_t>(first),
+                                   .last = static_cast<uint32_t>(last),
+                                   .least = bounds_.least(),
+                                   .prune = is_whole && length > 1,
+                                   .leading = leading_,
+                                   .push = goes_on},
+                                  found);
+    Level& from = levels_[length - 1];
+    Level& to = levels_[length];
+    const size_t begin = to.size();
+    size_t place = 0;
+    for (size_t k = first; k < last; ++k) {
+      from.children.push_back(static_cast<uint32_t>(to.size()));
+      for (; place < found.size() && found[place].parent == k; ++place)
+        add(to, from.item[base + found[place].other], found[place].support, static_cast<uint32_t>(base + k));
+    }
+    if (counted > 0) log_.add(length + 1, {counted, found.size(), 0, watch.milliseconds()});  // joined there, too
+    if (!goes_on) continue;
+    const bool was_last = is_whole && last == parents;
+    if (was_last) rows_.drop_lower();
+    if (to.size() > begin) extend_pieces(begin, length + 1, was_last && first == 0);
+    rows_.pop();
+  }
+  Level& from = levels_[length - 1];
+  while (from.children.size() <= from.size()) from.children.push_back(static_cast<uint32_t>(levels_[length].size()));
+}
+
+std::vector<uint32_t> BreadthFirst::itemset_at(size_t level, size_t place) const {
+  std::vector<uint32_t> itemset(level + 1);
+  for (size_t k = level + 1; k-- > 0; place = levels_[k].parent[place]) itemset[k] = levels_[k].item[place];
+  return itemset;
+}
+
+/// The subsets of one item less that are not parents of the itemset.
+bool BreadthFirst::subsets_are_frequent(const std::vector<uint32_t>& itemset) const {
+  for (size_t without = 0; without + 2 < itemset.size(); ++without) {
+    if (without == 0 && itemset[1] >= leading_) continue;  // nobody has counted these
+    if (!is_frequent(itemset, without)) return false;
+  }
+  return true;
+}
+
+bool BreadthFirst::is_frequent(const std::vector<uint32_t>& itemset, size_t without) const {
+  const size_t length = itemset.size() - 1;
+  const Level& level = levels_[length - 1];
+  poll_.after(16 * itemset.size());
+  if (lookup_ == ItemsetLookup::kBitmaps) {
+    std::vector<uint64_t> wanted(bitmap_words_, 0);
+    for (size_t k = 0; k < itemset.size(); ++k)
+      if (k != without) wanted[itemset[k] / 64] |= uint64_t{1} << (63 - itemset[k] % 64);
+    // Lexicographical order of itemsets of one length is the falling order of their bitmaps.
+    size_t low = 0;
+    size_t high = level.size();
+    while (low < high) {
+      const size_t middle = (low + high) / 2;
+      const uint64_t* const bitmap = level.bitmaps.begin() + middle * bitmap_words_;
+      const auto [own, other] = std::mismatch(wanted.begin(), wanted.end(), bitmap);
+      if (own == wanted.end()) return true;
+      if (*other > *own)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return false;
+  }
+  size_t begin = 0;
+  size_t end = levels_[0].size();
+  for (size_t k = 0, depth = 0; k < itemset.size(); ++k) {
+    if (k == without) continue;
+    const uint32_t* const items = levels_[depth].item.begin();
+    const uint32_t* const found = std::lower_bound(items + begin, items + end, itemset[k]);
+    if (found == items + end || *found != itemset[k]) return false;
+    if (++depth == length) return true;
+    const auto place = static_cast<size_t>(found - items);
+    begin = levels_[depth - 1].children[place];
+    end = levels_[depth - 1].children[place + 1];
+  }
+  return true;
+}
+
+/// Calls visit(place in the next level) for the children that are not perfect extensions.
+template <typename Visit>
+void BreadthFirst::visit_children(size_t level, size_t place, Visit visit) const {
+  if (level + 1 >= levels_.size()) return;
+  const Level& next = levels_[level + 1];
+  if (next.size() == 0) return;
+  for (size_t child = levels_[level].children[place]; child < levels_[level].children[place + 1]; ++child)
+    if (!is_perfect_[next.item[child]]) visit(child);
+}
+
+void BreadthFirst::write(size_t level, size_t place) {
+  const uint32_t support = levels_[level].support[place];
+  if (support < bounds_.least()) return;
+  std::vector<uint32_t> perfect;
+  size_t candidates = 0;
+  visit_children(level, place, [&](size_t child) {
+    const uint32_t item = levels_[level + 1].item[child];
+    if (levels_[level + 1].support[child] == support)
+      perfect.push_back(item);
+    else
+      ++candidates;
+  });
+  for (const uint32_t item : perfect) {
+    visitor_.push_perfect(root_.items[item]);
+    is_perfect_[item] = true;
+  }
+  visitor_.visit(root_.items[levels_[level].item[place]], static_cast<uint32_t>(level) + 1, support);
+  poll_.after(64);
+  visit_children(level, place, [&](size_t child) {
+    candidates <= static_cast<size_t>(kLeafItems) ? write_plain(level + 1, child) : write(level + 1, child);
+  });
+  for (const uint32_t item : perfect) is_perfect_[item] = false;
+  visitor_.shrink_perfect(visitor_.perfect() - perfect.size());
+}
+
+void BreadthFirst::write_plain(size_t level, size_t place) {
+  const uint32_t support = levels_[level].support[place];
+  if (support < bounds_.least()) return;
+  visitor_.visit(root_.items[levels_[level].item[place]], static_cast<uint32_t>(level) + 1, support);
+  visit_children(level, place, [&](size_t child) { write_plain(level + 1, child); });
+}
+
+}  // namespace batmap

@@ -1,0 +1,404 @@
+// The three kinds of nodes. See depth_first.h.
+#include "itemsets/search/depth_first.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "itemsets/forms/weighted_bits.h"
+
+namespace batmap {
+
+namespace {
+
+// The counters of a node are all set to zero unless its increments touched fewer than this share of them.
+constexpr uint64_t kSparseShare = 8;
+// Tails between the prefetch and the use, as in pairs/counters/horizontal_counter.cpp.
+constexpr size_t kPrefetchAhead = 16;
+
+// A node's transactions become bit rows from so many distinct ones on, when they are more than this share of those that were
+// merged and hold more than that share of the candidates: bench/itemset_peers.cpp, the random instances.
+constexpr size_t kBitRowsFrom = 1024;
+constexpr double kUnmergedShare = 0.8;
+constexpr double kDenseShare = 0.1;
+
+size_t lowest(uint64_t bits) { return static_cast<size_t>(std::countr_zero(bits)); }
+
+}  // namespace
+
+DepthFirst::DepthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t most, const MaskKernel& kernel,
+                       const AndPopcountKernel& bits, ItemsetVisitor& visitor, const ExecutionOptions& options)
+    : root_(root),
+      bounds_(bounds),
+      most_(most),
+      kernel_(kernel),
+      bits_(bits),
+      visitor_(visitor),
+      options_(options),
+      poll_(options.cancel),
+      counts_(*options.memory, root.as_masks ? 0 : root.items.size(), Fill::kZero),
+      places_(*options.memory, root.as_masks ? 0 : root.items.size(), Fill::kZero),
+      masks_(*options.memory) {
+  for (const uint32_t rank : root.perfect) visitor_.push_perfect(rank);
+  if (root.as_masks) return;
+  for (uint32_t item = 0; item < root.items.size(); ++item)
+    candidates_.push_back({item, root.items[item], root.support[item]});
+}
+
+void DepthFirst::search(uint32_t first, uint32_t last) {
+  if (first == 0) visitor_.visit_perfect(root_.transactions);
+  const uint32_t masked = root_.first_masked;
+  if (first < std::min(last, masked)) {
+    if (!root_rows_asked_) make_root_rows();
+    walk_lists(root_.lists, root_.items.size(), first, std::min(last, masked), 0);
+  }
+  if (std::max(first, masked) >= last) return;
+
+  if (!root_made_) make_root();
+  const auto below = [](uint32_t items) { return items == 64 ? ~uint64_t{0} : (uint64_t{1} << items) - 1; };
+  const uint64_t branches = below(last - masked) & ~below(std::max(first, masked) - masked);
+  const uint64_t all = below(static_cast<uint32_t>(root_.items.size()) - masked);
+  const uint32_t* const support = root_.support.data() + masked;
+  if (root_.is_leaf())
+    extend_masks(0, masks_.size(), 0, all, support, 0);
+  else
+    walk_masks(0, masks_.size(), all, branches, support, 0);
+}
+
+/// The root's transactions as far as they are masks.
+void DepthFirst::make_root() {
+  root_made_ = true;
+  const uint32_t masked = root_.first_masked;
+  std::copy(root_.items.begin() + masked, root_.items.end(), mask_ranks_);
+  if (root_.as_masks) return masks_.append(root_.masks.list(0, root_.masks.size()));
+  masks_.start();
+  for (const TransactionLists::Transaction& t : root_.lists.transactions()) {
+    const uint32_t* const items = root_.lists.data() + t.begin;
+    uint64_t mask = 0;
+    for (uint32_t k = t.length; k > 0 && items[k - 1] >= masked; --k) mask |= uint64_t{1} << (items[k - 1] - masked);
+    if ((mask & (mask - 1)) != 0) masks_.add(mask, t.weight);  // of single items the support is known
+    poll_.after(t.length);
+  }
+}
+
+// ---- lists
+
+void DepthFirst::walk_lists(const TransactionLists& lists, size_t candidates, uint32_t first, uint32_t last,
+                            uint32_t length) {
+  const size_t own = candidates_.size() - candidates;
+  for (size_t k = own + first; k < own + last; ++k) {
+    const Candidate candidate = candidates_[k];
+    if (!bounds_.reaches(length + 1, candidate.support)) continue;
+    const size_t perfect = visitor_.perfect();
+    size_t children = 0;
+    const size_t tails = lists.tails_of(candidate.item).size();
+    const size_t later = candidates - candidate.item - 1;
+    // Only the root has rows.
+    const bool by_rows = length == 0 && root_rows_ && rows_pay(later, tails);
+    if (length + 1 < most_)
+      children = by_rows ? count_rows(candidate.item, candidates, candidate.support)
+                         : count_tails(lists, candidate.item, candidates, candidate.support);
+    visitor_.visit(candidate.rank, length + 1, candidate.support);
+    if (children != 0 && !(length == 0 && extend_rows(candidate.item, tails, children, length + 1)))
+      extend_lists(lists, candidate.item, children, length + 1);
+    candidates_.resize(own + candidates);
+    visitor_.shrink_perfect(perfect);
+  }
+}
+
+/// Rows where they take no more than the lists, and there is room for them beside those of other threads.
+void DepthFirst::make_root_rows() {
+  root_rows_asked_ = true;
+  const TransactionLists& lists = root_.lists;
+  uint64_t columns = 0;
+  for (const auto& transaction : lists.transactions()) columns += static_cast<uint64_t>(std::popcount(transaction.weight));
+  const uint64_t bytes = root_.items.size() * columns / 8;
+  const uint64_t room = options_.memory->available() / 4 / static_cast<uint64_t>(std::max(options_.threads, 1));
+  if (bytes > lists.occurrences() * sizeof(uint32_t) || bytes > room) return;
+  mean_tail_ = static_cast<double>(lists.occurrences()) / static_cast<double>(lists.transactions().size()) / 2;
+  root_rows_.emplace(WeightedBits(root_, bits_, options_), options_);
+}
+
+/// Is reading so many rows faster than reading so many tails of the root, at an item a nanosecond?
+bool DepthFirst::rows_pay(size_t rows, size_t tails) const {
+  return static_cast<double>(rows * root_rows_->words()) < bits_.row_words_per_ns * static_cast<double>(tails) * mean_tail_;
+}
+
+/// As count_tails, for an item of the root.
+size_t DepthFirst::count_rows(uint32_t item, size_t candidates, uint32_t support) {
+  const size_t before = candidates_.size();
+  const size_t own = before - candidates;
+  const size_t later = candidates - item - 1;
+  root_rows_->count_later(item, later, counts_.data());
+  for (size_t k = 0; k < later; ++k) {
+    const uint32_t both = std::exchange(counts_[k], 0u);
+    if (both < threshold()) continue;
+    const auto other = static_cast<uint32_t>(item + 1 + k);
+    if (both == support)
+      visitor_.push_perfect(candidates_[own + other].rank);
+    else
+      candidates_.push_back({other, candidates_[own + other].rank, both});
+  }
+  return candidates_.size() - before;
+}
+
+/// The node of an item of the root, whose candidates lie on top of the stack, where they are so few that it is cheaper in
+/// rows.
+/// @return false: it is not
+bool DepthFirst::extend_rows(uint32_t item, size_t tails, size_t candidates, uint32_t length) {
+  if (!root_rows_ || candidates == 1 || candidates > kLeafItems || !rows_pay(size_t{1} << candidates, tails)) return false;
+  std::vector<JoinedItemset> places;
+  std::vector<BitRowSearch::Candidate> rows;
+  for (size_t k = candidates_.size() - candidates; k < candidates_.size(); ++k) {
+    places.push_back({item, candidates_[k].item, candidates_[k].support});
+    rows.push_back({candidates_[k].rank, candidates_[k].support});
+  }
+  root_rows_->push(places);
+  BitRowSearch search(*root_rows_, bounds_, most_, visitor_);
+  search.search(rows, rows.size(), length, true);  // so few that they are a last node
+  root_rows_->pop();
+  return true;
+}
+
+/// Counts the items behind `item`. Puts what is frequent behind the candidates, ascending, and the perfect ones on the
+/// visitor's stack. @return how many candidates there are now above the node's own
+size_t DepthFirst::count_tails(const TransactionLists& lists, uint32_t item, size_t candidates, uint32_t support) {
+  const std::span<const WeightedTail> tails = lists.tails_of(item);
+  const uint32_t* const data = lists.data();
+  uint32_t* const counts = counts_.data();
+  const size_t own = candidates_.size() - candidates;
+  const size_t before = candidates_.size();
+  const uint32_t least = threshold();
+  uint64_t increments = 0;
+  for (size_t t = 0; t < tails.size(); ++t) {
+    if (t + kPrefetchAhead < tails.size()) __builtin_prefetch(data + tails[t + kPrefetchAhead].begin);
+    const WeightedTail tail = tails[t];
+    for (uint32_t k = 0; k < tail.length; ++k) {
+      const uint32_t other = data[tail.begin + k];
+      const uint32_t count = counts[other] += tail.weight;
+      // At least `least` now, and less before.
+      if (count - least < tail.weight) [[unlikely]]
+        candidates_.push_back({other, 0, 0});
+    }
+    increments += tail.length;
+    if ((t & 0xfff) == 0xfff) poll_.after(1u << 16);
+  }
+  poll_.after(increments);
+  std::sort(candidates_.begin() + static_cast<ptrdiff_t>(before), candidates_.end(),
+            [](const Candidate& x, const Candidate& y) { return x.item < y.item; });
+  for (size_t k = before; k < candidates_.size(); ++k) {
+    Candidate& found = candidates_[k];
+    found.rank = candidates_[own + found.item].rank;
+    found.support = counts[found.item];
+  }
+  if (increments * kSparseShare < candidates - item)
+    for (const WeightedTail& tail : tails)
+      for (uint32_t k = 0; k < tail.length; ++k) counts[data[tail.begin + k]] = 0;
+  else
+    std::fill(counts + item + 1, counts + candidates, 0u);
+  size_t kept = before;
+  for (size_t k = before; k < candidates_.size(); ++k) {
+    if (candidates_[k].support == support)
+      visitor_.push_perfect(candidates_[k].rank);
+    else
+      candidates_[kept++] = candidates_[k];
+  }
+  candidates_.resize(kept);
+  return kept - before;
+}
+
+/// The node of `item`, whose candidates lie on top of the stack.
+void DepthFirst::extend_lists(const TransactionLists& lists, uint32_t item, size_t candidates, uint32_t length) {
+  const size_t own = candidates_.size() - candidates;
+  if (candidates == 1) {
+    visitor_.visit(candidates_[own].rank, length + 1, candidates_[own].support);
+    return;
+  }
+  const std::span<const WeightedTail> tails = lists.tails_of(item);
+  const uint32_t* const data = lists.data();
+  uint64_t* const places = places_.data();
+  const auto forget_places = [&] {
+    for (size_t k = own; k < own + candidates; ++k) places[candidates_[k].item] = 0;
+  };
+  if (candidates <= kMaskItems) {
+    for (size_t k = 0; k < candidates; ++k) places[candidates_[own + k].item] = uint64_t{1} << k;
+    const auto for_each_mask = [&](auto take) {
+      for (size_t t = 0; t < tails.size(); ++t) {
+        if (t + kPrefetchAhead < tails.size()) __builtin_prefetch(data + tails[t + kPrefetchAhead].begin);
+        const WeightedTail& tail = tails[t];
+        uint64_t mask = 0;
+        for (uint32_t k = 0; k < tail.length; ++k) mask |= places[data[tail.begin + k]];
+        if ((mask & (mask - 1)) != 0) take(mask, tail.weight);  // of single items the support is known
+        if ((t & 0xfff) == 0xfff) poll_.after(1u << 16);
+      }
+    };
+    if (candidates <= kLeafItems) {
+      uint32_t ranks[kLeafItems];
+      for (size_t k = 0; k < candidates; ++k) ranks[k] = candidates_[own + k].rank;
+      uint32_t* const table = clear_leaf(static_cast<int>(candidates));
+      for_each_mask([&](uint64_t mask, uint32_t weight) { table[mask] += weight; });
+      forget_places();
+      kernel_.sum_supersets(table, static_cast<int>(candidates));
+      for (size_t k = 0; k < candidates; ++k) table[size_t{1} << k] = candidates_[own + k].support;
+      write_leaf(ranks, static_cast<int>(candidates), length);
+      return;
+    }
+    uint32_t support[kMaskItems];
+    for (size_t k = 0; k < candidates; ++k) {
+      mask_ranks_[k] = candidates_[own + k].rank;
+      support[k] = candidates_[own + k].support;
+    }
+    const size_t from = masks_.size();
+    masks_.start(tails.size());
+    for_each_mask([&](uint64_t mask, uint32_t weight) { masks_.add(mask, weight); });
+    forget_places();
+    const uint64_t all = ~uint64_t{0} >> (kMaskItems - candidates);
+    search_masks(from, tails.size(), all, support, length);
+    return;
+  }
+  for (size_t k = 0; k < candidates; ++k) places[candidates_[own + k].item] = k + 1;
+  TransactionLists child(*options_.memory, tails.size());
+  for (const WeightedTail& tail : tails) {
+    uint32_t* const out = child.room(tail.length);
+    size_t taken = 0;
+    for (uint32_t k = 0; k < tail.length; ++k)
+      if (const uint64_t place = places[data[tail.begin + k]]; place != 0) out[taken++] = static_cast<uint32_t>(place - 1);
+    if (taken > 1) child.add(taken, tail.weight);
+    poll_.after(4 * uint64_t{tail.length} + 1);
+  }
+  forget_places();
+  for (size_t k = 0; k < candidates; ++k) candidates_[own + k].item = static_cast<uint32_t>(k);
+  if (suits_bit_rows(tails.size(), child.transactions().size(), child.occurrences(), candidates)) {
+    std::vector<BitRowSearch::Candidate> rows;
+    for (size_t k = own; k < own + candidates; ++k) rows.push_back({candidates_[k].rank, candidates_[k].support});
+    HostLevels levels(WeightedBits(child, candidates, bits_, options_), options_);
+    BitRowSearch search(levels, bounds_, most_, visitor_);
+    search.search(rows, candidates, length, false);
+    return;
+  }
+  child.link(static_cast<uint32_t>(candidates));
+  walk_lists(child, candidates, 0, static_cast<uint32_t>(candidates), length);
+}
+
+// ---- masks
+
+/// @param branches  those of the candidates whose nodes are wanted
+void DepthFirst::walk_masks(size_t from, size_t to, uint64_t candidates, uint64_t branches, const uint32_t* support,
+                            uint32_t length) {
+  if (pairs_.size() == pairs_used_) pairs_.push_back(PairCounts(*options_.memory, kMaskItems * kMaskItems));
+  uint32_t* const pairs = pairs_[pairs_used_++].data();
+  const bool is_root = length == 0;
+  if (length + 1 < most_ && !(is_root && root_counted_)) {
+    for (uint64_t rest = candidates; rest != 0; rest &= rest - 1)
+      std::fill_n(pairs + lowest(rest) * kMaskItems, kMaskItems, 0u);
+    count_mask_pairs(masks_.list(from, to), candidates, bits_, options_, poll_, pairs);
+  }
+  root_counted_ |= is_root;
+  for (uint64_t rest = branches; rest != 0; rest &= rest - 1) {
+    const size_t item = lowest(rest);
+    const uint32_t least = threshold();
+    if (!bounds_.reaches(length + 1, support[item])) continue;
+    const uint64_t self = uint64_t{1} << item;
+    const uint32_t* const counts = pairs + item * kMaskItems;
+    const size_t perfect = visitor_.perfect();
+    uint64_t children = 0;
+    if (length + 1 < most_)
+      for (uint64_t later = candidates & ~(self | (self - 1)); later != 0; later &= later - 1) {
+        const size_t other = lowest(later);
+        if (counts[other] < least) continue;
+        if (counts[other] == support[item])
+          visitor_.push_perfect(mask_ranks_[other]);
+        else
+          children |= uint64_t{1} << other;
+      }
+    visitor_.visit(mask_ranks_[item], length + 1, support[item]);
+    if (children != 0) extend_masks(from, to, self, children, counts, length + 1);
+    visitor_.shrink_perfect(perfect);
+  }
+  --pairs_used_;
+}
+
+/// The node of the transactions that have `with`. @param support  [64] of the candidates
+void DepthFirst::extend_masks(size_t from, size_t to, uint64_t with, uint64_t candidates, const uint32_t* support,
+                              uint32_t length) {
+  const int items = std::popcount(candidates);
+  if (items == 1) {
+    const size_t item = lowest(candidates);
+    visitor_.visit(mask_ranks_[item], length + 1, support[item]);
+    return;
+  }
+  const WeightedMasks list = masks_.list(from, to);
+  poll_.after(list.size);
+  if (items <= kLeafItems) {
+    uint32_t* const table = clear_leaf(items);
+    kernel_.project(list, with, candidates, table);
+    kernel_.sum_supersets(table, items);
+    uint32_t ranks[kLeafItems];
+    int place = 0;
+    for (uint64_t rest = candidates; rest != 0; rest &= rest - 1, ++place) {
+      ranks[place] = mask_ranks_[lowest(rest)];
+      table[size_t{1} << place] = support[lowest(rest)];
+    }
+    write_leaf(ranks, items, length);
+    return;
+  }
+  masks_.start(list.size);
+  size_t added = 0;
+  for (size_t k = from; k < to; ++k) {
+    const auto [mask, weight] = masks_.at(k);
+    const uint64_t rest = mask & candidates;
+    if ((mask & with) != with || (rest & (rest - 1)) == 0) continue;
+    masks_.add(rest, weight);
+    ++added;
+  }
+  search_masks(to, added, candidates, support, length);
+}
+
+/// The node whose list lies on top of the stack, from `from` on, and leaves it.
+/// @param added  masks before they were merged
+void DepthFirst::search_masks(size_t from, size_t added, uint64_t candidates, const uint32_t* support, uint32_t length) {
+  const WeightedMasks list = masks_.list(from, masks_.size());
+  const auto items = static_cast<size_t>(std::popcount(candidates));
+  uint64_t occurrences = 0;
+  if (list.size >= kBitRowsFrom)
+    for (size_t k = 0; k < list.size; ++k) occurrences += static_cast<uint64_t>(std::popcount(list.masks[k]));
+  if (suits_bit_rows(added, list.size, occurrences, items)) {
+    std::vector<BitRowSearch::Candidate> rows;
+    for (uint64_t rest = candidates; rest != 0; rest &= rest - 1)
+      rows.push_back({mask_ranks_[lowest(rest)], support[lowest(rest)]});
+    HostLevels levels(WeightedBits(list, candidates, bits_, options_), options_);
+    BitRowSearch search(levels, bounds_, most_, visitor_);
+    search.search(rows, items, length, false);
+  } else {
+    walk_masks(from, masks_.size(), candidates, candidates, support, length);
+  }
+  masks_.shrink(from);
+}
+
+bool DepthFirst::suits_bit_rows(size_t transactions, size_t distinct, uint64_t occurrences, size_t candidates) const {
+  return distinct >= kBitRowsFrom && static_cast<double>(distinct) > static_cast<double>(transactions) * kUnmergedShare &&
+         static_cast<double>(occurrences) > static_cast<double>(distinct * candidates) * kDenseShare;
+}
+
+// ---- tables
+
+uint32_t* DepthFirst::clear_leaf(int items) {
+  std::fill_n(leaf_, std::max<size_t>(8, size_t{1} << items), 0u);
+  return leaf_;
+}
+
+void DepthFirst::write_leaf(const uint32_t* ranks, int items, uint32_t length) {
+  const std::span<const LeafStep> order = leaf_order(items);
+  for (size_t k = 0; k < order.size();) {
+    const LeafStep step = order[k];
+    const uint32_t support = leaf_[step.subset];
+    if (length + step.length > most_ || !bounds_.reaches(length + step.length, support)) {
+      k += leaf_subtree(items, step);
+      continue;
+    }
+    visitor_.visit(ranks[step.last], length + step.length, support);
+    ++k;
+  }
+}
+
+}  // namespace batmap

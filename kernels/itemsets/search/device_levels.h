@@ -1,0 +1,23 @@
+// Bit rows of itemsets in the memory of a device (accel/device_itemsets.h).
+#pragma once
+
+#include <memory>
+
+#include "accel/offload.h"
+#include "itemsets/search/row_levels.h"
+
+namespace batmap {
+
+struct DeviceLevelJob {
+  int32_t device = 0;
+  uint64_t memory_limit = 0;  // bytes on the device; 0: what there is
+  bool prunes = false;        // extend_rows() will be asked to
+};
+
+/// @param bits     not needed afterwards
+/// @param options  outlives the levels
+/// @throws DeviceFailure, here and in all calls; Error, std::bad_alloc
+std::unique_ptr<RowLevels> rows_on_device(const AcceleratorApi& api, const DeviceLevelJob& job, const WeightedBits& bits,
+                                          const ExecutionOptions& options);
+
+}  // namespace batmap

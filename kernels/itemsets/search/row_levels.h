@@ -1,0 +1,87 @@
+// The one interface over which the strategies on bit rows count (breadth_first.h, bit_row_search.h): a stack of levels, each
+// with the bit rows of some itemsets, the items of a root at the bottom. Itemsets are named by their places in a level. Rows
+// lie in the memory of this machine (here) or of a device (device_levels.h).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "accel/device_itemsets.h"
+#include "itemsets/forms/weighted_bits.h"
+
+namespace batmap {
+
+class RowLevels {
+ public:
+  virtual ~RowLevels() = default;
+
+  /// Sets the supports of candidates of the top level.
+  virtual void count(std::span<JoinedItemset> candidates) = 0;
+  /// The rows of these become the top level. @param kept  of the top level, in order of their places
+  virtual void push(std::span<const JoinedItemset> kept) = 0;
+  /// The top level goes.
+  virtual void pop() = 0;
+  /// Nothing will be counted in the levels under the top one any more.
+  virtual void drop_lower() = 0;
+  /// One row of the top level with all later ones: the frequent rows become the top level.
+  /// @param fold_support  of itemsets that are found, but get no row
+  /// @param found         overwritten; ascending
+  virtual void extend_row(uint32_t row, uint32_t least, uint32_t fold_support, std::vector<JoinedItemset>& found) = 0;
+
+  /// What extend_rows() does where whole levels are joined, pruned and counted in one. See DeviceExtension.
+  struct Step {
+    uint32_t first;
+    uint32_t last;
+    uint32_t least;
+    bool prune;
+    uint32_t leading;
+    bool push;
+  };
+  /// Can extend_rows() be called? If not, whoever searches joins and prunes, and has the candidates counted.
+  virtual bool joins_levels() const { return false; }
+  /// @param found  appended to, in order of the places @return how many candidates were counted
+  virtual uint64_t extend_rows(const Step& step, GrowingBuffer<JoinedItemset>& found);
+  /// Rows that there is room for, beside those that are there.
+  virtual uint64_t room_rows() { return UINT64_MAX; }
+};
+
+/// In the memory of this machine.
+class HostLevels final : public RowLevels {
+ public:
+  HostLevels(WeightedBits bits, const ExecutionOptions& options)
+      : bits_(std::move(bits)), options_(options), poll_(options.cancel), levels_(1) {
+    levels_[0].size = bits_.items();
+  }
+
+  /// Supports of the row at `place` with the `later` ones behind it.
+  void count_later(size_t place, size_t later, uint32_t* supports) {
+    bits_.count(rows() + place * bits_.words(), rows() + (place + 1) * bits_.words(), later, supports);
+    poll_.after(later * (bits_.words() + 8));
+  }
+  size_t words() const { return bits_.words(); }
+
+  void count(std::span<JoinedItemset> candidates) override;
+  void push(std::span<const JoinedItemset> kept) override;
+  void pop() override { --top_; }
+  void drop_lower() override;
+  void extend_row(uint32_t row, uint32_t least, uint32_t fold_support, std::vector<JoinedItemset>& found) override;
+
+ private:
+  struct Level {
+    size_t size = 0;
+    Buffer<uint64_t> rows;  // of the first level: the root's
+  };
+
+  const uint64_t* rows() const { return top_ == 0 ? bits_.row(0) : levels_[top_].rows.data(); }
+  uint64_t* room(size_t rows);
+
+  WeightedBits bits_;
+  const ExecutionOptions& options_;
+  Poll poll_;
+  std::vector<Level> levels_;  // those above the top only keep their memory
+  size_t top_ = 0;
+  std::vector<uint32_t> supports_;
+};
+
+}  // namespace batmap

@@ -1,0 +1,180 @@
+// Some of the transactions, searched from some of the items. See search_sample.h.
+#include "itemsets/search/search_sample.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "itemsets/search/row_levels.h"
+
+namespace batmap {
+
+namespace {
+
+// So many transactions at least, and so many that the threshold is one of so many of them.
+constexpr uint64_t kFewestTransactions = 256;
+constexpr uint64_t kFewestAtThreshold = 16;
+constexpr uint32_t kBranches = 16;
+// What a sample takes, in ns: bench/device_itemsets.cpp.
+constexpr double kTransaction = 1;  // to be looked at
+constexpr double kOccurrence = 4;   // to be taken
+constexpr double kRowByte = 0.3;    // of the sample
+constexpr double kStep = 150;
+constexpr double kJoin = 15;
+
+struct Sampled {
+  WeightedBits bits;
+  double share;  // of the weights
+};
+
+/// Every n-th of the distinct transactions. @param step  n
+Sampled sample(const SearchRoot& root, size_t step, const AndPopcountKernel& kernel, const ExecutionOptions& options) {
+  double all = 0;
+  double taken = 0;
+  if (root.as_masks) {
+    const WeightedMasks masks = root.masks.list(0, root.masks.size());
+    for (size_t k = 0; k < masks.size; ++k) all += masks.weights[k];
+    MaskStack some(*options.memory);
+    some.start(masks.size / step + 1);
+    for (size_t k = 0; k < masks.size; k += step) {
+      taken += masks.weights[k];
+      some.add(masks.masks[k], masks.weights[k]);
+    }
+    const uint64_t items = root.items.empty() ? 0 : ~uint64_t{0} >> (kMaskItems - root.items.size());
+    return {WeightedBits(some.list(0, some.size()), items, kernel, options), all == 0 ? 1 : taken / all};
+  }
+  const auto of_root = root.lists.transactions();
+  for (const auto& transaction : of_root) all += transaction.weight;
+  TransactionLists some(*options.memory, of_root.size() / step + 1);
+  for (size_t k = 0; k < of_root.size(); k += step) {
+    taken += of_root[k].weight;
+    std::copy_n(root.lists.data() + of_root[k].begin, of_root[k].length, some.room(of_root[k].length));
+    some.add(of_root[k].length, of_root[k].weight);
+  }
+  return {WeightedBits(some, root.items.size(), kernel, options), all == 0 ? 1 : taken / all};
+}
+
+double share_of(const SearchRoot& root, uint32_t item) {
+  return static_cast<double>(root.support[item]) / std::max(root.transactions, 1u);
+}
+
+/// What is found in a branch stands for the branches beside it that are left out.
+class Sampler {
+ public:
+  Sampler(const SearchRoot& root, HostLevels rows, uint32_t least, uint32_t most, const SampleGoesOn& goes_on,
+          const AndPopcountKernel& kernel, const SearchOutline& pairs, double sample_ns)
+      : known(pairs),
+        root_(root),
+        rows_(std::move(rows)),
+        least_(least),
+        most_(most),
+        goes_on_(goes_on),
+        join_ns_(kJoin + static_cast<double>(rows_.words()) / kernel.row_words_per_ns),
+        sample_ns_(sample_ns) {}
+
+  /// First the frequent pairs, from which the joins of pairs are known, then what is longer. Where that is not seen to its
+  /// end, other branches are taken to be like those that were: the first third, which has most of it, comes last.
+  void search() {
+    known.is_complete = true;
+    stands_for_ = std::max(1u, root_.leading / kBranches);
+    std::vector<uint32_t> branches;
+    for (uint32_t item = stands_for_ / 2; item < root_.leading; item += stands_for_) branches.push_back(item);
+    for (const uint32_t item : branches)
+      if (known.is_complete) extend_item(item, false);
+    std::ranges::rotate(branches, branches.begin() + static_cast<ptrdiff_t>(branches.size() / 3));
+    const SearchOutline shallow = known;
+    size_t seen = 0;
+    for (; seen < branches.size() && known.is_complete; ++seen) extend_item(branches[seen], true);
+    if (known.is_complete || seen == 0) return;
+    const double times = static_cast<double>(branches.size()) / static_cast<double>(seen);
+    for (double SearchOutline::*const part :
+         {&SearchOutline::joins, &SearchOutline::branch_joins, &SearchOutline::itemsets, &SearchOutline::extended})
+      known.*part = shallow.*part + (known.*part - shallow.*part) * times;
+  }
+
+  SearchOutline known;
+
+ private:
+  void extend_item(uint32_t item, bool is_deep) {
+    share_ = share_of(root_, item);
+    extend(item, static_cast<uint32_t>(root_.items.size()), 1, is_deep);
+  }
+
+  /// @param size     rows of the top level, which are of itemsets of `length` items
+  /// @param is_deep  the longer ones; for an item: they alone
+  void extend(uint32_t row, uint32_t size, uint32_t length, bool is_deep) {
+    if (row + 1 == size) return;
+    rows_.extend_row(row, least_, 0, found_);
+    const auto children = static_cast<uint32_t>(found_.size());
+    const bool goes_on = length + 1 < most_;
+    if (length > 1 || !is_deep) {
+      known.itemsets += static_cast<double>(stands_for_) * children;
+      if (children > 0) known.longest = std::max(known.longest, length + 1);
+      if (children > 0 && goes_on) {
+        const double joins = static_cast<double>(stands_for_) * children * (children - 1) / 2;
+        known.joins += joins;
+        known.branch_joins += joins * share_;
+        known.extended += stands_for_ * (children - 1.0);
+      }
+    }
+    sample_ns_ += kStep + (size - row - 1) * join_ns_;
+    known.is_complete = known.is_complete && goes_on_(known, sample_ns_);
+    if (is_deep && goes_on)
+      for (uint32_t child = 0; child + 1 < children && known.is_complete; ++child) extend(child, children, length + 1, true);
+    rows_.pop();
+  }
+
+  const SearchRoot& root_;
+  HostLevels rows_;
+  uint32_t least_;
+  uint32_t most_;
+  const SampleGoesOn& goes_on_;
+  double join_ns_;
+  double sample_ns_;
+  uint32_t stands_for_ = 1;
+  double share_ = 1;
+  std::vector<JoinedItemset> found_;
+};
+
+/// The pairs of items. @param most  length of the longest itemset wanted
+SearchOutline outline_of_pairs(const SearchRoot& root, uint32_t most) {
+  SearchOutline pairs;
+  if (most < 2) return pairs;
+  double later = 0;
+  double later_shares = 0;
+  for (auto item = static_cast<uint32_t>(root.items.size()); item-- > 0;) {
+    if (item < root.leading && later > 0) {
+      pairs.pairs += later;
+      pairs.branch_joins += later * share_of(root, item);
+      pairs.tails += later_shares * root.support[item];
+      ++pairs.extended;
+    }
+    ++later;
+    later_shares += share_of(root, item);
+  }
+  pairs.joins = pairs.pairs;
+  return pairs;
+}
+
+}  // namespace
+
+SearchOutline sample_search(const SearchRoot& root, uint32_t least, uint32_t most, const SampleGoesOn& goes_on,
+                            const AndPopcountKernel& kernel, const ExecutionOptions& options) {
+  const SearchOutline pairs = outline_of_pairs(root, most);
+  const uint64_t distinct = root.as_masks ? root.masks.size() : root.lists.transactions().size();
+  const uint64_t wanted = std::max(kFewestTransactions, kFewestAtThreshold * root.transactions / std::max(least, 1u));
+  const uint64_t step = std::max<uint64_t>(1, distinct / wanted);
+  double occurrences = 0;
+  for (const uint32_t support : root.support) occurrences += support;
+  occurrences *= static_cast<double>(distinct / step) / std::max(root.transactions, 1u);
+  const double bytes = static_cast<double>(root.items.size() * (distinct / step)) / 8;
+  const double sample_ns = static_cast<double>(distinct) * kTransaction + occurrences * kOccurrence + bytes * kRowByte;
+  if (pairs.joins == 0 || !goes_on(pairs, sample_ns)) return pairs;
+  Sampled sampled = sample(root, step, kernel, options);
+  const auto scaled = static_cast<uint32_t>(std::max(1.0, std::round(least * sampled.share)));
+  Sampler sampler(root, HostLevels(std::move(sampled.bits), options), scaled, most, goes_on, kernel, pairs, sample_ns);
+  sampler.search();
+  return sampler.known;
+}
+
+}  // namespace batmap

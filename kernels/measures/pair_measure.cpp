@@ -1,0 +1,218 @@
+// The table of measures. See pair_measure.h.
+#include "measures/pair_measure.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "core/error.h"
+#include "measures/hypergeometric.h"
+
+namespace batmap {
+
+namespace {
+
+struct Entry {
+  PairMeasure measure;
+  const char* name;
+  MeasureUse use;  // and those before it
+  double (*value)(const PairCounts&);
+};
+
+// The other cells of the table of two by two.
+double not_a(const PairCounts& n) { return n.total - n.a; }
+double not_b(const PairCounts& n) { return n.total - n.b; }
+double only_a(const PairCounts& n) { return n.a - n.both; }
+double only_b(const PairCounts& n) { return n.b - n.both; }
+double neither(const PairCounts& n) { return n.total - n.a - (n.b - n.both); }
+double expected(const PairCounts& n) { return n.a * n.b / n.total; }
+/// Agreement by chance: both or neither.
+double expected_alike(const PairCounts& n) { return n.a * n.b + not_a(n) * not_b(n); }
+double square(double x) { return x * x; }
+/// x log y, where x is 0 when y is.
+double times_log(double x, double y) { return x == 0 ? 0 : x * std::log(y); }
+
+double support(const PairCounts& n) { return n.both / n.total; }
+double jaccard(const PairCounts& n) { return n.both / (n.a + n.b - n.both); }
+double dice(const PairCounts& n) { return 2 * n.both / (n.a + n.b); }
+double cosine(const PairCounts& n) { return n.both / std::sqrt(n.a * n.b); }
+double lift(const PairCounts& n) { return n.both * n.total / (n.a * n.b); }
+double leverage(const PairCounts& n) { return n.both / n.total - (n.a / n.total) * (n.b / n.total); }
+double phi(const PairCounts& n) {
+  return (n.both * n.total - n.a * n.b) / std::sqrt(n.a * n.b * (n.total - n.a) * (n.total - n.b));
+}
+double kulczynski(const PairCounts& n) { return (n.both / n.a + n.both / n.b) / 2; }
+double all_confidence(const PairCounts& n) { return n.both / std::max(n.a, n.b); }
+double max_confidence(const PairCounts& n) { return n.both / std::min(n.a, n.b); }
+double odds_ratio(const PairCounts& n) { return n.both * neither(n) / (only_a(n) * only_b(n)); }
+double confidence(const PairCounts& n) { return n.both / n.a; }
+double conviction(const PairCounts& n) {
+  if (n.both == n.a && n.a > 0) return std::numeric_limits<double>::infinity();
+  return (n.a / n.total) * (n.total - n.b) / (n.a - n.both);
+}
+
+double count(const PairCounts& n) { return n.both; }
+double coverage(const PairCounts& n) { return n.a / n.total; }
+double rhs_support(const PairCounts& n) { return n.b / n.total; }
+double cross_support_ratio(const PairCounts& n) { return std::min(n.a, n.b) / std::max(n.a, n.b); }
+double added_value(const PairCounts& n) { return n.both / n.a - n.b / n.total; }
+double casual_confidence(const PairCounts& n) { return 1 - only_a(n) / n.total * (1 / n.a + 1 / n.b); }
+double casual_support(const PairCounts& n) { return (n.a + n.b - 2 * only_a(n)) / n.total; }
+double centered_confidence(const PairCounts& n) { return not_b(n) / n.total - only_a(n) / n.a; }
+double certainty(const PairCounts& n) { return added_value(n) / (not_b(n) / n.total); }
+double chi_squared(const PairCounts& n) {
+  return n.total * square(n.both * n.total - n.a * n.b) / (n.a * n.b * not_a(n) * not_b(n));
+}
+double collective_strength(const PairCounts& n) {
+  const double alike = n.both + neither(n);
+  return alike / expected_alike(n) * ((square(n.total) - expected_alike(n)) / (n.total - alike));
+}
+double confirmed_confidence(const PairCounts& n) { return (n.both - only_a(n)) / n.a; }
+double counterexample(const PairCounts& n) { return (n.both - only_a(n)) / n.both; }
+double doc(const PairCounts& n) { return n.both / n.a - only_b(n) / not_a(n); }
+double fishers_exact_test(const PairCounts& n) { return Hypergeometric(n.a, n.b, n.total).split_at(n.both).above; }
+double gini(const PairCounts& n) {
+  return (square(n.both) + square(only_a(n))) / (n.a * n.total) +
+         (square(only_b(n)) + square(neither(n))) / (not_a(n) * n.total) - square(n.b / n.total) -
+         square(not_b(n) / n.total);
+}
+double hyper_confidence(const PairCounts& n) { return Hypergeometric(n.a, n.b, n.total).split_at(n.both).below; }
+double hyper_lift(const PairCounts& n) { return n.both / Hypergeometric(n.a, n.b, n.total).quantile(0.99); }
+double imbalance(const PairCounts& n) { return std::abs(n.a - n.b) / (n.a + n.b - n.both); }
+double implication_index(const PairCounts& n) {
+  const double by_chance = n.a * not_b(n) / n.total;
+  return (only_a(n) - by_chance) / std::sqrt(by_chance);
+}
+double importance(const PairCounts& n) { return std::log10((n.both + 1) * (not_a(n) + 2) / ((only_b(n) + 1) * (n.a + 2))); }
+double j_measure(const PairCounts& n) {
+  return (times_log(n.both, n.total * n.both / (n.a * n.b)) + times_log(only_a(n), n.total * only_a(n) / (n.a * not_b(n)))) /
+         n.total;
+}
+double kappa(const PairCounts& n) {
+  return (n.total * (n.both + neither(n)) - expected_alike(n)) / (square(n.total) - expected_alike(n));
+}
+double lambda(const PairCounts& n) {
+  const double likeliest = std::max(n.b, not_b(n));
+  return (std::max(n.both, only_a(n)) + std::max(only_b(n), neither(n)) - likeliest) / (n.total - likeliest);
+}
+double laplace(const PairCounts& n) { return (n.both + 1) / (n.a + 2); }
+double least_contradiction(const PairCounts& n) { return (n.both - only_a(n)) / n.b; }
+double lerman(const PairCounts& n) { return (n.both - expected(n)) / std::sqrt(expected(n)); }
+double mutual_information(const PairCounts& n) {
+  const auto part = [&](double cell, double row, double column) {
+    return times_log(cell, n.total * cell / (row * column)) / n.total;
+  };
+  const auto entropy = [&](double x, double rest) {
+    return -(times_log(x, x / n.total) + times_log(rest, rest / n.total)) / n.total;
+  };
+  return (part(n.both, n.a, n.b) + part(only_a(n), n.a, not_b(n)) + part(only_b(n), not_a(n), n.b) +
+          part(neither(n), not_a(n), not_b(n))) /
+         std::min(entropy(n.a, not_a(n)), entropy(n.b, not_b(n)));
+}
+double ralambondrainy(const PairCounts& n) { return only_a(n) / n.total; }
+double relative_risk(const PairCounts& n) { return n.both / n.a / (only_b(n) / not_a(n)); }
+double rld(const PairCounts& n) {
+  const double excess = (n.both * neither(n) - only_a(n) * only_b(n)) / n.total;
+  return excess > 0 ? excess / (excess + std::min(only_a(n), only_b(n))) : excess / (excess - std::min(n.both, neither(n)));
+}
+double rule_power_factor(const PairCounts& n) { return support(n) * confidence(n); }
+double sebag(const PairCounts& n) { return n.both / only_a(n); }
+double std_lift(const PairCounts& n) {
+  const double least = std::max(n.a + n.b - n.total, 1.0) * n.total / (n.a * n.b);
+  const double most = n.total / std::max(n.a, n.b);
+  return most == least ? 1 : (lift(n) - least) / (most - least);
+}
+double varying_liaison(const PairCounts& n) { return lift(n) - 1; }
+// (odds ratio - 1) / (odds ratio + 1) and the same of its root, finite where the odds ratio is not.
+double yule_q(const PairCounts& n) {
+  const double alike = n.both * neither(n);
+  const double apart = only_a(n) * only_b(n);
+  return (alike - apart) / (alike + apart);
+}
+double yule_y(const PairCounts& n) {
+  const double alike = std::sqrt(n.both * neither(n));
+  const double apart = std::sqrt(only_a(n) * only_b(n));
+  return (alike - apart) / (alike + apart);
+}
+
+constexpr std::array<Entry, 50> kMeasures{{
+    {PairMeasure::kSupport, "support", MeasureUse::kRankPairs, support},
+    {PairMeasure::kCount, "count", MeasureUse::kRankPairs, count},
+    {PairMeasure::kConfidence, "confidence", MeasureUse::kRankRules, confidence},
+    {PairMeasure::kCoverage, "coverage", MeasureUse::kRankRules, coverage},
+    {PairMeasure::kRhsSupport, "rhs_support", MeasureUse::kRankRules, rhs_support},
+    {PairMeasure::kLift, "lift", MeasureUse::kRankPairs, lift},
+    {PairMeasure::kLeverage, "leverage", MeasureUse::kRankPairs, leverage},
+    {PairMeasure::kConviction, "conviction", MeasureUse::kRankRules, conviction},
+    {PairMeasure::kJaccard, "jaccard", MeasureUse::kRankPairs, jaccard},
+    {PairMeasure::kDice, "dice", MeasureUse::kRankPairs, dice},
+    {PairMeasure::kCosine, "cosine", MeasureUse::kRankPairs, cosine},
+    {PairMeasure::kPhi, "phi", MeasureUse::kRankPairs, phi},
+    {PairMeasure::kKulczynski, "kulczynski", MeasureUse::kRankPairs, kulczynski},
+    {PairMeasure::kAllConfidence, "all_confidence", MeasureUse::kRankPairs, all_confidence},
+    {PairMeasure::kMaxConfidence, "max_confidence", MeasureUse::kRankPairs, max_confidence},
+    {PairMeasure::kCrossSupportRatio, "cross_support_ratio", MeasureUse::kRankPairs, cross_support_ratio},
+    {PairMeasure::kOddsRatio, "odds_ratio", MeasureUse::kRankPairs, odds_ratio},
+    {PairMeasure::kAddedValue, "added_value", MeasureUse::kRankRules, added_value},
+    {PairMeasure::kCasualConfidence, "casual_confidence", MeasureUse::kRankRules, casual_confidence},
+    {PairMeasure::kCasualSupport, "casual_support", MeasureUse::kRankRules, casual_support},
+    {PairMeasure::kCenteredConfidence, "centered_confidence", MeasureUse::kRankRules, centered_confidence},
+    {PairMeasure::kCertainty, "certainty", MeasureUse::kRankRules, certainty},
+    {PairMeasure::kChiSquared, "chi_squared", MeasureUse::kRankPairs, chi_squared},
+    {PairMeasure::kCollectiveStrength, "collective_strength", MeasureUse::kRankPairs, collective_strength},
+    {PairMeasure::kConfirmedConfidence, "confirmed_confidence", MeasureUse::kRankRules, confirmed_confidence},
+    {PairMeasure::kCounterexample, "counterexample", MeasureUse::kRankRules, counterexample},
+    {PairMeasure::kDoc, "doc", MeasureUse::kRankRules, doc},
+    {PairMeasure::kFishersExactTest, "fishers_exact_test", MeasureUse::kValue, fishers_exact_test},
+    {PairMeasure::kGini, "gini", MeasureUse::kRankRules, gini},
+    {PairMeasure::kHyperConfidence, "hyper_confidence", MeasureUse::kRankPairs, hyper_confidence},
+    {PairMeasure::kHyperLift, "hyper_lift", MeasureUse::kRankPairs, hyper_lift},
+    {PairMeasure::kImbalance, "imbalance", MeasureUse::kValue, imbalance},
+    {PairMeasure::kImplicationIndex, "implication_index", MeasureUse::kValue, implication_index},
+    {PairMeasure::kImportance, "importance", MeasureUse::kRankRules, importance},
+    {PairMeasure::kJMeasure, "j_measure", MeasureUse::kRankRules, j_measure},
+    {PairMeasure::kKappa, "kappa", MeasureUse::kRankPairs, kappa},
+    {PairMeasure::kLambda, "lambda", MeasureUse::kRankRules, lambda},
+    {PairMeasure::kLaplace, "laplace", MeasureUse::kRankRules, laplace},
+    {PairMeasure::kLeastContradiction, "least_contradiction", MeasureUse::kRankRules, least_contradiction},
+    {PairMeasure::kLerman, "lerman", MeasureUse::kRankPairs, lerman},
+    {PairMeasure::kMutualInformation, "mutual_information", MeasureUse::kRankPairs, mutual_information},
+    {PairMeasure::kRalambondrainy, "ralambondrainy", MeasureUse::kValue, ralambondrainy},
+    {PairMeasure::kRelativeRisk, "relative_risk", MeasureUse::kRankRules, relative_risk},
+    {PairMeasure::kRld, "rld", MeasureUse::kRankPairs, rld},
+    {PairMeasure::kRulePowerFactor, "rule_power_factor", MeasureUse::kRankRules, rule_power_factor},
+    {PairMeasure::kSebag, "sebag", MeasureUse::kRankRules, sebag},
+    {PairMeasure::kStdLift, "std_lift", MeasureUse::kRankPairs, std_lift},
+    {PairMeasure::kVaryingLiaison, "varying_liaison", MeasureUse::kRankPairs, varying_liaison},
+    {PairMeasure::kYuleQ, "yule_q", MeasureUse::kRankPairs, yule_q},
+    {PairMeasure::kYuleY, "yule_y", MeasureUse::kRankPairs, yule_y},
+}};
+
+/// Without underscores, in lower case.
+std::string plain_name(std::string_view name) {
+  std::string plain;
+  for (const char c : name)
+    if (c != '_') plain.push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+  return plain;
+}
+
+}  // namespace
+
+double pair_measure(PairMeasure measure, const PairCounts& counts) {
+  return kMeasures[static_cast<size_t>(measure)].value(counts);
+}
+
+PairMeasure parse_pair_measure(std::string_view name, MeasureUse use) {
+  const std::string wanted = plain_name(name);
+  std::string names;
+  for (const Entry& entry : kMeasures) {
+    if (entry.use < use) continue;
+    if (wanted == plain_name(entry.name)) return entry.measure;
+    names.append(names.empty() ? "" : ", ").append(entry.name);
+  }
+  throw Error(ErrorCode::kInvalidParameter, "unknown measure \"" + std::string(name) + "\"",
+              "Available measures: " + names + ".");
+}
+
+}  // namespace batmap

@@ -1,0 +1,331 @@
+// Choosing and running one of the ways. See all_pairs.h.
+#include "pairs/all_pairs.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+
+#include "core/parameters.h"
+#include "core/stopwatch.h"
+#include "core/thread_team.h"
+#include "pairs/choose.h"
+#include "pairs/counters/device_counter.h"
+#include "pairs/counters/set_pair_counter.h"
+#include "relation/pair_log.h"
+#include "set/set_decode.h"
+
+namespace batmap {
+
+struct AllPairsRun::Input {
+  SetCollection sets;
+  std::vector<uint32_t> order;    // of the sets that are counted, by rising cardinality, then by id
+  std::vector<uint32_t> name_of;  // [sets] place in the order of ids: what a set is called, so that equal ids stay apart
+};
+
+/// What the ways would take, in milliseconds, and whether they fit.
+struct AllPairsRun::Costs {
+  double tiles = 0;
+  double positional = 0;
+  double relation = 0;
+  bool looked = false;  // at the elements; else only tiles are known well
+  bool positional_fits = false;
+  bool relation_fits = false;
+  uint64_t element_bound = 0;  // where looked
+
+  /// The cheapest of those that fit.
+  AllPairsWay best(bool with_relation) const {
+    const double others = with_relation && relation_fits ? relation : tiles;
+    if (positional_fits && positional < tiles && positional < others) return AllPairsWay::kPositional;
+    return others < tiles ? AllPairsWay::kRelation : AllPairsWay::kTiles;
+  }
+  double of(AllPairsWay way) const {
+    return way == AllPairsWay::kTiles ? tiles : way == AllPairsWay::kPositional ? positional : relation;
+  }
+};
+
+namespace {
+
+// Nanoseconds, one thread, AVX2: bench/set_bench.cpp.
+constexpr double kComparedByte = 0.02;
+constexpr double kComparison = 30;
+constexpr double kBoundElement = 3;   // looking for the largest
+constexpr double kPlacedElement = 8;  // read out of its set into bit rows: bits/
+constexpr double kRowWord = 1;        // cleared
+// The same where the rows are larger than caches, and words of theirs that are added in a nanosecond.
+constexpr uint64_t kFarBytes = uint64_t{64} << 20;
+constexpr double kFarElement = 40;
+constexpr double kFarWordsPerNs = 0.5;
+constexpr double kCodedElement = 60;  // read out of its set, logged and coded
+constexpr uint64_t kBytesARow = 32;   // of a relation while it is counted
+
+constexpr const char* kWayNames[kAllPairsWays] = {"tiles", "positional", "relation"};
+
+/// A number above every element.
+uint64_t element_bound(const SetCollection& sets, std::span<const uint32_t> order, const ExecutionOptions& options) {
+  constexpr size_t kSetsATask = 64;
+  std::vector<uint64_t> bounds((order.size() + kSetsATask - 1) / kSetsATask);
+  parallel_for(options, bounds.size(), [&](size_t task, int) {
+    for (size_t k = task * kSetsATask; k < std::min((task + 1) * kSetsATask, order.size()); ++k) {
+      const SetView& set = sets[order[k]];
+      const uint64_t bound =
+          set.container() == Container::kBitmap ? set.bits() : set_max(set, options.cancel).value_or(0) + 1;
+      bounds[task] = std::max(bounds[task], bound);
+    }
+  });
+  return *std::ranges::max_element(bounds);
+}
+
+}  // namespace
+
+void AllPairsQuery::check() const {
+  if (!min_count && !min_jaccard && !top_k && !per_item_top_k)
+    throw Error(ErrorCode::kInvalidParameter, "a threshold is missing",
+                "Give min_count or min_jaccard, or ask for the best pairs with top_k or per_item_top_k.");
+  if (min_jaccard && !(*min_jaccard > 0 && *min_jaccard <= 1))
+    throw Error(ErrorCode::kInvalidParameter, "min_jaccard must be above 0 and at most 1, not " + plain_text(*min_jaccard));
+  PairQuery counts;  // for the checks of the others
+  counts.min_count = min_count.value_or(1);
+  counts.top_k = top_k;
+  counts.per_item_top_k = per_item_top_k;
+  counts.max_results = max_results;
+  counts.check();
+}
+
+PairMeasure AllPairsRun::measure() const { return query_.min_jaccard ? PairMeasure::kJaccard : PairMeasure::kSupport; }
+
+PairSelection AllPairsRun::selection() const {
+  return {.threshold = report_.threshold,
+          .min_jaccard = query_.min_jaccard.value_or(0),
+          .top_k = query_.top_k,
+          .per_item_top_k = query_.per_item_top_k,
+          .max_results = query_.max_results,
+          .ranking = {.measure = measure()}};
+}
+
+AllPairsRun::AllPairsRun(SetCollection sets, const AllPairsQuery& query, const ExecutionOptions& options)
+    : query_(query), options_(options) {
+  query_.check();
+  const Stopwatch watch;
+  prepare(std::move(sets));
+  report_.group_ms = watch.milliseconds();
+}
+
+AllPairsRun::~AllPairsRun() = default;
+
+void AllPairsRun::prepare(SetCollection given) {
+  report_.items = given.size();
+  report_.threshold = static_cast<uint64_t>(query_.min_count.value_or(1));
+  report_.method = kWayNames[0];
+  report_.reason = "nothing to count";
+
+  input_ = std::make_unique<Input>(Input{std::move(given), {}, {}});
+  const SetCollection& sets = input_->sets;
+  std::vector<uint32_t>& order = input_->order;
+  std::vector<uint32_t> by_id(sets.size());
+  std::iota(by_id.begin(), by_id.end(), 0);
+  std::stable_sort(by_id.begin(), by_id.end(), [&](uint32_t x, uint32_t y) { return sets.id(x) < sets.id(y); });
+  input_->name_of.resize(sets.size());
+  for (uint32_t name = 0; name < by_id.size(); ++name) {
+    const SetView& set = sets[by_id[name]];
+    ids_.push_back(sets.id(by_id[name]));
+    input_->name_of[by_id[name]] = name;
+    if (set.cardinality() > UINT32_MAX)
+      throw Error(ErrorCode::kTooLarge, "a set of " + std::to_string(set.cardinality()) + " elements is too large here",
+                  "All pairs are counted over sets of at most 4294967295 elements.");
+    if (set.cardinality() < report_.threshold) continue;
+    order.push_back(by_id[name]);
+    report_.occurrences += set.cardinality();
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t x, uint32_t y) { return sets[x].cardinality() < sets[y].cardinality(); });
+  report_.items_kept = order.size();
+  if (order.size() < 2) return;
+
+  const Costs costs = estimate();
+  AllPairsWay way = choose(costs);
+  if (!count_on_devices(costs, way)) count(way, costs.element_bound);
+}
+
+/// Tiles are known to the byte. The other two depend on how the elements are spread, so they are looked at only where
+/// tiles take longer than looking, or devices are asked for, and the relation, whose sizes are known only when it is there,
+/// last.
+AllPairsRun::Costs AllPairsRun::estimate() const {
+  const std::vector<uint32_t>& order = input_->order;
+  const auto sets = static_cast<double>(order.size());
+  const auto elements = static_cast<double>(report_.occurrences);
+  const auto threads = static_cast<double>(options_.threads);
+  double bytes = 0;
+  double row_words = 0;
+  for (size_t rank = 0; rank < order.size(); ++rank) {
+    const SetView& set = input_->sets[order[rank]];
+    bytes += compared_bytes(set);
+    row_words += static_cast<double>(set.cardinality()) * static_cast<double>((order.size() - rank) / 64 + 1);
+  }
+  Costs costs;
+  // Of n (n - 1) / 2 pairs every set is in n - 1; both sides are read.
+  costs.tiles = (sets - 1) * (bytes * kComparedByte + sets / 2 * kComparison) / threads / 1e6;
+  costs.relation = 2 * elements * kCodedElement / 1e6;  // and as much again for counting
+  const bool device_wanted = query_.device.offload != nullptr &&
+                             (query_.device.mode == DeviceMode::kCuda || query_.device.mode == DeviceMode::kRequire);
+  costs.looked = query_.way ? *query_.way != AllPairsWay::kTiles
+                            : device_wanted || costs.tiles > elements * kBoundElement / threads / 1e6;
+  if (costs.looked) {
+    costs.element_bound = element_bound(input_->sets, order, options_);
+    const uint64_t row_bytes = transaction_bits_bytes(order.size(), costs.element_bound, 0);
+    const bool is_far = row_bytes > kFarBytes;
+    const double words_per_ns = query_.kernels.bits->row_words_per_ns;
+    costs.positional = (static_cast<double>(row_bytes) / 8 * kRowWord + elements * (is_far ? kFarElement : kPlacedElement) +
+                        row_words / (is_far ? std::min(kFarWordsPerNs, words_per_ns) : words_per_ns)) /
+                       threads / 1e6;
+  }
+  const uint64_t left = options_.memory->available();
+  costs.positional_fits =
+      costs.looked && costs.element_bound < UINT32_MAX && costs.element_bound < left / 8 &&
+      transaction_bits_of_sets_bytes(order.size(), costs.element_bound, report_.occurrences, options_) < left;
+  costs.relation_fits = report_.occurrences < left / kBytesARow;
+  return costs;
+}
+
+AllPairsWay AllPairsRun::choose(const Costs& costs) {
+  char text[200];
+  std::snprintf(text, sizeof text, "%sestimates: tiles %.3g ms, positional %s, relation %.3g ms%s",
+                query_.way ? "asked for; " : "", costs.tiles,
+                !costs.looked            ? "not looked at"
+                : !costs.positional_fits ? "does not fit"
+                                         : (std::to_string(static_cast<int64_t>(costs.positional) + 1) + " ms").c_str(),
+                costs.relation, costs.relation_fits ? "" : " (does not fit)");
+  report_.reason = text;
+  return query_.way.value_or(costs.best(true));
+}
+
+/// @param way  that of the CPU; becomes kRelation where devices are to count its rows
+/// @return whether devices count the sets as they are
+bool AllPairsRun::count_on_devices(const Costs& costs, AllPairsWay& way) {
+  const auto elements = static_cast<double>(report_.occurrences);
+  const DeviceUse& use = query_.device;
+  DeviceSizes sizes{.items = input_->order.size(),
+                    .leading = input_->order.size(),
+                    .memory_limit = use.memory_limit,
+                    .threads = options_.threads};
+  if (query_.way.value_or(AllPairsWay::kTiles) == AllPairsWay::kTiles) {
+    const BatmapSizes batmaps = batmap_sizes(input_->sets, input_->order);
+    sizes.batmap_bytes = batmaps.bytes;
+    sizes.batmap_words = batmaps.words;
+  }
+  if (costs.looked && costs.relation_fits && query_.way.value_or(AllPairsWay::kRelation) == AllPairsWay::kRelation) {
+    sizes.tid_slots = std::min(costs.element_bound, report_.occurrences);
+    sizes.rows = report_.occurrences;
+    // As if all elements were in as many sets.
+    sizes.pair_instances =
+        static_cast<uint64_t>(std::min(elements * elements / static_cast<double>(sizes.tid_slots) / 2, 1e18));
+    sizes.host_ms = elements * kCodedElement / 1e6;
+  }
+  std::unique_ptr<PairCounter> counter = answers_.offload(
+      use, costs.of(way),
+      [&](std::span<const DeviceTraits> devices) {
+        return choose_device(use.mode, sizes, devices, costs.of(way), std::nullopt);
+      },
+      [&](std::span<const DeviceTraits> devices, DeviceMethod method) -> std::unique_ptr<PairCounter> {
+        if (method != DeviceMethod::kBatmap) {
+          way = AllPairsWay::kRelation;
+          return nullptr;
+        }
+        return count_sets_on_devices(*use.offload, devices, use.memory_limit, input_->sets, input_->order, options_);
+      },
+      report_);
+  if (!counter) return false;
+  report_.method = kWayNames[static_cast<size_t>(AllPairsWay::kTiles)];
+  resume_ = {costs.best(false), costs.element_bound};
+  start(std::move(counter));
+  return true;
+}
+
+void AllPairsRun::count(AllPairsWay way, uint64_t element_bound) {
+  report_.method = kWayNames[static_cast<size_t>(way)];
+  const std::vector<uint32_t>& order = input_->order;
+  switch (way) {
+    case AllPairsWay::kTiles:
+      report_.kernel = query_.kernels.sets->name;
+      start(count_set_tiles(std::move(input_->sets), order, query_.min_jaccard.value_or(0), *query_.kernels.sets, options_));
+      break;
+    case AllPairsWay::kPositional: {
+      report_.kernel = query_.kernels.bits->name;
+      TransactionBits form = transaction_bits_of_sets(input_->sets, order, element_bound, *query_.kernels.sets, options_);
+      input_->sets = SetCollection(*options_.memory);
+      const auto count = static_cast<uint32_t>(order.size());
+      const uint64_t most_instances = report_.occurrences * count / 2;  // an element in every set
+      start(count_positionally(std::move(form), {.leading = count}, most_instances, *query_.kernels.bits, options_));
+      break;
+    }
+    case AllPairsWay::kRelation: count_relation(); break;
+  }
+  input_.reset();
+}
+
+void AllPairsRun::start(std::unique_ptr<PairCounter> counter) {
+  Buffer<int64_t> values(*options_.memory, input_->order.size());
+  for (size_t rank = 0; rank < values.size(); ++rank) values[rank] = input_->name_of[input_->order[rank]];
+  answers_.start(std::move(counter), std::move(values), selection(), options_);
+}
+
+void AllPairsRun::count_relation() {
+  log_ = std::make_unique<PairLog>(*options_.memory);
+  for (const uint32_t set : input_->order) {
+    SetReader reader(input_->sets[set], *query_.kernels.sets);
+    uint64_t chunk[kChunkElements];
+    while (const size_t count = reader.next(chunk)) {
+      options_.cancel.throw_if_requested();
+      for (size_t i = 0; i < count; ++i) log_->append(static_cast<int64_t>(chunk[i]), input_->name_of[set]);
+    }
+  }
+  log_->seal();
+  input_->sets = SetCollection(*options_.memory);
+  PairQuery pairs;
+  pairs.min_count = static_cast<int64_t>(report_.threshold);
+  pairs.kernels = query_.kernels;
+  pairs.device = query_.device;
+  pairs.min_jaccard = query_.min_jaccard;
+  if (query_.top_k || query_.per_item_top_k) pairs.measure = measure();
+  pairs.top_k = query_.top_k;
+  pairs.per_item_top_k = query_.per_item_top_k;
+  pairs.max_results = query_.max_results;
+  relation_run_.emplace(log_->chunks(), std::span<const uint32_t>(), pairs, options_);
+  const PairReport& report = relation_run_->report();
+  report_.reason += "; " + report.reason;
+  report_.transactions = report.transactions;
+  report_.pair_instances = report.pair_instances;
+  follow_relation();
+}
+
+/// What may change while a relation is counted.
+void AllPairsRun::follow_relation() {
+  const PairReport& report = relation_run_->report();
+  report_.method = report.method;
+  report_.kernel = report.kernel;
+  report_.device = report.device;
+  if (!report.notice.empty()) report_.notice = report.notice;
+  report_.results = report.results;
+  report_.tasks = report.tasks;
+  report_.tasks_done = report.tasks_done;
+  report_.truncated = report.truncated;
+  if (!relation_run_->needs_rows()) log_.reset();
+}
+
+bool AllPairsRun::next(std::vector<PairRow>& batch) {
+  const Stopwatch watch;
+  bool more = false;
+  if (relation_run_) {
+    more = relation_run_->next(batch);
+    follow_relation();
+  } else {
+    more = answers_.next(batch, report_, [this] { count(resume_.way, resume_.element_bound); });
+  }
+  for (PairRow& row : batch) {
+    row.item_a = ids_[static_cast<size_t>(row.item_a)];
+    row.item_b = ids_[static_cast<size_t>(row.item_b)];
+  }
+  report_.count_ms += watch.milliseconds();
+  return more;
+}
+
+}  // namespace batmap

@@ -1,0 +1,96 @@
+// Bounded heaps of pairs. See best_pairs.h.
+#include "pairs/best_pairs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+#include "core/polled.h"
+
+namespace batmap {
+
+namespace {
+
+/// Puts `entry` among the k best; `better` orders the heap, the worst in front.
+template <typename Entry, typename Better>
+void offer_to_heap(GrowingBuffer<Entry>& heap, uint64_t k, const Entry& entry, Better better) {
+  if (heap.size() < k) {
+    heap.push_back(entry);
+  } else if (better(entry, heap[0])) {
+    std::pop_heap(heap.begin(), heap.end(), better);
+    *(heap.end() - 1) = entry;
+  } else {
+    return;
+  }
+  std::push_heap(heap.begin(), heap.end(), better);
+}
+
+}  // namespace
+
+double pair_jaccard(const PairRow& row) {
+  return static_cast<double>(row.support) / static_cast<double>(row.support_a + row.support_b - row.support);
+}
+
+double PairRanking::score(const PairRow& row) const {
+  if (measure == PairMeasure::kSupport) return static_cast<double>(row.support);  // exact below 2^53
+  const double value = pair_measure(measure, {.both = static_cast<double>(row.support),
+                                              .a = static_cast<double>(row.support_a),
+                                              .b = static_cast<double>(row.support_b),
+                                              .total = total});
+  return std::isnan(value) ? -std::numeric_limits<double>::infinity() : value;
+}
+
+bool BestPairs::better(const Scored& x, const Scored& y) {
+  return std::tuple(y.score, x.row.item_a, x.row.item_b) < std::tuple(x.score, y.row.item_a, y.row.item_b);
+}
+
+void BestPairs::offer(const PairRow& row) { offer_to_heap(heap_, k_, Scored{row, ranking_.score(row)}, better); }
+
+GrowingBuffer<PairRow> BestPairs::take(const CancelToken& cancel) {
+  std::sort(heap_.begin(), heap_.end(), polled(cancel, better));
+  GrowingBuffer<PairRow> rows(*meter_);
+  rows.room(heap_.size());
+  for (const Scored& kept : heap_.span()) {
+    if (rows.size() % 65536 == 0) cancel.throw_if_requested();
+    rows.push_back(kept.row);
+  }
+  heap_.reset();
+  return rows;
+}
+
+BestPairsPerItem::BestPairsPerItem(MemoryMeter& meter, uint32_t k, const int64_t* values, uint32_t items)
+    : meter_(&meter), k_(k), values_(values) {
+  heaps_.reserve(items);
+  for (uint32_t item = 0; item < items; ++item) heaps_.emplace_back(meter);
+}
+
+bool BestPairsPerItem::better(const Partner& x, const Partner& y) const {
+  return std::tuple(y.score, values_[x.rank]) < std::tuple(x.score, values_[y.rank]);
+}
+
+void BestPairsPerItem::offer_to(uint32_t item, Partner partner) {
+  offer_to_heap(heaps_[item], k_, partner, [this](const Partner& x, const Partner& y) { return better(x, y); });
+}
+
+void BestPairsPerItem::offer(uint32_t a, uint32_t b, uint64_t support, double score) {
+  offer_to(a, {b, support, score});
+  offer_to(b, {a, support, score});
+}
+
+GrowingBuffer<BestPairsPerItem::Kept> BestPairsPerItem::take(const CancelToken& cancel) {
+  GrowingBuffer<Kept> kept(*meter_);
+  for (uint32_t item = 0; item < heaps_.size(); ++item) {
+    if (item % 4096 == 0) cancel.throw_if_requested();
+    for (const Partner& partner : heaps_[item].span())
+      kept.push_back({std::min(item, partner.rank), std::max(item, partner.rank), partner.support});
+    heaps_[item].reset();
+  }
+  auto key = [](const Kept& pair) { return std::tuple(pair.a, pair.b); };
+  std::sort(kept.begin(), kept.end(), polled(cancel, [&](const Kept& x, const Kept& y) { return key(x) < key(y); }));
+  auto* const last = std::unique(kept.begin(), kept.end(), [&](const Kept& x, const Kept& y) { return key(x) == key(y); });
+  kept.shrink(static_cast<size_t>(last - kept.begin()));
+  return kept;
+}
+
+}  // namespace batmap

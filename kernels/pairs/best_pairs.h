@@ -1,0 +1,100 @@
+// The pairs that a top-k question keeps: the k best of all, and the k best of each item.
+//
+// "Better" is: larger by the measure, then smaller item_a, then smaller item_b (by value), so the answer does not depend
+// on the order in which pairs arrive. Memory is k rows and their scores, or k times the number of items: a score may take a
+// tenth of a millisecond (hypergeometric.h), so each is made once. Source: ours (bounded heaps).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/options.h"
+#include "measures/pair_measure.h"
+
+namespace batmap {
+
+/// One answer, by value.
+struct PairRow {
+  int64_t item_a;
+  int64_t item_b;
+  uint64_t support;
+  uint64_t support_a;
+  uint64_t support_b;
+};
+
+/// support / (support_a + support_b - support).
+double pair_jaccard(const PairRow& row);
+
+/// What pairs are ranked by: the value of a measure; what has no value comes last.
+struct PairRanking {
+  PairMeasure measure = PairMeasure::kSupport;
+  double total = 0;  // transactions
+
+  double score(const PairRow& row) const;
+};
+
+/// The k best of all pairs offered.
+class BestPairs {
+ public:
+  /// @param k  at least 1
+  BestPairs(MemoryMeter& meter, uint64_t k, const PairRanking& ranking)
+      : meter_(&meter), k_(k), ranking_(ranking), heap_(meter) {}
+
+  void offer(const PairRow& row);
+  /// No pair with less support can still be kept.
+  uint64_t threshold() const {
+    return ranking_.measure == PairMeasure::kSupport && heap_.size() == k_ ? heap_[0].row.support : 0;
+  }
+  /// The pairs kept, best first. Call it once. @throws Error{kCancelled}
+  GrowingBuffer<PairRow> take(const CancelToken& cancel = {});
+
+ private:
+  struct Scored {
+    PairRow row;
+    double score;
+  };
+  /// Larger score first, then item_a, then item_b.
+  static bool better(const Scored& x, const Scored& y);
+
+  MemoryMeter* meter_;
+  uint64_t k_;
+  PairRanking ranking_;
+  GrowingBuffer<Scored> heap_;  // the worst in front
+};
+
+/// For each item the k best of its pairs; a pair is kept when either of its items keeps it. For one item, of equal
+/// scores the smaller partner is better.
+class BestPairsPerItem {
+ public:
+  /// @param values  [items] value of each item rank; must outlive the object
+  BestPairsPerItem(MemoryMeter& meter, uint32_t k, const int64_t* values, uint32_t items);
+
+  /// @param a, b  item ranks
+  /// @param score  see PairRanking
+  void offer(uint32_t a, uint32_t b, uint64_t support, double score);
+
+  struct Kept {
+    uint32_t a;
+    uint32_t b;
+    uint64_t support;
+  };
+  /// The pairs kept by either item, each once, ascending by (a, b). Call it once.
+  /// @throws Error{kCancelled, kMemoryLimit}
+  GrowingBuffer<Kept> take(const CancelToken& cancel = {});
+
+ private:
+  struct Partner {
+    uint32_t rank;
+    uint64_t support;
+    double score;
+  };
+  void offer_to(uint32_t item, Partner partner);
+  bool better(const Partner& x, const Partner& y) const;
+
+  MemoryMeter* meter_;
+  uint32_t k_;
+  const int64_t* values_;
+  std::vector<GrowingBuffer<Partner>> heaps_;  // [items] the worst in front
+};
+
+}  // namespace batmap

@@ -1,0 +1,73 @@
+// A form for every method. See build_counter.h.
+#include "pairs/build_counter.h"
+
+#include <utility>
+
+namespace batmap {
+
+namespace {
+
+/// See PairJob::row_words.
+uint64_t row_words(const EncodedRelation& relation, const KeptItems& kept) {
+  uint64_t words = 0;
+  for (uint32_t rank = 0; rank < kept.pairs.leading; ++rank)
+    words += relation.item_rows(kept.code_of_rank[rank]) * ((kept.size - kept.pairs.first_after(rank)) / 64 + 1);
+  return words;
+}
+
+}  // namespace
+
+const char* PairKernels::name(PairMethod method) const {
+  switch (method) {
+    case PairMethod::kBitmap:
+    case PairMethod::kPositional: return bits->name;
+    case PairMethod::kBatmap: return sets->name;
+    case PairMethod::kHorizontal:
+    case PairMethod::kMerge: break;
+  }
+  return "";
+}
+
+PairJob describe_job(const EncodedRelation& relation, const KeptItems& kept, const TransactionLengths& lengths,
+                     const PairKernels& kernels, const ExecutionOptions& options) {
+  uint64_t leading_occurrences = 0;
+  for (uint32_t rank = 0; rank < kept.pairs.leading; ++rank)
+    leading_occurrences += relation.item_rows(kept.code_of_rank[rank]);
+  return {.items = kept.size,
+          .leading = kept.pairs.leading,
+          .first_column = kept.pairs.first_column,
+          .enough = kept.pairs.enough,
+          .tid_slots = relation.tid_slots(),
+          .occurrences = kept.occurrences,
+          .leading_occurrences = leading_occurrences,
+          .pair_instances = lengths.pair_instances,
+          .row_words = row_words(relation, kept),
+          .bitmap_words_per_ns = kernels.bits->words_per_ns,
+          .positional_words_per_ns = kernels.bits->row_words_per_ns,
+          .threads = options.threads,
+          .memory_bytes = options.memory->available()};
+}
+
+std::unique_ptr<PairCounter> build_counter(const EncodedRelation& relation, const KeptItems& kept,
+                                           const TransactionLengths& lengths, PairMethod method, const PairKernels& kernels,
+                                           const ExecutionOptions& options) {
+  switch (method) {
+    case PairMethod::kHorizontal:
+      return count_horizontally(link_transactions(relation, kept, lengths, options), kept.pairs, options);
+    case PairMethod::kPositional:
+      return count_positionally(fill_transaction_bits(relation, kept, options), kept.pairs, lengths.pair_instances,
+                                *kernels.bits, options);
+    case PairMethod::kBitmap:
+      return count_bitmaps(fill_bit_matrix(relation, kept, options), kept.pairs, *kernels.bits, options);
+    case PairMethod::kBatmap:
+    case PairMethod::kMerge: {
+      Tidlists lists = scatter_tidlists(relation, kept, options);
+      sort_lists(lists, options);
+      if (method == PairMethod::kMerge) return count_by_merging(std::move(lists), kept.pairs, options);
+      return count_batmaps(std::move(lists), kept.pairs, relation.tid_slots(), *kernels.sets, options);
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace batmap

@@ -1,0 +1,36 @@
+// From a coded relation to a counter: sizes for the chooser, and the form that a method counts.
+#pragma once
+
+#include <memory>
+
+#include "bits/and_popcount.h"
+#include "core/options.h"
+#include "pairs/choose.h"
+#include "pairs/counters/pair_counter.h"
+#include "relation/encoded_relation.h"
+#include "relation/kept_items.h"
+#include "relation/transactions.h"
+#include "set/set_kernel.h"
+
+namespace batmap {
+
+/// What bits and sets are counted with.
+struct PairKernels {
+  const AndPopcountKernel* bits = &best_and_popcount();
+  const SetKernel* sets = &best_set_kernel();
+
+  /// Name of the kernel that the method uses; empty for methods that use none.
+  const char* name(PairMethod method) const;
+};
+
+/// The sizes of counting the kept items of a relation.
+PairJob describe_job(const EncodedRelation& relation, const KeptItems& kept, const TransactionLengths& lengths,
+                     const PairKernels& kernels, const ExecutionOptions& options);
+
+/// @param options  outlives the counter
+/// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
+std::unique_ptr<PairCounter> build_counter(const EncodedRelation& relation, const KeptItems& kept,
+                                           const TransactionLengths& lengths, PairMethod method, const PairKernels& kernels,
+                                           const ExecutionOptions& options);
+
+}  // namespace batmap

@@ -1,0 +1,174 @@
+// Cost model of pair support. See choose.h.
+#include "pairs/choose.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "bits/bit_row_sum.h"
+#include "pairs/counters/pair_counter.h"
+#include "relation/bit_matrix.h"
+#include "relation/transaction_bits.h"
+#include "relation/transactions.h"
+
+namespace batmap {
+
+namespace {
+
+// Nanoseconds, one thread, bench/support_bench.cpp.
+constexpr double kIncrement = 0.75;       // one counter of `horizontal`
+constexpr double kScannedCounter = 0.12;  // looking for results in a row of counters
+constexpr double kTail = 4.0;             // starting on the tail of one transaction
+constexpr double kLinkOccurrence = 12.0;  // building the horizontal form
+constexpr double kListBit = 6.0;          // building bit rows and lists
+constexpr double kSlicedPair = 0.2;       // comparing a bit-sliced counter with the threshold
+constexpr double kSetBit = 3.0;           // building the bit matrix
+constexpr double kClearWord = 0.8;        // memory that is new to the process
+constexpr double kPairOverhead = 8.0;     // of one pair in a bitmap tile
+constexpr double kPlacedElement = 60.0;   // building a batmap
+constexpr double kPlaneWord = 0.12;       // 64 slots of one plane compared; a block ends early after some ten planes
+constexpr double kPlanesRead = 10;
+constexpr double kMergedElement = 4.0;
+constexpr double kThread = 25'000;        // starting and joining one
+constexpr double kListElement = 5.0;      // building a tidlist
+constexpr double kFoundByTask = 1 << 16;  // pairs, not nanoseconds
+// How much later than the average pair of a tile, of a row, all of them have enough in common: the logarithm of their
+// number.
+constexpr double kAllOfATile = 7;
+constexpr double kAllOfARow = 8;
+
+double pairs_of(const PairJob& job) {
+  const auto leading = static_cast<double>(job.leading);
+  if (job.first_column > 0) return leading * static_cast<double>(job.items - job.first_column);
+  return leading * (static_cast<double>(job.items) - (leading + 1) / 2);
+}
+
+/// Rows of an item, on average, of both sides of the pairs.
+struct AverageRows {
+  double leading;
+  double column;
+};
+
+AverageRows average_rows(const PairJob& job) {
+  const auto over = [](uint64_t rows, uint64_t items) {
+    return items == 0 ? 0 : static_cast<double>(rows) / static_cast<double>(items);
+  };
+  if (job.first_column == 0) return {over(job.occurrences, job.items), over(job.occurrences, job.items)};
+  return {over(job.leading_occurrences, job.leading),
+          over(job.occurrences - job.leading_occurrences, job.items - job.first_column)};
+}
+
+/// The share of its transactions after which the average pair has had `times` as many in common as are enough.
+double share_until_enough(const PairJob& job, const AverageRows& rows, double times) {
+  if (job.enough == UINT32_MAX) return 1;
+  const double common = rows.leading * rows.column / std::max(static_cast<double>(job.tid_slots), 1.0);
+  return std::min(times * static_cast<double>(job.enough) / std::max(common, 1e-9), 1.0);
+}
+
+}  // namespace
+
+const char* pair_method_name(PairMethod method) { return kPairMethodNames[static_cast<size_t>(method)].name; }
+
+std::string pair_method_names() {
+  std::string names = "auto";
+  for (const PairMethodName& entry : kPairMethodNames) names.append(", ").append(entry.name);
+  return names;
+}
+
+PairEstimate estimate_pairs(PairMethod method, const PairJob& job) {
+  const auto items = static_cast<double>(job.items);
+  const auto occurrences = static_cast<double>(job.occurrences);
+  const double pairs = pairs_of(job);
+  const bool rectangle = job.first_column > 0;
+  const double share = items == 0 ? 0 : rectangle ? 1 : pairs / std::max(items * (items - 1) / 2, 1.0);
+  const AverageRows rows = average_rows(job);
+  const auto threads = static_cast<uint64_t>(std::max(job.threads, 1));
+  // What a task may find, and half of it again while its buffer grows.
+  const uint64_t found = threads * static_cast<uint64_t>(std::min(pairs, kFoundByTask)) * sizeof(PairCount) * 3 / 2;
+  double build = 0;
+  double count = 0;
+  PairEstimate estimate;
+  switch (method) {
+    case PairMethod::kHorizontal: {
+      const double instances = static_cast<double>(job.pair_instances) * share * share_until_enough(job, rows, kAllOfARow);
+      const double tails = rectangle ? static_cast<double>(job.leading_occurrences) : occurrences * share;
+      build = occurrences * kLinkOccurrence;
+      count = instances * kIncrement + tails * kTail + std::min(pairs, instances * 8) * kScannedCounter;
+      estimate.bytes = transactions_bytes(job.items, job.tid_slots, job.occurrences,
+                                          rectangle ? job.leading_occurrences : job.occurrences) +
+                       threads * (job.items - job.first_column) * 4 + found;
+      break;
+    }
+    case PairMethod::kPositional: {
+      const double words =
+          static_cast<double>(job.row_words) * (job.enough == 1 ? share_until_enough(job, rows, kAllOfARow) : 1);
+      const uint64_t listed = rectangle ? job.leading_occurrences : job.occurrences;
+      estimate.bytes =
+          transaction_bits_bytes(job.items, job.tid_slots, listed, job.first_column) + threads * sizeof(BitRowSum) + found;
+      build = occurrences * kListBit +
+              static_cast<double>(transaction_bits_bytes(job.items, job.tid_slots, 0, job.first_column)) / 8 * kClearWord;
+      count = words / job.positional_words_per_ns + pairs * kSlicedPair;
+      break;
+    }
+    case PairMethod::kBitmap: {
+      const double words = static_cast<double>(bit_matrix_bytes(1, job.tid_slots)) / 8;
+      build = occurrences * kSetBit + items * words * kClearWord;
+      count = pairs * (words * share_until_enough(job, rows, kAllOfATile) / job.bitmap_words_per_ns + kPairOverhead);
+      estimate.bytes = bit_matrix_bytes(job.items, job.tid_slots) + threads * (uint64_t{4} << 20) + found;
+      break;
+    }
+    case PairMethod::kBatmap: {
+      // As if all items of a side had the same number of rows. The larger batmap is read.
+      const auto shape_of = [&](double average) {
+        return batmap_shape(std::min(static_cast<uint64_t>(std::ceil(average)), job.tid_slots),
+                            batmap_counter_width(job.tid_slots));
+      };
+      const BatmapShape shape = shape_of(rows.leading);
+      const BatmapShape column_shape = shape_of(rows.column);
+      const auto& larger = std::max(shape, column_shape, [](auto& x, auto& y) { return x.slots() < y.slots(); });
+      const double planes = std::min<double>(static_cast<double>(larger.planes()), kPlanesRead);
+      build = occurrences * (kListElement + kPlacedElement);
+      count = pairs *
+              (static_cast<double>(kTables * larger.slots()) / 64 * planes * kPlaneWord * share_until_enough(job, rows, 1) +
+               kPairOverhead);
+      estimate.bytes = job.occurrences * 4 + job.first_column * shape.bytes() +
+                       (job.items - job.first_column) * column_shape.bytes() + job.items * 28 +
+                       threads * std::min<uint64_t>(job.items, 64) * job.items * 2 * sizeof(PairCount);
+      break;
+    }
+    case PairMethod::kMerge: {
+      build = occurrences * kListElement;
+      count = pairs * ((rows.leading + rows.column) * kMergedElement * share_until_enough(job, rows, 1) + kPairOverhead);
+      estimate.bytes = job.occurrences * 4 + job.items * 12 + found;
+      break;
+    }
+  }
+  // Those of the threads that gain more than they cost to start.
+  const double working = std::clamp(std::sqrt(count / kThread), 1.0, static_cast<double>(threads));
+  estimate.milliseconds = (build + count / working + (working - 1) * kThread) / 1e6;
+  estimate.fits = estimate.bytes <= job.memory_bytes && (method != PairMethod::kHorizontal || job.occurrences < UINT32_MAX);
+  return estimate;
+}
+
+PairChoice choose_pair_method(const PairJob& job) {
+  PairChoice choice;
+  bool found = false;
+  for (const PairMethodName& entry : kPairMethodNames) {
+    const PairEstimate& estimate = choice.estimates[static_cast<size_t>(entry.method)] = estimate_pairs(entry.method, job);
+    const PairEstimate& best = choice.estimates[static_cast<size_t>(choice.method)];
+    if (estimate.fits ? !found || estimate.milliseconds < best.milliseconds : !found && estimate.bytes < best.bytes) {
+      choice.method = entry.method;
+      found = estimate.fits;
+    }
+  }
+  for (const PairMethodName& entry : kPairMethodNames) {
+    const PairEstimate& estimate = choice.estimates[static_cast<size_t>(entry.method)];
+    char text[96];
+    std::snprintf(text, sizeof text, "%s%s %.*f ms%s", choice.reason.empty() ? "estimates: " : ", ", entry.name,
+                  estimate.milliseconds < 10 ? 1 : 0, estimate.milliseconds, estimate.fits ? "" : " (does not fit)");
+    choice.reason += text;
+  }
+  return choice;
+}
+
+}  // namespace batmap

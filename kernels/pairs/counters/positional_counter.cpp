@@ -1,0 +1,140 @@
+// Method `positional`: for each item, the bit rows of its transactions are summed column by column, 4,096 of its partners
+// at a time (bit_row_sum.h). The sums stay bit-sliced; the threshold is compared in that form, and only what
+// reaches it is turned into numbers. Work is (transactions of the item) x (later items / 64) words: less than
+// AND+popcount by the density of the data, and independent of how many pair instances there are. Where one shared
+// transaction is enough the rows are united instead, until all columns are in. See pair_counter.h.
+#include <algorithm>
+#include <bit>
+
+#include "pairs/counters/pair_counter.h"
+#include "pairs/counters/row_tasks.h"
+
+namespace batmap {
+
+namespace {
+
+constexpr size_t kColumnGroup = 8;                // words: rows are added 512 columns at a time
+constexpr size_t kRowsPerPoll = size_t{1} << 14;  // a multiple of BitRowSum::kGroupRows; some 100 us of work
+constexpr int kManyInAWord = 12;                  // columns from which all 64 counts are unpacked together
+constexpr size_t kRowsPerLook = 16;               // united between two looks at whether all columns are in
+constexpr uint64_t kTaskWords = uint64_t{1} << 20;
+constexpr uint64_t kMostBeyond = 8;     // results of a task, of those that are expected of it
+constexpr uint64_t kComparedRows = 64;  // added in the time that comparing their sum with the threshold takes
+
+class PositionalCounter final : public PairCounter {
+ public:
+  PositionalCounter(TransactionBits form, const WantedPairs& pairs, uint64_t pair_instances, const AndPopcountKernel& kernel,
+                    const ExecutionOptions& options)
+      : form_(std::move(form)),
+        kernel_(kernel),
+        options_(options),
+        pairs_(pairs),
+        item_count_(static_cast<uint32_t>(form_.lists.length.size())),
+        tasks_(cut(pair_instances)) {
+    if (pairs.enough == 1) {
+      all_columns_ = Buffer<uint64_t>(*options.memory, form_.words, Fill::kZero);
+      for (uint32_t item = std::max(pairs.first_column, form_.first_bit); item < item_count_; ++item)
+        all_columns_[(item - form_.first_bit) / 64] |= uint64_t{1} << (item % 64);
+    }
+    for (int worker = 0; worker < options.threads; ++worker) sums_.emplace_back(*options.memory, 1);
+  }
+
+  size_t tasks() const override { return tasks_.size(); }
+  uint64_t most_results() const override { return tasks_.most_results() * kMostBeyond; }
+  std::span<const uint32_t> supports() const override { return form_.lists.length.span(); }
+
+  void count(size_t task, int worker, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
+    BitRowSum& sum = sums_[static_cast<size_t>(worker)][0];
+    for (uint32_t item = tasks_.begin(task); item < tasks_.end(task); ++item) {
+      if (form_.lists.length[item] < threshold) continue;
+      const size_t first = (pairs_.first_after(item) - form_.first_bit) / 64 / kColumnGroup * kColumnGroup;
+      for (size_t word = first; word < form_.words; word += BitRowSum::kMostWords) {
+        const size_t words = std::min(BitRowSum::kMostWords, form_.words - word);
+        if (pairs_.enough == 1)
+          unite_transactions(sum, item, word, words);
+        else
+          add_transactions(sum, item, word, words);
+        collect(sum, item, word, threshold, out);
+      }
+    }
+  }
+
+ private:
+  RowTasks cut(uint64_t pair_instances) const {
+    const std::span<const uint32_t> length = form_.lists.length.span();
+    uint64_t rows = 0;
+    for (uint32_t item = 0; item < pairs_.leading; ++item) rows += length[item];
+    // Of a row of a leading item, on average; twice of that where the item leads all others. Items may have many more.
+    const uint64_t partners = 2 * pair_instances / std::max<uint64_t>(rows, 1) + 1;
+    return RowTasks(pairs_.leading, kTaskWords, options_.threads, [&](uint32_t item) -> RowCost {
+      const uint64_t columns = item_count_ - pairs_.first_after(item);
+      return {.work = (length[item] + kComparedRows) * (columns / 64 + 1),
+              .results = std::clamp(length[item] * partners / pairs_.least, columns / kMostBeyond + 1, columns)};
+    });
+  }
+
+  void add_transactions(BitRowSum& sum, uint32_t item, size_t word, size_t words) {
+    const std::span<const uint32_t> tids = std::as_const(form_.lists).list(item);
+    sum.start(words);
+    for (size_t from = 0; from < tids.size(); from += kRowsPerPoll) {
+      options_.cancel.throw_if_requested();
+      const size_t count = std::min(kRowsPerPoll, tids.size() - from);
+      kernel_.add_rows(sum, form_.bits.data() + word, form_.words, tids.data() + from, count);
+    }
+    finish(sum);
+  }
+
+  /// Sums that are 0 or 1.
+  void unite_transactions(BitRowSum& sum, uint32_t item, size_t word, size_t words) {
+    const std::span<const uint32_t> tids = std::as_const(form_.lists).list(item);
+    const uint64_t* const all = all_columns_.data() + word;
+    sum.start(words);
+    uint64_t* const united = sum.plane[0];
+    for (size_t k = 0; k < tids.size(); ++k) {
+      if (k % kRowsPerPoll == 0) options_.cancel.throw_if_requested();
+      const uint64_t* const row = form_.bits.data() + tids[k] * form_.words + word;
+      for (size_t w = 0; w < words; ++w) united[w] |= row[w];
+      if (k % kRowsPerLook == 0 && std::equal(united, united + words, all)) return;
+    }
+  }
+
+  void collect(const BitRowSum& sum, uint32_t item, size_t first_word, uint32_t threshold,
+               GrowingBuffer<PairCount>& out) const {
+    const uint32_t first = pairs_.first_after(item);
+    for (size_t word = 0; word < sum.words; ++word) {
+      const auto column = static_cast<uint32_t>(form_.first_bit + (first_word + word) * 64);
+      if (column + 63 < first) continue;
+      uint64_t reached = sum.at_least(word, threshold);
+      if (column < first) reached &= ~uint64_t{0} << (first - column);
+      if (reached == 0) continue;
+      PairCount* at = out.room(64);
+      size_t found = 0;
+      const bool many = std::popcount(reached) >= kManyInAWord;
+      uint32_t counts[64];
+      if (many) sum.counts(word, counts);
+      for (; reached != 0; reached &= reached - 1) {
+        const int bit = std::countr_zero(reached);
+        at[found++] = {item, column + static_cast<uint32_t>(bit), many ? counts[bit] : sum.count(word, bit)};
+      }
+      out.add(found);
+    }
+  }
+
+  TransactionBits form_;
+  const AndPopcountKernel& kernel_;
+  const ExecutionOptions& options_;
+  WantedPairs pairs_;
+  uint32_t item_count_;
+  RowTasks tasks_;
+  Buffer<uint64_t> all_columns_;         // [words] where one is enough: the bits of all columns
+  std::vector<Buffer<BitRowSum>> sums_;  // [threads][1]
+};
+
+}  // namespace
+
+std::unique_ptr<PairCounter> count_positionally(TransactionBits form, const WantedPairs& pairs, uint64_t pair_instances,
+                                                const AndPopcountKernel& kernel, const ExecutionOptions& options) {
+  return std::make_unique<PositionalCounter>(std::move(form), pairs, pair_instances, kernel, options);
+}
+
+}  // namespace batmap

@@ -1,0 +1,307 @@
+// Reading, writing, adding and checking pair counts. See pair_counts.h for the bytes.
+#include "pairs/counts/pair_counts.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+
+namespace batmap {
+
+namespace {
+
+constexpr uint8_t kVersion = 1;
+constexpr size_t kVarintMost = 10;
+constexpr uint64_t kLeastItemBytes = 3;  // three varints
+constexpr uint64_t kMostTotal = INT64_MAX;
+constexpr uint32_t kMostItems = UINT32_MAX - 1;
+
+uint64_t zigzag(int64_t x) { return static_cast<uint64_t>(x) << 1 ^ static_cast<uint64_t>(x >> 63); }
+uint64_t unzigzag(uint64_t x) { return x >> 1 ^ (0 - (x & 1)); }
+
+void write_varint(GrowingBuffer<std::byte>& out, uint64_t value) {
+  std::byte* const room = out.room(kVarintMost);
+  size_t bytes = 0;
+  for (; value >= 0x80; value >>= 7) room[bytes++] = static_cast<std::byte>(value | 0x80);
+  room[bytes++] = static_cast<std::byte>(value);
+  out.add(bytes);
+}
+
+[[noreturn]] void invalid(const char* what) {
+  throw Error(ErrorCode::kInvalidData, std::string("invalid pair counts: ") + what);
+}
+
+/// A varint of bytes from outside.
+uint64_t checked_varint(std::span<const std::byte>& bytes) {
+  uint64_t value = 0;
+  for (size_t k = 0; k < kVarintMost; ++k) {
+    if (k == bytes.size()) invalid("a number is cut off");
+    const auto byte = static_cast<uint64_t>(bytes[k]);
+    if (k == kVarintMost - 1 && byte > 1) invalid("a number is too large");
+    value |= (byte & 0x7f) << (7 * k);
+    if (byte >= 0x80) continue;
+    if (k > 0 && byte == 0) invalid("a number is longer than need be");
+    bytes = bytes.subspan(k + 1);
+    return value;
+  }
+  invalid("a number is too large");
+}
+
+/// The places of the items of two values in their sum.
+struct SumPlaces {
+  SumPlaces(const std::byte* x, const std::byte* y, MemoryMeter& meter)
+      : of_x(meter, pair_counts_header(x).items), of_y(meter, pair_counts_header(y).items) {
+    PairCountsItems a(x);
+    PairCountsItems b(y);
+    bool more_a = a.next();
+    bool more_b = b.next();
+    uint64_t place = 0;
+    for (; more_a || more_b; ++place) {
+      const bool take_a = more_a && (!more_b || a.item() <= b.item());
+      const bool take_b = more_b && (!more_a || b.item() <= a.item());
+      if (take_a) of_x[a.place()] = static_cast<uint32_t>(place), more_a = a.next();
+      if (take_b) of_y[b.place()] = static_cast<uint32_t>(place), more_b = b.next();
+    }
+    if (place > kMostItems) throw Error(ErrorCode::kTooLarge, "more than 4294967294 items in pair counts");
+  }
+
+  Buffer<uint32_t> of_x;
+  Buffer<uint32_t> of_y;
+};
+
+void add_row(const PairCountsItems& from, const Buffer<uint32_t>& places, PairCountsWriter& writer) {
+  for (PairCountsRow row = from.row(); row.next();) writer.add_pair(places[row.place()], row.count());
+}
+
+void add_rows(const PairCountsItems& a, const PairCountsItems& b, const SumPlaces& places, PairCountsWriter& writer) {
+  PairCountsRow row_a = a.row();
+  PairCountsRow row_b = b.row();
+  bool more_a = row_a.next();
+  bool more_b = row_b.next();
+  while (more_a || more_b) {
+    const uint64_t place_a = more_a ? places.of_x[row_a.place()] : UINT64_MAX;
+    const uint64_t place_b = more_b ? places.of_y[row_b.place()] : UINT64_MAX;
+    const uint64_t place = std::min(place_a, place_b);
+    writer.add_pair(static_cast<uint32_t>(place),
+                    (place_a == place ? row_a.count() : 0) + (place_b == place ? row_b.count() : 0));
+    if (place_a == place) more_a = row_a.next();
+    if (place_b == place) more_b = row_b.next();
+  }
+}
+
+void add_two(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& out, const ExecutionOptions& options) {
+  const uint64_t total = pair_counts_header(x).total + pair_counts_header(y).total;
+  if (total > kMostTotal)
+    throw Error(ErrorCode::kTooLarge, "pair counts of more than " + std::to_string(kMostTotal) + " transactions");
+  const SumPlaces places(x, y, *options.memory);
+  PairCountsWriter writer(options);
+  PairCountsItems a(x);
+  PairCountsItems b(y);
+  bool more_a = a.next();
+  bool more_b = b.next();
+  while (more_a || more_b) {
+    if (more_a && more_b && a.item() == b.item()) {
+      writer.add_item(a.item(), a.support() + b.support());
+      add_rows(a, b, places, writer);
+      more_a = a.next();
+      more_b = b.next();
+    } else if (more_a && (!more_b || a.item() < b.item())) {
+      writer.add_item(a.item(), a.support());
+      add_row(a, places.of_x, writer);
+      more_a = a.next();
+    } else {
+      writer.add_item(b.item(), b.support());
+      add_row(b, places.of_y, writer);
+      more_b = b.next();
+    }
+  }
+  writer.finish(total, out);
+}
+
+/// By halves, so that every value takes part in log2 of their number sums. @return one of `values`, or bytes in `storage`
+const std::byte* add_by_halves(std::span<const std::byte* const> values, GrowingBuffer<std::byte>& storage,
+                               const ExecutionOptions& options) {
+  if (values.size() == 1) return values[0];
+  const size_t half = values.size() / 2;
+  GrowingBuffer<std::byte> left(*options.memory);
+  GrowingBuffer<std::byte> right(*options.memory);
+  const std::byte* const x = add_by_halves(values.first(half), left, options);
+  const std::byte* const y = add_by_halves(values.subspan(half), right, options);
+  add_two(x, y, storage, options);
+  return storage.begin();
+}
+
+}  // namespace
+
+PairCountsItems::PairCountsItems(const std::byte* value)
+    : items_(pair_counts_header(value).items), at_(value + kPairCountsHeaderBytes) {
+  row_ = {at_ + pair_counts_header(value).item_bytes, size_t{0}};
+}
+
+bool PairCountsItems::next() {
+  if (next_place_ == items_) return false;
+  const uint64_t number = read_varint(at_);
+  item_ = next_place_ == 0 ? unzigzag(number) : item_ + number + 1;
+  support_ = read_varint(at_) + 1;
+  const uint64_t bytes = read_varint(at_);
+  row_ = {row_.data() + row_.size(), bytes};
+  ++next_place_;
+  return true;
+}
+
+void PairCountsWriter::end_item() {
+  if (count_ == 0) return;
+  write_varint(items_, count_ == 1 ? zigzag(item_) : static_cast<uint64_t>(item_) - static_cast<uint64_t>(before_) - 1);
+  write_varint(items_, support_ - 1);
+  write_varint(items_, rows_.size() - row_begin_);
+}
+
+void PairCountsWriter::add_item(int64_t item, uint64_t support) {
+  poll();
+  end_item();
+  before_ = item_;
+  item_ = item;
+  support_ = support;
+  row_begin_ = rows_.size();
+  place_ = count_++;
+}
+
+void PairCountsWriter::add_pair(uint32_t place, uint64_t count) {
+  poll();
+  write_varint(rows_, place - place_ - 1);
+  write_varint(rows_, count - 1);
+  place_ = place;
+  ++pairs_;
+}
+
+void PairCountsWriter::finish(uint64_t total, GrowingBuffer<std::byte>& out) {
+  end_item();
+  PairCountsHeader header{};
+  header.version = kVersion;
+  header.items = count_;
+  header.bytes = kPairCountsHeaderBytes + items_.size() + rows_.size();
+  header.total = total;
+  header.pairs = pairs_;
+  header.item_bytes = items_.size();
+  std::byte* const value = out.room(header.bytes);
+  std::memcpy(value, &header, sizeof header);
+  std::copy(items_.begin(), items_.end(), value + kPairCountsHeaderBytes);
+  std::copy(rows_.begin(), rows_.end(), value + kPairCountsHeaderBytes + items_.size());
+  out.add(header.bytes);
+}
+
+void add_pair_counts(std::span<const std::byte* const> values, GrowingBuffer<std::byte>& out,
+                     const ExecutionOptions& options) {
+  std::vector<const std::byte*> finished;
+  for (const std::byte* value : values) {
+    const std::byte* const end = value + pair_counts_header(value).used();
+    for (; value < end; value += pair_counts_header(value).bytes) finished.push_back(value);
+  }
+  // The first may be much longer than all others: they are added to each other first.
+  std::span<const std::byte* const> rest = finished;
+  if (rest.size() > 1) {
+    GrowingBuffer<std::byte> storage(*options.memory);
+    const std::byte* const others = add_by_halves(rest.subspan(1), storage, options);
+    add_two(rest[0], others, out, options);
+    return;
+  }
+  PairCountsHeader header = pair_counts_header(rest[0]);
+  header.behind = 0;
+  std::byte* const copy = out.room(header.bytes);
+  std::memcpy(copy, rest[0], header.bytes);
+  std::memcpy(copy, &header, sizeof header);
+  out.add(header.bytes);
+}
+
+void pair_counts_append(std::byte* state, const std::byte* other) {
+  PairCountsHeader header = pair_counts_header(state);
+  PairCountsHeader first = pair_counts_header(other);
+  std::byte* const end = state + header.used();
+  std::memcpy(end, other, first.used());
+  header.behind += first.used();
+  std::memcpy(state, &header, sizeof header);
+  first.behind = 0;
+  std::memcpy(end, &first, sizeof first);
+}
+
+uint64_t pair_count(const std::byte* value, int64_t item_a, int64_t item_b) {
+  if (item_a > item_b) std::swap(item_a, item_b);
+  PairCountsItems items(value);
+  while (items.next() && items.item() < item_a) {
+  }
+  if (items.place() == UINT32_MAX || items.item() != item_a) return 0;
+  if (item_a == item_b) return items.support();
+  PairCountsRow row = items.row();
+  while (items.item() < item_b && items.next()) {
+  }
+  if (items.item() != item_b) return 0;
+  while (row.next())
+    if (row.place() >= items.place()) return row.place() == items.place() ? row.count() : 0;
+  return 0;
+}
+
+bool is_pair_counts(std::span<const std::byte> first, size_t size) {
+  if (first.size() < kPairCountsHeaderBytes || size < first.size()) return false;
+  const PairCountsHeader header = pair_counts_header(first.data());
+  if (header.version != kVersion || header.zero[0] != 0 || header.zero[1] != 0 || header.zero[2] != 0) return false;
+  if (header.bytes < kPairCountsHeaderBytes || header.bytes > size || header.behind > size - header.bytes) return false;
+  if (header.total > kMostTotal || header.item_bytes > header.bytes - kPairCountsHeaderBytes) return false;
+  return header.items <= header.item_bytes / kLeastItemBytes;
+}
+
+void validate_pair_counts(std::span<const std::byte> bytes, const ExecutionOptions& options) {
+  if (bytes.size() < kPairCountsHeaderBytes) invalid("header is cut off");
+  const PairCountsHeader header = pair_counts_header(bytes.data());
+  if (header.version != kVersion)
+    throw Error(ErrorCode::kInvalidData, "invalid pair counts: unknown version " + std::to_string(header.version));
+  if (header.zero[0] != 0 || header.zero[1] != 0 || header.zero[2] != 0) invalid("reserved bytes are not zero");
+  if (header.behind != 0) invalid("values that are not added");
+  if (header.bytes != bytes.size()) invalid("length and header disagree");
+  if (header.total > kMostTotal) invalid("too many transactions");
+  if (header.item_bytes > bytes.size() - kPairCountsHeaderBytes) invalid("items and length disagree");
+  if (header.items > header.item_bytes / kLeastItemBytes) invalid("number of items and their bytes disagree");
+
+  std::span<const std::byte> items = bytes.subspan(kPairCountsHeaderBytes, header.item_bytes);
+  uint64_t row_bytes = bytes.size() - kPairCountsHeaderBytes - header.item_bytes;
+  Buffer<uint64_t> supports(*options.memory, header.items);
+  Buffer<uint64_t> lengths(*options.memory, header.items);
+  int64_t item = 0;
+  for (uint32_t place = 0; place < header.items; ++place) {
+    if ((place & 0xffff) == 0) options.cancel.throw_if_requested();
+    const uint64_t number = checked_varint(items);
+    if (place == 0) {
+      item = static_cast<int64_t>(unzigzag(number));
+    } else {
+      if (number >= static_cast<uint64_t>(INT64_MAX) - static_cast<uint64_t>(item)) invalid("an item is too large");
+      item = static_cast<int64_t>(static_cast<uint64_t>(item) + number + 1);
+    }
+    const uint64_t support = checked_varint(items);
+    if (support >= header.total) invalid("an item with more transactions than there are");
+    supports[place] = support + 1;
+    lengths[place] = checked_varint(items);
+    if (lengths[place] > row_bytes) invalid("rows and length disagree");
+    row_bytes -= lengths[place];
+  }
+  if (!items.empty()) invalid("number of items and their bytes disagree");
+  if (row_bytes != 0) invalid("rows and length disagree");
+
+  uint64_t pairs = 0;
+  const std::byte* at = bytes.data() + kPairCountsHeaderBytes + header.item_bytes;
+  for (uint32_t a = 0; a < header.items; ++a) {
+    std::span<const std::byte> row(at, lengths[a]);
+    for (uint64_t place = a; !row.empty(); ++pairs) {
+      if ((pairs & 0xffff) == 0) options.cancel.throw_if_requested();
+      const uint64_t distance = checked_varint(row);
+      if (distance >= header.items - place - 1) invalid("a pair with an item that is not there");
+      place += distance + 1;
+      if (checked_varint(row) >= std::min(supports[a], supports[place]))
+        invalid("a pair with more transactions than its items");
+    }
+    at += lengths[a];
+  }
+  if (pairs != header.pairs) invalid("number of pairs and rows disagree");
+}
+
+}  // namespace batmap

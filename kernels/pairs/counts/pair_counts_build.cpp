@@ -1,0 +1,151 @@
+// Counting everything, and putting it in order of the items. See pair_counts_build.h.
+#include "pairs/counts/pair_counts_build.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "core/polled.h"
+#include "core/thread_team.h"
+#include "pairs/counts/pair_counts.h"
+
+namespace batmap {
+
+namespace {
+
+/// The pairs that were counted, by places: the ranks of the items by value.
+struct CountedPairs {
+  CountedPairs(PairCounter& counter, std::span<const uint32_t> place_of_rank, const ExecutionOptions& options);
+
+  Buffer<size_t> row_begin;   // [items + 1]
+  Buffer<uint64_t> partners;  // by row, then ascending: place of the partner << 32 | count
+};
+
+CountedPairs::CountedPairs(PairCounter& counter, std::span<const uint32_t> place_of_rank, const ExecutionOptions& options)
+    : row_begin(*options.memory, place_of_rank.size() + 1, Fill::kZero) {
+  std::vector<GrowingBuffer<PairCount>> found;
+  for (int worker = 0; worker < options.threads; ++worker) found.emplace_back(*options.memory);
+  parallel_for(options, counter.tasks(), [&](size_t task, int worker) {
+    GrowingBuffer<PairCount>& pairs = found[static_cast<size_t>(worker)];
+    const size_t first = pairs.size();
+    counter.count(task, worker, 1, pairs);
+    for (PairCount* pair = pairs.begin() + first; pair < pairs.end(); ++pair)
+      std::tie(pair->a, pair->b) = std::minmax({place_of_rank[pair->a], place_of_rank[pair->b]});
+  });
+
+  const size_t items = place_of_rank.size();
+  size_t count = 0;
+  for (const GrowingBuffer<PairCount>& pairs : found) {
+    options.cancel.throw_if_requested();
+    count += pairs.size();
+    for (const PairCount& pair : pairs.span()) ++row_begin[pair.a + 1];
+  }
+  std::partial_sum(row_begin.begin(), row_begin.end(), row_begin.begin());
+  partners = Buffer<uint64_t>(*options.memory, count);
+  for (GrowingBuffer<PairCount>& pairs : found) {
+    for (size_t k = 0; k < pairs.size(); ++k) {
+      if ((k & 0xffff) == 0) options.cancel.throw_if_requested();
+      partners[row_begin[pairs[k].a]++] = uint64_t{pairs[k].b} << 32 | pairs[k].count;
+    }
+    pairs.reset();
+  }
+  // What were beginnings are ends now.
+  std::move_backward(row_begin.begin(), row_begin.end() - 1, row_begin.end());
+  row_begin[0] = 0;
+  constexpr size_t kRowsATask = 256;
+  parallel_for(options, (items + kRowsATask - 1) / kRowsATask, [&](size_t task, int) {
+    for (size_t row = task * kRowsATask; row < std::min((task + 1) * kRowsATask, items); ++row)
+      std::sort(partners.begin() + row_begin[row], partners.begin() + row_begin[row + 1],
+                polled(options.cancel, std::less<uint64_t>()));
+  });
+}
+
+constexpr uint64_t kFewRows = 1024;
+constexpr uint64_t kFewInstances = 1 << 14;
+
+/// One group of many, often a single transaction: sorted, without forms. @return false, and nothing done, where there are
+/// too many pairs to sort
+bool count_few(const std::vector<ChunkView>& chunks, PairCountsWriter& writer, uint64_t& transactions) {
+  std::vector<Pair> rows;
+  for (const ChunkView& chunk : chunks) {
+    rows.resize(rows.size() + chunk.rows);
+    decode_chunk(chunk, rows.data() + rows.size() - chunk.rows);
+  }
+  auto key = [](const Pair& row) { return std::tuple(row.tid, row.item); };
+  std::ranges::sort(rows, {}, key);
+  rows.erase(std::unique(rows.begin(), rows.end(), [&](const Pair& x, const Pair& y) { return key(x) == key(y); }),
+             rows.end());
+
+  std::vector<int64_t> items;
+  for (const Pair& row : rows) items.push_back(row.item);
+  std::ranges::sort(items);
+  items.erase(std::unique(items.begin(), items.end()), items.end());
+  std::vector<uint32_t> places;
+  for (const Pair& row : rows)
+    places.push_back(static_cast<uint32_t>(std::ranges::lower_bound(items, row.item) - items.begin()));
+
+  std::vector<uint64_t> pairs;  // place of the one << 32 | place of the other
+  uint64_t seen = 0;
+  for (size_t begin = 0, end; begin < rows.size(); begin = end, ++seen) {
+    for (end = begin; end < rows.size() && rows[end].tid == rows[begin].tid; ++end)
+      for (size_t k = begin; k < end; ++k) pairs.push_back(uint64_t{places[k]} << 32 | places[end]);
+    if (pairs.size() > kFewInstances) return false;
+  }
+  transactions = seen;
+  std::ranges::sort(pairs);
+  std::vector<uint32_t> supports(items.size());
+  for (const uint32_t place : places) ++supports[place];
+  auto pair = pairs.begin();
+  for (uint32_t place = 0; place < items.size(); ++place) {
+    writer.add_item(items[place], supports[place]);
+    while (pair != pairs.end() && *pair >> 32 == place) {
+      const auto next = std::find_if(pair, pairs.end(), [&](uint64_t other) { return other != *pair; });
+      writer.add_pair(static_cast<uint32_t>(*pair), static_cast<uint64_t>(next - pair));
+      pair = next;
+    }
+  }
+  return true;
+}
+
+/// @return the transactions
+uint64_t count_many(std::vector<ChunkView> chunks, const PairKernels& kernels, PairCountsWriter& writer,
+                    const ExecutionOptions& options) {
+  const EncodedRelation relation(std::move(chunks), {}, options);
+  const KeptItems kept = keep_items(relation, {}, options);
+  const TransactionLengths lengths = transaction_lengths(relation, kept, options);
+  const PairMethod method = choose_pair_method(describe_job(relation, kept, lengths, kernels, options)).method;
+  const std::unique_ptr<PairCounter> counter = build_counter(relation, kept, lengths, method, kernels, options);
+
+  auto value = [&](uint32_t rank) { return relation.item_value(kept.code_of_rank[rank]); };
+  Buffer<uint32_t> rank_of_place(*options.memory, kept.size);
+  std::iota(rank_of_place.begin(), rank_of_place.end(), 0);
+  std::sort(rank_of_place.begin(), rank_of_place.end(),
+            polled(options.cancel, [&](uint32_t x, uint32_t y) { return value(x) < value(y); }));
+  Buffer<uint32_t> place_of_rank(*options.memory, kept.size);
+  for (uint32_t place = 0; place < kept.size; ++place) place_of_rank[rank_of_place[place]] = place;
+
+  const CountedPairs pairs(*counter, place_of_rank.span(), options);
+  for (uint32_t place = 0; place < kept.size; ++place) {
+    writer.add_item(value(rank_of_place[place]), counter->supports()[rank_of_place[place]]);
+    for (size_t k = pairs.row_begin[place]; k < pairs.row_begin[place + 1]; ++k)
+      writer.add_pair(static_cast<uint32_t>(pairs.partners[k] >> 32), static_cast<uint32_t>(pairs.partners[k]));
+  }
+  return relation.transactions();
+}
+
+}  // namespace
+
+void count_pairs_of(std::vector<ChunkView> chunks, uint64_t total, const PairKernels& kernels, GrowingBuffer<std::byte>& out,
+                    const ExecutionOptions& options) {
+  PairCountsWriter writer(options);
+  uint64_t rows = 0;
+  for (const ChunkView& chunk : chunks) rows += chunk.rows;
+  uint64_t transactions = 0;
+  if (rows > kFewRows || !count_few(chunks, writer, transactions))
+    transactions = count_many(std::move(chunks), kernels, writer, options);
+  writer.finish(std::max(total, transactions), out);
+}
+
+}  // namespace batmap

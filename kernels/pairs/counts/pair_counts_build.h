@@ -1,0 +1,21 @@
+// From a relation to the counts of all its pairs (pair_counts.h), by the counter that the chooser takes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/options.h"
+#include "pairs/build_counter.h"
+#include "relation/chunk.h"
+
+namespace batmap {
+
+/// Appends the counts of the pairs, items and transactions of some chunks to `out`, as one finished value. Memory: that of
+/// the counter, and 24 bytes a pair that occurs.
+/// @param total  transactions, where more than the distinct tids: some have no items
+/// @throws Error{kTooLarge, kMemoryLimit, kCancelled}, std::bad_alloc
+void count_pairs_of(std::vector<ChunkView> chunks, uint64_t total, const PairKernels& kernels, GrowingBuffer<std::byte>& out,
+                    const ExecutionOptions& options);
+
+}  // namespace batmap

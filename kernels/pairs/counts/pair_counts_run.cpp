@@ -1,0 +1,133 @@
+// A counter that reads its counts. See pair_counts_run.h.
+#include "pairs/counts/pair_counts_run.h"
+
+#include <algorithm>
+#include <memory>
+#include <unordered_set>
+#include <utility>
+
+#include "core/stopwatch.h"
+#include "measures/threshold.h"
+#include "pairs/counts/pair_counts.h"
+
+namespace batmap {
+
+namespace {
+
+constexpr size_t kTaskBytes = size_t{256} << 10;  // about a millisecond of reading
+
+enum ItemUse : uint8_t { kDropped, kKept, kLeading };  // leading: a pair needs one such item
+
+/// Items by place, and the rows of those that are kept.
+class StoredCounter final : public PairCounter {
+ public:
+  StoredCounter(const std::byte* counts, const PairQuery& query, uint64_t threshold, const ExecutionOptions& options)
+      : options_(options),
+        threshold_(threshold),
+        values_(*options.memory, pair_counts_header(counts).items),
+        supports_(*options.memory, values_.size()),
+        use_(*options.memory, values_.size()),
+        rows_(*options.memory, values_.size()) {
+    using Values = std::unordered_set<int64_t>;
+    const Values included = query.include ? Values(query.include->begin(), query.include->end()) : Values();
+    const Values excluded = query.exclude ? Values(query.exclude->begin(), query.exclude->end()) : Values();
+    size_t work = 0;
+    task_begin_.push_back(0);
+    for (PairCountsItems items(counts); items.next();) {
+      const uint32_t place = items.place();
+      if ((place & 0xffff) == 0) options.cancel.throw_if_requested();
+      values_[place] = items.item();
+      supports_[place] = items.support();
+      rows_[place] = items.row_bytes();
+      use_[place] = items.support() < threshold || excluded.contains(items.item()) ? kDropped
+                    : !query.include || included.contains(items.item())            ? kLeading
+                                                                                   : kKept;
+      if (use_[place] == kDropped) continue;
+      ++kept_;
+      occurrences_ += items.support();
+      if ((work += items.row_bytes().size() + 16) < kTaskBytes) continue;
+      task_begin_.push_back(place + 1);
+      work = 0;
+    }
+    if (task_begin_.back() < values_.size()) task_begin_.push_back(static_cast<uint32_t>(values_.size()));
+  }
+
+  uint64_t kept() const { return kept_; }
+  uint64_t occurrences() const { return occurrences_; }
+  Buffer<int64_t> take_values() { return std::move(values_); }
+
+  size_t tasks() const override { return task_begin_.size() - 1; }
+  std::span<const uint32_t> supports() const override { return {}; }
+  std::span<const uint64_t> wide_supports() const override { return supports_.span(); }
+
+  void count(size_t task, int, uint32_t asked, GrowingBuffer<PairCount>& out) override {
+    const uint64_t threshold = std::max<uint64_t>(asked, threshold_);
+    uint32_t calls = 0;
+    for (uint32_t a = task_begin_[task]; a < task_begin_[task + 1]; ++a) {
+      if (use_[a] == kDropped) continue;
+      for (PairCountsRow row(a, rows_[a]); row.next();) {
+        if ((++calls & 0xffff) == 0) options_.cancel.throw_if_requested();
+        const uint8_t use = use_[row.place()];
+        if (row.count() >= threshold && use != kDropped && std::max(use, use_[a]) == kLeading)
+          out.push_back({a, row.place(), row.count()});
+      }
+    }
+  }
+
+ private:
+  const ExecutionOptions& options_;
+  uint64_t threshold_;
+  Buffer<int64_t> values_;  // by place, as all below; empty once taken
+  Buffer<uint64_t> supports_;
+  Buffer<uint8_t> use_;
+  Buffer<std::span<const std::byte>> rows_;
+  std::vector<uint32_t> task_begin_;
+  uint64_t kept_ = 0;
+  uint64_t occurrences_ = 0;
+};
+
+}  // namespace
+
+PairCountsRun::PairCountsRun(const std::byte* counts, const PairQuery& query, const ExecutionOptions& options)
+    : options_(options) {
+  query.check();
+  const Stopwatch watch;
+  const PairCountsHeader header = pair_counts_header(counts);
+  report_.method = "stored";
+  report_.reason = "counts are read, not counted";
+  report_.transactions = header.total;
+  report_.items = header.items;
+  report_.threshold = query.min_support ? count_of_fraction(*query.min_support, header.total)
+                                        : static_cast<uint64_t>(query.min_count.value_or(1));
+  if (report_.threshold > header.total) return;
+  auto counter = std::make_unique<StoredCounter>(counts, query, report_.threshold, options_);
+  report_.items_kept = counter->kept();
+  report_.occurrences = counter->occurrences();
+  Buffer<int64_t> values = counter->take_values();
+  answers_.emplace(std::move(counter), std::move(values),
+                   PairSelection{.threshold = report_.threshold,
+                                 .top_k = query.top_k,
+                                 .per_item_top_k = query.per_item_top_k,
+                                 .max_results = query.max_results,
+                                 .ranking = {.measure = query.measure.value_or(PairMeasure::kSupport),
+                                             .total = static_cast<double>(header.total)}},
+                   options_);
+  report_.group_ms = watch.milliseconds();
+}
+
+bool PairCountsRun::next(std::vector<PairRow>& batch) {
+  if (!answers_) {
+    batch.clear();
+    return false;
+  }
+  const Stopwatch watch;
+  const bool more = answers_->next(batch);
+  report_.results = answers_->results();
+  report_.tasks = answers_->tasks();
+  report_.tasks_done = answers_->tasks_done();
+  report_.truncated = answers_->truncated();
+  report_.count_ms += watch.milliseconds();
+  return more;
+}
+
+}  // namespace batmap

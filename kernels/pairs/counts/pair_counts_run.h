@@ -1,0 +1,38 @@
+// Questions about stored pair counts (pair_counts.h): the selections of pair_run.h without the counting. Cost: a few
+// nanoseconds a stored pair, but for rows whose items cannot be in the answer; memory 17 bytes an item.
+//
+// Without top_k answers come by rising item_a, then item_b.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "core/options.h"
+#include "pairs/pair_answers.h"
+#include "pairs/pair_run.h"
+
+namespace batmap {
+
+class PairCountsRun {
+ public:
+  /// @param counts   a finished value; must outlive the run
+  /// @param query    method and kernels play no part
+  /// @param options  copied; its meter must outlive the run
+  /// @throws Error, std::bad_alloc
+  PairCountsRun(const std::byte* counts, const PairQuery& query, const ExecutionOptions& options);
+  PairCountsRun(const PairCountsRun&) = delete;
+  PairCountsRun& operator=(const PairCountsRun&) = delete;
+
+  /// See PairAnswers::next.
+  bool next(std::vector<PairRow>& batch);
+
+  const PairReport& report() const { return report_; }
+
+ private:
+  ExecutionOptions options_;
+  PairReport report_;
+  std::optional<PairAnswers> answers_;  // none: nothing can be an answer
+};
+
+}  // namespace batmap

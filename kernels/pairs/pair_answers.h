@@ -1,0 +1,107 @@
+// From a counter to answers: counts on several threads, drops what the question does not want, and hands the pairs
+// over batch by batch, so that neither the counts nor the answers are ever all in memory (unless they are asked for in
+// order of a measure).
+//
+// Answers come in a fixed order: with top_k best first; otherwise by the ranks of the counter's items. Every counter and
+// any number of threads gives the same sequence.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "core/options.h"
+#include "core/thread_team.h"
+#include "pairs/best_pairs.h"
+#include "pairs/counters/pair_counter.h"
+
+namespace batmap {
+
+/// Which of the counted pairs are answers.
+struct PairSelection {
+  uint64_t threshold = 1;  // least support
+  double min_jaccard = 0;  // least Jaccard index
+  std::optional<int64_t> top_k;
+  std::optional<int64_t> per_item_top_k;
+  std::optional<int64_t> max_results;
+  PairRanking ranking;    // of the top-k forms
+  bool ties = false;      // top_k: all pairs with the support of the k-th or more, ordered as without it
+  bool diagonal = false;  // before all others: each item with itself
+};
+
+/// Where counting is done in blocks of rows: the counter of the next block, nullptr after the last. Called between blocks,
+/// by the thread that calls next(). All blocks share their supports, which outlive them.
+using NextBlock = std::function<std::unique_ptr<PairCounter>()>;
+
+class PairAnswers {
+ public:
+  /// @param values   [items] what each rank is called in the answers
+  /// @param options  copied; its meter must outlive the answers
+  /// @param next     the blocks after `counter`; empty: there are none
+  /// @throws Error{kMemoryLimit}
+  PairAnswers(std::unique_ptr<PairCounter> counter, Buffer<int64_t> values, const PairSelection& selection,
+              const ExecutionOptions& options, NextBlock next = {});
+  PairAnswers(const PairAnswers&) = delete;
+  PairAnswers& operator=(const PairAnswers&) = delete;
+
+  /// The next answers. Returns after about one task's work, so that the caller can look after other things.
+  /// @param batch  overwritten; may be empty although there is more to come
+  /// @return false when there are no more, and `batch` is empty
+  /// @throws Error, std::bad_alloc; cannot go on after that
+  bool next(std::vector<PairRow>& batch);
+
+  uint64_t results() const { return results_; }
+  /// Of the blocks that have been begun.
+  uint64_t tasks() const { return tasks_begun_; }
+  uint64_t tasks_done() const { return tasks_done_; }
+  bool truncated() const { return truncated_; }
+  /// The memory that handing over may still take, of the counter in hand and those like it. @param pairs  there may be at
+  /// most
+  uint64_t most_bytes(uint64_t pairs) const;
+
+ private:
+  std::optional<GrowingBuffer<PairCount>> next_task();
+  void start_tasks();
+  void next_counted(std::vector<PairRow>& batch);
+  void next_selected(std::vector<PairRow>& batch);
+  void select(std::vector<PairRow>& batch);
+  void finish_selection();
+  void count_ties();
+  void offer_diagonal();
+  void next_diagonal(std::vector<PairRow>& batch);
+  uint64_t support(uint32_t item) const { return wide_supports_.empty() ? supports_[item] : wide_supports_[item]; }
+  GrowingBuffer<PairCount> count(size_t task, int worker);
+  void recycle(GrowingBuffer<PairCount> found);
+  void put_row(const PairCount& pair, PairRow& out) const;
+  PairRow row(uint32_t a, uint32_t b, uint64_t count) const;
+
+  std::unique_ptr<PairCounter> counter_;
+  NextBlock next_block_;
+  std::span<const uint32_t> supports_;  // by rank; one of the two
+  std::span<const uint64_t> wide_supports_;
+  Buffer<int64_t> values_;
+  PairSelection selection_;
+  ExecutionOptions options_;
+  uint64_t results_ = 0;
+  uint64_t tasks_begun_ = 0;
+  uint64_t tasks_done_ = 0;
+  bool truncated_ = false;
+  bool done_ = false;
+  uint32_t diagonal_ = 0;                            // items whose pair with themselves is next
+  std::atomic<uint64_t> threshold_;                  // rises while the best k are sought
+  std::optional<BestPairs> best_;                    // with top_k, until selected_ is there
+  std::optional<BestPairsPerItem> best_per_item_;    // with per_item_top_k, likewise
+  std::optional<GrowingBuffer<PairRow>> selected_;   // with a top-k form: all answers, in order
+  std::optional<GrowingBuffer<PairCount>> counted_;  // without: those of the task in hand
+  size_t handed_over_ = 0;                           // of selected_ or counted_
+  std::mutex spare_mutex_;
+  std::vector<GrowingBuffer<PairCount>> spare_;  // emptied results of tasks, for the next ones to fill
+  // The threads that count, once started; last, so that they end first.
+  std::optional<OrderedTasks<GrowingBuffer<PairCount>>> tasks_;
+};
+
+}  // namespace batmap

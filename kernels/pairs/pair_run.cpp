@@ -1,0 +1,277 @@
+// The course of a pair-support run. See pair_run.h.
+#include "pairs/pair_run.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "core/parameters.h"
+#include "core/stopwatch.h"
+#include "measures/threshold.h"
+#include "pairs/counters/device_counter.h"
+#include "relation/repeated_rows.h"
+
+namespace batmap {
+
+void PairQuery::check() const {
+  if (min_count && min_support)
+    throw Error(ErrorCode::kInvalidParameter, "min_count and min_support exclude each other",
+                "Give the threshold either as a number of transactions or as a fraction of them.");
+  if (!min_count && !min_support && !top_k && !per_item_top_k)
+    throw Error(ErrorCode::kInvalidParameter, "a threshold is missing",
+                "Give min_count or min_support, or ask for the best pairs with top_k or per_item_top_k.");
+  require_at_least("min_count", min_count, 1);
+  if (min_support && !(*min_support > 0 && *min_support <= 1))
+    throw Error(ErrorCode::kInvalidParameter, "min_support must be above 0 and at most 1, not " + plain_text(*min_support),
+                "min_support is a fraction of the transactions; min_count takes a number of them.");
+  require_at_least("top_k", top_k, 1);
+  require_at_least("per_item_top_k", per_item_top_k, 1);
+  require_at_least("max_results", max_results, 1);
+  if (measure && !top_k && !per_item_top_k)
+    throw Error(ErrorCode::kInvalidParameter, "measure is given, but nothing is ranked by it",
+                "Ask for the best pairs by the measure with top_k or per_item_top_k.");
+  if (distinct_only && (top_k || per_item_top_k))
+    throw Error(ErrorCode::kInvalidParameter, "distinct_only and the best pairs exclude each other",
+                "The best pairs are found by their supports: leave distinct_only away.");
+}
+
+std::optional<PairMethod> parse_pair_method(const std::string& name) {
+  if (name == "auto") return std::nullopt;
+  for (const PairMethodName& entry : kPairMethodNames)
+    if (name == entry.name) return entry.method;
+  throw Error(ErrorCode::kInvalidParameter, "unknown method \"" + name + "\"",
+              "Available methods: " + pair_method_names() + ".");
+}
+
+PairRun::PairRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const PairQuery& query,
+                 const ExecutionOptions& options)
+    : query_(query), options_(options) {
+  query_.check();
+  const Stopwatch watch;
+  group(std::move(chunks), item_rank);
+  report_.group_ms = watch.milliseconds();
+}
+
+PairRun::PairRun(const PairLog& log, std::span<const uint32_t> item_rank, const PairQuery& query,
+                 const ExecutionOptions& options)
+    : query_(query), options_(options) {
+  query_.check();
+  const Stopwatch watch;
+  if (log.partitions() == nullptr)
+    group(log.chunks(), item_rank);
+  else
+    group_spilled(*log.partitions(), item_rank);
+  report_.group_ms = watch.milliseconds() - report_.count_ms;
+}
+
+/// @return whether anything can be an answer
+bool PairRun::begin(uint64_t transactions, uint64_t items) {
+  report_.transactions = transactions;
+  report_.items = items;
+  report_.threshold = query_.min_support ? count_of_fraction(*query_.min_support, transactions)
+                                         : static_cast<uint64_t>(query_.min_count.value_or(1));
+  // Never a forced method's name without a run of it, so that reports stay comparable.
+  report_.method = query_.method ? pair_method_name(*query_.method) : "auto";
+  report_.reason = "nothing to count";
+  return query_.bag || report_.threshold <= transactions;
+}
+
+/// @param weighted  a pair may have more rows than each of its items
+ItemFilter PairRun::filter(bool weighted) const {
+  return {.min_rows = weighted ? 1 : report_.threshold,
+          .include = query_.include,
+          .exclude = query_.exclude,
+          .left_items = query_.left_items,
+          .enough = query_.distinct_only ? static_cast<uint32_t>(report_.threshold) : UINT32_MAX};
+}
+
+PairSelection PairRun::selection() const {
+  return {.threshold = report_.threshold,
+          .min_jaccard = query_.min_jaccard.value_or(0),
+          .top_k = query_.top_k,
+          .per_item_top_k = query_.per_item_top_k,
+          .max_results = query_.max_results,
+          .ranking = {.measure = query_.measure.value_or(PairMeasure::kSupport),
+                      .total = static_cast<double>(report_.transactions)},
+          .ties = query_.ties,
+          .diagonal = query_.diagonal};
+}
+
+void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank) {
+  const EncodedRelation relation(chunks, item_rank, options_);
+  if (!begin(relation.transactions(), relation.items())) return;
+
+  const bool weighted = query_.bag && has_repeated_rows(relation, options_);
+  const KeptItems kept = keep_items(relation, filter(weighted), options_);
+  report_.items_kept = kept.size;
+  report_.occurrences = kept.occurrences;
+  if (kept.size == 0) return;
+  if (query_.left_items && (kept.pairs.leading == 0 || kept.pairs.leading == kept.size)) return;
+  Buffer<int64_t> values(*options_.memory, kept.size);
+  for (uint32_t rank = 0; rank < kept.size; ++rank) values[rank] = relation.item_value(kept.code_of_rank[rank]);
+
+  const TransactionLengths lengths = transaction_lengths(relation, kept, options_);
+  report_.pair_instances = most_pairs_ = lengths.pair_instances;
+  if (weighted) {
+    refuse_without_device("rows repeat, so that rows are counted, which no GPU does");
+    report_.method = pair_method_name(PairMethod::kHorizontal);
+    report_.reason = "rows repeat, so that rows are counted";
+    answers_.start(count_weighted(relation, kept, lengths, report_.threshold, options_), std::move(values), selection(),
+                   options_);
+    return;
+  }
+  const PairChoice choice = choose_pair_method(describe_job(relation, kept, lengths, query_.kernels, options_));
+  const PairMethod method = query_.method.value_or(choice.method);
+  report_.method = pair_method_name(method);
+  report_.kernel = query_.kernels.name(method);
+  report_.reason = (query_.method ? "asked for; " : "") + choice.reason;
+  const PairEstimate& estimate = choice.estimates[static_cast<size_t>(method)];
+  std::unique_ptr<PairCounter> counter = count_on_a_device(relation, kept, estimate.milliseconds);
+  restart_bytes_ = counter ? estimate.bytes : 0;
+  if (counter) {
+    chunks_ = std::move(chunks);
+    item_rank_ = item_rank;
+  } else {
+    counter = build_counter(relation, kept, lengths, method, query_.kernels, options_);
+  }
+  count_kept(counter->supports());
+  answers_.start(std::move(counter), std::move(values), selection(), options_);
+}
+
+namespace {
+
+/// The method of a device that is the CPU's of this name.
+std::optional<DeviceMethod> device_method(PairMethod method) {
+  switch (method) {
+    case PairMethod::kBitmap: return DeviceMethod::kBitmap;
+    case PairMethod::kHorizontal: return DeviceMethod::kHorizontal;
+    case PairMethod::kPositional:
+    case PairMethod::kBatmap:
+    case PairMethod::kMerge: break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void PairRun::refuse_without_device(const char* why) const {
+  if (query_.device.offload != nullptr && query_.device.mode == DeviceMode::kRequire)
+    throw Error(ErrorCode::kNoDevice, why, "Set batmap.device to auto to count on the CPU.");
+}
+
+/// @param cpu_ms  what the CPU would take
+/// @return nullptr: the CPU is to count
+std::unique_ptr<PairCounter> PairRun::count_on_a_device(const EncodedRelation& relation, const KeptItems& kept,
+                                                        double cpu_ms) {
+  const DeviceUse& use = query_.device;
+  if (use.offload == nullptr || use.mode == DeviceMode::kCpu) return nullptr;
+  if (query_.method && !device_method(*query_.method)) {
+    if (use.mode == DeviceMode::kRequire)
+      throw Error(ErrorCode::kInvalidParameter, std::string("method \"") + report_.method + "\" does not run on a GPU",
+                  "Methods that do: bitmap, horizontal.");
+    return nullptr;
+  }
+  const DeviceSizes sizes{.items = kept.size,
+                          .leading = kept.pairs.leading,
+                          .first_column = kept.pairs.first_column,
+                          .tid_slots = relation.tid_slots(),
+                          .rows = kept.occurrences,
+                          .pair_instances = report_.pair_instances,
+                          .memory_limit = use.memory_limit,
+                          .threads = options_.threads};
+  const std::optional<DeviceMethod> wanted = query_.method ? device_method(*query_.method) : std::nullopt;
+  return answers_.offload(
+      use, cpu_ms,
+      [&](std::span<const DeviceTraits> devices) { return choose_device(use.mode, sizes, devices, cpu_ms, wanted); },
+      [&](std::span<const DeviceTraits> devices, DeviceMethod method) {
+        std::unique_ptr<PairCounter> counter =
+            count_on_devices(*use.offload, devices, method, use.memory_limit, relation, kept, options_);
+        const bool bits = method == DeviceMethod::kBitmap;
+        report_.method = pair_method_name(bits ? PairMethod::kBitmap : PairMethod::kHorizontal);
+        report_.kernel = bits ? devices[0].bit_kernel : "";
+        return counter;
+      },
+      report_);
+}
+
+void PairRun::group_spilled(const RowPartitions& rows, std::span<const uint32_t> item_rank) {
+  refuse_without_device("the rows are too many for batmap.work_mem, and no GPU counts rows in files");
+  spilled_.emplace(rows, item_rank, options_);
+  if (!begin(spilled_->transactions(), spilled_->items())) return;
+
+  const bool weighted = query_.bag && spilled_->has_repeated_rows();
+  spilled_->keep(filter(weighted), query_.method, query_.kernels,
+                 weighted ? std::optional(report_.threshold) : std::nullopt);
+  if (query_.max_passes && spilled_->passes() > *query_.max_passes)
+    throw Error(ErrorCode::kMemoryLimit, "the rows in files would be read " + std::to_string(spilled_->passes()) +
+                                             " times, more than " + std::to_string(*query_.max_passes));
+  const KeptItems& kept = spilled_->kept();
+  report_.items_kept = kept.size;
+  report_.occurrences = kept.occurrences;
+  if (kept.pairs.leading == 0 || kept.pairs.first_column == kept.size) return;
+  Buffer<int64_t> values(*options_.memory, kept.size);
+  for (uint32_t rank = 0; rank < kept.size; ++rank) values[rank] = spilled_->item_value(rank);
+
+  const Stopwatch watch;
+  std::unique_ptr<PairCounter> counter = next_block();
+  PairSelection wanted = selection();
+  if (wanted.ties) wanted.top_k.reset();  // blocks are counted once
+  answers_.start(std::move(counter), std::move(values), wanted, options_, [this] { return next_block(); });
+  report_.count_ms = watch.milliseconds();
+}
+
+std::unique_ptr<PairCounter> PairRun::next_block() {
+  std::unique_ptr<PairCounter> counter = spilled_->next_block();
+  if (counter && !counter->supports().empty()) count_kept(counter->supports());
+  report_.pair_instances = spilled_->pair_instances();
+  report_.file_bytes = spilled_->file_bytes();
+  report_.method.clear();
+  report_.kernel.clear();
+  for (const PairMethod method : spilled_->methods()) {
+    report_.method += (report_.method.empty() ? "" : ", ") + std::string(pair_method_name(method));
+    if (const std::string kernel = query_.kernels.name(method); !kernel.empty()) report_.kernel = kernel;
+  }
+  const char* const why = spilled_->weighted() ? "rows repeat, so that rows are counted; "
+                          : query_.method      ? "asked for; "
+                                               : "";
+  char text[160];
+  std::snprintf(text, sizeof text, "%srows in %.0f MB of files, read in %zu parts, %zu times after the first", why,
+                static_cast<double>(spilled_->file_bytes()) / 1e6, spilled_->loads(), spilled_->passes());
+  report_.reason = text;
+  return counter;
+}
+
+void PairRun::count_kept(std::span<const uint32_t> supports) {
+  report_.items_kept = static_cast<uint64_t>(
+      std::count_if(supports.begin(), supports.end(), [&](uint32_t s) { return s >= report_.threshold; }));
+}
+
+bool PairRun::may_run_out() const {
+  // What later blocks take is not known before they are counted.
+  if (spilled_) return true;
+  const uint64_t bytes = answers_.most_bytes(most_pairs_) + restart_bytes_;
+  return bytes > options_.memory->available();
+}
+
+void PairRun::count_all() {
+  SpooledPairs all(*options_.files);
+  std::vector<PairRow> batch;
+  while (next(batch)) all.append(batch);
+  answers_.stop();
+  spilled_.reset();
+  chunks_ = {};
+  spooled_ = all;
+}
+
+bool PairRun::next(std::vector<PairRow>& batch) {
+  if (spooled_) return spooled_->next(batch);
+  const Stopwatch watch;
+  const bool more = answers_.next(batch, report_, [this] {
+    query_.device.offload = nullptr;
+    group(std::move(chunks_), item_rank_);
+  });
+  report_.count_ms += watch.milliseconds();
+  return more;
+}
+
+}  // namespace batmap

@@ -1,0 +1,213 @@
+// Passes over partitions. See spilled_pairs.h.
+#include "pairs/spilled_pairs.h"
+
+#include <algorithm>
+
+#include "core/thread_team.h"
+#include "relation/repeated_rows.h"
+
+namespace batmap {
+
+namespace {
+
+constexpr uint64_t kTaskPairs = 1 << 18;
+constexpr uint64_t kLeastFormBytes = 4 << 20;  // with less, merging is all that fits, which takes many times as long
+
+}  // namespace
+
+/// The counters of a block of rows; a row has one for each of its columns. Count: uint64_t where rows are weighted.
+template <typename Count>
+class SpilledPairs::Block final : public PairCounter {
+ public:
+  Block(uint32_t first, uint32_t last, const Layout& layout, uint64_t least, std::span<const Count> supports,
+        Buffer<Count> counts)
+      : first_(first), layout_(layout), least_(least), supports_(supports), counts_(std::move(counts)) {
+    uint64_t pairs = 0;
+    task_begin_.push_back(first);
+    for (uint32_t row = first; row < last; ++row) {
+      pairs += layout.columns(row);
+      if (pairs < kTaskPairs && row + 1 < last) continue;
+      task_begin_.push_back(row + 1);
+      pairs = 0;
+    }
+  }
+
+  size_t tasks() const override { return task_begin_.size() - 1; }
+  std::span<const uint32_t> supports() const override {
+    if constexpr (std::is_same_v<Count, uint32_t>) return supports_;
+    return {};
+  }
+  std::span<const uint64_t> wide_supports() const override {
+    if constexpr (std::is_same_v<Count, uint64_t>) return supports_;
+    return {};
+  }
+
+  void count(size_t task, int, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
+    const uint64_t least = std::max<uint64_t>(threshold, least_);
+    const uint64_t before = layout_.pairs_before(first_);
+    for (uint32_t a = task_begin_[task]; a < task_begin_[task + 1]; ++a) {
+      const Count* row = counts_.data() + (layout_.pairs_before(a) - before);
+      PairCount* const at = out.room(layout_.columns(a));
+      size_t found = 0;
+      for (uint32_t b = layout_.first_after(a); b < layout_.items; ++b, ++row) {
+        at[found] = {a, b, *row};
+        found += *row >= least;
+      }
+      out.add(found);
+    }
+  }
+
+ private:
+  uint32_t first_;
+  Layout layout_;
+  uint64_t least_;
+  std::span<const Count> supports_;
+  Buffer<Count> counts_;
+  std::vector<uint32_t> task_begin_;
+};
+
+SpilledPairs::SpilledPairs(const RowPartitions& rows, std::span<const uint32_t> item_rank, const ExecutionOptions& options)
+    : options_(options), item_rank_(item_rank) {
+  const uint64_t most_bytes = most_loaded_bytes(options);
+  partitions_ = rows.partitions(most_bytes, options.cancel);
+  group(most_bytes);
+  const uint64_t few = std::min(rows.rows(), most_coded_rows(options));
+  const KeyBounds ranks = {0, static_cast<int64_t>(item_rank.size()) - 1};
+  totals_.emplace(item_rank.empty() ? rows.item_bounds() : ranks, few, *options.memory);
+  for (size_t group = 0; group + 1 < groups_.size(); ++group) {
+    const LoadedRows loaded(partitions_of(group), options);
+    const EncodedRelation relation(loaded.chunks(), item_rank_, options);
+    transactions_ += relation.transactions();
+    totals_->add(relation);
+  }
+  if (transactions_ > UINT32_MAX)
+    throw Error(ErrorCode::kTooLarge, "more than 4294967295 transactions",
+                "Count parts of the transactions, and add up the supports of each pair.");
+}
+
+void SpilledPairs::group(uint64_t most_bytes) {
+  groups_.assign(1, 0);
+  uint64_t bytes = 0;
+  for (size_t part = 0; part < partitions_.size(); ++part) {
+    if (part > groups_.back() && bytes + partitions_[part].bytes > most_bytes) {
+      groups_.push_back(part);
+      bytes = 0;
+    }
+    bytes += partitions_[part].bytes;
+  }
+  groups_.push_back(partitions_.size());
+}
+
+std::span<const RowPartition> SpilledPairs::partitions_of(size_t group) const {
+  return std::span(partitions_).subspan(groups_[group], groups_[group + 1] - groups_[group]);
+}
+
+uint64_t SpilledPairs::file_bytes() const {
+  uint64_t bytes = 0;
+  for (const RowPartition& partition : partitions_) bytes += partition.bytes;
+  return bytes;
+}
+
+bool SpilledPairs::has_repeated_rows() const {
+  for (size_t group = 0; group + 1 < groups_.size(); ++group) {
+    const LoadedRows loaded(partitions_of(group), options_);
+    if (batmap::has_repeated_rows(EncodedRelation(loaded.chunks(), item_rank_, options_), options_)) return true;
+  }
+  return false;
+}
+
+void SpilledPairs::keep(const ItemFilter& filter, std::optional<PairMethod> method, const PairKernels& kernels,
+                        std::optional<uint64_t> least_weight) {
+  kept_ = keep_items(*totals_, filter, options_);
+  method_ = method;
+  kernels_ = kernels;
+  least_weight_ = least_weight;
+  if (weighted())
+    wide_supports_ = Buffer<uint64_t>(*options_.memory, kept_.size, Fill::kZero);
+  else
+    supports_ = Buffer<uint32_t>(*options_.memory, kept_.size, Fill::kZero);
+  cut_into_blocks(options_.work_bytes / kCountersShare);
+}
+
+void SpilledPairs::cut_into_blocks(uint64_t most_bytes) {
+  block_begin_.assign(1, 0);
+  uint64_t bytes = 0;
+  for (uint32_t row = 0; row < kept_.pairs.leading; ++row) {
+    const uint64_t row_bytes = layout().columns(row) * (weighted() ? sizeof(uint64_t) : sizeof(uint32_t));
+    if (row > block_begin_.back() && bytes + row_bytes > most_bytes) {
+      block_begin_.push_back(row);
+      bytes = 0;
+    }
+    bytes += row_bytes;
+  }
+  if (kept_.pairs.leading > 0) block_begin_.push_back(kept_.pairs.leading);
+}
+
+std::unique_ptr<PairCounter> SpilledPairs::next_block() {
+  if (next_block_ == passes()) return nullptr;
+  return weighted() ? count_block(wide_supports_) : count_block(supports_);
+}
+
+template <typename Count>
+std::unique_ptr<PairCounter> SpilledPairs::count_block(Buffer<Count>& supports) {
+  const uint32_t first = block_begin_[next_block_];
+  const uint32_t last = block_begin_[next_block_ + 1];
+  Buffer<Count> counts(*options_.memory, layout().pairs_before(last) - layout().pairs_before(first), Fill::kZero);
+  for (size_t group = 0; group + 1 < groups_.size(); ++group) add_group(group, first, last, counts.data(), supports.data());
+  ++next_block_;
+  return std::make_unique<Block<Count>>(first, last, layout(), least_weight_.value_or(1), supports.span(),
+                                        std::move(counts));
+}
+
+std::unique_ptr<PairCounter> SpilledPairs::counter_of(const EncodedRelation& relation, const KeptItems& own,
+                                                      const TransactionLengths& lengths) {
+  PairMethod method = PairMethod::kHorizontal;
+  if (!weighted()) {
+    PairJob job = describe_job(relation, own, lengths, kernels_, options_);
+    const size_t used = options_.memory->current();
+    const uint64_t rest = options_.work_bytes - std::min(used, options_.work_bytes);
+    job.memory_bytes = std::min(job.memory_bytes, std::max(rest, kLeastFormBytes));
+    method = method_.value_or(choose_pair_method(job).method);
+  }
+  if (std::ranges::find(methods_, method) == methods_.end()) methods_.push_back(method);
+  return weighted() ? count_weighted(relation, own, lengths, 1, options_)
+                    : build_counter(relation, own, lengths, method, kernels_, options_);
+}
+
+template <typename Count>
+void SpilledPairs::add_group(size_t group, uint32_t first, uint32_t last, Count* counts, Count* supports) {
+  std::optional<LoadedRows> loaded(std::in_place, partitions_of(group), options_);
+  std::optional<EncodedRelation> relation(std::in_place, loaded->chunks(), item_rank_, options_);
+  Buffer<uint32_t> global_rank;
+  const KeptItems own = keep_items_of_partition(*relation, *totals_, kept_, first, last, global_rank, options_);
+  if (own.size == 0 || (first > 0 && global_rank[0] >= last)) return;  // no rows of the block
+  const TransactionLengths lengths = transaction_lengths(*relation, own, options_);
+  const std::unique_ptr<PairCounter> counter = counter_of(*relation, own, lengths);
+  relation.reset();
+  loaded.reset();
+
+  // The first block has all items of a triangle. Of a rectangle a block has its rows, and all columns.
+  if (first == 0 || kept_.pairs.rectangle()) {
+    // Rows alone, or columns alone, look like a triangle.
+    if (own.pairs.rectangle() == kept_.pairs.rectangle()) pair_instances_ += lengths.pair_instances;
+    for (uint32_t rank = 0; rank < own.size; ++rank)
+      if (first == 0 || global_rank[rank] < last)
+        supports[global_rank[rank]] +=
+            weighted() ? static_cast<Count>(counter->wide_supports()[rank]) : static_cast<Count>(counter->supports()[rank]);
+  }
+  const Layout all = layout();
+  const uint64_t before = all.pairs_before(first);
+  std::vector<GrowingBuffer<PairCount>> found;
+  for (int worker = 0; worker < options_.threads; ++worker) found.emplace_back(*options_.memory);
+  parallel_for(options_, counter->tasks(), [&](size_t task, int worker) {
+    GrowingBuffer<PairCount>& pairs = found[static_cast<size_t>(worker)];
+    pairs.shrink(0);
+    counter->count(task, worker, 1, pairs);
+    for (const PairCount& pair : pairs.span()) {  // no two tasks have pairs of the same row
+      const uint32_t a = global_rank[pair.a];
+      counts[all.pairs_before(a) - before + global_rank[pair.b] - all.first_after(a)] += static_cast<Count>(pair.count);
+    }
+  });
+}
+
+}  // namespace batmap

@@ -1,0 +1,105 @@
+// Pair support over rows that lie in files (row_partitions.h). Partition by partition is loaded, coded and counted by the
+// method that the chooser takes for it; counts over disjoint sets of transactions add up. They are added in a triangle or a
+// rectangle of counters, cut into blocks of rows that fit into the work memory: each block takes a pass over the partitions.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/options.h"
+#include "pairs/build_counter.h"
+#include "pairs/counters/pair_counter.h"
+#include "relation/item_totals.h"
+#include "relation/kept_items.h"
+#include "relation/row_partitions.h"
+
+namespace batmap {
+
+class SpilledPairs {
+ public:
+  static constexpr size_t kCountersShare = 4;  // of the work memory: for the counters of a block
+
+  /// Reads all rows once, for the totals.
+  /// @param rows       sealed; the files must outlive the object
+  /// @param item_rank  see EncodedRelation
+  /// @param options    outlives the object
+  /// @throws Error, std::bad_alloc, what the files throw; so does next_block()
+  SpilledPairs(const RowPartitions& rows, std::span<const uint32_t> item_rank, const ExecutionOptions& options);
+
+  uint64_t transactions() const { return transactions_; }
+  uint64_t items() const { return totals_->items(); }
+
+  /// Reads all rows once more.
+  bool has_repeated_rows() const;
+
+  /// What is to be counted. Call it once, before next_block().
+  /// @param method        none: the chooser's, for each partition
+  /// @param least_weight  rows that repeat multiply (PairQuery::bag), whatever the method: the threshold, which may be more
+  /// than 32 bits
+  void keep(const ItemFilter& filter, std::optional<PairMethod> method, const PairKernels& kernels,
+            std::optional<uint64_t> least_weight);
+  const KeptItems& kept() const { return kept_; }
+  bool weighted() const { return least_weight_.has_value(); }
+  int64_t item_value(uint32_t rank) const { return totals_->item_value(kept_.code_of_rank[rank]); }
+
+  /// Counts the next block of rows in full: from its first to its last task, the counter is for that block. Its supports are
+  /// those of all kept items; of a rectangle, of the rows so far and all columns. @return nullptr after the last block
+  std::unique_ptr<PairCounter> next_block();
+
+  /// What has been done.
+  uint64_t pair_instances() const { return pair_instances_; }
+  const std::vector<PairMethod>& methods() const { return methods_; }  // each once
+  size_t loads() const { return groups_.size() - 1; }                  // of a pass
+  size_t passes() const { return block_begin_.size() - 1; }
+  uint64_t file_bytes() const;
+
+ private:
+  /// Where the counters of the wanted pairs lie, row after row.
+  struct Layout {
+    uint64_t pairs_before(uint64_t row) const {
+      if (first_column > 0) return row * (items - first_column);
+      return row * (items - 1) - row * (row - 1) / 2;
+    }
+    uint32_t first_after(uint32_t row) const { return std::max(row + 1, first_column); }
+    uint64_t columns(uint32_t row) const { return items - first_after(row); }
+
+    uint32_t items;
+    uint32_t first_column;  // see WantedPairs
+  };
+  template <typename Count>
+  class Block;
+
+  void group(uint64_t most_bytes);
+  void cut_into_blocks(uint64_t most_bytes);
+  template <typename Count>
+  std::unique_ptr<PairCounter> count_block(Buffer<Count>& supports);
+  template <typename Count>
+  void add_group(size_t group, uint32_t first, uint32_t last, Count* counts, Count* supports);
+  std::unique_ptr<PairCounter> counter_of(const EncodedRelation& relation, const KeptItems& own,
+                                          const TransactionLengths& lengths);
+  Layout layout() const { return {kept_.size, kept_.pairs.first_column}; }
+  std::span<const RowPartition> partitions_of(size_t group) const;
+
+  const ExecutionOptions& options_;
+  std::span<const uint32_t> item_rank_;
+  std::vector<RowPartition> partitions_;
+  std::vector<size_t> groups_;  // first partition of those that are loaded together, and the end
+  uint64_t transactions_ = 0;
+  std::optional<ItemTotals> totals_;
+  KeptItems kept_;
+  std::optional<PairMethod> method_;
+  PairKernels kernels_;
+  std::vector<uint32_t> block_begin_;  // first row of each block, and the end
+  size_t next_block_ = 0;
+  std::optional<uint64_t> least_weight_;
+  Buffer<uint32_t> supports_;       // [kept]
+  Buffer<uint64_t> wide_supports_;  // [kept] instead, where rows are weighted
+  uint64_t pair_instances_ = 0;
+  std::vector<PairMethod> methods_;
+};
+
+}  // namespace batmap

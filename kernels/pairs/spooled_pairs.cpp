@@ -1,0 +1,25 @@
+// Answers as they lie in memory, to a file and back. See spooled_pairs.h.
+#include "pairs/spooled_pairs.h"
+
+#include <algorithm>
+#include <span>
+
+namespace batmap {
+
+namespace {
+constexpr uint64_t kBatchRows = 4096;  // as pair_answers.cpp hands them over
+}  // namespace
+
+void SpooledPairs::append(const std::vector<PairRow>& batch) {
+  file_->write(std::as_bytes(std::span(batch)));
+  appended_ += batch.size();
+}
+
+bool SpooledPairs::next(std::vector<PairRow>& batch) {
+  batch.resize(std::min(kBatchRows, appended_ - handed_over_));
+  file_->read(std::as_writable_bytes(std::span(batch)));
+  handed_over_ += batch.size();
+  return !batch.empty();
+}
+
+}  // namespace batmap

@@ -1,0 +1,29 @@
+// Answers that wait in a temporary file until all of them are known: for a caller that must not be told half of them.
+// Handing them over again needs no memory but the batch. Cost: 40 bytes of the file an answer. Source: ours.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/temp_files.h"
+#include "pairs/best_pairs.h"
+
+namespace batmap {
+
+class SpooledPairs {
+ public:
+  /// @param files  outlives the object
+  explicit SpooledPairs(TempFiles& files) : file_(&files.create()) {}
+
+  /// @throws what the files throw; so does next()
+  void append(const std::vector<PairRow>& batch);
+  /// The answers from the first on, in order; append() is over then. @return false after the last; `batch` is empty then
+  bool next(std::vector<PairRow>& batch);
+
+ private:
+  TempFile* file_;
+  uint64_t appended_ = 0;
+  uint64_t handed_over_ = 0;
+};
+
+}  // namespace batmap
