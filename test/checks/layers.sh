@@ -1,7 +1,7 @@
 #!/bin/bash
-# Who includes whom. The engine knows nothing of the extension or the server; in it the arrows run core <- relation <- support;
-# the extension sees the server through extension/server/pg.h alone; CUDA stays in kernels/cuda, which knows the ABI of the accelerator and the
-# permutations of sets, and nothing else.
+# Who includes whom. A file includes its own room and rooms of lower floors. The engine knows nothing of the extension or
+# the server. The extension sees the server through extension/server/pg.h alone. CUDA stays in kernels/cuda, which knows
+# the ABI of the accelerator and the permutations of sets, and nothing else.
 set -euo pipefail
 cd "${BATMAP_ROOT:-$(dirname "${BASH_SOURCE[0]}")/../..}"
 
@@ -15,6 +15,43 @@ report() {
 includes() {
     grep -rnE '^[[:space:]]*#[[:space:]]*include' "$1" --include='*.h' --include='*.cpp' --include='*.cu' --include='*.cuh' |
         sed -E 's/^([^:]*:[0-9]+):[[:space:]]*#[[:space:]]*include[[:space:]]*([<"][^>"]*[>"]).*/\1:\2/' || true
+}
+
+# The floor of each room. A file may include its own room and rooms of lower floors.
+declare -A floor=(
+    [kernels/core]=0
+    [kernels/bits]=1
+    [kernels/set]=2 [kernels/relation]=2 [kernels/measures]=2 [kernels/accel]=2
+    [kernels/pairs/counters]=3 [kernels/itemsets/answers]=3 [kernels/itemsets/forms]=3 [kernels/episodes]=3
+    [kernels/pairs]=4 [kernels/itemsets/search]=4
+    [kernels/pairs/counts]=5 [kernels/itemsets]=5
+    [kernels/itemsets/rules]=6
+    [extension/server]=7
+    [extension/input]=8 [extension/types]=8
+    [extension/aggregates]=9 [extension/functions]=9
+    [extension/plan]=10
+    [extension]=11
+)
+
+# Pairs, itemsets and episodes know nothing of each other: what two of them need lies below.
+declare -A topic
+for room in "${!floor[@]}"; do
+    case $room in kernels/pairs* | kernels/itemsets* | kernels/episodes*) name=${room#kernels/} topic[$room]=${name%%/*} ;; esac
+done
+
+check_floor() { # LINE TARGET, "file:line:..." and the path that it includes
+    local file=${1%%:*} room other=${2%/*}
+    room=${file%/*}
+    [ "$room" != "$other" ] || return 0
+    if [ -z "${floor[$room]-}" ]; then
+        report "$1: $room has no floor in layers.sh"
+    elif [ -z "${floor[$other]-}" ]; then
+        report "$1: not a path from kernels/ (\"core/error.h\") or from the root (\"extension/server/pg.h\")"
+    elif [ "${floor[$other]}" -ge "${floor[$room]}" ]; then
+        report "$1: $room includes a room that is not below it"
+    elif [[ $room = kernels/* && ${topic[$other]-} && ${topic[$other]} != "${topic[$room]-}" ]]; then
+        report "$1: $room includes another topic"
+    fi
 }
 
 # Server headers by shape: postgres.h and its kin, or a path into one of the server's include folders.
@@ -39,31 +76,9 @@ if [ -d kernels ]; then
             esac
             continue
         fi
-        room=${name%%/*}
-        if [ "$room" != "$layer" ]; then
-            case $layer-$room in
-                set-relation | relation-set | itemsets-episodes | episodes-itemsets) report "$line: two rooms of one floor" ;;
-            esac
-        fi
-        # Rank of a layer: a file may include its own rank and lower ones.
-        case $target in
-            \"core/*) rank=0 ;;
-            \"set/* | \"relation/*) rank=1 ;;
-            \"accel/*) rank=2 ;;
-            \"bits/* | \"measures/* | \"pairs/*) rank=3 ;;
-            \"itemsets/* | \"episodes/*) rank=4 ;;
-            \"*) report "$line: not a path from kernels/ (\"core/error.h\")"; continue ;;
-            *) continue ;;
-        esac
-        case $layer in
-            core) own=0 ;;
-            set | relation) own=1 ;;
-            accel) own=2 ;;
-            support) own=3 ;;
-            bits | measures | pairs) own=3 ;;
-            *) own=4 ;;
-        esac
-        [ "$rank" -le "$own" ] || report "$line: kernels/$layer includes a layer above it"
+        # Angle brackets name the library's headers.
+        case $target in \<*) continue ;; esac
+        check_floor "$line" "kernels/$name"
     done < <(includes kernels)
     if grep -rnE '__(global|device)__|\bcuda[A-Z][A-Za-z]*\(' kernels --include='*.h' --include='*.cpp' | grep -v '^kernels/cuda/'; then
         report "CUDA outside kernels/cuda"
@@ -78,6 +93,9 @@ if [ -d extension ]; then
         if [[ $target =~ $server ]] && [ "$file" != extension/server/pg.h ] && [ "${target:1:-1}" != lib/simplehash.h ]; then
             report "$line: server headers come through extension/server/pg.h"
         fi
+        case $target in
+            \"extension/*) check_floor "$line" "${target:1:-1}" ;;
+        esac
     done < <(includes extension)
 fi
 
