@@ -5,7 +5,7 @@
 // A product carries a bit upwards only; the shift by half the width brings the upper half back down, so that each result
 // bit depends on all input bits. A shift by at least w / 2 is its own inverse, an odd factor has an inverse mod 2^w.
 // Two rounds leave some arithmetic progressions of narrow universes with stashes of twenty elements, three none
-// (test/unit/set_builder_test.cpp, RegularSetsHaveShortStashes). The low w bits of a product need the low w bits of its
+// (test/unit/set/set_builder_test.cpp, RegularSetsHaveShortStashes). The low w bits of a product need the low w bits of its
 // factors only: for w <= 32 the same values come out of 32-bit arithmetic (`Word` = uint32_t), which vectors and GPUs have.
 // Constexpr, also for device code. Source: ours, after the finaliser of MurmurHash3; FORMAT.md says where the factors are
 // from.

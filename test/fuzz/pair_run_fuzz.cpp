@@ -9,8 +9,8 @@
 
 #include "core/error.h"
 #include "pairs/pair_run.h"
-#include "test/unit/oracle.h"
-#include "test/unit/shapes.h"
+#include "test/unit/shared/oracle.h"
+#include "test/unit/shared/shapes.h"
 
 namespace {
 

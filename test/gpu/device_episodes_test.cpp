@@ -10,10 +10,10 @@
 
 #include "accel/device_episodes.h"
 #include "device_module.h"
-#include "episodes.h"
 #include "episodes/device_tracker.h"
 #include "episodes/episode_counter.h"
 #include "episodes/spike_train.h"
+#include "test/unit/shared/episodes.h"
 
 namespace batmap::test {
 namespace {

@@ -11,10 +11,10 @@
 #include <thread>
 
 #include "accel/loader.h"
-#include "itemsets.h"
 #include "itemsets/itemset_run.h"
 #include "itemsets/itemset_stream.h"
-#include "shapes.h"
+#include "test/unit/shared/itemsets.h"
+#include "test/unit/shared/shapes.h"
 
 namespace batmap::test {
 namespace {

@@ -1,0 +1,332 @@
+// Discovery against an oracle that grows every pattern by every event and gap as long as it is frequent, counted by listing
+// occurrences. Then given episodes, occurrences, the best k, truncation, bad parameters, cancelling and memory.
+#include "episodes/episode_run.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <thread>
+
+#include "test/unit/shared/episodes.h"
+
+namespace batmap::test {
+namespace {
+
+constexpr uint64_t kSeed = 20261122;
+
+struct Answer {
+  Pattern pattern;
+  uint64_t support;
+  bool operator==(const Answer&) const = default;
+};
+
+std::ostream& operator<<(std::ostream& out, const Answer& answer) {
+  for (size_t k = 0; k < answer.pattern.events.size(); ++k) {
+    if (k > 0) out << " (" << answer.pattern.gaps[k - 1].low << "," << answer.pattern.gaps[k - 1].high << "] ";
+    out << answer.pattern.events[k];
+  }
+  return out << " x " << answer.support;
+}
+
+std::vector<Answer> answers_of(const std::vector<Event>& events, const EpisodeQuery& query, const ExecutionOptions& options,
+                               EpisodeTruncation* truncated = nullptr, EpisodeReport* report = nullptr) {
+  EpisodeRun run(log_of(events, options), {}, query, options);
+  std::vector<Answer> answers;
+  while (const std::optional<EpisodeRun::Row> row = run.next()) {
+    Answer& answer = answers.emplace_back(Answer{{}, row->support});
+    for (size_t k = 0; k < row->steps.size(); ++k) {
+      answer.pattern.events.push_back(run.event(row->steps[k]));
+      if (k > 0) answer.pattern.gaps.push_back(query.gaps[run.gap(row->steps[k])]);
+    }
+  }
+  if (truncated != nullptr) *truncated = run.truncated();
+  if (report != nullptr) *report = run.report();
+  return answers;
+}
+
+/// By length, then step by step: event, gap as given.
+std::vector<Answer> expected_answers(std::vector<Event> events, const EpisodeQuery& query) {
+  if (query.exclude)
+    std::erase_if(events, [&](const Event& event) {
+      return std::count(query.exclude->begin(), query.exclude->end(), event.event) > 0;
+    });
+  std::set<int64_t> symbols;
+  for (const Event& event : events) symbols.insert(event.event);
+  const uint64_t least = static_cast<uint64_t>(query.min_count.value_or(1));
+  std::vector<Answer> all;
+  std::vector<Answer> level;
+  for (const int64_t symbol : symbols)
+    if (const Pattern pattern{{symbol}, {}}; oracle_support(events, pattern) >= least)
+      level.push_back({pattern, oracle_support(events, pattern)});
+  while (!level.empty()) {
+    all.insert(all.end(), level.begin(), level.end());
+    if (query.max_length && level[0].pattern.events.size() == static_cast<size_t>(*query.max_length)) break;
+    std::vector<Answer> longer;
+    for (const Answer& answer : level)
+      for (const int64_t symbol : symbols)
+        for (const Gap& gap : query.gaps) {
+          Pattern pattern = answer.pattern;
+          pattern.events.push_back(symbol);
+          pattern.gaps.push_back(gap);
+          if (const uint64_t support = oracle_support(events, pattern); support >= least)
+            longer.push_back({pattern, support});
+        }
+    level = std::move(longer);
+  }
+  std::erase_if(all, [&](const Answer& answer) {
+    if (query.min_length && answer.pattern.events.size() < static_cast<size_t>(*query.min_length)) return true;
+    return query.include && std::none_of(answer.pattern.events.begin(), answer.pattern.events.end(), [&](int64_t event) {
+             return std::count(query.include->begin(), query.include->end(), event) > 0;
+           });
+  });
+  if (query.top_k) {
+    std::stable_sort(all.begin(), all.end(), [](const Answer& x, const Answer& y) { return x.support > y.support; });
+    if (all.size() > static_cast<size_t>(*query.top_k)) all.resize(static_cast<size_t>(*query.top_k));
+  }
+  return all;
+}
+
+TEST(EpisodeRun, FindsWhatTheOracleFinds) {
+  RecordProperty("seed", std::to_string(kSeed));
+  Random random(kSeed);
+  size_t found = 0;
+  for (int round = 0; round < 600; ++round) {
+    SCOPED_TRACE(testing::Message() << "round " << round);
+    const uint64_t span = 10 + random.below(90);
+    const std::vector<Event> events =
+        random_events(random, random.below(60), span, 1 + random.below(5), random.chance(30) ? 3 : 1);
+    EpisodeQuery query;
+    for (uint64_t k = 1 + random.below(3); k > 0; --k) {
+      Gap gap = random_gap(random, span / 4);
+      if (gap.high == Gap::kUnbounded && random.chance(70)) gap.high = gap.low + 8;
+      query.gaps.push_back(gap);
+    }
+    query.min_count = 2 + random.signed_below(4);
+    query.max_length = 1 + random.signed_below(4);
+    if (random.chance(20)) query.min_length = 1 + random.signed_below(static_cast<uint64_t>(*query.max_length));
+    if (random.chance(20)) query.include = {random.signed_below(5), 77};
+    if (random.chance(20)) query.exclude = {random.signed_below(5), 77};
+    if (random.chance(20)) query.top_k = 1 + random.signed_below(12);
+    const std::vector<Answer> expected = expected_answers(events, query);
+    found += expected.size();
+    MemoryMeter meter;
+    for (const int threads : {1, 3})
+      for (size_t method = 0; method <= kEpisodeMethods; ++method) {
+        if (threads > 1 && round % 8 != 0) continue;  // threads take longer than the work
+        query.method.reset();
+        if (method < kEpisodeMethods) query.method = static_cast<EpisodeMethod>(method);
+        if (method == 1 || method == 2) continue;  // both are tracking in blocks: episode_counter_test
+        const ExecutionOptions options{.threads = threads, .memory = &meter, .cancel = {}};
+        ASSERT_EQ(answers_of(events, query, options), expected) << "method " << method << ", " << threads << " threads";
+      }
+    EXPECT_EQ(meter.current(), 0u);
+  }
+  EXPECT_GT(found, 5000u);
+}
+
+/// Enough events for both ways to count extensions: a walk where the gap is short, merges where it is long.
+TEST(EpisodeRun, MethodsAgreeOnLongStreams) {
+  Random random(kSeed + 1);
+  MemoryMeter meter;
+  for (const int64_t high : {4, 60, 3000}) {
+    SCOPED_TRACE(testing::Message() << "gap up to " << high);
+    std::vector<Event> events;
+    for (int64_t k = 0; k < 20'000; ++k)
+      events.push_back({k * 2 + random.signed_below(3), random.signed_below(1 + random.below(12)), 0});
+    EpisodeQuery query;
+    query.gaps = {{0, high}, {high / 2, 2 * high}};
+    query.min_count = 300;
+    query.max_length = 3;
+    std::vector<std::vector<Answer>> answers;
+    for (const int threads : {1, 4})
+      for (const std::optional<EpisodeMethod> method :
+           {std::optional<EpisodeMethod>{}, std::optional(EpisodeMethod::kTracking),
+            std::optional(EpisodeMethod::kAutomaton)}) {
+        query.method = method;
+        answers.push_back(answers_of(events, query, {.threads = threads, .memory = &meter, .cancel = {}}));
+        EXPECT_EQ(answers.back(), answers[0]);
+      }
+    EXPECT_GT(answers[0].size(), 100u);
+  }
+}
+
+TEST(EpisodeRun, RateIsOverAllStreams) {
+  // Two streams of 30 and 70 ticks: 100 in all.
+  std::vector<Event> events;
+  for (int64_t k = 0; k <= 30; k += 10) events.push_back({k, 1, 0});
+  for (int64_t k = 0; k <= 70; k += 10) events.push_back({k, 2, 1});
+  MemoryMeter meter;
+  const auto longest = [&](double rate) {
+    EpisodeQuery query;
+    query.gaps = {{0, 10}};
+    query.min_rate = rate;
+    query.ticks_a_unit = 10;
+    EpisodeReport report;
+    answers_of(events, query, {.threads = 1, .memory = &meter, .cancel = {}}, nullptr, &report);
+    return report.threshold;
+  };
+  EXPECT_EQ(longest(0.1), 1u);
+  EXPECT_EQ(longest(0.3), 3u);
+  EXPECT_EQ(longest(0.31), 4u);
+  EXPECT_EQ(longest(0.7), 7u);
+  EXPECT_EQ(longest(1e300), uint64_t{1} << 63);
+}
+
+TEST(EpisodeRun, CountsGivenEpisodesAndShowsThem) {
+  Random random(kSeed + 2);
+  for (int round = 0; round < 300; ++round) {
+    const std::vector<Event> events = random_events(random, 40, 60, 4, 1 + random.below(3));
+    GivenEpisodes given;
+    given.length = 1 + random.below(3);
+    std::vector<Pattern> patterns;
+    const Gap one = random_gap(random, 60);
+    const bool same = given.length == 1 || random.chance(50);
+    for (size_t k = 0; k + 1 < given.length && !same; ++k) given.gaps.push_back(random_gap(random, 60));
+    if (same) given.gaps = {one};
+    for (int k = 0; k < 5; ++k) {
+      Pattern pattern;
+      for (size_t place = 0; place < given.length; ++place) {
+        pattern.events.push_back(random.signed_below(6));  // some never occur
+        if (place > 0) pattern.gaps.push_back(same ? one : given.gaps[place - 1]);
+      }
+      patterns.push_back(pattern);
+      given.events.insert(given.events.end(), pattern.events.begin(), pattern.events.end());
+    }
+    given.check();
+    MemoryMeter meter;
+    const ExecutionOptions options{.threads = 2, .memory = &meter, .cancel = {}};
+    EpisodeReport report;
+    const std::vector<uint64_t> counts =
+        count_given(streams_of(log_of(events, options), {}, given, options), given, options, report);
+    for (size_t k = 0; k < patterns.size(); ++k) {
+      ASSERT_EQ(counts[k], oracle_support(events, patterns[k])) << "round " << round;
+      GivenEpisodes single = given;
+      single.events = patterns[k].events;
+      const EventStreams streams = streams_of(log_of(events, options), {}, single, options);
+      const GrowingBuffer<FoundOccurrence> found = find_occurrences(streams, single, options);
+      ASSERT_EQ(found.size(), counts[k]);
+      std::map<int64_t, std::vector<Event>> of_stream;
+      for (const Event& event : events) of_stream[event.stream].push_back(event);
+      for (size_t at = 0; at < found.size(); ++at) {
+        std::vector<std::pair<int64_t, int64_t>> all;
+        list_occurrences(of_stream[found[at].stream], patterns[k], 0, 0, 0, all);
+        EXPECT_NE(std::find(all.begin(), all.end(), std::pair(found[at].starts_at, found[at].ends_at)), all.end());
+        if (at > 0 && found[at].stream == found[at - 1].stream) {
+          EXPECT_GT(found[at].starts_at, found[at - 1].ends_at);
+        }
+      }
+    }
+  }
+}
+
+TEST(EpisodeRun, CutsOffByNumberAndTime) {
+  Random random(kSeed + 3);
+  const std::vector<Event> events = random_events(random, 20'000, 10'000, 30);
+  MemoryMeter meter;
+  const ExecutionOptions options{.threads = 2, .memory = &meter, .cancel = {}};
+  EpisodeQuery query;
+  query.gaps = {{0, 10}};
+  query.min_count = 100;
+  query.max_length = 2;
+  const std::vector<Answer> all = answers_of(events, query, options);
+  ASSERT_GT(all.size(), 50u);
+  EpisodeTruncation truncated;
+  query.max_results = static_cast<int64_t>(all.size());
+  EXPECT_EQ(answers_of(events, query, options, &truncated), all);
+  EXPECT_EQ(truncated, EpisodeTruncation::kNone);
+  query.max_results = 40;
+  EXPECT_EQ(answers_of(events, query, options, &truncated), std::vector<Answer>(all.begin(), all.begin() + 40));
+  EXPECT_EQ(truncated, EpisodeTruncation::kMaxResults);
+
+  query.max_results.reset();
+  query.max_length.reset();
+  query.min_count = 1;
+  query.timeout_ms = 50;
+  const std::vector<Answer> some = answers_of(events, query, options, &truncated);
+  EXPECT_EQ(truncated, EpisodeTruncation::kTimeout);
+  EXPECT_GE(some.size(), 30u);  // the single events
+  EXPECT_EQ(meter.current(), 0u);
+}
+
+TEST(EpisodeRun, RefusesBadParameters) {
+  const auto refused = [](auto change, const std::string& text) {
+    EpisodeQuery query;
+    query.gaps = {{0, 5}};
+    query.min_count = 1;
+    change(query);
+    try {
+      query.check();
+      ADD_FAILURE() << "accepted: " << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidParameter);
+      EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
+    }
+  };
+  refused([](EpisodeQuery& q) { q.min_rate = 1; }, "exclude each other");
+  refused([](EpisodeQuery& q) { q.min_count.reset(); }, "threshold is missing");
+  refused([](EpisodeQuery& q) { q.min_count = 0; }, "min_count must be at least 1, not 0");
+  refused([](EpisodeQuery& q) { q.min_count.reset(), q.min_rate = 0; }, "min_rate must be above 0");
+  refused([](EpisodeQuery& q) { q.min_count.reset(), q.min_rate = NAN; }, "min_rate must be above 0");
+  refused([](EpisodeQuery& q) { q.max_length = 0; }, "max_length must be at least 1");
+  refused([](EpisodeQuery& q) { q.min_length = 3, q.max_length = 2; }, "min_length 3 is above max_length 2");
+  refused([](EpisodeQuery& q) { q.top_k = 0; }, "top_k must be at least 1");
+  refused([](EpisodeQuery& q) { q.max_results = 0; }, "max_results must be at least 1");
+  refused([](EpisodeQuery& q) { q.timeout_ms = 0; }, "timeout must be above 0");
+  refused([](EpisodeQuery& q) { q.gaps.clear(); }, "gaps must not be empty");
+  refused([](EpisodeQuery& q) { q.gaps = {{-1, 5}}; }, "gap_low must be at least 0, not -1");
+  refused([](EpisodeQuery& q) { q.gaps = {{6, 5}}; }, "gap_high must be at least gap_low 6, not 5");
+  EXPECT_THROW(parse_episode_method("gpu"), Error);
+  EXPECT_EQ(parse_episode_method("auto"), std::nullopt);
+  EXPECT_EQ(parse_episode_method("atomic"), EpisodeMethod::kAtomic);
+  EXPECT_THROW(check_episode_counting("minimal"), Error);
+  GivenEpisodes given{.events = {1, 2, 3}, .length = 3, .gaps = {{0, 1}, {0, 1}, {0, 1}}, .method = {}, .device = {}};
+  EXPECT_THROW(given.check(), Error);
+}
+
+TEST(EpisodeRun, StopsWhenCancelled) {
+  Random random(kSeed + 4);
+  const std::vector<Event> events = random_events(random, 50'000, 100'000, 40);
+  EpisodeQuery query;
+  query.gaps = {{0, 50}};
+  query.min_count = 1;
+  for (const int polls : {0, 3, 30, 300}) {
+    MemoryMeter meter;
+    std::atomic<int> left{polls};
+    const CancelToken cancel{[](void* arg) { return static_cast<std::atomic<int>*>(arg)->fetch_sub(1) <= 0; }, &left};
+    try {
+      answers_of(events, query, {.threads = 2, .memory = &meter, .cancel = cancel});
+      FAIL() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kCancelled);
+    }
+    EXPECT_EQ(meter.current(), 0u);
+  }
+}
+
+TEST(EpisodeRun, StaysWithinItsMemory) {
+  Random random(kSeed + 5);
+  const std::vector<Event> events = random_events(random, 20'000, 100'000, 10);
+  EpisodeQuery query;
+  query.gaps = {{0, 50}};
+  query.min_count = 1;
+  query.max_length = 4;
+  size_t failed = 0;
+  size_t done = 0;
+  for (size_t limit = size_t{1} << 19; limit < size_t{1} << 25; limit *= 2) {
+    MemoryMeter meter(limit);
+    try {
+      answers_of(events, query, {.threads = 2, .memory = &meter, .cancel = {}});
+      ++done;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kMemoryLimit);
+      ++failed;
+    }
+    EXPECT_EQ(meter.current(), 0u);
+  }
+  EXPECT_GT(failed, 0u);
+  EXPECT_GT(done, 0u);
+}
+
+}  // namespace
+}  // namespace batmap::test

@@ -1,0 +1,232 @@
+// Recommendations for a basket against an oracle that counts every subset of it with every other item by looking at all
+// transactions. Then against RuleRun, large baskets, ties, bad parameters, cancelling and memory.
+#include "itemsets/rules/recommend.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "itemsets/rules/rules.h"
+#include "test/unit/shared/countdown.h"
+#include "test/unit/shared/shapes.h"
+
+namespace batmap::test {
+namespace {
+
+constexpr uint64_t kSeed = 20261121;
+constexpr const char* kNames[] = {"confidence", "support",    "lift",   "leverage", "conviction",
+                                  "phi",        "odds_ratio", "cosine", "lambda"};
+
+struct Row {
+  int64_t item;
+  double score;
+  std::vector<int64_t> lhs;
+  uint64_t support;
+  uint64_t lhs_support;
+  uint64_t item_support;
+  bool operator==(const Row&) const = default;
+};
+
+std::vector<Row> rows_of(const std::vector<Pair>& relation, const RecommendQuery& query) {
+  MemoryMeter meter;
+  const PackedRows packed(relation);
+  const RecommendRun run(packed.chunks(), {}, query, {.memory = &meter, .cancel = {}});
+  EXPECT_EQ(meter.current(), 0u);
+  std::vector<Row> rows;
+  for (const Recommendation& row : run.rows())
+    rows.push_back(
+        {row.item, row.score, {run.lhs(row).begin(), run.lhs(row).end()}, row.support, row.lhs_support, row.item_support});
+  return rows;
+}
+
+std::vector<Row> expected_rows(const std::vector<Pair>& relation, const RecommendQuery& query) {
+  std::map<int64_t, std::set<int64_t>> transactions;
+  std::set<int64_t> items;
+  for (const Pair& pair : relation) {
+    transactions[pair.tid].insert(pair.item);
+    items.insert(pair.item);
+  }
+  const auto count = [&](const std::vector<int64_t>& wanted) {
+    uint64_t found = 0;
+    for (const auto& [tid, held] : transactions)
+      found += std::all_of(wanted.begin(), wanted.end(), [&, &held = held](int64_t item) { return held.contains(item); });
+    return found;
+  };
+  const auto in = [](const std::optional<std::vector<int64_t>>& list, int64_t item) {
+    return std::count(list->begin(), list->end(), item) > 0;
+  };
+  const std::set<int64_t> basket(query.basket->begin(), query.basket->end());
+  const std::vector<int64_t> places(basket.begin(), basket.end());
+  const auto total = static_cast<uint64_t>(transactions.size());
+  const auto least = static_cast<uint64_t>(query.min_count.value_or(1));
+  std::vector<Row> best;
+  for (const int64_t item : items) {
+    if (basket.contains(item) || (query.include && !in(query.include, item)) || (query.exclude && in(query.exclude, item)))
+      continue;
+    const auto order = [](const Row& row) {
+      return std::tuple(-row.score, -static_cast<int64_t>(row.support), row.lhs.size(), row.lhs);
+    };
+    std::optional<Row> first;
+    for (size_t subset = 1; subset < size_t{1} << places.size(); ++subset) {
+      Row row{item, 0, {}, 0, 0, count({item})};
+      for (size_t k = 0; k < places.size(); ++k)
+        if (subset >> k & 1) row.lhs.push_back(places[k]);
+      if (query.max_lhs && row.lhs.size() > static_cast<size_t>(*query.max_lhs)) continue;
+      row.lhs_support = count(row.lhs);
+      std::vector<int64_t> both = row.lhs;
+      both.push_back(item);
+      row.support = count(both);
+      if (row.support < least) continue;
+      const auto n = [](uint64_t number) { return static_cast<double>(number); };
+      row.score = pair_measure(query.measure, {n(row.support), n(row.lhs_support), n(row.item_support), n(total)});
+      if (std::isnan(row.score)) continue;
+      if (query.min_confidence && n(row.support) / n(row.lhs_support) < *query.min_confidence) continue;
+      if (query.min_lift && n(row.support) * n(total) / (n(row.lhs_support) * n(row.item_support)) < *query.min_lift)
+        continue;
+      if (!first || order(row) < order(*first)) first = row;
+    }
+    if (first) best.push_back(*first);
+  }
+  std::stable_sort(best.begin(), best.end(), [](const Row& a, const Row& b) {
+    return std::tuple(-a.score, -static_cast<int64_t>(a.support)) < std::tuple(-b.score, -static_cast<int64_t>(b.support));
+  });
+  if (best.size() > static_cast<size_t>(query.k)) best.resize(static_cast<size_t>(query.k));
+  return best;
+}
+
+TEST(Recommend, AnswersLikeTheOracle) {
+  Random random(kSeed);
+  size_t rows = 0;
+  for (int round = 0; round < 1500; ++round) {
+    const int64_t items = 1 + random.signed_below(12);
+    std::vector<Pair> relation = random_grid(random, 1 + random.signed_below(25), items, 20 + random.below(70));
+    for (size_t k = random.below(5); k > 0 && !relation.empty(); --k)
+      relation.push_back(relation[random.below(relation.size())]);
+    RecommendQuery query;
+    query.basket.emplace();
+    for (size_t k = random.below(6); k > 0; --k) query.basket->push_back(random.signed_below(14));
+    query.k = 1 + random.signed_below(12);
+    if (random.chance(70)) query.min_count = 1 + random.signed_below(5);
+    if (random.chance(30)) query.min_confidence = static_cast<double>(random.below(21)) / 20;
+    if (random.chance(20)) query.min_lift = static_cast<double>(random.below(30)) / 16;
+    if (random.chance(50)) query.max_lhs = 1 + random.signed_below(3);
+    query.measure = parse_pair_measure(kNames[random.below(std::size(kNames))], MeasureUse::kRankRules);
+    const auto list = [&] { return std::vector<int64_t>{random.signed_below(12), random.signed_below(12), 0}; };
+    if (random.chance(20)) query.include = list();
+    if (random.chance(20)) query.exclude = list();
+    const std::vector<Row> found = rows_of(relation, query);
+    rows += found.size();
+    ASSERT_TRUE(found == expected_rows(relation, query)) << "round " << round << ", seed " << kSeed;
+  }
+  EXPECT_GT(rows, 1000u);
+}
+
+// Baskets of more than 64 items, and rules by the hundred: what RuleRun says.
+TEST(Recommend, AgreesWithTheRules) {
+  Random random(kSeed + 1);
+  const std::vector<Pair> relation = random_grid(random, 300, 90, 30);
+  RecommendQuery query;
+  query.basket.emplace();
+  for (int64_t item = 0; item < 70; ++item) query.basket->push_back(item);
+  query.k = 90;
+  query.min_count = 25;
+  query.max_lhs = 2;
+  const std::vector<Row> found = rows_of(relation, query);
+
+  MemoryMeter meter;
+  const PackedRows packed(relation);
+  RuleQuery rules;
+  rules.itemsets.min_count = query.min_count;
+  rules.max_lhs = query.max_lhs;
+  rules.lhs_exclude.emplace();
+  for (int64_t item = 70; item < 90; ++item) rules.lhs_exclude->push_back(item);
+  rules.rhs_exclude = query.basket;
+  RuleRun run(packed.chunks(), {}, rules, {.memory = &meter, .cancel = {}});
+  std::map<int64_t, double> best;
+  RuleBatch batch(meter);
+  while (run.next(batch))
+    for (const RuleRow& row : batch.rows) {
+      double& score = best[batch.items[row.begin + row.lhs_length]];
+      score = std::max(score, static_cast<double>(row.support) / row.lhs_support);
+    }
+  ASSERT_EQ(best.size(), 20u);
+  ASSERT_EQ(found.size(), best.size());
+  for (const Row& row : found) EXPECT_EQ(row.score, best[row.item]) << "item " << row.item;
+}
+
+TEST(Recommend, TakesScatteredKeysAndNothing) {
+  for (const Shape& shape : shapes(kSeed + 2)) {
+    RecommendQuery query;
+    query.max_lhs = 2;
+    query.basket.emplace();
+    EXPECT_TRUE(rows_of(shape.rows, query).empty()) << shape.name;
+    for (size_t k = 0; k < std::min<size_t>(3, shape.rows.size()); ++k) query.basket->push_back(shape.rows[k].item);
+    const std::vector<Row> found = rows_of(shape.rows, query);
+    if (shape.rows.size() < 2000) {
+      EXPECT_TRUE(found == expected_rows(shape.rows, query)) << shape.name;
+    }
+    query.basket.reset();
+    EXPECT_TRUE(rows_of(shape.rows, query).empty()) << shape.name;
+  }
+}
+
+TEST(Recommend, CanBeCancelledAndRunOutOfMemory) {
+  Random random(kSeed + 3);
+  const PackedRows packed(random_grid(random, 2000, 40, 60));
+  RecommendQuery query;
+  query.basket.emplace();
+  for (int64_t item = 0; item < 20; ++item) query.basket->push_back(item);
+  int cancelled = 0;
+  for (int64_t polls = 0; polls < 60; polls += 3) {
+    Countdown countdown{polls};
+    MemoryMeter meter;
+    try {
+      const RecommendRun run(packed.chunks(), {}, query, {.memory = &meter, .cancel = countdown.token()});
+    } catch (const Error& error) {
+      ASSERT_EQ(error.code(), ErrorCode::kCancelled);
+      ++cancelled;
+    }
+    ASSERT_EQ(meter.current(), 0u);
+  }
+  EXPECT_EQ(cancelled, 20);
+  query.max_lhs = 1;
+  int refused = 0;
+  for (size_t limit = 1 << 10; limit < 1 << 20; limit *= 2) {
+    MemoryMeter meter(limit);
+    try {
+      const RecommendRun run(packed.chunks(), {}, query, {.memory = &meter, .cancel = {}});
+    } catch (const Error& error) {
+      ASSERT_EQ(error.code(), ErrorCode::kMemoryLimit);
+      ++refused;
+    }
+    ASSERT_EQ(meter.current(), 0u);
+  }
+  EXPECT_GT(refused, 3);
+}
+
+TEST(Recommend, RefusesBadParameters) {
+  const auto refused = [](auto change) {
+    RecommendQuery query;
+    change(query);
+    try {
+      query.check();
+    } catch (const Error& error) {
+      return error.code() == ErrorCode::kInvalidParameter;
+    }
+    return false;
+  };
+  EXPECT_FALSE(refused([](RecommendQuery&) {}));
+  EXPECT_TRUE(refused([](RecommendQuery& q) { q.k = 0; }));
+  EXPECT_TRUE(refused([](RecommendQuery& q) { q.min_count = 0; }));
+  EXPECT_TRUE(refused([](RecommendQuery& q) { q.min_support = 1.5; }));
+  EXPECT_TRUE(refused([](RecommendQuery& q) { q.min_count = 1, q.min_support = 0.5; }));
+  EXPECT_TRUE(refused([](RecommendQuery& q) { q.min_confidence = 1.01; }));
+  EXPECT_TRUE(refused([](RecommendQuery& q) { q.min_lift = -1; }));
+  EXPECT_TRUE(refused([](RecommendQuery& q) { q.max_lhs = 0; }));
+}
+
+}  // namespace
+}  // namespace batmap::test

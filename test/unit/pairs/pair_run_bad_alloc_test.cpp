@@ -1,0 +1,139 @@
+// A run whose n-th allocation fails, for every n: the caller gets std::bad_alloc or, where the engine can do without, the
+// whole answer; nothing leaks and nothing is terminated. Its own program: it replaces operator new.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <new>
+#include <ostream>
+
+#include "pairs/pair_run.h"
+#include "test/unit/shared/oracle.h"
+#include "test/unit/shared/shapes.h"
+
+namespace {
+
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+std::atomic<int64_t> allocations_left{kNever};
+std::atomic<bool> all_fail_after{false};
+std::atomic<int64_t> live{0};
+
+void* allocate(std::size_t bytes, std::size_t alignment) {
+  if (allocations_left.load() != kNever) {
+    const int64_t left = allocations_left.fetch_sub(1);
+    if (left == 0 || (left < 0 && all_fail_after)) throw std::bad_alloc();
+  }
+  const std::size_t padded = (bytes + alignment - 1) / alignment * alignment;
+  void* block = std::aligned_alloc(alignment, padded == 0 ? alignment : padded);
+  if (block == nullptr) throw std::bad_alloc();
+  ++live;
+  return block;
+}
+
+void release(void* block) noexcept {
+  if (block == nullptr) return;
+  --live;
+  std::free(block);
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return allocate(bytes, __STDCPP_DEFAULT_NEW_ALIGNMENT__); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return allocate(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* block) noexcept { release(block); }
+void operator delete(void* block, std::size_t) noexcept { release(block); }
+void operator delete(void* block, std::align_val_t) noexcept { release(block); }
+void operator delete(void* block, std::size_t, std::align_val_t) noexcept { release(block); }
+
+namespace batmap::test {
+namespace {
+
+struct Config {
+  std::optional<PairMethod> method;
+  int threads;
+  bool all_fail_after;  // else the n-th alone
+
+  friend void PrintTo(const Config& config, std::ostream* out) { *out << config_name(config); }
+  friend std::string config_name(const Config& config) {
+    return std::string(pair_method_name(*config.method)) + "_" + std::to_string(config.threads) +
+           (config.all_fail_after ? "_and_all_later" : "_alone");
+  }
+};
+
+class PairRunBadAllocTest : public testing::TestWithParam<Config> {};
+
+TEST_P(PairRunBadAllocTest, MayFailAtEveryAllocation) {
+  const Config config = GetParam();
+  Random random(20240608);
+  // Items enough for several tasks, so that helpers are started to share them.
+  std::vector<Pair> rows = random_rows(random, 4000, 400, 900);
+  for (Pair& pair : rows) pair.item = scattered_key(pair.item);
+  const PackedRows packed(rows);
+  const Oracle oracle(rows);
+  for (const int form : {0, 1, 2}) {
+    PairQuery query;
+    if (form == 0) query.min_count = 2;
+    if (form == 1) query.top_k = 200;
+    if (form == 2) {
+      query.per_item_top_k = 2;
+      query.include = std::vector<int64_t>{rows[0].item, rows[1].item, rows[2].item};
+      query.exclude = std::vector<int64_t>{rows[3].item};
+    }
+    query.method = config.method;
+    const OracleAnswer expected = oracle.answer(query);
+    int failures = 0;
+    for (int64_t n = 0;; ++n) {
+      ASSERT_LT(n, 5000) << "allocations without end";
+      MemoryMeter meter;
+      std::vector<PairRow> found;
+      found.reserve(expected.rows.size() + 1);
+      const int64_t live_before = live.load();
+      enum { kDone, kBadAlloc, kOther } outcome = kOther;
+      bool reached = false;
+      {
+        std::vector<ChunkView> chunks = packed.chunks();
+        all_fail_after = config.all_fail_after;
+        allocations_left = n;
+        try {
+          PairRun pairs(std::move(chunks), {}, query, {.threads = config.threads, .memory = &meter, .cancel = {}});
+          std::vector<PairRow> batch;
+          while (pairs.next(batch)) found.insert(found.end(), batch.begin(), batch.end());
+          outcome = kDone;
+        } catch (const std::bad_alloc&) {
+          outcome = kBadAlloc;
+        } catch (...) {
+        }
+        reached = allocations_left.exchange(kNever) < 0;
+      }
+      ASSERT_NE(outcome, kOther) << "neither an answer nor bad_alloc when allocation " << n << " fails, form " << form;
+      ASSERT_EQ(meter.current(), 0u) << "allocation " << n;
+      ASSERT_EQ(live.load(), live_before) << "leak when allocation " << n << " fails, form " << form;
+      if (outcome == kDone) {
+        ASSERT_EQ(difference(found, expected.rows), "") << "allocation " << n;
+        if (!reached) break;
+      } else {
+        ++failures;
+      }
+    }
+    EXPECT_GT(failures, 20);
+  }
+}
+
+std::vector<Config> configs() {
+  std::vector<Config> all;
+  for (const bool persistent : {false, true})
+    for (const int threads : {1, 3})
+      for (const PairMethodName& entry : kPairMethodNames) all.push_back({entry.method, threads, persistent});
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Configs, PairRunBadAllocTest, testing::ValuesIn(configs()),
+                         [](const auto& config) { return config_name(config.param); });
+
+}  // namespace
+}  // namespace batmap::test

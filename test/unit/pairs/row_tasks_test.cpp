@@ -1,0 +1,51 @@
+// Rows cut into tasks: all of them, in order, none too large.
+#include "pairs/counters/row_tasks.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "test/unit/shared/shapes.h"
+
+namespace batmap::test {
+namespace {
+
+constexpr uint64_t kMostWork = 1 << 16;
+constexpr uint64_t kMostResults = 1 << 16;
+
+TEST(RowTasks, HoldEveryRowOnceAndEndWhereTheyHaveEnough) {
+  Random random(1);
+  for (int i = 0; i < 200; ++i) {
+    std::vector<RowCost> costs(random.below(2000));
+    const uint64_t work = random.below(1000) + 1;
+    const uint64_t results = random.below(10'000) + 1;
+    for (RowCost& cost : costs) cost = {random.below(work), random.below(results)};
+    const int threads = static_cast<int>(random.below(32)) + 1;
+    const RowTasks tasks(static_cast<uint32_t>(costs.size()), kMostWork, threads, [&](uint32_t row) { return costs[row]; });
+    uint32_t row = 0;
+    for (size_t task = 0; task < tasks.size(); ++task) {
+      ASSERT_EQ(tasks.begin(task), row);
+      ASSERT_GT(tasks.end(task), row);
+      RowCost sum{};
+      for (; row < tasks.end(task); ++row) {
+        // The last row may go beyond.
+        ASSERT_LT(sum.work, kMostWork);
+        ASSERT_LT(sum.results, kMostResults);
+        sum.work += costs[row].work;
+        sum.results += costs[row].results;
+      }
+    }
+    ASSERT_EQ(row, costs.size());
+  }
+}
+
+TEST(RowTasks, AreEnoughForAllThreadsAndNotTooSmall) {
+  const auto even = [](uint32_t) { return RowCost{.work = 100, .results = 1}; };
+  EXPECT_GE(RowTasks(10'000, kMostWork, 8, even).size(), 8 * 4);  // of 15 times as much work as in the largest task
+  EXPECT_LE(RowTasks(10'000, kMostWork, 8, even).size(), 8 * 16);
+  EXPECT_EQ(RowTasks(50, kMostWork, 64, even).size(), 1);  // less than is worth handing over
+  EXPECT_EQ(RowTasks(0, kMostWork, 8, even).size(), 0);
+}
+
+}  // namespace
+}  // namespace batmap::test

@@ -1,0 +1,124 @@
+// The log hands back every row it was given, in order, whatever the mixture of single rows and whole chunks.
+#include "relation/pair_log.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "core/error.h"
+#include "test/unit/shared/fake_files.h"
+#include "test/unit/shared/shapes.h"
+
+namespace batmap::test {
+namespace {
+
+constexpr uint64_t kSeed = 61;
+
+std::vector<Pair> rows_of(const PairLog& log) {
+  std::vector<Pair> all;
+  for (const ChunkView& chunk : log.chunks()) {
+    std::vector<Pair> pairs(chunk.rows);
+    decode_chunk(chunk, pairs.data());
+    all.insert(all.end(), pairs.begin(), pairs.end());
+  }
+  return all;
+}
+
+void expect_same(const std::vector<Pair>& found, const std::vector<Pair>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    ASSERT_EQ(found[i].tid, expected[i].tid) << "row " << i << ", seed " << kSeed;
+    ASSERT_EQ(found[i].item, expected[i].item) << "row " << i << ", seed " << kSeed;
+  }
+}
+
+TEST(PairLog, KeepsRowsInOrder) {
+  Random random(kSeed);
+  for (const uint64_t size : {0, 1, 2, 4095, 4096, 4097, 8192, 100000}) {
+    MemoryMeter meter;
+    {
+      PairLog log(meter);
+      const std::vector<Pair> rows = random_rows(random, size, 1u << 20, 1u << 30);
+      uint64_t count = 0;
+      for (const Pair& pair : rows) {
+        log.append(pair.tid, pair.item);
+        EXPECT_EQ(log.rows(), ++count);
+      }
+      log.seal();
+      log.seal();  // nothing is left to pack
+      EXPECT_EQ(log.rows(), size);
+      expect_same(rows_of(log), rows);
+      EXPECT_LE(log.chunks().size(), size / kChunkRows + 1);
+    }
+    EXPECT_EQ(meter.current(), 0u);
+  }
+}
+
+TEST(PairLog, GoesOnAfterSealing) {
+  Random random(kSeed + 1);
+  MemoryMeter meter;
+  PairLog log(meter);
+  std::vector<Pair> expected;
+  for (int round = 0; round < 60; ++round) {
+    for (const Pair& pair : random_rows(random, random.below(300), 1000, 1000)) {
+      log.append(pair.tid, pair.item);
+      expected.push_back(pair);
+    }
+    log.seal();
+  }
+  expect_same(rows_of(log), expected);
+}
+
+TEST(PairLog, TakesWholeChunks) {
+  Random random(kSeed + 2);
+  MemoryMeter meter;
+  PairLog log(meter);
+  std::vector<Pair> expected;
+  std::vector<std::byte> bytes(kChunkMaxBytes);
+  for (int round = 0; round < 40; ++round) {
+    // Wide keys: chunks of all sizes up to the largest that there is.
+    std::vector<Pair> rows = random_rows(random, round == 7 ? kChunkRows : 1 + random.below(kChunkRows), 1u << 20, 1000);
+    for (Pair& pair : rows) pair.tid = scattered_key(pair.tid), pair.item = scattered_key(pair.item);
+    log.append_chunk(bytes.data(), write_chunk(rows, bytes.data()));
+    expected.insert(expected.end(), rows.begin(), rows.end());
+    EXPECT_EQ(log.rows(), expected.size());
+  }
+  expect_same(rows_of(log), expected);
+}
+
+TEST(PairLog, IsChargedAndStopsAtTheLimit) {
+  MemoryMeter meter(size_t{1} << 20);
+  {
+    PairLog log(meter);
+    uint64_t appended = 0;
+    try {
+      for (;; ++appended) log.append(static_cast<int64_t>(appended) << 33, -static_cast<int64_t>(appended) << 33);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kMemoryLimit);
+    }
+    EXPECT_GT(appended, 16000u);
+    EXPECT_LE(meter.peak(), size_t{1} << 20);
+  }
+  EXPECT_EQ(meter.current(), 0u);
+}
+
+TEST(PairLog, MovingToFilesCanBeCancelled) {
+  for (const bool cancelled : {false, true}) {
+    MemoryMeter meter;
+    FakeFiles files;
+    bool requested = cancelled;
+    const CancelToken cancel{[](void* arg) { return *static_cast<bool*>(arg); }, &requested};
+    PairLog log({.memory = &meter, .cancel = cancel, .files = &files, .work_bytes = 1 << 20});
+    const auto fill = [&] {
+      for (int64_t k = 0; k < 100000; ++k) log.append(k, k * 7919 % 1000);
+    };
+    if (cancelled)
+      EXPECT_THROW(fill(), Error);
+    else
+      EXPECT_NO_THROW(fill());
+    EXPECT_NE(log.partitions(), nullptr);
+  }
+}
+
+}  // namespace
+}  // namespace batmap::test

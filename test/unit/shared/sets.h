@@ -1,0 +1,146 @@
+// Sets for tests: elements, stored values, and the shapes that are awkward for one container or another.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/cpu.h"
+#include "set/permutation.h"
+#include "set/set_builder.h"
+#include "set/set_decode.h"
+#include "set/set_kernel.h"
+#include "set/set_view.h"
+#include "test/unit/shared/shapes.h"
+
+namespace batmap::test {
+
+using Elements = std::vector<uint64_t>;
+using Bytes = std::vector<std::byte>;
+
+inline MemoryMeter& test_meter() {
+  static MemoryMeter meter;
+  return meter;
+}
+inline ExecutionOptions test_options() { return {1, &test_meter(), {}}; }
+
+/// Counts the looks at its token and asks to stop at one of them.
+struct Polls {
+  uint64_t seen = 0;
+  uint64_t stop_at = 0;  // 0: never
+  CancelToken token() {
+    return {[](void* arg) {
+              auto* const polls = static_cast<Polls*>(arg);
+              return ++polls->seen == polls->stop_at;
+            },
+            this};
+  }
+};
+
+inline Bytes encode(const Elements& elements, int width) {
+  SetEncoder encoder(test_options());
+  Bytes bytes(encoder.prepare(elements, width));
+  encoder.write(bytes.data());
+  return bytes;
+}
+
+inline Elements to_vector(const GrowingBuffer<uint64_t>& buffer) { return {buffer.begin(), buffer.end()}; }
+
+inline Elements decoded(SetView set) {
+  GrowingBuffer<uint64_t> out(test_meter());
+  decode(set, out, test_options());
+  return to_vector(out);
+}
+
+inline std::vector<const SetKernel*> set_kernels_here() {
+  std::vector<const SetKernel*> all;
+  for (const SetKernel& kernel : set_kernels())
+    if ((kernel.needs & cpu_features()) == kernel.needs) all.push_back(&kernel);
+  return all;
+}
+
+/// `count` distinct elements below 2^width, ascending; fewer where the universe has no more.
+inline Elements random_elements(Random& random, uint64_t count, int width) {
+  const uint64_t universe = universe_of(width);
+  std::set<uint64_t> elements;
+  if (count >= universe / 2) {
+    for (uint64_t x = 0; x < universe; ++x) elements.insert(x);
+    while (elements.size() > count) elements.erase(elements.lower_bound(random.below(*elements.rbegin() + 1)));
+  } else {
+    while (elements.size() < count) elements.insert(random.below(universe));
+  }
+  return {elements.begin(), elements.end()};
+}
+
+/// Elements whose positions at range 2^range_bits are all below `positions`, in the first `tables` tables: more of them than
+/// there are slots for.
+inline Elements clashing_elements(Random& random, uint64_t count, int width, int range_bits, uint64_t positions,
+                                  int tables) {
+  std::set<uint64_t> elements;
+  while (elements.size() < count) {
+    const uint64_t x = random.below(universe_of(width));
+    bool clashes = true;
+    for (int table = 0; table < tables; ++table)
+      clashes &= (Permutation<>(table, width).forward(x) & ((uint64_t{1} << range_bits) - 1)) < positions;
+    if (clashes) elements.insert(x);
+  }
+  return {elements.begin(), elements.end()};
+}
+
+struct NamedSet {
+  std::string name;
+  int width;
+  Elements elements;
+  Bytes bytes;
+
+  NamedSet(std::string n, int w, Elements e)
+      : name(std::move(n)), width(w), elements(std::move(e)), bytes(encode(elements, width)) {}
+  SetView view() const { return SetView::open(bytes); }
+};
+
+/// Of all three containers, several widths and densities, with overlap between many of them.
+inline std::vector<NamedSet> awkward_sets() {
+  Random random(2011);
+  std::vector<NamedSet> sets;
+  const auto add = [&](const std::string& name, int width, Elements elements) {
+    sets.emplace_back(name + "/w" + std::to_string(width), width, std::move(elements));
+  };
+  const auto thinned = [&](const Elements& from, uint64_t percent) {
+    Elements some;
+    for (const uint64_t x : from)
+      if (random.chance(percent)) some.push_back(x);
+    return some;
+  };
+  for (const int width : {0, 1, 5, 6, 7, 13, 14, 20, 24, 32, 33, 41, 62}) {
+    add("empty", width, {});
+    add("last", width, {universe_of(width) - 1});
+    for (const uint64_t count : {3u, 100u, 255u, 256u, 257u, 600u, 5000u}) {
+      if (count > universe_of(width)) continue;
+      const Elements elements = random_elements(random, count, width);
+      add("random" + std::to_string(count), width, elements);
+      if (count >= 256) add("half of random" + std::to_string(count), width, thinned(elements, 50));
+      if (count == 5000) add("few of random" + std::to_string(count), width, thinned(elements, 2));
+    }
+    if (width >= 13) {
+      Elements run(3000);
+      for (size_t i = 0; i < run.size(); ++i) run[i] = i;
+      add("first 3000", width, run);
+    }
+  }
+  for (const int width : {24, 40}) {
+    const Elements clashing = clashing_elements(random, 400, width, 10, 64, 3);
+    add("clashing", width, clashing);
+    add("half of clashing", width, thinned(clashing, 70));
+    const Elements others = random_elements(random, 700, width);
+    Elements mixed;
+    std::set_union(clashing.begin(), clashing.end(), others.begin(), others.end(), std::back_inserter(mixed));
+    add("clashing and random", width, mixed);
+  }
+  add("dense", 14, random_elements(random, 9000, 14));
+  add("full", 14, random_elements(random, uint64_t{1} << 14, 14));
+  return sets;
+}
+
+}  // namespace batmap::test
