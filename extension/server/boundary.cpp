@@ -19,6 +19,16 @@ int sqlstate_of(ErrorCode code) {
   return ERRCODE_INTERNAL_ERROR;
 }
 
+// What a user may do about it. The engine knows no settings.
+const char* hint_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kMemoryLimit:
+      return "Raise batmap.memory_limit, or ask for less: fewer rows, smaller sets or a higher threshold.";
+    case ErrorCode::kNoDevice: return "Set batmap.device to auto to count on the CPU where no GPU can.";
+    default: return "";
+  }
+}
+
 template <size_t kSize>
 void copy_text(char (&to)[kSize], const char* from) {
   strlcpy(to, from, kSize);
@@ -34,9 +44,7 @@ void describe_failure(Failure& failure) noexcept {
     failure.sqlstate = sqlstate_of(error.code());
     failure.cancelled = error.code() == ErrorCode::kCancelled;
     copy_text(failure.message, error.what());
-    copy_text(failure.hint, error.hint().c_str());
-    if (error.code() == ErrorCode::kMemoryLimit && error.hint().empty())
-      copy_text(failure.hint, "Raise batmap.memory_limit, or ask for less: fewer rows, smaller sets or a higher threshold.");
+    copy_text(failure.hint, error.hint().empty() ? hint_of(error.code()) : error.hint().c_str());
   } catch (const ServerError& error) {
     failure.server_error = error.data;
   } catch (const std::bad_alloc&) {

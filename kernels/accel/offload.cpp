@@ -27,8 +27,6 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
-constexpr const char* kHint = "Set batmap.device to auto to count on the CPU where no GPU can.";
-
 }  // namespace
 
 void expect_done(AcceleratorStatus status, const AcceleratorMessage& why) {
@@ -67,6 +65,13 @@ std::vector<DeviceTraits> Offload::devices(std::span<const int32_t> only) {
   return found;
 }
 
+std::vector<DeviceTraits> Offload::usable_devices(std::span<const int32_t> only) {
+  std::vector<DeviceTraits> found = devices(only);
+  if (!found.empty()) return found;
+  const std::string why = why_not();
+  throw DeviceFailure{AcceleratorStatus::kDeclined, why.empty() ? "none of the GPUs that it may use is there" : why};
+}
+
 void Offload::prepare(std::span<DeviceTraits> devices) {
   const AcceleratorApi& api = trusted();
   const SignalsBlocked blocked;
@@ -85,7 +90,7 @@ bool Offload::attempt(DeviceMode mode, std::string& notice, const std::function<
     if (failure.status == AcceleratorStatus::kCancelled) throw Error(ErrorCode::kCancelled, "run cancelled");
     if (failure.status == AcceleratorStatus::kFailed || failure.status == AcceleratorStatus::kNoDevice)
       trust_no_more("not used any more after an error: " + failure.text);
-    if (mode == DeviceMode::kRequire) throw Error(ErrorCode::kNoDevice, "the GPU could not count: " + failure.text, kHint);
+    if (mode == DeviceMode::kRequire) throw Error(ErrorCode::kNoDevice, "the GPU could not count: " + failure.text);
     if (failure.status == AcceleratorStatus::kFailed) notice = "the GPU failed, and the CPU goes on: " + failure.text;
     return false;
   } catch (const Error& error) {

@@ -48,6 +48,8 @@ class Offload {
 
   /// Those that may be used. @param only  indices; empty: all
   std::vector<DeviceTraits> devices(std::span<const int32_t> only = {});
+  /// The same, one at least. @throws DeviceFailure{kDeclined} with the reason where there is none
+  std::vector<DeviceTraits> usable_devices(std::span<const int32_t> only);
   /// Wakes them, so that their rates are measured ones. @throws DeviceFailure
   void prepare(std::span<DeviceTraits> devices);
 

@@ -137,11 +137,7 @@ bool EpisodeDevice::attempt(EpisodeSizes sizes, double cpu_ms, const std::string
   if (use_.mode == DeviceMode::kAuto && !use_.offload->has_loaded() && cpu_ms < kWorthLoadingMs) return false;
   bool is_chosen = false;
   const bool done = use_.offload->attempt(use_.mode, notice_, [&] {
-    std::vector<DeviceTraits> devices = use_.offload->devices(use_.only);
-    if (devices.empty()) {
-      const std::string why = use_.offload->why_not();
-      throw DeviceFailure{AcceleratorStatus::kDeclined, why.empty() ? "batmap.gpu_devices names none that is there" : why};
-    }
+    std::vector<DeviceTraits> devices = use_.offload->usable_devices(use_.only);
     devices.erase(devices.begin() + 1, devices.end());
     const AcceleratorApi& api = use_.offload->trusted();
     if (api.episodes == nullptr) throw DeviceFailure{AcceleratorStatus::kDeclined, "the module counts no episodes"};

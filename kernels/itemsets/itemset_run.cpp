@@ -200,11 +200,7 @@ void ItemsetRun::choose_device() {
   }
   std::string notice;
   const bool done = use.offload->attempt(use.mode, notice, [&] {
-    std::vector<DeviceTraits> devices = use.offload->devices(use.only);
-    if (devices.empty()) {
-      const std::string why = use.offload->why_not();
-      throw DeviceFailure{AcceleratorStatus::kDeclined, why.empty() ? "batmap.gpu_devices names none that is there" : why};
-    }
+    std::vector<DeviceTraits> devices = use.offload->usable_devices(use.only);
     devices.erase(devices.begin() + 1, devices.end());  // one searches
     if (!is_for_a_device(devices[0])) {
       if (use.mode == DeviceMode::kRequire)

@@ -26,11 +26,7 @@ std::unique_ptr<PairCounter> OffloadedAnswers::offload(const DeviceUse& use, dou
   if (use.mode == DeviceMode::kAuto && !use.offload->has_loaded() && cpu_ms < kWorthLoadingMs) return nullptr;
   std::unique_ptr<PairCounter> counter;
   const bool done = use.offload->attempt(use.mode, report.notice, [&] {
-    std::vector<DeviceTraits> devices = use.offload->devices(use.only);
-    if (devices.empty()) {
-      const std::string why = use.offload->why_not();
-      throw DeviceFailure{AcceleratorStatus::kDeclined, why.empty() ? "batmap.gpu_devices names none that is there" : why};
-    }
+    std::vector<DeviceTraits> devices = use.offload->usable_devices(use.only);
     DeviceChoice choice = choose(devices);
     if (choice.method && std::ranges::any_of(devices, [](const DeviceTraits& device) { return device.ready == 0; })) {
       use.offload->prepare(devices);  // from here on its rates are measured, and its context is there

@@ -156,7 +156,7 @@ std::optional<DeviceMethod> device_method(PairMethod method) {
 
 void PairRun::refuse_without_device(const char* why) const {
   if (query_.device.offload != nullptr && query_.device.mode == DeviceMode::kRequire)
-    throw Error(ErrorCode::kNoDevice, why, "Set batmap.device to auto to count on the CPU.");
+    throw Error(ErrorCode::kNoDevice, why);
 }
 
 /// @param cpu_ms  what the CPU would take
@@ -195,7 +195,7 @@ std::unique_ptr<PairCounter> PairRun::count_on_a_device(const EncodedRelation& r
 }
 
 void PairRun::group_spilled(const RowPartitions& rows, std::span<const uint32_t> item_rank) {
-  refuse_without_device("the rows are too many for batmap.work_mem, and no GPU counts rows in files");
+  refuse_without_device("the rows are too many for memory, and no GPU counts rows in files");
   spilled_.emplace(rows, item_rank, options_);
   if (!begin(spilled_->transactions(), spilled_->items())) return;
 
