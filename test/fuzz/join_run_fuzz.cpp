@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
-#include "../unit/shapes.h"
 #include "pairs/join_run.h"
+#include "test/unit/shared/shapes.h"
 
 namespace {
 

@@ -177,6 +177,7 @@ class Injector {
           walk(statement, *kind, share);
         } catch (const std::exception& e) {
           findings_.add(std::string(statement.name) + ", " + kind->name + ": the session broke", e.what());
+          connect_control();
         }
       }
     for (const Kind* kind : wanted) {
@@ -198,6 +199,12 @@ class Injector {
 
   static int rank(const Kind& kind) {
     return std::string(kind.name) == "palloc" ? 1 : std::string(kind.name) == "interrupt" ? 2 : 0;
+  }
+
+  // Anew, too: a process that crashed takes all sessions with it.
+  void connect_control() {
+    control_ = connect();
+    control_->must("SET search_path = inject, public");
   }
 
   void prepare() {
@@ -254,8 +261,7 @@ class Injector {
           "n = " + std::to_string(nth) + " of " + std::to_string(events) + ": " + result.sqlstate() + " " + result.message();
       if (!session_->alive()) {
         findings_.add(what + ": the backend is gone", where);
-        control_ = connect();
-        control_->must("SET search_path = inject, public");
+        connect_control();
         open(statement);
         continue;
       }

@@ -41,6 +41,7 @@ struct Operator {
 
 struct Aggregate {
   Function function;
+  bool gives_array;     // the server writes an array as text without a look at a cancel
   std::string state;    // type
   std::string trans;    // qualified
   std::string combine;  // qualified; empty: none
@@ -98,11 +99,11 @@ class Catalog {
     const Result aggregates = session.must(
         "SELECT " + columns +
         ", format_type(a.aggtranstype, NULL), a.aggtransfn::regproc, nullif(a.aggcombinefn, 0)::regproc,"
-        " nullif(a.aggfinalfn, 0)::regproc" +
+        " nullif(a.aggfinalfn, 0)::regproc, (SELECT typcategory = 'A' FROM pg_type t WHERE t.oid = p.prorettype)" +
         from + " JOIN pg_aggregate a ON a.aggfnoid = p.oid WHERE p.oid IN " + members("pg_proc") + " ORDER BY 3");
     for (int i = 0; i < aggregates.rows(); ++i) {
       const auto at = [&](int column) { return aggregates.null(i, column) ? std::string() : aggregates.value(i, column); };
-      aggregates_.push_back({function_of(aggregates, i), at(9), at(10), at(11), at(12)});
+      aggregates_.push_back({function_of(aggregates, i), at(13) == "t", at(9), at(10), at(11), at(12)});
     }
     const Result operators = session.must(
         "SELECT 'OPERATOR(' || quote_ident(n.nspname) || '.' || o.oprname || ')', CASE WHEN oprleft <> 0 THEN "
@@ -467,7 +468,7 @@ class Mutator {
       const Result made = s.exec("CREATE AGGREGATE combine_" + n + "(" + a.state + ") (SFUNC = " + a.combine +
                                  ", STYPE = " + a.state + (a.final.empty() ? "" : ", FINALFUNC = " + a.final) + ")");
       if (made.good())
-        combining_[a.state].push_back({"combine_" + n, a.function.signature});
+        combining_[a.state].push_back({a.gives_array ? "cardinality(combine_" + n : "(combine_" + n, a.function.signature});
       else
         std::printf("# combine function of %s: %s\n", a.function.signature.c_str(), made.message().c_str());
     }
@@ -688,11 +689,11 @@ class Mutator {
           "SELECT left((" + a.function.name + "(" + arguments + ") OVER (ORDER BY x.id ROWS 3 PRECEDING))::text, 64)" + rows,
           {}, a.function.signature);
     }
-    for (const auto& [name, signature] : combining_[type]) {
+    for (const auto& [call, signature] : combining_[type]) {
       for (int i = 0; i < repeats; ++i) {
         ++states_;
-        attempt("SELECT left(" + name + "(x.v ORDER BY hashint4(x.id + " + std::to_string(below(rng, 100)) +
-                    "))::text, 64) FROM " + identifier("m_" + type) + " x WHERE x.id % " +
+        attempt("SELECT left(" + call + "(x.v ORDER BY hashint4(x.id + " + std::to_string(below(rng, 100)) +
+                    ")))::text, 64) FROM " + identifier("m_" + type) + " x WHERE x.id % " +
                     std::to_string(1 + below(rng, 5)) + " = 0",
                 {}, "states of " + signature);
       }
@@ -723,7 +724,7 @@ class Mutator {
   Findings findings_;
   std::map<std::string, std::vector<std::string>> seeds_;
   std::map<std::string, std::vector<std::string>> texts_;
-  std::map<std::string, std::vector<std::pair<std::string, std::string>>> combining_;
+  std::map<std::string, std::vector<std::pair<std::string, std::string>>> combining_;  // beginning of a call, signature
   std::set<std::string> answered_by_;
   long sent_ = 0;
   long accepted_ = 0;
