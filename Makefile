@@ -7,7 +7,9 @@
 #   make clean
 #
 #   make demo            everything from an empty Debian or Ubuntu machine to a mined data set, in a private server
-#   make check           all tests, in a private server; check-SUITE for one (unit asan tsan house regress isolation tap client)
+#   make check           does it work here? In a private server; check-SUITE for one (unit house regress isolation tap client)
+#   make check-sanitizers   the unit tests under sanitizers
+#   make check-reference    every method and every CPU kernel over the reference data that BATMAP_TEST_DATA names
 #   make cuda       the module that drives NVIDIA GPUs, build/cuda/batmap_cuda.so: needs nvcc and CMake, no GPU
 #   make install-cuda    into the server's folder of libraries
 #   make check-gpu  all of it against a GPU (test/gpu/README.md)
@@ -74,7 +76,8 @@ EXTENSION := batmap
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'.*/\1/p" batmap.control)
 
 # Source lists: one path a line, from the root of the repository; '#' starts a remark.
-lists := kernels/sources.list extension/sources.list
+# With ENGINE, a static library of it (build/dev/libbatmap_engine.a), the engine is linked instead of compiled.
+lists := $(if $(ENGINE),,kernels/sources.list) extension/sources.list
 sources := $(shell sed 's/\#.*//' $(lists))
 
 MODULE_big := batmap
@@ -88,7 +91,7 @@ PG_CPPFLAGS := -Ikernels -I. -isystem $(server_headers) \
 	-DBATMAP_VERSION='"$(EXTVERSION)"' $(if $(ASSERTIONS),,-DNDEBUG)
 PG_CXXFLAGS := -std=c++20 -Wall -Wextra $(if $(WERROR),-Werror) -fvisibility=hidden -pthread -MMD -MP
 # The linker map keeps template code of the C++ library out of the dynamic symbols, which hidden visibility does not.
-SHLIB_LINK := -lstdc++ -pthread -Wl,--version-script=build/exports.map
+SHLIB_LINK := $(ENGINE) -lstdc++ -pthread -Wl,--version-script=build/exports.map
 
 # Bitcode serves inlining of C functions into JIT code; ours do their work in loops of their own.
 override with_llvm := no
@@ -128,7 +131,7 @@ $(DATA_built): sql/batmap.sql batmap.control
 	cp $< $@
 
 # A line added to or taken from a list links again.
-$(shlib): build/exports.map $(lists)
+$(shlib): build/exports.map $(lists) $(ENGINE)
 
 build/exports.map: Makefile
 	@mkdir -p $(@D)

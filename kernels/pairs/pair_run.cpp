@@ -155,8 +155,7 @@ std::optional<DeviceMethod> device_method(PairMethod method) {
 }  // namespace
 
 void PairRun::refuse_without_device(const char* why) const {
-  if (query_.device.offload != nullptr && query_.device.mode == DeviceMode::kRequire)
-    throw Error(ErrorCode::kNoDevice, why);
+  if (query_.device.offload != nullptr && query_.device.mode == DeviceMode::kRequire) throw Error(ErrorCode::kNoDevice, why);
 }
 
 /// @param cpu_ms  what the CPU would take

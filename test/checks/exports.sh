@@ -2,10 +2,15 @@
 # The module exports what the server looks up and nothing else: Pg_magic_func, _PG_init (and _PG_fini), and for every C function
 # of sql/batmap.sql its symbol and the pg_finfo_ twin.
 set -euo pipefail
-cd "${BATMAP_ROOT:-$(dirname "${BASH_SOURCE[0]}")/../..}"
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+cd "${BATMAP_ROOT:-$root}"
 
-module=batmap.so
-[ -e "$module" ] || { echo "exports: $module is not built"; exit 1; }
+# What was built last: for `make check`, or to be installed.
+module=
+for built in "$root/batmap.so" "$root/build/assertions/batmap.so"; do
+    [ ! -e "$built" ] || [ "$module" -nt "$built" ] || module=$built
+done
+[ -n "$module" ] || { echo "exports: batmap.so is not built"; exit 1; }
 
 # CREATE FUNCTION name(...) ... AS 'MODULE_PATHNAME'[, 'symbol'];  without a symbol the function's name is it.
 wanted_functions() {
