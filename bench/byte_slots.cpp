@@ -1,4 +1,4 @@
-// Building and comparing byte slots. See byte_slots.h.
+// Builds and compares byte slots. See byte_slots.h.
 #include "bench/byte_slots.h"
 
 #include <algorithm>
@@ -22,10 +22,10 @@ using batmap::kTables;
 using batmap::Permutation;
 
 constexpr uint64_t kChunk = 64;
-constexpr uint64_t kCodes = 127;  // 128 less the empty slot
+constexpr uint64_t kCodes = 127;  // 128 values less the empty slot
 constexpr int kMaxLoop = 200;
 
-/// Permutations of [0, universe): those of the next power of two, applied until the value is inside.
+/// Permutations of [0, universe): those of the next power of two, repeated until the value is inside.
 struct Images {
   uint64_t universe;
   Permutation<> pi[kTables];
@@ -40,7 +40,7 @@ struct Images {
   }
 };
 
-/// All sets over a universe drop the same low bits, which the position tells.
+/// How many low bits are dropped; the position implies them. All sets over one universe drop equally many.
 int dropped_bits(uint64_t universe) { return batmap::width_for((universe + kCodes - 1) / kCodes); }
 
 size_t index_of(int table, uint64_t position) {
@@ -49,7 +49,7 @@ size_t index_of(int table, uint64_t position) {
 
 int before(int table) { return table == 0 ? 2 : table - 1; }
 
-/// The cuckoo procedure of the paper, over numbers of elements.
+/// The cuckoo procedure of the paper. Elements are named by their number.
 class Nests {
  public:
   Nests(std::span<const uint64_t> elements, const Images& images, uint64_t range)
@@ -111,7 +111,7 @@ bool failed_in(const Value& set, uint64_t x) { return std::binary_search(set.fai
 
 using CountBytes = uint64_t (*)(const uint8_t* a, const uint8_t* b, size_t bytes);
 
-/// The formula of the paper on eight slots at a time.
+/// The formula of the paper, on eight slots at a time.
 uint64_t count_bytes_plain(const uint8_t* a, const uint8_t* b, size_t bytes) {
   constexpr uint64_t kTop = 0x8080808080808080;
   uint64_t count = 0;
@@ -133,14 +133,14 @@ __attribute__((target("avx2"))) uint64_t count_bytes_avx2(const uint8_t* a, cons
   const __m256i top = _mm256_set1_epi8(-128);
   __m256i sums = zero;
   for (size_t at = 0; at < bytes;) {
-    // Two counters of bytes, 64 slots a step; a counter holds 255.
+    // Two vectors of byte counters, 64 slots a step; a counter holds at most 255.
     const size_t end = std::min(bytes, at + 255 * 64);
     __m256i counts[2] = {zero, zero};
     for (; at < end; at += 64)
       for (size_t half = 0; half < 2; ++half) {
         const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(a + at + 32 * half));
         const __m256i y = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b + at + 32 * half));
-        // Zero where the codes agree and an indicator is set.
+        // A byte is zero where the codes agree and an indicator is set.
         const __m256i differ =
             _mm256_or_si256(_mm256_and_si256(_mm256_xor_si256(x, y), low), _mm256_andnot_si256(_mm256_or_si256(x, y), top));
         counts[half] = _mm256_sub_epi8(counts[half], _mm256_cmpeq_epi8(differ, zero));
@@ -159,7 +159,7 @@ __attribute__((target("avx512f,avx512bw,popcnt"))) uint64_t count_bytes_avx512(c
   for (size_t at = 0; at < bytes; at += 64) {
     const __m512i x = _mm512_loadu_si512(a + at);
     const __m512i y = _mm512_loadu_si512(b + at);
-    // XOR where the mask has ones, NOR where it has zeros: 0 where the codes agree and an indicator is set.
+    // XOR where the mask has ones, NOR where it has zeros: a byte is 0 where the codes agree and an indicator is set.
     const __m512i differ = _mm512_ternarylogic_epi64(x, y, low, 0x29);
     count += static_cast<uint64_t>(__builtin_popcountll(_mm512_testn_epi8_mask(differ, differ)));
   }

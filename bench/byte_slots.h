@@ -1,8 +1,10 @@
-// The batmap as the paper lays it out: a byte a slot, seven bits of the image and the indicator (Amossen & Pagh 2011, II
-// and III-A). For comparison with the bit planes of the engine only; exact, failed insertions included (III-C).
+// The batmap as the paper stores it: one byte a slot, with seven bits of the image and the indicator (Amossen
+// & Pagh 2011, II and III-A). Used only for comparison with the bit planes of the engine. Exact, failed
+// insertions included (III-C).
 //
-// Three tables of r slots, r the smallest power of two that is at least 2n, universe / 127 and a cache line; they are
-// interleaved in chunks of 64 slots (Fig. 4), so sets of different ranges fold. 3r bytes: wide universes make that many.
+// Three tables of r slots. r is the smallest power of two that is at least 2n, universe / 127 and a cache
+// line. The tables are interleaved in chunks of 64 slots (Fig. 4), so sets with different r can be folded.
+// Memory: 3r bytes, so a wide universe alone makes a set large.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +22,7 @@ struct Value {
   uint64_t range = 0;
   std::vector<uint8_t>
       slots;  // [range / 64][3][64]; 0 is empty, else the indicator (top bit) and 1 + high bits of the image
-  std::vector<uint64_t> failed;  // elements that found no place, ascending
+  std::vector<uint64_t> failed;  // elements that found no slot, ascending
 };
 
 /// @param elements  distinct, below the universe

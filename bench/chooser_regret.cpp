@@ -1,10 +1,10 @@
-// What the chooser of pair support loses: over a grid of relations, the time of a run with the chosen method against the
-// best of all methods forced. Prints Markdown.
+// What the chooser of pair support loses: over a grid of relations, the time of a run with the chosen method
+// against that of the best forced method. Prints Markdown.
 //
 // usage: chooser_regret [threads [rows of the larger inputs]]
 //
-// A method that is not done in three times the best so far is given up. Times are CPU time of the process on one thread,
-// else wall time; the least of two runs where a run takes less than half a second.
+// A method is stopped at three times the best time so far. With one thread, times are CPU time of the process;
+// with more, wall-clock time. If a run takes less than half a second, the smaller of two times counts.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -38,7 +38,7 @@ struct Deadline {
 };
 
 struct Timing {
-  double ms = std::numeric_limits<double>::infinity();  // given up
+  double ms = std::numeric_limits<double>::infinity();  // stays infinite if the method was stopped
   std::string method;
   uint64_t results = 0;
 };
@@ -87,7 +87,7 @@ int main(int argc, char** argv) {
     for (const double rows : {most_rows / 10, most_rows}) {
       for (const double density : {0.0005, 0.005, 0.05, 0.3}) {
         for (const double zipf : {0.0, 1.0}) {
-          if (items * density < 1 || rows / (items * density) < 50) continue;  // no pairs, or next to no transactions
+          if (items * density < 1 || rows / (items * density) < 50) continue;  // no pairs, or hardly any transactions
           const bench::Instance instance{"grid", items, density, rows, zipf};
           MemoryMeter meter;
           PairLog log(meter);
@@ -106,7 +106,7 @@ int main(int argc, char** argv) {
           }
           const Timing again = time_run(chunks, std::nullopt, threads, std::numeric_limits<double>::infinity());
           const double ms = std::min(chosen.ms, again.ms);
-          // The same method is the same run: what is between its two times is noise.
+          // The chosen method and the best forced one are the same run here: any difference is noise.
           const double regret = best.method == chosen.method ? 1 : std::max(1.0, ms / best.ms);
           regrets.push_back(regret);
           std::printf("| %d | %llu | %g | %g | %s | %.1f | %s | %.1f | %.2f |\n", items,

@@ -1,4 +1,4 @@
-"""Draws what `device_pairs --csv` wrote: milliseconds of the kernels by density, a curve a method, and where they cross.
+"""Draws the CSV of `device_pairs --csv`: milliseconds of the kernels by density, a curve for each method, and where curves cross.
 
 usage: density_plot.py FILE.csv TITLE > FILE.svg
 """
@@ -13,7 +13,7 @@ WIDTH, HEIGHT, LEFT, TOP = 560, 360, 78, 84
 
 
 def crossings(one, other):
-    """Where two curves over the same x meet, on the lines between their points."""
+    """Yields the crossings of two curves over the same x, interpolated between their points."""
     for (x, a), (_, b), (next_x, next_a), (_, next_b) in zip(one, other, one[1:], other[1:]):
         before, after = math.log(a / b), math.log(next_a / next_b)
         if before * after < 0:

@@ -1,12 +1,12 @@
-// Frequent itemsets on a GPU and on the CPU: the experiments of two papers, and whether `auto` chooses well. Everything is
-// timed from grouped rows on; what both sides find is compared, and a difference ends the program. It runs on any machine
-// with a GPU. Prints Markdown.
+// Frequent itemsets on a GPU and on the CPU: the experiments of two papers, and whether `auto` chooses well.
+// All times start at grouped rows. The results of both sides are compared, and a difference ends the program.
+// It runs on any machine with a GPU. Prints Markdown.
 //
 // usage: device_itemsets MODULE [PART...]    parts: fang losiak auto
 //   fang    Fang et al. 2009, Fig. 6 to 8: pbi, tbi and dfs, and where their time goes; data sets from BATMAP_TEST_DATA
 //   losiak  Losiak 2009, tables 6.4 to 6.7: dfs on generated baskets
-//   auto    data sets, and dense random data that do not merge
-// Whole runs (losiak, auto) are timed on the CPU, on the GPU and as `auto` chooses, in turns; medians count.
+//   auto    data sets, and dense random data without equal transactions
+// Whole runs (losiak, auto) are timed on the CPU, on the GPU and as `auto` chooses, in turns; the medians count.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -35,9 +35,9 @@ using namespace batmap;
 
 namespace {
 
-constexpr double kLimitSeconds = 4;  // of one search
-// Of each side, in turns; more of those that are not far behind, until each has searched for its time, or they have taken as
-// long as a row may.
+constexpr double kLimitSeconds = 4;  // limit of one search
+// Runs of each side, in turns. Sides that are not far behind run more often, until each has searched for its
+// time or the row has taken as long as it may.
 constexpr double kLongMs = 500;
 constexpr double kFarBehind = 2;
 constexpr size_t kTurnsOfLong = 3;
@@ -45,8 +45,8 @@ constexpr size_t kTurns = 7;
 constexpr size_t kMostTurns = 31;
 constexpr double kSearchMs = 1500;
 constexpr double kRowMs = 6000;
-// Made anew in each turn, and given back at its end, if that is quick: where the rows lie in memory matters more than all
-// else between runs, and so all sides find the same room.
+// Inputs that are made this quickly are made anew in each turn and freed at its end. The place of the rows in
+// memory causes most of the differences between runs, and so all sides get the same places.
 constexpr double kQuicklyMadeMs = 500;
 const char* module_path;
 
@@ -82,7 +82,7 @@ struct Data {
   }
 };
 
-/// A file of one transaction a line. @return nullptr: there is none
+/// Reads a file with one transaction a line. @return nullptr if there is no such file
 std::unique_ptr<Data> read_transactions(const std::string& name) {
   const char* const folder = std::getenv("BATMAP_TEST_DATA");
   std::ifstream file(std::string(folder == nullptr ? "." : folder) + "/fimi/" + name + ".dat");
@@ -98,7 +98,7 @@ std::unique_ptr<Data> read_transactions(const std::string& name) {
   return data;
 }
 
-/// Each item in each transaction with one probability.
+/// Every item is in every transaction with the same probability.
 std::unique_ptr<Data> random_dense(int64_t transactions, int32_t items, double density) {
   char name[64];
   std::snprintf(name, sizeof name, "%lld x %d, %g %%", static_cast<long long>(transactions), items, density * 100);
@@ -109,8 +109,8 @@ std::unique_ptr<Data> random_dense(int64_t transactions, int32_t items, double d
   return data;
 }
 
-/// Losiak 2009, 6.3: the parameters are the paper's (50 frequent sets of 5 items), the generator, which it does not name, is
-/// ours: each of the sets is in a transaction with 12 %, beside ten items drawn from all.
+/// Losiak 2009, 6.3. The parameters are the paper's (50 frequent sets of 5 items). It does not describe its generator;
+/// ours puts each of the sets into a transaction with a probability of 12 %, beside ten items drawn from all.
 std::unique_ptr<Data> baskets(int64_t transactions, int32_t items) {
   auto data = std::make_unique<Data>(std::to_string(transactions) + " x " + std::to_string(items));
   bench::Random random(7);
@@ -126,9 +126,9 @@ std::unique_ptr<Data> baskets(int64_t transactions, int32_t items) {
   return data;
 }
 
-// ---- searches by one strategy
+// ---- searches with one algorithm
 
-/// Counts itemsets, those with perfect extensions included.
+/// Counts itemsets, including those with perfect extensions.
 class Tally final : public ItemsetVisitor {
  public:
   void visit(uint32_t, uint32_t, uint32_t support) override {
@@ -159,7 +159,7 @@ struct Split {
 DeviceItemsetTimes last_times;
 const DeviceItemsetApi* real_api;
 
-/// The module's functions, but that the times of a search are kept when it is closed.
+/// The module's functions; closing a search also keeps its times.
 const AcceleratorApi& timed_api() {
   static DeviceItemsetApi itemsets;
   static AcceleratorApi api;
@@ -174,7 +174,7 @@ const AcceleratorApi& timed_api() {
   return api;
 }
 
-/// Levels in this machine's memory, with a clock around what counts.
+/// Levels in this machine's memory. Counting is timed.
 class TimedLevels final : public RowLevels {
  public:
   explicit TimedLevels(HostLevels levels) : levels_(std::move(levels)) {}
@@ -201,7 +201,7 @@ class TimedLevels final : public RowLevels {
   HostLevels levels_;
 };
 
-/// @param most  length of the longest itemset wanted
+/// @param most  longest itemsets to find
 Split search(const Data& data, int64_t min_count, ItemsetAlgorithm algorithm, bool on_device, uint32_t most = UINT32_MAX) {
   Deadline deadline;
   MemoryMeter meter;
@@ -261,7 +261,7 @@ std::string ms_or_over(const Split& split) {
   return text;
 }
 
-/// Of a search that was stopped they say nothing.
+/// The times of a search that was stopped are not printed.
 std::string part_ms(const Split& split, double ms) {
   char text[32] = "";
   if (!split.is_over) std::snprintf(text, sizeof text, "%.1f", ms);
@@ -328,16 +328,16 @@ class TallySink final : public ItemsetSink {
   uint64_t supports = 0;
 };
 
-/// One row of the tables: what is asked.
+/// One row of the tables: the question.
 struct Question {
   const Data& data;
   int64_t min_count;
   ItemsetAlgorithm algorithm;
   int threads;
-  std::optional<int64_t> most;  // length of the longest itemset wanted
+  std::optional<int64_t> most;  // longest itemsets to find
 };
 
-/// One of CPU, GPU and auto, timed from the choice of a device to the last answer.
+/// One of CPU, GPU and auto. Timed from the choice of a device to the last answer.
 class Side {
  public:
   Side(const Question& question, DeviceMode mode) : question_(question), mode_(mode) {}
@@ -378,7 +378,7 @@ class Side {
   uint64_t supports = 0;
   bool is_on_device = false;
   bool is_over = false;  // stopped at the limit
-  double spent_ms = 0;   // with making
+  double spent_ms = 0;   // includes making the input
   ItemsetReport report;
 
  private:
@@ -413,11 +413,11 @@ std::string text_of(const Side& side) {
 
 constexpr double kGoal = 1.2;  // auto / better
 
-/// How far `auto` is behind the better side, among the rows where that takes `from_ms` or more.
+/// How far `auto` is behind the better side, over the rows where that side takes at least `from_ms`.
 struct Worst {
   double from_ms;
   int rows = 0;
-  int missed = 0;  // by more than kGoal
+  int missed = 0;  // rows above kGoal
   double ratio = 0;
   double lost_ms = 0;
   std::string name;
@@ -435,8 +435,8 @@ Worst worst[] = {{.from_ms = 1, .name = {}}, {.from_ms = 0, .name = {}}};
 
 int repeated = 0;
 
-/// One row: CPU, GPU, auto, in turns, each turn from another one on. @return whether it is to be measured again: it is above
-/// the goal, which a busy host brings about, too
+/// One row: CPU, GPU and auto in turns; each turn starts with another side.
+/// @return whether to measure again: the row is above the goal, which a busy host may cause, too
 bool compare(const Question& question, bool is_repeated) {
   Side sides[] = {{question, DeviceMode::kCpu}, {question, DeviceMode::kCuda}, {question, DeviceMode::kAuto}};
   auto& [cpu, gpu, chosen] = sides;

@@ -1,9 +1,10 @@
-// The CUDA module alone: forms and kernels on the instances of the paper and beyond, through accelerator.h. Prints, for
-// each, the time to send and build, the time of the kernels (events on the device, median of several counts), and what of
-// the card's limit that is. `test/gpu/pack` builds it; it runs on any machine with a GPU.
+// The CUDA module alone: forms and kernels on the instances of the paper and on larger ones, through
+// accelerator.h. For each it prints the time to send and build, the time of the kernels (events on the
+// device, median of several counts), and the fraction of the card's limit that this is. `test/gpu/pack`
+// builds it; it runs on any machine with a GPU.
 //
-// usage: device_pairs MODULE [--csv FILE] [PART...]    parts: staging bits horizontal density batmaps list devices
-// FILE gets the times of the part `density`, for density_plot.py.
+// usage: device_pairs MODULE [--csv FILE] [PART...]    parts: staging bits horizontal density batmaps list
+// devices The part `density` writes its times to FILE, for density_plot.py.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -80,8 +81,8 @@ DevicePairJob job_for(uint32_t items, uint32_t tids, uint64_t rows, DeviceMethod
 struct Times {
   double send_ms = 0;
   double build_ms = 0;
-  double kernel_ms = 0;  // of one count of all pairs
-  double count_ms = 0;   // the same with sorting and copying, on the clock
+  double kernel_ms = 0;  // one count of all pairs
+  double count_ms = 0;   // the same with sorting and copying, wall clock
   size_t found = 0;
 };
 
@@ -120,7 +121,7 @@ struct Rows {
   std::vector<uint32_t> item;
 };
 
-/// Random rows by item, as a table in order of items would bring them; duplicates are few.
+/// Random rows by item, as a table in the order of items would have them; few duplicates.
 Rows random_rows(uint32_t items, double density, uint64_t occurrences) {
   Rows rows{items, static_cast<uint32_t>(static_cast<double>(occurrences) / (density * items)), {}, {}};
   rows.tid.resize(occurrences);
@@ -161,7 +162,7 @@ void print(const char* what, const Times& times, const char* limit) {
   std::fflush(stdout);
 }
 
-/// Rows brought by several threads, in blocks, as pairs/counters/device_counter.cpp does; nothing is counted.
+/// Sends rows from several threads, in blocks, as pairs/counters/device_counter.cpp does. Counts nothing.
 void run_staging() {
   const Rows rows = random_rows(4000, 0.05, 10'000'000);
   const DevicePairJob job = job_for(rows.items, rows.tids, rows.tid.size(), DeviceMethod::kBitmap);
@@ -207,7 +208,7 @@ void run_staging() {
 
 std::string operations(uint32_t items, uint32_t tids, double ms) {
   char text[96];
-  const double ops = static_cast<double>(items) * items * tids;  // half of the pairs, an AND and an add each
+  const double ops = static_cast<double>(items) * items * tids;  // half of the pairs, an AND and an addition each
   std::snprintf(text, sizeof text, "%.1f x 10^15 bit operations/s", ops / ms / 1e12);
   return text;
 }
@@ -253,7 +254,7 @@ struct Sets {
   std::vector<const unsigned char*> planes;
   std::vector<uint32_t> stash_begin;
   std::vector<uint64_t> stash;
-  uint64_t slots = 0;  // of one set, three tables
+  uint64_t slots = 0;  // slots of a set, all three tables
 
   DeviceSets view() const {
     return {static_cast<uint32_t>(bytes.size()), width, cardinality.data(), planes.data(), stash_begin.data(), stash.data()};
@@ -321,7 +322,7 @@ Times count_sets(const Sets& sets, uint32_t threshold) {
   return times;
 }
 
-/// The paper counts a byte a slot of both sides of every pair.
+/// The paper counts a byte a slot, for both sides of every pair.
 std::string paper_rate(const Sets& sets, double ms) {
   const auto items = static_cast<double>(sets.bytes.size());
   char text[64];
@@ -330,7 +331,7 @@ std::string paper_rate(const Sets& sets, double ms) {
   return text;
 }
 
-/// The same rows, or sets of as many elements, by every method.
+/// The same rows, or sets with as many elements, by every method.
 void run_density(FILE* csv) {
   constexpr uint32_t kItems = 4096;
   if (csv != nullptr) std::fprintf(csv, "method,items,density,send_ms,build_ms,kernel_ms,count_ms\n");
@@ -368,7 +369,8 @@ constexpr uint32_t kListedSets = 100'000;
 constexpr uint32_t kListedSize = 1000;
 constexpr uint64_t kListedUniverse = 10'000'000;
 
-/// The CPU's counts of the list, by all cores, from stored values; they have to be those of the device. @return milliseconds
+/// Counts the list on all cores of the CPU from stored values; the counts must equal those of the device.
+/// @return milliseconds
 double count_list_on_cpu(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b,
                          const std::vector<uint32_t>& counts) {
   std::vector<std::vector<std::byte>> values(kListedSets);
@@ -427,7 +429,7 @@ void run_list() {
   of_cpu.count_ms = count_list_on_cpu(a, b, counts);
   of_cpu.found = times.found;
   char limit[128];
-  // Valid plane and eight key planes of both sides are read where nothing matches.
+  // Where nothing matches, the valid plane and eight key planes of both sides are read.
   const double bytes = 2.0 * static_cast<double>(sets.slots) / 8 * 9;
   std::snprintf(limit, sizeof limit, "%.3g million pairs/s, %.2f TB/s of planes", kPairs / times.kernel_ms / 1e3,
                 bytes * kPairs / times.kernel_ms / 1e9);
@@ -437,8 +439,8 @@ void run_list() {
   print("the same list, all cores, stored values", of_cpu, limit);
 }
 
-/// One large instance on one device, two, and so on: rows of blocks dealt to whoever is free, as pairs/counters/device_counter.cpp
-/// does.
+/// One large instance on one device, on two, and so on. A device takes the next block of rows when it is
+/// free, as in pairs/counters/device_counter.cpp.
 void run_devices(uint32_t device_count) {
   constexpr uint32_t kItems = 64000;
   const Rows rows = random_rows(kItems, 0.0005, 10'000'000);
@@ -505,7 +507,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: device_pairs MODULE [--csv FILE] [PART...]\n");
     return 2;
   }
-  int parts = 2;  // the first
+  int parts = 2;  // index of the first part
   FILE* csv = nullptr;
   if (argc > 3 && std::strcmp(argv[2], "--csv") == 0) {
     parts = 4;

@@ -1,9 +1,9 @@
-// Episodes on a GPU against the CPU, on streams like EP's data sets: given episodes by every method, by length, and
-// discovery level by level; threads that send lists, and prefixes that are walked. Prints Markdown. `test/gpu/run kernels`
-// runs it; it runs on any machine with a GPU.
+// Episodes on a GPU against the CPU, on streams like EP's data sets. Measures given episodes by every method,
+// for each length; discovery level by level; the number of threads that send lists; and the point from which
+// prefixes are walked. Prints Markdown. `test/gpu/run kernels` runs it; it runs on any machine with a GPU.
 //
 // usage: episode_devices MODULE [THREADS]     threads of the CPU, all cores by default
-//   BENCH_SCALE  share of the seconds of each stream (default 1)
+//   BENCH_SCALE  fraction of the seconds of each stream (default 1)
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -24,7 +24,7 @@ using namespace batmap;
 namespace {
 
 constexpr int kRounds = 5;
-constexpr double kSlowMs = 500;  // what takes longer runs once
+constexpr double kSlowMs = 500;  // a side that takes longer runs once
 constexpr Gap kGap{5000, 10000};
 
 double now_ms() {
@@ -41,7 +41,7 @@ double median(std::vector<double> times) {
   return times[times.size() / 2];
 }
 
-/// Median milliseconds of a body, which may return milliseconds of its own.
+/// Median milliseconds of a body. The body may return milliseconds that it measured itself.
 template <typename Body>
 double median_ms(Body body) {
   std::vector<double> times;
@@ -57,7 +57,7 @@ double median_ms(Body body) {
   return median(std::move(times));
 }
 
-/// Medians of several bodies in turns.
+/// Medians of several bodies, which take turns.
 std::vector<double> medians_ms(const std::vector<std::function<void()>>& sides) {
   std::vector<std::vector<double>> times(sides.size());
   for (int round = 0; round < kRounds; ++round)
@@ -83,7 +83,7 @@ EventLog log_of_spikes(double seconds, const ExecutionOptions& options) {
   return log;
 }
 
-/// As in episode_methods.cpp: the four embedded ones, then others.
+/// As in episode_methods.cpp: the four embedded episodes, then others.
 GivenEpisodes some_episodes(size_t count, size_t length) {
   GivenEpisodes given;
   given.length = length;
@@ -126,7 +126,7 @@ auto on_device(Body body) {
 
 struct OnDevice {
   double kernel_ms;
-  double call_ms;  // lists there
+  double call_ms;  // the lists are on the device
   std::vector<uint64_t> counts;
 };
 
@@ -150,8 +150,8 @@ OnDevice count_on_device(Bench& bench, const EventStreams& streams, const Episod
   return result;
 }
 
-/// In the kernels alone. @param has_order  prefixes may be walked
-/// @param expected  counts that are known, or empty: set
+/// Milliseconds of the kernels. @param has_order  prefixes may be walked
+/// @param expected  the known counts; empty: set here
 double kernel_ms(Bench& bench, const EventStreams& streams, const EpisodeBatch& batch, DeviceEpisodeMethod method,
                  bool has_order, std::vector<uint64_t>& expected) {
   const ExecutionOptions options = bench.options(bench.threads);
@@ -202,8 +202,8 @@ void compare(Bench& bench, double scale) {
         return median_ms([&] { count_on_cpu(bench, method, view, batch.view, threads, scan.counts); });
       };
       const double alone = on_cpu(EpisodeMethod::kTracking, 1);
-      // In turns: the GPU with its lists sent; what a user gets, the choice and what it costs; the CPU by what it chooses,
-      // and of one episode by all methods.
+      // Sides in turns: the GPU with its lists sent; what a user gets, that is the choice and its cost; the
+      // CPU's chosen method, and for one episode all its methods.
       const ExecutionOptions sending = bench.options(std::min(bench.threads, kSendingThreads));
       GivenEpisodes chosen = given;
       chosen.device.offload = &bench.offload;
@@ -284,7 +284,7 @@ void compare(Bench& bench, double scale) {
   std::fflush(stdout);
 }
 
-/// Sets kSendingThreads.
+/// Measures what kSendingThreads is set by.
 void send(Bench& bench, double scale) {
   constexpr int kThreads[] = {1, 2, 3, 4, 6, 8, 12, 16};
   std::printf("\n## Opening a job, sending lists and order, closing it, by threads, ms\n\n| events |");
@@ -306,7 +306,8 @@ void send(Bench& bench, double scale) {
   std::fflush(stdout);
 }
 
-/// Sets kFewestToWalk of the module: below it the two are the same.
+/// Measures what kFewestToWalk of the module is set by. With fewer extensions the module does not walk, so
+/// both sides do the same.
 void walk(Bench& bench, double scale) {
   constexpr size_t kExtensions[] = {2, 3, 4, 6, 8, 16};
   std::printf(

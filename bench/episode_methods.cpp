@@ -1,8 +1,8 @@
-// Episodes: the methods against each other on streams like EP's, and discovery on a recording. `bench/run episodes` builds
-// and runs it, bench/README.md has the method. Prints Markdown.
+// Episodes: the methods against each other on streams like EP's, and discovery on a recording. `bench/run
+// episodes` builds and runs it; bench/README.md describes the method. Prints Markdown.
 //
 // usage: episode_methods [RECORDING.tsv.zst]     lines "time in microseconds, tab, unit"
-//   BENCH_SCALE  share of the seconds of each stream (default 1)
+//   BENCH_SCALE  fraction of the seconds of each stream (default 1)
 #include <time.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using namespace batmap;
 namespace {
 
 constexpr int kRounds = 5;
-constexpr double kSlowMs = 1000;  // what takes longer runs once
+constexpr double kSlowMs = 1000;  // a side that takes longer runs once
 constexpr Gap kGap{5000, 10000};
 
 double cpu_milliseconds() {
@@ -76,7 +76,7 @@ struct Episodes {
   EpisodeBatch view() const { return {symbols.data(), gaps.data(), length, symbols.size() / length}; }
 };
 
-/// The four embedded ones, then others that step through the neurons in other ways.
+/// The four embedded episodes, then others that step through the neurons in other ways.
 Episodes some_episodes(size_t count, size_t length) {
   Episodes episodes{length, {}, std::vector<Gap>(count * (length - 1), kGap)};
   for (size_t k = 0; k < count; ++k)
@@ -95,7 +95,7 @@ struct Side {
   int threads;
 };
 
-/// Milliseconds of each side, in turns; all must count alike.
+/// Milliseconds of each side, in turns. All counts must be equal.
 std::vector<double> compare(const EventStreamView& view, const EpisodeBatch& batch, const std::vector<Side>& sides,
                             MemoryMeter& meter, uint64_t* sum = nullptr) {
   std::vector<std::vector<double>> times(sides.size());
@@ -180,7 +180,7 @@ void compare_threads(double scale) {
   }
 }
 
-/// What kGallopRatio is set by: a step from a long list to one that is a part of it, and back.
+/// Measures what kGallopRatio is set by: a step from a long list to one that is a fraction of it, and back.
 void compare_steps() {
   std::printf(
       "\n## One step, ns an element of the longer side\n\n| ratio | merge to fewer | search for fewer | merge to more |"

@@ -3,9 +3,9 @@
 //   generate w1 [--scale 0.1] [--seed 1] [--order tid|random] [--format binary|text]
 //   generate --items N --density P --rows R [--zipf S] [...]
 //
-// The named instances and the model are in instances.h. --scale multiplies the number of transactions. --order random
-// shuffles all rows (it then holds them in memory, 8 bytes each). The number of rows and transactions goes to standard
-// error. Ten million rows take about half a second.
+// instances.h has the named instances and the model. --scale multiplies the number of transactions. --order
+// random shuffles all rows, which it then holds in memory (8 bytes each). The numbers of rows and
+// transactions go to standard error. Ten million rows take about half a second.
 #include "instances.h"
 
 #include <charconv>
@@ -36,7 +36,7 @@ double number(const char* option, const char* text) {
   return value;
 }
 
-// Rows in a large buffer, in one of the two forms of COPY.
+// Collects rows in a large buffer, in one of the two forms of COPY.
 class Writer {
  public:
   explicit Writer(bool binary) : binary_(binary) {

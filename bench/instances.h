@@ -1,10 +1,11 @@
-// The synthetic relations of the benchmarks, made row by row from a seed.
+// The synthetic relations of the benchmarks, generated row by row from a seed.
 //
-// An instance has `items` items and `transactions` transactions. Without a Zipf exponent every item is in every
-// transaction with probability `density`, each independently: the instances of Amossen and Pagh 2011, section IV-B. With
-// an exponent s the number of items of a transaction is drawn in the same way and the items themselves by popularity,
-// rank^-s, without repetition; which item has which rank is a permutation drawn from the seed. Either way no (tid, item)
-// occurs twice, tids ascend from 0, and tids without an item do not show. The same arguments give the same rows.
+// An instance has `items` items and `transactions` transactions. Without a Zipf exponent, every item is in
+// every transaction with probability `density`, independently: the instances of Amossen and Pagh 2011,
+// section IV-B. With an exponent s, the number of items of a transaction is drawn in the same way; then the
+// items are drawn by popularity, rank^-s, without repetition. A permutation drawn from the seed gives items
+// their ranks. In both models no (tid, item) occurs twice, tids ascend from 0, and tids without an item are
+// skipped. The same arguments give the same rows.
 //
 // Cost: O(rows), about 25 ns a row with a Zipf exponent and 10 ns without; memory O(items).
 #pragma once
@@ -22,9 +23,9 @@ namespace batmap::bench {
 struct Instance {
   std::string_view name;
   int32_t items;
-  double density;  // mean share of the items that a transaction holds
+  double density;  // mean fraction of the items that are in a transaction
   double rows;     // expected number of rows
-  double zipf;     // exponent of the popularity of the items; 0: all alike
+  double zipf;     // exponent of the popularity of the items; 0: all items are equally popular
 };
 
 inline constexpr Instance kInstances[] = {
@@ -49,7 +50,7 @@ class Random {
   // In (0, 1]: never 0, so that its logarithm is finite.
   double unit() { return static_cast<double>((bits() >> 11) + 1) * 0x1p-53; }
 
-  // In [0, bound), bound below 2^32; the bias is below bound / 2^32.
+  // In [0, bound), for bound below 2^32. The bias is below bound / 2^32.
   uint64_t below(uint64_t bound) { return ((bits() >> 32) * bound) >> 32; }
 
  private:
@@ -60,7 +61,7 @@ inline int64_t transactions_of(const Instance& instance) {
   return std::llround(instance.rows / (instance.items * instance.density));
 }
 
-// Calls emit(tid, item) for each row. Within a transaction the items ascend, or with a Zipf exponent come as drawn.
+// Calls emit(tid, item) for each row. Items of a transaction ascend; with a Zipf exponent they come as drawn.
 template <typename Emit>
 void generate(const Instance& instance, uint64_t seed, Emit emit) {
   Random random(seed);
@@ -68,7 +69,7 @@ void generate(const Instance& instance, uint64_t seed, Emit emit) {
   const int64_t transactions = transactions_of(instance);
   const double log_miss = std::log1p(-instance.density);
 
-  // The distance to the next hit of a row of independent trials is geometric: one draw a hit, none a miss.
+  // In a row of independent trials, the distance to the next hit is geometric: one draw for each hit, none for a miss.
   auto next_hit = [&](int64_t from) -> int64_t {
     if (instance.density >= 1.0) return from;
     const double gap = std::floor(std::log(random.unit()) / log_miss);
@@ -94,7 +95,8 @@ void generate(const Instance& instance, uint64_t seed, Emit emit) {
   for (int64_t tid = 0; tid < transactions; ++tid) {
     int64_t length = 0;
     for (int64_t hit = next_hit(0); hit < items; hit = next_hit(hit + 1)) ++length;
-    // Repeats are drawn again. The bound on draws ends a transaction that asks for more items than are likely.
+    // Repeated items are drawn again. The bound on draws ends a transaction that has more items
+    // than can likely be drawn.
     for (int64_t draws = 50 * length; length > 0 && draws > 0; --draws) {
       const double point = random.unit() * sum;
       const auto found = std::lower_bound(cumulative.begin(), cumulative.end(), point) - cumulative.begin();

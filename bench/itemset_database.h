@@ -15,7 +15,7 @@ namespace batmap::bench {
 
 using Transactions = std::vector<std::vector<int64_t>>;
 
-/// @param path  of NAME.dat.zst, a transaction a line
+/// @param path  of NAME.dat.zst, with one transaction a line
 inline Transactions read_transactions(const std::string& path) {
   FILE* const pipe = popen(("zstd -dc '" + path + "'").c_str(), "r");
   Transactions all(1);

@@ -1,9 +1,10 @@
-// The itemset search against Borgelt's eclat, fpgrowth and apriori: one thread, from transactions in memory to every
-// frequent itemset written as text ("1 2 3 (57)") to /dev/null; then closed and maximal ones alone; then the spectrum.
-// `bench/run itemsets` builds and runs it, bench/README.md has the method.
+// The itemset search against Borgelt's eclat, fpgrowth and apriori. One thread, from transactions in memory
+// to every frequent itemset written as text ("1 2 3 (57)") to /dev/null; then closed and maximal itemsets
+// only; then the spectrum. `bench/run itemsets` builds and runs it; bench/README.md describes the method.
 //
-// usage: itemset_peers FOLDER [ROUNDS [NAME]]     FOLDER holds NAME.dat.zst, as BATMAP_TEST_DATA/fimi; NAME: that data set
-// only
+// usage: itemset_peers FOLDER [ROUNDS [NAME]]
+//   FOLDER  has NAME.dat.zst, as BATMAP_TEST_DATA/fimi does
+//   NAME    runs this data set only
 #include <time.h>
 
 #include <algorithm>
@@ -26,7 +27,8 @@ namespace {
 struct Instance {
   const char* name;
   int64_t min_count;
-  int items = 0;  // 0: a data set; else a random one: so many items, each in a transaction with a chance of `percent`
+  // 0: a data set; else a random one with this many items, each in a transaction with a probability of `percent`
+  int items = 0;
   int transactions = 0;
   unsigned percent = 0;
 };
@@ -100,7 +102,7 @@ void start_table(int miners) {
   std::printf("---|\n");
 }
 
-/// A row of the table. @return best / batmap
+/// Prints a row of the table. @return best / batmap
 double compare(const std::string& folder, const Instance& instance, ItemsetTarget target, int miners, int rounds,
                FILE* out) {
   constexpr BorgeltTarget kTargets[] = {BORGELT_ALL, BORGELT_CLOSED, BORGELT_MAXIMAL};
@@ -123,13 +125,13 @@ double compare(const std::string& folder, const Instance& instance, ItemsetTarge
     }
     for (int miner = 0; miner < miners; ++miner) {
       std::vector<double>& taken = times[static_cast<size_t>(miner)];
-      if (round > 0 && taken[0] > 5000) continue;  // not worth a second time
+      if (round > 0 && taken[0] > 5000) continue;  // too slow to run again
       BorgeltData* const data = database.for_borgelt();
       const double start = cpu_milliseconds();
       const long found =
           borgelt_mine(data, static_cast<BorgeltMiner>(miner), kTargets[static_cast<int>(target)], instance.min_count, out);
       taken.push_back(cpu_milliseconds() - start);
-      // They leave out the item that all transactions have, where it stands alone.
+      // The miners leave out the itemset of the one item that all transactions have.
       if (found != itemsets && found + 1 != itemsets) {
         std::fprintf(stderr, "itemset_peers: %s %" PRId64 ": %ld itemsets, %s finds %ld\n", instance.name,
                      instance.min_count, itemsets, borgelt_name(static_cast<BorgeltMiner>(miner)), found);
@@ -155,7 +157,7 @@ void end_table(const std::vector<double>& ratios) {
               *std::min_element(ratios.begin(), ratios.end()));
 }
 
-/// How many itemsets there are, without listing them: grouping the rows and searching.
+/// Counts the itemsets without listing them: grouping the rows and searching.
 void count_spectrum(const std::string& folder, const Instance& instance, int rounds) {
   const bench::ItemsetDatabase database = database_of(folder, instance);
   MemoryMeter meter;
@@ -196,7 +198,7 @@ int main(int argc, char** argv) {
   end_table(ratios);
 
   std::printf("Closed and maximal itemsets\n\n");
-  constexpr int kMiners = BORGELT_APRIORI;  // those before it: on dense data it takes minutes
+  constexpr int kMiners = BORGELT_APRIORI;  // only the miners before apriori, which takes minutes on dense data
   start_table(kMiners);
   ratios.clear();
   for (const Chosen& chosen : kChosen)

@@ -1,9 +1,9 @@
-// Itemsets as lines of text ("1 2 3 (57)"), for bench/itemset_peers.cpp. What names and supports look like is found out
-// once; the text of the prefix is kept for each length, and the texts of all subsets of the perfect extensions while they
-// last, so that most lines are three copies of known length: prefix, subset, support.
+// Writes itemsets as lines of text ("1 2 3 (57)"), for bench/itemset_peers.cpp. The text of each name and support is
+// made once. The text of the prefix is kept for each length, and the texts of all subsets of the perfect extensions
+// as long as these stay the same. So most lines are three copies of known length: prefix, subset, support.
 //
-// Texts lie in vectors that are loaded as they were stored: a load that spans several recent stores would have to wait for
-// them.
+// Texts are stored in whole vectors and loaded as they were stored: a load that spans several recent stores
+// would have to wait for them.
 #pragma once
 
 #include <cstdint>
@@ -59,17 +59,17 @@ class ItemsetText final : public ItemsetVisitor {
 
  private:
   static constexpr size_t kLines = 1 << 16;
-  static constexpr size_t kRoom = 512;  // of a line
-  static constexpr size_t kListed = 8;  // perfect extensions whose subsets have ready texts, if those are short enough
+  static constexpr size_t kRoom = 512;  // longest line
+  static constexpr size_t kListed = 8;  // for this many perfect extensions or fewer, short texts of all subsets are listed
   static constexpr size_t kSupports = 1 << 12;
 
   typedef char Vector __attribute__((vector_size(16)));
   struct Prefix {
-    alignas(16) char text[kRoom - 64] = {};  // zeros from `length` to the end of the vector behind it
+    alignas(16) char text[kRoom - 64] = {};  // zeros from `length` to the end of the next vector
     size_t length = 0;
   };
   struct Name {
-    char text[3 * sizeof(Vector)] = {};  // the second vector, a blank behind it
+    char text[3 * sizeof(Vector)] = {};  // the second vector, with a blank behind it
     size_t length = 0;
   };
   struct Subset {
@@ -122,7 +122,7 @@ class ItemsetText final : public ItemsetVisitor {
     if (begin + name.length > sizeof after.text - sizeof(Vector)) fail("an itemset");
     size_t at = 0;
     for (; at + sizeof(Vector) <= begin; at += sizeof(Vector)) copy(after.text + at, before.text + at);
-    // The name shifted to its place, which may be in two vectors: it has zeros on both sides, and so have prefixes.
+    // Shifts the name to its position, which may be in two vectors. Name and prefix have zeros on both sides.
     const char* const shifted = name.text + sizeof(Vector) - (begin - at);
     Vector text;
     Vector first;
@@ -148,8 +148,8 @@ class ItemsetText final : public ItemsetVisitor {
     tail.length = static_cast<uint32_t>(at - tail.text);
   }
 
-  /// The lines of a prefix and each subset of the lowest `height` perfect extensions, from the `first` on: 0 or 1, which
-  /// leaves the empty one out.
+  /// Writes the lines of a prefix with each subset of the lowest `height` perfect extensions, from subset
+  /// `first` on: 0, or 1 to leave out the empty one.
   void write_subsets(size_t height, const Prefix& prefix, const Tail& tail, size_t first) {
     if (height <= kListed && !lists_[height].empty())
       return write_list(std::span(lists_[height]).subspan(first), prefix, tail);
@@ -171,7 +171,7 @@ class ItemsetText final : public ItemsetVisitor {
   /// @tparam kHead  vectors of the prefix that stay in registers
   template <size_t kHead>
   void write_list(std::span<const Subset> subsets, const Prefix& prefix, const Tail& tail) {
-    // As locals: stores of characters might change them, for all the compiler knows.
+    // Local copies: for all the compiler knows, stores of characters might change the members.
     const size_t begin = prefix.length;
     const size_t end = tail.length;
     Vector head[kHead];

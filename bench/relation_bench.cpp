@@ -1,12 +1,11 @@
-// From rows to what is counted: the phases of grouping, one by one.
+// The phases of grouping one by one, from rows to counted forms.
 //
 //   append/INSTANCE/ORDER         rows into a log, as a serial read does
-//   PHASE/INSTANCE/ORDER/THREADS  over the packed rows of the instance: encode (EncodedRelation), repeated (is a row there
-//   twice),
-//                                 keep, lengths, and the forms: transactions, transaction_bits, bit_matrix, tidlists;
-//                                 ratio: the time of one thread over this one's
+//   PHASE/INSTANCE/ORDER/THREADS  over the packed rows of the instance: encode (EncodedRelation), repeated (does a row
+//                                 occur twice), keep, lengths, and the forms: transactions, transaction_bits, bit_matrix,
+//                                 tidlists; ratio: the time of one thread divided by this time
 //
-// Rows come by tid, or, `random`, in no order: the two ends of what a table can be. Wall time of the medians of five.
+// Rows come by tid, or in no order (`random`): the two extremes of a table. Wall-clock time, medians of five.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -30,7 +29,7 @@ namespace {
 using namespace batmap;
 
 constexpr int kRuns = 5;
-constexpr double kMostBits = 8e9;  // of forms that have one for every item of every transaction
+constexpr double kMostBits = 8e9;  // bits of forms that have one for every item of every transaction
 
 struct Input {
   bench::Instance instance;
@@ -49,7 +48,7 @@ struct Input {
 
 MemoryMeter meter;
 
-/// The rows of an input, kept from one benchmark to the next.
+/// The rows of an input, kept between benchmarks.
 const PairLog& packed(const Input& input) {
   static std::string name;
   static std::unique_ptr<PairLog> log;
@@ -62,7 +61,7 @@ const PairLog& packed(const Input& input) {
   return *log;
 }
 
-/// Medians of wall time, and their ratio to that of one thread.
+/// Medians of wall-clock time, and the ratio to that of one thread.
 void report(benchmark::State& state, const std::string& name, const std::function<void()>& body) {
   static std::map<std::string, double> alone_ms;
   std::vector<double> times;

@@ -1,14 +1,13 @@
-// The set engine: building, counting by every kernel, and the two ways for batmaps of which the engine has to pick one.
+// The set engine: building, counting with every kernel, and the two ways for batmaps between which the engine chooses.
 //
-//   build/SIZE/WIDTH            elements a microsecond, bytes an element; decode too
-//   and/KERNEL/SIZE/DENSITY/B   ns a call for two random sets with equal sizes (B = 1) or one of a B-th; density of the
-//   larger in
-//                               1/1,000,000; pairs of sets turn round so that about 1 MB is in use (`hot`) unless one is
-//                               larger
-//   way/probe|scan/...          both ways forced: where they cross is what kPlanesPerProbe says
-//   bits/SIZE/UNIVERSE          512 sets of that size become bit rows of transactions, one thread
+//   build/SIZE/WIDTH            elements a microsecond, bytes an element; decoding, too
+//   and/KERNEL/SIZE/DENSITY/B   ns a call for two random sets of equal size (B = 1) or one of 1/B of the other; density of
+//                               the larger in 1/1,000,000; pairs of sets take turns so that about 1 MB is in use (`hot`)
+//                               unless one pair is larger
+//   way/probe|scan/...          both ways forced; they cross at kPlanesPerProbe
+//   bits/SIZE/UNIVERSE          512 sets of this size become bit rows of transactions, one thread
 //
-// Filter with --benchmark_filter; no comparison with other libraries here.
+// Filter with --benchmark_filter. set_peers.cpp compares with other libraries.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -38,7 +37,7 @@ struct Value {
   SetView view() const { return SetView::open(bytes); }
 };
 
-/// `count` distinct elements below `universe`, stored with the width that a batmap(universe) column has.
+/// `count` distinct elements below `universe`, stored with the width of a batmap(universe) column.
 Value make_value(uint64_t seed, uint64_t count, uint64_t universe) {
   std::mt19937_64 random(seed);
   GrowingBuffer<uint64_t> elements(meter);
@@ -46,7 +45,7 @@ Value make_value(uint64_t seed, uint64_t count, uint64_t universe) {
     while (elements.size() < count + count / 16 + 1) elements.push_back(random() % universe);
     sort_distinct(elements, options);
   }
-  // Thin out evenly to the size asked for.
+  // Drop elements evenly, down to `count`.
   Value value;
   for (uint64_t i = 0; i < count; ++i) value.elements.push_back(elements[i * elements.size() / count]);
   SetEncoder encoder(options);
@@ -112,16 +111,16 @@ void bench_bits(benchmark::State& state) {
 }
 
 struct Pairing {
-  uint64_t size;     // of the larger
-  uint64_t density;  // of it, in 1/1,000,000
-  uint64_t ratio;    // how much smaller the other is
+  uint64_t size;     // of the larger set
+  uint64_t density;  // of the larger set, in 1/1,000,000
+  uint64_t ratio;    // size of the larger set divided by that of the other
   uint64_t universe() const { return size * 1'000'000 / density; }
   std::string name() const {
     return "size:" + std::to_string(size) + "/density_ppm:" + std::to_string(density) + "/ratio:" + std::to_string(ratio);
   }
 };
 
-/// Distinct pairs in turn: a branch predictor must not learn one answer by heart.
+/// Distinct pairs in turn, so that a branch predictor cannot learn one answer.
 template <typename Count>
 void bench_pair(benchmark::State& state, Pairing pairing, const SetKernel& kernel, Count count) {
   std::vector<Value> small, large;

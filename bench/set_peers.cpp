@@ -1,10 +1,11 @@
-// The set engine against its peers: counting what two random sets have in common, and building. Prints a Markdown report
-// with the goals; `bench/run sets` builds and runs it, bench/README.md has the method. The binary needs nothing beside it.
+// The set engine against its peers: counting the common elements of two random sets, and building. Prints a
+// Markdown report with the goals. `bench/run sets` builds and runs it; bench/README.md describes the method.
+// The binary needs no other file.
 //
 // usage: set_peers [--csv FILE] [--largest ELEMENTS]
 //
-// Peers: CRoaring (on the heap, and frozen: the better counts), merging of sorted arrays, and the byte-slot batmap of the
-// paper. A peer is a `Format`: how a set is stored, copied, and counted against another.
+// Peers: CRoaring (on the heap, and frozen: the better one counts), merging of sorted arrays, and the byte-slot
+// batmap of the paper. A peer is a `Format`: how a set is stored, copied, and counted against another.
 #include <sys/resource.h>
 #include <time.h>
 
@@ -48,7 +49,7 @@ double median(std::vector<double> values) {
   return values.size() % 2 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-/// `count` distinct elements below `universe`, ascending, all subsets alike.
+/// `count` distinct elements below `universe`, ascending; every such subset has the same probability.
 Elements random_set(std::mt19937_64& random, uint64_t count, uint64_t universe) {
   Elements elements;
   if (universe / count < 16) {
@@ -65,9 +66,9 @@ Elements random_set(std::mt19937_64& random, uint64_t count, uint64_t universe) 
   return elements;
 }
 
-// ---- formats: a Value, make, copy, what it takes in memory, bytes as stored, and |a AND b|
+// ---- formats: a Value; make, copy, bytes in memory, bytes as stored, and |a AND b|
 
-/// A stored value as the extension keeps one: opened, and with aligned planes.
+/// A stored value as the extension keeps it: opened, with aligned planes.
 struct BatmapFormat {
   struct Value {
     std::unique_ptr<std::byte, decltype(&std::free)> memory{nullptr, &std::free};
@@ -101,14 +102,14 @@ struct BatmapFormat {
   static uint64_t common(const Value& a, const Value& b) { return and_cardinality(a.view, b.view, best_set_kernel()); }
 };
 
-/// The floor of what compares them: all bytes of both are read once, and nothing is done.
+/// A lower bound for comparing batmaps: reads all bytes of both once, and does nothing with them.
 struct ReadBatmapFormat : BatmapFormat {
   static uint64_t common(const Value& a, const Value& b) {
     return best_set_kernel().count_bitmaps(a.memory.get(), b.memory.get(), std::min(a.bytes, b.bytes) / 8 * 8);
   }
 };
 
-/// The two sizes of CRoaring behind one set of names.
+/// The two sizes of CRoaring under one set of names.
 struct Roaring32 {
   using Set = roaring_bitmap_t;
   using Element = uint32_t;
@@ -180,7 +181,7 @@ struct RoaringFormat {
 
   static Value make(const Elements& elements, uint64_t) { return make_roaring<Roaring>({elements.begin(), elements.end()}); }
   static Value copy(const Value& from) { return Value(Roaring::copy(from.get())); }
-  /// A container: its struct, its allocation, two headers of malloc, its place in the arrays of the top level.
+  /// A container takes its struct, its allocation, two malloc headers, and its entries in the arrays of the top level.
   static size_t resident(const Value& value) { return Roaring::stored(value.get()) + 64 * Roaring::containers(value.get()); }
   static size_t stored(const Value& value) { return Roaring::stored(value.get()); }
   static uint64_t common(const Value& a, const Value& b) { return Roaring::common(a.get(), b.get()); }
@@ -219,11 +220,11 @@ struct FrozenRoaringFormat {
   static uint64_t common(const Value& a, const Value& b) { return Roaring::common(a.view.get(), b.view.get()); }
 };
 
-/// Sorted arrays: merged without branches on the elements, or the longer one searched by galloping where it pays.
+/// Sorted arrays: merged without branches on the elements, or searched by galloping if one is much longer.
 template <typename Element>
 struct MergeFormat {
   using Value = std::vector<Element>;
-  static constexpr size_t kGallops = 32;  // how many times longer
+  static constexpr size_t kGallops = 32;  // gallop if one is this many times longer
 
   static Value make(const Elements& elements, uint64_t) { return {elements.begin(), elements.end()}; }
   static Value copy(const Value& from) { return from; }
@@ -274,9 +275,9 @@ struct ByteSlotFormat {
 class Side {
  public:
   virtual ~Side() = default;
-  /// Adds copies of the pairs until they take so many bytes, and shuffles them.
+  /// Adds copies of the pairs until they take this many bytes, and shuffles them.
   virtual void spread(size_t bytes) = 0;
-  /// Counts the next `calls` pairs in turn. @return sum of the answers
+  /// Counts the next `calls` pairs in turn. @return the sum of the answers
   virtual uint64_t count(size_t calls) = 0;
   virtual size_t pairs() const = 0;
   virtual uint64_t answer(size_t pair) const = 0;
@@ -331,13 +332,13 @@ class PairsOf final : public Side {
 
 struct Point {
   uint64_t size;   // of the larger set
-  double density;  // of it
-  uint64_t skew;   // how many times smaller the other one is
+  double density;  // of the larger set
+  uint64_t skew;   // size of the larger set divided by that of the other one
   uint64_t universe() const { return static_cast<uint64_t>(std::llround(static_cast<double>(size) / density)); }
   bool wide() const { return universe() > uint64_t{1} << 32; }
 };
 
-// The last counts nothing in common: it reads both batmaps, as fast as this processor does.
+// kRead compares nothing: it reads both batmaps, as fast as this processor can.
 enum SideNumber { kBatmap, kRoaring, kFrozen, kMerge, kBytes, kRead, kSides };
 const char* const kSideNames[kSides] = {"batmap", "roaring", "frozen", "merge", "byte_slots", "read"};
 
@@ -356,9 +357,9 @@ constexpr uint64_t kSizes[] = {1'000, 10'000, 100'000, 1'000'000};
 constexpr double kDensities[] = {1e-5, 1e-4, 1e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.5};
 constexpr uint64_t kSkews[] = {1, 1000};
 
-constexpr size_t kInCache = 256 * 1024;      // of batmaps: in the second-level cache as far as one pair fits
-constexpr size_t kMaxPairs = 16;             // no branch predictor learns that many answers
-constexpr size_t kMostByteSlots = 32 << 20;  // bytes of a set; beyond it the layout is out of the question
+constexpr size_t kInCache = 256 * 1024;      // of batmaps: fits in the second-level cache, unless one pair is larger
+constexpr size_t kMaxPairs = 16;             // too many answers for a branch predictor to learn
+constexpr size_t kMostByteSlots = 32 << 20;  // bytes of a set; the layout is not tried for larger ones
 constexpr int kSamples = 11;
 constexpr double kSampleSeconds = 2e-3;
 constexpr double kSlowSample = 50e-3;  // a side that takes this long has three samples
@@ -374,7 +375,7 @@ size_t last_level_cache_bytes() {
   return most;
 }
 
-/// Four times the last-level cache, within reason.
+/// Four times the last-level cache, but at most 512 MiB.
 size_t memory_working_set() { return std::min(4 * last_level_cache_bytes(), size_t{512} << 20); }
 
 [[noreturn]] void fail(const std::string& what) {
@@ -383,7 +384,7 @@ size_t memory_working_set() { return std::min(4 * last_level_cache_bytes(), size
 }
 
 struct Sets {
-  std::vector<Elements> few, first, second;  // `few` is a thousandth
+  std::vector<Elements> few, first, second;  // `few` has a thousandth of the elements
 };
 
 Sets random_sets(const Point& point, size_t pairs) {
@@ -428,7 +429,7 @@ void compare_answers(const Point& point, const std::vector<std::unique_ptr<Side>
 
 uint64_t sink;
 
-/// ns a call of every side, in turns.
+/// Measures the ns a call of every side, in turns.
 void time_sides(const std::vector<std::unique_ptr<Side>>& sides, bool from_memory, double* ns) {
   std::vector<double> samples[kSides];
   size_t calls[kSides] = {};
@@ -436,7 +437,7 @@ void time_sides(const std::vector<std::unique_ptr<Side>>& sides, bool from_memor
     for (int s = 0; s < kSides; ++s) {
       if (!sides[s]) continue;
       if (round < 0) {
-        // How many calls make a sample.
+        // Find how many calls make a sample.
         double seconds = 0;
         size_t made = 0;
         for (size_t more = 1; seconds < kSampleSeconds / 4; made += more, more *= 2) {
@@ -554,7 +555,7 @@ std::string number(double value, int digits) {
   return text;
 }
 
-/// Three figures, as far as they are whole.
+/// Three significant digits; no rounding of whole digits.
 std::string figures(double value) {
   if (value == 0) return "";
   return number(value, value >= 99.95 ? 0 : value >= 9.995 ? 1 : value >= 0.0995 ? 2 : 4);

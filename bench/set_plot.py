@@ -1,4 +1,4 @@
-"""Draws what `set_peers --csv` wrote: in every cell how many times faster than CRoaring the engine is, and who is fastest.
+"""Draws the CSV of `set_peers --csv`: each cell shows how many times faster than CRoaring the engine is, and which side is fastest.
 
 usage: set_plot.py FILE.csv TITLE > FILE.svg
 """
@@ -13,7 +13,7 @@ SIDES = {"batmap": "batmap", "roaring": "CRoaring", "frozen": "CRoaring", "merge
 PANELS = [("in cache, equal sizes", "0", "1"), ("in cache, sizes 1 : 1000", "0", "1000"),
           ("from memory, equal sizes", "1", "1"), ("from memory, sizes 1 : 1000", "1", "1000")]
 CELL_W, CELL_H, LEFT, TOP, GAP_X, GAP_Y = 66, 44, 78, 76, 76, 72
-# Behind by 4 or more ... even ... ahead by 32 or more.
+# log2 of the ratio and its colour, from 4 times slower or more to 32 times faster or more.
 SCALE = [(-2, (178, 76, 40)), (0, (247, 244, 236)), (1, (190, 217, 226)), (3, (92, 158, 190)), (5, (24, 84, 124))]
 
 

@@ -1,5 +1,5 @@
-# For the benchmark scripts that run on a server of test/sandbox, which source this: sessions, sides that take turns, instances and
-# the report. Reads `scale`, `max_runs` and `max_seconds`.
+# Shared by the benchmark scripts that run on a server of test/sandbox, which source this file: sessions,
+# sides that take turns, instances and the report. Reads `scale`, `max_runs` and `max_seconds`.
 
 # shellcheck shell=bash
 
@@ -22,11 +22,12 @@ cleanup() {
 declare -A session_pid
 trap cleanup EXIT
 
-# ---- sessions: psql, or a peer that speaks as psql does, behind a pair of pipes, so that they can take turns
+# ---- sessions: psql, or a peer that speaks as psql does, each behind a pair of pipes, so that they can take turns
 
 declare -A to from is_psql
 
-# Without the pipes of the others, which would not see their end, and without this shell's deafness to a broken pipe.
+# Closes the pipes of the other sessions, which would not see their end otherwise, and restores the default
+# for a broken pipe, which this shell ignores.
 start_session() { # COMMAND...
     local pipe
     for pipe in "${to[@]}" "${from[@]}"; do exec {pipe}>&-; done
@@ -60,8 +61,8 @@ close_session() { # NAME
     unset "to[$1]" "from[$1]" "session_pid[$1]" "is_psql[$1]"
 }
 
-# Sets `answer` (rows joined by blanks), `ms` and, where the session tells, `cpu_ms` (of the last statement). Status 1 when the
-# session has ended, 2 when it gave no answer for `patience` seconds.
+# Sets `answer` (rows joined by blanks), `ms`, and, if the session prints it, `cpu_ms` (all of the last
+# statement). Status 1 if the session has ended, 2 if it gave no answer for `patience` seconds.
 patience=''
 try_ask() { # SESSION STATEMENT
     local line status
@@ -82,8 +83,8 @@ ask() { try_ask "$@" || fail "$1 gave no answer to: $2"; }
 
 sql() { ask pg "$1"; }
 
-# CPU time of the server since its start, ms: its processes, and those that have ended. Parallel workers are among them, and
-# so are the checkpointer and its kin.
+# CPU time of the server since its start in ms: its processes and those that have ended, parallel workers
+# included. The checkpointer and other background processes are included, too.
 server_cpu_ms() {
     local pids
     read -r pids < "/proc/$postmaster/task/$postmaster/children"
@@ -93,7 +94,7 @@ server_cpu_ms() {
             '{ pid = $1; sub(/^.*\) /, ""); sum += $12 + $13; if (pid == postmaster) sum += $14 + $15 } END { printf "%.0f", sum * 1000 / tick }'
 }
 
-# ---- sides: what is measured. Samples lie in files, one number a line.
+# ---- sides: what is measured. Samples are in files, one number a line.
 
 declare -A side_session side_settings side_query side_answer side_spent
 phases=(read group count answer)
@@ -138,7 +139,7 @@ median() { # NAME [KIND]
 seconds() { calculate "$(median "$@") / 1000" 3; }
 least() { calculate "$(sort -g "$work/$1.ms" | head -n 1) / 1000" 3; }
 
-# Runs the sides in turn until each has its runs or has used up its time.
+# Runs the sides in turns until each has its runs or has used up its time.
 alternate() { # SIDE...
     local round name
     for ((round = 1; round <= ${max_runs:?}; round++)); do
@@ -200,8 +201,8 @@ make_generator() {
     "${CXX:-g++}" -std=c++20 -O2 -o $generator bench/generate.cpp
 }
 
-# A file of BATMAP_TEST_DATA (one transaction a line, items separated by blanks) as rows (tid, item); status 1 and a message when
-# there is none.
+# Reads a file of BATMAP_TEST_DATA (one transaction a line, items separated by blanks) as rows (tid, item).
+# Status 1 and a message if it is missing.
 has_fimi() { # NAME FILE
     if [ ! -r "${BATMAP_TEST_DATA-}/fimi/$2.dat.zst" ]; then
         say "$1 is skipped: BATMAP_TEST_DATA does not name a folder with fimi/$2.dat.zst"
@@ -226,7 +227,7 @@ self_join() { # TABLE [MIN_COUNT]: the same rows out of both engines
     local having=${2:+HAVING count(*) >= $2}
     echo "SELECT count(*), sum(support) FROM (SELECT a.item AS item_a, b.item AS item_b, count(*) AS support FROM $1 a JOIN $1 b USING (tid) WHERE a.item < b.item GROUP BY 1, 2 $having) p;"
 }
-# The server's own plan for it.
+# Makes the server use its own plan for the join.
 # shellcheck disable=SC2034
 plain="SET batmap.enable_join_project = off;"
 

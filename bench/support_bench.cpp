@@ -1,13 +1,13 @@
 // Pair support in the engine: the rates of the kernels, and every method over a grid of densities.
 //
-//   kernel/NAME/...   words of 64 bits a nanosecond, tiles in the first two caches (and_popcount) and rows from memory
+//   kernel/NAME/...   words of 64 bits a nanosecond, for tiles in the first two caches (and_popcount) and rows from memory
 //                     (add_rows): the rates in the table of kernels/bits/and_popcount.cpp
-//   pairs/METHOD/...  one run, rows in memory to the last pair, for 1,000,000 rows of `items` items at a density given in
-//                     1/10,000; counters: group_ms and count_ms of one run, and per increment, word or element the
-//                     nanoseconds behind the constants of kernels/pairs/choose.cpp
-//   regret/...        the chooser's time over that of the best method, for the same inputs
-//   METHOD/join/...   one run of join-project over the same rows on the left and as many others on the right, with counts
-//                     and (distinct) without; their regret/join/... likewise
+//   pairs/METHOD/...  one run from rows in memory to the last pair, for 1,000,000 rows of `items` items at a density in
+//                     1/10,000. Counters: group_ms and count_ms of one run, and for each increment, word or element the
+//                     nanoseconds, which are the constants of kernels/pairs/choose.cpp
+//   regret/...        the time of the chosen method divided by that of the best method, for the same inputs
+//   METHOD/join/...   one run of join-project, over the same rows on the left and as many others on the right, with counts
+//                     and (distinct) without; regret/join/... as above
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -72,7 +72,7 @@ struct Shape {
   }
 };
 
-/// The rows of a shape, packed; kept from one benchmark to the next of the same shape. @param seed  1 or 2
+/// The rows of a shape, packed; kept while the next benchmark has the same shape. @param seed  1 or 2
 const PairLog& rows_of(const Shape& shape, size_t seed = 1) {
   struct Kept {
     std::string name;
@@ -126,7 +126,7 @@ Times join_once(const Shape& shape, const Shape& right, JoinQuery query, PairRep
   return {join_ms + run.report().group_ms, run.report().count_ms};
 }
 
-std::map<std::string, std::map<std::string, double>> best_ms;  // shape, method ("auto" too)
+std::map<std::string, std::map<std::string, double>> best_ms;  // [shape][method, also "auto"]
 
 void bench_pairs(benchmark::State& state, Shape shape, std::string method) {
   PairReport report;
@@ -192,7 +192,7 @@ int main(int argc, char** argv) {
   for (const Shape& shape : shapes) {
     for (const char* method : {"horizontal", "positional", "bitmap", "merge", "auto"}) {
       const double pairs = shape.items * (shape.items / 2.0);
-      if (std::string(method) == "merge" && pairs * 1e6 / shape.items > 2e8) continue;  // would take minutes
+      if (std::string(method) == "merge" && pairs * 1e6 / shape.items > 2e8) continue;  // it would take minutes
       if (std::string(method) == "bitmap" && pairs * 1e6 / shape.items / (shape.density * 1e-4) > 2e12) continue;
       benchmark::RegisterBenchmark((std::string("pairs/") + method + "/" + shape.name()).c_str(), bench_pairs, shape, method)
           ->Iterations(3)
@@ -209,7 +209,7 @@ int main(int argc, char** argv) {
       const std::string name = join_name(left, right, distinct_only);
       for (const char* method : {"horizontal", "positional", "bitmap", "batmap", "merge", "auto"}) {
         const double pairs = static_cast<double>(left.items) * right.items;
-        if (std::string(method) == "merge" && pairs > 1e6) continue;  // would take minutes
+        if (std::string(method) == "merge" && pairs > 1e6) continue;  // it would take minutes
         if (std::string(method) == "batmap" && pairs > 1e6) continue;
         benchmark::RegisterBenchmark((std::string(method) + "/" + name).c_str(), bench_join, left, right, distinct_only,
                                      method)

@@ -1,4 +1,4 @@
-"""What the plots share: text, logarithmic axes, a panel's frame, curves, and the colours of the methods."""
+"""Shared by the plots: text, logarithmic axes, the frame of a panel, curves, and the colours of the methods."""
 
 import html
 import math
@@ -17,7 +17,7 @@ def opening(width, height, title, left):
 
 
 class Axis:
-    """Logarithmic, from pixel `low` to pixel `high`."""
+    """A logarithmic axis from pixel `low` to pixel `high`."""
 
     def __init__(self, values, low, high):
         self.first, self.last = math.log10(min(values)), math.log10(max(values))
@@ -28,14 +28,14 @@ class Axis:
         return self.low + (math.log10(value) - self.first) / (self.last - self.first) * (self.high - self.low)
 
     def ticks(self):
-        """Powers of ten; where there would be hardly any, twice and five times these, too."""
+        """The ticks: powers of ten; if these are few, also twice and five times these."""
         steps = (1, 2, 5) if self.last - self.first < 2 else (1,)
         ticks = [step * 10.0 ** exponent for exponent in range(math.floor(self.first), math.ceil(self.last)) for step in steps]
         return [tick for tick in ticks if self.first <= math.log10(tick) <= self.last]
 
 
 def legend(pens, top, left, step=118):
-    """One line a method. @param pens  name to color @return where the next would begin, and the lines"""
+    """One line for each method. @param pens  color by name @return where the next line would begin, and the lines"""
     out = []
     for name, pen in pens.items():
         out.append(f'<line x1="{left}" x2="{left + 22}" y1="{top}" y2="{top}" stroke="{pen}" stroke-width="2"/>')
@@ -45,7 +45,7 @@ def legend(pens, top, left, step=118):
 
 
 def frame(across, up, names_of_x, x_name, y_name):
-    """@param names_of_x  what stands under each x"""
+    """@param names_of_x  the label under each x"""
     left, right, bottom, top = across.low, across.high, up.low, up.high
     out = [f'<rect x="{left}" y="{top}" width="{right - left}" height="{bottom - top}" fill="none" stroke="#b8b8b8"/>']
     for y in up.ticks():

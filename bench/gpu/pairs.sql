@@ -1,6 +1,7 @@
--- batmap_pairs on the CPU's threads and on the GPU, end to end: rows in a table, answers counted. Best of three, of nine below a
--- million rows, the sides alternating in one session, so the GPU's context is there but for the first table. From a million rows on tables are read
--- by a process for every 300,000 rows, 16 at most; the planner alone would take four for the largest.
+-- batmap_pairs on the CPU's threads and on the GPU, end to end: rows in a table, answers counted. Best of
+-- three runs, or of nine below a million rows. The sides alternate in one session, so after the first table
+-- the GPU's context exists. From a million rows on, a table is read by one process for every 300,000 rows, at
+-- most 16; the planner alone would take four for the largest.
 \pset pager off
 \pset null ''
 SET max_parallel_workers_per_gather = 15;
@@ -9,7 +10,7 @@ SET batmap.threads = 16;
 SET client_min_messages = warning;
 SELECT device, name, round(context_ms) AS context_ms, break_even_rows_cold, break_even_rows FROM batmap_devices();
 
--- Milliseconds of one run; what batmap_last_run() says of it is kept.
+-- Milliseconds of one run, and what batmap_last_run() reports about it.
 CREATE TABLE bench_times (items int, density float8, row_count int8, min_count int8, side text, run int, ms float8, device text,
                           method text, reason text, read_ms float8, group_ms float8, count_ms float8, answers int8);
 CREATE FUNCTION run_once(i int, d float8, r int8, k int8, side text, run int) RETURNS void LANGUAGE plpgsql AS $$

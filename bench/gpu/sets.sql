@@ -1,5 +1,5 @@
--- batmap_all_pairs on the CPU's threads and on the GPU, end to end: sets in a table, answers counted. Best of five, the sides
--- alternating in one session; the GPU's context is there.
+-- batmap_all_pairs on the CPU's threads and on the GPU, end to end: sets in a table, answers counted. Best of
+-- five runs. The sides alternate in one session, and the GPU's context exists.
 \pset pager off
 SET max_parallel_workers = 16;
 SET batmap.threads = 16;

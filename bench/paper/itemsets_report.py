@@ -1,5 +1,5 @@
-"""Makes a Markdown report, or a plot, of what paper_itemsets printed, with the numbers of Fang et al. 2009 (AP) and of Losiak 2009 (RB)
-beside it.
+"""Makes a Markdown report or a plot from the CSV of paper_itemsets, with the numbers of Fang et al. 2009 (AP) and of
+Losiak 2009 (RB) beside ours.
 
 usage: itemsets_report.py markdown|svg FILE.csv TITLE > FILE.md|FILE.svg
 """
@@ -18,7 +18,7 @@ PANELS += [(experiment, "total_s", heading, experiment.split("_")[0], "seconds")
 
 
 def breakdown(ours):
-    """AP Fig. 6(b), 7(b), 8(b). The rest of a run: grouping the rows, making bit rows, handing over the answers."""
+    """AP Fig. 6(b), 7(b), 8(b). The rest of a run is grouping the rows, making bit rows and handing over the answers."""
     lines = []
     for experiment, (name, _, x) in DATA_SETS.items():
         for method in ("pbi", "tbi"):

@@ -1,4 +1,4 @@
-"""Makes a Markdown report, or a plot, of what paper_pairs printed, with the numbers of Amossen and Pagh 2011 beside it.
+"""Makes a Markdown report or a plot from the CSV of paper_pairs, with the numbers of Amossen and Pagh 2011 beside ours.
 
 usage: pairs_report.py markdown|svg FILE.csv TITLE > FILE.md|FILE.svg
 """
@@ -33,7 +33,7 @@ def speed_up(ours):
 
 
 def throughput(ours, paper):
-    """The paper's arithmetic: every pair of sets counts as two batmaps of bytes, whatever a method reads."""
+    """As in the paper, every pair of sets counts as two batmaps of bytes, whatever a method reads."""
     items = 4000
     rows = ours.get("items", "instance", items, "rows")
     if rows is None:

@@ -1,14 +1,14 @@
-// The experiments of Fang et al. 2009, section 4, and of Losiak 2009, section 6.3, by the algorithms of the engine. Prints
-// CSV, one quantity a line; `bench/run paper itemsets` builds and runs it, itemsets_report.py beside it makes tables and a
-// plot, bench/README.md has the method.
+// The experiments of Fang et al. 2009, section 4, and of Losiak 2009, section 6.3, with the algorithms of the
+// engine. Prints CSV, one quantity a line. `bench/run paper itemsets` builds and runs it; itemsets_report.py
+// beside it makes tables and a plot; bench/README.md describes the method.
 //
 // usage: paper_itemsets [--seconds S] [--runs N] [--memory MB] [--most-transactions N] [--data FOLDER]
 //
-//   t40, chess, retail   AP Fig. 6 to 9: a data set, minimum support falling; FOLDER holds NAME.dat.zst, without it they are
-//                        left out
+//   t40, chess, retail   AP Fig. 6 to 9: a data set, falling minimum support. FOLDER has NAME.dat.zst; without it these
+//                        experiments are skipped
 //   transactions         RB table 6.4: 32 transactions and more, 2,000 items
 //   items                RB table 6.5: 131,072 transactions, 500 items and more
-//   transactions_once,   RB tables 6.6 and 6.7: the same without recursion, which is every item with all later ones
+//   transactions_once,   RB tables 6.6 and 6.7: the same without recursion, so every item with all later ones
 //   items_once
 #include <algorithm>
 #include <cinttypes>
@@ -31,7 +31,8 @@ using namespace batmap;
 namespace {
 
 struct Settings {
-  double seconds = 20;  // that a side may take at a point: a run is stopped after it, and another only starts if it may fit
+  // time of a side at a point: a run is stopped then, and another one starts only if it is likely to fit
+  double seconds = 20;
   int runs = 3;
   double memory_mb = 4096;  // of a run
   int64_t most_transactions = 131'072;
@@ -62,7 +63,7 @@ void print(const std::string& experiment, const std::string& series, double x, c
   std::fflush(stdout);
 }
 
-/// What all sides must agree on, but for the sum where a peer cannot tell it.
+/// All sides must agree on this, except for the sum if a peer cannot tell it.
 struct Answer {
   uint64_t itemsets = 0;
   uint64_t supports = 0;
@@ -90,7 +91,7 @@ struct Side {
   ItemsetAlgorithm algorithm;
   std::vector<double> total_s{}, search_s{}, candidates_s{}, counting_s{};
   double peak_bytes = 0;
-  const char* stopped = nullptr;  // the quantity that was over its bound
+  const char* stopped = nullptr;  // the quantity that exceeded its bound
   Answer answer{};
 
   bool has_time(double seconds) const {
@@ -98,7 +99,7 @@ struct Side {
   }
 };
 
-/// One run, from rows in memory to the last itemset. @return false: stopped
+/// One run, from rows in memory to the last itemset. @return false if it was stopped
 bool run_once(Side& side, const bench::ItemsetDatabase& database, const ItemsetQuery& asked, const Settings& settings) {
   MemoryMeter meter(static_cast<size_t>(settings.memory_mb * 1e6));
   ItemsetQuery query = asked;
@@ -123,7 +124,7 @@ bool run_once(Side& side, const bench::ItemsetDatabase& database, const ItemsetQ
       candidates_ms += levels[k].candidate_ms;
       counting_ms += levels[k].counting_ms;
     }
-    if (known > 0) {  // levels are timed by the wall clock: their share of the CPU time
+    if (known > 0) {  // Levels are timed by the wall clock: take their share of the CPU time.
       const double share = (end - begin) / wall_s / 1e3;
       side.candidates_s.push_back(candidates_ms * share);
       side.counting_s.push_back(counting_ms * share);
@@ -152,7 +153,7 @@ std::vector<Side> all_algorithms() {
 }
 
 #ifdef BATMAP_BORGELT
-/// Borgelt's miners write text, to /dev/null. One that has taken longer than the bound is not run again, here or below.
+/// Borgelt's miners write text to /dev/null. One that exceeded the bound is not run again, at this or lower supports.
 class Peer {
  public:
   explicit Peer(BorgeltMiner miner) : miner_(miner) {}
@@ -166,7 +167,7 @@ class Peer {
       const double begin = cpu_seconds();
       const long found = borgelt_mine(data, miner_, BORGELT_ALL, static_cast<long>(*query.min_count), out_);
       taken.push_back(cpu_seconds() - begin);
-      // They leave out the item that all transactions have, where it stands alone.
+      // The miners leave out the itemset of the one item that all transactions have.
       if (itemsets != 0 && found != static_cast<long>(itemsets) && found + 1 != static_cast<long>(itemsets))
         fail(std::string(borgelt_name(miner_)) + " finds " + std::to_string(found) + " itemsets, not " +
              std::to_string(itemsets));
@@ -186,7 +187,7 @@ class Peer {
 };
 #endif
 
-/// All sides in turns. @return the number of itemsets, 0 if nobody came to an end
+/// Runs all sides in turns. @return the number of itemsets, 0 if no side finished
 uint64_t run_point(const std::string& experiment, double x, const bench::ItemsetDatabase& database,
                    const ItemsetQuery& query, const Settings& settings) {
   std::fprintf(stderr, "paper_itemsets: %s %g, %" PRIu64 " rows\n", experiment.c_str(), x, database.rows());
@@ -229,7 +230,7 @@ uint64_t run_point(const std::string& experiment, double x, const bench::Itemset
 struct DataSet {
   const char* experiment;
   const char* name;
-  std::vector<double> min_supports;  // falling; the last is that of the paper's breakdown
+  std::vector<double> min_supports;  // falling; the last one is that of the paper's breakdown
 };
 
 void mine_data_sets(const Settings& settings) {
@@ -256,8 +257,9 @@ void mine_data_sets(const Settings& settings) {
 
 // ---- generated transactions (RB)
 
-/// 50 itemsets of five items, each in a transaction with a chance of 15 %, above the tenth that is asked for; every item
-/// besides with a chance of 1 %. The paper names the numbers of itemsets, of items and of transactions, not the chances.
+/// 50 itemsets of five items, each in a transaction with a probability of 15 %, above the support of 10 %
+/// that is asked for; in addition, every item with a probability of 1 %. The paper gives the numbers of
+/// itemsets, items and transactions, but no probabilities.
 bench::ItemsetDatabase planted(int64_t transactions, int64_t items) {
   constexpr int kItemsets = 50;
   constexpr int kItems = 5;

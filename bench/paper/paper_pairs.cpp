@@ -1,14 +1,14 @@
-// The experiments of Amossen and Pagh 2011, section IV, by the methods of the engine. Prints CSV, one quantity a line;
-// `bench/run paper pairs` builds and runs it, pairs_report.py beside it makes tables and a plot, bench/README.md has the
-// method.
+// The experiments of Amossen and Pagh 2011, section IV, with the methods of the engine. Prints CSV, one
+// quantity a line. `bench/run paper pairs` builds and runs it; pairs_report.py beside it makes tables and a
+// plot; bench/README.md describes the method.
 //
 // usage: paper_pairs [--most-items N] [--seconds S] [--runs N] [--rows N]
 //
 //   items    Fig. 5 to 7: 10 million rows, every item in a transaction with probability 5 %, 1,000 items and more
 //   density  Fig. 8: 10 million rows, 8,000 items
-//   cores    Fig. 9: 4,000 items at 5 %, on more and more threads
-//   compare  Fig. 11: two batmaps, out of cache, on more and more threads
-//   merge    IV-B: two sorted lists of 2^24, on more and more threads
+//   cores    Fig. 9: 4,000 items at 5 %, with an increasing number of threads
+//   compare  Fig. 11: two batmaps, out of cache, with an increasing number of threads
+//   merge    IV-B: two sorted lists of 2^24, with an increasing number of threads
 #include <algorithm>
 #include <cinttypes>
 #include <cmath>
@@ -36,8 +36,8 @@ namespace {
 
 struct Settings {
   int32_t most_items = 16'000;
-  double seconds =
-      10;  // that a method may take at a point: a run is stopped after it, and another only starts if it may fit
+  // time of a method at a point: a run is stopped then, and another one starts only if it is likely to fit
+  double seconds = 10;
   int runs = 3;
   double rows = 10e6;
 };
@@ -55,7 +55,7 @@ double median(std::vector<double> values) {
 
 enum class Clock { kCpu, kWall };
 
-/// One thread is timed by what it computes, so that a busy machine does little to it.
+/// One thread is timed by CPU time, which a busy machine affects little.
 Clock clock_for(int threads) { return threads == 1 ? Clock::kCpu : Clock::kWall; }
 
 double now(Clock clock) {
@@ -71,11 +71,11 @@ void print(const char* experiment, const std::string& series, double x, const ch
 
 // ---- all pairs of a relation
 
-/// What all methods must agree on.
+/// All methods must agree on this.
 struct Answer {
   uint64_t pairs = 0;
   uint64_t supports = 0;
-  uint64_t checksum = 0;  // of (item, item, support), in any order
+  uint64_t checksum = 0;  // over (item, item, support), independent of the order
   bool operator==(const Answer&) const = default;
 
   void add(const PairRow& row) {
@@ -91,12 +91,12 @@ struct Answer {
 struct Side {
   const char* name;
   PairMethod method;
-  int32_t most_items = INT32_MAX;  // above it a run takes too long
+  int32_t most_items = INT32_MAX;  // with more items a run takes too long
   std::vector<double> total_s{}, generation_s{};
   double peak_bytes = 0;
   Answer answer{};
 
-  /// Would another run like the first fit in so many seconds together with those before?
+  /// Whether another run like the first one fits into `seconds`, together with those before.
   bool has_time(double seconds) const {
     return total_s.empty() || static_cast<double>(total_s.size() + 1) * total_s[0] <= seconds;
   }
@@ -111,7 +111,7 @@ struct Deadline {
   }
 };
 
-/// One run, from rows in memory to the last pair. @return false: stopped
+/// One run, from rows in memory to the last pair. @return false if it was stopped
 bool run_once(Side& side, const PairLog& log, size_t log_bytes, int threads, double seconds) {
   const Clock clock = clock_for(threads);
   const double begin = now(clock);
@@ -148,7 +148,7 @@ std::unique_ptr<PairLog> make_rows(MemoryMeter& meter, int32_t items, double den
   return log;
 }
 
-/// All sides in turns, but those for which `items` are too many. A side that was stopped is not in the answers.
+/// Runs all sides in turns, except those for which `items` are too many. The answers of a stopped side are not compared.
 void run_point(const char* experiment, double x, std::vector<Side>& sides, int32_t items, const PairLog& log,
                size_t log_bytes, int threads, const Settings& settings) {
   std::fprintf(stderr, "paper_pairs: %s %g, %" PRIu64 " rows\n", experiment, x, log.rows());
@@ -223,7 +223,7 @@ void vary_cores(std::vector<Side>& sides, const Settings& settings) {
 
 // ---- two sets
 
-/// Runs `body(thread)` on all threads at once. @return seconds to the last end
+/// Runs `body(thread)` on all threads at once. @return seconds until the last one ends
 template <typename Body>
 double simultaneously(int threads, Body body) {
   const double begin = now(clock_for(threads));
@@ -234,7 +234,7 @@ double simultaneously(int threads, Body body) {
   return now(clock_for(threads)) - begin;
 }
 
-/// About `count` ascending elements; each number below the universe is one with the same probability.
+/// About `count` ascending elements: each number below the universe is taken with the same probability.
 std::vector<uint64_t> random_set(uint64_t seed, uint64_t count, uint64_t universe) {
   bench::Random random(seed);
   const double log_miss = std::log1p(-static_cast<double>(count) / static_cast<double>(universe));
@@ -255,7 +255,7 @@ uint64_t common_elements(const std::vector<uint64_t>& a, const std::vector<uint6
   return common;
 }
 
-/// A stored batmap as the extension keeps one: opened, and with aligned planes.
+/// A stored batmap as the extension keeps it: opened, with aligned planes.
 class StoredSet {
  public:
   StoredSet(const std::vector<uint64_t>& elements, int width, const ExecutionOptions& options) {
@@ -273,7 +273,7 @@ class StoredSet {
   size_t bytes_ = 0;
 };
 
-/// Every thread compares a pair of its own `calls` times, so that no cache is shared; medians.
+/// Every thread compares its own pair `calls` times, so that no cache is shared. Prints medians.
 template <typename Count>
 void print_rates(const char* series, double bytes, double elements, const Settings& settings, Count count) {
   constexpr int kCalls = 50;
@@ -291,8 +291,8 @@ void print_rates(const char* series, double bytes, double elements, const Settin
 }
 
 void compare_batmaps(const Settings& settings) {
-  constexpr uint64_t kElements = 4'000'000;  // 2^23 slots a table: 25 MB in bytes; the paper has 20 MB
-  constexpr int kWidth = 29;                 // 7 bits a slot in the paper's form, 6 key planes in ours: as many bytes
+  constexpr uint64_t kElements = 4'000'000;  // 2^23 slots a table: 25 MB as bytes; the paper has 20 MB
+  constexpr int kWidth = 29;                 // 7 bits a slot in the paper's form, 6 key planes in ours: equally many bytes
   std::fprintf(stderr, "paper_pairs: two batmaps of %" PRIu64 " elements\n", kElements);
   MemoryMeter meter;
   const ExecutionOptions options{1, &meter, {}};

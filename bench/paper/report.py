@@ -1,7 +1,7 @@
-"""What the reports of the papers' experiments share: values, tables and panels of a plot.
+"""Shared by the reports of the papers' experiments: values, tables and panels of a plot.
 
-Ours are the CSV that a program printed (experiment, series, x, quantity, value); the papers' are in NAME_published.csv, each number with
-its place. These are the numbers that a paper prints: what its curves show between them has no numbers and is not there.
+Our values are the CSV that a program printed (experiment, series, x, quantity, value). The papers' values are in
+NAME_published.csv, each with its place in the paper: only numbers that the paper prints, not what its curves show between them.
 """
 
 import collections
@@ -14,7 +14,7 @@ from svg_plot import Axis, curve, frame, legend, opening, text  # noqa: E402  (i
 
 
 class Values:
-    """(experiment, series, x, quantity) to a number; a series keeps its place."""
+    """Numbers by (experiment, series, x, quantity); the series keep their order."""
 
     def __init__(self, path):
         self.of = {}
@@ -36,7 +36,7 @@ class Values:
 
 
 def number(value):
-    """Three digits."""
+    """The value with three digits."""
     if value >= 1e8:
         return f"{value:.2e}".replace("e+0", "e").replace("e+", "e")
     if value >= 100:
@@ -72,7 +72,7 @@ def cell(values, experiment, series, x, quantity):
 
 
 def sweep(ours, paper, methods, experiment, quantity, heading, first, beside=True):
-    """A table of one quantity over x, a column for each method that is there, and where wanted for what the paper has beside it."""
+    """A table of one quantity over x: a column for each method that has values, and, if wanted, for the paper's numbers."""
     points = ours.points(experiment)
     if not points:
         return
@@ -134,7 +134,7 @@ def panel(ours, paper, methods, experiment, quantity, title, x_name, y_name, lef
 
 
 def svg(ours, paper, title, methods, panels):
-    """@param methods  name to color"""
+    """@param methods  color by name"""
     width, height = LEFT + 2 * PANEL_W + GAP_X + 24, TOP + (len(panels) + 1) // 2 * (PANEL_H + GAP_Y)
     out = opening(width, height, title, LEFT)
     x, lines = legend(methods, 48, LEFT)
@@ -148,7 +148,7 @@ def svg(ours, paper, title, methods, panels):
 
 
 def main(published, markdown, methods, panels):
-    """@param published  file of the paper's numbers @param markdown  called with ours, the paper's and the title"""
+    """@param published  file with the paper's numbers @param markdown  called with our values, the paper's and the title"""
     form, path, title = sys.argv[1:]
     paper = Values(os.path.join(os.path.dirname(os.path.abspath(__file__)), published))
     if form == "markdown":

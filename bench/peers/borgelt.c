@@ -72,5 +72,5 @@ long borgelt_mine(BorgeltData* data, enum BorgeltMiner miner, enum BorgeltTarget
   const long found = miner == BORGELT_ECLAT      ? eclat_sets(data, wanted, min_count, out)
                      : miner == BORGELT_FPGROWTH ? fpgrowth_sets(data, wanted, min_count, out)
                                                  : apriori_sets(data, wanted, min_count, out);
-  return found; /* what is left of the data is not worth freeing */
+  return found; /* the rest of the data is too small to be worth freeing */
 }

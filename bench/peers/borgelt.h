@@ -1,4 +1,4 @@
-/* Borgelt's miners from a database in memory to text in a file, for bench/itemset_peers.cpp. Plain C: their headers are. */
+/* Calls Borgelt's miners, from a database in memory to text in a file, for bench/itemset_peers.cpp. Plain C. */
 #ifndef BATMAP_BENCH_BORGELT_H
 #define BATMAP_BENCH_BORGELT_H
 
@@ -8,10 +8,10 @@
 extern "C" {
 #endif
 
-typedef struct BorgeltData BorgeltData; /* transactions; a miner uses them up */
+typedef struct BorgeltData BorgeltData; /* transactions; a miner frees them */
 
 BorgeltData* borgelt_create(void);
-/* items: their names, count of them. */
+/* Adds a transaction of `count` items, given by name. */
 void borgelt_add(BorgeltData* data, const char* const* items, int count);
 
 enum BorgeltMiner { BORGELT_ECLAT, BORGELT_FPGROWTH, BORGELT_APRIORI, BORGELT_MINERS };
@@ -19,7 +19,7 @@ const char* borgelt_name(enum BorgeltMiner miner);
 
 enum BorgeltTarget { BORGELT_ALL, BORGELT_CLOSED, BORGELT_MAXIMAL };
 
-/* Writes every itemset of the target as "a b c (support)" and frees the data. Returns their number, or -1. */
+/* Writes every itemset of the target as "a b c (support)" and frees the data. Returns the number of itemsets, or -1. */
 long borgelt_mine(BorgeltData* data, enum BorgeltMiner miner, enum BorgeltTarget target, long min_count, FILE* out);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
 #!/bin/bash
-# Borgelt's eclat, fpgrowth and apriori as C sources, out of the source distribution of pyfim on PyPI; nothing of Python is built.
+# Borgelt's eclat, fpgrowth and apriori as C sources, from the source distribution of pyfim on PyPI; no Python is built.
 #
-# usage: bench/peers/borgelt.sh setup     fetches them to build/peers/borgelt if need be; status 1 and a message when it cannot
+# usage: bench/peers/borgelt.sh setup     fetches them to build/peers/borgelt if needed; status 1 and a message if it cannot
 #
-# PYFIM_VERSION names a version other than the newest; it counts when the files are fetched.
+# PYFIM_VERSION selects a version other than the newest; it is read when the files are fetched.
 
 set -euo pipefail
 

@@ -1,10 +1,10 @@
 #!/bin/bash
 # DuckDB, from PyPI, in a virtual environment under build/.
 #
-# usage: bench/peers/duckdb.sh setup     makes the environment if need be; status 1 and a message when it cannot
+# usage: bench/peers/duckdb.sh setup     makes the environment if needed; status 1 and a message if it cannot
 #        bench/peers/duckdb.sh session   runs duckdb_session.py in it
 #
-# DUCKDB_VERSION names a version other than the newest; it counts when the environment is made.
+# DUCKDB_VERSION selects a version other than the newest; it is read when the environment is made.
 
 set -euo pipefail
 

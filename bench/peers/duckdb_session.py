@@ -1,8 +1,8 @@
 """A DuckDB session over pipes, for the benchmark scripts, which alternate it with a psql session.
 
-Reads one SQL statement a line from standard input. After each it prints the rows, columns separated by '|', and the lines
+It reads one SQL statement a line from standard input. After each it prints the rows, columns separated by '|', and the lines
 "CPU: MILLISECONDS ms" and "Time: MILLISECONDS ms"; the line "\\echo WORD" prints WORD, as psql does. The first error ends the
-program with status 1. The times are those of execute and fetch together. Data lives in memory.
+program with status 1. The times cover execute and fetch together. The data is in memory.
 """
 
 import sys

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SuiteSparse:GraphBLAS of the distribution (Debian, Ubuntu), unpacked under build/ and not installed.
 #
-# usage: bench/peers/graphblas.sh setup     fetches it if need be and builds graphblas_session.cpp with it; status 1 and a message
-#                                           when it cannot
-#        bench/peers/graphblas.sh session   runs that
+# usage: bench/peers/graphblas.sh setup     fetches it if needed and builds graphblas_session.cpp with it; status 1 and a
+#                                           message if it cannot
+#        bench/peers/graphblas.sh session   runs graphblas_session
 
 set -euo pipefail
 
@@ -16,7 +16,7 @@ fetch() {
     rm -rf "$target"
     mkdir -p "$target/fetched"
     local library
-    # The library's own package has its version in the name.
+    # The package of the library has its version in the name.
     library=$(apt-cache depends libgraphblas-dev 2> /dev/null | sed -n 's/.*Depends: \(libgraphblas[0-9]*\)$/\1/p')
     if [ -z "$library" ] || ! (cd "$target/fetched" && apt-get download libgraphblas-dev "$library") > "$log" 2>&1; then
         echo "graphblas: apt could not fetch libgraphblas-dev (not Debian, no lists, or no way there?); see build/peers/graphblas.log" >&2

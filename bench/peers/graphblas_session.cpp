@@ -1,11 +1,11 @@
-// SuiteSparse:GraphBLAS over all pairs: with A the boolean matrix of the relation [transactions x items], the strict upper
-// triangle of A'A over the semiring PLUS_PAIR is the pair supports. A session as in session.h; the statement is "THREADS
-// BLOCKS". Built by graphblas.sh.
+// SuiteSparse:GraphBLAS over all pairs. With A the boolean matrix of the relation [transactions x items], the
+// strict upper triangle of A'A over the semiring PLUS_PAIR has the pair supports. A session as in session.h;
+// the statement is "THREADS BLOCKS". graphblas.sh builds it.
 //
-// A and A' are made when loaded. The whole product does every pair twice; with the items cut into BLOCKS ranges, range b of
-// A' times the columns of A from the beginning of range b on is the upper triangle and little more, and the rest falls to
-// GrB_TRIU. The submatrices are made outside of the time. The entries of each product are counted and added up, and it is
-// freed.
+// A and A' are made when loaded. The whole product computes every pair twice. With the items cut into BLOCKS
+// ranges, range b of A' times the columns of A from the beginning of range b on is the upper triangle and
+// little more; GrB_TRIU drops the rest. The submatrices are made outside of the time. The entries of each
+// product are counted and summed, and the product is freed.
 extern "C" {
 #include <GraphBLAS.h>
 }

@@ -1,16 +1,16 @@
 """Borgelt's miners over all pairs of items, as a session over pipes for bench/peers/run.sh.
 
-Statements, one a line on standard input:
+It reads one statement a line from standard input:
 
-  load FILE                       takes the rows "tid TAB item", transactions in one piece each
+  load FILE                       reads rows "tid TAB item"; the rows of a transaction follow each other
   MINER [algo=LETTER] [mode=...]  apriori, eclat or fpgrowth: prints the number of pairs and the sum of supports
-  version
+  version                         prints the version
   \\echo WORD                      prints WORD, as psql does
 
-After each come "CPU: MILLISECONDS ms" and "Time: MILLISECONDS ms". The answer is taken as the pattern spectrum (how many pairs
-have which support), the cheapest form that pyfim has: no pair becomes a Python object. Each call turns the transactions from
-Python objects into its own form; what that takes is measured by a call with a support that no item reaches (the least of
-three), and is not in the times.
+After each it prints "CPU: MILLISECONDS ms" and "Time: MILLISECONDS ms". The answer is the pattern spectrum (how many pairs have
+which support), the cheapest form that pyfim has: no pair becomes a Python object. Each call converts the transactions from
+Python objects into its own form. The time of this is subtracted; it is measured by a call with a support that no item
+reaches (the least of three).
 """
 
 import importlib.metadata
@@ -33,7 +33,7 @@ def read_transactions(path):
 
 
 def measure(miner, transactions, support, **options):
-    """Times (CPU, wall, in ms) and pattern spectrum of one call."""
+    """CPU time and wall-clock time of one call in ms, and its pattern spectrum."""
     start, cpu_start = time.perf_counter(), time.process_time()
     spectrum = getattr(fim, miner)(transactions, target="s", supp=-support, zmin=2, zmax=2, report="#", **options)
     return (time.process_time() - cpu_start) * 1000, (time.perf_counter() - start) * 1000, spectrum

@@ -1,11 +1,11 @@
 #!/bin/bash
-# CRoaring, as one C file and its header, out of the source distribution of pyroaring on PyPI; nothing of Python is built.
+# CRoaring as one C file and its header, from the source distribution of pyroaring on PyPI; no Python is built.
 #
-# usage: bench/peers/roaring.sh setup     fetches it to build/peers/roaring if need be; status 1 and a message when it cannot
-#        bench/peers/roaring.sh build     builds roaring_session.cpp with it if need be, which `setup` has fetched
-#        bench/peers/roaring.sh session   runs that
+# usage: bench/peers/roaring.sh setup     fetches it to build/peers/roaring if needed; status 1 and a message if it cannot
+#        bench/peers/roaring.sh build     builds roaring_session.cpp with the fetched files if needed
+#        bench/peers/roaring.sh session   runs roaring_session
 #
-# PYROARING_VERSION names a version other than the newest; it counts when the files are fetched.
+# PYROARING_VERSION selects a version other than the newest; it is read when the files are fetched.
 
 set -euo pipefail
 
@@ -17,7 +17,7 @@ setup() {
     rm -rf "$target"
     mkdir -p "$target/fetched"
     local log=$target.log
-    # pip unpacks and asks the package for its metadata, for which it fetches wheels of its build tools.
+    # pip unpacks the package and asks it for its metadata; for this it fetches wheels of the build tools.
     if ! python3 -m pip download --disable-pip-version-check --timeout 15 --retries 1 --no-binary pyroaring --no-deps \
         --dest "$target/fetched" "pyroaring${PYROARING_VERSION:+==$PYROARING_VERSION}" > "$log" 2>&1; then
         echo "roaring: pip could not fetch it (no pip, or no way to PyPI?); see build/peers/roaring.log" >&2

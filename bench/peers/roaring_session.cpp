@@ -1,6 +1,6 @@
-// CRoaring over all pairs: a Roaring bitmap of tids for each item, run_optimize and shrink_to_fit when loaded; a count is
-// roaring_bitmap_and_cardinality of all items / 2 * (items - 1) pairs, rows of the triangle dealt out to the threads. A
-// session as in session.h; the statement is the number of threads. Built by roaring.sh.
+// CRoaring over all pairs: a Roaring bitmap of tids for each item, run_optimize and shrink_to_fit when loaded.
+// A count calls roaring_bitmap_and_cardinality for all items x (items - 1) / 2 pairs; the threads take rows of
+// the triangle. A session as in session.h; the statement is the number of threads. roaring.sh builds it.
 #include <atomic>
 #include <thread>
 

@@ -1,14 +1,15 @@
 #!/bin/bash
-# All pairs with their supports, by whatever a user could take instead of the extension: `bench/run peers`, or
-# test/sandbox bench/peers/run.sh. The extension works end to end, from rows in a table to rows out; the peers have their data in
-# memory in their own form, and the best of a few settings counts. Prints Markdown. bench/README.md has the method, the variables
-# and what the figures do not say.
+# All pairs with their supports, by the extension and by what a user could use instead: `bench/run peers`, or
+# test/sandbox bench/peers/run.sh. The extension works end to end, from rows in a table to rows out. The peers
+# have their data in memory in their own form, and the best of a few settings counts. Prints Markdown.
+# bench/README.md describes the method, the variables, and what the figures do not say.
 #
-# Variables: BENCH_SCALE (share of the transactions, default 1), BENCH_INSTANCES (default "w1 w2 w3 w4 retail t40"), BENCH_PEERS
-# (default "self-join duckdb apriori eclat fpgrowth graphblas roaring"), BENCH_RUNS (runs of each side, default 5), BENCH_SECONDS (a
-# run is stopped after this long, and there is none after a side has taken as much; default 120 x scale, at least 10), BENCH_MEMORY
-# (GB that a peer may take, default half of the machine's), BENCH_SAVE=1 (also writes bench/results/DATE-CPU-peers.md),
-# BATMAP_TEST_DATA (folder with fimi/; without it retail and t40 are skipped).
+# Variables: BENCH_SCALE (fraction of the transactions, default 1), BENCH_INSTANCES (default "w1 w2 w3 w4
+# retail t40"), BENCH_PEERS (default "self-join duckdb apriori eclat fpgrowth graphblas roaring"), BENCH_RUNS
+# (runs of each side, default 5), BENCH_SECONDS (a run is stopped after this time, and a side that has taken
+# as long is not run again; default 120 x scale, at least 10), BENCH_MEMORY (GB that a peer may take, default
+# half of the machine's), BENCH_SAVE=1 (also writes bench/results/DATE-CPU-peers.md), BATMAP_TEST_DATA (folder
+# with fimi/; without it retail and t40 are skipped).
 
 set -euo pipefail
 
@@ -27,7 +28,7 @@ memory_gb=${BENCH_MEMORY:-$((memory_mb / 2048))}
 
 wanted() { case " $peers " in *" $1 "*) ;; *) false ;; esac; }
 
-# ---- peers. A session is what runs a peer; one session serves several sides.
+# ---- peers. A session is a process that runs a peer; one session serves several sides.
 
 declare -A version
 declare -A title=([batmap]="batmap_pairs" [self-join]="self-join in PostgreSQL" [duckdb]="DuckDB" [apriori]="Borgelt's apriori"
@@ -58,7 +59,7 @@ set_up_peers() {
     peers=$ready
 }
 
-# Address space is what can be limited; a peer that touches less than it reserves is not better off than one that does not.
+# Only address space can be limited: a peer that reserves more than it touches is worse off.
 capped() { # COMMAND...
     ulimit -v $((memory_gb * 1000000000 / 1024))
     exec "$@"
@@ -90,7 +91,7 @@ drop_peer() { # SESSION: whatever it is doing
     rm -rf "$work/duckdb"
 }
 
-# ---- sides: INSTANCE_PEER_THREADS_SETTING. One that has given no answer has an `excuse` instead.
+# ---- sides: INSTANCE_PEER_THREADS_SETTING. A side that gave no answer has an `excuse`.
 
 declare -A excuse setting_of
 candidates=() # sides of the current instance, all settings
@@ -111,7 +112,7 @@ list_candidates() {
         limit="SET statement_timeout = '${max_seconds}s'; $(workers $((threads - 1)))"
         if wanted self-join; then
             candidate self-join $threads "default work_mem" "$limit $plain" "$(self_join "$instance")"
-            # An eighth: a join's table and the groups, each twice work_mem, in two processes.
+            # An eighth: the join's table and the groups each take twice work_mem, in two processes.
             setting=$((memory_gb * 1000 / 8))MB
             candidate self-join $threads "work_mem $setting" "$limit $plain SET work_mem = '$setting';" "$(self_join "$instance")"
         fi
@@ -135,13 +136,13 @@ list_candidates() {
     done
 }
 
-# One run of a peer's side, or why there is none. SECONDS is how long to wait at most.
+# One run of a peer's side, or the reason why there is none. SECONDS is the longest wait.
 try_side() { # NAME SECONDS
     local name=$1 wait_s=$2 session=${side_session[$1]} status=0 last
     patience=600
     [ -n "${to[$session]-}" ] || open_peer "$session" || status=$?
     if [ $status = 0 ]; then
-        # The server stops the self-join by itself.
+        # The server stops the self-join itself.
         patience=$wait_s
         [ "$session" != self-join ] || patience=$((max_seconds + 30))
         run_side "$name" || status=$?
@@ -165,8 +166,8 @@ try_side() { # NAME SECONDS
     say "$name: ${excuse[$name]}"
 }
 
-# One run of each candidate. Sets `sides`: of the settings of a peer with so many threads the one that took least; a setting that
-# takes longer than another one did is stopped.
+# One run of each candidate. Sets `sides`: for each peer and number of threads, the setting that took least. A
+# setting that takes longer than the best one so far is stopped.
 choose_settings() {
     local name key wait_s
     local -A best=()
@@ -234,7 +235,8 @@ row() { # NAME OURS: a peer's side, and ours with as many threads
     fi
 }
 
-# The best of the sides that answered with at most THREADS, against ours. Sets `factor` and `rival`; empty where none answered.
+# The best of the sides that answered with at most THREADS, compared with ours. Sets `factor` and `rival`;
+# both are empty if no side answered.
 closest() { # THREADS KIND
     local name line lines=''
     factor='' rival=''
@@ -269,7 +271,7 @@ part_instance() {
         done
     done
 
-    # Answers first.
+    # Compare the answers first.
     agree "${instance}_batmap_1" "${instance}_batmap_2"
     for name in "${candidates[@]}"; do
         if [ -z "${excuse[$name]-}" ]; then agree "${instance}_batmap_1" "$name"; fi
@@ -298,7 +300,7 @@ part_instance() {
         text+="${text:+; }$kind: $factor ($rival)"
         holds "$factor > 1" || ahead=no
     done
-    # A peer that was stopped before our own time had passed may be ahead.
+    # A peer that was stopped before our own time had passed may be faster.
     for name in "${sides[@]}"; do
         if [[ $ahead = yes && ${excuse[$name]-} = over* ]] && holds "$max_seconds * 1000 < $(median "${instance}_batmap_$(threads_of "$name")")"; then
             ahead="not known"
@@ -311,7 +313,7 @@ part_instance() {
     unload_instance
 }
 
-# The largest instance with a threshold that leaves under a million pairs.
+# The largest instance, with a threshold that fewer than a million pairs reach.
 part_threshold() {
     local threshold threads
     sql "SELECT min(support) + 1 FROM batmap_pairs('SELECT tid, item FROM $instance', top_k => 1000000);"

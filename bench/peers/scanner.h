@@ -1,5 +1,5 @@
-/* Stands in for a header that pyfim leaves out, in the two functions that Borgelt's report module wants of it: items here
-   are numbers, which need no quotes. */
+/* Replaces a header that pyfim leaves out: the two functions that Borgelt's report module needs. Items are numbers here,
+   which need no quotes. */
 #ifndef BATMAP_BENCH_SCANNER_H
 #define BATMAP_BENCH_SCANNER_H
 

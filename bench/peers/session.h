@@ -1,8 +1,8 @@
 // A peer as a session over pipes, for bench/peers/run.sh, which alternates it with a psql session.
 //
-// Statements, one a line on standard input: "load FILE" takes rows "tid TAB item", "version" prints one, and "\echo WORD"
-// prints WORD, as psql does; anything else goes to the peer, which counts all pairs. After each come "CPU: MILLISECONDS ms"
-// and "Time: MILLISECONDS ms", those of the counting.
+// It reads one statement a line from standard input: "load FILE" reads rows "tid TAB item"; "version" prints
+// the version; "\echo WORD" prints WORD, as psql does. Every other line goes to the peer, which counts all
+// pairs. After each it prints "CPU: MILLISECONDS ms" and "Time: MILLISECONDS ms", the times of the counting.
 #pragma once
 
 #include <time.h>
@@ -20,19 +20,19 @@
 
 namespace batmap::bench {
 
-/// A relation of distinct rows, tids and items numbered from 0 without gaps, in the order of their values.
+/// A relation of distinct rows. Tids and items are numbered from 0 without gaps, in the order of their values.
 struct Rows {
   std::vector<uint64_t> tids, items;  // [rows]
   uint64_t transactions = 0, distinct_items = 0;
 };
 
-/// Pairs of different items that share a transaction, and over them the number of transactions that they share.
+/// The number of pairs of items that share a transaction, and the sum over them of the number of
+/// transactions that they share.
 struct Answer {
   uint64_t pairs = 0, support = 0;
 };
 
-/// Stops the clock of a peer's count: what a peer needs before it (a parsed statement, blocks of a matrix) is not in its
-/// time.
+/// Times a peer's count only. What a peer needs before it (parsing a statement, blocks of a matrix) is not in its time.
 class Stopwatch {
  public:
   void start() { wall_ = -now(CLOCK_MONOTONIC), cpu_ = -now(CLOCK_PROCESS_CPUTIME_ID); }
@@ -49,7 +49,7 @@ class Stopwatch {
   double wall_ = 0, cpu_ = 0;
 };
 
-/// Replaces values by their ranks and returns how many there are.
+/// Replaces values by their ranks. @return the number of distinct values
 inline uint64_t number_from_zero(std::vector<uint64_t>& values) {
   std::vector<uint64_t> distinct = values;
   std::sort(distinct.begin(), distinct.end());
@@ -81,7 +81,8 @@ inline Rows read_rows(const std::string& path) {
   return rows;
 }
 
-/// `Peer` has load(const Rows&), count(const std::string& statement, Stopwatch&) -> Answer and version() -> std::string.
+/// `Peer` must have load(const Rows&), count(const std::string& statement, Stopwatch&) -> Answer and
+/// version() -> std::string.
 template <typename Peer>
 int run_session(Peer& peer) try {
   for (std::string line; std::getline(std::cin, line);) {

@@ -1,11 +1,12 @@
-# For the peers that are Python packages, which source this: a virtual environment under build/peers with one package of PyPI.
+# For the peers that are Python packages, which source this file: a virtual environment under build/peers
+# with one PyPI package.
 
 # shellcheck shell=bash
 
 peers=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=$peers/../../build/peers
 
-# Makes it if need be; status 1 and a message when it cannot.
+# Makes the environment if needed; status 1 and a message if it cannot.
 make_venv() { # PACKAGE MODULE VERSION: the newest if VERSION is empty
     local package=$1 module=$2 version=$3 venv=$build/$1 log=$build/$1.log
     "$venv/bin/python" -c "import $module" 2> /dev/null && return

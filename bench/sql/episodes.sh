@@ -1,6 +1,6 @@
 #!/bin/bash
-# The part of `bench/run episodes` in SQL: discovery on a recording, once for each gap, with what batmap_last_run() says of every
-# length. Runs inside test/sandbox. usage: episodes.sh RECORDING.tsv.zst
+# The part of `bench/run episodes` in SQL: discovery on a recording, once for each gap, with what
+# batmap_last_run() reports about every length. Runs inside test/sandbox. usage: episodes.sh RECORDING.tsv.zst
 
 set -euo pipefail
 

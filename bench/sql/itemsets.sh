@@ -1,5 +1,5 @@
-# The part `itemsets` of run.sh, which sources this: what a row costs on its way from the search to the plan above it, the
-# spectrum, and recommendations.
+# The part `itemsets` of run.sh, which sources this file: the cost of a row between the search and the plan
+# above it; the spectrum; recommendations.
 
 part_itemsets() {
     local name file min_count found phase nanoseconds verdict

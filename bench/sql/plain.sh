@@ -1,4 +1,5 @@
-# The part `plain` of run.sh, which sources this: plain SQL through the plan node, against the plain plan and batmap_pairs.
+# The part `plain` of run.sh, which sources this file: plain SQL through the plan node, against the plain
+# plan and batmap_pairs.
 
 node_head() { # OTHER RATIO
     emit
@@ -55,7 +56,8 @@ part_plain() { # w1 is there
     planning_time
 }
 
-# What the planner hook costs a query that it leaves alone: the same statements planned with and without, in turns.
+# The cost of the planner hook for a query that it does not change: the same statements planned with
+# and without it, in turns.
 planning_time() {
     local query name without with
     sql "CREATE FUNCTION pg_temp.planned(query text, times int) RETURNS float8 LANGUAGE plpgsql AS \$\$

@@ -1,12 +1,13 @@
 #!/bin/bash
 # The extension against plain SQL and against DuckDB, in one run on one private server: `make bench`, or
-# test/sandbox bench/sql/run.sh. Prints Markdown: what the machine is, the comparisons with their goals, where the time
-# goes, and memory. bench/README.md has the method, the variables and what the figures do not say.
+# test/sandbox bench/sql/run.sh. Prints Markdown: the machine, the comparisons with their goals, where the
+# time goes, and memory. bench/README.md describes the method, the variables, and what the figures do not say.
 #
-# Variables: BENCH_SCALE (share of the transactions, default 1), BENCH_PARTS (default "scan join duckdb sets plain retail itemsets
-# memory"; also spill), BENCH_RUNS (runs of each side, default 5), BENCH_SECONDS (no further run of a side that has taken this long,
-# default 40 x scale), BENCH_ORDER (of the rows: tid or random), BENCH_FULL_JOIN=1 (self-join over all of w1, not a tenth),
-# BENCH_SAVE=1 (also writes bench/results/DATE-CPU.md), BATMAP_TEST_DATA (folder with fimi/NAME.dat.zst; what is not there is skipped).
+# Variables: BENCH_SCALE (fraction of the transactions, default 1), BENCH_PARTS (default "scan join duckdb
+# sets plain retail itemsets memory"; also spill), BENCH_RUNS (runs of each side, default 5), BENCH_SECONDS (a
+# side that has taken this long is not run again, default 40 x scale), BENCH_ORDER (of the rows: tid or
+# random), BENCH_FULL_JOIN=1 (self-join over all of w1, not a tenth), BENCH_SAVE=1 (also writes
+# bench/results/DATE-CPU.md), BATMAP_TEST_DATA (folder with fimi/NAME.dat.zst; missing data sets are skipped).
 
 set -euo pipefail
 
@@ -32,7 +33,8 @@ comparison_head() { # WHAT OTHER RATIO
     emit "|---|---|---|---|---|---|---|---|"
 }
 
-# One line; `other_ms` replaces the median of the other side where it is an estimate. The ratio is other / ours, or ours / other.
+# One line. `other_ms` replaces the median of the other side if it is an estimate. The ratio is other /
+# ours, or ours / other.
 comparison() { # WHAT OURS OTHER ours|other BOUND [OTHER_MS]
     local ours theirs ratio verdict bracket=''
     [ $# -gt 5 ] || bracket=" ($(least "$3"))"
@@ -60,8 +62,9 @@ load_w1() {
     run_sql 'VACUUM (FREEZE, ANALYZE) w1'
 }
 
-# A share of the transactions for what cannot be waited for. The planner is given the statistics of the whole table, and with
-# them takes the whole table's plan: for a tenth by itself it would not count groups in every worker, and be slower.
+# A fraction of the transactions, for sides that take too long on all. The planner gets the statistics of the
+# whole table, and so makes the plan of the whole table: for a tenth alone it would not count groups in every
+# worker, and be slower.
 share_of_w1() { # TABLE SHARE
     psql -X -q -v ON_ERROR_STOP=1 <<END
 CREATE TABLE $1 AS SELECT * FROM w1 WHERE tid < $2 * $transactions;
@@ -79,7 +82,7 @@ load_fimi() { # FILE TABLE
     run_sql "VACUUM (FREEZE, ANALYZE) $2"
 }
 
-# Generous: neither the join's table nor the groups ever spill.
+# Large enough that neither the join's table nor the groups spill.
 generous="SET work_mem = '$((memory_mb / 6))MB';"
 
 retail_loaded=''
@@ -118,7 +121,7 @@ part_scan() {
     comparison "two against one" few_pairs_two few_pairs_one other 1.6
 }
 
-# All pairs of w1 by the extension, for the parts that compare with it.
+# All pairs of w1 by the extension, for the parts that compare with this.
 measure_all_pairs() {
     local others=("$@")
     side all_pairs_1 pg "$(workers 0) SET batmap.threads = 1;" "$(batmap_query w1 1)"
@@ -150,7 +153,8 @@ part_join() { # the extension's sides have been measured
         side check_twentieth pg "" "$(batmap_query w1_twentieth 1)"
         alternate join_twentieth check_twentieth
         agree join_twentieth check_twentieth
-        # Pair instances scale with the transactions, making the groups does not: the line through the two shares splits them.
+        # Pair instances grow with the transactions, the cost of making the groups does not: the line through
+        # the two points splits them.
         fixed=$(calculate "2 * $(median join_twentieth) - $estimate")
         holds "$fixed >= 0" || fixed=0
         emit "Its time over all of w1 is extrapolated: both shares are planned with the statistics of the whole table, and a" \
@@ -170,7 +174,7 @@ part_duckdb() { # opened and loaded
     local threads setting best=()
     ask duckdb "SELECT version();"
     duckdb_version=$answer
-    # A hash table addressed by the packed key pays off here, and DuckDB takes one only for small keys unless told.
+    # A hash table addressed by the packed key is faster here, but by default DuckDB uses one only for small keys.
     for threads in 1 2; do
         for setting in 12 26; do
             side "duckdb_tenth_${threads}_$setting" duckdb "SET threads = $threads; SET perfect_ht_threshold = $setting;" "$(self_join w1_tenth)"

@@ -1,14 +1,15 @@
-# The part `sets` of run.sh, which sources this: stored sets, over the transposed w1 and over sets of 100,000 elements.
+# The part `sets` of run.sh, which sources this file: stored sets, over the transposed w1 and over
+# sets of 100,000 elements.
 #
-# pg_roaringbitmap is in no registry that a bench script could take it from, so its seconds are not of this run: version 1.2
-# over the same sets, one core of a Xeon (Sapphire Rapids), PostgreSQL 15.
+# pg_roaringbitmap is in no registry from which a bench script could get it. So its seconds are not from this
+# run, but from version 1.2 over the same sets, on one core of a Xeon (Sapphire Rapids) with PostgreSQL 15.
 roaring_loop_s=49 roaring_plain_loop_s=18 roaring_call_us=199
 
 set_loop() { # no two sets of w1 are disjoint, so this counts the rows of batmap_all_pairs
     echo "SELECT count(*), sum(batmap_and_cardinality(a.tids, b.tids)) FROM sets a JOIN sets b ON a.id < b.id;"
 }
 
-# One line: what, side, pg_roaringbitmap's seconds, least ratio.
+# Prints one line: what, side, pg_roaringbitmap's seconds, least ratio.
 set_line() {
     local ratio verdict
     ratio=$(calculate "$3 * 1000 / $(median "$2")" 1)
@@ -45,8 +46,8 @@ part_sets() {
     part_set_call
 }
 
-# A statement keeps no value for the next one, so each fetches its two sets anew. The backend has mapped the table's pages
-# before, and the time of a statement that takes neither set stands beside.
+# A statement keeps no value for the next one, so each fetches its two sets anew. The backend has mapped the
+# table's pages before. The time of a statement that fetches neither set is printed beside.
 part_set_call() {
     local sets=64 k kind
     sql "CREATE TABLE big (id int4 PRIMARY KEY, s batmap(10000000));"

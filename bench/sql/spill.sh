@@ -1,4 +1,4 @@
-# The part `spill` of run.sh, which sources this: thirty times the rows of w1, from files and in memory.
+# The part `spill` of run.sh, which sources this file: thirty times the rows of w1, from files and in memory.
 
 part_spill() {
     local copies=30 query settings pid name how

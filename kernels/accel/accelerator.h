@@ -1,9 +1,10 @@
-// What the engine and a module with an accelerator's code say to each other: a C ABI of plain structs and functions, so that
-// either can be built, shipped and replaced without the other. The module exports one symbol, `batmap_accelerator`.
+// The C ABI between the engine and an accelerator module: plain structs and functions, so that either side
+// can be built, shipped and replaced without the other. The module exports one symbol, `batmap_accelerator`.
 //
-// Nothing here throws, and nothing of one side is freed by the other. Jobs are described by numbers and pointers; a module
-// that does not want one declines, and the CPU does it. All calls but those on one DevicePairs are thread-safe; of these,
-// count_rows() and count_list() may be called by several threads at once after build(). Usable from C++17 (nvcc).
+// No function throws, and neither side frees memory of the other. Numbers and pointers describe a job; a
+// module may decline it, and then the CPU does it. All calls are thread-safe except those on one DevicePairs.
+// Of these, count_rows() and count_list() may be called by several threads at once after build(). Usable from
+// C++17 (nvcc). Source: ours.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +19,9 @@ enum class AcceleratorStatus : int32_t {
   kOk = 0,
   kDeclined,     // not a job for this module
   kNoDevice,     // no device, or no driver
-  kOutOfMemory,  // of a device, or past the limit of the job
-  kCancelled,    // the job's `stop` said so
-  kFailed,       // an error of a device: it is not to be used again
+  kOutOfMemory,  // a device has too little memory, or the job's limit is reached
+  kCancelled,    // the job's `stop` returned true
+  kFailed,       // error of a device: it must not be used again
 };
 
 /// Why a call did not succeed: one line, lower case, no full stop.
@@ -28,58 +29,59 @@ struct AcceleratorMessage {
   char text[240];
 };
 
-/// What a device does in a nanosecond. Measured by prepare(); before that, by its class.
+/// Speed of a device: amounts are per nanosecond, times in milliseconds. Measured by prepare(); before it,
+/// typical of the class of device.
 struct DeviceRates {
-  double context_ms;      // that the first use in a process costs; 0 once it is there
-  double upload_bytes;    // host to device, from pinned memory
-  double download_bytes;  // device to host
-  double and_bits;        // pairs x transactions of bit rows ANDed and counted
-  double increments;      // counters of horizontal counting
+  double context_ms;      // first use in a process; 0 once the context exists
+  double upload_bytes;    // bytes from host to device, from pinned memory
+  double download_bytes;  // bytes from device to host
+  double and_bits;        // pairs x transactions of bit rows that are ANDed and counted
+  double increments;      // updates of counters in horizontal counting
   double grouped_rows;    // rows turned into the horizontal form
   double launch_ms;       // a job that does nothing
 };
 
 struct DeviceTraits {
-  int32_t index;  // as the driver numbers it
+  int32_t index;  // device number of the driver
   int32_t major;  // compute capability
   int32_t minor;
   int32_t multiprocessors;
   uint64_t memory_bytes;
-  int32_t ready;  // prepare() has been here
+  int32_t ready;  // prepare() has succeeded
   char name[64];
-  char bit_kernel[32];  // what counts bit rows
+  char bit_kernel[32];  // name of the kernel that counts bit rows
   DeviceRates rates;
 };
 
 enum class DeviceMethod : int32_t {
-  kBitmap,      // tiles of AND+popcount over bit rows, by tensor cores where there are
-  kHorizontal,  // counters of an item's partners, walked by transaction
+  kBitmap,      // tiles of AND + popcount over bit rows; tensor cores where the device has them
+  kHorizontal,  // walks transactions and counts the partners of an item
   kBatmap,      // tiles of batmaps (DeviceSets)
 };
 
-/// Pairs of items, by rank, in the words of relation/wanted_pairs.h.
+/// A job over pairs of items. Items are ranks; the fields follow relation/wanted_pairs.h.
 struct DevicePairJob {
   uint32_t items;
   uint32_t leading;
   uint32_t first_column;
   uint32_t tid_slots;
-  uint64_t rows;  // that add_rows() will bring, at most
+  uint64_t rows;  // upper bound of the rows that add_rows() will bring
   DeviceMethod method;
   uint32_t device_count;
-  int32_t devices[kMostDevices];  // indices; each gets the whole form and a share of the rows to count
-  uint64_t memory_limit;          // bytes on each device; 0: what there is
-  bool (*stop)(void*);            // asked from any thread of the job, some hundred times a second; may be null
+  int32_t devices[kMostDevices];  // indices; each device gets the whole form and a share of the rows to count
+  uint64_t memory_limit;          // bytes on each device; 0: all it has
+  bool (*stop)(void*);            // called from any thread of the job, some hundred times a second; may be null
   void* stop_arg;
 };
 
-/// Stored batmaps of one width, in the words of set/FORMAT.md.
+/// Stored batmaps of one width, as in set/FORMAT.md.
 struct DeviceSets {
   uint32_t sets;
   uint32_t width;
-  const uint64_t* cardinality;         // [sets] rising: what shapes follow from
+  const uint64_t* cardinality;         // [sets] ascending: the shape of a set follows from it
   const unsigned char* const* planes;  // [sets] groups of blocks
   const uint32_t* stash_begin;         // [sets + 1]
-  const uint64_t* stash;               // each set's ascending
+  const uint64_t* stash;               // [stash_begin[sets]] ascending within each set
 };
 
 /// The same layout as PairCount.
@@ -89,8 +91,8 @@ struct DevicePair {
   uint64_t count;
 };
 
-/// Where the pairs of one count_rows() go. Called once, with their number; null: there is no room, and the call ends with
-/// kOutOfMemory.
+/// Receives the pairs of one count_rows(). `room` is called once with their number. If it returns null there
+/// is no room, and the call ends with kOutOfMemory.
 struct DevicePairSink {
   DevicePair* (*room)(void* arg, size_t pairs);
   void* arg;
@@ -102,38 +104,40 @@ struct DeviceItemsetApi;  // device_itemsets.h
 
 struct AcceleratorApi {
   uint32_t abi;
-  uint32_t size;  // of this struct
+  uint32_t size;  // bytes of this struct
 
-  /// Devices that can be used, without waking any. @param traits  [kMostDevices]
+  /// Lists the usable devices without waking any. @param traits  [kMostDevices]
   AcceleratorStatus (*devices)(DeviceTraits* traits, uint32_t* count, AcceleratorMessage* why);
-  /// Wakes a device and measures its rates; once for each in a process.
+  /// Wakes a device and measures its rates, once a process and device.
   AcceleratorStatus (*prepare)(int32_t device, DeviceTraits* traits, AcceleratorMessage* why);
 
-  /// Takes what the job needs on all its devices.
+  /// Reserves what the job needs on all its devices.
   AcceleratorStatus (*open_pairs)(const DevicePairJob* job, DevicePairs** pairs, AcceleratorMessage* why);
-  /// Rows of kept items: tid codes and item ranks; duplicates count once. Thread-safe. The arrays are free on return.
+  /// Adds rows of kept items: tid codes and item ranks; duplicates count once. Thread-safe. The caller may
+  /// free the arrays on return.
   AcceleratorStatus (*add_rows)(DevicePairs* pairs, const uint32_t* tids, const uint32_t* items, size_t rows,
                                 AcceleratorMessage* why);
-  /// Batmaps instead of rows. The arrays are free on return. job: items, leading, first_column, method kBatmap.
+  /// Adds batmaps instead of rows. The caller may free the arrays on return. The job sets items, leading,
+  /// first_column and method kBatmap.
   AcceleratorStatus (*add_sets)(DevicePairs* pairs, const DeviceSets* sets, AcceleratorMessage* why);
-  /// After the last row. @param supports  [items] overwritten: distinct tids of each
+  /// Call it after the last row. @param supports  [items] overwritten: distinct tids of each item
   AcceleratorStatus (*build)(DevicePairs* pairs, uint32_t* supports, AcceleratorMessage* why);
   /// The wanted pairs (a, b) with first <= a < last and count >= threshold, in order of (a, b).
-  /// @param first  a multiple of 128; `last` too, or the number of leading items
+  /// @param first  a multiple of 128; `last` is one too, or the number of leading items
   AcceleratorStatus (*count_rows)(DevicePairs* pairs, uint32_t first, uint32_t last, uint32_t threshold,
                                   const DevicePairSink* sink, AcceleratorMessage* why);
-  /// The counts of `size` pairs (a[i], b[i]) of ranks. @param counts  [size] overwritten. Not for kHorizontal
+  /// The counts of `size` pairs (a[i], b[i]) of ranks. Not for kHorizontal. @param counts  [size] overwritten
   AcceleratorStatus (*count_list)(DevicePairs* pairs, const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts,
                                   AcceleratorMessage* why);
-  /// Milliseconds that devices spent: building, and in the kernels of count_rows() and count_list(), all together.
+  /// Milliseconds of all devices together: for building, and in the kernels of count_rows() and count_list().
   void (*times)(const DevicePairs* pairs, double* build_ms, double* count_ms);
   void (*close_pairs)(DevicePairs* pairs);
 
-  const DeviceEpisodeApi* episodes;  // null: this module counts none
-  const DeviceItemsetApi* itemsets;  // null: likewise
+  const DeviceEpisodeApi* episodes;  // null: this module counts no episodes
+  const DeviceItemsetApi* itemsets;  // null: this module searches no itemsets
 };
 
 }  // namespace batmap
 
-/// What a module exports: its functions, for as long as it is loaded.
+/// The one symbol of a module: its functions, valid as long as it is loaded.
 extern "C" const batmap::AcceleratorApi* batmap_accelerator();

@@ -1,55 +1,56 @@
-// Counting serial episodes on a device: the part of the C ABI of accelerator.h that streams of events are counted by, in the
-// words of episodes/event_stream.h and episodes/episode.h. A list of times goes to the device once and stays there for all
-// batches of a run. Usable from C++17 (nvcc).
+// The part of the C ABI (accelerator.h) that counts serial episodes on a device. The terms are those of
+// episodes/event_stream.h and episodes/episode.h. A list of times is sent to the device once and stays there
+// for all batches of a run. Usable from C++17 (nvcc).
 #pragma once
 
 #include "accel/accelerator.h"
 
 namespace batmap {
 
-/// One axis. Several streams lie on it, `reach` apart.
+/// One time axis. Several streams lie on it, `reach` apart.
 struct DeviceEventAxis {
   uint64_t events;
   uint32_t symbol_count;
-  const uint32_t* begin;  // [symbol_count + 1] of each symbol in the lists; copied
-  int64_t last_time;      // of all events; the first is at 0 or later
-  int64_t reach;          // gaps are cut to this
+  const uint32_t* begin;  // [symbol_count + 1] where the list of each symbol begins; copied
+  int64_t last_time;      // of all events; the first event is at time 0 or later
+  int64_t reach;          // longer gaps are cut to this
 };
 
-/// What is known of each event of an axis.
+/// An array of the events of an axis.
 enum class DeviceEventArray : int32_t {
-  kListTimes,  // int64_t by symbol, strictly ascending in each
-  kTimes,      // int64_t ascending
-  kSymbols,    // uint32_t in the same order
+  kListTimes,  // int64_t, grouped by symbol, strictly ascending for each symbol
+  kTimes,      // int64_t, ascending
+  kSymbols,    // uint32_t, in the order of kTimes
 };
 
 struct DeviceEpisodeJob {
   const DeviceEventAxis* axes;
   uint64_t axis_count;
-  int32_t has_order;  // besides lists, kTimes and kSymbols will be sent: episodes that begin alike are cheaper then
+  // kTimes and kSymbols will be sent besides the lists; episodes with a common prefix then cost less
+  int32_t has_order;
   int32_t device;
-  uint64_t memory_limit;  // bytes on the device; 0: what there is
-  bool (*stop)(void*);    // asked from the thread of a call, some hundred times a second; may be null
+  uint64_t memory_limit;  // bytes on the device; 0: all it has
+  bool (*stop)(void*);    // called from the thread of a call, some hundred times a second; may be null
   void* stop_arg;
 };
 
-/// Half-open: low < distance <= high.
+/// A half-open interval of distances: low < distance <= high.
 struct DeviceGap {
   int64_t low;
   int64_t high;
 };
 
-/// Tracking, by how the entries of a frontier that were found by many threads come to lie behind each other (EP IV-D, IV-E);
-/// or machines that wait for symbols (EP III).
+/// Two ways of tracking, which differ in how many threads write the entries of one frontier next to each
+/// other (EP IV-D, IV-E), and two ways with automata that wait for symbols (EP III).
 enum class DeviceEpisodeMethod : int32_t {
-  kCountScanWrite,  // counted, summed up, found again and written
-  kAtomic,          // written where counters say, then sorted
-  kAutomaton,       // a thread for each episode
-  kMapConcat,       // a thread for each episode and segment of time
+  kCountScanWrite,  // count the entries, add up, find them again and write them
+  kAtomic,          // write at positions from atomic counters, then sort
+  kAutomaton,       // one thread an episode
+  kMapConcat,       // one thread an episode and segment of time
 };
 
-/// Episodes of one length, one behind the other. Tracking does the work of those that begin alike once where they are
-/// neighbours.
+/// Episodes of one length, one after the other. Tracking does the work of a common prefix once if the
+/// episodes that share it are neighbours.
 struct DeviceEpisodeBatch {
   const uint32_t* symbols;  // [size x length]
   const DeviceGap* gaps;    // [size x (length - 1)]
@@ -58,21 +59,22 @@ struct DeviceEpisodeBatch {
   DeviceEpisodeMethod method;
 };
 
-struct DeviceEpisodes;  // the lists of a run on a device
+struct DeviceEpisodes;  // the arrays of a run on a device
 
-/// All calls on one DeviceEpisodes but send() come from one thread at a time.
+/// Calls on one DeviceEpisodes come from one thread at a time; only send() is thread-safe.
 struct DeviceEpisodeApi {
   uint32_t size;  // of this struct
 
   AcceleratorStatus (*open)(const DeviceEpisodeJob* job, DeviceEpisodes** episodes, AcceleratorMessage* why);
-  /// Values [first, first + size) of an array of an axis: of the lists, before the first count() of a batch that has their
-  /// symbols; of the order, before the first of all. Thread-safe. `values` is free on return.
+  /// Sends values [first, first + size) of an array of an axis. Lists must arrive before the first count() of
+  /// a batch that has their symbols, kTimes and kSymbols before the first count() of all. Thread-safe. The
+  /// caller may free `values` on return.
   AcceleratorStatus (*send)(DeviceEpisodes* episodes, uint64_t axis, DeviceEventArray array, uint64_t first,
                             const void* values, uint64_t size, AcceleratorMessage* why);
-  /// @param counts  [batch->size] added to
+  /// @param counts  [batch->size] the counts are added to these
   AcceleratorStatus (*count)(DeviceEpisodes* episodes, const DeviceEpisodeBatch* batch, uint64_t* counts,
                              AcceleratorMessage* why);
-  /// Milliseconds that the kernels of count() have taken so far.
+  /// Milliseconds in the kernels of count() so far.
   double (*kernel_ms)(const DeviceEpisodes* episodes);
   void (*close)(DeviceEpisodes* episodes);
 };

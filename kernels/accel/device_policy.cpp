@@ -8,35 +8,35 @@ namespace batmap {
 
 namespace {
 
-// Nanoseconds, one thread of the host: bench/device_pairs.cpp.
-constexpr double kStagedRow = 4.0;      // decoded, ranked and copied into pinned memory: a third of it is the copy
-constexpr int kMostStagingThreads = 8;  // that it is faster with
-constexpr double kScatteredRow = 0.1;   // on the device, into bit rows
-constexpr double kBatmapByte = 0.15;    // of a set, sent through pinned memory
-// Words of planes that a multiprocessor compares in a nanosecond: the same.
+// Nanoseconds of one host thread, from bench/device_pairs.cpp.
+constexpr double kStagedRow = 4.0;      // to decode, rank and copy a row into pinned memory; the copy is a third of it
+constexpr int kMostStagingThreads = 8;  // more threads do not make staging faster
+constexpr double kScatteredRow = 0.1;   // a row into bit rows, on the device
+constexpr double kBatmapByte = 0.15;    // a byte of a set, sent through pinned memory
+// Words of planes that one multiprocessor compares in a nanosecond, from bench/device_pairs.cpp.
 constexpr double kBatmapWords = 57;
-// A device must be so much faster: counts that come back are not in the estimate.
+// A device is chosen only if it is faster by this factor: the estimate leaves out the counts that come back.
 constexpr double kMargin = 1.2;
 constexpr double kRowBytes = 8;
-// Staging, two lanes with room for answers, and the CUDA context.
+// Staging buffers, two lanes with room for answers, and the CUDA context.
 constexpr uint64_t kFixedBytes = uint64_t{640} << 20;
 
-// Episodes, on an H100 with 16 threads: rough, so that estimates come near the calls of bench/episode_devices.cpp.
-constexpr double kSentValues = 3;         // a nanosecond
-constexpr double kStepEvents = 95;        // a nanosecond, counted and written
-constexpr double kWalkedEntries = 7;      // a nanosecond
-constexpr double kWalkedEvents = 140;     // a nanosecond
-constexpr double kMachineNs = 350;        // of a machine, for an event of its lists
-constexpr double kMachines = 1100;        // at once, as if each were alone
-constexpr double kMachinesAgain = 2;      // of mapconcat: machines until they meet
-constexpr double kSegments = 1024;        // and of each episode
-constexpr double kConcatNs = 500;         // for each of these
-constexpr double kEpisodeNs = 70;         // of the host, for each
-constexpr double kEpisodeStepMs = 0.03;   // launches
-constexpr double kEpisodeOpenMs = 0.1;    // arrays
-constexpr double kEpisodeCallMs = 0.2;    // tables, counts, waiting
-constexpr double kMultiprocessors = 132;  // of that GPU
-constexpr uint64_t kListBytes = 8;        // an event
+// Episodes, on an H100 with 16 host threads: rough values fitted to the calls of bench/episode_devices.cpp.
+constexpr double kSentValues = 3;         // values sent in a nanosecond
+constexpr double kStepEvents = 95;        // events counted and written in a nanosecond
+constexpr double kWalkedEntries = 7;      // entries in a nanosecond
+constexpr double kWalkedEvents = 140;     // events in a nanosecond
+constexpr double kMachineNs = 350;        // an automaton, for each event of its lists
+constexpr double kMachines = 1100;        // automata that run at once without slowing each other down
+constexpr double kMachinesAgain = 2;      // mapconcat: work is this times the automaton's, as machines run until they meet
+constexpr double kSegments = 1024;        // segments of each episode
+constexpr double kConcatNs = 500;         // concatenation, for each segment
+constexpr double kEpisodeNs = 70;         // host, for each episode
+constexpr double kEpisodeStepMs = 0.03;   // kernel launches, for each step
+constexpr double kEpisodeOpenMs = 0.1;    // allocating the arrays
+constexpr double kEpisodeCallMs = 0.2;    // tables, counts, waiting, for each call
+constexpr double kMultiprocessors = 132;  // of that H100
+constexpr uint64_t kListBytes = 8;        // bytes an event, as the next one
 constexpr uint64_t kOrderBytes = 12;
 constexpr uint64_t kEpisodeFixedBytes = uint64_t{512} << 20;
 
@@ -61,7 +61,7 @@ bool has_form(DeviceMethod method, const DeviceSizes& sizes) {
   return method == DeviceMethod::kBatmap ? sizes.batmap_bytes > 0 : sizes.rows > 0;
 }
 
-/// In kernels; of that GPU.
+/// Nanoseconds in kernels, on that H100.
 double counting_ns(const EpisodeSizes& sizes) {
   const auto events = static_cast<double>(sizes.step_events);
   const auto machines = static_cast<double>(std::max<uint64_t>(sizes.episodes, 1));
@@ -161,7 +161,7 @@ DeviceEstimate estimate_episodes_on_device(const EpisodeSizes& sizes, const Devi
   const uint64_t sent = sizes.sent_events + (sizes.walked_entries > 0 ? 2 * sizes.events : 0);
   if (!sizes.is_sent) estimate.milliseconds += kEpisodeOpenMs + static_cast<double>(sent) / kSentValues / 1e6;
   const uint64_t room = sizes.memory_limit == 0 ? device.memory_bytes : std::min(sizes.memory_limit, device.memory_bytes);
-  // Frontiers need room, too; where there is little, batches are cut into small groups.
+  // Frontiers need room, too. Where there is little, batches are cut into small groups.
   estimate.fits = estimate.bytes + std::min(kEpisodeFixedBytes, estimate.bytes) <= room;
   return estimate;
 }

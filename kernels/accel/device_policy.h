@@ -1,6 +1,7 @@
-// Whether a device is to count a job, and how: a pure function of the job's sizes, the devices' rates and what the CPU would
-// take. What a device costs beside counting is known well (the context, if there is none yet; sending the rows; building the
-// form), what comes back is not known before, so a device has to be clearly faster to be chosen.
+// Whether a device counts a job, and by which method: a pure function of the job's sizes, the devices' rates
+// and the time the CPU would take. The costs of a device beside counting are known well: the context if there
+// is none yet, sending the rows, building the form. The size of the answer is not known, so a device has to
+// be clearly faster to be chosen. Source: ours.
 #pragma once
 
 #include <cstdint>
@@ -12,61 +13,62 @@
 
 namespace batmap {
 
-/// auto: where it pays. cpu: never. cuda: where there is one and the job fits, else the CPU. require: or an error.
+/// auto: where a device pays. cpu: never. cuda: if there is a device and the job fits, else the CPU. require:
+/// as cuda, but an error instead of the CPU.
 enum class DeviceMode { kAuto, kCpu, kCuda, kRequire };
 
-/// @return none: an unknown name
+/// @return nothing for an unknown name
 std::optional<DeviceMode> parse_device_mode(const std::string& name);
 
-/// A job of pair support, as the chooser of the CPU's methods sees it (pairs/choose.h).
+/// A job of pair support, with the sizes that the chooser of the CPU's methods uses (pairs/choose.h).
 struct DeviceSizes {
   uint64_t items = 0;
   uint64_t leading = 0;
   uint64_t first_column = 0;
   uint64_t tid_slots = 0;
-  uint64_t rows = 0;  // 0: they are not to be had, and only batmaps are counted
+  uint64_t rows = 0;  // 0: there are no rows, only batmaps can be counted
   uint64_t pair_instances = 0;
-  uint64_t memory_limit = 0;  // bytes on each device; 0: what there is
-  int threads = 1;            // of the host, that send rows
-  double host_ms = 0;         // before there are rows to send
-  uint64_t batmap_bytes = 0;  // where the items are stored as batmaps of one width; else 0, and only rows are counted
-  double batmap_words = 0;    // of their planes, 32 slots each, that are compared for all pairs
+  uint64_t memory_limit = 0;  // bytes on each device; 0: all it has
+  int threads = 1;            // host threads that send rows
+  double host_ms = 0;         // time of the host before it can send rows
+  uint64_t batmap_bytes = 0;  // bytes of the items if they are stored as batmaps of one width; 0: only rows can be counted
+  double batmap_words = 0;    // words of their planes, 32 slots each, that are compared for all pairs
 };
 
 struct DeviceEstimate {
   double milliseconds = 0;  // all devices together, contexts included
-  uint64_t bytes = 0;       // on each
+  uint64_t bytes = 0;       // on each device
   bool fits = false;
 };
 
-/// @param devices  at least one; the slowest sets the pace
+/// @param devices  at least one; the slowest one decides
 DeviceEstimate estimate_on_devices(DeviceMethod method, const DeviceSizes& sizes, std::span<const DeviceTraits> devices);
 
 struct DeviceChoice {
-  std::optional<DeviceMethod> method;  // none: the CPU
+  std::optional<DeviceMethod> method;  // nothing: the CPU counts
   std::string reason;
 };
 
-/// @param cpu_ms  what the best method of the CPU is expected to take, from the coded rows on
-/// @param wanted  none: any for which the job has a form
+/// @param cpu_ms  expected time of the CPU's best method, from the coded rows on
+/// @param wanted  nothing: any method for which the job has a form
 DeviceChoice choose_device(DeviceMode mode, const DeviceSizes& sizes, std::span<const DeviceTraits> devices, double cpu_ms,
                            std::optional<DeviceMethod> wanted);
 
-/// Where the CPU takes less, a context alone would take longer: under auto the driver is left alone.
+/// If the CPU takes less than this, creating a context alone would take longer: under auto the driver is not loaded.
 inline constexpr double kWorthLoadingMs = 100;
 
 /// A job of counting episodes.
 struct EpisodeSizes {
   DeviceEpisodeMethod method = DeviceEpisodeMethod::kCountScanWrite;
   uint64_t length = 0;
-  uint64_t events = 0;       // that the device has room for
-  uint64_t sent_events = 0;  // of the lists that have to go there
-  bool is_sent = false;      // they are there
+  uint64_t events = 0;       // events of the axes, which the device must have room for
+  uint64_t sent_events = 0;  // events of the lists that have to be sent
+  bool is_sent = false;      // the lists are on the device already
   uint64_t episodes = 0;
-  uint64_t step_events = 0;     // of the lists that all steps, or all machines, go over
-  uint64_t walked_entries = 0;  // of frontiers that are walked
-  uint64_t walked_events = 0;   // that these reach
-  uint64_t memory_limit = 0;    // bytes on the device; 0: what there is
+  uint64_t step_events = 0;     // events of the lists that all steps, or all automata, pass over
+  uint64_t walked_entries = 0;  // entries of frontiers that are walked
+  uint64_t walked_events = 0;   // events that these walks reach
+  uint64_t memory_limit = 0;    // bytes on the device; 0: all it has
 };
 
 DeviceEstimate estimate_episodes_on_device(const EpisodeSizes& sizes, const DeviceTraits& device);
@@ -76,7 +78,7 @@ struct EpisodeDeviceChoice {
   std::string reason;
 };
 
-/// @param cpu_ms  what the CPU is expected to take
+/// @param cpu_ms  expected time of the CPU
 EpisodeDeviceChoice choose_episode_device(DeviceMode mode, const EpisodeSizes& sizes, const DeviceTraits& device,
                                           double cpu_ms);
 

@@ -1,4 +1,4 @@
-// Cost model of a search on a device. See itemset_policy.h.
+// Cost model of an itemset search on a device. See itemset_policy.h.
 #include "accel/itemset_policy.h"
 
 #include <algorithm>
@@ -8,16 +8,16 @@ namespace batmap {
 
 namespace {
 
-// bench/device_itemsets.cpp, on an H100.
-constexpr double kJoinedBytes = 30;  // bytes of rows ANDed and counted in a nanosecond by a multiprocessor
-constexpr double kMadeBytes = 8;     // bytes of rows made
-constexpr double kSentBytes = 8;     // bytes a nanosecond, from memory that is not pinned
-constexpr double kFilledBit = 2.3;   // ns of the host
-constexpr double kJoin = 0.1;        // ns, of any length
-constexpr double kItemset = 100;     // ns of the host
-constexpr double kOpening = 1.5;     // ms
-constexpr double kStep = 0.05;       // ms
-// A device must be so much faster in what it does: what is joined is an estimate.
+// From bench/device_itemsets.cpp, on an H100.
+constexpr double kJoinedBytes = 30;  // bytes of rows that a multiprocessor ANDs and counts in a nanosecond
+constexpr double kMadeBytes = 8;     // bytes of rows that a multiprocessor writes in a nanosecond
+constexpr double kSentBytes = 8;     // bytes sent in a nanosecond, from memory that is not pinned
+constexpr double kFilledBit = 2.3;   // ns of the host, for each bit set in the first level
+constexpr double kJoin = 0.1;        // ns, for each join of whatever length
+constexpr double kItemset = 100;     // ns of the host, for each itemset
+constexpr double kOpening = 1.5;     // ms, once
+constexpr double kStep = 0.05;       // ms, for each wait for the device
+// The device must be faster by this factor in its own part: the number of joins is an estimate.
 constexpr double kMargin = 1.1;
 constexpr uint64_t kFixedBytes = uint64_t{640} << 20;  // candidates in flight, and the context
 

@@ -1,4 +1,4 @@
-// dlopen and a look at the version. See loader.h.
+// Loads the module with dlopen and checks its version. See loader.h.
 #include "accel/loader.h"
 
 #include <dlfcn.h>

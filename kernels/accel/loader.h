@@ -1,5 +1,5 @@
-// Loading an accelerator module at run time. Nothing of CUDA is needed to build, load or run the engine: the module is a
-// file that may be there or not.
+// Loads an accelerator module at run time. Building, loading and running the engine needs nothing of CUDA:
+// the module is a separate file that may be missing.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace batmap {
 
-/// Loads the module and asks for its functions. It stays loaded for the life of the process. Threads that it starts, and
-/// what it starts in turn, have all signals blocked.
-/// @param why  set where there is none: the file is missing, or speaks another version of the ABI
-/// @return nullptr: there is none
+/// Loads the module and asks for its functions. The module stays loaded for the life of the process. The
+/// caller blocks all signals meanwhile, since threads that the module starts inherit the signal mask.
+/// @param why  set if there is none: the file is missing, or it has another version of the ABI
+/// @return nullptr if there is none
 const AcceleratorApi* load_accelerator(const std::string& path, std::string& why);
 
 }  // namespace batmap

@@ -1,4 +1,4 @@
-// Loading once, trusting until an error. See offload.h.
+// Loads the module once and uses it until a device fails. See offload.h.
 #include "accel/offload.h"
 
 #include <pthread.h>
@@ -10,8 +10,8 @@ namespace batmap {
 
 namespace {
 
-/// All signals are blocked while it lives: threads that a driver starts inherit that, so that the host's handlers run in its
-/// own thread alone.
+/// Blocks all signals while it lives. Threads that a driver starts inherit the mask, so the host's signal
+/// handlers run in the host's own thread only.
 class SignalsBlocked {
  public:
   SignalsBlocked() {

@@ -1,6 +1,6 @@
-// The devices of one process: what is loaded, which of them are still trusted, and the one place where work that a device
-// did not do falls back to the CPU. The module is loaded when the first job asks, once; why that failed is remembered and
-// never tried again. After an error of a device none is used any more. Thread-safe.
+// The devices of one process: which module is loaded, which devices are still trusted, and the one place where a
+// job that a device did not do falls back to the CPU. The first job that asks loads the module, once; a failure is
+// remembered and loading is never tried again. After an error of a device no device is used any more. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace batmap {
 
-/// What a device answered other than "done". Leaves the engine only through Offload::attempt.
+/// An answer of a device other than "done". Only Offload::attempt catches it.
 struct DeviceFailure {
   AcceleratorStatus status;
   std::string text;
@@ -24,46 +24,47 @@ struct DeviceFailure {
 
 class Offload {
  public:
-  /// Gives the module's functions, or nullptr and the reason.
+  /// Returns the module's functions, or nullptr and the reason.
   using Load = std::function<const AcceleratorApi*(std::string& why)>;
 
   explicit Offload(Load load) : load_(std::move(load)) {}
   Offload(const Offload&) = delete;
   Offload& operator=(const Offload&) = delete;
 
-  /// Loads what is to be loaded. @return nullptr: there is nothing to use, and why_not() says why
+  /// Loads the module if nobody has yet. @return nullptr: nothing can be used, and why_not() says why
   const AcceleratorApi* api();
-  /// The same for a run that has chosen a device. @throws DeviceFailure{kDeclined}: since then devices have failed another
-  /// run
+  /// The same for a run that has chosen a device. @throws DeviceFailure{kDeclined} if devices have
+  /// failed another run since
   const AcceleratorApi& trusted();
   std::string why_not() const {
     const std::lock_guard lock(mutex_);
     return why_not_;
   }
-  /// Has somebody asked before?
+  /// Whether the module has been asked for.
   bool has_loaded() const {
     const std::lock_guard lock(mutex_);
     return tried_;
   }
 
-  /// Those that may be used. @param only  indices; empty: all
+  /// The usable devices. @param only  indices; empty: all
   std::vector<DeviceTraits> devices(std::span<const int32_t> only = {});
   /// The same, one at least. @throws DeviceFailure{kDeclined} with the reason where there is none
   std::vector<DeviceTraits> usable_devices(std::span<const int32_t> only);
-  /// Wakes them, so that their rates are measured ones. @throws DeviceFailure
+  /// Wakes the devices, so that their rates are measured ones. @throws DeviceFailure
   void prepare(std::span<DeviceTraits> devices);
 
-  /// Runs work on a device. Out of memory, the host's for what a device is to get or give included, and declined are
-  /// answers; an error of the device is told in `notice`, and is the last.
-  /// @return whether it was done; no: the CPU is to do it
-  /// @throws Error{kCancelled}; Error{kNoDevice} where mode is kRequire; whatever else `work` throws
+  /// Runs `work` on a device and turns its failures into an answer. Declined, and out of memory on the device
+  /// or in the host's buffers for it, mean that the CPU does the work. After an error of a device, `notice`
+  /// says so and no device is used again.
+  /// @return whether the work was done; false: the CPU has to do it
+  /// @throws Error{kCancelled}; Error{kNoDevice} if the mode is kRequire; whatever else `work` throws
   bool attempt(DeviceMode mode, std::string& notice, const std::function<void()>& work);
 
  private:
   void trust_no_more(std::string why);
 
   Load load_;
-  mutable std::mutex mutex_;  // of all below
+  mutable std::mutex mutex_;  // guards all below
   bool tried_ = false;
   const AcceleratorApi* api_ = nullptr;
   std::string why_not_;
@@ -74,10 +75,10 @@ void expect_done(AcceleratorStatus status, const AcceleratorMessage& why);
 
 /// How one run may use devices.
 struct DeviceUse {
-  Offload* offload = nullptr;  // not owned; none: there are no devices
+  Offload* offload = nullptr;  // not owned; nullptr: there are no devices
   DeviceMode mode = DeviceMode::kAuto;
   std::vector<int32_t> only;  // indices of devices; empty: all
-  uint64_t memory_limit = 0;  // bytes on each device; 0: what there is
+  uint64_t memory_limit = 0;  // bytes on each device; 0: all it has
 };
 
 }  // namespace batmap

@@ -1,4 +1,4 @@
-// The table of AND+popcount kernels, and the portable one. See and_popcount.h.
+// The table of AND + popcount kernels, and the portable kernel. See and_popcount.h.
 #include "bits/and_popcount.h"
 
 #include <bit>

@@ -1,5 +1,5 @@
-// AND+popcount with AVX2: sixteen 256-bit words go through a tree of carry-save adders (five logical operations
-// each), so that one real population count serves sixteen words. See and_popcount.h for contract and source.
+// AND + popcount with AVX2. Sixteen 256-bit words go through a tree of carry-save adders (five logical operations
+// each), so one real population count serves sixteen words. See and_popcount.h for contract and source.
 #include "bits/and_popcount.h"
 
 #if defined(__x86_64__)
@@ -19,7 +19,7 @@ inline __m256i load_and(const uint64_t* a, const uint64_t* b) {
                           _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b)));
 }
 
-/// high:low = a + b + c, bit by bit.
+/// high, low = the two bits of a + b + c, for each bit position.
 inline void carry_save_add(__m256i& high, __m256i& low, __m256i a, __m256i b, __m256i c) {
   const __m256i either = _mm256_xor_si256(a, b);
   high = _mm256_or_si256(_mm256_and_si256(a, b), _mm256_and_si256(either, c));

@@ -1,5 +1,5 @@
-// AND+popcount with AVX-512 VPOPCNTDQ: blocks of 4 rows x 4 columns keep sixteen accumulators in registers, so
-// that eight loads serve sixteen 512-bit words. See and_popcount.h for the contract.
+// AND + popcount with AVX-512 VPOPCNTDQ. Blocks of 4 rows x 4 columns keep sixteen accumulators in registers,
+// so eight loads serve sixteen 512-bit words. See and_popcount.h for the contract.
 #include "bits/and_popcount.h"
 
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-// Start and end of bit-sliced counting, and the portable kernel. See bit_row_sum.h.
+// Starts and finishes bit-sliced counting; the portable kernel. See bit_row_sum.h.
 #include "bits/bit_row_sum.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ struct Word {
   static constexpr size_t kWords = 1;
   static Value load(const uint64_t* at) { return *at; }
   static void store(uint64_t* at, Value value) { *at = value; }
-  /// high:low = a + b + c, bit by bit.
+  /// high, low = the two bits of a + b + c, for each bit position.
   static void add(Value& high, Value& low, Value a, Value b, Value c) {
     const Value either = a ^ b;
     high = (a & b) | (either & c);
@@ -33,7 +33,7 @@ void BitRowSum::start(size_t column_words) {
 }
 
 void BitRowSum::counts(size_t word, uint32_t (&out)[64]) const {
-  // Eight columns at a time: the bits of a byte are spread over eight bytes, eight levels fill those.
+  // Eight columns at a time: the bits of a byte are spread over eight bytes, which eight levels fill.
   constexpr uint64_t kEachByte = 0x0101010101010101u;
   constexpr uint64_t kOwnBit = 0x8040201008040201u;
   std::fill_n(out, 64, 0u);

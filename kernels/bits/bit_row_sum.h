@@ -1,10 +1,10 @@
-// Sums of bit rows, column by column (positional population count): how many of some rows have a bit set in each
-// column. Counters are bit-sliced: plane k holds bit k of 4,096 counters, and sixteen rows go through a tree of
-// carry-save adders before one carry moves up, so that a row costs about one adder (five logical operations, two
-// with AVX-512) for each vector of columns, whatever its bits. No population count, no scatter.
+// Column sums of bit rows (positional population count): for each column, how many of some rows have the bit
+// set. Counters are bit-sliced: plane k holds bit k of 4,096 counters. Sixteen rows go through a tree of
+// carry-save adders before one carry moves up. So a row costs about one adder for each vector of columns,
+// whatever its bits: five logical operations, two with AVX-512. There is no population count and no scatter.
 //
-// Source: the adder tree is Harley and Seal's, for columns as in Klarqvist, Mula, Lemire, "Efficient computation of
-// positional population counts using SIMD instructions", 2019; its use for pair support is ours.
+// Source: the adder tree is Harley and Seal's; for columns as in Klarqvist, Mula, Lemire, "Efficient
+// computation of positional population counts using SIMD instructions", 2019. Its use for pair support is ours.
 #pragma once
 
 #include <bit>
@@ -13,33 +13,33 @@
 
 namespace batmap {
 
-/// Bit-sliced counters of up to 4,096 columns. Planes below `planes()` are valid after finish().
+/// Bit-sliced counters of up to 4,096 columns. Planes 0 .. levels - 1 are valid after finish().
 struct BitRowSum {
   static constexpr size_t kMostWords = 64;
   static constexpr int kLevels = 32;
   static constexpr size_t kGroupRows = 16;
 
-  size_t words;     // 64-bit words of columns in use; a multiple of 8
+  size_t words;     // 64-bit words of columns in use, a multiple of 8
   uint64_t groups;  // groups of sixteen rows added so far
   int levels;       // planes in use
   alignas(64) uint64_t plane[kLevels][kMostWords];
-  alignas(64) uint64_t pending[kLevels][kMostWords];  // weight 2^k, waiting for a second one
-  alignas(64) uint64_t no_row[kMostWords];            // stands for the rows missing in the last group
+  alignas(64) uint64_t pending[kLevels][kMostWords];  // carries of weight 2^k that wait for a second one
+  alignas(64) uint64_t no_row[kMostWords];            // zeros, for the rows missing in the last group
 
-  /// Empties the counters. @param column_words  a multiple of 8, at most kMostWords
+  /// Sets all counters to 0. @param column_words  a multiple of 8, at most kMostWords
   void start(size_t column_words);
 
-  /// The number of rows that had the bit of this column set.
+  /// The number of added rows that have the bit of this column set.
   uint32_t count(size_t word, int bit) const {
     uint64_t value = 0;
     for (int level = 0; level < levels; ++level) value |= (plane[level][word] >> bit & 1) << level;
     return static_cast<uint32_t>(value);
   }
 
-  /// The same for all 64 columns of a word: for words where many are wanted.
+  /// The same for all 64 columns of a word; cheaper if many of them are needed.
   void counts(size_t word, uint32_t (&out)[64]) const;
 
-  /// Which of the 64 columns of a word were set in at least `threshold` rows, as bits.
+  /// A bit for each of the 64 columns of a word: set in at least `threshold` rows.
   uint64_t at_least(size_t word, uint32_t threshold) const {
     if (static_cast<int>(std::bit_width(threshold)) > levels) return 0;
     uint64_t reached = ~uint64_t{0};
@@ -49,12 +49,12 @@ struct BitRowSum {
   }
 };
 
-/// Adds rows. Calls may follow each other as long as all but the last add a multiple of sixteen rows.
-/// @param bits    first word of row 0 in the range of columns; 64-byte aligned rows of `stride` words
-/// @param rows    [count] indexes of rows
+/// Adds rows. May be called repeatedly; all calls but the last must add a multiple of sixteen rows.
+/// @param bits    the first word of the columns in row 0; rows are `stride` words long and 64-byte aligned
+/// @param rows    [count] indices of rows
 using AddBitRows = void (*)(BitRowSum& sum, const uint64_t* bits, size_t stride, const uint32_t* rows, size_t count);
 
-/// Brings the waiting carries in. To be called once, after the last rows.
+/// Adds the waiting carries. Call it once, after the last rows.
 void finish(BitRowSum& sum);
 
 void add_bit_rows_scalar(BitRowSum& sum, const uint64_t* bits, size_t stride, const uint32_t* rows, size_t count);

@@ -1,10 +1,11 @@
-// The adder tree of bit_row_sum.h over any width of vector. Included by the file of each instruction set inside its
-// target region, with a `Vector` that offers kWords, load, store and add (carry-save); never elsewhere.
+// The adder tree of bit_row_sum.h, for vectors of any width. Only the file of an instruction set includes
+// this, inside its target region. It defines a `Vector` with kWords, load, store and add (carry-save).
 
 template <typename Vector>
 inline void add_group(BitRowSum& sum, const uint64_t* const* row) {
   using Value = typename Vector::Value;
-  // Where a carry of weight 16 ends up: it meets a pending one at each level whose bit of the group number is set.
+  // The level where a carry of weight 16 ends: at each level whose bit of the group number is set,
+  // it meets a waiting one.
   const int top = 4 + std::countr_one(sum.groups);
   if (top >= sum.levels) {
     for (int level = sum.levels; level <= top; ++level)

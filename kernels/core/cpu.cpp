@@ -1,4 +1,4 @@
-// CPU feature detection by the compiler's own support routine, which checks the operating system's part too.
+// CPU feature detection by the compiler's own support routine, which also checks what the operating system enables.
 #include "core/cpu.h"
 
 namespace batmap {

@@ -1,6 +1,6 @@
-// Which vector instructions this processor and operating system offer. Kernels for one instruction set open a
-// target region after their includes (BATMAP_TARGET_BEGIN / _END), so no file needs compiler flags of its own
-// and nothing outside the region is compiled for another machine.
+// Which vector instructions this processor and operating system offer. A file with kernels for one
+// instruction set opens a target region after its includes (BATMAP_TARGET_BEGIN / _END). So no file needs
+// compiler flags of its own, and code outside the region still runs on every machine.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ enum CpuFeature : uint32_t {
   kCpuPopcnt = 1u << 0,
   kCpuAvx2 = 1u << 1,
   kCpuAvx512 = 1u << 2,    // F, BW, VL and VPOPCNTDQ together
-  kCpuFastBmi2 = 1u << 3,  // PEXT in hardware: not where it is microcode (AMD Zen and Zen 2)
+  kCpuFastBmi2 = 1u << 3,  // PEXT in hardware; false where it is microcode (AMD Zen and Zen 2)
 };
 
 /// Bit mask of CpuFeature; detected once.

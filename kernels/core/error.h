@@ -1,6 +1,6 @@
-// The one exception type of the engine. A code says who is at fault and what the caller may do about it; the
-// text names the value and the bound in the server's style (lower case, no full stop), the hint says what to
-// change. Expected answers ("declined", "not found") are return values, bugs are assertions.
+// The one exception type of the engine. The code says who is at fault and what the caller may do about it.
+// The text names the value and the bound in the server's style (lower case, no full stop); the hint says what
+// to change. Expected answers ("declined", "not found") are return values, bugs are assertions.
 #pragma once
 
 #include <stdexcept>
@@ -15,7 +15,7 @@ enum class ErrorCode {
   kTooLarge,          // more rows, items or bytes than the format can hold
   kMemoryLimit,       // the run's memory budget is used up
   kCancelled,         // the cancel token asked the run to stop
-  kNoDevice,          // a GPU was required, and none could do it
+  kNoDevice,          // a GPU was required, and none could do the job
 };
 
 class Error : public std::runtime_error {

@@ -1,4 +1,4 @@
-// Blocks from 256 KiB up come from mmap, smaller ones from the C++ heap. See memory.h.
+// Blocks of 256 KiB and more come from mmap, smaller ones from the C++ heap. See memory.h.
 #include "core/memory.h"
 
 #include <sys/mman.h>

@@ -1,9 +1,9 @@
-// Memory of a run: a meter that knows the limit and the peak, and an owning array that is charged to it.
+// Memory of a run: a meter with a limit and a peak, and an owning array that is charged to it.
 //
-// Input-sized arrays are `Buffer<T>`: uninitialised (or zeroed), aligned to 64 bytes, and mapped directly from
-// the system from 256 KiB up, so that a run that ends or is cancelled gives every page back at once and the
-// process does not keep a fragmented heap. Small bookkeeping may use the standard containers. What small blocks leave behind
-// in the heap goes back when the meter of a large run ends.
+// Arrays that grow with the input are `Buffer<T>`: uninitialised or zeroed, aligned to 64 bytes. From 256 KiB
+// up they are mapped directly from the system, so a run that ends or is cancelled gives every page back at
+// once and the heap of the process is not fragmented. Small bookkeeping may use the standard containers; when
+// the meter of a large run is destroyed, the heap returns the free pages that they left behind. Source: ours.
 #pragma once
 
 #include <algorithm>
@@ -19,20 +19,20 @@
 
 namespace batmap {
 
-/// Counts bytes against a limit, and against what all runs may have. Thread-safe.
+/// Counts bytes against the limit of one run, and against the budget of all runs. Thread-safe.
 class MemoryMeter {
  public:
   static constexpr size_t kUnlimited = SIZE_MAX;
 
-  /// @param budget  of all runs; not owned; nullptr: none
+  /// @param budget  shared by all runs; not owned; nullptr: none
   explicit MemoryMeter(size_t limit_bytes = kUnlimited, MemoryBudget* budget = nullptr)
       : limit_(limit_bytes), budget_(budget) {}
   MemoryMeter(const MemoryMeter&) = delete;
   MemoryMeter& operator=(const MemoryMeter&) = delete;
-  /// All that was charged has been released by now; of a large run, the heap gives free pages back to the system.
+  /// Everything charged must have been released. After a peak of 8 MiB or more, the heap returns its free pages.
   ~MemoryMeter();
 
-  /// @throws Error{kMemoryLimit} when the limit or the budget would be exceeded; nothing is charged then
+  /// @throws Error{kMemoryLimit} if the limit or the budget would be exceeded; then nothing is charged
   void charge(size_t bytes);
   void release(size_t bytes) noexcept {
     current_.fetch_sub(bytes, std::memory_order_relaxed);
@@ -141,7 +141,7 @@ class GrowingBuffer {
     if (size_ == buffer_.size()) grow(size_ + 1);
     buffer_[size_++] = value;
   }
-  /// Room for `count` more elements; the caller writes at end() and calls add().
+  /// Makes room for `count` more elements; the caller writes them at end() and calls add().
   T* room(size_t count) {
     if (buffer_.size() - size_ < count) grow(size_ + count);
     return buffer_.data() + size_;

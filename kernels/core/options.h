@@ -1,5 +1,5 @@
-// How a run is to be executed: threads, memory, cancellation. Plain values that the caller fills once; the
-// engine never reads settings, environment or globals of its own.
+// How a run is executed: threads, memory, cancellation. The caller fills these plain values once; the engine
+// reads no settings, no environment and no globals of its own.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace batmap {
 
-/// Asks "should this run stop?". `poll` is called from any thread of the run, often (every few tens of
-/// kilobytes of work), must be cheap and must not throw. An empty token never stops.
+/// Asks whether the run should stop. Every thread of the run calls `poll` after every few tens of kilobytes
+/// of work, so it must be cheap and must not throw. An empty token never stops a run.
 struct CancelToken {
   bool (*poll)(void* arg) = nullptr;
   void* arg = nullptr;
@@ -24,17 +24,22 @@ struct CancelToken {
   }
 
  private:
-  // Out of line: making the text would take the registers of the loops that ask.
+  // Out of line: building the text inline would cost registers in the loops that poll.
   [[noreturn, gnu::noinline, gnu::cold]] static void stop() { throw Error(ErrorCode::kCancelled, "run cancelled"); }
 };
 
 struct ExecutionOptions {
-  int threads = 1;                // threads that may compute at once, the caller's own included; >= 1. It may become fewer
-  MemoryMeter* memory = nullptr;  // not owned; required; charged by everything whose size depends on the input
+  // most threads that compute at once, the caller's included; >= 1. The run may get fewer
+  int threads = 1;
+  // not owned; required; charged for everything whose size depends on the input
+  MemoryMeter* memory = nullptr;
   CancelToken cancel;
-  TempFiles* files = nullptr;       // not owned; where rows go that are too many for work_bytes; none: they stay in memory
-  size_t work_bytes = SIZE_MAX;     // memory that a run with files tries to stay within; not a limit
-  ThreadBudget* helpers = nullptr;  // not owned; lends the threads beside the caller's; none: as many as `threads` says
+  // not owned; takes the rows that do not fit into work_bytes; nullptr: rows stay in memory
+  TempFiles* files = nullptr;
+  // memory that a run with files tries to stay within; not a hard limit
+  size_t work_bytes = SIZE_MAX;
+  // not owned; lends the threads beside the caller's; nullptr: `threads` - 1 of them may start
+  ThreadBudget* helpers = nullptr;
 };
 
 }  // namespace batmap

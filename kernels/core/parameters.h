@@ -1,4 +1,4 @@
-// What the checks of parameters share: the value and the bound in the text of the error.
+// Shared by the checks of parameters: error texts that name the value and the bound.
 #pragma once
 
 #include <charconv>
@@ -12,7 +12,7 @@
 
 namespace batmap {
 
-/// With as many digits as it takes to tell the value from its neighbours, and from a bound that it is just beyond.
+/// As many digits as are needed to tell the value from its neighbours, and so from a bound that it is just beyond.
 inline std::string plain_text(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%g", value);
@@ -20,7 +20,7 @@ inline std::string plain_text(double value) {
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
-/// @throws Error{kInvalidParameter} for a value below the least one; none is fine
+/// A missing value is accepted. @throws Error{kInvalidParameter} for a value below `least`
 inline void require_at_least(const char* name, const std::optional<int64_t>& value, int64_t least) {
   if (value && *value < least)
     throw Error(ErrorCode::kInvalidParameter,

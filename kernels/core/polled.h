@@ -1,4 +1,4 @@
-// Passes over what may be large, and comparisons for sorting it, that can be cancelled.
+// Cancellable passes over large inputs, and cancellable comparisons for sorting them.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,8 @@
 
 namespace batmap {
 
-/// Calls body(begin, end) for [0, count) in parts of 65,536, each after a look at the token. @throws Error{kCancelled}
+/// Calls body(begin, end) for parts of 65,536 that cover [0, count); polls the token before each.
+/// @throws Error{kCancelled}
 template <typename Body>
 void in_parts(size_t count, const CancelToken& cancel, Body body) {
   constexpr size_t kPart = 65536;
@@ -20,8 +21,8 @@ void in_parts(size_t count, const CancelToken& cancel, Body body) {
   }
 }
 
-/// A comparison that looks at the token every 65,536 calls (about a millisecond of sorting) and throws
-/// Error{kCancelled}; std::sort then leaves its range in an unspecified order. Copies count apart.
+/// A comparison that polls the token every 65,536 calls (about a millisecond of sorting) and throws Error{kCancelled};
+/// std::sort then leaves its range in an unspecified order. Each copy of the comparison counts its own calls.
 template <typename Compare>
 auto polled(const CancelToken& cancel, Compare compare) {
   return [cancel, compare = std::move(compare), calls = uint32_t{0}](const auto& x, const auto& y) mutable {

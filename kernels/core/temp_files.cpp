@@ -1,4 +1,4 @@
-// Files in regions of the host's one file. See temp_files.h.
+// The files of a run, laid out in regions of the host's one file. See temp_files.h.
 #include "core/temp_files.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ uint64_t place_of(const std::vector<uint32_t>& regions, uint64_t at) {
   return uint64_t{regions[at / TempFiles::kRegionBytes]} * TempFiles::kRegionBytes + at % TempFiles::kRegionBytes;
 }
 
-/// How many of `bytes` from `at` on lie in one region.
+/// How many of `bytes` bytes from `at` on lie in one region.
 size_t within_region(uint64_t at, size_t bytes) {
   return std::min<size_t>(bytes, TempFiles::kRegionBytes - at % TempFiles::kRegionBytes);
 }
@@ -44,7 +44,8 @@ void TempFile::close() noexcept {
 
 uint32_t TempFiles::take_region() {
   if (free_.empty()) {
-    if (free_.capacity() <= regions_) free_.reserve(2 * size_t{regions_} + 64);  // giving back must not fail
+    // so that close() can return regions without allocating
+    if (free_.capacity() <= regions_) free_.reserve(2 * size_t{regions_} + 64);
     return regions_++;
   }
   const uint32_t region = free_.back();

@@ -1,4 +1,4 @@
-// Fork and join of workers with blocked signals. See thread_team.h.
+// Workers with blocked signals: start, share out tasks, join. See thread_team.h.
 #include "core/thread_team.h"
 
 #include <pthread.h>
@@ -11,10 +11,10 @@ namespace batmap {
 
 namespace {
 
-/// @throws std::system_error, std::bad_alloc where the system has none
+/// @throws std::system_error or std::bad_alloc if the system refuses the thread
 template <typename Body>
 std::thread start_worker(Body body) {
-  // A thread inherits the mask of the one that makes it: block everything around the creation.
+  // A thread inherits the signal mask of its creator: block all signals around the creation.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -35,11 +35,11 @@ void Helpers::start(size_t wanted, const std::function<void(int worker)>& body) 
   if (wanted == 0) return;
   const size_t lent = budget_ == nullptr ? wanted : budget_->take(wanted);
   try {
-    threads_.reserve(lent);  // before the first thread: nothing may fail between making one and keeping it
+    threads_.reserve(lent);  // before the first thread: push_back must not fail once a thread runs
     while (threads_.size() < lent)
       threads_.push_back(start_worker([body, worker = static_cast<int>(threads_.size()) + 1] { body(worker); }));
   } catch (...) {
-    // Limits of the user, of the address space, of a container: whoever has started does the work of all.
+    // A limit of the user, of the address space, or of a container: the threads that have started do all the work.
   }
   if (budget_ != nullptr) budget_->give_back(lent - threads_.size());
 }

@@ -1,10 +1,10 @@
-// Threads of a run, and the only place that makes any. Workers start with all signals blocked, so the host's
-// handlers run in the calling thread alone; they never call the host. The first exception of any thread is
-// rethrown to the caller after all have been joined.
+// The threads of a run; no other file of the engine creates any. Workers start with all signals blocked, so
+// the host's signal handlers run in the calling thread only, and workers never call the host. The first
+// exception of any thread is rethrown to the caller after all threads have been joined.
 //
 // Two forms: `parallel_for` (fork, share out tasks, join) and `OrderedTasks` (results are handed over in task
-// order while later tasks are still being computed). With one thread both run in the caller and start nothing; a thread that
-// the budget or the system refuses is done without.
+// order while later tasks are still being computed). With one thread both run in the caller and start
+// nothing. If the budget or the system refuses a thread, the run continues with fewer. Source: ours.
 #pragma once
 
 #include <algorithm>
@@ -23,24 +23,24 @@
 
 namespace batmap {
 
-/// Runs `body(task, worker)` for every task in [0, tasks), worker in [0, threads); tasks are dealt in ascending order.
-/// @throws what `body` throws first; Error{kCancelled}
+/// Runs `body(task, worker)` for every task in [0, tasks), with worker in [0, threads). Tasks start in ascending order.
+/// @throws the first exception of `body`; Error{kCancelled}
 void parallel_for(const ExecutionOptions& options, size_t tasks, const std::function<void(size_t task, int worker)>& body);
 
-/// Threads that help the calling one: as many as are wanted, or fewer, down to none, where the budget is used up or the
-/// system refuses one. Their signals are all blocked. The destructor joins.
+/// Threads that help the calling one. If the budget is used up or the system refuses one, there are fewer
+/// than wanted, perhaps none. All their signals are blocked. The destructor joins.
 class Helpers {
  public:
-  /// @param budget  outlives them; nullptr: none
+  /// @param budget  must outlive this object; nullptr: none
   explicit Helpers(ThreadBudget* budget) : budget_(budget) {}
   Helpers(const Helpers&) = delete;
   Helpers& operator=(const Helpers&) = delete;
   ~Helpers() { join(); }
 
-  /// Runs body(1), body(2), ... each in a thread of its own. To be called once. @param body  must not throw
+  /// Runs body(1), body(2), ... each in its own thread. Call it once. @param body  must not throw
   void start(size_t wanted, const std::function<void(int worker)>& body) noexcept;
   size_t size() const { return threads_.size(); }
-  /// Waits for their ends, and gives them back to the budget.
+  /// Waits until all have ended, and gives them back to the budget.
   void join() noexcept;
 
  private:
@@ -48,10 +48,10 @@ class Helpers {
   std::vector<std::thread> threads_;
 };
 
-/// Computes tasks 0 .. n-1 on `threads` threads, the caller's among them, and yields their results in order.
-/// At most `window` results exist at once. The caller helps only while it waits in next(); between the calls
-/// the others go on, so that the caller can do slow things with a result (hand rows to the server).
-/// Not thread-safe: one consumer. The destructor stops and joins.
+/// Computes tasks 0 .. n-1 on `threads` threads, the caller's among them, and yields the results in task
+/// order. At most `window` results exist at once. The caller computes only while it waits in next(). Between
+/// two calls the other threads go on, so the caller may do slow things with a result (hand rows to the
+/// server). Not thread-safe: one consumer. The destructor stops the threads and joins them.
 template <typename Result>
 class OrderedTasks {
  public:
@@ -70,8 +70,8 @@ class OrderedTasks {
   OrderedTasks& operator=(const OrderedTasks&) = delete;
   ~OrderedTasks() { stop(); }
 
-  /// The result of the next task, or nothing when all have been handed over.
-  /// @throws what a task threw first, after joining all threads; Error{kCancelled}
+  /// The result of the next task; nothing after the last one.
+  /// @throws the first exception of a task, after joining all threads; Error{kCancelled}
   std::optional<Result> next() {
     std::unique_lock lock(mutex_);
     if (handed_over_ == tasks_) return std::nullopt;
@@ -153,7 +153,7 @@ class OrderedTasks {
   Body body_;
 
   std::mutex mutex_;
-  std::condition_variable ready_;  // the next result or a failure is there
+  std::condition_variable ready_;  // the next result is ready, or a task has failed
   std::condition_variable room_;   // a task may be claimed, or it is time to stop
   std::deque<std::optional<Result>> slots_;
   size_t claimed_ = 0;

@@ -1,4 +1,4 @@
-// Sums from the mode outwards, or an integral. See hypergeometric.h.
+// Sums terms from the mode outwards, or integrates. See hypergeometric.h.
 #include "measures/hypergeometric.h"
 
 #include <algorithm>
@@ -9,13 +9,13 @@ namespace batmap {
 
 namespace {
 
-constexpr double kLargestSummed = 256;  // standard deviations beyond are integrated
+constexpr double kLargestSummed = 256;  // larger standard deviations are integrated
 constexpr double kNegligible = 1e-17;
-constexpr double kVanished = 1e-305;  // no denormals: their products would never become 0
-constexpr double kFarthest = 60;      // deviations from the mean: exp(-60^2 / 2) is 0
+constexpr double kVanished = 1e-305;  // larger than denormals, whose products might never become 0
+constexpr double kFarthest = 60;      // deviations from the mean at which exp(-60^2 / 2) is 0
 constexpr double kTwoPi = 6.283185307179586;
 
-/// Gauss-Legendre, eight points on [-1, 1]: these and their negatives.
+/// Gauss-Legendre quadrature with eight points on [-1, 1]: these four and their negatives.
 struct Node {
   double at;
   double weight;
@@ -25,7 +25,7 @@ constexpr std::array<Node, 4> kNodes{{{0.1834346424956498, 0.3626837833783620},
                                       {0.7966664774136267, 0.2223810344533745},
                                       {0.9602898564975363, 0.1012285362903763}}};
 
-/// (1 + t) log(1 + t) - t for |t| <= 0.3, without a difference of near equals.
+/// (1 + t) log(1 + t) - t for |t| <= 0.3, without subtracting nearly equal numbers.
 double deviance(double t) {
   const double v = t / (2 + t);
   const double square = v * v;
@@ -34,19 +34,20 @@ double deviance(double t) {
   return t * v + 2 * (1 + t) * v * sum;
 }
 
-/// log n! - log(sqrt(2 pi n) (n / e)^n) for n of thousands.
+/// log n! - log(sqrt(2 pi n) (n / e)^n), for n of thousands or more.
 double stirling_error(double n) { return 1 / (12 * n); }
 
 }  // namespace
 
 Hypergeometric::Hypergeometric(double a, double b, double total) : a_(a), b_(b), total_(total) {
-  if (2 * a_ > total) {  // those that only b holds
+  if (2 * a_ > total) {  // count the transactions with b only
     a_ = total - a_;
     origin_ = b_;
     direction_ = -1;
   }
   if (2 * b_ > total) {
-    // Of (a, not b), so that cell + cell' is the a of before; or of neither, so that it is both - (a + b - total).
+    // Count (a, not b): then cell + the new cell = the a from before. Or count neither: both =
+    // neither + (a + b - total).
     origin_ = direction_ > 0 ? a_ : b_ - a_;
     direction_ = -direction_;
     b_ = total - b_;
@@ -72,12 +73,12 @@ Hypergeometric::Split Hypergeometric::split_cell_at(double x) const {
   return {sum.below / all, sum.above / all};
 }
 
-// Relative to the term of the mode.
+// The sums are relative to the term of the mode.
 Hypergeometric::Split Hypergeometric::sums_around(double x) const {
   Split sum{0, 0};
   const auto add = [&](double at, double term) -> double& { return (at < x ? sum.below : sum.above) += term; };
   add(mode_, 1);
-  // A side ends when its terms no longer count; the one that x lies on, not before it has been there.
+  // A side ends when its terms are negligible; the side of x not before x is reached.
   double term = 1;
   for (double at = mode_; (term *= ratio(at)) > kVanished; ++at)
     if (term < kNegligible * add(at + 1, term) && at + 1 >= x) break;
@@ -87,8 +88,8 @@ Hypergeometric::Split Hypergeometric::sums_around(double x) const {
   return sum;
 }
 
-// Stirling's formula for the nine factorials: the powers make the deviances of the four cells from what is expected of
-// them, which add up to half of the G statistic.
+// Stirling's formula for the nine factorials. The powers become the deviances of the four cells from their
+// expected values, which add up to half of the G statistic.
 double Hypergeometric::density(double x) const {
   const double not_a = total_ - a_;
   const double not_b = total_ - b_;
@@ -112,8 +113,8 @@ Hypergeometric::Split Hypergeometric::integrated_split(double x) const {
   const double z = std::abs(from - mean_) / deviation_;
   double tail = 0;
   if (z < kFarthest) {
-    // Panels on which the density falls by some e, until they no longer count. The distance from the mean bounds how many:
-    // 38 where it falls like an exponential, 9 where it is normal.
+    // Panels on which the density falls by a constant factor, until they are negligible. The distance from
+    // the mean bounds their number: 38 where the density falls exponentially, 9 where it is normal.
     const double half = deviation_ / (1 + z) / 2;
     double middle = from + outwards * half;
     for (int panel = 0; panel < 64; ++panel, middle += outwards * 2 * half) {
@@ -123,7 +124,7 @@ Hypergeometric::Split Hypergeometric::integrated_split(double x) const {
       tail += half * sum;
       if (half * sum <= kNegligible * tail) break;
     }
-    // From the integral to the sum over whole numbers (Euler, Maclaurin).
+    // Correction from the integral to the sum over integers (Euler, Maclaurin).
     tail += outwards * (density(x) - density(x - 1)) / 24;
     tail = std::clamp(tail, 0.0, 1.0);
   }
@@ -140,7 +141,8 @@ double Hypergeometric::quantile(double p) const {
     reached = (direction_ > 0 ? sum.below + 1 : sum.above) / all;
     mass = 1 / all;
   } else {
-    // From the mean on P is concave: Newton's steps come nearer, twice as many digits each, and never pass the quantile.
+    // From the mode on, P is concave: Newton's method doubles the correct digits each step and
+    // never passes the quantile.
     for (int step = 0; step < 64; ++step) {
       reached = direction_ > 0 ? split_cell_at(x + 1).below : split_cell_at(x).above;
       mass = density(x);

@@ -16,21 +16,21 @@ namespace {
 struct Entry {
   PairMeasure measure;
   const char* name;
-  MeasureUse use;  // and those before it
+  MeasureUse use;  // this use and the ones before it in MeasureUse
   double (*value)(const PairCounts&);
 };
 
-// The other cells of the table of two by two.
+// The other cells of the 2 x 2 table.
 double not_a(const PairCounts& n) { return n.total - n.a; }
 double not_b(const PairCounts& n) { return n.total - n.b; }
 double only_a(const PairCounts& n) { return n.a - n.both; }
 double only_b(const PairCounts& n) { return n.b - n.both; }
 double neither(const PairCounts& n) { return n.total - n.a - (n.b - n.both); }
 double expected(const PairCounts& n) { return n.a * n.b / n.total; }
-/// Agreement by chance: both or neither.
+/// Expected agreement (both or neither), times total^2.
 double expected_alike(const PairCounts& n) { return n.a * n.b + not_a(n) * not_b(n); }
 double square(double x) { return x * x; }
-/// x log y, where x is 0 when y is.
+/// x log y; 0 if x is 0, which it is whenever y is.
 double times_log(double x, double y) { return x == 0 ? 0 : x * std::log(y); }
 
 double support(const PairCounts& n) { return n.both / n.total; }
@@ -124,7 +124,7 @@ double std_lift(const PairCounts& n) {
   return most == least ? 1 : (lift(n) - least) / (most - least);
 }
 double varying_liaison(const PairCounts& n) { return lift(n) - 1; }
-// (odds ratio - 1) / (odds ratio + 1) and the same of its root, finite where the odds ratio is not.
+// (odds ratio - 1) / (odds ratio + 1), and the same of its square root. Finite even if the odds ratio is not.
 double yule_q(const PairCounts& n) {
   const double alike = n.both * neither(n);
   const double apart = only_a(n) * only_b(n);
@@ -189,7 +189,7 @@ constexpr std::array<Entry, 50> kMeasures{{
     {PairMeasure::kYuleY, "yule_y", MeasureUse::kRankPairs, yule_y},
 }};
 
-/// Without underscores, in lower case.
+/// The name in lower case, without underscores.
 std::string plain_name(std::string_view name) {
   std::string plain;
   for (const char c : name)

@@ -1,7 +1,8 @@
-// Measures of how strongly two items (or two sides of a rule) go together, from four counts. Names and definitions are those
-// of arules (Hahsler, "A Probabilistic Comparison of Commonly Used Interest Measures for Association Rules", 2015), where 0
-// log 0 is 0. Collective strength is that of Aggarwal and Yu (PODS 1998), least contradiction that of Aze and Kodratoff
-// (2002), the standardised lift is not corrected for thresholds (McNicholas, Murphy, O'Regan, 2008).
+// Measures of how strongly two items, or the two sides of a rule, are associated, from four counts. Names and
+// definitions are those of arules (Hahsler, "A Probabilistic Comparison of Commonly Used Interest Measures
+// for Association Rules", 2015), with 0 log 0 = 0. Collective strength is that of Aggarwal and Yu (PODS
+// 1998), least contradiction that of Aze and Kodratoff (2002). The standardised lift is not corrected for
+// thresholds (McNicholas, Murphy, O'Regan, 2008).
 #pragma once
 
 #include <string>
@@ -62,8 +63,8 @@ enum class PairMeasure {
   kYuleY,
 };
 
-/// What a measure is wanted for: its value; to rank rules, where the larger value has to be the better one; to rank pairs,
-/// where in addition it must not depend on the order of the two.
+/// What a measure is used for: its value; to rank rules, so a larger value must be better; to rank pairs, so
+/// in addition the value must not depend on the order of the two items.
 enum class MeasureUse { kValue, kRankRules, kRankPairs };
 
 /// Numbers of transactions; 0 <= both <= a, b <= total.
@@ -75,10 +76,10 @@ struct PairCounts {
 };
 
 /// The value of a measure.
-/// @return Infinity where only the denominator is 0, and of conviction where confidence is 1; NaN for 0 / 0
+/// @return Infinity if only the denominator is 0, and for conviction if the confidence is 1; NaN for 0 / 0
 double pair_measure(PairMeasure measure, const PairCounts& counts);
 
-/// The measure of this name among those of that use. Case and underscores do not matter: oddsRatio is odds_ratio.
+/// The measure of this name, if it can be used so. Case and underscores are ignored: oddsRatio is odds_ratio.
 /// @throws Error{kInvalidParameter} for any other name
 PairMeasure parse_pair_measure(std::string_view name, MeasureUse use);
 

@@ -1,4 +1,4 @@
-// Products by decimal digits and 128-bit integers, unless the fraction is a quotient. See threshold.h.
+// Multiplies decimal digits in 128-bit integers, unless the fraction is a quotient. See threshold.h.
 #include "measures/threshold.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ Product exact_product(double fraction, uint64_t total) {
   // Shortest round-trip form d.ddde-XX: at most 17 digits, so mantissa * total stays below 2^57 * 2^64.
   char text[40];
   char* const end = std::to_chars(text, text + sizeof text - 1, fraction, std::chars_format::scientific).ptr;
-  *end = '\0';  // to_chars leaves that to the caller, atoi needs it
+  *end = '\0';  // to_chars writes no terminator, but atoi needs one
   unsigned __int128 mantissa = 0;
   int scale = 0;  // fraction = mantissa / 10^scale
   const char* at = text;
@@ -39,7 +39,7 @@ Product exact_product(double fraction, uint64_t total) {
     product /= 10;
   }
   const auto whole = static_cast<uint64_t>(product);
-  // Of more, any double is about the quotient of some count.
+  // For larger totals, almost any double is the quotient of some count.
   if (remainder && total <= UINT32_MAX)
     for (const uint64_t count : {whole, whole + 1})
       if (static_cast<double>(count) / static_cast<double>(total) == fraction) return {count, false};

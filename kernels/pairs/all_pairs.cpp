@@ -1,4 +1,4 @@
-// Choosing and running one of the ways. See all_pairs.h.
+// Chooses one of the ways and runs it. See all_pairs.h.
 #include "pairs/all_pairs.h"
 
 #include <algorithm>
@@ -18,21 +18,22 @@ namespace batmap {
 
 struct AllPairsRun::Input {
   SetCollection sets;
-  std::vector<uint32_t> order;    // of the sets that are counted, by rising cardinality, then by id
-  std::vector<uint32_t> name_of;  // [sets] place in the order of ids: what a set is called, so that equal ids stay apart
+  std::vector<uint32_t> order;  // the sets that are counted, by rising cardinality, then by id
+  // [sets] position in the order of ids: the name of a set, so that sets with equal ids stay apart
+  std::vector<uint32_t> name_of;
 };
 
-/// What the ways would take, in milliseconds, and whether they fit.
+/// Expected milliseconds of each way, and whether it fits into memory.
 struct AllPairsRun::Costs {
   double tiles = 0;
   double positional = 0;
   double relation = 0;
-  bool looked = false;  // at the elements; else only tiles are known well
+  bool looked = false;  // the elements were looked at; if not, only tiles are known well
   bool positional_fits = false;
   bool relation_fits = false;
-  uint64_t element_bound = 0;  // where looked
+  uint64_t element_bound = 0;  // set if looked
 
-  /// The cheapest of those that fit.
+  /// The cheapest way that fits.
   AllPairsWay best(bool with_relation) const {
     const double others = with_relation && relation_fits ? relation : tiles;
     if (positional_fits && positional < tiles && positional < others) return AllPairsWay::kPositional;
@@ -45,22 +46,22 @@ struct AllPairsRun::Costs {
 
 namespace {
 
-// Nanoseconds, one thread, AVX2: bench/set_bench.cpp.
+// Nanoseconds of one thread with AVX2, from bench/set_bench.cpp.
 constexpr double kComparedByte = 0.02;
 constexpr double kComparison = 30;
-constexpr double kBoundElement = 3;   // looking for the largest
-constexpr double kPlacedElement = 8;  // read out of its set into bit rows: bits/
-constexpr double kRowWord = 1;        // cleared
-// The same where the rows are larger than caches, and words of theirs that are added in a nanosecond.
+constexpr double kBoundElement = 3;   // to look for the largest element
+constexpr double kPlacedElement = 8;  // to decode an element into bit rows: bits/
+constexpr double kRowWord = 1;        // to clear a word
+// The same for rows larger than the caches, and the words of such rows that are added in a nanosecond.
 constexpr uint64_t kFarBytes = uint64_t{64} << 20;
 constexpr double kFarElement = 40;
 constexpr double kFarWordsPerNs = 0.5;
-constexpr double kCodedElement = 60;  // read out of its set, logged and coded
-constexpr uint64_t kBytesARow = 32;   // of a relation while it is counted
+constexpr double kCodedElement = 60;  // to decode, log and code an element
+constexpr uint64_t kBytesARow = 32;   // memory of a relation while it is counted
 
 constexpr const char* kWayNames[kAllPairsWays] = {"tiles", "positional", "relation"};
 
-/// A number above every element.
+/// A number that is larger than every element.
 uint64_t element_bound(const SetCollection& sets, std::span<const uint32_t> order, const ExecutionOptions& options) {
   constexpr size_t kSetsATask = 64;
   std::vector<uint64_t> bounds((order.size() + kSetsATask - 1) / kSetsATask);
@@ -83,7 +84,7 @@ void AllPairsQuery::check() const {
                 "Give min_count or min_jaccard, or ask for the best pairs with top_k or per_item_top_k.");
   if (min_jaccard && !(*min_jaccard > 0 && *min_jaccard <= 1))
     throw Error(ErrorCode::kInvalidParameter, "min_jaccard must be above 0 and at most 1, not " + plain_text(*min_jaccard));
-  PairQuery counts;  // for the checks of the others
+  PairQuery counts;  // has the checks of the other parameters
   counts.min_count = min_count.value_or(1);
   counts.top_k = top_k;
   counts.per_item_top_k = per_item_top_k;
@@ -146,9 +147,9 @@ void AllPairsRun::prepare(SetCollection given) {
   if (!count_on_devices(costs, way)) count(way, costs.element_bound);
 }
 
-/// Tiles are known to the byte. The other two depend on how the elements are spread, so they are looked at only where
-/// tiles take longer than looking, or devices are asked for, and the relation, whose sizes are known only when it is there,
-/// last.
+/// Tiles are known to the byte. The other two ways depend on how the elements are spread. So the elements are
+/// looked at only if tiles take longer than looking, or if devices are asked for. The sizes of the relation
+/// are known only once it is built.
 AllPairsRun::Costs AllPairsRun::estimate() const {
   const std::vector<uint32_t>& order = input_->order;
   const auto sets = static_cast<double>(order.size());
@@ -162,9 +163,9 @@ AllPairsRun::Costs AllPairsRun::estimate() const {
     row_words += static_cast<double>(set.cardinality()) * static_cast<double>((order.size() - rank) / 64 + 1);
   }
   Costs costs;
-  // Of n (n - 1) / 2 pairs every set is in n - 1; both sides are read.
+  // Each set is in n - 1 pairs. Both sets of a pair are read.
   costs.tiles = (sets - 1) * (bytes * kComparedByte + sets / 2 * kComparison) / threads / 1e6;
-  costs.relation = 2 * elements * kCodedElement / 1e6;  // and as much again for counting
+  costs.relation = 2 * elements * kCodedElement / 1e6;  // counting takes as long again
   const bool device_wanted = query_.device.offload != nullptr &&
                              (query_.device.mode == DeviceMode::kCuda || query_.device.mode == DeviceMode::kRequire);
   costs.looked = query_.way ? *query_.way != AllPairsWay::kTiles
@@ -198,8 +199,8 @@ AllPairsWay AllPairsRun::choose(const Costs& costs) {
   return query_.way.value_or(costs.best(true));
 }
 
-/// @param way  that of the CPU; becomes kRelation where devices are to count its rows
-/// @return whether devices count the sets as they are
+/// @param way  the CPU's way; set to kRelation if devices are to count the rows of the relation
+/// @return whether devices count the sets themselves
 bool AllPairsRun::count_on_devices(const Costs& costs, AllPairsWay& way) {
   const auto elements = static_cast<double>(report_.occurrences);
   const DeviceUse& use = query_.device;
@@ -215,7 +216,7 @@ bool AllPairsRun::count_on_devices(const Costs& costs, AllPairsWay& way) {
   if (costs.looked && costs.relation_fits && query_.way.value_or(AllPairsWay::kRelation) == AllPairsWay::kRelation) {
     sizes.tid_slots = std::min(costs.element_bound, report_.occurrences);
     sizes.rows = report_.occurrences;
-    // As if all elements were in as many sets.
+    // As if all elements were in equally many sets.
     sizes.pair_instances =
         static_cast<uint64_t>(std::min(elements * elements / static_cast<double>(sizes.tid_slots) / 2, 1e18));
     sizes.host_ms = elements * kCodedElement / 1e6;
@@ -253,7 +254,7 @@ void AllPairsRun::count(AllPairsWay way, uint64_t element_bound) {
       TransactionBits form = transaction_bits_of_sets(input_->sets, order, element_bound, *query_.kernels.sets, options_);
       input_->sets = SetCollection(*options_.memory);
       const auto count = static_cast<uint32_t>(order.size());
-      const uint64_t most_instances = report_.occurrences * count / 2;  // an element in every set
+      const uint64_t most_instances = report_.occurrences * count / 2;  // as if every element were in every set
       start(count_positionally(std::move(form), {.leading = count}, most_instances, *query_.kernels.bits, options_));
       break;
     }
@@ -297,7 +298,7 @@ void AllPairsRun::count_relation() {
   follow_relation();
 }
 
-/// What may change while a relation is counted.
+/// Copies what may change while a relation is counted.
 void AllPairsRun::follow_relation() {
   const PairReport& report = relation_run_->report();
   report_.method = report.method;

@@ -1,11 +1,12 @@
-// All pairs of stored sets by what they have in common. Each set is in memory once; pairs are compared in tiles that stay
-// in cache (tiles.h). Where the sets share a universe so densely that comparing costs more than taking them apart, they
-// become bit rows by element, which are summed (count_positionally()), or, where such rows would be too wide or too empty,
-// a relation (tid = element, item = set) that pair_run.h counts by the method that fits it. Devices count sets as they are,
-// where all of them are batmaps of one width, and the relation.
+// All pairs of stored sets with the number of their common elements. There are three ways. Tiles: each set is
+// in memory once, and pairs are compared in tiles that stay in cache (tiles.h). Positional: if the sets are
+// so dense in one universe that decoding them costs less than comparing them, they become bit rows by
+// element, which are summed (count_positionally()). Relation: if such rows would be too wide or too empty,
+// the elements become a relation (tid = element, item = set), and pair_run.h counts it by the method that
+// fits. Devices count the sets themselves, if all are batmaps of one width, or the relation.
 //
-// Answers come in one order whatever the way: by rising cardinality of the sets, then by id, unless a top-k form orders
-// them.
+// All ways answer in the same order: by rising cardinality of the sets, then by id, unless a top-k form
+// orders the pairs. Source: tiles after Amossen & Pagh 2011; the other ways and the choice are ours.
 #pragma once
 
 #include <memory>
@@ -21,14 +22,14 @@ namespace batmap {
 enum class AllPairsWay { kTiles, kPositional, kRelation };
 inline constexpr size_t kAllPairsWays = 3;
 
-/// At least one of the first four is wanted.
+/// At least one of min_count, min_jaccard, top_k and per_item_top_k is required.
 struct AllPairsQuery {
-  std::optional<int64_t> min_count;  // least intersection
+  std::optional<int64_t> min_count;  // least number of common elements
   std::optional<double> min_jaccard;
-  std::optional<int64_t> top_k;  // by Jaccard index where min_jaccard is given, else by intersection
+  std::optional<int64_t> top_k;  // by Jaccard index if min_jaccard is given, else by common elements
   std::optional<int64_t> per_item_top_k;
   std::optional<int64_t> max_results;
-  std::optional<AllPairsWay> way;  // none: by cost
+  std::optional<AllPairsWay> way;  // none: the cheapest
   PairKernels kernels;
   DeviceUse device;
 
@@ -38,18 +39,18 @@ struct AllPairsQuery {
 
 class AllPairsRun {
  public:
-  /// @param sets     used up
+  /// @param sets     moved in
   /// @param options  copied; its meter must outlive the run
-  /// @throws Error{kTooLarge} a set of 2^32 elements or more; Error, std::bad_alloc
+  /// @throws Error{kTooLarge} for a set of 2^32 elements or more; Error, std::bad_alloc
   AllPairsRun(SetCollection sets, const AllPairsQuery& query, const ExecutionOptions& options);
   AllPairsRun(const AllPairsRun&) = delete;
   AllPairsRun& operator=(const AllPairsRun&) = delete;
   ~AllPairsRun();
 
-  /// See PairAnswers::next. item_a and item_b are ids, item_a <= item_b; sets of the same id are sets of their own.
+  /// See PairAnswers::next. item_a and item_b are ids, item_a <= item_b. Sets with the same id count as different sets.
   bool next(std::vector<PairRow>& batch);
 
-  /// items: sets; occurrences: elements of the sets that were counted.
+  /// items: number of sets; occurrences: elements of the sets that are counted.
   const PairReport& report() const { return report_; }
 
  private:
@@ -70,14 +71,14 @@ class AllPairsRun {
   AllPairsQuery query_;
   ExecutionOptions options_;
   PairReport report_;
-  std::vector<int64_t> ids_;      // ascending; a set is called by its place here while it is counted
-  std::unique_ptr<Input> input_;  // until it is taken apart or handed on
+  std::vector<int64_t> ids_;      // ascending; while counting, a set is named by its position here
+  std::unique_ptr<Input> input_;  // empty once the sets are decoded or handed on
   struct {
     AllPairsWay way;
     uint64_t element_bound;
-  } resume_{};                    // where devices fail
-  std::unique_ptr<PairLog> log_;  // of a relation, while its rows are needed
-  OffloadedAnswers answers_;      // but for a relation
+  } resume_{};                    // used if devices fail
+  std::unique_ptr<PairLog> log_;  // rows of the relation, while they are needed
+  OffloadedAnswers answers_;      // of all ways but the relation
   std::optional<PairRun> relation_run_;
 };
 

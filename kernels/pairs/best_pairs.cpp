@@ -12,7 +12,7 @@ namespace batmap {
 
 namespace {
 
-/// Puts `entry` among the k best; `better` orders the heap, the worst in front.
+/// Puts `entry` into the heap if it is one of the k best. `better` orders the heap; the worst is in front.
 template <typename Entry, typename Better>
 void offer_to_heap(GrowingBuffer<Entry>& heap, uint64_t k, const Entry& entry, Better better) {
   if (heap.size() < k) {

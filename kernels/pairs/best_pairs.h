@@ -1,8 +1,9 @@
 // The pairs that a top-k question keeps: the k best of all, and the k best of each item.
 //
-// "Better" is: larger by the measure, then smaller item_a, then smaller item_b (by value), so the answer does not depend
-// on the order in which pairs arrive. Memory is k rows and their scores, or k times the number of items: a score may take a
-// tenth of a millisecond (hypergeometric.h), so each is made once. Source: ours (bounded heaps).
+// Pair x is better than y if it has the larger score, then the smaller item_a, then the smaller item_b (by
+// value). So the answer does not depend on the order in which pairs arrive. Memory: k rows and their scores,
+// or k times the number of items. A score may take a tenth of a millisecond (hypergeometric.h), so each is
+// computed once and kept. Source: ours (bounded heaps).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace batmap {
 
-/// One answer, by value.
+/// One answer. Items are values, not ranks.
 struct PairRow {
   int64_t item_a;
   int64_t item_b;
@@ -25,7 +26,7 @@ struct PairRow {
 /// support / (support_a + support_b - support).
 double pair_jaccard(const PairRow& row);
 
-/// What pairs are ranked by: the value of a measure; what has no value comes last.
+/// What pairs are ranked by: the value of a measure. Pairs without a value come last.
 struct PairRanking {
   PairMeasure measure = PairMeasure::kSupport;
   double total = 0;  // transactions
@@ -41,11 +42,11 @@ class BestPairs {
       : meter_(&meter), k_(k), ranking_(ranking), heap_(meter) {}
 
   void offer(const PairRow& row);
-  /// No pair with less support can still be kept.
+  /// Pairs with less support than this can no longer be kept.
   uint64_t threshold() const {
     return ranking_.measure == PairMeasure::kSupport && heap_.size() == k_ ? heap_[0].row.support : 0;
   }
-  /// The pairs kept, best first. Call it once. @throws Error{kCancelled}
+  /// The kept pairs, best first. Call it once. @throws Error{kCancelled}
   GrowingBuffer<PairRow> take(const CancelToken& cancel = {});
 
  private:
@@ -53,24 +54,24 @@ class BestPairs {
     PairRow row;
     double score;
   };
-  /// Larger score first, then item_a, then item_b.
+  /// By larger score, then smaller item_a, then smaller item_b.
   static bool better(const Scored& x, const Scored& y);
 
   MemoryMeter* meter_;
   uint64_t k_;
   PairRanking ranking_;
-  GrowingBuffer<Scored> heap_;  // the worst in front
+  GrowingBuffer<Scored> heap_;  // a heap with the worst pair in front
 };
 
-/// For each item the k best of its pairs; a pair is kept when either of its items keeps it. For one item, of equal
-/// scores the smaller partner is better.
+/// For each item the k best of its pairs. A pair is kept if at least one of its items keeps it. Of an item's
+/// pairs with equal scores, the one with the smaller partner is better.
 class BestPairsPerItem {
  public:
-  /// @param values  [items] value of each item rank; must outlive the object
+  /// @param values  [items] the value of each item rank; must outlive this object
   BestPairsPerItem(MemoryMeter& meter, uint32_t k, const int64_t* values, uint32_t items);
 
   /// @param a, b  item ranks
-  /// @param score  see PairRanking
+  /// @param score  from PairRanking::score()
   void offer(uint32_t a, uint32_t b, uint64_t support, double score);
 
   struct Kept {
@@ -78,7 +79,7 @@ class BestPairsPerItem {
     uint32_t b;
     uint64_t support;
   };
-  /// The pairs kept by either item, each once, ascending by (a, b). Call it once.
+  /// The pairs that at least one item keeps, each once, ascending by (a, b). Call it once.
   /// @throws Error{kCancelled, kMemoryLimit}
   GrowingBuffer<Kept> take(const CancelToken& cancel = {});
 
@@ -94,7 +95,7 @@ class BestPairsPerItem {
   MemoryMeter* meter_;
   uint32_t k_;
   const int64_t* values_;
-  std::vector<GrowingBuffer<Partner>> heaps_;  // [items] the worst in front
+  std::vector<GrowingBuffer<Partner>> heaps_;  // [items] heaps with the worst partner in front
 };
 
 }  // namespace batmap

@@ -1,4 +1,4 @@
-// A form for every method. See build_counter.h.
+// Builds the form of each method. See build_counter.h.
 #include "pairs/build_counter.h"
 
 #include <utility>

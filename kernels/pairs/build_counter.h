@@ -1,4 +1,5 @@
-// From a coded relation to a counter: sizes for the chooser, and the form that a method counts.
+// Builds the counter of a coded relation: sizes for the chooser, then the form that the method counts. Cost:
+// that of the form (kernels/relation). Source: ours.
 #pragma once
 
 #include <memory>
@@ -14,20 +15,20 @@
 
 namespace batmap {
 
-/// What bits and sets are counted with.
+/// The kernels for bits and for sets.
 struct PairKernels {
   const AndPopcountKernel* bits = &best_and_popcount();
   const SetKernel* sets = &best_set_kernel();
 
-  /// Name of the kernel that the method uses; empty for methods that use none.
+  /// The name of the kernel that the method uses; empty if it uses none.
   const char* name(PairMethod method) const;
 };
 
-/// The sizes of counting the kept items of a relation.
+/// The sizes of a job: the kept items of a relation.
 PairJob describe_job(const EncodedRelation& relation, const KeptItems& kept, const TransactionLengths& lengths,
                      const PairKernels& kernels, const ExecutionOptions& options);
 
-/// @param options  outlives the counter
+/// @param options  must outlive the counter
 /// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
 std::unique_ptr<PairCounter> build_counter(const EncodedRelation& relation, const KeptItems& kept,
                                            const TransactionLengths& lengths, PairMethod method, const PairKernels& kernels,

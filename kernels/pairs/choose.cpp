@@ -15,25 +15,25 @@ namespace batmap {
 
 namespace {
 
-// Nanoseconds, one thread, bench/support_bench.cpp.
+// Nanoseconds of one thread, from bench/support_bench.cpp.
 constexpr double kIncrement = 0.75;       // one counter of `horizontal`
-constexpr double kScannedCounter = 0.12;  // looking for results in a row of counters
-constexpr double kTail = 4.0;             // starting on the tail of one transaction
+constexpr double kScannedCounter = 0.12;  // scanning a row of counters for results
+constexpr double kTail = 4.0;             // starting on the tail of a transaction
 constexpr double kLinkOccurrence = 12.0;  // building the horizontal form
 constexpr double kListBit = 6.0;          // building bit rows and lists
 constexpr double kSlicedPair = 0.2;       // comparing a bit-sliced counter with the threshold
 constexpr double kSetBit = 3.0;           // building the bit matrix
-constexpr double kClearWord = 0.8;        // memory that is new to the process
-constexpr double kPairOverhead = 8.0;     // of one pair in a bitmap tile
+constexpr double kClearWord = 0.8;        // memory that the process touches first
+constexpr double kPairOverhead = 8.0;     // a pair in a bitmap tile
 constexpr double kPlacedElement = 60.0;   // building a batmap
-constexpr double kPlaneWord = 0.12;       // 64 slots of one plane compared; a block ends early after some ten planes
+constexpr double kPlaneWord = 0.12;       // comparing 64 slots of one plane; after about kPlanesRead planes a block ends
 constexpr double kPlanesRead = 10;
 constexpr double kMergedElement = 4.0;
-constexpr double kThread = 25'000;        // starting and joining one
+constexpr double kThread = 25'000;        // starting and joining a thread
 constexpr double kListElement = 5.0;      // building a tidlist
 constexpr double kFoundByTask = 1 << 16;  // pairs, not nanoseconds
-// How much later than the average pair of a tile, of a row, all of them have enough in common: the logarithm of their
-// number.
+// All pairs of a tile, or of a row, have enough in common later than an average pair has: by this factor, the
+// logarithm of their number.
 constexpr double kAllOfATile = 7;
 constexpr double kAllOfARow = 8;
 
@@ -43,7 +43,7 @@ double pairs_of(const PairJob& job) {
   return leading * (static_cast<double>(job.items) - (leading + 1) / 2);
 }
 
-/// Rows of an item, on average, of both sides of the pairs.
+/// Average rows of an item on each side of the pairs.
 struct AverageRows {
   double leading;
   double column;
@@ -58,7 +58,7 @@ AverageRows average_rows(const PairJob& job) {
           over(job.occurrences - job.leading_occurrences, job.items - job.first_column)};
 }
 
-/// The share of its transactions after which the average pair has had `times` as many in common as are enough.
+/// The share of its transactions after which an average pair has `times` x `enough` in common.
 double share_until_enough(const PairJob& job, const AverageRows& rows, double times) {
   if (job.enough == UINT32_MAX) return 1;
   const double common = rows.leading * rows.column / std::max(static_cast<double>(job.tid_slots), 1.0);
@@ -83,7 +83,7 @@ PairEstimate estimate_pairs(PairMethod method, const PairJob& job) {
   const double share = items == 0 ? 0 : rectangle ? 1 : pairs / std::max(items * (items - 1) / 2, 1.0);
   const AverageRows rows = average_rows(job);
   const auto threads = static_cast<uint64_t>(std::max(job.threads, 1));
-  // What a task may find, and half of it again while its buffer grows.
+  // The results of a task, and half as much again while their buffer grows.
   const uint64_t found = threads * static_cast<uint64_t>(std::min(pairs, kFoundByTask)) * sizeof(PairCount) * 3 / 2;
   double build = 0;
   double count = 0;
@@ -118,7 +118,7 @@ PairEstimate estimate_pairs(PairMethod method, const PairJob& job) {
       break;
     }
     case PairMethod::kBatmap: {
-      // As if all items of a side had the same number of rows. The larger batmap is read.
+      // As if all items of a side had equally many rows. A comparison reads the larger batmap.
       const auto shape_of = [&](double average) {
         return batmap_shape(std::min(static_cast<uint64_t>(std::ceil(average)), job.tid_slots),
                             batmap_counter_width(job.tid_slots));
@@ -143,7 +143,7 @@ PairEstimate estimate_pairs(PairMethod method, const PairJob& job) {
       break;
     }
   }
-  // Those of the threads that gain more than they cost to start.
+  // Only as many threads as gain more than their start costs.
   const double working = std::clamp(std::sqrt(count / kThread), 1.0, static_cast<double>(threads));
   estimate.milliseconds = (build + count / working + (working - 1) * kThread) / 1e6;
   estimate.fits = estimate.bytes <= job.memory_bytes && (method != PairMethod::kHorizontal || job.occurrences < UINT32_MAX);

@@ -1,7 +1,7 @@
-// Which method counts the pairs of a relation: a pure function of sizes, rates and the memory that is left.
+// Chooses the method that counts the pairs of a relation: a pure function of sizes, rates and free memory.
 //
-// The job is described by plain numbers, every method's time and bytes are estimated, and the cheapest that fits
-// wins. The constants come from bench/support_bench.cpp; only their ratios matter.
+// Plain numbers describe the job. Time and bytes of every method are estimated, and the fastest that fits
+// wins. The constants come from bench/support_bench.cpp; only their ratios matter. Source: ours.
 #pragma once
 
 #include <array>
@@ -26,24 +26,24 @@ inline constexpr std::array<PairMethodName, kPairMethods> kPairMethodNames{{
     {PairMethod::kMerge, "merge"},
 }};
 const char* pair_method_name(PairMethod method);
-/// "auto, horizontal, positional, ..."
+/// All names for a message: "auto, horizontal, positional, ..."
 std::string pair_method_names();
 
 /// The sizes of one job of pair support.
 struct PairJob {
-  uint64_t items = 0;            // kept
-  uint64_t leading = 0;          // rows of the triangle or rectangle that are wanted
+  uint64_t items = 0;            // items that are kept
+  uint64_t leading = 0;          // rows of the triangle or rectangle
   uint64_t first_column = 0;     // see WantedPairs
   uint64_t enough = UINT32_MAX;  // see WantedPairs
   uint64_t tid_slots = 0;
   uint64_t occurrences = 0;            // rows of kept items
-  uint64_t leading_occurrences = 0;    // of these, rows of leading items
+  uint64_t leading_occurrences = 0;    // those of leading items
   uint64_t pair_instances = 0;         // see TransactionLengths
-  uint64_t row_words = 0;              // sum over wanted rows of (rows of the item) x (partners / 64)
-  double bitmap_words_per_ns = 1;      // of the AND+popcount kernel
-  double positional_words_per_ns = 1;  // of its sums of bit rows
+  uint64_t row_words = 0;              // sum over leading items of (rows of the item) x (partners / 64)
+  double bitmap_words_per_ns = 1;      // rate of the AND + popcount kernel
+  double positional_words_per_ns = 1;  // rate of its sums of bit rows
   int threads = 1;
-  uint64_t memory_bytes = UINT64_MAX;  // left in the budget
+  uint64_t memory_bytes = UINT64_MAX;  // free memory of the run
 };
 
 struct PairEstimate {
@@ -60,7 +60,7 @@ struct PairChoice {
 
 PairEstimate estimate_pairs(PairMethod method, const PairJob& job);
 
-/// The cheapest method that fits; when none does, the one that needs the least memory (its run will say so).
+/// The fastest method that fits. If none fits, the one that needs the least memory; its run then throws kMemoryLimit.
 PairChoice choose_pair_method(const PairJob& job);
 
 }  // namespace batmap

@@ -1,4 +1,4 @@
-// A pair run in the words of a join. See join_run.h.
+// Translates a join into a pair run. See join_run.h.
 #include "pairs/join_run.h"
 
 #include <utility>

@@ -1,5 +1,6 @@
-// One run of join-project: all (a, c) that R(a, b) and S(b, c) join at enough distinct b, with the number of these. The two
-// become one relation (joined_relation.h) whose pairs of an a and a c are a rectangle of pair support (pair_run.h).
+// One run of join-project: all (a, c) for which R(a, b) and S(b, c) have at least a given number of distinct
+// b in common, with that number. The two relations become one (joined_relation.h); its pairs of an a and a c
+// are a rectangle of pair support (pair_run.h). Source: Amossen & Pagh 2011, section I, for the reduction.
 #pragma once
 
 #include <optional>
@@ -12,15 +13,15 @@
 namespace batmap {
 
 struct JoinQuery {
-  std::optional<int64_t> min_count;       // least number of shared b; none: 1
-  bool distinct_only = false;             // the pairs without their counts: a pair is left once it has min_count
-  std::optional<int64_t> top_k;           // by the number of shared b; ties by a, then c
-  std::optional<int64_t> per_item_top_k;  // of each a and of each c
+  std::optional<int64_t> min_count;       // least number of common b; none: 1
+  bool distinct_only = false;             // pairs without counts: a pair is not counted further once it has min_count
+  std::optional<int64_t> top_k;           // by the number of common b; ties by a, then c
+  std::optional<int64_t> per_item_top_k;  // for each a and for each c
   std::optional<int64_t> max_results;
-  bool bag = false;                    // rows that repeat multiply, as in a join in SQL; else they count once
-  bool ties = false;                   // top_k: at least all pairs as good as the k-th, in no order
+  bool bag = false;                    // repeated rows multiply, as in a SQL join; else they count once
+  bool ties = false;                   // top_k: at least all pairs as good as the k-th, in any order
   std::optional<uint64_t> max_passes;  // see PairQuery
-  std::optional<PairMethod> method;    // none: the chooser's
+  std::optional<PairMethod> method;    // none: the chooser decides
   PairKernels kernels;
   DeviceUse device;
 
@@ -32,30 +33,30 @@ struct JoinQuery {
 
 class JoinRun {
  public:
-  /// @param joined   used up
+  /// @param joined   moved in
   /// @param options  copied; its meter must outlive the run
   /// @throws Error, std::bad_alloc
   JoinRun(JoinedRelation joined, const JoinQuery& query, const ExecutionOptions& options);
   JoinRun(const JoinRun&) = delete;
   JoinRun& operator=(const JoinRun&) = delete;
 
-  /// See PairRun::next. item_a is an a, item_b a c, support the number of shared b, or, with distinct_only, min_count.
-  /// Rows are in an order that depends on the two relations alone.
+  /// See PairRun::next. item_a is an a, item_b a c, and support the number of common b; with distinct_only it
+  /// is min_count. The order of the rows depends on the two relations only.
   bool next(std::vector<PairRow>& batch);
 
-  /// transactions: b that both have; items: a and c that have such a b; pair_instances: rows of the join.
+  /// transactions: the b that both have; items: the a and c with such a b; pair_instances: rows of the join.
   const PairReport& report() const { return run_.report(); }
 
   /// See PairRun.
   bool may_run_out() const { return run_.may_run_out(); }
   void count_all() { run_.count_all(); }
-  /// See PairRun. What a join needs it has itself.
+  /// The run keeps the rows that it needs.
   static constexpr bool needs_rows() { return false; }
 
  private:
   bool distinct_only_;
   Buffer<int64_t> values_;
-  std::optional<JoinedRelation> joined_;  // for as long as the run needs its rows
+  std::optional<JoinedRelation> joined_;  // kept as long as the run needs its rows
   PairRun run_;
 };
 

@@ -1,4 +1,4 @@
-// Asking, and starting again. See offloaded_answers.h.
+// Asks for devices, and starts again without them. See offloaded_answers.h.
 #include "pairs/offloaded_answers.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::unique_ptr<PairCounter> OffloadedAnswers::offload(const DeviceUse& use, dou
     std::vector<DeviceTraits> devices = use.offload->usable_devices(use.only);
     DeviceChoice choice = choose(devices);
     if (choice.method && std::ranges::any_of(devices, [](const DeviceTraits& device) { return device.ready == 0; })) {
-      use.offload->prepare(devices);  // from here on its rates are measured, and its context is there
+      use.offload->prepare(devices);  // now the rates are measured, and the contexts exist
       choice = choose(devices);
     }
     report.reason += "; " + choice.reason;

@@ -1,4 +1,4 @@
-// Counting, selecting and handing over. See pair_answers.h.
+// Counts, selects and hands over. See pair_answers.h.
 #include "pairs/pair_answers.h"
 
 #include <algorithm>
@@ -8,8 +8,8 @@ namespace batmap {
 
 namespace {
 
-constexpr size_t kBatchRows = 4096;  // of answers that are handed over from a buffer
-constexpr size_t kPollScores = 256;  // some measures take a tenth of a millisecond
+constexpr size_t kBatchRows = 4096;  // answers that are handed over at once from a buffer
+constexpr size_t kPollScores = 256;  // scores between two polls of the token; some measures take a tenth of a millisecond
 
 }  // namespace
 
@@ -31,9 +31,9 @@ PairAnswers::PairAnswers(std::unique_ptr<PairCounter> counter, Buffer<int64_t> v
   if (selection_.top_k) best_.emplace(meter, static_cast<uint64_t>(*selection_.top_k), selection_.ranking);
 }
 
-/// Field by field into its place: a row that is put together elsewhere and copied costs three times as much.
+/// Writes field by field to the final place: building the row elsewhere and copying it takes three times as long.
 void PairAnswers::put_row(const PairCount& pair, PairRow& out) const {
-  // Which of the two is smaller nobody can predict: no branches.
+  // No branches: which item is smaller is unpredictable.
   const int64_t value_a = values_[pair.a];
   const int64_t value_b = values_[pair.b];
   const uint32_t first = value_b < value_a ? pair.b : pair.a;
@@ -77,7 +77,7 @@ bool PairAnswers::next(std::vector<PairRow>& batch) {
 
 uint64_t PairAnswers::most_bytes(uint64_t pairs) const {
   const auto threads = static_cast<uint64_t>(options_.threads);
-  // Results that wait, that are handed over, and that are spare; each with what it was in while it grew.
+  // Results that wait, one that is handed over, and spare ones; each with the buffer that it grew out of.
   const uint64_t results = std::min<uint64_t>(threads * counter_->tasks_ahead(), counter_->tasks()) + 2;
   const double task = static_cast<double>(std::min(counter_->most_results(), pairs)) + 64;
   const double best = static_cast<double>(std::min<uint64_t>(selection_.top_k.value_or(0), pairs));
@@ -97,7 +97,7 @@ std::optional<GrowingBuffer<PairCount>> PairAnswers::next_task() {
     tasks_done_ += found.has_value();
     if (found || !next_block_) return found;
     tasks_.reset();
-    counter_.reset();  // its memory is for the next
+    counter_.reset();  // frees memory for the next counter
     counter_ = next_block_();
     if (!counter_) return std::nullopt;
     start_tasks();
@@ -139,7 +139,7 @@ void PairAnswers::next_counted(std::vector<PairRow>& batch) {
     if (done_) return batch.clear();
   }
   const size_t count = std::min(kBatchRows, counted_->size() - handed_over_);
-  batch.resize(count);  // most of it is there from the batch before, and is not made anew
+  batch.resize(count);  // mostly keeps the rows of the batch before, which costs nothing
   const PairCount* const pairs = counted_->begin() + handed_over_;
   for (size_t k = 0; k < count; ++k) put_row(pairs[k], batch[k]);
   handed_over_ += count;
@@ -185,7 +185,7 @@ void PairAnswers::select(std::vector<PairRow>& batch) {
   if (!best_per_item_ && best_->threshold() > threshold_) threshold_ = best_->threshold();
 }
 
-/// Counts again, now that it is known how good the k-th pair is.
+/// Counts again, since the support of the k-th pair is known now.
 void PairAnswers::count_ties() {
   threshold_ = std::max<uint64_t>(threshold_, best_->threshold());
   best_.reset();

@@ -1,9 +1,8 @@
-// From a counter to answers: counts on several threads, drops what the question does not want, and hands the pairs
-// over batch by batch, so that neither the counts nor the answers are ever all in memory (unless they are asked for in
-// order of a measure).
+// Turns a counter into answers. It counts on several threads, drops the pairs that the question excludes, and hands the
+// rest over batch by batch. So neither all counts nor all answers are ever in memory, unless a measure orders them.
 //
-// Answers come in a fixed order: with top_k best first; otherwise by the ranks of the counter's items. Every counter and
-// any number of threads gives the same sequence.
+// Answers come in a fixed order: with top_k best first, otherwise by the ranks of the counter's items. Every
+// counter with any number of threads gives the same sequence. Source: ours.
 #pragma once
 
 #include <atomic>
@@ -28,39 +27,39 @@ struct PairSelection {
   std::optional<int64_t> top_k;
   std::optional<int64_t> per_item_top_k;
   std::optional<int64_t> max_results;
-  PairRanking ranking;    // of the top-k forms
-  bool ties = false;      // top_k: all pairs with the support of the k-th or more, ordered as without it
-  bool diagonal = false;  // before all others: each item with itself
+  PairRanking ranking;    // for the top-k forms
+  bool ties = false;      // top_k: all pairs with at least the support of the k-th, in the counter's order
+  bool diagonal = false;  // before all pairs: each item with itself
 };
 
-/// Where counting is done in blocks of rows: the counter of the next block, nullptr after the last. Called between blocks,
-/// by the thread that calls next(). All blocks share their supports, which outlive them.
+/// For counting in blocks of rows: makes the counter of the next block, nullptr after the last. Called
+/// between blocks by the thread that calls next(). All blocks share their supports, which outlive them.
 using NextBlock = std::function<std::unique_ptr<PairCounter>()>;
 
 class PairAnswers {
  public:
-  /// @param values   [items] what each rank is called in the answers
+  /// @param values   [items] the item value of each rank, for the answers
   /// @param options  copied; its meter must outlive the answers
-  /// @param next     the blocks after `counter`; empty: there are none
+  /// @param next     makes the blocks after `counter`; empty: there are none
   /// @throws Error{kMemoryLimit}
   PairAnswers(std::unique_ptr<PairCounter> counter, Buffer<int64_t> values, const PairSelection& selection,
               const ExecutionOptions& options, NextBlock next = {});
   PairAnswers(const PairAnswers&) = delete;
   PairAnswers& operator=(const PairAnswers&) = delete;
 
-  /// The next answers. Returns after about one task's work, so that the caller can look after other things.
-  /// @param batch  overwritten; may be empty although there is more to come
-  /// @return false when there are no more, and `batch` is empty
-  /// @throws Error, std::bad_alloc; cannot go on after that
+  /// Gets the next answers. Returns after about one task's work, so that the caller can do other things in between.
+  /// @param batch  overwritten; may be empty although more answers follow
+  /// @return false after the last answer; `batch` is then empty
+  /// @throws Error, std::bad_alloc; after that next() must not be called again
   bool next(std::vector<PairRow>& batch);
 
   uint64_t results() const { return results_; }
-  /// Of the blocks that have been begun.
+  /// Tasks of the blocks that have begun.
   uint64_t tasks() const { return tasks_begun_; }
   uint64_t tasks_done() const { return tasks_done_; }
   bool truncated() const { return truncated_; }
-  /// The memory that handing over may still take, of the counter in hand and those like it. @param pairs  there may be at
-  /// most
+  /// The memory that handing over may still take, for this counter and similar ones.
+  /// @param pairs  upper bound of the number of pairs
   uint64_t most_bytes(uint64_t pairs) const;
 
  private:
@@ -81,7 +80,7 @@ class PairAnswers {
 
   std::unique_ptr<PairCounter> counter_;
   NextBlock next_block_;
-  std::span<const uint32_t> supports_;  // by rank; one of the two
+  std::span<const uint32_t> supports_;  // by rank; one of the two is empty
   std::span<const uint64_t> wide_supports_;
   Buffer<int64_t> values_;
   PairSelection selection_;
@@ -91,16 +90,16 @@ class PairAnswers {
   uint64_t tasks_done_ = 0;
   bool truncated_ = false;
   bool done_ = false;
-  uint32_t diagonal_ = 0;                            // items whose pair with themselves is next
-  std::atomic<uint64_t> threshold_;                  // rises while the best k are sought
-  std::optional<BestPairs> best_;                    // with top_k, until selected_ is there
-  std::optional<BestPairsPerItem> best_per_item_;    // with per_item_top_k, likewise
+  uint32_t diagonal_ = 0;                            // the next item for `diagonal`
+  std::atomic<uint64_t> threshold_;                  // rises while the k best are searched for
+  std::optional<BestPairs> best_;                    // with top_k, until selected_ is set
+  std::optional<BestPairsPerItem> best_per_item_;    // with per_item_top_k, until selected_ is set
   std::optional<GrowingBuffer<PairRow>> selected_;   // with a top-k form: all answers, in order
-  std::optional<GrowingBuffer<PairCount>> counted_;  // without: those of the task in hand
-  size_t handed_over_ = 0;                           // of selected_ or counted_
+  std::optional<GrowingBuffer<PairCount>> counted_;  // without: the results of the current task
+  size_t handed_over_ = 0;                           // position in selected_ or counted_
   std::mutex spare_mutex_;
-  std::vector<GrowingBuffer<PairCount>> spare_;  // emptied results of tasks, for the next ones to fill
-  // The threads that count, once started; last, so that they end first.
+  std::vector<GrowingBuffer<PairCount>> spare_;  // emptied results of tasks, to be filled again
+  // The counting threads, once started. The last member, so that it is destroyed first.
   std::optional<OrderedTasks<GrowingBuffer<PairCount>>> tasks_;
 };
 

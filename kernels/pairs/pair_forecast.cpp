@@ -1,4 +1,4 @@
-// Sizes without counting. See pair_forecast.h.
+// Estimates from sizes, without counting. See pair_forecast.h.
 #include "pairs/pair_forecast.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace batmap {
 
 namespace {
 
-/// P(X >= least) for a hypergeometric X: normal where the mean is large, else Poisson.
+/// P(X >= least) for a hypergeometric X, approximated: normal if the mean is large, else Poisson.
 double at_least(double mean, double variance, double least) {
   constexpr double kNormalFrom = 50;
   constexpr double kNegligible = 1e-12;
@@ -31,10 +31,10 @@ double at_least(double mean, double variance, double least) {
 
 struct Bucket {
   double items = 0;
-  double support = 0;  // their mean
+  double support = 0;  // mean of the items
 };
 
-/// Items of about the same support together: exact below 64, 16 buckets for each doubling above.
+/// Groups items of about the same support: exact below 64, 16 buckets for each doubling above.
 std::vector<Bucket> buckets_of(std::span<const uint64_t> supports) {
   constexpr double kExact = 64;
   constexpr double kPerDoubling = 16;

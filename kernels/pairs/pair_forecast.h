@@ -1,4 +1,5 @@
-// What a run of pair support would take and give, from the sizes of its relation; nothing is counted.
+// Forecasts time, memory and answers of a run of pair support from the sizes of its relation; counts no
+// pairs. Cost: two or three passes over the rows. Source: ours.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +20,18 @@ struct PairForecast {
   uint64_t items_kept = 0;
   uint64_t pair_instances = 0;
   uint64_t threshold = 0;
-  double pairs = 0;   // expected answers, see expected_pairs()
-  PairChoice choice;  // nothing in it where no item is kept
+  double pairs = 0;   // expected number of answers, see expected_pairs()
+  PairChoice choice;  // unset if no item is kept
 };
 
-/// @param query  its threshold and kernels
+/// @param query  its threshold, include, exclude and kernels are used
 /// @throws Error, std::bad_alloc
 PairForecast forecast_pairs(std::vector<ChunkView> chunks, const PairQuery& query, const ExecutionOptions& options);
 
-/// Expected number of pairs with at least `threshold` common transactions if items were independent: the common transactions
-/// of two then are hypergeometric, taken as Poisson or normal. Real items go together, so for high thresholds there are
-/// more.
-/// @param supports  of the items
+/// Expected number of pairs with at least `threshold` common transactions if items were independent. The
+/// number of common transactions is then hypergeometric; it is approximated by a Poisson or a normal
+/// distribution. Real items are correlated, so for high thresholds there are more pairs.
+/// @param supports  support of each item
 double expected_pairs(std::span<const uint64_t> supports, uint64_t transactions, uint64_t threshold);
 
 }  // namespace batmap

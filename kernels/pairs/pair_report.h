@@ -1,4 +1,4 @@
-// What a run over pairs says of itself.
+// The report of a run over pairs. Source: ours.
 #pragma once
 
 #include <cstdint>
@@ -6,26 +6,26 @@
 
 namespace batmap {
 
-/// What a run did; complete when next() has returned no more.
+/// What a run did; complete when next() has returned false.
 struct PairReport {
   std::string method;
-  std::string kernel;          // empty unless bits were counted
-  std::string device = "cpu";  // or the names of GPUs
-  std::string notice;          // what the user should be told: a device failed
+  std::string kernel;          // empty if no bits were counted
+  std::string device = "cpu";  // or the names of the GPUs
+  std::string notice;          // a message for the user: a device failed
   std::string reason;
   uint64_t transactions = 0;
   uint64_t items = 0;
   uint64_t items_kept = 0;
   uint64_t occurrences = 0;     // rows of kept items
-  uint64_t pair_instances = 0;  // sum over transactions of (kept items choose 2)
+  uint64_t pair_instances = 0;  // sum over transactions of (number of kept items choose 2)
   uint64_t threshold = 0;
   uint64_t results = 0;
-  uint64_t tasks = 0;  // into which counting is cut, as far as known
+  uint64_t tasks = 0;  // tasks of the count, as far as known
   uint64_t tasks_done = 0;
-  uint64_t file_bytes = 0;  // of rows in temporary files
+  uint64_t file_bytes = 0;  // bytes of rows in temporary files
   bool truncated = false;
   double group_ms = 0;
-  double count_ms = 0;  // time that next() took, all calls together
+  double count_ms = 0;  // time in next(), all calls together
 };
 
 }  // namespace batmap

@@ -1,4 +1,4 @@
-// The course of a pair-support run. See pair_run.h.
+// The steps of a pair-support run. See pair_run.h.
 #include "pairs/pair_run.h"
 
 #include <algorithm>
@@ -70,13 +70,13 @@ bool PairRun::begin(uint64_t transactions, uint64_t items) {
   report_.items = items;
   report_.threshold = query_.min_support ? count_of_fraction(*query_.min_support, transactions)
                                          : static_cast<uint64_t>(query_.min_count.value_or(1));
-  // Never a forced method's name without a run of it, so that reports stay comparable.
+  // The name of a forced method is reported even if nothing is run, so that reports stay comparable.
   report_.method = query_.method ? pair_method_name(*query_.method) : "auto";
   report_.reason = "nothing to count";
   return query_.bag || report_.threshold <= transactions;
 }
 
-/// @param weighted  a pair may have more rows than each of its items
+/// @param weighted  rows are counted: a pair may have more rows than each of its items
 ItemFilter PairRun::filter(bool weighted) const {
   return {.min_rows = weighted ? 1 : report_.threshold,
           .include = query_.include,
@@ -140,7 +140,7 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
 
 namespace {
 
-/// The method of a device that is the CPU's of this name.
+/// The device's method with the same name as the CPU's.
 std::optional<DeviceMethod> device_method(PairMethod method) {
   switch (method) {
     case PairMethod::kBitmap: return DeviceMethod::kBitmap;
@@ -158,7 +158,7 @@ void PairRun::refuse_without_device(const char* why) const {
   if (query_.device.offload != nullptr && query_.device.mode == DeviceMode::kRequire) throw Error(ErrorCode::kNoDevice, why);
 }
 
-/// @param cpu_ms  what the CPU would take
+/// @param cpu_ms  expected time of the CPU
 /// @return nullptr: the CPU is to count
 std::unique_ptr<PairCounter> PairRun::count_on_a_device(const EncodedRelation& relation, const KeptItems& kept,
                                                         double cpu_ms) {
@@ -214,7 +214,7 @@ void PairRun::group_spilled(const RowPartitions& rows, std::span<const uint32_t>
   const Stopwatch watch;
   std::unique_ptr<PairCounter> counter = next_block();
   PairSelection wanted = selection();
-  if (wanted.ties) wanted.top_k.reset();  // blocks are counted once
+  if (wanted.ties) wanted.top_k.reset();  // without top_k all pairs are answers, since blocks are counted only once
   answers_.start(std::move(counter), std::move(values), wanted, options_, [this] { return next_block(); });
   report_.count_ms = watch.milliseconds();
 }
@@ -246,7 +246,7 @@ void PairRun::count_kept(std::span<const uint32_t> supports) {
 }
 
 bool PairRun::may_run_out() const {
-  // What later blocks take is not known before they are counted.
+  // The memory of later blocks is not known before they are counted.
   if (spilled_) return true;
   const uint64_t bytes = answers_.most_bytes(most_pairs_) + restart_bytes_;
   return bytes > options_.memory->available();

@@ -1,6 +1,6 @@
-// One run of pair support, from rows to answers: codes the relation, drops what cannot matter, chooses a method,
-// builds its form, and lets pair_answers.h count and hand over. The ranks are those of kept_items.h, so the order of
-// the answers depends on the rows alone.
+// One run of pair support, from rows to answers. It codes the relation, drops items that cannot matter,
+// chooses a method and builds its form; pair_answers.h counts and hands over. Ranks are those of
+// kept_items.h, so the order of the answers depends on the rows only. Source: ours.
 #pragma once
 
 #include <cstdint>
@@ -23,24 +23,26 @@
 namespace batmap {
 
 struct PairQuery {
-  // Exactly one of the two, or neither together with one of the top-k forms (then 1).
+  // min_count and min_support exclude each other. One is required, unless a top-k form is given
+  // (then the threshold is 1).
   std::optional<int64_t> min_count;
   std::optional<double> min_support;
   std::optional<int64_t> top_k;
   std::optional<int64_t> per_item_top_k;
-  std::optional<double> min_jaccard;   // in addition
+  std::optional<double> min_jaccard;   // an additional condition
   std::optional<PairMeasure> measure;  // what the top-k forms rank by; none: support
   std::optional<std::vector<int64_t>> include;
   std::optional<std::vector<int64_t>> exclude;
   std::optional<int64_t> max_results;
-  // Two kinds of items: those below it, and the others; pairs have one of each. Not together with include.
+  // Items below this are one kind, the others another; a pair has one of each. Not together with include.
   std::optional<int64_t> left_items;
-  bool bag = false;                    // rows that repeat multiply, as in a join in SQL; else they count once
-  bool diagonal = false;               // pairs of an item with itself, too
-  bool ties = false;                   // top_k: at least all pairs as good as the k-th by support, in no order
-  bool distinct_only = false;          // which pairs there are; their supports may be any number from the threshold on
-  std::optional<uint64_t> max_passes;  // over rows in files; where more are needed: Error{kMemoryLimit}
-  std::optional<PairMethod> method;    // none: the chooser's
+  bool bag = false;       // repeated rows multiply, as in a SQL join; else they count once
+  bool diagonal = false;  // also pairs of an item with itself
+  bool ties = false;      // top_k: at least all pairs with the support of the k-th, in any order
+  // only which pairs there are; reported supports may be any number from the threshold up to the support
+  bool distinct_only = false;
+  std::optional<uint64_t> max_passes;  // most passes over rows in files; if more are needed: Error{kMemoryLimit}
+  std::optional<PairMethod> method;    // none: the chooser decides
   PairKernels kernels;
   DeviceUse device;
 
@@ -48,40 +50,40 @@ struct PairQuery {
   void check() const;
 };
 
-/// "auto" or nothing-special names to methods. @throws Error{kInvalidParameter} for an unknown name
+/// The method of this name; nothing for "auto". @throws Error{kInvalidParameter} for an unknown name
 std::optional<PairMethod> parse_pair_method(const std::string& name);
 
 class PairRun {
  public:
-  /// Groups the rows and builds what the method counts.
-  /// @param chunks     must stay valid until the constructor returns, and, with item_rank, while needs_rows()
-  /// @param item_rank  see EncodedRelation; with it, include and exclude are ranks and so are the answers' items
+  /// Groups the rows and builds the form of the method.
+  /// @param chunks     must stay valid until the constructor returns; also, like item_rank, while needs_rows()
+  /// @param item_rank  see EncodedRelation; with it, include, exclude and the items of the answers are ranks
   /// @param options    copied; its meter must outlive the run
   /// @throws Error, std::bad_alloc
   PairRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const PairQuery& query,
           const ExecutionOptions& options);
-  /// The same from a sealed log, wherever its rows are. What has moved to files is counted from them, which must outlive the
-  /// run, and so must item_rank.
+  /// The same from a sealed log, in memory or in files. Rows in files are read from there during the run: the
+  /// files and item_rank must then outlive it.
   PairRun(const PairLog& log, std::span<const uint32_t> item_rank, const PairQuery& query, const ExecutionOptions& options);
   PairRun(const PairRun&) = delete;
   PairRun& operator=(const PairRun&) = delete;
 
-  /// The next answers. Returns after about one task's work, so that the caller can look after other things.
-  /// @param batch  overwritten; may be empty although there is more to come
-  /// @return false when there are no more, and `batch` is empty
-  /// @throws Error, std::bad_alloc; the run cannot go on after that
+  /// Gets the next answers. Returns after about one task's work, so that the caller can do other things in between.
+  /// @param batch  overwritten; may be empty although more answers follow
+  /// @return false after the last answer; `batch` is then empty
+  /// @throws Error, std::bad_alloc; after that next() must not be called again
   bool next(std::vector<PairRow>& batch);
 
   const PairReport& report() const { return report_; }
 
-  /// Whether memory may be too small for the answers that are still to come.
+  /// Whether memory may not suffice for the answers still to come.
   bool may_run_out() const;
-  /// Counts to the end, before any answer is handed over: the answers wait in a file (ExecutionOptions::files, which is
-  /// there), and next() needs no more memory. @throws Error, std::bad_alloc, what the files throw; the run cannot go on
-  /// after that
+  /// Counts to the end before any answer is handed over. The answers wait in a file (needs
+  /// ExecutionOptions::files), and next() then needs no more memory.
+  /// @throws Error, std::bad_alloc, what the files throw; after that the run cannot continue
   void count_all();
 
-  /// Is the input still needed? A device may fail in the middle; then the CPU starts again where it stopped.
+  /// Whether the input is still needed: if a device fails, the CPU counts it again and skips the answers already given.
   bool needs_rows() const { return answers_.on_devices(); }
 
  private:
@@ -98,13 +100,13 @@ class PairRun {
   PairQuery query_;
   ExecutionOptions options_;
   PairReport report_;
-  std::vector<ChunkView> chunks_;  // while on a device: for starting again
+  std::vector<ChunkView> chunks_;  // while devices count: for a restart on the CPU
   std::span<const uint32_t> item_rank_;
-  std::optional<SpilledPairs> spilled_;  // where the rows were too many
-  OffloadedAnswers answers_;             // none: there is nothing to count
-  uint64_t most_pairs_ = UINT64_MAX;     // that there can be
-  uint64_t restart_bytes_ = 0;           // while on a device: what the CPU would need
-  std::optional<SpooledPairs> spooled_;  // instead of answers_, once all of them are known
+  std::optional<SpilledPairs> spilled_;  // if the rows are in files
+  OffloadedAnswers answers_;             // not started if there is nothing to count
+  uint64_t most_pairs_ = UINT64_MAX;     // upper bound of the number of pairs
+  uint64_t restart_bytes_ = 0;           // while devices count: what the CPU would need
+  std::optional<SpooledPairs> spooled_;  // replaces answers_ after count_all()
 };
 
 }  // namespace batmap

@@ -1,4 +1,4 @@
-// Passes over partitions. See spilled_pairs.h.
+// Passes over the partitions. See spilled_pairs.h.
 #include "pairs/spilled_pairs.h"
 
 #include <algorithm>
@@ -11,11 +11,12 @@ namespace batmap {
 namespace {
 
 constexpr uint64_t kTaskPairs = 1 << 18;
-constexpr uint64_t kLeastFormBytes = 4 << 20;  // with less, merging is all that fits, which takes many times as long
+// with less, only merging fits, which takes many times as long
+constexpr uint64_t kLeastFormBytes = 4 << 20;
 
 }  // namespace
 
-/// The counters of a block of rows; a row has one for each of its columns. Count: uint64_t where rows are weighted.
+/// The counters of a block of rows, one for each column of a row. Count is uint64_t if rows are counted.
 template <typename Count>
 class SpilledPairs::Block final : public PairCounter {
  public:
@@ -180,15 +181,15 @@ void SpilledPairs::add_group(size_t group, uint32_t first, uint32_t last, Count*
   std::optional<EncodedRelation> relation(std::in_place, loaded->chunks(), item_rank_, options_);
   Buffer<uint32_t> global_rank;
   const KeptItems own = keep_items_of_partition(*relation, *totals_, kept_, first, last, global_rank, options_);
-  if (own.size == 0 || (first > 0 && global_rank[0] >= last)) return;  // no rows of the block
+  if (own.size == 0 || (first > 0 && global_rank[0] >= last)) return;  // the block has no rows here
   const TransactionLengths lengths = transaction_lengths(*relation, own, options_);
   const std::unique_ptr<PairCounter> counter = counter_of(*relation, own, lengths);
   relation.reset();
   loaded.reset();
 
-  // The first block has all items of a triangle. Of a rectangle a block has its rows, and all columns.
+  // In a triangle, the first block has all items. In a rectangle, each block has its own rows and all columns.
   if (first == 0 || kept_.pairs.rectangle()) {
-    // Rows alone, or columns alone, look like a triangle.
+    // A partition with rows only, or with columns only, looks like a triangle.
     if (own.pairs.rectangle() == kept_.pairs.rectangle()) pair_instances_ += lengths.pair_instances;
     for (uint32_t rank = 0; rank < own.size; ++rank)
       if (first == 0 || global_rank[rank] < last)

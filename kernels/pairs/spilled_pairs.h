@@ -1,6 +1,8 @@
-// Pair support over rows that lie in files (row_partitions.h). Partition by partition is loaded, coded and counted by the
-// method that the chooser takes for it; counts over disjoint sets of transactions add up. They are added in a triangle or a
-// rectangle of counters, cut into blocks of rows that fit into the work memory: each block takes a pass over the partitions.
+// Pair support over rows in files (row_partitions.h). Each partition is loaded, coded and counted by the
+// method that the chooser picks for it. Counts over disjoint sets of transactions add up; they are added in a
+// triangle or rectangle of counters. The counters are cut into blocks of rows that fit into the work memory,
+// and each block takes one pass over the partitions. Source: Savasere, Omiecinski & Navathe (1995) for the
+// partitions; the blocks are ours.
 #pragma once
 
 #include <algorithm>
@@ -21,12 +23,12 @@ namespace batmap {
 
 class SpilledPairs {
  public:
-  static constexpr size_t kCountersShare = 4;  // of the work memory: for the counters of a block
+  static constexpr size_t kCountersShare = 4;  // the counters of a block may take 1 / 4 of the work memory
 
-  /// Reads all rows once, for the totals.
-  /// @param rows       sealed; the files must outlive the object
+  /// Reads all rows once to total the rows of every item.
+  /// @param rows       sealed; the files must outlive this object
   /// @param item_rank  see EncodedRelation
-  /// @param options    outlives the object
+  /// @param options    must outlive this object
   /// @throws Error, std::bad_alloc, what the files throw; so does next_block()
   SpilledPairs(const RowPartitions& rows, std::span<const uint32_t> item_rank, const ExecutionOptions& options);
 
@@ -36,29 +38,30 @@ class SpilledPairs {
   /// Reads all rows once more.
   bool has_repeated_rows() const;
 
-  /// What is to be counted. Call it once, before next_block().
-  /// @param method        none: the chooser's, for each partition
-  /// @param least_weight  rows that repeat multiply (PairQuery::bag), whatever the method: the threshold, which may be more
-  /// than 32 bits
+  /// Sets what is counted. Call it once, before next_block().
+  /// @param method        none: the chooser decides for each partition
+  /// @param least_weight  if set, repeated rows multiply (PairQuery::bag), whatever the method: the
+  /// threshold, perhaps above 32 bits
   void keep(const ItemFilter& filter, std::optional<PairMethod> method, const PairKernels& kernels,
             std::optional<uint64_t> least_weight);
   const KeptItems& kept() const { return kept_; }
   bool weighted() const { return least_weight_.has_value(); }
   int64_t item_value(uint32_t rank) const { return totals_->item_value(kept_.code_of_rank[rank]); }
 
-  /// Counts the next block of rows in full: from its first to its last task, the counter is for that block. Its supports are
-  /// those of all kept items; of a rectangle, of the rows so far and all columns. @return nullptr after the last block
+  /// Counts the next block of rows completely. The returned counter hands out that block. Its supports are
+  /// those of all kept items; in a rectangle, those of the rows so far and of all columns.
+  /// @return nullptr after the last block
   std::unique_ptr<PairCounter> next_block();
 
-  /// What has been done.
+  /// What has been done so far.
   uint64_t pair_instances() const { return pair_instances_; }
-  const std::vector<PairMethod>& methods() const { return methods_; }  // each once
-  size_t loads() const { return groups_.size() - 1; }                  // of a pass
+  const std::vector<PairMethod>& methods() const { return methods_; }  // each method once
+  size_t loads() const { return groups_.size() - 1; }                  // groups of partitions loaded in one pass
   size_t passes() const { return block_begin_.size() - 1; }
   uint64_t file_bytes() const;
 
  private:
-  /// Where the counters of the wanted pairs lie, row after row.
+  /// The layout of the counters of the wanted pairs, row after row.
   struct Layout {
     uint64_t pairs_before(uint64_t row) const {
       if (first_column > 0) return row * (items - first_column);
@@ -87,7 +90,7 @@ class SpilledPairs {
   const ExecutionOptions& options_;
   std::span<const uint32_t> item_rank_;
   std::vector<RowPartition> partitions_;
-  std::vector<size_t> groups_;  // first partition of those that are loaded together, and the end
+  std::vector<size_t> groups_;  // first partition of each group that is loaded together, and the end
   uint64_t transactions_ = 0;
   std::optional<ItemTotals> totals_;
   KeptItems kept_;
@@ -97,7 +100,7 @@ class SpilledPairs {
   size_t next_block_ = 0;
   std::optional<uint64_t> least_weight_;
   Buffer<uint32_t> supports_;       // [kept]
-  Buffer<uint64_t> wide_supports_;  // [kept] instead, where rows are weighted
+  Buffer<uint64_t> wide_supports_;  // [kept] used instead if rows are counted
   uint64_t pair_instances_ = 0;
   std::vector<PairMethod> methods_;
 };

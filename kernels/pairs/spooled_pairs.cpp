@@ -1,4 +1,4 @@
-// Answers as they lie in memory, to a file and back. See spooled_pairs.h.
+// Writes answers to a file as they lie in memory, and reads them back. See spooled_pairs.h.
 #include "pairs/spooled_pairs.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace batmap {
 
 namespace {
-constexpr uint64_t kBatchRows = 4096;  // as pair_answers.cpp hands them over
+constexpr uint64_t kBatchRows = 4096;  // the same number as in pair_answers.cpp
 }  // namespace
 
 void SpooledPairs::append(const std::vector<PairRow>& batch) {

@@ -1,5 +1,5 @@
-// Answers that wait in a temporary file until all of them are known: for a caller that must not be told half of them.
-// Handing them over again needs no memory but the batch. Cost: 40 bytes of the file an answer. Source: ours.
+// Answers that wait in a temporary file until all of them are known, for a caller that must get all answers or
+// none. Handing them over needs no memory but the batch. Cost: 40 bytes of the file an answer. Source: ours.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,13 @@ namespace batmap {
 
 class SpooledPairs {
  public:
-  /// @param files  outlives the object
+  /// @param files  must outlive this object
   explicit SpooledPairs(TempFiles& files) : file_(&files.create()) {}
 
   /// @throws what the files throw; so does next()
   void append(const std::vector<PairRow>& batch);
-  /// The answers from the first on, in order; append() is over then. @return false after the last; `batch` is empty then
+  /// Reads the answers from the first on, in order; append() must not be called any more.
+  /// @return false after the last; `batch` is then empty
   bool next(std::vector<PairRow>& batch);
 
  private:

@@ -1,4 +1,4 @@
-// Sets one bit a row of the relation. See bit_matrix.h.
+// Sets one bit for each row of the relation. See bit_matrix.h.
 #include "relation/bit_matrix.h"
 
 #include <bit>

@@ -23,7 +23,7 @@ T load(const std::byte* at) {
   return value;
 }
 
-/// Distance from `base` up to `value`, which is not smaller; exact over the whole int64 range.
+/// value - base, for value >= base; exact over the whole int64 range.
 uint64_t distance(int64_t base, int64_t value) { return static_cast<uint64_t>(value) - static_cast<uint64_t>(base); }
 
 template <typename Narrow, int64_t Pair::*kColumn>

@@ -1,6 +1,6 @@
-// A chunk: up to 4,096 (tid, item) pairs, each column stored as unsigned offsets from its minimum in the
-// narrowest of 0, 1, 2, 4 or 8 bytes (frame of reference). The unit in which relations are appended, kept,
-// merged and shipped: rows that arrive by tid cost 3 to 4 bytes a pair, random ones 6, the worst case 16.
+// A chunk: up to 4,096 (tid, item) pairs. Each column is stored as unsigned offsets from its minimum, in the
+// narrowest of 0, 1, 2, 4 or 8 bytes (frame of reference). Relations are appended, kept, merged and shipped
+// in chunks. Rows that arrive by tid cost 3 to 4 bytes a pair, random ones 6, the worst case 16.
 //
 // Bytes, all little-endian, no alignment needed:
 //
@@ -31,7 +31,7 @@ inline constexpr uint32_t kChunkRows = 4096;
 inline constexpr size_t kChunkHeaderBytes = 40;
 inline constexpr size_t kChunkMaxBytes = kChunkHeaderBytes + kChunkRows * 16;
 
-/// One pair as it is appended.
+/// One row of a relation.
 struct Pair {
   int64_t tid;
   int64_t item;
@@ -48,7 +48,7 @@ struct ChunkView {
   size_t bytes;  // of the whole chunk
 };
 
-/// The smallest and the largest key of a column over several chunks.
+/// The smallest and the largest key of a column over several chunks. Without chunks: low > high.
 struct KeyBounds {
   int64_t low = INT64_MAX;
   int64_t high = INT64_MIN;
@@ -60,7 +60,7 @@ struct KeyBounds {
   uint64_t range() const { return static_cast<uint64_t>(high) - static_cast<uint64_t>(low); }
 };
 
-/// Bytes an offset takes for a column of this range: 0, 1, 2, 4 or 8.
+/// Bytes of one offset in a column with this range: 0, 1, 2, 4 or 8.
 constexpr size_t offset_width(uint64_t range) {
   if (range == 0) return 0;
   if (range <= 0xff) return 1;
@@ -69,18 +69,18 @@ constexpr size_t offset_width(uint64_t range) {
 }
 
 /// Writes `pairs` (1 .. 4,096) as one chunk.
-/// @param out  at least kChunkMaxBytes, or 40 + 16 bytes a pair; may not overlap `pairs`
+/// @param out  kChunkMaxBytes bytes, or 40 + 16 a pair; must not overlap `pairs`
 /// @return bytes written
 size_t write_chunk(std::span<const Pair> pairs, std::byte* out);
 
-/// A view of the chunk at the front of `bytes`, which must hold a valid one (see read_chunk_checked).
+/// A view of the chunk at the front of `bytes`, which must hold a valid chunk (see read_chunk_checked).
 ChunkView read_chunk(const std::byte* bytes);
 
-/// The same for bytes from outside.
-/// @throws Error{kInvalidData} unless the chunk lies within `bytes` and agrees with itself in every field
+/// The same for untrusted bytes.
+/// @throws Error{kInvalidData} unless the chunk lies within `bytes` and all its fields are consistent
 ChunkView read_chunk_checked(std::span<const std::byte> bytes);
 
-/// Decodes one column: out[k] = shift + offset k, in unsigned 64-bit arithmetic cut to T.
+/// Decodes one column: out[k] = shift + offset k, computed in unsigned 64 bits and truncated to T.
 /// @param out  [rows]
 template <typename T>
 void decode_offsets(const std::byte* column, uint64_t range, uint32_t rows, uint64_t shift, T* out) {
@@ -102,7 +102,7 @@ void decode_offsets(const std::byte* column, uint64_t range, uint32_t rows, uint
   }
 }
 
-/// All pairs of a chunk. @param out [rows]
+/// Decodes all pairs of a chunk. @param out  [rows]
 void decode_chunk(const ChunkView& chunk, Pair* out);
 
 }  // namespace batmap

@@ -10,7 +10,8 @@ namespace batmap {
 
 namespace {
 
-/// Unused slots make bit rows longer and arrays larger: ranks are worth a look-up below this share of used ones.
+/// If fewer of the tid codes than this share are used, they are replaced by their ranks. This costs a look-up
+/// a row, but unused codes would make bit rows longer and arrays larger.
 constexpr double kDenseEnough = 0.8;
 constexpr uint64_t kRowsWorthAThread = 1 << 18;
 
@@ -63,9 +64,9 @@ void EncodedRelation::scan(const ExecutionOptions& options) {
   else
     kept_items_ = Buffer<uint32_t>(meter, rows_);
 
-  // A column that is hashed is one task, one that is not has a task for each share of the blocks.
+  // A hashed column is one task; a column with direct codes has one task for each share of the blocks.
   const size_t shares = count_shares(options);
-  std::vector<Buffer<uint64_t>> present;  // of all shares but the first
+  std::vector<Buffer<uint64_t>> present;  // [shares - 1] for all shares but the first, as `rows`
   std::vector<Buffer<uint64_t>> rows;
   for (size_t share = 1; share < shares; ++share) {
     present.emplace_back(meter, tid_present_.size(), Fill::kZero);
@@ -94,7 +95,8 @@ void EncodedRelation::scan(const ExecutionOptions& options) {
     for (size_t item = 0; item < more.size(); ++item) item_rows_[item] += more[item];
 }
 
-/// Into how many parts the blocks are shared out: what each has of its own stays small beside the rows.
+/// Into how many shares the blocks are divided. Each share has counters of its own, which must stay
+/// small beside its rows.
 size_t EncodedRelation::count_shares(const ExecutionOptions& options) const {
   const uint64_t own_words = tid_present_.size() + item_rows_.size();
   return std::clamp<uint64_t>(rows_ / std::max(kRowsWorthAThread, own_words), 1, static_cast<uint64_t>(options.threads));
@@ -152,7 +154,7 @@ void EncodedRelation::hash_items(const ExecutionOptions& options) {
   for (const uint32_t code : kept_items_) ++item_rows_[code];
 }
 
-/// Of direct codes: they keep the order of the tids, and the ends of a header's range are tids of the block.
+/// For direct codes only: they have the order of the tids, and both ends of a chunk's range are tids of that chunk.
 void EncodedRelation::find_tid_spans() {
   for (const ChunkView& chunk : chunks_) {
     const auto first = static_cast<uint32_t>(shift_to(chunk.tid_base, tids_coded_->base()));

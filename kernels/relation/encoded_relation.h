@@ -1,10 +1,11 @@
 // A relation with both columns as small codes, read block by block: the input of every form that is counted.
 //
-// Making it takes one pass over the rows: it marks the tids that occur, counts the rows of every item, and, where
-// keys had to be hashed, keeps the codes (8 bytes a row). Where keys are coded by distance nothing is kept and
-// blocks are decoded again each time, which is cheaper than memory; several threads share the pass. Hashing a column
-// is one thread's work, because codes are given by first appearance: tids that came one after the other stay neighbours.
-// Duplicates are still in. Source: ours.
+// The constructor passes over the rows once. It marks the tids that occur and counts the rows of every item.
+// If the keys of a column span a narrow range, their codes are distances from the smallest key: nothing is
+// kept, each read decodes the block again (cheaper than memory), and several threads share the pass. Other
+// keys are hashed and their codes kept, 4 bytes a row and column. One thread hashes a column, because codes
+// are given by first appearance: so tids that arrived one after the other have neighbouring codes. Duplicate
+// rows stay in. Source: ours.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@
 
 namespace batmap {
 
-/// From the first to the last of some tid codes.
+/// The smallest and the largest of some tid codes.
 struct TidSpan {
   uint32_t first;
   uint32_t last;
@@ -27,7 +28,7 @@ struct TidSpan {
 class EncodedRelation {
  public:
   /// @param chunks     must outlive the object
-  /// @param item_rank  when not empty: items are 0 .. size - 1 and mean item_rank[item] (a permutation)
+  /// @param item_rank  if not empty: items are 0 .. size - 1, and item `i` stands for item_rank[i] (a permutation)
   /// @throws Error{kTooLarge, kMemoryLimit, kCancelled}, std::bad_alloc
   EncodedRelation(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const ExecutionOptions& options);
 
@@ -36,7 +37,7 @@ class EncodedRelation {
   uint32_t tid_slots() const { return tid_slots_; }        // tid codes lie in [0, tid_slots)
   uint32_t item_codes() const { return static_cast<uint32_t>(item_rows_.size()); }
   uint32_t items() const { return items_; }  // distinct items
-  /// Rows of an item, duplicates included: at least its support. 0: the code is unused.
+  /// Rows of an item, duplicates included, so at least its support. 0: the code is unused.
   uint64_t item_rows(uint32_t code) const { return item_rows_[code]; }
   int64_t item_value(uint32_t code) const {
     const int64_t key = items_coded_->key(code);
@@ -47,9 +48,12 @@ class EncodedRelation {
 
   size_t blocks() const { return chunks_.size(); }
   uint32_t block_rows(size_t block) const { return chunks_[block].rows; }
-  /// All tid codes of a block lie in its span.
+  /// A span that contains all tid codes of a block.
   TidSpan tid_span(size_t block) const { return tid_spans_[block]; }
-  /// @param tids, items  [4,096], overwritten with codes @return rows of the block @note thread-safe
+  /// Decodes one block.
+  /// @param tids, items  [4,096], overwritten with codes
+  /// @return rows of the block
+  /// @note thread-safe
   uint32_t decode(size_t block, uint32_t* tids, uint32_t* items) const;
 
  private:
@@ -74,10 +78,11 @@ class EncodedRelation {
   std::optional<KeyCodes> tids_coded_;
   std::optional<KeyCodes> items_coded_;
   Buffer<uint64_t> item_rows_;    // [item codes]
-  Buffer<uint64_t> tid_present_;  // bit set over direct tid codes
-  Buffer<uint32_t> tid_ranks_;    // [words of tid_present_] rank of each word's first bit; empty: codes are used as they are
-  Buffer<uint32_t> kept_tids_;    // [rows] codes, where tids are hashed
-  Buffer<uint32_t> kept_items_;   // [rows] codes, where items are hashed
+  Buffer<uint64_t> tid_present_;  // one bit per direct tid code: it occurs
+  // [words of tid_present_] rank of each word's first bit; empty: codes are used as they are
+  Buffer<uint32_t> tid_ranks_;
+  Buffer<uint32_t> kept_tids_;   // [rows] codes, where tids are hashed
+  Buffer<uint32_t> kept_items_;  // [rows] codes, where items are hashed
 };
 
 }  // namespace batmap

@@ -1,4 +1,4 @@
-// Checking. See flat_join.h.
+// Checks of the bytes. See flat_join.h.
 #include "relation/flat_join.h"
 
 #include "core/error.h"

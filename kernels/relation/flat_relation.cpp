@@ -1,4 +1,4 @@
-// Append, merge, finish and check flat relations. See flat_relation.h for the bytes.
+// Appends to, merges, finishes and checks flat relations. See flat_relation.h for the bytes.
 #include "relation/flat_relation.h"
 
 #include <stdexcept>
@@ -11,9 +11,10 @@ namespace batmap {
 namespace {
 
 constexpr uint8_t kVersion = 1;
-constexpr uint32_t kWorthKeeping = 1024;  // pairs from which a merged chunk is kept as it is
+constexpr uint32_t kWorthKeeping = 1024;  // merging copies a chunk with this many pairs or more as it is
 
-/// Packs `rows` (1 .. 4,096) raw pairs at `from` into a chunk at `to`; the two may overlap.
+/// Packs `rows` (1 .. 4,096) raw pairs at `from` into a chunk at `to`. The two may overlap.
+/// @return bytes of the chunk
 size_t pack(const std::byte* from, uint32_t rows, std::byte* to) {
   Pair pairs[kChunkRows];
   std::memcpy(pairs, from, rows * sizeof(Pair));
@@ -80,7 +81,7 @@ void flat_merge(std::byte* bytes, size_t capacity, const std::byte* other, const
       std::memmove(open + chunk.bytes, open, header.open_rows * sizeof(Pair));
       std::memcpy(open, at, chunk.bytes);
       const int64_t tid_base = shifted(chunk.tid_base);
-      std::memcpy(open, &tid_base, sizeof tid_base);  // the first field of a chunk
+      std::memcpy(open, &tid_base, sizeof tid_base);  // tid_base is the first field of a chunk
       header.sealed_bytes += chunk.bytes;
       header.sealed_rows += chunk.rows;
       set_flat_header(bytes, header);
@@ -125,7 +126,7 @@ bool is_flat_relation(std::span<const std::byte> bytes) {
   if (header.open_rows >= kChunkRows || header.carried < 0) return false;
   const uint64_t behind = bytes.size() - kFlatHeaderBytes;
   if (header.sealed_bytes > behind || header.open_rows > (behind - header.sealed_bytes) / sizeof(Pair)) return false;
-  // A chunk has a header, and at least one row.
+  // A chunk has a header and at least one row.
   const uint64_t chunks = header.sealed_bytes / kChunkHeaderBytes;
   return header.sealed_rows <= chunks * kChunkRows && (header.sealed_rows == 0) == (header.sealed_bytes == 0);
 }

@@ -1,17 +1,18 @@
-// A whole relation in one piece of bytes: the value of the SQL type batmap_relation, and the state of the
-// aggregates that build it. Sealed chunks, then up to 4,096 pairs not yet packed, then room to grow.
+// A whole relation in one block of bytes: the value of the SQL type batmap_relation, and the state of the aggregates
+// that build it. It has sealed chunks, then up to 4,095 open pairs that are not yet packed, then room to grow.
 //
 //   offset  0  uint8   version       1
 //           1  uint8   zero x 3
-//           4  uint32  open_rows     pairs after the chunks, not yet packed: 0 .. 4095
+//           4  uint32  open_rows     pairs behind the chunks, not yet packed: 0 .. 4095
 //           8  uint64  sealed_bytes  bytes of the chunks
 //          16  uint64  sealed_rows   pairs in the chunks, duplicates included
-//          24  int64   carried       a number of the aggregate: the threshold of batmap_pairs_agg, the transactions so
-//                                    far of batmap_pair_counts_agg over sets; 0 elsewhere
-//          32  chunks, then the open pairs as (int64 tid, int64 item); bytes after that are room, not data
+//          24  int64   carried       a number of the aggregate: the threshold of batmap_pairs_agg; threshold and longest
+//                                    length of batmap_itemsets_agg; for sets in batmap_pair_counts_agg, the number of
+//                                    transactions so far; else 0
+//          32  chunks, then the open pairs as (int64 tid, int64 item); bytes behind these are room, not data
 //
-// A finished value has no open pairs and no room. Duplicates stay until the relation is encoded: merging is
-// concatenation. Source: ours.
+// A finished value has no open pairs and no room. Duplicates stay in, so merging is concatenation. Cost:
+// appending is a store, and one packing pass every 4,096 pairs. Source: ours.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +36,7 @@ struct FlatHeader {
   uint64_t sealed_rows;
   int64_t carried;
 
-  /// Pairs in chunks and open together.
+  /// Pairs in chunks and open pairs together.
   uint64_t rows() const { return sealed_rows + open_rows; }
 };
 static_assert(sizeof(FlatHeader) == kFlatHeaderBytes);
@@ -47,7 +48,7 @@ inline FlatHeader flat_header(const std::byte* bytes) {
 }
 inline void set_flat_header(std::byte* bytes, const FlatHeader& header) { std::memcpy(bytes, &header, sizeof header); }
 
-/// Bytes of header and data, without room.
+/// Bytes of header and data, without the room.
 inline size_t flat_used(const FlatHeader& header) {
   return kFlatHeaderBytes + header.sealed_bytes + size_t{header.open_rows} * sizeof(Pair);
 }
@@ -55,46 +56,48 @@ inline size_t flat_used(const FlatHeader& header) {
 /// Writes an empty relation. @param bytes at least kFlatHeaderBytes
 void flat_init(std::byte* bytes);
 
-/// Packing can take this much more than the raw pairs did: a chunk header and the padding of two columns.
+/// Packing pairs can add at most this to their raw bytes: a chunk header and the padding of two columns.
 inline constexpr size_t kFlatSlack = kChunkHeaderBytes + 16;
 
-/// Appends one pair where there is room for it; packs the open pairs when 4,096 are there.
-/// @param capacity  bytes at `bytes`; the call needs flat_used + sizeof(Pair) + kFlatSlack
-/// @return false, and nothing done, when the room is too small
+/// Appends one pair if there is room for it. Packs the open pairs when there are 4,096.
+/// @param capacity  bytes at `bytes`; the call needs flat_used + sizeof(Pair) + kFlatSlack of them
+/// @return false if the room is too small; then nothing is changed
 inline bool flat_append(std::byte* bytes, size_t capacity, Pair pair);
 
-/// Packs the open pairs, in place. Needs kFlatSlack of room.
+/// Packs the open pairs in place. Needs kFlatSlack bytes of room.
 void flat_seal(std::byte* bytes);
 
-/// Capacity with which flat_merge(bytes of `header`, other) cannot fail.
+/// A capacity with which flat_merge() into the relation of `header` cannot fail.
 size_t flat_merged_capacity(const FlatHeader& header, const std::byte* other);
 
-/// Appends the data of `other` to `bytes`: chunks of 1,024 pairs and more as they are, the pairs of smaller ones
-/// one by one, so that merging many small relations leaves no trail of tiny chunks. The larger number carried is kept.
+/// Appends the data of `other` to `bytes`. Chunks of 1,024 pairs and more are copied; the pairs of smaller
+/// ones are appended one by one, so that merging many small relations does not leave many tiny chunks. The
+/// larger `carried` is kept.
 /// @param capacity   bytes at `bytes`, at least flat_merged_capacity
 /// @param tid_shift  added to the tids of `other`
-/// @throws Error{kCancelled}, `bytes` then in an unspecified state
+/// @throws Error{kCancelled}; `bytes` is then in an unspecified state
 void flat_merge(std::byte* bytes, size_t capacity, const std::byte* other, const CancelToken& cancel, int64_t tid_shift = 0);
 
-/// Capacity with which flat_finish cannot fail.
+/// A capacity with which flat_finish() cannot fail.
 inline size_t flat_finished_capacity(const FlatHeader& state) { return flat_used(state) + kFlatSlack; }
 
-/// Writes the finished form of `state` (sealed, without room). @param out flat_finished_capacity; may not overlap
+/// Writes the finished form of `state`: sealed, without room.
+/// @param out  flat_finished_capacity bytes; must not overlap `state`
 /// @return bytes written
 size_t flat_finish(const std::byte* state, std::byte* out);
 
 /// The chunks of a finished relation.
 std::vector<ChunkView> flat_chunks(const std::byte* bytes);
 
-/// Whether the header agrees with itself and with the size, room behind the data included. Constant time: what the chunks
-/// hold is not looked at.
+/// Whether the header is consistent with itself and with the size, room included. Constant time: the contents
+/// of the chunks are not checked.
 bool is_flat_relation(std::span<const std::byte> bytes);
 
-/// Checks bytes from outside in full. @throws Error{kInvalidData} unless they are a finished relation
+/// Checks untrusted bytes in full. @throws Error{kInvalidData} unless they are a finished relation
 void flat_validate(std::span<const std::byte> bytes);
 
 inline bool flat_append(std::byte* bytes, size_t capacity, Pair pair) {
-  // Called for every row of an aggregate: touches two fields of the header and no more.
+  // Called for every row of an aggregate, so it reads and writes only two fields of the header.
   uint32_t open_rows;
   uint64_t sealed_bytes;
   std::memcpy(&open_rows, bytes + offsetof(FlatHeader, open_rows), sizeof open_rows);

@@ -1,4 +1,4 @@
-// Adding up. See item_totals.h.
+// Adds up rows by item. See item_totals.h.
 #include "relation/item_totals.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Rows of every item over several relations, such as the partitions of one. Source: ours.
+// Rows of every item, summed over several relations such as the partitions of one. Cost: a look-up and an
+// addition for each item of each relation; 8 bytes an item beside its code (key_codes.h). Source: ours.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +11,25 @@ namespace batmap {
 
 class ItemTotals {
  public:
-  /// @param values  of the items
-  /// @param rows    how many rows there will be
+  /// @param values  bounds of the items that will come
+  /// @param rows    rows of all relations together
   ItemTotals(const KeyBounds& values, uint64_t rows, MemoryMeter& meter)
       : codes_(meter, values.low, values.range(), rows), rows_(meter) {}
 
-  /// @throws Error{kMemoryLimit}, std::bad_alloc
+  /// Adds the rows of every item. @throws Error{kMemoryLimit}, std::bad_alloc
   void add(const EncodedRelation& relation);
 
   uint32_t item_codes() const { return static_cast<uint32_t>(rows_.size()); }
   uint64_t item_rows(uint32_t code) const { return rows_[code]; }
   int64_t item_value(uint32_t code) const { return codes_.key(code); }
-  /// Of an item that has rows.
+  /// The code of an item that has rows.
   uint32_t item_code(int64_t value) const { return codes_.find(value); }
   uint32_t items() const { return items_; }
 
  private:
   KeyCodes codes_;
   GrowingBuffer<uint64_t> rows_;  // [codes]
-  uint32_t items_ = 0;            // with rows
+  uint32_t items_ = 0;            // items that have rows
 };
 
 }  // namespace batmap

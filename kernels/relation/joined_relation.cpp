@@ -1,4 +1,4 @@
-// Codes for the columns of two relations. See joined_relation.h.
+// Gives codes to the columns of two relations and joins them. See joined_relation.h.
 #include "relation/joined_relation.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ KeyCodes codes_within(const KeyBounds& keys, uint64_t rows, MemoryMeter& meter) 
   return {meter, keys.low, keys.range(), rows};
 }
 
-/// The offsets of a column from the smallest key where codes are direct, else its keys.
+/// Decodes a column: offsets from the smallest key if codes are direct, else the keys.
 void decode(const KeyCodes& codes, const std::byte* column, int64_t base, uint64_t range, uint32_t rows, uint64_t* out) {
   const uint64_t shift = static_cast<uint64_t>(base) - (codes.direct() ? static_cast<uint64_t>(codes.base()) : 0);
   decode_offsets(column, range, rows, shift, out);
@@ -38,7 +38,7 @@ class Bits {
   Buffer<uint64_t> words_;
 };
 
-/// Calls visit(decoded b, decoded item) for every row.
+/// Calls visit(decoded b, decoded item) for every row of the chunks.
 template <typename Visit>
 void visit_rows(std::span<const ChunkView> chunks, const KeyCodes& tids, const KeyCodes& items,
                 const ExecutionOptions& options, Visit visit) {
@@ -52,7 +52,7 @@ void visit_rows(std::span<const ChunkView> chunks, const KeyCodes& tids, const K
   }
 }
 
-/// Ranks of the codes of one side by value, behind the `before` items of the other.
+/// Ranks the codes of one side by value; the first rank is `before`, the number of items of the other side.
 void rank_items(const KeyCodes& codes, std::span<const uint32_t> item_rank, uint32_t before, const ExecutionOptions& options,
                 JoinedRelation& out) {
   const auto count = static_cast<uint32_t>(codes.size());
@@ -85,8 +85,8 @@ KeyCodes item_codes(const JoinSide& side, uint64_t rows, MemoryMeter& meter) {
   return codes_within(items, rows, meter);
 }
 
-/// Calls visit(chunks of the left side, of the right side) for partitions of the same b that have rows on both sides, whose
-/// files are closed.
+/// Calls visit(chunks of the left side, chunks of the right side) for all partitions of the same b with rows
+/// on both sides. Closes the files of these partitions.
 template <typename Visit>
 void visit_partitions(const RowPartitions& left, const RowPartitions& right, const ExecutionOptions& options, Visit visit) {
   for (size_t k = 0; k < RowPartitions::kPartitions; ++k) {
@@ -105,17 +105,17 @@ void visit_partitions(const RowPartitions& left, const RowPartitions& right, con
   }
 }
 
-/// The joined relation as it grows: set by set of b, each with all its rows of both sides.
+/// The joined relation while it grows. Each add() brings a set of b with all their rows of both sides.
 class Join {
  public:
-  /// @param rows  of each side that will be coded; bounds direct codes
+  /// @param left_rows, right_rows  upper bounds of the rows to be coded; they bound the range of direct codes
   Join(const JoinSide& left, uint64_t left_rows, const JoinSide& right, uint64_t right_rows, const ExecutionOptions& options)
       : options_(options),
         left_items_(item_codes(left, left_rows, *options.memory)),
         right_items_(item_codes(right, right_rows, *options.memory)),
         joined_{PairLog(options), {}, {}, 0} {}
 
-  /// Items of the left side, whose codes come first, need these before right ones are added in several parts.
+  /// Whether all left items must be coded before the first of several add(): the codes of right items follow theirs.
   bool needs_left_items() const { return !left_items_.direct(); }
   void code_left(const ChunkView& chunk) {
     uint64_t keys[kChunkRows];
@@ -133,7 +133,7 @@ class Join {
       }
     MemoryMeter& meter = *options_.memory;
     KeyCodes tids = codes_within(bounds, rows, meter);
-    // Hashed tids have a code exactly when the left side has them.
+    // A hashed tid has a code exactly if the left side has it.
     Bits in_left(meter, tids.direct() ? tids.size() : 0);
     visit_rows(left, tids, left_items_, options_, [&](uint64_t tid, uint64_t item) {
       const uint32_t code = insert(tids, tid);
@@ -172,10 +172,10 @@ class Join {
   KeyCodes left_items_;
   KeyCodes right_items_;
   JoinedRelation joined_;
-  int64_t tids_before_ = 0;  // codes of the b that are done
+  int64_t tids_before_ = 0;  // codes of the b of earlier add()
 };
 
-/// A side in files; where it is in memory, it is written to some.
+/// The side in files; a side in memory is written to files first, which `moved` then owns.
 const RowPartitions& in_files(const JoinSide& side, std::optional<RowPartitions>& moved, const ExecutionOptions& options) {
   if (side.partitions != nullptr) return *side.partitions;
   moved.emplace(*options.files, *options.memory);

@@ -1,4 +1,4 @@
-// Filter and order of items. See kept_items.h.
+// Filters and ranks items. See kept_items.h.
 #include "relation/kept_items.h"
 
 #include <algorithm>
@@ -15,7 +15,8 @@ struct Candidate {
   uint32_t code;
 };
 
-/// By rows, then by value. Codes are in the order of the values as a rule, so they are what items are sorted by first.
+/// Sorts by rows, then by value. Codes mostly have the order of the values: so sort by code first, and by
+/// value only where the result is not in order.
 template <typename Items>
 void sort_candidates(const Items& relation, Candidate* begin, Candidate* end, const CancelToken& cancel) {
   std::sort(begin, end, polled(cancel, [](const Candidate& a, const Candidate& b) {
@@ -103,7 +104,8 @@ KeptItems keep_items_of_partition(const EncodedRelation& partition, const ItemTo
     if (partition.item_rows(code) == 0) continue;
     const uint32_t rank = kept.rank_of_code[totals.item_code(partition.item_value(code))];
     if (rank == KeptItems::kDropped || rank < first) continue;
-    if (kept.pairs.rectangle() && rank >= last && rank < kept.pairs.first_column) continue;  // rows of another block
+    // leading items of another block
+    if (kept.pairs.rectangle() && rank >= last && rank < kept.pairs.first_column) continue;
     found.push_back({rank, code});
     own.occurrences += partition.item_rows(code);
     own.pairs.leading += rank < last;

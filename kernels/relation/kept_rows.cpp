@@ -1,4 +1,4 @@
-// Counting rows by part and item. See kept_rows.h.
+// Counts rows by part and item. See kept_rows.h.
 #include "relation/kept_rows.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ size_t RowPlaces::most_parts(const KeptItems& kept) {
 RowPlaces::RowPlaces(const TidParts& parts, const KeptItems& kept, const ExecutionOptions& options)
     : items_(kept.size), places_(*options.memory, (parts.size() + 1) * kept.size, Fill::kZero) {
   const auto row = [&](size_t part) { return places_.data() + part * items_; };
-  // Rows of a part, in the row behind its own.
+  // First the rows of each part are counted, in the row of the next part; the sums are taken below.
   if (parts.size() > 1)
     parallel_for(options, parts.size(), [&](size_t part, int) {
       uint32_t* const rows_of_item = row(part + 1);

@@ -1,4 +1,5 @@
-// The rows of kept items, part by part (tid_parts.h): what the forms that are counted are made from.
+// The rows of kept items, part by part (tid_parts.h). All counted forms are made from these. Cost: one
+// decoding pass over the blocks of each part. Source: ours.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,10 @@
 
 namespace batmap {
 
-/// Calls visit(tid codes, item ranks, number of rows) for the rows of kept items of a part, in order of arrival, some
-/// at a time. @throws Error{kCancelled} @note thread-safe
+/// Calls visit(tid codes, item ranks, number of rows) for the rows of kept items of a part, in order of
+/// arrival, at most 4,096 at a time.
+/// @throws Error{kCancelled}
+/// @note thread-safe
 template <typename Visit>
 void visit_kept_rows(const TidParts& parts, size_t part, const KeptItems& kept, Visit visit) {
   const uint32_t* const rank = kept.rank_of_code.data();
@@ -31,17 +34,18 @@ void visit_kept_rows(const TidParts& parts, size_t part, const KeptItems& kept, 
   });
 }
 
-/// Where the rows of every item and part begin, when those of an item lie side by side, part by part.
+/// Where the rows of every item and part begin if rows are sorted by item, and by part within an item.
 class RowPlaces {
  public:
-  /// Cost: one more pass over the rows where there are several parts.
+  /// Cost: one pass over the rows if there are several parts, none for one part.
   /// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
   RowPlaces(const TidParts& parts, const KeptItems& kept, const ExecutionOptions& options);
 
-  /// So many parts at most that the places take no more than a quarter of a byte a row.
+  /// The largest number of parts for which the places take at most a quarter of a byte a row.
   static size_t most_parts(const KeptItems& kept);
 
-  /// [items] by rank; may be written to. Those of the part behind the last are the ends.
+  /// [items] where the rows of each item begin in this part, by rank; may be written to. of_part(number
+  /// of parts) has the ends.
   std::span<uint32_t> of_part(size_t part) { return places_.span().subspan(part * items_, items_); }
 
  private:

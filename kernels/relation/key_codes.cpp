@@ -8,8 +8,8 @@
 namespace batmap {
 
 namespace {
-// A direct code costs up to 8 bytes of counters a slot, a hashed one 40 to 80 bytes a key and 10 times the work:
-// direct pays even when most slots stay empty.
+// A direct code costs up to 8 bytes of counters; a hashed one costs 40 to 80 bytes a key and 10 times the
+// work. So direct codes pay even if most of them are unused.
 constexpr uint64_t kAlwaysDirect = uint64_t{1} << 16;
 constexpr uint64_t kDirectSlotsPerRow = 4;
 constexpr uint64_t kMostCodes = UINT32_MAX - 1;

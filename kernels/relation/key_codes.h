@@ -1,8 +1,8 @@
-// Codes for 64-bit keys: small integers that the counting code can index arrays with.
+// Codes for 64-bit keys: small integers that index arrays.
 //
-// Two ways, chosen from what the chunk headers say: where the keys span a range that is not much wider than
-// the number of rows, the code is the distance from the smallest key (nothing is stored); else an open-addressing
-// hash table gives codes by first appearance (40 to 80 bytes a distinct key). Source: ours; both are textbook.
+// There are two ways, and the range of the keys decides. If the range is not much wider than the number of rows,
+// the code is the distance from the smallest key and nothing is stored. Else an open-addressing hash table gives
+// codes by first appearance (40 to 80 bytes a distinct key). Source: both are textbook; the choice is ours.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +14,21 @@ namespace batmap {
 
 class KeyCodes {
  public:
-  /// @param base, range   the keys lie in [base, base + range]
-  /// @param rows          how many keys will be looked up, duplicates included
+  /// @param base, range  the keys lie in [base, base + range]
+  /// @param rows         how many keys will be looked up, duplicates included
   KeyCodes(MemoryMeter& meter, int64_t base, uint64_t range, uint64_t rows);
 
-  /// Codes are distances from the smallest key, which may leave some of [0, size()) unused.
+  /// Whether codes are distances from the smallest key. Some codes in [0, size()) may then be unused.
   bool direct() const { return direct_; }
   int64_t base() const { return base_; }
-  /// Codes handed out lie in [0, size()). Direct: range + 1. @note fits 32 bits
+  /// All codes lie in [0, size()). Direct: range + 1. @note fits 32 bits
   uint64_t size() const { return direct_ ? direct_size_ : keys_.size(); }
   int64_t key(uint32_t code) const {
     return direct_ ? static_cast<int64_t>(static_cast<uint64_t>(base_) + code) : keys_[code];
   }
 
-  /// The code of a key; a new one when it has none yet. Hashed only.
-  /// @throws Error{kTooLarge} beyond 2^32 - 2 distinct keys; Error{kMemoryLimit}
+  /// Hashed codes only: the code of a key, which is new if the key has none yet.
+  /// @throws Error{kTooLarge} for more than 2^32 - 2 distinct keys; Error{kMemoryLimit}
   uint32_t insert(int64_t key) {
     size_t at = slot_of(key);
     for (; slots_[at].code != kFree; at = (at + 1) & mask_)
@@ -37,7 +37,7 @@ class KeyCodes {
   }
 
   static constexpr uint32_t kNone = UINT32_MAX;
-  /// The code of a key, or kNone. Direct: of any key in range.
+  /// The code of a key, or kNone. Direct codes: every key in range has one.
   uint32_t find(int64_t key) const;
 
  private:

@@ -6,7 +6,7 @@
 namespace batmap {
 
 namespace {
-// Blocks double from 128 KiB to 4 MiB: a small run stays small, a large one makes few mappings.
+// Blocks double from 128 KiB to 4 MiB: a small run takes little memory, a large one makes few mappings.
 constexpr size_t kFirstBlockBytes = size_t{128} << 10;
 constexpr size_t kLargestBlockBytes = size_t{4} << 20;
 static_assert(kFirstBlockBytes >= kChunkMaxBytes);

@@ -1,7 +1,7 @@
 // The rows of a run as they arrive: an append-only sequence of (tid, item) pairs, packed chunk by chunk
-// (chunk.h). Appending costs a store; every 4,096 pairs one packing pass (about 1 ns a pair). Duplicates and
-// order are kept; encoding the relation removes and sorts. Past a bound on its memory the log moves to partitions in
-// temporary files (row_partitions.h), where later rows follow. Source: ours.
+// (chunk.h). Appending costs a store, and one packing pass every 4,096 pairs (about 1 ns a pair). Duplicates
+// and order are kept. When the log exceeds a bound on its memory it moves to partitions in temporary files
+// (row_partitions.h), and later rows follow. Source: ours.
 #pragma once
 
 #include <cstddef>
@@ -20,17 +20,17 @@ class PairLog {
   /// @param meter  charged for the packed chunks; must outlive the log
   /// @throws std::bad_alloc, Error{kMemoryLimit}
   explicit PairLog(MemoryMeter& meter) : meter_(&meter), open_(meter, kChunkRows) {}
-  /// A log that moves to files, if there are any, when it is larger than its share of the work memory. The move can be
-  /// cancelled.
+  /// A log that moves to files, if `options` has any, when it exceeds its share of the work memory. The
+  /// move can be cancelled.
   explicit PairLog(const ExecutionOptions& options) : PairLog(*options.memory) {
     files_ = options.files;
     cancel_ = options.cancel;
     if (files_ != nullptr) most_bytes_ = options.work_bytes / kShareOfWorkMemory;
   }
-  /// Of the work memory, the log takes one part of so many: what is counted is made from it and is larger.
+  /// The log may take 1 / 4 of the work memory: the counted forms are made from it and are larger.
   static constexpr size_t kShareOfWorkMemory = 4;
 
-  /// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc, what the files throw; so do the next two
+  /// All three: @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc, what the files throw
   void append(int64_t tid, int64_t item) {
     open_[open_rows_] = {tid, item};
     if (++open_rows_ == kChunkRows) pack_open();
@@ -38,13 +38,13 @@ class PairLog {
   /// Appends a copy of a packed chunk.
   void append_chunk(const std::byte* chunk, size_t bytes);
 
-  /// Packs what is still open. Call it before chunks().
+  /// Packs the open pairs. Call it before chunks() and partitions().
   void seal();
 
   uint64_t rows() const { return rows_ + open_rows_; }
-  /// Where the rows are, once the log has moved to files; else nullptr, and they are in chunks().
+  /// Where the rows are if the log has moved to files; nullptr: they are in chunks().
   const RowPartitions* partitions() const { return partitions_ ? &*partitions_ : nullptr; }
-  /// Views into the log; valid until it is appended to or destroyed.
+  /// Views into the log, valid until it is appended to or destroyed.
   std::vector<ChunkView> chunks() const;
 
  private:

@@ -1,4 +1,5 @@
-// The items of each transaction side by side, each stamped with the last transaction that had it. See repeated_rows.h.
+// Sorts the rows of a part by transaction, and marks each item with the last transaction that had
+// it. See repeated_rows.h.
 #include "relation/repeated_rows.h"
 
 #include <algorithm>
@@ -13,15 +14,15 @@ namespace batmap {
 
 namespace {
 
-constexpr uint64_t kRowsInCache = 1 << 17;  // of a part
+constexpr uint64_t kRowsInCache = 1 << 17;  // rows of a part
 constexpr uint32_t kTidsAPoll = 1 << 16;
 
-/// What a thread needs for one part after the other.
+/// Memory of one thread, used for one part after the other.
 struct Scratch {
   explicit Scratch(MemoryMeter& meter) : end(meter), items(meter) {}
-  GrowingBuffer<uint32_t> end;    // [tids of the part] of the items of each so far
-  GrowingBuffer<uint32_t> items;  // [rows of the part] by tid
-  Buffer<uint32_t> last;          // [item codes] the last tid that had it
+  GrowingBuffer<uint32_t> end;    // [tids of the part] where the items of each tid end so far
+  GrowingBuffer<uint32_t> items;  // [rows of the part] items, by tid
+  Buffer<uint32_t> last;          // [item codes] the last tid that had the item
 };
 
 bool has_repeated_rows(const TidParts& parts, size_t part, Scratch& scratch, const ExecutionOptions& options) {

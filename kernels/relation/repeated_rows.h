@@ -1,8 +1,8 @@
-// Does a relation have the same row twice? What decides between counting transactions and counting rows where a join
-// multiplies repeated rows (bag semantics, as in SQL).
+// Whether a relation has the same row twice. A join multiplies repeated rows (bag semantics, as in SQL):
+// without any, counting transactions is enough; with some, rows must be counted.
 //
-// Cost: one scattered write and one look-up a row; at most 4 bytes a row, 4 a tid, and 4 an item and thread while it runs.
-// Source: ours.
+// Cost: one scattered write and one look-up a row; while it runs, at most 4 bytes a row, 4 a tid, and 4 an
+// item and thread. Source: ours.
 #pragma once
 
 #include "core/options.h"

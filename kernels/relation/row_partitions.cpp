@@ -1,4 +1,4 @@
-// Writing, splitting and loading partitions. See row_partitions.h.
+// Writes, splits and loads partitions. See row_partitions.h.
 #include "relation/row_partitions.h"
 
 #include <algorithm>
@@ -7,14 +7,16 @@ namespace batmap {
 
 namespace {
 
-constexpr int kNeighbourBits = 8;  // tids that agree above them lie in one partition, at the first level
+// at the first level, tids that differ in these lowest bits only lie in one partition
+constexpr int kNeighbourBits = 8;
 constexpr size_t kMostChunkBytes = kChunkHeaderBytes + RowPartitions::kOpenRows * sizeof(Pair) + 16;
-constexpr size_t kReadBytes = size_t{1} << 20;  // between two looks at the cancel token
+// bytes read between two polls of the cancel token
+constexpr size_t kReadBytes = size_t{1} << 20;
 
 size_t partition_of(int64_t tid, int level) {
   uint64_t x = static_cast<uint64_t>(tid);
   if (level == 0) x >>= kNeighbourBits;
-  // Every level needs bits that the one before did not look at.
+  // Every level uses bits that the levels above it did not use.
   x = (x ^ x >> 32) * 0x9e3779b97f4a7c15u;
   x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9u;
   return x >> (58 - 6 * level) & (RowPartitions::kPartitions - 1);

@@ -1,8 +1,10 @@
-// Rows past the memory of a run: partitions by transaction, packed chunk by chunk (chunk.h), in temporary files.
+// Rows that exceed the memory of a run: partitions by transaction, packed chunk by chunk (chunk.h), in temporary files.
 //
-// A transaction lies in one partition with all its rows, so counts over partitions add up. Neighbouring tids stay together
-// at the first level: chunks stay narrow and codes dense where rows arrive by tid. A partition that is still too large
-// is split again, by single tids then. Source: the partitions of Savasere, Omiecinski & Navathe (1995); ours.
+// All rows of a transaction lie in one partition, so counts over partitions add up. The first level keeps
+// neighbouring tids together: if rows arrive by tid, chunks stay narrow and codes dense. A partition that is
+// still too large is split again, now by single tids. Cost: one write and one read of the packed rows for
+// each level, and 1 MiB for open rows while a level is written. Source: the partitions of Savasere,
+// Omiecinski & Navathe (1995); the layout is ours.
 #pragma once
 
 #include <cstdint>
@@ -21,39 +23,39 @@ struct RowPartition {
   uint64_t bytes = 0;
 };
 
-/// Hands visit(chunk) all its chunks, one at a time. @throws Error{kMemoryLimit, kCancelled}, what the file throws
+/// Calls visit(chunk) for all its chunks, one at a time.
+/// @throws Error{kMemoryLimit, kCancelled}, what the file throws
 void visit_chunks(const RowPartition& part, MemoryMeter& meter, const CancelToken& cancel,
                   const std::function<void(const ChunkView&)>& visit);
 
-/// Shares of a run's work memory: for the rows of partitions that are loaded at once (what is counted is made from them and
-/// is larger), and for codes of all rows in the files, which bound a table of direct ones.
+/// Shares of a run's work memory. The first is for the rows of partitions that are loaded at once; the forms made
+/// from them are larger. The second is the number of rows passed to KeyCodes, which bounds the range of direct codes.
 inline uint64_t most_loaded_bytes(const ExecutionOptions& options) { return options.work_bytes / 8; }
 inline uint64_t most_coded_rows(const ExecutionOptions& options) { return options.work_bytes / 256; }
 
 class RowPartitions {
  public:
   static constexpr size_t kPartitions = 64;
-  static constexpr uint32_t kOpenRows = 1024;  // of a partition, before they are written as a chunk
+  static constexpr uint32_t kOpenRows = 1024;  // open pairs of a partition, which become one chunk
   static constexpr size_t kOpenBytes = kPartitions * kOpenRows * sizeof(Pair);
 
-  /// @throws Error{kMemoryLimit}, std::bad_alloc, what the files throw; so do the others
+  /// All of them: @throws Error{kMemoryLimit}, std::bad_alloc, what the files throw
   RowPartitions(TempFiles& files, MemoryMeter& meter, int level = 0);
 
   void append(Pair pair);
   void append(const ChunkView& chunk);
-  /// Writes what is still open. The partitions can then be read.
+  /// Writes the open pairs. The partitions can be read after this.
   void seal();
 
   uint64_t rows() const { return rows_; }
-  /// Of rows that have been written.
+  /// Bounds of the items in rows that have been written.
   const KeyBounds& item_bounds() const { return item_bounds_; }
-  /// [kPartitions] A transaction has the same number in all objects of one level.
+  /// [kPartitions] A tid belongs to the same partition number in all objects of one level.
   std::span<const RowPartition> parts() const { return parts_; }
   bool can_split() const { return level_ + 1 < kMostLevels; }
-  /// The rows of one of the parts, sealed: a level below. Its own file is closed.
+  /// The rows of one part, partitioned one level below and sealed. Closes the file of the part.
   RowPartitions split(const RowPartition& part, const CancelToken& cancel) const;
-  /// The partitions that have rows, those above `most_bytes` split (unless one tid alone has more): to be
-  /// called once.
+  /// All partitions that have rows. Those larger than `most_bytes` are split, down to the fourth level. Call it once.
   std::vector<RowPartition> partitions(uint64_t most_bytes, const CancelToken& cancel) const;
 
  private:
@@ -67,18 +69,18 @@ class RowPartitions {
   uint64_t rows_ = 0;
   KeyBounds item_bounds_;
   std::vector<RowPartition> parts_;  // [kPartitions]
-  Buffer<Pair> open_;                // [kPartitions][rows of a chunk]
+  Buffer<Pair> open_;                // [kPartitions][kOpenRows]
   std::vector<uint32_t> open_rows_;  // [kPartitions]
   Buffer<std::byte> packed_;         // one chunk
 };
 
-/// The rows of partitions, in memory again.
+/// The rows of some partitions, loaded into memory.
 class LoadedRows {
  public:
   /// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc, what the files throw
   LoadedRows(std::span<const RowPartition> partitions, const ExecutionOptions& options);
 
-  /// Views; valid as long as the object.
+  /// Views, valid as long as this object.
   std::vector<ChunkView> chunks() const;
 
  private:

@@ -1,4 +1,4 @@
-// Ranges from what block headers say. See tid_parts.h.
+// Cuts the tid codes into ranges by what the block headers say. See tid_parts.h.
 #include "relation/tid_parts.h"
 
 #include <algorithm>
@@ -8,8 +8,8 @@ namespace batmap {
 
 namespace {
 constexpr uint64_t kRowsWorthAThread = 1 << 18;
-constexpr uint64_t kLeastTids = 64;                 // of a part: words of bits are not shared
-constexpr uint64_t kMostSteps = uint64_t{1} << 16;  // of tids, at which parts can begin
+constexpr uint64_t kLeastTids = 64;                 // of a part: parts do not share 64-bit words of bits
+constexpr uint64_t kMostSteps = uint64_t{1} << 16;  // a part can begin at one of at most this many steps
 }  // namespace
 
 size_t TidParts::for_threads(uint64_t rows, const ExecutionOptions& options) {
@@ -43,7 +43,8 @@ void TidParts::cut(size_t most) {
   const uint64_t slots = relation_.tid_slots();
   const uint64_t step = std::max<uint64_t>(kLeastTids, std::bit_ceil(slots / kMostSteps));
   const size_t steps = (slots + step - 1) / step;
-  // Rows a step, as differences: the rows of a block are taken to be spread evenly over the steps that it spans.
+  // Rows of each step, as differences. The rows of a block are assumed to be spread evenly over
+  // the steps that it spans.
   std::vector<double> change(steps + 1, 0.0);
   for (size_t block = 0; block < relation_.blocks(); ++block) {
     const TidSpan span = relation_.tid_span(block);

@@ -1,7 +1,8 @@
-// The rows of a relation in parts, each with a range of tid codes, for threads and for caches: what is indexed by tid
-// is then written by one thread only and needs no locks, and a part of it fits where it is worked on. Each part reads
-// the blocks that have tids of its range. Where rows arrive by tid, or nearly so, these are its share of the blocks; where
-// they arrive in no order every part reads all of them and leaves out what is not its own. Source: ours.
+// The rows of a relation in parts, each with a range of tid codes. Parts serve threads and caches: an array
+// indexed by tid is written by one thread only and needs no locks, and the piece of it that a part uses can
+// fit into a cache. A part reads all blocks that have tids of its range. If rows arrive by tid, or nearly so,
+// these are its share of the blocks; if they arrive in no order, every part reads all blocks and skips the
+// rows of the others. Source: ours.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +15,25 @@ namespace batmap {
 
 class TidParts {
  public:
-  /// @param relation, options  outlive the object
-  /// @param most               at most so many parts, of about equal rows where rows are spread evenly within blocks
+  /// @param relation, options  must outlive this object
+  /// @param most               maximum number of parts. They have about equal rows if rows are
+  /// spread evenly within blocks
   TidParts(const EncodedRelation& relation, size_t most, const ExecutionOptions& options);
 
-  /// How many parts keep the threads busy. @param rows  that matter
+  /// How many parts keep the threads busy. @param rows  rows that have to be processed
   static size_t for_threads(uint64_t rows, const ExecutionOptions& options);
-  /// How many there can be before most blocks are read by several of them.
+  /// The maximum number of parts before most blocks are read by several of them.
   static size_t most_narrow(const EncodedRelation& relation);
 
   const EncodedRelation& relation() const { return relation_; }
   size_t size() const { return blocks_.size(); }
-  /// The range of a part is [first_tid(part), first_tid(part + 1)), and begins with a multiple of 64.
+  /// The range of a part is [first_tid(part), first_tid(part + 1)). Its first tid code is a multiple of 64.
   uint32_t first_tid(size_t part) const { return begin_[part]; }
 
-  /// Calls visit(tid codes, item codes, number of rows) for the rows of a part, in order of arrival, some at a time.
-  /// The arrays are scratch of 4,096. @throws Error{kCancelled} @note thread-safe
+  /// Calls visit(tid codes, item codes, number of rows) for the rows of a part, in order of arrival, at most
+  /// 4,096 at a time. The arrays are scratch and may be overwritten.
+  /// @throws Error{kCancelled}
+  /// @note thread-safe
   template <typename Visit>
   void visit(size_t part, Visit visit) const {
     const uint32_t first = begin_[part];
@@ -60,7 +64,7 @@ class TidParts {
   const EncodedRelation& relation_;
   const ExecutionOptions& options_;
   std::vector<uint32_t> begin_;                // [parts + 1] tid codes
-  std::vector<std::vector<uint32_t>> blocks_;  // [parts] that have rows of it, perhaps
+  std::vector<std::vector<uint32_t>> blocks_;  // [parts] blocks that may have rows of the part
 };
 
 }  // namespace batmap

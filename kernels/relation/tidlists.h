@@ -1,6 +1,6 @@
-// The vertical form: one list of tid codes per kept item, back to back. 4 bytes an occurrence.
-// As scattered, a list may hold duplicates, and is in the order of its part (tid_parts.h), within one in order of arrival;
-// `sort_lists` makes it a set.
+// The vertical form: one list of tid codes per kept item, one list after the other. 4 bytes an occurrence.
+// scatter_tidlists() leaves duplicates in; a list has the order of the parts (tid_parts.h), and order of
+// arrival within a part. sort_lists() makes it a sorted set. Source: standard.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 namespace batmap {
 
 struct Tidlists {
-  Buffer<uint64_t> begin;   // [items + 1] where each list starts
+  Buffer<uint64_t> begin;   // [items + 1] where the list of each item begins
   Buffer<uint32_t> length;  // [items]
-  Buffer<uint32_t> tids;    // [occurrences] by item rank
+  Buffer<uint32_t> tids;    // [occurrences] the lists, by item rank
 
   void append(uint32_t item, uint32_t tid) { tids[begin[item] + length[item]++] = tid; }
   std::span<uint32_t> list(uint32_t item) { return {tids.data() + begin[item], length[item]}; }
   std::span<const uint32_t> list(uint32_t item) const { return {tids.data() + begin[item], length[item]}; }
 };
 
-/// Empty lists with room for every row of the first `items` items; the others are to have a length only.
+/// Empty lists with room for every row of the first `items` items. The other items have a length but no room.
 /// @throws Error{kMemoryLimit}, std::bad_alloc
 Tidlists allocate_tidlists(const EncodedRelation& relation, const KeptItems& kept, MemoryMeter& meter,
                            uint32_t items = UINT32_MAX);
@@ -30,7 +30,8 @@ Tidlists allocate_tidlists(const EncodedRelation& relation, const KeptItems& kep
 /// Cost: one scattered write an occurrence. @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
 Tidlists scatter_tidlists(const EncodedRelation& relation, const KeptItems& kept, const ExecutionOptions& options);
 
-/// Sorts each of the first `items` lists where it is not sorted, and removes duplicates. @throws Error{kCancelled}
+/// Sorts each of the first `items` lists that is not sorted, and removes duplicates.
+/// @throws Error{kCancelled}
 void sort_lists(Tidlists& lists, const ExecutionOptions& options, uint32_t items = UINT32_MAX);
 
 }  // namespace batmap

@@ -1,4 +1,5 @@
-// A row whose bit is already set is a duplicate and is not listed again. See transaction_bits.h.
+// Fills bit rows and lists together: a row whose bit is set already is a duplicate and is not listed.
+// See transaction_bits.h.
 #include "relation/transaction_bits.h"
 
 #include <algorithm>
@@ -14,8 +15,8 @@ uint64_t row_words(uint64_t items) { return (items + 511) / 512 * 8; }
 
 constexpr uint32_t kNoTid = UINT32_MAX;
 
-/// Sets the bits and lists the tids of one part, each at its places. A row whose bit is set already is missing: kNoTid stays
-/// in its place, and the length of the list is less.
+/// Sets the bits and lists the tids of one part, each at its place. For a duplicate row, kNoTid fills the
+/// place at the end of the part's list, and the length of the list decreases.
 void fill_part(const TidParts& parts, size_t part, const KeptItems& kept, RowPlaces& places, MemoryMeter& meter,
                TransactionBits& form) {
   Buffer<uint32_t> place(meter, kept.size);

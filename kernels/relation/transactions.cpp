@@ -1,6 +1,7 @@
-// Part by part (tid_parts.h), each small enough for the cache where that can be: its rows are sorted by item, and the items
-// dealt out to its transactions from the last rank to the first, so that what is behind an item is known when it comes. A
-// duplicate row finds its own item the last one that came. See transactions.h.
+// Links transactions part by part (tid_parts.h); parts are small enough for the cache where possible. The
+// rows of a part are sorted by item. Items are then added to their transactions from the last rank to the
+// first, so that the partners of an item are in place when it comes. A row is a duplicate if its item is the
+// last one added. See transactions.h.
 #include "relation/transactions.h"
 
 #include <algorithm>
@@ -14,14 +15,14 @@ namespace batmap {
 
 namespace {
 
-constexpr uint64_t kRowsInCache = 1 << 17;  // of a part; from the phase `transactions` of bench/relation_bench.cpp
+constexpr uint64_t kRowsInCache = 1 << 17;  // rows of a part; from the phase `transactions` of bench/relation_bench.cpp
 constexpr uint64_t kRowsAPoll = 1 << 16;
-constexpr uint32_t kNoTail = UINT32_MAX;  // the length of what is left over where rows repeat
+constexpr uint32_t kNoTail = UINT32_MAX;  // the length of unused tails, which remain if rows repeat
 
 template <typename Item>
 class Linker {
  public:
-  /// @param out  its tails and supports are written, by part
+  /// @param out  link() writes the tails and supports of its part
   Linker(const TidParts& parts, RowPlaces& places, const KeptItems& kept, const TransactionLengths& lengths,
          const ExecutionOptions& options, Transactions& out)
       : parts_(parts), places_(places), kept_(kept), lengths_(lengths), options_(options), out_(out) {
@@ -61,15 +62,15 @@ class Linker {
   Buffer<Item> take_items() { return std::move(items_); }
 
  private:
-  /// What has come of a transaction, which is filled from its end.
+  /// The place of one transaction in `items_`, filled from its end.
   struct Room {
     uint32_t begin;
     uint32_t end;
-    uint32_t last;  // the item that came last
+    uint32_t last;  // the item that was added last
   };
   struct Scratch {
-    Buffer<uint32_t> tids;  // [rows of a part] by item, counted from the first of the part
-    Buffer<uint32_t> next;  // [items] where the next one goes
+    Buffer<uint32_t> tids;  // [rows of a part] tids by item, counted from the first tid of the part
+    Buffer<uint32_t> next;  // [items] where the next tid of each item goes
     Buffer<Room> rooms;     // [tids of a part]
   };
 
@@ -100,7 +101,7 @@ class Linker {
     });
   }
 
-  /// The rows of one item to their transactions. @param tids  counted from the first of the part
+  /// Adds one item to its transactions. @param tids  of its rows, counted from the first tid of the part
   void deal(size_t part, uint32_t item, std::span<const uint32_t> tids, Scratch& scratch) {
     const WantedPairs& pairs = kept_.pairs;
     Room* const rooms = scratch.rooms.data();
@@ -136,7 +137,7 @@ class Linker {
   const TransactionLengths& lengths_;
   const ExecutionOptions& options_;
   Transactions& out_;
-  std::vector<uint32_t> first_place_;  // [parts + 1] where the items of each part begin
+  std::vector<uint32_t> first_place_;  // [parts + 1] where the items of each part begin in items_
   Buffer<Item> items_;
   std::vector<Scratch> scratch_;  // [threads]
 };
@@ -149,7 +150,7 @@ void link(const TidParts& parts, RowPlaces& places, const KeptItems& kept, const
   out.items = linker.take_items();
 }
 
-/// Rows of kept items by tid.
+/// The number of rows of kept items, by tid.
 struct Lengths {
   Lengths(const EncodedRelation& relation, const KeptItems& kept_items, const ExecutionOptions& options)
       : kept(kept_items), length(*options.memory, relation.tid_slots(), Fill::kZero) {
@@ -158,7 +159,8 @@ struct Lengths {
 
   void add(const uint32_t* tids, const uint32_t* items, uint32_t rows) {
     const uint32_t* const rank = kept.rank_of_code.data();
-    for (uint32_t k = 0; k < rows;) {  // a sum for each run of one tid: adding to memory waits for the last time
+    // One addition for each run of equal tids: the next addition to the same address would wait for the last one.
+    for (uint32_t k = 0; k < rows;) {
       const uint32_t tid = tids[k];
       uint32_t sum = 0;
       for (; k < rows && tids[k] == tid; ++k) sum += rank[items[k]] != KeptItems::kDropped;
@@ -182,10 +184,10 @@ struct Lengths {
 
   const KeptItems& kept;
   Buffer<uint32_t> length;   // [tid slots]
-  Buffer<uint32_t> leading;  // [tid slots] of a rectangle: of these, those of leading items
+  Buffer<uint32_t> leading;  // [tid slots] in a rectangle: how many of these rows have leading items
 };
 
-/// @return the pair instances
+/// Counts by parts of the tids. @return the pair instances
 uint64_t count_by_parts(const TidParts& parts, Lengths& lengths, const ExecutionOptions& options) {
   std::vector<uint64_t> instances(parts.size());
   parallel_for(options, parts.size(), [&](size_t part, int) {
@@ -195,9 +197,9 @@ uint64_t count_by_parts(const TidParts& parts, Lengths& lengths, const Execution
   return std::accumulate(instances.begin(), instances.end(), uint64_t{0});
 }
 
-/// The same where rows come in no order: every share of the blocks is counted apart.
+/// The same for rows in no order: each share of the blocks is counted apart, and the counts are added.
 uint64_t count_by_shares(const EncodedRelation& relation, size_t shares, Lengths& lengths, const ExecutionOptions& options) {
-  std::vector<Lengths> more;  // of all shares but the first
+  std::vector<Lengths> more;  // [shares - 1] for all shares but the first
   for (size_t share = 1; share < shares; ++share) more.emplace_back(relation, lengths.kept, options);
   parallel_for(options, shares, [&](size_t share, int) {
     uint32_t tids[kChunkRows];
@@ -224,7 +226,8 @@ TransactionLengths transaction_lengths(const EncodedRelation& relation, const Ke
                                        const ExecutionOptions& options) {
   const size_t most = TidParts::for_threads(relation.rows(), options);
   const size_t narrow = std::min(most, TidParts::most_narrow(relation));
-  // Each with lengths of its own, which are as many as rows at most and leave room for what is counted.
+  // Each share but the first has lengths of its own. They must not outnumber the rows, and must
+  // leave memory for the forms.
   const uint64_t slots = std::max(relation.tid_slots(), 1u);
   const uint64_t room = options.memory->available() / 8 / (slots * 2 * sizeof(uint32_t));
   const size_t shares = std::min<uint64_t>({most, relation.rows() / slots, 1 + room});

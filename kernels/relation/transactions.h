@@ -1,7 +1,7 @@
-// The horizontal form: the kept items of every transaction, ascending by rank and without duplicates, and for
-// each occurrence of a leading item the place where its partners in that transaction start. What horizontal counting
-// walks. 2 bytes an occurrence for up to 65,536 items, else 4; 8 more for the places.
-// Source: the cross-linked lists are ours; the horizontal layout is the Apriori family's.
+// The horizontal form, which horizontal counting walks: the kept items of every transaction, ascending by rank
+// and without duplicates; and for each occurrence of a leading item, where its partners in that transaction
+// begin. Memory: 2 bytes an occurrence for up to 65,536 items, else 4, and 8 bytes an occurrence of a leading
+// item. Source: the cross-linked lists are ours; the horizontal layout is that of the Apriori family.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,27 @@
 
 namespace batmap {
 
-/// Where the partners in one occurrence's transaction lie: the later items, or, of a rectangle, the columns.
+/// The partners of one occurrence in its transaction: the later items, or, in a rectangle, the columns.
 struct Tail {
   uint32_t begin;
   uint32_t length;
 };
 
 struct Transactions {
-  // [occurrences] item ranks, transaction by transaction; those of a rectangle's columns counted from the first of them
+  // [occurrences] item ranks, transaction by transaction. In a rectangle, columns only, as rank - first_column
   std::variant<Buffer<uint16_t>, Buffer<uint32_t>> items;
   Buffer<uint64_t> tails_begin;  // [items + 1]
   Buffer<uint32_t> support;      // [items] exact: duplicates are gone
-  Buffer<Tail> tails;            // [rows of leading items] by rank; support[i] used for item i
+  Buffer<Tail> tails;            // [rows of leading items] by rank; the first support[i] of item i are used
 
   std::span<const Tail> tails_of(uint32_t item) const { return {tails.data() + tails_begin[item], support[item]}; }
 };
 
-/// Kept items per tid code, duplicates included, and what follows from it.
+/// The number of kept items of every tid code, duplicates included, and a bound that follows from it.
 struct TransactionLengths {
   Buffer<uint32_t> length;  // [tid slots]
-  // Sum over transactions of (length choose 2), or, of a rectangle, of leading items times the others: an upper bound
-  // where rows repeat.
+  // Sum over all transactions of (length choose 2), or, in a rectangle, of leading items x other items.
+  // Exact, or an upper bound if rows repeat.
   uint64_t pair_instances = 0;
 };
 
@@ -42,12 +42,12 @@ struct TransactionLengths {
 TransactionLengths transaction_lengths(const EncodedRelation& relation, const KeptItems& kept,
                                        const ExecutionOptions& options);
 
-/// Cost: three scattered writes an occurrence, which stay in cache where rows arrive by tid, or nearly so.
+/// Cost: three scattered writes an occurrence. These stay in cache if rows arrive by tid, or nearly so.
 /// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
 Transactions link_transactions(const EncodedRelation& relation, const KeptItems& kept, const TransactionLengths& lengths,
                                const ExecutionOptions& options);
 
-/// Peak bytes of link_transactions, for the chooser. @param tails  rows of leading items
+/// Peak bytes of link_transactions(), for the chooser. @param tails  rows of leading items
 uint64_t transactions_bytes(uint64_t items, uint64_t tid_slots, uint64_t occurrences, uint64_t tails);
 
 }  // namespace batmap

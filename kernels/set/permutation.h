@@ -1,14 +1,15 @@
-// The three permutations of [0, 2^w) by which all sets of width w are placed. Fixed for good by format version 1.
+// The three permutations of [0, 2^w) that place the elements of all sets of width w. Format version
+// 1 fixes them for good.
 //
 //   three times:  x *= factor;  x ^= x >> s        mod 2^w, s = ceil(w / 2)
 //
-// A product carries a bit upwards only; the shift by half the width brings the upper half back down, so that each result
-// bit depends on all input bits. A shift by at least w / 2 is its own inverse, an odd factor has an inverse mod 2^w.
-// Two rounds leave some arithmetic progressions of narrow universes with stashes of twenty elements, three none
-// (test/unit/set/set_builder_test.cpp, RegularSetsHaveShortStashes). The low w bits of a product need the low w bits of its
-// factors only: for w <= 32 the same values come out of 32-bit arithmetic (`Word` = uint32_t), which vectors and GPUs have.
-// Constexpr, also for device code. Source: ours, after the finaliser of MurmurHash3; FORMAT.md says where the factors are
-// from.
+// A product carries a bit upwards only. The shift by half the width brings the upper half back down, so that each
+// result bit depends on all input bits. Both steps can be undone: a shift by at least w / 2 is its own inverse, and
+// an odd factor has an inverse mod 2^w. With two rounds, some arithmetic progressions in narrow universes get stashes
+// of twenty elements, with three rounds none does (test/unit/set/set_builder_test.cpp, RegularSetsHaveShortStashes). The
+// low w bits of a product depend only on the low w bits of its factors: for w <= 32, 32-bit arithmetic (`Word` =
+// uint32_t), which vector units and GPUs have, gives the same values. Constexpr, also for device code. Source: ours,
+// after the finaliser of MurmurHash3; FORMAT.md says where the factors come from.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ inline constexpr uint64_t kPermutationFactors[3][kRounds] = {
     {0xd6e8feb86659fd93, 0xbf58476d1ce4e5b9, 0xaf251af3b0f025b5},
 };
 
-/// Inverse of an odd number mod 2^64 (Newton: every step doubles the number of right bits, of which there are 3 at first).
+/// Inverse of an odd number mod 2^64. Newton's method: 3 bits are right at first, and every step doubles their number.
 constexpr uint64_t odd_inverse(uint64_t a) {
   uint64_t inverse = a;
   for (int i = 0; i < 5; ++i) inverse *= 2 - a * inverse;
@@ -32,7 +33,7 @@ constexpr uint64_t odd_inverse(uint64_t a) {
 }
 
 struct InverseFactors {
-  uint64_t of[3][kRounds];  // in order of use: the last round is undone first
+  uint64_t of[3][kRounds];  // in the order of use: the last round is undone first
 };
 inline constexpr InverseFactors kInverseFactors = [] {
   InverseFactors inverses{};
@@ -41,7 +42,7 @@ inline constexpr InverseFactors kInverseFactors = [] {
   return inverses;
 }();
 
-/// pi_t of one width. @tparam Word uint64_t, or uint32_t where width <= 32
+/// pi_t of one width. @tparam Word  uint64_t, or uint32_t if width <= 32
 template <typename Word = uint64_t>
 struct Permutation {
   Word mask;
@@ -66,7 +67,7 @@ struct Permutation {
     return x;
   }
 
-  /// The x with pi(x) = y.
+  /// The x for which pi(x) = y.
   constexpr Word inverse(Word y) const {
     for (const Word factor : inverses) {
       y ^= y >> shift;
@@ -76,11 +77,12 @@ struct Permutation {
   }
 };
 
-/// pi_table(x) where the table is known to the compiler: no factors to set up, for single look-ups. @param x < 2^width
+/// pi_table(x) for a table that is known at compile time. Single look-ups need no set-up of factors.
+/// @param x < 2^width
 template <int kTable>
 constexpr uint64_t image_of(uint64_t x, int width) {
   static_assert(kRounds == 3);
-  // Values, not a reference to them: device code cannot read an array of the host.
+  // Values, not references into the array: device code cannot read an array of the host.
   constexpr uint64_t kFirst = kPermutationFactors[kTable][0];
   constexpr uint64_t kSecond = kPermutationFactors[kTable][1];
   constexpr uint64_t kThird = kPermutationFactors[kTable][2];

@@ -1,10 +1,10 @@
-// Placing the elements of a batmap: two of three slots each, or the stash (BM II-A).
+// Places the elements of a batmap: each in two of its three slots, or in the stash (BM II-A).
 //
-// First all elements that find two of their slots free, in order, with the cache misses of sixteen elements in flight at
-// once; at the highest load (r = 2n) that is 19 of 20 on average. The others follow by the cuckoo walk: an element that is
-// pushed out goes to its third table, where it may push out the next. A walk that does not end pushes the last one into the
-// stash. Steps are budgeted over the whole build, so that a hostile set costs no more than a few ordinary ones; it gets a
-// long stash.
+// The first pass takes all elements in order and places those with two free slots; sixteen elements overlap
+// their cache misses. At the highest load (r = 2n) it places 19 of 20 elements on average. The others follow
+// by the cuckoo walk: an element that is pushed out goes to its third table, where it may push out the next
+// one. If a walk does not end, its last element goes to the stash. The number of steps is limited for the
+// whole build, so a hostile set costs no more than a few ordinary ones; it gets a long stash.
 #pragma once
 
 #include <algorithm>
@@ -16,12 +16,13 @@
 
 namespace batmap {
 
-/// @tparam Slot uint32_t or uint64_t, with room for a key and two flags: bit 0 valid, the key, the indicator; 0 is empty
+/// @tparam Slot  uint32_t or uint64_t: bit 0 valid, then the key, then the indicator; 0 is an empty slot
 template <typename Slot>
 class Placement {
  public:
-  /// @param slots  zeroed [groups][tables][512], position p of a block at [p % 32][p / 32], as transposing wants it
-  /// @param stash  what finds no place is appended, in no order
+  /// @param slots  zeroed [groups][tables][512]; position p of a block is at [p % 32][p / 32], as
+  /// transpose_slots() wants it
+  /// @param stash  elements that find no place are appended, in no order
   Placement(Slot* slots, BatmapShape shape, int width, const ExecutionOptions& options, GrowingBuffer<uint64_t>& stash)
       : slots_(slots), shape_(shape), pi_{{0, width}, {1, width}, {2, width}}, options_(options), stash_(stash) {}
 
@@ -41,7 +42,8 @@ class Placement {
  private:
   static constexpr size_t kBatch = 16;
   static constexpr int kNone = -1;
-  static constexpr int kMaxWalk = 400;  // an ordinary walk ends after a few steps, at r = 2n now and then after a hundred
+  // an ordinary walk ends after a few steps; at r = 2n, now and then after a hundred
+  static constexpr int kMaxWalk = 400;
 
   static constexpr int next(int table) { return table == 2 ? 0 : table + 1; }
   static constexpr int previous(int table) { return table == 0 ? 2 : table - 1; }
@@ -65,7 +67,7 @@ class Placement {
         __builtin_prefetch(slots_ + at[t][i], 1);
       }
     for (size_t i = 0; i < batch.size(); ++i) {
-      // The excluded table turns round where there is a choice, so that all three fill evenly.
+      // If all three slots are free, the table that is left out rotates, so that all tables fill evenly.
       const bool taken[kTables] = {slots_[at[0][i]] != 0, slots_[at[1][i]] != 0, slots_[at[2][i]] != 0};
       turn_ = next(turn_);
       const int taken_count = taken[0] + taken[1] + taken[2];
@@ -81,8 +83,8 @@ class Placement {
     }
   }
 
-  /// An element on its way. other: the table of its other copy; from: the table it was pushed out of; kNone where there is
-  /// none.
+  /// A copy of an element that needs a slot. `other` is the table of the other copy, `from` the table that
+  /// this one was pushed out of; each may be kNone.
   struct Nestless {
     uint64_t element;
     int other;
@@ -101,7 +103,7 @@ class Placement {
     if (placed) walk({x, single_table_, kNone});
   }
 
-  /// Moves elements on until none is nestless. @return false when `single_` itself went to the stash
+  /// Moves copies until none needs a slot. @return false if `single_` itself went to the stash
   bool walk(Nestless nestless) {
     for (int step = 0; step < kMaxWalk && steps_left_ > 0; ++step, --steps_left_) {
       const int table = nestless.other == kNone  ? next(nestless.from)
@@ -116,7 +118,8 @@ class Placement {
     return nestless.element != single_;
   }
 
-  /// Writes a copy to its slot of the table and tells the other copy. @return what stood there
+  /// Writes a copy to its slot in `table`, and adjusts the indicator of the other copy.
+  /// @return the old value of the slot
   Slot settle(const Nestless& nestless, int table) {
     last_image_ = pi_[table].forward(nestless.element);
     if (nestless.other != kNone) {
@@ -131,7 +134,8 @@ class Placement {
     return old;
   }
 
-  /// The element of a slot's old value. @param image  of what stands there now: the same position
+  /// The element of a slot's old value.
+  /// @param image  of the element that has replaced it, so at the same position
   Nestless pushed_out(Slot old, int table, uint64_t image) const {
     const uint64_t key = old >> 1 & ((uint64_t{1} << shape_.key_bits) - 1);
     const uint64_t element = pi_[table].inverse(key << shape_.range_bits | (image & (shape_.slots() - 1)));
@@ -150,8 +154,8 @@ class Placement {
   size_t steps_left_ = 0;
   uint64_t last_image_ = 0;
   uint64_t single_ = 0;       // the element that is being inserted
-  bool has_single_ = false;   // it has one copy at most
-  int single_table_ = kNone;  // where
+  bool has_single_ = false;   // single_ has at most one copy
+  int single_table_ = kNone;  // the table of that copy
 };
 
 }  // namespace batmap

@@ -1,4 +1,4 @@
-// Reading and writing portable Roaring bytes. See roaring_format.h.
+// Reads and writes portable Roaring bytes. See roaring_format.h.
 #include "set/roaring_format.h"
 
 #include <algorithm>
@@ -13,16 +13,16 @@ namespace {
 
 constexpr uint32_t kCookieNoRuns = 12346;
 constexpr uint32_t kCookieRuns = 12347;
-constexpr size_t kOffsetsFrom = 4;  // with runs: containers from which there is an offset header
+constexpr size_t kOffsetsFrom = 4;  // a bitmap with runs has an offset header if it has this many containers or more
 constexpr size_t kArrayMax = 4096;  // elements
 constexpr size_t kBitsetBytes = 8192;
-constexpr size_t kContainerMax = 65536;  // elements of one, containers of a bitmap
+constexpr size_t kContainerMax = 65536;  // elements of a container, and containers of a bitmap
 
 [[noreturn]] void invalid(const char* what) {
   throw Error(ErrorCode::kInvalidData, std::string("invalid roaring bitmap: ") + what);
 }
 
-/// Bytes from outside, front to back.
+/// Reads untrusted bytes front to back.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -45,7 +45,7 @@ class ByteReader {
 
 uint64_t unsigned16(const std::byte* from, size_t i) { return load_le<uint16_t>(from + 2 * i); }
 
-/// Elements of one container, into exactly `cardinality` places.
+/// Reads the elements of one container into exactly `cardinality` places. So do the next two functions.
 void read_array(ByteReader& in, uint64_t base, size_t cardinality, uint64_t* out) {
   const std::byte* from = in.take(2 * cardinality);
   for (size_t i = 0; i < cardinality; ++i) {
@@ -106,7 +106,7 @@ void read_bitmap32(ByteReader& in, uint64_t high, GrowingBuffer<uint64_t>& out, 
 
 // ---- writing
 
-/// The elements of one container and how they are written.
+/// The elements of one container, and how it is written.
 struct Part {
   std::span<const uint64_t> elements;
   size_t runs;
@@ -122,7 +122,7 @@ Part part_of(std::span<const uint64_t> elements) {
   return {elements, runs, as_runs ? 2 + 4 * runs : plain, as_runs};
 }
 
-/// Longest start of `elements` that agrees in the bits from `shift` on.
+/// The longest prefix of `elements` whose bits from `shift` up are equal.
 std::span<const uint64_t> leading(std::span<const uint64_t> elements, int shift) {
   const uint64_t high = elements[0] >> shift;
   const auto end = std::partition_point(elements.begin(), elements.end(), [&](uint64_t x) { return x >> shift == high; });
@@ -170,7 +170,7 @@ void write_bitmap32(std::span<const uint64_t> elements, GrowingBuffer<Part>& par
     bytes += part.bytes;
   }
   const bool with_offsets = !with_runs || parts.size() >= kOffsetsFrom;
-  const size_t flag_bytes = with_runs ? (parts.size() + 7) / 8 : 4;  // in their place: the number of containers
+  const size_t flag_bytes = with_runs ? (parts.size() + 7) / 8 : 4;  // without runs: the number of containers, 4 bytes
   const size_t header = 4 + flag_bytes + parts.size() * (with_offsets ? 8 : 4);
   std::byte* at = out.room(header + bytes);
   out.add(header + bytes);

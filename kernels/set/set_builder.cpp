@@ -1,4 +1,4 @@
-// Writing arrays and bitmaps, placing batmaps. See set_builder.h.
+// Writes arrays and bitmaps, places batmaps. See set_builder.h.
 #include "set/set_builder.h"
 
 #include <algorithm>
@@ -138,7 +138,8 @@ namespace {
 constexpr int kDigitBits = 11;
 constexpr size_t kDigits = size_t{1} << kDigitBits;
 constexpr size_t kRadixPays = 1024;  // elements
-/// One pass of a least-significant-digit radix sort. @return false, and nothing done, when all digits are the same
+/// One pass of a least-significant-digit radix sort.
+/// @return false if all digits are equal; then nothing is written
 bool scatter_by_digit(std::span<const uint64_t> from, uint64_t* to, int shift, const CancelToken& cancel) {
   std::array<size_t, kDigits> offsets{};
   const auto digit = [shift](uint64_t x) { return x >> shift & (kDigits - 1); };

@@ -1,9 +1,9 @@
-// From sorted elements to a stored set. A build is deterministic: the same elements and width give the same bytes.
+// Encodes sorted elements as a stored set. A build is deterministic: the same elements and width give the same bytes.
 //
-// Arrays and bitmaps are written straight away. A batmap is placed first: each element in two of its three slots where two
-// are free, the rest by the cuckoo walk of Amossen & Pagh II-A, what fails into the stash. Scratch: 4 bytes a slot where a
-// key with its two flags has at most 32 bits, else 8; that is 24 (48) bytes an element at most. bench/set_bench.cpp has the
-// times.
+// Arrays and bitmaps are written directly. A batmap is placed first (placement.h): each element in two of its
+// three slots if two are free, the others by the cuckoo walk of Amossen & Pagh II-A, and what fails in the
+// stash. Scratch: 4 bytes a slot if a key with its two flags has at most 32 bits, else 8; so at most 24 or 48
+// bytes an element. bench/set_bench.cpp measures the times.
 #pragma once
 
 #include <span>
@@ -13,30 +13,31 @@
 
 namespace batmap {
 
-/// Reusable: scratch stays for the next set. Not thread-safe.
+/// Reusable: the scratch memory is kept for the next set. Not thread-safe.
 class SetEncoder {
  public:
-  /// @param options  memory is charged for scratch, cancel is polled; must outlive the encoder
+  /// @param options  memory is charged for scratch, cancel is polled; both must outlive the encoder
   explicit SetEncoder(const ExecutionOptions& options) : options_(options), stash_(*options.memory) {}
 
-  /// Places the elements; they must stay until write() is done.
+  /// Places the elements. The caller must keep them until write() is done.
   /// @param sorted_distinct  ascending, all < 2^width
-  /// @return exact size in bytes
-  /// @throws Error{kInvalidParameter} width outside 0..62, elements not ascending or outside the universe;
-  ///         Error{kTooLarge}, Error{kMemoryLimit}, Error{kCancelled}
+  /// @return the exact size in bytes
+  /// @throws Error{kInvalidParameter} for a width outside 0 .. 62, or elements not ascending or outside the universe;
+  ///         Error{kTooLarge, kMemoryLimit, kCancelled}
   size_t prepare(std::span<const uint64_t> sorted_distinct, int width);
 
-  /// Writes what prepare() has placed: exactly that many bytes, any alignment. May be called again.
+  /// Writes what prepare() has placed: exactly that many bytes, at any alignment. May be called again.
   void write(std::byte* out);
 
-  /// The tables of a batmap alone, also for sets that are stored otherwise. key_bits of batmap_shape() must not be negative.
-  /// @param sorted_distinct, width  as above
+  /// Places a batmap without its header, also for sets that are stored in another container. key_bits of
+  /// batmap_shape() must not be negative.
+  /// @param sorted_distinct, width  as for prepare()
   void place_batmap(std::span<const uint64_t> sorted_distinct, int width);
 
-  /// Writes the planes of the batmap placed last: shape().bytes(), any alignment.
+  /// Writes the planes of the batmap placed last: shape().bytes(), at any alignment.
   void write_planes(std::byte* out) const;
 
-  /// Of the batmap placed last: elements that found no place, ascending.
+  /// The elements of the batmap placed last that found no slot, ascending.
   std::span<const uint64_t> stash() const { return stash_.span(); }
 
  private:
@@ -50,16 +51,16 @@ class SetEncoder {
   int width_ = 0;
   Container container_ = Container::kArray;
   BatmapShape shape_{};
-  Buffer<uint32_t> narrow_;  // [3][slots]; one of the two is in use
+  Buffer<uint32_t> narrow_;  // [3][slots]; only one of the two is used
   Buffer<uint64_t> wide_;
   GrowingBuffer<uint64_t> stash_;
 };
 
-/// Sorts ascending, in place, by radix where it pays. Scratch of the same size for large inputs.
-/// @throws Error{kMemoryLimit}, Error{kCancelled} (elements are then a permutation of themselves or incomplete)
+/// Sorts ascending, in place; from 1,024 elements up by radix sort with scratch of the same size.
+/// @throws Error{kMemoryLimit}; Error{kCancelled}, which may leave elements missing or repeated
 void sort_elements(std::span<uint64_t> elements, const ExecutionOptions& options);
 
-/// Sorts ascending and drops duplicates. Input that is sorted already costs one pass.
+/// Sorts ascending and drops duplicates. Sorted input costs two passes.
 void sort_distinct(GrowingBuffer<uint64_t>& elements, const ExecutionOptions& options);
 
 }  // namespace batmap

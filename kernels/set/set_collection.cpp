@@ -1,4 +1,4 @@
-// Copying values into aligned memory. See set_collection.h.
+// Copies values into aligned memory. See set_collection.h.
 #include "set/set_collection.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ void SetCollection::add(int64_t id, std::span<const std::byte> value) {
   const size_t padding = (kLine - front % kLine) % kLine;
   const size_t bytes = padding + (value.size() + kLine - 1) / kLine * kLine;
   if (blocks_.empty() || blocks_.back().size() - used_ < bytes) {
-    // Doubling, so that few blocks hold many sets and little is left over.
+    // Blocks double, up to 64 MiB: many sets then need few blocks, and little room is wasted.
     const size_t last = blocks_.empty() ? 0 : blocks_.back().size();
     blocks_.emplace_back(*meter_, std::max({bytes, kBlockBytesAtLeast, std::min(2 * last, 64 * kBlockBytesAtLeast)}));
     used_ = 0;

@@ -1,4 +1,4 @@
-// Equality, order and hash of sets, independent of container, width and placement. See set_intersect.h.
+// Equality, order and hash of sets. They do not depend on container, width or placement. See set_intersect.h.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kNothing = ~uint64_t{0};
 
-/// The same set, built in the same order.
+/// Equal bytes mean equal sets; the reverse need not hold.
 bool same_bytes(const SetView& a, const SetView& b, const CancelToken& cancel) {
   constexpr size_t kBytesPerPoll = 65536;
   if (a.bytes() != b.bytes()) return false;
@@ -22,8 +22,8 @@ bool same_bytes(const SetView& a, const SetView& b, const CancelToken& cancel) {
   return true;
 }
 
-/// Lowers `least` to the smallest element of a that b lacks. Only elements below the least so far are looked up; the larger
-/// the difference of the two sets, the sooner these are few.
+/// Lowers `least` to the smallest element of a that b lacks. Only elements below the current `least` are
+/// looked up; the more the two sets differ, the sooner few are left.
 void lower_to_first_missing(const SetView& a, const SetView& b, uint64_t& least, const CancelToken& cancel) {
   SetReader reader(a, best_set_kernel(), cancel);
   uint64_t chunk[kChunkElements];
@@ -42,7 +42,7 @@ void lower_to_first_missing(const SetView& a, const SetView& b, uint64_t& least,
   }
 }
 
-/// MurmurHash3's 64-bit finaliser.
+/// The 64-bit finaliser of MurmurHash3.
 uint64_t mix(uint64_t x) {
   x = (x ^ x >> 33) * 0xff51afd7ed558ccd;
   x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53;
@@ -58,8 +58,8 @@ int compare(SetView a, SetView b, const ExecutionOptions& options) {
   uint64_t only_b = only_a;
   lower_to_first_missing(b, a, only_b, options.cancel);
   if (only_a == kNothing && only_b == kNothing) return 0;
-  // Up to the first difference the sequences agree. There the one that has the element is smaller, unless the other has
-  // ended.
+  // The sequences agree up to the first difference. There, the set that has the element is smaller, unless
+  // the other set has no more elements.
   if (only_b < only_a) return set_max(a, options.cancel).value_or(0) > only_b && !a.empty() ? 1 : -1;
   return set_max(b, options.cancel).value_or(0) > only_a && !b.empty() ? -1 : 1;
 }

@@ -1,4 +1,4 @@
-// Chunks of elements, and all of them in order. See set_decode.h.
+// Reads chunks of elements, and all elements in order. See set_decode.h.
 #include "set/set_decode.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace batmap {
 namespace {
 
 constexpr uint32_t kChunksPerPoll = 16;
-constexpr uint64_t kWordsPerPoll = 8192;  // of bitmaps, which may be empty for long
+constexpr uint64_t kWordsPerPoll = 8192;  // words of a bitmap, which may be zero over long stretches
 
 }  // namespace
 
@@ -49,7 +49,7 @@ size_t SetReader::next_of_batmap(uint64_t* out) {
   for (; at_ < set_.stash() && count < kChunkElements; ++at_) out[count++] = set_.stash_element(at_);
   if (count > 0) return count;
 
-  // Of an element's two copies exactly one has the indicator set.
+  // Exactly one of the two copies of an element has the indicator set.
   const BatmapShape shape = set_.shape();
   while (count == 0 && at_ - set_.stash() < kTables * shape.groups()) {
     const uint64_t block_number = at_++ - set_.stash();
@@ -70,7 +70,7 @@ void decode(SetView set, GrowingBuffer<uint64_t>& out, const ExecutionOptions& o
   size_t total = 0;
   while (const size_t count = reader.next(at + total)) {
     total += count;
-    if (total > set.cardinality()) break;  // bytes that nobody validated
+    if (total > set.cardinality()) break;  // only unvalidated bytes get here
   }
   out.add(std::min<size_t>(total, set.cardinality()));
   if (set.container() == Container::kBatmap) sort_elements({out.begin() + before, out.size() - before}, options);
@@ -101,7 +101,7 @@ std::optional<uint64_t> set_max(SetView set, const CancelToken& cancel) {
   if (set.container() == Container::kArray) return set.array_element(set.cardinality() - 1);
   if (set.container() == Container::kBatmap) return extreme(set, cancel, [](uint64_t x, uint64_t y) { return x > y; });
   const uint64_t last = set.words() - 1;
-  // The word has a bit, unless nobody validated the bytes.
+  // In validated bytes this word is not zero.
   return 64 * last + static_cast<uint64_t>(std::bit_width(set.word(last) | 1)) - 1;
 }
 

@@ -1,4 +1,4 @@
-// From a stored set back to its elements, sorted or as they lie.
+// Reads the elements of a stored set back, sorted or in the order of the container. Source: ours.
 #pragma once
 
 #include <optional>
@@ -10,17 +10,20 @@
 
 namespace batmap {
 
-/// Elements that a chunk can hold.
+/// Most elements of a chunk.
 inline constexpr size_t kChunkElements = 512;
 
-/// Walks over a set in chunks of at most 512 elements, in the order of the container: arrays and bitmaps ascending, batmaps
-/// by position. No allocation. Looks at the token every few tens of kilobytes, so that who walks need not.
+/// Walks over a set in chunks of at most 512 elements, in the order of the container: arrays and bitmaps ascending,
+/// batmaps by position. Does not allocate. Polls the token every few tens of kilobytes, so the caller need not.
 class SetReader {
  public:
   explicit SetReader(SetView set, const SetKernel& kernel = best_set_kernel(), const CancelToken& cancel = {})
       : set_(set), kernel_(&kernel), cancel_(cancel) {}
 
-  /// Fills `out`. @param out room for 512 @return how many; 0 at the end only @throws Error{kCancelled}
+  /// Reads the next chunk.
+  /// @param out  room for 512
+  /// @return the number of elements; 0 means the end
+  /// @throws Error{kCancelled}
   size_t next(uint64_t* out);
 
  private:
@@ -32,7 +35,8 @@ class SetReader {
   const SetKernel* kernel_;
   CancelToken cancel_;
   uint32_t chunks_ = 0;
-  uint64_t at_ = 0;  // arrays: element; bitmaps: word; batmaps: stash elements, then blocks
+  // position of the reader: element of an array, word of a bitmap; of a batmap, stash elements then blocks
+  uint64_t at_ = 0;
 };
 
 /// Calls visit(x) for every element, in the order of SetReader. @throws Error{kCancelled}
@@ -47,7 +51,7 @@ void for_each_element(SetView set, const CancelToken& cancel, Visit visit) {
 /// Appends the elements, ascending. @throws Error{kMemoryLimit}, Error{kCancelled}
 void decode(SetView set, GrowingBuffer<uint64_t>& out, const ExecutionOptions& options);
 
-/// Smallest and largest element; nothing for the empty set. Batmaps: one pass over the value.
+/// Smallest and largest element; nothing for the empty set. A batmap costs one pass over the value.
 /// @throws Error{kCancelled}
 std::optional<uint64_t> set_min(SetView set, const CancelToken& cancel = {});
 std::optional<uint64_t> set_max(SetView set, const CancelToken& cancel = {});

@@ -1,4 +1,4 @@
-// Counting common elements of any two containers. See set_intersect.h.
+// Counts the common elements of two or more sets in any containers. See set_intersect.h.
 #include "set/set_intersect.h"
 
 #include <algorithm>
@@ -12,18 +12,19 @@ namespace batmap {
 
 namespace {
 
-/// Look-ups that are under way at once: enough to hide a miss in the last-level cache, few enough for the line-fill buffers.
+/// Look-ups in flight at once: enough to hide misses of the last-level cache, few enough for the line-fill buffers.
 constexpr size_t kBatch = 16;
 
-/// Elements for which setting up a batch takes longer than the misses that it hides.
+/// For this many elements or fewer, setting up a batch takes longer than the misses that it hides.
 constexpr uint64_t kFew = 4;
 
-/// A look-up of both copies of an element costs as much as comparing this many planes, of which a block rarely reads more
-/// than kPlanesRead: bench/set_bench.cpp, way/probe and way/scan (15 ns against 1.5 ns in L2, 3 ns beyond).
+/// Looking up both copies of an element costs as much as comparing kPlanesPerProbe planes; a scan rarely
+/// reads more than kPlanesRead planes of a block. From bench/set_bench.cpp, way/probe and way/scan (15 ns
+/// against 1.5 ns in L2, 3 ns beyond).
 constexpr uint64_t kPlanesPerProbe = 8;
 constexpr uint64_t kPlanesRead = 10;
 
-/// How much is done between two looks at the token: some tens of microseconds. Values with less do not look.
+/// Work between two polls of the token: some tens of microseconds. Values with less work are not polled for.
 constexpr uint64_t kGroupsPerPoll = 32;
 constexpr uint64_t kBlocksPerPoll = 8;
 constexpr uint64_t kWordsPerPoll = 8192;
@@ -82,7 +83,7 @@ size_t keep_members_of_batmap(const SetView& set, std::span<uint64_t> elements) 
   return kept;
 }
 
-/// |stashes| of two batmaps against everything of the other.
+/// Common elements that are in the stash of at least one of the two sets.
 uint64_t count_stashes(const SetView& a, const SetView& b, const CancelToken& cancel) {
   uint64_t count = 0;
   const auto poll = [&](uint64_t i) {
@@ -115,7 +116,7 @@ uint64_t count_in_bitmap(const std::byte* elements, uint64_t count, const SetVie
   uint64_t common = 0;
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t x = load_le<Element>(elements + i * sizeof(Element));
-    if (x >= end) break;  // ascending
+    if (x >= end) break;  // array elements are ascending
     common += std::to_integer<unsigned>(bits[x / 8]) >> (x % 8) & 1;
   }
   return common;
@@ -125,7 +126,7 @@ bool is_narrow_array(const SetView& set) {
   return set.container() == Container::kArray && array_element_bytes(set.width()) == 4;
 }
 
-/// Can an array be counted against the other set where it lies? Otherwise it goes through chunks, as batmaps do.
+/// Whether the elements of an array are counted where they lie. If not, they go through chunks, as those of batmaps do.
 bool counts_in_place(const SetView& array, const SetView& other) {
   return array.cardinality() <= kFew || other.container() == Container::kBitmap ||
          (is_narrow_array(array) && is_narrow_array(other));
@@ -142,7 +143,8 @@ uint64_t count_in_place(const SetView& array, const SetView& other, const SetKer
   return common;
 }
 
-/// Walks the smaller set and keeps what the other holds; see_count(n) after each chunk, false ends.
+/// Looks up the elements of the smaller set in the other one. Calls see_count(n) after each chunk;
+/// stops if it returns false.
 template <typename SeeCount>
 void count_by_members(const SetView& a, const SetView& b, const SetKernel& kernel, const CancelToken& cancel,
                       SeeCount see_count) {
@@ -161,7 +163,7 @@ void count_by_members(const SetView& a, const SetView& b, const SetKernel& kerne
   }
 }
 
-/// Behind the end of the shorter one there is nothing in common.
+/// Bits behind the end of the shorter bitmap are zero, so nothing there is common.
 template <typename SeeCount>
 void count_bitmaps(const SetView& a, const SetView& b, const SetKernel& kernel, uint64_t step, const CancelToken& cancel,
                    SeeCount see_count) {
@@ -172,8 +174,9 @@ void count_bitmaps(const SetView& a, const SetView& b, const SetKernel& kernel, 
   }
 }
 
-/// Calls see_count with the counts of parts of the work, until it answers false. The one place that picks a way. Inlined,
-/// since a call more is a tenth of the time of the smallest bitmaps (bench/set_bench.cpp, and/, size 100).
+/// Calls see_count with the counts of parts of the work until it returns false. This is the one place that
+/// chooses a way. Inlined, since one more call takes a tenth of the time of the smallest bitmaps
+/// (bench/set_bench.cpp, and/, size 100).
 template <typename SeeCount>
 [[gnu::always_inline]] inline void count_common(const SetView& a, const SetView& b, const SetKernel& kernel,
                                                 uint64_t groups_at_once, const CancelToken& cancel, SeeCount see_count) {
@@ -230,8 +233,8 @@ uint64_t and_cardinality_by_scan(SetView a, SetView b, const SetKernel& kernel) 
 }
 
 uint64_t and_cardinality_by_probe(SetView a, SetView b, const SetKernel& kernel, const CancelToken& cancel) {
-  // A slot of a tells the image of its element, so neither permutation is needed: both copies of each element are looked up,
-  // each in its own table, and the indicators decide which counts, as in the scan.
+  // A slot of `a` has the image of its element, so no permutation is computed. Both copies of each element
+  // are looked up, each in its own table. The indicators decide which match counts, as in the scan.
   const BatmapShape shape = a.shape();
   uint64_t images[kBlockSlots];
   uint64_t count = a.stash() + b.stash() > 0 ? count_stashes(a, b, cancel) : 0;

@@ -1,4 +1,4 @@
-// The table of kernels, and the portable one. See set_kernel.h.
+// The table of kernels, and the portable kernel. See set_kernel.h.
 #include "set/set_kernel.h"
 
 #include <array>

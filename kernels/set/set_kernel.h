@@ -1,7 +1,7 @@
-// The inner loops of the set engine, in one table of implementations with the CPU features each needs; the first that this
-// machine has is the default, and each can be forced by name (setting batmap.cpu_kernel; the names are those of
-// bits/and_popcount.h). Tests and benchmarks loop over the table. The loops themselves stand once, in set_kernel_body.h.
-// Source: Amossen & Pagh 2011 II for the compare and its folding; bit planes and the early end are ours.
+// The inner loops of the set engine: a table of implementations, each with the CPU features that it needs. The
+// default is the first that this machine can run; the setting batmap.cpu_kernel forces one by name (the names are
+// those of bits/and_popcount.h). Tests and benchmarks loop over the table. set_kernel_body.h has the loops, once
+// for all. Source: Amossen & Pagh 2011 II for the compare and its folding; bit planes and the early end are ours.
 #pragma once
 
 #include <cstddef>
@@ -25,35 +25,39 @@ struct SetKernel {
   const char* name;
   uint32_t needs;  // CpuFeature mask
 
-  /// Common elements that both hold in tables, as seen from the groups [first, last) of the large one: a slot counts when
-  /// the keys agree and one of the two indicators is set.
+  /// Counts common elements that are in the tables of both, in groups [first, last) of the large one. A slot
+  /// counts if the keys agree and at least one of the two indicators is set.
   uint64_t (*count_planes)(const PlanePair& pair, uint64_t first, uint64_t last);
 
-  /// Bits set in both. @param bytes a multiple of 8
+  /// Counts the bits set in both. @param bytes  a multiple of 8
   uint64_t (*count_bitmaps)(const std::byte* a, const std::byte* b, size_t bytes);
 
-  /// Common elements of two ascending arrays of 32-bit elements; quickest with the shorter one first.
+  /// Common elements of two ascending arrays of 32-bit elements. Fastest if `a` is the shorter one.
   uint64_t (*count_arrays)(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count);
 
-  /// The images pi(x) (key and position together) of those slots of a block whose bit in `plane` is set, by position.
-  /// @param position  of the block's first slot @param plane 64 bytes, no bits outside the valid plane
-  /// @param out  room for 512 @return how many
+  /// Reads the images pi(x) (key and position together) of the slots of a block whose bit in
+  /// `plane` is set, by position.
+  /// @param position  of the block's first slot
+  /// @param plane     64 bytes; a subset of the valid plane
+  /// @param out       room for 512
+  /// @return how many
   size_t (*read_images)(const std::byte* block, BatmapShape shape, uint64_t position, const std::byte* plane, uint64_t* out);
 
-  /// images[i] = x with pi_table(x) = images[i].
+  /// Replaces each image by the x for which pi_table(x) is this image.
   void (*invert_images)(uint64_t* images, size_t count, int table, int width);
 
-  /// 512 slot words, slot p at [p % 32][p / 32], become 32 planes of 512 bits, and back.
+  /// Transposes 512 slot words, slot p at [p % 32][p / 32], into 32 planes of 512 bits, and back.
   void (*transpose_slots)(uint32_t* slots);
 };
 
-/// All kernels that were compiled in, fastest first; the last one ("scalar") runs everywhere.
+/// All kernels that were compiled in, fastest first. The last one ("scalar") runs everywhere.
 std::span<const SetKernel> set_kernels();
 
-/// The fastest that this machine can run.
+/// The fastest kernel that this machine can run.
 const SetKernel& best_set_kernel();
 
-/// By name; "auto" is the best. @return nullptr when there is no such kernel or this machine cannot run it
+/// The kernel of this name; "auto" is the best.
+/// @return nullptr: no such kernel, or this machine cannot run it
 const SetKernel* find_set_kernel(std::string_view name);
 
 extern const SetKernel kSetKernelScalar;

@@ -1,4 +1,4 @@
-// The kernel over pairs of 256-bit registers. See set_kernel.h for the contract.
+// The kernel with pairs of 256-bit registers. See set_kernel.h for the contract.
 #include "set/set_kernel.h"
 
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-// The kernel over one 512-bit register: a plane is compared in one ternary operation. See set_kernel.h for the contract.
+// The kernel with one 512-bit register: a plane is compared in one ternary operation. See set_kernel.h for the contract.
 #include "set/set_kernel.h"
 
 #if defined(__x86_64__)

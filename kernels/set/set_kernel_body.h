@@ -1,17 +1,18 @@
-// The loops of every kernel, written once over words of 512 bits. Each set_kernel_ISA.cpp includes this inside its target
-// region and its anonymous namespace, behind a type `Bits` made of that instruction set; so there is no include guard, and
-// nothing may be included here.
+// The loops of every kernel, written once over words of 512 bits. Each set_kernel_ISA.cpp includes this file
+// inside its target region and its anonymous namespace, after defining a type `Bits` for its instruction set.
+// So the file has no include guard and includes nothing. `Bits` has:
 //
 //   load(p), store(p)     64 bytes, any alignment
 //   a & b, a | b, a ^ b
 //   match(m, a, b)        m AND NOT (a XOR b)
-//   all_if(c)             all ones or zero
-//   any(), popcount()     of all 512 bits
-//   has_lane(v, x)        is one of its 16 lanes of 32 bits x?
-//   lanes(x)              x in each of 16 lanes of 32 bits; on lanes: up(x, n), down(x, n) shift, times(x, f) multiply
-//   narrow(p), widen(p)   16 lanes of 32 bits from the low halves of 16 words of 64 bits, and to 16 such words
+//   all_if(c)             all ones if c, else all zeros
+//   any(), popcount()     over all 512 bits
+//   has_lane(v, x)        whether one of the 16 lanes of 32 bits is x
+//   lanes(x)              x in each of 16 lanes of 32 bits; on lanes: up(x, n), down(x, n) shift, times(x, f) multiplies
+//   narrow(p), widen(p)   16 lanes from the low halves of 16 words of 64 bits, and 16 lanes to 16 such words
 
-/// Matching slots of one block against one block: `folded` low key bits of the small side must be `fold`, the others equal.
+/// Counts matching slots of one block and one block. The `folded` low key bits of the small side must equal
+/// `fold`, the other key bits must agree.
 inline uint64_t count_block(const std::byte* small, const std::byte* large, int folded, uint64_t fold, int key_bits) {
   const std::byte* s = small + kPlaneBytes;
   const std::byte* l = large + kPlaneBytes;
@@ -22,8 +23,8 @@ inline uint64_t count_block(const std::byte* small, const std::byte* large, int 
     s += kPlaneBytes;
     l += kPlaneBytes;
   };
-  // Tables are at most a third full, so 57 slots at most meet in a block: eight key bits leave a quarter of one by chance,
-  // and it pays to look whether the rest of the block must be read at all.
+  // At most a third of the slots are used, so at most 57 slots meet in a block on average. Eight key bits leave a
+  // quarter of a chance match among them, so it pays to check whether the rest of the block must be read.
   int k = 0;
   for (; k + 4 <= key_bits; k += 4) {
     compare_plane();
@@ -53,7 +54,7 @@ uint64_t count_planes(const PlanePair& pair, uint64_t first, uint64_t last) {
   return count;
 }
 
-/// sum:carry = a + b + c, bit by bit.
+/// carry, sum = the two bits of a + b + sum, for each bit position.
 inline void carry_save_add(Bits& carry, Bits& sum, Bits a, Bits b) {
   const Bits c = sum;
   const Bits either = a ^ b;
@@ -61,8 +62,8 @@ inline void carry_save_add(Bits& carry, Bits& sum, Bits a, Bits b) {
   sum = either ^ c;
 }
 
-/// Bits set in a sequence of words, eight at a time, by carry-save adders (Mula, Kurz, Lemire 2018): one population count
-/// serves eight words.
+/// Counts the bits set in a sequence of words, eight words at a time, with carry-save adders (Mula, Kurz,
+/// Lemire 2018): one population count for eight words.
 struct CarrySaveCounter {
   Bits ones = Bits::all_if(false);
   Bits twos = ones;
@@ -96,7 +97,8 @@ uint64_t count_bitmaps(const std::byte* a, const std::byte* b, size_t bytes) {
   return count;
 }
 
-/// For each element of a the window of 16 of b where it could be (Lemire, Boytsov, Kurz 2016, "V1").
+/// Looks for each element of a in the one window of 16 elements of b that can hold it (Lemire,
+/// Boytsov, Kurz 2016, "V1").
 uint64_t count_arrays(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count) {
   constexpr size_t kWindow = 16;
   uint64_t count = 0;
@@ -121,7 +123,7 @@ uint64_t count_arrays(const std::byte* a, size_t a_count, const std::byte* b, si
   return count;
 }
 
-/// rows[i] bit j <-> rows[j] bit i, in each of the columns of kRows bits, kRows = 16 or 32 (Hacker's Delight 7-3).
+/// Swaps bit j of rows[i] with bit i of rows[j] in each column of kRows bits, kRows = 16 or 32 (Hacker's Delight 7-3).
 template <int kRows>
 inline void transpose(Bits* rows) {
   uint32_t low = kRows == 32 ? 0x0000ffff : 0x00ff00ff;
@@ -142,13 +144,13 @@ void transpose_slots(uint32_t* slots) {
   for (int i = 0; i < 32; ++i) rows[i].store(slots + 16 * i);
 }
 
-/// Keys of 512 slots, or bits of them: of as many planes as Word has bits. Slot p at [p % bits][p / bits].
+/// Keys of 512 slots, from as many planes as Word has bits. Slot p is at [p % bits][p / bits].
 template <typename Word>
 struct SlotKeys {
   static constexpr int kRows = 8 * sizeof(Word);
   alignas(64) Word words[kBlockSlots];
 
-  /// Planes at and behind `last` are zero.
+  /// Reads planes [first, last); planes from `last` on count as zero.
   void read(const std::byte* block, int first, int last) {
     Bits rows[kRows];
     for (int i = 0; i < kRows; ++i)
@@ -211,7 +213,7 @@ void invert_images(uint64_t* images, size_t count, int table, int width) {
   std::memcpy(images + done, last, (count - done) * sizeof *last);
 }
 
-/// The row of the table; evaluated by the compiler, since nothing of this instruction set may run before somebody asks.
+/// The row of the table. Evaluated at compile time: no code of this instruction set may run before it is asked for.
 constexpr SetKernel this_kernel(const char* name, uint32_t needs) {
   return {name, needs, count_planes, count_bitmaps, count_arrays, read_images, invert_images, transpose_slots};
 }

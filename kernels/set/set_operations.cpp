@@ -1,4 +1,4 @@
-// One merge for all operations. See set_operations.h.
+// One merge serves all operations but set_and. See set_operations.h.
 #include "set/set_operations.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ void merge(SetView a, SetView b, Parts keep, GrowingBuffer<uint64_t>& out, const
     uint64_t* const room = out.room(kPollEvery);
     uint64_t* to = room;
     for (size_t steps = kPollEvery; steps > 0 && p != x.end() && q != y.end(); --steps) {
-      // Every step writes; whether the element stays is arithmetic, since no branch could guess it.
+      // Every step writes, and arithmetic decides whether the element stays: a branch would be unpredictable.
       const bool from_a = *p <= *q;
       const bool from_b = *q <= *p;
       *to = from_a ? *p : *q;

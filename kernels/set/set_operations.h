@@ -1,5 +1,6 @@
-// Set algebra on stored sets. Results are elements, ascending, appended to `out`; the width of a result is the larger of the
-// two widths. Cost: both sets decoded (set_and: the smaller only), then one merge.
+// Set algebra on stored sets. The elements of the result are appended to `out`, ascending. The width of a
+// result is the larger of the two widths. Cost: decode both sets and merge once; set_and decodes only the
+// smaller set, and looks up its elements in the other. Source: standard.
 #pragma once
 
 #include "core/options.h"

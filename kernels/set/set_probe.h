@@ -1,16 +1,16 @@
-// Looking up single elements in a stored set: the pieces that membership, validation and batched probing share.
-// A slot is spread over the b + 2 planes of its block, each of which is one cache line; a look-up that fails reads two on
-// average, since the valid plane and the low key bits come first.
+// Looks up single elements in a stored set; shared by membership, validation and batched probing. A slot is
+// spread over the b + 2 planes of its block, and each plane is one cache line. An unsuccessful look-up needs
+// two planes on average to find out, since the valid plane and the low key bits come first. Source: ours.
 #pragma once
 
 #include "set/set_view.h"
 
 namespace batmap {
 
-/// One slot and the key that is asked for.
+/// One slot, and the key that is looked up.
 struct SlotProbe {
-  const std::byte* byte;  // of the valid plane
-  unsigned bit;           // in it
+  const std::byte* byte;  // the byte of the valid plane that has the slot's bit
+  unsigned bit;           // number of the bit in this byte
   uint64_t key;
   int key_bits;
 
@@ -18,16 +18,16 @@ struct SlotProbe {
   bool valid() const { return plane(0) != 0; }
   bool indicator() const { return plane(key_bits + 1) != 0; }
 
-  /// Valid, and the key is the one asked for.
+  /// Whether the slot is valid and has the key.
   bool holds_key() const {
-    // Four planes without a branch: by then 95 of 100 look-ups that fail have failed.
+    // Four planes without a branch: they end 95 of 100 unsuccessful look-ups.
     const auto differs = [this](int k) { return plane(k + 1) ^ static_cast<unsigned>(key >> k & 1); };
     if ((plane(0) ^ 1) | differs(0) | differs(1) | differs(2)) return false;
     for (int k = 3; k < key_bits; ++k)
       if (differs(k)) return false;
     return true;
   }
-  /// Asks for the lines that nearly every look-up reads.
+  /// Prefetches the lines that nearly every look-up reads.
   void prefetch() const {
     for (size_t i = 0; i < 4; ++i) __builtin_prefetch(byte + i * kPlaneBytes);
   }
@@ -41,7 +41,7 @@ inline SlotProbe slot_of(const SetView& set, int table, uint64_t image) {
   return {set.block(table, position) + in_block / 8, in_block % 8, image >> shape.range_bits, shape.key_bits};
 }
 
-/// Position of x in an ascending sequence of `count` given by element(i), or `count`; halving without branches.
+/// Whether x is one of `count` ascending values element(i). Binary search without branches.
 template <typename Element>
 bool ascending_contains(uint64_t count, uint64_t x, Element element) {
   if (count == 0) return false;

@@ -1,4 +1,4 @@
-// Compacting, merging and checking of flat set states. See set_state.h.
+// Compacts, merges and checks flat set states. See set_state.h.
 #include "set/set_state.h"
 
 #include <algorithm>
@@ -15,11 +15,11 @@ namespace {
 
 constexpr uint8_t kVersion = 1;
 constexpr int kMostWidth = 62;
-/// Below this std::sort is faster than counting 256 buckets.
+/// For fewer elements std::sort is faster than counting 256 buckets.
 constexpr size_t kSmallSort = 512;
 constexpr size_t kPollEvery = 1 << 16;
 
-/// American flag sort of the byte at `shift`, then of the lower ones bucket by bucket.
+/// American flag sort by the byte at `shift`, then bucket by bucket by the lower bytes.
 void sort_bytes(uint64_t* elements, size_t count, int shift, const CancelToken& cancel) {
   if (count < kSmallSort) {
     std::sort(elements, elements + count);
@@ -49,10 +49,10 @@ void sort_bytes(uint64_t* elements, size_t count, int shift, const CancelToken& 
   for (size_t b = 0; b < 256; ++b) sort_bytes(elements + starts[b], starts[b + 1] - starts[b], lower, cancel);
 }
 
-/// Each element once, or those of odd number. @return how many are left
+/// Keeps each element once, or only those that occur an odd number of times. @return how many are kept
 size_t thin_out(uint64_t* elements, size_t count, bool odd_only, const CancelToken& cancel) {
   size_t kept = 0;
-  size_t equal = 0;  // before i
+  size_t equal = 0;  // copies of the current element so far
   in_parts(count, cancel, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       ++equal;
@@ -64,7 +64,7 @@ size_t thin_out(uint64_t* elements, size_t count, bool odd_only, const CancelTok
   return kept;
 }
 
-/// What is wrong with a header. @return nullptr: nothing
+/// The fault of a header. @return nullptr if there is none
 const char* header_fault(std::span<const std::byte> bytes) {
   if (bytes.size() < kStateHeaderBytes) return "too short";
   const StateHeader header = state_header(bytes.data());

@@ -1,17 +1,19 @@
-// State of the aggregates over sets in one flat piece of bytes, grown by the caller: the value of the SQL type
-// batmap_state. Elements are appended as they come; compacting sorts them in place and leaves each once (or, for a
-// symmetric difference, those seen an odd number of times). An intersection is always sorted and only shrinks.
+// State of the aggregates over sets, in one flat block of bytes that the caller grows: the value of the SQL
+// type batmap_state. Elements are appended as they come. Compacting sorts them in place and keeps each once;
+// for a symmetric difference it keeps those that occur an odd number of times. An intersection is always
+// sorted and only shrinks.
 //
 //   offset  0  uint8   version  1
 //           1  uint8   kind     StateKind
-//           2  uint8   width    of the result, 0 .. 62; 255: whatever the elements need
+//           2  uint8   width    of the result, 0 .. 62; 255: as narrow as the elements allow
 //           3  uint8   zero
 //           4  uint32  count    elements, duplicates included
 //           8  uint32  sorted   1: strictly ascending, 0: any order
-//          12  uint64  elements; bytes after the last are room, not data
+//          12  uint64  elements; bytes behind the last are room, not data
 //
-// `bytes` lies at 4 modulo 8, as the data of a 4-byte varlena does: the elements are aligned then. Cost: 8 bytes and
-// one store an element, sorting by bytes from the highest (about 20 ns an element) when the room is used up. Source: ours.
+// `bytes` must lie at 4 modulo 8, as the data of a 4-byte varlena does, so that the elements are aligned.
+// Cost: 8 bytes and one store an element; when the room is used up, a radix sort from the highest byte (about
+// 20 ns an element). Source: ours.
 #pragma once
 
 #include <cstddef>
@@ -46,9 +48,9 @@ inline StateHeader state_header(const std::byte* bytes) {
 }
 inline void set_state_header(std::byte* bytes, const StateHeader& header) { std::memcpy(bytes, &header, sizeof header); }
 
-/// Bytes of header and elements, without room.
+/// Bytes of header and elements, without the room.
 inline size_t state_used(const StateHeader& header) { return kStateHeaderBytes + size_t{header.count} * sizeof(uint64_t); }
-/// Bytes that a state of so many elements takes.
+/// Bytes of a state with this many elements.
 inline size_t state_bytes(size_t elements) { return kStateHeaderBytes + elements * sizeof(uint64_t); }
 
 inline std::span<const uint64_t> state_elements(const std::byte* bytes) {
@@ -58,45 +60,46 @@ inline std::span<uint64_t> state_elements(std::byte* bytes) {
   return {reinterpret_cast<uint64_t*>(bytes + kStateHeaderBytes), state_header(bytes).count};
 }
 
-/// Writes a state without elements. @param bytes at least kStateHeaderBytes
+/// Writes a state without elements. @param bytes  at least kStateHeaderBytes
 void state_init(std::byte* bytes, StateKind kind, uint8_t width);
 
-/// Appends one element where there is room for it. Not for intersections.
-/// @return false, and nothing done, when the room is too small
+/// Appends one element if there is room for it. Not for intersections.
+/// @return false if the room is too small; then nothing is changed
 inline bool state_append(std::byte* bytes, size_t capacity, uint64_t element);
 
-/// Appends the elements of a set, ascending and distinct, where there is room. Not for intersections.
-/// @return false, and nothing done, when the room is too small
+/// Appends the elements of a set, ascending and distinct, if there is room for all. Not for intersections.
+/// @return false if the room is too small; then nothing is changed
 bool state_append(std::byte* bytes, size_t capacity, std::span<const uint64_t> elements);
 
-/// Makes a set, ascending and distinct, the elements of a state that has none: how an intersection begins.
+/// Copies a set, ascending and distinct, into a state without elements. This is how an intersection begins.
 void state_assign(std::byte* bytes, size_t capacity, std::span<const uint64_t> elements);
 
-/// Sorts the elements in place and leaves each once; of a symmetric difference those that were there an odd number of
-/// times. @throws Error{kCancelled}, the elements then in an unspecified order
+/// Sorts the elements in place and keeps each once; for a symmetric difference, those that occur
+/// an odd number of times.
+/// @throws Error{kCancelled}; the elements are then in an unspecified order
 void state_compact(std::byte* bytes, const CancelToken& cancel);
 
-/// Keeps what is in `elements` too, ascending and distinct. For intersections, which state_truncate can serve as well.
+/// Keeps the elements that are also in `elements`, which are ascending and distinct. For intersections.
 void state_intersect(std::byte* bytes, std::span<const uint64_t> elements);
 
-/// Keeps the first `count` elements, which the caller has moved there in their order. For intersections.
+/// Keeps the first `count` elements, for a caller that has moved the kept ones there in their order. For intersections.
 void state_truncate(std::byte* bytes, size_t count);
 
-/// Merges a state of the same kind into `bytes`; the larger width stays.
-/// @return false, and nothing done, when the room is too small (never for intersections)
+/// Merges a state of the same kind into `bytes`. The larger width is kept.
+/// @return false if the room is too small; then nothing is changed (never for intersections)
 bool state_merge(std::byte* bytes, size_t capacity, const std::byte* other);
 
-/// The set: appends its elements, ascending and distinct, to `out`. Changes nothing in the state.
+/// Appends the elements of the set to `out`, ascending and distinct. Does not change the state.
 /// @throws Error{kMemoryLimit, kCancelled}
 void state_finish(const std::byte* bytes, GrowingBuffer<uint64_t>& out, const CancelToken& cancel);
 
-/// Whether the header agrees with itself and with the size, room behind the elements included. Constant time.
+/// Whether the header is consistent with itself and with the size, room included. Constant time.
 bool is_set_state(std::span<const std::byte> bytes);
 
-/// Checks bytes from outside in full. @throws Error{kInvalidData} unless they are a state without room
+/// Checks untrusted bytes in full. @throws Error{kInvalidData} unless they are a state without room
 void state_validate(std::span<const std::byte> bytes);
 
-/// Sorts in place, by bytes from the highest that differs. @throws Error{kCancelled}
+/// Sorts in place, byte by byte from the highest that differs. @throws Error{kCancelled}
 void sort_in_place(std::span<uint64_t> elements, const CancelToken& cancel);
 
 inline bool state_append(std::byte* bytes, size_t capacity, uint64_t element) {

@@ -1,4 +1,4 @@
-// Reading and writing the text forms. See set_text.h.
+// Reads and writes the text forms. See set_text.h.
 #include "set/set_text.h"
 
 #include <algorithm>
@@ -84,7 +84,7 @@ class BraceParser {
   size_t at_ = 0;
 };
 
-/// Values of the 64 digits; 255 for everything else.
+/// Values of the 64 digits; 255 for every other character.
 constexpr std::array<uint8_t, 256> kValues64 = [] {
   std::array<uint8_t, 256> values{};
   for (uint8_t& value : values) value = 255;
@@ -92,7 +92,7 @@ constexpr std::array<uint8_t, 256> kValues64 = [] {
   return values;
 }();
 
-/// White space is skipped; padding is required, and the bits that it leaves over must be zero.
+/// Skips white space. Padding is required, and its unused bits must be zero.
 void decode_base64(std::string_view text, GrowingBuffer<std::byte>& out, const CancelToken& cancel) {
   uint32_t bits = 0;
   unsigned digits = 0;
@@ -111,7 +111,7 @@ void decode_base64(std::string_view text, GrowingBuffer<std::byte>& out, const C
     if (padding > 2 || (bits & ((1u << 8 * padding) - 1)) != 0) malformed("invalid base64");
     for (unsigned i = 0; i < 3 - padding; ++i) out.push_back(static_cast<std::byte>(bits >> (16 - 8 * i)));
     bits = 0;
-    if (padding > 0) ++digits;  // nothing may follow but white space
+    if (padding > 0) ++digits;  // only white space may follow
   }
   if (digits % 4 != (padding > 0 ? 1 : 0)) malformed("invalid base64");
 }

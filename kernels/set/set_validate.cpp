@@ -1,4 +1,4 @@
-// The full check of bytes from outside. See set_view.h.
+// The full check of untrusted bytes. See set_view.h.
 #include <algorithm>
 #include <bit>
 #include <string>
@@ -15,14 +15,14 @@ namespace {
 
 [[noreturn]] void invalid(const char* what) { throw Error(ErrorCode::kInvalidData, std::string("invalid batmap: ") + what); }
 
-/// Array or stash elements, bitmap words, or look-ups between two looks at the token.
+/// Array elements, stash elements, bitmap words or look-ups between two polls of the token.
 constexpr uint64_t kStepsPerPoll = 4096;
 
 void poll(uint64_t step, const CancelToken& cancel) {
   if (step % kStepsPerPoll == kStepsPerPoll - 1) cancel.throw_if_requested();
 }
 
-/// Strictly ascending and inside the universe.
+/// Checks that elements are strictly ascending and inside the universe.
 template <typename Element>
 void check_ascending(uint64_t count, uint64_t universe, const CancelToken& cancel, Element element) {
   uint64_t least = 0;
@@ -46,11 +46,12 @@ void check_bitmap(const SetView& set, const CancelToken& cancel) {
   if (set.universe() < 64 && set.word(0) >> set.universe() != 0) invalid("bits behind the universe");
 }
 
-/// No bits in empty slots. @return slots of the block that are in use, and how many of them have the indicator set
+/// The slots of a block that are in use, and how many of them have the indicator set.
 struct SlotCounts {
   uint64_t used = 0;
   uint64_t indicated = 0;
 };
+/// Checks that empty slots have no bits, and counts the others.
 SlotCounts check_planes(const std::byte* block, const BatmapShape& shape) {
   SlotCounts counts;
   for (size_t at = 0; at < kPlaneBytes; at += 8) {
@@ -65,7 +66,8 @@ SlotCounts check_planes(const std::byte* block, const BatmapShape& shape) {
   return counts;
 }
 
-/// The elements of a block whose indicator is set: their other copy must be in the table before, with its indicator clear.
+/// Checks the elements of a block whose indicator is set: the other copy, the twin, must be in the table
+/// before, with its indicator clear.
 void check_twins(const SetView& set, const std::byte* block, int table, uint64_t position) {
   constexpr size_t kBatch = 16;
   const SetKernel& kernel = best_set_kernel();
@@ -87,8 +89,9 @@ void check_twins(const SetView& set, const std::byte* block, int table, uint64_t
   }
 }
 
-/// Different slots with the indicator set have different twins; so where as many slots have it clear, every one of those is
-/// a twin. A third copy of an element would need a slot whose indicator is both.
+/// Why the checks suffice: every slot with the indicator set has a twin with the indicator clear, and
+/// different slots have different twins. If both kinds are equally many, every slot belongs to exactly one
+/// pair of copies of one element. So an element has an even number of slots in three tables: two.
 void check_batmap(const SetView& set, const CancelToken& cancel) {
   check_ascending(set.stash(), set.universe(), cancel, [&](uint64_t i) { return set.stash_element(i); });
   for (int table = 0; table < 2; ++table) {

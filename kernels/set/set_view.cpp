@@ -1,4 +1,4 @@
-// The header check and membership. See set_view.h.
+// Checks headers and answers membership. See set_view.h.
 #include "set/set_view.h"
 
 #include <string>

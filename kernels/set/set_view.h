@@ -1,4 +1,5 @@
-// A stored set, looked at in place. See set_format.h for the bytes.
+// A stored set, read in place. set_format.h and FORMAT.md describe the bytes. Cost: O(1) to open, nothing
+// allocated. Source: ours.
 #pragma once
 
 #include <cassert>
@@ -9,15 +10,16 @@
 
 namespace batmap {
 
-/// Never owns, trivially copyable; the bytes may be unaligned and must outlive it. Bytes from outside go through
-/// validate() first: open() believes everything behind the header.
+/// Never owns, trivially copyable. The bytes may be unaligned and must outlive the view. Untrusted bytes must
+/// pass validate() first: open() checks the header only.
 class SetView {
  public:
-  /// Header, sizes and codes agree with each other. O(1). @throws Error{kInvalidData}
+  /// Checks that header, sizes and codes are consistent. O(1). @throws Error{kInvalidData}
   static SetView open(std::span<const std::byte> bytes);
 
-  /// Of a value of which only the first bytes are at hand (a slice of at least 16 bytes, or all where the value is shorter).
-  /// Knows everything but the elements: contains() and the like may not be called. @throws Error{kInvalidData}
+  /// A view of a value whose first bytes alone are available: at least 16, or all of a shorter value.
+  /// It knows everything but the elements; contains() and element functions must not be called.
+  /// @throws Error{kInvalidData}
   static SetView header(std::span<const std::byte> first_bytes, size_t whole_size);
 
   int width() const { return width_; }
@@ -28,32 +30,32 @@ class SetView {
   size_t bytes() const { return bytes_; }
   std::span<const std::byte> span() const { return {data_, bytes_}; }
 
-  /// Batmaps: elements outside the tables. 0 for the others.
+  /// Batmaps: number of elements in the stash. 0 for the others.
   uint64_t stash() const { return stash_; }
-  /// Batmaps: slots of one table (r). 0 for the others.
+  /// Batmaps: number of slots of one table (r). 0 for the others.
   uint64_t slots() const { return container_ == Container::kBatmap ? shape().slots() : 0; }
 
   BatmapShape shape() const {
     assert(container_ == Container::kBatmap);
     return {range_bits_, width_ - range_bits_};
   }
-  /// Behind the header: array elements, bitmap words or the stash header.
+  /// The bytes behind the header: array elements, bitmap words or the stash header.
   const std::byte* payload() const { return data_ + kSetHeaderBytes; }
-  /// Arrays: element i. Ascending in i.
+  /// Arrays: element i, ascending in i.
   uint64_t array_element(uint64_t i) const {
     const std::byte* at = payload() + i * array_element_bytes(width_);
     return width_ <= 32 ? load_le<uint32_t>(at) : load_le<uint64_t>(at);
   }
-  /// Batmaps: stash element i. Ascending in i.
+  /// Batmaps: stash element i, ascending in i.
   uint64_t stash_element(uint64_t i) const { return load_le<uint64_t>(payload() + kStashHeaderBytes + 8 * i); }
   /// Batmaps: the first group of blocks.
   const std::byte* planes() const { return payload() + kStashHeaderBytes + 8 * stash_; }
-  /// Batmaps: the block of a table (0, 1, 2) that holds a position.
+  /// Batmaps: the block of a table (0, 1, 2) that has a position.
   const std::byte* block(int table, uint64_t position) const {
     const BatmapShape s = shape();
     return planes() + position / kBlockSlots * s.group_bytes() + static_cast<size_t>(table) * s.block_bytes();
   }
-  /// Bitmaps: number of 64-bit words, up to that of the last element; at least 1. Elements of them all are below bits().
+  /// Bitmaps: number of 64-bit words up to that of the largest element, at least 1. All elements are below bits().
   uint64_t words() const {
     assert(container_ == Container::kBitmap);
     return (bytes_ - kSetHeaderBytes) / 8;
@@ -61,8 +63,8 @@ class SetView {
   uint64_t bits() const { return 64 * words(); }
   uint64_t word(uint64_t i) const { return load_le<uint64_t>(payload() + 8 * i); }
 
-  /// Membership: arrays by binary search, bitmaps one bit, batmaps two tables (an element sits in two of the three), then
-  /// the stash. Any x, also outside the universe.
+  /// Membership of any x, also outside the universe. Arrays: binary search. Bitmaps: one bit. Batmaps: two of
+  /// the three tables (an element has slots in two), then the stash.
   bool contains(uint64_t x) const;
 
  private:
@@ -75,8 +77,9 @@ class SetView {
   Container container_ = Container::kArray;
 };
 
-/// Checks bytes from outside in full: sorted, distinct and in range, every key in exactly two tables with agreeing
-/// indicators, stash disjoint from the tables, cardinality, padding, canonical container. O(size), no allocation.
+/// Checks untrusted bytes in full: elements sorted, distinct and in range; every key in exactly two tables
+/// with consistent indicators; stash disjoint from the tables; cardinality; padding; the one container of
+/// this size. O(size), allocates nothing.
 /// @throws Error{kInvalidData}, Error{kCancelled}
 void validate(std::span<const std::byte> bytes, const CancelToken& cancel = {});
 

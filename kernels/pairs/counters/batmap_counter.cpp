@@ -1,7 +1,8 @@
-// Method `batmap`: every item's tids as a batmap, compared pair by pair in tiles that stay in cache. Ranks rise with
-// support, so neighbours have tables of the same width and a tile's work is even; only the half above the diagonal is
-// counted; what is in a stash is looked up in the other list. Whatever container a stored set of that size would get,
-// here it is a batmap, as in the paper. Source: Amossen & Pagh 2011, III-B to III-D. See pair_counter.h.
+// Method `batmap`: the tids of every item become a batmap, and batmaps are compared pair by pair in tiles
+// that stay in cache. Ranks rise with support, so neighbours have tables of the same width and the work in a
+// tile is even. Only the half above the diagonal is counted. Tids in a stash are looked up in the other
+// item's list. Every item gets a batmap, as in the paper, whatever container a stored set of its size would
+// get. Source: Amossen & Pagh 2011, III-B to III-D. See pair_counter.h.
 #include <algorithm>
 #include <vector>
 
@@ -71,7 +72,7 @@ class BatmapCounter final : public PairCounter {
   uint32_t count_pair(uint32_t a, uint32_t b) const {
     if (shape(a).range_bits > shape(b).range_bits) std::swap(a, b);
     uint64_t common = 0;
-    // In a stash on one side: whatever the other side has; in both stashes: once.
+    // Tids in the stash of either side. A tid in both stashes counts once.
     for (const uint64_t tid : stash(a)) common += holds(b, tid);
     for (const uint64_t tid : stash(b)) {
       const std::span<const uint64_t> counted = stash(a);
@@ -80,7 +81,7 @@ class BatmapCounter final : public PairCounter {
     const PlanePair pair{planes_of_[a], planes_of_[b], shape(a), shape(b)};
     const uint64_t groups = pair.large_shape.groups();
     if (enough_ == UINT32_MAX) return static_cast<uint32_t>(common + kernel_.count_planes(pair, 0, groups));
-    // Ever more groups at once, until there are enough.
+    // The number of groups doubles from step to step, until there are enough.
     for (uint64_t from = 0, to = 1; from < groups && common < enough_; from = to, to = std::min(2 * to, groups))
       common += kernel_.count_planes(pair, from, std::min(to, groups));
     return static_cast<uint32_t>(common);

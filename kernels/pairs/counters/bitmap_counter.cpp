@@ -1,7 +1,7 @@
-// Method `bitmap`: a task is a strip of rows against all their columns. Columns are taken in blocks and words in
-// segments, so that the strip's part, the block's part and the counters stay in the first two caches while each
-// bit of the matrix is read once a strip. Where counts have an end, segments start short and grow, and a block is left when
-// all of its pairs have got there. See pair_counter.h.
+// Method `bitmap`: a task is a strip of rows against all their columns. Columns are taken in blocks, and
+// words in segments, so that rows, columns and counters in use stay in the first two caches, while each bit
+// of the matrix is read once a strip. If counts are limited (`enough`), segments start short and grow, and a
+// block ends when all its pairs have enough. See pair_counter.h. Source: standard cache blocking; ours.
 #include <algorithm>
 
 #include "pairs/counters/pair_counter.h"
@@ -10,11 +10,11 @@ namespace batmap {
 
 namespace {
 
-constexpr size_t kRowsAtOnce = 8;  // 8 x 2 KiB of rows: half of a 32 KiB first-level cache
+constexpr size_t kRowsAtOnce = 8;  // 8 x 2 KiB of rows take half of a 32 KiB first-level cache
 constexpr size_t kStripRows = 32;
 constexpr size_t kColumnsAtOnce = 32;
 constexpr size_t kSegmentWords = 256;      // 2 KiB of a row
-constexpr size_t kFirstWords = 8;          // of a block that may be left early
+constexpr size_t kFirstWords = 8;          // first segment, if a block may end early
 constexpr size_t kMostCounters = 1 << 20;  // of a strip: 4 MiB a thread
 
 class BitmapCounter final : public PairCounter {
@@ -38,7 +38,7 @@ class BitmapCounter final : public PairCounter {
   void count(size_t task, int worker, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
     const size_t first = task * strip_rows_;
     const size_t rows = std::min(strip_rows_, pairs_.leading - first);
-    // Of a triangle the strip's own rows are columns too: the diagonal block.
+    // In a triangle the rows of the strip are columns, too: the diagonal block.
     const size_t first_column = std::max<size_t>(first, pairs_.first_column);
     const size_t columns = item_count_ - first_column;
     uint32_t* const counters = counters_[static_cast<size_t>(worker)].data();
@@ -74,7 +74,7 @@ class BitmapCounter final : public PairCounter {
   }
 
  private:
-  /// Have all pairs of a block what is enough?
+  /// Whether all pairs of a block have enough.
   bool all_enough(const uint32_t* counters, size_t rows, size_t stride, size_t columns) const {
     for (size_t row = 0; row < rows; ++row)
       for (size_t column = 0; column < columns; ++column)

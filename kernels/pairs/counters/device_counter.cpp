@@ -1,4 +1,4 @@
-// Rows to devices, pairs back. See device_counter.h.
+// Sends rows to devices and receives pairs. See device_counter.h.
 #include "pairs/counters/device_counter.h"
 
 #include <algorithm>
@@ -10,16 +10,16 @@ namespace batmap {
 
 namespace {
 
-constexpr uint64_t kBlockRows = 128;  // ranges of rows begin at multiples
-// Pairs of a task: many enough for a device to be busy for a while, few enough to deal out, and to wait for the host where
-// all of them are answers (256 MB).
+constexpr uint64_t kBlockRows = 128;  // ranges of rows begin at multiples of this
+// Pairs of a task: enough to keep a device busy for a while, and few enough to share out and to wait on the
+// host if all of them are answers (256 MB).
 constexpr uint64_t kMostTaskPairs = uint64_t{1} << 24;
 constexpr uint64_t kFewestTaskPairs = uint64_t{1} << 22;
 constexpr uint64_t kTasksADevice = 4;
 
 static_assert(sizeof(DevicePair) == sizeof(PairCount));
 
-/// The room that a device writes its pairs to. An exception cannot pass the module, so it waits here.
+/// The room that a device writes its pairs to. An exception must not pass through the module, so it is kept here.
 struct Room {
   GrowingBuffer<PairCount>& out;
   std::exception_ptr failure;
@@ -39,8 +39,8 @@ struct Room {
 
 class DeviceCounter final : public PairCounter {
  public:
-  /// @param job   items, pairs and method; the rest is filled in
-  /// @param send  send(api, pairs) brings what is to be counted
+  /// @param job   items, pairs and method; the constructor fills in the rest
+  /// @param send  send(api, pairs) sends the rows or sets
   template <typename Send>
   DeviceCounter(const AcceleratorApi& api, std::span<const DeviceTraits> devices, uint64_t memory_limit, DevicePairJob job,
                 const ExecutionOptions& options, Send send)
@@ -80,7 +80,7 @@ class DeviceCounter final : public PairCounter {
   }
 
  private:
-  /// Memory that is too little for a task of a device may be enough for those of the CPU.
+  /// Memory that does not suffice for a task of a device may suffice for the CPU's smaller tasks.
   [[noreturn]] static void rethrow(const std::exception_ptr& failure) {
     try {
       std::rethrow_exception(failure);

@@ -1,6 +1,7 @@
-// Pair support on devices (accel/accelerator.h): coded rows go there as they are decoded, the form is built there, or stored
-// batmaps go as they are; what comes back are the pairs at or above the threshold, in order. A task is a range of rows of
-// the triangle or rectangle; tasks are dealt to the devices by whoever is free.
+// Counts pair support on devices (accel/accelerator.h). Coded rows are sent as they are decoded, and the
+// device builds the form; or stored batmaps are sent as they are. The device returns the pairs at or above
+// the threshold, in order. A task is a range of rows of the triangle or rectangle; each device takes the next
+// task when it is free. Source: ours.
 #pragma once
 
 #include <memory>
@@ -15,20 +16,21 @@
 
 namespace batmap {
 
-/// @param devices  ready; at least one
-/// @param options  outlives the counter
+/// @param devices  prepared; at least one
+/// @param options  must outlive the counter
 /// @throws DeviceFailure, here and in count(); Error, std::bad_alloc
 std::unique_ptr<PairCounter> count_on_devices(Offload& offload, std::span<const DeviceTraits> devices, DeviceMethod method,
                                               uint64_t memory_limit, const EncodedRelation& relation, const KeptItems& kept,
                                               const ExecutionOptions& options);
 
-/// The pairs of stored sets, by ranks in `order`, which names sets by rising cardinality, all of them batmaps of one width.
-/// @param sets, order  needed until this returns; the rest as above
+/// The pairs of stored sets, all of them batmaps of one width. Ranks are positions in `order`, which has the
+/// sets by rising cardinality.
+/// @param sets, order  needed until this returns; the other parameters are those above
 std::unique_ptr<PairCounter> count_sets_on_devices(Offload& offload, std::span<const DeviceTraits> devices,
                                                    uint64_t memory_limit, const SetCollection& sets,
                                                    std::span<const uint32_t> order, const ExecutionOptions& options);
 
-/// Threads that keep so many devices busy.
+/// The number of threads that keeps this many devices busy.
 int threads_for_devices(size_t devices);
 
 }  // namespace batmap

@@ -1,7 +1,7 @@
-// Method `horizontal`: for each item, its partners in each of its transactions are counted into one row of
-// counters (partners x 4 bytes a thread). Random accesses are prefetched some tails ahead. A row that was touched in
-// few places is collected by walking its tails again instead of scanning it. Where counts have an end below 256 the
-// counters are bytes that stay there, and an item is left when all have got there. See pair_counter.h.
+// Method `horizontal`: for each item, its partners in each of its transactions are counted in one row of counters
+// (partners x 4 bytes a thread). Tails are prefetched some steps ahead. If few counters of a row were touched,
+// the row is collected by walking its tails again instead of scanning it. If counts end at `enough` < 256,
+// counters are bytes that stop there, and an item ends when all its counters have stopped. See pair_counter.h.
 #include <algorithm>
 #include <optional>
 
@@ -14,17 +14,17 @@ namespace batmap {
 
 namespace {
 
-// Tails between the prefetch and the use: far enough to hide a miss, near enough not to be evicted.
+// Tails between prefetch and use: far enough to hide a miss, and near enough not to be evicted.
 constexpr size_t kPrefetchAhead = 16;
-// Increments between two looks at the cancel token: some tens of microseconds.
+// Increments between two polls of the token: some tens of microseconds.
 constexpr uint64_t kPollEvery = 1 << 16;
-// A row is collected by its tails when that touches less than this share of it.
+// A row is collected by its tails if that touches less than this fraction of it.
 constexpr uint64_t kSparseShare = 8;
 constexpr uint64_t kTaskIncrements = 1 << 20;
-// Increments for each counter between two looks at whether all counters have enough.
+// Increments a counter between two checks whether all counters have enough.
 constexpr uint64_t kIncrementsPerLook = 8;
 
-/// @tparam Counter  uint32_t: exact; uint8_t: counts end at `enough`
+/// @tparam Counter  uint32_t: exact counts; uint8_t: counts end at `enough`
 template <typename Item, typename Counter>
 class HorizontalCounter final : public PairCounter {
  public:
@@ -69,14 +69,14 @@ class HorizontalCounter final : public PairCounter {
   }
 
  private:
-  /// Of one item at a time: all zero and unmarked between items, unless a run was given up.
+  /// The counters of one item at a time. All are zero and unmarked between two items, unless the run was abandoned.
   struct Row {
     Row(MemoryMeter& meter, uint32_t columns) : counters(meter, columns, Fill::kZero), wanted(meter, columns) {}
     Buffer<Counter> counters;  // [columns]
     MarkedPlaces wanted;
   };
 
-  /// Columns are ranks from pairs_.first_column on. @return the first that is a partner of the item
+  /// Columns are ranks less pairs_.first_column. @return the first column that is a partner of the item
   uint32_t first_column_of(uint32_t item) const { return pairs_.first_after(item) - pairs_.first_column; }
 
   uint64_t increment(uint32_t item, Counter* counters) {

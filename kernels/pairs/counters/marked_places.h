@@ -1,6 +1,6 @@
-// Places of an array that are to be visited in order, each once, and then forgotten: a bit for each place, a bit for each
-// word of these, and a bit for each word of those, so that few marks among many places cost little: a visit looks at a word
-// for every 262,144 places. Instead of sorting the places. Source: ours.
+// Marks some places of an array, visits them once in ascending order, and clears the marks. It avoids sorting the
+// places. There is a bit for each place, a bit for each word of these bits, and a bit for each word of those. So
+// few marks among many places cost little: a visit reads one word for every 262,144 places. Source: ours.
 #pragma once
 
 #include <bit>
@@ -25,7 +25,7 @@ class MarkedPlaces {
     groups_[place >> 18] |= bit(place >> 12);
   }
 
-  /// Calls visit(place) for the marked places, ascending, and takes their marks away.
+  /// Calls visit(place) for the marked places, ascending, and clears their marks.
   template <typename Visit>
   void visit(Visit visit) {
     const auto visit_words = [&](size_t word) { take_bits(marks_, word, visit); };
@@ -36,7 +36,7 @@ class MarkedPlaces {
  private:
   static uint64_t bit(size_t place) { return uint64_t{1} << (place & 63); }
 
-  /// Calls visit(place of the bit) for every bit of a word, which is then empty.
+  /// Calls visit(place of the bit) for every set bit of a word, and clears the word.
   template <typename Visit>
   static void take_bits(Buffer<uint64_t>& level, size_t word, const Visit& visit) {
     for (uint64_t bits = std::exchange(level[word], 0); bits != 0; bits &= bits - 1)
@@ -44,8 +44,8 @@ class MarkedPlaces {
   }
 
   Buffer<uint64_t> marks_;
-  Buffer<uint64_t> words_;   // those of marks_ that are not zero
-  Buffer<uint64_t> groups_;  // those of words_
+  Buffer<uint64_t> words_;   // one bit for each word of marks_: it is not zero
+  Buffer<uint64_t> groups_;  // one bit for each word of words_: it is not zero
 };
 
 }  // namespace batmap

@@ -1,6 +1,7 @@
-// Method `merge`: sorted tidlists, pair by pair. Lists of similar length are merged without branches on the data;
-// where one is much longer, the short one gallops through it (doubling steps, then binary search). Simple enough
-// to be the other methods' witness, and the right tool for few pairs of very unequal lists. See pair_counter.h.
+// Method `merge`: sorted tidlists are merged pair by pair. Lists of similar length are merged without
+// branches on the data. If one is much longer, the shorter one gallops through it (doubling steps, then
+// binary search). The method is simple enough to check the others, and the best one for few pairs of very
+// unequal lists. See pair_counter.h. Source: standard.
 #include <algorithm>
 #include <vector>
 
@@ -10,11 +11,11 @@ namespace batmap {
 
 namespace {
 
-constexpr size_t kGallopFrom = 16;           // ratio of lengths from which galloping is cheaper
-constexpr uint64_t kTaskElements = 1 << 22;  // some 16 ms of merging
+constexpr size_t kGallopFrom = 16;           // ratio of lengths from which on galloping is cheaper
+constexpr uint64_t kTaskElements = 1 << 22;  // about 16 ms of merging
 constexpr uint64_t kPollEvery = 1 << 16;     // elements
 
-/// @tparam kStops  return as soon as there are `enough`
+/// @tparam kStops  stop at `enough`
 template <bool kStops>
 uint32_t merge_count(std::span<const uint32_t> a, std::span<const uint32_t> b, uint32_t enough) {
   uint32_t common = 0;

@@ -1,8 +1,8 @@
-// What every method of pair support offers: the counts of all wanted pairs of items, cut into tasks.
+// The interface of every method of pair support: counts of all wanted pairs of items, cut into tasks.
 //
-// A task covers consecutive rows a of the triangle or rectangle (wanted_pairs.h); its results come in order of (a, b), so
-// that all methods, put in task order, give the same sequence. Counts below the threshold never leave the task: memory is
-// that of the form plus one task per thread, whatever the number of pairs.
+// A task covers consecutive rows a of the triangle or rectangle (wanted_pairs.h). Its results come in order
+// of (a, b), so in task order all methods give the same sequence. Counts below the threshold never leave the
+// task: memory is that of the form plus one task a thread, however many pairs there are.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace batmap {
 
-/// Two item ranks, a < b, and the number of transactions that hold both.
+/// Two item ranks, a < b, and the number of transactions that have both.
 struct PairCount {
   uint32_t a;
   uint32_t b;
@@ -31,48 +31,49 @@ class PairCounter {
   virtual ~PairCounter() = default;
 
   virtual size_t tasks() const = 0;
-  /// Results that may wait to be handed over, for each thread.
+  /// How many results may wait to be handed over, for each thread.
   virtual size_t tasks_ahead() const { return 4; }
-  /// No task has more results than this. UINT64_MAX: that is not known.
+  /// Upper bound of the results of a task. UINT64_MAX: unknown.
   virtual uint64_t most_results() const { return UINT64_MAX; }
   /// Counts the pairs of one task and appends those with count >= threshold (>= 1) to `out`.
-  /// @param threshold  at most WantedPairs::enough; counts from there on may come out smaller, but not below it
-  /// @param worker  0 .. threads - 1: which scratch to use; calls with different workers may run at once
+  /// @param threshold  at most WantedPairs::enough. A larger count may be reported as any number from `enough` up to it
+  /// @param worker  0 .. threads - 1: which scratch memory to use; calls with different workers may run at once
   /// @throws Error{kCancelled, kMemoryLimit}, std::bad_alloc
   virtual void count(size_t task, int worker, uint32_t threshold, GrowingBuffer<PairCount>& out) = 0;
-  /// [items] exact support by rank.
+  /// [items] the exact support of each rank.
   virtual std::span<const uint32_t> supports() const = 0;
-  /// The same where 32 bits may be too few: then supports() is empty, and the counter knows a larger threshold by itself.
-  /// Where rows are counted: of each item with itself.
+  /// The same in 64 bits, for counters that count rows: the count of each item with itself. supports() is
+  /// empty then, and the counter keeps a threshold above 32 bits itself.
   virtual std::span<const uint64_t> wide_supports() const { return {}; }
 };
 
-/// @param pairs    those to count
-/// @param options  outlives the counter
-/// Item by item: one row of counters, walked over the tails of the item's transactions (Source: ours, after the
-/// occurrence counting of the LCM family). Cost: pair instances, 0.6 to 1 ns each.
+/// @param pairs    the pairs to count
+/// @param options  must outlive the counter
+/// Counts item by item in one row of counters, along the tails of the item's transactions. Source: ours,
+/// after the occurrence counting of the LCM family. Cost: pair instances, 0.6 to 1 ns each.
 std::unique_ptr<PairCounter> count_horizontally(Transactions transactions, const WantedPairs& pairs,
                                                 const ExecutionOptions& options);
-/// Item by item: the bit rows of its transactions, summed column by column (bit_row_sum.h). Cost: occurrences x
-/// later items / 64 words.
-/// @param pair_instances  see TransactionLengths; more where that is not known: tasks are smaller
+/// Counts item by item: sums the bit rows of its transactions column by column (bit_row_sum.h). Cost:
+/// occurrences x later items / 64 words.
+/// @param pair_instances  see TransactionLengths; an upper bound if unknown, which makes tasks smaller
 std::unique_ptr<PairCounter> count_positionally(TransactionBits form, const WantedPairs& pairs, uint64_t pair_instances,
                                                 const AndPopcountKernel& kernel, const ExecutionOptions& options);
-/// Tiles of AND+popcount over bit rows. Cost: items^2 / 2 x tids / 64 words.
+/// Tiles of AND + popcount over bit rows. Cost: items^2 / 2 x tids / 64 words.
 std::unique_ptr<PairCounter> count_bitmaps(BitMatrix matrix, const WantedPairs& pairs, const AndPopcountKernel& kernel,
                                            const ExecutionOptions& options);
 /// Batmaps of the items' tids, compared pair by pair (Amossen & Pagh 2011). Cost: items^2 / 2 x slots / 512 x planes.
 /// @param lists  sorted, without duplicates
 std::unique_ptr<PairCounter> count_batmaps(Tidlists lists, const WantedPairs& pairs, uint64_t tid_slots,
                                            const SetKernel& kernel, const ExecutionOptions& options);
-/// Width of the batmaps over so many tid codes: twice what the codes need, so that a batmap of all of them exists.
+/// The width of batmaps over this many tid codes: one bit more than the codes need, so that a
+/// batmap of all codes exists.
 int batmap_counter_width(uint64_t tid_slots);
-/// Bytes of the batmaps of lists of these lengths.
+/// Bytes of batmaps of lists with these lengths.
 uint64_t batmap_counter_bytes(std::span<const uint32_t> lengths, int width);
-/// Merging of sorted tidlists, galloping where one is much longer. Cost: items^2 / 2 x the lengths of two lists.
+/// Merges sorted tidlists; gallops if one is much longer. Cost: items^2 / 2 x the lengths of two lists.
 std::unique_ptr<PairCounter> count_by_merging(Tidlists lists, const WantedPairs& pairs, const ExecutionOptions& options);
-/// Rows instead of transactions, for relations in which rows repeat (weighted_counter.cpp). Cost: pair instances.
-/// @param threshold  least count; may be more than 32 bits
+/// Counts rows instead of transactions, for relations with repeated rows (weighted_counter.cpp). Cost: pair instances.
+/// @param threshold  minimum count; may need more than 32 bits
 std::unique_ptr<PairCounter> count_weighted(const EncodedRelation& relation, const KeptItems& kept,
                                             const TransactionLengths& lengths, uint64_t threshold,
                                             const ExecutionOptions& options);

@@ -1,8 +1,9 @@
-// Method `positional`: for each item, the bit rows of its transactions are summed column by column, 4,096 of its partners
-// at a time (bit_row_sum.h). The sums stay bit-sliced; the threshold is compared in that form, and only what
-// reaches it is turned into numbers. Work is (transactions of the item) x (later items / 64) words: less than
-// AND+popcount by the density of the data, and independent of how many pair instances there are. Where one shared
-// transaction is enough the rows are united instead, until all columns are in. See pair_counter.h.
+// Method `positional`: for each item, the bit rows of its transactions are summed column by column, 4,096
+// partners at a time (bit_row_sum.h). The sums stay bit-sliced: the threshold is compared in that form, and
+// only sums that reach it become numbers. Work: (transactions of the item) x (later items / 64) words. This
+// is less than AND + popcount by the density of the data, and does not depend on the number of pair
+// instances. If one common transaction is enough, the rows are ORed instead, until all columns are set. See
+// pair_counter.h. Source: ours.
 #include <algorithm>
 #include <bit>
 
@@ -14,12 +15,13 @@ namespace batmap {
 namespace {
 
 constexpr size_t kColumnGroup = 8;                // words: rows are added 512 columns at a time
-constexpr size_t kRowsPerPoll = size_t{1} << 14;  // a multiple of BitRowSum::kGroupRows; some 100 us of work
-constexpr int kManyInAWord = 12;                  // columns from which all 64 counts are unpacked together
-constexpr size_t kRowsPerLook = 16;               // united between two looks at whether all columns are in
+constexpr size_t kRowsPerPoll = size_t{1} << 14;  // a multiple of BitRowSum::kGroupRows; about 100 us of work
+// with this many columns or more, all 64 counts of a word are unpacked together
+constexpr int kManyInAWord = 12;
+constexpr size_t kRowsPerLook = 16;  // rows that are ORed between two checks whether all columns are set
 constexpr uint64_t kTaskWords = uint64_t{1} << 20;
-constexpr uint64_t kMostBeyond = 8;     // results of a task, of those that are expected of it
-constexpr uint64_t kComparedRows = 64;  // added in the time that comparing their sum with the threshold takes
+constexpr uint64_t kMostBeyond = 8;     // a task may have this many times its expected results
+constexpr uint64_t kComparedRows = 64;  // rows that are added in the time of comparing their sum with the threshold
 
 class PositionalCounter final : public PairCounter {
  public:
@@ -64,7 +66,8 @@ class PositionalCounter final : public PairCounter {
     const std::span<const uint32_t> length = form_.lists.length.span();
     uint64_t rows = 0;
     for (uint32_t item = 0; item < pairs_.leading; ++item) rows += length[item];
-    // Of a row of a leading item, on average; twice of that where the item leads all others. Items may have many more.
+    // Average partners of a row of a leading item; twice that for the item that leads all others.
+    // Items may have many more.
     const uint64_t partners = 2 * pair_instances / std::max<uint64_t>(rows, 1) + 1;
     return RowTasks(pairs_.leading, kTaskWords, options_.threads, [&](uint32_t item) -> RowCost {
       const uint64_t columns = item_count_ - pairs_.first_after(item);
@@ -84,7 +87,7 @@ class PositionalCounter final : public PairCounter {
     finish(sum);
   }
 
-  /// Sums that are 0 or 1.
+  /// ORs the rows, which are sums that are 0 or 1.
   void unite_transactions(BitRowSum& sum, uint32_t item, size_t word, size_t words) {
     const std::span<const uint32_t> tids = std::as_const(form_.lists).list(item);
     const uint64_t* const all = all_columns_.data() + word;
@@ -126,7 +129,7 @@ class PositionalCounter final : public PairCounter {
   WantedPairs pairs_;
   uint32_t item_count_;
   RowTasks tasks_;
-  Buffer<uint64_t> all_columns_;         // [words] where one is enough: the bits of all columns
+  Buffer<uint64_t> all_columns_;         // [words] if one is enough: the bits of all columns
   std::vector<Buffer<BitRowSum>> sums_;  // [threads][1]
 };
 

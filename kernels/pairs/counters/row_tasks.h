@@ -1,6 +1,6 @@
-// Consecutive rows of pairs, cut into tasks: of about equal work, enough of them for all threads to end together, and each
-// of a bounded result, as far as the caller knows it. Handing over a task costs about a microsecond of one thread, so small
-// ones are few.
+// Cuts consecutive rows of pairs into tasks. Tasks have about equal work and, as far as the caller knows,
+// bounded results, and there are enough of them for all threads to end together. Handing over a task costs a
+// thread about a microsecond, so there are few small ones. Source: ours.
 #pragma once
 
 #include <algorithm>
@@ -9,16 +9,16 @@
 
 namespace batmap {
 
-/// What counting one row of pairs costs and may find.
+/// Work and results of counting one row of pairs.
 struct RowCost {
   uint64_t work;     // in any unit
-  uint64_t results;  // at most, or about
+  uint64_t results;  // upper bound, or an estimate
 };
 
 class RowTasks {
  public:
-  /// @param most_work  of a task: some 100 us
-  /// @param cost_of    RowCost of row 0, 1, ... rows - 1; called twice for each
+  /// @param most_work  of a task: about 100 us
+  /// @param cost_of    RowCost of each row 0 .. rows - 1; called twice for each
   template <typename CostOf>
   RowTasks(uint32_t rows, uint64_t most_work, int threads, CostOf cost_of) {
     uint64_t all = 0;
@@ -40,12 +40,12 @@ class RowTasks {
   size_t size() const { return begin_.size() - 1; }
   uint32_t begin(size_t task) const { return begin_[task]; }
   uint32_t end(size_t task) const { return begin_[task + 1]; }
-  /// Of the task with the largest number of them.
+  /// The results of the task with the most.
   uint64_t most_results() const { return most_results_; }
 
  private:
   static constexpr uint64_t kTasksOfAThread = 8;
-  static constexpr uint64_t kSmaller = 8;  // than most_work, where there is little to do
+  static constexpr uint64_t kSmaller = 8;  // with little work in all, tasks may have 1/8 of most_work
   static constexpr uint64_t kMostResults = 1 << 16;
 
   std::vector<uint32_t> begin_{0};

@@ -1,4 +1,4 @@
-// Tiles of stored sets, and stored sets taken apart. See set_pair_counter.h.
+// Compares stored sets in tiles, and decodes stored sets into bit rows. See set_pair_counter.h.
 #include "pairs/counters/set_pair_counter.h"
 
 #include <algorithm>
@@ -12,12 +12,12 @@ namespace batmap {
 
 namespace {
 
-constexpr double kPlanesRead = 10;      // of a block, before nothing can match any more
-constexpr size_t kPlanesOnDevice = 22;  // the same in tiles of a device (cuda/batmap_form.cu)
+constexpr double kPlanesRead = 10;      // planes of a block that are read before nothing can match any more
+constexpr size_t kPlanesOnDevice = 22;  // the same for tiles of a device (cuda/batmap_form.cu)
 
 class SetPairCounter final : public PairCounter {
  public:
-  /// @param order  which sets are counted, by rising cardinality
+  /// @param order  the sets that are counted, by rising cardinality
   SetPairCounter(SetCollection sets, std::span<const uint32_t> order, double min_jaccard, const SetKernel& kernel,
                  const ExecutionOptions& options)
       : sets_(std::move(sets)),
@@ -40,7 +40,7 @@ class SetPairCounter final : public PairCounter {
 
   void count(size_t task, int, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
     tiles_.visit(task, options_.cancel, out, [&](uint32_t a, uint32_t b) -> uint32_t {
-      // a is the smaller set: neither the intersection nor the Jaccard index can be more than it allows.
+      // a is the smaller set. Its size bounds the intersection, and the ratio of the sizes bounds the Jaccard index.
       if (supports_[a] < threshold || static_cast<double>(supports_[a]) / supports_[b] < min_jaccard_) return 0;
       const auto common = static_cast<uint32_t>(and_cardinality(views_[a], views_[b], kernel_));
       return common >= threshold ? common : 0;
@@ -86,9 +86,10 @@ std::unique_ptr<PairCounter> count_set_tiles(SetCollection sets, std::span<const
 
 TransactionBits transaction_bits_of_sets(const SetCollection& sets, std::span<const uint32_t> order, uint64_t element_bound,
                                          const SetKernel& kernel, const ExecutionOptions& options) {
-  constexpr size_t kRanksATask = 64;  // one word of every row, so that no two tasks write to the same
+  constexpr size_t kRanksATask = 64;  // one word of every row, so that no two tasks write to the same word
   constexpr size_t kTasksALine = 8;
-  constexpr uint64_t kSparseWords = 2;  // an element, from which on going over all of them takes longer: set_bench, bits/
+  // rows an element, from which on writing all rows takes longer than scattered bits: set_bench, bits/
+  constexpr uint64_t kSparseWords = 2;
   Buffer<uint32_t> lengths(*options.memory, order.size());
   for (size_t rank = 0; rank < order.size(); ++rank) lengths[rank] = static_cast<uint32_t>(sets[order[rank]].cardinality());
   TransactionBits form = allocate_transaction_bits(lengths.span(), element_bound, *options.memory);
@@ -96,7 +97,7 @@ TransactionBits transaction_bits_of_sets(const SetCollection& sets, std::span<co
   const size_t tasks = (order.size() + kRanksATask - 1) / kRanksATask;
   const size_t lines = (tasks + kTasksALine - 1) / kTasksALine;
   parallel_for(options, lines * kTasksALine, [&](size_t number, int worker) {
-    const size_t task = number % lines * kTasksALine + number / lines;  // threads write to different lines
+    const size_t task = number % lines * kTasksALine + number / lines;  // threads write to different cache lines
     if (task >= tasks) return;
     const size_t first = task * kRanksATask;
     const size_t end = std::min(first + kRanksATask, order.size());
@@ -122,7 +123,7 @@ TransactionBits transaction_bits_of_sets(const SetCollection& sets, std::span<co
       set_bits(words, form.words);
       return;
     }
-    // The words are put together in the thread's cache and then dealt out to the rows, a cache line or more apart.
+    // The words are assembled in the thread's cache and then copied to the rows, which are a cache line or more apart.
     Buffer<uint64_t>& column = columns[static_cast<size_t>(worker)];
     if (column.empty()) column = Buffer<uint64_t>(*options.memory, element_bound);
     std::ranges::fill(column.span(), 0);

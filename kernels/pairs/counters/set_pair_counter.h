@@ -1,5 +1,6 @@
-// Counters over stored sets: what all_pairs.h chooses from. Ranks are places in `order`, which names the sets to count by
-// rising cardinality; every set has fewer than 2^32 elements.
+// Counters over stored sets, from which all_pairs.h chooses. Ranks are positions in `order`, which has the
+// sets to count by rising cardinality. Every set has fewer than 2^32 elements. Source: Amossen & Pagh
+// 2011, III-C, for the tiles.
 #pragma once
 
 #include <memory>
@@ -10,28 +11,30 @@
 
 namespace batmap {
 
-/// Tile by tile (tiles.h), each pair as and_cardinality() does it. Pairs whose sizes rule out the least Jaccard index are
-/// not compared. @param options  outlives the counter
+/// Counts tile by tile (tiles.h), each pair as and_cardinality() does. Pairs whose sizes rule out the least
+/// Jaccard index are skipped.
+/// @param options  must outlive the counter
 std::unique_ptr<PairCounter> count_set_tiles(SetCollection sets, std::span<const uint32_t> order, double min_jaccard,
                                              const SetKernel& kernel, const ExecutionOptions& options);
 
-/// Bytes of a set that a comparison reads.
+/// The bytes of a set that one comparison reads.
 double compared_bytes(const SetView& set);
 
-/// What comparing batmaps of one width on a device takes.
+/// The sizes of comparing batmaps of one width on a device.
 struct BatmapSizes {
   uint64_t bytes = 0;  // 0: the sets are not all batmaps of one width
-  double words = 0;    // of planes, 32 slots each, of the larger set of every pair
+  double words = 0;    // words of planes, 32 slots each, of the larger set of every pair
 };
 BatmapSizes batmap_sizes(const SetCollection& sets, std::span<const uint32_t> order);
 
-/// The sets taken apart into bit rows and lists, for count_positionally(). Cost: a decoded element and a bit of a row for
-/// each element; where there are few rows for 64 sets, a written word for each of them instead of scattered bits.
-/// @param element_bound  above every element
+/// Decodes the sets into bit rows and lists, for count_positionally(). Cost for each element: decoding it,
+/// and setting one bit of a row. If 64 sets have many elements for the number of rows, one word is written
+/// for each row instead of scattered bits.
+/// @param element_bound  larger than every element
 TransactionBits transaction_bits_of_sets(const SetCollection& sets, std::span<const uint32_t> order, uint64_t element_bound,
                                          const SetKernel& kernel, const ExecutionOptions& options);
 
-/// Bytes that takes at most, for the chooser.
+/// Upper bound of the bytes that transaction_bits_of_sets() takes, for the chooser.
 uint64_t transaction_bits_of_sets_bytes(uint64_t sets, uint64_t element_bound, uint64_t elements,
                                         const ExecutionOptions& options);
 

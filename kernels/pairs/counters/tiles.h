@@ -1,6 +1,7 @@
-// The triangle or rectangle of pairs, cut so that what a tile compares stays in cache: strips of rows, each a task, and
-// within a strip blocks of columns. Strips and blocks end where the bytes of their items would leave the second-level cache.
-// Results of a strip come in order of (a, b). Source: Amossen & Pagh 2011, III-C; sizes are ours.
+// Cuts the triangle or rectangle of pairs into tiles, so that what a tile compares stays in cache: strips of
+// rows, each a task, and blocks of columns within a strip. Strips and blocks end before the bytes of their
+// items exceed the second-level cache. Results of a strip come in order of (a, b). Source: Amossen & Pagh
+// 2011, III-C; the sizes are ours.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace batmap {
 class Tiles {
  public:
   Tiles() = default;
-  /// @param bytes_of(item)  what comparing the item reads
+  /// @param bytes_of  bytes_of(item): what one comparison of the item reads
   template <typename BytesOf>
   Tiles(uint32_t items, const WantedPairs& pairs, BytesOf bytes_of) : pairs_(pairs) {
     begin_.push_back(0);
@@ -34,10 +35,10 @@ class Tiles {
   }
 
   size_t strips() const { return strips_; }
-  /// What visit() appends at most, and the room that it puts it in order in.
+  /// Upper bound of the pairs that visit() appends, and as much room again for ordering them.
   uint64_t most_results() const { return uint64_t{2} * kMostItems * begin_.back(); }
 
-  /// Calls compare(a, b) for all wanted pairs of the strip and appends what is not 0.
+  /// Calls compare(a, b) for all wanted pairs of the strip, and appends those with a result above 0.
   template <typename Compare>
   void visit(size_t strip, const CancelToken& cancel, GrowingBuffer<PairCount>& out, Compare compare) const {
     const size_t first_found = out.size();
@@ -52,7 +53,7 @@ class Tiles {
   }
 
  private:
-  /// Found block by block, wanted row by row; within a row columns rise already.
+  /// Pairs are found block by block and must be ordered row by row. Within a row, columns are ascending already.
   static void order_by_row(uint32_t first_row, size_t first_found, GrowingBuffer<PairCount>& out) {
     const size_t count = out.size() - first_found;
     size_t place[kMostItems + 1] = {};
@@ -64,11 +65,11 @@ class Tiles {
     std::copy_n(ordered, count, found);
   }
 
-  static constexpr uint64_t kBlockBytes = 128 << 10;  // two of them: a quarter of a 1 MiB second-level cache
+  static constexpr uint64_t kBlockBytes = 128 << 10;  // two of them take a quarter of a 1 MiB second-level cache
   static constexpr uint32_t kMostItems = 64;
 
   WantedPairs pairs_;
-  std::vector<uint32_t> begin_;  // of strips and blocks, and the end
+  std::vector<uint32_t> begin_;  // first items of strips and blocks, and the end
   size_t strips_ = 0;
 };
 

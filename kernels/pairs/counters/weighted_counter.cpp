@@ -1,7 +1,7 @@
-// Horizontal counting of rows: a row that is in the relation m times counts m times, so that a pair of items has the sum
-// over transactions of the product of their multiplicities, which is what a join in SQL counts (bag semantics). Supports are
-// those of an item with itself: sums of squares. Item by item, as in horizontal_counter.cpp, with counters of 64 bits.
-// Source: ours. See pair_counter.h.
+// Counts rows horizontally: a row that occurs m times counts m times. A pair of items gets the sum over
+// transactions of the product of their multiplicities, which is what a SQL join counts (bag semantics). The
+// support of an item is its count with itself, a sum of squares. Items are counted one by one, as in
+// horizontal_counter.cpp, with 64-bit counters. Source: ours. See pair_counter.h.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -15,16 +15,16 @@ namespace batmap {
 
 namespace {
 
-constexpr uint64_t kPollEvery = 1 << 16;       // increments between two looks at the cancel token
+constexpr uint64_t kPollEvery = 1 << 16;       // increments between two polls of the token
 constexpr uint64_t kTaskIncrements = 1 << 20;  // as in horizontal_counter.cpp
 
-/// An item of a transaction, and how often it is there.
+/// An item of a transaction, and how often it occurs there.
 struct Occurrence {
   uint32_t item;
   uint32_t weight;
 };
 
-/// The partners of one occurrence: those in the same transaction that are wanted.
+/// The wanted partners of one occurrence in its transaction.
 struct WeightedTail {
   uint64_t begin;
   uint32_t length;
@@ -65,7 +65,7 @@ class WeightedCounter final : public PairCounter {
   }
 
  private:
-  /// The transactions, their items ascending, each once.
+  /// Collects the transactions: items ascending, each once.
   void gather(const EncodedRelation& relation, const KeptItems& kept, const TransactionLengths& lengths) {
     MemoryMeter& meter = *options_.memory;
     const size_t slots = lengths.length.size();
@@ -102,7 +102,7 @@ class WeightedCounter final : public PairCounter {
     }
   }
 
-  /// For each leading item the partners in its transactions.
+  /// Collects for each leading item its partners in each of its transactions.
   void link() {
     tails_begin_ = Buffer<uint64_t>(*options_.memory, uint64_t{pairs_.leading} + 1, Fill::kZero);
     visit([&](const Occurrence& own, uint64_t, uint64_t) {
@@ -120,14 +120,14 @@ class WeightedCounter final : public PairCounter {
     tails_begin_[0] = 0;
   }
 
-  /// Calls visit(occurrence, where its partners begin, where they end).
+  /// Calls visit(occurrence, begin of its partners, end of its partners).
   template <typename Visit>
   void visit(Visit visit) {
     uint64_t begin = 0;
     for (size_t tid = 0; tid < length_.size(); ++tid) {
       if (tid % 4096 == 0) options_.cancel.throw_if_requested();
       const uint64_t end = begin + length_[tid];
-      uint64_t columns = begin;  // of a rectangle: where they begin
+      uint64_t columns = begin;  // in a rectangle: where the columns begin
       while (columns < end && occurrences_[columns].item < pairs_.first_column) ++columns;
       for (uint64_t at = begin; at < end; ++at) visit(occurrences_[at], std::max(at + 1, columns), end);
       begin = end;
@@ -139,7 +139,7 @@ class WeightedCounter final : public PairCounter {
       uint64_t increments = 0;
       for (const WeightedTail& tail : tails_of(item)) increments += tail.length;
       const uint64_t columns = columns_ - pairs_.first_after(item);
-      return {.work = increments + columns, .results = std::min(increments, columns)};  // all columns are looked through
+      return {.work = increments + columns, .results = std::min(increments, columns)};  // all columns are scanned
     });
   }
 
@@ -160,7 +160,7 @@ class WeightedCounter final : public PairCounter {
 
   const ExecutionOptions& options_;
   WantedPairs pairs_;
-  uint32_t columns_;  // all ranks
+  uint32_t columns_;  // number of all ranks
   uint64_t threshold_;
   Buffer<uint64_t> squares_;        // [items]
   Buffer<Occurrence> occurrences_;  // transaction by transaction
@@ -168,7 +168,7 @@ class WeightedCounter final : public PairCounter {
   Buffer<uint64_t> tails_begin_;    // [leading + 1]
   Buffer<WeightedTail> tails_;      // by rank
   std::optional<RowTasks> tasks_;
-  std::vector<Buffer<uint64_t>> counters_;  // [threads][columns] all zero between items, unless a run was given up
+  std::vector<Buffer<uint64_t>> counters_;  // [threads][columns] all zero between two items, unless the run was abandoned
 };
 
 }  // namespace

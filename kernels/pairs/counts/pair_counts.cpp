@@ -1,4 +1,4 @@
-// Reading, writing, adding and checking pair counts. See pair_counts.h for the bytes.
+// Reads, writes, adds and checks pair counts. See pair_counts.h for the bytes.
 #include "pairs/counts/pair_counts.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ void write_varint(GrowingBuffer<std::byte>& out, uint64_t value) {
   throw Error(ErrorCode::kInvalidData, std::string("invalid pair counts: ") + what);
 }
 
-/// A varint of bytes from outside.
+/// Reads a varint of untrusted bytes.
 uint64_t checked_varint(std::span<const std::byte>& bytes) {
   uint64_t value = 0;
   for (size_t k = 0; k < kVarintMost; ++k) {
@@ -49,7 +49,7 @@ uint64_t checked_varint(std::span<const std::byte>& bytes) {
   invalid("a number is too large");
 }
 
-/// The places of the items of two values in their sum.
+/// The position in the sum of each item of two values.
 struct SumPlaces {
   SumPlaces(const std::byte* x, const std::byte* y, MemoryMeter& meter)
       : of_x(meter, pair_counts_header(x).items), of_y(meter, pair_counts_header(y).items) {
@@ -120,7 +120,8 @@ void add_two(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& o
   writer.finish(total, out);
 }
 
-/// By halves, so that every value takes part in log2 of their number sums. @return one of `values`, or bytes in `storage`
+/// Adds by halves, so that every value takes part in log2(number of values) additions.
+/// @return one of `values`, or bytes in `storage`
 const std::byte* add_by_halves(std::span<const std::byte* const> values, GrowingBuffer<std::byte>& storage,
                                const ExecutionOptions& options) {
   if (values.size() == 1) return values[0];
@@ -199,7 +200,7 @@ void add_pair_counts(std::span<const std::byte* const> values, GrowingBuffer<std
     const std::byte* const end = value + pair_counts_header(value).used();
     for (; value < end; value += pair_counts_header(value).bytes) finished.push_back(value);
   }
-  // The first may be much longer than all others: they are added to each other first.
+  // The first value may be much longer than all others, so these are added to each other first.
   std::span<const std::byte* const> rest = finished;
   if (rest.size() > 1) {
     GrowingBuffer<std::byte> storage(*options.memory);

@@ -1,26 +1,28 @@
-// Counts of pairs of items in one piece of bytes: the value of the SQL type batmap_pair_counts. For every pair of items that
-// occurs the number of transactions that hold both, for every item the number that hold it, and the number of all. Counts of
-// disjoint sets of transactions add up, so values may be added wherever no transaction lies in two of them.
+// Counts of pairs of items in one block of bytes: the value of the SQL type batmap_pair_counts. It has, for
+// every pair of items that occurs, the number of transactions with both; for every item the number of
+// transactions with it; and the number of all transactions. Counts of disjoint sets of transactions add up,
+// so values may be added if no transaction is in two.
 //
 //   offset  0  uint8   version     1
 //           1  uint8   zero x 3
 //           4  uint32  items
 //           8  uint64  bytes       of this value, header included
-//          16  uint64  behind      bytes of values that follow, not added yet; 0 in a finished value
+//          16  uint64  behind      bytes of values that follow and are not added yet; 0 in a finished value
 //          24  uint64  total       transactions; at most 2^63 - 1
-//          32  uint64  pairs       >= 1 transaction each
-//          40  uint64  item_bytes  of the items
-//          48  items, ascending: the item (the first as zigzag, the others as the distance from the one before, less 1),
-//              its support less 1, the bytes of its row
-//              rows, one an item a: for each b > a with which it occurs, ascending, the distance of the places of b and of
-//              the one before (of a at first) less 1, and the count less 1
+//          32  uint64  pairs       number of pairs, each with at least 1 transaction
+//          40  uint64  item_bytes  bytes of the items
+//          48  items, ascending. Each: the item (the first as zigzag, the others as the distance from the one before,
+//              less 1), its support less 1, the bytes of its row
+//              rows, one for each item a. For each b > a that occurs with it, ascending: the distance of the position of b
+//              from the one before (at first, from that of a) less 1, and the count less 1
 //
-// Integers in items and rows are varints: 7 bits a byte, low bits first, the high bit set in all but the last; no longer
-// than need be, so equal counts have equal bytes. A place is the rank of an item among those of the value: a pair takes 2 to
-// 4 bytes where item numbers are large, too. count <= support <= total holds everywhere, so nothing overflows where total
-// does not.
+// Integers in items and rows are varints: 7 bits a byte, low bits first, the high bit set in all bytes but
+// the last. They are as short as possible, so equal counts have equal bytes. A position is the rank of an
+// item among those of the value; so a pair takes 2 to 4 bytes even if item numbers are large. count <=
+// support <= total always holds, so nothing overflows if total does not.
 //
-// A state of an aggregate is a finished value, then others behind it, then room. Adding n bytes of values costs O(n log n).
+// The state of an aggregate is a finished value, then other values behind it, then room. Adding n bytes of
+// values costs O(n log n) time.
 // Source: ours.
 #pragma once
 
@@ -46,7 +48,7 @@ struct PairCountsHeader {
   uint64_t pairs;
   uint64_t item_bytes;
 
-  /// Bytes without room.
+  /// Bytes of all values, without the room.
   size_t used() const { return bytes + behind; }
 };
 static_assert(sizeof(PairCountsHeader) == kPairCountsHeaderBytes);
@@ -57,7 +59,7 @@ inline PairCountsHeader pair_counts_header(const std::byte* bytes) {
   return header;
 }
 
-/// A varint of a valid value; `at` moves behind it.
+/// Reads a varint of a valid value; moves `at` behind it.
 inline uint64_t read_varint(const std::byte*& at) {
   auto byte = static_cast<uint64_t>(*at++);
   uint64_t value = byte & 0x7f;
@@ -68,20 +70,20 @@ inline uint64_t read_varint(const std::byte*& at) {
   return value;
 }
 
-/// Walks over one row: the partners of an item.
+/// Iterates over one row: the partners of an item.
 class PairCountsRow {
  public:
   PairCountsRow(uint32_t place, std::span<const std::byte> bytes)
       : at_(bytes.data()), end_(bytes.data() + bytes.size()), place_(place) {}
 
-  /// @return false after the last
+  /// @return false after the last partner
   bool next() {
     if (at_ == end_) return false;
     place_ += static_cast<uint32_t>(read_varint(at_)) + 1;
     count_ = read_varint(at_) + 1;
     return true;
   }
-  uint32_t place() const { return place_; }  // of the partner
+  uint32_t place() const { return place_; }  // position of the partner
   uint64_t count() const { return count_; }
 
  private:
@@ -91,12 +93,12 @@ class PairCountsRow {
   uint64_t count_ = 0;
 };
 
-/// Walks over the items of a finished value.
+/// Iterates over the items of a finished value.
 class PairCountsItems {
  public:
   explicit PairCountsItems(const std::byte* value);
 
-  /// @return false after the last
+  /// @return false after the last item
   bool next();
   uint32_t place() const { return next_place_ - 1; }
   int64_t item() const { return static_cast<int64_t>(item_); }
@@ -113,17 +115,19 @@ class PairCountsItems {
   std::span<const std::byte> row_;
 };
 
-/// Writes a finished value from its items and pairs in order.
+/// Writes a finished value from its items and pairs, which must come in order.
 class PairCountsWriter {
  public:
   explicit PairCountsWriter(const ExecutionOptions& options)
       : cancel_(options.cancel), items_(*options.memory), rows_(*options.memory) {}
 
-  /// The next item, above all before. @throws Error{kTooLarge, kMemoryLimit, kCancelled}
+  /// Adds the next item, which must be larger than all before.
+  /// @throws Error{kTooLarge, kMemoryLimit, kCancelled}
   void add_item(int64_t item, uint64_t support);
-  /// The next partner of that item. @param place  of the partner: above the item's and those of the partners before
+  /// Adds the next partner of that item.
+  /// @param place  of the partner; larger than the item's and those of earlier partners
   void add_pair(uint32_t place, uint64_t count);
-  /// The value, appended to `out`; the writer is used up. @param total  at least every support
+  /// Appends the value to `out`. The writer must not be used afterwards. @param total  at least every support
   void finish(uint64_t total, GrowingBuffer<std::byte>& out);
 
  private:
@@ -135,40 +139,42 @@ class PairCountsWriter {
   CancelToken cancel_;
   GrowingBuffer<std::byte> items_;
   GrowingBuffer<std::byte> rows_;
-  uint32_t count_ = 0;  // of items
+  uint32_t count_ = 0;  // items so far
   uint64_t pairs_ = 0;
-  int64_t item_ = 0;      // the item in hand
-  int64_t before_ = 0;    // the one before
-  uint64_t support_ = 0;  // of the item in hand
+  int64_t item_ = 0;      // the current item
+  int64_t before_ = 0;    // the item before it
+  uint64_t support_ = 0;  // of the current item
   size_t row_begin_ = 0;
-  uint32_t place_ = 0;  // of the item in hand, then of its last partner
+  uint32_t place_ = 0;  // of the current item, then of its last partner
   uint32_t calls_ = 0;
 };
 
-/// The sum of one value or state, or of several. Appended to `out`, finished.
-/// @throws Error{kTooLarge} where the total exceeds 2^63 - 1; Error{kMemoryLimit, kCancelled}
+/// Appends the sum of one or more values or states to `out`, as a finished value.
+/// @throws Error{kTooLarge} if the total exceeds 2^63 - 1; Error{kMemoryLimit, kCancelled}
 void add_pair_counts(std::span<const std::byte* const> values, GrowingBuffer<std::byte>& out,
                      const ExecutionOptions& options);
 
-/// Puts `other`, a value or a state, behind a state. Needs the room of its used().
+/// Copies `other`, a value or a state, behind a state, which must have room for used() bytes of it.
 void pair_counts_append(std::byte* state, const std::byte* other);
 
-/// Whether what lies behind the first value, with `more` bytes besides, is worth adding up now: half as long as that, so
-/// that every byte is added to longer ones a few times only.
+/// Whether to add up now what lies behind the first value, if `more` bytes join it: yes from half the length
+/// of the first value on. So every byte is added to longer values only a few times.
 inline bool pair_counts_worth_adding(const PairCountsHeader& header, size_t more) {
   constexpr uint64_t kLeast = 32 << 10;
   return header.behind + more >= (header.bytes / 2 < kLeast ? kLeast : header.bytes / 2);
 }
 
-/// Transactions of a finished value that hold both items, in any order; of one item its support; 0 where there are none.
+/// The number of transactions of a finished value with both items, given in any order. Both equal: the
+/// support of the item. 0 if there are none.
 uint64_t pair_count(const std::byte* value, int64_t item_a, int64_t item_b);
 
-/// Whether a header agrees with itself and with the size, room behind the values included. Constant time.
+/// Whether a header is consistent with itself and with the size, room included. Constant time.
 /// @param first  at least the header
 /// @param size   of the whole value
 bool is_pair_counts(std::span<const std::byte> first, size_t size);
 
-/// Checks bytes from outside in full. @throws Error{kInvalidData} unless they are a finished value; Error{kCancelled}
+/// Checks untrusted bytes in full.
+/// @throws Error{kInvalidData} unless they are a finished value; Error{kCancelled}
 void validate_pair_counts(std::span<const std::byte> bytes, const ExecutionOptions& options);
 
 }  // namespace batmap

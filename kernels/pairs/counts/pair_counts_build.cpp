@@ -1,4 +1,4 @@
-// Counting everything, and putting it in order of the items. See pair_counts_build.h.
+// Counts all pairs, and orders them by item. See pair_counts_build.h.
 #include "pairs/counts/pair_counts_build.h"
 
 #include <algorithm>
@@ -15,12 +15,12 @@ namespace batmap {
 
 namespace {
 
-/// The pairs that were counted, by places: the ranks of the items by value.
+/// The counted pairs. A place is the rank of an item by value.
 struct CountedPairs {
   CountedPairs(PairCounter& counter, std::span<const uint32_t> place_of_rank, const ExecutionOptions& options);
 
   Buffer<size_t> row_begin;   // [items + 1]
-  Buffer<uint64_t> partners;  // by row, then ascending: place of the partner << 32 | count
+  Buffer<uint64_t> partners;  // by row, ascending within a row: place of the partner << 32 | count
 };
 
 CountedPairs::CountedPairs(PairCounter& counter, std::span<const uint32_t> place_of_rank, const ExecutionOptions& options)
@@ -51,7 +51,7 @@ CountedPairs::CountedPairs(PairCounter& counter, std::span<const uint32_t> place
     }
     pairs.reset();
   }
-  // What were beginnings are ends now.
+  // Each entry is now the end of its row: move them up by one.
   std::move_backward(row_begin.begin(), row_begin.end() - 1, row_begin.end());
   row_begin[0] = 0;
   constexpr size_t kRowsATask = 256;
@@ -65,8 +65,8 @@ CountedPairs::CountedPairs(PairCounter& counter, std::span<const uint32_t> place
 constexpr uint64_t kFewRows = 1024;
 constexpr uint64_t kFewInstances = 1 << 14;
 
-/// One group of many, often a single transaction: sorted, without forms. @return false, and nothing done, where there are
-/// too many pairs to sort
+/// For a small group, often a single transaction: sorts the pairs without building a form.
+/// @return false if there are too many pairs to sort; then nothing is written
 bool count_few(const std::vector<ChunkView>& chunks, PairCountsWriter& writer, uint64_t& transactions) {
   std::vector<Pair> rows;
   for (const ChunkView& chunk : chunks) {
@@ -86,7 +86,7 @@ bool count_few(const std::vector<ChunkView>& chunks, PairCountsWriter& writer, u
   for (const Pair& row : rows)
     places.push_back(static_cast<uint32_t>(std::ranges::lower_bound(items, row.item) - items.begin()));
 
-  std::vector<uint64_t> pairs;  // place of the one << 32 | place of the other
+  std::vector<uint64_t> pairs;  // smaller place << 32 | larger place
   uint64_t seen = 0;
   for (size_t begin = 0, end; begin < rows.size(); begin = end, ++seen) {
     for (end = begin; end < rows.size() && rows[end].tid == rows[begin].tid; ++end)
@@ -109,7 +109,7 @@ bool count_few(const std::vector<ChunkView>& chunks, PairCountsWriter& writer, u
   return true;
 }
 
-/// @return the transactions
+/// @return the number of transactions
 uint64_t count_many(std::vector<ChunkView> chunks, const PairKernels& kernels, PairCountsWriter& writer,
                     const ExecutionOptions& options) {
   const EncodedRelation relation(std::move(chunks), {}, options);

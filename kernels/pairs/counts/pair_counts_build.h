@@ -1,4 +1,4 @@
-// From a relation to the counts of all its pairs (pair_counts.h), by the counter that the chooser takes.
+// Counts all pairs of a relation into a value of pair_counts.h, with the counter that the chooser picks. Source: ours.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@
 
 namespace batmap {
 
-/// Appends the counts of the pairs, items and transactions of some chunks to `out`, as one finished value. Memory: that of
-/// the counter, and 24 bytes a pair that occurs.
-/// @param total  transactions, where more than the distinct tids: some have no items
+/// Appends the counts of the pairs, items and transactions of some chunks to `out`, as one finished value.
+/// Memory: that of the counter, and 24 bytes for each pair that occurs.
+/// @param total  number of transactions, if larger than that of distinct tids: some have no items
 /// @throws Error{kTooLarge, kMemoryLimit, kCancelled}, std::bad_alloc
 void count_pairs_of(std::vector<ChunkView> chunks, uint64_t total, const PairKernels& kernels, GrowingBuffer<std::byte>& out,
                     const ExecutionOptions& options);

@@ -1,4 +1,4 @@
-// A counter that reads its counts. See pair_counts_run.h.
+// A counter that reads stored counts. See pair_counts_run.h.
 #include "pairs/counts/pair_counts_run.h"
 
 #include <algorithm>
@@ -16,9 +16,9 @@ namespace {
 
 constexpr size_t kTaskBytes = size_t{256} << 10;  // about a millisecond of reading
 
-enum ItemUse : uint8_t { kDropped, kKept, kLeading };  // leading: a pair needs one such item
+enum ItemUse : uint8_t { kDropped, kKept, kLeading };  // leading: a pair needs at least one such item
 
-/// Items by place, and the rows of those that are kept.
+/// Items by place, and the rows of the kept ones.
 class StoredCounter final : public PairCounter {
  public:
   StoredCounter(const std::byte* counts, const PairQuery& query, uint64_t threshold, const ExecutionOptions& options)

@@ -1,7 +1,8 @@
-// Questions about stored pair counts (pair_counts.h): the selections of pair_run.h without the counting. Cost: a few
-// nanoseconds a stored pair, but for rows whose items cannot be in the answer; memory 17 bytes an item.
+// Answers questions about stored pair counts (pair_counts.h): the selections of pair_run.h without counting.
+// Cost: a few nanoseconds a stored pair, except in rows of dropped items, which are skipped; memory 33 bytes
+// an item. Source: ours.
 //
-// Without top_k answers come by rising item_a, then item_b.
+// Without top_k, answers come by rising item_a, then item_b.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@ namespace batmap {
 class PairCountsRun {
  public:
   /// @param counts   a finished value; must outlive the run
-  /// @param query    method and kernels play no part
+  /// @param query    method and kernels are ignored
   /// @param options  copied; its meter must outlive the run
   /// @throws Error, std::bad_alloc
   PairCountsRun(const std::byte* counts, const PairQuery& query, const ExecutionOptions& options);
@@ -32,7 +33,7 @@ class PairCountsRun {
  private:
   ExecutionOptions options_;
   PairReport report_;
-  std::optional<PairAnswers> answers_;  // none: nothing can be an answer
+  std::optional<PairAnswers> answers_;  // nothing: no pair can be an answer
 };
 
 }  // namespace batmap

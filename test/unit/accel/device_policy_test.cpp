@@ -1,4 +1,4 @@
-// Decisions about devices: a pure function, so a table of situations.
+// Decisions about devices are a pure function, so the tests are a table of situations.
 #include "accel/device_policy.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ DeviceTraits device(bool ready) {
   return traits;
 }
 
-/// Items in transactions of `length` each.
+/// Items in transactions of `length` items each.
 DeviceSizes sizes(uint64_t items, uint64_t transactions, uint64_t length) {
   DeviceSizes s;
   s.items = s.leading = items;
@@ -73,7 +73,7 @@ TEST(DevicePolicy, MethodByDensity) {
 }
 
 TEST(DevicePolicy, MemoryDecides) {
-  DeviceSizes job = sizes(100000, 10000000, 10);  // bit rows: 125 GB
+  DeviceSizes job = sizes(100000, 10000000, 10);  // bit rows of 125 GB
   const DeviceTraits warm[] = {device(true)};
   EXPECT_FALSE(estimate_on_devices(DeviceMethod::kBitmap, job, warm).fits);
   EXPECT_TRUE(estimate_on_devices(DeviceMethod::kHorizontal, job, warm).fits);
@@ -120,7 +120,7 @@ DeviceTraits episode_device(bool ready) {
   return traits;
 }
 
-/// Thirty episodes of nine symbols of 64.
+/// Thirty episodes of nine out of 64 symbols.
 EpisodeSizes episode_sizes(uint64_t events) {
   EpisodeSizes sizes;
   sizes.length = 9;

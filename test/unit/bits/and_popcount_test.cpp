@@ -32,7 +32,7 @@ struct TileSizes {
   size_t rows, columns, words, row_padding, column_padding, row_offset, column_offset;
 };
 
-/// Runs a tile over random bits; counts outside the tile must stay as they are, those inside are added to.
+/// Runs a tile over random bits. Counts outside the tile must not change; those inside are added to.
 void check_tile(const AndPopcountKernel& kernel, const TileSizes& sizes, int filling) {
   Random random(kSeed);
   const size_t row_stride = sizes.words + sizes.row_padding;
@@ -89,10 +89,10 @@ TEST(AndPopcount, LargeTiles) {
   for (const AndPopcountKernel* kernel : kernels_here()) check_tile(*kernel, {33, 65, 40, 0, 0, 0, 0}, 0);
 }
 
-// One bit in one place: no lane is lost and none is counted twice.
+// One bit in one place: no lane is lost, none is counted twice.
 TEST(AndPopcount, EverySingleBit) {
   for (const AndPopcountKernel* kernel : kernels_here()) {
-    constexpr size_t kWords = 72;  // more than one block of any kernel, and a tail
+    constexpr size_t kWords = 72;  // more than one block of any kernel, and a rest
     for (size_t bit = 0; bit < kWords * 64; ++bit) {
       std::vector<uint64_t> row(kWords, 0);
       row[bit / 64] = uint64_t{1} << (bit % 64);
@@ -132,7 +132,8 @@ TEST(AndPopcount, FindsTheOneThatWasAskedFor) {
   for (const char* none : {"", "AVX2", "avx2 ", "sse", "scalar,"}) EXPECT_EQ(find_and_popcount(none), nullptr) << none;
 }
 
-// Each entry is a function of its own: a table that named one function twice would let one kernel pass for another.
+// Entries are different functions. If the table named one function twice, one kernel would be
+// tested in place of another.
 TEST(AndPopcount, KernelsAreDifferentFunctions) {
   std::set<AndPopcount> counts;
   std::set<AddBitRows> adds;

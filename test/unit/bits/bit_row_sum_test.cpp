@@ -22,7 +22,7 @@ std::vector<const AndPopcountKernel*> kernels_here() {
   return all;
 }
 
-/// Sums `rows` of random bit rows in calls of the given sizes, and looks at every column and some thresholds.
+/// Sums `rows` of random bit rows in calls of the given sizes, and checks every column and some thresholds.
 void check_sum(const AndPopcountKernel& kernel, size_t words, size_t stride, size_t offset, const std::vector<size_t>& calls,
                uint64_t percent) {
   Random random(kSeed);
@@ -32,7 +32,7 @@ void check_sum(const AndPopcountKernel& kernel, size_t words, size_t stride, siz
   for (size_t bit = 0; bit < kMatrixRows * stride * 64; ++bit)
     if (random.chance(percent)) bits[bit / 64] |= uint64_t{1} << (bit % 64);
 
-  // The counters start with rubbish: start() must empty what counts.
+  // The counters start with arbitrary bytes: start() must clear those in use.
   const auto sum = std::make_unique<BitRowSum>();
   std::memset(static_cast<void*>(sum.get()), 0xa5, sizeof *sum);
   sum->start(words);

@@ -1,4 +1,4 @@
-// Detected CPU features against what the operating system says of the same machine.
+// Compares detected CPU features with what the operating system reports about the same machine.
 #include "core/cpu.h"
 
 #include <gtest/gtest.h>

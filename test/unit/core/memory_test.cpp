@@ -1,4 +1,4 @@
-// The meter's arithmetic, and buffers that are charged for exactly as long as they live.
+// The arithmetic of the meter, and buffers that are charged exactly as long as they live.
 #include "core/memory.h"
 
 #include <gtest/gtest.h>
@@ -69,7 +69,7 @@ TEST(MemoryMeter, CountsFromManyThreads) {
   EXPECT_LE(meter.peak(), 4u * 5000 * 5 + 4 * 3);
 }
 
-/// As many bytes as it has, for all meters.
+/// One budget for all meters, with a fixed number of bytes.
 class SharedBytes final : public MemoryBudget {
  public:
   explicit SharedBytes(size_t bytes) : left_(bytes) {}
@@ -108,7 +108,7 @@ TEST(MemoryMeter, TwoShareABudget) {
   EXPECT_EQ(budget.available(), 100u);
 }
 
-// Small blocks come from the heap, those from 256 KiB up from the system; both behave alike.
+// Small blocks come from the heap, blocks of 256 KiB and more from the system; both behave alike.
 TEST(Buffer, IsChargedAlignedAndUsable) {
   for (const size_t size : {size_t{1}, size_t{7}, size_t{64}, size_t{32767}, size_t{32768}, size_t{32769}, size_t{700000}}) {
     MemoryMeter meter;
@@ -133,7 +133,7 @@ TEST(Buffer, IsChargedAlignedAndUsable) {
   }
 }
 
-// Zeroed means zeroed although the heap hands out used blocks.
+// A zeroed buffer is zero although the heap returns used blocks.
 TEST(Buffer, ZeroedAfterUse) {
   MemoryMeter meter;
   for (int round = 0; round < 20; ++round) {
@@ -183,14 +183,14 @@ TEST(Buffer, ARefusedOneIsNotCharged) {
   EXPECT_EQ(meter.current(), 1000u);
 }
 
-// The system has no such block: the charge is taken back. 2^47 bytes is more than a process can address.
+// If the system has no such block, the charge is taken back. 2^47 bytes are more than a process can address.
 TEST(Buffer, AFailedAllocationIsNotCharged) {
   MemoryMeter meter;
   EXPECT_THROW(Buffer<uint64_t>(meter, size_t{1} << 45), std::bad_alloc);
   EXPECT_EQ(meter.current(), 0u);
 }
 
-// A size whose bytes do not fit a size_t must not come out as a small block.
+// A size whose bytes overflow size_t must not give a small block.
 TEST(Buffer, SizesThatOverflowAreRefused) {
   MemoryMeter meter;
   bool refused = false;
@@ -241,7 +241,7 @@ TEST(GrowingBuffer, RoomIsCountedOnlyWhenAdded) {
   EXPECT_TRUE(std::equal(buffer.begin(), buffer.end(), expected.begin(), expected.end()));
 }
 
-// Growing needs the old and the new block at once; when there is no room for both, what was there stays.
+// Growing needs the old and the new block at once. Without room for both, the old elements stay.
 TEST(GrowingBuffer, AFailedGrowthLosesNothing) {
   MemoryMeter meter(2000);
   GrowingBuffer<uint32_t> buffer(meter);

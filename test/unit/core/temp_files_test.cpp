@@ -1,4 +1,5 @@
-// Files in the regions of one: what is read is what was written, whatever was written beside it, and regions are used again.
+// Files in the regions of one file: each reads back what was written to it, whatever the others
+// wrote; regions are reused.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +32,7 @@ TEST(TempFiles, AFileGivesBackWhatWasWritten) {
     FakeFiles files;
     const std::vector<std::byte> wanted[] = {noise(1, bytes), noise(2, bytes), noise(3, bytes)};
     TempFile* const all[] = {&files.create(), &files.create(), &files.create()};
-    for (size_t at = 0; at < bytes; at += 4099)  // in turn, so that regions are mixed
+    for (size_t at = 0; at < bytes; at += 4099)  // takes turns, so that the regions of the files are mixed
       for (size_t k = 0; k < std::size(all); ++k)
         all[k]->write(std::span(wanted[k]).subspan(at, std::min<size_t>(4099, bytes - at)));
     for (const size_t piece : {size_t{1} << 10, kRegion, 10 * kRegion})

@@ -1,5 +1,6 @@
-// A run whose n-th thread is refused, by the system or by the budget of the host, for every n: fewer threads, the same
-// answer, no error, and all that was lent is given back. Its own program: it replaces pthread_create.
+// A run whose n-th thread is refused, by the system or by the budget of the host, for every n. It has fewer
+// threads, gives the same answer and no error, and returns all lent threads. A program of its own, since it
+// replaces pthread_create.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -22,7 +23,7 @@ namespace {
 
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
-std::atomic<int64_t> threads_left{kNever};  // until one is refused
+std::atomic<int64_t> threads_left{kNever};  // threads that may start before one is refused
 std::atomic<bool> later_ones_too{false};
 
 }  // namespace
@@ -40,7 +41,7 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
 namespace batmap::test {
 namespace {
 
-/// Lends so many at once; remembers what was lent.
+/// Lends a limited number of threads at once, and records what was lent.
 class FewThreads final : public ThreadBudget {
  public:
   explicit FewThreads(size_t most) : most_(most) {}
@@ -68,8 +69,8 @@ class FewThreads final : public ThreadBudget {
 
 constexpr int kThreads = 4;
 
-/// Calls run(options) with a budget of every size, then with every thread refused by the system, alone and with all later
-/// ones.
+/// Calls run(options) with a budget of every size, then with every single thread refused by the system, then
+/// with this thread and all later ones refused.
 template <typename Run>
 void with_every_refusal(Run run) {
   for (size_t most = 0; most <= kThreads; ++most) {
@@ -142,7 +143,7 @@ TEST(ThreadRefusal, PairsAreTheSame) {
   }
 }
 
-/// Itemsets of noise, and 2^`items` - 1 of transactions that are nearly alike.
+/// Itemsets of noise, and the 2^`items` - 1 itemsets of transactions that are nearly equal.
 std::vector<Pair> nearly_alike(int64_t items) {
   Random random(20261123);
   std::vector<Pair> rows = random_grid(random, 60, 20, 10);
@@ -152,7 +153,7 @@ std::vector<Pair> nearly_alike(int64_t items) {
   return rows;
 }
 
-// Where no thread is to be had, branches of more answers than one pass has room for are searched in several.
+// If no thread can start, branches with more answers than a pass has room for are searched in several passes.
 TEST(ThreadRefusal, ItemsetsAreTheSame) {
   const PackedRows many(nearly_alike(17));
   const PackedRows few(nearly_alike(9));
@@ -189,7 +190,7 @@ TEST(ThreadRefusal, ItemsetsAreTheSame) {
   EXPECT_GT(most, 5 * 16384u) << "or a pass is enough";
 }
 
-// The puller's own search heeds bounds, and ends with an error for want of memory alone.
+// The search of the pulling thread respects bounds, and fails only if memory is missing.
 TEST(ThreadRefusal, ASearchWithoutThreadsKeepsItsBounds) {
   std::vector<Pair> rows;
   for (int64_t tid = 0; tid < 3; ++tid)

@@ -1,4 +1,4 @@
-// Threads of a run: every task once, results in order, exceptions and cancellation from any task, no thread left behind.
+// Threads of a run: every task runs once, results come in order, any task may throw or be cancelled, no thread remains.
 #include "core/thread_team.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ ExecutionOptions options_for(int threads, CancelToken cancel = {}) {
   return {.threads = threads, .memory = nullptr, .cancel = cancel};
 }
 
-/// Threads of this process. A joined thread may be listed for an instant longer.
+/// Threads of this process. A joined thread may stay in the list for a moment.
 size_t threads_now(size_t expected) {
   size_t count = 0;
   for (int i = 0; i < 200; ++i) {
@@ -35,7 +35,7 @@ size_t threads_now(size_t expected) {
 
 size_t threads_at_rest() {
   static const size_t count = [] {
-    std::thread([] {}).join();  // a sanitizer may start a thread of its own with the first
+    std::thread([] {}).join();  // a sanitizer may start a thread of its own with the first one
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     size_t n = 0;
     for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) ++n;
@@ -159,7 +159,7 @@ TEST_P(ThreadTeam, OrderedResultsComeInOrder) {
     }
 }
 
-/// A result that knows how many of its kind exist.
+/// A result that counts the living results.
 struct Counted {
   explicit Counted(std::atomic<int>& count) : live(&count) { ++*live; }
   Counted(Counted&& other) noexcept : live(other.live) { other.live = nullptr; }
@@ -235,7 +235,7 @@ TEST_P(ThreadTeam, OrderedTasksCanBeCancelled) {
   }
 }
 
-// The caller waits for a task of a worker that only ends when the run is cancelled.
+// The caller waits for a task of a worker that ends only when the run is cancelled.
 TEST_P(ThreadTeam, TheWaitingCallerNoticesCancellation) {
   Flag flag;
   std::atomic<bool> entered{false};
@@ -302,7 +302,7 @@ TEST_P(ThreadTeam, SignalsAreBlockedInWorkersAndUntouchedInTheCaller) {
   EXPECT_TRUE(same_mask(before, after));
 }
 
-// Helpers really help: as many tasks run at once as there are threads.
+// Helpers do help: as many tasks run at once as there are threads.
 TEST_P(ThreadTeam, TasksRunAtOnce) {
   std::atomic<int> waiting{0};
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);

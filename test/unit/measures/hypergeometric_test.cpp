@@ -1,5 +1,5 @@
-// Probabilities and quantiles against sums of quotients of binomials and, for large counts, against plain sums of all terms
-// in long double; and an end, at once, for any counts.
+// Probabilities and quantiles against sums of quotients of binomials and, for large counts, against plain
+// sums of all terms in long double. Any counts must end at once.
 #include "measures/hypergeometric.h"
 
 #include <gtest/gtest.h>
@@ -38,12 +38,13 @@ TEST(Hypergeometric, IsTheSumOfItsTerms) {
 }
 
 TEST(Hypergeometric, KeepsSmallProbabilities) {
-  // All 30 of 30 in the half of 60: one of 60 over 30 ways.
+  // All 30 of 30 in one half of 60: one of (60 over 30) ways.
   EXPECT_NEAR(Hypergeometric(30, 30, 60).split_at(30).above * static_cast<double>(binomial(60, 30)), 1, 1e-12);
   EXPECT_EQ(Hypergeometric(5000, 5000, 10000).split_at(5000).below, 1);
 }
 
-// All transactions have one of the two, so that both together are those of the other, whatever the doubles make of the mean.
+// All transactions have the first item. So both together occur where the second does, whatever
+// rounding does to the mean.
 TEST(Hypergeometric, IsCertainWhereOneIsEverywhere) {
   for (double b = 0x1p55; b < 0x1p61; b = std::floor(b * 1.37)) {
     const double total = 0x1p61 + 512;
@@ -60,7 +61,7 @@ TEST(Hypergeometric, EndsForAnyCounts) {
   const Hypergeometric::Split middle = huge.split_at(6e18 / 9);
   EXPECT_NEAR(middle.below + middle.above, 1, 1e-12);
   EXPECT_NEAR(huge.quantile(0.99) / (6e18 / 9), 1, 1e-6);
-  // So many that adding one changes nothing, with a deviation far below a million.
+  // Counts so large that adding one changes nothing, with a deviation far below a million.
   const Hypergeometric nearly_all(0x1p62, 0x1p62, 0x1p62 + 0x1p20);
   EXPECT_NEAR(nearly_all.quantile(0.99) / 0x1p62, 1, 1e-9);
   EXPECT_EQ(nearly_all.split_at(0x1p61).below, 0);
@@ -68,7 +69,7 @@ TEST(Hypergeometric, EndsForAnyCounts) {
   EXPECT_NEAR(Hypergeometric(4e15, 2e15, 8e15).split_at(1e15).below, 0.5, 1e-6);
 }
 
-/// Every term of the distribution in relation to the sum of all, by the quotients of neighbours; counts from `first` on.
+/// Every term of the distribution relative to the sum of all, by quotients of neighbours, for counts from `first` on.
 std::vector<long double> all_terms(double a, double b, double total, double first) {
   const double behind = std::min(a, b) + 1;
   const double mode = std::floor((a + 1) * (b + 1) / (total + 2));
@@ -88,7 +89,7 @@ std::vector<long double> all_terms(double a, double b, double total, double firs
 
 double relative_error(double value, long double truth) { return static_cast<double>(std::abs(value - truth) / truth); }
 
-// Below and above the deviation from which the density is integrated, all four corners of the table being the small one.
+// Below and above the deviation from which on the density is integrated; each of the four cells is the small one once.
 TEST(Hypergeometric, IsTheSumOfManyTerms) {
   struct Shape {
     double a, b, total;
@@ -129,16 +130,16 @@ TEST(Hypergeometric, IsTheSumOfManyTerms) {
     for (const double p : {0.51, 0.7, 0.99, 0.999999}) {
       const auto i = static_cast<size_t>(chance.quantile(p) - first);
       ASSERT_LT(i, terms.size());
-      // The least count that reaches p, but for the rounding of the sums.
+      // The least count that reaches p, within the rounding of the sums.
       EXPECT_GE(static_cast<double>(below[i + 1]), p - 1e-11) << s.a << " " << s.b << " " << s.total << " " << p;
       EXPECT_LT(static_cast<double>(below[i]), p + 1e-11) << s.a << " " << s.b << " " << s.total << " " << p;
     }
   }
 }
 
-// Counts beyond 2^53 are doubles already, and yet the cells that decide are small numbers.
+// Counts above 2^53 are rounded to doubles, but the cells that decide are small numbers.
 TEST(Hypergeometric, IsPoissonWhereFewMeetInMany) {
-  const Hypergeometric rare(0x1p32, 0x1p30, 0x1p62);  // one is expected
+  const Hypergeometric rare(0x1p32, 0x1p30, 0x1p62);  // the expected count is 1
   EXPECT_NEAR(rare.split_at(0).above, 1, 1e-15);
   EXPECT_NEAR(rare.split_at(1).below * std::exp(1.0), 1, 1e-9);
   EXPECT_NEAR(rare.split_at(2).above, 1 - 2 * std::exp(-1.0), 1e-9);
@@ -147,8 +148,8 @@ TEST(Hypergeometric, IsPoissonWhereFewMeetInMany) {
   EXPECT_NEAR(rarely_apart.split_at(0x1p30 - 1).below, 1 - 2 * std::exp(-1.0), 1e-9);
 }
 
-// Every table of two by two of hostile numbers. A sum whose terms become denormals, which never become 0, takes seconds for
-// one of them and for ever for another.
+// Every 2 x 2 table of hostile numbers. If terms became denormals, which never become 0, a sum would take
+// seconds for one of these tables and would not end for another.
 TEST(Hypergeometric, TakesLittleTimeForAnyCounts) {
   std::vector<double> numbers{0, 1, 2, 73, 1000, 1e6, 94900000000000, 189800000000000};
   for (const int power : {31, 52, 53, 62}) {

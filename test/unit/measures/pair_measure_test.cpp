@@ -1,4 +1,4 @@
-// The measures on counts small enough to work out by hand, and where denominators vanish.
+// The measures on counts that are small enough to check by hand, and where denominators are 0.
 #include "measures/pair_measure.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Fractions to counts: exact for decimal fractions, which are integers over a power of ten.
+// Fractions to counts: exact for decimal fractions, which are integers divided by a power of ten.
 #include "measures/threshold.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 TEST(Threshold, KnownCases) {
   EXPECT_EQ(count_of_fraction(0.07, 100), 7u);
-  EXPECT_EQ(count_of_fraction(0.29, 100), 29u);  // 0.29 * 100 is below 29 in doubles
+  EXPECT_EQ(count_of_fraction(0.29, 100), 29u);  // in doubles, 0.29 * 100 is below 29
   EXPECT_EQ(count_of_fraction(0.57, 100), 57u);
   EXPECT_EQ(count_of_fraction(0.1, 10), 1u);
   EXPECT_EQ(count_of_fraction(0.1, 11), 2u);
@@ -30,7 +30,7 @@ TEST(Threshold, KnownCases) {
   EXPECT_EQ(count_of_fraction(1.0, UINT64_MAX), UINT64_MAX);
 }
 
-// The answer does not depend on what was converted before.
+// A call does not depend on earlier calls.
 TEST(Threshold, CallsDoNotInfluenceEachOther) {
   for (const double before : {0.12345678901234567, 1.0, 9.999999999999999e-100}) {
     count_of_fraction(before, 1000);
@@ -40,7 +40,7 @@ TEST(Threshold, CallsDoNotInfluenceEachOther) {
   }
 }
 
-// k / 10^d of n is (k n) / 10^d rounded up, in integers.
+// k / 10^d of n is (k n) / 10^d, rounded up in integers.
 TEST(Threshold, DecimalFractionsAreExact) {
   uint64_t power = 1;
   for (int digits = 1; digits <= 4; ++digits) {
@@ -76,7 +76,7 @@ TEST(Threshold, AnyFractionLikeTheOracle) {
   }
 }
 
-// The floor is the ceiling, or one less where the ceiling is too much: then a thousand times the total tells.
+// The floor equals the ceiling, or is one less if the ceiling is too large; a thousand times the total shows which.
 TEST(Threshold, MostIsAtMostOneBelow) {
   EXPECT_EQ(most_of_fraction(0.07, 100), 7u);
   EXPECT_EQ(most_of_fraction(0.07, 101), 7u);

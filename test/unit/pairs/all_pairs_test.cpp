@@ -1,5 +1,5 @@
-// All pairs of stored sets against plain loops over std::set, all ways of counting, every kernel and several threads; the
-// same on a fake accelerator, whatever it answers and whenever it fails.
+// All pairs of stored sets against plain loops over std::set: all ways of counting, every kernel, several
+// threads; and on a fake accelerator, whatever it answers and whenever it fails.
 #include "pairs/all_pairs.h"
 
 #include <gtest/gtest.h>
@@ -45,13 +45,13 @@ uint64_t common(const NamedSet& a, const NamedSet& b) {
   return count;
 }
 
-/// All answers in the documented order, by plain loops.
+/// All answers in the documented order, from plain loops.
 std::vector<PairRow> oracle(const std::vector<NamedSet>& sets, const AllPairsQuery& query) {
   std::vector<size_t> by_id(sets.size());
   for (size_t i = 0; i < sets.size(); ++i) by_id[i] = i;
   std::stable_sort(by_id.begin(), by_id.end(), [&](size_t x, size_t y) { return sets[x].id < sets[y].id; });
   struct Answer {
-    size_t a, b;  // places in by_id
+    size_t a, b;  // positions in by_id
     PairRow row;
     double score;
   };
@@ -116,7 +116,7 @@ std::vector<PairRow> run(const std::vector<NamedSet>& sets, const AllPairsQuery&
   return rows;
 }
 
-/// Sets of all containers, with equal ids, equal sets, empty ones and several widths.
+/// Sets of all containers, with equal ids, equal sets, empty sets and several widths.
 std::vector<NamedSet> mixed_sets(Random& random, size_t count) {
   std::vector<NamedSet> sets;
   for (size_t i = 0; i < count; ++i) {
@@ -192,7 +192,7 @@ TEST(AllPairs, TakesSetsApartWhereComparingCostsMore) {
   EXPECT_EQ(few.report().method, "tiles") << few.report().reason;
 }
 
-// A row for every possible element is no way to count few sets, however large they are.
+// A row for every possible element is too expensive for few sets, however large these are.
 TEST(AllPairs, LeavesLargeUniversesAlone) {
   Random random(kSeed + 8);
   std::vector<NamedSet> sets;
@@ -206,7 +206,7 @@ TEST(AllPairs, LeavesLargeUniversesAlone) {
   AllPairsQuery query;
   query.min_count = 2;
   query.device.offload = &none;
-  query.device.mode = DeviceMode::kCuda;  // so that all ways are looked at
+  query.device.mode = DeviceMode::kCuda;  // makes the run look at all ways
   const AllPairsRun pairs(stored(sets, meter), query, {1, &meter, {}});
   EXPECT_EQ(pairs.report().method, "tiles") << pairs.report().reason;
   EXPECT_EQ(pairs.report().reason.find("not looked at"), std::string::npos) << pairs.report().reason;
@@ -366,7 +366,7 @@ TEST_F(AllPairsOnDevices, AutoTakesThemWhereTheyAreFaster) {
   AllPairsQuery query;
   query.min_count = 100;
   query.way = AllPairsWay::kTiles;
-  offload_.api();  // loaded already: no context is to be weighed
+  offload_.api();  // loads the module, so that no context is in the estimate
   const Found fast = found(sets, on_devices(query, offload_, DeviceMode::kAuto), 1);
   EXPECT_EQ(fast.report.device, "cuda:0 fake") << fast.report.reason;
   Fake::state().rates.launch_ms = 1000;
@@ -407,7 +407,7 @@ TEST_F(AllPairsOnDevices, EveryCallMayFail) {
 }
 
 TEST_F(AllPairsOnDevices, FailInTheMiddle) {
-  // Enough pairs for two tasks.
+  // enough pairs for two tasks
   Random random(kSeed + 7);
   std::vector<NamedSet> sets;
   for (int64_t id = 0; id < 3200; ++id) {
@@ -420,7 +420,8 @@ TEST_F(AllPairsOnDevices, FailInTheMiddle) {
   const Found expected = found(sets, query, 2);
   ASSERT_GT(expected.rows.size(), 10000u);
   for (const AcceleratorStatus status : {AcceleratorStatus::kFailed, AcceleratorStatus::kOutOfMemory}) {
-    // Whether the first task's answers are handed over before the last fails is up to the threads: until it was so.
+    // The threads decide whether the first task's answers are handed over before the last task fails:
+    // repeat until they are.
     bool handed_over = false;
     for (int run_number = 0; run_number < 20 && !handed_over; ++run_number) {
       Fake::state().reset();

@@ -1,5 +1,5 @@
-// Runs in which repeated rows multiply, as in a join in SQL, against a loop over all pairs of rows; the diagonal; and the
-// best pairs with all that are as good. Multiplicities up to where products leave 32 bits.
+// Runs in which repeated rows multiply, as in a SQL join, against a loop over all pairs of rows; the
+// diagonal; the best pairs with all ties. Multiplicities go up to products that exceed 32 bits.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -15,7 +15,7 @@ constexpr uint64_t kSeed = 20260514;
 
 using Answer = std::map<std::pair<int64_t, int64_t>, uint64_t>;
 
-using Multiplicities = std::map<int64_t, std::map<int64_t, uint64_t>>;  // tid, item
+using Multiplicities = std::map<int64_t, std::map<int64_t, uint64_t>>;  // [tid][item]
 
 Multiplicities multiplicities(const std::vector<Pair>& rows) {
   Multiplicities all;
@@ -23,7 +23,7 @@ Multiplicities multiplicities(const std::vector<Pair>& rows) {
   return all;
 }
 
-/// All pairs of items with the number of pairs of rows that have them.
+/// All pairs of items, with the number of pairs of rows that have them.
 Answer joined(const std::vector<Pair>& left, const std::vector<Pair>& right, uint64_t threshold) {
   Answer answer;
   const Multiplicities other = multiplicities(right);

@@ -1,4 +1,4 @@
-// The best k of many pairs against sorting all of them, whatever the order of arrival.
+// The best k of many pairs against sorting all pairs, for any order of arrival.
 #include "pairs/best_pairs.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kSeed = 5;
 
-/// All pairs of `items` items with supports of few different values, so that ties decide.
+/// All pairs of `items` items. Supports have few different values, so that ties decide.
 std::vector<PairRow> some_pairs(Random& random, int64_t items) {
   std::vector<PairRow> rows;
   for (int64_t a = 0; a < items; ++a)
@@ -24,7 +24,7 @@ std::vector<PairRow> some_pairs(Random& random, int64_t items) {
   return rows;
 }
 
-/// Does x take the place of y, and keep it?
+/// Whether x replaces y, and y does not replace x.
 bool is_better(const PairRow& x, const PairRow& y) {
   MemoryMeter meter;
   for (const bool x_first : {true, false}) {
@@ -53,7 +53,7 @@ TEST(BestPairs, LikeSorting) {
     std::vector<PairRow> rows = some_pairs(random, items);
     for (const uint64_t k :
          {uint64_t{1}, uint64_t{2}, uint64_t{10}, uint64_t{rows.size()}, uint64_t{rows.size() + 1}, UINT64_MAX}) {
-      if (k == 0) continue;  // no such question
+      if (k == 0) continue;  // k must be at least 1
       random.shuffle(rows);
       MemoryMeter meter;
       {
@@ -82,7 +82,7 @@ TEST(BestPairs, LikeSorting) {
   }
 }
 
-// What cannot be kept any more may be left out: the answer is the same.
+// Leaving out pairs that can no longer be kept does not change the answer.
 TEST(BestPairs, PairsBelowTheThresholdDoNotMatter) {
   Random random(kSeed + 1);
   const std::vector<PairRow> rows = some_pairs(random, 30);
@@ -101,7 +101,7 @@ TEST(BestPairs, PairsBelowTheThresholdDoNotMatter) {
 TEST(BestPairsPerItem, LikeSorting) {
   Random random(kSeed + 2);
   for (const uint32_t items : {2u, 3u, 10u, 35u}) {
-    // Values do not ascend with the ranks: ties go by value.
+    // Values do not ascend with the ranks: ties are broken by value.
     std::vector<int64_t> values;
     for (uint32_t i = 0; i < items; ++i) values.push_back(static_cast<int64_t>(i) - 4);
     random.shuffle(values);

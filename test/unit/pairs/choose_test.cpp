@@ -1,5 +1,6 @@
-// The chooser as a function: more work never costs less, what does not fit is never chosen where something fits, and names
-// go both ways. No test says which method wins a real job: that is for measurements.
+// The chooser as a function: more work never costs less, a method that does not fit is never chosen if
+// another one fits, and names are converted both ways. No test says which method is fastest for a real job:
+// that needs measurements.
 #include "pairs/choose.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-// Runs of join-project against sets and loops: every method, every kernel of this machine, several numbers of threads, over
-// shapes of two relations that are each awkward in their own way. All must give one sequence of rows. Then the ways to fail:
-// bad parameters, too little memory, cancellation.
+// Runs of join-project against sets and loops: every method, every kernel of this machine, several numbers of
+// threads, over pairs of relations that are each awkward in another way. All must give the same sequence of
+// rows. Then failures: invalid parameters, too little memory, cancellation.
 #include "pairs/join_run.h"
 
 #include <gtest/gtest.h>
@@ -109,7 +109,7 @@ std::vector<Sides> sides(uint64_t seed) {
 
 using Answer = std::map<std::pair<int64_t, int64_t>, uint64_t>;
 
-/// How many b each a and c share.
+/// The number of b that each a and c share.
 Answer oracle(const Sides& sides) {
   std::map<int64_t, std::set<int64_t>> right;
   for (const Pair& pair : sides.right) right[pair.tid].insert(pair.item);
@@ -134,7 +134,7 @@ Found run(const Sides& sides, const JoinQuery& query, const ExecutionOptions& op
   const PackedRows right(sides.right, pieces);
   JoinRun join(join_relations({left.chunks(), {}}, {right.chunks(), {}}, options), query, options);
   Found found;
-  std::vector<PairRow> batch{{}, {}};  // next() overwrites
+  std::vector<PairRow> batch{{}, {}};  // next() must overwrite it
   while (join.next(batch))
     for (const PairRow& row : batch) found.rows.emplace_back(row.item_a, row.item_b, row.support);
   EXPECT_TRUE(batch.empty());
@@ -152,7 +152,7 @@ Found run(const Sides& sides, JoinQuery query, const Config& config, uint64_t pi
   return found;
 }
 
-/// The answer in the order of one simple method on one thread, once it is the oracle's.
+/// The answer in the order of one simple method on one thread, after comparing it with the oracle.
 std::vector<Row> reference(const Sides& sides, const Answer& all, const JoinQuery& query) {
   std::vector<Row> rows = run(sides, query, {PairMethod::kMerge, find_and_popcount("scalar"), 1}).rows;
   const auto least = static_cast<uint64_t>(query.min_count.value_or(1));
@@ -200,7 +200,7 @@ TEST_P(JoinRunTest, BestPairsAndTruncation) {
     std::vector<Row> expected(best.begin(), best.begin() + std::min<std::ptrdiff_t>(10, std::ssize(best)));
     ASSERT_EQ(run(sides, query, GetParam()).rows, expected) << sides.name;
 
-    // Of each item its two best pairs: `best` is in the right order for both kinds of items.
+    // The two best pairs of each item; `best` is in the right order for both kinds of items.
     std::map<std::pair<bool, int64_t>, int> taken;
     std::set<Row> kept;
     for (const Row& row : best) {
@@ -261,7 +261,7 @@ TEST_P(JoinRunTest, CanBeCancelledAnywhere) {
     query.kernels.bits = GetParam().kernel;
     const std::vector<Row> expected = run(sides, query, GetParam()).rows;
     bool done = false;
-    for (uint64_t n = 1; !done; n += 1 + n / 16) {  // every poll of the first, then some
+    for (uint64_t n = 1; !done; n += 1 + n / 16) {  // every poll at first, then some
       ASSERT_LT(n, 4000u) << "polls without end";
       MemoryMeter meter;
       PollCounter counter;
@@ -308,7 +308,7 @@ TEST_P(JoinRunTest, CanRunOutOfMemoryAtEveryCharge) {
   EXPECT_GT(failures, 10);
 }
 
-// Ranks no longer fit 16 bits, on one side or the other, or on both.
+// Ranks exceed 16 bits, on one side, on the other, or on both.
 TEST_P(JoinRunTest, MoreThan65536Items) {
   Random random(kSeed + 9);
   const auto wide = [&] {
@@ -356,7 +356,8 @@ TEST(JoinRun, ItemRanksStandForItems) {
 }
 
 TEST(JoinRun, ReportsWhatItDid) {
-  // b 1 and 2 are shared, 3 and 4 are not; a 10 and 11, c 20, 21 and 22; 12 and 23 have no shared b. One row twice.
+  // b 1 and 2 are shared, 3 and 4 are not; a 10 and 11, c 20, 21 and 22; 12 and 23 have no shared
+  // b. One row occurs twice.
   const Sides sides{
       "report", {{1, 10}, {1, 11}, {2, 10}, {3, 12}, {3, 10}, {1, 10}}, {{1, 20}, {2, 20}, {2, 21}, {2, 22}, {4, 23}}};
   const Found found = run(sides, {}, {std::nullopt, &best_and_popcount(), 1});
@@ -366,7 +367,7 @@ TEST(JoinRun, ReportsWhatItDid) {
   EXPECT_EQ(found.report.occurrences, 8u);
   EXPECT_EQ(found.report.threshold, 1u);
   EXPECT_EQ(found.report.results, 4u);
-  EXPECT_EQ(found.report.pair_instances, 6u);  // 3 x 1 + 1 x 3, the repeated row included
+  EXPECT_EQ(found.report.pair_instances, 6u);  // 3 x 1 + 1 x 3, including the repeated row
   EXPECT_EQ(found.rows.size(), 4u);
 }
 

@@ -1,5 +1,5 @@
-// Pair counts: built from relations, added, asked and checked, against a map of pairs. Malformed bytes, large numbers,
-// cancelled and out of memory.
+// Pair counts: built from relations, added, queried and checked, against a map of pairs. Malformed bytes,
+// large numbers, cancellation, lack of memory.
 #include "pairs/counts/pair_counts.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ constexpr uint64_t kSeed = 4711;
 
 using Bytes = std::vector<std::byte>;
 
-/// What a value says, in the plainest form.
+/// The content of a value in the plainest form.
 struct Counts {
   std::map<std::pair<int64_t, int64_t>, uint64_t> pairs;
   std::map<int64_t, uint64_t> items;
@@ -99,7 +99,7 @@ Bytes sum(const std::vector<Bytes>& values) {
   return copied(out);
 }
 
-/// Reads a value, and checks every promise about a finished one.
+/// Reads a value, and checks every guarantee about a finished one.
 Counts read(const Bytes& bytes) {
   EXPECT_FALSE(refused(bytes));
   const PairCountsHeader header = pair_counts_header(bytes.data());
@@ -191,7 +191,7 @@ TEST(PairCounts, StatesAreAddedWithAllThatLiesBehind) {
       state = value;
       continue;
     }
-    // A state, too, may be put behind another.
+    // A state may be appended to another one, too.
     const size_t used = state.size();
     state.resize(used + value.size());
     pair_counts_append(state.data(), value.data());
@@ -209,7 +209,7 @@ TEST(PairCounts, StatesAreAddedWithAllThatLiesBehind) {
   EXPECT_EQ(sum({sum({all}), sum({state})}), written(expected));
 }
 
-// 2^31, 2^32, 2^53 and the end, by doubling one value.
+// 2^31, 2^32, 2^53 and the maximum, by doubling one value.
 TEST(PairCounts, LargeCountsAreExact) {
   const std::vector<Pair> rows = {{1, 10}, {1, 20}, {1, 30}, {2, 10}, {2, 20}, {3, -5}};
   Bytes bytes = counted(rows);
@@ -295,7 +295,7 @@ std::vector<PairQuery> queries() {
   return all;
 }
 
-// The rows of pair_run.h over the same relation, by rising items.
+// The answers are the rows of pair_run.h over the same relation, by rising items.
 TEST(PairCountsRun, AnswersAsTheRelationDoes) {
   for (const Shape& shape : shapes(kSeed + 3)) {
     const Oracle oracle(shape.rows);
@@ -342,7 +342,7 @@ TEST(PairCounts, MalformedBytesAreRefused) {
   Bytes longer = good;
   longer.push_back(std::byte{0});
   EXPECT_TRUE(refused(longer));
-  // A bit more or less: refused, or other counts that hold together.
+  // Flip each bit: the bytes are refused, or have other counts that are consistent.
   for (size_t bit = 0; bit < good.size() * 8; ++bit) {
     Bytes changed = good;
     changed[bit / 8] ^= static_cast<std::byte>(1 << bit % 8);
@@ -368,7 +368,7 @@ TEST(PairCounts, MalformedBytesAreRefused) {
   EXPECT_FALSE(refused(with([](PairCountsHeader& h) { h.total = INT64_MAX; })));
 }
 
-// What every function asks before it reads: values and room may lie behind.
+// The check that every function makes before it reads; values and room may lie behind.
 TEST(PairCounts, SoundHeadersAreToldFromOthers) {
   Bytes value = counted({{1, 10}, {1, 20}, {1, 300}, {2, 10}});
   const size_t used = value.size();
@@ -400,7 +400,7 @@ TEST(PairCounts, ItemsAtBothEndsOfTheRange) {
   const Bytes bytes = counted(rows);
   EXPECT_EQ(read(bytes), oracle_counts(rows));
   EXPECT_EQ(pair_count(bytes.data(), INT64_MAX, INT64_MIN), 2u);
-  // One further than the last: the distance of the second item, which is the longest number, one more.
+  // One above the maximum: the distance of the second item, which is the longest number, is increased by one.
   Bytes beyond = counted({{1, INT64_MIN}, {1, INT64_MAX}});
   bool found = false;
   for (size_t at = kPairCountsHeaderBytes; at < beyond.size() && !found; ++at) {

@@ -16,7 +16,7 @@ double log_choose(uint64_t n, uint64_t k) {
          std::lgamma(static_cast<double>(n - k) + 1);
 }
 
-/// Of two random sets of `a` and `b` of the transactions: that they share at least `least`. Summed term by term.
+/// The probability that two random sets of `a` and `b` transactions share at least `least`, summed term by term.
 double hypergeometric_at_least(uint64_t transactions, uint64_t a, uint64_t b, uint64_t least) {
   double sum = 0;
   for (uint64_t k = least; k <= std::min(a, b); ++k)

@@ -1,5 +1,6 @@
-// A run whose n-th allocation fails, for every n: the caller gets std::bad_alloc or, where the engine can do without, the
-// whole answer; nothing leaks and nothing is terminated. Its own program: it replaces operator new.
+// A run whose n-th allocation fails, for every n. The caller gets std::bad_alloc or, if the engine can do
+// without the memory, the complete answer. Nothing leaks, and nothing is terminated. A program of its own,
+// since it replaces operator new.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -56,7 +57,7 @@ namespace {
 struct Config {
   std::optional<PairMethod> method;
   int threads;
-  bool all_fail_after;  // else the n-th alone
+  bool all_fail_after;  // else only the n-th
 
   friend void PrintTo(const Config& config, std::ostream* out) { *out << config_name(config); }
   friend std::string config_name(const Config& config) {
@@ -70,7 +71,7 @@ class PairRunBadAllocTest : public testing::TestWithParam<Config> {};
 TEST_P(PairRunBadAllocTest, MayFailAtEveryAllocation) {
   const Config config = GetParam();
   Random random(20240608);
-  // Items enough for several tasks, so that helpers are started to share them.
+  // Enough items for several tasks, so that helpers are started.
   std::vector<Pair> rows = random_rows(random, 4000, 400, 900);
   for (Pair& pair : rows) pair.item = scattered_key(pair.item);
   const PackedRows packed(rows);

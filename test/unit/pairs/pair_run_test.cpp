@@ -1,6 +1,7 @@
-// Runs of pair support against the oracle: every method, every kernel of this machine, several numbers of threads, over many
-// shapes of relations and all options. All must give the oracle's sequence, not merely its set. Then the ways to fail: bad
-// parameters, too little memory, cancellation. (Failing allocations: pair_run_bad_alloc_test.cpp.)
+// Runs of pair support against the oracle: every method, every kernel of this machine, several numbers of
+// threads, over many shapes of relations and all options. All must give the oracle's sequence, not only its
+// set. Then failures: invalid parameters, too little memory, cancellation. (Failing allocations:
+// pair_run_bad_alloc_test.cpp.)
 #include "pairs/pair_run.h"
 
 #include <gtest/gtest.h>
@@ -54,7 +55,7 @@ Found run(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, co
           const ExecutionOptions& options) {
   PairRun pairs(std::move(chunks), item_rank, query, options);
   Found found;
-  std::vector<PairRow> batch{{}, {}};  // next() overwrites
+  std::vector<PairRow> batch{{}, {}};  // next() must overwrite it
   while (pairs.next(batch)) found.rows.insert(found.rows.end(), batch.begin(), batch.end());
   EXPECT_TRUE(batch.empty());
   EXPECT_FALSE(pairs.next(batch)) << "answers after the end";
@@ -69,7 +70,7 @@ Found run(std::vector<ChunkView> chunks, const PairQuery& query, int threads = 1
   return found;
 }
 
-/// Empty when a run gives the oracle's answer and a true report, else what is wrong.
+/// Empty if a run gives the oracle's answer and a correct report, else a message.
 std::string check(std::vector<ChunkView> chunks, const OracleAnswer& expected, PairQuery query, const Config& config) {
   query.method = config.method;
   query.kernels.bits = config.kernel;
@@ -93,7 +94,7 @@ std::string check(std::vector<ChunkView> chunks, const OracleAnswer& expected, P
   return wrong;
 }
 
-/// Queries about a relation; lists name items that are there and one that is not.
+/// Queries about a relation. Lists name items that exist and one that does not.
 std::vector<PairQuery> queries(const std::vector<Pair>& relation) {
   const auto item = [&](size_t at) { return relation.empty() ? int64_t{3} : relation[at % relation.size()].item; };
   const std::vector<int64_t> few{item(0), item(7), item(0), 987654321};
@@ -182,7 +183,7 @@ TEST_P(PairRunTest, ItemRanksStandForItems) {
   Random random(kSeed + 4);
   const std::vector<Pair> rows = random_rows(random, 1200, 150, 40);
   std::vector<Pair> ranked = rows;
-  std::vector<uint32_t> item_rank(45);  // some of which no row has
+  std::vector<uint32_t> item_rank(45);  // no row has some of these
   std::iota(item_rank.begin(), item_rank.end(), 0u);
   random.shuffle(item_rank);
   for (Pair& pair : ranked) pair.item = item_rank[static_cast<size_t>(pair.item)];
@@ -214,8 +215,8 @@ struct PollCounter {
   }
 };
 
-// One relation with many small tasks, one whose tasks are long enough to be left half-way. One thread is cancelled at every
-// poll; the n-th poll of several is another one in each run, so some of them do.
+// One relation has many small tasks, one has tasks long enough to be stopped half-way. One thread is
+// cancelled at every poll. With several threads the n-th poll is another one in each run, so some are enough.
 TEST_P(PairRunTest, CanBeCancelledAtEveryPoll) {
   Random random(kSeed + 5);
   for (const std::vector<Pair>& rows : {random_rows(random, 9000, 2000, 70), random_grid(random, 2200, 34, 95)}) {
@@ -255,7 +256,7 @@ TEST_P(PairRunTest, CanBeCancelledAtEveryPoll) {
 TEST_P(PairRunTest, CanRunOutOfMemoryAtEveryCharge) {
   Random random(kSeed + 6);
   std::vector<Pair> rows = random_rows(random, 6000, 700, 90);
-  for (Pair& pair : rows) pair.item = scattered_key(pair.item);  // hash tables grow, codes are kept
+  for (Pair& pair : rows) pair.item = scattered_key(pair.item);  // makes hash tables grow and codes be kept
   const PackedRows packed(rows);
   for (const int form : {0, 1, 2}) {
     PairQuery query;
@@ -267,8 +268,8 @@ TEST_P(PairRunTest, CanRunOutOfMemoryAtEveryCharge) {
     const OracleAnswer expected = oracle_pairs(rows, query);
     int failures = 0;
     bool done = false;
-    // Every charge of the run is bigger than the step, or it fails together with its neighbour. Several threads charge in
-    // another order each time: larger steps.
+    // Every charge of the run is larger than the step, or fails together with the next one. Several threads
+    // charge in another order each time, so the steps are larger.
     const size_t step = GetParam().threads == 1 ? 2048 : 8192;
     for (size_t limit = 0; !done; limit += step) {
       ASSERT_LT(limit, size_t{64} << 20) << "no limit is enough";
@@ -288,7 +289,7 @@ TEST_P(PairRunTest, CanRunOutOfMemoryAtEveryCharge) {
   }
 }
 
-// A run that is given up half-way gives everything back.
+// A run that is dropped half-way gives all memory back.
 TEST_P(PairRunTest, MayBeDroppedAtAnyTime) {
   Random random(kSeed + 7);
   const PackedRows packed(random_rows(random, 30000, 3000, 400));
@@ -310,7 +311,7 @@ TEST_P(PairRunTest, MayBeDroppedAtAnyTime) {
 INSTANTIATE_TEST_SUITE_P(Configs, PairRunTest, testing::ValuesIn(configs()),
                          [](const auto& config) { return config_name(config.param); });
 
-// The memory that the chooser counts on is the memory that a method takes: where it says "fits", the run succeeds.
+// Where the chooser's estimate of memory says "fits", the run succeeds.
 TEST(PairRun, ChoosesAMethodThatFits) {
   Random random(kSeed + 8);
   const std::vector<Pair> rows = random_rows(random, 40000, 20000, 90);
@@ -341,12 +342,12 @@ TEST(PairRun, ChoosesAMethodThatFits) {
     }
     least = std::min(least, high);
   }
-  // From half as much again on, the chooser must have found one that fits.
+  // With half as much again or more, the chooser must find a method that fits.
   for (size_t limit = least + least / 2; limit < least * 8; limit += least / 4)
     EXPECT_TRUE(succeeds(std::nullopt, limit)) << "a method succeeds with " << least << " bytes, auto fails with " << limit;
 }
 
-// Ranks no longer fit 16 bits. Methods whose cost is the square of the items get a few leading ones only.
+// Ranks exceed 16 bits. Methods whose cost is the square of the items get a few leading items only.
 TEST(PairRun, MoreThan65536Items) {
   Random random(kSeed + 9);
   std::vector<Pair> rows;
@@ -397,7 +398,8 @@ TEST(PairRun, AsManyAnswersAsAllowedAreNotTruncated) {
 }
 
 TEST(PairRun, ReportsWhatItDid) {
-  // Items 1 and 2 in four transactions, 3 in two, 4 in one; tids 1..5, the last with item 4 alone. One row twice.
+  // Items 1 and 2 are in four transactions, 3 in two, 4 in one; tids 1..5, the last with item 4
+  // only. One row occurs twice.
   const std::vector<Pair> rows{{1, 1}, {1, 2}, {2, 1}, {2, 2}, {3, 1}, {3, 2},
                                {3, 3}, {4, 1}, {4, 2}, {4, 3}, {5, 4}, {1, 1}};
   PairQuery query;
@@ -409,13 +411,13 @@ TEST(PairRun, ReportsWhatItDid) {
   EXPECT_EQ(found.report.occurrences, 11u);  // rows of items 1, 2 and 3
   EXPECT_EQ(found.report.threshold, 2u);
   EXPECT_EQ(found.report.results, 3u);
-  EXPECT_GE(found.report.pair_instances, 8u);  // 1 + 1 + 3 + 3; rows that repeat may count
+  EXPECT_GE(found.report.pair_instances, 8u);  // 1 + 1 + 3 + 3; repeated rows may count
   EXPECT_LE(found.report.pair_instances, 10u);
   EXPECT_GE(found.report.group_ms, 0);
   EXPECT_GE(found.report.count_ms, 0);
 }
 
-// items_kept are those that can be part of an answer, whatever the number of times a row repeats.
+// items_kept counts items that can be part of an answer, however often a row repeats.
 TEST(PairRun, RepeatedRowsKeepNoItem) {
   const std::vector<Pair> rows{{1, 1}, {1, 1}, {1, 1}, {2, 2}};
   PairQuery query;
@@ -424,7 +426,7 @@ TEST(PairRun, RepeatedRowsKeepNoItem) {
 }
 
 struct Refused {
-  const char* what;  // must be in the message
+  const char* what;  // the message must contain it
   bool hinted;
   PairQuery query;
 };
@@ -484,7 +486,7 @@ TEST(PairRun, MethodsHaveNames) {
   }
 }
 
-/// Whatever the limit: a run that says that memory is enough gets to its end.
+/// With any limit: a run that says that memory suffices runs to its end.
 TEST(PairRun, SaysWhetherMemoryMayRunOut) {
   Random random(71);
   std::vector<Pair> rows;

@@ -1,5 +1,5 @@
-// Relations that are large in one direction: what a run takes has to follow the rows and the answer, not the square of
-// anything.
+// Relations that are large in one dimension. The cost of a run must follow the rows and the answer, and
+// the square of nothing.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace batmap::test {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int64_t kScale = 8;  // these take too long with sanitizers
+constexpr int64_t kScale = 8;  // with sanitizers the full size takes too long
 #else
 constexpr int64_t kScale = 1;
 #endif
@@ -26,7 +26,7 @@ struct Answer {
   size_t peak_bytes;
 };
 
-/// @param most  rows that are asked for; then the run is given up
+/// @param most  number of rows after which the run is stopped
 Answer run(const std::vector<Pair>& rows, PairQuery query, size_t most = SIZE_MAX) {
   query.kernels = {&best_and_popcount(), &best_set_kernel()};
   MemoryMeter log_meter;
@@ -66,7 +66,7 @@ TEST(PairSkew, AHandfulOfFrequentItemsAmongMillions) {
   EXPECT_LT(answer.peak_bytes, rows.size() * 100) << "bytes of codes for keys that are scattered";
 }
 
-// Looking through the counters of an item is most of the work where it has few partners, and is shared out, too.
+// If an item has few partners, scanning its counters is most of the work; this work must be shared out, too.
 TEST(PairSkew, ManyItemsWithOnePartnerEachWhereARowRepeats) {
   constexpr int64_t kItems = 40'000 / kScale;
   std::vector<Pair> rows;
@@ -117,7 +117,7 @@ TEST(PairSkew, OneItemInAllTransactions) {
   }
 }
 
-// 2 x 10^9 pairs, a matrix of which would take 8 GB.
+// 2 x 10^9 pairs; a matrix of counters would take 8 GB.
 TEST(PairSkew, ManyItemsAllDense) {
   constexpr size_t kItems = 64'000 / kScale;
   constexpr uint32_t kThreshold = 32;

@@ -1,4 +1,4 @@
-// Rows cut into tasks: all of them, in order, none too large.
+// Rows cut into tasks: all rows, in order, and no task too large.
 #include "pairs/counters/row_tasks.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ TEST(RowTasks, HoldEveryRowOnceAndEndWhereTheyHaveEnough) {
       ASSERT_GT(tasks.end(task), row);
       RowCost sum{};
       for (; row < tasks.end(task); ++row) {
-        // The last row may go beyond.
+        // The last row of a task may exceed the bound.
         ASSERT_LT(sum.work, kMostWork);
         ASSERT_LT(sum.results, kMostResults);
         sum.work += costs[row].work;
@@ -41,9 +41,9 @@ TEST(RowTasks, HoldEveryRowOnceAndEndWhereTheyHaveEnough) {
 
 TEST(RowTasks, AreEnoughForAllThreadsAndNotTooSmall) {
   const auto even = [](uint32_t) { return RowCost{.work = 100, .results = 1}; };
-  EXPECT_GE(RowTasks(10'000, kMostWork, 8, even).size(), 8 * 4);  // of 15 times as much work as in the largest task
+  EXPECT_GE(RowTasks(10'000, kMostWork, 8, even).size(), 8 * 4);  // 15 times the work of the largest task
   EXPECT_LE(RowTasks(10'000, kMostWork, 8, even).size(), 8 * 16);
-  EXPECT_EQ(RowTasks(50, kMostWork, 64, even).size(), 1);  // less than is worth handing over
+  EXPECT_EQ(RowTasks(50, kMostWork, 64, even).size(), 1);  // too little work to be shared out
   EXPECT_EQ(RowTasks(0, kMostWork, 8, even).size(), 0);
 }
 

@@ -1,4 +1,4 @@
-// Joins of sides that moved to files, one of them or both, against the same joins in memory.
+// Joins with one or both sides in files, against the same joins in memory.
 #include <gtest/gtest.h>
 
 #include "pairs/join_run.h"
@@ -13,7 +13,7 @@ namespace {
 struct Answer {
   std::vector<PairRow> rows;
   PairReport report;
-  bool in_files;  // the joined relation
+  bool in_files;  // of the joined relation
 };
 
 struct Input {
@@ -41,12 +41,12 @@ Answer run(const Input& input, const JoinQuery& query, const ExecutionOptions& o
   JoinRun run(std::move(joined), query, options);
   std::vector<PairRow> batch;
   while (run.next(batch)) answer.rows.insert(answer.rows.end(), batch.begin(), batch.end());
-  for (PairRow& row : answer.rows) row.support_a = row.support_b = 0;  // no part of the answer of a join
+  for (PairRow& row : answer.rows) row.support_a = row.support_b = 0;  // not part of the answer of a join
   answer.report = run.report();
   return answer;
 }
 
-/// @param joined_in_files  counts the runs whose joined relation was in files, too
+/// @param joined_in_files  is increased if the joined relation was in files, too
 std::string compare(const Input& input, const JoinQuery& query, int threads, size_t work_bytes, int& joined_in_files) {
   MemoryMeter meter;
   const Answer expected = run(input, query, {.threads = threads, .memory = &meter, .cancel = {}});
@@ -145,7 +145,7 @@ TEST(SpilledJoin, PartitionsWithRareItemsOnly) {
   for (int64_t b = 0; b < 6000; ++b) input.left.push_back({b, b});
   for (int64_t k = 0; k < 18000; ++k) input.right.push_back({k / 3, k % 37});
   int joined_in_files = 0;
-  for (const int64_t min_count : {1, 2}) {  // of the left items none has two rows
+  for (const int64_t min_count : {1, 2}) {  // no left item has two rows
     JoinQuery query;
     query.min_count = min_count;
     ASSERT_EQ(compare(input, query, 2, 64 << 10, joined_in_files), "") << min_count;
@@ -159,7 +159,7 @@ TEST(SpilledJoin, SaysThatRowsAreCounted) {
   FakeFiles files;
   JoinQuery query;
   query.bag = true;
-  query.method = PairMethod::kMerge;  // does not apply
+  query.method = PairMethod::kMerge;  // has no effect
   const PairReport report =
       run(input, query, {.threads = 1, .memory = &meter, .cancel = {}, .files = &files, .work_bytes = 64 << 10}).report;
   EXPECT_EQ(report.reason.rfind("rows repeat, so that rows are counted; rows in ", 0), 0u) << report.reason;
@@ -195,7 +195,8 @@ TEST(SpilledJoin, ClosesFilesThatHaveBeenRead) {
   JoinQuery query;
   query.min_count = 1000;
   run(input, query, {.threads = 1, .memory = &meter, .cancel = {}, .files = &files, .work_bytes = 128 << 10});
-  // The partitions of both sides, those of one that is split, and what they join to: less than all that was ever written.
+  // The partitions of both sides, the parts of a split one, and the joined relation: less than all
+  // bytes that were written.
   EXPECT_LT(files.bytes(), files.regions_begun() * TempFiles::kRegionBytes * 2 / 3);
 }
 

@@ -1,5 +1,5 @@
-// Runs over rows that moved to files, against the same runs in memory: with so little work memory that partitions are split
-// again, and counters take several passes. Then files that fail, and cancellation.
+// Runs over rows in files, against the same runs in memory. Work memory is so small that partitions are split
+// again and the counters take several passes. Then failing files, and cancellation.
 #include "pairs/spilled_pairs.h"
 
 #include <gtest/gtest.h>
@@ -174,7 +174,7 @@ TEST(SpilledPairs, RowsThatRepeatMultiply) {
   query.min_count = 400;
   query.bag = true;
   query.diagonal = true;
-  ASSERT_EQ(compare(rows, {}, query, 2, 64 << 10), "");  // none does
+  ASSERT_EQ(compare(rows, {}, query, 2, 64 << 10), "");  // no row repeats
   Random random(16);
   for (int k = 0; k < 20000; ++k) rows.push_back(rows[random.below(60000)]);
   for (int k = 0; k < 70000; ++k) rows.push_back(rows[k % 2]);  // counts above 2^32
@@ -239,7 +239,7 @@ TEST(SpilledPairs, CountsAllBeforeTheFirstAnswer) {
       while (streamed.next(batch)) expected.insert(expected.end(), batch.begin(), batch.end());
       const size_t streamed_bytes = meter.current();
       counted.count_all();
-      EXPECT_LE(meter.current(), streamed_bytes);  // what was counted is gone
+      EXPECT_LE(meter.current(), streamed_bytes);  // the memory of counting has been freed
       while (counted.next(batch)) found.insert(found.end(), batch.begin(), batch.end());
       ASSERT_EQ(difference(found, expected), "");
       EXPECT_EQ(counted.report().results, streamed.report().results);

@@ -1,5 +1,5 @@
-// Chunks: what is written is read, in the documented bytes; bytes from outside are refused unless they agree with
-// themselves.
+// Chunks read back what was written, and have the documented bytes. Untrusted bytes are refused
+// unless they are consistent.
 #include "relation/chunk.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ std::vector<Pair> decoded(const ChunkView& chunk) {
 }
 
 bool refused(std::span<const std::byte> bytes) {
-  // An exact heap block lets a sanitizer see one byte too far.
+  // In a heap block of the exact size, a sanitizer notices a read of one byte too many.
   const std::vector<std::byte> exact(bytes.begin(), bytes.end());
   try {
     read_chunk_checked(exact);
@@ -69,7 +69,7 @@ TEST(Chunk, ReadsWhatWasWritten) {
   for (const size_t rows : {1, 2, 3, 7, 8, 9, 255, 256, 257, 1000, 4095, 4096})
     for (const uint64_t tid_range : ranges)
       for (const uint64_t item_range : ranges) {
-        if (rows > 300 && tid_range > 255 && item_range > 255 && tid_range != item_range) continue;  // enough of those
+        if (rows > 300 && tid_range > 255 && item_range > 255 && tid_range != item_range) continue;  // enough cases of these
         const auto key = [&](uint64_t range) {
           const int64_t base = range == UINT64_MAX ? kMin : -17;
           const uint64_t offset = random.below(4) == 0  ? range
@@ -132,7 +132,7 @@ TEST(Chunk, EveryTruncationIsRefused) {
   }
 }
 
-// A chunk has one form for its rows: whatever is accepted is what its own rows are written as.
+// Rows have exactly one chunk: so every chunk that is accepted equals the one that its own rows are written as.
 TEST(Chunk, EverySingleBitFlipIsRefusedOrAnotherChunk) {
   Random random(kSeed + 1);
   std::vector<std::vector<Pair>> all{

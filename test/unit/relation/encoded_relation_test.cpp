@@ -1,4 +1,4 @@
-// Encoded relations against maps: codes are one-to-one, tid codes leave few gaps, counts are counts of rows.
+// Encoded relations against maps: codes are one-to-one, tid codes have few gaps, and counts are counts of rows.
 #include "relation/encoded_relation.h"
 
 #include <gtest/gtest.h>
@@ -81,7 +81,7 @@ TEST(EncodedRelation, UnknownItemsHaveNoCode) {
   const EncodedRelation direct(near.chunks(), {}, options_with(meter));
   EXPECT_EQ(direct.item_code(4), KeyCodes::kNone);
   EXPECT_EQ(direct.item_code(10), KeyCodes::kNone);
-  const uint32_t gap = direct.item_code(7);  // in range, in no row
+  const uint32_t gap = direct.item_code(7);  // in the range, but in no row
   EXPECT_TRUE(gap == KeyCodes::kNone || direct.item_rows(gap) == 0);
 }
 

@@ -1,4 +1,4 @@
-// States of a join: what is laid out is found again, and every cut or changed length is refused.
+// States of a join: what is laid out is found again, and every truncated or changed length is refused.
 #include "relation/flat_join.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ TEST(FlatJoin, EveryOtherLengthIsRefused) {
   EXPECT_FALSE(valid(huge));
 }
 
-// A state has room and pairs that are not packed: nothing to take from outside.
+// A state has room and unpacked pairs, so it is not a value that may come from outside.
 TEST(FlatJoin, StatesAreNoValues) {
   std::vector<std::byte> state(200);
   flat_init(state.data());
@@ -77,7 +77,7 @@ TEST(FlatJoin, StatesAreNoValues) {
   EXPECT_TRUE(is_flat_join(joined(state, finished({}))));
 }
 
-// What every function asks before it reads.
+// The check that every function makes before it reads.
 TEST(FlatJoin, SoundHeadersAreToldFromOthers) {
   std::vector<std::byte> state(200);
   flat_init(state.data());

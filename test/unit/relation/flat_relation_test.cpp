@@ -1,5 +1,5 @@
-// Flat relations: append, merge and finish against a plain list of pairs; stored bytes against a golden file; malformed
-// bytes.
+// Flat relations: append, merge and finish against a plain list of pairs; stored bytes against a golden
+// file; malformed bytes.
 #include "relation/flat_relation.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ std::vector<std::tuple<int64_t, int64_t>> sorted(const std::vector<Pair>& pairs)
   return all;
 }
 
-/// A relation that grows as its callers grow it: just enough room, in an exact block.
+/// A relation that grows as its callers grow it: just enough room, in a block of the exact size.
 class Flat {
  public:
   Flat() : bytes_(kFlatHeaderBytes) { flat_init(bytes_.data()); }
@@ -84,7 +84,7 @@ std::vector<Pair> rows_of(const std::byte* bytes) {
   return all;
 }
 
-/// Finishes, checks every promise about a finished value, and returns its rows.
+/// Finishes, checks every guarantee about a finished value, and returns its rows.
 std::vector<Pair> finished_rows(const Flat& flat) {
   const Flat finished = flat.finished();
   EXPECT_NO_THROW(flat_validate(finished.bytes()));
@@ -132,7 +132,7 @@ TEST(FlatRelation, MergesEveryCombinationOfSizes) {
       std::vector<Pair> both = left;
       both.insert(both.end(), right.begin(), right.end());
       const Flat other(right);
-      // The other side as it is while it is built, packed, and finished.
+      // The other side in each of its states: while it is built, packed, and finished.
       for (const int state : {0, 1, 2}) {
         Flat merged(left);
         Flat packed(right);
@@ -146,7 +146,7 @@ TEST(FlatRelation, MergesEveryCombinationOfSizes) {
     }
 }
 
-// Many small relations become chunks of thousands of rows, not a trail of small ones.
+// Many small relations become chunks of thousands of rows, not many small ones.
 TEST(FlatRelation, MergingManySmallOnesLeavesNoTinyChunks) {
   Random random(kSeed + 2);
   Flat sum;
@@ -214,7 +214,7 @@ TEST(FlatRelation, EveryTruncationIsRefused) {
   EXPECT_TRUE(refused(longer)) << "room is not part of a finished value";
 }
 
-// What is accepted says something else, and in the one form that it has.
+// A changed value that is accepted has other rows, and is in the one form that these have.
 TEST(FlatRelation, EverySingleBitFlipIsRefusedOrAnotherRelation) {
   Random random(kSeed + 5);
   Flat state(random_rows(random, 1500, 300, 5));
@@ -224,7 +224,7 @@ TEST(FlatRelation, EverySingleBitFlipIsRefusedOrAnotherRelation) {
   const std::vector<Pair> before = rows_of(bytes.data());
   int accepted = 0;
   for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
-    if (bit > 3000 && bit + 1500 < bytes.size() * 8 && bit % 37 != 0) continue;  // most of the columns: a sample
+    if (bit > 3000 && bit + 1500 < bytes.size() * 8 && bit % 37 != 0) continue;  // most bits of the columns are sampled
     std::vector<std::byte> flipped = bytes;
     flipped[bit / 8] ^= std::byte{1} << (bit % 8);
     if (refused(flipped)) continue;
@@ -270,7 +270,8 @@ TEST(FlatRelation, HeadersThatDisagreeAreRefused) {
   EXPECT_TRUE(refused(Flat({{1, 1}}).bytes())) << "not finished";
 }
 
-// What every function asks before it reads: sound whatever room is behind, and never with less than the header says.
+// The check that every function makes before it reads: valid with any room behind, invalid with
+// less than the header says.
 TEST(FlatRelation, SoundHeadersAreToldFromOthers) {
   Flat state({{1, 1}, {2, 2}});
   state.seal();

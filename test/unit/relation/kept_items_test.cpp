@@ -1,4 +1,4 @@
-// Which items stay, and in which order: against a sort of a map.
+// Which items are kept, and in which order, against a sorted map.
 #include "relation/kept_items.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,8 @@ void check(const Shape& shape, const ItemFilter& filter) {
     const auto has = [](const std::optional<std::vector<int64_t>>& list, int64_t item) {
       return list && std::find(list->begin(), list->end(), item) != list->end();
     };
-    std::vector<std::tuple<bool, uint64_t, int64_t>> expected;  // included first, fewer rows, smaller value
+    // included items first, then fewer rows, then the smaller value
+    std::vector<std::tuple<bool, uint64_t, int64_t>> expected;
     uint64_t occurrences = 0;
     for (const auto& [item, rows] : rows_of_item) {
       if (rows < filter.min_rows || has(filter.exclude, item)) continue;

@@ -1,5 +1,6 @@
-// Visiting rows in parts: every row of a kept item once, a transaction's rows in order of arrival, and the forms that are
-// built that way the same as with one thread. Enough rows that the work is really shared; run it under ThreadSanitizer.
+// Visiting rows in parts: every row of a kept item comes once, the rows of a transaction in order of arrival.
+// Forms that are built so are the same as with one thread. There are enough rows for all threads; run it
+// under ThreadSanitizer.
 #include "relation/kept_rows.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +23,7 @@ namespace {
 
 constexpr uint64_t kSeed = 101;
 
-/// 1.2 million rows of 500 items, some in most transactions, some rows twice.
+/// 1.2 million rows of 500 items. Some items are in most transactions, some rows occur twice.
 const std::vector<Pair>& many_rows() {
   static const std::vector<Pair> rows = [] {
     Random random(kSeed);
@@ -38,7 +39,7 @@ const std::vector<Pair>& many_rows() {
 
 struct Grouped {
   Grouped(MemoryMeter& meter, int threads) : Grouped(many_rows(), false, meter, threads) {}
-  /// @param rectangle  of two kinds of items
+  /// @param rectangle  with two kinds of items
   Grouped(const std::vector<Pair>& rows, bool rectangle, MemoryMeter& meter, int threads)
       : packed(rows),
         options{.threads = threads, .memory = &meter, .cancel = {}},
@@ -61,7 +62,8 @@ TEST(KeptRows, EveryRowOnceAndInOrder) {
     MemoryMeter meter;
     const Grouped data(meter, 4);
     const TidParts parts(data.relation, most, data.options);
-    std::vector<std::vector<uint32_t>> seen(data.relation.tid_slots());  // one list a tid: no two threads share one
+    // one list for each tid: no two threads share a list
+    std::vector<std::vector<uint32_t>> seen(data.relation.tid_slots());
     parallel_for(data.options, parts.size(), [&](size_t part, int) {
       visit_kept_rows(parts, part, data.kept, [&](const uint32_t* tids, const uint32_t* items, uint32_t rows) {
         for (uint32_t k = 0; k < rows; ++k) seen.at(tids[k]).push_back(items[k]);
@@ -104,10 +106,10 @@ bool same(const Buffer<T>& x, const Buffer<T>& y) {
   return std::equal(x.begin(), x.end(), y.begin(), y.end());
 }
 
-/// Items of the tidlists beside the bits.
+/// The number of items that have tidlists beside the bits.
 uint32_t listed(const KeptItems& kept) { return kept.pairs.rectangle() ? kept.pairs.leading : kept.size; }
 
-/// The tails of every item, as what the places are is the same with any number of threads.
+/// The tails of every item. With any number of threads, what lies at their places is the same.
 std::vector<std::vector<std::pair<uint32_t, uint32_t>>> sorted_tails(const Transactions& transactions) {
   std::vector<std::vector<std::pair<uint32_t, uint32_t>>> all;
   for (uint32_t item = 0; item < transactions.support.size(); ++item) {
@@ -119,7 +121,7 @@ std::vector<std::vector<std::pair<uint32_t, uint32_t>>> sorted_tails(const Trans
   return all;
 }
 
-/// The forms of some rows with several threads and with one: the same, up to the order in lists.
+/// The forms of some rows with several threads and with one are the same, except for the order in lists.
 void compare_forms(const std::vector<Pair>& rows, bool rectangle) {
   MemoryMeter meter;
   const Grouped alone(rows, rectangle, meter, 1);

@@ -1,4 +1,4 @@
-// Codes: the same for equal keys, different for different ones, back to the key; by distance and by hash.
+// Codes are the same for equal keys, differ for different keys, and lead back to the key; by distance and by hash.
 #include "relation/key_codes.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST(KeyCodes, WideRangesAreHashed) {
   EXPECT_EQ(meter.current(), 0u);
 }
 
-// By first appearance, over many growths; keys that differ in few bits, high or low.
+// Codes by first appearance, over many growths of the table; keys differ in few bits, high or low ones.
 TEST(KeyCodes, HashedCodesAreLikeAMap) {
   constexpr uint64_t kSeed = 71;
   Random random(kSeed);

@@ -1,4 +1,4 @@
-// The log hands back every row it was given, in order, whatever the mixture of single rows and whole chunks.
+// The log returns every row that it was given, in order, for any mixture of single rows and whole chunks.
 #include "relation/pair_log.h"
 
 #include <gtest/gtest.h>
@@ -76,7 +76,7 @@ TEST(PairLog, TakesWholeChunks) {
   std::vector<Pair> expected;
   std::vector<std::byte> bytes(kChunkMaxBytes);
   for (int round = 0; round < 40; ++round) {
-    // Wide keys: chunks of all sizes up to the largest that there is.
+    // Wide keys: chunks of all sizes up to the largest possible one.
     std::vector<Pair> rows = random_rows(random, round == 7 ? kChunkRows : 1 + random.below(kChunkRows), 1u << 20, 1000);
     for (Pair& pair : rows) pair.tid = scattered_key(pair.tid), pair.item = scattered_key(pair.item);
     log.append_chunk(bytes.data(), write_chunk(rows, bytes.data()));

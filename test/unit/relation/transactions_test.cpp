@@ -1,5 +1,5 @@
-// The counted forms against sets: tidlists, bit matrix, transaction bits and linked transactions of one relation all hold
-// the same pairs of tid code and item rank, without duplicates, in the layout that their headers promise.
+// The counted forms against sets: tidlists, bit matrix, transaction bits and linked transactions of one relation
+// have the same pairs of tid code and item rank, without duplicates, in the layout that their headers document.
 #include "relation/transactions.h"
 
 #include <gtest/gtest.h>
@@ -132,7 +132,7 @@ TEST(TransactionLengths, CountRowsOfKeptItems) {
   });
 }
 
-// More rows than one thread takes, each tid in every block: threads count apart and add up.
+// More rows than one thread takes, and each tid in every block: threads count apart, and the counts are added.
 TEST(TransactionLengths, InNoOrderOnSeveralThreads) {
   Random random(kSeed + 2);
   constexpr int64_t kItems = 50;
@@ -173,7 +173,7 @@ TEST(Transactions, TailsAreTheLaterItemsOfEveryOccurrence) {
     const Buffer<uint16_t>& items = std::get<Buffer<uint16_t>>(form.items);
     for (uint32_t item = 0; item < data.kept.size; ++item) {
       EXPECT_EQ(form.support[item], data.tids_of_item[item].size());
-      // Which transaction a tail belongs to is not kept: compare them as a multiset.
+      // A tail does not know its transaction: compare tails as a multiset.
       std::multiset<std::vector<uint32_t>> found, expected;
       for (const Tail& tail : form.tails_of(item)) {
         ASSERT_LE(size_t{tail.begin} + tail.length, items.size());
@@ -188,7 +188,7 @@ TEST(Transactions, TailsAreTheLaterItemsOfEveryOccurrence) {
   });
 }
 
-// The chooser's number is the peak, give or take a row of counters.
+// The chooser's number is the measured peak, within a row of counters.
 TEST(Transactions, PeakIsWhatTheChooserIsTold) {
   Random random(kSeed + 1);
   MemoryMeter meter;

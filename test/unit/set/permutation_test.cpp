@@ -1,4 +1,4 @@
-// The permutations are fixed by the format: known answers, bijection, inverse, and the same values from 32-bit arithmetic.
+// The format fixes the permutations: known answers, bijection, inverse, and the same values from 32-bit arithmetic.
 #include "set/permutation.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 
 static_assert(Permutation<>(0, 20).inverse(Permutation<>(0, 20).forward(12345)) == 12345);
 
-// Computed once by a program of its own from the formula in FORMAT.md.
+// Computed once by a separate program from the formula in FORMAT.md.
 TEST(Permutation, KnownAnswers) {
   const struct {
     int width;
@@ -67,7 +67,7 @@ TEST(Permutation, InverseUndoesItAtEveryWidth) {
     }
 }
 
-// Every input bit reaches every result bit: flipped in random inputs, it changes each low bit about half the time.
+// Every input bit affects every result bit: flipping it in random inputs changes each low bit about half the time.
 TEST(Permutation, LowBitsDependOnAllInputBits) {
   Random random(2);
   constexpr int kTrials = 400;

@@ -1,4 +1,4 @@
-// Roaring bytes against vectors written by hand from the RoaringFormatSpec, round trips, and bytes that are wrong.
+// Roaring bytes against vectors written by hand from the RoaringFormatSpec, round trips, and invalid bytes.
 #include "set/roaring_format.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ std::optional<ErrorCode> refusal(const Bytes& bytes, RoaringForm form) {
   }
 }
 
-/// Little-endian numbers of the given sizes, as the specification lists its fields.
+/// Writes little-endian numbers of the given sizes, in the order of the specification's fields.
 class Fields {
  public:
   Fields& u16(std::initializer_list<uint64_t> values) { return add(values, 2); }
@@ -52,7 +52,7 @@ class Fields {
   }
 };
 
-// Two arrays. Cookie, count; (key, cardinality - 1) each; offsets; values.
+// Two arrays: cookie, count; (key, cardinality - 1) of each; offsets; values.
 Bytes two_arrays() { return Fields().u32({12346, 2}).u16({0, 2, 3, 1}).u32({24, 30}).u16({1, 5, 65535}).u16({0, 7}).bytes; }
 const Elements kTwoArrays = {1, 5, 65535, 3 * 65536, 3 * 65536 + 7};
 
@@ -65,7 +65,8 @@ Bytes one_bitset() {
   return fields.all(bits).bytes;
 }
 
-// Runs, fewer than four containers: no offsets. Container 0 has runs [10, 29] and [100, 100 + 65535 - 200], 1 is an array.
+// Runs in fewer than four containers: no offsets. Container 0 has runs [10, 29] and [100, 100 + 65535
+// - 200], 1 is an array.
 Bytes run_and_array() {
   return Fields()
       .u32({12347 | 1u << 16})
@@ -76,7 +77,7 @@ Bytes run_and_array() {
       .bytes;
 }
 
-// Runs, four containers: offsets.
+// Runs in four containers: offsets.
 Bytes four_runs() {
   Fields fields;
   fields.u32({12347 | 3u << 16}).u8({0b1111});
@@ -160,16 +161,16 @@ TEST(RoaringFormat, RefusesContentThatDisagrees) {
   const std::vector<Bytes> wrong = {
       Fields().u32({12345, 0}).bytes,
       Fields().u32({12346, 65537}).bytes,
-      Fields().u32({12346, 2}).u16({3, 0, 3, 0}).u32({24, 26}).u16({1, 1}).bytes,  // one key twice
+      Fields().u32({12346, 2}).u16({3, 0, 3, 0}).u32({24, 26}).u16({1, 1}).bytes,  // the same key twice
       Fields().u32({12346, 2}).u16({3, 0, 2, 0}).u32({24, 26}).u16({1, 1}).bytes,  // keys descend
-      Fields().u32({12346, 2}).u16({2, 0, 3, 0}).u32({24, 25}).u16({1, 1}).bytes,  // an offset
-      Fields().u32({12346, 1}).u16({0, 1}).u32({16}).u16({5, 5}).bytes,            // an element twice
+      Fields().u32({12346, 2}).u16({2, 0, 3, 0}).u32({24, 25}).u16({1, 1}).bytes,  // wrong offset
+      Fields().u32({12346, 1}).u16({0, 1}).u32({16}).u16({5, 5}).bytes,            // the same element twice
       Fields().u32({12346, 1}).u16({0, 1}).u32({16}).u16({5, 4}).bytes,            // elements descend
-      Fields().u32({12347}).u8({1}).u16({0, 9}).u16({1, 5, 8}).bytes,              // too few
-      Fields().u32({12347}).u8({1}).u16({0, 9}).u16({1, 5, 10}).bytes,             // too many
-      Fields().u32({12347}).u8({1}).u16({0, 9}).u16({2, 5, 4, 9, 4}).bytes,        // overlap
-      Fields().u32({12347}).u8({1}).u16({0, 9}).u16({2, 50, 4, 9, 4}).bytes,       // descend
-      Fields().u32({12347}).u8({1}).u16({0, 9}).u16({1, 65530, 9}).bytes,          // leaves the container
+      Fields().u32({12347}).u8({1}).u16({0, 9}).u16({1, 5, 8}).bytes,              // too few elements
+      Fields().u32({12347}).u8({1}).u16({0, 9}).u16({1, 5, 10}).bytes,             // too many elements
+      Fields().u32({12347}).u8({1}).u16({0, 9}).u16({2, 5, 4, 9, 4}).bytes,        // runs overlap
+      Fields().u32({12347}).u8({1}).u16({0, 9}).u16({2, 50, 4, 9, 4}).bytes,       // runs descend
+      Fields().u32({12347}).u8({1}).u16({0, 9}).u16({1, 65530, 9}).bytes,          // a run leaves the container
   };
   for (size_t i = 0; i < wrong.size(); ++i) EXPECT_EQ(refusal(wrong[i], RoaringForm::k32), ErrorCode::kInvalidData) << i;
   Bytes bitset = one_bitset();

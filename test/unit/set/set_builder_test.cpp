@@ -1,4 +1,4 @@
-// What goes in comes out: every size, width and container, hostile sets among them; refusals; determinism; sorting.
+// Built sets return their elements: every size, width and container, hostile sets too; refusals; determinism; sorting.
 #include "set/set_builder.h"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST(SetBuilder, AwkwardSets) {
   }
 }
 
-// A bitmap is as long as its elements need, whatever the universe: every end of the last words of one.
+// The length of a bitmap depends on its elements, not on the universe: every end in the last words of one.
 TEST(SetBuilder, BitmapsEndWithTheWordOfTheirLastElement) {
   for (const int width : {9, 13}) {
     const uint64_t universe = universe_of(width);
@@ -68,7 +68,7 @@ TEST(SetBuilder, BitmapsEndWithTheWordOfTheirLastElement) {
   }
 }
 
-// Regular sets are what people store: the permutations have to scatter them like random ones.
+// Users store regular sets: the permutations must scatter them as random ones.
 TEST(SetBuilder, RegularSetsHaveShortStashes) {
   uint64_t stash = 0;
   uint64_t longest = 0;
@@ -101,7 +101,7 @@ TEST(SetBuilder, MoreThanTheTablesCanHoldGoesToTheStash) {
   Random random(3);
   const Elements elements = clashing_elements(random, 400, 24, 10, 64, 3);
   const Bytes bytes = encode(elements, 24);
-  // 3 x 64 slots for two copies of each.
+  // 3 x 64 slots, two for each element
   EXPECT_GE(SetView::open(bytes).stash(), 400u - 96u);
   EXPECT_EQ(decoded(SetView::open(bytes)), elements);
 }
@@ -111,7 +111,7 @@ TEST(SetBuilder, SameElementsSameBytes) {
   SetEncoder used(test_options());
   for (const uint64_t count : {5000u, 300u, 100000u, 700u}) {
     const Elements elements = random_elements(random, count, 30);
-    Bytes bytes(used.prepare(elements, 30));  // scratch of the one before
+    Bytes bytes(used.prepare(elements, 30));  // scratch memory of the set before
     used.write(bytes.data());
     EXPECT_EQ(bytes, encode(elements, 30));
     Bytes again(bytes.size());
@@ -159,7 +159,7 @@ TEST(SetBuilder, RefusesWhatNoValueHolds) {
   for (size_t i = 0; i < dense.size(); ++i) dense[i] = i;
   EXPECT_LT(encoded_size(dense.size(), 62, dense.back()), kMaxSetBytes);
   EXPECT_GT(encoded_size(dense.size() << 4, 62, dense.back()), kMaxSetBytes);
-  // A bitmap of 2^33 bits is 1 GB; of the same universe, what ends earlier fits.
+  // A bitmap of 2^33 bits is 1 GB. In the same universe, a set that ends earlier fits.
   EXPECT_GT(encoded_size(uint64_t{1} << 30, 33, universe_of(33) - 1), kMaxSetBytes);
   EXPECT_LT(encoded_size(uint64_t{1} << 30, 33, universe_of(33) / 2), kMaxSetBytes);
 }
@@ -174,7 +174,7 @@ TEST(SetBuilder, StopsWhenAskedAndWithinItsBudget) {
   MemoryMeter small(1 << 20);
   SetEncoder poor({1, &small, {}});
   EXPECT_THROW(poor.prepare(elements, 40), Error);
-  Bytes bytes(cancelled.prepare(elements, 40));  // and both are as good as new
+  Bytes bytes(cancelled.prepare(elements, 40));  // both encoders still work
   cancelled.write(bytes.data());
   EXPECT_EQ(bytes, encode(elements, 40));
 }

@@ -1,4 +1,4 @@
-// Everything that walks over a large set looks at the cancel token often enough, and stops at whichever look says so.
+// All functions that walk over a large set poll the cancel token often enough, and stop at any poll that tells them to.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -14,7 +14,7 @@
 namespace batmap::test {
 namespace {
 
-/// A look for so many bytes of the sets that are walked, and one at least.
+/// At least one poll for this many bytes of the sets that are walked.
 constexpr size_t kBytesPerPoll = 256 * 1024;
 
 struct Walk {
@@ -175,7 +175,7 @@ TEST(SetCancel, StopsAtEveryLook) {
   }
 }
 
-// Sets as they are counted by the thousand never look.
+// Sets that are counted by the thousand are too small to be polled for.
 TEST(SetCancel, SmallSetsDoNotLook) {
   Random random(101);
   const NamedSet a("a", 32, random_elements(random, 1000, 32));

@@ -1,5 +1,5 @@
-// Stored values must stay readable, and the same set must be stored the same way: bytes of each container and universe
-// class, as they are in tables. The values were checked once by a reader written from FORMAT.md alone.
+// Stored values must stay readable, and the same set must be stored in the same way: bytes of each container and
+// class of universe, as they are in tables. A reader written from FORMAT.md alone has checked the values once.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -9,7 +9,7 @@
 namespace batmap::test {
 namespace {
 
-/// Distinct for count <= 2^width: the factor is odd.
+/// Distinct for count <= 2^width, since the factor is odd.
 Elements scattered(uint64_t count, int width) {
   Elements elements;
   for (uint64_t i = 0; i < count; ++i) elements.push_back(i * 0x9e3779b97f4a7c15 & (universe_of(width) - 1));

@@ -146,7 +146,7 @@ TEST(SetIntersect, OperationsOfEveryPair) {
     for (const NamedSet& b : sets()) {
       const auto check = [&](auto operation, const Elements& expected, const char* name) {
         GrowingBuffer<uint64_t> out(test_meter());
-        out.push_back(77);  // appends
+        out.push_back(77);  // results are appended behind it
         operation(a.view(), b.view(), out, test_options());
         ASSERT_EQ(out[0], 77u);
         ASSERT_EQ(Elements(out.begin() + 1, out.end()), expected) << name << ": " << a.name << ", " << b.name;
@@ -181,7 +181,7 @@ TEST(SetIntersect, EqualSetsOfDifferentWidth) {
   }
 }
 
-/// Everything there is to ask about two sets, by every kernel, against sorted vectors.
+/// Every question about two sets, by every kernel, against sorted vectors.
 void check_pair(const NamedSet& a, const NamedSet& b) {
   SCOPED_TRACE(a.name + " of " + std::to_string(a.elements.size()) + ", w = " + std::to_string(a.width) + "; " + b.name +
                " of " + std::to_string(b.elements.size()) + ", w = " + std::to_string(b.width));
@@ -204,7 +204,7 @@ void check_pair(const NamedSet& a, const NamedSet& b) {
   ASSERT_EQ(hash(a.view(), 7) == hash(b.view(), 7), a.elements == b.elements);
 }
 
-// Bitmaps are as long as their last elements need, and arrays reach beyond them; also those of other universes.
+// Bitmaps end with their largest elements, and arrays reach beyond them; also in different universes.
 TEST(SetIntersect, BitmapsOfEveryTwoLengths) {
   Random random(14);
   std::vector<NamedSet> sets;
@@ -234,7 +234,7 @@ Elements part_of(const Elements& pool, size_t first, size_t last) {
   return part;
 }
 
-// Each size with the one that completes it to 1,100: half of the smaller is shared, at the ends nothing is.
+// Each size with the size that completes it to 1,100. Half of the smaller set is shared; at the ends nothing is.
 TEST(SetIntersect, EverySizeToAThousand) {
   constexpr size_t kMost = 1100;
   Random random(11);
@@ -258,7 +258,7 @@ TEST(SetIntersect, EveryWidthWithEveryOther) {
   for (int width = 1; width <= kMaxWidth; ++width)
     for (const uint64_t count : {20u, 700u}) {
       if (count > universe_of(width)) continue;
-      // Half of them small, so that sets of all widths share some.
+      // Half of the elements are small, so that sets of all widths share some.
       std::set<uint64_t> elements;
       while (elements.size() < count)
         elements.insert(

@@ -1,4 +1,4 @@
-// Every kernel of this machine, loop by loop, against counting bit by bit; and the table itself.
+// Every kernel of this machine, loop by loop, against counting bit by bit; and the table of kernels.
 #include "set/set_kernel.h"
 
 #include <gtest/gtest.h>
@@ -103,7 +103,7 @@ TEST(SetKernel, CountsPlanesSlotBySlot) {
       for (int folded = 0; folded <= 2; ++folded) {
         const BatmapShape large{11, key_bits};
         const BatmapShape small{11 - folded, key_bits + folded};
-        // Keys agree often: planes that are copied.
+        // Copied planes, so that keys agree often.
         Bytes a = random_bytes(random, small.bytes(), 0);
         Bytes b = random_bytes(random, large.bytes(), 0);
         for (uint64_t g = 0; g < large.groups(); ++g)

@@ -1,5 +1,5 @@
-// Sets of ten million elements against plain sorted vectors: scanned, folded, probed, decoded, by every kernel. Under a
-// sanitizer, which takes six times as long, of one million.
+// Sets of ten million elements against plain sorted vectors: scanned, folded, probed and decoded, by every
+// kernel. Under a sanitizer, which takes six times as long, one million.
 #include <gtest/gtest.h>
 
 #include "set/set_intersect.h"
@@ -14,7 +14,7 @@ constexpr size_t kLarge = 1000000;
 constexpr size_t kLarge = 10000000;
 #endif
 
-/// `count` elements, on average `step` apart. step >= 2
+/// `count` elements, `step` apart on average. @param step  at least 2
 Elements spread(Random& random, size_t count, uint64_t step) {
   Elements elements(count);
   uint64_t x = 0;

@@ -25,7 +25,7 @@ class State {
   std::vector<uint64_t> finish() {
     MemoryMeter meter;
     GrowingBuffer<uint64_t> out(meter);
-    out.push_back(77);  // what is there stays
+    out.push_back(77);  // earlier content must stay
     state_finish(bytes(), out, {});
     EXPECT_EQ(out[0], 77u);
     return {out.begin() + 1, out.end()};
@@ -183,7 +183,7 @@ TEST(SetState, RefusesWhatIsNotAState) {
   for (size_t length = 0; length < bytes.size(); ++length)
     EXPECT_THROW(state_validate(std::span(bytes).first(length)), Error) << length;
   auto refused = [&](size_t at, int value) {
-    // At 4 modulo 8 is not asked of a validator.
+    // A validator must accept any alignment.
     std::vector<std::byte> changed = bytes;
     changed[at] = std::byte(value);
     EXPECT_THROW(state_validate(changed), Error) << at << " " << value;
@@ -197,11 +197,11 @@ TEST(SetState, RefusesWhatIsNotAState) {
   refused(3, 1);   // zero
   refused(4, 4);   // count
   refused(8, 2);   // flag
-  refused(8, 1);   // sorted, but it is not
+  refused(8, 1);   // marked as sorted, but not sorted
   refused(13, 1);  // element 259 of width 8
 }
 
-// What every function asks before it reads: room may lie behind the elements.
+// The check that every function makes before it reads; room may lie behind the elements.
 TEST(SetState, SoundHeadersAreToldFromOthers) {
   State state(StateKind::kUnion, 10, 8);
   for (const uint64_t x : {3u, 1u, 2u}) state_append(state.bytes(), state.capacity(), x);

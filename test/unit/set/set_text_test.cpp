@@ -1,4 +1,4 @@
-// The text forms: what is accepted, what is refused and how, and that everything comes back.
+// The text forms: what is accepted, what is refused and with which error, and round trips.
 #include "set/set_text.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ struct Parsed {
 
 Parsed parse(std::string_view text) {
   GrowingBuffer<uint64_t> elements(test_meter());
-  elements.push_back(99);  // is replaced
+  elements.push_back(99);  // must be dropped
   const std::optional<int> width = parse_set_text(text, elements, test_options());
   return {to_vector(elements), width};
 }

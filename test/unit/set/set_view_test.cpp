@@ -1,4 +1,4 @@
-// Membership, extremes, the header alone, and bytes that are no value.
+// Membership, extremes, the header alone, and bytes that are not a value.
 #include "set/set_view.h"
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ TEST(SetView, HeaderAlone) {
   }
 }
 
-// Any single bit that is flipped makes either an invalid value or another set; never the same one, and nothing crashes.
+// Flipping any single bit gives an invalid value or another set, never the same set, and nothing crashes.
 TEST(SetView, EveryFlippedBit) {
   Random random(2);
   for (const NamedSet& set : awkward_sets()) {
@@ -105,7 +105,7 @@ TEST(SetView, BitmapsOfAnotherLength) {
     }
     return true;
   };
-  // The header leaves all lengths that have room for the elements and stay inside the universe; the words, one.
+  // The header allows all lengths with room for the elements inside the universe; the words allow only one.
   for (size_t words = 0; words < 40; ++words)
     for (const size_t odd : {0u, 1u, 4u, 7u}) {
       const size_t size = kSetHeaderBytes + 8 * words + odd;
@@ -116,7 +116,7 @@ TEST(SetView, BitmapsOfAnotherLength) {
     }
 }
 
-// Containers are a function of size and width: no set has two values of the same width but for the places of a batmap.
+// The container is a function of size and width: only batmaps have several values of one set and width, by placement.
 TEST(SetView, RefusesTheOtherContainer) {
   for (const NamedSet& set : awkward_sets())
     for (const int container : {0, 1, 2, 3, 4, 15}) {

@@ -1,4 +1,4 @@
-// What stops a run at a look of the test's choice.
+// A cancel token that stops a run at a chosen poll.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 
 namespace batmap::test {
 
-/// Lets so many looks pass, of all threads together; all others say that the run is to stop.
+/// Lets so many polls pass, over all threads together. All later polls answer that the run must stop.
 struct Countdown {
   std::atomic<int64_t> left;
 

@@ -1,5 +1,5 @@
-// An accelerator without a device, for testing what the engine makes of one's answers: it counts in plain loops, and can
-// decline, run out of memory, fail, stall or have no device, at any of its calls.
+// An accelerator without a device, which tests how the engine treats answers. It counts in plain loops. At
+// any of its calls it can decline, run out of memory, fail, stall, or have no device.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ struct DeviceEpisodes {
   std::mutex mutex;
 };
 
-/// How the next calls end. One for all: tests of one process run one after the other.
+/// How the next calls end. One state for all tests of a process, which run one after the other.
 struct FakeAccelerator {
   enum Call {
     kDevices,
@@ -63,12 +63,12 @@ struct FakeAccelerator {
   };
 
   uint32_t device_count = 1;
-  AcceleratorStatus answer[kCalls] = {};  // what a call ends with once `after` of its kind have been well
+  AcceleratorStatus answer[kCalls] = {};  // result of a call after `after` successful calls of its kind
   int after[kCalls] = {};
   std::atomic<int> calls[kCalls] = {};
-  int open = 0;  // jobs that have not been closed
+  int open = 0;  // jobs that are not closed
   bool stalls = false;
-  int delay_ms = 0;  // before a call ends badly
+  int delay_ms = 0;  // delay before a call fails
   std::atomic<uint64_t> sent_list_times = 0;
   std::optional<DeviceEpisodeMethod> episode_method;  // of the last batch
   DeviceRates rates{.context_ms = 0,
@@ -185,7 +185,7 @@ struct FakeAccelerator {
   }
 
  private:
-  /// The stored value at whose end the planes lie.
+  /// The stored value that has the planes at its end.
   static SetView value_of(const DeviceSets& sets, uint32_t set) {
     const size_t front = kSetHeaderBytes + kStashHeaderBytes + 8 * (sets.stash_begin[set + 1] - sets.stash_begin[set]);
     const size_t planes = batmap_shape(sets.cardinality[set], static_cast<int>(sets.width)).bytes();
@@ -233,7 +233,7 @@ struct FakeAccelerator {
         }
         state().episode_method = batch->method;
         count_in_loops(*opened, *batch, counts);
-        return say(kCountEpisodes, why);  // a device that fails may have written counts
+        return say(kCountEpisodes, why);  // a device that fails may have written counts before
       };
       api.close = [](DeviceEpisodes* opened) {
         --state().open;
@@ -244,7 +244,8 @@ struct FakeAccelerator {
     return &table;
   }
 
-  /// From the lists alone, without the engine: the latest start for each end, symbol by symbol, then the greedy choice.
+  /// Counts from the lists alone, without the engine: the latest start of each end, symbol by symbol,
+  /// then the greedy choice.
   static void count_in_loops(const DeviceEpisodes& opened, const DeviceEpisodeBatch& batch, uint64_t* counts) {
     for (const DeviceEpisodes::Axis& axis : opened.axes)
       for (uint64_t k = 0; k < batch.size; ++k) {
@@ -285,13 +286,13 @@ struct FakeAccelerator {
 
 namespace test {
 
-/// A test that finds the accelerator as it is at first, and leaves no job open.
+/// A test that starts with a fresh accelerator, and leaves no job open.
 class FakeAcceleratorTest : public ::testing::Test {
  protected:
   void SetUp() override { FakeAccelerator::state().reset(); }
   void TearDown() override { EXPECT_EQ(FakeAccelerator::state().open, 0) << "a job was not closed"; }
 
-  /// A run of offload_ that is cancelled while the accelerator stalls. @param run  gets the token
+  /// Cancels a run of offload_ while the accelerator stalls. @param run  gets the token
   template <typename Run>
   void expect_cancelled(Run run) {
     FakeAccelerator::state().stalls = true;

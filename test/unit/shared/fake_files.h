@@ -13,14 +13,14 @@ namespace batmap::test {
 
 struct FileFailed {};
 
-/// Stand-ins for files, in memory. Writing fails when `room` is used up, counting what is written again.
+/// Replaces files by memory. Writing fails when `room` bytes are used up; bytes that are written again count again.
 class FakeFiles final : public TempFiles {
  public:
   explicit FakeFiles(uint64_t room = UINT64_MAX) : room_(room) {}
 
-  /// Of the host's file, what was given back included.
+  /// Bytes of the host's file, including regions that were given back.
   uint64_t bytes() const { return bytes_.size(); }
-  /// Regions, each time that one is written from its beginning.
+  /// How often a region was written from its beginning.
   uint64_t regions_begun() const { return regions_begun_; }
 
  private:

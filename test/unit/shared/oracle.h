@@ -1,6 +1,7 @@
-// What a question about pairs must answer, computed too simply to be wrong: sets of tids, a map of pairs, loops, and
-// integer arithmetic. Inputs of a few thousand rows; cost: the square of every transaction's length, times a map's.
-// Written from the documentation in kernels/pairs/pair_run.h, best_pairs.h, threshold.h and kernels/relation/kept_items.h.
+// Answers questions about pairs by code too simple to be wrong: sets of tids, a map of pairs, loops, integer
+// arithmetic. For inputs of a few thousand rows; cost: the square of every transaction's length, times the
+// cost of a map. Written from the documentation in kernels/pairs/pair_run.h, best_pairs.h, threshold.h and
+// kernels/relation/kept_items.h.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@
 
 namespace batmap::test {
 
-/// The smallest count c >= 1 with c >= fraction * total, the fraction read as its shortest decimal number.
+/// The smallest count c >= 1 with c >= fraction * total; the fraction is read as its shortest decimal number.
 inline uint64_t oracle_count_of_fraction(double fraction, uint64_t total) {
   char text[64];
   int digits = 1;
@@ -27,7 +28,8 @@ inline uint64_t oracle_count_of_fraction(double fraction, uint64_t total) {
     std::snprintf(text, sizeof text, "%.*e", digits - 1, fraction);
     ++digits;
   } while (std::strtod(text, nullptr) != fraction);
-  // "d.ddde-XX": the digits without the point are an integer, the value is integer * 10^(exponent - digits behind it).
+  // "d.ddde-XX": the digits without the point are an integer; the value is integer * 10^(exponent -
+  // digits behind the point).
   __extension__ using Wide = unsigned __int128;
   Wide numerator = 0;
   int exponent = 0;
@@ -44,12 +46,12 @@ inline uint64_t oracle_count_of_fraction(double fraction, uint64_t total) {
     numerator = numerator * 10 + static_cast<unsigned>(*at - '0');
     if (behind_point) --exponent;
   }
-  numerator *= total;  // below 10^17 * 2^64: fits
+  numerator *= total;  // fits: below 10^17 * 2^64
   while (exponent > 0) {
     numerator *= 10;
     --exponent;
   }
-  // Ceiling after ceiling is the ceiling of the whole.
+  // Rounding up at each step gives the rounded-up quotient.
   for (; exponent < 0; ++exponent) numerator = numerator / 10 + (numerator % 10 != 0 ? 1 : 0);
   return numerator == 0 ? 1 : static_cast<uint64_t>(numerator);
 }
@@ -62,7 +64,7 @@ struct OracleAnswer {
   bool truncated = false;
 };
 
-/// Knows everything about one relation of (tid, item) rows; answers any number of questions.
+/// Knows everything about one relation of (tid, item) rows, and answers any number of questions.
 class Oracle {
  public:
   explicit Oracle(const std::vector<Pair>& relation) {
@@ -107,7 +109,7 @@ inline OracleAnswer Oracle::answer(const PairQuery& query) const {
   }
 
   if (query.per_item_top_k) {
-    // Each item with its partners, the best first: larger support, then the smaller partner.
+    // The partners of each item, the best first: larger support, then the smaller partner.
     std::map<int64_t, std::set<std::tuple<int64_t, int64_t>>> partners;
     for (const PairRow& row : answer.rows) {
       partners[row.item_a].insert({-static_cast<int64_t>(row.support), row.item_b});
@@ -132,8 +134,8 @@ inline OracleAnswer Oracle::answer(const PairQuery& query) const {
     });
     if (answer.rows.size() > static_cast<uint64_t>(*query.top_k)) answer.rows.resize(static_cast<size_t>(*query.top_k));
   } else {
-    // Items rank by: included first, fewer rows first (repeated ones count), smaller value first. Pairs go by (lower rank,
-    // higher rank).
+    // Items rank by: included first, then fewer rows (repeated rows count), then smaller value. Pairs are
+    // ordered by (lower rank, higher rank).
     using Rank = std::tuple<int, uint64_t, int64_t>;
     const auto rank = [&](int64_t item) {
       return Rank{query.include && !included.contains(item) ? 1 : 0, rows_of_item_.at(item), item};
@@ -165,7 +167,7 @@ inline std::string describe(const PairRow& row) {
          " of " + std::to_string(row.support_a) + " and " + std::to_string(row.support_b);
 }
 
-/// Empty when both are the same sequence, else where they part.
+/// Empty if both sequences are the same, else the first difference.
 inline std::string difference(const std::vector<PairRow>& found, const std::vector<PairRow>& expected) {
   for (size_t i = 0; i < found.size() && i < expected.size(); ++i)
     if (!same_row(found[i], expected[i]))

@@ -1,4 +1,4 @@
-// Sets for tests: elements, stored values, and the shapes that are awkward for one container or another.
+// Sets for tests: elements, stored values, and shapes that are awkward for one of the containers.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ inline MemoryMeter& test_meter() {
 }
 inline ExecutionOptions test_options() { return {1, &test_meter(), {}}; }
 
-/// Counts the looks at its token and asks to stop at one of them.
+/// Counts the polls of its token, and stops the run at one of them.
 struct Polls {
   uint64_t seen = 0;
   uint64_t stop_at = 0;  // 0: never
@@ -61,7 +61,7 @@ inline std::vector<const SetKernel*> set_kernels_here() {
   return all;
 }
 
-/// `count` distinct elements below 2^width, ascending; fewer where the universe has no more.
+/// `count` distinct elements below 2^width, ascending; fewer if the universe is smaller.
 inline Elements random_elements(Random& random, uint64_t count, int width) {
   const uint64_t universe = universe_of(width);
   std::set<uint64_t> elements;
@@ -74,8 +74,8 @@ inline Elements random_elements(Random& random, uint64_t count, int width) {
   return {elements.begin(), elements.end()};
 }
 
-/// Elements whose positions at range 2^range_bits are all below `positions`, in the first `tables` tables: more of them than
-/// there are slots for.
+/// Elements whose positions at range 2^range_bits are below `positions` in the first `tables` tables: more
+/// elements than there are such slots.
 inline Elements clashing_elements(Random& random, uint64_t count, int width, int range_bits, uint64_t positions,
                                   int tables) {
   std::set<uint64_t> elements;
@@ -100,7 +100,7 @@ struct NamedSet {
   SetView view() const { return SetView::open(bytes); }
 };
 
-/// Of all three containers, several widths and densities, with overlap between many of them.
+/// Sets of all three containers, several widths and densities; many of them overlap.
 inline std::vector<NamedSet> awkward_sets() {
   Random random(2011);
   std::vector<NamedSet> sets;

@@ -1,5 +1,5 @@
-// Relations for tests: named, small, reproducible from a seed, and each awkward in its own way. Also what packs rows into
-// chunks the way a caller would.
+// Relations for tests: named, small, reproducible from a seed, and each awkward in another way. Also packs
+// rows into chunks as a caller does.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace batmap::test {
 
-/// Random numbers that are the same with every standard library, unlike its distributions.
+/// Random numbers that are the same with every standard library; its distributions are not.
 class Random {
  public:
   explicit Random(uint64_t seed) : engine_(seed) {}
@@ -38,7 +38,7 @@ struct Shape {
   std::vector<Pair> rows;
 };
 
-/// Every (tid, item) of [0, tids) x [0, items) with the given chance, in order of tid.
+/// Every (tid, item) of [0, tids) x [0, items) with the given probability, in order of tid.
 inline std::vector<Pair> random_grid(Random& random, int64_t tids, int64_t items, uint64_t percent) {
   std::vector<Pair> rows;
   for (int64_t tid = 0; tid < tids; ++tid)
@@ -54,7 +54,7 @@ inline std::vector<Pair> random_rows(Random& random, uint64_t count, uint64_t ti
   return rows;
 }
 
-/// Keys that no table indexed by distance can hold, extremes among them; order is not preserved.
+/// Keys that cannot be coded by distance, among them the extremes. Does not keep the order.
 inline int64_t scattered_key(int64_t small) {
   if (small == 0) return std::numeric_limits<int64_t>::min();
   if (small == 1) return std::numeric_limits<int64_t>::max();
@@ -103,7 +103,7 @@ inline std::vector<Shape> shapes(uint64_t seed) {
   add("duplicates", [&] {
     std::vector<Pair> rows = random_grid(random, 30, 12, 40);
     const size_t distinct = rows.size();
-    // Not evenly: items with few transactions get the most rows.
+    // Unevenly: items with few transactions get the most copies.
     for (size_t i = 0; i < distinct; ++i)
       for (uint64_t copies = random.below(2 + static_cast<uint64_t>(rows[i].item)); copies > 0; --copies)
         rows.push_back(rows[i]);
@@ -134,7 +134,7 @@ inline std::vector<Shape> shapes(uint64_t seed) {
   for (const int64_t tids : {63, 64, 65, 511, 512, 513})
     add(std::to_string(tids) + " tids", [&] {
       std::vector<Pair> rows = random_grid(random, tids, 10, 25);
-      // The first and the last, so that the edges of words are used.
+      // The first and the last tid, so that the edges of words are used.
       for (const int64_t item : {0, 4, 9})
         for (const int64_t tid : {int64_t{0}, tids - 1}) rows.push_back({tid, item});
       return rows;
