@@ -1,4 +1,4 @@
-// Looking at the cancel token every some ten microseconds of work. Source: ours.
+// Looks at the cancel token after every 65,536 steps of work, some ten microseconds. Source: ours.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The module's C functions (accel/accelerator.h): devices, calibration, and jobs behind the wall of guarded.h.
+// The module's C functions (accel/accelerator.h): devices, calibration, and jobs, behind the wall of guarded.h.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -22,7 +22,7 @@ namespace {
 std::mutex prepared_mutex;
 DeviceTraits prepared[kMostDevices];  // ready: measured
 
-/// Before anything is measured: an H100, scaled by multiprocessors where that is what counts.
+/// Rates of a device that has not been measured: those of an H100, scaled by multiprocessors where these count.
 DeviceRates typical_rates(const DeviceTraits& device) {
   const double share = device.multiprocessors / 132.0;
   return {.context_ms = 250,
@@ -53,15 +53,16 @@ double ms_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Below the supports of the trial, so that all is counted, and above what any pair has.
+// Below the supports of the trial's items, so that all pairs are counted; above their counts, so that none is found.
 constexpr uint32_t kTrialThreshold = 256;
 
-/// One job over random rows, twice, so that the second finds everything loaded. @return milliseconds in its kernels
+/// Milliseconds of one trial.
 struct Trial {
   double build_ms;
   double count_ms;
   double whole_ms;
 };
+/// Runs one job over random rows twice, so that the second run finds everything loaded. @return times of the second run
 Trial try_job(int device, DeviceMethod method, uint32_t items, uint32_t tids, const std::vector<uint32_t>& row_tids,
               const std::vector<uint32_t>& row_items) {
   DevicePairJob job{};
@@ -104,7 +105,7 @@ double copy_rate(cudaMemcpyKind kind) {
   return static_cast<double>(kBytes) / (end.since(start) * 1e6);
 }
 
-/// Less than a tenth of a second: loading kernels, and sending two million rows four times.
+/// Takes less than a tenth of a second: loads kernels, and sends two million rows four times.
 void calibrate(DeviceTraits& device) {
   const auto start = std::chrono::steady_clock::now();
   use_device(device.index);

@@ -1,9 +1,9 @@
-// The form of method `batmap`: sets as bit-plane batmaps, compared slot by slot in tiles of 64 x 64 pairs. Sets are in order
-// of size, so neighbours have tables of one width, and a tile compares one width with one other; the larger folds over the
-// smaller. The planes of 128 slots of both sides lie in shared memory, those of the next 128 on their way there; a thread
-// keeps 4 x 4 pairs, plane after plane. Of very many planes the last are read only where a slot is left that could match.
-// What is in a stash is looked up in the other set. Cost: slots / 32 x planes three-input operations a pair. Source: Amossen
-// & Pagh 2011, III-B to III-D, on the layout of set/FORMAT.md.
+// The form of method `batmap`: sets as bit-plane batmaps, compared slot by slot in tiles of 64 x 64 pairs. Sets are in
+// order of size, so neighbours have tables of one range, and each side of a tile has one range; the larger tables fold
+// over the smaller. The planes of 128 slots of both sides lie in shared memory, while those of the next 128 slots are
+// copied there. A thread counts 4 x 4 pairs, plane after plane. Where there are very many planes, the last ones are
+// read only if a slot may still match. Elements in a stash are looked up in the other set. Cost: slots / 32 x planes
+// three-input operations a pair. Source: Amossen & Pagh 2011, III-B to III-D, on the layout of set/FORMAT.md.
 #include <algorithm>
 #include <vector>
 
@@ -18,9 +18,9 @@ namespace {
 constexpr int kThreads = 256;
 constexpr uint32_t kTileSets = 64;
 constexpr int kSide = 4;                              // pairs of a thread in each direction
-constexpr uint32_t kStagedKeys = 20;                  // key planes that come into shared memory: 90 KB of it
-constexpr uint32_t kLookAfterKeys = 8;                // a warp's pair ends early where so many have left nothing
-constexpr uint32_t kPieces = 4;                       // a plane of a block: four pieces of 128 slots
+constexpr uint32_t kStagedKeys = 20;                  // key planes that are copied to shared memory: 90 KB of it
+constexpr uint32_t kLookAfterKeys = 8;                // key planes after which a warp leaves a pair if nothing matches
+constexpr uint32_t kPieces = 4;                       // of 128 slots, in a plane of a block
 constexpr uint64_t kWordsAtOnce = uint64_t{1} << 35;  // words of planes compared between two looks at the stop token
 
 /// A set on the device.
@@ -56,7 +56,7 @@ struct BatmapSets {
     const DeviceSet s = sets[set];
     return in_table<0>(s, x) || in_table<1>(s, x) || in_table<2>(s, x) || in_stash(set, x);
   }
-  /// Common elements that the tables of the two do not show.
+  /// Common elements that a comparison of the tables misses: those in the stash of either set.
   __device__ uint32_t by_stash(uint32_t a, uint32_t b) const {
     uint32_t common = 0;
     for (uint32_t i = stash_begin[a]; i < stash_begin[a + 1]; ++i) common += holds(b, stash[i]);
@@ -65,7 +65,7 @@ struct BatmapSets {
   }
 };
 
-/// Sets [row, row + rows) against [column, column + columns), each side of one shape.
+/// Sets [row, row + rows) against [column, column + columns). The sets of one side have one shape.
 struct BatmapTile {
   uint32_t row;
   uint32_t rows;
@@ -96,7 +96,7 @@ __device__ bool any(uint4 v) { return (v.x | v.y | v.z | v.w) != 0; }
 __device__ void copy_piece(uint4* to, const uint4* from, bool is_there) {
 #if __CUDA_ARCH__ >= 800
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(to));
-  const int bytes = is_there ? 16 : 0;  // the rest is zeros
+  const int bytes = is_there ? 16 : 0;  // the other bytes become zero
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes) : "memory");
 #else
   *to = is_there ? *from : uint4{};
@@ -107,7 +107,7 @@ __device__ void end_of_copies() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
-/// Until all copies but those of the last group are there.
+/// Waits for all copies but those of the last group.
 __device__ void wait_for_copies() {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_group 1;" ::: "memory");
@@ -117,7 +117,7 @@ __device__ void wait_for_copies() {
 __host__ __device__ constexpr uint32_t stage_pieces(uint32_t staged) { return (staged + 2) * 2 * kTileSets; }
 
 __global__ void __launch_bounds__(kThreads, 2) count_batmap_tiles(const BatmapTiles job) {
-  // Two stages of [valid, staged key planes, indicator][rows, columns][sets] 128 slots
+  // Two stages. Each has, for 128 slots: [valid, staged key planes, indicator][rows, columns][sets].
   extern __shared__ uint4 stages[];
   __shared__ const uint4* planes_of[2 * kTileSets];
   const BatmapTile tile = job.tiles[blockIdx.x];
@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(kThreads, 2) count_batmap_tiles(const BatmapTi
   const uint32_t small_block = (small.key_bits + 2) * kPieces;
   const uint32_t large_block = (keys + 2) * kPieces;
   const uint32_t thread_row = threadIdx.x / 16 * kSide;
-  const uint32_t thread_column = threadIdx.x % 16;  // then every sixteenth: neighbours read neighbours
+  const uint32_t thread_column = threadIdx.x % 16;  // and every 16th from there: neighbours read neighbours
 
   if (threadIdx.x < 2 * kTileSets) {
     const bool row = threadIdx.x < kTileSets;
@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(kThreads, 2) count_batmap_tiles(const BatmapTi
                                                 : folded + plane) *
                                   kPieces,
                        true);
-          } else {  // a slot that folds elsewhere is as good as empty
+          } else {  // a slot that folds elsewhere counts as empty
             uint4 valid = from[0];
             for (uint32_t k = 0; k < folded; ++k) {
               const uint32_t bit = 0 - (fold >> k & 1);
@@ -226,7 +226,7 @@ __global__ void __launch_bounds__(kThreads, 2) count_batmap_tiles(const BatmapTi
 #pragma unroll
         for (int j = 0; j < kSide; ++j) counts[i][j] += ones(found[i][j]);
     }
-    __syncthreads();  // all have left the stage
+    __syncthreads();  // all threads have read the stage
   }
 #pragma unroll
   for (int i = 0; i < kSide; ++i) {
@@ -244,7 +244,7 @@ __global__ void __launch_bounds__(kThreads, 2) count_batmap_tiles(const BatmapTi
   }
 }
 
-/// A warp a pair: two blocks of 16 words at a time.
+/// One warp a pair, two blocks of 16 words at a time.
 __global__ void count_batmap_pairs(BatmapSets sets, const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts) {
   const uint32_t lane = threadIdx.x % 32;
   for (size_t pair = (blockIdx.x * size_t{kThreads} + threadIdx.x) / 32; pair < size;
@@ -295,7 +295,7 @@ class BatmapForm final : public PairForm {
       begin[set + 1] = begin[set] + (uint64_t{3} << (sets[set].range_bits - 9)) * (sets[set].key_bits + 2) * 16;
       most_keys_ = std::max(most_keys_, sets[set].key_bits);
       supports_[set] = static_cast<uint32_t>(given.cardinality[set]);
-      // Tiles end where the shape changes.
+      // A side of a tile ends after kTileSets sets, where the shape changes, and at the last leading set.
       if (set == 0 || set - groups_.back() == kTileSets || sets[set].range_bits != range_bits_.back() ||
           set == job.leading) {
         groups_.push_back(set);
@@ -382,7 +382,7 @@ class BatmapForm final : public PairForm {
   uint32_t most_keys_ = 0;
   std::vector<uint32_t> supports_;
   std::vector<uint32_t> range_bits_;  // [sets]
-  std::vector<uint32_t> groups_;      // first set of each side of tiles, and the end
+  std::vector<uint32_t> groups_;      // first set of each side of a tile, then the end
   DeviceArray<uint32_t> planes_;
   DeviceArray<DeviceSet> sets_;
   DeviceArray<uint32_t> stash_begin_;

@@ -1,5 +1,5 @@
-// The form of method `bitmap`: rows are scattered into the tiled bit matrix as they arrive, one atomic OR each, so that
-// nothing but the matrix and the rows in flight is ever there. Duplicates set the same bit.
+// The form of method `bitmap`: rows are scattered into the tiled bit matrix as they arrive, by one atomic OR
+// each. So there is no memory but the matrix and the rows in flight. A duplicate sets the same bit.
 #include <algorithm>
 #include <vector>
 
@@ -13,7 +13,7 @@ namespace {
 constexpr int kThreads = 256;
 constexpr uint32_t kFewestTilesAtOnce = 256;  // about as many as run at the same time
 constexpr uint32_t kTilesAtOnce = 1 << 18;    // 2 MB of tile list
-// Tiles are counted in columns of so many blocks, so that the blocks that are read at the same time stay in the L2 cache.
+// Tiles are counted in strips of so many blocks of columns, so that the blocks read at one time stay in the L2 cache.
 constexpr uint32_t kColumnBlocks = 16;
 
 __global__ void scatter_bits(const uint32_t* tids, const uint32_t* items, size_t rows, TiledBits bits) {
@@ -21,7 +21,7 @@ __global__ void scatter_bits(const uint32_t* tids, const uint32_t* items, size_t
     atomicOr(reinterpret_cast<uint32_t*>(bits.bytes) + bits.word(items[i], tids[i]), 1u << (tids[i] % 32));
 }
 
-/// The pieces of a row that a lane of a warp visits: visit(byte offset from the start of the row's blocks).
+/// The pieces of a row that a lane of a warp visits. Calls visit(byte offset from the start of the row's blocks).
 template <typename Visit>
 __device__ void visit_row(const TiledBits& bits, uint32_t item, Visit visit) {
   const uint32_t lane = threadIdx.x % 32;
@@ -46,7 +46,7 @@ __global__ void count_bits(TiledBits bits, uint32_t* supports) {
 __global__ void count_bit_pairs(TiledBits bits, const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts) {
   for (size_t pair = (blockIdx.x * size_t{kThreads} + threadIdx.x) / 32; pair < size;
        pair += size_t{gridDim.x} * kThreads / 32) {
-    // Pieces of the two rows lie at places of their own.
+    // Pieces of the two rows lie at different offsets.
     const uint32_t row_a = a[pair] % kBlockItems;
     const uint32_t row_b = b[pair] % kBlockItems;
     const unsigned char* const rows_a = bits.block(a[pair] / kBlockItems, 0);

@@ -1,5 +1,5 @@
-// Tiles by the binary tensor-core products of Ampere and later: mma.sync m16n8k256, AND + popcount. Eight warps take 64 x 32
-// pairs each; blocks come by asynchronous copies, three stages deep. See bit_tiles.h. Source: ours.
+// Tiles by the binary tensor-core products of Ampere and later: mma.sync m16n8k256, AND + popcount. Eight warps
+// count 64 x 32 pairs each; asynchronous copies bring the blocks, three stages deep. See bit_tiles.h. Source: ours.
 #include "cuda/bit_tiles.h"
 #include "cuda/device_memory.h"
 
@@ -11,8 +11,8 @@ constexpr int kThreads = 256;
 constexpr uint32_t kStages = 3;
 constexpr uint32_t kStageBytes = 2 * kBlockBytes;
 constexpr uint32_t kSharedBytes = kStages * kStageBytes;
-constexpr int kRowTiles = 4;     // of 16 rows, a warp's
-constexpr int kColumnTiles = 4;  // of 8 columns
+constexpr int kRowTiles = 4;     // of 16 rows, for one warp
+constexpr int kColumnTiles = 4;  // of 8 columns, for one warp
 
 #if __CUDA_ARCH__ >= 800
 
@@ -60,13 +60,13 @@ __global__ void __launch_bounds__(kThreads) count_mma_tiles(const BitTiles job) 
   for (uint32_t block = 0; block + 1 < kStages; ++block) load_stage(block);
 
   int32_t counts[kRowTiles][kColumnTiles][4] = {};
-  // Where this lane's row of each 16 x 16-byte matrix lies: rows 0-7, rows 8-15, then the next piece of both.
+  // The row and piece of each matrix that this lane addresses: rows 0-7, rows 8-15, then the next piece of both.
   const uint32_t row_in_tile = lane % 16;
   const uint32_t piece_in_step = lane / 16;
   for (uint32_t block = 0; block < tid_blocks; ++block) {
     asm volatile("cp.async.wait_group %0;" ::"n"(kStages - 2) : "memory");
     __syncthreads();
-    load_stage(block + kStages - 1);  // over the stage that all have left
+    load_stage(block + kStages - 1);  // overwrites the stage that all threads have read
     const uint32_t rows = shared_address(stages + block % kStages * kStageBytes);
     const uint32_t columns = diagonal ? rows : rows + kBlockBytes;
     const uint32_t steps = block + 1 < tid_blocks ? kBlockTids / kStepTids : job.bits.last_steps();
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(kThreads) count_mma_tiles(const BitTiles job) 
         load_matrices(a[i], rows + TiledBits::piece_offset(warp_row + i * 16 + row_in_tile, piece));
 #pragma unroll
       for (int j = 0; j < kColumnTiles / 2; ++j) {
-        uint32_t b[4];  // of columns 0-7 and 8-15: first piece, then the second
+        uint32_t b[4];  // columns 0-7 and 8-15 of the first piece, then of the second
         load_matrices(b, columns + TiledBits::piece_offset(warp_column + j * 16 + row_in_tile, piece));
 #pragma unroll
         for (int i = 0; i < kRowTiles; ++i) {

@@ -1,5 +1,5 @@
-// Tiles by AND and POPC of 32-bit words, for devices without binary tensor-core products by AND. A thread counts 8 x 8
-// pairs, 16 rows and columns apart, 128 tids at a time. See bit_tiles.h.
+// Tiles by AND and POPC of 32-bit words, for devices whose tensor cores have no AND of bits. A thread counts
+// 8 x 8 pairs, whose rows and columns are 16 apart, 128 tids at a time. See bit_tiles.h.
 #include <string_view>
 
 #include "cuda/bit_tiles.h"

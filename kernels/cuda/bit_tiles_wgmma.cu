@@ -1,7 +1,7 @@
-// Tiles by the binary tensor-core products of Hopper: wgmma m64n128k256, AND + popcount. Two warpgroups take 64 rows each; a
-// ninth warp brings blocks by bulk copies, three stages deep; two thread blocks share a multiprocessor, so that one counts
-// while the other begins or ends. See bit_tiles.h. Source: ours; the limit is 15.4 x 10^15 binary operations a second on an
-// H100.
+// Tiles by the binary tensor-core products of Hopper: wgmma m64n128k256, AND + popcount. Two warpgroups count
+// 64 rows each; a ninth warp brings the blocks by bulk copies, three stages deep. Two thread blocks share a
+// multiprocessor, so that one counts while the other begins or ends. See bit_tiles.h. Source: ours; the
+// hardware's limit is 15.4 x 10^15 binary operations a second on an H100.
 #include "cuda/bit_tiles.h"
 #include "cuda/device_memory.h"
 
@@ -13,7 +13,7 @@ constexpr int kConsumers = 256;
 constexpr int kThreads = kConsumers + 32;
 constexpr uint32_t kStages = 3;
 constexpr uint32_t kStageBytes = 2 * kBlockBytes;
-constexpr uint32_t kSharedBytes = kStages * kStageBytes + 1024;  // begins on a multiple of 1,024
+constexpr uint32_t kSharedBytes = kStages * kStageBytes + 1024;  // with room to align the start to 1,024
 constexpr int kAccumulators = 64;
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -50,7 +50,7 @@ __device__ void copy_block(void* to, const void* from, uint64_t* barrier) {
       : "memory");
 }
 
-/// Rows of 128 bytes, 128-byte swizzle, groups of 8 rows 1,024 bytes apart.
+/// Describes a matrix in shared memory: rows of 128 bytes, 128-byte swizzle, groups of 8 rows 1,024 bytes apart.
 __device__ uint64_t matrix_descriptor(const void* at) {
   constexpr uint64_t kLeading = uint64_t{1} << 16;  // not used by swizzled rows
   constexpr uint64_t kStride = uint64_t{1024 >> 4} << 32;
@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(kThreads, 2) count_wgmma_tiles(const BitTiles 
   __shared__ uint64_t empty[kStages];
   unsigned char* const stages = unaligned + (1024 - (shared_address(unaligned) & 1023)) % 1024;
   const uint2 tile = job.tiles[blockIdx.x];
-  const bool diagonal = tile.x == tile.y;  // one block is both
+  const bool diagonal = tile.x == tile.y;  // one block is both sides
   const uint32_t tid_blocks = job.bits.tid_blocks();
 
   if (threadIdx.x == 0) {
@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(kThreads, 2) count_wgmma_tiles(const BitTiles 
 #pragma unroll
     for (uint32_t step = 0; step < kBlockTids / kStepTids; ++step) multiply(counts, a + step * 2, b + step * 2);
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-    // Four warpgroups share the tensor cores: while one waits, the others' products are done.
+    // Four warpgroups share the tensor cores: while one waits, the products of the others are computed.
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
     if (threadIdx.x % 128 == 0) barrier_arrive(empty + block % kStages);
   }

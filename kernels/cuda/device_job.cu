@@ -1,4 +1,4 @@
-// The course of a job. See device_job.h.
+// The steps of a job. See device_job.h.
 #include "cuda/device_job.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ constexpr uint64_t kFirstRoom = uint64_t{1} << 20;        // pairs that a lane h
 constexpr int kLanes = 2;
 constexpr int kThreads = 256;
 
-/// Sorted keys and counts as pairs.
+/// Turns sorted keys and counts into pairs.
 __global__ void unpack_pairs(const uint64_t* keys, const uint32_t* counts, uint64_t size, int column_bits,
                              DevicePair* pairs) {
   const uint64_t i = blockIdx.x * uint64_t{kThreads} + threadIdx.x;
@@ -42,7 +42,7 @@ void StopToken::wait(cudaStream_t stream) const {
     const cudaError_t state = cudaStreamQuery(stream);
     if (state == cudaSuccess) break;
     if (state != cudaErrorNotReady) check(state, "running a kernel");
-    // Short waits are the common ones: after a while there is time to sleep.
+    // Most waits are short. Only a longer one may sleep.
     if (steady_clock::now() - start > std::chrono::microseconds(200))
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     else
@@ -51,7 +51,7 @@ void StopToken::wait(cudaStream_t stream) const {
   throw_if_requested();
 }
 
-/// Where rows wait until there are enough of them to be sent.
+/// A pinned buffer in which rows wait until there are enough of them to be sent.
 struct DevicePairs::Staging {
   PinnedBlock block;
   size_t used = 0;
@@ -60,10 +60,11 @@ struct DevicePairs::Staging {
   uint32_t* items() { return tids() + kStagedRows; }
 };
 
-/// A staging buffer of one job. One thread at a time fills it; then it is sent, and free again when all devices have it.
+/// A staging buffer of one job. One thread at a time fills it. Then it is sent, and is free again
+/// when all devices have the rows.
 struct DevicePairs::Slot {
   explicit Slot(const std::vector<std::unique_ptr<Device>>& devices);
-  /// Do all devices have what was in it?
+  /// Do all devices have the rows that were in it?
   bool is_empty() const;
   void wait_until_empty();
 
@@ -105,7 +106,7 @@ class DevicePairs::CountingLane {
 
  private:
   void make_room(uint64_t size) {
-    capacity_ = 0;  // until all of it is there
+    capacity_ = 0;  // until all of the memory is there
     for (int i = 0; i < 2; ++i) {
       keys_[i].reset();
       counts_[i].reset();
@@ -119,7 +120,7 @@ class DevicePairs::CountingLane {
     capacity_ = size;
   }
 
-  /// In order of (a, b), copied to `out`.
+  /// Sorts the pairs by (a, b) and copies them to `out`.
   void hand_over(uint64_t size, int key_bits, DevicePair* out) {
     cub::DoubleBuffer<uint64_t> keys(keys_[0].data(), keys_[1].data());
     cub::DoubleBuffer<uint32_t> counts(counts_[0].data(), counts_[1].data());
@@ -168,7 +169,7 @@ class DevicePairs::Device {
   DeviceBudget budget;
   Lane upload;
   std::unique_ptr<PairForm> form;
-  DeviceArray<uint32_t> tids;  // rows on their way from staging into the form, one buffer after the other
+  DeviceArray<uint32_t> tids;  // rows between staging and the form, one buffer after the other
   DeviceArray<uint32_t> items;
   std::vector<std::unique_ptr<CountingLane>> lanes;
 };
@@ -188,7 +189,7 @@ class DevicePairs::Borrowed {
   Borrowed& operator=(const Borrowed&) = delete;
   ~Borrowed() {
     const std::lock_guard lock(job_.lanes_mutex_);
-    // The front is what has been free for longest, so that devices take turns.
+    // The back, which is taken next, has been free for longest; so the devices take turns.
     job_.free_lanes_.insert(job_.free_lanes_.begin(), lane_);
     job_.lane_free_.notify_one();
   }
@@ -211,13 +212,13 @@ bool DevicePairs::Slot::is_empty() const {
 }
 
 void DevicePairs::Slot::wait_until_empty() {
-  if (!is_on_its_way) return;  // asking an event is a call of the driver, which one thread at a time makes
+  if (!is_on_its_way) return;  // has_happened() calls the driver, which serves one thread at a time
   for (const Event& event : sent) event.wait();
   is_on_its_way = false;
 }
 
 DevicePairs::DevicePairs(const DevicePairJob& job, const char* bit_kernel) : job_(job), stop_{job.stop, job.stop_arg} {
-  for (std::vector<Slot*>* slots : {&open_slots_, &sent_slots_}) slots->reserve(kMostStagings);  // handing back may not fail
+  for (std::vector<Slot*>* slots : {&open_slots_, &sent_slots_}) slots->reserve(kMostStagings);  // handing back cannot fail
   for (uint32_t i = 0; i < job.device_count; ++i) {
     use_device(job.devices[i]);
     devices_.push_back(std::make_unique<Device>(job.devices[i], job_, stop_, bit_kernel));
@@ -227,13 +228,13 @@ DevicePairs::DevicePairs(const DevicePairJob& job, const char* bit_kernel) : job
 DevicePairs::~DevicePairs() {
   for (std::unique_ptr<Device>& device : devices_) {
     cudaSetDevice(device->index);
-    cudaDeviceSynchronize();  // nothing may be in flight when its memory goes
+    cudaDeviceSynchronize();  // nothing may be in flight when its memory is freed
     device.reset();
   }
 }
 
-/// Those that have been begun come first, so that few are ever part full; then one that has been sent, a new one, and at
-/// last the one that was sent first.
+/// Takes an open slot, so that few are ever partly full. If there is none, takes the oldest sent one if it has
+/// arrived, else a new one. If there may be no more, takes the oldest sent one even so.
 DevicePairs::Slot& DevicePairs::claim_slot() {
   std::unique_lock lock(slots_mutex_);
   const auto take_from = [](std::vector<Slot*>& slots, std::vector<Slot*>::iterator at) -> Slot& {
@@ -264,7 +265,8 @@ DevicePairs::Slot& DevicePairs::claim_slot() {
   }
 }
 
-/// A slot with room, for the life of the object. One that could not be sent stays full: who takes it next fails, too.
+/// A slot with room, for the life of the object. A slot that could not be sent stays full, so the next
+/// thread that takes it fails, too.
 class DevicePairs::Filling {
  public:
   explicit Filling(DevicePairs& job) : job_(job), slot_(job.claim_slot()) {}
@@ -276,7 +278,7 @@ class DevicePairs::Filling {
     job_.slot_free_.notify_one();
   }
 
-  /// @return how many of the rows there was room for
+  /// @return for how many of the rows there was room
   size_t add(const uint32_t* tids, const uint32_t* items, size_t rows) {
     slot_.wait_until_empty();
     Staging& staging = slot_.staging;

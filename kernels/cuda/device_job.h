@@ -1,6 +1,6 @@
-// One job on its devices: staging of rows, a form on each device, and two lanes a device, so that one counts while the other
-// copies back. Threads that bring rows each fill a staging buffer of their own; only sending a full one is done by one at a
-// time. What the C functions of accelerator.h call a DevicePairs. Errors are DeviceError.
+// A job that counts pairs on its devices: the DevicePairs of accelerator.h. It stages rows, and has a form and
+// two lanes on each device, so that one lane counts while the other copies back. Each thread that brings rows
+// fills a staging buffer of its own; full buffers are sent by one thread at a time. Errors are DeviceError.
 #pragma once
 
 #include <condition_variable>
@@ -34,7 +34,7 @@ struct DevicePairs {
   class Device;
   class CountingLane;
 
-  /// A lane that nobody uses, for the life of the object.
+  /// A lane that no other thread uses, for the life of the object.
   class Borrowed;
 
   struct Staging;
@@ -52,8 +52,8 @@ struct DevicePairs {
   std::condition_variable slot_free_;
   size_t slot_count_ = 0;
   std::vector<std::unique_ptr<Slot>> slots_;
-  std::vector<Slot*> open_slots_;  // nobody fills them now, and there is room
-  std::vector<Slot*> sent_slots_;  // on their way, the first sent first
+  std::vector<Slot*> open_slots_;  // they have room, and no thread fills them now
+  std::vector<Slot*> sent_slots_;  // on their way, the oldest first
   std::mutex sending_mutex_;
   mutable std::mutex lanes_mutex_;
   std::condition_variable lane_free_;

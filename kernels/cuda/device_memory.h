@@ -1,6 +1,6 @@
-// What a job holds on a device, owned: arrays, pinned host memory, streams, events. All move-only; errors of the runtime
-// become DeviceError, which never leaves the module (accelerator_module.cu). Arrays on the device are charged to the job's
-// limit.
+// Owners of what a job holds on a device: arrays, pinned host memory, streams, events. They can be moved, not copied.
+// Errors of the runtime become DeviceError, which never leaves the module (accelerator_module.cu). Arrays on the device
+// are charged to the job's limit.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -20,7 +20,7 @@ struct DeviceError {
   std::string text;
 };
 
-/// @throws DeviceError: out of memory where the runtime says so, otherwise failed
+/// @throws DeviceError: kOutOfMemory if the runtime says so, else kFailed
 inline void check(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return;
   cudaGetLastError();  // so that it is not reported again
@@ -31,27 +31,27 @@ inline void check(cudaError_t error, const char* what) {
 /// After a kernel launch.
 inline void check_launch(const char* kernel) { check(cudaGetLastError(), kernel); }
 
-/// Clearing and copying without a stream is queued on the default one, for which streams of ours do not wait.
+/// Clears and copies without a stream are queued on the default stream, for which our streams do not wait.
 inline void wait_for_default_stream() { check(cudaStreamSynchronize(nullptr), "waiting for a copy"); }
 
-/// Makes a device the current one of this thread. It stays that: to go back to another would wake that one, too.
+/// Makes a device the current one of this thread, and leaves it so: to switch back would wake the other device, too.
 inline void use_device(int device) { check(cudaSetDevice(device), "choosing a device"); }
 
 /// Device memory of one job on one device, against its limit. Thread-safe.
 class DeviceBudget {
  public:
-  /// @param stream  that alone uses the memory, which then comes from the device's pool and goes back there in its order,
-  ///                without waiting; null: from the driver and back, which waits for all streams
+  /// @param stream  the only stream that uses the memory. Memory then comes from the device's pool and goes back there
+  /// in the order of the stream, without waiting. Null: it comes from the driver, and freeing it waits for all streams
   explicit DeviceBudget(uint64_t limit_bytes, cudaStream_t stream = nullptr)
       : limit_(limit_bytes == 0 ? UINT64_MAX : limit_bytes), stream_(stream) {}
   DeviceBudget(const DeviceBudget&) = delete;
   DeviceBudget& operator=(const DeviceBudget&) = delete;
-  /// A pool gives back what it is not to keep when its stream is waited for.
+  /// When the stream is waited for, the pool gives back what it is not to keep.
   ~DeviceBudget() {
     if (stream_ != nullptr) cudaStreamSynchronize(stream_);
   }
 
-  /// On the current device; uninitialised.
+  /// Memory on the current device; uninitialised.
   void* allocate(uint64_t bytes) {
     charge(bytes);
     void* data = nullptr;
@@ -190,7 +190,7 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
-/// When a job is to stop, and waiting that looks at it.
+/// How a job is asked to stop, and a wait that looks at it.
 struct StopToken {
   bool (*stop)(void*);
   void* arg;
@@ -198,8 +198,8 @@ struct StopToken {
   void throw_if_requested() const {
     if (stop != nullptr && stop(arg)) throw DeviceError{AcceleratorStatus::kCancelled, "run cancelled"};
   }
-  /// Until all of the stream is done. When asked to stop, the work that is queued is still waited for: callers queue some
-  /// ten milliseconds at once. @throws DeviceError
+  /// Waits until the stream is done. A request to stop does not shorten the wait: callers queue some ten
+  /// milliseconds of work at once. @throws DeviceError
   void wait(cudaStream_t stream) const;
 };
 

@@ -1,4 +1,4 @@
-// The course of a batch. See episode_job.h.
+// The steps of a batch. See episode_job.h.
 #include "cuda/episode_job.h"
 
 #include <algorithm>
@@ -23,34 +23,34 @@ using namespace cuda;
 
 namespace {
 
-// Entries of one depth that are on their way at once: some milliseconds of work, 1 GB.
+// Entries of one depth in one group: some milliseconds of work; two depths take 1 GB.
 constexpr size_t kMostEntries = size_t{1} << 25;
-constexpr size_t kMostCounts = size_t{1} << 25;  // of walks
+constexpr size_t kMostCounts = size_t{1} << 25;  // of the walks of one group
 constexpr size_t kMostEpisodes = size_t{1} << 18;
-// Bytes for each of those entries: two depths of ends and starts, what the atomic compaction sorts and the room for that,
-// and the tables of tiles.
+// Bytes for each of these entries: ends and starts of two depths, what the atomic compaction sorts, scratch
+// memory for that, and the tables of tiles.
 constexpr size_t kBytesAnEntry = 80;
-// Episodes with one prefix from which on it is walked, by bench/episode_devices.cpp: right where there are thousands of
-// prefixes, as in a search; of a few dozen the longest walk takes as long as eight steps and more.
+// A prefix is walked if so many episodes have it: bench/episode_devices.cpp. This is right for thousands of
+// prefixes, as in a search. With a few dozen, the longest walk takes as long as eight steps or more.
 constexpr size_t kFewestToWalk = 3;
-constexpr size_t kMostSortedApart = 8;  // nodes of a depth
-// Of machines at once, and of segments of one episode.
+constexpr size_t kMostSortedApart = 8;  // so many nodes of a depth, or fewer, are sorted one by one
+// The most machines of one call, and the most segments of one episode.
 constexpr uint64_t kMostMachines = 1 << 16;
 constexpr uint64_t kMostSegments = 1 << 10;
 
-// What the pool of a device keeps for the next job. The driver takes it back where memory runs short.
+// Bytes that the pool of a device keeps for the next job. The driver takes them back where memory runs short.
 constexpr uint64_t kMostKept = uint64_t{64} << 20;
 constexpr uint32_t kWidenThreads = 256;
 
 uint32_t tiles_of(uint32_t events) { return (events + kTileEvents - 1) / kTileEvents; }
 
-/// Times that travel in 32 bits, straight from pinned memory.
+/// Widens times that travel in 32 bits. Reads them directly from pinned memory.
 __global__ void widen(const uint32_t* from, uint32_t size, int64_t* to) {
   const uint32_t k = blockIdx.x * kWidenThreads + threadIdx.x;
   if (k < size) to[k] = from[k];
 }
 
-/// Has the pool of a device keep what jobs free. @return whether there is one
+/// Makes the pool of a device keep what jobs free. @return whether the device has pools
 bool keep_in_pool(int device) {
   int has_pools = 0;
   check(cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, device), "asking for memory pools");
@@ -84,7 +84,7 @@ class DeviceEpisodes::Axis {
   int64_t last_time() const { return last_time_; }
   bool is_narrow() const { return last_time_ <= int64_t{UINT32_MAX}; }  // its times fit into 32 bits
 
-  /// Of times, so many that none has them all set.
+  /// Bits of a time. No time has all of them set.
   int time_bits() const { return bits_for(static_cast<uint64_t>(last_time_) + 2); }
 
   uint32_t events;
@@ -99,8 +99,9 @@ class DeviceEpisodes::Axis {
   int64_t reach_;
 };
 
-/// What a job queues its work with: one that was kept by the process for its device, or a new one; kept again at the end.
-/// A queue is made in a millisecond where the driver is slow.
+/// The stream, events and flag with which a job queues its work. The process keeps one set: a job on the same
+/// device takes it, another job makes a new one; at the end of the job the set is kept. Making one takes a
+/// millisecond where the driver is slow.
 class DeviceEpisodes::Queue {
  public:
   explicit Queue(int device) {
@@ -119,7 +120,7 @@ class DeviceEpisodes::Queue {
   }
 
   cudaStream_t stream() const { return parts_->stream; }
-  int* stop_flag() const { return parts_->stop_flag.data(); }  // that kernels look at
+  int* stop_flag() const { return parts_->stop_flag.data(); }  // kernels look at it
   void start_clock() { parts_->start.record(stream()); }
   void stop_clock() { parts_->end.record(stream()); }
   double clock_ms() const { return parts_->end.since(parts_->start); }
@@ -135,7 +136,7 @@ class DeviceEpisodes::Queue {
   };
 
   static std::mutex kept_mutex;
-  static Parts* kept;  // never destroyed: when the process ends, the driver may be gone before
+  static Parts* kept;  // never destroyed: when the process ends, the driver may already be gone
 
   std::unique_ptr<Parts> parts_;
 };
@@ -143,15 +144,15 @@ class DeviceEpisodes::Queue {
 std::mutex DeviceEpisodes::Queue::kept_mutex;
 DeviceEpisodes::Queue::Parts* DeviceEpisodes::Queue::kept = nullptr;
 
-/// Pinned blocks that values go through, so that several threads fill some while others are on their way.
+/// Pinned blocks that values are sent through. Several threads fill some while others are on their way.
 class DeviceEpisodes::Staging {
  public:
   explicit Staging(cudaStream_t stream) : stream_(stream) {}
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  /// Copies values into blocks, as what they are sent as. @param queue_reading  (const Sent* block, size_t first, size_t
-  /// size) queues what takes values [first, first + size) out of a block
+  /// Copies values into blocks, converted to Sent. @param queue_reading  (const Sent* block, size_t first,
+  /// size_t size) queues what reads values [first, first + size) out of a block
   template <typename Sent, typename Value, typename Reading>
   void send(const Value* values, size_t size, Reading queue_reading) {
     constexpr size_t kMost = PinnedBlock::kBytes / sizeof(Sent);
@@ -171,10 +172,10 @@ class DeviceEpisodes::Staging {
 
   struct Slot {
     PinnedBlock block;
-    Event sent;  // at once where nothing has been sent
+    Event sent;  // waiting for it returns at once if nothing was sent
   };
 
-  /// A slot that nobody fills, for the life of the object.
+  /// A slot that no other thread fills, for the life of the object.
   class Borrowed {
    public:
     explicit Borrowed(Staging& staging) : staging_(staging), slot_(staging.take()) {}
@@ -194,11 +195,11 @@ class DeviceEpisodes::Staging {
     Slot* slot_;
   };
 
-  /// The one that has been sent first, or a new one where that is still on its way.
+  /// The slot that was sent first, or a new one if that is still on its way.
   Slot* take() {
     std::unique_lock lock(mutex_);
     if (slots_.size() < kMostSlots && (free_.empty() || !free_.front()->sent.has_happened())) {
-      free_.reserve(kMostSlots);  // handing back may not fail
+      free_.reserve(kMostSlots);  // handing back must not fail
       slots_.push_back(std::make_unique<Slot>());
       return slots_.back().get();
     }
@@ -218,7 +219,7 @@ class DeviceEpisodes::Staging {
 /// Arrays that go to the device in one copy.
 class DeviceEpisodes::Tables {
  public:
-  /// @return where it lies
+  /// @return offset of the values in bytes()
   template <typename T>
   size_t add(const std::vector<T>& values) {
     const size_t at = (bytes_.size() + alignof(int64_t) - 1) / alignof(int64_t) * alignof(int64_t);
@@ -232,7 +233,7 @@ class DeviceEpisodes::Tables {
   std::vector<unsigned char> bytes_;
 };
 
-/// Where the tables of a depth lie among all tables.
+/// The offsets of a depth's tables in all tables.
 struct DeviceEpisodes::Placed {
   size_t nodes;
   size_t tile_node;
@@ -248,9 +249,9 @@ struct DeviceEpisodes::DepthOnDevice {
 
 /// The nodes of one depth.
 struct DeviceEpisodes::GroupDepth {
-  std::vector<EpisodeNode> nodes;  // and one more for its first_tile
+  std::vector<EpisodeNode> nodes;  // and one more, for its first_tile
   std::vector<uint32_t> tile_node;
-  std::vector<uint32_t> node_begin;  // of entries, of the atomic compaction
+  std::vector<uint32_t> node_begin;  // first entry of each node, for the atomic compaction
   uint64_t entries = 0;              // at most
 
   void add(EpisodeNode node) {
@@ -269,15 +270,15 @@ struct DeviceEpisodes::GroupDepth {
   }
 };
 
-/// Neighbouring episodes of a batch that are counted at once.
+/// Neighbouring episodes of a batch that are counted together.
 struct DeviceEpisodes::Group {
   std::vector<GroupDepth> depths;  // [length]
-  std::vector<size_t> tracked;     // episodes of the last depth's nodes
+  std::vector<size_t> tracked;     // [nodes of the last depth] the episode of each
   std::vector<EpisodeWalk> walks;
   std::vector<uint32_t> segment_walk;
   struct Walked {
     size_t episode;
-    size_t count;  // place among the counts of the walks
+    size_t count;  // index among the counts of the walks
   };
   std::vector<Walked> walked;
 
@@ -379,7 +380,7 @@ void DeviceEpisodes::count(const DeviceEpisodeBatch& batch, uint64_t* counts) {
     }
 }
 
-/// Tables go to the device, and the clock of the kernels starts.
+/// Sends tables to the device and starts the clock of the kernels.
 unsigned char* DeviceEpisodes::send(const Tables& tables) {
   unsigned char* const to = tables_.at_least(budget_, tables.bytes().size());
   check(cudaMemcpyAsync(to, tables.bytes().data(), tables.bytes().size(), cudaMemcpyHostToDevice, stream_),
@@ -388,7 +389,7 @@ unsigned char* DeviceEpisodes::send(const Tables& tables) {
   return to;
 }
 
-/// Counts come back once all kernels are done.
+/// Waits for all kernels and reads their counts.
 std::vector<uint32_t> DeviceEpisodes::read(const uint32_t* found, size_t size) {
   queue_->stop_clock();
   wait();
@@ -399,13 +400,13 @@ std::vector<uint32_t> DeviceEpisodes::read(const uint32_t* found, size_t size) {
   return counts;
 }
 
-/// Makes the trie of the episodes from one on, as many as there may be entries for. @return the episode behind them
+/// Makes the trie of the episodes from `from` on, as many as there may be entries for. @return index behind the last one
 size_t DeviceEpisodes::take_group(const Axis& axis, const DeviceEpisodeBatch& batch, size_t from, Group& group) const {
   const size_t length = batch.length;
   const auto symbols = [&](size_t k) { return batch.symbols + k * length; };
   const auto gaps = [&](size_t k) { return batch.gaps + k * (length - 1); };
   const auto same_gap = [](const DeviceGap& x, const DeviceGap& y) { return x.low == y.low && x.high == y.high; };
-  /// Symbols that both begin with, at most `most`.
+  /// How many symbols both begin with, at most `most`.
   const auto shared = [&](size_t x, size_t y, size_t most) {
     if (symbols(x)[0] != symbols(y)[0]) return size_t{0};
     size_t depth = 1;
@@ -417,7 +418,7 @@ size_t DeviceEpisodes::take_group(const Axis& axis, const DeviceEpisodeBatch& ba
   std::vector<GroupDepth>& depths = group.depths;
   size_t k = from;
   while (k < batch.size && k - from < kMostEpisodes) {
-    // Episodes that differ in the last symbol, or gap, only.
+    // Episodes that differ only in the last symbol or gap.
     size_t end = k + 1;
     while (end < batch.size && end - k < kMostEpisodes && shared(k, end, length - 1) == length - 1) ++end;
     const bool walks = end - k >= kFewestToWalk && axis.symbol_count <= walk_symbols_;
@@ -444,7 +445,7 @@ size_t DeviceEpisodes::take_group(const Axis& axis, const DeviceEpisodeBatch& ba
       const size_t first_walk = group.walks.size();
       for (size_t leaf = k; leaf < end; ++leaf) {
         const EpisodeNode last = axis.node(prefix, symbols(leaf)[length - 1], gaps(leaf)[length - 2]);
-        size_t walk = first_walk;  // there are few gaps
+        size_t walk = first_walk;  // found step by step: there are few gaps
         while (walk < group.walks.size() && (group.walks[walk].low != last.low || group.walks[walk].high != last.high))
           ++walk;
         if (walk == group.walks.size()) {
@@ -567,7 +568,7 @@ Frontiers DeviceEpisodes::extend(const Axis& axis, const GroupDepth& depth, cons
     sort(scratch_.at_least(budget_, std::max<size_t>(bytes, 1)));
     return extended;
   }
-  // A segment is sorted by one block: few and long ones are sorted apart, with what is not there at the end.
+  // CUB sorts a segment with one block. So a few long segments are sorted one by one, and unused entries go to the end.
   check(cudaMemsetAsync(step.ends, 0xff, depth.entries * sizeof(int64_t), stream_), "marking entries");
   append_entries(step, stream_);
   for (size_t node = 0; node < depth.node_begin.size(); ++node) {
@@ -584,7 +585,7 @@ Frontiers DeviceEpisodes::extend(const Axis& axis, const GroupDepth& depth, cons
   return extended;
 }
 
-/// Counts the episodes from one on, as many as there is room for machines. @return the episode behind them
+/// Counts the episodes from `from` on, as many as there is room for machines. @return index behind the last one
 size_t DeviceEpisodes::count_by_machines(const Axis& axis, const DeviceEpisodeBatch& batch, size_t from, uint64_t* counts) {
   const size_t length = batch.length;
   const bool is_cut = batch.method == DeviceEpisodeMethod::kMapConcat;

@@ -1,12 +1,12 @@
-// The lists of a stream on a device, and batches of episodes counted there: what accel/device_episodes.h calls a
-// DeviceEpisodes. A batch becomes a trie of prefixes, whose frontiers are extended depth by depth (episode_steps.h). Where
-// several episodes of a batch differ in the last symbol only, and the order of events is there, their prefix is walked
-// instead (episode_walk.cu). Or each episode is counted for itself, by machines (episode_machines.h). Errors are
-// DeviceError.
+// The lists of a stream on a device, and the batches of episodes that are counted there: the DeviceEpisodes of
+// accel/device_episodes.h. A batch becomes a trie of prefixes, whose frontiers are extended depth by depth
+// (episode_steps.h). Where several episodes of a batch differ only in the last symbol, and the device has the
+// order of events, the frontier of their prefix is walked instead (episode_walk.cu). Machines count each
+// episode by itself (episode_machines.h). Errors are DeviceError.
 //
-// Memory: the lists, 8 bytes an event, and 12 more for their order; two depths of frontiers, 16 bytes an entry, at
-// most as many as the lists of the nodes have events, and for more than that a batch is cut into groups. Of machines:
-// 8 bytes a word of their state, and for mapconcat 20 an event of the last lists.
+// Memory: 8 bytes an event for the lists, and 12 more for the order. Frontiers of two depths, 16 bytes an entry; a
+// depth has at most as many entries as the lists of its nodes have events, and a batch that would have too many is cut
+// into groups. For machines: 8 bytes a word of their state, and for mapconcat 20 for each event of the last lists.
 #pragma once
 
 #include <memory>
@@ -55,14 +55,14 @@ struct DeviceEpisodes {
   std::unique_ptr<Queue> queue_;
   cudaStream_t stream_;
   cuda::DeviceBudget budget_;
-  size_t most_entries_ = 0;  // of the frontiers of a depth, unless one list alone has more
-  size_t shared_bytes_ = 0;  // that a block may have
-  size_t walk_symbols_ = 0;  // whose state fits into these
+  size_t most_entries_ = 0;  // of one depth, unless a single list has more
+  size_t shared_bytes_ = 0;  // of shared memory that a block may have
+  size_t walk_symbols_ = 0;  // symbols whose state fits into shared_bytes_
   double kernel_ms_ = 0;
   std::unique_ptr<Staging> staging_;
   std::vector<std::unique_ptr<Axis>> axes_;
 
-  /// An array that grows and is kept for the next group.
+  /// An array that grows and is kept for later groups.
   template <typename T>
   struct Room {
     cuda::DeviceArray<T> array;

@@ -8,16 +8,16 @@ namespace batmap::cuda {
 namespace {
 
 constexpr uint32_t kStepsAPoll = 4096;
-// Machines of one warp wait for each other: where they are few, each has a warp of its own.
+// Machines of one warp wait for each other. Where there are few machines, each has a warp of its own.
 constexpr uint32_t kFewestBlocks = 2048;
 constexpr uint32_t kNone = UINT32_MAX;
 
 __device__ __host__ inline size_t machine_times(size_t length, size_t ring) { return length + (length - 1) * ring; }
 
-/// One machine. Those of neighbouring threads lie next to each other, word by word.
+/// One machine. The states of neighbouring threads are interleaved word by word.
 class Machine {
  public:
-  /// @param state  of the first machine of `stride`, of which this is one
+  /// @param state  of the first of `stride` machines; this is the one at `index`
   __device__ Machine(const EpisodeMachines& job, uint32_t episode, int64_t* state, uint32_t stride, uint32_t index)
       : job_(job),
         places_(job.places + size_t{episode} * job.length),
@@ -25,14 +25,14 @@ class Machine {
         marks_(reinterpret_cast<uint32_t*>(state + machine_times(job.length, job.ring) * stride) + index),
         stride_(stride) {}
 
-  /// Forgets all: occurrences start later than `time` from now on.
+  /// Forgets everything. From now on, occurrences start later than `time`.
   __device__ void start_after(int64_t time) {
     for (uint32_t k = 0; k < job_.length; ++k) cursor(k) = first_after(list(k), 0, places_[k].list_size, time);
     forget(time);
     seek(0);
   }
 
-  /// Goes on until an occurrence is complete. @return where it ends in the last list; kNone: not before `until`
+  /// Runs until an occurrence is complete. @return index of its end in the last list; kNone: none ends before `until`
   __device__ uint32_t next_end(int64_t until) {
     for (;;) {
       uint32_t place = 0;
@@ -66,7 +66,7 @@ class Machine {
     return times_[(size_t{job_.length} + size_t{place} * job_.ring + (k & (job_.ring - 1))) * stride_];
   }
   __device__ uint32_t& cursor(uint32_t place) { return marks_[size_t{place} * stride_]; }
-  // Of those that wait at a place; they count on from ring to ring.
+  // The events that wait at a place are [first, behind). Both numbers only grow; a ring holds number k at k modulo its size.
   __device__ uint32_t& first(uint32_t place) { return marks_[(size_t{job_.length} + 2 * place) * stride_]; }
   __device__ uint32_t& behind(uint32_t place) { return marks_[(size_t{job_.length} + 2 * place + 1) * stride_]; }
 
@@ -78,7 +78,7 @@ class Machine {
     after_ = time;
   }
 
-  /// The first of those that wait at a place and are not too old.
+  /// The first event that waits at a place and is not too old.
   __device__ uint32_t first_since(uint32_t place, int64_t time) {
     uint32_t k = first(place);
     while (k != behind(place) && waiting(place, k) < time) ++k;
@@ -90,7 +90,7 @@ class Machine {
     return k != behind(place - 1) && waiting(place - 1, k) < time - places_[place].low;
   }
 
-  /// The next event that is far enough behind the first one that waits for it; none while none waits.
+  /// Goes to the next event that is far enough behind the first one that waits for it; to none if none waits.
   __device__ void seek(uint32_t place) {
     if (place > 0) {
       const uint32_t k = first(place - 1);
@@ -119,7 +119,7 @@ class Machine {
 
   const EpisodeMachines& job_;
   const EpisodeNode* places_;
-  int64_t* times_;   // [length] next events, or INT64_MAX; [length - 1][ring] that wait
+  int64_t* times_;   // [length] times of the next events, or INT64_MAX; [length - 1][ring] times that wait
   uint32_t* marks_;  // [length] cursors, [length - 1] first and behind
   uint32_t stride_;
   int64_t after_ = -1;
@@ -127,7 +127,7 @@ class Machine {
   bool is_stopped_ = false;
 };
 
-/// Ends up to here make no difference to a segment.
+/// Ends up to this time make no difference to a segment.
 __device__ int64_t far_back(const EpisodeMachines& job, uint32_t segment) {
   return max(segment * job.segment_ticks - 1 - job.reach, int64_t{-1});
 }
@@ -149,8 +149,8 @@ __global__ void __launch_bounds__(kMachineThreads) map(EpisodeMachines job) {
   const bool is_cut = job.segments > 1;
   uint32_t* const rank = is_cut ? job.rank + job.first_end[episode] : nullptr;
 
-  // Where it completes an occurrence before its segment, no end that is far back is the last one, and the path is no one's;
-  // others can still go on as it does.
+  // If this machine completes an occurrence before its segment begins, then no end that is far back is the last
+  // one, and nobody uses its path. Other machines can still continue as it does.
   machine.start_after(before);
   MachinePath first{before, kNone, 0};
   for (uint32_t at; (at = machine.next_end(end)) != kNone;) {
@@ -165,7 +165,7 @@ __global__ void __launch_bounds__(kMachineThreads) map(EpisodeMachines job) {
     machine.start_after(ends[from]);
     MachinePath path{ends[from], from, 0};
     for (uint32_t at; (at = machine.next_end(end)) != kNone;) {
-      if (ends[at] < begin) break;  // this end is not the last one
+      if (ends[at] < begin) break;  // then this end is not the last one
       path = {ends[at], at, path.count + 1};
       if (rank[at] == 0) continue;
       path = {first.last_end, first.last, path.count + first.count - rank[at]};

@@ -1,4 +1,4 @@
-// Steps and the greedy count. See episode_steps.h.
+// Steps, and the greedy count. See episode_steps.h.
 #include "cuda/episode_steps.h"
 
 namespace batmap::cuda {
@@ -8,11 +8,11 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
 constexpr int kRows = kTileEvents / kThreads;
-constexpr uint32_t kWindow = 2048;  // entries of a range that shared memory holds
+constexpr uint32_t kWindow = 2048;  // entries of a range that fit into shared memory
 constexpr unsigned kAll = 0xffffffffu;
 constexpr uint32_t kBatchesAPoll = 256;
 
-/// How many of ascending values are below a bound.
+/// How many of some ascending values are below a bound.
 __device__ uint32_t count_below(const int64_t* values, uint32_t size, int64_t bound) {
   uint32_t low = 0;
   while (size > 0) {
@@ -27,7 +27,7 @@ __device__ uint32_t count_below(const int64_t* values, uint32_t size, int64_t bo
   return low;
 }
 
-/// The same by a warp, which looks at 32 places at once.
+/// The same, by a warp that looks at 32 values at once.
 __device__ uint32_t warp_count_below(const int64_t* values, uint32_t size, int64_t bound) {
   const uint32_t lane = threadIdx.x % 32;
   uint32_t low = 0;
@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(kThreads) extend(EpisodeStep step) {
     ends = window;
   }
 
-  // Each warp has neighbouring events, row by row.
+  // Each warp has consecutive events, 32 of them a row.
   unsigned found[kRows];
   uint32_t owner[kRows];
   uint32_t own_entries = 0;
@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(kThreads) extend(EpisodeStep step) {
     own_entries += static_cast<uint32_t>(__popc(found[row]));
   }
   if (kPass == Pass::kAppend) {
-    // A counter of the block, then one of the node.
+    // Takes room from a counter of the block, then from one of the node.
     uint32_t before = 0;
     if (lane == 0) before = atomicAdd(&place, own_entries);
     before = __shfl_sync(kAll, before, 0);
@@ -137,9 +137,9 @@ __global__ void __launch_bounds__(kThreads) extend(EpisodeStep step) {
   }
 }
 
-/// A warp counts a segment of a frontier. An entry that starts later than the one before it has ended is chosen whatever was
-/// chosen before: there segments begin, and there they end, so that no warp waits for another. Where there is none, one warp
-/// goes on through the segments behind its own.
+/// A warp counts a segment of a frontier. An entry that starts later than the one before it has ended is
+/// chosen, whatever was chosen before. Segments begin and end at such entries, so that no warp waits for
+/// another. A warp that finds none behind its segment goes on through the next segments.
 __global__ void count_segments(Frontiers frontiers, const uint32_t* tile_node, uint32_t tiles, uint32_t* counts,
                                const volatile int* stop) {
   const uint32_t tile = blockIdx.x * kWarps + threadIdx.x / 32;

@@ -1,11 +1,10 @@
-// The kernels of tracking: one step extends the frontiers (episodes/frontier.h) of many prefixes at once, each by the events
-// of one symbol; at the end the occurrences that do not overlap are counted. What is extended is a node of a trie; nodes of
-// one depth lie behind each other, and their lists are cut into tiles, so that the host knows all launches before the first
-// frontier is known.
+// The kernels of tracking. A step extends the frontiers (episodes/frontier.h) of many prefixes at once, each by the events
+// of one symbol; at the end the non-overlapped occurrences are counted. A prefix is a node of a trie. The nodes of one depth
+// are consecutive, and their lists are cut into tiles, so the host knows all launches before the first frontier is known.
 //
-// A tile of events needs a range of its parent's frontier, whose bounds two warps search for; every event then searches the
-// range, from shared memory where it fits. Cost: a search in a few hundred entries for each event of the lists, twice with
-// count-scan-write; a tile that no entry reaches costs its two searches.
+// A tile of events needs a range of its parent's frontier. Two warps search for the bounds of the range; then
+// every event searches the range, in shared memory if it fits. Cost: a search in a few hundred entries for each
+// event of the lists, twice with count-scan-write; for a tile that no entry reaches only its two searches.
 #pragma once
 
 #include "accel/device_episodes.h"
@@ -15,7 +14,7 @@ namespace batmap::cuda {
 
 inline constexpr uint32_t kTileEvents = 2048;
 
-/// The first place at or behind `from` whose time is later.
+/// The first index from `from` on whose time is later than `time`.
 __device__ inline uint32_t first_after(const int64_t* times, uint32_t from, uint32_t size, int64_t time) {
   size -= from;
   while (size > 0) {
@@ -30,7 +29,7 @@ __device__ inline uint32_t first_after(const int64_t* times, uint32_t from, uint
   return from;
 }
 
-/// The same where it is likely to be near.
+/// The same, faster if that index is near.
 __device__ inline uint32_t first_after_nearby(const int64_t* times, uint32_t from, uint32_t size, int64_t time) {
   uint32_t step = 8;
   uint32_t to = from;
@@ -42,28 +41,28 @@ __device__ inline uint32_t first_after_nearby(const int64_t* times, uint32_t fro
   return first_after(times, from, min(to, size), time);
 }
 
-/// A prefix: the one before it, its last symbol's list and the gap before that.
+/// A prefix: its parent, the list of its last symbol, and the gap before that symbol.
 struct EpisodeNode {
-  uint32_t parent;  // among the nodes of the depth before
+  uint32_t parent;  // index in the depth before
   uint32_t list_begin;
   uint32_t list_size;
-  uint32_t first_tile;  // tiles of kTileEvents events, up to the next node's
+  uint32_t first_tile;  // tiles of kTileEvents events, up to the next node's first one
   int64_t low;
   int64_t high;
 };
 
-/// The frontiers of all nodes of one depth. Of single symbols they are the lists; otherwise each node's entries lie behind
-/// each other where either tiles begin or counters have ended.
+/// The frontiers of all nodes of one depth. For single symbols they are the lists. Else the entries of a node are
+/// consecutive: from its first tile to the next node's, or from node_begin to node_end.
 struct Frontiers {
-  const EpisodeNode* nodes;  // [nodes + 1], the last one with a first_tile only
+  const EpisodeNode* nodes;  // [nodes + 1]; the last one only has a first_tile
   const int64_t* ends;
   const int64_t* starts;
-  const uint32_t* tile_begin;  // [tiles + 1] in ends; null: see the next two
-  const uint32_t* node_begin;  // [nodes] in ends; null, too: these are lists
+  const uint32_t* tile_begin;  // [tiles + 1] index in ends; null: see the next two
+  const uint32_t* node_begin;  // [nodes] index in ends; null as well: these are lists
   const uint32_t* node_end;    // [nodes]
 };
 
-/// One node's.
+/// The frontier of one node.
 struct FrontierSpan {
   const int64_t* ends;
   const int64_t* starts;
@@ -99,27 +98,27 @@ struct EpisodeStep {
   const EpisodeNode* nodes;
   const uint32_t* tile_node;  // [tiles]
   uint32_t tiles;
-  EntryRange* ranges;    // [tiles] from counting to writing
-  uint32_t* tile_begin;  // [tiles + 1] counts, once they are summed up places
-  uint32_t* node_end;    // [nodes] of the atomic compaction
+  EntryRange* ranges;    // [tiles] kept from counting to writing
+  uint32_t* tile_begin;  // [tiles + 1] counts; summed up, the index of each tile's first entry
+  uint32_t* node_end;    // [nodes] for the atomic compaction
   int64_t* ends;         // where the entries go
   int64_t* starts;
 };
 
-/// Queue a pass over all tiles of a step.
-void count_entries(const EpisodeStep& step, cudaStream_t stream);   // @post tile_begin[tile]: how many
-void write_entries(const EpisodeStep& step, cudaStream_t stream);   // @pre tile_begin summed up
-void append_entries(const EpisodeStep& step, cudaStream_t stream);  // at node_end, which grows; the order of tiles is lost
+/// Each of these queues a pass over all tiles of a step.
+void count_entries(const EpisodeStep& step, cudaStream_t stream);   // @post tile_begin[tile] is the number of its entries
+void write_entries(const EpisodeStep& step, cudaStream_t stream);   // @pre tile_begin is summed up
+void append_entries(const EpisodeStep& step, cudaStream_t stream);  // at node_end, which grows; entries are not in order
 
-/// Queues the count of a largest set without overlaps of each node's frontier. @param counts  [nodes] added to
+/// Queues the count of a largest set without overlaps in each node's frontier. @param counts  [nodes] added to
 /// @param stop  set by the host when the job is cancelled
 void count_apart(const Frontiers& frontiers, const uint32_t* tile_node, uint32_t tiles, uint32_t* counts,
                  const volatile int* stop, cudaStream_t stream);
 
-/// All extensions of one prefix by the events inside one gap, counted together.
+/// All extensions of one prefix by one gap, counted together.
 struct EpisodeWalk {
-  uint32_t parent;         // whose frontier it is
-  uint32_t first_segment;  // of kWalkEntries entries, up to the next walk's
+  uint32_t parent;         // the node of the prefix
+  uint32_t first_segment;  // segments of kWalkEntries entries, up to the next walk's first one
   int64_t low;
   int64_t high;
 };
@@ -128,10 +127,10 @@ inline constexpr int kWalkWarps = 4;                                            
 inline constexpr size_t kWalkBytesASymbol = sizeof(int64_t) + sizeof(uint32_t);  // of shared memory, for each warp
 
 struct EpisodeWalks {
-  const int64_t* times;  // of the stream
+  const int64_t* times;  // of the axis
   const uint32_t* symbols;
   uint32_t events;
-  uint32_t symbol_count;  // so many that a block's state fits into shared memory
+  uint32_t symbol_count;  // few enough for a block's state to fit into shared memory
   Frontiers from;
   const EpisodeWalk* walks;
   const uint32_t* segment_walk;  // [segments]

@@ -1,11 +1,11 @@
-// Counting the extensions of a prefix by all symbols at once: a warp walks over the events that a segment of the frontier
-// reaches, with the last end of each symbol in shared memory, as episodes/level_wise.cpp does on the CPU. All events that
-// one entry reaches would start where it does, so of each symbol only the first of them can be chosen, and 32 are looked at
-// together.
+// Counts the extensions of a prefix by all symbols at once, as episodes/level_wise.cpp does on the CPU. A warp
+// walks over the events that a segment of the frontier reaches, with the last end of each symbol in shared
+// memory. All events that one entry reaches have the same start, so only the first one of each symbol can be
+// chosen, and the warp looks at 32 of them together.
 //
-// Segments begin at entries that start later than anything reached before can end: from there on all symbols are as if
-// nothing had been chosen. Where there is none, one warp goes on through the segments behind its own. Cost: for each
-// entry two searches and a step for every 32 events that it reaches. Source: ours.
+// A segment begins at an entry that starts later than any event reached before it: from there on all symbols are
+// as if nothing had been chosen. A warp that finds no such entry behind its segment goes on through the next
+// segments. Cost: for each entry two searches, and a step for every 32 events that it reaches. Source: ours.
 #include "cuda/episode_steps.h"
 
 namespace batmap::cuda {
@@ -43,7 +43,7 @@ __global__ void walk(EpisodeWalks job) {
   }
   __syncwarp();
 
-  uint32_t passed = 0;  // events before those that are still to be reached
+  uint32_t passed = 0;  // the events before this index have been passed
   for (uint32_t batch = 0;; ++batch, at += 32) {
     const uint32_t k = at + lane;
     bool is_mine = k < entries.size;

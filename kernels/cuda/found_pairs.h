@@ -1,26 +1,26 @@
-// Pairs at or above the threshold, appended by all blocks of a kernel to one array, in no order. When it is full the count
-// goes on, so that the caller learns how much room there must be. Cost: one atomic addition a warp and register that has
-// any.
+// Pairs at or above the threshold. All blocks of a kernel append them to one array, in no order. When the array
+// is full, pairs are still counted, so that the caller learns how much room is needed. Cost: one atomic
+// addition for each warp and register with any pair.
 #pragma once
 
 #include <cstdint>
 
 namespace batmap::cuda {
 
-/// Bits that numbers below `size` take; one at least.
+/// Bits that numbers below `size` need, at least one.
 inline int bits_for(uint64_t size) {
   int bits = 1;
   while (bits < 64 && size > uint64_t{1} << bits) ++bits;
   return bits;
 }
 
-/// The sum over a warp, in its first lane. To be called by whole warps.
+/// The sum over a warp, valid in its first lane. Call it with whole warps.
 __device__ inline uint32_t warp_sum(uint32_t value) {
   for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(0xffffffffu, value, offset);
   return value;
 }
 
-/// Where they go. A key is (a << column_bits) | b.
+/// Where the pairs go. A key is (a << column_bits) | b.
 struct FoundPairs {
   unsigned long long* size;
   unsigned long long capacity;
@@ -42,7 +42,7 @@ struct WantedOnDevice {
   }
 };
 
-/// To be called by whole warps. @param is_found  whether this lane has one
+/// Appends the pairs of a warp. Call it with whole warps. @param is_found  whether this lane has one
 __device__ inline void append_pair(const FoundPairs& found, bool is_found, uint32_t a, uint32_t b, uint32_t count) {
   const unsigned lanes = __ballot_sync(0xffffffffu, is_found);
   if (lanes == 0) return;

@@ -1,4 +1,4 @@
-// The wall that no exception of the module passes.
+// The wall of the module: no exception passes it.
 #pragma once
 
 #include <cstdio>

@@ -1,8 +1,8 @@
-// The form of method `horizontal`: occurrences sorted by transaction and item, without duplicates, and for every occurrence
-// of a leading item, item by item, where its partners in that transaction begin and end. A thread block takes one item at a
-// time and counts its partners in shared memory, so that increments never leave the multiprocessor and no matrix of counts
-// exists; items with more columns than fit there are taken in several passes. Cost: two sorts of the occurrences; one
-// increment a pair instance. Source: ours, the item-by-item walk of pairs/counters/horizontal_counter.cpp.
+// The form of method `horizontal`: occurrences sorted by transaction and item, without duplicates; and for every
+// occurrence of a leading item, item by item, the range of its partners in that transaction. A thread block takes
+// one item at a time and counts its partners in shared memory, so that increments stay on the multiprocessor and no
+// matrix of counts exists. Columns that do not fit there take several passes. Cost: two sorts of the occurrences;
+// one increment a pair instance. Source: ours, the item-by-item walk of pairs/counters/horizontal_counter.cpp.
 #include <algorithm>
 #include <vector>
 
@@ -16,7 +16,7 @@ namespace batmap::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr uint32_t kColumnsAPass = 48 * 1024;  // counters: 192 KiB of shared memory where a device has it
+constexpr uint32_t kColumnsAPass = 48 * 1024;  // counters: 192 KiB of shared memory, if a device has it
 // Increments that are queued between two looks at the stop token.
 constexpr uint64_t kIncrementsAtOnce = uint64_t{1} << 30;
 
@@ -30,7 +30,7 @@ __global__ void make_keys(const uint32_t* tids, const uint32_t* items, size_t ro
     keys[i] = static_cast<uint64_t>(tids[i]) << item_bits | items[i];
 }
 
-/// Takes sorted keys apart. @param last_of  [tid slots] end of each transaction
+/// Takes sorted keys apart. @param end_of_tid  [tid slots] end of each transaction
 __global__ void split_keys(const uint64_t* keys, uint32_t size, int item_bits, uint32_t* items, uint32_t* places,
                            uint32_t* end_of_tid, uint32_t* supports) {
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
@@ -43,7 +43,7 @@ __global__ void split_keys(const uint64_t* keys, uint32_t size, int item_bits, u
   atomicAdd(supports + item, 1);
 }
 
-/// @param places  of the occurrences, item by item
+/// @param places  indexes of the occurrences in `keys`, item by item
 __global__ void find_tails(const uint64_t* keys, const uint32_t* places, uint32_t size, int item_bits,
                            const uint32_t* end_of_tid, const uint32_t* items, uint32_t first_column,
                            const uint32_t* tail_items, Tail* tails, unsigned long long* increments) {
@@ -51,7 +51,7 @@ __global__ void find_tails(const uint64_t* keys, const uint32_t* places, uint32_
   if (i >= size) return;
   const uint32_t end = end_of_tid[keys[places[i]] >> item_bits];
   uint32_t begin = places[i] + 1;
-  if (first_column > 0) {  // the first column of a rectangle: items of a transaction ascend
+  if (first_column > 0) {  // find the first column of a rectangle: items of a transaction ascend
     uint32_t length = end - begin;
     while (length > 0) {
       const uint32_t half = length / 2;
@@ -71,11 +71,11 @@ struct HorizontalJob {
   const uint32_t* items;        // by transaction
   const Tail* tails;            // by item
   const uint32_t* tails_begin;  // [items + 1]
-  uint32_t* next_item;          // of those that thread blocks have taken
+  uint32_t* next_item;          // the next item that a thread block takes
   uint32_t end_item;
   uint32_t pass_column;  // columns [pass_column, pass_column + pass_columns)
   uint32_t pass_columns;
-  int lanes;  // that walk one tail together: a power of two
+  int lanes;  // threads that walk one tail together: a power of two
   WantedOnDevice wanted;
   FoundPairs found;
 };
@@ -146,7 +146,7 @@ class HorizontalForm final : public PairForm {
 
   void build(uint32_t* supports, Lane& lane) override {
     const cudaStream_t stream = lane.stream;
-    // By transaction and item, each once.
+    // Sort by transaction and item, and keep each once.
     uint32_t size = 0;
     {
       DeviceArray<uint64_t> other(budget_, rows_);
@@ -168,7 +168,7 @@ class HorizontalForm final : public PairForm {
       check(cudaMemcpy(&size, kept.data(), sizeof size, cudaMemcpyDeviceToHost), "reading a count");
       if (unique != keys_.data()) std::swap(keys_, other);
     }
-    // What follows each occurrence, item by item.
+    // Find what follows each occurrence, item by item.
     by_transaction_ = DeviceArray<uint32_t>(budget_, size);
     DeviceArray<uint32_t> counted(budget_, items_);
     check(cudaMemsetAsync(counted.data(), 0, counted.bytes(), stream), "clearing supports");
@@ -231,7 +231,7 @@ class HorizontalForm final : public PairForm {
     check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_each, count_items, kThreads, static_cast<size_t>(shared)),
           "asking for occupancy");
     for (uint32_t from = wanted.first_row; from < wanted.last_row;) {
-      // As many items as some milliseconds take.
+      // Take as many items as some milliseconds allow.
       uint32_t to = from;
       uint64_t increments = 0;
       while (to < wanted.last_row && (to == from || increments < kIncrementsAtOnce)) {
@@ -266,7 +266,7 @@ class HorizontalForm final : public PairForm {
   }
 
  private:
-  /// Calls a function of CUB for its scratch bytes, then with them.
+  /// Calls a function of CUB for the size of its scratch memory, then with that memory.
   template <typename Call>
   static void with_scratch(Lane& lane, Call call, const char* what) {
     size_t bytes = 0;
@@ -285,10 +285,10 @@ class HorizontalForm final : public PairForm {
   int lanes_ = 1;
   uint64_t rows_ = 0;
   DeviceArray<uint64_t> keys_;
-  DeviceArray<uint32_t> by_transaction_;  // items
+  DeviceArray<uint32_t> by_transaction_;  // items, transaction by transaction
   DeviceArray<Tail> tails_;
   DeviceArray<uint32_t> begin_on_device_;
-  std::vector<unsigned long long> increments_;  // [leading] of each item
+  std::vector<unsigned long long> increments_;  // [leading] increments of each item
   std::vector<uint32_t> tails_begin_;
 };
 

@@ -1,4 +1,4 @@
-// Joining, pruning, counting and packing. See itemset_levels.h.
+// Joins, prunes, counts and packs. See itemset_levels.h.
 #include "cuda/itemset_levels.h"
 
 #include <algorithm>
@@ -23,12 +23,12 @@ constexpr int kTogether = 8;  // candidates that are counted by one group of thr
 constexpr uint32_t kPruned = UINT32_MAX;
 constexpr uint32_t kMostAtOnce = uint32_t{1} << 22;  // candidates
 constexpr uint32_t kFewestAtOnce = 4096;
-// Bytes of rows that are read, or written, before the host looks at the stop token: about ten milliseconds.
+// Bytes of rows that are read or written between two looks at the stop token: about ten milliseconds.
 constexpr double kBytesAtOnce = 2e10;
-constexpr uint32_t kFew = 4096;         // itemsets that are copied back together with their number, before it is known
-constexpr uint32_t kWideRow = 1024;     // vectors: from here on a block counts a group, before it a warp
-constexpr uint32_t kFewestInSlice = 8;  // vectors for each thread
-constexpr uint32_t kBlocksEach = 8;     // on a multiprocessor, at least, before rows are cut
+constexpr uint32_t kFew = 4096;         // itemsets that are copied back with their number, before the number is known
+constexpr uint32_t kWideRow = 1024;     // vectors of a row: from here on a block counts a group, below it a warp
+constexpr uint32_t kFewestInSlice = 8;  // vectors of a slice for each thread
+constexpr uint32_t kBlocksEach = 8;     // blocks for each multiprocessor; with fewer, rows are cut into slices
 
 struct IsCandidate {
   __device__ bool operator()(const JoinedItemset& candidate) const { return candidate.parent != kPruned; }
@@ -44,13 +44,13 @@ struct HasRow {
   __device__ bool operator()(const JoinedItemset& kept) const { return kept.support != fold_support; }
 };
 
-/// Candidates [from, from + size) of a level. @param begin  [parents + 1]
+/// Makes candidates [from, from + size) of a level. @param begin  [parents + 1]
 __global__ void join(const uint64_t* begin, uint32_t first, uint32_t last, uint64_t from, uint32_t size,
                      JoinedItemset* candidates) {
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= size) return;
   const uint64_t number = from + i;
-  uint32_t low = first;  // the last parent whose candidates begin at the number or before it
+  uint32_t low = first;  // the last parent whose candidates begin at `number` or before it
   uint32_t high = last;
   while (high - low > 1) {
     const uint32_t middle = low + (high - low) / 2;
@@ -64,7 +64,7 @@ __global__ void join(const uint64_t* begin, uint32_t first, uint32_t last, uint6
 
 __device__ bool is_in_level(const uint64_t* bitmaps, uint32_t words, uint32_t size, const uint64_t* parent, uint32_t without,
                             uint32_t with) {
-  // Lexicographical order of itemsets of one length is the falling order of their bitmaps.
+  // The lexicographical order of itemsets of one length is the descending order of their bitmaps.
   uint32_t low = 0;
   uint32_t high = size;
   while (low < high) {
@@ -107,7 +107,7 @@ __global__ void prune(JoinedItemset* candidates, uint32_t size, const uint64_t* 
         first = item;
         continue;
       }
-      // Itemsets without the first item begin with the second, and may be none of the search.
+      // A subset without the first item begins with the second. It was counted only if the second item leads.
       const bool first_may_go = place == 1 && item < leading;
       if ((first_may_go && !is_in_level(bitmaps, words, level_size, parent, first, with)) ||
           (item != last && !is_in_level(bitmaps, words, level_size, parent, item, with))) {
@@ -122,8 +122,8 @@ __device__ uint32_t common_bits(const uint4& x, const uint4& y) {
   return __popc(x.x & y.x) + __popc(x.y & y.y) + __popc(x.z & y.z) + __popc(x.w & y.w);
 }
 
-/// Counts candidates, eight by a group of threads, in one slice of the rows for each blockIdx.y. Where there are several
-/// slices, supports begin with zero.
+/// Counts candidates, eight by a group of threads; each blockIdx.y counts one slice of the rows. With several
+/// slices, supports must be zero before.
 template <int kGroup>
 __global__ void __launch_bounds__(kThreads) count_candidates(const uint4* rows, const __grid_constant__ RowLayout layout,
                                                              JoinedItemset* candidates, uint32_t size, uint32_t slice) {
@@ -190,7 +190,7 @@ __global__ void __launch_bounds__(kThreads) count_candidates(const uint4* rows, 
   }
 }
 
-/// Rows [from, to) of a level. @param kept  [to]
+/// Makes rows [from, to) of a level. @param kept  [to]
 template <int kGroup>
 __global__ void intersect_rows(const uint4* rows, uint32_t vectors, const JoinedItemset* kept, uint32_t from, uint32_t to,
                                uint4* out) {
@@ -234,7 +234,8 @@ double ms_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Candidates of a level, parent by parent: each itemset with all later ones of the same parent.
+/// How many candidates of a level come before those of each itemset. An itemset is joined with all
+/// later ones of the same parent.
 std::vector<uint64_t> candidates_before(const std::vector<uint32_t>& parents) {
   const size_t size = parents.size();
   std::vector<uint64_t> begin(size + 1);
@@ -295,7 +296,7 @@ DeviceItemsets::DeviceItemsets(const DeviceItemsetJob& job)
 
 DeviceItemsets::~DeviceItemsets() {
   cudaSetDevice(device_);
-  cudaStreamSynchronize(stream_);  // nothing may be in flight when its memory goes
+  cudaStreamSynchronize(stream_);  // nothing may be in flight when its memory is freed
 }
 
 void DeviceItemsets::use() {
@@ -303,7 +304,7 @@ void DeviceItemsets::use() {
   stop_.throw_if_requested();
 }
 
-/// At least so large; what it held is gone. Memory of levels that are no more goes first where there is too little.
+/// Makes an array at least so large; its contents are lost. Where memory is short, frees levels that are not in use first.
 template <typename T>
 void DeviceItemsets::reserve(DeviceArray<T>& array, size_t size) {
   if (array.size() >= size) return;
@@ -317,7 +318,7 @@ void DeviceItemsets::reserve(DeviceArray<T>& array, size_t size) {
   }
 }
 
-/// Adds the time of rows that were queued, once the stream has been waited for.
+/// Adds the time of rows that were queued. The stream must have been waited for.
 void DeviceItemsets::settle() {
   if (is_timed_) times_.counting += events_[4].since(events_[3]);
   is_timed_ = false;
@@ -335,7 +336,7 @@ uint32_t DeviceItemsets::read_count() {
   return count_[0];
 }
 
-/// Queues it; their number becomes selected_.
+/// Queues a selection of itemsets; selected_ becomes their number.
 template <typename Select>
 void DeviceItemsets::select(const JoinedItemset* from, uint32_t size, JoinedItemset* to, Select wanted) {
   size_t bytes = 0;
@@ -346,7 +347,7 @@ void DeviceItemsets::select(const JoinedItemset* from, uint32_t size, JoinedItem
         "packing itemsets");
 }
 
-/// Queues it. Supports are zero before.
+/// Queues the counting of candidates. Their supports must be zero.
 void DeviceItemsets::count_on_device(const Level& level, JoinedItemset* candidates, uint32_t size) {
   if (size == 0) return;
   const bool is_wide = layout_.vectors >= kWideRow;
@@ -363,7 +364,7 @@ void DeviceItemsets::count_on_device(const Level& level, JoinedItemset* candidat
   check_launch("count_candidates");
 }
 
-/// The level above the top, without rows, which is not the top before depth_ says so.
+/// Prepares the level above the top, without rows. It becomes the top when depth_ grows.
 DeviceItemsets::Level& DeviceItemsets::next_level(uint32_t size) {
   if (levels_.size() == depth_) levels_.emplace_back();
   Level& level = levels_[depth_];
@@ -374,7 +375,7 @@ DeviceItemsets::Level& DeviceItemsets::next_level(uint32_t size) {
   return level;
 }
 
-/// Queues it, in pieces. @param kept  [to.size] on the device
+/// Queues the making of rows, in pieces. @param kept  [to.size] on the device
 void DeviceItemsets::make_rows(const Level& from, const JoinedItemset* kept, Level& to) {
   reserve(to.rows, size_t{to.size} * layout_.vectors);
   const bool is_wide = layout_.vectors >= kWideRow;
@@ -466,7 +467,7 @@ uint64_t DeviceItemsets::extend(const DeviceExtension& step, const DeviceItemset
   times_.transfer += ms_since(start);
   if (step.push == 0) return counted;
 
-  // What is joined next needs no more than the places of the parents: the rows come only where something is joined.
+  // The next join needs only the indexes of the parents. Rows are made only if something will be joined.
   std::vector<uint32_t> parents;
   for (uint64_t i = 0; i < found; ++i)
     if (out[i].support != step.fold_support) parents.push_back(out[i].parent);

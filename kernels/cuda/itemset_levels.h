@@ -1,10 +1,11 @@
-// The levels of a search for itemsets on one device. What the C functions of accel/device_itemsets.h call a DeviceItemsets.
+// The levels of a search for itemsets on one device: the DeviceItemsets of accel/device_itemsets.h.
 //
-// A row is a bit for every column: AND of two rows, population counts plane by plane, each shifted by its plane's weight.
-// Eight candidates of one parent are counted together, so that the parent's row is read once for them; where candidates are
-// too few to fill the device, rows are cut into slices. Frequent candidates are packed by CUB's select (scan and scatter),
-// then their rows are made. Cost: rows of the levels on the stack, 24 bytes a candidate in flight, 12 a frequent itemset of
-// the step. Source: Fang et al. 2009, 3.2 and 3.3; Losiak 2009, 5.5; counting several candidates at once is ours.
+// A row has a bit for every column. For a support, two rows are ANDed and counted plane by plane, and the count
+// of a plane is shifted by its weight. Eight candidates of one parent are counted together, so that the
+// parent's row is read once for them. Where candidates are too few to fill the device, rows are cut into slices.
+// Frequent candidates are packed by CUB's select (scan and scatter); then their rows are made. Cost: the rows of
+// the levels on the stack, 24 bytes for each candidate in flight, 12 for each frequent itemset of the step.
+// Source: Fang et al. 2009, 3.2 and 3.3; Losiak 2009, 5.5; counting several candidates at once is ours.
 #pragma once
 
 #include <vector>
@@ -43,10 +44,10 @@ struct DeviceItemsets {
  private:
   struct Level {
     uint32_t size = 0;
-    std::vector<uint64_t> begin;  // [size + 1] the level's candidates before those of a parent; empty: not to be extended
+    std::vector<uint64_t> begin;  // [size + 1] candidates before those of each parent; empty: the level is not extended
     cuda::DeviceArray<uint64_t> begin_on_device;
     cuda::DeviceArray<uint4> rows;
-    cuda::DeviceArray<uint32_t> items;    // the last of each
+    cuda::DeviceArray<uint32_t> items;    // the last item of each itemset
     cuda::DeviceArray<uint64_t> bitmaps;  // [size][bitmap_words_]; the highest bit of the first word is item 0
   };
 
@@ -71,8 +72,8 @@ struct DeviceItemsets {
   uint32_t multiprocessors_ = 1;
   cuda::Stream stream_;
   cuda::Event events_[5];
-  bool is_timed_ = false;      // the last two events have a time that has not been added
-  std::vector<Level> levels_;  // those above depth_ only keep their memory
+  bool is_timed_ = false;      // the time between the last two events has not been added
+  std::vector<Level> levels_;  // levels above depth_ only keep their memory
   size_t depth_ = 0;
   cuda::DeviceArray<JoinedItemset> candidates_[2];
   cuda::DeviceArray<JoinedItemset> kept_;
@@ -83,7 +84,7 @@ struct DeviceItemsets {
   DeviceItemsetTimes times_{};
 };
 
-/// The functions over it.
+/// The C functions over DeviceItemsets.
 extern const DeviceItemsetApi kItemsetApi;
 
 }  // namespace batmap

@@ -9,7 +9,7 @@ namespace batmap::cuda {
 
 namespace {
 
-// Never freed: when the process ends, the driver may be gone before.
+// Never freed: when the process ends, the driver may already be gone.
 std::mutex kept_mutex;
 void* kept[PinnedBlock::kMostKept];
 size_t kept_count = 0;
@@ -59,7 +59,7 @@ void StagedCopy::send() {
   to_ += used_;
   used_ = 0;
   stage_ = (stage_ + 1) % stages_.size();
-  stages_[stage_].sent.wait();  // at once where nothing has been sent
+  stages_[stage_].sent.wait();  // returns at once if nothing was sent from it
 }
 
 }  // namespace batmap::cuda

@@ -1,5 +1,5 @@
-// Pinned host memory on its way to a device. Pinning takes longer than filling, so the process keeps its blocks for the next
-// job. Errors are DeviceError.
+// Pinned host memory for copies to a device. To pin memory takes longer than to fill it, so the process keeps
+// its blocks for later jobs. Errors are DeviceError.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace batmap::cuda {
 
-/// A megabyte: one that was kept, or a new one; kept again at the end.
+/// A megabyte: a block that was kept, or a new one. At the end of its life it is kept, up to kMostKept blocks.
 class PinnedBlock {
  public:
   static constexpr size_t kBytes = size_t{1} << 20;
@@ -26,17 +26,17 @@ class PinnedBlock {
   void* data_;
 };
 
-/// Copies pieces of host memory to a device, where they lie one behind the other: put together in pinned blocks, of which
+/// Copies pieces of host memory to a device, one behind the other. The pieces are collected in pinned blocks;
 /// one is filled while others are on their way.
 class StagedCopy {
  public:
   StagedCopy(void* to, const StopToken& stop) : to_(static_cast<std::byte*>(to)), stop_(stop) {}
   StagedCopy(const StagedCopy&) = delete;
   StagedCopy& operator=(const StagedCopy&) = delete;
-  ~StagedCopy() { cudaStreamSynchronize(stream_); }  // the blocks are read until then
+  ~StagedCopy() { cudaStreamSynchronize(stream_); }  // the device reads the blocks until then
 
   void add(const void* from, size_t bytes);
-  /// Sends the rest and waits for it.
+  /// Sends the rest and waits until all has arrived.
   void finish();
 
  private:
@@ -52,7 +52,7 @@ class StagedCopy {
   Stream stream_;
   std::array<Stage, 4> stages_;
   size_t stage_ = 0;
-  size_t used_ = 0;  // bytes of its block
+  size_t used_ = 0;  // bytes of the current block
 };
 
 }  // namespace batmap::cuda

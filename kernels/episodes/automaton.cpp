@@ -1,4 +1,4 @@
-// Machines that wait for symbols. See automaton.h.
+// State machines that wait for symbols, and the pass that moves them. See automaton.h.
 #include "episodes/automaton.h"
 
 namespace batmap {
@@ -15,7 +15,7 @@ void count_by_automaton(const EventStreamView& view, const EpisodeBatch& batch, 
                         const ExecutionOptions& options) {
   std::vector<EpisodeMachine> machines;
   machines.reserve(last - first);
-  // Which machines a symbol moves, at which places; places of one machine from the last to the first.
+  // Which machines a symbol moves, and at which positions of the episode; for one machine the last position first.
   struct Place {
     uint32_t machine;
     uint32_t place;
@@ -26,7 +26,7 @@ void count_by_automaton(const EventStreamView& view, const EpisodeBatch& batch, 
     for (const uint32_t symbol : batch[k].symbols) ++begin[symbol];
   }
   for (uint32_t symbol = 0; symbol < view.symbol_count; ++symbol) begin[symbol + 1] += begin[symbol];
-  // Filled from behind, which leaves every beginning where it belongs and later places first.
+  // Filled from the end: each beginning ends up where it belongs, and later positions come first.
   Buffer<Place> places(*options.memory, (last - first) * batch.length);
   for (size_t k = last; k-- > first;)
     for (size_t place = 0; place < batch.length; ++place)

@@ -1,11 +1,12 @@
-// Counting by state machines: one pass over the stream in order of time, in which every episode keeps, for each of its
-// symbols but the last, the events that an occurrence has reached since the last one was completed. Source: EP III-A.
+// Counting by state machines, in one pass over the stream in order of time. Each episode keeps a list for each of its
+// symbols but the last. The list has the events that end an occurrence of the prefix up to this symbol, and that came
+// after the last complete occurrence. Source: EP III-A.
 //
-// An event of symbol k joins its list where the list before holds one inside the gap; an event of the last symbol then
-// completes an occurrence, and all lists are cleared. That completes each occurrence as early as can be, so their number is
-// the largest. Events that are too old for every event to come leave at the front of a list.
+// An event of symbol k joins its list if the list before has an event within the gap. An event of the last symbol
+// then completes an occurrence, and all lists are cleared. So each occurrence is completed as early as possible,
+// and their number is the largest. Events that are too old for every later event leave at the front of a list.
 //
-// Cost: a step for each event and each place that its symbol has in an episode, one look at each other event.
+// Cost: a step for each event and each position that its symbol has in an episode; one look at each other event.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +23,13 @@ class EpisodeMachine {
   /// @param view, episode  must outlive the object
   EpisodeMachine(const EventStreamView& view, EpisodeView episode, const ExecutionOptions& options);
 
-  /// Forgets all: occurrences start later than `time` from now on.
+  /// Forgets everything. From now on, occurrences start later than `time`.
   void start_after(int64_t time) {
     after_ = time;
     for (Waiting& list : lists_) list.clear();
   }
 
-  /// The event is of the symbol at this place of the episode. @return whether it completes an occurrence
+  /// Takes an event of the symbol at this position of the episode. @return whether it completes an occurrence
   bool step(size_t place, int64_t time) {
     if (place == 0) {
       if (time <= after_) return false;
@@ -50,7 +51,7 @@ class EpisodeMachine {
     return true;
   }
 
-  /// Of a symbol: what it does at each of its places, later ones first.
+  /// Takes an event of a symbol at each position that the symbol has, later positions first.
   /// @return whether the event completes an occurrence
   bool step_symbol(uint32_t symbol, int64_t time) {
     for (size_t place = symbols_.size(); place-- > 0;)
@@ -66,11 +67,11 @@ class EpisodeMachine {
       first = 0;
     }
     GrowingBuffer<int64_t> times;
-    size_t first = 0;  // those before are too old
+    size_t first = 0;  // the times before this index are too old
   };
 
   std::span<const uint32_t> symbols_;
-  std::vector<Gap> gaps_;       // cut
+  std::vector<Gap> gaps_;       // cut to the reach of the stream
   std::vector<Waiting> lists_;  // [length - 1]
   int64_t after_ = -1;
 };

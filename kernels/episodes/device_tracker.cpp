@@ -1,4 +1,4 @@
-// Lists to a device, counts back. See device_tracker.h.
+// Sends lists to a device and takes counts back. See device_tracker.h.
 #include "episodes/device_tracker.h"
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace batmap {
 
 namespace {
 
-constexpr uint64_t kPart = uint64_t{1} << 18;    // values that one call sends, and that a thread more is worth
-constexpr uint64_t kNearby = uint64_t{1} << 14;  // between two lists: sent with them, rather than in a call more
+constexpr uint64_t kPart = uint64_t{1} << 18;    // values of one call; also how many make one more thread worth it
+constexpr uint64_t kNearby = uint64_t{1} << 14;  // up to so many values between two lists are sent with them, to save a call
 
 }  // namespace
 
@@ -44,7 +44,7 @@ DeviceTracker::DeviceTracker(const AcceleratorApi& api, int32_t device, uint64_t
   expect_done(api_.open(&job, &episodes_, &why), why);
 }
 
-/// By several threads: one alone copies more slowly than the device takes.
+/// Uses several threads: one thread copies more slowly than the device receives.
 void DeviceTracker::send(const EpisodeBatch& batch) {
   if (missing_ == 0) return;
   std::vector<bool> is_wanted(is_there_.size(), has_order_);

@@ -1,6 +1,6 @@
-// Counting on a device (accel/device_episodes.h), and when a run uses one. A list goes there with the first batch that needs
-// it, once one is worth it, and stays for the run. A batch that a device does not finish is counted by the CPU from its
-// beginning, and the run asks no device again.
+// Counting on a device (accel/device_episodes.h), and when a run uses one. A list is sent with the first batch
+// that needs it, and stays on the device for the run. If a device does not finish a batch, the CPU counts that
+// batch from its beginning, and the run asks no device again.
 #pragma once
 
 #include <functional>
@@ -19,11 +19,11 @@ namespace batmap {
 
 inline constexpr int kSendingThreads = 8;  // more hardly send faster: bench/episode_devices.cpp
 
-/// Room for all axes on a device.
+/// The lists of all axes on a device.
 class DeviceTracker {
  public:
-  /// @param has_order         whether batches will have many episodes that begin alike
-  /// @param streams, options  must outlive the object; all threads send
+  /// @param has_order         batches will have many episodes with the same prefix, so the order of events is sent, too
+  /// @param streams, options  must outlive the object; all threads of the options send
   /// @throws DeviceFailure; std::bad_alloc
   DeviceTracker(const AcceleratorApi& api, int32_t device, uint64_t memory_limit, bool has_order,
                 const EventStreams& streams, const ExecutionOptions& options);
@@ -31,7 +31,7 @@ class DeviceTracker {
   DeviceTracker& operator=(const DeviceTracker&) = delete;
   ~DeviceTracker() { api_.close(episodes_); }
 
-  /// What counting a batch needs and is not there yet: the lists of its symbols; with the order, it and all lists.
+  /// Sends what a batch needs and the device lacks: the lists of its symbols or, with has_order, all lists and the order.
   /// @throws DeviceFailure; Error, std::bad_alloc
   void send(const EpisodeBatch& batch);
 
@@ -46,7 +46,7 @@ class DeviceTracker {
   const ExecutionOptions& options_;
   bool has_order_;
   std::vector<bool> is_there_;  // [symbol]
-  size_t missing_;              // of these
+  size_t missing_;              // symbols whose list has not been sent
   DeviceEpisodes* episodes_ = nullptr;
 };
 
@@ -57,24 +57,25 @@ EpisodeMethod method_of(DeviceEpisodeMethod method);
 /// The device of one run.
 class EpisodeDevice {
  public:
-  /// @param method            nothing: any
+  /// @param method   empty: any
   /// @param streams  must outlive the object
   EpisodeDevice(DeviceUse use, std::optional<EpisodeMethod> method, const EventStreams& streams,
                 const ExecutionOptions& options);
 
-  /// Could a device be chosen at all?
+  /// Can a device be chosen at all?
   bool is_possible() const { return possible_; }
 
-  /// Has a device count a job, if it is to. @param sizes  but for the method and what is known of the device
+  /// Lets a device count a job, if that is chosen.
+  /// @param sizes  of the job; the method and what depends on the device are filled in
   /// @param work  gets the method; may count several batches
   /// @param what  the job, in words for the reason
-  /// @return whether it was done; no: the CPU is to do it
+  /// @return whether the job was done; if not, the CPU has to do it
   /// @throws Error, std::bad_alloc
   bool attempt(EpisodeSizes sizes, double cpu_ms, const std::string& what,
                const std::function<void(DeviceTracker&, DeviceEpisodeMethod)>& work);
 
-  const std::string& device() const { return device_; }  // that has counted: "cuda:0 NAME"; "cpu" for none
-  const std::string& notice() const { return notice_; }  // what the user should be told: a device failed
+  const std::string& device() const { return device_; }  // the one that has counted, "cuda:0 NAME", or "cpu"
+  const std::string& notice() const { return notice_; }  // a message for the user: a device failed
   const std::string& reason() const { return reason_; }  // the estimates of all jobs
 
  private:

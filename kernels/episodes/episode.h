@@ -1,8 +1,8 @@
-// What is counted: serial episodes with gaps, as plain arrays that any counter can take, a device included.
+// Serial episodes with gaps, as plain arrays that any counter can take, also a device.
 //
-// An episode A -(low, high]-> B -(low, high]-> C occurs where low < t_B - t_A <= high, and so on. Its support is the size of
-// a largest set of occurrences that do not overlap: each starts later than the one before has ended. Source: D. Patnaik et
-// al., "Accelerator-Oriented Algorithm Transformation for Temporal Data Mining" (EP), section II-C.
+// An episode A -(low, high]-> B -(low, high]-> C occurs where low < t_B - t_A <= high, and so on. Its support is the
+// size of a largest set of occurrences that do not overlap: each starts later than the one before has ended. Source:
+// D. Patnaik et al., "Accelerator-Oriented Algorithm Transformation for Temporal Data Mining" (EP), section II-C.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ struct EpisodeView {
   uint32_t last() const { return symbols.back(); }
 };
 
-/// Episodes of one length, one behind the other. Neighbours that begin alike are cheaper for some methods.
+/// Episodes of one length, one after the other. Some methods count neighbours with the same prefix faster.
 struct EpisodeBatch {
   const uint32_t* symbols;  // [size x length]
   const Gap* gaps;          // [size x (length - 1)]
@@ -41,7 +41,7 @@ struct EpisodeBatch {
   EpisodeView operator[](size_t k) const { return {{symbols + k * length, length}, gaps + k * (length - 1)}; }
 };
 
-/// From the first event to the last one.
+/// The times of the first event and of the last one.
 struct Occurrence {
   int64_t start;
   int64_t end;

@@ -15,21 +15,21 @@ namespace batmap {
 
 namespace {
 
-// Nanoseconds, by bench/run episodes on one core of an EPYC with AVX2; the first two and the teams by
-// bench/episode_devices.cpp on 16 threads.
+// Nanoseconds on one core of an EPYC with AVX2, by bench/run episodes. kTrackNs, kUnforeseenNs and kTeamMs are
+// from 16 threads, by bench/episode_devices.cpp.
 constexpr double kTrackNs = 2.0;        // an event of a list
-constexpr double kUnforeseenNs = 21.0;  // where a processor does not foresee whether it extends the frontier
-constexpr double kSortNs = 25.0;        // an entry that is sorted, two columns
-constexpr double kMachineNs = 12.0;     // a place that an event moves
+constexpr double kUnforeseenNs = 21.0;  // more for an event where the branch "extends the frontier" is mispredicted
+constexpr double kSortNs = 25.0;        // an entry that is sorted, in two columns
+constexpr double kMachineNs = 12.0;     // an event at one position of an episode
 constexpr double kScanNs = 2.0;         // an event that a pass looks at
-constexpr double kTeamMs = 0.035;       // up to four threads that start and end
-constexpr double kMachinesAgain = 1.5;  // of the map: machines until they meet
+constexpr double kTeamMs = 0.035;       // to start and end up to four threads
+constexpr double kMachinesAgain = 1.5;  // machines of a segment, until they meet, for each one that counts
 
-// What is sampled, where there are list events enough.
+// The sample of mispredicted branches, taken where there are enough list events.
 constexpr uint64_t kWorthSampling = 1 << 17;
 constexpr size_t kSampledEpisodes = 4;
-constexpr double kSampledEvents = 128;  // of a list
-constexpr double kUsualShare = 0.1;     // where nothing is
+constexpr double kSampledEvents = 128;  // of each list
+constexpr double kUsualShare = 0.1;     // without a sample
 
 /// Runs count(first, last) over ranges of neighbours, a few for each thread.
 template <typename Count>
@@ -40,7 +40,7 @@ void share_out(const EpisodeBatch& batch, const ExecutionOptions& options, size_
 
 size_t threads_of(const ExecutionOptions& options) { return static_cast<size_t>(std::max(options.threads, 1)); }
 
-/// The share of list events that are unforeseen, from a slice in the middle of the stream.
+/// The share of list events whose branch is mispredicted, from a slice in the middle of the stream.
 double sample_unforeseen(const EventStreamView& view, const EpisodeBatch& batch, uint64_t list_events) {
   const double list = static_cast<double>(list_events) / static_cast<double>(batch.size * batch.length);
   const auto whole = static_cast<double>(view.times[view.events - 1] + 1);
@@ -81,7 +81,7 @@ std::string episode_method_names() {
 }
 
 double threads_apart(int threads) {
-  // 16 of them did the work of 6: bench/episode_devices.cpp.
+  // 16 threads did the work of 6: bench/episode_devices.cpp.
   return std::pow(std::max(threads, 1), 0.65);
 }
 
@@ -98,7 +98,7 @@ double estimate_episodes(EpisodeMethod method, const EpisodeJob& job) {
     case EpisodeMethod::kTracking: return tracking * kMsANs / shared + teams;
     case EpisodeMethod::kCountScanWrite: return 2 * tracking * kMsANs / threads + 2 * teams * steps;
     case EpisodeMethod::kAtomic:
-      // One block at a time comes out in order.
+      // With one thread, blocks come out in order and are not sorted.
       return (tracking / threads + (job.threads > 1 ? lists * kSortNs : 0)) * kMsANs + teams * steps;
     case EpisodeMethod::kAutomaton:
       return (static_cast<double>(job.events) * kScanNs + lists * kMachineNs / shared) * kMsANs + teams;

@@ -1,7 +1,7 @@
-// Counting a batch of episodes by one of the methods, and which one to take.
+// Counts a batch of episodes by one of several methods, and chooses the method.
 //
-// The interface is plain arrays: a stream (EventStreamView), a batch (EpisodeBatch), counts. A device that takes tracking is
-// one more row in the table of methods.
+// The interface is plain arrays: a stream (EventStreamView), a batch (EpisodeBatch), counts.
+// Devices count through device_tracker.h.
 #pragma once
 
 #include <cstdint>
@@ -13,33 +13,33 @@
 
 namespace batmap {
 
-/// tracking: each episode on one thread (tracking.h). count-scan-write, atomic: each on all threads, by one of the
-/// compactions.
+/// tracking: each episode on one thread (tracking.h). count_scan_write, atomic: each episode on all threads, by
+/// one of the two compactions. automaton: automaton.h. mapconcat: mapconcat.h.
 enum class EpisodeMethod { kTracking, kCountScanWrite, kAtomic, kAutomaton, kMapConcat };
 inline constexpr size_t kEpisodeMethods = 5;
 inline constexpr const char* kEpisodeMethodNames[kEpisodeMethods] = {"tracking", "count_scan_write", "atomic", "automaton",
                                                                      "mapconcat"};
-std::string episode_method_names();  // with commas
+std::string episode_method_names();  // separated by commas
 
-/// What the choice depends on.
+/// What the choice of a method depends on.
 struct EpisodeJob {
   uint64_t episodes;
   uint64_t length;
   uint64_t events;       // of all symbols
-  uint64_t list_events;  // of the symbols of the episodes, summed up over all places of all episodes
-  uint64_t unforeseen;   // of these, by a sample: where a share p of a list extends a frontier, the lesser of p and 1 - p
+  uint64_t list_events;  // list lengths, added up over all positions of all episodes
+  uint64_t unforeseen;   // of these, by a sample: if a share p of a list extends a frontier, the lesser of p and 1 - p
   int threads;
 };
 
-/// Threads as if each were alone: they share memory, and two of them a core.
+/// The speed-up of independent threads: they share memory bandwidth, and two of them share a core.
 double threads_apart(int threads);
 
 /// Estimated milliseconds. Pure.
 double estimate_episodes(EpisodeMethod method, const EpisodeJob& job);
-/// The least estimate. Pure.
+/// The method of the smallest estimate. Pure.
 EpisodeMethod choose_episode_method(const EpisodeJob& job);
 
-/// @param batch  of which some episodes are tracked in a slice of the stream
+/// @param batch  some of its episodes are tracked in a slice of the stream
 EpisodeJob describe_job(const EventStreamView& view, const EpisodeBatch& batch, int threads);
 
 /// @param counts  [batch.size] added to

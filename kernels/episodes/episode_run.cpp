@@ -1,4 +1,4 @@
-// The course of a run. See episode_run.h.
+// The steps of a run. See episode_run.h.
 #include "episodes/episode_run.h"
 
 #include <algorithm>
@@ -18,23 +18,23 @@ void sort_list(std::optional<std::vector<int64_t>>& list) {
 
 const std::vector<int64_t>* pointer_to(const std::optional<std::vector<int64_t>>& list) { return list ? &*list : nullptr; }
 
-/// The least number of occurrences whose rate is not below the one asked for.
+/// The smallest number of occurrences whose rate is at least `rate`.
 uint64_t count_of_rate(double rate, uint64_t duration, double ticks_a_unit) {
   const double units = static_cast<double>(duration) / ticks_a_unit;
   const double least = std::ceil(rate * units);
   if (!(least < 0x1p63)) return uint64_t{1} << 63;
   auto count = std::max<uint64_t>(static_cast<uint64_t>(least), 1);
-  // The product was rounded.
+  // The product was rounded, so step to the exact bound.
   while (count > 1 && static_cast<double>(count - 1) / units >= rate) --count;
   while (static_cast<double>(count) / units < rate) ++count;
   return count;
 }
 
-/// The episodes all of whose events occur, as symbols.
+/// The given episodes all of whose events occur, as symbols.
 struct Batch {
   std::vector<uint32_t> symbols;
   std::vector<Gap> gaps;
-  std::vector<size_t> place;  // of each among those given
+  std::vector<size_t> place;  // index of each among those given
 
   Batch(const EventStreams& streams, const GivenEpisodes& given) {
     for (size_t k = 0; k < given.size(); ++k) {
@@ -51,7 +51,7 @@ struct Batch {
   }
 };
 
-/// @param counts  [batch.size] added to, if so
+/// Counts on a device, if one is chosen. @param counts  [batch.size] added to
 /// @return whether a device has counted
 bool count_on_device(const EventStreams& streams, const EpisodeBatch& batch, const GivenEpisodes& given,
                      std::vector<uint64_t>& counts, const ExecutionOptions& options, EpisodeReport& report) {
@@ -175,7 +175,7 @@ EpisodeRun::EpisodeRun(EventLog log, std::span<const uint32_t> event_rank, const
     return EventFilter{.min_rows = report_.threshold, .only = nullptr, .exclude = pointer_to(query_.exclude)};
   };
   ExecutionOptions grouping = options_;
-  grouping.cancel = cancel_;  // what has not begun to answer is not cut off
+  grouping.cancel = cancel_;  // the timeout does not end a run before it begins to answer
   streams_.emplace(std::move(log), event_rank, filter, reach, grouping);
   report_.group_ms = watch_.milliseconds();
   device_.emplace(query_.device, query_.method, *streams_, options_);
@@ -215,7 +215,7 @@ void EpisodeRun::report_device() {
 }
 
 void EpisodeRun::find_best() {
-  // The threshold falls until there are k answers at or above it, which then are the best of all.
+  // The threshold falls until k answers reach it; these are the best.
   uint64_t threshold = report_.threshold;
   for (const EventStream& axis : streams_->axes()) threshold += axis.view().events;
   const auto k = static_cast<uint64_t>(*query_.top_k);
@@ -235,7 +235,7 @@ void EpisodeRun::find_best() {
     }
     if (best_->kept.size() >= k || threshold == report_.threshold) break;
   }
-  // Kept by length and events already.
+  // They are already in order of length and events.
   std::stable_sort(best_->kept.begin(), best_->kept.end(),
                    polled(options_.cancel, [](const auto& x, const auto& y) { return x.support > y.support; }));
   best_->kept.shrink(std::min<uint64_t>(best_->kept.size(), k));

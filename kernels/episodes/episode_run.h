@@ -1,7 +1,7 @@
-// A question about episodes, from rows to answers: which are frequent, how often given ones occur, and where.
+// A query about episodes, from rows to answers: which are frequent, how often given ones occur, and where.
 //
-// The order of the answers depends on the rows and the question alone: by length, then by events and gaps; the k best by
-// support, then by length.
+// The order of the answers depends only on the rows and the query: by length, then by events and gaps; for the
+// k best by support, then by length, events and gaps.
 #pragma once
 
 #include <cstdint>
@@ -18,35 +18,35 @@
 
 namespace batmap {
 
-/// "auto" is nothing. @throws Error{kInvalidParameter} for a name that is no method
+/// Empty for "auto". @throws Error{kInvalidParameter} for a name that is no method
 std::optional<EpisodeMethod> parse_episode_method(const std::string& name);
-/// What is counted: "non_overlapped", the only rule so far. @throws Error{kInvalidParameter} for another
+/// Checks the rule of counting: "non_overlapped", the only one so far. @throws Error{kInvalidParameter} for another
 void check_episode_counting(const std::string& name);
 
 struct EpisodeQuery {
-  std::vector<Gap> gaps;             // one or more; every gap of an episode is one of them
-  std::optional<int64_t> min_count;  // one of the two; none only together with top_k
-  std::optional<double> min_rate;    // occurrences a unit of time between first and last event, over all streams
+  std::vector<Gap> gaps;             // one or more; every gap of an episode is one of these
+  std::optional<int64_t> min_count;  // one of the two, or neither together with top_k
+  std::optional<double> min_rate;    // occurrences a unit of time, between first and last event, over all streams
   double ticks_a_unit = 1;
   std::optional<int64_t> min_length;
   std::optional<int64_t> max_length;
-  std::optional<std::vector<int64_t>> include;  // event values, or ranks; an episode needs one of them
-  std::optional<std::vector<int64_t>> exclude;  // rows of theirs do not count
+  std::optional<std::vector<int64_t>> include;  // event values, or ranks; an episode needs one of these
+  std::optional<std::vector<int64_t>> exclude;  // their rows are ignored
   std::optional<int64_t> top_k;                 // ties: the shorter, then the smaller events
   std::optional<int64_t> max_results;
   std::optional<int64_t> timeout_ms;
-  std::optional<EpisodeMethod> method;  // nothing: by prefixes
+  std::optional<EpisodeMethod> method;  // empty: by prefixes
   DeviceUse device;
 
   /// @throws Error{kInvalidParameter} with the value, the bound and a hint
   void check() const;
 };
 
-/// Episodes that are given: all of one length, with the same gaps.
+/// Given episodes: all of one length, with the same gaps.
 struct GivenEpisodes {
-  std::vector<int64_t> events;  // [size x length] values, or ranks; one that does not occur is fine
+  std::vector<int64_t> events;  // [size x length] values, or ranks; they need not occur
   size_t length = 1;
-  std::vector<Gap> gaps;  // length - 1, or one for every gap
+  std::vector<Gap> gaps;  // length - 1 gaps, or one for all
   std::optional<EpisodeMethod> method;
   DeviceUse device = {};
 
@@ -66,10 +66,10 @@ struct EpisodeReport {
   };
   std::string method;
   std::string device = "cpu";  // or the name of the GPU that has counted
-  std::string notice;          // what the user should be told: a device failed
-  std::string reason;          // for or against a device
+  std::string notice;          // a message for the user: a device failed
+  std::string reason;          // why a device was chosen or not
   uint64_t threshold = 0;
-  std::vector<Level> levels;  // [length - 1], of the last search
+  std::vector<Level> levels;  // [length - 1] of the last search
   double group_ms = 0;
 };
 
@@ -78,7 +78,7 @@ enum class EpisodeTruncation { kNone, kMaxResults, kTimeout };
 /// The frequent episodes.
 class EpisodeRun {
  public:
-  /// @param log, event_rank  see EventStreams; with ranks, events of the query and of value() are ranks
+  /// @param log, event_rank  see EventStreams; with ranks, the query's events and value() are ranks
   /// @param options          copied; its meter must outlive the run
   /// @throws Error, std::bad_alloc
   EpisodeRun(EventLog log, std::span<const uint32_t> event_rank, const EpisodeQuery& query, const ExecutionOptions& options);
@@ -90,12 +90,12 @@ class EpisodeRun {
     std::span<const uint32_t> steps;
     uint64_t support;
   };
-  /// The next answer, valid until the next call; nothing when there are no more.
-  /// @throws Error, std::bad_alloc; the run cannot go on after that
+  /// The next answer, valid until the next call; empty at the end.
+  /// @throws Error, std::bad_alloc; then the run cannot go on
   std::optional<Row> next();
 
   int64_t event(uint32_t step) const { return streams_->value(static_cast<uint32_t>(step / query_.gaps.size())); }
-  size_t gap(uint32_t step) const { return step % query_.gaps.size(); }  // an index in the query's
+  size_t gap(uint32_t step) const { return step % query_.gaps.size(); }  // index in the query's gaps
   EpisodeTruncation truncated() const { return truncated_; }
   const EventStreams& streams() const { return *streams_; }
   const EpisodeReport& report() const { return report_; }
@@ -111,24 +111,24 @@ class EpisodeRun {
   bool out_of_time() const;
 
   EpisodeQuery query_;
-  ExecutionOptions options_;  // its token also looks at the clock
+  ExecutionOptions options_;  // the token also looks at the clock
   CancelToken cancel_;        // the caller's
   Stopwatch watch_;
   EpisodeReport report_;
   std::optional<EventStreams> streams_;
   std::optional<EpisodeDevice> device_;
   std::optional<LevelWise> search_;
-  size_t row_ = 0;  // of the level
+  size_t row_ = 0;  // in the current level
   std::unique_ptr<Best> best_;
   int64_t results_ = 0;
   EpisodeTruncation truncated_ = EpisodeTruncation::kNone;
 };
 
-/// The axes of an input of which only the events of some episodes matter.
+/// The axes of an input, with the events of the given episodes only.
 EventStreams streams_of(EventLog log, std::span<const uint32_t> event_rank, const GivenEpisodes& episodes,
                         const ExecutionOptions& options);
 
-/// Supports, in the order given.
+/// Supports, in the order of the given episodes.
 std::vector<uint64_t> count_given(const EventStreams& streams, const GivenEpisodes& episodes,
                                   const ExecutionOptions& options, EpisodeReport& report);
 
@@ -138,7 +138,7 @@ struct FoundOccurrence {
   int64_t ends_at;
 };
 
-/// The occurrences that make up the support of the one episode given: of each stream, by time.
+/// The occurrences that make up the support of the one given episode: for each stream, in order of time.
 GrowingBuffer<FoundOccurrence> find_occurrences(const EventStreams& streams, const GivenEpisodes& episode,
                                                 const ExecutionOptions& options);
 

@@ -1,4 +1,4 @@
-// Bytes of a state. See episode_state.h.
+// The bytes of a state. See episode_state.h.
 #include "episodes/episode_state.h"
 
 #include <algorithm>
@@ -63,7 +63,7 @@ uint64_t count_episode_state(const std::byte* state, const ExecutionOptions& opt
   const EpisodeStateHeader header = episode_state_header(state);
   std::vector<int64_t> events(header.length);
   std::memcpy(events.data(), state + sizeof header, header.length * sizeof(int64_t));
-  // Events by number: small codes, whatever the events are.
+  // Events become small numbers, whatever their values are.
   std::vector<int64_t> names = events;
   std::sort(names.begin(), names.end(), polled(options.cancel, std::less<>()));
   const auto number = [&](int64_t event) {

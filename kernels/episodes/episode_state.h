@@ -1,7 +1,6 @@
-// An episode and the events of a group that it names, as bytes: the state of an aggregate, which grows in place, is laid end
-// to end with others, and travels between servers. Header, events of the episode, rows; little-endian, and at any address.
-//
-// 16 bytes a row, in any order. Source: ours.
+// The state of the aggregate that counts one episode: the episode, and those events of a group that it names,
+// as bytes. It grows in place, is appended to others, and travels between servers. It has a header, the events
+// of the episode, then rows; little-endian, at any address. 16 bytes a row, in any order. Source: ours.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +16,7 @@ struct EpisodeStateHeader {
   static constexpr uint32_t kFormat = 0x31706562;  // "bep1"
 
   uint32_t format = kFormat;
-  uint32_t length = 1;  // of the episode
+  uint32_t length = 1;  // events of the episode
   Gap gap{};            // for every gap
   uint64_t rows = 0;
 
@@ -26,13 +25,13 @@ struct EpisodeStateHeader {
 };
 inline constexpr size_t kEpisodeStateRowBytes = 2 * sizeof(int64_t);
 
-/// Whether the header agrees with itself and with the size, room behind the rows included. Constant time, and all there is
-/// to check: events and times may be any.
+/// Does the header agree with itself and with the size? Room behind the rows is allowed. Takes constant time,
+/// and is the whole check: events and times may have any value.
 bool is_episode_state(std::span<const std::byte> bytes);
-/// Checks bytes from outside. @throws Error{kInvalidData} unless they are a state without room
+/// Checks bytes from outside. @throws Error{kInvalidData} unless they are a state without room behind the rows
 void validate_episode_state(std::span<const std::byte> bytes);
 
-// The rest takes states only.
+// The following functions take valid states only.
 EpisodeStateHeader episode_state_header(const std::byte* state);
 void set_episode_state_header(std::byte* state, const EpisodeStateHeader& header);
 /// There must be room.

@@ -1,4 +1,4 @@
-// Rows to axes. See event_stream.h.
+// From rows to axes. See event_stream.h.
 #include "episodes/event_stream.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ struct Span {
   uint64_t ticks() const { return static_cast<uint64_t>(last) - static_cast<uint64_t>(first); }
 };
 
-/// Runs body(begin, end) over ranges of [0, count) and asks the token in between.
+/// Runs body(begin, end) over ranges of [0, count) and looks at the cancel token between them.
 template <typename Body>
 void in_slices(size_t count, const CancelToken& cancel, Body body) {
   for (size_t begin = 0; begin < count; begin += kRowsAPoll) {
@@ -53,7 +53,7 @@ KeyCodes codes_of(const EventLog& log, int64_t EventLog::Row::*key, const Execut
 
 uint32_t code_of(KeyCodes& codes, int64_t key) { return codes.direct() ? codes.find(key) : codes.insert(key); }
 
-/// The first `count` rows: those of one stream next to each other, in order of time.
+/// Sorts the first `count` rows: rows of one stream are neighbours, in order of time.
 void sort_rows(Buffer<Row>& rows, size_t count, size_t streams, const ExecutionOptions& options) {
   const auto in_order = [](const Row& x, const Row& y) {
     return x.stream != y.stream ? x.stream < y.stream : x.time < y.time;
@@ -81,10 +81,10 @@ void sort_rows(Buffer<Row>& rows, size_t count, size_t streams, const ExecutionO
   }
 }
 
-/// Adds the streams that fit on one axis, from row `from` on. @return the row behind the last
+/// Adds an axis with as many streams as fit, from row `from` on. @return the row behind the last
 size_t add_axis(std::vector<EventStream>& axes, std::span<const Row> rows, size_t from,
                 const GrowingBuffer<int64_t>& streams, uint32_t symbols, int64_t reach, const ExecutionOptions& options) {
-  // How far, and how many rows.
+  // Find the streams that fit, and their rows.
   GrowingBuffer<EventStream::Piece> pieces(*options.memory);
   uint64_t length = 0;
   size_t end = from;
@@ -129,7 +129,7 @@ EventStream::EventStream(size_t events, Buffer<int64_t> times, Buffer<uint32_t> 
       begin_(*options.memory, size_t{symbol_count} + 1, Fill::kZero),
       list_times_(*options.memory, events),
       pieces_(std::move(pieces)) {
-  // Lists begin one place late, and are where they belong once they are full.
+  // at[symbol] is the next free index of each list.
   Buffer<uint32_t> at(*options.memory, size_t{symbol_count} + 1, Fill::kZero);
   for (size_t k = 0; k < events; ++k) ++at[symbols_[k] + 1];
   for (uint32_t symbol = 0; symbol < symbol_count; ++symbol) at[symbol + 1] += at[symbol];
@@ -156,7 +156,7 @@ EventStreams::EventStreams(EventLog log, std::span<const uint32_t> event_rank,
   totals_.rows = log.rows();
   if (totals_.rows == 0) return;
 
-  // Codes for events and streams; when the streams begin and end.
+  // Codes for events and streams; first and last time of each stream.
   Buffer<Row> rows(*options.memory, log.rows());
   GrowingBuffer<int64_t> streams(*options.memory);  // [code] value
   GrowingBuffer<Span> spans(*options.memory);

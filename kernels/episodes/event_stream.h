@@ -1,12 +1,13 @@
-// Events in the order of time and, symbol by symbol, as lists of times: the form that every episode counter reads.
+// Events in order of time and, for each symbol, as a list of times: the form that every episode counter reads.
 //
-// Several streams lie one behind the other on one axis, so far apart that no gap reaches from one into the next: counting
-// the axis counts each stream apart and adds up. The axis starts at 0 and keeps below 2^62, so that no sum of a time and a
-// gap overflows; streams that do not fit go to further axes, whose counts add up likewise. An event that repeats a
-// symbol at its time can add nothing, since occurrences at one time overlap, and is left out: lists ascend strictly.
+// Several streams lie one behind the other on one axis, so far apart that no gap reaches from one into the next. So the
+// count of an axis is the sum of the counts of its streams. The axis starts at 0 and stays below 2^62, so that no sum of
+// a time and a gap overflows. Streams that do not fit go to further axes, whose counts are added, too. A row that repeats
+// symbol and time is left out: it can add nothing, because occurrences at one time overlap. So lists ascend strictly.
 //
-// Cost: 20 bytes an event that is kept, and 16 more while it is built, after the 16 of the log, or 24 with streams. Linear
-// where the rows of each stream come in order of time. Source: EP IV-A (lists of positions); the axis is ours.
+// Cost: 20 bytes for each event that is kept, and 16 more while the axis is built. Before that the log takes 16
+// bytes, or 24 with streams. Linear time if the rows of each stream come in order of time. Source: EP IV-A
+// (lists of positions); the axis is ours.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +25,8 @@ namespace batmap {
 /// Rows as they arrive, in any order.
 class EventLog {
  public:
-  /// @param with_streams  whether rows have a stream; without, all are of stream 0
-  /// @param expected      rows, where they are known to be few: no more memory is taken than they need
+  /// @param with_streams  whether rows have a stream; if not, all are of stream 0
+  /// @param expected      number of rows, if known to be few: the log then takes no more memory than they need
   EventLog(const ExecutionOptions& options, bool with_streams, uint64_t expected = kMostRowsABlock)
       : meter_(options.memory),
         columns_(with_streams ? 3 : 2),
@@ -61,7 +62,7 @@ class EventLog {
 
   MemoryMeter* meter_;
   size_t columns_;
-  int shift_;  // rows of a block, as a power of two
+  int shift_;  // log2 of the rows of a block
   uint64_t rows_ = 0;
   std::vector<Buffer<int64_t>> blocks_;
 };
@@ -72,9 +73,9 @@ struct EventStreamView {
   const int64_t* times;     // [events] ascending
   const uint32_t* symbols;  // [events]
   uint32_t symbol_count;
-  const uint32_t* begin;      // [symbol_count + 1] of each symbol in list_times
+  const uint32_t* begin;      // [symbol_count + 1] first index of each symbol in list_times
   const int64_t* list_times;  // [events] by symbol, strictly ascending in each
-  int64_t reach;              // gaps are cut to this: it separates the streams, and no two events of one are further apart
+  int64_t reach;              // gaps are cut to this: it separates streams, and no two events of a stream are further apart
 
   std::span<const int64_t> list(uint32_t symbol) const {
     return {list_times + begin[symbol], list_times + begin[symbol + 1]};
@@ -85,17 +86,17 @@ struct EventStreamView {
 class EventStream {
  public:
   struct Piece {
-    int64_t at;     // where its first event lies on the axis
-    int64_t first;  // time of that event
+    int64_t at;     // time on the axis of its first event
+    int64_t first;  // time of that event in the input
     int64_t stream;
   };
 
-  /// @param events, times, symbols  in order of time, without repetitions; the buffers may have room for more
+  /// @param events, times, symbols  in order of time, without repetitions; the buffers may be larger
   EventStream(size_t events, Buffer<int64_t> times, Buffer<uint32_t> symbols, uint32_t symbol_count, int64_t reach,
               GrowingBuffer<Piece> pieces, const ExecutionOptions& options);
 
   EventStreamView view() const;
-  /// The stream that a time on the axis belongs to.
+  /// The stream at a time on the axis.
   const Piece& piece_of(int64_t time) const;
 
  private:
@@ -108,29 +109,29 @@ class EventStream {
   GrowingBuffer<Piece> pieces_;
 };
 
-/// Which events stay. Values are those of the log, or ranks where there are ranks; lists ascend.
+/// Which events stay. Values are those of the log or, if there are ranks, ranks; lists ascend.
 struct EventFilter {
-  uint64_t min_rows = 1;                          // an event with fewer rows leaves
-  const std::vector<int64_t>* only = nullptr;     // what stays; nullptr: all
-  const std::vector<int64_t>* exclude = nullptr;  // what leaves; nullptr: nothing
+  uint64_t min_rows = 1;                          // an event with fewer rows is dropped
+  const std::vector<int64_t>* only = nullptr;     // only these stay; nullptr: all
+  const std::vector<int64_t>* exclude = nullptr;  // these are dropped; nullptr: none
 };
 
-/// What is known of the rows before any of them leaves.
+/// Totals of the rows before any event is dropped.
 struct EventTotals {
   uint64_t rows = 0;
   uint64_t streams = 0;
   uint64_t events = 0;    // distinct ones
-  uint64_t duration = 0;  // ticks between first and last row, of all streams together
+  uint64_t duration = 0;  // ticks between first and last row of each stream, added up
 };
 
-/// All axes of one input, and what its symbols are. Symbols are numbered in the order of the events.
+/// All axes of one input, and the events behind its symbols. Symbols are numbered in ascending order of the events.
 class EventStreams {
  public:
-  /// @param log         used up
-  /// @param event_rank  [event] what stands for an event of the log; empty: it stands for itself
-  /// @param filter      asked once
-  /// @param reach       the largest gap that will be asked for
-  /// @throws Error{kTooLarge} where a stream spans 2^61 ticks or more; Error, std::bad_alloc
+  /// @param log         consumed
+  /// @param event_rank  [event] rank of an event of the log; empty: the event itself
+  /// @param filter      called once
+  /// @param reach       the largest gap that will be used
+  /// @throws Error{kTooLarge} if a stream spans 2^61 ticks or more; Error, std::bad_alloc
   EventStreams(EventLog log, std::span<const uint32_t> event_rank,
                const std::function<EventFilter(const EventTotals&)>& filter, int64_t reach, const ExecutionOptions& options);
 
@@ -139,7 +140,7 @@ class EventStreams {
   uint64_t rows_kept() const { return rows_kept_; }
   uint32_t symbols() const { return static_cast<uint32_t>(values_.size()); }
   int64_t value(uint32_t symbol) const { return values_[symbol]; }
-  /// @return nothing for an event that does not occur, or has left
+  /// @return empty for an event that does not occur or was dropped
   std::optional<uint32_t> symbol_of(int64_t value) const;
 
  private:

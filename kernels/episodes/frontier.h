@@ -1,13 +1,13 @@
-// The occurrences of a prefix, as few of them as can matter, and how they grow by one symbol.
+// The frontier of a prefix is those of its occurrences that can matter. Here is how a frontier grows by one symbol.
 //
-// Of the occurrences of A -> ... -> B that end with the same B only the one that starts latest can matter: whatever another
-// one can be extended to, it can be, too, and it overlaps fewer others. So a frontier has one entry an event of B at most,
-// in order of time, and its starts ascend as well: a later B reaches back to an A that is no earlier. To extend a frontier
-// by a symbol is then a merge of two ascending lists. The next event at u takes the last entry that ends before u - low, if
-// that does not end before u - high: all that end earlier start no later.
+// Of the occurrences of A -> ... -> B that end with the same B, only the one that starts latest can matter: it can be
+// extended by whatever extends another, and it overlaps fewer others. So a frontier has at most one entry for each
+// event of B, in order of time. Its starts ascend, too, because a later B does not reach back to an earlier A. So to
+// extend a frontier by a symbol is a merge of two ascending lists. The next event, at time u, takes the last entry
+// that ends before u - low, if this entry does not end before u - high: all entries that end earlier start no later.
 //
-// Cost: one step for each entry and event, or, where the one are many fewer than the other, a search from each of the fewer.
-// 16 bytes an entry. Source: tracking is EP IV-C; one entry an end, and with it the merge, are ours.
+// Cost: one step for each entry and event. If one side is much shorter, one search for each element of the
+// shorter side. 16 bytes an entry. Source: tracking is EP IV-C; one entry an end, and so the merge, are ours.
 #pragma once
 
 #include <algorithm>
@@ -19,14 +19,14 @@
 
 namespace batmap {
 
-/// Entries in order of time. Of a single symbol: its list is both.
+/// Entries in order of time. For a single symbol, its list is both ends and starts.
 struct FrontierView {
   const int64_t* ends;
   const int64_t* starts;
   size_t size;
 };
 
-/// The first place at or behind `at` that does not hold `before(value)`, by doubling steps.
+/// The first index from `at` on whose value does not satisfy `before`, found by doubling steps.
 template <typename Before>
 size_t gallop(const int64_t* values, size_t at, size_t size, Before before) {
   size_t step = 1;
@@ -47,22 +47,22 @@ size_t gallop(const int64_t* values, size_t at, size_t size, Before before) {
   return low;
 }
 
-/// Entries or events that are so many times fewer are searched for among the others; by the table of one step of bench/run
-/// episodes.
+/// If one side is so many times shorter, its elements are searched for in the other. Source: bench/run
+/// episodes, the table of one step.
 inline constexpr size_t kGallopRatio = 16;
 
-/// Hands take(end, start) every entry of the frontier extended by the events of a list, in order of time.
+/// Extends the frontier by the events of a list: calls take(end, start) for each new entry, in order of time.
 /// @param gap  cut to the reach of the stream
 template <typename Take>
 void extend_merging(FrontierView from, std::span<const int64_t> list, Gap gap, Take take) {
-  size_t passed = 0;  // entries that end before u - low
+  size_t passed = 0;  // number of entries that end before u - low
   for (const int64_t u : list) {
     while (passed < from.size && from.ends[passed] < u - gap.low) ++passed;
     if (passed > 0 && from.ends[passed - 1] >= u - gap.high) take(u, from.starts[passed - 1]);
   }
 }
 
-/// The same by a search in the frontier for each event.
+/// The same, by a search in the frontier for each event.
 template <typename Take>
 void extend_searching_frontier(FrontierView from, std::span<const int64_t> list, Gap gap, Take take) {
   size_t passed = 0;
@@ -72,7 +72,7 @@ void extend_searching_frontier(FrontierView from, std::span<const int64_t> list,
   }
 }
 
-/// The same by a search in the list for each entry, whose events are those that it reaches and the next entry does not.
+/// The same, by a search in the list for each entry. Its events are those that it reaches and the next entry does not.
 template <typename Take>
 void extend_searching_list(FrontierView from, std::span<const int64_t> list, Gap gap, Take take) {
   size_t at = 0;
@@ -84,7 +84,7 @@ void extend_searching_list(FrontierView from, std::span<const int64_t> list, Gap
   }
 }
 
-/// The way of the three that costs least.
+/// The same, by the cheapest of the three ways.
 template <typename Take>
 void extend_frontier(FrontierView from, std::span<const int64_t> list, Gap gap, Take take) {
   if (gap.high <= gap.low) return;
@@ -96,7 +96,7 @@ void extend_frontier(FrontierView from, std::span<const int64_t> list, Gap gap, 
     extend_merging(from, list, gap, take);
 }
 
-/// The entries that matter to some consecutive events of a list.
+/// The entries that can reach some consecutive events of a list.
 inline FrontierView entries_for(FrontierView from, std::span<const int64_t> events, Gap gap) {
   if (events.empty()) return {from.ends, from.starts, 0};
   const int64_t* const first = std::lower_bound(from.ends, from.ends + from.size, events.front() - gap.high);
@@ -104,7 +104,7 @@ inline FrontierView entries_for(FrontierView from, std::span<const int64_t> even
   return {first, from.starts + (first - from.ends), static_cast<size_t>(last - first)};
 }
 
-/// extend_frontier that asks the token in between.
+/// extend_frontier() that looks at the cancel token every 65,536 events.
 template <typename Take>
 void extend_polled(FrontierView from, std::span<const int64_t> list, Gap gap, const CancelToken& cancel, Take take) {
   constexpr size_t kEventsAPoll = size_t{1} << 16;
@@ -117,8 +117,8 @@ void extend_polled(FrontierView from, std::span<const int64_t> list, Gap gap, co
   extend_frontier(entries_for(from, list, gap), list, gap, take);
 }
 
-/// The greedy choice among occurrences in order of their ends: each that starts later than the one chosen before has
-/// ended. It is a largest set (EP, Algorithm 1).
+/// The greedy choice among occurrences in order of their ends: it takes each one that starts later than the
+/// last chosen one has ended. The result is a largest set (EP, Algorithm 1).
 struct NonOverlapped {
   int64_t last_end = -1;
   uint64_t count = 0;

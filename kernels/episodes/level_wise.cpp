@@ -1,4 +1,4 @@
-// Candidates and the two ways to count them by prefixes. See level_wise.h.
+// Candidates, and the two ways to count them by prefixes. See level_wise.h.
 #include "episodes/level_wise.h"
 
 #include <algorithm>
@@ -13,17 +13,17 @@ namespace batmap {
 namespace {
 
 // Nanoseconds, by bench/run episodes on one core of an EPYC with AVX2.
-constexpr double kReachNs = 20;   // an entry of a frontier that looks for what it reaches
+constexpr double kReachNs = 20;   // an entry of a frontier that searches the events that it reaches
 constexpr double kWalkNs = 2.5;   // an event that is reached
 constexpr double kMergeNs = 3;    // an entry or event of a merge
-constexpr double kSearchNs = 40;  // of the shorter side, where the other is much longer
+constexpr double kSearchNs = 40;  // for the shorter side, if the other is much longer
 
 constexpr uint64_t kWorkAPoll = uint64_t{1} << 16;
 constexpr size_t kTasksAThread = 16;
-constexpr size_t kBatch = size_t{1} << 16;        // candidates that a forced method counts at once
-constexpr size_t kDeviceBatch = size_t{1} << 18;  // and a device
+constexpr size_t kBatch = size_t{1} << 16;        // candidates of one batch of a forced method
+constexpr size_t kDeviceBatch = size_t{1} << 18;  // candidates of one batch of a device
 
-/// Steps as symbols and gaps.
+/// Turns steps into symbols and gaps.
 class Decoder {
  public:
   explicit Decoder(const std::vector<Gap>& gaps) : of_(gaps) {}
@@ -60,13 +60,13 @@ class Decoder {
 
 }  // namespace
 
-/// The steps that may extend a prefix: the last ones of some consecutive episodes of the level, or, where those are single
-/// symbols, each of them with every gap. Ascending.
+/// The steps that may extend a prefix: the last steps of some consecutive episodes of the level or, if these
+/// are single symbols, each symbol with every gap. Ascending.
 struct LevelWise::Candidates {
   const EpisodeLevel& level;
   size_t begin;
   size_t end;
-  uint32_t gaps;  // 1, or those to choose from
+  uint32_t gaps;  // 1, or the number of gaps to choose from
 
   size_t size() const { return (end - begin) * gaps; }
   uint32_t operator[](size_t k) const {
@@ -76,7 +76,7 @@ struct LevelWise::Candidates {
 
 namespace {
 
-/// Counts the extensions of one prefix after the other; of one thread.
+/// Counts the extensions of one prefix after the other, in one thread.
 class Extensions {
  public:
   Extensions(const EventStreams& streams, const std::vector<Gap>& gaps, const ExecutionOptions& options)
@@ -89,14 +89,14 @@ class Extensions {
         reached_(*options.memory, streams.symbols()),
         counted_(*options.memory) {
     std::fill(last_ends_.begin(), last_ends_.end(), -1);
-    views_.reserve(streams.axes().size());  // trackers point into it
+    views_.reserve(streams.axes().size());  // trackers_ point into views_
     for (const EventStream& axis : streams.axes()) {
       views_.push_back(axis.view());
       trackers_.emplace_back(views_.back(), options);
     }
   }
 
-  /// Appends those that are frequent, in order.
+  /// Appends the frequent extensions, in order.
   template <typename Candidates>
   void count(std::span<const uint32_t> prefix, const Candidates& candidates, uint64_t min_count, EpisodeLevel& found) {
     const EpisodeView episode = decode_(prefix);
@@ -148,8 +148,8 @@ class Extensions {
     add(step, chosen.count);
   }
 
-  /// All symbols at once: the events that an entry reaches and the next one does not, in order of time (see
-  /// extend_searching_list), each the end of an occurrence of the prefix and its symbol.
+  /// Counts the extensions by all symbols at once. Walks over the events that each entry reaches and the next one does
+  /// not (see extend_searching_list), in order of time. Each of them ends an occurrence of the prefix and its own symbol.
   void walk(const EventStreamView& view, FrontierView frontier, uint32_t gap) {
     const auto [low, high] = view.cut(gaps_[gap]);
     if (high <= low) return;
@@ -192,11 +192,11 @@ class Extensions {
   Decoder decode_;
   std::vector<EventStreamView> views_;
   std::vector<Tracker> trackers_;
-  Buffer<uint64_t> totals_;          // [step] over all axes
-  Buffer<uint64_t> counts_;          // [symbol] of one walk, as are the next two
-  Buffer<int64_t> last_ends_;        // [symbol] -1: not reached
-  Buffer<uint32_t> reached_;         // symbols
-  GrowingBuffer<uint32_t> counted_;  // steps with a total
+  Buffer<uint64_t> totals_;          // [step] summed over all axes
+  Buffer<uint64_t> counts_;          // [symbol] in one walk, like the next two
+  Buffer<int64_t> last_ends_;        // [symbol] end of the last occurrence taken; -1: not reached
+  Buffer<uint32_t> reached_;         // symbols reached
+  GrowingBuffer<uint32_t> counted_;  // steps whose total is not 0
 };
 
 }  // namespace
@@ -251,9 +251,9 @@ EpisodeLevel LevelWise::first_level() const {
 LevelWise::Candidates LevelWise::candidates_of(size_t prefix) const {
   const auto gaps = static_cast<uint32_t>(gaps_.size());
   if (level_.length == 1) return {level_, 0, level_.size(), gaps};
-  // The episodes that begin with the suffix, whose first step has no gap.
+  // The episodes that begin with the suffix. Its first step has no gap there.
   const std::span<const uint32_t> suffix = level_[prefix].subspan(1);
-  const auto compare = [&](size_t k) {  // -1: before those
+  const auto compare = [&](size_t k) {  // -1: before the suffix
     const std::span<const uint32_t> other = level_[k];
     for (size_t at = 0; at < suffix.size(); ++at) {
       const uint32_t step = at == 0 ? suffix[0] / gaps * gaps : suffix[at];
@@ -311,7 +311,7 @@ EpisodeLevel LevelWise::by_prefixes() const {
   return all;
 }
 
-/// @param count  gets batches of candidates, and counts to be added to
+/// @param count  gets batches of candidates, and counts to add to
 template <typename Count>
 EpisodeLevel LevelWise::by_batches(size_t batch_size, Count count) const {
   EpisodeLevel found(*options_.memory);
@@ -360,9 +360,9 @@ bool LevelWise::by_device(EpisodeLevel& found) const {
                           });
 }
 
-/// What the next level takes on the CPU, and what it is for a device. The frontier of a prefix has more entries than the
-/// prefix has occurrences that do not overlap: about twice as many in the streams of bench/episode_devices.cpp.
-/// @return milliseconds
+/// Estimates the next level on the CPU, and describes it for a device. A frontier has more entries than its
+/// prefix has non-overlapped occurrences: about twice as many in the streams of bench/episode_devices.cpp.
+/// @return milliseconds on the CPU
 double LevelWise::estimate_level(EpisodeSizes& sizes) const {
   sizes.length = level_.length + 1;
   double ticks = 1;

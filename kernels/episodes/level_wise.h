@@ -1,15 +1,17 @@
-// Discovery, level by level: which episodes are frequent. Source: EP II-C for the levels; counting by prefixes is ours.
+// Finds the frequent episodes, level by level (one level for each length). Source: EP II-C for the
+// levels; counting by prefixes is ours.
 //
-// Every gap of an episode is one of those given. Candidates of length N come from the frequent episodes of N - 1: one whose
-// suffix is the prefix of another is joined with it, since no episode is more frequent than what it begins or ends with.
-// Candidates with one prefix are counted together from its frontier (frontier.h), in the cheaper of two ways: a walk over
-// the events that the frontier reaches, which counts the extensions by all symbols at once, or one merge for each candidate.
-// Frontiers are made anew at each level, and shared by episodes that begin alike; memory holds one for each symbol of one
-// episode and thread. A method may be forced; then candidates are counted as a batch (episode_counter.h). So they are on a
-// device, level by level where it is expected to be faster; it shares prefixes in its own ways.
+// Every gap of an episode is one of the given gaps. Candidates of length N come from the frequent episodes of
+// length N - 1: an episode whose suffix is the prefix of another is joined with it, because no episode is more
+// frequent than its prefix or its suffix. Candidates with one prefix are counted together from its frontier
+// (frontier.h), in the cheaper of two ways. One is a walk over the events that the frontier reaches, which
+// counts the extensions by all symbols at once. The other is a merge for each candidate. Frontiers are made
+// anew at each level and shared by episodes with the same prefix; each thread keeps one for each symbol of one
+// episode. If a method is forced, candidates are counted in batches (episode_counter.h). A device, too, counts
+// batches; it is chosen for each level if it is expected to be faster, and shares prefixes in its own ways.
 //
-// Cost of a level: for each prefix the events that it reaches, or those of its candidates' last symbols. Memory: 4 bytes
-// a symbol and 8 for the support of each frequent episode of two levels.
+// Cost of a level: for each prefix the events that it reaches, or those of its candidates' last symbols.
+// Memory: for each frequent episode of two levels, 4 bytes a symbol and 8 for the support.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +25,8 @@
 
 namespace batmap {
 
-/// The frequent episodes of one length, in order of their steps. A step is a symbol and the gap before it: symbol x gaps +
-/// gap, the gap of the first symbol being 0.
+/// The frequent episodes of one length, in order of their steps. A step is a symbol with the gap before it:
+/// symbol x gaps + gap, where the gap of the first symbol is 0.
 struct EpisodeLevel {
   explicit EpisodeLevel(MemoryMeter& meter) : steps(meter), supports(meter) {}
   size_t size() const { return supports.size(); }
@@ -39,14 +41,14 @@ struct EpisodeLevel {
 
 class LevelWise {
  public:
-  /// @param method   nothing: by prefixes
-  /// @param device   asked at each level; nullptr: none is there
-  /// @param options  with streams, gaps and device, must outlive the object
+  /// @param method   empty: by prefixes
+  /// @param device   asked at each level; nullptr: none
+  /// @param options  must outlive the object, as must streams, gaps and device
   /// @throws Error{kTooLarge} for more than 2^32 - 1 symbols x gaps
   LevelWise(const EventStreams& streams, const std::vector<Gap>& gaps, uint64_t min_count,
             std::optional<EpisodeMethod> method, EpisodeDevice* device, const ExecutionOptions& options);
 
-  /// Finds the level of episodes with one more symbol, at first of one. @return whether there are any
+  /// Finds the next level, with one more symbol; the first has one. @return whether it has any episode
   /// @throws Error, std::bad_alloc
   bool next();
   const EpisodeLevel& level() const { return level_; }

@@ -1,4 +1,4 @@
-// Segments, machines and how they meet. See mapconcat.h.
+// Segments, their machines, and how the machines meet. See mapconcat.h.
 #include "episodes/mapconcat.h"
 
 #include <algorithm>
@@ -11,11 +11,11 @@ namespace batmap {
 
 namespace {
 
-/// What a machine found in its segment.
+/// What one machine found in its segment.
 struct Path {
-  int64_t after;  // the end it stands for
+  int64_t after;  // where the last occurrence before the segment is assumed to end
   uint64_t count;
-  int64_t last_end;  // `after` where it found nothing
+  int64_t last_end;  // `after` if it found nothing
 };
 
 struct Segment {
@@ -23,8 +23,8 @@ struct Segment {
 
   size_t begin;  // events
   size_t end;
-  int64_t far_back = -1;      // ends up to here make no difference
-  GrowingBuffer<Path> paths;  // ascending in `after`; the first stands for all that end far back
+  int64_t far_back = -1;      // earlier ends all give the same result
+  GrowingBuffer<Path> paths;  // ascending in `after`; the first stands for all ends up to far_back
 };
 
 class Map {
@@ -73,10 +73,10 @@ class Map {
   Segment& segment_;
   const ExecutionOptions& options_;
   EpisodeMachine machine_;
-  GrowingBuffer<int64_t> ends_;  // of the first machine that found any
+  GrowingBuffer<int64_t> ends_;  // of the first machine that found any occurrence
 };
 
-/// At changes of time, none shorter than `reach`.
+/// Cuts between events of different times. No segment is shorter than `reach`, except perhaps the last.
 std::vector<Segment> cut_segments(const EventStreamView& view, size_t segments, int64_t reach, MemoryMeter& meter) {
   std::vector<Segment> all;
   for (size_t begin = 0; begin < view.events;) {

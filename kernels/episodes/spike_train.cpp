@@ -1,4 +1,4 @@
-// The network and its bins. See spike_train.h.
+// The network and its time bins. See spike_train.h.
 #include "episodes/spike_train.h"
 
 #include <algorithm>
@@ -16,10 +16,10 @@ namespace {
 constexpr double kBinSeconds = 1e-3;
 constexpr int64_t kBinUs = 1000;
 constexpr int64_t kMostNeurons = 10'000;
-constexpr double kWeightsAUnit = 64;        // weights are integers, so many to a unit of the sigmoid's argument
-constexpr int kWeakWeight = 12;             // at most; a weak connection changes a rate by less than a fifth
-constexpr uint64_t kWeakOneIn = 4;          // neurons
-constexpr double kMostProbability = 0.999;  // of a spike in a bin, whatever the input
+constexpr double kWeightsAUnit = 64;        // weights are integers: so many make one unit of the sigmoid's argument
+constexpr int kWeakWeight = 12;             // the largest; a weak connection changes a rate by less than a fifth
+constexpr uint64_t kWeakOneIn = 4;          // each neuron has weak connections to one in four of the others
+constexpr double kMostProbability = 0.999;  // of a spike in a bin, for any input
 
 uint64_t mixed(uint64_t& state) {
   uint64_t x = state += 0x9e3779b97f4a7c15u;
@@ -28,7 +28,7 @@ uint64_t mixed(uint64_t& state) {
   return x ^ x >> 31;
 }
 
-/// Of a bin in which spikes come at a rate.
+/// The probability of a spike in a bin, for a rate in spikes a second.
 double probability_of(double rate) { return 1 - std::exp(-rate * kBinSeconds); }
 double rate_of(double probability) { return -std::log1p(-probability) / kBinSeconds; }
 
@@ -64,7 +64,7 @@ SpikeTrain::SpikeTrain(const SpikeModel& model) : neurons_(static_cast<size_t>(m
     probability_[static_cast<size_t>(input + kMostInput)] =
         static_cast<uint32_t>(std::lround(probability_of(rate) * 0x1p32));
   }
-  // The weight at which a neuron fires with the strength asked for.
+  // The smallest weight at which a neuron fires with the wanted strength.
   const auto wanted = static_cast<uint32_t>(std::lround(model.strength * 0x1p32));
   const auto strong = std::lower_bound(probability_.begin() + kMostInput, probability_.end() - 1, wanted);
   const auto weight = static_cast<int16_t>(strong - probability_.begin() - kMostInput);

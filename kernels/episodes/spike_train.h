@@ -1,15 +1,16 @@
-// A stream of spikes like EP's: an inhomogeneous Poisson network with episodes embedded. Source: EP V-A, after the
-// simulation of Patnaik, Sastry, Unnikrishnan, Scientific Programming 16 (2008).
+// A stream of spikes like EP's: an inhomogeneous Poisson network with embedded episodes. Source: EP V-A, after
+// the simulation of Patnaik, Sastry, Unnikrishnan, Scientific Programming 16 (2008).
 //
-// Time goes in bins of a millisecond. In each bin a neuron fires with a probability that a sigmoid makes of its input;
-// without input it fires at the base rate. A spike adds the weight of each connection to the input of its target one delay
-// later. Most connections are weak, as often inhibiting as exciting, and to a quarter of the neurons. Episode e is a chain
-// of strong ones over the neurons e x length .. (e + 1) x length - 1, in this order: each makes the next one fire with the
-// probability `strength`, after 6 to 9 bins (so the gap (5 ms, 10 ms] holds every delay). A chain so fires on its own
-// beside the noise, and further along more often; with EP's numbers that gives EP's 3,200 spikes a second.
+// Time goes in bins of a millisecond. In each bin a neuron fires with a probability that is a sigmoid of its input; without
+// input it fires at the base rate. A spike adds the weight of each connection of its neuron to the input of the target, one
+// delay later. Most connections are weak, inhibit as often as they excite, and go to a quarter of the neurons. Episode e is
+// a chain of strong connections over the neurons e x length .. (e + 1) x length - 1, in this order. Each neuron makes the
+// next one fire with probability `strength` after 6 to 9 bins, so the gap (5 ms, 10 ms] holds every delay. Noise also
+// starts a chain at any of its neurons, so neurons further along fire more often. With EP's parameters this gives EP's
+// 3,200 spikes a second.
 //
-// The same model and seed give the same spikes everywhere: random bits, and weights and probabilities in integers.
-// Cost: 64 neurons some 100 ns a bin.
+// The same model and seed give the same spikes everywhere: random numbers, weights and probabilities are
+// integers. Cost: some 100 ns a bin for 64 neurons.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +32,7 @@ struct SpikeModel {
 };
 
 struct Spike {
-  int64_t time_us;  // ascending from one to the next
+  int64_t time_us;  // not descending from one spike to the next
   uint32_t neuron;
 };
 
@@ -43,7 +44,7 @@ class SpikeTrain {
   void next(std::vector<Spike>& spikes);
 
  private:
-  static constexpr int kMostDelay = 16;  // bins, a power of two above every delay
+  static constexpr int kMostDelay = 16;  // in bins; a power of two above every delay
   static constexpr int kMostInput = 1024;
 
   struct Connection {
@@ -56,10 +57,10 @@ class SpikeTrain {
   uint64_t state_[2];
   int64_t bin_ = 0;
   size_t neurons_;
-  std::vector<size_t> begin_;  // [neurons + 1] of each neuron's connections
+  std::vector<size_t> begin_;  // [neurons + 1] first connection of each neuron
   std::vector<Connection> connections_;
   std::vector<int32_t> input_;         // [kMostDelay x neurons], a ring of bins
-  std::vector<uint32_t> probability_;  // [2 x kMostInput + 1] by input, of 2^32
+  std::vector<uint32_t> probability_;  // [2 x kMostInput + 1] by input, in units of 2^-32
 };
 
 }  // namespace batmap

@@ -14,7 +14,7 @@ bool same(const Gap& x, const Gap& y) { return x.low == y.low && x.high == y.hig
 
 FrontierView of_symbol(std::span<const int64_t> list) { return {list.data(), list.data(), list.size()}; }
 
-// Of a list, for one task.
+// Events of a list that one task extends.
 constexpr size_t kBlock = size_t{1} << 14;
 
 struct Entries {
@@ -26,13 +26,13 @@ struct Entries {
   size_t size = 0;
 };
 
-/// One step over blocks of the next symbol's list.
+/// One step, over blocks of the next symbol's list.
 class Step {
  public:
   Step(FrontierView from, std::span<const int64_t> list, Gap gap, Entries& to, const ExecutionOptions& options)
       : from_(from), list_(list), gap_(gap), to_(to), options_(options), blocks_((list.size() + kBlock - 1) / kBlock) {}
 
-  /// Each block counts, the counts are summed up, each block finds its entries again and writes them.
+  /// Each block counts its entries, the counts are summed up, and each block finds its entries again and writes them.
   void count_scan_write() {
     Buffer<size_t> at(*options_.memory, blocks_ + 1);
     parallel_for(options_, blocks_, [&](size_t block, int) {
@@ -51,7 +51,7 @@ class Step {
     to_.size = at[blocks_];
   }
 
-  /// Each block collects its entries, is given a place by a shared counter, and copies them there; then all are sorted.
+  /// Each block collects its entries, takes room for them from a shared counter, and copies them there. Then all are sorted.
   void atomic() {
     std::atomic<size_t> used{0};
     std::vector<Entries> own;
@@ -68,7 +68,7 @@ class Step {
       std::copy_n(found.starts.begin(), found.size, to_.starts.begin() + at);
     });
     to_.size = used;
-    // Starts ascend with the ends: each column can be sorted for itself.
+    // Starts ascend with the ends, so each column can be sorted by itself.
     for (Buffer<int64_t>* const column : {&to_.ends, &to_.starts})
       if (!std::is_sorted(column->begin(), column->begin() + to_.size))
         std::sort(column->begin(), column->begin() + to_.size, polled(options_.cancel, std::less<>()));
@@ -168,7 +168,7 @@ uint64_t track_all(const EventStreamView& view, EpisodeView episode, const Execu
   for (size_t k = episode.length() - 1; k-- > 0;) {
     const std::span<const int64_t> list = view.list(episode.symbols[k]);
     const Gap gap = view.cut(episode.gaps[k]);
-    // Count, scan, write, in one go: one thread appends in order.
+    // Count, scan and write in one: a single thread appends in order.
     GrowingBuffer<Occurrence> longer(*options.memory);
     for (size_t at = 0; at < found.size(); ++at) {
       if (at % 1024 == 0) options.cancel.throw_if_requested();

@@ -1,11 +1,12 @@
-// Counting by tracking: all occurrences grow at once, symbol by symbol, and a largest set without overlaps is chosen at the
-// end. Source: EP IV; the frontier that a symbol bounds is ours (frontier.h).
+// Counting by tracking: all occurrences grow at once, symbol by symbol, and at the end a largest set without
+// overlaps is chosen. Source: EP IV; the bounded frontier is ours (frontier.h).
 //
-// Two ways to use threads. Tracker works on one episode at a time, keeps what the next one begins with, and leaves other
-// episodes to other threads. track_in_blocks shares out one episode: every step extends blocks of the next symbol's list at
-// once, and the results are compacted in one of EP's two ways, count-scan-write (IV-E) or atomic (IV-D).
+// There are two ways to use threads. A Tracker counts one episode at a time and keeps the frontiers of its
+// prefixes for the next one; other threads count other episodes. track_in_blocks() uses all threads for one
+// episode: every step extends blocks of the next symbol's list at once, and the results are compacted in one of
+// EP's two ways, count-scan-write (IV-E) or atomic (IV-D).
 //
-// Cost: a step for each event of the episode's symbols; for track_all a step for each occurrence, which may be very many.
+// Cost: a step for each event of the episode's symbols; for track_all() a step for each occurrence, which may be very many.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +26,8 @@ class Tracker {
   /// The frontier of the first `length` symbols of an episode; valid until the next call.
   FrontierView frontier(EpisodeView episode, size_t length);
 
-  /// Hands take(end, start) the occurrences of an episode of two symbols or more that start latest, one for each end, in
-  /// order of their ends.
+  /// Calls take(end, start) for the occurrences of an episode of two or more symbols, in order of their ends:
+  /// for each end the one that starts latest.
   template <typename Take>
   void occurrences(EpisodeView episode, Take take) {
     const size_t before = episode.length() - 1;
@@ -37,7 +38,7 @@ class Tracker {
   uint64_t count(EpisodeView episode);
 
  private:
-  // The frontier of a prefix of two symbols or more.
+  // The frontier of a prefix of two or more symbols.
   struct Level {
     explicit Level(MemoryMeter& meter) : ends(meter), starts(meter) {}
     uint32_t symbol = 0;
@@ -50,18 +51,18 @@ class Tracker {
   const EventStreamView& view_;
   const ExecutionOptions& options_;
   uint32_t first_ = 0;
-  std::vector<Level> levels_;  // [k] of k + 2 symbols
-  size_t valid_ = 0;           // length of the prefix at hand
+  std::vector<Level> levels_;  // [k] for the first k + 2 symbols
+  size_t valid_ = 0;           // length of the prefix whose frontiers are valid
 };
 
 enum class Compaction { kCountScanWrite, kAtomic };
 
-/// One episode on all threads of the options.
+/// Counts one episode on all threads of the options.
 uint64_t track_in_blocks(const EventStreamView& view, EpisodeView episode, Compaction compaction,
                          const ExecutionOptions& options);
 
-/// EP's own tracking: every occurrence travels, from the last symbol backwards, so that they come out in order of their ends
-/// (IV-E). There may be very many. For comparison. @throws Error{kMemoryLimit}
+/// EP's own tracking, for comparison: keeps every occurrence, and goes from the last symbol backwards, so that
+/// they come out in order of their ends (IV-E). There may be very many. @throws Error{kMemoryLimit}
 uint64_t track_all(const EventStreamView& view, EpisodeView episode, const ExecutionOptions& options);
 
 }  // namespace batmap

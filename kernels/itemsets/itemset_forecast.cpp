@@ -1,4 +1,4 @@
-// Ways down the search tree. See itemset_forecast.h.
+// Random ways down the search tree. See itemset_forecast.h.
 #include "itemsets/itemset_forecast.h"
 
 #include <algorithm>
@@ -74,9 +74,9 @@ double RandomWays::with_perfect(uint32_t length, uint32_t support) const {
   return itemsets;
 }
 
-/// One of extensions_, which are ascending. The more items come after it, and the more of the transactions it keeps, the
-/// more itemsets are behind it: the odds are (1 + half the share that it keeps) to the power of the items after it. (The
-/// half is the best of 1/4, 1/2 and 1 on the data of bench/sql/itemsets.sh.)
+/// Draws one of extensions_, which ascend. An extension has more itemsets below it the more items follow it, and
+/// the larger the share of the transactions that it keeps. So the odds are (1 + share / 2) to the power of the
+/// number of items that follow. The factor 1/2 was the best of 1/4, 1/2 and 1 on the data of bench/sql/itemsets.sh.
 RandomWays::Extension RandomWays::draw(uint32_t support) {
   const size_t count = extensions_.size();
   odds_.resize(count);

@@ -1,13 +1,13 @@
-// How many itemsets a search would find, without finding them: random ways down the tree of the search.
+// Estimates how many itemsets a search would find, by random ways down its tree.
 //
-// A way begins with one item and goes on with a random one of the extensions that are frequent; each itemset on it stands
-// for as many as its way was unlikely. The mean over many ways is the number of itemsets, whatever the odds. The itemsets
-// that begin with one item are a stratum, of which each round walks one way, so what is known of single items is not
-// guessed. Perfect extensions are not walked but counted by binomials. Cost of a way: the transactions of each itemset on
-// it.
+// A way begins with one item and repeatedly adds a random frequent extension. Each itemset on the way counts as
+// much as the inverse of its probability of being reached. So the expected mean over many ways is the number of
+// itemsets, whatever the odds. The itemsets that begin with one item are a stratum. Each round walks one way in
+// each stratum, so that the supports of single items are exact. Perfect extensions are not walked but counted
+// by binomials. Cost of a way: the transactions of each itemset on it.
 //
-// The mean has no bias, but a heavy tail: where few itemsets have most of the supersets, most ways miss them, and the
-// estimate, and its standard error with it, is too small more often than too large.
+// The mean has no bias, but a heavy tail. Where few itemsets have most of the supersets, most ways miss them.
+// Then the estimate and its standard error are too small more often than too large.
 // Source: Knuth, "Estimating the efficiency of backtrack programs", Mathematics of Computation 29, 1975, with the odds of
 // Chen's heterogeneous sampling (1992) in mind; strata and perfect extensions are ours.
 #pragma once
@@ -28,29 +28,29 @@ struct ItemsetForecast {
   uint64_t ways = 0;  // 0: the number is exact
 };
 
-/// Ways through the search tree of a root. The same seed gives the same ways.
+/// Ways through the search tree of a root. The seed is fixed, so a run can be repeated.
 class RandomWays {
  public:
-  /// @param root  must outlive the object; its lists get the tails of all items
+  /// @param root  must outlive the object; its lists are linked for all items
   RandomWays(SearchRoot& root, uint32_t min_count, const ItemsetLengths& lengths, uint32_t max_support,
              const ExecutionOptions& options);
 
-  /// One way from each item that itemsets may begin with. @throws Error{kCancelled}, std::bad_alloc
+  /// Walks one way from each item that itemsets may begin with. @throws Error{kCancelled}, std::bad_alloc
   void round();
   uint64_t rounds() const { return rounds_; }
-  /// After two rounds or more.
+  /// Needs two rounds or more.
   ItemsetForecast forecast() const;
 
  private:
   struct Extension {
     uint32_t item;
     uint32_t support;
-    double one_in;  // how unlikely it was to be drawn
+    double one_in;  // inverse of the probability of being drawn
   };
 
   Extension draw(uint32_t support);
   double walk(uint32_t item);
-  /// How many itemsets one of `length` items and the perfect extensions make.
+  /// How many itemsets an itemset of `length` items makes with its perfect extensions.
   double with_perfect(uint32_t length, uint32_t support) const;
 
   const SearchRoot& root_;
@@ -63,13 +63,13 @@ class RandomWays {
   std::mt19937_64 random_{1};
   uint64_t rounds_ = 0;
   size_t perfect_ = 0;
-  Buffer<double> sums_;     // [items that lead] of the ways from each
-  Buffer<double> squares_;  // likewise
+  Buffer<double> sums_;     // [leading items] sum over the ways from each
+  Buffer<double> squares_;  // [leading items] sum of squares
   Buffer<uint32_t> count_;  // [items] zero between two steps
   Buffer<bool> is_perfect_;
   std::vector<uint32_t> counted_;
   std::vector<uint32_t> flagged_;
-  std::vector<WeightedTail> tails_;  // of the itemset at hand
+  std::vector<WeightedTail> tails_;  // of the current itemset
   std::vector<Extension> extensions_;
   std::vector<double> odds_;
 };

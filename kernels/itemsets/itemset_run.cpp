@@ -1,4 +1,4 @@
-// The course of a run. See itemset_run.h.
+// The steps of a run. See itemset_run.h.
 #include "itemsets/itemset_run.h"
 
 #include <algorithm>
@@ -25,26 +25,28 @@ namespace batmap {
 namespace {
 
 constexpr uint64_t kMostRounds = 100'000;  // of random ways
-// Fewer rows are searched in milliseconds, by DepthFirst better than over bit rows where transactions merge or are sparse.
+// DeviceMode::kAuto looks at a device only from so many occurrences on: fewer are searched in milliseconds.
 constexpr uint64_t kFewestOccurrences = 50'000;
-constexpr uint64_t kFewestToLoad = 1'000'000;  // where the driver has not been asked for anything yet
+constexpr uint64_t kFewestToLoad = 1'000'000;  // where this session has not loaded the driver yet
+// For the algorithm auto, more than kUnmergedShare of the transactions must also be distinct, and more than kDenseShare
+// of their cells set. Else DepthFirst is faster than bit rows.
 constexpr double kUnmergedShare = 0.8;
 constexpr double kDenseShare = 0.04;
-// A sample takes at most this share of what the search, as far as it is known, takes at least; but so many ns may be tried.
+// A sample may take kSampleFree ns, plus this share of the expected time of the faster side.
 constexpr double kSampleShare = 0.08;
 constexpr double kSampleFree = 50'000;
-constexpr double kClear = 2.5;  // one side is so many times as fast, by what is known
-// What the CPU takes, in ns, and rows against the rate of the kernel: bench/device_itemsets.cpp.
+constexpr double kClear = 2.5;  // no sample is needed if one side is expected to be so many times as fast
+// What the CPU takes, in ns: bench/device_itemsets.cpp. The two for rows are factors on the kernel's time for a row.
 constexpr double kHostRow = 1.4;
-constexpr double kHostBranchRow = 0.6;  // of the transactions of a branch: in cache
-constexpr double kHostJoin = 20;        // in each plane
+constexpr double kHostBranchRow = 0.6;  // for the transactions of one branch, which are in cache
+constexpr double kHostJoin = 20;        // a join; for pbi, tbi and dfs in each plane
 constexpr double kHostTail = 3.5;       // a later item in a transaction of a branch
-constexpr double kHostKeptTail = 6;     // one that is frequent there, besides
+constexpr double kHostKeptTail = 6;     // a later item that is frequent there, in addition
 constexpr double kHostPair = 8;         // a candidate of two items
-constexpr double kHostCandidate = 600;  // a longer one, whose subsets are looked up
-constexpr double kHostItemset = 100;    // that is kept
-constexpr double kHostRoot = 4;         // an occurrence, for each thread by itself
-constexpr double kHostThreads = 0.9;    // of the rest so many threads to this power do as many times as much
+constexpr double kHostCandidate = 600;  // a longer candidate: its subsets are looked up
+constexpr double kHostItemset = 100;    // an itemset that is kept
+constexpr double kHostRoot = 4;         // an occurrence of the root: each thread reads all of them
+constexpr double kHostThreads = 0.9;    // with t threads the parallel part runs t^0.9 times as fast
 constexpr const char* kAlgorithmNames[kItemsetAlgorithms] = {"auto", "pbi", "tbi", "dfs"};
 
 void require_fraction(const char* name, const std::optional<double>& value) {
@@ -58,7 +60,7 @@ uint32_t clamped(const std::optional<int64_t>& value, uint32_t otherwise) {
   return value ? static_cast<uint32_t>(std::min<int64_t>(*value, UINT32_MAX)) : otherwise;
 }
 
-/// Passes on what has not been passed on before a restart.
+/// After restart(), skips as many steps as were passed on before it, then passes on the rest.
 class RestartedSink final : public ItemsetSink {
  public:
   explicit RestartedSink(ItemsetSink& sink) : sink_(sink) {}
@@ -78,7 +80,7 @@ class RestartedSink final : public ItemsetSink {
   uint64_t skip_ = 0;
 };
 
-/// Tells a visitor of steps, one by one.
+/// Passes steps to a visitor, one by one.
 class StepVisits final : public ItemsetSink {
  public:
   explicit StepVisits(ItemsetVisitor& visitor) : visitor_(visitor) {}
@@ -176,12 +178,12 @@ ItemsetAlgorithm ItemsetRun::algorithm() const {
   return device_ && query_.algorithm == ItemsetAlgorithm::kAuto ? ItemsetAlgorithm::kPbi : query_.algorithm;
 }
 
-/// Sets device_ where one is to search.
+/// Sets device_ if a device is to search.
 void ItemsetRun::choose_device() {
   const DeviceUse& use = query_.device;
   if (use.offload == nullptr || use.mode == DeviceMode::kCpu || root_.items.empty()) return;
   if (query_.algorithm == ItemsetAlgorithm::kAuto && query_.target == ItemsetTarget::kGenerators && !query_.top_k) {
-    // Their order is that of TargetSearch.
+    // Generators come in the order of TargetSearch, which a device does not have.
     if (use.mode == DeviceMode::kRequire)
       throw Error(ErrorCode::kInvalidParameter, "algorithm \"auto\" does not look for generators on a GPU",
                   "Algorithms that do: pbi, tbi, dfs.");
@@ -195,13 +197,13 @@ void ItemsetRun::choose_device() {
         static_cast<double>(report_.occurrences) > distinct * static_cast<double>(root_.items.size()) * kDenseShare;
     const uint64_t fewest = use.offload->has_loaded() ? kFewestOccurrences : kFewestToLoad;
     if (query_.top_k || report_.occurrences < fewest) return;
-    if (is_auto && (query_.max_results || query_.timeout_ms)) return;  // levels answer at their end only
+    if (is_auto && (query_.max_results || query_.timeout_ms)) return;  // pbi answers only at its end
     if (is_auto && (query_.target != ItemsetTarget::kAll || !is_unmerged)) return;
   }
   std::string notice;
   const bool done = use.offload->attempt(use.mode, notice, [&] {
     std::vector<DeviceTraits> devices = use.offload->usable_devices(use.only);
-    devices.erase(devices.begin() + 1, devices.end());  // one searches
+    devices.erase(devices.begin() + 1, devices.end());  // only one searches
     if (!is_for_a_device(devices[0])) {
       if (use.mode == DeviceMode::kRequire)
         throw DeviceFailure{AcceleratorStatus::kOutOfMemory, "the search does not fit: " + report_.reason};
@@ -218,9 +220,9 @@ void ItemsetRun::choose_device() {
   place_.device = "cuda:" + std::to_string(device_->index) + " " + device_->name;
 }
 
-/// What the search is expected to take there and here. Sets the reason.
+/// Estimates the time of the search on the device and on the CPU. Sets the reason.
 bool ItemsetRun::is_for_a_device(const DeviceTraits& device) {
-  // Of a row: for each bit of the average weight a plane of all distinct transactions.
+  // A row has a plane for each bit of the average weight, and a plane has all distinct transactions.
   const double distinct = std::max(1.0, static_cast<double>(report_.distinct_transactions));
   const double share = std::min(1.0, distinct / static_cast<double>(report_.transactions));
   const double planes = 1 - std::log2(share);
@@ -245,9 +247,10 @@ bool ItemsetRun::is_for_a_device(const DeviceTraits& device) {
       const double gpu_ms = estimate_row_search(sizes, device).milliseconds;
       const double here = cpu_ms - sizes.host_ms;
       const double there = gpu_ms - sizes.host_ms;
-      // Longer itemsets pay for a device that joins and counts as the CPU does, but for dfs, which waits for it at each of
-      // them. For auto they do not: the CPU's search has fewer and fewer transactions on its way down. Where there are very
-      // many, what is clear from the pairs may be wrong.
+      // The pairs alone may make it clear, as longer itemsets mostly shift the balance one way. pbi and tbi do the
+      // same work on both sides, so longer itemsets favour the device. dfs waits for the device at each of them,
+      // so they favour the CPU. For auto, longer itemsets do not favour the device: the CPU's search has fewer
+      // transactions on its way down. So where very many itemsets are long, a choice from the pairs may be wrong.
       const bool is_clear = is_dfs ? there > kClear * here : here > kClear * there;
       return !is_clear && sample_ns <= kSampleFree + kSampleShare * std::min(cpu_ms, gpu_ms) * 1e6;
     };
@@ -354,9 +357,9 @@ void ItemsetRun::search_target(ItemsetSink& sink, const ExecutionOptions& option
     return writer.flush();
   }
   if (query_.target == ItemsetTarget::kAll) return search_papers(sink, lengths_, max_support_, root_.leading, options);
-  // Which itemsets are closed or maximal is not seen without the longer ones; subsets are enough for generators.
+  // Whether an itemset is closed or maximal depends on longer itemsets; for generators the shorter ones are enough.
   const bool shorter_ones_do = query_.target == ItemsetTarget::kGenerators;
-  // Subsets may lack the items that are to be included, supersets do not.
+  // Subsets of an answer may lack the included items; supersets have them.
   const auto leading = shorter_ones_do ? static_cast<uint32_t>(root_.items.size()) : root_.leading;
   TargetSink chosen(query_.target, root_.transactions, options);
   search_papers(chosen, {1, shorter_ones_do ? lengths_.most : UINT32_MAX}, UINT32_MAX, leading, options);
@@ -365,8 +368,8 @@ void ItemsetRun::search_target(ItemsetSink& sink, const ExecutionOptions& option
   });
 }
 
-/// On the device, where there is one; after an error of it here, from the start: the answers come in one order, so those
-/// that have been handed over are skipped.
+/// Searches on the device, if there is one. After an error of the device, searches on the CPU from the start:
+/// both give the answers in one order, so those already handed over are skipped.
 void ItemsetRun::search_anywhere(ItemsetSink& sink, const ExecutionOptions& options) {
   if (!device_) return search_chosen(sink, options);
   RestartedSink out(sink);
@@ -389,8 +392,8 @@ void ItemsetRun::search_anywhere(ItemsetSink& sink, const ExecutionOptions& opti
 
 void ItemsetRun::search_chosen(ItemsetSink& sink, const ExecutionOptions& options) {
   if (!query_.top_k) return search_target(sink, options);
-  // The threshold falls until there are k answers at or above it, which then are the best of all: rare itemsets, of which
-  // there are most, are not looked at without need. Only what is maximal depends on the threshold.
+  // The threshold falls until k answers reach it; these are the best. So the rare itemsets, which are the most, are searched
+  // only if needed. Which itemsets are maximal depends on the threshold, so that target has the lowest one at once.
   const auto least = static_cast<uint32_t>(report_.threshold);
   const auto k = static_cast<uint64_t>(*query_.top_k);
   uint32_t threshold = query_.target == ItemsetTarget::kMaximal ? least : std::max(least, root_.transactions);

@@ -1,5 +1,5 @@
-// One run of a search for frequent itemsets, from rows to answers: codes the relation, drops what cannot matter, merges
-// equal transactions, and searches. The order of the answers depends on the rows and the question alone.
+// One run of a search for frequent itemsets, from rows to answers: it codes the relation, drops the items that cannot
+// matter, merges equal transactions, and searches. The order of the answers depends only on the rows and the query.
 #pragma once
 
 #include <cstdint>
@@ -29,27 +29,27 @@
 
 namespace batmap {
 
-/// Who searches: auto is DepthFirst, or pbi on a device; the others are the algorithms of two papers, over bit rows
-/// (breadth_first.h, bit_row_search.h), here or on a device.
+/// Which algorithm searches. auto is DepthFirst, TargetSearch for other targets than all, or pbi on a device. The others
+/// are the algorithms of two papers, over bit rows (breadth_first.h, bit_row_search.h), on the CPU or on a device.
 enum class ItemsetAlgorithm { kAuto, kPbi, kTbi, kDfs };
 inline constexpr size_t kItemsetAlgorithms = 4;
 
 struct ItemsetQuery {
-  // At most one of the two; none only together with top_k (then 1).
+  // The threshold: one of the two, or neither together with top_k (then min_count is 1).
   std::optional<int64_t> min_count;
   std::optional<double> min_support;
-  std::optional<double> max_support;  // a fraction: itemsets that are more frequent are no answers
+  std::optional<double> max_support;  // a fraction: more frequent itemsets are not answers
   std::optional<int64_t> min_length;
   std::optional<int64_t> max_length;
   ItemsetTarget target = ItemsetTarget::kAll;
   std::optional<std::vector<int64_t>> include;  // item values; an itemset needs one of them
-  std::optional<std::vector<int64_t>> exclude;  // item values; rows of theirs do not count
-  std::optional<int64_t> top_k;                 // the itemsets of most support; ties: the shorter, then the smaller items
-  std::optional<int64_t> max_results;           // heeded by ItemsetStream, as is the next
+  std::optional<std::vector<int64_t>> exclude;  // item values; their rows are ignored
+  std::optional<int64_t> top_k;                 // the itemsets of largest support; ties: fewer items, then smaller items
+  std::optional<int64_t> max_results;           // this and timeout_ms are observed by ItemsetStream
   std::optional<int64_t> timeout_ms;
   ItemsetAlgorithm algorithm = ItemsetAlgorithm::kAuto;
-  const MaskKernel* kernel = nullptr;       // none: the fastest
-  const AndPopcountKernel* bits = nullptr;  // likewise, for bit rows
+  const MaskKernel* kernel = nullptr;       // nullptr: the fastest
+  const AndPopcountKernel* bits = nullptr;  // the same, for bit rows
   DeviceUse device;
 
   /// @throws Error{kInvalidParameter} with the value, the bound and a hint
@@ -62,32 +62,32 @@ ItemsetTarget parse_itemset_target(const std::string& name);
 ItemsetAlgorithm parse_itemset_algorithm(const std::string& name);
 
 struct ItemsetReport {
-  std::string method;  // at the beginning: see ItemsetPlace
+  std::string method;  // at the start; see ItemsetPlace
   std::string kernel;
-  std::string reason;  // for the device or against it, where one was thought of
+  std::string reason;  // why a device was chosen or not, if one was considered
   uint64_t transactions = 0;
   uint64_t items = 0;
   uint64_t items_kept = 0;
   uint64_t occurrences = 0;  // rows of kept items
   uint64_t distinct_transactions = 0;
   uint64_t threshold = 0;
-  double group_ms = 0;   // with the choice of a device
-  double choice_ms = 0;  // of it
+  double group_ms = 0;   // of grouping, with the choice of a device
+  double choice_ms = 0;  // of that choice alone
 };
 
-/// Where a search is done, and how: changes when a device fails.
+/// How and where a search runs. This changes when a device fails.
 struct ItemsetPlace {
   std::string method;
   std::string kernel;
   std::string device = "cpu";  // or the name of a GPU
-  std::string notice;          // what the user should be told: a device failed
+  std::string notice;          // a message for the user: a device failed
 };
 
-/// The root of a search: rows grouped, ready to be searched any number of times.
+/// The root of a search: the rows are grouped once, and can be searched any number of times.
 class ItemsetRun {
  public:
   /// @param chunks     must stay valid until the constructor returns
-  /// @param item_rank  see EncodedRelation; with it, include, exclude and value() are ranks
+  /// @param item_rank  see EncodedRelation; where it is given, include, exclude and value() are ranks
   /// @param options    copied; its meter must outlive the run
   /// @throws Error, std::bad_alloc
   ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const ItemsetQuery& query,
@@ -95,25 +95,25 @@ class ItemsetRun {
   ItemsetRun(const ItemsetRun&) = delete;
   ItemsetRun& operator=(const ItemsetRun&) = delete;
 
-  /// The search is cut into so many parts; one after the other they give all answers in order.
+  /// How many branches the search has. Searched one after the other, they give all answers in order.
   size_t branches() const;
-  /// Searches one branch at a call, in ascending order, and hands all its answers to the sink.
+  /// Searches one branch a call, and hands all its answers to the sink. Branches are asked for in ascending order.
   using Searcher = std::function<void(size_t branch)>;
-  /// @param sink, options  must outlive it; several may be at work at once, each with its own
+  /// @param sink, options  must outlive the searcher; several searchers may run at once, each with its own
   Searcher searcher(ItemsetSink& sink, const ExecutionOptions& options);
-  /// Forgets a search that was left by an exception of its sink, so that it can be begun anew. No other may be at work.
+  /// Makes the run ready for another search after an exception of the sink ended one. No other search may be running.
   void restart();
-  /// All of it from this thread. @throws Error, what the sink throws
+  /// Searches all branches in this thread. @throws Error, what the sink throws
   void search(ItemsetSink& sink);
-  /// The same answers in the same order, subsets of perfect extensions together where all of them are answers.
+  /// The same answers in the same order. Where all subsets of perfect extensions are answers, they come in one visit.
   void search(ItemsetVisitor& visitor);
-  /// How many answers there are of each length and support, whatever their number.
+  /// The number of answers of each length and support. The answers may be too many to list.
   GrowingBuffer<SpectrumRow> spectrum();
-  /// Their number, exact where counting them takes no longer than half of the time, else from random ways in the other half
-  /// (two rounds of them at least). @note target kAll without top_k only; algorithm is not heeded
+  /// The number of answers: exact if they can be counted in half of the time, else estimated by random ways in
+  /// the other half (at least two rounds). @note for target kAll without top_k only; ignores the algorithm
   ItemsetForecast forecast(double milliseconds);
 
-  /// The item that a step's rank stands for.
+  /// The item value of a rank.
   int64_t value(uint32_t rank) const { return values_[rank]; }
   size_t ranks() const { return values_.size(); }
   const ItemsetQuery& query() const { return query_; }
@@ -122,7 +122,7 @@ class ItemsetRun {
   const SearchLevels& levels() const { return levels_; }  // of pbi and tbi
 
  private:
-  /// DepthFirst or TargetSearch give the answers as they find them.
+  /// DepthFirst or TargetSearch search, which hand over answers as they find them.
   bool is_streamed() const { return !query_.top_k && query_.algorithm == ItemsetAlgorithm::kAuto && !began_on_device_; }
   ItemsetAlgorithm algorithm() const;
   void choose_device();
@@ -130,7 +130,7 @@ class ItemsetRun {
   double host_ms(const SearchOutline& outline, double row_words, double planes, double candidates_ms) const;
   std::unique_ptr<RowLevels> rows(const ExecutionOptions& options) const;
   void search_anywhere(ItemsetSink& sink, const ExecutionOptions& options);
-  /// What a search tells a visitor, branch by branch.
+  /// A searcher that tells a visitor what it finds, branch by branch.
   Searcher searcher(ItemsetVisitor& visitor, const ExecutionOptions& options);
   void search_papers(ItemsetSink& sink, const ItemsetLengths& lengths, uint32_t max_support, uint32_t leading,
                      const ExecutionOptions& options);
@@ -143,13 +143,13 @@ class ItemsetRun {
   ItemsetReport report_;
   SearchLevels levels_;
   SearchRoot root_;
-  OccurrenceLists occurrences_;  // of the root's lists, for targets
+  OccurrenceLists occurrences_;  // of the root's lists, for targets other than all
   Buffer<int64_t> values_;       // [kept items]
   ItemsetLengths lengths_;
   uint32_t max_support_ = UINT32_MAX;
   SearchBounds bounds_;
   bool began_on_device_ = false;
-  std::optional<DeviceTraits> device_;  // none, or none any more: the CPU searches
+  std::optional<DeviceTraits> device_;  // empty: the CPU searches, perhaps after a device failed
   mutable std::mutex place_mutex_;
   ItemsetPlace place_;
 };

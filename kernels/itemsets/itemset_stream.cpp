@@ -1,4 +1,4 @@
-// Queues between searching threads and a puller. See itemset_stream.h.
+// Queues between the threads that search and the caller that pulls. See itemset_stream.h.
 #include "itemsets/itemset_stream.h"
 
 #include <algorithm>
@@ -12,9 +12,9 @@ namespace batmap {
 namespace {
 
 constexpr size_t kBatchesWaiting = 16;  // of one branch: 48 KiB each
-constexpr size_t kBranchesAhead = 64;   // of each thread
-// A puller that waits is woken for so many steps, or for half of the branches ahead: waking it takes longer than most
-// branches.
+constexpr size_t kBranchesAhead = 64;   // for each thread
+// A puller that waits is woken for so many steps, or when half of the branches ahead have been taken: to wake
+// it takes longer than most branches do.
 constexpr size_t kStepsAtOnce = 4096;
 constexpr size_t kFirstPass = 16384;  // steps
 constexpr size_t kPassGrowth = 4;
@@ -32,7 +32,7 @@ class ItemsetStream::BranchSink final : public ItemsetSink {
   size_t branch_ = 0;
 };
 
-/// Keeps the answers of a branch that come after those that are known, until there is no room for more.
+/// Keeps the answers of a branch behind those already known, until there is no room for more.
 class ItemsetStream::PassSink final : public ItemsetSink {
  public:
   struct IsFull {};
@@ -121,13 +121,13 @@ void ItemsetStream::put(size_t branch, std::span<const ItemsetStep> steps) {
   wake_puller();
 }
 
-/// Where it is worth it; it looks by itself now and then.
+/// Wakes the puller if that is worth it. The puller also looks by itself every 10 ms.
 void ItemsetStream::wake_puller() {
   const bool is_much = waiting_ >= kStepsAtOnce || claimed_ - front_ >= ahead_ / 2 || claimed_ == branches_;
   if (is_much && (done_.front() || !queues_.front().empty())) ready_.notify_one();
 }
 
-/// Searches the front branch until there are as many answers as there is room for.
+/// Searches the front branch until the pass is full or the branch ends.
 void ItemsetStream::make_pass() {
   pass_.shrink(0);
   if (pass_room_ > 0) {

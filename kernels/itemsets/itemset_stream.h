@@ -1,13 +1,14 @@
 // The answers of an itemset run, pulled batch by batch while threads search ahead.
 //
-// A search hands its answers out; whoever asks for rows pulls them. Between the two lie bounded queues, one for each branch
-// of the search (the itemsets that begin with one item): threads take branches in order and search them, answers leave in
-// order of the branches, and a thread whose queue is full waits. So memory does not grow with the number of answers, and any
-// number of threads gives the same order. The threads are the run's own even where it may use only one.
+// A search pushes its answers, the caller pulls them. Between the two lie bounded queues, one for each branch of the
+// search (the itemsets that begin with one item). Threads take branches in order and search them; answers leave in order
+// of the branches; a thread whose queue is full waits. So memory does not grow with the number of answers, and the order
+// does not depend on the number of threads. The search runs in threads of its own even if it may use only one.
 //
-// Where no thread is to be had, the puller searches by itself. A search cannot be left and taken up again, so it searches a
-// branch in passes: each keeps as many answers as there is room for, and the next one begins anew and skips what is known.
-// A pass has room for four times as many answers as the one before, up to a quarter of the memory that is left: most
+// Where no thread is available, the puller searches by itself. A search cannot be suspended, so the puller searches a
+// branch in passes. Each pass keeps as many answers as it has room for; the next pass begins the branch again and skips
+// what is known. A pass has room for four times as many answers as the one before, up to a quarter of the free memory.
+// So most branches take one pass, and a branch that fits into memory costs at most a third more than with a thread.
 // branches take one pass, and a branch that fits into memory costs at most a third more than with a thread.
 #pragma once
 
@@ -32,19 +33,19 @@ enum class Truncation { kNone, kMaxResults, kTimeout };
 
 class ItemsetStream {
  public:
-  /// @param run         must outlive the stream; for one stream at a time
+  /// @param run         must outlive the stream; has one stream at a time
   /// @param options     copied
   ItemsetStream(ItemsetRun& run, const ExecutionOptions& options);
   ItemsetStream(const ItemsetStream&) = delete;
   ItemsetStream& operator=(const ItemsetStream&) = delete;
   ~ItemsetStream();
 
-  /// The next steps, one or more. @param batch  overwritten @return false when there are no more
-  /// @throws Error, std::bad_alloc; the stream cannot go on after that
+  /// The next steps, at least one. @param batch  overwritten @return false when there are no more
+  /// @throws Error, std::bad_alloc; then the stream cannot go on
   bool next(std::vector<ItemsetStep>& batch);
 
   uint64_t results() const { return results_; }  // answers handed over
-  uint64_t tasks() const { return branches_; }   // into which the search is cut
+  uint64_t tasks() const { return branches_; }   // branches of the search
   uint64_t tasks_done() const { return front_; }
   Truncation truncated() const { return truncated_; }
 
@@ -64,11 +65,11 @@ class ItemsetStream {
   void stop();
 
   ItemsetRun& run_;
-  ExecutionOptions options_;  // of the threads: their token also asks this object
+  ExecutionOptions options_;  // for the threads: its token also asks this object
   CancelToken cancel_;        // the caller's
   Stopwatch watch_;
   size_t branches_;
-  size_t ahead_;  // branches that may be taken before the front is done
+  size_t ahead_;  // how many branches from the front on may be taken
 
   std::mutex mutex_;
   std::condition_variable ready_;                       // the front queue has something, or its branch is done
@@ -84,12 +85,12 @@ class ItemsetStream {
   // Where the puller searches:
   bool searches_itself_ = false;
   GrowingBuffer<ItemsetStep> pass_;  // steps of the front branch
-  size_t handed_over_ = 0;           // of them
-  size_t pass_room_ = 0;             // of the last pass over the front branch; 0: there was none
+  size_t handed_over_ = 0;           // how many of them
+  size_t pass_room_ = 0;             // room of the last pass over the front branch; 0: none yet
   uint64_t known_ = 0;               // answers of the front branch up to the end of the pass
-  bool branch_ends_ = false;         // with the pass
+  bool branch_ends_ = false;         // the pass reached the end of the branch
   std::unique_ptr<PassSink> sink_;
-  ItemsetRun::Searcher searcher_;  // none: to be made
+  ItemsetRun::Searcher searcher_;  // empty: to be made
 
   Helpers helpers_;
 

@@ -1,6 +1,6 @@
-// Episodes on a device against the CPU's methods: both compactions, steps and walks, automaton and mapconcat, on hundreds of
-// small streams with ties, repeated symbols, empty and unbounded gaps and several streams, and on long ones; memory limits
-// and cancelling. Runs on a machine with a GPU.
+// Episodes on a device against the CPU's methods: both compactions, steps and walks, automaton and mapconcat.
+// They run on hundreds of small streams (ties, repeated symbols, empty and unbounded gaps, several streams),
+// and on long ones. Then memory limits and cancelling. Runs on a machine with a GPU.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -30,7 +30,7 @@ struct Batch {
   EpisodeBatch view() const { return {symbols.data(), gaps.data(), length, symbols.size() / length}; }
 };
 
-/// Some streams on the first device.
+/// Some streams, sent to the first device.
 class Opened {
  public:
   explicit Opened(const EventStreams& streams, bool has_order = true, uint64_t memory_limit = 0,
@@ -92,10 +92,10 @@ void expect_as_the_cpu(const EventStreams& streams, const EpisodeBatch& batch, E
   const ExecutionOptions options{.threads = threads, .memory = &meter, .cancel = {}};
   std::vector<uint64_t> expected(batch.size);
   for (const EventStream& axis : streams.axes()) count_episodes(method, axis.view(), batch, expected, options);
-  for (const bool has_order : {true, false}) {  // tracking with walks, and all without
+  for (const bool has_order : {true, false}) {  // tracking with walks; then all methods without
     Opened opened(streams, has_order);
     for (const DeviceEpisodeMethod with : has_order ? std::span(kMethods).first(2) : std::span(kMethods))
-      for (int run = 0; run < 2; ++run) {  // the second finds arrays of the first
+      for (int run = 0; run < 2; ++run) {  // the second run finds the arrays of the first
         std::vector<uint64_t> counts;
         ASSERT_EQ(opened.count(batch, with, counts), AcceleratorStatus::kOk) << opened.why();
         ASSERT_EQ(counts, expected) << "method " << static_cast<int>(with) << ", length " << batch.length
@@ -115,7 +115,7 @@ EventStreams streams_of_spikes(double seconds, int64_t reach, const ExecutionOpt
   return {std::move(log), {}, [](const EventTotals&) { return EventFilter{}; }, reach, options};
 }
 
-/// Episodes of one length: some that share a prefix with many others, some that share nothing.
+/// Episodes of one length: some share a prefix with many others, some share nothing.
 Batch random_batch(Random& random, size_t length, uint32_t symbols, uint64_t span) {
   Batch batch{length, {}, {}};
   for (uint64_t prefixes = 1 + random.below(4); prefixes > 0; --prefixes) {
@@ -203,7 +203,7 @@ TEST(DeviceEpisodes, LongStreams) {
   const EventStreams streams = streams_of_spikes(seconds, Gap::kUnbounded, options);
   const auto symbols = streams.symbols();
   for (const Gap gap : {Gap{5000, 10000}, Gap{0, 1000}, Gap{0, Gap::kUnbounded}, Gap{100'000, 150'000},
-                        Gap{100'000, 100'100}}) {  // many may wait for the last one's
+                        Gap{100'000, 100'100}}) {  // many events may wait for the last symbol's one
     for (const size_t length : {2u, 3u, 5u, 9u}) {
       if (is_small() && length != 3) continue;
       SCOPED_TRACE(testing::Message() << "length " << length << ", gap " << gap.low << " to " << gap.high);
@@ -214,7 +214,7 @@ TEST(DeviceEpisodes, LongStreams) {
       expect_as_the_cpu(streams, batch.view(), EpisodeMethod::kTracking, 8);
     }
   }
-  // A whole level, in several groups.
+  // A whole level, counted in several groups.
   Batch level{3, {}, {}};
   for (uint32_t a = 0; a < symbols; a += 2)
     for (uint32_t b = 0; b < symbols; b += 3)
@@ -224,7 +224,8 @@ TEST(DeviceEpisodes, LongStreams) {
   expect_as_the_cpu(streams, level.view(), EpisodeMethod::kTracking, 8);
 }
 
-/// Occurrences that overlap from the first to the last leave one warp to count; and rare events among frequent ones.
+/// Occurrences that overlap from the first to the last, so that one warp counts them all; and
+/// rare events among frequent ones.
 TEST(DeviceEpisodes, ChainsAndRareEvents) {
   Random random(kSeed + 1);
   MemoryMeter meter;
@@ -246,7 +247,7 @@ TEST(DeviceEpisodes, ChainsAndRareEvents) {
         for (uint32_t place = 0; place < length; ++place) batch.symbols.push_back(code >> (2 * place) & 3);
       batch.gaps.assign(batch.symbols.size() / length * (length - 1), gap);
       expect_as_the_cpu(streams, batch.view(), EpisodeMethod::kTracking);
-      // Neighbours that differ in the last symbol only.
+      // Neighbours that differ only in the last symbol.
       Batch walked{length, {}, {}};
       for (uint32_t code = 0; code < 16; ++code)
         for (uint32_t place = 0; place < length; ++place)
@@ -260,7 +261,7 @@ TEST(DeviceEpisodes, ManySymbols) {
   Random random(kSeed + 2);
   MemoryMeter meter;
   const ExecutionOptions options{.threads = 1, .memory = &meter, .cancel = {}};
-  for (const uint64_t symbols : {500u, 20'000u}) {  // more than can be walked
+  for (const uint64_t symbols : {500u, 20'000u}) {  // too many symbols for a walk
     const std::vector<Event> events = random_events(random, is_small() ? 5000 : 200'000, 1'000'000, symbols);
     const EventStreams streams = streams_of_events(events, 5000, options);
     Batch batch{2, {}, {}};
@@ -309,7 +310,7 @@ TEST(DeviceEpisodes, MemoryLimit) {
 TEST(DeviceEpisodes, Cancel) {
   MemoryMeter meter;
   const ExecutionOptions options{.threads = 1, .memory = &meter, .cancel = {}};
-  // One chain of overlaps from end to end: the longest kernels there are.
+  // One chain of overlaps from end to end: this makes the longest kernels.
   std::vector<Event> events;
   const int64_t periods = is_small() ? 2000 : 4'000'000;
   for (int64_t k = 0; k < periods; ++k) {
@@ -359,7 +360,7 @@ std::vector<uint64_t> counted_by_the_cpu(const EventStreams& streams, const Epis
   return counts;
 }
 
-/// Batches of few symbols each, so that most counts send lists first; with the order, the first sends all.
+/// Batches of few symbols each, so that most counts send lists first. With the order, the first count sends all lists.
 TEST(DeviceEpisodes, ListsBetweenCounts) {
   Random random(kSeed + 5);
   MemoryMeter meter;
@@ -370,7 +371,7 @@ TEST(DeviceEpisodes, ListsBetweenCounts) {
   const uint32_t symbols = streams.symbols();
   for (const bool has_order : {false, true}) {
     DeviceTracker tracker(api(), 0, 0, has_order, streams, options);
-    for (uint32_t first = 0; first + 3 < symbols; first += 2) {  // a symbol of each has been sent
+    for (uint32_t first = 0; first + 3 < symbols; first += 2) {  // each batch has a symbol that has been sent
       Batch batch{3, {}, {}};
       for (uint32_t code = 0; code < 27; code += is_small() ? 5 : 1)
         batch.symbols.insert(batch.symbols.end(), {first + code / 9, first + code / 3 % 3, first + code % 3});
@@ -382,7 +383,7 @@ TEST(DeviceEpisodes, ListsBetweenCounts) {
   }
 }
 
-/// Each has a stream of its own, though a process keeps one only.
+/// Each job has a stream of its own, although a process keeps only one.
 TEST(DeviceEpisodes, JobsSideBySide) {
   Random random(kSeed + 6);
   MemoryMeter meter;
@@ -411,13 +412,13 @@ TEST(DeviceEpisodes, JobsSideBySide) {
     if (opened.count(side.batch.view(), DeviceEpisodeMethod::kCountScanWrite, side.found.back()) != AcceleratorStatus::kOk)
       side.found.back().clear();
   };
-  {  // of one thread in turns: all are open at once
+  {  // one thread, in turns: all jobs are open at once
     std::vector<std::unique_ptr<Opened>> opened;
     for (Side& side : sides) opened.push_back(std::make_unique<Opened>(side.streams));
     for (size_t turn = 0; turn < turns; ++turn)
       for (size_t side = 0; side < kSides; ++side) count(sides[side], *opened[side]);
   }
-  std::vector<std::thread> threads;  // and of a thread each, opened anew each turn
+  std::vector<std::thread> threads;  // then a thread for each, which opens a new job each turn
   for (Side& side : sides)
     threads.emplace_back([&count, &side, turns] {
       for (size_t turn = 0; turn < turns; ++turn) {
@@ -432,7 +433,7 @@ TEST(DeviceEpisodes, JobsSideBySide) {
   }
 }
 
-/// What a cancelled job leaves to the next is as new.
+/// A job after a cancelled job finds everything as new.
 TEST(DeviceEpisodes, AfterACancelledJob) {
   Random random(kSeed + 7);
   MemoryMeter meter;

@@ -1,7 +1,7 @@
-// Searches for itemsets on a GPU against the same on the CPU: random databases with weights, thresholds, items that lead,
-// bounds of length, every algorithm and target; little memory, so that levels come in pieces; reference data by length;
-// stopping. Runs on a machine with a GPU. The module is named by BATMAP_ACCELERATOR, reference data by BATMAP_TEST_DATA
-// (plain text, fimi/NAME.dat).
+// Searches for itemsets on a GPU against the same searches on the CPU: random databases with weights,
+// thresholds, leading items, bounds of length, every algorithm and target; little memory, so that levels come
+// in pieces; reference data by length; stopping. Runs on a machine with a GPU. BATMAP_ACCELERATOR names the
+// module, BATMAP_TEST_DATA the folder of reference data (plain text, fimi/NAME.dat).
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -31,7 +31,7 @@ Offload& offload() {
   return loaded;
 }
 
-/// Under a sanitizer, which takes a hundred times as long.
+/// Under a sanitizer, tests take a hundred times as long.
 bool is_small() { return std::getenv("BATMAP_SMALL") != nullptr; }
 
 struct Found {
@@ -82,7 +82,7 @@ struct Wide {
 std::vector<Wide> wide_relations() {
   Random random(kSeed + 1);
   std::vector<Wide> all;
-  // Rows of one vector to many, around the steps of warps, blocks and slices; many items, so that bitmaps have many words.
+  // Rows from one vector to many, around the sizes of warps, blocks and slices; many items, so that bitmaps have many words.
   if (is_small()) {
     all.push_back({"one word", random_grid(random, 60, 24, 40), 12});
     all.push_back({"around 512 columns", random_grid(random, 513, 12, 30), 30});
@@ -96,7 +96,7 @@ std::vector<Wide> wide_relations() {
   all.push_back({"wide rows", random_grid(random, 140'000, 30, 30), 2500});
   all.push_back({"rows in slices", random_grid(random, 70'000, 12, 50), 2000});
   all.push_back({"deep", random_grid(random, 3000, 24, 50), 150});
-  // Copies of some transactions: weights of several bits, one of them large.
+  // Copies of some transactions, so that weights have several bits; one weight is large.
   std::vector<Pair> weighted;
   int64_t tid = 0;
   for (int k = 0; k < 700; ++k) {
@@ -131,8 +131,8 @@ TEST(DeviceItemsets, LargerDatabases) {
   }
 }
 
-/// Of the subsets of {1, 2, 3, 4, 5} with four items and the one to be included, one is infrequent: its place is in the
-/// middle.
+/// Among the subsets of {1, 2, 3, 4, 5} with four items and the included one, one is infrequent. It
+/// lies in the middle of the order.
 TEST(DeviceItemsets, PrunesWhereSomeItemsLead) {
   std::vector<Pair> relation;
   int64_t tid = 0;

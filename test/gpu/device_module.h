@@ -1,4 +1,4 @@
-// The module under test, named by BATMAP_ACCELERATOR.
+// The module under test, which BATMAP_ACCELERATOR names.
 #pragma once
 
 #include <dlfcn.h>
@@ -23,7 +23,7 @@ inline const AcceleratorApi& api() {
   return *loaded;
 }
 
-/// Under a sanitizer, which takes a hundred times as long.
+/// Under a sanitizer, tests take a hundred times as long.
 inline bool is_small() { return std::getenv("BATMAP_SMALL") != nullptr; }
 
 }  // namespace batmap

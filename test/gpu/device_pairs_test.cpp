@@ -1,6 +1,6 @@
-// Every form and kernel of the CUDA module against plain loops: triangles and rectangles, sizes at the edges of blocks and
-// tiles, duplicates, thresholds, ranges of rows, lists of pairs, sets of many shapes with stashes. Runs on a machine with a
-// GPU. The module is named by BATMAP_ACCELERATOR.
+// Every form and kernel of the CUDA module against plain loops: triangles and rectangles, sizes at the edges of
+// blocks and tiles, duplicates, thresholds, ranges of rows, lists of pairs, sets of many shapes with stashes.
+// Runs on a machine with a GPU. BATMAP_ACCELERATOR names the module.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,9 +37,9 @@ struct Shape {
   uint32_t items;
   uint32_t tids;
   double density;
-  uint32_t leading;       // 0: all
+  uint32_t leading;       // 0: all items
   uint32_t first_column;  // 0: a triangle
-  int times = 1;          // that each row is there
+  int times = 1;          // how often each row is there
 };
 
 std::vector<Row> random_rows(const Shape& shape, std::mt19937_64& random) {
@@ -145,7 +145,7 @@ const Shape kShapes[] = {
     {700, 3000, 0.05, 699, 699},
     {3000, 800, 0.004, 0, 0},
     {60000, 300, 0.0005, 0, 0},
-    // more rows than are staged at once, more pairs than there is room for at first
+    // More rows than are staged at once, more pairs than there is room for at first.
     {1600, 100, 0.3, 0, 0, 24},
 };
 
@@ -191,7 +191,7 @@ TEST(DevicePairs, SetsOfManyShapes) {
   const ExecutionOptions options{1, &meter, {}};
   for (const uint32_t width : {14u, 17u, 24u, 40u}) {
     if (is_small() && width != 17) continue;
-    // Sets with much in common, of sizes that span several widths of tables; some hostile ones have stashes.
+    // Sets with much in common, with tables of several ranges; some hostile sets have stashes.
     std::vector<std::vector<uint64_t>> sets;
     const uint64_t universe = uint64_t{1} << width;
     for (const size_t size : {1u, 100u, 256u, 257u, 300u, 511u, 512u, 513u, 900u, 1024u, 1025u, 3000u}) {

@@ -1,6 +1,6 @@
-// The itemset of each step of a walk, ascending by item value. Steps leave it by the order of ranks; putting the new item in
-// its place and taking the old one out is two short moves instead of a sort. 16 bytes an item of the longest itemset.
-// Source: ours.
+// The itemset of each step of a walk, with its items in ascending order of value. Steps arrive in order of
+// rank. To insert the new item and to remove old ones moves a few items and needs no sort. Memory: 16 bytes for
+// each item of the longest itemset. Source: ours.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ class AscendingItemset {
  public:
   AscendingItemset(MemoryMeter& meter, size_t longest) : walked_(meter, longest), ascending_(meter, longest) {}
 
-  /// The first length - 1 items of the step before, and this one. Nothing can fail.
+  /// Takes the next step: the first length - 1 items of the step before, and this item. Never fails.
   void step(uint32_t length, int64_t item) {
     while (length_ >= length) {
       int64_t* const end = ascending_.data() + length_;
@@ -31,7 +31,7 @@ class AscendingItemset {
   std::span<const int64_t> items() const { return {ascending_.data(), length_}; }
 
  private:
-  Buffer<int64_t> walked_;     // [longest] as they came
+  Buffer<int64_t> walked_;     // [longest] in the order of the steps
   Buffer<int64_t> ascending_;  // [longest]
   size_t length_ = 0;
 };

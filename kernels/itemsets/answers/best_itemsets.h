@@ -1,6 +1,6 @@
-// The k itemsets of most support: a bounded heap of itemsets that narrows the bounds of the search that feeds it.
-// "Better" is: more support, then fewer items, then the smaller items (by value), so the answer does not depend on the order
-// in which itemsets arrive. Memory: 24 bytes an itemset kept, 16 an item. Source: ours.
+// The k itemsets of largest support: a bounded heap that narrows the bounds of the search that feeds it. "Better"
+// means: larger support, then fewer items, then smaller items by value. So the answer does not depend on the order
+// in which itemsets arrive. Memory: 24 bytes for each kept itemset and 16 for each of its items. Source: ours.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ namespace batmap {
 class BestItemsets final : public ItemsetSink {
  public:
   /// @param values     [ranks] value of each item; must outlive the object
-  /// @param bounds     narrowed to what is no worse than the k best so far
+  /// @param bounds     narrowed, so that the search skips what is worse than the k best so far
   BestItemsets(uint64_t k, std::span<const int64_t> values, SearchBounds& bounds, const ExecutionOptions& options)
       : k_(k), values_(values), bounds_(bounds), options_(options), heap_(*options.memory), ranks_(*options.memory) {}
 
   void take(std::span<const ItemsetStep> steps) override;
   uint64_t size() const { return heap_.size(); }
-  /// The itemsets kept, best first, each as steps of its own. Call it once. @throws Error{kCancelled}
+  /// The kept itemsets, best first, each as steps of its own. Call it once. @throws Error{kCancelled}
   void hand_over(ItemsetSink& sink);
 
  private:
@@ -42,11 +42,11 @@ class BestItemsets final : public ItemsetSink {
   std::span<const int64_t> values_;
   SearchBounds& bounds_;
   const ExecutionOptions& options_;
-  std::vector<uint32_t> prefix_;   // ranks of the itemset at hand
-  std::vector<uint32_t> ordered_;  // the same by value
-  GrowingBuffer<Kept> heap_;       // the worst in front
-  GrowingBuffer<uint32_t> ranks_;  // items of what is kept, by value, and of what was
-  uint64_t used_ = 0;              // of ranks_, by what is kept
+  std::vector<uint32_t> prefix_;   // ranks of the current itemset
+  std::vector<uint32_t> ordered_;  // the same, ordered by value
+  GrowingBuffer<Kept> heap_;       // the worst first
+  GrowingBuffer<uint32_t> ranks_;  // items of kept and of dropped itemsets, each ordered by value
+  uint64_t used_ = 0;              // entries of ranks_ that belong to kept itemsets
 };
 
 }  // namespace batmap

@@ -1,4 +1,4 @@
-// Itemsets that a search keeps, found again by their items. 8 bytes an item. Source: textbook (an inverted index).
+// Itemsets that a search has found, looked up by their items: an inverted index. 8 bytes an item. Source: textbook.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace batmap {
 
-/// Drops the numbers that others do not have. Both ascend. @return how many are left
+/// Keeps only the numbers that `others` has, too. Both ascend. @return how many are left
 inline size_t keep_common(std::span<uint32_t> numbers, std::span<const uint32_t> others) {
   size_t kept = 0;
   auto other = others.begin();
@@ -24,7 +24,7 @@ inline size_t keep_common(std::span<uint32_t> numbers, std::span<const uint32_t>
 
 class FoundItemsets {
  public:
-  /// @param items  how many there are
+  /// @param items  number of different items
   FoundItemsets(MemoryMeter& meter, size_t items) : items_(meter), begin_(meter) {
     begin_.push_back(0);
     with_.reserve(items);
@@ -42,7 +42,7 @@ class FoundItemsets {
   std::span<const uint32_t> items(uint32_t id) const {
     return {items_.begin() + begin_[id], static_cast<size_t>(begin_[id + 1] - begin_[id])};
   }
-  /// Calls visit(items) for those that contain all of `items_wanted`.
+  /// Calls visit(items) for each itemset that contains all of `items_wanted`.
   template <typename Visit>
   void visit_supersets(std::span<const uint32_t> items_wanted, Visit visit) {
     if (items_wanted.empty()) {
@@ -60,7 +60,7 @@ class FoundItemsets {
  private:
   GrowingBuffer<uint32_t> items_;
   GrowingBuffer<uint64_t> begin_;
-  std::vector<GrowingBuffer<uint32_t>> with_;  // [items] which itemsets have it
+  std::vector<GrowingBuffer<uint32_t>> with_;  // [items] ids of the itemsets that have it
   std::vector<uint32_t> ids_;
 };
 

@@ -60,7 +60,7 @@ GrowingBuffer<SpectrumRow> ItemsetSpectrum::rows(const CancelToken& cancel) cons
 
 void SpectrumVisitor::add(uint32_t length, uint32_t support, size_t least) {
   if (support > max_support_) return;
-  unsigned __int128 subsets = 1;  // of so many perfect extensions
+  unsigned __int128 subsets = 1;  // binomial of perfect() over extensions
   for (size_t extensions = 0; extensions <= perfect() && length + extensions <= lengths_.most; ++extensions) {
     if (extensions != 0) {
       subsets = subsets * (perfect() - extensions + 1) / extensions;

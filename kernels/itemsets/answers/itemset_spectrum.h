@@ -1,5 +1,5 @@
-// How many itemsets there are of each length and support. Subsets of perfect extensions are counted by binomials, so that
-// a spectrum costs what the search costs, however many itemsets it sums up.
+// The number of itemsets of each length and support. Subsets of perfect extensions are counted by binomials, so
+// a spectrum costs as much as the search, however many itemsets it counts.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ struct SpectrumRow {
   uint64_t itemsets;
 };
 
-/// Sums of itemsets by length and support. 16 bytes and a third a sum.
+/// Numbers of itemsets by length and support: a hash table of 32 to 64 bytes for each (length, support).
 class ItemsetSpectrum {
  public:
   explicit ItemsetSpectrum(MemoryMeter& meter) : meter_(&meter) {}
 
-  /// @throws Error{kTooLarge} beyond 2^63 - 1 itemsets of one kind
+  /// @throws Error{kTooLarge} beyond 2^63 - 1 itemsets of one length and support
   void add(uint32_t length, uint32_t support, uint64_t itemsets);
   /// Ascending by length, then descending by support.
   GrowingBuffer<SpectrumRow> rows(const CancelToken& cancel) const;
@@ -35,7 +35,7 @@ class ItemsetSpectrum {
   size_t used_ = 0;
 };
 
-/// A search's answers to a spectrum.
+/// Adds what a search visits to a spectrum.
 class SpectrumVisitor final : public ItemsetVisitor {
  public:
   SpectrumVisitor(ItemsetSpectrum& spectrum, const ItemsetLengths& lengths, uint32_t max_support)
@@ -49,7 +49,7 @@ class SpectrumVisitor final : public ItemsetVisitor {
  private:
   void push(uint32_t) override {}
   void shrink(size_t) override {}
-  /// An itemset with `least` or more of the perfect extensions.
+  /// Adds the itemsets that have `least` or more of the perfect extensions.
   void add(uint32_t length, uint32_t support, size_t least);
 
   ItemsetSpectrum& spectrum_;
@@ -57,7 +57,7 @@ class SpectrumVisitor final : public ItemsetVisitor {
   uint32_t max_support_;
 };
 
-/// A search's steps to a spectrum, one by one: for targets that a search does not count.
+/// Adds a search's steps to a spectrum, one by one: for searches that list their answers.
 class SpectrumSink final : public ItemsetSink {
  public:
   explicit SpectrumSink(ItemsetSpectrum& spectrum) : spectrum_(spectrum) {}

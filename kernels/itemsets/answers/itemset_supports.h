@@ -1,4 +1,4 @@
-// Supports of itemsets, looked up by the itemset. Source: ours; the sums are Zobrist's hashing (1970).
+// A hash table of itemsets and their supports. Source: ours; the sums are Zobrist's hashing (1970).
 #pragma once
 
 #include <bit>
@@ -11,8 +11,8 @@
 
 namespace batmap {
 
-// An itemset is known by the sum of 128 random bits of each of its items: two of n itemsets share a sum with a probability
-// of n^2 / 2^129, below 10^-20 for a billion of them.
+// An itemset is identified by the sum of 128 pseudo-random bits of each of its items. The probability that two
+// of n itemsets have the same sum is n^2 / 2^129, below 10^-20 for a billion itemsets.
 using ItemsetSignature = unsigned __int128;
 
 namespace detail {
@@ -29,7 +29,7 @@ inline ItemsetSignature signature_of(uint32_t item) {
   return ItemsetSignature{mix(2 * uint64_t{item})} << 64 | mix(2 * uint64_t{item} + 1);
 }
 
-/// The itemset that the last of a row of steps stands for.
+/// The itemset of the latest of a series of steps.
 class ItemsetPrefix {
  public:
   void step(const ItemsetStep& step) {
@@ -46,26 +46,26 @@ class ItemsetPrefix {
   std::vector<ItemsetSignature> sums_{0};  // of the first 0, 1, ... items
 };
 
-/// A hash table that grows. 32 bytes a slot, at most four in five of them used.
+/// A hash table that grows: 32 bytes a slot, and at most four of five slots are used.
 class ItemsetSupports {
  public:
   struct Entry {
     ItemsetSignature sum;
     uint32_t support;  // 0: free
-    uint32_t place;    // of its step
+    uint32_t place;    // index of its step
   };
 
-  /// @param expected  itemsets, so that it need not grow
+  /// @param expected  number of itemsets that fit without growing
   ItemsetSupports(MemoryMeter& meter, size_t expected)
       : meter_(&meter), slots_(meter, std::bit_ceil(expected + expected / 4 + 2), Fill::kZero) {}
 
-  /// An itemset that is not there yet.
+  /// Adds an itemset that the table does not have yet.
   void insert(ItemsetSignature sum, uint32_t support, size_t place) {
     if (5 * (used_ + 1) > 4 * slots_.size()) grow();
     ++used_;
     slots_[slot(sum)] = {sum, support, static_cast<uint32_t>(place)};
   }
-  /// An itemset that was not inserted has support 0.
+  /// The entry of an itemset. It has support 0 if the itemset was not inserted.
   const Entry& find(ItemsetSignature sum) const { return slots_[slot(sum)]; }
 
  private:

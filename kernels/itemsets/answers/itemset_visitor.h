@@ -1,9 +1,9 @@
-// What a search tells of each itemset that it finds.
+// The interface by which a search reports the itemsets that it finds.
 //
-// Perfect extensions are items that are in every transaction of an itemset: the itemset and any of them together have the
-// same support, so their subsets are told, not searched (Borgelt, "Frequent item set mining", 2012, 3.2.5). A visitor so
-// learns of 2^k itemsets in one call, and whatever it makes of the k extensions serves all nodes below the one they were
-// found at. Items are ranks (relation/kept_items.h).
+// A perfect extension is an item that is in every transaction of an itemset. The itemset has the same support
+// with any of its perfect extensions, so these itemsets are reported without a search (Borgelt, "Frequent item
+// set mining", 2012, 3.2.5). One call reports 2^k itemsets. What a visitor computes for the k extensions also
+// serves all nodes below the one at which they were found. Items are ranks (relation/kept_items.h).
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@ class ItemsetVisitor {
  public:
   virtual ~ItemsetVisitor() = default;
 
-  /// One more perfect extension of the itemsets to come: a stack.
+  /// Pushes one more perfect extension of the itemsets to come.
   void push_perfect(uint32_t item) {
     ++perfect_;
     push(item);
   }
-  /// @param height  of the stack, at most what it is now
+  /// Pops perfect extensions. @param height  how many stay, at most perfect()
   void shrink_perfect(size_t height) {
     if (height == perfect_) return;
     perfect_ = height;
@@ -28,11 +28,12 @@ class ItemsetVisitor {
   }
   size_t perfect() const { return perfect_; }
 
-  /// The itemset of the first length - 1 items of the one before and `item`, and all it makes with the perfect extensions.
+  /// Reports the itemset of the first length - 1 items of the one before and `item`, and its union with each
+  /// nonempty subset of the perfect extensions.
   /// @param length   of the itemset, item included
-  /// @param support  0: no answer, only a prefix of answers to come
+  /// @param support  0: not an answer, only a prefix of later answers
   virtual void visit(uint32_t item, uint32_t length, uint32_t support) = 0;
-  /// The nonempty subsets of the perfect extensions alone.
+  /// Reports the nonempty subsets of the perfect extensions alone.
   virtual void visit_perfect(uint32_t support) = 0;
 
  private:

@@ -1,7 +1,8 @@
 // A visitor that makes steps for a sink (itemset_sink.h), in batches.
 //
-// The writer keeps for each height of the stack of perfect extensions the walk over all subsets as a ready list of steps, so
-// that such an itemset costs a copy. The list for one item more is that item, the old list one longer, the old list.
+// For each height of the stack of perfect extensions, the writer keeps the steps of all subsets in a list. So
+// each such itemset costs a copy. The list for one more item is that item, then the old list with each step
+// one longer, then the old list.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +16,7 @@
 
 namespace batmap {
 
-/// Which of the itemsets found are answers.
+/// The lengths of the itemsets that are answers.
 struct ItemsetLengths {
   uint32_t least = 1;
   uint32_t most = UINT32_MAX;
@@ -23,7 +24,7 @@ struct ItemsetLengths {
 
 class ItemsetWriter final : public ItemsetVisitor {
  public:
-  /// @param max_support  itemsets of more transactions are not written
+  /// @param max_support  itemsets of larger support are not answers
   /// @param bounds       of the search
   ItemsetWriter(ItemsetSink& sink, const ItemsetLengths& lengths, uint32_t max_support, const SearchBounds& bounds,
                 const ExecutionOptions& options);
@@ -43,14 +44,14 @@ class ItemsetWriter final : public ItemsetVisitor {
   }
   void visit_perfect(uint32_t support) override { write_subsets(perfect_.size(), 0, support); }
 
-  /// Hands over what has been written. Also to be called at the end. @throws Error{kCancelled}, what the sink throws
+  /// Hands over the steps that were written. Call it also at the end. @throws Error{kCancelled}, what the sink throws
   void flush();
 
  private:
   void push(uint32_t item) override;
   void shrink(size_t height) override { perfect_.resize(height); }
 
-  static constexpr size_t kListed = 8;  // more extensions are walked until so many are left
+  static constexpr size_t kListed = 8;  // extensions beyond these are walked, not listed
   static constexpr size_t kSteps = 4096;
 
   struct Listed {
@@ -58,7 +59,7 @@ class ItemsetWriter final : public ItemsetVisitor {
     uint32_t length;
   };
 
-  /// Subsets of the lowest `extensions` perfect extensions, to be written behind `length` items.
+  /// The subsets of the lowest `extensions` perfect extensions, still to be written behind `length` items.
   struct Subsets {
     size_t extensions;
     uint32_t length;
@@ -83,7 +84,7 @@ class ItemsetWriter final : public ItemsetVisitor {
   size_t used_ = 0;
   std::vector<uint32_t> perfect_;
   std::vector<Subsets> waiting_;
-  std::vector<Listed> lists_[kListed + 1];  // [height] of the lowest perfect extensions
+  std::vector<Listed> lists_[kListed + 1];  // [height] subsets of the lowest perfect extensions
 };
 
 }  // namespace batmap

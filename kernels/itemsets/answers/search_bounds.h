@@ -1,4 +1,4 @@
-// How far a search goes, which may change while it runs: the k best itemsets need less and less.
+// The bounds of a search. They may narrow while it runs: a search for the k best itemsets raises them.
 #pragma once
 
 #include <atomic>
@@ -8,16 +8,16 @@ namespace batmap {
 
 struct SearchBounds {
   std::atomic<uint32_t> min_count{1};
-  // Of itemsets of exactly min_count transactions, those of more items are no answers: of a block of perfect extensions,
-  // whose subsets all have one support, only the short ones are looked at.
+  // Itemsets of exactly min_count transactions and more than so many items are not answers. A block of perfect
+  // extensions has subsets of one support; of these only the short ones are visited.
   std::atomic<uint32_t> longest_tie{UINT32_MAX};
 
   uint32_t least() const { return min_count.load(std::memory_order_relaxed); }
-  /// The longest answers of that support.
+  /// Length of the longest answers of this support.
   uint32_t longest(uint32_t support) const {
     return support > least() ? UINT32_MAX : longest_tie.load(std::memory_order_relaxed);
   }
-  /// Is an itemset an answer, or are there any below it?
+  /// Can this itemset, or one below it, be an answer?
   bool reaches(uint32_t length, uint32_t support) const { return support >= least() && length <= longest(support); }
 };
 

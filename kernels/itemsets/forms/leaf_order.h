@@ -1,5 +1,5 @@
-// All nonempty subsets of up to eight items in the order of a depth-first walk: {0}, {0,1}, {0,1,2}, ... {1}, ... Source:
-// ours.
+// All nonempty subsets of up to eight items in the order of a depth-first walk: {0}, {0,1},
+// {0,1,2}, ... {1}, ... Source: ours.
 #pragma once
 
 #include <array>
@@ -19,12 +19,13 @@ struct LeafStep {
 
 namespace detail {
 
-/// Of all sizes: 2^k - 1 steps from place 2^k - 1 - k on.
+/// For each number k of items, 1 to kLeafItems: 2^k - 1 steps from index 2^k - 1 - k on.
 constexpr std::array<LeafStep, (2u << kLeafItems) - kLeafItems - 2> leaf_steps() {
   std::array<LeafStep, (2u << kLeafItems) - kLeafItems - 2> steps{};
   size_t at = 0;
   for (int items = 1; items <= kLeafItems; ++items) {
-    // The next subset of the walk adds the item after the last, or moves the last but one on.
+    // The next subset adds the item after the last. If there is none, the last item leaves and the
+    // one before it moves on by one.
     for (uint32_t subset = 1; subset != 0;) {
       const int last = std::bit_width(subset) - 1;
       steps[at++] = {static_cast<uint8_t>(subset), static_cast<uint8_t>(std::popcount(subset)), static_cast<uint8_t>(last)};
@@ -52,7 +53,7 @@ inline std::span<const LeafStep> leaf_order(int items) {
   return {detail::kLeafSteps.data() + size - static_cast<size_t>(items), size};
 }
 
-/// Steps from a subset to the next one that does not contain it.
+/// Number of steps from a subset to the next one that does not contain it.
 inline size_t leaf_subtree(int items, const LeafStep& step) { return size_t{1} << (items - 1 - step.last); }
 
 }  // namespace batmap

@@ -1,4 +1,4 @@
-// Mask kernels with AVX2 and BMI2: PEXT packs a mask, eight places are added at once. See mask_kernel.h.
+// Mask kernels with AVX2 and BMI2: PEXT packs a mask, and eight entries are added at once. See mask_kernel.h.
 #include "itemsets/forms/mask_kernel_avx2.h"
 
 #if defined(__x86_64__)
@@ -18,7 +18,7 @@ void pack_bmi2(const uint64_t* masks, size_t size, uint64_t items, uint8_t* plac
 void project_bmi2(const WeightedMasks& transactions, uint64_t with, uint64_t items, uint32_t* table) {
   for (size_t t = 0; t < transactions.size; ++t) {
     const uint64_t mask = transactions.masks[t];
-    // No branch: which transactions have the bits cannot be predicted.
+    // No branch: it cannot be predicted which transactions have the bits.
     const uint32_t weight = (mask & with) == with ? transactions.weights[t] : 0;
     table[_pext_u64(mask, items)] += weight;
   }
@@ -26,7 +26,7 @@ void project_bmi2(const WeightedMasks& transactions, uint64_t with, uint64_t ite
 
 void sum_supersets_avx2(uint32_t* table, int items) {
   const size_t size = size_t{1} << items;
-  // The three lowest items lie within a vector; a smaller table is followed by zeros.
+  // The three lowest items are bits of the index within a vector. A table of fewer than eight entries is followed by zeros.
   for (size_t k = 0; k < size; k += 8) {
     auto* const at = reinterpret_cast<__m256i*>(table + k);
     __m256i v = _mm256_load_si256(at);

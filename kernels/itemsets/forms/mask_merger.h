@@ -1,4 +1,4 @@
-// Equal masks become one, their weights add up: an open-addressing hash table over a growing list. Source: textbook.
+// Merges equal masks and adds up their weights: an open-addressing hash table over a growing list. Source: textbook.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace batmap {
 
-/// A stack of mask lists: a list is made at its end and taken away before the one under it.
+/// A stack of mask lists: a new list is made at the end, and is removed before the list under it.
 class MaskStack {
  public:
   explicit MaskStack(MemoryMeter& meter) : meter_(&meter), masks_(meter), weights_(meter) {}
@@ -28,7 +28,7 @@ class MaskStack {
   };
   WeightedMask at(size_t place) const { return {masks_[place], weights_[place]}; }
 
-  /// A copy of another list.
+  /// Appends a copy of another list.
   void append(const WeightedMasks& list) {
     std::copy_n(list.masks, list.size, masks_.room(list.size));
     std::copy_n(list.weights, list.size, weights_.room(list.size));
@@ -36,13 +36,13 @@ class MaskStack {
     weights_.add(list.size);
   }
   /// Begins a list.
-  /// @param most  masks that will be added, where that is known
+  /// @param most  number of masks that will be added, if known
   void start(size_t most = 0) {
     first_ = masks_.size();
     limit_ = 0;
     make_slots(std::bit_ceil(2 * std::min(most, kStart) + 16));
   }
-  /// @return where the mask is
+  /// @return index of the mask
   size_t add(uint64_t mask, uint32_t weight) {
     size_t at = (mask * 0x9e3779b97f4a7c15u) >> shift_;
     for (; slots_[at] != 0; at = (at + 1) & wrap_) {
@@ -88,7 +88,7 @@ class MaskStack {
   MemoryMeter* meter_;
   GrowingBuffer<uint64_t> masks_;
   GrowingBuffer<uint32_t> weights_;
-  Buffer<uint32_t> slots_;  // place in the list + 1, or 0
+  Buffer<uint32_t> slots_;  // index in the list + 1, or 0
   size_t first_ = 0;
   int shift_ = 0;
   size_t wrap_ = 0;

@@ -7,7 +7,7 @@ namespace batmap {
 
 namespace {
 
-/// @param visit  calls its argument with (list, occurrence) for every occurrence, each time in the same order
+/// @param visit  calls its argument with (list, occurrence) for every occurrence, in the same order each time
 template <typename Visit>
 void sort_by_list(size_t lists, Visit visit, MemoryMeter& meter, Buffer<uint64_t>& begin,
                   Buffer<ItemOccurrence>& occurrences) {
@@ -16,7 +16,7 @@ void sort_by_list(size_t lists, Visit visit, MemoryMeter& meter, Buffer<uint64_t
   for (size_t list = 0; list < lists; ++list) begin[list + 1] += begin[list];
   occurrences = Buffer<ItemOccurrence>(meter, begin[lists]);
   visit([&](uint32_t list, ItemOccurrence occurrence) { occurrences[begin[list]++] = occurrence; });
-  // Ends to beginnings.
+  // Filling turned beginnings into ends. Turn them back.
   for (size_t list = lists; list > 0; --list) begin[list] = begin[list - 1];
   begin[0] = 0;
 }

@@ -1,5 +1,5 @@
-// For every item of a database of lists, where it occurs, so that the items before and behind can be read. Nothing is copied
-// or merged. 16 bytes an occurrence. Source: occurrence deliver, Uno, Kiyomi, Arimura (LCM, FIMI 2004).
+// The occurrences of each item in a database of lists, so that the items before and behind an occurrence can be read.
+// Nothing is copied or merged. 16 bytes an occurrence. Source: occurrence deliver, Uno, Kiyomi, Arimura (LCM, FIMI 2004).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace batmap {
 
-/// In a transaction with the items [begin, end) of TransactionLists::data().
+/// An occurrence at index `at` of TransactionLists::data(). Its transaction has the items [begin, end).
 struct ItemOccurrence {
   uint32_t begin;
   uint32_t at;
@@ -21,10 +21,10 @@ struct ItemOccurrence {
 class OccurrenceLists {
  public:
   OccurrenceLists() = default;
-  /// Of the items below `items`.
+  /// The occurrences of the items below `items`.
   OccurrenceLists(const TransactionLists& lists, size_t items, const ExecutionOptions& options);
-  /// In the transactions of `others` and behind these.
-  /// @param place  [items] which of the `wanted` lists an item's occurrences go to, counted from 1; 0: none
+  /// The occurrences behind `others`, in the same transactions.
+  /// @param place  [items] 1 + index of the list that an item's occurrences go to; 0: none
   OccurrenceLists(const TransactionLists& lists, std::span<const ItemOccurrence> others, std::span<const uint32_t> place,
                   size_t wanted, const ExecutionOptions& options);
 

@@ -1,4 +1,4 @@
-// Rows to transactions. See search_root.h.
+// From rows to merged transactions. See search_root.h.
 #include "itemsets/forms/search_root.h"
 
 #include <algorithm>
@@ -12,15 +12,15 @@ namespace batmap {
 
 namespace {
 
-// The last 64 items are masks where transactions have so many of them: bench/itemset_peers.cpp, between mushroom and
-// T40I10D100K.
+// A root of lists searches its last 64 items on masks if a transaction has at least so many of them on average.
+// Source: bench/itemset_peers.cpp; the bound lies between mushroom and T40I10D100K.
 constexpr uint64_t kMaskedItems = 8;
 
-/// Sorts the items into perfect ones and those that are searched. @param support  [kept items] exact
+/// Separates the perfect items from those that are searched. @param support  [kept items] exact
 void choose_items(const std::vector<uint32_t>& support, const KeptItems& kept, uint64_t min_count, SearchRoot& root) {
   const bool all_lead = kept.pairs.leading == kept.size;
   for (uint32_t rank = 0; rank < kept.size; ++rank) {
-    if (support[rank] < min_count) continue;  // rows that came twice
+    if (support[rank] < min_count) continue;  // it was kept only because rows repeat
     if (all_lead && support[rank] == root.transactions) {
       root.perfect.push_back(rank);
       continue;
@@ -31,14 +31,14 @@ void choose_items(const std::vector<uint32_t>& support, const KeptItems& kept, u
   }
 }
 
-/// The kept items of every transaction as bits. [tid slots][words]
+/// The kept items of every transaction as bits: [tid slots][words]
 Buffer<uint64_t> item_bits(const EncodedRelation& relation, const KeptItems& kept, size_t words,
                            const ExecutionOptions& options) {
   struct Place {
     uint64_t bit;
     size_t word;
   };
-  Buffer<Place> places(*options.memory, kept.rank_of_code.size(), Fill::kZero);  // of codes; no bit for what is dropped
+  Buffer<Place> places(*options.memory, kept.rank_of_code.size(), Fill::kZero);  // [item codes] no bit for a dropped item
   for (uint32_t rank = 0; rank < kept.size; ++rank)
     places[kept.code_of_rank[rank]] = {uint64_t{1} << (rank % 64), rank / 64};
   Buffer<uint64_t> bits(*options.memory, relation.tid_slots() * words, Fill::kZero);
@@ -70,7 +70,7 @@ void add_masks(const EncodedRelation& relation, const KeptItems& kept, uint64_t 
       support[static_cast<size_t>(std::countr_zero(rest))] += merged.weights[k];
   choose_items(support, kept, min_count, root);
 
-  // Ranks to places.
+  // From ranks to bits of the root's items.
   uint64_t place[kMaskItems] = {};
   for (size_t k = 0; k < root.items.size(); ++k) place[root.items[k]] = uint64_t{1} << k;
   root.masks.start();
@@ -82,7 +82,7 @@ void add_masks(const EncodedRelation& relation, const KeptItems& kept, uint64_t 
   }
 }
 
-/// @param visit_transactions  calls visit(item ranks, ascending) for each
+/// @param visit_transactions  calls visit(item ranks, ascending) for each transaction
 template <typename Transactions>
 void add_transactions(const Transactions& visit_transactions, uint32_t transactions, const KeptItems& kept,
                       uint64_t min_count, bool linked, const ExecutionOptions& options, SearchRoot& root) {
@@ -114,7 +114,7 @@ void add_transactions(const Transactions& visit_transactions, uint32_t transacti
   }
   root.lists = TransactionLists(*options.memory, transactions);
   root.lists.room(occurrences);
-  const size_t least = linked ? 2 : 1;  // of one item the support is known
+  const size_t least = linked ? 2 : 1;  // the support of single items is known
   visit_transactions([&](std::span<const uint32_t> ranks) {
     uint32_t* const out = root.lists.room(ranks.size());
     size_t taken = 0;
@@ -133,7 +133,7 @@ void add_lists(const EncodedRelation& relation, const KeptItems& kept, uint64_t 
                const ExecutionOptions& options, SearchRoot& root) {
   MemoryMeter& meter = *options.memory;
   const uint32_t tids = relation.tid_slots();
-  // Bits where they take no more than numbers.
+  // Use bits where they take no more memory than numbers.
   const size_t words = (kept.size + 63) / 64;
   if (tids * words * sizeof(uint64_t) <= kept.occurrences * sizeof(uint32_t)) {
     const Buffer<uint64_t> bits = item_bits(relation, kept, words, options);
@@ -149,7 +149,7 @@ void add_lists(const EncodedRelation& relation, const KeptItems& kept, uint64_t 
     };
     return add_transactions(visit_bits, tids, kept, min_count, linked, options, root);
   }
-  // Tidlists dealt out to the transactions in order of rank: a row that came twice finds its item in front of it.
+  // Deal the tidlists out to the transactions in order of rank. A repeated row finds its item directly in front of it.
   Buffer<uint32_t> begin(meter, size_t{tids} + 1, Fill::kZero);
   Buffer<uint32_t> end(meter, tids);
   Tidlists lists = scatter_tidlists(relation, kept, options);

@@ -1,4 +1,4 @@
-// Merging by hash, linking by counting sort. See transaction_lists.h.
+// Merges by hash, links by counting sort. See transaction_lists.h.
 #include "itemsets/forms/transaction_lists.h"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ void TransactionLists::link(uint32_t items) {
   const uint32_t* const data = items_.begin();
   for (const Transaction& t : transactions_)
     for (uint32_t k = 0; k + 1 < t.length && data[t.begin + k] < items; ++k) ++tails_begin_[data[t.begin + k]];
-  // Counts to ends; filling from the back makes them beginnings.
+  // Counts become ends; filling from the back turns ends into beginnings.
   uint32_t end = 0;
   for (uint32_t item = 0; item <= items; ++item) tails_begin_[item] = end += tails_begin_[item];
   tails_ = Buffer<WeightedTail>(*meter_, end);

@@ -10,7 +10,8 @@ namespace batmap {
 
 namespace {
 
-// From so many masks on, of so many items on average, pairs are counted in bit rows: bench/itemset_peers.cpp, mushroom.
+// Pairs are counted in bit rows from so many masks on, if these have more than so many items on
+// average: bench/itemset_peers.cpp, mushroom.
 constexpr size_t kBitRowsFrom = 512;
 constexpr uint64_t kItemsFrom = 8;
 
@@ -65,7 +66,7 @@ void WeightedBits::fill(size_t items, Transactions visit_transactions, const Exe
   visit_transactions([&](uint32_t weight, auto) {
     for (uint32_t rest = weight; rest != 0; rest &= rest - 1) ++columns[std::countr_zero(rest)];
   });
-  size_t next[32] = {};  // column of each weight bit
+  size_t next[32] = {};  // next column of each bit of the weights
   for (int shift = 0; shift < 32; ++shift) {
     if (columns[shift] == 0) continue;
     const size_t words = (columns[shift] + 511) / 512 * 8;

@@ -1,7 +1,7 @@
-// Transactions as bit rows, one row an item, where equal transactions are kept once: a column is a transaction and a bit of
-// its weight. Columns of one weight bit lie together, so that the support of an itemset is the sum of a few population
-// counts, each shifted. Items x columns / 8 bytes. Source: the rows are the tidlist bitmaps of Fang et al. 2009 (3.2) and
-// Losiak 2009; the weights are ours.
+// Transactions as bit rows, one row an item. Equal transactions are kept once, with a weight: they have one
+// column for each bit that is set in the weight. The columns of one weight bit lie together and are a plane. So
+// the support of an itemset is a sum of a few population counts, each shifted. Items x columns / 8 bytes.
+// Source: the rows are the tidlist bitmaps of Fang et al. 2009 (3.2) and Losiak 2009; the weights are ours.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,15 @@ class WeightedBits {
  public:
   /// The rows of a root's items. @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
   WeightedBits(const SearchRoot& root, const AndPopcountKernel& kernel, const ExecutionOptions& options);
-  /// The rows of the items whose bits are set, lowest first.
+  /// The rows of the items whose bits are set in `items`, lowest first.
   WeightedBits(const WeightedMasks& list, uint64_t items, const AndPopcountKernel& kernel, const ExecutionOptions& options);
   /// The rows of items 0 .. items - 1.
   WeightedBits(const TransactionLists& lists, size_t items, const AndPopcountKernel& kernel,
                const ExecutionOptions& options);
 
-  /// Columns of one bit of the weights: each stands for 2^shift transactions.
+  /// The columns of one bit of the weights. Each stands for 2^shift transactions.
   struct Plane {
-    size_t first;  // word
+    size_t first;  // index of its first word in a row
     size_t words;
     int shift;
   };
@@ -37,7 +37,7 @@ class WeightedBits {
   std::span<const Plane> planes() const { return planes_; }
   const uint64_t* row(size_t item) const { return bits_.data() + item * words_; }
 
-  /// supports[k] = transactions that `row` and the k-th of `count` rows from `others` on have in common.
+  /// supports[k] = number of transactions that `row` and the k-th of the `count` rows from `others` on have in common.
   void count(const uint64_t* row, const uint64_t* others, size_t count, uint32_t* supports);
   /// out = a AND b
   void intersect(const uint64_t* a, const uint64_t* b, uint64_t* out) const {
@@ -56,8 +56,8 @@ class WeightedBits {
   std::vector<uint32_t> counts_;
 };
 
-/// pairs[a][b] = transactions that have both, for the items a < b of the masks. Adds them up one by one, or, where there are
-/// many transactions of many items, counts bit rows. @param pairs  [64][64], zero in the rows of items
+/// pairs[a][b] = number of transactions that have both, for the items a < b of the masks. Adds up the pairs of each mask
+/// or, where there are many masks with many items, counts bit rows. @param pairs  [64][64], zero in the rows of `items`
 void count_mask_pairs(const WeightedMasks& list, uint64_t items, const AndPopcountKernel& kernel,
                       const ExecutionOptions& options, Poll& poll, uint32_t* pairs);
 

@@ -1,6 +1,6 @@
-// The k best of the rules that are offered: the larger measure, then the larger support, fewer items, then the smaller items
-// of lhs and rhs. A rule without a measure (0 / 0) is none. Cost: 40 bytes a rule and 8 for each item of the longest one.
-// Source: ours.
+// The k best of the rules that are offered. "Better" means: larger measure, then larger support, then fewer
+// items, then smaller items of the lhs, then of the rhs. A rule whose measure is undefined (0 / 0) is not kept.
+// Cost: 40 bytes a rule, and 8 bytes for each item of the longest rule. Source: ours.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@ struct RuleCounts {
 
 class BestRules {
  public:
-  /// @param longest  items of a rule, both sides
+  /// @param longest  items of the longest rule, both sides together
   BestRules(uint64_t k, size_t longest, MemoryMeter& meter) : k_(k), longest_(longest), best_(meter), items_(meter) {}
 
-  /// @param items  of both sides, the lhs first, each ascending
+  /// @param items  the lhs, then the rhs; each side ascending
   /// @throws Error{kMemoryLimit}, std::bad_alloc
   void offer(double score, const RuleCounts& counts, std::span<const int64_t> items, uint32_t lhs_length);
 
-  /// Offers the rules of another. @throws also Error{kCancelled}
+  /// Offers the rules of another heap. @throws also Error{kCancelled}
   void merge(const BestRules& other, const CancelToken& cancel);
 
-  /// Best first, from then on; nothing is offered after that.
+  /// Orders the rules, best first. Nothing may be offered afterwards.
   void sort(const CancelToken& cancel);
 
   size_t size() const { return best_.size(); }
@@ -42,7 +42,7 @@ class BestRules {
     RuleCounts counts;
     uint32_t lhs_length;
     uint32_t length;
-    uint32_t slot;  // of its items
+    uint32_t slot;  // its items begin at slot * longest_
   };
 
   std::span<const int64_t> items_of(const Rule& rule) const { return {items_.begin() + rule.slot * longest_, rule.length}; }
@@ -51,7 +51,7 @@ class BestRules {
 
   uint64_t k_;
   size_t longest_;
-  GrowingBuffer<Rule> best_;  // a heap, the worst on top
+  GrowingBuffer<Rule> best_;  // a heap, the worst first
   GrowingBuffer<int64_t> items_;
 };
 

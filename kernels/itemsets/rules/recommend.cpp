@@ -1,4 +1,4 @@
-// Grouping what meets the basket, and walking its subsets. See recommend.h.
+// Groups the transactions that meet the basket, and walks over the basket's subsets. See recommend.h.
 #include "itemsets/rules/recommend.h"
 
 #include <algorithm>
@@ -20,14 +20,14 @@ namespace batmap {
 namespace {
 
 constexpr uint32_t kNone = UINT32_MAX;
-constexpr uint64_t kScoreWork = 1 << 9;  // steps that a score counts for: some measures take a tenth of a millisecond
+constexpr uint64_t kScoreWork = 1 << 9;  // steps charged for a score: some measures take a tenth of a millisecond
 
-/// The items that can be part of a rule, as numbers: first those of the basket by value, which are its places, then those
-/// that may be recommended.
+/// Numbers (roles) for the items that can be part of a rule: first those of the basket by value, then those
+/// that may be recommended. The role of a basket item is also its place in the basket.
 struct Roles {
   Buffer<uint32_t> of_code;      // [item codes] or kNone
   GrowingBuffer<int64_t> value;  // [roles]
-  uint32_t basket = 0;           // so many places
+  uint32_t basket = 0;           // number of basket items
 
   Roles(const EncodedRelation& relation, const RecommendQuery& query, uint64_t least, MemoryMeter& meter)
       : of_code(meter, relation.item_codes()), value(meter) {
@@ -64,7 +64,7 @@ struct Roles {
   }
 };
 
-/// The transactions that hold some of the basket.
+/// The transactions that hold at least one item of the basket.
 class BasketTransactions {
  public:
   BasketTransactions(const EncodedRelation& relation, const Roles& roles, const ExecutionOptions& options)
@@ -72,7 +72,7 @@ class BasketTransactions {
         begin_(*options.memory),
         held_(*options.memory),
         support_(*options.memory, roles.size(), Fill::kZero) {
-    // The roles of each transaction side by side.
+    // Lay the roles of each transaction side by side.
     const uint32_t slots = relation.tid_slots();
     Buffer<uint32_t> end(*options.memory, slots, Fill::kZero);
     uint32_t tids[kChunkRows];
@@ -91,8 +91,9 @@ class BasketTransactions {
     others_ = Buffer<uint32_t>(*options.memory, at);
     for_rows([&](uint32_t tid, uint32_t role) { others_[end[tid]++] = role; });
 
-    // Each role once; what does not meet the basket leaves, once its items are counted. Nothing moves to the right.
-    Buffer<uint32_t> last(*options.memory, roles.size(), Fill::kZero);  // tid + 1
+    // Keep each role once. A transaction that does not meet the basket leaves after its items are
+    // counted. Nothing moves to the right.
+    Buffer<uint32_t> last(*options.memory, roles.size(), Fill::kZero);  // [roles] tid + 1 of the last
     std::vector<uint64_t> held(words_);
     Poll poll(options.cancel);
     uint32_t read = 0;
@@ -125,20 +126,20 @@ class BasketTransactions {
   bool holds(uint32_t transaction, uint32_t place) const {
     return held_[size_t{transaction} * words_ + place / 64] >> place % 64 & 1;
   }
-  /// Roles of its items that are not in the basket.
+  /// Roles of the transaction's items that are not in the basket.
   std::span<const uint32_t> others(uint32_t transaction) const {
     return {others_.data() + begin_[transaction], begin_[transaction + 1] - begin_[transaction]};
   }
 
  private:
-  size_t words_;                   // of a transaction in held_
+  size_t words_;                   // for each transaction in held_
   Buffer<uint32_t> others_;        // roles, transaction by transaction
   GrowingBuffer<uint32_t> begin_;  // [transactions + 1]
-  GrowingBuffer<uint64_t> held_;   // [transactions] bits by place
+  GrowingBuffer<uint64_t> held_;   // [transactions][words_] bits by place
   Buffer<uint32_t> support_;       // [roles] exact
 };
 
-/// The best rule for one item so far. Of no support: none.
+/// The best rule for one item so far. Support 0: none.
 struct Best {
   double score;
   uint32_t support;
@@ -147,7 +148,7 @@ struct Best {
   uint32_t lhs_length;
 };
 
-/// Depth first over the subsets of the basket, each from the transactions of the subset without its last item.
+/// A depth-first walk over the subsets of the basket. A subset takes its transactions from the subset without its last item.
 class RuleSearch {
  public:
   RuleSearch(const BasketTransactions& transactions, const Roles& roles, const RecommendQuery& query, uint64_t total,
@@ -172,11 +173,11 @@ class RuleSearch {
   }
 
   const Best& best(uint32_t role) const { return best_[role]; }
-  /// Places, ascending.
+  /// The places of a rule's lhs, ascending.
   std::span<const uint32_t> lhs(const Best& rule) const { return {lhs_of_best_.data() + rule.lhs_begin, rule.lhs_length}; }
 
  private:
-  /// Adds each place from `first` on to the lhs, whose transactions are holders_[begin, end).
+  /// Extends lhs_ by each place from `first` on. The transactions of lhs_ are holders_[begin, end).
   void extend(uint32_t first, size_t begin, size_t end) {
     for (uint32_t place = first; place < roles_.basket; ++place) {
       uint32_t* const narrowed = holders_.room(end - begin);
@@ -231,7 +232,7 @@ class RuleSearch {
     best = {score, support, lhs_support, lhs_begin_, static_cast<uint32_t>(lhs_.size())};
   }
 
-  /// Is the rule of lhs_ better than the best so far?
+  /// Is the rule with lhs_ better than the best so far?
   bool is_better(double score, uint32_t support, const Best& best) const {
     if (score != best.score) return score > best.score;
     if (support != best.support) return support > best.support;
@@ -245,14 +246,14 @@ class RuleSearch {
   double total_;
   uint64_t least_;
   uint64_t most_lhs_;
-  GrowingBuffer<uint32_t> holders_;  // transactions of the empty lhs, then of each one on the way to lhs_
+  GrowingBuffer<uint32_t> holders_;  // transactions of the empty lhs, then of each prefix of lhs_
   Buffer<uint32_t> count_;           // [roles] zero between two lhs
   std::vector<uint32_t> counted_;
   Buffer<Best> best_;  // [roles]
   std::vector<uint32_t> lhs_;
-  std::vector<uint32_t> lhs_of_best_;  // of rules that are or were the best
+  std::vector<uint32_t> lhs_of_best_;  // places, of the rules that are or were the best
   size_t lhs_begin_ = 0;
-  bool lhs_kept_ = false;  // lhs_, at lhs_begin_
+  bool lhs_kept_ = false;  // lhs_ is at lhs_begin_
   Poll poll_;
 };
 

@@ -1,12 +1,12 @@
-// What goes with a basket: of the association rules whose lhs lies in the basket and whose rhs is one other item, the best
-// for each such item, and of these the k best.
+// Recommendations for a basket: among the association rules whose lhs lies in the basket and whose rhs is one
+// other item, the best rule for each such item, and of these the k best.
 //
-// The rules are those that RuleRun would find, but only the transactions that meet the basket are looked at, and no itemset
-// that is not in it, plus one item, is counted: for each frequent subset of the basket one pass over the transactions that
-// hold it. Cost: 4 bytes and about five scattered or gathered accesses a row; a bit a transaction and item of the basket;
-// then the rows of the transactions of every subset, of which there are 2^basket without max_lhs. Source: recommending the
-// rhs of the best rules is what arules' users do with recommenderlab (Hahsler, "recommenderlab", arXiv:2205.12371); counting
-// for one basket is ours.
+// The rules are those that RuleRun would find. But only transactions that meet the basket are read, and only
+// subsets of the basket, with one other item each, are counted: for each frequent subset one pass over the
+// transactions that hold it. Cost: 4 bytes and about five random accesses a row; one bit for each transaction
+// and item of the basket; then the rows of the transactions of each frequent subset. Without max_lhs there are
+// up to 2^basket subsets. Source: recommending the rhs of the best rules is what arules' users do with
+// recommenderlab (Hahsler, "recommenderlab", arXiv:2205.12371); counting for one basket is ours.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@
 namespace batmap {
 
 struct RecommendQuery {
-  std::optional<std::vector<int64_t>> basket;  // item values, in any order; those that do not occur are of no use
+  std::optional<std::vector<int64_t>> basket;  // item values, in any order; values that do not occur are ignored
   int64_t k = 10;
-  // The least support of a rule, at most one of the two; none: 1.
+  // The minimum support of a rule: at most one of the two; neither: 1.
   std::optional<int64_t> min_count;
   std::optional<double> min_support;
   std::optional<double> min_confidence;
   std::optional<double> min_lift;
   std::optional<int64_t> max_lhs;
-  PairMeasure measure = PairMeasure::kConfidence;  // what rules are ranked by
+  PairMeasure measure = PairMeasure::kConfidence;  // ranks the rules
   std::optional<std::vector<int64_t>> include;     // item values that may be recommended
   std::optional<std::vector<int64_t>> exclude;     // item values that may not
 
@@ -48,9 +48,9 @@ struct Recommendation {
 
 class RecommendRun {
  public:
-  /// Finds them all. For the parameters see ItemsetRun. Better is: the larger measure, then the larger support; of
-  /// rules for one item then the shorter lhs, then its smaller items; of items the smaller. A rule without a measure (0 / 0)
-  /// is none.
+  /// Finds all recommendations. For the parameters see ItemsetRun. "Better" means: larger measure, then larger
+  /// support; for rules with the same item then the shorter lhs, then its smaller items; for different items
+  /// then the smaller item. A rule whose measure is undefined (0 / 0) is ignored.
   /// @throws Error, std::bad_alloc
   RecommendRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const RecommendQuery& query,
                const ExecutionOptions& options);

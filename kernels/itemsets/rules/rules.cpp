@@ -1,4 +1,4 @@
-// Splitting itemsets. See rules.h.
+// Splits itemsets into rules. See rules.h.
 #include "itemsets/rules/rules.h"
 
 #include <algorithm>
@@ -13,11 +13,11 @@ namespace batmap {
 
 namespace {
 
-constexpr uint64_t kTaskRules = 1 << 11;  // looked at in one task: about half a millisecond, and batches below 256 KiB
-constexpr size_t kTasksAhead = 4;         // of each thread
-constexpr uint64_t kScoreWork = 1 << 9;   // steps that a score counts for: some measures take a tenth of a millisecond
-// Every insertion into a table of gigabytes may be the first to touch a huge page, which the system clears: half a
-// millisecond.
+constexpr uint64_t kTaskRules = 1 << 11;  // rules of one task: about half a millisecond, and batches below 256 KiB
+constexpr size_t kTasksAhead = 4;         // for each thread
+constexpr uint64_t kScoreWork = 1 << 9;   // steps charged for a score: some measures take a tenth of a millisecond
+// An insertion into a table of gigabytes may be the first access to a huge page. The system then clears the
+// page, which takes half a millisecond.
 constexpr size_t kPollInsertions = 16;
 
 uint64_t combinations(uint64_t n, uint64_t k) {
@@ -29,14 +29,14 @@ uint64_t combinations(uint64_t n, uint64_t k) {
 
 }  // namespace
 
-/// Looks at the rules of one task. What it reads of the run does not change meanwhile.
+/// Looks at the rules of one task. It reads members of the run that do not change meanwhile.
 class RuleRun::Splitter {
  public:
-  /// @param best  where the rules go, if not to the batch
+  /// @param best  takes the rules; nullptr: the batch takes them
   Splitter(const RuleRun& run, BestRules* best)
       : run_(run), query_(run.query_), best_(best), poll_(run.options_.cancel), batch_(*run.options_.memory) {}
 
-  /// @param begin, end  the rules
+  /// @param begin, end  numbers of the rules
   RuleBatch split(uint64_t begin, uint64_t end);
 
  private:
@@ -51,10 +51,10 @@ class RuleRun::Splitter {
   Poll poll_;
   RuleBatch batch_;
   ItemsetPrefix prefix_;
-  std::vector<uint32_t> ranks_;      // of the itemset at hand, by value
-  std::vector<uint32_t> places_;     // in ranks_, of the rhs
+  std::vector<uint32_t> ranks_;      // of the current itemset, by value
+  std::vector<uint32_t> places_;     // indexes in ranks_, of the rhs
   std::vector<uint32_t> lhs_, rhs_;  // ranks
-  std::vector<int64_t> items_;       // of a rule for the best
+  std::vector<int64_t> items_;       // of a rule that is offered to best_
 };
 
 void check_rule_bounds(const std::optional<double>& min_confidence, const std::optional<double>& min_lift) {
@@ -105,7 +105,7 @@ bool RuleRun::time_is_up() const {
   return query_.timeout_ms && watch_.milliseconds() >= static_cast<double>(*query_.timeout_ms);
 }
 
-/// Once. Time that is up leaves nothing to split.
+/// Called once. If the time is up, nothing is left to split.
 void RuleRun::prepare() {
   prepared_ = true;
   watch_ = {};
@@ -130,7 +130,7 @@ bool RuleRun::find_itemsets() {
   while (stream.next(batch)) {
     std::copy(batch.begin(), batch.end(), steps_.room(batch.size()));
     steps_.add(batch.size());
-    // So no itemset has more than 31 items: its subsets are frequent, too.
+    // So no itemset has more than 31 items, because all its subsets are frequent, too.
     if (steps_.size() >= UINT32_MAX)
       throw Error(ErrorCode::kTooLarge, "more than 4294967294 frequent itemsets to make rules of",
                   "Raise the threshold or give max_lhs and max_rhs.");
@@ -138,7 +138,7 @@ bool RuleRun::find_itemsets() {
   return stream.truncated() == Truncation::kNone;
 }
 
-/// Makes the supports ready to be looked up, and marks a step every some thousand rules or steps.
+/// Fills the table of supports, numbers the rules, and marks a step every kTaskRules rules or steps.
 /// @return false when time is up
 bool RuleRun::number_rules() {
   supports_.emplace(*options_.memory, steps_.size());
@@ -171,7 +171,7 @@ uint32_t RuleRun::most_rhs(uint32_t length) const {
   return static_cast<uint32_t>(std::min<int64_t>(query_.max_rhs, length - 1));
 }
 
-/// In how many ways an itemset is split.
+/// Number of rules that an itemset of `length` items is split into.
 uint64_t RuleRun::rules_of(uint32_t length) const {
   uint64_t rules = 0;
   for (uint32_t size = least_rhs(length); size <= most_rhs(length); ++size) rules += combinations(length, size);
@@ -217,7 +217,7 @@ bool RuleRun::next(RuleBatch& batch) {
   return !batch.rows.empty() || (truncated_ == Truncation::kNone && !all_split);
 }
 
-/// Keeps no more than max_results allows.
+/// Drops rows beyond max_results.
 void RuleRun::cut_off(RuleBatch& batch) {
   const uint64_t left = query_.max_results ? static_cast<uint64_t>(*query_.max_results) - results_ : UINT64_MAX;
   if (batch.rows.size() <= left) return;
@@ -229,7 +229,7 @@ RuleBatch RuleRun::Splitter::split(uint64_t begin, uint64_t end) {
   const Mark& mark = *(std::ranges::upper_bound(run_.marks_, begin, {}, &Mark::rule) - 1);
   for (uint32_t length = 1; length < run_.steps_[mark.step].length; ++length)
     prefix_.step({run_.prefixes_[mark.prefix + length - 1], length, 0});
-  uint64_t first = mark.rule;  // of the step at hand
+  uint64_t first = mark.rule;  // of the current step
   for (size_t at = mark.step; begin < end; ++at) {
     const ItemsetStep& step = run_.steps_[at];
     prefix_.step(step);
@@ -245,7 +245,7 @@ RuleBatch RuleRun::Splitter::split(uint64_t begin, uint64_t end) {
   return std::move(batch_);
 }
 
-/// @param rule  of the itemset, at which to begin
+/// @param rule  number, within the itemset, of the first rule wanted
 void RuleRun::Splitter::begin_itemset(uint64_t rule) {
   ranks_ = prefix_.items();
   std::sort(ranks_.begin(), ranks_.end(),
@@ -253,7 +253,7 @@ void RuleRun::Splitter::begin_itemset(uint64_t rule) {
   const size_t items = ranks_.size();
   size_t size = run_.least_rhs(static_cast<uint32_t>(items));
   for (uint64_t rules; rule >= (rules = combinations(items, size)); ++size) rule -= rules;
-  // In lexicographical order those come first that have the next place.
+  // In lexicographical order, the combinations with the next index come first.
   places_.clear();
   for (uint32_t place = 0; places_.size() < size; ++place) {
     const uint64_t with = combinations(items - place - 1, size - places_.size() - 1);
@@ -264,7 +264,7 @@ void RuleRun::Splitter::begin_itemset(uint64_t rule) {
   }
 }
 
-/// The next combination in lexicographical order, or the first of the next size.
+/// The next combination in lexicographical order, or the first one of the next size.
 void RuleRun::Splitter::next_rhs() {
   size_t k = places_.size();
   while (k > 0 && places_[k - 1] == ranks_.size() - places_.size() + k - 1) --k;
@@ -282,7 +282,7 @@ bool RuleRun::Splitter::is_allowed(const Allowed& side, std::span<const uint32_t
          std::any_of(ranks.begin(), ranks.end(), [&](uint32_t rank) { return side.included[rank]; });
 }
 
-/// The rule whose rhs places_ says.
+/// Looks at the rule whose rhs is given by places_.
 void RuleRun::Splitter::offer(uint32_t support) {
   rhs_.clear();
   lhs_.clear();
@@ -323,7 +323,7 @@ void RuleRun::Splitter::offer(uint32_t support) {
   for (const uint32_t rank : rhs_) batch_.items.push_back(run_.run_.value(rank));
 }
 
-/// The next of the best rules.
+/// Puts the next of the best rules into the batch.
 void RuleRun::hand_over_best(RuleBatch& batch) {
   for (; best_.size() > 1; best_.pop_back()) best_.front().merge(best_.back(), options_.cancel);
   BestRules& best = best_.front();

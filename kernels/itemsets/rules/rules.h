@@ -1,8 +1,8 @@
-// Association rules: from every frequent itemset, the rules that split it in two. The supports of both sides are those of
-// itemsets, which are frequent too. Cost: 12 bytes and about 50 more for each frequent itemset; two look-ups a rule; of the
-// best, those of each thread. All rules are numbered, and threads take thousands of them at a time, of many itemsets or of a
-// part of one; so their order does not depend on the number of threads. Source: the task is that of Agrawal, Srikant, VLDB
-// 1994; splitting by look-up is ours.
+// Association rules: every frequent itemset is split into two sides. The sides are itemsets that are frequent,
+// too, so their supports are looked up. Cost: 12 bytes and about 50 more for each frequent itemset; two look-ups
+// a rule; for the best rules, one heap for each thread. All rules are numbered, and threads take thousands of
+// numbers at a time, from many itemsets or from a part of one. So the order of the rules does not depend on the
+// number of threads. Source: the task is that of Agrawal, Srikant, VLDB 1994; splitting by look-up is ours.
 #pragma once
 
 #include <cstdint>
@@ -24,24 +24,24 @@ namespace batmap {
 void check_rule_bounds(const std::optional<double>& min_confidence, const std::optional<double>& min_lift);
 
 struct RuleQuery {
-  ItemsetQuery itemsets;  // threshold, exclude, kernels and device; no other member is heeded
+  ItemsetQuery itemsets;  // threshold, exclude, kernels and device; other members are ignored
   std::optional<double> min_confidence;
   std::optional<double> min_lift;
   std::optional<int64_t> max_lhs;
   int64_t max_rhs = 1;
-  // Item values; of an include list a side needs one, of an exclude list it has none.
+  // Item values. A side needs at least one item of its include list, and has no item of its exclude list.
   std::optional<std::vector<int64_t>> lhs_include, lhs_exclude, rhs_include, rhs_exclude;
-  std::optional<int64_t> top_k;                    // the best rules (best_rules.h)
-  PairMeasure measure = PairMeasure::kConfidence;  // by this
+  std::optional<int64_t> top_k;                    // only the best rules (best_rules.h)
+  PairMeasure measure = PairMeasure::kConfidence;  // decides which rules are best
   std::optional<int64_t> max_results;
-  std::optional<int64_t> timeout_ms;  // of finding itemsets and rules; grouping the rows does not count
+  std::optional<int64_t> timeout_ms;  // for finding itemsets and rules; grouping the rows does not count
 
   /// @throws Error{kInvalidParameter} with the value, the bound and a hint
   void check() const;
 };
 
 struct RuleRow {
-  size_t begin;  // of the items of both sides
+  size_t begin;  // index of the first item, lhs before rhs
   uint32_t lhs_length;
   uint32_t rhs_length;
   uint32_t support;
@@ -64,10 +64,10 @@ class RuleRun {
   RuleRun(const RuleRun&) = delete;
   RuleRun& operator=(const RuleRun&) = delete;
 
-  /// The next rules, some thousands at most; the first ones when the frequent itemsets have been found, the best ones
-  /// when all have been seen. Order: itemsets as ItemsetRun gives them; of one itemset the shorter rhs first, then by the
-  /// smaller items of the rhs. Where time is up before the best are known there are none.
-  /// @param batch  overwritten; may be empty although there is more to come
+  /// The next rules, some thousands at most. The first ones come when all frequent itemsets are known; with top_k they come
+  /// when all rules have been looked at. Order: itemsets as ItemsetRun gives them; within an itemset the shorter rhs first,
+  /// then the smaller items of the rhs. With top_k there are no rules if the time is up before the best ones are known.
+  /// @param batch  overwritten; may be empty although more rules follow
   /// @return false when there are no more, and `batch` is empty
   bool next(RuleBatch& batch);
 
@@ -75,21 +75,21 @@ class RuleRun {
   ItemsetPlace place() const { return run_.place(); }
   uint64_t results() const { return results_; }
   Truncation truncated() const { return truncated_; }
-  uint64_t tasks() const { return tasks_; }  // into which splitting is cut
+  uint64_t tasks() const { return tasks_; }  // of splitting
   uint64_t tasks_done() const { return tasks_done_; }
 
  private:
   enum Side { kLhs, kRhs };
   struct Allowed {
     Buffer<bool> excluded;  // [ranks]
-    Buffer<bool> included;  // [ranks] empty: any item will do
+    Buffer<bool> included;  // [ranks] empty: any item is allowed
   };
 
-  /// Where a thread may begin to look for a rule.
+  /// A point at which a thread may begin to look for a rule.
   struct Mark {
-    uint64_t rule;  // the first of the step or after it
+    uint64_t rule;  // the first rule of the step or after it
     size_t step;
-    size_t prefix;  // in prefixes_, of length - 1 items
+    size_t prefix;  // index in prefixes_ of the length - 1 items before the step
   };
   class Splitter;
 
@@ -115,10 +115,10 @@ class RuleRun {
   Allowed sides_[2];
   GrowingBuffer<Mark> marks_;
   GrowingBuffer<uint32_t> prefixes_;
-  uint64_t rules_ = 0;           // to be looked at
-  uint32_t longest_ = 0;         // itemset
-  std::vector<BestRules> best_;  // of each thread; in the end of all
-  size_t handed_over_ = 0;       // of the best
+  uint64_t rules_ = 0;           // number of rules to look at
+  uint32_t longest_ = 0;         // items of the longest itemset
+  std::vector<BestRules> best_;  // of each thread; at the end the first has all
+  size_t handed_over_ = 0;       // of the best rules
   size_t tasks_ = 0;
   size_t tasks_done_ = 0;
   uint64_t results_ = 0;

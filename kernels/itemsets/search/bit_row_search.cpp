@@ -1,4 +1,4 @@
-// AND, count, pack, go on. See bit_row_search.h.
+// The recursion over rows, and its start at a root. See bit_row_search.h.
 #include "itemsets/search/bit_row_search.h"
 
 #include "itemsets/forms/leaf_order.h"

@@ -1,7 +1,7 @@
-// Algorithm `dfs`, and the last resort of depth_first.h where transactions do not merge: depth-first search over bit rows.
-// At each node one row is ANDed with all later rows, the results are counted, the frequent ones are packed, and the search
-// goes on among them. Answers come in the order of depth_first.h. Cost: a row of all columns for each candidate of each node
-// on the path. Source: Losiak 2009, 5.1.5 and 5.5; perfect extensions are added.
+// Depth-first search over bit rows: the algorithm `dfs`, and the last resort of depth_first.h where transactions do
+// not merge. At each node one row is ANDed with all later rows, the results are counted, the frequent ones are packed,
+// and the search continues among them. Answers come in the order of depth_first.h. Cost: one row of all columns for
+// each candidate of each node on the current path. Source: Losiak 2009, 5.1.5 and 5.5; perfect extensions are added.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ class BitRowSearch {
   BitRowSearch(RowLevels& rows, const SearchBounds& bounds, uint32_t most, ItemsetVisitor& visitor)
       : rows_(rows), bounds_(bounds), most_(most), visitor_(visitor) {}
 
-  /// The itemsets that go on with one of the first `branches` candidates of the node.
+  /// Searches the itemsets that extend the node's itemset by one of its first `branches` candidates.
   /// @param length  of the node's itemset
-  /// @param plain   perfect extensions are candidates like others: the node is a last node of depth_first.h
+  /// @param plain   treats perfect extensions like other candidates: the node is a leaf of depth_first.h
   void search(const std::vector<Candidate>& candidates, size_t branches, uint32_t length, bool plain);
 
  private:
@@ -38,7 +38,7 @@ class BitRowSearch {
   std::vector<JoinedItemset> found_;
 };
 
-/// The itemsets of a root that begin with one of its first `leading` items. @param rows  of the root's items
+/// Searches the itemsets of a root that begin with one of its first `leading` items. @param rows  of the root's items
 void search_bit_rows(const SearchRoot& root, uint32_t leading, const SearchBounds& bounds, uint32_t most, RowLevels& rows,
                      ItemsetVisitor& visitor);
 

@@ -1,4 +1,4 @@
-// Levels, and the walk over them. See breadth_first.h.
+// The levels, and the walk over them. See breadth_first.h.
 #include "itemsets/search/breadth_first.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace batmap {
 
 namespace {
 
-// About: so that what they cost and what counting costs are told apart.
+// Candidates are counted in batches, so that the times of making and of counting them can be measured apart.
 constexpr size_t kCandidatesAtOnce = 4096;
 
 }  // namespace
@@ -43,7 +43,7 @@ void BreadthFirst::search(uint32_t leading) {
   for (uint32_t item = 0; item < leading; ++item) root_.is_leaf() ? write_plain(0, item) : write(0, item);
 }
 
-/// Items that begin no itemset are there too, as last items of others.
+/// Includes the items that begin no itemset: they are last items of other itemsets.
 void BreadthFirst::first_level(uint32_t leading) {
   leading_ = leading;
   levels_.emplace_back(*options_.memory);
@@ -66,7 +66,7 @@ void BreadthFirst::add(Level& level, uint32_t item, uint32_t support, uint32_t p
   level.bitmaps.add(bitmap_words_);
 }
 
-/// @return whether there is anything in it
+/// @return whether the new level has any itemset
 bool BreadthFirst::next_level() {
   const Stopwatch watch;
   const size_t length = levels_.size();  // of the itemsets that are joined
@@ -126,15 +126,15 @@ void BreadthFirst::count_candidates(std::vector<JoinedItemset>& candidates, Grow
   candidates.clear();
 }
 
-/// Searches on from the itemsets of `length` items in places from `base` on, whose rows are the top level.
-/// @param is_whole  these are all there are
+/// Extends the itemsets of `length` items from index `base` of their level on; their rows are the top level.
+/// @param is_whole  these are all frequent itemsets of this length
 void BreadthFirst::extend_pieces(size_t base, size_t length, bool is_whole) {
   if (length >= most_) return;
   if (levels_.size() == length) levels_.emplace_back(*options_.memory);
-  levels_[length - 1].children.shrink(base);  // the end of the piece before is where this one begins
+  levels_[length - 1].children.shrink(base);  // the end of the piece before is the beginning of this one
   const size_t size = levels_[length - 1].size() - base;
   const size_t parents = length == 1 ? leading_ : size;
-  std::vector<uint32_t> candidates(parents);  // of each: the later ones of the same parent
+  std::vector<uint32_t> candidates(parents);  // [parents] later itemsets of the same parent
   {
     const Level& from = levels_[length - 1];
     for (size_t k = size, end = size; k-- > 0;) {
@@ -144,7 +144,7 @@ void BreadthFirst::extend_pieces(size_t base, size_t length, bool is_whole) {
   }
   GrowingBuffer<JoinedItemset> found(*options_.memory);
   for (size_t first = 0, last = 0; first < parents; first = last) {
-    // Half of the room, so that there is some left for the levels to come; more where one parent needs it.
+    // Use half of the room, so that some is left for the levels to come. One parent may need more.
     const uint64_t most = length + 1 < most_ ? rows_.room_rows() / 2 : UINT64_MAX;
     uint64_t sum = 0;
     while (last < parents && (last == first || sum + candidates[last] <= most)) sum += candidates[last++];
@@ -169,7 +169,7 @@ void BreadthFirst::extend_pieces(size_t base, size_t length, bool is_whole) {
       for (; place < found.size() && found[place].parent == k; ++place)
         add(to, from.item[base + found[place].other], found[place].support, static_cast<uint32_t>(base + k));
     }
-    if (counted > 0) log_.add(length + 1, {counted, found.size(), 0, watch.milliseconds()});  // joined there, too
+    if (counted > 0) log_.add(length + 1, {counted, found.size(), 0, watch.milliseconds()});  // rows_ joined them, too
     if (!goes_on) continue;
     const bool was_last = is_whole && last == parents;
     if (was_last) rows_.drop_lower();
@@ -186,10 +186,10 @@ std::vector<uint32_t> BreadthFirst::itemset_at(size_t level, size_t place) const
   return itemset;
 }
 
-/// The subsets of one item less that are not parents of the itemset.
+/// Looks up the subsets of one item less, except the two parents, which are frequent.
 bool BreadthFirst::subsets_are_frequent(const std::vector<uint32_t>& itemset) const {
   for (size_t without = 0; without + 2 < itemset.size(); ++without) {
-    if (without == 0 && itemset[1] >= leading_) continue;  // nobody has counted these
+    if (without == 0 && itemset[1] >= leading_) continue;  // never counted: no wanted itemset begins so
     if (!is_frequent(itemset, without)) return false;
   }
   return true;
@@ -203,7 +203,7 @@ bool BreadthFirst::is_frequent(const std::vector<uint32_t>& itemset, size_t with
     std::vector<uint64_t> wanted(bitmap_words_, 0);
     for (size_t k = 0; k < itemset.size(); ++k)
       if (k != without) wanted[itemset[k] / 64] |= uint64_t{1} << (63 - itemset[k] % 64);
-    // Lexicographical order of itemsets of one length is the falling order of their bitmaps.
+    // The lexicographical order of itemsets of one length is the descending order of their bitmaps.
     size_t low = 0;
     size_t high = level.size();
     while (low < high) {
@@ -233,7 +233,7 @@ bool BreadthFirst::is_frequent(const std::vector<uint32_t>& itemset, size_t with
   return true;
 }
 
-/// Calls visit(place in the next level) for the children that are not perfect extensions.
+/// Calls visit(index in the next level) for each child whose last item is not a perfect extension.
 template <typename Visit>
 void BreadthFirst::visit_children(size_t level, size_t place, Visit visit) const {
   if (level + 1 >= levels_.size()) return;

@@ -1,10 +1,14 @@
-// Algorithms `pbi` and `tbi`: breadth-first search, level by level. Frequent itemsets of one length that share all but their
-// last item are joined, what has an infrequent subset is pruned, and the bit rows of the two parents are ANDed and counted.
-// The two differ in how itemsets are kept and subsets looked up: `pbi` has a bitmap over the items for each, in
-// lexicographical order, and searches it in halves; `tbi` has a trie and follows paths. Answers come at the end, in the
-// order of depth_first.h. Where rows lie on a device, `pbi` leaves all of a level to it; levels whose rows do not fit there
-// are searched in pieces, parents by parents, without the subsets of other pieces. Cost: a bit row for every frequent
-// itemset of two levels, 16 bytes for every frequent itemset. Source: Fang et al. 2009, 3.3 and 3.4; the pieces are ours.
+// Breadth-first search, level by level: the algorithms `pbi` and `tbi`. Frequent itemsets of one length that
+// share all but their last item are joined. A candidate with an infrequent subset is pruned. For the others the
+// bit rows of the two parents are ANDed and counted. The two algorithms store itemsets and look up subsets
+// differently: `pbi` has a bitmap over the items for each itemset, in lexicographical order, and uses binary
+// search; `tbi` has a trie and follows its paths. Answers come at the end, in the order of depth_first.h.
+//
+// Where rows lie on a device, `pbi` leaves a whole level to it. A level whose rows do not fit there is searched
+// in pieces of some parents each; pieces are not pruned.
+//
+// Cost: a bit row for each frequent itemset of two levels, 16 bytes for each frequent itemset, and for `pbi` on
+// the CPU its bitmap. Source: Fang et al. 2009, 3.3 and 3.4; the pieces are ours.
 #pragma once
 
 #include <cstdint>
@@ -22,24 +26,23 @@ enum class ItemsetLookup { kBitmaps, kTrie };
 
 class BreadthFirst {
  public:
-  /// @param rows  one level: the root's items
+  /// @param rows  has one level: the root's items
   BreadthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t most, ItemsetLookup lookup, RowLevels& rows,
                ItemsetVisitor& visitor, SearchLevels& log, const ExecutionOptions& options);
 
-  /// The itemsets that begin with one of the first `leading` items. To be called once.
+  /// Searches the itemsets that begin with one of the first `leading` items. Call it once.
   void search(uint32_t leading);
 
  private:
-  /// The frequent itemsets of one length in lexicographical order: children of one itemset of the length before lie
-  /// together.
+  /// The frequent itemsets of one length in lexicographical order, so that children of one itemset are neighbours.
   struct Level {
     explicit Level(MemoryMeter& meter) : item(meter), support(meter), parent(meter), children(meter), bitmaps(meter) {}
     size_t size() const { return item.size(); }
 
-    GrowingBuffer<uint32_t> item;  // the last of each
+    GrowingBuffer<uint32_t> item;  // the last item of each itemset
     GrowingBuffer<uint32_t> support;
-    GrowingBuffer<uint32_t> parent;    // place in the level before
-    GrowingBuffer<uint32_t> children;  // where they begin in the next level, and one more; once that is there
+    GrowingBuffer<uint32_t> parent;    // index in the level before
+    GrowingBuffer<uint32_t> children;  // [size + 1] where they begin in the next level; filled when that one exists
     GrowingBuffer<uint64_t> bitmaps;   // kBitmaps: [size][bitmap_words_]; the highest bit of the first word is item 0
   };
 
@@ -64,12 +67,12 @@ class BreadthFirst {
   SearchLevels& log_;
   const ExecutionOptions& options_;
   mutable Poll poll_;
-  uint64_t candidates_ = 0;  // of the level at hand
+  uint64_t candidates_ = 0;  // of the current level
   RowLevels& rows_;
   size_t bitmap_words_;
   uint32_t leading_ = 0;
   std::vector<Level> levels_;
-  std::vector<bool> is_perfect_;  // [items] while answers are written
+  std::vector<bool> is_perfect_;  // [items] used while answers are written
 };
 
 }  // namespace batmap

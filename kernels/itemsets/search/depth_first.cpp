@@ -1,4 +1,4 @@
-// The three kinds of nodes. See depth_first.h.
+// The nodes on lists, on masks and on tables. See depth_first.h.
 #include "itemsets/search/depth_first.h"
 
 #include <algorithm>
@@ -11,13 +11,15 @@ namespace batmap {
 
 namespace {
 
-// The counters of a node are all set to zero unless its increments touched fewer than this share of them.
+// A node clears all its counters. If it made fewer increments than one for each kSparseShare counters,
+// it clears only those it touched.
 constexpr uint64_t kSparseShare = 8;
-// Tails between the prefetch and the use, as in pairs/counters/horizontal_counter.cpp.
+// Prefetch distance in tails, as in pairs/counters/horizontal_counter.cpp.
 constexpr size_t kPrefetchAhead = 16;
 
-// A node's transactions become bit rows from so many distinct ones on, when they are more than this share of those that were
-// merged and hold more than that share of the candidates: bench/itemset_peers.cpp, the random instances.
+// A node's transactions become bit rows if at least kBitRowsFrom are distinct, more than kUnmergedShare of the
+// transactions stayed distinct, and they hold more than kDenseShare of the candidates on average. Source of the
+// values: bench/itemset_peers.cpp, the random instances.
 constexpr size_t kBitRowsFrom = 1024;
 constexpr double kUnmergedShare = 0.8;
 constexpr double kDenseShare = 0.1;
@@ -65,7 +67,7 @@ void DepthFirst::search(uint32_t first, uint32_t last) {
     walk_masks(0, masks_.size(), all, branches, support, 0);
 }
 
-/// The root's transactions as far as they are masks.
+/// Makes the root's masks: of all its items, or of those from first_masked on.
 void DepthFirst::make_root() {
   root_made_ = true;
   const uint32_t masked = root_.first_masked;
@@ -76,7 +78,7 @@ void DepthFirst::make_root() {
     const uint32_t* const items = root_.lists.data() + t.begin;
     uint64_t mask = 0;
     for (uint32_t k = t.length; k > 0 && items[k - 1] >= masked; --k) mask |= uint64_t{1} << (items[k - 1] - masked);
-    if ((mask & (mask - 1)) != 0) masks_.add(mask, t.weight);  // of single items the support is known
+    if ((mask & (mask - 1)) != 0) masks_.add(mask, t.weight);  // the support of single items is known
     poll_.after(t.length);
   }
 }
@@ -93,7 +95,7 @@ void DepthFirst::walk_lists(const TransactionLists& lists, size_t candidates, ui
     size_t children = 0;
     const size_t tails = lists.tails_of(candidate.item).size();
     const size_t later = candidates - candidate.item - 1;
-    // Only the root has rows.
+    // Only the root has bit rows.
     const bool by_rows = length == 0 && root_rows_ && rows_pay(later, tails);
     if (length + 1 < most_)
       children = by_rows ? count_rows(candidate.item, candidates, candidate.support)
@@ -106,7 +108,8 @@ void DepthFirst::walk_lists(const TransactionLists& lists, size_t candidates, ui
   }
 }
 
-/// Rows where they take no more than the lists, and there is room for them beside those of other threads.
+/// Makes bit rows of the root, unless they take more memory than the lists or than this thread's part
+/// of a quarter of the free memory.
 void DepthFirst::make_root_rows() {
   root_rows_asked_ = true;
   const TransactionLists& lists = root_.lists;
@@ -119,12 +122,12 @@ void DepthFirst::make_root_rows() {
   root_rows_.emplace(WeightedBits(root_, bits_, options_), options_);
 }
 
-/// Is reading so many rows faster than reading so many tails of the root, at an item a nanosecond?
+/// Is it faster to read `rows` bit rows than to read `tails` tails of the root, at one nanosecond an item?
 bool DepthFirst::rows_pay(size_t rows, size_t tails) const {
   return static_cast<double>(rows * root_rows_->words()) < bits_.row_words_per_ns * static_cast<double>(tails) * mean_tail_;
 }
 
-/// As count_tails, for an item of the root.
+/// As count_tails(), for an item of the root, by bit rows.
 size_t DepthFirst::count_rows(uint32_t item, size_t candidates, uint32_t support) {
   const size_t before = candidates_.size();
   const size_t own = before - candidates;
@@ -142,9 +145,9 @@ size_t DepthFirst::count_rows(uint32_t item, size_t candidates, uint32_t support
   return candidates_.size() - before;
 }
 
-/// The node of an item of the root, whose candidates lie on top of the stack, where they are so few that it is cheaper in
-/// rows.
-/// @return false: it is not
+/// Searches the node of an item of the root by bit rows, if it has so few candidates that this is
+/// cheaper. They lie on top of the stack.
+/// @return false if it is not cheaper; then nothing was searched
 bool DepthFirst::extend_rows(uint32_t item, size_t tails, size_t candidates, uint32_t length) {
   if (!root_rows_ || candidates == 1 || candidates > kLeafItems || !rows_pay(size_t{1} << candidates, tails)) return false;
   std::vector<JoinedItemset> places;
@@ -155,13 +158,14 @@ bool DepthFirst::extend_rows(uint32_t item, size_t tails, size_t candidates, uin
   }
   root_rows_->push(places);
   BitRowSearch search(*root_rows_, bounds_, most_, visitor_);
-  search.search(rows, rows.size(), length, true);  // so few that they are a last node
+  search.search(rows, rows.size(), length, true);  // at most kLeafItems candidates: a leaf
   root_rows_->pop();
   return true;
 }
 
-/// Counts the items behind `item`. Puts what is frequent behind the candidates, ascending, and the perfect ones on the
-/// visitor's stack. @return how many candidates there are now above the node's own
+/// Counts the items behind `item`. Pushes the frequent ones on the stack of candidates, ascending, and the
+/// perfect ones on the visitor's stack.
+/// @return how many candidates were pushed
 size_t DepthFirst::count_tails(const TransactionLists& lists, uint32_t item, size_t candidates, uint32_t support) {
   const std::span<const WeightedTail> tails = lists.tails_of(item);
   const uint32_t* const data = lists.data();
@@ -176,7 +180,7 @@ size_t DepthFirst::count_tails(const TransactionLists& lists, uint32_t item, siz
     for (uint32_t k = 0; k < tail.length; ++k) {
       const uint32_t other = data[tail.begin + k];
       const uint32_t count = counts[other] += tail.weight;
-      // At least `least` now, and less before.
+      // True if this increment took the count from below `least` to `least` or more.
       if (count - least < tail.weight) [[unlikely]]
         candidates_.push_back({other, 0, 0});
     }
@@ -207,7 +211,7 @@ size_t DepthFirst::count_tails(const TransactionLists& lists, uint32_t item, siz
   return kept - before;
 }
 
-/// The node of `item`, whose candidates lie on top of the stack.
+/// Searches the node of `item`. Its candidates lie on top of the stack.
 void DepthFirst::extend_lists(const TransactionLists& lists, uint32_t item, size_t candidates, uint32_t length) {
   const size_t own = candidates_.size() - candidates;
   if (candidates == 1) {
@@ -228,7 +232,7 @@ void DepthFirst::extend_lists(const TransactionLists& lists, uint32_t item, size
         const WeightedTail& tail = tails[t];
         uint64_t mask = 0;
         for (uint32_t k = 0; k < tail.length; ++k) mask |= places[data[tail.begin + k]];
-        if ((mask & (mask - 1)) != 0) take(mask, tail.weight);  // of single items the support is known
+        if ((mask & (mask - 1)) != 0) take(mask, tail.weight);  // the support of single items is known
         if ((t & 0xfff) == 0xfff) poll_.after(1u << 16);
       }
     };
@@ -282,7 +286,7 @@ void DepthFirst::extend_lists(const TransactionLists& lists, uint32_t item, size
 
 // ---- masks
 
-/// @param branches  those of the candidates whose nodes are wanted
+/// @param branches  the candidates whose nodes are wanted
 void DepthFirst::walk_masks(size_t from, size_t to, uint64_t candidates, uint64_t branches, const uint32_t* support,
                             uint32_t length) {
   if (pairs_.size() == pairs_used_) pairs_.push_back(PairCounts(*options_.memory, kMaskItems * kMaskItems));
@@ -318,7 +322,7 @@ void DepthFirst::walk_masks(size_t from, size_t to, uint64_t candidates, uint64_
   --pairs_used_;
 }
 
-/// The node of the transactions that have `with`. @param support  [64] of the candidates
+/// Searches the node of the transactions that have `with`. @param support  [64] of the candidates
 void DepthFirst::extend_masks(size_t from, size_t to, uint64_t with, uint64_t candidates, const uint32_t* support,
                               uint32_t length) {
   const int items = std::popcount(candidates);
@@ -354,8 +358,8 @@ void DepthFirst::extend_masks(size_t from, size_t to, uint64_t with, uint64_t ca
   search_masks(to, added, candidates, support, length);
 }
 
-/// The node whose list lies on top of the stack, from `from` on, and leaves it.
-/// @param added  masks before they were merged
+/// Searches the node whose list begins at `from` and ends the stack of masks; then removes the list.
+/// @param added  number of masks before equal ones were merged
 void DepthFirst::search_masks(size_t from, size_t added, uint64_t candidates, const uint32_t* support, uint32_t length) {
   const WeightedMasks list = masks_.list(from, masks_.size());
   const auto items = static_cast<size_t>(std::popcount(candidates));

@@ -1,17 +1,17 @@
 // Depth-first search for frequent itemsets.
 //
-// A node is an itemset and the items that may follow it: those of later rank that are frequent together with it. Items rank
-// by rising support, so the many branches are short. Items that are in all of a node's transactions are perfect extensions
-// (itemset_visitor.h) and leave the search below it. A node's transactions are kept
-// - as lists, where candidates are many: the later items of each occurrence are counted, and what remains of the
-//   transactions is merged and linked for the next level (transaction_lists.h);
-// - as weighted masks from 64 candidates down (mask_kernel.h), merged again at every level: dense data shrink to some dozens
-//   of distinct masks within two levels. The last 64 items of a dense root of lists are searched in this way, too;
-// - as a table of all subsets from eight candidates down, where the search ends;
-// - as bit rows, from a node on whose many transactions are dense and do not merge (bit_row_search.h). A dense root of lists
-//   has rows besides, for items that many transactions have and few frequent ones follow.
-// The order of the answers follows from ranks and supports alone: candidates in order of rank, perfect extensions behind the
-// itemset they were found at, the subsets of a last node's candidates as a plain walk.
+// A node is an itemset with its candidates: the items of later rank that are frequent together with it. Items rank
+// by rising support, so that the many branches are short. An item that is in all transactions of a node is a perfect
+// extension (itemset_visitor.h) and is not searched below it. A node keeps its transactions in one of these forms:
+// - Lists, where there are many candidates. The later items of each occurrence are counted; what remains of the
+//   transactions is merged and linked for the next level (transaction_lists.h).
+// - Weighted masks, from 64 candidates down (mask_kernel.h), merged again at every level. Dense data shrink to some
+//   dozens of distinct masks within two levels. The last 64 items of a dense root of lists are searched on masks, too.
+// - A table of all subsets, from eight candidates down. Such a node is a leaf of the search.
+// - Bit rows, for a node with many dense transactions that do not merge (bit_row_search.h). A dense root of lists also
+//   has bit rows, for items that are in many transactions and that few items follow.
+// The order of the answers depends only on ranks and supports: candidates in order of rank, perfect extensions behind
+// the itemset at which they were found, the subsets of a leaf's candidates in the order of a depth-first walk.
 //
 // Source: ours, of the LCM and FP-growth family (Uno et al. 2004; Han, Pei, Yin 2000; Borgelt 2012).
 #pragma once
@@ -40,8 +40,8 @@ class DepthFirst {
   DepthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t most, const MaskKernel& kernel,
              const AndPopcountKernel& bits, ItemsetVisitor& visitor, const ExecutionOptions& options);
 
-  /// The itemsets whose first item is one of the root's items [first, last). With the first branch come those
-  /// of perfect extensions alone.
+  /// Searches the itemsets whose first item is one of the root's items [first, last). Where first is 0, also
+  /// reports the itemsets of perfect extensions alone.
   /// @throws Error, std::bad_alloc
   void search(uint32_t first, uint32_t last);
 
@@ -77,18 +77,18 @@ class DepthFirst {
   ItemsetVisitor& visitor_;
   const ExecutionOptions& options_;
   Poll poll_;
-  std::vector<Candidate> candidates_;  // a stack: of each node on lists its candidates
+  std::vector<Candidate> candidates_;  // a stack: the candidates of each node on lists
   Buffer<uint32_t> counts_;            // [root items] zero between nodes
-  Buffer<uint64_t> places_;            // [root items] where an item goes in the child's form; zero between nodes
-  MaskStack masks_;                    // a stack: of each node on masks its transactions
+  Buffer<uint64_t> places_;            // [root items] bit or index of an item in the child's form; zero between nodes
+  MaskStack masks_;                    // a stack: the transactions of each node on masks
   std::vector<PairCounts> pairs_;      // [nodes on masks]
   size_t pairs_used_ = 0;
-  std::optional<HostLevels> root_rows_;  // of a root of lists, where they are no larger
-  bool root_rows_asked_ = false;         // whether they are
-  double mean_tail_ = 0;                 // items behind an occurrence of the root
-  bool root_made_ = false;               // masks_ begins with those of the root
-  bool root_counted_ = false;            // pairs_[0] has their pairs
-  uint32_t mask_ranks_[kMaskItems];      // of the bits of all masks in use
+  std::optional<HostLevels> root_rows_;  // of a root of lists, if they are no larger than the lists
+  bool root_rows_asked_ = false;         // make_root_rows() was called
+  double mean_tail_ = 0;                 // mean number of items behind an occurrence of the root
+  bool root_made_ = false;               // masks_ begins with the root's masks
+  bool root_counted_ = false;            // pairs_[0] has the pairs of the root's masks
+  uint32_t mask_ranks_[kMaskItems];      // [bits] ranks of the mask bits in use
   alignas(32) uint32_t leaf_[size_t{1} << kLeafItems];
 };
 

@@ -1,4 +1,4 @@
-// Calls of the module. See device_levels.h.
+// RowLevels by calls of the accelerator module. See device_levels.h.
 #include "itemsets/search/device_levels.h"
 
 #include <exception>
@@ -7,7 +7,7 @@ namespace batmap {
 
 namespace {
 
-/// The room that a device writes its itemsets to. An exception cannot pass the module, so it waits here.
+/// The buffer that a device writes its itemsets to. An exception must not cross the module's C ABI, so it is kept here.
 struct Room {
   GrowingBuffer<JoinedItemset>& out;
   std::exception_ptr failure;

@@ -3,8 +3,8 @@
 
 namespace batmap {
 
-/// Of the frequent itemsets: all; those without a superset of the same support; those without a frequent superset; those
-/// without a subset of the same support, the empty one included.
+/// All frequent itemsets; those without a superset of the same support; those without a frequent superset;
+/// those without a proper subset (the empty set included) of the same support.
 enum class ItemsetTarget { kAll, kClosed, kMaximal, kGenerators };
 
 }  // namespace batmap

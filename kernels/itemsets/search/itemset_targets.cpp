@@ -36,7 +36,7 @@ void TargetSink::drop_others() {
     }
     for (const uint32_t item : prefix.items()) {
       const ItemsetSupports::Entry& subset = itemsets.find(prefix.sum() - signature_of(item));
-      if (subset.support == 0) continue;  // it lacks the items that are to be included, and is no answer
+      if (subset.support == 0) continue;  // not searched: it has no included item, so it is no answer
       const bool same = subset.support == step.support;
       if (target_ == ItemsetTarget::kGenerators)
         dropped[place] = dropped[place] || same;

@@ -1,7 +1,7 @@
-// Closed, maximal and generator itemsets, from all frequent ones, for searches that know of no targets: every itemset looks
-// up its subsets of one item less and tells them, or learns from them, whether the supports differ. Exact for any search
-// that hands over all frequent itemsets. Cost: one look-up for each item of each itemset; 12 bytes and about 40 more an
-// itemset. Source: ours, straight from the definitions.
+// Chooses the closed, maximal or generator itemsets from all frequent ones, for searches that know of no
+// targets. Every itemset looks up its subsets of one item less and compares the supports. Exact for any search
+// that hands over all frequent itemsets. Cost: one look-up for each item of each itemset; 12 bytes and about 40
+// more for each itemset. Source: ours, straight from the definitions.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace batmap {
 
-/// Collects all steps of a search, then hands on those of the target's itemsets, in the same order.
+/// Collects all steps of a search, then hands them on, in the same order, with the target's itemsets as the answers.
 class TargetSink final : public ItemsetSink {
  public:
   /// @param transactions  support of the empty itemset
@@ -20,8 +20,8 @@ class TargetSink final : public ItemsetSink {
       : target_(target), transactions_(transactions), options_(options), steps_(*options.memory) {}
 
   void take(std::span<const ItemsetStep> steps) override;
-  /// To be called once, after the search.
-  /// @param wanted  of the first item, length and support: other answers are only steps on the way
+  /// Call it once, after the search.
+  /// @param wanted  gets first item, length and support; an itemset that it refuses remains as a prefix only
   template <typename Wanted>
   void hand_over(ItemsetSink& sink, Wanted wanted) {
     drop_others();

@@ -9,7 +9,7 @@ uint64_t RowLevels::extend_rows(const Step&, GrowingBuffer<JoinedItemset>&) {
   throw std::logic_error("these levels are not joined as a whole");
 }
 
-/// For the level above the top.
+/// Room for the level above the top.
 uint64_t* HostLevels::room(size_t rows) {
   if (levels_.size() == top_ + 1) levels_.emplace_back();
   Buffer<uint64_t>& buffer = levels_[top_ + 1].rows;
@@ -23,7 +23,7 @@ uint64_t* HostLevels::room(size_t rows) {
 void HostLevels::count(std::span<JoinedItemset> candidates) {
   const size_t words = bits_.words();
   for (size_t first = 0, last = 0; first < candidates.size(); first = last) {
-    // Partners that lie together are counted together.
+    // Neighbouring partners are counted in one call.
     const JoinedItemset& begin = candidates[first];
     while (last < candidates.size() && candidates[last].parent == begin.parent &&
            candidates[last].other - begin.other == last - first)

@@ -1,6 +1,6 @@
-// The one interface over which the strategies on bit rows count (breadth_first.h, bit_row_search.h): a stack of levels, each
-// with the bit rows of some itemsets, the items of a root at the bottom. Itemsets are named by their places in a level. Rows
-// lie in the memory of this machine (here) or of a device (device_levels.h).
+// The interface by which all searches over bit rows count (breadth_first.h, bit_row_search.h): a stack of
+// levels, each with the bit rows of some itemsets, the items of a root at the bottom. An itemset is named by its
+// index in its level. The rows lie in the memory of this machine (HostLevels) or of a device (device_levels.h).
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,18 @@ class RowLevels {
 
   /// Sets the supports of candidates of the top level.
   virtual void count(std::span<JoinedItemset> candidates) = 0;
-  /// The rows of these become the top level. @param kept  of the top level, in order of their places
+  /// Makes the rows of `kept` the top level. @param kept  joins of the top level, in order of their indexes
   virtual void push(std::span<const JoinedItemset> kept) = 0;
-  /// The top level goes.
+  /// Removes the top level.
   virtual void pop() = 0;
-  /// Nothing will be counted in the levels under the top one any more.
+  /// Frees the levels under the top one: they are not used any more.
   virtual void drop_lower() = 0;
-  /// One row of the top level with all later ones: the frequent rows become the top level.
-  /// @param fold_support  of itemsets that are found, but get no row
+  /// Joins one row of the top level with all later ones. The rows of the frequent results become the top level.
+  /// @param fold_support  results of this support are found but get no row
   /// @param found         overwritten; ascending
   virtual void extend_row(uint32_t row, uint32_t least, uint32_t fold_support, std::vector<JoinedItemset>& found) = 0;
 
-  /// What extend_rows() does where whole levels are joined, pruned and counted in one. See DeviceExtension.
+  /// The input of extend_rows(), which joins, prunes and counts whole levels in one call. See DeviceExtension.
   struct Step {
     uint32_t first;
     uint32_t last;
@@ -38,15 +38,15 @@ class RowLevels {
     uint32_t leading;
     bool push;
   };
-  /// Can extend_rows() be called? If not, whoever searches joins and prunes, and has the candidates counted.
+  /// Can extend_rows() be called? If not, the search joins and prunes by itself, and calls count().
   virtual bool joins_levels() const { return false; }
-  /// @param found  appended to, in order of the places @return how many candidates were counted
+  /// @param found  appended to, in order of the indexes @return how many candidates were counted
   virtual uint64_t extend_rows(const Step& step, GrowingBuffer<JoinedItemset>& found);
-  /// Rows that there is room for, beside those that are there.
+  /// How many more rows there is room for.
   virtual uint64_t room_rows() { return UINT64_MAX; }
 };
 
-/// In the memory of this machine.
+/// Levels in the memory of this machine.
 class HostLevels final : public RowLevels {
  public:
   HostLevels(WeightedBits bits, const ExecutionOptions& options)
@@ -54,7 +54,7 @@ class HostLevels final : public RowLevels {
     levels_[0].size = bits_.items();
   }
 
-  /// Supports of the row at `place` with the `later` ones behind it.
+  /// Supports of the row at index `place` with each of the `later` rows behind it.
   void count_later(size_t place, size_t later, uint32_t* supports) {
     bits_.count(rows() + place * bits_.words(), rows() + (place + 1) * bits_.words(), later, supports);
     poll_.after(later * (bits_.words() + 8));
@@ -70,7 +70,7 @@ class HostLevels final : public RowLevels {
  private:
   struct Level {
     size_t size = 0;
-    Buffer<uint64_t> rows;  // of the first level: the root's
+    Buffer<uint64_t> rows;  // empty in the first level, whose rows are in bits_
   };
 
   const uint64_t* rows() const { return top_ == 0 ? bits_.row(0) : levels_[top_].rows.data(); }
@@ -79,7 +79,7 @@ class HostLevels final : public RowLevels {
   WeightedBits bits_;
   const ExecutionOptions& options_;
   Poll poll_;
-  std::vector<Level> levels_;  // those above the top only keep their memory
+  std::vector<Level> levels_;  // levels above the top only keep their memory
   size_t top_ = 0;
   std::vector<uint32_t> supports_;
 };

@@ -1,5 +1,4 @@
-// What a breadth-first search does, level by level, for whoever wants to know while it runs or afterwards. Any thread may
-// ask.
+// Figures of a breadth-first search, level by level. Any thread may read them, while the search runs or afterwards.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@ class SearchLevels {
     std::lock_guard lock(mutex_);
     levels_.clear();
   }
-  /// More of the itemsets of one length, which may come in pieces.
+  /// Adds figures for itemsets of one length. They may come in pieces.
   void add(size_t length, const SearchLevel& level) {
     std::lock_guard lock(mutex_);
     if (levels_.size() < length) levels_.resize(length);
@@ -29,7 +28,7 @@ class SearchLevels {
     sum = {sum.candidates + level.candidates, sum.frequent + level.frequent, sum.candidate_ms + level.candidate_ms,
            sum.counting_ms + level.counting_ms};
   }
-  /// Copies the first of them. @return how many
+  /// Copies the first `most` levels. @return how many were copied
   size_t copy(SearchLevel* to, size_t most) const {
     std::lock_guard lock(mutex_);
     const size_t count = levels_.size() < most ? levels_.size() : most;

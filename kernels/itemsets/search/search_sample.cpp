@@ -1,4 +1,4 @@
-// Some of the transactions, searched from some of the items. See search_sample.h.
+// Searches some of the transactions from some of the items. See search_sample.h.
 #include "itemsets/search/search_sample.h"
 
 #include <algorithm>
@@ -11,23 +11,23 @@ namespace batmap {
 
 namespace {
 
-// So many transactions at least, and so many that the threshold is one of so many of them.
+// A sample has at least kFewestTransactions, and so many that the threshold is at least kFewestAtThreshold of them.
 constexpr uint64_t kFewestTransactions = 256;
 constexpr uint64_t kFewestAtThreshold = 16;
 constexpr uint32_t kBranches = 16;
 // What a sample takes, in ns: bench/device_itemsets.cpp.
-constexpr double kTransaction = 1;  // to be looked at
-constexpr double kOccurrence = 4;   // to be taken
+constexpr double kTransaction = 1;  // looked at
+constexpr double kOccurrence = 4;   // copied
 constexpr double kRowByte = 0.3;    // of the sample
 constexpr double kStep = 150;
 constexpr double kJoin = 15;
 
 struct Sampled {
   WeightedBits bits;
-  double share;  // of the weights
+  double share;  // of the sum of the weights
 };
 
-/// Every n-th of the distinct transactions. @param step  n
+/// Takes every step-th distinct transaction.
 Sampled sample(const SearchRoot& root, size_t step, const AndPopcountKernel& kernel, const ExecutionOptions& options) {
   double all = 0;
   double taken = 0;
@@ -58,7 +58,7 @@ double share_of(const SearchRoot& root, uint32_t item) {
   return static_cast<double>(root.support[item]) / std::max(root.transactions, 1u);
 }
 
-/// What is found in a branch stands for the branches beside it that are left out.
+/// A branch that is searched stands for the branches beside it that are left out.
 class Sampler {
  public:
   Sampler(const SearchRoot& root, HostLevels rows, uint32_t least, uint32_t most, const SampleGoesOn& goes_on,
@@ -72,8 +72,9 @@ class Sampler {
         join_ns_(kJoin + static_cast<double>(rows_.words()) / kernel.row_words_per_ns),
         sample_ns_(sample_ns) {}
 
-  /// First the frequent pairs, from which the joins of pairs are known, then what is longer. Where that is not seen to its
-  /// end, other branches are taken to be like those that were: the first third, which has most of it, comes last.
+  /// First finds the frequent pairs, which give the number of their joins, then searches longer itemsets. If
+  /// this ends early, the other branches are assumed to be like those searched. The first third of the branches
+  /// has most of the itemsets and comes last.
   void search() {
     known.is_complete = true;
     stands_for_ = std::max(1u, root_.leading / kBranches);
@@ -100,8 +101,8 @@ class Sampler {
     extend(item, static_cast<uint32_t>(root_.items.size()), 1, is_deep);
   }
 
-  /// @param size     rows of the top level, which are of itemsets of `length` items
-  /// @param is_deep  the longer ones; for an item: they alone
+  /// @param size     rows of the top level, whose itemsets have `length` items
+  /// @param is_deep  searches the longer itemsets; from a single item these only
   void extend(uint32_t row, uint32_t size, uint32_t length, bool is_deep) {
     if (row + 1 == size) return;
     rows_.extend_row(row, least_, 0, found_);
@@ -136,7 +137,7 @@ class Sampler {
   std::vector<JoinedItemset> found_;
 };
 
-/// The pairs of items. @param most  length of the longest itemset wanted
+/// What is known of the pairs of items. @param most  length of the longest itemset wanted
 SearchOutline outline_of_pairs(const SearchRoot& root, uint32_t most) {
   SearchOutline pairs;
   if (most < 2) return pairs;

@@ -1,8 +1,8 @@
-// What a search over bit rows is going to do. Without looking at a transaction: the pairs of items. More from a search over
-// some of the transactions and from some of the items, where the threshold is that share of the whole one's. Near the
-// threshold a sample errs; what has far more transactions, or far fewer, is told apart. It goes on for as long as it is
-// cheap beside the search itself, which whoever asks for it says. Source: ours, after sampling for association rules
-// (Toivonen, VLDB 1996) and Knuth's estimates of trees (Mathematics of Computation 29, 1975).
+// Predicts the work of a search over bit rows. The number of pairs of items is known without looking at a transaction. More
+// is learned by searching some of the transactions from some of the items, with a threshold reduced by the same share. Near
+// the threshold a sample errs, but itemsets with far more or far fewer transactions are told apart. The caller decides
+// after each step whether the sample goes on: it should stay cheap beside the search itself. Source: ours, after sampling
+// for association rules (Toivonen, VLDB 1996) and Knuth's estimates of trees (Mathematics of Computation 29, 1975).
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,22 @@
 
 namespace batmap {
 
-/// Of the whole search, as far as it is known.
+/// The work of the whole search, as far as it is known.
 struct SearchOutline {
-  double pairs = 0;         // of items
-  double joins = 0;         // pairs of itemsets that share all but their last items, those included
-  double branch_joins = 0;  // the same, each times the share of the transactions that its first item has
-  double tails = 0;         // later items in the transactions of each first item, were items independent
-  double itemsets = 0;      // frequent ones of two items or more
-  double extended = 0;      // frequent ones with a later sibling
+  double pairs = 0;         // pairs of items
+  double joins = 0;         // pairs of itemsets that share all but their last items; pairs of items included
+  double branch_joins = 0;  // the same, each weighted by the share of the transactions that its first item has
+  double tails = 0;         // later items in the transactions of each first item, if items were independent
+  double itemsets = 0;      // frequent itemsets of two items or more
+  double extended = 0;      // frequent itemsets with a later sibling
   uint32_t longest = 1;
-  bool is_complete = false;  // no: there may be many more
+  bool is_complete = false;  // false: there may be many more
 };
 
-/// Is a sample that has come so far worth so many nanoseconds?
+/// May a sample go on that has found `known` in `sample_ns` nanoseconds?
 using SampleGoesOn = std::function<bool(const SearchOutline& known, double sample_ns)>;
 
-/// @param least  support @param most  length of the longest itemset wanted
+/// @param least  minimum support @param most  length of the longest itemset wanted
 SearchOutline sample_search(const SearchRoot& root, uint32_t least, uint32_t most, const SampleGoesOn& goes_on,
                             const AndPopcountKernel& kernel, const ExecutionOptions& options);
 

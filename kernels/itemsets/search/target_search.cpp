@@ -1,4 +1,4 @@
-// Lists, masks and tables of the targets. See target_search.h.
+// The nodes on lists, masks and tables, for each target. See target_search.h.
 #include "itemsets/search/target_search.h"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace {
 
 constexpr size_t kTable = size_t{1} << kLeafItems;
 constexpr size_t kPrefetchAhead = 16;  // occurrences, as in depth_first.cpp
-constexpr uint64_t kSparseShare = 8;   // likewise
-constexpr size_t kPacked = 256;        // masks whose places in a table are found at once
+constexpr uint64_t kSparseShare = 8;   // as in depth_first.cpp
+constexpr size_t kPacked = 256;        // masks that are packed in one call
 
 size_t lowest(uint64_t bits) { return static_cast<size_t>(std::countr_zero(bits)); }
 uint64_t below(size_t items) { return items == 64 ? ~uint64_t{0} : (uint64_t{1} << items) - 1; }
@@ -55,7 +55,7 @@ void TargetSearch::search(uint32_t first, uint32_t last) {
   if (!may_have(length())) return;
   if (first == 0 && length() != 0 && (target_ == ItemsetTarget::kClosed || root_.items.empty()))
     tell({}, root_.transactions);
-  // Generators of any items may be subsets of others.
+  // Generators that begin with any item may be subsets of others, so all are searched.
   const auto items = static_cast<uint32_t>(root_.items.size());
   const uint32_t end = target_ == ItemsetTarget::kGenerators ? items : last;
   const uint32_t masked = root_.first_masked;
@@ -77,7 +77,7 @@ void TargetSearch::search(uint32_t first, uint32_t last) {
   if (target_ != ItemsetTarget::kGenerators) search_masks();
 }
 
-/// The root's transactions as far as they are masks. @return false if there are no more answers
+/// Makes the root's masks: of all its items, or of those from first_masked on. @return false if no more answers follow
 bool TargetSearch::make_root() {
   const uint32_t masked = root_.first_masked;
   if (!root_.as_masks) {
@@ -102,7 +102,7 @@ bool TargetSearch::make_root() {
 
 // ---- lists
 
-/// The node of path_. @param support  its own
+/// Searches the candidates [first, last) of the node of path_. @param support  the node's own
 void TargetSearch::walk_lists(const OccurrenceLists& lists, std::span<const Candidate> candidates, size_t first, size_t last,
                               uint32_t support) {
   if (target_ != ItemsetTarget::kGenerators) {
@@ -126,14 +126,14 @@ void TargetSearch::walk_lists(const OccurrenceLists& lists, std::span<const Cand
   for (const uint32_t item : refused) left_out_[item] = false;
 }
 
-/// The items of an occurrence's transaction that come before it, or behind.
+/// The items before an occurrence in its transaction, or those behind it.
 std::span<const uint32_t> TargetSearch::part_of(const ItemOccurrence& occurrence, Part part) const {
   const uint32_t* const data = root_.lists.data();
   return part == Part::kBefore ? std::span(data + occurrence.begin, data + occurrence.at)
                                : std::span(data + occurrence.at + 1, data + occurrence.end);
 }
 
-/// Is an item that was passed over in all transactions?
+/// Is there an item, among those passed over, that all of these transactions have?
 bool TargetSearch::is_covered(std::span<const ItemOccurrence> occurrences) {
   shared_.clear();
   for (size_t k = 0; k < occurrences.size(); ++k) {
@@ -150,7 +150,7 @@ bool TargetSearch::is_covered(std::span<const ItemOccurrence> occurrences) {
   return true;
 }
 
-/// What is frequent behind, ascending.
+/// The frequent items behind the occurrences, ascending.
 std::vector<TargetSearch::Candidate> TargetSearch::frequent_items(std::span<const ItemOccurrence> occurrences) {
   const uint32_t least = threshold();
   const uint32_t* const data = root_.lists.data();
@@ -163,7 +163,7 @@ std::vector<TargetSearch::Candidate> TargetSearch::frequent_items(std::span<cons
     const std::span<const uint32_t> items = part_of(occurrences[k], Part::kBehind);
     for (const uint32_t item : items) {
       const uint32_t count = counts[item] += weight;
-      // At least `least` now, and less before.
+      // True if this increment took the count from below `least` to `least` or more.
       if (count - least < weight && !left_out_[item]) [[unlikely]]
         found.push_back({item, 0});
     }
@@ -181,7 +181,7 @@ std::vector<TargetSearch::Candidate> TargetSearch::frequent_items(std::span<cons
   return found;
 }
 
-/// The node of path_ and a candidate. @param occurrences  of the candidate
+/// Searches the node of path_ and a candidate. @param occurrences  of the candidate
 void TargetSearch::extend_lists(std::span<const ItemOccurrence> occurrences, const Candidate& candidate) {
   const size_t before = path_.size();
   const bool closes = target_ != ItemsetTarget::kGenerators;
@@ -211,7 +211,7 @@ void TargetSearch::extend_lists(std::span<const ItemOccurrence> occurrences, con
   pop(before);
 }
 
-/// What lies below the node of path_.
+/// Searches below the node of path_.
 void TargetSearch::search_lists(std::span<const ItemOccurrence> occurrences, std::span<const Candidate> candidates,
                                 uint32_t support) {
   if (candidates.size() > kMaskItems) {
@@ -239,8 +239,9 @@ void TargetSearch::search_lists(std::span<const ItemOccurrence> occurrences, std
   shrink_masks(0);
 }
 
-/// The first node on masks, of path_. @param visit  calls take(items before, items behind, weight) for all `transactions`
-/// @return false if a maximal itemset has all of the path and the candidates
+/// Makes the masks of the node of path_, which is the first node on masks.
+/// @param visit  calls take(items before, items behind, weight) for each of the `transactions`
+/// @return false if one maximal itemset has the whole path and all candidates
 template <typename Visit>
 bool TargetSearch::make_masks(const Visit& visit, size_t transactions, std::span<const Candidate> candidates) {
   for (size_t k = 0; k < candidates.size(); ++k) {
@@ -286,7 +287,7 @@ bool TargetSearch::make_masks(const Visit& visit, size_t transactions, std::span
   return true;
 }
 
-/// Of the items passed over only those matter that all transactions of a mask have. @param mask  place of the mask
+/// Reduces the items passed over to those that all transactions of a mask have. @param mask  index of the mask
 void TargetSearch::share_head(std::span<const uint32_t> before, size_t mask) {
   const bool is_first = mask == heads_.size();
   if (!is_first && heads_[mask].length == 0) return;
@@ -302,7 +303,7 @@ void TargetSearch::share_head(std::span<const uint32_t> before, size_t mask) {
   heads_[mask].length = keep_common({head, heads_[mask].length}, before);
 }
 
-/// Gives the heads' items bits behind those of the candidates, if they are frequent.
+/// Gives the frequent items of the heads bits behind those of the candidates.
 void TargetSearch::place_heads(size_t candidates) {
   const auto each_head = [&](auto visit) {
     for (size_t mask = 0; mask < heads_.size(); ++mask)
@@ -329,7 +330,7 @@ void TargetSearch::place_heads(size_t candidates) {
 
 // ---- masks
 
-/// @param shared  [words_] @param passed  items passed over besides
+/// @param shared  [words_] items that were passed over before this node @param passed  those passed over at this node
 void TargetSearch::add_mask(uint64_t mask, uint32_t weight, const uint64_t* shared, uint64_t passed) {
   const size_t place = masks_.add(mask, weight);
   if (words_ == 0) return;
@@ -346,7 +347,8 @@ void TargetSearch::shrink_masks(size_t size) {
   passed_.shrink(size * words_);
 }
 
-/// Is an item that was passed over in all transactions that have `with`? @param passed  those of this node
+/// Is there an item, among those passed over, that all transactions with `with` have?
+/// @param passed  items passed over at this node
 bool TargetSearch::is_covered(size_t from, size_t to, uint64_t with, uint64_t passed) {
   for (size_t w = 0; w < words_; ++w) {
     uint64_t shared = ~uint64_t{0};
@@ -360,7 +362,7 @@ bool TargetSearch::is_covered(size_t from, size_t to, uint64_t with, uint64_t pa
   return false;
 }
 
-/// The node of path_. @param branches  those of the candidates whose nodes are wanted @param support  the node's own
+/// Searches the node of path_. @param branches  the candidates whose nodes are wanted @param support  the node's own
 void TargetSearch::walk_masks(size_t from, size_t to, uint64_t candidates, uint64_t branches, const uint32_t* supports,
                               uint32_t support) {
   if (pairs_.size() == nodes_) pairs_.emplace_back(*options_.memory, kMaskItems * kMaskItems);
@@ -420,7 +422,7 @@ void TargetSearch::walk_masks(size_t from, size_t to, uint64_t candidates, uint6
   --nodes_;
 }
 
-/// What lies below the node of path_, of the transactions that have `with`.
+/// Searches below the node of path_, in the transactions that have `with`.
 void TargetSearch::extend_masks(size_t from, size_t to, uint64_t with, uint64_t passed, uint64_t candidates,
                                 const uint32_t* supports, uint32_t support) {
   if (std::popcount(candidates) <= kLeafItems) return search_table(from, to, with, passed, candidates, support);
@@ -443,7 +445,7 @@ void TargetSearch::extend_masks(size_t from, size_t to, uint64_t with, uint64_t 
 
 // ---- tables
 
-/// What lies below the node of path_, of the transactions that have `with`. @param support  the node's own
+/// Searches below the node of path_, in the transactions that have `with`. @param support  the node's own
 void TargetSearch::search_table(size_t from, size_t to, uint64_t with, uint64_t passed, uint64_t candidates,
                                 uint32_t support) {
   fill_table(from, to, with, passed, candidates);
@@ -457,8 +459,8 @@ void TargetSearch::search_table(size_t from, size_t to, uint64_t with, uint64_t 
     search_closed_table({leaf, items}, with, candidates);
 }
 
-/// table_: the supports of all subsets of the candidates. passed_table_: the items passed over that all of their
-/// transactions have.
+/// Fills table_ with the supports of all subsets of the candidates, and passed_table_ with the passed-over
+/// items that all transactions of a subset have.
 void TargetSearch::fill_table(size_t from, size_t to, uint64_t with, uint64_t passed, uint64_t candidates) {
   const int items = std::popcount(candidates);
   const size_t size = size_t{1} << items;
@@ -468,7 +470,7 @@ void TargetSearch::fill_table(size_t from, size_t to, uint64_t with, uint64_t pa
   for (size_t begin = from; begin < to; begin += kPacked) {
     const WeightedMasks list = masks_.list(begin, std::min(to, begin + kPacked));
     kernel_.pack(list.masks, list.size, candidates, places);
-    // No branch: which transactions have the bits cannot be predicted.
+    // No branch: it cannot be predicted which transactions have the bits.
     for (size_t k = 0; k < list.size; ++k) table_[places[k]] += contains(list.masks[k], with) ? list.weights[k] : 0;
     for (size_t w = 0; w < words_; ++w)
       for (size_t k = 0; k < list.size; ++k) {
@@ -490,7 +492,7 @@ void TargetSearch::search_closed_table(std::span<const uint32_t> leaf, uint64_t 
   const bool maximal = target_ == ItemsetTarget::kMaximal;
   const auto items = static_cast<int>(leaf.size());
   const size_t size = size_t{1} << items;
-  bool found[kTable] = {};  // in a maximal itemset
+  bool found[kTable] = {};  // [subsets] contained in a maximal itemset
   if (maximal) {
     for (const uint64_t near : near_[nodes_ == 0 ? 0 : nodes_ - 1]) {
       uint8_t place = 0;
@@ -562,7 +564,7 @@ void TargetSearch::search_generator_table(std::span<const uint32_t> leaf) {
 
 size_t TargetSearch::length() const { return perfect_.size() + path_.size(); }
 
-/// Keeps the itemset of path_ and `item` if it is a generator, when path_ has more support.
+/// Keeps the itemset of path_ and `item` if it is a generator. The caller knows that path_ has more support.
 bool TargetSearch::take_generator(uint32_t item, uint32_t support) {
   const ItemsetSignature sum = sums_.back() + signature_of(item);
   if (!subsets_have_more(sum, support)) return false;
@@ -570,7 +572,8 @@ bool TargetSearch::take_generator(uint32_t item, uint32_t support) {
   return true;
 }
 
-/// Of an itemset with path_ in it: the subsets that lack one item of path_. Those that are no generators are not found.
+/// Do all subsets that lack one item of path_ have more support? A subset that is no generator
+/// is not found, and counts as no.
 bool TargetSearch::subsets_have_more(ItemsetSignature sum, uint32_t support) {
   return std::all_of(path_.begin(), path_.end(),
                      [&](uint32_t item) { return generators_.find(sum - signature_of(item)).support > support; });
@@ -587,7 +590,7 @@ void TargetSearch::pop(size_t items) {
   told_ = std::min(told_, static_cast<uint32_t>(length()));
 }
 
-/// An answer: the root's perfect extensions, path_ and some more.
+/// Reports an answer: the root's perfect extensions, path_ and `more`.
 void TargetSearch::tell(std::span<const uint32_t> more, uint32_t support) {
   const auto own = static_cast<uint32_t>(length());
   const auto all = static_cast<uint32_t>(own + more.size());
@@ -598,7 +601,7 @@ void TargetSearch::tell(std::span<const uint32_t> more, uint32_t support) {
   told_ = own;
 }
 
-/// A maximal itemset: path_ and some more. @param bits  of these
+/// Keeps a maximal itemset: path_ and `more`. @param bits  of `more`
 void TargetSearch::keep_found(std::span<const uint32_t> more, uint64_t bits) {
   for (size_t node = 0; node < nodes_; ++node) near_[node].push_back(path_bits_ | bits);
   if (root_.as_masks) return;

@@ -1,16 +1,16 @@
-// Depth-first search for closed, maximal or generator itemsets alone. Nodes have the forms of depth_first.h, lists and masks
-// and tables; an itemset that is no answer is left with all below it where none of these can be one either.
+// Depth-first search for closed, maximal or generator itemsets only. Nodes have the forms of depth_first.h:
+// lists, masks and tables. A node is cut, with all below it, where none of its itemsets can be an answer.
 //
-// - An itemset with all its perfect extensions is closed unless an item that was passed over on the way down is in all of
-// its
-//   transactions too; then nothing below it is closed (prefix-preserving closure). Where transactions merge, the items
-//   passed over that all of them have stay with the merged one.
-// - A closed itemset without frequent extensions is maximal unless one found before contains it: an item passed over that is
-//   frequent with it has led there. A node whose itemset and candidates together lie in one found before is left.
-//   The found ones are kept, and of those that contain a node's itemset what they have of its candidates.
-// - A generator is an itemset whose subsets of one item less have more support. Nothing below another is one. The search
-// runs from
-//   the last candidate to the first, so that these subsets come first; generators are kept in a hash table and looked up.
+// - Closed. An itemset with all its perfect extensions is closed unless an item that was passed over on the way down is in
+//   all of its transactions, too. Then nothing below it is closed either (prefix-preserving closure). Where transactions
+//   merge, the merged one keeps those of the items passed over that all of them have.
+// - Maximal. A closed itemset without frequent extensions is maximal unless one found before contains it: an item passed
+//   over that is frequent with it has led to that one. A node is cut if its itemset and candidates together lie in one
+//   found before. The search keeps the itemsets found. For each node it also keeps which of the node's candidates are in
+//   each found itemset that contains the node's itemset.
+// - Generators. A generator is an itemset whose subsets of one item less all have more support. If an itemset is none,
+//   nothing below it is. The search runs from the last candidate to the first, so that these subsets come first;
+//   generators are kept in a hash table and looked up.
 //
 // Memory beyond the transactions: closed none, maximal the answers, generators 32 to 80 bytes an answer.
 // Source: closed, Uno, Asai, Uchida, Arimura (LCM, FIMI 2003 and 2004); maximal, Grahne, Zhu (FPmax, FIMI 2003) and Gouda,
@@ -43,13 +43,13 @@ class TargetSearch {
   /// @param occurrences  of root.lists
   /// @param bounds       min_count may rise while the search runs, unless the target is maximal
   /// @param most         length of the longest itemset wanted
-  /// @param visitor      is told of no perfect extensions
+  /// @param visitor      gets every answer in a visit of its own, without perfect extensions
   TargetSearch(ItemsetTarget target, const SearchRoot& root, const OccurrenceLists& occurrences, const SearchBounds& bounds,
                uint32_t most, const MaskKernel& kernel, const AndPopcountKernel& bits, ItemsetVisitor& visitor,
                const ExecutionOptions& options);
 
-  /// The answers whose first item is one of the root's items [first, last). Closed ones may be asked for branch by branch,
-  /// in ascending order; the others depend on all branches.
+  /// Searches the answers whose first item is one of the root's items [first, last). Closed itemsets may be
+  /// searched branch by branch, in ascending order; the other targets need all branches in one call.
   /// @throws Error, std::bad_alloc
   void search(uint32_t first, uint32_t last);
 
@@ -61,7 +61,8 @@ class TargetSearch {
   using PairCounts = Buffer<uint32_t>;  // [64][64]
 
   uint32_t threshold() const { return bounds_.least(); }
-  /// What itemsets beyond the longest wanted are good for: they keep their subsets from being maximal.
+  /// Must itemsets of this length be searched? For maximal ones always: a longer itemset shows
+  /// that its subsets are not maximal.
   bool may_have(size_t length) const { return length <= most_ || target_ == ItemsetTarget::kMaximal; }
 
   bool make_root();
@@ -110,30 +111,31 @@ class TargetSearch {
   const ExecutionOptions& options_;
   Poll poll_;
 
-  // The itemset at hand, the first `told_` of whose items the visitor knows.
+  // The current itemset. The visitor knows the first `told_` of its items.
   std::vector<uint32_t> perfect_;  // ranks: the root's perfect extensions
-  std::vector<uint32_t> path_;     // items of the root: those behind
+  std::vector<uint32_t> path_;     // its other items, as items of the root
   uint32_t told_ = 0;
 
   // Lists.
   std::vector<Candidate> candidates_;  // of the root
   Buffer<uint32_t> counts_;            // [root items] zero between nodes
-  Buffer<uint32_t> place_;             // [root items] in the child's form, counted from 1; zero between nodes
-  Buffer<uint64_t> bit_;               // [root items] in masks; zero between nodes
-  Buffer<bool> left_out_;              // [root items] of the path, or (generators) with which a node has no generator
+  Buffer<uint32_t> place_;             // [root items] 1 + index in the child's form; zero between nodes
+  Buffer<uint64_t> bit_;               // [root items] bit in the masks; zero between nodes
+  Buffer<bool> left_out_;              // [root items] of the path; for generators also those refused at the nodes above
   std::vector<uint32_t> shared_;
   struct Head {
     size_t begin;
     size_t length;
   };
-  GrowingBuffer<Head> heads_;  // [masks] the items passed over that they share, as the first masks are made
+  GrowingBuffer<Head> heads_;  // [masks] items passed over that its transactions share, while the first masks are made
   GrowingBuffer<uint32_t> head_items_;
 
-  // Masks. Bits are candidates of the first node on masks; then come items passed over before, if they are frequent with it.
+  // Masks. The first bits are the candidates of the first node on masks. Then come the items passed over before
+  // it, if they are frequent with it.
   MaskStack masks_;
-  size_t words_ = 0;                 // for all these bits; none for generators
+  size_t words_ = 0;                 // for these bits; 0 for generators
   GrowingBuffer<uint64_t> passed_;   // [masks][words_] items passed over that all transactions of the mask have
-  uint32_t mask_items_[kMaskItems];  // of the root
+  uint32_t mask_items_[kMaskItems];  // [bits] items of the root
   uint64_t path_bits_ = 0;
   std::vector<PairCounts> pairs_;  // [nodes on masks]
   size_t nodes_ = 0;
@@ -143,7 +145,7 @@ class TargetSearch {
   alignas(32) uint32_t table_[size_t{1} << kLeafItems];
   Buffer<uint64_t> passed_table_;  // [words_][2^kLeafItems]
 
-  // Maximal itemsets, and for each node on masks what those that contain its itemset have of its candidates.
+  // Maximal itemsets; and for each node on masks, the node's candidates in each of those that contain its itemset.
   FoundItemsets found_;
   std::vector<GrowingBuffer<uint64_t>> near_;
 

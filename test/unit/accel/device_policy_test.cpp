@@ -1,4 +1,4 @@
-// Decisions about devices are a pure function, so the tests are a table of situations.
+// Decisions about devices. They are pure functions, so the tests are a table of situations.
 #include "accel/device_policy.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ DeviceTraits device(bool ready) {
   return traits;
 }
 
-/// Items in transactions of `length` items each.
+/// Sizes of a job with these items, in transactions of `length` items each.
 DeviceSizes sizes(uint64_t items, uint64_t transactions, uint64_t length) {
   DeviceSizes s;
   s.items = s.leading = items;
@@ -120,7 +120,7 @@ DeviceTraits episode_device(bool ready) {
   return traits;
 }
 
-/// Thirty episodes of nine out of 64 symbols.
+/// Thirty episodes of nine symbols each, of 64 symbols.
 EpisodeSizes episode_sizes(uint64_t events) {
   EpisodeSizes sizes;
   sizes.length = 9;

@@ -1,5 +1,6 @@
-// Runs of episodes on a fake accelerator: the same answers as the CPU's, in the same order, whatever it answers and whenever
-// it fails; what the user is told; that it is not asked again after an error; cancelling; and that nothing stays open.
+// Runs of episodes on a fake accelerator. The answers and their order are those of the CPU, whatever the
+// accelerator answers and whenever it fails. The user is told, the accelerator is not asked again after an
+// error, runs can be cancelled, and no job stays open.
 #include "episodes/device_tracker.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +33,7 @@ EpisodeQuery query_for(Offload* offload, DeviceMode mode) {
 }
 
 struct Found {
-  std::vector<uint64_t> rows;  // steps and supports, one behind the other
+  std::vector<uint64_t> rows;  // steps and supports, row by row
   EpisodeReport report;
   EpisodeTruncation truncated;
 };
@@ -92,7 +93,7 @@ TEST_F(DeviceEpisodeRun, AnswersAsTheCpu) {
       EXPECT_EQ(found.report.levels[k].frequent, expected.report.levels[k].frequent);
     }
   }
-  for (const DeviceMode mode : {DeviceMode::kCpu, DeviceMode::kAuto}) {  // too small to load anything
+  for (const DeviceMode mode : {DeviceMode::kCpu, DeviceMode::kAuto}) {  // for kAuto the job is too small to load anything
     const Found found = discover(query_for(&offload_, mode));
     EXPECT_EQ(found.rows, expected.rows);
     EXPECT_EQ(found.report.device, "cpu");
@@ -176,7 +177,7 @@ TEST_F(DeviceEpisodeRun, EveryCallMayFail) {
                                          AcceleratorStatus::kOutOfMemory, AcceleratorStatus::kFailed})
     for (const int call : {Fake::kDevices, Fake::kPrepare, Fake::kOpenEpisodes, Fake::kSendEvents, Fake::kCountEpisodes})
       for (const int after : {0, 1}) {
-        if (after > 0 && call != Fake::kCountEpisodes) continue;  // in the middle: the second level
+        if (after > 0 && call != Fake::kCountEpisodes) continue;  // a failure in the middle: at the second level
         SCOPED_TRACE(testing::Message() << "status " << static_cast<int>(status) << ", call " << call << " after " << after);
         const auto break_call = [&] {
           Fake::state().reset();
@@ -230,7 +231,7 @@ TEST_F(DeviceEpisodeRun, StopsAStallingDevice) {
     options.cancel = cancel;
     discover(query_for(&offload_, DeviceMode::kCuda), options);
   });
-  // A timeout is the end of the answer, not an error.
+  // A timeout ends the answer; it is not an error.
   options.cancel = {};
   EpisodeQuery query = query_for(&offload_, DeviceMode::kCuda);
   query.timeout_ms = 30;

@@ -1,5 +1,5 @@
-// Every method of counting episodes, with one thread and with several, against an oracle that lists all occurrences. Then
-// the bound on the frontier, the chooser, cancelling, and the memory limit.
+// Every method of counting episodes, with one thread and with several, against an oracle that lists all
+// occurrences. Then the bound on the frontier, the chooser, cancelling, and the memory limit.
 #include "episodes/episode_counter.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kSeed = 20261121;
 
-/// Patterns of one length in the symbols of the streams.
+/// Patterns of one length, as symbols of the streams.
 struct PatternBatch {
   std::vector<uint32_t> symbols;
   std::vector<Gap> gaps;
@@ -26,7 +26,7 @@ struct PatternBatch {
     std::vector<uint32_t> own;
     for (const int64_t event : pattern.events)
       if (const auto symbol = streams.symbol_of(event)) own.push_back(*symbol);
-    if (own.size() < pattern.events.size()) return;  // one of them does not occur
+    if (own.size() < pattern.events.size()) return;  // one of the events does not occur
     symbols.insert(symbols.end(), own.begin(), own.end());
     gaps.insert(gaps.end(), pattern.gaps.begin(), pattern.gaps.end());
     patterns.push_back(pattern);
@@ -86,7 +86,8 @@ TEST(EpisodeCounter, CountsSmallStreamsLikeTheOracle) {
 }
 
 TEST(EpisodeCounter, TwoOccurrencesByHand) {
-  // The gaps of EP Fig. 3: (10, 18, 30) and (45, 52, 65) do; 5 is too close to 10, 20 and 70 are too close and too far.
+  // The gaps of EP Fig. 3. The occurrences are (10, 18, 30) and (45, 52, 65); 5 and 70 are too far from
+  // their neighbours, 20 is too near.
   const std::vector<Event> events = {{5, 0}, {10, 0}, {18, 1}, {20, 2}, {30, 2}, {45, 0}, {52, 1}, {65, 2}, {70, 2}};
   const Pattern pattern{{0, 1, 2}, {{5, 10}, {10, 15}}};
   expect_all_alike(events, {pattern}, 3);
@@ -98,11 +99,11 @@ TEST(EpisodeCounter, TiesAndRepetitions) {
     expect_all_alike(events, {pattern}, pattern.events.size());
     return oracle_support(events, pattern);
   };
-  EXPECT_EQ(support({{1, 0}, {1, 1}}, {{0, 1}, {{0, 5}}}), 0u);          // at once is not after
+  EXPECT_EQ(support({{1, 0}, {1, 1}}, {{0, 1}, {{0, 5}}}), 0u);          // events at one time do not follow each other
   EXPECT_EQ(support({{1, 0}, {2, 0}}, {{0, 0}, {{0, 5}}}), 1u);          // A -> A
-  EXPECT_EQ(support({{1, 0}, {2, 0}, {3, 0}}, {{0, 0}, {{0, 5}}}), 1u);  // 2 is in both
+  EXPECT_EQ(support({{1, 0}, {2, 0}, {3, 0}}, {{0, 0}, {{0, 5}}}), 1u);  // 2 is in both occurrences
   EXPECT_EQ(support({{1, 0}, {2, 0}, {3, 1}}, {{0, 0, 1}, {{0, 5}, {0, 5}}}), 1u);
-  EXPECT_EQ(support({{1, 0}, {2, 1}, {2, 0}, {3, 1}}, {{0, 1}, {{0, 5}}}), 1u);  // starts when the other ends
+  EXPECT_EQ(support({{1, 0}, {2, 1}, {2, 0}, {3, 1}}, {{0, 1}, {{0, 5}}}), 1u);  // the second starts when the first ends
   EXPECT_EQ(support({{1, 0}, {1, 0}, {2, 0}}, {{0}, {}}), 2u);                   // repeated rows are one event
   EXPECT_EQ(support({{0, 0}, {7, 1}}, {{0, 1}, {{7, 7}}}), 0u);                  // empty gap
   EXPECT_EQ(support({{0, 0}, {7, 1}}, {{0, 1}, {{6, 7}}}), 1u);
@@ -129,7 +130,7 @@ TEST(EpisodeCounter, FarTimesAndManyStreams) {
   }
 }
 
-/// Long enough for blocks, segments and searches; the oracle would not end.
+/// Streams long enough for blocks, segments and searches; the oracle would take too long.
 TEST(EpisodeCounter, MethodsAgreeOnLongStreams) {
   Random random(kSeed + 1);
   MemoryMeter meter;
@@ -137,7 +138,7 @@ TEST(EpisodeCounter, MethodsAgreeOnLongStreams) {
   for (int round = 0; round < 4; ++round) {
     SCOPED_TRACE(testing::Message() << "round " << round);
     std::vector<Event> events;
-    for (size_t k = 0; k < 200'000; ++k)  // symbol 0 in every second, 1 in every 4th, ... event
+    for (size_t k = 0; k < 200'000; ++k)  // symbol 0 in every second event, 1 in every fourth, ...
       events.push_back({static_cast<int64_t>(k / (1 + random.below(2))) * 3,
                         std::min<int64_t>(std::countr_zero(random.bits() | 1u << 12), 12)});
     const EventStreams streams = streams_of_events(events, Gap::kUnbounded, one);
@@ -209,9 +210,9 @@ TEST(EpisodeCounter, ChoosesByEpisodesAndThreads) {
   };
   for (const uint64_t list : {100u, 10'000u, 1'000'000u}) {
     EXPECT_EQ(choice(1, list, 1), EpisodeMethod::kTracking);
-    EXPECT_EQ(choice(1000, list, 8), EpisodeMethod::kTracking);  // there are episodes for all
+    EXPECT_EQ(choice(1000, list, 8), EpisodeMethod::kTracking);  // there are episodes for all threads
   }
-  EXPECT_EQ(choice(1, 100, 8), EpisodeMethod::kTracking);  // threads take longer to start
+  EXPECT_EQ(choice(1, 100, 8), EpisodeMethod::kTracking);  // to start threads takes longer
   EXPECT_EQ(choice(1, 1'000'000, 8), EpisodeMethod::kCountScanWrite);
 }
 
@@ -220,7 +221,7 @@ TEST(EpisodeCounter, SamplesWhatNoProcessorForesees) {
   const ExecutionOptions options{.threads = 1, .memory = &meter, .cancel = {}};
   Random random(kSeed + 5);
   std::vector<Event> events;
-  for (int64_t k = 0; k < 100'000; ++k) {  // 1 follows each 0, 2 every other one
+  for (int64_t k = 0; k < 100'000; ++k) {  // 1 follows each 0, and 2 follows every other one
     events.push_back({10 * k, 0});
     events.push_back({10 * k + 1, 1});
     events.push_back({10 * k + (random.chance(50) ? 1 : 5), 2});

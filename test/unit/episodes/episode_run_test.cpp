@@ -1,4 +1,4 @@
-// Discovery against an oracle that grows every pattern by every event and gap as long as it is frequent, counted by listing
+// Discovery against an oracle that extends every frequent pattern by every event and gap, and counts by listing
 // occurrences. Then given episodes, occurrences, the best k, truncation, bad parameters, cancelling and memory.
 #include "episodes/episode_run.h"
 
@@ -45,7 +45,7 @@ std::vector<Answer> answers_of(const std::vector<Event>& events, const EpisodeQu
   return answers;
 }
 
-/// By length, then step by step: event, gap as given.
+/// In order of length, then step by step of event and gap (by the gap's place in the query).
 std::vector<Answer> expected_answers(std::vector<Event> events, const EpisodeQuery& query) {
   if (query.exclude)
     std::erase_if(events, [&](const Event& event) {
@@ -113,10 +113,10 @@ TEST(EpisodeRun, FindsWhatTheOracleFinds) {
     MemoryMeter meter;
     for (const int threads : {1, 3})
       for (size_t method = 0; method <= kEpisodeMethods; ++method) {
-        if (threads > 1 && round % 8 != 0) continue;  // threads take longer than the work
+        if (threads > 1 && round % 8 != 0) continue;  // to start threads takes longer than the work
         query.method.reset();
         if (method < kEpisodeMethods) query.method = static_cast<EpisodeMethod>(method);
-        if (method == 1 || method == 2) continue;  // both are tracking in blocks: episode_counter_test
+        if (method == 1 || method == 2) continue;  // both are tracking in blocks: see episode_counter_test.cpp
         const ExecutionOptions options{.threads = threads, .memory = &meter, .cancel = {}};
         ASSERT_EQ(answers_of(events, query, options), expected) << "method " << method << ", " << threads << " threads";
       }
@@ -125,7 +125,7 @@ TEST(EpisodeRun, FindsWhatTheOracleFinds) {
   EXPECT_GT(found, 5000u);
 }
 
-/// Enough events for both ways to count extensions: a walk where the gap is short, merges where it is long.
+/// Enough events for both ways of counting extensions: a walk if the gap is short, merges if it is long.
 TEST(EpisodeRun, MethodsAgreeOnLongStreams) {
   Random random(kSeed + 1);
   MemoryMeter meter;
@@ -152,7 +152,7 @@ TEST(EpisodeRun, MethodsAgreeOnLongStreams) {
 }
 
 TEST(EpisodeRun, RateIsOverAllStreams) {
-  // Two streams of 30 and 70 ticks: 100 in all.
+  // Two streams of 30 and 70 ticks: the duration is 100.
   std::vector<Event> events;
   for (int64_t k = 0; k <= 30; k += 10) events.push_back({k, 1, 0});
   for (int64_t k = 0; k <= 70; k += 10) events.push_back({k, 2, 1});

@@ -1,4 +1,4 @@
-// The generated spikes: the same for the same seed, at the rates of the paper, and with the embedded episodes in them.
+// The generated spikes: the same for the same seed, at the rates of the paper, and with the embedded episodes.
 #include "episodes/spike_train.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ TEST(SpikeTrain, HasTheRatesOfThePaper) {
   }
 }
 
-/// The frequent episodes of nine neurons, with their supports.
+/// The frequent episodes of nine neurons and their supports.
 std::map<std::vector<int64_t>, uint64_t> episodes_of_nine(const SpikeModel& model, int seconds, int64_t min_count) {
   MemoryMeter meter;
   const ExecutionOptions options{.threads = 2, .memory = &meter, .cancel = {}};
@@ -78,15 +78,15 @@ std::vector<int64_t> embedded(int64_t episode) {
 }
 
 TEST(SpikeTrain, DiscoveryFindsTheEmbeddedEpisodes) {
-  // Little noise: those and no others.
+  // With little noise, the embedded episodes and no others are found.
   std::set<std::vector<int64_t>> found;
   for (const auto& [events, support] : episodes_of_nine({.rate = 4}, 60, 55)) found.insert(events);
   EXPECT_EQ(found, (std::set<std::vector<int64_t>>{embedded(0), embedded(1), embedded(2), embedded(3)}));
 }
 
 TEST(SpikeTrain, EmbeddedEpisodesStandOutFromTheNoiseOfThePaper) {
-  // The last neurons of a chain fire so often that other orders of them are frequent, too; of all that begins with the
-  // first neuron of a chain, the chain is the most frequent.
+  // The last neurons of a chain fire so often that other orders of them are frequent, too. But among all
+  // episodes that begin with the first neuron of a chain, the chain is the most frequent.
   const std::map<std::vector<int64_t>, uint64_t> found = episodes_of_nine({}, 20, 110);
   for (int64_t episode = 0; episode < 4; ++episode) {
     ASSERT_TRUE(found.contains(embedded(episode))) << episode;

@@ -1,4 +1,4 @@
-// Random walks against sorting the itemset of each step.
+// Random walks; the itemset of each step is compared with a sorted copy.
 #include "itemsets/answers/ascending_itemset.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ TEST(AscendingItemset, IsTheWalkSorted) {
   AscendingItemset itemset(meter, kLongest);
   std::vector<int64_t> walked;
   for (int step = 0; step < 20000; ++step) {
-    // Mostly one longer or as long, at times much shorter.
+    // A step is mostly one item longer or as long, and sometimes much shorter.
     const size_t length =
         random.chance(5) ? 1 + random.below(walked.size() + 1) : std::max<size_t>(1, walked.size() + random.below(3) - 1);
     if (length > kLongest || length > walked.size() + 1) continue;

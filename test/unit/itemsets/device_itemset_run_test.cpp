@@ -1,6 +1,6 @@
-// Itemset runs on a fake accelerator: the same answers as the CPU's, in the same order, by every algorithm, whatever it
-// answers and whenever it fails, also where few rows fit it; that nothing is handed over twice; that it is not asked again
-// after an error; and that nothing stays open. Then the policy, and the sample that it goes by.
+// Itemset runs on a fake accelerator. For every algorithm the answers and their order are those of the CPU, whatever the
+// accelerator answers, whenever it fails, and also if few rows fit it. Nothing is handed over twice, the accelerator is
+// not asked again after an error, and no search stays open. Then the policy, and the sample on which it depends.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -145,7 +145,7 @@ TEST_F(DeviceItemsetRun, EveryCallMayFail) {
 }
 
 TEST_F(DeviceItemsetRun, FailsAfterAnswersWereHandedOver) {
-  // dfs gives its answers as it finds them, thousands at a time.
+  // dfs gives its answers as it finds them, in batches of thousands.
   Random random(kSeed + 3);
   const PackedRows rows(random_grid(random, 40, 16, 90));
   ItemsetQuery query = question(4, ItemsetAlgorithm::kDfs);
@@ -334,7 +334,7 @@ TEST(SearchSample, CountsWhatASearchDoes) {
     const auto goes_on = [&](const SearchOutline&, double ns) { return ns <= most_ns; };
     return sample_search(root, 50, most, goes_on, best_and_popcount(), options);
   };
-  // All transactions, every item: what tbi does, but that nothing is pruned.
+  // All transactions and every item: the sample does what tbi does, but without pruning.
   const SearchOutline all = sample(UINT32_MAX, 1e12);
   EXPECT_TRUE(all.is_complete);
   EXPECT_EQ(all.itemsets + 20, exact.rows.size());
@@ -343,7 +343,7 @@ TEST(SearchSample, CountsWhatASearchDoes) {
   EXPECT_GE(all.joins, candidates);
   EXPECT_LT(all.branch_joins, all.joins);
   EXPECT_EQ(all.longest, exact.levels.size());
-  // Of what is stopped, what was seen stands for the rest.
+  // If a sample is stopped, what it has seen stands for the rest.
   const SearchOutline some = sample(UINT32_MAX, 3e4);
   EXPECT_FALSE(some.is_complete);
   EXPECT_GT(some.joins, 190);

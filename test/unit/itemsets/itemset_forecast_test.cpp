@@ -1,5 +1,5 @@
-// The number of itemsets from random ways against the exact one. Seeds are fixed, so nothing here depends on luck or time:
-// how far estimates may lie off was looked up once.
+// The number of itemsets estimated from random ways, against the exact number. Seeds are fixed, so no test
+// depends on luck or time; how far an estimate may be off was measured once.
 #include "itemsets/itemset_forecast.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kSeed = 20261123;
 
-/// A root with its number of itemsets.
+/// A root, and how many itemsets it has.
 struct Rooted {
   Rooted(const std::vector<Pair>& rows, int64_t min_count, const std::optional<std::vector<int64_t>>& include = {})
       : packed(rows), options{.memory = &meter, .cancel = {}} {
@@ -67,7 +67,7 @@ TEST(ItemsetForecast, ComesNearWithManyWays) {
 }
 
 TEST(ItemsetForecast, KnowsLengthsAndPerfectExtensions) {
-  // All 2^30 - 1 subsets of one transaction that comes five times, and of single items.
+  // All 2^30 - 1 subsets of one transaction that comes five times; besides, single items.
   std::vector<Pair> rows;
   for (int64_t tid = 0; tid < 5; ++tid)
     for (int64_t item = 0; item < 30; ++item) rows.push_back({tid, item});
@@ -79,7 +79,7 @@ TEST(ItemsetForecast, KnowsLengthsAndPerfectExtensions) {
   EXPECT_NEAR(rooted.guess(2, {1, 1}).itemsets, 30, 1e-9);
   const ItemsetForecast pairs = rooted.guess(200, {2, 2});
   EXPECT_NEAR(pairs.itemsets, 435, 3 * pairs.standard_error);
-  // Every item in all transactions.
+  // Every item is in all transactions.
   rows.resize(150);
   EXPECT_NEAR(Rooted(rows, 5).guess(2).itemsets, std::exp2(30) - 1, 1);
 }
@@ -98,7 +98,8 @@ TEST(ItemsetForecast, RunsAnswerExactlyWhereTheyCan) {
     EXPECT_EQ(patient.itemsets, exact);
     EXPECT_EQ(patient.ways, 0u);
   }
-  // 40 transactions that lack one of 80 items each: nearly all 2^80 subsets are frequent, and no extension is perfect.
+  // 40 transactions that lack one of 80 items each: nearly all of the 2^80 subsets are
+  // frequent, and no extension is perfect.
   std::vector<Pair> rows;
   for (int64_t tid = 0; tid < 160; ++tid)
     for (int64_t item = 0; item < 80; ++item)

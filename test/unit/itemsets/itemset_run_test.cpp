@@ -1,7 +1,7 @@
-// Runs of the itemset search against the oracle: every target, kernel and option over thousands of small relations, which
-// reach the tables and masks of the search; larger ones, which begin as lists, against a plain recursion over tidsets.
-// Answers pulled from a stream must be the same sequence for any number of threads. Then bad parameters, cancelling, too
-// little memory, truncation.
+// The itemset search against the oracle: every target, kernel and option over thousands of small relations,
+// which reach the tables and masks of the search. Then larger relations, which begin as lists, against a plain
+// recursion over tidsets. Answers pulled from a stream must be the same sequence for any number of threads.
+// Then bad parameters, cancelling, too little memory, truncation.
 #include "itemsets/itemset_run.h"
 
 #include <gtest/gtest.h>
@@ -116,7 +116,7 @@ TEST(ItemsetRun, SpectrumCountsWithoutWalking) {
   EXPECT_EQ(itemsets, (uint64_t{1} << 60) - 1);
 }
 
-/// All frequent itemsets by plain recursion over sets of tids, 0 to 4095.
+/// All frequent itemsets, by plain recursion over sets of tids in 0 .. 4095.
 class TidsetOracle {
  public:
   TidsetOracle(const std::vector<Pair>& relation, uint64_t least) : least_(least) {
@@ -159,7 +159,7 @@ std::vector<Wide> wide_relations() {
   all.push_back({"sparse", random_rows(random, 6000, 700, 300), 4});
   all.push_back({"many items", random_rows(random, 4000, 900, 3000), 2});
   all.push_back({"dense", random_grid(random, 60, 90, 40), 12});
-  // Lists below lists: a node with more than 64 candidates of its own.
+  // Lists below lists: a node that itself has more than 64 candidates.
   std::vector<Pair> deep = random_grid(random, 120, 200, 12);
   for (int64_t tid = 0; tid < 120; ++tid)
     for (const int64_t item : {1000, 1001, 1002})
@@ -170,12 +170,12 @@ std::vector<Wide> wide_relations() {
     for (int64_t item = 0; item < 100; ++item)
       if ((item + tid % 7) % 9 < 2 || item == 50) repeated.push_back({tid, item});
   all.push_back({"few distinct transactions", repeated, 60});
-  // Many dense transactions that do not merge: bit rows below masks, and below lists.
+  // Many dense transactions that do not merge: bit rows below masks and below lists.
   all.push_back({"large and dense", random_grid(random, 3000, 24, 50), 300});
   all.push_back({"large, dense and wide", random_grid(random, 1200, 68, 90), 885});
   for (const int64_t items : {63, 64, 65, 66}) {
     std::vector<Pair> rows = random_grid(random, 90, items, 20);
-    for (int64_t tid = 0; tid < 90; ++tid) rows.push_back({tid, 500});  // in all
+    for (int64_t tid = 0; tid < 90; ++tid) rows.push_back({tid, 500});  // in all transactions
     all.push_back({"around 64 items", rows, 6});
   }
   return all;
@@ -199,7 +199,7 @@ TEST(ItemsetRun, ListsAnswerLikeTheOracle) {
   }
 }
 
-/// Which of all frequent itemsets belong to a target, by the definitions.
+/// Which of all frequent itemsets belong to a target, straight from the definitions.
 std::vector<ItemsetRow> choose(ItemsetTarget target, const std::vector<ItemsetRow>& all, uint64_t transactions) {
   std::map<std::vector<int64_t>, uint64_t> support;
   std::map<std::vector<int64_t>, bool> dropped;
@@ -230,7 +230,7 @@ constexpr ItemsetTarget kChosen[] = {ItemsetTarget::kClosed, ItemsetTarget::kMax
 TEST(ItemsetRun, ListsAnswerTargetsLikeTheOracle) {
   Random random(kSeed + 7);
   std::vector<Wide> all = wide_relations();
-  // Items passed over fill one word behind the candidates, or several; nodes on lists lie below others.
+  // The items passed over fill one word behind the candidates, or several; there are nodes on lists below other nodes.
   for (int k = 0; k < 150; ++k) {
     const int64_t tids = 8 + random.signed_below(30);
     std::vector<Pair> rows = random_grid(random, tids, 66 + random.signed_below(140), 3 + random.below(14));
@@ -302,7 +302,7 @@ TEST(ItemsetRun, EmptyInputsHaveNoItemsets) {
   EXPECT_TRUE(mine({{1, 1}, {2, 1}}, query).empty());
 }
 
-// Without a threshold: the rare itemsets, 2^50 of them, must not be looked at.
+// The query has no threshold, but the rare itemsets, 2^50 of them, must not be searched.
 TEST(ItemsetRun, BestItemsetsAreFoundFromTheTop) {
   Random random(kSeed + 5);
   std::vector<Pair> rows = random_grid(random, 300, 12, 30);
@@ -318,10 +318,10 @@ TEST(ItemsetRun, BestItemsetsAreFoundFromTheTop) {
   }
 }
 
-// 2^50 itemsets of one support: only those short enough to be among the best may be looked at.
+// 2^50 itemsets have one support. Only those short enough to be among the best may be visited.
 TEST(ItemsetRun, BestItemsetsAreTheShortOnesOfABlock) {
   for (const int64_t others : {0, 20})
-    for (const int64_t first : {0, 100}) {  // the block's values come before the other items', or behind
+    for (const int64_t first : {0, 100}) {  // the block's values come before those of the other items, or behind
       std::vector<Pair> rows;
       for (int64_t tid = 0; tid < 100 + others; ++tid) {
         for (int64_t item = 0; tid < 100 && item < 50; ++item) rows.push_back({tid, first + item});
@@ -339,7 +339,7 @@ TEST(ItemsetRun, BestItemsetsAreTheShortOnesOfABlock) {
     }
 }
 
-// One relation whose search is lists, masks and tables; two thousand million answers, so that it never ends by itself.
+// One relation whose search uses lists, masks and tables. It has two thousand million answers, so it never ends by itself.
 std::vector<Pair> endless() {
   Random random(kSeed + 4);
   std::vector<Pair> rows = random_grid(random, 200, 80, 10);

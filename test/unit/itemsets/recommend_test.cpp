@@ -1,5 +1,5 @@
-// Recommendations for a basket against an oracle that counts every subset of it with every other item by looking at all
-// transactions. Then against RuleRun, large baskets, ties, bad parameters, cancelling and memory.
+// Recommendations for a basket against an oracle that counts every subset of the basket with every other item
+// in all transactions. Then against RuleRun, large baskets, ties, bad parameters, cancelling and memory.
 #include "itemsets/rules/recommend.h"
 
 #include <gtest/gtest.h>
@@ -124,7 +124,7 @@ TEST(Recommend, AnswersLikeTheOracle) {
   EXPECT_GT(rows, 1000u);
 }
 
-// Baskets of more than 64 items, and rules by the hundred: what RuleRun says.
+// Baskets of more than 64 items, and hundreds of rules: the answers are those of RuleRun.
 TEST(Recommend, AgreesWithTheRules) {
   Random random(kSeed + 1);
   const std::vector<Pair> relation = random_grid(random, 300, 90, 30);

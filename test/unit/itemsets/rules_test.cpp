@@ -1,5 +1,5 @@
-// Association rules against an oracle that splits every frequent itemset in all ways and counts each side by looking at all
-// transactions. Then bad parameters, cancelling, truncation.
+// Association rules against an oracle that splits every frequent itemset in all ways and counts each side in
+// all transactions. Then bad parameters, cancelling, truncation.
 #include "itemsets/rules/rules.h"
 
 #include <gtest/gtest.h>
@@ -111,7 +111,7 @@ TEST(Rules, AnswersLikeTheOracle) {
 }
 
 TEST(Rules, BoundsThatAreMetExactlyHold) {
-  // 7 of 10 transactions with 1 have 2.
+  // 7 of the 10 transactions with 1 also have 2.
   std::vector<Pair> relation;
   for (int64_t tid = 0; tid < 10; ++tid) {
     relation.push_back({tid, 1});
@@ -200,7 +200,7 @@ TEST(Rules, OrderDoesNotDependOnThreads) {
 }
 
 TEST(Rules, AnItemsetIsSplitInParts) {
-  // All subsets of 12 items, up to 4,094 rules of each: tasks begin in the middle of itemsets.
+  // All subsets of 12 items, up to 4,094 rules for each: tasks begin in the middle of itemsets.
   std::vector<Pair> relation;
   for (int64_t item = 0; item < 12; ++item) relation.push_back({0, item});
   RuleQuery query;
@@ -254,7 +254,7 @@ TEST(Rules, MemoryStaysInTheBudget) {
 }
 
 TEST(Rules, StopWhenTimeIsUp) {
-  // 2^40 itemsets; then 2^16, of which each can be split in very many ways.
+  // 2^40 itemsets; then 2^16 itemsets, each of which can be split in very many ways.
   for (const auto& [items, timeout_ms] : {std::pair(40, 200), {16, 800}}) {
     std::vector<Pair> relation;
     for (int64_t tid = 0; tid < 2; ++tid)

@@ -1,6 +1,6 @@
 // Runs of pair support and join-project on a fake accelerator. The answers and their order are those of the
-// CPU, whatever the accelerator answers and whenever it fails. Also: what the user is told; that an
-// accelerator is not used again after an error; that no job stays open.
+// CPU, whatever the accelerator answers and whenever it fails. The user is told, the accelerator is not asked
+// again after an error, and no job stays open.
 #include <gtest/gtest.h>
 
 #include "pairs/join_run.h"
@@ -121,7 +121,7 @@ TEST_F(DeviceRun, EveryCallMayFail) {
         const bool is_error = status == AcceleratorStatus::kFailed && call != Fake::kDevices;
         EXPECT_EQ(found.report.notice.empty(), !is_error) << found.report.notice;
         EXPECT_EQ(Fake::state().open, 0);
-        // The accelerator is used again unless the device is broken.
+        // Later runs trust it again, unless the device is broken.
         Fake::state().reset();
         const bool is_lost =
             call == Fake::kDevices || status == AcceleratorStatus::kFailed || status == AcceleratorStatus::kNoDevice;
@@ -152,8 +152,7 @@ TEST_F(DeviceRun, FailsInTheMiddle) {
   for (const Pair& row : rows) log.append(row.tid, row.item);
   log.seal();
   for (const AcceleratorStatus status : {AcceleratorStatus::kFailed, AcceleratorStatus::kOutOfMemory}) {
-    // The threads decide whether the first task's answers are handed over before the last task fails:
-    // repeat until they are.
+    // Threads decide whether the first task's answers are handed over before the last task fails. Repeat until they were.
     bool handed_over = false;
     for (int run_number = 0; run_number < 20 && !handed_over; ++run_number) {
       Fake::state().reset();
@@ -203,7 +202,7 @@ TEST_F(DeviceRun, NoModule) {
 }
 
 TEST_F(DeviceRun, RequireRefusesWhatNoDeviceDoes) {
-  const std::vector<Pair> rows = relation(20, 20, 40);  // some rows repeat
+  const std::vector<Pair> rows = relation(20, 20, 40);  // with repeated rows
   PairQuery query;
   query.min_count = 1;
   query.bag = true;

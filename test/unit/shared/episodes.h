@@ -1,6 +1,6 @@
-// Episodes for tests: small streams, and an oracle too simple to be wrong. It lists every occurrence and finds the largest
-// set without overlaps by trying all sets where there are few, and by interval scheduling (sort by end, take what fits)
-// where there are more. Written from kernels/episodes/episode.h alone.
+// Episodes for tests: small streams, and an oracle too simple to be wrong. It lists every occurrence. Then it
+// finds the largest set without overlaps: by trying all sets if there are few occurrences, and by interval
+// scheduling (sort by end, take what fits) if there are more. Written from kernels/episodes/episode.h alone.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct Event {
 
 struct Pattern {
   std::vector<int64_t> events;
-  std::vector<Gap> gaps;  // events.size() - 1
+  std::vector<Gap> gaps;  // [events.size() - 1]
   auto operator<=>(const Pattern& other) const {
     const auto key = [](const Pattern& x) {
       std::vector<std::pair<int64_t, int64_t>> gaps_of;
@@ -34,7 +34,7 @@ struct Pattern {
   bool operator==(const Pattern& other) const { return (*this <=> other) == 0; }
 };
 
-/// Every occurrence in one stream, (start, end), repetitions included.
+/// Every occurrence in one stream as (start, end), with repetitions.
 inline void list_occurrences(const std::vector<Event>& events, const Pattern& pattern, size_t place, int64_t start,
                              int64_t before, std::vector<std::pair<int64_t, int64_t>>& found) {
   if (place == pattern.events.size()) {
@@ -44,7 +44,7 @@ inline void list_occurrences(const std::vector<Event>& events, const Pattern& pa
   for (const Event& event : events) {
     if (event.event != pattern.events[place]) continue;
     if (place > 0) {
-      // Distances of far times do not fit 64 bits.
+      // The distance of two times may not fit 64 bits.
       __extension__ const __int128 distance = static_cast<__int128>(event.time) - before;
       if (distance <= pattern.gaps[place - 1].low || distance > pattern.gaps[place - 1].high) continue;
     }
@@ -52,7 +52,7 @@ inline void list_occurrences(const std::vector<Event>& events, const Pattern& pa
   }
 }
 
-/// The largest set without overlaps, by trying all sets. For a dozen intervals.
+/// The largest set without overlaps, by trying all sets. For up to a dozen intervals.
 inline uint64_t largest_set(const std::vector<std::pair<int64_t, int64_t>>& intervals) {
   uint64_t best = 0;
   for (uint32_t chosen = 0; chosen < 1u << intervals.size(); ++chosen) {
@@ -108,7 +108,7 @@ inline EventStreams streams_of_events(const std::vector<Event>& events, int64_t 
   return {log_of(events, options), {}, [](const EventTotals&) { return EventFilter{}; }, reach, options};
 }
 
-/// `count` events at times below `span`, which may repeat and are in no order.
+/// `count` events at random times below `span`; times may repeat and are in no order.
 inline std::vector<Event> random_events(Random& random, size_t count, uint64_t span, uint64_t symbols,
                                         uint64_t streams = 1) {
   std::vector<Event> events;
@@ -117,7 +117,7 @@ inline std::vector<Event> random_events(Random& random, size_t count, uint64_t s
   return events;
 }
 
-/// Now and then empty, unbounded, or with a low end.
+/// A random gap; sometimes it is empty, unbounded, or has a low end above 0.
 inline Gap random_gap(Random& random, uint64_t span) {
   const int64_t low = random.chance(50) ? 0 : random.signed_below(span / 3 + 1);
   if (random.chance(5)) return {low, low};

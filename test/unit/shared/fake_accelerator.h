@@ -1,5 +1,5 @@
-// An accelerator without a device, which tests how the engine treats answers. It counts in plain loops. At
-// any of its calls it can decline, run out of memory, fail, stall, or have no device.
+// An accelerator without a device, to test what the engine makes of its answers. It counts in plain loops. Any
+// of its calls can be made to decline, run out of memory, fail, stall or find no device.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ struct DeviceEpisodes {
   std::mutex mutex;
 };
 
-/// How the next calls end. One state for all tests of a process, which run one after the other.
+/// How the next calls end. One state for all: the tests of one process run one after the other.
 struct FakeAccelerator {
   enum Call {
     kDevices,
@@ -63,12 +63,12 @@ struct FakeAccelerator {
   };
 
   uint32_t device_count = 1;
-  AcceleratorStatus answer[kCalls] = {};  // result of a call after `after` successful calls of its kind
+  AcceleratorStatus answer[kCalls] = {};  // what a call returns after `after` successful calls of its kind
   int after[kCalls] = {};
   std::atomic<int> calls[kCalls] = {};
-  int open = 0;  // jobs that are not closed
+  int open = 0;  // jobs that are not closed yet
   bool stalls = false;
-  int delay_ms = 0;  // delay before a call fails
+  int delay_ms = 0;  // before a call fails
   std::atomic<uint64_t> sent_list_times = 0;
   std::optional<DeviceEpisodeMethod> episode_method;  // of the last batch
   DeviceRates rates{.context_ms = 0,
@@ -185,7 +185,7 @@ struct FakeAccelerator {
   }
 
  private:
-  /// The stored value that has the planes at its end.
+  /// The stored value that ends with these planes.
   static SetView value_of(const DeviceSets& sets, uint32_t set) {
     const size_t front = kSetHeaderBytes + kStashHeaderBytes + 8 * (sets.stash_begin[set + 1] - sets.stash_begin[set]);
     const size_t planes = batmap_shape(sets.cardinality[set], static_cast<int>(sets.width)).bytes();
@@ -244,8 +244,8 @@ struct FakeAccelerator {
     return &table;
   }
 
-  /// Counts from the lists alone, without the engine: the latest start of each end, symbol by symbol,
-  /// then the greedy choice.
+  /// Counts from the lists alone, without the engine: symbol by symbol the latest start for
+  /// each end, then the greedy choice.
   static void count_in_loops(const DeviceEpisodes& opened, const DeviceEpisodeBatch& batch, uint64_t* counts) {
     for (const DeviceEpisodes::Axis& axis : opened.axes)
       for (uint64_t k = 0; k < batch.size; ++k) {
@@ -286,13 +286,13 @@ struct FakeAccelerator {
 
 namespace test {
 
-/// A test that starts with a fresh accelerator, and leaves no job open.
+/// A test that finds the accelerator in its initial state, and checks that no job stays open.
 class FakeAcceleratorTest : public ::testing::Test {
  protected:
   void SetUp() override { FakeAccelerator::state().reset(); }
   void TearDown() override { EXPECT_EQ(FakeAccelerator::state().open, 0) << "a job was not closed"; }
 
-  /// Cancels a run of offload_ while the accelerator stalls. @param run  gets the token
+  /// Starts a run with offload_ and cancels it while the accelerator stalls. @param run  gets the token
   template <typename Run>
   void expect_cancelled(Run run) {
     FakeAccelerator::state().stalls = true;

@@ -1,5 +1,5 @@
-// The itemset half of the fake accelerator (fake_accelerator.h): levels of bit rows in plain vectors, candidates by the
-// definition, pruning by a set of itemsets. Any call can end badly, and there can be room for few rows.
+// The itemset half of the fake accelerator (fake_accelerator.h): levels of bit rows in plain vectors, candidates by
+// the definition, pruning by a set of itemsets. Any call can be made to fail, and the room for rows can be made small.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace batmap {
 struct DeviceItemsets {
   struct Level {
     std::vector<std::vector<uint64_t>> rows;
-    std::vector<std::vector<uint32_t>> itemsets;  // their items
+    std::vector<std::vector<uint32_t>> itemsets;  // the items of each
   };
   DeviceItemsetJob job;
   std::vector<DevicePlane> planes;
@@ -39,16 +39,16 @@ struct DeviceItemsets {
   }
 };
 
-/// How the next calls end. One for all.
+/// How the next calls end. One state for all searches.
 struct FakeItemsets {
   enum Call { kOpen, kExtend, kCount, kPush, kCalls };
 
-  AcceleratorStatus answer[kCalls] = {};  // what a call ends with once `after` of its kind have been well
+  AcceleratorStatus answer[kCalls] = {};  // what a call returns after `after` successful calls of its kind
   int after[kCalls] = {};
   int calls[kCalls] = {};
   uint64_t room_bytes = UINT64_MAX;
   bool stalls = false;
-  int open = 0;  // searches that have not been closed
+  int open = 0;  // searches that are not closed yet
 
   static FakeItemsets& state() {
     static FakeItemsets fake;
@@ -60,7 +60,7 @@ struct FakeItemsets {
     open = still_open;
   }
 
-  /// The fake accelerator with this half.
+  /// The fake accelerator, with this half.
   static const AcceleratorApi* accelerator() {
     static const AcceleratorApi table = [] {
       AcceleratorApi api = *FakeAccelerator::api();

@@ -1,6 +1,6 @@
-// Itemsets for tests: what a question about them must answer, computed too simply to be wrong (a count for every subset of
-// the items), the answers of a run as rows, and questions and relations drawn at random; and what reference data have. For
-// relations of up to some 14 items.
+// Itemsets for tests: an oracle that answers queries by counting every subset of the items, which is too simple
+// to be wrong (for relations of up to some 14 items); the answers of a run as rows; random queries and
+// relations; and what reference data have.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ inline ItemsetQuery question(int64_t min_count, ItemsetAlgorithm algorithm = Ite
   return query;
 }
 
-/// Candidates and frequent itemsets of each length.
+/// Number of candidates and of frequent itemsets, for each length.
 inline std::vector<std::pair<uint64_t, uint64_t>> levels_of(const ItemsetRun& run) {
   SearchLevel levels[64];
   const size_t known = run.levels().copy(levels, 64);
@@ -38,7 +38,8 @@ inline std::vector<std::pair<uint64_t, uint64_t>> levels_of(const ItemsetRun& ru
   return counts;
 }
 
-/// How many itemsets of each length a data set has at a threshold: fimi/expected.tsv of a folder. Empty: it cannot be read.
+/// How many itemsets of each length a data set has at a threshold, from fimi/expected.tsv of a
+/// folder. Empty if it cannot be read.
 using ReferenceCounts = std::map<std::pair<std::string, int64_t>, std::map<uint64_t, uint64_t>>;
 inline ReferenceCounts reference_counts(const std::string& folder) {
   ReferenceCounts expected;
@@ -63,7 +64,7 @@ struct ItemsetRow {
   auto operator<=>(const ItemsetRow&) const = default;
 };
 
-/// Rows from steps.
+/// Collects the rows that steps stand for.
 class RowSink final : public ItemsetSink {
  public:
   explicit RowSink(const ItemsetRun& run) : run_(run) {}
@@ -83,7 +84,7 @@ class RowSink final : public ItemsetSink {
   std::vector<int64_t> prefix_;
 };
 
-/// Rows from visits: of every itemset, and of what it makes with each subset of the perfect extensions.
+/// Collects the rows that visits stand for: each itemset with every subset of the perfect extensions.
 class RowVisitor final : public ItemsetVisitor {
  public:
   explicit RowVisitor(const ItemsetRun& run) : run_(run) {}
@@ -94,7 +95,7 @@ class RowVisitor final : public ItemsetVisitor {
   }
   void visit_perfect(uint32_t support) override {
     add_subsets({}, perfect_.size(), support);
-    rows.pop_back();  // the empty one
+    rows.pop_back();  // the empty itemset
   }
   std::vector<ItemsetRow> rows;
 
@@ -128,7 +129,7 @@ class ItemsetOracle {
 
   uint64_t total() const { return transactions_.size(); }
 
-  /// All answers, ascending; the best ones in their order.
+  /// All answers, ascending; the k best in their order.
   std::vector<ItemsetRow> answer(const ItemsetQuery& query) const {
     uint64_t least = 1;
     if (query.min_count) least = static_cast<uint64_t>(*query.min_count);
@@ -188,7 +189,8 @@ class ItemsetOracle {
   }
 
  private:
-  /// count > fraction * total? Where the ceiling is count, that is whether the next smaller fraction has it too.
+  /// Is count, the ceiling of fraction * total, larger than the product? It is not if the ceiling of the 1,000-fold
+  /// product is 1,000 * count.
   bool oracle_above(double fraction, uint64_t count) const {
     return oracle_count_of_fraction(fraction, total() * 1000) != count * 1000;
   }
@@ -203,7 +205,7 @@ inline std::string describe(const ItemsetRow& row) {
   return text + " } " + std::to_string(row.support);
 }
 
-/// Empty when both are the same sequence, else where they part.
+/// Empty if both are the same sequence; if not, where they differ first.
 inline std::string difference(const std::vector<ItemsetRow>& found, const std::vector<ItemsetRow>& expected) {
   for (size_t i = 0; i < found.size() && i < expected.size(); ++i)
     if (!(found[i] == expected[i]))
@@ -229,7 +231,7 @@ inline std::string describe_query(const ItemsetQuery& query) {
   return text;
 }
 
-/// A question with options drawn at random.
+/// A query with random options.
 inline ItemsetQuery draw_query(Random& random, int64_t items) {
   ItemsetQuery query;
   query.target = static_cast<ItemsetTarget>(random.below(4));
@@ -255,7 +257,7 @@ inline ItemsetQuery draw_query(Random& random, int64_t items) {
   return query;
 }
 
-/// Few items; some of them everywhere, some rows twice, transactions that repeat.
+/// A relation of few items: some items in all transactions, some repeated rows, some equal transactions.
 inline std::vector<Pair> draw_relation(Random& random, int64_t items) {
   std::vector<Pair> rows;
   const uint64_t percent = 10 + random.below(85);
