@@ -16,7 +16,7 @@
 
 #include "instances.h"
 #include "pairs/pair_run.h"
-#include "relation/pair_log.h"
+#include "relation/row_log.h"
 
 using namespace batmap;
 
@@ -90,7 +90,7 @@ int main(int argc, char** argv) {
           if (items * density < 1 || rows / (items * density) < 50) continue;  // no pairs, or hardly any transactions
           const bench::Instance instance{"grid", items, density, rows, zipf};
           MemoryMeter meter;
-          PairLog log(meter);
+          RowLog log(meter);
           bench::generate(instance, 1, [&](int32_t tid, int32_t item) { log.append(tid, item); });
           log.seal();
           const std::vector<ChunkView> chunks = log.chunks();

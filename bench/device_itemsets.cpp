@@ -29,7 +29,7 @@
 #include "itemsets/search/bit_row_search.h"
 #include "itemsets/search/breadth_first.h"
 #include "itemsets/search/device_levels.h"
-#include "relation/pair_log.h"
+#include "relation/row_log.h"
 
 using namespace batmap;
 
@@ -72,7 +72,7 @@ struct Deadline {
 struct Data {
   std::string name;
   MemoryMeter meter;
-  PairLog log{meter};
+  RowLog log{meter};
   int64_t tids = 0;
 
   explicit Data(std::string n) : name(std::move(n)) {}

@@ -9,7 +9,7 @@
 
 #include "bench/peers/borgelt.h"
 #include "core/options.h"
-#include "relation/pair_log.h"
+#include "relation/row_log.h"
 
 namespace batmap::bench {
 
@@ -64,7 +64,7 @@ class ItemsetDatabase {
  private:
   Transactions transactions_;
   MemoryMeter meter_;
-  PairLog log_;
+  RowLog log_;
 };
 
 }  // namespace batmap::bench

@@ -18,8 +18,8 @@
 #include "core/stopwatch.h"
 #include "instances.h"
 #include "relation/bit_matrix.h"
-#include "relation/pair_log.h"
 #include "relation/repeated_rows.h"
+#include "relation/row_log.h"
 #include "relation/tidlists.h"
 #include "relation/transaction_bits.h"
 #include "relation/transactions.h"
@@ -36,8 +36,8 @@ struct Input {
   bool random;
 
   std::string name() const { return std::string(instance.name) + (random ? "/random" : "/tid"); }
-  std::vector<Pair> rows() const {
-    std::vector<Pair> rows;
+  std::vector<TidItem> rows() const {
+    std::vector<TidItem> rows;
     bench::generate(instance, 1, [&](int32_t tid, int32_t item) { rows.push_back({tid, item}); });
     bench::Random order(2);
     if (random)
@@ -49,13 +49,13 @@ struct Input {
 MemoryMeter meter;
 
 /// The rows of an input, kept between benchmarks.
-const PairLog& packed(const Input& input) {
+const RowLog& packed(const Input& input) {
   static std::string name;
-  static std::unique_ptr<PairLog> log;
+  static std::unique_ptr<RowLog> log;
   if (name != input.name()) {
     name = input.name();
-    log = std::make_unique<PairLog>(meter);
-    for (const Pair& pair : input.rows()) log->append(pair.tid, pair.item);
+    log = std::make_unique<RowLog>(meter);
+    for (const TidItem& pair : input.rows()) log->append(pair.tid, pair.item);
     log->seal();
   }
   return *log;
@@ -78,10 +78,10 @@ void report(benchmark::State& state, const std::string& name, const std::functio
 }
 
 void bench_append(benchmark::State& state, Input input) {
-  const std::vector<Pair> rows = input.rows();
+  const std::vector<TidItem> rows = input.rows();
   report(state, "append/" + input.name(), [&] {
-    PairLog log(meter);
-    for (const Pair& pair : rows) log.append(pair.tid, pair.item);
+    RowLog log(meter);
+    for (const TidItem& pair : rows) log.append(pair.tid, pair.item);
     log.seal();
     benchmark::DoNotOptimize(log.rows());
   });
@@ -89,7 +89,7 @@ void bench_append(benchmark::State& state, Input input) {
 
 void bench_phase(benchmark::State& state, std::string phase, Input input) {
   const ExecutionOptions options{static_cast<int>(state.range(0)), &meter, {}};
-  const PairLog& log = packed(input);
+  const RowLog& log = packed(input);
   const std::string name = phase + "/" + input.name();
   if (phase == "encode") {
     report(state, name, [&] { benchmark::DoNotOptimize(EncodedRelation(log.chunks(), {}, options).rows()); });

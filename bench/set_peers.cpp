@@ -320,11 +320,11 @@ class PairsOf final : public Side {
   size_t stored() const override { return Format::stored(pairs_[0].second); }
 
  private:
-  struct Pair {
+  struct TidItem {
     typename Format::Value first;
     typename Format::Value second;
   };
-  std::vector<Pair> pairs_;
+  std::vector<TidItem> pairs_;
   size_t next_ = 0;
 };
 

@@ -19,7 +19,7 @@
 #include "core/stopwatch.h"
 #include "instances.h"
 #include "pairs/join_run.h"
-#include "relation/pair_log.h"
+#include "relation/row_log.h"
 
 namespace {
 
@@ -73,17 +73,17 @@ struct Shape {
 };
 
 /// The rows of a shape, packed; kept while the next benchmark has the same shape. @param seed  1 or 2
-const PairLog& rows_of(const Shape& shape, size_t seed = 1) {
+const RowLog& rows_of(const Shape& shape, size_t seed = 1) {
   struct Kept {
     std::string name;
-    std::unique_ptr<PairLog> log;
+    std::unique_ptr<RowLog> log;
   };
   static MemoryMeter meter;
   static Kept kept[2];
   Kept& rows = kept[seed - 1];
   if (rows.name != shape.name()) {
     rows.name = shape.name();
-    rows.log = std::make_unique<PairLog>(meter);
+    rows.log = std::make_unique<RowLog>(meter);
     const bench::Instance instance{"", shape.items, shape.density * 1e-4, 1e6, shape.zipf};
     bench::generate(instance, seed, [&](int32_t tid, int32_t item) { rows.log->append(tid, item); });
     rows.log->seal();

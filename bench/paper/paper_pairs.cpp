@@ -26,7 +26,7 @@
 #include "bench/byte_slots.h"
 #include "bench/instances.h"
 #include "pairs/pair_run.h"
-#include "relation/pair_log.h"
+#include "relation/row_log.h"
 #include "set/set_builder.h"
 #include "set/set_intersect.h"
 
@@ -112,7 +112,7 @@ struct Deadline {
 };
 
 /// One run, from rows in memory to the last pair. @return false if it was stopped
-bool run_once(Side& side, const PairLog& log, size_t log_bytes, int threads, double seconds) {
+bool run_once(Side& side, const RowLog& log, size_t log_bytes, int threads, double seconds) {
   const Clock clock = clock_for(threads);
   const double begin = now(clock);
   Deadline deadline{clock, begin + seconds};
@@ -141,15 +141,15 @@ bool run_once(Side& side, const PairLog& log, size_t log_bytes, int threads, dou
   return true;
 }
 
-std::unique_ptr<PairLog> make_rows(MemoryMeter& meter, int32_t items, double density, double rows) {
-  auto log = std::make_unique<PairLog>(meter);
+std::unique_ptr<RowLog> make_rows(MemoryMeter& meter, int32_t items, double density, double rows) {
+  auto log = std::make_unique<RowLog>(meter);
   bench::generate({"", items, density, rows, 0.0}, 1, [&](int32_t tid, int32_t item) { log->append(tid, item); });
   log->seal();
   return log;
 }
 
 /// Runs all sides in turns, except those for which `items` are too many. The answers of a stopped side are not compared.
-void run_point(const char* experiment, double x, std::vector<Side>& sides, int32_t items, const PairLog& log,
+void run_point(const char* experiment, double x, std::vector<Side>& sides, int32_t items, const RowLog& log,
                size_t log_bytes, int threads, const Settings& settings) {
   std::fprintf(stderr, "paper_pairs: %s %g, %" PRIu64 " rows\n", experiment, x, log.rows());
   for (Side& side : sides) side = {side.name, side.method, side.most_items};
@@ -331,7 +331,7 @@ void merge_lists(const Settings& settings) {
   constexpr uint64_t kUniverse = 1 << 29;
   std::fprintf(stderr, "paper_pairs: two lists of %" PRIu64 " elements\n", kElements);
   MemoryMeter meter;
-  PairLog log(meter);
+  RowLog log(meter);
   const std::vector<uint64_t> lists[] = {random_set(1, kElements, kUniverse), random_set(2, kElements, kUniverse)};
   for (int item = 0; item < 2; ++item)
     for (const uint64_t tid : lists[item]) log.append(static_cast<int64_t>(tid), item);

@@ -22,7 +22,7 @@ using namespace batmap::pg;
 namespace {
 
 constexpr size_t kMostBytes = MaxAllocSize - VARHDRSZ;
-constexpr size_t kFirstCapacity = kFlatHeaderBytes + kFlatSlack + 4 * sizeof(Pair);
+constexpr size_t kFirstCapacity = kFlatHeaderBytes + kFlatSlack + 4 * sizeof(TidItem);
 constexpr FlatSide kSides[] = {FlatSide::kLeft, FlatSide::kRight};
 
 struct Capacities {
@@ -89,11 +89,11 @@ struct varlena* with_room(struct varlena* state, Capacities needed) {
   return larger;
 }
 
-struct varlena* append(struct varlena* state, FlatSide side, Pair pair) {
+struct varlena* append(struct varlena* state, FlatSide side, TidItem pair) {
   std::span<std::byte> at = side_of(state, side);
   if (flat_append(at.data(), at.size(), pair)) return state;
   Capacities needed{};
-  needed[side] = flat_used(flat_header(at.data())) + sizeof(Pair) + kFlatSlack;
+  needed[side] = flat_used(flat_header(at.data())) + sizeof(TidItem) + kFlatSlack;
   state = with_room(state, needed);
   at = side_of(state, side);
   flat_append(at.data(), at.size(), pair);

@@ -17,7 +17,7 @@ namespace batmap::pg {
 
 namespace {
 
-constexpr size_t kFirstCapacity = kFlatHeaderBytes + kFlatSlack + 4 * sizeof(Pair);
+constexpr size_t kFirstCapacity = kFlatHeaderBytes + kFlatSlack + 4 * sizeof(TidItem);
 
 size_t grown(size_t needed) { return grown_capacity(needed, needed / 4); }
 
@@ -40,9 +40,9 @@ struct varlena* relation_state(FunctionCallInfo fcinfo) {
 }
 
 struct varlena* relation_append(struct varlena* state, int64_t tid, int64_t item) {
-  const Pair pair{tid, item};
+  const TidItem pair{tid, item};
   if (!flat_append(relation_bytes(state), relation_capacity(state), pair)) {
-    const size_t needed = flat_used(flat_header(relation_bytes(state))) + sizeof(Pair) + kFlatSlack;
+    const size_t needed = flat_used(flat_header(relation_bytes(state))) + sizeof(TidItem) + kFlatSlack;
     state = copy_with_capacity(state, grown(needed));
     flat_append(relation_bytes(state), relation_capacity(state), pair);
   }

@@ -22,7 +22,7 @@ struct ArrayCall : RunCall {
   using RunCall::RunCall;
 
   Query query;
-  std::optional<PairLog> log;
+  std::optional<RowLog> log;
   std::optional<Run> run;
   ItemsetPlace place;  // of the run, when it was last looked at
 };
@@ -83,7 +83,7 @@ class ArrayStream : public RunStream<Call> {
   }
 
  private:
-  static std::vector<ChunkView> chunks_of(const PairLog& log) { return log.chunks(); }
+  static std::vector<ChunkView> chunks_of(const RowLog& log) { return log.chunks(); }
   static std::vector<ChunkView> chunks_of(std::vector<ChunkView> chunks) { return chunks; }
 
   std::array<std::optional<ItemArray>, 2> arrays_;  // once the rows are there

@@ -28,7 +28,7 @@ struct EstimateCall {
 
   MemoryMeter meter;
   ExecutionOptions options;
-  PairLog log;
+  RowLog log;
   ProgressReport progress;
   PairQuery query;
 };

@@ -32,7 +32,7 @@ Stream* open_query(FunctionCallInfo fcinfo, MemoryContext context, const char* o
   QueryInput input{&*call.log, &call.progress, item_type, nullptr, nullptr, 0, false};
   read_query(text_to_cstring(PG_GETARG_TEXT_PP(input_argument)), input, call.meter, context);
   if (OidIsValid(item_type)) rank_lists(lists, arguments, input);
-  stream->start(input.kind(), input, [&]() -> const PairLog& { return *call.log; });
+  stream->start(input.kind(), input, [&]() -> const RowLog& { return *call.log; });
   return stream;
 }
 

@@ -22,8 +22,8 @@ namespace {
 struct JoinCall : PairRowsCall<JoinQuery, JoinRun> {
   explicit JoinCall(MemoryContext context) : PairRowsCall(context) { query.kernels = selected_kernels(); }
 
-  std::optional<PairLog> left;
-  std::optional<PairLog> right;
+  std::optional<RowLog> left;
+  std::optional<RowLog> right;
 };
 
 // Positions of the arguments after the two inputs, which are two arguments, or four in the _of form.

@@ -21,7 +21,7 @@ namespace {
 struct PairCall : PairRowsCall<PairQuery, PairRun> {
   explicit PairCall(MemoryContext context) : PairRowsCall(context) { query.kernels = selected_kernels(); }
 
-  std::optional<PairLog> log;
+  std::optional<RowLog> log;
 };
 
 // Positions of the arguments after the input, which is one argument, or two in the _of form. Over pair counts there is no

@@ -84,7 +84,7 @@ RowColumns columns_of(const List* custom_private) {
 struct PackState {
   CustomScanState base;  // first: the server sees this
   RowColumns columns;
-  Pair* open;             // [kChunkRows]
+  TidItem* open;          // [kChunkRows]
   struct varlena* chunk;  // of kChunkMaxBytes
   HeapRows heap;
   bool from_heap;  // the child's rows are read there
@@ -100,7 +100,7 @@ void begin_pack(CustomScanState* node, EState* estate, int eflags) {
   state->columns = columns_of(scan->custom_private);
   outerPlanState(node) = ExecInitNode(outerPlan(scan), estate, eflags);
   state->from_heap = find_heap_rows(child_of(node), state->heap);
-  state->open = static_cast<Pair*>(palloc(sizeof(Pair) * kChunkRows));
+  state->open = static_cast<TidItem*>(palloc(sizeof(TidItem) * kChunkRows));
   state->chunk = static_cast<struct varlena*>(palloc(VARHDRSZ + kChunkMaxBytes));
 }
 

@@ -17,7 +17,7 @@ namespace {
 // Receives the rows of the query itself.
 struct RowReceiver {
   DestReceiver pub;
-  PairLog* log;
+  RowLog* log;
   ProgressReport* progress;
   KeyColumn tid;
   KeyColumn item;
@@ -38,7 +38,7 @@ bool receive_row(TupleTableSlot* slot, DestReceiver* self) {
 // Receives rows that have been packed.
 struct ChunkReceiver {
   DestReceiver pub;
-  PairLog* log;
+  RowLog* log;
   ProgressReport* progress;
 };
 

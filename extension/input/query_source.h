@@ -8,7 +8,7 @@
 
 #include <span>
 
-#include "relation/pair_log.h"
+#include "relation/row_log.h"
 
 #include "extension/input/dictionary.h"
 #include "extension/server/progress.h"
@@ -25,7 +25,7 @@ struct SharedTids {
 };
 
 struct QueryInput {
-  PairLog* log;  // filled and sealed; not owned
+  RowLog* log;  // filled and sealed; not owned
   ProgressReport* progress;
   Oid item_type;  // for the _of functions: what the second column must be; else InvalidOid
   // Results:

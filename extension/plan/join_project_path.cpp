@@ -8,7 +8,7 @@
 #include "extension/server/backend.h"
 #include "extension/server/plan_numbers.h"
 #include "pairs/spilled_pairs.h"
-#include "relation/pair_log.h"
+#include "relation/row_log.h"
 
 #include "extension/server/pg.h"
 
@@ -126,7 +126,7 @@ MemoryUse memory_use(PlannerInfo* root, const JoinProjectQuery& query, const Joi
     if (spec.key_coding != Coding::kItself) use.bytes += distinct_values(root, input.keys, input.rel->rows) * kCodedBytes;
   }
   const auto work_bytes = static_cast<double>(run_work_bytes());
-  if (rows * kRowBytes <= work_bytes / PairLog::kShareOfWorkMemory) {
+  if (rows * kRowBytes <= work_bytes / RowLog::kShareOfWorkMemory) {
     use.bytes += rows * kRowBytes * kCountedBytes;
     return use;
   }

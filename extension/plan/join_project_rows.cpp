@@ -24,7 +24,7 @@ struct JoinProjectCall : PairRowsCall<Query, Run> {
     this->query.device = selected_devices();
   }
 
-  std::optional<PairLog> logs[2];
+  std::optional<RowLog> logs[2];
 };
 using SelfCall = JoinProjectCall<PairQuery, PairRun>;
 using PairOfInputsCall = JoinProjectCall<JoinQuery, JoinRun>;
@@ -65,14 +65,14 @@ class JoinProjectStream final : public PairRowStream<Call> {
   template <typename Make>
   JoinProjectRows start(bool packed, bool may_give_up, Make make) {
     uint64_t rows = 0;
-    for (const std::optional<PairLog>& log : call().logs)
+    for (const std::optional<RowLog>& log : call().logs)
       if (log) rows += log->rows();
     bool enough = false;
     this->begin(packed ? "parallel scan" : "stream", rows, [&] {
       enough = fits(may_give_up, [&] {
         make();
         if (!call().run->needs_rows())
-          for (std::optional<PairLog>& log : call().logs) log.reset();
+          for (std::optional<RowLog>& log : call().logs) log.reset();
         // Up to the first answers: from there on there is no way back.
         if (may_give_up && call().run->may_run_out()) call().run->count_all();
         while (call().run->next(call().batch) && call().batch.empty()) {
@@ -90,7 +90,7 @@ class JoinProjectStream final : public PairRowStream<Call> {
 };
 
 /// One input into its log, in the memory context of the query, as plan nodes expect. @return whether memory was enough
-bool read_input(JoinProjectInputs& inputs, int number, const Codes& keys, const Codes& items, PairLog& log,
+bool read_input(JoinProjectInputs& inputs, int number, const Codes& keys, const Codes& items, RowLog& log,
                 MemoryMeter& meter, ProgressReport& progress, bool may_give_up) {
   const JoinProjectSpec::Side& side = inputs.spec.sides[number];
   PlanState* const plan = inputs.plans[number];
@@ -201,13 +201,13 @@ JoinProjectRows open_two_inputs(JoinProjectInputs& inputs, const JoinProjectBoun
   const JoinProjectSpec& spec = inputs.spec;
   ask(spec, bounds, call.query);
   const auto make_logs = [&] {
-    for (std::optional<PairLog>& log : call.logs) log.emplace(call.options);
+    for (std::optional<RowLog>& log : call.logs) log.emplace(call.options);
   };
   if (!guarded_fits(may_give_up, make_logs) || !read_inputs(inputs, call, may_give_up, context)) return give_up(call);
   call.query.max_passes = most_passes(bounds, call.logs[0]->rows() + call.logs[1]->rows(), may_give_up);
   return stream->start(is_packed(spec), may_give_up, [&] {
     JoinedRelation joined = join_relations(side_of(*call.logs[0], {}), side_of(*call.logs[1], {}), call.options);
-    for (std::optional<PairLog>& log : call.logs) log.reset();
+    for (std::optional<RowLog>& log : call.logs) log.reset();
     call.run.emplace(std::move(joined), call.query, call.options);
   });
 }

@@ -30,14 +30,14 @@ struct SortedPairs {
       decode_chunk(chunk, pairs.data() + at);
       at += chunk.rows;
     }
-    auto less = [](const Pair& x, const Pair& y) { return x.tid != y.tid ? x.tid < y.tid : x.item < y.item; };
+    auto less = [](const TidItem& x, const TidItem& y) { return x.tid != y.tid ? x.tid < y.tid : x.item < y.item; };
     std::sort(pairs.begin(), pairs.end(), polled(cancel, less));
-    auto same = [](const Pair& x, const Pair& y) { return x.tid == y.tid && x.item == y.item; };
+    auto same = [](const TidItem& x, const TidItem& y) { return x.tid == y.tid && x.item == y.item; };
     count = static_cast<size_t>(std::unique(pairs.begin(), pairs.end(), same) - pairs.begin());
   }
 
   MemoryMeter meter;
-  Buffer<Pair> pairs;
+  Buffer<TidItem> pairs;
   size_t count;
 };
 

@@ -11,7 +11,7 @@
 #include "pairs/choose.h"
 #include "pairs/counters/device_counter.h"
 #include "pairs/counters/set_pair_counter.h"
-#include "relation/pair_log.h"
+#include "relation/row_log.h"
 #include "set/set_decode.h"
 
 namespace batmap {
@@ -270,7 +270,7 @@ void AllPairsRun::start(std::unique_ptr<PairCounter> counter) {
 }
 
 void AllPairsRun::count_relation() {
-  log_ = std::make_unique<PairLog>(*options_.memory);
+  log_ = std::make_unique<RowLog>(*options_.memory);
   for (const uint32_t set : input_->order) {
     SetReader reader(input_->sets[set], *query_.kernels.sets);
     uint64_t chunk[kChunkElements];

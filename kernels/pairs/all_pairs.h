@@ -76,9 +76,9 @@ class AllPairsRun {
   struct {
     AllPairsWay way;
     uint64_t element_bound;
-  } resume_{};                    // used if devices fail
-  std::unique_ptr<PairLog> log_;  // rows of the relation, while they are needed
-  OffloadedAnswers answers_;      // of all ways but the relation
+  } resume_{};                   // used if devices fail
+  std::unique_ptr<RowLog> log_;  // rows of the relation, while they are needed
+  OffloadedAnswers answers_;     // of all ways but the relation
   std::optional<PairRun> relation_run_;
 };
 

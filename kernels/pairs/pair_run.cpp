@@ -52,7 +52,7 @@ PairRun::PairRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_r
   report_.group_ms = watch.milliseconds();
 }
 
-PairRun::PairRun(const PairLog& log, std::span<const uint32_t> item_rank, const PairQuery& query,
+PairRun::PairRun(const RowLog& log, std::span<const uint32_t> item_rank, const PairQuery& query,
                  const ExecutionOptions& options)
     : query_(query), options_(options) {
   query_.check();

@@ -18,7 +18,7 @@
 #include "pairs/spilled_pairs.h"
 #include "pairs/spooled_pairs.h"
 #include "relation/kept_items.h"
-#include "relation/pair_log.h"
+#include "relation/row_log.h"
 
 namespace batmap {
 
@@ -64,7 +64,7 @@ class PairRun {
           const ExecutionOptions& options);
   /// The same from a sealed log, in memory or in files. Rows in files are read from there during the run: the
   /// files and item_rank must then outlive it.
-  PairRun(const PairLog& log, std::span<const uint32_t> item_rank, const PairQuery& query, const ExecutionOptions& options);
+  PairRun(const RowLog& log, std::span<const uint32_t> item_rank, const PairQuery& query, const ExecutionOptions& options);
   PairRun(const PairRun&) = delete;
   PairRun& operator=(const PairRun&) = delete;
 

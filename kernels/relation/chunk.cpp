@@ -26,15 +26,15 @@ T load(const std::byte* at) {
 /// value - base, for value >= base; exact over the whole int64 range.
 uint64_t distance(int64_t base, int64_t value) { return static_cast<uint64_t>(value) - static_cast<uint64_t>(base); }
 
-template <typename Narrow, int64_t Pair::*kColumn>
-void write_offsets(std::span<const Pair> pairs, int64_t base, std::byte* out) {
+template <typename Narrow, int64_t TidItem::*kColumn>
+void write_offsets(std::span<const TidItem> pairs, int64_t base, std::byte* out) {
   for (size_t k = 0; k < pairs.size(); ++k)
     store(out + k * sizeof(Narrow), static_cast<Narrow>(distance(base, pairs[k].*kColumn)));
 }
 
 /// @return bytes written, padding included
-template <int64_t Pair::*kColumn>
-size_t write_column(std::span<const Pair> pairs, int64_t base, uint64_t range, std::byte* out) {
+template <int64_t TidItem::*kColumn>
+size_t write_column(std::span<const TidItem> pairs, int64_t base, uint64_t range, std::byte* out) {
   const size_t width = offset_width(range);
   switch (width) {
     case 0: break;
@@ -73,10 +73,10 @@ void check_column(const std::byte* column, uint64_t range, uint32_t rows, const 
 
 }  // namespace
 
-size_t write_chunk(std::span<const Pair> pairs, std::byte* out) {
+size_t write_chunk(std::span<const TidItem> pairs, std::byte* out) {
   int64_t tid_min = pairs[0].tid, tid_max = tid_min;
   int64_t item_min = pairs[0].item, item_max = item_min;
-  for (const Pair& pair : pairs) {
+  for (const TidItem& pair : pairs) {
     tid_min = std::min(tid_min, pair.tid);
     tid_max = std::max(tid_max, pair.tid);
     item_min = std::min(item_min, pair.item);
@@ -91,8 +91,8 @@ size_t write_chunk(std::span<const Pair> pairs, std::byte* out) {
   store(out + 32, static_cast<uint32_t>(pairs.size()));
   store(out + 36, uint32_t{0});
   size_t at = kChunkHeaderBytes;
-  at += write_column<&Pair::tid>(pairs, tid_min, tid_range, out + at);
-  at += write_column<&Pair::item>(pairs, item_min, item_range, out + at);
+  at += write_column<&TidItem::tid>(pairs, tid_min, tid_range, out + at);
+  at += write_column<&TidItem::item>(pairs, item_min, item_range, out + at);
   return at;
 }
 
@@ -124,7 +124,7 @@ ChunkView read_chunk_checked(std::span<const std::byte> bytes) {
   return chunk;
 }
 
-void decode_chunk(const ChunkView& chunk, Pair* out) {
+void decode_chunk(const ChunkView& chunk, TidItem* out) {
   uint64_t values[kChunkRows];
   decode_offsets(chunk.tids, chunk.tid_range, chunk.rows, static_cast<uint64_t>(chunk.tid_base), values);
   for (uint32_t k = 0; k < chunk.rows; ++k) out[k].tid = static_cast<int64_t>(values[k]);

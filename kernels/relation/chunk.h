@@ -32,7 +32,7 @@ inline constexpr size_t kChunkHeaderBytes = 40;
 inline constexpr size_t kChunkMaxBytes = kChunkHeaderBytes + kChunkRows * 16;
 
 /// One row of a relation.
-struct Pair {
+struct TidItem {
   int64_t tid;
   int64_t item;
 };
@@ -71,7 +71,7 @@ constexpr size_t offset_width(uint64_t range) {
 /// Writes `pairs` (1 .. 4,096) as one chunk.
 /// @param out  kChunkMaxBytes bytes, or 40 + 16 a pair; must not overlap `pairs`
 /// @return bytes written
-size_t write_chunk(std::span<const Pair> pairs, std::byte* out);
+size_t write_chunk(std::span<const TidItem> pairs, std::byte* out);
 
 /// A view of the chunk at the front of `bytes`, which must hold a valid chunk (see read_chunk_checked).
 ChunkView read_chunk(const std::byte* bytes);
@@ -103,6 +103,6 @@ void decode_offsets(const std::byte* column, uint64_t range, uint32_t rows, uint
 }
 
 /// Decodes all pairs of a chunk. @param out  [rows]
-void decode_chunk(const ChunkView& chunk, Pair* out);
+void decode_chunk(const ChunkView& chunk, TidItem* out);
 
 }  // namespace batmap

@@ -16,8 +16,8 @@ constexpr uint32_t kWorthKeeping = 1024;  // merging copies a chunk with this ma
 /// Packs `rows` (1 .. 4,096) raw pairs at `from` into a chunk at `to`. The two may overlap.
 /// @return bytes of the chunk
 size_t pack(const std::byte* from, uint32_t rows, std::byte* to) {
-  Pair pairs[kChunkRows];
-  std::memcpy(pairs, from, rows * sizeof(Pair));
+  TidItem pairs[kChunkRows];
+  std::memcpy(pairs, from, rows * sizeof(TidItem));
   std::byte chunk[kChunkMaxBytes];
   const size_t bytes = write_chunk({pairs, rows}, chunk);
   std::memcpy(to, chunk, bytes);
@@ -47,7 +47,7 @@ size_t flat_merged_capacity(const FlatHeader& header, const std::byte* other) {
   size_t bytes = flat_used(header) + flat_used(more) + (more.rows() / kChunkRows + 2) * kFlatSlack;
   for (const std::byte *at = other + kFlatHeaderBytes, *end = at + more.sealed_bytes; at < end;) {
     const ChunkView chunk = read_chunk(at);
-    if (chunk.rows < kWorthKeeping) bytes += chunk.rows * sizeof(Pair) + kFlatSlack;
+    if (chunk.rows < kWorthKeeping) bytes += chunk.rows * sizeof(TidItem) + kFlatSlack;
     at += chunk.bytes;
   }
   return bytes;
@@ -62,12 +62,12 @@ void flat_merge(std::byte* bytes, size_t capacity, const std::byte* other, const
   auto shifted = [&](int64_t tid) {
     return static_cast<int64_t>(static_cast<uint64_t>(tid) + static_cast<uint64_t>(tid_shift));
   };
-  auto append = [&](const Pair* pairs, uint32_t count) {
+  auto append = [&](const TidItem* pairs, uint32_t count) {
     for (uint32_t k = 0; k < count; ++k)
       if (!flat_append(bytes, capacity, {shifted(pairs[k].tid), pairs[k].item}))
         throw std::logic_error("flat_merge: capacity too small");
   };
-  Pair pairs[kChunkRows];
+  TidItem pairs[kChunkRows];
   const std::byte* at = other + kFlatHeaderBytes;
   for (const std::byte* end = at + more.sealed_bytes; at < end;) {
     cancel.throw_if_requested();
@@ -78,7 +78,7 @@ void flat_merge(std::byte* bytes, size_t capacity, const std::byte* other, const
     } else {
       header = flat_header(bytes);
       std::byte* open = bytes + kFlatHeaderBytes + header.sealed_bytes;
-      std::memmove(open + chunk.bytes, open, header.open_rows * sizeof(Pair));
+      std::memmove(open + chunk.bytes, open, header.open_rows * sizeof(TidItem));
       std::memcpy(open, at, chunk.bytes);
       const int64_t tid_base = shifted(chunk.tid_base);
       std::memcpy(open, &tid_base, sizeof tid_base);  // tid_base is the first field of a chunk
@@ -88,7 +88,7 @@ void flat_merge(std::byte* bytes, size_t capacity, const std::byte* other, const
     }
     at += chunk.bytes;
   }
-  std::memcpy(pairs, at, more.open_rows * sizeof(Pair));
+  std::memcpy(pairs, at, more.open_rows * sizeof(TidItem));
   append(pairs, more.open_rows);
 }
 
@@ -125,7 +125,7 @@ bool is_flat_relation(std::span<const std::byte> bytes) {
   if (header.version != kVersion || header.zero[0] != 0 || header.zero[1] != 0 || header.zero[2] != 0) return false;
   if (header.open_rows >= kChunkRows || header.carried < 0) return false;
   const uint64_t behind = bytes.size() - kFlatHeaderBytes;
-  if (header.sealed_bytes > behind || header.open_rows > (behind - header.sealed_bytes) / sizeof(Pair)) return false;
+  if (header.sealed_bytes > behind || header.open_rows > (behind - header.sealed_bytes) / sizeof(TidItem)) return false;
   // A chunk has a header and at least one row.
   const uint64_t chunks = header.sealed_bytes / kChunkHeaderBytes;
   return header.sealed_rows <= chunks * kChunkRows && (header.sealed_rows == 0) == (header.sealed_bytes == 0);

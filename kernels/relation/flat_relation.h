@@ -50,7 +50,7 @@ inline void set_flat_header(std::byte* bytes, const FlatHeader& header) { std::m
 
 /// Bytes of header and data, without the room.
 inline size_t flat_used(const FlatHeader& header) {
-  return kFlatHeaderBytes + header.sealed_bytes + size_t{header.open_rows} * sizeof(Pair);
+  return kFlatHeaderBytes + header.sealed_bytes + size_t{header.open_rows} * sizeof(TidItem);
 }
 
 /// Writes an empty relation. @param bytes at least kFlatHeaderBytes
@@ -60,9 +60,9 @@ void flat_init(std::byte* bytes);
 inline constexpr size_t kFlatSlack = kChunkHeaderBytes + 16;
 
 /// Appends one pair if there is room for it. Packs the open pairs when there are 4,096.
-/// @param capacity  bytes at `bytes`; the call needs flat_used + sizeof(Pair) + kFlatSlack of them
+/// @param capacity  bytes at `bytes`; the call needs flat_used + sizeof(TidItem) + kFlatSlack of them
 /// @return false if the room is too small; then nothing is changed
-inline bool flat_append(std::byte* bytes, size_t capacity, Pair pair);
+inline bool flat_append(std::byte* bytes, size_t capacity, TidItem pair);
 
 /// Packs the open pairs in place. Needs kFlatSlack bytes of room.
 void flat_seal(std::byte* bytes);
@@ -96,14 +96,14 @@ bool is_flat_relation(std::span<const std::byte> bytes);
 /// Checks untrusted bytes in full. @throws Error{kInvalidData} unless they are a finished relation
 void flat_validate(std::span<const std::byte> bytes);
 
-inline bool flat_append(std::byte* bytes, size_t capacity, Pair pair) {
+inline bool flat_append(std::byte* bytes, size_t capacity, TidItem pair) {
   // Called for every row of an aggregate, so it reads and writes only two fields of the header.
   uint32_t open_rows;
   uint64_t sealed_bytes;
   std::memcpy(&open_rows, bytes + offsetof(FlatHeader, open_rows), sizeof open_rows);
   std::memcpy(&sealed_bytes, bytes + offsetof(FlatHeader, sealed_bytes), sizeof sealed_bytes);
-  const size_t used = kFlatHeaderBytes + sealed_bytes + open_rows * sizeof(Pair);
-  if (capacity < used + sizeof(Pair) + kFlatSlack) return false;
+  const size_t used = kFlatHeaderBytes + sealed_bytes + open_rows * sizeof(TidItem);
+  if (capacity < used + sizeof(TidItem) + kFlatSlack) return false;
   std::memcpy(bytes + used, &pair, sizeof pair);
   ++open_rows;
   std::memcpy(bytes + offsetof(FlatHeader, open_rows), &open_rows, sizeof open_rows);

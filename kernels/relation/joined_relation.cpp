@@ -113,7 +113,7 @@ class Join {
       : options_(options),
         left_items_(item_codes(left, left_rows, *options.memory)),
         right_items_(item_codes(right, right_rows, *options.memory)),
-        joined_{PairLog(options), {}, {}, 0} {}
+        joined_{RowLog(options), {}, {}, 0} {}
 
   /// Whether all left items must be coded before the first of several add(): the codes of right items follow theirs.
   bool needs_left_items() const { return !left_items_.direct(); }
@@ -192,7 +192,7 @@ const RowPartitions& in_files(const JoinSide& side, std::optional<RowPartitions>
 JoinedRelation join_relations(const JoinSide& left, const JoinSide& right, const ExecutionOptions& options) {
   uint64_t left_rows = rows_of(left);
   uint64_t right_rows = rows_of(right);
-  if (left_rows == 0 || right_rows == 0) return {PairLog(*options.memory), {}, {}, 0};
+  if (left_rows == 0 || right_rows == 0) return {RowLog(*options.memory), {}, {}, 0};
   if (left.partitions == nullptr && right.partitions == nullptr) {
     Join join(left, left_rows, right, right_rows, options);
     join.add(left.chunks, right.chunks);

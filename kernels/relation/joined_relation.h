@@ -13,7 +13,7 @@
 
 #include "core/options.h"
 #include "relation/chunk.h"
-#include "relation/pair_log.h"
+#include "relation/row_log.h"
 
 namespace batmap {
 
@@ -25,12 +25,12 @@ struct JoinSide {
 };
 
 /// The rows of a sealed log, in memory or in files.
-inline JoinSide side_of(const PairLog& log, std::span<const uint32_t> item_rank) {
+inline JoinSide side_of(const RowLog& log, std::span<const uint32_t> item_rank) {
   return {log.partitions() == nullptr ? log.chunks() : std::vector<ChunkView>(), item_rank, log.partitions()};
 }
 
 struct JoinedRelation {
-  PairLog log;                 // rows (code of b, code of a or c), sealed; may be in files
+  RowLog log;                  // rows (code of b, code of a or c), sealed; may be in files
   Buffer<uint32_t> item_rank;  // [codes] ranks for EncodedRelation: first the a by value, then the c by value
   Buffer<int64_t> values;      // [codes] the value of each rank
   uint32_t left_items = 0;     // ranks below this are a

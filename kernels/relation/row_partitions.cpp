@@ -9,7 +9,7 @@ namespace {
 
 // at the first level, tids that differ in these lowest bits only lie in one partition
 constexpr int kNeighbourBits = 8;
-constexpr size_t kMostChunkBytes = kChunkHeaderBytes + RowPartitions::kOpenRows * sizeof(Pair) + 16;
+constexpr size_t kMostChunkBytes = kChunkHeaderBytes + RowPartitions::kOpenRows * sizeof(TidItem) + 16;
 // bytes read between two polls of the cancel token
 constexpr size_t kReadBytes = size_t{1} << 20;
 
@@ -33,7 +33,7 @@ RowPartitions::RowPartitions(TempFiles& files, MemoryMeter& meter, int level)
       open_rows_(kPartitions),
       packed_(meter, kMostChunkBytes) {}
 
-void RowPartitions::append(Pair pair) {
+void RowPartitions::append(TidItem pair) {
   const size_t part = partition_of(pair.tid, level_);
   open_[part * kOpenRows + open_rows_[part]] = pair;
   ++rows_;
@@ -41,7 +41,7 @@ void RowPartitions::append(Pair pair) {
 }
 
 void RowPartitions::append(const ChunkView& chunk) {
-  Pair pairs[kChunkRows];
+  TidItem pairs[kChunkRows];
   decode_chunk(chunk, pairs);
   for (uint32_t k = 0; k < chunk.rows; ++k) append(pairs[k]);
 }

@@ -37,12 +37,12 @@ class RowPartitions {
  public:
   static constexpr size_t kPartitions = 64;
   static constexpr uint32_t kOpenRows = 1024;  // open pairs of a partition, which become one chunk
-  static constexpr size_t kOpenBytes = kPartitions * kOpenRows * sizeof(Pair);
+  static constexpr size_t kOpenBytes = kPartitions * kOpenRows * sizeof(TidItem);
 
   /// All of them: @throws Error{kMemoryLimit}, std::bad_alloc, what the files throw
   RowPartitions(TempFiles& files, MemoryMeter& meter, int level = 0);
 
-  void append(Pair pair);
+  void append(TidItem pair);
   void append(const ChunkView& chunk);
   /// Writes the open pairs. The partitions can be read after this.
   void seal();
@@ -69,7 +69,7 @@ class RowPartitions {
   uint64_t rows_ = 0;
   KeyBounds item_bounds_;
   std::vector<RowPartition> parts_;  // [kPartitions]
-  Buffer<Pair> open_;                // [kPartitions][kOpenRows]
+  Buffer<TidItem> open_;             // [kPartitions][kOpenRows]
   std::vector<uint32_t> open_rows_;  // [kPartitions]
   Buffer<std::byte> packed_;         // one chunk
 };

@@ -12,7 +12,7 @@ using namespace client;
 
 namespace {
 
-using Pair = std::pair<int64_t, int64_t>;  // (tid, item), or two items
+using TidItem = std::pair<int64_t, int64_t>;  // (tid, item), or two items
 using Row = std::vector<int64_t>;
 
 // -- Random tables ----------------------------------------------------------------------------------------------
@@ -258,12 +258,12 @@ class Damaged {
   // An accepted value is a relation like any other: distinct pairs in order, the pairs of items that these give, and
   // a binary form that comes back as the same set.
   void holds_together(const Result& rows, const Param& value, const std::string& how) {
-    std::vector<Pair> pairs;
+    std::vector<TidItem> pairs;
     for (int i = 0; i < rows.rows(); ++i) pairs.emplace_back(rows.binary_int8(i, 0), rows.binary_int8(i, 1));
     if (std::adjacent_find(pairs.begin(), pairs.end(), std::greater_equal<>()) != pairs.end()) {
       complain(how, value.bytes, "unnest is not in order or not distinct");
     }
-    std::map<Pair, int64_t> support;
+    std::map<TidItem, int64_t> support;
     for (size_t from = 0, to = 0; from < pairs.size(); from = to) {
       while (to < pairs.size() && pairs[to].first == pairs[from].first) ++to;
       for (size_t a = from; a < to; ++a) {
@@ -276,7 +276,7 @@ class Damaged {
     bool same = counted.good() && counted.rows() == static_cast<int>(support.size());
     int row = 0;
     for (auto it = support.begin(); same && it != support.end(); ++it, ++row) {
-      same = Pair(counted.binary_int8(row, 0), counted.binary_int8(row, 1)) == it->first &&
+      same = TidItem(counted.binary_int8(row, 0), counted.binary_int8(row, 1)) == it->first &&
              counted.binary_int8(row, 2) == it->second;
     }
     if (!same) complain(how, value.bytes, "its item pairs are not those of its rows " + counted.message());

@@ -16,7 +16,7 @@ namespace {
 
 using batmap::test::require;
 
-using batmap::Pair;
+using batmap::TidItem;
 using Bytes = std::vector<std::byte>;
 using Rows = std::vector<std::tuple<int64_t, int64_t>>;
 
@@ -28,9 +28,9 @@ Rows sorted(Rows rows) {
 Rows rows_of(const Bytes& finished) {
   Rows rows;
   for (const batmap::ChunkView& chunk : batmap::flat_chunks(finished.data())) {
-    std::vector<Pair> pairs(chunk.rows);
+    std::vector<TidItem> pairs(chunk.rows);
     batmap::decode_chunk(chunk, pairs.data());
-    for (const Pair& pair : pairs) rows.emplace_back(pair.tid, pair.item);
+    for (const TidItem& pair : pairs) rows.emplace_back(pair.tid, pair.item);
   }
   return rows;
 }
@@ -51,8 +51,8 @@ Bytes merge(const Bytes& into, const Bytes& other) {
   return out;
 }
 
-void append(Bytes& state, Pair pair) {
-  const size_t needed = batmap::flat_used(batmap::flat_header(state.data())) + sizeof(Pair) + batmap::kFlatSlack;
+void append(Bytes& state, TidItem pair) {
+  const size_t needed = batmap::flat_used(batmap::flat_header(state.data())) + sizeof(TidItem) + batmap::kFlatSlack;
   if (state.size() < needed) {
     require(!batmap::flat_append(state.data(), state.size(), pair), "an append without room is refused");
     state.resize(needed);
@@ -104,14 +104,14 @@ void check_operations(const uint8_t* data, size_t size) {
     data += 2;
     switch (operation % 8) {
       case 0: {  // few rows, small keys
-        const Pair pair{argument & 0xff, argument >> 8};
+        const TidItem pair{argument & 0xff, argument >> 8};
         append(left, pair);
         left_rows.emplace_back(pair.tid, pair.item);
         break;
       }
       case 1: {  // extreme keys
-        const Pair pair{argument % 2 == 0 ? INT64_MIN + argument : INT64_MAX - argument,
-                        -int64_t{argument} << (argument % 48)};
+        const TidItem pair{argument % 2 == 0 ? INT64_MIN + argument : INT64_MAX - argument,
+                           -int64_t{argument} << (argument % 48)};
         append(left, pair);
         left_rows.emplace_back(pair.tid, pair.item);
         break;
@@ -121,7 +121,7 @@ void check_operations(const uint8_t* data, size_t size) {
         if (left_rows.size() > 20000) break;
         for (int i = 0; i < argument % 5000; ++i) {
           seed = seed * 6364136223846793005u + argument;
-          const Pair pair{static_cast<int64_t>(seed >> (operation % 64)), static_cast<int64_t>(seed >> 40)};
+          const TidItem pair{static_cast<int64_t>(seed >> (operation % 64)), static_cast<int64_t>(seed >> 40)};
           append(left, pair);
           left_rows.emplace_back(pair.tid, pair.item);
         }

@@ -36,11 +36,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const uint8_t copies = data[3] % 4;
   const auto key = [&](uint8_t byte) { return scattered ? test::scattered_key(byte) : int64_t{byte} - 100; };
 
-  std::vector<Pair> rows[2];
+  std::vector<TidItem> rows[2];
   std::map<int64_t, std::set<int64_t>> items[2];
   for (size_t at = kOptionBytes; at + 2 <= size; at += 2) {
     const int side = data[at] & 1;
-    const Pair pair{key(data[at] >> 1), key(data[at + 1])};
+    const TidItem pair{key(data[at] >> 1), key(data[at + 1])};
     for (int copy = 0; copy <= (data[at] % 8 == 0 ? copies : 0); ++copy) rows[side].push_back(pair);
     items[side][pair.tid].insert(pair.item);
   }

@@ -95,7 +95,7 @@ struct State {
   uint64_t total = 0;
 };
 
-Bytes counted(const std::vector<Pair>& rows, const ExecutionOptions& options) {
+Bytes counted(const std::vector<TidItem>& rows, const ExecutionOptions& options) {
   Bytes chunk(kChunkMaxBytes);
   std::vector<ChunkView> chunks;
   if (!rows.empty()) {
@@ -117,7 +117,7 @@ void check_operations(const uint8_t* data, size_t size, const ExecutionOptions& 
     switch (operation % 4) {
       case 0: {  // one transaction: an item for each of the next bytes
         std::vector<int64_t> items;
-        std::vector<Pair> rows;
+        std::vector<TidItem> rows;
         for (int k = 0; k < argument % 16 && data < end; ++k, ++data)
           items.push_back(operation & 4 ? *data : int64_t{*data - 128} << 56);
         std::sort(items.begin(), items.end());

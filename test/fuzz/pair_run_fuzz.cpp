@@ -53,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const uint64_t pieces = data[13];
   const uint8_t copies = data[14] % 4;
 
-  std::vector<Pair> rows;
+  std::vector<TidItem> rows;
   for (size_t at = kOptionBytes; at + 2 <= size; at += 2)
     for (int copy = 0; copy <= (data[at] % 8 == 0 ? copies : 0); ++copy)
       rows.push_back({key(data[at], forms), key(data[at + 1], item_form)});

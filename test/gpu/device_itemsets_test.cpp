@@ -75,7 +75,7 @@ TEST(DeviceItemsets, SmallDatabasesAndAllQuestions) {
 
 struct Wide {
   const char* name;
-  std::vector<Pair> rows;
+  std::vector<TidItem> rows;
   int64_t min_count;
 };
 
@@ -97,7 +97,7 @@ std::vector<Wide> wide_relations() {
   all.push_back({"rows in slices", random_grid(random, 70'000, 12, 50), 2000});
   all.push_back({"deep", random_grid(random, 3000, 24, 50), 150});
   // Copies of some transactions, so that weights have several bits; one weight is large.
-  std::vector<Pair> weighted;
+  std::vector<TidItem> weighted;
   int64_t tid = 0;
   for (int k = 0; k < 700; ++k) {
     std::vector<int64_t> items;
@@ -134,7 +134,7 @@ TEST(DeviceItemsets, LargerDatabases) {
 /// Among the subsets of {1, 2, 3, 4, 5} with four items and the included one, one is infrequent. It
 /// lies in the middle of the order.
 TEST(DeviceItemsets, PrunesWhereSomeItemsLead) {
-  std::vector<Pair> relation;
+  std::vector<TidItem> relation;
   int64_t tid = 0;
   const auto add = [&](int copies, std::initializer_list<int64_t> items) {
     for (; copies > 0; --copies, ++tid)
@@ -179,7 +179,7 @@ TEST(DeviceItemsets, LittleMemory) {
 TEST(DeviceItemsets, StopsSoon) {
   if (is_small()) GTEST_SKIP();
   Random random(kSeed + 3);
-  std::vector<Pair> relation;
+  std::vector<TidItem> relation;
   for (int64_t tid = 0; tid < 400'000; ++tid)
     for (int64_t item = 0; item < 60; ++item)
       if (random.chance(60)) relation.push_back({tid, item});
@@ -228,7 +228,7 @@ TEST(DeviceItemsets, CountsOfReferenceDataByLength) {
     for (const auto& [length, count] : counts) all += count;
     std::ifstream text(std::string(folder) + "/fimi/" + of.first + ".dat");
     if (!text.is_open() || all > 3'000'000) continue;
-    std::vector<Pair> relation;
+    std::vector<TidItem> relation;
     std::string line;
     for (int64_t tid = 0; std::getline(text, line); ++tid) {
       std::istringstream items(line);

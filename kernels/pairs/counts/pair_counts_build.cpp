@@ -68,22 +68,22 @@ constexpr uint64_t kFewInstances = 1 << 14;
 /// For a small group, often a single transaction: sorts the pairs without building a form.
 /// @return false if there are too many pairs to sort; then nothing is written
 bool count_few(const std::vector<ChunkView>& chunks, PairCountsWriter& writer, uint64_t& transactions) {
-  std::vector<Pair> rows;
+  std::vector<TidItem> rows;
   for (const ChunkView& chunk : chunks) {
     rows.resize(rows.size() + chunk.rows);
     decode_chunk(chunk, rows.data() + rows.size() - chunk.rows);
   }
-  auto key = [](const Pair& row) { return std::tuple(row.tid, row.item); };
+  auto key = [](const TidItem& row) { return std::tuple(row.tid, row.item); };
   std::ranges::sort(rows, {}, key);
-  rows.erase(std::unique(rows.begin(), rows.end(), [&](const Pair& x, const Pair& y) { return key(x) == key(y); }),
+  rows.erase(std::unique(rows.begin(), rows.end(), [&](const TidItem& x, const TidItem& y) { return key(x) == key(y); }),
              rows.end());
 
   std::vector<int64_t> items;
-  for (const Pair& row : rows) items.push_back(row.item);
+  for (const TidItem& row : rows) items.push_back(row.item);
   std::ranges::sort(items);
   items.erase(std::unique(items.begin(), items.end()), items.end());
   std::vector<uint32_t> places;
-  for (const Pair& row : rows)
+  for (const TidItem& row : rows)
     places.push_back(static_cast<uint32_t>(std::ranges::lower_bound(items, row.item) - items.begin()));
 
   std::vector<uint64_t> pairs;  // smaller place << 32 | larger place

@@ -126,7 +126,7 @@ TEST(ThreadRefusal, TwoRunsShareABudget) {
 
 TEST(ThreadRefusal, PairsAreTheSame) {
   Random random(20261122);
-  std::vector<Pair> rows = random_rows(random, 1500, 150, 200);
+  std::vector<TidItem> rows = random_rows(random, 1500, 150, 200);
   const PackedRows packed(rows);
   PairQuery query;
   query.min_count = 2;
@@ -144,9 +144,9 @@ TEST(ThreadRefusal, PairsAreTheSame) {
 }
 
 /// Itemsets of noise, and the 2^`items` - 1 itemsets of transactions that are nearly equal.
-std::vector<Pair> nearly_alike(int64_t items) {
+std::vector<TidItem> nearly_alike(int64_t items) {
   Random random(20261123);
-  std::vector<Pair> rows = random_grid(random, 60, 20, 10);
+  std::vector<TidItem> rows = random_grid(random, 60, 20, 10);
   for (int64_t tid = 0; tid < 3; ++tid)
     for (int64_t item = 50; item <= 50 + items; ++item)
       if (item != 50 + tid) rows.push_back({100 + tid, item});
@@ -192,7 +192,7 @@ TEST(ThreadRefusal, ItemsetsAreTheSame) {
 
 // The search of the pulling thread respects bounds, and fails only if memory is missing.
 TEST(ThreadRefusal, ASearchWithoutThreadsKeepsItsBounds) {
-  std::vector<Pair> rows;
+  std::vector<TidItem> rows;
   for (int64_t tid = 0; tid < 3; ++tid)
     for (int64_t item = 0; item < 40; ++item) rows.push_back({tid, item});
   const PackedRows packed(rows);

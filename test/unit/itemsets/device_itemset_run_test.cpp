@@ -59,8 +59,8 @@ Found mine(const PackedRows& rows, ItemsetQuery query, Offload* offload, DeviceM
 }
 
 /// Transactions that repeat, so that weights have several bits.
-std::vector<Pair> weighted_relation(Random& random) {
-  std::vector<Pair> rows;
+std::vector<TidItem> weighted_relation(Random& random) {
+  std::vector<TidItem> rows;
   int64_t tid = 0;
   for (int k = 0; k < 60; ++k) {
     std::vector<int64_t> items;

@@ -17,7 +17,7 @@ constexpr uint64_t kSeed = 20261123;
 
 /// A root, and how many itemsets it has.
 struct Rooted {
-  Rooted(const std::vector<Pair>& rows, int64_t min_count, const std::optional<std::vector<int64_t>>& include = {})
+  Rooted(const std::vector<TidItem>& rows, int64_t min_count, const std::optional<std::vector<int64_t>>& include = {})
       : packed(rows), options{.memory = &meter, .cancel = {}} {
     query.min_count = min_count;
     query.include = include;
@@ -54,7 +54,7 @@ TEST(ItemsetForecast, ComesNearWithManyWays) {
   for (const int64_t items : {8, 30, 90})
     for (const uint64_t percent : {10, 25, 40})
       for (const bool some : {false, true}) {
-        const std::vector<Pair> rows = random_grid(random, 400, items, percent);
+        const std::vector<TidItem> rows = random_grid(random, 400, items, percent);
         Rooted rooted(rows, items == 8 ? 2 : 25, some ? std::optional(std::vector<int64_t>{1, 2, 3}) : std::nullopt);
         const double exact = rooted.exact();
         const ItemsetForecast guess = rooted.guess(200);
@@ -68,7 +68,7 @@ TEST(ItemsetForecast, ComesNearWithManyWays) {
 
 TEST(ItemsetForecast, KnowsLengthsAndPerfectExtensions) {
   // All 2^30 - 1 subsets of one transaction that comes five times; besides, single items.
-  std::vector<Pair> rows;
+  std::vector<TidItem> rows;
   for (int64_t tid = 0; tid < 5; ++tid)
     for (int64_t item = 0; item < 30; ++item) rows.push_back({tid, item});
   for (int64_t tid = 5; tid < 60; ++tid) rows.push_back({tid, tid % 30});
@@ -100,7 +100,7 @@ TEST(ItemsetForecast, RunsAnswerExactlyWhereTheyCan) {
   }
   // 40 transactions that lack one of 80 items each: nearly all of the 2^80 subsets are
   // frequent, and no extension is perfect.
-  std::vector<Pair> rows;
+  std::vector<TidItem> rows;
   for (int64_t tid = 0; tid < 160; ++tid)
     for (int64_t item = 0; item < 80; ++item)
       if (tid % 80 != item) rows.push_back({tid, item});

@@ -23,7 +23,7 @@ namespace {
 
 constexpr uint64_t kSeed = 20260711;
 
-std::vector<ItemsetRow> mine(const std::vector<Pair>& relation, const ItemsetQuery& query) {
+std::vector<ItemsetRow> mine(const std::vector<TidItem>& relation, const ItemsetQuery& query) {
   MemoryMeter meter;
   const PackedRows packed(relation);
   ItemsetRun run(packed.chunks(), {}, query, {.memory = &meter, .cancel = {}});
@@ -52,7 +52,7 @@ TEST(ItemsetRun, AnswersLikeTheOracle) {
   uint64_t answers = 0;
   for (int round = 0; round < 6000; ++round) {
     const int64_t items = 1 + random.signed_below(round % 8 == 0 ? 13 : 10);
-    const std::vector<Pair> relation = draw_relation(random, items);
+    const std::vector<TidItem> relation = draw_relation(random, items);
     const ItemsetOracle oracle(relation);
     const ItemsetQuery query = draw_query(random, items);
     const std::vector<ItemsetRow> expected = oracle.answer(query);
@@ -67,7 +67,7 @@ TEST(ItemsetRun, AnswersLikeTheOracle) {
 TEST(ItemsetRun, VisitsAreTheAnswers) {
   Random random(kSeed + 6);
   for (int round = 0; round < 1000; ++round) {
-    const std::vector<Pair> relation = draw_relation(random, 1 + random.signed_below(12));
+    const std::vector<TidItem> relation = draw_relation(random, 1 + random.signed_below(12));
     ItemsetQuery query;
     if (round % 2 == 0)
       query.min_count = 1 + random.signed_below(6);
@@ -86,7 +86,7 @@ TEST(ItemsetRun, VisitsAreTheAnswers) {
 TEST(ItemsetRun, SpectrumCountsTheAnswers) {
   Random random(kSeed + 1);
   for (int round = 0; round < 500; ++round) {
-    const std::vector<Pair> relation = draw_relation(random, 1 + random.signed_below(11));
+    const std::vector<TidItem> relation = draw_relation(random, 1 + random.signed_below(11));
     const ItemsetQuery query = draw_query(random, 11);
     std::map<std::pair<uint64_t, uint64_t>, uint64_t> expected;
     for (const ItemsetRow& row : ItemsetOracle(relation).answer(query)) ++expected[{row.items.size(), row.support}];
@@ -100,7 +100,7 @@ TEST(ItemsetRun, SpectrumCountsTheAnswers) {
 }
 
 TEST(ItemsetRun, SpectrumCountsWithoutWalking) {
-  std::vector<Pair> relation;
+  std::vector<TidItem> relation;
   for (int64_t tid = 0; tid < 3; ++tid)
     for (int64_t item = 0; item < 60; ++item) relation.push_back({tid, item});
   MemoryMeter meter;
@@ -119,9 +119,9 @@ TEST(ItemsetRun, SpectrumCountsWithoutWalking) {
 /// All frequent itemsets, by plain recursion over sets of tids in 0 .. 4095.
 class TidsetOracle {
  public:
-  TidsetOracle(const std::vector<Pair>& relation, uint64_t least) : least_(least) {
+  TidsetOracle(const std::vector<TidItem>& relation, uint64_t least) : least_(least) {
     std::map<int64_t, Tids> tids;
-    for (const Pair& pair : relation) tids[pair.item].set(static_cast<size_t>(pair.tid));
+    for (const TidItem& pair : relation) tids[pair.item].set(static_cast<size_t>(pair.tid));
     lists_.assign(tids.begin(), tids.end());
     extend({}, Tids().set(), 0);
     std::sort(rows.begin(), rows.end());
@@ -148,7 +148,7 @@ class TidsetOracle {
 
 struct Wide {
   const char* name;
-  std::vector<Pair> rows;
+  std::vector<TidItem> rows;
   int64_t min_count;
 };
 
@@ -160,12 +160,12 @@ std::vector<Wide> wide_relations() {
   all.push_back({"many items", random_rows(random, 4000, 900, 3000), 2});
   all.push_back({"dense", random_grid(random, 60, 90, 40), 12});
   // Lists below lists: a node that itself has more than 64 candidates.
-  std::vector<Pair> deep = random_grid(random, 120, 200, 12);
+  std::vector<TidItem> deep = random_grid(random, 120, 200, 12);
   for (int64_t tid = 0; tid < 120; ++tid)
     for (const int64_t item : {1000, 1001, 1002})
       if (random.chance(85)) deep.push_back({tid, item});
   all.push_back({"lists below lists", deep, 4});
-  std::vector<Pair> repeated;
+  std::vector<TidItem> repeated;
   for (int64_t tid = 0; tid < 400; ++tid)
     for (int64_t item = 0; item < 100; ++item)
       if ((item + tid % 7) % 9 < 2 || item == 50) repeated.push_back({tid, item});
@@ -174,7 +174,7 @@ std::vector<Wide> wide_relations() {
   all.push_back({"large and dense", random_grid(random, 3000, 24, 50), 300});
   all.push_back({"large, dense and wide", random_grid(random, 1200, 68, 90), 885});
   for (const int64_t items : {63, 64, 65, 66}) {
-    std::vector<Pair> rows = random_grid(random, 90, items, 20);
+    std::vector<TidItem> rows = random_grid(random, 90, items, 20);
     for (int64_t tid = 0; tid < 90; ++tid) rows.push_back({tid, 500});  // in all transactions
     all.push_back({"around 64 items", rows, 6});
   }
@@ -219,9 +219,9 @@ std::vector<ItemsetRow> choose(ItemsetTarget target, const std::vector<ItemsetRo
   return rows;
 }
 
-uint64_t transactions_of(const std::vector<Pair>& rows) {
+uint64_t transactions_of(const std::vector<TidItem>& rows) {
   std::set<int64_t> tids;
-  for (const Pair& pair : rows) tids.insert(pair.tid);
+  for (const TidItem& pair : rows) tids.insert(pair.tid);
   return tids.size();
 }
 
@@ -233,7 +233,7 @@ TEST(ItemsetRun, ListsAnswerTargetsLikeTheOracle) {
   // The items passed over fill one word behind the candidates, or several; there are nodes on lists below other nodes.
   for (int k = 0; k < 150; ++k) {
     const int64_t tids = 8 + random.signed_below(30);
-    std::vector<Pair> rows = random_grid(random, tids, 66 + random.signed_below(140), 3 + random.below(14));
+    std::vector<TidItem> rows = random_grid(random, tids, 66 + random.signed_below(140), 3 + random.below(14));
     for (int64_t tid = 0; tid < tids; ++tid)
       for (int64_t item = 300; item < 304; ++item)
         if (random.chance(90)) rows.push_back({tid, item});
@@ -305,15 +305,15 @@ TEST(ItemsetRun, EmptyInputsHaveNoItemsets) {
 // The query has no threshold, but the rare itemsets, 2^50 of them, must not be searched.
 TEST(ItemsetRun, BestItemsetsAreFoundFromTheTop) {
   Random random(kSeed + 5);
-  std::vector<Pair> rows = random_grid(random, 300, 12, 30);
+  std::vector<TidItem> rows = random_grid(random, 300, 12, 30);
   for (int64_t item = 1000; item < 1050; ++item) rows.push_back({7, item});
   for (const ItemsetTarget target : {ItemsetTarget::kAll, ItemsetTarget::kClosed, ItemsetTarget::kGenerators}) {
     ItemsetQuery query;
     query.top_k = 30;
     query.target = target;
     query.min_length = 2;
-    std::vector<Pair> frequent = rows;
-    std::erase_if(frequent, [](const Pair& pair) { return pair.item >= 1000; });
+    std::vector<TidItem> frequent = rows;
+    std::erase_if(frequent, [](const TidItem& pair) { return pair.item >= 1000; });
     ASSERT_EQ(difference(mine(rows, query), ItemsetOracle(frequent).answer(query)), "") << describe_query(query);
   }
 }
@@ -322,7 +322,7 @@ TEST(ItemsetRun, BestItemsetsAreFoundFromTheTop) {
 TEST(ItemsetRun, BestItemsetsAreTheShortOnesOfABlock) {
   for (const int64_t others : {0, 20})
     for (const int64_t first : {0, 100}) {  // the block's values come before those of the other items, or behind
-      std::vector<Pair> rows;
+      std::vector<TidItem> rows;
       for (int64_t tid = 0; tid < 100 + others; ++tid) {
         for (int64_t item = 0; tid < 100 && item < 50; ++item) rows.push_back({tid, first + item});
         rows.push_back({tid, 60 + tid % 7});
@@ -340,9 +340,9 @@ TEST(ItemsetRun, BestItemsetsAreTheShortOnesOfABlock) {
 }
 
 // One relation whose search uses lists, masks and tables. It has two thousand million answers, so it never ends by itself.
-std::vector<Pair> endless() {
+std::vector<TidItem> endless() {
   Random random(kSeed + 4);
-  std::vector<Pair> rows = random_grid(random, 200, 80, 10);
+  std::vector<TidItem> rows = random_grid(random, 200, 80, 10);
   for (int64_t tid = 0; tid < 50; ++tid)
     for (int64_t item = 100; item < 131; ++item) rows.push_back({tid, item});
   return rows;
@@ -496,9 +496,9 @@ TEST(ItemsetQuery, RefusesBadParameters) {
 
 // ---- reference answers
 
-std::vector<Pair> read_transactions(const std::string& path) {
+std::vector<TidItem> read_transactions(const std::string& path) {
   FILE* const pipe = popen(("zstd -dc '" + path + "'").c_str(), "r");
-  std::vector<Pair> rows;
+  std::vector<TidItem> rows;
   int64_t tid = 0;
   int64_t item = -1;
   for (int c; (c = std::fgetc(pipe)) != EOF;) {
@@ -520,7 +520,7 @@ TEST(ItemsetRun, CountsOfReferenceDataByLength) {
   const ReferenceCounts expected = reference_counts(folder);
   ASSERT_FALSE(expected.empty());
   std::string loaded;
-  std::vector<Pair> relation;
+  std::vector<TidItem> relation;
   for (const auto& [of, counts] : expected) {
     if (loaded != of.first) relation = read_transactions(std::string(folder) + "/fimi/" + of.first + ".dat.zst");
     loaded = of.first;

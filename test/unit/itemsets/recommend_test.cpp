@@ -30,7 +30,7 @@ struct Row {
   bool operator==(const Row&) const = default;
 };
 
-std::vector<Row> rows_of(const std::vector<Pair>& relation, const RecommendQuery& query) {
+std::vector<Row> rows_of(const std::vector<TidItem>& relation, const RecommendQuery& query) {
   MemoryMeter meter;
   const PackedRows packed(relation);
   const RecommendRun run(packed.chunks(), {}, query, {.memory = &meter, .cancel = {}});
@@ -42,10 +42,10 @@ std::vector<Row> rows_of(const std::vector<Pair>& relation, const RecommendQuery
   return rows;
 }
 
-std::vector<Row> expected_rows(const std::vector<Pair>& relation, const RecommendQuery& query) {
+std::vector<Row> expected_rows(const std::vector<TidItem>& relation, const RecommendQuery& query) {
   std::map<int64_t, std::set<int64_t>> transactions;
   std::set<int64_t> items;
-  for (const Pair& pair : relation) {
+  for (const TidItem& pair : relation) {
     transactions[pair.tid].insert(pair.item);
     items.insert(pair.item);
   }
@@ -102,7 +102,7 @@ TEST(Recommend, AnswersLikeTheOracle) {
   size_t rows = 0;
   for (int round = 0; round < 1500; ++round) {
     const int64_t items = 1 + random.signed_below(12);
-    std::vector<Pair> relation = random_grid(random, 1 + random.signed_below(25), items, 20 + random.below(70));
+    std::vector<TidItem> relation = random_grid(random, 1 + random.signed_below(25), items, 20 + random.below(70));
     for (size_t k = random.below(5); k > 0 && !relation.empty(); --k)
       relation.push_back(relation[random.below(relation.size())]);
     RecommendQuery query;
@@ -127,7 +127,7 @@ TEST(Recommend, AnswersLikeTheOracle) {
 // Baskets of more than 64 items, and hundreds of rules: the answers are those of RuleRun.
 TEST(Recommend, AgreesWithTheRules) {
   Random random(kSeed + 1);
-  const std::vector<Pair> relation = random_grid(random, 300, 90, 30);
+  const std::vector<TidItem> relation = random_grid(random, 300, 90, 30);
   RecommendQuery query;
   query.basket.emplace();
   for (int64_t item = 0; item < 70; ++item) query.basket->push_back(item);

@@ -25,7 +25,7 @@ struct Rule {
   auto operator<=>(const Rule&) const = default;
 };
 
-std::vector<Rule> rules_of(const std::vector<Pair>& relation, const RuleQuery& query, bool* truncated = nullptr,
+std::vector<Rule> rules_of(const std::vector<TidItem>& relation, const RuleQuery& query, bool* truncated = nullptr,
                            int threads = 1) {
   MemoryMeter meter;
   const PackedRows packed(relation);
@@ -59,9 +59,9 @@ bool side_is_wanted(const std::vector<int64_t>& side, const std::optional<std::v
   return (!include || has(*include)) && !(exclude && has(*exclude));
 }
 
-std::vector<Rule> expected_rules(const std::vector<Pair>& relation, const RuleQuery& query) {
+std::vector<Rule> expected_rules(const std::vector<TidItem>& relation, const RuleQuery& query) {
   std::map<int64_t, std::set<int64_t>> transactions;
-  for (const Pair& pair : relation) transactions[pair.tid].insert(pair.item);
+  for (const TidItem& pair : relation) transactions[pair.tid].insert(pair.item);
   std::vector<Rule> rules;
   for (const ItemsetRow& row : ItemsetOracle(relation).answer(query.itemsets))
     for (size_t subset = 1; subset + 1 < size_t{1} << row.items.size(); ++subset) {
@@ -89,7 +89,7 @@ TEST(Rules, AnswersLikeTheOracle) {
   size_t rules = 0;
   for (int round = 0; round < 400; ++round) {
     const int64_t items = 1 + random.signed_below(7);
-    const std::vector<Pair> relation = random_grid(random, 1 + random.signed_below(25), items, 20 + random.below(70));
+    const std::vector<TidItem> relation = random_grid(random, 1 + random.signed_below(25), items, 20 + random.below(70));
     RuleQuery query;
     query.itemsets.min_count = 1 + random.signed_below(5);
     if (random.chance(50)) query.min_confidence = static_cast<double>(random.below(21)) / 20;
@@ -112,7 +112,7 @@ TEST(Rules, AnswersLikeTheOracle) {
 
 TEST(Rules, BoundsThatAreMetExactlyHold) {
   // 7 of the 10 transactions with 1 also have 2.
-  std::vector<Pair> relation;
+  std::vector<TidItem> relation;
   for (int64_t tid = 0; tid < 10; ++tid) {
     relation.push_back({tid, 1});
     if (tid < 7) relation.push_back({tid, 2});
@@ -127,7 +127,7 @@ TEST(Rules, BoundsThatAreMetExactlyHold) {
 
 TEST(Rules, StopAtMaxResults) {
   Random random(kSeed + 1);
-  const std::vector<Pair> relation = random_grid(random, 20, 8, 90);
+  const std::vector<TidItem> relation = random_grid(random, 20, 8, 90);
   RuleQuery query;
   query.itemsets.min_count = 1;
   query.max_rhs = 3;
@@ -144,14 +144,14 @@ TEST(Rules, StopAtMaxResults) {
 TEST(Rules, BestAreTheFirstOfAllSorted) {
   Random random(kSeed + 3);
   for (int round = 0; round < 60; ++round) {
-    const std::vector<Pair> relation = random_grid(random, 4 + random.signed_below(20), 6, 60);
+    const std::vector<TidItem> relation = random_grid(random, 4 + random.signed_below(20), 6, 60);
     RuleQuery query;
     query.itemsets.min_count = 1 + random.signed_below(3);
     query.max_rhs = 1 + random.signed_below(3);
     query.measure = random.chance(50) ? PairMeasure::kLift : PairMeasure::kPhi;
     std::vector<Rule> all = expected_rules(relation, query);
     std::map<int64_t, int> tids;
-    for (const Pair& pair : relation) ++tids[pair.tid];
+    for (const TidItem& pair : relation) ++tids[pair.tid];
     const auto score = [&](const Rule& rule) {
       return pair_measure(query.measure, {static_cast<double>(rule.support), static_cast<double>(rule.lhs_support),
                                           static_cast<double>(rule.rhs_support), static_cast<double>(tids.size())});
@@ -177,7 +177,7 @@ TEST(Rules, BestAreTheFirstOfAllSorted) {
 
 TEST(Rules, OrderDoesNotDependOnThreads) {
   Random random(kSeed + 4);
-  const std::vector<Pair> relation = random_grid(random, 60, 18, 80);
+  const std::vector<TidItem> relation = random_grid(random, 60, 18, 80);
   for (const bool best : {false, true}) {
     RuleQuery query;
     query.itemsets.min_count = 22;
@@ -201,7 +201,7 @@ TEST(Rules, OrderDoesNotDependOnThreads) {
 
 TEST(Rules, AnItemsetIsSplitInParts) {
   // All subsets of 12 items, up to 4,094 rules for each: tasks begin in the middle of itemsets.
-  std::vector<Pair> relation;
+  std::vector<TidItem> relation;
   for (int64_t item = 0; item < 12; ++item) relation.push_back({0, item});
   RuleQuery query;
   query.itemsets.min_count = 1;
@@ -229,7 +229,7 @@ TEST(Rules, AnItemsetIsSplitInParts) {
 }
 
 TEST(Rules, MemoryStaysInTheBudget) {
-  std::vector<Pair> relation;
+  std::vector<TidItem> relation;
   for (int64_t item = 0; item < 14; ++item) relation.push_back({0, item});
   const PackedRows packed(relation);
   RuleQuery query;
@@ -256,7 +256,7 @@ TEST(Rules, MemoryStaysInTheBudget) {
 TEST(Rules, StopWhenTimeIsUp) {
   // 2^40 itemsets; then 2^16 itemsets, each of which can be split in very many ways.
   for (const auto& [items, timeout_ms] : {std::pair(40, 200), {16, 800}}) {
-    std::vector<Pair> relation;
+    std::vector<TidItem> relation;
     for (int64_t tid = 0; tid < 2; ++tid)
       for (int64_t item = 0; item < items; ++item) relation.push_back({tid, item});
     const PackedRows packed(relation);

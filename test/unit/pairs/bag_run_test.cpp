@@ -17,14 +17,14 @@ using Answer = std::map<std::pair<int64_t, int64_t>, uint64_t>;
 
 using Multiplicities = std::map<int64_t, std::map<int64_t, uint64_t>>;  // [tid][item]
 
-Multiplicities multiplicities(const std::vector<Pair>& rows) {
+Multiplicities multiplicities(const std::vector<TidItem>& rows) {
   Multiplicities all;
-  for (const Pair& pair : rows) ++all[pair.tid][pair.item];
+  for (const TidItem& pair : rows) ++all[pair.tid][pair.item];
   return all;
 }
 
 /// All pairs of items, with the number of pairs of rows that have them.
-Answer joined(const std::vector<Pair>& left, const std::vector<Pair>& right, uint64_t threshold) {
+Answer joined(const std::vector<TidItem>& left, const std::vector<TidItem>& right, uint64_t threshold) {
   Answer answer;
   const Multiplicities other = multiplicities(right);
   for (const auto& [tid, items] : multiplicities(left)) {
@@ -54,7 +54,7 @@ Answer answers_of(Run& run) {
   return answer;
 }
 
-Answer run_pairs(const std::vector<Pair>& rows, PairQuery query, int threads = 1) {
+Answer run_pairs(const std::vector<TidItem>& rows, PairQuery query, int threads = 1) {
   MemoryMeter meter;
   query.kernels = {&best_and_popcount(), &best_set_kernel()};
   const PackedRows packed(rows, 0);
@@ -62,7 +62,7 @@ Answer run_pairs(const std::vector<Pair>& rows, PairQuery query, int threads = 1
   return answers_of(run);
 }
 
-std::vector<Pair> repeated(Random& random, std::vector<Pair> rows, uint64_t most) {
+std::vector<TidItem> repeated(Random& random, std::vector<TidItem> rows, uint64_t most) {
   const size_t distinct = rows.size();
   for (size_t i = 0; i < distinct; ++i)
     for (uint64_t copies = random.below(most); copies > 0; --copies) rows.push_back(rows[i]);
@@ -72,7 +72,7 @@ std::vector<Pair> repeated(Random& random, std::vector<Pair> rows, uint64_t most
 
 struct Shape {
   const char* name;
-  std::vector<Pair> rows;
+  std::vector<TidItem> rows;
 };
 
 std::vector<Shape> shapes() {
@@ -80,9 +80,9 @@ std::vector<Shape> shapes() {
   std::vector<Shape> all;
   all.push_back({"empty", {}});
   all.push_back({"one row", {{3, 4}}});
-  all.push_back({"one row often", std::vector<Pair>(70000, Pair{3, 4})});
-  std::vector<Pair> two(70000, Pair{-3, 4});
-  two.resize(140000, Pair{-3, 5});
+  all.push_back({"one row often", std::vector<TidItem>(70000, TidItem{3, 4})});
+  std::vector<TidItem> two(70000, TidItem{-3, 4});
+  two.resize(140000, TidItem{-3, 5});
   all.push_back({"a product above 2^32", std::move(two)});
   all.push_back({"no repeats", random_grid(random, 80, 30, 30)});
   all.push_back({"one repeat", random_grid(random, 80, 30, 30)});
@@ -112,9 +112,11 @@ TEST(BagRun, PairsCountRows) {
 TEST(BagRun, TheDiagonalWithoutBagsIsTheSupport) {
   for (const Shape& shape : shapes()) {
     SCOPED_TRACE(shape.name);
-    std::vector<Pair> once = shape.rows;
-    const auto order = [](const Pair& x, const Pair& y) { return std::pair(x.tid, x.item) < std::pair(y.tid, y.item); };
-    const auto same = [](const Pair& x, const Pair& y) { return x.tid == y.tid && x.item == y.item; };
+    std::vector<TidItem> once = shape.rows;
+    const auto order = [](const TidItem& x, const TidItem& y) {
+      return std::pair(x.tid, x.item) < std::pair(y.tid, y.item);
+    };
+    const auto same = [](const TidItem& x, const TidItem& y) { return x.tid == y.tid && x.item == y.item; };
     std::sort(once.begin(), once.end(), order);
     once.erase(std::unique(once.begin(), once.end(), same), once.end());
     for (const PairMethodName& method : kPairMethodNames) {
@@ -168,7 +170,7 @@ TEST(BagRun, JoinsCountRows) {
 
 TEST(BagRun, StopsWhenCancelled) {
   Random random(kSeed);
-  const std::vector<Pair> rows = repeated(random, random_grid(random, 300, 60, 60), 4);
+  const std::vector<TidItem> rows = repeated(random, random_grid(random, 300, 60, 60), 4);
   const PackedRows packed(rows, 0);
   for (int after = 0; after < 40; ++after) {
     int polls = after;
@@ -191,7 +193,7 @@ TEST(BagRun, StopsWhenCancelled) {
 
 TEST(BagRun, StaysWithinTheMemoryLimit) {
   Random random(kSeed);
-  const std::vector<Pair> rows = repeated(random, random_grid(random, 300, 60, 60), 4);
+  const std::vector<TidItem> rows = repeated(random, random_grid(random, 300, 60, 60), 4);
   const PackedRows packed(rows, 0);
   size_t limit = 0;
   for (bool enough = false; !enough; limit += 16384) {

@@ -21,9 +21,9 @@ struct Found {
   PairReport report;
 };
 
-std::vector<Pair> relation(int64_t tids, int64_t items, uint64_t percent) {
+std::vector<TidItem> relation(int64_t tids, int64_t items, uint64_t percent) {
   Random random(42);
-  std::vector<Pair> rows = random_grid(random, tids, items, percent);
+  std::vector<TidItem> rows = random_grid(random, tids, items, percent);
   for (size_t i = 0; i < rows.size(); i += 5) rows.push_back(rows[i]);  // duplicates
   random.shuffle(rows);
   return rows;
@@ -38,11 +38,11 @@ Found drain(Run& run) {
   return found;
 }
 
-Found count(const std::vector<Pair>& rows, PairQuery query, Offload* offload, DeviceMode mode, int threads = 1) {
+Found count(const std::vector<TidItem>& rows, PairQuery query, Offload* offload, DeviceMode mode, int threads = 1) {
   MemoryMeter meter;
   const ExecutionOptions options{.threads = threads, .memory = &meter, .cancel = {}};
-  PairLog log(meter);
-  for (const Pair& row : rows) log.append(row.tid, row.item);
+  RowLog log(meter);
+  for (const TidItem& row : rows) log.append(row.tid, row.item);
   log.seal();
   query.device.offload = offload;
   query.device.mode = mode;
@@ -70,7 +70,7 @@ std::vector<PairQuery> queries() {
 }
 
 TEST_F(DeviceRun, AnswersAsTheCpu) {
-  const std::vector<Pair> rows = relation(90, 400, 10);
+  const std::vector<TidItem> rows = relation(90, 400, 10);
   for (const PairQuery& query : queries()) {
     const Found expected = count(rows, query, nullptr, DeviceMode::kAuto);
     for (const DeviceMode mode : {DeviceMode::kCuda, DeviceMode::kRequire, DeviceMode::kAuto})
@@ -87,7 +87,7 @@ TEST_F(DeviceRun, AnswersAsTheCpu) {
 }
 
 TEST_F(DeviceRun, NamedDevicesAndMethods) {
-  const std::vector<Pair> rows = relation(50, 60, 20);
+  const std::vector<TidItem> rows = relation(50, 60, 20);
   PairQuery query;
   query.min_count = 1;
   Fake::state().device_count = 3;
@@ -105,7 +105,7 @@ TEST_F(DeviceRun, NamedDevicesAndMethods) {
 }
 
 TEST_F(DeviceRun, EveryCallMayFail) {
-  const std::vector<Pair> rows = relation(90, 400, 10);
+  const std::vector<TidItem> rows = relation(90, 400, 10);
   for (const PairQuery& query : queries()) {
     const Found expected = count(rows, query, nullptr, DeviceMode::kAuto);
     for (const AcceleratorStatus status : {AcceleratorStatus::kDeclined, AcceleratorStatus::kNoDevice,
@@ -138,7 +138,7 @@ TEST_F(DeviceRun, EveryCallMayFail) {
 
 TEST_F(DeviceRun, FailsInTheMiddle) {
   // Enough pairs of items for several tasks.
-  std::vector<Pair> rows;
+  std::vector<TidItem> rows;
   Random random(3);
   for (int64_t tid = 0; tid < 30; ++tid)
     for (int k = 0; k < 300; ++k) rows.push_back({tid, random.signed_below(12000)});
@@ -148,8 +148,8 @@ TEST_F(DeviceRun, FailsInTheMiddle) {
   ASSERT_GT(expected.rows.size(), 10000u);
   MemoryMeter meter;
   const ExecutionOptions options{.threads = 1, .memory = &meter, .cancel = {}};
-  PairLog log(meter);
-  for (const Pair& row : rows) log.append(row.tid, row.item);
+  RowLog log(meter);
+  for (const TidItem& row : rows) log.append(row.tid, row.item);
   log.seal();
   for (const AcceleratorStatus status : {AcceleratorStatus::kFailed, AcceleratorStatus::kOutOfMemory}) {
     // Threads decide whether the first task's answers are handed over before the last task fails. Repeat until they were.
@@ -180,7 +180,7 @@ TEST_F(DeviceRun, FailsInTheMiddle) {
 }
 
 TEST_F(DeviceRun, NoModule) {
-  const std::vector<Pair> rows = relation(20, 20, 20);
+  const std::vector<TidItem> rows = relation(20, 20, 20);
   PairQuery query;
   query.min_count = 1;
   int loads = 0;
@@ -202,7 +202,7 @@ TEST_F(DeviceRun, NoModule) {
 }
 
 TEST_F(DeviceRun, RequireRefusesWhatNoDeviceDoes) {
-  const std::vector<Pair> rows = relation(20, 20, 40);  // with repeated rows
+  const std::vector<TidItem> rows = relation(20, 20, 40);  // with repeated rows
   PairQuery query;
   query.min_count = 1;
   query.bag = true;
@@ -211,10 +211,10 @@ TEST_F(DeviceRun, RequireRefusesWhatNoDeviceDoes) {
 }
 
 TEST_F(DeviceRun, CancelReachesAStallingDevice) {
-  const std::vector<Pair> rows = relation(50, 60, 20);
+  const std::vector<TidItem> rows = relation(50, 60, 20);
   MemoryMeter meter;
-  PairLog log(meter);
-  for (const Pair& row : rows) log.append(row.tid, row.item);
+  RowLog log(meter);
+  for (const TidItem& row : rows) log.append(row.tid, row.item);
   log.seal();
   PairQuery query;
   query.min_count = 1;
@@ -231,15 +231,15 @@ TEST_F(DeviceRun, CancelReachesAStallingDevice) {
 TEST_F(DeviceRun, Joins) {
   MemoryMeter meter;
   const ExecutionOptions options{.threads = 1, .memory = &meter, .cancel = {}};
-  const std::vector<Pair> left = relation(60, 150, 10);
-  const std::vector<Pair> right = relation(60, 300, 5);
+  const std::vector<TidItem> left = relation(60, 150, 10);
+  const std::vector<TidItem> right = relation(60, 300, 5);
   const auto join = [&](Offload* offload, AcceleratorStatus status) {
     Fake::state().reset();
     Fake::state().answer[Fake::kCountRows] = status;
-    PairLog logs[] = {PairLog(meter), PairLog(meter)};
-    for (const Pair& row : left) logs[0].append(row.tid, row.item);
-    for (const Pair& row : right) logs[1].append(row.tid, row.item);
-    for (PairLog& log : logs) log.seal();
+    RowLog logs[] = {RowLog(meter), RowLog(meter)};
+    for (const TidItem& row : left) logs[0].append(row.tid, row.item);
+    for (const TidItem& row : right) logs[1].append(row.tid, row.item);
+    for (RowLog& log : logs) log.seal();
     JoinQuery query;
     query.min_count = 2;
     query.device.offload = offload;

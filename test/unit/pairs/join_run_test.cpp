@@ -48,8 +48,8 @@ std::vector<Config> configs() {
 /// Rows (b, a) and (b, c).
 struct Sides {
   std::string name;
-  std::vector<Pair> left;
-  std::vector<Pair> right;
+  std::vector<TidItem> left;
+  std::vector<TidItem> right;
 };
 
 std::vector<Sides> sides(uint64_t seed) {
@@ -57,15 +57,15 @@ std::vector<Sides> sides(uint64_t seed) {
   constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
   Random random(seed);
   std::vector<Sides> all;
-  const auto add = [&](const char* name, std::vector<Pair> left, std::vector<Pair> right) {
+  const auto add = [&](const char* name, std::vector<TidItem> left, std::vector<TidItem> right) {
     all.push_back({name, std::move(left), std::move(right)});
   };
-  const auto scattered = [](std::vector<Pair> rows) {
-    for (Pair& pair : rows) pair = {scattered_key(pair.tid), scattered_key(pair.item)};
+  const auto scattered = [](std::vector<TidItem> rows) {
+    for (TidItem& pair : rows) pair = {scattered_key(pair.tid), scattered_key(pair.item)};
     return rows;
   };
-  const auto shifted = [](std::vector<Pair> rows, int64_t tids, int64_t items) {
-    for (Pair& pair : rows) pair = {pair.tid + tids, pair.item + items};
+  const auto shifted = [](std::vector<TidItem> rows, int64_t tids, int64_t items) {
+    for (TidItem& pair : rows) pair = {pair.tid + tids, pair.item + items};
     return rows;
   };
   add("both empty", {}, {});
@@ -75,7 +75,7 @@ std::vector<Sides> sides(uint64_t seed) {
   add("no shared scattered b", scattered(random_rows(random, 50, 10, 10)),
       scattered(shifted(random_rows(random, 50, 10, 10), 10, 0)));
   add("one row each", {{5, 7}}, {{5, 7}});
-  add("one row many times", std::vector<Pair>(300, Pair{-1, -1}), std::vector<Pair>(5000, Pair{-1, -2}));
+  add("one row many times", std::vector<TidItem>(300, TidItem{-1, -1}), std::vector<TidItem>(5000, TidItem{-1, -2}));
   add("extremes", {{kMin, kMin}, {kMax, kMax}, {kMax, kMin}, {0, kMax}}, {{kMin, kMax}, {kMax, kMin}, {1, 0}});
   add("the same on both sides", random_grid(random, 40, 12, 40), {});
   all.back().right = all.back().left;
@@ -94,7 +94,7 @@ std::vector<Sides> sides(uint64_t seed) {
     all.back().right.push_back({random.signed_below(random.below(300) + 1), random.signed_below(random.below(70) + 1)});
   }
   add("duplicates", random_grid(random, 30, 12, 40), random_grid(random, 30, 70, 40));
-  for (std::vector<Pair>* const rows : {&all.back().left, &all.back().right}) {
+  for (std::vector<TidItem>* const rows : {&all.back().left, &all.back().right}) {
     const size_t distinct = rows->size();
     for (size_t i = 0; i < distinct; ++i)
       for (uint64_t copies = random.below(4 + static_cast<uint64_t>((*rows)[i].item) / 4); copies > 0; --copies)
@@ -112,10 +112,10 @@ using Answer = std::map<std::pair<int64_t, int64_t>, uint64_t>;
 /// The number of b that each a and c share.
 Answer oracle(const Sides& sides) {
   std::map<int64_t, std::set<int64_t>> right;
-  for (const Pair& pair : sides.right) right[pair.tid].insert(pair.item);
+  for (const TidItem& pair : sides.right) right[pair.tid].insert(pair.item);
   Answer answer;
   std::set<std::pair<int64_t, int64_t>> seen;
-  for (const Pair& pair : sides.left) {
+  for (const TidItem& pair : sides.left) {
     if (!seen.insert({pair.tid, pair.item}).second || !right.contains(pair.tid)) continue;
     for (const int64_t c : right.at(pair.tid)) ++answer[{pair.item, c}];
   }
@@ -283,8 +283,8 @@ TEST_P(JoinRunTest, CanBeCancelledAnywhere) {
 TEST_P(JoinRunTest, CanRunOutOfMemoryAtEveryCharge) {
   Random random(kSeed + 6);
   Sides sides{"out of memory", random_rows(random, 3000, 500, 90), random_rows(random, 3000, 700, 60)};
-  for (std::vector<Pair>* const rows : {&sides.left, &sides.right})
-    for (Pair& pair : *rows) pair = {scattered_key(pair.tid), scattered_key(pair.item)};
+  for (std::vector<TidItem>* const rows : {&sides.left, &sides.right})
+    for (TidItem& pair : *rows) pair = {scattered_key(pair.tid), scattered_key(pair.item)};
   JoinQuery query;
   query.min_count = 2;
   query.method = GetParam().method;
@@ -312,16 +312,16 @@ TEST_P(JoinRunTest, CanRunOutOfMemoryAtEveryCharge) {
 TEST_P(JoinRunTest, MoreThan65536Items) {
   Random random(kSeed + 9);
   const auto wide = [&] {
-    std::vector<Pair> rows;
+    std::vector<TidItem> rows;
     for (int64_t item = 0; item < 70000; ++item) rows.push_back({item % 300, (item * 31) % 70000});
     return rows;
   };
   const bool quadratic = GetParam().method && *GetParam().method != PairMethod::kHorizontal;
-  const std::vector<Pair> narrow = random_rows(random, 90, 300, 4);
+  const std::vector<TidItem> narrow = random_rows(random, 90, 300, 4);
   std::vector<Sides> all{{"left", wide(), narrow}, {"right", narrow, wide()}};
   if (!quadratic) all.push_back({"both", wide(), wide()});
   for (Sides& sides : all) {
-    if (sides.name == "both") std::erase_if(sides.right, [](const Pair& pair) { return pair.tid % 50 != 0; });
+    if (sides.name == "both") std::erase_if(sides.right, [](const TidItem& pair) { return pair.tid % 50 != 0; });
     const std::vector<Row> found = run(sides, {}, GetParam()).rows;
     const Answer expected = oracle(sides);
     ASSERT_EQ(found.size(), expected.size()) << sides.name;
@@ -341,7 +341,7 @@ TEST(JoinRun, ItemRanksStandForItems) {
   for (int side = 0; side < 2; ++side) {
     std::iota(ranks[side].begin(), ranks[side].end(), 0u);
     random.shuffle(ranks[side]);
-    for (Pair& pair : side == 0 ? ranked.left : ranked.right) pair.item = ranks[side][static_cast<size_t>(pair.item)];
+    for (TidItem& pair : side == 0 ? ranked.left : ranked.right) pair.item = ranks[side][static_cast<size_t>(pair.item)];
   }
   MemoryMeter meter;
   const ExecutionOptions options{.threads = 1, .memory = &meter, .cancel = {}};

@@ -41,9 +41,9 @@ struct Counts {
   bool operator==(const Counts&) const = default;
 };
 
-Counts oracle_counts(const std::vector<Pair>& rows) {
+Counts oracle_counts(const std::vector<TidItem>& rows) {
   std::map<int64_t, std::set<int64_t>> transactions;
-  for (const Pair& pair : rows) transactions[pair.tid].insert(pair.item);
+  for (const TidItem& pair : rows) transactions[pair.tid].insert(pair.item);
   Counts counts;
   counts.total = transactions.size();
   for (const auto& [tid, items] : transactions)
@@ -67,7 +67,7 @@ bool refused(const Bytes& bytes) {
   }
 }
 
-Bytes counted(const std::vector<Pair>& rows, int threads = 1, uint64_t total = 0) {
+Bytes counted(const std::vector<TidItem>& rows, int threads = 1, uint64_t total = 0) {
   MemoryMeter meter;
   GrowingBuffer<std::byte> out(meter);
   const PackedRows packed(rows);
@@ -170,10 +170,10 @@ TEST(PairCounts, AddingIsCountingTogether) {
 TEST(PairCounts, PartsOfARelationAddUpToTheWhole) {
   for (const Shape& shape : shapes(kSeed + 1))
     for (const size_t parts : {1, 2, 3, 8, 65}) {
-      std::vector<std::vector<Pair>> rows(parts);
-      for (const Pair& pair : shape.rows) rows[static_cast<uint64_t>(pair.tid) % parts].push_back(pair);
+      std::vector<std::vector<TidItem>> rows(parts);
+      for (const TidItem& pair : shape.rows) rows[static_cast<uint64_t>(pair.tid) % parts].push_back(pair);
       std::vector<Bytes> values;
-      for (const std::vector<Pair>& part : rows) values.push_back(counted(part));
+      for (const std::vector<TidItem>& part : rows) values.push_back(counted(part));
       ASSERT_EQ(sum(values), counted(shape.rows)) << shape.name << ", " << parts << " parts, seed " << kSeed;
     }
 }
@@ -184,7 +184,7 @@ TEST(PairCounts, StatesAreAddedWithAllThatLiesBehind) {
   Bytes state;
   std::vector<Bytes> states;
   for (int i = 0; i < 300; ++i) {
-    const std::vector<Pair> rows = random_rows(random, random.below(30), 6, 40);
+    const std::vector<TidItem> rows = random_rows(random, random.below(30), 6, 40);
     expected += oracle_counts(rows);
     const Bytes value = counted(rows);
     if (state.empty()) {
@@ -211,7 +211,7 @@ TEST(PairCounts, StatesAreAddedWithAllThatLiesBehind) {
 
 // 2^31, 2^32, 2^53 and the maximum, by doubling one value.
 TEST(PairCounts, LargeCountsAreExact) {
-  const std::vector<Pair> rows = {{1, 10}, {1, 20}, {1, 30}, {2, 10}, {2, 20}, {3, -5}};
+  const std::vector<TidItem> rows = {{1, 10}, {1, 20}, {1, 30}, {2, 10}, {2, 20}, {3, -5}};
   Bytes bytes = counted(rows);
   const Counts one = oracle_counts(rows);
   uint64_t times = 1;
@@ -396,7 +396,7 @@ TEST(PairCounts, SoundHeadersAreToldFromOthers) {
 }
 
 TEST(PairCounts, ItemsAtBothEndsOfTheRange) {
-  const std::vector<Pair> rows = {{1, INT64_MIN}, {1, INT64_MAX}, {1, 0}, {2, INT64_MIN}, {2, INT64_MAX}};
+  const std::vector<TidItem> rows = {{1, INT64_MIN}, {1, INT64_MAX}, {1, 0}, {2, INT64_MIN}, {2, INT64_MAX}};
   const Bytes bytes = counted(rows);
   EXPECT_EQ(read(bytes), oracle_counts(rows));
   EXPECT_EQ(pair_count(bytes.data(), INT64_MAX, INT64_MIN), 2u);
@@ -414,15 +414,15 @@ TEST(PairCounts, ItemsAtBothEndsOfTheRange) {
 
 TEST(PairCounts, PairsOfWideItemsStaySmall) {
   Random random(kSeed + 4);
-  std::vector<Pair> rows = random_grid(random, 300, 200, 30);
-  for (Pair& pair : rows) pair.item = scattered_key(pair.item);
+  std::vector<TidItem> rows = random_grid(random, 300, 200, 30);
+  for (TidItem& pair : rows) pair.item = scattered_key(pair.item);
   const Bytes bytes = counted(rows);
   EXPECT_LE(bytes.size(), pair_counts_header(bytes.data()).pairs * 3 + 200 * 15);
 }
 
 TEST(PairCounts, CancelledAndOutOfMemory) {
   Random random(kSeed + 5);
-  const std::vector<Pair> rows = random_grid(random, 400, 600, 50);
+  const std::vector<TidItem> rows = random_grid(random, 400, 600, 50);
   const PackedRows packed(rows);
   const Bytes bytes = counted(rows);
   const std::byte* const both[2] = {bytes.data(), bytes.data()};

@@ -52,8 +52,8 @@ TEST(PairForecast, SizesAreThoseOfARun) {
   for (const Shape& shape : shapes(31)) {
     MemoryMeter meter;
     const ExecutionOptions options{2, &meter, {}};
-    PairLog log(meter);
-    for (const Pair& row : shape.rows) log.append(row.tid, row.item);
+    RowLog log(meter);
+    for (const TidItem& row : shape.rows) log.append(row.tid, row.item);
     log.seal();
     PairQuery query;
     query.min_count = 2;

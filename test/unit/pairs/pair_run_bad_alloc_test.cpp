@@ -72,8 +72,8 @@ TEST_P(PairRunBadAllocTest, MayFailAtEveryAllocation) {
   const Config config = GetParam();
   Random random(20240608);
   // Enough items for several tasks, so that helpers are started.
-  std::vector<Pair> rows = random_rows(random, 4000, 400, 900);
-  for (Pair& pair : rows) pair.item = scattered_key(pair.item);
+  std::vector<TidItem> rows = random_rows(random, 4000, 400, 900);
+  for (TidItem& pair : rows) pair.item = scattered_key(pair.item);
   const PackedRows packed(rows);
   const Oracle oracle(rows);
   for (const int form : {0, 1, 2}) {

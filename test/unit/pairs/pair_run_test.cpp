@@ -95,7 +95,7 @@ std::string check(std::vector<ChunkView> chunks, const OracleAnswer& expected, P
 }
 
 /// Queries about a relation. Lists name items that exist and one that does not.
-std::vector<PairQuery> queries(const std::vector<Pair>& relation) {
+std::vector<PairQuery> queries(const std::vector<TidItem>& relation) {
   const auto item = [&](size_t at) { return relation.empty() ? int64_t{3} : relation[at % relation.size()].item; };
   const std::vector<int64_t> few{item(0), item(7), item(0), 987654321};
   const std::vector<int64_t> others{item(3), item(11), -987654321};
@@ -167,7 +167,7 @@ TEST_P(PairRunTest, AnswersDoNotDependOnTheOrderOfRows) {
 // More rows than one chunk, more items than one tile, more tid words than one block of the cache.
 TEST_P(PairRunTest, AnswersLikeTheOracleOverManyTransactions) {
   Random random(kSeed + 2);
-  std::vector<Pair> rows = random_rows(random, 40000, 30000, 70);
+  std::vector<TidItem> rows = random_rows(random, 40000, 30000, 70);
   for (int64_t tid = 0; tid < 30000; tid += 3) rows.push_back({tid, 1000});
   for (int64_t tid = 0; tid < 30000; tid += 5) rows.push_back({tid, 1001});
   const PackedRows packed(rows);
@@ -181,12 +181,12 @@ TEST_P(PairRunTest, AnswersLikeTheOracleOverManyTransactions) {
 
 TEST_P(PairRunTest, ItemRanksStandForItems) {
   Random random(kSeed + 4);
-  const std::vector<Pair> rows = random_rows(random, 1200, 150, 40);
-  std::vector<Pair> ranked = rows;
+  const std::vector<TidItem> rows = random_rows(random, 1200, 150, 40);
+  std::vector<TidItem> ranked = rows;
   std::vector<uint32_t> item_rank(45);  // no row has some of these
   std::iota(item_rank.begin(), item_rank.end(), 0u);
   random.shuffle(item_rank);
-  for (Pair& pair : ranked) pair.item = item_rank[static_cast<size_t>(pair.item)];
+  for (TidItem& pair : ranked) pair.item = item_rank[static_cast<size_t>(pair.item)];
   const PackedRows packed(rows);
   const Oracle oracle(ranked);
   for (PairQuery query : queries(ranked)) {
@@ -219,7 +219,7 @@ struct PollCounter {
 // cancelled at every poll. With several threads the n-th poll is another one in each run, so some are enough.
 TEST_P(PairRunTest, CanBeCancelledAtEveryPoll) {
   Random random(kSeed + 5);
-  for (const std::vector<Pair>& rows : {random_rows(random, 9000, 2000, 70), random_grid(random, 2200, 34, 95)}) {
+  for (const std::vector<TidItem>& rows : {random_rows(random, 9000, 2000, 70), random_grid(random, 2200, 34, 95)}) {
     const PackedRows packed(rows);
     for (const bool best : {false, true}) {
       PairQuery query;
@@ -255,8 +255,8 @@ TEST_P(PairRunTest, CanBeCancelledAtEveryPoll) {
 
 TEST_P(PairRunTest, CanRunOutOfMemoryAtEveryCharge) {
   Random random(kSeed + 6);
-  std::vector<Pair> rows = random_rows(random, 6000, 700, 90);
-  for (Pair& pair : rows) pair.item = scattered_key(pair.item);  // makes hash tables grow and codes be kept
+  std::vector<TidItem> rows = random_rows(random, 6000, 700, 90);
+  for (TidItem& pair : rows) pair.item = scattered_key(pair.item);  // makes hash tables grow and codes be kept
   const PackedRows packed(rows);
   for (const int form : {0, 1, 2}) {
     PairQuery query;
@@ -314,7 +314,7 @@ INSTANTIATE_TEST_SUITE_P(Configs, PairRunTest, testing::ValuesIn(configs()),
 // Where the chooser's estimate of memory says "fits", the run succeeds.
 TEST(PairRun, ChoosesAMethodThatFits) {
   Random random(kSeed + 8);
-  const std::vector<Pair> rows = random_rows(random, 40000, 20000, 90);
+  const std::vector<TidItem> rows = random_rows(random, 40000, 20000, 90);
   const PackedRows packed(rows);
   PairQuery query;
   query.min_count = 3;
@@ -350,7 +350,7 @@ TEST(PairRun, ChoosesAMethodThatFits) {
 // Ranks exceed 16 bits. Methods whose cost is the square of the items get a few leading items only.
 TEST(PairRun, MoreThan65536Items) {
   Random random(kSeed + 9);
-  std::vector<Pair> rows;
+  std::vector<TidItem> rows;
   for (int64_t item = 0; item < 70000; ++item) rows.push_back({item / 35, (item * 31) % 70000});
   for (int i = 0; i < 2000; ++i) rows.push_back({random.signed_below(2000), random.signed_below(70000)});
   for (int64_t tid = 0; tid < 400; ++tid) rows.push_back({tid, 69999 - random.signed_below(3)});
@@ -385,7 +385,7 @@ TEST(PairRun, NoChunksNoAnswers) {
 }
 
 TEST(PairRun, AsManyAnswersAsAllowedAreNotTruncated) {
-  const std::vector<Pair> rows{{1, 1}, {1, 2}, {1, 3}};
+  const std::vector<TidItem> rows{{1, 1}, {1, 2}, {1, 3}};
   const PackedRows packed(rows);
   PairQuery query;
   query.min_count = 1;
@@ -400,8 +400,8 @@ TEST(PairRun, AsManyAnswersAsAllowedAreNotTruncated) {
 TEST(PairRun, ReportsWhatItDid) {
   // Items 1 and 2 are in four transactions, 3 in two, 4 in one; tids 1..5, the last with item 4
   // only. One row occurs twice.
-  const std::vector<Pair> rows{{1, 1}, {1, 2}, {2, 1}, {2, 2}, {3, 1}, {3, 2},
-                               {3, 3}, {4, 1}, {4, 2}, {4, 3}, {5, 4}, {1, 1}};
+  const std::vector<TidItem> rows{{1, 1}, {1, 2}, {2, 1}, {2, 2}, {3, 1}, {3, 2},
+                                  {3, 3}, {4, 1}, {4, 2}, {4, 3}, {5, 4}, {1, 1}};
   PairQuery query;
   query.min_support = 0.4;  // two of five
   const Found found = run(PackedRows(rows).chunks(), query);
@@ -419,7 +419,7 @@ TEST(PairRun, ReportsWhatItDid) {
 
 // items_kept counts items that can be part of an answer, however often a row repeats.
 TEST(PairRun, RepeatedRowsKeepNoItem) {
-  const std::vector<Pair> rows{{1, 1}, {1, 1}, {1, 1}, {2, 2}};
+  const std::vector<TidItem> rows{{1, 1}, {1, 1}, {1, 1}, {2, 2}};
   PairQuery query;
   query.min_count = 2;
   EXPECT_EQ(run(PackedRows(rows).chunks(), query).report.items_kept, 0u);
@@ -489,12 +489,12 @@ TEST(PairRun, MethodsHaveNames) {
 /// With any limit: a run that says that memory suffices runs to its end.
 TEST(PairRun, SaysWhetherMemoryMayRunOut) {
   Random random(71);
-  std::vector<Pair> rows;
+  std::vector<TidItem> rows;
   for (int k = 0; k < 60000; ++k)
     rows.push_back({random.signed_below(3000), static_cast<int64_t>(std::min(random.below(900), random.below(900)))});
   MemoryMeter input_meter;
-  PairLog log(input_meter);
-  for (const Pair& row : rows) log.append(row.tid, row.item);
+  RowLog log(input_meter);
+  for (const TidItem& row : rows) log.append(row.tid, row.item);
   log.seal();
   for (const bool bag : {false, true}) {
     for (const PairMethodName& entry : kPairMethodNames) {

@@ -27,11 +27,11 @@ struct Answer {
 };
 
 /// @param most  number of rows after which the run is stopped
-Answer run(const std::vector<Pair>& rows, PairQuery query, size_t most = SIZE_MAX) {
+Answer run(const std::vector<TidItem>& rows, PairQuery query, size_t most = SIZE_MAX) {
   query.kernels = {&best_and_popcount(), &best_set_kernel()};
   MemoryMeter log_meter;
-  PairLog log(log_meter);
-  for (const Pair& row : rows) log.append(row.tid, row.item);
+  RowLog log(log_meter);
+  for (const TidItem& row : rows) log.append(row.tid, row.item);
   log.seal();
   MemoryMeter meter;
   Answer answer;
@@ -49,7 +49,7 @@ Answer run(const std::vector<Pair>& rows, PairQuery query, size_t most = SIZE_MA
 TEST(PairSkew, AHandfulOfFrequentItemsAmongMillions) {
   constexpr int64_t kItems = 5'000'000 / kScale;
   constexpr int64_t kTids = 20'000;
-  std::vector<Pair> rows;
+  std::vector<TidItem> rows;
   for (int64_t item = 0; item < kItems; ++item) rows.push_back({item % kTids, item * 1'000'003});
   for (int64_t frequent = 1; frequent <= 6; ++frequent)
     for (int64_t tid = 0; tid < kTids; tid += frequent) rows.push_back({tid, -frequent});
@@ -69,7 +69,7 @@ TEST(PairSkew, AHandfulOfFrequentItemsAmongMillions) {
 // If an item has few partners, scanning its counters is most of the work; this work must be shared out, too.
 TEST(PairSkew, ManyItemsWithOnePartnerEachWhereARowRepeats) {
   constexpr int64_t kItems = 40'000 / kScale;
-  std::vector<Pair> rows;
+  std::vector<TidItem> rows;
   for (int64_t item = 0; item < kItems; ++item) rows.push_back({item / 2, item});
   rows.push_back({0, 0});
   PairQuery query;
@@ -83,7 +83,7 @@ TEST(PairSkew, ManyItemsWithOnePartnerEachWhereARowRepeats) {
 
 TEST(PairSkew, OneTransactionWithAllItems) {
   constexpr int64_t kItems = 300'000 / kScale;
-  std::vector<Pair> rows;
+  std::vector<TidItem> rows;
   for (int64_t item = 0; item < kItems; ++item) rows.push_back({1, item});
   for (int64_t item = 7; item < 12; ++item) rows.push_back({2, item});
   PairQuery query;
@@ -101,7 +101,7 @@ TEST(PairSkew, OneTransactionWithAllItems) {
 
 TEST(PairSkew, OneItemInAllTransactions) {
   constexpr int64_t kTids = 400'000 / kScale;
-  std::vector<Pair> rows;
+  std::vector<TidItem> rows;
   for (int64_t tid = 0; tid < kTids; ++tid) rows.insert(rows.end(), {{tid, 0}, {tid, 1 + tid % 1000}});
   for (const PairMethodName& method : kPairMethodNames) {
     PairQuery query;
@@ -123,7 +123,7 @@ TEST(PairSkew, ManyItemsAllDense) {
   constexpr uint32_t kThreshold = 32;
   Random random(17);
   std::vector<uint64_t> tids_of(kItems);
-  std::vector<Pair> rows;
+  std::vector<TidItem> rows;
   for (size_t item = 0; item < kItems; ++item) {
     tids_of[item] = random.bits() >> 4;
     for (int64_t tid = 0; tid < 60; ++tid)

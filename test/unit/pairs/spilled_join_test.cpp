@@ -17,22 +17,22 @@ struct Answer {
 };
 
 struct Input {
-  std::vector<Pair> left;
-  std::vector<Pair> right;
+  std::vector<TidItem> left;
+  std::vector<TidItem> right;
   std::vector<uint32_t> left_rank;
   std::vector<uint32_t> right_rank;
 };
 
-PairLog log_of(const std::vector<Pair>& rows, const ExecutionOptions& options) {
-  PairLog log(options);
-  for (const Pair& row : rows) log.append(row.tid, row.item);
+RowLog log_of(const std::vector<TidItem>& rows, const ExecutionOptions& options) {
+  RowLog log(options);
+  for (const TidItem& row : rows) log.append(row.tid, row.item);
   log.seal();
   return log;
 }
 
 Answer run(const Input& input, const JoinQuery& query, const ExecutionOptions& options) {
-  std::optional<PairLog> left(log_of(input.left, options));
-  std::optional<PairLog> right(log_of(input.right, options));
+  std::optional<RowLog> left(log_of(input.left, options));
+  std::optional<RowLog> right(log_of(input.right, options));
   JoinedRelation joined = join_relations(side_of(*left, input.left_rank), side_of(*right, input.right_rank), options);
   Answer answer;
   answer.in_files = joined.log.partitions() != nullptr;
@@ -72,9 +72,9 @@ std::string compare(const Input& input, const JoinQuery& query, int threads, siz
   return wrong;
 }
 
-std::vector<Pair> side(uint64_t seed, uint64_t tids, uint64_t items, uint64_t rows, int64_t spread) {
+std::vector<TidItem> side(uint64_t seed, uint64_t tids, uint64_t items, uint64_t rows, int64_t spread) {
   Random random(seed);
-  std::vector<Pair> all;
+  std::vector<TidItem> all;
   while (all.size() < rows) {
     const uint64_t item = std::min(random.below(items), random.below(items));
     all.push_back({random.signed_below(tids) * spread, static_cast<int64_t>(item) * spread * spread - 70});
@@ -120,8 +120,8 @@ TEST(SpilledJoin, AnswersLikeAJoinInMemory) {
 
 TEST(SpilledJoin, ItemRanksStandForItems) {
   Input input{side(7, 2000, 150, 15000, 1), side(8, 2000, 90, 12000, 1), {}, {}};
-  for (std::vector<Pair>* const rows : {&input.left, &input.right})
-    for (Pair& row : *rows) row.item += 70;  // 0 .. 149
+  for (std::vector<TidItem>* const rows : {&input.left, &input.right})
+    for (TidItem& row : *rows) row.item += 70;  // 0 .. 149
   for (uint32_t i = 0; i < 150; ++i) {
     input.left_rank.push_back((i * 7 + 3) % 150);
     input.right_rank.push_back((i * 11 + 5) % 150);
@@ -168,7 +168,7 @@ TEST(SpilledJoin, SaysThatRowsAreCounted) {
 
 TEST(SpilledJoin, NothingInCommon) {
   Input input{side(11, 1000, 50, 12000, 2), side(12, 1000, 50, 12000, 2), {}, {}};
-  for (Pair& row : input.right) ++row.tid;
+  for (TidItem& row : input.right) ++row.tid;
   int joined_in_files = 0;
   ASSERT_EQ(compare(input, {}, 2, 64 << 10, joined_in_files), "");
   input.right.clear();

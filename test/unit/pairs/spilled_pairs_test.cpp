@@ -19,10 +19,10 @@ struct Answer {
   PairReport report;
 };
 
-Answer run(const std::vector<Pair>& rows, std::span<const uint32_t> item_rank, const PairQuery& query,
+Answer run(const std::vector<TidItem>& rows, std::span<const uint32_t> item_rank, const PairQuery& query,
            const ExecutionOptions& options, bool must_spill) {
-  PairLog log(options);
-  for (const Pair& row : rows) log.append(row.tid, row.item);
+  RowLog log(options);
+  for (const TidItem& row : rows) log.append(row.tid, row.item);
   log.seal();
   EXPECT_EQ(log.partitions() != nullptr, must_spill);
   EXPECT_EQ(log.rows(), rows.size());
@@ -34,8 +34,8 @@ Answer run(const std::vector<Pair>& rows, std::span<const uint32_t> item_rank, c
   return answer;
 }
 
-std::string compare(const std::vector<Pair>& rows, std::span<const uint32_t> item_rank, const PairQuery& query, int threads,
-                    size_t work_bytes) {
+std::string compare(const std::vector<TidItem>& rows, std::span<const uint32_t> item_rank, const PairQuery& query,
+                    int threads, size_t work_bytes) {
   MemoryMeter meter;
   const Answer expected = run(rows, item_rank, query, {.threads = threads, .memory = &meter, .cancel = {}}, false);
   FakeFiles files;
@@ -60,9 +60,9 @@ std::string compare(const std::vector<Pair>& rows, std::span<const uint32_t> ite
 }
 
 /// `tids` transactions; some rows repeat; items and tids lie in a range of `spread` times their number.
-std::vector<Pair> relation(uint64_t seed, uint64_t tids, uint64_t items, uint64_t rows, int64_t spread) {
+std::vector<TidItem> relation(uint64_t seed, uint64_t tids, uint64_t items, uint64_t rows, int64_t spread) {
   Random random(seed);
-  std::vector<Pair> all;
+  std::vector<TidItem> all;
   while (all.size() < rows) {
     const uint64_t item = std::min(random.below(items), random.below(items));
     all.push_back({random.signed_below(tids) * spread - 5, static_cast<int64_t>(item) * spread * spread - 70});
@@ -71,7 +71,7 @@ std::vector<Pair> relation(uint64_t seed, uint64_t tids, uint64_t items, uint64_
   return all;
 }
 
-std::vector<PairQuery> queries(const std::vector<Pair>& rows) {
+std::vector<PairQuery> queries(const std::vector<TidItem>& rows) {
   std::vector<PairQuery> all;
   const auto add = [&](auto fill) {
     PairQuery query;
@@ -96,7 +96,7 @@ std::vector<PairQuery> queries(const std::vector<Pair>& rows) {
 TEST(SpilledPairs, AnswersLikeARunInMemory) {
   for (const int64_t spread : {1, 1000003}) {
     for (const size_t work_bytes : {size_t{96} << 10, size_t{400} << 10}) {
-      const std::vector<Pair> rows = relation(7, 2000, 200, 20000, spread);
+      const std::vector<TidItem> rows = relation(7, 2000, 200, 20000, spread);
       for (const PairQuery& query : queries(rows))
         for (const int threads : {1, 3})
           ASSERT_EQ(compare(rows, {}, query, threads, work_bytes), "") << spread << " " << work_bytes << " " << threads;
@@ -105,8 +105,8 @@ TEST(SpilledPairs, AnswersLikeARunInMemory) {
 }
 
 TEST(SpilledPairs, ItemRanksStandForItems) {
-  std::vector<Pair> rows = relation(8, 1000, 500, 20000, 1);
-  for (Pair& row : rows) row.item += 70;  // 0 .. 499
+  std::vector<TidItem> rows = relation(8, 1000, 500, 20000, 1);
+  for (TidItem& row : rows) row.item += 70;  // 0 .. 499
   std::vector<uint32_t> rank(500);
   for (uint32_t i = 0; i < 500; ++i) rank[i] = (i * 7 + 3) % 500;
   for (PairQuery& query : queries(rows)) {
@@ -117,7 +117,7 @@ TEST(SpilledPairs, ItemRanksStandForItems) {
 }
 
 TEST(SpilledPairs, OneTransactionLargerThanAPartition) {
-  std::vector<Pair> rows = relation(9, 300, 50, 3000, 1);
+  std::vector<TidItem> rows = relation(9, 300, 50, 3000, 1);
   for (int64_t item = 0; item < 20000; ++item) rows.push_back({77, item});
   PairQuery query;
   query.min_count = 5;
@@ -125,7 +125,7 @@ TEST(SpilledPairs, OneTransactionLargerThanAPartition) {
 }
 
 TEST(SpilledPairs, OneItemInAllTransactions) {
-  std::vector<Pair> rows = relation(10, 20000, 8000, 25000, 1);
+  std::vector<TidItem> rows = relation(10, 20000, 8000, 25000, 1);
   for (int64_t tid = 0; tid < 20000; ++tid) rows.push_back({tid, -1});
   PairQuery query;
   query.min_count = 4;
@@ -133,14 +133,14 @@ TEST(SpilledPairs, OneItemInAllTransactions) {
 }
 
 TEST(SpilledPairs, ChunksFollowIntoFiles) {
-  const std::vector<Pair> rows = relation(11, 3000, 300, 60000, 1);
+  const std::vector<TidItem> rows = relation(11, 3000, 300, 60000, 1);
   MemoryMeter meter;
   FakeFiles files;
   const ExecutionOptions options{1, &meter, {}, &files, 64 << 10};
-  PairLog packed(meter);
-  for (const Pair& row : rows) packed.append(row.tid, row.item);
+  RowLog packed(meter);
+  for (const TidItem& row : rows) packed.append(row.tid, row.item);
   packed.seal();
-  PairLog log(options);
+  RowLog log(options);
   for (const ChunkView& chunk : packed.chunks()) log.append_chunk(chunk.tids - kChunkHeaderBytes, chunk.bytes);
   log.seal();
   ASSERT_NE(log.partitions(), nullptr);
@@ -156,7 +156,7 @@ TEST(SpilledPairs, ChunksFollowIntoFiles) {
 }
 
 TEST(SpilledPairs, StaysNearItsWorkMemory) {
-  const std::vector<Pair> rows = relation(12, 100000, 1500, 1000000, 1);
+  const std::vector<TidItem> rows = relation(12, 100000, 1500, 1000000, 1);
   MemoryMeter meter;
   FakeFiles files;
   PairQuery query;
@@ -167,7 +167,7 @@ TEST(SpilledPairs, StaysNearItsWorkMemory) {
 }
 
 TEST(SpilledPairs, RowsThatRepeatMultiply) {
-  std::vector<Pair> rows;
+  std::vector<TidItem> rows;
   for (int64_t tid = 0; tid < 3000; ++tid)
     for (int64_t item = 0; item < 20; ++item) rows.push_back({tid, tid % 7 * 20 + item});
   PairQuery query;
@@ -186,7 +186,7 @@ TEST(SpilledPairs, RowsThatRepeatMultiply) {
 }
 
 TEST(SpilledPairs, TiesOfTheBestAreAmongTheAnswers) {
-  const std::vector<Pair> rows = relation(15, 2000, 200, 20000, 1);
+  const std::vector<TidItem> rows = relation(15, 2000, 200, 20000, 1);
   PairQuery query;
   query.top_k = 10;
   MemoryMeter meter;
@@ -202,7 +202,7 @@ TEST(SpilledPairs, TiesOfTheBestAreAmongTheAnswers) {
 }
 
 TEST(SpilledPairs, RefusesMorePassesThanAreWanted) {
-  const std::vector<Pair> rows = relation(17, 2000, 400, 20000, 1);
+  const std::vector<TidItem> rows = relation(17, 2000, 400, 20000, 1);
   PairQuery query;
   query.min_count = 1;
   uint64_t passes = 0;
@@ -222,15 +222,15 @@ TEST(SpilledPairs, RefusesMorePassesThanAreWanted) {
 }
 
 TEST(SpilledPairs, CountsAllBeforeTheFirstAnswer) {
-  const std::vector<Pair> rows = relation(18, 2000, 400, 20000, 1);
+  const std::vector<TidItem> rows = relation(18, 2000, 400, 20000, 1);
   for (PairQuery& query : queries(rows)) {
     for (const size_t work_bytes : {size_t{128} << 10, size_t{64} << 20}) {
       MemoryMeter meter;
       FakeFiles files;
       const ExecutionOptions options{
           .threads = 2, .memory = &meter, .cancel = {}, .files = &files, .work_bytes = work_bytes};
-      std::optional<PairLog> log(options);
-      for (const Pair& row : rows) log->append(row.tid, row.item);
+      std::optional<RowLog> log(options);
+      for (const TidItem& row : rows) log->append(row.tid, row.item);
       log->seal();
       PairRun streamed(*log, {}, query, options);
       PairRun counted(*log, {}, query, options);
@@ -248,7 +248,7 @@ TEST(SpilledPairs, CountsAllBeforeTheFirstAnswer) {
 }
 
 TEST(SpilledPairs, AFileThatFailsEndsTheRun) {
-  const std::vector<Pair> rows = relation(13, 3000, 300, 60000, 1);
+  const std::vector<TidItem> rows = relation(13, 3000, 300, 60000, 1);
   PairQuery query;
   query.min_count = 1;
   int failures = 0;
@@ -269,7 +269,7 @@ TEST(SpilledPairs, AFileThatFailsEndsTheRun) {
 }
 
 TEST(SpilledPairs, CanBeCancelledAtEveryPoll) {
-  const std::vector<Pair> rows = relation(14, 1000, 100, 20000, 1);
+  const std::vector<TidItem> rows = relation(14, 1000, 100, 20000, 1);
   PairQuery query;
   query.min_count = 1;
   int64_t polls = 0;

@@ -18,7 +18,7 @@ constexpr uint64_t kSeed = 23;
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 
-std::vector<std::byte> written(const std::vector<Pair>& pairs) {
+std::vector<std::byte> written(const std::vector<TidItem>& pairs) {
   std::vector<std::byte> bytes(kChunkHeaderBytes + 16 * pairs.size() + 16, std::byte{0xee});
   const size_t size = write_chunk(pairs, bytes.data());
   EXPECT_LE(size, kChunkHeaderBytes + 16 * pairs.size() + 14) << "room that the header promises";
@@ -26,15 +26,15 @@ std::vector<std::byte> written(const std::vector<Pair>& pairs) {
   return bytes;
 }
 
-bool same(const std::vector<Pair>& x, const std::vector<Pair>& y) {
+bool same(const std::vector<TidItem>& x, const std::vector<TidItem>& y) {
   if (x.size() != y.size()) return false;
   for (size_t i = 0; i < x.size(); ++i)
     if (x[i].tid != y[i].tid || x[i].item != y[i].item) return false;
   return true;
 }
 
-std::vector<Pair> decoded(const ChunkView& chunk) {
-  std::vector<Pair> pairs(chunk.rows);
+std::vector<TidItem> decoded(const ChunkView& chunk) {
+  std::vector<TidItem> pairs(chunk.rows);
   decode_chunk(chunk, pairs.data());
   return pairs;
 }
@@ -77,7 +77,7 @@ TEST(Chunk, ReadsWhatWasWritten) {
                                                         : random.below(range + 1);
           return static_cast<int64_t>(static_cast<uint64_t>(base) + offset);
         };
-        std::vector<Pair> pairs;
+        std::vector<TidItem> pairs;
         for (size_t i = 0; i < rows; ++i) pairs.push_back({key(tid_range), key(item_range)});
         const std::vector<std::byte> bytes = written(pairs);
         EXPECT_EQ(bytes.size() % 8, 0u);
@@ -106,7 +106,7 @@ TEST(Chunk, BytesAreAsDocumented) {
 }
 
 TEST(Chunk, NeedsNoAlignment) {
-  const std::vector<Pair> pairs{{1, 70000}, {300, 2}, {-5, 5000000000}};
+  const std::vector<TidItem> pairs{{1, 70000}, {300, 2}, {-5, 5000000000}};
   const std::vector<std::byte> bytes = written(pairs);
   for (size_t shift = 1; shift < 8; ++shift) {
     std::vector<std::byte> moved(shift + bytes.size());
@@ -123,8 +123,8 @@ TEST(Chunk, BytesBehindItAreNotItsOwn) {
 }
 
 TEST(Chunk, EveryTruncationIsRefused) {
-  for (const std::vector<Pair>& pairs :
-       {std::vector<Pair>{{1, 2}}, {{1, 2}, {1, 3}}, {{1, 70000}, {300, 2}, {kMin, kMax}}}) {
+  for (const std::vector<TidItem>& pairs :
+       {std::vector<TidItem>{{1, 2}}, {{1, 2}, {1, 3}}, {{1, 70000}, {300, 2}, {kMin, kMax}}}) {
     const std::vector<std::byte> bytes = written(pairs);
     for (size_t size = 0; size < bytes.size(); ++size)
       EXPECT_TRUE(refused({bytes.data(), size})) << size << " of " << bytes.size() << " bytes";
@@ -135,12 +135,12 @@ TEST(Chunk, EveryTruncationIsRefused) {
 // Rows have exactly one chunk: so every chunk that is accepted equals the one that its own rows are written as.
 TEST(Chunk, EverySingleBitFlipIsRefusedOrAnotherChunk) {
   Random random(kSeed + 1);
-  std::vector<std::vector<Pair>> all{
+  std::vector<std::vector<TidItem>> all{
       {{5, 7}}, {{1, 2}, {1, 3}}, {{1, 70000}, {300, 2}, {-5, 5000000000}}, {{kMin, kMax}, {kMax, kMin}}};
   all.push_back(random_rows(random, 300, 1000, 100));
   all.push_back(random_rows(random, 21, 100000, 1));
   int accepted = 0;
-  for (const std::vector<Pair>& pairs : all) {
+  for (const std::vector<TidItem>& pairs : all) {
     const std::vector<std::byte> bytes = written(pairs);
     for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
       std::vector<std::byte> flipped = bytes;
@@ -148,7 +148,7 @@ TEST(Chunk, EverySingleBitFlipIsRefusedOrAnotherChunk) {
       if (refused(flipped)) continue;
       ++accepted;
       const ChunkView chunk = read_chunk_checked(flipped);
-      const std::vector<Pair> rows = decoded(chunk);
+      const std::vector<TidItem> rows = decoded(chunk);
       EXPECT_FALSE(same(rows, pairs)) << "two forms of the same rows, bit " << bit;
       EXPECT_EQ(written(rows), std::vector(flipped.begin(), flipped.begin() + static_cast<ptrdiff_t>(chunk.bytes)))
           << "bit " << bit;

@@ -27,7 +27,7 @@ TEST(EncodedRelation, DecodesToWhatWasEncoded) {
         const EncodedRelation relation(packed.chunks(), {}, options_with(meter));
         std::map<int64_t, uint64_t> rows_of_item;
         std::set<int64_t> tids;
-        for (const Pair& pair : shape.rows) {
+        for (const TidItem& pair : shape.rows) {
           ++rows_of_item[pair.item];
           tids.insert(pair.tid);
         }
@@ -44,7 +44,7 @@ TEST(EncodedRelation, DecodesToWhatWasEncoded) {
         for (size_t block = 0; block < relation.blocks(); ++block) {
           const uint32_t rows = relation.decode(block, tid_codes.data(), item_codes.data());
           for (uint32_t k = 0; k < rows; ++k, ++at) {
-            const Pair& pair = shape.rows.at(at);
+            const TidItem& pair = shape.rows.at(at);
             ASSERT_LT(tid_codes[k], relation.tid_slots()) << shape.name;
             ASSERT_GE(tid_codes[k], relation.tid_span(block).first) << shape.name << ", row " << at;
             ASSERT_LE(tid_codes[k], relation.tid_span(block).last) << shape.name << ", row " << at;
@@ -90,7 +90,7 @@ TEST(EncodedRelation, ItemRanksAreTheValues) {
   std::vector<uint32_t> rank(50);
   std::iota(rank.begin(), rank.end(), 0u);
   random.shuffle(rank);
-  const std::vector<Pair> rows = random_rows(random, 500, 60, 50);
+  const std::vector<TidItem> rows = random_rows(random, 500, 60, 50);
   const PackedRows packed(rows);
   MemoryMeter meter;
   const EncodedRelation relation(packed.chunks(), rank, options_with(meter));

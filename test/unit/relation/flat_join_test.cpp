@@ -10,10 +10,10 @@
 namespace batmap::test {
 namespace {
 
-std::vector<std::byte> finished(const std::vector<Pair>& pairs) {
-  std::vector<std::byte> state(kFlatHeaderBytes + pairs.size() * sizeof(Pair) + kFlatSlack);
+std::vector<std::byte> finished(const std::vector<TidItem>& pairs) {
+  std::vector<std::byte> state(kFlatHeaderBytes + pairs.size() * sizeof(TidItem) + kFlatSlack);
   flat_init(state.data());
-  for (const Pair& pair : pairs) EXPECT_TRUE(flat_append(state.data(), state.size(), pair));
+  for (const TidItem& pair : pairs) EXPECT_TRUE(flat_append(state.data(), state.size(), pair));
   std::vector<std::byte> out(flat_finished_capacity(flat_header(state.data())));
   out.resize(flat_finish(state.data(), out.data()));
   return out;

@@ -19,9 +19,9 @@ namespace {
 
 constexpr uint64_t kSeed = 41;
 
-std::vector<std::tuple<int64_t, int64_t>> sorted(const std::vector<Pair>& pairs) {
+std::vector<std::tuple<int64_t, int64_t>> sorted(const std::vector<TidItem>& pairs) {
   std::vector<std::tuple<int64_t, int64_t>> all;
-  for (const Pair& pair : pairs) all.emplace_back(pair.tid, pair.item);
+  for (const TidItem& pair : pairs) all.emplace_back(pair.tid, pair.item);
   std::sort(all.begin(), all.end());
   return all;
 }
@@ -30,14 +30,14 @@ std::vector<std::tuple<int64_t, int64_t>> sorted(const std::vector<Pair>& pairs)
 class Flat {
  public:
   Flat() : bytes_(kFlatHeaderBytes) { flat_init(bytes_.data()); }
-  explicit Flat(const std::vector<Pair>& pairs) : Flat() {
-    for (const Pair& pair : pairs) append(pair);
+  explicit Flat(const std::vector<TidItem>& pairs) : Flat() {
+    for (const TidItem& pair : pairs) append(pair);
   }
 
-  void append(Pair pair) {
+  void append(TidItem pair) {
     if (flat_append(bytes_.data(), bytes_.size(), pair)) return;
     const std::vector<std::byte> before = bytes_;
-    bytes_.resize(flat_used(header()) + sizeof(Pair) + kFlatSlack - 1);
+    bytes_.resize(flat_used(header()) + sizeof(TidItem) + kFlatSlack - 1);
     EXPECT_FALSE(flat_append(bytes_.data(), bytes_.size(), pair)) << "one byte short";
     EXPECT_TRUE(std::equal(before.begin(), before.begin() + static_cast<ptrdiff_t>(flat_used(header())), bytes_.begin()))
         << "refused, yet changed";
@@ -74,10 +74,10 @@ class Flat {
   std::vector<std::byte> bytes_;
 };
 
-std::vector<Pair> rows_of(const std::byte* bytes) {
-  std::vector<Pair> all;
+std::vector<TidItem> rows_of(const std::byte* bytes) {
+  std::vector<TidItem> all;
   for (const ChunkView& chunk : flat_chunks(bytes)) {
-    std::vector<Pair> pairs(chunk.rows);
+    std::vector<TidItem> pairs(chunk.rows);
     decode_chunk(chunk, pairs.data());
     all.insert(all.end(), pairs.begin(), pairs.end());
   }
@@ -85,7 +85,7 @@ std::vector<Pair> rows_of(const std::byte* bytes) {
 }
 
 /// Finishes, checks every guarantee about a finished value, and returns its rows.
-std::vector<Pair> finished_rows(const Flat& flat) {
+std::vector<TidItem> finished_rows(const Flat& flat) {
   const Flat finished = flat.finished();
   EXPECT_NO_THROW(flat_validate(finished.bytes()));
   EXPECT_EQ(finished.header().open_rows, 0u);
@@ -93,7 +93,7 @@ std::vector<Pair> finished_rows(const Flat& flat) {
   EXPECT_EQ(finished.header().carried, flat.header().carried);
   EXPECT_EQ(flat_used(finished.header()), finished.bytes().size());
   EXPECT_EQ(finished.finished().bytes(), finished.bytes()) << "finishing twice changes nothing";
-  const std::vector<Pair> rows = rows_of(finished.bytes().data());
+  const std::vector<TidItem> rows = rows_of(finished.bytes().data());
   EXPECT_EQ(rows.size(), finished.header().rows());
   return rows;
 }
@@ -113,12 +113,12 @@ const size_t kSizes[] = {0, 1, 2, 1023, 1024, 1025, 4095, 4096, 4097, 9000};
 TEST(FlatRelation, KeepsWhatIsAppended) {
   Random random(kSeed);
   for (const size_t size : kSizes) {
-    std::vector<Pair> pairs = random_rows(random, size, 100000, 300);
+    std::vector<TidItem> pairs = random_rows(random, size, 100000, 300);
     if (size > 3) pairs[1] = {INT64_MIN, INT64_MAX}, pairs[2] = pairs[3];
     const Flat flat(pairs);
     EXPECT_EQ(flat.header().rows(), size);
     EXPECT_EQ(flat.header().open_rows, size % kChunkRows);
-    const std::vector<Pair> rows = finished_rows(flat);
+    const std::vector<TidItem> rows = finished_rows(flat);
     EXPECT_EQ(sorted(rows), sorted(pairs)) << size << " rows, seed " << kSeed;
   }
 }
@@ -127,9 +127,9 @@ TEST(FlatRelation, MergesEveryCombinationOfSizes) {
   Random random(kSeed + 1);
   for (const size_t left_size : kSizes)
     for (const size_t right_size : kSizes) {
-      const std::vector<Pair> left = random_rows(random, left_size, 5000, 90);
-      const std::vector<Pair> right = random_rows(random, right_size, 900000, 70000);
-      std::vector<Pair> both = left;
+      const std::vector<TidItem> left = random_rows(random, left_size, 5000, 90);
+      const std::vector<TidItem> right = random_rows(random, right_size, 900000, 70000);
+      std::vector<TidItem> both = left;
       both.insert(both.end(), right.begin(), right.end());
       const Flat other(right);
       // The other side in each of its states: while it is built, packed, and finished.
@@ -150,9 +150,9 @@ TEST(FlatRelation, MergesEveryCombinationOfSizes) {
 TEST(FlatRelation, MergingManySmallOnesLeavesNoTinyChunks) {
   Random random(kSeed + 2);
   Flat sum;
-  std::vector<Pair> all;
+  std::vector<TidItem> all;
   for (int i = 0; i < 400; ++i) {
-    const std::vector<Pair> pairs = random_rows(random, random.below(60), 1000, 1000);
+    const std::vector<TidItem> pairs = random_rows(random, random.below(60), 1000, 1000);
     all.insert(all.end(), pairs.begin(), pairs.end());
     sum.merge(i % 2 == 0 ? Flat(pairs) : Flat(pairs).finished());
   }
@@ -162,7 +162,7 @@ TEST(FlatRelation, MergingManySmallOnesLeavesNoTinyChunks) {
 
 TEST(FlatRelation, LargeChunksAreKeptAsTheyAre) {
   Random random(kSeed + 3);
-  const std::vector<Pair> pairs = random_rows(random, 1024, 1000, 1000);
+  const std::vector<TidItem> pairs = random_rows(random, 1024, 1000, 1000);
   const Flat other = Flat(pairs).finished();
   Flat sum(random_rows(random, 10, 10, 10));
   sum.merge(other);
@@ -192,7 +192,7 @@ TEST(FlatRelation, EmptyOneIsAHeader) {
 TEST(FlatRelation, PackingNeverNeedsMoreThanTheSlack) {
   // The worst case: 8-byte offsets in both columns.
   for (const size_t size : {1, 2, 3, 4095}) {
-    std::vector<Pair> pairs(size, Pair{INT64_MIN, INT64_MAX});
+    std::vector<TidItem> pairs(size, TidItem{INT64_MIN, INT64_MAX});
     if (size > 1) pairs.back() = {INT64_MAX, INT64_MIN};
     Flat flat(pairs);
     const size_t used = flat_used(flat.header());
@@ -219,9 +219,9 @@ TEST(FlatRelation, EverySingleBitFlipIsRefusedOrAnotherRelation) {
   Random random(kSeed + 5);
   Flat state(random_rows(random, 1500, 300, 5));
   state.seal();
-  for (const Pair& pair : random_rows(random, 9, 100000, 1)) state.append(pair);
+  for (const TidItem& pair : random_rows(random, 9, 100000, 1)) state.append(pair);
   const std::vector<std::byte> bytes = state.finished().bytes();
-  const std::vector<Pair> before = rows_of(bytes.data());
+  const std::vector<TidItem> before = rows_of(bytes.data());
   int accepted = 0;
   for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     if (bit > 3000 && bit + 1500 < bytes.size() * 8 && bit % 37 != 0) continue;  // most bits of the columns are sampled
@@ -229,7 +229,7 @@ TEST(FlatRelation, EverySingleBitFlipIsRefusedOrAnotherRelation) {
     flipped[bit / 8] ^= std::byte{1} << (bit % 8);
     if (refused(flipped)) continue;
     ++accepted;
-    const std::vector<Pair> rows = rows_of(flipped.data());
+    const std::vector<TidItem> rows = rows_of(flipped.data());
     const FlatHeader header = flat_header(flipped.data());
     ASSERT_EQ(rows.size(), header.rows());
     EXPECT_TRUE(sorted(rows) != sorted(before) || header.carried != 0) << "nothing changed by bit " << bit;
@@ -301,7 +301,7 @@ TEST(FlatRelation, SoundHeadersAreToldFromOthers) {
 }
 
 TEST(FlatRelation, MergingIsCancelled) {
-  std::vector<Pair> rows(10000);
+  std::vector<TidItem> rows(10000);
   for (size_t k = 0; k < rows.size(); ++k) rows[k] = {static_cast<int64_t>(k), 1};
   const std::vector<std::byte> other = Flat(rows).finished().bytes();
   std::vector<std::byte> state(kFlatHeaderBytes);
@@ -322,7 +322,7 @@ TEST(FlatRelation, BytesAreThoseOfTheGoldenFile) {
     for (const char c : line.substr(0, line.find('#')))
       if (std::isxdigit(static_cast<unsigned char>(c))) expected += c;
 
-  std::vector<Pair> pairs;
+  std::vector<TidItem> pairs;
   for (int64_t tid = 1; tid <= 4; ++tid)
     for (int64_t item = 1; item <= tid; ++item) pairs.push_back({tid, item * item * 100 - 250});
   pairs.push_back({4, 1350});

@@ -25,7 +25,7 @@ void check(const Shape& shape, const ItemFilter& filter) {
     const KeptItems kept = keep_items(relation, filter, options);
 
     std::map<int64_t, uint64_t> rows_of_item;
-    for (const Pair& pair : shape.rows) ++rows_of_item[pair.item];
+    for (const TidItem& pair : shape.rows) ++rows_of_item[pair.item];
     const auto has = [](const std::optional<std::vector<int64_t>>& list, int64_t item) {
       return list && std::find(list->begin(), list->end(), item) != list->end();
     };

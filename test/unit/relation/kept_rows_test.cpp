@@ -24,10 +24,10 @@ namespace {
 constexpr uint64_t kSeed = 101;
 
 /// 1.2 million rows of 500 items. Some items are in most transactions, some rows occur twice.
-const std::vector<Pair>& many_rows() {
-  static const std::vector<Pair> rows = [] {
+const std::vector<TidItem>& many_rows() {
+  static const std::vector<TidItem> rows = [] {
     Random random(kSeed);
-    std::vector<Pair> all;
+    std::vector<TidItem> all;
     for (int i = 0; i < 1200000; ++i) {
       const int64_t item = random.signed_below(random.below(500) + 1);
       all.push_back({random.signed_below(20000), item});
@@ -40,7 +40,7 @@ const std::vector<Pair>& many_rows() {
 struct Grouped {
   Grouped(MemoryMeter& meter, int threads) : Grouped(many_rows(), false, meter, threads) {}
   /// @param rectangle  with two kinds of items
-  Grouped(const std::vector<Pair>& rows, bool rectangle, MemoryMeter& meter, int threads)
+  Grouped(const std::vector<TidItem>& rows, bool rectangle, MemoryMeter& meter, int threads)
       : packed(rows),
         options{.threads = threads, .memory = &meter, .cancel = {}},
         relation(packed.chunks(), {}, options),
@@ -122,7 +122,7 @@ std::vector<std::vector<std::pair<uint32_t, uint32_t>>> sorted_tails(const Trans
 }
 
 /// The forms of some rows with several threads and with one are the same, except for the order in lists.
-void compare_forms(const std::vector<Pair>& rows, bool rectangle) {
+void compare_forms(const std::vector<TidItem>& rows, bool rectangle) {
   MemoryMeter meter;
   const Grouped alone(rows, rectangle, meter, 1);
   const TransactionLengths lengths = transaction_lengths(alone.relation, alone.kept, alone.options);
@@ -164,9 +164,9 @@ void compare_forms(const std::vector<Pair>& rows, bool rectangle) {
 }
 
 TEST(KeptRows, FormsDoNotDependOnTheNumberOfThreads) {
-  std::vector<Pair> rows = many_rows();
+  std::vector<TidItem> rows = many_rows();
   for (const bool by_tid : {false, true}) {
-    if (by_tid) std::ranges::stable_sort(rows, {}, &Pair::tid);
+    if (by_tid) std::ranges::stable_sort(rows, {}, &TidItem::tid);
     for (const bool rectangle : {false, true}) {
       SCOPED_TRACE(std::string(by_tid ? "by tid" : "in no order") + (rectangle ? ", rectangle" : ""));
       compare_forms(rows, rectangle);
@@ -175,17 +175,17 @@ TEST(KeptRows, FormsDoNotDependOnTheNumberOfThreads) {
 }
 
 TEST(KeptRows, HashedKeysAreSharedOutToo) {
-  std::vector<Pair> rows = many_rows();
-  std::ranges::stable_sort(rows, {}, &Pair::tid);
-  for (Pair& pair : rows) pair = {scattered_key(pair.tid), scattered_key(pair.item)};
+  std::vector<TidItem> rows = many_rows();
+  std::ranges::stable_sort(rows, {}, &TidItem::tid);
+  for (TidItem& pair : rows) pair = {scattered_key(pair.tid), scattered_key(pair.item)};
   compare_forms(rows, false);
 }
 
 TEST(KeptRows, OneRepeatedRowAmongManyIsFound) {
-  std::vector<Pair> rows = many_rows();
-  const auto place = [](const Pair& pair) { return std::pair(pair.tid, pair.item); };
+  std::vector<TidItem> rows = many_rows();
+  const auto place = [](const TidItem& pair) { return std::pair(pair.tid, pair.item); };
   std::ranges::sort(rows, {}, place);
-  const auto same_row = [&](const Pair& x, const Pair& y) { return place(x) == place(y); };
+  const auto same_row = [&](const TidItem& x, const TidItem& y) { return place(x) == place(y); };
   rows.erase(std::unique(rows.begin(), rows.end(), same_row), rows.end());
   Random random(kSeed + 1);
   for (const bool by_tid : {true, false}) {
@@ -193,7 +193,7 @@ TEST(KeptRows, OneRepeatedRowAmongManyIsFound) {
     for (const int threads : {1, 4}) {
       MemoryMeter meter;
       EXPECT_FALSE(has_repeated_rows(Grouped(rows, false, meter, threads).relation, {threads, &meter, {}})) << threads;
-      std::vector<Pair> more = rows;
+      std::vector<TidItem> more = rows;
       more.push_back(rows[rows.size() / 3]);
       EXPECT_TRUE(has_repeated_rows(Grouped(more, false, meter, threads).relation, {threads, &meter, {}})) << threads;
     }

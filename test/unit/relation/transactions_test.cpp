@@ -20,7 +20,7 @@ namespace {
 constexpr uint64_t kSeed = 103;
 
 struct Encoded {
-  Encoded(const std::vector<Pair>& rows, const ItemFilter& filter, MemoryMeter& meter)
+  Encoded(const std::vector<TidItem>& rows, const ItemFilter& filter, MemoryMeter& meter)
       : packed(rows, kSeed),
         options{.threads = 2, .memory = &meter, .cancel = {}},
         relation(packed.chunks(), {}, options),
@@ -58,7 +58,7 @@ void for_all_shapes(Check check) {
 }
 
 TEST(Tidlists, HoldTheTidsOfEveryItem) {
-  for_all_shapes([](const std::vector<Pair>& rows, const ItemFilter& filter, MemoryMeter& meter) {
+  for_all_shapes([](const std::vector<TidItem>& rows, const ItemFilter& filter, MemoryMeter& meter) {
     Encoded data(rows, filter, meter);
     Tidlists lists = scatter_tidlists(data.relation, data.kept, data.options);
     ASSERT_EQ(lists.length.size(), data.kept.size);
@@ -76,7 +76,7 @@ TEST(Tidlists, HoldTheTidsOfEveryItem) {
 }
 
 TEST(BitMatrix, HasABitForEveryTidOfEveryItem) {
-  for_all_shapes([](const std::vector<Pair>& rows, const ItemFilter& filter, MemoryMeter& meter) {
+  for_all_shapes([](const std::vector<TidItem>& rows, const ItemFilter& filter, MemoryMeter& meter) {
     Encoded data(rows, filter, meter);
     const size_t before = meter.current();
     const BitMatrix matrix = fill_bit_matrix(data.relation, data.kept, data.options);
@@ -95,7 +95,7 @@ TEST(BitMatrix, HasABitForEveryTidOfEveryItem) {
 }
 
 TEST(TransactionBits, HaveABitForEveryItemOfEveryTid) {
-  for_all_shapes([](const std::vector<Pair>& rows, const ItemFilter& filter, MemoryMeter& meter) {
+  for_all_shapes([](const std::vector<TidItem>& rows, const ItemFilter& filter, MemoryMeter& meter) {
     Encoded data(rows, filter, meter);
     const size_t before = meter.current();
     const TransactionBits form = fill_transaction_bits(data.relation, data.kept, data.options);
@@ -118,7 +118,7 @@ TEST(TransactionBits, HaveABitForEveryItemOfEveryTid) {
 }
 
 TEST(TransactionLengths, CountRowsOfKeptItems) {
-  for_all_shapes([](const std::vector<Pair>& rows, const ItemFilter& filter, MemoryMeter& meter) {
+  for_all_shapes([](const std::vector<TidItem>& rows, const ItemFilter& filter, MemoryMeter& meter) {
     Encoded data(rows, filter, meter);
     const TransactionLengths lengths = transaction_lengths(data.relation, data.kept, data.options);
     ASSERT_EQ(lengths.length.size(), data.relation.tid_slots());
@@ -164,7 +164,7 @@ TEST(TransactionLengths, InNoOrderOnSeveralThreads) {
 }
 
 TEST(Transactions, TailsAreTheLaterItemsOfEveryOccurrence) {
-  for_all_shapes([](const std::vector<Pair>& rows, const ItemFilter& filter, MemoryMeter& meter) {
+  for_all_shapes([](const std::vector<TidItem>& rows, const ItemFilter& filter, MemoryMeter& meter) {
     Encoded data(rows, filter, meter);
     const TransactionLengths lengths = transaction_lengths(data.relation, data.kept, data.options);
     const Transactions form = link_transactions(data.relation, data.kept, lengths, data.options);

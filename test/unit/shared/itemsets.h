@@ -120,8 +120,8 @@ class RowVisitor final : public ItemsetVisitor {
 
 class ItemsetOracle {
  public:
-  explicit ItemsetOracle(const std::vector<Pair>& relation) {
-    for (const Pair& pair : relation) {
+  explicit ItemsetOracle(const std::vector<TidItem>& relation) {
+    for (const TidItem& pair : relation) {
       transactions_[pair.tid].insert(pair.item);
       items_.insert(pair.item);
     }
@@ -258,8 +258,8 @@ inline ItemsetQuery draw_query(Random& random, int64_t items) {
 }
 
 /// A relation of few items: some items in all transactions, some repeated rows, some equal transactions.
-inline std::vector<Pair> draw_relation(Random& random, int64_t items) {
-  std::vector<Pair> rows;
+inline std::vector<TidItem> draw_relation(Random& random, int64_t items) {
+  std::vector<TidItem> rows;
   const uint64_t percent = 10 + random.below(85);
   const int64_t tids = 1 + random.signed_below(40);
   for (int64_t tid = 0; tid < tids; ++tid) {

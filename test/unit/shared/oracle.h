@@ -67,8 +67,8 @@ struct OracleAnswer {
 /// Knows everything about one relation of (tid, item) rows, and answers any number of questions.
 class Oracle {
  public:
-  explicit Oracle(const std::vector<Pair>& relation) {
-    for (const Pair& pair : relation) {
+  explicit Oracle(const std::vector<TidItem>& relation) {
+    for (const TidItem& pair : relation) {
       transactions_[pair.tid].insert(pair.item);
       tids_of_item_[pair.item].insert(pair.tid);
       ++rows_of_item_[pair.item];
@@ -153,7 +153,7 @@ inline OracleAnswer Oracle::answer(const PairQuery& query) const {
   return answer;
 }
 
-inline OracleAnswer oracle_pairs(const std::vector<Pair>& relation, const PairQuery& query) {
+inline OracleAnswer oracle_pairs(const std::vector<TidItem>& relation, const PairQuery& query) {
   return Oracle(relation).answer(query);
 }
 

@@ -11,7 +11,7 @@
 
 #include "core/memory.h"
 #include "relation/chunk.h"
-#include "relation/pair_log.h"
+#include "relation/row_log.h"
 
 namespace batmap::test {
 
@@ -35,12 +35,12 @@ class Random {
 
 struct Shape {
   std::string name;
-  std::vector<Pair> rows;
+  std::vector<TidItem> rows;
 };
 
 /// Every (tid, item) of [0, tids) x [0, items) with the given probability, in order of tid.
-inline std::vector<Pair> random_grid(Random& random, int64_t tids, int64_t items, uint64_t percent) {
-  std::vector<Pair> rows;
+inline std::vector<TidItem> random_grid(Random& random, int64_t tids, int64_t items, uint64_t percent) {
+  std::vector<TidItem> rows;
   for (int64_t tid = 0; tid < tids; ++tid)
     for (int64_t item = 0; item < items; ++item)
       if (random.chance(percent)) rows.push_back({tid, item});
@@ -48,8 +48,8 @@ inline std::vector<Pair> random_grid(Random& random, int64_t tids, int64_t items
 }
 
 /// `count` rows with uniform keys: few duplicates, no order.
-inline std::vector<Pair> random_rows(Random& random, uint64_t count, uint64_t tids, uint64_t items) {
-  std::vector<Pair> rows;
+inline std::vector<TidItem> random_rows(Random& random, uint64_t count, uint64_t tids, uint64_t items) {
+  std::vector<TidItem> rows;
   for (uint64_t i = 0; i < count; ++i) rows.push_back({random.signed_below(tids), random.signed_below(items)});
   return rows;
 }
@@ -67,23 +67,23 @@ inline std::vector<Shape> shapes(uint64_t seed) {
   constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
   Random random(seed);
   std::vector<Shape> all;
-  const auto add = [&](std::string name, std::vector<Pair> rows) { all.push_back({std::move(name), std::move(rows)}); };
+  const auto add = [&](std::string name, std::vector<TidItem> rows) { all.push_back({std::move(name), std::move(rows)}); };
 
   add("empty", {});
   add("one row", {{5, 7}});
-  add("one row many times", std::vector<Pair>(300, Pair{-1, -1}));
+  add("one row many times", std::vector<TidItem>(300, TidItem{-1, -1}));
   add("one pair", {{1, 10}, {1, 20}});
   add("two extremes", {{kMin, kMin}, {kMin, kMax}, {kMax, kMin}, {kMax, kMax}, {0, kMax}});
   add("negative keys", [&] {
-    std::vector<Pair> rows = random_grid(random, 40, 15, 30);
-    for (Pair& pair : rows) pair = {-1000 - pair.tid, pair.item - 8};
+    std::vector<TidItem> rows = random_grid(random, 40, 15, 30);
+    for (TidItem& pair : rows) pair = {-1000 - pair.tid, pair.item - 8};
     return rows;
   }());
   add("sparse", random_rows(random, 600, 400, 60));
   add("dense", random_grid(random, 70, 25, 70));
   add("full", random_grid(random, 66, 9, 100));
   add("skewed", [&] {
-    std::vector<Pair> rows;
+    std::vector<TidItem> rows;
     for (int i = 0; i < 1500; ++i) {
       const int64_t item = random.signed_below(random.below(50) + 1);
       rows.push_back({random.signed_below(random.below(300) + 1), item});
@@ -91,17 +91,17 @@ inline std::vector<Shape> shapes(uint64_t seed) {
     return rows;
   }());
   add("one item in all transactions", [&] {
-    std::vector<Pair> rows = random_rows(random, 300, 200, 40);
+    std::vector<TidItem> rows = random_rows(random, 300, 200, 40);
     for (int64_t tid = 0; tid < 200; ++tid) rows.push_back({tid, 17});
     return rows;
   }());
   add("one transaction with all items", [&] {
-    std::vector<Pair> rows = random_rows(random, 300, 150, 90);
+    std::vector<TidItem> rows = random_rows(random, 300, 150, 90);
     for (int64_t item = 0; item < 90; ++item) rows.push_back({75, item});
     return rows;
   }());
   add("duplicates", [&] {
-    std::vector<Pair> rows = random_grid(random, 30, 12, 40);
+    std::vector<TidItem> rows = random_grid(random, 30, 12, 40);
     const size_t distinct = rows.size();
     // Unevenly: items with few transactions get the most copies.
     for (size_t i = 0; i < distinct; ++i)
@@ -111,29 +111,29 @@ inline std::vector<Shape> shapes(uint64_t seed) {
     return rows;
   }());
   add("scattered tids", [&] {
-    std::vector<Pair> rows = random_grid(random, 60, 12, 40);
-    for (Pair& pair : rows) pair.tid = scattered_key(pair.tid);
+    std::vector<TidItem> rows = random_grid(random, 60, 12, 40);
+    for (TidItem& pair : rows) pair.tid = scattered_key(pair.tid);
     random.shuffle(rows);
     return rows;
   }());
   add("scattered items", [&] {
-    std::vector<Pair> rows = random_grid(random, 60, 12, 40);
-    for (Pair& pair : rows) pair.item = scattered_key(pair.item);
+    std::vector<TidItem> rows = random_grid(random, 60, 12, 40);
+    for (TidItem& pair : rows) pair.item = scattered_key(pair.item);
     return rows;
   }());
   add("scattered keys", [&] {
-    std::vector<Pair> rows = random_rows(random, 900, 120, 30);
-    for (Pair& pair : rows) pair = {scattered_key(pair.tid), scattered_key(pair.item)};
+    std::vector<TidItem> rows = random_rows(random, 900, 120, 30);
+    for (TidItem& pair : rows) pair = {scattered_key(pair.tid), scattered_key(pair.item)};
     return rows;
   }());
   add("gaps", [&] {
-    std::vector<Pair> rows = random_rows(random, 900, 100, 30);
-    for (Pair& pair : rows) pair = {pair.tid * 7 - 300, pair.item * 5 + (int64_t{1} << 40)};
+    std::vector<TidItem> rows = random_rows(random, 900, 100, 30);
+    for (TidItem& pair : rows) pair = {pair.tid * 7 - 300, pair.item * 5 + (int64_t{1} << 40)};
     return rows;
   }());
   for (const int64_t tids : {63, 64, 65, 511, 512, 513})
     add(std::to_string(tids) + " tids", [&] {
-      std::vector<Pair> rows = random_grid(random, tids, 10, 25);
+      std::vector<TidItem> rows = random_grid(random, tids, 10, 25);
       // The first and the last tid, so that the edges of words are used.
       for (const int64_t item : {0, 4, 9})
         for (const int64_t tid : {int64_t{0}, tids - 1}) rows.push_back({tid, item});
@@ -149,9 +149,9 @@ inline std::vector<Shape> shapes(uint64_t seed) {
 class PackedRows {
  public:
   /// @param seed  0: full chunks; else chunks end at random places
-  explicit PackedRows(const std::vector<Pair>& rows, uint64_t seed = 0) : log_(meter_) {
+  explicit PackedRows(const std::vector<TidItem>& rows, uint64_t seed = 0) : log_(meter_) {
     Random random(seed);
-    for (const Pair& pair : rows) {
+    for (const TidItem& pair : rows) {
       log_.append(pair.tid, pair.item);
       if (seed != 0 && random.below(50) == 0) log_.seal();
     }
@@ -161,7 +161,7 @@ class PackedRows {
 
  private:
   MemoryMeter meter_;
-  PairLog log_;
+  RowLog log_;
 };
 
 }  // namespace batmap::test

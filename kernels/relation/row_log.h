@@ -15,14 +15,14 @@
 
 namespace batmap {
 
-class PairLog {
+class RowLog {
  public:
   /// @param meter  charged for the packed chunks; must outlive the log
   /// @throws std::bad_alloc, Error{kMemoryLimit}
-  explicit PairLog(MemoryMeter& meter) : meter_(&meter), open_(meter, kChunkRows) {}
+  explicit RowLog(MemoryMeter& meter) : meter_(&meter), open_(meter, kChunkRows) {}
   /// A log that moves to files, if `options` has any, when it exceeds its share of the work memory. The
   /// move can be cancelled.
-  explicit PairLog(const ExecutionOptions& options) : PairLog(*options.memory) {
+  explicit RowLog(const ExecutionOptions& options) : RowLog(*options.memory) {
     files_ = options.files;
     cancel_ = options.cancel;
     if (files_ != nullptr) most_bytes_ = options.work_bytes / kShareOfWorkMemory;
@@ -57,7 +57,7 @@ class PairLog {
   void spill_if_large();
 
   MemoryMeter* meter_;
-  Buffer<Pair> open_;
+  Buffer<TidItem> open_;
   uint32_t open_rows_ = 0;
   uint64_t rows_ = 0;
   std::vector<Block> blocks_;

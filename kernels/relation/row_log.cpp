@@ -1,5 +1,5 @@
-// Append-only log of packed chunks in blocks. See pair_log.h.
-#include "relation/pair_log.h"
+// Append-only log of packed chunks in blocks. See row_log.h.
+#include "relation/row_log.h"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ constexpr size_t kLargestBlockBytes = size_t{4} << 20;
 static_assert(kFirstBlockBytes >= kChunkMaxBytes);
 }  // namespace
 
-std::byte* PairLog::room(size_t bytes) {
+std::byte* RowLog::room(size_t bytes) {
   if (blocks_.empty() || blocks_.back().bytes.size() - blocks_.back().used < bytes) {
     const size_t doubled = blocks_.empty() ? kFirstBlockBytes : blocks_.back().bytes.size() * 2;
     blocks_.push_back({Buffer<std::byte>(*meter_, std::min(doubled, kLargestBlockBytes)), 0});
@@ -21,15 +21,15 @@ std::byte* PairLog::room(size_t bytes) {
   return blocks_.back().bytes.data() + blocks_.back().used;
 }
 
-void PairLog::seal() {
+void RowLog::seal() {
   pack_open();
   if (partitions_) partitions_->seal();
 }
 
-void PairLog::pack_open() {
+void RowLog::pack_open() {
   if (open_rows_ == 0) return;
   if (partitions_) {
-    for (const Pair& pair : open_.span().first(open_rows_)) partitions_->append(pair);
+    for (const TidItem& pair : open_.span().first(open_rows_)) partitions_->append(pair);
   } else {
     const size_t bytes = write_chunk(open_.span().first(open_rows_), room(kChunkMaxBytes));
     blocks_.back().used += bytes;
@@ -39,7 +39,7 @@ void PairLog::pack_open() {
   spill_if_large();
 }
 
-void PairLog::spill_if_large() {
+void RowLog::spill_if_large() {
   if (partitions_ || block_bytes_ <= most_bytes_) return;
   partitions_.emplace(*files_, *meter_);
   for (Block& block : blocks_) {
@@ -54,7 +54,7 @@ void PairLog::spill_if_large() {
   blocks_.clear();
 }
 
-void PairLog::append_chunk(const std::byte* chunk, size_t bytes) {
+void RowLog::append_chunk(const std::byte* chunk, size_t bytes) {
   const ChunkView view = read_chunk(chunk);
   if (partitions_) {
     partitions_->append(view);
@@ -66,7 +66,7 @@ void PairLog::append_chunk(const std::byte* chunk, size_t bytes) {
   spill_if_large();
 }
 
-std::vector<ChunkView> PairLog::chunks() const {
+std::vector<ChunkView> RowLog::chunks() const {
   std::vector<ChunkView> chunks;
   chunks.reserve(static_cast<size_t>(rows_ / kChunkRows) + 1);
   for (const Block& block : blocks_)

@@ -1,5 +1,5 @@
 // The log returns every row that it was given, in order, for any mixture of single rows and whole chunks.
-#include "relation/pair_log.h"
+#include "relation/row_log.h"
 
 #include <gtest/gtest.h>
 
@@ -14,17 +14,17 @@ namespace {
 
 constexpr uint64_t kSeed = 61;
 
-std::vector<Pair> rows_of(const PairLog& log) {
-  std::vector<Pair> all;
+std::vector<TidItem> rows_of(const RowLog& log) {
+  std::vector<TidItem> all;
   for (const ChunkView& chunk : log.chunks()) {
-    std::vector<Pair> pairs(chunk.rows);
+    std::vector<TidItem> pairs(chunk.rows);
     decode_chunk(chunk, pairs.data());
     all.insert(all.end(), pairs.begin(), pairs.end());
   }
   return all;
 }
 
-void expect_same(const std::vector<Pair>& found, const std::vector<Pair>& expected) {
+void expect_same(const std::vector<TidItem>& found, const std::vector<TidItem>& expected) {
   ASSERT_EQ(found.size(), expected.size());
   for (size_t i = 0; i < found.size(); ++i) {
     ASSERT_EQ(found[i].tid, expected[i].tid) << "row " << i << ", seed " << kSeed;
@@ -32,15 +32,15 @@ void expect_same(const std::vector<Pair>& found, const std::vector<Pair>& expect
   }
 }
 
-TEST(PairLog, KeepsRowsInOrder) {
+TEST(RowLog, KeepsRowsInOrder) {
   Random random(kSeed);
   for (const uint64_t size : {0, 1, 2, 4095, 4096, 4097, 8192, 100000}) {
     MemoryMeter meter;
     {
-      PairLog log(meter);
-      const std::vector<Pair> rows = random_rows(random, size, 1u << 20, 1u << 30);
+      RowLog log(meter);
+      const std::vector<TidItem> rows = random_rows(random, size, 1u << 20, 1u << 30);
       uint64_t count = 0;
-      for (const Pair& pair : rows) {
+      for (const TidItem& pair : rows) {
         log.append(pair.tid, pair.item);
         EXPECT_EQ(log.rows(), ++count);
       }
@@ -54,13 +54,13 @@ TEST(PairLog, KeepsRowsInOrder) {
   }
 }
 
-TEST(PairLog, GoesOnAfterSealing) {
+TEST(RowLog, GoesOnAfterSealing) {
   Random random(kSeed + 1);
   MemoryMeter meter;
-  PairLog log(meter);
-  std::vector<Pair> expected;
+  RowLog log(meter);
+  std::vector<TidItem> expected;
   for (int round = 0; round < 60; ++round) {
-    for (const Pair& pair : random_rows(random, random.below(300), 1000, 1000)) {
+    for (const TidItem& pair : random_rows(random, random.below(300), 1000, 1000)) {
       log.append(pair.tid, pair.item);
       expected.push_back(pair);
     }
@@ -69,16 +69,16 @@ TEST(PairLog, GoesOnAfterSealing) {
   expect_same(rows_of(log), expected);
 }
 
-TEST(PairLog, TakesWholeChunks) {
+TEST(RowLog, TakesWholeChunks) {
   Random random(kSeed + 2);
   MemoryMeter meter;
-  PairLog log(meter);
-  std::vector<Pair> expected;
+  RowLog log(meter);
+  std::vector<TidItem> expected;
   std::vector<std::byte> bytes(kChunkMaxBytes);
   for (int round = 0; round < 40; ++round) {
     // Wide keys: chunks of all sizes up to the largest possible one.
-    std::vector<Pair> rows = random_rows(random, round == 7 ? kChunkRows : 1 + random.below(kChunkRows), 1u << 20, 1000);
-    for (Pair& pair : rows) pair.tid = scattered_key(pair.tid), pair.item = scattered_key(pair.item);
+    std::vector<TidItem> rows = random_rows(random, round == 7 ? kChunkRows : 1 + random.below(kChunkRows), 1u << 20, 1000);
+    for (TidItem& pair : rows) pair.tid = scattered_key(pair.tid), pair.item = scattered_key(pair.item);
     log.append_chunk(bytes.data(), write_chunk(rows, bytes.data()));
     expected.insert(expected.end(), rows.begin(), rows.end());
     EXPECT_EQ(log.rows(), expected.size());
@@ -86,10 +86,10 @@ TEST(PairLog, TakesWholeChunks) {
   expect_same(rows_of(log), expected);
 }
 
-TEST(PairLog, IsChargedAndStopsAtTheLimit) {
+TEST(RowLog, IsChargedAndStopsAtTheLimit) {
   MemoryMeter meter(size_t{1} << 20);
   {
-    PairLog log(meter);
+    RowLog log(meter);
     uint64_t appended = 0;
     try {
       for (;; ++appended) log.append(static_cast<int64_t>(appended) << 33, -static_cast<int64_t>(appended) << 33);
@@ -102,13 +102,13 @@ TEST(PairLog, IsChargedAndStopsAtTheLimit) {
   EXPECT_EQ(meter.current(), 0u);
 }
 
-TEST(PairLog, MovingToFilesCanBeCancelled) {
+TEST(RowLog, MovingToFilesCanBeCancelled) {
   for (const bool cancelled : {false, true}) {
     MemoryMeter meter;
     FakeFiles files;
     bool requested = cancelled;
     const CancelToken cancel{[](void* arg) { return *static_cast<bool*>(arg); }, &requested};
-    PairLog log({.memory = &meter, .cancel = cancel, .files = &files, .work_bytes = 1 << 20});
+    RowLog log({.memory = &meter, .cancel = cancel, .files = &files, .work_bytes = 1 << 20});
     const auto fill = [&] {
       for (int64_t k = 0; k < 100000; ++k) log.append(k, k * 7919 % 1000);
     };
