@@ -66,10 +66,10 @@ class RecommendStream final : public ArrayStream<RecommendCall> {
     const Recommendation& row = run.rows()[call().handed_over++];
     const std::span<const int64_t> lhs = run.lhs(row);
     const uint64_t total = run.report().transactions;
-    const PairCounts counts{.both = static_cast<double>(row.support),
-                            .a = static_cast<double>(row.lhs_support),
-                            .b = static_cast<double>(row.item_support),
-                            .total = static_cast<double>(total)};
+    const ContingencyTable counts{.both = static_cast<double>(row.support),
+                                  .a = static_cast<double>(row.lhs_support),
+                                  .b = static_cast<double>(row.item_support),
+                                  .total = static_cast<double>(total)};
     values[0] = array(0).item(row.item);
     values[1] = Float8GetDatum(row.score);
     values[2] = array(0).make(lhs);

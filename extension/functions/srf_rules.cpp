@@ -97,10 +97,10 @@ class RuleStream final : public ArrayStream<RuleCall> {
     values[3] = Int64GetDatum(row.lhs_support);
     values[4] = Int64GetDatum(row.rhs_support);
     values[5] = Int64GetDatum(static_cast<int64_t>(total));
-    const PairCounts counts{.both = static_cast<double>(row.support),
-                            .a = static_cast<double>(row.lhs_support),
-                            .b = static_cast<double>(row.rhs_support),
-                            .total = static_cast<double>(total)};
+    const ContingencyTable counts{.both = static_cast<double>(row.support),
+                                  .a = static_cast<double>(row.lhs_support),
+                                  .b = static_cast<double>(row.rhs_support),
+                                  .total = static_cast<double>(total)};
     int column = 6;
     for (const PairMeasure measure : {PairMeasure::kSupport, PairMeasure::kConfidence, PairMeasure::kLift,
                                       PairMeasure::kLeverage, PairMeasure::kConviction})

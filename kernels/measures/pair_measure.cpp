@@ -17,89 +17,91 @@ struct Entry {
   PairMeasure measure;
   const char* name;
   MeasureUse use;  // this use and the ones before it in MeasureUse
-  double (*value)(const PairCounts&);
+  double (*value)(const ContingencyTable&);
 };
 
 // The other cells of the 2 x 2 table.
-double not_a(const PairCounts& n) { return n.total - n.a; }
-double not_b(const PairCounts& n) { return n.total - n.b; }
-double only_a(const PairCounts& n) { return n.a - n.both; }
-double only_b(const PairCounts& n) { return n.b - n.both; }
-double neither(const PairCounts& n) { return n.total - n.a - (n.b - n.both); }
-double expected(const PairCounts& n) { return n.a * n.b / n.total; }
+double not_a(const ContingencyTable& n) { return n.total - n.a; }
+double not_b(const ContingencyTable& n) { return n.total - n.b; }
+double only_a(const ContingencyTable& n) { return n.a - n.both; }
+double only_b(const ContingencyTable& n) { return n.b - n.both; }
+double neither(const ContingencyTable& n) { return n.total - n.a - (n.b - n.both); }
+double expected(const ContingencyTable& n) { return n.a * n.b / n.total; }
 /// Expected agreement (both or neither), times total^2.
-double expected_alike(const PairCounts& n) { return n.a * n.b + not_a(n) * not_b(n); }
+double expected_alike(const ContingencyTable& n) { return n.a * n.b + not_a(n) * not_b(n); }
 double square(double x) { return x * x; }
 /// x log y; 0 if x is 0, which it is whenever y is.
 double times_log(double x, double y) { return x == 0 ? 0 : x * std::log(y); }
 
-double support(const PairCounts& n) { return n.both / n.total; }
-double jaccard(const PairCounts& n) { return n.both / (n.a + n.b - n.both); }
-double dice(const PairCounts& n) { return 2 * n.both / (n.a + n.b); }
-double cosine(const PairCounts& n) { return n.both / std::sqrt(n.a * n.b); }
-double lift(const PairCounts& n) { return n.both * n.total / (n.a * n.b); }
-double leverage(const PairCounts& n) { return n.both / n.total - (n.a / n.total) * (n.b / n.total); }
-double phi(const PairCounts& n) {
+double support(const ContingencyTable& n) { return n.both / n.total; }
+double jaccard(const ContingencyTable& n) { return n.both / (n.a + n.b - n.both); }
+double dice(const ContingencyTable& n) { return 2 * n.both / (n.a + n.b); }
+double cosine(const ContingencyTable& n) { return n.both / std::sqrt(n.a * n.b); }
+double lift(const ContingencyTable& n) { return n.both * n.total / (n.a * n.b); }
+double leverage(const ContingencyTable& n) { return n.both / n.total - (n.a / n.total) * (n.b / n.total); }
+double phi(const ContingencyTable& n) {
   return (n.both * n.total - n.a * n.b) / std::sqrt(n.a * n.b * (n.total - n.a) * (n.total - n.b));
 }
-double kulczynski(const PairCounts& n) { return (n.both / n.a + n.both / n.b) / 2; }
-double all_confidence(const PairCounts& n) { return n.both / std::max(n.a, n.b); }
-double max_confidence(const PairCounts& n) { return n.both / std::min(n.a, n.b); }
-double odds_ratio(const PairCounts& n) { return n.both * neither(n) / (only_a(n) * only_b(n)); }
-double confidence(const PairCounts& n) { return n.both / n.a; }
-double conviction(const PairCounts& n) {
+double kulczynski(const ContingencyTable& n) { return (n.both / n.a + n.both / n.b) / 2; }
+double all_confidence(const ContingencyTable& n) { return n.both / std::max(n.a, n.b); }
+double max_confidence(const ContingencyTable& n) { return n.both / std::min(n.a, n.b); }
+double odds_ratio(const ContingencyTable& n) { return n.both * neither(n) / (only_a(n) * only_b(n)); }
+double confidence(const ContingencyTable& n) { return n.both / n.a; }
+double conviction(const ContingencyTable& n) {
   if (n.both == n.a && n.a > 0) return std::numeric_limits<double>::infinity();
   return (n.a / n.total) * (n.total - n.b) / (n.a - n.both);
 }
 
-double count(const PairCounts& n) { return n.both; }
-double coverage(const PairCounts& n) { return n.a / n.total; }
-double rhs_support(const PairCounts& n) { return n.b / n.total; }
-double cross_support_ratio(const PairCounts& n) { return std::min(n.a, n.b) / std::max(n.a, n.b); }
-double added_value(const PairCounts& n) { return n.both / n.a - n.b / n.total; }
-double casual_confidence(const PairCounts& n) { return 1 - only_a(n) / n.total * (1 / n.a + 1 / n.b); }
-double casual_support(const PairCounts& n) { return (n.a + n.b - 2 * only_a(n)) / n.total; }
-double centered_confidence(const PairCounts& n) { return not_b(n) / n.total - only_a(n) / n.a; }
-double certainty(const PairCounts& n) { return added_value(n) / (not_b(n) / n.total); }
-double chi_squared(const PairCounts& n) {
+double count(const ContingencyTable& n) { return n.both; }
+double coverage(const ContingencyTable& n) { return n.a / n.total; }
+double rhs_support(const ContingencyTable& n) { return n.b / n.total; }
+double cross_support_ratio(const ContingencyTable& n) { return std::min(n.a, n.b) / std::max(n.a, n.b); }
+double added_value(const ContingencyTable& n) { return n.both / n.a - n.b / n.total; }
+double casual_confidence(const ContingencyTable& n) { return 1 - only_a(n) / n.total * (1 / n.a + 1 / n.b); }
+double casual_support(const ContingencyTable& n) { return (n.a + n.b - 2 * only_a(n)) / n.total; }
+double centered_confidence(const ContingencyTable& n) { return not_b(n) / n.total - only_a(n) / n.a; }
+double certainty(const ContingencyTable& n) { return added_value(n) / (not_b(n) / n.total); }
+double chi_squared(const ContingencyTable& n) {
   return n.total * square(n.both * n.total - n.a * n.b) / (n.a * n.b * not_a(n) * not_b(n));
 }
-double collective_strength(const PairCounts& n) {
+double collective_strength(const ContingencyTable& n) {
   const double alike = n.both + neither(n);
   return alike / expected_alike(n) * ((square(n.total) - expected_alike(n)) / (n.total - alike));
 }
-double confirmed_confidence(const PairCounts& n) { return (n.both - only_a(n)) / n.a; }
-double counterexample(const PairCounts& n) { return (n.both - only_a(n)) / n.both; }
-double doc(const PairCounts& n) { return n.both / n.a - only_b(n) / not_a(n); }
-double fishers_exact_test(const PairCounts& n) { return Hypergeometric(n.a, n.b, n.total).split_at(n.both).above; }
-double gini(const PairCounts& n) {
+double confirmed_confidence(const ContingencyTable& n) { return (n.both - only_a(n)) / n.a; }
+double counterexample(const ContingencyTable& n) { return (n.both - only_a(n)) / n.both; }
+double doc(const ContingencyTable& n) { return n.both / n.a - only_b(n) / not_a(n); }
+double fishers_exact_test(const ContingencyTable& n) { return Hypergeometric(n.a, n.b, n.total).split_at(n.both).above; }
+double gini(const ContingencyTable& n) {
   return (square(n.both) + square(only_a(n))) / (n.a * n.total) +
          (square(only_b(n)) + square(neither(n))) / (not_a(n) * n.total) - square(n.b / n.total) -
          square(not_b(n) / n.total);
 }
-double hyper_confidence(const PairCounts& n) { return Hypergeometric(n.a, n.b, n.total).split_at(n.both).below; }
-double hyper_lift(const PairCounts& n) { return n.both / Hypergeometric(n.a, n.b, n.total).quantile(0.99); }
-double imbalance(const PairCounts& n) { return std::abs(n.a - n.b) / (n.a + n.b - n.both); }
-double implication_index(const PairCounts& n) {
+double hyper_confidence(const ContingencyTable& n) { return Hypergeometric(n.a, n.b, n.total).split_at(n.both).below; }
+double hyper_lift(const ContingencyTable& n) { return n.both / Hypergeometric(n.a, n.b, n.total).quantile(0.99); }
+double imbalance(const ContingencyTable& n) { return std::abs(n.a - n.b) / (n.a + n.b - n.both); }
+double implication_index(const ContingencyTable& n) {
   const double by_chance = n.a * not_b(n) / n.total;
   return (only_a(n) - by_chance) / std::sqrt(by_chance);
 }
-double importance(const PairCounts& n) { return std::log10((n.both + 1) * (not_a(n) + 2) / ((only_b(n) + 1) * (n.a + 2))); }
-double j_measure(const PairCounts& n) {
+double importance(const ContingencyTable& n) {
+  return std::log10((n.both + 1) * (not_a(n) + 2) / ((only_b(n) + 1) * (n.a + 2)));
+}
+double j_measure(const ContingencyTable& n) {
   return (times_log(n.both, n.total * n.both / (n.a * n.b)) + times_log(only_a(n), n.total * only_a(n) / (n.a * not_b(n)))) /
          n.total;
 }
-double kappa(const PairCounts& n) {
+double kappa(const ContingencyTable& n) {
   return (n.total * (n.both + neither(n)) - expected_alike(n)) / (square(n.total) - expected_alike(n));
 }
-double lambda(const PairCounts& n) {
+double lambda(const ContingencyTable& n) {
   const double likeliest = std::max(n.b, not_b(n));
   return (std::max(n.both, only_a(n)) + std::max(only_b(n), neither(n)) - likeliest) / (n.total - likeliest);
 }
-double laplace(const PairCounts& n) { return (n.both + 1) / (n.a + 2); }
-double least_contradiction(const PairCounts& n) { return (n.both - only_a(n)) / n.b; }
-double lerman(const PairCounts& n) { return (n.both - expected(n)) / std::sqrt(expected(n)); }
-double mutual_information(const PairCounts& n) {
+double laplace(const ContingencyTable& n) { return (n.both + 1) / (n.a + 2); }
+double least_contradiction(const ContingencyTable& n) { return (n.both - only_a(n)) / n.b; }
+double lerman(const ContingencyTable& n) { return (n.both - expected(n)) / std::sqrt(expected(n)); }
+double mutual_information(const ContingencyTable& n) {
   const auto part = [&](double cell, double row, double column) {
     return times_log(cell, n.total * cell / (row * column)) / n.total;
   };
@@ -110,27 +112,27 @@ double mutual_information(const PairCounts& n) {
           part(neither(n), not_a(n), not_b(n))) /
          std::min(entropy(n.a, not_a(n)), entropy(n.b, not_b(n)));
 }
-double ralambondrainy(const PairCounts& n) { return only_a(n) / n.total; }
-double relative_risk(const PairCounts& n) { return n.both / n.a / (only_b(n) / not_a(n)); }
-double rld(const PairCounts& n) {
+double ralambondrainy(const ContingencyTable& n) { return only_a(n) / n.total; }
+double relative_risk(const ContingencyTable& n) { return n.both / n.a / (only_b(n) / not_a(n)); }
+double rld(const ContingencyTable& n) {
   const double excess = (n.both * neither(n) - only_a(n) * only_b(n)) / n.total;
   return excess > 0 ? excess / (excess + std::min(only_a(n), only_b(n))) : excess / (excess - std::min(n.both, neither(n)));
 }
-double rule_power_factor(const PairCounts& n) { return support(n) * confidence(n); }
-double sebag(const PairCounts& n) { return n.both / only_a(n); }
-double std_lift(const PairCounts& n) {
+double rule_power_factor(const ContingencyTable& n) { return support(n) * confidence(n); }
+double sebag(const ContingencyTable& n) { return n.both / only_a(n); }
+double std_lift(const ContingencyTable& n) {
   const double least = std::max(n.a + n.b - n.total, 1.0) * n.total / (n.a * n.b);
   const double most = n.total / std::max(n.a, n.b);
   return most == least ? 1 : (lift(n) - least) / (most - least);
 }
-double varying_liaison(const PairCounts& n) { return lift(n) - 1; }
+double varying_liaison(const ContingencyTable& n) { return lift(n) - 1; }
 // (odds ratio - 1) / (odds ratio + 1), and the same of its square root. Finite even if the odds ratio is not.
-double yule_q(const PairCounts& n) {
+double yule_q(const ContingencyTable& n) {
   const double alike = n.both * neither(n);
   const double apart = only_a(n) * only_b(n);
   return (alike - apart) / (alike + apart);
 }
-double yule_y(const PairCounts& n) {
+double yule_y(const ContingencyTable& n) {
   const double alike = std::sqrt(n.both * neither(n));
   const double apart = std::sqrt(only_a(n) * only_b(n));
   return (alike - apart) / (alike + apart);
@@ -199,7 +201,7 @@ std::string plain_name(std::string_view name) {
 
 }  // namespace
 
-double pair_measure(PairMeasure measure, const PairCounts& counts) {
+double pair_measure(PairMeasure measure, const ContingencyTable& counts) {
   return kMeasures[static_cast<size_t>(measure)].value(counts);
 }
 

@@ -68,7 +68,7 @@ enum class PairMeasure {
 enum class MeasureUse { kValue, kRankRules, kRankPairs };
 
 /// Numbers of transactions; 0 <= both <= a, b <= total.
-struct PairCounts {
+struct ContingencyTable {
   double both;
   double a;
   double b;
@@ -77,7 +77,7 @@ struct PairCounts {
 
 /// The value of a measure.
 /// @return Infinity if only the denominator is 0, and for conviction if the confidence is 1; NaN for 0 / 0
-double pair_measure(PairMeasure measure, const PairCounts& counts);
+double pair_measure(PairMeasure measure, const ContingencyTable& counts);
 
 /// The measure of this name, if it can be used so. Case and underscores are ignored: oddsRatio is odds_ratio.
 /// @throws Error{kInvalidParameter} for any other name

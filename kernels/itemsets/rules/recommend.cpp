@@ -213,10 +213,10 @@ class RuleSearch {
 
   void offer(uint32_t role, uint32_t support, uint32_t lhs_support) {
     // As in RuleRun: a quotient that equals the bound rounds to the same double as the bound.
-    const PairCounts counts{.both = static_cast<double>(support),
-                            .a = static_cast<double>(lhs_support),
-                            .b = static_cast<double>(transactions_.support(role)),
-                            .total = total_};
+    const ContingencyTable counts{.both = static_cast<double>(support),
+                                  .a = static_cast<double>(lhs_support),
+                                  .b = static_cast<double>(transactions_.support(role)),
+                                  .total = total_};
     if (query_.min_confidence && counts.both / counts.a < *query_.min_confidence) return;
     if (query_.min_lift && counts.both * counts.total / (counts.a * counts.b) < *query_.min_lift) return;
     const double score = pair_measure(query_.measure, counts);

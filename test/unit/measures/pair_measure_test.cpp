@@ -13,12 +13,12 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-double measure(const char* name, const PairCounts& counts) {
+double measure(const char* name, const ContingencyTable& counts) {
   return pair_measure(parse_pair_measure(name, MeasureUse::kValue), counts);
 }
 
 TEST(PairMeasure, ByHand) {
-  const PairCounts counts{.both = 10, .a = 20, .b = 40, .total = 100};
+  const ContingencyTable counts{.both = 10, .a = 20, .b = 40, .total = 100};
   EXPECT_DOUBLE_EQ(measure("support", counts), 0.1);
   EXPECT_DOUBLE_EQ(measure("jaccard", counts), 0.2);
   EXPECT_DOUBLE_EQ(measure("dice", counts), 1.0 / 3);
@@ -51,7 +51,7 @@ TEST(PairMeasure, ByHand) {
 }
 
 TEST(PairMeasure, Edges) {
-  const PairCounts always{.both = 20, .a = 20, .b = 40, .total = 100};
+  const ContingencyTable always{.both = 20, .a = 20, .b = 40, .total = 100};
   EXPECT_EQ(measure("conviction", always), kInfinity);
   EXPECT_EQ(measure("conviction", {.both = 10, .a = 10, .b = 10, .total = 10}), kInfinity);
   EXPECT_EQ(measure("odds_ratio", always), kInfinity);
