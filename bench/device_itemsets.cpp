@@ -359,7 +359,7 @@ class Side {
       is_over = true;
       times_ = {kLimitSeconds * 1e3};
     }
-    is_on_device = search_ && search_->place().device != "cpu";
+    is_on_device = search_ && search_->site().device != "cpu";
     if (search_) report = search_->report();
     if (made_ms_ < kQuicklyMadeMs) search_.reset();
     spent_ms += whole.milliseconds();

@@ -24,7 +24,7 @@ struct ArrayCall : RunCall {
   Query query;
   std::optional<RowLog> log;
   std::optional<Run> run;
-  ItemsetPlace place;  // of the run, when it was last looked at
+  ExecutionSite site;  // of the run, when it was last looked at
 };
 
 template <typename Call>
@@ -42,7 +42,7 @@ class ArrayStream : public RunStream<Call> {
       call().run.emplace(chunks_of(rows()), input.ranks(), call().query, call().options);
       call().log.reset();
     });
-    look_at_place();
+    look_at_site();
   }
 
  protected:
@@ -50,11 +50,11 @@ class ArrayStream : public RunStream<Call> {
   ItemArray& array(size_t column) { return *arrays_[column]; }
 
   /// To be called when the engine has found more: says so, once, where a device has failed meanwhile.
-  void look_at_place() {
-    if constexpr (requires { call().run->place(); }) guarded([&] { call().place = call().run->place(); });
-    if (call().place.notice.empty() || told_) return;
+  void look_at_site() {
+    if constexpr (requires { call().run->site(); }) guarded([&] { call().site = call().run->site(); });
+    if (call().site.notice.empty() || told_) return;
     told_ = true;
-    report_notice(call().place.notice);
+    report_notice(call().site.notice);
   }
 
   /// Says so where the answer is not complete.
@@ -69,10 +69,10 @@ class ArrayStream : public RunStream<Call> {
 
   void record(LastRun& run) const override {
     const ItemsetReport& report = call().run->report();
-    const ItemsetPlace& place = call().place;
-    strlcpy(run.method, place.method.empty() ? report.method.c_str() : place.method.c_str(), sizeof run.method);
-    strlcpy(run.kernel, place.method.empty() ? report.kernel.c_str() : place.kernel.c_str(), sizeof run.kernel);
-    strlcpy(run.device, place.device.c_str(), sizeof run.device);
+    const ExecutionSite& site = call().site;
+    strlcpy(run.method, site.method.empty() ? report.method.c_str() : site.method.c_str(), sizeof run.method);
+    strlcpy(run.kernel, site.method.empty() ? report.kernel.c_str() : site.kernel.c_str(), sizeof run.kernel);
+    strlcpy(run.device, site.device.c_str(), sizeof run.device);
     strlcpy(run.reason, report.reason.c_str(), sizeof run.reason);
     run.transactions = static_cast<int64_t>(report.transactions);
     run.items = static_cast<int64_t>(report.items);

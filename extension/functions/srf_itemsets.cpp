@@ -151,7 +151,7 @@ class ItemsetRowStream final : public ItemsetArrayStream {
     call().handed_over = 0;
     ItemsetStream& stream = *call().stream;
     const bool more = count([&] { return stream.next(call().batch); });
-    look_at_place();
+    look_at_site();
     call().progress.tasks(stream.tasks_done(), stream.tasks(), stream.results());
     if (!more) end_answer(stream.truncated());
     return more;
@@ -177,7 +177,7 @@ class SpectrumStream final : public ItemsetArrayStream {
       call().spectrum.emplace(call().run->spectrum());
       return true;
     });
-    look_at_place();
+    look_at_site();
   }
 
   bool next(Datum* values) override {

@@ -111,7 +111,7 @@ class RuleStream final : public ArrayStream<RuleCall> {
     call().handed_over = 0;
     RuleRun& run = *call().run;
     const bool more = count([&] { return run.next(call().batch); });
-    look_at_place();
+    look_at_site();
     call().progress.tasks(run.tasks_done(), run.tasks(), run.results());
     if (!more) end_answer(run.truncated());
     return more;

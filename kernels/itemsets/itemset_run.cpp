@@ -164,14 +164,14 @@ ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> 
     choose_device();
     report_.choice_ms = choosing.milliseconds();
   }
-  place_.method = report_.method;
-  place_.kernel = report_.kernel;
+  site_.method = report_.method;
+  site_.kernel = report_.kernel;
   report_.group_ms = watch.milliseconds();
 }
 
-ItemsetPlace ItemsetRun::place() const {
-  const std::lock_guard lock(place_mutex_);
-  return place_;
+ExecutionSite ItemsetRun::site() const {
+  const std::lock_guard lock(site_mutex_);
+  return site_;
 }
 
 ItemsetAlgorithm ItemsetRun::algorithm() const {
@@ -212,12 +212,12 @@ void ItemsetRun::choose_device() {
     use.offload->prepare(devices);
     device_ = devices[0];
   });
-  place_.notice = notice;
+  site_.notice = notice;
   if (!done || !device_) return;
   began_on_device_ = true;
   report_.method = kAlgorithmNames[static_cast<size_t>(algorithm())];
   report_.kernel = "popc";
-  place_.device = "cuda:" + std::to_string(device_->index) + " " + device_->name;
+  site_.device = "cuda:" + std::to_string(device_->index) + " " + device_->name;
 }
 
 /// Estimates the time of the search on the device and on the CPU. Sets the reason.
@@ -378,12 +378,12 @@ void ItemsetRun::search_anywhere(ItemsetSink& sink, const ExecutionOptions& opti
   if (use.offload->attempt(use.mode, notice, [&] { search_chosen(out, options); })) return;
   device_.reset();
   {
-    const std::lock_guard lock(place_mutex_);
+    const std::lock_guard lock(site_mutex_);
     const bool is_auto = algorithm() == ItemsetAlgorithm::kAuto;
-    place_.method = is_auto ? "depth first" : kAlgorithmNames[static_cast<size_t>(algorithm())];
-    place_.kernel = is_auto ? query_.kernel->name : query_.bits->name;
-    place_.device = "cpu";
-    place_.notice = notice;
+    site_.method = is_auto ? "depth first" : kAlgorithmNames[static_cast<size_t>(algorithm())];
+    site_.kernel = is_auto ? query_.kernel->name : query_.bits->name;
+    site_.device = "cpu";
+    site_.notice = notice;
   }
   restart();
   out.restart();

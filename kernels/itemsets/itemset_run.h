@@ -62,7 +62,7 @@ ItemsetTarget parse_itemset_target(const std::string& name);
 ItemsetAlgorithm parse_itemset_algorithm(const std::string& name);
 
 struct ItemsetReport {
-  std::string method;  // at the start; see ItemsetPlace
+  std::string method;  // at the start; see ExecutionSite
   std::string kernel;
   std::string reason;  // why a device was chosen or not, if one was considered
   uint64_t transactions = 0;
@@ -76,7 +76,7 @@ struct ItemsetReport {
 };
 
 /// How and where a search runs. This changes when a device fails.
-struct ItemsetPlace {
+struct ExecutionSite {
   std::string method;
   std::string kernel;
   std::string device = "cpu";  // or the name of a GPU
@@ -118,7 +118,7 @@ class ItemsetRun {
   size_t ranks() const { return values_.size(); }
   const ItemsetQuery& query() const { return query_; }
   const ItemsetReport& report() const { return report_; }
-  ItemsetPlace place() const;                             // from any thread
+  ExecutionSite site() const;                             // from any thread
   const SearchLevels& levels() const { return levels_; }  // of pbi and tbi
 
  private:
@@ -150,8 +150,8 @@ class ItemsetRun {
   SearchBounds bounds_;
   bool began_on_device_ = false;
   std::optional<DeviceTraits> device_;  // empty: the CPU searches, perhaps after a device failed
-  mutable std::mutex place_mutex_;
-  ItemsetPlace place_;
+  mutable std::mutex site_mutex_;
+  ExecutionSite site_;
 };
 
 }  // namespace batmap

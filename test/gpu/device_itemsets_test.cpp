@@ -48,7 +48,7 @@ Found mine(const PackedRows& rows, ItemsetQuery query, DeviceMode mode, uint64_t
   ItemsetRun run(rows.chunks(), {}, query, {.threads = 1, .memory = &meter, .cancel = {}});
   RowSink sink(run);
   run.search(sink);
-  return {std::move(sink.rows), run.place().device, levels_of(run)};
+  return {std::move(sink.rows), run.site().device, levels_of(run)};
 }
 
 TEST(DeviceItemsets, SmallDatabasesAndAllQuestions) {
@@ -247,9 +247,9 @@ TEST(DeviceItemsets, CountsOfReferenceDataByLength) {
       for (const SpectrumRow& row : run.spectrum()) found[row.length] += row.itemsets;
       EXPECT_EQ(found, counts) << of.first << ", min_count " << of.second;
       std::printf("%s %lld %s: %zu itemsets, %.2f s\n", of.first.c_str(), static_cast<long long>(of.second),
-                  run.place().method.c_str(), static_cast<size_t>(all),
+                  run.site().method.c_str(), static_cast<size_t>(all),
                   std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-      EXPECT_EQ(run.place().device.rfind("cuda:", 0), 0u);
+      EXPECT_EQ(run.site().device.rfind("cuda:", 0), 0u);
       ++compared;
     }
   }

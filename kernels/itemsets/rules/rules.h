@@ -72,7 +72,7 @@ class RuleRun {
   bool next(RuleBatch& batch);
 
   const ItemsetReport& report() const { return run_.report(); }
-  ItemsetPlace place() const { return run_.place(); }
+  ExecutionSite site() const { return run_.site(); }
   uint64_t results() const { return results_; }
   Truncation truncated() const { return truncated_; }
   uint64_t tasks() const { return tasks_; }  // of splitting

@@ -35,7 +35,7 @@ class DeviceItemsetRun : public ::testing::Test {
 
 struct Found {
   std::vector<ItemsetRow> rows;
-  ItemsetPlace place;
+  ExecutionSite site;
   std::vector<std::pair<uint64_t, uint64_t>> levels;  // candidates, frequent
 };
 
@@ -53,7 +53,7 @@ Found mine(const PackedRows& rows, ItemsetQuery query, Offload* offload, DeviceM
     while (stream.next(batch)) sink.take(batch);
     found.rows = std::move(sink.rows);
   }
-  found.place = run.place();
+  found.site = run.site();
   found.levels = levels_of(run);
   return found;
 }
@@ -90,8 +90,8 @@ TEST_F(DeviceItemsetRun, AnswersAsTheCpu) {
       answers += found.rows.size();
       const std::string what = "round " + std::to_string(round) + ", " + describe_query(query);
       ASSERT_EQ(difference(found.rows, expected.rows), "") << what;
-      on_device += found.place.device == "cuda:0 fake";
-      EXPECT_FALSE(is_refused && found.place.device != "cpu") << what;
+      on_device += found.site.device == "cuda:0 fake";
+      EXPECT_FALSE(is_refused && found.site.device != "cpu") << what;
       if (Fake::state().room_bytes == UINT64_MAX && algorithm != ItemsetAlgorithm::kAuto) {
         ASSERT_EQ(found.levels, expected.levels) << what;
       }
@@ -107,12 +107,12 @@ TEST_F(DeviceItemsetRun, SaysWhereItWas) {
   const ItemsetQuery query = question(8);
   for (const DeviceMode mode : {DeviceMode::kCuda, DeviceMode::kRequire}) {
     const Found found = mine(rows, query, &offload_, mode);
-    EXPECT_EQ(found.place.device, "cuda:0 fake");
-    EXPECT_EQ(found.place.method, "pbi");
-    EXPECT_EQ(found.place.notice, "");
+    EXPECT_EQ(found.site.device, "cuda:0 fake");
+    EXPECT_EQ(found.site.method, "pbi");
+    EXPECT_EQ(found.site.notice, "");
   }
-  EXPECT_EQ(mine(rows, query, &offload_, DeviceMode::kCpu).place.device, "cpu");
-  EXPECT_EQ(mine(rows, query, &offload_, DeviceMode::kAuto).place.device, "cpu") << "so small";
+  EXPECT_EQ(mine(rows, query, &offload_, DeviceMode::kCpu).site.device, "cpu");
+  EXPECT_EQ(mine(rows, query, &offload_, DeviceMode::kAuto).site.device, "cpu") << "so small";
 }
 
 TEST_F(DeviceItemsetRun, EveryCallMayFail) {
@@ -132,9 +132,9 @@ TEST_F(DeviceItemsetRun, EveryCallMayFail) {
           const Found found = mine(rows, query, &offload, DeviceMode::kCuda);
           ASSERT_EQ(difference(found.rows, expected.rows), "");
           const bool has_failed = Fake::state().calls[call] > after;
-          EXPECT_EQ(found.place.device, has_failed ? "cpu" : "cuda:0 fake");
-          EXPECT_EQ(found.place.method, has_failed ? expected.place.method : found.place.method);
-          EXPECT_EQ(found.place.notice.empty(), !has_failed || status != AcceleratorStatus::kFailed);
+          EXPECT_EQ(found.site.device, has_failed ? "cpu" : "cuda:0 fake");
+          EXPECT_EQ(found.site.method, has_failed ? expected.site.method : found.site.method);
+          EXPECT_EQ(found.site.notice.empty(), !has_failed || status != AcceleratorStatus::kFailed);
           EXPECT_EQ(offload.api() == nullptr, has_failed && status == AcceleratorStatus::kFailed);
           Fake::state().calls[call] = 0;
           Offload another([](std::string&) { return FakeItemsets::accelerator(); });
@@ -168,9 +168,9 @@ TEST_F(DeviceItemsetRun, RequireRefusesWhatNoDeviceDoes) {
   ItemsetQuery query = question(5);
   query.target = ItemsetTarget::kGenerators;
   EXPECT_THROW(mine(rows, query, &offload_, DeviceMode::kRequire), Error);
-  EXPECT_EQ(mine(rows, query, &offload_, DeviceMode::kCuda).place.device, "cpu");
+  EXPECT_EQ(mine(rows, query, &offload_, DeviceMode::kCuda).site.device, "cpu");
   query.algorithm = ItemsetAlgorithm::kTbi;
-  EXPECT_EQ(mine(rows, query, &offload_, DeviceMode::kRequire).place.device, "cuda:0 fake");
+  EXPECT_EQ(mine(rows, query, &offload_, DeviceMode::kRequire).site.device, "cuda:0 fake");
 }
 
 TEST_F(DeviceItemsetRun, ModulesWithoutItemsets) {
@@ -178,8 +178,8 @@ TEST_F(DeviceItemsetRun, ModulesWithoutItemsets) {
   const PackedRows rows(random_grid(random, 40, 10, 50));
   Offload pairs_only([](std::string&) { return FakeAccelerator::api(); });
   const Found found = mine(rows, question(5), &pairs_only, DeviceMode::kCuda);
-  EXPECT_EQ(found.place.device, "cpu");
-  EXPECT_EQ(found.place.notice, "");
+  EXPECT_EQ(found.site.device, "cpu");
+  EXPECT_EQ(found.site.notice, "");
   EXPECT_THROW(mine(rows, question(5), &pairs_only, DeviceMode::kRequire), Error);
 }
 
@@ -230,7 +230,7 @@ TEST_F(DeviceItemsetRun, EndsWithAnErrorAtEveryMemoryLimit) {
       ItemsetRun run(rows.chunks(), {}, query, options);
       RowSink sink(run);
       run.search(sink);
-      EXPECT_EQ(run.place().device, "cuda:0 fake");
+      EXPECT_EQ(run.site().device, "cuda:0 fake");
       break;
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kMemoryLimit);
@@ -259,7 +259,7 @@ TEST_F(DeviceItemsetRun, Rules) {
       all.insert(all.end(), batch.items.begin(), batch.items.end());
       for (const RuleRow& row : batch.rows) all.push_back(row.support);
     }
-    EXPECT_EQ(run.place().device, offload == nullptr ? "cpu" : "cuda:0 fake");
+    EXPECT_EQ(run.site().device, offload == nullptr ? "cpu" : "cuda:0 fake");
     return all;
   };
   const std::vector<int64_t> expected = rules(nullptr);
