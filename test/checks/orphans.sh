@@ -48,6 +48,21 @@ done
 double=$(find kernels extension -name '*.cpp' -printf '%f\n' | sort | uniq -d)
 [ -z "$double" ] || report "more than one file is called" "$double"
 
+# Each engine source has a unit test of its stem, or a row in covered_by.list that names the test.
+covered=$(sed '/^#/d' test/unit/covered_by.list)
+while IFS= read -r source; do
+    stem=$(basename "$source" .cpp)
+    row=$(grep -F "$source " <<< "$covered" || true)
+    if compgen -G "test/unit/*/${stem}_test.cpp" > /dev/null; then
+        [ -z "$row" ] || report "$source has a test of its stem and a row in test/unit/covered_by.list"
+    elif [ -z "$row" ]; then
+        report "$source has no test of its stem and no row in test/unit/covered_by.list"
+    fi
+done < <(sed 's/#.*//; /^$/d' kernels/sources.list)
+while read -r source test; do
+    if [ ! -e "$source" ] || [ ! -e "$test" ]; then report "test/unit/covered_by.list: $source or $test is not there"; fi
+done <<< "$covered"
+
 for target in test/fuzz/*_fuzz.cpp; do
     [ -e "$target" ] || continue
     name=$(basename "$target" .cpp)
