@@ -1,10 +1,14 @@
 #!/bin/bash
-# C++ is laid out by clang-format 14 (other versions differ in places), shell scripts pass shellcheck. `--fix` lays out anew.
+# C++ is laid out by clang-format 14 (other versions differ in places), shell scripts pass shellcheck, Markdown is wrapped at 100 columns.
+# `--fix` lays out anew.
 set -euo pipefail
 cd "${BATMAP_ROOT:-$(dirname "${BASH_SOURCE[0]}")/../..}"
 
 mapfile -t sources < <(find kernels extension test bench -name build -prune -o \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print 2> /dev/null | sort)
 mapfile -t scripts < <(find .ci bench demo test -type f -not -path 'test/t/*' -exec grep -lIE -m 1 '^#!/(usr/)?bin/(env )?(ba)?sh' {} + 2> /dev/null | sort)
+
+# What bench printed stays as it is.
+mapfile -t documents < <(find . \( -path ./build -o -path ./.git -o -path ./bench/results \) -prune -o -name '*.md' -printf '%P\n' | LC_ALL=C sort)
 
 formatter=
 for candidate in clang-format-14 clang-format; do
@@ -15,6 +19,7 @@ for candidate in clang-format-14 clang-format; do
 done
 
 if [ "${1-}" = --fix ]; then
+    test/wrap_markdown --fix "${documents[@]}"
     [ -n "$formatter" ] || { echo "format: clang-format 14 is not installed"; exit 1; }
     "$formatter" -i "${sources[@]}"
     exit
@@ -32,6 +37,11 @@ elif [ ${#sources[@]} -gt 0 ]; then
         sed -n 's/:[0-9]*:[0-9]*: error: .*//p' <<< "$found" | sort -u
         status=1
     fi
+fi
+if ! long=$(test/wrap_markdown "${documents[@]}"); then
+    echo "format: not wrapped; \`make format\` does:"
+    echo "$long"
+    status=1
 fi
 if ! command -v shellcheck > /dev/null; then
     echo "format: shellcheck is not installed; scripts are not checked"

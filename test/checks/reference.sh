@@ -1,0 +1,107 @@
+#!/bin/bash
+# docs/reference.md and the SQL surface are in step, both ways: the declaration of every function and aggregate, every type, view,
+# operator, cast, operator class and setting that a user may call is there, and what is there exists.
+#
+# Internal, and free to be left out, is a function that another object names as a part of it: the input and output functions of a
+# type, the functions of an aggregate, an operator, a cast or an operator class, and planner support. All else must be there.
+# `--fix` writes the declarations of the functions that the reference has anew.
+set -euo pipefail
+cd "${BATMAP_ROOT:-$(dirname "${BASH_SOURCE[0]}")/../..}"
+
+exec perl - "$@" <<'END'
+use strict;
+use warnings;
+
+my $status = 0;
+sub report { print "reference: @_\n"; $status = 1 }
+sub text_of { my ($path) = @_; open my $file, '<', $path or do { report("$path is not there"); return '' }; local $/; return scalar <$file> }
+
+# One blank between words, none inside of brackets.
+sub plain { my ($text) = @_; $text =~ s/\s+/ /g; $text =~ s/\( /(/g; $text =~ s/ \)/)/g; $text =~ s/^ | $//g; return $text }
+
+my $sql = text_of('sql/batmap.sql');
+$sql =~ s/--.*//mg;
+$sql =~ s/^\\.*//mg;
+my (%declared, %part, %type, %view, %operator, %cast, %class);
+for my $statement (map { plain($_) } split /;/, $sql) {
+    if ($statement =~ /^CREATE FUNCTION (.*?) AS 'MODULE_PATHNAME'/) { $declared{plain($1)} = 1 + keys %declared }
+    if ($statement =~ /^CREATE AGGREGATE (\w+\(.*?\)) \(SFUNC/) { $declared{$1} = 1 + keys %declared }
+    if ($statement =~ /^CREATE TYPE (\w+)/) { $type{$1} = 1 }
+    if ($statement =~ /^CREATE VIEW (\w+)/) { $view{$1} = 1 }
+    if ($statement =~ /^CREATE CAST \((\S+) AS (\S+)\)/) { $cast{"$1\::$2"} = 1 }
+    if ($statement =~ /^CREATE OPERATOR CLASS (\w+)/) { $class{$1} = 1 }
+    if ($statement =~ /^CREATE OPERATOR (\S+) \(.*LEFTARG = (\w+), RIGHTARG = (\w+)/) { $operator{"$2 $1 $3"} = 1 }
+    next if $statement =~ /^COMMENT/;
+    $part{$1} = 1 while $statement =~ /\b(?:[A-Z_]+ = |FUNCTION \d+ |WITH FUNCTION |SUPPORT )(batmap\w*)/g;
+}
+
+# A declaration in lines of at most 97 columns.
+sub wrapped {
+    my ($text) = @_;
+    my ($line, @lines);
+    for my $words (split /(?<=,) | (?=RETURNS )/, $text) {
+        if (!defined $line) { $line = $words }
+        elsif (length("$line $words") > 97) { push @lines, $line; $line = "    $words" }
+        else { $line .= " $words" }
+    }
+    return join '', map { "$_\n" } @lines, $line;
+}
+
+report('sql/batmap.sql declares nothing') unless %declared;
+my %function = map { /^(\w+)/ ? ($1 => 1) : () } keys %declared;
+my %setting = map { $_ => 1 } text_of('extension/server/settings.cpp') =~ /DefineCustom\w+Variable\("(batmap\.\w+)"/g;
+
+my $reference = text_of('docs/reference.md');
+if (@ARGV && $ARGV[0] eq '--fix') {
+    my %of_name;
+    for my $signature (sort { $declared{$a} <=> $declared{$b} } keys %declared) { push @{ $of_name{$1} }, $signature if $signature =~ /^(\w+)/ }
+    $reference =~ s{^```signature\n(.*?)^```$}{
+        my %seen;
+        my @names = grep { !$seen{$_}++ } $1 =~ /^(\w+)/mg;
+        "```signature\n" . join('', map { wrapped($_) } map { @{ $of_name{$_} // [] } } @names) . '```'
+    }emsg;
+    open my $file, '>', 'docs/reference.md' or die "docs/reference.md: $!\n";
+    print {$file} $reference;
+    close $file;
+}
+my %shown;
+for my $block ($reference =~ /^```signature\n(.*?)^```$/msg) {
+    # A declaration begins at the left edge, its further lines are indented.
+    for my $signature (map { plain($_) } split /^(?=\w)/m, $block) {
+        report("shown twice: $signature") if $shown{$signature}++;
+        report("not as sql/batmap.sql declares it: $signature") unless $declared{$signature};
+    }
+}
+for my $signature (sort keys %declared) {
+    my ($name) = $signature =~ /^(\w+)/;
+    report("no declaration of: $signature") unless $shown{$signature} || $part{$name};
+}
+
+# Prose: what stands between backquotes, outside of blocks. A cell of a table writes | as \|.
+my $prose = $reference =~ s/^```.*?^```$//msgr;
+my %quoted = map { s/\\\|/|/gr => 1 } $prose =~ /`([^`\n]+)`/g;
+my %heading = map { $_ => 1 } $prose =~ /^#+ (.*)$/mg;
+for my $name (sort keys %type) { report("no section 'Type $name'") unless $heading{"Type $name"} }
+for my $name (sort keys %view) { report("no section of the view $name") unless $heading{$name} }
+for my $name (sort keys %class) { report("operator class $name is not there") unless $quoted{$name} }
+for my $name (sort keys %operator) { report("operator $name is not there") unless $quoted{$name} }
+for my $name (sort keys %cast) { report("cast $name is not there") unless $quoted{$name} }
+for my $name (sort keys %setting) { report("setting $name has no row") unless $prose =~ /^\| `\Q$name\E` \|/m }
+
+for my $name (sort keys %heading) {
+    report("section '$name': there is no such type") if $name =~ /^Type (.*)/ && !$type{$1};
+    report("section '$name': there is no such function") if $name =~ /^batmap\w*$/ && !$function{$name} && !$view{$name};
+}
+for my $words (sort keys %quoted) {
+    report("there is no operator $words") if $words =~ /^batmap\w* [^\w\s=.]+=? \w+$|^int8 <\@ batmap$/ && !$operator{$words};
+    report("there is no cast $words") if $words =~ /^(?:batmap|\w+\[\]|bytea)::[\w\[\]]+$/ && $words =~ /batmap/ && !$cast{$words};
+}
+for my $document ([ 'docs/reference.md', $reference ], [ 'README.md', text_of('README.md') ]) {
+    my ($path, $text) = @$document;
+    my %named = map { $_ => 1 } $text =~ /`(batmap_[a-z0-9_]+)[`(]/g;
+    for my $name (sort keys %named) { report("$path: there is no $name") unless $function{$name} || $type{$name} || $view{$name} || $class{$name} }
+    my %used = map { $_ => 1 } $text =~ /\b(batmap\.[a-z_]+)\b/g;
+    for my $name (sort keys %used) { report("$path: there is no setting $name") unless $setting{$name} || $name eq 'batmap.sql' }
+}
+exit $status;
+END
