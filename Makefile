@@ -6,8 +6,8 @@
 #   make installcheck    regression, isolation and TAP tests against an installed, running server; not as root
 #   make clean
 #
-#   make demo            everything from an empty Debian or Ubuntu machine to a mined data set, in a private server
-#   make check           does it work here? In a private server; check-SUITE for one (unit house regress isolation tap client)
+#   make demo            everything from an empty Debian or Ubuntu machine to a mined data set, in a private server, and a page of pictures
+#   make check           does it work here? In a private server; check-SUITE for one (unit house regress isolation tap client demo)
 #   make check-sanitizers   the unit tests under sanitizers
 #   make check-reference    every method and every CPU kernel over the reference data that BATMAP_TEST_DATA names
 #   make cuda       the module that drives NVIDIA GPUs, build/cuda/batmap_cuda.so: needs nvcc and CMake, no GPU

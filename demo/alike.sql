@@ -3,29 +3,32 @@
 
 \set shared 10
 
+\set title 'Which packages are made of the same parts?'
+SELECT format('SELECT * FROM batmap_pairs_of(NULL::text, ''SELECT needed, package FROM needs'', min_count => %s)', :shared) AS statement \gset
+
 \echo
-\echo 3. Which packages are made of the same parts?
+\echo 3. :title
 \echo
-SELECT format('  SELECT * FROM batmap_pairs_of(NULL::text, ''SELECT needed, package FROM needs'', min_count => %s)', :shared);
+\echo ' ' :statement
 \echo
 
 SELECT clock_timestamp() AS started \gset
-CREATE TEMP TABLE alike AS
-    SELECT * FROM batmap_pairs_of(NULL::text, 'SELECT needed, package FROM needs', min_count => :shared);
+CREATE TEMP TABLE alike AS :statement;
 SELECT extract(epoch FROM clock_timestamp() - :'started'::timestamptz) * 1000 AS ours_ms \gset
+CALL pg_temp.keep_question(3, :'title', :'statement', :ours_ms);
 
 CREATE TEMP TABLE relatives AS
-    SELECT item_a, item_b, support, support_a + support_b - support AS either,
-           support::float8 / (support_a + support_b - support) AS jaccard
+    SELECT item_a AS program, item_b AS relative, support, support_a AS program_needs, support_b AS relative_needs,
+           support_a + support_b - support AS either, support::float8 / (support_a + support_b - support) AS jaccard
     FROM alike JOIN source a ON a.package = item_a JOIN source b ON b.package = item_b
     WHERE a.source <> b.source;
 
 -- Known programs, where the catalogue has them. A name inside the other's is a variant of the same program.
 CREATE TEMP TABLE known AS
     SELECT DISTINCT ON (program) *
-    FROM (SELECT item_a AS program, item_b AS relative, * FROM relatives
+    FROM (TABLE relatives
           UNION ALL
-          SELECT item_b, item_a, * FROM relatives) both_ways
+          SELECT relative, program, support, relative_needs, program_needs, either, jaccard FROM relatives) both_ways
     WHERE program IN ('blender', 'chromium', 'emacs-gtk', 'firefox-esr', 'gimp', 'git', 'gnumeric', 'inkscape', 'libreoffice-core',
                       'mariadb-server', 'nautilus', 'qemu-system-x86', 'wireshark')
       AND position(split_part(program, '-', 1) IN relative) = 0
@@ -34,12 +37,14 @@ SELECT count(*) >= 3 AS has_known FROM known \gset
 
 \if :has_known
 \echo '  The closest relatives of some programs, by the share of parts in common:'
+CREATE TEMP TABLE closest AS TABLE known ORDER BY jaccard DESC, program LIMIT 8;
 SELECT format('    %s: %s shares %s of the %s packages that one of them needs', program, relative, support, either)
-FROM known ORDER BY jaccard DESC, program LIMIT 8;
+FROM closest ORDER BY jaccard DESC, program;
 \else
 \echo '  The closest relatives, by the share of parts in common:'
-SELECT format('    %s and %s share %s of the %s packages that one of them needs', item_a, item_b, support, either)
-FROM relatives ORDER BY jaccard DESC, item_a, item_b LIMIT 8;
+CREATE TEMP TABLE closest AS TABLE relatives ORDER BY jaccard DESC, program, relative LIMIT 8;
+SELECT format('    %s and %s share %s of the %s packages that one of them needs', program, relative, support, either)
+FROM closest ORDER BY jaccard DESC, program, relative;
 \endif
 
 \echo
@@ -59,6 +64,7 @@ CREATE TEMP TABLE plain AS
     GROUP BY 1, 2 HAVING count(*) >= :shared;
 \set stopped :ERROR
 SELECT extract(epoch FROM clock_timestamp() - :'started'::timestamptz) * 1000 AS plain_ms \gset
+INSERT INTO timing VALUES (3, 'plain SQL', :plain_ms, :'stopped');
 SET statement_timeout = 0;
 \set ON_ERROR_STOP on
 

@@ -1,4 +1,5 @@
--- The demo, as psql runs it: loads the rows of catalogue.awk and asks four questions.
+-- The demo, as psql runs it: loads the rows of catalogue.awk, asks four questions, and leaves in the folder that `data` names what
+-- page.py draws.
 
 \pset pager off
 \pset tuples_only on
@@ -23,6 +24,16 @@ CREATE FUNCTION pg_temp.how_it_ran() RETURNS SETOF text LANGUAGE sql AS $$
     FROM batmap_last_run()
 $$;
 
+-- What the page says of each question besides its picture: the statement, how it ran, and the time of each way to ask it.
+CREATE TEMP TABLE question (number int, title text, statement text, results bigint, rows_read bigint, method text, kernel text, threads int, peak_memory bigint);
+CREATE TEMP TABLE timing (question int, way text, ms numeric, stopped boolean);
+
+-- Called right after the question's statement has run.
+CREATE PROCEDURE pg_temp.keep_question(number int, title text, statement text, ms numeric) LANGUAGE sql AS $$
+    INSERT INTO question SELECT number, title, statement, results, rows_read, method, kernel, threads, peak_memory FROM batmap_last_run();
+    INSERT INTO timing VALUES (number, 'batmap', ms, false)
+$$;
+
 CREATE TEMP TABLE catalogue (kind text, package text, value text);
 \copy catalogue FROM PROGRAM 'cat "$DEMO_ROWS"'
 
@@ -40,7 +51,8 @@ SELECT format(E'\n%s packages (%s); %s rows say which package needs which, %s ro
 \ir tags.sql
 \ir alike.sql
 \ir episodes.sql
+\ir page_data.sql
 
 \echo
-\echo 'Play on: `test/sandbox psql` is an empty database with the extension; README.md has the objects in one table.'
+\echo 'Play on: `test/sandbox psql` is an empty database with the extension; docs/reference.md has every object.'
 \echo

@@ -2,16 +2,19 @@
 
 SELECT greatest(3, count(DISTINCT package) / 2500) AS often FROM needs \gset
 
+\set title 'Which packages are needed together?'
+SELECT format('SELECT * FROM batmap_pairs_of(NULL::text, ''SELECT package, needed FROM needs'', min_count => %s)', :often) AS statement \gset
+
 \echo
-\echo 1. Which packages are needed together?
+\echo 1. :title
 \echo
-SELECT format('  SELECT * FROM batmap_pairs_of(NULL::text, ''SELECT package, needed FROM needs'', min_count => %s)', :often);
+\echo ' ' :statement
 \echo
 
 SELECT clock_timestamp() AS started \gset
-CREATE TEMP TABLE together AS
-    SELECT * FROM batmap_pairs_of(NULL::text, 'SELECT package, needed FROM needs', min_count => :often);
+CREATE TEMP TABLE together AS :statement;
 SELECT extract(epoch FROM clock_timestamp() - :'started'::timestamptz) * 1000 AS ours_ms \gset
+CALL pg_temp.keep_question(1, :'title', :'statement', :ours_ms);
 
 \echo '  Most often:'
 SELECT format('    %s packages need both %s and %s', pg_temp.num(support), item_a, item_b)
@@ -26,7 +29,9 @@ CREATE TEMP VIEW news AS
            CASE WHEN support_a <= support_b THEN item_a ELSE item_b END AS lhs,
            CASE WHEN support_a <= support_b THEN item_b ELSE item_a END AS rhs,
            least(support_a, support_b) AS lhs_support,
+           greatest(support_a, support_b) AS rhs_support,
            support::float8 / greatest(support_a, support_b) AS lesser_confidence,
+           support::float8 / (support_a + support_b - support) AS jaccard,
            support::float8 * total / (support_a::float8 * support_b) AS lift
     FROM together JOIN source a ON a.package = item_a JOIN source b ON b.package = item_b
     WHERE a.source <> b.source AND pg_temp.family(item_a) <> pg_temp.family(item_b);
@@ -58,6 +63,7 @@ CREATE TEMP TABLE plain AS
     FROM needs a JOIN needs b USING (package) WHERE a.needed < b.needed
     GROUP BY 1, 2 HAVING count(*) >= :often;
 SELECT extract(epoch FROM clock_timestamp() - :'started'::timestamptz) * 1000 AS plain_ms \gset
+INSERT INTO timing VALUES (1, 'plain SQL', :plain_ms, false);
 
 SELECT format('  A self-join in plain SQL: %s, %s times as long; its %s pairs are %s',
               pg_temp.seconds(:plain_ms), round(:plain_ms / :ours_ms), pg_temp.num((SELECT count(*) FROM plain)),
@@ -72,6 +78,7 @@ CREATE TEMP TABLE by_node AS
     FROM needs a JOIN needs b USING (package) WHERE a.needed < b.needed
     GROUP BY 1, 2 HAVING count(*) >= :often;
 SELECT extract(epoch FROM clock_timestamp() - :'started'::timestamptz) * 1000 AS node_ms \gset
+INSERT INTO timing VALUES (1, 'plain SQL where the planner may choose batmap', :node_ms, false);
 SELECT format('  The same SQL where the planner may give it to the engine (docs/plain-sql.md): %s; its pairs are %s',
               pg_temp.seconds(:node_ms),
               CASE WHEN EXISTS (TABLE plain EXCEPT TABLE by_node) OR EXISTS (TABLE by_node EXCEPT TABLE plain)

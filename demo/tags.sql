@@ -1,23 +1,24 @@
 -- Second question: the tags of a package are its items. Which go together? (Debian has tags; other catalogues may not.)
 
 SELECT count(*) > 0 AS tagged, greatest(3, count(DISTINCT package) / 600) AS often FROM tags \gset
+\set title 'Which tags go together?'
 \echo
-\echo 2. Which tags go together?
+\echo 2. :title
 \echo
 \if :tagged
 
-SELECT format('  SELECT * FROM batmap_pairs_of(NULL::text, ''SELECT package, tag FROM tags'', min_count => %s)', :often);
+SELECT format('SELECT * FROM batmap_pairs_of(NULL::text, ''SELECT package, tag FROM tags'', min_count => %s)', :often) AS statement \gset
+\echo ' ' :statement
 \echo
 
 SELECT clock_timestamp() AS started \gset
-CREATE TEMP TABLE tag_pairs AS
-    SELECT * FROM batmap_pairs_of(NULL::text, 'SELECT package, tag FROM tags', min_count => :often);
+CREATE TEMP TABLE tag_pairs AS :statement;
 SELECT extract(epoch FROM clock_timestamp() - :'started'::timestamptz) * 1000 AS ours_ms \gset
+CALL pg_temp.keep_question(2, :'title', :'statement', :ours_ms);
 
 -- Tags of one facet, and tags that say the same word (devel::lang:r, implemented-in::r), are no news.
-SELECT format('    of the %s packages tagged %s, %s are also %s: %s %%, of all packages %s %%',
-              pg_temp.num(lhs_support), lhs, pg_temp.num(support), rhs,
-              round(100.0 * support / lhs_support), round(100.0 * rhs_support / total, 1))
+CREATE TEMP TABLE tag_rules AS
+SELECT *
 FROM (SELECT DISTINCT ON (lhs) *
       FROM (SELECT support, support_a, support_b, total,
                    CASE WHEN support_a <= support_b THEN item_a ELSE item_b END AS lhs,
@@ -32,6 +33,11 @@ FROM (SELECT DISTINCT ON (lhs) *
       ORDER BY lhs, lift DESC, rhs) best
 ORDER BY lift DESC, lhs LIMIT 10;
 
+SELECT format('    of the %s packages tagged %s, %s are also %s: %s %%, of all packages %s %%',
+              pg_temp.num(lhs_support), lhs, pg_temp.num(support), rhs,
+              round(100.0 * support / lhs_support), round(100.0 * rhs_support / total, 1))
+FROM tag_rules ORDER BY lift DESC, lhs;
+
 \echo
 SELECT format('  %s pairs in %s', pg_temp.num(count(*)), pg_temp.seconds(:ours_ms)) FROM tag_pairs;
 SELECT pg_temp.how_it_ran();
@@ -43,6 +49,7 @@ CREATE TEMP TABLE plain AS
     FROM tags a JOIN tags b USING (package) WHERE a.tag < b.tag
     GROUP BY 1, 2 HAVING count(*) >= :often;
 SELECT extract(epoch FROM clock_timestamp() - :'started'::timestamptz) * 1000 AS plain_ms \gset
+INSERT INTO timing VALUES (2, 'plain SQL', :plain_ms, false);
 
 SELECT format('  A self-join in plain SQL: %s, %s times as long; its %s pairs are %s',
               pg_temp.seconds(:plain_ms), round(:plain_ms / :ours_ms), pg_temp.num((SELECT count(*) FROM plain)),
