@@ -7,26 +7,28 @@
 #   make clean
 #
 #   make demo            everything from an empty Debian or Ubuntu machine to a mined data set, in a private server, and a page of pictures
-#   make check           does it work here? In a private server; check-SUITE for one (unit house regress isolation tap client demo)
+#   make check           does it work here? All suites in a private server
+#   make check-SUITE     one suite: unit house regress isolation tap client demo; asan, tsan
 #   make check-sanitizers   the unit tests under sanitizers
 #   make check-reference    every method and every CPU kernel over the reference data that BATMAP_TEST_DATA names
-#   make cuda       the module that drives NVIDIA GPUs, build/cuda/batmap_cuda.so: needs nvcc and CMake, no GPU
+#   make cuda            the module that drives NVIDIA GPUs, build/cuda/batmap_cuda.so: needs nvcc and CMake, no GPU
 #   make install-cuda    into the server's folder of libraries
-#   make check-gpu  all of it against a GPU (test/gpu/README.md)
+#   make check-gpu       the GPU tests (test/gpu/README.md)
 #   make check-hostile   sqlsmith, damaged bytes and injected faults for HOSTILE_SECONDS (test/hostile)
 #   make bench           the extension against plain SQL and other engines; bench/run says what else
 #   make format          lays out the C++ sources
 #
-# The version is written in batmap.control and nowhere else.
+# Only batmap.control contains the version.
 
 PG_CONFIG ?= pg_config
 
-# Plain `make` uses all cores; a -j of the caller wins.
+# Plain `make` uses all cores; a -j of the caller takes precedence.
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
-# These work before PostgreSQL is installed, and PGXS has a `check` of its own: they are kept apart from it.
+# These targets work before PostgreSQL is installed. PGXS has a `check` target of its own, so they are kept
+# apart from it.
 script_goals := $(filter demo check check-% bench format cuda,$(MAKECMDGOALS))
 
 ifneq ($(script_goals),)
@@ -75,7 +77,7 @@ server_headers := $(shell $(PG_CONFIG) --includedir-server)
 EXTENSION := batmap
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'.*/\1/p" batmap.control)
 
-# Source lists: one path a line, from the root of the repository; '#' starts a remark.
+# Source lists: one path per line, relative to the root of the repository; '#' starts a comment.
 # With ENGINE, a static library of it (build/dev/libbatmap_engine.a), the engine is linked instead of compiled.
 lists := $(if $(ENGINE),,kernels/sources.list) extension/sources.list
 sources := $(shell sed 's/\#.*//' $(lists))
@@ -85,15 +87,16 @@ OBJS := $(sources:%.cpp=build/pgxs/%.o)
 DATA := $(wildcard sql/batmap--*--*.sql)
 DATA_built := build/batmap--$(EXTVERSION).sql
 
-# The server's headers are system headers: their warnings are not ours. NDEBUG: an assertion would take the server down
-# with it; the unit tests run with assertions.
+# The headers of the server are system headers, so that their warnings are not reported. NDEBUG: a failed
+# assertion would take the server down; the unit tests run with assertions.
 PG_CPPFLAGS := -Ikernels -I. -isystem $(server_headers) \
 	-DBATMAP_VERSION='"$(EXTVERSION)"' $(if $(ASSERTIONS),,-DNDEBUG)
 PG_CXXFLAGS := -std=c++20 -Wall -Wextra $(if $(WERROR),-Werror) -fvisibility=hidden -pthread -MMD -MP
-# The linker map keeps template code of the C++ library out of the dynamic symbols, which hidden visibility does not.
+# The linker map removes template code of the C++ library from the dynamic symbols. Hidden visibility does
+# not do that.
 SHLIB_LINK := $(ENGINE) -lstdc++ -pthread -Wl,--version-script=build/exports.map
 
-# Bitcode serves inlining of C functions into JIT code; ours do their work in loops of their own.
+# No bitcode: it lets JIT code inline C functions, but ours spend their time in their own loops.
 override with_llvm := no
 
 REGRESS := $(sort $(patsubst test/sql/%.sql,%,$(wildcard test/sql/*.sql)))
@@ -104,7 +107,7 @@ PROVE_TESTS := $(sort $(wildcard test/t/*.pl))
 TAP_TESTS := $(if $(PROVE_TESTS),1)
 REGRESS_PREP := installcheck-folders
 
-# libpq programs of test/client.
+# The libpq programs of test/client.
 clients := $(patsubst test/client/%.cpp,build/client/%,$(wildcard test/client/*.cpp))
 
 EXTRA_CLEAN := build
@@ -118,7 +121,7 @@ $(OBJS): build/pgxs/%.o: %.cpp Makefile batmap.control | server-headers
 	@mkdir -p $(@D)
 	$(COMPILE.cc) -o $@ $<
 
-# Packages of clients bring the makefiles of PGXS without the headers.
+# Client packages contain the makefiles of PGXS but not the headers.
 .PHONY: server-headers
 server-headers:
 	@test -e $(server_headers)/postgres.h || { \
@@ -130,7 +133,7 @@ $(DATA_built): sql/batmap.sql batmap.control
 	@mkdir -p $(@D)
 	cp $< $@
 
-# A line added to or taken from a list links again.
+# A changed source list causes a new link.
 $(shlib): build/exports.map $(lists) $(ENGINE)
 
 build/exports.map: Makefile
@@ -153,7 +156,7 @@ $(clients): build/client/%: test/client/%.cpp Makefile
 
 -include $(clients:=.d)
 
-# A module for test/t: another extension, as others see the plans of this one. `make install` leaves it where it is.
+# A module for test/t that plays the part of another extension. `make install` does not install it.
 neighbour: build/neighbour/neighbour.so
 
 build/neighbour/neighbour.o: test/neighbour/neighbour.cpp Makefile | server-headers

@@ -1,4 +1,5 @@
-// The shared library's entry: magic block, settings, shared memory, plan nodes; nothing else happens at load.
+// The entry point of the shared library. Loading it defines the settings, requests shared memory and installs
+// the plan nodes, nothing else.
 #include "extension/functions/node_row_stream.h"
 #include "extension/input/node_pack_rows.h"
 #include "extension/input/packed_plan.h"

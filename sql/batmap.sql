@@ -25,7 +25,7 @@ CREATE TYPE batmap_relation (
     ALIGNMENT = double,
     STORAGE = external
 );
-COMMENT ON TYPE batmap_relation IS 'mergeable compact set of (tid, item) pairs';
+COMMENT ON TYPE batmap_relation IS 'compact set of (tid, item) pairs that can be merged';
 
 CREATE FUNCTION batmap_relation_trans(batmap_relation, int4, int4) RETURNS batmap_relation
 AS 'MODULE_PATHNAME', 'batmap_relation_trans_int4_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -89,7 +89,7 @@ COMMENT ON AGGREGATE batmap_relation_agg(batmap_relation) IS 'merges relations';
 
 CREATE FUNCTION batmap_unnest(relation batmap_relation, OUT tid int8, OUT item int8) RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'batmap_relation_unnest' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100000;
-COMMENT ON FUNCTION batmap_unnest(batmap_relation) IS 'the distinct (tid, item) pairs of a relation, in order';
+COMMENT ON FUNCTION batmap_unnest(batmap_relation) IS 'the distinct (tid, item) pairs of a relation, sorted';
 
 -- Frequent pairs --------------------------------------------------------------------------------
 
@@ -233,7 +233,7 @@ CREATE FUNCTION batmap_itemset_spectrum(
 RETURNS TABLE (length int4, support int8, relative_support float8, itemsets int8)
 AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
 COMMENT ON FUNCTION batmap_itemset_spectrum(text, float8, int8, int4, int4, text, int8[], int8[], float8)
-IS 'how many frequent itemsets of each length and support the (tid, item) rows of a query have';
+IS 'number of frequent itemsets of each length and support in the (tid, item) rows of a query';
 
 CREATE FUNCTION batmap_itemset_spectrum(
     relation batmap_relation,
@@ -248,7 +248,7 @@ CREATE FUNCTION batmap_itemset_spectrum(
 RETURNS TABLE (length int4, support int8, relative_support float8, itemsets int8)
 AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 1000;
 COMMENT ON FUNCTION batmap_itemset_spectrum(batmap_relation, float8, int8, int4, int4, text, int8[], int8[], float8)
-IS 'how many frequent itemsets of each length and support a relation has';
+IS 'number of frequent itemsets of each length and support in a relation';
 
 CREATE FUNCTION batmap_itemset_spectrum_of(
     item_type anyelement,
@@ -264,7 +264,7 @@ CREATE FUNCTION batmap_itemset_spectrum_of(
 RETURNS TABLE (length int4, support int8, relative_support float8, itemsets int8)
 AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
 COMMENT ON FUNCTION batmap_itemset_spectrum_of(anyelement, text, float8, int8, int4, int4, text, text[], text[], float8)
-IS 'how many frequent itemsets of each length and support the (tid, item) rows of a query have, for items of any hashable type';
+IS 'number of frequent itemsets of each length and support in the (tid, item) rows of a query, for items of any hashable type';
 
 CREATE FUNCTION batmap_itemset_estimate(
     query text,
@@ -280,7 +280,7 @@ RETURNS TABLE (
     itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1;
 COMMENT ON FUNCTION batmap_itemset_estimate(text, float8, int8, int4, int4, int8[], int8[], float8, interval)
-IS 'how many frequent itemsets there are: exact, or, where counting takes too long, from random ways through the search';
+IS 'number of frequent itemsets: exact, or, if counting takes too long, estimated from random paths through the search';
 
 CREATE FUNCTION batmap_rules_support(internal) RETURNS internal
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE;
@@ -435,15 +435,15 @@ RETURNS TABLE (
     rows_read int8, transactions int8, items int8, items_kept int8, pair_instances int8)
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 5;
 COMMENT ON FUNCTION batmap_estimate(text, int8, float8)
-IS 'what batmap_pairs would take and give: reads and groups the rows, counts nothing';
+IS 'predicts time, memory and rows of batmap_pairs for each method; reads and groups the rows but does not count';
 
 CREATE FUNCTION batmap_measure(name text, n_both int8, n_lhs int8, n_rhs int8, n_total int8) RETURNS float8
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION batmap_measure(text, int8, int8, int8, int8)
-IS 'how strongly two items go together, from numbers of transactions: support, jaccard, lift, ...';
+IS 'a measure of association of two items from counts of transactions: support, jaccard, lift, ...';
 
 CREATE TYPE batmap_pair AS (item_a int8, item_b int8, support int8);
-COMMENT ON TYPE batmap_pair IS 'two items and the number of transactions that hold both';
+COMMENT ON TYPE batmap_pair IS 'two items and the number of transactions that contain both';
 
 CREATE FUNCTION batmap_pairs_trans(batmap_relation, int4, int4, int8) RETURNS batmap_relation
 AS 'MODULE_PATHNAME', 'batmap_pairs_trans_int4_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -494,7 +494,7 @@ CREATE AGGREGATE batmap_pairs_agg(tid int8, item int8, min_count int8) (
 COMMENT ON AGGREGATE batmap_pairs_agg(int8, int8, int8) IS 'frequent pairs of a group as an array';
 
 CREATE TYPE batmap_itemset AS (itemset int8[], support int8);
-COMMENT ON TYPE batmap_itemset IS 'items, ascending, and the number of transactions that hold all of them';
+COMMENT ON TYPE batmap_itemset IS 'items, ascending, and the number of transactions that contain all of them';
 
 CREATE FUNCTION batmap_itemsets_trans(batmap_relation, int4, int4, int8, int4) RETURNS batmap_relation
 AS 'MODULE_PATHNAME', 'batmap_itemsets_trans_int4_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -603,7 +603,7 @@ CREATE FUNCTION batmap_episode_count(
 RETURNS TABLE (episode int8[], support int8)
 AS 'MODULE_PATHNAME', 'batmap_episode_count_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10;
 COMMENT ON FUNCTION batmap_episode_count(text, int8[], anyarray, text, text, text)
-IS 'how often given episodes occur in the (time, event [, stream]) rows of a query';
+IS 'number of occurrences of given episodes in the (time, event [, stream]) rows of a query';
 
 CREATE FUNCTION batmap_episode_count_of(
     event_type anyelement,
@@ -616,55 +616,55 @@ CREATE FUNCTION batmap_episode_count_of(
 RETURNS TABLE (episode anyarray, support int8)
 AS 'MODULE_PATHNAME', 'batmap_episode_count_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10;
 COMMENT ON FUNCTION batmap_episode_count_of(anyelement, text, text[], anycompatiblearray, text, text, text)
-IS 'how often given episodes of events of any hashable type occur in the (time, event [, stream]) rows of a query';
+IS 'number of occurrences of given episodes in the (time, event [, stream]) rows of a query, for events of any hashable type';
 
 CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps int4[])
 RETURNS TABLE (starts_at int8, ends_at int8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
 COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], int4[])
-IS 'where an episode occurs: occurrences that do not overlap, as many as there can be';
+IS 'a largest set of non-overlapping occurrences of an episode';
 
 CREATE FUNCTION batmap_episode_occurrences_of(event_type anyelement, query text, episode text[], gaps int4[])
 RETURNS TABLE (starts_at int8, ends_at int8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
 COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], int4[])
-IS 'where an episode of events of any hashable type occurs: occurrences that do not overlap, as many as there can be';
+IS 'a largest set of non-overlapping occurrences of an episode, for events of any hashable type';
 
 CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps int8[])
 RETURNS TABLE (starts_at int8, ends_at int8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
 COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], int8[])
-IS 'where an episode occurs: occurrences that do not overlap, as many as there can be';
+IS 'a largest set of non-overlapping occurrences of an episode';
 
 CREATE FUNCTION batmap_episode_occurrences_of(event_type anyelement, query text, episode text[], gaps int8[])
 RETURNS TABLE (starts_at int8, ends_at int8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
 COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], int8[])
-IS 'where an episode of events of any hashable type occurs: occurrences that do not overlap, as many as there can be';
+IS 'a largest set of non-overlapping occurrences of an episode, for events of any hashable type';
 
 CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps float8[])
 RETURNS TABLE (starts_at float8, ends_at float8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
 COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], float8[])
-IS 'where an episode occurs: occurrences that do not overlap, as many as there can be';
+IS 'a largest set of non-overlapping occurrences of an episode';
 
 CREATE FUNCTION batmap_episode_occurrences_of(event_type anyelement, query text, episode text[], gaps float8[])
 RETURNS TABLE (starts_at float8, ends_at float8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
 COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], float8[])
-IS 'where an episode of events of any hashable type occurs: occurrences that do not overlap, as many as there can be';
+IS 'a largest set of non-overlapping occurrences of an episode, for events of any hashable type';
 
 CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps interval[])
 RETURNS TABLE (starts_at timestamptz, ends_at timestamptz, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
 COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], interval[])
-IS 'where an episode occurs: occurrences that do not overlap, as many as there can be';
+IS 'a largest set of non-overlapping occurrences of an episode';
 
 CREATE FUNCTION batmap_episode_occurrences_of(event_type anyelement, query text, episode text[], gaps interval[])
 RETURNS TABLE (starts_at timestamptz, ends_at timestamptz, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
 COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], interval[])
-IS 'where an episode of events of any hashable type occurs: occurrences that do not overlap, as many as there can be';
+IS 'a largest set of non-overlapping occurrences of an episode, for events of any hashable type';
 
 CREATE FUNCTION batmap_generate_spikes(
     seconds float8,
@@ -677,7 +677,7 @@ CREATE FUNCTION batmap_generate_spikes(
 RETURNS TABLE (time_us int8, neuron int4)
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100000 ROWS 100000;
 COMMENT ON FUNCTION batmap_generate_spikes(float8, int8, int4, float8, int4, int4, float8)
-IS 'spikes of a simulated network of neurons with episodes embedded, the same for the same arguments';
+IS 'spikes of a simulated network of neurons with embedded episodes; equal arguments give equal spikes';
 
 CREATE TYPE batmap_episode_state;
 
@@ -748,7 +748,7 @@ CREATE AGGREGATE batmap_episode_count_agg("time" int8, event int4, episode int8[
     FINALFUNC = batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_episode_count_agg(int8, int4, int8[], int8, int8)
-IS 'how often an episode occurs among the events of a group';
+IS 'number of occurrences of an episode among the events of a group';
 
 CREATE AGGREGATE batmap_episode_count_agg("time" int8, event int8, episode int8[], gap_low int8, gap_high int8) (
     SFUNC = batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
@@ -756,7 +756,7 @@ CREATE AGGREGATE batmap_episode_count_agg("time" int8, event int8, episode int8[
     FINALFUNC = batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_episode_count_agg(int8, int8, int8[], int8, int8)
-IS 'how often an episode occurs among the events of a group';
+IS 'number of occurrences of an episode among the events of a group';
 
 CREATE AGGREGATE batmap_episode_count_agg("time" float8, event int4, episode int8[], gap_low float8, gap_high float8) (
     SFUNC = batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
@@ -764,7 +764,7 @@ CREATE AGGREGATE batmap_episode_count_agg("time" float8, event int4, episode int
     FINALFUNC = batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_episode_count_agg(float8, int4, int8[], float8, float8)
-IS 'how often an episode occurs among the events of a group';
+IS 'number of occurrences of an episode among the events of a group';
 
 CREATE AGGREGATE batmap_episode_count_agg("time" float8, event int8, episode int8[], gap_low float8, gap_high float8) (
     SFUNC = batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
@@ -772,7 +772,7 @@ CREATE AGGREGATE batmap_episode_count_agg("time" float8, event int8, episode int
     FINALFUNC = batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_episode_count_agg(float8, int8, int8[], float8, float8)
-IS 'how often an episode occurs among the events of a group';
+IS 'number of occurrences of an episode among the events of a group';
 
 CREATE AGGREGATE batmap_episode_count_agg("time" timestamptz, event int4, episode int8[], gap_low interval, gap_high interval) (
     SFUNC = batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
@@ -780,7 +780,7 @@ CREATE AGGREGATE batmap_episode_count_agg("time" timestamptz, event int4, episod
     FINALFUNC = batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_episode_count_agg(timestamptz, int4, int8[], interval, interval)
-IS 'how often an episode occurs among the events of a group';
+IS 'number of occurrences of an episode among the events of a group';
 
 CREATE AGGREGATE batmap_episode_count_agg("time" timestamptz, event int8, episode int8[], gap_low interval, gap_high interval) (
     SFUNC = batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
@@ -788,7 +788,7 @@ CREATE AGGREGATE batmap_episode_count_agg("time" timestamptz, event int8, episod
     FINALFUNC = batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_episode_count_agg(timestamptz, int8, int8[], interval, interval)
-IS 'how often an episode occurs among the events of a group';
+IS 'number of occurrences of an episode among the events of a group';
 
 -- Join-project ----------------------------------------------------------------------------------
 
@@ -810,7 +810,7 @@ RETURNS TABLE (a int8, c int8, support int8)
 AS 'MODULE_PATHNAME', 'batmap_join_project_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT batmap_join_project_support;
 COMMENT ON FUNCTION batmap_join_project(text, text, int8, bool, int8, int4, int8, text, text)
-IS 'all (a, c) that the (a, b) and (b, c) rows of two queries join, with the number of shared b';
+IS 'all (a, c) that share a b in the (a, b) and (b, c) rows of two queries, with the number of such b';
 
 CREATE FUNCTION batmap_join_project(
     left_relation batmap_relation,
@@ -826,7 +826,7 @@ RETURNS TABLE (a int8, c int8, support int8)
 AS 'MODULE_PATHNAME', 'batmap_join_project_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
     SUPPORT batmap_join_project_support;
 COMMENT ON FUNCTION batmap_join_project(batmap_relation, batmap_relation, int8, bool, int8, int4, int8, text, text)
-IS 'all (a, c) that the (b, a) and (b, c) pairs of two relations join, with the number of shared b';
+IS 'all (a, c) that share a b in the (b, a) and (b, c) pairs of two relations, with the number of such b';
 
 CREATE FUNCTION batmap_join_project_of(
     left_type anyelement,
@@ -844,7 +844,7 @@ RETURNS TABLE (a anyelement, c anycompatible, support int8)
 AS 'MODULE_PATHNAME', 'batmap_join_project_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT batmap_join_project_support;
 COMMENT ON FUNCTION batmap_join_project_of(anyelement, anycompatible, text, text, int8, bool, int8, int4, int8, text, text)
-IS 'all (a, c) that the (a, b) and (b, c) rows of two queries join, for a and c of any hashable types';
+IS 'all (a, c) that share a b in the (a, b) and (b, c) rows of two queries, with the number of such b, for a and c of any hashable types';
 
 CREATE TYPE batmap_join_state;
 
@@ -893,7 +893,7 @@ CREATE AGGREGATE batmap_join_project_agg(a int4, b int4, c int4) (
     FINALFUNC = batmap_join_project_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_join_project_agg(int4, int4, int4)
-IS 'all (a, c) that the rows (a, b, NULL) and (NULL, b, c) of a group join, with the number of shared b';
+IS 'all (a, c) that share a b in the rows (a, b, NULL) and (NULL, b, c) of a group, with the number of such b';
 
 CREATE AGGREGATE batmap_join_project_agg(a int8, b int8, c int8) (
     SFUNC = batmap_join_trans, STYPE = batmap_join_state, SSPACE = 4096,
@@ -901,7 +901,7 @@ CREATE AGGREGATE batmap_join_project_agg(a int8, b int8, c int8) (
     FINALFUNC = batmap_join_project_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_join_project_agg(int8, int8, int8)
-IS 'all (a, c) that the rows (a, b, NULL) and (NULL, b, c) of a group join, with the number of shared b';
+IS 'all (a, c) that share a b in the rows (a, b, NULL) and (NULL, b, c) of a group, with the number of such b';
 
 -- Sets ------------------------------------------------------------------------------------------
 
@@ -945,24 +945,24 @@ COMMENT ON TYPE batmap IS 'set of integers 0 <= x < N, stored for intersection; 
 
 CREATE FUNCTION batmap_to_typmod(batmap, int4, bool) RETURNS batmap
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION batmap_to_typmod(batmap, int4, bool) IS 'the set at the width of a declared universe; an element outside is an error';
+COMMENT ON FUNCTION batmap_to_typmod(batmap, int4, bool) IS 'the set in a declared universe; an element outside it is an error';
 
 CREATE CAST (batmap AS batmap) WITH FUNCTION batmap_to_typmod(batmap, int4, bool) AS IMPLICIT;
-COMMENT ON CAST (batmap AS batmap) IS 'to the declared universe';
+COMMENT ON CAST (batmap AS batmap) IS 'declares the universe';
 
 CREATE FUNCTION batmap_from_array(int4[], int4, bool) RETURNS batmap
 AS 'MODULE_PATHNAME', 'batmap_from_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
 COMMENT ON FUNCTION batmap_from_array(int4[], int4, bool) IS 'the set of the elements of an array';
 
 CREATE CAST (int4[] AS batmap) WITH FUNCTION batmap_from_array(int4[], int4, bool) AS ASSIGNMENT;
-COMMENT ON CAST (int4[] AS batmap) IS 'elements of an array; duplicates collapse';
+COMMENT ON CAST (int4[] AS batmap) IS 'elements of an array; duplicates count once';
 
 CREATE FUNCTION batmap_from_array(int8[], int4, bool) RETURNS batmap
 AS 'MODULE_PATHNAME', 'batmap_from_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
 COMMENT ON FUNCTION batmap_from_array(int8[], int4, bool) IS 'the set of the elements of an array';
 
 CREATE CAST (int8[] AS batmap) WITH FUNCTION batmap_from_array(int8[], int4, bool) AS ASSIGNMENT;
-COMMENT ON CAST (int8[] AS batmap) IS 'elements of an array; duplicates collapse';
+COMMENT ON CAST (int8[] AS batmap) IS 'elements of an array; duplicates count once';
 
 CREATE FUNCTION batmap_to_int4_array(batmap) RETURNS int4[]
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
@@ -1068,21 +1068,21 @@ COMMENT ON OPERATOR # (batmap, batmap) IS 'symmetric difference';
 
 CREATE FUNCTION batmap_add(batmap, int8) RETURNS batmap
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_add(batmap, int8) IS 'the set with one element more';
+COMMENT ON FUNCTION batmap_add(batmap, int8) IS 'the set with an element added';
 
 CREATE OPERATOR | (
     FUNCTION = batmap_add, LEFTARG = batmap, RIGHTARG = int8
 );
-COMMENT ON OPERATOR | (batmap, int8) IS 'with one element more';
+COMMENT ON OPERATOR | (batmap, int8) IS 'adds an element';
 
 CREATE FUNCTION batmap_remove(batmap, int8) RETURNS batmap
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_remove(batmap, int8) IS 'the set without an element';
+COMMENT ON FUNCTION batmap_remove(batmap, int8) IS 'the set with an element removed';
 
 CREATE OPERATOR - (
     FUNCTION = batmap_remove, LEFTARG = batmap, RIGHTARG = int8
 );
-COMMENT ON OPERATOR - (batmap, int8) IS 'without an element';
+COMMENT ON OPERATOR - (batmap, int8) IS 'removes an element';
 
 -- Membership, inclusion and overlap
 
@@ -1106,7 +1106,7 @@ COMMENT ON OPERATOR && (batmap, batmap) IS 'overlaps';
 
 CREATE FUNCTION batmap_contains(batmap, batmap) RETURNS bool
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION batmap_contains(batmap, batmap) IS 'does the first set hold all of the second?';
+COMMENT ON FUNCTION batmap_contains(batmap, batmap) IS 'does the first set contain all elements of the second?';
 
 CREATE OPERATOR @> (
     FUNCTION = batmap_contains, LEFTARG = batmap, RIGHTARG = batmap,
@@ -1116,7 +1116,7 @@ COMMENT ON OPERATOR @> (batmap, batmap) IS 'contains';
 
 CREATE FUNCTION batmap_contained(batmap, batmap) RETURNS bool
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION batmap_contained(batmap, batmap) IS 'is all of the first set in the second?';
+COMMENT ON FUNCTION batmap_contained(batmap, batmap) IS 'are all elements of the first set in the second?';
 
 CREATE OPERATOR <@ (
     FUNCTION = batmap_contained, LEFTARG = batmap, RIGHTARG = batmap,
@@ -1144,11 +1144,11 @@ CREATE OPERATOR <@ (
 );
 COMMENT ON OPERATOR <@ (int8, batmap) IS 'is an element of';
 
--- Equality and order: of the elements, whatever the universe
+-- Equality and order depend on the elements alone, not on the universe
 
 CREATE FUNCTION batmap_eq(batmap, batmap) RETURNS bool
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION batmap_eq(batmap, batmap) IS 'equal as sets';
+COMMENT ON FUNCTION batmap_eq(batmap, batmap) IS 'do two sets have the same elements?';
 
 CREATE OPERATOR = (
     FUNCTION = batmap_eq, LEFTARG = batmap, RIGHTARG = batmap,
@@ -1158,7 +1158,7 @@ COMMENT ON OPERATOR = (batmap, batmap) IS 'equal';
 
 CREATE FUNCTION batmap_ne(batmap, batmap) RETURNS bool
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION batmap_ne(batmap, batmap) IS 'not equal as sets';
+COMMENT ON FUNCTION batmap_ne(batmap, batmap) IS 'do two sets have different elements?';
 
 CREATE OPERATOR <> (
     FUNCTION = batmap_ne, LEFTARG = batmap, RIGHTARG = batmap,
@@ -1229,7 +1229,7 @@ CREATE OPERATOR CLASS batmap_hash_ops DEFAULT FOR TYPE batmap USING hash AS
     FUNCTION 2 batmap_hash_extended(batmap, int8);
 COMMENT ON OPERATOR CLASS batmap_hash_ops USING hash IS 'equality of the elements';
 
--- Index over elements
+-- GIN index over the elements
 
 CREATE FUNCTION batmap_gin_extract_value(batmap, internal) RETURNS internal
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -1269,7 +1269,7 @@ COMMENT ON FUNCTION batmap_and_cardinality(batmap, batmap) IS 'number of common 
 
 CREATE FUNCTION batmap_and_cardinality(VARIADIC batmap[]) RETURNS int8
 AS 'MODULE_PATHNAME', 'batmap_and_cardinality_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_and_cardinality(batmap[]) IS 'number of elements that all sets have; NULL without sets';
+COMMENT ON FUNCTION batmap_and_cardinality(batmap[]) IS 'number of elements of the intersection of all sets; NULL for no sets';
 
 CREATE FUNCTION batmap_or_cardinality(batmap, batmap) RETURNS int8
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
@@ -1277,7 +1277,7 @@ COMMENT ON FUNCTION batmap_or_cardinality(batmap, batmap) IS 'number of elements
 
 CREATE FUNCTION batmap_xor_cardinality(batmap, batmap) RETURNS int8
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION batmap_xor_cardinality(batmap, batmap) IS 'number of elements that one of the sets has';
+COMMENT ON FUNCTION batmap_xor_cardinality(batmap, batmap) IS 'number of elements that exactly one of the sets has';
 
 CREATE FUNCTION batmap_andnot_cardinality(batmap, batmap) RETURNS int8
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
@@ -1311,19 +1311,19 @@ COMMENT ON OPERATOR <%> (batmap, batmap) IS 'Jaccard distance';
 
 CREATE FUNCTION batmap_is_empty(batmap) RETURNS bool
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION batmap_is_empty(batmap) IS 'has the set no elements?';
+COMMENT ON FUNCTION batmap_is_empty(batmap) IS 'is the set empty?';
 
 CREATE FUNCTION batmap_min(batmap) RETURNS int8
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION batmap_min(batmap) IS 'smallest element; NULL of the empty set';
+COMMENT ON FUNCTION batmap_min(batmap) IS 'smallest element; NULL for the empty set';
 
 CREATE FUNCTION batmap_max(batmap) RETURNS int8
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION batmap_max(batmap) IS 'largest element; NULL of the empty set';
+COMMENT ON FUNCTION batmap_max(batmap) IS 'largest element; NULL for the empty set';
 
 CREATE FUNCTION batmap_universe(batmap) RETURNS int8
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION batmap_universe(batmap) IS '2^w: the set is one of 0 <= x < 2^w';
+COMMENT ON FUNCTION batmap_universe(batmap) IS 'size of the universe, 2^w: all elements are below it';
 
 CREATE FUNCTION batmap_stats(batmap, OUT container text, OUT universe int8, OUT cardinality int8, OUT bytes int8, OUT slots int8, OUT stash int8) RETURNS record
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -1394,11 +1394,11 @@ COMMENT ON FUNCTION batmap_xor_trans(batmap_state, batmap) IS 'transition functi
 
 CREATE FUNCTION batmap_state_merge(batmap_state, batmap_state) RETURNS batmap_state
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_state_merge(batmap_state, batmap_state) IS 'combines two states of one aggregate; a NULL state has seen no rows';
+COMMENT ON FUNCTION batmap_state_merge(batmap_state, batmap_state) IS 'combines two states of one aggregate; NULL is a state without rows';
 
 CREATE FUNCTION batmap_agg_merge(batmap_state, batmap_state) RETURNS batmap_state
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_agg_merge(batmap_state, batmap_state) IS 'combines two states of batmap_agg with a universe, which must be the same';
+COMMENT ON FUNCTION batmap_agg_merge(batmap_state, batmap_state) IS 'combines two states of batmap_agg with the same declared universe';
 
 CREATE FUNCTION batmap_state_final(batmap_state) RETURNS batmap
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
@@ -1535,9 +1535,9 @@ RETURNS TABLE (id_a int8, id_b int8, intersection int8, jaccard float8)
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT batmap_all_pairs_support;
 COMMENT ON FUNCTION batmap_all_pairs(text, int8, float8, int8, int4, int8, text)
-IS 'all pairs of the (id, batmap) rows of a query that have enough in common';
+IS 'all pairs of the (id, batmap) rows of a query whose intersection or Jaccard index is large enough';
 
--- Pair counts: what adds up over disjoint sets of transactions ---------------------------------
+-- Pair counts: they add up over disjoint sets of transactions -----------------------------------
 
 CREATE TYPE batmap_pair_counts;
 
@@ -1604,7 +1604,7 @@ IS 'transition function of batmap_pair_counts_agg over sets';
 CREATE FUNCTION batmap_pair_counts_basket_merge(batmap_relation, batmap_relation) RETURNS batmap_relation
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION batmap_pair_counts_basket_merge(batmap_relation, batmap_relation)
-IS 'the baskets of two states, numbered anew';
+IS 'combines two states; the baskets of the second get new numbers';
 
 CREATE FUNCTION batmap_pair_counts_basket_final(batmap_relation) RETURNS batmap_pair_counts
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
@@ -1615,12 +1615,12 @@ CREATE AGGREGATE batmap_pair_counts_agg(items batmap) (
     COMBINEFUNC = batmap_pair_counts_basket_merge,
     FINALFUNC = batmap_pair_counts_basket_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE batmap_pair_counts_agg(batmap) IS 'counts the pairs of baskets, one set a row; equal sets are baskets of their own';
+COMMENT ON AGGREGATE batmap_pair_counts_agg(batmap) IS 'counts the pairs of baskets; each row is a basket, also if it repeats a set';
 
 CREATE FUNCTION batmap_pair_counts_merge(batmap_pair_counts, batmap_pair_counts) RETURNS batmap_pair_counts
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 COMMENT ON FUNCTION batmap_pair_counts_merge(batmap_pair_counts, batmap_pair_counts)
-IS 'transition function of sum(batmap_pair_counts); a NULL counts nothing';
+IS 'transition function of sum(batmap_pair_counts); NULLs are ignored';
 
 CREATE FUNCTION batmap_pair_counts_sum_final(batmap_pair_counts) RETURNS batmap_pair_counts
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
@@ -1631,12 +1631,12 @@ CREATE AGGREGATE sum(batmap_pair_counts) (
     COMBINEFUNC = batmap_pair_counts_merge,
     FINALFUNC = batmap_pair_counts_sum_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE sum(batmap_pair_counts) IS 'the counts of disjoint sets of transactions together; NULLs are ignored';
+COMMENT ON AGGREGATE sum(batmap_pair_counts) IS 'sum of the counts of disjoint sets of transactions; NULLs are ignored';
 
 CREATE FUNCTION batmap_pair_counts_add(batmap_pair_counts, batmap_pair_counts) RETURNS batmap_pair_counts
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
 COMMENT ON FUNCTION batmap_pair_counts_add(batmap_pair_counts, batmap_pair_counts)
-IS 'the counts of two disjoint sets of transactions together';
+IS 'sum of the counts of two disjoint sets of transactions';
 
 CREATE OPERATOR + (
     FUNCTION = batmap_pair_counts_add, LEFTARG = batmap_pair_counts, RIGHTARG = batmap_pair_counts,
@@ -1666,11 +1666,11 @@ IS 'frequent pairs of stored pair counts';
 
 CREATE FUNCTION batmap_pair_count(counts batmap_pair_counts, item_a int8, item_b int8) RETURNS int8
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_pair_count(batmap_pair_counts, int8, int8) IS 'number of transactions that hold both items';
+COMMENT ON FUNCTION batmap_pair_count(batmap_pair_counts, int8, int8) IS 'number of transactions that contain both items';
 
 CREATE FUNCTION batmap_item_count(counts batmap_pair_counts, item int8) RETURNS int8
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_item_count(batmap_pair_counts, int8) IS 'number of transactions that hold the item';
+COMMENT ON FUNCTION batmap_item_count(batmap_pair_counts, int8) IS 'number of transactions that contain the item';
 
 CREATE FUNCTION batmap_pair_counts_total(batmap_pair_counts) RETURNS int8
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -1687,9 +1687,9 @@ COMMENT ON FUNCTION batmap_pair_counts_pairs(batmap_pair_counts) IS 'number of p
 CREATE FUNCTION batmap_pair_counts_unnest(counts batmap_pair_counts, OUT item_a int8, OUT item_b int8, OUT count int8)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100000;
-COMMENT ON FUNCTION batmap_pair_counts_unnest(batmap_pair_counts) IS 'the pairs that occur with their counts, in order';
+COMMENT ON FUNCTION batmap_pair_counts_unnest(batmap_pair_counts) IS 'the pairs that occur with their counts, sorted';
 
--- Seeing what happened --------------------------------------------------------------------------
+-- Figures about runs -----------------------------------------------------------------------------
 
 CREATE FUNCTION batmap_progress(
     OUT pid int4, OUT datid oid, OUT usesysid oid, OUT operation text, OUT phase text, OUT started timestamptz,
@@ -1710,7 +1710,7 @@ GRANT SELECT ON batmap_progress TO PUBLIC;
 CREATE FUNCTION batmap_usage(
     OUT all_sessions bool, OUT threads int8, OUT max_threads int8, OUT memory int8, OUT max_memory int8)
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 10;
-COMMENT ON FUNCTION batmap_usage() IS 'helper threads and bytes that runs hold, and the most they may: of all sessions where the library is preloaded, else of this one';
+COMMENT ON FUNCTION batmap_usage() IS 'helper threads and bytes that runs use, and the limits: of all sessions if the library is preloaded, else of this session';
 
 CREATE FUNCTION batmap_last_run(
     OUT operation text,
@@ -1736,14 +1736,14 @@ CREATE FUNCTION batmap_last_run(
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 1;
 COMMENT ON FUNCTION batmap_last_run()
-IS 'how the last batmap function of this session ran: method, sizes, times in ms, peak memory in bytes';
+IS 'record of the last run of this session: method, sizes, times in ms, peak memory in bytes';
 
 CREATE FUNCTION batmap_last_run_levels(
     OUT length int4, OUT candidates int8, OUT frequent int8, OUT milliseconds float8)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;
 COMMENT ON FUNCTION batmap_last_run_levels()
-IS 'itemsets or episodes of each length in the last run, if that was for one of them';
+IS 'number of itemsets or episodes of each length in the last run; no rows if it was of another kind';
 
 CREATE FUNCTION batmap_devices(
     OUT device int4,
@@ -1763,4 +1763,4 @@ CREATE FUNCTION batmap_devices(
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 1;
 COMMENT ON FUNCTION batmap_devices()
-IS 'the GPUs that this session can use, with measured rates and the rows from which they pay, or the reason why there is none';
+IS 'GPUs that this session can use, with measured rates and the number of rows from which each pays off, or the reason why there is none';

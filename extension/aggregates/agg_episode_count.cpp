@@ -1,7 +1,8 @@
-// Aggregate batmap_episode_count_agg and the type of its state, batmap_episode_state: how often an episode occurs among the
-// events of a group. The state is a flat value that grows in place: the episode and its gap, then the events that it names,
-// 16 bytes each; others leave at once. The order of the rows does not matter, and states of parallel workers are laid end to
-// end. Text is "e1:" and the bytes in base64.
+// Aggregate batmap_episode_count_agg and the type of its state, batmap_episode_state. The aggregate counts
+// how often one episode occurs among the events of a group. The state is a flat value that grows in place. It
+// holds the episode, its gap, and those events of the group that occur in the episode, 16 bytes each; all
+// other events are dropped at once. The order of the rows does not matter: states of parallel workers are
+// concatenated. The text form is "e1:" and the bytes in base64.
 #include <algorithm>
 #include <cstring>
 
@@ -44,7 +45,7 @@ struct varlena* validated(struct varlena* value) {
   return value;
 }
 
-/// The bytes of a state without its room.
+/// The bytes of a state without its free space.
 std::span<const std::byte> used_bytes(struct varlena* state) {
   return flat_bytes(state).first(episode_state_header(state_bytes(state)).bytes());
 }
@@ -58,14 +59,14 @@ struct varlena* with_room(struct varlena* state, uint64_t more_rows) {
   return larger;
 }
 
-/// @raises 22023 unless both are of one episode and gap
+/// @raises 22023 unless both states have the same episode and gap
 void check_same(struct varlena* state, const std::byte* other) {
   if (!same_episode(state_bytes(state), other))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("episode, gap_low and gap_high must be the same for all rows of a group")));
 }
 
-/// A state without rows, by the arguments of a transition.
+/// A state without rows, made from the arguments of a transition.
 struct varlena* empty_state(FunctionCallInfo fcinfo, TimeKind kind, Oid gap_type) {
   if (PG_ARGISNULL(3)) ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("episode must not be NULL")));
   if (PG_ARGISNULL(4)) ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("gap_low must not be NULL")));

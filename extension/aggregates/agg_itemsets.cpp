@@ -1,5 +1,6 @@
-// Aggregate batmap_itemsets_agg: the frequent itemsets of a group as an array. Collects rows like batmap_relation_agg, with
-// the threshold and the greatest length in the state, and searches in the final function.
+// Aggregate batmap_itemsets_agg: the frequent itemsets of a group as an array. It collects rows
+// like batmap_relation_agg, keeps the threshold and the greatest length in the state, and searches
+// in the final function.
 #include <algorithm>
 #include <vector>
 
@@ -20,8 +21,8 @@ using namespace batmap::pg;
 
 namespace {
 
-// What the state carries: the threshold in the low half, where more than a relation can have is none, and the greatest
-// length.
+// The state carries the greatest length in the high half of a number and the threshold in the low half. The
+// threshold is cut to kMostCount: no item of a relation has a larger support.
 constexpr int64_t kMostCount = UINT32_MAX;
 
 template <typename Tid, typename Item>
@@ -44,7 +45,7 @@ Datum itemsets_trans(FunctionCallInfo fcinfo) {
 }
 
 struct Answer {
-  size_t begin;  // in the items
+  size_t begin;  // index of the first item
   uint32_t length;
   uint32_t support;
 };
@@ -85,11 +86,11 @@ struct ItemsetsOfGroup final : ItemsetSink {
   GrowingBuffer<Answer> answers;
 };
 
-/// @raises 54000 where they do not fit into one array
+/// @raises 54000 when the itemsets do not fit into one array
 Datum itemset_array(FunctionCallInfo fcinfo, const ItemsetsOfGroup& found) {
   const Oid type = get_element_type(get_func_rettype(fcinfo->flinfo->fn_oid));
   const size_t count = found.answers.size();
-  // Of each a tuple with an array: some headers and the items.
+  // Each itemset is a tuple with an array: some headers, and the items.
   const size_t bytes = count * 96 + found.items.size() * sizeof(int64_t);
   if (bytes > MaxAllocSize)
     ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("%zu itemsets do not fit into one array", count),

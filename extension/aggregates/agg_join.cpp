@@ -1,6 +1,6 @@
-// Aggregate batmap_join_project_agg and the type of its state, batmap_join_state: two flat relations in one value
-// (flat_join.h), changed in place while there is room, as in agg_relation.cpp. Text is "j1:" and the bytes in base64. The
-// final function joins.
+// Aggregate batmap_join_project_agg and the type of its state, batmap_join_state. The state is two flat
+// relations in one value (flat_join.h); it is changed in place while there is room, as in agg_relation.cpp.
+// The final function computes the join. The text form is "j1:" and the bytes in base64.
 #include <algorithm>
 #include <vector>
 
@@ -57,7 +57,7 @@ struct varlena* state_with(Capacities capacities) {
   return state;
 }
 
-/// The state in argument 0 to change (flat_value.h). NULL: a new one.
+/// Argument 0, the state, in a form that may be changed (flat_value.h). A new state if the argument is NULL.
 struct varlena* writable_state(FunctionCallInfo fcinfo) {
   if (PG_ARGISNULL(0)) {
     struct varlena* const state = state_with({{kFirstCapacity, kFirstCapacity}});
@@ -67,7 +67,8 @@ struct varlena* writable_state(FunctionCallInfo fcinfo) {
   return flat_state(kType, fcinfo);
 }
 
-/// The state with at least these capacities: room to grow where one is too small, unless that would not fit.
+/// The state with at least these capacities. A side that is too small gets room to grow, unless that would
+/// exceed the largest size of a value.
 struct varlena* with_room(struct varlena* state, Capacities needed) {
   Capacities roomy{};
   Capacities least{};
@@ -79,7 +80,7 @@ struct varlena* with_room(struct varlena* state, Capacities needed) {
     least[side] = std::max(needed[side], flat_used(header_of(state, side)));
   }
   if (enough) return state;
-  if (roomy.bytes() > kMostBytes) {  // what is left goes to both
+  if (roomy.bytes() > kMostBytes) {  // both sides share what is left
     const size_t spare = kMostBytes - std::min(least.bytes(), kMostBytes);
     for (const FlatSide side : kSides) roomy[side] = least[side] + spare / 2;
   }
@@ -110,7 +111,7 @@ Datum join_trans(FunctionCallInfo fcinfo) {
   PG_RETURN_POINTER(state);
 }
 
-/// The finished form: both sides packed, no room.
+/// The finished form: both sides packed, without free space.
 struct varlena* finished(struct varlena* state) {
   Capacities most{};
   for (const FlatSide side : kSides) most[side] = flat_finished_capacity(header_of(state, side));
@@ -157,7 +158,7 @@ BATMAP_FUNCTION(batmap_join_state_recv) {
 }
 
 BATMAP_FUNCTION(batmap_join_state_send) {
-  // bytea has the same shape.
+  // A bytea is laid out the same way.
   PG_RETURN_POINTER(finished(state_argument(fcinfo, 0)));
 }
 

@@ -1,6 +1,7 @@
-// Aggregates that yield batmap_pair_counts. Rows of (tid, item) and sets of items are collected in a flat relation and
-// counted in the final function; pair counts are collected behind each other and added up when the room for them is used up,
-// those of much the same length first. See agg_relation.cpp for states that change in place.
+// Aggregates that return batmap_pair_counts. Rows of (tid, item) and sets of items are collected in a flat
+// relation, and the final function counts them. Values of pair counts are appended to the state; when its
+// room is used up they are added up, values of similar length first. agg_relation.cpp explains states that
+// change in place.
 #include "extension/aggregates/agg_relation.h"
 #include "extension/server/boundary.h"
 #include "extension/server/flat_value.h"
@@ -19,7 +20,7 @@ using namespace batmap::pg;
 namespace {
 
 /// The counts of the relation in argument 0.
-/// @param baskets  whether it carries the number of its transactions, the empty ones included
+/// @param baskets  whether the state carries the number of its transactions, empty ones included
 Datum count_relation(FunctionCallInfo fcinfo, bool baskets) {
   if (PG_ARGISNULL(0)) PG_RETURN_NULL();
   const std::byte* const relation = relation_bytes(relation_finished(relation_argument(fcinfo, 0)));
@@ -29,7 +30,8 @@ Datum count_relation(FunctionCallInfo fcinfo, bool baskets) {
   }));
 }
 
-/// The number of baskets of a state. @raises 22003 where there are too many, which only a value made by hand can say
+/// Sets the number of baskets of a state. @raises 22003 when it is too large, which only a hand-made
+/// value can cause
 void set_baskets(struct varlena* state, int64_t before, int64_t more) {
   FlatHeader header = flat_header(relation_bytes(state));
   if (__builtin_add_overflow(before, more, &header.carried))
@@ -43,7 +45,7 @@ size_t grown(size_t needed) { return grown_capacity(needed, needed / 2); }
 
 BATMAP_FUNCTION(batmap_pair_counts_final) { return count_relation(fcinfo, false); }
 
-// Baskets are numbered as they come; the number of the next one is carried in the state.
+// Baskets are numbered in the order of arrival; the state carries the number of the next one.
 
 BATMAP_FUNCTION(batmap_pair_counts_basket_trans) {
   if (PG_ARGISNULL(1)) return unchanged_state(fcinfo);

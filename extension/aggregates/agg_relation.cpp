@@ -1,6 +1,7 @@
-// Aggregates that build batmap_relation: transition, merge and final functions. The state is the flat value itself
-// with room to grow, changed in place while there is room; when it grows, a larger copy is returned and the executor
-// moves that into the aggregate's context. No object, no context per group: a million small groups stay cheap.
+// Aggregates that build batmap_relation: transition, merge and final functions. The state is the flat value
+// itself with room to grow, and it is changed in place while there is room. When it must grow, the transition
+// returns a larger copy, and the executor copies that into the context of the aggregate. There is no C++
+// object and no memory context per group, so a million small groups stay cheap.
 #include "extension/aggregates/agg_relation.h"
 #include "extension/input/arguments.h"
 

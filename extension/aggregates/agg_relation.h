@@ -1,4 +1,4 @@
-// What the aggregates over (tid, item) rows share.
+// Shared by the aggregates over (tid, item) rows.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,14 @@
 
 namespace batmap::pg {
 
-/// The state in argument 0 to change (flat_value.h). NULL: a new one.
+/// Argument 0, the state, in a form that may be changed (flat_value.h). A new state if the argument is NULL.
 struct varlena* relation_state(FunctionCallInfo fcinfo);
 
 /// Appends one pair. @return the state, which may have moved
 struct varlena* relation_append(struct varlena* state, int64_t tid, int64_t item);
 
-/// Merges `other`, its tids shifted, into the state in argument 0. @return the state, which may have moved
+/// Merges `other` into the state in argument 0; `tid_shift` is added to its tids. @return the state, which
+/// may have moved
 struct varlena* relation_merge(FunctionCallInfo fcinfo, struct varlena* other, int64_t tid_shift);
 
 }  // namespace batmap::pg

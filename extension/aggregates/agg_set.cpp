@@ -1,6 +1,7 @@
-// Aggregates over sets and over elements: transition, merge and final functions. The state is one flat value with room to
-// grow, changed in place while there is room (as in agg_relation.cpp): no object and no context per group. When the room is
-// used up the elements are sorted and thinned out first, and only what is still more than half full grows.
+// Aggregates over sets and over elements: transition, merge and final functions. The state is one flat value
+// with room to grow. It is changed in place while there is room (as in agg_relation.cpp); there is no C++
+// object and no memory context per group. When the room is used up, the elements are sorted and duplicates
+// are removed. The state grows only if it is still more than half full after that.
 #include <algorithm>
 #include <cstring>
 
@@ -37,7 +38,8 @@ struct varlena* new_state(StateKind kind, int width, size_t elements) {
   return state;
 }
 
-/// The state in argument 0 to change (flat_value.h). @raises 22023 where it is of another aggregate
+/// Argument 0, the state, in a form that may be changed (flat_value.h). @raises 22023 when it is
+/// of another aggregate
 struct varlena* writable_state(FunctionCallInfo fcinfo, StateKind kind) {
   struct varlena* const state = flat_state(kStateType, fcinfo);
   if (state_header(state_data(state)).kind != kind)
@@ -45,7 +47,7 @@ struct varlena* writable_state(FunctionCallInfo fcinfo, StateKind kind) {
   return state;
 }
 
-/// The state with room for so many elements more.
+/// The state with room for this many more elements.
 struct varlena* with_room(struct varlena* state, size_t elements) {
   auto needed = [&] { return state_used(state_header(state_data(state))) + elements * sizeof(uint64_t); };
   if (needed() <= state_capacity(state)) return state;
@@ -91,7 +93,7 @@ Datum element_universe_trans(FunctionCallInfo fcinfo) {
   return append_element(fcinfo, integer_argument<Integer>(fcinfo, 1), width);
 }
 
-/// Union and symmetric difference: the elements of the set behind those of the state.
+/// Union and symmetric difference: appends the elements of the set to those of the state.
 Datum collect_trans(FunctionCallInfo fcinfo, StateKind kind) {
   if (PG_ARGISNULL(1)) return unchanged_state(fcinfo);
   const SetView set = set_argument(fcinfo, 1);
@@ -161,7 +163,7 @@ Datum merge_states(FunctionCallInfo fcinfo, bool same_universe) {
 
 }  // namespace
 
-// Sets of any universe make one union; elements of a declared universe have all the same.
+// Sets of different universes may be united; elements of a declared universe must all declare the same one.
 BATMAP_FUNCTION(batmap_state_merge) { return merge_states(fcinfo, false); }
 BATMAP_FUNCTION(batmap_agg_merge) { return merge_states(fcinfo, true); }
 

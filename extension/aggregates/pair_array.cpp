@@ -1,4 +1,4 @@
-// Tuples into an array. See pair_array.h.
+// Makes an array of pairs. See pair_array.h.
 #include "extension/aggregates/pair_array.h"
 
 #include "extension/server/pg.h"
@@ -6,7 +6,7 @@
 namespace batmap::pg {
 
 namespace {
-// A tuple of three int8 in an array: header, values, length and alignment.
+// The size of a tuple of three int8 in an array: header, values, length and alignment.
 constexpr size_t kBytesPerPair = 64;
 }  // namespace
 

@@ -9,8 +9,8 @@
 
 namespace batmap::pg {
 
-/// What a final function that is declared to return batmap_pair[] returns.
-/// @param table_function  of the same answer, for the hint
+/// The result of a final function that is declared to return batmap_pair[].
+/// @param table_function  with the same answer, for the hint
 /// @raises 54000 beyond 1 GB
 Datum pair_array(FunctionCallInfo fcinfo, std::span<const PairRow> rows, const char* table_function);
 

@@ -1,5 +1,5 @@
-// What the table functions that answer with arrays of items share: the run over the rows, which stay in memory, and its
-// record.
+// Shared by the table functions that answer with arrays of items: the run over the rows, which stay in
+// memory, and the record of the run.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ struct ArrayCall : RunCall {
   Query query;
   std::optional<RowLog> log;
   std::optional<Run> run;
-  ExecutionSite site;  // of the run, when it was last looked at
+  ExecutionSite site;  // where the run computes, as of the last look
 };
 
 template <typename Call>
@@ -34,7 +34,7 @@ class ArrayStream : public RunStream<Call> {
   using RunStream<Call>::RunStream;
   using RunStream<Call>::call;
 
-  /// Makes the run, once the rows have been read. See relation_stream.h.
+  /// Makes the run after the rows have been read. See relation_stream.h.
   template <typename Rows>
   void start(const char* kind, const QueryInput& input, Rows rows) {
     for (std::optional<ItemArray>& array : arrays_) array.emplace(input.items, this->context());
@@ -46,10 +46,11 @@ class ArrayStream : public RunStream<Call> {
   }
 
  protected:
-  /// For arrays of one row.
+  /// The array of one column, reused for each row.
   ItemArray& array(size_t column) { return *arrays_[column]; }
 
-  /// To be called when the engine has found more: says so, once, where a device has failed meanwhile.
+  /// To be called when the engine has found more answers. Warns once if a device has failed since
+  /// the last call.
   void look_at_site() {
     if constexpr (requires { call().run->site(); }) guarded([&] { call().site = call().run->site(); });
     if (call().site.notice.empty() || told_) return;
@@ -57,7 +58,7 @@ class ArrayStream : public RunStream<Call> {
     report_notice(call().site.notice);
   }
 
-  /// Says so where the answer is not complete.
+  /// Warns if the answer is not complete.
   void end_answer(Truncation truncated) {
     if (truncated == Truncation::kNone) return;
     this->finish();
@@ -86,7 +87,7 @@ class ArrayStream : public RunStream<Call> {
   static std::vector<ChunkView> chunks_of(const RowLog& log) { return log.chunks(); }
   static std::vector<ChunkView> chunks_of(std::vector<ChunkView> chunks) { return chunks; }
 
-  std::array<std::optional<ItemArray>, 2> arrays_;  // once the rows are there
+  std::array<std::optional<ItemArray>, 2> arrays_;  // set once the rows have been read
   bool told_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Events and record of a call. See episode_call.h.
+// The events and the record of a call. See episode_call.h.
 #include "extension/functions/episode_call.h"
 
 #include <cstdio>

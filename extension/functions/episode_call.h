@@ -1,4 +1,4 @@
-// What the table functions of episodes share: the events of a call, and the record of its run.
+// Shared by the table functions of episodes: the events of a call, and the record of its run.
 #pragma once
 
 #include <optional>
@@ -19,14 +19,14 @@ struct EpisodeCall : RunCall {
 
   std::optional<EventLog> log;
   EpisodeReport report;
-  // Of frequent episodes:
+  // For frequent episodes:
   EpisodeQuery query;
   std::optional<EpisodeRun> run;
-  std::vector<int64_t> events;  // of the row at hand
+  std::vector<int64_t> events;  // of the current row
   std::vector<int32_t> gap_rows;
-  // Of given ones:
+  // For given episodes:
   GivenEpisodes given;
-  std::optional<std::vector<int64_t>> given_events;  // until they are in `given`
+  std::optional<std::vector<int64_t>> given_events;  // until they move to `given`
   std::optional<EventStreams> streams;
   std::vector<uint64_t> counts;
   std::optional<GrowingBuffer<FoundOccurrence>> occurrences;
@@ -37,10 +37,10 @@ class EpisodeRowStream : public RunStream<EpisodeCall> {
   EpisodeRowStream(const char* operation, EpisodeCall* call, MemoryContext context);
 
  protected:
-  /// Reads the events of a query whose times are of the kind of the gaps.
+  /// Reads the events of a query. The type of their times must match the type of the gaps.
   void read(const char* query, const GapList& gaps, Oid event_type);
 
-  /// Makes the run of the events that have been read. @param make  see begin(); takes them from the log
+  /// Makes the run of the events that were read. @param make  see begin(); moves the events out of the log
   template <typename Make>
   void start(Make make) {
     begin("stream", call().log->rows(), [&] {
@@ -51,7 +51,7 @@ class EpisodeRowStream : public RunStream<EpisodeCall> {
 
   void record(LastRun& run) const override;
 
-  /// Warns, once, where a device has failed.
+  /// Warns once if a device has failed.
   void tell();
 
   MemoryContext row_;  // of the values of one row

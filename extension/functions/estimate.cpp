@@ -1,4 +1,5 @@
-// batmap_estimate: what batmap_pairs would take and give, method by method, before it is run.
+// batmap_estimate: predicts the time, the memory and the answer of batmap_pairs for each method,
+// without running it.
 #include <cstdio>
 #include <initializer_list>
 

@@ -1,4 +1,4 @@
-// batmap_measure: one measure from four counts.
+// batmap_measure: computes one measure from four counts.
 #include "measures/pair_measure.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Planning and running of the plan node "BatmapScan". See node_row_stream.h.
+// Planning and execution of the plan node "BatmapScan". See node_row_stream.h.
 #include "extension/functions/node_row_stream.h"
 
 #include "extension/functions/row_stream.h"
@@ -17,7 +17,8 @@ set_rel_pathlist_hook_type next_pathlist_hook = nullptr;
 
 // ---- planning
 
-/// Whether a function is one of ours that gives streams, seen without loading anybody's library.
+/// Whether a function is one of ours that returns a stream. The symbol is compared first, so that no library
+/// is loaded for other functions.
 bool is_streamed(Oid function) {
   const HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
   if (!HeapTupleIsValid(tuple)) return false;
@@ -30,18 +31,19 @@ bool is_streamed(Oid function) {
   }
   ReleaseSysCache(tuple);
   if (!likely) return false;
-  // By address: not another library's function of that name, nor one that runs as its owner or with settings.
+  // Compares the address: another library may have a function of that name, and a function that runs as its
+  // owner or with settings has another address.
   FmgrInfo info;
   fmgr_info(function, &info);
   return find_streamed_function(info.fn_addr) != nullptr;
 }
 
-/// The call that the node would make for this relation. @return nullptr where it cannot stand in
+/// The call that the node would make for this relation. @return nullptr if the node cannot replace the scan
 FuncExpr* streamed_call(const RelOptInfo* rel, const RangeTblEntry* entry) {
   if (entry->rtekind != RTE_FUNCTION || entry->funcordinality || list_length(entry->functions) != 1) return nullptr;
   Node* const call = linitial_node(RangeTblFunction, entry->functions)->funcexpr;
   if (call == nullptr || !IsA(call, FuncExpr) || !is_streamed(castNode(FuncExpr, call)->funcid)) return nullptr;
-  // The node's rows have columns only, no row value.
+  // The rows of the node have columns only; they have no whole-row value.
   if (!bms_is_empty(rel->attr_needed[InvalidAttrNumber - rel->min_attr])) return nullptr;
   Bitmapset* columns = nullptr;
   ListCell* cell;
@@ -67,7 +69,7 @@ void add_stream_path(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEn
   path->path.parallel_safe = rel->consider_parallel;
   path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
   path->methods = &kPathMethods;
-  // What a scan of the function costs, without writing and reading a tuplestore.
+  // The cost of scanning the function, without writing and reading a tuplestore.
   Path function_scan{};
   function_scan.parent = rel;
   function_scan.pathtarget = rel->reltarget;
@@ -80,8 +82,8 @@ void add_stream_path(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEn
 
 const CustomScanMethods* scan_methods();
 
-/// The columns that the plan looks at, those of `targets` first and in their order: where nothing else is wanted, the node's
-/// rows are what the plan above wants, and need no projection.
+/// The columns that the plan uses, those of `targets` first and in their order. If there are no others, the
+/// rows of the node need no projection.
 List* wanted_columns(const RelOptInfo* rel, List* targets, List* clauses) {
   List* expressions = get_tlist_exprs(targets, true);
   expressions = list_concat(list_concat(expressions, rel->reltarget->exprs), extract_actual_clauses(clauses, false));
@@ -97,7 +99,7 @@ Plan* plan_scan(PlannerInfo* root, RelOptInfo* rel, CustomPath* path, List* targ
   CustomScan* const scan = makeNode(CustomScan);
   scan->scan.plan.targetlist = targets;
   scan->scan.plan.qual = extract_actual_clauses(clauses, false);
-  scan->scan.scanrelid = 0;  // no table to open: the rows are described by custom_scan_tlist
+  scan->scan.scanrelid = 0;  // there is no table to open: custom_scan_tlist describes the rows
   scan->flags = path->flags;
   scan->methods = scan_methods();
   scan->custom_exprs = list_make1(linitial_node(RangeTblFunction, entry->functions)->funcexpr);
@@ -112,19 +114,19 @@ Plan* plan_scan(PlannerInfo* root, RelOptInfo* rel, CustomPath* path, List* targ
   return &scan->scan.plan;
 }
 
-// ---- running
+// ---- execution
 
 struct StreamScan {
-  CustomScanState base;  // first: the server sees this
+  CustomScanState base;  // first member: the server sees this
   FuncExpr* call;
-  List* arguments;  // ExprState
-  int* columns;     // [columns of the node's rows] their numbers in the stream, from 0
+  List* arguments;  // list of ExprState
+  int* columns;     // [columns of the node] index of each in the stream
   int stream_columns;
   Datum* row;  // [stream_columns]
   FmgrInfo function;
   OpenStream open;
   MemoryContext context;  // of one run
-  RowStream* stream;      // nullptr before the first row is wanted, and where there are no rows
+  RowStream* stream;      // nullptr before the first call and if there are no rows
   bool opened;
   bool finished;
 };
@@ -142,7 +144,7 @@ void begin_scan(CustomScanState* node, EState* estate, int) {
   fmgr_info_cxt(function, &state->function, estate->es_query_cxt);
   fmgr_info_set_expr(reinterpret_cast<Node*>(state->call), &state->function);
   const StreamedFunction* const row = find_streamed_function(state->function.fn_addr);
-  if (row == nullptr) elog(ERROR, "function %u gives no stream", function);  // altered between planning and now
+  if (row == nullptr) elog(ERROR, "function %u gives no stream", function);  // the function was altered after planning
   state->open = row->open;
   state->arguments = ExecInitExprList(state->call->args, &node->ss.ps);
   state->context = AllocSetContextCreate(estate->es_query_cxt, "batmap run", ALLOCSET_DEFAULT_SIZES);

@@ -1,14 +1,14 @@
 // The plan node "BatmapScan": reads a table function of the extension as a stream.
 //
-// The server's own node for a function in FROM puts all rows into a tuplestore before the plan above sees the first
-// one. This node hands them over as they are counted, stops when the plan above has enough, and tells EXPLAIN
-// ANALYZE how the run went. It replaces the function scan wherever it gives the same rows: one of our functions alone
-// in FROM, without ordinality, without a reference to its whole row.
+// The node of the server for a function in FROM puts all rows into a tuplestore before the plan above sees
+// the first one. BatmapScan hands over each row as it is counted, stops when the plan above has enough, and
+// shows in EXPLAIN ANALYZE how the run went. It replaces the function scan if the rows are the same: one of
+// our functions must stand alone in FROM, without ordinality and without a reference to its whole row.
 #pragma once
 
 namespace batmap::pg {
 
-/// Registers the node and puts its planner hook in front of those already there. At load, once.
+/// Registers the node and puts its planner hook before the existing ones. Called once, at load.
 void install_row_stream_node();
 
 }  // namespace batmap::pg

@@ -1,4 +1,4 @@
-// The record of a run that finds pairs. See pair_stream.h.
+// Records a run that finds pairs. See pair_stream.h.
 #include "extension/functions/pair_stream.h"
 
 #include "extension/server/pg.h"

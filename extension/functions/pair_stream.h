@@ -1,4 +1,4 @@
-// What the table functions that answer with pairs share: pulling the batches of a run, and its record.
+// Shared by the table functions that answer with pairs: they pull the batches of a run and record it.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,7 @@ struct PairRowsCall : RunCall {
   std::vector<PairRow> batch;
 };
 
-/// What a report says of a run, apart from its input and its surroundings.
+/// Copies the figures of a report into the record. The caller sets what concerns the input and the settings.
 void record_pairs(const PairReport& report, LastRun& run);
 
 template <typename Call>
@@ -49,7 +49,7 @@ class PairRowStream : public RunStream<Call> {
   }
 
  protected:
-  /// From here on rows are those of the batch of the call.
+  /// Starts with the first row of the current batch.
   void begin_batch() {
     row_ = call().batch.data();
     end_ = row_ + call().batch.size();
@@ -87,7 +87,7 @@ class PairRowStream : public RunStream<Call> {
     report_notice(notice);
   }
 
-  const PairRow* row_ = nullptr;  // the next one of the batch
+  const PairRow* row_ = nullptr;  // the next row of the batch
   const PairRow* end_ = nullptr;
   bool told_ = false;
 };

@@ -1,8 +1,9 @@
-// Opening the streams of table functions over one relation: arguments, then the rows of a query or of a batmap_relation.
+// Opens the streams of table functions over one relation. It reads the arguments, then the rows of a query or
+// of a batmap_relation.
 //
-// A stream S of them is a RunStream whose call has a `query` and a `log`, and has
+// Such a stream is a RunStream. Its call has the members `query` and `log`. The stream has
 //   static std::array<ItemList, n> lists(Query&)                 the lists of items among the arguments
-//   static void read_arguments(const Arguments&, Query&)         all others, and checks the question
+//   static void read_arguments(const Arguments&, Query&)         reads and checks the other arguments
 //   void start(const char* kind, const QueryInput&, Rows rows)   makes the run; rows() gives the log or chunks, in guarded
 #pragma once
 
@@ -14,9 +15,9 @@
 
 namespace batmap::pg {
 
-/// @param input_argument  the query; the other arguments come after it
+/// @param input_argument  the place of the query; the other arguments follow it
 /// @param item_type       of an _of form; InvalidOid: items are integers
-/// @raises 22004 for NULL
+/// @raises 22004 if the query is NULL
 template <typename Stream>
 Stream* open_query(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int input_argument,
                    Oid item_type = InvalidOid) {
@@ -36,7 +37,8 @@ Stream* open_query(FunctionCallInfo fcinfo, MemoryContext context, const char* o
   return stream;
 }
 
-/// @param input_argument  the relation @return nullptr for NULL, which batmap_relation_agg gives over no rows
+/// @param input_argument  the place of the relation @return nullptr if it is NULL, the result of
+/// batmap_relation_agg over no rows
 template <typename Stream>
 Stream* open_relation(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int input_argument) {
   Stream* const stream = new_stream<Stream>(operation, context);

@@ -1,4 +1,4 @@
-// Filling a tuplestore from a stream, and the table of streamed functions. See row_stream.h.
+// Fills a tuplestore from a stream; the table of streamed functions. See row_stream.h.
 #include "extension/functions/row_stream.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ const StreamedFunction kStreamedFunctions[] = {
     {batmap_rules_relation, "batmap_rules_relation", open_rules_relation},
 };
 
-/// Are all columns eight bytes passed by value?
+/// Are all columns eight bytes, passed by value?
 bool all_numbers(TupleDesc descriptor) {
   for (int k = 0; k < descriptor->natts; ++k) {
     const Form_pg_attribute column = TupleDescAttr(descriptor, k);
@@ -55,7 +55,8 @@ bool all_numbers(TupleDesc descriptor) {
   return true;
 }
 
-/// Rows of int8 and float8 alone: one tuple is formed and its numbers replaced, which halves the cost of a row.
+/// For rows of int8 and float8 only: forms one tuple and overwrites its numbers for each row, which halves
+/// the cost of a row.
 void put_numbers(RowStream* stream, const ReturnSetInfo* result, Datum* values, bool* nulls) {
   static_assert(sizeof(Datum) == sizeof(int64_t));
   const size_t bytes = static_cast<size_t>(result->setDesc->natts - stream->null_columns()) * sizeof(int64_t);

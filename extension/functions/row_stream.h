@@ -1,6 +1,7 @@
-// Rows of a table function, pulled one at a time: the shape in which every table function of the extension gives
-// its answer. Two consumers: materialize() fills the tuplestore that the server wants from a function in FROM, and
-// the plan node of node_row_stream.* hands the rows straight to the plan above, which can stop early.
+// The rows of a table function, pulled one at a time. Every table function of the extension answers in
+// this form. There are two consumers: materialize() fills the tuplestore that the server expects from a
+// function in FROM; the plan node of node_row_stream.* passes the rows directly to the plan above, which
+// can stop early.
 #pragma once
 
 #include "extension/server/pg.h"
@@ -9,25 +10,25 @@ namespace batmap::pg {
 
 class RowStream {
  public:
-  /// How many of the last columns are NULL in every row; no other is ever NULL.
+  /// The number of last columns that are NULL in every row. No other column is ever NULL.
   virtual int null_columns() const { return 0; }
-  /// The next row. Server calls happen, so errors may be raised.
-  /// @return false after the last row; not to be called again then
+  /// Writes the next row to `values`. It calls the server, so it may raise errors.
+  /// @return false after the last row; must not be called again then
   virtual bool next(Datum* values) = 0;
-  /// Called once, when no more rows are wanted: leaves the record of batmap_last_run().
+  /// Called once, when no more rows are wanted. Leaves the record for batmap_last_run().
   virtual void finish() = 0;
-  /// What EXPLAIN ANALYZE says about the run; after finish() or in the middle.
+  /// Adds to EXPLAIN ANALYZE what happened in the run. Called during the run or after finish().
   virtual void explain(ExplainState* state) = 0;
 
  protected:
   ~RowStream() = default;  // owned by a memory context
 };
 
-/// Makes the stream of one call in `context`, which it may use for all it needs and which outlives it.
-/// Arguments are used up when it returns. @return nullptr: no rows
+/// Makes the stream of one call in `context`. The stream may allocate there, and `context` lives longer than
+/// it. The arguments are not needed after the return. @return nullptr: no rows
 using OpenStream = RowStream* (*)(FunctionCallInfo fcinfo, MemoryContext context);
 
-/// The body of a table function: all rows of the stream into the tuplestore of the call.
+/// The body of a table function: puts all rows of the stream into the tuplestore of the call.
 void materialize(FunctionCallInfo fcinfo, OpenStream open);
 
 /// A table function that the planner may read as a stream.
@@ -37,7 +38,7 @@ struct StreamedFunction {
   OpenStream open;
 };
 
-/// The row of the table of all such functions. @return nullptr when it is none
+/// The entry of a function in the table of streamed functions. @return nullptr if it has none
 const StreamedFunction* find_streamed_function(PGFunction function);
 bool is_streamed_symbol(const char* symbol);
 

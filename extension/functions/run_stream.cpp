@@ -1,4 +1,4 @@
-// Times, warnings and planner support of table functions. See run_stream.h.
+// Times, warnings and planner support of the table functions. See run_stream.h.
 #include "extension/functions/run_stream.h"
 
 #include "extension/server/pg.h"

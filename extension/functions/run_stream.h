@@ -1,5 +1,5 @@
-// What the table functions that stream the answers of an engine run share: the engine's objects of one call, the course of
-// the run with its times and its record, and the warning where a bound cut the answer off.
+// Shared by the table functions that stream the answers of an engine run: the engine objects of one call, the
+// course of the run with its times and its record, and the warning when a limit has cut the answer off.
 #pragma once
 
 #include <string>
@@ -29,16 +29,16 @@ struct RunCall {
   ExecutionOptions options;
 };
 
-/// Since `start`, which becomes now.
+/// The milliseconds since `start`, which is then set to now.
 double lap_ms(instr_time& start);
 
-/// A WARNING, or an error under batmap.on_truncation = error.
+/// Raises a WARNING, or an error under batmap.on_truncation = error.
 void report_truncation(int64_t max_results);
 void report_timeout(int64_t timeout_ms);
-/// A WARNING: what a run has to tell beside its rows, that a device failed.
+/// Raises a WARNING with a message of the run: a device has failed.
 void report_notice(const std::string& notice);
 
-/// @tparam CallType  a RunCall, with what the run needs
+/// @tparam CallType  a RunCall with the other objects of the run
 template <typename CallType>
 class RunStream : public RowStream {
  public:
@@ -51,7 +51,7 @@ class RunStream : public RowStream {
 
   Call& call() const { return *call_; }
 
-  /// Whether the rows that were read are still needed, now that the run has been made.
+  /// Whether the run still needs the rows that it was made from.
   static constexpr bool keeps_input() { return false; }
 
   void finish() override {
@@ -66,8 +66,8 @@ class RunStream : public RowStream {
   }
 
  protected:
-  /// Makes the run, once its input has been read.
-  /// @param kind  how the input came: a word for batmap_last_run()
+  /// Makes the run after its input has been read.
+  /// @param kind  how the input was read: a word for batmap_last_run()
   /// @param make  runs inside guarded
   template <typename Make>
   void begin(const char* kind, uint64_t rows_read, Make make) {
@@ -80,8 +80,8 @@ class RunStream : public RowStream {
     count_ms_ += lap_ms(clock_);
   }
 
-  /// Has the engine find more answers.
-  /// @param find  runs inside guarded @return what it returns
+  /// Lets the engine find more answers.
+  /// @param find  runs inside guarded @return the result of `find`
   template <typename Find>
   bool count(Find find) {
     CHECK_FOR_INTERRUPTS();
@@ -93,7 +93,7 @@ class RunStream : public RowStream {
 
   MemoryContext context() const { return context_; }  // lives as long as the call
 
-  /// What the run says of itself. @param run  has the input, the surroundings and the times seen from outside
+  /// Adds the figures of the engine. @param run  already has the input, the settings and the times
   virtual void record(LastRun& run) const = 0;
 
  private:
@@ -119,11 +119,11 @@ class RunStream : public RowStream {
   uint64_t rows_read_ = 0;
   double read_ms_ = 0;
   double count_ms_ = 0;   // in the engine
-  double answer_ms_ = 0;  // between a batch and the wish for the next
+  double answer_ms_ = 0;  // from one batch to the request for the next
   instr_time clock_;
 };
 
-/// A stream of type Stream, which is a RunStream, in `context`.
+/// Makes a stream of type Stream, which is a RunStream, in `context`.
 template <typename Stream>
 Stream* new_stream(const char* operation, MemoryContext context) {
   using Call = typename Stream::Call;
@@ -132,8 +132,8 @@ Stream* new_stream(const char* operation, MemoryContext context) {
   return new (MemoryContextAlloc(context, sizeof(Stream))) Stream(operation, call, context);
 }
 
-/// Planner support of a table function: the rows that its arguments `top_k` and `max_results` allow.
-/// @param from_end  their places, counted from the last argument, 1 the last
+/// Planner support of a table function: limits the row estimate by the arguments `top_k` and `max_results`.
+/// @param top_k_from_end, max_results_from_end  their places, counted from the last argument, which is 1
 Node* bound_rows(Node* request, int top_k_from_end, int max_results_from_end);
 
 }  // namespace batmap::pg

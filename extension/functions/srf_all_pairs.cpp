@@ -1,4 +1,4 @@
-// Table function batmap_all_pairs: the sets of a query, each fetched once, and all pairs of them.
+// Table function batmap_all_pairs: fetches each set of a query once and counts all pairs of them.
 #include "extension/functions/srf_all_pairs.h"
 
 #include <vector>
@@ -80,7 +80,7 @@ Oid check_types(const TwoColumns& columns, Oid function) {
   if (id != INT2OID && id != INT4OID && id != INT8OID)
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                     errmsg("first column of the input query must be an integer, not %s", format_type_be(columns.types[0]))));
-  // The type of the extension's own schema, wherever that is.
+  // The type batmap in the schema of the extension.
   const Oid set = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("batmap"),
                                   ObjectIdGetDatum(get_func_namespace(function)));
   if (getBaseType(columns.types[1]) != set)

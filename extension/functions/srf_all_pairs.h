@@ -1,4 +1,4 @@
-// The table function of all pairs of sets, for the table of streamed functions (row_stream.cpp).
+// The table function batmap_all_pairs, for the table of streamed functions (row_stream.cpp).
 #pragma once
 
 #include "extension/functions/row_stream.h"

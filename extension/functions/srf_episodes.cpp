@@ -1,5 +1,5 @@
-// Table functions batmap_episodes, batmap_episode_count and batmap_episode_occurrences, with their _of forms: arguments,
-// input, and the rows of the answers.
+// Table functions batmap_episodes, batmap_episode_count and batmap_episode_occurrences, with their _of forms:
+// arguments, input, and rows of the answers.
 #include "extension/functions/srf_episodes.h"
 
 #include <algorithm>
@@ -18,9 +18,9 @@ using namespace batmap::pg;
 
 namespace {
 
-constexpr int kQuery = -1;  // before the places of the other arguments
+constexpr int kQuery = -1;  // the place of the query, before the other arguments
 
-/// What must be given. @raises 22004
+/// Checks that an argument is given. @raises 22004 if it is not
 void require(const Arguments& arguments, int place, const char* name) {
   if (!arguments.has(place)) ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be NULL", name)));
 }
@@ -85,7 +85,7 @@ class FrequentEpisodes final : public EpisodeRowStream {
 
  private:
   void read_arguments(const Arguments& arguments, EpisodeQuery& query) {
-    gaps_ = read_gaps(DatumGetArrayTypePCopy(arguments.datum(kGaps)));  // answers are made of its elements
+    gaps_ = read_gaps(DatumGetArrayTypePCopy(arguments.datum(kGaps)));  // a copy, because answers are made of its elements
     read_distinct_gaps(query);
     query.min_count = arguments.int8(kMinCount);
     query.min_rate = arguments.float8(kMinRate);
@@ -106,7 +106,7 @@ class FrequentEpisodes final : public EpisodeRowStream {
     });
   }
 
-  /// A row of gaps that repeats another makes no episodes of its own.
+  /// A gap that repeats another gap is dropped, because it makes no other episodes.
   void read_distinct_gaps(EpisodeQuery& query) {
     for (int row = 0; row < gaps_.rows; ++row) {
       const Gap gap = gap_of(gaps_, row);
@@ -149,7 +149,7 @@ class FrequentEpisodes final : public EpisodeRowStream {
     return more;
   }
 
-  /// Says so where the answer is not complete.
+  /// Warns if the answer is not complete.
   void end_answer(EpisodeTruncation truncated) {
     if (truncated == EpisodeTruncation::kNone) return;
     truncated_ = true;
@@ -163,13 +163,13 @@ class FrequentEpisodes final : public EpisodeRowStream {
   const EventStreams& streams() const override { return call().run->streams(); }
 
   GapList gaps_{};
-  std::optional<ItemArray> episode_;  // once the events are there
+  std::optional<ItemArray> episode_;  // set once the events have been read
   uint64_t support_ = 0;
 };
 
 // ---- given episodes
 
-/// What counting and showing given episodes have in common.
+/// Shared by counting and showing given episodes.
 class GivenEpisodeStream : public EpisodeRowStream {
  public:
   using EpisodeRowStream::EpisodeRowStream;
@@ -177,7 +177,7 @@ class GivenEpisodeStream : public EpisodeRowStream {
  protected:
   enum GivenArgument { kEpisodes, kGivenGaps, kRule, kMethod, kGivenDevice };
 
-  /// @param name  of the argument
+  /// @param name  of the argument, for errors
   void open_given(const Arguments& arguments, const char* name, bool many, Oid event_type) {
     require(arguments, kQuery, "input query");
     require(arguments, kEpisodes, name);
@@ -216,9 +216,10 @@ class GivenEpisodeStream : public EpisodeRowStream {
   TimeKind kind_ = TimeKind::kInteger;
 
  private:
-  /// Unlike those of a list (item_lists.h), events that do not occur keep their places.
+  /// Gives each event its rank. Events that do not occur keep their places (in a list of item_lists.h they
+  /// are left out).
   void rank_events() {
-    constexpr int64_t kNever = -1;  // no rank
+    constexpr int64_t kNever = -1;  // not a rank
     std::optional<std::vector<int64_t>>& ranks = call().given_events;
     guarded([&] { ranks.emplace(events_.count, kNever); });
     for (int k = 0; k < events_.count; ++k) {
@@ -247,7 +248,7 @@ class EpisodeCounts final : public GivenEpisodeStream {
     open_given(arguments, "episodes", true, event_type);
     type_ = OidIsValid(event_type) ? event_type : Oid{INT8OID};
     get_typlenbyvalalign(type_, &length_, &by_value_, &alignment_);
-    // Answers are made of the elements, which may lie in the argument.
+    // Answers are made of the elements, which may lie in the argument, so they are copied.
     for (int k = 0; k < events_.count; ++k) events_.values[k] = datumCopy(events_.values[k], by_value_, length_);
     count([&] {
       call().counts = count_given(*call().streams, call().given, call().options, call().report);
@@ -320,7 +321,7 @@ class EpisodeOccurrences final : public GivenEpisodeStream {
   Oid stream_output_ = InvalidOid;
 };
 
-/// @param input_argument  the query; the other arguments come after it
+/// @param input_argument  the place of the query; the other arguments follow it
 /// @param event_type      of an _of form; InvalidOid: events are integers
 template <typename Stream>
 Stream* open_events(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int input_argument,

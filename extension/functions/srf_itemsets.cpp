@@ -1,5 +1,5 @@
-// Table functions batmap_itemsets, batmap_itemsets_of and batmap_itemset_spectrum: arguments, input, and the rows of the
-// answer.
+// Table functions batmap_itemsets, batmap_itemsets_of and batmap_itemset_spectrum: arguments, input, and rows
+// of the answer.
 #include "extension/functions/srf_itemsets.h"
 
 #include <array>
@@ -26,16 +26,16 @@ struct ItemsetCall : ArrayCall<ItemsetQuery, ItemsetRun> {
     query.bits = selected_kernels().bits;
   }
 
-  std::optional<ItemsetStream> stream;                 // ends before the run
-  std::optional<GrowingBuffer<SpectrumRow>> spectrum;  // instead of a stream
+  std::optional<ItemsetStream> stream;                 // must be destroyed before the run
+  std::optional<GrowingBuffer<SpectrumRow>> spectrum;  // used instead of a stream
   std::vector<ItemsetStep> batch;
-  size_t handed_over = 0;                              // of the batch
-  std::array<uint64_t, LastRun::kMostLevels> found{};  // so many of length 1, 2, ...
-  std::optional<AscendingItemset> itemset;             // of the last step
+  size_t handed_over = 0;                              // rows of the current batch
+  std::array<uint64_t, LastRun::kMostLevels> found{};  // number of itemsets of length 1, 2, ...
+  std::optional<AscendingItemset> itemset;             // the itemset of the last step
 };
 
-// Positions of the arguments after the input, which is one argument, or two in the _of form. A spectrum has no others than
-// those before kTopK.
+// Positions of the arguments after the input. The input is one argument, or two in the _of form. A spectrum
+// has only those before kTopK.
 enum Argument {
   kMinSupport,
   kMinCount,
@@ -53,7 +53,7 @@ enum Argument {
   kArguments
 };
 
-/// What itemsets and their spectrum have in common: the arguments and the record.
+/// Shared by itemsets and their spectrum: the arguments and the record.
 class ItemsetArrayStream : public ArrayStream<ItemsetCall> {
  public:
   using ArrayStream::ArrayStream;
@@ -110,7 +110,7 @@ class ItemsetArrayStream : public ArrayStream<ItemsetCall> {
   uint64_t results_ = 0;
 };
 
-/// Itemsets.
+/// The itemsets.
 class ItemsetRowStream final : public ItemsetArrayStream {
  public:
   using ItemsetArrayStream::ItemsetArrayStream;
@@ -163,14 +163,14 @@ class ItemsetRowStream final : public ItemsetArrayStream {
   }
 };
 
-/// How many itemsets there are of each length and support.
+/// The number of itemsets of each length and support.
 class SpectrumStream final : public ItemsetArrayStream {
  public:
   using ItemsetArrayStream::ItemsetArrayStream;
 
   template <typename Rows>
   void start(const char* kind, const QueryInput& input, Rows rows) {
-    // The CPU counts subsets of perfect extensions; a GPU lists them all.
+    // The CPU counts the subsets of perfect extensions without listing them; a GPU lists them all.
     if (call().query.device.mode == DeviceMode::kAuto) call().query.device = {};
     ItemsetArrayStream::start(kind, input, rows);
     count([&] {
@@ -193,7 +193,7 @@ class SpectrumStream final : public ItemsetArrayStream {
   }
 };
 
-/// How many itemsets there are, about: one row.
+/// An estimate of the number of itemsets: one row.
 class EstimateStream final : public ArrayStream<ItemsetCall> {
  public:
   using ArrayStream::ArrayStream;

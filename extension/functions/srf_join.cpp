@@ -1,4 +1,5 @@
-// Table functions batmap_join_project and batmap_join_project_of: arguments, two inputs, and the rows of the answer.
+// Table functions batmap_join_project and batmap_join_project_of: arguments, two inputs, and rows
+// of the answer.
 #include "extension/functions/srf_join.h"
 
 #include "extension/functions/pair_stream.h"
@@ -26,7 +27,7 @@ struct JoinCall : PairRowsCall<JoinQuery, JoinRun> {
   std::optional<RowLog> right;
 };
 
-// Positions of the arguments after the two inputs, which are two arguments, or four in the _of form.
+// Positions of the arguments after the two inputs. The inputs are two arguments, or four in the _of form.
 enum Argument { kMinCount, kDistinctOnly, kTopK, kPerItemTopK, kMaxResults, kMethod, kDevice, kArguments };
 
 void read_arguments(const Arguments& arguments, JoinQuery& query) {
@@ -50,10 +51,10 @@ class JoinStream final : public PairRowStream<JoinCall> {
 
   int null_columns() const override { return call().query.distinct_only ? 1 : 0; }
 
-  /// Joins the rows of both sides; from then on rows can be pulled.
-  /// @param kind   how they came: a word for batmap_last_run()
-  /// @param sides  makes left and right, runs inside guarded
-  /// @param drop   runs inside guarded when they are no longer used
+  /// Joins the rows of both sides. After that, rows can be pulled.
+  /// @param kind   how the rows were read: a word for batmap_last_run()
+  /// @param sides  makes the left and the right side; runs inside guarded
+  /// @param drop   called when they are no longer used; runs inside guarded
   template <typename Sides, typename Drop>
   void start(const char* kind, const QueryInput& left, const QueryInput& right, Sides sides, Drop drop) {
     left_items_ = left.items;
@@ -72,7 +73,7 @@ class JoinStream final : public PairRowStream<JoinCall> {
     values[2] = Int64GetDatum(static_cast<int64_t>(row.support));
   }
 
-  const Dictionary* left_items_ = nullptr;  // none: items are int8
+  const Dictionary* left_items_ = nullptr;  // nullptr: items are int8
   const Dictionary* right_items_ = nullptr;
 };
 
@@ -129,7 +130,7 @@ RowStream* open_join_relation(FunctionCallInfo fcinfo, MemoryContext context) {
   auto* const stream = new_stream<JoinStream>("batmap_join_project", context);
   JoinCall& call = stream->call();
   read_arguments({fcinfo, 2}, call.query);
-  if (PG_ARGISNULL(0) || PG_ARGISNULL(1)) return nullptr;  // a relation over no rows: batmap_relation_agg gives NULL
+  if (PG_ARGISNULL(0) || PG_ARGISNULL(1)) return nullptr;  // batmap_relation_agg over no rows gives NULL
   const MemoryContext copies = AllocSetContextCreate(context, "batmap relation", ALLOCSET_DEFAULT_SIZES);
   const MemoryContext caller = MemoryContextSwitchTo(copies);
   const std::byte* const left_bytes = relation_bytes(relation_finished(relation_argument(fcinfo, 0)));

@@ -1,4 +1,4 @@
-// Table functions batmap_pairs and batmap_pairs_of: arguments, input, and the rows of the answer.
+// Table functions batmap_pairs and batmap_pairs_of: arguments, input, and rows of the answer.
 #include "extension/functions/srf_pairs.h"
 
 #include <array>
@@ -24,8 +24,8 @@ struct PairCall : PairRowsCall<PairQuery, PairRun> {
   std::optional<RowLog> log;
 };
 
-// Positions of the arguments after the input, which is one argument, or two in the _of form. Over pair counts there is no
-// method.
+// Positions of the arguments after the input. The input is one argument, or two in the _of form. The form
+// over pair counts has no argument `method`.
 enum Argument {
   kMinCount,
   kMinSupport,
@@ -61,7 +61,7 @@ void read_pair_arguments(const Arguments& arguments, PairQuery& query) {
   });
 }
 
-/// The columns after the items.
+/// Fills the columns after the items.
 void put_supports(const PairRow& row, int64_t total, Datum* values) {
   values[2] = Int64GetDatum(static_cast<int64_t>(row.support));
   values[3] = Int64GetDatum(static_cast<int64_t>(row.support_a));
@@ -69,7 +69,7 @@ void put_supports(const PairRow& row, int64_t total, Datum* values) {
   values[5] = Int64GetDatum(total);
 }
 
-/// The rows of one call: opened, then filled from its input, then pulled.
+/// The rows of one call. It is opened, then filled from its input, then pulled.
 class PairStream final : public PairRowStream<PairCall> {
  public:
   using PairRowStream::PairRowStream;
@@ -77,7 +77,7 @@ class PairStream final : public PairRowStream<PairCall> {
   static std::array<ItemList, 2> lists(PairQuery& query) { return item_lists(query); }
   static void read_arguments(const Arguments& arguments, PairQuery& query) { read_pair_arguments(arguments, query); }
 
-  /// Groups the rows, once they have been read; from then on rows can be pulled. See relation_stream.h.
+  /// Groups the rows after they have been read. After that, rows can be pulled. See relation_stream.h.
   template <typename Rows>
   void start(const char* kind, const QueryInput& input, Rows rows) {
     items_ = input.items;
@@ -97,11 +97,11 @@ class PairStream final : public PairRowStream<PairCall> {
     put_supports(row, total_, values);
   }
 
-  const Dictionary* items_ = nullptr;  // none: items are int8
+  const Dictionary* items_ = nullptr;  // nullptr: items are int8
   int64_t total_ = 0;
 };
 
-/// Rows of counts that are there already.
+/// Rows from counts that exist already.
 class PairCountsStream final : public PairRowStream<PairRowsCall<PairQuery, PairCountsRun>> {
  public:
   using PairRowStream::PairRowStream;
@@ -145,9 +145,9 @@ RowStream* open_pairs_counts(FunctionCallInfo fcinfo, MemoryContext context) {
   auto lists = item_lists(stream->call().query);
   read_lists(lists, arguments, InvalidOid);
   read_pair_arguments(arguments, stream->call().query);
-  if (PG_ARGISNULL(0)) return nullptr;  // counts over no rows
+  if (PG_ARGISNULL(0)) return nullptr;  // an aggregate over no rows gives NULL
   const MemoryContext caller = MemoryContextSwitchTo(context);
-  // A copy where the argument is neither toasted nor a state: it may not live as long as the stream.
+  // Copies the argument if it is neither toasted nor a state, because it may not live as long as the stream.
   auto* const argument = reinterpret_cast<struct varlena*>(PG_GETARG_POINTER(0));
   struct varlena* value = counts_finished(counts_argument(fcinfo, 0));
   if (value == argument) value = PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0));
@@ -178,7 +178,8 @@ BATMAP_FUNCTION(batmap_pairs_counts) {
   return Datum{0};
 }
 
-/// Planner support: that the planner asks at all loads the library in time for the plan node (node_row_stream.h).
+/// Planner support. When the planner calls it, the library gets loaded, in time for the
+/// plan node (node_row_stream.h).
 BATMAP_FUNCTION(batmap_pairs_support) {
   auto* const request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
   PG_RETURN_POINTER(bound_rows(request, kArguments - kTopK, kArguments - kMaxResults));

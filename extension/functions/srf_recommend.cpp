@@ -1,4 +1,4 @@
-// Table functions batmap_recommend and batmap_recommend_of: arguments, input, and the rows of the answer.
+// Table functions batmap_recommend and batmap_recommend_of: arguments, input, and rows of the answer.
 #include "extension/functions/srf_recommend.h"
 
 #include <array>
@@ -22,7 +22,8 @@ struct RecommendCall : ArrayCall<RecommendQuery, RecommendRun> {
   size_t handed_over = 0;
 };
 
-// Positions of the arguments after the input. The basket comes before it, and says in the _of form what the item type is.
+// Positions of the arguments after the input. The basket comes before the input; in the _of form it also
+// gives the item type.
 enum Argument {
   kBasket = -2,
   kK = 0,
@@ -37,7 +38,7 @@ enum Argument {
   kArguments
 };
 
-/// The rows of one call: found when they are asked for the first time.
+/// The rows of one call. They are computed at the first call of next().
 class RecommendStream final : public ArrayStream<RecommendCall> {
  public:
   using ArrayStream::ArrayStream;
@@ -99,7 +100,7 @@ class RecommendStream final : public ArrayStream<RecommendCall> {
 namespace batmap::pg {
 
 RowStream* open_recommend_query(FunctionCallInfo fcinfo, MemoryContext context) {
-  if (PG_ARGISNULL(0)) return nullptr;  // whose basket is not known
+  if (PG_ARGISNULL(0)) return nullptr;  // a NULL basket is not known
   return open_query<RecommendStream>(fcinfo, context, "batmap_recommend", 1);
 }
 

@@ -1,4 +1,4 @@
-// Table functions batmap_rules and batmap_rules_of: arguments, input, and the rows of the answer.
+// Table functions batmap_rules and batmap_rules_of: arguments, input, and rows of the answer.
 #include "extension/functions/srf_rules.h"
 
 #include <array>
@@ -24,10 +24,10 @@ struct RuleCall : ArrayCall<RuleQuery, RuleRun> {
   }
 
   RuleBatch batch;
-  size_t handed_over = 0;  // of the batch
+  size_t handed_over = 0;  // rows of the current batch
 };
 
-// Positions of the arguments after the input, which is one argument, or two in the _of form.
+// Positions of the arguments after the input. The input is one argument, or two in the _of form.
 enum Argument {
   kMinSupport,
   kMinCount,
@@ -48,7 +48,7 @@ enum Argument {
   kArguments
 };
 
-/// The rows of one call: opened, then filled from its input, then pulled.
+/// The rows of one call. It is opened, then filled from its input, then pulled.
 class RuleStream final : public ArrayStream<RuleCall> {
  public:
   using ArrayStream::ArrayStream;

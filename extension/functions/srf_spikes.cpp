@@ -1,4 +1,5 @@
-// Table function batmap_generate_spikes: the spikes of a simulated network, for trials and benchmarks of episodes.
+// Table function batmap_generate_spikes: the spikes of a simulated network, for tests and
+// benchmarks of episodes.
 #include <optional>
 
 #include "episodes/spike_train.h"
@@ -35,7 +36,7 @@ class SpikeRows final : public RowStream {
     values[1] = Int32GetDatum(static_cast<int32_t>(spike.neuron));
     return true;
   }
-  void finish() override {}  // no run: batmap_last_run() keeps what it has
+  void finish() override {}  // this is no run: batmap_last_run() keeps its record
   void explain(ExplainState* state) override { ExplainPropertyInteger("Milliseconds", nullptr, bin_, state); }
 
  private:

@@ -1,4 +1,5 @@
-// The arguments of functions: integers of any width, and those of a table function by their places after its input.
+// Arguments of functions: integers of any width, and those of a table function. A place is the number of an
+// argument after the input, from 0.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +18,11 @@ int64_t integer_argument(FunctionCallInfo fcinfo, int argument) {
   return PG_GETARG_INT64(argument);
 }
 
-/// A NULL, and an argument that this form of the function does not have, is an empty optional.
+/// Access returns an empty optional for a NULL and for an argument that this form of the function
+/// does not have.
 struct Arguments {
   FunctionCallInfo fcinfo;
-  int first;  // where place 0 is
+  int first;  // the argument at place 0
 
   bool has(int place) const { return first + place < PG_NARGS() && !PG_ARGISNULL(first + place); }
   Datum datum(int place) const { return PG_GETARG_DATUM(first + place); }
@@ -37,12 +39,12 @@ struct Arguments {
   std::optional<double> float8(int place) const {
     return get<double>(place, [](Datum value) { return DatumGetFloat8(value); });
   }
-  /// A copy in the current memory context; `otherwise` as it is.
+  /// A copy in the current memory context, or `otherwise` itself if there is no value.
   const char* string(int place, const char* otherwise) const {
     return has(place) ? TextDatumGetCString(datum(place)) : otherwise;
   }
   ArrayType* array(int place) const { return DatumGetArrayTypeP(datum(place)); }
-  /// An interval, rounded up; months of thirty days, as in extract(epoch).
+  /// An interval in milliseconds, rounded up. A month has 30 days.
   std::optional<int64_t> milliseconds(int place) const {
     return get<int64_t>(place, [](Datum value) {
       const Interval* const span = DatumGetIntervalP(value);

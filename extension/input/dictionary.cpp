@@ -1,4 +1,4 @@
-// Dictionary of datums over the server's simplehash. See dictionary.h.
+// A dictionary of datums over simplehash, the hash table of the server. See dictionary.h.
 #include "extension/input/dictionary.h"
 
 #include "extension/server/boundary.h"
@@ -46,7 +46,8 @@ static bool same_datum(datum_hash* table, Datum a, Datum b) {
 
 static uint32_t datum_hash_code(datum_hash* table, Datum value) {
   batmap::pg::Dictionary& dictionary = dictionary_of(table);
-  // The types' hashes are not all well spread (small integers hash well, some extensions' do not).
+  // Not all hash functions of types spread well (those of small integers do, those of some
+  // extensions do not).
   return murmurhash32(DatumGetUInt32(FunctionCall1Coll(&dictionary.type->hash_proc_finfo, dictionary.collation, value)));
 }
 

@@ -1,8 +1,10 @@
-// Integer ids for values of any hashable type: by first appearance while rows are read, by sort order afterwards.
+// Integer ids for values of any hashable type: in order of first appearance while rows are read, in
+// sort order afterwards.
 //
-// Server code throughout (the types' own hash, equality and comparison functions run here and may raise errors),
-// so plain structs in a memory context of its own; nothing to destroy but that context. About 48 bytes and the
-// value itself for each distinct value. The hash table is the server's simplehash.
+// This is server code throughout: the hash, equality and comparison functions of the type run here and may
+// raise errors. So it consists of plain structs in a memory context of its own, and deleting that context is
+// all the clean-up. A distinct value takes about 48 bytes and its own size. The hash table is simplehash,
+// that of the server.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +19,7 @@ namespace batmap::pg {
 
 struct Dictionary {
   MemoryContext context;
-  MemoryContext scratch;  // what the types' functions allocate; reset after each value
+  MemoryContext scratch;  // for what the functions of the type allocate; reset after each value
   MemoryMeter* meter;     // charged for every new value; must outlive the dictionary
   TypeCacheEntry* type;
   Oid collation;
@@ -30,16 +32,17 @@ struct Dictionary {
 /// @raises 42883 when the type cannot be hashed
 Dictionary* dictionary_create(MemoryContext parent, Oid type, Oid collation, MemoryMeter& meter);
 
-/// The id of a value, a new one at first sight. The value may be toasted; the dictionary keeps its own copy.
-/// @raises what the type's functions raise; 54000 beyond 2^32 - 2 values; 53200 past the memory limit
+/// The id of a value. A value that is not known yet gets a new id. The value may be toasted; the dictionary
+/// keeps a copy of its own.
+/// @raises what the functions of the type raise; 54000 beyond 2^32 - 2 values; 53200 past the memory limit
 uint32_t dictionary_id(Dictionary& dictionary, Datum value);
 
-/// Looks a value up without adding it. Works before and after sorting. @return whether it has an id
+/// Looks up a value without adding it, before or after sorting. @return whether it has an id
 bool dictionary_find(Dictionary& dictionary, Datum value, uint32_t& id);
 
-/// Sorts the values: by the type's default order, or, for a type that has none, by text form. `values` is in that
-/// order afterwards, and no more ids can be given.
-/// @return [count] rank of each id, allocated in the dictionary's context
+/// Sorts the values by the default order of the type or, if the type has none, by text form. After that
+/// `values` is in that order, and no new ids can be given.
+/// @return [count] rank of each id, allocated in the context of the dictionary
 uint32_t* dictionary_sort(Dictionary& dictionary);
 
 }  // namespace batmap::pg

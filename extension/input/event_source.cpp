@@ -1,4 +1,4 @@
-// Plan a query of events and take its rows. See event_source.h.
+// Plans a query of events and reads its rows. See event_source.h.
 #include "extension/input/event_source.h"
 
 #include <cmath>
@@ -20,7 +20,7 @@ struct EventReceiver {
   EventLog* log;
   ProgressReport* progress;
   TimeKind time_kind;
-  KeyKind time_key;  // of integers
+  KeyKind time_key;  // the kind of an integer time
   bool narrow_float;
   KeyColumn event;
   KeyColumn stream;

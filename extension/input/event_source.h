@@ -1,8 +1,9 @@
-// Events from the text of a query: rows (time, event) or (time, event, stream), for the functions of episodes. Run like any
-// input query (inner_query.h). Rows with a NULL are ignored.
+// Events from the text of a query: rows (time, event) or (time, event, stream), for the functions of
+// episodes. The query runs like any input query (inner_query.h). Rows with a NULL are ignored.
 //
-// Times are ticks of 64 bits inside. Integers are themselves; timestamps are microseconds; numbers with a fraction are
-// rounded to millionths of their unit, so that differences are exact and the ends of a gap mean what they say.
+// Times are 64-bit ticks. An integer is its own number of ticks; a timestamp counts in microseconds; a number
+// with a fraction is rounded to millionths of its unit. So differences of times are exact, and the ends of a
+// gap hold exactly.
 #pragma once
 
 #include <optional>
@@ -19,7 +20,8 @@ namespace batmap::pg {
 
 enum class TimeKind { kInteger, kFloat, kTimestamp };
 
-/// Ticks in what a user calls one: 1; millionths of a unit; microseconds of a second.
+/// The ticks in one unit of the user: 1 for integers, 1e6 for numbers (millionths) and timestamps
+/// (microseconds of a second).
 inline double ticks_a_unit(TimeKind kind) { return kind == TimeKind::kInteger ? 1 : 1e6; }
 
 /// @raises 22003, 22008 for a time that is not finite, or whose millionths do not fit
@@ -30,16 +32,16 @@ struct EventInput {
   std::optional<EventLog>* log;  // made and filled; not owned
   const ExecutionOptions* options;
   ProgressReport* progress;
-  TimeKind time;   // what the first column must be
-  Oid event_type;  // for the _of functions: what the second column must be; else InvalidOid
+  TimeKind time;   // the kind of the first column
+  Oid event_type;  // for the _of functions: the type of the second column; else InvalidOid
   // Results:
   Dictionary* events;    // event values by rank, for the _of functions; else nullptr
   uint32_t* event_rank;  // [events->count] rank of each event in the log
   bool has_streams;
-  KeyColumn stream;  // what the third column's keys mean
+  KeyColumn stream;  // the coding of the third column
   Oid stream_type;
 
-  /// What the engine is to take events for; empty where they are integers.
+  /// The rank of each event id, for the engine. Empty if events are integers.
   std::span<const uint32_t> ranks() const {
     return events == nullptr ? std::span<const uint32_t>() : std::span(event_rank, events->count);
   }

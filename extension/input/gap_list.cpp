@@ -1,4 +1,4 @@
-// Between arrays and gaps. See gap_list.h.
+// Conversion between arrays and gaps. See gap_list.h.
 #include "extension/input/gap_list.h"
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// The argument `gaps` of the functions of episodes: rows (low, high] of integers, numbers or intervals, as one of two
-// elements or as an array of such rows. A NULL high is no bound.
+// The argument `gaps` of the functions of episodes: gaps (low, high] of integers, numbers or intervals. It is
+// an array of two elements, or an array of such rows. A NULL high means no upper bound.
 #pragma once
 
 #include <span>
@@ -23,13 +23,13 @@ struct GapList {
 /// @raises 42804 unless of integers, numbers or intervals; 2202E unless rows of two; 22004 for a NULL low
 GapList read_gaps(ArrayType* array);
 
-/// In ticks. @raises 22003 for what does not fit, 22023 for an interval of months
+/// A gap in ticks. @raises 22003 for a bound that does not fit, 22023 for an interval of months
 Gap gap_of(const GapList& gaps, int row);
 
-/// In ticks, of one bound. @raises the same
+/// One bound in ticks. @raises the same
 int64_t gap_bound(TimeKind kind, Oid type, Datum bound);
 
-/// The low or the high ends of some rows as an array of the type given, in the current memory context.
+/// The low or the high ends of some rows as an array of the type of the gaps, in the current memory context.
 /// @param side  0: low, 1: high
 Datum gap_array(const GapList& gaps, std::span<const int32_t> rows, int side);
 

@@ -1,4 +1,4 @@
-// Which scans can be read without the executor. See heap_rows.h.
+// Decides which scans can be read without the executor. See heap_rows.h.
 #include "extension/input/heap_rows.h"
 
 #include "extension/server/pg.h"
@@ -7,10 +7,10 @@ namespace batmap::pg {
 
 namespace {
 
-/// Where a column lies. @return false for one that is no number, or lies behind a column of variable length: a slot then
-/// walks a tuple once for all its columns
+/// Finds the offset of a column. @return false unless the column is passed by value and all columns up to it
+/// have a fixed length: otherwise a slot, which reads all columns of a tuple in one pass, is better
 bool locate(TupleDesc descriptor, AttrNumber number, HeapRows::Column& column) {
-  if (number <= 0) return false;  // of the system
+  if (number <= 0) return false;  // a system column
   int offset = 0;
   for (int k = 0; k < number; ++k) {
     const Form_pg_attribute attribute = TupleDescAttr(descriptor, k);
@@ -27,7 +27,7 @@ bool locate(TupleDesc descriptor, AttrNumber number, HeapRows::Column& column) {
 bool find_heap_rows(PlanState* node, HeapRows& rows) {
   if (!IsA(node, SeqScanState) || node->qual != nullptr || node->instrument != nullptr) return false;
   if (node->state->es_epq_active != nullptr || list_length(node->plan->targetlist) != 2) return false;
-  if (!IsMVCCSnapshot(node->state->es_snapshot)) return false;  // visibility is not looked up page by page
+  if (!IsMVCCSnapshot(node->state->es_snapshot)) return false;  // visibility is then not known page by page
   HeapRows found{};
   found.scan = castNode(SeqScanState, node);
   const Relation table = found.scan->ss.ss_currentRelation;
@@ -46,19 +46,20 @@ bool find_heap_rows(PlanState* node, HeapRows& rows) {
 
 bool next_heap_page(HeapRows& rows) {
   ScanState& node = rows.scan->ss;
-  // As ExecProcNode: a rescan may have been left to the next row.
+  // As in ExecProcNode: a rescan may have been put off until the next row.
   if (node.ps.chgParam != nullptr) ExecReScan(&node.ps);
-  if (node.ss_currentScanDesc == nullptr)  // else it is one of a parallel scan
+  if (node.ss_currentScanDesc == nullptr)  // a parallel scan has one already
     node.ss_currentScanDesc = table_beginscan(node.ss_currentRelation, node.ps.state->es_snapshot, 0, nullptr);
   if (heap_getnext(node.ss_currentScanDesc, ForwardScanDirection) == nullptr) return false;
-  // The scan stands at the first tuple of a page whose visible ones it has listed. It is told that it stands at the last.
+  // The scan stands at the first tuple of a page and has listed the visible tuples of that page. We tell it
+  // that it stands at the last one.
   auto* const scan = reinterpret_cast<HeapScanDesc>(node.ss_currentScanDesc);
   rows.page = BufferGetPage(scan->rs_cbuf);
   rows.next_visible = scan->rs_vistuples + scan->rs_cindex;
   rows.visible_end = scan->rs_vistuples + scan->rs_ntuples;
   scan->rs_cindex = scan->rs_ntuples - 1;
   for (const OffsetNumber* tuple = rows.next_visible + 1; tuple < rows.visible_end; ++tuple)
-    pgstat_count_heap_getnext(node.ss_currentRelation);  // the first is counted
+    pgstat_count_heap_getnext(node.ss_currentRelation);  // heap_getnext has counted the first one
   return true;
 }
 

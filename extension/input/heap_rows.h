@@ -1,6 +1,7 @@
-// Two columns of a plain sequential scan, read from the tuples of its table with nothing in between: no slot, no projection,
-// no expression context. A row so costs less than half of what it costs through the executor. The node of the scan stays in
-// the plan and keeps its scan, which workers share as they do otherwise and which says which tuples of a page are visible.
+// Reads two columns of a plain sequential scan directly from the tuples of its table: without slot,
+// projection or expression context. A row costs less than half of what it costs through the executor. The
+// scan node stays in the plan and keeps its scan; parallel workers share that scan as usual, and it says
+// which tuples of a page are visible.
 #pragma once
 
 #include "extension/server/pg.h"
@@ -10,35 +11,35 @@ namespace batmap::pg {
 struct HeapRows {
   struct Column {
     AttrNumber number;
-    int offset;  // in a tuple without NULL
+    int offset;  // in a tuple without NULLs
     int16 length;
   };
 
   SeqScanState* scan;
   Column columns[2];
-  int least_columns;                 // of a tuple that has them both
-  Page page;                         // the one at hand, pinned by the scan
-  const OffsetNumber* next_visible;  // of its tuples
+  int least_columns;                 // a tuple with fewer columns lacks one of the two
+  Page page;                         // the current page, pinned by the scan
+  const OffsetNumber* next_visible;  // of the tuples of the page
   const OffsetNumber* visible_end;
-  Datum values[2];  // of the row at hand
+  Datum values[2];  // of the current row
   bool nulls[2];
 };
 
-/// @param rows  where its rows can be read so: at the start of the scan; else unchanged
-/// @return whether a node's rows can be read so: it scans a heap table, without conditions, for two columns of numbers that
-/// have no column of variable length before them, and nobody counts its rows (EXPLAIN ANALYZE)
+/// @param rows  set to the start of the scan if the node can be read this way; else unchanged
+/// @return whether it can: it scans a heap table without conditions for two columns of numbers, no column of
+/// variable length comes before them, and nobody counts its rows (EXPLAIN ANALYZE)
 bool find_heap_rows(PlanState* node, HeapRows& rows);
 
-/// Goes on to the next page that has visible tuples. @return false after the last one. Can be cancelled
+/// Moves to the next page that has visible tuples. @return false after the last one. Checks for interrupts
 bool next_heap_page(HeapRows& rows);
-/// The scan begins again.
+/// Starts the scan again.
 inline void rescan_heap_rows(HeapRows& rows) { rows.next_visible = rows.visible_end = nullptr; }
 
-/// @return false after the last row; not to be called again then
+/// @return false after the last row; must not be called again then
 inline bool next_heap_row(HeapRows& rows) {
   if (rows.next_visible == rows.visible_end && !next_heap_page(rows)) return false;
   HeapTupleData tuple;
-  const OffsetNumber at = *rows.next_visible++;  // the macros look at it more than once where the server has assertions
+  const OffsetNumber at = *rows.next_visible++;  // the macros evaluate it more than once with assertions
   tuple.t_data = reinterpret_cast<HeapTupleHeader>(PageGetItem(rows.page, PageGetItemId(rows.page, at)));
   if (HeapTupleNoNulls(&tuple) && HeapTupleHeaderGetNatts(tuple.t_data) >= rows.least_columns) {
     const char* const data = reinterpret_cast<const char*>(tuple.t_data) + tuple.t_data->t_hoff;

@@ -1,4 +1,4 @@
-// Parse, analyse and run. See inner_query.h.
+// Parses, analyses and runs a query. See inner_query.h.
 #include "extension/input/inner_query.h"
 
 #include "extension/server/pg.h"
@@ -7,7 +7,7 @@ namespace batmap::pg {
 
 namespace {
 
-// Points errors of the inner query into its own text, as SQL functions do.
+// Makes errors of the inner query point into its own text, as SQL functions do.
 void point_into_query(void* arg) {
   const auto* const query = static_cast<const char*>(arg);
   const int position = geterrposition();
@@ -20,7 +20,7 @@ void point_into_query(void* arg) {
   }
 }
 
-/// Of the columns that the query returns how many there are, and the first three.
+/// The number of columns that the query returns, and the types of the first three.
 UpToThreeColumns first_columns(const Query* query) {
   UpToThreeColumns found{};
   ListCell* cell;
@@ -36,7 +36,7 @@ UpToThreeColumns first_columns(const Query* query) {
   return found;
 }
 
-/// A neighbour in the server may have changed the plan.
+/// Another extension in the server may have changed the plan.
 void check_columns(TupleDesc row, std::span<const Oid> types) {
   bool same = static_cast<size_t>(row->natts) == types.size();
   for (int k = 0; same && k < row->natts; ++k) same = TupleDescAttr(row, k)->atttypid == types[k];

@@ -1,5 +1,6 @@
-// Running a query given as text, for what reads its rows: parsed, analysed, planned and run as the caller, in the snapshot
-// of the calling statement, like the query of COPY (query) TO. It must be one SELECT of two columns, or three.
+// Runs a query that is given as text and hands its rows to a receiver. The query is parsed, analysed, planned
+// and run as the caller, in the snapshot of the calling statement, like the query of COPY (query) TO. It must
+// be one SELECT of two or three columns.
 #pragma once
 
 #include <span>
@@ -8,16 +9,16 @@
 
 namespace batmap::pg {
 
-/// Between the two calls errors are pointed into the text of the inner query, as SQL functions do. No destructor: errors
-/// jump, and the server resets the stack itself.
+/// Between these two calls, errors point into the text of the inner query, as in SQL functions. This is no
+/// destructor, because errors jump and the server resets the stack itself.
 void enter_inner_query(ErrorContextCallback& callback, const char* query);
 inline void leave_inner_query(const ErrorContextCallback& callback) { error_context_stack = callback.previous; }
 
-/// @param columns  what the two columns are, for hints: "the transaction and the item"
-/// @raises 42601 unless it is one SELECT
+/// @param columns  the names of the columns for hints: "the transaction and the item"
+/// @raises 42601 unless the query is one SELECT
 RawStmt* parse_select(const char* query, const char* columns);
 
-/// Scribbles on the statement. @raises 42601, 0A000 where it would change data; whatever is wrong with the query
+/// Modifies the statement. @raises 42601; 0A000 if the query would change data; any error of the query itself
 Query* analyze_select(RawStmt* statement, const char* query);
 
 struct TwoColumns {
@@ -25,7 +26,7 @@ struct TwoColumns {
   Oid collations[2];
 };
 
-/// @raises 42P10 unless there are two
+/// @raises 42P10 unless there are two columns
 TwoColumns two_columns(const Query* query, const char* columns);
 
 struct UpToThreeColumns {
@@ -34,14 +35,15 @@ struct UpToThreeColumns {
   Oid collations[3];
 };
 
-/// @raises 42P10 unless there are two or three
+/// @raises 42P10 unless there are two or three columns
 UpToThreeColumns two_or_three_columns(const Query* query, const char* columns);
 
-/// A receiver that hands each row to `receive` and does nothing else; the first member of what the caller wants there.
+/// A receiver that passes each row to `receive` and does nothing else. The caller makes it the first member
+/// of a struct with its own data.
 DestReceiver make_receiver(bool (*receive)(TupleTableSlot*, DestReceiver*));
 
-/// @param types  of the columns that the receiver takes
-/// @raises 42804 where the plan gives others
+/// @param types  the column types that the receiver expects
+/// @raises 42804 if the plan returns others
 void run_plan(PlannedStmt* plan, const char* query, std::span<const Oid> types, DestReceiver* receiver);
 
 }  // namespace batmap::pg

@@ -1,4 +1,4 @@
-// Three ways to code. See item_codes.h.
+// The three codings. See item_codes.h.
 #include "extension/input/item_codes.h"
 
 #include "extension/input/node_pack_rows.h"
@@ -8,7 +8,8 @@
 namespace batmap::pg {
 
 namespace {
-// A dictionary raises an error where memory ends; before that, whoever asks for codes should know.
+// A dictionary raises an error when memory runs out. code_of() reports the shortage while this much
+// is still free.
 constexpr size_t kDictionaryReserve = size_t{1} << 20;
 
 size_t value_bytes(const Dictionary& dictionary, Datum value) {

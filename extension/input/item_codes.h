@@ -1,4 +1,4 @@
-// The keys and items of one input of a join-project as 64-bit codes, and back.
+// Converts keys and items of one input of a join-project to 64-bit codes and back.
 #pragma once
 
 #include "extension/input/dictionary.h"
@@ -11,12 +11,12 @@ namespace batmap::pg {
 
 /// How the values of some columns become 64-bit keys.
 enum class Coding : int {
-  kItself,      // one column, which stands for itself (key_column.h)
-  kDictionary,  // one column, NULL never: ids, and an order of them
+  kItself,      // one column whose values are their own keys (key_column.h)
+  kDictionary,  // one column without NULL: ids, which can be sorted
   kTuples,      // ids of tuples
 };
 
-/// One of the three, by `coding`.
+/// `coding` says which of the members is used.
 struct Codes {
   Coding coding;
   KeyKind kind;
@@ -28,14 +28,14 @@ struct Codes {
 Codes make_codes(Coding coding, KeyKind kind, MemoryContext context, PlanState* parent, TupleDesc row, int first,
                  List* operators, MemoryMeter& meter);
 
-/// The code of a row's columns from `first` on, which are not NULL unless they are tuples.
-/// @return false where there is no memory for a new one
+/// The code of the columns of a row from `first` on. They must not be NULL unless the coding is kTuples.
+/// @return false if there is no memory for a new code
 bool code_of(const Codes& codes, TupleTableSlot* row, int first, MemoryMeter& meter, int64_t& code);
 
-/// The items of one input, when all of them have been read.
+/// The items of one input after all of them have been read.
 struct ItemCodes {
   Codes codes;
-  const uint32_t* rank_of_id;  // with a dictionary: its values are in order now
+  const uint32_t* rank_of_id;  // for a dictionary, which is sorted now
 };
 
 /// The columns of an item. @param values, nulls  as many as the item has

@@ -1,4 +1,4 @@
-// Between arrays and items. See item_lists.h.
+// Conversion between arrays and items. See item_lists.h.
 #include "extension/input/item_lists.h"
 
 #include <cstring>
@@ -24,7 +24,7 @@ Elements elements_of(ArrayType* array, const char* name) {
   return elements;
 }
 
-/// Text becomes values of the type.
+/// Converts text to values of the type.
 void read_items(const Elements& items, Oid item_type) {
   Oid function;
   Oid parameter;
@@ -73,7 +73,7 @@ Datum ItemArray::make(std::span<const int64_t> items) {
   return PointerGetDatum(array_);
 }
 
-/// One header for all arrays: what changes from row to row is the length and the items.
+/// All arrays share one header: only the length and the items change from row to row.
 void ItemArray::grow(size_t items) {
   if (array_ != nullptr) pfree(array_);
   room_ = items + 16;

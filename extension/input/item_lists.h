@@ -1,5 +1,5 @@
-// Lists of items: include and exclude among the arguments of a table function, as int8[] or, in the _of forms, as text[];
-// and arrays of items in its answer.
+// Lists of items: the arguments `include` and `exclude` of a table function, as int8[] or, in the _of forms,
+// as an array of the item type or text[]; and arrays of items in the answer.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +19,27 @@ struct Elements {
   int count;
 };
 
-/// A list of items among the arguments, and where the engine wants it.
+/// A list of items among the arguments, and the place where the engine expects it.
 struct ItemList {
   int place;
   const char* name;
   std::optional<std::vector<int64_t>>& to;
-  Elements items{};  // of an _of form, whose values mean nothing to the engine before the rows are read
+  Elements items{};  // in an _of form: values, which get ranks only after the rows are read
 };
 
-/// Fills lists of integers, which `item_type` InvalidOid says they are; checks those of an _of form, which are arrays of
-/// the item type, or of text, which its input function then reads. Before any row is read: a bad list should not cost a run.
-/// @raises 22004 for a NULL element, what the type's input function raises
+/// Reads the lists before any row is read, so that a bad list does not cost a run. If `item_type` is
+/// InvalidOid, the lists hold integers and are filled here. Otherwise they are arrays of the item type, or
+/// text[], which the input function of the type reads.
+/// @raises 22004 for a NULL element, and what the input function of the type raises
 void read_lists(std::span<ItemList> lists, const Arguments& arguments, Oid item_type);
 
-/// Fills the lists of an _of form with the ranks of their items; those that do not occur are left out.
+/// Fills the lists of an _of form with the ranks of their items. Items that do not occur are left out.
 void rank_lists(std::span<ItemList> lists, const Arguments& arguments, const QueryInput& input);
 
-/// An array of items that is made again and again: for one column of the rows of a stream.
+/// One array of items that is filled again for each row of a stream.
 class ItemArray {
  public:
-  /// @param items    of an _of form, where the engine's items are ranks in it; nullptr: they are int8
+  /// @param items    of an _of form, where the items of the engine are ranks; nullptr: items are int8
   /// @param context  lives as long as the object
   ItemArray(const Dictionary* items, MemoryContext context);
 
@@ -52,11 +53,11 @@ class ItemArray {
 
   const Dictionary* items_;
   MemoryContext context_;
-  ArrayType* array_ = nullptr;  // of int8, or of the type
-  size_t room_ = 0;             // items, of int8
+  ArrayType* array_ = nullptr;  // of int8 or of the item type
+  size_t room_ = 0;             // capacity in items, for int8
 };
 
-/// The item type of an _of form, whose first argument is a typed NULL. @raises 42P18 where it has no type
+/// The item type of an _of form, from the type of its first argument. @raises 42P18 if that has no type
 Oid item_type_argument(FunctionCallInfo fcinfo);
 
 }  // namespace batmap::pg

@@ -1,4 +1,4 @@
-// Which types stand for themselves. See key_column.h.
+// Decides which types are their own keys. See key_column.h.
 #include "extension/input/key_column.h"
 
 #include "extension/server/pg.h"
@@ -19,7 +19,7 @@ KeyKind key_kind(Oid type) {
 
 namespace {
 
-/// What a domain is over. @return InvalidOid for another type
+/// The type that a domain is over. @return InvalidOid for a type that is no domain
 Oid type_below(Oid type) {
   const HeapTuple row = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
   if (!HeapTupleIsValid(row)) elog(ERROR, "cache lookup failed for type %u", type);

@@ -1,5 +1,5 @@
-// How the values of a column become the 64-bit keys of a relation: integers, and types that are equal exactly when their
-// bits are, stand for themselves; all others get ids from a dictionary.
+// How the values of a column become the 64-bit keys of a relation. Integers, and values of types in which
+// equality is equality of bits, are their own keys. All other values get ids from a dictionary.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,15 @@ enum class KeyKind : int { kInt2, kInt4, kInt8, kDictionary };
 
 struct KeyColumn {
   KeyKind kind;
-  Dictionary* dictionary;  // with kDictionary
+  Dictionary* dictionary;  // for kDictionary
 };
 
 KeyKind key_kind(Oid type);
 /// int2, int4, int8 or a domain over one.
 bool is_integer(Oid type);
-/// Are values of `type` values of `wanted` as they are, with the same equality? varchar is of text, a domain of what it
-/// is over, but not the other way round: it may have constraints.
+/// Can values of `type` be used as values of `wanted`, with the same equality? A varchar can be used
+/// as text, and a value of a domain as one of its base type. The reverse is not true, because a domain
+/// may have constraints.
 bool stands_for(Oid type, Oid wanted);
 
 inline int64_t key_of(const KeyColumn& column, Datum value) {
@@ -34,7 +35,7 @@ inline int64_t key_of(const KeyColumn& column, Datum value) {
   return dictionary_id(*column.dictionary, value);
 }
 
-/// The value of a key that stands for itself.
+/// The value of a key that was made without a dictionary.
 inline Datum value_of_key(KeyKind kind, int64_t key) {
   if (kind == KeyKind::kInt2) return Int16GetDatum(static_cast<int16>(key));
   return kind == KeyKind::kInt4 ? Int32GetDatum(static_cast<int32>(key)) : Int64GetDatum(key);

@@ -1,4 +1,4 @@
-// Planning and running of the plan node "BatmapPackRows". See node_pack_rows.h.
+// Planning and execution of the plan node "BatmapPackRows". See node_pack_rows.h.
 #include "extension/input/node_pack_rows.h"
 
 #include "extension/input/heap_rows.h"
@@ -14,20 +14,20 @@ namespace {
 
 constexpr char kNodeName[] = "BatmapPackRows";
 constexpr char kChunkColumn[] = "chunk";
-constexpr int kPackNodeId = INT_MAX / 2;  // of a node that the planner has not numbered; no plan has so many
+constexpr int kPackNodeId = INT_MAX / 2;  // for a node that the planner has not numbered; no plan has this many nodes
 
 Plan* plan_pack(PlannerInfo*, RelOptInfo*, CustomPath* path, List* targets, List*, List* children);
 
 const CustomPathMethods kPathMethods = {kNodeName, plan_pack, nullptr};
 const CustomScanMethods* scan_methods();
 
-/// @param targets       what the plan above sees
+/// @param targets       the columns for the plan above
 /// @param scan_targets  what they are made of: one chunk
 Plan* make_pack(Plan* rows, List* numbers, List* targets, List* scan_targets) {
   CustomScan* const scan = makeNode(CustomScan);
   scan->scan.plan.targetlist = targets;
-  scan->scan.plan.lefttree = rows;  // where everybody looks for children
-  scan->scan.scanrelid = 0;         // its rows are described by custom_scan_tlist
+  scan->scan.plan.lefttree = rows;  // where other code looks for children
+  scan->scan.scanrelid = 0;         // custom_scan_tlist describes its rows
   scan->custom_private = numbers;
   scan->custom_scan_tlist = scan_targets;
   scan->methods = scan_methods();
@@ -39,10 +39,10 @@ Plan* plan_pack(PlannerInfo*, RelOptInfo*, CustomPath* path, List* targets, List
   return make_pack(rows, path->custom_private, targets, static_cast<List*>(copyObjectImpl(targets)));
 }
 
-/// A column of a node below, of its `plan` or of its custom_scan_tlist.
+/// A reference to column `number` of the node below, or of custom_scan_tlist.
 Var* column_below(int varno, AttrNumber number, const Node* value) {
   Var* const column = makeVar(varno, number, exprType(value), exprTypmod(value), exprCollation(value), 0);
-  column->varnosyn = 0;  // no column of the query
+  column->varnosyn = 0;  // it stands for no column of the query
   column->varattnosyn = 0;
   return column;
 }
@@ -52,7 +52,7 @@ TargetEntry* chunk_target(int varno, const Expr* chunk) {
   return makeTargetEntry(&column->xpr, 1, pstrdup(kChunkColumn), false);
 }
 
-/// What EXPLAIN VERBOSE shows as the output: the row of both columns, as bytes.
+/// The output column as EXPLAIN VERBOSE shows it: the row of both columns, cast to bytea.
 Expr* chunk_of(List* columns, int key_column) {
   auto* const row = makeNode(RowExpr);
   row->args = columns;
@@ -82,12 +82,12 @@ RowColumns columns_of(const List* custom_private) {
 }
 
 struct PackState {
-  CustomScanState base;  // first: the server sees this
+  CustomScanState base;  // first member: the server sees this
   RowColumns columns;
   TidItem* open;          // [kChunkRows]
-  struct varlena* chunk;  // of kChunkMaxBytes
+  struct varlena* chunk;  // room for kChunkMaxBytes
   HeapRows heap;
-  bool from_heap;  // the child's rows are read there
+  bool from_heap;  // the rows of the child are read through `heap`
   bool finished;
 };
 
@@ -104,7 +104,7 @@ void begin_pack(CustomScanState* node, EState* estate, int eflags) {
   state->chunk = static_cast<struct varlena*>(palloc(VARHDRSZ + kChunkMaxBytes));
 }
 
-/// Reads rows until there are enough for a chunk, or no more. @return how many there are in state->open
+/// Reads rows into state->open until a chunk is full or there are no more. @return how many
 template <typename Next>
 uint32_t read_rows(PackState* state, Next next) {
   uint32_t rows = 0;

@@ -1,5 +1,6 @@
-// The plan node "BatmapPackRows": packs rows of a key and an item into chunks (relation/chunk.h), 4,096 rows to a tuple of
-// one bytea. Below a Gather it lets the workers do the packing and leaves little for the queue to carry.
+// The plan node "BatmapPackRows". It packs rows of a key and an item into chunks (relation/chunk.h): one
+// tuple with a bytea holds up to 4,096 rows. Below a Gather the workers pack, and few tuples pass
+// through the queue.
 #pragma once
 
 #include "extension/input/key_column.h"
@@ -8,18 +9,18 @@
 
 namespace batmap::pg {
 
-/// Stands for NULL where items are of 16 or 32 bits.
+/// The code of NULL for items of 16 or 32 bits.
 inline constexpr int64_t kNullItem = INT64_MAX;
 
-/// Rows of two columns whose values stand for themselves.
+/// Rows of two columns whose values are their own keys.
 struct RowColumns {
   KeyKind key;
   KeyKind item;
-  int null_items;      // 0: rows without an item are left out; 1: they have kNullItem
-  int key_column = 0;  // the item is in the other
+  int null_items;      // 0: rows whose item is NULL are left out; 1: their item is kNullItem
+  int key_column = 0;  // the other column is the item
 
   /// @param values, nulls  [2] of a row
-  /// @return whether the row counts
+  /// @return false if the row is left out
   bool read(const Datum* values, const bool* nulls, int64_t& key_value, int64_t& item_value) const {
     const int item_column = 1 - key_column;
     if (nulls[key_column] || (nulls[item_column] && null_items == 0)) return false;
@@ -30,19 +31,20 @@ struct RowColumns {
   }
 };
 
-/// The same rows as `rows`, a path with the two columns alone, packed. It may be partial.
+/// A path that packs the rows of `rows`, a path with exactly these two columns. `rows` may be partial.
 Path* pack_rows_path(PlannerInfo* root, RelOptInfo* rel, Path* rows, const RowColumns& columns);
 
-/// The same of a finished plan, one that gives the two columns and no others.
+/// The same for a finished plan with exactly these two columns.
 Plan* pack_rows_plan(Plan* rows, const RowColumns& columns);
 
-/// Makes a Gather of rows one of chunks. @param pack  over what it has gathered
+/// Turns a Gather of rows into a Gather of chunks. @param pack  the packing node over the plan that
+/// the Gather read
 void gather_chunks(Gather* gather, Plan* pack);
 
-/// The plan whose rows are packed, somewhere along the way down from `plan`; nullptr: there is none
+/// The plan whose rows are packed, if `plan` or a node below it packs; else nullptr.
 const Plan* packed_rows_plan(const Plan* plan);
 
-/// At load, once.
+/// Called once, at load.
 void register_pack_rows_node();
 
 }  // namespace batmap::pg

@@ -1,4 +1,5 @@
-// A Gather at the cost that it has with packing, and packing in a finished plan. See packed_plan.h.
+// Costs a Gather as if its workers packed the rows, and puts packing into the finished
+// plan. See packed_plan.h.
 #include "extension/input/packed_plan.h"
 
 #include "extension/server/pg.h"
@@ -14,12 +15,13 @@ struct Wanted {
   RowColumns columns;
 };
 
-/// What plan_packed() is planning. Meanwhile functions may run and plan other queries, or ask for packed ones themselves.
+/// The query that plan_packed() is planning. Functions that run during planning may plan other queries,
+/// packed ones included.
 Wanted wanted;
 
-// ---- while it is planned
+// ---- during planning
 
-/// The rows of parallel workers, at the cost of having them packed there. @return nullptr where there can be none
+/// A Gather of the rows, at the cost of packing them in the workers. @return nullptr if there can be none
 Path* gathered_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* output) {
   if (!output->consider_parallel || input->partial_pathlist == NIL) return nullptr;
   if (root->parse->limitCount != nullptr || root->parse->limitOffset != nullptr) return nullptr;
@@ -51,9 +53,9 @@ void add_gathered_path(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* i
   output->partial_pathlist = NIL;
 }
 
-// ---- in the plan that came back
+// ---- in the finished plan
 
-/// Are the rows those of the query: two columns of the kinds that were asked for, and nothing else?
+/// Does the plan return two columns of the expected kinds, and nothing else?
 bool gives_both_columns(const Plan* plan, const RowColumns& columns) {
   if (plan == nullptr || list_length(plan->targetlist) != 2) return false;
   ListCell* cell;
@@ -65,7 +67,7 @@ bool gives_both_columns(const Plan* plan, const RowColumns& columns) {
   return true;
 }
 
-/// Are the columns of a Gather those of its child, in their order?
+/// Does a Gather return the columns of its child in their order?
 bool passes_columns_on(const Gather* gather) {
   const List* const below = outerPlan(gather)->targetlist;
   const ListCell* above;
@@ -75,14 +77,14 @@ bool passes_columns_on(const Gather* gather) {
     if (IsA(value, Var)) {
       const auto* const column = reinterpret_cast<const Var*>(value);
       if (column->varno != OUTER_VAR || column->varattno <= 0 || column->varattno > list_length(below)) return false;
-      value = list_nth_node(TargetEntry, below, column->varattno - 1)->expr;  // of equal ones the first
+      value = list_nth_node(TargetEntry, below, column->varattno - 1)->expr;  // if several are equal, the first
     }
     if (!equal(value, lfirst_node(TargetEntry, cell)->expr)) return false;
   }
   return true;
 }
 
-/// The Gather whose workers can pack. @return nullptr: it is none
+/// The Gather whose workers can pack. @return nullptr if the plan is none
 const Gather* packing_gather(const Plan* top, const RowColumns& columns) {
   if (!IsA(top, Gather) || top->qual != NIL) return nullptr;
   const auto* const gather = reinterpret_cast<const Gather*>(top);
@@ -91,7 +93,7 @@ const Gather* packing_gather(const Plan* top, const RowColumns& columns) {
   return fits ? gather : nullptr;
 }
 
-/// Packs the rows of a plan. What came back may be its maker's to keep: nodes that change are copies.
+/// Packs the rows of a plan. The maker of the plan may keep it, so nodes are copied before they are changed.
 PackedPlan with_packing(PlannedStmt* plan, const RowColumns& columns) {
   Plan* const top = plan->planTree;
   if (plan->commandType != CMD_SELECT || top == nullptr) return {plan, false, false};
@@ -104,7 +106,7 @@ PackedPlan with_packing(PlannedStmt* plan, const RowColumns& columns) {
     packed->planTree = &gather->plan;
     return {packed, true, true};
   }
-  // A neighbour's executor may look for its node at the top.
+  // The executor of another extension may look for its node at the top.
   if (IsA(top, CustomScan) || !gives_both_columns(top, columns)) return {plan, false, false};
   packed->planTree = pack_rows_plan(top, columns);
   return {packed, true, false};

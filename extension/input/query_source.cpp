@@ -1,4 +1,4 @@
-// Plan a query of (tid, item) rows and take them. See query_source.h.
+// Plans a query of (tid, item) rows and reads them. See query_source.h.
 #include "extension/input/query_source.h"
 
 #include <array>
@@ -14,7 +14,7 @@ namespace batmap::pg {
 
 namespace {
 
-// Receives the rows of the query itself.
+// Receives the rows of a query that is not packed.
 struct RowReceiver {
   DestReceiver pub;
   RowLog* log;
@@ -35,7 +35,7 @@ bool receive_row(TupleTableSlot* slot, DestReceiver* self) {
   return true;
 }
 
-// Receives rows that have been packed.
+// Receives rows in chunks.
 struct ChunkReceiver {
   DestReceiver pub;
   RowLog* log;
@@ -66,7 +66,7 @@ void check_item_type(Oid actual, Oid wanted, const char* column) {
   }
 }
 
-/// Tids of two queries are compared: by one kind of key, and one equality.
+/// Checks that the tids of two queries can be compared: their keys must be of one kind, with one equality.
 void check_shared_tids(SharedTids& shared, Oid type, Oid collation) {
   if (!OidIsValid(shared.type)) {
     shared.type = type;

@@ -1,9 +1,10 @@
 // Rows from the text of a query: the input of the table functions.
 //
-// The text is parsed, analysed, planned and run as the caller, in the snapshot of the calling statement, like the
-// query of COPY (query) TO. It must be one SELECT of two columns, (tid, item) or (item, tid). Where the values of both stand
-// for themselves, the plan packs the rows (packed_plan.h), in parallel workers where the planner finds that cheaper;
-// otherwise every row goes from the executor straight into the log. There is never a table of tuples in between.
+// The text is parsed, analysed, planned and run as the caller, in the snapshot of the calling statement, like
+// the query of COPY (query) TO. It must be one SELECT of two columns, (tid, item) or (item, tid). If the
+// values of both columns are their own keys, the plan packs the rows (packed_plan.h), in parallel workers if
+// the planner finds that cheaper. Otherwise each row goes from the executor directly into the log. The rows
+// are never stored as tuples in between.
 #pragma once
 
 #include <span>
@@ -17,7 +18,8 @@
 
 namespace batmap::pg {
 
-/// Tids that mean the same in two queries, whatever their type. Filled by the first, used by the second.
+/// The tids that two queries have in common, whatever their types. The first query fills this, the
+/// second uses it.
 struct SharedTids {
   Oid type;
   Oid collation;
@@ -27,28 +29,29 @@ struct SharedTids {
 struct QueryInput {
   RowLog* log;  // filled and sealed; not owned
   ProgressReport* progress;
-  Oid item_type;  // for the _of functions: what the second column must be; else InvalidOid
+  Oid item_type;  // for the _of functions: the type of the item column; else InvalidOid
   // Results:
   Dictionary* items;    // item values by rank, for the _of functions; else nullptr
   uint32_t* item_rank;  // [items->count] rank of each item id in the log
-  uint64_t rows_read;   // rows with both columns; the others are no rows of the relation
-  bool in_parallel;     // read by workers, too
-  // What else the query is, where its columns are not just the transaction and the item:
+  uint64_t rows_read;   // rows without NULL; other rows are not part of the relation
+  bool in_parallel;     // parallel workers read, too
+  // For queries whose columns are not just the transaction and the item:
   const char* columns = "the transaction and the item";  // for hints
   bool item_first = false;
-  SharedTids* tids = nullptr;  // nullptr: this query's alone
+  SharedTids* tids = nullptr;  // nullptr: the tids are not shared
 
-  /// What the engine is to take items for; empty where they are integers.
+  /// The rank of each item id, for the engine. Empty if items are integers.
   std::span<const uint32_t> ranks() const {
     return items == nullptr ? std::span<const uint32_t>() : std::span(item_rank, items->count);
   }
 
-  /// A word for batmap_last_run().
+  /// The word for batmap_last_run().
   const char* kind() const { return in_parallel ? "parallel scan" : "stream"; }
 };
 
-/// Checks a query as read_query does before it reads: for the second of two, so that its errors do not come late. Where the
-/// tids are shared and nothing is known of them yet, their type is that of this query.
+/// Makes the checks that read_query() makes before it reads. For the second of two queries, so that its
+/// errors come before the first is read. If the tids are shared and have no type yet, they get the type
+/// of this query.
 void check_query(const char* query, const QueryInput& input, MemoryContext context);
 
 /// @raises 42601 unless one SELECT; 42P10 unless two columns; 42804 for wrong types

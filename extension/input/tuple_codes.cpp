@@ -1,4 +1,4 @@
-// Tuples in the server's hash table. See tuple_codes.h.
+// Numbers tuples with the hash table of the server. See tuple_codes.h.
 #include "extension/input/tuple_codes.h"
 
 #include "extension/server/pg.h"

@@ -1,7 +1,9 @@
-// Ids for tuples of columns, NULLs included (not distinct from each other): by first appearance. For what has no key of its
-// own (key_column.h): several columns, or one that may be NULL. The hash table is the server's TupleHashTable.
+// Ids for tuples of columns, in order of first appearance. NULLs are allowed and equal each other. For keys
+// and items that have no code of their own (key_column.h): several columns, or one column that may be NULL.
+// The hash table is TupleHashTable, that of the server.
 //
-// Server code throughout, so plain structs in a memory context. About 100 bytes and the tuple itself for each distinct one.
+// This is server code throughout, so it consists of plain structs in a memory context. A distinct tuple takes
+// about 100 bytes and its own size.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +16,9 @@ namespace batmap::pg {
 
 struct TupleCodes {
   MemoryContext context;
-  MemoryContext scratch;  // what the types' functions allocate; reset after each tuple
+  MemoryContext scratch;  // for what the functions of the types allocate; reset after each tuple
   TupleHashTable table;
-  TupleTableSlot* slot;  // of these columns alone
+  TupleTableSlot* slot;  // holds these columns only
   int first_column;      // in the rows that are looked up
   int columns;
   MemoryMeter* meter;  // must outlive the codes
@@ -25,13 +27,13 @@ struct TupleCodes {
   MinimalTuple* tuples;  // [count] by id
 };
 
-/// @param parent      the node whose rows have the tuples
-/// @param row         their shape
-/// @param operators   [columns] equality of each, hashable
+/// @param parent      the node whose rows contain the tuples
+/// @param row         the shape of these rows
+/// @param operators   [columns] the hashable equality of each
 TupleCodes* tuple_codes_create(MemoryContext context, PlanState* parent, TupleDesc row, int first_column, List* operators,
                                MemoryMeter& meter);
 
-/// The id of the tuple in a row. @return -1 where there is no memory, or no id, for another one
+/// The id of the tuple in a row. @return -1 if there is no memory or no id for a new tuple
 int64_t tuple_code(TupleCodes& codes, TupleTableSlot* row);
 
 /// The columns of a tuple. @param values, nulls  [columns]; values point into the codes

@@ -1,4 +1,4 @@
-// Inputs, costs and plans. See join_project_path.h.
+// Makes inputs, costs and plans. See join_project_path.h.
 #include "extension/plan/join_project_path.h"
 
 #include <cmath>
@@ -16,22 +16,22 @@ namespace batmap::pg {
 
 namespace {
 
-// Costs in units of cpu_operator_cost, which is some 20 ns, from bench/sql/join.sh on w1 and retail.
-constexpr double kRunOperators = 20000;          // threads, memory, tables of codes
-constexpr double kRowOperators = 2;              // reading a row into the log, grouping
-constexpr double kCodedRowOperators = 6;         // and looking its values up
-constexpr double kPairInstanceOperators = 0.05;  // counting; the densest and the sparsest relations are cheaper
+// Costs in units of cpu_operator_cost, which is about 20 ns. From bench/sql/plain.sh on w1 and retail.
+constexpr double kRunOperators = 20000;          // start threads, allocate memory, make tables of codes
+constexpr double kRowOperators = 2;              // read a row into the log and group it
+constexpr double kCodedRowOperators = 6;         // the same, with a look-up of its values
+constexpr double kPairInstanceOperators = 0.05;  // count; a bit high for very dense and very sparse relations
 
-constexpr double kFileRowOperators = 3;  // writing a row to a file and reading it the first time
-constexpr double kPassRowOperators = 4;  // reading it again for a block of counters
-// Bytes, for what has to fit into batmap.memory_limit.
-constexpr double kRowBytes = 6;      // in the log
-constexpr double kCountedBytes = 3;  // for each of them: the log, and what is counted is made from it
+constexpr double kFileRowOperators = 3;  // write a row to a file and read it the first time
+constexpr double kPassRowOperators = 4;  // read it again for a block of counters
+// Bytes that must fit into batmap.memory_limit.
+constexpr double kRowBytes = 6;      // of a row in the log
+constexpr double kCountedBytes = 3;  // factor: the log, and the structure that is counted, made from it
 constexpr double kItemBytes = 64;    // codes, ranks, totals
-constexpr double kCodedBytes = 100;  // of a value that does not stand for itself
-constexpr double kUnsureFactor = 4;  // where no plain plan can stand in, estimates may be wrong by so much
+constexpr double kCodedBytes = 100;  // of a value that is not its own code
+constexpr double kUnsureFactor = 4;  // estimates may be too small by this factor, if no plain plan can take over
 
-// Positions in CustomPath::custom_private; the first becomes that of the plan.
+// Positions in CustomPath::custom_private; kNumbers becomes the custom_private of the plan.
 enum PathList { kNumbers, kExpressions, kScanTargets, kQuals };
 
 List* ints_of(const JoinProjectSpec& spec) {
@@ -49,7 +49,7 @@ JoinProjectSpec::Side side_spec(const JoinProjectQuery& query, const JoinProject
   spec.key = key_kind(exprType(static_cast<Node*>(linitial(side.keys))));
   spec.item = key_kind(exprType(static_cast<Node*>(linitial(side.items))));
   spec.null_items = side.null_items_are_wanted;
-  // There is a number beyond all values of 32 bits to stand for NULL, but none beyond those of 64.
+  // NULL is coded as a number above all values of 32 bits. There is no such number for 64 bits.
   const bool has_room_for_null =
       !side.null_items_are_wanted || side.items_are_not_null || spec.item == KeyKind::kInt2 || spec.item == KeyKind::kInt4;
   if (spec.items == 1 && spec.item != KeyKind::kDictionary && has_room_for_null)
@@ -82,7 +82,7 @@ double row_cost(const JoinProjectSpec& spec, const JoinProjectSpec::Side& side) 
   return cpu_operator_cost * (itself ? kRowOperators : kCodedRowOperators);
 }
 
-/// A path that gives the keys and items of a side: in chunks from parallel workers where that is cheaper.
+/// A path that returns the keys and items of a side: in chunks from parallel workers if that is cheaper.
 Path* input_path(PlannerInfo* root, const JoinProjectSide& side, const JoinProjectSpec& spec,
                  JoinProjectSpec::Side& columns) {
   PathTarget* const target = create_empty_pathtarget();
@@ -108,10 +108,10 @@ double distinct_values(PlannerInfo* root, List* expressions, double rows) {
   return estimate_num_groups(root, expressions, rows, nullptr, nullptr);
 }
 
-/// What a run does to memory under the limits in force.
+/// The effect of the memory limits on a run.
 struct MemoryUse {
-  double bytes = 0;  // that it needs
-  Cost cost = 0;     // of going through files: once, and for each block of counters again
+  double bytes = 0;  // that the run needs
+  Cost cost = 0;     // of files: written and read once, and read again for each block of counters
 };
 
 MemoryUse memory_use(PlannerInfo* root, const JoinProjectQuery& query, const JoinProjectSpec& spec) {
@@ -130,7 +130,7 @@ MemoryUse memory_use(PlannerInfo* root, const JoinProjectQuery& query, const Joi
     use.bytes += rows * kRowBytes * kCountedBytes;
     return use;
   }
-  const double logs = spec.self_join ? 1 : 3;  // both sides, and what they join to
+  const double logs = spec.self_join ? 1 : 3;  // both sides and their join
   use.bytes += logs * RowPartitions::kOpenBytes + work_bytes;
   const double pairs = spec.self_join ? items[0] * items[0] / 2 : items[0] * items[1];
   const double counter_bytes = spec.rows_repeat ? sizeof(uint64_t) : sizeof(uint32_t);
@@ -152,7 +152,8 @@ List* scan_targets(const JoinProjectQuery& query) {
   return targets;
 }
 
-/// Can a path's rows be put into the node's own columns? What counts can, and what has the counts as they are.
+/// Can the rows of a path be put into the columns of the node? An aggregation can compute the counts; any
+/// other path must have them in its target.
 bool gives_counts(const Path* plain, const List* aggregates) {
   if (IsA(plain, ProjectionPath)) plain = castNode(ProjectionPath, const_cast<Path*>(plain))->subpath;
   if (IsA(plain, AggPath)) return true;
@@ -162,7 +163,7 @@ bool gives_counts(const Path* plain, const List* aggregates) {
   return true;
 }
 
-/// The plain answer, in the node's own columns.
+/// A path with the plain answer in the columns of the node.
 Path* plain_path(PlannerInfo* root, RelOptInfo* output, Path* plain, List* targets) {
   PathTarget* const target = create_empty_pathtarget();
   ListCell* cell;
@@ -211,13 +212,13 @@ CustomPath* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* 
     startup += rows->total_cost + query.sides[side].rel->rows * row_cost(spec, spec.sides[side]);
   }
   startup += input->rows * kPairInstanceOperators * cpu_operator_cost;
-  // A subquery's plan can be made only once.
+  // A subquery can be planned only once.
   spec.has_plain = gives_counts(plain, query.aggregates);
   for (const JoinProjectSide& side : query.sides) spec.has_plain &= side.rel->rtekind != RTE_SUBQUERY;
   const MemoryUse memory = memory_use(root, query, spec);
   startup += memory.cost;
-  // A run that finds memory too small leaves the answer to the plain plan, for the price of reading the inputs. Where it
-  // cannot, it must not begin.
+  // A run that finds the memory too small leaves the answer to the plain plan; that costs the reading of the
+  // inputs. Without a plain plan such a run must not begin.
   if (!spec.has_plain && memory.bytes * kUnsureFactor > static_cast<double>(memory_limit_bytes()))
     startup += plain->total_cost;
   QualCost quals;
@@ -244,7 +245,7 @@ Plan* plan_join_project(CustomPath* path, List* targets, List* children, const C
   CustomScan* const scan = makeNode(CustomScan);
   scan->scan.plan.targetlist = targets;
   scan->scan.plan.qual = static_cast<List*>(list_nth(path->custom_private, kQuals));
-  scan->scan.scanrelid = 0;  // its rows are described by custom_scan_tlist
+  scan->scan.scanrelid = 0;  // custom_scan_tlist describes its rows
   scan->flags = path->flags;
   scan->custom_plans = children;
   scan->custom_exprs = static_cast<List*>(list_nth(path->custom_private, kExpressions));

@@ -1,4 +1,4 @@
-// The path of a join-project, its cost, and the plan made from it: what node_join_project.* runs.
+// The path of a join-project, its cost, and the plan that node_join_project.* runs.
 #pragma once
 
 #include "extension/input/item_codes.h"
@@ -9,44 +9,44 @@
 
 namespace batmap::pg {
 
-/// What the running node has to know, as plain ints, so that it can be part of a plan.
+/// What the node must know when it runs: plain ints, so that a plan can hold them.
 struct JoinProjectSpec {
   struct Side {
     int keys;  // columns of the input: keys first, then items
     int items;
     Coding item_coding;
-    KeyKind key;  // of what stands for itself
+    KeyKind key;  // for Coding::kItself
     KeyKind item;
-    int null_items;  // 0: rows without an item are left out
-    int packed;      // the input gives chunks (node_pack_rows.h)
+    int null_items;  // 0: rows whose item is NULL are left out
+    int packed;      // the input returns chunks (node_pack_rows.h)
   };
   Side sides[2];
   Coding key_coding;
-  int self_join;  // one input
+  int self_join;  // both sides are one input
   ItemOrder order;
   JoinProjectCount counting;
   int rows_repeat;
-  int has_threshold;  // the first of custom_exprs
+  int has_threshold;  // its bound is the first of custom_exprs
   int threshold_excluded;
-  int has_limit;   // the next
-  int has_offset;  // the next
-  int has_plain;   // the last of custom_plans answers where memory is too small
+  int has_limit;   // the next of custom_exprs
+  int has_offset;  // the next of custom_exprs
+  int has_plain;   // the last of custom_plans answers if memory is too small
 
   const Side& side(int number) const { return sides[self_join ? 0 : number]; }
   int inputs() const { return self_join ? 1 : 2; }
 };
 
-/// The lists that CustomScan::custom_private stands for.
+/// The lists that CustomScan::custom_private holds.
 enum JoinProjectList { kSpec, kKeyOperators, kLeftItemOperators, kRightItemOperators, kNullWhen };
 
-/// Of one more pass over rows that lie in files.
+/// The cost of one more pass over rows in files.
 Cost pass_cost(double rows);
 
 List* join_project_lists(const List* custom_private);
 JoinProjectSpec join_project_spec(const List* lists);
 
-/// @param plain  a path with the same answer that is never out of memory, or nullptr
-/// @return nullptr where there is no way to read the inputs
+/// @param plain  the cheapest path of the server with the same answer
+/// @return the path; `plain` becomes a part of it if it can take over when memory is too small
 CustomPath* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, JoinProjectQuery& query, Path* plain,
                               const CustomPathMethods* methods);
 

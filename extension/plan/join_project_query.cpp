@@ -1,4 +1,4 @@
-// Reading the planner's structures. See join_project_query.h.
+// Reads the structures of the planner. See join_project_query.h.
 #include "extension/plan/join_project_query.h"
 
 #include "extension/input/key_column.h"
@@ -14,7 +14,7 @@ Expr* expr_of(ListCell* cell) { return static_cast<Expr*>(lfirst(cell)); }
 
 bool is_deterministic(Oid collation) { return !OidIsValid(collation) || get_collation_isdeterministic(collation); }
 
-/// The side whose relation alone an expression reads, or -1.
+/// The side that an expression reads, if it reads only one; else -1.
 int side_of(PlannerInfo* root, const JoinProjectQuery& query, Node* expression) {
   const Relids relids = pull_varnos(root, expression);
   for (int side = 0; side < 2; ++side)
@@ -24,7 +24,7 @@ int side_of(PlannerInfo* root, const JoinProjectQuery& query, Node* expression) 
 
 bool is_plain(Node* expression) { return !contain_volatile_functions(expression) && !contain_subplans(expression); }
 
-/// Two base relations, inner joined, without anything that looks at single rows of the join.
+/// An inner join of two base relations; nothing in the query depends on single rows of the join.
 bool is_plain_join(const PlannerInfo* root, const RelOptInfo* input) {
   const Query* const parse = root->parse;
   return input->reloptkind == RELOPT_JOINREL && bms_equal(input->relids, root->all_baserels) &&
@@ -34,8 +34,8 @@ bool is_plain_join(const PlannerInfo* root, const RelOptInfo* input) {
          !root->hasPseudoConstantQuals && input->pathlist != NIL && !is_dummy_rel(const_cast<RelOptInfo*>(input));
 }
 
-/// Does a relation give the same rows however it is read? What an entry of another kind has in the members that are looked
-/// at here is not the query's: Citus keeps numbers in the values_lists of tables.
+/// Does a relation return the same rows each time it is read? Members are read only for the kind of entry
+/// that they belong to, because Citus keeps numbers in the values_lists of tables.
 bool rows_stay_the_same(const RangeTblEntry* entry) {
   switch (entry->rtekind) {
     case RTE_RELATION: return entry->tablesample == nullptr;
@@ -57,9 +57,9 @@ bool sides_are_plain(PlannerInfo* root, const JoinProjectQuery& query) {
   return true;
 }
 
-// ---- what is grouped by
+// ---- items: what the query groups by
 
-/// Is it the equality by which the extension's own tables of values work?
+/// Is it the equality that the hash tables of the extension use?
 bool is_default_equality(Oid equals, Oid type) { return lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr == equals; }
 
 bool add_item(PlannerInfo* root, JoinProjectQuery& query, const SortGroupClause* clause) {
@@ -84,8 +84,8 @@ bool is_item(const JoinProjectQuery& query, Node* expression) {
   return list_member(query.sides[0].items, expression) || list_member(query.sides[1].items, expression);
 }
 
-/// A column that is declared NOT NULL, and whose table alone is read: children may do without, and other servers may not
-/// know.
+/// A column that is declared NOT NULL, of a table that is read alone: children of a table, and foreign
+/// servers, may lack the constraint.
 bool is_not_null(PlannerInfo* root, Node* expression) {
   if (!IsA(expression, Var)) return false;
   const auto* const var = castNode(Var, expression);
@@ -95,7 +95,7 @@ bool is_not_null(PlannerInfo* root, Node* expression) {
   return is_declared_not_null(root, var);
 }
 
-// ---- what joins
+// ---- keys: what the query joins by
 
 Node* as_int8(Node* expression) {
   switch (getBaseType(exprType(expression))) {
@@ -109,7 +109,7 @@ Node* as_int8(Node* expression) {
   }
 }
 
-/// An equality of one value of each side, as a key.
+/// Adds an equality of one value of each side as a key.
 bool add_key(JoinProjectQuery& query, const RestrictInfo* clause) {
   if (!clause->can_join || !OidIsValid(clause->hashjoinoperator) || !IsA(clause->clause, OpExpr)) return false;
   const auto* const equality = castNode(OpExpr, clause->clause);
@@ -136,14 +136,15 @@ bool add_key(JoinProjectQuery& query, const RestrictInfo* clause) {
   return true;
 }
 
-/// What a comparison compares, without casts that change nothing: varchar is compared as text.
+/// The operand of a comparison without casts that change nothing: varchar is compared as text.
 Node* compared(void* argument) {
   Node* expression = node_of(argument);
   while (IsA(expression, RelabelType)) expression = node_of(castNode(RelabelType, expression)->arg);
   return expression;
 }
 
-/// A comparison of two items that cannot tell equal values apart: it can wait until after the grouping.
+/// A comparison of two items that gives the same result for equal values, so that it can be made
+/// after the grouping.
 bool compares_items(const JoinProjectQuery& query, Expr* clause) {
   if (!IsA(clause, OpExpr) || list_length(castNode(OpExpr, clause)->args) != 2) return false;
   const auto* const comparison = castNode(OpExpr, clause);
@@ -152,7 +153,7 @@ bool compares_items(const JoinProjectQuery& query, Expr* clause) {
   foreach (argument, comparison->args) {
     Node* const expression = compared(lfirst(argument));
     if (!is_item(query, expression)) return false;
-    // By the order whose equality makes the groups.
+    // The order must belong to the equality that forms the groups.
     const TypeCacheEntry* const type = lookup_type_cache(exprType(expression), TYPECACHE_BTREE_OPFAMILY);
     bool found = false;
     ListCell* cell;
@@ -163,7 +164,8 @@ bool compares_items(const JoinProjectQuery& query, Expr* clause) {
   return true;
 }
 
-/// The clauses that join the two relations: keys, and comparisons that are left for the rows of the answer.
+/// Reads the clauses that join the two relations: keys, and comparisons that are checked on the rows
+/// of the answer.
 bool read_join(PlannerInfo* root, const RelOptInfo* input, JoinProjectQuery& query) {
   RelOptInfo* const left = query.sides[0].rel;
   RelOptInfo* const right = query.sides[1].rel;
@@ -181,7 +183,7 @@ bool read_join(PlannerInfo* root, const RelOptInfo* input, JoinProjectQuery& que
 
 // ---- self-joins
 
-/// Is `right`, which reads the right relation, what `left` is of the left one?
+/// Is `right` the same expression of the right relation as `left` is of the left one?
 bool is_mirrored(const JoinProjectQuery& query, Node* left, Node* right) {
   Node* const moved = static_cast<Node*>(copyObjectImpl(right));
   ChangeVarNodes(moved, static_cast<int>(query.sides[1].rel->relid), static_cast<int>(query.sides[0].rel->relid), 0);
@@ -196,9 +198,9 @@ bool are_mirrored(const JoinProjectQuery& query, const List* left, const List* r
   return true;
 }
 
-/// Has each of the left conditions its mirror image among the right ones, and the other way round?
+/// Does each left condition have its mirror image among the right ones, and vice versa?
 bool are_mirrored_sets(const JoinProjectQuery& query, const List* left, const List* right) {
-  Bitmapset* matched = nullptr;  // of the right ones
+  Bitmapset* matched = nullptr;  // indexes of right conditions
   const ListCell* a;
   foreach (a, left) {
     bool found = false;
@@ -230,7 +232,7 @@ bool is_self_join(PlannerInfo* root, const JoinProjectQuery& query) {
          are_mirrored(query, query.sides[0].items, query.sides[1].items);
 }
 
-/// Takes the order of a self-join's two items out of the clauses that are left, where it is the only one and of their type.
+/// If the only clause that is left orders the two items of a self-join by their type, turns it into `order`.
 void take_order(JoinProjectQuery& query) {
   if (!query.self_join || list_length(query.quals) != 1 || list_length(query.sides[0].items) != 1) return;
   const auto* const comparison = linitial_node(OpExpr, query.quals);
@@ -248,7 +250,7 @@ void take_order(JoinProjectQuery& query) {
   query.quals = NIL;
 }
 
-/// A comparison is never true of NULL: rows without an item that is compared are of no use.
+/// Comparisons are never true of NULL: if an item is compared, rows in which it is NULL are not wanted.
 void find_unwanted_nulls(PlannerInfo* root, JoinProjectQuery& query) {
   for (JoinProjectSide& side : query.sides) {
     Node* const item = node_of(linitial(side.items));
@@ -265,9 +267,10 @@ void find_unwanted_nulls(PlannerInfo* root, JoinProjectQuery& query) {
   }
 }
 
-// ---- what is counted
+// ---- counts
 
-/// How a count(x) depends on x. @return 0: it counts every row; 1 + side: those whose item is not NULL; -1: anything else
+/// How count(x) depends on x. @return 0: it counts every row; 1 + side: it counts rows whose item on that
+/// side is not NULL; -1: anything else
 int null_rule(PlannerInfo* root, const JoinProjectQuery& query, Node* counted) {
   if (IsA(counted, Const) && !castNode(Const, counted)->constisnull) return 0;
   if (is_not_null(root, counted)) return 0;
@@ -311,7 +314,7 @@ struct OutputCheck {
   JoinProjectQuery* query;
 };
 
-/// Walks an output expression. @return true (to stop) at what the node cannot give
+/// Walks an output expression. @return true (stop) at an expression that the node cannot compute
 bool is_unknown(Node* node, void* arg) {
   auto* const check = static_cast<OutputCheck*>(arg);
   if (node == nullptr || is_item(*check->query, node)) return false;
@@ -330,7 +333,7 @@ bool read_output(PlannerInfo* root, JoinProjectQuery& query, List* having) {
   return true;
 }
 
-/// Is it a count of every row, or key, of a pair?
+/// Does it count all rows, or all keys, of a pair?
 bool is_whole_count(const JoinProjectQuery& query, Node* expression) {
   ListCell* aggregate;
   ListCell* rule;
@@ -344,8 +347,8 @@ bool is_fixed(PlannerInfo* root, Node* expression) {
   return bms_is_empty(pull_varnos(root, expression)) && !contain_agg_clause(expression) && is_plain(expression);
 }
 
-/// count >= k or count > k, k a number or a parameter: the engine's threshold. Anything else could fail where there is no
-/// group.
+/// Takes `count >= k` or `count > k` as the threshold of the engine; k is a constant or a parameter. Another
+/// expression could raise an error, also when there is no group for which the server would evaluate it.
 bool take_threshold(JoinProjectQuery& query, Expr* clause) {
   if (query.threshold != nullptr || !IsA(clause, OpExpr) || list_length(castNode(OpExpr, clause)->args) != 2) return false;
   const auto* const comparison = castNode(OpExpr, clause);
@@ -364,7 +367,7 @@ bool take_threshold(JoinProjectQuery& query, Expr* clause) {
   return true;
 }
 
-/// ORDER BY count DESC LIMIT n, where all rows that the node gives go there.
+/// Takes ORDER BY count DESC LIMIT n, if all rows of the node go into that sort.
 void take_limit(PlannerInfo* root, JoinProjectQuery& query) {
   const Query* const parse = root->parse;
   if (query.quals != NIL || parse->sortClause == NIL || parse->limitCount == nullptr || parse->distinctClause != NIL ||
@@ -380,11 +383,11 @@ void take_limit(PlannerInfo* root, JoinProjectQuery& query) {
   query.offset = parse->limitOffset;
 }
 
-/// Does a unique index say that no key has the same item twice? A NULL key joins nothing.
+/// Does a unique index say that no key has the same item twice? A row with a NULL key joins with nothing.
 bool rows_are_distinct(PlannerInfo* root, const JoinProjectQuery& query, const JoinProjectSide& side) {
   if (planner_rt_fetch(side.rel->relid, root)->rtekind != RTE_RELATION) return false;
   ListCell* cell;
-  foreach (cell, side.items)  // NULLs are all different in an index, and one group here
+  foreach (cell, side.items)  // an index treats NULLs as different; here they form one group
     if (side.null_items_are_wanted && !is_not_null(root, node_of(lfirst(cell)))) return false;
   return relation_has_unique_index_for(root, side.rel, NIL, list_concat_copy(side.keys, side.items),
                                        list_concat_copy(query.key_operators, side.item_operators));

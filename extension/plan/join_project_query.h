@@ -1,10 +1,12 @@
-// Recognises, in a query that is being planned, a join-project: two relations joined by equalities, grouped by expressions
-// of one side each, with a count of the joined rows, of the distinct join keys, or of nothing at all (DISTINCT).
+// Recognises a join-project in a query that is being planned: two relations are joined by equalities
+// and grouped by expressions of one side each; the query counts the joined rows, the distinct join
+// keys, or nothing (DISTINCT).
 //
 //   SELECT a.item, b.item, count(*) FROM t a JOIN t b USING (tid) WHERE a.item < b.item GROUP BY 1, 2 HAVING count(*) >= 10
 //   SELECT DISTINCT r.a, s.c FROM r JOIN s ON r.b = s.b
 //
-// Whatever is not proved to be one is left alone. Source: the equivalence with pair support is Amossen & Pagh 2011, I.
+// A query that is not proved to be one is left alone. Source: the equivalence with pair support, Amossen &
+// Pagh 2011, section I.
 #pragma once
 
 #include "extension/server/pg.h"
@@ -14,37 +16,37 @@ namespace batmap::pg {
 /// What is counted for each pair.
 enum class JoinProjectCount : int { kNothing, kRows, kKeys };
 
-/// The order that the query wants between the items of a pair, where it is no more than that.
+/// The order of the two items of a pair that the query asks for, if it asks for nothing else.
 enum class ItemOrder : int { kAny, kLeftSmaller, kLeftLarger };
 
 struct JoinProjectSide {
   RelOptInfo* rel;
-  List* keys;                  // expressions; the n-th equals the n-th of the other side
-  List* items;                 // expressions, grouped by
-  List* item_operators;        // Oid, their equality
-  bool items_are_not_null;     // known from the table
-  bool null_items_are_wanted;  // else a clause of the query refuses them
+  List* keys;                  // expressions; the n-th joins with the n-th of the other side
+  List* items;                 // expressions of GROUP BY
+  List* item_operators;        // Oid: the equality of each item
+  bool items_are_not_null;     // by the definition of the table
+  bool null_items_are_wanted;  // false if a clause of the query rejects them
 };
 
 struct JoinProjectQuery {
   JoinProjectSide sides[2];
-  List* key_operators;  // Oid, an equality of two values of one type
+  List* key_operators;  // Oid: the equality of each key, of two values of one type
   bool self_join;       // both sides are the same rows
-  ItemOrder order;      // of a self-join only
+  ItemOrder order;      // for a self-join only
   JoinProjectCount counting;
-  bool rows_repeat;         // or may repeat, and that makes a difference
-  List* aggregates;         // Aggref: everything that is counted, each once
-  List* null_when;          // int for each: 0, or 1 + the side whose (single) item must not be NULL to be counted
-  List* quals;              // what is left to be checked of each row
+  bool rows_repeat;         // rows may repeat, and that changes the counts
+  List* aggregates;         // Aggref: all counts, each once
+  List* null_when;          // int for each: 0, or 1 + the side whose item must not be NULL
+  List* quals;              // conditions to check on each row of the answer
   Expr* threshold;          // least count, or nullptr
   bool threshold_excluded;  // the count must be larger
-  Node* limit;              // rows wanted, the largest counts first; or nullptr
-  Node* offset;             // before them, or nullptr
+  Node* limit;              // number of rows with the largest counts, or nullptr
+  Node* offset;             // number of rows to skip before them, or nullptr
   PathTarget* target;
 };
 
-/// @param input, output  of the stage, as the planner's hook gets them
-/// @return whether it is one
+/// @param input, output  relations of the planning stage, as the planner passes them to its hook
+/// @return whether the query is a join-project
 bool recognize_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output,
                             JoinProjectQuery& query);
 

@@ -1,4 +1,4 @@
-// Reading, counting, handing over. See join_project_rows.h.
+// Reads the inputs, counts, and hands over the pairs. See join_project_rows.h.
 #include "extension/plan/join_project_rows.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace batmap::pg {
 namespace {
 
 constexpr char kOperation[] = "join-project";
-constexpr double kMostPasses = 1000;  // whatever the planner believes of the plain plan
+constexpr double kMostPasses = 1000;  // limit, however expensive the planner takes the plain plan to be
 
 template <typename Query, typename Run>
 struct JoinProjectCall : PairRowsCall<Query, Run> {
@@ -29,7 +29,7 @@ struct JoinProjectCall : PairRowsCall<Query, Run> {
 using SelfCall = JoinProjectCall<PairQuery, PairRun>;
 using PairOfInputsCall = JoinProjectCall<JoinQuery, JoinRun>;
 
-/// Runs engine code. @return false where memory is too small for it and that is no error @throws anything else
+/// Runs engine code. @return false if memory is too small and `may_give_up` is set @throws any other error
 template <typename Body>
 bool fits(bool may_give_up, Body body) {
   try {
@@ -48,7 +48,7 @@ bool guarded_fits(bool may_give_up, Body body) {
   return guarded([&] { return fits(may_give_up, body); });
 }
 
-/// No rows. What has gone to files is not needed any more.
+/// Answers without rows and closes the files, which are not needed any more.
 template <typename Call>
 JoinProjectRows give_up(Call& call) {
   call.files.close_all();
@@ -73,7 +73,7 @@ class JoinProjectStream final : public PairRowStream<Call> {
         make();
         if (!call().run->needs_rows())
           for (std::optional<RowLog>& log : call().logs) log.reset();
-        // Up to the first answers: from there on there is no way back.
+        // Runs up to the first answers. After them the run cannot give up any more.
         if (may_give_up && call().run->may_run_out()) call().run->count_all();
         while (call().run->next(call().batch) && call().batch.empty()) {
         }
@@ -89,7 +89,8 @@ class JoinProjectStream final : public PairRowStream<Call> {
   mutable PairRow row_{};
 };
 
-/// One input into its log, in the memory context of the query, as plan nodes expect. @return whether memory was enough
+/// Reads one input into its log, in the memory context of the query, as plan nodes expect. @return whether
+/// memory was enough
 bool read_input(JoinProjectInputs& inputs, int number, const Codes& keys, const Codes& items, RowLog& log,
                 MemoryMeter& meter, ProgressReport& progress, bool may_give_up) {
   const JoinProjectSpec::Side& side = inputs.spec.sides[number];
@@ -129,7 +130,7 @@ bool read_input(JoinProjectInputs& inputs, int number, const Codes& keys, const 
   }
 }
 
-/// All inputs into their logs. @return whether memory was enough
+/// Reads all inputs into their logs. @return whether memory was enough
 template <typename Call>
 bool read_inputs(JoinProjectInputs& inputs, Call& call, bool may_give_up, MemoryContext context) {
   const JoinProjectSpec& spec = inputs.spec;
@@ -154,7 +155,7 @@ bool read_inputs(JoinProjectInputs& inputs, Call& call, bool may_give_up, Memory
   return true;
 }
 
-/// What both kinds of runs are asked.
+/// Sets what both kinds of queries have in common.
 template <typename Query>
 void ask(const JoinProjectSpec& spec, const JoinProjectBounds& bounds, Query& query) {
   query.min_count = bounds.min_count;
@@ -164,7 +165,7 @@ void ask(const JoinProjectSpec& spec, const JoinProjectBounds& bounds, Query& qu
   query.distinct_only = spec.counting == JoinProjectCount::kNothing;
 }
 
-/// How often rows in files may be read again before the plain plan is the cheaper one.
+/// How often rows in files may be read again before the plain plan becomes cheaper.
 std::optional<uint64_t> most_passes(const JoinProjectBounds& bounds, uint64_t rows, bool may_give_up) {
   if (!may_give_up) return std::nullopt;
   const double passes = bounds.plain_cost / pass_cost(static_cast<double>(rows));

@@ -1,4 +1,4 @@
-// A run of the engine over the inputs of a join-project: reads them, counts, and gives the pairs.
+// A run of the engine for a join-project: it reads the inputs, counts, and returns the pairs.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@ namespace batmap::pg {
 
 struct JoinProjectBounds {
   int64_t min_count = 1;
-  std::optional<int64_t> best;  // only so many of the largest counts are wanted, and what equals the last
-  double plain_cost = 0;        // of the plan that answers where memory is too small, if there is one
+  std::optional<int64_t> best;  // only this many pairs with the largest counts are wanted, and ties with the last
+  double plain_cost = 0;        // of the plan that answers if memory is too small; 0 if there is none
 };
 
 struct JoinProjectInputs {
@@ -23,16 +23,17 @@ struct JoinProjectInputs {
   const List* lists;  // JoinProjectList
   PlanState* parent;
   PlanState* plans[2];
-  ItemCodes* items[2];  // overwritten
+  ItemCodes* items[2];  // output
 };
 
-/// The pairs, by their codes: of a self-join each once, whichever way round; else the left item first.
+/// The pairs as codes. A self-join returns each pair once, its items in either order; otherwise the left
+/// item comes first.
 struct JoinProjectRows {
-  RowStream* stream;   // to be pulled without values; nullptr: memory was too small
-  const PairRow* row;  // the last one pulled
+  RowStream* stream;   // called with next(nullptr); nullptr: memory was too small
+  const PairRow* row;  // the row of the last call
 };
 
-/// @param may_give_up  give no stream where memory is too small, instead of raising an error
+/// @param may_give_up  if memory is too small, return no stream instead of raising an error
 JoinProjectRows open_join_project(JoinProjectInputs& inputs, const JoinProjectBounds& bounds, bool may_give_up,
                                   MemoryContext context);
 

@@ -1,9 +1,10 @@
-// Planning and running of the plan node "BatmapJoinProject". See node_join_project.h.
+// Planning and execution of the plan node "BatmapJoinProject". See node_join_project.h.
 //
-// A run reads its inputs into the engine's logs, counts, and hands the pairs over one by one. Where memory is too small for
-// that, or would take more passes over files than the plain plan is worth, the plain plan answers instead: it can always use
-// files. That is decided before any pair has been handed over: where memory may be too small for the pairs that are still to
-// come, all are counted first and wait in a file.
+// A run reads its inputs into the logs of the engine, counts, and returns the pairs one by one. If memory
+// is too small for that, or if the run would read its files more often than the plain plan costs, the plain
+// plan answers instead, because it can always use files. This is decided before the first pair is returned:
+// if memory may be too small for the pairs that are still to come, all of them are counted first and wait
+// in a file.
 #include "extension/plan/node_join_project.h"
 
 #include "extension/input/item_codes.h"
@@ -53,30 +54,30 @@ void add_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* in
   if (plain == nullptr) return;
   CustomPath* const path = join_project_path(root, input, output, query, plain, &kPathMethods);
   if (!is_cheaper(&path->path, plain)) return;
-  // The plain path is a part of the new one now: add_path must not free it.
+  // The plain path is part of the new path now, so add_path must not free it.
   output->pathlist = list_delete_ptr(output->pathlist, plain);
   add_path(output, &path->path);
   if (!list_member_ptr(output->pathlist, path)) add_path(output, plain);
 }
 
-// ---- running
+// ---- execution
 
 struct JoinProjectState {
-  CustomScanState base;  // first: the server sees this
+  CustomScanState base;  // first member: the server sees this
   JoinProjectSpec spec;
   List* lists;  // JoinProjectList
   PlanState* inputs[2];
-  PlanState* plain;      // nullptr: there is none
-  ExprState* threshold;  // nullptr each: there is none
+  PlanState* plain;      // nullptr if there is none
+  ExprState* threshold;  // this and the next two: nullptr if there is none
   ExprState* limit;
   ExprState* offset;
   MemoryContext context;  // of one run
-  JoinProjectRows rows;   // no stream before the first row is wanted, and where there are none
+  JoinProjectRows rows;   // no stream before the first call and if there are no rows
   const ItemCodes* items[2];
   bool opened;
   bool finished;
   bool plain_answers;
-  bool turn_next;  // the pair in hand the other way round
+  bool turn_next;  // the next row is the current pair with its items swapped
 };
 
 JoinProjectState* state_of(CustomScanState* node) { return reinterpret_cast<JoinProjectState*>(node); }
@@ -101,16 +102,16 @@ void begin_scan(CustomScanState* node, EState* estate, int eflags) {
   state->context = AllocSetContextCreate(estate->es_query_cxt, "batmap run", ALLOCSET_DEFAULT_SIZES);
 }
 
-/// The value of an expression that stays the same during a run. @return whether it is not NULL
+/// Evaluates an expression that stays the same during a run. @return false if it is NULL
 bool fixed_value(JoinProjectState* state, ExprState* expression, int64_t& value) {
   bool is_null;
   value = DatumGetInt64(ExecEvalExprSwitchContext(expression, state->base.ss.ps.ps_ExprContext, &is_null));
   return !is_null;
 }
 
-/// @return whether a row can be an answer at all
+/// @return false if no row can be an answer
 bool read_bounds(JoinProjectState* state, JoinProjectBounds& bounds) {
-  constexpr int64_t kMostBest = 100000;  // beyond, a heap of the best costs more than it saves
+  constexpr int64_t kMostBest = 100000;  // above this, the heap of the best pairs costs more than it saves
   int64_t value;
   if (state->threshold != nullptr) {
     if (!fixed_value(state, state->threshold, value) || (state->spec.threshold_excluded && value == INT64_MAX)) return false;
@@ -221,7 +222,7 @@ void rescan(CustomScanState* node) {
 
 // ---- EXPLAIN
 
-/// The columns of an input, as SQL: `count` of them from `first` on.
+/// `count` columns of an input from `first` on, as SQL.
 char* columns_text(const PlanState* input, bool packed, int first, int count, List* ancestors, const ExplainState* es) {
   const Plan* plan = input->plan;
   if (packed) plan = packed_rows_plan(plan);
@@ -268,7 +269,7 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
   int at = 0;
   if (spec.has_threshold) explain_bound(state, "Threshold", spec.threshold_excluded ? "> " : ">= ", at++, ancestors, es);
   if (spec.has_limit) explain_bound(state, "Best", "", at++, ancestors, es);
-  if (!es->analyze) {  // both are chosen from the sizes, once the inputs have been read
+  if (!es->analyze) {  // both are chosen when the inputs have been read and their sizes are known
     ExplainPropertyText("Device", "auto", es);
     ExplainPropertyText("Method", "auto", es);
     return;

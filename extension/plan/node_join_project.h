@@ -1,11 +1,12 @@
-// The plan node "BatmapJoinProject": plain SQL that asks which pairs of items are joined, and how often, answered by the
-// engine instead of by joining and grouping all pairs of rows. join_project_query.* says which queries those are,
-// join_project_path.* what they cost; the node stands for the whole of join, grouping and HAVING.
+// The plan node "BatmapJoinProject". It answers plain SQL that asks which pairs of items are joined, and how
+// often: the engine counts, and the server need not join and group all pairs of rows. join_project_query.*
+// recognises such queries, and join_project_path.* estimates their cost. The node replaces the join, the
+// grouping and HAVING.
 #pragma once
 
 namespace batmap::pg {
 
-/// Registers the node and puts its planner hook in front of those already there. At load, once.
+/// Registers the node and puts its planner hook before the existing ones. Called once, at load.
 void install_join_project_node();
 
 }  // namespace batmap::pg

@@ -1,4 +1,4 @@
-// Settings and interrupt flags of this backend, as the engine sees them. See backend.h.
+// Settings and interrupt flags of this backend, for the engine. See backend.h.
 #include "extension/server/backend.h"
 
 #include <algorithm>
@@ -27,7 +27,8 @@ size_t work_memory_bytes() {
   constexpr size_t kLeastShare = size_t{16} << 20;
   const size_t wanted = settings.work_mem_kb < 0 ? std::max(get_hash_memory_limit(), kLeast)
                                                  : static_cast<size_t>(settings.work_mem_kb) * 1024;
-  // Where all is in use just now, files of a fair size: some may be free again when the run gets there.
+  // If the whole budget is in use at the moment, files of a fair size are used: some memory may be free
+  // again by then.
   const size_t left = std::max(session_memory()->available(), kLeastShare);
   return std::min({wanted, memory_limit_bytes(), left});
 }

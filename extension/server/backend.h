@@ -1,4 +1,4 @@
-// What the engine needs from this backend: threads, memory budget, and when to stop.
+// What the engine needs from this backend: threads, a memory budget, and when to stop.
 #pragma once
 
 #include "core/options.h"
@@ -6,21 +6,24 @@
 
 namespace batmap::pg {
 
-/// Threads by batmap.threads, cut to batmap.max_threads; 1 inside a parallel worker, whose siblings compute already.
+/// The threads that batmap.threads allows, at most 1 + batmap.max_threads. 1 inside a parallel worker: the
+/// other workers use the other processors already.
 int thread_count();
 
-/// Bytes by batmap.memory_limit. What all runs may have, batmap.max_memory, is the budget's affair.
+/// batmap.memory_limit in bytes. The limit of all runs together, batmap.max_memory, is kept in budget.h.
 size_t memory_limit_bytes();
 
-/// Bytes by batmap.work_mem. Unless that is set, at least 256 MB: with less, going through files costs more than memory is
-/// worth. No more than is left of batmap.max_memory.
+/// batmap.work_mem in bytes. If that is not set, at least 256 MB: with less, the use of files costs more than
+/// the memory is worth. Never more than is left of batmap.max_memory, or 16 MB if less is left.
 size_t work_memory_bytes();
 
-/// Of it, what a run has: at least 1 MB, as less is spent on going through files again and again, and at most half of the
-/// memory limit, as a run stays near it, not within it.
+/// The part of work_memory_bytes() that one run plans with. It is at least 1 MB, because a smaller run would
+/// read its files again and again, and at most half of the memory limit, because a run stays near this figure
+/// but may exceed it.
 size_t run_work_bytes();
 
-/// Stops when the statement is cancelled or the session is ended. Reads the server's flags only: any thread may ask.
+/// Asks for a stop when the statement is cancelled or the session ends. It only reads flags of the server, so
+/// any thread may use it.
 CancelToken backend_cancel_token();
 
 }  // namespace batmap::pg

@@ -1,4 +1,4 @@
-// Engine errors to SQLSTATE, message and hint. See boundary.h.
+// Turns errors of the engine into SQLSTATE, message and hint. See boundary.h.
 #include "extension/server/boundary.h"
 
 #include <cstring>
@@ -60,7 +60,7 @@ void describe_failure(Failure& failure) noexcept {
 void raise_failure(const Failure& failure, const char* file, int line, const char* function) {
   if (failure.server_error != nullptr) ReThrowError(failure.server_error);
   if (failure.cancelled) CHECK_FOR_INTERRUPTS();
-  // The long form of ereport, so that the location is the caller's.
+  // The long form of ereport, so that the error reports the location of the caller.
   if (errstart(ERROR, TEXTDOMAIN)) {
     errcode(failure.sqlstate);
     errmsg_internal("%s", failure.message);

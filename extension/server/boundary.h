@@ -1,9 +1,9 @@
-// The wall between C++ exceptions and the server's errors.
+// The boundary between C++ exceptions and errors of the server.
 //
-// Every SQL function has three kinds of steps: *read* and *answer* call the server and keep nothing on the stack
-// that owns anything; *compute* calls the engine inside guarded() and never the server. What has to live across
-// steps is owned by a memory context (context_owned.h). Where the engine calls back into the server (server_files.h) it is
-// through server_call(), which turns the wall around.
+// Every SQL function has three kinds of steps. *Read* and *answer* call the server and keep nothing on the
+// stack that owns anything. *Compute* calls the engine inside guarded() and never calls the server. A memory
+// context owns what must live across steps (context_owned.h). Where the engine must call the server
+// (server_files.h), it does so through server_call(), which turns errors of the server into exceptions.
 #pragma once
 
 #include <new>
@@ -15,12 +15,13 @@
 
 namespace batmap::pg {
 
-/// An error of the server on its way through engine code.
+/// An error of the server that passes through engine code as an exception.
 struct ServerError {
-  ErrorData* data;  // in the context that was current
+  ErrorData* data;  // in the memory context of the caller
 };
 
-/// Runs server code under engine frames: what it raises is thrown. The body must not own anything.
+/// Runs server code below engine frames. An error that it raises is thrown as ServerError. The body must
+/// not own anything.
 template <typename Body>
 void server_call(Body&& body) {
   static_assert(std::is_void_v<std::invoke_result_t<Body>>);
@@ -38,22 +39,24 @@ void server_call(Body&& body) {
   if (error != nullptr) throw ServerError{error};
 }
 
-/// An engine failure as plain data, so that nothing owning is alive when the server's error jumps.
+/// A failure of the engine as plain data, so that no owning object is alive when the error of
+/// the server jumps.
 struct Failure {
   int sqlstate;
   bool cancelled;
   char message[512];
   char hint[1024];
-  ErrorData* server_error;  // an error of the server, which is raised as it was
+  ErrorData* server_error;  // an error of the server, raised again unchanged
 };
 
-/// Describes the exception in flight. Call it only in a catch block.
+/// Describes the current exception. To be called only in a catch block.
 void describe_failure(Failure& failure) noexcept;
 
-/// Raises it as a server error; a cancelled run first lets the server say why it was interrupted.
+/// Raises the failure as an error of the server. If the run was cancelled, the server first reports why
+/// it was interrupted.
 [[noreturn]] void raise_failure(const Failure& failure, const char* file, int line, const char* function);
 
-/// Runs engine code; whatever it throws becomes a server error after the try block has been left.
+/// Runs engine code. An exception becomes an error of the server after the try block has been left.
 template <typename Body>
 auto guarded(Body&& body, const char* file = __builtin_FILE(), int line = __builtin_LINE(),
              const char* function = __builtin_FUNCTION()) {

@@ -1,8 +1,9 @@
-// Counting for the session and for the server. See budget.h.
+// Counts memory and threads for the session and for the server. See budget.h.
 //
-// A session counts its bytes exactly, under a mutex of its own. To the server's sum it adds whole megabytes only, so that a
-// function that takes a few kilobytes for each row touches no memory that other sessions write; what a session has beyond
-// its last whole megabyte is not in the sum. Threads are counted one by one: starting one costs more than that.
+// A session counts its bytes exactly, under its own mutex. It adds only whole megabytes to the sum of the
+// server, so a function that takes a few kilobytes for each row does not write to memory that other sessions
+// write. The bytes of a session beyond its last whole megabyte are not in the sum. Threads are counted one by
+// one, because starting a thread costs more than counting it.
 #include "extension/server/budget.h"
 
 #include <unistd.h>
@@ -21,7 +22,7 @@ namespace batmap::pg {
 
 namespace {
 
-constexpr uint64_t kStep = uint64_t{1} << 20;  // of the server's sum
+constexpr uint64_t kStep = uint64_t{1} << 20;  // the sum of the server counts in these steps
 
 struct alignas(64) Share {
   std::atomic<uint64_t> memory;
@@ -31,14 +32,15 @@ struct alignas(64) Share {
 struct Sums {
   alignas(64) std::atomic<uint64_t> memory;
   alignas(64) std::atomic<uint64_t> threads;
-  Share shares[1];  // [MaxBackends]; each is written by its session alone, and there for others to look at
+  Share shares[1];  // [MaxBackends]; written by its own session, read by all
 };
 
-Sums* sums;  // nullptr: not preloaded
+Sums* sums;  // nullptr: the library was not preloaded
 std::atomic<uint64_t> memory_cap{UINT64_MAX};
 std::atomic<uint64_t> thread_cap{0};
 
-/// Adds as many as the cap has room for, up to `wanted`, and at least `least`. @return how many: 0 where they are too few
+/// Adds to `sum` as much as `cap` allows, at most `wanted`. @return what was added: 0 if that would be
+/// less than `least`
 uint64_t add_below(std::atomic<uint64_t>& sum, uint64_t least, uint64_t wanted, uint64_t cap) {
   uint64_t seen = sum.load(std::memory_order_relaxed);
   for (;;) {
@@ -71,7 +73,8 @@ class SessionBudget final : public MemoryBudget, public ThreadBudget {
     const std::lock_guard lock(mutex_);
     set_memory(memory_ - bytes);
     const uint64_t wanted = memory_ / kStep * kStep;
-    // One step is kept, so that what grows and shrinks around one does not write to the sum each time.
+    // One step is kept, so that memory that grows and shrinks around a step does not change the
+    // sum each time.
     if (own_ == nullptr || in_sum_ == wanted || (wanted > 0 && in_sum_ - wanted < 2 * kStep)) return;
     sums->memory.fetch_sub(in_sum_ - wanted, std::memory_order_relaxed);
     in_sum_ = wanted;
@@ -99,7 +102,7 @@ class SessionBudget final : public MemoryBudget, public ThreadBudget {
     set_threads(threads_ - threads);
   }
 
-  /// From here on this session counts in the sums of the server.
+  /// From now on this session counts in the sums of the server.
   void join_server() {
     const int place = own_place();
     if (sums == nullptr || own_ != nullptr || left_ || place < 0) return;
@@ -115,7 +118,7 @@ class SessionBudget final : public MemoryBudget, public ThreadBudget {
   static SessionBudget session_;
 
  private:
-  /// The session ends, perhaps with runs that an error has left behind.
+  /// The session ends, perhaps with runs that an error left open.
   void leave_server() {
     const std::lock_guard lock(mutex_);
     sums->memory.fetch_sub(in_sum_, std::memory_order_relaxed);
@@ -145,9 +148,9 @@ class SessionBudget final : public MemoryBudget, public ThreadBudget {
 
   mutable std::mutex mutex_;
   uint64_t memory_ = 0;   // bytes of this session
-  uint64_t in_sum_ = 0;   // of them in the sum of the server
+  uint64_t in_sum_ = 0;   // the part of memory_ that is in the sum of the server
   uint64_t threads_ = 0;  // of this session
-  Share* own_ = nullptr;  // nullptr: this session counts for itself alone
+  Share* own_ = nullptr;  // nullptr: this session counts only for itself
   bool left_ = false;
 };
 

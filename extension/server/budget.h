@@ -1,5 +1,6 @@
-// What all runs together may have: memory (batmap.max_memory) and helper threads (batmap.max_threads). Kept over the runs
-// that this session has open at once, and, where the library has been preloaded, over all sessions of the server.
+// The limits of all runs together: memory (batmap.max_memory) and helper threads (batmap.max_threads). They
+// hold for all runs that this session has open at once and, if the library was preloaded, for all sessions
+// of the server.
 #pragma once
 
 #include <cstddef>
@@ -9,28 +10,29 @@
 
 namespace batmap::pg {
 
-/// For every meter and every run of this session. To be called by the session's own thread; the budgets by any.
+/// The budgets of this session, for every meter and every run. Only the thread of the session may call these
+/// functions; any thread may use the budgets.
 MemoryBudget* session_memory();
 ThreadBudget* session_threads();
 
-/// The settings, with -1 resolved. From any thread.
+/// The settings, with -1 replaced by its meaning. From any thread.
 uint64_t max_memory_bytes();
 uint64_t max_helper_threads();
-/// Hooks of the settings.
+/// Assign hooks of the settings.
 void assign_max_memory(int megabytes, void*);
 void assign_max_threads(int threads, void*);
 
 struct BudgetShare {
   uint64_t memory;   // bytes
-  uint64_t threads;  // helpers, without the sessions' own
+  uint64_t threads;  // helper threads, without the threads of the sessions
 };
-/// Of the session at a place of the array of processes. Shared memory must be there.
+/// The share of the session at this place. Shared memory must be attached.
 BudgetShare budget_share(int place);
 
-/// This process in arrays of MaxBackends, or -1.
+/// The place of this process in arrays of MaxBackends, or -1.
 int own_place();
 
-/// Room in shared memory, and its first use, with AddinShmemInitLock held.
+/// The size of the budget in shared memory, and its attachment, with AddinShmemInitLock held.
 size_t budget_shared_bytes();
 void attach_budget();
 

@@ -1,5 +1,6 @@
-// A C++ object that lives as long as a memory context: destroyed when the context is reset or deleted, which the
-// server also does after an error. This is how engine objects survive between the steps of an SQL function.
+// A C++ object that lives as long as a memory context. It is destroyed when the context is reset or
+// deleted, which the server also does after an error. Engine objects survive between the steps of an SQL
+// function this way.
 #pragma once
 
 #include <new>
@@ -12,7 +13,7 @@ namespace batmap::pg {
 template <typename T>
 class ContextOwned {
  public:
-  /// Room for a T in `context`, empty for now. A server call: may raise an error.
+  /// Reserves room for a T in `context`, empty at first. Calls the server and may raise an error.
   static ContextOwned* reserve(MemoryContext context) {
     auto* owned = static_cast<ContextOwned*>(MemoryContextAllocZero(context, sizeof(ContextOwned)));
     owned->callback_.func = [](void* arg) { static_cast<ContextOwned*>(arg)->destroy(); };
@@ -21,7 +22,7 @@ class ContextOwned {
     return owned;
   }
 
-  /// Constructs the object; exceptions become server errors.
+  /// Constructs the object. Exceptions become errors of the server.
   template <typename... Args>
   T* emplace(Args&&... args) {
     guarded([&] { new (storage_) T(std::forward<Args>(args)...); });

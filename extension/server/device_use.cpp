@@ -1,4 +1,4 @@
-// Settings to devices, and the SQL function batmap_devices(). See device_use.h.
+// Chooses devices by the settings; the SQL function batmap_devices(). See device_use.h.
 #include "extension/server/device_use.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace batmap::pg {
 
 namespace {
 
-/// A path of the setting: "$libdir" is the server's folder of libraries.
+/// The path in the setting; "$libdir" stands for the library folder of the server.
 std::string module_path() {
   constexpr char kLibdir[] = "$libdir";
   std::string path = settings.accelerator;
@@ -48,7 +48,7 @@ DeviceUse selected_devices() {
       settings.gpu_memory_limit_kb < 0 ? 0 : std::max<uint64_t>(uint64_t{1024} * settings.gpu_memory_limit_kb, 1);
   for (const char* at = settings.gpu_devices; *at != '\0';) {
     char* end;
-    const long index = strtol(at, &end, 10);  // the check of the setting has been here
+    const long index = strtol(at, &end, 10);  // check_gpu_devices() has checked the list
     if (end == at) break;
     use.only.push_back(static_cast<int32_t>(index));
     at = *end == ',' ? end + 1 : end;
@@ -74,9 +74,10 @@ using namespace batmap;
 using namespace batmap::pg;
 
 constexpr uint64_t kBreakEvenItems = 4000;
-constexpr uint64_t kBreakEvenDensity = 20;  // a row for every twentieth pair of item and transaction
+constexpr uint64_t kBreakEvenDensity = 20;  // one of 20 combinations of item and transaction occurs
 
-/// Least rows (to a tenth) from which `devices` are chosen, over 4,000 items at 5 %; 0: never.
+/// The smallest number of rows, within 10 %, for which `devices` are chosen, for 4,000 items at a density of
+/// 5 %. 0: never.
 int64_t break_even_rows(std::span<const DeviceTraits> devices) {
   for (double rows = 1e4; rows < 1e10; rows *= 1.1) {
     DeviceSizes sizes;
@@ -104,7 +105,7 @@ int64_t break_even_rows(std::span<const DeviceTraits> devices) {
 
 struct DeviceList {
   std::vector<DeviceTraits> devices;
-  std::vector<std::array<int64_t, 2>> break_even;  // of each, without and with a context
+  std::vector<std::array<int64_t, 2>> break_even;  // [device] rows without and with an existing context
   std::string why_not;
 };
 

@@ -1,19 +1,19 @@
-// The devices of this backend: the accelerator module, loaded when a run first asks, and how runs may use it by the
-// settings.
+// The devices of this backend: the accelerator module, which is loaded when a run first asks for a GPU, and
+// the limits that the settings put on its use.
 #pragma once
 
 #include "accel/offload.h"
 
 namespace batmap::pg {
 
-/// One for the life of the backend.
+/// The one Offload of the backend; it lives as long as the backend.
 Offload& backend_offload();
 
-/// By batmap.device, batmap.gpu_devices and batmap.gpu_memory_limit. In a parallel worker, where siblings compute already,
-/// none.
+/// Devices by batmap.device, batmap.gpu_devices and batmap.gpu_memory_limit. None in a parallel worker: the
+/// other workers compute already.
 DeviceUse selected_devices();
 
-/// The argument `device` of a function instead of batmap.device; runs inside guarded.
+/// The same with the argument `device` of a function in place of batmap.device. Runs inside guarded.
 /// @throws Error{kInvalidParameter} for an unknown name
 DeviceUse selected_devices(const char* mode);
 

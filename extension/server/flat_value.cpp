@@ -1,4 +1,4 @@
-// Text, messages and growth. See flat_value.h.
+// Text form, messages and growth. See flat_value.h.
 #include "extension/server/flat_value.h"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ struct varlena* flat_of_text(const FlatType& type, const char* text) {
 }
 
 char* flat_to_text(const FlatType& type, std::span<const std::byte> bytes) {
-  // pg_b64_enc_len counts in int: past 1.5 GB of text there is no answer anyway.
+  // pg_b64_enc_len counts in int. A text of more than 1.5 GB is refused anyway.
   if (bytes.size() > MaxAllocSize / 4 * 3 - 64)
     ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("%s is too large for its text form", type.name),
                     errhint("Use the binary form.")));

@@ -1,4 +1,4 @@
-// What batmap_last_run() tells: a record of the last finished run of this session.
+// The record of the last finished run of this session, which batmap_last_run() shows.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace batmap::pg {
 
-/// Of the itemsets or episodes of one length; -1 where it is not known.
+/// The itemsets or episodes of one length; -1 means not known.
 struct LastLevel {
-  int64_t candidates;  // that were counted
-  int64_t frequent;    // of them, or, where there are no candidates, in the answer
+  int64_t candidates;  // counted candidates
+  int64_t frequent;    // frequent ones among them or, without candidates, those in the answer
   double milliseconds;
 };
 
@@ -32,7 +32,7 @@ struct LastRun {
   int64_t occurrences;
   int64_t pair_instances;
   int64_t results;
-  const char* results_are;  // in EXPLAIN
+  const char* results_are;  // the name of `results` in EXPLAIN
   int64_t file_bytes;
   bool truncated;
   double read_ms;
@@ -40,7 +40,7 @@ struct LastRun {
   double count_ms;
   double answer_ms;
   int64_t peak_memory;
-  LastLevel levels[kMostLevels];  // of lengths 1, 2, ...
+  LastLevel levels[kMostLevels];  // of length 1, 2, ...
   int level_count;
 };
 

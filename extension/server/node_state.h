@@ -1,4 +1,4 @@
-// What a plan node tells the server: its functions, and how to make its state.
+// Tells the server about a plan node: its functions, and how to make its state.
 #pragma once
 
 #include "extension/server/pg.h"
@@ -20,7 +20,8 @@ inline CustomExecMethods node_methods(const char* name, decltype(CustomExecMetho
   return methods;
 }
 
-/// A State, all zero but for what the server wants to know. Its first member is `CustomScanState base`.
+/// Makes a State: zero except for the members that the server reads. Its first member
+/// is `CustomScanState base`.
 template <typename State, const CustomExecMethods* methods>
 Node* create_node_state(CustomScan*) {
   auto* const state = static_cast<State*>(palloc0(sizeof(State)));

@@ -1,4 +1,4 @@
-// Looks at the catalog's entry of the aggregate that runs. See own_aggregate.h.
+// Looks up the running aggregate in the catalog. See own_aggregate.h.
 #include "extension/server/own_aggregate.h"
 
 #include <initializer_list>
@@ -9,7 +9,7 @@ namespace batmap::pg {
 
 namespace {
 
-// What fn_extra points to.
+// fn_extra points to one of these.
 const char kOwn = 0;
 const char kForeign = 0;
 
@@ -27,7 +27,8 @@ char* library_of(Oid function) {
   return library;
 }
 
-/// Whether all functions of an aggregate come from one library. Only a superuser can make functions of a library.
+/// Whether all functions of an aggregate come from one library. Only a superuser can create functions
+/// of a library.
 bool is_of_library(Oid aggregate, const char* library) {
   const HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
   if (!HeapTupleIsValid(tuple)) return false;
@@ -43,7 +44,7 @@ bool is_of_library(Oid aggregate, const char* library) {
   return all;
 }
 
-/// Whether an aggregate calls a function for its transitions.
+/// Whether an aggregate uses `function` as a transition.
 bool has_transition(Oid aggregate, Oid function) {
   const HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
   if (!HeapTupleIsValid(tuple)) return true;
@@ -61,7 +62,7 @@ bool is_own(FunctionCallInfo fcinfo) {
     const Aggref* const aggregate = AggGetAggref(fcinfo);
     return aggregate != nullptr && is_of_library(aggregate->aggfnoid, library);
   }
-  // A WindowAgg does not say for which of its functions it calls: all that it may be have to be our own.
+  // A WindowAgg does not tell which of its functions it runs. All candidates must be our own.
   if (!IsA(fcinfo->context, WindowAggState)) return false;
   const ListCell* cell;
   foreach (cell, reinterpret_cast<const WindowAggState*>(fcinfo->context)->funcs) {

@@ -1,14 +1,15 @@
-// Whether a function runs for an aggregate of the extension's own. Only then is its state known to be a plain value that
-// nobody else sees, so that a transition may change it where it lies. That an aggregate runs says nothing: any role may make
-// one whose other functions return stored values, or values of a plan.
+// Tells whether a function runs for an aggregate of the extension itself. Only then is the state known to be
+// a plain value that nobody else sees, so that a transition may change it in place. It is not enough that
+// some aggregate runs: any role may create an aggregate whose other functions return stored values or values
+// of a plan.
 #pragma once
 
 #include "extension/server/pg.h"
 
 namespace batmap::pg {
 
-/// Asked for every row; the catalog is read once a node of the plan. Uses fn_extra, so a transition function has no other
-/// use for it.
+/// Called for every row; it reads the catalog once for each plan node. It uses fn_extra, so a transition
+/// function must not.
 bool runs_for_own_aggregate(FunctionCallInfo fcinfo);
 
 }  // namespace batmap::pg

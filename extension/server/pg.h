@@ -1,8 +1,8 @@
-// The only place that includes server headers. Include it last: after the standard library and the engine,
-// because the server's macros would break them.
+// The only file that includes server headers. Include it last, after the standard library and the engine,
+// because the macros of the server would break them.
 #pragma once
 
-// PostgreSQL 15 leaves its export macro empty on Linux; with hidden visibility nothing would be exported.
+// PostgreSQL 15 leaves this macro empty on Linux. With hidden visibility nothing would be exported.
 #define PGDLLEXPORT __attribute__((visibility("default")))
 
 extern "C" {
@@ -91,7 +91,7 @@ extern "C" {
 
 #include "extension/server/pg_versions.h"
 
-// Defines an SQL-callable function: declares it with its information record, exported.
+// Defines an exported function that SQL can call, with its information record.
 #define BATMAP_FUNCTION(name)               \
   extern "C" {                              \
   PGDLLEXPORT Datum name(PG_FUNCTION_ARGS); \

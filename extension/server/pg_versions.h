@@ -1,5 +1,5 @@
-// What the major versions of the server, 15 to 18, call or hand over differently: a name for each, with the difference in
-// its body, so that no other file asks for the version (but pg.h, which includes this one, for names of headers).
+// The differences between the major versions 15 to 18 of the server. Each one has a name here, so that no
+// other file tests the version, except pg.h, which includes this file, for names of headers.
 #pragma once
 
 static_assert(PG_VERSION_NUM >= 150000 && PG_VERSION_NUM < 190000, "batmap knows PostgreSQL 15 to 18");
@@ -14,7 +14,7 @@ inline AclResult may_execute(Oid function) {
 #endif
 }
 
-/// Whose rights a table of a query is read with; InvalidOid: the user's.
+/// The role whose rights apply when a table of a query is read; InvalidOid: the current user.
 inline Oid checked_user(PlannerInfo* root, const RangeTblEntry* table) {
 #if PG_VERSION_NUM >= 160000
   if (table->perminfoindex == 0) return InvalidOid;
@@ -25,7 +25,8 @@ inline Oid checked_user(PlannerInfo* root, const RangeTblEntry* table) {
 #endif
 }
 
-/// Is a column of a plain table known to have no NULL? From 18 on a constraint may be there and not hold yet (NOT VALID).
+/// Is a column of a plain table known to have no NULL? From version 18 on a constraint may exist without
+/// being valid (NOT VALID).
 inline bool is_declared_not_null(PlannerInfo* root, const Var* column) {
 #if PG_VERSION_NUM >= 180000
   const RelOptInfo* const table = root->simple_rel_array[column->varno];
@@ -40,7 +41,8 @@ inline bool is_declared_not_null(PlannerInfo* root, const Var* column) {
 #endif
 }
 
-/// How many nodes of a path a setting disables; before 18 their cost says so.
+/// The number of nodes of a path that settings disable. Before version 18 a disabled node has a very
+/// high cost instead.
 inline int disabled_nodes(const Path* path) {
 #if PG_VERSION_NUM >= 180000
   return path->disabled_nodes;
@@ -59,13 +61,13 @@ inline void set_disabled_nodes(Path* path, int nodes) {
 #endif
 }
 
-/// @param handicap  on the cost of b
+/// @param handicap  added to the cost of b
 inline bool is_cheaper(const Path* a, const Path* b, Cost handicap = 0) {
   if (disabled_nodes(a) != disabled_nodes(b)) return disabled_nodes(a) < disabled_nodes(b);
   return a->total_cost < b->total_cost + handicap;
 }
 
-/// Will CHECK_FOR_INTERRUPTS() end the statement? Can be asked where it must not be called.
+/// Will CHECK_FOR_INTERRUPTS() end the statement? This may be asked where that macro must not be called.
 inline bool is_to_end() {
   if (!InterruptPending) return false;
   if (QueryCancelPending || ProcDiePending) return true;
@@ -73,13 +75,13 @@ inline bool is_to_end() {
   if (TransactionTimeoutPending) return true;
 #endif
 #if PG_VERSION_NUM >= 160000
-  return MyProc != nullptr && MyProc->recoveryConflictPending;  // of a standby; before, a cancel
+  return MyProc != nullptr && MyProc->recoveryConflictPending;  // on a standby; an earlier version sends a cancel
 #else
   return false;
 #endif
 }
 
-/// The equalities that an inner join of two relations follows from.
+/// The equalities that an inner join of two relations implies.
 inline List* join_equalities(PlannerInfo* root, Relids join, Relids outer, RelOptInfo* inner) {
 #if PG_VERSION_NUM >= 160000
   return generate_join_implied_equalities(root, join, outer, inner, nullptr);
@@ -96,7 +98,7 @@ inline int statistics_target(const VacAttrStats* stats) {
 #endif
 }
 
-/// The families of ordering operators that an operator is in: a list of OperatorFamily.
+/// The operator families that contain a comparison operator: a list of OperatorFamily.
 #if PG_VERSION_NUM >= 180000
 using OperatorFamily = OpIndexInterpretation;
 inline List* operator_families(Oid comparison) { return get_op_index_interpretation(comparison); }
@@ -105,7 +107,7 @@ using OperatorFamily = OpBtreeInterpretation;
 inline List* operator_families(Oid comparison) { return get_op_btree_interpretation(comparison); }
 #endif
 
-/// To the last row.
+/// Runs the query to its last row.
 inline void run_executor(QueryDesc* query) {
 #if PG_VERSION_NUM >= 180000
   ExecutorRun(query, ForwardScanDirection, 0);
@@ -122,7 +124,7 @@ inline MinimalTuple form_minimal_tuple(TupleDesc columns, Datum* values, bool* n
 #endif
 }
 
-/// A hash table of virtual tuples, each with a number.
+/// A hash table of virtual tuples that stores a number with each.
 inline TupleHashTable numbered_tuples(PlanState* parent, TupleDesc tuples, AttrNumber* columns, Oid* equals,
                                       FmgrInfo* hashes, Oid* collations, MemoryContext context, MemoryContext scratch) {
   constexpr long kBuckets = 1024;
@@ -153,7 +155,7 @@ inline void set_tuple_number(TupleHashTable table, TupleHashEntry entry, uintptr
 #endif
 }
 
-/// What base64 calls its bytes.
+/// The byte type of the base64 functions.
 #if PG_VERSION_NUM >= 180000
 using Base64Byte = uint8;
 #else

@@ -1,4 +1,4 @@
-// Constants from numbers and back. See plan_numbers.h.
+// Converts numbers to SQL constants and back. See plan_numbers.h.
 #include "extension/server/plan_numbers.h"
 
 #include "extension/server/pg.h"

@@ -1,6 +1,6 @@
-// The numbers that a running plan node has to know, as CustomScan::custom_private holds them: a list of SQL constants, one
-// after the other. Bare integers would do for the server, but neighbours (Citus among them) take the members of that list
-// for nodes. Constants can be walked, copied, printed, read back and compared.
+// Numbers that a plan node needs when it runs, stored in CustomScan::custom_private as a list of SQL
+// constants. The server would accept bare integers, but other extensions (Citus among them) take the members
+// of that list for nodes. Constants can be walked, copied, printed, read back and compared.
 #pragma once
 
 #include "extension/server/pg.h"
@@ -10,11 +10,11 @@ namespace batmap::pg {
 /// @return the list with one more number
 List* put_number(List* numbers, int number);
 
-/// @param values  integers or OIDs; NIL too
-/// @return the list with their number, and each of them
+/// @param values  integers or OIDs, or NIL
+/// @return the list with the number of values appended, then the values
 List* put_numbers(List* numbers, const List* values);
 
-/// Reads what has been put, in the same order. @raises XX000 where it is not there
+/// Reads numbers in the order in which they were put. @raises XX000 if there are no more
 class PlanNumbers {
  public:
   explicit PlanNumbers(const List* numbers) : numbers_(numbers) {}

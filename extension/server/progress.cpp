@@ -1,4 +1,4 @@
-// Entries in shared memory, and the function behind the view. See progress.h.
+// The entries in shared memory, and the function behind the view. See progress.h.
 #include "extension/server/progress.h"
 
 #include <initializer_list>
@@ -16,7 +16,7 @@ struct Entry {
   int pid;  // 0: no run
   Oid database;
   Oid role;
-  const ProgressReport* run;  // an address in that backend: which of its runs this is
+  const ProgressReport* run;  // an address in that backend; it identifies the run
   char operation[64];
   Phase phase;
   TimestampTz started;
@@ -26,7 +26,7 @@ struct Entry {
   uint64_t results;
 };
 
-Entry* entries;  // [MaxBackends] by place of the process
+Entry* entries;  // [MaxBackends], see own_place()
 shmem_request_hook_type previous_request;
 shmem_startup_hook_type previous_startup;
 
@@ -56,7 +56,8 @@ Entry* own_entry() {
   return place < 0 ? nullptr : &entries[place];
 }
 
-/// Calls change(entry) for this backend's entry, if there is one; it may only assign.
+/// Calls change(entry) on the entry of this backend, if it has one, under a spinlock: `change`
+/// may only assign.
 template <typename Change>
 void update(Change change) {
   Entry* const entry = own_entry();

@@ -1,5 +1,6 @@
-// What the runs of all sessions are doing, for the view batmap_progress: one entry a backend in shared memory, where the
-// library has been preloaded; otherwise nothing is kept and reporting does nothing. What they hold is in budget.h.
+// The progress of all runs in the server, for the view batmap_progress. If the library was preloaded, each
+// backend has one entry in shared memory; otherwise nothing is kept, and a report does nothing. budget.h
+// counts the memory and threads of the runs.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@ void request_progress_memory();
 
 enum class Phase { kReading, kGrouping, kCounting };
 
-/// The run in hand. Of runs that a backend has at once (cursors) the last one that reported is shown. No call can fail.
+/// The progress of one run. If a backend has several runs (cursors), the one that reported last is shown. No
+/// call can fail.
 class ProgressReport {
  public:
   ProgressReport() = default;
@@ -22,7 +24,7 @@ class ProgressReport {
   ~ProgressReport() { finish(); }
 
   void start(const char* operation);
-  /// Cheap for most rows: every 4,096th is reported.
+  /// Cheap: only every 4,096th row is reported.
   void row(uint64_t rows) {
     if (rows % 4096 == 0) phase(Phase::kReading, rows);
   }

@@ -1,4 +1,4 @@
-// BufFile behind the engine's interface. See server_files.h.
+// Implements the file interface of the engine with BufFile. See server_files.h.
 #include "extension/server/server_files.h"
 
 #include <utility>

@@ -1,5 +1,6 @@
-// The engine's temporary files as one of the server's: in temp_tablespaces, under temp_file_limit, counted in
-// pg_stat_database, and removed with the transaction whatever happens. (The server begins another for each GB.)
+// The temporary files of the engine as a temporary file of the server: in temp_tablespaces, limited by
+// temp_file_limit, counted in pg_stat_database, and removed with the transaction in any case. (The server
+// starts a new segment for each GB.)
 #pragma once
 
 #include "core/temp_files.h"
@@ -8,15 +9,15 @@
 
 namespace batmap::pg {
 
-/// Server calls happen under the engine's frames: an error of the server is caught, travels as a ServerError, and is raised
-/// again by guarded() (boundary.h). The file is closed by close_all(), or by the server when the transaction fails; the
-/// destructor does not touch it.
+/// These functions call the server below frames of the engine. An error of the server is caught, passes
+/// through the engine as a ServerError, and is raised again by guarded() (boundary.h). close_all() closes the
+/// file, or the server does when the transaction fails; the destructor does not touch it.
 class ServerFiles final : public TempFiles {
  public:
-  /// @param context  outlives the files
+  /// @param context  must live longer than the files
   explicit ServerFiles(MemoryContext context) : context_(context) {}
 
-  /// A server call. To be made when the run has ended without an error.
+  /// Calls the server. To be called when the run has ended without an error.
   void close_all();
 
  private:
@@ -24,7 +25,7 @@ class ServerFiles final : public TempFiles {
   void read_at(uint64_t at, std::span<std::byte> bytes) override;
 
   MemoryContext context_;
-  BufFile* file_ = nullptr;  // from the first byte that is written
+  BufFile* file_ = nullptr;  // nullptr until the first byte is written
 };
 
 }  // namespace batmap::pg

@@ -1,4 +1,4 @@
-// Definition of the settings. See settings.h.
+// Defines the settings. See settings.h.
 #include "extension/server/settings.h"
 
 #include "accel/device_policy.h"
@@ -26,7 +26,7 @@ const config_enum_entry kDevices[] = {
     {nullptr, 0, false},
 };
 
-/// Numbers with commas between them, or nothing.
+/// Accepts an empty list, or numbers with commas between them.
 bool check_gpu_devices(char** list, void**, GucSource) {
   for (const char* at = *list; *at != '\0';) {
     char* end;

@@ -1,4 +1,4 @@
-// The settings (GUCs) of the extension. See docs/settings.md for what they mean to a user.
+// The settings (GUCs) of the extension. docs/reference.md describes them for users.
 #pragma once
 
 #include "pairs/build_counter.h"
@@ -11,9 +11,9 @@ enum class OnTruncation { kWarning, kError };
 struct Settings {
   int threads;          // 0: follow max_parallel_workers_per_gather
   int max_threads;      // -1: the number of processors; see budget.h
-  int max_memory_mb;    // -1: half of the machine's; see budget.h
+  int max_memory_mb;    // -1: half of the memory of the machine; see budget.h
   int memory_limit_kb;  // -1: none
-  int work_mem_kb;      // -1: by the server's
+  int work_mem_kb;      // -1: follow work_mem of the server
   int on_truncation;    // OnTruncation
   bool enable_join_project;
   int device;               // DeviceMode

@@ -1,6 +1,6 @@
-// Equality, order and hash of sets: what the btree and hash operator classes need. They are of the elements: two sets of
-// different universe, or built in different order, are equal when they hold the same. The order is that of the ascending
-// elements, as int8[] has it.
+// Equality, order and hash of sets, for the btree and hash operator classes. They depend on the elements
+// alone: two sets with the same elements are equal, even if their universes differ or they were built in a
+// different order. Sets are ordered by their ascending elements, like int8[].
 #include "extension/server/backend.h"
 #include "extension/server/settings.h"
 #include "extension/types/set_argument.h"
@@ -43,7 +43,7 @@ BATMAP_FUNCTION(batmap_gt) { PG_RETURN_BOOL(compare_sets(fcinfo) > 0); }
 BATMAP_FUNCTION(batmap_ge) { PG_RETURN_BOOL(compare_sets(fcinfo) >= 0); }
 BATMAP_FUNCTION(batmap_cmp) { PG_RETURN_INT32(compare_sets(fcinfo)); }
 
-// The extended hash with seed 0 agrees with the plain one in its lower half, as the server asks.
+// With seed 0 the lower half of the extended hash equals the plain hash, as the server requires.
 BATMAP_FUNCTION(batmap_hash) { PG_RETURN_INT32(static_cast<int32>(hash_of(fcinfo, 0))); }
 BATMAP_FUNCTION(batmap_hash_extended) {
   PG_RETURN_INT64(static_cast<int64>(hash_of(fcinfo, static_cast<uint64_t>(PG_GETARG_INT64(1)))));

@@ -1,8 +1,9 @@
-// GIN over the elements of sets, keys int8. && and @> are answered by the index alone; <@ and = look at the set again.
+// GIN index over the elements of sets; its keys are int8. The index alone answers && and @>; for <@ and = the
+// set itself is checked again.
 //
-// The server goes through the keys of a query one by one and does not look for a cancel meanwhile. So a query has at most
-// kMostQueryKeys of them: @> and = of a larger set look for a part of its elements, && and <@ read the whole index, and all
-// look at the set again.
+// The server visits the keys of a query one by one and does not check for a cancel meanwhile. So a query has
+// at most kMostQueryKeys keys. For a larger set, @> and = search a part of its elements, && and <@ read the
+// whole index, and all four check the set itself.
 #include <algorithm>
 
 #include "extension/server/backend.h"
@@ -28,14 +29,14 @@ enum GinStrategy : StrategyNumber {
 
 constexpr int32 kMostQueryKeys = 4096;
 
-/// Keeps every n-th key, so that there are kMostQueryKeys.
+/// Keeps kMostQueryKeys of the keys, evenly spaced.
 void thin_out(Datum* keys, int32* count) {
   const int64 all = *count;
   for (int64 k = 0; k < kMostQueryKeys; ++k) keys[k] = keys[k * all / kMostQueryKeys];
   *count = kMostQueryKeys;
 }
 
-/// Whether the keys of a query say less than the query.
+/// Whether the keys select more sets than the query itself.
 bool is_cut(StrategyNumber strategy, int32 count) {
   return (strategy == kOverlaps && count == 0) || (strategy == kContains && count == kMostQueryKeys);
 }
@@ -72,7 +73,7 @@ BATMAP_FUNCTION(batmap_gin_extract_query) {
     PG_RETURN_POINTER(key);
   }
   Datum* const keys = element_keys(set_argument(fcinfo, 0), count);
-  // Every set contains the empty one; it is contained in every set, and equal to itself.
+  // Every set contains the empty set. The empty set is contained in every set and equal to itself.
   if (strategy == kContains && *count == 0) *search_mode = GIN_SEARCH_MODE_ALL;
   if (strategy == kContained || (strategy == kEqual && *count == 0)) *search_mode = GIN_SEARCH_MODE_INCLUDE_EMPTY;
   if (*count <= kMostQueryKeys) PG_RETURN_POINTER(keys);

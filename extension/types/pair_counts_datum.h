@@ -1,4 +1,5 @@
-// The SQL type batmap_pair_counts as bytes in a varlena, and making such values. See kernels/pairs/counts/pair_counts.h.
+// The SQL type batmap_pair_counts: access to its bytes in a varlena, and functions that make
+// values. See kernels/pairs/counts/pair_counts.h.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +19,13 @@ extern const FlatType kPairCountsType;
 inline std::byte* counts_bytes(struct varlena* value) { return reinterpret_cast<std::byte*>(VARDATA(value)); }
 inline size_t counts_capacity(const struct varlena* value) { return VARSIZE(value) - VARHDRSZ; }
 
-/// An argument of the type, to read.
+/// An argument of the type, only read.
 inline struct varlena* counts_argument(FunctionCallInfo fcinfo, int argument) {
   return flat_argument(kPairCountsType, fcinfo, argument);
 }
 
 /// A new value with `capacity` bytes, uninitialised, in the current context.
-/// @raises 54000 where a value of SQL cannot be that large
+/// @raises 54000 if that is too large for an SQL value
 struct varlena* counts_allocate(size_t capacity);
 
 /// Engine objects of one call.
@@ -39,9 +40,9 @@ struct CountsWork {
   GrowingBuffer<std::byte> bytes;
 };
 
-/// A value in the current context.
+/// Makes a value in the current context.
 /// @param make      appends a finished value to the bytes of a CountsWork; runs inside guarded
-/// @param capacity  from its size to the bytes to allocate
+/// @param capacity  bytes to allocate for a value of a given size
 template <typename Make, typename Capacity>
 struct varlena* counts_made(Make make, Capacity capacity) {
   const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap pair counts", ALLOCSET_SMALL_SIZES);
@@ -57,7 +58,8 @@ struct varlena* counts_made(Make make) {
   return counts_made(make, [](size_t bytes) { return bytes; });
 }
 
-/// The finished form: the argument itself, or a sum without room where it is a state.
+/// The finished form. A state is summed and its free space is dropped; any other argument is returned
+/// as it is.
 struct varlena* counts_finished(struct varlena* value);
 
 }  // namespace batmap::pg

@@ -1,4 +1,4 @@
-// Arguments of type batmap, fetched once. See set_argument.h.
+// Arguments of type batmap, fetched once per statement. See set_argument.h.
 #include "extension/types/set_argument.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ SetPair set_arguments(FunctionCallInfo fcinfo) {
     for (int i = 0; i < 2; ++i) views[i] = set_of_datum(PointerGetDatum(raw[i]));
     return {views[0], views[1]};
   }
-  // Both are looked for before either is fetched: making room for one must not drop the other.
+  // Looks up both before it fetches either, because making room for one must not drop the other.
   store->begin_call();
   StoredSet* kept[2] = {};
   for (int i = 0; i < 2; ++i)
@@ -42,7 +42,7 @@ SetPair set_arguments(FunctionCallInfo fcinfo) {
       views[i] = set_of_datum(PointerGetDatum(raw[i]));
       continue;
     }
-    // The second argument may be the value that the first has just brought.
+    // The second argument may be the value that was just fetched for the first.
     if (kept[i] == nullptr) kept[i] = store->find(i, raw[i]);
     if (kept[i] == nullptr || !kept[i]->complete()) kept[i] = store->fetch(i, raw[i]);
     views[i] = kept[i]->view;

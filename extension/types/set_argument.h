@@ -1,11 +1,13 @@
-// Arguments of type batmap. A stored set is large and usually lies outside its row: fetching it costs more than
-// intersecting it. So
-//  - functions of two sets keep what they have fetched for the life of the calling expression (fn_mcxt), by toast pointer,
-//    least recently used out, all expressions together within a quarter of batmap.work_mem, and with the planes aligned to
-//    64 bytes: a nested loop over n sets fetches each about once;
-//  - what the header tells needs its first 16 bytes, and membership the header and one or two blocks.
-// Values inside their row are used where they lie. Values are immutable, and so is what a toast pointer names for as long as
-// a statement can see it; expressions that the server caches for longer (catalog caches of support functions) keep nothing.
+// Arguments of type batmap. A stored set is large and usually lies outside its row, so fetching it costs more
+// than intersecting it. Therefore
+//  - functions of two sets keep the sets that they fetch as long as the calling expression lives (fn_mcxt),
+//    by toast pointer. All expressions of the backend together keep at most a quarter of batmap.work_mem and
+//    drop sets by second chance (set_store.h). The planes are aligned to 64 bytes. A nested loop over n sets
+//    fetches each about once;
+//  - what the header tells costs its first 16 bytes, and membership costs the header and one or two blocks.
+// Values inside their row are used in place. Values never change, and neither does the value of a toast
+// pointer while a statement can see it. Expressions that the server caches longer (support functions in
+// catalog caches) keep nothing.
 #pragma once
 
 #include "set/set_view.h"
@@ -18,20 +20,21 @@ struct SetPair {
   SetView a, b;
 };
 
-/// Arguments 0 and 1. Valid until the call returns.
+/// Fetches arguments 0 and 1. They are valid until the call returns.
 SetPair set_arguments(FunctionCallInfo fcinfo);
 
-/// One argument in full, in the current context. Nothing is kept.
+/// Fetches one argument in full, in the current context. Nothing is kept.
 SetView set_argument(FunctionCallInfo fcinfo, int argument);
 
-/// A set that is not an argument of its own, in the current context.
+/// Fetches a set that is not an argument itself, in the current context.
 SetView set_of_datum(Datum value);
 
-/// What the header of an argument tells; its elements may not be asked for.
+/// Only the header of an argument; the elements must not be read.
 SetView set_header(FunctionCallInfo fcinfo, int argument);
 SetView header_of_datum(Datum value);
 
-/// Does the set of an argument hold x? Fetches blocks only, until asking that way has cost as much as the whole value.
+/// Does the set of an argument hold x? It fetches only blocks, until such probes have cost as much as
+/// fetching the whole value.
 bool set_argument_contains(FunctionCallInfo fcinfo, int argument, int64 x);
 
 }  // namespace batmap::pg

@@ -1,4 +1,4 @@
-// What the functions of type batmap share. See set_datum.h.
+// Shared by the functions of type batmap. See set_datum.h.
 #include "extension/types/set_datum.h"
 
 #include "extension/server/backend.h"

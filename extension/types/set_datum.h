@@ -1,5 +1,5 @@
-// The SQL type batmap as bytes in a varlena, and what its functions share: engine objects of one call, finished values,
-// ranges of elements and widths. A value's bytes are those of kernels/set/set_format.h.
+// The SQL type batmap: access to its bytes in a varlena. Shared by its functions: the engine objects of one
+// call, finished values, ranges of elements and widths. kernels/set/set_format.h describes the bytes.
 #pragma once
 
 #include <cstddef>
@@ -15,24 +15,24 @@
 
 namespace batmap::pg {
 
-/// Width of a value that declares none, where its elements fit and where they do not.
+/// The widths of a value without a declared universe: the default, and the one for larger elements.
 inline constexpr int kDefaultWidth = 32;
 inline int undeclared_width(uint64_t largest_element) {
   return largest_element >> kDefaultWidth == 0 ? kDefaultWidth : kMaxWidth;
 }
 
-/// Data of a value that is not toasted; it may have a short header.
+/// The data of a value that is not toasted; it may have a short header.
 inline std::span<const std::byte> set_bytes(const struct varlena* value) {
   return {reinterpret_cast<const std::byte*>(VARDATA_ANY(value)), VARSIZE_ANY_EXHDR(value)};
 }
 
-/// Looks at bytes that a value holds. @raises 22P03 where the header disagrees with itself
+/// Opens the bytes of a value. @raises 22P03 if the header is inconsistent
 inline SetView open_set(std::span<const std::byte> bytes) {
   return guarded([&] { return SetView::open(bytes); });
 }
 
-/// Engine objects of one call: they live in a memory context of their own, so that an error of the server's destroys
-/// them too.
+/// The engine objects of one call. They live in a memory context of their own, so that an error of the server
+/// destroys them, too.
 struct SetWork {
   explicit SetWork(MemoryContext context);
   SetWork(const SetWork&) = delete;
@@ -47,22 +47,22 @@ struct SetWork {
   SetEncoder encoder;
 };
 
-/// A child of the current context with a SetWork in it. @raises an error where memory is short
+/// Makes a child of the current context with a SetWork in it. @raises an error if memory is short
 SetWork* open_work();
 void close_work(SetWork* work);
 
 /// A varlena of `bytes` data bytes, uninitialised, in the current context. @raises 54000 past 1 GB
 struct varlena* allocate_value(uint64_t bytes);
 
-/// The value that holds these elements. @param elements ascending, distinct, all < 2^width, alive during the call
+/// Encodes elements as a value. @param elements ascending, distinct, all < 2^width, alive during the call
 struct varlena* encode_set(SetWork* work, std::span<const uint64_t> elements, int width);
 inline struct varlena* encode_set(SetWork* work, int width) { return encode_set(work, work->elements.span(), width); }
 
-/// Width by typmod (the declared w, or -1) for sorted elements. @raises 22003 where the largest is out of range, 22023 where
-/// a caller made the typmod up
+/// The width for sorted elements under a typmod (the declared w, or -1). @raises 22003 if the largest is out
+/// of range, 22023 for a typmod that the type does not have
 int width_of_typmod(int32 typmod, std::span<const uint64_t> sorted);
 
-/// Width of a declared universe. @raises 22023 unless it is 1 .. 2^62
+/// The width of a declared universe. @raises 22023 unless the size is 1 .. 2^62
 int width_of_universe(int64 universe);
 
 /// An element from SQL. @raises 22003 unless it is 0 .. 2^62 - 1
@@ -70,7 +70,8 @@ uint64_t checked_element(int64 element);
 
 [[noreturn]] void raise_element_out_of_range(uint64_t element, int width);
 
-/// guarded() for bytes and texts of users: invalid data becomes `invalid_data`, a number out of range 22003.
+/// guarded() for bytes and texts from users: invalid data raises `invalid_data`, a number out of
+/// range raises 22003.
 template <typename Body>
 auto guarded_input(int invalid_data, Body&& body, const char* file = __builtin_FILE(), int line = __builtin_LINE(),
                    const char* function = __builtin_FUNCTION()) {
@@ -87,8 +88,8 @@ auto guarded_input(int invalid_data, Body&& body, const char* file = __builtin_F
   raise_failure(failure, file, line, function);
 }
 
-/// Replaces the elements of `work` by those of an int4[] or int8[], ascending and distinct.
-/// @raises 22004 a NULL element, 22003 an element out of range
+/// Replaces the elements of `work` by those of an int4[] or int8[], sorted and distinct.
+/// @raises 22004 for a NULL element, 22003 for an element out of range
 void read_array(SetWork* work, ArrayType* array);
 
 }  // namespace batmap::pg

@@ -1,5 +1,5 @@
-// Operators and counts over sets. Those of two sets keep their arguments for the calling expression (set_argument.h);
-// what needs cardinalities only reads headers.
+// Operators and counts over sets. Operators on two sets keep their arguments for the calling expression
+// (set_argument.h). Functions that need only cardinalities read only headers.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -31,7 +31,7 @@ Datum combine(FunctionCallInfo fcinfo, SetOperation operation) {
   PG_RETURN_POINTER(value);
 }
 
-/// Sizes of two sets and of what they share.
+/// The sizes of two sets and of their intersection.
 struct Counts {
   uint64_t a, b, both;
   uint64_t either() const { return a + b - both; }
@@ -46,12 +46,12 @@ Counts counts_of(FunctionCallInfo fcinfo) {
 
 int64 signed_count(uint64_t count) { return static_cast<int64>(count); }
 
-/// A ratio of counts; two empty sets are equal, and so as similar as can be.
+/// A ratio of counts. Two empty sets are equal, so their ratio is 1.
 float8 ratio(float8 numerator, float8 denominator) { return denominator == 0 ? 1.0 : numerator / denominator; }
 
 float8 jaccard(const Counts& c) { return ratio(static_cast<float8>(c.both), static_cast<float8>(c.either())); }
 
-/// The set with x added or taken out.
+/// The set with x added or removed.
 Datum change_element(FunctionCallInfo fcinfo, bool add) {
   const int64 argument = PG_GETARG_INT64(1);
   if (!add && (argument < 0 || static_cast<uint64_t>(argument) >> kMaxWidth != 0)) PG_RETURN_DATUM(PG_GETARG_DATUM(0));
@@ -156,7 +156,8 @@ BATMAP_FUNCTION(batmap_cosine) {
   const Counts c = counts_of(fcinfo);
   if (c.a == 0 && c.b == 0) PG_RETURN_FLOAT8(1.0);
   if (c.both == 0) PG_RETURN_FLOAT8(0.0);
-  // One root of the product, not a product of roots: the root of a square is exact, so that equal sets give 1 and none more.
+  // The root of the product, not the product of the roots: the root of a square is exact, so equal sets give
+  // 1, and no value exceeds 1.
   PG_RETURN_FLOAT8(static_cast<float8>(c.both) / std::sqrt(static_cast<float8>(c.a) * static_cast<float8>(c.b)));
 }
 BATMAP_FUNCTION(batmap_overlap) {

@@ -1,5 +1,5 @@
-// Selectivity of && @> <@ over sets, and the rows of batmap_unnest, from the statistics of set_statistics.h: elements are
-// taken as independent of each other, as the server does for arrays.
+// Selectivity of && @> <@ over sets, and the row count of batmap_unnest, from the statistics of
+// set_statistics.h. Elements are assumed to be independent of each other, as the server assumes for arrays.
 #include <algorithm>
 #include <cmath>
 
@@ -26,13 +26,13 @@ ElementStatistics element_statistics(VariableStatData* variable, Oid operator_fu
   ElementStatistics result{};
   if (!HeapTupleIsValid(variable->statsTuple) || !statistic_proc_security_check(variable, operator_function)) return result;
   result.null_fraction = reinterpret_cast<Form_pg_statistic>(GETSTRUCT(variable->statsTuple))->stanullfrac;
-  // The slots' arrays are copies in the current context: short-lived, so they are not given back.
+  // The arrays of the slots are copies in the current context, which is short-lived, so they are not freed.
   AttStatsSlot histogram;
   if (get_attstatsslot(&histogram, variable->statsTuple, STATISTIC_KIND_DECHIST, InvalidOid, ATTSTATSSLOT_NUMBERS) &&
       histogram.nnumbers > 1) {
     result.cardinality_count = histogram.nnumbers - 1;
     result.cardinalities = histogram.numbers;
-    // Where all sets are empty there are no common elements, and that is all there is to know.
+    // If all sets are empty, there are no common elements, and nothing more has to be known.
     result.known = histogram.numbers[result.cardinality_count - 1] == 0;
   }
   AttStatsSlot slot;
@@ -46,7 +46,7 @@ ElementStatistics element_statistics(VariableStatData* variable, Oid operator_fu
   result.frequencies = slot.numbers;
   const float4* const extra = slot.numbers + slot.nvalues;
   result.other_count = extra[kOtherElements];
-  // What the sample did not have is rarer than what it had.
+  // Elements that are missing in the sample are rarer than those in it.
   result.other_frequency =
       result.other_count > 0 ? std::min(extra[kOtherFrequency], extra[kLeastFrequency]) : extra[kLeastFrequency] / 2;
   for (int i = 0; i < slot.nvalues; ++i) result.mean_cardinality += slot.numbers[i];
@@ -63,7 +63,7 @@ enum class SetRelation { kOverlaps, kContains, kContained };
 
 constexpr double kDefaultOverlap = 0.01;
 constexpr double kDefaultContain = 0.005;
-/// Elements of a constant that are looked at; the others are taken to be like them.
+/// At most this many elements of a constant are examined; the others are assumed to be like them.
 constexpr size_t kLookedAt = 10000;
 
 SetRelation relation_of(Oid operator_oid) {
@@ -82,22 +82,23 @@ double default_of(SetRelation relation) { return relation == SetRelation::kOverl
 
 double clamped(double selectivity) { return std::min(std::max(selectivity, 0.0), 1.0); }
 
-/// Fraction of the sets with at least (at most) so many elements.
+/// The fraction of the sets with at least `cardinality` elements.
 double fraction_at_least(const ElementStatistics& s, double cardinality) {
   if (s.cardinality_count == 0) return 1;
   const float4* const end = s.cardinalities + s.cardinality_count;
   const auto below = std::lower_bound(s.cardinalities, end, static_cast<float4>(cardinality)) - s.cardinalities;
   if (below == s.cardinality_count) return 0;
-  // A histogram ends at the extremes: between two bounds lies one share of the sets.
+  // The first and last bound are the extremes; an equal share of the sets lies between any
+  // two neighbouring bounds.
   return 1 - std::max(static_cast<double>(below) - 0.5, 0.0) / s.cardinality_count;
 }
 
-/// How many sets of a column are in this relation to a constant set.
+/// The fraction of the sets of a column that have this relation to a constant set.
 double constant_selectivity(const ElementStatistics& s, SetRelation relation, std::span<const uint64_t> elements) {
   const size_t looked_at = std::min(elements.size(), kLookedAt);
   const double scale = looked_at == 0 ? 0 : static_cast<double>(elements.size()) / static_cast<double>(looked_at);
-  double log_all = 0;   // of the probability that a set holds all
-  double log_none = 0;  // or none
+  double log_all = 0;   // log of the probability that a set holds all elements
+  double log_none = 0;  // log of the probability that it holds none
   for (size_t i = 0; i < looked_at; ++i) {
     const double f = std::min(s.frequency(static_cast<int64>(elements[i])), 1.0);
     log_all += std::log(std::max(f, 1e-10));
@@ -109,7 +110,7 @@ double constant_selectivity(const ElementStatistics& s, SetRelation relation, st
       return std::min(std::exp(log_all * scale), fraction_at_least(s, static_cast<double>(elements.size())));
     case SetRelation::kContained: break;
   }
-  // All of a set in the constant: none of the elements outside it.
+  // A set is contained in the constant if it holds none of the elements outside the constant.
   double log_outside = 0;
   double others_inside = static_cast<double>(elements.size());
   for (int i = 0; i < s.common_count; ++i) {
@@ -124,7 +125,7 @@ double constant_selectivity(const ElementStatistics& s, SetRelation relation, st
                   1 - fraction_at_least(s, static_cast<double>(elements.size()) + 1));
 }
 
-/// int8 column <@ constant set: the sum over its elements.
+/// int8 column <@ constant set: the sum of the selectivities of its elements.
 double element_in_constant(VariableStatData* variable, std::span<const uint64_t> elements) {
   const size_t looked_at = std::min<size_t>(elements.size(), 100);
   double sum = 0;
@@ -162,7 +163,7 @@ double restriction(Oid operator_oid, VariableStatData* variable, const Const* co
   return selectivity;
 }
 
-/// Mean number of elements that a set of one column shares with a set of the other.
+/// The mean number of elements that a set of one column shares with a set of the other column.
 double shared_elements(const ElementStatistics& a, const ElementStatistics& b) {
   double shared = 0;
   double only_a = a.common_count;
@@ -178,14 +179,14 @@ double shared_elements(const ElementStatistics& a, const ElementStatistics& b) {
       shared += b.frequencies[i] * a.other_frequency;
     }
   }
-  // The others of both sides, taken to be the same elements.
+  // The rarer elements of both columns are assumed to be the same ones.
   return shared +
          std::max(std::min(a.other_count - only_b, b.other_count - only_a), 0.0) * a.other_frequency * b.other_frequency;
 }
 
-/// Fraction of pairs where a set of `outer` holds all of a set of `inner`.
+/// The fraction of pairs in which a set of `outer` contains a set of `inner`.
 double containment(const ElementStatistics& outer, const ElementStatistics& inner, double shared) {
-  const double held = std::min(shared / std::max(inner.mean_cardinality, 1e-6), 1.0);  // of the inner elements
+  const double held = std::min(shared / std::max(inner.mean_cardinality, 1e-6), 1.0);  // for an inner element
   if (inner.cardinality_count == 0) return std::pow(held, inner.mean_cardinality);
   double sum = 0;
   for (int i = 0; i < inner.cardinality_count; ++i)
@@ -193,16 +194,16 @@ double containment(const ElementStatistics& outer, const ElementStatistics& inne
   return sum / inner.cardinality_count;
 }
 
-/// Mean frequency, in the sets of one column, of the values of an int8 column.
+/// The mean frequency of the values of an int8 column as elements of the sets of another column.
 double mean_frequency(const ElementStatistics& s, VariableStatData* element, Oid operator_function) {
   bool guessed;
   const double distinct = std::max(get_variable_numdistinct(element, &guessed), 1.0);
-  // All of a set can be among the values, but no more than that.
+  // The frequencies of all distinct values add up to at most the mean cardinality.
   const double most = s.mean_cardinality / distinct;
   if (!HeapTupleIsValid(element->statsTuple) || !statistic_proc_security_check(element, operator_function))
     return std::min(most, s.mean_cardinality / std::max(s.distinct_elements(), 1.0));
   double sum = 0;
-  double weight = 0;  // of the values that `sum` is about
+  double weight = 0;  // the fraction of rows that `sum` covers
   AttStatsSlot slot;
   if (get_attstatsslot(&slot, element->statsTuple, STATISTIC_KIND_MCV, InvalidOid,
                        ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS)) {
@@ -215,7 +216,7 @@ double mean_frequency(const ElementStatistics& s, VariableStatData* element, Oid
   const double rest =
       std::max(1 - weight - reinterpret_cast<Form_pg_statistic>(GETSTRUCT(element->statsTuple))->stanullfrac, 0.0);
   if (get_attstatsslot(&slot, element->statsTuple, STATISTIC_KIND_HISTOGRAM, InvalidOid, ATTSTATSSLOT_VALUES)) {
-    // The bounds are a sample of the values that are not common.
+    // The histogram bounds are a sample of the values that are not most common.
     double bounds = 0;
     for (int i = 0; i < slot.nvalues; ++i) bounds += s.frequency(DatumGetInt64(slot.values[i]));
     sum += rest * std::min(bounds / slot.nvalues, most);
@@ -283,7 +284,7 @@ BATMAP_FUNCTION(batmap_joinsel) {
   PG_RETURN_FLOAT8(clamped(selectivity));
 }
 
-// As many rows as a constant set has elements, or the sets of a column in the mean.
+// The rows of batmap_unnest: the number of elements of a constant set, or the mean for the sets of a column.
 BATMAP_FUNCTION(batmap_set_unnest_support) {
   auto* const request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
   if (!IsA(request, SupportRequestRows)) PG_RETURN_POINTER(nullptr);

@@ -1,4 +1,4 @@
-// Membership by slices. See set_slice.h; the bytes are those of kernels/set/FORMAT.md.
+// Membership by slices. See set_slice.h; kernels/set/FORMAT.md describes the bytes.
 #include "extension/types/set_slice.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace batmap::pg {
 
 namespace {
 
-/// Bytes [at, at + length) of a value's data.
+/// The bytes [at, at + length) of the data of a value.
 const std::byte* slice(Datum value, size_t at, size_t length) {
   const std::span<const std::byte> bytes =
       set_bytes(PG_DETOAST_DATUM_SLICE(value, static_cast<int32>(at), static_cast<int32>(length)));
@@ -21,7 +21,8 @@ const std::byte* slice(Datum value, size_t at, size_t length) {
   return bytes.data();
 }
 
-/// Does the slot of a position hold this key? The planes of a block: valid, key bits from the lowest, indicator.
+/// Does the slot at a position hold this key? A block consists of bit planes: valid, the key bits from the
+/// lowest on, indicator.
 bool slot_holds(const std::byte* block, const BatmapShape& shape, uint64_t position, uint64_t key) {
   const size_t byte = position % kBlockSlots / 8;
   auto bit = [&](size_t plane) {
@@ -36,7 +37,7 @@ bool slot_holds(const std::byte* block, const BatmapShape& shape, uint64_t posit
 bool batmap_contains(Datum value, const SetView& header, uint64_t element) {
   const BatmapShape shape = header.shape();
   const size_t planes = kSetHeaderBytes + kStashHeaderBytes + 8 * header.stash();
-  // An element sits in two of the three tables: in the first or in the second, at least.
+  // An element is stored in two of three tables, so it is in the first or in the second.
   for (int table = 0; table < 2; ++table) {
     const uint64_t place = Permutation<uint64_t>(table, header.width()).forward(element);
     const uint64_t position = place & (shape.slots() - 1);

@@ -1,4 +1,4 @@
-// Membership in a toasted set by slices: the header, then only the blocks that can hold the element.
+// Membership in a toasted set by slices: fetches the header, then only the blocks that can hold the element.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
-// ANALYZE of a batmap column. On top of what the server collects for any ordered type: the most common elements with their
-// frequencies, and a histogram of cardinalities. Cardinalities come from headers. Elements are counted exactly, in as many
-// evenly spaced rows of the sample as hold 4 million elements together. See set_statistics.h for the slots.
+// ANALYZE of a batmap column. It adds to what the server collects for any ordered type: the most common
+// elements with their frequencies, and a histogram of cardinalities. Cardinalities come from the headers.
+// Elements are counted exactly in every n-th row of the sample, where n is chosen so that these rows hold
+// about 4 million elements (at most 8 million are read). See set_statistics.h for the slots.
 #include "extension/types/set_statistics.h"
 
 #include <algorithm>
@@ -19,10 +20,10 @@ using namespace batmap::pg;
 namespace {
 
 constexpr uint64_t kMostElements = uint64_t{4} << 20;
-/// Most common elements for each unit of the statistics target, as the server has it for arrays.
+/// Most common elements per unit of the statistics target; the server uses the same factor for arrays.
 constexpr int kCommonPerTarget = 10;
 
-/// What std_typanalyze has set up; ours comes on top.
+/// What std_typanalyze has set up; our statistics are computed after it.
 struct StandardAnalyze {
   AnalyzeAttrComputeStatsFunc compute;
   void* extra;
@@ -33,11 +34,11 @@ struct ElementCount {
   uint32_t rows;
 };
 
-/// The most common elements of the rows that were looked at. Allocated in the context of its maker.
+/// The most common elements of the counted rows, allocated in the current context.
 struct CommonElements {
   int count;
   Datum* elements;
-  float4* numbers;  // frequencies, then ElementNumber
+  float4* numbers;  // the frequencies, then the numbers of ElementNumber
 };
 
 int free_slot(const VacAttrStats* stats) {
@@ -46,7 +47,7 @@ int free_slot(const VacAttrStats* stats) {
   return -1;
 }
 
-/// Counts how many rows hold each element; `elements` are those of all rows, in any order.
+/// Counts how many rows hold each element. The input is the elements of all rows, in any order.
 void count_rows(SetWork* work, GrowingBuffer<ElementCount>& counts) {
   sort_elements({work->elements.begin(), work->elements.size()}, work->options);
   for (size_t i = 0; i < work->elements.size();) {
@@ -62,7 +63,7 @@ CommonElements most_common(SetWork* work, int rows, int most) {
     size_t common;
     size_t others;
     double others_rows;
-    ElementCount* counts;  // the common ones, ascending by element; owned by `buffer`
+    ElementCount* counts;  // the common elements in ascending order; owned by `buffer`
   };
   auto* const buffer = ContextOwned<GrowingBuffer<ElementCount>>::reserve(work->context)->emplace(work->meter);
   const Result result = guarded([&] {
@@ -118,7 +119,7 @@ void store_common(VacAttrStats* stats, const CommonElements& common) {
   stats->statypalign[slot] = TYPALIGN_DOUBLE;
 }
 
-/// @param cardinalities  of all rows that are not NULL, ascending, in the context of the statistics
+/// @param cardinalities  of all rows that are not NULL, ascending
 void store_cardinalities(VacAttrStats* stats, const uint64_t* cardinalities, int rows, double mean) {
   const int slot = free_slot(stats);
   if (slot < 0) return;
@@ -159,7 +160,7 @@ void compute_set_statistics(VacAttrStats* stats, AnalyzeAttrFetchFunc fetch, int
   }
   if (rows == 0) return;
 
-  // Every n-th row, so that the elements fit.
+  // Every n-th row is read, so that the elements fit.
   const uint64_t stride = elements / kMostElements + 1;
   SetWork* const work = open_work();
   int seen = 0;

@@ -1,4 +1,4 @@
-// Fetched sets of an expression over the server's simplehash. See set_store.h.
+// The fetched sets of an expression, in simplehash, the hash table of the server. See set_store.h.
 #include "extension/types/set_store.h"
 
 #include <algorithm>
@@ -35,23 +35,23 @@ namespace batmap::pg {
 
 namespace {
 
-/// Of the work memory (docs/decisions/0006-work-memory.md), the values that all expressions of the backend keep may take one
-/// part of so many.
+/// The values that all expressions of the backend keep may use 1/4 of the work memory (batmap.work_mem).
 constexpr size_t kShareOfWorkMemory = 4;
 constexpr size_t kAlignment = 64;
-/// Where the data of a batmap without stash must begin for its planes to be aligned.
+/// If the data of a batmap without stash begins at this offset, its planes are aligned.
 constexpr size_t kDataOffset = kAlignment - kSetHeaderBytes - kStashHeaderBytes;
-/// Values up to this size are fetched whole: a slice reads as many pages.
+/// Values up to this size are fetched whole: a slice would read as many pages.
 constexpr size_t kSmallValue = 3 * TOAST_MAX_CHUNK_SIZE;
-/// What one probe by slices costs, in bytes of a plain fetch: three index searches instead of one.
+/// The cost of one probe by slices in bytes of a plain fetch: it makes three index searches instead of one.
 constexpr size_t kProbeBytes = 16384;
 
-/// One in so many new values goes to the recent end although memory is short, so that the store follows its query.
+/// While memory is short, one in this many new values still goes to the recent end, so that the store adapts
+/// to the query.
 constexpr uint32_t kUsualPlace = 32;
 
-size_t used_by_all;  // bytes of the values in all stores
+size_t used_by_all;  // bytes of the values in all stores of the backend
 
-char no_store;  // fn_extra of an expression that keeps nothing
+char no_store;  // its address in fn_extra marks an expression that keeps nothing
 
 struct varatt_external toast_pointer(const struct varlena* pointer) {
   struct varatt_external external;
@@ -59,7 +59,7 @@ struct varatt_external toast_pointer(const struct varlena* pointer) {
   return external;
 }
 
-/// VARATT_EXTERNAL_IS_COMPRESSED compares numbers of different signs.
+/// Replaces VARATT_EXTERNAL_IS_COMPRESSED, which compares a signed with an unsigned number.
 bool is_compressed(const struct varatt_external& external) {
   return VARATT_EXTERNAL_GET_EXTSIZE(external) < static_cast<uint32>(external.va_rawsize - VARHDRSZ);
 }
@@ -70,19 +70,19 @@ uint64_t key_of(const struct varatt_external& external) {
 
 uintptr_t round_up(uintptr_t address) { return (address + kAlignment - 1) & ~(kAlignment - 1); }
 
-/// dlist_container() is C only.
+/// Replaces dlist_container(), which compiles only in C.
 StoredSet* set_of_node(dlist_node* node) {
   return reinterpret_cast<StoredSet*>(reinterpret_cast<char*>(node) - offsetof(StoredSet, place));
 }
 
-/// Does the context live on when the statement ends?
+/// Does the context survive the statement?
 bool outlives_statement(MemoryContext context) {
   for (; context != nullptr; context = MemoryContextGetParent(context))
     if (context == CacheMemoryContext) return true;
   return false;
 }
 
-/// Writes the data bytes of a toasted value to `data`, before which a varlena header has room.
+/// Writes the bytes of a toasted value to `data`. There must be room for a varlena header before `data`.
 void fetch_data(const struct varlena* pointer, const struct varatt_external& external, std::byte* data, size_t bytes) {
   auto* const result = reinterpret_cast<struct varlena*>(data - VARHDRSZ);
   if (!is_compressed(external)) {
@@ -146,7 +146,7 @@ void SetStore::drop(StoredSet* set) {
 
 StoredSet* SetStore::insert(uint64_t key, size_t bytes, size_t alignment) {
   const size_t charged = sizeof(StoredSet) + bytes + alignment;
-  // What this very call uses stays, at most two sets, however large they are.
+  // The values that the current call uses stay (at most two), however large they are.
   int spared = 0;
   while (used_by_all + charged > budget_ && !dlist_is_empty(&places_)) {
     StoredSet* const coldest = set_of_node(dlist_tail_node(&places_));
@@ -183,7 +183,7 @@ StoredSet* SetStore::fetch(int argument, const struct varlena* pointer) {
   const uint64_t key = key_of(external);
   if (const StoredEntry* const seen = stored_lookup(sets_, key)) drop(seen->set);
   const size_t bytes = static_cast<size_t>(external.va_rawsize) - VARHDRSZ;
-  // Room to move the data until its planes are aligned.
+  // Leaves room to shift the data until its planes are aligned.
   StoredSet* const set = insert(key, bytes, 3 * kAlignment);
   auto* data = reinterpret_cast<std::byte*>(round_up(reinterpret_cast<uintptr_t>(set + 1)) + kDataOffset);
   fetch_data(pointer, external, data, bytes);
@@ -214,7 +214,7 @@ bool SetStore::worth_fetching(StoredSet* seen, const struct varlena* pointer) {
     stored_insert(sets_, key, &found)->set = seen;
     enlist(seen);
   }
-  // A value that the budget cannot hold is never fetched whole.
+  // A value that exceeds the budget is never fetched whole.
   return bytes <= budget_ && ++seen->probes * kProbeBytes >= bytes;
 }
 

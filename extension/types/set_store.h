@@ -1,11 +1,12 @@
-// Fetched sets of one calling expression, by toast pointer. See set_argument.h for why and for how long. The stores of a
-// backend share one budget, each dropping its own values where it is used up.
+// The fetched sets of one calling expression, by toast pointer. set_argument.h explains why sets are
+// kept and for how long. The stores of a backend share one budget. When it is used up, each store drops
+// its own values.
 //
-// What was not used for longest goes, by second chance: a hit leaves a mark in the value's own cache line, and room is made
-// from the cold end of a list, where marked values go back to the other end. Once the budget is used up a new value waits at
-// the cold end until it is used again: a nested loop over more sets than fit then finds the part that fits, every time
-// around, where a plain list of recency would find nothing. (Bimodal insertion: Qureshi et al., "Adaptive insertion policies
-// for high performance caching", 2007.)
+// Values are dropped by second chance. A hit leaves a mark in the cache line of the value itself. Room is
+// made from the cold end of a list; marked values found there move to the other end. Once the budget is used
+// up, a new value is put at the cold end and stays there until it is used again. So a nested loop over more
+// sets than fit finds the part that fits in every round, while a plain LRU list would find nothing. (Bimodal
+// insertion: Qureshi et al., "Adaptive insertion policies for high performance caching", 2007.)
 #pragma once
 
 #include <cstddef>
@@ -19,14 +20,14 @@ struct stored_hash;
 
 namespace batmap::pg {
 
-/// One toast pointer that the expression has seen, and its value where that has been fetched. One allocation, the data
-/// behind it. What a hit needs comes first.
+/// A toast pointer that the expression has seen, and its value if that was fetched. It is one allocation,
+/// with the data at its end. The members that a hit needs come first.
 struct StoredSet {
   uint64_t key;
-  uint64_t call;  // the last that used it
+  uint64_t call;  // the last call that used it
   SetView view;
-  uint64_t seen_call;  // `call` when the list was last looked at: used since where they differ
-  uint64_t probes;     // answered by slices so far
+  uint64_t seen_call;  // `call` when room was last made; used since if they differ
+  uint64_t probes;     // probes answered by slices so far
   size_t charged;
   dlist_node place;
 
@@ -35,13 +36,14 @@ struct StoredSet {
 
 class SetStore {
  public:
-  /// What is used from here on stays until the next call begins.
+  /// Starts a call: values used from now on stay until the next call starts.
   void begin_call() { ++call_; }
-  /// @param argument  0 or 1: the value that it had in the last call is found at once
+  /// @param argument  0 or 1: the value that it had in the last call is found fastest
   StoredSet* find(int argument, const struct varlena* pointer);
-  /// Fetches the value and keeps it, dropping what was not used for longest.
+  /// Fetches the value and keeps it. Drops other values to make room.
   StoredSet* fetch(int argument, const struct varlena* pointer);
-  /// Counts one probe of a value that is not kept (`seen` where its pointer is known). @return whether to fetch it
+  /// Counts a probe of a value that is not kept. @param seen  its entry, or nullptr @return whether to
+  /// fetch the value
   bool worth_fetching(StoredSet* seen, const struct varlena* pointer);
 
  private:
@@ -53,15 +55,16 @@ class SetStore {
   MemoryContext context_;
   MemoryContextCallback at_end_;  // of context_
   stored_hash* sets_;
-  dlist_head places_;  // cold end last
+  dlist_head places_;  // the cold end is the tail
   size_t used_;
-  size_t budget_;  // of all stores together
+  size_t budget_;  // for all stores together
   uint64_t call_;
   uint32_t crowded_;  // values fetched since the budget was used up
   StoredSet* latest_[2];
 };
 
-/// The store of the calling expression, in fn_extra; made at first use. @return nullptr where nothing may be kept
+/// The store of the calling expression, in fn_extra, made at first use. @return nullptr if nothing
+/// may be kept
 SetStore* set_store(FunctionCallInfo fcinfo);
 
 }  // namespace batmap::pg

@@ -1,5 +1,6 @@
-// Type batmap_pair_counts: input and output, binary form, addition, what a value tells, and the way to rows. Text is "c1:"
-// and the bytes in base64. Bytes from outside are validated in full. See kernels/pairs/counts/pair_counts.h for the format.
+// Type batmap_pair_counts: text and binary form, addition, summary figures, and conversion to rows. The text
+// form is "c1:" and the bytes in base64. Bytes from outside are validated in full. See
+// kernels/pairs/counts/pair_counts.h for the format.
 #include "extension/server/flat_value.h"
 #include "extension/types/pair_counts_datum.h"
 
@@ -9,7 +10,7 @@ namespace batmap::pg {
 
 namespace {
 
-/// The items of a value by place. Lives in the context of its call.
+/// The items of a value in the order of their indexes. Lives in the context of its call.
 struct ItemsByPlace {
   explicit ItemsByPlace(const std::byte* value)
       : meter(memory_limit_bytes(), session_memory()), item(meter, pair_counts_header(value).items) {
@@ -57,12 +58,12 @@ struct varlena* validated(struct varlena* value) {
   return value;
 }
 
-/// Argument 0, finished.
+/// Argument 0 in its finished form.
 const std::byte* value_argument(FunctionCallInfo fcinfo) {
   return counts_bytes(counts_finished(counts_argument(fcinfo, 0)));
 }
 
-/// The header of argument 0, without fetching what follows it.
+/// The header of argument 0; the bytes after it are not fetched.
 PairCountsHeader header_argument(FunctionCallInfo fcinfo) {
   const Datum value = PG_GETARG_DATUM(0);
   struct varlena* const slice = PG_DETOAST_DATUM_SLICE(value, 0, kPairCountsHeaderBytes);
@@ -86,7 +87,7 @@ BATMAP_FUNCTION(batmap_pair_counts_recv) {
 }
 
 BATMAP_FUNCTION(batmap_pair_counts_send) {
-  // bytea has the same shape.
+  // A bytea is laid out the same way.
   PG_RETURN_POINTER(counts_finished(counts_argument(fcinfo, 0)));
 }
 

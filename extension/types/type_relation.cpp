@@ -1,5 +1,6 @@
-// Type batmap_relation: input and output, binary form, and the way back to rows. Text is "r1:" and the bytes in
-// base64. Bytes from outside are validated in full. See kernels/relation/flat_relation.h for the format.
+// Type batmap_relation: text and binary form, and conversion back to rows. The text form is "r1:" and
+// the bytes in base64. Bytes from outside are validated in full. See kernels/relation/flat_relation.h
+// for the format.
 #include <algorithm>
 
 #include "core/polled.h"
@@ -19,7 +20,7 @@ void validate(struct varlena* value) {
   guarded([&] { flat_validate({relation_bytes(value), relation_capacity(value)}); });
 }
 
-/// The distinct pairs of a relation in order. Lives in the context of its call.
+/// The distinct pairs of a relation, sorted. Lives in the context of its call.
 struct SortedPairs {
   explicit SortedPairs(const std::byte* bytes)
       : meter(memory_limit_bytes(), session_memory()), pairs(meter, flat_header(bytes).rows()) {
@@ -87,7 +88,7 @@ BATMAP_FUNCTION(batmap_relation_recv) {
 }
 
 BATMAP_FUNCTION(batmap_relation_send) {
-  // A varlena of its own: bytea has the same shape.
+  // A separate varlena; a bytea is laid out the same way.
   PG_RETURN_POINTER(relation_finished(relation_argument(fcinfo, 0)));
 }
 

@@ -1,8 +1,9 @@
 // Type batmap: text and binary input and output, the declared universe (typmod), casts to and from bytea.
 //
-// The typmod is w: a column batmap(N) holds subsets of [0, 2^w), 2^w the smallest power of two >= N. A value without
-// declaration has w = 32, or 62 where an element needs it. Text is {1,5,9}, whatever the settings; the compact form b1:...
-// (base64 of the binary form) is read too. Bytes from outside are validated in full.
+// The typmod is a width w. A column batmap(N) holds subsets of [0, 2^w), where 2^w is the smallest power of
+// two >= N. A value without a declared universe has w = 32, or w = 62 if an element needs it. The text form
+// is {1,5,9} under all settings; the compact form b1:... (base64 of the binary form) is accepted as input.
+// Bytes from outside are validated in full.
 #include <cstring>
 
 #include "extension/server/backend.h"
@@ -18,7 +19,7 @@ using namespace batmap::pg;
 
 namespace {
 
-/// A validated value at the width of the typmod: itself, or encoded anew.
+/// A validated value with the width of the typmod: the value itself, or encoded again.
 struct varlena* at_typmod(struct varlena* value, int32 typmod) {
   const SetView set = open_set(set_bytes(value));
   if (typmod < 0 || set.width() == typmod) return value;
@@ -30,7 +31,7 @@ struct varlena* at_typmod(struct varlena* value, int32 typmod) {
   return result;
 }
 
-/// Validates the data of a new value. @param invalid_data  SQLSTATE of bytes that are not a set
+/// Validates the data of a new value. @param invalid_data  SQLSTATE for bytes that are not a set
 void validate_value(const struct varlena* value, int invalid_data) {
   guarded_input(invalid_data, [&] { validate(set_bytes(value), backend_cancel_token()); });
 }
@@ -41,7 +42,7 @@ BATMAP_FUNCTION(batmap_in) {
   const char* const text = PG_GETARG_CSTRING(0);
   const int32 typmod = PG_GETARG_INT32(2);
   SetWork* const work = open_work();
-  int declared = -1;  // of a value in compact form
+  int declared = -1;  // the width of a value in compact form
   guarded_input(ERRCODE_INVALID_TEXT_REPRESENTATION, [&] {
     declared = parse_set_text({text, strlen(text)}, work->elements, work->options).value_or(-1);
   });
@@ -79,7 +80,7 @@ BATMAP_FUNCTION(batmap_recv) {
 }
 
 BATMAP_FUNCTION(batmap_send) {
-  // bytea has the same shape.
+  // A bytea is laid out the same way.
   PG_RETURN_POINTER(PG_DETOAST_DATUM(PG_GETARG_DATUM(0)));
 }
 
@@ -103,7 +104,7 @@ BATMAP_FUNCTION(batmap_typmod_out) {
 BATMAP_FUNCTION(batmap_to_typmod) {
   const Datum value = PG_GETARG_DATUM(0);
   const int32 typmod = PG_GETARG_INT32(1);
-  // The header is enough where nothing has to be done, which is the usual case.
+  // Usually nothing has to be done, and then the header is enough.
   if (typmod < 0 || header_of_datum(value).width() == typmod) PG_RETURN_DATUM(value);
   PG_RETURN_POINTER(at_typmod(PG_DETOAST_DATUM_PACKED(value), typmod));
 }

@@ -1,4 +1,5 @@
-// Sets from arrays and ranges of integers, and back to arrays and rows; portable Roaring bytes both ways.
+// Makes sets from arrays and ranges of integers, and arrays and rows from sets; reads and writes
+// portable Roaring bytes.
 #include <cstring>
 #include <limits>
 
@@ -15,7 +16,7 @@ using namespace batmap::pg;
 
 namespace {
 
-/// An int4[] or int8[] at the width of a typmod.
+/// Makes a set of an int4[] or int8[], with the width of a typmod.
 Datum set_from_array(FunctionCallInfo fcinfo, int32 typmod) {
   SetWork* const work = open_work();
   read_array(work, PG_GETARG_ARRAYTYPE_P(0));
@@ -98,7 +99,7 @@ BATMAP_FUNCTION(batmap_range) {
     width = undeclared_width(last);
     guarded([&] {
       const size_t count = last - first + 1;
-      // Refused before the elements are written out.
+      // Too large a range is refused before its elements are written out.
       if (encoded_size(count, width, last) > kMaxSetBytes)
         throw Error(ErrorCode::kTooLarge, "batmap would be larger than 1 GB");
       uint64_t* const out = work->elements.room(count);
@@ -129,7 +130,7 @@ BATMAP_FUNCTION(batmap_set_unnest) {
   call = SRF_PERCALL_SETUP();
   const auto* const work = static_cast<const SetWork*>(call->user_fctx);
   if (call->call_cntr < call->max_calls) {
-    // Before the macro, which counts before it looks at its argument.
+    // Computed before the macro, which increments call_cntr before it evaluates its argument.
     const Datum element = Int64GetDatum(static_cast<int64>(work->elements[call->call_cntr]));
     SRF_RETURN_NEXT(call, element);
   }

@@ -1,5 +1,5 @@
-// Type batmap_state: text ("s1:" and the bytes in base64) and binary form, lossless and validated in full, because states
-// travel between servers.
+// Type batmap_state: text form ("s1:" and the bytes in base64) and binary form. Both are lossless and
+// validated in full, because states travel between servers.
 #include <cstring>
 
 #include "extension/server/boundary.h"
@@ -55,6 +55,6 @@ BATMAP_FUNCTION(batmap_state_recv) {
 }
 
 BATMAP_FUNCTION(batmap_state_send) {
-  // bytea has the same shape.
+  // A bytea is laid out the same way.
   PG_RETURN_POINTER(state_trimmed(state_argument(fcinfo, 0)));
 }

@@ -1,10 +1,10 @@
 #!/bin/bash
-# Every object that sql/batmap.sql creates has a COMMENT, so that \dx+, \df+ and \dT+ explain themselves. The input and output
-# functions of a type, which nobody calls, may go without.
+# Every object that sql/batmap.sql creates has a COMMENT, which \dx+, \df+ and \dT+ show. Input and output
+# functions of types, which users do not call, need none.
 set -euo pipefail
 cd "${BATMAP_ROOT:-$(dirname "${BASH_SOURCE[0]}")/../..}"
 
-# One statement a line, one space between words.
+# One statement per line, one space between words.
 statements() {
     sed 's/--.*//; /^\\/d' sql/batmap.sql | tr '\n' ' ' | sed 's/;/;\n/g' | sed -E 's/[[:space:]]+/ /g; s/^ //'
 }
@@ -22,7 +22,8 @@ io=$(statements | grep '^CREATE TYPE' |
     grep -oE '\b(INPUT|OUTPUT|RECEIVE|SEND|TYPMOD_IN|TYPMOD_OUT) *= *[a-z_0-9]+' | sed 's/.*= */FUNCTION /' || true)
 
 status=0
-# Overloads are counted: three functions of a name need three comments. A shell type and its definition are one type.
+# Overloads are counted: three functions with one name need three comments. A shell type and its definition
+# count as one type.
 while read -r created_count object; do
     case $object in TYPE\ *) created_count=1 ;; esac
     if grep -qxF "$object" <<< "$io"; then continue; fi

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The module exports what the server looks up and nothing else: Pg_magic_func, _PG_init (and _PG_fini), and for every C function
-# of sql/batmap.sql its symbol and the pg_finfo_ twin.
+# The module exports exactly what the server looks up: Pg_magic_func, _PG_init (and _PG_fini), and for every C
+# function of sql/batmap.sql its symbol and the matching pg_finfo_ symbol.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "${BATMAP_ROOT:-$root}"

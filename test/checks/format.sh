@@ -1,6 +1,6 @@
 #!/bin/bash
-# C++ is laid out by clang-format 14 (other versions differ in places), shell scripts pass shellcheck, Markdown is wrapped at 100 columns.
-# `--fix` lays out anew.
+# Checks that C++ is laid out as by clang-format 14 (other versions differ in places), that shell scripts
+# pass shellcheck, and that Markdown is wrapped at 100 columns. `--fix` lays out C++ and Markdown again.
 set -euo pipefail
 cd "${BATMAP_ROOT:-$(dirname "${BASH_SOURCE[0]}")/../..}"
 
@@ -31,7 +31,7 @@ if [ -z "$formatter" ]; then
     echo "format: clang-format 14 is not installed; layout is not checked"
     skipped=1
 elif [ ${#sources[@]} -gt 0 ]; then
-    # One process for all: starting it takes longer than reading a file.
+    # One process for all files: starting it takes longer than reading a file.
     if ! found=$("$formatter" --dry-run -Werror "${sources[@]}" 2>&1); then
         echo "format: not as clang-format lays it out; \`make format\` does:"
         sed -n 's/:[0-9]*:[0-9]*: error: .*//p' <<< "$found" | sort -u

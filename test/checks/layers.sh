@@ -54,7 +54,8 @@ check_floor() { # LINE TARGET, "file:line:..." and the path that it includes
     fi
 }
 
-# Server headers by shape: postgres.h and its kin, or a path into one of the server's include folders.
+# Recognises server headers by name: postgres.h and similar ones, or a path into an include folder
+# of the server.
 server='[<"](postgres(_ext|_fe)?\.h|c\.h|fmgr\.h|funcapi\.h|miscadmin\.h|pgstat\.h|pg_config.*\.h|pgtime\.h|(access|catalog|commands|common|executor|jit|lib|libpq|mb|nodes|optimizer|parser|partitioning|pgstat|port|portability|postmaster|regex|replication|rewrite|storage|tcop|tsearch|utils|varatt)/[^>"]*|varatt\.h)[>"]$'
 
 if [ -d kernels ]; then
@@ -85,7 +86,7 @@ if [ -d kernels ]; then
     fi
 fi
 
-# lib/simplehash.h is a template that is included where it is instantiated, behind the macros that shape it.
+# lib/simplehash.h is a template. It is included where it is instantiated, after the macros that configure it.
 if [ -d extension ]; then
     while IFS= read -r line; do
         file=${line%%:*}

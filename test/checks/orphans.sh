@@ -1,6 +1,6 @@
 #!/bin/bash
-# Nothing lies about unused: every test has its expected output and the reverse, every source is in a list and every list entry
-# is there, and no two sources share a name.
+# No file is unused: every test has an expected output and the reverse, every source is in a list, every entry
+# of a list exists, and no two sources have the same name.
 set -euo pipefail
 cd "${BATMAP_ROOT:-$(dirname "${BASH_SOURCE[0]}")/../..}"
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SECURITY.md lists every C function that sql/batmap.sql declares, no other, and names only tests that exist.
+# SECURITY.md lists every C function that extension/ exports, no other, and names only tests that exist.
 # shellcheck disable=SC2016  # backquotes of Markdown
 set -euo pipefail
 cd "${BATMAP_ROOT:-$(dirname "${BASH_SOURCE[0]}")/../..}"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# batmap.control has the version; META.json and the newest heading of CHANGELOG.md must say the same.
+# batmap.control has the version. META.json and the newest heading of CHANGELOG.md must contain the same one.
 set -euo pipefail
 cd "${BATMAP_ROOT:-$(dirname "${BASH_SOURCE[0]}")/../..}"
 

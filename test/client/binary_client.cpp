@@ -1,7 +1,7 @@
-// Values in binary, as drivers send and receive them: the rows of batmap_pairs against a plain self-join that the
-// server answers in text, relations through COPY BINARY and binary parameters, and thousands of damaged relations,
-// binary and text, each of which must be refused as bad data (SQLSTATE class 22) or taken as a relation that holds
-// together. The session has to live through all of it.
+// Values in binary form, as drivers send and receive them. Compares the rows of batmap_pairs with a plain
+// self-join that the server answers in text. Sends relations through COPY BINARY and binary parameters. Sends
+// thousands of damaged relations, binary and text: each must be refused as bad data (SQLSTATE class 22) or
+// accepted as a consistent relation. The session must survive all of this.
 
 #include <map>
 #include <set>
@@ -17,7 +17,7 @@ using Row = std::vector<int64_t>;
 
 // -- Random tables ----------------------------------------------------------------------------------------------
 
-// How the rows of a table are drawn; `spread` multiplies the drawn numbers, `shift` is added.
+// How the rows of a table are drawn. Drawn numbers are multiplied by `spread`, then `shift` is added.
 struct Shape {
   const char* name;
   int rows;
@@ -26,7 +26,7 @@ struct Shape {
   int64_t tid_spread;
   int64_t item_spread;
   int64_t item_shift;
-  int nulls;  // out of 100 rows, as many with a NULL
+  int nulls;  // this many of 100 rows contain a NULL
   const char* columns;
 };
 
@@ -49,7 +49,7 @@ const Shape kShapes[] = {
 std::string drawn_rows(Rng& rng, const Shape& shape) {
   std::string out;
   for (int i = 0; i < shape.rows; ++i) {
-    // The product of two fractions: small numbers come more often, as in real baskets.
+    // The product of two fractions: small numbers are more frequent, as in real baskets.
     const auto tid = static_cast<int64_t>(fraction(rng) * shape.tids);
     const auto item = static_cast<int64_t>(fraction(rng) * fraction(rng) * shape.items);
     const bool null = static_cast<int>(below(rng, 100)) < shape.nulls;
@@ -69,7 +69,7 @@ void fill(Session& session, const std::string& table, const char* columns, const
   if (!copied.good()) throw std::runtime_error("cannot fill " + table + ": " + copied.message());
 }
 
-// All pairs of a table with their numbers, in order, by plain SQL and in text.
+// All pairs of a table with their counts, sorted, by plain SQL and in text.
 std::vector<Row> plain_pairs(Session& session, const std::string& table) {
   const Result r =
       session.must("WITH d AS MATERIALIZED (SELECT DISTINCT tid::int8, item::int8 FROM " + table +
@@ -93,7 +93,7 @@ std::vector<Row> at_least(const std::vector<Row>& rows, int64_t min_count) {
   return out;
 }
 
-// The rows of a binary result of int8 columns, sorted; throws where the result is of another form.
+// The rows of a binary result of int8 columns, sorted. Throws if the result has another form.
 std::vector<Row> binary_rows(const Result& r) {
   std::vector<Row> rows;
   for (int c = 0; c < r.columns(); ++c) {
@@ -205,7 +205,8 @@ void relations_in_binary(Tap& tap, Session& session, Rng& rng, Oid relation_oid)
 
 // -- Damaged relations ------------------------------------------------------------------------------------------
 
-// What became of damaged values: refused by SQLSTATE, accepted, and the first few that broke a rule.
+// Counts what happened to damaged values: refused (by SQLSTATE) or accepted; and keeps the first few that
+// broke a rule.
 struct Verdict {
   std::map<std::string, int> refused;
   int accepted = 0;
@@ -233,7 +234,7 @@ class Damaged {
  public:
   Damaged(Session& session, Oid relation_oid, bool binary) : session_(session), oid_(relation_oid), binary_(binary) {}
 
-  // Sends one value, with the name of what was done to it. True where it was accepted.
+  // Sends one value, with the name of the damage. @return whether it was accepted
   bool send(const std::string& bytes, const std::string& how) {
     const Param value{bytes, binary_, oid_};
     const Result rows = session_.exec_params("SELECT tid, item FROM batmap_unnest($1)", {value}, true);
@@ -255,8 +256,8 @@ class Damaged {
     if (verdict_.broken.size() < 5) verdict_.broken.push_back(how + ": " + why + ", value " + hex(bytes));
   }
 
-  // An accepted value is a relation like any other: distinct pairs in order, the pairs of items that these give, and
-  // a binary form that comes back as the same set.
+  // Checks that an accepted value is a normal relation: its pairs are distinct and sorted, its item pairs
+  // follow from them, and its binary form reads back as the same set.
   void holds_together(const Result& rows, const Param& value, const std::string& how) {
     std::vector<TidItem> pairs;
     for (int i = 0; i < rows.rows(); ++i) pairs.emplace_back(rows.binary_int8(i, 0), rows.binary_int8(i, 1));
@@ -292,7 +293,7 @@ class Damaged {
   Verdict verdict_;
 };
 
-// A few random changes to a value. In text only bytes that may stand in a text (no zero) are put in.
+// Makes a few random changes to a value. A text gets only bytes that a text may contain (no zero).
 std::string mutated(Rng& rng, std::string bytes, bool binary, std::string& how) {
   const auto random_byte = [&] {
     if (binary) return static_cast<char>(below(rng, 256));
@@ -344,7 +345,8 @@ std::string mutated(Rng& rng, std::string bytes, bool binary, std::string& how) 
   return bytes;
 }
 
-// Every place of a value overwritten by numbers that a length or a count must not be, in both byte orders.
+// Overwrites every position of a value by numbers that are invalid as a length or a count, in
+// both byte orders.
 void lie_about_lengths(Damaged& damaged, const std::string& value) {
   const uint64_t lies[] = {0,
                            1,
@@ -400,7 +402,7 @@ void damaged_values(Tap& tap, Session& session, Rng& rng, Oid relation_oid) {
     for (const std::string& source : sources) {
       values.push_back(binary ? sent(session, source) : session.value(source));
     }
-    const size_t small = 4;  // the last one is tried at random places only
+    const size_t small = 4;  // the last one is tried only at random positions
 
     Damaged cut(session, relation_oid, binary);
     int prefixes = 0;
@@ -451,7 +453,8 @@ void damaged_values(Tap& tap, Session& session, Rng& rng, Oid relation_oid) {
   session.reset("statement_timeout");
 }
 
-// COPY BINARY whose relation field is damaged: refused as bad data, nothing loaded, or loaded and sound.
+// COPY BINARY with a damaged relation field: refused as bad data with nothing loaded, or
+// loaded and consistent.
 void damaged_copy(Tap& tap, Session& session, Rng& rng) {
   session.must("CREATE TEMP TABLE fed (id int4, r batmap_relation)");
   const std::string value = sent(session, "SELECT batmap_relation_agg(g % 20, g % 7) FROM generate_series(1, 200) g");

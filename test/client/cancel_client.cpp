@@ -1,14 +1,16 @@
-// Runs that are stopped half-way: more than a hundred cancels, aimed at every phase of batmap_pairs (read, group, count
-// by each method, answer), at itemsets, rules, recommendations and episodes, and at the other long functions, and statement
-// timeouts. A run must stop with SQLSTATE 57014 at once, with its threads gone, its memory given back and the session in
-// order; and interrupts that are no cancel (a look at the memory, a check of the client's connection, another session that
-// drops a database) must neither stop a run nor wait for its end.
+// Stops runs half-way. More than a hundred cancels hit every phase of batmap_pairs (read, group, count by
+// each method, answer), itemsets, rules, recommendations, episodes, and the other long functions; so do
+// statement timeouts. A run must stop at once with SQLSTATE 57014. After that its threads must be gone, its
+// memory released and the session usable. Interrupts that are no cancel (a request for memory figures, a
+// check of the client's connection, a DROP DATABASE in another session) must neither stop a run nor wait
+// for its end.
 //
-// How the phases are hit: each target runs once to its end; batmap_last_run() tells how long its phases took, and
-// the moment of a cancel is drawn from the span of the phase aimed at (5 to 95 %). A run that ends before its cancel
-// is a new measure, of the speed that the machine has now, and the next try follows it. Counting is made long by taking
-// as many items as fill some time, measured with few items first: its cost grows with the square of the items.
-// Latency is from the call that asks for the cancel (the server forks a process for it) to the error in the client.
+// How the phases are hit: each target first runs to its end. batmap_last_run() tells how long its phases
+// took, and the moment of a cancel is drawn from the span of its phase (5 to 95 %). If a run ends before its
+// cancel, it serves as a new measurement at the current speed of the machine, and the next try uses that.
+// Counting is made long by taking enough items: its cost grows with the square of their number, and is
+// measured with few items first. Latency is the time from the call that requests the cancel (the server forks
+// a process for it) to the error in the client.
 
 #include <cmath>
 
@@ -23,19 +25,19 @@ constexpr int kPerTid = 200;
 constexpr int kItems = 4000;
 constexpr int kFewItems = 400;
 constexpr double kCountMs = 500;        // wanted length of a counting phase
-constexpr double kIntoCountMs = 1000;   // into a run of minutes: past its read and its group
-constexpr double kLatencyMs = 100;      // a cancel takes no longer ...
-constexpr double kLateShare = 0.01;     // ... but for this share on a busy machine ...
+constexpr double kIntoCountMs = 1000;   // into a run of minutes: after its read and group phases
+constexpr double kLatencyMs = 100;      // a cancel takes at most this long ...
+constexpr double kLateShare = 0.01;     // ... except for this share on a busy machine ...
 constexpr double kHardLatencyMs = 500;  // ... and never longer than this
 constexpr double kPatienceMs = 300000;  // for all runs together that end before their cancel
 constexpr long kMemoryMarginKb = 16 * 1024;
 constexpr int64_t kContextMargin = 1 << 20;
 
-// What the cancels of a target came to.
+// Counts what happened to the cancels of a target.
 struct Tally {
-  std::vector<double> latencies;  // of those that hit
+  std::vector<double> latencies;  // of the cancels that hit
   int late = 0;                   // came after the end of the run
-  int wrong = 0;                  // ended in another error than 57014
+  int wrong = 0;                  // ended with another error than 57014
   int threads_left = 0;
 };
 
@@ -45,8 +47,8 @@ struct Target {
   std::string sql;
   Phase phase = Phase::kWhole;
   int shots = 0;
-  bool has_timeline = true;  // false: batmap_last_run() does not tell of it
-  double from_ms = 0;        // the span aimed at, found by the last full run
+  bool has_timeline = true;  // false: batmap_last_run() does not record it
+  double from_ms = 0;        // the span of the phase, from the last full run
   double to_ms = 0;
   Tally tally = {};
 };
@@ -77,7 +79,7 @@ std::vector<double> latencies(const std::vector<Shot>& shots) {
   return out;
 }
 
-// Median, 99th percentile and maximum within the bounds of the header.
+// Checks the median, the 99th percentile and the maximum against the limits above.
 void judge_latencies(Tap& tap, const std::vector<Shot>& shots, const std::string& what) {
   const auto ms = latencies(shots);
   const auto late = std::count_if(ms.begin(), ms.end(), [](double l) { return l > kLatencyMs; });
@@ -105,7 +107,7 @@ class Range {
     tap_.note(text("%s: %.0f ms, then %ld kB%s", target.name.c_str(), ms, private_kb(), phases.c_str()));
   }
 
-  // Cancels a target at random moments of its span until it was hit `shots` times in all.
+  // Cancels a target at random moments of its span until `shots` cancels in all have hit it.
   void fire(Target& target, int shots) {
     const int threads[] = {0, 1, 4};
     for (int i = 0; static_cast<int>(target.tally.latencies.size()) < shots && late_ms_ < kPatienceMs; ++i) {
@@ -119,7 +121,8 @@ class Range {
       if (!ended) canceller_.cancel();
       const Result r = session_.finish();
       const double latency = ms_since(asked);
-      // It was done before the cancel reached it. A run that goes on for longer than a cancel may take has not heard it.
+      // The run ended before the cancel reached it. A run that goes on for longer than a cancel may take
+      // has ignored it.
       if (r.good() && latency <= kLatencyMs) {
         ++target.tally.late;
         came_late(target, ms_since(start));
@@ -168,7 +171,7 @@ class Range {
     }
   }
 
-  // A small run in the same session.
+  // Checks that a small run in the same session works.
   bool works() {
     const Result r = session_.exec(
         "SELECT sum(support) FROM batmap_pairs('SELECT * FROM (VALUES (1, 1), (1, 2), (2, 1), (2, 2)) v',"
@@ -188,7 +191,8 @@ class Range {
     for (const std::string& setting : target.settings) session_.must("SET " + setting);
   }
 
-  // Takes the span of a target's phase from the run that just went to its end; the phases of that run in words.
+  // Sets the span of the phase of a target from the run that just ended. @return the phases of that
+  // run in words
   std::string learn(Target& target, double ms) {
     target.to_ms = ms;
     if (!target.has_timeline) return "";
@@ -216,8 +220,8 @@ class Range {
   double late_ms_ = 0;
 };
 
-// Makes the relation `name` of the items below `items` of table big; analyzed, so that its one row does not look like
-// a thousand and have every query compiled.
+// Makes the relation `name` of the items below `items` of table big. It is analyzed, because otherwise its
+// one row is estimated as a thousand, and the server compiles every query.
 void make_relation(Session& session, const std::string& name, int items) {
   session.must("DROP TABLE IF EXISTS " + name);
   session.must(
@@ -225,8 +229,8 @@ void make_relation(Session& session, const std::string& name, int items) {
   session.must("ANALYZE " + name);
 }
 
-// The same of so many items that counting it with these arguments takes about kCountMs; the run over few_relation that
-// measured.
+// The same with so many items that counting with these arguments takes about kCountMs. @return the run over
+// few_relation that was measured
 Timeline make_countable(Tap& tap, Session& session, const std::string& name, const std::string& setting,
                         const std::string& arguments) {
   session.reset();
@@ -239,10 +243,11 @@ Timeline make_countable(Tap& tap, Session& session, const std::string& name, con
   return few;
 }
 
-// Every item is kept (in about 1,200 transactions), hardly a pair is answered (about 60 each): the time is counting.
+// Every item is kept (in about 1,200 transactions), and hardly any pair is frequent (about 60 transactions
+// each), so the time goes into counting.
 const std::string kFew = ", min_count => 300";
 
-// A target for each method, and one more without vector instructions where the method uses a kernel.
+// One target for each method, and another without vector instructions if the method uses a kernel.
 std::vector<Target> counting_targets(Tap& tap, Session& session) {
   std::vector<Target> targets;
   make_relation(session, "few_relation", kFewItems);
@@ -262,8 +267,8 @@ std::vector<Target> counting_targets(Tap& tap, Session& session) {
 
 int64_t context_bytes(Session& session) { return session.number("SELECT sum(total_bytes) FROM pg_backend_memory_contexts"); }
 
-// Interrupts that are no cancel, in the middle of counting: the answer is the undisturbed one. Runs until it has been
-// looked at often enough.
+// Interrupts that are no cancel, in the middle of counting, must not change the answer. Runs until enough of
+// them have come.
 void harmless_interrupts(Tap& tap, Session& session, Session& control, const std::string& sql) {
   session.reset();
   const std::string undisturbed = session.value(sql);
@@ -286,12 +291,13 @@ void harmless_interrupts(Tap& tap, Session& session, Session& control, const std
          text("%d looks at its memory and a watched connection do not disturb a run %s", looks, message.c_str()));
 }
 
-// Another session's DROP DATABASE waits until every backend has seen a barrier: it must not wait for the end of a run.
+// DROP DATABASE in another session waits until every backend has absorbed a barrier. It must not wait for the
+// end of a run.
 void barrier(Tap& tap, Session& session, Session& control, const std::string& sql) {
   session.reset();
   control.must("DROP DATABASE IF EXISTS batmap_short_lived");
   control.must("CREATE DATABASE batmap_short_lived");
-  control.must("CHECKPOINT");  // DROP DATABASE makes one, and there may be much to write
+  control.must("CHECKPOINT");  // DROP DATABASE makes a checkpoint, too, and there may be much to write
   session.must("SET batmap.threads = 1");
   session.must("SET statement_timeout = '60s'");
   session.send(sql);
@@ -306,7 +312,7 @@ void barrier(Tap& tap, Session& session, Session& control, const std::string& sq
   tap.ok(started && still_running, text("DROP DATABASE of another session takes %.0f ms, not until the run ends", took));
 }
 
-// Runs that are left half-way by the query around them.
+// Runs that the surrounding query stops half-way.
 void left_half_way(Tap& tap, Session& session, const std::string& relation) {
   session.reset();
   session.must("BEGIN");
@@ -319,7 +325,7 @@ void left_half_way(Tap& tap, Session& session, const std::string& relation) {
          "a closed cursor and a LIMIT leave no thread behind");
 }
 
-// A cancel that a block of PL/pgSQL catches: the transaction goes on and can run again.
+// A block of PL/pgSQL catches a cancel: the transaction goes on and can run again.
 void caught(Tap& tap, Session& session, const std::string& sql) {
   session.reset();
   session.must("BEGIN");
@@ -343,14 +349,14 @@ void caught(Tap& tap, Session& session, const std::string& sql) {
 std::vector<Target> pair_targets() {
   const std::string serial = "max_parallel_workers_per_gather = 0";
   const std::string horizontal = pairs_of_query("", "method => 'horizontal'" + kFew);
-  const std::string millions = "min_count => 62";  // two fifths of the 8 million pairs
+  const std::string millions = "min_count => 62";  // two fifths of the 8 million pairs are frequent
   const auto relation = [](const std::string& arguments) { return pairs_of_relation("big_relation", arguments); };
   return {
       {"read, stream", {serial}, horizontal, Phase::kRead, 12},
       {"read, parallel scan", {}, horizontal, Phase::kRead, 12},
       {"group after a stream", {serial}, horizontal, Phase::kGroup, 6},
       {"group of a relation, for bitmap", {}, relation("method => 'bitmap'" + kFew), Phase::kGroup, 6},
-      // Pairs of one item only: counting all by merge would take minutes.
+      // Pairs of one item only: counting all pairs by merge would take minutes.
       {"group of a relation, for merge", {}, relation("include => '{1}', method => 'merge'" + kFew), Phase::kGroup, 6},
       {"answer of millions, bitmap", {}, relation(millions + ", method => 'bitmap'"), Phase::kAnswer, 5},
       {"answer of millions, horizontal", {}, relation(millions + ", method => 'horizontal'"), Phase::kAnswer, 5},
@@ -375,7 +381,7 @@ std::vector<Target> pair_targets() {
   };
 }
 
-// Itemsets, rules and recommendations of a table of few items that are in many transactions together.
+// Itemsets, rules and recommendations of a table with few items that occur together in many transactions.
 std::vector<Target> itemset_targets() {
   const auto of_dense = [](const std::string& function, const std::string& arguments) {
     return "SELECT count(*) FROM " + function + "('SELECT tid, item FROM dense', " + arguments + ")";
@@ -402,7 +408,7 @@ std::vector<Target> itemset_targets() {
   };
 }
 
-// Episodes of a simulated network, level by level, and given ones.
+// Episodes of a simulated network: frequent ones level by level, and given ones.
 std::vector<Target> episode_targets() {
   const auto of_spikes = [](const std::string& function, const std::string& arguments) {
     return "SELECT count(*), sum(support) FROM " + function + "('SELECT time_us, neuron FROM spikes', " + arguments + ")";
@@ -434,7 +440,7 @@ std::vector<Target> episode_targets() {
   };
 }
 
-// Other long functions, of which batmap_last_run() does not tell.
+// Other long functions, which batmap_last_run() does not record.
 std::vector<Target> relation_targets() {
   const std::string aggregate = "SELECT length(batmap_relation_send(batmap_relation_agg(tid, item))) FROM big";
   return {
@@ -473,8 +479,8 @@ void run(Tap& tap) {
   const long warm_kb = range.private_kb();
   tap.note(text("full runs took %.1f s", ms_since(start) / 1000));
 
-  // Two rounds. What a process keeps of freed memory (glibc: up to twice the largest block below 32 MB, on top of its
-  // heap) has found its level after the first; a leak grows in the second.
+  // Two rounds. A process keeps some freed memory (glibc: up to twice the largest block below 32 MB, besides
+  // its heap). The first round fills that; a leak grows in the second.
   start = Clock::now();
   for (Target& target : targets) range.fire(target, target.shots / 2);
   session.reset();
@@ -513,7 +519,7 @@ void run(Tap& tap) {
       text("%zu statement timeouts, %d with another error or a thread left", range.timeouts().size(), range.bad_timeouts()));
   tap.ok(control.number("SELECT count(*) FROM pg_ls_tmpdir()") == 0, "no temporary file is left");
 
-  // Minutes of counting: no machine is at its end when these two look.
+  // Minutes of counting: both functions need a run that does not end on any machine before they are done.
   const std::string endless = pairs_of_relation("big_relation", "method => 'merge'" + kFew);
   caught(tap, session, endless);
   barrier(tap, session, control, endless);

@@ -1,19 +1,20 @@
-// The gate of cancelling: every function, aggregate and operator that the catalog says is the extension's, over adversarial
-// input, ends within 100 ms of a cancel, and within 600 ms under `statement_timeout = 500ms`, its teardown included: the
-// time is taken until the server is ready for the next statement, and then no thread and no temporary file is left and the
-// memory is given back.
+// Checks cancelling for every function, aggregate and operator of the extension in the catalog, with
+// adversarial input. A call must end within 100 ms of a cancel, and within 600 ms under `statement_timeout =
+// 500ms`, clean-up included: the time is taken until the server is ready for the next statement. After that
+// no thread and no temporary file may be left, and the memory must be released.
 //
-// Nobody lists the functions. Arguments are made by type: edges of the numbers, large sets, relations and pair counts, texts
-// of queries over tables whose answers take long, states of aggregates (taken by aggregates without a final function). What
-// a parameter of words takes is read out of the hint that a wrong word gets. A type for which there is no value fails the
-// gate. Functions that only the server can call (with an argument of type internal) need a statement in kServed that has it
-// call them; one without fails the gate.
+// Functions are not listed here. Arguments are made by type: extreme numbers, large sets, relations and
+// pair counts, texts of queries over tables whose answers take long, states of aggregates (taken by
+// aggregates without a final function). The words that a parameter accepts are read from the hint that a
+// wrong word gets. A type without values fails the test. Functions that only the server can call (with an
+// argument of type internal) need a statement in kServed that makes the server call them; a function
+// without one fails the test.
 //
-// A statement that ends by itself, with rows or with an error, is fine. The machine may be busy: a late one is run twice
-// more, with its cancel at the same moment, and the best of the three counts.
+// A statement may end by itself, with rows or with an error. The machine may be busy: a late statement is run
+// twice more, with its cancel at the same moment, and the best of the three counts.
 //
-// BATMAP_TEST_SEED draws other arguments, BATMAP_GATE_CALLS (a factor) more of them, BATMAP_GATE_ONLY (a part of the
-// names) for some functions.
+// BATMAP_TEST_SEED draws other arguments, BATMAP_GATE_CALLS (a factor) draws more of them, BATMAP_GATE_ONLY
+// (a part of the names) selects functions.
 
 #include <cmath>
 #include <map>
@@ -29,7 +30,7 @@ constexpr double kLatencyMs = 100;
 constexpr double kTimeoutMs = 500;
 constexpr double kTimeoutLatencyMs = 100;
 constexpr int kTries = 3;
-constexpr double kEarliestMs = 4;  // of a cancel; drawn evenly on a scale of logarithms
+constexpr double kEarliestMs = 4;  // of a cancel; drawn evenly on a logarithmic scale
 constexpr double kLatestMs = 300;
 constexpr long kMemoryMarginKb = 96 * 1024;  // caches of the server, and what malloc keeps
 
@@ -56,12 +57,12 @@ struct Function {
   std::string name;
   char kind = 'f';  // of pg_proc; 'o': an operator
   bool returns_set = false;
-  bool only_server = false;  // an argument or the result is internal
+  bool only_server = false;  // an argument or the result has type internal
   int defaults = 0;
   std::vector<Argument> arguments;
 };
 
-// A statement, with a binary parameter where `type` is not 0.
+// A statement, with a binary parameter if `type` is not 0.
 struct Statement {
   std::string sql;
   std::vector<std::string> settings = {};
@@ -69,7 +70,7 @@ struct Statement {
   Oid type = 0;
 };
 
-// Statements in which the server calls functions that nobody else can call.
+// Statements that make the server call functions that users cannot call.
 struct Served {
   const char* function;
   const char* sql;
@@ -103,7 +104,8 @@ const Served kServed[] = {
     {"batmap_set_unnest_support", nullptr},
 };  // nullptr: kPlanned. Receive functions get what the send functions of their types send.
 
-// The tables: rows of few items in many transactions together, rows of many items, events, sets, and values of the types.
+// The tables: rows with few items in many common transactions, rows with many items, events, sets, and values
+// of the types.
 void create_tables(Session& session) {
   session.must("DROP TABLE IF EXISTS dense, wide, spikes, sets, indexed, relations, counts CASCADE");
   session.must(
@@ -222,8 +224,8 @@ class Pool {
     return values_.contains(type);
   }
 
-  // A value of a type as an expression; of a polymorphic type, in place of `any`. Half of them are among the first few,
-  // which make long runs; the others anything.
+  // An expression for a value of a type; for a polymorphic type, a value of type `any`. Half of the values
+  // come from the first few, which make long runs.
   std::string draw(const std::string& type, const std::string& any, Rng& rng) const {
     if (below(rng, 40) == 0) return "NULL::" + concrete(type, any);
     if (is_polymorphic(type)) return draw(concrete(type, any), any, rng);
@@ -249,7 +251,8 @@ class Pool {
     return "ARRAY[" + list + "]::" + element + "[]";
   }
 
-  // States of the aggregates, of each type one over many rows: by an aggregate of the same functions that returns its state.
+  // Takes states of the aggregates, one of each type over many rows: by an aggregate of the same functions
+  // that returns its state.
   void take_states(Tap& tap) {
     session_.must("CREATE TABLE IF NOT EXISTS gate_states (id int)");
     const Result r = session_.must(
@@ -391,7 +394,7 @@ class Gate {
   }
 
  private:
-  // Of plain values to one value: what takes long there is a loop over numbers, and only some numbers make it.
+  // From plain values to one value: only a loop over numbers can take long there, and only for some numbers.
   static bool is_quick(const Function& function) {
     return function.kind == 'f' && !function.returns_set &&
            std::all_of(function.arguments.begin(), function.arguments.end(), [](const Argument& argument) {
@@ -400,7 +403,7 @@ class Gate {
            });
   }
 
-  // A statement for a function: required arguments, and some of the others by name.
+  // A statement that calls a function: with all required arguments, and some of the others by name.
   Statement draw(const Function& function) {
     Statement statement;
     const std::string any = below(rng_, 2) == 0 ? "bigint" : "text";
@@ -413,7 +416,7 @@ class Gate {
       statement.sql = "SELECT (" + left + " OPERATOR(public." + function.name + ") " + right + ") IS NULL";
       return statement;
     }
-    // Counts are often parts of one another: ascending numbers, every other time.
+    // Counts are often subsets of each other, so every other time numbers ascend.
     std::vector<int64_t> ascending;
     if (below(rng_, 2) == 0)
       for (const Argument& argument : function.arguments)
@@ -447,11 +450,11 @@ class Gate {
 
   static bool is_count(const Argument& argument) { return argument.type == "bigint" && argument.name.starts_with("n_"); }
 
-  // What most calls need to be answered at all; nothing is wrong with others.
+  // Most calls need a threshold to be accepted; a call without one is valid, too.
   static bool is_threshold(const Argument& argument) { return argument.name.starts_with("min_count"); }
 
   std::string value_for(const Function& function, const Argument& argument, const std::string& any) {
-    // Aggregates over changing values, sometimes.
+    // Sometimes the arguments of an aggregate change from row to row.
     if (function.kind == 'a' && below(rng_, 3) != 0) {
       if (argument.type == "smallint") return "(g % 32768)::int2";
       if (argument.type == "integer" || argument.type == "bigint" || argument.type == "double precision")
@@ -467,7 +470,7 @@ class Gate {
     return pool_.draw(argument.type, any, rng_);
   }
 
-  // The words that a parameter takes, from the hint that a wrong one gets.
+  // Learns the words that a parameter accepts from the hint that a wrong one gets.
   void learn_words(const Function& function) {
     const size_t required = function.arguments.size() - static_cast<size_t>(function.defaults);
     for (const Argument& wanted : function.arguments) {
@@ -507,7 +510,7 @@ class Gate {
                                       function.signature + "'::regprocedure");
     for (int i = 0; i < type.rows(); ++i)
       for (int shots = 0, draws = 0; shots < 4 && draws < 100; ++draws) {
-        // Some of what is drawn is no value of the type.
+        // Some drawn expressions are not values of the type.
         const Result bytes = control_.exec_params(
             "SELECT " + type.value(i, 2) + "(" + pool_.draw(type.value(i, 1), "", rng_) + ")", {}, true);
         if (!bytes.good()) continue;
@@ -528,11 +531,11 @@ class Gate {
 
   void prepare(const Statement& statement) {
     session_.reset();
-    session_.must("SET jit = off");  // compiling takes the server a tenth of a second in which it looks for no cancel
+    session_.must("SET jit = off");  // compiling takes the server 0.1 s, in which it does not check for a cancel
     for (const std::string& setting : statement.settings) session_.must("SET " + setting);
   }
 
-  // Cancels a statement once, or up to three times where it is late.
+  // Cancels a statement once, or up to three times if it is late.
   void fire(const Statement& statement) {
     ++statements_;
     const double at = kEarliestMs * std::pow(kLatestMs / kEarliestMs, fraction(rng_));
@@ -562,7 +565,7 @@ class Gate {
     long_ones_.push_back(statement);
   }
 
-  // One of the statements that had to be cancelled, under a timeout.
+  // Runs one of the statements that had to be cancelled, under a timeout.
   bool time_out() {
     if (long_ones_.empty()) return true;
     const Statement statement = long_ones_[below(rng_, long_ones_.size())];
@@ -621,7 +624,7 @@ class Gate {
   double calls_factor_ = 1;
   long cold_kb_ = 0;
   std::map<std::string, std::set<std::string>> words_;  // of each parameter
-  std::vector<Statement> long_ones_;                    // of the function at hand
+  std::vector<Statement> long_ones_;                    // of the current function
   std::vector<std::string> unanswered_;
   int late_ = 0, ended_ = 0, cancelled_ = 0, left_ = 0;
   double slowest_ms_ = 0;

@@ -1,7 +1,7 @@
-// What the client programs share: TAP lines, a session over libpq that closes itself, binary parameters and
-// results, COPY in both directions, a look at a server process through /proc, and the timeline of a run as
-// batmap_last_run() tells it. A program connects by PGHOST, PGPORT, PGUSER and PGDATABASE, expects the extension
-// in that database, and must run on the server's machine (it reads /proc/<backend pid>).
+// Shared by the client programs: TAP lines, a session over libpq that closes itself, binary parameters and
+// results, COPY in both directions, figures of a server process from /proc, and the timeline of a run from
+// batmap_last_run(). A program connects by PGHOST, PGPORT, PGUSER and PGDATABASE. It expects the extension in
+// that database and must run on the machine of the server (it reads /proc/<backend pid>).
 #pragma once
 
 #include <libpq-fe.h>
@@ -53,7 +53,8 @@ inline void sleep_ms(double ms) { std::this_thread::sleep_for(std::chrono::durat
   return out;
 }
 
-// A number below `bound`, and a fraction in [0, 1): the same on every standard library for the same seed.
+// A number below `bound`, and a fraction in [0, 1). The same seed gives the same numbers with
+// every standard library.
 inline uint64_t below(Rng& rng, uint64_t bound) { return rng() % bound; }
 inline double fraction(Rng& rng) { return static_cast<double>(rng() >> 11) * 0x1p-53; }
 
@@ -73,7 +74,7 @@ class Tap {
     std::fflush(stdout);
   }
 
-  // Prints the plan and the sum; the exit status of the program.
+  // Prints the plan and the totals. @return the exit status of the program
   int finish() const {
     std::printf("1..%d\n%d passed, %d failed\n", number_, passed_, failed_);
     return failed_ == 0 && passed_ > 0 ? 0 : 1;
@@ -85,7 +86,7 @@ class Tap {
   int failed_ = 0;
 };
 
-// Runs the body of a program; an exception (a lost connection, a failed preparation) is a failure of its own.
+// Runs the body of a program. An exception (a lost connection, a failed preparation) counts as a failure.
 template <class Body>
 int run_tests(Body body) {
   Tap tap;
@@ -97,7 +98,7 @@ int run_tests(Body body) {
   return tap.finish();
 }
 
-// The seed of a program: BATMAP_TEST_SEED, or the fixed one; always printed.
+// The seed of a program: BATMAP_TEST_SEED, or the fixed one. It is always printed.
 inline Rng seeded(Tap& tap, uint64_t fixed) {
   const char* wanted = std::getenv("BATMAP_TEST_SEED");
   const uint64_t seed = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : fixed;
@@ -122,7 +123,8 @@ inline uint64_t get_be(const char* at, int bytes) {
 constexpr Oid kInt8Oid = 20;
 constexpr Oid kTextOid = 25;
 
-// One parameter of a query: bytes in text or binary format, of a type or (0) of the type that the server infers.
+// One parameter of a query: bytes in text or binary format. Its type is `type`, or the one that the server
+// infers if that is 0.
 struct Param {
   std::string bytes;
   bool binary = false;
@@ -144,7 +146,7 @@ class Result {
     return status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK || status == PGRES_COPY_IN || status == PGRES_COPY_OUT ||
            status == PGRES_SINGLE_TUPLE;
   }
-  // Five letters; empty where there is no error, or none that the server sent.
+  // Five characters; empty if there is no error, or if the error does not come from the server.
   std::string sqlstate() const { return field(PG_DIAG_SQLSTATE); }
   std::string message() const { return field(PG_DIAG_MESSAGE_PRIMARY); }
   std::string hint() const { return field(PG_DIAG_MESSAGE_HINT); }
@@ -187,7 +189,7 @@ class Session {
   pid_t pid() const { return PQbackendPID(conn_.get()); }
   bool alive() const { return PQstatus(conn_.get()) == CONNECTION_OK; }
 
-  // Runs and returns whatever came.
+  // Runs a statement and returns any result.
   Result exec(const std::string& sql) { return Result(PQexec(conn_.get(), sql.c_str())); }
 
   Result exec_params(const std::string& sql, const std::vector<Param>& params, bool binary_result = false) {
@@ -205,13 +207,14 @@ class Session {
                                lengths.data(), formats.data(), binary_result ? 1 : 0));
   }
 
-  // Runs what a test takes for granted; throws with the server's words where it fails.
+  // Runs a statement that must succeed; throws the message of the server if it fails.
   Result must(const std::string& sql) { return checked(exec(sql), sql); }
   Result must_params(const std::string& sql, const std::vector<Param>& params, bool binary_result = false) {
     return checked(exec_params(sql, params, binary_result), sql);
   }
 
-  // Undoes one setting of the session, or all. A short timeout that is still set may stop this itself: it is tried again.
+  // Resets one setting of the session, or all. A short statement timeout that is still set may stop this
+  // statement, so it is tried again.
   void reset(const std::string& setting = "ALL") {
     constexpr int kTries = 20;
     for (int tries = 1; tries < kTries; ++tries) {
@@ -229,7 +232,7 @@ class Session {
     if (PQsendQuery(conn_.get(), sql.c_str()) == 0) fail("cannot send");
   }
 
-  // Waits until the answer begins to arrive, `ms` at most; true where it arrived.
+  // Waits at most `ms` until the answer begins to arrive. @return whether it arrived
   bool wait_ready(double ms) {
     const auto start = Clock::now();
     for (;;) {
@@ -241,7 +244,7 @@ class Session {
     }
   }
 
-  // The last result of what was sent (the first error where there is one); waits for it.
+  // Waits for the last result of the statements that were sent (the first error if there is one).
   Result finish() {
     Result last(nullptr);
     bool seen_error = false;
@@ -255,7 +258,7 @@ class Session {
     return last;
   }
 
-  // COPY ... FROM STDIN: sends the bytes; the result of the command.
+  // COPY ... FROM STDIN: sends the bytes. @return the result of the command
   Result copy_in(const std::string& sql, const std::string& bytes) {
     Result start = exec(sql);
     if (PQresultStatus(start.raw()) != PGRES_COPY_IN) return start;
@@ -292,7 +295,7 @@ class Session {
   std::unique_ptr<PGconn, void (*)(PGconn*)> conn_;
 };
 
-// Asks the server to cancel what a session runs; returns when the request was sent to the backend.
+// Cancels the statement of a session. Returns when the request has been sent to the backend.
 class Canceller {
  public:
   explicit Canceller(const Session& session) : cancel_(PQgetCancel(session.raw()), PQfreeCancel) {}
@@ -317,7 +320,7 @@ struct Process {
   pid_t parent = 0;
 };
 
-// Reads /proc/<pid>/status; a zombie has no memory lines and counts as gone.
+// Reads /proc/<pid>/status. A zombie has no memory lines and counts as gone.
 inline Process look_at(pid_t pid) {
   Process p;
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
@@ -336,7 +339,7 @@ inline Process look_at(pid_t pid) {
   return p;
 }
 
-// Waits until a process is gone; the ms that it took, or -1 where it is still there after `limit_ms`.
+// Waits until a process is gone. @return the ms that it took, or -1 if it still exists after `limit_ms`
 inline double wait_gone(pid_t pid, double limit_ms) {
   const auto start = Clock::now();
   while (look_at(pid).exists) {
@@ -356,7 +359,7 @@ inline std::vector<pid_t> children_of(pid_t parent) {
   return out;
 }
 
-// Anonymous memory of a server: the postmaster and all its children.
+// Anonymous memory of a server: of the postmaster and all its children.
 inline long server_rss_anon_kb(pid_t postmaster) {
   long sum = look_at(postmaster).rss_anon_kb;
   for (const pid_t pid : children_of(postmaster)) sum += look_at(pid).rss_anon_kb;
@@ -365,8 +368,8 @@ inline long server_rss_anon_kb(pid_t postmaster) {
 
 // -- Tables and runs ------------------------------------------------------------------------------------------
 
-// Makes the unlogged table `name` (tid int4, item int4): `tids` transactions of `per_tid` drawn items below `items`
-// (a few draws repeat). Drawn by the server from a fixed seed.
+// Makes the unlogged table `name` (tid int4, item int4): `tids` transactions of `per_tid` random items below
+// `items`; a few rows repeat. The server draws them from a fixed seed.
 inline void create_drawn_table(Session& session, const std::string& name, int tids, int per_tid, int items) {
   session.must("DROP TABLE IF EXISTS " + name);
   session.must("CREATE UNLOGGED TABLE " + name + " (tid int4, item int4)");
@@ -376,7 +379,7 @@ inline void create_drawn_table(Session& session, const std::string& name, int ti
   session.must("VACUUM ANALYZE " + name);
 }
 
-// The counting methods (without auto), as the hint of an unknown one names them.
+// The counting methods except auto, from the hint that an unknown method gets.
 inline std::vector<std::string> counting_methods(Session& session) {
   const std::string hint =
       session.exec("SELECT * FROM batmap_pairs('SELECT 1, 2', min_count => 1, method => 'none of them')").hint();
@@ -400,7 +403,7 @@ inline std::vector<std::string> counting_methods(Session& session) {
 
 enum class Phase { kRead, kGroup, kCount, kAnswer, kWhole };
 
-// The phases of the last run, in ms, as batmap_last_run() tells them.
+// The phases of the last run, in ms, from batmap_last_run().
 struct Timeline {
   std::string method;
   std::string kernel;
@@ -412,7 +415,7 @@ struct Timeline {
   double answer = 0;
   int64_t results = 0;
 
-  // From when to when a phase ran, in ms from the start of the run.
+  // Start and end of a phase, in ms from the start of the run.
   std::pair<double, double> span(Phase phase) const {
     switch (phase) {
       case Phase::kRead: return {0, read};

@@ -1,8 +1,8 @@
-// Sessions that end in the middle of a run: the backend is terminated, or the client's socket is closed, while it
-// reads, counts with several threads, or answers. The backend (and its parallel workers) must go away soon, the
-// server must stay up without a crash restart, other sessions must not notice, and the memory and the temporary
-// files of the server must be what they were. An end that comes after the run proves nothing: then the run is measured
-// anew, at the speed that the machine has now, and the same end is tried again.
+// Sessions that end in the middle of a run: the backend is terminated, or the client's socket is closed,
+// while the backend reads, counts with several threads, or answers. The backend and its parallel workers must
+// disappear soon; the server must not restart after a crash; other sessions must not notice; memory and
+// temporary files of the server must be as before. If the run ends before it is stopped, the try proves
+// nothing: the run is measured again, at the current speed of the machine, and the try is repeated.
 
 #include <sys/socket.h>
 
@@ -12,10 +12,10 @@ using namespace client;
 
 namespace {
 
-constexpr double kTerminatedMs = 1000;  // until a terminated backend is gone
-constexpr double kWatchedMs = 1500;     // until a backend is gone that looks after its client every 100 ms
-constexpr double kUnwatchedMs = 5000;   // until a backend is gone that finds out at the end of its run, beyond that run
-constexpr double kPatienceMs = 120000;  // for all the tries that come too late
+constexpr double kTerminatedMs = 1000;  // limit for a terminated backend to disappear
+constexpr double kWatchedMs = 1500;     // limit for a backend that checks its client every 100 ms
+constexpr double kUnwatchedMs = 5000;   // limit after the end of the run for a backend that notices only then
+constexpr double kPatienceMs = 120000;  // for all tries that come too late
 constexpr long kServerMarginKb = 16 * 1024;
 
 enum class Death { kTerminated, kSocketClosedWatched, kSocketClosed };
@@ -34,12 +34,12 @@ struct Target {
   const char* setting;
   std::string sql;
   Phase phase;
-  double from_ms = 0;  // the span of the phase, found by the last full run
+  double from_ms = 0;  // the span of the phase, from the last full run
   double to_ms = 0;
   double whole_ms = 0;
 };
 
-// Runs a target to its end, in a session of its own, and finds the span of its phase.
+// Runs a target to its end in a separate session and finds the span of its phase.
 void measure(Tap& tap, Target& target) {
   pid_t pid = 0;
   {
@@ -56,7 +56,7 @@ void measure(Tap& tap, Target& target) {
   wait_gone(pid, 5000);
 }
 
-// What a crash restart would change: the server's own processes and the session that looks.
+// Identifies the processes of the server and this session; a crash restart would change them.
 std::string server_identity(Session& session) {
   return std::to_string(look_at(session.pid()).parent) + " " + std::to_string(session.pid()) + " " +
          session.value("SELECT pg_postmaster_start_time()::text") + " " +
@@ -65,13 +65,13 @@ std::string server_identity(Session& session) {
              " WHERE backend_type NOT IN ('client backend', 'parallel worker', 'autovacuum worker')");
 }
 
-// What another session asks all the while.
+// The query that another session runs all the time.
 const char* const kBystander =
     "SELECT count(*) || ' ' || sum(support) FROM batmap_pairs('SELECT tid, item FROM doomed WHERE tid <= 500', "
     "min_count => 3)";
 
-// Ends a session `at` ms into the run of a target and judges what is left; false, and nothing judged, where the run was
-// over by then.
+// Ends a session `at` ms into the run of a target and checks what is left. @return false, without a check, if
+// the run had already ended
 bool kill_at(Tap& tap, const Target& target, Death death, double at, Session& bystander, const std::string& expected,
              Session& control) {
   Session session;
@@ -82,7 +82,7 @@ bool kill_at(Tap& tap, const Target& target, Death death, double at, Session& by
   session.send(target.sql);
   sleep_ms(at);
   const int threads = look_at(pid).threads;
-  // Asked from outside: what the server sends to this client is to pile up.
+  // Asked from outside, because the answer to this client must pile up unread.
   if (control.value(text("SELECT state FROM pg_stat_activity WHERE pid = %d", pid)) != "active") return false;
   bystander.send(kBystander);
   double limit = kTerminatedMs;
@@ -101,10 +101,10 @@ bool kill_at(Tap& tap, const Target& target, Death death, double at, Session& by
   std::string error;
   if (death == Death::kTerminated) {
     const Result r = session.finish();
-    if (r.good()) return false;  // over between the look and the end
+    if (r.good()) return false;  // it ended after the check and before the kill
     error = r.sqlstate();
   }
-  // A backend that cannot get rid of its rows cannot say good-bye either: then the connection just ends.
+  // A backend that cannot send its rows cannot send an error either: the connection just ends.
   const bool told = death != Death::kTerminated || error == "57P01" || target.phase == Phase::kWhole;
   tap.ok(gone >= 0 && workers == 0 && well_meanwhile && told,
          text("%s, %s at %.0f ms (%d threads): gone after %.0f ms, limit %.0f; %lld workers left; others %s %s", target.name,

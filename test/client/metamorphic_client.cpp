@@ -1,22 +1,24 @@
-// Metamorphic checks: over random schemas (random_schema.h) and questions (random_query.h) no one knows the answers, but how
-// answers hang together is known. Each of these relations is a row of kRelations:
+// Metamorphic checks over random schemas (random_schema.h) and queries (random_query.h). The correct answers are
+// not known, but it is known how answers to related queries must agree. Each relation is a row of kRelations:
 //
-//   node on and off      the plan node and the plain plan give the same rows; under a LIMIT as many of them, in the wanted
-//   order ternary partitioning Q where p, where NOT p, and where p IS NULL give together what Q gives (Rigger and Su, OOPSLA
-//   2020) no optimisation      as many rows of the join pass p in WHERE, or have a true p as item, as have one when p is
-//   only computed
-//                        for each row (Rigger and Su, ESEC/FSE 2020)
-//   table functions      give what plain SQL without the node gives
-//   other settings       threads, method, memory, parallel plans change no answer
-//   row security         the role sees by node, plain plan and functions what a superuser finds in tables of just its rows
-//   hidden rows          no function of a query of the role, however cheap, is called with a value that only hidden rows
-//   have
+//   node on and off       the plan node and the plain plan return the same rows; under LIMIT, the same number of
+//                         rows, in the requested order
+//   ternary partitioning  Q with p, with NOT p and with p IS NULL together return the rows of Q
+//                         (Rigger and Su, OOPSLA 2020)
+//   no optimisation       the number of join rows that satisfy p is the same whether p is a condition, an item, or
+//                         a value computed for each row (Rigger and Su, ESEC/FSE 2020)
+//   table functions       return the rows that plain SQL returns without the node
+//   other settings        threads, method, memory and parallel plans do not change an answer
+//   row security          by node, plain plan and functions the role sees the rows that a superuser finds in
+//                         tables that hold only the rows of the role
+//   hidden rows           no function in a query of the role, however cheap, gets a value that only hidden rows have
 //
 // usage: metamorphic_client [--rounds N | --seconds N] [--first N] [--scripts FOLDER]
 //
-// A round is a schema with kCases questions; it depends on the seed (BATMAP_TEST_SEED) and its number only, so that --first
-// begins where a failure was. A failure is made smaller while it stays one, and printed as a script of psql, which also
-// goes to FOLDER (build/check). Before all, each relation is shown an answer with one row broken, and must find it.
+// A round is a schema with kCases queries. It depends only on the seed (BATMAP_TEST_SEED) and on its number, so
+// --first repeats a round that failed. A failure is reduced as long as it remains, and printed as a psql script,
+// which is also written to FOLDER (build/check). Before the rounds, each relation gets an answer with one broken
+// row and must report it.
 #include <fstream>
 #include <functional>
 
@@ -29,8 +31,8 @@ namespace {
 constexpr int kRounds = 8;
 constexpr int kCases = 24;
 constexpr double kReduceMs = 40000;
-constexpr int kMostFailures = 5;  // then the program ends
-constexpr int kSelfChecks = 6;    // cases that are broken on purpose, of each relation and kind
+constexpr int kMostFailures = 5;  // the program ends after this many
+constexpr int kSelfChecks = 6;    // deliberately broken cases for each relation and kind
 
 enum class Check { kNode, kPartition, kNoOptimisation, kFunction, kSettings, kRowSecurity, kHiddenRows };
 
@@ -40,7 +42,7 @@ struct CheckName {
   int weight;  // how often it is drawn
 };
 
-// Hidden rows are looked for in all that the role asks.
+// Every statement of the role is checked for hidden rows.
 constexpr CheckName kChecks[] = {
     {Check::kNode, "node on and off", 9},           {Check::kPartition, "ternary partitioning", 5},
     {Check::kNoOptimisation, "no optimisation", 3}, {Check::kFunction, "table functions", 4},
@@ -50,10 +52,10 @@ constexpr CheckName kChecks[] = {
 struct Case {
   Check check = Check::kNode;
   bool as_role = false;
-  bool calls = false;  // a table function, where the relation is for both
+  bool calls = false;  // for table functions, if the relation is for both
   Query query;
   Predicate predicate;
-  std::string having_predicate;  // of ternary partitioning: over the count, instead of `predicate`
+  std::string having_predicate;  // for ternary partitioning over the count; replaces `predicate`
   Call call;
   std::vector<std::string> settings;
 };
@@ -69,14 +71,14 @@ struct Answer {
   bool good() const { return sqlstate.empty(); }
 };
 
-// How an answer is broken on purpose.
+// How an answer is deliberately broken.
 enum class Fault { kNone, kLostRow, kTwice, kWrongNumber };
 
-// What a question is asked under.
+// The settings for a query.
 struct Setting {
   bool node = false;
   bool as_role = false;
-  bool truth = false;  // of the tables that hold what the role may see
+  bool truth = false;  // over the tables that hold only rows that the role may see
   std::vector<std::string> more = {};
 };
 
@@ -92,7 +94,7 @@ class Asker {
     while (session_ == nullptr) {
       try {
         session_ = std::make_unique<Session>();
-      } catch (const std::exception&) {  // a server that starts again after a crash
+      } catch (const std::exception&) {  // the server may be restarting after a crash
         if (ms_since(start) > 60000) throw;
         sleep_ms(200);
       }
@@ -132,7 +134,7 @@ class Asker {
     return finished(one(sql));
   }
 
-  /// The rows of a question, in the form that it has.
+  /// The rows of a query, in its form.
   Answer ask(const Query& query, const Setting& setting) {
     begin(setting);
     if (query.form == Form::kPrepared) {
@@ -162,7 +164,7 @@ class Asker {
     return finished(std::move(answer));
   }
 
-  /// Begins a case: forgets what was said.
+  /// Begins a case: forgets what functions have reported.
   void begin_case(Fault fault) {
     log_.clear();
     seen_.clear();
@@ -210,7 +212,7 @@ class Asker {
         "SET parallel_setup_cost = 0",
         "SET parallel_tuple_cost = 0"};
     all.push_back(setting.node ? "SET batmap.enable_join_project = on" : "SET batmap.enable_join_project = off");
-    // A plain plan is so dear that the node stands wherever it can.
+    // Plain plans are made so expensive that the node is chosen wherever it can be.
     if (setting.node)
       for (const char* join : {"hashjoin", "mergejoin", "nestloop"}) all.push_back(text("SET enable_%s = off", join));
     all.insert(all.end(), setting.more.begin(), setting.more.end());
@@ -261,7 +263,7 @@ class Asker {
     return value;
   }
 
-  /// Breaks the first answer of a case, where it is to be broken and has rows.
+  /// Breaks the first answer of a case that is to be broken and has rows.
   Answer finished(Answer answer) {
     const Fault fault = std::exchange(fault_, Fault::kNone);
     if (!answer.good() || answer.rows.empty()) return answer;
@@ -278,7 +280,7 @@ class Asker {
 
   std::unique_ptr<Session> session_;
   std::vector<std::string> log_;
-  std::set<std::string> hidden_;  // "relation.column=value", as the functions say it
+  std::set<std::string> hidden_;  // "relation.column=value", as the functions report it
   std::string seen_;
   bool listens_ = false;
   bool had_rows_ = false;
@@ -306,7 +308,7 @@ Rows missing(const Rows& from, const Rows& in) {
   return out;
 }
 
-/// What differs between two bags; or nothing.
+/// The difference between two bags, or an empty text.
 std::string difference(const Rows& one, const Rows& other) {
   const Rows more = missing(one, other);
   const Rows less = missing(other, one);
@@ -321,7 +323,7 @@ std::string failed(const Answer& answer, const char* what) {
   return answer.good() ? "" : std::string(what) + " fails: " + answer.sqlstate + " " + answer.message;
 }
 
-// Thrown where a question says nothing about a relation: an expected lack of memory.
+// Thrown if a query cannot be checked for a relation, because memory was short as expected.
 struct NoAnswer {};
 
 /// Adds up the last column over rows that are equal in the others.
@@ -348,7 +350,7 @@ class Checker {
  public:
   Checker(Asker& asker, const Schema& schema) : asker_(asker), schema_(schema) {}
 
-  /// @return what is wrong; or nothing
+  /// @return what is wrong, or an empty text
   std::string check(const Case& c, Fault fault = Fault::kNone) {
     asker_.begin_case(fault);
     std::string wrong;
@@ -357,12 +359,12 @@ class Checker {
     } catch (const NoAnswer&) {
       ++out_of_memory;
     }
-    // What was seen counts first: the answer may be right all the same.
+    // What functions have seen is reported first: the answer may be right all the same.
     return asker_.seen().empty() ? wrong : "a function was called with " + asker_.seen() + ", which only hidden rows have";
   }
 
   int out_of_memory = 0;
-  std::string question_error;  // that all plans of a question end with; or nothing
+  std::string question_error;  // the error that all plans of a query give, or empty
 
  private:
   std::string relation(const Case& c) {
@@ -378,7 +380,7 @@ class Checker {
     return {};
   }
 
-  /// Under a small limit of memory a run may end so.
+  /// Under a small memory limit a run may fail this way.
   template <class Question>
   Answer ask(const Question& question, const Setting& setting) {
     Answer answer = asker_.ask(question, setting);
@@ -396,13 +398,13 @@ class Checker {
   std::string compare(const Query& query, const Setting& one, const Setting& other) {
     const Answer first = ask(query, one);
     const Answer second = ask(query, other);
-    // An error is one of the question where both have it.
+    // An error belongs to the query if both plans give it.
     if (!first.good() && first.sqlstate == second.sqlstate && is_error_of_question(first)) return {};
     if (!first.good()) return failed(first, "the first");
     if (!second.good()) return failed(second, "the second");
     const bool is_part = (query.limit || query.offset || query.form == Form::kCursor) && !query.total_order();
     if (!is_part) return difference(first.rows, second.rows);
-    // Which rows are within the limit is free, unless the order says it.
+    // Any rows may be within the limit unless the order decides.
     if (first.rows.size() != second.rows.size()) return difference(first.rows, second.rows);
     if (query.order == Order::kCount &&
         (query.form == Form::kDirect || query.form == Form::kPrepared || query.form == Form::kCursor))
@@ -429,7 +431,7 @@ class Checker {
     const Setting setting{true, c.as_role, false, c.settings};
     const bool by_item = c.predicate.scope == Predicate::Scope::kItem;
     const bool of_groups = !c.having_predicate.empty() && whole.asks != Asks::kDistinct;
-    // What cannot be put together again from its parts: a part of a count says nothing about the whole one.
+    // Some queries cannot be put together from parts: a part of a count says nothing about the whole.
     if (!of_groups && !by_item) {
       whole.threshold = std::nullopt;
       whole.having.clear();
@@ -501,7 +503,7 @@ class Checker {
     return " FROM " + call.relations[side] + (call.conditions[side].empty() ? "" : " WHERE " + call.conditions[side]);
   }
 
-  /// How many triples of rows a join of three makes.
+  /// The number of row triples in a join of three relations.
   double triples(const Call& call) const {
     std::map<int, double> rows_of_key;
     for (const NumberRow& row : schema_.table_of(schema_.relation(call.relations[0])).rows) ++rows_of_key[row[kKey]];
@@ -515,7 +517,7 @@ class Checker {
     const Column& item = item_of(call, 0);
     const bool of = !is_integer(item.type);
     const bool lists = call.function == Function::kItemsets || call.function == Function::kRules;
-    // In arrays numerics are printed as they are.
+    // Numerics in arrays are printed as they are.
     const std::string x = lists && item.type == ColumnType::kNumeric ? "trim_scale(i)" : "i";
     const std::string type = std::string("NULL::") + type_name(item.type) + ", ";
     std::string arguments = text(", min_count => %d", call.min_count);
@@ -605,7 +607,7 @@ class Checker {
     usual.method.clear();
     usual.algorithm.clear();
     const Answer first = ask(plain_of(c.call).function, {false, c.as_role, false, c.settings});
-    // Every method gives its rows in the same order; the papers' algorithms have one of their own.
+    // All methods return rows in the same order; the algorithms of the papers have another one.
     return compare(first, ask(plain_of(usual).function, {false, c.as_role, false}), c.call.algorithm.empty());
   }
 
@@ -627,7 +629,8 @@ class Checker {
 
 // ---- cases
 
-/// What ternary partitioning and no optimisation are told of: no limit, and nothing around.
+/// The query for ternary partitioning and for no optimisation: without limit and without
+/// a surrounding statement.
 Query bare(Query query) {
   query.limit = query.offset = std::nullopt;
   query.with_ties = false;
@@ -711,13 +714,13 @@ class Reducer {
       is_made_ = &schema == &schema_;
       const std::string wrong = Checker(asker_, schema).check(c, fault_);
       return kind_of(wrong) == kind_ ? wrong : "";
-    } catch (const std::exception&) {  // a schema that makes no sense: a key that repeats
+    } catch (const std::exception&) {  // a schema that is not valid: a key repeats
       if (!asker_.alive()) asker_.connect();
       return {};
     }
   }
 
-  /// A failure must stay what it is: an error of one code, or a wrong answer.
+  /// A failure must keep its kind: an error with the same code, or a wrong answer.
   static std::string kind_of(const std::string& wrong) {
     constexpr char kFails[] = " fails: ";
     const size_t at = wrong.find(kFails);
@@ -797,7 +800,7 @@ class Reducer {
   std::string kind_;
   Fault fault_;
   std::string wrong_;
-  bool is_made_ = false;  // is the server's schema schema_?
+  bool is_made_ = false;  // schema schema_ exists in the server
   Clock::time_point start_ = Clock::now();
 };
 
@@ -805,7 +808,7 @@ class Reducer {
 
 struct Options {
   int rounds = kRounds;
-  double seconds = 0;  // 0: as many rounds as there are
+  double seconds = 0;  // 0: run all rounds
   uint64_t first = 0;
   std::string scripts = "build/check";
 };
@@ -832,14 +835,14 @@ Options options_of(int argc, char** argv) {
 
 Rng rng_of(uint64_t seed, uint64_t round) { return Rng(seed + round * 0x9e3779b97f4a7c15u); }
 
-// An answer is broken on purpose: each relation must say so.
+// Breaks answers deliberately: each relation must report that.
 void check_the_checks(Tap& tap, Asker& asker, uint64_t seed) {
   for (const CheckName& check : kChecks) {
     std::vector<std::pair<Fault, const char*>> faults = {{Fault::kLostRow, "a row that is lost"},
                                                          {Fault::kTwice, "a row that comes twice"},
                                                          {Fault::kWrongNumber, "a wrong number"}};
     if (check.check == Check::kNoOptimisation) faults = {{Fault::kWrongNumber, "a wrong number"}};
-    if (check.check == Check::kHiddenRows) faults.clear();  // see below
+    if (check.check == Check::kHiddenRows) faults.clear();  // see check_the_listening()
     for (const auto& [fault, what] : faults) {
       int broken = 0;
       int found = 0;
@@ -859,7 +862,7 @@ void check_the_checks(Tap& tap, Asker& asker, uint64_t seed) {
   }
 }
 
-// A view without a barrier does show hidden rows to a cheap function: here it is held to what it does not promise.
+// A view without a barrier may show hidden rows to a cheap function. This check expects that it does.
 void check_the_listening(Tap& tap, Asker& asker, uint64_t seed) {
   int views = 0;
   int found = 0;
@@ -889,7 +892,7 @@ void check_the_listening(Tap& tap, Asker& asker, uint64_t seed) {
          text("hidden rows: %d views without a barrier, %d found to show hidden rows", views, found));
 }
 
-// A failure must become a small one.
+// A large failure must be reduced to a small one.
 void check_the_reducer(Tap& tap, Asker& asker, uint64_t seed) {
   for (uint64_t round = 0;; ++round) {
     Rng rng = rng_of(~seed, round);

@@ -1,7 +1,7 @@
-// Random questions over a random schema (random_schema.h), for metamorphic_client.cpp: joins of two relations that are
-// grouped by items of both, as the plan node BatmapJoinProject takes them, near misses, and calls of the table functions. A
-// question is kept in parts, so that a relation between answers can leave out or add a part, and a failure can be made
-// smaller.
+// Random queries over a random schema (random_schema.h), for metamorphic_client.cpp: joins of two relations
+// that are grouped by items of both, as the plan node BatmapJoinProject answers them; queries that it nearly
+// answers; and calls of table functions. A query is kept in parts, so that a relation between answers can add
+// or omit a part, and a failure can be reduced.
 #pragma once
 
 #include <optional>
@@ -16,10 +16,10 @@ struct QuerySide {
   std::string alias;
   std::string relation;
   From from = From::kPlain;
-  std::string from_condition;           // of kFiltered
-  std::vector<std::string> conditions;  // in WHERE
-  std::vector<std::string> items;       // what is grouped by
-  std::optional<int> least_id;          // a condition with a number that can be a parameter
+  std::string from_condition;           // for kFiltered
+  std::vector<std::string> conditions;  // of WHERE
+  std::vector<std::string> items;       // the expressions of GROUP BY
+  std::optional<int> least_id;          // a condition whose number can be a parameter
 
   std::string source() const {
     switch (from) {
@@ -39,25 +39,25 @@ enum class Form { kDirect, kSubquery, kCte, kLateral, kPrepared, kCursor };
 
 struct Query {
   QuerySide sides[2];
-  std::vector<std::pair<std::string, std::string>> keys;  // columns of the two sides that are equal
-  std::string on;                                         // more that joins: a comparison of items; or nothing
+  std::vector<std::pair<std::string, std::string>> keys;  // pairs of equal columns of the two sides
+  std::string on;                                         // another join condition: a comparison of items; or empty
   std::string join = "JOIN";
   Asks asks = Asks::kCounts;
   std::string count = "count(*)";
-  std::optional<int> threshold;  // HAVING count >= it
+  std::optional<int> threshold;  // HAVING count >= threshold
   std::vector<std::string> having;
   Order order = Order::kNone;
   std::optional<int> limit;
   std::optional<int> offset;
   bool with_ties = false;
   Form form = Form::kDirect;
-  std::vector<int> fetches;  // of a cursor; it may be left before its end
+  std::vector<int> fetches;  // by a cursor, which may be closed before its end
   bool generic_plan = false;
 
   size_t items() const { return sides[0].items.size() + sides[1].items.size(); }
   bool counts() const { return asks == Asks::kCounts; }
   bool counts_rows() const { return count.find("DISTINCT") == std::string::npos; }
-  /// Is there one order of the rows only?
+  /// Does the query define the order of its rows completely?
   bool total_order() const { return order == Order::kCountAndItems || order == Order::kItems; }
 
   std::string where() const {
@@ -83,7 +83,7 @@ struct Query {
     return parts.empty() ? "" : "WITH " + joined({parts.begin(), parts.end()}, ", ") + " ";
   }
 
-  /// The question without what stands around it. `number` writes the numbers that can be parameters.
+  /// The query without its surrounding statement. `number` writes the numbers that can be parameters.
   template <class Number>
   std::string core(Number number, const std::string& least_count = {}) const {
     std::vector<std::string> outputs;
@@ -145,18 +145,18 @@ struct Query {
 struct Call {
   enum class Function { kPairs, kJoinProject, kItemsets, kRules } function = Function::kPairs;
   std::string relations[2];
-  std::string conditions[2];  // in the texts; or nothing
+  std::string conditions[2];  // in the texts, or empty
   int min_count = 1;
   std::optional<int> top_k;
   int confidence_eighths = 4;
   int max_length = 2;
-  std::string method;     // or nothing
-  std::string algorithm;  // of itemsets; or nothing
+  std::string method;     // or empty
+  std::string algorithm;  // for itemsets, or empty
 };
 
-// Three-valued: true, false and NULL divide the rows into three parts.
+// A predicate: true, false and NULL divide the rows into three parts.
 struct Predicate {
-  enum class Scope { kItem, kKey, kRow } scope = Scope::kRow;  // what it is a function of
+  enum class Scope { kItem, kKey, kRow } scope = Scope::kRow;  // what it depends on
   size_t side = 0;
   std::string text;
 };
@@ -233,7 +233,7 @@ class QueryMaker {
     return c;
   }
 
-  /// Settings under which an answer must be the same.
+  /// Settings that must not change an answer.
   std::vector<std::string> settings() {
     std::vector<std::string> out;
     const auto maybe = [&](double p, const std::string& name, std::initializer_list<const char*> values) {
@@ -252,7 +252,7 @@ class QueryMaker {
   }
 
  private:
-  /// An expression of the left side as one of the right side.
+  /// Rewrites an expression of the left side for the right side.
   static std::string moved(const std::string& expression) {
     std::string out;
     for (size_t at = 0; at < expression.size(); ++at) {
@@ -289,7 +289,7 @@ class QueryMaker {
     return is_integer(second.type) ? text("%s.j %% 3", a) : alias + ".j::text";
   }
 
-  /// A condition on a column. With no alias, of a query of one relation.
+  /// A condition on a column. Without an alias for a query of one relation.
   std::string condition(const std::string& alias, const Relation& relation, size_t number, bool may_leak) {
     const Table& table = schema_.table_of(relation);
     const Column& column = table.columns[number];
@@ -332,7 +332,7 @@ class QueryMaker {
       for (size_t k = 1 + below(rng_, 4); k > 0; --k) q.fetches.push_back(number_of(rng_, {1, 2, 7, 50, 1000000}));
   }
 
-  /// What the node leaves alone.
+  /// Adds a part that the node does not support.
   void spoil(Query& q) {
     switch (below(rng_, 5)) {
       case 0: q.join = one_of(rng_, {"LEFT JOIN", "RIGHT JOIN"}); break;

@@ -1,8 +1,9 @@
-// Random schemas for metamorphic_client.cpp: tables of keys and items of random types, with NULLs, repeated rows, skew,
-// extreme values, indexes and partitions, row security with policies of several forms, views with and without a security
-// barrier, materialized views; and the truth beside them: schema meta_truth holds, under the same names, plain tables of the
-// rows that the ordinary role meta_reader may see. Everything is kept as numbers and words, so that a schema can be written
-// out as a script and made smaller row by row. The same number gives the same schema on every machine.
+// Random schemas for metamorphic_client.cpp: tables of keys and items of random types, with NULLs, repeated
+// rows, skew, extreme values, indexes, partitions and row security with several forms of policies; views
+// with and without a security barrier; materialized views. Schema meta_truth holds, under the same names,
+// plain tables of the rows that the ordinary role meta_reader may see. Everything is kept as numbers and
+// words, so that a schema can be written as a script and reduced row by row. The same number gives the same
+// schema on every machine.
 #pragma once
 
 #include <array>
@@ -45,18 +46,18 @@ inline const char* type_name(ColumnType type) {
 
 inline bool is_integer(ColumnType type) { return type <= ColumnType::kInt8; }
 
-// A column takes numbers 0 ... values - 1, and makes a literal of its type of each.
+// A column has the numbers 0 ... values - 1 and makes a literal of its type from each.
 struct Column {
   std::string name;
   ColumnType type = ColumnType::kInt4;
   int values = 1;
-  double skew = 1;        // exponent: the larger, the more rows hold the smallest numbers
-  double nulls = 0;       // share
+  double skew = 1;        // exponent: a larger one gives the smallest numbers to more rows
+  double nulls = 0;       // share of rows
   bool extremes = false;  // 0 and 1 are the least and the largest value of the type
   bool wide = false;      // int8 beyond 32 bits
   bool not_null = false;
 
-  // `form` chooses between literals of the same value, where the type has such: 1.5 and 1.50.
+  // `form` chooses between literals of the same value if the type has several: 1.5 and 1.50.
   std::string literal(int number, int form = 0) const {
     if (number < 0) return "NULL";
     static const char* const kExtremes[3][2] = {
@@ -98,20 +99,20 @@ struct Table {
   std::string name;
   std::array<Column, kColumns> columns;
   std::vector<NumberRow> rows;
-  std::string partitions;             // by HASH (k), RANGE (id) or LIST (h), or nothing
-  std::string constraint;             // an index, or nothing
+  std::string partitions;             // BY HASH (k), RANGE (id) or LIST (h), or empty
+  std::string constraint;             // an index, or empty
   std::vector<std::string> policies;  // statements; empty: no row security
-  std::string visible = "true";       // of which rows the policies leave, in the words of a superuser
+  std::string visible = "true";       // condition of the rows that the policies permit, for a superuser
   bool analyzed = true;
 };
 
-// What a query can read.
+// A relation that a query can read.
 struct Relation {
   std::string name;
   int table = 0;
   std::string definition;        // of a view; empty: the table itself
-  std::string visible = "true";  // which of its rows the role sees
-  bool guarded = false;          // must functions of a query of the role not see the rows that are hidden?
+  std::string visible = "true";  // condition of the rows that the role sees
+  bool guarded = false;          // must functions in queries of the role not see hidden rows?
 };
 
 constexpr char kReader[] = "meta_reader";
@@ -127,7 +128,7 @@ struct Schema {
     throw std::runtime_error("no relation " + name);
   }
 
-  /// Is a table part of any relation?
+  /// Does any relation read the table?
   bool is_read(size_t table) const {
     return std::any_of(relations.begin(), relations.end(),
                        [&](const Relation& r) { return static_cast<size_t>(r.table) == table; });
@@ -139,13 +140,14 @@ struct Schema {
     return sum;
   }
 
-  // All of it as statements of a superuser, which leave the schema search path "meta" behind.
+  // The whole schema as statements of a superuser, which leave search_path set to "meta".
   std::vector<std::string> script() const {
     std::vector<std::string> out = {
         "SET client_min_messages = error", "DROP SCHEMA IF EXISTS meta, meta_truth CASCADE",
         "DROP ROLE IF EXISTS meta_reader", "CREATE ROLE meta_reader", "CREATE SCHEMA meta", "CREATE SCHEMA meta_truth",
         "GRANT USAGE ON SCHEMA meta, meta_truth TO meta_reader", "SET search_path = meta",
-        // They tell what they are shown. So cheap that a planner runs them first where it may.
+        // These functions report their arguments. They are so cheap that a planner calls them first
+        // if it may.
         "CREATE FUNCTION leak(place text, value anyelement) RETURNS bool LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST "
         "0.0001 AS"
         " $$ BEGIN RAISE NOTICE 'saw %=%', place, value::text; RETURN true; END $$",
@@ -216,7 +218,7 @@ class SchemaMaker {
   }
 
  private:
-  static constexpr int64_t kMostPairs = 200000;  // of rows of one key with each other
+  static constexpr int64_t kMostPairs = 200000;  // row pairs with equal keys
 
   Table make_table(int number) {
     Table table;
@@ -225,7 +227,7 @@ class SchemaMaker {
     auto& [id, key, second_key, item, second_item, hidden] = table.columns;
     id.values = 1 << 20;
     key.type = key_type_;
-    // Integers of all widths join each other.
+    // Integer types of all widths can be joined.
     if (is_integer(key_type_) && chance(rng_, 0.3)) key.type = static_cast<ColumnType>(below(rng_, 3));
     key.wide = key.type == ColumnType::kInt8 && wide_keys_;
     key.values = number_of(rng_, {1, 3, 10, 40, 200});
@@ -267,7 +269,7 @@ class SchemaMaker {
       for (size_t c = 0; c < kColumns; ++c) row[c] = table.columns[c].draw(rng_);
       if (!table.rows.empty() && chance(rng_, repeats)) row = table.rows[below(rng_, table.rows.size())];
       row[kId] = n;
-      // Items that only hidden rows have: an answer with one of them tells of those rows.
+      // Items that only hidden rows have: an answer that contains one reveals these rows.
       if (row[kHidden] == 1 && row[kItem] >= 0 && chance(rng_, own_items)) row[kItem] += table.columns[kItem].values;
       const bool may_repeat = table.constraint.find("NULLS") == std::string::npos && (row[kKey] < 0 || row[kItem] < 0);
       if (!table.constraint.empty() && !may_repeat && !seen.emplace(row[kKey], row[kItem]).second) continue;
@@ -298,7 +300,7 @@ class SchemaMaker {
         add("PERMISSIVE", "i = " + some_item);
         add("RESTRICTIVE", "k IS NOT NULL");
         break;
-      default:  // none that lets a row through
+      default:  // a policy that permits no row
         table.visible = "false";
         add("RESTRICTIVE", "true");
     }
@@ -309,7 +311,7 @@ class SchemaMaker {
     const bool secured = !table.policies.empty();
     const char* const name = table.name.c_str();
     schema.relations.push_back({table.name, number, "", table.visible, secured});
-    const std::string condition = "id % 3 <> 1";  // of views: what they leave out is hidden, too
+    const std::string condition = "id % 3 <> 1";  // of views: the rows that they exclude are hidden, too
     const auto view = [&](const char* letter, const char* kind, const char* options, const std::string& visible,
                           bool guarded) {
       if (!chance(rng_, 0.4)) return;

@@ -1,7 +1,8 @@
-// Fifty sessions at once, each running batmap_pairs on the same table with its own method, threads, input and
-// selection, several rounds of it. Every answer must equal what this program selects from the pairs that a plain
-// self-join counted; the runs must really overlap; no thread may outlive its run; and the memory of the backends
-// after the last round must be what it was after the second (the heap of a process takes some runs to find its level).
+// Fifty sessions run batmap_pairs on the same table at once, each with its own method, threads, input and
+// selection, for several rounds. Every answer must equal the selection that this program makes from the
+// pairs of a plain self-join. The runs must really overlap. No thread may outlive its run. After the last
+// round the memory of the backends must be the same as after the second (the heap of a process grows during
+// its first runs).
 
 #include <map>
 #include <numeric>
@@ -14,14 +15,14 @@ namespace {
 
 constexpr int kSessions = 50;
 constexpr int kRounds = 4;
-constexpr long kGrowthKb = 2 * 1024;  // what a backend may gain from the second round to the last, on average
+constexpr long kGrowthKb = 2 * 1024;  // growth allowed for a backend from the second round to the last, on average
 
 struct PairRow {
   int64_t item_a, item_b, support, support_a, support_b, total;
   auto operator<=>(const PairRow&) const = default;
 };
 
-// What one session asks for; 0 and an empty list stand for "not given".
+// The arguments of one session; 0 and an empty list mean "not given".
 struct Selection {
   int64_t min_count = 0;
   double min_support = 0;
@@ -53,7 +54,7 @@ bool holds(const std::vector<int64_t>& items, int64_t item) {
   return std::find(items.begin(), items.end(), item) != items.end();
 }
 
-// The k best of rows that are (support, tie-breaker, position): their positions.
+// Rows (support, tie-breaker, position). Gives the positions of the k best.
 using Ranked = std::vector<std::tuple<int64_t, std::vector<int64_t>, size_t>>;
 std::vector<size_t> best(Ranked ranked, size_t k) {
   std::sort(ranked.begin(), ranked.end());
@@ -62,7 +63,7 @@ std::vector<size_t> best(Ranked ranked, size_t k) {
   return positions;
 }
 
-// The selection by its words, from all pairs. Slow and plain.
+// Applies the selection to all pairs, slowly and simply.
 std::vector<PairRow> select(const std::vector<PairRow>& all, const Selection& s) {
   std::vector<PairRow> rows;
   for (const PairRow& p : all) {
@@ -121,7 +122,7 @@ Selection selection_of(int n, Rng& rng) {
   switch (n % 6) {
     case 0: s.min_count = 1 + static_cast<int64_t>(below(rng, 40)); break;
     case 1:
-      // Half-way between two counts of 10,000 transactions: no rounding can make it another threshold.
+      // Half-way between two counts of 10,000 transactions, so that rounding cannot change the threshold.
       s.min_support = (static_cast<double>(1 + below(rng, 100)) + 0.5) / 10000;
       break;
     case 2: s.top_k = 1 + static_cast<int64_t>(below(rng, 3000)); break;

@@ -1,4 +1,5 @@
-// States of batmap_episode_count_agg from arbitrary bytes: refused, or counted alike by tracking and by the automaton.
+// States of batmap_episode_count_agg from arbitrary bytes: either refused, or tracking and the automaton
+// count the same.
 
 #include <algorithm>
 #include <cstdint>
@@ -18,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const EpisodeStateHeader header = episode_state_header(state);
   require(header.bytes() <= size, "a state lies within its bytes");
   require(same_episode(state, state), "it is of its own episode");
-  if (header.length > 64) return 0;  // slow, and no different
+  if (header.length > 64) return 0;  // longer episodes are slow and test nothing new
   MemoryMeter meter;
   const ExecutionOptions options{.threads = 1, .memory = &meter, .cancel = {}};
   try {

@@ -1,6 +1,7 @@
-// Flat relations from arbitrary bytes. An even first byte: the rest is a value from outside; what passes validation must
-// decode, finish, merge and validate again, with its rows unchanged. An odd first byte: the rest is a list of appends,
-// packings and merges, after which the relation must hold exactly the rows of a plain list.
+// Flat relations from arbitrary bytes. If the first byte is even, the rest is a value from outside: if it
+// passes validation, it must decode, finish, merge and validate again with its rows unchanged. If the first
+// byte is odd, the rest is a list of appends, packings and merges; the relation must then hold exactly the
+// rows of a plain list.
 
 #include <algorithm>
 #include <cstdint>
@@ -38,11 +39,11 @@ Rows rows_of(const Bytes& finished) {
 Bytes finish(const Bytes& state) {
   Bytes out(batmap::flat_finished_capacity(batmap::flat_header(state.data())));
   out.resize(batmap::flat_finish(state.data(), out.data()));
-  batmap::flat_validate(out);  // throws: the fuzzer sees it
+  batmap::flat_validate(out);  // throws, and the fuzzer reports that
   return out;
 }
 
-/// In an exact block, so that a sanitizer sees one byte too far.
+/// Copied to a block of the exact size, so that a sanitizer detects an access one byte past the end.
 Bytes merge(const Bytes& into, const Bytes& other) {
   const batmap::FlatHeader header = batmap::flat_header(into.data());
   Bytes out(std::max(batmap::flat_merged_capacity(header, other.data()), batmap::flat_used(header)));

@@ -1,5 +1,5 @@
-// Joins of arbitrary rows under arbitrary options, by every method, against sets and loops. Bytes: options, then rows of one
-// byte each for the side and b, and for a or c.
+// Joins of arbitrary rows under arbitrary options, by every method, compared with sets and loops. Input
+// bytes: the options; then each row has one byte for the side and b, and one for a or c.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// Pair counts from arbitrary bytes, as they come by text or message. A value from outside: what passes validation must read,
-// write, add and answer without surprise. Where the first byte is odd the rest is a list of operations on two states, which
-// must hold the sums of plain maps.
+// Pair counts from arbitrary bytes, as they arrive by text or message. If a value passes validation, reading,
+// writing, adding and look-ups must succeed and agree. If the first byte is odd, the rest is a list of
+// operations on two states, which must hold the sums of plain maps.
 
 #include <algorithm>
 #include <cstdint>
@@ -24,7 +24,7 @@ using Bytes = std::vector<std::byte>;
 /// Counts by item pair; (item, item) holds the support.
 using Counts = std::map<std::pair<int64_t, int64_t>, uint64_t>;
 
-/// In an exact block, so that a sanitizer sees one byte too far.
+/// Copied to a block of the exact size, so that a sanitizer detects an access one byte past the end.
 Bytes exact(const GrowingBuffer<std::byte>& buffer) { return {buffer.begin(), buffer.end()}; }
 
 Counts read(const Bytes& value) {
@@ -54,7 +54,7 @@ Bytes added(const std::vector<const std::byte*>& values, const ExecutionOptions&
   GrowingBuffer<std::byte> out(*options.memory);
   add_pair_counts(values, out, options);
   Bytes sum = exact(out);
-  validate_pair_counts(sum, options);  // throws: the fuzzer sees it
+  validate_pair_counts(sum, options);  // throws, and the fuzzer reports that
   return sum;
 }
 
@@ -115,7 +115,7 @@ void check_operations(const uint8_t* data, size_t size, const ExecutionOptions& 
     const uint8_t operation = *data++;
     const uint8_t argument = *data++;
     switch (operation % 4) {
-      case 0: {  // one transaction: an item for each of the next bytes
+      case 0: {  // one transaction: each of the next bytes is an item
         std::vector<int64_t> items;
         std::vector<TidItem> rows;
         for (int k = 0; k < argument % 16 && data < end; ++k, ++data)

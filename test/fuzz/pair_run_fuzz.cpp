@@ -1,5 +1,5 @@
-// Small relations and questions from arbitrary bytes: every method and kernel must answer like the oracle, or all refuse.
-// Bytes: 12 of options, 3 of lists, then two a row (tid, item).
+// Small relations and queries from arbitrary bytes: all methods and kernels must give the answer of the
+// oracle, or all must refuse. Input bytes: 12 of options, 3 of lists, then two per row (tid, item).
 
 #include <cstdint>
 #include <cstdio>
@@ -39,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const uint8_t given = data[0];
   const uint8_t forms = data[1];
   PairQuery query;
-  // Signed, so that refused values come up too.
+  // Signed, so that invalid values occur, too.
   if (given & 1) query.min_count = static_cast<int8_t>(data[2]);
   if (given & 2) query.min_support = (data[3] + data[4] * 256.0 - 1000) / 64000;
   if (given & 4) query.top_k = static_cast<int8_t>(data[5]);

@@ -1,8 +1,9 @@
-// Runs a fuzz target over files instead of under libFuzzer, so that the corpora, past crashers among them, are part of every
-// test run and need no fuzzing engine.
+// Runs a fuzz target over files instead of under libFuzzer. So every test run includes the corpora, which
+// contain past crashers, without a fuzzing engine.
 //
-// Usage: NAME_fuzz PATH...   each PATH is a file, or a folder of which every file is taken. The target reports by crashing;
-// a path that is not there, or no input at all, is an error, so that a mislaid corpus does not pass for a good one. The
+// Usage: NAME_fuzz PATH...   each PATH is a file, or a folder whose files are all read. The target reports a
+// failure by crashing.
+// A path that does not exist is an error, and so is a run without input: a missing corpus must not pass. The
 // empty input always runs first.
 
 #include <algorithm>
@@ -51,10 +52,10 @@ int main(int argc, char** argv) {
   const std::uint8_t nothing = 0;
   LLVMFuzzerTestOneInput(&nothing, 0);
   for (const fs::path& file : files) {
-    // Named before the run: after a crash the last line tells which input it was.
+    // Printed before the run, so that after a crash the last line names the input.
     std::printf("%s\n", file.c_str());
     std::fflush(stdout);
-    // An exact heap block lets AddressSanitizer see one byte too far.
+    // In a heap block of the exact size AddressSanitizer detects an access one byte past the end.
     const std::vector<std::uint8_t> bytes = read_file(file);
     LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
   }

@@ -1,4 +1,5 @@
-// What a fuzz target says of a broken promise before it ends: standard error, and abort() for the fuzzer to catch.
+// Reports a broken property in a fuzz target: prints it to standard error and calls abort(), which
+// the fuzzer catches.
 #pragma once
 
 #include <cstdio>

@@ -1,6 +1,6 @@
-// Two sets from arbitrary bytes, each of its own width, against std::set: round trip, counts by every kernel, algebra,
-// order. Bytes: two widths, a way to spread, then 2 an element; the lowest bit says which set it goes to, the next whether
-// to both.
+// Two sets from arbitrary bytes, each with its own width, compared with std::set: round trip, counts by every
+// kernel, algebra, order. Input bytes: two widths, the spread, then 2 per element; the lowest bit selects the
+// set, and the next bit puts the element into both.
 
 #include <algorithm>
 #include <cstdint>
@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::set<uint64_t> members[2];
   for (size_t i = 3; i + 2 <= size; i += 2) {
     const uint64_t raw = data[i] | uint64_t{data[i + 1]} << 8;
-    // One pair of bytes may stand for a run, so that short inputs reach batmaps and bitmaps.
+    // Two bytes may stand for a run of elements, so that short inputs produce batmaps and bitmaps, too.
     const uint64_t run = data[2] % 4 == 0 ? 1 : data[2] % 4 == 1 ? 40 : 400;
     const uint64_t factor = data[2] % 8 < 4 ? 1 : 0x9e3779b97f4a7c15;
     for (uint64_t k = 0; k < run; ++k) {

@@ -1,5 +1,5 @@
-// Roaring bytes from outside, the 64-bit form where the first byte is odd: a refusal, or a set that is written and read
-// again the same.
+// Roaring bytes from outside, in 64-bit form if the first byte is odd: either refused, or a set that is the
+// same after writing and reading.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,7 +17,7 @@ using batmap::test::require;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const RoaringForm form = data[0] % 2 == 0 ? RoaringForm::k32 : RoaringForm::k64;
-  MemoryMeter meter(size_t{256} << 20);  // runs may ask for 65,536 elements with eight bytes
+  MemoryMeter meter(size_t{256} << 20);  // eight bytes of runs may demand 65,536 elements
   const ExecutionOptions options{1, &meter, {}};
   std::vector<std::byte> bytes(size - 1);
   if (size > 1) std::memcpy(bytes.data(), data + 1, size - 1);

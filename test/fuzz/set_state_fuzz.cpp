@@ -1,4 +1,5 @@
-// Bytes as a flat set state: refused, or a state that compacts, finishes and merges to what the elements say.
+// Bytes as a flat set state: either refused, or compacting, finishing and merging give the set
+// of its elements.
 #include <cstring>
 #include <set>
 #include <vector>
@@ -9,7 +10,7 @@ namespace {
 
 using namespace batmap;
 
-/// The set that the elements of a state stand for, the slow way.
+/// The set that the elements of a state represent, computed the slow way.
 std::set<uint64_t> meaning(const std::byte* bytes) {
   std::set<uint64_t> set;
   for (const uint64_t x : state_elements(bytes))
@@ -24,7 +25,7 @@ void require(bool condition) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // At 4 modulo 8, as in a varlena; with room for a second copy of the elements.
+  // At 4 modulo 8, as in a varlena, with room for a second copy of the elements.
   std::vector<uint64_t> words(2 * size / 8 + 8);
   auto* const bytes = reinterpret_cast<std::byte*>(words.data()) + 4;
   std::memcpy(bytes, data, size);

@@ -1,4 +1,5 @@
-// Text forms of sets from arbitrary bytes: a refusal, or a set that prints to a text that reads the same.
+// Text forms of sets from arbitrary bytes: either refused, or a set whose printed text reads back as
+// the same set.
 
 #include <algorithm>
 #include <cstdint>

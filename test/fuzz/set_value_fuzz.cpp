@@ -1,4 +1,4 @@
-// Stored sets from arbitrary bytes: what validation lets pass must agree with itself in every way there is to ask.
+// Stored sets from arbitrary bytes. If a value passes validation, all functions on it must agree.
 
 #include <algorithm>
 #include <cstdint>
@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(set_min(set) == (set.empty() ? std::optional<uint64_t>() : elements[0]), "least");
   require(set_max(set) == (set.empty() ? std::optional<uint64_t>() : elements[elements.size() - 1]), "greatest");
 
-  // Our own value of the same set: perhaps other places, nothing else.
+  // Our own encoding of the same set: elements may be at other positions, but nothing else may differ.
   SetEncoder encoder(options);
   std::vector<std::byte> own(encoder.prepare(elements.span(), set.width()));
   encoder.write(own.data());

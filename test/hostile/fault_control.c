@@ -1,4 +1,4 @@
-// SQL functions that arm the faults of the server of check-hostile (faults.c) in a session, from another one.
+// SQL functions that arm the faults of the server of check-hostile (faults.c) in another session.
 #include "postgres.h"
 
 #include "fmgr.h"

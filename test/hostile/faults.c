@@ -1,9 +1,12 @@
-// Faults in a backend. This file is linked into the server of check-hostile, and only there. Calls of the server and of the library
-// that allocate in a memory context come here by `ld --wrap`; mmap, pthread_create and pwrite because what an executable
-// defines is found before what the C library does; looks at the interrupt flag by interrupts.h. Each counts the events of the kind that is armed, in the backend
-// that is armed and in its parallel workers, and makes the n-th one fail as the system would. fault_control.c arms.
+// Faults in a backend. This file is linked into the server of check-hostile, and only there. `ld --wrap`
+// redirects calls of the server and of the library that allocate in a memory context. mmap, pthread_create
+// and pwrite come here because symbols of an executable take precedence over those of the C library.
+// interrupts.h redirects the checks of the interrupt flag. Each function counts the events of the armed kind
+// in the armed backend and its parallel workers, and makes the n-th event fail as the system would.
+// fault_control.c arms the faults.
 //
-// Left alone: what the server allocates in a critical section (it would end in a PANIC by design) and to report errors.
+// Two kinds of allocations never fail here: those of the server in a critical section (a failure would end in
+// a PANIC by design), and those that report errors.
 
 #include "postgres.h"
 
@@ -20,7 +23,7 @@
 
 static FaultState *shared;
 
-// Before main: all processes of the server are forked from this one.
+// Runs before main: all processes of the server are forked from this one.
 static void __attribute__((constructor))
 make_state(void)
 {
@@ -37,7 +40,7 @@ fault_state(void)
     return shared;
 }
 
-// Counts an event; true where it has to fail. Any thread may call it.
+// Counts an event. Returns true if it must fail. Any thread may call it.
 static bool
 fails(FaultKind kind)
 {

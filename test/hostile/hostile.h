@@ -1,6 +1,6 @@
-// What the programs of check-hostile share: a deadline, a session that comes back after a crash of the server, findings, and
-// reading the catalog. A program is given `SECONDS SEED` and ends with a line of counts; its status is 1 where something was
-// found.
+// Shared by the programs of check-hostile: a deadline, a session that reconnects after a crash of the server,
+// findings, and reading the catalog. A program gets `SECONDS SEED` and ends with a line of counts. Its status
+// is 1 if there are findings.
 #pragma once
 
 #include "../client/client.h"
@@ -51,7 +51,7 @@ class Findings {
   std::map<std::string, int> seen_;
 };
 
-/// Connects, and waits for a server that restarts.
+/// Connects; waits for a server that is restarting.
 inline std::unique_ptr<Session> connect() {
   for (int attempt = 0;; ++attempt) {
     try {

@@ -1,13 +1,13 @@
-// Makes the n-th allocation, mmap, start of a thread, temporary write and interrupt check of a backend fail while it runs
-// the statements below, for every n until the statement has fewer of them. The statement must end with the error of that
-// fault or with the answer that it gives without one; the backend must live, with one thread and no temporary file; the
-// statement must then give its answer; and memory must not grow from fault to fault. Needs the server and the library of
-// check-hostile.
+// Makes the n-th allocation, mmap, thread start, temporary write or interrupt check of a backend fail while
+// it runs one of the statements below, for every n up to the number of such events. The statement must end
+// with the error of that fault, or with its usual answer. The backend must survive with one thread and
+// without a temporary file. Then the statement must give its usual answer, and memory must not grow from
+// fault to fault. Needs the server and the library of check-hostile.
 //
 // usage: inject SECONDS SEED [KIND]
 //
-// Where the time is not enough for every n of a statement, those tried are spread over its length; the table printed at the
-// end says how many of how many were tried.
+// If the time does not suffice for every n of a statement, the tries are spread over its length. The table at
+// the end shows how many n out of how many were tried.
 
 #include "hostile.h"
 
@@ -16,7 +16,7 @@ using namespace hostile;
 namespace {
 
 constexpr long kMemoryMarginKb =
-    24 * 1024;  // what heaps and the quarantine of AddressSanitizer may add over a statement's faults
+    24 * 1024;  // heaps and the quarantine of AddressSanitizer may add this much during the faults of a statement
 
 struct Statement {
   const char* name;
@@ -26,7 +26,7 @@ struct Statement {
 
 struct Kind {
   const char* name;
-  std::set<std::string> states;  // the errors that a fault of this kind may end in
+  std::set<std::string> states;  // the errors in which a fault of this kind may end
 };
 
 const std::vector<Kind>& kinds() {
@@ -168,7 +168,7 @@ class Injector {
       if (only_.empty() || only_ == kind.name) wanted.push_back(&kind);
     const Deadline deadline(seconds);
     size_t left = all.size() * wanted.size();
-    // Kinds with few events first: what they leave of their share of the time is for the others.
+    // Kinds with few events come first: the time that they do not use is left for the others.
     std::stable_sort(wanted.begin(), wanted.end(), [](const Kind* a, const Kind* b) { return rank(*a) < rank(*b); });
     for (const Kind* kind : wanted)
       for (const Statement& statement : all) {
@@ -221,8 +221,8 @@ class Injector {
     for (const std::string& setting : statement.settings) session_->must("SET " + setting);
   }
 
-  // Runs a statement with the n-th event failing; n = 0: none does. What came, and the events counted, negative where one
-  // failed.
+  // Runs a statement; its n-th event fails (n = 0: none). @return the result, and the number of events,
+  // negative if one failed
   std::pair<Result, int64_t> attempt(const Statement& statement, const Kind& kind, int64_t nth) {
     session_->must("BEGIN");
     control_->must("SELECT fault_arm(" + quoted(kind.name) + ", " + std::to_string(nth) + ", " +
@@ -235,7 +235,7 @@ class Injector {
 
   void walk(const Statement& statement, const Kind& kind, const Deadline& share) {
     open(statement);
-    attempt(statement, kind, 0);  // caches are filled
+    attempt(statement, kind, 0);  // fills caches
     auto [first, events] = attempt(statement, kind, 0);
     const std::string what = std::string(statement.name) + ", " + kind.name;
     if (!first.good()) {
@@ -247,8 +247,8 @@ class Injector {
     sum.events += events;
     long before_kb = 0;
     int64_t tried = 0;
-    // n runs through 1 ... events + 1 in steps that have no divisor in common with the length, so that any part of the walk
-    // is spread.
+    // n visits 1 ... events + 1 in steps that are coprime to that length, so that any part of the walk is
+    // spread over it.
     const int64_t length = events + 1;
     int64_t step = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(length) * 0.618));
     while (std::gcd(step, length) != 1) ++step;

@@ -1,5 +1,5 @@
-// Read before every source file of the server and of the library in the build for check-hostile (-include): each look at the
-// flag that CHECK_FOR_INTERRUPTS() reads becomes a call, which can count it and make it find a cancel (faults.c). The
-// server's own declaration of the flag turns into the declaration of that function. The file that defines the flag is
-// compiled without this.
+// Included before every source file of the server and of the library in the build for check-hostile
+// (-include). Each read of the flag of CHECK_FOR_INTERRUPTS() becomes a call, which can count it and simulate
+// a cancel (faults.c). The declaration of the flag in the server becomes the declaration of that function.
+// The file that defines the flag is compiled without this header.
 #define InterruptPending (*fault_interrupt_pending())

@@ -1,16 +1,19 @@
-// Damaged bytes for every type and every aggregate state of the extension, and hostile arguments for each of its functions.
+// Damaged bytes for every type and every aggregate state of the extension, and hostile arguments for each
+// of its functions.
 //
-// What there is to call is read from the catalog: a new type, function, operator or aggregate is in the loop without being
-// named. A round takes valid values of one type (made by the extension's own aggregates, casts and functions), changes their
-// bytes, and sends them in: through the receive function, the input function, COPY BINARY, and casts from bytea. What is
-// accepted lies in a table, together with sound values, and then every function and operator that takes the type is called
-// with it, all aggregates, the combine functions over it as states, and the operator classes' indexes. Any other role could
-// do the same: the session is an ordinary role's.
+// The catalog tells what to call, so a new type, function, operator or aggregate is included without being
+// named. A round takes valid values of one type (made by aggregates, casts and functions of the
+// extension), changes their bytes, and sends them in: through the receive function, the input function,
+// COPY BINARY, and casts from bytea. Accepted values are stored in a table with valid ones. Then every
+// function and operator that takes the type is called with them, all aggregates, the combine functions
+// with the values as states, and the indexes of the operator classes. Any role could do the same: the
+// session belongs to an ordinary role.
 //
 // usage: mutate SECONDS SEED [ROUND]
 //
-// A round draws from SEED and its number alone, and its number is printed with a finding: `mutate 0 SEED ROUND` repeats one
-// round. A lost connection, an internal error (XX000) and a statement that goes 5 s beyond its timeout are findings.
+// A round depends only on SEED and its number. The number is printed with a finding: `mutate 0 SEED ROUND`
+// repeats one round. Findings are a lost connection, an internal error (XX000) and a statement that exceeds
+// its timeout by 5 s.
 
 #include "hostile.h"
 
@@ -19,14 +22,14 @@ using namespace hostile;
 namespace {
 
 constexpr int kTimeoutMs = 3000;
-constexpr double kLateMs = 5000;  // beyond the timeout; the machine is busy, and the server slow by its assertions
-constexpr int kMutants = 12;      // a round
+constexpr double kLateMs = 5000;  // after the timeout; the machine is busy, and assertions slow the server down
+constexpr int kMutants = 12;      // per round
 
 struct Function {
   std::string oid;
   std::string name;                // qualified and quoted
-  std::string signature;           // for findings
-  std::vector<std::string> types;  // of its arguments, as format_type() tells
+  std::string signature;           // printed with findings
+  std::vector<std::string> types;  // of its arguments, from format_type()
   std::vector<std::string> names;
   size_t required = 0;
   bool returns_set = false;
@@ -122,7 +125,7 @@ class Catalog {
         session.must("SELECT format_type(casttarget, NULL) FROM pg_cast WHERE castsource = 'bytea'::regtype AND oid IN " +
                      members("pg_cast"));
     for (int i = 0; i < casts.rows(); ++i) from_bytea_.insert(casts.value(i, 0));
-    // A state may be a type of the server: those are attacked, too.
+    // A state may be a type of the server; such types are attacked, too.
     for (const Aggregate& a : aggregates_)
       if (std::find(types_.begin(), types_.end(), a.state) == types_.end() && a.state != "internal") {
         types_.push_back(a.state);
@@ -167,7 +170,7 @@ class Catalog {
   int not_callable_ = 0;
 };
 
-// A number that somebody with bad intentions would try.
+// A number that an attacker would try.
 int64_t hostile_number(Rng& rng, int bits) {
   const int64_t most = static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1);
   switch (below(rng, 8)) {
@@ -189,7 +192,7 @@ class Values {
  public:
   Values(Catalog& catalog, Rng& rng) : catalog_(catalog), rng_(rng) {}
 
-  // An expression of a type; of an attacked type, a row of its table.
+  // An expression for a value of a type. For an attacked type, a row of its table.
   std::string of(const std::string& type, const std::string& parameter) {
     if (below(rng_, 16) == 0) return "NULL::" + concrete(type);
     if (catalog_.attacked(type) && !(type == "bytea" && below(rng_, 2) == 0)) return row_of(type);
@@ -221,7 +224,7 @@ class Values {
 
   std::string call(const Function& f) {
     std::string out = f.name + "(";
-    // The position of the first optional argument that is left out: from there on arguments are given by name.
+    // After the first optional argument that is left out, arguments are given by name.
     bool by_name = false;
     bool first = true;
     for (size_t i = 0; i < f.types.size(); ++i) {
@@ -392,7 +395,7 @@ class Mutator {
     return *session_;
   }
 
-  // Runs what may fail, and judges how.
+  // Runs a statement that may fail, and judges its error.
   bool attempt(const std::string& sql, const std::vector<Param>& params = {}, const std::string& called = {}) {
     last_ = sql;
     ++statements_;
@@ -424,7 +427,8 @@ class Mutator {
 
   // ---- sound values
 
-  // Rows of arguments of an aggregate: the first varies, the second may, the others are the same in all rows.
+  // The arguments of an aggregate for one row: the first differs from row to row, the second may, the others
+  // are the same in all rows.
   std::string row_value(const std::string& type, size_t position, Rng& rng) {
     const bool varies = position == 0 || (position == 1 && below(rng, 4) != 0);
     const std::string k = std::to_string(1 + below(rng, 40));
@@ -472,7 +476,7 @@ class Mutator {
       else
         std::printf("# combine function of %s: %s\n", a.function.signature.c_str(), made.message().c_str());
     }
-    // Aggregates over plain columns first, then those over what they made.
+    // First aggregates over plain columns, then aggregates over their results.
     Rng rng(seed_);
     s.must("SET statement_timeout = '20s'");
     for (int pass = 0; pass < 2; ++pass) {
@@ -531,7 +535,7 @@ class Mutator {
                 static_cast<char>(below(rng, 2) == 0 ? rng() : any_of(rng, std::vector<int>{0, 1, 2, 127, 128, 254, 255}));
           break;
         case 3:
-        case 4: {  // a field of the header, or of what follows, in either order of bytes
+        case 4: {  // overwrites a field of the header or of the data, in either byte order
           const int width = any_of(rng, std::vector<int>{2, 4, 8});
           std::string field;
           put_be(field, static_cast<uint64_t>(hostile_number(rng, 8 * width)), width);
@@ -542,17 +546,17 @@ class Mutator {
         }
         case 5: bytes.resize(below(rng, bytes.size() + 1)); break;
         case 6: bytes.append(1 + below(rng, 24), static_cast<char>(rng())); break;
-        case 7: {  // the head of one and the tail of another
+        case 7: {  // joins the head of one value with the tail of another
           const std::string& other = any_of(rng, others);
           bytes = bytes.substr(0, place(SIZE_MAX)) + (other.empty() ? "" : other.substr(below(rng, other.size())));
           break;
         }
-        case 8: {  // a field a little more or less
+        case 8: {  // increases or decreases a field a little
           const size_t at = place(64) / 4 * 4;
           if (at < bytes.size()) bytes[at] = static_cast<char>(bytes[at] + (below(rng, 2) == 0 ? 1 : -1));
           break;
         }
-        default: {  // a piece twice, or gone
+        default: {  // repeats or removes a piece
           if (bytes.empty()) break;
           const size_t at = place(SIZE_MAX);
           const size_t length = 1 + below(rng, std::min<size_t>(bytes.size() - at, 32));
@@ -619,7 +623,8 @@ class Mutator {
     Rng rng(seed_ * 1000003 + static_cast<uint64_t>(round));
     Values values(catalog_, rng);
     Session& s = session();
-    // A tenth of the rounds with all caches discarded at each chance; that is slow, so they call less.
+    // A tenth of the rounds discards all caches at every opportunity. That is slow, so these rounds
+    // make fewer calls.
     const bool discard = below(rng, 10) == 0;
     s.exec(std::string("SET debug_discard_caches = ") + (discard ? "1" : "0"));
     timeout_ms_ = discard ? 4 * kTimeoutMs : kTimeoutMs;
@@ -634,7 +639,8 @@ class Mutator {
       static const std::vector<std::string> storages = {"plain", "external", "extended", "main"};
       s.exec("ALTER TABLE " + table + " ALTER v SET STORAGE " + any_of(rng, storages));
       int id = 0;
-      // Other types than the round's get fewer, so that functions of two types meet both kinds.
+      // Fewer values of other types than of the type of the round, so that functions of two types
+      // get both kinds.
       const bool own = type == catalog_.types()[static_cast<size_t>(round) % catalog_.types().size()];
       for (int i = 0; i < (own ? 4 * kMutants : kMutants / 2) && id < kMutants; ++i) {
         if (send(type, id, rng)) {
@@ -652,7 +658,7 @@ class Mutator {
       return std::any_of(types.begin(), types.end(), [&](const std::string& t) { return t == type || t == type + "[]"; });
     };
     for (const Function& f : catalog_.functions()) {
-      // Functions of plain arguments have rounds of their own kind: a tenth of all.
+      // Functions of plain arguments are called in a tenth of all rounds.
       if (!takes(f.types) && below(rng, discard ? 30 : 10) != 0) continue;
       for (int i = 0; i < repeats; ++i) {
         ++calls_;

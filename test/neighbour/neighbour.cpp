@@ -1,16 +1,15 @@
-// An extension that stands for those that share a server with batmap and work on queries and plans: by settings of the
-// session it does to each query that is planned what has been seen of them. Nothing of the answers may change. Built by
-// `make neighbour` for test/t/021_neighbours.pl, never installed.
+// Plays the part of other extensions in a server with batmap that work on queries and plans. Settings of the
+// session select what it does to each query that is planned; real extensions do these things. The answers must
+// not change. `make neighbour` builds it for test/t/021_neighbours.pl; it is never installed.
 //
-//   neighbour.plans_twice     plans, throws the plan away, and plans once more (advisers of indexes and of plans)
-//   neighbour.keeps_plans     gives a plan that was made before, where the session has planned the same text (caches of
-//   plans) neighbour.copies_plans    copies each plan, prints it, reads back what was printed, compares, and gives that
+//   neighbour.plans_twice     plans, discards the plan, and plans again (index and plan advisers)
+//   neighbour.keeps_plans     returns an earlier plan if the session has planned the same text (plan caches)
+//   neighbour.copies_plans    copies each plan, prints it, reads the text back, compares, and returns that plan
 //   neighbour.walks_plans     takes each member of each custom_private for a node, and walks it (Citus)
 //   neighbour.numbers_tables  keeps two numbers in the values_lists of tables (Citus)
-//   neighbour.replaces_plans  gives a plan of one node whose columns are those of the server's plan and whose rows are those
-//   of
-//                             the query as it was before (Citus, over distributed tables)
-//   neighbour.drops_columns   gives a plan of one column for queries of two; here an error is the answer
+//   neighbour.replaces_plans  returns a plan of one node with the columns of the server's plan and the rows of
+//                             the query as it was before planning (Citus, over distributed tables)
+//   neighbour.drops_columns   returns a plan of one column for queries of two; the expected answer is an error
 #include <string.h>
 
 #include "extension/server/pg.h"
@@ -100,7 +99,7 @@ void walk_plans(List* plans) {
 
 // ---- copies
 
-/// What is printed of a node, but for where it stands in a text, which is not read back.
+/// The printed form of a node without its location in the query text, which is not read back.
 char* print_without_locations(const void* node) {
   char* const text = nodeToString(node);
   char* to = text;
@@ -135,7 +134,7 @@ struct KeptPlan {
 };
 List* kept_plans = NIL;  // KeptPlan
 
-/// @param query  as it was before it was planned
+/// @param query  before planning
 PlannedStmt* kept(const char* text, Query* query, PlannedStmt* plan) {
   ListCell* cell;
   foreach (cell, kept_plans) {
@@ -157,9 +156,9 @@ Node* create_state(CustomScan* scan);
 const CustomScanMethods kScanMethods = {kNodeName, create_state};
 
 struct OwnScan {
-  CustomScanState base;  // first: the server sees this
+  CustomScanState base;  // first member: the server sees this
   PlannedStmt* plan;
-  Tuplestorestate* rows;  // nullptr before the first is wanted
+  Tuplestorestate* rows;  // nullptr before the first call
   TupleTableSlot* row;
 };
 
@@ -261,7 +260,7 @@ PlannedStmt* replaced(const PlannedStmt* plan, PlannedStmt* rows) {
   return own;
 }
 
-/// Is it a query whose rows can be had as a whole?
+/// Can all rows of the query be computed at once?
 bool can_replace(const Query* query, const PlannedStmt* plan, int options) {
   if (query->commandType != CMD_SELECT || query->rowMarks != NIL || plan->hasModifyingCTE || plan->planTree == nullptr)
     return false;

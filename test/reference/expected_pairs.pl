@@ -1,5 +1,5 @@
-# The frequent pairs of real data sets, by every counting method and every CPU kernel, against reference answers: the
-# number of pairs, the sum of their supports, and the sha256 of their text.
+# Compares the frequent pairs of real data sets, by every counting method and every CPU kernel, with reference
+# answers: the number of pairs, the sum of their supports, and the sha256 of their text.
 #
 # BATMAP_TEST_DATA names a folder with fimi/NAME.dat.zst (one transaction a line, item numbers) and
 # fimi/expected_pairs.tsv (dataset, transactions, minsup_abs, pairs, sum_of_supports, sha256 of the lines
@@ -35,7 +35,7 @@ $node->append_conf('postgresql.conf', "shared_buffers = '256MB'\nmax_wal_size = 
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION batmap');
 
-# The extension names its methods and the kernels that this processor has in the hints of two errors.
+# The hints of two errors name the methods of the extension and the kernels that this processor supports.
 sub available
 {
     my ($sql) = @_;
@@ -49,7 +49,7 @@ is_deeply([ grep { my $known = $_; grep { $_ eq $known } @methods } qw(horizonta
     [qw(horizontal bitmap merge)], "methods: @methods");
 is(scalar(grep { $_ eq 'scalar' } @kernels), 1, "kernels: @kernels");
 
-# How to count: method, kernel. Those that use a kernel (batmap_last_run() names it) run with each.
+# Pairs of method and kernel. A method that uses a kernel (batmap_last_run() names it) runs with each kernel.
 my @ways = ([ 'auto', 'auto' ]);
 for my $method (@methods)
 {
@@ -59,7 +59,7 @@ for my $method (@methods)
     push @ways, map { [ $method, $_ ] } $used =~ /\S/ ? @kernels : ('auto');
 }
 
-# Words that AND and popcount would have to touch; one without vector instructions takes about a nanosecond for each.
+# The number of words that AND and popcount would read. Without vector instructions a word takes about 1 ns.
 my $too_slow_for_scalar = 1e10;
 
 # psql prints a row of count, sum, sha256 and total as "count|sum|sha256|total".
@@ -107,7 +107,7 @@ for my $dataset (@datasets)
                       . "$answer 'SELECT tid, item FROM baskets', min_count => $min_count, method => '$method');"
                       . 'SELECT method, kernel FROM batmap_last_run()');
                 my ($numbers, $ran) = split /\n/, $got;
-                # What ran is what was asked for; auto may take anything.
+                # The method and kernel that ran must be those that were requested; auto may choose any.
                 my $asked = ($method eq 'auto' ? '[a-z]+' : $method) . '\|' . ($kernel eq 'auto' ? '\w*' : $kernel);
                 ok($numbers eq $want && $ran =~ /^$asked$/, "$name, " . $seconds_of->($started))
                   or diag("got $numbers by $ran, expected $want");

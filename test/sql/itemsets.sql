@@ -14,7 +14,7 @@ SELECT itemset, support FROM batmap_itemsets('SELECT tid, item FROM baskets', mi
 SELECT itemset, support FROM batmap_itemsets('SELECT tid, item FROM baskets', min_count => 1, include => '{40,50}') ORDER BY 1;
 SELECT itemset, support FROM batmap_itemsets('SELECT tid, item FROM baskets', min_count => 2, exclude => '{10}') ORDER BY 1;
 SELECT itemset, support FROM batmap_itemsets('SELECT tid, item FROM baskets', min_count => 1, max_support => 0.5, max_length => 1);
--- the best: more support, then fewer items, then smaller ones
+-- the best itemsets: larger support, then fewer items, then smaller items
 SELECT itemset, support FROM batmap_itemsets('SELECT tid, item FROM baskets', top_k => 4);
 SELECT itemset, support FROM batmap_itemsets('SELECT tid, item FROM baskets', top_k => 2, min_length => 2, min_count => 2);
 -- the same over a relation, once per group; NULL is a relation without rows
@@ -28,7 +28,7 @@ SELECT * FROM batmap_itemsets_of(NULL::text, $$SELECT tid, 'i' || item FROM bask
 SELECT itemset, pg_typeof(itemset) FROM batmap_itemsets_of(NULL::date, $$SELECT tid, date '2026-01-01' + item FROM baskets$$, top_k => 3);
 SELECT itemset FROM batmap_itemsets_of(NULL::text, $$SELECT tid, 'i' || item FROM baskets$$, min_count => 1, include => '{i40,x}',
     exclude => '{i30}') ORDER BY 1;
--- how many of each length and support, without walking them
+-- the number of itemsets of each length and support, without listing them
 SELECT * FROM batmap_itemset_spectrum('SELECT tid, item FROM baskets', min_count => 1);
 SELECT length, support, itemsets FROM batmap_itemset_spectrum('SELECT tid, item FROM baskets', min_count => 1, target => 'closed');
 SELECT sum(itemsets) FROM batmap_itemset_spectrum('SELECT t, i FROM generate_series(1, 3) t, generate_series(1, 60) i', min_count => 3);
@@ -36,7 +36,7 @@ SELECT length, itemsets FROM batmap_itemset_spectrum((SELECT batmap_relation_agg
 SELECT length, support, itemsets FROM batmap_itemset_spectrum_of(NULL::text, $$SELECT tid, 'i' || item FROM baskets$$, min_count => 1, include => '{i40,x}',
     exclude => '{i30}');
 SELECT operation, input, results FROM batmap_last_run();
--- as an array for each group
+-- an array for each group
 SELECT tid <= 2 AS low, batmap_itemsets_agg(tid, item, 2, 3) FROM baskets WHERE tid IS NOT NULL GROUP BY 1 ORDER BY 1;
 SELECT (i).* FROM (SELECT unnest(batmap_itemsets_agg(tid::int8, item, 2, 1)) AS i FROM baskets) s ORDER BY 1;
 SELECT pg_typeof(batmap_itemsets_agg(tid, item::int8, 1000000000000, 2)), batmap_itemsets_agg(tid, item::int8, 1000000000000, 2) FROM baskets;
@@ -45,10 +45,10 @@ SELECT cardinality(batmap_itemsets_agg(tid, item, 1, NULL)) FROM baskets;
 SELECT batmap_itemsets_agg(tid, item, 0, 1) FROM baskets;
 SELECT batmap_itemsets_agg(tid, item, 1, 0) FROM baskets;
 SELECT batmap_itemsets_agg(tid, item, 1, tid) FROM baskets WHERE tid > 0;
--- {3} begins with no item that is to be included: it says nothing of what is maximal
+-- {3} has no included item, so it does not make another itemset non-maximal
 SELECT a AS algorithm, (SELECT array_agg(itemset::text ORDER BY itemset) FROM batmap_itemsets('VALUES (1, 1), (2, 2), (2, 3)', min_count => 1,
     include => '{1,2}', target => 'maximal', algorithm => a)) AS itemsets FROM unnest('{auto,pbi,tbi,dfs}'::text[]) a;
--- what plain SQL says
+-- compared with plain SQL
 CREATE TABLE many AS SELECT t AS tid, i AS item FROM generate_series(1, 300) t, generate_series(1, 90) i
 WHERE abs(hashint4(t * 1000 + i)::int8) % 100 < 25 OR i % 30 = 0;
 SELECT count(*), sum(support), min(support), max(total) FROM batmap_itemsets('SELECT * FROM many', min_count => 20, max_length => 3);
@@ -61,7 +61,7 @@ frequent AS (
     SELECT count(*) AS n FROM many GROUP BY item UNION ALL SELECT n FROM pairs UNION ALL SELECT n FROM triples)
 SELECT count(*), sum(n), min(n) FROM frequent WHERE n >= 20;
 SELECT count(*), sum(i.support) FROM (SELECT batmap_itemsets_agg(tid, item, 20, 3) AS found FROM many) a, unnest(a.found) i;
--- any number of threads gives the same rows in the same order
+-- the same rows in the same order with any number of threads
 SET batmap.threads = 1;
 CREATE TABLE one AS SELECT row_number() OVER () AS place, * FROM batmap_itemsets('SELECT * FROM many', min_count => 20, max_length => 4);
 SET batmap.threads = 4;
@@ -75,7 +75,7 @@ FROM unnest('{pbi,tbi,dfs}'::text[]) a (algorithm),
     LATERAL (SELECT row_number() OVER () AS place, * FROM batmap_itemsets('SELECT * FROM many', min_count => 20, max_length => 4,
         algorithm => a.algorithm)) m LEFT JOIN one o USING (place) GROUP BY 1 ORDER BY 1;
 SELECT method FROM batmap_last_run();
--- what happened on each level: what was counted, and how much of it is frequent
+-- each level: how many itemsets were counted, and how many of them are frequent
 CREATE TABLE sizes AS SELECT length, sum(itemsets) AS itemsets
 FROM batmap_itemset_spectrum('SELECT * FROM many WHERE item % 30 > 0', min_count => 15) GROUP BY 1;
 SELECT count(*) FROM batmap_itemsets('SELECT * FROM many WHERE item % 30 > 0', min_count => 15, algorithm => 'tbi');
@@ -105,7 +105,7 @@ SELECT itemset FROM batmap_itemsets('SELECT tid, item FROM baskets', min_count =
 SELECT count(*) FROM batmap_itemsets('SELECT t, i FROM generate_series(1, 3) t, generate_series(1, 60) i', min_count => 3,
     timeout => '200 ms');
 RESET batmap.on_truncation;
--- rows are handed over as they are found: this has 2^60 of them
+-- rows are returned as they are found: there are 2^60
 SELECT length, support FROM batmap_itemsets('SELECT t, i FROM generate_series(1, 3) t, generate_series(1, 60) i', min_count => 3) LIMIT 3;
 SET statement_timeout = '100ms';
 SELECT count(*) FROM batmap_itemsets('SELECT t, i FROM generate_series(1, 3) t, generate_series(1, 60) i', min_count => 3);

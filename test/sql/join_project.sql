@@ -211,7 +211,7 @@ SELECT sqlstate_, hint FROM refused($$'SELECT i, i FROM generate_series(1, 30000
 RESET batmap.memory_limit;
 \pset format aligned
 \pset tuples_only off
--- shared values that are one type but for its name
+-- shared values of binary-coercible types
 SELECT * FROM batmap_join_project('SELECT 1, ''x''::text', 'SELECT ''x''::varchar(3), 2');
 SELECT * FROM batmap_join_project('SELECT 1, ''x''::varchar(3)', 'SELECT ''x''::text, 2');
 DROP FUNCTION refused;

@@ -31,7 +31,7 @@ SELECT count(set_config(name, 'on', false)) FROM pg_settings WHERE name IN ('for
 SELECT count(*), sum(c) FROM (SELECT count(*) AS c FROM jp_rows a JOIN jp_other b USING (tid) GROUP BY a.item, b.item) q;
 SELECT operation, input, rows_read FROM batmap_last_run();
 SELECT count(set_config(name, 'off', false)) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
--- a scan that was left in the middle, where memory was too small, begins again
+-- after too little memory, a scan that stopped half-way starts again
 CREATE FUNCTION totals_again() RETURNS SETOF numeric STABLE LANGUAGE sql AS $$
     SELECT q.total FROM generate_series(1, 3) k, LATERAL (SELECT sum(c) AS total FROM (SELECT count(*) AS c
         FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item < b.item GROUP BY a.item, b.item HAVING count(*) >= k) p) q
@@ -44,7 +44,7 @@ RESET max_parallel_workers_per_gather;
 RESET parallel_setup_cost;
 RESET min_parallel_table_scan_size;
 
--- left alone: not this question, or not worth it
+-- queries that keep the plain plan: another question, or too small
 CREATE FUNCTION uses_node(query text) RETURNS bool LANGUAGE plpgsql AS $$
 DECLARE plan json;
 BEGIN
@@ -86,7 +86,7 @@ SET batmap.enable_join_project = off;
 SELECT uses_node('SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) GROUP BY 1, 2');
 RESET batmap.enable_join_project;
 
--- rows that repeat multiply, NULLs group, and never join
+-- repeated rows multiply; NULL items form groups, NULL keys never join
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SET enable_nestloop = off;
@@ -101,18 +101,18 @@ SELECT a.item, b.item, count(*) FROM jp_bag a JOIN jp_bag b USING (tid) GROUP BY
 SELECT a.item, b.item, count(*) FROM jp_bag a JOIN jp_bag b USING (tid) GROUP BY 1, 2 HAVING count(*) > 1 ORDER BY 3 DESC, 1, 2 LIMIT 2;
 SELECT a.item, b.item, count(*) FROM jp_bag a JOIN jp_bag b USING (tid) GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT 0;
 SELECT a.item, b.item, count(*) FROM jp_bag a JOIN jp_bag b USING (tid) GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT -1;
--- with a unique index no row is looked at twice
+-- a unique index proves that no row repeats
 CREATE TABLE jp_set AS SELECT DISTINCT tid, item FROM jp_rows;
 ALTER TABLE jp_set ADD PRIMARY KEY (item, tid);
 ANALYZE jp_set;
 SELECT count(*), sum(c) FROM (SELECT count(*) AS c FROM jp_set a JOIN jp_set b USING (tid) WHERE a.item < b.item GROUP BY a.item, b.item) q;
 SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM jp_rows', 1);
 
--- but NULLs are all different in an index, and one group
+-- but an index treats NULLs as different, and they form one group
 CREATE TABLE jp_nulls (tid int, item int, UNIQUE (tid, item));
 INSERT INTO jp_nulls VALUES (1, NULL), (1, NULL), (1, 5), (2, NULL), (2, 7);
 SELECT a.item, b.item, count(*) FROM jp_nulls a JOIN jp_nulls b USING (tid) GROUP BY 1, 2 ORDER BY 1, 2;
--- and NOT NULL is not inherited for good: a child may drop it, from version 18 on where the parent's is its own
+-- and a child may drop NOT NULL, from version 18 on if it is not inherited
 CREATE TABLE jp_parent (tid int NOT NULL, item bigint NOT NULL);
 CREATE TABLE jp_child () INHERITS (jp_parent);
 DO $$
@@ -125,7 +125,7 @@ END $$;
 INSERT INTO jp_parent VALUES (1, 1), (2, 2);
 INSERT INTO jp_child VALUES (1, NULL), (2, NULL), (1, 9223372036854775807);
 SELECT a.item, b.item, count(*), count(a.item) FROM jp_parent a JOIN jp_parent b USING (tid) GROUP BY 1, 2 ORDER BY 1, 2;
--- nor does one that is not validated yet say anything
+-- and a constraint that is not validated proves nothing
 CREATE TABLE jp_holes AS SELECT k % 500 AS tid, 0 AS part, (k * 7919 / 500) % 41 AS item, ((k * 7919 / 500) % 41)::int8 AS big FROM generate_series(1, 20000) k;
 INSERT INTO jp_holes SELECT k, 0, NULL, NULL FROM generate_series(1, 50) k;
 ANALYZE jp_holes;
@@ -143,12 +143,12 @@ SELECT count(*), sum(n) FROM (SELECT a.item, b.item, count(a.item) AS n FROM jp_
 SELECT count(*), count(x), sum(n) FROM (SELECT a.big AS x, b.big, count(*) AS n FROM jp_holes a JOIN jp_holes b USING (tid, part) GROUP BY 1, 2) q;
 RESET batmap.enable_join_project;
 DROP TABLE jp_holes;
--- one side's conditions are not the other's
+-- different conditions on the two sides
 SELECT uses_node($q$SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid)
                     WHERE a.item > 1 AND a.item > 1 AND b.item > 1 AND b.item < 10 GROUP BY 1, 2$q$), count(*), sum(c)
 FROM (SELECT a.item, b.item, count(*) AS c FROM jp_rows a JOIN jp_rows b USING (tid)
       WHERE a.item > 1 AND a.item > 1 AND b.item > 1 AND b.item < 10 GROUP BY 1, 2) q;
--- what bounds the count is not computed where there is no group
+-- the bound of the count is not evaluated if there is no group
 SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b ON a.tid = b.tid + 1000 GROUP BY 1, 2 HAVING count(*) >= 10 / (SELECT 0);
 
 -- the record of the run, and LIMIT without an order stops it
@@ -168,7 +168,7 @@ BEGIN
 END $$;
 SELECT answered_by('SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item < b.item GROUP BY 1, 2');
 RESET batmap.memory_limit;
--- at whatever point it ends
+-- wherever memory runs out
 CREATE FUNCTION totals_under(limit_kb int, OUT pairs int8, OUT total numeric) LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM set_config('batmap.memory_limit', limit_kb || 'kB', true);

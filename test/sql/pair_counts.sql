@@ -5,7 +5,7 @@ CREATE TABLE baskets AS
 SELECT (i / 3)::int AS tid, (i * i % 17)::int AS item FROM generate_series(1, 60) i;
 INSERT INTO baskets VALUES (1, NULL), (NULL, 1), (NULL, NULL);
 CREATE TABLE kept AS SELECT batmap_pair_counts_agg(tid, item) AS c FROM baskets;
--- what a value says
+-- the figures of a value
 SELECT batmap_pair_counts_total(c), batmap_pair_counts_items(c), batmap_pair_counts_pairs(c) FROM kept;
 SELECT u.* FROM kept, batmap_pair_counts_unnest(c) u LIMIT 5;
 SELECT count(*), count(DISTINCT (item_a, item_b)) = count(*) AS distinct, bool_and(item_a < item_b) AS ordered

@@ -29,7 +29,7 @@ SELECT lower(item_a), lower(item_b), support FROM batmap_pairs_of(NULL::text,
 CREATE TABLE long_items AS SELECT t AS tid, repeat(md5(i::text), 500) AS item FROM generate_series(1, 4) t, generate_series(1, t) i;
 SELECT length(item_a), length(item_b), item_a < item_b AS ordered, support
 FROM batmap_pairs_of(NULL::text, 'SELECT tid, item FROM long_items', top_k => 2);
--- a column that is the type but for its name, and arrays of the type that was asked for
+-- columns of binary-coercible types, and arrays of the requested type
 CREATE DOMAIN label AS text;
 CREATE DOMAIN small AS int4 CHECK (VALUE < 100);
 CREATE DOMAIN even_smaller AS small CHECK (VALUE < 99);

@@ -9,7 +9,7 @@ SELECT item, lhs FROM batmap_recommend('{10,40}', 'SELECT tid, item FROM baskets
 SELECT item, lhs FROM batmap_recommend('{10,40}', 'SELECT tid, item FROM baskets', max_lhs => NULL, exclude => '{20,50}');
 SELECT item, confidence, lift FROM batmap_recommend('{10}', 'SELECT tid, item FROM baskets', min_confidence => 0.5, min_lift => 1.1);
 SELECT item, lhs FROM batmap_recommend('{10}', 'SELECT tid, item FROM baskets', min_support => 0.75, k => NULL);
--- items of the basket that come twice or are not known; nothing to go by
+-- items of the basket that repeat or are not known; an empty basket
 SELECT item, lhs FROM batmap_recommend('{77,10,10,77}', 'SELECT tid, item FROM baskets', k => 2);
 SELECT count(*) FROM batmap_recommend('{77}', 'SELECT tid, item FROM baskets');
 SELECT count(*) FROM batmap_recommend('{}', 'SELECT tid, item FROM baskets');
@@ -46,7 +46,7 @@ GROUP BY 1 ORDER BY 1;
 SELECT operation, method, input, rows_read > 3000 AS enough, transactions, items, results, truncated FROM batmap_last_run();
 EXPLAIN (COSTS off) SELECT item FROM batmap_recommend('{1}', 'SELECT * FROM many', 5);
 SELECT item, lhs FROM batmap_recommend('{1,2}', 'SELECT * FROM many') LIMIT 1;
--- one's own basket among the transactions, as large as it may be
+-- the basket itself is among the transactions, with the largest size
 INSERT INTO many SELECT 999, generate_series(1, 40);
 SELECT item, lhs, support_count FROM batmap_recommend((SELECT array_agg(i) FROM generate_series(1, 39) i), 'SELECT * FROM many', max_lhs => 1);
 SET statement_timeout = '200ms';

@@ -23,7 +23,7 @@ SELECT lhs, rhs FROM batmap_rules((SELECT batmap_relation_agg(tid, item) FROM ba
 SELECT count(*) FROM batmap_rules(NULL::batmap_relation, min_count => 1);
 SELECT lhs, rhs, pg_typeof(lhs) FROM batmap_rules_of(NULL::text, $$SELECT tid, 'i' || item FROM baskets$$, min_count => 1,
     lhs_include => '{i40,x}', rhs_exclude => '{i30}') ORDER BY 1, 2;
--- what plain SQL says
+-- compared with plain SQL
 CREATE TABLE many AS SELECT t AS tid, i AS item FROM generate_series(1, 200) t, generate_series(1, 40) i
 WHERE abs(hashint4(t * 1000 + i)::int8) % 100 < 30;
 SELECT count(*), sum(support_count), sum(lhs_count), sum(rhs_count)

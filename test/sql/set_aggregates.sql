@@ -44,11 +44,11 @@ SELECT batmap_state_final(batmap_state_merge(a, b)), batmap_state_final(batmap_s
 FROM (SELECT batmap_or_trans(NULL, '{1,2}') AS a, batmap_or_trans(NULL, '{2,3}'::batmap(4)) AS b) v;
 SELECT batmap_state_final(batmap_state_merge(batmap_and_trans(NULL, '{1,2}'), batmap_and_trans(NULL, '{2,3}'))), batmap_state_final(batmap_state_merge(batmap_xor_trans(NULL, '{1,2}'), batmap_xor_trans(NULL, '{2,3}')));
 SELECT batmap_state_merge(batmap_or_trans(NULL, '{1,2}'), batmap_and_trans(NULL, '{2,3}'));
--- merged, a group has one universe as it has in one worker; sets may differ
+-- a merged group has one universe, as in one worker; sets may have different ones
 SELECT batmap_agg_merge(batmap_agg_trans(NULL, 1, 8), batmap_agg_trans(NULL, 2, 16));
 SELECT batmap_agg_merge(batmap_agg_trans(NULL, 1, 8), batmap_agg_trans(NULL, 2, NULL));
 SELECT s, batmap_universe(s) FROM (SELECT batmap_state_final(batmap_agg_merge(batmap_agg_trans(NULL, 1, 8), batmap_agg_trans(NULL, 2, 7))) AS s) v;
--- what is stored stays readable: the bytes of each kind
+-- stored states stay readable: the bytes of each kind
 SELECT batmap_state_send(batmap_agg_trans(batmap_agg_trans(NULL, 7), 3)), batmap_state_send(batmap_and_trans(NULL, '{1,300}'::batmap(1024))), batmap_state_send(batmap_xor_trans(NULL, '{}'));
 SELECT batmap_state_final('s1:AQH/AAIAAAAAAAAABwAAAAAAAAADAAAAAAAAAA=='), batmap_state_final('s1:AQIKAAIAAAABAAAAAQAAAAAAAAAsAQAAAAAAAA=='), batmap_state_final('s1:AQMgAAAAAAABAAAA');
 CREATE TABLE states AS SELECT batmap_agg_trans(NULL, 7) AS st;

@@ -48,7 +48,7 @@ BEGIN
         END LOOP;
     END LOOP;
 END $$;
--- the order of Jaccard indexes is that of SQL
+-- Jaccard indexes are ordered as in SQL
 SELECT count(*) FROM ((SELECT * FROM batmap_all_pairs('SELECT id, items FROM many', min_jaccard => 0.05, top_k => 40))
                       EXCEPT (SELECT * FROM nested_loop WHERE jaccard >= 0.05 ORDER BY jaccard DESC, id_a, id_b LIMIT 40)) d;
 SELECT count(*) FROM batmap_all_pairs('SELECT id, items FROM many', min_jaccard => 0.3)
@@ -61,7 +61,7 @@ SELECT count(*) > 0 FROM batmap_all_pairs($$
 SELECT method FROM batmap_last_run();
 RESET batmap.threads;
 
--- as it runs: the plan node, its estimates, LIMIT
+-- execution: the plan node, its estimates, LIMIT
 EXPLAIN (COSTS OFF) SELECT * FROM batmap_all_pairs('SELECT id, items FROM many', min_count => 1) LIMIT 1;
 SELECT count(*) FROM (SELECT 1 FROM batmap_all_pairs('SELECT id, items FROM many', min_count => 1) LIMIT 5) l;
 SELECT results FROM batmap_last_run();

@@ -76,7 +76,7 @@ SELECT id FROM sets WHERE s @> 424242 ORDER BY id;
 RESET enable_seqscan;
 SELECT opcname, amname, amvalidate(c.oid) FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod WHERE opcname LIKE 'batmap%' ORDER BY 1;
 DROP TABLE sets, small, queries, answers;
--- queries of more elements than the index looks for
+-- queries with more elements than the index searches
 CREATE TABLE large_sets AS SELECT i AS id, (SELECT batmap_agg(x) FROM generate_series(i, 6000 + i) x) AS s FROM generate_series(1, 5) i;
 INSERT INTO large_sets VALUES (6, '{}'), (7, NULL), (8, '{5000}'), (9, '{70000}');
 CREATE INDEX ON large_sets USING gin (s);

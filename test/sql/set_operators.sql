@@ -5,7 +5,7 @@ FROM (VALUES ('{1,2,3}'::batmap, '{2,3,4}'::batmap), ('{1,2,3}', '{2}'), ('{}', 
 SELECT batmap_and_cardinality(a, b) AS "and", batmap_or_cardinality(a, b) AS "or", batmap_andnot_cardinality(a, b) AS "andnot", batmap_xor_cardinality(a, b) AS "xor",
     batmap_jaccard(a, b)::numeric(9,6) AS jaccard, batmap_dice(a, b)::numeric(9,6) AS dice, batmap_cosine(a, b)::numeric(9,6) AS cosine, batmap_overlap(a, b)::numeric(9,6) AS overlap, (a <%> b)::numeric(9,6) AS distance
 FROM (VALUES ('{1,2,3}'::batmap, '{2,3,4}'::batmap), ('{1,2,3}', '{2}'), ('{}', '{1}'), ('{}', '{}'), ('{5}', '{5}'), ('{1,2}', NULL)) v(a, b);
--- equal sets are as similar as can be, whatever their size, and none are more
+-- equal sets of any size have similarity 1, and no pair has more
 SELECT batmap_cosine('{1,2}', '{2,3}'), count(*) FILTER (WHERE batmap_cosine(s, s) <> 1) AS not_one, count(*) FILTER (WHERE batmap_cosine(s, s | 5000) NOT BETWEEN 0.7 AND 1) AS off
 FROM (SELECT batmap_range(0, n) AS s FROM generate_series(1, 300) n) v;
 SELECT s @> 5 AS has, 5 <@ s AS "in", s @> 6 AS has6, s @> -1 AS negative, s @> 9223372036854775807 AS huge, s @> NULL::int8 AS "null" FROM (VALUES ('{1,5}'::batmap)) v(s);

@@ -31,7 +31,7 @@ CREATE TABLE wanted AS SELECT id, tags FROM tagged WHERE id % 40 = 3;
 CREATE TABLE numbers AS SELECT x::int8 FROM generate_series(0, 49) x;
 ANALYZE wanted, numbers;
 SELECT c, near FROM (VALUES ('SELECT FROM tagged t, numbers n WHERE t.tags @> n.x'), ('SELECT FROM tagged t, numbers n WHERE n.x <@ t.tags'), ('SELECT FROM tagged t, wanted w WHERE t.tags && w.tags'), ('SELECT FROM tagged t, wanted w WHERE t.tags <@ w.tags')) v(c), LATERAL estimate(c);
--- the elements of one set depend on each other here, which no statistics tell
+-- the elements of a set depend on each other here; the statistics do not show that
 SELECT estimated < 4000 * 98 / 20 AS few, actual < 4000 * 98 / 20 AS few FROM estimate('SELECT FROM tagged t, wanted w WHERE t.tags @> w.tags');
 SELECT near FROM estimate('SELECT FROM numbers WHERE x <@ ''{1,2,3,70}''::batmap');
 -- large sets: 200 sets of 5 % of 40,000 each, more elements than ANALYZE counts one by one

@@ -29,7 +29,7 @@ $node->safe_psql('postgres', q{
                         LATERAL batmap_pairs(q.r, min_count => 2) p;
 });
 
-# Every relation as the number and the hash of its pairs, the hash of its bytes, and its frequent pairs.
+# Each relation as the number and the hash of its pairs, the hash of its bytes, and its frequent pairs.
 my $contents = q{
     SELECT id, r IS NULL,
            (SELECT count(*) || ' ' || md5(coalesce(string_agg(tid || ',' || item, ' ' ORDER BY tid, item), '')) FROM batmap_unnest(r)),
@@ -83,7 +83,7 @@ for my $format (qw(plain custom))
         'all objects of the extension are there again');
 }
 
-# The objects go with the extension, and a table that needs the type holds it back.
+# DROP EXTENSION removes the objects, and is refused while a table needs the type.
 my ($status, undef, $stderr) = $node->psql('restored_plain', 'DROP EXTENSION batmap');
 isnt($status, 0, 'a column of its type holds the extension back');
 like($stderr, qr/table kept depends on type batmap_relation|column r of table kept depends on type batmap_relation/, 'and the error names it');

@@ -64,7 +64,7 @@ for my $table (qw(baskets wide))
     is($parallel_numbers, $serial_numbers, "$table: both tell the same rows and transactions");
 }
 
-# With GROUP BY, and the relations of the groups merged again.
+# With GROUP BY, then merging the relations of the groups.
 my $grouped = q{
     SELECT md5(string_agg(g || ' ' || n || ' ' || h, ',' ORDER BY g))
     FROM (SELECT g, batmap_relation_agg(tid, item) AS r FROM groups GROUP BY g) s,
@@ -81,7 +81,7 @@ my $pairs_agg = 'SELECT md5(array_to_string(batmap_pairs_agg(tid, item, 30), \' 
 like($node->safe_psql('postgres', "$parallel EXPLAIN (COSTS OFF) $pairs_agg"), qr/Partial Aggregate/, 'batmap_pairs_agg: the plan is parallel');
 is($node->safe_psql('postgres', $parallel . $pairs_agg), $node->safe_psql('postgres', $serial . $pairs_agg), 'batmap_pairs_agg: the same pairs');
 
-# What may not run in parallel is streamed, with the same rows.
+# A query that may not run in parallel is streamed, with the same rows.
 my $volatile = "SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM baskets WHERE random() >= 0', min_count => 30)";
 my $plain = "SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 30)";
 is($node->safe_psql('postgres', "$parallel CREATE TEMP TABLE copy AS TABLE baskets; $plain"),
@@ -92,7 +92,8 @@ is( $node->safe_psql('postgres',
           . " SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM copy', min_count => 30); SELECT input FROM batmap_last_run()"),
     $node->safe_psql('postgres', "$serial $plain") . "\nstream", 'a temporary table is streamed');
 
-# Workers pack what the planner can share out between them; of other queries they do a part at most. The rows are the same.
+# Workers pack the rows of queries that the planner can divide among them; of other queries they do at most a
+# part. The rows are the same.
 my %shared = (
     'a filter' => 'SELECT tid, item FROM baskets WHERE item % 3 > 0',
     'expressions' => 'SELECT tid / 2, item::int2 FROM baskets',
@@ -122,12 +123,12 @@ for my $what (sort(keys %shared, keys %not_shared))
     is($got, "$want\n$input", "$what: $input, the same rows");
 }
 
-# The first query of a join has the tid second.
+# The first query of a join has the tid in its second column.
 my $join = "SELECT count(*), sum(support) FROM batmap_join_project('SELECT item, tid FROM baskets', 'SELECT tid, item + 1 FROM groups', min_count => 5)";
 is( $node->safe_psql('postgres', "$parallel $join; SELECT input FROM batmap_last_run()"),
     $node->safe_psql('postgres', "$serial $join") . "\nparallel scan", 'batmap_join_project: the same rows');
 
-# A function that is run while the input query is planned, and reads packed rows itself.
+# A function that runs while the input query is planned, and that reads packed rows itself.
 $node->safe_psql('postgres', q{
     CREATE FUNCTION pairs_of_baskets(threshold int) RETURNS int8 IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS
         $$ BEGIN RETURN (SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => threshold)); END $$;
@@ -147,7 +148,7 @@ is( $node->safe_psql('postgres',
           . " SELECT total FROM batmap_pairs('SELECT tid, item FROM baskets', top_k => 1); SELECT input FROM batmap_last_run(); ROLLBACK;"),
     "10000\nparallel scan", 'a parallel read sees what its transaction has done');
 
-# No worker to be had: the plan runs with the leader alone.
+# If no worker is available, the leader runs the plan alone.
 is($node->safe_psql('postgres', "$parallel SET max_parallel_workers = 0; $plain"), $node->safe_psql('postgres', "$serial $plain"),
     'the same rows where no worker can be started');
 

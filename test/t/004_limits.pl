@@ -1,5 +1,5 @@
-# What happens at a limit: batmap.memory_limit (an error with a hint, a session that goes on, memory that is back) and
-# max_results with batmap.on_truncation (a warning or an error, never silent).
+# Behaviour at a limit. batmap.memory_limit: an error with a hint, the session goes on, and the memory is
+# released. max_results with batmap.on_truncation: a warning or an error, never silence.
 
 use strict;
 use warnings;
@@ -25,10 +25,11 @@ my $pairs = "SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item F
 my $want = $node->safe_psql('postgres', "$pairs)");
 like($want, qr/^[1-9]\d*\|/, 'there are pairs');
 
-# Three transactions of 24 items, which have 2^24 - 1 subsets; and others, so that not all have the same support.
+# Three transactions of 24 items, which have 2^24 - 1 subsets, and other transactions, so that not all itemsets
+# have the same support.
 my $subsets = 'SELECT t, i FROM generate_series(1, 24 * 3) t, generate_series(1, 24) i WHERE t <= 3 OR i <> t / 3';
 
-# Every way into the engine hits the limit with the same error.
+# Every function that starts the engine hits the limit with the same error.
 my %ways = (
     'stream' => "SET max_parallel_workers_per_gather = 0; SET batmap.memory_limit = '1MB'; $pairs);",
     'parallel scan' =>
@@ -60,7 +61,7 @@ for my $way (sort keys %ways)
     like($stderr, qr/HINT:  .*batmap\.memory_limit/s, "$way: with a hint that names the setting");
 }
 
-# One session: over the limit again and again, the answer in between, and its memory at the end.
+# One session exceeds the limit repeatedly, gets an answer in between, and its memory is checked at the end.
 sub block    # runs and catches the refusal; raises after a run that should have been refused
 {
     my ($arguments, $then) = @_;
@@ -71,8 +72,8 @@ my $refused = block('', "RAISE 'not refused';");
 my $measure = 'SELECT sum(total_bytes) AS contexts, '
   . "substring(pg_read_file('/proc/self/status', 0, 10000) FROM 'RssAnon:\\s*(\\d+)') AS private_kb FROM pg_backend_memory_contexts;\n";
 my $session = "$pairs);\n" x 2 . "SET batmap.memory_limit = '1MB';\n$refused RESET batmap.memory_limit;\n$measure" x 2;
-# Limits that refuse at all stages of a run, and some that let it pass. Methods that stay fast are named: a tight limit
-# leaves the choice with a slow one.
+# Limits that stop a run at all stages, and some that permit it. The methods are given, because under a tight
+# limit auto might choose a slow one.
 for my $mb (1, 2, 4, 8, 16, 32)
 {
     for my $method (qw(horizontal bitmap))
@@ -90,7 +91,7 @@ my ($contexts_after, $kb_after) = split /\|/, $lines[-1];
 cmp_ok($contexts_after - $contexts_before, '<=', 1 << 20, "memory contexts: $contexts_before bytes before, $contexts_after after");
 cmp_ok($kb_after - $kb_before, '<=', 16 * 1024, "private memory: $kb_before kB before, $kb_after kB after");
 
-# The peak that a run reports is a limit that it keeps.
+# A run whose limit is the peak that an earlier run reported must succeed.
 my $peak = $node->safe_psql('postgres', "$pairs);\nSELECT peak_memory FROM batmap_last_run()");
 $peak =~ s/.*\n//s;
 cmp_ok($peak, '>', 1 << 20, "the run without a limit reports a peak of $peak bytes");
@@ -98,7 +99,7 @@ my $mb = int($peak / 1048576) + 1;
 is($node->safe_psql('postgres', "SET batmap.memory_limit = '${mb}MB'; SET batmap.threads = 1; $pairs)"), $want,
     "within ${mb}MB, the peak rounded up, it runs");
 
-# Itemsets pass through, however many there are.
+# Itemsets are handed over as they are found, so their number needs no memory.
 my @streamed = split /\n/, $node->safe_psql('postgres', qq{
     SET batmap.memory_limit = '64MB';
     SELECT count(*) FROM batmap_itemsets('SELECT tid, item FROM baskets', min_count => 100);
@@ -139,7 +140,7 @@ like($stderr, qr/ERROR:  [0-9A-Z]{5}: .*\b100\b/, 'but an error that names the l
 is($node->safe_psql('postgres', "SET batmap.on_truncation = 'error'; " . sprintf($limited, $all)),
     "$all\n$all|f", 'batmap.on_truncation = error: a limit that is met is no error');
 
-# A timeout leaves whole lengths of episodes, and says so.
+# A timeout returns all episodes up to some length, with a warning.
 my $endless = "batmap_episodes('SELECT g, g % 40 FROM generate_series(1, 4000) g', ARRAY[0, NULL], min_count => 2, timeout => '100 ms')";
 ($status, $stdout, $stderr) = $node->psql('postgres', "SELECT count(*) >= 40 FROM $endless; SELECT truncated, device FROM batmap_last_run();"
       . ' SELECT length, candidates, frequent FROM batmap_last_run_levels() WHERE length = 1');
@@ -148,7 +149,7 @@ like($stderr, qr/WARNING:.*timeout = 100 ms/, 'with a warning that names it');
 ($status, $stdout, $stderr) = $node->psql('postgres', "SET batmap.on_truncation = 'error'; SELECT count(*) FROM $endless");
 like($stderr, qr/ERROR:.*timeout = 100 ms/, 'or an error');
 
-# Equal input, equal rows: what is kept does not depend on method or threads.
+# Equal input gives equal rows: the rows that are kept do not depend on method or threads.
 my $kept = "SELECT md5(string_agg(p::text, ' ' ORDER BY item_a, item_b)) FROM batmap_pairs('SELECT tid, item FROM baskets',"
   . " min_count => 20, max_results => 100, method => '%s') p";
 my %answers;
@@ -170,7 +171,7 @@ like($stderr, qr/invalid value for parameter "batmap.on_truncation"/, 'and says 
 SKIP: {
     skip 'no transaction_timeout before version 17', 2 if $node->pg_version < 17;
     my $start = time;
-    # No row comes before the search is over, so that nothing but the search looks at the clock.
+    # No row is returned before the search ends, so only the search checks the clock.
     (undef, undef, $stderr) = $node->psql('postgres', q{SET transaction_timeout = '1s'; SET statement_timeout = '30s';
         SELECT count(*) FROM batmap_itemset_spectrum('SELECT t, i FROM generate_series(1, 100) t, generate_series(1, 100) i
             WHERE hashint8(t * 100 + i) % 2 = 0', min_count => 2)});

@@ -1,4 +1,5 @@
-# The view batmap_progress: an error without preloading; with it the phases of a run, seen by whom it concerns, and gone with the run.
+# The view batmap_progress. Without preloading it raises an error. With preloading it shows the phases of a run
+# to the roles that may see it, and the entry disappears when the run ends.
 
 use strict;
 use warnings;
@@ -19,7 +20,7 @@ $node->append_conf('postgresql.conf', "shared_preload_libraries = 'batmap'\nmax_
 $node->restart;
 is($node->safe_psql('postgres', 'TABLE batmap_progress'), '', 'no run, no row');
 
-# A run that stays in a phase as long as a lock is held: its query takes it after most of its rows.
+# A run that stays in a phase while a lock is held: its query takes the lock after most of its rows.
 my $holder = $node->background_psql('postgres');
 my $runner = $node->background_psql('postgres', on_error_stop => 0);
 $node->safe_psql('postgres', q{
@@ -50,7 +51,8 @@ is($node->safe_psql('postgres', 'SELECT rows_read, results > 0 FROM batmap_progr
 $runner->query_safe('CLOSE c');
 is($node->safe_psql('postgres', 'TABLE batmap_progress'), '', 'gone with the cursor');
 
-# Itemsets: 2^40 of them, so the search goes on for as long as it may. Rules: itemsets first, which are not counted in tasks.
+# Itemsets: there are 2^40, so the search does not end by itself. Rules: itemsets are found first, and that
+# phase has no tasks.
 my $many = "'SELECT t, i FROM generate_series(1, 3) t, generate_series(1, 40) i', min_count => 3";
 $runner->query_safe("DECLARE c CURSOR FOR SELECT * FROM batmap_itemsets($many); FETCH 5000 FROM c");
 is($node->safe_psql('postgres', 'SELECT operation, phase, rows_read, tasks_done <= tasks_total, results >= 5000 FROM batmap_progress'),

@@ -1,6 +1,6 @@
-# What all runs together may have: batmap.max_threads and batmap.max_memory over all sessions of a server that preloads the library, and
-# over all cursors of one session of a server that does not; given back by errors, cancels and ends of sessions; and a thread that the
-# system refuses, which changes no answer.
+# The limits of all runs together: batmap.max_threads and batmap.max_memory apply to all sessions of a server
+# that preloads the library, and to all cursors of one session otherwise. Errors, cancels and ends of sessions
+# release what was taken. A thread that the system refuses changes no answer.
 
 BEGIN { $ENV{PG_TEST_TIMEOUT_DEFAULT} //= 600; }    # a dozen sessions wait for each other
 use strict;
@@ -26,7 +26,8 @@ sub contents
     return <$file> // '';
 }
 
-# The threads of the server's processes beside the first of each, as "process/thread"; one that is ending has no memory any more.
+# The threads of the processes of the server except the first of each, as "process/thread". A thread that is
+# ending has no memory any more.
 sub helpers
 {
     my ($node) = @_;
@@ -43,7 +44,7 @@ sub helpers
     return @found;
 }
 
-# Their number. Those that were joined while they were being listed are gone at a second look.
+# The number of these threads. Threads that were joined during the listing are gone at a second look.
 sub count_helpers
 {
     my ($node) = @_;
@@ -121,7 +122,7 @@ $node->safe_psql('postgres', 'CREATE ROLE stranger LOGIN');
 is($node->safe_psql('postgres', 'SELECT count(threads), count(memory), count(*) FROM batmap_progress', extra_params => [ '-U', 'stranger' ]),
     '0|0|32', 'but not to others');
 
-# Given back: by an end, by a cancel, by an error, by closing.
+# Released by the end of a run, by a cancel, by an error, and by closing a cursor.
 my $holder = $node->safe_psql('postgres', 'SELECT pid FROM batmap_progress WHERE threads > 0 ORDER BY pid LIMIT 1');
 my $held = $node->safe_psql('postgres', "SELECT threads FROM batmap_progress WHERE pid = $holder");
 $node->safe_psql('postgres', "SELECT pg_terminate_backend($holder, 10000)");
@@ -167,7 +168,7 @@ is($node->safe_psql('postgres', $pairs), $want, 'and runs are answered again');
 $session->query('ROLLBACK');
 $session->quit;
 
-# A backend that is killed: the server starts anew, and so do the sums.
+# A backend is killed: the server restarts, and the sums start from zero.
 my $victim = $node->background_psql('postgres', on_error_stop => 0);
 chomp(my $victim_pid = $victim->query_safe('SELECT pg_backend_pid()'));
 $victim->query_safe("BEGIN; DECLARE c CURSOR FOR $endless; FETCH 1 FROM c");
@@ -189,7 +190,7 @@ $one->query_safe('ROLLBACK');
 is($one->query_safe('SELECT threads, memory FROM batmap_usage()'), '0|0', 'and nothing when they are closed');
 $one->quit;
 
-# Memory goes back to the system, also with many threads.
+# Memory is returned to the system, also with many threads.
 my $super = $node->background_psql('postgres', on_error_stop => 0);
 chomp($pid = $super->query_safe("LOAD 'batmap'; SELECT pg_backend_pid()"));
 $super->query_safe("SET batmap.max_threads = 1000; SET batmap.max_memory = '16GB'; SET batmap.threads = 64");
@@ -230,7 +231,7 @@ SKIP: {
             my $value = $limit eq 'nproc' ? 1 : ($kb + 256 * 1024) * 1024;
             system('prlimit', '--pid', $pid, "--$limit=$value:$value") == 0 or die 'prlimit';
             my $answer = $limited->query($questions{$name});
-            # The stacks of the threads that have started may leave too little of the address space for the run.
+            # The stacks of the started threads may leave too little address space for the run.
             $answer = $expected if $limit eq 'as' && $limited->{stderr} =~ /ERROR:  out of memory/;
             is($answer, $expected, "$name: the same answer where $limit is limited") or diag($limited->{stderr});
             $limited->quit;

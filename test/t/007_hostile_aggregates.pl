@@ -1,9 +1,10 @@
-# Every function of the extension in every place of an aggregate that an ordinary role makes, over states of any kind.
+# Uses every function of the extension in every role of an aggregate that an ordinary role defines, with states
+# of any kind.
 #
-# The functions come from the catalog, so a new one is in here without being named; a new type needs two sample values
-# below. Cases are made and run by the procedure of hostile_aggregates.sql, one session a function. A case fails where the
-# server crashes, where it runs into the timeout, where an internal error is raised, or where equal values that are stored
-# differently give different answers.
+# The functions come from the catalog, so a new one is included without being named; a new type needs two sample
+# values below. The procedure of hostile_aggregates.sql defines and runs the cases, in one session per function.
+# A case fails if the server crashes, if it runs into the timeout, if an internal error is raised, or if equal
+# values that are stored differently give different answers.
 use strict;
 use warnings;
 use FindBin;
@@ -44,7 +45,7 @@ for my $function (@functions) {
 		push @bad, "$place over $state: $outcome" if $outcome =~ /^bad/;
 	}
 	next if $status == 0 && !@bad;
-	# What was tried last stands in the log: the session that tried it is gone.
+	# The log contains the last case: the session that tried it is gone.
 	my ($last) = $err =~ /.*NOTICE:  (.*?)\n/s;
 	fail("$name: " . join('; ', @bad, $status == 0 ? () : "the session ended with status $status, last tried: " . ($last // 'nothing')));
 	$node->poll_query_until('postgres', 'SELECT true');

@@ -1,5 +1,5 @@
-# Sets in a table survive a restart, a crash, a dump, COPY in text and binary, and logical replication: the same sets, and the
-# same bytes; parallel plans aggregate and compare them as serial ones do.
+# Sets in a table survive a restart, a crash, a dump, COPY in text and binary form, and logical replication: the
+# sets and their bytes stay the same. Parallel plans aggregate and compare them like serial plans.
 
 use strict;
 use warnings;
@@ -61,7 +61,7 @@ for my $format (qw(plain custom))
     is($node->safe_psql($database, 'SET enable_seqscan = off; SELECT id FROM kept WHERE u @> 3 ORDER BY id'), "4\n5\n6", 'and its index answers');
 }
 
-# COPY, out of the server's folder, in all formats.
+# COPY to files outside the folder of the server, in all formats.
 for my $format (qw(text csv binary))
 {
     my $file = $node->basedir . "/kept.$format";
@@ -71,7 +71,7 @@ for my $format (qw(text csv binary))
     is($node->safe_psql('postgres', $of_copy), $before, "the same after COPY in format $format");
     $node->safe_psql('postgres', 'DROP TABLE copied');
 }
-# Into another declared universe: encoded anew, or refused.
+# Into a column with another declared universe: encoded again, or refused.
 my $binary = $node->basedir . '/one.binary';
 $node->safe_psql('postgres', "COPY (SELECT u FROM kept WHERE id = 4) TO '$binary' (FORMAT binary); CREATE TABLE wide (u batmap(4000000)); COPY wide FROM '$binary' (FORMAT binary)");
 is($node->safe_psql('postgres', 'SELECT batmap_universe(w.u), w.u = k.u FROM wide w, kept k WHERE k.id = 4'), '4194304|t', 'COPY BINARY into a larger universe');
@@ -128,21 +128,21 @@ for my $name (sort keys %queries)
 {
     my $query = $queries{$name};
     my $plan = $node->safe_psql('postgres', "$parallel EXPLAIN (COSTS OFF) $query");
-    # Two of them are better off with aggregation above the Gather.
+    # For two of them the cheaper plan aggregates above the Gather.
     my $shape = $name =~ /^(nothing|intersections)$/ ? qr/Gather/ : qr/Partial (Group|Hash)?Aggregate/;
     like($plan, $shape, "$name: the plan is parallel");
     is($node->safe_psql('postgres', "$parallel $query"), $node->safe_psql('postgres', "$serial $query"), "$name: the answer is that of the serial plan");
 }
 is($node->safe_psql('postgres', "$serial SELECT batmap_cardinality(batmap_agg(x)) = count(DISTINCT x) FROM rows"), 't', 'and right');
 
-# The universe of a group is checked across workers too.
+# The universes of a group are compared across workers, too.
 for my $way ($serial, $parallel)
 {
     my ($rc, undef, $err) = $node->psql('postgres', "$way SELECT batmap_agg(x, 65536 << (x % 2)::int) FROM rows");
     like($err, qr/universe must be the same for all rows of a group/, 'different universes are refused');
 }
 
-# A statement that has to stop does: building, intersecting, sorting.
+# A statement stops on request while it builds, intersects or sorts sets.
 for my $query (
     'SELECT batmap_cardinality(batmap_range(0, 100000000))',
     'SELECT batmap_agg((i * 7919) % 99999989) FROM generate_series(1::int8, 100000000) i',
@@ -152,7 +152,7 @@ for my $query (
     like($err, qr/canceling statement due to statement timeout/, "stopped: $query");
 }
 
-# And so does a single call over large sets: well before it would have ended, whatever the machine.
+# A single call over large sets stops, too: well before its end, on any machine.
 $node->safe_psql('postgres', q{
     CREATE TABLE large (name text, s batmap);
     ALTER TABLE large ALTER s SET STORAGE EXTERNAL;

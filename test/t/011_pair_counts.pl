@@ -1,5 +1,5 @@
-# Pair counts in a table survive a restart, a crash, a dump and COPY in text and binary: the same counts, and the same bytes. Large
-# ones answer, add up and stop within their limits.
+# Pair counts in a table survive a restart, a crash, a dump and COPY in text and binary form: the counts and
+# their bytes stay the same. Large values answer, add up and stop within their limits.
 
 use strict;
 use warnings;
@@ -61,7 +61,7 @@ $node->safe_psql('postgres', 'CREATE DATABASE restored');
 $node->command_ok([ 'pg_restore', '--exit-on-error', '--dbname', $node->connstr('restored'), $dump ], 'restored');
 is($node->safe_psql('restored', $contents), $before, 'the same after a dump and restore');
 
-# Bytes of others are looked at in full.
+# Bytes from outside are validated in full.
 for my $damage ("set_byte(b, octet_length(b) - 1, get_byte(b, octet_length(b) - 1) # 128)", 'substr(b, 1, octet_length(b) - 1)', "b || '\\x00'")
 {
     $node->safe_psql('postgres', qq{
@@ -73,7 +73,7 @@ for my $damage ("set_byte(b, octet_length(b) - 1, get_byte(b, octet_length(b) - 
     like($stderr, qr/ERROR:  22P03: invalid pair counts: /, 'as invalid binary data');
 }
 
-# Limits: memory of a run, and time.
+# Limits of the memory and the time of a run.
 for my $question ('batmap_pair_counts_total(c + c)', '(SELECT count(*) FROM batmap_pairs(c, top_k => 1000000))')
 {
     my ($status, undef, $stderr) =

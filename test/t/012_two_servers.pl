@@ -1,5 +1,6 @@
-# Rows spread over two servers by tid. A third database reaches both through postgres_fdw, lets each count its own rows and adds
-# the counts up: the answer of one server that has all rows. What docs/scaling-out.md says about foreign servers is tried here.
+# The rows of a table are distributed over two servers by tid. A third database reads both through postgres_fdw,
+# lets each server count its own rows, and adds up the counts. The result must equal that of one server with all
+# rows. This tests what docs/scaling-out.md says about foreign servers.
 
 use strict;
 use warnings;
@@ -11,7 +12,7 @@ use Test::More;
 my @nodes = map { PostgreSQL::Test::Cluster->new("shard_$_") } (1, 2);
 $_->init, $_->start for @nodes;
 
-# All rows, on both servers for the comparison; baskets has those of the server alone.
+# Both servers have all rows for the comparison; baskets has only those of the server itself.
 for my $shard (0, 1)
 {
     $nodes[$shard]->safe_psql('postgres', qq{
@@ -56,7 +57,7 @@ $nodes[0]->safe_psql('coordinator', $setup);
 sub one_server { return $nodes[1]->safe_psql('postgres', $_[0]); }
 sub coordinator { return $nodes[0]->safe_psql('coordinator', $_[0]); }
 
-# Values travel as text, whatever the settings of the sessions.
+# Values are sent as text, under any settings of the sessions.
 my $whole = one_server('SELECT batmap_pair_counts_agg(tid, item) FROM all_baskets');
 like($whole, qr/^c1:/, 'one server counts all');
 for my $shard (0, 1)
@@ -77,20 +78,20 @@ for my $question ('min_count => 20', 'min_support => 0.01', 'top_k => 25', 'per_
     is(coordinator("$rows batmap_pairs('SELECT tid, item FROM baskets', $question) p"), $expected, "$question: and those of rows that are fetched");
 }
 
-# Group by group.
+# One group at a time.
 my $grouped = q{LATERAL batmap_pairs(s.c, top_k => 3) p ORDER BY country, support DESC, item_a, item_b};
 is( coordinator("SELECT country, p.* FROM (SELECT country, sum(counts) AS c FROM country_counts GROUP BY country) s, $grouped"),
     one_server("SELECT country, p.* FROM (SELECT country, batmap_pair_counts_agg(tid, item) AS c FROM all_baskets GROUP BY country) s, $grouped"),
     'the pairs of each group');
 
-# Without views: with the extension among those of the foreign server, the aggregate itself runs there.
+# Without views: if the foreign server lists the extension, it runs the aggregate itself.
 my $pushed = 'SELECT sum(c) FROM (SELECT shard, batmap_pair_counts_agg(tid, item) AS c FROM baskets GROUP BY shard) s';
 my $partitionwise = 'SET enable_partitionwise_aggregate = on;';
 my @remote = coordinator("$partitionwise EXPLAIN (VERBOSE, COSTS OFF) $pushed") =~ /Remote SQL: SELECT .*batmap_pair_counts_agg\(/g;
 is(scalar @remote, 2, 'both servers get the aggregate');
 is(coordinator("$partitionwise $pushed"), $whole, 'with the same counts');
 
-# The rule: no transaction may lie in two of the sums. A relation merges what lies in several.
+# The rule: no transaction may be in two of the sums. A relation merges transactions that are in several.
 $nodes[1]->safe_psql('postgres', "INSERT INTO baskets SELECT * FROM all_baskets WHERE tid = 2");
 is(coordinator('SELECT batmap_pair_counts_total(sum(counts)) FROM basket_counts'), '4002', 'a transaction on two servers counts twice');
 is(coordinator("SELECT count(*), max(total) FROM (SELECT batmap_relation_agg(relation) AS r FROM basket_relation) q, LATERAL batmap_pairs(q.r, min_count => 20) p"),

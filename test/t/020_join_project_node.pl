@@ -1,8 +1,8 @@
-# Random queries of the kind that the plan node BatmapJoinProject answers, and near misses, over random tables with NULLs,
-# repeated rows and keys of many types: the rows with the node and without it must be the same. Plain plans are made
-# expensive, so that the node stands wherever it can.
+# Random queries that the plan node BatmapJoinProject answers, and similar ones that it does not, over random
+# tables with NULLs, repeated rows and keys of many types. The rows must be the same with and without the node.
+# Plain plans are made expensive, so that the node is chosen wherever it can be.
 #
-# BATMAP_RANDOM_QUERIES: how many (default 2000). BATMAP_SEED: what they start from (default fixed).
+# BATMAP_RANDOM_QUERIES: number of queries (default 2000). BATMAP_SEED: random seed (default fixed).
 use strict;
 use warnings;
 
@@ -30,7 +30,7 @@ $node->start;
 sub one_of { return $_[ int(rand(@_)) ] }
 sub chance { return rand() < $_[0] }
 
-# Columns of every table, with an expression that makes a value from a random number r in 0 .. 1.
+# The columns of every table, with an expression that computes a value from a random number r in 0 .. 1.
 my %columns = (
     k4 => [ 'int4', '(r * %d)::int4' ],
     k8 => [ 'int8', '(r * %d)::int8 * 3000000000' ],
@@ -105,7 +105,7 @@ EXCEPTION WHEN OTHERS THEN
 END $$;
 SQL
 
-# What a key or an item of a side may be.
+# The possible keys and items of a side.
 my @key_columns = qw(k4 k4 k4 k8 k2 txt num u d ts c vc flt);
 my @item_columns = qw(i4 i4 i4 i8 txt c vc num flt u d ts b arr k4);
 
@@ -222,7 +222,7 @@ diag "$answered queries, $fired answered by the node, $failed with an error, $ou
 is($answered, $queries, 'every query was tried');
 is($different, 0, "all $queries queries give the same rows with the node and without it");
 cmp_ok($fired, '>', $queries / 4, "the node answered $fired of them");
-# An error must be one of plain SQL: the random query itself is wrong.
+# If plain SQL raises an error, too, the random query itself is wrong.
 my @strange = grep { !/^(could not identify|operator does not exist|FULL JOIN is only|column .* does not exist|function)/ } keys %failures;
 is(join('; ', @strange), '', "$failed queries with an error that plain SQL has, too");
 

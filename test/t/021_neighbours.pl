@@ -1,5 +1,5 @@
-# Other extensions in the server that work on queries and plans: whatever they do, the rows are those without them. What they do
-# is the matter of test/neighbour; auto_explain and pg_stat_statements of the server's own collection are there, too.
+# Other extensions in the server that work on queries and plans must not change the rows. test/neighbour does
+# what such extensions do; auto_explain and pg_stat_statements, which come with the server, are loaded, too.
 #
 # BATMAP_NEIGHBOUR names the module, which test/run builds.
 use strict;
@@ -101,7 +101,7 @@ my @queries = (
     "BEGIN; DECLARE c NO SCROLL CURSOR FOR SELECT * FROM ($self_join) s ORDER BY 1, 2; FETCH 3 FROM c; FETCH 2 FROM c; CLOSE c; COMMIT",
 );
 
-# The answers to all queries, serial and parallel, one string each; and what was said besides.
+# The answers to all queries, serial and parallel, as one string each, and the messages.
 sub answers
 {
     my ($libraries, $settings) = @_;
@@ -122,7 +122,7 @@ is($complaints, '', 'alone: no error');
 is(scalar @$expected, 2 * @queries, 'alone: all queries are answered');
 is(scalar(grep { tr/\n// < 2 && !/\n./ } @$expected), 4, 'alone: all but two have rows, serial and parallel');
 
-# What the queries are to be answered by, and the plan of a read that workers do.
+# The nodes that must answer the queries, and the plan of a read by workers.
 sub plans
 {
     my ($libraries, $settings) = @_;
@@ -157,12 +157,12 @@ same_as_alone('auto_explain of plans that were read back', "batmap,auto_explain,
     'SET auto_explain.log_min_duration = 0; SET auto_explain.log_verbose = on; SET auto_explain.log_nested_statements = on;'
       . ' SET auto_explain.log_format = json;' . $setting{copies_plans});
 
-# Where plans come back as the server made them rows are packed as ever; where they do not, rows come one by one.
+# If a plan comes back as the server made it, rows are packed as usual. Otherwise rows come one by one.
 like(plans("batmap,$module", $setting{$_}), qr/BatmapScan.*BatmapJoinProject.*input: parallel scan/s, "$_: the nodes are there")
   for qw(copies_plans walks_plans numbers_tables);
 like(plans("batmap,$module", $setting{$_}), qr/input: stream/, "$_: rows one by one") for qw(plans_twice replaces_plans);
 
-# A plan with other columns than the query has.
+# A plan whose columns differ from those of the query.
 for my $query ("SELECT count(*) FROM $pairs", q{SELECT * FROM batmap_episodes('SELECT at, event FROM events', ARRAY[0, 12], top_k => 9)},
     q{SELECT * FROM batmap_all_pairs('SELECT tid, items FROM sets', min_count => 6)})
 {

@@ -1,8 +1,10 @@
-# The plan node BatmapJoinProject under little memory: over a grid of batmap.work_mem and batmap.memory_limit, planned under
-# the limits that it runs under and under ample ones, its rows are those of the plain plan and nothing fails; a run has one
-# temporary file; and a timeout in the middle ends it at once, its file included.
+# The plan node BatmapJoinProject with little memory, over a grid of batmap.work_mem and batmap.memory_limit.
+# Queries are planned under the limits of the run and under ample limits. The rows must be those of the plain
+# plan, and nothing may fail. A run has one temporary file. A timeout in the middle ends the run at once and
+# removes its file.
 #
-# BATMAP_MEMORY_ROWS: rows of each table (default 150000). BATMAP_MEMORY_TIMES=1 prints the grid with times.
+# BATMAP_MEMORY_ROWS: number of rows of each table (default 150000). BATMAP_MEMORY_TIMES=1 prints the
+# grid with times.
 use strict;
 use warnings;
 
@@ -15,7 +17,7 @@ my $rows = $ENV{BATMAP_MEMORY_ROWS} // 150000;
 my $tids = int($rows / 10);
 my $node = PostgreSQL::Test::Cluster->new('memory');
 $node->init;
-# Files of the plain plan are not to be counted: it has memory enough.
+# The plain plan has enough memory, so that its files are not counted.
 $node->append_conf('postgresql.conf', "session_preload_libraries = 'batmap'\nwork_mem = '1GB'\njit = off\nlog_temp_files = 0\n");
 $node->start;
 $node->safe_psql('postgres', qq{
@@ -48,7 +50,8 @@ for my $name (sort keys %queries)
 {
     my $query = digest($queries{$name});
     my ($plain, $plain_ms) = timed("SET batmap.enable_join_project = off;", $query);
-    # What is planned while memory is ample and runs when it is not has the node in it, and whatever is there must do.
+    # A query that is planned with ample memory has the node in its plan. If it then runs with little memory,
+    # the available memory must suffice.
     my $prepared = "PREPARE q AS $query; $generic EXECUTE q;";
     like($node->safe_psql('postgres', "EXPLAIN $query"), qr/BatmapJoinProject/, "$name: the node is taken");
     my @wrong;
@@ -63,7 +66,7 @@ for my $name (sort keys %queries)
             my $is_plain = $node->safe_psql('postgres', "$settings EXPLAIN $query") !~ /BatmapJoinProject/;
             my $line = sprintf '%-10s work_mem %-5s memory_limit %-5s plain %6.0f ms, node %6.0f ms%s', $name, $work_mem, $limit,
               $plain_ms, $ms, $is_plain ? ' (plain plan)' : '';
-            # A subquery has no plain plan to fall back to: there, only the planner can see to it.
+            # With a subquery there is no plain plan to return to. Only the planner can avoid the error.
             if ($name ne 'subquery')
             {
                 ($found, $ms) = timed("$prepared $settings", 'EXECUTE q');
@@ -92,7 +95,7 @@ like($node->safe_psql('postgres', "PREPARE q AS $wide; $generic EXPLAIN EXECUTE 
 
 # -- Files --------------------------------------------------------------------------------------------------------
 
-# A row of a cursor, then the files.
+# Fetches a row of a cursor, then counts the files.
 my $files = 'SELECT count(*) FROM pg_ls_tmpdir()';
 my %spilling = (
     'self-join' => $self_join,
@@ -113,7 +116,7 @@ for my $name (sort keys %spilling)
 
 # -- Cancel -------------------------------------------------------------------------------------------------------
 
-# How late a timeout comes, the teardown included; the least of some, as other programs take time, too.
+# The delay of a timeout, clean-up included. The least of several, because other programs take time, too.
 my %slow = (
     'self-join' => "PREPARE q AS " . digest($self_join) . "; $generic EXECUTE q; SET batmap.work_mem = 0;",
     'two tables' => "PREPARE q AS " . digest($queries{'two tables'}) . "; $generic EXECUTE q; SET batmap.work_mem = 0;",
@@ -144,7 +147,7 @@ for my $name (sort keys %slow)
 $node->stop;
 done_testing();
 
-# The rows of the last statement, or its error; and how long it took.
+# The rows of the last statement, or its error; and its duration.
 sub timed
 {
     my ($before, $statement) = @_;
