@@ -25,7 +25,7 @@ void explain_run(const LastRun& run, ExplainState* state) {
                 {"Items Kept", run.items_kept},
                 {"Rows Kept", run.occurrences}};
   for (const auto& count : counts) ExplainPropertyInteger(count.name, nullptr, count.value, state);
-  if (strcmp(run.results_are, "Pairs") == 0) ExplainPropertyInteger("TidItem Instances", nullptr, run.pair_instances, state);
+  if (strcmp(run.results_are, "Pairs") == 0) ExplainPropertyInteger("Pair Instances", nullptr, run.pair_instances, state);
   ExplainPropertyInteger(run.results_are, nullptr, run.results, state);
   if (run.file_bytes > 0) ExplainPropertyInteger("Temporary Files", "kB", (run.file_bytes + 1023) / 1024, state);
   if (!state->timing) return;
