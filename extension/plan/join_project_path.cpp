@@ -29,7 +29,6 @@ constexpr double kRowBytes = 6;      // of a row in the log
 constexpr double kCountedBytes = 3;  // factor: the log, and the structure that is counted, made from it
 constexpr double kItemBytes = 64;    // codes, ranks, totals
 constexpr double kCodedBytes = 100;  // of a value that is not its own code
-constexpr double kUnsureFactor = 4;  // estimates may be too small by this factor, if no plain plan can take over
 
 // Positions in CustomPath::custom_private; kNumbers becomes the custom_private of the plan.
 enum PathList { kNumbers, kExpressions, kScanTargets, kQuals };
@@ -195,6 +194,7 @@ JoinProjectSpec join_project_spec(const List* lists) {
 
 CustomPath* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, JoinProjectQuery& query, Path* plain,
                               const CustomPathMethods* methods) {
+  if (!gives_counts(plain, query.aggregates)) return nullptr;
   JoinProjectSpec spec = spec_of(query);
   CustomPath* const path = makeNode(CustomPath);
   path->path.pathtype = T_CustomScan;
@@ -212,15 +212,10 @@ CustomPath* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* 
     startup += rows->total_cost + query.sides[side].rel->rows * row_cost(spec, spec.sides[side]);
   }
   startup += input->rows * kPairInstanceOperators * cpu_operator_cost;
-  // A subquery can be planned only once.
-  spec.has_plain = gives_counts(plain, query.aggregates);
-  for (const JoinProjectSide& side : query.sides) spec.has_plain &= side.rel->rtekind != RTE_SUBQUERY;
   const MemoryUse memory = memory_use(root, query, spec);
   startup += memory.cost;
-  // A run that finds the memory too small leaves the answer to the plain plan; that costs the reading of the
-  // inputs. Without a plain plan such a run must not begin.
-  if (!spec.has_plain && memory.bytes * kUnsureFactor > static_cast<double>(memory_limit_bytes()))
-    startup += plain->total_cost;
+  // A run that finds the memory too small leaves the answer to the plain plan.
+  if (memory.bytes > static_cast<double>(memory_limit_bytes())) startup += plain->total_cost;
   QualCost quals;
   cost_qual_eval(&quals, query.quals, root);
   path->path.startup_cost = startup + quals.startup + query.target->cost.startup;
@@ -228,7 +223,7 @@ CustomPath* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* 
       path->path.startup_cost + path->path.rows * (cpu_tuple_cost + quals.per_tuple + query.target->cost.per_tuple);
 
   List* const targets = scan_targets(query);
-  if (spec.has_plain) path->custom_paths = lappend(path->custom_paths, plain_path(root, output, plain, targets));
+  path->custom_paths = lappend(path->custom_paths, plain_path(root, output, plain, targets));
 
   List* expressions = NIL;
   for (Node* const expression : {reinterpret_cast<Node*>(query.threshold), query.limit, query.offset})

@@ -30,7 +30,6 @@ struct JoinProjectSpec {
   int threshold_excluded;
   int has_limit;   // the next of custom_exprs
   int has_offset;  // the next of custom_exprs
-  int has_plain;   // the last of custom_plans answers if memory is too small
 
   const Side& side(int number) const { return sides[self_join ? 0 : number]; }
   int inputs() const { return self_join ? 1 : 2; }
@@ -46,7 +45,8 @@ List* join_project_lists(const List* custom_private);
 JoinProjectSpec join_project_spec(const List* lists);
 
 /// @param plain  the cheapest path of the server with the same answer
-/// @return the path; `plain` becomes a part of it if it can take over when memory is too small
+/// @return the path, of which `plain` becomes a part, to take over when memory is too small; nullptr if `plain` does not
+/// have the columns for that
 CustomPath* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, JoinProjectQuery& query, Path* plain,
                               const CustomPathMethods* methods);
 

@@ -45,11 +45,32 @@ bool rows_stay_the_same(const RangeTblEntry* entry) {
   }
 }
 
+/// The plain plan, which takes over when memory is too small, reads the sides a second time: each subquery in them becomes two
+/// plans. The server shifts the range table indexes of its append_rel_list in place, once for each plan, so that those of the
+/// second are wrong.
+bool can_be_planned_twice(const PlannerInfo* root, const RelOptInfo* rel) {
+  const PlannerInfo* const subquery = rel->subroot;
+  if (subquery != nullptr) {
+    if (subquery->append_rel_list != NIL) return false;
+    for (int k = 1; k < subquery->simple_rel_array_size; ++k)
+      if (subquery->simple_rel_array[k] != nullptr && !can_be_planned_twice(subquery, subquery->simple_rel_array[k]))
+        return false;
+  }
+  const ListCell* cell;
+  foreach (cell, root->append_rel_list) {
+    const auto* const member = lfirst_node(AppendRelInfo, cell);
+    if (member->parent_relid == rel->relid && !can_be_planned_twice(root, root->simple_rel_array[member->child_relid]))
+      return false;
+  }
+  return true;
+}
+
 bool sides_are_plain(PlannerInfo* root, const JoinProjectQuery& query) {
   for (const JoinProjectSide& side : query.sides) {
     const Path* const path = side.rel->cheapest_total_path;
     if (side.rel->reloptkind != RELOPT_BASEREL || path == nullptr || path->param_info != nullptr) return false;
-    if (!rows_stay_the_same(planner_rt_fetch(side.rel->relid, root))) return false;
+    if (!rows_stay_the_same(planner_rt_fetch(side.rel->relid, root)) || !can_be_planned_twice(root, side.rel))
+      return false;
     ListCell* cell;
     foreach (cell, side.rel->baserestrictinfo)
       if (!is_plain(node_of(lfirst_node(RestrictInfo, cell)->clause))) return false;

@@ -53,7 +53,7 @@ void add_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* in
   Path* const plain = cheapest_plain(output);
   if (plain == nullptr) return;
   CustomPath* const path = join_project_path(root, input, output, query, plain, &kPathMethods);
-  if (!is_cheaper(&path->path, plain)) return;
+  if (path == nullptr || !is_cheaper(&path->path, plain)) return;
   // The plain path is part of the new path now, so add_path must not free it.
   output->pathlist = list_delete_ptr(output->pathlist, plain);
   add_path(output, &path->path);
@@ -67,7 +67,7 @@ struct JoinProjectState {
   JoinProjectSpec spec;
   List* lists;  // JoinProjectList
   PlanState* inputs[2];
-  PlanState* plain;      // nullptr if there is none
+  PlanState* plain;
   ExprState* threshold;  // this and the next two: nullptr if there is none
   ExprState* limit;
   ExprState* offset;
@@ -91,7 +91,7 @@ void begin_scan(CustomScanState* node, EState* estate, int eflags) {
     state->inputs[side] = ExecInitNode(static_cast<Plan*>(list_nth(scan->custom_plans, side)), estate, eflags);
     node->custom_ps = lappend(node->custom_ps, state->inputs[side]);
   }
-  if (state->spec.has_plain) state->plain = ExecInitNode(static_cast<Plan*>(llast(scan->custom_plans)), estate, eflags);
+  state->plain = ExecInitNode(static_cast<Plan*>(llast(scan->custom_plans)), estate, eflags);
   int at = 0;
   const auto expression = [&](bool there) {
     return there ? ExecInitExpr(static_cast<Expr*>(list_nth(scan->custom_exprs, at++)), &node->ss.ps) : nullptr;
@@ -131,9 +131,9 @@ void open_rows(JoinProjectState* state) {
   if (!read_bounds(state, bounds)) {
     state->finished = true;
   } else {
-    if (state->plain != nullptr) bounds.plain_cost = state->plain->plan->total_cost;
+    bounds.plain_cost = state->plain->plan->total_cost;
     JoinProjectInputs inputs{state->spec, state->lists, &state->base.ss.ps, {state->inputs[0], state->inputs[1]}, {}};
-    state->rows = open_join_project(inputs, bounds, state->plain != nullptr, state->context);
+    state->rows = open_join_project(inputs, bounds, true, state->context);
     for (int side = 0; side < 2; ++side) state->items[side] = inputs.items[state->spec.self_join ? 0 : side];
   }
   MemoryContextSwitchTo(caller);
@@ -206,7 +206,7 @@ void end_scan(CustomScanState* node) {
   close_rows(state);
   MemoryContextDelete(state->context);
   for (int side = 0; side < state->spec.inputs(); ++side) ExecEndNode(state->inputs[side]);
-  if (state->plain != nullptr) ExecEndNode(state->plain);
+  ExecEndNode(state->plain);
 }
 
 void rescan(CustomScanState* node) {

@@ -34,6 +34,9 @@ my %queries = (
     'self-join' => 'SELECT a.item AS x, b.item AS y, count(*) AS n FROM baskets a JOIN baskets b USING (tid) WHERE a.item < b.item GROUP BY 1, 2',
     'two tables' => 'SELECT tool AS x, job AS y, count(*) AS n FROM uses JOIN needs USING (skill) GROUP BY 1, 2',
     'subquery' => 'SELECT tool AS x, job AS y, count(*) AS n FROM uses JOIN (SELECT * FROM needs OFFSET 0) s USING (skill) GROUP BY 1, 2',
+    'nested subqueries' => 'SELECT tool AS x, job AS y, count(*) AS n FROM uses JOIN (WITH w AS MATERIALIZED (SELECT DISTINCT skill, job FROM'
+      . ' (SELECT * FROM needs WHERE skill >= (SELECT min(skill) FROM uses) OFFSET 0) n) SELECT * FROM w WHERE job > (SELECT min(job) FROM w)'
+      . ' OFFSET 0) s USING (skill) GROUP BY 1, 2',
 );
 
 sub digest
@@ -66,13 +69,9 @@ for my $name (sort keys %queries)
             my $is_plain = $node->safe_psql('postgres', "$settings EXPLAIN $query") !~ /BatmapJoinProject/;
             my $line = sprintf '%-10s work_mem %-5s memory_limit %-5s plain %6.0f ms, node %6.0f ms%s', $name, $work_mem, $limit,
               $plain_ms, $ms, $is_plain ? ' (plain plan)' : '';
-            # With a subquery there is no plain plan to return to. Only the planner can avoid the error.
-            if ($name ne 'subquery')
-            {
-                ($found, $ms) = timed("$prepared $settings", 'EXECUTE q');
-                push @wrong, "prepared, $settings: $found" if $found ne $plain;
-                $line .= sprintf ', planned with ample memory %6.0f ms', $ms;
-            }
+            ($found, $ms) = timed("$prepared $settings", 'EXECUTE q');
+            push @wrong, "prepared, $settings: $found" if $found ne $plain;
+            $line .= sprintf ', planned with ample memory %6.0f ms', $ms;
             diag $line if $ENV{BATMAP_MEMORY_TIMES};
         }
     }
@@ -88,10 +87,24 @@ like($node->safe_psql('postgres', "SET batmap.work_mem = '256MB'; EXPLAIN $self_
 unlike($node->safe_psql('postgres', "SET batmap.work_mem = '64kB'; EXPLAIN $wide"), qr/BatmapJoinProject/,
     'where the node would need many passes, the planner takes the plain plan');
 unlike($node->safe_psql('postgres', "SET batmap.memory_limit = '256kB'; EXPLAIN $queries{subquery}"), qr/BatmapJoinProject/,
-    'where the node may not fit and has no plain plan to go back to, the planner takes the plain plan');
+    'where the node would not fit, the planner takes the plain plan');
 like($node->safe_psql('postgres', "PREPARE q AS $wide; $generic EXPLAIN EXECUTE q;"
           . "SET batmap.work_mem = '64kB'; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE q"),
     qr/BatmapJoinProject.*Answered By: the plain plan/s, 'what turns out to need many passes is left to the plain plan');
+# The plain plan reads a subquery by a plan of its own. The estimate of the rows is far too small here.
+my $estimated = 'SELECT a.x AS x, b.x AS y, count(*) AS n FROM (SELECT tid % 50 AS k, item AS x FROM sparse WHERE tid % 7 < 6 OFFSET 0) a'
+  . ' JOIN (SELECT tid % 50 AS k, (item / 100)::text AS x FROM sparse WHERE tid % 7 < 1 OFFSET 0) b USING (k) GROUP BY 1, 2';
+like($node->safe_psql('postgres', "PREPARE q AS $estimated; $generic EXPLAIN EXECUTE q;"
+          . "SET batmap.memory_limit = '1MB'; SET work_mem = '64MB'; EXPLAIN (ANALYZE, VERBOSE, COSTS OFF, TIMING OFF) EXECUTE q"),
+    qr/BatmapJoinProject.*Answered By: the plain plan.*Subquery Scan on/s, 'subqueries are read again by the plain plan');
+my @members = map { "CREATE TABLE uses_$_ PARTITION OF uses_parts FOR VALUES IN ($_);" } 0 .. 2;
+$node->safe_psql('postgres', "CREATE TABLE uses_parts (tool int4, skill int4, part int4) PARTITION BY LIST (part); @members"
+      . ' INSERT INTO uses_parts SELECT tool, skill, tool % 3 FROM uses; ANALYZE uses_parts');
+unlike($node->safe_psql('postgres', 'EXPLAIN SELECT tool, job, count(*) FROM (SELECT * FROM uses_parts OFFSET 0) u JOIN needs USING (skill)'
+          . ' GROUP BY 1, 2'),
+    qr/BatmapJoinProject/, 'a subquery over partitions cannot be planned twice and is left to the plain plan');
+like($node->safe_psql('postgres', 'EXPLAIN SELECT tool, job, count(*) FROM uses_parts JOIN needs USING (skill) GROUP BY 1, 2'),
+    qr/BatmapJoinProject/, 'partitions that are not in a subquery are read by the node');
 
 # -- Files --------------------------------------------------------------------------------------------------------
 
