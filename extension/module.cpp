@@ -3,6 +3,7 @@
 #include "extension/functions/node_row_stream.h"
 #include "extension/input/node_pack_rows.h"
 #include "extension/input/packed_plan.h"
+#include "extension/plan/explain_why.h"
 #include "extension/plan/node_join_project.h"
 #include "extension/server/progress.h"
 #include "extension/server/settings.h"
@@ -20,5 +21,6 @@ void _PG_init(void) {
   batmap::pg::install_row_stream_node();
   batmap::pg::register_pack_rows_node();
   batmap::pg::install_join_project_node();
+  batmap::pg::install_explain_why();
   batmap::pg::install_packed_plans();
 }

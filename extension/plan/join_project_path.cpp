@@ -138,9 +138,19 @@ MemoryUse memory_use(PlannerInfo* root, const JoinProjectQuery& query, const Joi
   return use;
 }
 
+/// The counts as the node returns them. If the server adds them up, they are marked as parts of the sums.
+List* node_counts(const JoinProjectQuery& query) {
+  List* counts = static_cast<List*>(copyObjectImpl(query.aggregates));
+  if (!query.finer) return counts;
+  ListCell* cell;
+  foreach (cell, counts) mark_partial_aggref(lfirst_node(Aggref, cell), AGGSPLIT_INITIAL_SERIAL);
+  return counts;
+}
+
+/// The columns of the node's rows: items of the left, items of the right, counts.
 List* scan_targets(const JoinProjectQuery& query) {
   List* targets = NIL;
-  for (const List* const expressions : {query.sides[0].items, query.sides[1].items, query.aggregates}) {
+  for (const List* const expressions : {query.sides[0].items, query.sides[1].items, node_counts(query)}) {
     const ListCell* cell;
     foreach (cell, expressions) {
       auto* const expression = static_cast<Expr*>(copyObjectImpl(lfirst(cell)));
@@ -151,22 +161,62 @@ List* scan_targets(const JoinProjectQuery& query) {
   return targets;
 }
 
-/// Can the rows of a path be put into the columns of the node? An aggregation can compute the counts; any
-/// other path must have them in its target.
-bool gives_counts(const Path* plain, const List* aggregates) {
-  if (IsA(plain, ProjectionPath)) plain = castNode(ProjectionPath, const_cast<Path*>(plain))->subpath;
-  if (IsA(plain, AggPath)) return true;
-  const ListCell* cell;
-  foreach (cell, aggregates)
-    if (!list_member(plain->pathtarget->exprs, lfirst(cell))) return false;
-  return true;
+/// What the node returns if the server groups its rows again: the columns that the query needs.
+PathTarget* finer_target(const JoinProjectQuery& query) {
+  PathTarget* const target = create_empty_pathtarget();
+  const ListCell* item;
+  const ListCell* ref;
+  for (const JoinProjectSide& side : query.sides)
+    forboth(item, side.items, ref, side.item_refs) if (lfirst_int(ref) != kOnlyCompared)
+        add_column_to_pathtarget(target, static_cast<Expr*>(lfirst(item)), static_cast<Index>(lfirst_int(ref)));
+  foreach (item, node_counts(query)) add_column_to_pathtarget(target, static_cast<Expr*>(lfirst(item)), 0);
+  return target;
 }
 
-/// A path with the plain answer in the columns of the node.
-Path* plain_path(PlannerInfo* root, RelOptInfo* output, Path* plain, List* targets) {
+/// A path that groups the rows of the node by what the query groups by, and adds up their counts.
+Path* regrouped(PlannerInfo* root, RelOptInfo* output, const JoinProjectQuery& query, Path* rows, double groups,
+                List* having) {
+  if (query.aggregates == NIL)
+    return &create_agg_path(root, output, rows, query.target, AGG_HASHED, AGGSPLIT_SIMPLE, query.groups, having, nullptr,
+                            groups)
+                ->path;
+  AggClauseCosts costs{};
+  get_agg_clause_costs(root, AGGSPLIT_FINAL_DESERIAL, &costs);
+  return &create_agg_path(root, output, rows, query.target, AGG_HASHED, AGGSPLIT_FINAL_DESERIAL, query.groups, having,
+                          &costs, groups)
+              ->path;
+}
+
+/// Can the rows of a path be put into the columns of the node? An aggregation can compute the items and counts; any
+/// other path must have them in its target.
+bool gives_columns(const Path* plain, const JoinProjectQuery& query) {
+  if (IsA(plain, ProjectionPath)) plain = castNode(ProjectionPath, const_cast<Path*>(plain))->subpath;
+  if (IsA(plain, AggPath)) return true;
+  List* columns = list_copy(query.aggregates);
+  const ListCell* cell;
+  const ListCell* ref;
+  for (const JoinProjectSide& side : query.sides)
+    forboth(cell, side.items, ref, side.item_refs) if (lfirst_int(ref) != kOnlyCompared) columns = lappend(columns, lfirst(cell));
+  return list_difference(columns, plain->pathtarget->exprs) == NIL;
+}
+
+/// A path with the plain answer in the columns of the node. An item that the query does not group by is NULL: nothing reads
+/// it any more.
+Path* plain_path(PlannerInfo* root, RelOptInfo* output, Path* plain, const JoinProjectQuery& query) {
   PathTarget* const target = create_empty_pathtarget();
-  ListCell* cell;
-  foreach (cell, targets) add_column_to_pathtarget(target, lfirst_node(TargetEntry, cell)->expr, 0);
+  for (const JoinProjectSide& side : query.sides) {
+    const ListCell* cell;
+    const ListCell* ref;
+    forboth(cell, side.items, ref, side.item_refs) {
+      auto* item = static_cast<Expr*>(lfirst(cell));
+      auto* const node = reinterpret_cast<Node*>(item);
+      if (lfirst_int(ref) == kOnlyCompared)
+        item = reinterpret_cast<Expr*>(makeNullConst(exprType(node), exprTypmod(node), exprCollation(node)));
+      add_column_to_pathtarget(target, item, 0);
+    }
+  }
+  const ListCell* cell;
+  foreach (cell, query.aggregates) add_column_to_pathtarget(target, static_cast<Expr*>(lfirst(cell)), 0);
   set_pathtarget_cost_width(root, target);
   return &create_projection_path(root, output, plain, target)->path;
 }
@@ -192,15 +242,20 @@ JoinProjectSpec join_project_spec(const List* lists) {
   return spec;
 }
 
-CustomPath* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, JoinProjectQuery& query, Path* plain,
-                              const CustomPathMethods* methods) {
-  if (!gives_counts(plain, query.aggregates)) return nullptr;
+Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, JoinProjectQuery& query, Path* plain,
+                        const CustomPathMethods* methods) {
+  if (!gives_columns(plain, query)) {
+    query.refuse(Refusal::kNoCounts);
+    return nullptr;
+  }
   JoinProjectSpec spec = spec_of(query);
   CustomPath* const path = makeNode(CustomPath);
   path->path.pathtype = T_CustomScan;
   path->path.parent = input;  // so that EXPLAIN knows which relations are read
-  path->path.pathtarget = query.target;
+  path->path.pathtarget = query.finer ? set_pathtarget_cost_width(root, finer_target(query)) : query.target;
   path->path.rows = plain->rows;
+  if (query.finer)
+    path->path.rows = distinct_values(root, list_concat_copy(query.sides[0].items, query.sides[1].items), input->rows);
   path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
   path->methods = methods;
 
@@ -218,13 +273,12 @@ CustomPath* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* 
   if (memory.bytes > static_cast<double>(memory_limit_bytes())) startup += plain->total_cost;
   QualCost quals;
   cost_qual_eval(&quals, query.quals, root);
-  path->path.startup_cost = startup + quals.startup + query.target->cost.startup;
+  const QualCost target = path->path.pathtarget->cost;
+  path->path.startup_cost = startup + quals.startup + target.startup;
   path->path.total_cost =
-      path->path.startup_cost + path->path.rows * (cpu_tuple_cost + quals.per_tuple + query.target->cost.per_tuple);
+      path->path.startup_cost + path->path.rows * (cpu_tuple_cost + quals.per_tuple + target.per_tuple);
 
-  List* const targets = scan_targets(query);
-  path->custom_paths = lappend(path->custom_paths, plain_path(root, output, plain, targets));
-
+  path->custom_paths = lappend(path->custom_paths, plain_path(root, output, plain, query));
   List* expressions = NIL;
   for (Node* const expression : {reinterpret_cast<Node*>(query.threshold), query.limit, query.offset})
     if (expression != nullptr) expressions = lappend(expressions, expression);
@@ -232,8 +286,9 @@ CustomPath* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* 
   for (const List* const list :
        {ints_of(spec), query.key_operators, query.sides[0].item_operators, query.sides[1].item_operators, query.null_when})
     numbers = put_numbers(numbers, list);
-  path->custom_private = list_make4(numbers, expressions, targets, query.quals);
-  return path;
+  path->custom_private = list_make4(numbers, expressions, scan_targets(query), query.quals);
+  if (!query.finer) return &path->path;
+  return regrouped(root, output, query, &path->path, plain->rows, reinterpret_cast<List*>(root->parse->havingQual));
 }
 
 Plan* plan_join_project(CustomPath* path, List* targets, List* children, const CustomScanMethods* methods) {

@@ -47,8 +47,8 @@ JoinProjectSpec join_project_spec(const List* lists);
 /// @param plain  the cheapest path of the server with the same answer
 /// @return the path, of which `plain` becomes a part, to take over when memory is too small; nullptr if `plain` does not
 /// have the columns for that
-CustomPath* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, JoinProjectQuery& query, Path* plain,
-                              const CustomPathMethods* methods);
+Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, JoinProjectQuery& query, Path* plain,
+                        const CustomPathMethods* methods);
 
 Plan* plan_join_project(CustomPath* path, List* targets, List* children, const CustomScanMethods* methods);
 

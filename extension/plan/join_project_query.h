@@ -1,13 +1,17 @@
-// Recognises a join-project in a query that is being planned: two relations are joined by equalities
-// and grouped by expressions of one side each; the query counts the joined rows, the distinct join
-// keys, or nothing (DISTINCT).
+// Recognises a join-project in a query that is being planned: the relations of a block fall into two sides that are
+// joined by equalities; the block is grouped by expressions of one side each and counts the joined rows, the distinct
+// join keys, or nothing (DISTINCT).
 //
 //   SELECT a.item, b.item, count(*) FROM t a JOIN t b USING (tid) WHERE a.item < b.item GROUP BY 1, 2 HAVING count(*) >= 10
 //   SELECT DISTINCT r.a, s.c FROM r JOIN s ON r.b = s.b
+//   SELECT p.name, q.name, count(*) FROM t a JOIN t b USING (tid) JOIN products p ON p.id = a.item
+//     JOIN products q ON q.id = b.item WHERE a.item < b.item GROUP BY 1, 2
 //
 // A query that is not proved to be one is left alone. Source: the equivalence with pair support, Amossen &
 // Pagh 2011, section I.
 #pragma once
+
+#include "extension/plan/refusals.h"
 
 #include "extension/server/pg.h"
 
@@ -19,11 +23,15 @@ enum class JoinProjectCount : int { kNothing, kRows, kKeys };
 /// The order of the two items of a pair that the query asks for, if it asks for nothing else.
 enum class ItemOrder : int { kAny, kLeftSmaller, kLeftLarger };
 
+/// In JoinProjectSide::item_refs: the item is in no group and no column of the query, only in a comparison.
+constexpr int kOnlyCompared = -1;
+
 struct JoinProjectSide {
-  RelOptInfo* rel;
+  RelOptInfo* rel;             // one relation, or a join of several
   List* keys;                  // expressions; the n-th joins with the n-th of the other side
-  List* items;                 // expressions of GROUP BY
+  List* items;                 // expressions that tell the rows of the answer apart
   List* item_operators;        // Oid: the equality of each item
+  List* item_refs;             // int: the reference number in GROUP BY; 0: a column of the query; kOnlyCompared
   bool items_are_not_null;     // by the definition of the table
   bool null_items_are_wanted;  // false if a clause of the query rejects them
 };
@@ -35,18 +43,32 @@ struct JoinProjectQuery {
   ItemOrder order;      // for a self-join only
   JoinProjectCount counting;
   bool rows_repeat;         // rows may repeat, and that changes the counts
+  bool finer;               // the node's groups are finer than those of the query: the server adds up their counts
   List* aggregates;         // Aggref: all counts, each once
-  List* null_when;          // int for each: 0, or 1 + the side whose item must not be NULL
+  List* null_when;          // int for each: 0, or 1 + side + 2 * index of the item that must not be NULL
   List* quals;              // conditions to check on each row of the answer
   Expr* threshold;          // least count, or nullptr
   bool threshold_excluded;  // the count must be larger
   Node* limit;              // number of rows with the largest counts, or nullptr
   Node* offset;             // number of rows to skip before them, or nullptr
   PathTarget* target;
+  List* groups;  // SortGroupClause: what the query groups by
+
+  Refusal refusal;  // why it is no join-project
+  Node* about;      // the expression that `refusal` is about, or nullptr
+
+  /// @return false
+  bool refuse(Refusal why, void* expression = nullptr) {
+    if (why >= refusal) {
+      refusal = why;
+      about = static_cast<Node*>(expression);
+    }
+    return false;
+  }
 };
 
 /// @param input, output  relations of the planning stage, as the planner passes them to its hook
-/// @return whether the query is a join-project
+/// @return whether the query is a join-project; if not, `refusal` says why
 bool recognize_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output,
                             JoinProjectQuery& query);
 

@@ -9,6 +9,7 @@
 
 #include "extension/input/item_codes.h"
 #include "extension/input/node_pack_rows.h"
+#include "extension/plan/explain_why.h"
 #include "extension/plan/join_project_path.h"
 #include "extension/plan/join_project_rows.h"
 #include "extension/server/node_state.h"
@@ -45,19 +46,37 @@ Path* cheapest_plain(const RelOptInfo* output) {
   return cheapest;
 }
 
-void add_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output, void* extra) {
-  if (next_upper_paths_hook != nullptr) next_upper_paths_hook(root, stage, input, output, extra);
-  if (!settings.enable_join_project || (stage != UPPERREL_GROUP_AGG && stage != UPPERREL_DISTINCT)) return;
-  JoinProjectQuery query;
+/// Adds the path of the node to a stage, if the block is a join-project and the node is cheaper. Otherwise `query.refusal` says
+/// why not.
+void add_path_of_node(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output,
+                      JoinProjectQuery& query) {
   if (!recognize_join_project(root, stage, input, output, query)) return;
   Path* const plain = cheapest_plain(output);
-  if (plain == nullptr) return;
-  CustomPath* const path = join_project_path(root, input, output, query, plain, &kPathMethods);
-  if (path == nullptr || !is_cheaper(&path->path, plain)) return;
+  Path* const path = plain == nullptr ? nullptr : join_project_path(root, input, output, query, plain, &kPathMethods);
+  if (path == nullptr) return;
+  if (!is_cheaper(path, plain)) {
+    query.refuse(Refusal::kCost);
+    return;
+  }
+  if (!settings.enable_join_project) {
+    query.refuse(Refusal::kDisabled);
+    return;
+  }
+  query.refusal = Refusal::kNone;
   // The plain path is part of the new path now, so add_path must not free it.
   output->pathlist = list_delete_ptr(output->pathlist, plain);
-  add_path(output, &path->path);
+  add_path(output, path);
   if (!list_member_ptr(output->pathlist, path)) add_path(output, plain);
+}
+
+void add_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output, void* extra) {
+  if (next_upper_paths_hook != nullptr) next_upper_paths_hook(root, stage, input, output, extra);
+  if (stage != UPPERREL_GROUP_AGG && stage != UPPERREL_DISTINCT) return;
+  if (!settings.enable_join_project && !explains_refusals()) return;
+  JoinProjectQuery query;
+  add_path_of_node(root, stage, input, output, query);
+  const bool is_noted = stage == UPPERREL_GROUP_AGG || query.refusal != Refusal::kNotGrouped;  // once for each block
+  if (explains_refusals() && is_noted) note_refusal(root, query.refusal, query.about);
 }
 
 // ---- execution
@@ -71,6 +90,7 @@ struct JoinProjectState {
   ExprState* threshold;  // this and the next two: nullptr if there is none
   ExprState* limit;
   ExprState* offset;
+  ExprState* quals;  // of the node's own rows; those of the plain plan have passed them
   MemoryContext context;  // of one run
   JoinProjectRows rows;   // no stream before the first call and if there are no rows
   const ItemCodes* items[2];
@@ -99,6 +119,7 @@ void begin_scan(CustomScanState* node, EState* estate, int eflags) {
   state->threshold = expression(state->spec.has_threshold);
   state->limit = expression(state->spec.has_limit);
   state->offset = expression(state->spec.has_offset);
+  state->quals = node->ss.ps.qual;
   state->context = AllocSetContextCreate(estate->es_query_cxt, "batmap run", ALLOCSET_DEFAULT_SIZES);
 }
 
@@ -140,6 +161,7 @@ void open_rows(JoinProjectState* state) {
   if (state->rows.stream != nullptr || state->finished) return;
   MemoryContextReset(state->context);
   state->plain_answers = true;
+  state->base.ss.ps.qual = nullptr;
   state->base.custom_ps = lappend(state->base.custom_ps, state->plain);
 }
 
@@ -180,8 +202,8 @@ TupleTableSlot* next_row(ScanState* node) {
   int at = left_items + state->spec.side(1).items;
   const ListCell* cell;
   foreach (cell, static_cast<const List*>(list_nth(state->lists, kNullWhen))) {
-    const int rule = lfirst_int(cell);
-    const bool counted = rule == 0 || !slot->tts_isnull[rule == 1 ? 0 : left_items];
+    const int rule = lfirst_int(cell) - 1;  // side + 2 * index
+    const bool counted = rule < 0 || !slot->tts_isnull[rule / 2 + (rule % 2 == 0 ? 0 : left_items)];
     slot->tts_values[at] = Int64GetDatum(counted ? static_cast<int64_t>(row.support) : 0);
     slot->tts_isnull[at++] = false;
   }
@@ -195,7 +217,10 @@ TupleTableSlot* exec_scan(CustomScanState* node) { return ExecScan(&node->ss, ne
 /// Ends a run that may not have reached its last row.
 void close_rows(JoinProjectState* state) {
   if (state->rows.stream != nullptr && !state->finished) state->rows.stream->finish();
-  if (state->plain_answers) state->base.custom_ps = list_truncate(state->base.custom_ps, state->spec.inputs());
+  if (state->plain_answers) {
+    state->base.custom_ps = list_truncate(state->base.custom_ps, state->spec.inputs());
+    state->base.ss.ps.qual = state->quals;
+  }
   state->rows = {};
   state->opened = state->finished = state->plain_answers = state->turn_next = false;
   MemoryContextReset(state->context);

@@ -81,6 +81,69 @@ inline bool is_to_end() {
 #endif
 }
 
+/// The relids of the join of some base relations: from version 16 on outer joins have numbers among them.
+inline Relids with_outer_joins(const PlannerInfo* root, Relids base) {
+  Relids relids = bms_copy(base);
+#if PG_VERSION_NUM >= 160000
+  const ListCell* cell;
+  foreach (cell, root->join_info_list) {
+    const auto* const join = lfirst_node(SpecialJoinInfo, cell);
+    if (join->ojrelid != 0 && bms_is_subset(join->min_lefthand, base) && bms_is_subset(join->min_righthand, base))
+      relids = bms_add_member(relids, static_cast<int>(join->ojrelid));
+  }
+#else
+  (void)root;
+#endif
+  return relids;
+}
+
+/// Can an outer join of the query make a column NULL?
+inline bool is_nullable_by_join(const PlannerInfo* root, const Var* column) {
+#if PG_VERSION_NUM >= 160000
+  (void)root;
+  return !bms_is_empty(column->varnullingrels);
+#else
+  return bms_is_member(column->varno, root->nullable_baserels);
+#endif
+}
+
+/// What a query groups by, without what adds nothing.
+inline List* group_clause(const PlannerInfo* root) {
+#if PG_VERSION_NUM >= 160000
+  return root->processed_groupClause;
+#else
+  return root->parse->groupClause;
+#endif
+}
+
+inline List* distinct_clause(const PlannerInfo* root) {
+#if PG_VERSION_NUM >= 160000
+  return root->processed_distinctClause;
+#else
+  return root->parse->distinctClause;
+#endif
+}
+
+/// Is a clause one of several forms of the same condition, of which the planner chooses one?
+inline bool is_clone(const RestrictInfo* clause) {
+#if PG_VERSION_NUM >= 160000
+  return clause->has_clone || clause->is_clone;
+#else
+  (void)clause;
+  return false;
+#endif
+}
+
+/// Does an equivalence hold only for rows that an outer join has not filled with NULLs?
+inline bool is_below_outer_join(const EquivalenceClass* equivalence) {
+#if PG_VERSION_NUM >= 160000
+  (void)equivalence;  // its members say so
+  return false;
+#else
+  return equivalence->ec_below_outer_join;
+#endif
+}
+
 /// The equalities that an inner join of two relations implies.
 inline List* join_equalities(PlannerInfo* root, Relids join, Relids outer, RelOptInfo* inner) {
 #if PG_VERSION_NUM >= 160000
@@ -106,6 +169,25 @@ inline List* operator_families(Oid comparison) { return get_op_index_interpretat
 using OperatorFamily = OpBtreeInterpretation;
 inline List* operator_families(Oid comparison) { return get_op_btree_interpretation(comparison); }
 #endif
+
+/// What EXPLAIN does for one query.
+inline void explain_one_query(Query* query, int options, IntoClause* into, ExplainState* es, const char* text,
+                              ParamListInfo params, QueryEnvironment* environment) {
+#if PG_VERSION_NUM >= 170000
+  standard_ExplainOneQuery(query, options, into, es, text, params, environment);
+#else
+  const BufferUsage before = pgBufferUsage;
+  instr_time start;
+  INSTR_TIME_SET_CURRENT(start);
+  PlannedStmt* const plan = pg_plan_query(query, text, options, params);
+  instr_time duration;
+  INSTR_TIME_SET_CURRENT(duration);
+  INSTR_TIME_SUBTRACT(duration, start);
+  BufferUsage used{};
+  if (es->buffers) BufferUsageAccumDiff(&used, &pgBufferUsage, &before);
+  ExplainOnePlan(plan, into, es, text, params, environment, &duration, es->buffers ? &used : nullptr);
+#endif
+}
 
 /// Runs the query to its last row.
 inline void run_executor(QueryDesc* query) {

@@ -16,6 +16,7 @@ struct Settings {
   int work_mem_kb;      // -1: follow work_mem of the server
   int on_truncation;    // OnTruncation
   bool enable_join_project;
+  bool explain_why;
   int device;               // DeviceMode
   int gpu_memory_limit_kb;  // -1: none
   char* cpu_kernel;         // name in the table of kernels, or "auto"

@@ -1,0 +1,140 @@
+// Notes refusals while a query is planned, and shows them. See explain_why.h.
+#include "extension/plan/explain_why.h"
+
+#include "extension/input/inner_query.h"
+#include "extension/server/settings.h"
+
+#include "extension/server/pg.h"
+
+using namespace batmap::pg;
+
+namespace batmap::pg {
+
+namespace {
+
+ExplainOneQuery_hook_type next_explain_hook = nullptr;
+
+struct Note {
+  char* relations;   // of the block
+  char* expression;  // nullptr: the reason is about the whole block
+  Refusal refusal;
+};
+
+/// The notes of the query that is being planned.
+struct Notes {
+  List* blocks = NIL;  // Note
+  MemoryContext context;
+};
+
+Notes* notes = nullptr;
+
+char* names_of(const PlannerInfo* root) {
+  StringInfoData names;
+  initStringInfo(&names);
+  for (int k = -1; (k = bms_next_member(root->all_baserels, k)) >= 0;) {
+    const RangeTblEntry* const entry = planner_rt_fetch(k, root);
+    appendStringInfo(&names, "%s%s", names.len > 0 ? ", " : "", quote_identifier(entry->eref->aliasname));
+  }
+  return names.data;
+}
+
+char* text_of(const PlannerInfo* root, Node* expression) {
+  PlannedStmt* const statement = makeNode(PlannedStmt);
+  statement->rtable = root->parse->rtable;
+  List* const names = select_rtable_names_for_explain(statement->rtable, root->all_baserels);
+  return deparse_expression(expression, deparse_context_for_plan_tree(statement, names), true, false);
+}
+
+/// Plans a query and returns what became of its blocks: a list of Note.
+template <typename Plan>
+List* notes_of(Plan plan) {
+  Notes* const outer = notes;
+  Notes own;
+  own.context = CurrentMemoryContext;
+  PG_TRY();
+  {
+    notes = &own;
+    plan();
+  }
+  PG_FINALLY();
+  { notes = outer; }
+  PG_END_TRY();
+  return own.blocks;
+}
+
+void explain_query(Query* query, int options, IntoClause* into, ExplainState* es, const char* text, ParamListInfo params,
+                   QueryEnvironment* environment) {
+  const auto explain = [&] {
+    if (next_explain_hook != nullptr)
+      next_explain_hook(query, options, into, es, text, params, environment);
+    else
+      explain_one_query(query, options, into, es, text, params, environment);
+  };
+  if (!settings.explain_why) {
+    explain();
+    return;
+  }
+  List* const blocks = notes_of(explain);
+  ExplainOpenGroup("Plain Plans", nullptr, true, es);
+  const ListCell* cell;
+  foreach (cell, blocks) {
+    const auto* const note = static_cast<const Note*>(lfirst(cell));
+    if (note->refusal == Refusal::kNone) continue;
+    const RefusalText& why = text_of(note->refusal);
+    ExplainPropertyText("Plain Plan",
+                        psprintf("%s: %s%s%s%s%s", note->relations, why.reason, note->expression != nullptr ? ": " : "",
+                                 note->expression != nullptr ? note->expression : "", why.hint != nullptr ? ". " : "",
+                                 why.hint != nullptr ? why.hint : ""),
+                        es);
+  }
+  ExplainCloseGroup("Plain Plans", nullptr, true, es);
+}
+
+}  // namespace
+
+void install_explain_why() {
+  next_explain_hook = ExplainOneQuery_hook;
+  ExplainOneQuery_hook = explain_query;
+}
+
+bool explains_refusals() { return notes != nullptr; }
+
+void note_refusal(PlannerInfo* root, Refusal refusal, Node* about) {
+  const MemoryContext caller = MemoryContextSwitchTo(notes->context);
+  auto* const note = static_cast<Note*>(palloc0(sizeof(Note)));
+  note->relations = names_of(root);
+  note->expression = about == nullptr ? nullptr : text_of(root, about);
+  note->refusal = refusal;
+  notes->blocks = lappend(notes->blocks, note);
+  MemoryContextSwitchTo(caller);
+}
+
+}  // namespace batmap::pg
+
+BATMAP_FUNCTION(batmap_explain_why) {
+  InitMaterializedSRF(fcinfo, 0);
+  auto* const result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
+  const char* const query = text_to_cstring(PG_GETARG_TEXT_PP(0));
+  List* const blocks = notes_of([&] {
+    ErrorContextCallback callback;
+    enter_inner_query(callback, query);
+    Query* const analyzed = analyze_select(parse_select(query, "any columns"), query);
+    pg_plan_query(analyzed, query, CURSOR_OPT_PARALLEL_OK, nullptr);
+    leave_inner_query(callback);
+  });
+  const ListCell* cell;
+  foreach (cell, blocks) {
+    const auto* const note = static_cast<const Note*>(lfirst(cell));
+    const RefusalText& why = text_of(note->refusal);
+    const bool taken = note->refusal == Refusal::kNone;
+    const bool nulls[] = {false, false, false, note->expression == nullptr, taken, why.hint == nullptr};
+    const Datum values[] = {Int32GetDatum(foreach_current_index(cell) + 1),
+                            CStringGetTextDatum(note->relations),
+                            BoolGetDatum(taken),
+                            nulls[3] ? Datum{0} : CStringGetTextDatum(note->expression),
+                            CStringGetTextDatum(why.reason),
+                            nulls[5] ? Datum{0} : CStringGetTextDatum(why.hint)};
+    tuplestore_putvalues(result->setResult, result->setDesc, const_cast<Datum*>(values), const_cast<bool*>(nulls));
+  }
+  return Datum{0};
+}

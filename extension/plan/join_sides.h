@@ -1,0 +1,33 @@
+// The two sides of a join: how the relations of a block are divided, so that each grouped expression reads one
+// side and each clause that reads both is an equality or a comparison of items. The planner has built each
+// side as a relation of its own; the node reads its cheapest path.
+//
+// Two sides are copies of one another if a renaming of relations turns one into the other. Then the rows of both
+// are the same, and one is read. A relation of one side that has at most one row for each key can be joined to
+// the other side, too, without a change of the answer; where that makes the sides copies, it is done.
+#pragma once
+
+#include "extension/plan/join_project_query.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+/// Blocks with more relations keep the plain plan: there are 2^(n-1) - 1 ways to divide n relations.
+constexpr int kMostRelations = 8;
+
+/// The ways to divide the relations of a block, those with the fewest rows first: lists of two RelOptInfo. Each grouped
+/// expression reads one side, special joins stay within a side, and the planner has a path for each side.
+/// @param grouped  the expressions of GROUP BY
+List* divisions(PlannerInfo* root, const List* grouped);
+
+/// Are two expressions equal in each row of the join of `relids`, by the clauses of the query?
+bool are_equivalent(const PlannerInfo* root, Node* a, Node* b, Relids relids);
+
+/// Does a unique index of one relation of a side cover its keys and items, and do its other relations add no rows?
+bool is_unique_on(PlannerInfo* root, const JoinProjectQuery& query, const JoinProjectSide& side);
+
+/// Are the sides of `query` copies of one another? May add relations to sides, see above.
+bool make_copies(PlannerInfo* root, JoinProjectQuery& query);
+
+}  // namespace batmap::pg

@@ -1,0 +1,61 @@
+// The table of reasons. See refusals.h.
+#include "extension/plan/refusals.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+namespace {
+
+constexpr RefusalText kTexts[] = {
+    {"BatmapJoinProject answers it", nullptr},
+    {"it groups no rows, or takes DISTINCT of groups", nullptr},
+    {"it reads one relation", "The node answers joins. Pairs within one table are found by joining it with itself."},
+    {"it joins more than 8 relations", "Join the others to the result, in an outer query."},
+    {"it has grouping sets", "Write one query for each set, and unite them with UNION ALL."},
+    {"its select list contains functions that return sets", "Call them in FROM of an outer query."},
+    {"it locks rows or changes data", "Select in a subquery without locks."},
+    {"it has DISTINCT ON", "Use GROUP BY, or DISTINCT ON in an outer query."},
+    {"a relation refers to another one (LATERAL)", "Expand arrays in a subquery of each side."},
+    {"an outer join computes an expression below it", "Use columns of the outer-joined relation as they are."},
+    {"a condition is checked once for the whole query", nullptr},
+    {"the join has no rows, or its paths are not the planner's own", nullptr},
+    {"the relations do not fall into two sides: each grouped expression must read one side, outer joins must stay within a side, "
+     "and each side must be joined within itself",
+     "Join the two sides by an equality, with inner joins."},
+    {"a relation may have other rows each time it is read", "Materialize it (WITH ... AS MATERIALIZED) before the join."},
+    {"a subquery reads a table with partitions or children, or unites several, so that it cannot be planned twice",
+     "Materialize it (WITH ... AS MATERIALIZED) before the join."},
+    {"a condition is volatile or contains a subquery", "Compute it before the join, in a materialized subquery."},
+    {"a grouped expression reads both sides, or none", "Group by an expression of each side; compute the rest in an outer query."},
+    {"a grouped expression has no equality that can be hashed, or a nondeterministic collation",
+     "Group by the expression in another type or collation."},
+    {"a grouped expression is volatile or contains a subquery", "Compute it before the join, in a materialized subquery."},
+    {"a condition between the sides is neither an equality nor a comparison of two values",
+     "Move it to an outer query, or into a subquery of one side."},
+    {"an equality between the sides is not the default one of its type, or its collation is nondeterministic",
+     "Cast both sides to one type."},
+    {"no equality joins the two sides", "Join the sides by a key: ON a.key = b.key."},
+    {"the select list contains a subquery", "Move it to an outer query."},
+    {"an expression of the select list can be computed from single rows only", "Move it to an outer query."},
+    {"it is no aggregate of the node: count(*), count(column) and count(DISTINCT key) are",
+     "Compute it in a query of its own, and join the two."},
+    {"the aggregate has a FILTER", "Put the condition into WHERE of a query of its own."},
+    {"count(DISTINCT ...) is answered for the join key only", nullptr},
+    {"the counted column may be NULL and is neither a key nor a grouped expression",
+     "Use count(*) if the column is never NULL, or declare it NOT NULL."},
+    {"rows and distinct keys are counted in one query", "Write a query for each."},
+    {"distinct keys cannot be added up over groups that a comparison has made finer",
+     "Group by the compared columns, too."},
+    {"HAVING is volatile", nullptr},
+    {"the planner's own path does not have the columns of the node", nullptr},
+    {"the plain plan is estimated to be cheaper", "ANALYZE the tables if the estimates are wrong."},
+    {"batmap.enable_join_project is off", "SET batmap.enable_join_project = on."},
+};
+static_assert(sizeof kTexts / sizeof *kTexts == static_cast<int>(Refusal::kCount));
+
+}  // namespace
+
+const RefusalText& text_of(Refusal refusal) { return kTexts[static_cast<int>(refusal)]; }
+
+}  // namespace batmap::pg
