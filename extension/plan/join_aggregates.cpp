@@ -15,14 +15,14 @@ struct StateOfFunction {
 };
 
 constexpr StateOfFunction kStates[] = {
-    {F_COUNT_, AggregateState::kCount},          {F_COUNT_ANY, AggregateState::kCount},
-    {F_SUM_INT2, AggregateState::kInt8},         {F_SUM_INT4, AggregateState::kInt8},
-    {F_SUM_FLOAT4, AggregateState::kFloat4},     {F_SUM_FLOAT8, AggregateState::kFloat8},
-    {F_AVG_INT2, AggregateState::kAverage},      {F_AVG_INT4, AggregateState::kAverage},
-    {F_BOOL_AND, AggregateState::kValue},        {F_BOOL_OR, AggregateState::kValue},
-    {F_EVERY, AggregateState::kValue},           {F_BIT_AND_INT2, AggregateState::kValue},
-    {F_BIT_AND_INT4, AggregateState::kValue},    {F_BIT_AND_INT8, AggregateState::kValue},
-    {F_BIT_OR_INT2, AggregateState::kValue},     {F_BIT_OR_INT4, AggregateState::kValue},
+    {F_COUNT_, AggregateState::kCount},       {F_COUNT_ANY, AggregateState::kCount},
+    {F_SUM_INT2, AggregateState::kInt8},      {F_SUM_INT4, AggregateState::kInt8},
+    {F_SUM_FLOAT4, AggregateState::kFloat4},  {F_SUM_FLOAT8, AggregateState::kFloat8},
+    {F_AVG_INT2, AggregateState::kAverage},   {F_AVG_INT4, AggregateState::kAverage},
+    {F_BOOL_AND, AggregateState::kValue},     {F_BOOL_OR, AggregateState::kValue},
+    {F_EVERY, AggregateState::kValue},        {F_BIT_AND_INT2, AggregateState::kValue},
+    {F_BIT_AND_INT4, AggregateState::kValue}, {F_BIT_AND_INT8, AggregateState::kValue},
+    {F_BIT_OR_INT2, AggregateState::kValue},  {F_BIT_OR_INT4, AggregateState::kValue},
     {F_BIT_OR_INT8, AggregateState::kValue},
 };
 
@@ -67,7 +67,9 @@ int64_t times(int64_t value, int64_t count) {
   return product;
 }
 
-int64_t integer_of(Datum value, int16 length) { return length == sizeof(int16) ? DatumGetInt16(value) : DatumGetInt32(value); }
+int64_t integer_of(Datum value, int16 length) {
+  return length == sizeof(int16) ? DatumGetInt16(value) : DatumGetInt32(value);
+}
 
 Datum average_of(int64_t count, int64_t sum) {
   Datum members[2] = {Int64GetDatum(count), Int64GetDatum(sum)};
@@ -84,16 +86,9 @@ AggregateState state_of(const Aggref* aggregate) {
   return is_extremum(aggregate) ? AggregateState::kValue : AggregateState::kNone;
 }
 
-bool read_aggregate_inputs(PlannerInfo* root, JoinProjectQuery& query, Aggref* aggregate) {
+bool read_aggregate_input(PlannerInfo* root, JoinProjectQuery& query, Node* input) {
   InputWalk walk{root, &query};
-  const ListCell* cell;
-  foreach (cell, aggregate->args) {
-    Node* const argument = node_of(lfirst_node(TargetEntry, cell)->expr);
-    if (!is_plain(argument) || add_parts(argument, &walk)) return query.refuse(Refusal::kAggregateInput, argument);
-  }
-  Node* const condition = node_of(aggregate->aggfilter);
-  if (condition != nullptr && (!is_plain(condition) || add_parts(condition, &walk)))
-    return query.refuse(Refusal::kAggregateInput, condition);
+  if (!is_plain(input) || add_parts(input, &walk)) return query.refuse(Refusal::kAggregateInput, input);
   return true;
 }
 
@@ -102,7 +97,8 @@ Datum aggregate_state(const RunningAggregate& aggregate, int64_t count, ExprCont
   is_null = !counts;
   const Datum nothing = counts ? Int64GetDatum(0) : Datum{0};
   bool null;
-  if (aggregate.condition != nullptr && (!DatumGetBool(ExecEvalExprSwitchContext(aggregate.condition, context, &null)) || null)) {
+  if (aggregate.condition != nullptr &&
+      (!DatumGetBool(ExecEvalExprSwitchContext(aggregate.condition, context, &null)) || null)) {
     if (aggregate.state != AggregateState::kAverage) return nothing;
     is_null = false;  // its first state is {0, 0}
     return average_of(0, 0);

@@ -27,9 +27,9 @@ enum class AggregateState : int {
 
 AggregateState state_of(const Aggref* aggregate);
 
-/// Reads the argument and the condition of an aggregate; what they read of a side becomes an item where it is none.
-/// @return whether the node can compute them
-bool read_aggregate_inputs(PlannerInfo* root, JoinProjectQuery& query, Aggref* aggregate);
+/// Reads the argument or the condition of an aggregate; what it reads of a side becomes an item where it is none.
+/// @return whether the node can compute it
+bool read_aggregate_input(PlannerInfo* root, JoinProjectQuery& query, Node* input);
 
 /// An aggregate when it is run.
 struct RunningAggregate {
@@ -37,7 +37,6 @@ struct RunningAggregate {
   ExprState* argument;   // nullptr: it has none
   ExprState* condition;  // nullptr: it has none
   int16 length;          // of the type of the argument
-  bool by_value;
 };
 
 /// The state after `count` rows whose items are in the tuple of the context.

@@ -138,19 +138,19 @@ MemoryUse memory_use(PlannerInfo* root, const JoinProjectQuery& query, const Joi
   return use;
 }
 
-/// The counts as the node returns them. If the server adds them up, they are marked as parts of the sums.
-List* node_counts(const JoinProjectQuery& query) {
-  List* counts = static_cast<List*>(copyObjectImpl(query.aggregates));
-  if (!query.finer) return counts;
+/// The aggregates as the node returns them: results, or states that the server combines.
+List* node_aggregates(const JoinProjectQuery& query) {
+  List* aggregates = static_cast<List*>(copyObjectImpl(query.aggregates));
+  if (!query.finer) return aggregates;
   ListCell* cell;
-  foreach (cell, counts) mark_partial_aggref(lfirst_node(Aggref, cell), AGGSPLIT_INITIAL_SERIAL);
-  return counts;
+  foreach (cell, aggregates) mark_partial_aggref(lfirst_node(Aggref, cell), AGGSPLIT_INITIAL_SERIAL);
+  return aggregates;
 }
 
-/// The columns of the node's rows: items of the left, items of the right, counts.
+/// The columns of the node's rows: items of the left, items of the right, aggregates.
 List* scan_targets(const JoinProjectQuery& query) {
   List* targets = NIL;
-  for (const List* const expressions : {query.sides[0].items, query.sides[1].items, node_counts(query)}) {
+  for (const List* const expressions : {query.sides[0].items, query.sides[1].items, node_aggregates(query)}) {
     const ListCell* cell;
     foreach (cell, expressions) {
       auto* const expression = static_cast<Expr*>(copyObjectImpl(lfirst(cell)));
@@ -169,11 +169,11 @@ PathTarget* finer_target(const JoinProjectQuery& query) {
   for (const JoinProjectSide& side : query.sides)
     forboth(item, side.items, ref, side.item_refs) if (lfirst_int(ref) != kOnlyCompared)
         add_column_to_pathtarget(target, static_cast<Expr*>(lfirst(item)), static_cast<Index>(lfirst_int(ref)));
-  foreach (item, node_counts(query)) add_column_to_pathtarget(target, static_cast<Expr*>(lfirst(item)), 0);
+  foreach (item, node_aggregates(query)) add_column_to_pathtarget(target, static_cast<Expr*>(lfirst(item)), 0);
   return target;
 }
 
-/// A path that groups the rows of the node by what the query groups by, and adds up their counts.
+/// A path that groups the rows of the node by what the query groups by, and combines their states.
 Path* regrouped(PlannerInfo* root, RelOptInfo* output, const JoinProjectQuery& query, Path* rows, double groups,
                 List* having) {
   if (query.aggregates == NIL)
@@ -196,13 +196,24 @@ bool gives_columns(const Path* plain, const JoinProjectQuery& query) {
   const ListCell* cell;
   const ListCell* ref;
   for (const JoinProjectSide& side : query.sides)
-    forboth(cell, side.items, ref, side.item_refs) if (lfirst_int(ref) != kOnlyCompared) columns = lappend(columns, lfirst(cell));
+    forboth(cell, side.items, ref, side.item_refs) if (lfirst_int(ref) != kOnlyCompared) columns =
+        lappend(columns, lfirst(cell));
   return list_difference(columns, plain->pathtarget->exprs) == NIL;
+}
+
+/// A path of the server with the states of the aggregates, for the groups of the query.
+Path* plain_states(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, const JoinProjectQuery& query, double groups) {
+  AggClauseCosts costs{};
+  get_agg_clause_costs(root, AGGSPLIT_INITIAL_SERIAL, &costs);
+  return &create_agg_path(root, output, input->cheapest_total_path, set_pathtarget_cost_width(root, finer_target(query)),
+                          AGG_HASHED, AGGSPLIT_INITIAL_SERIAL, query.groups, NIL, &costs, groups)
+              ->path;
 }
 
 /// A path with the plain answer in the columns of the node. An item that the query does not group by is NULL: nothing reads
 /// it any more.
-Path* plain_path(PlannerInfo* root, RelOptInfo* output, Path* plain, const JoinProjectQuery& query) {
+Path* plain_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, Path* plain, const JoinProjectQuery& query) {
+  if (query.finer && query.aggregates != NIL) plain = plain_states(root, input, output, query, plain->rows);
   PathTarget* const target = create_empty_pathtarget();
   for (const JoinProjectSide& side : query.sides) {
     const ListCell* cell;
@@ -216,7 +227,7 @@ Path* plain_path(PlannerInfo* root, RelOptInfo* output, Path* plain, const JoinP
     }
   }
   const ListCell* cell;
-  foreach (cell, query.aggregates) add_column_to_pathtarget(target, static_cast<Expr*>(lfirst(cell)), 0);
+  foreach (cell, node_aggregates(query)) add_column_to_pathtarget(target, static_cast<Expr*>(lfirst(cell)), 0);
   set_pathtarget_cost_width(root, target);
   return &create_projection_path(root, output, plain, target)->path;
 }
@@ -231,7 +242,8 @@ List* join_project_lists(const List* custom_private) {
   List* const key_operators = numbers.next_oids();
   List* const left_item_operators = numbers.next_oids();
   List* const right_item_operators = numbers.next_oids();
-  return list_make5(spec, key_operators, left_item_operators, right_item_operators, numbers.next_ints());
+  List* const states = numbers.next_ints();
+  return lappend(list_make5(spec, key_operators, left_item_operators, right_item_operators, states), numbers.next_ints());
 }
 
 JoinProjectSpec join_project_spec(const List* lists) {
@@ -244,7 +256,8 @@ JoinProjectSpec join_project_spec(const List* lists) {
 
 Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, JoinProjectQuery& query, Path* plain,
                         const CustomPathMethods* methods) {
-  if (!gives_columns(plain, query)) {
+  const bool makes_states = query.finer && query.aggregates != NIL;
+  if (!makes_states && !gives_columns(plain, query)) {
     query.refuse(Refusal::kNoCounts);
     return nullptr;
   }
@@ -275,16 +288,24 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
   cost_qual_eval(&quals, query.quals, root);
   const QualCost target = path->path.pathtarget->cost;
   path->path.startup_cost = startup + quals.startup + target.startup;
-  path->path.total_cost =
-      path->path.startup_cost + path->path.rows * (cpu_tuple_cost + quals.per_tuple + target.per_tuple);
+  path->path.total_cost = path->path.startup_cost + path->path.rows * (cpu_tuple_cost + quals.per_tuple + target.per_tuple);
 
-  path->custom_paths = lappend(path->custom_paths, plain_path(root, output, plain, query));
+  path->custom_paths = lappend(path->custom_paths, plain_path(root, input, output, plain, query));
   List* expressions = NIL;
   for (Node* const expression : {reinterpret_cast<Node*>(query.threshold), query.limit, query.offset})
     if (expression != nullptr) expressions = lappend(expressions, expression);
+  List* inputs = NIL;
+  const ListCell* argument;
+  const ListCell* condition;
+  forboth(argument, query.arguments, condition, query.conditions) {
+    inputs =
+        lappend_int(inputs, (lfirst(argument) != nullptr ? kArgument : 0) | (lfirst(condition) != nullptr ? kCondition : 0));
+    for (void* const input : {lfirst(argument), lfirst(condition)})
+      if (input != nullptr) expressions = lappend(expressions, input);
+  }
   List* numbers = NIL;
-  for (const List* const list :
-       {ints_of(spec), query.key_operators, query.sides[0].item_operators, query.sides[1].item_operators, query.null_when})
+  for (const List* const list : {ints_of(spec), query.key_operators, query.sides[0].item_operators,
+                                 query.sides[1].item_operators, query.states, inputs})
     numbers = put_numbers(numbers, list);
   path->custom_private = list_make4(numbers, expressions, scan_targets(query), query.quals);
   if (!query.finer) return &path->path;

@@ -29,14 +29,17 @@ struct JoinProjectSpec {
   int has_threshold;  // its bound is the first of custom_exprs
   int threshold_excluded;
   int has_limit;   // the next of custom_exprs
-  int has_offset;  // the next of custom_exprs
+  int has_offset;  // the next of custom_exprs; arguments and conditions of aggregates follow
 
   const Side& side(int number) const { return sides[self_join ? 0 : number]; }
   int inputs() const { return self_join ? 1 : 2; }
 };
 
 /// The lists that CustomScan::custom_private holds.
-enum JoinProjectList { kSpec, kKeyOperators, kLeftItemOperators, kRightItemOperators, kNullWhen };
+enum JoinProjectList { kSpec, kKeyOperators, kLeftItemOperators, kRightItemOperators, kStates, kInputs };
+
+/// In the list kInputs, for each aggregate: the expressions that it has.
+enum AggregateInput : int { kArgument = 1, kCondition = 2 };
 
 /// The cost of one more pass over rows in files.
 Cost pass_cost(double rows);

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "extension/plan/join_aggregates.h"
 #include "extension/plan/join_items.h"
 #include "extension/plan/join_sides.h"
 
@@ -18,9 +19,9 @@ Expr* expr_of(ListCell* cell) { return static_cast<Expr*>(lfirst(cell)); }
 bool is_plain_block(PlannerInfo* root, UpperRelationKind stage, const RelOptInfo* input, JoinProjectQuery& query) {
   const Query* const parse = root->parse;
   const int relations = bms_num_members(root->all_baserels);
-  if (stage == UPPERREL_GROUP_AGG ? parse->groupClause == NIL
-                                  : parse->groupClause != NIL || parse->hasAggs || parse->hasWindowFuncs ||
-                                        parse->havingQual != nullptr)
+  if (stage == UPPERREL_GROUP_AGG
+          ? parse->groupClause == NIL
+          : parse->groupClause != NIL || parse->hasAggs || parse->hasWindowFuncs || parse->havingQual != nullptr)
     return query.refuse(Refusal::kNotGrouped);
   if (stage == UPPERREL_DISTINCT && parse->hasDistinctOn) return query.refuse(Refusal::kDistinctOn);
   if (relations < 2) return query.refuse(Refusal::kOneRelation);
@@ -125,44 +126,45 @@ void find_unwanted_nulls(PlannerInfo* root, JoinProjectQuery& query) {
 
 // ---- counts
 
-/// How count(x) depends on x. @return 0: it counts every row; 1 + side + 2 * index: it counts rows in which that item of the
-/// side is not NULL; -1: anything else
-int null_rule(PlannerInfo* root, const JoinProjectQuery& query, Node* counted) {
-  if (IsA(counted, Const) && !castNode(Const, counted)->constisnull) return 0;
-  if (is_not_null(root, counted) || is_key(root, query, counted)) return 0;
-  for (int side = 0; side < 2; ++side) {
-    const int index = item_index(query.sides[side], counted);
-    if (index >= 0) return 1 + side + 2 * index;
-  }
-  return -1;
+/// Does count(x) count each row, because x is never NULL?
+bool is_never_null(PlannerInfo* root, const JoinProjectQuery& query, Node* expression) {
+  if (IsA(expression, Const)) return !castNode(Const, expression)->constisnull;
+  return is_not_null(root, expression) || is_key(root, query, expression);
+}
+
+/// The rows that an aggregate sees: all of them, or one for each key.
+JoinProjectCount counted_by(PlannerInfo* root, JoinProjectQuery& query, const Aggref* aggregate) {
+  if (aggregate->aggdistinct == NIL) return JoinProjectCount::kRows;
+  Node* const counted = node_of(linitial_node(TargetEntry, aggregate->args)->expr);
+  const bool counts_keys = aggregate->aggfnoid == F_COUNT_ANY && list_length(query.key_operators) == 1 &&
+                           is_key(root, query, counted) &&
+                           equality_ops_are_compatible(linitial_node(SortGroupClause, aggregate->aggdistinct)->eqop,
+                                                       linitial_oid(query.key_operators));
+  return counts_keys ? JoinProjectCount::kKeys : JoinProjectCount::kNothing;
 }
 
 bool add_aggregate(PlannerInfo* root, JoinProjectQuery& query, Aggref* aggregate) {
   if (list_member(query.aggregates, aggregate)) return true;
-  if (aggregate->aggfilter != nullptr) return query.refuse(Refusal::kAggregateFilter, aggregate);
-  if (aggregate->aggorder != NIL || aggregate->agglevelsup != 0) return query.refuse(Refusal::kAggregate, aggregate);
-  JoinProjectCount counting = JoinProjectCount::kRows;
-  int rule = 0;
-  if (aggregate->aggfnoid == F_COUNT_ANY) {
-    Node* const counted = node_of(linitial_node(TargetEntry, aggregate->args)->expr);
-    if (aggregate->aggdistinct != NIL) {
-      counting = JoinProjectCount::kKeys;
-      if (list_length(query.key_operators) != 1 || !is_key(root, query, counted) ||
-          !equality_ops_are_compatible(linitial_node(SortGroupClause, aggregate->aggdistinct)->eqop,
-                                       linitial_oid(query.key_operators)))
-        return query.refuse(Refusal::kDistinctValues, aggregate);
-    } else {
-      rule = null_rule(root, query, counted);
-      if (rule < 0) return query.refuse(Refusal::kNullableCount, aggregate);
-    }
-  } else if (aggregate->aggfnoid != F_COUNT_) {
-    return query.refuse(Refusal::kAggregate, aggregate);
+  const AggregateState state = state_of(aggregate);
+  if (state == AggregateState::kNone) return query.refuse(Refusal::kAggregate, aggregate);
+  const JoinProjectCount counting = counted_by(root, query, aggregate);
+  if (counting == JoinProjectCount::kNothing) return query.refuse(Refusal::kDistinctValues, aggregate);
+  // An extremum does not depend on the number of rows.
+  if (state != AggregateState::kValue) {
+    if (query.counting != JoinProjectCount::kNothing && query.counting != counting)
+      return query.refuse(Refusal::kTwoCountings, aggregate);
+    query.counting = counting;
   }
-  if (query.counting != JoinProjectCount::kNothing && query.counting != counting)
-    return query.refuse(Refusal::kTwoCountings, aggregate);
-  query.counting = counting;
+  if (state != AggregateState::kCount) query.finer = true;  // the node gives states, not results
+  Node* argument = aggregate->args == NIL ? nullptr : node_of(linitial_node(TargetEntry, aggregate->args)->expr);
+  if (state == AggregateState::kCount && argument != nullptr && is_never_null(root, query, argument)) argument = nullptr;
+  auto* const condition = node_of(aggregate->aggfilter);
+  for (Node* const input : {argument, condition})
+    if (input != nullptr && !read_aggregate_input(root, query, input)) return false;
   query.aggregates = lappend(query.aggregates, aggregate);
-  query.null_when = lappend_int(query.null_when, rule);
+  query.states = lappend_int(query.states, static_cast<int>(state));
+  query.arguments = lappend(query.arguments, argument);
+  query.conditions = lappend(query.conditions, condition);
   return true;
 }
 
@@ -196,17 +198,19 @@ bool read_output(PlannerInfo* root, JoinProjectQuery& query, List* having) {
     if (!is_plain(expression)) return query.refuse(Refusal::kVolatileHaving, expression);
     if (is_unknown(expression, &check)) return false;
   }
-  if (query.finer && query.counting == JoinProjectCount::kKeys)
-    return query.refuse(Refusal::kFinerKeys, linitial(query.aggregates));
+  if (query.finer && query.counting == JoinProjectCount::kKeys) return query.refuse(Refusal::kFinerKeys);
   return true;
 }
 
 /// Does it count all rows, or all keys, of a pair?
 bool is_whole_count(const JoinProjectQuery& query, Node* expression) {
-  ListCell* aggregate;
-  ListCell* rule;
-  forboth(aggregate, query.aggregates, rule,
-          query.null_when) if (equal(lfirst(aggregate), expression)) return lfirst_int(rule) == 0;
+  const ListCell* aggregate;
+  const ListCell* argument;
+  const ListCell* condition;
+  forthree(aggregate, query.aggregates, argument, query.arguments, condition, query.conditions) {
+    if (equal(lfirst(aggregate), expression))
+      return castNode(Aggref, expression)->aggtype == INT8OID && lfirst(argument) == nullptr && lfirst(condition) == nullptr;
+  }
   return false;
 }
 
@@ -238,8 +242,8 @@ bool take_threshold(JoinProjectQuery& query, Expr* clause) {
 /// Takes ORDER BY count DESC LIMIT n, if all rows of the node go into that sort.
 void take_limit(PlannerInfo* root, JoinProjectQuery& query) {
   const Query* const parse = root->parse;
-  if (query.finer || query.quals != NIL || parse->sortClause == NIL || parse->limitCount == nullptr || parse->distinctClause != NIL ||
-      parse->hasWindowFuncs)
+  if (query.finer || query.quals != NIL || parse->sortClause == NIL || parse->limitCount == nullptr ||
+      parse->distinctClause != NIL || parse->hasWindowFuncs)
     return;
   const auto* const first = linitial_node(SortGroupClause, parse->sortClause);
   Node* const sorted = get_sortgroupclause_expr(const_cast<SortGroupClause*>(first), root->processed_tlist);

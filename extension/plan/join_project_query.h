@@ -43,9 +43,11 @@ struct JoinProjectQuery {
   ItemOrder order;      // for a self-join only
   JoinProjectCount counting;
   bool rows_repeat;         // rows may repeat, and that changes the counts
-  bool finer;               // the node's groups are finer than those of the query: the server adds up their counts
-  List* aggregates;         // Aggref: all counts, each once
-  List* null_when;          // int for each: 0, or 1 + side + 2 * index of the item that must not be NULL
+  bool finer;               // the server combines the node's groups, which may be finer, by their aggregates' states
+  List* aggregates;         // Aggref, each once
+  List* states;             // int for each: AggregateState
+  List* arguments;          // expression for each, or nullptr: the aggregate counts all rows
+  List* conditions;         // FILTER for each, or nullptr
   List* quals;              // conditions to check on each row of the answer
   Expr* threshold;          // least count, or nullptr
   bool threshold_excluded;  // the count must be larger

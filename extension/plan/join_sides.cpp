@@ -37,9 +37,8 @@ bool groups_fit(const List* groups, Relids left, Relids right) {
 /// The relation of some base relations, if the planner has a path for it that needs nothing from outside.
 RelOptInfo* relation_of(PlannerInfo* root, Relids base) {
   int single;
-  RelOptInfo* const relation = bms_get_singleton_member(base, &single)
-                                   ? find_base_rel(root, single)
-                                   : find_join_rel(root, with_outer_joins(root, base));
+  RelOptInfo* const relation = bms_get_singleton_member(base, &single) ? find_base_rel(root, single)
+                                                                       : find_join_rel(root, with_outer_joins(root, base));
   if (relation == nullptr || relation->cheapest_total_path == nullptr ||
       relation->cheapest_total_path->param_info != nullptr || is_dummy_rel(relation))
     return nullptr;
@@ -218,7 +217,8 @@ bool special_joins_are_copied(const PlannerInfo* root, const Renaming& renaming,
   return true;
 }
 
-bool sides_are_copies(PlannerInfo* root, const Renaming& renaming, const JoinProjectQuery& query, Relids left, Relids right) {
+bool sides_are_copies(PlannerInfo* root, const Renaming& renaming, const JoinProjectQuery& query, Relids left,
+                      Relids right) {
   return are_copies(renaming, query.sides[0].items, query.sides[1].items) &&
          are_copied_sets(renaming, conditions_of(root, left), conditions_of(root, right)) &&
          equivalences_are_copied(root, renaming, left, right) && special_joins_are_copied(root, renaming, left, right);

@@ -10,6 +10,7 @@
 #include "extension/input/item_codes.h"
 #include "extension/input/node_pack_rows.h"
 #include "extension/plan/explain_why.h"
+#include "extension/plan/join_aggregates.h"
 #include "extension/plan/join_project_path.h"
 #include "extension/plan/join_project_rows.h"
 #include "extension/server/node_state.h"
@@ -75,7 +76,9 @@ void add_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* in
   if (!settings.enable_join_project && !explains_refusals()) return;
   JoinProjectQuery query;
   add_path_of_node(root, stage, input, output, query);
-  const bool is_noted = stage == UPPERREL_GROUP_AGG || query.refusal != Refusal::kNotGrouped;  // once for each block
+  // A subquery that joins nothing is no candidate. A block that is grouped and made DISTINCT is noted once.
+  const bool is_noted = query.refusal > Refusal::kOneRelation || query.refusal == Refusal::kNone ||
+                        (root->query_level == 1 && stage == UPPERREL_GROUP_AGG);
   if (explains_refusals() && is_noted) note_refusal(root, query.refusal, query.about);
 }
 
@@ -90,7 +93,8 @@ struct JoinProjectState {
   ExprState* threshold;  // this and the next two: nullptr if there is none
   ExprState* limit;
   ExprState* offset;
-  ExprState* quals;  // of the node's own rows; those of the plain plan have passed them
+  RunningAggregate* aggregates;
+  ExprState* quals;       // of the node's own rows; those of the plain plan have passed them
   MemoryContext context;  // of one run
   JoinProjectRows rows;   // no stream before the first call and if there are no rows
   const ItemCodes* items[2];
@@ -119,6 +123,18 @@ void begin_scan(CustomScanState* node, EState* estate, int eflags) {
   state->threshold = expression(state->spec.has_threshold);
   state->limit = expression(state->spec.has_limit);
   state->offset = expression(state->spec.has_offset);
+  auto* const states = static_cast<List*>(list_nth(state->lists, kStates));
+  state->aggregates = static_cast<RunningAggregate*>(palloc0(list_length(states) * sizeof(RunningAggregate)));
+  const ListCell* kind;
+  const ListCell* inputs;
+  forboth(kind, states, inputs, static_cast<List*>(list_nth(state->lists, kInputs))) {
+    RunningAggregate& aggregate = state->aggregates[foreach_current_index(kind)];
+    aggregate.state = static_cast<AggregateState>(lfirst_int(kind));
+    const bool has_argument = (lfirst_int(inputs) & kArgument) != 0;
+    if (has_argument) aggregate.length = get_typlen(exprType(static_cast<Node*>(list_nth(scan->custom_exprs, at))));
+    aggregate.argument = expression(has_argument);
+    aggregate.condition = expression((lfirst_int(inputs) & kCondition) != 0);
+  }
   state->quals = node->ss.ps.qual;
   state->context = AllocSetContextCreate(estate->es_query_cxt, "batmap run", ALLOCSET_DEFAULT_SIZES);
 }
@@ -199,15 +215,18 @@ TupleTableSlot* next_row(ScanState* node) {
   const int left_items = state->spec.side(0).items;
   put_item(*state->items[0], turned ? row.item_b : row.item_a, slot->tts_values, slot->tts_isnull);
   put_item(*state->items[1], turned ? row.item_a : row.item_b, slot->tts_values + left_items, slot->tts_isnull + left_items);
-  int at = left_items + state->spec.side(1).items;
-  const ListCell* cell;
-  foreach (cell, static_cast<const List*>(list_nth(state->lists, kNullWhen))) {
-    const int rule = lfirst_int(cell) - 1;  // side + 2 * index
-    const bool counted = rule < 0 || !slot->tts_isnull[rule / 2 + (rule % 2 == 0 ? 0 : left_items)];
-    slot->tts_values[at] = Int64GetDatum(counted ? static_cast<int64_t>(row.support) : 0);
-    slot->tts_isnull[at++] = false;
-  }
-  return ExecStoreVirtualTuple(slot);
+  const int first = left_items + state->spec.side(1).items;
+  const int columns = slot->tts_tupleDescriptor->natts;
+  for (int at = first; at < columns; ++at) slot->tts_isnull[at] = true;
+  ExecStoreVirtualTuple(slot);
+  ExprContext* const context = state->base.ss.ps.ps_ExprContext;
+  context->ecxt_scantuple = slot;
+  const MemoryContext caller = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
+  for (int at = first; at < columns; ++at)
+    slot->tts_values[at] =
+        aggregate_state(state->aggregates[at - first], static_cast<int64_t>(row.support), context, slot->tts_isnull[at]);
+  MemoryContextSwitchTo(caller);
+  return slot;
 }
 
 bool recheck_row(ScanState*, TupleTableSlot*) { return true; }

@@ -88,9 +88,8 @@ void define_settings() {
                            "Enables the planner's use of the engine for joins that are grouped by items of both sides.",
                            nullptr, &settings.enable_join_project, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr,
                            nullptr);
-  DefineCustomBoolVariable("batmap.explain_why",
-                           "EXPLAIN says why joins that are grouped keep the plain plan.", nullptr, &settings.explain_why,
-                           false, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+  DefineCustomBoolVariable("batmap.explain_why", "EXPLAIN says why joins that are grouped keep the plain plan.", nullptr,
+                           &settings.explain_why, false, PGC_USERSET, 0, nullptr, nullptr, nullptr);
   DefineCustomStringVariable("batmap.cpu_kernel", "Vector instructions used for counting bits.",
                              "auto takes the fastest that the processor has.", &settings.cpu_kernel, "auto", PGC_USERSET, 0,
                              check_cpu_kernel, nullptr, nullptr);
