@@ -194,7 +194,6 @@ TupleTableSlot* next_plain(JoinProjectState* state, TupleTableSlot* slot) {
 TupleTableSlot* next_row(ScanState* node) {
   JoinProjectState* const state = state_of(reinterpret_cast<CustomScanState*>(node));
   TupleTableSlot* const slot = ExecClearTuple(node->ss_ScanTupleSlot);
-  if (!state->opened) open_rows(state);
   if (state->plain_answers) return next_plain(state, slot);
   if (state->finished) return slot;
   bool turned = state->turn_next;
@@ -231,7 +230,12 @@ TupleTableSlot* next_row(ScanState* node) {
 
 bool recheck_row(ScanState*, TupleTableSlot*) { return true; }
 
-TupleTableSlot* exec_scan(CustomScanState* node) { return ExecScan(&node->ss, next_row, recheck_row); }
+/// The rows are opened first: that decides which conditions ExecScan checks.
+TupleTableSlot* exec_scan(CustomScanState* node) {
+  JoinProjectState* const state = state_of(node);
+  if (!state->opened) open_rows(state);
+  return ExecScan(&node->ss, next_row, recheck_row);
+}
 
 /// Ends a run that may not have reached its last row.
 void close_rows(JoinProjectState* state) {
