@@ -65,7 +65,7 @@ RawStmt* parse_select(const char* query, const char* columns) {
   RawStmt* const statement = linitial_node(RawStmt, statements);
   if (!IsA(statement->stmt, SelectStmt))
     ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR), errmsg("input query must be a SELECT"),
-                    errhint("Give a query of two columns: %s.", columns)));
+                    columns == nullptr ? 0 : errhint("Give a query of two columns: %s.", columns)));
   return statement;
 }
 

@@ -14,7 +14,7 @@ namespace batmap::pg {
 void enter_inner_query(ErrorContextCallback& callback, const char* query);
 inline void leave_inner_query(const ErrorContextCallback& callback) { error_context_stack = callback.previous; }
 
-/// @param columns  the names of the columns for hints: "the transaction and the item"
+/// @param columns  the names of the columns for hints: "the transaction and the item"; nullptr: any will do
 /// @raises 42601 unless the query is one SELECT
 RawStmt* parse_select(const char* query, const char* columns);
 

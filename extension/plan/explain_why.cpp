@@ -118,7 +118,7 @@ BATMAP_FUNCTION(batmap_explain_why) {
   List* const blocks = notes_of([&] {
     ErrorContextCallback callback;
     enter_inner_query(callback, query);
-    Query* const analyzed = analyze_select(parse_select(query, "any columns"), query);
+    Query* const analyzed = analyze_select(parse_select(query, nullptr), query);
     pg_plan_query(analyzed, query, CURSOR_OPT_PARALLEL_OK, nullptr);
     leave_inner_query(callback);
   });

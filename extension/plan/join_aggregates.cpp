@@ -41,17 +41,11 @@ struct InputWalk {
   JoinProjectQuery* query;
 };
 
-bool has_unknown_column(Node* node, void* arg) {
-  const auto* const query = static_cast<const JoinProjectQuery*>(arg);
-  if (node == nullptr || is_item(*query, node)) return false;
-  if (IsA(node, Var) || IsA(node, PlaceHolderVar)) return true;
-  return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(has_unknown_column)), arg);
-}
-
-/// Makes the largest parts of an expression that read one side items. @return true (stop) where that cannot be done
+/// Makes the largest parts of an expression that read one side items, also if they are made of items: values that are equal may
+/// have different texts. @return true (stop) where that cannot be done
 bool add_parts(Node* node, void* arg) {
   auto* const walk = static_cast<InputWalk*>(arg);
-  if (node == nullptr || !has_unknown_column(node, walk->query)) return false;
+  if (node == nullptr || is_item(*walk->query, node)) return false;
   if (side_of(walk->root, *walk->query, node) >= 0) {
     walk->query->finer = true;
     return !add_item(walk->root, *walk->query, node, kOnlyCompared);

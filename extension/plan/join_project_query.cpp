@@ -28,12 +28,12 @@ bool is_plain_block(PlannerInfo* root, UpperRelationKind stage, const RelOptInfo
   if (relations > kMostRelations) return query.refuse(Refusal::kManyRelations);
   if (parse->groupingSets != NIL) return query.refuse(Refusal::kGroupingSets);
   if (parse->hasTargetSRFs) return query.refuse(Refusal::kSetReturning);
-  if (parse->rowMarks != NIL || parse->commandType != CMD_SELECT) return query.refuse(Refusal::kLocks);
   if (root->hasLateralRTEs) return query.refuse(Refusal::kLateral);
   if (root->placeholder_list != NIL) return query.refuse(Refusal::kPlaceholder);
   if (root->hasPseudoConstantQuals) return query.refuse(Refusal::kPseudoConstant);
   if (input->reloptkind != RELOPT_JOINREL || input->pathlist == NIL || is_dummy_rel(const_cast<RelOptInfo*>(input)) ||
-      parse->setOperations != nullptr || !bms_equal(input->relids, with_outer_joins(root, root->all_baserels)))
+      parse->rowMarks != NIL || parse->commandType != CMD_SELECT || parse->setOperations != nullptr ||
+      !bms_equal(input->relids, with_outer_joins(root, root->all_baserels)))
     return query.refuse(Refusal::kNoRows);
   return true;
 }
@@ -291,8 +291,12 @@ bool recognize_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptIn
   query.groups = grouped ? group_clause(root) : distinct_clause(root);
   auto* const having = grouped ? reinterpret_cast<List*>(root->parse->havingQual) : NIL;
   const JoinProjectQuery block = query;
+  List* const grouped_expressions = get_sortgrouplist_exprs(query.groups, root->processed_tlist);
   const ListCell* cell;
-  foreach (cell, divisions(root, get_sortgrouplist_exprs(query.groups, root->processed_tlist))) {
+  foreach (cell, grouped_expressions)
+    if (bms_is_subset(root->all_baserels, pull_varnos(root, node_of(lfirst(cell)))))
+      return query.refuse(Refusal::kGroupReadsBoth, lfirst(cell));
+  foreach (cell, divisions(root, grouped_expressions)) {
     const auto* const sides = static_cast<const List*>(lfirst(cell));
     JoinProjectQuery divided = block;
     divided.refusal = query.refusal;

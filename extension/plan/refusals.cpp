@@ -14,12 +14,11 @@ constexpr RefusalText kTexts[] = {
     {"it joins more than 8 relations", "Join the others to the result, in an outer query."},
     {"it has grouping sets", "Write one query for each set, and unite them with UNION ALL."},
     {"its select list contains functions that return sets", "Call them in FROM of an outer query."},
-    {"it locks rows or changes data", "Select in a subquery without locks."},
     {"it has DISTINCT ON", "Use GROUP BY, or DISTINCT ON in an outer query."},
     {"a relation refers to another one (LATERAL)", "Expand arrays in a subquery of each side."},
     {"an outer join computes an expression below it", "Use columns of the outer-joined relation as they are."},
     {"a condition is checked once for the whole query", nullptr},
-    {"the join has no rows, or its paths are not the planner's own", nullptr},
+    {"the join has no rows, or other code than the planner made its paths", nullptr},
     {"the relations do not fall into two sides: each grouped expression must read one side, outer joins must stay within a "
      "side, "
      "and each side must be joined within itself",
@@ -28,8 +27,7 @@ constexpr RefusalText kTexts[] = {
     {"a subquery reads a table with partitions or children, or unites several, so that it cannot be planned twice",
      "Materialize it (WITH ... AS MATERIALIZED) before the join."},
     {"a condition is volatile or contains a subquery", "Compute it before the join, in a materialized subquery."},
-    {"a grouped expression reads both sides, or none",
-     "Group by an expression of each side; compute the rest in an outer query."},
+    {"a grouped expression reads both sides", "Group by an expression of each side; compute the rest in an outer query."},
     {"a grouped expression has no equality that can be hashed, or a nondeterministic collation",
      "Group by the expression in another type or collation."},
     {"a grouped expression is volatile or contains a subquery", "Compute it before the join, in a materialized subquery."},

@@ -11,7 +11,6 @@ enum class Refusal : int {
   kManyRelations,
   kGroupingSets,
   kSetReturning,
-  kLocks,
   kDistinctOn,
   kLateral,
   kPlaceholder,

@@ -157,8 +157,6 @@ SELECT count(*) FROM (SELECT a.item FROM jp_rows a JOIN jp_rows b USING (tid) WH
 SELECT operation, results FROM batmap_last_run();
 -- where memory is too small, the plain plan answers
 RESET enable_hashjoin;
-SET batmap.memory_limit = '64kB';
-SELECT count(*), sum(c) FROM (SELECT count(*) AS c FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item < b.item GROUP BY a.item, b.item) q;
 CREATE FUNCTION answered_by(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE line text;
 BEGIN
@@ -166,7 +164,13 @@ BEGIN
         IF line ~ 'Answered|Temporary Files' THEN RETURN NEXT regexp_replace(line, ' \(actual.*|\d+ kB', ''); END IF;
     END LOOP;
 END $$;
-SELECT answered_by('SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item < b.item GROUP BY 1, 2');
+PREPARE planned_before AS SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item < b.item GROUP BY 1, 2;
+SET plan_cache_mode = force_generic_plan;
+SELECT answered_by('EXECUTE planned_before');
+SET batmap.memory_limit = '64kB';
+SELECT count(*), sum(c) FROM (SELECT count(*) AS c FROM jp_rows a JOIN jp_rows b USING (tid) WHERE a.item < b.item GROUP BY a.item, b.item) q;
+SELECT answered_by('EXECUTE planned_before');
+RESET plan_cache_mode;
 RESET batmap.memory_limit;
 -- wherever memory runs out
 CREATE FUNCTION totals_under(limit_kb int, OUT pairs int8, OUT total numeric) LANGUAGE plpgsql AS $$

@@ -1,0 +1,171 @@
+# Random plain queries with and without the plan node BatmapJoinProject: the rows must be the same. The queries join two sides,
+# each a random join of tables, by a random key, with random filters, items, comparisons, aggregates and HAVING.
+#
+# BATMAP_PLAIN_QUERIES: number of queries (default 2000). BATMAP_PLAIN_SEED: seed (default 1).
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $queries = $ENV{BATMAP_PLAIN_QUERIES} // 2000;
+my $seed = $ENV{BATMAP_PLAIN_SEED} // 1;
+srand $seed;
+
+my $node = PostgreSQL::Test::Cluster->new('plain');
+$node->init;
+$node->append_conf('postgresql.conf', "session_preload_libraries = 'batmap'\njit = off\nfsync = off\n");
+$node->start;
+# Duplicates, NULLs, skew, an empty table, partitions, inheritance, row security, a unique index.
+$node->safe_psql('postgres', q{
+    CREATE EXTENSION batmap;
+    CREATE ROLE reader;
+    CREATE TABLE orders (ord int PRIMARY KEY, who int, day date NOT NULL, land text);
+    CREATE TABLE products (prod int PRIMARY KEY, name text NOT NULL, kind text, price int);
+    CREATE TABLE lines (ord int, prod int, n int);
+    CREATE TABLE clean (ord int NOT NULL, prod bigint NOT NULL, n smallint NOT NULL, UNIQUE (ord, prod));
+    CREATE TABLE parts (ord int, prod int, n int) PARTITION BY RANGE (ord);
+    CREATE TABLE parts_low PARTITION OF parts FOR VALUES FROM (MINVALUE) TO (100);
+    CREATE TABLE parts_high PARTITION OF parts DEFAULT;
+    CREATE TABLE parent (ord int, prod int, n int);
+    CREATE TABLE child () INHERITS (parent);
+    CREATE TABLE nothing (ord int, prod int, n int);
+    CREATE TABLE hidden (ord int, prod int, n int);
+    CREATE TABLE special (ord int NOT NULL);
+    INSERT INTO orders SELECT k, CASE WHEN k % 13 > 0 THEN k % 29 END, date '2024-01-01' + k % 60, CASE WHEN k % 7 > 0 THEN 'land ' || k % 4 END FROM generate_series(0, 199) k;
+    INSERT INTO products SELECT k, 'name ' || k % 23, CASE WHEN k % 5 > 0 THEN 'kind ' || k % 6 END, CASE WHEN k % 9 > 0 THEN k % 10 END FROM generate_series(0, 29) k;
+    INSERT INTO lines SELECT CASE WHEN k % 37 > 0 THEN k * 7919 % 40 * 5 END, CASE WHEN k % 41 > 0 THEN (k * k / 7 + k % 5) % 30 END, CASE WHEN k % 11 > 0 THEN k % 4 - 1 END
+        FROM generate_series(1, 800) k;
+    INSERT INTO clean SELECT DISTINCT ON (ord, prod) ord, prod, coalesce(n, 0) FROM lines WHERE ord IS NOT NULL AND prod IS NOT NULL;
+    INSERT INTO parts SELECT * FROM lines WHERE ord IS NOT NULL;
+    INSERT INTO parent SELECT * FROM lines WHERE n > 1;
+    INSERT INTO child SELECT * FROM lines WHERE n <= 1;
+    INSERT INTO hidden SELECT * FROM lines;
+    INSERT INTO special SELECT k * 3 % 200 FROM generate_series(1, 150) k;
+    ALTER TABLE hidden ENABLE ROW LEVEL SECURITY;
+    CREATE POLICY shown ON hidden FOR SELECT USING (prod % 3 > 0);
+    CREATE VIEW barrier WITH (security_barrier) AS SELECT * FROM lines WHERE n > 0;
+    CREATE VIEW landed AS SELECT l.*, o.land FROM lines l JOIN orders o USING (ord);
+    GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader;
+    ANALYZE;
+    CREATE FUNCTION digest(query text) RETURNS text LANGUAGE plpgsql AS $$
+    DECLARE answer text;
+    BEGIN
+        EXECUTE 'SELECT count(*) || '' '' || coalesce(sum(hashtextextended(q::text, 0)::numeric), 0) FROM (' || query || ') q' INTO answer;
+        RETURN answer;
+    EXCEPTION WHEN numeric_value_out_of_range THEN RETURN SQLERRM;
+    END $$;
+    -- Small tables would keep the plain plan. It has one join more than the node, so joins are made dear.
+    CREATE FUNCTION try(query text, OUT taken bool, OUT with_node text, OUT without text, OUT why text) LANGUAGE plpgsql AS $$
+    BEGIN
+        PERFORM set_config(name, 'off', true) FROM pg_settings WHERE name IN ('enable_hashjoin', 'enable_mergejoin', 'enable_nestloop');
+        SELECT bool_or(w.taken), min(coalesce(w.expression || ': ', '') || w.reason) FILTER (WHERE NOT w.taken) INTO taken, why FROM batmap_explain_why(query) w;
+        with_node := digest(query);
+        PERFORM set_config('batmap.enable_join_project', 'off', true);
+        PERFORM set_config(name, 'on', true) FROM pg_settings WHERE name IN ('enable_hashjoin', 'enable_mergejoin', 'enable_nestloop');
+        without := digest(query);
+        PERFORM set_config('batmap.enable_join_project', 'on', true);
+    END $$;
+});
+
+sub one { return $_[rand @_] }
+sub maybe { my ($share, @values) = @_; return rand() < $share ? @values : () }
+
+# A side: its FROM clause, its key for each kind of key, its items, numbers and conditions.
+sub side
+{
+    my ($name, $table, $kinds) = @_;
+    my @from = ("$table $name");
+    my %side = (
+        name => $name,
+        keys => { ord => "$name.ord" },
+        items => [ "$name.prod", "$name.prod % 7", "$name.n" ],
+        numbers => [ "$name.n", "$name.prod::int", "$name.n * 2" ],
+        where => [],
+    );
+    if ($kinds =~ /orders/)
+    {
+        push @from, "JOIN orders o$name ON o$name.ord = $name.ord";
+        $side{keys}{who} = "o$name.who";
+        push @{ $side{items} }, "o$name.land", "date_trunc('month', o$name.day)";
+        push @{ $side{where} }, maybe(0.5, "o$name.day < '2024-02-01'");
+    }
+    if ($kinds =~ /products/)
+    {
+        push @from, ($kinds =~ /left/ ? 'LEFT ' : '') . "JOIN products p$name ON p$name.prod = $name.prod" . ($kinds =~ /left/ ? " AND p$name.price > 3" : '');
+        push @{ $side{items} }, "p$name.name", "p$name.kind", "p$name.prod";
+        push @{ $side{numbers} }, "p$name.price", "coalesce(p$name.price, -1)";
+        push @{ $side{where} }, maybe(0.2, "p$name.kind <> 'kind 2'");
+    }
+    push @{ $side{where} }, "$name.ord IN (SELECT ord FROM special)" if $kinds =~ /semi/;
+    push @{ $side{where} }, "NOT EXISTS (SELECT FROM special s WHERE s.ord = $name.ord)" if $kinds =~ /anti/;
+    push @{ $side{where} }, maybe(0.2, "$name.n > 0");
+    $side{from} = "(@from)";
+    $side{from} = join ' ', @from if @from == 1;
+    return \%side;
+}
+
+sub query
+{
+    my @tables = qw(lines lines lines clean clean parts parent nothing hidden barrier landed);
+    my @kinds = ('', '', 'orders', 'products', 'orders products', 'products left', 'semi', 'anti', 'orders semi');
+    my $table = one(@tables);
+    my $kinds = one(@kinds);
+    my $a = side('a', $table, $kinds);
+    my $b = rand() < 0.6 ? side('b', $table, $kinds) : side('b', one(@tables), one(@kinds));
+    @{ $b->{where} } = map { s/\b([op]?)a\b/$1b/gr } @{ $a->{where} } if $a->{from} =~ s/\ba\b/b/gr eq $b->{from} && rand() < 0.7;
+    my $key = $a->{keys}{who} && $b->{keys}{who} && rand() < 0.3 ? 'who' : 'ord';
+    my $shared = rand() < 0.2;
+    my @where = ("$a->{keys}{$key} = $b->{keys}{$key}", @{ $a->{where} }, @{ $b->{where} });
+    my @from = ($a->{from}, $b->{from});
+    if ($shared)
+    {
+        push @from, 'orders o';
+        push @where, 'o.ord = a.ord', maybe(0.7, "o.day < '2024-02-01'");
+    }
+    my $item = int rand @{ $a->{items} };
+    my @a = ($a->{items}[$item]);
+    my @b = ($b->{items}[ $item < @{ $b->{items} } && rand() < 0.7 ? $item : rand @{ $b->{items} } ]);
+    push @a, maybe(0.2, one(@{ $a->{items} }));
+    push @b, maybe(0.1, one(@{ $b->{items} }));
+    push @a, maybe(0.5, 'o.land') if $shared;
+    my $relation = one('<', '<', '<=', '<>', '>');
+    push @where, one("a.prod $relation b.prod", "($a[0])::text $relation ($b[0])::text", "a.n $relation b.n") if rand() < 0.6;
+    my ($i, $j) = (one(@{ $a->{numbers} }), one(@{ $b->{numbers} }));
+    my @aggregates = map { one('count(*)', 'count(*)', 'count(DISTINCT a.ord)', "count($i)", "sum($i)", "sum($i * $j)", "avg($j)", "min($i)", "max($j)",
+            "bool_or($i > $j)", "count(*) FILTER (WHERE $i > 1)", "sum($j) FILTER (WHERE $i > $j)", "sum(($i)::float8)") } 1 .. one(1, 1, 1, 2, 3);
+    @aggregates = ('count(*)') if rand() < 0.4;
+    my @columns = (@a, @b);
+    my $select = join ', ', map { "$columns[$_] AS c$_" } 0 .. $#columns;
+    my $from = join(', ', @from) . ' WHERE ' . join ' AND ', @where;
+    return "SELECT DISTINCT $select FROM $from" if rand() < 0.1;
+    my $number = 0;
+    $select .= ', ' . join ', ', map { "$_ AS n" . $number++ } @aggregates;
+    my $having = rand() < 0.3 ? ' HAVING count(*) >= ' . int(rand 6) : '';
+    return "SELECT $select FROM $from GROUP BY " . join(', ', @columns) . $having;
+}
+
+my @all = map { query() } 1 .. $queries;
+my $script = "SET ROLE reader;\n";
+$script .= sprintf "SELECT '%d|' || t.taken || '|' || (t.with_node = t.without) || '|' || coalesce(t.why, '') FROM try(\$q\$%s\$q\$) t;\n", $_, $all[$_] for 0 .. $#all;
+my ($status, $out, $err) = $node->psql('postgres', $script, on_error_stop => 0);
+is($err, '', 'no query fails');
+my ($taken, $answered, @wrong, %why) = (0, 0);
+for my $line (split /\n/, $out)
+{
+    my ($number, $is_taken, $is_same, $reason) = split /\|/, $line, 4;
+    next if !defined $is_same;
+    $answered++;
+    $taken++ if $is_taken eq 'true';
+    $why{ $reason =~ s/.*: //r }++ if $is_taken ne 'true';
+    push @wrong, $all[$number] if $is_same ne 'true';
+}
+note "seed $seed";
+note "$why{$_} queries: $_" for sort { $why{$b} <=> $why{$a} } keys %why;
+is($answered, $queries, 'all queries were answered');
+is(join("\n", @wrong), '', 'the rows are those of the plain plan');
+my $share = int(100 * $taken / $queries);
+cmp_ok($share, '>=', 70, "the node took $share % of $queries queries");
+$node->stop;
+done_testing();
