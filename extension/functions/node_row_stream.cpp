@@ -1,8 +1,11 @@
 // Planning and execution of the plan node "BatmapScan". See node_row_stream.h.
 #include "extension/functions/node_row_stream.h"
 
+#include <cstring>
+
 #include "extension/functions/row_stream.h"
 #include "extension/server/node_state.h"
+#include "extension/server/own_aggregate.h"
 #include "extension/server/plan_numbers.h"
 
 #include "extension/server/pg.h"
@@ -17,22 +20,15 @@ set_rel_pathlist_hook_type next_pathlist_hook = nullptr;
 
 // ---- planning
 
-/// Whether a function is one of ours that returns a stream. The symbol is compared first, so that no library
-/// is loaded for other functions.
+/// Whether a function is one of ours that returns a stream. This loads no library: the planner has called the
+/// support function before, and the function must be of the same library.
 bool is_streamed(Oid function) {
-  const HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
-  if (!HeapTupleIsValid(tuple)) return false;
-  const auto* const form = reinterpret_cast<Form_pg_proc>(GETSTRUCT(tuple));
-  bool likely = form->prolang == ClanguageId;
-  if (likely) {
-    bool is_null;
-    const Datum symbol = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &is_null);
-    likely = !is_null && is_streamed_symbol(TextDatumGetCString(symbol));
-  }
-  ReleaseSysCache(tuple);
-  if (!likely) return false;
-  // Compares the address: another library may have a function of that name, and a function that runs as its
-  // owner or with settings has another address.
+  const Oid support = get_func_support(function);
+  const char* const library = OidIsValid(support) ? library_of(support) : nullptr;
+  const char* const own = library != nullptr ? library_of(function) : nullptr;
+  if (own == nullptr || strcmp(own, library) != 0) return false;
+  // Compares the address, because a function of another library may have the same name. A function that runs
+  // as its owner or with settings of its own has another address, too.
   FmgrInfo info;
   fmgr_info(function, &info);
   return find_streamed_function(info.fn_addr) != nullptr;
@@ -241,3 +237,6 @@ void install_row_stream_node() {
 }
 
 }  // namespace batmap::pg
+
+/// Planner support of table functions whose number of rows no argument limits.
+BATMAP_FUNCTION(batmap_stream_support) { PG_RETURN_POINTER(nullptr); }

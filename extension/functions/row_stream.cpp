@@ -96,10 +96,4 @@ const StreamedFunction* find_streamed_function(PGFunction function) {
   return nullptr;
 }
 
-bool is_streamed_symbol(const char* symbol) {
-  for (const StreamedFunction& row : kStreamedFunctions)
-    if (strcmp(row.symbol, symbol) == 0) return true;
-  return false;
-}
-
 }  // namespace batmap::pg

@@ -40,6 +40,5 @@ struct StreamedFunction {
 
 /// The entry of a function in the table of streamed functions. @return nullptr if it has none
 const StreamedFunction* find_streamed_function(PGFunction function);
-bool is_streamed_symbol(const char* symbol);
 
 }  // namespace batmap::pg
