@@ -31,7 +31,7 @@ bool is_streamed(Oid function) {
   // as its owner or with settings of its own has another address, too.
   FmgrInfo info;
   fmgr_info(function, &info);
-  return find_streamed_function(info.fn_addr) != nullptr;
+  return TableFunction::find(info.fn_addr) != nullptr;
 }
 
 /// The call that the node would make for this relation. @return nullptr if the node cannot replace the scan
@@ -120,7 +120,7 @@ struct StreamScan {
   int stream_columns;
   Datum* row;  // [stream_columns]
   FmgrInfo function;
-  OpenStream open;
+  const TableFunction* table_function;
   MemoryContext context;  // of one run
   RowStream* stream;      // nullptr before the first call and if there are no rows
   bool opened;
@@ -139,9 +139,8 @@ void begin_scan(CustomScanState* node, EState* estate, int) {
   InvokeFunctionExecuteHook(function);
   fmgr_info_cxt(function, &state->function, estate->es_query_cxt);
   fmgr_info_set_expr(reinterpret_cast<Node*>(state->call), &state->function);
-  const StreamedFunction* const row = find_streamed_function(state->function.fn_addr);
-  if (row == nullptr) elog(ERROR, "function %u gives no stream", function);  // the function was altered after planning
-  state->open = row->open;
+  state->table_function = TableFunction::find(state->function.fn_addr);
+  if (state->table_function == nullptr) elog(ERROR, "function %u gives no stream", function);  // the function was altered after planning
   state->arguments = ExecInitExprList(state->call->args, &node->ss.ps);
   state->context = AllocSetContextCreate(estate->es_query_cxt, "batmap run", ALLOCSET_DEFAULT_SIZES);
   PlanNumbers numbers(scan->custom_private);
@@ -164,7 +163,7 @@ void open_stream(StreamScan* state) {
     NullableDatum& argument = fcinfo->args[foreach_current_index(cell)];
     argument.value = ExecEvalExpr(static_cast<ExprState*>(lfirst(cell)), values, &argument.isnull);
   }
-  state->stream = state->open(fcinfo, state->context);
+  state->stream = state->table_function->open(fcinfo, state->context);
   MemoryContextSwitchTo(caller);
   const TupleTableSlot* const slot = state->base.ss.ss_ScanTupleSlot;
   const int columns = slot->tts_tupleDescriptor->natts;

@@ -1,6 +1,4 @@
 // Table function batmap_all_pairs: fetches each set of a query once and counts all pairs of them.
-#include "extension/functions/srf_all_pairs.h"
-
 #include <vector>
 
 #include "extension/functions/pair_stream.h"
@@ -120,9 +118,7 @@ void read_arguments(const Arguments& arguments, AllPairsQuery& query) {
 
 }  // namespace
 
-namespace batmap::pg {
-
-RowStream* open_all_pairs(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_all_pairs) {
   auto* const stream = new_stream<AllPairsStream>("batmap_all_pairs", context);
   if (PG_ARGISNULL(kQuery))
     ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("input query must not be NULL")));
@@ -130,13 +126,6 @@ RowStream* open_all_pairs(FunctionCallInfo fcinfo, MemoryContext context) {
   read_sets(text_to_cstring(PG_GETARG_TEXT_PP(kQuery)), fcinfo->flinfo->fn_oid, stream->call(), context);
   stream->start();
   return stream;
-}
-
-}  // namespace batmap::pg
-
-BATMAP_FUNCTION(batmap_all_pairs) {
-  materialize(fcinfo, open_all_pairs);
-  return Datum{0};
 }
 
 BATMAP_FUNCTION(batmap_all_pairs_support) {

@@ -1,7 +1,5 @@
 // Table functions batmap_episodes, batmap_episode_count and batmap_episode_occurrences, with their _of forms:
 // arguments, input, and rows of the answers.
-#include "extension/functions/srf_episodes.h"
-
 #include <algorithm>
 #include <array>
 #include <set>
@@ -333,52 +331,23 @@ Stream* open_events(FunctionCallInfo fcinfo, MemoryContext context, const char* 
 
 }  // namespace
 
-namespace batmap::pg {
-
-RowStream* open_episodes(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_episodes_query) {
   return open_events<FrequentEpisodes>(fcinfo, context, "batmap_episodes", 0);
 }
-RowStream* open_episodes_of(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_episodes_of_query) {
   return open_events<FrequentEpisodes>(fcinfo, context, "batmap_episodes_of", 1, item_type_argument(fcinfo));
 }
-RowStream* open_episode_count(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_episode_count_query) {
   return open_events<EpisodeCounts>(fcinfo, context, "batmap_episode_count", 0);
 }
-RowStream* open_episode_count_of(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_episode_count_of_query) {
   return open_events<EpisodeCounts>(fcinfo, context, "batmap_episode_count_of", 1, item_type_argument(fcinfo));
 }
-RowStream* open_episode_occurrences(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_episode_occurrences_query) {
   return open_events<EpisodeOccurrences>(fcinfo, context, "batmap_episode_occurrences", 0);
 }
-RowStream* open_episode_occurrences_of(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_episode_occurrences_of_query) {
   return open_events<EpisodeOccurrences>(fcinfo, context, "batmap_episode_occurrences_of", 1, item_type_argument(fcinfo));
-}
-
-}  // namespace batmap::pg
-
-BATMAP_FUNCTION(batmap_episodes_query) {
-  materialize(fcinfo, open_episodes);
-  return Datum{0};
-}
-BATMAP_FUNCTION(batmap_episodes_of_query) {
-  materialize(fcinfo, open_episodes_of);
-  return Datum{0};
-}
-BATMAP_FUNCTION(batmap_episode_count_query) {
-  materialize(fcinfo, open_episode_count);
-  return Datum{0};
-}
-BATMAP_FUNCTION(batmap_episode_count_of_query) {
-  materialize(fcinfo, open_episode_count_of);
-  return Datum{0};
-}
-BATMAP_FUNCTION(batmap_episode_occurrences_query) {
-  materialize(fcinfo, open_episode_occurrences);
-  return Datum{0};
-}
-BATMAP_FUNCTION(batmap_episode_occurrences_of_query) {
-  materialize(fcinfo, open_episode_occurrences_of);
-  return Datum{0};
 }
 
 BATMAP_FUNCTION(batmap_episodes_support) {

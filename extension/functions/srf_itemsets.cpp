@@ -1,7 +1,5 @@
 // Table functions batmap_itemsets, batmap_itemsets_of and batmap_itemset_spectrum: arguments, input, and rows
 // of the answer.
-#include "extension/functions/srf_itemsets.h"
-
 #include <array>
 #include <cstdio>
 
@@ -246,73 +244,34 @@ class EstimateStream final : public ArrayStream<ItemsetCall> {
   uint64_t ways_ = 0;
 };
 
-RowStream* open_estimate_query(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_query<EstimateStream>(fcinfo, context, "batmap_itemset_estimate", 0);
-}
-
-RowStream* open_spectrum_query(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_query<SpectrumStream>(fcinfo, context, "batmap_itemset_spectrum", 0);
-}
-
-RowStream* open_spectrum_of_query(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_query<SpectrumStream>(fcinfo, context, "batmap_itemset_spectrum_of", 1, item_type_argument(fcinfo));
-}
-
-RowStream* open_spectrum_relation(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_relation<SpectrumStream>(fcinfo, context, "batmap_itemset_spectrum", 0);
-}
-
 }  // namespace
 
-namespace batmap::pg {
-
-RowStream* open_itemsets_query(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_itemsets_query) {
   return open_query<ItemsetRowStream>(fcinfo, context, "batmap_itemsets", 0);
 }
 
-RowStream* open_itemsets_of_query(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_itemsets_of_query) {
   return open_query<ItemsetRowStream>(fcinfo, context, "batmap_itemsets_of", 1, item_type_argument(fcinfo));
 }
 
-RowStream* open_itemsets_relation(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_itemsets_relation) {
   return open_relation<ItemsetRowStream>(fcinfo, context, "batmap_itemsets", 0);
 }
 
-}  // namespace batmap::pg
-
-BATMAP_FUNCTION(batmap_itemsets_query) {
-  materialize(fcinfo, open_itemsets_query);
-  return Datum{0};
+BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_query) {
+  return open_query<SpectrumStream>(fcinfo, context, "batmap_itemset_spectrum", 0);
 }
 
-BATMAP_FUNCTION(batmap_itemsets_of_query) {
-  materialize(fcinfo, open_itemsets_of_query);
-  return Datum{0};
+BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_of_query) {
+  return open_query<SpectrumStream>(fcinfo, context, "batmap_itemset_spectrum_of", 1, item_type_argument(fcinfo));
 }
 
-BATMAP_FUNCTION(batmap_itemsets_relation) {
-  materialize(fcinfo, open_itemsets_relation);
-  return Datum{0};
+BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_relation) {
+  return open_relation<SpectrumStream>(fcinfo, context, "batmap_itemset_spectrum", 0);
 }
 
-BATMAP_FUNCTION(batmap_itemset_spectrum_query) {
-  materialize(fcinfo, open_spectrum_query);
-  return Datum{0};
-}
-
-BATMAP_FUNCTION(batmap_itemset_spectrum_of_query) {
-  materialize(fcinfo, open_spectrum_of_query);
-  return Datum{0};
-}
-
-BATMAP_FUNCTION(batmap_itemset_spectrum_relation) {
-  materialize(fcinfo, open_spectrum_relation);
-  return Datum{0};
-}
-
-BATMAP_FUNCTION(batmap_itemset_estimate) {
-  materialize(fcinfo, open_estimate_query);
-  return Datum{0};
+BATMAP_TABLE_FUNCTION(batmap_itemset_estimate) {
+  return open_query<EstimateStream>(fcinfo, context, "batmap_itemset_estimate", 0);
 }
 
 BATMAP_FUNCTION(batmap_itemsets_support) {

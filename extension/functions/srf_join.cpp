@@ -1,7 +1,5 @@
 // Table functions batmap_join_project and batmap_join_project_of: arguments, two inputs, and rows
 // of the answer.
-#include "extension/functions/srf_join.h"
-
 #include "extension/functions/pair_stream.h"
 #include "extension/input/arguments.h"
 #include "extension/input/query_source.h"
@@ -111,13 +109,11 @@ RowStream* open_queries(FunctionCallInfo fcinfo, MemoryContext context, const ch
 
 }  // namespace
 
-namespace batmap::pg {
-
-RowStream* open_join_query(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_join_project_query) {
   return open_queries(fcinfo, context, "batmap_join_project", 0, InvalidOid, InvalidOid);
 }
 
-RowStream* open_join_of_query(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_join_project_of_query) {
   const Oid left_type = get_fn_expr_argtype(fcinfo->flinfo, 0);
   const Oid right_type = get_fn_expr_argtype(fcinfo->flinfo, 1);
   if (!OidIsValid(left_type) || !OidIsValid(right_type))
@@ -126,7 +122,7 @@ RowStream* open_join_of_query(FunctionCallInfo fcinfo, MemoryContext context) {
   return open_queries(fcinfo, context, "batmap_join_project_of", 2, left_type, right_type);
 }
 
-RowStream* open_join_relation(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_join_project_relation) {
   auto* const stream = new_stream<JoinStream>("batmap_join_project", context);
   JoinCall& call = stream->call();
   read_arguments({fcinfo, 2}, call.query);
@@ -148,23 +144,6 @@ RowStream* open_join_relation(FunctionCallInfo fcinfo, MemoryContext context) {
       [] {});
   MemoryContextDelete(copies);  // the rows are grouped now
   return stream;
-}
-
-}  // namespace batmap::pg
-
-BATMAP_FUNCTION(batmap_join_project_query) {
-  materialize(fcinfo, open_join_query);
-  return Datum{0};
-}
-
-BATMAP_FUNCTION(batmap_join_project_of_query) {
-  materialize(fcinfo, open_join_of_query);
-  return Datum{0};
-}
-
-BATMAP_FUNCTION(batmap_join_project_relation) {
-  materialize(fcinfo, open_join_relation);
-  return Datum{0};
 }
 
 BATMAP_FUNCTION(batmap_join_project_support) {

@@ -1,6 +1,4 @@
 // Table functions batmap_pairs and batmap_pairs_of: arguments, input, and rows of the answer.
-#include "extension/functions/srf_pairs.h"
-
 #include <array>
 
 #include "extension/functions/pair_stream.h"
@@ -125,21 +123,19 @@ class PairCountsStream final : public PairRowStream<PairRowsCall<PairQuery, Pair
 
 }  // namespace
 
-namespace batmap::pg {
-
-RowStream* open_pairs_query(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_pairs_query) {
   return open_query<PairStream>(fcinfo, context, "batmap_pairs", 0);
 }
 
-RowStream* open_pairs_of_query(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_pairs_of_query) {
   return open_query<PairStream>(fcinfo, context, "batmap_pairs_of", 1, item_type_argument(fcinfo));
 }
 
-RowStream* open_pairs_relation(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_pairs_relation) {
   return open_relation<PairStream>(fcinfo, context, "batmap_pairs", 0);
 }
 
-RowStream* open_pairs_counts(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_pairs_counts) {
   auto* const stream = new_stream<PairCountsStream>("batmap_pairs", context);
   const Arguments arguments{fcinfo, 1};
   auto lists = item_lists(stream->call().query);
@@ -154,28 +150,6 @@ RowStream* open_pairs_counts(FunctionCallInfo fcinfo, MemoryContext context) {
   MemoryContextSwitchTo(caller);
   stream->start(counts_bytes(value));
   return stream;
-}
-
-}  // namespace batmap::pg
-
-BATMAP_FUNCTION(batmap_pairs_query) {
-  materialize(fcinfo, open_pairs_query);
-  return Datum{0};
-}
-
-BATMAP_FUNCTION(batmap_pairs_of_query) {
-  materialize(fcinfo, open_pairs_of_query);
-  return Datum{0};
-}
-
-BATMAP_FUNCTION(batmap_pairs_relation) {
-  materialize(fcinfo, open_pairs_relation);
-  return Datum{0};
-}
-
-BATMAP_FUNCTION(batmap_pairs_counts) {
-  materialize(fcinfo, open_pairs_counts);
-  return Datum{0};
 }
 
 /// Planner support. When the planner calls it, the library gets loaded, in time for the

@@ -1,6 +1,4 @@
 // Table functions batmap_recommend and batmap_recommend_of: arguments, input, and rows of the answer.
-#include "extension/functions/srf_recommend.h"
-
 #include <array>
 #include <cstdio>
 
@@ -97,39 +95,20 @@ class RecommendStream final : public ArrayStream<RecommendCall> {
 
 }  // namespace
 
-namespace batmap::pg {
-
-RowStream* open_recommend_query(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_recommend_query) {
   if (PG_ARGISNULL(0)) return nullptr;  // a NULL basket is not known
   return open_query<RecommendStream>(fcinfo, context, "batmap_recommend", 1);
 }
 
-RowStream* open_recommend_of_query(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_recommend_of_query) {
   if (PG_ARGISNULL(0)) return nullptr;
   const Oid item_type = get_element_type(get_fn_expr_argtype(fcinfo->flinfo, 0));
   return open_query<RecommendStream>(fcinfo, context, "batmap_recommend_of", 1, item_type);
 }
 
-RowStream* open_recommend_relation(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_recommend_relation) {
   if (PG_ARGISNULL(0)) return nullptr;
   return open_relation<RecommendStream>(fcinfo, context, "batmap_recommend", 1);
-}
-
-}  // namespace batmap::pg
-
-BATMAP_FUNCTION(batmap_recommend_query) {
-  materialize(fcinfo, open_recommend_query);
-  return Datum{0};
-}
-
-BATMAP_FUNCTION(batmap_recommend_of_query) {
-  materialize(fcinfo, open_recommend_of_query);
-  return Datum{0};
-}
-
-BATMAP_FUNCTION(batmap_recommend_relation) {
-  materialize(fcinfo, open_recommend_relation);
-  return Datum{0};
 }
 
 BATMAP_FUNCTION(batmap_recommend_support) {

@@ -1,6 +1,4 @@
 // Table functions batmap_rules and batmap_rules_of: arguments, input, and rows of the answer.
-#include "extension/functions/srf_rules.h"
-
 #include <array>
 
 #include "extension/functions/array_stream.h"
@@ -127,35 +125,16 @@ class RuleStream final : public ArrayStream<RuleCall> {
 
 }  // namespace
 
-namespace batmap::pg {
-
-RowStream* open_rules_query(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_rules_query) {
   return open_query<RuleStream>(fcinfo, context, "batmap_rules", 0);
 }
 
-RowStream* open_rules_of_query(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_rules_of_query) {
   return open_query<RuleStream>(fcinfo, context, "batmap_rules_of", 1, item_type_argument(fcinfo));
 }
 
-RowStream* open_rules_relation(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_rules_relation) {
   return open_relation<RuleStream>(fcinfo, context, "batmap_rules", 0);
-}
-
-}  // namespace batmap::pg
-
-BATMAP_FUNCTION(batmap_rules_query) {
-  materialize(fcinfo, open_rules_query);
-  return Datum{0};
-}
-
-BATMAP_FUNCTION(batmap_rules_of_query) {
-  materialize(fcinfo, open_rules_of_query);
-  return Datum{0};
-}
-
-BATMAP_FUNCTION(batmap_rules_relation) {
-  materialize(fcinfo, open_rules_relation);
-  return Datum{0};
 }
 
 BATMAP_FUNCTION(batmap_rules_support) {

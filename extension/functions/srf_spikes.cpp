@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "episodes/spike_train.h"
-#include "extension/functions/srf_episodes.h"
+#include "extension/functions/row_stream.h"
 #include "extension/server/boundary.h"
 #include "extension/server/context_owned.h"
 
@@ -48,9 +48,7 @@ class SpikeRows final : public RowStream {
 
 }  // namespace
 
-namespace batmap::pg {
-
-RowStream* open_generate_spikes(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_generate_spikes) {
   for (int k = 0; k < PG_NARGS(); ++k)
     if (PG_ARGISNULL(k)) return nullptr;
   constexpr double kMostSeconds = 1e9;
@@ -67,11 +65,4 @@ RowStream* open_generate_spikes(FunctionCallInfo fcinfo, MemoryContext context) 
   SpikeCall* const call = ContextOwned<SpikeCall>::reserve(context)->emplace(context);
   guarded([&] { call->train.emplace(model); });
   return new (MemoryContextAlloc(context, sizeof(SpikeRows))) SpikeRows(call, static_cast<int64_t>(seconds * 1000));
-}
-
-}  // namespace batmap::pg
-
-BATMAP_FUNCTION(batmap_generate_spikes) {
-  materialize(fcinfo, open_generate_spikes);
-  return Datum{0};
 }
