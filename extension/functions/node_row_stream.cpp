@@ -140,7 +140,8 @@ void begin_scan(CustomScanState* node, EState* estate, int) {
   fmgr_info_cxt(function, &state->function, estate->es_query_cxt);
   fmgr_info_set_expr(reinterpret_cast<Node*>(state->call), &state->function);
   state->table_function = TableFunction::find(state->function.fn_addr);
-  if (state->table_function == nullptr) elog(ERROR, "function %u gives no stream", function);  // the function was altered after planning
+  if (state->table_function == nullptr)
+    elog(ERROR, "function %u gives no stream", function);  // the function was altered after planning
   state->arguments = ExecInitExprList(state->call->args, &node->ss.ps);
   state->context = AllocSetContextCreate(estate->es_query_cxt, "batmap run", ALLOCSET_DEFAULT_SIZES);
   PlanNumbers numbers(scan->custom_private);

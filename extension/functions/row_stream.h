@@ -58,8 +58,8 @@ class TableFunction {
 
 /// Defines an exported table function, which SQL can call and which the plan node finds. Its body is an OpenStream:
 /// it sees `fcinfo` and `context`.
-#define BATMAP_TABLE_FUNCTION(name)                                                                       \
-  static batmap::pg::RowStream* open_##name(FunctionCallInfo fcinfo, MemoryContext context);                \
-  BATMAP_FUNCTION(name) { return batmap::pg::materialize(fcinfo, open_##name); }                            \
-  static const batmap::pg::TableFunction table_function_##name(name, open_##name);                          \
+#define BATMAP_TABLE_FUNCTION(name)                                                          \
+  static batmap::pg::RowStream* open_##name(FunctionCallInfo fcinfo, MemoryContext context); \
+  BATMAP_FUNCTION(name) { return batmap::pg::materialize(fcinfo, open_##name); }             \
+  static const batmap::pg::TableFunction table_function_##name(name, open_##name);           \
   static batmap::pg::RowStream* open_##name(FunctionCallInfo fcinfo, MemoryContext context)

@@ -20,6 +20,11 @@ struct SpikeCall {
   std::vector<Spike> spikes;
 };
 
+struct SpikeQuery {
+  SpikeModel model;
+  int64_t bins;  // of a millisecond
+};
+
 class SpikeRows final : public RowStream {
  public:
   SpikeRows(SpikeCall* call, int64_t bins) : call_(call), bins_(bins) {}
@@ -46,23 +51,29 @@ class SpikeRows final : public RowStream {
   size_t handed_over_ = 0;
 };
 
-}  // namespace
-
-BATMAP_TABLE_FUNCTION(batmap_generate_spikes) {
-  for (int k = 0; k < PG_NARGS(); ++k)
-    if (PG_ARGISNULL(k)) return nullptr;
+SpikeQuery read_arguments(FunctionCallInfo fcinfo) {
   constexpr double kMostSeconds = 1e9;
   const double seconds = PG_GETARG_FLOAT8(0);
   if (!(seconds >= 0 && seconds <= kMostSeconds))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("seconds must be between 0 and %g, not %g", kMostSeconds, seconds)));
-  const SpikeModel model{.neurons = PG_GETARG_INT32(2),
-                         .rate = PG_GETARG_FLOAT8(3),
-                         .episodes = PG_GETARG_INT32(4),
-                         .length = PG_GETARG_INT32(5),
-                         .strength = PG_GETARG_FLOAT8(6),
-                         .seed = static_cast<uint64_t>(PG_GETARG_INT64(1))};
+  return {{.neurons = PG_GETARG_INT32(2),
+           .rate = PG_GETARG_FLOAT8(3),
+           .episodes = PG_GETARG_INT32(4),
+           .length = PG_GETARG_INT32(5),
+           .strength = PG_GETARG_FLOAT8(6),
+           .seed = static_cast<uint64_t>(PG_GETARG_INT64(1))},
+          static_cast<int64_t>(seconds * 1000)};
+}
+
+}  // namespace
+
+// There are no rows to read.
+BATMAP_TABLE_FUNCTION(batmap_generate_spikes) {
+  for (int k = 0; k < PG_NARGS(); ++k)
+    if (PG_ARGISNULL(k)) return nullptr;
+  const SpikeQuery query = read_arguments(fcinfo);
   SpikeCall* const call = ContextOwned<SpikeCall>::reserve(context)->emplace(context);
-  guarded([&] { call->train.emplace(model); });
-  return new (MemoryContextAlloc(context, sizeof(SpikeRows))) SpikeRows(call, static_cast<int64_t>(seconds * 1000));
+  guarded([&] { call->train.emplace(query.model); });
+  return new (MemoryContextAlloc(context, sizeof(SpikeRows))) SpikeRows(call, query.bins);
 }
