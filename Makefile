@@ -93,8 +93,9 @@ PG_CPPFLAGS := -Ikernels -I. -isystem $(server_headers) \
 	-DBATMAP_VERSION='"$(EXTVERSION)"' $(if $(ASSERTIONS),,-DNDEBUG)
 PG_CXXFLAGS := -std=c++20 -Wall -Wextra $(if $(WERROR),-Werror) -fvisibility=hidden -pthread -MMD -MP
 # The linker map removes template code of the C++ library from the dynamic symbols. Hidden visibility does
-# not do that.
-SHLIB_LINK := $(ENGINE) -lstdc++ -pthread -Wl,--version-script=build/exports.map
+# not do that. With -Bsymbolic-functions the name of an SQL function means ours in our code, even if a library
+# that was loaded before has a function of that name.
+SHLIB_LINK := $(ENGINE) -lstdc++ -pthread -Wl,--version-script=build/exports.map -Wl,-Bsymbolic-functions
 
 # No bitcode: it lets JIT code inline C functions, but ours spend their time in their own loops.
 override with_llvm := no

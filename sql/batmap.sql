@@ -93,6 +93,10 @@ COMMENT ON FUNCTION batmap_unnest(batmap_relation) IS 'the distinct (tid, item) 
 
 -- Frequent pairs --------------------------------------------------------------------------------
 
+CREATE FUNCTION batmap_stream_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_stream_support(internal) IS 'planner support of table functions whose number of rows no argument limits';
+
 CREATE FUNCTION batmap_pairs_support(internal) RETURNS internal
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION batmap_pairs_support(internal) IS 'planner support of batmap_pairs and batmap_pairs_of';
@@ -231,7 +235,8 @@ CREATE FUNCTION batmap_itemset_spectrum(
     exclude int8[] DEFAULT NULL,
     max_support float8 DEFAULT NULL)
 RETURNS TABLE (length int4, support int8, relative_support float8, itemsets int8)
-AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT batmap_stream_support;
 COMMENT ON FUNCTION batmap_itemset_spectrum(text, float8, int8, int4, int4, text, int8[], int8[], float8)
 IS 'number of frequent itemsets of each length and support in the (tid, item) rows of a query';
 
@@ -246,7 +251,8 @@ CREATE FUNCTION batmap_itemset_spectrum(
     exclude int8[] DEFAULT NULL,
     max_support float8 DEFAULT NULL)
 RETURNS TABLE (length int4, support int8, relative_support float8, itemsets int8)
-AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 1000;
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 1000
+    SUPPORT batmap_stream_support;
 COMMENT ON FUNCTION batmap_itemset_spectrum(batmap_relation, float8, int8, int4, int4, text, int8[], int8[], float8)
 IS 'number of frequent itemsets of each length and support in a relation';
 
@@ -262,7 +268,8 @@ CREATE FUNCTION batmap_itemset_spectrum_of(
     exclude text[] DEFAULT NULL,
     max_support float8 DEFAULT NULL)
 RETURNS TABLE (length int4, support int8, relative_support float8, itemsets int8)
-AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT batmap_stream_support;
 COMMENT ON FUNCTION batmap_itemset_spectrum_of(anyelement, text, float8, int8, int4, int4, text, text[], text[], float8)
 IS 'number of frequent itemsets of each length and support in the (tid, item) rows of a query, for items of any hashable type';
 
@@ -278,7 +285,8 @@ CREATE FUNCTION batmap_itemset_estimate(
     timeout interval DEFAULT '1 second')
 RETURNS TABLE (
     itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
-AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1;
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
+    SUPPORT batmap_stream_support;
 COMMENT ON FUNCTION batmap_itemset_estimate(text, float8, int8, int4, int4, int8[], int8[], float8, interval)
 IS 'number of frequent itemsets: exact, or, if counting takes too long, estimated from random paths through the search';
 
@@ -433,7 +441,8 @@ CREATE FUNCTION batmap_estimate(query text, min_count int8 DEFAULT NULL, min_sup
 RETURNS TABLE (
     method text, device text, chosen bool, milliseconds float8, bytes int8, reason text, expected_rows float8,
     rows_read int8, transactions int8, items int8, items_kept int8, pair_instances int8)
-AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 5;
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 5
+    SUPPORT batmap_stream_support;
 COMMENT ON FUNCTION batmap_estimate(text, int8, float8)
 IS 'predicts time, memory and rows of batmap_pairs for each method; reads and groups the rows but does not count';
 
@@ -607,7 +616,8 @@ CREATE FUNCTION batmap_episode_count(
     algorithm text DEFAULT 'auto',
     device text DEFAULT NULL)
 RETURNS TABLE (episode int8[], support int8)
-AS 'MODULE_PATHNAME', 'batmap_episode_count_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10;
+AS 'MODULE_PATHNAME', 'batmap_episode_count_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+    SUPPORT batmap_stream_support;
 COMMENT ON FUNCTION batmap_episode_count(text, int8[], anyarray, text, text, text)
 IS 'number of occurrences of given episodes in the (time, event [, stream]) rows of a query';
 
@@ -620,55 +630,64 @@ CREATE FUNCTION batmap_episode_count_of(
     algorithm text DEFAULT 'auto',
     device text DEFAULT NULL)
 RETURNS TABLE (episode anyarray, support int8)
-AS 'MODULE_PATHNAME', 'batmap_episode_count_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10;
+AS 'MODULE_PATHNAME', 'batmap_episode_count_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+    SUPPORT batmap_stream_support;
 COMMENT ON FUNCTION batmap_episode_count_of(anyelement, text, text[], anycompatiblearray, text, text, text)
 IS 'number of occurrences of given episodes in the (time, event [, stream]) rows of a query, for events of any hashable type';
 
 CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps int4[])
 RETURNS TABLE (starts_at int8, ends_at int8, stream text)
-AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT batmap_stream_support;
 COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], int4[])
 IS 'a largest set of non-overlapping occurrences of an episode';
 
 CREATE FUNCTION batmap_episode_occurrences_of(event_type anyelement, query text, episode text[], gaps int4[])
 RETURNS TABLE (starts_at int8, ends_at int8, stream text)
-AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT batmap_stream_support;
 COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], int4[])
 IS 'a largest set of non-overlapping occurrences of an episode, for events of any hashable type';
 
 CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps int8[])
 RETURNS TABLE (starts_at int8, ends_at int8, stream text)
-AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT batmap_stream_support;
 COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], int8[])
 IS 'a largest set of non-overlapping occurrences of an episode';
 
 CREATE FUNCTION batmap_episode_occurrences_of(event_type anyelement, query text, episode text[], gaps int8[])
 RETURNS TABLE (starts_at int8, ends_at int8, stream text)
-AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT batmap_stream_support;
 COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], int8[])
 IS 'a largest set of non-overlapping occurrences of an episode, for events of any hashable type';
 
 CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps float8[])
 RETURNS TABLE (starts_at float8, ends_at float8, stream text)
-AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT batmap_stream_support;
 COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], float8[])
 IS 'a largest set of non-overlapping occurrences of an episode';
 
 CREATE FUNCTION batmap_episode_occurrences_of(event_type anyelement, query text, episode text[], gaps float8[])
 RETURNS TABLE (starts_at float8, ends_at float8, stream text)
-AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT batmap_stream_support;
 COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], float8[])
 IS 'a largest set of non-overlapping occurrences of an episode, for events of any hashable type';
 
 CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps interval[])
 RETURNS TABLE (starts_at timestamptz, ends_at timestamptz, stream text)
-AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT batmap_stream_support;
 COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], interval[])
 IS 'a largest set of non-overlapping occurrences of an episode';
 
 CREATE FUNCTION batmap_episode_occurrences_of(event_type anyelement, query text, episode text[], gaps interval[])
 RETURNS TABLE (starts_at timestamptz, ends_at timestamptz, stream text)
-AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT batmap_stream_support;
 COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], interval[])
 IS 'a largest set of non-overlapping occurrences of an episode, for events of any hashable type';
 
@@ -681,7 +700,8 @@ CREATE FUNCTION batmap_generate_spikes(
     episode_length int4 DEFAULT 9,
     strength float8 DEFAULT 0.88)
 RETURNS TABLE (time_us int8, neuron int4)
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100000 ROWS 100000;
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100000 ROWS 100000
+    SUPPORT batmap_stream_support;
 COMMENT ON FUNCTION batmap_generate_spikes(float8, int8, int4, float8, int4, int4, float8)
 IS 'spikes of a simulated network of neurons with embedded episodes; equal arguments give equal spikes';
 

@@ -4,9 +4,9 @@
 
 #include <array>
 #include <optional>
-#include <vector>
 
 #include "extension/functions/run_stream.h"
+#include "extension/functions/table_input.h"
 #include "extension/input/item_lists.h"
 #include "itemsets/itemset_run.h"
 #include "itemsets/itemset_stream.h"
@@ -34,15 +34,16 @@ class ArrayStream : public RunStream<Call> {
   using RunStream<Call>::RunStream;
   using RunStream<Call>::call;
 
-  /// Makes the run after the rows have been read. See relation_stream.h.
-  template <typename Rows>
-  void start(const char* kind, const QueryInput& input, Rows rows) {
-    for (std::optional<ItemArray>& array : arrays_) array.emplace(input.items, this->context());
-    this->begin(kind, input.rows_read, [&] {
-      call().run.emplace(chunks_of(rows()), input.ranks(), call().query, call().options);
+  /// Groups the rows. After that, answers can be pulled.
+  RowStream* run(const Query& query, const InputRows& rows) {
+    for (std::optional<ItemArray>& array : arrays_) array.emplace(rows.items, this->context());
+    this->begin(rows.kind, rows.count, [&] {
+      call().run.emplace(rows.chunks(), rows.ranks, query, call().options);
       call().log.reset();
     });
+    drop_relation(rows);
     look_at_site();
+    return this;
   }
 
  protected:
@@ -84,9 +85,6 @@ class ArrayStream : public RunStream<Call> {
   }
 
  private:
-  static std::vector<ChunkView> chunks_of(const RowLog& log) { return log.chunks(); }
-  static std::vector<ChunkView> chunks_of(std::vector<ChunkView> chunks) { return chunks; }
-
   std::array<std::optional<ItemArray>, 2> arrays_;  // set once the rows have been read
   bool told_ = false;
 };

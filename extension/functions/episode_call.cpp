@@ -10,9 +10,9 @@ namespace batmap::pg {
 EpisodeRowStream::EpisodeRowStream(const char* operation, EpisodeCall* call, MemoryContext context)
     : RunStream(operation, call, context), row_(AllocSetContextCreate(context, "batmap row", ALLOCSET_SMALL_SIZES)) {}
 
-void EpisodeRowStream::read(const char* query, const GapList& gaps, Oid event_type) {
-  input_ = {&call().log, &call().options, &call().progress, gaps.kind, event_type, nullptr, nullptr, false, {}, InvalidOid};
-  read_events(query, input_, context());
+void EpisodeRowStream::read(const TableInput& input, TimeKind time) {
+  input_ = {&call().log, &call().options, &call().progress, time, input.item_type, nullptr, nullptr, false, {}, InvalidOid};
+  read_events(input.query(), input_, context());
 }
 
 void EpisodeRowStream::record(LastRun& run) const {

@@ -6,6 +6,7 @@
 
 #include "episodes/episode_run.h"
 #include "extension/functions/run_stream.h"
+#include "extension/functions/table_input.h"
 #include "extension/input/event_source.h"
 #include "extension/input/gap_list.h"
 
@@ -37,8 +38,8 @@ class EpisodeRowStream : public RunStream<EpisodeCall> {
   EpisodeRowStream(const char* operation, EpisodeCall* call, MemoryContext context);
 
  protected:
-  /// Reads the events of a query. The type of their times must match the type of the gaps.
-  void read(const char* query, const GapList& gaps, Oid event_type);
+  /// Reads the events of a query. @param time  their kind, which the type of the gaps gives
+  void read(const TableInput& input, TimeKind time);
 
   /// Makes the run of the events that were read. @param make  see begin(); moves the events out of the log
   template <typename Make>

@@ -2,12 +2,10 @@
 // without running it.
 #include <cstdio>
 #include <initializer_list>
+#include <iterator>
+#include <optional>
 
-#include "extension/input/query_source.h"
-#include "extension/server/backend.h"
-#include "extension/server/boundary.h"
-#include "extension/server/context_owned.h"
-#include "extension/server/settings.h"
+#include "extension/functions/table_input.h"
 #include "pairs/pair_forecast.h"
 
 #include "extension/server/pg.h"
@@ -18,20 +16,12 @@ using namespace batmap::pg;
 namespace {
 
 /// The engine's side of one call.
-struct EstimateCall {
-  EstimateCall()
-      : meter(memory_limit_bytes(), session_memory()),
-        options{.threads = thread_count(), .memory = &meter, .cancel = backend_cancel_token(), .helpers = session_threads()},
-        log(options) {
-    query.kernels = selected_kernels();
-    progress.start("batmap_estimate");
-  }
+struct ForecastCall : RunCall {
+  explicit ForecastCall(MemoryContext) : RunCall(thread_count()) { query.kernels = selected_kernels(); }
 
-  MemoryMeter meter;
-  ExecutionOptions options;
-  RowLog log;
-  ProgressReport progress;
   PairQuery query;
+  std::optional<RowLog> log;
+  PairForecast forecast;
 };
 
 void describe(const PairForecast& forecast, PairMethod method, char* text, size_t size) {
@@ -46,44 +36,68 @@ void describe(const PairForecast& forecast, PairMethod method, char* text, size_
              pair_method_name(forecast.choice.method));
 }
 
-}  // namespace
+/// One row for each method.
+class ForecastStream final : public RowStream {
+ public:
+  using Call = ForecastCall;
 
-BATMAP_FUNCTION(batmap_estimate) {
-  InitMaterializedSRF(fcinfo, 0);
-  auto* const result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
-  if (PG_ARGISNULL(0)) ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("input query must not be NULL")));
-  const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap estimate", ALLOCSET_DEFAULT_SIZES);
-  EstimateCall& call = *ContextOwned<EstimateCall>::reserve(context)->emplace();
-  if (!PG_ARGISNULL(1)) call.query.min_count = PG_GETARG_INT64(1);
-  if (!PG_ARGISNULL(2)) call.query.min_support = PG_GETARG_FLOAT8(2);
-  guarded([&] { call.query.check(); });
+  ForecastStream(const char*, ForecastCall* call, MemoryContext) : call_(call) {}
 
-  QueryInput input{&call.log, &call.progress, InvalidOid, nullptr, nullptr, 0, false};
-  read_query(text_to_cstring(PG_GETARG_TEXT_PP(0)), input, call.meter, context);
-  PairForecast* const forecast = ContextOwned<PairForecast>::reserve(context)->emplace();
-  guarded([&] { *forecast = forecast_pairs(call.log.chunks(), call.query, call.options); });
+  ForecastCall& call() const { return *call_; }
 
-  for (const PairMethodName& entry : kPairMethodNames) {
-    if (forecast->items_kept == 0) break;
-    const PairEstimate& estimate = forecast->choice.estimates[static_cast<size_t>(entry.method)];
+  RowStream* run(const PairQuery& query, const InputRows& rows) {
+    guarded([&] {
+      call_->forecast = forecast_pairs(rows.chunks(), query, call_->options);
+      call_->log.reset();
+    });
+    return this;
+  }
+
+  bool next(Datum* values) override {
+    const PairForecast& forecast = call_->forecast;
+    if (forecast.items_kept == 0 || method_ == std::size(kPairMethodNames)) return false;
+    const PairMethodName& entry = kPairMethodNames[method_++];
+    const PairEstimate& estimate = forecast.choice.estimates[static_cast<size_t>(entry.method)];
     char reason[128];
-    describe(*forecast, entry.method, reason, sizeof reason);
-    Datum values[12];
+    describe(forecast, entry.method, reason, sizeof reason);
     int at = 0;
     values[at++] = CStringGetTextDatum(entry.name);
     values[at++] = CStringGetTextDatum("cpu");
-    values[at++] = BoolGetDatum(entry.method == forecast->choice.method);
+    values[at++] = BoolGetDatum(entry.method == forecast.choice.method);
     values[at++] = Float8GetDatum(estimate.milliseconds);
     values[at++] = Int64GetDatum(static_cast<int64>(estimate.bytes));
     values[at++] = CStringGetTextDatum(reason);
-    values[at++] = Float8GetDatum(forecast->pairs);
+    values[at++] = Float8GetDatum(forecast.pairs);
     for (const uint64_t number :
-         {forecast->rows_read, forecast->transactions, forecast->items, forecast->items_kept, forecast->pair_instances})
+         {forecast.rows_read, forecast.transactions, forecast.items, forecast.items_kept, forecast.pair_instances})
       values[at++] = Int64GetDatum(static_cast<int64>(number));
     Assert(at == 12);
-    const bool nulls[12] = {};
-    tuplestore_putvalues(result->setResult, result->setDesc, values, const_cast<bool*>(nulls));
+    return true;
   }
-  MemoryContextDelete(context);
-  return Datum{0};
+
+  void finish() override { call_->progress.finish(); }  // this is no run: batmap_last_run() keeps its record
+  void explain(ExplainState* state) override {
+    ExplainPropertyUInteger("Rows Read", nullptr, call_->forecast.rows_read, state);
+  }
+
+ private:
+  ForecastCall* call_;
+  size_t method_ = 0;  // of the next row
+};
+
+const PairQuery& read_arguments(const Arguments& arguments, PairQuery& query) {
+  query.min_count = arguments.int8(0);
+  query.min_support = arguments.float8(1);
+  guarded([&] { query.check(); });
+  return query;
+}
+
+}  // namespace
+
+BATMAP_TABLE_FUNCTION(batmap_estimate) {
+  const TableInput input = query_input(fcinfo, context, "batmap_estimate", 0);
+  auto* const stream = new_stream<ForecastStream>(input.operation, context);
+  const PairQuery& query = read_arguments(input.arguments(), stream->call().query);
+  const std::optional<InputRows> rows = read_rows(input, stream->call(), stream->call().log, {});
+  return stream->run(query, *rows);
 }

@@ -1,8 +1,11 @@
 // Planning and execution of the plan node "BatmapScan". See node_row_stream.h.
 #include "extension/functions/node_row_stream.h"
 
+#include <cstring>
+
 #include "extension/functions/row_stream.h"
 #include "extension/server/node_state.h"
+#include "extension/server/own_aggregate.h"
 #include "extension/server/plan_numbers.h"
 
 #include "extension/server/pg.h"
@@ -17,25 +20,18 @@ set_rel_pathlist_hook_type next_pathlist_hook = nullptr;
 
 // ---- planning
 
-/// Whether a function is one of ours that returns a stream. The symbol is compared first, so that no library
-/// is loaded for other functions.
+/// Whether a function is one of ours that returns a stream. This loads no library: the planner has called the
+/// support function before, and the function must be of the same library.
 bool is_streamed(Oid function) {
-  const HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
-  if (!HeapTupleIsValid(tuple)) return false;
-  const auto* const form = reinterpret_cast<Form_pg_proc>(GETSTRUCT(tuple));
-  bool likely = form->prolang == ClanguageId;
-  if (likely) {
-    bool is_null;
-    const Datum symbol = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &is_null);
-    likely = !is_null && is_streamed_symbol(TextDatumGetCString(symbol));
-  }
-  ReleaseSysCache(tuple);
-  if (!likely) return false;
-  // Compares the address: another library may have a function of that name, and a function that runs as its
-  // owner or with settings has another address.
+  const Oid support = get_func_support(function);
+  const char* const library = OidIsValid(support) ? library_of(support) : nullptr;
+  const char* const own = library != nullptr ? library_of(function) : nullptr;
+  if (own == nullptr || strcmp(own, library) != 0) return false;
+  // Compares the address, because a function of another library may have the same name. A function that runs
+  // as its owner or with settings of its own has another address, too.
   FmgrInfo info;
   fmgr_info(function, &info);
-  return find_streamed_function(info.fn_addr) != nullptr;
+  return TableFunction::find(info.fn_addr) != nullptr;
 }
 
 /// The call that the node would make for this relation. @return nullptr if the node cannot replace the scan
@@ -124,7 +120,7 @@ struct StreamScan {
   int stream_columns;
   Datum* row;  // [stream_columns]
   FmgrInfo function;
-  OpenStream open;
+  const TableFunction* table_function;
   MemoryContext context;  // of one run
   RowStream* stream;      // nullptr before the first call and if there are no rows
   bool opened;
@@ -143,9 +139,9 @@ void begin_scan(CustomScanState* node, EState* estate, int) {
   InvokeFunctionExecuteHook(function);
   fmgr_info_cxt(function, &state->function, estate->es_query_cxt);
   fmgr_info_set_expr(reinterpret_cast<Node*>(state->call), &state->function);
-  const StreamedFunction* const row = find_streamed_function(state->function.fn_addr);
-  if (row == nullptr) elog(ERROR, "function %u gives no stream", function);  // the function was altered after planning
-  state->open = row->open;
+  state->table_function = TableFunction::find(state->function.fn_addr);
+  if (state->table_function == nullptr)
+    elog(ERROR, "function %u gives no stream", function);  // the function was altered after planning
   state->arguments = ExecInitExprList(state->call->args, &node->ss.ps);
   state->context = AllocSetContextCreate(estate->es_query_cxt, "batmap run", ALLOCSET_DEFAULT_SIZES);
   PlanNumbers numbers(scan->custom_private);
@@ -168,7 +164,7 @@ void open_stream(StreamScan* state) {
     NullableDatum& argument = fcinfo->args[foreach_current_index(cell)];
     argument.value = ExecEvalExpr(static_cast<ExprState*>(lfirst(cell)), values, &argument.isnull);
   }
-  state->stream = state->open(fcinfo, state->context);
+  state->stream = state->table_function->open(fcinfo, state->context);
   MemoryContextSwitchTo(caller);
   const TupleTableSlot* const slot = state->base.ss.ss_ScanTupleSlot;
   const int columns = slot->tts_tupleDescriptor->natts;
@@ -241,3 +237,6 @@ void install_row_stream_node() {
 }
 
 }  // namespace batmap::pg
+
+/// Planner support of table functions whose number of rows no argument limits.
+BATMAP_FUNCTION(batmap_stream_support) { PG_RETURN_POINTER(nullptr); }

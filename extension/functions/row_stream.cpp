@@ -1,50 +1,14 @@
-// Fills a tuplestore from a stream; the table of streamed functions. See row_stream.h.
+// Fills a tuplestore from a stream, and finds table functions by their addresses. See row_stream.h.
 #include "extension/functions/row_stream.h"
 
 #include <algorithm>
 #include <cstring>
-#include <span>
-
-#include "extension/functions/srf_all_pairs.h"
-#include "extension/functions/srf_episodes.h"
-#include "extension/functions/srf_itemsets.h"
-#include "extension/functions/srf_join.h"
-#include "extension/functions/srf_pairs.h"
-#include "extension/functions/srf_recommend.h"
-#include "extension/functions/srf_rules.h"
 
 #include "extension/server/pg.h"
 
 namespace batmap::pg {
 
 namespace {
-
-const StreamedFunction kStreamedFunctions[] = {
-    {batmap_all_pairs, "batmap_all_pairs", open_all_pairs},
-    {batmap_episode_count_query, "batmap_episode_count_query", open_episode_count},
-    {batmap_episode_count_of_query, "batmap_episode_count_of_query", open_episode_count_of},
-    {batmap_episode_occurrences_query, "batmap_episode_occurrences_query", open_episode_occurrences},
-    {batmap_episode_occurrences_of_query, "batmap_episode_occurrences_of_query", open_episode_occurrences_of},
-    {batmap_episodes_query, "batmap_episodes_query", open_episodes},
-    {batmap_episodes_of_query, "batmap_episodes_of_query", open_episodes_of},
-    {batmap_generate_spikes, "batmap_generate_spikes", open_generate_spikes},
-    {batmap_itemsets_query, "batmap_itemsets_query", open_itemsets_query},
-    {batmap_itemsets_of_query, "batmap_itemsets_of_query", open_itemsets_of_query},
-    {batmap_itemsets_relation, "batmap_itemsets_relation", open_itemsets_relation},
-    {batmap_join_project_query, "batmap_join_project_query", open_join_query},
-    {batmap_join_project_of_query, "batmap_join_project_of_query", open_join_of_query},
-    {batmap_join_project_relation, "batmap_join_project_relation", open_join_relation},
-    {batmap_pairs_counts, "batmap_pairs_counts", open_pairs_counts},
-    {batmap_pairs_query, "batmap_pairs_query", open_pairs_query},
-    {batmap_pairs_of_query, "batmap_pairs_of_query", open_pairs_of_query},
-    {batmap_pairs_relation, "batmap_pairs_relation", open_pairs_relation},
-    {batmap_recommend_query, "batmap_recommend_query", open_recommend_query},
-    {batmap_recommend_of_query, "batmap_recommend_of_query", open_recommend_of_query},
-    {batmap_recommend_relation, "batmap_recommend_relation", open_recommend_relation},
-    {batmap_rules_query, "batmap_rules_query", open_rules_query},
-    {batmap_rules_of_query, "batmap_rules_of_query", open_rules_of_query},
-    {batmap_rules_relation, "batmap_rules_relation", open_rules_relation},
-};
 
 /// Are all columns eight bytes, passed by value?
 bool all_numbers(TupleDesc descriptor) {
@@ -73,7 +37,7 @@ void put_numbers(RowStream* stream, const ReturnSetInfo* result, Datum* values, 
 
 }  // namespace
 
-void materialize(FunctionCallInfo fcinfo, OpenStream open) {
+Datum materialize(FunctionCallInfo fcinfo, OpenStream open) {
   InitMaterializedSRF(fcinfo, 0);
   auto* const result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
   const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap run", ALLOCSET_DEFAULT_SIZES);
@@ -88,18 +52,13 @@ void materialize(FunctionCallInfo fcinfo, OpenStream open) {
     stream->finish();
   }
   MemoryContextDelete(context);
+  return Datum{0};
 }
 
-const StreamedFunction* find_streamed_function(PGFunction function) {
-  for (const StreamedFunction& row : kStreamedFunctions)
-    if (row.function == function) return &row;
-  return nullptr;
-}
-
-bool is_streamed_symbol(const char* symbol) {
-  for (const StreamedFunction& row : kStreamedFunctions)
-    if (strcmp(row.symbol, symbol) == 0) return true;
-  return false;
+const TableFunction* TableFunction::find(PGFunction address) {
+  const TableFunction* function = first_;
+  while (function != nullptr && function->address_ != address) function = function->next_;
+  return function;
 }
 
 }  // namespace batmap::pg

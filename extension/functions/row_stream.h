@@ -28,18 +28,38 @@ class RowStream {
 /// it. The arguments are not needed after the return. @return nullptr: no rows
 using OpenStream = RowStream* (*)(FunctionCallInfo fcinfo, MemoryContext context);
 
-/// The body of a table function: puts all rows of the stream into the tuplestore of the call.
-void materialize(FunctionCallInfo fcinfo, OpenStream open);
+/// Puts all rows of the stream into the tuplestore of the call, as a table function must if it is not a plan node.
+Datum materialize(FunctionCallInfo fcinfo, OpenStream open);
 
-/// A table function that the planner may read as a stream.
-struct StreamedFunction {
-  PGFunction function;
-  const char* symbol;  // its name in the library
-  OpenStream open;
+/// A table function that the planner may read as a stream. Objects of this class are static: they link themselves into
+/// a list when the library is loaded.
+class TableFunction {
+ public:
+  TableFunction(PGFunction address, OpenStream open) noexcept : address_(address), open_(open), next_(first_) {
+    first_ = this;
+  }
+  TableFunction(const TableFunction&) = delete;
+  TableFunction& operator=(const TableFunction&) = delete;
+
+  /// The table function of the library at this address. @return nullptr if there is none
+  static const TableFunction* find(PGFunction address);
+
+  RowStream* open(FunctionCallInfo fcinfo, MemoryContext context) const { return open_(fcinfo, context); }
+
+ private:
+  static inline const TableFunction* first_ = nullptr;
+
+  PGFunction address_;
+  OpenStream open_;
+  const TableFunction* next_;
 };
 
-/// The entry of a function in the table of streamed functions. @return nullptr if it has none
-const StreamedFunction* find_streamed_function(PGFunction function);
-bool is_streamed_symbol(const char* symbol);
-
 }  // namespace batmap::pg
+
+/// Defines an exported table function, which SQL can call and which the plan node finds. Its body is an OpenStream:
+/// it sees `fcinfo` and `context`.
+#define BATMAP_TABLE_FUNCTION(name)                                                          \
+  static batmap::pg::RowStream* open_##name(FunctionCallInfo fcinfo, MemoryContext context); \
+  BATMAP_FUNCTION(name) { return batmap::pg::materialize(fcinfo, open_##name); }             \
+  static const batmap::pg::TableFunction table_function_##name(name, open_##name);           \
+  static batmap::pg::RowStream* open_##name(FunctionCallInfo fcinfo, MemoryContext context)

@@ -51,9 +51,6 @@ class RunStream : public RowStream {
 
   Call& call() const { return *call_; }
 
-  /// Whether the run still needs the rows that it was made from.
-  static constexpr bool keeps_input() { return false; }
-
   void finish() override {
     describe(last_run);
     call_->progress.finish();

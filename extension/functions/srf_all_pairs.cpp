@@ -1,10 +1,8 @@
 // Table function batmap_all_pairs: fetches each set of a query once and counts all pairs of them.
-#include "extension/functions/srf_all_pairs.h"
-
 #include <vector>
 
 #include "extension/functions/pair_stream.h"
-#include "extension/input/arguments.h"
+#include "extension/functions/table_input.h"
 #include "extension/input/inner_query.h"
 #include "extension/server/device_use.h"
 #include "extension/server/settings.h"
@@ -30,9 +28,10 @@ class AllPairsStream final : public PairRowStream<AllPairsCall> {
  public:
   using PairRowStream::PairRowStream;
 
-  void start() {
-    const uint64_t sets = call().sets.size();
-    begin("stream", sets, [&] { call().run.emplace(std::move(call().sets), call().query, call().options); });
+  /// Counts the sets. After that, answers can be pulled.
+  RowStream* run(const AllPairsQuery& query, SetCollection& sets) {
+    begin("stream", sets.size(), [&] { call().run.emplace(std::move(sets), query, call().options); });
+    return this;
   }
 
  private:
@@ -91,7 +90,7 @@ Oid check_types(const TwoColumns& columns, Oid function) {
   return id;
 }
 
-void read_sets(const char* query, Oid function, AllPairsCall& call, MemoryContext context) {
+SetCollection& read_sets(const char* query, Oid function, AllPairsCall& call, MemoryContext context) {
   const MemoryContext caller = MemoryContextSwitchTo(context);
   ErrorContextCallback errors;
   enter_inner_query(errors, query);
@@ -103,9 +102,10 @@ void read_sets(const char* query, Oid function, AllPairsCall& call, MemoryContex
   MemoryContextDelete(receiver.scratch);
   leave_inner_query(errors);
   MemoryContextSwitchTo(caller);
+  return call.sets;
 }
 
-void read_arguments(const Arguments& arguments, AllPairsQuery& query) {
+const AllPairsQuery& read_arguments(const Arguments& arguments, AllPairsQuery& query) {
   query.min_count = arguments.int8(kMinCount);
   query.min_jaccard = arguments.float8(kMinJaccard);
   query.top_k = arguments.int8(kTopK);
@@ -116,27 +116,17 @@ void read_arguments(const Arguments& arguments, AllPairsQuery& query) {
     query.device = device != nullptr ? selected_devices(device) : selected_devices();
     query.check();
   });
+  return query;
 }
 
 }  // namespace
 
-namespace batmap::pg {
-
-RowStream* open_all_pairs(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_all_pairs) {
   auto* const stream = new_stream<AllPairsStream>("batmap_all_pairs", context);
-  if (PG_ARGISNULL(kQuery))
-    ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("input query must not be NULL")));
-  read_arguments({fcinfo, 0}, stream->call().query);
-  read_sets(text_to_cstring(PG_GETARG_TEXT_PP(kQuery)), fcinfo->flinfo->fn_oid, stream->call(), context);
-  stream->start();
-  return stream;
-}
-
-}  // namespace batmap::pg
-
-BATMAP_FUNCTION(batmap_all_pairs) {
-  materialize(fcinfo, open_all_pairs);
-  return Datum{0};
+  const TableInput input = query_input(fcinfo, context, "batmap_all_pairs", kQuery);
+  const AllPairsQuery& query = read_arguments({fcinfo, 0}, stream->call().query);
+  SetCollection& sets = read_sets(input.query(), fcinfo->flinfo->fn_oid, stream->call(), context);
+  return stream->run(query, sets);
 }
 
 BATMAP_FUNCTION(batmap_all_pairs_support) {

@@ -1,7 +1,5 @@
 // Table functions batmap_episodes, batmap_episode_count and batmap_episode_occurrences, with their _of forms:
 // arguments, input, and rows of the answers.
-#include "extension/functions/srf_episodes.h"
-
 #include <algorithm>
 #include <array>
 #include <set>
@@ -17,8 +15,6 @@ using namespace batmap;
 using namespace batmap::pg;
 
 namespace {
-
-constexpr int kQuery = -1;  // the place of the query, before the other arguments
 
 /// Checks that an argument is given. @raises 22004 if it is not
 void require(const Arguments& arguments, int place, const char* name) {
@@ -49,42 +45,11 @@ class FrequentEpisodes final : public EpisodeRowStream {
  public:
   using EpisodeRowStream::EpisodeRowStream;
 
-  void open(const Arguments& arguments, Oid event_type) {
-    require(arguments, kQuery, "input query");
-    require(arguments, kGaps, "gaps");
+  const EpisodeQuery& read_arguments(const TableInput& input) {
+    const Arguments arguments = input.arguments();
     EpisodeQuery& query = call().query;
-    std::array<ItemList, 2> lists{{{kInclude, "include", query.include}, {kExclude, "exclude", query.exclude}}};
-    read_lists(lists, arguments, event_type);
-    read_arguments(arguments, query);
-    read(arguments.string(kQuery, nullptr), gaps_, event_type);
-    if (OidIsValid(event_type)) {
-      QueryInput events{};
-      events.items = input_.events;
-      events.item_rank = input_.event_rank;
-      rank_lists(lists, arguments, events);
-    }
-    episode_.emplace(input_.events, context());
-    start([&] { call().run.emplace(std::move(*call().log), input_.ranks(), query, call().options); });
-  }
-
-  bool next(Datum* values) override {
-    if (!next_episode()) {
-      end_answer(call().run->truncated());
-      return false;
-    }
-    ++results_;
-    MemoryContextReset(row_);
-    const MemoryContext caller = MemoryContextSwitchTo(row_);
-    values[0] = episode_->make(call().events);
-    values[1] = gap_array(gaps_, call().gap_rows, 0);
-    values[2] = gap_array(gaps_, call().gap_rows, 1);
-    values[3] = Int64GetDatum(static_cast<int64_t>(support_));
-    MemoryContextSwitchTo(caller);
-    return true;
-  }
-
- private:
-  void read_arguments(const Arguments& arguments, EpisodeQuery& query) {
+    require(arguments, kGaps, "gaps");
+    read_lists(lists_, arguments, input.item_type);
     gaps_ = read_gaps(DatumGetArrayTypePCopy(arguments.datum(kGaps)));  // a copy, because answers are made of its elements
     read_distinct_gaps(query);
     query.min_count = arguments.int8(kMinCount);
@@ -104,8 +69,44 @@ class FrequentEpisodes final : public EpisodeRowStream {
       query.device = device != nullptr ? selected_devices(device) : selected_devices();
       query.check();
     });
+    return query;
   }
 
+  const EventInput& read_rows(const TableInput& input) {
+    read(input, gaps_.kind);
+    if (OidIsValid(input.item_type)) {
+      QueryInput events{};
+      events.items = input_.events;
+      events.item_rank = input_.event_rank;
+      rank_lists(lists_, input.arguments(), events);
+    }
+    return input_;
+  }
+
+  /// Groups the events. After that, answers can be pulled.
+  RowStream* run(const EpisodeQuery& query, const EventInput& rows) {
+    episode_.emplace(rows.events, context());
+    start([&] { call().run.emplace(std::move(*call().log), rows.ranks(), query, call().options); });
+    return this;
+  }
+
+  bool next(Datum* values) override {
+    if (!next_episode()) {
+      end_answer(call().run->truncated());
+      return false;
+    }
+    ++results_;
+    MemoryContextReset(row_);
+    const MemoryContext caller = MemoryContextSwitchTo(row_);
+    values[0] = episode_->make(call().events);
+    values[1] = gap_array(gaps_, call().gap_rows, 0);
+    values[2] = gap_array(gaps_, call().gap_rows, 1);
+    values[3] = Int64GetDatum(static_cast<int64_t>(support_));
+    MemoryContextSwitchTo(caller);
+    return true;
+  }
+
+ private:
   /// A gap that repeats another gap is dropped, because it makes no other episodes.
   void read_distinct_gaps(EpisodeQuery& query) {
     for (int row = 0; row < gaps_.rows; ++row) {
@@ -162,6 +163,7 @@ class FrequentEpisodes final : public EpisodeRowStream {
   const EpisodeReport& report() const override { return call().run->report(); }
   const EventStreams& streams() const override { return call().run->streams(); }
 
+  std::array<ItemList, 2> lists_{{{kInclude, "include", call().query.include}, {kExclude, "exclude", call().query.exclude}}};
   GapList gaps_{};
   std::optional<ItemArray> episode_;  // set once the events have been read
   uint64_t support_ = 0;
@@ -174,12 +176,18 @@ class GivenEpisodeStream : public EpisodeRowStream {
  public:
   using EpisodeRowStream::EpisodeRowStream;
 
+  const EventInput& read_rows(const TableInput& input) {
+    read(input, kind_);
+    if (OidIsValid(input.item_type)) rank_events();
+    return input_;
+  }
+
  protected:
   enum GivenArgument { kEpisodes, kGivenGaps, kRule, kMethod, kGivenDevice };
 
   /// @param name  of the argument, for errors
-  void open_given(const Arguments& arguments, const char* name, bool many, Oid event_type) {
-    require(arguments, kQuery, "input query");
+  const GivenEpisodes& read_episodes(const TableInput& input, const char* name, bool many) {
+    const Arguments arguments = input.arguments();
     require(arguments, kEpisodes, name);
     require(arguments, kGivenGaps, "gaps");
     GivenEpisodes& given = call().given;
@@ -190,7 +198,7 @@ class GivenEpisodeStream : public EpisodeRowStream {
               (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
                errmsg(many ? "%s must be rows of events, one for each episode" : "%s must be a list of events", name)));
     ItemList list{kEpisodes, name, call().given_events};
-    read_lists({&list, 1}, arguments, event_type);
+    read_lists({&list, 1}, arguments, input.item_type);
     events_ = list.items;
     const GapList gaps = read_gaps(arguments.array(kGivenGaps));
     kind_ = gaps.kind;
@@ -202,12 +210,16 @@ class GivenEpisodeStream : public EpisodeRowStream {
       given.length = static_cast<size_t>(ARR_DIMS(array)[dimensions - 1]);
       given.check();
     });
-    read(arguments.string(kQuery, nullptr), gaps, event_type);
-    if (OidIsValid(event_type)) rank_events();
+    return given;
+  }
+
+  /// Groups the events.
+  void group(const EventInput& rows) {
     start([&] {
       const Stopwatch watch;
+      GivenEpisodes& given = call().given;
       given.events = std::move(*call().given_events);
-      call().streams.emplace(streams_of(std::move(*call().log), input_.ranks(), given, call().options));
+      call().streams.emplace(streams_of(std::move(*call().log), rows.ranks(), given, call().options));
       call().report.group_ms = watch.milliseconds();
     });
   }
@@ -236,7 +248,8 @@ class EpisodeCounts final : public GivenEpisodeStream {
  public:
   using GivenEpisodeStream::GivenEpisodeStream;
 
-  void open(const Arguments& arguments, Oid event_type) {
+  const GivenEpisodes& read_arguments(const TableInput& input) {
+    const Arguments arguments = input.arguments();
     const char* const counting = arguments.string(kRule, "non_overlapped");
     const char* const algorithm = arguments.string(kMethod, "auto");
     const char* const device = arguments.string(kGivenDevice, nullptr);
@@ -245,16 +258,21 @@ class EpisodeCounts final : public GivenEpisodeStream {
       call().given.method = parse_episode_method(algorithm);
       call().given.device = device != nullptr ? selected_devices(device) : selected_devices();
     });
-    open_given(arguments, "episodes", true, event_type);
-    type_ = OidIsValid(event_type) ? event_type : Oid{INT8OID};
+    return read_episodes(input, "episodes", true);
+  }
+
+  RowStream* run(const GivenEpisodes& given, const EventInput& rows) {
+    group(rows);
+    type_ = OidIsValid(rows.event_type) ? rows.event_type : Oid{INT8OID};
     get_typlenbyvalalign(type_, &length_, &by_value_, &alignment_);
     // Answers are made of the elements, which may lie in the argument, so they are copied.
     for (int k = 0; k < events_.count; ++k) events_.values[k] = datumCopy(events_.values[k], by_value_, length_);
     count([&] {
-      call().counts = count_given(*call().streams, call().given, call().options, call().report);
+      call().counts = count_given(*call().streams, given, call().options, call().report);
       return true;
     });
     tell();
+    return this;
   }
 
   bool next(Datum* values) override {
@@ -280,16 +298,20 @@ class EpisodeOccurrences final : public GivenEpisodeStream {
  public:
   using GivenEpisodeStream::GivenEpisodeStream;
 
-  void open(const Arguments& arguments, Oid event_type) {
-    open_given(arguments, "episode", false, event_type);
+  const GivenEpisodes& read_arguments(const TableInput& input) { return read_episodes(input, "episode", false); }
+
+  RowStream* run(const GivenEpisodes& given, const EventInput& rows) {
+    group(rows);
     count([&] {
       call().report.method = kEpisodeMethodNames[static_cast<size_t>(EpisodeMethod::kTracking)];
-      call().occurrences.emplace(find_occurrences(*call().streams, call().given, call().options));
+      call().occurrences.emplace(find_occurrences(*call().streams, given, call().options));
       return true;
     });
-    if (!input_.has_streams) return;
-    bool is_varlena;
-    getTypeOutputInfo(input_.stream_type, &stream_output_, &is_varlena);
+    if (rows.has_streams) {
+      bool is_varlena;
+      getTypeOutputInfo(rows.stream_type, &stream_output_, &is_varlena);
+    }
+    return this;
   }
 
   int null_columns() const override { return input_.has_streams ? 0 : 1; }
@@ -321,64 +343,41 @@ class EpisodeOccurrences final : public GivenEpisodeStream {
   Oid stream_output_ = InvalidOid;
 };
 
-/// @param input_argument  the place of the query; the other arguments follow it
-/// @param event_type      of an _of form; InvalidOid: events are integers
+/// The steps of a call.
 template <typename Stream>
-Stream* open_events(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int input_argument,
-                    Oid event_type = InvalidOid) {
-  Stream* const stream = new_stream<Stream>(operation, context);
-  stream->open({fcinfo, input_argument + 1}, event_type);
-  return stream;
+RowStream* find_episodes(const TableInput& input) {
+  auto* const stream = new_stream<Stream>(input.operation, input.context);
+  const auto& query = stream->read_arguments(input);
+  const EventInput& rows = stream->read_rows(input);
+  return stream->run(query, rows);
 }
 
 }  // namespace
 
-namespace batmap::pg {
-
-RowStream* open_episodes(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_events<FrequentEpisodes>(fcinfo, context, "batmap_episodes", 0);
-}
-RowStream* open_episodes_of(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_events<FrequentEpisodes>(fcinfo, context, "batmap_episodes_of", 1, item_type_argument(fcinfo));
-}
-RowStream* open_episode_count(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_events<EpisodeCounts>(fcinfo, context, "batmap_episode_count", 0);
-}
-RowStream* open_episode_count_of(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_events<EpisodeCounts>(fcinfo, context, "batmap_episode_count_of", 1, item_type_argument(fcinfo));
-}
-RowStream* open_episode_occurrences(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_events<EpisodeOccurrences>(fcinfo, context, "batmap_episode_occurrences", 0);
-}
-RowStream* open_episode_occurrences_of(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_events<EpisodeOccurrences>(fcinfo, context, "batmap_episode_occurrences_of", 1, item_type_argument(fcinfo));
+BATMAP_TABLE_FUNCTION(batmap_episodes_query) {
+  return find_episodes<FrequentEpisodes>(query_input(fcinfo, context, "batmap_episodes", 0));
 }
 
-}  // namespace batmap::pg
+BATMAP_TABLE_FUNCTION(batmap_episodes_of_query) {
+  return find_episodes<FrequentEpisodes>(query_input(fcinfo, context, "batmap_episodes_of", 1, item_type_argument(fcinfo)));
+}
 
-BATMAP_FUNCTION(batmap_episodes_query) {
-  materialize(fcinfo, open_episodes);
-  return Datum{0};
+BATMAP_TABLE_FUNCTION(batmap_episode_count_query) {
+  return find_episodes<EpisodeCounts>(query_input(fcinfo, context, "batmap_episode_count", 0));
 }
-BATMAP_FUNCTION(batmap_episodes_of_query) {
-  materialize(fcinfo, open_episodes_of);
-  return Datum{0};
+
+BATMAP_TABLE_FUNCTION(batmap_episode_count_of_query) {
+  return find_episodes<EpisodeCounts>(
+      query_input(fcinfo, context, "batmap_episode_count_of", 1, item_type_argument(fcinfo)));
 }
-BATMAP_FUNCTION(batmap_episode_count_query) {
-  materialize(fcinfo, open_episode_count);
-  return Datum{0};
+
+BATMAP_TABLE_FUNCTION(batmap_episode_occurrences_query) {
+  return find_episodes<EpisodeOccurrences>(query_input(fcinfo, context, "batmap_episode_occurrences", 0));
 }
-BATMAP_FUNCTION(batmap_episode_count_of_query) {
-  materialize(fcinfo, open_episode_count_of);
-  return Datum{0};
-}
-BATMAP_FUNCTION(batmap_episode_occurrences_query) {
-  materialize(fcinfo, open_episode_occurrences);
-  return Datum{0};
-}
-BATMAP_FUNCTION(batmap_episode_occurrences_of_query) {
-  materialize(fcinfo, open_episode_occurrences_of);
-  return Datum{0};
+
+BATMAP_TABLE_FUNCTION(batmap_episode_occurrences_of_query) {
+  return find_episodes<EpisodeOccurrences>(
+      query_input(fcinfo, context, "batmap_episode_occurrences_of", 1, item_type_argument(fcinfo)));
 }
 
 BATMAP_FUNCTION(batmap_episodes_support) {

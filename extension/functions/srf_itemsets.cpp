@@ -1,12 +1,10 @@
 // Table functions batmap_itemsets, batmap_itemsets_of and batmap_itemset_spectrum: arguments, input, and rows
 // of the answer.
-#include "extension/functions/srf_itemsets.h"
-
 #include <array>
 #include <cstdio>
 
 #include "extension/functions/array_stream.h"
-#include "extension/functions/relation_stream.h"
+#include "extension/functions/table_input.h"
 #include "extension/server/device_use.h"
 #include "itemsets/answers/ascending_itemset.h"
 #include "itemsets/itemset_run.h"
@@ -18,21 +16,6 @@ using namespace batmap;
 using namespace batmap::pg;
 
 namespace {
-
-/// The engine's side of one call.
-struct ItemsetCall : ArrayCall<ItemsetQuery, ItemsetRun> {
-  explicit ItemsetCall(MemoryContext) : ArrayCall(thread_count()) {
-    query.kernel = &select_mask_kernel(settings.cpu_kernel);
-    query.bits = selected_kernels().bits;
-  }
-
-  std::optional<ItemsetStream> stream;                 // must be destroyed before the run
-  std::optional<GrowingBuffer<SpectrumRow>> spectrum;  // used instead of a stream
-  std::vector<ItemsetStep> batch;
-  size_t handed_over = 0;                              // rows of the current batch
-  std::array<uint64_t, LastRun::kMostLevels> found{};  // number of itemsets of length 1, 2, ...
-  std::optional<AscendingItemset> itemset;             // the itemset of the last step
-};
 
 // Positions of the arguments after the input. The input is one argument, or two in the _of form. A spectrum
 // has only those before kTopK.
@@ -53,16 +36,36 @@ enum Argument {
   kArguments
 };
 
+/// The engine's side of one call.
+struct SearchCall : ArrayCall<ItemsetQuery, ItemsetRun> {
+  explicit SearchCall(MemoryContext) : ArrayCall(thread_count()) {
+    query.kernel = &select_mask_kernel(settings.cpu_kernel);
+    query.bits = selected_kernels().bits;
+  }
+};
+
+struct ItemsetCall : SearchCall {
+  using SearchCall::SearchCall;
+
+  std::array<ItemList, 2> lists{{{kInclude, "include", query.include}, {kExclude, "exclude", query.exclude}}};
+  std::optional<ItemsetStream> stream;                 // made for the first row; must be destroyed before the run
+  std::optional<GrowingBuffer<SpectrumRow>> spectrum;  // used instead of a stream
+  std::vector<ItemsetStep> batch;
+  size_t handed_over = 0;                              // rows of the current batch
+  std::array<uint64_t, LastRun::kMostLevels> found{};  // number of itemsets of length 1, 2, ...
+  std::optional<AscendingItemset> itemset;             // the itemset of the last step
+};
+
 /// Shared by itemsets and their spectrum: the arguments and the record.
 class ItemsetArrayStream : public ArrayStream<ItemsetCall> {
  public:
   using ArrayStream::ArrayStream;
 
-  static std::array<ItemList, 2> lists(ItemsetQuery& query) {
-    return {{{kInclude, "include", query.include}, {kExclude, "exclude", query.exclude}}};
-  }
-
-  static void read_arguments(const Arguments& arguments, ItemsetQuery& query) {
+  /// Reads and checks the arguments after the input.
+  const ItemsetQuery& read_arguments(const TableInput& input) {
+    const Arguments arguments = input.arguments();
+    ItemsetQuery& query = call().query;
+    read_lists(call().lists, arguments, input.item_type);
     query.min_support = arguments.float8(kMinSupport);
     query.min_count = arguments.int8(kMinCount);
     query.min_length = arguments.int4(kMinLength);
@@ -80,6 +83,7 @@ class ItemsetArrayStream : public ArrayStream<ItemsetCall> {
       query.algorithm = parse_itemset_algorithm(algorithm);
       query.check();
     });
+    return query;
   }
 
  protected:
@@ -115,15 +119,6 @@ class ItemsetRowStream final : public ItemsetArrayStream {
  public:
   using ItemsetArrayStream::ItemsetArrayStream;
 
-  template <typename Rows>
-  void start(const char* kind, const QueryInput& input, Rows rows) {
-    ItemsetArrayStream::start(kind, input, rows);
-    guarded([&] {
-      call().itemset.emplace(call().meter, call().run->ranks());
-      call().stream.emplace(*call().run, call().options);
-    });
-  }
-
   bool next(Datum* values) override {
     for (;;) {
       if (call().handed_over == call().batch.size() && !next_batch()) return false;
@@ -149,8 +144,14 @@ class ItemsetRowStream final : public ItemsetArrayStream {
 
   bool next_batch() {
     call().handed_over = 0;
-    ItemsetStream& stream = *call().stream;
-    const bool more = count([&] { return stream.next(call().batch); });
+    const bool more = count([&] {
+      if (!call().stream) {
+        call().itemset.emplace(call().meter, call().run->ranks());
+        call().stream.emplace(*call().run, call().options);
+      }
+      return call().stream->next(call().batch);
+    });
+    const ItemsetStream& stream = *call().stream;
     look_at_site();
     call().progress.tasks(stream.tasks_done(), stream.tasks(), stream.results());
     if (!more) end_answer(stream.truncated());
@@ -159,7 +160,7 @@ class ItemsetRowStream final : public ItemsetArrayStream {
 
   void record(LastRun& run) const override {
     ItemsetArrayStream::record(run);
-    run.truncated = call().stream->truncated() != Truncation::kNone;
+    run.truncated = call().stream && call().stream->truncated() != Truncation::kNone;
   }
 };
 
@@ -168,16 +169,21 @@ class SpectrumStream final : public ItemsetArrayStream {
  public:
   using ItemsetArrayStream::ItemsetArrayStream;
 
-  template <typename Rows>
-  void start(const char* kind, const QueryInput& input, Rows rows) {
+  const ItemsetQuery& read_arguments(const TableInput& input) {
+    ItemsetArrayStream::read_arguments(input);
     // The CPU counts the subsets of perfect extensions without listing them; a GPU lists them all.
     if (call().query.device.mode == DeviceMode::kAuto) call().query.device = {};
-    ItemsetArrayStream::start(kind, input, rows);
+    return call().query;
+  }
+
+  RowStream* run(const ItemsetQuery& query, const InputRows& rows) {
+    ItemsetArrayStream::run(query, rows);
     count([&] {
       call().spectrum.emplace(call().run->spectrum());
       return true;
     });
     look_at_site();
+    return this;
   }
 
   bool next(Datum* values) override {
@@ -193,25 +199,32 @@ class SpectrumStream final : public ItemsetArrayStream {
   }
 };
 
+/// The engine's side of an estimate, whose arguments have other places.
+struct EstimateCall : SearchCall {
+  using SearchCall::SearchCall;
+
+  enum Argument { kMinSupport, kMinCount, kMinLength, kMaxLength, kInclude, kExclude, kMaxSupport, kTimeout };
+
+  std::array<ItemList, 2> lists{{{kInclude, "include", query.include}, {kExclude, "exclude", query.exclude}}};
+};
+
 /// An estimate of the number of itemsets: one row.
-class EstimateStream final : public ArrayStream<ItemsetCall> {
+class EstimateStream final : public ArrayStream<EstimateCall> {
  public:
   using ArrayStream::ArrayStream;
 
-  enum EstimateArgument { kLeastSupport, kLeastCount, kLeast, kMost, kWith, kWithout, kMostSupport, kTime };
-
-  static std::array<ItemList, 2> lists(ItemsetQuery& query) {
-    return {{{kWith, "include", query.include}, {kWithout, "exclude", query.exclude}}};
-  }
-
-  static void read_arguments(const Arguments& arguments, ItemsetQuery& query) {
-    query.min_support = arguments.float8(kLeastSupport);
-    query.min_count = arguments.int8(kLeastCount);
-    query.min_length = arguments.int4(kLeast);
-    query.max_length = arguments.int4(kMost);
-    query.max_support = arguments.float8(kMostSupport);
-    query.timeout_ms = arguments.milliseconds(kTime).value_or(1000);
+  const ItemsetQuery& read_arguments(const TableInput& input) {
+    const Arguments arguments = input.arguments();
+    ItemsetQuery& query = call().query;
+    read_lists(call().lists, arguments, input.item_type);
+    query.min_support = arguments.float8(Call::kMinSupport);
+    query.min_count = arguments.int8(Call::kMinCount);
+    query.min_length = arguments.int4(Call::kMinLength);
+    query.max_length = arguments.int4(Call::kMaxLength);
+    query.max_support = arguments.float8(Call::kMaxSupport);
+    query.timeout_ms = arguments.milliseconds(Call::kTimeout).value_or(1000);
     guarded([&] { query.check(); });
+    return query;
   }
 
   bool next(Datum* values) override {
@@ -246,73 +259,44 @@ class EstimateStream final : public ArrayStream<ItemsetCall> {
   uint64_t ways_ = 0;
 };
 
-RowStream* open_estimate_query(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_query<EstimateStream>(fcinfo, context, "batmap_itemset_estimate", 0);
-}
-
-RowStream* open_spectrum_query(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_query<SpectrumStream>(fcinfo, context, "batmap_itemset_spectrum", 0);
-}
-
-RowStream* open_spectrum_of_query(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_query<SpectrumStream>(fcinfo, context, "batmap_itemset_spectrum_of", 1, item_type_argument(fcinfo));
-}
-
-RowStream* open_spectrum_relation(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_relation<SpectrumStream>(fcinfo, context, "batmap_itemset_spectrum", 0);
+/// The steps of a call.
+template <typename Stream>
+RowStream* find_itemsets(const TableInput& input) {
+  auto* const stream = new_stream<Stream>(input.operation, input.context);
+  const ItemsetQuery& query = stream->read_arguments(input);
+  const std::optional<InputRows> rows = read_rows(input, stream->call(), stream->call().log, stream->call().lists);
+  return rows ? stream->run(query, *rows) : nullptr;
 }
 
 }  // namespace
 
-namespace batmap::pg {
-
-RowStream* open_itemsets_query(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_query<ItemsetRowStream>(fcinfo, context, "batmap_itemsets", 0);
+BATMAP_TABLE_FUNCTION(batmap_itemsets_query) {
+  return find_itemsets<ItemsetRowStream>(query_input(fcinfo, context, "batmap_itemsets", 0));
 }
 
-RowStream* open_itemsets_of_query(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_query<ItemsetRowStream>(fcinfo, context, "batmap_itemsets_of", 1, item_type_argument(fcinfo));
+BATMAP_TABLE_FUNCTION(batmap_itemsets_of_query) {
+  return find_itemsets<ItemsetRowStream>(query_input(fcinfo, context, "batmap_itemsets_of", 1, item_type_argument(fcinfo)));
 }
 
-RowStream* open_itemsets_relation(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_relation<ItemsetRowStream>(fcinfo, context, "batmap_itemsets", 0);
+BATMAP_TABLE_FUNCTION(batmap_itemsets_relation) {
+  return find_itemsets<ItemsetRowStream>(relation_input(fcinfo, context, "batmap_itemsets", 0));
 }
 
-}  // namespace batmap::pg
-
-BATMAP_FUNCTION(batmap_itemsets_query) {
-  materialize(fcinfo, open_itemsets_query);
-  return Datum{0};
+BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_query) {
+  return find_itemsets<SpectrumStream>(query_input(fcinfo, context, "batmap_itemset_spectrum", 0));
 }
 
-BATMAP_FUNCTION(batmap_itemsets_of_query) {
-  materialize(fcinfo, open_itemsets_of_query);
-  return Datum{0};
+BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_of_query) {
+  return find_itemsets<SpectrumStream>(
+      query_input(fcinfo, context, "batmap_itemset_spectrum_of", 1, item_type_argument(fcinfo)));
 }
 
-BATMAP_FUNCTION(batmap_itemsets_relation) {
-  materialize(fcinfo, open_itemsets_relation);
-  return Datum{0};
+BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_relation) {
+  return find_itemsets<SpectrumStream>(relation_input(fcinfo, context, "batmap_itemset_spectrum", 0));
 }
 
-BATMAP_FUNCTION(batmap_itemset_spectrum_query) {
-  materialize(fcinfo, open_spectrum_query);
-  return Datum{0};
-}
-
-BATMAP_FUNCTION(batmap_itemset_spectrum_of_query) {
-  materialize(fcinfo, open_spectrum_of_query);
-  return Datum{0};
-}
-
-BATMAP_FUNCTION(batmap_itemset_spectrum_relation) {
-  materialize(fcinfo, open_spectrum_relation);
-  return Datum{0};
-}
-
-BATMAP_FUNCTION(batmap_itemset_estimate) {
-  materialize(fcinfo, open_estimate_query);
-  return Datum{0};
+BATMAP_TABLE_FUNCTION(batmap_itemset_estimate) {
+  return find_itemsets<EstimateStream>(query_input(fcinfo, context, "batmap_itemset_estimate", 0));
 }
 
 BATMAP_FUNCTION(batmap_itemsets_support) {

@@ -1,15 +1,8 @@
 // Table functions batmap_join_project and batmap_join_project_of: arguments, two inputs, and rows
 // of the answer.
-#include "extension/functions/srf_join.h"
-
 #include "extension/functions/pair_stream.h"
-#include "extension/input/arguments.h"
-#include "extension/input/query_source.h"
-#include "extension/server/backend.h"
-#include "extension/server/boundary.h"
+#include "extension/functions/table_input.h"
 #include "extension/server/device_use.h"
-#include "extension/server/settings.h"
-#include "extension/types/relation_datum.h"
 #include "pairs/join_run.h"
 
 #include "extension/server/pg.h"
@@ -30,7 +23,8 @@ struct JoinCall : PairRowsCall<JoinQuery, JoinRun> {
 // Positions of the arguments after the two inputs. The inputs are two arguments, or four in the _of form.
 enum Argument { kMinCount, kDistinctOnly, kTopK, kPerItemTopK, kMaxResults, kMethod, kDevice, kArguments };
 
-void read_arguments(const Arguments& arguments, JoinQuery& query) {
+/// Reads and checks the arguments after the inputs.
+const JoinQuery& read_arguments(const Arguments& arguments, JoinQuery& query) {
   query.min_count = arguments.int8(kMinCount);
   query.distinct_only = arguments.boolean(kDistinctOnly).value_or(false);
   query.top_k = arguments.int8(kTopK);
@@ -43,6 +37,18 @@ void read_arguments(const Arguments& arguments, JoinQuery& query) {
     query.device = device != nullptr ? selected_devices(device) : selected_devices();
     query.check();
   });
+  return query;
+}
+
+struct JoinRows {
+  const char* kind;  // how they were read: a word for batmap_last_run()
+  InputRows left;
+  InputRows right;
+};
+
+/// To be called in guarded.
+JoinSide side(const InputRows& rows) {
+  return rows.log != nullptr ? side_of(*rows.log, rows.ranks) : JoinSide{rows.chunks(), {}};
 }
 
 class JoinStream final : public PairRowStream<JoinCall> {
@@ -51,19 +57,19 @@ class JoinStream final : public PairRowStream<JoinCall> {
 
   int null_columns() const override { return call().query.distinct_only ? 1 : 0; }
 
-  /// Joins the rows of both sides. After that, rows can be pulled.
-  /// @param kind   how the rows were read: a word for batmap_last_run()
-  /// @param sides  makes the left and the right side; runs inside guarded
-  /// @param drop   called when they are no longer used; runs inside guarded
-  template <typename Sides, typename Drop>
-  void start(const char* kind, const QueryInput& left, const QueryInput& right, Sides sides, Drop drop) {
-    left_items_ = left.items;
-    right_items_ = right.items;
-    begin(kind, left.rows_read + right.rows_read, [&] {
-      JoinedRelation joined = sides();
-      drop();
-      call().run.emplace(std::move(joined), call().query, call().options);
+  /// Joins the rows of both sides. After that, answers can be pulled.
+  RowStream* run(const JoinQuery& query, const JoinRows& rows) {
+    left_items_ = rows.left.items;
+    right_items_ = rows.right.items;
+    begin(rows.kind, rows.left.count + rows.right.count, [&] {
+      JoinedRelation joined = join_relations(side(rows.left), side(rows.right), call().options);
+      call().left.reset();
+      call().right.reset();
+      call().run.emplace(std::move(joined), query, call().options);
     });
+    drop_relation(rows.left);
+    drop_relation(rows.right);
+    return this;
   }
 
  private:
@@ -77,16 +83,9 @@ class JoinStream final : public PairRowStream<JoinCall> {
   const Dictionary* right_items_ = nullptr;
 };
 
-RowStream* open_queries(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int first_query,
-                        Oid left_type, Oid right_type) {
-  auto* const stream = new_stream<JoinStream>(operation, context);
-  JoinCall& call = stream->call();
-  if (PG_ARGISNULL(first_query) || PG_ARGISNULL(first_query + 1))
-    ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("input query must not be NULL")));
-  read_arguments({fcinfo, first_query + 2}, call.query);
-  char* const left_query = text_to_cstring(PG_GETARG_TEXT_PP(first_query));
-  char* const right_query = text_to_cstring(PG_GETARG_TEXT_PP(first_query + 1));
-
+/// @param left_type, right_type  of the items; InvalidOid: they are integers
+JoinRows read_queries(char* left_query, char* right_query, Oid left_type, Oid right_type, JoinCall& call,
+                      MemoryContext context) {
   guarded([&] {
     call.left.emplace(call.options);
     call.right.emplace(call.options);
@@ -99,72 +98,41 @@ RowStream* open_queries(FunctionCallInfo fcinfo, MemoryContext context, const ch
   read_query(left_query, left, call.meter, context);
   read_query(right_query, right, call.meter, context);
   if (tids.dictionary != nullptr) MemoryContextDelete(tids.dictionary->context);
-  stream->start(
-      left.in_parallel ? left.kind() : right.kind(), left, right,
-      [&] { return join_relations(side_of(*call.left, left.ranks()), side_of(*call.right, right.ranks()), call.options); },
-      [&] {
-        call.left.reset();
-        call.right.reset();
-      });
-  return stream;
+  return {left.in_parallel ? left.kind() : right.kind(), query_rows(left), query_rows(right)};
+}
+
+/// The steps of a call over two queries. @param first_query  its place; the second follows, then the other arguments
+RowStream* join_queries(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int first_query,
+                        Oid left_type, Oid right_type) {
+  auto* const stream = new_stream<JoinStream>(operation, context);
+  const TableInput left = query_input(fcinfo, context, operation, first_query);
+  const TableInput right = query_input(fcinfo, context, operation, first_query + 1);
+  const JoinQuery& query = read_arguments(right.arguments(), stream->call().query);
+  const JoinRows rows = read_queries(left.query(), right.query(), left_type, right_type, stream->call(), context);
+  return stream->run(query, rows);
 }
 
 }  // namespace
 
-namespace batmap::pg {
-
-RowStream* open_join_query(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_queries(fcinfo, context, "batmap_join_project", 0, InvalidOid, InvalidOid);
+BATMAP_TABLE_FUNCTION(batmap_join_project_query) {
+  return join_queries(fcinfo, context, "batmap_join_project", 0, InvalidOid, InvalidOid);
 }
 
-RowStream* open_join_of_query(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_join_project_of_query) {
   const Oid left_type = get_fn_expr_argtype(fcinfo->flinfo, 0);
   const Oid right_type = get_fn_expr_argtype(fcinfo->flinfo, 1);
   if (!OidIsValid(left_type) || !OidIsValid(right_type))
     ereport(ERROR, (errcode(ERRCODE_INDETERMINATE_DATATYPE), errmsg("could not determine the types of a and c"),
                     errhint("Give a typed NULL as each of the first two arguments, such as NULL::text.")));
-  return open_queries(fcinfo, context, "batmap_join_project_of", 2, left_type, right_type);
+  return join_queries(fcinfo, context, "batmap_join_project_of", 2, left_type, right_type);
 }
 
-RowStream* open_join_relation(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_join_project_relation) {
   auto* const stream = new_stream<JoinStream>("batmap_join_project", context);
-  JoinCall& call = stream->call();
-  read_arguments({fcinfo, 2}, call.query);
+  const JoinQuery& query = read_arguments({fcinfo, 2}, stream->call().query);
   if (PG_ARGISNULL(0) || PG_ARGISNULL(1)) return nullptr;  // batmap_relation_agg over no rows gives NULL
-  const MemoryContext copies = AllocSetContextCreate(context, "batmap relation", ALLOCSET_DEFAULT_SIZES);
-  const MemoryContext caller = MemoryContextSwitchTo(copies);
-  const std::byte* const left_bytes = relation_bytes(relation_finished(relation_argument(fcinfo, 0)));
-  const std::byte* const right_bytes = relation_bytes(relation_finished(relation_argument(fcinfo, 1)));
-  MemoryContextSwitchTo(caller);
-  QueryInput left{};
-  QueryInput right{};
-  left.rows_read = flat_header(left_bytes).rows();
-  right.rows_read = flat_header(right_bytes).rows();
-  stream->start(
-      "relation", left, right,
-      [&] {
-        return join_relations({flat_chunks(left_bytes), {}}, {flat_chunks(right_bytes), {}}, call.options);
-      },
-      [] {});
-  MemoryContextDelete(copies);  // the rows are grouped now
-  return stream;
-}
-
-}  // namespace batmap::pg
-
-BATMAP_FUNCTION(batmap_join_project_query) {
-  materialize(fcinfo, open_join_query);
-  return Datum{0};
-}
-
-BATMAP_FUNCTION(batmap_join_project_of_query) {
-  materialize(fcinfo, open_join_of_query);
-  return Datum{0};
-}
-
-BATMAP_FUNCTION(batmap_join_project_relation) {
-  materialize(fcinfo, open_join_relation);
-  return Datum{0};
+  const JoinRows rows{"relation", relation_rows(fcinfo, 0, context), relation_rows(fcinfo, 1, context)};
+  return stream->run(query, rows);
 }
 
 BATMAP_FUNCTION(batmap_join_project_support) {

@@ -1,10 +1,8 @@
 // Table functions batmap_pairs and batmap_pairs_of: arguments, input, and rows of the answer.
-#include "extension/functions/srf_pairs.h"
-
 #include <array>
 
 #include "extension/functions/pair_stream.h"
-#include "extension/functions/relation_stream.h"
+#include "extension/functions/table_input.h"
 #include "extension/server/device_use.h"
 #include "extension/types/pair_counts_datum.h"
 #include "pairs/counts/pair_counts_run.h"
@@ -16,13 +14,6 @@ using namespace batmap;
 using namespace batmap::pg;
 
 namespace {
-
-/// The engine's side of one call.
-struct PairCall : PairRowsCall<PairQuery, PairRun> {
-  explicit PairCall(MemoryContext context) : PairRowsCall(context) { query.kernels = selected_kernels(); }
-
-  std::optional<RowLog> log;
-};
 
 // Positions of the arguments after the input. The input is one argument, or two in the _of form. The form
 // over pair counts has no argument `method`.
@@ -44,7 +35,26 @@ std::array<ItemList, 2> item_lists(PairQuery& query) {
   return {{{kInclude, "include", query.include}, {kExclude, "exclude", query.exclude}}};
 }
 
-void read_pair_arguments(const Arguments& arguments, PairQuery& query) {
+/// The engine's side of one call.
+struct PairCall : PairRowsCall<PairQuery, PairRun> {
+  explicit PairCall(MemoryContext context) : PairRowsCall(context) { query.kernels = selected_kernels(); }
+
+  std::array<ItemList, 2> lists = item_lists(query);
+  std::optional<RowLog> log;
+};
+
+/// The same for counts that exist already.
+struct PairCountsCall : PairRowsCall<PairQuery, PairCountsRun> {
+  using PairRowsCall::PairRowsCall;
+
+  std::array<ItemList, 2> lists = item_lists(query);
+};
+
+/// Reads and checks the arguments after the input.
+template <typename Call>
+const PairQuery& read_arguments(const Arguments& arguments, Oid item_type, Call& call) {
+  PairQuery& query = call.query;
+  read_lists(call.lists, arguments, item_type);
   query.min_count = arguments.int8(kMinCount);
   query.min_support = arguments.float8(kMinSupport);
   query.top_k = arguments.int8(kTopK);
@@ -59,6 +69,7 @@ void read_pair_arguments(const Arguments& arguments, PairQuery& query) {
     if (measure != nullptr) query.measure = parse_pair_measure(measure, MeasureUse::kRankPairs);
     query.check();
   });
+  return query;
 }
 
 /// Fills the columns after the items.
@@ -69,26 +80,26 @@ void put_supports(const PairRow& row, int64_t total, Datum* values) {
   values[5] = Int64GetDatum(total);
 }
 
-/// The rows of one call. It is opened, then filled from its input, then pulled.
+/// The answers of one call.
 class PairStream final : public PairRowStream<PairCall> {
  public:
   using PairRowStream::PairRowStream;
 
-  static std::array<ItemList, 2> lists(PairQuery& query) { return item_lists(query); }
-  static void read_arguments(const Arguments& arguments, PairQuery& query) { read_pair_arguments(arguments, query); }
-
-  /// Groups the rows after they have been read. After that, rows can be pulled. See relation_stream.h.
-  template <typename Rows>
-  void start(const char* kind, const QueryInput& input, Rows rows) {
-    items_ = input.items;
-    begin(kind, input.rows_read, [&] {
-      call().run.emplace(rows(), input.ranks(), call().query, call().options);
-      if (!keeps_input()) call().log.reset();
+  /// Groups the rows. After that, answers can be pulled.
+  RowStream* run(const PairQuery& query, const InputRows& rows) {
+    items_ = rows.items;
+    std::optional<PairRun>& run = call().run;
+    begin(rows.kind, rows.count, [&] {
+      if (rows.log != nullptr)
+        run.emplace(*rows.log, rows.ranks, query, call().options);
+      else
+        run.emplace(rows.chunks(), rows.ranks, query, call().options);
+      if (!run->needs_rows()) call().log.reset();
     });
-    total_ = static_cast<int64_t>(call().run->report().transactions);
+    if (!run->needs_rows()) drop_relation(rows);
+    total_ = static_cast<int64_t>(run->report().transactions);
+    return this;
   }
-
-  bool keeps_input() const { return call().run->needs_rows(); }
 
  private:
   void put(const PairRow& row, Datum* values) const override {
@@ -102,15 +113,16 @@ class PairStream final : public PairRowStream<PairCall> {
 };
 
 /// Rows from counts that exist already.
-class PairCountsStream final : public PairRowStream<PairRowsCall<PairQuery, PairCountsRun>> {
+class PairCountsStream final : public PairRowStream<PairCountsCall> {
  public:
   using PairRowStream::PairRowStream;
 
   /// @param counts  must live as long as the stream
-  void start(const std::byte* counts) {
+  RowStream* run(const PairQuery& query, const std::byte* counts) {
     const PairCountsHeader header = pair_counts_header(counts);
-    begin("pair counts", header.pairs, [&] { call().run.emplace(counts, call().query, call().options); });
+    begin("pair counts", header.pairs, [&] { call().run.emplace(counts, query, call().options); });
     total_ = static_cast<int64_t>(header.total);
+    return this;
   }
 
  private:
@@ -123,59 +135,42 @@ class PairCountsStream final : public PairRowStream<PairRowsCall<PairQuery, Pair
   int64_t total_ = 0;
 };
 
-}  // namespace
-
-namespace batmap::pg {
-
-RowStream* open_pairs_query(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_query<PairStream>(fcinfo, context, "batmap_pairs", 0);
-}
-
-RowStream* open_pairs_of_query(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_query<PairStream>(fcinfo, context, "batmap_pairs_of", 1, item_type_argument(fcinfo));
-}
-
-RowStream* open_pairs_relation(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_relation<PairStream>(fcinfo, context, "batmap_pairs", 0);
-}
-
-RowStream* open_pairs_counts(FunctionCallInfo fcinfo, MemoryContext context) {
-  auto* const stream = new_stream<PairCountsStream>("batmap_pairs", context);
-  const Arguments arguments{fcinfo, 1};
-  auto lists = item_lists(stream->call().query);
-  read_lists(lists, arguments, InvalidOid);
-  read_pair_arguments(arguments, stream->call().query);
-  if (PG_ARGISNULL(0)) return nullptr;  // an aggregate over no rows gives NULL
+/// The counts of the first argument, or a copy that lives in `context`.
+const std::byte* read_counts(FunctionCallInfo fcinfo, MemoryContext context) {
   const MemoryContext caller = MemoryContextSwitchTo(context);
   // Copies the argument if it is neither toasted nor a state, because it may not live as long as the stream.
   auto* const argument = reinterpret_cast<struct varlena*>(PG_GETARG_POINTER(0));
   struct varlena* value = counts_finished(counts_argument(fcinfo, 0));
   if (value == argument) value = PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0));
   MemoryContextSwitchTo(caller);
-  stream->start(counts_bytes(value));
-  return stream;
+  return counts_bytes(value);
 }
 
-}  // namespace batmap::pg
-
-BATMAP_FUNCTION(batmap_pairs_query) {
-  materialize(fcinfo, open_pairs_query);
-  return Datum{0};
+/// The steps of a call over rows.
+RowStream* find_pairs(const TableInput& input) {
+  auto* const stream = new_stream<PairStream>(input.operation, input.context);
+  PairCall& call = stream->call();
+  const PairQuery& query = read_arguments(input.arguments(), input.item_type, call);
+  const std::optional<InputRows> rows = read_rows(input, call, call.log, call.lists);
+  return rows ? stream->run(query, *rows) : nullptr;
 }
 
-BATMAP_FUNCTION(batmap_pairs_of_query) {
-  materialize(fcinfo, open_pairs_of_query);
-  return Datum{0};
+}  // namespace
+
+BATMAP_TABLE_FUNCTION(batmap_pairs_query) { return find_pairs(query_input(fcinfo, context, "batmap_pairs", 0)); }
+
+BATMAP_TABLE_FUNCTION(batmap_pairs_of_query) {
+  return find_pairs(query_input(fcinfo, context, "batmap_pairs_of", 1, item_type_argument(fcinfo)));
 }
 
-BATMAP_FUNCTION(batmap_pairs_relation) {
-  materialize(fcinfo, open_pairs_relation);
-  return Datum{0};
-}
+BATMAP_TABLE_FUNCTION(batmap_pairs_relation) { return find_pairs(relation_input(fcinfo, context, "batmap_pairs", 0)); }
 
-BATMAP_FUNCTION(batmap_pairs_counts) {
-  materialize(fcinfo, open_pairs_counts);
-  return Datum{0};
+BATMAP_TABLE_FUNCTION(batmap_pairs_counts) {
+  auto* const stream = new_stream<PairCountsStream>("batmap_pairs", context);
+  const PairQuery& query = read_arguments({fcinfo, 1}, InvalidOid, stream->call());
+  if (PG_ARGISNULL(0)) return nullptr;  // an aggregate over no rows gives NULL
+  const std::byte* const counts = read_counts(fcinfo, context);
+  return stream->run(query, counts);
 }
 
 /// Planner support. When the planner calls it, the library gets loaded, in time for the

@@ -1,11 +1,9 @@
 // Table functions batmap_recommend and batmap_recommend_of: arguments, input, and rows of the answer.
-#include "extension/functions/srf_recommend.h"
-
 #include <array>
 #include <cstdio>
 
 #include "extension/functions/array_stream.h"
-#include "extension/functions/relation_stream.h"
+#include "extension/functions/table_input.h"
 #include "itemsets/rules/recommend.h"
 
 #include "extension/server/pg.h"
@@ -14,13 +12,6 @@ using namespace batmap;
 using namespace batmap::pg;
 
 namespace {
-
-/// The engine's side of one call.
-struct RecommendCall : ArrayCall<RecommendQuery, RecommendRun> {
-  explicit RecommendCall(MemoryContext) : ArrayCall(1) {}
-
-  size_t handed_over = 0;
-};
 
 // Positions of the arguments after the input. The basket comes before the input; in the _of form it also
 // gives the item type.
@@ -38,28 +29,38 @@ enum Argument {
   kArguments
 };
 
+/// The engine's side of one call.
+struct RecommendCall : ArrayCall<RecommendQuery, RecommendRun> {
+  explicit RecommendCall(MemoryContext) : ArrayCall(1) {}
+
+  std::array<ItemList, 3> lists{
+      {{kBasket, "basket", query.basket}, {kInclude, "include", query.include}, {kExclude, "exclude", query.exclude}}};
+  size_t handed_over = 0;
+};
+
+/// Reads and checks the arguments: the basket, and those after the input.
+const RecommendQuery& read_arguments(const TableInput& input, RecommendCall& call) {
+  const Arguments arguments = input.arguments();
+  RecommendQuery& query = call.query;
+  read_lists(call.lists, arguments, input.item_type);
+  query.k = arguments.int8(kK).value_or(10);
+  query.min_support = arguments.float8(kMinSupport);
+  query.min_count = arguments.int8(kMinCount);
+  query.min_confidence = arguments.float8(kMinConfidence);
+  query.min_lift = arguments.float8(kMinLift);
+  query.max_lhs = arguments.int4(kMaxLhs);
+  const char* const measure = arguments.string(kMeasure, "confidence");
+  guarded([&] {
+    query.measure = parse_pair_measure(measure, MeasureUse::kRankRules);
+    query.check();
+  });
+  return query;
+}
+
 /// The rows of one call. They are computed at the first call of next().
 class RecommendStream final : public ArrayStream<RecommendCall> {
  public:
   using ArrayStream::ArrayStream;
-
-  static std::array<ItemList, 3> lists(RecommendQuery& query) {
-    return {{{kBasket, "basket", query.basket}, {kInclude, "include", query.include}, {kExclude, "exclude", query.exclude}}};
-  }
-
-  static void read_arguments(const Arguments& arguments, RecommendQuery& query) {
-    query.k = arguments.int8(kK).value_or(10);
-    query.min_support = arguments.float8(kMinSupport);
-    query.min_count = arguments.int8(kMinCount);
-    query.min_confidence = arguments.float8(kMinConfidence);
-    query.min_lift = arguments.float8(kMinLift);
-    query.max_lhs = arguments.int4(kMaxLhs);
-    const char* const measure = arguments.string(kMeasure, "confidence");
-    guarded([&] {
-      query.measure = parse_pair_measure(measure, MeasureUse::kRankRules);
-      query.check();
-    });
-  }
 
   bool next(Datum* values) override {
     const RecommendRun& run = *call().run;
@@ -95,41 +96,31 @@ class RecommendStream final : public ArrayStream<RecommendCall> {
   }
 };
 
+/// The steps of a call.
+RowStream* recommend_items(const TableInput& input) {
+  auto* const stream = new_stream<RecommendStream>(input.operation, input.context);
+  RecommendCall& call = stream->call();
+  const RecommendQuery& query = read_arguments(input, call);
+  const std::optional<InputRows> rows = read_rows(input, call, call.log, call.lists);
+  return rows ? stream->run(query, *rows) : nullptr;
+}
+
 }  // namespace
 
-namespace batmap::pg {
-
-RowStream* open_recommend_query(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_recommend_query) {
   if (PG_ARGISNULL(0)) return nullptr;  // a NULL basket is not known
-  return open_query<RecommendStream>(fcinfo, context, "batmap_recommend", 1);
+  return recommend_items(query_input(fcinfo, context, "batmap_recommend", 1));
 }
 
-RowStream* open_recommend_of_query(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_recommend_of_query) {
   if (PG_ARGISNULL(0)) return nullptr;
   const Oid item_type = get_element_type(get_fn_expr_argtype(fcinfo->flinfo, 0));
-  return open_query<RecommendStream>(fcinfo, context, "batmap_recommend_of", 1, item_type);
+  return recommend_items(query_input(fcinfo, context, "batmap_recommend_of", 1, item_type));
 }
 
-RowStream* open_recommend_relation(FunctionCallInfo fcinfo, MemoryContext context) {
+BATMAP_TABLE_FUNCTION(batmap_recommend_relation) {
   if (PG_ARGISNULL(0)) return nullptr;
-  return open_relation<RecommendStream>(fcinfo, context, "batmap_recommend", 1);
-}
-
-}  // namespace batmap::pg
-
-BATMAP_FUNCTION(batmap_recommend_query) {
-  materialize(fcinfo, open_recommend_query);
-  return Datum{0};
-}
-
-BATMAP_FUNCTION(batmap_recommend_of_query) {
-  materialize(fcinfo, open_recommend_of_query);
-  return Datum{0};
-}
-
-BATMAP_FUNCTION(batmap_recommend_relation) {
-  materialize(fcinfo, open_recommend_relation);
-  return Datum{0};
+  return recommend_items(relation_input(fcinfo, context, "batmap_recommend", 1));
 }
 
 BATMAP_FUNCTION(batmap_recommend_support) {

@@ -1,10 +1,8 @@
 // Table functions batmap_rules and batmap_rules_of: arguments, input, and rows of the answer.
-#include "extension/functions/srf_rules.h"
-
 #include <array>
 
 #include "extension/functions/array_stream.h"
-#include "extension/functions/relation_stream.h"
+#include "extension/functions/table_input.h"
 #include "extension/server/device_use.h"
 #include "itemsets/rules/rules.h"
 #include "measures/pair_measure.h"
@@ -15,17 +13,6 @@ using namespace batmap;
 using namespace batmap::pg;
 
 namespace {
-
-/// The engine's side of one call.
-struct RuleCall : ArrayCall<RuleQuery, RuleRun> {
-  explicit RuleCall(MemoryContext) : ArrayCall(thread_count()), batch(meter) {
-    query.itemsets.kernel = &select_mask_kernel(settings.cpu_kernel);
-    query.itemsets.bits = selected_kernels().bits;
-  }
-
-  RuleBatch batch;
-  size_t handed_over = 0;  // rows of the current batch
-};
 
 // Positions of the arguments after the input. The input is one argument, or two in the _of form.
 enum Argument {
@@ -48,37 +35,50 @@ enum Argument {
   kArguments
 };
 
-/// The rows of one call. It is opened, then filled from its input, then pulled.
+/// The engine's side of one call.
+struct RuleCall : ArrayCall<RuleQuery, RuleRun> {
+  explicit RuleCall(MemoryContext) : ArrayCall(thread_count()), batch(meter) {
+    query.itemsets.kernel = &select_mask_kernel(settings.cpu_kernel);
+    query.itemsets.bits = selected_kernels().bits;
+  }
+
+  std::array<ItemList, 5> lists{{{kLhsInclude, "lhs_include", query.lhs_include},
+                                 {kLhsExclude, "lhs_exclude", query.lhs_exclude},
+                                 {kRhsInclude, "rhs_include", query.rhs_include},
+                                 {kRhsExclude, "rhs_exclude", query.rhs_exclude},
+                                 {kExclude, "exclude", query.itemsets.exclude}}};
+  RuleBatch batch;
+  size_t handed_over = 0;  // rows of the current batch
+};
+
+/// Reads and checks the arguments after the input.
+const RuleQuery& read_arguments(const TableInput& input, RuleCall& call) {
+  const Arguments arguments = input.arguments();
+  RuleQuery& query = call.query;
+  read_lists(call.lists, arguments, input.item_type);
+  query.itemsets.min_support = arguments.float8(kMinSupport);
+  query.itemsets.min_count = arguments.int8(kMinCount);
+  query.min_confidence = arguments.float8(kMinConfidence);
+  query.min_lift = arguments.float8(kMinLift);
+  query.max_lhs = arguments.int4(kMaxLhs);
+  query.max_rhs = arguments.int4(kMaxRhs).value_or(INT32_MAX);
+  query.top_k = arguments.int8(kTopK);
+  query.max_results = arguments.int8(kMaxResults);
+  query.timeout_ms = arguments.milliseconds(kTimeout);
+  const char* const measure = arguments.string(kMeasure, "confidence");
+  const char* const device = arguments.string(kDevice, nullptr);
+  guarded([&] {
+    query.itemsets.device = device != nullptr ? selected_devices(device) : selected_devices();
+    query.measure = parse_pair_measure(measure, MeasureUse::kRankRules);
+    query.check();
+  });
+  return query;
+}
+
+/// The answers of one call.
 class RuleStream final : public ArrayStream<RuleCall> {
  public:
   using ArrayStream::ArrayStream;
-
-  static std::array<ItemList, 5> lists(RuleQuery& query) {
-    return {{{kLhsInclude, "lhs_include", query.lhs_include},
-             {kLhsExclude, "lhs_exclude", query.lhs_exclude},
-             {kRhsInclude, "rhs_include", query.rhs_include},
-             {kRhsExclude, "rhs_exclude", query.rhs_exclude},
-             {kExclude, "exclude", query.itemsets.exclude}}};
-  }
-
-  static void read_arguments(const Arguments& arguments, RuleQuery& query) {
-    query.itemsets.min_support = arguments.float8(kMinSupport);
-    query.itemsets.min_count = arguments.int8(kMinCount);
-    query.min_confidence = arguments.float8(kMinConfidence);
-    query.min_lift = arguments.float8(kMinLift);
-    query.max_lhs = arguments.int4(kMaxLhs);
-    query.max_rhs = arguments.int4(kMaxRhs).value_or(INT32_MAX);
-    query.top_k = arguments.int8(kTopK);
-    query.max_results = arguments.int8(kMaxResults);
-    query.timeout_ms = arguments.milliseconds(kTimeout);
-    const char* const measure = arguments.string(kMeasure, "confidence");
-    const char* const device = arguments.string(kDevice, nullptr);
-    guarded([&] {
-      query.itemsets.device = device != nullptr ? selected_devices(device) : selected_devices();
-      query.measure = parse_pair_measure(measure, MeasureUse::kRankRules);
-      query.check();
-    });
-  }
 
   bool next(Datum* values) override {
     while (call().handed_over == call().batch.rows.size())
@@ -125,38 +125,24 @@ class RuleStream final : public ArrayStream<RuleCall> {
   }
 };
 
+/// The steps of a call.
+RowStream* find_rules(const TableInput& input) {
+  auto* const stream = new_stream<RuleStream>(input.operation, input.context);
+  RuleCall& call = stream->call();
+  const RuleQuery& query = read_arguments(input, call);
+  const std::optional<InputRows> rows = read_rows(input, call, call.log, call.lists);
+  return rows ? stream->run(query, *rows) : nullptr;
+}
+
 }  // namespace
 
-namespace batmap::pg {
+BATMAP_TABLE_FUNCTION(batmap_rules_query) { return find_rules(query_input(fcinfo, context, "batmap_rules", 0)); }
 
-RowStream* open_rules_query(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_query<RuleStream>(fcinfo, context, "batmap_rules", 0);
+BATMAP_TABLE_FUNCTION(batmap_rules_of_query) {
+  return find_rules(query_input(fcinfo, context, "batmap_rules_of", 1, item_type_argument(fcinfo)));
 }
 
-RowStream* open_rules_of_query(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_query<RuleStream>(fcinfo, context, "batmap_rules_of", 1, item_type_argument(fcinfo));
-}
-
-RowStream* open_rules_relation(FunctionCallInfo fcinfo, MemoryContext context) {
-  return open_relation<RuleStream>(fcinfo, context, "batmap_rules", 0);
-}
-
-}  // namespace batmap::pg
-
-BATMAP_FUNCTION(batmap_rules_query) {
-  materialize(fcinfo, open_rules_query);
-  return Datum{0};
-}
-
-BATMAP_FUNCTION(batmap_rules_of_query) {
-  materialize(fcinfo, open_rules_of_query);
-  return Datum{0};
-}
-
-BATMAP_FUNCTION(batmap_rules_relation) {
-  materialize(fcinfo, open_rules_relation);
-  return Datum{0};
-}
+BATMAP_TABLE_FUNCTION(batmap_rules_relation) { return find_rules(relation_input(fcinfo, context, "batmap_rules", 0)); }
 
 BATMAP_FUNCTION(batmap_rules_support) {
   auto* const request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));

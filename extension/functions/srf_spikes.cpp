@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "episodes/spike_train.h"
-#include "extension/functions/srf_episodes.h"
+#include "extension/functions/row_stream.h"
 #include "extension/server/boundary.h"
 #include "extension/server/context_owned.h"
 
@@ -18,6 +18,11 @@ struct SpikeCall {
   explicit SpikeCall(MemoryContext) {}
   std::optional<SpikeTrain> train;
   std::vector<Spike> spikes;
+};
+
+struct SpikeQuery {
+  SpikeModel model;
+  int64_t bins;  // of a millisecond
 };
 
 class SpikeRows final : public RowStream {
@@ -46,32 +51,29 @@ class SpikeRows final : public RowStream {
   size_t handed_over_ = 0;
 };
 
-}  // namespace
-
-namespace batmap::pg {
-
-RowStream* open_generate_spikes(FunctionCallInfo fcinfo, MemoryContext context) {
-  for (int k = 0; k < PG_NARGS(); ++k)
-    if (PG_ARGISNULL(k)) return nullptr;
+SpikeQuery read_arguments(FunctionCallInfo fcinfo) {
   constexpr double kMostSeconds = 1e9;
   const double seconds = PG_GETARG_FLOAT8(0);
   if (!(seconds >= 0 && seconds <= kMostSeconds))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("seconds must be between 0 and %g, not %g", kMostSeconds, seconds)));
-  const SpikeModel model{.neurons = PG_GETARG_INT32(2),
-                         .rate = PG_GETARG_FLOAT8(3),
-                         .episodes = PG_GETARG_INT32(4),
-                         .length = PG_GETARG_INT32(5),
-                         .strength = PG_GETARG_FLOAT8(6),
-                         .seed = static_cast<uint64_t>(PG_GETARG_INT64(1))};
-  SpikeCall* const call = ContextOwned<SpikeCall>::reserve(context)->emplace(context);
-  guarded([&] { call->train.emplace(model); });
-  return new (MemoryContextAlloc(context, sizeof(SpikeRows))) SpikeRows(call, static_cast<int64_t>(seconds * 1000));
+  return {{.neurons = PG_GETARG_INT32(2),
+           .rate = PG_GETARG_FLOAT8(3),
+           .episodes = PG_GETARG_INT32(4),
+           .length = PG_GETARG_INT32(5),
+           .strength = PG_GETARG_FLOAT8(6),
+           .seed = static_cast<uint64_t>(PG_GETARG_INT64(1))},
+          static_cast<int64_t>(seconds * 1000)};
 }
 
-}  // namespace batmap::pg
+}  // namespace
 
-BATMAP_FUNCTION(batmap_generate_spikes) {
-  materialize(fcinfo, open_generate_spikes);
-  return Datum{0};
+// There are no rows to read.
+BATMAP_TABLE_FUNCTION(batmap_generate_spikes) {
+  for (int k = 0; k < PG_NARGS(); ++k)
+    if (PG_ARGISNULL(k)) return nullptr;
+  const SpikeQuery query = read_arguments(fcinfo);
+  SpikeCall* const call = ContextOwned<SpikeCall>::reserve(context)->emplace(context);
+  guarded([&] { call->train.emplace(query.model); });
+  return new (MemoryContextAlloc(context, sizeof(SpikeRows))) SpikeRows(call, query.bins);
 }

@@ -7,13 +7,6 @@
 
 namespace batmap::pg {
 
-namespace {
-
-// fn_extra points to one of these.
-const char kOwn = 0;
-const char kForeign = 0;
-
-/// The library of a C function. @return nullptr for functions of other languages
 char* library_of(Oid function) {
   const HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
   if (!HeapTupleIsValid(tuple)) return nullptr;
@@ -26,6 +19,12 @@ char* library_of(Oid function) {
   ReleaseSysCache(tuple);
   return library;
 }
+
+namespace {
+
+// fn_extra points to one of these.
+const char kOwn = 0;
+const char kForeign = 0;
 
 /// Whether all functions of an aggregate come from one library. Only a superuser can create functions
 /// of a library.

@@ -99,6 +99,7 @@ fi
 
 if green security; then
     red security "batmap_nothing" append extension/module.cpp 'BATMAP_FUNCTION(batmap_nothing) { PG_RETURN_NULL(); }'
+    red security "batmap_no_rows" append extension/module.cpp 'BATMAP_TABLE_FUNCTION(batmap_no_rows) { return nullptr; }'
     # shellcheck disable=SC2016  # meant for the file
     red security "batmap_out" sed -i 's/`batmap_out` //' SECURITY.md
     # shellcheck disable=SC2016

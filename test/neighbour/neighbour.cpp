@@ -10,6 +10,8 @@
 //   neighbour.replaces_plans  returns a plan of one node with the columns of the server's plan and the rows of
 //                             the query as it was before planning (Citus, over distributed tables)
 //   neighbour.drops_columns   returns a plan of one column for queries of two; the expected answer is an error
+//
+// It also has a table function whose C name is that of a table function of batmap.
 #include <string.h>
 
 #include "extension/server/pg.h"
@@ -303,6 +305,16 @@ PlannedStmt* plan_query(Query* query, const char* text, int options, ParamListIn
 }
 
 }  // namespace
+
+/// Has the name of a function of batmap, whose symbols are visible to all libraries of the process.
+BATMAP_FUNCTION(batmap_pairs_query) {
+  InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+  auto* const result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
+  Datum value = Int64GetDatum(-1);
+  bool null = false;
+  tuplestore_putvalues(result->setResult, result->setDesc, &value, &null);
+  return Datum{0};
+}
 
 void _PG_init(void) {
   const struct {

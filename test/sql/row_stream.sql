@@ -8,6 +8,8 @@ ANALYZE stream_rows;
 \c -
 EXPLAIN (COSTS OFF) SELECT * FROM batmap_pairs('TABLE stream_rows', 30) WHERE support > 40;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT item_b FROM batmap_pairs('TABLE stream_rows', 30) p WHERE support > 40;
+\c -
+EXPLAIN (COSTS OFF) SELECT * FROM batmap_generate_spikes(1);
 -- estimates follow top_k and max_results
 CREATE FUNCTION estimated_rows(query text) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE plan json;

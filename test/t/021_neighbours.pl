@@ -171,5 +171,23 @@ for my $query ("SELECT count(*) FROM $pairs", q{SELECT * FROM batmap_episodes('S
     like($err, qr/ERROR:  42804: plan of the input query gives other columns than the query\n/, 'a plan with other columns');
 }
 
+# A table function of another library whose C name is that of one of ours. Libraries see the symbols of those that were
+# loaded before. Planning reads neither function as the other, and loads no library.
+$node->safe_psql('postgres', "CREATE FUNCTION neighbours_pairs() RETURNS SETOF int8 AS '$module', 'batmap_pairs_query' LANGUAGE C");
+for my $libraries ("batmap,$module", "$module,batmap", $module)
+{
+    local $ENV{PGOPTIONS} = "-c session_preload_libraries=$libraries";
+    is($node->safe_psql('postgres', 'SELECT * FROM neighbours_pairs()'), '-1', "$libraries: its own rows");
+    unlike($node->safe_psql('postgres', 'EXPLAIN SELECT * FROM neighbours_pairs()'), qr/BatmapScan/, "$libraries: not our node");
+    like($node->safe_psql('postgres', "EXPLAIN SELECT * FROM $pairs"), qr/BatmapScan/, "$libraries: our node for our function");
+}
+{
+    local $ENV{PGOPTIONS} = '-c session_preload_libraries=batmap';
+    my $is_loaded = q{SELECT current_setting('neighbour.plans_twice', true) IS NOT NULL};
+    # EXPLAIN would load the library of a function that the plan contains.
+    like($node->safe_psql('postgres', "EXPLAIN (COSTS OFF) SELECT * FROM neighbours_pairs() WHERE false; $is_loaded"),
+        qr/^Result\n.*\nf$/s, 'planning does not load its library');
+}
+
 $node->stop;
 done_testing();

@@ -1,0 +1,51 @@
+// Reads the rows of a table function. See table_input.h.
+#include "extension/functions/table_input.h"
+
+#include "extension/types/relation_datum.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+TableInput query_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int place, Oid item_type) {
+  if (PG_ARGISNULL(place)) ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("input query must not be NULL")));
+  return {fcinfo, context, operation, place, false, item_type};
+}
+
+TableInput relation_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int place) {
+  return {fcinfo, context, operation, place, true, InvalidOid};
+}
+
+std::vector<ChunkView> InputRows::chunks() const { return log != nullptr ? log->chunks() : flat_chunks(relation); }
+
+InputRows query_rows(const QueryInput& query) {
+  return {query.kind(), query.rows_read, query.log, nullptr, nullptr, query.items, query.ranks()};
+}
+
+InputRows relation_rows(FunctionCallInfo fcinfo, int place, MemoryContext context) {
+  const MemoryContext copies = AllocSetContextCreate(context, "batmap relation", ALLOCSET_DEFAULT_SIZES);
+  const MemoryContext caller = MemoryContextSwitchTo(copies);
+  const std::byte* const bytes = relation_bytes(relation_finished(relation_argument(fcinfo, place)));
+  MemoryContextSwitchTo(caller);
+  return {"relation", flat_header(bytes).rows(), nullptr, bytes, copies, nullptr, {}};
+}
+
+std::optional<InputRows> read_rows(const TableInput& input, RunCall& call, std::optional<RowLog>& log,
+                                   std::span<ItemList> lists) {
+  const FunctionCallInfo fcinfo = input.fcinfo;
+  if (input.is_relation) {
+    if (PG_ARGISNULL(input.place)) return std::nullopt;
+    return relation_rows(fcinfo, input.place, input.context);
+  }
+  guarded([&] { log.emplace(call.options); });
+  QueryInput query{&*log, &call.progress, input.item_type, nullptr, nullptr, 0, false};
+  read_query(input.query(), query, call.meter, input.context);
+  if (OidIsValid(input.item_type)) rank_lists(lists, input.arguments(), query);
+  return query_rows(query);
+}
+
+void drop_relation(const InputRows& rows) {
+  if (rows.copies != nullptr) MemoryContextDelete(rows.copies);
+}
+
+}  // namespace batmap::pg

@@ -1,0 +1,70 @@
+// The input of a table function over one relation: a query or a batmap_relation among its arguments, and the
+// step that reads its rows. The body of such a function has three steps: it reads the arguments, then the rows,
+// and makes a RunStream of both.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "extension/functions/run_stream.h"
+#include "extension/input/arguments.h"
+#include "extension/input/item_lists.h"
+#include "extension/input/query_source.h"
+#include "relation/row_log.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+/// One call of a table function.
+struct TableInput {
+  FunctionCallInfo fcinfo;
+  MemoryContext context;  // lives as long as the stream
+  const char* operation;  // the name for batmap_last_run()
+  int place;              // of the query or of the relation among the arguments; the other arguments follow it
+  bool is_relation;
+  Oid item_type;  // of an _of form; InvalidOid: items are integers
+
+  /// The arguments after the input.
+  Arguments arguments() const { return {fcinfo, place + 1}; }
+  /// A copy of the query in the current memory context.
+  char* query() const { return text_to_cstring(PG_GETARG_TEXT_PP(place)); }
+};
+
+/// @raises 22004 if the query is NULL
+TableInput query_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int place,
+                       Oid item_type = InvalidOid);
+TableInput relation_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int place);
+
+/// The rows of a query or of a relation.
+struct InputRows {
+  const char* kind;  // how they were read: a word for batmap_last_run()
+  uint64_t count;
+  const RowLog* log;                // of a query
+  const std::byte* relation;        // of a relation, where `log` is nullptr
+  MemoryContext copies;             // contains the relation
+  const Dictionary* items;          // by rank, of an _of form; nullptr: items are integers
+  std::span<const uint32_t> ranks;  // of the item ids, see EncodedRelation; empty if items are integers
+
+  /// To be called in guarded.
+  std::vector<ChunkView> chunks() const;
+};
+
+/// The rows that read_query() has read.
+InputRows query_rows(const QueryInput& query);
+
+/// @param place  of a relation among the arguments that is not NULL
+InputRows relation_rows(FunctionCallInfo fcinfo, int place, MemoryContext context);
+
+/// Reads the rows of the input. In an _of form, the lists get the ranks of their items.
+/// @param log  of the call; made here for a query
+/// @return nothing if the relation is NULL, the result of batmap_relation_agg over no rows
+std::optional<InputRows> read_rows(const TableInput& input, RunCall& call, std::optional<RowLog>& log,
+                                   std::span<ItemList> lists);
+
+/// Frees the relation, when a run no longer needs it.
+void drop_relation(const InputRows& rows);
+
+}  // namespace batmap::pg
