@@ -37,8 +37,8 @@ RowSearchEstimate estimate_row_search(const RowSearchSizes& sizes, const DeviceT
   return estimate;
 }
 
-RowSearchChoice choose_row_search(DeviceMode mode, const RowSearchSizes& sizes, const DeviceTraits& device, double cpu_ms) {
-  RowSearchChoice choice;
+DeviceVerdict choose_row_search(DeviceMode mode, const RowSearchSizes& sizes, const DeviceTraits& device, double cpu_ms) {
+  DeviceVerdict choice;
   if (mode == DeviceMode::kCpu) return choice;
   const RowSearchEstimate estimate = estimate_row_search(sizes, device);
   char text[96];
@@ -50,7 +50,7 @@ RowSearchChoice choose_row_search(DeviceMode mode, const RowSearchSizes& sizes, 
                   static_cast<double>(sizes.items * sizes.row_bytes) / 1e6, estimate.fits ? "" : " (do not fit)");
   choice.reason = text;
   const bool is_faster = (estimate.milliseconds - sizes.host_ms) * kMargin < cpu_ms - sizes.host_ms;
-  choice.on_device = estimate.fits && (mode != DeviceMode::kAuto || is_faster);
+  choice.is_chosen = estimate.fits && (mode != DeviceMode::kAuto || is_faster);
   return choice;
 }
 

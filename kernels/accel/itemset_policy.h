@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "accel/accelerator.h"
 #include "accel/device_policy.h"
@@ -29,12 +28,7 @@ struct RowSearchEstimate {
 };
 RowSearchEstimate estimate_row_search(const RowSearchSizes& sizes, const DeviceTraits& device);
 
-struct RowSearchChoice {
-  bool on_device = false;
-  std::string reason;
-};
-
 /// @param cpu_ms  used under kAuto only; under kCuda and kRequire a search that fits goes to the device
-RowSearchChoice choose_row_search(DeviceMode mode, const RowSearchSizes& sizes, const DeviceTraits& device, double cpu_ms);
+DeviceVerdict choose_row_search(DeviceMode mode, const RowSearchSizes& sizes, const DeviceTraits& device, double cpu_ms);
 
 }  // namespace batmap

@@ -132,7 +132,7 @@ ItemsetTarget parse_itemset_target(const std::string& name) {
 
 ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const ItemsetQuery& query,
                        const ExecutionOptions& options)
-    : query_(query), options_(options), root_(*options.memory) {
+    : query_(query), options_(options), root_(*options.memory), session_(query.device, 1) {
   query_.check();
   if (query_.kernel == nullptr) query_.kernel = &select_mask_kernel("auto");
   if (query_.bits == nullptr) query_.bits = &best_and_popcount();
@@ -175,53 +175,48 @@ ExecutionSite ItemsetRun::site() const {
 }
 
 ItemsetAlgorithm ItemsetRun::algorithm() const {
-  return device_ && query_.algorithm == ItemsetAlgorithm::kAuto ? ItemsetAlgorithm::kPbi : query_.algorithm;
+  return on_device() && query_.algorithm == ItemsetAlgorithm::kAuto ? ItemsetAlgorithm::kPbi : query_.algorithm;
 }
 
-/// Sets device_ if a device is to search.
+/// Begins on a device, if one is to search.
 void ItemsetRun::choose_device() {
-  const DeviceUse& use = query_.device;
-  if (use.offload == nullptr || use.mode == DeviceMode::kCpu || root_.items.empty()) return;
+  if (!session_.is_possible() || root_.items.empty()) return;
   if (query_.algorithm == ItemsetAlgorithm::kAuto && query_.target == ItemsetTarget::kGenerators && !query_.top_k) {
     // Generators come in the order of TargetSearch, which a device does not have.
-    if (use.mode == DeviceMode::kRequire)
+    if (session_.is_required())
       throw Error(ErrorCode::kInvalidParameter, "algorithm \"auto\" does not look for generators on a GPU",
                   "Algorithms that do: pbi, tbi, dfs.");
     return;
   }
-  if (use.mode == DeviceMode::kAuto) {
+  if (session_.use().mode == DeviceMode::kAuto) {
     const bool is_auto = query_.algorithm == ItemsetAlgorithm::kAuto;
     const double distinct = static_cast<double>(report_.distinct_transactions);
     const bool is_unmerged =
         distinct > static_cast<double>(report_.transactions) * kUnmergedShare &&
         static_cast<double>(report_.occurrences) > distinct * static_cast<double>(root_.items.size()) * kDenseShare;
-    const uint64_t fewest = use.offload->has_loaded() ? kFewestOccurrences : kFewestToLoad;
+    const uint64_t fewest = session_.has_loaded() ? kFewestOccurrences : kFewestToLoad;
     if (query_.top_k || report_.occurrences < fewest) return;
     if (is_auto && (query_.max_results || query_.timeout_ms)) return;  // pbi answers only at its end
     if (is_auto && (query_.target != ItemsetTarget::kAll || !is_unmerged)) return;
   }
-  std::string notice;
-  const bool done = use.offload->attempt(use.mode, notice, [&] {
-    std::vector<DeviceTraits> devices = use.offload->usable_devices(use.only);
-    devices.erase(devices.begin() + 1, devices.end());  // only one searches
-    if (!is_for_a_device(devices[0])) {
-      if (use.mode == DeviceMode::kRequire)
-        throw DeviceFailure{AcceleratorStatus::kOutOfMemory, "the search does not fit: " + report_.reason};
-      return;
-    }
-    use.offload->prepare(devices);
-    device_ = devices[0];
-  });
-  site_.notice = notice;
-  if (!done || !device_) return;
-  began_on_device_ = true;
+  // A sample is made once: what the policy says does not depend on rates that a device measures when it wakes.
+  std::optional<DeviceVerdict> verdict;
+  const auto ask = [&](std::span<const DeviceTraits> devices) {
+    if (!verdict) verdict = ask_policy(devices[0]);
+    return *verdict;
+  };
+  // The rows are sent when the search begins. Above, the occurrences have shown whether the module should be loaded.
+  began_on_device_ = session_.offer(kWorthLoadingMs, ask, [](std::span<const DeviceTraits>) { return true; });
+  if (verdict) report_.reason = verdict->reason;
+  site_.notice = session_.notice();
+  if (!began_on_device_) return;
   report_.method = kAlgorithmNames[static_cast<size_t>(algorithm())];
   report_.kernel = "popc";
-  site_.device = "cuda:" + std::to_string(device_->index) + " " + device_->name;
+  site_.device = session_.device();
 }
 
-/// Estimates the time of the search on the device and on the CPU. Sets the reason.
-bool ItemsetRun::is_for_a_device(const DeviceTraits& device) {
+/// Estimates the time of the search on the device and on the CPU.
+DeviceVerdict ItemsetRun::ask_policy(const DeviceTraits& device) {
   // A row has a plane for each bit of the average weight, and a plane has all distinct transactions.
   const double distinct = std::max(1.0, static_cast<double>(report_.distinct_transactions));
   const double share = std::min(1.0, distinct / static_cast<double>(report_.transactions));
@@ -256,9 +251,7 @@ bool ItemsetRun::is_for_a_device(const DeviceTraits& device) {
     };
     estimate(sample_search(root_, bounds_.least(), lengths_.most, goes_on, *query_.bits, options_));
   }
-  const RowSearchChoice choice = choose_row_search(query_.device.mode, sizes, device, cpu_ms);
-  report_.reason = choice.reason;
-  return choice.on_device;
+  return choose_row_search(query_.device.mode, sizes, device, cpu_ms);
 }
 
 double ItemsetRun::host_ms(const SearchOutline& outline, double row_words, double planes, double candidates_ms) const {
@@ -277,10 +270,11 @@ double ItemsetRun::host_ms(const SearchOutline& outline, double row_words, doubl
 
 std::unique_ptr<RowLevels> ItemsetRun::rows(const ExecutionOptions& options) const {
   WeightedBits bits(root_, *query_.bits, options);
-  if (!device_) return std::make_unique<HostLevels>(std::move(bits), options);
-  const DeviceLevelJob job{
-      .device = device_->index, .memory_limit = query_.device.memory_limit, .prunes = algorithm() == ItemsetAlgorithm::kPbi};
-  return rows_on_device(query_.device.offload->trusted(), job, bits, options);
+  if (!on_device()) return std::make_unique<HostLevels>(std::move(bits), options);
+  const DeviceLevelJob job{.device = session_.devices()[0].index,
+                           .memory_limit = session_.use().memory_limit,
+                           .prunes = algorithm() == ItemsetAlgorithm::kPbi};
+  return rows_on_device(session_.api(), job, bits, options);
 }
 
 bool ItemsetRun::wanted(uint32_t length, uint32_t support) const {
@@ -371,19 +365,16 @@ void ItemsetRun::search_target(ItemsetSink& sink, const ExecutionOptions& option
 /// Searches on the device, if there is one. After an error of the device, searches on the CPU from the start:
 /// both give the answers in one order, so those already handed over are skipped.
 void ItemsetRun::search_anywhere(ItemsetSink& sink, const ExecutionOptions& options) {
-  if (!device_) return search_chosen(sink, options);
+  if (!on_device()) return search_chosen(sink, options);
   RestartedSink out(sink);
-  const DeviceUse& use = query_.device;
-  std::string notice;
-  if (use.offload->attempt(use.mode, notice, [&] { search_chosen(out, options); })) return;
-  device_.reset();
+  if (session_.go_on([&] { search_chosen(out, options); })) return;
   {
     const std::lock_guard lock(site_mutex_);
     const bool is_auto = algorithm() == ItemsetAlgorithm::kAuto;
     site_.method = is_auto ? "depth first" : kAlgorithmNames[static_cast<size_t>(algorithm())];
     site_.kernel = is_auto ? query_.kernel->name : query_.bits->name;
-    site_.device = "cpu";
-    site_.notice = notice;
+    site_.device = session_.device();
+    site_.notice = session_.notice();
   }
   restart();
   out.restart();

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "accel/offload.h"
+#include "accel/device_session.h"
 #include "bits/and_popcount.h"
 #include "core/options.h"
 #include "itemsets/answers/itemset_sink.h"
@@ -124,9 +124,10 @@ class ItemsetRun {
  private:
   /// DepthFirst or TargetSearch search, which hand over answers as they find them.
   bool is_streamed() const { return !query_.top_k && query_.algorithm == ItemsetAlgorithm::kAuto && !began_on_device_; }
+  bool on_device() const { return !session_.devices().empty(); }
   ItemsetAlgorithm algorithm() const;
   void choose_device();
-  bool is_for_a_device(const DeviceTraits& device);
+  DeviceVerdict ask_policy(const DeviceTraits& device);
   double host_ms(const SearchOutline& outline, double row_words, double planes, double candidates_ms) const;
   std::unique_ptr<RowLevels> rows(const ExecutionOptions& options) const;
   void search_anywhere(ItemsetSink& sink, const ExecutionOptions& options);
@@ -148,8 +149,8 @@ class ItemsetRun {
   ItemsetLengths lengths_;
   uint32_t max_support_ = UINT32_MAX;
   SearchBounds bounds_;
+  DeviceSession session_;  // of one device
   bool began_on_device_ = false;
-  std::optional<DeviceTraits> device_;  // empty: the CPU searches, perhaps after a device failed
   mutable std::mutex site_mutex_;
   ExecutionSite site_;
 };

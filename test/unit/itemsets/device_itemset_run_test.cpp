@@ -280,26 +280,26 @@ DeviceTraits device(bool ready) {
 
 TEST(ItemsetPolicy, LargeSearchesPay) {
   const RowSearchSizes large{.joins = 1e6, .itemsets = 1e5, .steps = 12, .items = 200, .row_bytes = 125'000};
-  EXPECT_TRUE(choose_row_search(DeviceMode::kAuto, large, device(true), 5000).on_device);
-  EXPECT_TRUE(choose_row_search(DeviceMode::kAuto, large, device(false), 5000).on_device);
-  EXPECT_FALSE(choose_row_search(DeviceMode::kAuto, large, device(true), 30).on_device);
-  EXPECT_FALSE(choose_row_search(DeviceMode::kCpu, large, device(true), 5000).on_device);
-  EXPECT_TRUE(choose_row_search(DeviceMode::kRequire, large, device(true), 0).on_device);
+  EXPECT_TRUE(choose_row_search(DeviceMode::kAuto, large, device(true), 5000).is_chosen);
+  EXPECT_TRUE(choose_row_search(DeviceMode::kAuto, large, device(false), 5000).is_chosen);
+  EXPECT_FALSE(choose_row_search(DeviceMode::kAuto, large, device(true), 30).is_chosen);
+  EXPECT_FALSE(choose_row_search(DeviceMode::kCpu, large, device(true), 5000).is_chosen);
+  EXPECT_TRUE(choose_row_search(DeviceMode::kRequire, large, device(true), 0).is_chosen);
 }
 
 TEST(ItemsetPolicy, TheContextCounts) {
   const RowSearchSizes middle{.joins = 2e4, .itemsets = 1e3, .steps = 12, .items = 100, .row_bytes = 125'000};
-  EXPECT_TRUE(choose_row_search(DeviceMode::kAuto, middle, device(true), 150).on_device);
-  EXPECT_FALSE(choose_row_search(DeviceMode::kAuto, middle, device(false), 150).on_device);
+  EXPECT_TRUE(choose_row_search(DeviceMode::kAuto, middle, device(true), 150).is_chosen);
+  EXPECT_FALSE(choose_row_search(DeviceMode::kAuto, middle, device(false), 150).is_chosen);
 }
 
 TEST(ItemsetPolicy, WhatBothSidesDoIsNoReason) {
   RowSearchSizes sizes{.joins = 1e6, .itemsets = 1e5, .steps = 12, .items = 100, .row_bytes = 1000};
   const double alone = estimate_row_search(sizes, device(true)).milliseconds;
-  EXPECT_TRUE(choose_row_search(DeviceMode::kAuto, sizes, device(true), alone * 1.3).on_device);
+  EXPECT_TRUE(choose_row_search(DeviceMode::kAuto, sizes, device(true), alone * 1.3).is_chosen);
   sizes.host_ms = 1000;
-  EXPECT_TRUE(choose_row_search(DeviceMode::kAuto, sizes, device(true), 1000 + alone * 1.3).on_device);
-  EXPECT_FALSE(choose_row_search(DeviceMode::kAuto, sizes, device(true), 1000 + alone * 0.9).on_device);
+  EXPECT_TRUE(choose_row_search(DeviceMode::kAuto, sizes, device(true), 1000 + alone * 1.3).is_chosen);
+  EXPECT_FALSE(choose_row_search(DeviceMode::kAuto, sizes, device(true), 1000 + alone * 0.9).is_chosen);
 }
 
 TEST(ItemsetPolicy, StepsOfDfsCost) {
@@ -312,11 +312,11 @@ TEST(ItemsetPolicy, StepsOfDfsCost) {
 TEST(ItemsetPolicy, WhatDoesNotFitStaysHere) {
   RowSearchSizes sizes{.joins = 1e9, .itemsets = 1e6, .steps = 10, .items = 100'000, .row_bytes = 1'000'000};
   for (const DeviceMode mode : {DeviceMode::kAuto, DeviceMode::kCuda, DeviceMode::kRequire})
-    EXPECT_FALSE(choose_row_search(mode, sizes, device(true), 1e9).on_device);
+    EXPECT_FALSE(choose_row_search(mode, sizes, device(true), 1e9).is_chosen);
   sizes.items = 10;
-  EXPECT_TRUE(choose_row_search(DeviceMode::kCuda, sizes, device(true), 1e9).on_device);
+  EXPECT_TRUE(choose_row_search(DeviceMode::kCuda, sizes, device(true), 1e9).is_chosen);
   sizes.memory_limit = 1 << 20;
-  EXPECT_FALSE(choose_row_search(DeviceMode::kCuda, sizes, device(true), 1e9).on_device);
+  EXPECT_FALSE(choose_row_search(DeviceMode::kCuda, sizes, device(true), 1e9).is_chosen);
 }
 
 // ---- the sample
