@@ -2,12 +2,10 @@
 #include "itemsets/itemset_run.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <utility>
 
-#include "accel/itemset_policy.h"
 #include "core/parameters.h"
 #include "core/stopwatch.h"
 #include "itemsets/answers/best_itemsets.h"
@@ -25,28 +23,6 @@ namespace batmap {
 namespace {
 
 constexpr uint64_t kMostRounds = 100'000;  // of random ways
-// DeviceMode::kAuto looks at a device only from so many occurrences on: fewer are searched in milliseconds.
-constexpr uint64_t kFewestOccurrences = 50'000;
-constexpr uint64_t kFewestToLoad = 1'000'000;  // where this session has not loaded the driver yet
-// For the algorithm auto, more than kUnmergedShare of the transactions must also be distinct, and more than kDenseShare
-// of their cells set. Else DepthFirst is faster than bit rows.
-constexpr double kUnmergedShare = 0.8;
-constexpr double kDenseShare = 0.04;
-// A sample may take kSampleFree ns, plus this share of the expected time of the faster side.
-constexpr double kSampleShare = 0.08;
-constexpr double kSampleFree = 50'000;
-constexpr double kClear = 2.5;  // no sample is needed if one side is expected to be so many times as fast
-// What the CPU takes, in ns: bench/device_itemsets.cpp. The two for rows are factors on the kernel's time for a row.
-constexpr double kHostRow = 1.4;
-constexpr double kHostBranchRow = 0.6;  // for the transactions of one branch, which are in cache
-constexpr double kHostJoin = 20;        // a join; for pbi, tbi and dfs in each plane
-constexpr double kHostTail = 3.5;       // a later item in a transaction of a branch
-constexpr double kHostKeptTail = 6;     // a later item that is frequent there, in addition
-constexpr double kHostPair = 8;         // a candidate of two items
-constexpr double kHostCandidate = 600;  // a longer candidate: its subsets are looked up
-constexpr double kHostItemset = 100;    // an itemset that is kept
-constexpr double kHostRoot = 4;         // an occurrence of the root: each thread reads all of them
-constexpr double kHostThreads = 0.9;    // with t threads the parallel part runs t^0.9 times as fast
 constexpr const char* kAlgorithmNames[kItemsetAlgorithms] = {"auto", "pbi", "tbi", "dfs"};
 
 void require_fraction(const char* name, const std::optional<double>& value) {
@@ -188,22 +164,34 @@ void ItemsetRun::choose_device() {
                   "Algorithms that do: pbi, tbi, dfs.");
     return;
   }
-  if (session_.use().mode == DeviceMode::kAuto) {
+  const DeviceUse& use = session_.use();
+  const ItemsetJob job{.algorithm = query_.algorithm,
+                       .transactions = report_.transactions,
+                       .distinct_transactions = report_.distinct_transactions,
+                       .occurrences = report_.occurrences,
+                       .items = root_.items.size(),
+                       .leading = root_.leading,
+                       .memory_limit = use.memory_limit,
+                       .row_words_per_ns = query_.bits->row_words_per_ns,
+                       .threads = options_.threads};
+  if (use.mode == DeviceMode::kAuto) {
+    if (query_.top_k || !may_pay_on_a_device(job, session_.has_loaded())) return;
     const bool is_auto = query_.algorithm == ItemsetAlgorithm::kAuto;
-    const double distinct = static_cast<double>(report_.distinct_transactions);
-    const bool is_unmerged =
-        distinct > static_cast<double>(report_.transactions) * kUnmergedShare &&
-        static_cast<double>(report_.occurrences) > distinct * static_cast<double>(root_.items.size()) * kDenseShare;
-    const uint64_t fewest = session_.has_loaded() ? kFewestOccurrences : kFewestToLoad;
-    if (query_.top_k || report_.occurrences < fewest) return;
     if (is_auto && (query_.max_results || query_.timeout_ms)) return;  // pbi answers only at its end
-    if (is_auto && (query_.target != ItemsetTarget::kAll || !is_unmerged)) return;
+    if (is_auto && query_.target != ItemsetTarget::kAll) return;
   }
   // A sample is made once: what the policy says does not depend on rates that a device measures when it wakes.
   std::optional<DeviceVerdict> verdict;
   const auto ask = [&](std::span<const DeviceTraits> devices) {
-    if (!verdict) verdict = ask_policy(devices[0]);
-    return *verdict;
+    if (verdict) return *verdict;
+    const auto goes_on = [&](const SearchOutline& known, double sample_ns) {
+      return should_sample_on(job, known, sample_ns, devices[0]);
+    };
+    SearchOutline outline;
+    if (use.mode == DeviceMode::kAuto)
+      outline = sample_search(root_, bounds_.least(), lengths_.most, goes_on, *query_.bits, options_);
+    return *(verdict = choose_row_search(use.mode, row_search_sizes(job, outline), devices[0],
+                                         estimate_search_here(job, outline)));
   };
   // The rows are sent when the search begins. Above, the occurrences have shown whether the module should be loaded.
   began_on_device_ = session_.offer(kWorthLoadingMs, ask, [](std::span<const DeviceTraits>) { return true; });
@@ -213,59 +201,6 @@ void ItemsetRun::choose_device() {
   report_.method = kAlgorithmNames[static_cast<size_t>(algorithm())];
   report_.kernel = "popc";
   site_.device = session_.device();
-}
-
-/// Estimates the time of the search on the device and on the CPU.
-DeviceVerdict ItemsetRun::ask_policy(const DeviceTraits& device) {
-  // A row has a plane for each bit of the average weight, and a plane has all distinct transactions.
-  const double distinct = std::max(1.0, static_cast<double>(report_.distinct_transactions));
-  const double share = std::min(1.0, distinct / static_cast<double>(report_.transactions));
-  const double planes = 1 - std::log2(share);
-  const double words = std::ceil(distinct / 512) * 8 * planes;
-  RowSearchSizes sizes{.items = root_.items.size(),
-                       .row_bytes = static_cast<uint64_t>(words) * sizeof(uint64_t),
-                       .occurrences = static_cast<uint64_t>(static_cast<double>(report_.occurrences) * share),
-                       .memory_limit = query_.device.memory_limit};
-  const bool is_dfs = query_.algorithm == ItemsetAlgorithm::kDfs;
-  double cpu_ms = 0;
-  if (query_.device.mode == DeviceMode::kAuto) {
-    const auto estimate = [&](const SearchOutline& outline) {
-      const double candidates_ms = (outline.pairs * kHostPair + (outline.joins - outline.pairs) * kHostCandidate) / 1e6;
-      sizes.joins = outline.joins;
-      sizes.itemsets = outline.itemsets;
-      sizes.steps = is_dfs ? outline.extended : 4.0 * outline.longest;
-      sizes.host_ms = query_.algorithm == ItemsetAlgorithm::kTbi ? candidates_ms : 0;
-      cpu_ms = host_ms(outline, words, planes, candidates_ms);
-    };
-    const auto goes_on = [&](const SearchOutline& known, double sample_ns) {
-      estimate(known);
-      const double gpu_ms = estimate_row_search(sizes, device).milliseconds;
-      const double here = cpu_ms - sizes.host_ms;
-      const double there = gpu_ms - sizes.host_ms;
-      // The pairs alone may make it clear, as longer itemsets mostly shift the balance one way. pbi and tbi do the
-      // same work on both sides, so longer itemsets favour the device. dfs waits for the device at each of them,
-      // so they favour the CPU. For auto, longer itemsets do not favour the device: the CPU's search has fewer
-      // transactions on its way down. So where very many itemsets are long, a choice from the pairs may be wrong.
-      const bool is_clear = is_dfs ? there > kClear * here : here > kClear * there;
-      return !is_clear && sample_ns <= kSampleFree + kSampleShare * std::min(cpu_ms, gpu_ms) * 1e6;
-    };
-    estimate(sample_search(root_, bounds_.least(), lengths_.most, goes_on, *query_.bits, options_));
-  }
-  return choose_row_search(query_.device.mode, sizes, device, cpu_ms);
-}
-
-double ItemsetRun::host_ms(const SearchOutline& outline, double row_words, double planes, double candidates_ms) const {
-  const double word_ns = 1 / query_.bits->row_words_per_ns;
-  const double join_ns = row_words * word_ns * kHostRow + planes * kHostJoin;
-  if (query_.algorithm == ItemsetAlgorithm::kDfs) return outline.joins * join_ns / 1e6;
-  if (query_.algorithm != ItemsetAlgorithm::kAuto)
-    return candidates_ms + (outline.joins * join_ns + outline.itemsets * (join_ns + kHostItemset)) / 1e6;
-  const double kept = outline.pairs == 0 ? 0 : std::min(1.0, outline.itemsets / outline.pairs);
-  const double all_ns = outline.branch_joins * row_words * word_ns * kHostBranchRow + outline.joins * kHostJoin +
-                        outline.tails * (kHostTail + kHostKeptTail * kept);
-  const double root_ns = std::min(all_ns, static_cast<double>(report_.occurrences) * kHostRoot);
-  const int threads = std::clamp(static_cast<int>(root_.leading), 1, std::max(options_.threads, 1));
-  return (root_ns + (all_ns - root_ns) / std::pow(threads, kHostThreads)) / 1e6;
 }
 
 std::unique_ptr<RowLevels> ItemsetRun::rows(const ExecutionOptions& options) const {
