@@ -231,8 +231,8 @@ ItemsetRun::Searcher ItemsetRun::searcher(ItemsetVisitor& visitor, const Executi
   if (query_.target == ItemsetTarget::kAll)
     return by_branch(
         std::make_shared<DepthFirst>(root_, bounds_, lengths_.most, *query_.kernel, *query_.bits, visitor, options));
-  return by_branch(std::make_shared<TargetSearch>(query_.target, root_, occurrences_, bounds_, lengths_.most, *query_.kernel,
-                                                  *query_.bits, visitor, options));
+  const TargetSearchInput input{root_, occurrences_, bounds_, lengths_.most, *query_.kernel, *query_.bits, visitor, options};
+  return by_branch(std::shared_ptr<TargetSearch>(make_target_search(query_.target, input)));
 }
 
 ItemsetRun::Searcher ItemsetRun::searcher(ItemsetSink& sink, const ExecutionOptions& options) {
