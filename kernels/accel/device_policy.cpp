@@ -166,9 +166,8 @@ DeviceEstimate estimate_episodes_on_device(const EpisodeSizes& sizes, const Devi
   return estimate;
 }
 
-EpisodeDeviceChoice choose_episode_device(DeviceMode mode, const EpisodeSizes& sizes, const DeviceTraits& device,
-                                          double cpu_ms) {
-  EpisodeDeviceChoice choice;
+DeviceVerdict choose_episode_device(DeviceMode mode, const EpisodeSizes& sizes, const DeviceTraits& device, double cpu_ms) {
+  DeviceVerdict choice;
   if (mode == DeviceMode::kCpu) return choice;
   const DeviceEstimate estimate = estimate_episodes_on_device(sizes, device);
   char text[96];

@@ -20,6 +20,12 @@ enum class DeviceMode { kAuto, kCpu, kCuda, kRequire };
 /// @return nothing for an unknown name
 std::optional<DeviceMode> parse_device_mode(const std::string& name);
 
+/// What a policy decides about a job.
+struct DeviceVerdict {
+  bool is_chosen = false;
+  std::string reason;
+};
+
 /// A job of pair support, with the sizes that the chooser of the CPU's methods uses (pairs/choose.h).
 struct DeviceSizes {
   uint64_t items = 0;
@@ -73,13 +79,7 @@ struct EpisodeSizes {
 
 DeviceEstimate estimate_episodes_on_device(const EpisodeSizes& sizes, const DeviceTraits& device);
 
-struct EpisodeDeviceChoice {
-  bool is_chosen = false;
-  std::string reason;
-};
-
 /// @param cpu_ms  expected time of the CPU
-EpisodeDeviceChoice choose_episode_device(DeviceMode mode, const EpisodeSizes& sizes, const DeviceTraits& device,
-                                          double cpu_ms);
+DeviceVerdict choose_episode_device(DeviceMode mode, const EpisodeSizes& sizes, const DeviceTraits& device, double cpu_ms);
 
 }  // namespace batmap

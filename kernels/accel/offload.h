@@ -1,6 +1,7 @@
 // The devices of one process: which module is loaded, which devices are still trusted, and the one place where a
-// job that a device did not do falls back to the CPU. The first job that asks loads the module, once; a failure is
-// remembered and loading is never tried again. After an error of a device no device is used any more. Thread-safe.
+// job that a device did not do falls back to the CPU. A run uses it through a session (device_session.h). The first
+// job that asks loads the module, once; a failure is remembered and loading is never tried again. After an error of
+// a device no device is used any more. Thread-safe.
 #pragma once
 
 #include <functional>

@@ -123,46 +123,32 @@ EpisodeMethod method_of(DeviceEpisodeMethod method) {
 
 EpisodeDevice::EpisodeDevice(DeviceUse use, std::optional<EpisodeMethod> method, const EventStreams& streams,
                              const ExecutionOptions& options)
-    : use_(std::move(use)),
-      method_(device_method(method)),
-      streams_(streams),
-      sending_(options),
-      possible_(use_.offload != nullptr && use_.mode != DeviceMode::kCpu) {
+    : session_(std::move(use), 1), method_(device_method(method)), streams_(streams), sending_(options) {
   sending_.threads = std::min(options.threads, kSendingThreads);
 }
 
 bool EpisodeDevice::attempt(EpisodeSizes sizes, double cpu_ms, const std::string& what,
                             const std::function<void(DeviceTracker&, DeviceEpisodeMethod)>& work) {
-  if (!possible_) return false;
-  if (use_.mode == DeviceMode::kAuto && !use_.offload->has_loaded() && cpu_ms < kWorthLoadingMs) return false;
-  bool is_chosen = false;
-  const bool done = use_.offload->attempt(use_.mode, notice_, [&] {
-    std::vector<DeviceTraits> devices = use_.offload->usable_devices(use_.only);
-    devices.erase(devices.begin() + 1, devices.end());
-    const AcceleratorApi& api = use_.offload->trusted();
-    if (api.episodes == nullptr) throw DeviceFailure{AcceleratorStatus::kDeclined, "the module counts no episodes"};
-    sizes.method = method_;
-    sizes.memory_limit = use_.memory_limit;
-    sizes.is_sent = tracker_.has_value();
-    EpisodeDeviceChoice choice = choose_episode_device(use_.mode, sizes, devices[0], cpu_ms);
-    if (choice.is_chosen && devices[0].ready == 0) {
-      use_.offload->prepare(devices);
-      choice = choose_episode_device(use_.mode, sizes, devices[0], cpu_ms);
-    }
-    reason_ += "; " + what + choice.reason;
-    is_chosen = choice.is_chosen;
-    if (!is_chosen) {
-      if (use_.mode == DeviceMode::kRequire)
-        throw DeviceFailure{AcceleratorStatus::kOutOfMemory, "the job does not fit:" + choice.reason};
-      return;
-    }
-    if (!tracker_) tracker_.emplace(api, devices[0].index, use_.memory_limit, sizes.walked_entries > 0, streams_, sending_);
+  if (!is_possible()) return false;
+  const DeviceUse& use = session_.use();
+  sizes.method = method_;
+  sizes.memory_limit = use.memory_limit;
+  sizes.is_sent = tracker_.has_value();
+  const auto ask = [&](std::span<const DeviceTraits> devices) {
+    if (session_.api().episodes == nullptr)
+      throw DeviceFailure{AcceleratorStatus::kDeclined, "the module counts no episodes"};
+    DeviceVerdict verdict = choose_episode_device(use.mode, sizes, devices[0], cpu_ms);
+    verdict.reason = what + verdict.reason;
+    return verdict;
+  };
+  const auto count = [&](std::span<const DeviceTraits> devices) {
+    if (!tracker_)
+      tracker_.emplace(session_.api(), devices[0].index, use.memory_limit, sizes.walked_entries > 0, streams_, sending_);
     work(*tracker_, method_);
-    device_ = "cuda:" + std::to_string(devices[0].index) + " " + devices[0].name;
-  });
-  if (done) return is_chosen;
-  possible_ = false;
-  tracker_.reset();
+    return true;
+  };
+  if (session_.offer(cpu_ms, ask, count)) return true;
+  if (!is_possible()) tracker_.reset();
   return false;
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "accel/device_episodes.h"
-#include "accel/offload.h"
+#include "accel/device_session.h"
 #include "core/options.h"
 #include "episodes/episode_counter.h"
 #include "episodes/event_stream.h"
@@ -63,7 +63,7 @@ class EpisodeDevice {
                 const ExecutionOptions& options);
 
   /// Can a device be chosen at all?
-  bool is_possible() const { return possible_; }
+  bool is_possible() const { return session_.is_possible(); }
 
   /// Lets a device count a job, if that is chosen.
   /// @param sizes  of the job; the method and what depends on the device are filled in
@@ -74,20 +74,14 @@ class EpisodeDevice {
   bool attempt(EpisodeSizes sizes, double cpu_ms, const std::string& what,
                const std::function<void(DeviceTracker&, DeviceEpisodeMethod)>& work);
 
-  const std::string& device() const { return device_; }  // the one that has counted, "cuda:0 NAME", or "cpu"
-  const std::string& notice() const { return notice_; }  // a message for the user: a device failed
-  const std::string& reason() const { return reason_; }  // the estimates of all jobs
+  const DeviceSession& session() const { return session_; }
 
  private:
-  DeviceUse use_;
+  DeviceSession session_;  // of one device
   DeviceEpisodeMethod method_;
   const EventStreams& streams_;
   ExecutionOptions sending_;
-  bool possible_;
   std::optional<DeviceTracker> tracker_;
-  std::string device_ = "cpu";
-  std::string notice_;
-  std::string reason_;
 };
 
 }  // namespace batmap

@@ -79,9 +79,9 @@ bool count_on_device(const EventStreams& streams, const EpisodeBatch& batch, con
     tracker.count(method, batch, counts);
     report.method = kEpisodeMethodNames[static_cast<size_t>(method_of(method))];
   });
-  report.device = device.device();
-  report.notice = device.notice();
-  report.reason = device.reason();
+  report.device = device.session().device();
+  report.notice = device.session().notice();
+  report.reason = device.session().reason();
   return done;
 }
 
@@ -209,9 +209,9 @@ bool EpisodeRun::next_level(LevelWise& search) {
 }
 
 void EpisodeRun::report_device() {
-  report_.device = device_->device();
-  report_.notice = device_->notice();
-  report_.reason = device_->reason();
+  report_.device = device_->session().device();
+  report_.notice = device_->session().notice();
+  report_.reason = device_->session().reason();
 }
 
 void EpisodeRun::find_best() {

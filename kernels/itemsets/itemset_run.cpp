@@ -2,12 +2,10 @@
 #include "itemsets/itemset_run.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <utility>
 
-#include "accel/itemset_policy.h"
 #include "core/parameters.h"
 #include "core/stopwatch.h"
 #include "itemsets/answers/best_itemsets.h"
@@ -25,28 +23,6 @@ namespace batmap {
 namespace {
 
 constexpr uint64_t kMostRounds = 100'000;  // of random ways
-// DeviceMode::kAuto looks at a device only from so many occurrences on: fewer are searched in milliseconds.
-constexpr uint64_t kFewestOccurrences = 50'000;
-constexpr uint64_t kFewestToLoad = 1'000'000;  // where this session has not loaded the driver yet
-// For the algorithm auto, more than kUnmergedShare of the transactions must also be distinct, and more than kDenseShare
-// of their cells set. Else DepthFirst is faster than bit rows.
-constexpr double kUnmergedShare = 0.8;
-constexpr double kDenseShare = 0.04;
-// A sample may take kSampleFree ns, plus this share of the expected time of the faster side.
-constexpr double kSampleShare = 0.08;
-constexpr double kSampleFree = 50'000;
-constexpr double kClear = 2.5;  // no sample is needed if one side is expected to be so many times as fast
-// What the CPU takes, in ns: bench/device_itemsets.cpp. The two for rows are factors on the kernel's time for a row.
-constexpr double kHostRow = 1.4;
-constexpr double kHostBranchRow = 0.6;  // for the transactions of one branch, which are in cache
-constexpr double kHostJoin = 20;        // a join; for pbi, tbi and dfs in each plane
-constexpr double kHostTail = 3.5;       // a later item in a transaction of a branch
-constexpr double kHostKeptTail = 6;     // a later item that is frequent there, in addition
-constexpr double kHostPair = 8;         // a candidate of two items
-constexpr double kHostCandidate = 600;  // a longer candidate: its subsets are looked up
-constexpr double kHostItemset = 100;    // an itemset that is kept
-constexpr double kHostRoot = 4;         // an occurrence of the root: each thread reads all of them
-constexpr double kHostThreads = 0.9;    // with t threads the parallel part runs t^0.9 times as fast
 constexpr const char* kAlgorithmNames[kItemsetAlgorithms] = {"auto", "pbi", "tbi", "dfs"};
 
 void require_fraction(const char* name, const std::optional<double>& value) {
@@ -132,7 +108,7 @@ ItemsetTarget parse_itemset_target(const std::string& name) {
 
 ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const ItemsetQuery& query,
                        const ExecutionOptions& options)
-    : query_(query), options_(options), root_(*options.memory) {
+    : query_(query), options_(options), root_(*options.memory), session_(query.device, 1) {
   query_.check();
   if (query_.kernel == nullptr) query_.kernel = &select_mask_kernel("auto");
   if (query_.bits == nullptr) query_.bits = &best_and_popcount();
@@ -175,112 +151,65 @@ ExecutionSite ItemsetRun::site() const {
 }
 
 ItemsetAlgorithm ItemsetRun::algorithm() const {
-  return device_ && query_.algorithm == ItemsetAlgorithm::kAuto ? ItemsetAlgorithm::kPbi : query_.algorithm;
+  return on_device() && query_.algorithm == ItemsetAlgorithm::kAuto ? ItemsetAlgorithm::kPbi : query_.algorithm;
 }
 
-/// Sets device_ if a device is to search.
+/// Begins on a device, if one is to search.
 void ItemsetRun::choose_device() {
-  const DeviceUse& use = query_.device;
-  if (use.offload == nullptr || use.mode == DeviceMode::kCpu || root_.items.empty()) return;
+  if (!session_.is_possible() || root_.items.empty()) return;
   if (query_.algorithm == ItemsetAlgorithm::kAuto && query_.target == ItemsetTarget::kGenerators && !query_.top_k) {
     // Generators come in the order of TargetSearch, which a device does not have.
-    if (use.mode == DeviceMode::kRequire)
+    if (session_.is_required())
       throw Error(ErrorCode::kInvalidParameter, "algorithm \"auto\" does not look for generators on a GPU",
                   "Algorithms that do: pbi, tbi, dfs.");
     return;
   }
+  const DeviceUse& use = session_.use();
+  const ItemsetJob job{.algorithm = query_.algorithm,
+                       .transactions = report_.transactions,
+                       .distinct_transactions = report_.distinct_transactions,
+                       .occurrences = report_.occurrences,
+                       .items = root_.items.size(),
+                       .leading = root_.leading,
+                       .memory_limit = use.memory_limit,
+                       .row_words_per_ns = query_.bits->row_words_per_ns,
+                       .threads = options_.threads};
   if (use.mode == DeviceMode::kAuto) {
+    if (query_.top_k || !may_pay_on_a_device(job, session_.has_loaded())) return;
     const bool is_auto = query_.algorithm == ItemsetAlgorithm::kAuto;
-    const double distinct = static_cast<double>(report_.distinct_transactions);
-    const bool is_unmerged =
-        distinct > static_cast<double>(report_.transactions) * kUnmergedShare &&
-        static_cast<double>(report_.occurrences) > distinct * static_cast<double>(root_.items.size()) * kDenseShare;
-    const uint64_t fewest = use.offload->has_loaded() ? kFewestOccurrences : kFewestToLoad;
-    if (query_.top_k || report_.occurrences < fewest) return;
     if (is_auto && (query_.max_results || query_.timeout_ms)) return;  // pbi answers only at its end
-    if (is_auto && (query_.target != ItemsetTarget::kAll || !is_unmerged)) return;
+    if (is_auto && query_.target != ItemsetTarget::kAll) return;
   }
-  std::string notice;
-  const bool done = use.offload->attempt(use.mode, notice, [&] {
-    std::vector<DeviceTraits> devices = use.offload->usable_devices(use.only);
-    devices.erase(devices.begin() + 1, devices.end());  // only one searches
-    if (!is_for_a_device(devices[0])) {
-      if (use.mode == DeviceMode::kRequire)
-        throw DeviceFailure{AcceleratorStatus::kOutOfMemory, "the search does not fit: " + report_.reason};
-      return;
-    }
-    use.offload->prepare(devices);
-    device_ = devices[0];
-  });
-  site_.notice = notice;
-  if (!done || !device_) return;
-  began_on_device_ = true;
+  // A sample is made once: what the policy says does not depend on rates that a device measures when it wakes.
+  std::optional<DeviceVerdict> verdict;
+  const auto ask = [&](std::span<const DeviceTraits> devices) {
+    if (verdict) return *verdict;
+    const auto goes_on = [&](const SearchOutline& known, double sample_ns) {
+      return should_sample_on(job, known, sample_ns, devices[0]);
+    };
+    SearchOutline outline;
+    if (use.mode == DeviceMode::kAuto)
+      outline = sample_search(root_, bounds_.least(), lengths_.most, goes_on, *query_.bits, options_);
+    return *(verdict = choose_row_search(use.mode, row_search_sizes(job, outline), devices[0],
+                                         estimate_search_here(job, outline)));
+  };
+  // The rows are sent when the search begins. Above, the occurrences have shown whether the module should be loaded.
+  began_on_device_ = session_.offer(kWorthLoadingMs, ask, [](std::span<const DeviceTraits>) { return true; });
+  if (verdict) report_.reason = verdict->reason;
+  site_.notice = session_.notice();
+  if (!began_on_device_) return;
   report_.method = kAlgorithmNames[static_cast<size_t>(algorithm())];
   report_.kernel = "popc";
-  site_.device = "cuda:" + std::to_string(device_->index) + " " + device_->name;
-}
-
-/// Estimates the time of the search on the device and on the CPU. Sets the reason.
-bool ItemsetRun::is_for_a_device(const DeviceTraits& device) {
-  // A row has a plane for each bit of the average weight, and a plane has all distinct transactions.
-  const double distinct = std::max(1.0, static_cast<double>(report_.distinct_transactions));
-  const double share = std::min(1.0, distinct / static_cast<double>(report_.transactions));
-  const double planes = 1 - std::log2(share);
-  const double words = std::ceil(distinct / 512) * 8 * planes;
-  RowSearchSizes sizes{.items = root_.items.size(),
-                       .row_bytes = static_cast<uint64_t>(words) * sizeof(uint64_t),
-                       .occurrences = static_cast<uint64_t>(static_cast<double>(report_.occurrences) * share),
-                       .memory_limit = query_.device.memory_limit};
-  const bool is_dfs = query_.algorithm == ItemsetAlgorithm::kDfs;
-  double cpu_ms = 0;
-  if (query_.device.mode == DeviceMode::kAuto) {
-    const auto estimate = [&](const SearchOutline& outline) {
-      const double candidates_ms = (outline.pairs * kHostPair + (outline.joins - outline.pairs) * kHostCandidate) / 1e6;
-      sizes.joins = outline.joins;
-      sizes.itemsets = outline.itemsets;
-      sizes.steps = is_dfs ? outline.extended : 4.0 * outline.longest;
-      sizes.host_ms = query_.algorithm == ItemsetAlgorithm::kTbi ? candidates_ms : 0;
-      cpu_ms = host_ms(outline, words, planes, candidates_ms);
-    };
-    const auto goes_on = [&](const SearchOutline& known, double sample_ns) {
-      estimate(known);
-      const double gpu_ms = estimate_row_search(sizes, device).milliseconds;
-      const double here = cpu_ms - sizes.host_ms;
-      const double there = gpu_ms - sizes.host_ms;
-      // The pairs alone may make it clear, as longer itemsets mostly shift the balance one way. pbi and tbi do the
-      // same work on both sides, so longer itemsets favour the device. dfs waits for the device at each of them,
-      // so they favour the CPU. For auto, longer itemsets do not favour the device: the CPU's search has fewer
-      // transactions on its way down. So where very many itemsets are long, a choice from the pairs may be wrong.
-      const bool is_clear = is_dfs ? there > kClear * here : here > kClear * there;
-      return !is_clear && sample_ns <= kSampleFree + kSampleShare * std::min(cpu_ms, gpu_ms) * 1e6;
-    };
-    estimate(sample_search(root_, bounds_.least(), lengths_.most, goes_on, *query_.bits, options_));
-  }
-  const RowSearchChoice choice = choose_row_search(query_.device.mode, sizes, device, cpu_ms);
-  report_.reason = choice.reason;
-  return choice.on_device;
-}
-
-double ItemsetRun::host_ms(const SearchOutline& outline, double row_words, double planes, double candidates_ms) const {
-  const double word_ns = 1 / query_.bits->row_words_per_ns;
-  const double join_ns = row_words * word_ns * kHostRow + planes * kHostJoin;
-  if (query_.algorithm == ItemsetAlgorithm::kDfs) return outline.joins * join_ns / 1e6;
-  if (query_.algorithm != ItemsetAlgorithm::kAuto)
-    return candidates_ms + (outline.joins * join_ns + outline.itemsets * (join_ns + kHostItemset)) / 1e6;
-  const double kept = outline.pairs == 0 ? 0 : std::min(1.0, outline.itemsets / outline.pairs);
-  const double all_ns = outline.branch_joins * row_words * word_ns * kHostBranchRow + outline.joins * kHostJoin +
-                        outline.tails * (kHostTail + kHostKeptTail * kept);
-  const double root_ns = std::min(all_ns, static_cast<double>(report_.occurrences) * kHostRoot);
-  const int threads = std::clamp(static_cast<int>(root_.leading), 1, std::max(options_.threads, 1));
-  return (root_ns + (all_ns - root_ns) / std::pow(threads, kHostThreads)) / 1e6;
+  site_.device = session_.device();
 }
 
 std::unique_ptr<RowLevels> ItemsetRun::rows(const ExecutionOptions& options) const {
   WeightedBits bits(root_, *query_.bits, options);
-  if (!device_) return std::make_unique<HostLevels>(std::move(bits), options);
-  const DeviceLevelJob job{
-      .device = device_->index, .memory_limit = query_.device.memory_limit, .prunes = algorithm() == ItemsetAlgorithm::kPbi};
-  return rows_on_device(query_.device.offload->trusted(), job, bits, options);
+  if (!on_device()) return std::make_unique<HostLevels>(std::move(bits), options);
+  const DeviceLevelJob job{.device = session_.devices()[0].index,
+                           .memory_limit = session_.use().memory_limit,
+                           .prunes = algorithm() == ItemsetAlgorithm::kPbi};
+  return rows_on_device(session_.api(), job, bits, options);
 }
 
 bool ItemsetRun::wanted(uint32_t length, uint32_t support) const {
@@ -302,8 +231,8 @@ ItemsetRun::Searcher ItemsetRun::searcher(ItemsetVisitor& visitor, const Executi
   if (query_.target == ItemsetTarget::kAll)
     return by_branch(
         std::make_shared<DepthFirst>(root_, bounds_, lengths_.most, *query_.kernel, *query_.bits, visitor, options));
-  return by_branch(std::make_shared<TargetSearch>(query_.target, root_, occurrences_, bounds_, lengths_.most, *query_.kernel,
-                                                  *query_.bits, visitor, options));
+  const TargetSearchInput input{root_, occurrences_, bounds_, lengths_.most, *query_.kernel, *query_.bits, visitor, options};
+  return by_branch(std::shared_ptr<TargetSearch>(make_target_search(query_.target, input)));
 }
 
 ItemsetRun::Searcher ItemsetRun::searcher(ItemsetSink& sink, const ExecutionOptions& options) {
@@ -371,19 +300,16 @@ void ItemsetRun::search_target(ItemsetSink& sink, const ExecutionOptions& option
 /// Searches on the device, if there is one. After an error of the device, searches on the CPU from the start:
 /// both give the answers in one order, so those already handed over are skipped.
 void ItemsetRun::search_anywhere(ItemsetSink& sink, const ExecutionOptions& options) {
-  if (!device_) return search_chosen(sink, options);
+  if (!on_device()) return search_chosen(sink, options);
   RestartedSink out(sink);
-  const DeviceUse& use = query_.device;
-  std::string notice;
-  if (use.offload->attempt(use.mode, notice, [&] { search_chosen(out, options); })) return;
-  device_.reset();
+  if (session_.go_on([&] { search_chosen(out, options); })) return;
   {
     const std::lock_guard lock(site_mutex_);
     const bool is_auto = algorithm() == ItemsetAlgorithm::kAuto;
     site_.method = is_auto ? "depth first" : kAlgorithmNames[static_cast<size_t>(algorithm())];
     site_.kernel = is_auto ? query_.kernel->name : query_.bits->name;
-    site_.device = "cpu";
-    site_.notice = notice;
+    site_.device = session_.device();
+    site_.notice = session_.notice();
   }
   restart();
   out.restart();

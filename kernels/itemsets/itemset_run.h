@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "accel/offload.h"
+#include "accel/device_session.h"
+#include "accel/itemset_policy.h"
 #include "bits/and_popcount.h"
 #include "core/options.h"
 #include "itemsets/answers/itemset_sink.h"
@@ -24,15 +25,9 @@
 #include "itemsets/search/itemset_target.h"
 #include "itemsets/search/row_levels.h"
 #include "itemsets/search/search_levels.h"
-#include "itemsets/search/search_sample.h"
 #include "relation/chunk.h"
 
 namespace batmap {
-
-/// Which algorithm searches. auto is DepthFirst, TargetSearch for other targets than all, or pbi on a device. The others
-/// are the algorithms of two papers, over bit rows (breadth_first.h, bit_row_search.h), on the CPU or on a device.
-enum class ItemsetAlgorithm { kAuto, kPbi, kTbi, kDfs };
-inline constexpr size_t kItemsetAlgorithms = 4;
 
 struct ItemsetQuery {
   // The threshold: one of the two, or neither together with top_k (then min_count is 1).
@@ -47,6 +42,7 @@ struct ItemsetQuery {
   std::optional<int64_t> top_k;                 // the itemsets of largest support; ties: fewer items, then smaller items
   std::optional<int64_t> max_results;           // this and timeout_ms are observed by ItemsetStream
   std::optional<int64_t> timeout_ms;
+  // kAuto on the CPU: DepthFirst, or TargetSearch for other targets than all. The others: BreadthFirst, search_bit_rows().
   ItemsetAlgorithm algorithm = ItemsetAlgorithm::kAuto;
   const MaskKernel* kernel = nullptr;       // nullptr: the fastest
   const AndPopcountKernel* bits = nullptr;  // the same, for bit rows
@@ -124,10 +120,9 @@ class ItemsetRun {
  private:
   /// DepthFirst or TargetSearch search, which hand over answers as they find them.
   bool is_streamed() const { return !query_.top_k && query_.algorithm == ItemsetAlgorithm::kAuto && !began_on_device_; }
+  bool on_device() const { return !session_.devices().empty(); }
   ItemsetAlgorithm algorithm() const;
   void choose_device();
-  bool is_for_a_device(const DeviceTraits& device);
-  double host_ms(const SearchOutline& outline, double row_words, double planes, double candidates_ms) const;
   std::unique_ptr<RowLevels> rows(const ExecutionOptions& options) const;
   void search_anywhere(ItemsetSink& sink, const ExecutionOptions& options);
   /// A searcher that tells a visitor what it finds, branch by branch.
@@ -148,8 +143,8 @@ class ItemsetRun {
   ItemsetLengths lengths_;
   uint32_t max_support_ = UINT32_MAX;
   SearchBounds bounds_;
+  DeviceSession session_;  // of one device
   bool began_on_device_ = false;
-  std::optional<DeviceTraits> device_;  // empty: the CPU searches, perhaps after a device failed
   mutable std::mutex site_mutex_;
   ExecutionSite site_;
 };

@@ -104,7 +104,7 @@ PairSelection AllPairsRun::selection() const {
 }
 
 AllPairsRun::AllPairsRun(SetCollection sets, const AllPairsQuery& query, const ExecutionOptions& options)
-    : query_(query), options_(options) {
+    : query_(query), options_(options), answers_(query.device) {
   query_.check();
   const Stopwatch watch;
   prepare(std::move(sets));
@@ -222,7 +222,7 @@ bool AllPairsRun::count_on_devices(const Costs& costs, AllPairsWay& way) {
     sizes.host_ms = elements * kCodedElement / 1e6;
   }
   std::unique_ptr<PairCounter> counter = answers_.offload(
-      use, costs.of(way),
+      costs.of(way),
       [&](std::span<const DeviceTraits> devices) {
         return choose_device(use.mode, sizes, devices, costs.of(way), std::nullopt);
       },

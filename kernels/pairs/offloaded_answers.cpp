@@ -1,4 +1,4 @@
-// Asks for devices, and starts again without them. See offloaded_answers.h.
+// Offers the count to devices, and starts again without them. See offloaded_answers.h.
 #include "pairs/offloaded_answers.h"
 
 #include <algorithm>
@@ -7,70 +7,50 @@
 
 namespace batmap {
 
-namespace {
-
-std::string names_of(std::span<const DeviceTraits> devices) {
-  std::string names;
-  for (const DeviceTraits& device : devices) {
-    if (!names.empty()) names += ", ";
-    names += "cuda:" + std::to_string(device.index) + " " + device.name;
-  }
-  return names;
-}
-
-}  // namespace
-
-std::unique_ptr<PairCounter> OffloadedAnswers::offload(const DeviceUse& use, double cpu_ms, const Choose& choose,
-                                                       const Count& count, PairReport& report) {
-  if (use.offload == nullptr || use.mode == DeviceMode::kCpu) return nullptr;
-  if (use.mode == DeviceMode::kAuto && !use.offload->has_loaded() && cpu_ms < kWorthLoadingMs) return nullptr;
+std::unique_ptr<PairCounter> OffloadedAnswers::offload(double cpu_ms, const Choose& choose, const Count& count,
+                                                       PairReport& report) {
+  if (!session_.is_possible()) return nullptr;
+  DeviceChoice choice;
   std::unique_ptr<PairCounter> counter;
-  const bool done = use.offload->attempt(use.mode, report.notice, [&] {
-    std::vector<DeviceTraits> devices = use.offload->usable_devices(use.only);
-    DeviceChoice choice = choose(devices);
-    if (choice.method && std::ranges::any_of(devices, [](const DeviceTraits& device) { return device.ready == 0; })) {
-      use.offload->prepare(devices);  // now the rates are measured, and the contexts exist
-      choice = choose(devices);
-    }
-    report.reason += "; " + choice.reason;
-    if (!choice.method) {
-      if (use.mode == DeviceMode::kRequire)
-        throw DeviceFailure{AcceleratorStatus::kOutOfMemory, "the job does not fit: " + choice.reason};
-      return;
-    }
+  const auto ask = [&](std::span<const DeviceTraits> devices) {
+    choice = choose(devices);
+    return DeviceVerdict{choice.method.has_value(), choice.reason};
+  };
+  const auto begin = [&](std::span<const DeviceTraits> devices) {
     counter = count(devices, *choice.method);
-    if (!counter) return;
-    use_ = use;
-    device_threads_ = threads_for_devices(devices.size());
-    report.device = names_of(devices);
-  });
-  return done ? std::move(counter) : nullptr;
+    return counter != nullptr;
+  };
+  session_.offer(cpu_ms, ask, begin);
+  report.reason += session_.reason();
+  report.notice = session_.notice();
+  report.device = session_.device();
+  return counter;
 }
 
 void OffloadedAnswers::start(std::unique_ptr<PairCounter> counter, Buffer<int64_t> values, const PairSelection& selection,
                              ExecutionOptions options, NextBlock next) {
-  options.threads = std::max(options.threads, device_threads_);
+  options.threads = std::max(options.threads, threads_for_devices(session_.devices().size()));
   answers_.emplace(std::move(counter), std::move(values), selection, options, std::move(next));
-}
-
-void OffloadedAnswers::stop() {
-  answers_.reset();
-  device_threads_ = 0;
 }
 
 bool OffloadedAnswers::next(std::vector<PairRow>& batch, PairReport& report, const std::function<void()>& restart) {
   batch.clear();
   if (!answers_) return false;
   bool more = false;
-  if (!on_devices() || !use_.offload->attempt(use_.mode, report.notice, [&] { more = answers_->next(batch); })) {
-    if (on_devices()) {
+  const auto count = [&] { more = answers_->next(batch); };
+  bool is_done = false;
+  if (on_devices()) {
+    is_done = session_.go_on(count);
+    if (!is_done) {
       skip_ = report.results;
       answers_.reset();
-      device_threads_ = 0;
-      report.device = "cpu";
+      report.notice = session_.notice();
+      report.device = session_.device();
       restart();
     }
-    more = answers_->next(batch);
+  }
+  if (!is_done) {
+    count();
     const uint64_t skipped = std::min<uint64_t>(skip_, batch.size());
     batch.erase(batch.begin(), batch.begin() + static_cast<ptrdiff_t>(skipped));
     skip_ -= skipped;

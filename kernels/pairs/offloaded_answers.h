@@ -7,10 +7,10 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
-#include "accel/device_policy.h"
-#include "accel/offload.h"
+#include "accel/device_session.h"
 #include "pairs/pair_answers.h"
 #include "pairs/pair_report.h"
 
@@ -18,6 +18,8 @@ namespace batmap {
 
 class OffloadedAnswers {
  public:
+  explicit OffloadedAnswers(DeviceUse use) : session_(std::move(use)) {}
+
   /// How the given devices would count the job. Called again when their rates have been measured.
   using Choose = std::function<DeviceChoice(std::span<const DeviceTraits> devices)>;
   /// Makes the counter. nullptr: the caller will count in another way. May throw DeviceFailure.
@@ -28,27 +30,26 @@ class OffloadedAnswers {
   /// @param report  device, reason and notice are set
   /// @return nullptr: the CPU is to count
   /// @throws Error; under DeviceMode::kRequire also instead of returning nullptr
-  std::unique_ptr<PairCounter> offload(const DeviceUse& use, double cpu_ms, const Choose& choose, const Count& count,
-                                       PairReport& report);
+  std::unique_ptr<PairCounter> offload(double cpu_ms, const Choose& choose, const Count& count, PairReport& report);
 
   /// Starts counting. The parameters are those of PairAnswers.
   void start(std::unique_ptr<PairCounter> counter, Buffer<int64_t> values, const PairSelection& selection,
              ExecutionOptions options, NextBlock next = {});
 
-  bool on_devices() const { return device_threads_ > 0; }
+  const DeviceSession& session() const { return session_; }
+  bool on_devices() const { return answers_ && !session_.devices().empty(); }
   /// See PairAnswers. 0 before start().
   uint64_t most_bytes(uint64_t pairs) const { return answers_ ? answers_->most_bytes(pairs) : 0; }
   /// Ends the answers and gives back their memory.
-  void stop();
+  void stop() { answers_.reset(); }
 
   /// See PairAnswers::next(). Without start() there are no answers.
   /// @param restart  called when devices have failed; it must call start() with a counter of the CPU
   bool next(std::vector<PairRow>& batch, PairReport& report, const std::function<void()>& restart);
 
  private:
-  DeviceUse use_;
-  int device_threads_ = 0;  // above 0: devices count
-  uint64_t skip_ = 0;       // answers that devices gave before they failed, still to be skipped
+  DeviceSession session_;
+  uint64_t skip_ = 0;  // answers that devices gave before they failed, still to be skipped
   std::optional<PairAnswers> answers_;
 };
 

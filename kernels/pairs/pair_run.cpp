@@ -45,7 +45,7 @@ std::optional<PairMethod> parse_pair_method(const std::string& name) {
 
 PairRun::PairRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const PairQuery& query,
                  const ExecutionOptions& options)
-    : query_(query), options_(options) {
+    : query_(query), options_(options), answers_(query.device) {
   query_.check();
   const Stopwatch watch;
   group(std::move(chunks), item_rank);
@@ -54,7 +54,7 @@ PairRun::PairRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_r
 
 PairRun::PairRun(const RowLog& log, std::span<const uint32_t> item_rank, const PairQuery& query,
                  const ExecutionOptions& options)
-    : query_(query), options_(options) {
+    : query_(query), options_(options), answers_(query.device) {
   query_.check();
   const Stopwatch watch;
   if (log.partitions() == nullptr)
@@ -155,7 +155,7 @@ std::optional<DeviceMethod> device_method(PairMethod method) {
 }  // namespace
 
 void PairRun::refuse_without_device(const char* why) const {
-  if (query_.device.offload != nullptr && query_.device.mode == DeviceMode::kRequire) throw Error(ErrorCode::kNoDevice, why);
+  if (answers_.session().is_required()) throw Error(ErrorCode::kNoDevice, why);
 }
 
 /// @param cpu_ms  expected time of the CPU
@@ -163,9 +163,8 @@ void PairRun::refuse_without_device(const char* why) const {
 std::unique_ptr<PairCounter> PairRun::count_on_a_device(const EncodedRelation& relation, const KeptItems& kept,
                                                         double cpu_ms) {
   const DeviceUse& use = query_.device;
-  if (use.offload == nullptr || use.mode == DeviceMode::kCpu) return nullptr;
   if (query_.method && !device_method(*query_.method)) {
-    if (use.mode == DeviceMode::kRequire)
+    if (answers_.session().is_required())
       throw Error(ErrorCode::kInvalidParameter, std::string("method \"") + report_.method + "\" does not run on a GPU",
                   "Methods that do: bitmap, horizontal.");
     return nullptr;
@@ -180,8 +179,7 @@ std::unique_ptr<PairCounter> PairRun::count_on_a_device(const EncodedRelation& r
                           .threads = options_.threads};
   const std::optional<DeviceMethod> wanted = query_.method ? device_method(*query_.method) : std::nullopt;
   return answers_.offload(
-      use, cpu_ms,
-      [&](std::span<const DeviceTraits> devices) { return choose_device(use.mode, sizes, devices, cpu_ms, wanted); },
+      cpu_ms, [&](std::span<const DeviceTraits> devices) { return choose_device(use.mode, sizes, devices, cpu_ms, wanted); },
       [&](std::span<const DeviceTraits> devices, DeviceMethod method) {
         std::unique_ptr<PairCounter> counter =
             count_on_devices(*use.offload, devices, method, use.memory_limit, relation, kept, options_);
@@ -265,10 +263,7 @@ void PairRun::count_all() {
 bool PairRun::next(std::vector<PairRow>& batch) {
   if (spooled_) return spooled_->next(batch);
   const Stopwatch watch;
-  const bool more = answers_.next(batch, report_, [this] {
-    query_.device.offload = nullptr;
-    group(std::move(chunks_), item_rank_);
-  });
+  const bool more = answers_.next(batch, report_, [this] { group(std::move(chunks_), item_rank_); });
   report_.count_ms += watch.milliseconds();
   return more;
 }

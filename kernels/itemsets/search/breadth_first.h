@@ -67,7 +67,6 @@ class BreadthFirst {
   SearchLevels& log_;
   const ExecutionOptions& options_;
   mutable Poll poll_;
-  uint64_t candidates_ = 0;  // of the current level
   RowLevels& rows_;
   size_t bitmap_words_;
   uint32_t leading_ = 0;

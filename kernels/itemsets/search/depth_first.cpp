@@ -5,17 +5,9 @@
 #include <bit>
 #include <utility>
 
-#include "itemsets/forms/weighted_bits.h"
-
 namespace batmap {
 
 namespace {
-
-// A node clears all its counters. If it made fewer increments than one for each kSparseShare counters,
-// it clears only those it touched.
-constexpr uint64_t kSparseShare = 8;
-// Prefetch distance in tails, as in pairs/counters/horizontal_counter.cpp.
-constexpr size_t kPrefetchAhead = 16;
 
 // A node's transactions become bit rows if at least kBitRowsFrom are distinct, more than kUnmergedShare of the
 // transactions stayed distinct, and they hold more than kDenseShare of the candidates on average. Source of the
@@ -23,8 +15,6 @@ constexpr size_t kPrefetchAhead = 16;
 constexpr size_t kBitRowsFrom = 1024;
 constexpr double kUnmergedShare = 0.8;
 constexpr double kDenseShare = 0.1;
-
-size_t lowest(uint64_t bits) { return static_cast<size_t>(std::countr_zero(bits)); }
 
 }  // namespace
 
@@ -40,7 +30,8 @@ DepthFirst::DepthFirst(const SearchRoot& root, const SearchBounds& bounds, uint3
       poll_(options.cancel),
       counts_(*options.memory, root.as_masks ? 0 : root.items.size(), Fill::kZero),
       places_(*options.memory, root.as_masks ? 0 : root.items.size(), Fill::kZero),
-      masks_(*options.memory) {
+      masks_(*options.memory),
+      pairs_(bits, options) {
   for (const uint32_t rank : root.perfect) visitor_.push_perfect(rank);
   if (root.as_masks) return;
   for (uint32_t item = 0; item < root.items.size(); ++item)
@@ -57,9 +48,8 @@ void DepthFirst::search(uint32_t first, uint32_t last) {
   if (std::max(first, masked) >= last) return;
 
   if (!root_made_) make_root();
-  const auto below = [](uint32_t items) { return items == 64 ? ~uint64_t{0} : (uint64_t{1} << items) - 1; };
   const uint64_t branches = below(last - masked) & ~below(std::max(first, masked) - masked);
-  const uint64_t all = below(static_cast<uint32_t>(root_.items.size()) - masked);
+  const uint64_t all = below(root_.items.size() - masked);
   const uint32_t* const support = root_.support.data() + masked;
   if (root_.is_leaf())
     extend_masks(0, masks_.size(), 0, all, support, 0);
@@ -172,22 +162,10 @@ size_t DepthFirst::count_tails(const TransactionLists& lists, uint32_t item, siz
   uint32_t* const counts = counts_.data();
   const size_t own = candidates_.size() - candidates;
   const size_t before = candidates_.size();
-  const uint32_t least = threshold();
-  uint64_t increments = 0;
-  for (size_t t = 0; t < tails.size(); ++t) {
-    if (t + kPrefetchAhead < tails.size()) __builtin_prefetch(data + tails[t + kPrefetchAhead].begin);
-    const WeightedTail tail = tails[t];
-    for (uint32_t k = 0; k < tail.length; ++k) {
-      const uint32_t other = data[tail.begin + k];
-      const uint32_t count = counts[other] += tail.weight;
-      // True if this increment took the count from below `least` to `least` or more.
-      if (count - least < tail.weight) [[unlikely]]
-        candidates_.push_back({other, 0, 0});
-    }
-    increments += tail.length;
-    if ((t & 0xfff) == 0xfff) poll_.after(1u << 16);
-  }
-  poll_.after(increments);
+  const auto tail_at = [&](size_t t) { return WeightedItems{{data + tails[t].begin, tails[t].length}, tails[t].weight}; };
+  const uint64_t increments = count_items(counts, tails.size(), threshold(), poll_, tail_at, [&](uint32_t other) {
+    candidates_.push_back({other, 0, 0});
+  });
   std::sort(candidates_.begin() + static_cast<ptrdiff_t>(before), candidates_.end(),
             [](const Candidate& x, const Candidate& y) { return x.item < y.item; });
   for (size_t k = before; k < candidates_.size(); ++k) {
@@ -195,11 +173,7 @@ size_t DepthFirst::count_tails(const TransactionLists& lists, uint32_t item, siz
     found.rank = candidates_[own + found.item].rank;
     found.support = counts[found.item];
   }
-  if (increments * kSparseShare < candidates - item)
-    for (const WeightedTail& tail : tails)
-      for (uint32_t k = 0; k < tail.length; ++k) counts[data[tail.begin + k]] = 0;
-  else
-    std::fill(counts + item + 1, counts + candidates, 0u);
+  clear_counts(counts, {counts + item + 1, counts + candidates}, increments, tails.size(), tail_at);
   size_t kept = before;
   for (size_t k = before; k < candidates_.size(); ++k) {
     if (candidates_[k].support == support)
@@ -239,7 +213,7 @@ void DepthFirst::extend_lists(const TransactionLists& lists, uint32_t item, size
     if (candidates <= kLeafItems) {
       uint32_t ranks[kLeafItems];
       for (size_t k = 0; k < candidates; ++k) ranks[k] = candidates_[own + k].rank;
-      uint32_t* const table = clear_leaf(static_cast<int>(candidates));
+      uint32_t* const table = leaf_.clear(static_cast<int>(candidates));
       for_each_mask([&](uint64_t mask, uint32_t weight) { table[mask] += weight; });
       forget_places();
       kernel_.sum_supersets(table, static_cast<int>(candidates));
@@ -289,14 +263,9 @@ void DepthFirst::extend_lists(const TransactionLists& lists, uint32_t item, size
 /// @param branches  the candidates whose nodes are wanted
 void DepthFirst::walk_masks(size_t from, size_t to, uint64_t candidates, uint64_t branches, const uint32_t* support,
                             uint32_t length) {
-  if (pairs_.size() == pairs_used_) pairs_.push_back(PairCounts(*options_.memory, kMaskItems * kMaskItems));
-  uint32_t* const pairs = pairs_[pairs_used_++].data();
+  const uint32_t* const pairs = pairs_.push();
   const bool is_root = length == 0;
-  if (length + 1 < most_ && !(is_root && root_counted_)) {
-    for (uint64_t rest = candidates; rest != 0; rest &= rest - 1)
-      std::fill_n(pairs + lowest(rest) * kMaskItems, kMaskItems, 0u);
-    count_mask_pairs(masks_.list(from, to), candidates, bits_, options_, poll_, pairs);
-  }
+  if (length + 1 < most_ && !(is_root && root_counted_)) pairs_.count(masks_.list(from, to), candidates, poll_);
   root_counted_ |= is_root;
   for (uint64_t rest = branches; rest != 0; rest &= rest - 1) {
     const size_t item = lowest(rest);
@@ -319,7 +288,7 @@ void DepthFirst::walk_masks(size_t from, size_t to, uint64_t candidates, uint64_
     if (children != 0) extend_masks(from, to, self, children, counts, length + 1);
     visitor_.shrink_perfect(perfect);
   }
-  --pairs_used_;
+  pairs_.pop();
 }
 
 /// Searches the node of the transactions that have `with`. @param support  [64] of the candidates
@@ -334,7 +303,7 @@ void DepthFirst::extend_masks(size_t from, size_t to, uint64_t with, uint64_t ca
   const WeightedMasks list = masks_.list(from, to);
   poll_.after(list.size);
   if (items <= kLeafItems) {
-    uint32_t* const table = clear_leaf(items);
+    uint32_t* const table = leaf_.clear(items);
     kernel_.project(list, with, candidates, table);
     kernel_.sum_supersets(table, items);
     uint32_t ranks[kLeafItems];
@@ -386,16 +355,11 @@ bool DepthFirst::suits_bit_rows(size_t transactions, size_t distinct, uint64_t o
 
 // ---- tables
 
-uint32_t* DepthFirst::clear_leaf(int items) {
-  std::fill_n(leaf_, std::max<size_t>(8, size_t{1} << items), 0u);
-  return leaf_;
-}
-
 void DepthFirst::write_leaf(const uint32_t* ranks, int items, uint32_t length) {
   const std::span<const LeafStep> order = leaf_order(items);
   for (size_t k = 0; k < order.size();) {
     const LeafStep step = order[k];
-    const uint32_t support = leaf_[step.subset];
+    const uint32_t support = leaf_.supports[step.subset];
     if (length + step.length > most_ || !bounds_.reaches(length + step.length, support)) {
       k += leaf_subtree(items, step);
       continue;

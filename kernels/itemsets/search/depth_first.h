@@ -27,6 +27,7 @@
 #include "itemsets/answers/search_bounds.h"
 #include "itemsets/forms/leaf_order.h"
 #include "itemsets/forms/mask_kernel.h"
+#include "itemsets/forms/node_counts.h"
 #include "itemsets/forms/search_root.h"
 #include "itemsets/search/bit_row_search.h"
 
@@ -51,7 +52,6 @@ class DepthFirst {
     uint32_t rank;
     uint32_t support;
   };
-  using PairCounts = Buffer<uint32_t>;  // [64][64]
 
   uint32_t threshold() const { return bounds_.least(); }
   void make_root();
@@ -66,7 +66,6 @@ class DepthFirst {
   void extend_masks(size_t from, size_t to, uint64_t with, uint64_t candidates, const uint32_t* support, uint32_t length);
   void search_masks(size_t from, size_t added, uint64_t candidates, const uint32_t* support, uint32_t length);
   bool suits_bit_rows(size_t transactions, size_t distinct, uint64_t occurrences, size_t candidates) const;
-  uint32_t* clear_leaf(int items);
   void write_leaf(const uint32_t* ranks, int items, uint32_t length);
 
   const SearchRoot& root_;
@@ -81,15 +80,14 @@ class DepthFirst {
   Buffer<uint32_t> counts_;            // [root items] zero between nodes
   Buffer<uint64_t> places_;            // [root items] bit or index of an item in the child's form; zero between nodes
   MaskStack masks_;                    // a stack: the transactions of each node on masks
-  std::vector<PairCounts> pairs_;      // [nodes on masks]
-  size_t pairs_used_ = 0;
+  MaskPairs pairs_;
   std::optional<HostLevels> root_rows_;  // of a root of lists, if they are no larger than the lists
   bool root_rows_asked_ = false;         // make_root_rows() was called
   double mean_tail_ = 0;                 // mean number of items behind an occurrence of the root
   bool root_made_ = false;               // masks_ begins with the root's masks
-  bool root_counted_ = false;            // pairs_[0] has the pairs of the root's masks
+  bool root_counted_ = false;            // pairs_ has the pairs of the root's masks
   uint32_t mask_ranks_[kMaskItems];      // [bits] ranks of the mask bits in use
-  alignas(32) uint32_t leaf_[size_t{1} << kLeafItems];
+  LeafTable leaf_;
 };
 
 }  // namespace batmap

@@ -8,22 +8,11 @@
 #include <cstdint>
 #include <functional>
 
+#include "accel/itemset_policy.h"
 #include "bits/and_popcount.h"
 #include "itemsets/forms/search_root.h"
 
 namespace batmap {
-
-/// The work of the whole search, as far as it is known.
-struct SearchOutline {
-  double pairs = 0;         // pairs of items
-  double joins = 0;         // pairs of itemsets that share all but their last items; pairs of items included
-  double branch_joins = 0;  // the same, each weighted by the share of the transactions that its first item has
-  double tails = 0;         // later items in the transactions of each first item, if items were independent
-  double itemsets = 0;      // frequent itemsets of two items or more
-  double extended = 0;      // frequent itemsets with a later sibling
-  uint32_t longest = 1;
-  bool is_complete = false;  // false: there may be many more
-};
 
 /// May a sample go on that has found `known` in `sample_ns` nanoseconds?
 using SampleGoesOn = std::function<bool(const SearchOutline& known, double sample_ns)>;

@@ -174,7 +174,7 @@ TEST(DevicePolicy, EpisodesFitOrNot) {
   EpisodeSizes sizes = episode_sizes(100'000'000);
   EXPECT_TRUE(choose_episode_device(DeviceMode::kCuda, sizes, episode_device(true), 1e9).is_chosen);
   sizes.memory_limit = uint64_t{512} << 20;
-  const EpisodeDeviceChoice choice = choose_episode_device(DeviceMode::kCuda, sizes, episode_device(true), 1e9);
+  const DeviceVerdict choice = choose_episode_device(DeviceMode::kCuda, sizes, episode_device(true), 1e9);
   EXPECT_FALSE(choice.is_chosen);
   EXPECT_NE(choice.reason.find("does not fit"), std::string::npos) << choice.reason;
 }

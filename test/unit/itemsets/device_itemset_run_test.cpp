@@ -1,12 +1,11 @@
 // Itemset runs on a fake accelerator. For every algorithm the answers and their order are those of the CPU, whatever the
 // accelerator answers, whenever it fails, and also if few rows fit it. Nothing is handed over twice, the accelerator is
-// not asked again after an error, and no search stays open. Then the policy, and the sample on which it depends.
+// not asked again after an error, and no search stays open. Then the sample on which the choice of a device depends.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <thread>
 
-#include "accel/itemset_policy.h"
 #include "itemsets/itemset_stream.h"
 #include "itemsets/rules/rules.h"
 #include "itemsets/search/search_sample.h"
@@ -265,58 +264,6 @@ TEST_F(DeviceItemsetRun, Rules) {
   const std::vector<int64_t> expected = rules(nullptr);
   EXPECT_GT(expected.size(), 100u);
   EXPECT_EQ(rules(&offload_), expected);
-}
-
-// ---- the policy
-
-DeviceTraits device(bool ready) {
-  DeviceTraits traits{};
-  traits.memory_bytes = uint64_t{80} << 30;
-  traits.multiprocessors = 132;
-  traits.ready = ready;
-  traits.rates.context_ms = 200;
-  return traits;
-}
-
-TEST(ItemsetPolicy, LargeSearchesPay) {
-  const RowSearchSizes large{.joins = 1e6, .itemsets = 1e5, .steps = 12, .items = 200, .row_bytes = 125'000};
-  EXPECT_TRUE(choose_row_search(DeviceMode::kAuto, large, device(true), 5000).on_device);
-  EXPECT_TRUE(choose_row_search(DeviceMode::kAuto, large, device(false), 5000).on_device);
-  EXPECT_FALSE(choose_row_search(DeviceMode::kAuto, large, device(true), 30).on_device);
-  EXPECT_FALSE(choose_row_search(DeviceMode::kCpu, large, device(true), 5000).on_device);
-  EXPECT_TRUE(choose_row_search(DeviceMode::kRequire, large, device(true), 0).on_device);
-}
-
-TEST(ItemsetPolicy, TheContextCounts) {
-  const RowSearchSizes middle{.joins = 2e4, .itemsets = 1e3, .steps = 12, .items = 100, .row_bytes = 125'000};
-  EXPECT_TRUE(choose_row_search(DeviceMode::kAuto, middle, device(true), 150).on_device);
-  EXPECT_FALSE(choose_row_search(DeviceMode::kAuto, middle, device(false), 150).on_device);
-}
-
-TEST(ItemsetPolicy, WhatBothSidesDoIsNoReason) {
-  RowSearchSizes sizes{.joins = 1e6, .itemsets = 1e5, .steps = 12, .items = 100, .row_bytes = 1000};
-  const double alone = estimate_row_search(sizes, device(true)).milliseconds;
-  EXPECT_TRUE(choose_row_search(DeviceMode::kAuto, sizes, device(true), alone * 1.3).on_device);
-  sizes.host_ms = 1000;
-  EXPECT_TRUE(choose_row_search(DeviceMode::kAuto, sizes, device(true), 1000 + alone * 1.3).on_device);
-  EXPECT_FALSE(choose_row_search(DeviceMode::kAuto, sizes, device(true), 1000 + alone * 0.9).on_device);
-}
-
-TEST(ItemsetPolicy, StepsOfDfsCost) {
-  RowSearchSizes sizes{.joins = 1e6, .itemsets = 1e5, .steps = 12, .items = 100, .row_bytes = 1000};
-  const double few = estimate_row_search(sizes, device(true)).milliseconds;
-  sizes.steps = 1e5;
-  EXPECT_GT(estimate_row_search(sizes, device(true)).milliseconds, 50 * few);
-}
-
-TEST(ItemsetPolicy, WhatDoesNotFitStaysHere) {
-  RowSearchSizes sizes{.joins = 1e9, .itemsets = 1e6, .steps = 10, .items = 100'000, .row_bytes = 1'000'000};
-  for (const DeviceMode mode : {DeviceMode::kAuto, DeviceMode::kCuda, DeviceMode::kRequire})
-    EXPECT_FALSE(choose_row_search(mode, sizes, device(true), 1e9).on_device);
-  sizes.items = 10;
-  EXPECT_TRUE(choose_row_search(DeviceMode::kCuda, sizes, device(true), 1e9).on_device);
-  sizes.memory_limit = 1 << 20;
-  EXPECT_FALSE(choose_row_search(DeviceMode::kCuda, sizes, device(true), 1e9).on_device);
 }
 
 // ---- the sample

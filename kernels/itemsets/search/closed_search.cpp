@@ -1,0 +1,54 @@
+// Closed itemsets: those without a superset of the same support. Every node that is not covered is an answer. No memory
+// beyond the transactions. Source: see closure_nodes.h.
+#include "itemsets/search/closure_nodes.h"
+
+namespace batmap {
+
+namespace {
+
+class ClosedSearch final : public ClosureNodes {
+ public:
+  explicit ClosedSearch(const TargetSearchInput& input) : ClosureNodes(input) {}
+
+  void search(uint32_t first, uint32_t last) override {
+    if (!may_have(length())) return;
+    if (first == 0 && length() != 0) tell({}, root_.transactions);
+    search_root_lists(first, last);
+    search_root_masks(first, last);
+  }
+
+ private:
+  /// Are there answers of this length, or longer ones?
+  bool may_have(size_t length) const { return length <= most_; }
+
+  void visit_lists(std::span<const ItemOccurrence> occurrences, std::span<const Candidate> children,
+                   uint32_t support) override {
+    if (!may_have(length())) return;
+    tell({}, support);
+    if (!children.empty()) search_lists(occurrences, children, support);
+  }
+
+  void visit_masks(const MaskNode& child) override {
+    const size_t before = path_.size();
+    push_bits(child.with);
+    if (may_have(length())) {
+      tell({}, child.support);
+      if (child.candidates != 0) extend_masks(child);
+    }
+    pop(before);
+  }
+
+  void visit_table(const MaskNode&, std::span<const uint32_t> leaf) override {
+    walk_table(
+        leaf, [&](size_t length) { return may_have(length); }, [](uint32_t support) { return support; },
+        [&](const LeafStep& step, std::span<const uint32_t> items) { tell(items, table_.supports[step.subset]); });
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<TargetSearch> make_closed_search(const TargetSearchInput& input) {
+  return std::make_unique<ClosedSearch>(input);
+}
+
+}  // namespace batmap

@@ -1,0 +1,124 @@
+// Maximal itemsets: those without a frequent superset. A closed itemset without frequent extensions is maximal unless one
+// found before contains it: an item passed over that is frequent with it has led to that one. A node is cut if its
+// itemset and candidates together lie in one found before. The search keeps the itemsets found. For each node on
+// masks it also keeps which of the node's candidates are in each found itemset that contains the node's itemset.
+// Which itemsets are maximal depends on longer ones, so no length ends the search.
+//
+// Memory beyond the transactions: the answers. Source: Grahne, Zhu (FPmax, FIMI 2003); Gouda, Zaki (GenMax, ICDM 2001).
+#include <algorithm>
+
+#include "itemsets/answers/found_itemsets.h"
+#include "itemsets/search/closure_nodes.h"
+
+namespace batmap {
+
+namespace {
+
+class MaximalSearch final : public ClosureNodes {
+ public:
+  explicit MaximalSearch(const TargetSearchInput& input) : ClosureNodes(input), found_(*options_.memory, counts_.size()) {
+    near_.emplace_back(*options_.memory);
+  }
+
+  void search(uint32_t first, uint32_t last) override {
+    if (first == 0 && length() != 0 && root_.items.empty()) tell({}, root_.transactions);
+    search_root_lists(first, last);
+    search_root_masks(first, last);
+  }
+
+ private:
+  void visit_lists(std::span<const ItemOccurrence> occurrences, std::span<const Candidate> children,
+                   uint32_t support) override {
+    if (!children.empty()) return search_lists(occurrences, children, support);
+    bool is_found = false;
+    found_.visit_supersets(path_, [&](std::span<const uint32_t>) { is_found = true; });
+    if (!is_found) answer({}, 0, support);
+  }
+
+  bool begin_masks(std::span<const Candidate> candidates) override {
+    path_bits_ = 0;
+    near_[0].reset();
+    bool has_all = false;
+    found_.visit_supersets(path_, [&](std::span<const uint32_t> found) {
+      const uint64_t bits = mask_of(found);
+      has_all = has_all || bits == below(candidates.size());
+      if (bits != 0) near_[0].push_back(bits);
+    });
+    return !has_all;
+  }
+
+  void visit_masks(const MaskNode& child) override {
+    const size_t node = pairs_.depth() - 1;
+    if (std::any_of(near_[node].begin(), near_[node].end(),
+                    [whole = child.with | child.candidates](uint64_t found) { return contains(found, whole); }))
+      return;
+    const size_t before = path_.size();
+    const uint64_t bits = path_bits_;
+    push_bits(child.with);
+    path_bits_ |= child.with;
+    if (child.candidates == 0) {
+      answer({}, 0, child.support);
+    } else {
+      if (std::popcount(child.candidates) > kLeafItems) keep_near(node, child);
+      extend_masks(child);
+    }
+    path_bits_ = bits;
+    pop(before);
+  }
+
+  /// Fills near_ for the node below.
+  void keep_near(size_t node, const MaskNode& child) {
+    if (near_.size() == node + 1) near_.emplace_back(*options_.memory);
+    near_[node + 1].shrink(0);
+    for (const uint64_t found : near_[node])
+      if (contains(found, child.with) && (found & child.candidates) != 0)
+        near_[node + 1].push_back(found & child.candidates);
+  }
+
+  void visit_table(const MaskNode& node, std::span<const uint32_t> leaf) override {
+    const size_t size = size_t{1} << leaf.size();
+    bool is_found[LeafTable::kSize] = {};  // [subsets] contained in a maximal itemset
+    for (const uint64_t near : near_[pairs_.depth() == 0 ? 0 : pairs_.depth() - 1]) {
+      uint8_t place = 0;
+      kernel_.pack(&near, 1, node.candidates, &place);
+      is_found[place] |= contains(near, node.with);
+    }
+    for (size_t bit = 1; bit < size; bit *= 2)
+      for (size_t subset = 0; subset < size; ++subset)
+        if ((subset & bit) == 0) is_found[subset] |= is_found[subset | bit];
+    if (is_found[size - 1]) return;
+    walk_table(
+        leaf, [](size_t) { return true; }, [least = threshold()](uint32_t) { return least; },
+        [&](const LeafStep& step, std::span<const uint32_t> items) {
+          if (is_found[step.subset]) return;
+          uint64_t bits = 0;
+          uint64_t rest = node.candidates;
+          for (size_t place = 0; place < leaf.size(); ++place, rest &= rest - 1)
+            if (step.subset >> place & 1) bits |= rest & -rest;
+          answer(items, bits, table_.supports[step.subset]);
+        });
+  }
+
+  /// Tells a maximal itemset, the path and `more`, and keeps it. @param bits  of `more`
+  void answer(std::span<const uint32_t> more, uint64_t bits, uint32_t support) {
+    tell(more, support);
+    for (size_t node = 0; node < pairs_.depth(); ++node) near_[node].push_back(path_bits_ | bits);
+    if (root_.as_masks) return;
+    shared_ = path_;
+    shared_.insert(shared_.end(), more.begin(), more.end());
+    found_.add(shared_);
+  }
+
+  FoundItemsets found_;
+  // [nodes on masks] the node's candidates in each itemset found that contains the node's itemset
+  std::vector<GrowingBuffer<uint64_t>> near_;
+  uint64_t path_bits_ = 0;  // of the path
+};
+
+}  // namespace
+
+std::unique_ptr<TargetSearch> make_maximal_search(const TargetSearchInput& input) {
+  return std::make_unique<MaximalSearch>(input);
+}
+
+}  // namespace batmap

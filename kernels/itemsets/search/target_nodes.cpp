@@ -1,0 +1,136 @@
+// The way down from the root, from lists to masks, and the answers. See target_nodes.h.
+#include "itemsets/search/target_nodes.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace batmap {
+
+TargetNodes::TargetNodes(const TargetSearchInput& input)
+    : root_(input.root),
+      occurrences_(input.occurrences),
+      bounds_(input.bounds),
+      most_(input.most),
+      kernel_(input.kernel),
+      visitor_(input.visitor),
+      options_(input.options),
+      poll_(input.options.cancel),
+      counts_(*options_.memory, root_.as_masks ? 0 : root_.items.size(), Fill::kZero),
+      place_(*options_.memory, counts_.size(), Fill::kZero),
+      left_out_(*options_.memory, counts_.size(), Fill::kZero),
+      masks_(*options_.memory),
+      pairs_(input.bits, options_),
+      bit_(*options_.memory, counts_.size(), Fill::kZero) {
+  for (uint32_t item = 0; item < counts_.size(); ++item) candidates_.push_back({item, root_.support[item]});
+}
+
+// ---- the root
+
+void TargetNodes::search_root_lists(uint32_t first, uint32_t last) {
+  const uint32_t end = std::min(last, root_.first_masked);
+  if (first < end) walk_lists(occurrences_, candidates_, first, end, root_.transactions);
+}
+
+void TargetNodes::search_root_masks(uint32_t first, uint32_t last) {
+  const uint32_t masked = root_.first_masked;
+  if (std::max(first, masked) >= last) return;
+  if (masks_.size() == 0 && !make_root()) return;
+  const MaskNode node{.from = 0,
+                      .to = masks_.size(),
+                      .with = 0,
+                      .passed = 0,
+                      .candidates = below(root_.items.size() - masked),
+                      .supports = root_.support.data() + masked,
+                      .support = root_.transactions};
+  if (root_.is_leaf()) return search_table(node);
+  walk_masks(node, below(last - masked) & ~below(std::max(first, masked) - masked));
+}
+
+/// Makes the root's masks: of all its items, or of those from first_masked on. @return false if no more answers follow
+bool TargetNodes::make_root() {
+  if (!root_.as_masks) return make_masks({{}, true}, std::span(candidates_).subspan(root_.first_masked));
+  std::iota(mask_items_, mask_items_ + root_.items.size(), 0u);
+  masks_.append(root_.masks.list(0, root_.masks.size()));
+  take_root_masks();
+  return true;
+}
+
+// ---- lists
+
+std::vector<TargetNodes::Candidate> TargetNodes::frequent_items(std::span<const ItemOccurrence> occurrences) {
+  uint32_t* const counts = counts_.data();
+  const auto tail_at = [&](size_t k) {
+    return WeightedItems{part_of(occurrences[k], Part::kBehind), occurrences[k].weight};
+  };
+  std::vector<Candidate> found;
+  const uint64_t increments = count_items(counts, occurrences.size(), threshold(), poll_, tail_at, [&](uint32_t item) {
+    if (!left_out_[item]) found.push_back({item, 0});
+  });
+  std::sort(found.begin(), found.end(), [](const Candidate& x, const Candidate& y) { return x.item < y.item; });
+  for (Candidate& candidate : found) candidate.support = counts[candidate.item];
+  clear_counts(counts, {counts, counts_.size()}, increments, occurrences.size(), tail_at);
+  return found;
+}
+
+void TargetNodes::search_lists(std::span<const ItemOccurrence> occurrences, std::span<const Candidate> candidates,
+                               uint32_t support) {
+  if (candidates.size() > kMaskItems) {
+    for (size_t k = 0; k < candidates.size(); ++k) place_[candidates[k].item] = static_cast<uint32_t>(k + 1);
+    const OccurrenceLists lists(root_.lists, occurrences, place_.span(), candidates.size(), options_);
+    for (const Candidate& candidate : candidates) place_[candidate.item] = 0;
+    return walk_lists(lists, candidates, 0, candidates.size(), support);
+  }
+  if (make_masks({occurrences, false}, candidates)) {
+    uint32_t supports[kMaskItems];
+    for (size_t k = 0; k < candidates.size(); ++k) supports[k] = candidates[k].support;
+    const MaskNode node{.from = 0,
+                        .to = masks_.size(),
+                        .with = 0,
+                        .passed = 0,
+                        .candidates = below(candidates.size()),
+                        .supports = supports,
+                        .support = support};
+    if (candidates.size() <= static_cast<size_t>(kLeafItems))
+      search_table(node);
+    else
+      walk_masks(node, node.candidates);
+  }
+  masks_.shrink(0);
+}
+
+// ---- masks
+
+void TargetNodes::give_bits(std::span<const Candidate> candidates) {
+  for (size_t k = 0; k < candidates.size(); ++k) {
+    mask_items_[k] = candidates[k].item;
+    bit_[candidates[k].item] = uint64_t{1} << k;
+  }
+}
+
+void TargetNodes::forget_bits(std::span<const Candidate> candidates) {
+  for (const Candidate& candidate : candidates) bit_[candidate.item] = 0;
+}
+
+size_t TargetNodes::items_of(uint64_t candidates, uint32_t* items) const {
+  size_t size = 0;
+  for (uint64_t rest = candidates; rest != 0; rest &= rest - 1) items[size++] = mask_items_[lowest(rest)];
+  return size;
+}
+
+// ---- answers
+
+void TargetNodes::pop(size_t items) {
+  path_.resize(items);
+  told_ = std::min(told_, static_cast<uint32_t>(length()));
+}
+
+void TargetNodes::tell(std::span<const uint32_t> more, uint32_t support) {
+  const auto own = static_cast<uint32_t>(length());
+  const auto all = static_cast<uint32_t>(own + more.size());
+  const auto item_at = [&](size_t k) { return k < own ? path_[k - perfect_.size()] : more[k - own]; };
+  for (uint32_t k = told_; k < all; ++k)
+    visitor_.visit(k < perfect_.size() ? perfect_[k] : root_.items[item_at(k)], k + 1, k + 1 == all ? support : 0);
+  told_ = own;
+}
+
+}  // namespace batmap
