@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/falling_threshold.h"
 #include "core/parameters.h"
 #include "core/polled.h"
 #include "episodes/tracking.h"
@@ -215,15 +216,15 @@ void EpisodeRun::report_device() {
 }
 
 void EpisodeRun::find_best() {
-  // The threshold falls until k answers reach it; these are the best.
-  uint64_t threshold = report_.threshold;
-  for (const EventStream& axis : streams_->axes()) threshold += axis.view().events;
+  uint64_t events = 0;
+  for (const EventStream& axis : streams_->axes()) events += axis.view().events;
   const auto k = static_cast<uint64_t>(*query_.top_k);
+  FallingThreshold threshold(k, report_.threshold + events, report_.threshold);
   best_ = std::make_unique<Best>(*options_.memory);
-  for (;; threshold = std::max(report_.threshold, threshold - threshold / 4 - 1)) {
+  do {
     best_->steps.shrink(0);
     best_->kept.shrink(0);
-    LevelWise search(*streams_, query_.gaps, threshold, query_.method, &*device_, options_);
+    LevelWise search(*streams_, query_.gaps, threshold.min_count(), query_.method, &*device_, options_);
     while (next_level(search)) {
       const EpisodeLevel& level = search.level();
       for (size_t row = 0; row < level.size(); ++row) {
@@ -233,8 +234,7 @@ void EpisodeRun::find_best() {
         best_->steps.add(level.length);
       }
     }
-    if (best_->kept.size() >= k || threshold == report_.threshold) break;
-  }
+  } while (threshold.falls_after(best_->kept.size()));
   // They are already in order of length and events.
   std::stable_sort(best_->kept.begin(), best_->kept.end(),
                    polled(options_.cancel, [](const auto& x, const auto& y) { return x.support > y.support; }));

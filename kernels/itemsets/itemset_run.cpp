@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "accel/itemset_policy.h"
+#include "core/falling_threshold.h"
 #include "core/parameters.h"
 #include "core/stopwatch.h"
 #include "itemsets/answers/best_itemsets.h"
@@ -392,20 +393,19 @@ void ItemsetRun::search_anywhere(ItemsetSink& sink, const ExecutionOptions& opti
 
 void ItemsetRun::search_chosen(ItemsetSink& sink, const ExecutionOptions& options) {
   if (!query_.top_k) return search_target(sink, options);
-  // The threshold falls until k answers reach it; these are the best. So the rare itemsets, which are the most, are searched
-  // only if needed. Which itemsets are maximal depends on the threshold, so that target has the lowest one at once.
+  // Which itemsets are maximal depends on the threshold, so that target has the lowest one at once.
+  const bool is_maximal = query_.target == ItemsetTarget::kMaximal;
   const auto least = static_cast<uint32_t>(report_.threshold);
   const auto k = static_cast<uint64_t>(*query_.top_k);
-  uint32_t threshold = query_.target == ItemsetTarget::kMaximal ? least : std::max(least, root_.transactions);
-  for (;; threshold = std::max(least, threshold - threshold / 4 - 1)) {
-    bounds_.min_count = threshold;
-    SearchBounds unheeded;
-    BestItemsets best(k, values_.span(), query_.target == ItemsetTarget::kMaximal ? unheeded : bounds_, options);
-    search_target(best, options);
-    if (best.size() < k && threshold > least) continue;
-    best.hand_over(sink);
-    break;
-  }
+  FallingThreshold threshold(k, is_maximal ? least : root_.transactions, least);
+  SearchBounds unheeded;
+  std::optional<BestItemsets> best;
+  do {
+    bounds_.min_count = static_cast<uint32_t>(threshold.min_count());
+    best.emplace(k, values_.span(), is_maximal ? unheeded : bounds_, options);
+    search_target(*best, options);
+  } while (threshold.falls_after(best->size()));
+  best->hand_over(sink);
   bounds_.min_count = least;
   bounds_.longest_tie = UINT32_MAX;
 }
