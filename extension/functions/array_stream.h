@@ -58,16 +58,6 @@ class ArrayStream : public RunStream<Call> {
     report_notice(call().site.notice);
   }
 
-  /// Warns if the answer is not complete.
-  void end_answer(Truncation truncated) {
-    if (truncated == Truncation::kNone) return;
-    this->finish();
-    if (truncated == Truncation::kTimeout)
-      report_timeout(*call().query.timeout_ms);
-    else
-      report_truncation(*call().query.max_results);
-  }
-
   void record(LastRun& run) const override {
     const ItemsetReport& report = call().run->report();
     const ExecutionSite& site = call().site;

@@ -33,7 +33,7 @@ void EpisodeRowStream::record(LastRun& run) const {
   run.items_kept = static_cast<int64_t>(streams().symbols());
   run.occurrences = static_cast<int64_t>(streams().rows_kept());
   run.results = static_cast<int64_t>(results_);
-  run.truncated = truncated_;
+  run.truncated = report().truncation.cause != Truncation::kNone;
   run.group_ms = report().group_ms;
   run.count_ms -= report().group_ms;
 }

@@ -57,7 +57,6 @@ class EpisodeRowStream : public RunStream<EpisodeCall> {
   MemoryContext row_;  // of the values of one row
   EventInput input_{};
   uint64_t results_ = 0;
-  bool truncated_ = false;
   bool told_ = false;
 
  private:

@@ -17,7 +17,7 @@ void record_pairs(const PairReport& report, LastRun& run) {
   run.pair_instances = static_cast<int64_t>(report.pair_instances);
   run.results = static_cast<int64_t>(report.results);
   run.file_bytes = static_cast<int64_t>(report.file_bytes);
-  run.truncated = report.truncated;
+  run.truncated = report.truncated();
   run.group_ms = report.group_ms;
   run.count_ms = report.count_ms;
 }

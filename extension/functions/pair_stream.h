@@ -66,10 +66,7 @@ class PairRowStream : public RunStream<Call> {
       begin_batch();
       tell();
       if (more) continue;
-      if (report.truncated) {
-        finish();
-        report_truncation(*call().query.max_results);
-      }
+      this->end_answer(report.truncation);
       return false;
     } while (call().batch.empty());
     return true;

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/truncation.h"
 #include "extension/functions/row_stream.h"
 #include "extension/server/backend.h"
 #include "extension/server/boundary.h"
@@ -32,9 +33,8 @@ struct RunCall {
 /// The milliseconds since `start`, which is then set to now.
 double lap_ms(instr_time& start);
 
-/// Raises a WARNING, or an error under batmap.on_truncation = error.
-void report_truncation(int64_t max_results);
-void report_timeout(int64_t timeout_ms);
+/// Raises a WARNING that the answer was cut off, or an error under batmap.on_truncation = error.
+void report_truncation(const Truncation& truncation);
 /// Raises a WARNING with a message of the run: a device has failed.
 void report_notice(const std::string& notice);
 
@@ -89,6 +89,13 @@ class RunStream : public RowStream {
     const bool more = guarded(find);
     count_ms_ += lap_ms(clock_);
     return more;
+  }
+
+  /// To be called after the last row: ends the run, and warns, if the answer was cut off.
+  void end_answer(const Truncation& truncation) {
+    if (truncation.cause == Truncation::kNone) return;
+    finish();
+    report_truncation(truncation);
   }
 
   MemoryContext context() const { return context_; }  // lives as long as the call

@@ -69,7 +69,7 @@ class FrequentEpisodes final : public EpisodeRowStream {
 
   bool next(Datum* values) override {
     if (!next_episode()) {
-      end_answer(call().run->truncated());
+      end_answer(report().truncation);
       return false;
     }
     ++results_;
@@ -149,16 +149,6 @@ class FrequentEpisodes final : public EpisodeRowStream {
     return more;
   }
 
-  /// Warns if the answer is not complete.
-  void end_answer(EpisodeTruncation truncated) {
-    if (truncated == EpisodeTruncation::kNone) return;
-    truncated_ = true;
-    finish();
-    if (truncated == EpisodeTruncation::kTimeout)
-      report_timeout(*call().query.timeout_ms);
-    else
-      report_truncation(*call().query.max_results);
-  }
   const EpisodeReport& report() const override { return call().run->report(); }
   const EventStreams& streams() const override { return call().run->streams(); }
 

@@ -153,13 +153,13 @@ class ItemsetRowStream final : public ItemsetArrayStream {
     const bool more = count([&] { return stream.next(call().batch); });
     look_at_site();
     call().progress.tasks(stream.tasks_done(), stream.tasks(), stream.results());
-    if (!more) end_answer(stream.truncated());
+    if (!more) end_answer(stream.truncation());
     return more;
   }
 
   void record(LastRun& run) const override {
     ItemsetArrayStream::record(run);
-    run.truncated = call().stream->truncated() != Truncation::kNone;
+    run.truncated = call().stream->truncation().cause != Truncation::kNone;
   }
 };
 

@@ -113,7 +113,7 @@ class RuleStream final : public ArrayStream<RuleCall> {
     const bool more = count([&] { return run.next(call().batch); });
     look_at_site();
     call().progress.tasks(run.tasks_done(), run.tasks(), run.results());
-    if (!more) end_answer(run.truncated());
+    if (!more) end_answer(run.truncation());
     return more;
   }
 
@@ -121,7 +121,7 @@ class RuleStream final : public ArrayStream<RuleCall> {
     ArrayStream::record(run);
     run.results_are = "Rules";
     run.results = static_cast<int64_t>(call().run->results() - (call().batch.rows.size() - call().handed_over));
-    run.truncated = call().run->truncated() != Truncation::kNone;
+    run.truncated = call().run->truncation().cause != Truncation::kNone;
   }
 };
 

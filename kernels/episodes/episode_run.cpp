@@ -7,6 +7,7 @@
 #include "core/falling_threshold.h"
 #include "core/parameters.h"
 #include "core/polled.h"
+#include "core/stopwatch.h"
 #include "episodes/tracking.h"
 
 namespace batmap {
@@ -158,14 +159,15 @@ struct EpisodeRun::Best {
 
 EpisodeRun::EpisodeRun(EventLog log, std::span<const uint32_t> event_rank, const EpisodeQuery& query,
                        const ExecutionOptions& options)
-    : query_(query), options_(options), cancel_(options.cancel) {
+    : query_(query), options_(options), cancel_(options.cancel), limit_(query.max_results, query.timeout_ms) {
+  const Stopwatch watch;
   query_.check();
   sort_list(query_.include);
   sort_list(query_.exclude);
   report_.method = query_.method ? kEpisodeMethodNames[static_cast<size_t>(*query_.method)] : "prefixes";
   options_.cancel = {[](void* self) {
                        const auto* const run = static_cast<const EpisodeRun*>(self);
-                       return run->cancel_.requested() || run->out_of_time();
+                       return run->cancel_.requested() || run->limit_.time_is_up();
                      },
                      this};
   int64_t reach = 0;
@@ -178,16 +180,12 @@ EpisodeRun::EpisodeRun(EventLog log, std::span<const uint32_t> event_rank, const
   ExecutionOptions grouping = options_;
   grouping.cancel = cancel_;  // the timeout does not end a run before it begins to answer
   streams_.emplace(std::move(log), event_rank, filter, reach, grouping);
-  report_.group_ms = watch_.milliseconds();
+  report_.group_ms = watch.milliseconds();
   device_.emplace(query_.device, query_.method, *streams_, options_);
   if (!query_.top_k) search_.emplace(*streams_, query_.gaps, report_.threshold, query_.method, &*device_, options_);
 }
 
 EpisodeRun::~EpisodeRun() = default;
-
-bool EpisodeRun::out_of_time() const {
-  return query_.timeout_ms && watch_.milliseconds() >= static_cast<double>(*query_.timeout_ms);
-}
 
 bool EpisodeRun::wanted(std::span<const uint32_t> steps) const {
   if (query_.min_length && steps.size() < static_cast<uint64_t>(*query_.min_length)) return false;
@@ -257,21 +255,16 @@ std::optional<EpisodeRun::Row> EpisodeRun::next_of_all() {
 }
 
 std::optional<EpisodeRun::Row> EpisodeRun::next() {
-  if (truncated_ != EpisodeTruncation::kNone) return std::nullopt;
+  if (limit_.is_cut_off()) return std::nullopt;
+  std::optional<Row> row;
   try {
-    const std::optional<Row> row = next_of_all();
-    if (!row) return row;
-    if (query_.max_results && results_ == *query_.max_results) {
-      truncated_ = EpisodeTruncation::kMaxResults;
-      return std::nullopt;
-    }
-    ++results_;
-    return row;
+    row = next_of_all();
+    if (row && limit_.take(1) == 0) row.reset();
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::kCancelled || cancel_.requested() || !out_of_time()) throw;
-    truncated_ = EpisodeTruncation::kTimeout;
-    return std::nullopt;
+    if (!limit_.was_ended_by_time(error, cancel_)) throw;
   }
+  report_.truncation = limit_.truncation();
+  return row;
 }
 
 EventStreams streams_of(EventLog log, std::span<const uint32_t> event_rank, const GivenEpisodes& episodes,

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/options.h"
-#include "core/stopwatch.h"
+#include "core/truncation.h"
 #include "episodes/episode_counter.h"
 #include "episodes/event_stream.h"
 #include "episodes/level_wise.h"
@@ -71,9 +71,8 @@ struct EpisodeReport {
   uint64_t threshold = 0;
   std::vector<Level> levels;  // [length - 1] of the last search
   double group_ms = 0;
+  Truncation truncation;
 };
-
-enum class EpisodeTruncation { kNone, kMaxResults, kTimeout };
 
 /// The frequent episodes.
 class EpisodeRun {
@@ -96,7 +95,6 @@ class EpisodeRun {
 
   int64_t event(uint32_t step) const { return streams_->value(static_cast<uint32_t>(step / query_.gaps.size())); }
   size_t gap(uint32_t step) const { return step % query_.gaps.size(); }  // index in the query's gaps
-  EpisodeTruncation truncated() const { return truncated_; }
   const EventStreams& streams() const { return *streams_; }
   const EpisodeReport& report() const { return report_; }
 
@@ -108,20 +106,17 @@ class EpisodeRun {
   std::optional<Row> next_of_all();
   void find_best();
   void report_device();
-  bool out_of_time() const;
 
   EpisodeQuery query_;
   ExecutionOptions options_;  // the token also looks at the clock
   CancelToken cancel_;        // the caller's
-  Stopwatch watch_;
+  AnswerLimit limit_;
   EpisodeReport report_;
   std::optional<EventStreams> streams_;
   std::optional<EpisodeDevice> device_;
   std::optional<LevelWise> search_;
   size_t row_ = 0;  // in the current level
   std::unique_ptr<Best> best_;
-  int64_t results_ = 0;
-  EpisodeTruncation truncated_ = EpisodeTruncation::kNone;
 };
 
 /// The axes of an input, with the events of the given episodes only.

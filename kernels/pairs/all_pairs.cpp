@@ -308,7 +308,7 @@ void AllPairsRun::follow_relation() {
   report_.results = report.results;
   report_.tasks = report.tasks;
   report_.tasks_done = report.tasks_done;
-  report_.truncated = report.truncated;
+  report_.truncation = report.truncation;
   if (!relation_run_->needs_rows()) log_.reset();
 }
 

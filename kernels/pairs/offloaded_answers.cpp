@@ -78,7 +78,7 @@ bool OffloadedAnswers::next(std::vector<PairRow>& batch, PairReport& report, con
   report.results = answers_->results();
   report.tasks = answers_->tasks();
   report.tasks_done = answers_->tasks_done();
-  report.truncated = answers_->truncated();
+  report.truncation = answers_->truncation();
   return more;
 }
 

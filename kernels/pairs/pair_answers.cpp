@@ -22,6 +22,7 @@ PairAnswers::PairAnswers(std::unique_ptr<PairCounter> counter, Buffer<int64_t> v
       values_(std::move(values)),
       selection_(selection),
       options_(options),
+      limit_(selection.max_results),
       threshold_(selection.threshold) {
   MemoryMeter& meter = *options_.memory;
   if (selection_.per_item_top_k) {
@@ -64,14 +65,8 @@ bool PairAnswers::next(std::vector<PairRow>& batch) {
     next_diagonal(batch);
   else
     next_counted(batch);
-  if (selection_.max_results) {
-    const uint64_t room = static_cast<uint64_t>(*selection_.max_results) - results_;
-    if (batch.size() > room) {
-      batch.resize(room);
-      truncated_ = done_ = true;
-    }
-  }
-  results_ += batch.size();
+  batch.resize(limit_.take(batch.size()));
+  done_ |= limit_.is_cut_off();
   return !done_ || !batch.empty();
 }
 

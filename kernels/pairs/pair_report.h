@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "core/truncation.h"
+
 namespace batmap {
 
 /// What a run did; complete when next() has returned false.
@@ -23,9 +25,11 @@ struct PairReport {
   uint64_t tasks = 0;  // tasks of the count, as far as known
   uint64_t tasks_done = 0;
   uint64_t file_bytes = 0;  // bytes of rows in temporary files
-  bool truncated = false;
+  Truncation truncation;
   double group_ms = 0;
   double count_ms = 0;  // time in next(), all calls together
+
+  bool truncated() const { return truncation.cause != Truncation::kNone; }
 };
 
 }  // namespace batmap

@@ -125,7 +125,7 @@ bool PairCountsRun::next(std::vector<PairRow>& batch) {
   report_.results = answers_->results();
   report_.tasks = answers_->tasks();
   report_.tasks_done = answers_->tasks_done();
-  report_.truncated = answers_->truncated();
+  report_.truncation = answers_->truncation();
   report_.count_ms += watch.milliseconds();
   return more;
 }

@@ -35,7 +35,6 @@ EpisodeQuery query_for(Offload* offload, DeviceMode mode) {
 struct Found {
   std::vector<uint64_t> rows;  // steps and supports, row by row
   EpisodeReport report;
-  EpisodeTruncation truncated;
 };
 
 Found discover(const EpisodeQuery& query, const ExecutionOptions& options) {
@@ -46,7 +45,6 @@ Found discover(const EpisodeQuery& query, const ExecutionOptions& options) {
     found.rows.push_back(row->support);
   }
   found.report = run.report();
-  found.truncated = run.truncated();
   return found;
 }
 
@@ -236,7 +234,7 @@ TEST_F(DeviceEpisodeRun, StopsAStallingDevice) {
   EpisodeQuery query = query_for(&offload_, DeviceMode::kCuda);
   query.timeout_ms = 30;
   const Found found = discover(query, options);
-  EXPECT_EQ(found.truncated, EpisodeTruncation::kTimeout);
+  EXPECT_EQ(found.report.truncation.cause, Truncation::kTimeout);
   EXPECT_FALSE(found.rows.empty()) << "the first level was complete";
 }
 

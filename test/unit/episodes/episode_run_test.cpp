@@ -30,7 +30,7 @@ std::ostream& operator<<(std::ostream& out, const Answer& answer) {
 }
 
 std::vector<Answer> answers_of(const std::vector<Event>& events, const EpisodeQuery& query, const ExecutionOptions& options,
-                               EpisodeTruncation* truncated = nullptr, EpisodeReport* report = nullptr) {
+                               Truncation* truncated = nullptr, EpisodeReport* report = nullptr) {
   EpisodeRun run(log_of(events, options), {}, query, options);
   std::vector<Answer> answers;
   while (const std::optional<EpisodeRun::Row> row = run.next()) {
@@ -40,7 +40,7 @@ std::vector<Answer> answers_of(const std::vector<Event>& events, const EpisodeQu
       if (k > 0) answer.pattern.gaps.push_back(query.gaps[run.gap(row->steps[k])]);
     }
   }
-  if (truncated != nullptr) *truncated = run.truncated();
+  if (truncated != nullptr) *truncated = run.report().truncation;
   if (report != nullptr) *report = run.report();
   return answers;
 }
@@ -231,20 +231,20 @@ TEST(EpisodeRun, CutsOffByNumberAndTime) {
   query.max_length = 2;
   const std::vector<Answer> all = answers_of(events, query, options);
   ASSERT_GT(all.size(), 50u);
-  EpisodeTruncation truncated;
+  Truncation truncated;
   query.max_results = static_cast<int64_t>(all.size());
   EXPECT_EQ(answers_of(events, query, options, &truncated), all);
-  EXPECT_EQ(truncated, EpisodeTruncation::kNone);
+  EXPECT_EQ(truncated.cause, Truncation::kNone);
   query.max_results = 40;
   EXPECT_EQ(answers_of(events, query, options, &truncated), std::vector<Answer>(all.begin(), all.begin() + 40));
-  EXPECT_EQ(truncated, EpisodeTruncation::kMaxResults);
+  EXPECT_EQ(truncated.cause, Truncation::kMaxResults);
 
   query.max_results.reset();
   query.max_length.reset();
   query.min_count = 1;
   query.timeout_ms = 50;
   const std::vector<Answer> some = answers_of(events, query, options, &truncated);
-  EXPECT_EQ(truncated, EpisodeTruncation::kTimeout);
+  EXPECT_EQ(truncated.cause, Truncation::kTimeout);
   EXPECT_GE(some.size(), 30u);  // the single events
   EXPECT_EQ(meter.current(), 0u);
 }

@@ -54,7 +54,7 @@ void expect_same(const Found& found, const Found& expected) {
   EXPECT_EQ(difference(found.rows, expected.rows), "");
   EXPECT_EQ(found.report.results, expected.report.results);
   EXPECT_EQ(found.report.items_kept, expected.report.items_kept);
-  EXPECT_EQ(found.report.truncated, expected.report.truncated);
+  EXPECT_EQ(found.report.truncated(), expected.report.truncated());
 }
 
 std::vector<PairQuery> queries() {

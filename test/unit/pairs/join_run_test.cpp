@@ -218,7 +218,7 @@ TEST_P(JoinRunTest, BestPairsAndTruncation) {
     expected = reference(sides, all, query);
     query.max_results = 7;
     const Found cut = run(sides, query, GetParam());
-    EXPECT_EQ(cut.report.truncated, expected.size() > 7) << sides.name;
+    EXPECT_EQ(cut.report.truncated(), expected.size() > 7) << sides.name;
     expected.resize(std::min<size_t>(expected.size(), 7));
     ASSERT_EQ(cut.rows, expected) << sides.name;
   }

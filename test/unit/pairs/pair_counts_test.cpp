@@ -310,7 +310,7 @@ TEST(PairCountsRun, AnswersAsTheRelationDoes) {
         EXPECT_EQ(report.transactions, expected.total);
         EXPECT_EQ(report.threshold, expected.threshold);
         EXPECT_EQ(report.results, rows.size());
-        EXPECT_FALSE(report.truncated);
+        EXPECT_FALSE(report.truncated());
       }
     }
   }
@@ -324,7 +324,7 @@ TEST(PairCountsRun, CutsOffAtMaxResults) {
     query.max_results = most;
     PairReport report;
     EXPECT_EQ(answers(bytes, query, &report).size(), static_cast<size_t>(std::min<int64_t>(most, 3)));
-    EXPECT_EQ(report.truncated, most < 3);
+    EXPECT_EQ(report.truncated(), most < 3);
   }
 }
 

@@ -81,7 +81,7 @@ std::string check(std::vector<ChunkView> chunks, const OracleAnswer& expected, P
     if (is != should) wrong += std::string("; ") + name + " " + std::to_string(is) + ", not " + std::to_string(should);
   };
   compare("results", found.report.results, expected.rows.size());
-  compare("truncated", found.report.truncated, expected.truncated);
+  compare("truncated", found.report.truncated(), expected.truncated);
   compare("transactions", found.report.transactions, expected.total);
   compare("items", found.report.items, expected.items);
   compare("threshold", found.report.threshold, expected.threshold);
@@ -381,7 +381,7 @@ TEST(PairRun, NoChunksNoAnswers) {
   const Found found = run({}, query);
   EXPECT_TRUE(found.rows.empty());
   EXPECT_EQ(found.report.transactions, 0u);
-  EXPECT_FALSE(found.report.truncated);
+  EXPECT_FALSE(found.report.truncated());
 }
 
 TEST(PairRun, AsManyAnswersAsAllowedAreNotTruncated) {
@@ -393,7 +393,7 @@ TEST(PairRun, AsManyAnswersAsAllowedAreNotTruncated) {
     query.max_results = most;
     const Found found = run(packed.chunks(), query);
     EXPECT_EQ(found.rows.size(), static_cast<size_t>(std::min<int64_t>(most, 3)));
-    EXPECT_EQ(found.report.truncated, most < 3);
+    EXPECT_EQ(found.report.truncated(), most < 3);
   }
 }
 

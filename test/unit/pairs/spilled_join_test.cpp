@@ -61,11 +61,11 @@ std::string compare(const Input& input, const JoinQuery& query, int threads, siz
     if (is != should) wrong += std::string("; ") + name + " " + std::to_string(is) + ", not " + std::to_string(should);
   };
   same("results", found.report.results, expected.report.results);
-  same("truncated", found.report.truncated, expected.report.truncated);
+  same("truncated", found.report.truncated(), expected.report.truncated());
   same("transactions", found.report.transactions, expected.report.transactions);
   same("items", found.report.items, expected.report.items);
   same("occurrences", found.report.occurrences, expected.report.occurrences);
-  if (!found.report.truncated && !query.distinct_only) {
+  if (!found.report.truncated() && !query.distinct_only) {
     same("items_kept", found.report.items_kept, expected.report.items_kept);
     same("pair_instances", found.report.pair_instances, expected.report.pair_instances);
   }

@@ -49,7 +49,7 @@ std::string compare(const std::vector<TidItem>& rows, std::span<const uint32_t> 
     if (is != should) wrong += std::string("; ") + name + " " + std::to_string(is) + ", not " + std::to_string(should);
   };
   same("results", found.report.results, expected.report.results);
-  same("truncated", found.report.truncated, expected.report.truncated);
+  same("truncated", found.report.truncated(), expected.report.truncated());
   same("transactions", found.report.transactions, expected.report.transactions);
   same("items", found.report.items, expected.report.items);
   same("items_kept", found.report.items_kept, expected.report.items_kept);
