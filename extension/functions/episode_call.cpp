@@ -19,11 +19,12 @@ void EpisodeRowStream::record(LastRun& run) const {
   run.results_are = "Episodes";
   strlcpy(run.method, report().method.c_str(), sizeof run.method);
   strlcpy(run.device, report().device.c_str(), sizeof run.device);
-  const auto threshold = static_cast<unsigned long long>(report().threshold);
-  if (threshold > 0)
+  if (call().run) {
+    const auto threshold = static_cast<unsigned long long>(call().query.min_count_within(streams().totals().duration));
     snprintf(run.reason, sizeof run.reason, "non_overlapped, threshold %llu%s", threshold, report().reason.c_str());
-  else
+  } else {
     snprintf(run.reason, sizeof run.reason, "non_overlapped%s", report().reason.c_str());
+  }
   for (const EpisodeReport::Level& level : report().levels) {
     if (run.level_count == LastRun::kMostLevels) break;
     run.levels[run.level_count++] = {static_cast<int64_t>(level.candidates), static_cast<int64_t>(level.frequent), level.ms};

@@ -89,7 +89,8 @@ class ItemsetArrayStream : public ArrayStream<ItemsetCall> {
     const ItemsetReport& report = call().run->report();
     snprintf(run.reason, sizeof run.reason, "%llu distinct transactions, threshold %llu%s%s",
              static_cast<unsigned long long>(report.distinct_transactions),
-             static_cast<unsigned long long>(report.threshold), report.reason.empty() ? "" : "; ", report.reason.c_str());
+             static_cast<unsigned long long>(call().query.min_count_among(report.transactions)),
+             report.reason.empty() ? "" : "; ", report.reason.c_str());
     run.results = static_cast<int64_t>(results_);
     SearchLevel levels[LastRun::kMostLevels];
     const size_t known = call().run->levels().copy(levels, LastRun::kMostLevels);
@@ -238,7 +239,7 @@ class EstimateStream final : public ArrayStream<ItemsetCall> {
     ArrayStream::record(run);
     if (ways_ > 0) strlcpy(run.method, "random ways", sizeof run.method);
     snprintf(run.reason, sizeof run.reason, "%llu ways, threshold %llu", static_cast<unsigned long long>(ways_),
-             static_cast<unsigned long long>(call().run->report().threshold));
+             static_cast<unsigned long long>(call().query.min_count_among(call().run->report().transactions)));
     run.results = done_;
   }
 

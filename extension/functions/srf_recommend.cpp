@@ -90,7 +90,7 @@ class RecommendStream final : public ArrayStream<RecommendCall> {
     const ItemsetReport& report = call().run->report();
     snprintf(run.reason, sizeof run.reason, "%llu transactions meet the basket, threshold %llu",
              static_cast<unsigned long long>(report.distinct_transactions),
-             static_cast<unsigned long long>(report.threshold));
+             static_cast<unsigned long long>(call().query.min_count_among(report.transactions)));
     run.results = static_cast<int64_t>(call().handed_over);
   }
 };

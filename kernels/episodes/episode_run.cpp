@@ -133,6 +133,10 @@ void EpisodeQuery::check() const {
   for (const Gap& gap : gaps) check_gap(gap);
 }
 
+uint64_t EpisodeQuery::min_count_within(uint64_t duration) const {
+  return min_rate ? count_of_rate(*min_rate, duration, ticks_a_unit) : static_cast<uint64_t>(min_count.value_or(1));
+}
+
 void GivenEpisodes::check() const {
   if (gaps.size() != 1 && gaps.size() != length - 1)
     throw Error(ErrorCode::kInvalidParameter,
@@ -173,16 +177,15 @@ EpisodeRun::EpisodeRun(EventLog log, std::span<const uint32_t> event_rank, const
   int64_t reach = 0;
   for (const Gap& gap : query_.gaps) reach = std::max(reach, gap.high);
   const auto filter = [&](const EventTotals& totals) {
-    report_.threshold = query_.min_rate ? count_of_rate(*query_.min_rate, totals.duration, query_.ticks_a_unit)
-                                        : static_cast<uint64_t>(query_.min_count.value_or(1));
-    return EventFilter{.min_rows = report_.threshold, .only = nullptr, .exclude = pointer_to(query_.exclude)};
+    min_count_ = query_.min_count_within(totals.duration);
+    return EventFilter{.min_rows = min_count_, .only = nullptr, .exclude = pointer_to(query_.exclude)};
   };
   ExecutionOptions grouping = options_;
   grouping.cancel = cancel_;  // the timeout does not end a run before it begins to answer
   streams_.emplace(std::move(log), event_rank, filter, reach, grouping);
   report_.group_ms = watch.milliseconds();
   device_.emplace(query_.device, query_.method, *streams_, options_);
-  if (!query_.top_k) search_.emplace(*streams_, query_.gaps, report_.threshold, query_.method, &*device_, options_);
+  if (!query_.top_k) search_.emplace(*streams_, query_.gaps, min_count_, query_.method, &*device_, options_);
 }
 
 EpisodeRun::~EpisodeRun() = default;
@@ -217,7 +220,7 @@ void EpisodeRun::find_best() {
   uint64_t events = 0;
   for (const EventStream& axis : streams_->axes()) events += axis.view().events;
   const auto k = static_cast<uint64_t>(*query_.top_k);
-  FallingThreshold threshold(k, report_.threshold + events, report_.threshold);
+  FallingThreshold threshold(k, min_count_ + events, min_count_);
   best_ = std::make_unique<Best>(*options_.memory);
   do {
     best_->steps.shrink(0);

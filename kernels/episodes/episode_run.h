@@ -40,6 +40,9 @@ struct EpisodeQuery {
 
   /// @throws Error{kInvalidParameter} with the value, the bound and a hint
   void check() const;
+
+  /// The threshold as a number of occurrences. @param duration  in ticks, of all streams together
+  uint64_t min_count_within(uint64_t duration) const;
 };
 
 /// Given episodes: all of one length, with the same gaps.
@@ -68,8 +71,7 @@ struct EpisodeReport {
   std::string device = "cpu";  // or the name of the GPU that has counted
   std::string notice;          // a message for the user: a device failed
   std::string reason;          // why a device was chosen or not
-  uint64_t threshold = 0;
-  std::vector<Level> levels;  // [length - 1] of the last search
+  std::vector<Level> levels;   // [length - 1] of the last search
   double group_ms = 0;
   Truncation truncation;
 };
@@ -112,6 +114,7 @@ class EpisodeRun {
   CancelToken cancel_;        // the caller's
   AnswerLimit limit_;
   EpisodeReport report_;
+  uint64_t min_count_ = 1;  // the threshold of the query
   std::optional<EventStreams> streams_;
   std::optional<EpisodeDevice> device_;
   std::optional<LevelWise> search_;

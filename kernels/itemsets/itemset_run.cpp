@@ -19,7 +19,6 @@
 #include "itemsets/search/itemset_targets.h"
 #include "itemsets/search/search_sample.h"
 #include "itemsets/search/target_search.h"
-#include "measures/threshold.h"
 
 namespace batmap {
 
@@ -145,18 +144,17 @@ ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> 
   const EncodedRelation relation(std::move(chunks), item_rank, options_);
   report_.transactions = relation.transactions();
   report_.items = relation.items();
-  report_.threshold = query_.min_support ? count_of_fraction(*query_.min_support, report_.transactions)
-                                         : static_cast<uint64_t>(query_.min_count.value_or(1));
-  if (report_.threshold <= report_.transactions) {
-    bounds_.min_count = static_cast<uint32_t>(report_.threshold);
+  min_count_ = query_.min_count_among(report_.transactions);
+  if (min_count_ <= report_.transactions) {
+    bounds_.min_count = static_cast<uint32_t>(min_count_);
     if (query_.max_support)
       max_support_ = static_cast<uint32_t>(most_of_fraction(*query_.max_support, report_.transactions));
-    const ItemFilter filter{.min_rows = report_.threshold, .include = query_.include, .exclude = query_.exclude};
+    const ItemFilter filter{.min_rows = min_count_, .include = query_.include, .exclude = query_.exclude};
     const KeptItems kept = keep_items(relation, filter, options_);
     values_ = Buffer<int64_t>(*options_.memory, kept.size);
     for (uint32_t rank = 0; rank < kept.size; ++rank) values_[rank] = relation.item_value(kept.code_of_rank[rank]);
     const bool is_chosen = on_masks && query_.target != ItemsetTarget::kAll;
-    root_ = build_search_root(relation, kept, report_.threshold, !is_chosen, options_);
+    root_ = build_search_root(relation, kept, min_count_, !is_chosen, options_);
     report_.items_kept = root_.items.size() + root_.perfect.size();
     report_.occurrences = kept.occurrences;
     if (is_chosen && !root_.as_masks) occurrences_ = OccurrenceLists(root_.lists, root_.first_masked, options_);
@@ -317,7 +315,7 @@ ItemsetRun::Searcher ItemsetRun::searcher(ItemsetSink& sink, const ExecutionOpti
 }
 
 void ItemsetRun::restart() {
-  bounds_.min_count = static_cast<uint32_t>(report_.threshold);
+  bounds_.min_count = static_cast<uint32_t>(min_count_);
   bounds_.longest_tie = UINT32_MAX;
   levels_.clear();
 }
@@ -395,9 +393,8 @@ void ItemsetRun::search_chosen(ItemsetSink& sink, const ExecutionOptions& option
   if (!query_.top_k) return search_target(sink, options);
   // Which itemsets are maximal depends on the threshold, so that target has the lowest one at once.
   const bool is_maximal = query_.target == ItemsetTarget::kMaximal;
-  const auto least = static_cast<uint32_t>(report_.threshold);
   const auto k = static_cast<uint64_t>(*query_.top_k);
-  FallingThreshold threshold(k, is_maximal ? least : root_.transactions, least);
+  FallingThreshold threshold(k, is_maximal ? min_count_ : root_.transactions, min_count_);
   SearchBounds unheeded;
   std::optional<BestItemsets> best;
   do {
@@ -406,7 +403,7 @@ void ItemsetRun::search_chosen(ItemsetSink& sink, const ExecutionOptions& option
     search_target(*best, options);
   } while (threshold.falls_after(best->size()));
   best->hand_over(sink);
-  bounds_.min_count = least;
+  bounds_.min_count = static_cast<uint32_t>(min_count_);
   bounds_.longest_tie = UINT32_MAX;
 }
 

@@ -25,6 +25,7 @@
 #include "itemsets/search/row_levels.h"
 #include "itemsets/search/search_levels.h"
 #include "itemsets/search/search_sample.h"
+#include "measures/threshold.h"
 #include "relation/chunk.h"
 
 namespace batmap {
@@ -54,6 +55,10 @@ struct ItemsetQuery {
 
   /// @throws Error{kInvalidParameter} with the value, the bound and a hint
   void check() const;
+  /// The threshold as a number of transactions.
+  uint64_t min_count_among(uint64_t transactions) const {
+    return batmap::min_count_among(transactions, min_count, min_support);
+  }
 };
 
 /// "all", "closed", "maximal", "generators". @throws Error{kInvalidParameter} for another name
@@ -70,7 +75,6 @@ struct ItemsetReport {
   uint64_t items_kept = 0;
   uint64_t occurrences = 0;  // rows of kept items
   uint64_t distinct_transactions = 0;
-  uint64_t threshold = 0;
   double group_ms = 0;   // of grouping, with the choice of a device
   double choice_ms = 0;  // of that choice alone
 };
@@ -146,6 +150,7 @@ class ItemsetRun {
   OccurrenceLists occurrences_;  // of the root's lists, for targets other than all
   Buffer<int64_t> values_;       // [kept items]
   ItemsetLengths lengths_;
+  uint64_t min_count_ = 1;  // the threshold of the query
   uint32_t max_support_ = UINT32_MAX;
   SearchBounds bounds_;
   bool began_on_device_ = false;

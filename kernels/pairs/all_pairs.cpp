@@ -95,7 +95,7 @@ void AllPairsQuery::check() const {
 PairMeasure AllPairsRun::measure() const { return query_.min_jaccard ? PairMeasure::kJaccard : PairMeasure::kSupport; }
 
 PairSelection AllPairsRun::selection() const {
-  return {.threshold = report_.threshold,
+  return {.min_count = min_count_,
           .min_jaccard = query_.min_jaccard.value_or(0),
           .top_k = query_.top_k,
           .per_item_top_k = query_.per_item_top_k,
@@ -104,7 +104,7 @@ PairSelection AllPairsRun::selection() const {
 }
 
 AllPairsRun::AllPairsRun(SetCollection sets, const AllPairsQuery& query, const ExecutionOptions& options)
-    : query_(query), options_(options) {
+    : query_(query), options_(options), min_count_(static_cast<uint64_t>(query.min_count.value_or(1))) {
   query_.check();
   const Stopwatch watch;
   prepare(std::move(sets));
@@ -115,7 +115,6 @@ AllPairsRun::~AllPairsRun() = default;
 
 void AllPairsRun::prepare(SetCollection given) {
   report_.items = given.size();
-  report_.threshold = static_cast<uint64_t>(query_.min_count.value_or(1));
   report_.method = kWayNames[0];
   report_.reason = "nothing to count";
 
@@ -133,7 +132,7 @@ void AllPairsRun::prepare(SetCollection given) {
     if (set.cardinality() > UINT32_MAX)
       throw Error(ErrorCode::kTooLarge, "a set of " + std::to_string(set.cardinality()) + " elements is too large here",
                   "All pairs are counted over sets of at most 4294967295 elements.");
-    if (set.cardinality() < report_.threshold) continue;
+    if (set.cardinality() < min_count_) continue;
     order.push_back(by_id[name]);
     report_.occurrences += set.cardinality();
   }
@@ -282,7 +281,7 @@ void AllPairsRun::count_relation() {
   log_->seal();
   input_->sets = SetCollection(*options_.memory);
   PairQuery pairs;
-  pairs.min_count = static_cast<int64_t>(report_.threshold);
+  pairs.min_count = static_cast<int64_t>(min_count_);
   pairs.kernels = query_.kernels;
   pairs.device = query_.device;
   pairs.min_jaccard = query_.min_jaccard;

@@ -23,8 +23,8 @@ namespace batmap {
 
 /// Which of the counted pairs are answers.
 struct PairSelection {
-  uint64_t threshold = 1;  // least support
-  double min_jaccard = 0;  // least Jaccard index
+  uint64_t min_count = 1;  // the threshold
+  double min_jaccard = 0;
   std::optional<int64_t> top_k;
   std::optional<int64_t> per_item_top_k;
   std::optional<int64_t> max_results;
@@ -91,7 +91,7 @@ class PairAnswers {
   uint64_t tasks_done_ = 0;
   bool done_ = false;
   uint32_t diagonal_ = 0;                            // the next item for `diagonal`
-  std::atomic<uint64_t> threshold_;                  // rises while the k best are searched for
+  std::atomic<uint64_t> min_count_;                  // rises while the k best are searched for
   std::optional<BestPairs> best_;                    // with top_k, until selected_ is set
   std::optional<BestPairsPerItem> best_per_item_;    // with per_item_top_k, until selected_ is set
   std::optional<GrowingBuffer<PairRow>> selected_;   // with a top-k form: all answers, in order

@@ -20,7 +20,6 @@ struct PairReport {
   uint64_t items_kept = 0;
   uint64_t occurrences = 0;     // rows of kept items
   uint64_t pair_instances = 0;  // sum over transactions of (number of kept items choose 2)
-  uint64_t threshold = 0;
   uint64_t results = 0;
   uint64_t tasks = 0;  // tasks of the count, as far as known
   uint64_t tasks_done = 0;

@@ -11,6 +11,7 @@
 
 #include "accel/offload.h"
 #include "core/options.h"
+#include "measures/threshold.h"
 #include "pairs/build_counter.h"
 #include "pairs/choose.h"
 #include "pairs/offloaded_answers.h"
@@ -48,6 +49,10 @@ struct PairQuery {
 
   /// @throws Error{kInvalidParameter} with the value, the bound and a hint
   void check() const;
+  /// The threshold as a number of transactions.
+  uint64_t min_count_among(uint64_t transactions) const {
+    return batmap::min_count_among(transactions, min_count, min_support);
+  }
 };
 
 /// The method of this name; nothing for "auto". @throws Error{kInvalidParameter} for an unknown name
@@ -100,6 +105,7 @@ class PairRun {
   PairQuery query_;
   ExecutionOptions options_;
   PairReport report_;
+  uint64_t min_count_ = 1;         // the threshold of the query
   std::vector<ChunkView> chunks_;  // while devices count: for a restart on the CPU
   std::span<const uint32_t> item_rank_;
   std::optional<SpilledPairs> spilled_;  // if the rows are in files

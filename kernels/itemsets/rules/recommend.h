@@ -34,6 +34,10 @@ struct RecommendQuery {
 
   /// @throws Error{kInvalidParameter} with the value, the bound and a hint
   void check() const;
+  /// The threshold as a number of transactions.
+  uint64_t min_count_among(uint64_t transactions) const {
+    return batmap::min_count_among(transactions, min_count, min_support);
+  }
 };
 
 struct Recommendation {

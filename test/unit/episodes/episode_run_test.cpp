@@ -162,9 +162,9 @@ TEST(EpisodeRun, RateIsOverAllStreams) {
     query.gaps = {{0, 10}};
     query.min_rate = rate;
     query.ticks_a_unit = 10;
-    EpisodeReport report;
-    answers_of(events, query, {.threads = 1, .memory = &meter, .cancel = {}}, nullptr, &report);
-    return report.threshold;
+    const ExecutionOptions options{.threads = 1, .memory = &meter, .cancel = {}};
+    EXPECT_EQ(EpisodeRun(log_of(events, options), {}, query, options).streams().totals().duration, 100u);
+    return query.min_count_within(100);
   };
   EXPECT_EQ(longest(0.1), 1u);
   EXPECT_EQ(longest(0.3), 3u);

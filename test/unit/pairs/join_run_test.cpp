@@ -365,7 +365,6 @@ TEST(JoinRun, ReportsWhatItDid) {
   EXPECT_EQ(found.report.items, 5u);
   EXPECT_EQ(found.report.items_kept, 5u);
   EXPECT_EQ(found.report.occurrences, 8u);
-  EXPECT_EQ(found.report.threshold, 1u);
   EXPECT_EQ(found.report.results, 4u);
   EXPECT_EQ(found.report.pair_instances, 6u);  // 3 x 1 + 1 x 3, including the repeated row
   EXPECT_EQ(found.rows.size(), 4u);

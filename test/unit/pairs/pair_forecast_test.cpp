@@ -65,7 +65,6 @@ TEST(PairForecast, SizesAreThoseOfARun) {
     EXPECT_EQ(forecast.rows_read, shape.rows.size()) << shape.name;
     EXPECT_EQ(forecast.transactions, run.report().transactions) << shape.name;
     EXPECT_EQ(forecast.items, run.report().items) << shape.name;
-    EXPECT_EQ(forecast.threshold, run.report().threshold) << shape.name;
     if (run.report().results == 0) continue;
     EXPECT_EQ(forecast.pair_instances, run.report().pair_instances) << shape.name;
     EXPECT_EQ(pair_method_name(forecast.choice.method), run.report().method) << shape.name;

@@ -54,7 +54,6 @@ std::string compare(const std::vector<TidItem>& rows, std::span<const uint32_t> 
   same("items", found.report.items, expected.report.items);
   same("items_kept", found.report.items_kept, expected.report.items_kept);
   same("occurrences", found.report.occurrences, expected.report.occurrences);
-  same("threshold", found.report.threshold, expected.report.threshold);
   if (!query.include) same("pair_instances", found.report.pair_instances, expected.report.pair_instances);
   return wrong;
 }
