@@ -69,7 +69,7 @@ class FrequentEpisodes final : public EpisodeRowStream {
 
   bool next(Datum* values) override {
     if (!next_episode()) {
-      end_answer(report().truncation);
+      end_answer(call().run->record().truncation);
       return false;
     }
     ++results_;
@@ -130,7 +130,7 @@ class FrequentEpisodes final : public EpisodeRowStream {
 
   bool next_episode() {
     EpisodeRun& run = *call().run;
-    const size_t levels = run.report().levels.size();
+    const size_t levels = run.record().levels.size();
     const bool more = count([&] {
       const std::optional<EpisodeRun::Row> row = run.next();
       if (!row) return false;
@@ -143,14 +143,11 @@ class FrequentEpisodes final : public EpisodeRowStream {
       support_ = row->support;
       return true;
     });
-    tell();
-    const size_t done = run.report().levels.size();
+    tell(run.record().notice);
+    const size_t done = run.record().levels.size();
     if (done != levels || !more) call().progress.tasks(done, done + 1, results_);
     return more;
   }
-
-  const EpisodeReport& report() const override { return call().run->report(); }
-  const EventStreams& streams() const override { return call().run->streams(); }
 
   GapList gaps_{};
   std::optional<ItemArray> episode_;  // set once the events have been read
@@ -198,7 +195,7 @@ class GivenEpisodeStream : public EpisodeRowStream {
       const Stopwatch watch;
       given.events = std::move(*call().given_events);
       call().streams.emplace(streams_of(std::move(*call().log), input_.ranks(), given, call().options));
-      call().report.group_ms = watch.milliseconds();
+      call().record.group_ms = watch.milliseconds();
     });
   }
 
@@ -217,9 +214,6 @@ class GivenEpisodeStream : public EpisodeRowStream {
       if (dictionary_find(*input_.events, events_.values[k], id)) (*ranks)[k] = input_.event_rank[id];
     }
   }
-
-  const EpisodeReport& report() const override { return call().report; }
-  const EventStreams& streams() const override { return *call().streams; }
 };
 
 class EpisodeCounts final : public GivenEpisodeStream {
@@ -241,10 +235,10 @@ class EpisodeCounts final : public GivenEpisodeStream {
     // Answers are made of the elements, which may lie in the argument, so they are copied.
     for (int k = 0; k < events_.count; ++k) events_.values[k] = datumCopy(events_.values[k], by_value_, length_);
     count([&] {
-      call().counts = count_given(*call().streams, call().given, call().options, call().report);
+      call().counts = count_given(*call().streams, call().given, call().options, call().record);
       return true;
     });
-    tell();
+    tell(call().record.notice);
   }
 
   bool next(Datum* values) override {
@@ -273,8 +267,7 @@ class EpisodeOccurrences final : public GivenEpisodeStream {
   void open(const Arguments& arguments, Oid event_type) {
     open_given(arguments, "episode", false, event_type);
     count([&] {
-      call().report.method = kEpisodeMethodNames[static_cast<size_t>(EpisodeMethod::kTracking)];
-      call().occurrences.emplace(find_occurrences(*call().streams, call().given, call().options));
+      call().occurrences.emplace(find_occurrences(*call().streams, call().given, call().options, call().record));
       return true;
     });
     if (!input_.has_streams) return;
@@ -303,11 +296,6 @@ class EpisodeOccurrences final : public GivenEpisodeStream {
   }
 
  private:
-  void record(LastRun& run) const override {
-    GivenEpisodeStream::record(run);
-    run.results_are = "Occurrences";
-  }
-
   Oid stream_output_ = InvalidOid;
 };
 

@@ -85,7 +85,7 @@ class PairStream final : public PairRowStream<PairCall> {
       call().run.emplace(rows(), input.ranks(), call().query, call().options);
       if (!keeps_input()) call().log.reset();
     });
-    total_ = static_cast<int64_t>(call().run->report().transactions);
+    total_ = static_cast<int64_t>(call().run->record().transactions);
   }
 
   bool keeps_input() const { return call().run->needs_rows(); }

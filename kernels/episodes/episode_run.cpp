@@ -32,6 +32,15 @@ uint64_t count_of_rate(double rate, uint64_t duration, double ticks_a_unit) {
   return count;
 }
 
+constexpr const char* kCounting = "non_overlapped";  // the only rule so far
+
+void record_streams(const EventStreams& streams, RunRecord& record) {
+  record.transactions = streams.totals().streams;
+  record.items = streams.totals().events;
+  record.items_kept = streams.symbols();
+  record.occurrences = streams.rows_kept();
+}
+
 /// The given episodes all of whose events occur, as symbols.
 struct Batch {
   std::vector<uint32_t> symbols;
@@ -56,7 +65,7 @@ struct Batch {
 /// Counts on a device, if one is chosen. @param counts  [batch.size] added to
 /// @return whether a device has counted
 bool count_on_device(const EventStreams& streams, const EpisodeBatch& batch, const GivenEpisodes& given,
-                     std::vector<uint64_t>& counts, const ExecutionOptions& options, EpisodeReport& report) {
+                     std::vector<uint64_t>& counts, const ExecutionOptions& options, RunRecord& record) {
   EpisodeDevice device(given.device, given.method, streams, options);
   if (!device.is_possible() || batch.size == 0) return false;
   EpisodeSizes sizes;
@@ -79,11 +88,11 @@ bool count_on_device(const EventStreams& streams, const EpisodeBatch& batch, con
   const std::string what = kEpisodeMethodNames[static_cast<size_t>(given.method.value_or(EpisodeMethod::kTracking))];
   const bool done = device.attempt(sizes, cpu_ms, what + ":", [&](DeviceTracker& tracker, DeviceEpisodeMethod method) {
     tracker.count(method, batch, counts);
-    report.method = kEpisodeMethodNames[static_cast<size_t>(method_of(method))];
+    record.method = kEpisodeMethodNames[static_cast<size_t>(method_of(method))];
   });
-  report.device = device.device();
-  report.notice = device.notice();
-  report.reason = device.reason();
+  record.device = device.device();
+  record.notice = device.notice();
+  record.reason += device.reason();
   return done;
 }
 
@@ -98,8 +107,9 @@ std::optional<EpisodeMethod> parse_episode_method(const std::string& name) {
 }
 
 void check_episode_counting(const std::string& name) {
-  if (name != "non_overlapped")
-    throw Error(ErrorCode::kInvalidParameter, "unknown counting \"" + name + "\"", "Available: non_overlapped.");
+  if (name != kCounting)
+    throw Error(ErrorCode::kInvalidParameter, "unknown counting \"" + name + "\"",
+                std::string("Available: ") + kCounting + ".");
 }
 
 void check_gap(const Gap& gap) {
@@ -184,7 +194,10 @@ EpisodeRun::EpisodeRun(EventLog log, std::span<const uint32_t> event_rank, const
   grouping.cancel = cancel_;  // the timeout does not end a run before it begins to answer
   streams_.emplace(std::move(log), event_rank, filter, reach, grouping);
   report_.group_ms = watch.milliseconds();
+  report_.answers = AnswerKind::kEpisodes;
+  record_streams(*streams_, report_);
   device_.emplace(query_.device, query_.method, *streams_, options_);
+  report_device();
   if (!query_.top_k) search_.emplace(*streams_, query_.gaps, min_count_, query_.method, &*device_, options_);
 }
 
@@ -213,7 +226,8 @@ bool EpisodeRun::next_level(LevelWise& search) {
 void EpisodeRun::report_device() {
   report_.device = device_->device();
   report_.notice = device_->notice();
-  report_.reason = device_->reason();
+  report_.reason = kCounting;
+  report_.reason += ", threshold " + std::to_string(min_count_) + device_->reason();
 }
 
 void EpisodeRun::find_best() {
@@ -266,6 +280,7 @@ std::optional<EpisodeRun::Row> EpisodeRun::next() {
   } catch (const Error& error) {
     if (!limit_.was_ended_by_time(error, cancel_)) throw;
   }
+  report_.results = limit_.taken();
   report_.truncation = limit_.truncation();
   return row;
 }
@@ -280,28 +295,36 @@ EventStreams streams_of(EventLog log, std::span<const uint32_t> event_rank, cons
 }
 
 std::vector<uint64_t> count_given(const EventStreams& streams, const GivenEpisodes& episodes,
-                                  const ExecutionOptions& options, EpisodeReport& report) {
+                                  const ExecutionOptions& options, RunRecord& record) {
   const Batch found(streams, episodes);
   const EpisodeBatch batch{found.symbols.data(), found.gaps.data(), episodes.length, found.place.size()};
   std::vector<uint64_t> counts(batch.size);
-  report.method = kEpisodeMethodNames[static_cast<size_t>(episodes.method.value_or(EpisodeMethod::kTracking))];
-  if (!count_on_device(streams, batch, episodes, counts, options, report)) {
+  record.answers = AnswerKind::kEpisodes;
+  record.method = kEpisodeMethodNames[static_cast<size_t>(episodes.method.value_or(EpisodeMethod::kTracking))];
+  record.reason = kCounting;
+  record_streams(streams, record);
+  if (!count_on_device(streams, batch, episodes, counts, options, record)) {
     counts.assign(batch.size, 0);
     for (const EventStream& axis : streams.axes()) {
       const EventStreamView view = axis.view();
       const EpisodeMethod method =
           episodes.method ? *episodes.method : choose_episode_method(describe_job(view, batch, options.threads));
-      report.method = kEpisodeMethodNames[static_cast<size_t>(method)];
+      record.method = kEpisodeMethodNames[static_cast<size_t>(method)];
       count_episodes(method, view, batch, counts, options);
     }
   }
   std::vector<uint64_t> all(episodes.size());
   for (size_t k = 0; k < counts.size(); ++k) all[found.place[k]] = counts[k];
+  record.results = all.size();
   return all;
 }
 
 GrowingBuffer<FoundOccurrence> find_occurrences(const EventStreams& streams, const GivenEpisodes& episode,
-                                                const ExecutionOptions& options) {
+                                                const ExecutionOptions& options, RunRecord& record) {
+  record.answers = AnswerKind::kOccurrences;
+  record.method = kEpisodeMethodNames[static_cast<size_t>(EpisodeMethod::kTracking)];
+  record.reason = kCounting;
+  record_streams(streams, record);
   GrowingBuffer<FoundOccurrence> all(*options.memory);
   const Batch found(streams, episode);
   if (found.place.empty()) return all;
@@ -319,6 +342,7 @@ GrowingBuffer<FoundOccurrence> find_occurrences(const EventStreams& streams, con
       Tracker(view, options).occurrences({found.symbols, found.gaps.data()}, take);
     }
   }
+  record.results = all.size();
   return all;
 }
 

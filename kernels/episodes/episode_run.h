@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/options.h"
-#include "core/truncation.h"
+#include "core/run_record.h"
 #include "episodes/episode_counter.h"
 #include "episodes/event_stream.h"
 #include "episodes/level_wise.h"
@@ -61,21 +61,6 @@ struct GivenEpisodes {
 /// @throws Error{kInvalidParameter} unless 0 <= low <= high
 void check_gap(const Gap& gap);
 
-struct EpisodeReport {
-  struct Level {
-    uint64_t candidates;
-    uint64_t frequent;
-    double ms;
-  };
-  std::string method;
-  std::string device = "cpu";  // or the name of the GPU that has counted
-  std::string notice;          // a message for the user: a device failed
-  std::string reason;          // why a device was chosen or not
-  std::vector<Level> levels;   // [length - 1] of the last search
-  double group_ms = 0;
-  Truncation truncation;
-};
-
 /// The frequent episodes.
 class EpisodeRun {
  public:
@@ -98,7 +83,7 @@ class EpisodeRun {
   int64_t event(uint32_t step) const { return streams_->value(static_cast<uint32_t>(step / query_.gaps.size())); }
   size_t gap(uint32_t step) const { return step % query_.gaps.size(); }  // index in the query's gaps
   const EventStreams& streams() const { return *streams_; }
-  const EpisodeReport& report() const { return report_; }
+  const RunRecord& record() const { return report_; }
 
  private:
   struct Best;
@@ -113,7 +98,7 @@ class EpisodeRun {
   ExecutionOptions options_;  // the token also looks at the clock
   CancelToken cancel_;        // the caller's
   AnswerLimit limit_;
-  EpisodeReport report_;
+  RunRecord report_;
   uint64_t min_count_ = 1;  // the threshold of the query
   std::optional<EventStreams> streams_;
   std::optional<EpisodeDevice> device_;
@@ -126,9 +111,9 @@ class EpisodeRun {
 EventStreams streams_of(EventLog log, std::span<const uint32_t> event_rank, const GivenEpisodes& episodes,
                         const ExecutionOptions& options);
 
-/// Supports, in the order of the given episodes.
+/// Supports, in the order of the given episodes. @param record  filled, but for the time of streams_of()
 std::vector<uint64_t> count_given(const EventStreams& streams, const GivenEpisodes& episodes,
-                                  const ExecutionOptions& options, EpisodeReport& report);
+                                  const ExecutionOptions& options, RunRecord& record);
 
 struct FoundOccurrence {
   int64_t stream;
@@ -137,7 +122,8 @@ struct FoundOccurrence {
 };
 
 /// The occurrences that make up the support of the one given episode: for each stream, in order of time.
+/// @param record  as for count_given()
 GrowingBuffer<FoundOccurrence> find_occurrences(const EventStreams& streams, const GivenEpisodes& episode,
-                                                const ExecutionOptions& options);
+                                                const ExecutionOptions& options, RunRecord& record);
 
 }  // namespace batmap

@@ -134,6 +134,7 @@ ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> 
                        const ExecutionOptions& options)
     : query_(query), options_(options), root_(*options.memory) {
   query_.check();
+  report_.answers = AnswerKind::kItemsets;
   if (query_.kernel == nullptr) query_.kernel = &select_mask_kernel("auto");
   if (query_.bits == nullptr) query_.bits = &best_and_popcount();
   const bool on_masks = query_.algorithm == ItemsetAlgorithm::kAuto;
@@ -163,6 +164,8 @@ ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> 
     choose_device();
     report_.choice_ms = choosing.milliseconds();
   }
+  report_.reason = std::to_string(report_.distinct_transactions) + " distinct transactions, threshold " +
+                   std::to_string(min_count_) + (report_.reason.empty() ? "" : "; ") + report_.reason;
   site_.method = report_.method;
   site_.kernel = report_.kernel;
   report_.group_ms = watch.milliseconds();
@@ -171,6 +174,13 @@ ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> 
 ExecutionSite ItemsetRun::site() const {
   const std::lock_guard lock(site_mutex_);
   return site_;
+}
+
+RunRecord ItemsetRun::record() const {
+  RunRecord record = report_;
+  static_cast<ExecutionSite&>(record) = site();
+  record.levels = levels_.record();
+  return record;
 }
 
 ItemsetAlgorithm ItemsetRun::algorithm() const {

@@ -221,6 +221,15 @@ bool ItemsetStream::next(std::vector<ItemsetStep>& batch) {
   return !batch.empty();
 }
 
+RunRecord ItemsetStream::record() const {
+  RunRecord record = run_.record();
+  record.results = results();
+  record.tasks = tasks();
+  record.tasks_done = tasks_done();
+  record.truncation = truncation();
+  return record;
+}
+
 void ItemsetStream::stop() {
   {
     std::lock_guard lock(mutex_);

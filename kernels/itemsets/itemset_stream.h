@@ -46,6 +46,8 @@ class ItemsetStream {
   uint64_t tasks() const { return branches_; }         // branches of the search
   uint64_t tasks_done() const { return front_; }
   const Truncation& truncation() const { return limit_.truncation(); }
+  /// That of the run, with what was handed over.
+  RunRecord record() const;
 
  private:
   class BranchSink;

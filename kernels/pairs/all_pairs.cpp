@@ -290,24 +290,24 @@ void AllPairsRun::count_relation() {
   pairs.per_item_top_k = query_.per_item_top_k;
   pairs.max_results = query_.max_results;
   relation_run_.emplace(log_->chunks(), std::span<const uint32_t>(), pairs, options_);
-  const PairReport& report = relation_run_->report();
-  report_.reason += "; " + report.reason;
-  report_.transactions = report.transactions;
-  report_.pair_instances = report.pair_instances;
+  const RunRecord& record = relation_run_->record();
+  report_.reason += "; " + record.reason;
+  report_.transactions = record.transactions;
+  report_.pair_instances = record.pair_instances;
   follow_relation();
 }
 
 /// Copies what may change while a relation is counted.
 void AllPairsRun::follow_relation() {
-  const PairReport& report = relation_run_->report();
-  report_.method = report.method;
-  report_.kernel = report.kernel;
-  report_.device = report.device;
-  if (!report.notice.empty()) report_.notice = report.notice;
-  report_.results = report.results;
-  report_.tasks = report.tasks;
-  report_.tasks_done = report.tasks_done;
-  report_.truncation = report.truncation;
+  const RunRecord& record = relation_run_->record();
+  report_.method = record.method;
+  report_.kernel = record.kernel;
+  report_.device = record.device;
+  if (!record.notice.empty()) report_.notice = record.notice;
+  report_.results = record.results;
+  report_.tasks = record.tasks;
+  report_.tasks_done = record.tasks_done;
+  report_.truncation = record.truncation;
   if (!relation_run_->needs_rows()) log_.reset();
 }
 

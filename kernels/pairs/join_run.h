@@ -45,7 +45,7 @@ class JoinRun {
   bool next(std::vector<PairRow>& batch);
 
   /// transactions: the b that both have; items: the a and c with such a b; pair_instances: rows of the join.
-  const PairReport& report() const { return run_.report(); }
+  const RunRecord& record() const { return run_.record(); }
 
   /// See PairRun.
   bool may_run_out() const { return run_.may_run_out(); }

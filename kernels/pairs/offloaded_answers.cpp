@@ -21,18 +21,18 @@ std::string names_of(std::span<const DeviceTraits> devices) {
 }  // namespace
 
 std::unique_ptr<PairCounter> OffloadedAnswers::offload(const DeviceUse& use, double cpu_ms, const Choose& choose,
-                                                       const Count& count, PairReport& report) {
+                                                       const Count& count, RunRecord& record) {
   if (use.offload == nullptr || use.mode == DeviceMode::kCpu) return nullptr;
   if (use.mode == DeviceMode::kAuto && !use.offload->has_loaded() && cpu_ms < kWorthLoadingMs) return nullptr;
   std::unique_ptr<PairCounter> counter;
-  const bool done = use.offload->attempt(use.mode, report.notice, [&] {
+  const bool done = use.offload->attempt(use.mode, record.notice, [&] {
     std::vector<DeviceTraits> devices = use.offload->usable_devices(use.only);
     DeviceChoice choice = choose(devices);
     if (choice.method && std::ranges::any_of(devices, [](const DeviceTraits& device) { return device.ready == 0; })) {
       use.offload->prepare(devices);  // now the rates are measured, and the contexts exist
       choice = choose(devices);
     }
-    report.reason += "; " + choice.reason;
+    record.reason += "; " + choice.reason;
     if (!choice.method) {
       if (use.mode == DeviceMode::kRequire)
         throw DeviceFailure{AcceleratorStatus::kOutOfMemory, "the job does not fit: " + choice.reason};
@@ -42,7 +42,7 @@ std::unique_ptr<PairCounter> OffloadedAnswers::offload(const DeviceUse& use, dou
     if (!counter) return;
     use_ = use;
     device_threads_ = threads_for_devices(devices.size());
-    report.device = names_of(devices);
+    record.device = names_of(devices);
   });
   return done ? std::move(counter) : nullptr;
 }
@@ -58,16 +58,16 @@ void OffloadedAnswers::stop() {
   device_threads_ = 0;
 }
 
-bool OffloadedAnswers::next(std::vector<PairRow>& batch, PairReport& report, const std::function<void()>& restart) {
+bool OffloadedAnswers::next(std::vector<PairRow>& batch, RunRecord& record, const std::function<void()>& restart) {
   batch.clear();
   if (!answers_) return false;
   bool more = false;
-  if (!on_devices() || !use_.offload->attempt(use_.mode, report.notice, [&] { more = answers_->next(batch); })) {
+  if (!on_devices() || !use_.offload->attempt(use_.mode, record.notice, [&] { more = answers_->next(batch); })) {
     if (on_devices()) {
-      skip_ = report.results;
+      skip_ = record.results;
       answers_.reset();
       device_threads_ = 0;
-      report.device = "cpu";
+      record.device = "cpu";
       restart();
     }
     more = answers_->next(batch);
@@ -75,10 +75,10 @@ bool OffloadedAnswers::next(std::vector<PairRow>& batch, PairReport& report, con
     batch.erase(batch.begin(), batch.begin() + static_cast<ptrdiff_t>(skipped));
     skip_ -= skipped;
   }
-  report.results = answers_->results();
-  report.tasks = answers_->tasks();
-  report.tasks_done = answers_->tasks_done();
-  report.truncation = answers_->truncation();
+  record.results = answers_->results();
+  record.tasks = answers_->tasks();
+  record.tasks_done = answers_->tasks_done();
+  record.truncation = answers_->truncation();
   return more;
 }
 

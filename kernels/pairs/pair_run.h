@@ -11,11 +11,11 @@
 
 #include "accel/offload.h"
 #include "core/options.h"
+#include "core/run_record.h"
 #include "measures/threshold.h"
 #include "pairs/build_counter.h"
 #include "pairs/choose.h"
 #include "pairs/offloaded_answers.h"
-#include "pairs/pair_report.h"
 #include "pairs/spilled_pairs.h"
 #include "pairs/spooled_pairs.h"
 #include "relation/kept_items.h"
@@ -79,7 +79,7 @@ class PairRun {
   /// @throws Error, std::bad_alloc; after that next() must not be called again
   bool next(std::vector<PairRow>& batch);
 
-  const PairReport& report() const { return report_; }
+  const RunRecord& record() const { return report_; }
 
   /// Whether memory may not suffice for the answers still to come.
   bool may_run_out() const;
@@ -104,7 +104,7 @@ class PairRun {
 
   PairQuery query_;
   ExecutionOptions options_;
-  PairReport report_;
+  RunRecord report_;
   uint64_t min_count_ = 1;         // the threshold of the query
   std::vector<ChunkView> chunks_;  // while devices count: for a restart on the CPU
   std::span<const uint32_t> item_rank_;

@@ -278,6 +278,7 @@ void RecommendQuery::check() const {
 RecommendRun::RecommendRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const RecommendQuery& query,
                            const ExecutionOptions& options) {
   query.check();
+  report_.answers = AnswerKind::kRecommendations;
   report_.method = "subsets of the basket";
   const Stopwatch watch;
   const EncodedRelation relation(std::move(chunks), item_rank, options);
@@ -288,6 +289,8 @@ RecommendRun::RecommendRun(std::vector<ChunkView> chunks, std::span<const uint32
   report_.items_kept = roles.size();
   const BasketTransactions transactions(relation, roles, options);
   report_.distinct_transactions = transactions.size();
+  report_.reason =
+      std::to_string(transactions.size()) + " transactions meet the basket, threshold " + std::to_string(min_count);
   report_.group_ms = watch.milliseconds();
 
   RuleSearch rules(transactions, roles, query, report_.transactions, min_count, options);
@@ -303,6 +306,7 @@ RecommendRun::RecommendRun(std::vector<ChunkView> chunks, std::span<const uint32
   std::partial_sort(rows_.begin(), rows_.begin() + static_cast<ptrdiff_t>(k), rows_.end(),
                     polled(options.cancel, is_before));
   rows_.resize(k);
+  report_.results = k;
   for (Recommendation& row : rows_) {
     const size_t begin = lhs_.size();
     for (const uint32_t place : rules.lhs({0, 0, 0, row.lhs_begin, row.lhs_length})) lhs_.push_back(roles.value[place]);

@@ -214,6 +214,17 @@ bool RuleRun::next(RuleBatch& batch) {
   return !batch.rows.empty() || (!limit_.is_cut_off() && !all_split);
 }
 
+RunRecord RuleRun::record() const {
+  RunRecord record = run_.record();
+  record.answers = AnswerKind::kRules;
+  record.levels.clear();
+  record.results = results();
+  record.tasks = tasks();
+  record.tasks_done = tasks_done();
+  record.truncation = truncation();
+  return record;
+}
+
 RuleBatch RuleRun::Splitter::split(uint64_t begin, uint64_t end) {
   const Mark& mark = *(std::ranges::upper_bound(run_.marks_, begin, {}, &Mark::rule) - 1);
   for (uint32_t length = 1; length < run_.steps_[mark.step].length; ++length)
@@ -292,16 +303,16 @@ void RuleRun::Splitter::offer(uint32_t support) {
   // A quotient that equals the bound rounds to the same double as the bound.
   const double confidence = static_cast<double>(support) / lhs_support;
   if (query_.min_confidence && confidence < *query_.min_confidence) return;
-  const double lift = static_cast<double>(support) * static_cast<double>(run_.run_.report().transactions) /
+  const double lift = static_cast<double>(support) * static_cast<double>(run_.run_.transactions()) /
                       (static_cast<double>(lhs_support) * rhs_support);
   if (query_.min_lift && lift < *query_.min_lift) return;
   if (best_) {
     items_.clear();
     for (const std::vector<uint32_t>* const side : {&lhs_, &rhs_})
       for (const uint32_t rank : *side) items_.push_back(run_.run_.value(rank));
-    const double score = pair_measure(
-        query_.measure, {static_cast<double>(support), static_cast<double>(lhs_support), static_cast<double>(rhs_support),
-                         static_cast<double>(run_.run_.report().transactions)});
+    const double score =
+        pair_measure(query_.measure, {static_cast<double>(support), static_cast<double>(lhs_support),
+                                      static_cast<double>(rhs_support), static_cast<double>(run_.run_.transactions())});
     poll_.after(kScoreWork);
     best_->offer(score, {support, lhs_support, rhs_support}, items_, static_cast<uint32_t>(lhs_.size()));
     return;

@@ -71,7 +71,8 @@ class RuleRun {
   /// @return false when there are no more, and `batch` is empty
   bool next(RuleBatch& batch);
 
-  const ItemsetReport& report() const { return run_.report(); }
+  uint64_t transactions() const { return run_.transactions(); }
+  RunRecord record() const;
   ExecutionSite site() const { return run_.site(); }
   uint64_t results() const { return limit_.taken(); }
   const Truncation& truncation() const { return limit_.truncation(); }

@@ -30,7 +30,7 @@ std::ostream& operator<<(std::ostream& out, const Answer& answer) {
 }
 
 std::vector<Answer> answers_of(const std::vector<Event>& events, const EpisodeQuery& query, const ExecutionOptions& options,
-                               Truncation* truncated = nullptr, EpisodeReport* report = nullptr) {
+                               Truncation* truncated = nullptr, RunRecord* record = nullptr) {
   EpisodeRun run(log_of(events, options), {}, query, options);
   std::vector<Answer> answers;
   while (const std::optional<EpisodeRun::Row> row = run.next()) {
@@ -40,8 +40,8 @@ std::vector<Answer> answers_of(const std::vector<Event>& events, const EpisodeQu
       if (k > 0) answer.pattern.gaps.push_back(query.gaps[run.gap(row->steps[k])]);
     }
   }
-  if (truncated != nullptr) *truncated = run.report().truncation;
-  if (report != nullptr) *report = run.report();
+  if (truncated != nullptr) *truncated = run.record().truncation;
+  if (record != nullptr) *record = run.record();
   return answers;
 }
 
@@ -196,15 +196,15 @@ TEST(EpisodeRun, CountsGivenEpisodesAndShowsThem) {
     given.check();
     MemoryMeter meter;
     const ExecutionOptions options{.threads = 2, .memory = &meter, .cancel = {}};
-    EpisodeReport report;
+    RunRecord record;
     const std::vector<uint64_t> counts =
-        count_given(streams_of(log_of(events, options), {}, given, options), given, options, report);
+        count_given(streams_of(log_of(events, options), {}, given, options), given, options, record);
     for (size_t k = 0; k < patterns.size(); ++k) {
       ASSERT_EQ(counts[k], oracle_support(events, patterns[k])) << "round " << round;
       GivenEpisodes single = given;
       single.events = patterns[k].events;
       const EventStreams streams = streams_of(log_of(events, options), {}, single, options);
-      const GrowingBuffer<FoundOccurrence> found = find_occurrences(streams, single, options);
+      const GrowingBuffer<FoundOccurrence> found = find_occurrences(streams, single, options, record);
       ASSERT_EQ(found.size(), counts[k]);
       std::map<int64_t, std::vector<Event>> of_stream;
       for (const Event& event : events) of_stream[event.stream].push_back(event);
