@@ -60,8 +60,8 @@ Timing time_run(const std::vector<ChunkView>& chunks, std::optional<PairMethod> 
       while (pairs.next(batch)) {
       }
       timing.ms = std::min(timing.ms, now_ms(threads) - begin);
-      timing.method = pairs.report().method;
-      timing.results = pairs.report().results;
+      timing.method = pairs.record().method;
+      timing.results = pairs.record().results;
     } catch (const Error&) {
       return timing;
     }

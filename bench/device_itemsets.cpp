@@ -352,7 +352,7 @@ class Side {
       TallySink sink;
       std::vector<ItemsetStep> batch;
       while (stream.next(batch)) sink.take(batch);
-      times_.push_back(watch.milliseconds() + search_->report().choice_ms);
+      times_.push_back(watch.milliseconds() + search_->record().choice_ms);
       itemsets = sink.itemsets;
       supports = sink.supports;
     } catch (const Error&) {
@@ -360,7 +360,7 @@ class Side {
       times_ = {kLimitSeconds * 1e3};
     }
     is_on_device = search_ && search_->site().device != "cpu";
-    if (search_) report = search_->report();
+    if (search_) record = search_->record();
     if (made_ms_ < kQuicklyMadeMs) search_.reset();
     spent_ms += whole.milliseconds();
   }
@@ -379,7 +379,7 @@ class Side {
   bool is_on_device = false;
   bool is_over = false;  // stopped at the limit
   double spent_ms = 0;   // includes making the input
-  ItemsetReport report;
+  RunRecord record;
 
  private:
   void make() {
@@ -470,8 +470,8 @@ bool compare(const Question& question, bool is_repeated) {
               is_repeated ? ", again" : "", static_cast<long long>(question.min_count), name_of(question.algorithm),
               question.threads, static_cast<unsigned long long>(cpu.is_over ? gpu.itemsets : cpu.itemsets),
               text_of(cpu).c_str(), text_of(gpu).c_str(), cpu.median() / gpu.median(), text_of(chosen).c_str(),
-              chosen.is_on_device ? "GPU" : "CPU", chosen.median() / better, chosen.report.choice_ms,
-              chosen.report.reason.c_str());
+              chosen.is_on_device ? "GPU" : "CPU", chosen.median() / better, chosen.record.choice_ms,
+              chosen.record.reason.c_str());
   std::fflush(stdout);
   return is_missed;
 }

@@ -207,7 +207,7 @@ void compare(Bench& bench, double scale) {
       const ExecutionOptions sending = bench.options(std::min(bench.threads, kSendingThreads));
       GivenEpisodes chosen = given;
       chosen.device.offload = &bench.offload;
-      EpisodeReport report;
+      RunRecord record;
       std::vector<std::function<void()>> sides = {
           [&] {
             std::vector<uint64_t> counts(batch.view.size);
@@ -217,7 +217,7 @@ void compare(Bench& bench, double scale) {
             });
             if (counts != scan.counts) fail("the GPU does not count alike");
           },
-          [&] { count_given(streams, chosen, bench.options(bench.threads), report); }};
+          [&] { count_given(streams, chosen, bench.options(bench.threads), record); }};
       std::vector<EpisodeMethod> methods = {choose_episode_method(describe_job(view, batch.view, bench.threads))};
       for (size_t k = 0; k < kEpisodeMethods && count == 1; ++k)
         if (const auto method = static_cast<EpisodeMethod>(k); method != methods[0]) methods.push_back(method);
@@ -230,7 +230,7 @@ void compare(Bench& bench, double scale) {
                     view.events, alone, *least,
                     kEpisodeMethodNames[static_cast<size_t>(methods[static_cast<size_t>(least - ms.begin()) - 2])],
                     scan.kernel_ms, scan.call_ms, ms[0], alone / scan.kernel_ms, *least / ms[0], ms[1],
-                    report.device == "cpu" ? "CPU" : "GPU", report.method.c_str(), ms[1] / std::min(*least, ms[0]));
+                    record.device == "cpu" ? "CPU" : "GPU", record.method.c_str(), ms[1] / std::min(*least, ms[0]));
       lines[count == 1].push_back(line);
       const double cpu_automaton = on_cpu(EpisodeMethod::kAutomaton, 1);
       const double atomic = kernels(DeviceEpisodeMethod::kAtomic);
@@ -355,7 +355,7 @@ void discover(Bench& bench, double seconds, double rate) {
   double best = 0;
   uint64_t expected = 0;
   const EventLog log = log_of_spikes(seconds, bench.options(1));
-  EpisodeReport report;
+  RunRecord record;
   for (const DeviceMode mode : {DeviceMode::kCpu, DeviceMode::kRequire, DeviceMode::kAuto}) {
     std::vector<double> totals;
     std::vector<std::vector<double>> levels(kLongest);
@@ -372,13 +372,13 @@ void discover(Bench& bench, double seconds, double rate) {
       totals.push_back(now_ms() - start);
       if (expected == 0) expected = sum;
       if (sum != expected) fail("discovery differs");
-      report = run.report();
-      for (size_t k = 0; k < report.levels.size(); ++k) levels[k].push_back(report.levels[k].ms);
+      record = run.record();
+      for (size_t k = 0; k < record.levels.size(); ++k) levels[k].push_back(*record.levels[k].ms);
     }
     std::sort(totals.begin(), totals.end());
     std::printf("| %s |", mode == DeviceMode::kCpu       ? ("CPU, " + std::to_string(bench.threads) + " threads").c_str()
                           : mode == DeviceMode::kRequire ? "GPU"
-                          : report.device == "cpu"       ? "auto: CPU"
+                          : record.device == "cpu"       ? "auto: CPU"
                                                          : "auto: GPU");
     for (std::vector<double>& own : levels) {
       std::sort(own.begin(), own.end());
@@ -388,11 +388,10 @@ void discover(Bench& bench, double seconds, double rate) {
     std::printf(" %.2f |\n", total);
     if (mode != DeviceMode::kAuto) best = mode == DeviceMode::kCpu ? total : std::min(best, total);
     if (mode == DeviceMode::kAuto)
-      std::printf("\nauto / better: %.2f. Estimates: %s\n\n| candidates |", total / best,
-                  report.reason.substr(std::min<size_t>(2, report.reason.size())).c_str());
+      std::printf("\nauto / better: %.2f. Estimates: %s\n\n| candidates |", total / best, record.reason.c_str());
   }
-  for (const EpisodeReport::Level& level : report.levels)
-    std::printf(" %llu, %llu frequent |", static_cast<unsigned long long>(level.candidates),
+  for (const RunLevel& level : record.levels)
+    std::printf(" %llu, %llu frequent |", static_cast<unsigned long long>(*level.candidates),
                 static_cast<unsigned long long>(level.frequent));
   std::printf("\n");
   std::fflush(stdout);

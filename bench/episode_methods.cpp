@@ -228,7 +228,7 @@ void discover(const char* name, const std::function<EventLog(const ExecutionOpti
   std::printf(" all |\n|---|---|---|");
   for (int64_t length = 0; length <= max_length; ++length) std::printf("---|");
   std::printf("\n");
-  EpisodeReport report;
+  RunRecord record;
   for (const std::optional<EpisodeMethod> method : methods)
     for (const int threads : {1, 2}) {
       MemoryMeter meter;
@@ -244,18 +244,16 @@ void discover(const char* name, const std::function<EventLog(const ExecutionOpti
       while (run.next()) {
       }
       const double all = wall_milliseconds() - grouped;
-      report = run.report();
-      std::printf("| %s | %d | %.1f |", report.method.c_str(), threads, grouped - start);
-      for (const EpisodeReport::Level& level : report.levels) std::printf(" %.1f |", level.ms);
+      record = run.record();
+      std::printf("| %s | %d | %.1f |", record.method.c_str(), threads, grouped - start);
+      for (const RunLevel& level : record.levels) std::printf(" %.1f |", *level.ms);
       std::printf(" %.1f |\n", all);
       std::fflush(stdout);
     }
   std::printf("| candidates | | |");
-  for (const EpisodeReport::Level& level : report.levels)
-    std::printf(" %llu |", static_cast<unsigned long long>(level.candidates));
+  for (const RunLevel& level : record.levels) std::printf(" %llu |", static_cast<unsigned long long>(*level.candidates));
   std::printf(" |\n| frequent | | |");
-  for (const EpisodeReport::Level& level : report.levels)
-    std::printf(" %llu |", static_cast<unsigned long long>(level.frequent));
+  for (const RunLevel& level : record.levels) std::printf(" %llu |", static_cast<unsigned long long>(level.frequent));
   std::printf(" |\n");
 }
 

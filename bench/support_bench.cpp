@@ -97,7 +97,7 @@ struct Times {
   double total() const { return group_ms + count_ms; }
 };
 
-Times run_once(const Shape& shape, const std::optional<PairMethod>& method, PairReport* report) {
+Times run_once(const Shape& shape, const std::optional<PairMethod>& method, RunRecord* record) {
   MemoryMeter meter;
   PairQuery query;
   query.min_count = 1;
@@ -105,15 +105,15 @@ Times run_once(const Shape& shape, const std::optional<PairMethod>& method, Pair
   PairRun run(rows_of(shape).chunks(), {}, query, {1, &meter, {}});
   std::vector<PairRow> batch;
   while (run.next(batch)) benchmark::DoNotOptimize(batch.data());
-  if (report != nullptr) *report = run.report();
-  return {run.report().group_ms, run.report().count_ms};
+  if (record != nullptr) *record = run.record();
+  return {run.record().group_ms, run.record().count_ms};
 }
 
 std::string join_name(const Shape& left, const Shape& right, bool distinct_only) {
   return "join/" + left.name() + "/right:" + std::to_string(right.items) + (distinct_only ? "/distinct" : "");
 }
 
-Times join_once(const Shape& shape, const Shape& right, JoinQuery query, PairReport* report) {
+Times join_once(const Shape& shape, const Shape& right, JoinQuery query, RunRecord* record) {
   MemoryMeter meter;
   const ExecutionOptions options{1, &meter, {}};
   const Stopwatch watch;
@@ -122,45 +122,45 @@ Times join_once(const Shape& shape, const Shape& right, JoinQuery query, PairRep
   JoinRun run(std::move(joined), query, options);
   std::vector<PairRow> batch;
   while (run.next(batch)) benchmark::DoNotOptimize(batch.data());
-  *report = run.report();
-  return {join_ms + run.report().group_ms, run.report().count_ms};
+  *record = run.record();
+  return {join_ms + run.record().group_ms, run.record().count_ms};
 }
 
 std::map<std::string, std::map<std::string, double>> best_ms;  // [shape][method, also "auto"]
 
 void bench_pairs(benchmark::State& state, Shape shape, std::string method) {
-  PairReport report;
+  RunRecord record;
   std::vector<Times> times;
-  for (auto _ : state) times.push_back(run_once(shape, parse_pair_method(method), &report));
+  for (auto _ : state) times.push_back(run_once(shape, parse_pair_method(method), &record));
   const auto median = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
   std::nth_element(times.begin(), median, times.end(), [](const Times& x, const Times& y) { return x.total() < y.total(); });
   best_ms[shape.name()][method] = median->total();
   state.counters["group_ms"] = median->group_ms;
   state.counters["count_ms"] = median->count_ms;
-  const double items = static_cast<double>(report.items_kept);
-  const double transactions = static_cast<double>(report.transactions);
-  const double work = method == "horizontal"   ? static_cast<double>(report.pair_instances)
-                      : method == "positional" ? static_cast<double>(report.occurrences) * items / 128
+  const double items = static_cast<double>(record.items_kept);
+  const double transactions = static_cast<double>(record.transactions);
+  const double work = method == "horizontal"   ? static_cast<double>(record.pair_instances)
+                      : method == "positional" ? static_cast<double>(record.occurrences) * items / 128
                       : method == "bitmap"     ? items * items / 2 * transactions / 64
-                                               : static_cast<double>(report.occurrences) * items;
+                                               : static_cast<double>(record.occurrences) * items;
   if (method != "auto") state.counters["ns/unit"] = median->count_ms * 1e6 / work;
-  state.SetLabel(method == "auto" ? report.method : report.kernel);
+  state.SetLabel(method == "auto" ? record.method : record.kernel);
 }
 
 void bench_join(benchmark::State& state, Shape shape, Shape right, bool distinct_only, std::string method) {
   JoinQuery query;
   query.distinct_only = distinct_only;
   query.method = parse_pair_method(method);
-  PairReport report;
+  RunRecord record;
   std::vector<Times> times;
-  for (auto _ : state) times.push_back(join_once(shape, right, query, &report));
+  for (auto _ : state) times.push_back(join_once(shape, right, query, &record));
   const auto median = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
   std::nth_element(times.begin(), median, times.end(), [](const Times& x, const Times& y) { return x.total() < y.total(); });
   best_ms[join_name(shape, right, distinct_only)][method] = median->total();
   state.counters["group_ms"] = median->group_ms;
   state.counters["count_ms"] = median->count_ms;
-  state.counters["instances"] = static_cast<double>(report.pair_instances);
-  state.SetLabel(method == "auto" ? report.method : report.kernel);
+  state.counters["instances"] = static_cast<double>(record.pair_instances);
+  state.SetLabel(method == "auto" ? record.method : record.kernel);
 }
 
 void bench_regret(benchmark::State& state, std::string shape) {

@@ -24,7 +24,7 @@ struct ArrayCall : RunCall {
   Query query;
   std::optional<RowLog> log;
   std::optional<Run> run;
-  ExecutionSite site;  // where the run computes, as of the last look
+  ExecutionSite site;  // as of the last look
 };
 
 template <typename Call>
@@ -50,43 +50,16 @@ class ArrayStream : public RunStream<Call> {
   /// The array of one column, reused for each row.
   ItemArray& array(size_t column) { return *arrays_[column]; }
 
-  /// To be called when the engine has found more answers. Warns once if a device has failed since
-  /// the last call.
+  /// To be called when the engine has found more answers. Warns once if a device has failed since the last call.
   void look_at_site() {
     if constexpr (requires { call().run->site(); }) guarded([&] { call().site = call().run->site(); });
-    if (call().site.notice.empty() || told_) return;
-    told_ = true;
-    report_notice(call().site.notice);
+    this->tell(call().site.notice);
   }
 
-  /// Warns if the answer is not complete.
-  void end_answer(Truncation truncated) {
-    if (truncated == Truncation::kNone) return;
-    this->finish();
-    if (truncated == Truncation::kTimeout)
-      report_timeout(*call().query.timeout_ms);
-    else
-      report_truncation(*call().query.max_results);
-  }
-
-  void record(LastRun& run) const override {
-    const ItemsetReport& report = call().run->report();
-    const ExecutionSite& site = call().site;
-    strlcpy(run.method, site.method.empty() ? report.method.c_str() : site.method.c_str(), sizeof run.method);
-    strlcpy(run.kernel, site.method.empty() ? report.kernel.c_str() : site.kernel.c_str(), sizeof run.kernel);
-    strlcpy(run.device, site.device.c_str(), sizeof run.device);
-    strlcpy(run.reason, report.reason.c_str(), sizeof run.reason);
-    run.transactions = static_cast<int64_t>(report.transactions);
-    run.items = static_cast<int64_t>(report.items);
-    run.items_kept = static_cast<int64_t>(report.items_kept);
-    run.occurrences = static_cast<int64_t>(report.occurrences);
-    run.group_ms = report.group_ms;
-    run.count_ms -= report.group_ms;
-  }
+  void fill(RunRecord& record) const override { record = call().run->record(); }
 
  private:
   std::array<std::optional<ItemArray>, 2> arrays_;  // set once the rows have been read
-  bool told_ = false;
 };
 
 }  // namespace batmap::pg

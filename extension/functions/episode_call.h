@@ -19,7 +19,6 @@ struct EpisodeCall : RunCall {
   explicit EpisodeCall(MemoryContext) : RunCall(thread_count()) {}
 
   std::optional<EventLog> log;
-  EpisodeReport report;
   // For frequent episodes:
   EpisodeQuery query;
   std::optional<EpisodeRun> run;
@@ -50,20 +49,11 @@ class EpisodeRowStream : public RunStream<EpisodeCall> {
     });
   }
 
-  void record(LastRun& run) const override;
-
-  /// Warns once if a device has failed.
-  void tell();
+  void fill(RunRecord& record) const override;
 
   MemoryContext row_;  // of the values of one row
   EventInput input_{};
   uint64_t results_ = 0;
-  bool truncated_ = false;
-  bool told_ = false;
-
- private:
-  virtual const EpisodeReport& report() const = 0;
-  virtual const EventStreams& streams() const = 0;
 };
 
 }  // namespace batmap::pg

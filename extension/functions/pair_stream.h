@@ -27,9 +27,6 @@ struct PairRowsCall : RunCall {
   std::vector<PairRow> batch;
 };
 
-/// Copies the figures of a report into the record. The caller sets what concerns the input and the settings.
-void record_pairs(const PairReport& report, LastRun& run);
-
 template <typename Call>
 class PairRowStream : public RunStream<Call> {
  public:
@@ -44,7 +41,7 @@ class PairRowStream : public RunStream<Call> {
 
   void finish() final {
     RunStream<Call>::finish();
-    tell();
+    this->tell(call().run->record().notice);
     call().files.close_all();
   }
 
@@ -61,35 +58,24 @@ class PairRowStream : public RunStream<Call> {
   bool next_batch() {
     do {
       const bool more = this->count([&] { return call().run->next(call().batch); });
-      const PairReport& report = call().run->report();
-      call().progress.tasks(report.tasks_done, report.tasks, report.results);
+      const RunRecord& record = call().run->record();
+      call().progress.tasks(record.tasks_done, record.tasks, record.results);
       begin_batch();
-      tell();
+      this->tell(record.notice);
       if (more) continue;
-      if (report.truncated) {
-        finish();
-        report_truncation(*call().query.max_results);
-      }
+      this->end_answer(record.truncation);
       return false;
     } while (call().batch.empty());
     return true;
   }
 
-  void record(LastRun& run) const final {
-    record_pairs(call().run->report(), run);
-    run.results -= end_ - row_;
-  }
-
-  void tell() {
-    const std::string& notice = call().run->report().notice;
-    if (notice.empty() || told_) return;
-    told_ = true;
-    report_notice(notice);
+  void fill(RunRecord& record) const final {
+    record = call().run->record();
+    record.results -= static_cast<uint64_t>(end_ - row_);
   }
 
   const PairRow* row_ = nullptr;  // the next row of the batch
   const PairRow* end_ = nullptr;
-  bool told_ = false;
 };
 
 }  // namespace batmap::pg

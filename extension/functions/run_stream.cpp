@@ -14,19 +14,17 @@ double lap_ms(instr_time& start) {
   return INSTR_TIME_GET_MILLISEC(lap);
 }
 
-void report_truncation(int64_t max_results) {
+void report_truncation(const Truncation& truncation) {
   const bool is_error = settings.on_truncation == static_cast<int>(OnTruncation::kError);
-  ereport(is_error ? ERROR : WARNING,
-          (errcode(is_error ? ERRCODE_PROGRAM_LIMIT_EXCEEDED : ERRCODE_WARNING),
-           errmsg("answer cut off after max_results = %lld rows", static_cast<long long>(max_results)),
-           errhint("Raise max_results or the threshold.")));
-}
-
-void report_timeout(int64_t timeout_ms) {
-  const bool is_error = settings.on_truncation == static_cast<int>(OnTruncation::kError);
-  ereport(is_error ? ERROR : WARNING, (errcode(is_error ? ERRCODE_QUERY_CANCELED : ERRCODE_WARNING),
-                                       errmsg("answer cut off after timeout = %lld ms", static_cast<long long>(timeout_ms)),
-                                       errhint("Raise timeout or the threshold.")));
+  const auto limit = static_cast<long long>(truncation.limit);
+  if (truncation.cause == Truncation::kTimeout)
+    ereport(is_error ? ERROR : WARNING,
+            (errcode(is_error ? ERRCODE_QUERY_CANCELED : ERRCODE_WARNING),
+             errmsg("answer cut off after timeout = %lld ms", limit), errhint("Raise timeout or the threshold.")));
+  else
+    ereport(is_error ? ERROR : WARNING,
+            (errcode(is_error ? ERRCODE_PROGRAM_LIMIT_EXCEEDED : ERRCODE_WARNING),
+             errmsg("answer cut off after max_results = %lld rows", limit), errhint("Raise max_results or the threshold.")));
 }
 
 void report_notice(const std::string& notice) {

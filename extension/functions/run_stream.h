@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/run_record.h"
 #include "extension/functions/row_stream.h"
 #include "extension/server/backend.h"
 #include "extension/server/boundary.h"
@@ -27,14 +28,14 @@ struct RunCall {
   MemoryMeter meter;
   ProgressReport progress;
   ExecutionOptions options;
+  RunRecord record;
 };
 
 /// The milliseconds since `start`, which is then set to now.
 double lap_ms(instr_time& start);
 
-/// Raises a WARNING, or an error under batmap.on_truncation = error.
-void report_truncation(int64_t max_results);
-void report_timeout(int64_t timeout_ms);
+/// Raises a WARNING that the answer was cut off, or an error under batmap.on_truncation = error.
+void report_truncation(const Truncation& truncation);
 /// Raises a WARNING with a message of the run: a device has failed.
 void report_notice(const std::string& notice);
 
@@ -52,14 +53,14 @@ class RunStream : public RowStream {
   Call& call() const { return *call_; }
 
   void finish() override {
-    describe(last_run);
+    describe();
+    guarded([&] { last_run = call_->record; });
     call_->progress.finish();
   }
 
   void explain(ExplainState* state) final {
-    LastRun run;
-    describe(run);
-    explain_run(run, state);
+    describe();
+    explain_run(call_->record, state);
   }
 
  protected:
@@ -88,25 +89,38 @@ class RunStream : public RowStream {
     return more;
   }
 
+  /// To be called after the last row: ends the run, and warns, if the answer was cut off.
+  void end_answer(const Truncation& truncation) {
+    if (truncation.cause == Truncation::kNone) return;
+    finish();
+    report_truncation(truncation);
+  }
+
   MemoryContext context() const { return context_; }  // lives as long as the call
 
-  /// Adds the figures of the engine. @param run  already has the input, the settings and the times
-  virtual void record(LastRun& run) const = 0;
+  /// Warns once if a device has failed.
+  void tell(const std::string& notice) {
+    if (notice.empty() || told_) return;
+    told_ = true;
+    report_notice(notice);
+  }
+
+  /// Sets what the engine knows, and how many rows were handed over. Runs inside guarded.
+  virtual void fill(RunRecord& record) const = 0;
 
  private:
-  void describe(LastRun& run) const {
-    run = {};
-    run.any = true;
-    run.results_are = "Pairs";
-    strlcpy(run.operation, operation_, sizeof run.operation);
-    strlcpy(run.input, kind_, sizeof run.input);
-    run.threads = call_->options.threads;
-    run.rows_read = static_cast<int64_t>(rows_read_);
-    run.read_ms = read_ms_;
-    run.count_ms = count_ms_;
-    run.answer_ms = answer_ms_;
-    run.peak_memory = static_cast<int64_t>(call_->meter.peak());
-    record(run);
+  /// Makes the record of the call, as of now.
+  void describe() {
+    RunRecord& record = call_->record;
+    guarded([&] { fill(record); });
+    record.operation = operation_;
+    record.input = kind_;
+    record.threads = call_->options.threads;
+    record.rows_read = rows_read_;
+    record.read_ms = read_ms_;
+    if (record.count_ms == 0) record.count_ms = count_ms_ - record.group_ms;
+    record.answer_ms = answer_ms_;
+    record.peak_memory = call_->meter.peak();
   }
 
   const char* operation_;
@@ -118,6 +132,7 @@ class RunStream : public RowStream {
   double count_ms_ = 0;   // in the engine
   double answer_ms_ = 0;  // from one batch to the request for the next
   instr_time clock_;
+  bool told_ = false;
 };
 
 /// Makes a stream of type Stream, which is a RunStream, in `context`.

@@ -92,7 +92,7 @@ class FrequentEpisodes final : public EpisodeRowStream {
 
   bool next(Datum* values) override {
     if (!next_episode()) {
-      end_answer(call().run->truncated());
+      end_answer(call().run->record().truncation);
       return false;
     }
     ++results_;
@@ -131,7 +131,7 @@ class FrequentEpisodes final : public EpisodeRowStream {
 
   bool next_episode() {
     EpisodeRun& run = *call().run;
-    const size_t levels = run.report().levels.size();
+    const size_t levels = run.record().levels.size();
     const bool more = count([&] {
       const std::optional<EpisodeRun::Row> row = run.next();
       if (!row) return false;
@@ -144,24 +144,11 @@ class FrequentEpisodes final : public EpisodeRowStream {
       support_ = row->support;
       return true;
     });
-    tell();
-    const size_t done = run.report().levels.size();
+    tell(run.record().notice);
+    const size_t done = run.record().levels.size();
     if (done != levels || !more) call().progress.tasks(done, done + 1, results_);
     return more;
   }
-
-  /// Warns if the answer is not complete.
-  void end_answer(EpisodeTruncation truncated) {
-    if (truncated == EpisodeTruncation::kNone) return;
-    truncated_ = true;
-    finish();
-    if (truncated == EpisodeTruncation::kTimeout)
-      report_timeout(*call().query.timeout_ms);
-    else
-      report_truncation(*call().query.max_results);
-  }
-  const EpisodeReport& report() const override { return call().run->report(); }
-  const EventStreams& streams() const override { return call().run->streams(); }
 
   std::array<ItemList, 2> lists_{{{kInclude, "include", call().query.include}, {kExclude, "exclude", call().query.exclude}}};
   GapList gaps_{};
@@ -220,7 +207,7 @@ class GivenEpisodeStream : public EpisodeRowStream {
       GivenEpisodes& given = call().given;
       given.events = std::move(*call().given_events);
       call().streams.emplace(streams_of(std::move(*call().log), rows.ranks(), given, call().options));
-      call().report.group_ms = watch.milliseconds();
+      call().record.group_ms = watch.milliseconds();
     });
   }
 
@@ -239,9 +226,6 @@ class GivenEpisodeStream : public EpisodeRowStream {
       if (dictionary_find(*input_.events, events_.values[k], id)) (*ranks)[k] = input_.event_rank[id];
     }
   }
-
-  const EpisodeReport& report() const override { return call().report; }
-  const EventStreams& streams() const override { return *call().streams; }
 };
 
 class EpisodeCounts final : public GivenEpisodeStream {
@@ -268,10 +252,10 @@ class EpisodeCounts final : public GivenEpisodeStream {
     // Answers are made of the elements, which may lie in the argument, so they are copied.
     for (int k = 0; k < events_.count; ++k) events_.values[k] = datumCopy(events_.values[k], by_value_, length_);
     count([&] {
-      call().counts = count_given(*call().streams, given, call().options, call().report);
+      call().counts = count_given(*call().streams, given, call().options, call().record);
       return true;
     });
-    tell();
+    tell(call().record.notice);
     return this;
   }
 
@@ -303,8 +287,7 @@ class EpisodeOccurrences final : public GivenEpisodeStream {
   RowStream* run(const GivenEpisodes& given, const EventInput& rows) {
     group(rows);
     count([&] {
-      call().report.method = kEpisodeMethodNames[static_cast<size_t>(EpisodeMethod::kTracking)];
-      call().occurrences.emplace(find_occurrences(*call().streams, given, call().options));
+      call().occurrences.emplace(find_occurrences(*call().streams, given, call().options, call().record));
       return true;
     });
     if (rows.has_streams) {
@@ -335,11 +318,6 @@ class EpisodeOccurrences final : public GivenEpisodeStream {
   }
 
  private:
-  void record(LastRun& run) const override {
-    GivenEpisodeStream::record(run);
-    run.results_are = "Occurrences";
-  }
-
   Oid stream_output_ = InvalidOid;
 };
 

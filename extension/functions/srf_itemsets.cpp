@@ -1,7 +1,7 @@
 // Table functions batmap_itemsets, batmap_itemsets_of and batmap_itemset_spectrum: arguments, input, and rows
 // of the answer.
 #include <array>
-#include <cstdio>
+#include <string>
 
 #include "extension/functions/array_stream.h"
 #include "extension/functions/table_input.h"
@@ -52,7 +52,7 @@ struct ItemsetCall : SearchCall {
   std::optional<GrowingBuffer<SpectrumRow>> spectrum;  // used instead of a stream
   std::vector<ItemsetStep> batch;
   size_t handed_over = 0;                              // rows of the current batch
-  std::array<uint64_t, LastRun::kMostLevels> found{};  // number of itemsets of length 1, 2, ...
+  std::array<uint64_t, kMostLevels> found{};  // number of itemsets of length 1, 2, ...
   std::optional<AscendingItemset> itemset;             // the itemset of the last step
 };
 
@@ -87,28 +87,16 @@ class ItemsetArrayStream : public ArrayStream<ItemsetCall> {
   }
 
  protected:
-  void record(LastRun& run) const override {
-    ArrayStream::record(run);
-    run.results_are = "Itemsets";
-    const ItemsetReport& report = call().run->report();
-    snprintf(run.reason, sizeof run.reason, "%llu distinct transactions, threshold %llu%s%s",
-             static_cast<unsigned long long>(report.distinct_transactions),
-             static_cast<unsigned long long>(report.threshold), report.reason.empty() ? "" : "; ", report.reason.c_str());
-    run.results = static_cast<int64_t>(results_);
-    SearchLevel levels[LastRun::kMostLevels];
-    const size_t known = call().run->levels().copy(levels, LastRun::kMostLevels);
-    for (size_t k = 0; k < known; ++k)
-      run.levels[run.level_count++] = {static_cast<int64_t>(levels[k].candidates), static_cast<int64_t>(levels[k].frequent),
-                                       levels[k].candidate_ms + levels[k].counting_ms};
-    if (known > 0) return;
-    for (int k = 0; k < LastRun::kMostLevels; ++k) {
-      run.levels[k] = {-1, static_cast<int64_t>(call().found[k]), -1};
-      if (call().found[k] > 0) run.level_count = k + 1;
-    }
+  void fill(RunRecord& record) const override {
+    record = call().stream ? call().stream->record() : call().run->record();
+    record.results = results_;
+    if (!record.levels.empty()) return;
+    for (const uint64_t itemsets : call().found) record.levels.push_back({{}, itemsets, {}});
+    while (!record.levels.empty() && record.levels.back().frequent == 0) record.levels.pop_back();
   }
 
   void note(uint32_t length, uint64_t itemsets) {
-    if (length <= LastRun::kMostLevels) call().found[length - 1] += itemsets;
+    if (length <= kMostLevels) call().found[length - 1] += itemsets;
   }
 
   uint64_t results_ = 0;
@@ -135,7 +123,7 @@ class ItemsetRowStream final : public ItemsetArrayStream {
  private:
   void put(const ItemsetStep& step, Datum* values) {
     values[0] = array(0).make(call().itemset->items());
-    const uint64_t total = call().run->report().transactions;
+    const uint64_t total = call().run->transactions();
     values[1] = Int32GetDatum(static_cast<int32_t>(step.length));
     values[2] = Int64GetDatum(step.support);
     values[3] = Float8GetDatum(static_cast<double>(step.support) / static_cast<double>(total));
@@ -154,13 +142,8 @@ class ItemsetRowStream final : public ItemsetArrayStream {
     const ItemsetStream& stream = *call().stream;
     look_at_site();
     call().progress.tasks(stream.tasks_done(), stream.tasks(), stream.results());
-    if (!more) end_answer(stream.truncated());
+    if (!more) end_answer(stream.truncation());
     return more;
-  }
-
-  void record(LastRun& run) const override {
-    ItemsetArrayStream::record(run);
-    run.truncated = call().stream && call().stream->truncated() != Truncation::kNone;
   }
 };
 
@@ -193,7 +176,7 @@ class SpectrumStream final : public ItemsetArrayStream {
     note(row.length, row.itemsets);
     values[0] = Int32GetDatum(static_cast<int32_t>(row.length));
     values[1] = Int64GetDatum(row.support);
-    values[2] = Float8GetDatum(static_cast<double>(row.support) / static_cast<double>(call().run->report().transactions));
+    values[2] = Float8GetDatum(static_cast<double>(row.support) / static_cast<double>(call().run->transactions()));
     values[3] = Int64GetDatum(static_cast<int64_t>(row.itemsets));
     return true;
   }
@@ -233,26 +216,27 @@ class EstimateStream final : public ArrayStream<EstimateCall> {
     ItemsetForecast forecast;
     count([&] {
       forecast = call().run->forecast(static_cast<double>(*call().query.timeout_ms));
+      call().record = call().run->record();
       return true;
     });
     ways_ = forecast.ways;
-    const ItemsetReport& report = call().run->report();
+    const RunRecord& record = call().record;
     int column = 0;
     values[column++] = Float8GetDatum(forecast.itemsets);
     values[column++] = Float8GetDatum(forecast.standard_error);
     values[column++] = BoolGetDatum(forecast.ways == 0);
-    for (const uint64_t number : {report.transactions, report.items, report.items_kept, report.occurrences})
+    for (const uint64_t number : {record.transactions, record.items, record.items_kept, record.occurrences})
       values[column++] = Int64GetDatum(static_cast<int64_t>(number));
     return true;
   }
 
  private:
-  void record(LastRun& run) const override {
-    ArrayStream::record(run);
-    if (ways_ > 0) strlcpy(run.method, "random ways", sizeof run.method);
-    snprintf(run.reason, sizeof run.reason, "%llu ways, threshold %llu", static_cast<unsigned long long>(ways_),
-             static_cast<unsigned long long>(call().run->report().threshold));
-    run.results = done_;
+  void fill(RunRecord& record) const override {
+    ArrayStream::fill(record);
+    if (ways_ > 0) record.method = "random ways";
+    record.reason =
+        std::to_string(ways_) + " ways, threshold " + std::to_string(call().query.min_count_among(record.transactions));
+    record.results = done_;
   }
 
   bool done_ = false;

@@ -97,7 +97,7 @@ class PairStream final : public PairRowStream<PairCall> {
       if (!run->needs_rows()) call().log.reset();
     });
     if (!run->needs_rows()) drop_relation(rows);
-    total_ = static_cast<int64_t>(run->report().transactions);
+    total_ = static_cast<int64_t>(run->record().transactions);
     return this;
   }
 

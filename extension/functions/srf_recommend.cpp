@@ -1,6 +1,5 @@
 // Table functions batmap_recommend and batmap_recommend_of: arguments, input, and rows of the answer.
 #include <array>
-#include <cstdio>
 
 #include "extension/functions/array_stream.h"
 #include "extension/functions/table_input.h"
@@ -67,7 +66,7 @@ class RecommendStream final : public ArrayStream<RecommendCall> {
     if (call().handed_over == run.rows().size()) return false;
     const Recommendation& row = run.rows()[call().handed_over++];
     const std::span<const int64_t> lhs = run.lhs(row);
-    const uint64_t total = run.report().transactions;
+    const uint64_t total = run.record().transactions;
     const ContingencyTable counts{.both = static_cast<double>(row.support),
                                   .a = static_cast<double>(row.lhs_support),
                                   .b = static_cast<double>(row.item_support),
@@ -85,14 +84,9 @@ class RecommendStream final : public ArrayStream<RecommendCall> {
   }
 
  private:
-  void record(LastRun& run) const override {
-    ArrayStream::record(run);
-    run.results_are = "Items Recommended";
-    const ItemsetReport& report = call().run->report();
-    snprintf(run.reason, sizeof run.reason, "%llu transactions meet the basket, threshold %llu",
-             static_cast<unsigned long long>(report.distinct_transactions),
-             static_cast<unsigned long long>(report.threshold));
-    run.results = static_cast<int64_t>(call().handed_over);
+  void fill(RunRecord& record) const override {
+    ArrayStream::fill(record);
+    record.results = call().handed_over;
   }
 };
 

@@ -90,7 +90,7 @@ class RuleStream final : public ArrayStream<RuleCall> {
  private:
   void put(const RuleRow& row, Datum* values) {
     const int64_t* const items = call().batch.items.begin() + row.begin;
-    const uint64_t total = call().run->report().transactions;
+    const uint64_t total = call().run->transactions();
     values[0] = array(0).make({items, row.lhs_length});
     values[1] = array(1).make({items + row.lhs_length, row.rhs_length});
     values[2] = Int64GetDatum(row.support);
@@ -113,15 +113,13 @@ class RuleStream final : public ArrayStream<RuleCall> {
     const bool more = count([&] { return run.next(call().batch); });
     look_at_site();
     call().progress.tasks(run.tasks_done(), run.tasks(), run.results());
-    if (!more) end_answer(run.truncated());
+    if (!more) end_answer(run.truncation());
     return more;
   }
 
-  void record(LastRun& run) const override {
-    ArrayStream::record(run);
-    run.results_are = "Rules";
-    run.results = static_cast<int64_t>(call().run->results() - (call().batch.rows.size() - call().handed_over));
-    run.truncated = call().run->truncated() != Truncation::kNone;
+  void fill(RunRecord& record) const override {
+    ArrayStream::fill(record);
+    record.results -= call().batch.rows.size() - call().handed_over;
   }
 };
 

@@ -1,33 +1,44 @@
 // The SQL function batmap_last_run(). See last_run.h.
 #include "extension/server/last_run.h"
 
-#include <cstring>
+#include <algorithm>
 #include <initializer_list>
+#include <vector>
 
 #include "extension/server/pg.h"
 
 namespace batmap::pg {
 
-LastRun last_run;
+std::optional<RunRecord> last_run;
 
-void explain_run(const LastRun& run, ExplainState* state) {
-  ExplainPropertyText("Method", run.method, state);
-  if (run.kernel[0] != '\0') ExplainPropertyText("Kernel", run.kernel, state);
-  ExplainPropertyText("Device", run.device[0] == '\0' ? "cpu" : run.device, state);
-  if (state->verbose) ExplainPropertyText("Reason", run.reason, state);
+namespace {
+
+// What EXPLAIN calls the answers of each kind.
+constexpr const char* kAnswerNames[] = {"Pairs", "Itemsets", "Rules", "Items Recommended", "Episodes", "Occurrences"};
+
+}  // namespace
+
+void explain_run(const RunRecord& run, ExplainState* state) {
+  ExplainPropertyText("Method", run.method.c_str(), state);
+  if (!run.kernel.empty()) ExplainPropertyText("Kernel", run.kernel.c_str(), state);
+  ExplainPropertyText("Device", run.device.c_str(), state);
+  if (state->verbose) ExplainPropertyText("Reason", run.reason.c_str(), state);
   ExplainPropertyText("Input", run.input, state);
   const struct {
     const char* name;
-    int64_t value;
+    uint64_t value;
   } counts[] = {{"Rows Read", run.rows_read},
                 {"Transactions", run.transactions},
                 {"Items", run.items},
                 {"Items Kept", run.items_kept},
                 {"Rows Kept", run.occurrences}};
-  for (const auto& count : counts) ExplainPropertyInteger(count.name, nullptr, count.value, state);
-  if (strcmp(run.results_are, "Pairs") == 0) ExplainPropertyInteger("Pair Instances", nullptr, run.pair_instances, state);
-  ExplainPropertyInteger(run.results_are, nullptr, run.results, state);
-  if (run.file_bytes > 0) ExplainPropertyInteger("Temporary Files", "kB", (run.file_bytes + 1023) / 1024, state);
+  const auto explain_number = [&](const char* name, const char* unit, uint64_t value) {
+    ExplainPropertyInteger(name, unit, static_cast<int64_t>(value), state);
+  };
+  for (const auto& count : counts) explain_number(count.name, nullptr, count.value);
+  if (run.answers == AnswerKind::kPairs) explain_number("Pair Instances", nullptr, run.pair_instances);
+  explain_number(kAnswerNames[static_cast<size_t>(run.answers)], nullptr, run.results);
+  if (run.file_bytes > 0) explain_number("Temporary Files", "kB", (run.file_bytes + 1023) / 1024);
   if (!state->timing) return;
   const struct {
     const char* name;
@@ -37,53 +48,49 @@ void explain_run(const LastRun& run, ExplainState* state) {
                 {"Count Time", run.count_ms},
                 {"Answer Time", run.answer_ms}};
   for (const auto& phase : phases) ExplainPropertyFloat(phase.name, "ms", phase.ms, 3, state);
-  ExplainPropertyInteger("Peak Memory", "kB", (run.peak_memory + 1023) / 1024, state);
+  explain_number("Peak Memory", "kB", (run.peak_memory + 1023) / 1024);
 }
 
 }  // namespace batmap::pg
 
 BATMAP_FUNCTION(batmap_last_run) {
-  using batmap::pg::last_run;
   InitMaterializedSRF(fcinfo, 0);
   auto* const result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
-  if (!last_run.any) return Datum{0};
+  if (!batmap::pg::last_run) return Datum{0};
+  const batmap::RunRecord& run = *batmap::pg::last_run;
 
   Datum values[20];
   bool nulls[20] = {};
   int at = 0;
-  auto add_text = [&](const char* text) {
+  for (const char* const text :
+       {run.operation, run.method.c_str(), run.kernel.c_str(), run.device.c_str(), run.reason.c_str(), run.input}) {
     nulls[at] = text[0] == '\0';
     values[at] = nulls[at] ? Datum{0} : CStringGetTextDatum(text);
     ++at;
-  };
-  add_text(last_run.operation);
-  add_text(last_run.method);
-  add_text(last_run.kernel);
-  add_text(last_run.device[0] == '\0' ? "cpu" : last_run.device);
-  add_text(last_run.reason);
-  add_text(last_run.input);
-  values[at++] = Int32GetDatum(last_run.threads);
-  for (const int64_t number : {last_run.rows_read, last_run.transactions, last_run.items, last_run.items_kept,
-                               last_run.occurrences, last_run.pair_instances, last_run.results})
-    values[at++] = Int64GetDatum(number);
-  values[at++] = BoolGetDatum(last_run.truncated);
-  for (const double number : {last_run.read_ms, last_run.group_ms, last_run.count_ms, last_run.answer_ms})
-    values[at++] = Float8GetDatum(number);
-  values[at++] = Int64GetDatum(last_run.peak_memory);
+  }
+  values[at++] = Int32GetDatum(run.threads);
+  for (const uint64_t number :
+       {run.rows_read, run.transactions, run.items, run.items_kept, run.occurrences, run.pair_instances, run.results})
+    values[at++] = Int64GetDatum(static_cast<int64_t>(number));
+  values[at++] = BoolGetDatum(run.truncated());
+  for (const double number : {run.read_ms, run.group_ms, run.count_ms, run.answer_ms}) values[at++] = Float8GetDatum(number);
+  values[at++] = Int64GetDatum(static_cast<int64_t>(run.peak_memory));
   Assert(at == 20);
   tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
   return Datum{0};
 }
 
 BATMAP_FUNCTION(batmap_last_run_levels) {
-  using batmap::pg::last_run;
   InitMaterializedSRF(fcinfo, 0);
   auto* const result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
-  for (int k = 0; k < last_run.level_count; ++k) {
-    const batmap::pg::LastLevel& level = last_run.levels[k];
-    Datum values[] = {Int32GetDatum(k + 1), Int64GetDatum(level.candidates), Int64GetDatum(level.frequent),
-                      Float8GetDatum(level.milliseconds)};
-    bool nulls[] = {false, level.candidates < 0, false, level.milliseconds < 0};
+  if (!batmap::pg::last_run) return Datum{0};
+  const std::vector<batmap::RunLevel>& levels = batmap::pg::last_run->levels;
+  for (size_t k = 0; k < std::min(levels.size(), batmap::pg::kMostLevels); ++k) {
+    const batmap::RunLevel& level = levels[k];
+    Datum values[] = {Int32GetDatum(static_cast<int32_t>(k + 1)),
+                      Int64GetDatum(static_cast<int64_t>(level.candidates.value_or(0))),
+                      Int64GetDatum(static_cast<int64_t>(level.frequent)), Float8GetDatum(level.ms.value_or(0))};
+    bool nulls[] = {false, !level.candidates, false, !level.ms};
     tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
   }
   return Datum{0};

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/falling_threshold.h"
 #include "core/parameters.h"
 #include "core/polled.h"
+#include "core/stopwatch.h"
 #include "episodes/tracking.h"
 
 namespace batmap {
@@ -28,6 +30,15 @@ uint64_t count_of_rate(double rate, uint64_t duration, double ticks_a_unit) {
   while (count > 1 && static_cast<double>(count - 1) / units >= rate) --count;
   while (static_cast<double>(count) / units < rate) ++count;
   return count;
+}
+
+constexpr const char* kCounting = "non_overlapped";  // the only rule so far
+
+void record_streams(const EventStreams& streams, RunRecord& record) {
+  record.transactions = streams.totals().streams;
+  record.items = streams.totals().events;
+  record.items_kept = streams.symbols();
+  record.occurrences = streams.rows_kept();
 }
 
 /// The given episodes all of whose events occur, as symbols.
@@ -54,7 +65,7 @@ struct Batch {
 /// Counts on a device, if one is chosen. @param counts  [batch.size] added to
 /// @return whether a device has counted
 bool count_on_device(const EventStreams& streams, const EpisodeBatch& batch, const GivenEpisodes& given,
-                     std::vector<uint64_t>& counts, const ExecutionOptions& options, EpisodeReport& report) {
+                     std::vector<uint64_t>& counts, const ExecutionOptions& options, RunRecord& record) {
   EpisodeDevice device(given.device, given.method, streams, options);
   if (!device.is_possible() || batch.size == 0) return false;
   EpisodeSizes sizes;
@@ -77,11 +88,11 @@ bool count_on_device(const EventStreams& streams, const EpisodeBatch& batch, con
   const std::string what = kEpisodeMethodNames[static_cast<size_t>(given.method.value_or(EpisodeMethod::kTracking))];
   const bool done = device.attempt(sizes, cpu_ms, what + ":", [&](DeviceTracker& tracker, DeviceEpisodeMethod method) {
     tracker.count(method, batch, counts);
-    report.method = kEpisodeMethodNames[static_cast<size_t>(method_of(method))];
+    record.method = kEpisodeMethodNames[static_cast<size_t>(method_of(method))];
   });
-  report.device = device.session().device();
-  report.notice = device.session().notice();
-  report.reason = device.session().reason();
+  record.device = device.session().device();
+  record.notice = device.session().notice();
+  record.reason += device.session().reason();
   return done;
 }
 
@@ -96,8 +107,9 @@ std::optional<EpisodeMethod> parse_episode_method(const std::string& name) {
 }
 
 void check_episode_counting(const std::string& name) {
-  if (name != "non_overlapped")
-    throw Error(ErrorCode::kInvalidParameter, "unknown counting \"" + name + "\"", "Available: non_overlapped.");
+  if (name != kCounting)
+    throw Error(ErrorCode::kInvalidParameter, "unknown counting \"" + name + "\"",
+                std::string("Available: ") + kCounting + ".");
 }
 
 void check_gap(const Gap& gap) {
@@ -131,6 +143,10 @@ void EpisodeQuery::check() const {
   for (const Gap& gap : gaps) check_gap(gap);
 }
 
+uint64_t EpisodeQuery::min_count_within(uint64_t duration) const {
+  return min_rate ? count_of_rate(*min_rate, duration, ticks_a_unit) : static_cast<uint64_t>(min_count.value_or(1));
+}
+
 void GivenEpisodes::check() const {
   if (gaps.size() != 1 && gaps.size() != length - 1)
     throw Error(ErrorCode::kInvalidParameter,
@@ -157,36 +173,35 @@ struct EpisodeRun::Best {
 
 EpisodeRun::EpisodeRun(EventLog log, std::span<const uint32_t> event_rank, const EpisodeQuery& query,
                        const ExecutionOptions& options)
-    : query_(query), options_(options), cancel_(options.cancel) {
+    : query_(query), options_(options), cancel_(options.cancel), limit_(query.max_results, query.timeout_ms) {
+  const Stopwatch watch;
   query_.check();
   sort_list(query_.include);
   sort_list(query_.exclude);
   report_.method = query_.method ? kEpisodeMethodNames[static_cast<size_t>(*query_.method)] : "prefixes";
   options_.cancel = {[](void* self) {
                        const auto* const run = static_cast<const EpisodeRun*>(self);
-                       return run->cancel_.requested() || run->out_of_time();
+                       return run->cancel_.requested() || run->limit_.time_is_up();
                      },
                      this};
   int64_t reach = 0;
   for (const Gap& gap : query_.gaps) reach = std::max(reach, gap.high);
   const auto filter = [&](const EventTotals& totals) {
-    report_.threshold = query_.min_rate ? count_of_rate(*query_.min_rate, totals.duration, query_.ticks_a_unit)
-                                        : static_cast<uint64_t>(query_.min_count.value_or(1));
-    return EventFilter{.min_rows = report_.threshold, .only = nullptr, .exclude = pointer_to(query_.exclude)};
+    min_count_ = query_.min_count_within(totals.duration);
+    return EventFilter{.min_rows = min_count_, .only = nullptr, .exclude = pointer_to(query_.exclude)};
   };
   ExecutionOptions grouping = options_;
   grouping.cancel = cancel_;  // the timeout does not end a run before it begins to answer
   streams_.emplace(std::move(log), event_rank, filter, reach, grouping);
-  report_.group_ms = watch_.milliseconds();
+  report_.group_ms = watch.milliseconds();
+  report_.answers = AnswerKind::kEpisodes;
+  record_streams(*streams_, report_);
   device_.emplace(query_.device, query_.method, *streams_, options_);
-  if (!query_.top_k) search_.emplace(*streams_, query_.gaps, report_.threshold, query_.method, &*device_, options_);
+  report_device();
+  if (!query_.top_k) search_.emplace(*streams_, query_.gaps, min_count_, query_.method, &*device_, options_);
 }
 
 EpisodeRun::~EpisodeRun() = default;
-
-bool EpisodeRun::out_of_time() const {
-  return query_.timeout_ms && watch_.milliseconds() >= static_cast<double>(*query_.timeout_ms);
-}
 
 bool EpisodeRun::wanted(std::span<const uint32_t> steps) const {
   if (query_.min_length && steps.size() < static_cast<uint64_t>(*query_.min_length)) return false;
@@ -211,19 +226,20 @@ bool EpisodeRun::next_level(LevelWise& search) {
 void EpisodeRun::report_device() {
   report_.device = device_->session().device();
   report_.notice = device_->session().notice();
-  report_.reason = device_->session().reason();
+  report_.reason = kCounting;
+  report_.reason += ", threshold " + std::to_string(min_count_) + device_->session().reason();
 }
 
 void EpisodeRun::find_best() {
-  // The threshold falls until k answers reach it; these are the best.
-  uint64_t threshold = report_.threshold;
-  for (const EventStream& axis : streams_->axes()) threshold += axis.view().events;
+  uint64_t events = 0;
+  for (const EventStream& axis : streams_->axes()) events += axis.view().events;
   const auto k = static_cast<uint64_t>(*query_.top_k);
+  FallingThreshold threshold(k, min_count_ + events, min_count_);
   best_ = std::make_unique<Best>(*options_.memory);
-  for (;; threshold = std::max(report_.threshold, threshold - threshold / 4 - 1)) {
+  do {
     best_->steps.shrink(0);
     best_->kept.shrink(0);
-    LevelWise search(*streams_, query_.gaps, threshold, query_.method, &*device_, options_);
+    LevelWise search(*streams_, query_.gaps, threshold.min_count(), query_.method, &*device_, options_);
     while (next_level(search)) {
       const EpisodeLevel& level = search.level();
       for (size_t row = 0; row < level.size(); ++row) {
@@ -233,8 +249,7 @@ void EpisodeRun::find_best() {
         best_->steps.add(level.length);
       }
     }
-    if (best_->kept.size() >= k || threshold == report_.threshold) break;
-  }
+  } while (threshold.falls_after(best_->kept.size()));
   // They are already in order of length and events.
   std::stable_sort(best_->kept.begin(), best_->kept.end(),
                    polled(options_.cancel, [](const auto& x, const auto& y) { return x.support > y.support; }));
@@ -257,21 +272,17 @@ std::optional<EpisodeRun::Row> EpisodeRun::next_of_all() {
 }
 
 std::optional<EpisodeRun::Row> EpisodeRun::next() {
-  if (truncated_ != EpisodeTruncation::kNone) return std::nullopt;
+  if (limit_.is_cut_off()) return std::nullopt;
+  std::optional<Row> row;
   try {
-    const std::optional<Row> row = next_of_all();
-    if (!row) return row;
-    if (query_.max_results && results_ == *query_.max_results) {
-      truncated_ = EpisodeTruncation::kMaxResults;
-      return std::nullopt;
-    }
-    ++results_;
-    return row;
+    row = next_of_all();
+    if (row && limit_.take(1) == 0) row.reset();
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::kCancelled || cancel_.requested() || !out_of_time()) throw;
-    truncated_ = EpisodeTruncation::kTimeout;
-    return std::nullopt;
+    if (!limit_.was_ended_by_time(error, cancel_)) throw;
   }
+  report_.results = limit_.taken();
+  report_.truncation = limit_.truncation();
+  return row;
 }
 
 EventStreams streams_of(EventLog log, std::span<const uint32_t> event_rank, const GivenEpisodes& episodes,
@@ -284,28 +295,36 @@ EventStreams streams_of(EventLog log, std::span<const uint32_t> event_rank, cons
 }
 
 std::vector<uint64_t> count_given(const EventStreams& streams, const GivenEpisodes& episodes,
-                                  const ExecutionOptions& options, EpisodeReport& report) {
+                                  const ExecutionOptions& options, RunRecord& record) {
   const Batch found(streams, episodes);
   const EpisodeBatch batch{found.symbols.data(), found.gaps.data(), episodes.length, found.place.size()};
   std::vector<uint64_t> counts(batch.size);
-  report.method = kEpisodeMethodNames[static_cast<size_t>(episodes.method.value_or(EpisodeMethod::kTracking))];
-  if (!count_on_device(streams, batch, episodes, counts, options, report)) {
+  record.answers = AnswerKind::kEpisodes;
+  record.method = kEpisodeMethodNames[static_cast<size_t>(episodes.method.value_or(EpisodeMethod::kTracking))];
+  record.reason = kCounting;
+  record_streams(streams, record);
+  if (!count_on_device(streams, batch, episodes, counts, options, record)) {
     counts.assign(batch.size, 0);
     for (const EventStream& axis : streams.axes()) {
       const EventStreamView view = axis.view();
       const EpisodeMethod method =
           episodes.method ? *episodes.method : choose_episode_method(describe_job(view, batch, options.threads));
-      report.method = kEpisodeMethodNames[static_cast<size_t>(method)];
+      record.method = kEpisodeMethodNames[static_cast<size_t>(method)];
       count_episodes(method, view, batch, counts, options);
     }
   }
   std::vector<uint64_t> all(episodes.size());
   for (size_t k = 0; k < counts.size(); ++k) all[found.place[k]] = counts[k];
+  record.results = all.size();
   return all;
 }
 
 GrowingBuffer<FoundOccurrence> find_occurrences(const EventStreams& streams, const GivenEpisodes& episode,
-                                                const ExecutionOptions& options) {
+                                                const ExecutionOptions& options, RunRecord& record) {
+  record.answers = AnswerKind::kOccurrences;
+  record.method = kEpisodeMethodNames[static_cast<size_t>(EpisodeMethod::kTracking)];
+  record.reason = kCounting;
+  record_streams(streams, record);
   GrowingBuffer<FoundOccurrence> all(*options.memory);
   const Batch found(streams, episode);
   if (found.place.empty()) return all;
@@ -323,6 +342,7 @@ GrowingBuffer<FoundOccurrence> find_occurrences(const EventStreams& streams, con
       Tracker(view, options).occurrences({found.symbols, found.gaps.data()}, take);
     }
   }
+  record.results = all.size();
   return all;
 }
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/options.h"
-#include "core/stopwatch.h"
+#include "core/run_record.h"
 #include "episodes/episode_counter.h"
 #include "episodes/event_stream.h"
 #include "episodes/level_wise.h"
@@ -40,6 +40,9 @@ struct EpisodeQuery {
 
   /// @throws Error{kInvalidParameter} with the value, the bound and a hint
   void check() const;
+
+  /// The threshold as a number of occurrences. @param duration  in ticks, of all streams together
+  uint64_t min_count_within(uint64_t duration) const;
 };
 
 /// Given episodes: all of one length, with the same gaps.
@@ -57,23 +60,6 @@ struct GivenEpisodes {
 
 /// @throws Error{kInvalidParameter} unless 0 <= low <= high
 void check_gap(const Gap& gap);
-
-struct EpisodeReport {
-  struct Level {
-    uint64_t candidates;
-    uint64_t frequent;
-    double ms;
-  };
-  std::string method;
-  std::string device = "cpu";  // or the name of the GPU that has counted
-  std::string notice;          // a message for the user: a device failed
-  std::string reason;          // why a device was chosen or not
-  uint64_t threshold = 0;
-  std::vector<Level> levels;  // [length - 1] of the last search
-  double group_ms = 0;
-};
-
-enum class EpisodeTruncation { kNone, kMaxResults, kTimeout };
 
 /// The frequent episodes.
 class EpisodeRun {
@@ -96,9 +82,8 @@ class EpisodeRun {
 
   int64_t event(uint32_t step) const { return streams_->value(static_cast<uint32_t>(step / query_.gaps.size())); }
   size_t gap(uint32_t step) const { return step % query_.gaps.size(); }  // index in the query's gaps
-  EpisodeTruncation truncated() const { return truncated_; }
   const EventStreams& streams() const { return *streams_; }
-  const EpisodeReport& report() const { return report_; }
+  const RunRecord& record() const { return report_; }
 
  private:
   struct Best;
@@ -108,29 +93,27 @@ class EpisodeRun {
   std::optional<Row> next_of_all();
   void find_best();
   void report_device();
-  bool out_of_time() const;
 
   EpisodeQuery query_;
   ExecutionOptions options_;  // the token also looks at the clock
   CancelToken cancel_;        // the caller's
-  Stopwatch watch_;
-  EpisodeReport report_;
+  AnswerLimit limit_;
+  RunRecord report_;
+  uint64_t min_count_ = 1;  // the threshold of the query
   std::optional<EventStreams> streams_;
   std::optional<EpisodeDevice> device_;
   std::optional<LevelWise> search_;
   size_t row_ = 0;  // in the current level
   std::unique_ptr<Best> best_;
-  int64_t results_ = 0;
-  EpisodeTruncation truncated_ = EpisodeTruncation::kNone;
 };
 
 /// The axes of an input, with the events of the given episodes only.
 EventStreams streams_of(EventLog log, std::span<const uint32_t> event_rank, const GivenEpisodes& episodes,
                         const ExecutionOptions& options);
 
-/// Supports, in the order of the given episodes.
+/// Supports, in the order of the given episodes. @param record  filled, but for the time of streams_of()
 std::vector<uint64_t> count_given(const EventStreams& streams, const GivenEpisodes& episodes,
-                                  const ExecutionOptions& options, EpisodeReport& report);
+                                  const ExecutionOptions& options, RunRecord& record);
 
 struct FoundOccurrence {
   int64_t stream;
@@ -139,7 +122,8 @@ struct FoundOccurrence {
 };
 
 /// The occurrences that make up the support of the one given episode: for each stream, in order of time.
+/// @param record  as for count_given()
 GrowingBuffer<FoundOccurrence> find_occurrences(const EventStreams& streams, const GivenEpisodes& episode,
-                                                const ExecutionOptions& options);
+                                                const ExecutionOptions& options, RunRecord& record);
 
 }  // namespace batmap

@@ -85,7 +85,7 @@ uint64_t count_episode_state(const std::byte* state, const ExecutionOptions& opt
     std::memcpy(row, state + header.rows_at() + k * sizeof row, sizeof row);
     if (std::binary_search(names.begin(), names.end(), row[1])) log.append(row[0], number(row[1]));
   }
-  EpisodeReport report;
+  RunRecord report;
   return count_given(streams_of(std::move(log), {}, given, options), given, options, report)[0];
 }
 

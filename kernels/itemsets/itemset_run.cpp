@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/falling_threshold.h"
 #include "core/parameters.h"
 #include "core/stopwatch.h"
 #include "itemsets/answers/best_itemsets.h"
@@ -16,7 +17,6 @@
 #include "itemsets/search/itemset_targets.h"
 #include "itemsets/search/search_sample.h"
 #include "itemsets/search/target_search.h"
-#include "measures/threshold.h"
 
 namespace batmap {
 
@@ -110,6 +110,7 @@ ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> 
                        const ExecutionOptions& options)
     : query_(query), options_(options), root_(*options.memory), session_(query.device, 1) {
   query_.check();
+  report_.answers = AnswerKind::kItemsets;
   if (query_.kernel == nullptr) query_.kernel = &select_mask_kernel("auto");
   if (query_.bits == nullptr) query_.bits = &best_and_popcount();
   const bool on_masks = query_.algorithm == ItemsetAlgorithm::kAuto;
@@ -120,18 +121,17 @@ ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> 
   const EncodedRelation relation(std::move(chunks), item_rank, options_);
   report_.transactions = relation.transactions();
   report_.items = relation.items();
-  report_.threshold = query_.min_support ? count_of_fraction(*query_.min_support, report_.transactions)
-                                         : static_cast<uint64_t>(query_.min_count.value_or(1));
-  if (report_.threshold <= report_.transactions) {
-    bounds_.min_count = static_cast<uint32_t>(report_.threshold);
+  min_count_ = query_.min_count_among(report_.transactions);
+  if (min_count_ <= report_.transactions) {
+    bounds_.min_count = static_cast<uint32_t>(min_count_);
     if (query_.max_support)
       max_support_ = static_cast<uint32_t>(most_of_fraction(*query_.max_support, report_.transactions));
-    const ItemFilter filter{.min_rows = report_.threshold, .include = query_.include, .exclude = query_.exclude};
+    const ItemFilter filter{.min_rows = min_count_, .include = query_.include, .exclude = query_.exclude};
     const KeptItems kept = keep_items(relation, filter, options_);
     values_ = Buffer<int64_t>(*options_.memory, kept.size);
     for (uint32_t rank = 0; rank < kept.size; ++rank) values_[rank] = relation.item_value(kept.code_of_rank[rank]);
     const bool is_chosen = on_masks && query_.target != ItemsetTarget::kAll;
-    root_ = build_search_root(relation, kept, report_.threshold, !is_chosen, options_);
+    root_ = build_search_root(relation, kept, min_count_, !is_chosen, options_);
     report_.items_kept = root_.items.size() + root_.perfect.size();
     report_.occurrences = kept.occurrences;
     if (is_chosen && !root_.as_masks) occurrences_ = OccurrenceLists(root_.lists, root_.first_masked, options_);
@@ -140,6 +140,8 @@ ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> 
     choose_device();
     report_.choice_ms = choosing.milliseconds();
   }
+  report_.reason = std::to_string(report_.distinct_transactions) + " distinct transactions, threshold " +
+                   std::to_string(min_count_) + (report_.reason.empty() ? "" : "; ") + report_.reason;
   site_.method = report_.method;
   site_.kernel = report_.kernel;
   report_.group_ms = watch.milliseconds();
@@ -148,6 +150,13 @@ ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> 
 ExecutionSite ItemsetRun::site() const {
   const std::lock_guard lock(site_mutex_);
   return site_;
+}
+
+RunRecord ItemsetRun::record() const {
+  RunRecord record = report_;
+  static_cast<ExecutionSite&>(record) = site();
+  record.levels = levels_.record();
+  return record;
 }
 
 ItemsetAlgorithm ItemsetRun::algorithm() const {
@@ -245,7 +254,7 @@ ItemsetRun::Searcher ItemsetRun::searcher(ItemsetSink& sink, const ExecutionOpti
 }
 
 void ItemsetRun::restart() {
-  bounds_.min_count = static_cast<uint32_t>(report_.threshold);
+  bounds_.min_count = static_cast<uint32_t>(min_count_);
   bounds_.longest_tie = UINT32_MAX;
   levels_.clear();
 }
@@ -318,21 +327,19 @@ void ItemsetRun::search_anywhere(ItemsetSink& sink, const ExecutionOptions& opti
 
 void ItemsetRun::search_chosen(ItemsetSink& sink, const ExecutionOptions& options) {
   if (!query_.top_k) return search_target(sink, options);
-  // The threshold falls until k answers reach it; these are the best. So the rare itemsets, which are the most, are searched
-  // only if needed. Which itemsets are maximal depends on the threshold, so that target has the lowest one at once.
-  const auto least = static_cast<uint32_t>(report_.threshold);
+  // Which itemsets are maximal depends on the threshold, so that target has the lowest one at once.
+  const bool is_maximal = query_.target == ItemsetTarget::kMaximal;
   const auto k = static_cast<uint64_t>(*query_.top_k);
-  uint32_t threshold = query_.target == ItemsetTarget::kMaximal ? least : std::max(least, root_.transactions);
-  for (;; threshold = std::max(least, threshold - threshold / 4 - 1)) {
-    bounds_.min_count = threshold;
-    SearchBounds unheeded;
-    BestItemsets best(k, values_.span(), query_.target == ItemsetTarget::kMaximal ? unheeded : bounds_, options);
-    search_target(best, options);
-    if (best.size() < k && threshold > least) continue;
-    best.hand_over(sink);
-    break;
-  }
-  bounds_.min_count = least;
+  FallingThreshold threshold(k, is_maximal ? min_count_ : root_.transactions, min_count_);
+  SearchBounds unheeded;
+  std::optional<BestItemsets> best;
+  do {
+    bounds_.min_count = static_cast<uint32_t>(threshold.min_count());
+    best.emplace(k, values_.span(), is_maximal ? unheeded : bounds_, options);
+    search_target(*best, options);
+  } while (threshold.falls_after(best->size()));
+  best->hand_over(sink);
+  bounds_.min_count = static_cast<uint32_t>(min_count_);
   bounds_.longest_tie = UINT32_MAX;
 }
 

@@ -14,6 +14,7 @@
 #include "accel/itemset_policy.h"
 #include "bits/and_popcount.h"
 #include "core/options.h"
+#include "core/run_record.h"
 #include "itemsets/answers/itemset_sink.h"
 #include "itemsets/answers/itemset_spectrum.h"
 #include "itemsets/answers/itemset_visitor.h"
@@ -25,6 +26,7 @@
 #include "itemsets/search/itemset_target.h"
 #include "itemsets/search/row_levels.h"
 #include "itemsets/search/search_levels.h"
+#include "measures/threshold.h"
 #include "relation/chunk.h"
 
 namespace batmap {
@@ -50,34 +52,16 @@ struct ItemsetQuery {
 
   /// @throws Error{kInvalidParameter} with the value, the bound and a hint
   void check() const;
+  /// The threshold as a number of transactions.
+  uint64_t min_count_among(uint64_t transactions) const {
+    return batmap::min_count_among(transactions, min_count, min_support);
+  }
 };
 
 /// "all", "closed", "maximal", "generators". @throws Error{kInvalidParameter} for another name
 ItemsetTarget parse_itemset_target(const std::string& name);
 /// "auto", "pbi", "tbi", "dfs". @throws Error{kInvalidParameter} for another name
 ItemsetAlgorithm parse_itemset_algorithm(const std::string& name);
-
-struct ItemsetReport {
-  std::string method;  // at the start; see ExecutionSite
-  std::string kernel;
-  std::string reason;  // why a device was chosen or not, if one was considered
-  uint64_t transactions = 0;
-  uint64_t items = 0;
-  uint64_t items_kept = 0;
-  uint64_t occurrences = 0;  // rows of kept items
-  uint64_t distinct_transactions = 0;
-  uint64_t threshold = 0;
-  double group_ms = 0;   // of grouping, with the choice of a device
-  double choice_ms = 0;  // of that choice alone
-};
-
-/// How and where a search runs. This changes when a device fails.
-struct ExecutionSite {
-  std::string method;
-  std::string kernel;
-  std::string device = "cpu";  // or the name of a GPU
-  std::string notice;          // a message for the user: a device failed
-};
 
 /// The root of a search: the rows are grouped once, and can be searched any number of times.
 class ItemsetRun {
@@ -113,8 +97,10 @@ class ItemsetRun {
   int64_t value(uint32_t rank) const { return values_[rank]; }
   size_t ranks() const { return values_.size(); }
   const ItemsetQuery& query() const { return query_; }
-  const ItemsetReport& report() const { return report_; }
-  ExecutionSite site() const;                             // from any thread
+  uint64_t transactions() const { return report_.transactions; }
+  ExecutionSite site() const;  // from any thread
+  /// Without results and truncation, which the stream knows. From any thread.
+  RunRecord record() const;
   const SearchLevels& levels() const { return levels_; }  // of pbi and tbi
 
  private:
@@ -135,12 +121,13 @@ class ItemsetRun {
 
   ItemsetQuery query_;
   ExecutionOptions options_;
-  ItemsetReport report_;
+  RunRecord report_;
   SearchLevels levels_;
   SearchRoot root_;
   OccurrenceLists occurrences_;  // of the root's lists, for targets other than all
   Buffer<int64_t> values_;       // [kept items]
   ItemsetLengths lengths_;
+  uint64_t min_count_ = 1;  // the threshold of the query
   uint32_t max_support_ = UINT32_MAX;
   SearchBounds bounds_;
   DeviceSession session_;  // of one device

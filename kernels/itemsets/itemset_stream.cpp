@@ -60,6 +60,7 @@ ItemsetStream::ItemsetStream(ItemsetRun& run, const ExecutionOptions& options)
     : run_(run),
       options_(options),
       cancel_(options.cancel),
+      limit_(run.query().max_results, run.query().timeout_ms),
       branches_(run.branches()),
       pass_(*options.memory),
       helpers_(options.helpers) {
@@ -72,12 +73,8 @@ ItemsetStream::ItemsetStream(ItemsetRun& run, const ExecutionOptions& options)
 
 ItemsetStream::~ItemsetStream() { stop(); }
 
-bool ItemsetStream::time_is_up() const {
-  return run_.query().timeout_ms && watch_.milliseconds() >= static_cast<double>(*run_.query().timeout_ms);
-}
-
 bool ItemsetStream::should_stop() const {
-  return stopping_.load(std::memory_order_relaxed) || cancel_.requested() || time_is_up();
+  return stopping_.load(std::memory_order_relaxed) || cancel_.requested() || limit_.time_is_up();
 }
 
 void ItemsetStream::work() {
@@ -203,32 +200,34 @@ std::optional<Buffer<ItemsetStep>> ItemsetStream::pull() {
   try {
     return searches_itself_ ? pull_searching() : pull_searched();
   } catch (const Error& error) {
-    cancel_.throw_if_requested();
-    if (error.code() != ErrorCode::kCancelled || !time_is_up()) throw;
-    truncated_ = Truncation::kTimeout;
-    return std::nullopt;
+    if (limit_.was_ended_by_time(error, cancel_)) return std::nullopt;
+    throw;
   }
 }
 
 bool ItemsetStream::next(std::vector<ItemsetStep>& batch) {
   batch.clear();
-  if (truncated_ != Truncation::kNone) return false;
+  if (limit_.is_cut_off()) return false;
   cancel_.throw_if_requested();
   const std::optional<Buffer<ItemsetStep>> pulled = pull();
   if (!pulled) return false;
-  const uint64_t most = run_.query().max_results ? static_cast<uint64_t>(*run_.query().max_results) : UINT64_MAX;
   for (const ItemsetStep& step : *pulled) {
-    if (step.support != 0) {
-      if (results_ == most) {
-        truncated_ = Truncation::kMaxResults;
-        stop();
-        break;
-      }
-      ++results_;
+    if (step.support != 0 && limit_.take(1) == 0) {
+      stop();
+      break;
     }
     batch.push_back(step);
   }
   return !batch.empty();
+}
+
+RunRecord ItemsetStream::record() const {
+  RunRecord record = run_.record();
+  record.results = results();
+  record.tasks = tasks();
+  record.tasks_done = tasks_done();
+  record.truncation = truncation();
+  return record;
 }
 
 void ItemsetStream::stop() {

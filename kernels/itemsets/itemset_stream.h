@@ -23,13 +23,11 @@
 #include <vector>
 
 #include "core/options.h"
-#include "core/stopwatch.h"
 #include "core/thread_team.h"
+#include "core/truncation.h"
 #include "itemsets/itemset_run.h"
 
 namespace batmap {
-
-enum class Truncation { kNone, kMaxResults, kTimeout };
 
 class ItemsetStream {
  public:
@@ -44,10 +42,12 @@ class ItemsetStream {
   /// @throws Error, std::bad_alloc; then the stream cannot go on
   bool next(std::vector<ItemsetStep>& batch);
 
-  uint64_t results() const { return results_; }  // answers handed over
-  uint64_t tasks() const { return branches_; }   // branches of the search
+  uint64_t results() const { return limit_.taken(); }  // answers handed over
+  uint64_t tasks() const { return branches_; }         // branches of the search
   uint64_t tasks_done() const { return front_; }
-  Truncation truncated() const { return truncated_; }
+  const Truncation& truncation() const { return limit_.truncation(); }
+  /// That of the run, with what was handed over.
+  RunRecord record() const;
 
  private:
   class BranchSink;
@@ -56,7 +56,6 @@ class ItemsetStream {
   void work();
   void put(size_t branch, std::span<const ItemsetStep> steps);
   void wake_puller();
-  bool time_is_up() const;
   bool should_stop() const;
   std::optional<Buffer<ItemsetStep>> pull();
   std::optional<Buffer<ItemsetStep>> pull_searched();
@@ -67,7 +66,7 @@ class ItemsetStream {
   ItemsetRun& run_;
   ExecutionOptions options_;  // for the threads: its token also asks this object
   CancelToken cancel_;        // the caller's
-  Stopwatch watch_;
+  AnswerLimit limit_;
   size_t branches_;
   size_t ahead_;  // how many branches from the front on may be taken
 
@@ -93,9 +92,6 @@ class ItemsetStream {
   ItemsetRun::Searcher searcher_;  // empty: to be made
 
   Helpers helpers_;
-
-  uint64_t results_ = 0;
-  Truncation truncated_ = Truncation::kNone;
 };
 
 }  // namespace batmap

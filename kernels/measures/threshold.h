@@ -1,7 +1,8 @@
-// Converts a fraction of the transactions to a count, exactly. Source: ours.
+// Thresholds that a query gives as a count or as a fraction of the transactions. A fraction is converted exactly. Source: ours.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace batmap {
 
@@ -14,5 +15,12 @@ uint64_t count_of_fraction(double fraction, uint64_t total);
 
 /// The largest count c with c <= fraction * total, in the same sense. @return may be 0
 uint64_t most_of_fraction(double fraction, uint64_t total);
+
+/// The least support of an answer, in transactions.
+/// @param min_count, min_support  as in a query: at most one of them; neither means 1
+inline uint64_t min_count_among(uint64_t transactions, const std::optional<int64_t>& min_count,
+                                const std::optional<double>& min_support) {
+  return min_support ? count_of_fraction(*min_support, transactions) : static_cast<uint64_t>(min_count.value_or(1));
+}
 
 }  // namespace batmap

@@ -95,7 +95,7 @@ void AllPairsQuery::check() const {
 PairMeasure AllPairsRun::measure() const { return query_.min_jaccard ? PairMeasure::kJaccard : PairMeasure::kSupport; }
 
 PairSelection AllPairsRun::selection() const {
-  return {.threshold = report_.threshold,
+  return {.min_count = min_count_,
           .min_jaccard = query_.min_jaccard.value_or(0),
           .top_k = query_.top_k,
           .per_item_top_k = query_.per_item_top_k,
@@ -104,7 +104,10 @@ PairSelection AllPairsRun::selection() const {
 }
 
 AllPairsRun::AllPairsRun(SetCollection sets, const AllPairsQuery& query, const ExecutionOptions& options)
-    : query_(query), options_(options), answers_(query.device) {
+    : query_(query),
+      options_(options),
+      min_count_(static_cast<uint64_t>(query.min_count.value_or(1))),
+      answers_(query.device) {
   query_.check();
   const Stopwatch watch;
   prepare(std::move(sets));
@@ -115,7 +118,6 @@ AllPairsRun::~AllPairsRun() = default;
 
 void AllPairsRun::prepare(SetCollection given) {
   report_.items = given.size();
-  report_.threshold = static_cast<uint64_t>(query_.min_count.value_or(1));
   report_.method = kWayNames[0];
   report_.reason = "nothing to count";
 
@@ -133,7 +135,7 @@ void AllPairsRun::prepare(SetCollection given) {
     if (set.cardinality() > UINT32_MAX)
       throw Error(ErrorCode::kTooLarge, "a set of " + std::to_string(set.cardinality()) + " elements is too large here",
                   "All pairs are counted over sets of at most 4294967295 elements.");
-    if (set.cardinality() < report_.threshold) continue;
+    if (set.cardinality() < min_count_) continue;
     order.push_back(by_id[name]);
     report_.occurrences += set.cardinality();
   }
@@ -282,7 +284,7 @@ void AllPairsRun::count_relation() {
   log_->seal();
   input_->sets = SetCollection(*options_.memory);
   PairQuery pairs;
-  pairs.min_count = static_cast<int64_t>(report_.threshold);
+  pairs.min_count = static_cast<int64_t>(min_count_);
   pairs.kernels = query_.kernels;
   pairs.device = query_.device;
   pairs.min_jaccard = query_.min_jaccard;
@@ -291,24 +293,24 @@ void AllPairsRun::count_relation() {
   pairs.per_item_top_k = query_.per_item_top_k;
   pairs.max_results = query_.max_results;
   relation_run_.emplace(log_->chunks(), std::span<const uint32_t>(), pairs, options_);
-  const PairReport& report = relation_run_->report();
-  report_.reason += "; " + report.reason;
-  report_.transactions = report.transactions;
-  report_.pair_instances = report.pair_instances;
+  const RunRecord& record = relation_run_->record();
+  report_.reason += "; " + record.reason;
+  report_.transactions = record.transactions;
+  report_.pair_instances = record.pair_instances;
   follow_relation();
 }
 
 /// Copies what may change while a relation is counted.
 void AllPairsRun::follow_relation() {
-  const PairReport& report = relation_run_->report();
-  report_.method = report.method;
-  report_.kernel = report.kernel;
-  report_.device = report.device;
-  if (!report.notice.empty()) report_.notice = report.notice;
-  report_.results = report.results;
-  report_.tasks = report.tasks;
-  report_.tasks_done = report.tasks_done;
-  report_.truncated = report.truncated;
+  const RunRecord& record = relation_run_->record();
+  report_.method = record.method;
+  report_.kernel = record.kernel;
+  report_.device = record.device;
+  if (!record.notice.empty()) report_.notice = record.notice;
+  report_.results = record.results;
+  report_.tasks = record.tasks;
+  report_.tasks_done = record.tasks_done;
+  report_.truncation = record.truncation;
   if (!relation_run_->needs_rows()) log_.reset();
 }
 

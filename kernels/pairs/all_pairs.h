@@ -24,7 +24,7 @@ inline constexpr size_t kAllPairsWays = 3;
 
 /// At least one of min_count, min_jaccard, top_k and per_item_top_k is required.
 struct AllPairsQuery {
-  std::optional<int64_t> min_count;  // least number of common elements
+  std::optional<int64_t> min_count;  // common elements; none: 1
   std::optional<double> min_jaccard;
   std::optional<int64_t> top_k;  // by Jaccard index if min_jaccard is given, else by common elements
   std::optional<int64_t> per_item_top_k;
@@ -51,7 +51,7 @@ class AllPairsRun {
   bool next(std::vector<PairRow>& batch);
 
   /// items: number of sets; occurrences: elements of the sets that are counted.
-  const PairReport& report() const { return report_; }
+  const RunRecord& record() const { return report_; }
 
  private:
   struct Input;
@@ -70,7 +70,8 @@ class AllPairsRun {
 
   AllPairsQuery query_;
   ExecutionOptions options_;
-  PairReport report_;
+  uint64_t min_count_;
+  RunRecord report_;
   std::vector<int64_t> ids_;      // ascending; while counting, a set is named by its position here
   std::unique_ptr<Input> input_;  // empty once the sets are decoded or handed on
   struct {

@@ -1,4 +1,4 @@
-// Bounded heaps of pairs. See best_pairs.h.
+// The k best of all pairs, and of the pairs of each item. See best_pairs.h.
 #include "pairs/best_pairs.h"
 
 #include <algorithm>
@@ -9,24 +9,6 @@
 #include "core/polled.h"
 
 namespace batmap {
-
-namespace {
-
-/// Puts `entry` into the heap if it is one of the k best. `better` orders the heap; the worst is in front.
-template <typename Entry, typename Better>
-void offer_to_heap(GrowingBuffer<Entry>& heap, uint64_t k, const Entry& entry, Better better) {
-  if (heap.size() < k) {
-    heap.push_back(entry);
-  } else if (better(entry, heap[0])) {
-    std::pop_heap(heap.begin(), heap.end(), better);
-    *(heap.end() - 1) = entry;
-  } else {
-    return;
-  }
-  std::push_heap(heap.begin(), heap.end(), better);
-}
-
-}  // namespace
 
 double pair_jaccard(const PairRow& row) {
   return static_cast<double>(row.support) / static_cast<double>(row.support_a + row.support_b - row.support);
@@ -45,24 +27,24 @@ bool BestPairs::better(const Scored& x, const Scored& y) {
   return std::tuple(y.score, x.row.item_a, x.row.item_b) < std::tuple(x.score, y.row.item_a, y.row.item_b);
 }
 
-void BestPairs::offer(const PairRow& row) { offer_to_heap(heap_, k_, Scored{row, ranking_.score(row)}, better); }
+void BestPairs::offer(const PairRow& row) { best_.offer({row, ranking_.score(row)}, better); }
 
 GrowingBuffer<PairRow> BestPairs::take(const CancelToken& cancel) {
-  std::sort(heap_.begin(), heap_.end(), polled(cancel, better));
+  best_.sort(cancel, better);
   GrowingBuffer<PairRow> rows(*meter_);
-  rows.room(heap_.size());
-  for (const Scored& kept : heap_.span()) {
+  rows.room(best_.size());
+  for (const Scored& kept : best_.entries()) {
     if (rows.size() % 65536 == 0) cancel.throw_if_requested();
     rows.push_back(kept.row);
   }
-  heap_.reset();
+  best_.reset();
   return rows;
 }
 
 BestPairsPerItem::BestPairsPerItem(MemoryMeter& meter, uint32_t k, const int64_t* values, uint32_t items)
-    : meter_(&meter), k_(k), values_(values) {
-  heaps_.reserve(items);
-  for (uint32_t item = 0; item < items; ++item) heaps_.emplace_back(meter);
+    : meter_(&meter), values_(values) {
+  best_.reserve(items);
+  for (uint32_t item = 0; item < items; ++item) best_.emplace_back(meter, k);
 }
 
 bool BestPairsPerItem::better(const Partner& x, const Partner& y) const {
@@ -70,7 +52,7 @@ bool BestPairsPerItem::better(const Partner& x, const Partner& y) const {
 }
 
 void BestPairsPerItem::offer_to(uint32_t item, Partner partner) {
-  offer_to_heap(heaps_[item], k_, partner, [this](const Partner& x, const Partner& y) { return better(x, y); });
+  best_[item].offer(partner, [this](const Partner& x, const Partner& y) { return better(x, y); });
 }
 
 void BestPairsPerItem::offer(uint32_t a, uint32_t b, uint64_t support, double score) {
@@ -80,11 +62,11 @@ void BestPairsPerItem::offer(uint32_t a, uint32_t b, uint64_t support, double sc
 
 GrowingBuffer<BestPairsPerItem::Kept> BestPairsPerItem::take(const CancelToken& cancel) {
   GrowingBuffer<Kept> kept(*meter_);
-  for (uint32_t item = 0; item < heaps_.size(); ++item) {
+  for (uint32_t item = 0; item < best_.size(); ++item) {
     if (item % 4096 == 0) cancel.throw_if_requested();
-    for (const Partner& partner : heaps_[item].span())
+    for (const Partner& partner : best_[item].entries())
       kept.push_back({std::min(item, partner.rank), std::max(item, partner.rank), partner.support});
-    heaps_[item].reset();
+    best_[item].reset();
   }
   auto key = [](const Kept& pair) { return std::tuple(pair.a, pair.b); };
   std::sort(kept.begin(), kept.end(), polled(cancel, [&](const Kept& x, const Kept& y) { return key(x) < key(y); }));

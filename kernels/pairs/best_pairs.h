@@ -3,12 +3,13 @@
 // Pair x is better than y if it has the larger score, then the smaller item_a, then the smaller item_b (by
 // value). So the answer does not depend on the order in which pairs arrive. Memory: k rows and their scores,
 // or k times the number of items. A score may take a tenth of a millisecond (hypergeometric.h), so each is
-// computed once and kept. Source: ours (bounded heaps).
+// computed once and kept. Source: ours (core/best_k.h).
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "core/best_k.h"
 #include "core/options.h"
 #include "measures/pair_measure.h"
 
@@ -39,12 +40,12 @@ class BestPairs {
  public:
   /// @param k  at least 1
   BestPairs(MemoryMeter& meter, uint64_t k, const PairRanking& ranking)
-      : meter_(&meter), k_(k), ranking_(ranking), heap_(meter) {}
+      : meter_(&meter), ranking_(ranking), best_(meter, k) {}
 
   void offer(const PairRow& row);
   /// Pairs with less support than this can no longer be kept.
   uint64_t threshold() const {
-    return ranking_.measure == PairMeasure::kSupport && heap_.size() == k_ ? heap_[0].row.support : 0;
+    return ranking_.measure == PairMeasure::kSupport && best_.is_full() ? best_.worst().row.support : 0;
   }
   /// The kept pairs, best first. Call it once. @throws Error{kCancelled}
   GrowingBuffer<PairRow> take(const CancelToken& cancel = {});
@@ -58,9 +59,8 @@ class BestPairs {
   static bool better(const Scored& x, const Scored& y);
 
   MemoryMeter* meter_;
-  uint64_t k_;
   PairRanking ranking_;
-  GrowingBuffer<Scored> heap_;  // a heap with the worst pair in front
+  BestK<Scored> best_;
 };
 
 /// For each item the k best of its pairs. A pair is kept if at least one of its items keeps it. Of an item's
@@ -93,9 +93,8 @@ class BestPairsPerItem {
   bool better(const Partner& x, const Partner& y) const;
 
   MemoryMeter* meter_;
-  uint32_t k_;
   const int64_t* values_;
-  std::vector<GrowingBuffer<Partner>> heaps_;  // [items] heaps with the worst partner in front
+  std::vector<BestK<Partner>> best_;  // [items]
 };
 
 }  // namespace batmap

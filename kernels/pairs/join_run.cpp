@@ -33,6 +33,7 @@ PairQuery JoinQuery::pairs() const {
 
 JoinRun::JoinRun(JoinedRelation joined, const JoinQuery& query, const ExecutionOptions& options)
     : distinct_only_(query.distinct_only),
+      min_count_(static_cast<uint64_t>(query.min_count.value_or(1))),
       values_(std::move(joined.values)),
       joined_(std::move(joined)),
       run_(joined_->log, joined_->item_rank.span(), query_of(query, *joined_), options) {
@@ -44,7 +45,7 @@ bool JoinRun::next(std::vector<PairRow>& batch) {
   for (PairRow& row : batch) {
     row.item_a = values_[static_cast<size_t>(row.item_a)];
     row.item_b = values_[static_cast<size_t>(row.item_b)];
-    if (distinct_only_) row.support = run_.report().threshold;
+    if (distinct_only_) row.support = min_count_;
   }
   return more;
 }

@@ -13,7 +13,7 @@
 namespace batmap {
 
 struct JoinQuery {
-  std::optional<int64_t> min_count;       // least number of common b; none: 1
+  std::optional<int64_t> min_count;       // common b; none: 1
   bool distinct_only = false;             // pairs without counts: a pair is not counted further once it has min_count
   std::optional<int64_t> top_k;           // by the number of common b; ties by a, then c
   std::optional<int64_t> per_item_top_k;  // for each a and for each c
@@ -45,7 +45,7 @@ class JoinRun {
   bool next(std::vector<PairRow>& batch);
 
   /// transactions: the b that both have; items: the a and c with such a b; pair_instances: rows of the join.
-  const PairReport& report() const { return run_.report(); }
+  const RunRecord& record() const { return run_.record(); }
 
   /// See PairRun.
   bool may_run_out() const { return run_.may_run_out(); }
@@ -55,6 +55,7 @@ class JoinRun {
 
  private:
   bool distinct_only_;
+  uint64_t min_count_;
   Buffer<int64_t> values_;
   std::optional<JoinedRelation> joined_;  // kept as long as the run needs its rows
   PairRun run_;

@@ -8,7 +8,7 @@
 namespace batmap {
 
 std::unique_ptr<PairCounter> OffloadedAnswers::offload(double cpu_ms, const Choose& choose, const Count& count,
-                                                       PairReport& report) {
+                                                       RunRecord& record) {
   if (!session_.is_possible()) return nullptr;
   DeviceChoice choice;
   std::unique_ptr<PairCounter> counter;
@@ -21,9 +21,9 @@ std::unique_ptr<PairCounter> OffloadedAnswers::offload(double cpu_ms, const Choo
     return counter != nullptr;
   };
   session_.offer(cpu_ms, ask, begin);
-  report.reason += session_.reason();
-  report.notice = session_.notice();
-  report.device = session_.device();
+  record.reason += session_.reason();
+  record.notice = session_.notice();
+  record.device = session_.device();
   return counter;
 }
 
@@ -33,7 +33,7 @@ void OffloadedAnswers::start(std::unique_ptr<PairCounter> counter, Buffer<int64_
   answers_.emplace(std::move(counter), std::move(values), selection, options, std::move(next));
 }
 
-bool OffloadedAnswers::next(std::vector<PairRow>& batch, PairReport& report, const std::function<void()>& restart) {
+bool OffloadedAnswers::next(std::vector<PairRow>& batch, RunRecord& record, const std::function<void()>& restart) {
   batch.clear();
   if (!answers_) return false;
   bool more = false;
@@ -42,10 +42,10 @@ bool OffloadedAnswers::next(std::vector<PairRow>& batch, PairReport& report, con
   if (on_devices()) {
     is_done = session_.go_on(count);
     if (!is_done) {
-      skip_ = report.results;
+      skip_ = record.results;
       answers_.reset();
-      report.notice = session_.notice();
-      report.device = session_.device();
+      record.notice = session_.notice();
+      record.device = session_.device();
       restart();
     }
   }
@@ -55,10 +55,10 @@ bool OffloadedAnswers::next(std::vector<PairRow>& batch, PairReport& report, con
     batch.erase(batch.begin(), batch.begin() + static_cast<ptrdiff_t>(skipped));
     skip_ -= skipped;
   }
-  report.results = answers_->results();
-  report.tasks = answers_->tasks();
-  report.tasks_done = answers_->tasks_done();
-  report.truncated = answers_->truncated();
+  record.results = answers_->results();
+  record.tasks = answers_->tasks();
+  record.tasks_done = answers_->tasks_done();
+  record.truncation = answers_->truncation();
   return more;
 }
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "accel/device_session.h"
+#include "core/run_record.h"
 #include "pairs/pair_answers.h"
-#include "pairs/pair_report.h"
 
 namespace batmap {
 
@@ -27,10 +27,10 @@ class OffloadedAnswers {
 
   /// Makes a counter on devices if they are to count. Call start() next.
   /// @param cpu_ms  expected time of the CPU
-  /// @param report  device, reason and notice are set
+  /// @param record  device, reason and notice are set
   /// @return nullptr: the CPU is to count
   /// @throws Error; under DeviceMode::kRequire also instead of returning nullptr
-  std::unique_ptr<PairCounter> offload(double cpu_ms, const Choose& choose, const Count& count, PairReport& report);
+  std::unique_ptr<PairCounter> offload(double cpu_ms, const Choose& choose, const Count& count, RunRecord& record);
 
   /// Starts counting. The parameters are those of PairAnswers.
   void start(std::unique_ptr<PairCounter> counter, Buffer<int64_t> values, const PairSelection& selection,
@@ -45,7 +45,7 @@ class OffloadedAnswers {
 
   /// See PairAnswers::next(). Without start() there are no answers.
   /// @param restart  called when devices have failed; it must call start() with a counter of the CPU
-  bool next(std::vector<PairRow>& batch, PairReport& report, const std::function<void()>& restart);
+  bool next(std::vector<PairRow>& batch, RunRecord& record, const std::function<void()>& restart);
 
  private:
   DeviceSession session_;

@@ -22,7 +22,8 @@ PairAnswers::PairAnswers(std::unique_ptr<PairCounter> counter, Buffer<int64_t> v
       values_(std::move(values)),
       selection_(selection),
       options_(options),
-      threshold_(selection.threshold) {
+      limit_(selection.max_results),
+      min_count_(selection.min_count) {
   MemoryMeter& meter = *options_.memory;
   if (selection_.per_item_top_k) {
     const auto k = static_cast<uint32_t>(std::min<int64_t>(*selection_.per_item_top_k, UINT32_MAX));
@@ -64,14 +65,8 @@ bool PairAnswers::next(std::vector<PairRow>& batch) {
     next_diagonal(batch);
   else
     next_counted(batch);
-  if (selection_.max_results) {
-    const uint64_t room = static_cast<uint64_t>(*selection_.max_results) - results_;
-    if (batch.size() > room) {
-      batch.resize(room);
-      truncated_ = done_ = true;
-    }
-  }
-  results_ += batch.size();
+  batch.resize(limit_.take(batch.size()));
+  done_ |= limit_.is_cut_off();
   return !done_ || !batch.empty();
 }
 
@@ -113,8 +108,8 @@ GrowingBuffer<PairCount> PairAnswers::count(size_t task, int worker) {
       spare_.pop_back();
     }
   }
-  const uint64_t threshold = threshold_.load(std::memory_order_relaxed);
-  counter_->count(task, worker, static_cast<uint32_t>(std::min<uint64_t>(threshold, UINT32_MAX)), found);
+  const uint64_t min_count = min_count_.load(std::memory_order_relaxed);
+  counter_->count(task, worker, static_cast<uint32_t>(std::min<uint64_t>(min_count, UINT32_MAX)), found);
   if (selection_.min_jaccard > 0) {
     PairCount* const end = std::remove_if(found.begin(), found.end(), [this](const PairCount& pair) {
       return pair_jaccard(row(pair.a, pair.b, pair.count)) < selection_.min_jaccard;
@@ -156,13 +151,13 @@ void PairAnswers::next_diagonal(std::vector<PairRow>& batch) {
   const auto items = static_cast<uint32_t>(values_.size());
   batch.clear();
   for (; diagonal_ < items && batch.size() < kBatchRows; ++diagonal_)
-    if (support(diagonal_) >= threshold_) batch.push_back(row(diagonal_, diagonal_, support(diagonal_)));
+    if (support(diagonal_) >= min_count_) batch.push_back(row(diagonal_, diagonal_, support(diagonal_)));
 }
 
 void PairAnswers::offer_diagonal() {
   for (uint32_t item = 0; item < values_.size(); ++item) {
     if (item % kPollScores == 0) options_.cancel.throw_if_requested();
-    if (support(item) >= threshold_) best_->offer(row(item, item, support(item)));
+    if (support(item) >= min_count_) best_->offer(row(item, item, support(item)));
   }
 }
 
@@ -178,16 +173,16 @@ void PairAnswers::select(std::vector<PairRow>& batch) {
     if (offered++ % kPollScores == 0) options_.cancel.throw_if_requested();
     if (best_per_item_)
       best_per_item_->offer(pair.a, pair.b, pair.count, selection_.ranking.score(row(pair.a, pair.b, pair.count)));
-    else if (pair.count >= threshold_)
+    else if (pair.count >= min_count_)
       best_->offer(row(pair.a, pair.b, pair.count));
   }
   recycle(std::move(*found));
-  if (!best_per_item_ && best_->threshold() > threshold_) threshold_ = best_->threshold();
+  if (!best_per_item_ && best_->threshold() > min_count_) min_count_ = best_->threshold();
 }
 
 /// Counts again, since the support of the k-th pair is known now.
 void PairAnswers::count_ties() {
-  threshold_ = std::max<uint64_t>(threshold_, best_->threshold());
+  min_count_ = std::max<uint64_t>(min_count_, best_->threshold());
   best_.reset();
   tasks_.reset();
   start_tasks();

@@ -15,6 +15,7 @@
 
 #include "core/options.h"
 #include "core/thread_team.h"
+#include "core/truncation.h"
 #include "pairs/best_pairs.h"
 #include "pairs/counters/pair_counter.h"
 
@@ -22,8 +23,8 @@ namespace batmap {
 
 /// Which of the counted pairs are answers.
 struct PairSelection {
-  uint64_t threshold = 1;  // least support
-  double min_jaccard = 0;  // least Jaccard index
+  uint64_t min_count = 1;  // the threshold
+  double min_jaccard = 0;
   std::optional<int64_t> top_k;
   std::optional<int64_t> per_item_top_k;
   std::optional<int64_t> max_results;
@@ -53,11 +54,11 @@ class PairAnswers {
   /// @throws Error, std::bad_alloc; after that next() must not be called again
   bool next(std::vector<PairRow>& batch);
 
-  uint64_t results() const { return results_; }
+  uint64_t results() const { return limit_.taken(); }
   /// Tasks of the blocks that have begun.
   uint64_t tasks() const { return tasks_begun_; }
   uint64_t tasks_done() const { return tasks_done_; }
-  bool truncated() const { return truncated_; }
+  const Truncation& truncation() const { return limit_.truncation(); }
   /// The memory that handing over may still take, for this counter and similar ones.
   /// @param pairs  upper bound of the number of pairs
   uint64_t most_bytes(uint64_t pairs) const;
@@ -85,13 +86,12 @@ class PairAnswers {
   Buffer<int64_t> values_;
   PairSelection selection_;
   ExecutionOptions options_;
-  uint64_t results_ = 0;
+  AnswerLimit limit_;
   uint64_t tasks_begun_ = 0;
   uint64_t tasks_done_ = 0;
-  bool truncated_ = false;
   bool done_ = false;
   uint32_t diagonal_ = 0;                            // the next item for `diagonal`
-  std::atomic<uint64_t> threshold_;                  // rises while the k best are searched for
+  std::atomic<uint64_t> min_count_;                  // rises while the k best are searched for
   std::optional<BestPairs> best_;                    // with top_k, until selected_ is set
   std::optional<BestPairsPerItem> best_per_item_;    // with per_item_top_k, until selected_ is set
   std::optional<GrowingBuffer<PairRow>> selected_;   // with a top-k form: all answers, in order

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "measures/threshold.h"
 #include "pairs/build_counter.h"
 
 namespace batmap {
@@ -75,10 +74,9 @@ PairForecast forecast_pairs(std::vector<ChunkView> chunks, const PairQuery& quer
   forecast.rows_read = relation.rows();
   forecast.transactions = relation.transactions();
   forecast.items = relation.items();
-  forecast.threshold = query.min_support ? count_of_fraction(*query.min_support, relation.transactions())
-                                         : static_cast<uint64_t>(query.min_count.value_or(1));
+  const uint64_t min_count = query.min_count_among(relation.transactions());
   const KeptItems kept =
-      keep_items(relation, {.min_rows = forecast.threshold, .include = query.include, .exclude = query.exclude}, options);
+      keep_items(relation, {.min_rows = min_count, .include = query.include, .exclude = query.exclude}, options);
   forecast.items_kept = kept.size;
   if (kept.size == 0) return forecast;
   const TransactionLengths lengths = transaction_lengths(relation, kept, options);
@@ -86,8 +84,8 @@ PairForecast forecast_pairs(std::vector<ChunkView> chunks, const PairQuery& quer
   forecast.choice = choose_pair_method(describe_job(relation, kept, lengths, query.kernels, options));
   Buffer<uint64_t> supports(*options.memory, kept.size);
   for (uint32_t rank = 0; rank < kept.size; ++rank) supports[rank] = relation.item_rows(kept.code_of_rank[rank]);
-  forecast.pairs = std::min(expected_pairs(supports.span(), forecast.transactions, forecast.threshold),
-                            static_cast<double>(forecast.pair_instances / forecast.threshold));
+  forecast.pairs = std::min(expected_pairs(supports.span(), forecast.transactions, min_count),
+                            static_cast<double>(forecast.pair_instances / min_count));
   return forecast;
 }
 

@@ -19,7 +19,6 @@ struct PairForecast {
   uint64_t items = 0;
   uint64_t items_kept = 0;
   uint64_t pair_instances = 0;
-  uint64_t threshold = 0;
   double pairs = 0;   // expected number of answers, see expected_pairs()
   PairChoice choice;  // unset if no item is kept
 };

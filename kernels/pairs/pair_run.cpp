@@ -7,7 +7,6 @@
 
 #include "core/parameters.h"
 #include "core/stopwatch.h"
-#include "measures/threshold.h"
 #include "pairs/counters/device_counter.h"
 #include "relation/repeated_rows.h"
 
@@ -68,25 +67,24 @@ PairRun::PairRun(const RowLog& log, std::span<const uint32_t> item_rank, const P
 bool PairRun::begin(uint64_t transactions, uint64_t items) {
   report_.transactions = transactions;
   report_.items = items;
-  report_.threshold = query_.min_support ? count_of_fraction(*query_.min_support, transactions)
-                                         : static_cast<uint64_t>(query_.min_count.value_or(1));
+  min_count_ = query_.min_count_among(transactions);
   // The name of a forced method is reported even if nothing is run, so that reports stay comparable.
   report_.method = query_.method ? pair_method_name(*query_.method) : "auto";
   report_.reason = "nothing to count";
-  return query_.bag || report_.threshold <= transactions;
+  return query_.bag || min_count_ <= transactions;
 }
 
 /// @param weighted  rows are counted: a pair may have more rows than each of its items
 ItemFilter PairRun::filter(bool weighted) const {
-  return {.min_rows = weighted ? 1 : report_.threshold,
+  return {.min_rows = weighted ? 1 : min_count_,
           .include = query_.include,
           .exclude = query_.exclude,
           .left_items = query_.left_items,
-          .enough = query_.distinct_only ? static_cast<uint32_t>(report_.threshold) : UINT32_MAX};
+          .enough = query_.distinct_only ? static_cast<uint32_t>(min_count_) : UINT32_MAX};
 }
 
 PairSelection PairRun::selection() const {
-  return {.threshold = report_.threshold,
+  return {.min_count = min_count_,
           .min_jaccard = query_.min_jaccard.value_or(0),
           .top_k = query_.top_k,
           .per_item_top_k = query_.per_item_top_k,
@@ -116,8 +114,7 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
     refuse_without_device("rows repeat, so that rows are counted, which no GPU does");
     report_.method = pair_method_name(PairMethod::kHorizontal);
     report_.reason = "rows repeat, so that rows are counted";
-    answers_.start(count_weighted(relation, kept, lengths, report_.threshold, options_), std::move(values), selection(),
-                   options_);
+    answers_.start(count_weighted(relation, kept, lengths, min_count_, options_), std::move(values), selection(), options_);
     return;
   }
   const PairChoice choice = choose_pair_method(describe_job(relation, kept, lengths, query_.kernels, options_));
@@ -197,8 +194,7 @@ void PairRun::group_spilled(const RowPartitions& rows, std::span<const uint32_t>
   if (!begin(spilled_->transactions(), spilled_->items())) return;
 
   const bool weighted = query_.bag && spilled_->has_repeated_rows();
-  spilled_->keep(filter(weighted), query_.method, query_.kernels,
-                 weighted ? std::optional(report_.threshold) : std::nullopt);
+  spilled_->keep(filter(weighted), query_.method, query_.kernels, weighted ? std::optional(min_count_) : std::nullopt);
   if (query_.max_passes && spilled_->passes() > *query_.max_passes)
     throw Error(ErrorCode::kMemoryLimit, "the rows in files would be read " + std::to_string(spilled_->passes()) +
                                              " times, more than " + std::to_string(*query_.max_passes));
@@ -239,8 +235,8 @@ std::unique_ptr<PairCounter> PairRun::next_block() {
 }
 
 void PairRun::count_kept(std::span<const uint32_t> supports) {
-  report_.items_kept = static_cast<uint64_t>(
-      std::count_if(supports.begin(), supports.end(), [&](uint32_t s) { return s >= report_.threshold; }));
+  report_.items_kept =
+      static_cast<uint64_t>(std::count_if(supports.begin(), supports.end(), [&](uint32_t s) { return s >= min_count_; }));
 }
 
 bool PairRun::may_run_out() const {

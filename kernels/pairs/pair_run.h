@@ -11,10 +11,11 @@
 
 #include "accel/offload.h"
 #include "core/options.h"
+#include "core/run_record.h"
+#include "measures/threshold.h"
 #include "pairs/build_counter.h"
 #include "pairs/choose.h"
 #include "pairs/offloaded_answers.h"
-#include "pairs/pair_report.h"
 #include "pairs/spilled_pairs.h"
 #include "pairs/spooled_pairs.h"
 #include "relation/kept_items.h"
@@ -48,6 +49,10 @@ struct PairQuery {
 
   /// @throws Error{kInvalidParameter} with the value, the bound and a hint
   void check() const;
+  /// The threshold as a number of transactions.
+  uint64_t min_count_among(uint64_t transactions) const {
+    return batmap::min_count_among(transactions, min_count, min_support);
+  }
 };
 
 /// The method of this name; nothing for "auto". @throws Error{kInvalidParameter} for an unknown name
@@ -74,7 +79,7 @@ class PairRun {
   /// @throws Error, std::bad_alloc; after that next() must not be called again
   bool next(std::vector<PairRow>& batch);
 
-  const PairReport& report() const { return report_; }
+  const RunRecord& record() const { return report_; }
 
   /// Whether memory may not suffice for the answers still to come.
   bool may_run_out() const;
@@ -99,7 +104,8 @@ class PairRun {
 
   PairQuery query_;
   ExecutionOptions options_;
-  PairReport report_;
+  RunRecord report_;
+  uint64_t min_count_ = 1;         // the threshold of the query
   std::vector<ChunkView> chunks_;  // while devices count: for a restart on the CPU
   std::span<const uint32_t> item_rank_;
   std::optional<SpilledPairs> spilled_;  // if the rows are in files

@@ -37,9 +37,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       std::memcpy(row, state + header.rows_at() + k * sizeof row, sizeof row);
       log.append(row[0], row[1]);
     }
-    EpisodeReport report;
+    RunRecord record;
     const EventStreams streams = streams_of(std::move(log), {}, given, options);
-    require(count_given(streams, given, options, report)[0] == count, "the automaton counts alike");
+    require(count_given(streams, given, options, record)[0] == count, "the automaton counts alike");
   } catch (const Error& error) {
     require(error.code() == ErrorCode::kTooLarge, "the times are too far apart");
   }

@@ -83,9 +83,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (refused) fail(query, name + "ran although the question is to be refused");
         std::vector<PairRow> batch;
         while (run.next(batch)) found.insert(found.end(), batch.begin(), batch.end());
-        if (run.report().truncated != expected.truncated) fail(query, name + "truncated or not");
-        if (run.report().transactions != expected.total) fail(query, name + "wrong total");
-        if (run.report().threshold != expected.threshold) fail(query, name + "wrong threshold");
+        if (run.record().truncated() != expected.truncated) fail(query, name + "truncated or not");
+        if (run.record().transactions != expected.total) fail(query, name + "wrong total");
+        if (query.min_count_among(expected.total) != expected.threshold) fail(query, name + "wrong threshold");
       } catch (const Error& error) {
         if (!refused || error.code() != ErrorCode::kInvalidParameter) fail(query, name + error.what());
         continue;

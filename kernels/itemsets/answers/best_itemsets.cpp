@@ -1,9 +1,7 @@
-// A heap whose itemsets lie in one array. See best_itemsets.h.
+// The items of all kept itemsets lie in one array. See best_itemsets.h.
 #include "itemsets/answers/best_itemsets.h"
 
 #include <algorithm>
-
-#include "core/polled.h"
 
 namespace batmap {
 
@@ -19,7 +17,7 @@ void BestItemsets::take(std::span<const ItemsetStep> steps) {
   for (const ItemsetStep& step : steps) {
     prefix_.resize(step.length - 1);
     prefix_.push_back(step.item);
-    if (step.support == 0 || (heap_.size() == k_ && step.support < heap_[0].support)) continue;
+    if (step.support == 0 || (best_.is_full() && step.support < best_.worst().support)) continue;
     ordered_ = prefix_;
     std::sort(ordered_.begin(), ordered_.end(), [this](uint32_t a, uint32_t b) { return values_[a] < values_[b]; });
     keep(step.support);
@@ -28,27 +26,25 @@ void BestItemsets::take(std::span<const ItemsetStep> steps) {
 
 void BestItemsets::keep(uint32_t support) {
   const auto in_order = [this](const Kept& x, const Kept& y) { return better(x.support, items_of(x), y); };
-  if (heap_.size() == k_) {
-    if (!better(support, ordered_, heap_[0])) return;
-    std::pop_heap(heap_.begin(), heap_.end(), in_order);
-    used_ -= heap_[k_ - 1].length;
-    heap_.shrink(k_ - 1);
+  if (best_.is_full()) {
+    if (!better(support, ordered_, best_.worst())) return;
+    used_ -= best_.drop_worst(in_order).length;
     if (ranks_.size() > 2 * used_ + 4096) close_gaps();
   }
   const size_t begin = ranks_.size();
   std::copy(ordered_.begin(), ordered_.end(), ranks_.room(ordered_.size()));
   ranks_.add(ordered_.size());
   used_ += ordered_.size();
-  heap_.push_back({begin, static_cast<uint32_t>(ordered_.size()), support});
-  std::push_heap(heap_.begin(), heap_.end(), in_order);
-  if (heap_.size() < k_) return;
-  bounds_.min_count.store(std::max(bounds_.least(), heap_[0].support), std::memory_order_relaxed);
-  bounds_.longest_tie.store(heap_[0].support == bounds_.least() ? heap_[0].length : UINT32_MAX, std::memory_order_relaxed);
+  best_.add({begin, static_cast<uint32_t>(ordered_.size()), support}, in_order);
+  if (!best_.is_full()) return;
+  const Kept& worst = best_.worst();
+  bounds_.min_count.store(std::max(bounds_.least(), worst.support), std::memory_order_relaxed);
+  bounds_.longest_tie.store(worst.support == bounds_.least() ? worst.length : UINT32_MAX, std::memory_order_relaxed);
 }
 
 void BestItemsets::close_gaps() {
   GrowingBuffer<uint32_t> packed(*options_.memory);
-  for (Kept& kept : heap_) {
+  for (Kept& kept : best_.entries()) {
     const std::span<const uint32_t> items = items_of(kept);
     std::copy(items.begin(), items.end(), packed.room(items.size()));
     kept.begin = packed.size();
@@ -58,10 +54,9 @@ void BestItemsets::close_gaps() {
 }
 
 void BestItemsets::hand_over(ItemsetSink& sink) {
-  std::sort(heap_.begin(), heap_.end(),
-            polled(options_.cancel, [this](const Kept& x, const Kept& y) { return better(x.support, items_of(x), y); }));
+  best_.sort(options_.cancel, [this](const Kept& x, const Kept& y) { return better(x.support, items_of(x), y); });
   std::vector<ItemsetStep> steps;
-  for (const Kept& kept : heap_) {
+  for (const Kept& kept : best_.entries()) {
     uint32_t length = 0;
     for (const uint32_t rank : items_of(kept)) steps.push_back({rank, ++length, length == kept.length ? kept.support : 0});
     if (steps.size() < 4096) continue;

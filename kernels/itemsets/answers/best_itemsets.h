@@ -1,4 +1,4 @@
-// The k itemsets of largest support: a bounded heap that narrows the bounds of the search that feeds it. "Better"
+// The k itemsets of largest support (core/best_k.h). They narrow the bounds of the search that finds them. "Better"
 // means: larger support, then fewer items, then smaller items by value. So the answer does not depend on the order
 // in which itemsets arrive. Memory: 24 bytes for each kept itemset and 16 for each of its items. Source: ours.
 #pragma once
@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "core/best_k.h"
 #include "core/options.h"
 #include "itemsets/answers/itemset_sink.h"
 #include "itemsets/answers/search_bounds.h"
@@ -19,10 +20,10 @@ class BestItemsets final : public ItemsetSink {
   /// @param values     [ranks] value of each item; must outlive the object
   /// @param bounds     narrowed, so that the search skips what is worse than the k best so far
   BestItemsets(uint64_t k, std::span<const int64_t> values, SearchBounds& bounds, const ExecutionOptions& options)
-      : k_(k), values_(values), bounds_(bounds), options_(options), heap_(*options.memory), ranks_(*options.memory) {}
+      : values_(values), bounds_(bounds), options_(options), best_(*options.memory, k), ranks_(*options.memory) {}
 
   void take(std::span<const ItemsetStep> steps) override;
-  uint64_t size() const { return heap_.size(); }
+  uint64_t size() const { return best_.size(); }
   /// The kept itemsets, best first, each as steps of its own. Call it once. @throws Error{kCancelled}
   void hand_over(ItemsetSink& sink);
 
@@ -38,13 +39,12 @@ class BestItemsets final : public ItemsetSink {
   void keep(uint32_t support);
   void close_gaps();
 
-  uint64_t k_;
   std::span<const int64_t> values_;
   SearchBounds& bounds_;
   const ExecutionOptions& options_;
   std::vector<uint32_t> prefix_;   // ranks of the current itemset
   std::vector<uint32_t> ordered_;  // the same, ordered by value
-  GrowingBuffer<Kept> heap_;       // the worst first
+  BestK<Kept> best_;
   GrowingBuffer<uint32_t> ranks_;  // items of kept and of dropped itemsets, each ordered by value
   uint64_t used_ = 0;              // entries of ranks_ that belong to kept itemsets
 };

@@ -1,42 +1,38 @@
-// A heap of rules. See best_rules.h.
+// Kept rules, whose items lie in slots of one array. See best_rules.h.
 #include "itemsets/rules/best_rules.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "core/poll.h"
-#include "core/polled.h"
 
 namespace batmap {
 
 void BestRules::offer(double score, const RuleCounts& counts, std::span<const int64_t> items, uint32_t lhs_length) {
   if (std::isnan(score)) return;
-  const auto heap_order = [this](const Rule& a, const Rule& b) { return is_better(a, b); };
+  const auto better = [this](const Rule& a, const Rule& b) { return is_better(a, b); };
   Rule rule{score, counts, lhs_length, static_cast<uint32_t>(items.size()), static_cast<uint32_t>(best_.size())};
-  if (best_.size() == k_) {
-    if (!is_better(rule, items, best_[0], items_of(best_[0]))) return;
-    std::pop_heap(best_.begin(), best_.end(), heap_order);
-    rule.slot = best_[best_.size() - 1].slot;
-    best_.shrink(best_.size() - 1);
+  if (best_.is_full()) {
+    if (!is_better(rule, items, best_.worst(), items_of(best_.worst()))) return;
+    rule.slot = best_.drop_worst(better).slot;
   } else {
     items_.room(longest_);
     items_.add(longest_);
   }
   std::ranges::copy(items, items_.begin() + rule.slot * longest_);
-  best_.push_back(rule);
-  std::push_heap(best_.begin(), best_.end(), heap_order);
+  best_.add(rule, better);
 }
 
 void BestRules::merge(const BestRules& other, const CancelToken& cancel) {
   Poll poll(cancel);
-  for (const Rule& rule : other.best_) {
+  for (const Rule& rule : other.best_.entries()) {
     offer(rule.score, rule.counts, other.items_of(rule), rule.lhs_length);
     poll.after(64);
   }
 }
 
 void BestRules::sort(const CancelToken& cancel) {
-  std::sort(best_.begin(), best_.end(), polled(cancel, [this](const Rule& a, const Rule& b) { return is_better(a, b); }));
+  best_.sort(cancel, [this](const Rule& a, const Rule& b) { return is_better(a, b); });
 }
 
 bool BestRules::is_better(const Rule& a, std::span<const int64_t> a_items, const Rule& b,

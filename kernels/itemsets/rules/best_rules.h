@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "core/best_k.h"
 #include "core/options.h"
 
 namespace batmap {
@@ -19,22 +20,22 @@ struct RuleCounts {
 class BestRules {
  public:
   /// @param longest  items of the longest rule, both sides together
-  BestRules(uint64_t k, size_t longest, MemoryMeter& meter) : k_(k), longest_(longest), best_(meter), items_(meter) {}
+  BestRules(uint64_t k, size_t longest, MemoryMeter& meter) : longest_(longest), best_(meter, k), items_(meter) {}
 
   /// @param items  the lhs, then the rhs; each side ascending
   /// @throws Error{kMemoryLimit}, std::bad_alloc
   void offer(double score, const RuleCounts& counts, std::span<const int64_t> items, uint32_t lhs_length);
 
-  /// Offers the rules of another heap. @throws also Error{kCancelled}
+  /// Offers the rules of another object. @throws also Error{kCancelled}
   void merge(const BestRules& other, const CancelToken& cancel);
 
   /// Orders the rules, best first. Nothing may be offered afterwards.
   void sort(const CancelToken& cancel);
 
   size_t size() const { return best_.size(); }
-  const RuleCounts& counts(size_t place) const { return best_[place].counts; }
-  uint32_t lhs_length(size_t place) const { return best_[place].lhs_length; }
-  std::span<const int64_t> items(size_t place) const { return items_of(best_[place]); }
+  const RuleCounts& counts(size_t place) const { return best_.entries()[place].counts; }
+  uint32_t lhs_length(size_t place) const { return best_.entries()[place].lhs_length; }
+  std::span<const int64_t> items(size_t place) const { return items_of(best_.entries()[place]); }
 
  private:
   struct Rule {
@@ -49,9 +50,8 @@ class BestRules {
   bool is_better(const Rule& a, std::span<const int64_t> a_items, const Rule& b, std::span<const int64_t> b_items) const;
   bool is_better(const Rule& a, const Rule& b) const { return is_better(a, items_of(a), b, items_of(b)); }
 
-  uint64_t k_;
   size_t longest_;
-  GrowingBuffer<Rule> best_;  // a heap, the worst first
+  BestK<Rule> best_;
   GrowingBuffer<int64_t> items_;
 };
 

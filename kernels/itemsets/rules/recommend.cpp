@@ -12,7 +12,6 @@
 #include "core/polled.h"
 #include "core/stopwatch.h"
 #include "itemsets/rules/rules.h"
-#include "measures/threshold.h"
 #include "relation/encoded_relation.h"
 
 namespace batmap {
@@ -29,7 +28,7 @@ struct Roles {
   GrowingBuffer<int64_t> value;  // [roles]
   uint32_t basket = 0;           // number of basket items
 
-  Roles(const EncodedRelation& relation, const RecommendQuery& query, uint64_t least, MemoryMeter& meter)
+  Roles(const EncodedRelation& relation, const RecommendQuery& query, uint64_t min_count, MemoryMeter& meter)
       : of_code(meter, relation.item_codes()), value(meter) {
     std::fill(of_code.begin(), of_code.end(), kNone);
     using Values = std::unordered_set<int64_t>;
@@ -41,14 +40,14 @@ struct Roles {
     const Values excluded = values_of(query.exclude);
     std::vector<std::pair<int64_t, uint32_t>> places;
     for (uint32_t code = 0; code < relation.item_codes(); ++code)
-      if (relation.item_rows(code) >= least && held.contains(relation.item_value(code)))
+      if (relation.item_rows(code) >= min_count && held.contains(relation.item_value(code)))
         places.emplace_back(relation.item_value(code), code);
     std::sort(places.begin(), places.end());
     for (const auto& [item, code] : places) add(code, item);
     basket = static_cast<uint32_t>(value.size());
     if (basket == 0) return;
     for (uint32_t code = 0; code < relation.item_codes(); ++code) {
-      if (relation.item_rows(code) < least) continue;
+      if (relation.item_rows(code) < min_count) continue;
       const int64_t item = relation.item_value(code);
       if (held.contains(item) || excluded.contains(item)) continue;
       if (!query.include || included.contains(item)) add(code, item);
@@ -152,12 +151,12 @@ struct Best {
 class RuleSearch {
  public:
   RuleSearch(const BasketTransactions& transactions, const Roles& roles, const RecommendQuery& query, uint64_t total,
-             uint64_t least, const ExecutionOptions& options)
+             uint64_t min_count, const ExecutionOptions& options)
       : transactions_(transactions),
         roles_(roles),
         query_(query),
         total_(static_cast<double>(total)),
-        least_(least),
+        min_count_(min_count),
         most_lhs_(query.max_lhs ? static_cast<uint64_t>(*query.max_lhs) : UINT64_MAX),
         holders_(*options.memory),
         count_(*options.memory, roles.size(), Fill::kZero),
@@ -187,7 +186,7 @@ class RuleSearch {
         count += transactions_.holds(holders_[k], place);
       }
       poll_.after(end - begin + 1);
-      if (count < least_) continue;
+      if (count < min_count_) continue;
       holders_.add(count);
       lhs_.push_back(place);
       offer_rules({narrowed, count});
@@ -206,7 +205,7 @@ class RuleSearch {
     }
     lhs_kept_ = false;
     for (const uint32_t role : counted_)
-      if (const uint32_t support = std::exchange(count_[role], 0); support >= least_)
+      if (const uint32_t support = std::exchange(count_[role], 0); support >= min_count_)
         offer(role, support, static_cast<uint32_t>(holders.size()));
     counted_.clear();
   }
@@ -244,7 +243,7 @@ class RuleSearch {
   const Roles& roles_;
   const RecommendQuery& query_;
   double total_;
-  uint64_t least_;
+  uint64_t min_count_;
   uint64_t most_lhs_;
   GrowingBuffer<uint32_t> holders_;  // transactions of the empty lhs, then of each prefix of lhs_
   Buffer<uint32_t> count_;           // [roles] zero between two lhs
@@ -279,20 +278,22 @@ void RecommendQuery::check() const {
 RecommendRun::RecommendRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const RecommendQuery& query,
                            const ExecutionOptions& options) {
   query.check();
+  report_.answers = AnswerKind::kRecommendations;
   report_.method = "subsets of the basket";
   const Stopwatch watch;
   const EncodedRelation relation(std::move(chunks), item_rank, options);
   report_.transactions = relation.transactions();
   report_.items = relation.items();
-  report_.threshold = query.min_support ? count_of_fraction(*query.min_support, report_.transactions)
-                                        : static_cast<uint64_t>(query.min_count.value_or(1));
-  const Roles roles(relation, query, report_.threshold, *options.memory);
+  const uint64_t min_count = query.min_count_among(report_.transactions);
+  const Roles roles(relation, query, min_count, *options.memory);
   report_.items_kept = roles.size();
   const BasketTransactions transactions(relation, roles, options);
   report_.distinct_transactions = transactions.size();
+  report_.reason =
+      std::to_string(transactions.size()) + " transactions meet the basket, threshold " + std::to_string(min_count);
   report_.group_ms = watch.milliseconds();
 
-  RuleSearch rules(transactions, roles, query, report_.transactions, report_.threshold, options);
+  RuleSearch rules(transactions, roles, query, report_.transactions, min_count, options);
   rules.search();
   for (uint32_t role = roles.basket; role < roles.size(); ++role) {
     const Best& best = rules.best(role);
@@ -305,6 +306,7 @@ RecommendRun::RecommendRun(std::vector<ChunkView> chunks, std::span<const uint32
   std::partial_sort(rows_.begin(), rows_.begin() + static_cast<ptrdiff_t>(k), rows_.end(),
                     polled(options.cancel, is_before));
   rows_.resize(k);
+  report_.results = k;
   for (Recommendation& row : rows_) {
     const size_t begin = lhs_.size();
     for (const uint32_t place : rules.lhs({0, 0, 0, row.lhs_begin, row.lhs_length})) lhs_.push_back(roles.value[place]);

@@ -34,6 +34,10 @@ struct RecommendQuery {
 
   /// @throws Error{kInvalidParameter} with the value, the bound and a hint
   void check() const;
+  /// The threshold as a number of transactions.
+  uint64_t min_count_among(uint64_t transactions) const {
+    return batmap::min_count_among(transactions, min_count, min_support);
+  }
 };
 
 struct Recommendation {
@@ -58,10 +62,10 @@ class RecommendRun {
   const std::vector<Recommendation>& rows() const { return rows_; }  // best first
   /// Items of the lhs, ascending.
   std::span<const int64_t> lhs(const Recommendation& row) const { return {lhs_.data() + row.lhs_begin, row.lhs_length}; }
-  const ItemsetReport& report() const { return report_; }
+  const RunRecord& record() const { return report_; }
 
  private:
-  ItemsetReport report_;
+  RunRecord report_;
   std::vector<Recommendation> rows_;
   std::vector<int64_t> lhs_;
 };

@@ -96,21 +96,17 @@ RuleRun::RuleRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_r
     : query_(query),
       options_(options),
       run_(std::move(chunks), item_rank, itemset_query(query), options),
+      limit_(query.max_results, query.timeout_ms),
       steps_(*options.memory),
       sides_{allowed(query.lhs_include, query.lhs_exclude), allowed(query.rhs_include, query.rhs_exclude)},
       marks_(*options.memory),
       prefixes_(*options.memory) {}
 
-bool RuleRun::time_is_up() const {
-  return query_.timeout_ms && watch_.milliseconds() >= static_cast<double>(*query_.timeout_ms);
-}
-
 /// Called once. If the time is up, nothing is left to split.
 void RuleRun::prepare() {
   prepared_ = true;
-  watch_ = {};
+  limit_.restart_clock();
   if (!find_itemsets() || !number_rules()) {
-    truncated_ = Truncation::kTimeout;
     steps_.reset();
     supports_.reset();
     return;
@@ -135,7 +131,9 @@ bool RuleRun::find_itemsets() {
       throw Error(ErrorCode::kTooLarge, "more than 4294967294 frequent itemsets to make rules of",
                   "Raise the threshold or give max_lhs and max_rhs.");
   }
-  return stream.truncated() == Truncation::kNone;
+  if (stream.truncation().cause == Truncation::kNone) return true;
+  limit_.end_in_time();  // its clock began before that of the stream
+  return false;
 }
 
 /// Fills the table of supports, numbers the rules, and marks a step every kTaskRules rules or steps.
@@ -147,7 +145,7 @@ bool RuleRun::number_rules() {
     const ItemsetStep& step = steps_[place];
     if (place % kPollInsertions == 0) {
       options_.cancel.throw_if_requested();
-      if (time_is_up()) return false;
+      if (limit_.end_in_time()) return false;
     }
     prefix.step(step);
     if (place == 0 || rules_ - marks_[marks_.size() - 1].rule >= kTaskRules ||
@@ -200,29 +198,31 @@ RuleRun::Allowed RuleRun::allowed(const std::optional<std::vector<int64_t>>& inc
 bool RuleRun::next(RuleBatch& batch) {
   batch.rows.shrink(0);
   batch.items.shrink(0);
-  if (truncated_ != Truncation::kNone) return false;
+  if (limit_.is_cut_off()) return false;
   options_.cancel.throw_if_requested();
   if (!prepared_) prepare();
-  if (truncated_ != Truncation::kNone) return false;
+  if (limit_.is_cut_off()) return false;
   if (tasks_done_ < tasks_) {
     batch = *splitting_->next();
     ++tasks_done_;
-    cut_off(batch);
-    if (truncated_ == Truncation::kNone && tasks_done_ < tasks_ && time_is_up()) truncated_ = Truncation::kTimeout;
+    batch.rows.shrink(limit_.take(batch.rows.size()));
+    if (!limit_.is_cut_off() && tasks_done_ < tasks_) limit_.end_in_time();
   }
   const bool all_split = tasks_done_ == tasks_;
-  if (all_split || truncated_ != Truncation::kNone) splitting_.reset();
+  if (all_split || limit_.is_cut_off()) splitting_.reset();
   if (!best_.empty() && all_split) hand_over_best(batch);
-  results_ += batch.rows.size();
-  return !batch.rows.empty() || (truncated_ == Truncation::kNone && !all_split);
+  return !batch.rows.empty() || (!limit_.is_cut_off() && !all_split);
 }
 
-/// Drops rows beyond max_results.
-void RuleRun::cut_off(RuleBatch& batch) {
-  const uint64_t left = query_.max_results ? static_cast<uint64_t>(*query_.max_results) - results_ : UINT64_MAX;
-  if (batch.rows.size() <= left) return;
-  batch.rows.shrink(left);
-  truncated_ = Truncation::kMaxResults;
+RunRecord RuleRun::record() const {
+  RunRecord record = run_.record();
+  record.answers = AnswerKind::kRules;
+  record.levels.clear();
+  record.results = results();
+  record.tasks = tasks();
+  record.tasks_done = tasks_done();
+  record.truncation = truncation();
+  return record;
 }
 
 RuleBatch RuleRun::Splitter::split(uint64_t begin, uint64_t end) {
@@ -303,16 +303,16 @@ void RuleRun::Splitter::offer(uint32_t support) {
   // A quotient that equals the bound rounds to the same double as the bound.
   const double confidence = static_cast<double>(support) / lhs_support;
   if (query_.min_confidence && confidence < *query_.min_confidence) return;
-  const double lift = static_cast<double>(support) * static_cast<double>(run_.run_.report().transactions) /
+  const double lift = static_cast<double>(support) * static_cast<double>(run_.run_.transactions()) /
                       (static_cast<double>(lhs_support) * rhs_support);
   if (query_.min_lift && lift < *query_.min_lift) return;
   if (best_) {
     items_.clear();
     for (const std::vector<uint32_t>* const side : {&lhs_, &rhs_})
       for (const uint32_t rank : *side) items_.push_back(run_.run_.value(rank));
-    const double score = pair_measure(
-        query_.measure, {static_cast<double>(support), static_cast<double>(lhs_support), static_cast<double>(rhs_support),
-                         static_cast<double>(run_.run_.report().transactions)});
+    const double score =
+        pair_measure(query_.measure, {static_cast<double>(support), static_cast<double>(lhs_support),
+                                      static_cast<double>(rhs_support), static_cast<double>(run_.run_.transactions())});
     poll_.after(kScoreWork);
     best_->offer(score, {support, lhs_support, rhs_support}, items_, static_cast<uint32_t>(lhs_.size()));
     return;
@@ -337,7 +337,7 @@ void RuleRun::hand_over_best(RuleBatch& batch) {
     std::copy(items.begin(), items.end(), batch.items.room(items.size()));
     batch.items.add(items.size());
   }
-  cut_off(batch);
+  batch.rows.shrink(limit_.take(batch.rows.size()));
 }
 
 }  // namespace batmap

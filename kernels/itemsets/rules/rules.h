@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "core/stopwatch.h"
 #include "core/thread_team.h"
+#include "core/truncation.h"
 #include "itemsets/answers/itemset_supports.h"
 #include "itemsets/itemset_run.h"
 #include "itemsets/itemset_stream.h"
@@ -71,10 +71,11 @@ class RuleRun {
   /// @return false when there are no more, and `batch` is empty
   bool next(RuleBatch& batch);
 
-  const ItemsetReport& report() const { return run_.report(); }
+  uint64_t transactions() const { return run_.transactions(); }
+  RunRecord record() const;
   ExecutionSite site() const { return run_.site(); }
-  uint64_t results() const { return results_; }
-  Truncation truncated() const { return truncated_; }
+  uint64_t results() const { return limit_.taken(); }
+  const Truncation& truncation() const { return limit_.truncation(); }
   uint64_t tasks() const { return tasks_; }  // of splitting
   uint64_t tasks_done() const { return tasks_done_; }
 
@@ -95,7 +96,6 @@ class RuleRun {
 
   static ItemsetQuery itemset_query(const RuleQuery& query);
   Allowed allowed(const std::optional<std::vector<int64_t>>& include, const std::optional<std::vector<int64_t>>& exclude);
-  bool time_is_up() const;
   void prepare();
   bool find_itemsets();
   bool number_rules();
@@ -103,13 +103,12 @@ class RuleRun {
   uint32_t most_rhs(uint32_t length) const;
   uint64_t rules_of(uint32_t length) const;
   RuleBatch split(size_t task, int worker);
-  void cut_off(RuleBatch& batch);
   void hand_over_best(RuleBatch& batch);
 
   RuleQuery query_;
   ExecutionOptions options_;
   ItemsetRun run_;
-  Stopwatch watch_;
+  AnswerLimit limit_;
   GrowingBuffer<ItemsetStep> steps_;
   std::optional<ItemsetSupports> supports_;
   Allowed sides_[2];
@@ -121,8 +120,6 @@ class RuleRun {
   size_t handed_over_ = 0;       // of the best rules
   size_t tasks_ = 0;
   size_t tasks_done_ = 0;
-  uint64_t results_ = 0;
-  Truncation truncated_ = Truncation::kNone;
   bool prepared_ = false;
   std::optional<OrderedTasks<RuleBatch>> splitting_;  // last, so that its threads end first
 };

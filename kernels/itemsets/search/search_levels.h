@@ -5,6 +5,8 @@
 #include <mutex>
 #include <vector>
 
+#include "core/run_record.h"
+
 namespace batmap {
 
 struct SearchLevel {
@@ -34,6 +36,13 @@ class SearchLevels {
     const size_t count = levels_.size() < most ? levels_.size() : most;
     for (size_t k = 0; k < count; ++k) to[k] = levels_[k];
     return count;
+  }
+  std::vector<RunLevel> record() const {
+    std::lock_guard lock(mutex_);
+    std::vector<RunLevel> levels;
+    for (const SearchLevel& level : levels_)
+      levels.push_back({level.candidates, level.frequent, level.candidate_ms + level.counting_ms});
+    return levels;
   }
 
  private:

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/stopwatch.h"
-#include "measures/threshold.h"
 #include "pairs/counts/pair_counts.h"
 
 namespace batmap {
@@ -97,15 +96,14 @@ PairCountsRun::PairCountsRun(const std::byte* counts, const PairQuery& query, co
   report_.reason = "counts are read, not counted";
   report_.transactions = header.total;
   report_.items = header.items;
-  report_.threshold = query.min_support ? count_of_fraction(*query.min_support, header.total)
-                                        : static_cast<uint64_t>(query.min_count.value_or(1));
-  if (report_.threshold > header.total) return;
-  auto counter = std::make_unique<StoredCounter>(counts, query, report_.threshold, options_);
+  const uint64_t min_count = query.min_count_among(header.total);
+  if (min_count > header.total) return;
+  auto counter = std::make_unique<StoredCounter>(counts, query, min_count, options_);
   report_.items_kept = counter->kept();
   report_.occurrences = counter->occurrences();
   Buffer<int64_t> values = counter->take_values();
   answers_.emplace(std::move(counter), std::move(values),
-                   PairSelection{.threshold = report_.threshold,
+                   PairSelection{.min_count = min_count,
                                  .top_k = query.top_k,
                                  .per_item_top_k = query.per_item_top_k,
                                  .max_results = query.max_results,
@@ -125,7 +123,7 @@ bool PairCountsRun::next(std::vector<PairRow>& batch) {
   report_.results = answers_->results();
   report_.tasks = answers_->tasks();
   report_.tasks_done = answers_->tasks_done();
-  report_.truncated = answers_->truncated();
+  report_.truncation = answers_->truncation();
   report_.count_ms += watch.milliseconds();
   return more;
 }

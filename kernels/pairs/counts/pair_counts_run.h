@@ -28,11 +28,11 @@ class PairCountsRun {
   /// See PairAnswers::next.
   bool next(std::vector<PairRow>& batch);
 
-  const PairReport& report() const { return report_; }
+  const RunRecord& record() const { return report_; }
 
  private:
   ExecutionOptions options_;
-  PairReport report_;
+  RunRecord report_;
   std::optional<PairAnswers> answers_;  // nothing: no pair can be an answer
 };
 

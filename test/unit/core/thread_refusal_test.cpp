@@ -209,7 +209,7 @@ TEST(ThreadRefusal, ASearchWithoutThreadsKeepsItsBounds) {
     std::vector<ItemsetStep> batch;
     while (stream.next(batch)) sink.take(batch);
     EXPECT_EQ(sink.rows.size(), static_cast<size_t>(most));
-    EXPECT_EQ(stream.truncated(), Truncation::kMaxResults);
+    EXPECT_EQ(stream.truncation().cause, Truncation::kMaxResults);
   }
   ItemsetQuery query;
   query.min_count = 3;
@@ -221,7 +221,7 @@ TEST(ThreadRefusal, ASearchWithoutThreadsKeepsItsBounds) {
   std::vector<ItemsetStep> batch;
   while (stream.next(batch)) {
   }
-  EXPECT_EQ(stream.truncated(), Truncation::kTimeout);
+  EXPECT_EQ(stream.truncation().cause, Truncation::kTimeout);
 }
 
 TEST(ThreadRefusal, RulesAreTheSame) {

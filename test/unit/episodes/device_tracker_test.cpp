@@ -34,8 +34,7 @@ EpisodeQuery query_for(Offload* offload, DeviceMode mode) {
 
 struct Found {
   std::vector<uint64_t> rows;  // steps and supports, row by row
-  EpisodeReport report;
-  EpisodeTruncation truncated;
+  RunRecord record;
 };
 
 Found discover(const EpisodeQuery& query, const ExecutionOptions& options) {
@@ -45,8 +44,7 @@ Found discover(const EpisodeQuery& query, const ExecutionOptions& options) {
     found.rows.insert(found.rows.end(), row->steps.begin(), row->steps.end());
     found.rows.push_back(row->support);
   }
-  found.report = run.report();
-  found.truncated = run.truncated();
+  found.record = run.record();
   return found;
 }
 
@@ -59,7 +57,7 @@ Found discover(const EpisodeQuery& query) {
 
 struct Counted {
   std::vector<uint64_t> counts;
-  EpisodeReport report;
+  RunRecord record;
 };
 
 Counted count(Offload* offload, DeviceMode mode, std::optional<EpisodeMethod> method = std::nullopt) {
@@ -74,29 +72,29 @@ Counted count(Offload* offload, DeviceMode mode, std::optional<EpisodeMethod> me
   given.device.mode = mode;
   const EventStreams streams = streams_of(log_of(some_events(), options), {}, given, options);
   Counted counted;
-  counted.counts = count_given(streams, given, options, counted.report);
+  counted.counts = count_given(streams, given, options, counted.record);
   return counted;
 }
 
 TEST_F(DeviceEpisodeRun, AnswersAsTheCpu) {
   const Found expected = discover(query_for(nullptr, DeviceMode::kAuto));
   ASSERT_GT(expected.rows.size(), 100u);
-  ASSERT_EQ(expected.report.levels.size(), 4u);
+  ASSERT_EQ(expected.record.levels.size(), 4u);
   for (const DeviceMode mode : {DeviceMode::kCuda, DeviceMode::kRequire}) {
     const Found found = discover(query_for(&offload_, mode));
     EXPECT_EQ(found.rows, expected.rows);
-    EXPECT_EQ(found.report.device, "cuda:0 fake");
-    EXPECT_EQ(found.report.notice, "");
-    EXPECT_NE(found.report.reason.find("length 2: CPU"), std::string::npos) << found.report.reason;
+    EXPECT_EQ(found.record.device, "cuda:0 fake");
+    EXPECT_EQ(found.record.notice, "");
+    EXPECT_NE(found.record.reason.find("length 2: CPU"), std::string::npos) << found.record.reason;
     for (size_t k = 0; k < 4; ++k) {
-      EXPECT_EQ(found.report.levels[k].candidates, expected.report.levels[k].candidates);
-      EXPECT_EQ(found.report.levels[k].frequent, expected.report.levels[k].frequent);
+      EXPECT_EQ(found.record.levels[k].candidates, expected.record.levels[k].candidates);
+      EXPECT_EQ(found.record.levels[k].frequent, expected.record.levels[k].frequent);
     }
   }
   for (const DeviceMode mode : {DeviceMode::kCpu, DeviceMode::kAuto}) {  // for kAuto the job is too small to load anything
     const Found found = discover(query_for(&offload_, mode));
     EXPECT_EQ(found.rows, expected.rows);
-    EXPECT_EQ(found.report.device, "cpu");
+    EXPECT_EQ(found.record.device, "cpu");
   }
   EpisodeQuery best = query_for(nullptr, DeviceMode::kAuto);
   best.top_k = 20;
@@ -107,12 +105,12 @@ TEST_F(DeviceEpisodeRun, AnswersAsTheCpu) {
 
 TEST_F(DeviceEpisodeRun, CountsGivenEpisodes) {
   const Counted expected = count(nullptr, DeviceMode::kAuto);
-  EXPECT_EQ(expected.report.device, "cpu");
+  EXPECT_EQ(expected.record.device, "cpu");
   EXPECT_EQ(expected.counts[2], 0u) << "an event that does not occur";
   const Counted found = count(&offload_, DeviceMode::kRequire);
   EXPECT_EQ(found.counts, expected.counts);
-  EXPECT_EQ(found.report.device, "cuda:0 fake");
-  EXPECT_EQ(found.report.method, "count_scan_write");
+  EXPECT_EQ(found.record.device, "cuda:0 fake");
+  EXPECT_EQ(found.record.method, "count_scan_write");
 }
 
 TEST_F(DeviceEpisodeRun, CountsByTheMethodThatIsNamed) {
@@ -134,8 +132,8 @@ TEST_F(DeviceEpisodeRun, CountsByTheMethodThatIsNamed) {
     Fake::state().episode_method.reset();
     const Counted found = count(&offload_, DeviceMode::kRequire, named.method);
     EXPECT_EQ(found.counts, expected.counts);
-    EXPECT_EQ(found.report.method, named.reported);
-    EXPECT_EQ(found.report.device, "cuda:0 fake");
+    EXPECT_EQ(found.record.method, named.reported);
+    EXPECT_EQ(found.record.device, "cuda:0 fake");
     EXPECT_EQ(Fake::state().episode_method, named.on_device);
     Fake::state().episode_method.reset();
     query.method = named.method;
@@ -188,9 +186,9 @@ TEST_F(DeviceEpisodeRun, EveryCallMayFail) {
         Offload offload([](std::string&) { return Fake::api(); });
         const Found found = discover(query_for(&offload, DeviceMode::kCuda));
         EXPECT_EQ(found.rows, expected.rows);
-        EXPECT_EQ(found.report.device, after > 0 ? "cuda:0 fake" : "cpu") << "who has counted any level";
+        EXPECT_EQ(found.record.device, after > 0 ? "cuda:0 fake" : "cpu") << "who has counted any level";
         const bool is_error = status == AcceleratorStatus::kFailed && call != Fake::kDevices;
-        EXPECT_EQ(found.report.notice.empty(), !is_error) << found.report.notice;
+        EXPECT_EQ(found.record.notice.empty(), !is_error) << found.record.notice;
         EXPECT_EQ(Fake::state().open, 0);
         break_call();
         EXPECT_THROW(discover(query_for(&offload, DeviceMode::kRequire)), Error);
@@ -199,8 +197,8 @@ TEST_F(DeviceEpisodeRun, EveryCallMayFail) {
         Offload another([](std::string&) { return Fake::api(); });
         const Counted counted = count(&another, DeviceMode::kCuda);
         EXPECT_EQ(counted.counts, expected_counts.counts);
-        EXPECT_EQ(counted.report.device, "cpu");
-        EXPECT_EQ(counted.report.notice.empty(), !is_error);
+        EXPECT_EQ(counted.record.device, "cpu");
+        EXPECT_EQ(counted.record.notice.empty(), !is_error);
       }
 }
 
@@ -209,7 +207,7 @@ TEST_F(DeviceEpisodeRun, NoDevice) {
     why = "no such file";
     return nullptr;
   });
-  EXPECT_EQ(discover(query_for(&none, DeviceMode::kCuda)).report.device, "cpu");
+  EXPECT_EQ(discover(query_for(&none, DeviceMode::kCuda)).record.device, "cpu");
   try {
     discover(query_for(&none, DeviceMode::kRequire));
     ADD_FAILURE() << "no error";
@@ -220,7 +218,7 @@ TEST_F(DeviceEpisodeRun, NoDevice) {
   AcceleratorApi without = *Fake::api();
   without.episodes = nullptr;
   Offload pairs_only([&](std::string&) { return &without; });
-  EXPECT_EQ(discover(query_for(&pairs_only, DeviceMode::kCuda)).report.device, "cpu");
+  EXPECT_EQ(discover(query_for(&pairs_only, DeviceMode::kCuda)).record.device, "cpu");
   EXPECT_THROW(discover(query_for(&pairs_only, DeviceMode::kRequire)), Error);
 }
 
@@ -236,7 +234,7 @@ TEST_F(DeviceEpisodeRun, StopsAStallingDevice) {
   EpisodeQuery query = query_for(&offload_, DeviceMode::kCuda);
   query.timeout_ms = 30;
   const Found found = discover(query, options);
-  EXPECT_EQ(found.truncated, EpisodeTruncation::kTimeout);
+  EXPECT_EQ(found.record.truncation.cause, Truncation::kTimeout);
   EXPECT_FALSE(found.rows.empty()) << "the first level was complete";
 }
 

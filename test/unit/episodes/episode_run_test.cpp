@@ -30,7 +30,7 @@ std::ostream& operator<<(std::ostream& out, const Answer& answer) {
 }
 
 std::vector<Answer> answers_of(const std::vector<Event>& events, const EpisodeQuery& query, const ExecutionOptions& options,
-                               EpisodeTruncation* truncated = nullptr, EpisodeReport* report = nullptr) {
+                               Truncation* truncated = nullptr, RunRecord* record = nullptr) {
   EpisodeRun run(log_of(events, options), {}, query, options);
   std::vector<Answer> answers;
   while (const std::optional<EpisodeRun::Row> row = run.next()) {
@@ -40,8 +40,8 @@ std::vector<Answer> answers_of(const std::vector<Event>& events, const EpisodeQu
       if (k > 0) answer.pattern.gaps.push_back(query.gaps[run.gap(row->steps[k])]);
     }
   }
-  if (truncated != nullptr) *truncated = run.truncated();
-  if (report != nullptr) *report = run.report();
+  if (truncated != nullptr) *truncated = run.record().truncation;
+  if (record != nullptr) *record = run.record();
   return answers;
 }
 
@@ -162,9 +162,9 @@ TEST(EpisodeRun, RateIsOverAllStreams) {
     query.gaps = {{0, 10}};
     query.min_rate = rate;
     query.ticks_a_unit = 10;
-    EpisodeReport report;
-    answers_of(events, query, {.threads = 1, .memory = &meter, .cancel = {}}, nullptr, &report);
-    return report.threshold;
+    const ExecutionOptions options{.threads = 1, .memory = &meter, .cancel = {}};
+    EXPECT_EQ(EpisodeRun(log_of(events, options), {}, query, options).streams().totals().duration, 100u);
+    return query.min_count_within(100);
   };
   EXPECT_EQ(longest(0.1), 1u);
   EXPECT_EQ(longest(0.3), 3u);
@@ -196,15 +196,15 @@ TEST(EpisodeRun, CountsGivenEpisodesAndShowsThem) {
     given.check();
     MemoryMeter meter;
     const ExecutionOptions options{.threads = 2, .memory = &meter, .cancel = {}};
-    EpisodeReport report;
+    RunRecord record;
     const std::vector<uint64_t> counts =
-        count_given(streams_of(log_of(events, options), {}, given, options), given, options, report);
+        count_given(streams_of(log_of(events, options), {}, given, options), given, options, record);
     for (size_t k = 0; k < patterns.size(); ++k) {
       ASSERT_EQ(counts[k], oracle_support(events, patterns[k])) << "round " << round;
       GivenEpisodes single = given;
       single.events = patterns[k].events;
       const EventStreams streams = streams_of(log_of(events, options), {}, single, options);
-      const GrowingBuffer<FoundOccurrence> found = find_occurrences(streams, single, options);
+      const GrowingBuffer<FoundOccurrence> found = find_occurrences(streams, single, options, record);
       ASSERT_EQ(found.size(), counts[k]);
       std::map<int64_t, std::vector<Event>> of_stream;
       for (const Event& event : events) of_stream[event.stream].push_back(event);
@@ -231,20 +231,20 @@ TEST(EpisodeRun, CutsOffByNumberAndTime) {
   query.max_length = 2;
   const std::vector<Answer> all = answers_of(events, query, options);
   ASSERT_GT(all.size(), 50u);
-  EpisodeTruncation truncated;
+  Truncation truncated;
   query.max_results = static_cast<int64_t>(all.size());
   EXPECT_EQ(answers_of(events, query, options, &truncated), all);
-  EXPECT_EQ(truncated, EpisodeTruncation::kNone);
+  EXPECT_EQ(truncated.cause, Truncation::kNone);
   query.max_results = 40;
   EXPECT_EQ(answers_of(events, query, options, &truncated), std::vector<Answer>(all.begin(), all.begin() + 40));
-  EXPECT_EQ(truncated, EpisodeTruncation::kMaxResults);
+  EXPECT_EQ(truncated.cause, Truncation::kMaxResults);
 
   query.max_results.reset();
   query.max_length.reset();
   query.min_count = 1;
   query.timeout_ms = 50;
   const std::vector<Answer> some = answers_of(events, query, options, &truncated);
-  EXPECT_EQ(truncated, EpisodeTruncation::kTimeout);
+  EXPECT_EQ(truncated.cause, Truncation::kTimeout);
   EXPECT_GE(some.size(), 30u);  // the single events
   EXPECT_EQ(meter.current(), 0u);
 }

@@ -42,7 +42,7 @@ std::vector<ItemsetRow> pull(ItemsetRun& run, const ExecutionOptions& options, T
   RowSink sink(run);
   std::vector<ItemsetStep> batch;
   while (stream.next(batch)) sink.take(batch);
-  if (truncated != nullptr) *truncated = stream.truncated();
+  if (truncated != nullptr) *truncated = stream.truncation();
   EXPECT_EQ(stream.results(), sink.rows.size());
   return sink.rows;
 }
@@ -358,7 +358,7 @@ TEST(ItemsetStream, StopsAtMaxResults) {
     ItemsetRun run(packed.chunks(), {}, query, {.memory = &meter, .cancel = {}});
     Truncation truncated{};
     EXPECT_EQ(pull(run, {.threads = 2, .memory = &meter, .cancel = {}}, &truncated).size(), static_cast<size_t>(most));
-    EXPECT_EQ(truncated, Truncation::kMaxResults);
+    EXPECT_EQ(truncated.cause, Truncation::kMaxResults);
     EXPECT_LT(meter.peak(), size_t{32} << 20);
   }
 }
@@ -372,7 +372,7 @@ TEST(ItemsetStream, MaxResultsReachedExactlyIsNotTruncated) {
   ItemsetRun run(packed.chunks(), {}, query, {.memory = &meter, .cancel = {}});
   Truncation truncated{};
   EXPECT_EQ(pull(run, {.memory = &meter, .cancel = {}}, &truncated).size(), 3u);
-  EXPECT_EQ(truncated, Truncation::kNone);
+  EXPECT_EQ(truncated.cause, Truncation::kNone);
 }
 
 TEST(ItemsetStream, StopsAfterTheTimeout) {
@@ -385,7 +385,7 @@ TEST(ItemsetStream, StopsAfterTheTimeout) {
   ItemsetStream stream(run, {.threads = 2, .memory = &meter, .cancel = {}});
   std::vector<ItemsetStep> batch;
   while (stream.next(batch)) EXPECT_LT(meter.current(), size_t{32} << 20);
-  EXPECT_EQ(stream.truncated(), Truncation::kTimeout);
+  EXPECT_EQ(stream.truncation().cause, Truncation::kTimeout);
 }
 
 TEST(ItemsetStream, MayBeLeftAtAnyTime) {

@@ -39,7 +39,7 @@ std::vector<Rule> rules_of(const std::vector<TidItem>& relation, const RuleQuery
       rules.push_back({{items, rhs}, {rhs, rhs + row.rhs_length}, row.support, row.lhs_support, row.rhs_support});
     }
   EXPECT_EQ(run.results(), rules.size());
-  if (truncated != nullptr) *truncated = run.truncated() != Truncation::kNone;
+  if (truncated != nullptr) *truncated = run.truncation().cause != Truncation::kNone;
   return rules;
 }
 
@@ -274,7 +274,7 @@ TEST(Rules, StopWhenTimeIsUp) {
         rows += batch.rows.size();
         ASSERT_LE(batch.rows.size(), 2048u);
       }
-      EXPECT_EQ(run.truncated(), Truncation::kTimeout) << items;
+      EXPECT_EQ(run.truncation().cause, Truncation::kTimeout) << items;
       EXPECT_EQ(run.results(), rows);
       EXPECT_EQ(rows > 0, items == 16 && !best) << items;
     }

@@ -30,6 +30,14 @@ TEST(Threshold, KnownCases) {
   EXPECT_EQ(count_of_fraction(1.0, UINT64_MAX), UINT64_MAX);
 }
 
+TEST(Threshold, OfAQuery) {
+  EXPECT_EQ(min_count_among(100, {}, {}), 1u);
+  EXPECT_EQ(min_count_among(100, 7, {}), 7u);
+  EXPECT_EQ(min_count_among(0, 7, {}), 7u);
+  EXPECT_EQ(min_count_among(100, {}, 0.07), 7u);
+  EXPECT_EQ(min_count_among(0, {}, 0.07), 1u);
+}
+
 // A call does not depend on earlier calls.
 TEST(Threshold, CallsDoNotInfluenceEachOther) {
   for (const double before : {0.12345678901234567, 1.0, 9.999999999999999e-100}) {

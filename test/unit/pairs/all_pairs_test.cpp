@@ -108,9 +108,9 @@ std::vector<PairRow> run(const std::vector<NamedSet>& sets, const AllPairsQuery&
     AllPairsRun pairs(stored(sets, meter), query, {threads, &meter, {}});
     std::vector<PairRow> batch;
     while (pairs.next(batch)) rows.insert(rows.end(), batch.begin(), batch.end());
-    EXPECT_EQ(pairs.report().results, rows.size());
-    EXPECT_EQ(pairs.report().items, sets.size());
-    EXPECT_FALSE(pairs.report().reason.empty());
+    EXPECT_EQ(pairs.record().results, rows.size());
+    EXPECT_EQ(pairs.record().items, sets.size());
+    EXPECT_FALSE(pairs.record().reason.empty());
   }
   EXPECT_EQ(meter.current(), 0u);
   return rows;
@@ -186,10 +186,10 @@ TEST(AllPairs, TakesSetsApartWhereComparingCostsMore) {
   AllPairsQuery query;
   query.min_count = 20;
   const AllPairsRun many(stored(sets, meter), query, {1, &meter, {}});
-  EXPECT_NE(many.report().method, "tiles") << many.report().reason;
+  EXPECT_NE(many.record().method, "tiles") << many.record().reason;
   sets.resize(3);
   const AllPairsRun few(stored(sets, meter), query, {1, &meter, {}});
-  EXPECT_EQ(few.report().method, "tiles") << few.report().reason;
+  EXPECT_EQ(few.record().method, "tiles") << few.record().reason;
 }
 
 // A row for every possible element is too expensive for few sets, however large these are.
@@ -208,8 +208,8 @@ TEST(AllPairs, LeavesLargeUniversesAlone) {
   query.device.offload = &none;
   query.device.mode = DeviceMode::kCuda;  // makes the run look at all ways
   const AllPairsRun pairs(stored(sets, meter), query, {1, &meter, {}});
-  EXPECT_EQ(pairs.report().method, "tiles") << pairs.report().reason;
-  EXPECT_EQ(pairs.report().reason.find("not looked at"), std::string::npos) << pairs.report().reason;
+  EXPECT_EQ(pairs.record().method, "tiles") << pairs.record().reason;
+  EXPECT_EQ(pairs.record().reason.find("not looked at"), std::string::npos) << pairs.record().reason;
 }
 
 TEST(AllPairs, BadQuestions) {
@@ -307,7 +307,7 @@ class AllPairsOnDevices : public ::testing::Test {
 
 struct Found {
   std::vector<PairRow> rows;
-  PairReport report;
+  RunRecord record;
 };
 
 Found found(const std::vector<NamedSet>& sets, const AllPairsQuery& query, int threads) {
@@ -317,10 +317,10 @@ Found found(const std::vector<NamedSet>& sets, const AllPairsQuery& query, int t
     AllPairsRun pairs(stored(sets, meter), query, {threads, &meter, {}});
     std::vector<PairRow> batch;
     while (pairs.next(batch)) answers.rows.insert(answers.rows.end(), batch.begin(), batch.end());
-    answers.report = pairs.report();
+    answers.record = pairs.record();
   }
   EXPECT_EQ(meter.current(), 0u);
-  EXPECT_EQ(answers.report.results, answers.rows.size());
+  EXPECT_EQ(answers.record.results, answers.rows.size());
   return answers;
 }
 
@@ -348,12 +348,12 @@ TEST_F(AllPairsOnDevices, LikeTheOracle) {
         for (const uint32_t devices : {1u, 3u}) {
           Fake::state().device_count = devices;
           const Found answers = found(*sets, on_devices(query, offload_, mode), devices == 1 ? 1 : 4);
-          ASSERT_EQ(difference(answers.rows, expected), "") << answers.report.reason << ", seed " << kSeed + 4;
-          EXPECT_EQ(answers.report.notice, "");
-          const bool is_any = answers.report.items_kept > 1;
+          ASSERT_EQ(difference(answers.rows, expected), "") << answers.record.reason << ", seed " << kSeed + 4;
+          EXPECT_EQ(answers.record.notice, "");
+          const bool is_any = answers.record.items_kept > 1;
           if (mode == DeviceMode::kAuto || !is_any) continue;
-          EXPECT_EQ(answers.report.device, devices == 1 ? "cuda:0 fake" : "cuda:0 fake, cuda:1 fake, cuda:2 fake");
-          EXPECT_EQ(answers.report.method == "tiles", sets == &batmap_sets) << answers.report.reason;
+          EXPECT_EQ(answers.record.device, devices == 1 ? "cuda:0 fake" : "cuda:0 fake, cuda:1 fake, cuda:2 fake");
+          EXPECT_EQ(answers.record.method == "tiles", sets == &batmap_sets) << answers.record.reason;
         }
     }
   EXPECT_GT(Fake::state().calls[Fake::kAddSets], 0);
@@ -368,14 +368,14 @@ TEST_F(AllPairsOnDevices, AutoTakesThemWhereTheyAreFaster) {
   query.way = AllPairsWay::kTiles;
   offload_.api();  // loads the module, so that no context is in the estimate
   const Found fast = found(sets, on_devices(query, offload_, DeviceMode::kAuto), 1);
-  EXPECT_EQ(fast.report.device, "cuda:0 fake") << fast.report.reason;
+  EXPECT_EQ(fast.record.device, "cuda:0 fake") << fast.record.reason;
   Fake::state().rates.launch_ms = 1000;
   const Found slow = found(sets, on_devices(query, offload_, DeviceMode::kAuto), 1);
   Fake::state().rates.launch_ms = 0;
-  EXPECT_EQ(slow.report.device, "cpu") << slow.report.reason;
-  EXPECT_NE(slow.report.reason.find("batmap on 1 GPU"), std::string::npos) << slow.report.reason;
+  EXPECT_EQ(slow.record.device, "cpu") << slow.record.reason;
+  EXPECT_NE(slow.record.reason.find("batmap on 1 GPU"), std::string::npos) << slow.record.reason;
   EXPECT_EQ(difference(fast.rows, slow.rows), "");
-  EXPECT_EQ(found(sets, on_devices(query, offload_, DeviceMode::kCpu), 1).report.device, "cpu");
+  EXPECT_EQ(found(sets, on_devices(query, offload_, DeviceMode::kCpu), 1).record.device, "cpu");
 }
 
 TEST_F(AllPairsOnDevices, EveryCallMayFail) {
@@ -396,9 +396,9 @@ TEST_F(AllPairsOnDevices, EveryCallMayFail) {
         Offload offload([](std::string&) { return Fake::api(); });
         const Found answers = found(sets, on_devices(query, offload, DeviceMode::kCuda), 2);
         EXPECT_EQ(difference(answers.rows, expected), "");
-        EXPECT_EQ(answers.report.device, "cpu");
+        EXPECT_EQ(answers.record.device, "cpu");
         const bool is_error = status == AcceleratorStatus::kFailed && call != Fake::kDevices;
-        EXPECT_EQ(answers.report.notice.empty(), !is_error) << answers.report.notice;
+        EXPECT_EQ(answers.record.notice.empty(), !is_error) << answers.record.notice;
         EXPECT_EQ(Fake::state().open, 0);
         Offload another([](std::string&) { return Fake::api(); });
         EXPECT_THROW(found(sets, on_devices(query, another, DeviceMode::kRequire), 2), Error);
@@ -431,15 +431,15 @@ TEST_F(AllPairsOnDevices, FailInTheMiddle) {
       Offload offload([](std::string&) { return Fake::api(); });
       MemoryMeter meter(size_t{1} << 30);
       AllPairsRun pairs(stored(sets, meter), on_devices(query, offload, DeviceMode::kCuda), {2, &meter, {}});
-      EXPECT_EQ(pairs.report().device, "cuda:0 fake") << pairs.report().reason;
+      EXPECT_EQ(pairs.record().device, "cuda:0 fake") << pairs.record().reason;
       std::vector<PairRow> rows;
       std::vector<PairRow> batch;
       while (pairs.next(batch)) {
         rows.insert(rows.end(), batch.begin(), batch.end());
-        handed_over |= pairs.report().device != "cpu" && !rows.empty();
+        handed_over |= pairs.record().device != "cpu" && !rows.empty();
       }
       EXPECT_EQ(difference(rows, expected.rows), "");
-      EXPECT_EQ(pairs.report().device, "cpu");
+      EXPECT_EQ(pairs.record().device, "cpu");
     }
     EXPECT_TRUE(handed_over);
   }

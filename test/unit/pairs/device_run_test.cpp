@@ -18,7 +18,7 @@ using DeviceRun = FakeAcceleratorTest;
 
 struct Found {
   std::vector<PairRow> rows;
-  PairReport report;
+  RunRecord record;
 };
 
 std::vector<TidItem> relation(int64_t tids, int64_t items, uint64_t percent) {
@@ -34,7 +34,7 @@ Found drain(Run& run) {
   Found found;
   std::vector<PairRow> batch;
   while (run.next(batch)) found.rows.insert(found.rows.end(), batch.begin(), batch.end());
-  found.report = run.report();
+  found.record = run.record();
   return found;
 }
 
@@ -52,9 +52,9 @@ Found count(const std::vector<TidItem>& rows, PairQuery query, Offload* offload,
 
 void expect_same(const Found& found, const Found& expected) {
   EXPECT_EQ(difference(found.rows, expected.rows), "");
-  EXPECT_EQ(found.report.results, expected.report.results);
-  EXPECT_EQ(found.report.items_kept, expected.report.items_kept);
-  EXPECT_EQ(found.report.truncated, expected.report.truncated);
+  EXPECT_EQ(found.record.results, expected.record.results);
+  EXPECT_EQ(found.record.items_kept, expected.record.items_kept);
+  EXPECT_EQ(found.record.truncated(), expected.record.truncated());
 }
 
 std::vector<PairQuery> queries() {
@@ -79,8 +79,8 @@ TEST_F(DeviceRun, AnswersAsTheCpu) {
           Fake::state().device_count = devices;
           const Found found = count(rows, query, &offload_, mode, threads);
           expect_same(found, expected);
-          EXPECT_EQ(found.report.device, devices == 1 ? "cuda:0 fake" : "cuda:0 fake, cuda:1 fake, cuda:2 fake");
-          EXPECT_EQ(found.report.notice, "");
+          EXPECT_EQ(found.record.device, devices == 1 ? "cuda:0 fake" : "cuda:0 fake, cuda:1 fake, cuda:2 fake");
+          EXPECT_EQ(found.record.notice, "");
         }
     expect_same(count(rows, query, &offload_, DeviceMode::kCpu), expected);
   }
@@ -92,15 +92,15 @@ TEST_F(DeviceRun, NamedDevicesAndMethods) {
   query.min_count = 1;
   Fake::state().device_count = 3;
   query.device.only = {2};
-  EXPECT_EQ(count(rows, query, &offload_, DeviceMode::kCuda).report.device, "cuda:2 fake");
+  EXPECT_EQ(count(rows, query, &offload_, DeviceMode::kCuda).record.device, "cuda:2 fake");
   query.device.only = {7};
-  EXPECT_EQ(count(rows, query, &offload_, DeviceMode::kCuda).report.device, "cpu");
+  EXPECT_EQ(count(rows, query, &offload_, DeviceMode::kCuda).record.device, "cpu");
   EXPECT_THROW(count(rows, query, &offload_, DeviceMode::kRequire), Error);
   query.device.only = {};
   query.method = PairMethod::kHorizontal;
-  EXPECT_EQ(count(rows, query, &offload_, DeviceMode::kCuda).report.method, "horizontal");
+  EXPECT_EQ(count(rows, query, &offload_, DeviceMode::kCuda).record.method, "horizontal");
   query.method = PairMethod::kMerge;
-  EXPECT_EQ(count(rows, query, &offload_, DeviceMode::kCuda).report.device, "cpu");
+  EXPECT_EQ(count(rows, query, &offload_, DeviceMode::kCuda).record.device, "cpu");
   EXPECT_THROW(count(rows, query, &offload_, DeviceMode::kRequire), Error);
 }
 
@@ -117,15 +117,15 @@ TEST_F(DeviceRun, EveryCallMayFail) {
         Offload offload([](std::string&) { return Fake::api(); });
         const Found found = count(rows, query, &offload, DeviceMode::kCuda, 2);
         expect_same(found, expected);
-        EXPECT_EQ(found.report.device, "cpu");
+        EXPECT_EQ(found.record.device, "cpu");
         const bool is_error = status == AcceleratorStatus::kFailed && call != Fake::kDevices;
-        EXPECT_EQ(found.report.notice.empty(), !is_error) << found.report.notice;
+        EXPECT_EQ(found.record.notice.empty(), !is_error) << found.record.notice;
         EXPECT_EQ(Fake::state().open, 0);
         // Later runs trust it again, unless the device is broken.
         Fake::state().reset();
         const bool is_lost =
             call == Fake::kDevices || status == AcceleratorStatus::kFailed || status == AcceleratorStatus::kNoDevice;
-        EXPECT_EQ(count(rows, query, &offload, DeviceMode::kCuda).report.device, is_lost ? "cpu" : "cuda:0 fake");
+        EXPECT_EQ(count(rows, query, &offload, DeviceMode::kCuda).record.device, is_lost ? "cpu" : "cuda:0 fake");
         if (is_lost) {
           EXPECT_NE(offload.why_not(), "");
         }
@@ -168,11 +168,11 @@ TEST_F(DeviceRun, FailsInTheMiddle) {
       std::vector<PairRow> batch;
       while (run.next(batch)) {
         found.rows.insert(found.rows.end(), batch.begin(), batch.end());
-        handed_over |= run.report().device != "cpu" && !found.rows.empty();
+        handed_over |= run.record().device != "cpu" && !found.rows.empty();
       }
-      found.report = run.report();
+      found.record = run.record();
       expect_same(found, expected);
-      EXPECT_EQ(found.report.device, "cpu");
+      EXPECT_EQ(found.record.device, "cpu");
       EXPECT_FALSE(run.needs_rows());
     }
     EXPECT_TRUE(handed_over);
@@ -189,8 +189,8 @@ TEST_F(DeviceRun, NoModule) {
     why = "no such file";
     return nullptr;
   });
-  EXPECT_EQ(count(rows, query, &none, DeviceMode::kAuto).report.device, "cpu");
-  EXPECT_EQ(count(rows, query, &none, DeviceMode::kCuda).report.notice, "");
+  EXPECT_EQ(count(rows, query, &none, DeviceMode::kAuto).record.device, "cpu");
+  EXPECT_EQ(count(rows, query, &none, DeviceMode::kCuda).record.notice, "");
   try {
     count(rows, query, &none, DeviceMode::kRequire);
     ADD_FAILURE() << "no error";
@@ -207,7 +207,7 @@ TEST_F(DeviceRun, RequireRefusesWhatNoDeviceDoes) {
   query.min_count = 1;
   query.bag = true;
   EXPECT_THROW(count(rows, query, &offload_, DeviceMode::kRequire), Error);
-  EXPECT_EQ(count(rows, query, &offload_, DeviceMode::kCuda).report.device, "cpu");
+  EXPECT_EQ(count(rows, query, &offload_, DeviceMode::kCuda).record.device, "cpu");
 }
 
 TEST_F(DeviceRun, CancelReachesAStallingDevice) {
@@ -250,10 +250,10 @@ TEST_F(DeviceRun, Joins) {
   const Found expected = join(nullptr, AcceleratorStatus::kOk);
   const Found found = join(&offload_, AcceleratorStatus::kOk);
   expect_same(found, expected);
-  EXPECT_EQ(found.report.device, "cuda:0 fake");
+  EXPECT_EQ(found.record.device, "cuda:0 fake");
   const Found failed = join(&offload_, AcceleratorStatus::kFailed);
   expect_same(failed, expected);
-  EXPECT_NE(failed.report.notice, "");
+  EXPECT_NE(failed.record.notice, "");
 }
 
 }  // namespace

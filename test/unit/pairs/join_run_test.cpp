@@ -126,7 +126,7 @@ using Row = std::tuple<int64_t, int64_t, uint64_t>;  // a, c, support
 
 struct Found {
   std::vector<Row> rows;
-  PairReport report;
+  RunRecord record;
 };
 
 Found run(const Sides& sides, const JoinQuery& query, const ExecutionOptions& options, uint64_t pieces = 0) {
@@ -138,7 +138,7 @@ Found run(const Sides& sides, const JoinQuery& query, const ExecutionOptions& op
   while (join.next(batch))
     for (const PairRow& row : batch) found.rows.emplace_back(row.item_a, row.item_b, row.support);
   EXPECT_TRUE(batch.empty());
-  found.report = join.report();
+  found.record = join.record();
   return found;
 }
 
@@ -179,9 +179,9 @@ TEST_P(JoinRunTest, AnswersLikeTheOracle) {
         const std::vector<Row> expected = reference(sides, all, query);
         const Found found = run(sides, query, GetParam(), least % 2 == 0 ? kSeed : 0);
         ASSERT_EQ(found.rows, expected) << sides.name << ", min_count " << least << (distinct_only ? ", distinct" : "");
-        EXPECT_EQ(found.report.results, expected.size());
+        EXPECT_EQ(found.record.results, expected.size());
         if (GetParam().method) {
-          EXPECT_EQ(found.report.method, pair_method_name(*GetParam().method));
+          EXPECT_EQ(found.record.method, pair_method_name(*GetParam().method));
         }
         rows += expected.size();
       }
@@ -218,7 +218,7 @@ TEST_P(JoinRunTest, BestPairsAndTruncation) {
     expected = reference(sides, all, query);
     query.max_results = 7;
     const Found cut = run(sides, query, GetParam());
-    EXPECT_EQ(cut.report.truncated, expected.size() > 7) << sides.name;
+    EXPECT_EQ(cut.record.truncated(), expected.size() > 7) << sides.name;
     expected.resize(std::min<size_t>(expected.size(), 7));
     ASSERT_EQ(cut.rows, expected) << sides.name;
   }
@@ -359,15 +359,14 @@ TEST(JoinRun, ReportsWhatItDid) {
   // b 1 and 2 are shared, 3 and 4 are not; a 10 and 11, c 20, 21 and 22; 12 and 23 have no shared
   // b. One row occurs twice.
   const Sides sides{
-      "report", {{1, 10}, {1, 11}, {2, 10}, {3, 12}, {3, 10}, {1, 10}}, {{1, 20}, {2, 20}, {2, 21}, {2, 22}, {4, 23}}};
+      "record", {{1, 10}, {1, 11}, {2, 10}, {3, 12}, {3, 10}, {1, 10}}, {{1, 20}, {2, 20}, {2, 21}, {2, 22}, {4, 23}}};
   const Found found = run(sides, {}, {std::nullopt, &best_and_popcount(), 1});
-  EXPECT_EQ(found.report.transactions, 2u);
-  EXPECT_EQ(found.report.items, 5u);
-  EXPECT_EQ(found.report.items_kept, 5u);
-  EXPECT_EQ(found.report.occurrences, 8u);
-  EXPECT_EQ(found.report.threshold, 1u);
-  EXPECT_EQ(found.report.results, 4u);
-  EXPECT_EQ(found.report.pair_instances, 6u);  // 3 x 1 + 1 x 3, including the repeated row
+  EXPECT_EQ(found.record.transactions, 2u);
+  EXPECT_EQ(found.record.items, 5u);
+  EXPECT_EQ(found.record.items_kept, 5u);
+  EXPECT_EQ(found.record.occurrences, 8u);
+  EXPECT_EQ(found.record.results, 4u);
+  EXPECT_EQ(found.record.pair_instances, 6u);  // 3 x 1 + 1 x 3, including the repeated row
   EXPECT_EQ(found.rows.size(), 4u);
 }
 

@@ -120,12 +120,12 @@ Counts read(const Bytes& bytes) {
   return counts;
 }
 
-std::vector<PairRow> answers(const Bytes& counts, const PairQuery& query, PairReport* report = nullptr, int threads = 1) {
+std::vector<PairRow> answers(const Bytes& counts, const PairQuery& query, RunRecord* record = nullptr, int threads = 1) {
   MemoryMeter meter;
   PairCountsRun run(counts.data(), query, {threads, &meter, {}});
   std::vector<PairRow> all;
   for (std::vector<PairRow> batch; run.next(batch);) all.insert(all.end(), batch.begin(), batch.end());
-  if (report != nullptr) *report = run.report();
+  if (record != nullptr) *record = run.record();
   return all;
 }
 
@@ -303,14 +303,14 @@ TEST(PairCountsRun, AnswersAsTheRelationDoes) {
     for (const PairQuery& query : queries()) {
       const OracleAnswer expected = oracle.answer(query);
       for (const int threads : {1, 3}) {
-        PairReport report;
-        const std::vector<PairRow> found = answers(bytes, query, &report, threads);
+        RunRecord record;
+        const std::vector<PairRow> found = answers(bytes, query, &record, threads);
         const std::vector<PairRow> rows = query.top_k ? expected.rows : by_items(expected.rows);
         EXPECT_EQ(difference(found, rows), "") << shape.name << ", " << describe(query) << ", seed " << kSeed;
-        EXPECT_EQ(report.transactions, expected.total);
-        EXPECT_EQ(report.threshold, expected.threshold);
-        EXPECT_EQ(report.results, rows.size());
-        EXPECT_FALSE(report.truncated);
+        EXPECT_EQ(record.transactions, expected.total);
+        EXPECT_EQ(query.min_count_among(record.transactions), expected.threshold);
+        EXPECT_EQ(record.results, rows.size());
+        EXPECT_FALSE(record.truncated());
       }
     }
   }
@@ -322,9 +322,9 @@ TEST(PairCountsRun, CutsOffAtMaxResults) {
     PairQuery query;
     query.min_count = 1;
     query.max_results = most;
-    PairReport report;
-    EXPECT_EQ(answers(bytes, query, &report).size(), static_cast<size_t>(std::min<int64_t>(most, 3)));
-    EXPECT_EQ(report.truncated, most < 3);
+    RunRecord record;
+    EXPECT_EQ(answers(bytes, query, &record).size(), static_cast<size_t>(std::min<int64_t>(most, 3)));
+    EXPECT_EQ(record.truncated(), most < 3);
   }
 }
 

@@ -63,12 +63,11 @@ TEST(PairForecast, SizesAreThoseOfARun) {
     while (run.next(batch)) {
     }
     EXPECT_EQ(forecast.rows_read, shape.rows.size()) << shape.name;
-    EXPECT_EQ(forecast.transactions, run.report().transactions) << shape.name;
-    EXPECT_EQ(forecast.items, run.report().items) << shape.name;
-    EXPECT_EQ(forecast.threshold, run.report().threshold) << shape.name;
-    if (run.report().results == 0) continue;
-    EXPECT_EQ(forecast.pair_instances, run.report().pair_instances) << shape.name;
-    EXPECT_EQ(pair_method_name(forecast.choice.method), run.report().method) << shape.name;
+    EXPECT_EQ(forecast.transactions, run.record().transactions) << shape.name;
+    EXPECT_EQ(forecast.items, run.record().items) << shape.name;
+    if (run.record().results == 0) continue;
+    EXPECT_EQ(forecast.pair_instances, run.record().pair_instances) << shape.name;
+    EXPECT_EQ(pair_method_name(forecast.choice.method), run.record().method) << shape.name;
     EXPECT_LE(forecast.pairs, static_cast<double>(forecast.pair_instances)) << shape.name;
   }
 }

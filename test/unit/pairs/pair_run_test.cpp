@@ -48,7 +48,7 @@ std::vector<Config> configs() {
 
 struct Found {
   std::vector<PairRow> rows;
-  PairReport report;
+  RunRecord record;
 };
 
 Found run(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const PairQuery& query,
@@ -59,7 +59,7 @@ Found run(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, co
   while (pairs.next(batch)) found.rows.insert(found.rows.end(), batch.begin(), batch.end());
   EXPECT_TRUE(batch.empty());
   EXPECT_FALSE(pairs.next(batch)) << "answers after the end";
-  found.report = pairs.report();
+  found.record = pairs.record();
   return found;
 }
 
@@ -70,7 +70,7 @@ Found run(std::vector<ChunkView> chunks, const PairQuery& query, int threads = 1
   return found;
 }
 
-/// Empty if a run gives the oracle's answer and a correct report, else a message.
+/// Empty if a run gives the oracle's answer and a correct record, else a message.
 std::string check(std::vector<ChunkView> chunks, const OracleAnswer& expected, PairQuery query, const Config& config) {
   query.method = config.method;
   query.kernels.bits = config.kernel;
@@ -80,17 +80,17 @@ std::string check(std::vector<ChunkView> chunks, const OracleAnswer& expected, P
   const auto compare = [&](const char* name, uint64_t is, uint64_t should) {
     if (is != should) wrong += std::string("; ") + name + " " + std::to_string(is) + ", not " + std::to_string(should);
   };
-  compare("results", found.report.results, expected.rows.size());
-  compare("truncated", found.report.truncated, expected.truncated);
-  compare("transactions", found.report.transactions, expected.total);
-  compare("items", found.report.items, expected.items);
-  compare("threshold", found.report.threshold, expected.threshold);
-  if (config.method && found.report.method != pair_method_name(*config.method)) wrong += "; method " + found.report.method;
+  compare("results", found.record.results, expected.rows.size());
+  compare("truncated", found.record.truncated(), expected.truncated);
+  compare("transactions", found.record.transactions, expected.total);
+  compare("items", found.record.items, expected.items);
+  compare("threshold", query.min_count_among(found.record.transactions), expected.threshold);
+  if (config.method && found.record.method != pair_method_name(*config.method)) wrong += "; method " + found.record.method;
   const bool counted_bits =
-      found.report.method == "bitmap" || found.report.method == "batmap" || found.report.method == "positional";
-  if (!expected.rows.empty() && found.report.kernel != (counted_bits ? config.kernel->name : ""))
-    wrong += "; method " + found.report.method + " with kernel " + found.report.kernel;
-  if (found.report.reason.empty()) wrong += "; no reason";
+      found.record.method == "bitmap" || found.record.method == "batmap" || found.record.method == "positional";
+  if (!expected.rows.empty() && found.record.kernel != (counted_bits ? config.kernel->name : ""))
+    wrong += "; method " + found.record.method + " with kernel " + found.record.kernel;
+  if (found.record.reason.empty()) wrong += "; no reason";
   return wrong;
 }
 
@@ -380,8 +380,8 @@ TEST(PairRun, NoChunksNoAnswers) {
   query.min_support = 0.5;
   const Found found = run({}, query);
   EXPECT_TRUE(found.rows.empty());
-  EXPECT_EQ(found.report.transactions, 0u);
-  EXPECT_FALSE(found.report.truncated);
+  EXPECT_EQ(found.record.transactions, 0u);
+  EXPECT_FALSE(found.record.truncated());
 }
 
 TEST(PairRun, AsManyAnswersAsAllowedAreNotTruncated) {
@@ -393,7 +393,7 @@ TEST(PairRun, AsManyAnswersAsAllowedAreNotTruncated) {
     query.max_results = most;
     const Found found = run(packed.chunks(), query);
     EXPECT_EQ(found.rows.size(), static_cast<size_t>(std::min<int64_t>(most, 3)));
-    EXPECT_EQ(found.report.truncated, most < 3);
+    EXPECT_EQ(found.record.truncated(), most < 3);
   }
 }
 
@@ -405,16 +405,16 @@ TEST(PairRun, ReportsWhatItDid) {
   PairQuery query;
   query.min_support = 0.4;  // two of five
   const Found found = run(PackedRows(rows).chunks(), query);
-  EXPECT_EQ(found.report.transactions, 5u);
-  EXPECT_EQ(found.report.items, 4u);
-  EXPECT_EQ(found.report.items_kept, 3u);
-  EXPECT_EQ(found.report.occurrences, 11u);  // rows of items 1, 2 and 3
-  EXPECT_EQ(found.report.threshold, 2u);
-  EXPECT_EQ(found.report.results, 3u);
-  EXPECT_GE(found.report.pair_instances, 8u);  // 1 + 1 + 3 + 3; repeated rows may count
-  EXPECT_LE(found.report.pair_instances, 10u);
-  EXPECT_GE(found.report.group_ms, 0);
-  EXPECT_GE(found.report.count_ms, 0);
+  EXPECT_EQ(found.record.transactions, 5u);
+  EXPECT_EQ(found.record.items, 4u);
+  EXPECT_EQ(found.record.items_kept, 3u);
+  EXPECT_EQ(found.record.occurrences, 11u);  // rows of items 1, 2 and 3
+  EXPECT_EQ(query.min_count_among(found.record.transactions), 2u);
+  EXPECT_EQ(found.record.results, 3u);
+  EXPECT_GE(found.record.pair_instances, 8u);  // 1 + 1 + 3 + 3; repeated rows may count
+  EXPECT_LE(found.record.pair_instances, 10u);
+  EXPECT_GE(found.record.group_ms, 0);
+  EXPECT_GE(found.record.count_ms, 0);
 }
 
 // items_kept counts items that can be part of an answer, however often a row repeats.
@@ -422,7 +422,7 @@ TEST(PairRun, RepeatedRowsKeepNoItem) {
   const std::vector<TidItem> rows{{1, 1}, {1, 1}, {1, 1}, {2, 2}};
   PairQuery query;
   query.min_count = 2;
-  EXPECT_EQ(run(PackedRows(rows).chunks(), query).report.items_kept, 0u);
+  EXPECT_EQ(run(PackedRows(rows).chunks(), query).record.items_kept, 0u);
 }
 
 struct Refused {

@@ -22,7 +22,7 @@ constexpr int64_t kScale = 1;
 
 struct Answer {
   std::vector<PairRow> rows;
-  PairReport report;
+  RunRecord record;
   size_t peak_bytes;
 };
 
@@ -39,7 +39,7 @@ Answer run(const std::vector<TidItem>& rows, PairQuery query, size_t most = SIZE
     PairRun pairs(log, {}, query, {.threads = 2, .memory = &meter, .cancel = {}});
     std::vector<PairRow> batch;
     while (answer.rows.size() < most && pairs.next(batch)) answer.rows.insert(answer.rows.end(), batch.begin(), batch.end());
-    answer.report = pairs.report();
+    answer.record = pairs.record();
   }
   EXPECT_EQ(meter.current(), 0u);
   answer.peak_bytes = meter.peak();
@@ -56,8 +56,8 @@ TEST(PairSkew, AHandfulOfFrequentItemsAmongMillions) {
   PairQuery query;
   query.min_count = 2;
   const Answer answer = run(rows, query);
-  EXPECT_EQ(answer.report.items, static_cast<uint64_t>(kItems) + 6);
-  EXPECT_EQ(answer.report.items_kept, 6u);
+  EXPECT_EQ(answer.record.items, static_cast<uint64_t>(kItems) + 6);
+  EXPECT_EQ(answer.record.items_kept, 6u);
   ASSERT_EQ(answer.rows.size(), 15u);
   for (const PairRow& row : answer.rows) {
     const int64_t both = row.item_a * row.item_b / std::gcd(row.item_a, row.item_b);
@@ -78,7 +78,7 @@ TEST(PairSkew, ManyItemsWithOnePartnerEachWhereARowRepeats) {
   const Answer answer = run(rows, query);
   ASSERT_EQ(answer.rows.size(), static_cast<size_t>(kItems / 2));
   EXPECT_EQ(std::ranges::count(answer.rows, 2u, &PairRow::support), 1);
-  EXPECT_GT(answer.report.tasks, 8u);
+  EXPECT_GT(answer.record.tasks, 8u);
 }
 
 TEST(PairSkew, OneTransactionWithAllItems) {
@@ -95,7 +95,7 @@ TEST(PairSkew, OneTransactionWithAllItems) {
   query.min_count = 1;
   const Answer first = run(rows, query, 100'000);
   EXPECT_GE(first.rows.size(), 100'000u);
-  EXPECT_EQ(first.report.pair_instances, static_cast<uint64_t>(kItems) * (kItems - 1) / 2 + 10);
+  EXPECT_EQ(first.record.pair_instances, static_cast<uint64_t>(kItems) * (kItems - 1) / 2 + 10);
   EXPECT_LT(first.peak_bytes, size_t{128} << 20) << "answers are handed over while others are counted";
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 struct Answer {
   std::vector<PairRow> rows;
-  PairReport report;
+  RunRecord record;
   bool in_files;  // of the joined relation
 };
 
@@ -42,7 +42,7 @@ Answer run(const Input& input, const JoinQuery& query, const ExecutionOptions& o
   std::vector<PairRow> batch;
   while (run.next(batch)) answer.rows.insert(answer.rows.end(), batch.begin(), batch.end());
   for (PairRow& row : answer.rows) row.support_a = row.support_b = 0;  // not part of the answer of a join
-  answer.report = run.report();
+  answer.record = run.record();
   return answer;
 }
 
@@ -60,14 +60,14 @@ std::string compare(const Input& input, const JoinQuery& query, int threads, siz
   const auto same = [&](const char* name, uint64_t is, uint64_t should) {
     if (is != should) wrong += std::string("; ") + name + " " + std::to_string(is) + ", not " + std::to_string(should);
   };
-  same("results", found.report.results, expected.report.results);
-  same("truncated", found.report.truncated, expected.report.truncated);
-  same("transactions", found.report.transactions, expected.report.transactions);
-  same("items", found.report.items, expected.report.items);
-  same("occurrences", found.report.occurrences, expected.report.occurrences);
-  if (!found.report.truncated && !query.distinct_only) {
-    same("items_kept", found.report.items_kept, expected.report.items_kept);
-    same("pair_instances", found.report.pair_instances, expected.report.pair_instances);
+  same("results", found.record.results, expected.record.results);
+  same("truncated", found.record.truncated(), expected.record.truncated());
+  same("transactions", found.record.transactions, expected.record.transactions);
+  same("items", found.record.items, expected.record.items);
+  same("occurrences", found.record.occurrences, expected.record.occurrences);
+  if (!found.record.truncated() && !query.distinct_only) {
+    same("items_kept", found.record.items_kept, expected.record.items_kept);
+    same("pair_instances", found.record.pair_instances, expected.record.pair_instances);
   }
   return wrong;
 }
@@ -160,10 +160,10 @@ TEST(SpilledJoin, SaysThatRowsAreCounted) {
   JoinQuery query;
   query.bag = true;
   query.method = PairMethod::kMerge;  // has no effect
-  const PairReport report =
-      run(input, query, {.threads = 1, .memory = &meter, .cancel = {}, .files = &files, .work_bytes = 64 << 10}).report;
-  EXPECT_EQ(report.reason.rfind("rows repeat, so that rows are counted; rows in ", 0), 0u) << report.reason;
-  EXPECT_EQ(report.method, pair_method_name(PairMethod::kHorizontal));
+  const RunRecord record =
+      run(input, query, {.threads = 1, .memory = &meter, .cancel = {}, .files = &files, .work_bytes = 64 << 10}).record;
+  EXPECT_EQ(record.reason.rfind("rows repeat, so that rows are counted; rows in ", 0), 0u) << record.reason;
+  EXPECT_EQ(record.method, pair_method_name(PairMethod::kHorizontal));
 }
 
 TEST(SpilledJoin, NothingInCommon) {

@@ -16,7 +16,7 @@ namespace {
 
 struct Answer {
   std::vector<PairRow> rows;
-  PairReport report;
+  RunRecord record;
 };
 
 Answer run(const std::vector<TidItem>& rows, std::span<const uint32_t> item_rank, const PairQuery& query,
@@ -30,7 +30,7 @@ Answer run(const std::vector<TidItem>& rows, std::span<const uint32_t> item_rank
   Answer answer;
   std::vector<PairRow> batch;
   while (pairs.next(batch)) answer.rows.insert(answer.rows.end(), batch.begin(), batch.end());
-  answer.report = pairs.report();
+  answer.record = pairs.record();
   return answer;
 }
 
@@ -48,14 +48,13 @@ std::string compare(const std::vector<TidItem>& rows, std::span<const uint32_t> 
   const auto same = [&](const char* name, uint64_t is, uint64_t should) {
     if (is != should) wrong += std::string("; ") + name + " " + std::to_string(is) + ", not " + std::to_string(should);
   };
-  same("results", found.report.results, expected.report.results);
-  same("truncated", found.report.truncated, expected.report.truncated);
-  same("transactions", found.report.transactions, expected.report.transactions);
-  same("items", found.report.items, expected.report.items);
-  same("items_kept", found.report.items_kept, expected.report.items_kept);
-  same("occurrences", found.report.occurrences, expected.report.occurrences);
-  same("threshold", found.report.threshold, expected.report.threshold);
-  if (!query.include) same("pair_instances", found.report.pair_instances, expected.report.pair_instances);
+  same("results", found.record.results, expected.record.results);
+  same("truncated", found.record.truncated(), expected.record.truncated());
+  same("transactions", found.record.transactions, expected.record.transactions);
+  same("items", found.record.items, expected.record.items);
+  same("items_kept", found.record.items_kept, expected.record.items_kept);
+  same("occurrences", found.record.occurrences, expected.record.occurrences);
+  if (!query.include) same("pair_instances", found.record.pair_instances, expected.record.pair_instances);
   return wrong;
 }
 
@@ -242,7 +241,7 @@ TEST(SpilledPairs, CountsAllBeforeTheFirstAnswer) {
       EXPECT_LE(meter.current(), streamed_bytes);  // the memory of counting has been freed
       while (counted.next(batch)) found.insert(found.end(), batch.begin(), batch.end());
       ASSERT_EQ(difference(found, expected), "");
-      EXPECT_EQ(counted.report().results, streamed.report().results);
+      EXPECT_EQ(counted.record().results, streamed.record().results);
     }
   }
 }
