@@ -1,6 +1,8 @@
 // Reads the structures of the planner. See join_project_query.h.
 #include "extension/plan/join_project_query.h"
 
+#include <utility>
+
 #include "extension/input/key_column.h"
 
 #include "extension/server/pg.h"

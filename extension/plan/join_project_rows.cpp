@@ -29,25 +29,6 @@ struct JoinProjectCall : PairRowsCall<Query, Run> {
 using SelfCall = JoinProjectCall<PairQuery, PairRun>;
 using PairOfInputsCall = JoinProjectCall<JoinQuery, JoinRun>;
 
-/// Runs engine code. @return false if memory is too small and `may_give_up` is set @throws any other error
-template <typename Body>
-bool fits(bool may_give_up, Body body) {
-  try {
-    body();
-    return true;
-  } catch (const Error& error) {
-    if (!may_give_up || (error.code() != ErrorCode::kMemoryLimit && error.code() != ErrorCode::kTooLarge)) throw;
-  } catch (const std::bad_alloc&) {
-    if (!may_give_up) throw;
-  }
-  return false;
-}
-
-template <typename Body>
-bool guarded_fits(bool may_give_up, Body body) {
-  return guarded([&] { return fits(may_give_up, body); });
-}
-
 /// Answers without rows and closes the files, which are not needed any more.
 template <typename Call>
 JoinProjectRows give_up(Call& call) {
