@@ -308,10 +308,10 @@ class EpisodeOccurrences final : public GivenEpisodeStream {
     if (input_.has_streams) {
       MemoryContextReset(row_);
       const MemoryContext caller = MemoryContextSwitchTo(row_);
-      const KeyColumn& stream = input_.stream;
-      const Datum value = stream.kind == KeyKind::kDictionary ? stream.dictionary->values[found.stream]
-                                                              : value_of_key(stream.kind, found.stream);
-      values[2] = CStringGetTextDatum(OidOutputFunctionCall(stream_output_, value));
+      Datum stream;
+      bool is_null;
+      decode_key(input_.stream, found.stream, &stream, &is_null);
+      values[2] = CStringGetTextDatum(OidOutputFunctionCall(stream_output_, stream));
       MemoryContextSwitchTo(caller);
     }
     return true;

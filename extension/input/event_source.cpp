@@ -3,8 +3,7 @@
 
 #include <cmath>
 
-#include "extension/input/inner_query.h"
-#include "extension/server/boundary.h"
+#include "extension/input/row_reader.h"
 
 #include "extension/server/pg.h"
 
@@ -15,35 +14,26 @@ namespace {
 constexpr const char* kColumns = "the time, the event and, if there are several, the stream";
 constexpr double kMostMillionths = 4e18;
 
-struct EventReceiver {
-  DestReceiver pub;
+/// Puts events into a log, and reports the progress.
+struct EventSink {
   EventLog* log;
   ProgressReport* progress;
-  TimeKind time_kind;
-  KeyKind time_key;  // the kind of an integer time
-  bool narrow_float;
-  KeyColumn event;
-  KeyColumn stream;
-  int columns;
+
+  bool append(int64_t time, int64_t event, int64_t stream) {
+    guarded([&] { log->append(time, event, stream); });
+    progress->row(log->rows());
+    return true;
+  }
 };
 
-int64_t time_ticks(const EventReceiver& receiver, Datum time) {
-  if (receiver.time_kind == TimeKind::kInteger) return key_of({receiver.time_key, nullptr}, time);
-  if (receiver.narrow_float) time = Float8GetDatum(static_cast<double>(DatumGetFloat4(time)));
-  return ticks_of(receiver.time_kind, time);
-}
-
-bool receive_event(TupleTableSlot* slot, DestReceiver* self) {
-  auto& receiver = *reinterpret_cast<EventReceiver*>(self);
-  slot_getsomeattrs(slot, receiver.columns);
-  for (int k = 0; k < receiver.columns; ++k)
-    if (slot->tts_isnull[k]) return true;
-  const int64_t time = time_ticks(receiver, slot->tts_values[0]);
-  const int64_t event = key_of(receiver.event, slot->tts_values[1]);
-  const int64_t stream = receiver.columns == 3 ? key_of(receiver.stream, slot->tts_values[2]) : 0;
-  guarded([&] { receiver.log->append(time, event, stream); });
-  receiver.progress->row(receiver.log->rows());
-  return true;
+KeyEncoder time_encoder(TimeKind kind, Oid type) {
+  if (kind == TimeKind::kInteger) return column_encoder(key_kind(type), 0);
+  if (kind == TimeKind::kTimestamp)
+    return converting_encoder(0, [](Datum time) { return ticks_of(TimeKind::kTimestamp, time); });
+  if (getBaseType(type) == FLOAT8OID)
+    return converting_encoder(0, [](Datum time) { return ticks_of(TimeKind::kFloat, time); });
+  return converting_encoder(
+      0, [](Datum time) { return ticks_of(TimeKind::kFloat, Float8GetDatum(static_cast<double>(DatumGetFloat4(time)))); });
 }
 
 bool is_of_kind(TimeKind kind, Oid type) {
@@ -67,17 +57,7 @@ void check_columns(const UpToThreeColumns& columns, const EventInput& input) {
          errhint("Integer gaps go with integer times, double precision gaps with double precision times, interval gaps with "
                  "timestamp with time zone.")));
   }
-  if (OidIsValid(input.event_type)) {
-    if (!stands_for(columns.types[1], input.event_type))
-      ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                      errmsg("second column of the input query must be %s, not %s", format_type_be(input.event_type),
-                             format_type_be(columns.types[1])),
-                      errhint("Cast the column, or give a NULL of its type as the argument for it.")));
-  } else if (!is_integer(columns.types[1])) {
-    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                    errmsg("second column of the input query must be an integer, not %s", format_type_be(columns.types[1])),
-                    errhint("The _of form of the function takes events of any hashable type.")));
-  }
+  check_key_type(columns.types[1], input.event_type, "second", "events");
 }
 
 }  // namespace
@@ -113,26 +93,25 @@ void read_events(const char* query, EventInput& input, MemoryContext context) {
   input.has_streams = columns.count == 3;
   guarded([&] { input.log->emplace(*input.options, input.has_streams); });
 
-  EventReceiver receiver{
-      make_receiver(receive_event), &**input.log, input.progress, input.time, {}, false, {}, {}, columns.count};
-  receiver.time_key = key_kind(columns.types[0]);
-  receiver.narrow_float = getBaseType(columns.types[0]) == FLOAT4OID;
-  receiver.event.kind = OidIsValid(input.event_type) ? KeyKind::kDictionary : key_kind(columns.types[1]);
+  MemoryMeter& meter = *input.options->memory;
+  const std::span<const Oid> types(columns.types, static_cast<size_t>(columns.count));
+  KeyEncoder encoders[3] = {time_encoder(input.time, types[0]), column_encoder(key_kind(types[1], input.event_type), 1)};
+  add_dictionary(encoders[1], input.event_type, columns.collations[1], context, meter);
   if (input.has_streams) {
-    receiver.stream.kind = key_kind(columns.types[2]);
-    input.stream_type = columns.types[2];
+    encoders[2] = column_encoder(key_kind(types[2]), 2);
+    add_dictionary(encoders[2], types[2], columns.collations[2], context, meter);
   }
-  const auto give_dictionary = [&](KeyColumn& column, int k, Oid type) {
-    if (k < columns.count && column.kind == KeyKind::kDictionary)
-      column.dictionary = dictionary_create(context, type, columns.collations[k], *input.options->memory);
-  };
-  give_dictionary(receiver.event, 1, input.event_type);
-  give_dictionary(receiver.stream, 2, columns.types[2]);
-  run_plan(pg_plan_query(analyzed, query, CURSOR_OPT_PARALLEL_OK, nullptr), query, std::span(columns.types, columns.count),
-           &receiver.pub);
-  input.events = receiver.event.dictionary;
+  PlannedStmt* const plan = pg_plan_query(analyzed, query, CURSOR_OPT_PARALLEL_OK, nullptr);
+  const std::span<const KeyEncoder, 3> all(encoders);
+  EventSink sink{&**input.log, input.progress};
+  if (input.has_streams)
+    read_inner_query(plan, query, types, all, sink);
+  else
+    read_inner_query(plan, query, types, all.first<2>(), sink);
+  input.events = encoders[1].dictionary;
   if (input.events != nullptr) input.event_rank = dictionary_sort(*input.events);
-  input.stream = receiver.stream;
+  input.stream = encoders[2];
+  input.stream_type = columns.types[2];
   leave_inner_query(errors);
   MemoryContextSwitchTo(caller);
 }

@@ -11,7 +11,7 @@
 
 #include "episodes/event_stream.h"
 #include "extension/input/dictionary.h"
-#include "extension/input/key_column.h"
+#include "extension/input/key_encoder.h"
 #include "extension/server/progress.h"
 
 #include "extension/server/pg.h"
@@ -38,7 +38,7 @@ struct EventInput {
   Dictionary* events;    // event values by rank, for the _of functions; else nullptr
   uint32_t* event_rank;  // [events->count] rank of each event in the log
   bool has_streams;
-  KeyColumn stream;  // the coding of the third column
+  KeyEncoder stream;  // of the third column
   Oid stream_type;
 
   /// The rank of each event id, for the engine. Empty if events are integers.

@@ -75,7 +75,7 @@ GapList read_gaps(ArrayType* array) {
 
 int64_t gap_bound(TimeKind kind, Oid type, Datum bound) {
   switch (kind) {
-    case TimeKind::kInteger: return key_of({key_kind(type), nullptr}, bound);
+    case TimeKind::kInteger: return own_key(key_kind(type), bound);
     case TimeKind::kFloat: return millionths(as_double(type, bound));
     case TimeKind::kTimestamp: break;
   }

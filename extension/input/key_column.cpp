@@ -5,7 +5,8 @@
 
 namespace batmap::pg {
 
-KeyKind key_kind(Oid type) {
+KeyKind key_kind(Oid type, Oid wanted) {
+  if (OidIsValid(wanted)) return KeyKind::kDictionary;
   switch (getBaseType(type)) {
     case INT2OID: return KeyKind::kInt2;
     case INT4OID:
@@ -40,6 +41,20 @@ bool stands_for(Oid type, Oid wanted) {
 bool is_integer(Oid type) {
   const Oid base = getBaseType(type);
   return base == INT2OID || base == INT4OID || base == INT8OID;
+}
+
+void check_key_type(Oid actual, Oid wanted, const char* column, const char* values) {
+  if (OidIsValid(wanted)) {
+    if (!stands_for(actual, wanted))
+      ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                      errmsg("%s column of the input query must be %s, not %s", column, format_type_be(wanted),
+                             format_type_be(actual)),
+                      errhint("Cast the column, or give a NULL of its type as the argument for it.")));
+  } else if (!is_integer(actual)) {
+    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                    errmsg("%s column of the input query must be an integer, not %s", column, format_type_be(actual)),
+                    errhint("The _of form of the function takes %s of any hashable type.", values)));
+  }
 }
 
 }  // namespace batmap::pg

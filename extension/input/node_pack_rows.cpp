@@ -1,7 +1,7 @@
 // Planning and execution of the plan node "BatmapPackRows". See node_pack_rows.h.
 #include "extension/input/node_pack_rows.h"
 
-#include "extension/input/heap_rows.h"
+#include "extension/input/row_reader.h"
 #include "extension/server/node_state.h"
 #include "extension/server/plan_numbers.h"
 #include "relation/chunk.h"
@@ -82,10 +82,10 @@ RowColumns columns_of(const List* custom_private) {
 }
 
 struct PackState {
-  CustomScanState base;  // first member: the server sees this
-  RowColumns columns;
-  TidItem* open;          // [kChunkRows]
-  struct varlena* chunk;  // room for kChunkMaxBytes
+  CustomScanState base;    // first member: the server sees this
+  KeyEncoder encoders[2];  // of the key and of the item
+  TidItem* open;           // [kChunkRows]
+  struct varlena* chunk;   // room for kChunkMaxBytes
   HeapRows heap;
   bool from_heap;  // the rows of the child are read through `heap`
   bool finished;
@@ -97,46 +97,35 @@ PlanState* child_of(CustomScanState* node) { return outerPlanState(node); }
 void begin_pack(CustomScanState* node, EState* estate, int eflags) {
   PackState* const state = state_of(node);
   const auto* const scan = castNode(CustomScan, node->ss.ps.plan);
-  state->columns = columns_of(scan->custom_private);
+  const RowColumns columns = columns_of(scan->custom_private);
+  state->encoders[0] = column_encoder(columns.key, columns.key_column);
+  state->encoders[1] = column_encoder(columns.item, 1 - columns.key_column, columns.null_items != 0);
   outerPlanState(node) = ExecInitNode(outerPlan(scan), estate, eflags);
   state->from_heap = find_heap_rows(child_of(node), state->heap);
   state->open = static_cast<TidItem*>(palloc(sizeof(TidItem) * kChunkRows));
   state->chunk = static_cast<struct varlena*>(palloc(VARHDRSZ + kChunkMaxBytes));
 }
 
-/// Reads rows into state->open until a chunk is full or there are no more. @return how many
-template <typename Next>
-uint32_t read_rows(PackState* state, Next next) {
+/// Collects rows until a chunk is full.
+struct ChunkSink {
+  TidItem* open;  // [kChunkRows]
   uint32_t rows = 0;
-  while (!state->finished && rows < kChunkRows) {
-    const Datum* values;
-    const bool* nulls;
-    if (!next(values, nulls))
-      state->finished = true;
-    else if (state->columns.read(values, nulls, state->open[rows].tid, state->open[rows].item))
-      ++rows;
+
+  bool append(int64_t tid, int64_t item, int64_t) {
+    open[rows] = {tid, item};
+    return ++rows < kChunkRows;
   }
-  return rows;
-}
+};
 
 TupleTableSlot* exec_pack(CustomScanState* node) {
   PackState* const state = state_of(node);
   TupleTableSlot* const slot = ExecClearTuple(node->ss.ss_ScanTupleSlot);
-  const auto next_in_heap = [state](const Datum*& values, const bool*& nulls) {
-    values = state->heap.values;
-    nulls = state->heap.nulls;
-    return next_heap_row(state->heap);
-  };
-  const auto next_of_child = [node](const Datum*& values, const bool*& nulls) {
-    CHECK_FOR_INTERRUPTS();
-    TupleTableSlot* const row = ExecProcNode(child_of(node));
-    if (TupIsNull(row)) return false;
-    slot_getsomeattrs(row, 2);
-    values = row->tts_values;
-    nulls = row->tts_isnull;
-    return true;
-  };
-  const uint32_t rows = state->from_heap ? read_rows(state, next_in_heap) : read_rows(state, next_of_child);
+  ChunkSink sink{state->open};
+  const std::span<const KeyEncoder, 2> encoders(state->encoders);
+  if (!state->finished)
+    state->finished = state->from_heap ? read_rows(HeapSource{state->heap}, encoders, sink)
+                                       : read_rows(PlanSource{child_of(node), 2}, encoders, sink);
+  const uint32_t rows = sink.rows;
   if (rows == 0) return slot;
   const size_t bytes = write_chunk({state->open, rows}, reinterpret_cast<std::byte*>(VARDATA(state->chunk)));
   SET_VARSIZE(state->chunk, VARHDRSZ + bytes);

@@ -9,26 +9,12 @@
 
 namespace batmap::pg {
 
-/// The code of NULL for items of 16 or 32 bits.
-inline constexpr int64_t kNullItem = INT64_MAX;
-
 /// Rows of two columns whose values are their own keys.
 struct RowColumns {
   KeyKind key;
   KeyKind item;
-  int null_items;      // 0: rows whose item is NULL are left out; 1: their item is kNullItem
+  int null_items;      // 0: rows whose item is NULL are left out; 1: their item is kNullKey
   int key_column = 0;  // the other column is the item
-
-  /// @param values, nulls  [2] of a row
-  /// @return false if the row is left out
-  bool read(const Datum* values, const bool* nulls, int64_t& key_value, int64_t& item_value) const {
-    const int item_column = 1 - key_column;
-    if (nulls[key_column] || (nulls[item_column] && null_items == 0)) return false;
-    key_value = key_of({key, nullptr}, values[key_column]);
-    if (nulls[item_column] && item == KeyKind::kInt8) elog(ERROR, "NULL in a column that is NOT NULL");
-    item_value = nulls[item_column] ? kNullItem : key_of({item, nullptr}, values[item_column]);
-    return true;
-  }
 };
 
 /// A path that packs the rows of `rows`, a path with exactly these two columns. `rows` may be partial.

@@ -3,68 +3,14 @@
 
 #include <array>
 
-#include "extension/input/inner_query.h"
-#include "extension/input/key_column.h"
 #include "extension/input/packed_plan.h"
-#include "extension/server/boundary.h"
+#include "extension/input/row_reader.h"
 
 #include "extension/server/pg.h"
 
 namespace batmap::pg {
 
 namespace {
-
-// Receives the rows of a query that is not packed.
-struct RowReceiver {
-  DestReceiver pub;
-  RowLog* log;
-  ProgressReport* progress;
-  KeyColumn tid;
-  KeyColumn item;
-  int tid_column;
-};
-
-bool receive_row(TupleTableSlot* slot, DestReceiver* self) {
-  auto& receiver = *reinterpret_cast<RowReceiver*>(self);
-  slot_getsomeattrs(slot, 2);
-  if (slot->tts_isnull[0] || slot->tts_isnull[1]) return true;
-  const int64_t tid = key_of(receiver.tid, slot->tts_values[receiver.tid_column]);
-  const int64_t item = key_of(receiver.item, slot->tts_values[1 - receiver.tid_column]);
-  guarded([&] { receiver.log->append(tid, item); });
-  receiver.progress->row(receiver.log->rows());
-  return true;
-}
-
-// Receives rows in chunks.
-struct ChunkReceiver {
-  DestReceiver pub;
-  RowLog* log;
-  ProgressReport* progress;
-};
-
-bool receive_chunk(TupleTableSlot* slot, DestReceiver* self) {
-  auto& receiver = *reinterpret_cast<ChunkReceiver*>(self);
-  slot_getsomeattrs(slot, 1);
-  const auto* const chunk = reinterpret_cast<const struct varlena*>(DatumGetPointer(slot->tts_values[0]));
-  const auto* const bytes = reinterpret_cast<const std::byte*>(VARDATA_ANY(chunk));
-  guarded([&] { receiver.log->append_chunk(bytes, VARSIZE_ANY_EXHDR(chunk)); });
-  receiver.progress->phase(Phase::kReading, receiver.log->rows());
-  return true;
-}
-
-void check_item_type(Oid actual, Oid wanted, const char* column) {
-  if (OidIsValid(wanted)) {
-    if (!stands_for(actual, wanted))
-      ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                      errmsg("%s column of the input query must be %s, not %s", column, format_type_be(wanted),
-                             format_type_be(actual)),
-                      errhint("Cast the column, or give a NULL of its type as the argument for it.")));
-  } else if (!is_integer(actual)) {
-    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                    errmsg("%s column of the input query must be an integer, not %s", column, format_type_be(actual)),
-                    errhint("The _of form of the function takes items of any hashable type.")));
-  }
-}
 
 /// Checks that the tids of two queries can be compared: their keys must be of one kind, with one equality.
 void check_shared_tids(SharedTids& shared, Oid type, Oid collation) {
@@ -93,7 +39,7 @@ CheckedQuery checked_query(const char* query, const QueryInput& input) {
   Query* const analyzed = analyze_select(parse_select(query, input.columns), query);
   const TwoColumns columns = two_columns(analyzed, input.columns);
   const int tid = input.item_first ? 1 : 0;
-  check_item_type(columns.types[1 - tid], input.item_type, input.item_first ? "first" : "second");
+  check_key_type(columns.types[1 - tid], input.item_type, input.item_first ? "first" : "second", "items");
   if (input.tids != nullptr) check_shared_tids(*input.tids, columns.types[tid], columns.collations[tid]);
   return {analyzed, columns};
 }
@@ -116,36 +62,31 @@ void read_query(const char* query, QueryInput& input, MemoryMeter& meter, Memory
   const auto [analyzed, columns] = checked_query(query, input);
   const int tid = input.item_first ? 1 : 0;
   const int item = 1 - tid;
-  const KeyKind tid_kind = key_kind(columns.types[tid]);
-  const KeyKind item_kind = OidIsValid(input.item_type) ? KeyKind::kDictionary : key_kind(columns.types[item]);
+  std::array encoders{column_encoder(key_kind(columns.types[tid]), tid),
+                      column_encoder(key_kind(columns.types[item], input.item_type), item)};
+  if (input.tids != nullptr) encoders[0].dictionary = input.tids->dictionary;
+  add_dictionary(encoders[0], columns.types[tid], columns.collations[tid], context, meter);
+  add_dictionary(encoders[1], input.item_type, columns.collations[item], context, meter);
 
   PackedPlan plan{};
-  if (tid_kind == KeyKind::kDictionary || item_kind == KeyKind::kDictionary)
-    plan.plan = pg_plan_query(analyzed, query, CURSOR_OPT_PARALLEL_OK, nullptr);
+  if (is_own_key(encoders[0].kind) && is_own_key(encoders[1].kind))
+    plan = plan_packed(analyzed, query, {encoders[0].kind, encoders[1].kind, 0, tid});
   else
-    plan = plan_packed(analyzed, query, {tid_kind, item_kind, 0, tid});
+    plan.plan = pg_plan_query(analyzed, query, CURSOR_OPT_PARALLEL_OK, nullptr);
   input.in_parallel = plan.in_parallel;
 
-  if (plan.packed) {
-    ChunkReceiver receiver{make_receiver(receive_chunk), input.log, input.progress};
-    run_plan(plan.plan, query, std::array{Oid{BYTEAOID}}, &receiver.pub);
-  } else {
-    RowReceiver receiver{make_receiver(receive_row), input.log, input.progress, {tid_kind, nullptr},
-                         {item_kind, nullptr},       tid};
-    if (tid_kind == KeyKind::kDictionary) {
-      if (input.tids != nullptr) receiver.tid.dictionary = input.tids->dictionary;
-      if (receiver.tid.dictionary == nullptr)
-        receiver.tid.dictionary = dictionary_create(context, columns.types[tid], columns.collations[tid], meter);
-      if (input.tids != nullptr) input.tids->dictionary = receiver.tid.dictionary;
-    }
-    if (item_kind == KeyKind::kDictionary)
-      receiver.item.dictionary = dictionary_create(context, input.item_type, columns.collations[item], meter);
-    run_plan(plan.plan, query, columns.types, &receiver.pub);
-    if (receiver.tid.dictionary != nullptr && input.tids == nullptr) MemoryContextDelete(receiver.tid.dictionary->context);
-    input.items = receiver.item.dictionary;
-    if (input.items != nullptr) input.item_rank = dictionary_sort(*input.items);
-  }
-  guarded([&] { input.log->seal(); });
+  RowLogSink sink{input.log, input.progress, false};
+  if (plan.packed)
+    read_inner_chunks(plan.plan, query, sink);
+  else
+    read_inner_query(plan.plan, query, columns.types, std::span<const KeyEncoder, 2>(encoders), sink);
+  if (input.tids != nullptr)
+    input.tids->dictionary = encoders[0].dictionary;
+  else if (encoders[0].dictionary != nullptr)
+    MemoryContextDelete(encoders[0].dictionary->context);
+  sink.seal();
+  input.items = encoders[1].dictionary;
+  if (input.items != nullptr) input.item_rank = dictionary_sort(*input.items);
   input.rows_read = input.log->rows();
   leave_inner_query(errors);
   MemoryContextSwitchTo(caller);

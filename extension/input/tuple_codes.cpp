@@ -16,7 +16,6 @@ TupleCodes* tuple_codes_create(MemoryContext context, PlanState* parent, TupleDe
   auto* const codes = static_cast<TupleCodes*>(palloc0(sizeof(TupleCodes)));
   codes->context = context;
   codes->scratch = AllocSetContextCreate(context, "batmap tuple codes scratch", ALLOCSET_SMALL_SIZES);
-  codes->first_column = first_column;
   codes->columns = list_length(operators);
   codes->meter = &meter;
   const TupleDesc columns = CreateTemplateTupleDesc(codes->columns);
@@ -40,11 +39,11 @@ TupleCodes* tuple_codes_create(MemoryContext context, PlanState* parent, TupleDe
   return codes;
 }
 
-int64_t tuple_code(TupleCodes& codes, TupleTableSlot* row) {
+int64_t tuple_code(TupleCodes& codes, const Datum* values, const bool* nulls) {
   ExecClearTuple(codes.slot);
   for (int k = 0; k < codes.columns; ++k) {
-    codes.slot->tts_values[k] = row->tts_values[codes.first_column + k];
-    codes.slot->tts_isnull[k] = row->tts_isnull[codes.first_column + k];
+    codes.slot->tts_values[k] = values[k];
+    codes.slot->tts_isnull[k] = nulls[k];
   }
   ExecStoreVirtualTuple(codes.slot);
   bool is_new;

@@ -1,5 +1,5 @@
 // Ids for tuples of columns, in order of first appearance. NULLs are allowed and equal each other. For keys
-// and items that have no code of their own (key_column.h): several columns, or one column that may be NULL.
+// and items that are not their own keys (key_column.h): several columns, or one column that may be NULL.
 // The hash table is TupleHashTable, that of the server.
 //
 // This is server code throughout, so it consists of plain structs in a memory context. A distinct tuple takes
@@ -19,7 +19,6 @@ struct TupleCodes {
   MemoryContext scratch;  // for what the functions of the types allocate; reset after each tuple
   TupleHashTable table;
   TupleTableSlot* slot;  // holds these columns only
-  int first_column;      // in the rows that are looked up
   int columns;
   MemoryMeter* meter;  // must outlive the codes
   uint32_t count;
@@ -33,8 +32,8 @@ struct TupleCodes {
 TupleCodes* tuple_codes_create(MemoryContext context, PlanState* parent, TupleDesc row, int first_column, List* operators,
                                MemoryMeter& meter);
 
-/// The id of the tuple in a row. @return -1 if there is no memory or no id for a new tuple
-int64_t tuple_code(TupleCodes& codes, TupleTableSlot* row);
+/// The id of a tuple. @param values, nulls  [columns] @return -1 if there is no memory or no id for a new tuple
+int64_t tuple_code(TupleCodes& codes, const Datum* values, const bool* nulls);
 
 /// The columns of a tuple. @param values, nulls  [columns]; values point into the codes
 void tuple_of_code(const TupleCodes& codes, int64_t code, Datum* values, bool* nulls);

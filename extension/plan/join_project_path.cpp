@@ -45,16 +45,16 @@ JoinProjectSpec::Side side_spec(const JoinProjectQuery& query, const JoinProject
   JoinProjectSpec::Side spec{};
   spec.keys = list_length(side.keys);
   spec.items = list_length(side.items);
-  spec.key = key_kind(exprType(static_cast<Node*>(linitial(side.keys))));
+  spec.key = spec.keys > 1 ? KeyKind::kTuples : key_kind(exprType(static_cast<Node*>(linitial(side.keys))));
   spec.item = key_kind(exprType(static_cast<Node*>(linitial(side.items))));
   spec.null_items = side.null_items_are_wanted;
   // NULL is coded as a number above all values of 32 bits. There is no such number for 64 bits.
   const bool has_room_for_null =
       !side.null_items_are_wanted || side.items_are_not_null || spec.item == KeyKind::kInt2 || spec.item == KeyKind::kInt4;
-  if (spec.items == 1 && spec.item != KeyKind::kDictionary && has_room_for_null)
-    spec.item_coding = Coding::kItself;
-  else
-    spec.item_coding = query.order != ItemOrder::kAny ? Coding::kDictionary : Coding::kTuples;
+  if (spec.items > 1 || !is_own_key(spec.item) || !has_room_for_null) {
+    spec.item = query.order != ItemOrder::kAny ? KeyKind::kDictionary : KeyKind::kTuples;
+    spec.null_items = spec.item == KeyKind::kTuples;  // a dictionary has none; an order of the items rejects them
+  }
   return spec;
 }
 
@@ -62,10 +62,6 @@ JoinProjectSpec spec_of(const JoinProjectQuery& query) {
   JoinProjectSpec spec{};
   for (int side = 0; side < 2; ++side) spec.sides[side] = side_spec(query, query.sides[side]);
   spec.self_join = query.self_join;
-  if (spec.sides[0].keys > 1)
-    spec.key_coding = Coding::kTuples;
-  else
-    spec.key_coding = spec.sides[0].key == KeyKind::kDictionary ? Coding::kDictionary : Coding::kItself;
   spec.order = query.order;
   spec.counting = query.counting;
   spec.rows_repeat = query.rows_repeat;
@@ -76,22 +72,23 @@ JoinProjectSpec spec_of(const JoinProjectQuery& query) {
   return spec;
 }
 
-double row_cost(const JoinProjectSpec& spec, const JoinProjectSpec::Side& side) {
-  const bool itself = spec.key_coding == Coding::kItself && side.item_coding == Coding::kItself;
-  return cpu_operator_cost * (itself ? kRowOperators : kCodedRowOperators);
+/// Are keys and items of a side their own codes?
+bool has_own_keys(const JoinProjectSpec::Side& side) { return is_own_key(side.key) && is_own_key(side.item); }
+
+double row_cost(const JoinProjectSpec::Side& side) {
+  return cpu_operator_cost * (has_own_keys(side) ? kRowOperators : kCodedRowOperators);
 }
 
 /// A path that returns the keys and items of a side: in chunks from parallel workers if that is cheaper.
-Path* input_path(PlannerInfo* root, const JoinProjectSide& side, const JoinProjectSpec& spec,
-                 JoinProjectSpec::Side& columns) {
+Path* input_path(PlannerInfo* root, const JoinProjectSide& side, JoinProjectSpec::Side& columns) {
   PathTarget* const target = create_empty_pathtarget();
   List* const expressions = list_concat_copy(side.keys, side.items);
   ListCell* cell;
   foreach (cell, expressions) add_column_to_pathtarget(target, static_cast<Expr*>(lfirst(cell)), 0);
   set_pathtarget_cost_width(root, target);
   Path* const serial = &create_projection_path(root, side.rel, side.rel->cheapest_total_path, target)->path;
-  if (spec.key_coding != Coding::kItself || columns.item_coding != Coding::kItself || !side.rel->consider_parallel ||
-      side.rel->partial_pathlist == NIL || !is_parallel_safe(root, reinterpret_cast<Node*>(expressions)))
+  if (!has_own_keys(columns) || !side.rel->consider_parallel || side.rel->partial_pathlist == NIL ||
+      !is_parallel_safe(root, reinterpret_cast<Node*>(expressions)))
     return serial;
   auto* const partial = static_cast<Path*>(linitial(side.rel->partial_pathlist));
   Path* const pack = pack_rows_path(root, side.rel, &create_projection_path(root, side.rel, partial, target)->path,
@@ -121,8 +118,8 @@ MemoryUse memory_use(PlannerInfo* root, const JoinProjectQuery& query, const Joi
     const JoinProjectSide& input = query.sides[side];
     rows += input.rel->rows;
     items[side] = distinct_values(root, input.items, input.rel->rows);
-    use.bytes += items[side] * (kItemBytes + (spec.sides[side].item_coding == Coding::kItself ? 0 : kCodedBytes));
-    if (spec.key_coding != Coding::kItself) use.bytes += distinct_values(root, input.keys, input.rel->rows) * kCodedBytes;
+    use.bytes += items[side] * (kItemBytes + (is_own_key(spec.sides[side].item) ? 0 : kCodedBytes));
+    if (!is_own_key(spec.sides[side].key)) use.bytes += distinct_values(root, input.keys, input.rel->rows) * kCodedBytes;
   }
   const auto work_bytes = static_cast<double>(run_work_bytes());
   if (rows * kRowBytes <= work_bytes / RowLog::kShareOfWorkMemory) {
@@ -274,10 +271,10 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
 
   Cost startup = kRunOperators * cpu_operator_cost;
   for (int side = 0; side < spec.inputs(); ++side) {
-    Path* const rows = input_path(root, query.sides[side], spec, spec.sides[side]);
+    Path* const rows = input_path(root, query.sides[side], spec.sides[side]);
     path->custom_paths = lappend(path->custom_paths, rows);
     set_disabled_nodes(&path->path, disabled_nodes(&path->path) + disabled_nodes(rows));
-    startup += rows->total_cost + query.sides[side].rel->rows * row_cost(spec, spec.sides[side]);
+    startup += rows->total_cost + query.sides[side].rel->rows * row_cost(spec.sides[side]);
   }
   startup += input->rows * kPairInstanceOperators * cpu_operator_cost;
   const MemoryUse memory = memory_use(root, query, spec);

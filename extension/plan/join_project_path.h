@@ -1,7 +1,6 @@
 // The path of a join-project, its cost, and the plan that node_join_project.* runs.
 #pragma once
 
-#include "extension/input/item_codes.h"
 #include "extension/input/key_column.h"
 #include "extension/plan/join_project_query.h"
 
@@ -14,14 +13,12 @@ struct JoinProjectSpec {
   struct Side {
     int keys;  // columns of the input: keys first, then items
     int items;
-    Coding item_coding;
-    KeyKind key;  // for Coding::kItself
+    KeyKind key;
     KeyKind item;
     int null_items;  // 0: rows whose item is NULL are left out
     int packed;      // the input returns chunks (node_pack_rows.h)
   };
   Side sides[2];
-  Coding key_coding;
   int self_join;  // both sides are one input
   ItemOrder order;
   JoinProjectCount counting;

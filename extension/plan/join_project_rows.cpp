@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "extension/functions/pair_stream.h"
-#include "extension/input/node_pack_rows.h"
+#include "extension/input/row_reader.h"
 #include "extension/server/device_use.h"
 #include "pairs/join_run.h"
 
@@ -28,25 +28,6 @@ struct JoinProjectCall : PairRowsCall<Query, Run> {
 };
 using SelfCall = JoinProjectCall<PairQuery, PairRun>;
 using PairOfInputsCall = JoinProjectCall<JoinQuery, JoinRun>;
-
-/// Runs engine code. @return false if memory is too small and `may_give_up` is set @throws any other error
-template <typename Body>
-bool fits(bool may_give_up, Body body) {
-  try {
-    body();
-    return true;
-  } catch (const Error& error) {
-    if (!may_give_up || (error.code() != ErrorCode::kMemoryLimit && error.code() != ErrorCode::kTooLarge)) throw;
-  } catch (const std::bad_alloc&) {
-    if (!may_give_up) throw;
-  }
-  return false;
-}
-
-template <typename Body>
-bool guarded_fits(bool may_give_up, Body body) {
-  return guarded([&] { return fits(may_give_up, body); });
-}
 
 /// Answers without rows and closes the files, which are not needed any more.
 template <typename Call>
@@ -89,68 +70,32 @@ class JoinProjectStream final : public PairRowStream<Call> {
   mutable PairRow row_{};
 };
 
-/// Reads one input into its log, in the memory context of the query, as plan nodes expect. @return whether
+/// Reads all inputs into their logs, in the memory context of the query, as plan nodes expect. @return whether
 /// memory was enough
-bool read_input(JoinProjectInputs& inputs, int number, const Codes& keys, const Codes& items, RowLog& log,
-                MemoryMeter& meter, ProgressReport& progress, bool may_give_up) {
-  const JoinProjectSpec::Side& side = inputs.spec.sides[number];
-  PlanState* const plan = inputs.plans[number];
-  const RowColumns columns{side.key, side.item, side.null_items};
-  const bool direct = keys.coding == Coding::kItself && items.coding == Coding::kItself;
-  for (;;) {
-    CHECK_FOR_INTERRUPTS();
-    TupleTableSlot* const row = ExecProcNode(plan);
-    if (TupIsNull(row)) return true;
-    if (side.packed) {
-      slot_getsomeattrs(row, 1);
-      const auto* const chunk = reinterpret_cast<const struct varlena*>(DatumGetPointer(row->tts_values[0]));
-      const auto* const bytes = reinterpret_cast<const std::byte*>(VARDATA_ANY(chunk));
-      if (!guarded_fits(may_give_up, [&] { log.append_chunk(bytes, VARSIZE_ANY_EXHDR(chunk)); })) return false;
-      progress.phase(Phase::kReading, log.rows());
-      continue;
-    }
-    slot_getsomeattrs(row, side.keys + side.items);
-    int64_t key;
-    int64_t item;
-    if (direct) {
-      if (!columns.read(row->tts_values, row->tts_isnull, key, item)) continue;
-    } else {
-      bool is_null = items.coding != Coding::kTuples && row->tts_isnull[side.keys] &&
-                     (items.coding == Coding::kDictionary || side.null_items == 0);
-      for (int k = 0; k < side.keys; ++k) is_null |= row->tts_isnull[k];
-      if (is_null) continue;
-      if (!code_of(keys, row, 0, meter, key)) return false;
-      if (items.coding == Coding::kItself && row->tts_isnull[side.keys])
-        item = kNullItem;
-      else if (!code_of(items, row, side.keys, meter, item))
-        return false;
-    }
-    if (!guarded_fits(may_give_up, [&] { log.append(key, item); })) return false;
-    progress.row(log.rows());
-  }
-}
-
-/// Reads all inputs into their logs. @return whether memory was enough
 template <typename Call>
 bool read_inputs(JoinProjectInputs& inputs, Call& call, bool may_give_up, MemoryContext context) {
   const JoinProjectSpec& spec = inputs.spec;
-  auto* const key_operators = static_cast<List*>(list_nth(inputs.lists, kKeyOperators));
-  Codes keys{};
+  KeyEncoder encoders[2]{};  // of the key and of the item
   for (int number = 0; number < spec.inputs(); ++number) {
     const JoinProjectSpec::Side& side = spec.sides[number];
-    TupleDesc const row = ExecGetResultType(inputs.plans[number]);
-    if (number == 0 || spec.key_coding == Coding::kItself)
-      keys = make_codes(spec.key_coding, side.key, context, inputs.parent, row, 0, key_operators, call.meter);
-    auto* const item_operators =
-        static_cast<List*>(list_nth(inputs.lists, number == 0 ? kLeftItemOperators : kRightItemOperators));
-    inputs.items[number] = static_cast<ItemCodes*>(palloc0(sizeof(ItemCodes)));
-    inputs.items[number]->codes =
-        make_codes(side.item_coding, side.item, context, inputs.parent, row, side.keys, item_operators, call.meter);
+    PlanState* const plan = inputs.plans[number];
+    const auto encoder = [&](KeyKind kind, int first, JoinProjectList operators, bool null_is_key) {
+      return plan_encoder(kind, first, static_cast<List*>(list_nth(inputs.lists, operators)), null_is_key, inputs.parent,
+                          ExecGetResultType(plan), context, call.meter);
+    };
+    // Both inputs share the ids of keys.
+    if (number == 0 || is_own_key(side.key)) encoders[0] = encoder(side.key, 0, kKeyOperators, false);
+    encoders[1] =
+        encoder(side.item, side.keys, number == 0 ? kLeftItemOperators : kRightItemOperators, side.null_items != 0);
+    inputs.items[number] = static_cast<KeyEncoder*>(palloc(sizeof(KeyEncoder)));
+    *inputs.items[number] = encoders[1];
+    RowLogSink sink{&*call.logs[number], &call.progress, may_give_up};
     const MemoryContext caller = MemoryContextSwitchTo(inputs.parent->state->es_query_cxt);
-    const bool enough = read_input(inputs, number, keys, inputs.items[number]->codes, *call.logs[number], call.meter,
-                                   call.progress, may_give_up);
+    const bool enough =
+        side.packed ? read_chunks(plan, sink)
+                    : read_rows(PlanSource{plan, side.keys + side.items}, std::span<const KeyEncoder, 2>(encoders), sink);
     MemoryContextSwitchTo(caller);
-    if (!enough || !guarded_fits(may_give_up, [&] { call.logs[number]->seal(); })) return false;
+    if (!enough || !sink.seal()) return false;
   }
   return true;
 }
@@ -184,12 +129,9 @@ JoinProjectRows open_self_join(JoinProjectInputs& inputs, const JoinProjectBound
   if (!guarded_fits(may_give_up, [&] { call.logs[0].emplace(call.options); }) ||
       !read_inputs(inputs, call, may_give_up, context))
     return give_up(call);
-  ItemCodes& items = *inputs.items[0];
   std::span<const uint32_t> ranks;
-  if (items.codes.dictionary != nullptr) {
-    items.rank_of_id = dictionary_sort(*items.codes.dictionary);
-    ranks = {items.rank_of_id, items.codes.dictionary->count};
-  }
+  if (Dictionary* const items = inputs.items[0]->dictionary; items != nullptr)
+    ranks = {dictionary_sort(*items), items->count};
   call.query.max_passes = most_passes(bounds, call.logs[0]->rows(), may_give_up);
   return stream->start(is_packed(spec), may_give_up,
                        [&] { call.run.emplace(*call.logs[0], ranks, call.query, call.options); });

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "extension/functions/row_stream.h"
-#include "extension/input/item_codes.h"
+#include "extension/input/key_encoder.h"
 #include "extension/plan/join_project_path.h"
 #include "pairs/best_pairs.h"
 
@@ -23,7 +23,7 @@ struct JoinProjectInputs {
   const List* lists;  // JoinProjectList
   PlanState* parent;
   PlanState* plans[2];
-  ItemCodes* items[2];  // output
+  KeyEncoder* items[2];  // output
 };
 
 /// The pairs as codes. A self-join returns each pair once, its items in either order; otherwise the left

@@ -7,7 +7,7 @@
 // in a file.
 #include "extension/plan/node_join_project.h"
 
-#include "extension/input/item_codes.h"
+#include "extension/input/key_encoder.h"
 #include "extension/input/node_pack_rows.h"
 #include "extension/plan/explain_why.h"
 #include "extension/plan/join_aggregates.h"
@@ -97,7 +97,7 @@ struct JoinProjectState {
   ExprState* quals;       // of the node's own rows; those of the plain plan have passed them
   MemoryContext context;  // of one run
   JoinProjectRows rows;   // no stream before the first call and if there are no rows
-  const ItemCodes* items[2];
+  const KeyEncoder* items[2];
   bool opened;
   bool finished;
   bool plain_answers;
@@ -212,8 +212,9 @@ TupleTableSlot* next_row(ScanState* node) {
   }
   const PairRow& row = *state->rows.row;
   const int left_items = state->spec.side(0).items;
-  put_item(*state->items[0], turned ? row.item_b : row.item_a, slot->tts_values, slot->tts_isnull);
-  put_item(*state->items[1], turned ? row.item_a : row.item_b, slot->tts_values + left_items, slot->tts_isnull + left_items);
+  decode_key(*state->items[0], turned ? row.item_b : row.item_a, slot->tts_values, slot->tts_isnull);
+  decode_key(*state->items[1], turned ? row.item_a : row.item_b, slot->tts_values + left_items,
+             slot->tts_isnull + left_items);
   const int first = left_items + state->spec.side(1).items;
   const int columns = slot->tts_tupleDescriptor->natts;
   for (int at = first; at < columns; ++at) slot->tts_isnull[at] = true;

@@ -72,4 +72,25 @@ auto guarded(Body&& body, const char* file = __builtin_FILE(), int line = __buil
   raise_failure(failure, file, line, function);
 }
 
+/// Runs engine code, inside guarded(). @return false if memory is too small and `may_give_up` is set @throws any other error
+template <typename Body>
+bool fits(bool may_give_up, Body body) {
+  try {
+    body();
+    return true;
+  } catch (const Error& error) {
+    if (!may_give_up || (error.code() != ErrorCode::kMemoryLimit && error.code() != ErrorCode::kTooLarge)) throw;
+  } catch (const std::bad_alloc&) {
+    if (!may_give_up) throw;
+  }
+  return false;
+}
+
+/// Runs engine code. @return false if memory is too small and `may_give_up` is set
+template <typename Body>
+bool guarded_fits(bool may_give_up, Body body, const char* file = __builtin_FILE(), int line = __builtin_LINE(),
+                  const char* function = __builtin_FUNCTION()) {
+  return guarded([&] { return fits(may_give_up, body); }, file, line, function);
+}
+
 }  // namespace batmap::pg
