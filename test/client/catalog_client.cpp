@@ -574,8 +574,9 @@ class Gate {
     for (int attempt = 0; attempt < kTries; ++attempt) {
       prepare(statement);
       session_.must(text("SET statement_timeout = %d", static_cast<int>(kTimeoutMs)));
-      const auto start = Clock::now();
       send(statement);
+      // From here on, because the server reads a message, a long parameter too, without looking for interrupts.
+      const auto start = Clock::now();
       const Result r = session_.finish();
       const double ms = ms_since(start);
       check_alive(statement);
