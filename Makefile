@@ -119,7 +119,22 @@ include $(PGXS)
 
 $(OBJS): build/pgxs/%.o: %.cpp Makefile batmap.control | server-headers
 	@mkdir -p $(@D)
-	$(COMPILE.cc) -o $@ $<
+	$(COMPILE.cc) $(if $(PRECOMPILE),-include $(precompiled)) -o $@ $<
+
+# Half of the time of compiling the extension goes to the headers of the server and the C++ library. With PRECOMPILE they
+# are read once. What is installed is compiled without, so each file must still include what it needs.
+precompiled := build/pgxs/precompiled.h
+ifneq ($(PRECOMPILE),)
+$(OBJS): $(precompiled).gch
+
+$(precompiled).gch: Makefile batmap.control | server-headers
+	@mkdir -p $(@D)
+	@printf '#include <%s>\n' algorithm array cmath cstring functional memory mutex optional span string thread vector > $(precompiled)
+	@echo '#include "extension/server/pg.h"' >> $(precompiled)
+	$(COMPILE.cc) -x c++-header -o $@ $(precompiled)
+
+-include $(precompiled).d
+endif
 
 # Client packages contain the makefiles of PGXS but not the headers.
 .PHONY: server-headers
