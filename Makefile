@@ -10,7 +10,8 @@
 #   make check           does it work here? All suites in a private server
 #   make check-SUITE     one suite: unit house regress isolation tap client demo; asan, tsan
 #   make check-sanitizers   the unit tests under sanitizers
-#   make check-reference    every method and every CPU kernel over the reference data that BATMAP_TEST_DATA names
+#   make check-reference    in full what `make check` samples, and every method and every CPU kernel over the reference data
+#                           that BATMAP_TEST_DATA names
 #   make cuda            the module that drives NVIDIA GPUs, build/cuda/batmap_cuda.so: needs nvcc and CMake, no GPU
 #   make install-cuda    into the server's folder of libraries
 #   make check-gpu       the GPU tests (test/gpu/README.md)
