@@ -167,7 +167,7 @@ clients: $(clients)
 
 $(clients): build/client/%: test/client/%.cpp Makefile
 	@mkdir -p $(@D)
-	$(CXX) -std=c++20 -O1 -g -Wall -Wextra -pthread -MMD -MP -I$(shell $(PG_CONFIG) --includedir) -o $@ $< \
+	$(CXX) -std=c++20 -O0 -g1 -Wall -Wextra -pthread -MMD -MP -I$(shell $(PG_CONFIG) --includedir) -o $@ $< \
 	    -L$(shell $(PG_CONFIG) --libdir) -lpq
 
 -include $(clients:=.d)
