@@ -98,6 +98,12 @@ int run_tests(Body body) {
   return tap.finish();
 }
 
+// Whether the program tries its whole grid (`make check-reference`) or a sample of it (`make check`).
+inline bool full_grid() {
+  const char* grid = std::getenv("BATMAP_TEST_GRID");
+  return grid != nullptr && std::string(grid) == "full";
+}
+
 // The seed of a program: BATMAP_TEST_SEED, or the fixed one. It is always printed.
 inline Rng seeded(Tap& tap, uint64_t fixed) {
   const char* wanted = std::getenv("BATMAP_TEST_SEED");

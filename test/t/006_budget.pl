@@ -145,7 +145,10 @@ for my $end ("SELECT pg_cancel_backend($pid)", undef)
 
 # -- Memory of all sessions -------------------------------------------------------------------------------------------
 
-my $large = "DECLARE c CURSOR FOR SELECT * FROM batmap_pairs('SELECT g / 10, g % 5000 FROM generate_series(1, 8000000) g', min_count => 1)";
+# A lower cap is full after fewer rows.
+$node->adjust_conf('postgresql.conf', 'batmap.max_memory', "'64MB'");
+$node->reload;
+my $large = "DECLARE c CURSOR FOR SELECT * FROM batmap_pairs('SELECT g / 10, g % 5000 FROM generate_series(1, 2000000) g', min_count => 1)";
 my $refused = 0;
 my @holders = map { $node->background_psql('postgres', on_error_stop => 0, @as_other) } 1 .. 12;
 my $peak = 0;
@@ -158,10 +161,10 @@ for my $one (@holders)
     my $now = $node->safe_psql('postgres', 'SELECT memory FROM batmap_usage()');
     $peak = $now if $now > $peak;
 }
-like($messages, qr/ERROR:  runs of all sessions need more than batmap\.max_memory, which is 200 MB/, 'one session too many is refused');
+like($messages, qr/ERROR:  runs of all sessions need more than batmap\.max_memory, which is 64 MB/, 'one session too many is refused');
 like($messages, qr/HINT:  .*superuser raise batmap\.max_memory/, 'with a hint');
-cmp_ok($peak, '<=', 200 << 20, "the sum stayed below the cap: $peak bytes");
-cmp_ok($peak, '>', 50 << 20, 'and was worth a cap');
+cmp_ok($peak, '<=', 64 << 20, "the sum stayed below the cap: $peak bytes");
+cmp_ok($peak, '>', 16 << 20, 'and was worth a cap');
 $_->quit for @holders;
 ok($node->poll_query_until('postgres', $used, '0|0'), 'all is given back');
 is($node->safe_psql('postgres', $pairs), $want, 'and runs are answered again');
@@ -196,7 +199,7 @@ chomp($pid = $super->query_safe("LOAD 'batmap'; SELECT pg_backend_pid()"));
 $super->query_safe("SET batmap.max_threads = 1000; SET batmap.max_memory = '16GB'; SET batmap.threads = 64");
 $super->query_safe($pairs);
 my $before = rss_kb($pid);
-my $many = "SELECT * FROM batmap_itemsets('SELECT t, i FROM generate_series(1, 900) t, generate_series(1, 300) i"
+my $many = "SELECT * FROM batmap_itemsets('SELECT t, i FROM generate_series(1, 400) t, generate_series(1, 200) i"
   . " WHERE hashint4(t * 1000 + i) & 3 > 0', min_count => 2)";
 $super->query_safe('BEGIN');
 $super->query_safe("DECLARE c$_ CURSOR FOR $many; MOVE 1000 FROM c$_") for 1 .. 12;

@@ -123,8 +123,18 @@ EXCEPTION
                     ELSE 'error ' || SQLSTATE END;
 END $$;
 
--- All cases of one function. Functions of aggregates are made by the caller, in pg_temp.
-CREATE FUNCTION hostile.try(tried oid) RETURNS TABLE (place text, state text, outcome text) LANGUAGE plpgsql AS $$
+-- The forms that a function meets in a place: all, or `width` neighbours in an order in which forms of equal values are
+-- neighbours.
+CREATE FUNCTION hostile.forms_for(sampled regtype, at_place text, width int) RETURNS SETOF hostile.forms STABLE LANGUAGE sql AS $$
+    SELECT type, form, family, expression, broken_text
+    FROM (SELECT f.*, row_number() OVER (ORDER BY family, form) AS position, count(*) OVER () AS number
+          FROM hostile.forms f WHERE f.type = sampled) f
+    WHERE width IS NULL OR (position + abs(hashtext(at_place)::int8)) % number < width
+    ORDER BY form
+$$;
+
+-- The cases of one function. Functions of aggregates are made by the caller, in pg_temp.
+CREATE FUNCTION hostile.try(tried oid, width int) RETURNS TABLE (place text, state text, outcome text) LANGUAGE plpgsql AS $$
 DECLARE
     f record;
     form record;
@@ -147,7 +157,7 @@ BEGIN
 
     FOR place IN SELECT unnest('{sfunc,finalfunc,msfunc,minvfunc,mfinalfunc,combinefunc,serialfunc,deserialfunc}'::text[]) LOOP
         previous := '{}';
-        FOR form IN SELECT * FROM hostile.forms h WHERE h.type = f.proargtypes[0]::regtype ORDER BY h.form LOOP
+        FOR form IN SELECT * FROM hostile.forms_for(f.proargtypes[0]::regtype, place || f.name, width) LOOP
             state := form.form;
             CONTINUE WHEN place = 'sfunc' AND form.expression LIKE '(%' AND form.broken_text IS NULL;
             RAISE NOTICE '% as % over %', f.name, place, state;
