@@ -50,10 +50,41 @@ KeyEncoder plan_encoder(KeyKind kind, int first, List* operators, bool null_is_k
                         MemoryContext context, MemoryMeter& meter);
 
 /// Does a NULL keep this row out of the relation?
-bool leaves_out(const KeyEncoder& encoder, const bool* nulls);
+inline bool leaves_out(const KeyEncoder& encoder, const bool* nulls) {
+  if (encoder.null_is_key) return false;
+  for (int k = encoder.first; k < encoder.first + encoder.columns; ++k)
+    if (nulls[k]) return true;
+  return false;
+}
+
+/// A dictionary raises an error when memory runs out. An encoder that may give up does so while this much
+/// is still free.
+inline constexpr size_t kDictionaryReserve = size_t{1} << 20;
+
+inline bool has_room(const Dictionary& dictionary, Datum value) {
+  const size_t bytes = dictionary.type->typlen == -1 ? toast_raw_datum_size(value) : 0;
+  return dictionary.meter->available() >= kDictionaryReserve + bytes;
+}
 
 /// The key of a row that is not left out. @return false if the encoder gives up
-bool encode_key(const KeyEncoder& encoder, const Datum* values, const bool* nulls, int64_t& key);
+inline bool encode_key(const KeyEncoder& encoder, const Datum* values, const bool* nulls, int64_t& key) {
+  const Datum value = values[encoder.first];
+  switch (encoder.kind) {
+    case KeyKind::kInt2:
+    case KeyKind::kInt4: key = nulls[encoder.first] ? kNullKey : own_key(encoder.kind, value); return true;
+    case KeyKind::kInt8:
+      if (nulls[encoder.first]) elog(ERROR, "NULL in a column that is NOT NULL");
+      key = own_key(encoder.kind, value);
+      return true;
+    case KeyKind::kDictionary:
+      if (encoder.may_give_up && !has_room(*encoder.dictionary, value)) return false;
+      key = dictionary_id(*encoder.dictionary, value);
+      return true;
+    case KeyKind::kTuples: key = tuple_code(*encoder.tuples, values + encoder.first, nulls + encoder.first); return key >= 0;
+    case KeyKind::kConverted: key = encoder.convert(value); return true;
+  }
+  pg_unreachable();
+}
 
 /// The same for the most frequent case: is the value its own key, and if so, which is it?
 inline bool has_own_key(const KeyEncoder& encoder, const bool* nulls) {

@@ -79,10 +79,12 @@ struct HeapSource {
 /// @return whether all rows are read; see read_row
 template <typename Source, typename Sink, size_t kColumns>
 bool read_rows(Source source, std::span<const KeyEncoder, kColumns> encoders, Sink& sink) {
+  KeyEncoder own[kColumns];  // so that their members can stay in registers
+  for (size_t k = 0; k < kColumns; ++k) own[k] = encoders[k];
   const Datum* values;
   const bool* nulls;
   while (source.next(values, nulls))
-    if (!read_row(encoders, values, nulls, sink)) return false;
+    if (!read_row(std::span<const KeyEncoder, kColumns>(own), values, nulls, sink)) return false;
   return true;
 }
 
@@ -114,7 +116,10 @@ struct RowLogSink {
   bool may_give_up;  // the members return false if memory is too small; otherwise they raise an error
 
   bool append(int64_t tid, int64_t item, int64_t) {
-    if (!guarded_fits(may_give_up, [&] { log->append(tid, item); })) return false;
+    if (!may_give_up)
+      guarded([&] { log->append(tid, item); });
+    else if (!guarded_fits(true, [&] { log->append(tid, item); }))
+      return false;
     progress->row(log->rows());
     return true;
   }
