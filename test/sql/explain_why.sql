@@ -63,6 +63,12 @@ SELECT * FROM batmap_explain_why('SELECT * FROM w_nowhere');
 SET batmap.explain_why = on;
 EXPLAIN (COSTS OFF) SELECT a.item, b.item, count(DISTINCT a.word) FROM w_small a JOIN w_small b USING (tid) GROUP BY 1, 2;
 EXPLAIN (COSTS OFF) SELECT a.item, b.item, count(*) FROM w_rows a JOIN w_rows b USING (tid) GROUP BY 1, 2;
-EXPLAIN (COSTS OFF, FORMAT JSON) SELECT a.item, count(*) FROM w_small a GROUP BY 1;
+CREATE FUNCTION explained(query text) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE answer json;
+BEGIN
+    EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO answer;
+    RETURN answer -> 1;
+END $$;
+SELECT explained('SELECT a.item, count(*) FROM w_small a GROUP BY 1');
 RESET batmap.explain_why;
 DROP TABLE w_rows, w_small, w_parts, w_lists, w_queries;

@@ -44,7 +44,7 @@ RESET max_parallel_workers_per_gather;
 RESET parallel_setup_cost;
 RESET min_parallel_table_scan_size;
 
--- queries that keep the plain plan: another question, or too small
+-- queries that keep the plain plan: another question, or too small; and some that do not
 CREATE FUNCTION uses_node(query text) RETURNS bool LANGUAGE plpgsql AS $$
 DECLARE plan json;
 BEGIN
