@@ -19,10 +19,9 @@ constexpr RefusalText kTexts[] = {
     {"an outer join computes an expression below it", "Use columns of the outer-joined relation as they are."},
     {"a condition is checked once for the whole query", nullptr},
     {"the join has no rows, or other code than the planner made its paths", nullptr},
-    {"the relations do not fall into two sides: each grouped expression must read one side, outer joins must stay within a "
-     "side, "
-     "and each side must be joined within itself",
-     "Join the two sides by an equality, with inner joins."},
+    {"the relations do not fall into two sides",
+     "Each grouped expression must read one side, outer joins must stay within a side, and the sides must be joined by an "
+     "equality."},
     {"a relation may have other rows each time it is read", "Materialize it (WITH ... AS MATERIALIZED) before the join."},
     {"a subquery reads a table with partitions or children, or unites several, so that it cannot be planned twice",
      "Materialize it (WITH ... AS MATERIALIZED) before the join."},
@@ -38,10 +37,7 @@ constexpr RefusalText kTexts[] = {
     {"no equality joins the two sides", "Join the sides by a key: ON a.key = b.key."},
     {"the select list contains a subquery", "Move it to an outer query."},
     {"an expression of the select list can be computed from single rows only", "Move it to an outer query."},
-    {"the node does not know the states of the aggregate: it knows count, sum and avg of int2 and int4, sum of float4 and "
-     "float8, "
-     "min, max, bool_and, bool_or, every, bit_and and bit_or",
-     "Compute it in a query of its own, and join the two."},
+    {"the node does not know the aggregate", "Compute it in a query of its own, and join the two."},
     {"the argument or condition of an aggregate is volatile, contains a subquery, or has no equality that can be hashed",
      "Compute it before the join, in a materialized subquery."},
     {"count(DISTINCT ...) is answered for the join key only", nullptr},
