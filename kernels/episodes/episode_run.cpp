@@ -178,7 +178,7 @@ EpisodeRun::EpisodeRun(EventLog log, std::span<const uint32_t> event_rank, const
   query_.check();
   sort_list(query_.include);
   sort_list(query_.exclude);
-  report_.method = query_.method ? kEpisodeMethodNames[static_cast<size_t>(*query_.method)] : "prefixes";
+  record_.method = query_.method ? kEpisodeMethodNames[static_cast<size_t>(*query_.method)] : "prefixes";
   options_.cancel = {[](void* self) {
                        const auto* const run = static_cast<const EpisodeRun*>(self);
                        return run->cancel_.requested() || run->limit_.time_is_up();
@@ -193,9 +193,9 @@ EpisodeRun::EpisodeRun(EventLog log, std::span<const uint32_t> event_rank, const
   ExecutionOptions grouping = options_;
   grouping.cancel = cancel_;  // the timeout does not end a run before it begins to answer
   streams_.emplace(std::move(log), event_rank, filter, reach, grouping);
-  report_.group_ms = watch.milliseconds();
-  report_.answers = AnswerKind::kEpisodes;
-  record_streams(*streams_, report_);
+  record_.group_ms = watch.milliseconds();
+  record_.answers = AnswerKind::kEpisodes;
+  record_streams(*streams_, record_);
   device_.emplace(query_.device, query_.method, *streams_, options_);
   report_device();
   if (!query_.top_k) search_.emplace(*streams_, query_.gaps, min_count_, query_.method, &*device_, options_);
@@ -215,19 +215,19 @@ bool EpisodeRun::next_level(LevelWise& search) {
   const size_t length = search.level().length + 1;
   if (query_.max_length && length > static_cast<uint64_t>(*query_.max_length)) return false;
   if (search.level().length > 0 && search.level().size() == 0) return false;
-  if (length == 1) report_.levels.clear();
+  if (length == 1) record_.levels.clear();
   const bool any = search.next();
   report_device();
   const EpisodeLevel& level = search.level();
-  if (level.candidates > 0) report_.levels.push_back({level.candidates, level.size(), level.ms});
+  if (level.candidates > 0) record_.levels.push_back({level.candidates, level.size(), level.ms});
   return any;
 }
 
 void EpisodeRun::report_device() {
-  report_.device = device_->session().device();
-  report_.notice = device_->session().notice();
-  report_.reason = kCounting;
-  report_.reason += ", threshold " + std::to_string(min_count_) + device_->session().reason();
+  record_.device = device_->session().device();
+  record_.notice = device_->session().notice();
+  record_.reason = kCounting;
+  record_.reason += ", threshold " + std::to_string(min_count_) + device_->session().reason();
 }
 
 void EpisodeRun::find_best() {
@@ -280,8 +280,8 @@ std::optional<EpisodeRun::Row> EpisodeRun::next() {
   } catch (const Error& error) {
     if (!limit_.was_ended_by_time(error, cancel_)) throw;
   }
-  report_.results = limit_.taken();
-  report_.truncation = limit_.truncation();
+  record_.results = limit_.taken();
+  record_.truncation = limit_.truncation();
   return row;
 }
 

@@ -83,7 +83,7 @@ class EpisodeRun {
   int64_t event(uint32_t step) const { return streams_->value(static_cast<uint32_t>(step / query_.gaps.size())); }
   size_t gap(uint32_t step) const { return step % query_.gaps.size(); }  // index in the query's gaps
   const EventStreams& streams() const { return *streams_; }
-  const RunRecord& record() const { return report_; }
+  const RunRecord& record() const { return record_; }
 
  private:
   struct Best;
@@ -98,7 +98,7 @@ class EpisodeRun {
   ExecutionOptions options_;  // the token also looks at the clock
   CancelToken cancel_;        // the caller's
   AnswerLimit limit_;
-  RunRecord report_;
+  RunRecord record_;
   uint64_t min_count_ = 1;  // the threshold of the query
   std::optional<EventStreams> streams_;
   std::optional<EpisodeDevice> device_;

@@ -110,41 +110,41 @@ ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> 
                        const ExecutionOptions& options)
     : query_(query), options_(options), root_(*options.memory), session_(query.device, 1) {
   query_.check();
-  report_.answers = AnswerKind::kItemsets;
+  record_.answers = AnswerKind::kItemsets;
   if (query_.kernel == nullptr) query_.kernel = &select_mask_kernel("auto");
   if (query_.bits == nullptr) query_.bits = &best_and_popcount();
   const bool on_masks = query_.algorithm == ItemsetAlgorithm::kAuto;
-  report_.method = on_masks ? "depth first" : kAlgorithmNames[static_cast<size_t>(query_.algorithm)];
-  report_.kernel = on_masks ? query_.kernel->name : query_.bits->name;
+  record_.method = on_masks ? "depth first" : kAlgorithmNames[static_cast<size_t>(query_.algorithm)];
+  record_.kernel = on_masks ? query_.kernel->name : query_.bits->name;
   lengths_ = {clamped(query_.min_length, 1), clamped(query_.max_length, UINT32_MAX)};
   const Stopwatch watch;
   const EncodedRelation relation(std::move(chunks), item_rank, options_);
-  report_.transactions = relation.transactions();
-  report_.items = relation.items();
-  min_count_ = query_.min_count_among(report_.transactions);
-  if (min_count_ <= report_.transactions) {
+  record_.transactions = relation.transactions();
+  record_.items = relation.items();
+  min_count_ = query_.min_count_among(record_.transactions);
+  if (min_count_ <= record_.transactions) {
     bounds_.min_count = static_cast<uint32_t>(min_count_);
     if (query_.max_support)
-      max_support_ = static_cast<uint32_t>(most_of_fraction(*query_.max_support, report_.transactions));
+      max_support_ = static_cast<uint32_t>(most_of_fraction(*query_.max_support, record_.transactions));
     const ItemFilter filter{.min_rows = min_count_, .include = query_.include, .exclude = query_.exclude};
     const KeptItems kept = keep_items(relation, filter, options_);
     values_ = Buffer<int64_t>(*options_.memory, kept.size);
     for (uint32_t rank = 0; rank < kept.size; ++rank) values_[rank] = relation.item_value(kept.code_of_rank[rank]);
     const bool is_chosen = on_masks && query_.target != ItemsetTarget::kAll;
     root_ = build_search_root(relation, kept, min_count_, !is_chosen, options_);
-    report_.items_kept = root_.items.size() + root_.perfect.size();
-    report_.occurrences = kept.occurrences;
+    record_.items_kept = root_.items.size() + root_.perfect.size();
+    record_.occurrences = kept.occurrences;
     if (is_chosen && !root_.as_masks) occurrences_ = OccurrenceLists(root_.lists, root_.first_masked, options_);
-    report_.distinct_transactions = root_.as_masks ? root_.masks.size() : root_.lists.transactions().size();
+    record_.distinct_transactions = root_.as_masks ? root_.masks.size() : root_.lists.transactions().size();
     const Stopwatch choosing;
     choose_device();
-    report_.choice_ms = choosing.milliseconds();
+    record_.choice_ms = choosing.milliseconds();
   }
-  report_.reason = std::to_string(report_.distinct_transactions) + " distinct transactions, threshold " +
-                   std::to_string(min_count_) + (report_.reason.empty() ? "" : "; ") + report_.reason;
-  site_.method = report_.method;
-  site_.kernel = report_.kernel;
-  report_.group_ms = watch.milliseconds();
+  record_.reason = std::to_string(record_.distinct_transactions) + " distinct transactions, threshold " +
+                   std::to_string(min_count_) + (record_.reason.empty() ? "" : "; ") + record_.reason;
+  site_.method = record_.method;
+  site_.kernel = record_.kernel;
+  record_.group_ms = watch.milliseconds();
 }
 
 ExecutionSite ItemsetRun::site() const {
@@ -153,7 +153,7 @@ ExecutionSite ItemsetRun::site() const {
 }
 
 RunRecord ItemsetRun::record() const {
-  RunRecord record = report_;
+  RunRecord record = record_;
   static_cast<ExecutionSite&>(record) = site();
   record.levels = levels_.record();
   return record;
@@ -175,9 +175,9 @@ void ItemsetRun::choose_device() {
   }
   const DeviceUse& use = session_.use();
   const ItemsetJob job{.algorithm = query_.algorithm,
-                       .transactions = report_.transactions,
-                       .distinct_transactions = report_.distinct_transactions,
-                       .occurrences = report_.occurrences,
+                       .transactions = record_.transactions,
+                       .distinct_transactions = record_.distinct_transactions,
+                       .occurrences = record_.occurrences,
                        .items = root_.items.size(),
                        .leading = root_.leading,
                        .memory_limit = use.memory_limit,
@@ -204,11 +204,11 @@ void ItemsetRun::choose_device() {
   };
   // The rows are sent when the search begins. Above, the occurrences have shown whether the module should be loaded.
   began_on_device_ = session_.offer(kWorthLoadingMs, ask, [](std::span<const DeviceTraits>) { return true; });
-  if (verdict) report_.reason = verdict->reason;
+  if (verdict) record_.reason = verdict->reason;
   site_.notice = session_.notice();
   if (!began_on_device_) return;
-  report_.method = kAlgorithmNames[static_cast<size_t>(algorithm())];
-  report_.kernel = "popc";
+  record_.method = kAlgorithmNames[static_cast<size_t>(algorithm())];
+  record_.kernel = "popc";
   site_.device = session_.device();
 }
 

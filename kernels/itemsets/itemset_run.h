@@ -97,7 +97,7 @@ class ItemsetRun {
   int64_t value(uint32_t rank) const { return values_[rank]; }
   size_t ranks() const { return values_.size(); }
   const ItemsetQuery& query() const { return query_; }
-  uint64_t transactions() const { return report_.transactions; }
+  uint64_t transactions() const { return record_.transactions; }
   ExecutionSite site() const;  // from any thread
   /// Without results and truncation, which the stream knows. From any thread.
   RunRecord record() const;
@@ -121,7 +121,7 @@ class ItemsetRun {
 
   ItemsetQuery query_;
   ExecutionOptions options_;
-  RunRecord report_;
+  RunRecord record_;
   SearchLevels levels_;
   SearchRoot root_;
   OccurrenceLists occurrences_;  // of the root's lists, for targets other than all

@@ -111,15 +111,15 @@ AllPairsRun::AllPairsRun(SetCollection sets, const AllPairsQuery& query, const E
   query_.check();
   const Stopwatch watch;
   prepare(std::move(sets));
-  report_.group_ms = watch.milliseconds();
+  record_.group_ms = watch.milliseconds();
 }
 
 AllPairsRun::~AllPairsRun() = default;
 
 void AllPairsRun::prepare(SetCollection given) {
-  report_.items = given.size();
-  report_.method = kWayNames[0];
-  report_.reason = "nothing to count";
+  record_.items = given.size();
+  record_.method = kWayNames[0];
+  record_.reason = "nothing to count";
 
   input_ = std::make_unique<Input>(Input{std::move(given), {}, {}});
   const SetCollection& sets = input_->sets;
@@ -137,11 +137,11 @@ void AllPairsRun::prepare(SetCollection given) {
                   "All pairs are counted over sets of at most 4294967295 elements.");
     if (set.cardinality() < min_count_) continue;
     order.push_back(by_id[name]);
-    report_.occurrences += set.cardinality();
+    record_.occurrences += set.cardinality();
   }
   std::stable_sort(order.begin(), order.end(),
                    [&](uint32_t x, uint32_t y) { return sets[x].cardinality() < sets[y].cardinality(); });
-  report_.items_kept = order.size();
+  record_.items_kept = order.size();
   if (order.size() < 2) return;
 
   const Costs costs = estimate();
@@ -155,7 +155,7 @@ void AllPairsRun::prepare(SetCollection given) {
 AllPairsRun::Costs AllPairsRun::estimate() const {
   const std::vector<uint32_t>& order = input_->order;
   const auto sets = static_cast<double>(order.size());
-  const auto elements = static_cast<double>(report_.occurrences);
+  const auto elements = static_cast<double>(record_.occurrences);
   const auto threads = static_cast<double>(options_.threads);
   double bytes = 0;
   double row_words = 0;
@@ -184,8 +184,8 @@ AllPairsRun::Costs AllPairsRun::estimate() const {
   const uint64_t left = options_.memory->available();
   costs.positional_fits =
       costs.looked && costs.element_bound < UINT32_MAX && costs.element_bound < left / 8 &&
-      transaction_bits_of_sets_bytes(order.size(), costs.element_bound, report_.occurrences, options_) < left;
-  costs.relation_fits = report_.occurrences < left / kBytesARow;
+      transaction_bits_of_sets_bytes(order.size(), costs.element_bound, record_.occurrences, options_) < left;
+  costs.relation_fits = record_.occurrences < left / kBytesARow;
   return costs;
 }
 
@@ -197,14 +197,14 @@ AllPairsWay AllPairsRun::choose(const Costs& costs) {
                 : !costs.positional_fits ? "does not fit"
                                          : (std::to_string(static_cast<int64_t>(costs.positional) + 1) + " ms").c_str(),
                 costs.relation, costs.relation_fits ? "" : " (does not fit)");
-  report_.reason = text;
+  record_.reason = text;
   return query_.way.value_or(costs.best(true));
 }
 
 /// @param way  the CPU's way; set to kRelation if devices are to count the rows of the relation
 /// @return whether devices count the sets themselves
 bool AllPairsRun::count_on_devices(const Costs& costs, AllPairsWay& way) {
-  const auto elements = static_cast<double>(report_.occurrences);
+  const auto elements = static_cast<double>(record_.occurrences);
   const DeviceUse& use = query_.device;
   DeviceSizes sizes{.items = input_->order.size(),
                     .leading = input_->order.size(),
@@ -216,8 +216,8 @@ bool AllPairsRun::count_on_devices(const Costs& costs, AllPairsWay& way) {
     sizes.batmap_words = batmaps.words;
   }
   if (costs.looked && costs.relation_fits && query_.way.value_or(AllPairsWay::kRelation) == AllPairsWay::kRelation) {
-    sizes.tid_slots = std::min(costs.element_bound, report_.occurrences);
-    sizes.rows = report_.occurrences;
+    sizes.tid_slots = std::min(costs.element_bound, record_.occurrences);
+    sizes.rows = record_.occurrences;
     // As if all elements were in equally many sets.
     sizes.pair_instances =
         static_cast<uint64_t>(std::min(elements * elements / static_cast<double>(sizes.tid_slots) / 2, 1e18));
@@ -235,28 +235,28 @@ bool AllPairsRun::count_on_devices(const Costs& costs, AllPairsWay& way) {
         }
         return count_sets_on_devices(*use.offload, devices, use.memory_limit, input_->sets, input_->order, options_);
       },
-      report_);
+      record_);
   if (!counter) return false;
-  report_.method = kWayNames[static_cast<size_t>(AllPairsWay::kTiles)];
+  record_.method = kWayNames[static_cast<size_t>(AllPairsWay::kTiles)];
   resume_ = {costs.best(false), costs.element_bound};
   start(std::move(counter));
   return true;
 }
 
 void AllPairsRun::count(AllPairsWay way, uint64_t element_bound) {
-  report_.method = kWayNames[static_cast<size_t>(way)];
+  record_.method = kWayNames[static_cast<size_t>(way)];
   const std::vector<uint32_t>& order = input_->order;
   switch (way) {
     case AllPairsWay::kTiles:
-      report_.kernel = query_.kernels.sets->name;
+      record_.kernel = query_.kernels.sets->name;
       start(count_set_tiles(std::move(input_->sets), order, query_.min_jaccard.value_or(0), *query_.kernels.sets, options_));
       break;
     case AllPairsWay::kPositional: {
-      report_.kernel = query_.kernels.bits->name;
+      record_.kernel = query_.kernels.bits->name;
       TransactionBits form = transaction_bits_of_sets(input_->sets, order, element_bound, *query_.kernels.sets, options_);
       input_->sets = SetCollection(*options_.memory);
       const auto count = static_cast<uint32_t>(order.size());
-      const uint64_t most_instances = report_.occurrences * count / 2;  // as if every element were in every set
+      const uint64_t most_instances = record_.occurrences * count / 2;  // as if every element were in every set
       start(count_positionally(std::move(form), {.leading = count}, most_instances, *query_.kernels.bits, options_));
       break;
     }
@@ -294,23 +294,23 @@ void AllPairsRun::count_relation() {
   pairs.max_results = query_.max_results;
   relation_run_.emplace(log_->chunks(), std::span<const uint32_t>(), pairs, options_);
   const RunRecord& record = relation_run_->record();
-  report_.reason += "; " + record.reason;
-  report_.transactions = record.transactions;
-  report_.pair_instances = record.pair_instances;
+  record_.reason += "; " + record.reason;
+  record_.transactions = record.transactions;
+  record_.pair_instances = record.pair_instances;
   follow_relation();
 }
 
 /// Copies what may change while a relation is counted.
 void AllPairsRun::follow_relation() {
   const RunRecord& record = relation_run_->record();
-  report_.method = record.method;
-  report_.kernel = record.kernel;
-  report_.device = record.device;
-  if (!record.notice.empty()) report_.notice = record.notice;
-  report_.results = record.results;
-  report_.tasks = record.tasks;
-  report_.tasks_done = record.tasks_done;
-  report_.truncation = record.truncation;
+  record_.method = record.method;
+  record_.kernel = record.kernel;
+  record_.device = record.device;
+  if (!record.notice.empty()) record_.notice = record.notice;
+  record_.results = record.results;
+  record_.tasks = record.tasks;
+  record_.tasks_done = record.tasks_done;
+  record_.truncation = record.truncation;
   if (!relation_run_->needs_rows()) log_.reset();
 }
 
@@ -321,13 +321,13 @@ bool AllPairsRun::next(std::vector<PairRow>& batch) {
     more = relation_run_->next(batch);
     follow_relation();
   } else {
-    more = answers_.next(batch, report_, [this] { count(resume_.way, resume_.element_bound); });
+    more = answers_.next(batch, record_, [this] { count(resume_.way, resume_.element_bound); });
   }
   for (PairRow& row : batch) {
     row.item_a = ids_[static_cast<size_t>(row.item_a)];
     row.item_b = ids_[static_cast<size_t>(row.item_b)];
   }
-  report_.count_ms += watch.milliseconds();
+  record_.count_ms += watch.milliseconds();
   return more;
 }
 

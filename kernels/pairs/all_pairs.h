@@ -51,7 +51,7 @@ class AllPairsRun {
   bool next(std::vector<PairRow>& batch);
 
   /// items: number of sets; occurrences: elements of the sets that are counted.
-  const RunRecord& record() const { return report_; }
+  const RunRecord& record() const { return record_; }
 
  private:
   struct Input;
@@ -71,7 +71,7 @@ class AllPairsRun {
   AllPairsQuery query_;
   ExecutionOptions options_;
   uint64_t min_count_;
-  RunRecord report_;
+  RunRecord record_;
   std::vector<int64_t> ids_;      // ascending; while counting, a set is named by its position here
   std::unique_ptr<Input> input_;  // empty once the sets are decoded or handed on
   struct {

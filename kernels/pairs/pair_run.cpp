@@ -48,7 +48,7 @@ PairRun::PairRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_r
   query_.check();
   const Stopwatch watch;
   group(std::move(chunks), item_rank);
-  report_.group_ms = watch.milliseconds();
+  record_.group_ms = watch.milliseconds();
 }
 
 PairRun::PairRun(const RowLog& log, std::span<const uint32_t> item_rank, const PairQuery& query,
@@ -60,17 +60,17 @@ PairRun::PairRun(const RowLog& log, std::span<const uint32_t> item_rank, const P
     group(log.chunks(), item_rank);
   else
     group_spilled(*log.partitions(), item_rank);
-  report_.group_ms = watch.milliseconds() - report_.count_ms;
+  record_.group_ms = watch.milliseconds() - record_.count_ms;
 }
 
 /// @return whether anything can be an answer
 bool PairRun::begin(uint64_t transactions, uint64_t items) {
-  report_.transactions = transactions;
-  report_.items = items;
+  record_.transactions = transactions;
+  record_.items = items;
   min_count_ = query_.min_count_among(transactions);
   // The name of a forced method is reported even if nothing is run, so that reports stay comparable.
-  report_.method = query_.method ? pair_method_name(*query_.method) : "auto";
-  report_.reason = "nothing to count";
+  record_.method = query_.method ? pair_method_name(*query_.method) : "auto";
+  record_.reason = "nothing to count";
   return query_.bag || min_count_ <= transactions;
 }
 
@@ -90,7 +90,7 @@ PairSelection PairRun::selection() const {
           .per_item_top_k = query_.per_item_top_k,
           .max_results = query_.max_results,
           .ranking = {.measure = query_.measure.value_or(PairMeasure::kSupport),
-                      .total = static_cast<double>(report_.transactions)},
+                      .total = static_cast<double>(record_.transactions)},
           .ties = query_.ties,
           .diagonal = query_.diagonal};
 }
@@ -101,27 +101,27 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
 
   const bool weighted = query_.bag && has_repeated_rows(relation, options_);
   const KeptItems kept = keep_items(relation, filter(weighted), options_);
-  report_.items_kept = kept.size;
-  report_.occurrences = kept.occurrences;
+  record_.items_kept = kept.size;
+  record_.occurrences = kept.occurrences;
   if (kept.size == 0) return;
   if (query_.left_items && (kept.pairs.leading == 0 || kept.pairs.leading == kept.size)) return;
   Buffer<int64_t> values(*options_.memory, kept.size);
   for (uint32_t rank = 0; rank < kept.size; ++rank) values[rank] = relation.item_value(kept.code_of_rank[rank]);
 
   const TransactionLengths lengths = transaction_lengths(relation, kept, options_);
-  report_.pair_instances = most_pairs_ = lengths.pair_instances;
+  record_.pair_instances = most_pairs_ = lengths.pair_instances;
   if (weighted) {
     refuse_without_device("rows repeat, so that rows are counted, which no GPU does");
-    report_.method = pair_method_name(PairMethod::kHorizontal);
-    report_.reason = "rows repeat, so that rows are counted";
+    record_.method = pair_method_name(PairMethod::kHorizontal);
+    record_.reason = "rows repeat, so that rows are counted";
     answers_.start(count_weighted(relation, kept, lengths, min_count_, options_), std::move(values), selection(), options_);
     return;
   }
   const PairChoice choice = choose_pair_method(describe_job(relation, kept, lengths, query_.kernels, options_));
   const PairMethod method = query_.method.value_or(choice.method);
-  report_.method = pair_method_name(method);
-  report_.kernel = query_.kernels.name(method);
-  report_.reason = (query_.method ? "asked for; " : "") + choice.reason;
+  record_.method = pair_method_name(method);
+  record_.kernel = query_.kernels.name(method);
+  record_.reason = (query_.method ? "asked for; " : "") + choice.reason;
   const PairEstimate& estimate = choice.estimates[static_cast<size_t>(method)];
   std::unique_ptr<PairCounter> counter = count_on_a_device(relation, kept, estimate.milliseconds);
   restart_bytes_ = counter ? estimate.bytes : 0;
@@ -162,7 +162,7 @@ std::unique_ptr<PairCounter> PairRun::count_on_a_device(const EncodedRelation& r
   const DeviceUse& use = query_.device;
   if (query_.method && !device_method(*query_.method)) {
     if (answers_.session().is_required())
-      throw Error(ErrorCode::kInvalidParameter, std::string("method \"") + report_.method + "\" does not run on a GPU",
+      throw Error(ErrorCode::kInvalidParameter, std::string("method \"") + record_.method + "\" does not run on a GPU",
                   "Methods that do: bitmap, horizontal.");
     return nullptr;
   }
@@ -171,7 +171,7 @@ std::unique_ptr<PairCounter> PairRun::count_on_a_device(const EncodedRelation& r
                           .first_column = kept.pairs.first_column,
                           .tid_slots = relation.tid_slots(),
                           .rows = kept.occurrences,
-                          .pair_instances = report_.pair_instances,
+                          .pair_instances = record_.pair_instances,
                           .memory_limit = use.memory_limit,
                           .threads = options_.threads};
   const std::optional<DeviceMethod> wanted = query_.method ? device_method(*query_.method) : std::nullopt;
@@ -181,11 +181,11 @@ std::unique_ptr<PairCounter> PairRun::count_on_a_device(const EncodedRelation& r
         std::unique_ptr<PairCounter> counter =
             count_on_devices(*use.offload, devices, method, use.memory_limit, relation, kept, options_);
         const bool bits = method == DeviceMethod::kBitmap;
-        report_.method = pair_method_name(bits ? PairMethod::kBitmap : PairMethod::kHorizontal);
-        report_.kernel = bits ? devices[0].bit_kernel : "";
+        record_.method = pair_method_name(bits ? PairMethod::kBitmap : PairMethod::kHorizontal);
+        record_.kernel = bits ? devices[0].bit_kernel : "";
         return counter;
       },
-      report_);
+      record_);
 }
 
 void PairRun::group_spilled(const RowPartitions& rows, std::span<const uint32_t> item_rank) {
@@ -199,8 +199,8 @@ void PairRun::group_spilled(const RowPartitions& rows, std::span<const uint32_t>
     throw Error(ErrorCode::kMemoryLimit, "the rows in files would be read " + std::to_string(spilled_->passes()) +
                                              " times, more than " + std::to_string(*query_.max_passes));
   const KeptItems& kept = spilled_->kept();
-  report_.items_kept = kept.size;
-  report_.occurrences = kept.occurrences;
+  record_.items_kept = kept.size;
+  record_.occurrences = kept.occurrences;
   if (kept.pairs.leading == 0 || kept.pairs.first_column == kept.size) return;
   Buffer<int64_t> values(*options_.memory, kept.size);
   for (uint32_t rank = 0; rank < kept.size; ++rank) values[rank] = spilled_->item_value(rank);
@@ -210,19 +210,19 @@ void PairRun::group_spilled(const RowPartitions& rows, std::span<const uint32_t>
   PairSelection wanted = selection();
   if (wanted.ties) wanted.top_k.reset();  // without top_k all pairs are answers, since blocks are counted only once
   answers_.start(std::move(counter), std::move(values), wanted, options_, [this] { return next_block(); });
-  report_.count_ms = watch.milliseconds();
+  record_.count_ms = watch.milliseconds();
 }
 
 std::unique_ptr<PairCounter> PairRun::next_block() {
   std::unique_ptr<PairCounter> counter = spilled_->next_block();
   if (counter && !counter->supports().empty()) count_kept(counter->supports());
-  report_.pair_instances = spilled_->pair_instances();
-  report_.file_bytes = spilled_->file_bytes();
-  report_.method.clear();
-  report_.kernel.clear();
+  record_.pair_instances = spilled_->pair_instances();
+  record_.file_bytes = spilled_->file_bytes();
+  record_.method.clear();
+  record_.kernel.clear();
   for (const PairMethod method : spilled_->methods()) {
-    report_.method += (report_.method.empty() ? "" : ", ") + std::string(pair_method_name(method));
-    if (const std::string kernel = query_.kernels.name(method); !kernel.empty()) report_.kernel = kernel;
+    record_.method += (record_.method.empty() ? "" : ", ") + std::string(pair_method_name(method));
+    if (const std::string kernel = query_.kernels.name(method); !kernel.empty()) record_.kernel = kernel;
   }
   const char* const why = spilled_->weighted() ? "rows repeat, so that rows are counted; "
                           : query_.method      ? "asked for; "
@@ -230,12 +230,12 @@ std::unique_ptr<PairCounter> PairRun::next_block() {
   char text[160];
   std::snprintf(text, sizeof text, "%srows in %.0f MB of files, read in %zu parts, %zu times after the first", why,
                 static_cast<double>(spilled_->file_bytes()) / 1e6, spilled_->loads(), spilled_->passes());
-  report_.reason = text;
+  record_.reason = text;
   return counter;
 }
 
 void PairRun::count_kept(std::span<const uint32_t> supports) {
-  report_.items_kept =
+  record_.items_kept =
       static_cast<uint64_t>(std::count_if(supports.begin(), supports.end(), [&](uint32_t s) { return s >= min_count_; }));
 }
 
@@ -259,8 +259,8 @@ void PairRun::count_all() {
 bool PairRun::next(std::vector<PairRow>& batch) {
   if (spooled_) return spooled_->next(batch);
   const Stopwatch watch;
-  const bool more = answers_.next(batch, report_, [this] { group(std::move(chunks_), item_rank_); });
-  report_.count_ms += watch.milliseconds();
+  const bool more = answers_.next(batch, record_, [this] { group(std::move(chunks_), item_rank_); });
+  record_.count_ms += watch.milliseconds();
   return more;
 }
 

@@ -79,7 +79,7 @@ class PairRun {
   /// @throws Error, std::bad_alloc; after that next() must not be called again
   bool next(std::vector<PairRow>& batch);
 
-  const RunRecord& record() const { return report_; }
+  const RunRecord& record() const { return record_; }
 
   /// Whether memory may not suffice for the answers still to come.
   bool may_run_out() const;
@@ -104,7 +104,7 @@ class PairRun {
 
   PairQuery query_;
   ExecutionOptions options_;
-  RunRecord report_;
+  RunRecord record_;
   uint64_t min_count_ = 1;         // the threshold of the query
   std::vector<ChunkView> chunks_;  // while devices count: for a restart on the CPU
   std::span<const uint32_t> item_rank_;

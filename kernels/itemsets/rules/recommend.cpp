@@ -278,27 +278,27 @@ void RecommendQuery::check() const {
 RecommendRun::RecommendRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const RecommendQuery& query,
                            const ExecutionOptions& options) {
   query.check();
-  report_.answers = AnswerKind::kRecommendations;
-  report_.method = "subsets of the basket";
+  record_.answers = AnswerKind::kRecommendations;
+  record_.method = "subsets of the basket";
   const Stopwatch watch;
   const EncodedRelation relation(std::move(chunks), item_rank, options);
-  report_.transactions = relation.transactions();
-  report_.items = relation.items();
-  const uint64_t min_count = query.min_count_among(report_.transactions);
+  record_.transactions = relation.transactions();
+  record_.items = relation.items();
+  const uint64_t min_count = query.min_count_among(record_.transactions);
   const Roles roles(relation, query, min_count, *options.memory);
-  report_.items_kept = roles.size();
+  record_.items_kept = roles.size();
   const BasketTransactions transactions(relation, roles, options);
-  report_.distinct_transactions = transactions.size();
-  report_.reason =
+  record_.distinct_transactions = transactions.size();
+  record_.reason =
       std::to_string(transactions.size()) + " transactions meet the basket, threshold " + std::to_string(min_count);
-  report_.group_ms = watch.milliseconds();
+  record_.group_ms = watch.milliseconds();
 
-  RuleSearch rules(transactions, roles, query, report_.transactions, min_count, options);
+  RuleSearch rules(transactions, roles, query, record_.transactions, min_count, options);
   rules.search();
   for (uint32_t role = roles.basket; role < roles.size(); ++role) {
     const Best& best = rules.best(role);
     if (best.support == 0) continue;
-    report_.occurrences += transactions.support(role);
+    record_.occurrences += transactions.support(role);
     rows_.push_back({roles.value[role], best.score, best.lhs_begin, best.lhs_length, best.support, best.lhs_support,
                      transactions.support(role)});
   }
@@ -306,7 +306,7 @@ RecommendRun::RecommendRun(std::vector<ChunkView> chunks, std::span<const uint32
   std::partial_sort(rows_.begin(), rows_.begin() + static_cast<ptrdiff_t>(k), rows_.end(),
                     polled(options.cancel, is_before));
   rows_.resize(k);
-  report_.results = k;
+  record_.results = k;
   for (Recommendation& row : rows_) {
     const size_t begin = lhs_.size();
     for (const uint32_t place : rules.lhs({0, 0, 0, row.lhs_begin, row.lhs_length})) lhs_.push_back(roles.value[place]);

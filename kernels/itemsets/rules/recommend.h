@@ -62,10 +62,10 @@ class RecommendRun {
   const std::vector<Recommendation>& rows() const { return rows_; }  // best first
   /// Items of the lhs, ascending.
   std::span<const int64_t> lhs(const Recommendation& row) const { return {lhs_.data() + row.lhs_begin, row.lhs_length}; }
-  const RunRecord& record() const { return report_; }
+  const RunRecord& record() const { return record_; }
 
  private:
-  RunRecord report_;
+  RunRecord record_;
   std::vector<Recommendation> rows_;
   std::vector<int64_t> lhs_;
 };

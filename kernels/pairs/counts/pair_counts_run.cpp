@@ -92,15 +92,15 @@ PairCountsRun::PairCountsRun(const std::byte* counts, const PairQuery& query, co
   query.check();
   const Stopwatch watch;
   const PairCountsHeader header = pair_counts_header(counts);
-  report_.method = "stored";
-  report_.reason = "counts are read, not counted";
-  report_.transactions = header.total;
-  report_.items = header.items;
+  record_.method = "stored";
+  record_.reason = "counts are read, not counted";
+  record_.transactions = header.total;
+  record_.items = header.items;
   const uint64_t min_count = query.min_count_among(header.total);
   if (min_count > header.total) return;
   auto counter = std::make_unique<StoredCounter>(counts, query, min_count, options_);
-  report_.items_kept = counter->kept();
-  report_.occurrences = counter->occurrences();
+  record_.items_kept = counter->kept();
+  record_.occurrences = counter->occurrences();
   Buffer<int64_t> values = counter->take_values();
   answers_.emplace(std::move(counter), std::move(values),
                    PairSelection{.min_count = min_count,
@@ -110,7 +110,7 @@ PairCountsRun::PairCountsRun(const std::byte* counts, const PairQuery& query, co
                                  .ranking = {.measure = query.measure.value_or(PairMeasure::kSupport),
                                              .total = static_cast<double>(header.total)}},
                    options_);
-  report_.group_ms = watch.milliseconds();
+  record_.group_ms = watch.milliseconds();
 }
 
 bool PairCountsRun::next(std::vector<PairRow>& batch) {
@@ -120,11 +120,11 @@ bool PairCountsRun::next(std::vector<PairRow>& batch) {
   }
   const Stopwatch watch;
   const bool more = answers_->next(batch);
-  report_.results = answers_->results();
-  report_.tasks = answers_->tasks();
-  report_.tasks_done = answers_->tasks_done();
-  report_.truncation = answers_->truncation();
-  report_.count_ms += watch.milliseconds();
+  record_.results = answers_->results();
+  record_.tasks = answers_->tasks();
+  record_.tasks_done = answers_->tasks_done();
+  record_.truncation = answers_->truncation();
+  record_.count_ms += watch.milliseconds();
   return more;
 }
 

@@ -28,11 +28,11 @@ class PairCountsRun {
   /// See PairAnswers::next.
   bool next(std::vector<PairRow>& batch);
 
-  const RunRecord& record() const { return report_; }
+  const RunRecord& record() const { return record_; }
 
  private:
   ExecutionOptions options_;
-  RunRecord report_;
+  RunRecord record_;
   std::optional<PairAnswers> answers_;  // nothing: no pair can be an answer
 };
 
