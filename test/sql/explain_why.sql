@@ -1,5 +1,7 @@
 -- Each reason why a block keeps the plain plan, by batmap_explain_why and by EXPLAIN.
 LOAD 'batmap';
+CREATE SCHEMA why;
+SET search_path = why, public;
 CREATE TABLE w_rows AS SELECT k % 500 AS tid, (k * 7919 / 500) % 41 AS item, 'v' || k % 13 AS word, k AS id, k * 1.5 AS price, k % 3 AS part
     FROM generate_series(1, 20000) k;
 CREATE TABLE w_small AS SELECT * FROM w_rows LIMIT 20;
@@ -71,4 +73,5 @@ BEGIN
 END $$;
 SELECT explained('SELECT a.item, count(*) FROM w_small a GROUP BY 1');
 RESET batmap.explain_why;
-DROP TABLE w_rows, w_small, w_parts, w_lists, w_queries;
+SET client_min_messages = warning;
+DROP SCHEMA why CASCADE;

@@ -1,6 +1,7 @@
 -- Plain SQL as people write it: each shape is answered by the node or says why not, and the rows are those of the plain plan.
 LOAD 'batmap';
-SET batmap.explain_why = off;
+CREATE SCHEMA shop;
+SET search_path = shop, public;
 CREATE TABLE customers (customer_id int PRIMARY KEY, city text NOT NULL);
 CREATE TABLE orders (order_id int PRIMARY KEY, customer_id int NOT NULL, day date NOT NULL, country text);
 CREATE TABLE products (product_id int PRIMARY KEY, name text NOT NULL, category text, price numeric);
@@ -104,3 +105,5 @@ INSERT INTO shapes (shape, query) VALUES
 SELECT number, shape, t.* FROM shapes, try(query) t ORDER BY number;
 -- why not
 SELECT shape, expression, reason, hint FROM shapes, batmap_explain_why(query) WHERE NOT taken AND reason NOT LIKE '%cheaper%' ORDER BY number;
+SET client_min_messages = warning;
+DROP SCHEMA shop CASCADE;
