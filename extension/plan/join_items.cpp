@@ -113,6 +113,17 @@ bool is_item(const JoinProjectQuery& query, Node* expression) {
   return item_index(query.sides[0], expression) >= 0 || item_index(query.sides[1], expression) >= 0;
 }
 
+bool return_item(JoinProjectQuery& query, Node* expression) {
+  for (JoinProjectSide& side : query.sides) {
+    const int index = item_index(side, expression);
+    if (index < 0) continue;
+    ListCell* const ref = list_nth_cell(side.item_refs, index);
+    if (lfirst_int(ref) == kOnlyCompared) lfirst_int(ref) = 0;
+    return true;
+  }
+  return false;
+}
+
 bool add_grouped_items(PlannerInfo* root, JoinProjectQuery& query) {
   ListCell* cell;
   foreach (cell, query.groups) {

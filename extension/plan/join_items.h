@@ -19,6 +19,9 @@ int side_of(PlannerInfo* root, const JoinProjectQuery& query, Node* expression);
 int item_index(const JoinProjectSide& side, Node* expression);
 bool is_item(const JoinProjectQuery& query, Node* expression);
 
+/// If an expression is an item, notes that the query returns it, so that it is not only compared.
+bool return_item(JoinProjectQuery& query, Node* expression);
+
 /// Adds the expressions of GROUP BY as items.
 bool add_grouped_items(PlannerInfo* root, JoinProjectQuery& query);
 

@@ -176,7 +176,7 @@ struct OutputCheck {
 /// Walks an output expression. @return true (stop) at an expression that the node cannot compute
 bool is_unknown(Node* node, void* arg) {
   auto* const check = static_cast<OutputCheck*>(arg);
-  if (node == nullptr || is_item(*check->query, node)) return false;
+  if (node == nullptr || return_item(*check->query, node)) return false;
   if (IsA(node, Aggref)) return !add_aggregate(check->root, *check->query, castNode(Aggref, node));
   // A column that the query does not group by has one value in each group: the server has proved it.
   if (IsA(node, Var)) return !add_item(check->root, *check->query, node, 0);
