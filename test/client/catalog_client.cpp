@@ -106,6 +106,7 @@ const Served kServed[] = {
     {"batmap_join_project_support", nullptr},
     {"batmap_all_pairs_support", nullptr},
     {"batmap_set_unnest_support", nullptr},
+    {"batmap_stream_support", "SELECT * FROM batmap_estimate('SELECT tid, item FROM dense', min_count => 2)"},
 };  // nullptr: kPlanned. Receive functions get what the send functions of their types send.
 
 // The tables: rows with few items in many common transactions, rows with many items, events, sets, and values
