@@ -1,0 +1,36 @@
+# The part `shapes` of run.sh, which sources this file: one question about retail in the ways in which people write it,
+# through the plan node against the plain plan. The orders and products of retail have made-up columns.
+
+part_shapes() {
+    local shape goal query name
+    load_retail_once || return 0
+    run_sql "CREATE TABLE retail_orders AS SELECT tid, 'country ' || (hashint4(tid) & 15) AS country, date '2024-01-01' + ((hashint4(tid) >> 4) & 255) AS day
+        FROM (SELECT DISTINCT tid FROM retail) t; ALTER TABLE retail_orders ADD PRIMARY KEY (tid)"
+    run_sql "CREATE TABLE retail_products AS SELECT item, 'product ' || item AS name, 'category ' || item % 40 AS category
+        FROM (SELECT DISTINCT item FROM retail) i; ALTER TABLE retail_products ADD PRIMARY KEY (item)"
+    run_sql "VACUUM (FREEZE, ANALYZE) retail_orders, retail_products"
+    emit
+    emit "## One question, written in many ways"
+    emit
+    emit "Retail, with tables of orders and products. Seconds with the plan node, and with batmap.enable_join_project off and work_mem" \
+        "$((memory_mb / 6)) MB; medians."
+    emit
+    emit "| shape | plan node, s | plain plan, s | plain / node | goal for the node, s |"
+    emit "|---|---|---|---|---|"
+    while IFS='|' read -r shape goal query; do
+        side shape_node pg "$generous" "SELECT count(*), sum(n) FROM ($query) q"
+        side shape_plain pg "$plain $generous" "SELECT count(*), sum(n) FROM ($query) q"
+        alternate shape_node shape_plain
+        agree shape_node shape_plain
+        name=$(holds "$(median shape_node) <= $goal * 1000" && echo met || echo '**missed**')
+        emit "| $shape | $(seconds shape_node) | $(seconds shape_plain)" \
+            "| $(calculate "$(median shape_plain) / $(median shape_node)" 1) | $goal: $name |"
+    done <<'END'
+ids|0.3|SELECT a.item, b.item, count(*) AS n FROM retail a JOIN retail b USING (tid) WHERE a.item < b.item GROUP BY 1, 2 HAVING count(*) >= 50
+names of both products|0.27|SELECT p.name, q.name, count(*) AS n FROM retail a JOIN retail b USING (tid) JOIN retail_products p ON p.item = a.item JOIN retail_products q ON q.item = b.item WHERE a.item < b.item GROUP BY 1, 2 HAVING count(*) >= 50
+a filter on the day of the order|0.3|SELECT a.item, b.item, count(*) AS n FROM retail a JOIN retail b USING (tid) JOIN retail_orders o USING (tid) WHERE a.item < b.item AND o.day < '2024-04-01' GROUP BY 1, 2 HAVING count(*) >= 20
+the filter with IN|0.3|SELECT a.item, b.item, count(*) AS n FROM retail a JOIN retail b USING (tid) WHERE a.item < b.item AND a.tid IN (SELECT tid FROM retail_orders WHERE day < '2024-04-01') GROUP BY 1, 2 HAVING count(*) >= 20
+by country of the order|0.5|SELECT o.country, a.item, b.item, count(*) AS n FROM retail a JOIN retail b USING (tid) JOIN retail_orders o USING (tid) WHERE a.item < b.item GROUP BY 1, 2, 3 HAVING count(*) >= 20
+categories, orders counted once|0.4|SELECT p.category, q.category, count(DISTINCT a.tid) AS n FROM retail a JOIN retail b USING (tid) JOIN retail_products p ON p.item = a.item JOIN retail_products q ON q.item = b.item WHERE p.category < q.category GROUP BY 1, 2
+END
+}
