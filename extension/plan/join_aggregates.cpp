@@ -17,7 +17,6 @@ struct StateOfFunction {
 constexpr StateOfFunction kStates[] = {
     {F_COUNT_, AggregateState::kCount},       {F_COUNT_ANY, AggregateState::kCount},
     {F_SUM_INT2, AggregateState::kInt8},      {F_SUM_INT4, AggregateState::kInt8},
-    {F_SUM_FLOAT4, AggregateState::kFloat4},  {F_SUM_FLOAT8, AggregateState::kFloat8},
     {F_AVG_INT2, AggregateState::kAverage},   {F_AVG_INT4, AggregateState::kAverage},
     {F_BOOL_AND, AggregateState::kValue},     {F_BOOL_OR, AggregateState::kValue},
     {F_EVERY, AggregateState::kValue},        {F_BIT_AND_INT2, AggregateState::kValue},
@@ -39,19 +38,46 @@ bool is_extremum(const Aggref* aggregate) {
 struct InputWalk {
   PlannerInfo* root;
   JoinProjectQuery* query;
+  Node* input;  // the whole expression
 };
 
-/// Makes the largest parts of an expression that read one side items, also if they are made of items: values that are equal may
-/// have different texts. @return true (stop) where that cannot be done
-bool add_parts(Node* node, void* arg) {
-  auto* const walk = static_cast<InputWalk*>(arg);
-  if (node == nullptr || is_item(*walk->query, node)) return false;
-  if (side_of(walk->root, *walk->query, node) >= 0) {
-    walk->query->finer = true;
-    return !add_item(walk->root, *walk->query, node, kOnlyCompared);
+/// Are equal values of a type the same in every respect? An expression may tell 1.0 from 1.00, or 1 month from 30 days.
+bool equal_is_same(Oid type) {
+  switch (getBaseType(type)) {
+    case BOOLOID:
+    case BYTEAOID:
+    case CHAROID:
+    case DATEOID:
+    case INT2OID:
+    case INT4OID:
+    case INT8OID:
+    case NAMEOID:
+    case OIDOID:
+    case TEXTOID:
+    case TIMEOID:
+    case TIMESTAMPOID:
+    case TIMESTAMPTZOID:
+    case UUIDOID:
+    case VARCHAROID: return true;
+    default: return false;
   }
-  if (IsA(node, Var) || IsA(node, PlaceHolderVar)) return true;
-  return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(add_parts)), arg);
+}
+
+/// Makes the columns that an expression reads items. The expression itself is computed for rows of pairs only, because its
+/// condition may keep it from errors. @return true (stop) where that cannot be done
+bool add_columns(Node* node, void* arg) {
+  auto* const walk = static_cast<InputWalk*>(arg);
+  if (node == nullptr) return false;
+  const bool is_known = is_item(*walk->query, node);
+  if (is_known || IsA(node, Var)) {
+    // One value stands for all that are equal to it.
+    if (node != walk->input && !equal_is_same(exprType(node))) return true;
+    if (is_known) return false;
+    walk->query->finer = true;
+    return side_of(walk->root, *walk->query, node) < 0 || !add_item(walk->root, *walk->query, node, kOnlyCompared);
+  }
+  if (IsA(node, PlaceHolderVar)) return true;
+  return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(add_columns)), arg);
 }
 
 int64_t times(int64_t value, int64_t count) {
@@ -81,8 +107,8 @@ AggregateState state_of(const Aggref* aggregate) {
 }
 
 bool read_aggregate_input(PlannerInfo* root, JoinProjectQuery& query, Node* input) {
-  InputWalk walk{root, &query};
-  if (!is_plain(input) || add_parts(input, &walk)) return query.refuse(Refusal::kAggregateInput, input);
+  InputWalk walk{root, &query, input};
+  if (!is_plain(input) || add_columns(input, &walk)) return query.refuse(Refusal::kAggregateInput, input);
   return true;
 }
 
@@ -110,8 +136,6 @@ Datum aggregate_state(const RunningAggregate& aggregate, int64_t count, ExprCont
   switch (aggregate.state) {
     case AggregateState::kCount: return Int64GetDatum(count);
     case AggregateState::kInt8: return Int64GetDatum(times(integer_of(value, aggregate.length), count));
-    case AggregateState::kFloat4: return Float4GetDatum(DatumGetFloat4(value) * static_cast<float4>(count));
-    case AggregateState::kFloat8: return Float8GetDatum(DatumGetFloat8(value) * static_cast<float8>(count));
     case AggregateState::kAverage: return average_of(count, times(integer_of(value, aggregate.length), count));
     case AggregateState::kValue:
     case AggregateState::kNone: break;

@@ -18,8 +18,6 @@ namespace batmap::pg {
 enum class AggregateState : int {
   kCount,    // n
   kInt8,     // n * x as int8, of int2 or int4
-  kFloat4,   // n * x
-  kFloat8,   // n * x
   kAverage,  // {n, n * x} as int8[], of int2 or int4
   kValue,    // x: min, max, bool_and, ...
   kNone      // another aggregate
@@ -27,7 +25,7 @@ enum class AggregateState : int {
 
 AggregateState state_of(const Aggref* aggregate);
 
-/// Reads the argument or the condition of an aggregate; what it reads of a side becomes an item where it is none.
+/// Reads the argument or the condition of an aggregate; the columns that it reads become items where they are none.
 /// @return whether the node can compute it
 bool read_aggregate_input(PlannerInfo* root, JoinProjectQuery& query, Node* input);
 

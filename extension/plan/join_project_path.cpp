@@ -65,6 +65,7 @@ JoinProjectSpec spec_of(const JoinProjectQuery& query) {
   spec.order = query.order;
   spec.counting = query.counting;
   spec.rows_repeat = query.rows_repeat;
+  spec.comparisons = query.comparisons;
   spec.has_threshold = query.threshold != nullptr;
   spec.threshold_excluded = query.threshold_excluded;
   spec.has_limit = query.limit != nullptr;

@@ -23,6 +23,7 @@ struct JoinProjectSpec {
   ItemOrder order;
   JoinProjectCount counting;
   int rows_repeat;
+  int comparisons;    // of items: the first of the conditions, to be checked before aggregates are computed
   int has_threshold;  // its bound is the first of custom_exprs
   int threshold_excluded;
   int has_limit;   // the next of custom_exprs

@@ -45,6 +45,7 @@ bool rows_stay_the_same(const RangeTblEntry* entry) {
     case RTE_RELATION: return entry->tablesample == nullptr;
     case RTE_FUNCTION: return !contain_volatile_functions(node_of(entry->functions));
     case RTE_SUBQUERY: return !contain_volatile_functions(node_of(entry->subquery));
+    case RTE_TABLEFUNC: return !contain_volatile_functions(reinterpret_cast<Node*>(entry->tablefunc));
     case RTE_VALUES: return !contain_volatile_functions(node_of(entry->values_lists));
     default: return true;
   }
@@ -171,6 +172,7 @@ bool add_aggregate(PlannerInfo* root, JoinProjectQuery& query, Aggref* aggregate
 struct OutputCheck {
   PlannerInfo* root;
   JoinProjectQuery* query;
+  const List* grouped;  // all expressions of GROUP BY or DISTINCT, also those that the planner has found to be constant
 };
 
 /// Walks an output expression. @return true (stop) at an expression that the node cannot compute
@@ -179,14 +181,17 @@ bool is_unknown(Node* node, void* arg) {
   if (node == nullptr || return_item(*check->query, node)) return false;
   if (IsA(node, Aggref)) return !add_aggregate(check->root, *check->query, castNode(Aggref, node));
   // A column that the query does not group by has one value in each group: the server has proved it.
-  if (IsA(node, Var)) return !add_item(check->root, *check->query, node, 0);
+  if (IsA(node, Var) || list_member(check->grouped, node)) return !add_item(check->root, *check->query, node, 0);
   if (IsA(node, PlaceHolderVar) || IsA(node, GroupingFunc) || IsA(node, WindowFunc))
     return !check->query->refuse(Refusal::kOutput, node);
   return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(is_unknown)), arg);
 }
 
 bool read_output(PlannerInfo* root, JoinProjectQuery& query, List* having) {
-  OutputCheck check{root, &query};
+  const Query* const parse = root->parse;
+  OutputCheck check{root, &query,
+                    get_sortgrouplist_exprs(parse->groupClause != NIL ? parse->groupClause : parse->distinctClause,
+                                            root->processed_tlist)};
   ListCell* cell;
   foreach (cell, query.target->exprs) {
     Node* const expression = node_of(lfirst(cell));
@@ -270,6 +275,7 @@ bool recognize_division(PlannerInfo* root, const RelOptInfo* input, List* having
   query.self_join = make_copies(root, query);
   find_unwanted_nulls(root, query);
   take_order(query);
+  query.comparisons = list_length(query.quals);
   ListCell* cell;
   if (!query.finer) {
     foreach (cell, having)

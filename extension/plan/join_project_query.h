@@ -48,7 +48,8 @@ struct JoinProjectQuery {
   List* states;             // int for each: AggregateState
   List* arguments;          // expression for each, or nullptr: the aggregate counts all rows
   List* conditions;         // FILTER for each, or nullptr
-  List* quals;              // conditions to check on each row of the answer
+  List* quals;              // conditions to check on each row of the answer: comparisons of items, then HAVING
+  int comparisons;          // number of the former
   Expr* threshold;          // least count, or nullptr
   bool threshold_excluded;  // the count must be larger
   Node* limit;              // number of rows with the largest counts, or nullptr

@@ -9,12 +9,15 @@ namespace {
 
 // ---- divisions
 
+/// The relations without the numbers that stand for outer joins.
+Relids base_of(const PlannerInfo* root, Relids relids) { return bms_intersect(relids, root->all_baserels); }
+
 /// Do all special joins (outer, semi- and anti-joins) stay within one of the two sides?
 bool special_joins_fit(const PlannerInfo* root, Relids left, Relids right) {
   const ListCell* cell;
   foreach (cell, root->join_info_list) {
     const auto* const join = static_cast<const SpecialJoinInfo*>(lfirst(cell));
-    const Relids relations = bms_union(join->min_lefthand, join->min_righthand);
+    const Relids relations = base_of(root, bms_union(join->min_lefthand, join->min_righthand));
     if (!bms_is_subset(relations, left) && !bms_is_subset(relations, right)) return false;
   }
   return true;
@@ -54,9 +57,6 @@ int by_rows(const ListCell* a, const ListCell* b) {
   const double difference = rows_of(a) - rows_of(b);
   return difference < 0 ? -1 : difference > 0 ? 1 : 0;
 }
-
-/// The relations without the numbers that stand for outer joins.
-Relids base_of(const PlannerInfo* root, Relids relids) { return bms_intersect(relids, root->all_baserels); }
 
 // ---- copies
 
@@ -131,25 +131,48 @@ Renaming pair_relations(PlannerInfo* root, Relids left, Relids right, Relids res
   return renaming;
 }
 
-/// The clauses of a list that read relations of a side only.
-List* clauses_within(const List* restrictions, Relids side, List* clauses) {
-  const ListCell* cell;
-  foreach (cell, restrictions) {
-    const auto* const clause = lfirst_node(RestrictInfo, cell);
-    if (bms_is_subset(clause->required_relids, side)) clauses = list_append_unique(clauses, clause->clause);
-  }
-  return clauses;
+/// The conditions of a list that read relations of a side only.
+List* conditions_within(List* restrictions, Relids side, List* conditions) {
+  ListCell* cell;
+  foreach (cell, restrictions)
+    if (bms_is_subset(lfirst_node(RestrictInfo, cell)->required_relids, side))
+      conditions = list_append_unique_ptr(conditions, lfirst(cell));
+  return conditions;
 }
 
-/// All conditions within a side but equivalences.
+/// All conditions within a side but equivalences: a list of RestrictInfo.
 List* conditions_of(PlannerInfo* root, Relids side) {
-  List* clauses = NIL;
+  List* conditions = NIL;
   for (int k = -1; (k = bms_next_member(side, k)) >= 0;) {
     const RelOptInfo* const relation = find_base_rel(root, k);
-    clauses = clauses_within(relation->baserestrictinfo, side, clauses);
-    clauses = clauses_within(relation->joininfo, side, clauses);
+    conditions = conditions_within(relation->baserestrictinfo, side, conditions);
+    conditions = conditions_within(relation->joininfo, side, conditions);
   }
-  return clauses;
+  return conditions;
+}
+
+/// Does each condition of one side have its copy in the other? Not only its expression counts, but also the join at which it is
+/// checked: ON of an outer join is not WHERE.
+bool conditions_are_copied(const Renaming& renaming, List* left, List* right) {
+  if (list_length(left) != list_length(right)) return false;
+  List* rest = list_copy(left);
+  ListCell* cell;
+  foreach (cell, right) {
+    const auto* const condition = lfirst_node(RestrictInfo, cell);
+    Node* const clause = renaming.renamed(reinterpret_cast<Node*>(condition->clause));
+    const Relids relations = renaming.renamed(condition->required_relids);
+    void* match = nullptr;
+    ListCell* candidate;
+    foreach (candidate, rest) {
+      const auto* const other = lfirst_node(RestrictInfo, candidate);
+      if (equal(other->clause, clause) && bms_equal(other->required_relids, relations) &&
+          other->is_pushed_down == condition->is_pushed_down)
+        match = lfirst(candidate);
+    }
+    if (match == nullptr) return false;
+    rest = list_delete_ptr(rest, match);
+  }
+  return true;
 }
 
 /// The expressions of a side that an equivalence class makes equal.
@@ -198,7 +221,7 @@ bool special_joins_are_copied(const PlannerInfo* root, const Renaming& renaming,
     auto* const join = static_cast<SpecialJoinInfo*>(lfirst(cell));
     if (join->jointype == JOIN_SEMI && bms_is_subset(join->syn_righthand, both)) continue;
     if (join->jointype != JOIN_SEMI && join->jointype != JOIN_ANTI) return false;
-    const Relids relations = bms_union(join->min_lefthand, join->min_righthand);
+    const Relids relations = base_of(root, bms_union(join->min_lefthand, join->min_righthand));
     const int side = bms_is_subset(relations, left) ? 0 : 1;
     joins[side] = lappend(joins[side], join);
   }
@@ -220,7 +243,7 @@ bool special_joins_are_copied(const PlannerInfo* root, const Renaming& renaming,
 bool sides_are_copies(PlannerInfo* root, const Renaming& renaming, const JoinProjectQuery& query, Relids left,
                       Relids right) {
   return are_copies(renaming, query.sides[0].items, query.sides[1].items) &&
-         are_copied_sets(renaming, conditions_of(root, left), conditions_of(root, right)) &&
+         conditions_are_copied(renaming, conditions_of(root, left), conditions_of(root, right)) &&
          equivalences_are_copied(root, renaming, left, right) && special_joins_are_copied(root, renaming, left, right);
 }
 

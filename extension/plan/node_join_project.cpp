@@ -94,9 +94,9 @@ struct JoinProjectState {
   ExprState* limit;
   ExprState* offset;
   RunningAggregate* aggregates;
-  ExprState* quals;       // of the node's own rows; those of the plain plan have passed them
-  MemoryContext context;  // of one run
-  JoinProjectRows rows;   // no stream before the first call and if there are no rows
+  ExprState* comparisons;  // of items; rows of the plain plan have passed them
+  MemoryContext context;   // of one run
+  JoinProjectRows rows;    // no stream before the first call and if there are no rows
   const KeyEncoder* items[2];
   bool opened;
   bool finished;
@@ -135,7 +135,9 @@ void begin_scan(CustomScanState* node, EState* estate, int eflags) {
     aggregate.argument = expression(has_argument);
     aggregate.condition = expression((lfirst_int(inputs) & kCondition) != 0);
   }
-  state->quals = node->ss.ps.qual;
+  List* const quals = scan->scan.plan.qual;
+  state->comparisons = ExecInitQual(list_copy_head(quals, state->spec.comparisons), &node->ss.ps);
+  node->ss.ps.qual = ExecInitQual(list_copy_tail(quals, state->spec.comparisons), &node->ss.ps);
   state->context = AllocSetContextCreate(estate->es_query_cxt, "batmap run", ALLOCSET_DEFAULT_SIZES);
 }
 
@@ -177,7 +179,6 @@ void open_rows(JoinProjectState* state) {
   if (state->rows.stream != nullptr || state->finished) return;
   MemoryContextReset(state->context);
   state->plain_answers = true;
-  state->base.ss.ps.qual = nullptr;
   state->base.custom_ps = lappend(state->base.custom_ps, state->plain);
 }
 
@@ -191,60 +192,65 @@ TupleTableSlot* next_plain(JoinProjectState* state, TupleTableSlot* slot) {
   return ExecStoreVirtualTuple(slot);
 }
 
+/// Goes to the next pair of the run. @return false if there is none
+bool next_pair(JoinProjectState* state, bool& turned) {
+  turned = state->turn_next;
+  state->turn_next = false;
+  if (turned) return true;
+  if (!state->rows.stream->next(nullptr)) {
+    state->finished = true;
+    state->rows.stream->finish();
+    return false;
+  }
+  if (state->spec.self_join) {
+    turned = state->spec.order == ItemOrder::kLeftLarger;
+    const PairRow& row = *state->rows.row;
+    state->turn_next = state->spec.order == ItemOrder::kAny && row.item_a != row.item_b;
+  }
+  return true;
+}
+
 TupleTableSlot* next_row(ScanState* node) {
   JoinProjectState* const state = state_of(reinterpret_cast<CustomScanState*>(node));
-  TupleTableSlot* const slot = ExecClearTuple(node->ss_ScanTupleSlot);
-  if (state->plain_answers) return next_plain(state, slot);
-  if (state->finished) return slot;
-  bool turned = state->turn_next;
-  state->turn_next = false;
-  if (!turned) {
-    if (!state->rows.stream->next(nullptr)) {
-      state->finished = true;
-      state->rows.stream->finish();
-      return slot;
-    }
-    if (state->spec.self_join) {
-      turned = state->spec.order == ItemOrder::kLeftLarger;
-      const PairRow& row = *state->rows.row;
-      state->turn_next = state->spec.order == ItemOrder::kAny && row.item_a != row.item_b;
-    }
-  }
-  const PairRow& row = *state->rows.row;
+  TupleTableSlot* const slot = node->ss_ScanTupleSlot;
+  if (!state->opened) open_rows(state);
+  if (state->plain_answers) return next_plain(state, ExecClearTuple(slot));
+  ExprContext* const context = state->base.ss.ps.ps_ExprContext;
   const int left_items = state->spec.side(0).items;
-  decode_key(*state->items[0], turned ? row.item_b : row.item_a, slot->tts_values, slot->tts_isnull);
-  decode_key(*state->items[1], turned ? row.item_a : row.item_b, slot->tts_values + left_items,
-             slot->tts_isnull + left_items);
   const int first = left_items + state->spec.side(1).items;
   const int columns = slot->tts_tupleDescriptor->natts;
-  for (int at = first; at < columns; ++at) slot->tts_isnull[at] = true;
-  ExecStoreVirtualTuple(slot);
-  ExprContext* const context = state->base.ss.ps.ps_ExprContext;
-  context->ecxt_scantuple = slot;
+  bool turned;
+  for (;;) {
+    ExecClearTuple(slot);
+    if (state->finished || !next_pair(state, turned)) return slot;
+    const PairRow& row = *state->rows.row;
+    decode_key(*state->items[0], turned ? row.item_b : row.item_a, slot->tts_values, slot->tts_isnull);
+    decode_key(*state->items[1], turned ? row.item_a : row.item_b, slot->tts_values + left_items,
+               slot->tts_isnull + left_items);
+    for (int at = first; at < columns; ++at) slot->tts_isnull[at] = true;
+    ExecStoreVirtualTuple(slot);
+    context->ecxt_scantuple = slot;
+    if (state->comparisons == nullptr || ExecQual(state->comparisons, context)) break;
+    InstrCountFiltered1(&state->base.ss.ps, 1);
+    ResetExprContext(context);
+    CHECK_FOR_INTERRUPTS();
+  }
+  const auto count = static_cast<int64_t>(state->rows.row->support);
   const MemoryContext caller = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
   for (int at = first; at < columns; ++at)
-    slot->tts_values[at] =
-        aggregate_state(state->aggregates[at - first], static_cast<int64_t>(row.support), context, slot->tts_isnull[at]);
+    slot->tts_values[at] = aggregate_state(state->aggregates[at - first], count, context, slot->tts_isnull[at]);
   MemoryContextSwitchTo(caller);
   return slot;
 }
 
 bool recheck_row(ScanState*, TupleTableSlot*) { return true; }
 
-/// The rows are opened first: that decides which conditions ExecScan checks.
-TupleTableSlot* exec_scan(CustomScanState* node) {
-  JoinProjectState* const state = state_of(node);
-  if (!state->opened) open_rows(state);
-  return ExecScan(&node->ss, next_row, recheck_row);
-}
+TupleTableSlot* exec_scan(CustomScanState* node) { return ExecScan(&node->ss, next_row, recheck_row); }
 
 /// Ends a run that may not have reached its last row.
 void close_rows(JoinProjectState* state) {
   if (state->rows.stream != nullptr && !state->finished) state->rows.stream->finish();
-  if (state->plain_answers) {
-    state->base.custom_ps = list_truncate(state->base.custom_ps, state->spec.inputs());
-    state->base.ss.ps.qual = state->quals;
-  }
+  if (state->plain_answers) state->base.custom_ps = list_truncate(state->base.custom_ps, state->spec.inputs());
   state->rows = {};
   state->opened = state->finished = state->plain_answers = state->turn_next = false;
   MemoryContextReset(state->context);

@@ -38,7 +38,8 @@ constexpr RefusalText kTexts[] = {
     {"the select list contains a subquery", "Move it to an outer query."},
     {"an expression of the select list can be computed from single rows only", "Move it to an outer query."},
     {"the node does not know the aggregate", "Compute it in a query of its own, and join the two."},
-    {"the argument or condition of an aggregate is volatile, contains a subquery, or has no equality that can be hashed",
+    {"the argument or condition of an aggregate is volatile, contains a subquery, or reads a column of which equal values "
+     "may differ, as 1.0 and 1.00 do",
      "Compute it before the join, in a materialized subquery."},
     {"count(DISTINCT ...) is answered for the join key only", nullptr},
     {"rows and distinct keys are counted in one query", "Write a query for each."},

@@ -88,8 +88,9 @@ inline Relids with_outer_joins(const PlannerInfo* root, Relids base) {
   const ListCell* cell;
   foreach (cell, root->join_info_list) {
     const auto* const join = lfirst_node(SpecialJoinInfo, cell);
-    if (join->ojrelid != 0 && bms_is_subset(join->min_lefthand, base) && bms_is_subset(join->min_righthand, base))
-      relids = bms_add_member(relids, static_cast<int>(join->ojrelid));
+    // The hands of a join may contain numbers of other outer joins.
+    const Relids hands = bms_intersect(bms_union(join->min_lefthand, join->min_righthand), root->all_baserels);
+    if (join->ojrelid != 0 && bms_is_subset(hands, base)) relids = bms_add_member(relids, static_cast<int>(join->ojrelid));
   }
 #else
   (void)root;

@@ -91,13 +91,22 @@ INSERT INTO shapes (shape, query) VALUES
 ('a filter of the aggregate', 'SELECT a.product_id, b.product_id, count(*) FILTER (WHERE a.quantity > 1) FROM lines a JOIN lines b USING (order_id) GROUP BY 1, 2'),
 ('sums', 'SELECT a.product_id, b.product_id, sum(a.quantity * b.quantity), sum(b.quantity), avg(a.quantity), count(*) FROM lines a JOIN lines b USING (order_id)
     WHERE a.product_id < b.product_id GROUP BY 1, 2'),
-('sums by name', 'SELECT p.name, q.name, sum(a.quantity), min(p.price), max(o.day), bool_or(q.price > 20), avg(p.price::float4::int4), count(q.category)
+('sums by name', 'SELECT p.name, q.name, sum(a.quantity), min(p.price), max(o.day), bool_or(b.quantity > 1), avg(p.price::float4::int4), count(q.category)
     FROM lines a JOIN lines b USING (order_id) JOIN orders o USING (order_id) JOIN products p ON p.product_id = a.product_id
     JOIN products q ON q.product_id = b.product_id WHERE a.product_id < b.product_id GROUP BY 1, 2 HAVING sum(b.quantity) > 5'),
 ('filters', 'SELECT a.product_id, b.product_id, count(*) FILTER (WHERE a.quantity > 1), count(*) FILTER (WHERE b.quantity < a.quantity),
     avg(a.quantity) FILTER (WHERE b.quantity > 5) FROM lines a JOIN lines b USING (order_id) GROUP BY 1, 2'),
 ('extremes only', 'SELECT a.product_id, b.product_id, min(a.quantity), max(b.quantity) FROM lines a JOIN lines b USING (order_id) GROUP BY 1, 2'),
 ('a sum of numeric', 'SELECT a.product_id, b.product_id, sum(p.price) FROM lines a JOIN lines b USING (order_id) JOIN products p ON p.product_id = b.product_id GROUP BY 1, 2'),
+('a filter of equal values that differ', 'SELECT a.product_id, b.product_id, count(*) FILTER (WHERE p.price * 2 > 10) FROM lines a JOIN lines b USING (order_id)
+    JOIN products p ON p.product_id = b.product_id GROUP BY 1, 2'),
+('ON is not WHERE', 'SELECT a.product_id, b.product_id, count(*) FROM lines a JOIN lines b USING (order_id)
+    WHERE NOT EXISTS (SELECT FROM returned r WHERE r.order_id = a.order_id AND a.quantity > 1)
+    AND NOT EXISTS (SELECT FROM returned r WHERE r.order_id = b.order_id) AND b.quantity > 1 GROUP BY 1, 2'),
+('comparisons come before aggregates', 'SELECT a.product_id, b.product_id, sum(6 / (b.quantity - a.quantity)) FROM lines a JOIN lines b USING (order_id)
+    WHERE a.quantity < b.quantity GROUP BY 1, 2'),
+('conditions come before arguments', 'SELECT a.product_id, b.product_id, sum(6 / (b.quantity - 1)) FILTER (WHERE b.quantity > 1),
+    sum(CASE WHEN a.quantity < b.quantity THEN 6 / (b.quantity - 1) END) FROM lines a JOIN lines b USING (order_id) GROUP BY 1, 2'),
 ('no items compared', 'SELECT p.name, q.name, count(DISTINCT a.order_id) FROM lines a JOIN lines b USING (order_id) JOIN products p ON p.product_id = a.product_id
     JOIN products q ON q.product_id = b.product_id WHERE a.product_id < b.product_id GROUP BY 1, 2'),
 ('three copies', 'SELECT a.product_id, b.product_id, c.product_id, count(*) FROM lines a JOIN lines b USING (order_id) JOIN lines c USING (order_id)
