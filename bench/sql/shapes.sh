@@ -18,8 +18,8 @@ part_shapes() {
     emit "| shape | plan node, s | plain plan, s | plain / node | goal for the node, s |"
     emit "|---|---|---|---|---|"
     while IFS='|' read -r shape goal query; do
-        side shape_node pg "$generous" "SELECT count(*), sum(n) FROM ($query) q"
-        side shape_plain pg "$plain $generous" "SELECT count(*), sum(n) FROM ($query) q"
+        side shape_node pg "$generous" "SELECT count(*), sum(n) FROM ($query) q;"
+        side shape_plain pg "$plain $generous" "SELECT count(*), sum(n) FROM ($query) q;"
         alternate shape_node shape_plain
         agree shape_node shape_plain
         name=$(holds "$(median shape_node) <= $goal * 1000" && echo met || echo '**missed**')
