@@ -9,6 +9,7 @@ part_shapes() {
     run_sql "CREATE TABLE retail_products AS SELECT item, 'product ' || item AS name, 'category ' || item % 40 AS category
         FROM (SELECT DISTINCT item FROM retail) i; ALTER TABLE retail_products ADD PRIMARY KEY (item)"
     run_sql "VACUUM (FREEZE, ANALYZE) retail_orders, retail_products"
+    sql "SELECT count(*) FROM batmap_last_run();" # loads the library
     emit
     emit "## One question, written in many ways"
     emit
