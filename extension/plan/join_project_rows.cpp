@@ -44,18 +44,18 @@ class JoinProjectStream final : public PairRowStream<Call> {
 
   /// @param make  makes the run
   template <typename Make>
-  JoinProjectRows start(bool packed, bool may_give_up, Make make) {
+  JoinProjectRows start(bool packed, Make make) {
     uint64_t rows = 0;
     for (const std::optional<RowLog>& log : call().logs)
       if (log) rows += log->rows();
     bool enough = false;
     this->begin(packed ? "parallel scan" : "stream", rows, [&] {
-      enough = fits(may_give_up, [&] {
+      enough = fits(true, [&] {
         make();
         if (!call().run->needs_rows())
           for (std::optional<RowLog>& log : call().logs) log.reset();
         // Runs up to the first answers. After them the run cannot give up any more.
-        if (may_give_up && call().run->may_run_out()) call().run->count_all();
+        if (call().run->may_run_out()) call().run->count_all();
         while (call().run->next(call().batch) && call().batch.empty()) {
         }
         this->begin_batch();
@@ -73,7 +73,7 @@ class JoinProjectStream final : public PairRowStream<Call> {
 /// Reads all inputs into their logs, in the memory context of the query, as plan nodes expect. @return whether
 /// memory was enough
 template <typename Call>
-bool read_inputs(JoinProjectInputs& inputs, Call& call, bool may_give_up, MemoryContext context) {
+bool read_inputs(JoinProjectInputs& inputs, Call& call, MemoryContext context) {
   const JoinProjectSpec& spec = inputs.spec;
   KeyEncoder encoders[2]{};  // of the key and of the item
   for (int number = 0; number < spec.inputs(); ++number) {
@@ -89,7 +89,7 @@ bool read_inputs(JoinProjectInputs& inputs, Call& call, bool may_give_up, Memory
         encoder(side.item, side.keys, number == 0 ? kLeftItemOperators : kRightItemOperators, side.null_items != 0);
     inputs.items[number] = static_cast<KeyEncoder*>(palloc(sizeof(KeyEncoder)));
     *inputs.items[number] = encoders[1];
-    RowLogSink sink{&*call.logs[number], &call.progress, may_give_up};
+    RowLogSink sink{&*call.logs[number], &call.progress, true};
     const MemoryContext caller = MemoryContextSwitchTo(inputs.parent->state->es_query_cxt);
     const bool enough =
         side.packed ? read_chunks(plan, sink)
@@ -111,34 +111,29 @@ void ask(const JoinProjectSpec& spec, const JoinProjectBounds& bounds, Query& qu
 }
 
 /// How often rows in files may be read again before the plain plan becomes cheaper.
-std::optional<uint64_t> most_passes(const JoinProjectBounds& bounds, uint64_t rows, bool may_give_up) {
-  if (!may_give_up) return std::nullopt;
+uint64_t most_passes(const JoinProjectBounds& bounds, uint64_t rows) {
   const double passes = bounds.plain_cost / pass_cost(static_cast<double>(rows));
   return static_cast<uint64_t>(std::clamp(passes, 1.0, kMostPasses));
 }
 
 bool is_packed(const JoinProjectSpec& spec) { return spec.sides[0].packed || (!spec.self_join && spec.sides[1].packed); }
 
-JoinProjectRows open_self_join(JoinProjectInputs& inputs, const JoinProjectBounds& bounds, bool may_give_up,
-                               MemoryContext context) {
+JoinProjectRows open_self_join(JoinProjectInputs& inputs, const JoinProjectBounds& bounds, MemoryContext context) {
   auto* const stream = new_stream<JoinProjectStream<SelfCall>>(kOperation, context);
   SelfCall& call = stream->call();
   const JoinProjectSpec& spec = inputs.spec;
   ask(spec, bounds, call.query);
   call.query.diagonal = spec.order == ItemOrder::kAny;
-  if (!guarded_fits(may_give_up, [&] { call.logs[0].emplace(call.options); }) ||
-      !read_inputs(inputs, call, may_give_up, context))
+  if (!guarded_fits(true, [&] { call.logs[0].emplace(call.options); }) || !read_inputs(inputs, call, context))
     return give_up(call);
   std::span<const uint32_t> ranks;
   if (Dictionary* const items = inputs.items[0]->dictionary; items != nullptr)
     ranks = {dictionary_sort(*items), items->count};
-  call.query.max_passes = most_passes(bounds, call.logs[0]->rows(), may_give_up);
-  return stream->start(is_packed(spec), may_give_up,
-                       [&] { call.run.emplace(*call.logs[0], ranks, call.query, call.options); });
+  call.query.max_passes = most_passes(bounds, call.logs[0]->rows());
+  return stream->start(is_packed(spec), [&] { call.run.emplace(*call.logs[0], ranks, call.query, call.options); });
 }
 
-JoinProjectRows open_two_inputs(JoinProjectInputs& inputs, const JoinProjectBounds& bounds, bool may_give_up,
-                                MemoryContext context) {
+JoinProjectRows open_two_inputs(JoinProjectInputs& inputs, const JoinProjectBounds& bounds, MemoryContext context) {
   auto* const stream = new_stream<JoinProjectStream<PairOfInputsCall>>(kOperation, context);
   PairOfInputsCall& call = stream->call();
   const JoinProjectSpec& spec = inputs.spec;
@@ -146,9 +141,9 @@ JoinProjectRows open_two_inputs(JoinProjectInputs& inputs, const JoinProjectBoun
   const auto make_logs = [&] {
     for (std::optional<RowLog>& log : call.logs) log.emplace(call.options);
   };
-  if (!guarded_fits(may_give_up, make_logs) || !read_inputs(inputs, call, may_give_up, context)) return give_up(call);
-  call.query.max_passes = most_passes(bounds, call.logs[0]->rows() + call.logs[1]->rows(), may_give_up);
-  return stream->start(is_packed(spec), may_give_up, [&] {
+  if (!guarded_fits(true, make_logs) || !read_inputs(inputs, call, context)) return give_up(call);
+  call.query.max_passes = most_passes(bounds, call.logs[0]->rows() + call.logs[1]->rows());
+  return stream->start(is_packed(spec), [&] {
     JoinedRelation joined = join_relations(side_of(*call.logs[0], {}), side_of(*call.logs[1], {}), call.options);
     for (std::optional<RowLog>& log : call.logs) log.reset();
     call.run.emplace(std::move(joined), call.query, call.options);
@@ -157,15 +152,8 @@ JoinProjectRows open_two_inputs(JoinProjectInputs& inputs, const JoinProjectBoun
 
 }  // namespace
 
-JoinProjectRows open_join_project(JoinProjectInputs& inputs, const JoinProjectBounds& bounds, bool may_give_up,
-                                  MemoryContext context) {
-  const JoinProjectRows rows = inputs.spec.self_join ? open_self_join(inputs, bounds, may_give_up, context)
-                                                     : open_two_inputs(inputs, bounds, may_give_up, context);
-  if (rows.stream == nullptr && !may_give_up)
-    ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory"),
-                    errdetail("batmap.memory_limit is too small for the distinct keys and items."),
-                    errhint("Raise batmap.memory_limit, or turn batmap.enable_join_project off.")));
-  return rows;
+JoinProjectRows open_join_project(JoinProjectInputs& inputs, const JoinProjectBounds& bounds, MemoryContext context) {
+  return inputs.spec.self_join ? open_self_join(inputs, bounds, context) : open_two_inputs(inputs, bounds, context);
 }
 
 }  // namespace batmap::pg

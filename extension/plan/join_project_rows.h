@@ -15,7 +15,7 @@ namespace batmap::pg {
 struct JoinProjectBounds {
   int64_t min_count = 1;
   std::optional<int64_t> best;  // only this many pairs with the largest counts are wanted, and ties with the last
-  double plain_cost = 0;        // of the plan that answers if memory is too small; 0 if there is none
+  double plain_cost = 0;        // of the plan that answers if memory is too small
 };
 
 struct JoinProjectInputs {
@@ -33,8 +33,7 @@ struct JoinProjectRows {
   const PairRow* row;  // the row of the last call
 };
 
-/// @param may_give_up  if memory is too small, return no stream instead of raising an error
-JoinProjectRows open_join_project(JoinProjectInputs& inputs, const JoinProjectBounds& bounds, bool may_give_up,
-                                  MemoryContext context);
+/// @return no stream if memory is too small
+JoinProjectRows open_join_project(JoinProjectInputs& inputs, const JoinProjectBounds& bounds, MemoryContext context);
 
 }  // namespace batmap::pg

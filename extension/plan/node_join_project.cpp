@@ -172,7 +172,7 @@ void open_rows(JoinProjectState* state) {
   } else {
     bounds.plain_cost = state->plain->plan->total_cost;
     JoinProjectInputs inputs{state->spec, state->lists, &state->base.ss.ps, {state->inputs[0], state->inputs[1]}, {}};
-    state->rows = open_join_project(inputs, bounds, true, state->context);
+    state->rows = open_join_project(inputs, bounds, state->context);
     for (int side = 0; side < 2; ++side) state->items[side] = inputs.items[state->spec.self_join ? 0 : side];
   }
   MemoryContextSwitchTo(caller);
