@@ -16,6 +16,9 @@
 
 namespace batmap {
 
+/// The words of a row of bits, padded to a multiple of 512 bits.
+constexpr uint64_t row_words(uint64_t bits) { return (bits + 511) / 512 * 8; }
+
 /// A tile: bit rows against bit columns, over one range of words.
 struct AndPopcountTile {
   const uint64_t* rows;  // first word of the range in row 0; any alignment

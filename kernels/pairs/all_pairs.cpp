@@ -49,9 +49,9 @@ namespace {
 // Nanoseconds of one thread with AVX2, from bench/set_bench.cpp.
 constexpr double kComparedByte = 0.02;
 constexpr double kComparison = 30;
-constexpr double kBoundElement = 3;   // to look for the largest element
-constexpr double kPlacedElement = 8;  // to decode an element into bit rows: bits/
-constexpr double kRowWord = 1;        // to clear a word
+constexpr double kBoundElement = 3;    // to look for the largest element
+constexpr double kDecodedElement = 8;  // to decode an element into bit rows: bits/
+constexpr double kRowWord = 1;         // to clear a word
 // The same for rows larger than the caches, and the words of such rows that are added in a nanosecond.
 constexpr uint64_t kFarBytes = uint64_t{64} << 20;
 constexpr double kFarElement = 40;
@@ -177,7 +177,7 @@ AllPairsRun::Costs AllPairsRun::estimate() const {
     const uint64_t row_bytes = transaction_bits_bytes(order.size(), costs.element_bound, 0);
     const bool is_far = row_bytes > kFarBytes;
     const double words_per_ns = query_.kernels.bits->row_words_per_ns;
-    costs.positional = (static_cast<double>(row_bytes) / 8 * kRowWord + elements * (is_far ? kFarElement : kPlacedElement) +
+    costs.positional = (static_cast<double>(row_bytes) / 8 * kRowWord + elements * (is_far ? kFarElement : kDecodedElement) +
                         row_words / (is_far ? std::min(kFarWordsPerNs, words_per_ns) : words_per_ns)) /
                        threads / 1e6;
   }

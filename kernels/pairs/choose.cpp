@@ -10,6 +10,7 @@
 #include "relation/bit_matrix.h"
 #include "relation/transaction_bits.h"
 #include "relation/transactions.h"
+#include "set/set_intersect.h"
 
 namespace batmap {
 
@@ -27,7 +28,6 @@ constexpr double kClearWord = 0.8;        // memory that the process touches fir
 constexpr double kPairOverhead = 8.0;     // a pair in a bitmap tile
 constexpr double kPlacedElement = 60.0;   // building a batmap
 constexpr double kPlaneWord = 0.12;       // comparing 64 slots of one plane; after about kPlanesRead planes a block ends
-constexpr double kPlanesRead = 10;
 constexpr double kMergedElement = 4.0;
 constexpr double kThread = 25'000;        // starting and joining a thread
 constexpr double kListElement = 5.0;      // building a tidlist
@@ -126,7 +126,7 @@ PairEstimate estimate_pairs(PairMethod method, const PairJob& job) {
       const BatmapShape shape = shape_of(rows.leading);
       const BatmapShape column_shape = shape_of(rows.column);
       const auto& larger = std::max(shape, column_shape, [](auto& x, auto& y) { return x.slots() < y.slots(); });
-      const double planes = std::min<double>(static_cast<double>(larger.planes()), kPlanesRead);
+      const double planes = static_cast<double>(std::min<uint64_t>(larger.planes(), kPlanesRead));
       build = occurrences * (kListElement + kPlacedElement);
       count = pairs *
               (static_cast<double>(kTables * larger.slots()) / 64 * planes * kPlaneWord * share_until_enough(job, rows, 1) +

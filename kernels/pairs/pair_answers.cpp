@@ -8,7 +8,6 @@ namespace batmap {
 
 namespace {
 
-constexpr size_t kBatchRows = 4096;  // answers that are handed over at once from a buffer
 constexpr size_t kPollScores = 256;  // scores between two polls of the token; some measures take a tenth of a millisecond
 
 }  // namespace

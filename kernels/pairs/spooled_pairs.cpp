@@ -6,10 +6,6 @@
 
 namespace batmap {
 
-namespace {
-constexpr uint64_t kBatchRows = 4096;  // the same number as in pair_answers.cpp
-}  // namespace
-
 void SpooledPairs::append(const std::vector<PairRow>& batch) {
   file_->write(std::as_bytes(std::span(batch)));
   appended_ += batch.size();

@@ -3,14 +3,11 @@
 
 #include <bit>
 
+#include "bits/and_popcount.h"
 #include "core/thread_team.h"
 #include "relation/kept_rows.h"
 
 namespace batmap {
-
-namespace {
-uint64_t row_words(uint64_t tid_slots) { return (tid_slots + 511) / 512 * 8; }
-}  // namespace
 
 BitMatrix fill_bit_matrix(const EncodedRelation& relation, const KeptItems& kept, const ExecutionOptions& options) {
   MemoryMeter& meter = *options.memory;

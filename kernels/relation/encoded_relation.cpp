@@ -13,7 +13,6 @@ namespace {
 /// If fewer of the tid codes than this share are used, they are replaced by their ranks. This costs a look-up
 /// a row, but unused codes would make bit rows longer and arrays larger.
 constexpr double kDenseEnough = 0.8;
-constexpr uint64_t kRowsWorthAThread = 1 << 18;
 
 uint64_t shift_to(int64_t chunk_base, int64_t base) {
   return static_cast<uint64_t>(chunk_base) - static_cast<uint64_t>(base);

@@ -14,7 +14,6 @@ namespace batmap {
 
 namespace {
 
-constexpr uint64_t kRowsInCache = 1 << 17;  // rows of a part
 constexpr uint32_t kTidsAPoll = 1 << 16;
 
 /// Memory of one thread, used for one part after the other.

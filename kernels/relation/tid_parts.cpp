@@ -7,7 +7,6 @@
 namespace batmap {
 
 namespace {
-constexpr uint64_t kRowsWorthAThread = 1 << 18;
 constexpr uint64_t kLeastTids = 64;                 // of a part: parts do not share 64-bit words of bits
 constexpr uint64_t kMostSteps = uint64_t{1} << 16;  // a part can begin at one of at most this many steps
 }  // namespace

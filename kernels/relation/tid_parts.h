@@ -13,6 +13,9 @@
 
 namespace batmap {
 
+/// Rows of a part whose piece of an array by tid fits into a cache: the phase `transactions` of bench/relation_bench.cpp.
+constexpr uint64_t kRowsInCache = 1 << 17;
+
 class TidParts {
  public:
   /// @param relation, options  must outlive this object

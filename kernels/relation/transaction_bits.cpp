@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <atomic>
 
+#include "bits/and_popcount.h"
 #include "core/thread_team.h"
 #include "relation/kept_rows.h"
 
 namespace batmap {
 
 namespace {
-uint64_t row_words(uint64_t items) { return (items + 511) / 512 * 8; }
 
 constexpr uint32_t kNoTid = UINT32_MAX;
 

@@ -15,7 +15,6 @@ namespace batmap {
 
 namespace {
 
-constexpr uint64_t kRowsInCache = 1 << 17;  // rows of a part; from the phase `transactions` of bench/relation_bench.cpp
 constexpr uint64_t kRowsAPoll = 1 << 16;
 constexpr uint32_t kNoTail = UINT32_MAX;  // the length of unused tails, which remain if rows repeat
 

@@ -22,7 +22,6 @@ constexpr uint64_t kFew = 4;
 /// reads more than kPlanesRead planes of a block. From bench/set_bench.cpp, way/probe and way/scan (15 ns
 /// against 1.5 ns in L2, 3 ns beyond).
 constexpr uint64_t kPlanesPerProbe = 8;
-constexpr uint64_t kPlanesRead = 10;
 
 /// Work between two polls of the token: some tens of microseconds. Values with less work are not polled for.
 constexpr uint64_t kGroupsPerPoll = 32;

@@ -15,6 +15,9 @@
 
 namespace batmap {
 
+/// A comparison of two batmaps reads about so many planes of a block before nothing can match any more.
+constexpr uint64_t kPlanesRead = 10;
+
 /// |a AND b|.
 uint64_t and_cardinality(SetView a, SetView b, const SetKernel& kernel, const CancelToken& cancel = {});
 

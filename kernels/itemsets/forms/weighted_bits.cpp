@@ -12,7 +12,7 @@ namespace {
 
 // Pairs are counted in bit rows from so many masks on, if these have more than so many items on
 // average: bench/itemset_peers.cpp, mushroom.
-constexpr size_t kBitRowsFrom = 512;
+constexpr size_t kMasksFrom = 512;
 constexpr uint64_t kItemsFrom = 8;
 
 // Both call visit(weight, for_each_item) for every distinct transaction.
@@ -107,7 +107,7 @@ void WeightedBits::count(const uint64_t* row, const uint64_t* others, size_t cou
 void count_mask_pairs(const WeightedMasks& list, uint64_t items, const AndPopcountKernel& kernel,
                       const ExecutionOptions& options, Poll& poll, uint32_t* pairs) {
   uint64_t occurrences = 0;
-  if (list.size >= kBitRowsFrom)
+  if (list.size >= kMasksFrom)
     for (size_t k = 0; k < list.size; ++k) occurrences += static_cast<uint64_t>(std::popcount(list.masks[k]));
   if (occurrences > kItemsFrom * list.size) {
     WeightedBits bits(list, items, kernel, options);

@@ -11,6 +11,8 @@
 
 namespace batmap {
 
+constexpr uint64_t kScoreWork = 1 << 9;  // steps charged for a score: some measures take a tenth of a millisecond
+
 struct RuleCounts {
   uint32_t support;
   uint32_t lhs_support;

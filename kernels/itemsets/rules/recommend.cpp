@@ -19,7 +19,6 @@ namespace batmap {
 namespace {
 
 constexpr uint32_t kNone = UINT32_MAX;
-constexpr uint64_t kScoreWork = 1 << 9;  // steps charged for a score: some measures take a tenth of a millisecond
 
 /// Numbers (roles) for the items that can be part of a rule: first those of the basket by value, then those
 /// that may be recommended. The role of a basket item is also its place in the basket.

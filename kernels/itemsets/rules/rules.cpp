@@ -15,7 +15,6 @@ namespace {
 
 constexpr uint64_t kTaskRules = 1 << 11;  // rules of one task: about half a millisecond, and batches below 256 KiB
 constexpr size_t kTasksAhead = 4;         // for each thread
-constexpr uint64_t kScoreWork = 1 << 9;   // steps charged for a score: some measures take a tenth of a millisecond
 // An insertion into a table of gigabytes may be the first access to a huge page. The system then clears the
 // page, which takes half a millisecond.
 constexpr size_t kPollInsertions = 16;

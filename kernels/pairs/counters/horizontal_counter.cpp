@@ -17,10 +17,8 @@ namespace {
 // Tails between prefetch and use: far enough to hide a miss, and near enough not to be evicted.
 constexpr size_t kPrefetchAhead = 16;
 // Increments between two polls of the token: some tens of microseconds.
-constexpr uint64_t kPollEvery = 1 << 16;
 // A row is collected by its tails if that touches less than this fraction of it.
 constexpr uint64_t kSparseShare = 8;
-constexpr uint64_t kTaskIncrements = 1 << 20;
 // Increments a counter between two checks whether all counters have enough.
 constexpr uint64_t kIncrementsPerLook = 8;
 

@@ -13,7 +13,6 @@ namespace {
 
 constexpr size_t kGallopFrom = 16;           // ratio of lengths from which on galloping is cheaper
 constexpr uint64_t kTaskElements = 1 << 22;  // about 16 ms of merging
-constexpr uint64_t kPollEvery = 1 << 16;     // elements
 
 /// @tparam kStops  stop at `enough`
 template <bool kStops>

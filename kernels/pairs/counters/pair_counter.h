@@ -19,6 +19,9 @@
 
 namespace batmap {
 
+/// Increments or elements between two polls of the token.
+constexpr uint64_t kPollEvery = 1 << 16;
+
 /// Two item ranks, a < b, and the number of transactions that have both.
 struct PairCount {
   uint32_t a;

@@ -9,6 +9,9 @@
 
 namespace batmap {
 
+/// Increments of a task of counters: about a millisecond.
+constexpr uint64_t kTaskIncrements = 1 << 20;
+
 /// Work and results of counting one row of pairs.
 struct RowCost {
   uint64_t work;     // in any unit

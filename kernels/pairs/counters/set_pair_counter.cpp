@@ -12,8 +12,7 @@ namespace batmap {
 
 namespace {
 
-constexpr double kPlanesRead = 10;      // planes of a block that are read before nothing can match any more
-constexpr size_t kPlanesOnDevice = 22;  // the same for tiles of a device (cuda/batmap_form.cu)
+constexpr size_t kPlanesOnDevice = 22;  // as kPlanesRead, for tiles of a device (cuda/batmap_form.cu)
 
 class SetPairCounter final : public PairCounter {
  public:
@@ -63,7 +62,7 @@ double compared_bytes(const SetView& set) {
   if (set.container() != Container::kBatmap) return static_cast<double>(set.bytes());
   const BatmapShape shape = set.shape();
   return static_cast<double>(kTables * shape.groups() * kPlaneBytes) *
-         std::min(kPlanesRead, static_cast<double>(shape.planes()));
+         static_cast<double>(std::min<uint64_t>(kPlanesRead, shape.planes()));
 }
 
 BatmapSizes batmap_sizes(const SetCollection& sets, std::span<const uint32_t> order) {

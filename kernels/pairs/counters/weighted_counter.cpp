@@ -15,9 +15,6 @@ namespace batmap {
 
 namespace {
 
-constexpr uint64_t kPollEvery = 1 << 16;       // increments between two polls of the token
-constexpr uint64_t kTaskIncrements = 1 << 20;  // as in horizontal_counter.cpp
-
 /// An item of a transaction, and how often it occurs there.
 struct Occurrence {
   uint32_t item;
