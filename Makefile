@@ -83,8 +83,14 @@ EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'.*/\1/p" batmap.con
 lists := $(if $(ENGINE),,kernels/sources.list) extension/sources.list
 sources := $(shell sed 's/\#.*//' $(lists))
 
+# QUICK_BUILD is for tests: most of the time of compiling the extension goes to the headers of the server and the C++ library. So
+# they are precompiled, and the files of some rooms are compiled as one. (In the other rooms, files have helpers of the same names.)
+# What is installed is compiled file by file, so each file must still include what it needs.
+rooms := $(if $(QUICK_BUILD),server input types)
+alone := $(filter-out $(rooms:%=extension/%/%),$(sources))
+
 MODULE_big := batmap
-OBJS := $(sources:%.cpp=build/pgxs/%.o)
+OBJS := $(alone:%.cpp=build/pgxs/%.o) $(rooms:%=build/pgxs/rooms/%.o)
 DATA := $(wildcard sql/batmap--*--*.sql)
 DATA_built := build/batmap--$(EXTVERSION).sql
 
@@ -119,14 +125,12 @@ all:
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
-$(OBJS): build/pgxs/%.o: %.cpp Makefile batmap.control | server-headers
+$(alone:%.cpp=build/pgxs/%.o): build/pgxs/%.o: %.cpp Makefile batmap.control | server-headers
 	@mkdir -p $(@D)
-	$(COMPILE.cc) $(if $(PRECOMPILE),-include $(precompiled)) -o $@ $<
+	$(COMPILE.cc) $(if $(QUICK_BUILD),-include $(precompiled)) -o $@ $<
 
-# Half of the time of compiling the extension goes to the headers of the server and the C++ library. With PRECOMPILE they
-# are read once. What is installed is compiled without, so each file must still include what it needs.
+ifneq ($(QUICK_BUILD),)
 precompiled := build/pgxs/precompiled.h
-ifneq ($(PRECOMPILE),)
 $(OBJS): $(precompiled).gch
 
 $(precompiled).gch: Makefile batmap.control | server-headers
@@ -134,6 +138,13 @@ $(precompiled).gch: Makefile batmap.control | server-headers
 	@printf '#include <%s>\n' algorithm array cmath cstring functional memory mutex optional span string thread vector > $(precompiled)
 	@echo '#include "extension/server/pg.h"' >> $(precompiled)
 	$(COMPILE.cc) -x c++-header -o $@ $(precompiled)
+
+$(rooms:%=build/pgxs/rooms/%.cpp): build/pgxs/rooms/%.cpp: extension/sources.list Makefile
+	@mkdir -p $(@D)
+	@printf '#include "%s"\n' $(filter extension/$*/%,$(sources)) > $@
+
+$(rooms:%=build/pgxs/rooms/%.o): build/pgxs/rooms/%.o: build/pgxs/rooms/%.cpp
+	$(COMPILE.cc) -include $(precompiled) -o $@ $<
 
 -include $(precompiled).d
 endif

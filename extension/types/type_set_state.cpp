@@ -36,14 +36,14 @@ struct varlena* state_trimmed(struct varlena* value) {
 
 namespace {
 
-struct varlena* validated(struct varlena* value) {
+struct varlena* validated_state(struct varlena* value) {
   guarded([&] { state_validate({state_data(value), state_capacity(value)}); });
   return value;
 }
 
 }  // namespace
 
-BATMAP_FUNCTION(batmap_state_in) { PG_RETURN_POINTER(validated(flat_of_text(kStateType, PG_GETARG_CSTRING(0)))); }
+BATMAP_FUNCTION(batmap_state_in) { PG_RETURN_POINTER(validated_state(flat_of_text(kStateType, PG_GETARG_CSTRING(0)))); }
 
 BATMAP_FUNCTION(batmap_state_out) {
   struct varlena* const value = state_argument(fcinfo, 0);
@@ -51,7 +51,7 @@ BATMAP_FUNCTION(batmap_state_out) {
 }
 
 BATMAP_FUNCTION(batmap_state_recv) {
-  PG_RETURN_POINTER(validated(flat_of_message(kStateType, reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)))));
+  PG_RETURN_POINTER(validated_state(flat_of_message(kStateType, reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)))));
 }
 
 BATMAP_FUNCTION(batmap_state_send) {

@@ -13,8 +13,6 @@
 namespace batmap::test {
 namespace {
 
-constexpr uint64_t kSeed = 97;
-
 std::vector<const AndPopcountKernel*> kernels_here() {
   std::vector<const AndPopcountKernel*> all;
   for (const AndPopcountKernel& kernel : and_popcount_kernels())

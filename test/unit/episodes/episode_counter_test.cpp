@@ -14,8 +14,6 @@
 namespace batmap::test {
 namespace {
 
-constexpr uint64_t kSeed = 20261121;
-
 /// Patterns of one length, as symbols of the streams.
 struct PatternBatch {
   std::vector<uint32_t> symbols;

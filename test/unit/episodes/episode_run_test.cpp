@@ -13,8 +13,6 @@
 namespace batmap::test {
 namespace {
 
-constexpr uint64_t kSeed = 20261122;
-
 struct Answer {
   Pattern pattern;
   uint64_t support;

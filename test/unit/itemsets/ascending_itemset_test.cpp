@@ -11,7 +11,6 @@ namespace batmap::test {
 namespace {
 
 TEST(AscendingItemset, IsTheWalkSorted) {
-  constexpr uint64_t kSeed = 20261122;
   constexpr size_t kLongest = 40;
   Random random(kSeed);
   MemoryMeter meter;

@@ -21,8 +21,6 @@
 namespace batmap::test {
 namespace {
 
-constexpr uint64_t kSeed = 20260711;
-
 std::vector<ItemsetRow> mine(const std::vector<TidItem>& relation, const ItemsetQuery& query) {
   MemoryMeter meter;
   const PackedRows packed(relation);

@@ -16,7 +16,6 @@
 namespace batmap::test {
 namespace {
 
-constexpr uint64_t kSeed = 20261121;
 constexpr const char* kNames[] = {"confidence", "support",    "lift",   "leverage", "conviction",
                                   "phi",        "odds_ratio", "cosine", "lambda"};
 

@@ -73,7 +73,6 @@ TEST(Threshold, QuotientsStandForTheirCounts) {
 }
 
 TEST(Threshold, AnyFractionLikeTheOracle) {
-  constexpr uint64_t kSeed = 11;
   Random random(kSeed);
   for (int i = 0; i < 20000; ++i) {
     const double fraction =
@@ -91,7 +90,6 @@ TEST(Threshold, MostIsAtMostOneBelow) {
   EXPECT_EQ(most_of_fraction(0.07, 99), 6u);
   EXPECT_EQ(most_of_fraction(1.0, 99), 99u);
   EXPECT_EQ(most_of_fraction(0.001, 999), 0u);
-  constexpr uint64_t kSeed = 13;
   Random random(kSeed);
   for (int i = 0; i < 20000; ++i) {
     const double fraction = static_cast<double>(1 + random.below(1000)) / 1000;

@@ -17,7 +17,6 @@
 namespace batmap::test {
 namespace {
 
-constexpr uint64_t kSeed = 71;
 constexpr AllPairsWay kWays[kAllPairsWays] = {AllPairsWay::kTiles, AllPairsWay::kPositional, AllPairsWay::kRelation};
 
 struct NamedSet {

@@ -11,8 +11,6 @@
 namespace batmap::test {
 namespace {
 
-constexpr uint64_t kSeed = 20260514;
-
 using Answer = std::map<std::pair<int64_t, int64_t>, uint64_t>;
 
 using Multiplicities = std::map<int64_t, std::map<int64_t, uint64_t>>;  // [tid][item]

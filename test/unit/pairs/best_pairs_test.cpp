@@ -13,8 +13,6 @@
 namespace batmap::test {
 namespace {
 
-constexpr uint64_t kSeed = 5;
-
 /// All pairs of `items` items. Supports have few different values, so that ties decide.
 std::vector<PairRow> some_pairs(Random& random, int64_t items) {
   std::vector<PairRow> rows;

@@ -14,8 +14,6 @@
 namespace batmap::test {
 namespace {
 
-constexpr uint64_t kSeed = 107;
-
 PairJob random_job(Random& random) {
   const auto magnitude = [&](uint64_t most_bits) { return random.bits() >> (63 - random.below(most_bits)); };
   PairJob job;

@@ -22,8 +22,6 @@
 namespace batmap::test {
 namespace {
 
-constexpr uint64_t kSeed = 4711;
-
 using Bytes = std::vector<std::byte>;
 
 /// The content of a value in the plainest form.

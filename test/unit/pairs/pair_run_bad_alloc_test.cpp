@@ -11,6 +11,7 @@
 #include <ostream>
 
 #include "pairs/pair_run.h"
+#include "test/unit/shared/grid.h"
 #include "test/unit/shared/oracle.h"
 #include "test/unit/shared/shapes.h"
 
@@ -129,7 +130,8 @@ std::vector<Config> configs() {
   std::vector<Config> all;
   for (const bool persistent : {false, true})
     for (const int threads : {1, 3})
-      for (const PairMethodName& entry : kPairMethodNames) all.push_back({entry.method, threads, persistent});
+      for (const PairMethodName& entry : kPairMethodNames)
+        if (full_grid() || persistent == (threads == 3)) all.push_back({entry.method, threads, persistent});
   return all;
 }
 

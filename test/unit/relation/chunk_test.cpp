@@ -14,10 +14,6 @@
 namespace batmap::test {
 namespace {
 
-constexpr uint64_t kSeed = 23;
-constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
-constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
-
 std::vector<std::byte> written(const std::vector<TidItem>& pairs) {
   std::vector<std::byte> bytes(kChunkHeaderBytes + 16 * pairs.size() + 16, std::byte{0xee});
   const size_t size = write_chunk(pairs, bytes.data());

@@ -14,8 +14,6 @@
 namespace batmap::test {
 namespace {
 
-constexpr uint64_t kSeed = 83;
-
 ExecutionOptions options_with(MemoryMeter& meter) { return {.threads = 1, .memory = &meter, .cancel = {}}; }
 
 TEST(EncodedRelation, DecodesToWhatWasEncoded) {

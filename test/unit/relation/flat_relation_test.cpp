@@ -17,8 +17,6 @@
 namespace batmap::test {
 namespace {
 
-constexpr uint64_t kSeed = 41;
-
 std::vector<std::tuple<int64_t, int64_t>> sorted(const std::vector<TidItem>& pairs) {
   std::vector<std::tuple<int64_t, int64_t>> all;
   for (const TidItem& pair : pairs) all.emplace_back(pair.tid, pair.item);
@@ -206,7 +204,7 @@ TEST(FlatRelation, EveryTruncationIsRefused) {
   Random random(kSeed + 4);
   const std::vector<std::byte> bytes = Flat(random_rows(random, 40, 300, 5)).finished().bytes();
   for (size_t size = 0; size < bytes.size(); ++size)
-    EXPECT_TRUE(refused({bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(size)})) << size;
+    EXPECT_TRUE(refused(std::vector(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(size)))) << size;
   std::vector<std::byte> longer = bytes;
   longer.push_back(std::byte{0});
   EXPECT_TRUE(refused(longer));

@@ -14,8 +14,6 @@
 namespace batmap::test {
 namespace {
 
-constexpr uint64_t kSeed = 89;
-
 void check(const Shape& shape, const ItemFilter& filter) {
   const PackedRows packed(shape.rows);
   MemoryMeter meter;

@@ -21,8 +21,6 @@
 namespace batmap::test {
 namespace {
 
-constexpr uint64_t kSeed = 101;
-
 /// 1.2 million rows of 500 items. Some items are in most transactions, some rows occur twice.
 const std::vector<TidItem>& many_rows() {
   static const std::vector<TidItem> rows = [] {

@@ -13,9 +13,6 @@
 namespace batmap::test {
 namespace {
 
-constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
-constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
-
 TEST(KeyCodes, DirectCodesAreDistances) {
   MemoryMeter meter;
   for (const int64_t base : {kMin, int64_t{-500}, int64_t{0}, kMax - 1000}) {
@@ -53,7 +50,6 @@ TEST(KeyCodes, WideRangesAreHashed) {
 
 // Codes by first appearance, over many growths of the table; keys differ in few bits, high or low ones.
 TEST(KeyCodes, HashedCodesAreLikeAMap) {
-  constexpr uint64_t kSeed = 71;
   Random random(kSeed);
   for (const int pattern : {0, 1, 2, 3, 4}) {
     MemoryMeter meter;

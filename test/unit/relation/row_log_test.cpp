@@ -12,8 +12,6 @@
 namespace batmap::test {
 namespace {
 
-constexpr uint64_t kSeed = 61;
-
 std::vector<TidItem> rows_of(const RowLog& log) {
   std::vector<TidItem> all;
   for (const ChunkView& chunk : log.chunks()) {

@@ -17,8 +17,6 @@
 namespace batmap::test {
 namespace {
 
-constexpr uint64_t kSeed = 103;
-
 struct Encoded {
   Encoded(const std::vector<TidItem>& rows, const ItemFilter& filter, MemoryMeter& meter)
       : packed(rows, kSeed),

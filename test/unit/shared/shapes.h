@@ -15,6 +15,10 @@
 
 namespace batmap::test {
 
+constexpr uint64_t kSeed = 20261122;  // of every test with random input
+constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+
 /// Random numbers that are the same with every standard library; its distributions are not.
 class Random {
  public:
@@ -63,8 +67,6 @@ inline int64_t scattered_key(int64_t small) {
 }
 
 inline std::vector<Shape> shapes(uint64_t seed) {
-  constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
-  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
   Random random(seed);
   std::vector<Shape> all;
   const auto add = [&](std::string name, std::vector<TidItem> rows) { all.push_back({std::move(name), std::move(rows)}); };
