@@ -13,7 +13,7 @@
 // A statement may end by itself, with rows or with an error. The machine may be busy: a late statement is run
 // twice more, with its cancel at the same moment, and the best of the three counts.
 //
-// With BATMAP_TEST_GRID=full (`make check-reference`) a function gets twice as many statements, and every timeout is
+// With BATMAP_TEST_GRID=full (`make check-reference`) a function gets three times as many statements, and every timeout is
 // 500 ms. Otherwise the timeouts are drawn from 50 to 500 ms.
 //
 // BATMAP_TEST_SEED draws other arguments, BATMAP_GATE_CALLS (a factor) draws more of them, BATMAP_GATE_ONLY
@@ -630,7 +630,7 @@ class Gate {
   const Pool& pool_;
   Session session_;
   Canceller canceller_{session_};
-  double calls_factor_ = full_grid() ? 1 : 0.5;
+  double calls_factor_ = full_grid() ? 1 : 0.3;
   long cold_kb_ = 0;
   std::map<std::string, std::set<std::string>> words_;  // of each parameter
   std::vector<Statement> long_ones_;                    // of the current function

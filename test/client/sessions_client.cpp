@@ -14,7 +14,7 @@ using namespace client;
 namespace {
 
 constexpr int kSessions = 50;
-constexpr int kRounds = 4;
+constexpr int kRounds = 3;
 constexpr long kGrowthKb = 2 * 1024;  // growth allowed for a backend from the second round to the last, on average
 
 struct PairRow {

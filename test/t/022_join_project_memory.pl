@@ -6,7 +6,7 @@
 # BATMAP_TEST_GRID=full (`make check-reference`) tries every work_mem with every memory_limit, and every timeout
 # with every query. Otherwise each limit meets the least work_mem, each work_mem meets some limit, and queries over
 # subqueries, which take longest, meet three corners.
-# BATMAP_MEMORY_ROWS: number of rows of each table (default 150000). BATMAP_MEMORY_TIMES=1 prints the
+# BATMAP_MEMORY_ROWS: number of rows of each table (default 50000, in full 150000). BATMAP_MEMORY_TIMES=1 prints the
 # grid with times.
 use strict;
 use warnings;
@@ -16,7 +16,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $rows = $ENV{BATMAP_MEMORY_ROWS} // 150000;
+my $full = ($ENV{BATMAP_TEST_GRID} // '') eq 'full';
+my $rows = $ENV{BATMAP_MEMORY_ROWS} // ($full ? 150000 : 50000);
 my $tids = int($rows / 10);
 my $node = PostgreSQL::Test::Cluster->new('memory');
 $node->init;
@@ -51,7 +52,6 @@ sub digest
 my $generic = "SET plan_cache_mode = force_generic_plan;\n";
 my @work_mem = ('64kB', '1MB', '4MB', '64MB');
 my @limits = ('4MB', '16MB', '64MB', '4GB');
-my $full = ($ENV{BATMAP_TEST_GRID} // '') eq 'full';
 
 sub is_kept
 {

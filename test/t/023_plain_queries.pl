@@ -1,7 +1,7 @@
 # Random plain queries with and without the plan node BatmapJoinProject: the rows must be the same. The queries join two sides,
 # each a random join of tables, by a random key, with random filters, items, comparisons, aggregates and HAVING.
 #
-# BATMAP_PLAIN_QUERIES: number of queries (default 1000, and 5000 with BATMAP_TEST_GRID=full, as in `make check-reference`).
+# BATMAP_PLAIN_QUERIES: number of queries (default 2000, and 5000 with BATMAP_TEST_GRID=full, as in `make check-reference`).
 # BATMAP_PLAIN_SEED: seed (default 1).
 use strict;
 use warnings;
@@ -10,7 +10,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $queries = $ENV{BATMAP_PLAIN_QUERIES} // (($ENV{BATMAP_TEST_GRID} // '') eq 'full' ? 5000 : 1000);
+my $queries = $ENV{BATMAP_PLAIN_QUERIES} // (($ENV{BATMAP_TEST_GRID} // '') eq 'full' ? 5000 : 2000);
 my $seed = $ENV{BATMAP_PLAIN_SEED} // 1;
 srand $seed;
 
