@@ -306,7 +306,7 @@ void send(Bench& bench, double scale) {
   std::fflush(stdout);
 }
 
-/// Measures what kFewestToWalk of the module is set by. With fewer extensions the module does not walk, so
+/// Measures what kMinToWalk of the module is set by. With fewer extensions the module does not walk, so
 /// both sides do the same.
 void walk(Bench& bench, double scale) {
   constexpr size_t kExtensions[] = {2, 3, 4, 6, 8, 16};

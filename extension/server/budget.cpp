@@ -40,12 +40,12 @@ std::atomic<uint64_t> memory_cap{UINT64_MAX};
 std::atomic<uint64_t> thread_cap{0};
 
 /// Adds to `sum` as much as `cap` allows, at most `wanted`. @return what was added: 0 if that would be
-/// less than `least`
-uint64_t add_below(std::atomic<uint64_t>& sum, uint64_t least, uint64_t wanted, uint64_t cap) {
+/// less than `min_granted`
+uint64_t add_below(std::atomic<uint64_t>& sum, uint64_t min_granted, uint64_t wanted, uint64_t cap) {
   uint64_t seen = sum.load(std::memory_order_relaxed);
   for (;;) {
     const uint64_t granted = std::min(wanted, seen < cap ? cap - seen : 0);
-    if (granted < least || granted == 0) return 0;
+    if (granted < min_granted || granted == 0) return 0;
     if (sum.compare_exchange_weak(seen, seen + granted, std::memory_order_relaxed)) return granted;
   }
 }

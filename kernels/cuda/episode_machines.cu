@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint32_t kStepsAPoll = 4096;
 // Machines of one warp wait for each other. Where there are few machines, each has a warp of its own.
-constexpr uint32_t kFewestBlocks = 2048;
+constexpr uint32_t kMinBlocks = 2048;
 constexpr uint32_t kNone = UINT32_MAX;
 
 __device__ __host__ inline size_t machine_times(size_t length, size_t ring) { return length + (length - 1) * ring; }
@@ -192,7 +192,7 @@ __global__ void go_through_segments(EpisodeMachines job) {
 
 }  // namespace
 
-uint64_t most_waiting(uint32_t list_size, int64_t low, int64_t high) {
+uint64_t max_waiting(uint32_t list_size, int64_t low, int64_t high) {
   if (high <= low) return 1;
   return std::clamp<uint64_t>(2 * static_cast<uint64_t>(high / (high - low + 1)) + 2, 1, std::max(list_size, 1u));
 }
@@ -201,7 +201,7 @@ size_t machine_words(size_t length, uint64_t ring) { return machine_times(length
 
 void map_segments(const EpisodeMachines& machines, cudaStream_t stream) {
   const uint32_t all = machines.episodes * machines.segments;
-  const uint32_t threads = std::clamp((all + kFewestBlocks - 1) / kFewestBlocks, 1u, uint32_t{kMachineThreads});
+  const uint32_t threads = std::clamp((all + kMinBlocks - 1) / kMinBlocks, 1u, uint32_t{kMachineThreads});
   const size_t bytes =
       machines.state != nullptr ? 0 : machine_words(machines.length, machines.ring) * sizeof(int64_t) * threads;
   check(cudaFuncSetAttribute(map, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),

@@ -48,7 +48,7 @@ struct EpisodeMachines {
 };
 
 /// The most events that may wait for a symbol. @param list_size  of the symbol before it
-uint64_t most_waiting(uint32_t list_size, int64_t low, int64_t high);
+uint64_t max_waiting(uint32_t list_size, int64_t low, int64_t high);
 /// Words of 8 bytes for the state of one machine.
 size_t machine_words(size_t length, uint64_t ring);
 inline constexpr int kMachineThreads = 64;  // of a block, at most

@@ -23,9 +23,9 @@ const std::vector<int64_t>* pointer_to(const std::optional<std::vector<int64_t>>
 /// The smallest number of occurrences whose rate is at least `rate`.
 uint64_t count_of_rate(double rate, uint64_t duration, double ticks_a_unit) {
   const double units = static_cast<double>(duration) / ticks_a_unit;
-  const double least = std::ceil(rate * units);
-  if (!(least < 0x1p63)) return uint64_t{1} << 63;
-  auto count = std::max<uint64_t>(static_cast<uint64_t>(least), 1);
+  const double min_count = std::ceil(rate * units);
+  if (!(min_count < 0x1p63)) return uint64_t{1} << 63;
+  auto count = std::max<uint64_t>(static_cast<uint64_t>(min_count), 1);
   // The product was rounded, so step to the exact bound.
   while (count > 1 && static_cast<double>(count - 1) / units >= rate) --count;
   while (static_cast<double>(count) / units < rate) ++count;

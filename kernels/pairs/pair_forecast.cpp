@@ -11,20 +11,20 @@ namespace batmap {
 namespace {
 
 /// P(X >= least) for a hypergeometric X, approximated: normal if the mean is large, else Poisson.
-double at_least(double mean, double variance, double least) {
+double at_least(double mean, double variance, double min_count) {
   constexpr double kNormalFrom = 50;
   constexpr double kNegligible = 1e-12;
-  if (least <= 0) return 1;
+  if (min_count <= 0) return 1;
   if (mean <= 0) return 0;
-  if (mean > kNormalFrom) return std::erfc((least - 0.5 - mean) / std::sqrt(2 * std::max(variance, 1e-9))) / 2;
+  if (mean > kNormalFrom) return std::erfc((min_count - 0.5 - mean) / std::sqrt(2 * std::max(variance, 1e-9))) / 2;
   double sum = 0;
-  if (mean < least) {
-    double term = std::exp(least * std::log(mean) - mean - std::lgamma(least + 1));
-    for (double k = least; term > sum * kNegligible; ++k, term *= mean / k) sum += term;
+  if (mean < min_count) {
+    double term = std::exp(min_count * std::log(mean) - mean - std::lgamma(min_count + 1));
+    for (double k = min_count; term > sum * kNegligible; ++k, term *= mean / k) sum += term;
     return sum;
   }
-  double term = std::exp((least - 1) * std::log(mean) - mean - std::lgamma(least));
-  for (double k = least - 1; k >= 0 && term > sum * kNegligible; term *= k / mean, --k) sum += term;
+  double term = std::exp((min_count - 1) * std::log(mean) - mean - std::lgamma(min_count));
+  for (double k = min_count - 1; k >= 0 && term > sum * kNegligible; term *= k / mean, --k) sum += term;
   return 1 - sum;
 }
 

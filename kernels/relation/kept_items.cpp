@@ -70,7 +70,7 @@ KeptItems keep(const Items& relation, const ItemFilter& filter, const ExecutionO
   kept.size = static_cast<uint32_t>(candidates.size());
   kept.pairs.leading = static_cast<uint32_t>(middle - candidates.begin());
   if (filter.left_items) kept.pairs.first_column = kept.pairs.leading;
-  kept.pairs.least = static_cast<uint32_t>(std::clamp<uint64_t>(filter.min_rows, 1, UINT32_MAX));
+  kept.pairs.min_count = static_cast<uint32_t>(std::clamp<uint64_t>(filter.min_rows, 1, UINT32_MAX));
   kept.pairs.enough = filter.enough;
   kept.code_of_rank = Buffer<uint32_t>(meter, kept.size);
   for (uint32_t rank = 0; rank < kept.size; ++rank) {

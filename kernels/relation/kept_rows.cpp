@@ -11,7 +11,7 @@ namespace {
 constexpr uint64_t kRowsAPlace = 16;
 }  // namespace
 
-size_t RowPlaces::most_parts(const KeptItems& kept) {
+size_t RowPlaces::max_parts(const KeptItems& kept) {
   return std::max<uint64_t>(kept.occurrences / kRowsAPlace / std::max(kept.size, 1u), 1);
 }
 

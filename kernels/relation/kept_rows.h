@@ -42,7 +42,7 @@ class RowPlaces {
   RowPlaces(const TidParts& parts, const KeptItems& kept, const ExecutionOptions& options);
 
   /// The largest number of parts for which the places take at most a quarter of a byte a row.
-  static size_t most_parts(const KeptItems& kept);
+  static size_t max_parts(const KeptItems& kept);
 
   /// [items] where the rows of each item begin in this part, by rank; may be written to. of_part(number
   /// of parts) has the ends.

@@ -67,8 +67,8 @@ TransactionBits fill_transaction_bits(const EncodedRelation& relation, const Kep
   form.bits = Buffer<uint64_t>(*options.memory, relation.tid_slots() * form.words, Fill::kZero);
   form.lists = allocate_tidlists(relation, kept, *options.memory, kept.pairs.rectangle() ? kept.pairs.leading : kept.size);
 
-  const size_t most = std::min(TidParts::for_threads(kept.occurrences, options), RowPlaces::most_parts(kept));
-  const TidParts parts(relation, most, options);
+  const size_t max_parts = std::min(TidParts::for_threads(kept.occurrences, options), RowPlaces::max_parts(kept));
+  const TidParts parts(relation, max_parts, options);
   RowPlaces places(parts, kept, options);
   for (uint32_t item = 0; item < kept.size; ++item)
     form.lists.length[item] = static_cast<uint32_t>(relation.item_rows(kept.code_of_rank[item]));

@@ -224,13 +224,13 @@ uint64_t count_by_shares(const EncodedRelation& relation, size_t shares, Lengths
 
 TransactionLengths transaction_lengths(const EncodedRelation& relation, const KeptItems& kept,
                                        const ExecutionOptions& options) {
-  const size_t most = TidParts::for_threads(relation.rows(), options);
-  const size_t narrow = std::min(most, TidParts::most_narrow(relation));
+  const size_t max_parts = TidParts::for_threads(relation.rows(), options);
+  const size_t narrow = std::min(max_parts, TidParts::max_narrow(relation));
   // Each share but the first has lengths of its own. They must not outnumber the rows, and must
   // leave memory for the forms.
   const uint64_t slots = std::max(relation.tid_slots(), 1u);
   const uint64_t room = options.memory->available() / 8 / (slots * 2 * sizeof(uint32_t));
-  const size_t shares = std::min<uint64_t>({most, relation.rows() / slots, 1 + room});
+  const size_t shares = std::min<uint64_t>({max_parts, relation.rows() / slots, 1 + room});
   Lengths lengths(relation, kept, options);
   const uint64_t pair_instances = narrow < shares ? count_by_shares(relation, shares, lengths, options)
                                                   : count_by_parts(TidParts(relation, narrow, options), lengths, options);
@@ -252,9 +252,9 @@ Transactions link_transactions(const EncodedRelation& relation, const KeptItems&
   transactions.tails_begin[kept.size] = rows;
   transactions.tails = Buffer<Tail>(meter, rows);
 
-  const size_t in_cache = std::min<uint64_t>(kept.occurrences / kRowsInCache, TidParts::most_narrow(relation));
-  const size_t most = std::max(TidParts::for_threads(kept.occurrences, options), in_cache);
-  const TidParts parts(relation, std::min(most, RowPlaces::most_parts(kept)), options);
+  const size_t in_cache = std::min<uint64_t>(kept.occurrences / kRowsInCache, TidParts::max_narrow(relation));
+  const size_t max_parts = std::max(TidParts::for_threads(kept.occurrences, options), in_cache);
+  const TidParts parts(relation, std::min(max_parts, RowPlaces::max_parts(kept)), options);
   RowPlaces places(parts, kept, options);
   if (kept.size <= 0x10000)
     link<uint16_t>(parts, places, kept, lengths, options, transactions);

@@ -365,9 +365,9 @@ TEST(DeviceEpisodes, ListsBetweenCounts) {
   Random random(kSeed + 5);
   MemoryMeter meter;
   const ExecutionOptions options{.threads = 4, .memory = &meter, .cancel = {}};
-  const uint32_t most_symbols = is_small() ? 20 : 60;
+  const uint32_t max_symbols = is_small() ? 20 : 60;
   const EventStreams streams =
-      streams_of_events(random_events(random, is_small() ? 2000 : 500'000, 1'000'000, most_symbols, 2), 500, options);
+      streams_of_events(random_events(random, is_small() ? 2000 : 500'000, 1'000'000, max_symbols, 2), 500, options);
   const uint32_t symbols = streams.symbols();
   for (const bool has_order : {false, true}) {
     DeviceTracker tracker(api(), 0, 0, has_order, streams, options);

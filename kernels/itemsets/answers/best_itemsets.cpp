@@ -38,8 +38,8 @@ void BestItemsets::keep(uint32_t support) {
   best_.add({begin, static_cast<uint32_t>(ordered_.size()), support}, in_order);
   if (!best_.is_full()) return;
   const Kept& worst = best_.worst();
-  bounds_.min_count.store(std::max(bounds_.least(), worst.support), std::memory_order_relaxed);
-  bounds_.longest_tie.store(worst.support == bounds_.least() ? worst.length : UINT32_MAX, std::memory_order_relaxed);
+  bounds_.min_count.store(std::max(bounds_.threshold(), worst.support), std::memory_order_relaxed);
+  bounds_.longest_tie.store(worst.support == bounds_.threshold() ? worst.length : UINT32_MAX, std::memory_order_relaxed);
 }
 
 void BestItemsets::close_gaps() {

@@ -49,8 +49,8 @@ class SpectrumVisitor final : public ItemsetVisitor {
  private:
   void push(uint32_t) override {}
   void shrink(size_t) override {}
-  /// Adds the itemsets that have `least` or more of the perfect extensions.
-  void add(uint32_t length, uint32_t support, size_t least);
+  /// Adds the itemsets that have `min_extensions` or more of the perfect extensions.
+  void add(uint32_t length, uint32_t support, size_t min_extensions);
 
   ItemsetSpectrum& spectrum_;
   ItemsetLengths lengths_;

@@ -18,8 +18,8 @@ namespace batmap {
 
 /// The lengths of the itemsets that are answers.
 struct ItemsetLengths {
-  uint32_t least = 1;
-  uint32_t most = UINT32_MAX;
+  uint32_t min = 1;
+  uint32_t max = UINT32_MAX;
 };
 
 class ItemsetWriter final : public ItemsetVisitor {
@@ -66,7 +66,7 @@ class ItemsetWriter final : public ItemsetVisitor {
   };
 
   bool wanted(uint32_t length, uint32_t support) const {
-    return length >= lengths_.least && length <= lengths_.most && support <= max_support_;
+    return length >= lengths_.min && length <= lengths_.max && support <= max_support_;
   }
   void put(uint32_t item, uint32_t length, uint32_t support) {
     if (used_ == steps_.size()) flush();

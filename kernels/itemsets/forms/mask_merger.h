@@ -36,11 +36,11 @@ class MaskStack {
     weights_.add(list.size);
   }
   /// Begins a list.
-  /// @param most  number of masks that will be added, if known
-  void start(size_t most = 0) {
+  /// @param max_masks  number of masks that will be added, if known
+  void start(size_t max_masks = 0) {
     first_ = masks_.size();
     limit_ = 0;
-    make_slots(std::bit_ceil(2 * std::min(most, kStart) + 16));
+    make_slots(std::bit_ceil(2 * std::min(max_masks, kStart) + 16));
   }
   /// @return index of the mask
   size_t add(uint64_t mask, uint32_t weight) {

@@ -114,13 +114,13 @@ void add_transactions(const Transactions& visit_transactions, uint32_t transacti
   }
   root.lists = TransactionLists(*options.memory, transactions);
   root.lists.room(occurrences);
-  const size_t least = linked ? 2 : 1;  // the support of single items is known
+  const size_t min_items = linked ? 2 : 1;  // the support of single items is known
   visit_transactions([&](std::span<const uint32_t> ranks) {
     uint32_t* const out = root.lists.room(ranks.size());
     size_t taken = 0;
     for (const uint32_t rank : ranks)
       if (place[rank] != UINT32_MAX) out[taken++] = place[rank];
-    if (taken >= least) root.lists.add(taken, 1);
+    if (taken >= min_items) root.lists.add(taken, 1);
     poll.after(ranks.size() + 1);
   });
   const uint64_t masked =

@@ -157,7 +157,7 @@ class RuleSearch {
         query_(query),
         total_(static_cast<double>(total)),
         min_count_(min_count),
-        most_lhs_(query.max_lhs ? static_cast<uint64_t>(*query.max_lhs) : UINT64_MAX),
+        max_lhs_(query.max_lhs ? static_cast<uint64_t>(*query.max_lhs) : UINT64_MAX),
         holders_(*options.memory),
         count_(*options.memory, roles.size(), Fill::kZero),
         best_(*options.memory, roles.size(), Fill::kZero),
@@ -190,7 +190,7 @@ class RuleSearch {
       holders_.add(count);
       lhs_.push_back(place);
       offer_rules({narrowed, count});
-      if (lhs_.size() < most_lhs_) extend(place + 1, end, end + count);
+      if (lhs_.size() < max_lhs_) extend(place + 1, end, end + count);
       lhs_.pop_back();
       holders_.shrink(end);
     }
@@ -244,7 +244,7 @@ class RuleSearch {
   const RecommendQuery& query_;
   double total_;
   uint64_t min_count_;
-  uint64_t most_lhs_;
+  uint64_t max_lhs_;
   GrowingBuffer<uint32_t> holders_;  // transactions of the empty lhs, then of each prefix of lhs_
   Buffer<uint32_t> count_;           // [roles] zero between two lhs
   std::vector<uint32_t> counted_;

@@ -161,18 +161,18 @@ bool RuleRun::number_rules() {
   return true;
 }
 
-uint32_t RuleRun::least_rhs(uint32_t length) const {
+uint32_t RuleRun::min_rhs(uint32_t length) const {
   return query_.max_lhs && *query_.max_lhs < length ? length - static_cast<uint32_t>(*query_.max_lhs) : 1;
 }
 
-uint32_t RuleRun::most_rhs(uint32_t length) const {
+uint32_t RuleRun::max_rhs(uint32_t length) const {
   return static_cast<uint32_t>(std::min<int64_t>(query_.max_rhs, length - 1));
 }
 
 /// Number of rules that an itemset of `length` items is split into.
 uint64_t RuleRun::rules_of(uint32_t length) const {
   uint64_t rules = 0;
-  for (uint32_t size = least_rhs(length); size <= most_rhs(length); ++size) rules += combinations(length, size);
+  for (uint32_t size = min_rhs(length); size <= max_rhs(length); ++size) rules += combinations(length, size);
   return rules;
 }
 
@@ -251,7 +251,7 @@ void RuleRun::Splitter::begin_itemset(uint64_t rule) {
   std::sort(ranks_.begin(), ranks_.end(),
             [this](uint32_t a, uint32_t b) { return run_.run_.value(a) < run_.run_.value(b); });
   const size_t items = ranks_.size();
-  size_t size = run_.least_rhs(static_cast<uint32_t>(items));
+  size_t size = run_.min_rhs(static_cast<uint32_t>(items));
   for (uint64_t rules; rule >= (rules = combinations(items, size)); ++size) rule -= rules;
   // In lexicographical order, the combinations with the next index come first.
   places_.clear();

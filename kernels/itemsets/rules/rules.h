@@ -99,8 +99,8 @@ class RuleRun {
   void prepare();
   bool find_itemsets();
   bool number_rules();
-  uint32_t least_rhs(uint32_t length) const;
-  uint32_t most_rhs(uint32_t length) const;
+  uint32_t min_rhs(uint32_t length) const;
+  uint32_t max_rhs(uint32_t length) const;
   uint64_t rules_of(uint32_t length) const;
   RuleBatch split(size_t task, int worker);
   void hand_over_best(RuleBatch& batch);

@@ -15,11 +15,11 @@ constexpr size_t kCandidatesAtOnce = 4096;
 
 }  // namespace
 
-BreadthFirst::BreadthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t most, ItemsetLookup lookup,
+BreadthFirst::BreadthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t max_length, ItemsetLookup lookup,
                            RowLevels& rows, ItemsetVisitor& visitor, SearchLevels& log, const ExecutionOptions& options)
     : root_(root),
       bounds_(bounds),
-      most_(most),
+      max_length_(max_length),
       lookup_(lookup),
       visitor_(visitor),
       log_(log),
@@ -35,7 +35,7 @@ void BreadthFirst::search(uint32_t leading) {
   if (lookup_ == ItemsetLookup::kBitmaps && rows_.joins_levels())
     extend_pieces(0, 1, true);
   else
-    while (levels_.size() < most_ && next_level()) {
+    while (levels_.size() < max_length_ && next_level()) {
     }
 
   for (const uint32_t rank : root_.perfect) visitor_.push_perfect(rank);
@@ -107,7 +107,7 @@ bool BreadthFirst::next_level() {
       add(to, from.item[kept[place].other], kept[place].support, kept[place].parent);
   }
   from.children.push_back(static_cast<uint32_t>(place));
-  if (to.size() > 0 && levels_.size() < most_) {
+  if (to.size() > 0 && levels_.size() < max_length_) {
     const Stopwatch counting;
     rows_.push(kept.span());
     rows_.drop_lower();
@@ -120,16 +120,16 @@ bool BreadthFirst::next_level() {
 void BreadthFirst::count_candidates(std::vector<JoinedItemset>& candidates, GrowingBuffer<JoinedItemset>& kept) {
   if (candidates.empty()) return;
   rows_.count(candidates);
-  const uint32_t least = bounds_.least();
+  const uint32_t min_count = bounds_.threshold();
   for (const JoinedItemset& candidate : candidates)
-    if (candidate.support >= least) kept.push_back(candidate);
+    if (candidate.support >= min_count) kept.push_back(candidate);
   candidates.clear();
 }
 
 /// Extends the itemsets of `length` items from index `base` of their level on; their rows are the top level.
 /// @param is_whole  these are all frequent itemsets of this length
 void BreadthFirst::extend_pieces(size_t base, size_t length, bool is_whole) {
-  if (length >= most_) return;
+  if (length >= max_length_) return;
   if (levels_.size() == length) levels_.emplace_back(*options_.memory);
   levels_[length - 1].children.shrink(base);  // the end of the piece before is the beginning of this one
   const size_t size = levels_[length - 1].size() - base;
@@ -145,17 +145,17 @@ void BreadthFirst::extend_pieces(size_t base, size_t length, bool is_whole) {
   GrowingBuffer<JoinedItemset> found(*options_.memory);
   for (size_t first = 0, last = 0; first < parents; first = last) {
     // Use half of the room, so that some is left for the levels to come. One parent may need more.
-    const uint64_t most = length + 1 < most_ ? rows_.room_rows() / 2 : UINT64_MAX;
+    const uint64_t max_candidates = length + 1 < max_length_ ? rows_.room_rows() / 2 : UINT64_MAX;
     uint64_t sum = 0;
-    while (last < parents && (last == first || sum + candidates[last] <= most)) sum += candidates[last++];
+    while (last < parents && (last == first || sum + candidates[last] <= max_candidates)) sum += candidates[last++];
     const Stopwatch watch;
     found.shrink(0);
-    const bool goes_on = sum > 0 && length + 1 < most_;
+    const bool goes_on = sum > 0 && length + 1 < max_length_;
     uint64_t counted = 0;
     if (sum > 0)
       counted = rows_.extend_rows({.first = static_cast<uint32_t>(first),
                                    .last = static_cast<uint32_t>(last),
-                                   .least = bounds_.least(),
+                                   .min_count = bounds_.threshold(),
                                    .prune = is_whole && length > 1,
                                    .leading = leading_,
                                    .push = goes_on},
@@ -245,7 +245,7 @@ void BreadthFirst::visit_children(size_t level, size_t place, Visit visit) const
 
 void BreadthFirst::write(size_t level, size_t place) {
   const uint32_t support = levels_[level].support[place];
-  if (support < bounds_.least()) return;
+  if (support < bounds_.threshold()) return;
   std::vector<uint32_t> perfect;
   size_t candidates = 0;
   visit_children(level, place, [&](size_t child) {
@@ -270,7 +270,7 @@ void BreadthFirst::write(size_t level, size_t place) {
 
 void BreadthFirst::write_plain(size_t level, size_t place) {
   const uint32_t support = levels_[level].support[place];
-  if (support < bounds_.least()) return;
+  if (support < bounds_.threshold()) return;
   visitor_.visit(root_.items[levels_[level].item[place]], static_cast<uint32_t>(level) + 1, support);
   visit_children(level, place, [&](size_t child) { write_plain(level + 1, child); });
 }

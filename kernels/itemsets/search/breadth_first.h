@@ -27,8 +27,8 @@ enum class ItemsetLookup { kBitmaps, kTrie };
 class BreadthFirst {
  public:
   /// @param rows  has one level: the root's items
-  BreadthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t most, ItemsetLookup lookup, RowLevels& rows,
-               ItemsetVisitor& visitor, SearchLevels& log, const ExecutionOptions& options);
+  BreadthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t max_length, ItemsetLookup lookup,
+               RowLevels& rows, ItemsetVisitor& visitor, SearchLevels& log, const ExecutionOptions& options);
 
   /// Searches the itemsets that begin with one of the first `leading` items. Call it once.
   void search(uint32_t leading);
@@ -61,7 +61,7 @@ class BreadthFirst {
 
   const SearchRoot& root_;
   const SearchBounds& bounds_;
-  uint32_t most_;
+  uint32_t max_length_;
   ItemsetLookup lookup_;
   ItemsetVisitor& visitor_;
   SearchLevels& log_;

@@ -97,10 +97,10 @@ void ClosureNodes::place_heads(size_t candidates) {
     poll_.after(head_items_.size());
   };
   each_head([&](size_t mask, uint32_t item) { counts_[item] += masks_.at(mask).weight; });
-  const uint32_t least = threshold();
+  const uint32_t min_count = threshold();
   auto bits = static_cast<uint32_t>(candidates);
   each_head([&](size_t, uint32_t item) {
-    if (counts_[item] >= least && place_[item] == 0) place_[item] = ++bits;
+    if (counts_[item] >= min_count && place_[item] == 0) place_[item] = ++bits;
   });
   words_ = (bits + 63) / 64;
   if (passed_table_.size() < words_ * LeafTable::kSize)
@@ -158,9 +158,9 @@ void ClosureNodes::walk_masks(const MaskNode& node, uint64_t branches) {
   for (uint64_t rest = branches; rest != 0; rest &= rest - 1) {
     const size_t item = lowest(rest);
     const uint64_t self = uint64_t{1} << item;
-    const uint32_t least = threshold();
+    const uint32_t min_count = threshold();
     const uint32_t support = node.supports[item];
-    if (support < least) continue;
+    if (support < min_count) continue;
     const uint64_t passed = node.candidates & (self - 1);
     if (is_covered(node.from, node.to, self, passed)) continue;
     const uint32_t* const counts = pairs + item * kMaskItems;
@@ -168,7 +168,7 @@ void ClosureNodes::walk_masks(const MaskNode& node, uint64_t branches) {
     uint64_t children = 0;
     for (uint64_t later = node.candidates & ~(self | (self - 1)); later != 0; later &= later - 1) {
       const size_t other = lowest(later);
-      if (counts[other] >= least) (counts[other] == support ? perfect : children) |= uint64_t{1} << other;
+      if (counts[other] >= min_count) (counts[other] == support ? perfect : children) |= uint64_t{1} << other;
     }
     visit_masks({.from = node.from,
                  .to = node.to,

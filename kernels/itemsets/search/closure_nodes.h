@@ -77,13 +77,13 @@ void ClosureNodes::walk_table(std::span<const uint32_t> leaf, const Wanted& want
                               const Visit& visit) {
   const auto items = static_cast<int>(leaf.size());
   const std::span<const LeafStep> order = leaf_order(items);
-  const uint32_t least = threshold();
+  const uint32_t min_count = threshold();
   uint32_t chosen[kLeafItems];
   for (size_t k = 0; k < order.size();) {
     const LeafStep step = order[k];
     const uint32_t support = table_.supports[step.subset];
     chosen[step.length - 1] = leaf[step.last];
-    bool goes_on = support >= least && wanted(length() + step.length);
+    bool goes_on = support >= min_count && wanted(length() + step.length);
     for (size_t w = 0; w < words_ && goes_on; ++w) goes_on = passed_table_[w * LeafTable::kSize + step.subset] == 0;
     bool is_visited = true;
     const uint32_t limit = blocked(support);

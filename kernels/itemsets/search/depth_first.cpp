@@ -18,11 +18,11 @@ constexpr double kDenseShare = 0.1;
 
 }  // namespace
 
-DepthFirst::DepthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t most, const MaskKernel& kernel,
+DepthFirst::DepthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t max_length, const MaskKernel& kernel,
                        const AndPopcountKernel& bits, ItemsetVisitor& visitor, const ExecutionOptions& options)
     : root_(root),
       bounds_(bounds),
-      most_(most),
+      max_length_(max_length),
       kernel_(kernel),
       bits_(bits),
       visitor_(visitor),
@@ -87,7 +87,7 @@ void DepthFirst::walk_lists(const TransactionLists& lists, size_t candidates, ui
     const size_t later = candidates - candidate.item - 1;
     // Only the root has bit rows.
     const bool by_rows = length == 0 && root_rows_ && rows_pay(later, tails);
-    if (length + 1 < most_)
+    if (length + 1 < max_length_)
       children = by_rows ? count_rows(candidate.item, candidates, candidate.support)
                          : count_tails(lists, candidate.item, candidates, candidate.support);
     visitor_.visit(candidate.rank, length + 1, candidate.support);
@@ -147,7 +147,7 @@ bool DepthFirst::extend_rows(uint32_t item, size_t tails, size_t candidates, uin
     rows.push_back({candidates_[k].rank, candidates_[k].support});
   }
   root_rows_->push(places);
-  BitRowSearch search(*root_rows_, bounds_, most_, visitor_);
+  BitRowSearch search(*root_rows_, bounds_, max_length_, visitor_);
   search.search(rows, rows.size(), length, true);  // at most kLeafItems candidates: a leaf
   root_rows_->pop();
   return true;
@@ -250,7 +250,7 @@ void DepthFirst::extend_lists(const TransactionLists& lists, uint32_t item, size
     std::vector<BitRowSearch::Candidate> rows;
     for (size_t k = own; k < own + candidates; ++k) rows.push_back({candidates_[k].rank, candidates_[k].support});
     HostLevels levels(WeightedBits(child, candidates, bits_, options_), options_);
-    BitRowSearch search(levels, bounds_, most_, visitor_);
+    BitRowSearch search(levels, bounds_, max_length_, visitor_);
     search.search(rows, candidates, length, false);
     return;
   }
@@ -265,20 +265,20 @@ void DepthFirst::walk_masks(size_t from, size_t to, uint64_t candidates, uint64_
                             uint32_t length) {
   const uint32_t* const pairs = pairs_.push();
   const bool is_root = length == 0;
-  if (length + 1 < most_ && !(is_root && root_counted_)) pairs_.count(masks_.list(from, to), candidates, poll_);
+  if (length + 1 < max_length_ && !(is_root && root_counted_)) pairs_.count(masks_.list(from, to), candidates, poll_);
   root_counted_ |= is_root;
   for (uint64_t rest = branches; rest != 0; rest &= rest - 1) {
     const size_t item = lowest(rest);
-    const uint32_t least = threshold();
+    const uint32_t min_count = threshold();
     if (!bounds_.reaches(length + 1, support[item])) continue;
     const uint64_t self = uint64_t{1} << item;
     const uint32_t* const counts = pairs + item * kMaskItems;
     const size_t perfect = visitor_.perfect();
     uint64_t children = 0;
-    if (length + 1 < most_)
+    if (length + 1 < max_length_)
       for (uint64_t later = candidates & ~(self | (self - 1)); later != 0; later &= later - 1) {
         const size_t other = lowest(later);
-        if (counts[other] < least) continue;
+        if (counts[other] < min_count) continue;
         if (counts[other] == support[item])
           visitor_.push_perfect(mask_ranks_[other]);
         else
@@ -340,7 +340,7 @@ void DepthFirst::search_masks(size_t from, size_t added, uint64_t candidates, co
     for (uint64_t rest = candidates; rest != 0; rest &= rest - 1)
       rows.push_back({mask_ranks_[lowest(rest)], support[lowest(rest)]});
     HostLevels levels(WeightedBits(list, candidates, bits_, options_), options_);
-    BitRowSearch search(levels, bounds_, most_, visitor_);
+    BitRowSearch search(levels, bounds_, max_length_, visitor_);
     search.search(rows, items, length, false);
   } else {
     walk_masks(from, masks_.size(), candidates, candidates, support, length);
@@ -360,7 +360,7 @@ void DepthFirst::write_leaf(const uint32_t* ranks, int items, uint32_t length) {
   for (size_t k = 0; k < order.size();) {
     const LeafStep step = order[k];
     const uint32_t support = leaf_.supports[step.subset];
-    if (length + step.length > most_ || !bounds_.reaches(length + step.length, support)) {
+    if (length + step.length > max_length_ || !bounds_.reaches(length + step.length, support)) {
       k += leaf_subtree(items, step);
       continue;
     }

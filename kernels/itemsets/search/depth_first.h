@@ -37,8 +37,8 @@ class DepthFirst {
  public:
   /// @param root       must outlive the search; several may read it
   /// @param bounds     may become narrower while the search runs
-  /// @param most       length of the longest itemset wanted
-  DepthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t most, const MaskKernel& kernel,
+  /// @param max_length length of the longest itemset wanted
+  DepthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t max_length, const MaskKernel& kernel,
              const AndPopcountKernel& bits, ItemsetVisitor& visitor, const ExecutionOptions& options);
 
   /// Searches the itemsets whose first item is one of the root's items [first, last). Where first is 0, also
@@ -53,7 +53,7 @@ class DepthFirst {
     uint32_t support;
   };
 
-  uint32_t threshold() const { return bounds_.least(); }
+  uint32_t threshold() const { return bounds_.threshold(); }
   void make_root();
   void walk_lists(const TransactionLists& lists, size_t candidates, uint32_t first, uint32_t last, uint32_t length);
   void make_root_rows();
@@ -70,7 +70,7 @@ class DepthFirst {
 
   const SearchRoot& root_;
   const SearchBounds& bounds_;
-  uint32_t most_;
+  uint32_t max_length_;
   const MaskKernel& kernel_;
   const AndPopcountKernel& bits_;
   ItemsetVisitor& visitor_;

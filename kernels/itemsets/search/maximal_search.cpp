@@ -88,7 +88,7 @@ class MaximalSearch final : public ClosureNodes {
         if ((subset & bit) == 0) is_found[subset] |= is_found[subset | bit];
     if (is_found[size - 1]) return;
     walk_table(
-        leaf, [](size_t) { return true; }, [least = threshold()](uint32_t) { return least; },
+        leaf, [](size_t) { return true; }, [min_count = threshold()](uint32_t) { return min_count; },
         [&](const LeafStep& step, std::span<const uint32_t> items) {
           if (is_found[step.subset]) return;
           uint64_t bits = 0;

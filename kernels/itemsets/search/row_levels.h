@@ -27,13 +27,13 @@ class RowLevels {
   /// Joins one row of the top level with all later ones. The rows of the frequent results become the top level.
   /// @param fold_support  results of this support are found but get no row
   /// @param found         overwritten; ascending
-  virtual void extend_row(uint32_t row, uint32_t least, uint32_t fold_support, std::vector<JoinedItemset>& found) = 0;
+  virtual void extend_row(uint32_t row, uint32_t min_count, uint32_t fold_support, std::vector<JoinedItemset>& found) = 0;
 
   /// The input of extend_rows(), which joins, prunes and counts whole levels in one call. See DeviceExtension.
   struct Step {
     uint32_t first;
     uint32_t last;
-    uint32_t least;
+    uint32_t min_count;
     bool prune;
     uint32_t leading;
     bool push;
@@ -65,7 +65,7 @@ class HostLevels final : public RowLevels {
   void push(std::span<const JoinedItemset> kept) override;
   void pop() override { --top_; }
   void drop_lower() override;
-  void extend_row(uint32_t row, uint32_t least, uint32_t fold_support, std::vector<JoinedItemset>& found) override;
+  void extend_row(uint32_t row, uint32_t min_count, uint32_t fold_support, std::vector<JoinedItemset>& found) override;
 
  private:
   struct Level {

@@ -10,7 +10,7 @@ TargetNodes::TargetNodes(const TargetSearchInput& input)
     : root_(input.root),
       occurrences_(input.occurrences),
       bounds_(input.bounds),
-      most_(input.most),
+      max_length_(input.max_length),
       kernel_(input.kernel),
       visitor_(input.visitor),
       options_(input.options),

@@ -91,7 +91,7 @@ class TargetNodes : public TargetSearch {
 
   // The path and the answers.
 
-  uint32_t threshold() const { return bounds_.least(); }
+  uint32_t threshold() const { return bounds_.threshold(); }
   size_t length() const { return perfect_.size() + path_.size(); }
   void push(uint32_t item) { path_.push_back(item); }
   /// Shortens the path. @param items  how many stay
@@ -102,7 +102,7 @@ class TargetNodes : public TargetSearch {
   const SearchRoot& root_;
   const OccurrenceLists& occurrences_;
   const SearchBounds& bounds_;
-  uint32_t most_;
+  uint32_t max_length_;
   const MaskKernel& kernel_;
   ItemsetVisitor& visitor_;
   const ExecutionOptions& options_;

@@ -45,13 +45,13 @@ class HorizontalCounter final : public PairCounter {
     });
     tasks_.emplace(leading, kTaskIncrements, options.threads, [&](uint32_t item) -> RowCost {
       const uint64_t columns = column_count_ - first_column_of(item);
-      return {.work = increments[item] + 64, .results = std::min(increments[item] / pairs.least, columns)};
+      return {.work = increments[item] + 64, .results = std::min(increments[item] / pairs.min_count, columns)};
     });
     for (int worker = 0; worker < options.threads; ++worker) rows_.emplace_back(*options.memory, column_count_);
   }
 
   size_t tasks() const override { return tasks_->size(); }
-  uint64_t most_results() const override { return tasks_->most_results(); }
+  uint64_t max_results() const override { return tasks_->max_results(); }
   std::span<const uint32_t> supports() const override { return data_.support.span(); }
 
   void count(size_t task, int worker, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
@@ -116,10 +116,10 @@ class HorizontalCounter final : public PairCounter {
     constexpr uint32_t kGroup = 16;
     uint32_t other = first_column_of(item);
     for (; other + kGroup <= column_count_; other += kGroup) {
-      Counter largest = 0;
-      for (uint32_t i = 0; i < kGroup; ++i) largest = std::max(largest, counters[other + i]);
-      if (largest == 0) continue;
-      if (largest >= threshold) {
+      Counter max_count = 0;
+      for (uint32_t i = 0; i < kGroup; ++i) max_count = std::max(max_count, counters[other + i]);
+      if (max_count == 0) continue;
+      if (max_count >= threshold) {
         PairCount* at = out.room(kGroup);
         size_t found = 0;
         for (uint32_t i = 0; i < kGroup; ++i) {

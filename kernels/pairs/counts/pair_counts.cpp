@@ -13,16 +13,16 @@ namespace batmap {
 namespace {
 
 constexpr uint8_t kVersion = 1;
-constexpr size_t kVarintMost = 10;
-constexpr uint64_t kLeastItemBytes = 3;  // three varints
-constexpr uint64_t kMostTotal = INT64_MAX;
-constexpr uint32_t kMostItems = UINT32_MAX - 1;
+constexpr size_t kMaxVarint = 10;
+constexpr uint64_t kMinItemBytes = 3;  // three varints
+constexpr uint64_t kMaxTotal = INT64_MAX;
+constexpr uint32_t kMaxItems = UINT32_MAX - 1;
 
 uint64_t zigzag(int64_t x) { return static_cast<uint64_t>(x) << 1 ^ static_cast<uint64_t>(x >> 63); }
 uint64_t unzigzag(uint64_t x) { return x >> 1 ^ (0 - (x & 1)); }
 
 void write_varint(GrowingBuffer<std::byte>& out, uint64_t value) {
-  std::byte* const room = out.room(kVarintMost);
+  std::byte* const room = out.room(kMaxVarint);
   size_t bytes = 0;
   for (; value >= 0x80; value >>= 7) room[bytes++] = static_cast<std::byte>(value | 0x80);
   room[bytes++] = static_cast<std::byte>(value);
@@ -36,10 +36,10 @@ void write_varint(GrowingBuffer<std::byte>& out, uint64_t value) {
 /// Reads a varint of untrusted bytes.
 uint64_t checked_varint(std::span<const std::byte>& bytes) {
   uint64_t value = 0;
-  for (size_t k = 0; k < kVarintMost; ++k) {
+  for (size_t k = 0; k < kMaxVarint; ++k) {
     if (k == bytes.size()) invalid("a number is cut off");
     const auto byte = static_cast<uint64_t>(bytes[k]);
-    if (k == kVarintMost - 1 && byte > 1) invalid("a number is too large");
+    if (k == kMaxVarint - 1 && byte > 1) invalid("a number is too large");
     value |= (byte & 0x7f) << (7 * k);
     if (byte >= 0x80) continue;
     if (k > 0 && byte == 0) invalid("a number is longer than need be");
@@ -64,7 +64,7 @@ struct SumPlaces {
       if (take_a) of_x[a.place()] = static_cast<uint32_t>(place), more_a = a.next();
       if (take_b) of_y[b.place()] = static_cast<uint32_t>(place), more_b = b.next();
     }
-    if (place > kMostItems) throw Error(ErrorCode::kTooLarge, "more than 4294967294 items in pair counts");
+    if (place > kMaxItems) throw Error(ErrorCode::kTooLarge, "more than 4294967294 items in pair counts");
   }
 
   Buffer<uint32_t> of_x;
@@ -93,8 +93,8 @@ void add_rows(const PairCountsItems& a, const PairCountsItems& b, const SumPlace
 
 void add_two(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& out, const ExecutionOptions& options) {
   const uint64_t total = pair_counts_header(x).total + pair_counts_header(y).total;
-  if (total > kMostTotal)
-    throw Error(ErrorCode::kTooLarge, "pair counts of more than " + std::to_string(kMostTotal) + " transactions");
+  if (total > kMaxTotal)
+    throw Error(ErrorCode::kTooLarge, "pair counts of more than " + std::to_string(kMaxTotal) + " transactions");
   const SumPlaces places(x, y, *options.memory);
   PairCountsWriter writer(options);
   PairCountsItems a(x);
@@ -248,8 +248,8 @@ bool is_pair_counts(std::span<const std::byte> first, size_t size) {
   const PairCountsHeader header = pair_counts_header(first.data());
   if (header.version != kVersion || header.zero[0] != 0 || header.zero[1] != 0 || header.zero[2] != 0) return false;
   if (header.bytes < kPairCountsHeaderBytes || header.bytes > size || header.behind > size - header.bytes) return false;
-  if (header.total > kMostTotal || header.item_bytes > header.bytes - kPairCountsHeaderBytes) return false;
-  return header.items <= header.item_bytes / kLeastItemBytes;
+  if (header.total > kMaxTotal || header.item_bytes > header.bytes - kPairCountsHeaderBytes) return false;
+  return header.items <= header.item_bytes / kMinItemBytes;
 }
 
 void validate_pair_counts(std::span<const std::byte> bytes, const ExecutionOptions& options) {
@@ -260,9 +260,9 @@ void validate_pair_counts(std::span<const std::byte> bytes, const ExecutionOptio
   if (header.zero[0] != 0 || header.zero[1] != 0 || header.zero[2] != 0) invalid("reserved bytes are not zero");
   if (header.behind != 0) invalid("values that are not added");
   if (header.bytes != bytes.size()) invalid("length and header disagree");
-  if (header.total > kMostTotal) invalid("too many transactions");
+  if (header.total > kMaxTotal) invalid("too many transactions");
   if (header.item_bytes > bytes.size() - kPairCountsHeaderBytes) invalid("items and length disagree");
-  if (header.items > header.item_bytes / kLeastItemBytes) invalid("number of items and their bytes disagree");
+  if (header.items > header.item_bytes / kMinItemBytes) invalid("number of items and their bytes disagree");
 
   std::span<const std::byte> items = bytes.subspan(kPairCountsHeaderBytes, header.item_bytes);
   uint64_t row_bytes = bytes.size() - kPairCountsHeaderBytes - header.item_bytes;

@@ -53,11 +53,11 @@ std::vector<Answer> expected_answers(std::vector<Event> events, const EpisodeQue
     });
   std::set<int64_t> symbols;
   for (const Event& event : events) symbols.insert(event.event);
-  const uint64_t least = static_cast<uint64_t>(query.min_count.value_or(1));
+  const uint64_t min_count = static_cast<uint64_t>(query.min_count.value_or(1));
   std::vector<Answer> all;
   std::vector<Answer> level;
   for (const int64_t symbol : symbols)
-    if (const Pattern pattern{{symbol}, {}}; oracle_support(events, pattern) >= least)
+    if (const Pattern pattern{{symbol}, {}}; oracle_support(events, pattern) >= min_count)
       level.push_back({pattern, oracle_support(events, pattern)});
   while (!level.empty()) {
     all.insert(all.end(), level.begin(), level.end());
@@ -69,7 +69,7 @@ std::vector<Answer> expected_answers(std::vector<Event> events, const EpisodeQue
           Pattern pattern = answer.pattern;
           pattern.events.push_back(symbol);
           pattern.gaps.push_back(gap);
-          if (const uint64_t support = oracle_support(events, pattern); support >= least)
+          if (const uint64_t support = oracle_support(events, pattern); support >= min_count)
             longer.push_back({pattern, support});
         }
     level = std::move(longer);

@@ -61,7 +61,7 @@ std::vector<Row> expected_rows(const std::vector<TidItem>& relation, const Recom
   const std::set<int64_t> basket(query.basket->begin(), query.basket->end());
   const std::vector<int64_t> places(basket.begin(), basket.end());
   const auto total = static_cast<uint64_t>(transactions.size());
-  const auto least = static_cast<uint64_t>(query.min_count.value_or(1));
+  const auto min_count = static_cast<uint64_t>(query.min_count.value_or(1));
   std::vector<Row> best;
   for (const int64_t item : items) {
     if (basket.contains(item) || (query.include && !in(query.include, item)) || (query.exclude && in(query.exclude, item)))
@@ -79,7 +79,7 @@ std::vector<Row> expected_rows(const std::vector<TidItem>& relation, const Recom
       std::vector<int64_t> both = row.lhs;
       both.push_back(item);
       row.support = count(both);
-      if (row.support < least) continue;
+      if (row.support < min_count) continue;
       const auto n = [](uint64_t number) { return static_cast<double>(number); };
       row.score = pair_measure(query.measure, {n(row.support), n(row.lhs_support), n(row.item_support), n(total)});
       if (std::isnan(row.score)) continue;

@@ -65,12 +65,13 @@ void check(const Shape& shape, const ItemFilter& filter) {
 TEST(KeptItems, LikeSorting) {
   for (const Shape& shape : shapes(kSeed)) {
     const auto item = [&](size_t at) { return shape.rows.empty() ? int64_t{1} : shape.rows[at % shape.rows.size()].item; };
-    for (const uint64_t least : {1, 2, 5, 1000000}) {
-      check(shape, {.min_rows = least, .include = {}, .exclude = {}});
-      check(shape, {.min_rows = least, .include = std::vector{item(0), item(3), int64_t{-77777}}, .exclude = {}});
-      check(shape, {.min_rows = least, .include = {}, .exclude = std::vector{item(0), item(5), int64_t{-77777}}});
-      check(shape, {.min_rows = least, .include = std::vector{item(0), item(3)}, .exclude = std::vector{item(3), item(5)}});
-      check(shape, {.min_rows = least, .include = std::vector<int64_t>{}, .exclude = std::vector<int64_t>{}});
+    for (const uint64_t min_rows : {1, 2, 5, 1000000}) {
+      check(shape, {.min_rows = min_rows, .include = {}, .exclude = {}});
+      check(shape, {.min_rows = min_rows, .include = std::vector{item(0), item(3), int64_t{-77777}}, .exclude = {}});
+      check(shape, {.min_rows = min_rows, .include = {}, .exclude = std::vector{item(0), item(5), int64_t{-77777}}});
+      check(shape,
+            {.min_rows = min_rows, .include = std::vector{item(0), item(3)}, .exclude = std::vector{item(3), item(5)}});
+      check(shape, {.min_rows = min_rows, .include = std::vector<int64_t>{}, .exclude = std::vector<int64_t>{}});
     }
   }
 }

@@ -58,10 +58,10 @@ struct Grouped {
 
 TEST(KeptRows, EveryRowOnceAndInOrder) {
   std::vector<std::vector<uint32_t>> expected;
-  for (const size_t most : {1, 2, 3, 7, 40}) {
+  for (const size_t max_parts : {1, 2, 3, 7, 40}) {
     MemoryMeter meter;
     const Grouped data(meter, 4);
-    const TidParts parts(data.relation, most, data.options);
+    const TidParts parts(data.relation, max_parts, data.options);
     // one list for each tid: no two threads share a list
     std::vector<std::vector<uint32_t>> seen(data.relation.tid_slots());
     parallel_for(data.options, parts.size(), [&](size_t part, int) {
@@ -79,15 +79,15 @@ TEST(KeptRows, EveryRowOnceAndInOrder) {
             expected[tids[k]].push_back(data.kept.rank_of_code[items[k]]);
       }
     }
-    EXPECT_TRUE(seen == expected) << most << " parts, seed " << kSeed;
+    EXPECT_TRUE(seen == expected) << max_parts << " parts, seed " << kSeed;
   }
 }
 
 TEST(KeptRows, PlacesAreThoseOfEveryPart) {
   MemoryMeter meter;
   const Grouped data(meter, 2);
-  for (const size_t most : {1, 2, 5}) {
-    const TidParts parts(data.relation, most, data.options);
+  for (const size_t max_parts : {1, 2, 5}) {
+    const TidParts parts(data.relation, max_parts, data.options);
     RowPlaces places(parts, data.kept, data.options);
     std::vector<uint32_t> at(places.of_part(0).begin(), places.of_part(0).end());
     for (size_t part = 0; part < parts.size(); ++part) {

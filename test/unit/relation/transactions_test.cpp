@@ -49,10 +49,10 @@ struct Encoded {
 template <typename Check>
 void for_all_shapes(Check check) {
   for (const Shape& shape : shapes(kSeed))
-    for (const uint64_t least : {1, 4}) {
-      SCOPED_TRACE(shape.name + ", at least " + std::to_string(least) + " rows, seed " + std::to_string(kSeed));
+    for (const uint64_t min_rows : {1, 4}) {
+      SCOPED_TRACE(shape.name + ", at least " + std::to_string(min_rows) + " rows, seed " + std::to_string(kSeed));
       MemoryMeter meter;
-      check(shape.rows, ItemFilter{.min_rows = least, .include = {}, .exclude = {}}, meter);
+      check(shape.rows, ItemFilter{.min_rows = min_rows, .include = {}, .exclude = {}}, meter);
       EXPECT_EQ(meter.current(), 0u);
     }
 }

@@ -131,9 +131,9 @@ class ItemsetOracle {
 
   /// All answers, ascending; the k best in their order.
   std::vector<ItemsetRow> answer(const ItemsetQuery& query) const {
-    uint64_t least = 1;
-    if (query.min_count) least = static_cast<uint64_t>(*query.min_count);
-    if (query.min_support) least = oracle_count_of_fraction(*query.min_support, total());
+    uint64_t min_count = 1;
+    if (query.min_count) min_count = static_cast<uint64_t>(*query.min_count);
+    if (query.min_support) min_count = oracle_count_of_fraction(*query.min_support, total());
     std::set<int64_t> kept = items_;
     if (query.exclude)
       for (const int64_t item : *query.exclude) kept.erase(item);
@@ -150,14 +150,14 @@ class ItemsetOracle {
     }
     std::vector<ItemsetRow> rows;
     for (size_t subset = 1; subset < support.size(); ++subset) {
-      if (support[subset] < least) continue;
+      if (support[subset] < min_count) continue;
       bool wanted = true;
       for (size_t k = 0; k < items.size(); ++k) {
         const size_t bit = size_t{1} << k;
         const uint64_t other = support[subset ^ bit];
         const bool is_superset = (subset & bit) == 0;
         if (query.target == ItemsetTarget::kClosed && is_superset && other == support[subset]) wanted = false;
-        if (query.target == ItemsetTarget::kMaximal && is_superset && other >= least) wanted = false;
+        if (query.target == ItemsetTarget::kMaximal && is_superset && other >= min_count) wanted = false;
         if (query.target == ItemsetTarget::kGenerators && !is_superset && other == support[subset]) wanted = false;
       }
       ItemsetRow row{{}, support[subset]};
