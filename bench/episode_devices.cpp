@@ -89,8 +89,8 @@ GivenEpisodes some_episodes(size_t count, size_t length) {
   given.length = length;
   given.gaps = {kGap};
   for (size_t k = 0; k < count; ++k)
-    for (size_t place = 0; place < length; ++place)
-      given.events.push_back(static_cast<int64_t>((k * 9 + place * (k / 7 + 1)) % 64));
+    for (size_t position = 0; position < length; ++position)
+      given.events.push_back(static_cast<int64_t>((k * 9 + position * (k / 7 + 1)) % 64));
   return given;
 }
 

@@ -182,7 +182,7 @@ class SpectrumStream final : public ItemsetArrayStream {
   }
 };
 
-/// The engine's side of an estimate, whose arguments have other places.
+/// The engine's side of an estimate, whose arguments have other indexes.
 struct EstimateCall : SearchCall {
   using SearchCall::SearchCall;
 

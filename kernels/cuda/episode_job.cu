@@ -234,7 +234,7 @@ class DeviceEpisodes::Tables {
 };
 
 /// The offsets of a depth's tables in all tables.
-struct DeviceEpisodes::Placed {
+struct DeviceEpisodes::TableOffsets {
   size_t nodes;
   size_t tile_node;
   size_t node_begin;
@@ -474,11 +474,11 @@ void DeviceEpisodes::count_group(Axis& axis, const DeviceEpisodeBatch& batch, co
   const size_t length = batch.length;
   const size_t symbols = axis.symbol_count;
   Tables tables;
-  std::vector<Placed> placed;
+  std::vector<TableOffsets> offsets;
   uint64_t max_entries = 0;
   for (const GroupDepth& depth : group.depths) {
     if (depth.entries > UINT32_MAX) throw DeviceError{AcceleratorStatus::kDeclined, "lists are too long"};
-    placed.push_back({tables.add(depth.nodes), tables.add(depth.tile_node), tables.add(depth.node_begin)});
+    offsets.push_back({tables.add(depth.nodes), tables.add(depth.tile_node), tables.add(depth.node_begin)});
     if (&depth != &group.depths[0]) max_entries = std::max(max_entries, depth.entries);
   }
   const size_t walks_at = tables.add(group.walks);
@@ -489,10 +489,10 @@ void DeviceEpisodes::count_group(Axis& axis, const DeviceEpisodeBatch& batch, co
   uint32_t* const found = counts_.grown_to(budget_, all_counts);
   check(cudaMemsetAsync(found, 0, all_counts * sizeof(uint32_t), stream_), "clearing counts");
 
-  const auto* const first_nodes = reinterpret_cast<const EpisodeNode*>(table + placed[0].nodes);
+  const auto* const first_nodes = reinterpret_cast<const EpisodeNode*>(table + offsets[0].nodes);
   Frontiers from{first_nodes, axis.list_times.data(), axis.list_times.data(), nullptr, nullptr, nullptr};
   const auto step = [&](size_t depth) {
-    const Placed& at = placed[depth];
+    const TableOffsets& at = offsets[depth];
     from = extend(
         axis, group.depths[depth],
         {reinterpret_cast<const EpisodeNode*>(table + at.nodes), reinterpret_cast<const uint32_t*>(table + at.tile_node),
@@ -510,7 +510,7 @@ void DeviceEpisodes::count_group(Axis& axis, const DeviceEpisodeBatch& batch, co
     step(length - 1);
     const auto tiles = static_cast<uint32_t>(group.depths[length - 1].tile_node.size());
     if (tiles > 0)
-      count_apart(from, reinterpret_cast<const uint32_t*>(table + placed[length - 1].tile_node), tiles, found + walk_counts,
+      count_apart(from, reinterpret_cast<const uint32_t*>(table + offsets[length - 1].tile_node), tiles, found + walk_counts,
                   queue_->stop_flag(), stream_);
   }
   const std::vector<uint32_t> host = read(found, all_counts);
@@ -590,7 +590,7 @@ size_t DeviceEpisodes::count_by_machines(const Axis& axis, const DeviceEpisodeBa
   const size_t length = batch.length;
   const bool is_cut = batch.method == DeviceEpisodeMethod::kMapConcat;
   const int64_t whole = axis.last_time() + 1;
-  std::vector<EpisodeNode> places;
+  std::vector<EpisodeNode> positions;
   std::vector<uint64_t> first_end;
   int64_t reach = 1;
   uint64_t ring = 1;
@@ -599,17 +599,17 @@ size_t DeviceEpisodes::count_by_machines(const Axis& axis, const DeviceEpisodeBa
   for (; k < batch.size && k - from < kMaxMachines; ++k) {
     int64_t own_reach = 0;
     uint64_t own_ring = ring;
-    places.push_back(axis.node(0, batch.symbols[k * length], {0, 0}));
-    for (size_t place = 1; place < length; ++place) {
-      const uint32_t waiting = places.back().list_size;
-      places.push_back(axis.node(0, batch.symbols[k * length + place], batch.gaps[k * (length - 1) + place - 1]));
-      own_reach = std::min(whole, own_reach + places.back().high);
-      own_ring = std::max(own_ring, max_waiting(waiting, places.back().low, places.back().high));
+    positions.push_back(axis.node(0, batch.symbols[k * length], {0, 0}));
+    for (size_t position = 1; position < length; ++position) {
+      const uint32_t waiting = positions.back().list_size;
+      positions.push_back(axis.node(0, batch.symbols[k * length + position], batch.gaps[k * (length - 1) + position - 1]));
+      own_reach = std::min(whole, own_reach + positions.back().high);
+      own_ring = std::max(own_ring, max_waiting(waiting, positions.back().low, positions.back().high));
     }
     own_ring = std::bit_ceil(own_ring);
-    const uint64_t own_ends = is_cut ? places.back().list_size : 0;
+    const uint64_t own_ends = is_cut ? positions.back().list_size : 0;
     if (k > from && ((k - from + 1) * machine_words(length, own_ring) > max_entries_ || ends + own_ends > max_entries_)) {
-      places.resize(places.size() - length);
+      positions.resize(positions.size() - length);
       break;
     }
     first_end.push_back(ends);
@@ -625,12 +625,12 @@ size_t DeviceEpisodes::count_by_machines(const Axis& axis, const DeviceEpisodeBa
                                                static_cast<uint64_t>(whole / reach)}));
 
   Tables tables;
-  const size_t places_at = tables.add(places);
+  const size_t positions_at = tables.add(positions);
   const size_t first_end_at = tables.add(first_end);
   const unsigned char* const table = send(tables);
   EpisodeMachines job{};
   job.list_times = axis.list_times.data();
-  job.places = reinterpret_cast<const EpisodeNode*>(table + places_at);
+  job.positions = reinterpret_cast<const EpisodeNode*>(table + positions_at);
   job.length = static_cast<uint32_t>(length);
   job.episodes = static_cast<uint32_t>(episodes);
   job.segments = static_cast<uint32_t>(segments);

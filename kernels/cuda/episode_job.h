@@ -38,7 +38,7 @@ struct DeviceEpisodes {
   class Tables;
   struct Group;
   struct GroupDepth;
-  struct Placed;
+  struct TableOffsets;
   struct DepthOnDevice;
 
   size_t take_group(const Axis& axis, const DeviceEpisodeBatch& batch, size_t from, Group& group) const;

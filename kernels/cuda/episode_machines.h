@@ -31,8 +31,8 @@ struct MachinePath {
 /// Machines of some episodes of one length, each over all segments.
 struct EpisodeMachines {
   const int64_t* list_times;
-  const EpisodeNode* places;  // [episodes x length] the list of each symbol and the gap before it
-  uint32_t length;            // 2 or more
+  const EpisodeNode* positions;  // [episodes x length] the list of each symbol and the gap before it
+  uint32_t length;               // 2 or more
   uint32_t episodes;
   uint32_t segments;
   int64_t segment_ticks;

@@ -97,18 +97,18 @@ __global__ void prune(JoinedItemset* candidates, uint32_t size, const uint64_t* 
   const uint32_t last = items[candidate.parent];
   const uint32_t with = items[candidate.other];
   uint32_t first = 0;
-  uint32_t place = 0;  // in the parent
+  uint32_t index = 0;  // in the parent
   for (uint32_t w = 0; w <= last / 64; ++w) {
-    for (uint64_t rest = parent[w]; rest != 0; ++place) {
+    for (uint64_t rest = parent[w]; rest != 0; ++index) {
       const auto bit = static_cast<uint32_t>(__clzll(static_cast<long long>(rest)));
       rest &= ~(uint64_t{1} << (63 - bit));
       const uint32_t item = w * 64 + bit;
-      if (place == 0) {
+      if (index == 0) {
         first = item;
         continue;
       }
       // A subset without the first item begins with the second. It was counted only if the second item leads.
-      const bool first_may_go = place == 1 && item < leading;
+      const bool first_may_go = index == 1 && item < leading;
       if ((first_may_go && !is_in_level(bitmaps, words, level_size, parent, first, with)) ||
           (item != last && !is_in_level(bitmaps, words, level_size, parent, item, with))) {
         candidates[i].parent = kPruned;
@@ -242,9 +242,9 @@ std::vector<uint64_t> candidates_before(const std::vector<uint32_t>& parents) {
   uint64_t sum = 0;
   for (size_t first = 0, last = 0; first < size; first = last) {
     while (last < size && parents[last] == parents[first]) ++last;
-    for (size_t place = first; place < last; ++place) {
-      begin[place] = sum;
-      sum += last - place - 1;
+    for (size_t index = first; index < last; ++index) {
+      begin[index] = sum;
+      sum += last - index - 1;
     }
   }
   begin[size] = sum;

@@ -40,8 +40,8 @@ std::vector<Bucket> buckets_of(std::span<const uint64_t> supports) {
   std::vector<Bucket> buckets;
   for (const uint64_t support : supports) {
     const auto value = static_cast<double>(support);
-    const double place = value < kExact ? value : kExact + std::floor(std::log2(value / kExact) * kPerDoubling);
-    const auto at = static_cast<size_t>(place);
+    const double position = value < kExact ? value : kExact + std::floor(std::log2(value / kExact) * kPerDoubling);
+    const auto at = static_cast<size_t>(position);
     if (at >= buckets.size()) buckets.resize(at + 1);
     buckets[at].items += 1;
     buckets[at].support += (value - buckets[at].support) / buckets[at].items;

@@ -35,22 +35,22 @@ void visit_kept_rows(const TidParts& parts, size_t part, const KeptItems& kept, 
 }
 
 /// Where the rows of every item and part begin if rows are sorted by item, and by part within an item.
-class RowPlaces {
+class RowOffsets {
  public:
   /// Cost: one pass over the rows if there are several parts, none for one part.
   /// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
-  RowPlaces(const TidParts& parts, const KeptItems& kept, const ExecutionOptions& options);
+  RowOffsets(const TidParts& parts, const KeptItems& kept, const ExecutionOptions& options);
 
-  /// The largest number of parts for which the places take at most a quarter of a byte a row.
+  /// The largest number of parts for which the offsets take at most a quarter of a byte a row.
   static size_t max_parts(const KeptItems& kept);
 
   /// [items] where the rows of each item begin in this part, by rank; may be written to. of_part(number
   /// of parts) has the ends.
-  std::span<uint32_t> of_part(size_t part) { return places_.span().subspan(part * items_, items_); }
+  std::span<uint32_t> of_part(size_t part) { return offsets_.span().subspan(part * items_, items_); }
 
  private:
   size_t items_;
-  Buffer<uint32_t> places_;  // [parts + 1][items]
+  Buffer<uint32_t> offsets_;  // [parts + 1][items]
 };
 
 }  // namespace batmap

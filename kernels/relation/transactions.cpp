@@ -23,19 +23,19 @@ template <typename Item>
 class Linker {
  public:
   /// @param out  link() writes the tails and supports of its part
-  Linker(const TidParts& parts, RowPlaces& places, const KeptItems& kept, const TransactionLengths& lengths,
+  Linker(const TidParts& parts, RowOffsets& offsets, const KeptItems& kept, const TransactionLengths& lengths,
          const ExecutionOptions& options, Transactions& out)
-      : parts_(parts), places_(places), kept_(kept), lengths_(lengths), options_(options), out_(out) {
+      : parts_(parts), offsets_(offsets), kept_(kept), lengths_(lengths), options_(options), out_(out) {
     uint32_t rows = 0;
     uint32_t tids = 0;
-    first_place_.push_back(0);
+    first_offset_.push_back(0);
     for (size_t part = 0; part < parts.size(); ++part) {
       const std::span<const uint32_t> own = lengths_of(part);
-      first_place_.push_back(std::accumulate(own.begin(), own.end(), first_place_.back()));
-      rows = std::max(rows, first_place_[part + 1] - first_place_[part]);
+      first_offset_.push_back(std::accumulate(own.begin(), own.end(), first_offset_.back()));
+      rows = std::max(rows, first_offset_[part + 1] - first_offset_[part]);
       tids = std::max(tids, static_cast<uint32_t>(own.size()));
     }
-    items_ = Buffer<Item>(*options.memory, first_place_.back());
+    items_ = Buffer<Item>(*options.memory, first_offset_.back());
     const size_t workers = std::min(static_cast<size_t>(options.threads), parts.size());
     for (size_t worker = 0; worker < workers; ++worker)
       scratch_.push_back({Buffer<uint32_t>(*options.memory, rows), Buffer<uint32_t>(*options.memory, kept.size),
@@ -46,10 +46,10 @@ class Linker {
     Scratch& scratch = scratch_[static_cast<size_t>(worker)];
     open_rooms(part, scratch);
     sort_rows(part, scratch);
-    uint32_t end = first_place_[part + 1] - first_place_[part];
+    uint32_t end = first_offset_[part + 1] - first_offset_[part];
     uint64_t polled = 0;
     for (uint32_t item = kept_.size; item-- > 0;) {
-      const uint32_t rows = places_.of_part(part + 1)[item] - places_.of_part(part)[item];
+      const uint32_t rows = offsets_.of_part(part + 1)[item] - offsets_.of_part(part)[item];
       const std::span<const uint32_t> tids = scratch.tids.span().subspan(end - rows, rows);
       end -= rows;
       deal(part, item, tids, scratch);
@@ -62,7 +62,7 @@ class Linker {
   Buffer<Item> take_items() { return std::move(items_); }
 
  private:
-  /// The place of one transaction in `items_`, filled from its end.
+  /// Where one transaction lies in `items_`; it is filled from its end.
   struct Room {
     uint32_t begin;
     uint32_t end;
@@ -79,7 +79,7 @@ class Linker {
   }
 
   void open_rooms(size_t part, Scratch& scratch) const {
-    uint32_t end = first_place_[part];
+    uint32_t end = first_offset_[part];
     Room* room = scratch.rooms.data();
     for (const uint32_t length : lengths_of(part)) {
       end += length;
@@ -92,7 +92,7 @@ class Linker {
     uint32_t begin = 0;
     for (uint32_t item = 0; item < kept_.size; ++item) {
       next[item] = begin;
-      begin += places_.of_part(part + 1)[item] - places_.of_part(part)[item];
+      begin += offsets_.of_part(part + 1)[item] - offsets_.of_part(part)[item];
     }
     const uint32_t first = parts_.first_tid(part);
     uint32_t* const sorted = scratch.tids.data();
@@ -116,7 +116,7 @@ class Linker {
         room.last = item;
       }
     } else {
-      Tail* tail = out_.tails.data() + places_.of_part(part)[item];
+      Tail* tail = out_.tails.data() + offsets_.of_part(part)[item];
       for (const uint32_t tid : tids) {
         Room& room = rooms[tid];
         if (room.last == item) continue;
@@ -124,7 +124,7 @@ class Linker {
         if (!pairs.rectangle()) items[--room.begin] = static_cast<Item>(item);
         room.last = item;
       }
-      Tail* const end = out_.tails.data() + places_.of_part(part + 1)[item];
+      Tail* const end = out_.tails.data() + offsets_.of_part(part + 1)[item];
       repeated = static_cast<uint32_t>(end - tail);
       std::fill(tail, end, Tail{0, kNoTail});
     }
@@ -132,20 +132,20 @@ class Linker {
   }
 
   const TidParts& parts_;
-  RowPlaces& places_;
+  RowOffsets& offsets_;
   const KeptItems& kept_;
   const TransactionLengths& lengths_;
   const ExecutionOptions& options_;
   Transactions& out_;
-  std::vector<uint32_t> first_place_;  // [parts + 1] where the items of each part begin in items_
+  std::vector<uint32_t> first_offset_;  // [parts + 1] where the items of each part begin in items_
   Buffer<Item> items_;
   std::vector<Scratch> scratch_;  // [threads]
 };
 
 template <typename Item>
-void link(const TidParts& parts, RowPlaces& places, const KeptItems& kept, const TransactionLengths& lengths,
+void link(const TidParts& parts, RowOffsets& offsets, const KeptItems& kept, const TransactionLengths& lengths,
           const ExecutionOptions& options, Transactions& out) {
-  Linker<Item> linker(parts, places, kept, lengths, options, out);
+  Linker<Item> linker(parts, offsets, kept, lengths, options, out);
   parallel_for(options, parts.size(), [&](size_t part, int worker) { linker.link(part, worker); });
   out.items = linker.take_items();
 }
@@ -254,12 +254,12 @@ Transactions link_transactions(const EncodedRelation& relation, const KeptItems&
 
   const size_t in_cache = std::min<uint64_t>(kept.occurrences / kRowsInCache, TidParts::max_narrow(relation));
   const size_t max_parts = std::max(TidParts::for_threads(kept.occurrences, options), in_cache);
-  const TidParts parts(relation, std::min(max_parts, RowPlaces::max_parts(kept)), options);
-  RowPlaces places(parts, kept, options);
+  const TidParts parts(relation, std::min(max_parts, RowOffsets::max_parts(kept)), options);
+  RowOffsets offsets(parts, kept, options);
   if (kept.size <= 0x10000)
-    link<uint16_t>(parts, places, kept, lengths, options, transactions);
+    link<uint16_t>(parts, offsets, kept, lengths, options, transactions);
   else
-    link<uint32_t>(parts, places, kept, lengths, options, transactions);
+    link<uint32_t>(parts, offsets, kept, lengths, options, transactions);
 
   for (uint32_t item = 0; item < kept.pairs.leading; ++item) {
     Tail* const begin = transactions.tails.data() + transactions.tails_begin[item];

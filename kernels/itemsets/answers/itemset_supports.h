@@ -52,7 +52,7 @@ class ItemsetSupports {
   struct Entry {
     ItemsetSignature sum;
     uint32_t support;  // 0: free
-    uint32_t place;    // index of its step
+    uint32_t index;    // index of its step
   };
 
   /// @param expected  number of itemsets that fit without growing
@@ -60,10 +60,10 @@ class ItemsetSupports {
       : meter_(&meter), slots_(meter, std::bit_ceil(expected + expected / 4 + 2), Fill::kZero) {}
 
   /// Adds an itemset that the table does not have yet.
-  void insert(ItemsetSignature sum, uint32_t support, size_t place) {
+  void insert(ItemsetSignature sum, uint32_t support, size_t index) {
     if (5 * (used_ + 1) > 4 * slots_.size()) grow();
     ++used_;
-    slots_[slot(sum)] = {sum, support, static_cast<uint32_t>(place)};
+    slots_[slot(sum)] = {sum, support, static_cast<uint32_t>(index)};
   }
   /// The entry of an itemset. It has support 0 if the itemset was not inserted.
   const Entry& find(ItemsetSignature sum) const { return slots_[slot(sum)]; }

@@ -22,7 +22,7 @@ constexpr uint32_t kNone = UINT32_MAX;
 constexpr uint64_t kScoreWork = 1 << 9;  // steps charged for a score: some measures take a tenth of a millisecond
 
 /// Numbers (roles) for the items that can be part of a rule: first those of the basket by value, then those
-/// that may be recommended. The role of a basket item is also its place in the basket.
+/// that may be recommended. The role of a basket item is also its position in the basket.
 struct Roles {
   Buffer<uint32_t> of_code;      // [item codes] or kNone
   GrowingBuffer<int64_t> value;  // [roles]
@@ -38,12 +38,12 @@ struct Roles {
     const Values held = values_of(query.basket);
     const Values included = values_of(query.include);
     const Values excluded = values_of(query.exclude);
-    std::vector<std::pair<int64_t, uint32_t>> places;
+    std::vector<std::pair<int64_t, uint32_t>> positions;
     for (uint32_t code = 0; code < relation.item_codes(); ++code)
       if (relation.item_rows(code) >= min_count && held.contains(relation.item_value(code)))
-        places.emplace_back(relation.item_value(code), code);
-    std::sort(places.begin(), places.end());
-    for (const auto& [item, code] : places) add(code, item);
+        positions.emplace_back(relation.item_value(code), code);
+    std::sort(positions.begin(), positions.end());
+    for (const auto& [item, code] : positions) add(code, item);
     basket = static_cast<uint32_t>(value.size());
     if (basket == 0) return;
     for (uint32_t code = 0; code < relation.item_codes(); ++code) {
@@ -122,8 +122,8 @@ class BasketTransactions {
 
   uint32_t size() const { return static_cast<uint32_t>(begin_.size() - 1); }
   uint32_t support(uint32_t role) const { return support_[role]; }
-  bool holds(uint32_t transaction, uint32_t place) const {
-    return held_[size_t{transaction} * words_ + place / 64] >> place % 64 & 1;
+  bool holds(uint32_t transaction, uint32_t position) const {
+    return held_[size_t{transaction} * words_ + position / 64] >> position % 64 & 1;
   }
   /// Roles of the transaction's items that are not in the basket.
   std::span<const uint32_t> others(uint32_t transaction) const {
@@ -134,7 +134,7 @@ class BasketTransactions {
   size_t words_;                   // for each transaction in held_
   Buffer<uint32_t> others_;        // roles, transaction by transaction
   GrowingBuffer<uint32_t> begin_;  // [transactions + 1]
-  GrowingBuffer<uint64_t> held_;   // [transactions][words_] bits by place
+  GrowingBuffer<uint64_t> held_;   // [transactions][words_] bits by position
   Buffer<uint32_t> support_;       // [roles] exact
 };
 
@@ -172,25 +172,25 @@ class RuleSearch {
   }
 
   const Best& best(uint32_t role) const { return best_[role]; }
-  /// The places of a rule's lhs, ascending.
+  /// The positions of a rule's lhs, ascending.
   std::span<const uint32_t> lhs(const Best& rule) const { return {lhs_of_best_.data() + rule.lhs_begin, rule.lhs_length}; }
 
  private:
-  /// Extends lhs_ by each place from `first` on. The transactions of lhs_ are holders_[begin, end).
+  /// Extends lhs_ by each position from `first` on. The transactions of lhs_ are holders_[begin, end).
   void extend(uint32_t first, size_t begin, size_t end) {
-    for (uint32_t place = first; place < roles_.basket; ++place) {
+    for (uint32_t position = first; position < roles_.basket; ++position) {
       uint32_t* const narrowed = holders_.room(end - begin);
       size_t count = 0;
       for (size_t k = begin; k < end; ++k) {
         narrowed[count] = holders_[k];
-        count += transactions_.holds(holders_[k], place);
+        count += transactions_.holds(holders_[k], position);
       }
       poll_.after(end - begin + 1);
       if (count < min_count_) continue;
       holders_.add(count);
-      lhs_.push_back(place);
+      lhs_.push_back(position);
       offer_rules({narrowed, count});
-      if (lhs_.size() < max_lhs_) extend(place + 1, end, end + count);
+      if (lhs_.size() < max_lhs_) extend(position + 1, end, end + count);
       lhs_.pop_back();
       holders_.shrink(end);
     }
@@ -250,7 +250,7 @@ class RuleSearch {
   std::vector<uint32_t> counted_;
   Buffer<Best> best_;  // [roles]
   std::vector<uint32_t> lhs_;
-  std::vector<uint32_t> lhs_of_best_;  // places, of the rules that are or were the best
+  std::vector<uint32_t> lhs_of_best_;  // positions, of the rules that are or were the best
   size_t lhs_begin_ = 0;
   bool lhs_kept_ = false;  // lhs_ is at lhs_begin_
   Poll poll_;
@@ -309,7 +309,8 @@ RecommendRun::RecommendRun(std::vector<ChunkView> chunks, std::span<const uint32
   record_.results = k;
   for (Recommendation& row : rows_) {
     const size_t begin = lhs_.size();
-    for (const uint32_t place : rules.lhs({0, 0, 0, row.lhs_begin, row.lhs_length})) lhs_.push_back(roles.value[place]);
+    for (const uint32_t position : rules.lhs({0, 0, 0, row.lhs_begin, row.lhs_length}))
+      lhs_.push_back(roles.value[position]);
     row.lhs_begin = begin;
   }
 }

@@ -51,10 +51,10 @@ class RuleRun::Splitter {
   Poll poll_;
   RuleBatch batch_;
   ItemsetPrefix prefix_;
-  std::vector<uint32_t> ranks_;      // of the current itemset, by value
-  std::vector<uint32_t> places_;     // indexes in ranks_, of the rhs
-  std::vector<uint32_t> lhs_, rhs_;  // ranks
-  std::vector<int64_t> items_;       // of a rule that is offered to best_
+  std::vector<uint32_t> ranks_;        // of the current itemset, by value
+  std::vector<uint32_t> rhs_indexes_;  // indexes in ranks_, of the rhs
+  std::vector<uint32_t> lhs_, rhs_;    // ranks
+  std::vector<int64_t> items_;         // of a rule that is offered to best_
 };
 
 void check_rule_bounds(const std::optional<double>& min_confidence, const std::optional<double>& min_lift) {
@@ -141,20 +141,20 @@ bool RuleRun::find_itemsets() {
 bool RuleRun::number_rules() {
   supports_.emplace(*options_.memory, steps_.size());
   ItemsetPrefix prefix;
-  for (size_t place = 0; place < steps_.size(); ++place) {
-    const ItemsetStep& step = steps_[place];
-    if (place % kPollInsertions == 0) {
+  for (size_t index = 0; index < steps_.size(); ++index) {
+    const ItemsetStep& step = steps_[index];
+    if (index % kPollInsertions == 0) {
       options_.cancel.throw_if_requested();
       if (limit_.end_in_time()) return false;
     }
     prefix.step(step);
-    if (place == 0 || rules_ - marks_[marks_.size() - 1].rule >= kTaskRules ||
-        place - marks_[marks_.size() - 1].step >= kTaskRules) {
-      marks_.push_back({rules_, place, prefixes_.size()});
+    if (index == 0 || rules_ - marks_[marks_.size() - 1].rule >= kTaskRules ||
+        index - marks_[marks_.size() - 1].step >= kTaskRules) {
+      marks_.push_back({rules_, index, prefixes_.size()});
       std::copy_n(prefix.items().begin(), step.length - 1, prefixes_.room(step.length - 1));
       prefixes_.add(step.length - 1);
     }
-    supports_->insert(prefix.sum(), step.support, place);
+    supports_->insert(prefix.sum(), step.support, index);
     rules_ += rules_of(step.length);
     longest_ = std::max(longest_, step.length);
   }
@@ -254,11 +254,11 @@ void RuleRun::Splitter::begin_itemset(uint64_t rule) {
   size_t size = run_.min_rhs(static_cast<uint32_t>(items));
   for (uint64_t rules; rule >= (rules = combinations(items, size)); ++size) rule -= rules;
   // In lexicographical order, the combinations with the next index come first.
-  places_.clear();
-  for (uint32_t place = 0; places_.size() < size; ++place) {
-    const uint64_t with = combinations(items - place - 1, size - places_.size() - 1);
+  rhs_indexes_.clear();
+  for (uint32_t index = 0; rhs_indexes_.size() < size; ++index) {
+    const uint64_t with = combinations(items - index - 1, size - rhs_indexes_.size() - 1);
     if (rule < with)
-      places_.push_back(place);
+      rhs_indexes_.push_back(index);
     else
       rule -= with;
   }
@@ -266,13 +266,13 @@ void RuleRun::Splitter::begin_itemset(uint64_t rule) {
 
 /// The next combination in lexicographical order, or the first one of the next size.
 void RuleRun::Splitter::next_rhs() {
-  size_t k = places_.size();
-  while (k > 0 && places_[k - 1] == ranks_.size() - places_.size() + k - 1) --k;
+  size_t k = rhs_indexes_.size();
+  while (k > 0 && rhs_indexes_[k - 1] == ranks_.size() - rhs_indexes_.size() + k - 1) --k;
   if (k > 0) {
-    std::iota(places_.begin() + static_cast<ptrdiff_t>(k) - 1, places_.end(), places_[k - 1] + 1);
+    std::iota(rhs_indexes_.begin() + static_cast<ptrdiff_t>(k) - 1, rhs_indexes_.end(), rhs_indexes_[k - 1] + 1);
   } else {
-    places_.push_back(0);
-    std::iota(places_.begin(), places_.end(), 0u);
+    rhs_indexes_.push_back(0);
+    std::iota(rhs_indexes_.begin(), rhs_indexes_.end(), 0u);
   }
 }
 
@@ -282,19 +282,19 @@ bool RuleRun::Splitter::is_allowed(const Allowed& side, std::span<const uint32_t
          std::any_of(ranks.begin(), ranks.end(), [&](uint32_t rank) { return side.included[rank]; });
 }
 
-/// Looks at the rule whose rhs is given by places_.
+/// Looks at the rule whose rhs is given by rhs_indexes_.
 void RuleRun::Splitter::offer(uint32_t support) {
   rhs_.clear();
   lhs_.clear();
   ItemsetSignature rhs_sum = 0;
   size_t next = 0;
-  for (uint32_t place = 0; place < ranks_.size(); ++place) {
-    if (next < places_.size() && places_[next] == place) {
-      rhs_.push_back(ranks_[place]);
-      rhs_sum += signature_of(ranks_[place]);
+  for (uint32_t index = 0; index < ranks_.size(); ++index) {
+    if (next < rhs_indexes_.size() && rhs_indexes_[next] == index) {
+      rhs_.push_back(ranks_[index]);
+      rhs_sum += signature_of(ranks_[index]);
       ++next;
     } else {
-      lhs_.push_back(ranks_[place]);
+      lhs_.push_back(ranks_[index]);
     }
   }
   if (!is_allowed(run_.sides_[kLhs], lhs_) || !is_allowed(run_.sides_[kRhs], rhs_)) return;

@@ -53,11 +53,11 @@ class BreadthFirst {
   void add(Level& level, uint32_t item, uint32_t support, uint32_t parent);
   bool subsets_are_frequent(const std::vector<uint32_t>& itemset) const;
   bool is_frequent(const std::vector<uint32_t>& itemset, size_t without) const;
-  std::vector<uint32_t> itemset_at(size_t level, size_t place) const;
-  void write(size_t level, size_t place);
-  void write_plain(size_t level, size_t place);
+  std::vector<uint32_t> itemset_at(size_t level, size_t index) const;
+  void write(size_t level, size_t index);
+  void write_plain(size_t level, size_t index);
   template <typename Visit>
-  void visit_children(size_t level, size_t place, Visit visit) const;
+  void visit_children(size_t level, size_t index, Visit visit) const;
 
   const SearchRoot& root_;
   const SearchBounds& bounds_;

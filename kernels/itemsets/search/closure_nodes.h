@@ -55,7 +55,7 @@ class ClosureNodes : public TargetNodes {
   bool is_covered(std::span<const ItemOccurrence> occurrences);
   bool is_covered(size_t from, size_t to, uint64_t with, uint64_t passed);
   void share_head(std::span<const uint32_t> before, size_t mask);
-  void place_heads(size_t candidates);
+  void number_heads(size_t candidates);
   void add_mask(uint64_t mask, uint32_t weight, const uint64_t* shared, uint64_t passed);
 
   struct Head {

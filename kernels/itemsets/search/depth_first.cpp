@@ -29,7 +29,7 @@ DepthFirst::DepthFirst(const SearchRoot& root, const SearchBounds& bounds, uint3
       options_(options),
       poll_(options.cancel),
       counts_(*options.memory, root.as_masks ? 0 : root.items.size(), Fill::kZero),
-      places_(*options.memory, root.as_masks ? 0 : root.items.size(), Fill::kZero),
+      positions_(*options.memory, root.as_masks ? 0 : root.items.size(), Fill::kZero),
       masks_(*options.memory),
       pairs_(bits, options) {
   for (const uint32_t rank : root.perfect) visitor_.push_perfect(rank);
@@ -140,13 +140,13 @@ size_t DepthFirst::count_rows(uint32_t item, size_t candidates, uint32_t support
 /// @return false if it is not cheaper; then nothing was searched
 bool DepthFirst::extend_rows(uint32_t item, size_t tails, size_t candidates, uint32_t length) {
   if (!root_rows_ || candidates == 1 || candidates > kLeafItems || !rows_pay(size_t{1} << candidates, tails)) return false;
-  std::vector<JoinedItemset> places;
+  std::vector<JoinedItemset> positions;
   std::vector<BitRowSearch::Candidate> rows;
   for (size_t k = candidates_.size() - candidates; k < candidates_.size(); ++k) {
-    places.push_back({item, candidates_[k].item, candidates_[k].support});
+    positions.push_back({item, candidates_[k].item, candidates_[k].support});
     rows.push_back({candidates_[k].rank, candidates_[k].support});
   }
-  root_rows_->push(places);
+  root_rows_->push(positions);
   BitRowSearch search(*root_rows_, bounds_, max_length_, visitor_);
   search.search(rows, rows.size(), length, true);  // at most kLeafItems candidates: a leaf
   root_rows_->pop();
@@ -194,18 +194,18 @@ void DepthFirst::extend_lists(const TransactionLists& lists, uint32_t item, size
   }
   const std::span<const WeightedTail> tails = lists.tails_of(item);
   const uint32_t* const data = lists.data();
-  uint64_t* const places = places_.data();
-  const auto forget_places = [&] {
-    for (size_t k = own; k < own + candidates; ++k) places[candidates_[k].item] = 0;
+  uint64_t* const positions = positions_.data();
+  const auto forget_positions = [&] {
+    for (size_t k = own; k < own + candidates; ++k) positions[candidates_[k].item] = 0;
   };
   if (candidates <= kMaskItems) {
-    for (size_t k = 0; k < candidates; ++k) places[candidates_[own + k].item] = uint64_t{1} << k;
+    for (size_t k = 0; k < candidates; ++k) positions[candidates_[own + k].item] = uint64_t{1} << k;
     const auto for_each_mask = [&](auto take) {
       for (size_t t = 0; t < tails.size(); ++t) {
         if (t + kPrefetchAhead < tails.size()) __builtin_prefetch(data + tails[t + kPrefetchAhead].begin);
         const WeightedTail& tail = tails[t];
         uint64_t mask = 0;
-        for (uint32_t k = 0; k < tail.length; ++k) mask |= places[data[tail.begin + k]];
+        for (uint32_t k = 0; k < tail.length; ++k) mask |= positions[data[tail.begin + k]];
         if ((mask & (mask - 1)) != 0) take(mask, tail.weight);  // the support of single items is known
         if ((t & 0xfff) == 0xfff) poll_.after(1u << 16);
       }
@@ -215,7 +215,7 @@ void DepthFirst::extend_lists(const TransactionLists& lists, uint32_t item, size
       for (size_t k = 0; k < candidates; ++k) ranks[k] = candidates_[own + k].rank;
       uint32_t* const table = leaf_.clear(static_cast<int>(candidates));
       for_each_mask([&](uint64_t mask, uint32_t weight) { table[mask] += weight; });
-      forget_places();
+      forget_positions();
       kernel_.sum_supersets(table, static_cast<int>(candidates));
       for (size_t k = 0; k < candidates; ++k) table[size_t{1} << k] = candidates_[own + k].support;
       write_leaf(ranks, static_cast<int>(candidates), length);
@@ -229,22 +229,23 @@ void DepthFirst::extend_lists(const TransactionLists& lists, uint32_t item, size
     const size_t from = masks_.size();
     masks_.start(tails.size());
     for_each_mask([&](uint64_t mask, uint32_t weight) { masks_.add(mask, weight); });
-    forget_places();
+    forget_positions();
     const uint64_t all = ~uint64_t{0} >> (kMaskItems - candidates);
     search_masks(from, tails.size(), all, support, length);
     return;
   }
-  for (size_t k = 0; k < candidates; ++k) places[candidates_[own + k].item] = k + 1;
+  for (size_t k = 0; k < candidates; ++k) positions[candidates_[own + k].item] = k + 1;
   TransactionLists child(*options_.memory, tails.size());
   for (const WeightedTail& tail : tails) {
     uint32_t* const out = child.room(tail.length);
     size_t taken = 0;
     for (uint32_t k = 0; k < tail.length; ++k)
-      if (const uint64_t place = places[data[tail.begin + k]]; place != 0) out[taken++] = static_cast<uint32_t>(place - 1);
+      if (const uint64_t position = positions[data[tail.begin + k]]; position != 0)
+        out[taken++] = static_cast<uint32_t>(position - 1);
     if (taken > 1) child.add(taken, tail.weight);
     poll_.after(4 * uint64_t{tail.length} + 1);
   }
-  forget_places();
+  forget_positions();
   for (size_t k = 0; k < candidates; ++k) candidates_[own + k].item = static_cast<uint32_t>(k);
   if (suits_bit_rows(tails.size(), child.transactions().size(), child.occurrences(), candidates)) {
     std::vector<BitRowSearch::Candidate> rows;
@@ -307,10 +308,10 @@ void DepthFirst::extend_masks(size_t from, size_t to, uint64_t with, uint64_t ca
     kernel_.project(list, with, candidates, table);
     kernel_.sum_supersets(table, items);
     uint32_t ranks[kLeafItems];
-    int place = 0;
-    for (uint64_t rest = candidates; rest != 0; rest &= rest - 1, ++place) {
-      ranks[place] = mask_ranks_[lowest(rest)];
-      table[size_t{1} << place] = support[lowest(rest)];
+    int position = 0;
+    for (uint64_t rest = candidates; rest != 0; rest &= rest - 1, ++position) {
+      ranks[position] = mask_ranks_[lowest(rest)];
+      table[size_t{1} << position] = support[lowest(rest)];
     }
     write_leaf(ranks, items, length);
     return;

@@ -78,7 +78,7 @@ class DepthFirst {
   Poll poll_;
   std::vector<Candidate> candidates_;  // a stack: the candidates of each node on lists
   Buffer<uint32_t> counts_;            // [root items] zero between nodes
-  Buffer<uint64_t> places_;            // [root items] bit or index of an item in the child's form; zero between nodes
+  Buffer<uint64_t> positions_;         // [root items] bit or index of an item in the child's form; zero between nodes
   MaskStack masks_;                    // a stack: the transactions of each node on masks
   MaskPairs pairs_;
   std::optional<HostLevels> root_rows_;  // of a root of lists, if they are no larger than the lists

@@ -54,9 +54,9 @@ class HostLevels final : public RowLevels {
     levels_[0].size = bits_.items();
   }
 
-  /// Supports of the row at index `place` with each of the `later` rows behind it.
-  void count_later(size_t place, size_t later, uint32_t* supports) {
-    bits_.count(rows() + place * bits_.words(), rows() + (place + 1) * bits_.words(), later, supports);
+  /// Supports of the row `index` with each of the `later` rows behind it.
+  void count_later(size_t index, size_t later, uint32_t* supports) {
+    bits_.count(rows() + index * bits_.words(), rows() + (index + 1) * bits_.words(), later, supports);
     poll_.after(later * (bits_.words() + 8));
   }
   size_t words() const { return bits_.words(); }

@@ -16,7 +16,7 @@ TargetNodes::TargetNodes(const TargetSearchInput& input)
       options_(input.options),
       poll_(input.options.cancel),
       counts_(*options_.memory, root_.as_masks ? 0 : root_.items.size(), Fill::kZero),
-      place_(*options_.memory, counts_.size(), Fill::kZero),
+      index_(*options_.memory, counts_.size(), Fill::kZero),
       left_out_(*options_.memory, counts_.size(), Fill::kZero),
       masks_(*options_.memory),
       pairs_(input.bits, options_),
@@ -75,9 +75,9 @@ std::vector<TargetNodes::Candidate> TargetNodes::frequent_items(std::span<const 
 void TargetNodes::search_lists(std::span<const ItemOccurrence> occurrences, std::span<const Candidate> candidates,
                                uint32_t support) {
   if (candidates.size() > kMaskItems) {
-    for (size_t k = 0; k < candidates.size(); ++k) place_[candidates[k].item] = static_cast<uint32_t>(k + 1);
-    const OccurrenceLists lists(root_.lists, occurrences, place_.span(), candidates.size(), options_);
-    for (const Candidate& candidate : candidates) place_[candidate.item] = 0;
+    for (size_t k = 0; k < candidates.size(); ++k) index_[candidates[k].item] = static_cast<uint32_t>(k + 1);
+    const OccurrenceLists lists(root_.lists, occurrences, index_.span(), candidates.size(), options_);
+    for (const Candidate& candidate : candidates) index_[candidate.item] = 0;
     return walk_lists(lists, candidates, 0, candidates.size(), support);
   }
   if (make_masks({occurrences, false}, candidates)) {

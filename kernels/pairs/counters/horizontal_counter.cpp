@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/thread_team.h"
-#include "pairs/counters/marked_places.h"
+#include "pairs/counters/marked_indexes.h"
 #include "pairs/counters/pair_counter.h"
 #include "pairs/counters/row_tasks.h"
 
@@ -73,7 +73,7 @@ class HorizontalCounter final : public PairCounter {
   struct Row {
     Row(MemoryMeter& meter, uint32_t columns) : counters(meter, columns, Fill::kZero), wanted(meter, columns) {}
     Buffer<Counter> counters;  // [columns]
-    MarkedPlaces wanted;
+    MarkedIndexes wanted;
   };
 
   /// Columns are ranks less pairs_.first_column. @return the first column that is a partner of the item
@@ -153,8 +153,8 @@ class HorizontalCounter final : public PairCounter {
     if (wanted == 0) return;
     PairCount* to = out.room(std::min<uint64_t>(wanted, column_count_));
     const PairCount* const begin = to;
-    row.wanted.visit([&](size_t place) {
-      *to++ = {item, pairs_.first_column + static_cast<uint32_t>(place), std::exchange(counters[place], 0)};
+    row.wanted.visit([&](size_t index) {
+      *to++ = {item, pairs_.first_column + static_cast<uint32_t>(index), std::exchange(counters[index], 0)};
     });
     out.add(static_cast<size_t>(to - begin));
   }

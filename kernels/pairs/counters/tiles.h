@@ -56,12 +56,12 @@ class Tiles {
   /// Pairs are found block by block and must be ordered row by row. Within a row, columns are ascending already.
   static void order_by_row(uint32_t first_row, size_t first_found, GrowingBuffer<PairCount>& out) {
     const size_t count = out.size() - first_found;
-    size_t place[kMaxItems + 1] = {};
-    for (size_t i = 0; i < count; ++i) ++place[out[first_found + i].a - first_row + 1];
-    for (uint32_t row = 1; row < kMaxItems; ++row) place[row] += place[row - 1];
+    size_t offset[kMaxItems + 1] = {};
+    for (size_t i = 0; i < count; ++i) ++offset[out[first_found + i].a - first_row + 1];
+    for (uint32_t row = 1; row < kMaxItems; ++row) offset[row] += offset[row - 1];
     PairCount* const ordered = out.room(count);
     PairCount* const found = out.begin() + first_found;
-    for (size_t i = 0; i < count; ++i) ordered[place[found[i].a - first_row]++] = found[i];
+    for (size_t i = 0; i < count; ++i) ordered[offset[found[i].a - first_row]++] = found[i];
     std::copy_n(ordered, count, found);
   }
 

@@ -45,7 +45,7 @@ std::vector<Answer> answers_of(const std::vector<Event>& events, const EpisodeQu
   return answers;
 }
 
-/// In order of length, then step by step of event and gap (by the gap's place in the query).
+/// In order of length, then step by step of event and gap (by the gap's position in the query).
 std::vector<Answer> expected_answers(std::vector<Event> events, const EpisodeQuery& query) {
   if (query.exclude)
     std::erase_if(events, [&](const Event& event) {
@@ -186,9 +186,9 @@ TEST(EpisodeRun, CountsGivenEpisodesAndShowsThem) {
     if (same) given.gaps = {one};
     for (int k = 0; k < 5; ++k) {
       Pattern pattern;
-      for (size_t place = 0; place < given.length; ++place) {
+      for (size_t position = 0; position < given.length; ++position) {
         pattern.events.push_back(random.signed_below(6));  // some never occur
-        if (place > 0) pattern.gaps.push_back(same ? one : given.gaps[place - 1]);
+        if (position > 0) pattern.gaps.push_back(same ? one : given.gaps[position - 1]);
       }
       patterns.push_back(pattern);
       given.events.insert(given.events.end(), pattern.events.begin(), pattern.events.end());

@@ -109,13 +109,13 @@ Counts read(const Bytes& bytes) {
   counts.total = header.total;
   std::vector<int64_t> values;
   for (PairCountsItems items(bytes.data()); items.next();) {
-    EXPECT_EQ(items.place(), values.size());
+    EXPECT_EQ(items.index(), values.size());
     values.push_back(items.item());
     counts.items[items.item()] = items.support();
   }
   EXPECT_EQ(values.size(), header.items);
   for (PairCountsItems items(bytes.data()); items.next();)
-    for (PairCountsRow row = items.row(); row.next();) counts.pairs[{items.item(), values.at(row.place())}] = row.count();
+    for (PairCountsRow row = items.row(); row.next();) counts.pairs[{items.item(), values.at(row.index())}] = row.count();
   EXPECT_EQ(counts.pairs.size(), header.pairs);
   return counts;
 }
