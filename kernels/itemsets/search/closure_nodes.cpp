@@ -191,12 +191,7 @@ void ClosureNodes::extend_masks(const MaskNode& node) {
     for (size_t w = 0; w < words_; ++w) shared[w] = passed_[k * words_ + w];
     add_mask(mask & node.candidates, weight, shared.data(), mask & node.passed);
   }
-  poll_.after(8 * (node.to - node.from));
-  MaskNode below = node;
-  below.from = node.to;
-  below.to = masks_.size();
-  walk_masks(below, node.candidates);
-  masks_.shrink(node.to);
+  walk_added_masks(node);
   passed_.shrink(node.to * words_);
 }
 

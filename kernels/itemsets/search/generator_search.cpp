@@ -120,12 +120,7 @@ class GeneratorSearch final : public TargetNodes {
       const auto [mask, weight] = masks_.at(k);
       if (contains(mask, node.with) && (mask & node.candidates) != 0) masks_.add(mask & node.candidates, weight);
     }
-    poll_.after(8 * (node.to - node.from));
-    MaskNode below = node;
-    below.from = node.to;
-    below.to = masks_.size();
-    walk_masks(below, node.candidates);
-    masks_.shrink(node.to);
+    walk_added_masks(node);
   }
 
   // ---- tables

@@ -111,6 +111,15 @@ void TargetNodes::forget_bits(std::span<const Candidate> candidates) {
   for (const Candidate& candidate : candidates) bit_[candidate.item] = 0;
 }
 
+void TargetNodes::walk_added_masks(const MaskNode& node) {
+  poll_.after(8 * (node.to - node.from));
+  MaskNode own = node;
+  own.from = node.to;
+  own.to = masks_.size();
+  walk_masks(own, node.candidates);
+  masks_.shrink(node.to);
+}
+
 size_t TargetNodes::items_of(uint64_t candidates, uint32_t* items) const {
   size_t size = 0;
   for (uint64_t rest = candidates; rest != 0; rest &= rest - 1) items[size++] = mask_items_[lowest(rest)];

@@ -58,6 +58,8 @@ class TargetNodes : public TargetSearch {
 
   // The way down.
 
+  /// Searches the node, a child of the masks [from, to), on its own masks, which follow them in masks_; then drops these.
+  void walk_added_masks(const MaskNode& node);
   void search_root_lists(uint32_t first, uint32_t last);
   void search_root_masks(uint32_t first, uint32_t last);
   /// Searches below the path's node. @param occurrences  of the path
