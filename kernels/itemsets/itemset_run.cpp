@@ -129,7 +129,7 @@ ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> 
     const ItemFilter filter{.min_rows = min_count_, .include = query_.include, .exclude = query_.exclude};
     const KeptItems kept = keep_items(relation, filter, options_);
     values_ = Buffer<int64_t>(*options_.memory, kept.size);
-    for (uint32_t rank = 0; rank < kept.size; ++rank) values_[rank] = relation.item_value(kept.code_of_rank[rank]);
+    for (uint32_t rank = 0; rank < kept.size; ++rank) values_[rank] = relation.item_value(kept.code(Rank{rank}));
     const bool is_chosen = on_masks && query_.target != ItemsetTarget::kAll;
     root_ = build_search_root(relation, kept, min_count_, !is_chosen, options_);
     record_.items_kept = root_.items.size() + root_.perfect.size();

@@ -83,7 +83,7 @@ PairForecast forecast_pairs(std::vector<ChunkView> chunks, const PairQuery& quer
   forecast.pair_instances = lengths.pair_instances;
   forecast.choice = choose_pair_method(describe_job(relation, kept, lengths, query.kernels, options));
   Buffer<uint64_t> supports(*options.memory, kept.size);
-  for (uint32_t rank = 0; rank < kept.size; ++rank) supports[rank] = relation.item_rows(kept.code_of_rank[rank]);
+  for (uint32_t rank = 0; rank < kept.size; ++rank) supports[rank] = relation.item_rows(kept.code(Rank{rank}));
   forecast.pairs = std::min(expected_pairs(supports.span(), forecast.transactions, min_count),
                             static_cast<double>(forecast.pair_instances / min_count));
   return forecast;

@@ -106,7 +106,7 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
   if (kept.size == 0) return;
   if (query_.left_items && (kept.pairs.leading == 0 || kept.pairs.leading == kept.size)) return;
   Buffer<int64_t> values(*options_.memory, kept.size);
-  for (uint32_t rank = 0; rank < kept.size; ++rank) values[rank] = relation.item_value(kept.code_of_rank[rank]);
+  for (uint32_t rank = 0; rank < kept.size; ++rank) values[rank] = relation.item_value(kept.code(Rank{rank}));
 
   const TransactionLengths lengths = transaction_lengths(relation, kept, options_);
   record_.pair_instances = max_pairs_ = lengths.pair_instances;

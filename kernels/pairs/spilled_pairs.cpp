@@ -178,9 +178,9 @@ template <typename Count>
 void SpilledPairs::add_group(size_t group, uint32_t first, uint32_t last, Count* counts, Count* supports) {
   std::optional<LoadedRows> loaded(std::in_place, partitions_of(group), options_);
   std::optional<EncodedRelation> relation(std::in_place, loaded->chunks(), item_rank_, options_);
-  Buffer<uint32_t> global_rank;
-  const KeptItems own = keep_items_of_partition(*relation, *totals_, kept_, first, last, global_rank, options_);
-  if (own.size == 0 || (first > 0 && global_rank[0] >= last)) return;  // the block has no rows here
+  Buffer<Rank> global_rank;
+  const KeptItems own = keep_items_of_partition(*relation, *totals_, kept_, Rank{first}, Rank{last}, global_rank, options_);
+  if (own.size == 0 || (first > 0 && global_rank[0] >= Rank{last})) return;  // the block has no rows here
   const TransactionLengths lengths = transaction_lengths(*relation, own, options_);
   const std::unique_ptr<PairCounter> counter = counter_of(*relation, own, lengths);
   relation.reset();
@@ -191,8 +191,8 @@ void SpilledPairs::add_group(size_t group, uint32_t first, uint32_t last, Count*
     // A partition with rows only, or with columns only, looks like a triangle.
     if (own.pairs.rectangle() == kept_.pairs.rectangle()) pair_instances_ += lengths.pair_instances;
     for (uint32_t rank = 0; rank < own.size; ++rank)
-      if (first == 0 || global_rank[rank] < last)
-        supports[global_rank[rank]] +=
+      if (first == 0 || global_rank[rank] < Rank{last})
+        supports[index_of(global_rank[rank])] +=
             weighted() ? static_cast<Count>(counter->wide_supports()[rank]) : static_cast<Count>(counter->supports()[rank]);
   }
   const Layout all = layout();
@@ -204,8 +204,8 @@ void SpilledPairs::add_group(size_t group, uint32_t first, uint32_t last, Count*
     pairs.shrink(0);
     counter->count(task, worker, 1, pairs);
     for (const PairCount& pair : pairs.span()) {  // no two tasks have pairs of the same row
-      const uint32_t a = global_rank[pair.a];
-      counts[all.pairs_before(a) - before + global_rank[pair.b] - all.first_after(a)] += static_cast<Count>(pair.count);
+      const uint32_t a = index_of(global_rank[pair.a]);
+      counts[all.pairs_before(a) - before + index_of(global_rank[pair.b]) - all.first_after(a)] += static_cast<Count>(pair.count);
     }
   });
 }

@@ -46,7 +46,7 @@ class SpilledPairs {
             std::optional<uint64_t> min_weight);
   const KeptItems& kept() const { return kept_; }
   bool weighted() const { return min_weight_.has_value(); }
-  int64_t item_value(uint32_t rank) const { return totals_->item_value(kept_.code_of_rank[rank]); }
+  int64_t item_value(uint32_t rank) const { return totals_->item_value(kept_.code(Rank{rank})); }
 
   /// Counts the next block of rows completely. The returned counter hands out that block. Its supports are
   /// those of all kept items; in a rectangle, those of the rows so far and of all columns.

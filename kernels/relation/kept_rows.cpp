@@ -28,7 +28,7 @@ RowOffsets::RowOffsets(const TidParts& parts, const KeptItems& kept, const Execu
     });
   uint32_t begin = 0;
   for (uint32_t item = 0; item < kept.size; ++item) {
-    const auto rows = static_cast<uint32_t>(parts.relation().item_rows(kept.code_of_rank[item]));
+    const auto rows = static_cast<uint32_t>(parts.relation().item_rows(kept.code(Rank{item})));
     offsets_[item] = begin;
     begin += rows;
     if (parts.size() == 1) row(1)[item] = rows;

@@ -16,17 +16,17 @@ namespace batmap {
 /// @note thread-safe
 template <typename Visit>
 void visit_kept_rows(const TidParts& parts, size_t part, const KeptItems& kept, Visit visit) {
-  const uint32_t* const rank = kept.rank_of_code.data();
+  const Rank* const rank = kept.rank_of_code.data();
   parts.visit(part, [&](uint32_t* tids, uint32_t* items, uint32_t rows) {
     uint32_t found = rows;
     if (kept.occurrences == parts.relation().rows()) {
-      for (uint32_t k = 0; k < rows; ++k) items[k] = rank[items[k]];
+      for (uint32_t k = 0; k < rows; ++k) items[k] = index_of(rank[items[k]]);
     } else {
       found = 0;
       for (uint32_t k = 0; k < rows; ++k) {
-        const uint32_t item = rank[items[k]];
+        const Rank item = rank[items[k]];
         tids[found] = tids[k];
-        items[found] = item;
+        items[found] = index_of(item);
         found += item != KeptItems::kDropped;
       }
     }

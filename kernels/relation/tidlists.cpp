@@ -17,7 +17,7 @@ Tidlists allocate_tidlists(const EncodedRelation& relation, const KeptItems& kep
   uint64_t begin = 0;
   for (uint32_t item = 0; item < kept.size; ++item) {
     lists.begin[item] = begin;
-    if (item < items) begin += relation.item_rows(kept.code_of_rank[item]);
+    if (item < items) begin += relation.item_rows(kept.code(Rank{item}));
   }
   lists.begin[kept.size] = begin;
   lists.tids = Buffer<uint32_t>(meter, begin);

@@ -71,7 +71,7 @@ TransactionBits fill_transaction_bits(const EncodedRelation& relation, const Kep
   const TidParts parts(relation, max_parts, options);
   RowOffsets offsets(parts, kept, options);
   for (uint32_t item = 0; item < kept.size; ++item)
-    form.lists.length[item] = static_cast<uint32_t>(relation.item_rows(kept.code_of_rank[item]));
+    form.lists.length[item] = static_cast<uint32_t>(relation.item_rows(kept.code(Rank{item})));
   parallel_for(options, parts.size(),
                [&](size_t part, int) { fill_part(parts, part, kept, offsets, *options.memory, form); });
   if (kept.pairs.rectangle()) {

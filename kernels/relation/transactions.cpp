@@ -83,7 +83,7 @@ class Linker {
     Room* room = scratch.rooms.data();
     for (const uint32_t length : lengths_of(part)) {
       end += length;
-      *room++ = {end, end, KeptItems::kDropped};
+      *room++ = {end, end, index_of(KeptItems::kDropped)};
     }
   }
 
@@ -158,7 +158,7 @@ struct Lengths {
   }
 
   void add(const uint32_t* tids, const uint32_t* items, uint32_t rows) {
-    const uint32_t* const rank = kept.rank_of_code.data();
+    const Rank* const rank = kept.rank_of_code.data();
     // One addition for each run of equal tids: the next addition to the same address would wait for the last one.
     for (uint32_t k = 0; k < rows;) {
       const uint32_t tid = tids[k];
@@ -167,7 +167,7 @@ struct Lengths {
       length[tid] += sum;
     }
     if (leading.empty()) return;
-    for (uint32_t k = 0; k < rows; ++k) leading[tids[k]] += rank[items[k]] < kept.pairs.leading;
+    for (uint32_t k = 0; k < rows; ++k) leading[tids[k]] += index_of(rank[items[k]]) < kept.pairs.leading;
   }
   void add(const Lengths& more, uint32_t first, uint32_t last) {
     for (uint32_t tid = first; tid < last; ++tid) length[tid] += more.length[tid];
@@ -246,7 +246,7 @@ Transactions link_transactions(const EncodedRelation& relation, const KeptItems&
   uint64_t rows = 0;
   for (uint32_t item = 0; item < kept.size; ++item) {
     transactions.tails_begin[item] = rows;
-    transactions.support[item] = static_cast<uint32_t>(relation.item_rows(kept.code_of_rank[item]));
+    transactions.support[item] = static_cast<uint32_t>(relation.item_rows(kept.code(Rank{item})));
     rows += item < kept.pairs.leading ? transactions.support[item] : 0;
   }
   transactions.tails_begin[kept.size] = rows;

@@ -41,7 +41,7 @@ Buffer<uint64_t> item_bits(const EncodedRelation& relation, const KeptItems& kep
   // [item codes] no bit for a dropped item
   Buffer<BitPosition> bit_of_code(*options.memory, kept.rank_of_code.size(), Fill::kZero);
   for (uint32_t rank = 0; rank < kept.size; ++rank)
-    bit_of_code[kept.code_of_rank[rank]] = {uint64_t{1} << (rank % 64), rank / 64};
+    bit_of_code[index_of(kept.code(Rank{rank}))] = {uint64_t{1} << (rank % 64), rank / 64};
   Buffer<uint64_t> bits(*options.memory, relation.tid_slots() * words, Fill::kZero);
   uint32_t tids[kChunkRows];
   uint32_t items[kChunkRows];

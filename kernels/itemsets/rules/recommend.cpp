@@ -38,15 +38,18 @@ struct Roles {
     const Values held = values_of(query.basket);
     const Values included = values_of(query.include);
     const Values excluded = values_of(query.exclude);
-    std::vector<std::pair<int64_t, uint32_t>> positions;
-    for (uint32_t code = 0; code < relation.item_codes(); ++code)
+    std::vector<std::pair<int64_t, ItemCode>> positions;
+    for (uint32_t index = 0; index < relation.item_codes(); ++index) {
+      const ItemCode code{index};
       if (relation.item_rows(code) >= min_count && held.contains(relation.item_value(code)))
         positions.emplace_back(relation.item_value(code), code);
+    }
     std::sort(positions.begin(), positions.end());
     for (const auto& [item, code] : positions) add(code, item);
     basket = static_cast<uint32_t>(value.size());
     if (basket == 0) return;
-    for (uint32_t code = 0; code < relation.item_codes(); ++code) {
+    for (uint32_t index = 0; index < relation.item_codes(); ++index) {
+      const ItemCode code{index};
       if (relation.item_rows(code) < min_count) continue;
       const int64_t item = relation.item_value(code);
       if (held.contains(item) || excluded.contains(item)) continue;
@@ -57,8 +60,8 @@ struct Roles {
   uint32_t size() const { return static_cast<uint32_t>(value.size()); }
 
  private:
-  void add(uint32_t code, int64_t item) {
-    of_code[code] = size();
+  void add(ItemCode code, int64_t item) {
+    of_code[index_of(code)] = size();
     value.push_back(item);
   }
 };

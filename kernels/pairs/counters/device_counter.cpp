@@ -121,9 +121,9 @@ void send_rows(const AcceleratorApi& api, DevicePairs* pairs, const EncodedRelat
     const uint32_t rows = relation.decode(block, tids, items);
     uint32_t sent = 0;
     for (uint32_t k = 0; k < rows; ++k) {
-      const uint32_t rank = kept.rank_of_code[items[k]];
+      const Rank rank = kept.rank(ItemCode{items[k]});
       tids[sent] = tids[k];
-      items[sent] = rank;
+      items[sent] = index_of(rank);
       sent += rank != KeptItems::kDropped;
     }
     AcceleratorMessage why{};

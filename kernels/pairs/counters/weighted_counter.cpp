@@ -82,8 +82,8 @@ class WeightedCounter final : public PairCounter {
       options_.cancel.throw_if_requested();
       const uint32_t rows = relation.decode(block, tids, items);
       for (uint32_t k = 0; k < rows; ++k) {
-        const uint32_t rank = kept.rank_of_code[items[k]];
-        if (rank != KeptItems::kDropped) ranks[end[tids[k]]++] = rank;
+        const Rank rank = kept.rank(ItemCode{items[k]});
+        if (rank != KeptItems::kDropped) ranks[end[tids[k]]++] = index_of(rank);
       }
     }
     occurrences_ = Buffer<Occurrence>(meter, at);

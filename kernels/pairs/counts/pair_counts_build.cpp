@@ -118,7 +118,7 @@ uint64_t count_many(std::vector<ChunkView> chunks, const PairKernels& kernels, P
   const PairMethod method = choose_pair_method(describe_job(relation, kept, lengths, kernels, options)).method;
   const std::unique_ptr<PairCounter> counter = build_counter(relation, kept, lengths, method, kernels, options);
 
-  auto value = [&](uint32_t rank) { return relation.item_value(kept.code_of_rank[rank]); };
+  auto value = [&](uint32_t rank) { return relation.item_value(kept.code(Rank{rank})); };
   Buffer<uint32_t> rank_of_index(*options.memory, kept.size);
   std::iota(rank_of_index.begin(), rank_of_index.end(), 0);
   std::sort(rank_of_index.begin(), rank_of_index.end(),

@@ -45,18 +45,18 @@ void check(const Shape& shape, const ItemFilter& filter) {
     EXPECT_EQ(kept.pairs.leading,
               std::count_if(expected.begin(), expected.end(), [](const auto& e) { return !std::get<0>(e); }))
         << shape.name;
-    std::set<uint32_t> codes;
+    std::set<ItemCode> codes;
     for (uint32_t rank = 0; rank < kept.size; ++rank) {
-      const uint32_t code = kept.code_of_rank[rank];
+      const ItemCode code = kept.code(Rank{rank});
       ASSERT_EQ(relation.item_value(code), std::get<2>(expected[rank]))
           << shape.name << ", rank " << rank << ", seed " << kSeed;
-      ASSERT_EQ(kept.rank_of_code[code], rank) << shape.name;
+      ASSERT_EQ(kept.rank(code), Rank{rank}) << shape.name;
       codes.insert(code);
     }
     ASSERT_EQ(kept.rank_of_code.size(), relation.item_codes());
     for (uint32_t code = 0; code < relation.item_codes(); ++code)
-      if (!codes.contains(code)) {
-        ASSERT_EQ(kept.rank_of_code[code], KeptItems::kDropped) << shape.name;
+      if (!codes.contains(ItemCode{code})) {
+        ASSERT_EQ(kept.rank(ItemCode{code}), KeptItems::kDropped) << shape.name;
       }
   }
   EXPECT_EQ(meter.current(), 0u);

@@ -75,8 +75,8 @@ TEST(KeptRows, EveryRowOnceAndInOrder) {
       for (size_t block = 0; block < data.relation.blocks(); ++block) {
         const uint32_t rows = data.relation.decode(block, tids.data(), items.data());
         for (uint32_t k = 0; k < rows; ++k)
-          if (data.kept.rank_of_code[items[k]] != KeptItems::kDropped)
-            expected[tids[k]].push_back(data.kept.rank_of_code[items[k]]);
+          if (const Rank rank = data.kept.rank(ItemCode{items[k]}); rank != KeptItems::kDropped)
+            expected[tids[k]].push_back(index_of(rank));
       }
     }
     EXPECT_TRUE(seen == expected) << max_parts << " parts, seed " << kSeed;
