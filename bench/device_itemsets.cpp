@@ -131,7 +131,7 @@ std::unique_ptr<Data> baskets(int64_t transactions, int32_t items) {
 /// Counts itemsets, including those with perfect extensions.
 class Tally final : public ItemsetVisitor {
  public:
-  void visit(uint32_t, uint32_t, uint32_t support) override {
+  void visit(Rank, uint32_t, uint32_t support) override {
     itemsets += uint64_t{1} << perfect();
     supports += uint64_t{support} << perfect();
   }
@@ -143,7 +143,7 @@ class Tally final : public ItemsetVisitor {
   uint64_t supports = 0;
 
  private:
-  void push(uint32_t) override {}
+  void push(Rank) override {}
   void shrink(size_t) override {}
 };
 

@@ -301,8 +301,8 @@ void ItemsetRun::search_target(ItemsetSink& sink, const ExecutionOptions& option
   const auto leading = shorter_ones_do ? static_cast<uint32_t>(root_.items.size()) : root_.leading;
   TargetSink chosen(query_.target, root_.transactions, options);
   search_papers(chosen, {1, shorter_ones_do ? lengths_.max : UINT32_MAX}, UINT32_MAX, leading, options);
-  chosen.hand_over(sink, [this](uint32_t first, uint32_t length, uint32_t support) {
-    return (first < root_.leading_ranks || !root_.perfect.empty()) && wanted(length, support);
+  chosen.hand_over(sink, [this](Rank first, uint32_t length, uint32_t support) {
+    return (index_of(first) < root_.leading_ranks || !root_.perfect.empty()) && wanted(length, support);
   });
 }
 

@@ -205,7 +205,8 @@ void SpilledPairs::add_group(size_t group, uint32_t first, uint32_t last, Count*
     counter->count(task, worker, 1, pairs);
     for (const PairCount& pair : pairs.span()) {  // no two tasks have pairs of the same row
       const uint32_t a = index_of(global_rank[pair.a]);
-      counts[all.pairs_before(a) - before + index_of(global_rank[pair.b]) - all.first_after(a)] += static_cast<Count>(pair.count);
+      counts[all.pairs_before(a) - before + index_of(global_rank[pair.b]) - all.first_after(a)] +=
+          static_cast<Count>(pair.count);
     }
   });
 }

@@ -1,7 +1,7 @@
-// The numbers that stand for an item in one run, as types of their own: a code cannot be used where a rank is meant. The
-// words are those of docs/glossary.md. Such a number costs what a uint32_t costs. Inside a loop over raw rows (decoded
-// chunks, tails, bit rows) and beyond the C ABI of devices all of them are uint32_t; the interfaces of this room say
-// which number is meant. Source: ours.
+// The numbers that stand for an item in one run (docs/glossary.md), as types of their own: a code cannot be used
+// where a rank is meant. They cost no more than a uint32_t, and they convert only by index_of(). What is a plain
+// number: decoded rows and forms that are counted, bounds of loops, the C ABI of devices; and root items, which
+// are the indexes of a search's arrays and so cannot be mistaken for ranks either. Source: ours.
 #pragma once
 
 #include <concepts>
@@ -16,9 +16,7 @@ enum class Rank : uint32_t {};
 
 /// A code or a rank as an index of an array.
 template <typename Number>
-  requires std::same_as<Number, ItemCode> || std::same_as<Number, Rank>
-constexpr uint32_t index_of(Number number) {
-  return static_cast<uint32_t>(number);
-}
+requires std::same_as<Number, ItemCode> || std::same_as<Number, Rank>
+constexpr uint32_t index_of(Number number) { return static_cast<uint32_t>(number); }
 
 }  // namespace batmap

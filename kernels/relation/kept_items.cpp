@@ -92,8 +92,7 @@ KeptItems keep_items(const ItemTotals& totals, const ItemFilter& filter, const E
 }
 
 KeptItems keep_items_of_partition(const EncodedRelation& partition, const ItemTotals& totals, const KeptItems& kept,
-                                  Rank first, Rank last, Buffer<Rank>& global_rank,
-                                  const ExecutionOptions& options) {
+                                  Rank first, Rank last, Buffer<Rank>& global_rank, const ExecutionOptions& options) {
   MemoryMeter& meter = *options.memory;
   struct Found {
     Rank rank;      // in `kept`

@@ -54,7 +54,6 @@ KeptItems keep_items(const ItemTotals& totals, const ItemFilter& filter, const E
 /// rows `first` to `last`. They get ranks of their own, in the same order.
 /// @param global_rank  overwritten: [size of the result] the rank in `kept` of each
 KeptItems keep_items_of_partition(const EncodedRelation& partition, const ItemTotals& totals, const KeptItems& kept,
-                                  Rank first, Rank last, Buffer<Rank>& global_rank,
-                                  const ExecutionOptions& options);
+                                  Rank first, Rank last, Buffer<Rank>& global_rank, const ExecutionOptions& options);
 
 }  // namespace batmap

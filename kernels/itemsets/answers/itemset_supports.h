@@ -29,6 +29,8 @@ inline ItemsetSignature signature_of(uint32_t item) {
   return ItemsetSignature{mix(2 * uint64_t{item})} << 64 | mix(2 * uint64_t{item} + 1);
 }
 
+inline ItemsetSignature signature_of(Rank item) { return signature_of(index_of(item)); }
+
 /// The itemset of the latest of a series of steps.
 class ItemsetPrefix {
  public:
@@ -39,10 +41,10 @@ class ItemsetPrefix {
     sums_.push_back(sums_.back() + signature_of(step.item));
   }
   ItemsetSignature sum() const { return sums_.back(); }
-  const std::vector<uint32_t>& items() const { return items_; }
+  const std::vector<Rank>& items() const { return items_; }
 
  private:
-  std::vector<uint32_t> items_;
+  std::vector<Rank> items_;
   std::vector<ItemsetSignature> sums_{0};  // of the first 0, 1, ... items
 };
 

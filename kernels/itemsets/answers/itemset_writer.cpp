@@ -13,7 +13,7 @@ ItemsetWriter::ItemsetWriter(ItemsetSink& sink, const ItemsetLengths& lengths, u
       cancel_(options.cancel),
       steps_(*options.memory, kSteps) {}
 
-void ItemsetWriter::push(uint32_t item) {
+void ItemsetWriter::push(Rank item) {
   perfect_.push_back(item);
   const size_t height = perfect_.size();
   if (height > kListed) return;

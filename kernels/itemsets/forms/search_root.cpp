@@ -22,10 +22,10 @@ void choose_items(const std::vector<uint32_t>& support, const KeptItems& kept, u
   for (uint32_t rank = 0; rank < kept.size; ++rank) {
     if (support[rank] < min_count) continue;  // it was kept only because rows repeat
     if (all_lead && support[rank] == root.transactions) {
-      root.perfect.push_back(rank);
+      root.perfect.push_back(Rank{rank});
       continue;
     }
-    root.items.push_back(rank);
+    root.items.push_back(Rank{rank});
     root.support.push_back(support[rank]);
     root.leading += rank < kept.pairs.leading;
   }
@@ -73,7 +73,7 @@ void add_masks(const EncodedRelation& relation, const KeptItems& kept, uint64_t 
 
   // From ranks to bits of the root's items.
   uint64_t bit_of_rank[kMaskItems] = {};
-  for (size_t k = 0; k < root.items.size(); ++k) bit_of_rank[root.items[k]] = uint64_t{1} << k;
+  for (size_t k = 0; k < root.items.size(); ++k) bit_of_rank[index_of(root.items[k])] = uint64_t{1} << k;
   root.masks.start();
   for (size_t k = 0; k < merged.size; ++k) {
     uint64_t packed = 0;
@@ -98,7 +98,7 @@ void add_transactions(const Transactions& visit_transactions, uint32_t transacti
   choose_items(support, kept, min_count, root);
 
   std::vector<uint32_t> root_item_of_rank(kept.size, UINT32_MAX);
-  for (size_t k = 0; k < root.items.size(); ++k) root_item_of_rank[root.items[k]] = static_cast<uint32_t>(k);
+  for (size_t k = 0; k < root.items.size(); ++k) root_item_of_rank[index_of(root.items[k])] = static_cast<uint32_t>(k);
   const size_t items = root.items.size();
   const size_t before_last = items - std::min<size_t>(items, kMaskItems);
   root.as_masks = before_last == 0;

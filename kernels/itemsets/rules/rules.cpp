@@ -42,7 +42,7 @@ class RuleRun::Splitter {
  private:
   void begin_itemset(uint64_t rule);
   void next_rhs();
-  bool is_allowed(const Allowed& side, std::span<const uint32_t> ranks) const;
+  bool is_allowed(const Allowed& side, std::span<const Rank> ranks) const;
   void offer(uint32_t support);
 
   const RuleRun& run_;
@@ -51,9 +51,9 @@ class RuleRun::Splitter {
   Poll poll_;
   RuleBatch batch_;
   ItemsetPrefix prefix_;
-  std::vector<uint32_t> ranks_;        // of the current itemset, by value
+  std::vector<Rank> ranks_;            // of the current itemset, by value
   std::vector<uint32_t> rhs_indexes_;  // indexes in ranks_, of the rhs
-  std::vector<uint32_t> lhs_, rhs_;    // ranks
+  std::vector<Rank> lhs_, rhs_;        // ranks
   std::vector<int64_t> items_;         // of a rule that is offered to best_
 };
 
@@ -186,7 +186,7 @@ RuleRun::Allowed RuleRun::allowed(const std::optional<std::vector<int64_t>>& inc
   const auto flags = [&](const std::optional<std::vector<int64_t>>& list) {
     const auto values = list ? std::unordered_set<int64_t>(list->begin(), list->end()) : std::unordered_set<int64_t>();
     Buffer<bool> listed(*options_.memory, run_.ranks());
-    for (uint32_t rank = 0; rank < run_.ranks(); ++rank) listed[rank] = values.contains(run_.value(rank));
+    for (uint32_t rank = 0; rank < run_.ranks(); ++rank) listed[rank] = values.contains(run_.value(Rank{rank}));
     return listed;
   };
   Allowed side;
@@ -248,8 +248,7 @@ RuleBatch RuleRun::Splitter::split(uint64_t begin, uint64_t end) {
 /// @param rule  number, within the itemset, of the first rule wanted
 void RuleRun::Splitter::begin_itemset(uint64_t rule) {
   ranks_ = prefix_.items();
-  std::sort(ranks_.begin(), ranks_.end(),
-            [this](uint32_t a, uint32_t b) { return run_.run_.value(a) < run_.run_.value(b); });
+  std::sort(ranks_.begin(), ranks_.end(), [this](Rank a, Rank b) { return run_.run_.value(a) < run_.run_.value(b); });
   const size_t items = ranks_.size();
   size_t size = run_.min_rhs(static_cast<uint32_t>(items));
   for (uint64_t rules; rule >= (rules = combinations(items, size)); ++size) rule -= rules;
@@ -276,10 +275,10 @@ void RuleRun::Splitter::next_rhs() {
   }
 }
 
-bool RuleRun::Splitter::is_allowed(const Allowed& side, std::span<const uint32_t> ranks) const {
-  if (std::any_of(ranks.begin(), ranks.end(), [&](uint32_t rank) { return side.excluded[rank]; })) return false;
+bool RuleRun::Splitter::is_allowed(const Allowed& side, std::span<const Rank> ranks) const {
+  if (std::any_of(ranks.begin(), ranks.end(), [&](Rank rank) { return side.excluded[index_of(rank)]; })) return false;
   return side.included.empty() ||
-         std::any_of(ranks.begin(), ranks.end(), [&](uint32_t rank) { return side.included[rank]; });
+         std::any_of(ranks.begin(), ranks.end(), [&](Rank rank) { return side.included[index_of(rank)]; });
 }
 
 /// Looks at the rule whose rhs is given by rhs_indexes_.
@@ -308,8 +307,8 @@ void RuleRun::Splitter::offer(uint32_t support) {
   if (query_.min_lift && lift < *query_.min_lift) return;
   if (best_) {
     items_.clear();
-    for (const std::vector<uint32_t>* const side : {&lhs_, &rhs_})
-      for (const uint32_t rank : *side) items_.push_back(run_.run_.value(rank));
+    for (const std::vector<Rank>* const side : {&lhs_, &rhs_})
+      for (const Rank rank : *side) items_.push_back(run_.run_.value(rank));
     const double score =
         pair_measure(query_.measure, {static_cast<double>(support), static_cast<double>(lhs_support),
                                       static_cast<double>(rhs_support), static_cast<double>(run_.run_.transactions())});
@@ -319,8 +318,8 @@ void RuleRun::Splitter::offer(uint32_t support) {
   }
   batch_.rows.push_back({batch_.items.size(), static_cast<uint32_t>(lhs_.size()), static_cast<uint32_t>(rhs_.size()),
                          support, lhs_support, rhs_support});
-  for (const uint32_t rank : lhs_) batch_.items.push_back(run_.run_.value(rank));
-  for (const uint32_t rank : rhs_) batch_.items.push_back(run_.run_.value(rank));
+  for (const Rank rank : lhs_) batch_.items.push_back(run_.run_.value(rank));
+  for (const Rank rank : rhs_) batch_.items.push_back(run_.run_.value(rank));
 }
 
 /// Puts the next of the best rules into the batch.

@@ -113,7 +113,7 @@ class RuleRun {
   std::optional<ItemsetSupports> supports_;
   Allowed sides_[2];
   GrowingBuffer<Mark> marks_;
-  GrowingBuffer<uint32_t> prefixes_;
+  GrowingBuffer<Rank> prefixes_;
   uint64_t rules_ = 0;           // number of rules to look at
   uint32_t longest_ = 0;         // items of the longest itemset
   std::vector<BestRules> best_;  // of each thread; at the end the first has all

@@ -17,7 +17,7 @@ void BitRowSearch::search(const std::vector<Candidate>& candidates, size_t branc
     if (goes_on) {
       rows_.extend_row(static_cast<uint32_t>(k), min_count, plain ? 0 : candidate.support, found_);
       for (const JoinedItemset& found : found_) {
-        const uint32_t rank = candidates[found.other].rank;
+        const Rank rank = candidates[found.other].rank;
         if (!plain && found.support == candidate.support)
           visitor_.push_perfect(rank);
         else
@@ -33,7 +33,7 @@ void BitRowSearch::search(const std::vector<Candidate>& candidates, size_t branc
 
 void search_bit_rows(const SearchRoot& root, uint32_t leading, const SearchBounds& bounds, uint32_t max_length,
                      RowLevels& rows, ItemsetVisitor& visitor) {
-  for (const uint32_t rank : root.perfect) visitor.push_perfect(rank);
+  for (const Rank rank : root.perfect) visitor.push_perfect(rank);
   visitor.visit_perfect(root.transactions);
   std::vector<BitRowSearch::Candidate> candidates;
   for (size_t k = 0; k < root.items.size(); ++k) candidates.push_back({root.items[k], root.support[k]});

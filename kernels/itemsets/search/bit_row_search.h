@@ -17,7 +17,7 @@ namespace batmap {
 class BitRowSearch {
  public:
   struct Candidate {
-    uint32_t rank;
+    Rank rank;
     uint32_t support;
   };
 

@@ -38,7 +38,7 @@ void BreadthFirst::search(uint32_t leading) {
     while (levels_.size() < max_length_ && next_level()) {
     }
 
-  for (const uint32_t rank : root_.perfect) visitor_.push_perfect(rank);
+  for (const Rank rank : root_.perfect) visitor_.push_perfect(rank);
   visitor_.visit_perfect(root_.transactions);
   for (uint32_t item = 0; item < leading; ++item) root_.is_leaf() ? write_plain(0, item) : write(0, item);
 }

@@ -32,7 +32,7 @@ DepthFirst::DepthFirst(const SearchRoot& root, const SearchBounds& bounds, uint3
       positions_(*options.memory, root.as_masks ? 0 : root.items.size(), Fill::kZero),
       masks_(*options.memory),
       pairs_(bits, options) {
-  for (const uint32_t rank : root.perfect) visitor_.push_perfect(rank);
+  for (const Rank rank : root.perfect) visitor_.push_perfect(rank);
   if (root.as_masks) return;
   for (uint32_t item = 0; item < root.items.size(); ++item)
     candidates_.push_back({item, root.items[item], root.support[item]});
@@ -164,7 +164,7 @@ size_t DepthFirst::count_tails(const TransactionLists& lists, uint32_t item, siz
   const size_t before = candidates_.size();
   const auto tail_at = [&](size_t t) { return WeightedItems{{data + tails[t].begin, tails[t].length}, tails[t].weight}; };
   const uint64_t increments = count_items(counts, tails.size(), threshold(), poll_, tail_at, [&](uint32_t other) {
-    candidates_.push_back({other, 0, 0});
+    candidates_.push_back({other, Rank{}, 0});
   });
   std::sort(candidates_.begin() + static_cast<ptrdiff_t>(before), candidates_.end(),
             [](const Candidate& x, const Candidate& y) { return x.item < y.item; });
@@ -211,7 +211,7 @@ void DepthFirst::extend_lists(const TransactionLists& lists, uint32_t item, size
       }
     };
     if (candidates <= kLeafItems) {
-      uint32_t ranks[kLeafItems];
+      Rank ranks[kLeafItems];
       for (size_t k = 0; k < candidates; ++k) ranks[k] = candidates_[own + k].rank;
       uint32_t* const table = leaf_.clear(static_cast<int>(candidates));
       for_each_mask([&](uint64_t mask, uint32_t weight) { table[mask] += weight; });
@@ -307,7 +307,7 @@ void DepthFirst::extend_masks(size_t from, size_t to, uint64_t with, uint64_t ca
     uint32_t* const table = leaf_.clear(items);
     kernel_.project(list, with, candidates, table);
     kernel_.sum_supersets(table, items);
-    uint32_t ranks[kLeafItems];
+    Rank ranks[kLeafItems];
     int position = 0;
     for (uint64_t rest = candidates; rest != 0; rest &= rest - 1, ++position) {
       ranks[position] = mask_ranks_[lowest(rest)];
@@ -356,7 +356,7 @@ bool DepthFirst::suits_bit_rows(size_t transactions, size_t distinct, uint64_t o
 
 // ---- tables
 
-void DepthFirst::write_leaf(const uint32_t* ranks, int items, uint32_t length) {
+void DepthFirst::write_leaf(const Rank* ranks, int items, uint32_t length) {
   const std::span<const LeafStep> order = leaf_order(items);
   for (size_t k = 0; k < order.size();) {
     const LeafStep step = order[k];

@@ -49,7 +49,7 @@ class DepthFirst {
  private:
   struct Candidate {
     uint32_t item;  // in the lists of its node
-    uint32_t rank;
+    Rank rank;
     uint32_t support;
   };
 
@@ -66,7 +66,7 @@ class DepthFirst {
   void extend_masks(size_t from, size_t to, uint64_t with, uint64_t candidates, const uint32_t* support, uint32_t length);
   void search_masks(size_t from, size_t added, uint64_t candidates, const uint32_t* support, uint32_t length);
   bool suits_bit_rows(size_t transactions, size_t distinct, uint64_t occurrences, size_t candidates) const;
-  void write_leaf(const uint32_t* ranks, int items, uint32_t length);
+  void write_leaf(const Rank* ranks, int items, uint32_t length);
 
   const SearchRoot& root_;
   const SearchBounds& bounds_;
@@ -86,7 +86,7 @@ class DepthFirst {
   double mean_tail_ = 0;                 // mean number of items behind an occurrence of the root
   bool root_made_ = false;               // masks_ begins with the root's masks
   bool root_counted_ = false;            // pairs_ has the pairs of the root's masks
-  uint32_t mask_ranks_[kMaskItems];      // [bits] ranks of the mask bits in use
+  Rank mask_ranks_[kMaskItems];          // [bits] ranks of the mask bits in use
   LeafTable leaf_;
 };
 

@@ -181,7 +181,7 @@ class GeneratorSearch final : public TargetNodes {
   /// Tells the path and `more`, if it begins with a leading item.
   void answer(std::span<const uint32_t> more, uint32_t support) {
     const uint32_t first = path_.empty() ? more[0] : path_[0];
-    if (root_.items[first] < root_.leading_ranks) tell(more, support);
+    if (index_of(root_.items[first]) < root_.leading_ranks) tell(more, support);
   }
 
   std::vector<ItemsetSignature> sums_{0};  // of the first 0, 1, ... items of the path

@@ -34,7 +34,7 @@ void TargetSink::drop_others() {
       if (target_ == ItemsetTarget::kGenerators) dropped[index] = step.support == transactions_;
       continue;
     }
-    for (const uint32_t item : prefix.items()) {
+    for (const Rank item : prefix.items()) {
       const ItemsetSupports::Entry& subset = itemsets.find(prefix.sum() - signature_of(item));
       if (subset.support == 0) continue;  // not searched: it has no included item, so it is no answer
       const bool same = subset.support == step.support;

@@ -110,8 +110,8 @@ class TargetNodes : public TargetSearch {
   const ExecutionOptions& options_;
   Poll poll_;
 
-  std::vector<uint32_t> perfect_;  // ranks: the root's perfect extensions, if they are in the answers
-  std::vector<uint32_t> path_;     // the other items of the itemset, as items of the root
+  std::vector<Rank> perfect_;   // the root's perfect extensions, if they are in the answers
+  std::vector<uint32_t> path_;  // the other items of the itemset, as items of the root
 
   // Lists.
   Buffer<uint32_t> counts_;  // [root items] zero between nodes

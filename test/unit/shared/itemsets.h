@@ -88,7 +88,7 @@ class RowSink final : public ItemsetSink {
 class RowVisitor final : public ItemsetVisitor {
  public:
   explicit RowVisitor(const ItemsetRun& run) : run_(run) {}
-  void visit(uint32_t item, uint32_t length, uint32_t support) override {
+  void visit(Rank item, uint32_t length, uint32_t support) override {
     prefix_.resize(length - 1);
     prefix_.push_back(run_.value(item));
     if (support != 0) add_subsets(prefix_, perfect_.size(), support);
@@ -100,7 +100,7 @@ class RowVisitor final : public ItemsetVisitor {
   std::vector<ItemsetRow> rows;
 
  private:
-  void push(uint32_t item) override { perfect_.push_back(run_.value(item)); }
+  void push(Rank item) override { perfect_.push_back(run_.value(item)); }
   void shrink(size_t height) override { perfect_.resize(height); }
   void add_subsets(std::vector<int64_t> items, size_t extensions, uint32_t support) {
     if (extensions > 0) {
