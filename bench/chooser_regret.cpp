@@ -43,12 +43,12 @@ struct Timing {
   uint64_t results = 0;
 };
 
-Timing time_run(const std::vector<ChunkView>& chunks, std::optional<PairMethod> method, int threads, double most_ms) {
+Timing time_run(const std::vector<ChunkView>& chunks, std::optional<PairMethod> method, int threads, double max_ms) {
   constexpr double kLongEnough = 500;
   Timing timing;
   for (int run = 0; run < 2; ++run) {
     const double begin = now_ms(threads);
-    Deadline deadline{threads, begin + most_ms};
+    Deadline deadline{threads, begin + max_ms};
     MemoryMeter meter(size_t{4} << 30);
     const ExecutionOptions options{threads, &meter, {Deadline::passed, &deadline}};
     PairQuery query;
@@ -74,8 +74,8 @@ Timing time_run(const std::vector<ChunkView>& chunks, std::optional<PairMethod> 
 
 int main(int argc, char** argv) {
   const int threads = argc > 1 ? std::atoi(argv[1]) : 1;
-  const double most_rows = argc > 2 ? std::atof(argv[2]) : 5e5;
-  if (threads < 1 || most_rows < 1000) {
+  const double max_rows = argc > 2 ? std::atof(argv[2]) : 5e5;
+  if (threads < 1 || max_rows < 1000) {
     std::fprintf(stderr, "usage: chooser_regret [threads [rows of the larger inputs]]\n");
     return 2;
   }
@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
       "| items | rows | density | Zipf | chosen | ms | best | ms | regret |\n|---|---|---|---|---|---|---|---|---|\n");
   std::vector<double> regrets;
   for (const int32_t items : {100, 400, 1500, 5000, 12000, 40000}) {
-    for (const double rows : {most_rows / 10, most_rows}) {
+    for (const double rows : {max_rows / 10, max_rows}) {
       for (const double density : {0.0005, 0.005, 0.05, 0.3}) {
         for (const double zipf : {0.0, 1.0}) {
           if (items * density < 1 || rows / (items * density) < 50) continue;  // no pairs, or hardly any transactions

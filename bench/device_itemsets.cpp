@@ -42,7 +42,7 @@ constexpr double kLongMs = 500;
 constexpr double kFarBehind = 2;
 constexpr size_t kTurnsOfLong = 3;
 constexpr size_t kTurns = 7;
-constexpr size_t kMostTurns = 31;
+constexpr size_t kMaxTurns = 31;
 constexpr double kSearchMs = 1500;
 constexpr double kRowMs = 6000;
 // Inputs that are made this quickly are made anew in each turn and freed at its end. The place of the rows in
@@ -131,7 +131,7 @@ std::unique_ptr<Data> baskets(int64_t transactions, int32_t items) {
 /// Counts itemsets, including those with perfect extensions.
 class Tally final : public ItemsetVisitor {
  public:
-  void visit(uint32_t, uint32_t, uint32_t support) override {
+  void visit(Rank, uint32_t, uint32_t support) override {
     itemsets += uint64_t{1} << perfect();
     supports += uint64_t{support} << perfect();
   }
@@ -143,7 +143,7 @@ class Tally final : public ItemsetVisitor {
   uint64_t supports = 0;
 
  private:
-  void push(uint32_t) override {}
+  void push(Rank) override {}
   void shrink(size_t) override {}
 };
 
@@ -186,8 +186,8 @@ class TimedLevels final : public RowLevels {
   }
   void pop() override { levels_.pop(); }
   void drop_lower() override { levels_.drop_lower(); }
-  void extend_row(uint32_t row, uint32_t least, uint32_t fold_support, std::vector<JoinedItemset>& found) override {
-    timed([&] { levels_.extend_row(row, least, fold_support, found); });
+  void extend_row(uint32_t row, uint32_t min_count, uint32_t fold_support, std::vector<JoinedItemset>& found) override {
+    timed([&] { levels_.extend_row(row, min_count, fold_support, found); });
   }
   double milliseconds = 0;
 
@@ -201,8 +201,9 @@ class TimedLevels final : public RowLevels {
   HostLevels levels_;
 };
 
-/// @param most  longest itemsets to find
-Split search(const Data& data, int64_t min_count, ItemsetAlgorithm algorithm, bool on_device, uint32_t most = UINT32_MAX) {
+/// @param max_length  longest itemsets to find
+Split search(const Data& data, int64_t min_count, ItemsetAlgorithm algorithm, bool on_device,
+             uint32_t max_length = UINT32_MAX) {
   Deadline deadline;
   MemoryMeter meter;
   const ExecutionOptions options{1, &meter, deadline.token()};
@@ -230,10 +231,10 @@ Split search(const Data& data, int64_t min_count, ItemsetAlgorithm algorithm, bo
     }
     SearchLevels log;
     if (algorithm == ItemsetAlgorithm::kDfs) {
-      search_bit_rows(root, root.leading, bounds, most, *levels, tally);
+      search_bit_rows(root, root.leading, bounds, max_length, *levels, tally);
     } else {
       const ItemsetLookup lookup = algorithm == ItemsetAlgorithm::kPbi ? ItemsetLookup::kBitmaps : ItemsetLookup::kTrie;
-      BreadthFirst(root, bounds, most, lookup, *levels, tally, log, options).search(root.leading);
+      BreadthFirst(root, bounds, max_length, lookup, *levels, tally, log, options).search(root.leading);
     }
     if (timed != nullptr) host_ms = timed->milliseconds;
   } catch (const Error&) {
@@ -334,7 +335,7 @@ struct Question {
   int64_t min_count;
   ItemsetAlgorithm algorithm;
   int threads;
-  std::optional<int64_t> most;  // longest itemsets to find
+  std::optional<int64_t> max_length;  // longest itemsets to find
 };
 
 /// One of CPU, GPU and auto. Timed from the choice of a device to the last answer.
@@ -386,7 +387,7 @@ class Side {
     ItemsetQuery query;
     query.min_count = question_.min_count;
     query.algorithm = question_.algorithm;
-    query.max_length = question_.most;
+    query.max_length = question_.max_length;
     query.device.offload = &offload();
     query.device.mode = mode_;
     deadline_.watch = {};
@@ -440,7 +441,7 @@ int repeated = 0;
 bool compare(const Question& question, bool is_repeated) {
   Side sides[] = {{question, DeviceMode::kCpu}, {question, DeviceMode::kCuda}, {question, DeviceMode::kAuto}};
   auto& [cpu, gpu, chosen] = sides;
-  for (size_t turn = 0; turn < kMostTurns; ++turn) {
+  for (size_t turn = 0; turn < kMaxTurns; ++turn) {
     const double best = std::min({cpu.median(), gpu.median(), chosen.median()});
     const auto is_far = [&](const Side& side) { return side.median() > kFarBehind * best; };
     bool has_searched = true;
@@ -494,10 +495,11 @@ void run_losiak() {
         "\n### Losiak 2009, tables %s\n\n%s.\n", whole ? "6.4 and 6.5" : "6.6 and 6.7",
         whole ? "The whole search by dfs" : "One step of dfs for each item, without going on: itemsets of two items");
     print_head();
-    const std::optional<int64_t> most = whole ? std::nullopt : std::optional<int64_t>(2);
+    const std::optional<int64_t> max_length = whole ? std::nullopt : std::optional<int64_t>(2);
     for (int64_t transactions = 512; transactions <= 131'072; transactions *= 4)
-      compare({*baskets(transactions, 2000), transactions / 10, ItemsetAlgorithm::kDfs, 1, most});
-    for (const int32_t items : {500, 8500}) compare({*baskets(131'072, items), 13'107, ItemsetAlgorithm::kDfs, 1, most});
+      compare({*baskets(transactions, 2000), transactions / 10, ItemsetAlgorithm::kDfs, 1, max_length});
+    for (const int32_t items : {500, 8500})
+      compare({*baskets(131'072, items), 13'107, ItemsetAlgorithm::kDfs, 1, max_length});
   }
 }
 

@@ -547,7 +547,7 @@ int main(int argc, char** argv) {
   if (wanted("batmaps")) run_batmaps();
   if (wanted("list")) run_list();
   if (wanted("devices")) {
-    DeviceTraits all[kMostDevices];
+    DeviceTraits all[kMaxDevices];
     uint32_t count = 0;
     expect(api->devices(all, &count, &why), why);
     run_devices(count);

@@ -89,8 +89,8 @@ GivenEpisodes some_episodes(size_t count, size_t length) {
   given.length = length;
   given.gaps = {kGap};
   for (size_t k = 0; k < count; ++k)
-    for (size_t place = 0; place < length; ++place)
-      given.events.push_back(static_cast<int64_t>((k * 9 + place * (k / 7 + 1)) % 64));
+    for (size_t position = 0; position < length; ++position)
+      given.events.push_back(static_cast<int64_t>((k * 9 + position * (k / 7 + 1)) % 64));
   return given;
 }
 
@@ -306,7 +306,7 @@ void send(Bench& bench, double scale) {
   std::fflush(stdout);
 }
 
-/// Measures what kFewestToWalk of the module is set by. With fewer extensions the module does not walk, so
+/// Measures what kMinToWalk of the module is set by. With fewer extensions the module does not walk, so
 /// both sides do the same.
 void walk(Bench& bench, double scale) {
   constexpr size_t kExtensions[] = {2, 3, 4, 6, 8, 16};

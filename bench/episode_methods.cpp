@@ -80,8 +80,8 @@ struct Episodes {
 Episodes some_episodes(size_t count, size_t length) {
   Episodes episodes{length, {}, std::vector<Gap>(count * (length - 1), kGap)};
   for (size_t k = 0; k < count; ++k)
-    for (size_t place = 0; place < length; ++place)
-      episodes.symbols.push_back(static_cast<uint32_t>((k * 9 + place * (k / 7 + 1)) % 64));
+    for (size_t position = 0; position < length; ++position)
+      episodes.symbols.push_back(static_cast<uint32_t>((k * 9 + position * (k / 7 + 1)) % 64));
   return episodes;
 }
 

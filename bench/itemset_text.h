@@ -34,7 +34,7 @@ class ItemsetText final : public ItemsetVisitor {
       : out_(out), names_(run.ranks()), prefixes_(1), lines_(kLines + (kRoom << kListed)), supports_(kSupports) {
     for (uint32_t rank = 0; rank < names_.size(); ++rank) {
       Name& name = names_[rank];
-      char* const end = put_number(name.text + sizeof(Vector), static_cast<uint64_t>(run.value(rank)));
+      char* const end = put_number(name.text + sizeof(Vector), static_cast<uint64_t>(run.value(Rank{rank})));
       *end = ' ';
       name.length = static_cast<size_t>(end + 1 - name.text) - sizeof(Vector);
       if (name.length > sizeof(Vector)) fail("a name");
@@ -42,10 +42,10 @@ class ItemsetText final : public ItemsetVisitor {
     lists_[0].push_back({});
   }
 
-  void visit(uint32_t item, uint32_t length, uint32_t support) override {
+  void visit(Rank item, uint32_t length, uint32_t support) override {
     if (length >= prefixes_.size()) prefixes_.resize(length + 1);
     Prefix& prefix = prefixes_[length];
-    append(prefixes_[length - 1], names_[item], prefix);
+    append(prefixes_[length - 1], names_[index_of(item)], prefix);
     if (support != 0) write_subsets(perfect(), prefix, tail_of(support), 0);
   }
   void visit_perfect(uint32_t support) override { write_subsets(perfect(), prefixes_[0], tail_of(support), 1); }
@@ -93,11 +93,11 @@ class ItemsetText final : public ItemsetVisitor {
     std::memcpy(to, &text, sizeof text);
   }
 
-  void push(uint32_t item) override {
+  void push(Rank item) override {
     perfect_.push_back(item);
     const size_t height = perfect_.size();
     if (height > kListed) return;
-    const Name& name = names_[item];
+    const Name& name = names_[index_of(item)];
     const std::vector<Subset>& before = lists_[height - 1];
     std::vector<Subset>& list = lists_[height];
     list.clear();
@@ -155,7 +155,7 @@ class ItemsetText final : public ItemsetVisitor {
       return write_list(std::span(lists_[height]).subspan(first), prefix, tail);
     if (first == 0) write_list(std::span(lists_[0]), prefix, tail);
     Prefix longer;
-    append(prefix, names_[perfect_[height - 1]], longer);
+    append(prefix, names_[index_of(perfect_[height - 1])], longer);
     write_subsets(height - 1, longer, tail, 0);
     write_subsets(height - 1, prefix, tail, 1);
   }
@@ -198,7 +198,7 @@ class ItemsetText final : public ItemsetVisitor {
   std::vector<char> lines_;
   std::vector<Tail> supports_;  // by their lowest bits
   size_t used_ = 0;
-  std::vector<uint32_t> perfect_;
+  std::vector<Rank> perfect_;
   std::vector<Subset>
       lists_[kListed + 1];  // [height]; empty: not listed. The empty subset first, then as ItemsetWriter has them
 };

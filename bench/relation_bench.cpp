@@ -29,7 +29,7 @@ namespace {
 using namespace batmap;
 
 constexpr int kRuns = 5;
-constexpr double kMostBits = 8e9;  // bits of forms that have one for every item of every transaction
+constexpr double kMaxBits = 8e9;  // bits of forms that have one for every item of every transaction
 
 struct Input {
   bench::Instance instance;
@@ -129,7 +129,7 @@ int main(int argc, char** argv) {
           ->Unit(benchmark::kMillisecond);
       for (const char* phase :
            {"encode", "repeated", "keep", "lengths", "transactions", "transaction_bits", "bit_matrix", "tidlists"}) {
-        if (std::string(phase).find("bit") != std::string::npos && instance.rows / instance.density > kMostBits) continue;
+        if (std::string(phase).find("bit") != std::string::npos && instance.rows / instance.density > kMaxBits) continue;
         benchmark::RegisterBenchmark((std::string(phase) + "/" + input.name()).c_str(), bench_phase, phase, input)
             ->ArgName("threads")
             ->Arg(1)

@@ -357,9 +357,9 @@ constexpr uint64_t kSizes[] = {1'000, 10'000, 100'000, 1'000'000};
 constexpr double kDensities[] = {1e-5, 1e-4, 1e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.5};
 constexpr uint64_t kSkews[] = {1, 1000};
 
-constexpr size_t kInCache = 256 * 1024;      // of batmaps: fits in the second-level cache, unless one pair is larger
-constexpr size_t kMaxPairs = 16;             // too many answers for a branch predictor to learn
-constexpr size_t kMostByteSlots = 32 << 20;  // bytes of a set; the layout is not tried for larger ones
+constexpr size_t kInCache = 256 * 1024;     // of batmaps: fits in the second-level cache, unless one pair is larger
+constexpr size_t kMaxPairs = 16;            // too many answers for a branch predictor to learn
+constexpr size_t kMaxByteSlots = 32 << 20;  // bytes of a set; the layout is not tried for larger ones
 constexpr int kSamples = 11;
 constexpr double kSampleSeconds = 2e-3;
 constexpr double kSlowSample = 50e-3;  // a side that takes this long has three samples
@@ -413,7 +413,7 @@ std::vector<std::unique_ptr<Side>> make_sides(const Point& point, const Sets& se
     sides[kFrozen] = make(FrozenRoaringFormat<Roaring32>{});
     sides[kMerge] = make(MergeFormat<uint32_t>{});
   }
-  if (kTables * byte_slots::range_for(point.size, universe) <= kMostByteSlots) sides[kBytes] = make(ByteSlotFormat{});
+  if (kTables * byte_slots::range_for(point.size, universe) <= kMaxByteSlots) sides[kBytes] = make(ByteSlotFormat{});
   if (point.skew == 1) sides[kRead] = make(ReadBatmapFormat{});
   return sides;
 }

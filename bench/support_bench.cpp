@@ -41,7 +41,7 @@ void bench_and_popcount(benchmark::State& state, const AndPopcountKernel& kernel
 }
 
 void bench_add_rows(benchmark::State& state, const AndPopcountKernel& kernel) {
-  constexpr size_t kWords = BitRowSum::kMostWords, kTids = 50'000, kListed = 2'500;
+  constexpr size_t kWords = BitRowSum::kMaxWords, kTids = 50'000, kListed = 2'500;
   MemoryMeter meter;
   bench::Random random(1);
   Buffer<uint64_t> bits(meter, kTids * kWords);

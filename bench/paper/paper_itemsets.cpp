@@ -35,7 +35,7 @@ struct Settings {
   double seconds = 20;
   int runs = 3;
   double memory_mb = 4096;  // of a run
-  int64_t most_transactions = 131'072;
+  int64_t max_transactions = 131'072;
   std::string data;
 };
 
@@ -309,14 +309,14 @@ int main(int argc, char** argv) {
     else if (name == "--memory")
       settings.memory_mb = value;
     else if (name == "--most-transactions")
-      settings.most_transactions = static_cast<int64_t>(value);
+      settings.max_transactions = static_cast<int64_t>(value);
     else
       fail("no such option: " + name);
   }
   std::printf("experiment,series,x,quantity,value\n");
   if (!settings.data.empty()) mine_data_sets(settings);
-  for (int64_t transactions = 32; transactions <= settings.most_transactions; transactions *= 2)
+  for (int64_t transactions = 32; transactions <= settings.max_transactions; transactions *= 2)
     mine_planted("transactions", static_cast<double>(transactions), transactions, 2000, settings);
   for (const int64_t items : {500, 675, 800, 900, 1000, 1250, 2500, 5000, 6500, 8500})
-    mine_planted("items", static_cast<double>(items), settings.most_transactions, items, settings);
+    mine_planted("items", static_cast<double>(items), settings.max_transactions, items, settings);
 }

@@ -35,7 +35,7 @@ using namespace batmap;
 namespace {
 
 struct Settings {
-  int32_t most_items = 16'000;
+  int32_t max_items = 16'000;
   // time of a method at a point: a run is stopped then, and another one starts only if it is likely to fit
   double seconds = 10;
   int runs = 3;
@@ -91,7 +91,7 @@ struct Answer {
 struct Side {
   const char* name;
   PairMethod method;
-  int32_t most_items = INT32_MAX;  // with more items a run takes too long
+  int32_t max_items = INT32_MAX;  // with more items a run takes too long
   std::vector<double> total_s{}, generation_s{};
   double peak_bytes = 0;
   Answer answer{};
@@ -152,10 +152,10 @@ std::unique_ptr<RowLog> make_rows(MemoryMeter& meter, int32_t items, double dens
 void run_point(const char* experiment, double x, std::vector<Side>& sides, int32_t items, const RowLog& log,
                size_t log_bytes, int threads, const Settings& settings) {
   std::fprintf(stderr, "paper_pairs: %s %g, %" PRIu64 " rows\n", experiment, x, log.rows());
-  for (Side& side : sides) side = {side.name, side.method, side.most_items};
+  for (Side& side : sides) side = {side.name, side.method, side.max_items};
   std::vector<Side*> running;
   for (Side& side : sides)
-    if (items <= side.most_items) running.push_back(&side);
+    if (items <= side.max_items) running.push_back(&side);
   for (int round = 0; round < settings.runs; ++round)
     std::erase_if(running, [&](Side* side) {
       return !side->has_time(settings.seconds) || !run_once(*side, log, log_bytes, threads, settings.seconds);
@@ -197,12 +197,12 @@ std::vector<int> thread_counts() {
 
 /// Time grows with the number of items: a method that was stopped is left out from there on.
 void vary_items(std::vector<Side>& sides, const Settings& settings) {
-  for (int32_t items = 1'000; items <= settings.most_items; items *= 2) {
+  for (int32_t items = 1'000; items <= settings.max_items; items *= 2) {
     MemoryMeter meter;
     const auto log = make_rows(meter, items, 0.05, settings.rows);
     run_point("items", items, sides, items, *log, meter.current(), 1, settings);
     for (Side& side : sides)
-      if (side.total_s.empty()) side.most_items = std::min(side.most_items, items - 1);
+      if (side.total_s.empty()) side.max_items = std::min(side.max_items, items - 1);
   }
 }
 
@@ -371,7 +371,7 @@ int main(int argc, char** argv) {
     const double value = arg + 1 < argc ? std::atof(argv[arg + 1]) : 0;
     if (value <= 0) fail(name + " needs a positive number");
     if (name == "--most-items")
-      settings.most_items = static_cast<int32_t>(value);
+      settings.max_items = static_cast<int32_t>(value);
     else if (name == "--seconds")
       settings.seconds = value;
     else if (name == "--runs")

@@ -22,8 +22,8 @@ using namespace batmap::pg;
 namespace {
 
 // The state carries the greatest length in the high half of a number and the threshold in the low half. The
-// threshold is cut to kMostCount: no item of a relation has a larger support.
-constexpr int64_t kMostCount = UINT32_MAX;
+// threshold is cut to kMaxCount: no item of a relation has a larger support.
+constexpr int64_t kMaxCount = UINT32_MAX;
 
 template <typename Tid, typename Item>
 Datum itemsets_trans(FunctionCallInfo fcinfo) {
@@ -31,7 +31,7 @@ Datum itemsets_trans(FunctionCallInfo fcinfo) {
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("min_count must be at least 1")));
   const int64_t max_length = PG_ARGISNULL(4) ? INT32_MAX : PG_GETARG_INT32(4);
   if (max_length < 1) ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("max_length must be at least 1")));
-  const int64_t carried = max_length << 32 | std::min(PG_GETARG_INT64(3), kMostCount);
+  const int64_t carried = max_length << 32 | std::min(PG_GETARG_INT64(3), kMaxCount);
   if (!PG_ARGISNULL(0) && flat_header(relation_bytes(relation_argument(fcinfo, 0))).carried != carried)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("min_count and max_length must be the same for all rows of a group")));
@@ -59,7 +59,7 @@ struct ItemsetsOfGroup final : ItemsetSink {
         answers(meter) {
     const int64_t carried = flat_header(relation).carried;
     ItemsetQuery query;
-    query.min_count = carried & kMostCount;
+    query.min_count = carried & kMaxCount;
     query.max_length = carried >> 32;
     query.kernel = &select_mask_kernel(settings.cpu_kernel);
     ItemsetRun search(flat_chunks(relation), {}, query, options);

@@ -21,7 +21,7 @@ using namespace batmap::pg;
 
 namespace {
 
-constexpr size_t kMostBytes = MaxAllocSize - VARHDRSZ;
+constexpr size_t kMaxBytes = MaxAllocSize - VARHDRSZ;
 constexpr size_t kFirstCapacity = kFlatHeaderBytes + kFlatSlack + 4 * sizeof(TidItem);
 constexpr FlatSide kSides[] = {FlatSide::kLeft, FlatSide::kRight};
 
@@ -33,7 +33,7 @@ struct Capacities {
 };
 
 struct varlena* state_allocate(size_t bytes) {
-  if (bytes > kMostBytes)
+  if (bytes > kMaxBytes)
     ereport(ERROR,
             (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("state of batmap_join_project_agg would be larger than 1 GB"),
              errhint("Use the table function batmap_join_project: it has no such limit.")));
@@ -71,18 +71,18 @@ struct varlena* writable_state(FunctionCallInfo fcinfo) {
 /// exceed the largest size of a value.
 struct varlena* with_room(struct varlena* state, Capacities needed) {
   Capacities roomy{};
-  Capacities least{};
+  Capacities min_capacities{};
   bool enough = true;
   for (const FlatSide side : kSides) {
     const size_t now = side_of(state, side).size();
     enough &= now >= needed[side];
     roomy[side] = now >= needed[side] ? now : grown_capacity(needed[side], needed[side] / 4);
-    least[side] = std::max(needed[side], flat_used(header_of(state, side)));
+    min_capacities[side] = std::max(needed[side], flat_used(header_of(state, side)));
   }
   if (enough) return state;
-  if (roomy.bytes() > kMostBytes) {  // both sides share what is left
-    const size_t spare = kMostBytes - std::min(least.bytes(), kMostBytes);
-    for (const FlatSide side : kSides) roomy[side] = least[side] + spare / 2;
+  if (roomy.bytes() > kMaxBytes) {  // both sides share what is left
+    const size_t spare = kMaxBytes - std::min(min_capacities.bytes(), kMaxBytes);
+    for (const FlatSide side : kSides) roomy[side] = min_capacities[side] + spare / 2;
   }
   struct varlena* const larger = state_with(roomy);
   for (const FlatSide side : kSides)
@@ -113,9 +113,9 @@ Datum join_trans(FunctionCallInfo fcinfo) {
 
 /// The finished form: both sides packed, without free space.
 struct varlena* finished(struct varlena* state) {
-  Capacities most{};
-  for (const FlatSide side : kSides) most[side] = flat_finished_capacity(header_of(state, side));
-  struct varlena* const value = state_allocate(most.bytes());
+  Capacities max_capacities{};
+  for (const FlatSide side : kSides) max_capacities[side] = flat_finished_capacity(header_of(state, side));
+  struct varlena* const value = state_allocate(max_capacities.bytes());
   std::byte* const sides = flat_bytes(value).data() + kFlatJoinHeaderBytes;
   const size_t left = flat_finish(side_of(state, FlatSide::kLeft).data(), sides);
   const size_t right = flat_finish(side_of(state, FlatSide::kRight).data(), sides + left);

@@ -17,8 +17,8 @@ using namespace batmap::pg;
 namespace {
 
 /// Checks that an argument is given. @raises 22004 if it is not
-void require(const Arguments& arguments, int place, const char* name) {
-  if (!arguments.has(place)) ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be NULL", name)));
+void require(const Arguments& arguments, int index, const char* name) {
+  if (!arguments.has(index)) ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be NULL", name)));
 }
 
 // ---- frequent episodes
@@ -215,7 +215,7 @@ class GivenEpisodeStream : public EpisodeRowStream {
   TimeKind kind_ = TimeKind::kInteger;
 
  private:
-  /// Gives each event its rank. Events that do not occur keep their places (in a list of item_lists.h they
+  /// Gives each event its rank. Events that do not occur keep their indexes (in a list of item_lists.h they
   /// are left out).
   void rank_events() {
     constexpr int64_t kNever = -1;  // not a rank

@@ -51,9 +51,9 @@ struct ItemsetCall : SearchCall {
   std::optional<ItemsetStream> stream;                 // made for the first row; must be destroyed before the run
   std::optional<GrowingBuffer<SpectrumRow>> spectrum;  // used instead of a stream
   std::vector<ItemsetStep> batch;
-  size_t handed_over = 0;                     // rows of the current batch
-  std::array<uint64_t, kMostLevels> found{};  // number of itemsets of length 1, 2, ...
-  std::optional<AscendingItemset> itemset;    // the itemset of the last step
+  size_t handed_over = 0;                    // rows of the current batch
+  std::array<uint64_t, kMaxLevels> found{};  // number of itemsets of length 1, 2, ...
+  std::optional<AscendingItemset> itemset;   // the itemset of the last step
 };
 
 /// Shared by itemsets and their spectrum: the arguments and the record.
@@ -96,7 +96,7 @@ class ItemsetArrayStream : public ArrayStream<ItemsetCall> {
   }
 
   void note(uint32_t length, uint64_t itemsets) {
-    if (length <= kMostLevels) call().found[length - 1] += itemsets;
+    if (length <= kMaxLevels) call().found[length - 1] += itemsets;
   }
 
   uint64_t results_ = 0;
@@ -182,7 +182,7 @@ class SpectrumStream final : public ItemsetArrayStream {
   }
 };
 
-/// The engine's side of an estimate, whose arguments have other places.
+/// The engine's side of an estimate, whose arguments have other indexes.
 struct EstimateCall : SearchCall {
   using SearchCall::SearchCall;
 

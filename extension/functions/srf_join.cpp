@@ -101,7 +101,7 @@ JoinRows read_queries(char* left_query, char* right_query, Oid left_type, Oid ri
   return {left.in_parallel ? left.kind() : right.kind(), query_rows(left), query_rows(right)};
 }
 
-/// The steps of a call over two queries. @param first_query  its place; the second follows, then the other arguments
+/// The steps of a call over two queries. @param first_query  its index; the second follows, then the other arguments
 RowStream* join_queries(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int first_query,
                         Oid left_type, Oid right_type) {
   auto* const stream = new_stream<JoinStream>(operation, context);

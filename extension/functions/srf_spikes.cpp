@@ -52,11 +52,11 @@ class SpikeRows final : public RowStream {
 };
 
 SpikeQuery read_arguments(FunctionCallInfo fcinfo) {
-  constexpr double kMostSeconds = 1e9;
+  constexpr double kMaxSeconds = 1e9;
   const double seconds = PG_GETARG_FLOAT8(0);
-  if (!(seconds >= 0 && seconds <= kMostSeconds))
+  if (!(seconds >= 0 && seconds <= kMaxSeconds))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("seconds must be between 0 and %g, not %g", kMostSeconds, seconds)));
+                    errmsg("seconds must be between 0 and %g, not %g", kMaxSeconds, seconds)));
   return {{.neurons = PG_GETARG_INT32(2),
            .rate = PG_GETARG_FLOAT8(3),
            .episodes = PG_GETARG_INT32(4),

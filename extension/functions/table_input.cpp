@@ -7,13 +7,13 @@
 
 namespace batmap::pg {
 
-TableInput query_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int place, Oid item_type) {
-  if (PG_ARGISNULL(place)) ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("input query must not be NULL")));
-  return {fcinfo, context, operation, place, false, item_type};
+TableInput query_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index, Oid item_type) {
+  if (PG_ARGISNULL(index)) ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("input query must not be NULL")));
+  return {fcinfo, context, operation, index, false, item_type};
 }
 
-TableInput relation_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int place) {
-  return {fcinfo, context, operation, place, true, InvalidOid};
+TableInput relation_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index) {
+  return {fcinfo, context, operation, index, true, InvalidOid};
 }
 
 std::vector<ChunkView> InputRows::chunks() const { return log != nullptr ? log->chunks() : flat_chunks(relation); }
@@ -22,10 +22,10 @@ InputRows query_rows(const QueryInput& query) {
   return {query.kind(), query.rows_read, query.log, nullptr, nullptr, query.items, query.ranks()};
 }
 
-InputRows relation_rows(FunctionCallInfo fcinfo, int place, MemoryContext context) {
+InputRows relation_rows(FunctionCallInfo fcinfo, int index, MemoryContext context) {
   const MemoryContext copies = AllocSetContextCreate(context, "batmap relation", ALLOCSET_DEFAULT_SIZES);
   const MemoryContext caller = MemoryContextSwitchTo(copies);
-  const std::byte* const bytes = relation_bytes(relation_finished(relation_argument(fcinfo, place)));
+  const std::byte* const bytes = relation_bytes(relation_finished(relation_argument(fcinfo, index)));
   MemoryContextSwitchTo(caller);
   return {"relation", flat_header(bytes).rows(), nullptr, bytes, copies, nullptr, {}};
 }
@@ -34,8 +34,8 @@ std::optional<InputRows> read_rows(const TableInput& input, RunCall& call, std::
                                    std::span<ItemList> lists) {
   const FunctionCallInfo fcinfo = input.fcinfo;
   if (input.is_relation) {
-    if (PG_ARGISNULL(input.place)) return std::nullopt;
-    return relation_rows(fcinfo, input.place, input.context);
+    if (PG_ARGISNULL(input.index)) return std::nullopt;
+    return relation_rows(fcinfo, input.index, input.context);
   }
   guarded([&] { log.emplace(call.options); });
   QueryInput query{&*log, &call.progress, input.item_type, nullptr, nullptr, 0, false};

@@ -23,20 +23,20 @@ struct TableInput {
   FunctionCallInfo fcinfo;
   MemoryContext context;  // lives as long as the stream
   const char* operation;  // the name for batmap_last_run()
-  int place;              // of the query or of the relation among the arguments; the other arguments follow it
+  int index;              // of the query or of the relation among the arguments; the other arguments follow it
   bool is_relation;
   Oid item_type;  // of an _of form; InvalidOid: items are integers
 
   /// The arguments after the input.
-  Arguments arguments() const { return {fcinfo, place + 1}; }
+  Arguments arguments() const { return {fcinfo, index + 1}; }
   /// A copy of the query in the current memory context.
-  char* query() const { return text_to_cstring(PG_GETARG_TEXT_PP(place)); }
+  char* query() const { return text_to_cstring(PG_GETARG_TEXT_PP(index)); }
 };
 
 /// @raises 22004 if the query is NULL
-TableInput query_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int place,
+TableInput query_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index,
                        Oid item_type = InvalidOid);
-TableInput relation_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int place);
+TableInput relation_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index);
 
 /// The rows of a query or of a relation.
 struct InputRows {
@@ -55,8 +55,8 @@ struct InputRows {
 /// The rows that read_query() has read.
 InputRows query_rows(const QueryInput& query);
 
-/// @param place  of a relation among the arguments that is not NULL
-InputRows relation_rows(FunctionCallInfo fcinfo, int place, MemoryContext context);
+/// @param index  of a relation among the arguments that is not NULL
+InputRows relation_rows(FunctionCallInfo fcinfo, int index, MemoryContext context);
 
 /// Reads the rows of the input. In an _of form, the lists get the ranks of their items.
 /// @param log  of the call; made here for a query

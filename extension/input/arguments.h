@@ -1,4 +1,4 @@
-// Arguments of functions: integers of any width, and those of a table function. A place is the number of an
+// Arguments of functions: integers of any width, and those of a table function. An index is the number of an
 // argument after the input, from 0.
 #pragma once
 
@@ -22,31 +22,31 @@ int64_t integer_argument(FunctionCallInfo fcinfo, int argument) {
 /// does not have.
 struct Arguments {
   FunctionCallInfo fcinfo;
-  int first;  // the argument at place 0
+  int first;  // the argument at index 0
 
-  bool has(int place) const { return first + place < PG_NARGS() && !PG_ARGISNULL(first + place); }
-  Datum datum(int place) const { return PG_GETARG_DATUM(first + place); }
+  bool has(int index) const { return first + index < PG_NARGS() && !PG_ARGISNULL(first + index); }
+  Datum datum(int index) const { return PG_GETARG_DATUM(first + index); }
 
-  std::optional<bool> boolean(int place) const {
-    return get<bool>(place, [](Datum value) { return DatumGetBool(value); });
+  std::optional<bool> boolean(int index) const {
+    return get<bool>(index, [](Datum value) { return DatumGetBool(value); });
   }
-  std::optional<int64_t> int4(int place) const {
-    return get<int64_t>(place, [](Datum value) { return DatumGetInt32(value); });
+  std::optional<int64_t> int4(int index) const {
+    return get<int64_t>(index, [](Datum value) { return DatumGetInt32(value); });
   }
-  std::optional<int64_t> int8(int place) const {
-    return get<int64_t>(place, [](Datum value) { return DatumGetInt64(value); });
+  std::optional<int64_t> int8(int index) const {
+    return get<int64_t>(index, [](Datum value) { return DatumGetInt64(value); });
   }
-  std::optional<double> float8(int place) const {
-    return get<double>(place, [](Datum value) { return DatumGetFloat8(value); });
+  std::optional<double> float8(int index) const {
+    return get<double>(index, [](Datum value) { return DatumGetFloat8(value); });
   }
   /// A copy in the current memory context, or `otherwise` itself if there is no value.
-  const char* string(int place, const char* otherwise) const {
-    return has(place) ? TextDatumGetCString(datum(place)) : otherwise;
+  const char* string(int index, const char* otherwise) const {
+    return has(index) ? TextDatumGetCString(datum(index)) : otherwise;
   }
-  ArrayType* array(int place) const { return DatumGetArrayTypeP(datum(place)); }
+  ArrayType* array(int index) const { return DatumGetArrayTypeP(datum(index)); }
   /// An interval in milliseconds, rounded up. A month has 30 days.
-  std::optional<int64_t> milliseconds(int place) const {
-    return get<int64_t>(place, [](Datum value) {
+  std::optional<int64_t> milliseconds(int index) const {
+    return get<int64_t>(index, [](Datum value) {
       const Interval* const span = DatumGetIntervalP(value);
       const int64_t days = int64_t{span->month} * DAYS_PER_MONTH + span->day;
       const int64_t part = span->time / 1000 + (span->time % 1000 > 0 ? 1 : 0);
@@ -56,8 +56,8 @@ struct Arguments {
 
  private:
   template <typename Value, typename Convert>
-  std::optional<Value> get(int place, Convert convert) const {
-    return has(place) ? std::optional<Value>(convert(datum(place))) : std::nullopt;
+  std::optional<Value> get(int index, Convert convert) const {
+    return has(index) ? std::optional<Value>(convert(datum(index))) : std::nullopt;
   }
 };
 

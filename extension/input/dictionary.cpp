@@ -54,7 +54,7 @@ static uint32_t datum_hash_code(datum_hash* table, Datum value) {
 namespace batmap::pg {
 
 namespace {
-constexpr uint32_t kMostValues = UINT32_MAX - 1;
+constexpr uint32_t kMaxValues = UINT32_MAX - 1;
 constexpr size_t kBytesPerValue = sizeof(DatumEntry) * 2 + sizeof(Datum) + sizeof(uint32_t);
 
 int compare_values(const void* a, const void* b, void* arg) {
@@ -111,8 +111,8 @@ uint32_t dictionary_id(Dictionary& dictionary, Datum value) {
   bool found;
   DatumEntry* const entry = datum_insert(dictionary.table, value, &found);
   if (!found) {
-    if (dictionary.count >= kMostValues)
-      ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("more than %u distinct values", kMostValues)));
+    if (dictionary.count >= kMaxValues)
+      ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("more than %u distinct values", kMaxValues)));
     const size_t bytes = kBytesPerValue + (type.typbyval ? 0 : datumGetSize(value, false, type.typlen));
     guarded([&] { dictionary.meter->charge(bytes); });
     if (dictionary.count == dictionary.capacity) {

@@ -12,7 +12,7 @@ namespace batmap::pg {
 namespace {
 
 constexpr const char* kColumns = "the time, the event and, if there are several, the stream";
-constexpr double kMostMillionths = 4e18;
+constexpr double kMaxMillionths = 4e18;
 
 /// Puts events into a log, and reports the progress.
 struct EventSink {
@@ -71,7 +71,7 @@ int64_t ticks_of(TimeKind kind, Datum time) {
     return stamp;
   }
   const double millionths = std::nearbyint(DatumGetFloat8(time) * 1e6);
-  if (!(std::fabs(millionths) <= kMostMillionths))
+  if (!(std::fabs(millionths) <= kMaxMillionths))
     ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
                     errmsg("time %g of an event cannot be told to a millionth", DatumGetFloat8(time)),
                     errhint("Give times as bigint, in the smallest unit that matters.")));

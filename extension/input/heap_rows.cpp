@@ -38,7 +38,7 @@ bool find_heap_rows(PlanState* node, HeapRows& rows) {
     if (!IsA(value, Var)) return false;
     const AttrNumber number = reinterpret_cast<const Var*>(value)->varattno;
     if (!locate(RelationGetDescr(table), number, found.columns[foreach_current_index(cell)])) return false;
-    found.least_columns = Max(found.least_columns, number);
+    found.min_columns = Max(found.min_columns, number);
   }
   rows = found;
   return true;

@@ -17,7 +17,7 @@ struct HeapRows {
 
   SeqScanState* scan;
   Column columns[2];
-  int least_columns;                 // a tuple with fewer columns lacks one of the two
+  int min_columns;                   // a tuple with fewer columns lacks one of the two
   Page page;                         // the current page, pinned by the scan
   const OffsetNumber* next_visible;  // of the tuples of the page
   const OffsetNumber* visible_end;
@@ -41,7 +41,7 @@ inline bool next_heap_row(HeapRows& rows) {
   HeapTupleData tuple;
   const OffsetNumber at = *rows.next_visible++;  // the macros evaluate it more than once with assertions
   tuple.t_data = reinterpret_cast<HeapTupleHeader>(PageGetItem(rows.page, PageGetItemId(rows.page, at)));
-  if (HeapTupleNoNulls(&tuple) && HeapTupleHeaderGetNatts(tuple.t_data) >= rows.least_columns) {
+  if (HeapTupleNoNulls(&tuple) && HeapTupleHeaderGetNatts(tuple.t_data) >= rows.min_columns) {
     const char* const data = reinterpret_cast<const char*>(tuple.t_data) + tuple.t_data->t_hoff;
     for (int k = 0; k < 2; ++k) rows.values[k] = fetch_att(data + rows.columns[k].offset, true, rows.columns[k].length);
     rows.nulls[0] = rows.nulls[1] = false;

@@ -37,8 +37,8 @@ void read_items(const Elements& items, Oid item_type) {
 
 void read_lists(std::span<ItemList> lists, const Arguments& arguments, Oid item_type) {
   for (ItemList& list : lists) {
-    if (!arguments.has(list.place)) continue;
-    ArrayType* const array = arguments.array(list.place);
+    if (!arguments.has(list.index)) continue;
+    ArrayType* const array = arguments.array(list.index);
     list.items = elements_of(array, list.name);
     if (!OidIsValid(item_type))
       guarded([&] {
@@ -52,7 +52,7 @@ void read_lists(std::span<ItemList> lists, const Arguments& arguments, Oid item_
 
 void rank_lists(std::span<ItemList> lists, const Arguments& arguments, const QueryInput& input) {
   for (const ItemList& list : lists) {
-    if (!arguments.has(list.place)) continue;
+    if (!arguments.has(list.index)) continue;
     guarded([&] { list.to.emplace(); });
     for (int k = 0; k < list.items.count; ++k) {
       uint32_t id;

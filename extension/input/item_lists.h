@@ -19,9 +19,9 @@ struct Elements {
   int count;
 };
 
-/// A list of items among the arguments, and the place where the engine expects it.
+/// A list of items among the arguments, its index there, and where the engine expects it.
 struct ItemList {
-  int place;
+  int index;
   const char* name;
   std::optional<std::vector<int64_t>>& to;
   Elements items{};  // in an _of form: values, which get ranks only after the rows are read

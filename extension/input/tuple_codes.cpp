@@ -6,7 +6,7 @@
 namespace batmap::pg {
 
 namespace {
-constexpr uint32_t kMostTuples = UINT32_MAX - 1;
+constexpr uint32_t kMaxTuples = UINT32_MAX - 1;
 constexpr size_t kBytesATuple = 2 * sizeof(TupleHashEntryData) + sizeof(MinimalTuple);
 }  // namespace
 
@@ -51,7 +51,7 @@ int64_t tuple_code(TupleCodes& codes, const Datum* values, const bool* nulls) {
   MemoryContextReset(codes.scratch);
   if (!is_new) return static_cast<int64_t>(tuple_number(codes.table, entry));
   const size_t bytes = kBytesATuple + entry->firstTuple->t_len;
-  if (codes.count == kMostTuples || codes.meter->available() < bytes) return -1;
+  if (codes.count == kMaxTuples || codes.meter->available() < bytes) return -1;
   codes.meter->charge(bytes);
   if (codes.count == codes.capacity) {
     codes.capacity *= 2;

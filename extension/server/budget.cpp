@@ -40,12 +40,12 @@ std::atomic<uint64_t> memory_cap{UINT64_MAX};
 std::atomic<uint64_t> thread_cap{0};
 
 /// Adds to `sum` as much as `cap` allows, at most `wanted`. @return what was added: 0 if that would be
-/// less than `least`
-uint64_t add_below(std::atomic<uint64_t>& sum, uint64_t least, uint64_t wanted, uint64_t cap) {
+/// less than `min_granted`
+uint64_t add_below(std::atomic<uint64_t>& sum, uint64_t min_granted, uint64_t wanted, uint64_t cap) {
   uint64_t seen = sum.load(std::memory_order_relaxed);
   for (;;) {
     const uint64_t granted = std::min(wanted, seen < cap ? cap - seen : 0);
-    if (granted < least || granted == 0) return 0;
+    if (granted < min_granted || granted == 0) return 0;
     if (sum.compare_exchange_weak(seen, seen + granted, std::memory_order_relaxed)) return granted;
   }
 }
@@ -104,10 +104,10 @@ class SessionBudget final : public MemoryBudget, public ThreadBudget {
 
   /// From now on this session counts in the sums of the server.
   void join_server() {
-    const int place = own_place();
-    if (sums == nullptr || own_ != nullptr || left_ || place < 0) return;
+    const int slot = own_slot();
+    if (sums == nullptr || own_ != nullptr || left_ || slot < 0) return;
     on_shmem_exit([](int, Datum) { session_.leave_server(); }, Datum{0});
-    own_ = &sums->shares[place];
+    own_ = &sums->shares[slot];
   }
 
   BudgetShare share() const {
@@ -181,15 +181,15 @@ void assign_max_threads(int threads, void*) {
   thread_cap.store(threads < 0 ? processors : static_cast<uint64_t>(threads), std::memory_order_relaxed);
 }
 
-BudgetShare budget_share(int place) {
-  const Share& share = sums->shares[place];
+BudgetShare budget_share(int slot) {
+  const Share& share = sums->shares[slot];
   return {share.memory.load(std::memory_order_relaxed), share.threads.load(std::memory_order_relaxed)};
 }
 
-int own_place() {
+int own_slot() {
   if (MyProc == nullptr) return -1;
-  const auto place = MyProc - ProcGlobal->allProcs;
-  return place < MaxBackends ? static_cast<int>(place) : -1;
+  const auto slot = MyProc - ProcGlobal->allProcs;
+  return slot < MaxBackends ? static_cast<int>(slot) : -1;
 }
 
 size_t budget_shared_bytes() { return add_size(shared_bytes(), alignof(Sums)); }

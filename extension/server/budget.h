@@ -26,11 +26,11 @@ struct BudgetShare {
   uint64_t memory;   // bytes
   uint64_t threads;  // helper threads, without the threads of the sessions
 };
-/// The share of the session at this place. Shared memory must be attached.
-BudgetShare budget_share(int place);
+/// The share of the session in this slot. Shared memory must be attached.
+BudgetShare budget_share(int slot);
 
-/// The place of this process in arrays of MaxBackends, or -1.
-int own_place();
+/// The slot of this process in arrays of MaxBackends, or -1.
+int own_slot();
 
 /// The size of the budget in shared memory, and its attachment, with AddinShmemInitLock held.
 size_t budget_shared_bytes();

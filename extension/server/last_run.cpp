@@ -85,7 +85,7 @@ BATMAP_FUNCTION(batmap_last_run_levels) {
   auto* const result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
   if (!batmap::pg::last_run) return Datum{0};
   const std::vector<batmap::RunLevel>& levels = batmap::pg::last_run->levels;
-  for (size_t k = 0; k < std::min(levels.size(), batmap::pg::kMostLevels); ++k) {
+  for (size_t k = 0; k < std::min(levels.size(), batmap::pg::kMaxLevels); ++k) {
     const batmap::RunLevel& level = levels[k];
     Datum values[] = {Int32GetDatum(static_cast<int32_t>(k + 1)),
                       Int64GetDatum(static_cast<int64_t>(level.candidates.value_or(0))),

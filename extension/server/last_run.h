@@ -10,7 +10,7 @@
 namespace batmap::pg {
 
 /// How many lengths batmap_last_run_levels() shows.
-inline constexpr size_t kMostLevels = 64;
+inline constexpr size_t kMaxLevels = 64;
 
 extern std::optional<RunRecord> last_run;
 

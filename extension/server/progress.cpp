@@ -26,7 +26,7 @@ struct Entry {
   uint64_t results;
 };
 
-Entry* entries;  // [MaxBackends], see own_place()
+Entry* entries;  // [MaxBackends], see own_slot()
 shmem_request_hook_type previous_request;
 shmem_startup_hook_type previous_startup;
 
@@ -43,17 +43,17 @@ void attach_memory() {
   LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
   entries = static_cast<Entry*>(ShmemInitStruct("batmap progress", memory_bytes(), &found));
   if (!found)
-    for (int place = 0; place < MaxBackends; ++place) {
-      entries[place] = {};
-      SpinLockInit(&entries[place].lock);
+    for (int slot = 0; slot < MaxBackends; ++slot) {
+      entries[slot] = {};
+      SpinLockInit(&entries[slot].lock);
     }
   attach_budget();
   LWLockRelease(AddinShmemInitLock);
 }
 
 Entry* own_entry() {
-  const int place = entries == nullptr ? -1 : own_place();
-  return place < 0 ? nullptr : &entries[place];
+  const int slot = entries == nullptr ? -1 : own_slot();
+  return slot < 0 ? nullptr : &entries[slot];
 }
 
 /// Calls change(entry) on the entry of this backend, if it has one, under a spinlock: `change`
@@ -133,12 +133,12 @@ BATMAP_FUNCTION(batmap_progress) {
   InitMaterializedSRF(fcinfo, 0);
   auto* const result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
   const bool sees_all = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
-  for (int place = 0; place < MaxBackends; ++place) {
-    SpinLockAcquire(&entries[place].lock);
-    const Entry entry = entries[place];
-    SpinLockRelease(&entries[place].lock);
+  for (int slot = 0; slot < MaxBackends; ++slot) {
+    SpinLockAcquire(&entries[slot].lock);
+    const Entry entry = entries[slot];
+    SpinLockRelease(&entries[slot].lock);
     if (entry.pid == 0) continue;
-    const BudgetShare share = budget_share(place);
+    const BudgetShare share = budget_share(slot);
     Datum values[12];
     bool nulls[12] = {};
     int at = 0;

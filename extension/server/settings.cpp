@@ -31,7 +31,7 @@ bool check_gpu_devices(char** list, void**, GucSource) {
   for (const char* at = *list; *at != '\0';) {
     char* end;
     const long index = strtol(at, &end, 10);
-    if (end == at || index < 0 || index >= static_cast<long>(kMostDevices) || (*end != ',' && *end != '\0') ||
+    if (end == at || index < 0 || index >= static_cast<long>(kMaxDevices) || (*end != ',' && *end != '\0') ||
         (*end == ',' && end[1] == '\0')) {
       GUC_check_errhint("Give the numbers of GPUs, such as 0,1, or nothing for all.");
       return false;

@@ -2,7 +2,7 @@
 // set itself is checked again.
 //
 // The server visits the keys of a query one by one and does not check for a cancel meanwhile. So a query has
-// at most kMostQueryKeys keys. For a larger set, @> and = search a part of its elements, && and <@ read the
+// at most kMaxQueryKeys keys. For a larger set, @> and = search a part of its elements, && and <@ read the
 // whole index, and all four check the set itself.
 #include <algorithm>
 
@@ -27,18 +27,18 @@ enum GinStrategy : StrategyNumber {
   kContainsElement = 5,
 };
 
-constexpr int32 kMostQueryKeys = 4096;
+constexpr int32 kMaxQueryKeys = 4096;
 
-/// Keeps kMostQueryKeys of the keys, evenly spaced.
+/// Keeps kMaxQueryKeys of the keys, evenly spaced.
 void thin_out(Datum* keys, int32* count) {
   const int64 all = *count;
-  for (int64 k = 0; k < kMostQueryKeys; ++k) keys[k] = keys[k * all / kMostQueryKeys];
-  *count = kMostQueryKeys;
+  for (int64 k = 0; k < kMaxQueryKeys; ++k) keys[k] = keys[k * all / kMaxQueryKeys];
+  *count = kMaxQueryKeys;
 }
 
 /// Whether the keys select more sets than the query itself.
 bool is_cut(StrategyNumber strategy, int32 count) {
-  return (strategy == kOverlaps && count == 0) || (strategy == kContains && count == kMostQueryKeys);
+  return (strategy == kOverlaps && count == 0) || (strategy == kContains && count == kMaxQueryKeys);
 }
 
 Datum* element_keys(SetView set, int32* count) {
@@ -76,7 +76,7 @@ BATMAP_FUNCTION(batmap_gin_extract_query) {
   // Every set contains the empty set. The empty set is contained in every set and equal to itself.
   if (strategy == kContains && *count == 0) *search_mode = GIN_SEARCH_MODE_ALL;
   if (strategy == kContained || (strategy == kEqual && *count == 0)) *search_mode = GIN_SEARCH_MODE_INCLUDE_EMPTY;
-  if (*count <= kMostQueryKeys) PG_RETURN_POINTER(keys);
+  if (*count <= kMaxQueryKeys) PG_RETURN_POINTER(keys);
   if (strategy == kContains || strategy == kEqual) {
     thin_out(keys, count);
   } else {

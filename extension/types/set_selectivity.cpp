@@ -48,7 +48,7 @@ ElementStatistics element_statistics(VariableStatData* variable, Oid operator_fu
   result.other_count = extra[kOtherElements];
   // Elements that are missing in the sample are rarer than those in it.
   result.other_frequency =
-      result.other_count > 0 ? std::min(extra[kOtherFrequency], extra[kLeastFrequency]) : extra[kLeastFrequency] / 2;
+      result.other_count > 0 ? std::min(extra[kOtherFrequency], extra[kMinFrequency]) : extra[kMinFrequency] / 2;
   for (int i = 0; i < slot.nvalues; ++i) result.mean_cardinality += slot.numbers[i];
   result.mean_cardinality += result.other_count * result.other_frequency;
   if (result.cardinality_count > 0) result.mean_cardinality = result.cardinalities[result.cardinality_count];
@@ -199,9 +199,9 @@ double mean_frequency(const ElementStatistics& s, VariableStatData* element, Oid
   bool guessed;
   const double distinct = std::max(get_variable_numdistinct(element, &guessed), 1.0);
   // The frequencies of all distinct values add up to at most the mean cardinality.
-  const double most = s.mean_cardinality / distinct;
+  const double max_frequency = s.mean_cardinality / distinct;
   if (!HeapTupleIsValid(element->statsTuple) || !statistic_proc_security_check(element, operator_function))
-    return std::min(most, s.mean_cardinality / std::max(s.distinct_elements(), 1.0));
+    return std::min(max_frequency, s.mean_cardinality / std::max(s.distinct_elements(), 1.0));
   double sum = 0;
   double weight = 0;  // the fraction of rows that `sum` covers
   AttStatsSlot slot;
@@ -219,10 +219,10 @@ double mean_frequency(const ElementStatistics& s, VariableStatData* element, Oid
     // The histogram bounds are a sample of the values that are not most common.
     double bounds = 0;
     for (int i = 0; i < slot.nvalues; ++i) bounds += s.frequency(DatumGetInt64(slot.values[i]));
-    sum += rest * std::min(bounds / slot.nvalues, most);
+    sum += rest * std::min(bounds / slot.nvalues, max_frequency);
     free_attstatsslot(&slot);
   } else {
-    sum += rest * std::min(most, s.other_frequency);
+    sum += rest * std::min(max_frequency, s.other_frequency);
   }
   return sum;
 }

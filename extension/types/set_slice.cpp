@@ -39,11 +39,11 @@ bool batmap_contains(Datum value, const SetView& header, uint64_t element) {
   const size_t planes = kSetHeaderBytes + kStashHeaderBytes + 8 * header.stash();
   // An element is stored in two of three tables, so it is in the first or in the second.
   for (int table = 0; table < 2; ++table) {
-    const uint64_t place = Permutation<uint64_t>(table, header.width()).forward(element);
-    const uint64_t position = place & (shape.slots() - 1);
+    const uint64_t permuted = Permutation<uint64_t>(table, header.width()).forward(element);
+    const uint64_t position = permuted & (shape.slots() - 1);
     const size_t at =
         planes + position / kBlockSlots * shape.group_bytes() + static_cast<size_t>(table) * shape.block_bytes();
-    if (slot_holds(slice(value, at, shape.block_bytes()), shape, position, place >> shape.range_bits)) return true;
+    if (slot_holds(slice(value, at, shape.block_bytes()), shape, position, permuted >> shape.range_bits)) return true;
   }
   if (header.stash() == 0) return false;
   const std::byte* const stash = slice(value, kSetHeaderBytes + kStashHeaderBytes, 8 * header.stash());

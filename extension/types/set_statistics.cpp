@@ -19,7 +19,7 @@ using namespace batmap::pg;
 
 namespace {
 
-constexpr uint64_t kMostElements = uint64_t{4} << 20;
+constexpr uint64_t kMaxElements = uint64_t{4} << 20;
 /// Most common elements per unit of the statistics target; the server uses the same factor for arrays.
 constexpr int kCommonPerTarget = 10;
 
@@ -58,7 +58,7 @@ void count_rows(SetWork* work, GrowingBuffer<ElementCount>& counts) {
   }
 }
 
-CommonElements most_common(SetWork* work, int rows, int most) {
+CommonElements most_common(SetWork* work, int rows, int max_common) {
   struct Result {
     size_t common;
     size_t others;
@@ -72,8 +72,8 @@ CommonElements most_common(SetWork* work, int rows, int most) {
       return x.rows != y.rows ? x.rows > y.rows : x.element < y.element;
     };
     size_t common = buffer->size();
-    if (common > static_cast<size_t>(most)) {
-      common = static_cast<size_t>(most);
+    if (common > static_cast<size_t>(max_common)) {
+      common = static_cast<size_t>(max_common);
       std::nth_element(buffer->begin(), buffer->begin() + common, buffer->end(), more_rows);
     }
     std::sort(buffer->begin(), buffer->begin() + common,
@@ -95,7 +95,7 @@ CommonElements most_common(SetWork* work, int rows, int most) {
     greatest = std::max(greatest, common.numbers[i]);
   }
   float4* const extra = common.numbers + result.common;
-  extra[kLeastFrequency] = least;
+  extra[kMinFrequency] = least;
   extra[kGreatestFrequency] = greatest;
   extra[kNullFrequency] = 0;
   extra[kOtherFrequency] =
@@ -161,7 +161,7 @@ void compute_set_statistics(VacAttrStats* stats, AnalyzeAttrFetchFunc fetch, int
   if (rows == 0) return;
 
   // Every n-th row is read, so that the elements fit.
-  const uint64_t stride = elements / kMostElements + 1;
+  const uint64_t stride = elements / kMaxElements + 1;
   SetWork* const work = open_work();
   int seen = 0;
   int counted = 0;
@@ -171,7 +171,7 @@ void compute_set_statistics(VacAttrStats* stats, AnalyzeAttrFetchFunc fetch, int
     const Datum value = fetch(stats, i, &null);
     if (null) continue;
     const int row = seen++;
-    if (static_cast<uint64_t>(row) % stride != 0 || work->elements.size() + cardinalities[row] > 2 * kMostElements) continue;
+    if (static_cast<uint64_t>(row) % stride != 0 || work->elements.size() + cardinalities[row] > 2 * kMaxElements) continue;
     const MemoryContext caller = MemoryContextSwitchTo(row_context);
     const SetView set = set_of_datum(value);
     guarded([&] { decode(set, work->elements, work->options); });

@@ -11,7 +11,7 @@ namespace batmap::pg {
 inline constexpr Oid kInt8Equal = 410;
 
 /// The numbers in slot MCELEM after the frequencies of the elements. The first three are those of the server.
-enum ElementNumber { kLeastFrequency, kGreatestFrequency, kNullFrequency, kOtherFrequency, kOtherElements, kElementNumbers };
+enum ElementNumber { kMinFrequency, kGreatestFrequency, kNullFrequency, kOtherFrequency, kOtherElements, kElementNumbers };
 
 /// What the statistics say about the elements of a column.
 struct ElementStatistics {

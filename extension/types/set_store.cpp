@@ -47,7 +47,7 @@ constexpr size_t kProbeBytes = 16384;
 
 /// While memory is short, one in this many new values still goes to the recent end, so that the store adapts
 /// to the query.
-constexpr uint32_t kUsualPlace = 32;
+constexpr uint32_t kWarmEvery = 32;
 
 size_t used_by_all;  // bytes of the values in all stores of the backend
 
@@ -72,7 +72,7 @@ uintptr_t round_up(uintptr_t address) { return (address + kAlignment - 1) & ~(kA
 
 /// Replaces dlist_container(), which compiles only in C.
 StoredSet* set_of_node(dlist_node* node) {
-  return reinterpret_cast<StoredSet*>(reinterpret_cast<char*>(node) - offsetof(StoredSet, place));
+  return reinterpret_cast<StoredSet*>(reinterpret_cast<char*>(node) - offsetof(StoredSet, node));
 }
 
 /// Does the context survive the statement?
@@ -116,7 +116,7 @@ SetStore* set_store(FunctionCallInfo fcinfo) {
   store->at_end_.arg = store;
   MemoryContextRegisterResetCallback(context, &store->at_end_);
   store->sets_ = stored_create(context, 64, nullptr);
-  dlist_init(&store->places_);
+  dlist_init(&store->by_use_);
   store->budget_ = work_memory_bytes() / kShareOfWorkMemory;
   function->fn_extra = store;
   return store;
@@ -137,7 +137,7 @@ StoredSet* SetStore::find(int argument, const struct varlena* pointer) {
 void SetStore::drop(StoredSet* set) {
   used_ -= set->charged;
   used_by_all -= set->charged;
-  dlist_delete(&set->place);
+  dlist_delete(&set->node);
   stored_delete(sets_, set->key);
   for (StoredSet*& latest : latest_)
     if (latest == set) latest = nullptr;
@@ -148,8 +148,8 @@ StoredSet* SetStore::insert(uint64_t key, size_t bytes, size_t alignment) {
   const size_t charged = sizeof(StoredSet) + bytes + alignment;
   // The values that the current call uses stay (at most two), however large they are.
   int spared = 0;
-  while (used_by_all + charged > budget_ && !dlist_is_empty(&places_)) {
-    StoredSet* const coldest = set_of_node(dlist_tail_node(&places_));
+  while (used_by_all + charged > budget_ && !dlist_is_empty(&by_use_)) {
+    StoredSet* const coldest = set_of_node(dlist_tail_node(&by_use_));
     if (coldest->call == call_ && ++spared > 2) break;
     if (coldest->call == coldest->seen_call && coldest->call != call_) {
       drop(coldest);
@@ -157,7 +157,7 @@ StoredSet* SetStore::insert(uint64_t key, size_t bytes, size_t alignment) {
       continue;
     }
     coldest->seen_call = coldest->call;
-    dlist_move_head(&places_, &coldest->place);
+    dlist_move_head(&by_use_, &coldest->node);
   }
   auto* const set = static_cast<StoredSet*>(MemoryContextAllocHuge(context_, charged));
   set->key = key;
@@ -172,10 +172,10 @@ StoredSet* SetStore::insert(uint64_t key, size_t bytes, size_t alignment) {
 void SetStore::enlist(StoredSet* set) {
   used_ += set->charged;
   used_by_all += set->charged;
-  if (crowded_ == 0 || ++crowded_ % kUsualPlace == 0)
-    dlist_push_head(&places_, &set->place);
+  if (crowded_ == 0 || ++crowded_ % kWarmEvery == 0)
+    dlist_push_head(&by_use_, &set->node);
   else
-    dlist_push_tail(&places_, &set->place);
+    dlist_push_tail(&by_use_, &set->node);
 }
 
 StoredSet* SetStore::fetch(int argument, const struct varlena* pointer) {

@@ -29,7 +29,7 @@ struct StoredSet {
   uint64_t seen_call;  // `call` when room was last made; used since if they differ
   uint64_t probes;     // probes answered by slices so far
   size_t charged;
-  dlist_node place;
+  dlist_node node;
 
   bool complete() const { return view.span().data() != nullptr; }
 };
@@ -55,7 +55,7 @@ class SetStore {
   MemoryContext context_;
   MemoryContextCallback at_end_;  // of context_
   stored_hash* sets_;
-  dlist_head places_;  // the cold end is the tail
+  dlist_head by_use_;  // the cold end is the tail
   size_t used_;
   size_t budget_;  // for all stores together
   uint64_t call_;

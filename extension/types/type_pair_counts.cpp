@@ -11,10 +11,10 @@ namespace batmap::pg {
 namespace {
 
 /// The items of a value in the order of their indexes. Lives in the context of its call.
-struct ItemsByPlace {
-  explicit ItemsByPlace(const std::byte* value)
+struct ItemsByIndex {
+  explicit ItemsByIndex(const std::byte* value)
       : meter(memory_limit_bytes(), session_memory()), item(meter, pair_counts_header(value).items) {
-    for (PairCountsItems items(value); items.next();) item[items.place()] = items.item();
+    for (PairCountsItems items(value); items.next();) item[items.index()] = items.item();
   }
 
   MemoryMeter meter;
@@ -114,11 +114,11 @@ BATMAP_FUNCTION(batmap_pair_counts_unnest) {
   auto* const result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
   const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap unnest", ALLOCSET_SMALL_SIZES);
   const std::byte* const value = value_argument(fcinfo);
-  const ItemsByPlace* const by_place = ContextOwned<ItemsByPlace>::reserve(context)->emplace(value);
+  const ItemsByIndex* const by_index = ContextOwned<ItemsByIndex>::reserve(context)->emplace(value);
   for (PairCountsItems items(value); items.next();) {
     CHECK_FOR_INTERRUPTS();
     for (PairCountsRow row = items.row(); row.next();) {
-      Datum values[3] = {Int64GetDatum(items.item()), Int64GetDatum(by_place->item[row.place()]),
+      Datum values[3] = {Int64GetDatum(items.item()), Int64GetDatum(by_index->item[row.index()]),
                          Int64GetDatum(static_cast<int64>(row.count()))};
       bool nulls[3] = {};
       tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);

@@ -37,8 +37,8 @@ Datum set_to_array(FunctionCallInfo fcinfo, Oid element_type) {
              errmsg("array of " UINT64_FORMAT " elements would be larger than 1 GB", count), errhint("Use batmap_unnest.")));
   SetWork* const work = open_work();
   guarded([&] { decode(set, work->elements, work->options); });
-  constexpr auto kMost = static_cast<uint64_t>(std::numeric_limits<Integer>::max());
-  if (const uint64_t last = work->elements[count - 1]; last > kMost)
+  constexpr auto kMax = static_cast<uint64_t>(std::numeric_limits<Integer>::max());
+  if (const uint64_t last = work->elements[count - 1]; last > kMax)
     ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
                     errmsg("element " UINT64_FORMAT " is out of range for type integer", last), errhint("Cast to int8[].")));
   auto* const array = static_cast<ArrayType*>(palloc(bytes));

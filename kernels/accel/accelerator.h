@@ -13,7 +13,7 @@
 namespace batmap {
 
 inline constexpr uint32_t kAcceleratorAbi = 3;
-inline constexpr uint32_t kMostDevices = 16;
+inline constexpr uint32_t kMaxDevices = 16;
 
 enum class AcceleratorStatus : int32_t {
   kOk = 0,
@@ -68,9 +68,9 @@ struct DevicePairJob {
   uint64_t rows;  // upper bound of the rows that add_rows() will bring
   DeviceMethod method;
   uint32_t device_count;
-  int32_t devices[kMostDevices];  // indices; each device gets the whole form and a share of the rows to count
-  uint64_t memory_limit;          // bytes on each device; 0: all it has
-  bool (*stop)(void*);            // called from any thread of the job, some hundred times a second; may be null
+  int32_t devices[kMaxDevices];  // indices; each device gets the whole form and a share of the rows to count
+  uint64_t memory_limit;         // bytes on each device; 0: all it has
+  bool (*stop)(void*);           // called from any thread of the job, some hundred times a second; may be null
   void* stop_arg;
 };
 
@@ -106,7 +106,7 @@ struct AcceleratorApi {
   uint32_t abi;
   uint32_t size;  // bytes of this struct
 
-  /// Lists the usable devices without waking any. @param traits  [kMostDevices]
+  /// Lists the usable devices without waking any. @param traits  [kMaxDevices]
   AcceleratorStatus (*devices)(DeviceTraits* traits, uint32_t* count, AcceleratorMessage* why);
   /// Wakes a device and measures its rates, once a process and device.
   AcceleratorStatus (*prepare)(int32_t device, DeviceTraits* traits, AcceleratorMessage* why);

@@ -41,7 +41,7 @@ struct DeviceItemsetJob {
 struct DeviceExtension {
   uint32_t first;  // positions [first, last) of the parents
   uint32_t last;
-  uint32_t least;  // minimum support of what is found
+  uint32_t min_count;  // minimum support of what is found
   // do not count candidates that have an infrequent subset; needs a complete top level
   uint32_t prune;
   // for prune: itemsets whose first item is this or a later one have not been counted

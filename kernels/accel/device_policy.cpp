@@ -9,10 +9,10 @@ namespace batmap {
 namespace {
 
 // Nanoseconds of one host thread, from bench/device_pairs.cpp.
-constexpr double kStagedRow = 4.0;      // to decode, rank and copy a row into pinned memory; the copy is a third of it
-constexpr int kMostStagingThreads = 8;  // more threads do not make staging faster
-constexpr double kScatteredRow = 0.1;   // a row into bit rows, on the device
-constexpr double kBatmapByte = 0.15;    // a byte of a set, sent through pinned memory
+constexpr double kStagedRow = 4.0;     // to decode, rank and copy a row into pinned memory; the copy is a third of it
+constexpr int kMaxStagingThreads = 8;  // more threads do not make staging faster
+constexpr double kScatteredRow = 0.1;  // a row into bit rows, on the device
+constexpr double kBatmapByte = 0.15;   // a byte of a set, sent through pinned memory
 // Words of planes that one multiprocessor compares in a nanosecond, from bench/device_pairs.cpp.
 constexpr double kBatmapWords = 57;
 // A device is chosen only if it is faster by this factor: the estimate leaves out the counts that come back.
@@ -90,7 +90,7 @@ DeviceEstimate estimate_on_devices(DeviceMethod method, const DeviceSizes& sizes
   const auto rows = static_cast<double>(sizes.rows);
   const auto sharers = static_cast<double>(devices.size());
   const double tids = static_cast<double>((sizes.tid_slots + 1023) / 1024 * 1024);
-  double host_ms = sizes.host_ms + rows * kStagedRow / std::clamp(sizes.threads, 1, kMostStagingThreads) / 1e6;
+  double host_ms = sizes.host_ms + rows * kStagedRow / std::clamp(sizes.threads, 1, kMaxStagingThreads) / 1e6;
   switch (method) {
     case DeviceMethod::kBitmap: estimate.bytes = (sizes.items + 127) / 128 * 128 * static_cast<uint64_t>(tids) / 8; break;
     case DeviceMethod::kHorizontal:

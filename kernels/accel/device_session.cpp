@@ -31,7 +31,7 @@ bool DeviceSession::offer(double cpu_ms, const Ask& ask, const Work& work) {
   if (use_.mode == DeviceMode::kAuto && !has_loaded() && cpu_ms < kWorthLoadingMs) return false;
   const bool done = attempt([&] {
     std::vector<DeviceTraits> devices = use_.offload->usable_devices(use_.only);
-    devices.resize(std::min(devices.size(), most_devices_));
+    devices.resize(std::min(devices.size(), max_devices_));
     DeviceVerdict verdict = ask(devices);
     if (verdict.is_chosen && std::ranges::any_of(devices, [](const DeviceTraits& device) { return device.ready == 0; })) {
       use_.offload->prepare(devices);  // now the rates are measured, and the contexts exist

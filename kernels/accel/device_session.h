@@ -23,9 +23,9 @@ class DeviceSession {
   /// @return false: the job does not need the devices after all
   using Work = std::function<bool(std::span<const DeviceTraits> devices)>;
 
-  /// @param most_devices  how many devices the run can use, at least 1
-  explicit DeviceSession(DeviceUse use, size_t most_devices = kMostDevices)
-      : use_(std::move(use)), most_devices_(most_devices) {}
+  /// @param max_devices  how many devices the run can use, at least 1
+  explicit DeviceSession(DeviceUse use, size_t max_devices = kMaxDevices)
+      : use_(std::move(use)), max_devices_(max_devices) {}
   DeviceSession(const DeviceSession&) = delete;
   DeviceSession& operator=(const DeviceSession&) = delete;
 
@@ -63,7 +63,7 @@ class DeviceSession {
   bool attempt(const std::function<void()>& work);
 
   DeviceUse use_;
-  size_t most_devices_;
+  size_t max_devices_;
   bool has_failed_ = false;
   std::vector<DeviceTraits> devices_;
   std::string device_ = "cpu";

@@ -23,8 +23,8 @@ constexpr double kMargin = 1.1;
 constexpr uint64_t kFixedBytes = uint64_t{640} << 20;  // candidates in flight, and the context
 
 // A device is asked under kAuto only from so many occurrences on: fewer are searched in milliseconds.
-constexpr uint64_t kFewestOccurrences = 50'000;
-constexpr uint64_t kFewestToLoad = 1'000'000;  // where the process has not loaded the driver yet
+constexpr uint64_t kMinOccurrences = 50'000;
+constexpr uint64_t kMinToLoad = 1'000'000;  // where the process has not loaded the driver yet
 // For the algorithm auto, more than kUnmergedShare of the transactions must also be distinct, and more than kDenseShare
 // of their cells set. Else the depth-first search is faster than bit rows.
 constexpr double kUnmergedShare = 0.8;
@@ -68,7 +68,7 @@ double candidates_ms(const SearchOutline& outline) {
 }  // namespace
 
 bool may_pay_on_a_device(const ItemsetJob& job, bool has_loaded) {
-  if (job.occurrences < (has_loaded ? kFewestOccurrences : kFewestToLoad)) return false;
+  if (job.occurrences < (has_loaded ? kMinOccurrences : kMinToLoad)) return false;
   if (job.algorithm != ItemsetAlgorithm::kAuto) return true;
   const auto distinct = static_cast<double>(job.distinct_transactions);
   return distinct > static_cast<double>(job.transactions) * kUnmergedShare &&

@@ -52,7 +52,7 @@ std::vector<DeviceTraits> Offload::devices(std::span<const int32_t> only) {
   std::vector<DeviceTraits> found;
   const AcceleratorApi* const api = this->api();
   if (api == nullptr) return found;
-  DeviceTraits traits[kMostDevices];
+  DeviceTraits traits[kMaxDevices];
   uint32_t count = 0;
   AcceleratorMessage why{};
   const SignalsBlocked blocked;

@@ -51,7 +51,7 @@ void BitRowSum::counts(size_t word, uint32_t (&out)[64]) const {
 
 void finish(BitRowSum& sum) {
   const int levels = sum.levels;
-  uint64_t carry[BitRowSum::kMostWords] = {};
+  uint64_t carry[BitRowSum::kMaxWords] = {};
   for (int level = 4; level < levels; ++level) {
     const bool waiting = sum.groups >> (level - 4) & 1;
     for (size_t w = 0; w < sum.words; ++w)

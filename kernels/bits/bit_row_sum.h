@@ -15,18 +15,18 @@ namespace batmap {
 
 /// Bit-sliced counters of up to 4,096 columns. Planes 0 .. levels - 1 are valid after finish().
 struct BitRowSum {
-  static constexpr size_t kMostWords = 64;
+  static constexpr size_t kMaxWords = 64;
   static constexpr int kLevels = 32;
   static constexpr size_t kGroupRows = 16;
 
   size_t words;     // 64-bit words of columns in use, a multiple of 8
   uint64_t groups;  // groups of sixteen rows added so far
   int levels;       // planes in use
-  alignas(64) uint64_t plane[kLevels][kMostWords];
-  alignas(64) uint64_t pending[kLevels][kMostWords];  // carries of weight 2^k that wait for a second one
-  alignas(64) uint64_t no_row[kMostWords];            // zeros, for the rows missing in the last group
+  alignas(64) uint64_t plane[kLevels][kMaxWords];
+  alignas(64) uint64_t pending[kLevels][kMaxWords];  // carries of weight 2^k that wait for a second one
+  alignas(64) uint64_t no_row[kMaxWords];            // zeros, for the rows missing in the last group
 
-  /// Sets all counters to 0. @param column_words  a multiple of 8, at most kMostWords
+  /// Sets all counters to 0. @param column_words  a multiple of 8, at most kMaxWords
   void start(size_t column_words);
 
   /// The number of added rows that have the bit of this column set.
@@ -40,7 +40,7 @@ struct BitRowSum {
   void counts(size_t word, uint32_t (&out)[64]) const;
 
   /// A bit for each of the 64 columns of a word: set in at least `threshold` rows.
-  uint64_t at_least(size_t word, uint32_t threshold) const {
+  uint64_t columns_reaching(size_t word, uint32_t threshold) const {
     if (static_cast<int>(std::bit_width(threshold)) > levels) return 0;
     uint64_t reached = ~uint64_t{0};
     for (int level = 0; level < levels; ++level)

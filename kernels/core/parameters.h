@@ -20,11 +20,11 @@ inline std::string plain_text(double value) {
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
-/// A missing value is accepted. @throws Error{kInvalidParameter} for a value below `least`
-inline void require_at_least(const char* name, const std::optional<int64_t>& value, int64_t least) {
-  if (value && *value < least)
+/// A missing value is accepted. @throws Error{kInvalidParameter} for a value below `min`
+inline void require_at_least(const char* name, const std::optional<int64_t>& value, int64_t min) {
+  if (value && *value < min)
     throw Error(ErrorCode::kInvalidParameter,
-                std::string(name) + " must be at least " + std::to_string(least) + ", not " + std::to_string(*value));
+                std::string(name) + " must be at least " + std::to_string(min) + ", not " + std::to_string(*value));
 }
 
 }  // namespace batmap

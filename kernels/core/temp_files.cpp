@@ -7,7 +7,7 @@ namespace batmap {
 
 namespace {
 
-uint64_t place_of(const std::vector<uint32_t>& regions, uint64_t at) {
+uint64_t offset_of(const std::vector<uint32_t>& regions, uint64_t at) {
   return uint64_t{regions[at / TempFiles::kRegionBytes]} * TempFiles::kRegionBytes + at % TempFiles::kRegionBytes;
 }
 
@@ -22,7 +22,7 @@ void TempFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     if (written_ == regions_.size() * TempFiles::kRegionBytes) regions_.push_back(host_->take_region());
     const size_t count = within_region(written_, bytes.size());
-    host_->write_at(place_of(regions_, written_), bytes.first(count));
+    host_->write_at(offset_of(regions_, written_), bytes.first(count));
     written_ += count;
     bytes = bytes.subspan(count);
   }
@@ -31,7 +31,7 @@ void TempFile::write(std::span<const std::byte> bytes) {
 void TempFile::read(std::span<std::byte> bytes) {
   while (!bytes.empty()) {
     const size_t count = within_region(read_, bytes.size());
-    host_->read_at(place_of(regions_, read_), bytes.first(count));
+    host_->read_at(offset_of(regions_, read_), bytes.first(count));
     read_ += count;
     bytes = bytes.subspan(count);
   }

@@ -20,7 +20,7 @@ using namespace cuda;
 namespace {
 
 std::mutex prepared_mutex;
-DeviceTraits prepared[kMostDevices];  // ready: measured
+DeviceTraits prepared[kMaxDevices];  // ready: measured
 
 /// Rates of a device that has not been measured: those of an H100, scaled by multiprocessors where these count.
 DeviceRates typical_rates(const DeviceTraits& device) {
@@ -148,7 +148,7 @@ AcceleratorStatus devices(DeviceTraits* traits, uint32_t* count, AcceleratorMess
     }
     if (found == 0) throw DeviceError{AcceleratorStatus::kNoDevice, "no CUDA device is there"};
     const std::lock_guard lock(prepared_mutex);
-    for (int device = 0; device < std::min<int>(found, kMostDevices); ++device)
+    for (int device = 0; device < std::min<int>(found, kMaxDevices); ++device)
       traits[(*count)++] = prepared[device].ready != 0 ? prepared[device] : traits_of(device);
   });
 }
@@ -156,7 +156,7 @@ AcceleratorStatus devices(DeviceTraits* traits, uint32_t* count, AcceleratorMess
 AcceleratorStatus prepare(int32_t device, DeviceTraits* traits, AcceleratorMessage* why) {
   return guarded(why, [&] {
     const std::lock_guard lock(prepared_mutex);
-    if (device < 0 || device >= static_cast<int32_t>(kMostDevices))
+    if (device < 0 || device >= static_cast<int32_t>(kMaxDevices))
       throw DeviceError{AcceleratorStatus::kNoDevice, "no such device"};
     if (prepared[device].ready == 0) {
       DeviceTraits fresh = traits_of(device);

@@ -293,7 +293,7 @@ class BatmapForm final : public PairForm {
       sets[set].range_bits = range_bits(given.cardinality[set]);
       sets[set].key_bits = given.width - sets[set].range_bits;
       begin[set + 1] = begin[set] + (uint64_t{3} << (sets[set].range_bits - 9)) * (sets[set].key_bits + 2) * 16;
-      most_keys_ = std::max(most_keys_, sets[set].key_bits);
+      max_keys_ = std::max(max_keys_, sets[set].key_bits);
       supports_[set] = static_cast<uint32_t>(given.cardinality[set]);
       // A side of a tile ends after kTileSets sets, where the shape changes, and at the last leading set.
       if (set == 0 || set - groups_.back() == kTileSets || sets[set].range_bits != range_bits_.back() ||
@@ -328,7 +328,7 @@ class BatmapForm final : public PairForm {
   void build(uint32_t* supports, Lane&) override { std::copy(supports_.begin(), supports_.end(), supports); }
 
   void count(const WantedOnDevice& wanted, const FoundPairs& found, Lane& lane) override {
-    const uint32_t staged = std::min(most_keys_, kStagedKeys);
+    const uint32_t staged = std::min(max_keys_, kStagedKeys);
     const size_t shared = 2 * stage_pieces(staged) * sizeof(uint4);
     check(cudaFuncSetAttribute(count_batmap_tiles, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
           "raising the shared memory of a kernel");
@@ -379,7 +379,7 @@ class BatmapForm final : public PairForm {
   uint32_t items_;
   uint32_t first_column_;
   int width_;
-  uint32_t most_keys_ = 0;
+  uint32_t max_keys_ = 0;
   std::vector<uint32_t> supports_;
   std::vector<uint32_t> range_bits_;  // [sets]
   std::vector<uint32_t> groups_;      // first set of each side of a tile, then the end

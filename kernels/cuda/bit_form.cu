@@ -11,8 +11,8 @@ namespace batmap::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr uint32_t kFewestTilesAtOnce = 256;  // about as many as run at the same time
-constexpr uint32_t kTilesAtOnce = 1 << 18;    // 2 MB of tile list
+constexpr uint32_t kMinTilesAtOnce = 256;   // about as many as run at the same time
+constexpr uint32_t kTilesAtOnce = 1 << 18;  // 2 MB of tile list
 // Tiles are counted in strips of so many blocks of columns, so that the blocks read at one time stay in the L2 cache.
 constexpr uint32_t kColumnBlocks = 16;
 
@@ -95,7 +95,7 @@ class BitForm final : public PairForm {
     const uint32_t columns = bits_.item_blocks();
     const uint64_t tids = std::max<uint64_t>(bits_.tid_slots, 1);
     const auto at_once =
-        static_cast<uint32_t>(std::clamp<uint64_t>(kernel_.tile_tids_at_once / tids, kFewestTilesAtOnce, kTilesAtOnce));
+        static_cast<uint32_t>(std::clamp<uint64_t>(kernel_.tile_tids_at_once / tids, kMinTilesAtOnce, kTilesAtOnce));
     std::vector<uint2> tiles;
     const auto flush = [&] {
       if (tiles.empty()) return;

@@ -18,8 +18,8 @@ using namespace cuda;
 namespace {
 
 constexpr size_t kStagedRows = PinnedBlock::kBytes / 8;
-constexpr size_t kMostStagings = PinnedBlock::kMostKept;  // bench/device_pairs.cpp, part staging
-constexpr uint64_t kFirstRoom = uint64_t{1} << 20;        // pairs that a lane has room for at first: 40 MB
+constexpr size_t kMaxStagings = PinnedBlock::kMaxKept;  // bench/device_pairs.cpp, part staging
+constexpr uint64_t kFirstRoom = uint64_t{1} << 20;      // pairs that a lane has room for at first: 40 MB
 constexpr int kLanes = 2;
 constexpr int kThreads = 256;
 
@@ -218,7 +218,7 @@ void DevicePairs::Slot::wait_until_empty() {
 }
 
 DevicePairs::DevicePairs(const DevicePairJob& job, const char* bit_kernel) : job_(job), stop_{job.stop, job.stop_arg} {
-  for (std::vector<Slot*>* slots : {&open_slots_, &sent_slots_}) slots->reserve(kMostStagings);  // handing back cannot fail
+  for (std::vector<Slot*>* slots : {&open_slots_, &sent_slots_}) slots->reserve(kMaxStagings);  // handing back cannot fail
   for (uint32_t i = 0; i < job.device_count; ++i) {
     use_device(job.devices[i]);
     devices_.push_back(std::make_unique<Device>(job.devices[i], job_, stop_, bit_kernel));
@@ -246,9 +246,9 @@ DevicePairs::Slot& DevicePairs::claim_slot() {
     stop_.throw_if_requested();
     if (!open_slots_.empty()) return take_from(open_slots_, open_slots_.end() - 1);
     const bool has_sent = !sent_slots_.empty();
-    if (has_sent && (slot_count_ == kMostStagings || sent_slots_.front()->is_empty()))
+    if (has_sent && (slot_count_ == kMaxStagings || sent_slots_.front()->is_empty()))
       return take_from(sent_slots_, sent_slots_.begin());
-    if (slot_count_ < kMostStagings) break;
+    if (slot_count_ < kMaxStagings) break;
     slot_free_.wait_for(lock, std::chrono::milliseconds(5));
   }
   ++slot_count_;

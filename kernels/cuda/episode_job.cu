@@ -24,22 +24,22 @@ using namespace cuda;
 namespace {
 
 // Entries of one depth in one group: some milliseconds of work; two depths take 1 GB.
-constexpr size_t kMostEntries = size_t{1} << 25;
-constexpr size_t kMostCounts = size_t{1} << 25;  // of the walks of one group
-constexpr size_t kMostEpisodes = size_t{1} << 18;
+constexpr size_t kMaxEntries = size_t{1} << 25;
+constexpr size_t kMaxCounts = size_t{1} << 25;  // of the walks of one group
+constexpr size_t kMaxEpisodes = size_t{1} << 18;
 // Bytes for each of these entries: ends and starts of two depths, what the atomic compaction sorts, scratch
 // memory for that, and the tables of tiles.
 constexpr size_t kBytesAnEntry = 80;
 // A prefix is walked if so many episodes have it: bench/episode_devices.cpp. This is right for thousands of
 // prefixes, as in a search. With a few dozen, the longest walk takes as long as eight steps or more.
-constexpr size_t kFewestToWalk = 3;
-constexpr size_t kMostSortedApart = 8;  // so many nodes of a depth, or fewer, are sorted one by one
+constexpr size_t kMinToWalk = 3;
+constexpr size_t kMaxSortedApart = 8;  // so many nodes of a depth, or fewer, are sorted one by one
 // The most machines of one call, and the most segments of one episode.
-constexpr uint64_t kMostMachines = 1 << 16;
-constexpr uint64_t kMostSegments = 1 << 10;
+constexpr uint64_t kMaxMachines = 1 << 16;
+constexpr uint64_t kMaxSegments = 1 << 10;
 
 // Bytes that the pool of a device keeps for the next job. The driver takes them back where memory runs short.
-constexpr uint64_t kMostKept = uint64_t{64} << 20;
+constexpr uint64_t kMaxKept = uint64_t{64} << 20;
 constexpr uint32_t kWidenThreads = 256;
 
 uint32_t tiles_of(uint32_t events) { return (events + kTileEvents - 1) / kTileEvents; }
@@ -57,7 +57,7 @@ bool keep_in_pool(int device) {
   if (has_pools == 0) return false;
   cudaMemPool_t pool{};
   check(cudaDeviceGetDefaultMemPool(&pool, device), "asking for a memory pool");
-  uint64_t kept = kMostKept;
+  uint64_t kept = kMaxKept;
   check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept), "setting up a memory pool");
   return true;
 }
@@ -155,9 +155,9 @@ class DeviceEpisodes::Staging {
   /// size_t size) queues what reads values [first, first + size) out of a block
   template <typename Sent, typename Value, typename Reading>
   void send(const Value* values, size_t size, Reading queue_reading) {
-    constexpr size_t kMost = PinnedBlock::kBytes / sizeof(Sent);
-    for (size_t first = 0; first < size; first += kMost) {
-      const size_t now = std::min(kMost, size - first);
+    constexpr size_t kMax = PinnedBlock::kBytes / sizeof(Sent);
+    for (size_t first = 0; first < size; first += kMax) {
+      const size_t now = std::min(kMax, size - first);
       Borrowed slot(*this);
       slot->sent.wait();
       auto* const block = reinterpret_cast<Sent*>(slot->block.data());
@@ -168,7 +168,7 @@ class DeviceEpisodes::Staging {
   }
 
  private:
-  static constexpr size_t kMostSlots = PinnedBlock::kMostKept / 2;
+  static constexpr size_t kMaxSlots = PinnedBlock::kMaxKept / 2;
 
   struct Slot {
     PinnedBlock block;
@@ -198,8 +198,8 @@ class DeviceEpisodes::Staging {
   /// The slot that was sent first, or a new one if that is still on its way.
   Slot* take() {
     std::unique_lock lock(mutex_);
-    if (slots_.size() < kMostSlots && (free_.empty() || !free_.front()->sent.has_happened())) {
-      free_.reserve(kMostSlots);  // handing back must not fail
+    if (slots_.size() < kMaxSlots && (free_.empty() || !free_.front()->sent.has_happened())) {
+      free_.reserve(kMaxSlots);  // handing back must not fail
       slots_.push_back(std::make_unique<Slot>());
       return slots_.back().get();
     }
@@ -234,7 +234,7 @@ class DeviceEpisodes::Tables {
 };
 
 /// The offsets of a depth's tables in all tables.
-struct DeviceEpisodes::Placed {
+struct DeviceEpisodes::TableOffsets {
   size_t nodes;
   size_t tile_node;
   size_t node_begin;
@@ -303,7 +303,7 @@ DeviceEpisodes::DeviceEpisodes(const DeviceEpisodeJob& job)
     lists += job.axes[k].events * (sizeof(int64_t) + (job.has_order != 0 ? sizeof(int64_t) + sizeof(uint32_t) : 0));
   }
   const uint64_t left = job.memory_limit == 0 ? UINT64_MAX : job.memory_limit > lists ? job.memory_limit - lists : 0;
-  most_entries_ = std::min<uint64_t>(kMostEntries, left / kBytesAnEntry);
+  max_entries_ = std::min<uint64_t>(kMaxEntries, left / kBytesAnEntry);
   int bytes = 0;
   check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, job.device), "asking for shared memory");
   shared_bytes_ = static_cast<size_t>(bytes);
@@ -382,7 +382,7 @@ void DeviceEpisodes::count(const DeviceEpisodeBatch& batch, uint64_t* counts) {
 
 /// Sends tables to the device and starts the clock of the kernels.
 unsigned char* DeviceEpisodes::send(const Tables& tables) {
-  unsigned char* const to = tables_.at_least(budget_, tables.bytes().size());
+  unsigned char* const to = tables_.grown_to(budget_, tables.bytes().size());
   check(cudaMemcpyAsync(to, tables.bytes().data(), tables.bytes().size(), cudaMemcpyHostToDevice, stream_),
         "sending tables");
   queue_->start_clock();
@@ -406,32 +406,32 @@ size_t DeviceEpisodes::take_group(const Axis& axis, const DeviceEpisodeBatch& ba
   const auto symbols = [&](size_t k) { return batch.symbols + k * length; };
   const auto gaps = [&](size_t k) { return batch.gaps + k * (length - 1); };
   const auto same_gap = [](const DeviceGap& x, const DeviceGap& y) { return x.low == y.low && x.high == y.high; };
-  /// How many symbols both begin with, at most `most`.
-  const auto shared = [&](size_t x, size_t y, size_t most) {
+  /// How many symbols both begin with, at most `max_depth`.
+  const auto shared = [&](size_t x, size_t y, size_t max_depth) {
     if (symbols(x)[0] != symbols(y)[0]) return size_t{0};
     size_t depth = 1;
-    while (depth < most && symbols(x)[depth] == symbols(y)[depth] && same_gap(gaps(x)[depth - 1], gaps(y)[depth - 1]))
+    while (depth < max_depth && symbols(x)[depth] == symbols(y)[depth] && same_gap(gaps(x)[depth - 1], gaps(y)[depth - 1]))
       ++depth;
     return depth;
   };
   group.clear();
   std::vector<GroupDepth>& depths = group.depths;
   size_t k = from;
-  while (k < batch.size && k - from < kMostEpisodes) {
+  while (k < batch.size && k - from < kMaxEpisodes) {
     // Episodes that differ only in the last symbol or gap.
     size_t end = k + 1;
-    while (end < batch.size && end - k < kMostEpisodes && shared(k, end, length - 1) == length - 1) ++end;
-    const bool walks = end - k >= kFewestToWalk && axis.symbol_count <= walk_symbols_;
+    while (end < batch.size && end - k < kMaxEpisodes && shared(k, end, length - 1) == length - 1) ++end;
+    const bool walks = end - k >= kMinToWalk && axis.symbol_count <= walk_symbols_;
     const size_t known = k == from ? 0 : shared(k - 1, k, length - 1);
     if (k > from) {
-      bool fits = group.walks.size() * axis.symbol_count + (end - k) * axis.symbol_count <= kMostCounts;
+      bool fits = group.walks.size() * axis.symbol_count + (end - k) * axis.symbol_count <= kMaxCounts;
       for (size_t depth = std::max<size_t>(known, 1); depth < length; ++depth) {
         uint64_t more = 0;
         if (depth + 1 < length)
           more = axis.list_size(symbols(k)[depth]);
         else if (!walks)
           for (size_t leaf = k; leaf < end; ++leaf) more += axis.list_size(symbols(leaf)[depth]);
-        fits = fits && depths[depth].entries + more <= most_entries_;
+        fits = fits && depths[depth].entries + more <= max_entries_;
       }
       if (!fits) break;
     }
@@ -474,30 +474,30 @@ void DeviceEpisodes::count_group(Axis& axis, const DeviceEpisodeBatch& batch, co
   const size_t length = batch.length;
   const size_t symbols = axis.symbol_count;
   Tables tables;
-  std::vector<Placed> placed;
-  uint64_t most_entries = 0;
+  std::vector<TableOffsets> offsets;
+  uint64_t max_entries = 0;
   for (const GroupDepth& depth : group.depths) {
     if (depth.entries > UINT32_MAX) throw DeviceError{AcceleratorStatus::kDeclined, "lists are too long"};
-    placed.push_back({tables.add(depth.nodes), tables.add(depth.tile_node), tables.add(depth.node_begin)});
-    if (&depth != &group.depths[0]) most_entries = std::max(most_entries, depth.entries);
+    offsets.push_back({tables.add(depth.nodes), tables.add(depth.tile_node), tables.add(depth.node_begin)});
+    if (&depth != &group.depths[0]) max_entries = std::max(max_entries, depth.entries);
   }
   const size_t walks_at = tables.add(group.walks);
   const size_t segments_at = tables.add(group.segment_walk);
   const unsigned char* const table = send(tables);
   const size_t walk_counts = group.walks.size() * symbols;
   const size_t all_counts = walk_counts + group.tracked.size();
-  uint32_t* const found = counts_.at_least(budget_, all_counts);
+  uint32_t* const found = counts_.grown_to(budget_, all_counts);
   check(cudaMemsetAsync(found, 0, all_counts * sizeof(uint32_t), stream_), "clearing counts");
 
-  const auto* const first_nodes = reinterpret_cast<const EpisodeNode*>(table + placed[0].nodes);
+  const auto* const first_nodes = reinterpret_cast<const EpisodeNode*>(table + offsets[0].nodes);
   Frontiers from{first_nodes, axis.list_times.data(), axis.list_times.data(), nullptr, nullptr, nullptr};
   const auto step = [&](size_t depth) {
-    const Placed& at = placed[depth];
+    const TableOffsets& at = offsets[depth];
     from = extend(
         axis, group.depths[depth],
         {reinterpret_cast<const EpisodeNode*>(table + at.nodes), reinterpret_cast<const uint32_t*>(table + at.tile_node),
          reinterpret_cast<const uint32_t*>(table + at.node_begin)},
-        from, depth % 2, most_entries, batch.method);
+        from, depth % 2, max_entries, batch.method);
   };
   for (size_t depth = 1; depth + 1 < length; ++depth) step(depth);
   if (!group.segment_walk.empty())
@@ -510,7 +510,7 @@ void DeviceEpisodes::count_group(Axis& axis, const DeviceEpisodeBatch& batch, co
     step(length - 1);
     const auto tiles = static_cast<uint32_t>(group.depths[length - 1].tile_node.size());
     if (tiles > 0)
-      count_apart(from, reinterpret_cast<const uint32_t*>(table + placed[length - 1].tile_node), tiles, found + walk_counts,
+      count_apart(from, reinterpret_cast<const uint32_t*>(table + offsets[length - 1].tile_node), tiles, found + walk_counts,
                   queue_->stop_flag(), stream_);
   }
   const std::vector<uint32_t> host = read(found, all_counts);
@@ -520,19 +520,19 @@ void DeviceEpisodes::count_group(Axis& axis, const DeviceEpisodeBatch& batch, co
 
 /// Queues one step. @return the frontiers of its nodes
 Frontiers DeviceEpisodes::extend(const Axis& axis, const GroupDepth& depth, const DepthOnDevice& tables,
-                                 const Frontiers& from, size_t side, size_t most_entries, DeviceEpisodeMethod method) {
+                                 const Frontiers& from, size_t side, size_t max_entries, DeviceEpisodeMethod method) {
   EpisodeStep step{};
   step.list_times = axis.list_times.data();
   step.from = from;
   step.nodes = tables.nodes;
   step.tile_node = tables.tile_node;
   step.tiles = static_cast<uint32_t>(depth.tile_node.size());
-  step.ranges = ranges_.at_least(budget_, step.tiles);
-  step.ends = entries_[side].ends.at_least(budget_, most_entries);
-  step.starts = entries_[side].starts.at_least(budget_, most_entries);
+  step.ranges = ranges_.grown_to(budget_, step.tiles);
+  step.ends = entries_[side].ends.grown_to(budget_, max_entries);
+  step.starts = entries_[side].starts.grown_to(budget_, max_entries);
   size_t bytes = 0;
   if (method == DeviceEpisodeMethod::kCountScanWrite) {
-    step.tile_begin = tile_begin_[side].at_least(budget_, size_t{step.tiles} + 1);
+    step.tile_begin = tile_begin_[side].grown_to(budget_, size_t{step.tiles} + 1);
     const Frontiers extended{step.nodes, step.ends, step.starts, step.tile_begin, nullptr, nullptr};
     if (step.tiles == 0) return extended;
     count_entries(step, stream_);
@@ -541,22 +541,22 @@ Frontiers DeviceEpisodes::extend(const Axis& axis, const GroupDepth& depth, cons
             "summing up");
     };
     sum_up(nullptr);
-    sum_up(scratch_.at_least(budget_, std::max<size_t>(bytes, 1)));
+    sum_up(scratch_.grown_to(budget_, std::max<size_t>(bytes, 1)));
     write_entries(step, stream_);
     return extended;
   }
-  step.node_end = node_end_[side].at_least(budget_, depth.node_begin.size());
+  step.node_end = node_end_[side].grown_to(budget_, depth.node_begin.size());
   const Frontiers extended{step.nodes, step.ends, step.starts, nullptr, tables.node_begin, step.node_end};
   check(cudaMemcpyAsync(step.node_end, tables.node_begin, depth.node_begin.size() * sizeof(uint32_t),
                         cudaMemcpyDeviceToDevice, stream_),
         "setting counters");
   if (step.tiles == 0) return extended;
-  step.ends = unsorted_.ends.at_least(budget_, most_entries);
-  step.starts = unsorted_.starts.at_least(budget_, most_entries);
+  step.ends = unsorted_.ends.grown_to(budget_, max_entries);
+  step.starts = unsorted_.starts.grown_to(budget_, max_entries);
   auto* const ends = reinterpret_cast<uint64_t*>(entries_[side].ends.array.data());
   int64_t* const starts = entries_[side].starts.array.data();
   const auto* const raw_ends = reinterpret_cast<const uint64_t*>(step.ends);
-  if (depth.node_begin.size() > kMostSortedApart) {
+  if (depth.node_begin.size() > kMaxSortedApart) {
     append_entries(step, stream_);
     const auto sort = [&](void* scratch) {
       check(cub::DeviceSegmentedSort::SortPairs(
@@ -565,7 +565,7 @@ Frontiers DeviceEpisodes::extend(const Axis& axis, const GroupDepth& depth, cons
             "sorting entries");
     };
     sort(nullptr);
-    sort(scratch_.at_least(budget_, std::max<size_t>(bytes, 1)));
+    sort(scratch_.grown_to(budget_, std::max<size_t>(bytes, 1)));
     return extended;
   }
   // CUB sorts a segment with one block. So a few long segments are sorted one by one, and unused entries go to the end.
@@ -580,7 +580,7 @@ Frontiers DeviceEpisodes::extend(const Axis& axis, const GroupDepth& depth, cons
             "sorting entries");
     };
     sort(nullptr);
-    sort(scratch_.at_least(budget_, std::max<size_t>(bytes, 1)));
+    sort(scratch_.grown_to(budget_, std::max<size_t>(bytes, 1)));
   }
   return extended;
 }
@@ -590,26 +590,26 @@ size_t DeviceEpisodes::count_by_machines(const Axis& axis, const DeviceEpisodeBa
   const size_t length = batch.length;
   const bool is_cut = batch.method == DeviceEpisodeMethod::kMapConcat;
   const int64_t whole = axis.last_time() + 1;
-  std::vector<EpisodeNode> places;
+  std::vector<EpisodeNode> positions;
   std::vector<uint64_t> first_end;
   int64_t reach = 1;
   uint64_t ring = 1;
   uint64_t ends = 0;
   size_t k = from;
-  for (; k < batch.size && k - from < kMostMachines; ++k) {
+  for (; k < batch.size && k - from < kMaxMachines; ++k) {
     int64_t own_reach = 0;
     uint64_t own_ring = ring;
-    places.push_back(axis.node(0, batch.symbols[k * length], {0, 0}));
-    for (size_t place = 1; place < length; ++place) {
-      const uint32_t waiting = places.back().list_size;
-      places.push_back(axis.node(0, batch.symbols[k * length + place], batch.gaps[k * (length - 1) + place - 1]));
-      own_reach = std::min(whole, own_reach + places.back().high);
-      own_ring = std::max(own_ring, most_waiting(waiting, places.back().low, places.back().high));
+    positions.push_back(axis.node(0, batch.symbols[k * length], {0, 0}));
+    for (size_t position = 1; position < length; ++position) {
+      const uint32_t waiting = positions.back().list_size;
+      positions.push_back(axis.node(0, batch.symbols[k * length + position], batch.gaps[k * (length - 1) + position - 1]));
+      own_reach = std::min(whole, own_reach + positions.back().high);
+      own_ring = std::max(own_ring, max_waiting(waiting, positions.back().low, positions.back().high));
     }
     own_ring = std::bit_ceil(own_ring);
-    const uint64_t own_ends = is_cut ? places.back().list_size : 0;
-    if (k > from && ((k - from + 1) * machine_words(length, own_ring) > most_entries_ || ends + own_ends > most_entries_)) {
-      places.resize(places.size() - length);
+    const uint64_t own_ends = is_cut ? positions.back().list_size : 0;
+    if (k > from && ((k - from + 1) * machine_words(length, own_ring) > max_entries_ || ends + own_ends > max_entries_)) {
+      positions.resize(positions.size() - length);
       break;
     }
     first_end.push_back(ends);
@@ -621,16 +621,16 @@ size_t DeviceEpisodes::count_by_machines(const Axis& axis, const DeviceEpisodeBa
   const uint64_t episodes = k - from;
   uint64_t segments = 1;
   if (is_cut)
-    segments = std::max<uint64_t>(1, std::min({kMostSegments, kMostMachines / episodes, most_entries_ / (episodes * words),
+    segments = std::max<uint64_t>(1, std::min({kMaxSegments, kMaxMachines / episodes, max_entries_ / (episodes * words),
                                                static_cast<uint64_t>(whole / reach)}));
 
   Tables tables;
-  const size_t places_at = tables.add(places);
+  const size_t positions_at = tables.add(positions);
   const size_t first_end_at = tables.add(first_end);
   const unsigned char* const table = send(tables);
   EpisodeMachines job{};
   job.list_times = axis.list_times.data();
-  job.places = reinterpret_cast<const EpisodeNode*>(table + places_at);
+  job.positions = reinterpret_cast<const EpisodeNode*>(table + positions_at);
   job.length = static_cast<uint32_t>(length);
   job.episodes = static_cast<uint32_t>(episodes);
   job.segments = static_cast<uint32_t>(segments);
@@ -638,15 +638,15 @@ size_t DeviceEpisodes::count_by_machines(const Axis& axis, const DeviceEpisodeBa
   job.reach = reach;
   job.ring = static_cast<uint32_t>(ring);
   if (words * sizeof(int64_t) * kMachineThreads > shared_bytes_)
-    job.state = machines_.at_least(budget_, episodes * segments * words);
-  job.segment_path = segment_paths_.at_least(budget_, episodes * segments);
+    job.state = machines_.grown_to(budget_, episodes * segments * words);
+  job.segment_path = segment_paths_.grown_to(budget_, episodes * segments);
   if (segments > 1) {
     job.first_end = reinterpret_cast<const uint64_t*>(table + first_end_at);
-    job.end_path = end_paths_.at_least(budget_, ends);
-    job.rank = ranks_.at_least(budget_, ends);
+    job.end_path = end_paths_.grown_to(budget_, ends);
+    job.rank = ranks_.grown_to(budget_, ends);
     check(cudaMemsetAsync(job.rank, 0, ends * sizeof(uint32_t), stream_), "clearing ranks");
   }
-  job.counts = counts_.at_least(budget_, episodes);
+  job.counts = counts_.grown_to(budget_, episodes);
   job.stop = queue_->stop_flag();
   map_segments(job, stream_);
   concatenate(job, stream_);

@@ -38,13 +38,13 @@ struct DeviceEpisodes {
   class Tables;
   struct Group;
   struct GroupDepth;
-  struct Placed;
+  struct TableOffsets;
   struct DepthOnDevice;
 
   size_t take_group(const Axis& axis, const DeviceEpisodeBatch& batch, size_t from, Group& group) const;
   void count_group(Axis& axis, const DeviceEpisodeBatch& batch, const Group& group, uint64_t* counts);
   cuda::Frontiers extend(const Axis& axis, const GroupDepth& depth, const DepthOnDevice& tables, const cuda::Frontiers& from,
-                         size_t side, size_t most_entries, DeviceEpisodeMethod method);
+                         size_t side, size_t max_entries, DeviceEpisodeMethod method);
   size_t count_by_machines(const Axis& axis, const DeviceEpisodeBatch& batch, size_t from, uint64_t* counts);
   unsigned char* send(const Tables& tables);
   std::vector<uint32_t> read(const uint32_t* found, size_t size);
@@ -55,7 +55,7 @@ struct DeviceEpisodes {
   std::unique_ptr<Queue> queue_;
   cudaStream_t stream_;
   cuda::DeviceBudget budget_;
-  size_t most_entries_ = 0;  // of one depth, unless a single list has more
+  size_t max_entries_ = 0;   // of one depth, unless a single list has more
   size_t shared_bytes_ = 0;  // of shared memory that a block may have
   size_t walk_symbols_ = 0;  // symbols whose state fits into shared_bytes_
   double kernel_ms_ = 0;
@@ -66,7 +66,7 @@ struct DeviceEpisodes {
   template <typename T>
   struct Room {
     cuda::DeviceArray<T> array;
-    T* at_least(cuda::DeviceBudget& budget, size_t size) {
+    T* grown_to(cuda::DeviceBudget& budget, size_t size) {
       if (array.size() < size) {
         array.reset();
         array = cuda::DeviceArray<T>(budget, size);

@@ -31,8 +31,8 @@ struct MachinePath {
 /// Machines of some episodes of one length, each over all segments.
 struct EpisodeMachines {
   const int64_t* list_times;
-  const EpisodeNode* places;  // [episodes x length] the list of each symbol and the gap before it
-  uint32_t length;            // 2 or more
+  const EpisodeNode* positions;  // [episodes x length] the list of each symbol and the gap before it
+  uint32_t length;               // 2 or more
   uint32_t episodes;
   uint32_t segments;
   int64_t segment_ticks;
@@ -48,7 +48,7 @@ struct EpisodeMachines {
 };
 
 /// The most events that may wait for a symbol. @param list_size  of the symbol before it
-uint64_t most_waiting(uint32_t list_size, int64_t low, int64_t high);
+uint64_t max_waiting(uint32_t list_size, int64_t low, int64_t high);
 /// Words of 8 bytes for the state of one machine.
 size_t machine_words(size_t length, uint64_t ring);
 inline constexpr int kMachineThreads = 64;  // of a block, at most

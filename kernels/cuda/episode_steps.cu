@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kThreads) extend(EpisodeStep step) {
   __shared__ int64_t window[kWindow];
   __shared__ uint32_t bounds[2];
   __shared__ uint32_t warp_entries[kWarps];
-  __shared__ uint32_t place;
+  __shared__ uint32_t first_entry;
   const uint32_t tile = blockIdx.x;
   if (kPass == Pass::kWrite && step.tile_begin[tile] == step.tile_begin[tile + 1]) return;
   const uint32_t warp = threadIdx.x / 32;
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(kThreads) extend(EpisodeStep step) {
       const uint32_t found = warp_count_below(from.ends, from.size, bound);
       if (lane == 0) bounds[warp] = found;
     }
-    if (threadIdx.x == 0) place = 0;
+    if (threadIdx.x == 0) first_entry = 0;
     __syncthreads();
     range = {bounds[0], bounds[1]};
     if (range.first >= range.last) {
@@ -108,12 +108,12 @@ __global__ void __launch_bounds__(kThreads) extend(EpisodeStep step) {
   if (kPass == Pass::kAppend) {
     // Takes room from a counter of the block, then from one of the node.
     uint32_t before = 0;
-    if (lane == 0) before = atomicAdd(&place, own_entries);
+    if (lane == 0) before = atomicAdd(&first_entry, own_entries);
     before = __shfl_sync(kAll, before, 0);
     __syncthreads();
-    if (threadIdx.x == 0) place = atomicAdd(step.node_end + at, place);
+    if (threadIdx.x == 0) first_entry = atomicAdd(step.node_end + at, first_entry);
     __syncthreads();
-    own_entries = place + before;
+    own_entries = first_entry + before;
   } else {
     if (lane == 0) warp_entries[warp] = own_entries;
     __syncthreads();

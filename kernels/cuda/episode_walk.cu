@@ -55,10 +55,10 @@ __global__ void walk(EpisodeWalks job) {
     if (is_mine) {
       start = entries.starts[k];
       const int64_t time = entries.ends[k];
-      int64_t most = time + mine.high;
-      if (k + 1 < entries.size) most = min(most, entries.ends[k + 1] + mine.low);
+      int64_t max_time = time + mine.high;
+      if (k + 1 < entries.size) max_time = min(max_time, entries.ends[k + 1] + mine.low);
       begin = first_after(job.times, passed, job.events, time + mine.low);
-      end = first_after_nearby(job.times, begin, job.events, most);
+      end = first_after_nearby(job.times, begin, job.events, max_time);
     }
     for (unsigned reaching = __ballot_sync(kAll, begin < end); reaching != 0; reaching &= reaching - 1) {
       const int entry = __ffs(static_cast<int>(reaching)) - 1;

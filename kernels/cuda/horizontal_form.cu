@@ -31,26 +31,26 @@ __global__ void make_keys(const uint32_t* tids, const uint32_t* items, size_t ro
 }
 
 /// Takes sorted keys apart. @param end_of_tid  [tid slots] end of each transaction
-__global__ void split_keys(const uint64_t* keys, uint32_t size, int item_bits, uint32_t* items, uint32_t* places,
+__global__ void split_keys(const uint64_t* keys, uint32_t size, int item_bits, uint32_t* items, uint32_t* indexes,
                            uint32_t* end_of_tid, uint32_t* supports) {
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= size) return;
   const uint64_t key = keys[i];
   const auto item = static_cast<uint32_t>(key & ((uint64_t{1} << item_bits) - 1));
   items[i] = item;
-  places[i] = i;
+  indexes[i] = i;
   if (i + 1 == size || keys[i + 1] >> item_bits != key >> item_bits) end_of_tid[key >> item_bits] = i + 1;
   atomicAdd(supports + item, 1);
 }
 
-/// @param places  indexes of the occurrences in `keys`, item by item
-__global__ void find_tails(const uint64_t* keys, const uint32_t* places, uint32_t size, int item_bits,
+/// @param indexes  indexes of the occurrences in `keys`, item by item
+__global__ void find_tails(const uint64_t* keys, const uint32_t* indexes, uint32_t size, int item_bits,
                            const uint32_t* end_of_tid, const uint32_t* items, uint32_t first_column,
                            const uint32_t* tail_items, Tail* tails, unsigned long long* increments) {
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= size) return;
-  const uint32_t end = end_of_tid[keys[places[i]] >> item_bits];
-  uint32_t begin = places[i] + 1;
+  const uint32_t end = end_of_tid[keys[indexes[i]] >> item_bits];
+  uint32_t begin = indexes[i] + 1;
   if (first_column > 0) {  // find the first column of a rectangle: items of a transaction ascend
     uint32_t length = end - begin;
     while (length > 0) {
@@ -173,16 +173,16 @@ class HorizontalForm final : public PairForm {
     DeviceArray<uint32_t> counted(budget_, items_);
     check(cudaMemsetAsync(counted.data(), 0, counted.bytes(), stream), "clearing supports");
     DeviceArray<uint32_t> item_keys(budget_, size);
-    DeviceArray<uint32_t> places(budget_, size);
-    DeviceArray<uint32_t> other_places(budget_, size);
+    DeviceArray<uint32_t> indexes(budget_, size);
+    DeviceArray<uint32_t> other_indexes(budget_, size);
     DeviceArray<uint32_t> end_of_tid(budget_, tid_slots_);
     if (size > 0) {
       split_keys<<<blocks_for(size), kThreads, 0, stream>>>(keys_.data(), size, item_bits_, by_transaction_.data(),
-                                                            places.data(), end_of_tid.data(), counted.data());
+                                                            indexes.data(), end_of_tid.data(), counted.data());
       check_launch("split_keys");
       const auto sort = [&](void* temp, size_t& bytes) {
-        return cub::DeviceRadixSort::SortPairs(temp, bytes, by_transaction_.data(), item_keys.data(), places.data(),
-                                               other_places.data(), static_cast<int64_t>(size), 0, item_bits_, stream);
+        return cub::DeviceRadixSort::SortPairs(temp, bytes, by_transaction_.data(), item_keys.data(), indexes.data(),
+                                               other_indexes.data(), static_cast<int64_t>(size), 0, item_bits_, stream);
       };
       with_scratch(lane, sort, "sorting occurrences");
     }
@@ -205,7 +205,7 @@ class HorizontalForm final : public PairForm {
                           stream),
           "copying offsets");
     if (tails > 0) {
-      find_tails<<<blocks_for(tails), kThreads, 0, stream>>>(keys_.data(), other_places.data(), tails, item_bits_,
+      find_tails<<<blocks_for(tails), kThreads, 0, stream>>>(keys_.data(), other_indexes.data(), tails, item_bits_,
                                                              end_of_tid.data(), by_transaction_.data(), first_column_,
                                                              item_keys.data(), tails_.data(), increments.data());
       check_launch("find_tails");

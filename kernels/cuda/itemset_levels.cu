@@ -21,22 +21,22 @@ using RowLayout = DeviceItemsets::RowLayout;
 constexpr int kThreads = 256;
 constexpr int kTogether = 8;  // candidates that are counted by one group of threads
 constexpr uint32_t kPruned = UINT32_MAX;
-constexpr uint32_t kMostAtOnce = uint32_t{1} << 22;  // candidates
-constexpr uint32_t kFewestAtOnce = 4096;
+constexpr uint32_t kMaxAtOnce = uint32_t{1} << 22;  // candidates
+constexpr uint32_t kMinAtOnce = 4096;
 // Bytes of rows that are read or written between two looks at the stop token: about ten milliseconds.
 constexpr double kBytesAtOnce = 2e10;
-constexpr uint32_t kFew = 4096;         // itemsets that are copied back with their number, before the number is known
-constexpr uint32_t kWideRow = 1024;     // vectors of a row: from here on a block counts a group, below it a warp
-constexpr uint32_t kFewestInSlice = 8;  // vectors of a slice for each thread
-constexpr uint32_t kBlocksEach = 8;     // blocks for each multiprocessor; with fewer, rows are cut into slices
+constexpr uint32_t kFew = 4096;      // itemsets that are copied back with their number, before the number is known
+constexpr uint32_t kWideRow = 1024;  // vectors of a row: from here on a block counts a group, below it a warp
+constexpr uint32_t kMinInSlice = 8;  // vectors of a slice for each thread
+constexpr uint32_t kBlocksEach = 8;  // blocks for each multiprocessor; with fewer, rows are cut into slices
 
 struct IsCandidate {
   __device__ bool operator()(const JoinedItemset& candidate) const { return candidate.parent != kPruned; }
 };
 
 struct IsFrequent {
-  uint32_t least;
-  __device__ bool operator()(const JoinedItemset& candidate) const { return candidate.support >= least; }
+  uint32_t min_count;
+  __device__ bool operator()(const JoinedItemset& candidate) const { return candidate.support >= min_count; }
 };
 
 struct HasRow {
@@ -97,18 +97,18 @@ __global__ void prune(JoinedItemset* candidates, uint32_t size, const uint64_t* 
   const uint32_t last = items[candidate.parent];
   const uint32_t with = items[candidate.other];
   uint32_t first = 0;
-  uint32_t place = 0;  // in the parent
+  uint32_t index = 0;  // in the parent
   for (uint32_t w = 0; w <= last / 64; ++w) {
-    for (uint64_t rest = parent[w]; rest != 0; ++place) {
+    for (uint64_t rest = parent[w]; rest != 0; ++index) {
       const auto bit = static_cast<uint32_t>(__clzll(static_cast<long long>(rest)));
       rest &= ~(uint64_t{1} << (63 - bit));
       const uint32_t item = w * 64 + bit;
-      if (place == 0) {
+      if (index == 0) {
         first = item;
         continue;
       }
       // A subset without the first item begins with the second. It was counted only if the second item leads.
-      const bool first_may_go = place == 1 && item < leading;
+      const bool first_may_go = index == 1 && item < leading;
       if ((first_may_go && !is_in_level(bitmaps, words, level_size, parent, first, with)) ||
           (item != last && !is_in_level(bitmaps, words, level_size, parent, item, with))) {
         candidates[i].parent = kPruned;
@@ -242,9 +242,9 @@ std::vector<uint64_t> candidates_before(const std::vector<uint32_t>& parents) {
   uint64_t sum = 0;
   for (size_t first = 0, last = 0; first < size; first = last) {
     while (last < size && parents[last] == parents[first]) ++last;
-    for (size_t place = first; place < last; ++place) {
-      begin[place] = sum;
-      sum += last - place - 1;
+    for (size_t index = first; index < last; ++index) {
+      begin[index] = sum;
+      sum += last - index - 1;
     }
   }
   begin[size] = sum;
@@ -326,7 +326,7 @@ void DeviceItemsets::settle() {
 
 uint32_t DeviceItemsets::candidates_at_once() const {
   const double row_bytes = 16.0 * std::max(layout_.vectors, 1u);
-  return static_cast<uint32_t>(std::clamp(kBytesAtOnce / row_bytes, double{kFewestAtOnce}, double{kMostAtOnce}));
+  return static_cast<uint32_t>(std::clamp(kBytesAtOnce / row_bytes, double{kMinAtOnce}, double{kMaxAtOnce}));
 }
 
 uint32_t DeviceItemsets::read_count() {
@@ -353,8 +353,8 @@ void DeviceItemsets::count_on_device(const Level& level, JoinedItemset* candidat
   const bool is_wide = layout_.vectors >= kWideRow;
   const uint32_t group = is_wide ? kThreads : 32;
   const unsigned blocks = blocks_for((uint64_t{size} + kTogether - 1) / kTogether * group);
-  const uint32_t most_slices = std::max(1u, layout_.vectors / (group * kFewestInSlice));
-  const uint32_t slices = std::min(most_slices, (kBlocksEach * multiprocessors_ + blocks - 1) / blocks);
+  const uint32_t max_slices = std::max(1u, layout_.vectors / (group * kMinInSlice));
+  const uint32_t slices = std::min(max_slices, (kBlocksEach * multiprocessors_ + blocks - 1) / blocks);
   const uint32_t slice = std::max(1u, (layout_.vectors + slices - 1) / slices);
   const dim3 grid(blocks, slices);
   if (is_wide)
@@ -401,9 +401,9 @@ uint64_t DeviceItemsets::extend(const DeviceExtension& step, const DeviceItemset
   const uint64_t first = levels_[below].begin[step.first];
   const uint64_t last = levels_[below].begin[step.last];
   auto at_once = static_cast<uint32_t>(std::min<uint64_t>(last - first, candidates_at_once()));
-  if (at_once > kFewestAtOnce) {  // candidates in flight leave most of the memory to rows
+  if (at_once > kMinAtOnce) {  // candidates in flight leave most of the memory to rows
     const uint64_t some = room() / (16 * sizeof(JoinedItemset));
-    at_once = std::min(at_once, std::max(kFewestAtOnce, static_cast<uint32_t>(std::min<uint64_t>(some, kMostAtOnce))));
+    at_once = std::min(at_once, std::max(kMinAtOnce, static_cast<uint32_t>(std::min<uint64_t>(some, kMaxAtOnce))));
   }
   reserve(candidates_[0], at_once);
   reserve(candidates_[1], at_once);
@@ -438,7 +438,7 @@ uint64_t DeviceItemsets::extend(const DeviceExtension& step, const DeviceItemset
     }
     counted += size;
     if (size > 0) {
-      select(candidates, size, kept_.data() + found, IsFrequent{step.least});
+      select(candidates, size, kept_.data() + found, IsFrequent{step.min_count});
       events_[2].record(stream_);
       if (is_short)
         check(cudaMemcpyAsync(few_.data(), kept_.data(), size * sizeof(JoinedItemset), cudaMemcpyDeviceToHost, stream_),
@@ -501,9 +501,9 @@ uint64_t DeviceItemsets::extend(const DeviceExtension& step, const DeviceItemset
 
 void DeviceItemsets::count(JoinedItemset* candidates, size_t size) {
   use();
-  const uint32_t most = candidates_at_once();
-  for (size_t from = 0; from < size; from += most) {
-    const auto now = static_cast<uint32_t>(std::min<size_t>(most, size - from));
+  const uint32_t max_now = candidates_at_once();
+  for (size_t from = 0; from < size; from += max_now) {
+    const auto now = static_cast<uint32_t>(std::min<size_t>(max_now, size - from));
     const size_t bytes = now * sizeof(JoinedItemset);
     reserve(candidates_[0], now);
     const auto start = std::chrono::steady_clock::now();

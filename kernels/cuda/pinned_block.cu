@@ -11,7 +11,7 @@ namespace {
 
 // Never freed: when the process ends, the driver may already be gone.
 std::mutex kept_mutex;
-void* kept[PinnedBlock::kMostKept];
+void* kept[PinnedBlock::kMaxKept];
 size_t kept_count = 0;
 
 }  // namespace
@@ -29,7 +29,7 @@ PinnedBlock::PinnedBlock() {
 
 PinnedBlock::~PinnedBlock() {
   const std::lock_guard lock(kept_mutex);
-  if (kept_count < kMostKept)
+  if (kept_count < kMaxKept)
     kept[kept_count++] = data_;
   else
     cudaFreeHost(data_);

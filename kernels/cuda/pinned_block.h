@@ -9,11 +9,11 @@
 
 namespace batmap::cuda {
 
-/// A megabyte: a block that was kept, or a new one. At the end of its life it is kept, up to kMostKept blocks.
+/// A megabyte: a block that was kept, or a new one. At the end of its life it is kept, up to kMaxKept blocks.
 class PinnedBlock {
  public:
   static constexpr size_t kBytes = size_t{1} << 20;
-  static constexpr size_t kMostKept = 32;
+  static constexpr size_t kMaxKept = 32;
 
   PinnedBlock();
   PinnedBlock(const PinnedBlock&) = delete;

@@ -16,9 +16,9 @@ void count_by_automaton(const EventStreamView& view, const EpisodeBatch& batch, 
   std::vector<EpisodeMachine> machines;
   machines.reserve(last - first);
   // Which machines a symbol moves, and at which positions of the episode; for one machine the last position first.
-  struct Place {
+  struct Position {
     uint32_t machine;
-    uint32_t place;
+    uint32_t position;
   };
   Buffer<size_t> begin(*options.memory, size_t{view.symbol_count} + 1, Fill::kZero);
   for (size_t k = first; k < last; ++k) {
@@ -27,16 +27,16 @@ void count_by_automaton(const EventStreamView& view, const EpisodeBatch& batch, 
   }
   for (uint32_t symbol = 0; symbol < view.symbol_count; ++symbol) begin[symbol + 1] += begin[symbol];
   // Filled from the end: each beginning ends up where it belongs, and later positions come first.
-  Buffer<Place> places(*options.memory, (last - first) * batch.length);
+  Buffer<Position> positions(*options.memory, (last - first) * batch.length);
   for (size_t k = last; k-- > first;)
-    for (size_t place = 0; place < batch.length; ++place)
-      places[--begin[batch[k].symbols[place]]] = {static_cast<uint32_t>(k - first), static_cast<uint32_t>(place)};
+    for (size_t position = 0; position < batch.length; ++position)
+      positions[--begin[batch[k].symbols[position]]] = {static_cast<uint32_t>(k - first), static_cast<uint32_t>(position)};
 
   for (size_t at = 0; at < view.events; ++at) {
     if (at % 4096 == 0) options.cancel.throw_if_requested();
     const uint32_t symbol = view.symbols[at];
     for (size_t k = begin[symbol]; k < begin[symbol + 1]; ++k)
-      counts[places[k].machine] += machines[places[k].machine].step(places[k].place, view.times[at]);
+      counts[positions[k].machine] += machines[positions[k].machine].step(positions[k].position, view.times[at]);
   }
 }
 

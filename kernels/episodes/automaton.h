@@ -30,12 +30,12 @@ class EpisodeMachine {
   }
 
   /// Takes an event of the symbol at this position of the episode. @return whether it completes an occurrence
-  bool step(size_t place, int64_t time) {
-    if (place == 0) {
+  bool step(size_t position, int64_t time) {
+    if (position == 0) {
       if (time <= after_) return false;
     } else {
-      Waiting& before = lists_[place - 1];
-      const Gap gap = gaps_[place - 1];
+      Waiting& before = lists_[position - 1];
+      const Gap gap = gaps_[position - 1];
       while (before.first < before.times.size() && before.times[before.first] < time - gap.high) ++before.first;
       if (before.first == before.times.size()) {
         before.clear();
@@ -43,8 +43,8 @@ class EpisodeMachine {
       }
       if (before.times[before.first] >= time - gap.low) return false;
     }
-    if (place < lists_.size()) {
-      lists_[place].times.push_back(time);
+    if (position < lists_.size()) {
+      lists_[position].times.push_back(time);
       return false;
     }
     start_after(time);
@@ -54,8 +54,8 @@ class EpisodeMachine {
   /// Takes an event of a symbol at each position that the symbol has, later positions first.
   /// @return whether the event completes an occurrence
   bool step_symbol(uint32_t symbol, int64_t time) {
-    for (size_t place = symbols_.size(); place-- > 0;)
-      if (symbols_[place] == symbol && step(place, time)) return true;
+    for (size_t position = symbols_.size(); position-- > 0;)
+      if (symbols_[position] == symbol && step(position, time)) return true;
     return false;
   }
 

@@ -59,10 +59,10 @@ double sample_unforeseen(const EventStreamView& view, const EpisodeBatch& batch,
     const EpisodeView episode = batch[batch.size * k / sampled];
     const std::span<const int64_t> first = slice(episode.symbols[0]);
     frontier.assign(first.begin(), first.end());
-    for (size_t place = 1; place < episode.length(); ++place) {
-      const std::span<const int64_t> own = slice(episode.symbols[place]);
+    for (size_t position = 1; position < episode.length(); ++position) {
+      const std::span<const int64_t> own = slice(episode.symbols[position]);
       longer.clear();
-      extend_frontier({frontier.data(), frontier.data(), frontier.size()}, own, view.cut(episode.gaps[place - 1]),
+      extend_frontier({frontier.data(), frontier.data(), frontier.size()}, own, view.cut(episode.gaps[position - 1]),
                       [&](int64_t end, int64_t) { longer.push_back(end); });
       events += own.size();
       unforeseen += std::min(longer.size(), own.size() - longer.size());

@@ -23,9 +23,9 @@ const std::vector<int64_t>* pointer_to(const std::optional<std::vector<int64_t>>
 /// The smallest number of occurrences whose rate is at least `rate`.
 uint64_t count_of_rate(double rate, uint64_t duration, double ticks_a_unit) {
   const double units = static_cast<double>(duration) / ticks_a_unit;
-  const double least = std::ceil(rate * units);
-  if (!(least < 0x1p63)) return uint64_t{1} << 63;
-  auto count = std::max<uint64_t>(static_cast<uint64_t>(least), 1);
+  const double min_count = std::ceil(rate * units);
+  if (!(min_count < 0x1p63)) return uint64_t{1} << 63;
+  auto count = std::max<uint64_t>(static_cast<uint64_t>(min_count), 1);
   // The product was rounded, so step to the exact bound.
   while (count > 1 && static_cast<double>(count - 1) / units >= rate) --count;
   while (static_cast<double>(count) / units < rate) ++count;
@@ -45,7 +45,7 @@ void record_streams(const EventStreams& streams, RunRecord& record) {
 struct Batch {
   std::vector<uint32_t> symbols;
   std::vector<Gap> gaps;
-  std::vector<size_t> place;  // index of each among those given
+  std::vector<size_t> position;  // index of each among those given
 
   Batch(const EventStreams& streams, const GivenEpisodes& given) {
     for (size_t k = 0; k < given.size(); ++k) {
@@ -56,7 +56,7 @@ struct Batch {
         symbols.resize(before);
         continue;
       }
-      place.push_back(k);
+      position.push_back(k);
       for (size_t at = 0; at + 1 < given.length; ++at) gaps.push_back(given.gaps[given.gaps.size() == 1 ? 0 : at]);
     }
   }
@@ -297,7 +297,7 @@ EventStreams streams_of(EventLog log, std::span<const uint32_t> event_rank, cons
 std::vector<uint64_t> count_given(const EventStreams& streams, const GivenEpisodes& episodes,
                                   const ExecutionOptions& options, RunRecord& record) {
   const Batch found(streams, episodes);
-  const EpisodeBatch batch{found.symbols.data(), found.gaps.data(), episodes.length, found.place.size()};
+  const EpisodeBatch batch{found.symbols.data(), found.gaps.data(), episodes.length, found.position.size()};
   std::vector<uint64_t> counts(batch.size);
   record.answers = AnswerKind::kEpisodes;
   record.method = kEpisodeMethodNames[static_cast<size_t>(episodes.method.value_or(EpisodeMethod::kTracking))];
@@ -314,7 +314,7 @@ std::vector<uint64_t> count_given(const EventStreams& streams, const GivenEpisod
     }
   }
   std::vector<uint64_t> all(episodes.size());
-  for (size_t k = 0; k < counts.size(); ++k) all[found.place[k]] = counts[k];
+  for (size_t k = 0; k < counts.size(); ++k) all[found.position[k]] = counts[k];
   record.results = all.size();
   return all;
 }
@@ -327,7 +327,7 @@ GrowingBuffer<FoundOccurrence> find_occurrences(const EventStreams& streams, con
   record_streams(streams, record);
   GrowingBuffer<FoundOccurrence> all(*options.memory);
   const Batch found(streams, episode);
-  if (found.place.empty()) return all;
+  if (found.position.empty()) return all;
   for (const EventStream& axis : streams.axes()) {
     const EventStreamView view = axis.view();
     NonOverlapped chosen;

@@ -12,9 +12,9 @@ namespace batmap {
 
 namespace {
 
-constexpr uint64_t kMostSpan = uint64_t{1} << 61;
+constexpr uint64_t kMaxSpan = uint64_t{1} << 61;
 constexpr uint64_t kAxisEnd = uint64_t{1} << 62;
-constexpr size_t kMostEvents = UINT32_MAX - 1;
+constexpr size_t kMaxEvents = UINT32_MAX - 1;
 constexpr size_t kRowsAPoll = size_t{1} << 16;
 
 struct Row {
@@ -92,12 +92,12 @@ size_t add_axis(std::vector<EventStream>& axes, std::span<const Row> rows, size_
     size_t next = end;
     while (next < rows.size() && rows[next].stream == rows[end].stream) ++next;
     const uint64_t span = static_cast<uint64_t>(rows[next - 1].time) - static_cast<uint64_t>(rows[end].time);
-    if (length + span >= kAxisEnd || next - from > kMostEvents) break;
+    if (length + span >= kAxisEnd || next - from > kMaxEvents) break;
     pieces.push_back({static_cast<int64_t>(length), rows[end].time, streams[rows[end].stream]});
     length += span + static_cast<uint64_t>(reach) + 1;
     end = next;
   }
-  if (end == from) throw Error(ErrorCode::kTooLarge, "a stream has more than " + std::to_string(kMostEvents) + " events");
+  if (end == from) throw Error(ErrorCode::kTooLarge, "a stream has more than " + std::to_string(kMaxEvents) + " events");
 
   Buffer<int64_t> times(*options.memory, end - from);
   Buffer<uint32_t> symbol_of(*options.memory, end - from);
@@ -179,9 +179,9 @@ EventStreams::EventStreams(EventLog log, std::span<const uint32_t> event_rank,
   for (const Span& span : spans) {
     if (span.last < span.first) continue;
     longest = std::max(longest, span.ticks());
-    if (longest >= kMostSpan)
+    if (longest >= kMaxSpan)
       throw Error(ErrorCode::kTooLarge, "times of a stream span " + std::to_string(longest) + " ticks",
-                  "At most " + std::to_string(kMostSpan - 1) + " ticks may lie between first and last.");
+                  "At most " + std::to_string(kMaxSpan - 1) + " ticks may lie between first and last.");
     ++totals_.streams;
     totals_.duration += span.ticks();
   }

@@ -27,14 +27,14 @@ class EventLog {
  public:
   /// @param with_streams  whether rows have a stream; if not, all are of stream 0
   /// @param expected      number of rows, if known to be few: the log then takes no more memory than they need
-  EventLog(const ExecutionOptions& options, bool with_streams, uint64_t expected = kMostRowsABlock)
+  EventLog(const ExecutionOptions& options, bool with_streams, uint64_t expected = kMaxRowsABlock)
       : meter_(options.memory),
         columns_(with_streams ? 3 : 2),
-        shift_(std::countr_zero(std::bit_ceil(std::clamp<uint64_t>(expected, 1, kMostRowsABlock)))) {}
+        shift_(std::countr_zero(std::bit_ceil(std::clamp<uint64_t>(expected, 1, kMaxRowsABlock)))) {}
 
   void append(int64_t time, int64_t event, int64_t stream = 0) {
     if (rows_ >> shift_ == blocks_.size()) blocks_.emplace_back(*meter_, columns_ << shift_);
-    int64_t* const at = blocks_.back().data() + place(rows_++);
+    int64_t* const at = blocks_.back().data() + offset(rows_++);
     at[0] = time;
     at[1] = event;
     if (columns_ == 3) at[2] = stream;
@@ -51,14 +51,14 @@ class EventLog {
     int64_t stream;
   };
   Row operator[](uint64_t k) const {
-    const int64_t* const at = blocks_[k >> shift_].data() + place(k);
+    const int64_t* const at = blocks_[k >> shift_].data() + offset(k);
     return {at[0], at[1], columns_ == 3 ? at[2] : 0};
   }
 
  private:
-  static constexpr uint64_t kMostRowsABlock = uint64_t{1} << 16;
+  static constexpr uint64_t kMaxRowsABlock = uint64_t{1} << 16;
 
-  size_t place(uint64_t row) const { return (row & ((uint64_t{1} << shift_) - 1)) * columns_; }
+  size_t offset(uint64_t row) const { return (row & ((uint64_t{1} << shift_) - 1)) * columns_; }
 
   MemoryMeter* meter_;
   size_t columns_;

@@ -79,8 +79,8 @@ void extend_searching_list(FrontierView from, std::span<const int64_t> list, Gap
   for (size_t k = 0; k < from.size; ++k) {
     const int64_t end = from.ends[k];
     at = gallop(list.data(), at, list.size(), [&](int64_t u) { return u <= end + gap.low; });
-    const int64_t most = k + 1 < from.size ? std::min(end + gap.high, from.ends[k + 1] + gap.low) : end + gap.high;
-    for (; at < list.size() && list[at] <= most; ++at) take(list[at], from.starts[k]);
+    const int64_t max_time = k + 1 < from.size ? std::min(end + gap.high, from.ends[k + 1] + gap.low) : end + gap.high;
+    for (; at < list.size() && list[at] <= max_time; ++at) take(list[at], from.starts[k]);
   }
 }
 

@@ -161,8 +161,8 @@ class Extensions {
       const int64_t start = frontier.starts[k];
       at = gallop(view.times, at, view.events, [&](int64_t u) { return u <= end + low; });
       const size_t first = at;
-      const int64_t most = k + 1 < frontier.size ? std::min(end + high, frontier.ends[k + 1] + low) : end + high;
-      for (; at < view.events && view.times[at] <= most; ++at) {
+      const int64_t max_time = k + 1 < frontier.size ? std::min(end + high, frontier.ends[k + 1] + low) : end + high;
+      for (; at < view.events && view.times[at] <= max_time; ++at) {
         const uint32_t symbol = view.symbols[at];
         const int64_t last_end = last_ends_[symbol];
         if (last_end >= start) continue;

@@ -81,8 +81,8 @@ std::vector<Segment> cut_segments(const EventStreamView& view, size_t segments, 
   std::vector<Segment> all;
   for (size_t begin = 0; begin < view.events;) {
     size_t end = std::min(view.events, begin + view.events / segments + 1);
-    const int64_t least = view.times[begin] + reach;
-    while (end < view.events && (view.times[end] == view.times[end - 1] || view.times[end] < least)) ++end;
+    const int64_t min_time = view.times[begin] + reach;
+    while (end < view.events && (view.times[end] == view.times[end - 1] || view.times[end] < min_time)) ++end;
     all.emplace_back(begin, end, meter);
     begin = end;
   }

@@ -44,8 +44,8 @@ class SpikeTrain {
   void next(std::vector<Spike>& spikes);
 
  private:
-  static constexpr int kMostDelay = 16;  // in bins; a power of two above every delay
-  static constexpr int kMostInput = 1024;
+  static constexpr int kMaxDelay = 16;  // in bins; a power of two above every delay
+  static constexpr int kMaxInput = 1024;
 
   struct Connection {
     uint32_t target;
@@ -59,8 +59,8 @@ class SpikeTrain {
   size_t neurons_;
   std::vector<size_t> begin_;  // [neurons + 1] first connection of each neuron
   std::vector<Connection> connections_;
-  std::vector<int32_t> input_;         // [kMostDelay x neurons], a ring of bins
-  std::vector<uint32_t> probability_;  // [2 x kMostInput + 1] by input, in units of 2^-32
+  std::vector<int32_t> input_;         // [kMaxDelay x neurons], a ring of bins
+  std::vector<uint32_t> probability_;  // [2 x kMaxInput + 1] by input, in units of 2^-32
 };
 
 }  // namespace batmap

@@ -18,7 +18,7 @@ FrontierView of_symbol(std::span<const int64_t> list) { return {list.data(), lis
 constexpr size_t kBlock = size_t{1} << 14;
 
 struct Entries {
-  Entries(MemoryMeter& meter, size_t most) : ends(meter, most), starts(meter, most) {}
+  Entries(MemoryMeter& meter, size_t max_entries) : ends(meter, max_entries), starts(meter, max_entries) {}
   FrontierView view() const { return {ends.data(), starts.data(), size}; }
 
   Buffer<int64_t> ends;
@@ -145,9 +145,9 @@ uint64_t Tracker::count(EpisodeView episode) {
 
 uint64_t track_in_blocks(const EventStreamView& view, EpisodeView episode, Compaction compaction,
                          const ExecutionOptions& options) {
-  size_t most = 0;
-  for (size_t k = 1; k < episode.length(); ++k) most = std::max(most, view.list(episode.symbols[k]).size());
-  Entries entries[2] = {{*options.memory, most}, {*options.memory, most}};
+  size_t max_entries = 0;
+  for (size_t k = 1; k < episode.length(); ++k) max_entries = std::max(max_entries, view.list(episode.symbols[k]).size());
+  Entries entries[2] = {{*options.memory, max_entries}, {*options.memory, max_entries}};
   FrontierView frontier = of_symbol(view.list(episode.symbols[0]));
   for (size_t k = 1; k < episode.length(); ++k) {
     Entries& to = entries[k % 2];

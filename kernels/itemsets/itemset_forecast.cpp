@@ -67,8 +67,8 @@ double RandomWays::with_perfect(uint32_t length, uint32_t support) const {
   if (support > max_support_) return 0;
   double itemsets = 0;
   double subsets = 1;  // perfect_ over k
-  for (size_t k = 0; k <= perfect_ && length + k <= lengths_.most; ++k) {
-    if (length + k >= lengths_.least) itemsets += subsets;
+  for (size_t k = 0; k <= perfect_ && length + k <= lengths_.max; ++k) {
+    if (length + k >= lengths_.min) itemsets += subsets;
     subsets *= static_cast<double>(perfect_ - k) / static_cast<double>(k + 1);
   }
   return itemsets;
@@ -124,7 +124,7 @@ double RandomWays::walk(uint32_t item) {
     }
     counted_.clear();
     itemsets += stands_for * with_perfect(length, support);
-    if (extensions_.empty() || length == lengths_.most) return itemsets;
+    if (extensions_.empty() || length == lengths_.max) return itemsets;
 
     std::ranges::sort(extensions_, {}, &Extension::item);
     const Extension chosen = draw(support);

@@ -22,7 +22,7 @@ namespace batmap {
 
 namespace {
 
-constexpr uint64_t kMostRounds = 100'000;  // of random ways
+constexpr uint64_t kMaxRounds = 100'000;  // of random ways
 constexpr const char* kAlgorithmNames[kItemsetAlgorithms] = {"auto", "pbi", "tbi", "dfs"};
 
 void require_fraction(const char* name, const std::optional<double>& value) {
@@ -125,11 +125,11 @@ ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> 
   if (min_count_ <= record_.transactions) {
     bounds_.min_count = static_cast<uint32_t>(min_count_);
     if (query_.max_support)
-      max_support_ = static_cast<uint32_t>(most_of_fraction(*query_.max_support, record_.transactions));
+      max_support_ = static_cast<uint32_t>(max_count_of_fraction(*query_.max_support, record_.transactions));
     const ItemFilter filter{.min_rows = min_count_, .include = query_.include, .exclude = query_.exclude};
     const KeptItems kept = keep_items(relation, filter, options_);
     values_ = Buffer<int64_t>(*options_.memory, kept.size);
-    for (uint32_t rank = 0; rank < kept.size; ++rank) values_[rank] = relation.item_value(kept.code_of_rank[rank]);
+    for (uint32_t rank = 0; rank < kept.size; ++rank) values_[rank] = relation.item_value(kept.code(Rank{rank}));
     const bool is_chosen = on_masks && query_.target != ItemsetTarget::kAll;
     root_ = build_search_root(relation, kept, min_count_, !is_chosen, options_);
     record_.items_kept = root_.items.size() + root_.perfect.size();
@@ -198,7 +198,7 @@ void ItemsetRun::choose_device() {
     };
     SearchOutline outline;
     if (use.mode == DeviceMode::kAuto)
-      outline = sample_search(root_, bounds_.least(), lengths_.most, goes_on, *query_.bits, options_);
+      outline = sample_search(root_, bounds_.threshold(), lengths_.max, goes_on, *query_.bits, options_);
     return *(verdict = choose_row_search(use.mode, row_search_sizes(job, outline), devices[0],
                                          estimate_search_here(job, outline)));
   };
@@ -222,7 +222,7 @@ std::unique_ptr<RowLevels> ItemsetRun::rows(const ExecutionOptions& options) con
 }
 
 bool ItemsetRun::wanted(uint32_t length, uint32_t support) const {
-  return length >= lengths_.least && length <= lengths_.most && support <= max_support_;
+  return length >= lengths_.min && length <= lengths_.max && support <= max_support_;
 }
 
 size_t ItemsetRun::branches() const {
@@ -239,8 +239,8 @@ ItemsetRun::Searcher ItemsetRun::searcher(ItemsetVisitor& visitor, const Executi
   };
   if (query_.target == ItemsetTarget::kAll)
     return by_branch(
-        std::make_shared<DepthFirst>(root_, bounds_, lengths_.most, *query_.kernel, *query_.bits, visitor, options));
-  const TargetSearchInput input{root_, occurrences_, bounds_, lengths_.most, *query_.kernel, *query_.bits, visitor, options};
+        std::make_shared<DepthFirst>(root_, bounds_, lengths_.max, *query_.kernel, *query_.bits, visitor, options));
+  const TargetSearchInput input{root_, occurrences_, bounds_, lengths_.max, *query_.kernel, *query_.bits, visitor, options};
   return by_branch(std::shared_ptr<TargetSearch>(make_target_search(query_.target, input)));
 }
 
@@ -265,7 +265,7 @@ void ItemsetRun::search(ItemsetSink& sink) {
 }
 
 void ItemsetRun::search(ItemsetVisitor& visitor) {
-  if (is_streamed() && lengths_.least <= 1 && lengths_.most == UINT32_MAX && max_support_ == UINT32_MAX) {
+  if (is_streamed() && lengths_.min <= 1 && lengths_.max == UINT32_MAX && max_support_ == UINT32_MAX) {
     const Searcher search = searcher(visitor, options_);
     for (size_t branch = 0; branch < branches(); ++branch) search(branch);
   } else {
@@ -279,10 +279,10 @@ void ItemsetRun::search_papers(ItemsetSink& sink, const ItemsetLengths& lengths,
   ItemsetWriter writer(sink, lengths, max_support, bounds_, options);
   const std::unique_ptr<RowLevels> levels = rows(options);
   if (algorithm() == ItemsetAlgorithm::kDfs) {
-    search_bit_rows(root_, leading, bounds_, lengths.most, *levels, writer);
+    search_bit_rows(root_, leading, bounds_, lengths.max, *levels, writer);
   } else {
     const ItemsetLookup lookup = algorithm() == ItemsetAlgorithm::kPbi ? ItemsetLookup::kBitmaps : ItemsetLookup::kTrie;
-    BreadthFirst(root_, bounds_, lengths.most, lookup, *levels, writer, levels_, options).search(leading);
+    BreadthFirst(root_, bounds_, lengths.max, lookup, *levels, writer, levels_, options).search(leading);
   }
   writer.flush();
 }
@@ -300,9 +300,9 @@ void ItemsetRun::search_target(ItemsetSink& sink, const ExecutionOptions& option
   // Subsets of an answer may lack the included items; supersets have them.
   const auto leading = shorter_ones_do ? static_cast<uint32_t>(root_.items.size()) : root_.leading;
   TargetSink chosen(query_.target, root_.transactions, options);
-  search_papers(chosen, {1, shorter_ones_do ? lengths_.most : UINT32_MAX}, UINT32_MAX, leading, options);
-  chosen.hand_over(sink, [this](uint32_t first, uint32_t length, uint32_t support) {
-    return (first < root_.leading_ranks || !root_.perfect.empty()) && wanted(length, support);
+  search_papers(chosen, {1, shorter_ones_do ? lengths_.max : UINT32_MAX}, UINT32_MAX, leading, options);
+  chosen.hand_over(sink, [this](Rank first, uint32_t length, uint32_t support) {
+    return (index_of(first) < root_.leading_ranks || !root_.perfect.empty()) && wanted(length, support);
   });
 }
 
@@ -373,7 +373,7 @@ ItemsetForecast ItemsetRun::forecast(double milliseconds) {
   try {
     ItemsetSpectrum spectrum(*options_.memory);
     SpectrumVisitor visitor(spectrum, lengths_, max_support_);
-    DepthFirst(root_, bounds_, lengths_.most, *query_.kernel, *query_.bits, visitor, options).search(0, root_.leading);
+    DepthFirst(root_, bounds_, lengths_.max, *query_.kernel, *query_.bits, visitor, options).search(0, root_.leading);
     ItemsetForecast exact;
     for (const SpectrumRow& row : spectrum.rows(options_.cancel)) exact.itemsets += static_cast<double>(row.itemsets);
     return exact;
@@ -382,9 +382,9 @@ ItemsetForecast ItemsetRun::forecast(double milliseconds) {
     const bool too_slow = error.code() == ErrorCode::kCancelled && !options_.cancel.requested();
     if (!too_many && !too_slow) throw;
   }
-  RandomWays ways(root_, bounds_.least(), lengths_, max_support_, options_);
+  RandomWays ways(root_, bounds_.threshold(), lengths_, max_support_, options_);
   const Stopwatch watch;
-  while (ways.rounds() < 2 || (ways.rounds() < kMostRounds && watch.milliseconds() < milliseconds / 2)) ways.round();
+  while (ways.rounds() < 2 || (ways.rounds() < kMaxRounds && watch.milliseconds() < milliseconds / 2)) ways.round();
   return ways.forecast();
 }
 

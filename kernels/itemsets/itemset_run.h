@@ -94,7 +94,7 @@ class ItemsetRun {
   ItemsetForecast forecast(double milliseconds);
 
   /// The item value of a rank.
-  int64_t value(uint32_t rank) const { return values_[rank]; }
+  int64_t value(Rank rank) const { return values_[index_of(rank)]; }
   size_t ranks() const { return values_.size(); }
   const ItemsetQuery& query() const { return query_; }
   uint64_t transactions() const { return record_.transactions; }

@@ -132,8 +132,8 @@ void ItemsetStream::make_pass() {
     searcher_ = nullptr;
     pass_.reset();
   }
-  const size_t most = options_.memory->available() / 4 / sizeof(ItemsetStep);
-  pass_room_ = std::max(kFirstPass, std::min(pass_room_ * kPassGrowth, most));
+  const size_t max_room = options_.memory->available() / 4 / sizeof(ItemsetStep);
+  pass_room_ = std::max(kFirstPass, std::min(pass_room_ * kPassGrowth, max_room));
   pass_.room(pass_room_);
   handed_over_ = 0;
   if (!searcher_) {

@@ -9,7 +9,7 @@ namespace batmap {
 
 namespace {
 
-constexpr double kLargestSummed = 256;  // larger standard deviations are integrated
+constexpr double kMaxSummed = 256;  // larger standard deviations are integrated
 constexpr double kNegligible = 1e-17;
 constexpr double kVanished = 1e-305;  // larger than denormals, whose products might never become 0
 constexpr double kFarthest = 60;      // deviations from the mean at which exp(-60^2 / 2) is 0
@@ -67,7 +67,7 @@ Hypergeometric::Split Hypergeometric::split_at(double count) const {
 Hypergeometric::Split Hypergeometric::split_cell_at(double x) const {
   if (x <= 0) return {0, 1};
   if (x > std::min(a_, b_)) return {1, 0};
-  if (deviation_ > kLargestSummed) return integrated_split(x);
+  if (deviation_ > kMaxSummed) return integrated_split(x);
   const Split sum = sums_around(x);
   const double all = sum.below + sum.above;
   return {sum.below / all, sum.above / all};
@@ -135,7 +135,7 @@ double Hypergeometric::quantile(double p) const {
   double x = mode_;
   double reached = 0;  // P[both <= the count of x]
   double mass = 0;     // P[cell = x]
-  if (deviation_ <= kLargestSummed) {
+  if (deviation_ <= kMaxSummed) {
     const Split sum = sums_around(mode_);
     const double all = sum.below + sum.above;
     reached = (direction_ > 0 ? sum.below + 1 : sum.above) / all;

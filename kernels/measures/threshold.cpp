@@ -53,6 +53,6 @@ uint64_t count_of_fraction(double fraction, uint64_t total) {
   return std::max<uint64_t>(1, product.whole + product.remainder);
 }
 
-uint64_t most_of_fraction(double fraction, uint64_t total) { return exact_product(fraction, total).whole; }
+uint64_t max_count_of_fraction(double fraction, uint64_t total) { return exact_product(fraction, total).whole; }
 
 }  // namespace batmap

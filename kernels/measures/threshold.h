@@ -14,7 +14,7 @@ namespace batmap {
 uint64_t count_of_fraction(double fraction, uint64_t total);
 
 /// The largest count c with c <= fraction * total, in the same sense. @return may be 0
-uint64_t most_of_fraction(double fraction, uint64_t total);
+uint64_t max_count_of_fraction(double fraction, uint64_t total);
 
 /// The least support of an answer, in transactions.
 /// @param min_count, min_support  as in a query: at most one of them; neither means 1

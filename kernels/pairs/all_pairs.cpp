@@ -256,8 +256,8 @@ void AllPairsRun::count(AllPairsWay way, uint64_t element_bound) {
       TransactionBits form = transaction_bits_of_sets(input_->sets, order, element_bound, *query_.kernels.sets, options_);
       input_->sets = SetCollection(*options_.memory);
       const auto count = static_cast<uint32_t>(order.size());
-      const uint64_t most_instances = record_.occurrences * count / 2;  // as if every element were in every set
-      start(count_positionally(std::move(form), {.leading = count}, most_instances, *query_.kernels.bits, options_));
+      const uint64_t max_instances = record_.occurrences * count / 2;  // as if every element were in every set
+      start(count_positionally(std::move(form), {.leading = count}, max_instances, *query_.kernels.bits, options_));
       break;
     }
     case AllPairsWay::kRelation: count_relation(); break;

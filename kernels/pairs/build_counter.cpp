@@ -11,7 +11,7 @@ namespace {
 uint64_t row_words(const EncodedRelation& relation, const KeptItems& kept) {
   uint64_t words = 0;
   for (uint32_t rank = 0; rank < kept.pairs.leading; ++rank)
-    words += relation.item_rows(kept.code_of_rank[rank]) * ((kept.size - kept.pairs.first_after(rank)) / 64 + 1);
+    words += relation.item_rows(kept.code(Rank{rank})) * ((kept.size - kept.pairs.first_after(rank)) / 64 + 1);
   return words;
 }
 
@@ -32,7 +32,7 @@ PairJob describe_job(const EncodedRelation& relation, const KeptItems& kept, con
                      const PairKernels& kernels, const ExecutionOptions& options) {
   uint64_t leading_occurrences = 0;
   for (uint32_t rank = 0; rank < kept.pairs.leading; ++rank)
-    leading_occurrences += relation.item_rows(kept.code_of_rank[rank]);
+    leading_occurrences += relation.item_rows(kept.code(Rank{rank}));
   return {.items = kept.size,
           .leading = kept.pairs.leading,
           .first_column = kept.pairs.first_column,

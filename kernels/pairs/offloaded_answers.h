@@ -39,7 +39,7 @@ class OffloadedAnswers {
   const DeviceSession& session() const { return session_; }
   bool on_devices() const { return answers_ && !session_.devices().empty(); }
   /// See PairAnswers. 0 before start().
-  uint64_t most_bytes(uint64_t pairs) const { return answers_ ? answers_->most_bytes(pairs) : 0; }
+  uint64_t max_bytes(uint64_t pairs) const { return answers_ ? answers_->max_bytes(pairs) : 0; }
   /// Ends the answers and gives back their memory.
   void stop() { answers_.reset(); }
 

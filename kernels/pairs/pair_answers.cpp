@@ -69,11 +69,11 @@ bool PairAnswers::next(std::vector<PairRow>& batch) {
   return !done_ || !batch.empty();
 }
 
-uint64_t PairAnswers::most_bytes(uint64_t pairs) const {
+uint64_t PairAnswers::max_bytes(uint64_t pairs) const {
   const auto threads = static_cast<uint64_t>(options_.threads);
   // Results that wait, one that is handed over, and spare ones; each with the buffer that it grew out of.
   const uint64_t results = std::min<uint64_t>(threads * counter_->tasks_ahead(), counter_->tasks()) + 2;
-  const double task = static_cast<double>(std::min(counter_->most_results(), pairs)) + 64;
+  const double task = static_cast<double>(std::min(counter_->max_results(), pairs)) + 64;
   const double best = static_cast<double>(std::min<uint64_t>(selection_.top_k.value_or(0), pairs));
   const double bytes = 3 * (static_cast<double>(results) * task * sizeof(PairCount) + best * sizeof(PairRow));
   return bytes < 0x1p62 ? static_cast<uint64_t>(bytes) : UINT64_MAX / 2;

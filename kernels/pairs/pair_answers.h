@@ -63,7 +63,7 @@ class PairAnswers {
   const Truncation& truncation() const { return limit_.truncation(); }
   /// The memory that handing over may still take, for this counter and similar ones.
   /// @param pairs  upper bound of the number of pairs
-  uint64_t most_bytes(uint64_t pairs) const;
+  uint64_t max_bytes(uint64_t pairs) const;
 
  private:
   std::optional<GrowingBuffer<PairCount>> next_task();

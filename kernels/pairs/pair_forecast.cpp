@@ -11,20 +11,20 @@ namespace batmap {
 namespace {
 
 /// P(X >= least) for a hypergeometric X, approximated: normal if the mean is large, else Poisson.
-double at_least(double mean, double variance, double least) {
+double at_least(double mean, double variance, double min_count) {
   constexpr double kNormalFrom = 50;
   constexpr double kNegligible = 1e-12;
-  if (least <= 0) return 1;
+  if (min_count <= 0) return 1;
   if (mean <= 0) return 0;
-  if (mean > kNormalFrom) return std::erfc((least - 0.5 - mean) / std::sqrt(2 * std::max(variance, 1e-9))) / 2;
+  if (mean > kNormalFrom) return std::erfc((min_count - 0.5 - mean) / std::sqrt(2 * std::max(variance, 1e-9))) / 2;
   double sum = 0;
-  if (mean < least) {
-    double term = std::exp(least * std::log(mean) - mean - std::lgamma(least + 1));
-    for (double k = least; term > sum * kNegligible; ++k, term *= mean / k) sum += term;
+  if (mean < min_count) {
+    double term = std::exp(min_count * std::log(mean) - mean - std::lgamma(min_count + 1));
+    for (double k = min_count; term > sum * kNegligible; ++k, term *= mean / k) sum += term;
     return sum;
   }
-  double term = std::exp((least - 1) * std::log(mean) - mean - std::lgamma(least));
-  for (double k = least - 1; k >= 0 && term > sum * kNegligible; term *= k / mean, --k) sum += term;
+  double term = std::exp((min_count - 1) * std::log(mean) - mean - std::lgamma(min_count));
+  for (double k = min_count - 1; k >= 0 && term > sum * kNegligible; term *= k / mean, --k) sum += term;
   return 1 - sum;
 }
 
@@ -40,8 +40,8 @@ std::vector<Bucket> buckets_of(std::span<const uint64_t> supports) {
   std::vector<Bucket> buckets;
   for (const uint64_t support : supports) {
     const auto value = static_cast<double>(support);
-    const double place = value < kExact ? value : kExact + std::floor(std::log2(value / kExact) * kPerDoubling);
-    const auto at = static_cast<size_t>(place);
+    const double position = value < kExact ? value : kExact + std::floor(std::log2(value / kExact) * kPerDoubling);
+    const auto at = static_cast<size_t>(position);
     if (at >= buckets.size()) buckets.resize(at + 1);
     buckets[at].items += 1;
     buckets[at].support += (value - buckets[at].support) / buckets[at].items;
@@ -83,7 +83,7 @@ PairForecast forecast_pairs(std::vector<ChunkView> chunks, const PairQuery& quer
   forecast.pair_instances = lengths.pair_instances;
   forecast.choice = choose_pair_method(describe_job(relation, kept, lengths, query.kernels, options));
   Buffer<uint64_t> supports(*options.memory, kept.size);
-  for (uint32_t rank = 0; rank < kept.size; ++rank) supports[rank] = relation.item_rows(kept.code_of_rank[rank]);
+  for (uint32_t rank = 0; rank < kept.size; ++rank) supports[rank] = relation.item_rows(kept.code(Rank{rank}));
   forecast.pairs = std::min(expected_pairs(supports.span(), forecast.transactions, min_count),
                             static_cast<double>(forecast.pair_instances / min_count));
   return forecast;

@@ -106,10 +106,10 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
   if (kept.size == 0) return;
   if (query_.left_items && (kept.pairs.leading == 0 || kept.pairs.leading == kept.size)) return;
   Buffer<int64_t> values(*options_.memory, kept.size);
-  for (uint32_t rank = 0; rank < kept.size; ++rank) values[rank] = relation.item_value(kept.code_of_rank[rank]);
+  for (uint32_t rank = 0; rank < kept.size; ++rank) values[rank] = relation.item_value(kept.code(Rank{rank}));
 
   const TransactionLengths lengths = transaction_lengths(relation, kept, options_);
-  record_.pair_instances = most_pairs_ = lengths.pair_instances;
+  record_.pair_instances = max_pairs_ = lengths.pair_instances;
   if (weighted) {
     refuse_without_device("rows repeat, so that rows are counted, which no GPU does");
     record_.method = pair_method_name(PairMethod::kHorizontal);
@@ -242,7 +242,7 @@ void PairRun::count_kept(std::span<const uint32_t> supports) {
 bool PairRun::may_run_out() const {
   // The memory of later blocks is not known before they are counted.
   if (spilled_) return true;
-  const uint64_t bytes = answers_.most_bytes(most_pairs_) + restart_bytes_;
+  const uint64_t bytes = answers_.max_bytes(max_pairs_) + restart_bytes_;
   return bytes > options_.memory->available();
 }
 

@@ -110,7 +110,7 @@ class PairRun {
   std::span<const uint32_t> item_rank_;
   std::optional<SpilledPairs> spilled_;  // if the rows are in files
   OffloadedAnswers answers_;             // not started if there is nothing to count
-  uint64_t most_pairs_ = UINT64_MAX;     // upper bound of the number of pairs
+  uint64_t max_pairs_ = UINT64_MAX;      // upper bound of the number of pairs
   uint64_t restart_bytes_ = 0;           // while devices count: what the CPU would need
   std::optional<SpooledPairs> spooled_;  // replaces answers_ after count_all()
 };

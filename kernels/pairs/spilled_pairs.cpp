@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kTaskPairs = 1 << 18;
 // with less, only merging fits, which takes many times as long
-constexpr uint64_t kLeastFormBytes = 4 << 20;
+constexpr uint64_t kMinFormBytes = 4 << 20;
 
 }  // namespace
 
@@ -20,9 +20,9 @@ constexpr uint64_t kLeastFormBytes = 4 << 20;
 template <typename Count>
 class SpilledPairs::Block final : public PairCounter {
  public:
-  Block(uint32_t first, uint32_t last, const Layout& layout, uint64_t least, std::span<const Count> supports,
+  Block(uint32_t first, uint32_t last, const Layout& layout, uint64_t min_count, std::span<const Count> supports,
         Buffer<Count> counts)
-      : first_(first), layout_(layout), least_(least), supports_(supports), counts_(std::move(counts)) {
+      : first_(first), layout_(layout), min_count_(min_count), supports_(supports), counts_(std::move(counts)) {
     uint64_t pairs = 0;
     task_begin_.push_back(first);
     for (uint32_t row = first; row < last; ++row) {
@@ -44,7 +44,7 @@ class SpilledPairs::Block final : public PairCounter {
   }
 
   void count(size_t task, int, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
-    const uint64_t least = std::max<uint64_t>(threshold, least_);
+    const uint64_t min_count = std::max<uint64_t>(threshold, min_count_);
     const uint64_t before = layout_.pairs_before(first_);
     for (uint32_t a = task_begin_[task]; a < task_begin_[task + 1]; ++a) {
       const Count* row = counts_.data() + (layout_.pairs_before(a) - before);
@@ -52,7 +52,7 @@ class SpilledPairs::Block final : public PairCounter {
       size_t found = 0;
       for (uint32_t b = layout_.first_after(a); b < layout_.items; ++b, ++row) {
         at[found] = {a, b, *row};
-        found += *row >= least;
+        found += *row >= min_count;
       }
       out.add(found);
     }
@@ -61,7 +61,7 @@ class SpilledPairs::Block final : public PairCounter {
  private:
   uint32_t first_;
   Layout layout_;
-  uint64_t least_;
+  uint64_t min_count_;
   std::span<const Count> supports_;
   Buffer<Count> counts_;
   std::vector<uint32_t> task_begin_;
@@ -69,10 +69,10 @@ class SpilledPairs::Block final : public PairCounter {
 
 SpilledPairs::SpilledPairs(const RowPartitions& rows, std::span<const uint32_t> item_rank, const ExecutionOptions& options)
     : options_(options), item_rank_(item_rank) {
-  const uint64_t most_bytes = most_loaded_bytes(options);
-  partitions_ = rows.partitions(most_bytes, options.cancel);
-  group(most_bytes);
-  const uint64_t few = std::min(rows.rows(), most_coded_rows(options));
+  const uint64_t max_bytes = max_loaded_bytes(options);
+  partitions_ = rows.partitions(max_bytes, options.cancel);
+  group(max_bytes);
+  const uint64_t few = std::min(rows.rows(), max_coded_rows(options));
   const KeyBounds ranks = {0, static_cast<int64_t>(item_rank.size()) - 1};
   totals_.emplace(item_rank.empty() ? rows.item_bounds() : ranks, few, *options.memory);
   for (size_t group = 0; group + 1 < groups_.size(); ++group) {
@@ -86,11 +86,11 @@ SpilledPairs::SpilledPairs(const RowPartitions& rows, std::span<const uint32_t> 
                 "Count parts of the transactions, and add up the supports of each pair.");
 }
 
-void SpilledPairs::group(uint64_t most_bytes) {
+void SpilledPairs::group(uint64_t max_bytes) {
   groups_.assign(1, 0);
   uint64_t bytes = 0;
   for (size_t part = 0; part < partitions_.size(); ++part) {
-    if (part > groups_.back() && bytes + partitions_[part].bytes > most_bytes) {
+    if (part > groups_.back() && bytes + partitions_[part].bytes > max_bytes) {
       groups_.push_back(part);
       bytes = 0;
     }
@@ -118,11 +118,11 @@ bool SpilledPairs::has_repeated_rows() const {
 }
 
 void SpilledPairs::keep(const ItemFilter& filter, std::optional<PairMethod> method, const PairKernels& kernels,
-                        std::optional<uint64_t> least_weight) {
+                        std::optional<uint64_t> min_weight) {
   kept_ = keep_items(*totals_, filter, options_);
   method_ = method;
   kernels_ = kernels;
-  least_weight_ = least_weight;
+  min_weight_ = min_weight;
   if (weighted())
     wide_supports_ = Buffer<uint64_t>(*options_.memory, kept_.size, Fill::kZero);
   else
@@ -130,12 +130,12 @@ void SpilledPairs::keep(const ItemFilter& filter, std::optional<PairMethod> meth
   cut_into_blocks(options_.work_bytes / kCountersShare);
 }
 
-void SpilledPairs::cut_into_blocks(uint64_t most_bytes) {
+void SpilledPairs::cut_into_blocks(uint64_t max_bytes) {
   block_begin_.assign(1, 0);
   uint64_t bytes = 0;
   for (uint32_t row = 0; row < kept_.pairs.leading; ++row) {
     const uint64_t row_bytes = layout().columns(row) * (weighted() ? sizeof(uint64_t) : sizeof(uint32_t));
-    if (row > block_begin_.back() && bytes + row_bytes > most_bytes) {
+    if (row > block_begin_.back() && bytes + row_bytes > max_bytes) {
       block_begin_.push_back(row);
       bytes = 0;
     }
@@ -156,8 +156,7 @@ std::unique_ptr<PairCounter> SpilledPairs::count_block(Buffer<Count>& supports) 
   Buffer<Count> counts(*options_.memory, layout().pairs_before(last) - layout().pairs_before(first), Fill::kZero);
   for (size_t group = 0; group + 1 < groups_.size(); ++group) add_group(group, first, last, counts.data(), supports.data());
   ++next_block_;
-  return std::make_unique<Block<Count>>(first, last, layout(), least_weight_.value_or(1), supports.span(),
-                                        std::move(counts));
+  return std::make_unique<Block<Count>>(first, last, layout(), min_weight_.value_or(1), supports.span(), std::move(counts));
 }
 
 std::unique_ptr<PairCounter> SpilledPairs::counter_of(const EncodedRelation& relation, const KeptItems& own,
@@ -167,7 +166,7 @@ std::unique_ptr<PairCounter> SpilledPairs::counter_of(const EncodedRelation& rel
     PairJob job = describe_job(relation, own, lengths, kernels_, options_);
     const size_t used = options_.memory->current();
     const uint64_t rest = options_.work_bytes - std::min(used, options_.work_bytes);
-    job.memory_bytes = std::min(job.memory_bytes, std::max(rest, kLeastFormBytes));
+    job.memory_bytes = std::min(job.memory_bytes, std::max(rest, kMinFormBytes));
     method = method_.value_or(choose_pair_method(job).method);
   }
   if (std::ranges::find(methods_, method) == methods_.end()) methods_.push_back(method);
@@ -179,9 +178,9 @@ template <typename Count>
 void SpilledPairs::add_group(size_t group, uint32_t first, uint32_t last, Count* counts, Count* supports) {
   std::optional<LoadedRows> loaded(std::in_place, partitions_of(group), options_);
   std::optional<EncodedRelation> relation(std::in_place, loaded->chunks(), item_rank_, options_);
-  Buffer<uint32_t> global_rank;
-  const KeptItems own = keep_items_of_partition(*relation, *totals_, kept_, first, last, global_rank, options_);
-  if (own.size == 0 || (first > 0 && global_rank[0] >= last)) return;  // the block has no rows here
+  Buffer<Rank> global_rank;
+  const KeptItems own = keep_items_of_partition(*relation, *totals_, kept_, Rank{first}, Rank{last}, global_rank, options_);
+  if (own.size == 0 || (first > 0 && global_rank[0] >= Rank{last})) return;  // the block has no rows here
   const TransactionLengths lengths = transaction_lengths(*relation, own, options_);
   const std::unique_ptr<PairCounter> counter = counter_of(*relation, own, lengths);
   relation.reset();
@@ -192,8 +191,8 @@ void SpilledPairs::add_group(size_t group, uint32_t first, uint32_t last, Count*
     // A partition with rows only, or with columns only, looks like a triangle.
     if (own.pairs.rectangle() == kept_.pairs.rectangle()) pair_instances_ += lengths.pair_instances;
     for (uint32_t rank = 0; rank < own.size; ++rank)
-      if (first == 0 || global_rank[rank] < last)
-        supports[global_rank[rank]] +=
+      if (first == 0 || global_rank[rank] < Rank{last})
+        supports[index_of(global_rank[rank])] +=
             weighted() ? static_cast<Count>(counter->wide_supports()[rank]) : static_cast<Count>(counter->supports()[rank]);
   }
   const Layout all = layout();
@@ -205,8 +204,9 @@ void SpilledPairs::add_group(size_t group, uint32_t first, uint32_t last, Count*
     pairs.shrink(0);
     counter->count(task, worker, 1, pairs);
     for (const PairCount& pair : pairs.span()) {  // no two tasks have pairs of the same row
-      const uint32_t a = global_rank[pair.a];
-      counts[all.pairs_before(a) - before + global_rank[pair.b] - all.first_after(a)] += static_cast<Count>(pair.count);
+      const uint32_t a = index_of(global_rank[pair.a]);
+      counts[all.pairs_before(a) - before + index_of(global_rank[pair.b]) - all.first_after(a)] +=
+          static_cast<Count>(pair.count);
     }
   });
 }

@@ -40,13 +40,13 @@ class SpilledPairs {
 
   /// Sets what is counted. Call it once, before next_block().
   /// @param method        none: the chooser decides for each partition
-  /// @param least_weight  if set, repeated rows multiply (PairQuery::bag), whatever the method: the
+  /// @param min_weight  if set, repeated rows multiply (PairQuery::bag), whatever the method: the
   /// threshold, perhaps above 32 bits
   void keep(const ItemFilter& filter, std::optional<PairMethod> method, const PairKernels& kernels,
-            std::optional<uint64_t> least_weight);
+            std::optional<uint64_t> min_weight);
   const KeptItems& kept() const { return kept_; }
-  bool weighted() const { return least_weight_.has_value(); }
-  int64_t item_value(uint32_t rank) const { return totals_->item_value(kept_.code_of_rank[rank]); }
+  bool weighted() const { return min_weight_.has_value(); }
+  int64_t item_value(uint32_t rank) const { return totals_->item_value(kept_.code(Rank{rank})); }
 
   /// Counts the next block of rows completely. The returned counter hands out that block. Its supports are
   /// those of all kept items; in a rectangle, those of the rows so far and of all columns.
@@ -76,8 +76,8 @@ class SpilledPairs {
   template <typename Count>
   class Block;
 
-  void group(uint64_t most_bytes);
-  void cut_into_blocks(uint64_t most_bytes);
+  void group(uint64_t max_bytes);
+  void cut_into_blocks(uint64_t max_bytes);
   template <typename Count>
   std::unique_ptr<PairCounter> count_block(Buffer<Count>& supports);
   template <typename Count>
@@ -98,7 +98,7 @@ class SpilledPairs {
   PairKernels kernels_;
   std::vector<uint32_t> block_begin_;  // first row of each block, and the end
   size_t next_block_ = 0;
-  std::optional<uint64_t> least_weight_;
+  std::optional<uint64_t> min_weight_;
   Buffer<uint32_t> supports_;       // [kept]
   Buffer<uint64_t> wide_supports_;  // [kept] used instead if rows are counted
   uint64_t pair_instances_ = 0;

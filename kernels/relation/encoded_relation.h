@@ -15,6 +15,7 @@
 
 #include "core/options.h"
 #include "relation/chunk.h"
+#include "relation/item_numbers.h"
 #include "relation/key_codes.h"
 
 namespace batmap {
@@ -41,13 +42,14 @@ class EncodedRelation {
   uint32_t item_codes() const { return static_cast<uint32_t>(item_rows_.size()); }
   uint32_t items() const { return items_; }  // distinct items
   /// Rows of an item, duplicates included, so at least its support. 0: the code is unused.
-  uint64_t item_rows(uint32_t code) const { return item_rows_[code]; }
-  int64_t item_value(uint32_t code) const {
-    const int64_t key = items_coded_->key(code);
+  uint64_t item_rows(ItemCode code) const { return item_rows_[index_of(code)]; }
+  int64_t item_value(ItemCode code) const {
+    const int64_t key = items_coded_->key(index_of(code));
     return item_rank_.empty() ? key : item_rank_[static_cast<size_t>(key)];
   }
-  /// The code of an item value, or KeyCodes::kNone. @note not for relations with item_rank
-  uint32_t item_code(int64_t value) const { return rows_ == 0 ? KeyCodes::kNone : items_coded_->find(value); }
+  static constexpr ItemCode kNoItem{KeyCodes::kNone};
+  /// The code of an item value, or kNoItem. @note not for relations with item_rank
+  ItemCode item_code(int64_t value) const { return rows_ == 0 ? kNoItem : ItemCode{items_coded_->find(value)}; }
 
   size_t blocks() const { return chunks_.size(); }
   uint32_t block_rows(size_t block) const { return chunks_[block].rows; }

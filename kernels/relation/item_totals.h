@@ -20,10 +20,10 @@ class ItemTotals {
   void add(const EncodedRelation& relation);
 
   uint32_t item_codes() const { return static_cast<uint32_t>(rows_.size()); }
-  uint64_t item_rows(uint32_t code) const { return rows_[code]; }
-  int64_t item_value(uint32_t code) const { return codes_.key(code); }
+  uint64_t item_rows(ItemCode code) const { return rows_[index_of(code)]; }
+  int64_t item_value(ItemCode code) const { return codes_.key(index_of(code)); }
   /// The code of an item that has rows.
-  uint32_t item_code(int64_t value) const { return codes_.find(value); }
+  ItemCode item_code(int64_t value) const { return ItemCode{codes_.find(value)}; }
   uint32_t items() const { return items_; }
 
  private:

@@ -93,7 +93,7 @@ void visit_partitions(const RowPartitions& left, const RowPartitions& right, con
     const RowPartition& ours = left.parts()[k];
     const RowPartition& theirs = right.parts()[k];
     if (ours.rows == 0 || theirs.rows == 0) continue;
-    if (ours.bytes + theirs.bytes > most_loaded_bytes(options) && left.can_split()) {
+    if (ours.bytes + theirs.bytes > max_loaded_bytes(options) && left.can_split()) {
       visit_partitions(left.split(ours, options.cancel), right.split(theirs, options.cancel), options, visit);
       continue;
     }
@@ -198,8 +198,8 @@ JoinedRelation join_relations(const JoinSide& left, const JoinSide& right, const
     join.add(left.chunks, right.chunks);
     return join.finish(left.item_rank, right.item_rank);
   }
-  const uint64_t most_rows = most_coded_rows(options);
-  Join join(left, std::min(left_rows, most_rows), right, std::min(right_rows, most_rows), options);
+  const uint64_t max_rows = max_coded_rows(options);
+  Join join(left, std::min(left_rows, max_rows), right, std::min(right_rows, max_rows), options);
   std::optional<RowPartitions> moved[2];
   const RowPartitions& left_files = in_files(left, moved[0], options);
   const RowPartitions& right_files = in_files(right, moved[1], options);

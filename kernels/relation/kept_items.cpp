@@ -12,7 +12,7 @@ namespace {
 
 struct Candidate {
   uint64_t rows;
-  uint32_t code;
+  ItemCode code;
 };
 
 /// Sorts by rows, then by value. Codes mostly have the order of the values: so sort by code first, and by
@@ -43,14 +43,15 @@ KeptItems keep(const Items& relation, const ItemFilter& filter, const ExecutionO
 
   const uint32_t codes = relation.item_codes();
   KeptItems kept;
-  kept.rank_of_code = Buffer<uint32_t>(meter, codes);
+  kept.rank_of_code = Buffer<Rank>(meter, codes);
   std::fill(kept.rank_of_code.begin(), kept.rank_of_code.end(), KeptItems::kDropped);
 
   GrowingBuffer<Candidate> candidates(meter);
-  auto is_left = [&](uint32_t code) { return relation.item_value(code) < *filter.left_items; };
+  auto is_left = [&](ItemCode code) { return relation.item_value(code) < *filter.left_items; };
   uint64_t left = 0;
   uint64_t left_rows = 0;
-  for (uint32_t code = 0; code < codes; ++code) {
+  for (uint32_t index = 0; index < codes; ++index) {
+    const ItemCode code{index};
     if (relation.item_rows(code) == 0 || relation.item_rows(code) < filter.min_rows) continue;
     if (!excluded.empty() && excluded.contains(relation.item_value(code))) continue;
     candidates.push_back({relation.item_rows(code), code});
@@ -70,12 +71,12 @@ KeptItems keep(const Items& relation, const ItemFilter& filter, const ExecutionO
   kept.size = static_cast<uint32_t>(candidates.size());
   kept.pairs.leading = static_cast<uint32_t>(middle - candidates.begin());
   if (filter.left_items) kept.pairs.first_column = kept.pairs.leading;
-  kept.pairs.least = static_cast<uint32_t>(std::clamp<uint64_t>(filter.min_rows, 1, UINT32_MAX));
+  kept.pairs.min_count = static_cast<uint32_t>(std::clamp<uint64_t>(filter.min_rows, 1, UINT32_MAX));
   kept.pairs.enough = filter.enough;
-  kept.code_of_rank = Buffer<uint32_t>(meter, kept.size);
+  kept.code_of_rank = Buffer<ItemCode>(meter, kept.size);
   for (uint32_t rank = 0; rank < kept.size; ++rank) {
     kept.code_of_rank[rank] = candidates[rank].code;
-    kept.rank_of_code[candidates[rank].code] = rank;
+    kept.rank_of_code[index_of(candidates[rank].code)] = Rank{rank};
   }
   return kept;
 }
@@ -91,21 +92,21 @@ KeptItems keep_items(const ItemTotals& totals, const ItemFilter& filter, const E
 }
 
 KeptItems keep_items_of_partition(const EncodedRelation& partition, const ItemTotals& totals, const KeptItems& kept,
-                                  uint32_t first, uint32_t last, Buffer<uint32_t>& global_rank,
-                                  const ExecutionOptions& options) {
+                                  Rank first, Rank last, Buffer<Rank>& global_rank, const ExecutionOptions& options) {
   MemoryMeter& meter = *options.memory;
   struct Found {
-    uint32_t rank;  // in `kept`
-    uint32_t code;  // in the partition
+    Rank rank;      // in `kept`
+    ItemCode code;  // in the partition
   };
   GrowingBuffer<Found> found(meter);
   KeptItems own;
-  for (uint32_t code = 0; code < partition.item_codes(); ++code) {
+  for (uint32_t index = 0; index < partition.item_codes(); ++index) {
+    const ItemCode code{index};
     if (partition.item_rows(code) == 0) continue;
-    const uint32_t rank = kept.rank_of_code[totals.item_code(partition.item_value(code))];
+    const Rank rank = kept.rank(totals.item_code(partition.item_value(code)));
     if (rank == KeptItems::kDropped || rank < first) continue;
     // leading items of another block
-    if (kept.pairs.rectangle() && rank >= last && rank < kept.pairs.first_column) continue;
+    if (kept.pairs.rectangle() && rank >= last && index_of(rank) < kept.pairs.first_column) continue;
     found.push_back({rank, code});
     own.occurrences += partition.item_rows(code);
     own.pairs.leading += rank < last;
@@ -116,12 +117,12 @@ KeptItems keep_items_of_partition(const EncodedRelation& partition, const ItemTo
   }
   std::sort(found.begin(), found.end(), [](const Found& x, const Found& y) { return x.rank < y.rank; });
   own.size = static_cast<uint32_t>(found.size());
-  own.rank_of_code = Buffer<uint32_t>(meter, partition.item_codes());
+  own.rank_of_code = Buffer<Rank>(meter, partition.item_codes());
   std::fill(own.rank_of_code.begin(), own.rank_of_code.end(), KeptItems::kDropped);
-  own.code_of_rank = Buffer<uint32_t>(meter, own.size);
-  global_rank = Buffer<uint32_t>(meter, own.size);
+  own.code_of_rank = Buffer<ItemCode>(meter, own.size);
+  global_rank = Buffer<Rank>(meter, own.size);
   for (uint32_t rank = 0; rank < own.size; ++rank) {
-    own.rank_of_code[found[rank].code] = rank;
+    own.rank_of_code[index_of(found[rank].code)] = Rank{rank};
     own.code_of_rank[rank] = found[rank].code;
     global_rank[rank] = found[rank].rank;
   }

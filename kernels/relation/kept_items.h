@@ -16,6 +16,7 @@
 
 #include "core/options.h"
 #include "relation/encoded_relation.h"
+#include "relation/item_numbers.h"
 #include "relation/item_totals.h"
 #include "relation/wanted_pairs.h"
 
@@ -32,13 +33,17 @@ struct ItemFilter {
 };
 
 struct KeptItems {
-  static constexpr uint32_t kDropped = UINT32_MAX;
+  static constexpr Rank kDropped{UINT32_MAX};
 
-  Buffer<uint32_t> rank_of_code;  // [item codes] the rank, or kDropped
-  Buffer<uint32_t> code_of_rank;  // [size]
+  Buffer<Rank> rank_of_code;      // [item codes] the rank, or kDropped
+  Buffer<ItemCode> code_of_rank;  // [size]
   uint32_t size = 0;
   WantedPairs pairs;         // without `include` and `left_items`: leading == size
   uint64_t occurrences = 0;  // rows of kept items
+
+  /// The rank, or kDropped.
+  Rank rank(ItemCode code) const { return rank_of_code[index_of(code)]; }
+  ItemCode code(Rank rank) const { return code_of_rank[index_of(rank)]; }
 };
 
 /// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
@@ -49,7 +54,6 @@ KeptItems keep_items(const ItemTotals& totals, const ItemFilter& filter, const E
 /// rows `first` to `last`. They get ranks of their own, in the same order.
 /// @param global_rank  overwritten: [size of the result] the rank in `kept` of each
 KeptItems keep_items_of_partition(const EncodedRelation& partition, const ItemTotals& totals, const KeptItems& kept,
-                                  uint32_t first, uint32_t last, Buffer<uint32_t>& global_rank,
-                                  const ExecutionOptions& options);
+                                  Rank first, Rank last, Buffer<Rank>& global_rank, const ExecutionOptions& options);
 
 }  // namespace batmap

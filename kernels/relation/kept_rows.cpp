@@ -8,16 +8,16 @@
 namespace batmap {
 
 namespace {
-constexpr uint64_t kRowsAPlace = 16;
+constexpr uint64_t kRowsAnOffset = 16;
 }  // namespace
 
-size_t RowPlaces::most_parts(const KeptItems& kept) {
-  return std::max<uint64_t>(kept.occurrences / kRowsAPlace / std::max(kept.size, 1u), 1);
+size_t RowOffsets::max_parts(const KeptItems& kept) {
+  return std::max<uint64_t>(kept.occurrences / kRowsAnOffset / std::max(kept.size, 1u), 1);
 }
 
-RowPlaces::RowPlaces(const TidParts& parts, const KeptItems& kept, const ExecutionOptions& options)
-    : items_(kept.size), places_(*options.memory, (parts.size() + 1) * kept.size, Fill::kZero) {
-  const auto row = [&](size_t part) { return places_.data() + part * items_; };
+RowOffsets::RowOffsets(const TidParts& parts, const KeptItems& kept, const ExecutionOptions& options)
+    : items_(kept.size), offsets_(*options.memory, (parts.size() + 1) * kept.size, Fill::kZero) {
+  const auto row = [&](size_t part) { return offsets_.data() + part * items_; };
   // First the rows of each part are counted, in the row of the next part; the sums are taken below.
   if (parts.size() > 1)
     parallel_for(options, parts.size(), [&](size_t part, int) {
@@ -28,8 +28,8 @@ RowPlaces::RowPlaces(const TidParts& parts, const KeptItems& kept, const Executi
     });
   uint32_t begin = 0;
   for (uint32_t item = 0; item < kept.size; ++item) {
-    const auto rows = static_cast<uint32_t>(parts.relation().item_rows(kept.code_of_rank[item]));
-    places_[item] = begin;
+    const auto rows = static_cast<uint32_t>(parts.relation().item_rows(kept.code(Rank{item})));
+    offsets_[item] = begin;
     begin += rows;
     if (parts.size() == 1) row(1)[item] = rows;
   }

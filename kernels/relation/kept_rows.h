@@ -16,17 +16,17 @@ namespace batmap {
 /// @note thread-safe
 template <typename Visit>
 void visit_kept_rows(const TidParts& parts, size_t part, const KeptItems& kept, Visit visit) {
-  const uint32_t* const rank = kept.rank_of_code.data();
+  const Rank* const rank = kept.rank_of_code.data();
   parts.visit(part, [&](uint32_t* tids, uint32_t* items, uint32_t rows) {
     uint32_t found = rows;
     if (kept.occurrences == parts.relation().rows()) {
-      for (uint32_t k = 0; k < rows; ++k) items[k] = rank[items[k]];
+      for (uint32_t k = 0; k < rows; ++k) items[k] = index_of(rank[items[k]]);
     } else {
       found = 0;
       for (uint32_t k = 0; k < rows; ++k) {
-        const uint32_t item = rank[items[k]];
+        const Rank item = rank[items[k]];
         tids[found] = tids[k];
-        items[found] = item;
+        items[found] = index_of(item);
         found += item != KeptItems::kDropped;
       }
     }
@@ -35,22 +35,22 @@ void visit_kept_rows(const TidParts& parts, size_t part, const KeptItems& kept, 
 }
 
 /// Where the rows of every item and part begin if rows are sorted by item, and by part within an item.
-class RowPlaces {
+class RowOffsets {
  public:
   /// Cost: one pass over the rows if there are several parts, none for one part.
   /// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
-  RowPlaces(const TidParts& parts, const KeptItems& kept, const ExecutionOptions& options);
+  RowOffsets(const TidParts& parts, const KeptItems& kept, const ExecutionOptions& options);
 
-  /// The largest number of parts for which the places take at most a quarter of a byte a row.
-  static size_t most_parts(const KeptItems& kept);
+  /// The largest number of parts for which the offsets take at most a quarter of a byte a row.
+  static size_t max_parts(const KeptItems& kept);
 
   /// [items] where the rows of each item begin in this part, by rank; may be written to. of_part(number
   /// of parts) has the ends.
-  std::span<uint32_t> of_part(size_t part) { return places_.span().subspan(part * items_, items_); }
+  std::span<uint32_t> of_part(size_t part) { return offsets_.span().subspan(part * items_, items_); }
 
  private:
   size_t items_;
-  Buffer<uint32_t> places_;  // [parts + 1][items]
+  Buffer<uint32_t> offsets_;  // [parts + 1][items]
 };
 
 }  // namespace batmap

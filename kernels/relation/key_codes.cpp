@@ -12,12 +12,12 @@ namespace {
 // work. So direct codes pay even if most of them are unused.
 constexpr uint64_t kAlwaysDirect = uint64_t{1} << 16;
 constexpr uint64_t kDirectSlotsPerRow = 4;
-constexpr uint64_t kMostCodes = UINT32_MAX - 1;
+constexpr uint64_t kMaxCodes = UINT32_MAX - 1;
 }  // namespace
 
 KeyCodes::KeyCodes(MemoryMeter& meter, int64_t base, uint64_t range, uint64_t rows)
     : meter_(&meter), base_(base), keys_(meter) {
-  direct_ = range < std::min(std::max(kAlwaysDirect, rows * kDirectSlotsPerRow), kMostCodes);
+  direct_ = range < std::min(std::max(kAlwaysDirect, rows * kDirectSlotsPerRow), kMaxCodes);
   if (direct_)
     direct_size_ = range + 1;
   else
@@ -37,7 +37,7 @@ void KeyCodes::rehash(size_t slots) {
 }
 
 uint32_t KeyCodes::insert_at(size_t at, int64_t key) {
-  if (keys_.size() >= kMostCodes) throw Error(ErrorCode::kTooLarge, "more than 4294967294 distinct keys");
+  if (keys_.size() >= kMaxCodes) throw Error(ErrorCode::kTooLarge, "more than 4294967294 distinct keys");
   const auto code = static_cast<uint32_t>(keys_.size());
   keys_.push_back(key);
   slots_[at] = {key, code, 0};

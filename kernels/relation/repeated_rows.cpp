@@ -51,7 +51,7 @@ bool has_repeated_rows(const TidParts& parts, size_t part, Scratch& scratch, con
 }  // namespace
 
 bool has_repeated_rows(const EncodedRelation& relation, const ExecutionOptions& options) {
-  const size_t in_cache = std::min<uint64_t>(relation.rows() / kRowsInCache, TidParts::most_narrow(relation));
+  const size_t in_cache = std::min<uint64_t>(relation.rows() / kRowsInCache, TidParts::max_narrow(relation));
   const TidParts parts(relation, std::max(TidParts::for_threads(relation.rows(), options), in_cache), options);
   std::vector<Scratch> scratch;
   for (int worker = 0; worker < options.threads; ++worker) scratch.emplace_back(*options.memory);

@@ -8,14 +8,14 @@ namespace batmap {
 namespace {
 // Blocks double from 128 KiB to 4 MiB: a small run takes little memory, a large one makes few mappings.
 constexpr size_t kFirstBlockBytes = size_t{128} << 10;
-constexpr size_t kLargestBlockBytes = size_t{4} << 20;
+constexpr size_t kMaxBlockBytes = size_t{4} << 20;
 static_assert(kFirstBlockBytes >= kChunkMaxBytes);
 }  // namespace
 
 std::byte* RowLog::room(size_t bytes) {
   if (blocks_.empty() || blocks_.back().bytes.size() - blocks_.back().used < bytes) {
     const size_t doubled = blocks_.empty() ? kFirstBlockBytes : blocks_.back().bytes.size() * 2;
-    blocks_.push_back({Buffer<std::byte>(*meter_, std::min(doubled, kLargestBlockBytes)), 0});
+    blocks_.push_back({Buffer<std::byte>(*meter_, std::min(doubled, kMaxBlockBytes)), 0});
     block_bytes_ += blocks_.back().bytes.size();
   }
   return blocks_.back().bytes.data() + blocks_.back().used;
@@ -40,7 +40,7 @@ void RowLog::pack_open() {
 }
 
 void RowLog::spill_if_large() {
-  if (partitions_ || block_bytes_ <= most_bytes_) return;
+  if (partitions_ || block_bytes_ <= max_bytes_) return;
   partitions_.emplace(*files_, *meter_);
   for (Block& block : blocks_) {
     for (size_t at = 0; at < block.used;) {

@@ -25,7 +25,7 @@ class RowLog {
   explicit RowLog(const ExecutionOptions& options) : RowLog(*options.memory) {
     files_ = options.files;
     cancel_ = options.cancel;
-    if (files_ != nullptr) most_bytes_ = options.work_bytes / kShareOfWorkMemory;
+    if (files_ != nullptr) max_bytes_ = options.work_bytes / kShareOfWorkMemory;
   }
   /// The log may take 1 / 4 of the work memory: the counted forms are made from it and are larger.
   static constexpr size_t kShareOfWorkMemory = 4;
@@ -64,7 +64,7 @@ class RowLog {
   size_t block_bytes_ = 0;
   TempFiles* files_ = nullptr;
   CancelToken cancel_;
-  size_t most_bytes_ = SIZE_MAX;
+  size_t max_bytes_ = SIZE_MAX;
   std::optional<RowPartitions> partitions_;
 };
 

@@ -9,7 +9,7 @@ namespace {
 
 // at the first level, tids that differ in these lowest bits only lie in one partition
 constexpr int kNeighbourBits = 8;
-constexpr size_t kMostChunkBytes = kChunkHeaderBytes + RowPartitions::kOpenRows * sizeof(TidItem) + 16;
+constexpr size_t kMaxChunkBytes = kChunkHeaderBytes + RowPartitions::kOpenRows * sizeof(TidItem) + 16;
 // bytes read between two polls of the cancel token
 constexpr size_t kReadBytes = size_t{1} << 20;
 
@@ -31,7 +31,7 @@ RowPartitions::RowPartitions(TempFiles& files, MemoryMeter& meter, int level)
       parts_(kPartitions),
       open_(meter, kPartitions * kOpenRows),
       open_rows_(kPartitions),
-      packed_(meter, kMostChunkBytes) {}
+      packed_(meter, kMaxChunkBytes) {}
 
 void RowPartitions::append(TidItem pair) {
   const size_t part = partition_of(pair.tid, level_);
@@ -67,7 +67,7 @@ void RowPartitions::seal() {
 
 void visit_chunks(const RowPartition& part, MemoryMeter& meter, const CancelToken& cancel,
                   const std::function<void(const ChunkView&)>& visit) {
-  Buffer<std::byte> bytes(meter, kMostChunkBytes);
+  Buffer<std::byte> bytes(meter, kMaxChunkBytes);
   if (part.file != nullptr) part.file->rewind();
   for (uint64_t rows = 0; rows < part.rows;) {
     cancel.throw_if_requested();
@@ -88,15 +88,15 @@ RowPartitions RowPartitions::split(const RowPartition& part, const CancelToken& 
   return smaller;
 }
 
-std::vector<RowPartition> RowPartitions::partitions(uint64_t most_bytes, const CancelToken& cancel) const {
+std::vector<RowPartition> RowPartitions::partitions(uint64_t max_bytes, const CancelToken& cancel) const {
   std::vector<RowPartition> all;
   for (const RowPartition& part : parts_) {
     if (part.rows == 0) continue;
-    if (part.bytes <= most_bytes || !can_split()) {
+    if (part.bytes <= max_bytes || !can_split()) {
       all.push_back(part);
       continue;
     }
-    const std::vector<RowPartition> parts = split(part, cancel).partitions(most_bytes, cancel);
+    const std::vector<RowPartition> parts = split(part, cancel).partitions(max_bytes, cancel);
     all.insert(all.end(), parts.begin(), parts.end());
   }
   return all;

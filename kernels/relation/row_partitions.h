@@ -30,8 +30,8 @@ void visit_chunks(const RowPartition& part, MemoryMeter& meter, const CancelToke
 
 /// Shares of a run's work memory. The first is for the rows of partitions that are loaded at once; the forms made
 /// from them are larger. The second is the number of rows passed to KeyCodes, which bounds the range of direct codes.
-inline uint64_t most_loaded_bytes(const ExecutionOptions& options) { return options.work_bytes / 8; }
-inline uint64_t most_coded_rows(const ExecutionOptions& options) { return options.work_bytes / 256; }
+inline uint64_t max_loaded_bytes(const ExecutionOptions& options) { return options.work_bytes / 8; }
+inline uint64_t max_coded_rows(const ExecutionOptions& options) { return options.work_bytes / 256; }
 
 class RowPartitions {
  public:
@@ -52,14 +52,14 @@ class RowPartitions {
   const KeyBounds& item_bounds() const { return item_bounds_; }
   /// [kPartitions] A tid belongs to the same partition number in all objects of one level.
   std::span<const RowPartition> parts() const { return parts_; }
-  bool can_split() const { return level_ + 1 < kMostLevels; }
+  bool can_split() const { return level_ + 1 < kMaxLevels; }
   /// The rows of one part, partitioned one level below and sealed. Closes the file of the part.
   RowPartitions split(const RowPartition& part, const CancelToken& cancel) const;
-  /// All partitions that have rows. Those larger than `most_bytes` are split, down to the fourth level. Call it once.
-  std::vector<RowPartition> partitions(uint64_t most_bytes, const CancelToken& cancel) const;
+  /// All partitions that have rows. Those larger than `max_bytes` are split, down to the fourth level. Call it once.
+  std::vector<RowPartition> partitions(uint64_t max_bytes, const CancelToken& cancel) const;
 
  private:
-  static constexpr int kMostLevels = 4;
+  static constexpr int kMaxLevels = 4;
 
   void write_open(size_t part);
 

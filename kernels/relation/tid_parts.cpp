@@ -7,15 +7,15 @@
 namespace batmap {
 
 namespace {
-constexpr uint64_t kLeastTids = 64;                 // of a part: parts do not share 64-bit words of bits
-constexpr uint64_t kMostSteps = uint64_t{1} << 16;  // a part can begin at one of at most this many steps
+constexpr uint64_t kMinTids = 64;                  // of a part: parts do not share 64-bit words of bits
+constexpr uint64_t kMaxSteps = uint64_t{1} << 16;  // a part can begin at one of at most this many steps
 }  // namespace
 
 size_t TidParts::for_threads(uint64_t rows, const ExecutionOptions& options) {
   return std::clamp<uint64_t>(rows / kRowsWorthAThread, 1, static_cast<uint64_t>(options.threads));
 }
 
-size_t TidParts::most_narrow(const EncodedRelation& relation) {
+size_t TidParts::max_narrow(const EncodedRelation& relation) {
   double tids = 0;
   for (size_t block = 0; block < relation.blocks(); ++block) {
     const TidSpan span = relation.tid_span(block);
@@ -25,9 +25,9 @@ size_t TidParts::most_narrow(const EncodedRelation& relation) {
   return spans > 2 ? static_cast<size_t>(spans / 2) : 1;
 }
 
-TidParts::TidParts(const EncodedRelation& relation, size_t most, const ExecutionOptions& options)
+TidParts::TidParts(const EncodedRelation& relation, size_t max_parts, const ExecutionOptions& options)
     : relation_(relation), options_(options), begin_{0} {
-  if (most > 1) cut(most);
+  if (max_parts > 1) cut(max_parts);
   begin_.push_back(relation.tid_slots());
   blocks_.resize(begin_.size() - 1);
   for (size_t block = 0; block < relation.blocks(); ++block) {
@@ -38,9 +38,9 @@ TidParts::TidParts(const EncodedRelation& relation, size_t most, const Execution
   }
 }
 
-void TidParts::cut(size_t most) {
+void TidParts::cut(size_t max_parts) {
   const uint64_t slots = relation_.tid_slots();
-  const uint64_t step = std::max<uint64_t>(kLeastTids, std::bit_ceil(slots / kMostSteps));
+  const uint64_t step = std::max<uint64_t>(kMinTids, std::bit_ceil(slots / kMaxSteps));
   const size_t steps = (slots + step - 1) / step;
   // Rows of each step, as differences. The rows of a block are assumed to be spread evenly over
   // the steps that it spans.
@@ -53,7 +53,7 @@ void TidParts::cut(size_t most) {
     change[first] += rows;
     change[last + 1] -= rows;
   }
-  const double share = static_cast<double>(relation_.rows()) / static_cast<double>(most);
+  const double share = static_cast<double>(relation_.rows()) / static_cast<double>(max_parts);
   double rows = 0;
   double before = 0;
   for (size_t at = 0; at + 1 < steps; ++at) {
@@ -61,7 +61,7 @@ void TidParts::cut(size_t most) {
     before += rows;
     if (before < share * static_cast<double>(begin_.size())) continue;
     begin_.push_back(static_cast<uint32_t>((at + 1) * step));
-    if (begin_.size() == most) return;
+    if (begin_.size() == max_parts) return;
   }
 }
 

@@ -19,14 +19,14 @@ constexpr uint64_t kRowsInCache = 1 << 17;
 class TidParts {
  public:
   /// @param relation, options  must outlive this object
-  /// @param most               maximum number of parts. They have about equal rows if rows are
+  /// @param max_parts          maximum number of parts. They have about equal rows if rows are
   /// spread evenly within blocks
-  TidParts(const EncodedRelation& relation, size_t most, const ExecutionOptions& options);
+  TidParts(const EncodedRelation& relation, size_t max_parts, const ExecutionOptions& options);
 
   /// How many parts keep the threads busy. @param rows  rows that have to be processed
   static size_t for_threads(uint64_t rows, const ExecutionOptions& options);
   /// The maximum number of parts before most blocks are read by several of them.
-  static size_t most_narrow(const EncodedRelation& relation);
+  static size_t max_narrow(const EncodedRelation& relation);
 
   const EncodedRelation& relation() const { return relation_; }
   size_t size() const { return blocks_.size(); }
@@ -62,7 +62,7 @@ class TidParts {
   }
 
  private:
-  void cut(size_t most);
+  void cut(size_t max_parts);
 
   const EncodedRelation& relation_;
   const ExecutionOptions& options_;

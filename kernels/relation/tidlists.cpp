@@ -17,7 +17,7 @@ Tidlists allocate_tidlists(const EncodedRelation& relation, const KeptItems& kep
   uint64_t begin = 0;
   for (uint32_t item = 0; item < kept.size; ++item) {
     lists.begin[item] = begin;
-    if (item < items) begin += relation.item_rows(kept.code_of_rank[item]);
+    if (item < items) begin += relation.item_rows(kept.code(Rank{item}));
   }
   lists.begin[kept.size] = begin;
   lists.tids = Buffer<uint32_t>(meter, begin);
@@ -28,14 +28,14 @@ Tidlists scatter_tidlists(const EncodedRelation& relation, const KeptItems& kept
   Tidlists lists = allocate_tidlists(relation, kept, *options.memory);
   for (uint32_t item = 0; item < kept.size; ++item)
     lists.length[item] = static_cast<uint32_t>(lists.begin[item + 1] - lists.begin[item]);
-  const size_t most = std::min(TidParts::for_threads(kept.occurrences, options), TidParts::most_narrow(relation));
-  const TidParts parts(relation, std::min(most, RowPlaces::most_parts(kept)), options);
-  RowPlaces places(parts, kept, options);
+  const size_t max_parts = std::min(TidParts::for_threads(kept.occurrences, options), TidParts::max_narrow(relation));
+  const TidParts parts(relation, std::min(max_parts, RowOffsets::max_parts(kept)), options);
+  RowOffsets offsets(parts, kept, options);
   uint32_t* const tids_of = lists.tids.data();
   parallel_for(options, parts.size(), [&](size_t part, int) {
-    uint32_t* const place = places.of_part(part).data();
+    uint32_t* const offset = offsets.of_part(part).data();
     visit_kept_rows(parts, part, kept, [&](const uint32_t* tids, const uint32_t* items, uint32_t rows) {
-      for (uint32_t k = 0; k < rows; ++k) tids_of[place[items[k]]++] = tids[k];
+      for (uint32_t k = 0; k < rows; ++k) tids_of[offset[items[k]]++] = tids[k];
     });
   });
   return lists;

@@ -15,13 +15,13 @@ namespace {
 
 constexpr uint32_t kNoTid = UINT32_MAX;
 
-/// Sets the bits and lists the tids of one part, each at its place. For a duplicate row, kNoTid fills the
-/// place at the end of the part's list, and the length of the list decreases.
-void fill_part(const TidParts& parts, size_t part, const KeptItems& kept, RowPlaces& places, MemoryMeter& meter,
+/// Sets the bits and lists the tids of one part, each where its list begins. For a duplicate row, kNoTid fills the
+/// slot at the end of the part's list, and the length of the list decreases.
+void fill_part(const TidParts& parts, size_t part, const KeptItems& kept, RowOffsets& offsets, MemoryMeter& meter,
                TransactionBits& form) {
-  Buffer<uint32_t> place(meter, kept.size);
-  std::ranges::copy(places.of_part(part), place.begin());
-  uint32_t* const next = place.data();
+  Buffer<uint32_t> offset(meter, kept.size);
+  std::ranges::copy(offsets.of_part(part), offset.begin());
+  uint32_t* const next = offset.data();
   uint64_t* const bits = form.bits.data();
   uint32_t* const listed = form.lists.tids.data();
   const size_t words = form.words;
@@ -50,7 +50,7 @@ void fill_part(const TidParts& parts, size_t part, const KeptItems& kept, RowPla
       }
     });
   for (uint32_t item = 0; item < kept.size; ++item) {
-    const uint32_t end = places.of_part(part + 1)[item];
+    const uint32_t end = offsets.of_part(part + 1)[item];
     if (next[item] == end) continue;
     std::atomic_ref(form.lists.length[item]).fetch_sub(end - next[item], std::memory_order_relaxed);
     if (!kept.pairs.rectangle()) std::fill(listed + next[item], listed + end, kNoTid);
@@ -67,13 +67,13 @@ TransactionBits fill_transaction_bits(const EncodedRelation& relation, const Kep
   form.bits = Buffer<uint64_t>(*options.memory, relation.tid_slots() * form.words, Fill::kZero);
   form.lists = allocate_tidlists(relation, kept, *options.memory, kept.pairs.rectangle() ? kept.pairs.leading : kept.size);
 
-  const size_t most = std::min(TidParts::for_threads(kept.occurrences, options), RowPlaces::most_parts(kept));
-  const TidParts parts(relation, most, options);
-  RowPlaces places(parts, kept, options);
+  const size_t max_parts = std::min(TidParts::for_threads(kept.occurrences, options), RowOffsets::max_parts(kept));
+  const TidParts parts(relation, max_parts, options);
+  RowOffsets offsets(parts, kept, options);
   for (uint32_t item = 0; item < kept.size; ++item)
-    form.lists.length[item] = static_cast<uint32_t>(relation.item_rows(kept.code_of_rank[item]));
+    form.lists.length[item] = static_cast<uint32_t>(relation.item_rows(kept.code(Rank{item})));
   parallel_for(options, parts.size(),
-               [&](size_t part, int) { fill_part(parts, part, kept, places, *options.memory, form); });
+               [&](size_t part, int) { fill_part(parts, part, kept, offsets, *options.memory, form); });
   if (kept.pairs.rectangle()) {
     sort_lists(form.lists, options, kept.pairs.leading);
     return form;

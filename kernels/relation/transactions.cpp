@@ -22,19 +22,19 @@ template <typename Item>
 class Linker {
  public:
   /// @param out  link() writes the tails and supports of its part
-  Linker(const TidParts& parts, RowPlaces& places, const KeptItems& kept, const TransactionLengths& lengths,
+  Linker(const TidParts& parts, RowOffsets& offsets, const KeptItems& kept, const TransactionLengths& lengths,
          const ExecutionOptions& options, Transactions& out)
-      : parts_(parts), places_(places), kept_(kept), lengths_(lengths), options_(options), out_(out) {
+      : parts_(parts), offsets_(offsets), kept_(kept), lengths_(lengths), options_(options), out_(out) {
     uint32_t rows = 0;
     uint32_t tids = 0;
-    first_place_.push_back(0);
+    first_offset_.push_back(0);
     for (size_t part = 0; part < parts.size(); ++part) {
       const std::span<const uint32_t> own = lengths_of(part);
-      first_place_.push_back(std::accumulate(own.begin(), own.end(), first_place_.back()));
-      rows = std::max(rows, first_place_[part + 1] - first_place_[part]);
+      first_offset_.push_back(std::accumulate(own.begin(), own.end(), first_offset_.back()));
+      rows = std::max(rows, first_offset_[part + 1] - first_offset_[part]);
       tids = std::max(tids, static_cast<uint32_t>(own.size()));
     }
-    items_ = Buffer<Item>(*options.memory, first_place_.back());
+    items_ = Buffer<Item>(*options.memory, first_offset_.back());
     const size_t workers = std::min(static_cast<size_t>(options.threads), parts.size());
     for (size_t worker = 0; worker < workers; ++worker)
       scratch_.push_back({Buffer<uint32_t>(*options.memory, rows), Buffer<uint32_t>(*options.memory, kept.size),
@@ -45,10 +45,10 @@ class Linker {
     Scratch& scratch = scratch_[static_cast<size_t>(worker)];
     open_rooms(part, scratch);
     sort_rows(part, scratch);
-    uint32_t end = first_place_[part + 1] - first_place_[part];
+    uint32_t end = first_offset_[part + 1] - first_offset_[part];
     uint64_t polled = 0;
     for (uint32_t item = kept_.size; item-- > 0;) {
-      const uint32_t rows = places_.of_part(part + 1)[item] - places_.of_part(part)[item];
+      const uint32_t rows = offsets_.of_part(part + 1)[item] - offsets_.of_part(part)[item];
       const std::span<const uint32_t> tids = scratch.tids.span().subspan(end - rows, rows);
       end -= rows;
       deal(part, item, tids, scratch);
@@ -61,7 +61,7 @@ class Linker {
   Buffer<Item> take_items() { return std::move(items_); }
 
  private:
-  /// The place of one transaction in `items_`, filled from its end.
+  /// Where one transaction lies in `items_`; it is filled from its end.
   struct Room {
     uint32_t begin;
     uint32_t end;
@@ -78,11 +78,11 @@ class Linker {
   }
 
   void open_rooms(size_t part, Scratch& scratch) const {
-    uint32_t end = first_place_[part];
+    uint32_t end = first_offset_[part];
     Room* room = scratch.rooms.data();
     for (const uint32_t length : lengths_of(part)) {
       end += length;
-      *room++ = {end, end, KeptItems::kDropped};
+      *room++ = {end, end, index_of(KeptItems::kDropped)};
     }
   }
 
@@ -91,7 +91,7 @@ class Linker {
     uint32_t begin = 0;
     for (uint32_t item = 0; item < kept_.size; ++item) {
       next[item] = begin;
-      begin += places_.of_part(part + 1)[item] - places_.of_part(part)[item];
+      begin += offsets_.of_part(part + 1)[item] - offsets_.of_part(part)[item];
     }
     const uint32_t first = parts_.first_tid(part);
     uint32_t* const sorted = scratch.tids.data();
@@ -115,7 +115,7 @@ class Linker {
         room.last = item;
       }
     } else {
-      Tail* tail = out_.tails.data() + places_.of_part(part)[item];
+      Tail* tail = out_.tails.data() + offsets_.of_part(part)[item];
       for (const uint32_t tid : tids) {
         Room& room = rooms[tid];
         if (room.last == item) continue;
@@ -123,7 +123,7 @@ class Linker {
         if (!pairs.rectangle()) items[--room.begin] = static_cast<Item>(item);
         room.last = item;
       }
-      Tail* const end = out_.tails.data() + places_.of_part(part + 1)[item];
+      Tail* const end = out_.tails.data() + offsets_.of_part(part + 1)[item];
       repeated = static_cast<uint32_t>(end - tail);
       std::fill(tail, end, Tail{0, kNoTail});
     }
@@ -131,20 +131,20 @@ class Linker {
   }
 
   const TidParts& parts_;
-  RowPlaces& places_;
+  RowOffsets& offsets_;
   const KeptItems& kept_;
   const TransactionLengths& lengths_;
   const ExecutionOptions& options_;
   Transactions& out_;
-  std::vector<uint32_t> first_place_;  // [parts + 1] where the items of each part begin in items_
+  std::vector<uint32_t> first_offset_;  // [parts + 1] where the items of each part begin in items_
   Buffer<Item> items_;
   std::vector<Scratch> scratch_;  // [threads]
 };
 
 template <typename Item>
-void link(const TidParts& parts, RowPlaces& places, const KeptItems& kept, const TransactionLengths& lengths,
+void link(const TidParts& parts, RowOffsets& offsets, const KeptItems& kept, const TransactionLengths& lengths,
           const ExecutionOptions& options, Transactions& out) {
-  Linker<Item> linker(parts, places, kept, lengths, options, out);
+  Linker<Item> linker(parts, offsets, kept, lengths, options, out);
   parallel_for(options, parts.size(), [&](size_t part, int worker) { linker.link(part, worker); });
   out.items = linker.take_items();
 }
@@ -157,7 +157,7 @@ struct Lengths {
   }
 
   void add(const uint32_t* tids, const uint32_t* items, uint32_t rows) {
-    const uint32_t* const rank = kept.rank_of_code.data();
+    const Rank* const rank = kept.rank_of_code.data();
     // One addition for each run of equal tids: the next addition to the same address would wait for the last one.
     for (uint32_t k = 0; k < rows;) {
       const uint32_t tid = tids[k];
@@ -166,7 +166,7 @@ struct Lengths {
       length[tid] += sum;
     }
     if (leading.empty()) return;
-    for (uint32_t k = 0; k < rows; ++k) leading[tids[k]] += rank[items[k]] < kept.pairs.leading;
+    for (uint32_t k = 0; k < rows; ++k) leading[tids[k]] += index_of(rank[items[k]]) < kept.pairs.leading;
   }
   void add(const Lengths& more, uint32_t first, uint32_t last) {
     for (uint32_t tid = first; tid < last; ++tid) length[tid] += more.length[tid];
@@ -223,13 +223,13 @@ uint64_t count_by_shares(const EncodedRelation& relation, size_t shares, Lengths
 
 TransactionLengths transaction_lengths(const EncodedRelation& relation, const KeptItems& kept,
                                        const ExecutionOptions& options) {
-  const size_t most = TidParts::for_threads(relation.rows(), options);
-  const size_t narrow = std::min(most, TidParts::most_narrow(relation));
+  const size_t max_parts = TidParts::for_threads(relation.rows(), options);
+  const size_t narrow = std::min(max_parts, TidParts::max_narrow(relation));
   // Each share but the first has lengths of its own. They must not outnumber the rows, and must
   // leave memory for the forms.
   const uint64_t slots = std::max(relation.tid_slots(), 1u);
   const uint64_t room = options.memory->available() / 8 / (slots * 2 * sizeof(uint32_t));
-  const size_t shares = std::min<uint64_t>({most, relation.rows() / slots, 1 + room});
+  const size_t shares = std::min<uint64_t>({max_parts, relation.rows() / slots, 1 + room});
   Lengths lengths(relation, kept, options);
   const uint64_t pair_instances = narrow < shares ? count_by_shares(relation, shares, lengths, options)
                                                   : count_by_parts(TidParts(relation, narrow, options), lengths, options);
@@ -245,20 +245,20 @@ Transactions link_transactions(const EncodedRelation& relation, const KeptItems&
   uint64_t rows = 0;
   for (uint32_t item = 0; item < kept.size; ++item) {
     transactions.tails_begin[item] = rows;
-    transactions.support[item] = static_cast<uint32_t>(relation.item_rows(kept.code_of_rank[item]));
+    transactions.support[item] = static_cast<uint32_t>(relation.item_rows(kept.code(Rank{item})));
     rows += item < kept.pairs.leading ? transactions.support[item] : 0;
   }
   transactions.tails_begin[kept.size] = rows;
   transactions.tails = Buffer<Tail>(meter, rows);
 
-  const size_t in_cache = std::min<uint64_t>(kept.occurrences / kRowsInCache, TidParts::most_narrow(relation));
-  const size_t most = std::max(TidParts::for_threads(kept.occurrences, options), in_cache);
-  const TidParts parts(relation, std::min(most, RowPlaces::most_parts(kept)), options);
-  RowPlaces places(parts, kept, options);
+  const size_t in_cache = std::min<uint64_t>(kept.occurrences / kRowsInCache, TidParts::max_narrow(relation));
+  const size_t max_parts = std::max(TidParts::for_threads(kept.occurrences, options), in_cache);
+  const TidParts parts(relation, std::min(max_parts, RowOffsets::max_parts(kept)), options);
+  RowOffsets offsets(parts, kept, options);
   if (kept.size <= 0x10000)
-    link<uint16_t>(parts, places, kept, lengths, options, transactions);
+    link<uint16_t>(parts, offsets, kept, lengths, options, transactions);
   else
-    link<uint32_t>(parts, places, kept, lengths, options, transactions);
+    link<uint32_t>(parts, offsets, kept, lengths, options, transactions);
 
   for (uint32_t item = 0; item < kept.pairs.leading; ++item) {
     Tail* const begin = transactions.tails.data() + transactions.tails_begin[item];

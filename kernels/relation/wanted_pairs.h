@@ -11,7 +11,7 @@ namespace batmap {
 struct WantedPairs {
   uint32_t leading = 0;          // pairs (a, b), a < b, are wanted if a < leading
   uint32_t first_column = 0;     // and b >= first_column; 0, or `leading` in a rectangle
-  uint32_t least = 1;            // minimum support of an answer
+  uint32_t min_count = 1;        // minimum support of an answer
   uint32_t enough = UINT32_MAX;  // a method may stop counting a pair here
 
   bool rectangle() const { return first_column > 0; }

@@ -8,7 +8,7 @@ namespace batmap {
 
 namespace {
 
-constexpr size_t kBlockBytesAtLeast = size_t{1} << 20;
+constexpr size_t kMinBlockBytes = size_t{1} << 20;
 constexpr size_t kLine = 64;
 
 }  // namespace
@@ -22,7 +22,7 @@ void SetCollection::add(int64_t id, std::span<const std::byte> value) {
   if (blocks_.empty() || blocks_.back().size() - used_ < bytes) {
     // Blocks double, up to 64 MiB: many sets then need few blocks, and little room is wasted.
     const size_t last = blocks_.empty() ? 0 : blocks_.back().size();
-    blocks_.emplace_back(*meter_, std::max({bytes, kBlockBytesAtLeast, std::min(2 * last, 64 * kBlockBytesAtLeast)}));
+    blocks_.emplace_back(*meter_, std::max({bytes, kMinBlockBytes, std::min(2 * last, 64 * kMinBlockBytes)}));
     used_ = 0;
   }
   std::byte* const at = blocks_.back().data() + used_ + padding;

@@ -22,14 +22,14 @@ bool same_bytes(const SetView& a, const SetView& b, const CancelToken& cancel) {
   return true;
 }
 
-/// Lowers `least` to the smallest element of a that b lacks. Only elements below the current `least` are
+/// Lowers `min` to the smallest element of a that b lacks. Only elements below the current `min` are
 /// looked up; the more the two sets differ, the sooner few are left.
-void lower_to_first_missing(const SetView& a, const SetView& b, uint64_t& least, const CancelToken& cancel) {
+void lower_to_first_missing(const SetView& a, const SetView& b, uint64_t& min, const CancelToken& cancel) {
   SetReader reader(a, best_set_kernel(), cancel);
   uint64_t chunk[kChunkElements];
   uint64_t members[kChunkElements];
   while (const size_t count = reader.next(chunk)) {
-    const uint64_t* const end = std::remove_if(chunk, chunk + count, [&](uint64_t x) { return x >= least; });
+    const uint64_t* const end = std::remove_if(chunk, chunk + count, [&](uint64_t x) { return x >= min; });
     const uint64_t* const members_end =
         members + keep_members(b, {members, std::copy(static_cast<const uint64_t*>(chunk), end, members)});
     const uint64_t* member = members;
@@ -37,7 +37,7 @@ void lower_to_first_missing(const SetView& a, const SetView& b, uint64_t& least,
       if (member != members_end && *member == *x)
         ++member;
       else
-        least = std::min(least, *x);
+        min = std::min(min, *x);
     }
   }
 }

@@ -14,7 +14,7 @@ namespace batmap {
 namespace {
 
 constexpr uint8_t kVersion = 1;
-constexpr int kMostWidth = 62;
+constexpr int kMaxWidth = 62;
 /// For fewer elements std::sort is faster than counting 256 buckets.
 constexpr size_t kSmallSort = 512;
 constexpr size_t kPollEvery = 1 << 16;
@@ -70,7 +70,7 @@ const char* header_fault(std::span<const std::byte> bytes) {
   const StateHeader header = state_header(bytes.data());
   if (header.version != kVersion) return "unknown version";
   if (header.kind < StateKind::kUnion || header.kind > StateKind::kSymmetricDifference) return "unknown kind";
-  if (header.width > kMostWidth && header.width != kUndeclaredWidth) return "width out of range";
+  if (header.width > kMaxWidth && header.width != kUndeclaredWidth) return "width out of range";
   if (header.zero != 0 || header.sorted > 1) return "unknown flags";
   if (header.kind == StateKind::kIntersection && header.sorted == 0) return "an intersection is not sorted";
   return bytes.size() < state_used(header) ? "number of elements and size disagree" : nullptr;
@@ -185,7 +185,7 @@ void state_validate(std::span<const std::byte> bytes) {
   if (const char* const fault = header_fault(bytes)) fail(fault);
   const StateHeader header = state_header(bytes.data());
   if (bytes.size() != state_used(header)) fail("number of elements and size disagree");
-  const int width = header.width == kUndeclaredWidth ? kMostWidth : header.width;
+  const int width = header.width == kUndeclaredWidth ? kMaxWidth : header.width;
   uint64_t previous = 0;
   for (uint32_t i = 0; i < header.count; ++i) {
     uint64_t element;

@@ -25,13 +25,13 @@ void poll(uint64_t step, const CancelToken& cancel) {
 /// Checks that elements are strictly ascending and inside the universe.
 template <typename Element>
 void check_ascending(uint64_t count, uint64_t universe, const CancelToken& cancel, Element element) {
-  uint64_t least = 0;
+  uint64_t min = 0;
   for (uint64_t i = 0; i < count; ++i) {
     poll(i, cancel);
     const uint64_t x = element(i);
-    if (x < least) invalid("elements are not ascending");
+    if (x < min) invalid("elements are not ascending");
     if (x >= universe) invalid("an element is outside the universe");
-    least = x + 1;
+    min = x + 1;
   }
 }
 

@@ -31,8 +31,8 @@ namespace {
 constexpr int kRounds = 8;
 constexpr int kCases = 24;
 constexpr double kReduceMs = 40000;
-constexpr int kMostFailures = 5;  // the program ends after this many
-constexpr int kSelfChecks = 6;    // deliberately broken cases for each relation and kind
+constexpr int kMaxFailures = 5;  // the program ends after this many
+constexpr int kSelfChecks = 6;   // deliberately broken cases for each relation and kind
 
 enum class Check { kNode, kPartition, kNoOptimisation, kFunction, kSettings, kRowSecurity, kHiddenRows };
 
@@ -783,7 +783,7 @@ class Reducer {
     for (size_t side = 0; side < 2; ++side) {
       try_case([=](Case& c) { c.query.sides[side].from = From::kPlain; });
       try_case([=](Case& c) { c.query.sides[side].conditions.clear(); });
-      try_case([=](Case& c) { c.query.sides[side].least_id = std::nullopt; });
+      try_case([=](Case& c) { c.query.sides[side].min_id = std::nullopt; });
       try_case([=](Case& c) { c.query.sides[side].items.resize(1); });
       try_case([=](Case& c) { c.call.conditions[side].clear(); });
     }
@@ -958,7 +958,7 @@ void run(Tap& tap, const Options& options) {
   uint64_t round = options.first;
   const auto start = Clock::now();
   const auto goes_on = [&] {
-    if (failures >= kMostFailures) return false;
+    if (failures >= kMaxFailures) return false;
     if (options.seconds > 0) return ms_since(start) < options.seconds * 1000;
     return round < options.first + static_cast<uint64_t>(options.rounds);
   };
@@ -967,7 +967,7 @@ void run(Tap& tap, const Options& options) {
     const Schema schema = SchemaMaker(rng).make();
     rows += static_cast<int64_t>(schema.rows());
     asker.make(schema);
-    for (int k = 0; k < kCases && failures < kMostFailures; ++k) {
+    for (int k = 0; k < kCases && failures < kMaxFailures; ++k) {
       const Case c = make_case(rng, schema, draw_check(rng));
       const auto before = Clock::now();
       Checker checker(asker, schema);

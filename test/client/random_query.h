@@ -19,7 +19,7 @@ struct QuerySide {
   std::string from_condition;           // for kFiltered
   std::vector<std::string> conditions;  // of WHERE
   std::vector<std::string> items;       // the expressions of GROUP BY
-  std::optional<int> least_id;          // a condition whose number can be a parameter
+  std::optional<int> min_id;            // a condition whose number can be a parameter
 
   std::string source() const {
     switch (from) {
@@ -64,7 +64,7 @@ struct Query {
     std::vector<std::string> parts;
     for (const QuerySide& side : sides) parts.insert(parts.end(), side.conditions.begin(), side.conditions.end());
     for (const QuerySide& side : sides)
-      if (side.least_id) parts.push_back(side.alias + ".id >= " + std::to_string(*side.least_id));
+      if (side.min_id) parts.push_back(side.alias + ".id >= " + std::to_string(*side.min_id));
     return parts.empty() ? "" : " WHERE " + joined(parts, " AND ");
   }
 
@@ -85,7 +85,7 @@ struct Query {
 
   /// The query without its surrounding statement. `number` writes the numbers that can be parameters.
   template <class Number>
-  std::string core(Number number, const std::string& least_count = {}) const {
+  std::string core(Number number, const std::string& min_count = {}) const {
     std::vector<std::string> outputs;
     std::vector<std::string> positions;
     for (const QuerySide& side : sides)
@@ -98,13 +98,13 @@ struct Query {
     std::vector<std::string> conditions;
     for (const QuerySide& side : sides) conditions.insert(conditions.end(), side.conditions.begin(), side.conditions.end());
     for (const QuerySide& side : sides)
-      if (side.least_id) conditions.push_back(side.alias + ".id >= " + number(*side.least_id));
+      if (side.min_id) conditions.push_back(side.alias + ".id >= " + number(*side.min_id));
     std::string out = with() + (asks == Asks::kDistinct ? "SELECT DISTINCT " : "SELECT ") + joined(outputs, ", ") + from();
     if (!conditions.empty()) out += " WHERE " + joined(conditions, " AND ");
     if (asks != Asks::kDistinct) {
       std::vector<std::string> filters = having;
       if (threshold) filters.insert(filters.begin(), count + " >= " + number(*threshold));
-      if (!least_count.empty()) filters.push_back(count + " >= " + least_count);
+      if (!min_count.empty()) filters.push_back(count + " >= " + min_count);
       out += " GROUP BY " + groups;
       if (!filters.empty()) out += " HAVING " + joined(filters, " AND ");
     }
@@ -272,7 +272,7 @@ class QueryMaker {
     while (s.items.size() < items) s.items.push_back(item(alias, relation));
     if (items == 2 && s.items[0] == s.items[1]) s.items.pop_back();
     if (chance(rng_, 0.3)) s.conditions.push_back(condition(alias, relation, below(rng_, kColumns), true));
-    if (chance(rng_, 0.1)) s.least_id = static_cast<int>(below(rng_, 200));
+    if (chance(rng_, 0.1)) s.min_id = static_cast<int>(below(rng_, 200));
     return s;
   }
 

@@ -218,7 +218,7 @@ class SchemaMaker {
   }
 
  private:
-  static constexpr int64_t kMostPairs = 200000;  // row pairs with equal keys
+  static constexpr int64_t kMaxPairs = 200000;  // row pairs with equal keys
 
   Table make_table(int number) {
     Table table;
@@ -264,7 +264,7 @@ class SchemaMaker {
     std::map<int, int64_t> rows_of_key;
     std::set<std::pair<int, int>> seen;
     int64_t pairs = 0;
-    for (int n = 0; n < wanted && pairs < kMostPairs; ++n) {
+    for (int n = 0; n < wanted && pairs < kMaxPairs; ++n) {
       NumberRow row;
       for (size_t c = 0; c < kColumns; ++c) row[c] = table.columns[c].draw(rng_);
       if (!table.rows.empty() && chance(rng_, repeats)) row = table.rows[below(rng_, table.rows.size())];

@@ -49,10 +49,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (items[1].contains(b))
       for (const int64_t a : lefts)
         for (const int64_t c : items[1].at(b)) ++expected[{a, c}];
-  const auto least = static_cast<uint64_t>(query.min_count.value_or(1));
-  std::erase_if(expected, [&](const auto& entry) { return entry.second < least; });
+  const auto min_count = static_cast<uint64_t>(query.min_count.value_or(1));
+  std::erase_if(expected, [&](const auto& entry) { return entry.second < min_count; });
   if (query.distinct_only)
-    for (auto& [pair, count] : expected) count = least;
+    for (auto& [pair, count] : expected) count = min_count;
 
   const test::PackedRows left(rows[0], pieces);
   const test::PackedRows right(rows[1], pieces);

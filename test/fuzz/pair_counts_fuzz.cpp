@@ -34,7 +34,7 @@ Counts read(const Bytes& value) {
   Counts counts;
   for (PairCountsItems items(value.data()); items.next();) {
     counts[{items.item(), items.item()}] = items.support();
-    for (PairCountsRow row = items.row(); row.next();) counts[{items.item(), values[row.place()]}] = row.count();
+    for (PairCountsRow row = items.row(); row.next();) counts[{items.item(), values[row.index()]}] = row.count();
   }
   return counts;
 }
@@ -43,7 +43,7 @@ Bytes written(const Bytes& value, const ExecutionOptions& options) {
   PairCountsWriter writer(options);
   for (PairCountsItems items(value.data()); items.next();) {
     writer.add_item(items.item(), items.support());
-    for (PairCountsRow row = items.row(); row.next();) writer.add_pair(row.place(), row.count());
+    for (PairCountsRow row = items.row(); row.next();) writer.add_pair(row.index(), row.count());
   }
   GrowingBuffer<std::byte> out(*options.memory);
   writer.finish(pair_counts_header(value.data()).total, out);

@@ -121,9 +121,9 @@ Batch random_batch(Random& random, size_t length, uint32_t symbols, uint64_t spa
   for (uint64_t prefixes = 1 + random.below(4); prefixes > 0; --prefixes) {
     std::vector<uint32_t> own;
     std::vector<Gap> gaps;
-    for (size_t place = 0; place + 1 < length; ++place) {
+    for (size_t position = 0; position + 1 < length; ++position) {
       own.push_back(static_cast<uint32_t>(random.below(symbols)));
-      if (place > 0) gaps.push_back(random_gap(random, span));
+      if (position > 0) gaps.push_back(random_gap(random, span));
     }
     const Gap last[] = {random_gap(random, span), random_gap(random, span)};
     for (uint64_t leaves = 1 + random.below(2 * symbols); leaves > 0; --leaves) {
@@ -209,7 +209,8 @@ TEST(DeviceEpisodes, LongStreams) {
       SCOPED_TRACE(testing::Message() << "length " << length << ", gap " << gap.low << " to " << gap.high);
       Batch batch{length, {}, {}};
       for (uint32_t k = 0; k < 30; ++k)
-        for (uint32_t place = 0; place < length; ++place) batch.symbols.push_back((k * 9 + place * (k / 7 + 1)) % symbols);
+        for (uint32_t position = 0; position < length; ++position)
+          batch.symbols.push_back((k * 9 + position * (k / 7 + 1)) % symbols);
       batch.gaps.assign(batch.symbols.size() / length * (length - 1), gap);
       expect_as_the_cpu(streams, batch.view(), EpisodeMethod::kTracking, 8);
     }
@@ -244,14 +245,14 @@ TEST(DeviceEpisodes, ChainsAndRareEvents) {
       if (is_small() && length == 2) continue;
       Batch batch{length, {}, {}};
       for (uint32_t code = 0; code < (length == 2 ? 16u : 256u); code += length == 2 ? 1 : is_small() ? 50 : 5)
-        for (uint32_t place = 0; place < length; ++place) batch.symbols.push_back(code >> (2 * place) & 3);
+        for (uint32_t position = 0; position < length; ++position) batch.symbols.push_back(code >> (2 * position) & 3);
       batch.gaps.assign(batch.symbols.size() / length * (length - 1), gap);
       expect_as_the_cpu(streams, batch.view(), EpisodeMethod::kTracking);
       // Neighbours that differ only in the last symbol.
       Batch walked{length, {}, {}};
       for (uint32_t code = 0; code < 16; ++code)
-        for (uint32_t place = 0; place < length; ++place)
-          walked.symbols.push_back(place + 1 == length ? code & 3 : code >> 2 & 3);
+        for (uint32_t position = 0; position < length; ++position)
+          walked.symbols.push_back(position + 1 == length ? code & 3 : code >> 2 & 3);
       walked.gaps.assign(16 * (length - 1), gap);
       expect_as_the_cpu(streams, walked.view(), EpisodeMethod::kTracking);
     }
@@ -282,7 +283,7 @@ TEST(DeviceEpisodes, MemoryLimit) {
       streams_of_events(random_events(random, is_small() ? 10'000 : 100'000, 1'000'000, 4), 100, options);
   Batch batch{4, {}, {}};
   for (uint32_t code = 0; code < 256; code += is_small() ? 50 : 3)
-    for (uint32_t place = 0; place < 4; ++place) batch.symbols.push_back(code >> (2 * place) & 3);
+    for (uint32_t position = 0; position < 4; ++position) batch.symbols.push_back(code >> (2 * position) & 3);
   batch.gaps.assign(batch.symbols.size() / 4 * 3, {0, 100});
   std::vector<uint64_t> expected;
   ASSERT_EQ(Opened(streams).count(batch.view(), DeviceEpisodeMethod::kCountScanWrite, expected), AcceleratorStatus::kOk);
@@ -365,9 +366,9 @@ TEST(DeviceEpisodes, ListsBetweenCounts) {
   Random random(kSeed + 5);
   MemoryMeter meter;
   const ExecutionOptions options{.threads = 4, .memory = &meter, .cancel = {}};
-  const uint32_t most_symbols = is_small() ? 20 : 60;
+  const uint32_t max_symbols = is_small() ? 20 : 60;
   const EventStreams streams =
-      streams_of_events(random_events(random, is_small() ? 2000 : 500'000, 1'000'000, most_symbols, 2), 500, options);
+      streams_of_events(random_events(random, is_small() ? 2000 : 500'000, 1'000'000, max_symbols, 2), 500, options);
   const uint32_t symbols = streams.symbols();
   for (const bool has_order : {false, true}) {
     DeviceTracker tracker(api(), 0, 0, has_order, streams, options);
@@ -402,7 +403,7 @@ TEST(DeviceEpisodes, JobsSideBySide) {
         random_events(random, (is_small() ? 500 : 100'000) * (side + 1), 1'000'000, 4 + side), 2000, options);
     Batch batch{4, {}, {}};
     for (uint32_t code = 0; code < 256; code += is_small() ? 50 : 3)
-      for (uint32_t place = 0; place < 4; ++place) batch.symbols.push_back(code >> (2 * place) & 3);
+      for (uint32_t position = 0; position < 4; ++position) batch.symbols.push_back(code >> (2 * position) & 3);
     batch.gaps.assign(batch.symbols.size() / 4 * 3, {0, 1000 + static_cast<int64_t>(side)});
     std::vector<uint64_t> expected = counted_by_the_cpu(streams, batch.view());
     sides.push_back({std::move(streams), std::move(batch), std::move(expected), {}});

@@ -62,7 +62,7 @@ DevicePairJob job_of(const Shape& shape, DeviceMethod method, uint64_t rows) {
   job.tid_slots = shape.tids;
   job.rows = rows;
   job.method = method;
-  DeviceTraits traits[kMostDevices];
+  DeviceTraits traits[kMaxDevices];
   AcceleratorMessage why{};
   EXPECT_EQ(api().devices(traits, &job.device_count, &why), AcceleratorStatus::kOk) << why.text;
   for (uint32_t i = 0; i < job.device_count; ++i) job.devices[i] = traits[i].index;
@@ -333,7 +333,7 @@ TEST(DevicePairs, StopsSoon) {
 }
 
 TEST(DevicePairs, PrepareMeasures) {
-  DeviceTraits traits[kMostDevices];
+  DeviceTraits traits[kMaxDevices];
   uint32_t count = 0;
   AcceleratorMessage why{};
   ASSERT_EQ(api().devices(traits, &count, &why), AcceleratorStatus::kOk) << why.text;

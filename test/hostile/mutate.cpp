@@ -520,18 +520,18 @@ class Mutator {
   // ---- mutants
 
   std::string mutated(std::string bytes, const std::vector<std::string>& others, Rng& rng) {
-    const auto place = [&](size_t head) {
+    const auto offset = [&](size_t head) {
       return bytes.empty() ? size_t{0} : static_cast<size_t>(below(rng, std::min(bytes.size(), head)));
     };
     for (uint64_t times = 1 + below(rng, below(rng, 3) == 0 ? 8 : 2); times > 0; --times) {
       switch (below(rng, 10)) {
         case 0:
-          if (!bytes.empty()) bytes[place(SIZE_MAX)] ^= static_cast<char>(1 << below(rng, 8));
+          if (!bytes.empty()) bytes[offset(SIZE_MAX)] ^= static_cast<char>(1 << below(rng, 8));
           break;
         case 1:
         case 2:
           if (!bytes.empty())
-            bytes[place(48)] =
+            bytes[offset(48)] =
                 static_cast<char>(below(rng, 2) == 0 ? rng() : any_of(rng, std::vector<int>{0, 1, 2, 127, 128, 254, 255}));
           break;
         case 3:
@@ -540,7 +540,7 @@ class Mutator {
           std::string field;
           put_be(field, static_cast<uint64_t>(hostile_number(rng, 8 * width)), width);
           if (below(rng, 4) != 0) std::reverse(field.begin(), field.end());
-          const size_t at = place(below(rng, 4) == 0 ? SIZE_MAX : 64) / 4 * 4;
+          const size_t at = offset(below(rng, 4) == 0 ? SIZE_MAX : 64) / 4 * 4;
           for (size_t i = 0; i < field.size() && at + i < bytes.size(); ++i) bytes[at + i] = field[i];
           break;
         }
@@ -548,17 +548,17 @@ class Mutator {
         case 6: bytes.append(1 + below(rng, 24), static_cast<char>(rng())); break;
         case 7: {  // joins the head of one value with the tail of another
           const std::string& other = any_of(rng, others);
-          bytes = bytes.substr(0, place(SIZE_MAX)) + (other.empty() ? "" : other.substr(below(rng, other.size())));
+          bytes = bytes.substr(0, offset(SIZE_MAX)) + (other.empty() ? "" : other.substr(below(rng, other.size())));
           break;
         }
         case 8: {  // increases or decreases a field a little
-          const size_t at = place(64) / 4 * 4;
+          const size_t at = offset(64) / 4 * 4;
           if (at < bytes.size()) bytes[at] = static_cast<char>(bytes[at] + (below(rng, 2) == 0 ? 1 : -1));
           break;
         }
         default: {  // repeats or removes a piece
           if (bytes.empty()) break;
-          const size_t at = place(SIZE_MAX);
+          const size_t at = offset(SIZE_MAX);
           const size_t length = 1 + below(rng, std::min<size_t>(bytes.size() - at, 32));
           if (below(rng, 2) == 0)
             bytes.insert(at, bytes.substr(at, length));

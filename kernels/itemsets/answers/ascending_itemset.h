@@ -23,9 +23,9 @@ class AscendingItemset {
       std::copy(old + 1, end, old);
     }
     walked_[length_] = item;
-    size_t place = length_++;
-    for (; place > 0 && ascending_[place - 1] > item; --place) ascending_[place] = ascending_[place - 1];
-    ascending_[place] = item;
+    size_t index = length_++;
+    for (; index > 0 && ascending_[index - 1] > item; --index) ascending_[index] = ascending_[index - 1];
+    ascending_[index] = item;
   }
 
   std::span<const int64_t> items() const { return {ascending_.data(), length_}; }

@@ -5,12 +5,12 @@
 
 namespace batmap {
 
-bool BestItemsets::better(uint32_t support, std::span<const uint32_t> items, const Kept& than) const {
+bool BestItemsets::better(uint32_t support, std::span<const Rank> items, const Kept& than) const {
   if (support != than.support) return support > than.support;
   if (items.size() != than.length) return items.size() < than.length;
-  const std::span<const uint32_t> others = items_of(than);
+  const std::span<const Rank> others = items_of(than);
   return std::lexicographical_compare(items.begin(), items.end(), others.begin(), others.end(),
-                                      [this](uint32_t a, uint32_t b) { return values_[a] < values_[b]; });
+                                      [this](Rank a, Rank b) { return values_[index_of(a)] < values_[index_of(b)]; });
 }
 
 void BestItemsets::take(std::span<const ItemsetStep> steps) {
@@ -19,7 +19,8 @@ void BestItemsets::take(std::span<const ItemsetStep> steps) {
     prefix_.push_back(step.item);
     if (step.support == 0 || (best_.is_full() && step.support < best_.worst().support)) continue;
     ordered_ = prefix_;
-    std::sort(ordered_.begin(), ordered_.end(), [this](uint32_t a, uint32_t b) { return values_[a] < values_[b]; });
+    std::sort(ordered_.begin(), ordered_.end(),
+              [this](Rank a, Rank b) { return values_[index_of(a)] < values_[index_of(b)]; });
     keep(step.support);
   }
 }
@@ -38,14 +39,14 @@ void BestItemsets::keep(uint32_t support) {
   best_.add({begin, static_cast<uint32_t>(ordered_.size()), support}, in_order);
   if (!best_.is_full()) return;
   const Kept& worst = best_.worst();
-  bounds_.min_count.store(std::max(bounds_.least(), worst.support), std::memory_order_relaxed);
-  bounds_.longest_tie.store(worst.support == bounds_.least() ? worst.length : UINT32_MAX, std::memory_order_relaxed);
+  bounds_.min_count.store(std::max(bounds_.threshold(), worst.support), std::memory_order_relaxed);
+  bounds_.longest_tie.store(worst.support == bounds_.threshold() ? worst.length : UINT32_MAX, std::memory_order_relaxed);
 }
 
 void BestItemsets::close_gaps() {
-  GrowingBuffer<uint32_t> packed(*options_.memory);
+  GrowingBuffer<Rank> packed(*options_.memory);
   for (Kept& kept : best_.entries()) {
-    const std::span<const uint32_t> items = items_of(kept);
+    const std::span<const Rank> items = items_of(kept);
     std::copy(items.begin(), items.end(), packed.room(items.size()));
     kept.begin = packed.size();
     packed.add(items.size());
@@ -58,7 +59,7 @@ void BestItemsets::hand_over(ItemsetSink& sink) {
   std::vector<ItemsetStep> steps;
   for (const Kept& kept : best_.entries()) {
     uint32_t length = 0;
-    for (const uint32_t rank : items_of(kept)) steps.push_back({rank, ++length, length == kept.length ? kept.support : 0});
+    for (const Rank rank : items_of(kept)) steps.push_back({rank, ++length, length == kept.length ? kept.support : 0});
     if (steps.size() < 4096) continue;
     options_.cancel.throw_if_requested();
     sink.take(steps);

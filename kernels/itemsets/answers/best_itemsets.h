@@ -34,19 +34,19 @@ class BestItemsets final : public ItemsetSink {
     uint32_t support;
   };
 
-  std::span<const uint32_t> items_of(const Kept& kept) const { return {ranks_.begin() + kept.begin, kept.length}; }
-  bool better(uint32_t support, std::span<const uint32_t> items, const Kept& than) const;
+  std::span<const Rank> items_of(const Kept& kept) const { return {ranks_.begin() + kept.begin, kept.length}; }
+  bool better(uint32_t support, std::span<const Rank> items, const Kept& than) const;
   void keep(uint32_t support);
   void close_gaps();
 
   std::span<const int64_t> values_;
   SearchBounds& bounds_;
   const ExecutionOptions& options_;
-  std::vector<uint32_t> prefix_;   // ranks of the current itemset
-  std::vector<uint32_t> ordered_;  // the same, ordered by value
+  std::vector<Rank> prefix_;   // ranks of the current itemset
+  std::vector<Rank> ordered_;  // the same, ordered by value
   BestK<Kept> best_;
-  GrowingBuffer<uint32_t> ranks_;  // items of kept and of dropped itemsets, each ordered by value
-  uint64_t used_ = 0;              // entries of ranks_ that belong to kept itemsets
+  GrowingBuffer<Rank> ranks_;  // items of kept and of dropped itemsets, each ordered by value
+  uint64_t used_ = 0;          // entries of ranks_ that belong to kept itemsets
 };
 
 }  // namespace batmap

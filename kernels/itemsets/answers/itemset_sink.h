@@ -8,10 +8,12 @@
 #include <cstdint>
 #include <span>
 
+#include "relation/item_numbers.h"
+
 namespace batmap {
 
 struct ItemsetStep {
-  uint32_t item;     // the last item of the itemset
+  Rank item;         // the last item of the itemset
   uint32_t length;   // >= 1
   uint32_t support;  // 0: not an answer, only a prefix of later answers
 };

@@ -11,10 +11,10 @@ namespace batmap {
 
 namespace {
 
-constexpr uint64_t kMost = INT64_MAX;
+constexpr uint64_t kMax = INT64_MAX;
 
 [[noreturn]] void throw_too_many() {
-  throw Error(ErrorCode::kTooLarge, "more than " + std::to_string(kMost) + " itemsets of one length and support",
+  throw Error(ErrorCode::kTooLarge, "more than " + std::to_string(kMax) + " itemsets of one length and support",
               "Raise the threshold or give max_length.");
 }
 
@@ -31,11 +31,11 @@ void ItemsetSpectrum::add(uint32_t length, uint32_t support, uint64_t itemsets) 
   for (; slots_[at].length != 0; at = (at + 1) & (slots_.size() - 1)) {
     SpectrumRow& row = slots_[at];
     if (row.length != length || row.support != support) continue;
-    if (itemsets > kMost - row.itemsets) throw_too_many();
+    if (itemsets > kMax - row.itemsets) throw_too_many();
     row.itemsets += itemsets;
     return;
   }
-  if (itemsets > kMost) throw_too_many();
+  if (itemsets > kMax) throw_too_many();
   slots_[at] = {length, support, itemsets};
   ++used_;
 }
@@ -58,15 +58,15 @@ GrowingBuffer<SpectrumRow> ItemsetSpectrum::rows(const CancelToken& cancel) cons
   return rows;
 }
 
-void SpectrumVisitor::add(uint32_t length, uint32_t support, size_t least) {
+void SpectrumVisitor::add(uint32_t length, uint32_t support, size_t min_extensions) {
   if (support > max_support_) return;
   unsigned __int128 subsets = 1;  // binomial of perfect() over extensions
-  for (size_t extensions = 0; extensions <= perfect() && length + extensions <= lengths_.most; ++extensions) {
+  for (size_t extensions = 0; extensions <= perfect() && length + extensions <= lengths_.max; ++extensions) {
     if (extensions != 0) {
       subsets = subsets * (perfect() - extensions + 1) / extensions;
-      if (subsets > kMost) throw_too_many();
+      if (subsets > kMax) throw_too_many();
     }
-    if (extensions >= least && length + extensions >= lengths_.least)
+    if (extensions >= min_extensions && length + extensions >= lengths_.min)
       spectrum_.add(length + static_cast<uint32_t>(extensions), support, static_cast<uint64_t>(subsets));
   }
 }

@@ -41,16 +41,16 @@ class SpectrumVisitor final : public ItemsetVisitor {
   SpectrumVisitor(ItemsetSpectrum& spectrum, const ItemsetLengths& lengths, uint32_t max_support)
       : spectrum_(spectrum), lengths_(lengths), max_support_(max_support) {}
 
-  void visit(uint32_t, uint32_t length, uint32_t support) override {
+  void visit(Rank, uint32_t length, uint32_t support) override {
     if (support != 0) add(length, support, 0);
   }
   void visit_perfect(uint32_t support) override { add(0, support, 1); }
 
  private:
-  void push(uint32_t) override {}
+  void push(Rank) override {}
   void shrink(size_t) override {}
-  /// Adds the itemsets that have `least` or more of the perfect extensions.
-  void add(uint32_t length, uint32_t support, size_t least);
+  /// Adds the itemsets that have `min_extensions` or more of the perfect extensions.
+  void add(uint32_t length, uint32_t support, size_t min_extensions);
 
   ItemsetSpectrum& spectrum_;
   ItemsetLengths lengths_;

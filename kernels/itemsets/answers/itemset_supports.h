@@ -29,6 +29,8 @@ inline ItemsetSignature signature_of(uint32_t item) {
   return ItemsetSignature{mix(2 * uint64_t{item})} << 64 | mix(2 * uint64_t{item} + 1);
 }
 
+inline ItemsetSignature signature_of(Rank item) { return signature_of(index_of(item)); }
+
 /// The itemset of the latest of a series of steps.
 class ItemsetPrefix {
  public:
@@ -39,10 +41,10 @@ class ItemsetPrefix {
     sums_.push_back(sums_.back() + signature_of(step.item));
   }
   ItemsetSignature sum() const { return sums_.back(); }
-  const std::vector<uint32_t>& items() const { return items_; }
+  const std::vector<Rank>& items() const { return items_; }
 
  private:
-  std::vector<uint32_t> items_;
+  std::vector<Rank> items_;
   std::vector<ItemsetSignature> sums_{0};  // of the first 0, 1, ... items
 };
 
@@ -52,7 +54,7 @@ class ItemsetSupports {
   struct Entry {
     ItemsetSignature sum;
     uint32_t support;  // 0: free
-    uint32_t place;    // index of its step
+    uint32_t index;    // index of its step
   };
 
   /// @param expected  number of itemsets that fit without growing
@@ -60,10 +62,10 @@ class ItemsetSupports {
       : meter_(&meter), slots_(meter, std::bit_ceil(expected + expected / 4 + 2), Fill::kZero) {}
 
   /// Adds an itemset that the table does not have yet.
-  void insert(ItemsetSignature sum, uint32_t support, size_t place) {
+  void insert(ItemsetSignature sum, uint32_t support, size_t index) {
     if (5 * (used_ + 1) > 4 * slots_.size()) grow();
     ++used_;
-    slots_[slot(sum)] = {sum, support, static_cast<uint32_t>(place)};
+    slots_[slot(sum)] = {sum, support, static_cast<uint32_t>(index)};
   }
   /// The entry of an itemset. It has support 0 if the itemset was not inserted.
   const Entry& find(ItemsetSignature sum) const { return slots_[slot(sum)]; }

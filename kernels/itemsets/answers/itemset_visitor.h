@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "relation/item_numbers.h"
+
 namespace batmap {
 
 class ItemsetVisitor {
@@ -16,7 +18,7 @@ class ItemsetVisitor {
   virtual ~ItemsetVisitor() = default;
 
   /// Pushes one more perfect extension of the itemsets to come.
-  void push_perfect(uint32_t item) {
+  void push_perfect(Rank item) {
     ++perfect_;
     push(item);
   }
@@ -32,12 +34,12 @@ class ItemsetVisitor {
   /// nonempty subset of the perfect extensions.
   /// @param length   of the itemset, item included
   /// @param support  0: not an answer, only a prefix of later answers
-  virtual void visit(uint32_t item, uint32_t length, uint32_t support) = 0;
+  virtual void visit(Rank item, uint32_t length, uint32_t support) = 0;
   /// Reports the nonempty subsets of the perfect extensions alone.
   virtual void visit_perfect(uint32_t support) = 0;
 
  private:
-  virtual void push(uint32_t item) = 0;
+  virtual void push(Rank item) = 0;
   virtual void shrink(size_t height) = 0;
 
   size_t perfect_ = 0;

@@ -8,12 +8,12 @@ ItemsetWriter::ItemsetWriter(ItemsetSink& sink, const ItemsetLengths& lengths, u
     : sink_(sink),
       lengths_(lengths),
       max_support_(max_support),
-      all_wanted_(lengths.least <= 1 && lengths.most == UINT32_MAX && max_support == UINT32_MAX),
+      all_wanted_(lengths.min <= 1 && lengths.max == UINT32_MAX && max_support == UINT32_MAX),
       bounds_(bounds),
       cancel_(options.cancel),
       steps_(*options.memory, kSteps) {}
 
-void ItemsetWriter::push(uint32_t item) {
+void ItemsetWriter::push(Rank item) {
   perfect_.push_back(item);
   const size_t height = perfect_.size();
   if (height > kListed) return;
@@ -30,8 +30,8 @@ void ItemsetWriter::write_subsets(size_t extensions, uint32_t length, uint32_t s
   while (!waiting_.empty()) {
     const Subsets next = waiting_.back();
     waiting_.pop_back();
-    const uint32_t most = std::min(lengths_.most, bounds_.longest(support));
-    if (next.length >= most) continue;
+    const uint32_t max_length = std::min(lengths_.max, bounds_.longest(support));
+    if (next.length >= max_length) continue;
     if (next.extensions > kListed) {
       put(perfect_[next.extensions - 1], next.length + 1, support);
       waiting_.push_back({next.extensions - 1, next.length});
@@ -39,7 +39,7 @@ void ItemsetWriter::write_subsets(size_t extensions, uint32_t length, uint32_t s
       continue;
     }
     for (const Listed& listed : lists_[next.extensions])
-      if (next.length + listed.length <= most) put(listed.item, next.length + listed.length, support);
+      if (next.length + listed.length <= max_length) put(listed.item, next.length + listed.length, support);
   }
 }
 

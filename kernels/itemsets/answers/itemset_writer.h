@@ -18,8 +18,8 @@ namespace batmap {
 
 /// The lengths of the itemsets that are answers.
 struct ItemsetLengths {
-  uint32_t least = 1;
-  uint32_t most = UINT32_MAX;
+  uint32_t min = 1;
+  uint32_t max = UINT32_MAX;
 };
 
 class ItemsetWriter final : public ItemsetVisitor {
@@ -29,7 +29,7 @@ class ItemsetWriter final : public ItemsetVisitor {
   ItemsetWriter(ItemsetSink& sink, const ItemsetLengths& lengths, uint32_t max_support, const SearchBounds& bounds,
                 const ExecutionOptions& options);
 
-  void visit(uint32_t item, uint32_t length, uint32_t support) override {
+  void visit(Rank item, uint32_t length, uint32_t support) override {
     if (all_wanted_ && perfect_.size() <= kListed && bounds_.longest(support) == UINT32_MAX) {
       const size_t subsets = lists_[perfect_.size()].size();
       if (steps_.size() - used_ <= subsets) flush();
@@ -48,14 +48,14 @@ class ItemsetWriter final : public ItemsetVisitor {
   void flush();
 
  private:
-  void push(uint32_t item) override;
+  void push(Rank item) override;
   void shrink(size_t height) override { perfect_.resize(height); }
 
   static constexpr size_t kListed = 8;  // extensions beyond these are walked, not listed
   static constexpr size_t kSteps = 4096;
 
   struct Listed {
-    uint32_t item;
+    Rank item;
     uint32_t length;
   };
 
@@ -66,9 +66,9 @@ class ItemsetWriter final : public ItemsetVisitor {
   };
 
   bool wanted(uint32_t length, uint32_t support) const {
-    return length >= lengths_.least && length <= lengths_.most && support <= max_support_;
+    return length >= lengths_.min && length <= lengths_.max && support <= max_support_;
   }
-  void put(uint32_t item, uint32_t length, uint32_t support) {
+  void put(Rank item, uint32_t length, uint32_t support) {
     if (used_ == steps_.size()) flush();
     steps_[used_++] = {item, length, wanted(length, support) ? support : 0};
   }
@@ -82,7 +82,7 @@ class ItemsetWriter final : public ItemsetVisitor {
   CancelToken cancel_;
   Buffer<ItemsetStep> steps_;
   size_t used_ = 0;
-  std::vector<uint32_t> perfect_;
+  std::vector<Rank> perfect_;
   std::vector<Subsets> waiting_;
   std::vector<Listed> lists_[kListed + 1];  // [height] subsets of the lowest perfect extensions
 };

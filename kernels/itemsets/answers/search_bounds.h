@@ -12,13 +12,13 @@ struct SearchBounds {
   // extensions has subsets of one support; of these only the short ones are visited.
   std::atomic<uint32_t> longest_tie{UINT32_MAX};
 
-  uint32_t least() const { return min_count.load(std::memory_order_relaxed); }
+  uint32_t threshold() const { return min_count.load(std::memory_order_relaxed); }
   /// Length of the longest answers of this support.
   uint32_t longest(uint32_t support) const {
-    return support > least() ? UINT32_MAX : longest_tie.load(std::memory_order_relaxed);
+    return support > threshold() ? UINT32_MAX : longest_tie.load(std::memory_order_relaxed);
   }
   /// Can this itemset, or one below it, be an answer?
-  bool reaches(uint32_t length, uint32_t support) const { return support >= least() && length <= longest(support); }
+  bool reaches(uint32_t length, uint32_t support) const { return support >= threshold() && length <= longest(support); }
 };
 
 }  // namespace batmap

@@ -11,22 +11,23 @@ namespace batmap {
 
 namespace {
 
-void pack_scalar(const uint64_t* masks, size_t size, uint64_t items, uint8_t* places) {
-  std::fill_n(places, size, uint8_t{0});
-  int place = 0;
-  for (uint64_t rest = items; rest != 0; rest &= rest - 1, ++place)
-    for (size_t k = 0; k < size; ++k) places[k] |= static_cast<uint8_t>((masks[k] >> std::countr_zero(rest) & 1) << place);
+void pack_scalar(const uint64_t* masks, size_t size, uint64_t items, uint8_t* positions) {
+  std::fill_n(positions, size, uint8_t{0});
+  int position = 0;
+  for (uint64_t rest = items; rest != 0; rest &= rest - 1, ++position)
+    for (size_t k = 0; k < size; ++k)
+      positions[k] |= static_cast<uint8_t>((masks[k] >> std::countr_zero(rest) & 1) << position);
 }
 
 void project_scalar(const WeightedMasks& transactions, uint64_t with, uint64_t items, uint32_t* table) {
-  int place[64];
-  int places = 0;
-  for (uint64_t rest = items; rest != 0; rest &= rest - 1) place[places++] = std::countr_zero(rest);
+  int position[64];
+  int positions = 0;
+  for (uint64_t rest = items; rest != 0; rest &= rest - 1) position[positions++] = std::countr_zero(rest);
   for (size_t t = 0; t < transactions.size; ++t) {
     const uint64_t mask = transactions.masks[t];
     if ((mask & with) != with) continue;
     uint64_t packed = 0;
-    for (int k = 0; k < places; ++k) packed |= (mask >> place[k] & 1) << k;
+    for (int k = 0; k < positions; ++k) packed |= (mask >> position[k] & 1) << k;
     table[packed] += transactions.weights[t];
   }
 }

@@ -28,8 +28,8 @@ inline constexpr uint32_t kMaskItems = 64;
 struct MaskKernel {
   const char* name;
   uint32_t needs;  // CpuFeature mask
-  /// places[k] = the bits of masks[k] at the positions set in `items`, packed. @param items  at most 8 bits set
-  void (*pack)(const uint64_t* masks, size_t size, uint64_t items, uint8_t* places);
+  /// indexes[k] = the bits of masks[k] at the positions set in `items`, packed. @param items  at most 8 bits set
+  void (*pack)(const uint64_t* masks, size_t size, uint64_t items, uint8_t* indexes);
   /// table[the bits of a mask at the positions set in `items`, packed] += its weight, for each mask that contains `with`.
   void (*project)(const WeightedMasks& transactions, uint64_t with, uint64_t items, uint32_t* table);
   /// Each entry of table[2^items] becomes the sum of the entries whose index contains its bits.

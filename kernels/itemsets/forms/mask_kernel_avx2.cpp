@@ -11,8 +11,8 @@ BATMAP_TARGET_BEGIN("avx2,bmi,bmi2")
 
 namespace batmap {
 
-void pack_bmi2(const uint64_t* masks, size_t size, uint64_t items, uint8_t* places) {
-  for (size_t k = 0; k < size; ++k) places[k] = static_cast<uint8_t>(_pext_u64(masks[k], items));
+void pack_bmi2(const uint64_t* masks, size_t size, uint64_t items, uint8_t* indexes) {
+  for (size_t k = 0; k < size; ++k) indexes[k] = static_cast<uint8_t>(_pext_u64(masks[k], items));
 }
 
 void project_bmi2(const WeightedMasks& transactions, uint64_t with, uint64_t items, uint32_t* table) {

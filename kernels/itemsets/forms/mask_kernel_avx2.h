@@ -5,7 +5,7 @@
 
 #if defined(__x86_64__)
 namespace batmap {
-void pack_bmi2(const uint64_t* masks, size_t size, uint64_t items, uint8_t* places);
+void pack_bmi2(const uint64_t* masks, size_t size, uint64_t items, uint8_t* indexes);
 void project_bmi2(const WeightedMasks& transactions, uint64_t with, uint64_t items, uint32_t* table);
 void sum_supersets_avx2(uint32_t* table, int items);
 }  // namespace batmap

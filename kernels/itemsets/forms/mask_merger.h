@@ -26,7 +26,7 @@ class MaskStack {
     uint64_t mask;
     uint32_t weight;
   };
-  WeightedMask at(size_t place) const { return {masks_[place], weights_[place]}; }
+  WeightedMask at(size_t index) const { return {masks_[index], weights_[index]}; }
 
   /// Appends a copy of another list.
   void append(const WeightedMasks& list) {
@@ -36,20 +36,20 @@ class MaskStack {
     weights_.add(list.size);
   }
   /// Begins a list.
-  /// @param most  number of masks that will be added, if known
-  void start(size_t most = 0) {
+  /// @param max_masks  number of masks that will be added, if known
+  void start(size_t max_masks = 0) {
     first_ = masks_.size();
     limit_ = 0;
-    make_slots(std::bit_ceil(2 * std::min(most, kStart) + 16));
+    make_slots(std::bit_ceil(2 * std::min(max_masks, kStart) + 16));
   }
   /// @return index of the mask
   size_t add(uint64_t mask, uint32_t weight) {
     size_t at = (mask * 0x9e3779b97f4a7c15u) >> shift_;
     for (; slots_[at] != 0; at = (at + 1) & wrap_) {
-      const size_t place = first_ + slots_[at] - 1;
-      if (masks_[place] != mask) continue;
-      weights_[place] += weight;
-      return place;
+      const size_t index = first_ + slots_[at] - 1;
+      if (masks_[index] != mask) continue;
+      weights_[index] += weight;
+      return index;
     }
     if (masks_.size() - first_ == limit_) return grow(mask, weight);
     *masks_.end() = mask;
@@ -77,10 +77,10 @@ class MaskStack {
   }
   [[gnu::noinline]] size_t grow(uint64_t mask, uint32_t weight) {
     make_slots(4 * (wrap_ + 1));
-    for (size_t place = first_; place < masks_.size(); ++place) {
-      size_t at = (masks_[place] * 0x9e3779b97f4a7c15u) >> shift_;
+    for (size_t index = first_; index < masks_.size(); ++index) {
+      size_t at = (masks_[index] * 0x9e3779b97f4a7c15u) >> shift_;
       while (slots_[at] != 0) at = (at + 1) & wrap_;
-      slots_[at] = static_cast<uint32_t>(place - first_ + 1);
+      slots_[at] = static_cast<uint32_t>(index - first_ + 1);
     }
     return add(mask, weight);
   }

@@ -33,18 +33,19 @@ struct WeightedItems {
 /// Adds up the weights of each item.
 /// @param counts   [items] added to
 /// @param list_at  list_at(k): one of the lists
-/// @param found    found(item), in any order, for each item that reaches `least`
+/// @param found    found(item), in any order, for each item that reaches `min_count`
 /// @return the sum of the lengths
 template <typename ListAt, typename Found>
-uint64_t count_items(uint32_t* counts, size_t lists, uint32_t least, Poll& poll, const ListAt& list_at, const Found& found) {
+uint64_t count_items(uint32_t* counts, size_t lists, uint32_t min_count, Poll& poll, const ListAt& list_at,
+                     const Found& found) {
   uint64_t increments = 0;
   for (size_t k = 0; k < lists; ++k) {
     if (k + kPrefetchAhead < lists) __builtin_prefetch(list_at(k + kPrefetchAhead).items.data());
     const WeightedItems list = list_at(k);
     for (const uint32_t item : list.items) {
       const uint32_t count = counts[item] += list.weight;
-      // True if this increment took the count from below `least` to `least` or more.
-      if (count - least < list.weight) [[unlikely]]
+      // True if this increment took the count from below `min_count` to `min_count` or more.
+      if (count - min_count < list.weight) [[unlikely]]
         found(item);
     }
     increments += list.items.size();

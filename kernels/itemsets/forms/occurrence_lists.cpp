@@ -37,12 +37,12 @@ OccurrenceLists::OccurrenceLists(const TransactionLists& lists, size_t items, co
 }
 
 OccurrenceLists::OccurrenceLists(const TransactionLists& lists, std::span<const ItemOccurrence> others,
-                                 std::span<const uint32_t> place, size_t wanted, const ExecutionOptions& options) {
+                                 std::span<const uint32_t> index, size_t wanted, const ExecutionOptions& options) {
   Poll poll(options.cancel);
   const auto visit = [&](auto take) {
     for (const ItemOccurrence& other : others) {
       for (uint32_t at = other.at + 1; at < other.end; ++at)
-        if (const uint32_t list = place[lists.data()[at]]; list != 0)
+        if (const uint32_t list = index[lists.data()[at]]; list != 0)
           take(list - 1, ItemOccurrence{other.begin, at, other.end, other.weight});
       poll.after(other.end - other.at);
     }

@@ -24,8 +24,8 @@ class OccurrenceLists {
   /// The occurrences of the items below `items`.
   OccurrenceLists(const TransactionLists& lists, size_t items, const ExecutionOptions& options);
   /// The occurrences behind `others`, in the same transactions.
-  /// @param place  [items] 1 + index of the list that an item's occurrences go to; 0: none
-  OccurrenceLists(const TransactionLists& lists, std::span<const ItemOccurrence> others, std::span<const uint32_t> place,
+  /// @param index  [items] 1 + index of the list that an item's occurrences go to; 0: none
+  OccurrenceLists(const TransactionLists& lists, std::span<const ItemOccurrence> others, std::span<const uint32_t> index,
                   size_t wanted, const ExecutionOptions& options);
 
   std::span<const ItemOccurrence> list(size_t k) const {

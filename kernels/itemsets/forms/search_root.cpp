@@ -22,10 +22,10 @@ void choose_items(const std::vector<uint32_t>& support, const KeptItems& kept, u
   for (uint32_t rank = 0; rank < kept.size; ++rank) {
     if (support[rank] < min_count) continue;  // it was kept only because rows repeat
     if (all_lead && support[rank] == root.transactions) {
-      root.perfect.push_back(rank);
+      root.perfect.push_back(Rank{rank});
       continue;
     }
-    root.items.push_back(rank);
+    root.items.push_back(Rank{rank});
     root.support.push_back(support[rank]);
     root.leading += rank < kept.pairs.leading;
   }
@@ -34,13 +34,14 @@ void choose_items(const std::vector<uint32_t>& support, const KeptItems& kept, u
 /// The kept items of every transaction as bits: [tid slots][words]
 Buffer<uint64_t> item_bits(const EncodedRelation& relation, const KeptItems& kept, size_t words,
                            const ExecutionOptions& options) {
-  struct Place {
+  struct BitPosition {
     uint64_t bit;
     size_t word;
   };
-  Buffer<Place> places(*options.memory, kept.rank_of_code.size(), Fill::kZero);  // [item codes] no bit for a dropped item
+  // [item codes] no bit for a dropped item
+  Buffer<BitPosition> bit_of_code(*options.memory, kept.rank_of_code.size(), Fill::kZero);
   for (uint32_t rank = 0; rank < kept.size; ++rank)
-    places[kept.code_of_rank[rank]] = {uint64_t{1} << (rank % 64), rank / 64};
+    bit_of_code[index_of(kept.code(Rank{rank}))] = {uint64_t{1} << (rank % 64), rank / 64};
   Buffer<uint64_t> bits(*options.memory, relation.tid_slots() * words, Fill::kZero);
   uint32_t tids[kChunkRows];
   uint32_t items[kChunkRows];
@@ -48,8 +49,8 @@ Buffer<uint64_t> item_bits(const EncodedRelation& relation, const KeptItems& kep
     options.cancel.throw_if_requested();
     const uint32_t rows = relation.decode(block, tids, items);
     for (uint32_t k = 0; k < rows; ++k) {
-      const Place place = places[items[k]];
-      bits[tids[k] * words + place.word] |= place.bit;
+      const BitPosition position = bit_of_code[items[k]];
+      bits[tids[k] * words + position.word] |= position.bit;
     }
   }
   return bits;
@@ -71,13 +72,13 @@ void add_masks(const EncodedRelation& relation, const KeptItems& kept, uint64_t 
   choose_items(support, kept, min_count, root);
 
   // From ranks to bits of the root's items.
-  uint64_t place[kMaskItems] = {};
-  for (size_t k = 0; k < root.items.size(); ++k) place[root.items[k]] = uint64_t{1} << k;
+  uint64_t bit_of_rank[kMaskItems] = {};
+  for (size_t k = 0; k < root.items.size(); ++k) bit_of_rank[index_of(root.items[k])] = uint64_t{1} << k;
   root.masks.start();
   for (size_t k = 0; k < merged.size; ++k) {
     uint64_t packed = 0;
     for (uint64_t rest = merged.masks[k]; rest != 0; rest &= rest - 1)
-      packed |= place[static_cast<size_t>(std::countr_zero(rest))];
+      packed |= bit_of_rank[static_cast<size_t>(std::countr_zero(rest))];
     if (packed != 0) root.masks.add(packed, merged.weights[k]);
   }
 }
@@ -96,8 +97,8 @@ void add_transactions(const Transactions& visit_transactions, uint32_t transacti
   });
   choose_items(support, kept, min_count, root);
 
-  std::vector<uint32_t> place(kept.size, UINT32_MAX);
-  for (size_t k = 0; k < root.items.size(); ++k) place[root.items[k]] = static_cast<uint32_t>(k);
+  std::vector<uint32_t> root_item_of_rank(kept.size, UINT32_MAX);
+  for (size_t k = 0; k < root.items.size(); ++k) root_item_of_rank[index_of(root.items[k])] = static_cast<uint32_t>(k);
   const size_t items = root.items.size();
   const size_t before_last = items - std::min<size_t>(items, kMaskItems);
   root.as_masks = before_last == 0;
@@ -106,7 +107,7 @@ void add_transactions(const Transactions& visit_transactions, uint32_t transacti
     visit_transactions([&](std::span<const uint32_t> ranks) {
       uint64_t mask = 0;
       for (const uint32_t rank : ranks)
-        if (place[rank] != UINT32_MAX) mask |= uint64_t{1} << place[rank];
+        if (root_item_of_rank[rank] != UINT32_MAX) mask |= uint64_t{1} << root_item_of_rank[rank];
       if (mask != 0) root.masks.add(mask, 1);
       poll.after(ranks.size() + 1);
     });
@@ -114,13 +115,13 @@ void add_transactions(const Transactions& visit_transactions, uint32_t transacti
   }
   root.lists = TransactionLists(*options.memory, transactions);
   root.lists.room(occurrences);
-  const size_t least = linked ? 2 : 1;  // the support of single items is known
+  const size_t min_items = linked ? 2 : 1;  // the support of single items is known
   visit_transactions([&](std::span<const uint32_t> ranks) {
     uint32_t* const out = root.lists.room(ranks.size());
     size_t taken = 0;
     for (const uint32_t rank : ranks)
-      if (place[rank] != UINT32_MAX) out[taken++] = place[rank];
-    if (taken >= least) root.lists.add(taken, 1);
+      if (root_item_of_rank[rank] != UINT32_MAX) out[taken++] = root_item_of_rank[rank];
+    if (taken >= min_items) root.lists.add(taken, 1);
     poll.after(ranks.size() + 1);
   });
   const uint64_t masked =

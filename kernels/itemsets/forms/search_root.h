@@ -18,8 +18,8 @@ struct SearchRoot {
   explicit SearchRoot(MemoryMeter& meter) : masks(meter), lists(meter) {}
 
   uint32_t transactions = 0;
-  std::vector<uint32_t> perfect;  // ranks of items that are in all transactions; the other members leave them out
-  std::vector<uint32_t> items;    // rank of each item, ascending; the forms call an item by its index here
+  std::vector<Rank> perfect;      // items that are in all transactions; the other members leave them out
+  std::vector<Rank> items;        // rank of each root item, ascending; the forms call an item by its index here
   std::vector<uint32_t> support;  // [items]
   uint32_t leading = 0;           // itemsets begin with one of the first so many items
   uint32_t leading_ranks = 0;     // the ranks of these are below this

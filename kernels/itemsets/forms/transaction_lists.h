@@ -28,8 +28,8 @@ class TransactionLists {
         transactions_(meter),
         slots_(meter, std::bit_ceil(2 * transactions + 64), Fill::kZero) {}
 
-  /// Room for the next transaction, of at most `most` items. @return where its items go
-  uint32_t* room(size_t most) { return items_.room(most); }
+  /// Room for the next transaction, of at most `max_items` items. @return where its items go
+  uint32_t* room(size_t max_items) { return items_.room(max_items); }
   /// Takes the transaction that was written to room(). An equal one that exists gets its weight.
   /// @param length  >= 1, items ascending
   void add(size_t length, uint32_t weight);

@@ -18,12 +18,12 @@ constexpr uint64_t kItemsFrom = 8;
 // Both call visit(weight, for_each_item) for every distinct transaction.
 auto transactions_of(const WeightedMasks& list, uint64_t items) {
   return [=](auto visit) {
-    int place[64] = {};
-    int places = 0;
-    for (uint64_t rest = items; rest != 0; rest &= rest - 1) place[std::countr_zero(rest)] = places++;
+    int position[64] = {};
+    int positions = 0;
+    for (uint64_t rest = items; rest != 0; rest &= rest - 1) position[std::countr_zero(rest)] = positions++;
     for (size_t k = 0; k < list.size; ++k)
       visit(list.weights[k], [&, mask = list.masks[k] & items](auto item) {
-        for (uint64_t rest = mask; rest != 0; rest &= rest - 1) item(static_cast<size_t>(place[std::countr_zero(rest)]));
+        for (uint64_t rest = mask; rest != 0; rest &= rest - 1) item(static_cast<size_t>(position[std::countr_zero(rest)]));
       });
   };
 }
@@ -112,12 +112,12 @@ void count_mask_pairs(const WeightedMasks& list, uint64_t items, const AndPopcou
   if (occurrences > kItemsFrom * list.size) {
     WeightedBits bits(list, items, kernel, options);
     uint32_t supports[kMaskItems];
-    size_t place = 0;
+    size_t position = 0;
     auto behind = static_cast<size_t>(std::popcount(items));
-    for (uint64_t rest = items; --behind > 0; ++place) {
+    for (uint64_t rest = items; --behind > 0; ++position) {
       uint32_t* const row = pairs + static_cast<size_t>(std::countr_zero(rest)) * kMaskItems;
       rest &= rest - 1;
-      bits.count(bits.row(place), bits.row(place + 1), behind, supports);
+      bits.count(bits.row(position), bits.row(position + 1), behind, supports);
       const uint32_t* support = supports;
       for (uint64_t later = rest; later != 0; later &= later - 1) row[std::countr_zero(later)] = *support++;
       poll.after(behind * bits.words());

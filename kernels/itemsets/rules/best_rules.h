@@ -35,9 +35,9 @@ class BestRules {
   void sort(const CancelToken& cancel);
 
   size_t size() const { return best_.size(); }
-  const RuleCounts& counts(size_t place) const { return best_.entries()[place].counts; }
-  uint32_t lhs_length(size_t place) const { return best_.entries()[place].lhs_length; }
-  std::span<const int64_t> items(size_t place) const { return items_of(best_.entries()[place]); }
+  const RuleCounts& counts(size_t index) const { return best_.entries()[index].counts; }
+  uint32_t lhs_length(size_t index) const { return best_.entries()[index].lhs_length; }
+  std::span<const int64_t> items(size_t index) const { return items_of(best_.entries()[index]); }
 
  private:
   struct Rule {

@@ -21,7 +21,7 @@ namespace {
 constexpr uint32_t kNone = UINT32_MAX;
 
 /// Numbers (roles) for the items that can be part of a rule: first those of the basket by value, then those
-/// that may be recommended. The role of a basket item is also its place in the basket.
+/// that may be recommended. The role of a basket item is also its position in the basket.
 struct Roles {
   Buffer<uint32_t> of_code;      // [item codes] or kNone
   GrowingBuffer<int64_t> value;  // [roles]
@@ -37,15 +37,18 @@ struct Roles {
     const Values held = values_of(query.basket);
     const Values included = values_of(query.include);
     const Values excluded = values_of(query.exclude);
-    std::vector<std::pair<int64_t, uint32_t>> places;
-    for (uint32_t code = 0; code < relation.item_codes(); ++code)
+    std::vector<std::pair<int64_t, ItemCode>> positions;
+    for (uint32_t index = 0; index < relation.item_codes(); ++index) {
+      const ItemCode code{index};
       if (relation.item_rows(code) >= min_count && held.contains(relation.item_value(code)))
-        places.emplace_back(relation.item_value(code), code);
-    std::sort(places.begin(), places.end());
-    for (const auto& [item, code] : places) add(code, item);
+        positions.emplace_back(relation.item_value(code), code);
+    }
+    std::sort(positions.begin(), positions.end());
+    for (const auto& [item, code] : positions) add(code, item);
     basket = static_cast<uint32_t>(value.size());
     if (basket == 0) return;
-    for (uint32_t code = 0; code < relation.item_codes(); ++code) {
+    for (uint32_t index = 0; index < relation.item_codes(); ++index) {
+      const ItemCode code{index};
       if (relation.item_rows(code) < min_count) continue;
       const int64_t item = relation.item_value(code);
       if (held.contains(item) || excluded.contains(item)) continue;
@@ -56,8 +59,8 @@ struct Roles {
   uint32_t size() const { return static_cast<uint32_t>(value.size()); }
 
  private:
-  void add(uint32_t code, int64_t item) {
-    of_code[code] = size();
+  void add(ItemCode code, int64_t item) {
+    of_code[index_of(code)] = size();
     value.push_back(item);
   }
 };
@@ -121,8 +124,8 @@ class BasketTransactions {
 
   uint32_t size() const { return static_cast<uint32_t>(begin_.size() - 1); }
   uint32_t support(uint32_t role) const { return support_[role]; }
-  bool holds(uint32_t transaction, uint32_t place) const {
-    return held_[size_t{transaction} * words_ + place / 64] >> place % 64 & 1;
+  bool holds(uint32_t transaction, uint32_t position) const {
+    return held_[size_t{transaction} * words_ + position / 64] >> position % 64 & 1;
   }
   /// Roles of the transaction's items that are not in the basket.
   std::span<const uint32_t> others(uint32_t transaction) const {
@@ -133,7 +136,7 @@ class BasketTransactions {
   size_t words_;                   // for each transaction in held_
   Buffer<uint32_t> others_;        // roles, transaction by transaction
   GrowingBuffer<uint32_t> begin_;  // [transactions + 1]
-  GrowingBuffer<uint64_t> held_;   // [transactions][words_] bits by place
+  GrowingBuffer<uint64_t> held_;   // [transactions][words_] bits by position
   Buffer<uint32_t> support_;       // [roles] exact
 };
 
@@ -156,7 +159,7 @@ class RuleSearch {
         query_(query),
         total_(static_cast<double>(total)),
         min_count_(min_count),
-        most_lhs_(query.max_lhs ? static_cast<uint64_t>(*query.max_lhs) : UINT64_MAX),
+        max_lhs_(query.max_lhs ? static_cast<uint64_t>(*query.max_lhs) : UINT64_MAX),
         holders_(*options.memory),
         count_(*options.memory, roles.size(), Fill::kZero),
         best_(*options.memory, roles.size(), Fill::kZero),
@@ -171,25 +174,25 @@ class RuleSearch {
   }
 
   const Best& best(uint32_t role) const { return best_[role]; }
-  /// The places of a rule's lhs, ascending.
+  /// The positions of a rule's lhs, ascending.
   std::span<const uint32_t> lhs(const Best& rule) const { return {lhs_of_best_.data() + rule.lhs_begin, rule.lhs_length}; }
 
  private:
-  /// Extends lhs_ by each place from `first` on. The transactions of lhs_ are holders_[begin, end).
+  /// Extends lhs_ by each position from `first` on. The transactions of lhs_ are holders_[begin, end).
   void extend(uint32_t first, size_t begin, size_t end) {
-    for (uint32_t place = first; place < roles_.basket; ++place) {
+    for (uint32_t position = first; position < roles_.basket; ++position) {
       uint32_t* const narrowed = holders_.room(end - begin);
       size_t count = 0;
       for (size_t k = begin; k < end; ++k) {
         narrowed[count] = holders_[k];
-        count += transactions_.holds(holders_[k], place);
+        count += transactions_.holds(holders_[k], position);
       }
       poll_.after(end - begin + 1);
       if (count < min_count_) continue;
       holders_.add(count);
-      lhs_.push_back(place);
+      lhs_.push_back(position);
       offer_rules({narrowed, count});
-      if (lhs_.size() < most_lhs_) extend(place + 1, end, end + count);
+      if (lhs_.size() < max_lhs_) extend(position + 1, end, end + count);
       lhs_.pop_back();
       holders_.shrink(end);
     }
@@ -243,13 +246,13 @@ class RuleSearch {
   const RecommendQuery& query_;
   double total_;
   uint64_t min_count_;
-  uint64_t most_lhs_;
+  uint64_t max_lhs_;
   GrowingBuffer<uint32_t> holders_;  // transactions of the empty lhs, then of each prefix of lhs_
   Buffer<uint32_t> count_;           // [roles] zero between two lhs
   std::vector<uint32_t> counted_;
   Buffer<Best> best_;  // [roles]
   std::vector<uint32_t> lhs_;
-  std::vector<uint32_t> lhs_of_best_;  // places, of the rules that are or were the best
+  std::vector<uint32_t> lhs_of_best_;  // positions, of the rules that are or were the best
   size_t lhs_begin_ = 0;
   bool lhs_kept_ = false;  // lhs_ is at lhs_begin_
   Poll poll_;
@@ -308,7 +311,8 @@ RecommendRun::RecommendRun(std::vector<ChunkView> chunks, std::span<const uint32
   record_.results = k;
   for (Recommendation& row : rows_) {
     const size_t begin = lhs_.size();
-    for (const uint32_t place : rules.lhs({0, 0, 0, row.lhs_begin, row.lhs_length})) lhs_.push_back(roles.value[place]);
+    for (const uint32_t position : rules.lhs({0, 0, 0, row.lhs_begin, row.lhs_length}))
+      lhs_.push_back(roles.value[position]);
     row.lhs_begin = begin;
   }
 }

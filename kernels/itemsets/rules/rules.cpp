@@ -41,7 +41,7 @@ class RuleRun::Splitter {
  private:
   void begin_itemset(uint64_t rule);
   void next_rhs();
-  bool is_allowed(const Allowed& side, std::span<const uint32_t> ranks) const;
+  bool is_allowed(const Allowed& side, std::span<const Rank> ranks) const;
   void offer(uint32_t support);
 
   const RuleRun& run_;
@@ -50,10 +50,10 @@ class RuleRun::Splitter {
   Poll poll_;
   RuleBatch batch_;
   ItemsetPrefix prefix_;
-  std::vector<uint32_t> ranks_;      // of the current itemset, by value
-  std::vector<uint32_t> places_;     // indexes in ranks_, of the rhs
-  std::vector<uint32_t> lhs_, rhs_;  // ranks
-  std::vector<int64_t> items_;       // of a rule that is offered to best_
+  std::vector<Rank> ranks_;            // of the current itemset, by value
+  std::vector<uint32_t> rhs_indexes_;  // indexes in ranks_, of the rhs
+  std::vector<Rank> lhs_, rhs_;        // ranks
+  std::vector<int64_t> items_;         // of a rule that is offered to best_
 };
 
 void check_rule_bounds(const std::optional<double>& min_confidence, const std::optional<double>& min_lift) {
@@ -140,38 +140,38 @@ bool RuleRun::find_itemsets() {
 bool RuleRun::number_rules() {
   supports_.emplace(*options_.memory, steps_.size());
   ItemsetPrefix prefix;
-  for (size_t place = 0; place < steps_.size(); ++place) {
-    const ItemsetStep& step = steps_[place];
-    if (place % kPollInsertions == 0) {
+  for (size_t index = 0; index < steps_.size(); ++index) {
+    const ItemsetStep& step = steps_[index];
+    if (index % kPollInsertions == 0) {
       options_.cancel.throw_if_requested();
       if (limit_.end_in_time()) return false;
     }
     prefix.step(step);
-    if (place == 0 || rules_ - marks_[marks_.size() - 1].rule >= kTaskRules ||
-        place - marks_[marks_.size() - 1].step >= kTaskRules) {
-      marks_.push_back({rules_, place, prefixes_.size()});
+    if (index == 0 || rules_ - marks_[marks_.size() - 1].rule >= kTaskRules ||
+        index - marks_[marks_.size() - 1].step >= kTaskRules) {
+      marks_.push_back({rules_, index, prefixes_.size()});
       std::copy_n(prefix.items().begin(), step.length - 1, prefixes_.room(step.length - 1));
       prefixes_.add(step.length - 1);
     }
-    supports_->insert(prefix.sum(), step.support, place);
+    supports_->insert(prefix.sum(), step.support, index);
     rules_ += rules_of(step.length);
     longest_ = std::max(longest_, step.length);
   }
   return true;
 }
 
-uint32_t RuleRun::least_rhs(uint32_t length) const {
+uint32_t RuleRun::min_rhs(uint32_t length) const {
   return query_.max_lhs && *query_.max_lhs < length ? length - static_cast<uint32_t>(*query_.max_lhs) : 1;
 }
 
-uint32_t RuleRun::most_rhs(uint32_t length) const {
+uint32_t RuleRun::max_rhs(uint32_t length) const {
   return static_cast<uint32_t>(std::min<int64_t>(query_.max_rhs, length - 1));
 }
 
 /// Number of rules that an itemset of `length` items is split into.
 uint64_t RuleRun::rules_of(uint32_t length) const {
   uint64_t rules = 0;
-  for (uint32_t size = least_rhs(length); size <= most_rhs(length); ++size) rules += combinations(length, size);
+  for (uint32_t size = min_rhs(length); size <= max_rhs(length); ++size) rules += combinations(length, size);
   return rules;
 }
 
@@ -185,7 +185,7 @@ RuleRun::Allowed RuleRun::allowed(const std::optional<std::vector<int64_t>>& inc
   const auto flags = [&](const std::optional<std::vector<int64_t>>& list) {
     const auto values = list ? std::unordered_set<int64_t>(list->begin(), list->end()) : std::unordered_set<int64_t>();
     Buffer<bool> listed(*options_.memory, run_.ranks());
-    for (uint32_t rank = 0; rank < run_.ranks(); ++rank) listed[rank] = values.contains(run_.value(rank));
+    for (uint32_t rank = 0; rank < run_.ranks(); ++rank) listed[rank] = values.contains(run_.value(Rank{rank}));
     return listed;
   };
   Allowed side;
@@ -247,17 +247,16 @@ RuleBatch RuleRun::Splitter::split(uint64_t begin, uint64_t end) {
 /// @param rule  number, within the itemset, of the first rule wanted
 void RuleRun::Splitter::begin_itemset(uint64_t rule) {
   ranks_ = prefix_.items();
-  std::sort(ranks_.begin(), ranks_.end(),
-            [this](uint32_t a, uint32_t b) { return run_.run_.value(a) < run_.run_.value(b); });
+  std::sort(ranks_.begin(), ranks_.end(), [this](Rank a, Rank b) { return run_.run_.value(a) < run_.run_.value(b); });
   const size_t items = ranks_.size();
-  size_t size = run_.least_rhs(static_cast<uint32_t>(items));
+  size_t size = run_.min_rhs(static_cast<uint32_t>(items));
   for (uint64_t rules; rule >= (rules = combinations(items, size)); ++size) rule -= rules;
   // In lexicographical order, the combinations with the next index come first.
-  places_.clear();
-  for (uint32_t place = 0; places_.size() < size; ++place) {
-    const uint64_t with = combinations(items - place - 1, size - places_.size() - 1);
+  rhs_indexes_.clear();
+  for (uint32_t index = 0; rhs_indexes_.size() < size; ++index) {
+    const uint64_t with = combinations(items - index - 1, size - rhs_indexes_.size() - 1);
     if (rule < with)
-      places_.push_back(place);
+      rhs_indexes_.push_back(index);
     else
       rule -= with;
   }
@@ -265,35 +264,35 @@ void RuleRun::Splitter::begin_itemset(uint64_t rule) {
 
 /// The next combination in lexicographical order, or the first one of the next size.
 void RuleRun::Splitter::next_rhs() {
-  size_t k = places_.size();
-  while (k > 0 && places_[k - 1] == ranks_.size() - places_.size() + k - 1) --k;
+  size_t k = rhs_indexes_.size();
+  while (k > 0 && rhs_indexes_[k - 1] == ranks_.size() - rhs_indexes_.size() + k - 1) --k;
   if (k > 0) {
-    std::iota(places_.begin() + static_cast<ptrdiff_t>(k) - 1, places_.end(), places_[k - 1] + 1);
+    std::iota(rhs_indexes_.begin() + static_cast<ptrdiff_t>(k) - 1, rhs_indexes_.end(), rhs_indexes_[k - 1] + 1);
   } else {
-    places_.push_back(0);
-    std::iota(places_.begin(), places_.end(), 0u);
+    rhs_indexes_.push_back(0);
+    std::iota(rhs_indexes_.begin(), rhs_indexes_.end(), 0u);
   }
 }
 
-bool RuleRun::Splitter::is_allowed(const Allowed& side, std::span<const uint32_t> ranks) const {
-  if (std::any_of(ranks.begin(), ranks.end(), [&](uint32_t rank) { return side.excluded[rank]; })) return false;
+bool RuleRun::Splitter::is_allowed(const Allowed& side, std::span<const Rank> ranks) const {
+  if (std::any_of(ranks.begin(), ranks.end(), [&](Rank rank) { return side.excluded[index_of(rank)]; })) return false;
   return side.included.empty() ||
-         std::any_of(ranks.begin(), ranks.end(), [&](uint32_t rank) { return side.included[rank]; });
+         std::any_of(ranks.begin(), ranks.end(), [&](Rank rank) { return side.included[index_of(rank)]; });
 }
 
-/// Looks at the rule whose rhs is given by places_.
+/// Looks at the rule whose rhs is given by rhs_indexes_.
 void RuleRun::Splitter::offer(uint32_t support) {
   rhs_.clear();
   lhs_.clear();
   ItemsetSignature rhs_sum = 0;
   size_t next = 0;
-  for (uint32_t place = 0; place < ranks_.size(); ++place) {
-    if (next < places_.size() && places_[next] == place) {
-      rhs_.push_back(ranks_[place]);
-      rhs_sum += signature_of(ranks_[place]);
+  for (uint32_t index = 0; index < ranks_.size(); ++index) {
+    if (next < rhs_indexes_.size() && rhs_indexes_[next] == index) {
+      rhs_.push_back(ranks_[index]);
+      rhs_sum += signature_of(ranks_[index]);
       ++next;
     } else {
-      lhs_.push_back(ranks_[place]);
+      lhs_.push_back(ranks_[index]);
     }
   }
   if (!is_allowed(run_.sides_[kLhs], lhs_) || !is_allowed(run_.sides_[kRhs], rhs_)) return;
@@ -307,8 +306,8 @@ void RuleRun::Splitter::offer(uint32_t support) {
   if (query_.min_lift && lift < *query_.min_lift) return;
   if (best_) {
     items_.clear();
-    for (const std::vector<uint32_t>* const side : {&lhs_, &rhs_})
-      for (const uint32_t rank : *side) items_.push_back(run_.run_.value(rank));
+    for (const std::vector<Rank>* const side : {&lhs_, &rhs_})
+      for (const Rank rank : *side) items_.push_back(run_.run_.value(rank));
     const double score =
         pair_measure(query_.measure, {static_cast<double>(support), static_cast<double>(lhs_support),
                                       static_cast<double>(rhs_support), static_cast<double>(run_.run_.transactions())});
@@ -318,8 +317,8 @@ void RuleRun::Splitter::offer(uint32_t support) {
   }
   batch_.rows.push_back({batch_.items.size(), static_cast<uint32_t>(lhs_.size()), static_cast<uint32_t>(rhs_.size()),
                          support, lhs_support, rhs_support});
-  for (const uint32_t rank : lhs_) batch_.items.push_back(run_.run_.value(rank));
-  for (const uint32_t rank : rhs_) batch_.items.push_back(run_.run_.value(rank));
+  for (const Rank rank : lhs_) batch_.items.push_back(run_.run_.value(rank));
+  for (const Rank rank : rhs_) batch_.items.push_back(run_.run_.value(rank));
 }
 
 /// Puts the next of the best rules into the batch.

@@ -99,8 +99,8 @@ class RuleRun {
   void prepare();
   bool find_itemsets();
   bool number_rules();
-  uint32_t least_rhs(uint32_t length) const;
-  uint32_t most_rhs(uint32_t length) const;
+  uint32_t min_rhs(uint32_t length) const;
+  uint32_t max_rhs(uint32_t length) const;
   uint64_t rules_of(uint32_t length) const;
   RuleBatch split(size_t task, int worker);
   void hand_over_best(RuleBatch& batch);
@@ -113,7 +113,7 @@ class RuleRun {
   std::optional<ItemsetSupports> supports_;
   Allowed sides_[2];
   GrowingBuffer<Mark> marks_;
-  GrowingBuffer<uint32_t> prefixes_;
+  GrowingBuffer<Rank> prefixes_;
   uint64_t rules_ = 0;           // number of rules to look at
   uint32_t longest_ = 0;         // items of the longest itemset
   std::vector<BestRules> best_;  // of each thread; at the end the first has all

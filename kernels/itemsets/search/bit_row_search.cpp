@@ -9,15 +9,15 @@ void BitRowSearch::search(const std::vector<Candidate>& candidates, size_t branc
   std::vector<Candidate> children;
   for (size_t k = 0; k < branches; ++k) {
     const Candidate candidate = candidates[k];
-    const uint32_t least = bounds_.least();
+    const uint32_t min_count = bounds_.threshold();
     if (!bounds_.reaches(length + 1, candidate.support)) continue;
     const size_t perfect = visitor_.perfect();
     children.clear();
-    const bool goes_on = length + 1 < most_ && k + 1 < candidates.size();
+    const bool goes_on = length + 1 < max_length_ && k + 1 < candidates.size();
     if (goes_on) {
-      rows_.extend_row(static_cast<uint32_t>(k), least, plain ? 0 : candidate.support, found_);
+      rows_.extend_row(static_cast<uint32_t>(k), min_count, plain ? 0 : candidate.support, found_);
       for (const JoinedItemset& found : found_) {
-        const uint32_t rank = candidates[found.other].rank;
+        const Rank rank = candidates[found.other].rank;
         if (!plain && found.support == candidate.support)
           visitor_.push_perfect(rank);
         else
@@ -31,13 +31,13 @@ void BitRowSearch::search(const std::vector<Candidate>& candidates, size_t branc
   }
 }
 
-void search_bit_rows(const SearchRoot& root, uint32_t leading, const SearchBounds& bounds, uint32_t most, RowLevels& rows,
-                     ItemsetVisitor& visitor) {
-  for (const uint32_t rank : root.perfect) visitor.push_perfect(rank);
+void search_bit_rows(const SearchRoot& root, uint32_t leading, const SearchBounds& bounds, uint32_t max_length,
+                     RowLevels& rows, ItemsetVisitor& visitor) {
+  for (const Rank rank : root.perfect) visitor.push_perfect(rank);
   visitor.visit_perfect(root.transactions);
   std::vector<BitRowSearch::Candidate> candidates;
   for (size_t k = 0; k < root.items.size(); ++k) candidates.push_back({root.items[k], root.support[k]});
-  BitRowSearch search(rows, bounds, most, visitor);
+  BitRowSearch search(rows, bounds, max_length, visitor);
   search.search(candidates, leading, 0, root.is_leaf());
 }
 

@@ -17,13 +17,13 @@ namespace batmap {
 class BitRowSearch {
  public:
   struct Candidate {
-    uint32_t rank;
+    Rank rank;
     uint32_t support;
   };
 
   /// @param rows  one level: a row for each candidate of the node
-  BitRowSearch(RowLevels& rows, const SearchBounds& bounds, uint32_t most, ItemsetVisitor& visitor)
-      : rows_(rows), bounds_(bounds), most_(most), visitor_(visitor) {}
+  BitRowSearch(RowLevels& rows, const SearchBounds& bounds, uint32_t max_length, ItemsetVisitor& visitor)
+      : rows_(rows), bounds_(bounds), max_length_(max_length), visitor_(visitor) {}
 
   /// Searches the itemsets that extend the node's itemset by one of its first `branches` candidates.
   /// @param length  of the node's itemset
@@ -33,13 +33,13 @@ class BitRowSearch {
  private:
   RowLevels& rows_;
   const SearchBounds& bounds_;
-  uint32_t most_;
+  uint32_t max_length_;
   ItemsetVisitor& visitor_;
   std::vector<JoinedItemset> found_;
 };
 
 /// Searches the itemsets of a root that begin with one of its first `leading` items. @param rows  of the root's items
-void search_bit_rows(const SearchRoot& root, uint32_t leading, const SearchBounds& bounds, uint32_t most, RowLevels& rows,
-                     ItemsetVisitor& visitor);
+void search_bit_rows(const SearchRoot& root, uint32_t leading, const SearchBounds& bounds, uint32_t max_length,
+                     RowLevels& rows, ItemsetVisitor& visitor);
 
 }  // namespace batmap

@@ -15,11 +15,11 @@ constexpr size_t kCandidatesAtOnce = 4096;
 
 }  // namespace
 
-BreadthFirst::BreadthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t most, ItemsetLookup lookup,
+BreadthFirst::BreadthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t max_length, ItemsetLookup lookup,
                            RowLevels& rows, ItemsetVisitor& visitor, SearchLevels& log, const ExecutionOptions& options)
     : root_(root),
       bounds_(bounds),
-      most_(most),
+      max_length_(max_length),
       lookup_(lookup),
       visitor_(visitor),
       log_(log),
@@ -35,10 +35,10 @@ void BreadthFirst::search(uint32_t leading) {
   if (lookup_ == ItemsetLookup::kBitmaps && rows_.joins_levels())
     extend_pieces(0, 1, true);
   else
-    while (levels_.size() < most_ && next_level()) {
+    while (levels_.size() < max_length_ && next_level()) {
     }
 
-  for (const uint32_t rank : root_.perfect) visitor_.push_perfect(rank);
+  for (const Rank rank : root_.perfect) visitor_.push_perfect(rank);
   visitor_.visit_perfect(root_.transactions);
   for (uint32_t item = 0; item < leading; ++item) root_.is_leaf() ? write_plain(0, item) : write(0, item);
 }
@@ -100,14 +100,14 @@ bool BreadthFirst::next_level() {
     }
   }
   count();
-  size_t place = 0;
+  size_t index = 0;
   for (size_t k = 0; k < from.size(); ++k) {
-    from.children.push_back(static_cast<uint32_t>(place));
-    for (; place < kept.size() && kept[place].parent == k; ++place)
-      add(to, from.item[kept[place].other], kept[place].support, kept[place].parent);
+    from.children.push_back(static_cast<uint32_t>(index));
+    for (; index < kept.size() && kept[index].parent == k; ++index)
+      add(to, from.item[kept[index].other], kept[index].support, kept[index].parent);
   }
-  from.children.push_back(static_cast<uint32_t>(place));
-  if (to.size() > 0 && levels_.size() < most_) {
+  from.children.push_back(static_cast<uint32_t>(index));
+  if (to.size() > 0 && levels_.size() < max_length_) {
     const Stopwatch counting;
     rows_.push(kept.span());
     rows_.drop_lower();
@@ -120,16 +120,16 @@ bool BreadthFirst::next_level() {
 void BreadthFirst::count_candidates(std::vector<JoinedItemset>& candidates, GrowingBuffer<JoinedItemset>& kept) {
   if (candidates.empty()) return;
   rows_.count(candidates);
-  const uint32_t least = bounds_.least();
+  const uint32_t min_count = bounds_.threshold();
   for (const JoinedItemset& candidate : candidates)
-    if (candidate.support >= least) kept.push_back(candidate);
+    if (candidate.support >= min_count) kept.push_back(candidate);
   candidates.clear();
 }
 
 /// Extends the itemsets of `length` items from index `base` of their level on; their rows are the top level.
 /// @param is_whole  these are all frequent itemsets of this length
 void BreadthFirst::extend_pieces(size_t base, size_t length, bool is_whole) {
-  if (length >= most_) return;
+  if (length >= max_length_) return;
   if (levels_.size() == length) levels_.emplace_back(*options_.memory);
   levels_[length - 1].children.shrink(base);  // the end of the piece before is the beginning of this one
   const size_t size = levels_[length - 1].size() - base;
@@ -145,17 +145,17 @@ void BreadthFirst::extend_pieces(size_t base, size_t length, bool is_whole) {
   GrowingBuffer<JoinedItemset> found(*options_.memory);
   for (size_t first = 0, last = 0; first < parents; first = last) {
     // Use half of the room, so that some is left for the levels to come. One parent may need more.
-    const uint64_t most = length + 1 < most_ ? rows_.room_rows() / 2 : UINT64_MAX;
+    const uint64_t max_candidates = length + 1 < max_length_ ? rows_.room_rows() / 2 : UINT64_MAX;
     uint64_t sum = 0;
-    while (last < parents && (last == first || sum + candidates[last] <= most)) sum += candidates[last++];
+    while (last < parents && (last == first || sum + candidates[last] <= max_candidates)) sum += candidates[last++];
     const Stopwatch watch;
     found.shrink(0);
-    const bool goes_on = sum > 0 && length + 1 < most_;
+    const bool goes_on = sum > 0 && length + 1 < max_length_;
     uint64_t counted = 0;
     if (sum > 0)
       counted = rows_.extend_rows({.first = static_cast<uint32_t>(first),
                                    .last = static_cast<uint32_t>(last),
-                                   .least = bounds_.least(),
+                                   .min_count = bounds_.threshold(),
                                    .prune = is_whole && length > 1,
                                    .leading = leading_,
                                    .push = goes_on},
@@ -163,11 +163,11 @@ void BreadthFirst::extend_pieces(size_t base, size_t length, bool is_whole) {
     Level& from = levels_[length - 1];
     Level& to = levels_[length];
     const size_t begin = to.size();
-    size_t place = 0;
+    size_t index = 0;
     for (size_t k = first; k < last; ++k) {
       from.children.push_back(static_cast<uint32_t>(to.size()));
-      for (; place < found.size() && found[place].parent == k; ++place)
-        add(to, from.item[base + found[place].other], found[place].support, static_cast<uint32_t>(base + k));
+      for (; index < found.size() && found[index].parent == k; ++index)
+        add(to, from.item[base + found[index].other], found[index].support, static_cast<uint32_t>(base + k));
     }
     if (counted > 0) log_.add(length + 1, {counted, found.size(), 0, watch.milliseconds()});  // rows_ joined them, too
     if (!goes_on) continue;
@@ -180,9 +180,9 @@ void BreadthFirst::extend_pieces(size_t base, size_t length, bool is_whole) {
   while (from.children.size() <= from.size()) from.children.push_back(static_cast<uint32_t>(levels_[length].size()));
 }
 
-std::vector<uint32_t> BreadthFirst::itemset_at(size_t level, size_t place) const {
+std::vector<uint32_t> BreadthFirst::itemset_at(size_t level, size_t index) const {
   std::vector<uint32_t> itemset(level + 1);
-  for (size_t k = level + 1; k-- > 0; place = levels_[k].parent[place]) itemset[k] = levels_[k].item[place];
+  for (size_t k = level + 1; k-- > 0; index = levels_[k].parent[index]) itemset[k] = levels_[k].item[index];
   return itemset;
 }
 
@@ -226,29 +226,29 @@ bool BreadthFirst::is_frequent(const std::vector<uint32_t>& itemset, size_t with
     const uint32_t* const found = std::lower_bound(items + begin, items + end, itemset[k]);
     if (found == items + end || *found != itemset[k]) return false;
     if (++depth == length) return true;
-    const auto place = static_cast<size_t>(found - items);
-    begin = levels_[depth - 1].children[place];
-    end = levels_[depth - 1].children[place + 1];
+    const auto index = static_cast<size_t>(found - items);
+    begin = levels_[depth - 1].children[index];
+    end = levels_[depth - 1].children[index + 1];
   }
   return true;
 }
 
 /// Calls visit(index in the next level) for each child whose last item is not a perfect extension.
 template <typename Visit>
-void BreadthFirst::visit_children(size_t level, size_t place, Visit visit) const {
+void BreadthFirst::visit_children(size_t level, size_t index, Visit visit) const {
   if (level + 1 >= levels_.size()) return;
   const Level& next = levels_[level + 1];
   if (next.size() == 0) return;
-  for (size_t child = levels_[level].children[place]; child < levels_[level].children[place + 1]; ++child)
+  for (size_t child = levels_[level].children[index]; child < levels_[level].children[index + 1]; ++child)
     if (!is_perfect_[next.item[child]]) visit(child);
 }
 
-void BreadthFirst::write(size_t level, size_t place) {
-  const uint32_t support = levels_[level].support[place];
-  if (support < bounds_.least()) return;
+void BreadthFirst::write(size_t level, size_t index) {
+  const uint32_t support = levels_[level].support[index];
+  if (support < bounds_.threshold()) return;
   std::vector<uint32_t> perfect;
   size_t candidates = 0;
-  visit_children(level, place, [&](size_t child) {
+  visit_children(level, index, [&](size_t child) {
     const uint32_t item = levels_[level + 1].item[child];
     if (levels_[level + 1].support[child] == support)
       perfect.push_back(item);
@@ -259,20 +259,20 @@ void BreadthFirst::write(size_t level, size_t place) {
     visitor_.push_perfect(root_.items[item]);
     is_perfect_[item] = true;
   }
-  visitor_.visit(root_.items[levels_[level].item[place]], static_cast<uint32_t>(level) + 1, support);
+  visitor_.visit(root_.items[levels_[level].item[index]], static_cast<uint32_t>(level) + 1, support);
   poll_.after(64);
-  visit_children(level, place, [&](size_t child) {
+  visit_children(level, index, [&](size_t child) {
     candidates <= static_cast<size_t>(kLeafItems) ? write_plain(level + 1, child) : write(level + 1, child);
   });
   for (const uint32_t item : perfect) is_perfect_[item] = false;
   visitor_.shrink_perfect(visitor_.perfect() - perfect.size());
 }
 
-void BreadthFirst::write_plain(size_t level, size_t place) {
-  const uint32_t support = levels_[level].support[place];
-  if (support < bounds_.least()) return;
-  visitor_.visit(root_.items[levels_[level].item[place]], static_cast<uint32_t>(level) + 1, support);
-  visit_children(level, place, [&](size_t child) { write_plain(level + 1, child); });
+void BreadthFirst::write_plain(size_t level, size_t index) {
+  const uint32_t support = levels_[level].support[index];
+  if (support < bounds_.threshold()) return;
+  visitor_.visit(root_.items[levels_[level].item[index]], static_cast<uint32_t>(level) + 1, support);
+  visit_children(level, index, [&](size_t child) { write_plain(level + 1, child); });
 }
 
 }  // namespace batmap

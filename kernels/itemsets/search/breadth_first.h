@@ -27,8 +27,8 @@ enum class ItemsetLookup { kBitmaps, kTrie };
 class BreadthFirst {
  public:
   /// @param rows  has one level: the root's items
-  BreadthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t most, ItemsetLookup lookup, RowLevels& rows,
-               ItemsetVisitor& visitor, SearchLevels& log, const ExecutionOptions& options);
+  BreadthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t max_length, ItemsetLookup lookup,
+               RowLevels& rows, ItemsetVisitor& visitor, SearchLevels& log, const ExecutionOptions& options);
 
   /// Searches the itemsets that begin with one of the first `leading` items. Call it once.
   void search(uint32_t leading);
@@ -53,15 +53,15 @@ class BreadthFirst {
   void add(Level& level, uint32_t item, uint32_t support, uint32_t parent);
   bool subsets_are_frequent(const std::vector<uint32_t>& itemset) const;
   bool is_frequent(const std::vector<uint32_t>& itemset, size_t without) const;
-  std::vector<uint32_t> itemset_at(size_t level, size_t place) const;
-  void write(size_t level, size_t place);
-  void write_plain(size_t level, size_t place);
+  std::vector<uint32_t> itemset_at(size_t level, size_t index) const;
+  void write(size_t level, size_t index);
+  void write_plain(size_t level, size_t index);
   template <typename Visit>
-  void visit_children(size_t level, size_t place, Visit visit) const;
+  void visit_children(size_t level, size_t index, Visit visit) const;
 
   const SearchRoot& root_;
   const SearchBounds& bounds_;
-  uint32_t most_;
+  uint32_t max_length_;
   ItemsetLookup lookup_;
   ItemsetVisitor& visitor_;
   SearchLevels& log_;

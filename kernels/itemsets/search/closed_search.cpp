@@ -19,7 +19,7 @@ class ClosedSearch final : public ClosureNodes {
 
  private:
   /// Are there answers of this length, or longer ones?
-  bool may_have(size_t length) const { return length <= most_; }
+  bool may_have(size_t length) const { return length <= max_length_; }
 
   void visit_lists(std::span<const ItemOccurrence> occurrences, std::span<const Candidate> children,
                    uint32_t support) override {

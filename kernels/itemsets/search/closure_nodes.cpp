@@ -69,7 +69,7 @@ bool ClosureNodes::make_masks(const NodeTransactions& transactions, std::span<co
     add_masks(transactions, [this](std::span<const uint32_t> before, size_t mask) { share_head(before, mask); });
   }
   forget_bits(candidates);
-  if (goes_on) place_heads(candidates.size());
+  if (goes_on) number_heads(candidates.size());
   return goes_on;
 }
 
@@ -90,17 +90,17 @@ void ClosureNodes::share_head(std::span<const uint32_t> before, size_t mask) {
 }
 
 /// Gives the frequent items of the heads bits behind those of the candidates.
-void ClosureNodes::place_heads(size_t candidates) {
+void ClosureNodes::number_heads(size_t candidates) {
   const auto each_head = [&](auto visit) {
     for (size_t mask = 0; mask < heads_.size(); ++mask)
       for (size_t k = 0; k < heads_[mask].length; ++k) visit(mask, head_items_[heads_[mask].begin + k]);
     poll_.after(head_items_.size());
   };
   each_head([&](size_t mask, uint32_t item) { counts_[item] += masks_.at(mask).weight; });
-  const uint32_t least = threshold();
+  const uint32_t min_count = threshold();
   auto bits = static_cast<uint32_t>(candidates);
   each_head([&](size_t, uint32_t item) {
-    if (counts_[item] >= least && place_[item] == 0) place_[item] = ++bits;
+    if (counts_[item] >= min_count && index_[item] == 0) index_[item] = ++bits;
   });
   words_ = (bits + 63) / 64;
   if (passed_table_.size() < words_ * LeafTable::kSize)
@@ -109,10 +109,10 @@ void ClosureNodes::place_heads(size_t candidates) {
   passed_.add(words_ * masks_.size());
   std::fill_n(passed, words_ * masks_.size(), 0u);
   each_head([&](size_t mask, uint32_t item) {
-    if (const uint32_t place = place_[item]; place != 0)
-      passed[mask * words_ + (place - 1) / 64] |= uint64_t{1} << (place - 1) % 64;
+    if (const uint32_t index = index_[item]; index != 0)
+      passed[mask * words_ + (index - 1) / 64] |= uint64_t{1} << (index - 1) % 64;
   });
-  each_head([&](size_t, uint32_t item) { counts_[item] = place_[item] = 0; });
+  each_head([&](size_t, uint32_t item) { counts_[item] = index_[item] = 0; });
 }
 
 void ClosureNodes::take_root_masks() {
@@ -126,11 +126,11 @@ void ClosureNodes::take_root_masks() {
 
 /// @param shared  [words_] items that were passed over before this node @param passed  those passed over at this node
 void ClosureNodes::add_mask(uint64_t mask, uint32_t weight, const uint64_t* shared, uint64_t passed) {
-  const size_t place = masks_.add(mask, weight);
-  if (place * words_ == passed_.size()) {
+  const size_t index = masks_.add(mask, weight);
+  if (index * words_ == passed_.size()) {
     for (size_t w = 0; w < words_; ++w) passed_.push_back(~uint64_t{0});
   }
-  uint64_t* const own = passed_.begin() + place * words_;
+  uint64_t* const own = passed_.begin() + index * words_;
   own[0] &= shared[0] | passed;
   for (size_t w = 1; w < words_; ++w) own[w] &= shared[w];
 }
@@ -158,9 +158,9 @@ void ClosureNodes::walk_masks(const MaskNode& node, uint64_t branches) {
   for (uint64_t rest = branches; rest != 0; rest &= rest - 1) {
     const size_t item = lowest(rest);
     const uint64_t self = uint64_t{1} << item;
-    const uint32_t least = threshold();
+    const uint32_t min_count = threshold();
     const uint32_t support = node.supports[item];
-    if (support < least) continue;
+    if (support < min_count) continue;
     const uint64_t passed = node.candidates & (self - 1);
     if (is_covered(node.from, node.to, self, passed)) continue;
     const uint32_t* const counts = pairs + item * kMaskItems;
@@ -168,7 +168,7 @@ void ClosureNodes::walk_masks(const MaskNode& node, uint64_t branches) {
     uint64_t children = 0;
     for (uint64_t later = node.candidates & ~(self | (self - 1)); later != 0; later &= later - 1) {
       const size_t other = lowest(later);
-      if (counts[other] >= least) (counts[other] == support ? perfect : children) |= uint64_t{1} << other;
+      if (counts[other] >= min_count) (counts[other] == support ? perfect : children) |= uint64_t{1} << other;
     }
     visit_masks({.from = node.from,
                  .to = node.to,
@@ -191,12 +191,7 @@ void ClosureNodes::extend_masks(const MaskNode& node) {
     for (size_t w = 0; w < words_; ++w) shared[w] = passed_[k * words_ + w];
     add_mask(mask & node.candidates, weight, shared.data(), mask & node.passed);
   }
-  poll_.after(8 * (node.to - node.from));
-  MaskNode below = node;
-  below.from = node.to;
-  below.to = masks_.size();
-  walk_masks(below, node.candidates);
-  masks_.shrink(node.to);
+  walk_added_masks(node);
   passed_.shrink(node.to * words_);
 }
 
@@ -205,11 +200,11 @@ void ClosureNodes::extend_masks(const MaskNode& node) {
 void ClosureNodes::search_table(const MaskNode& node) {
   const size_t size = size_t{1} << std::popcount(node.candidates);
   for (size_t w = 0; w < words_; ++w) std::fill_n(passed_table_.begin() + w * LeafTable::kSize, size, ~uint64_t{0});
-  fill_table(node, [&](size_t begin, const WeightedMasks& list, const uint8_t* places) {
+  fill_table(node, [&](size_t begin, const WeightedMasks& list, const uint8_t* indexes) {
     for (size_t w = 0; w < words_; ++w)
       for (size_t k = 0; k < list.size; ++k) {
         const uint64_t shared = passed_[(begin + k) * words_ + w] | (w == 0 ? list.masks[k] & node.passed : 0);
-        passed_table_[w * LeafTable::kSize + places[k]] &= contains(list.masks[k], node.with) ? shared : ~uint64_t{0};
+        passed_table_[w * LeafTable::kSize + indexes[k]] &= contains(list.masks[k], node.with) ? shared : ~uint64_t{0};
       }
   });
   for (size_t w = 0; w < words_; ++w) {

@@ -55,7 +55,7 @@ class ClosureNodes : public TargetNodes {
   bool is_covered(std::span<const ItemOccurrence> occurrences);
   bool is_covered(size_t from, size_t to, uint64_t with, uint64_t passed);
   void share_head(std::span<const uint32_t> before, size_t mask);
-  void place_heads(size_t candidates);
+  void number_heads(size_t candidates);
   void add_mask(uint64_t mask, uint32_t weight, const uint64_t* shared, uint64_t passed);
 
   struct Head {
@@ -77,13 +77,13 @@ void ClosureNodes::walk_table(std::span<const uint32_t> leaf, const Wanted& want
                               const Visit& visit) {
   const auto items = static_cast<int>(leaf.size());
   const std::span<const LeafStep> order = leaf_order(items);
-  const uint32_t least = threshold();
+  const uint32_t min_count = threshold();
   uint32_t chosen[kLeafItems];
   for (size_t k = 0; k < order.size();) {
     const LeafStep step = order[k];
     const uint32_t support = table_.supports[step.subset];
     chosen[step.length - 1] = leaf[step.last];
-    bool goes_on = support >= least && wanted(length() + step.length);
+    bool goes_on = support >= min_count && wanted(length() + step.length);
     for (size_t w = 0; w < words_ && goes_on; ++w) goes_on = passed_table_[w * LeafTable::kSize + step.subset] == 0;
     bool is_visited = true;
     const uint32_t limit = blocked(support);

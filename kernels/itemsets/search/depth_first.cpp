@@ -18,21 +18,21 @@ constexpr double kDenseShare = 0.1;
 
 }  // namespace
 
-DepthFirst::DepthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t most, const MaskKernel& kernel,
+DepthFirst::DepthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t max_length, const MaskKernel& kernel,
                        const AndPopcountKernel& bits, ItemsetVisitor& visitor, const ExecutionOptions& options)
     : root_(root),
       bounds_(bounds),
-      most_(most),
+      max_length_(max_length),
       kernel_(kernel),
       bits_(bits),
       visitor_(visitor),
       options_(options),
       poll_(options.cancel),
       counts_(*options.memory, root.as_masks ? 0 : root.items.size(), Fill::kZero),
-      places_(*options.memory, root.as_masks ? 0 : root.items.size(), Fill::kZero),
+      positions_(*options.memory, root.as_masks ? 0 : root.items.size(), Fill::kZero),
       masks_(*options.memory),
       pairs_(bits, options) {
-  for (const uint32_t rank : root.perfect) visitor_.push_perfect(rank);
+  for (const Rank rank : root.perfect) visitor_.push_perfect(rank);
   if (root.as_masks) return;
   for (uint32_t item = 0; item < root.items.size(); ++item)
     candidates_.push_back({item, root.items[item], root.support[item]});
@@ -87,7 +87,7 @@ void DepthFirst::walk_lists(const TransactionLists& lists, size_t candidates, ui
     const size_t later = candidates - candidate.item - 1;
     // Only the root has bit rows.
     const bool by_rows = length == 0 && root_rows_ && rows_pay(later, tails);
-    if (length + 1 < most_)
+    if (length + 1 < max_length_)
       children = by_rows ? count_rows(candidate.item, candidates, candidate.support)
                          : count_tails(lists, candidate.item, candidates, candidate.support);
     visitor_.visit(candidate.rank, length + 1, candidate.support);
@@ -140,14 +140,14 @@ size_t DepthFirst::count_rows(uint32_t item, size_t candidates, uint32_t support
 /// @return false if it is not cheaper; then nothing was searched
 bool DepthFirst::extend_rows(uint32_t item, size_t tails, size_t candidates, uint32_t length) {
   if (!root_rows_ || candidates == 1 || candidates > kLeafItems || !rows_pay(size_t{1} << candidates, tails)) return false;
-  std::vector<JoinedItemset> places;
+  std::vector<JoinedItemset> positions;
   std::vector<BitRowSearch::Candidate> rows;
   for (size_t k = candidates_.size() - candidates; k < candidates_.size(); ++k) {
-    places.push_back({item, candidates_[k].item, candidates_[k].support});
+    positions.push_back({item, candidates_[k].item, candidates_[k].support});
     rows.push_back({candidates_[k].rank, candidates_[k].support});
   }
-  root_rows_->push(places);
-  BitRowSearch search(*root_rows_, bounds_, most_, visitor_);
+  root_rows_->push(positions);
+  BitRowSearch search(*root_rows_, bounds_, max_length_, visitor_);
   search.search(rows, rows.size(), length, true);  // at most kLeafItems candidates: a leaf
   root_rows_->pop();
   return true;
@@ -164,7 +164,7 @@ size_t DepthFirst::count_tails(const TransactionLists& lists, uint32_t item, siz
   const size_t before = candidates_.size();
   const auto tail_at = [&](size_t t) { return WeightedItems{{data + tails[t].begin, tails[t].length}, tails[t].weight}; };
   const uint64_t increments = count_items(counts, tails.size(), threshold(), poll_, tail_at, [&](uint32_t other) {
-    candidates_.push_back({other, 0, 0});
+    candidates_.push_back({other, Rank{}, 0});
   });
   std::sort(candidates_.begin() + static_cast<ptrdiff_t>(before), candidates_.end(),
             [](const Candidate& x, const Candidate& y) { return x.item < y.item; });
@@ -194,28 +194,28 @@ void DepthFirst::extend_lists(const TransactionLists& lists, uint32_t item, size
   }
   const std::span<const WeightedTail> tails = lists.tails_of(item);
   const uint32_t* const data = lists.data();
-  uint64_t* const places = places_.data();
-  const auto forget_places = [&] {
-    for (size_t k = own; k < own + candidates; ++k) places[candidates_[k].item] = 0;
+  uint64_t* const positions = positions_.data();
+  const auto forget_positions = [&] {
+    for (size_t k = own; k < own + candidates; ++k) positions[candidates_[k].item] = 0;
   };
   if (candidates <= kMaskItems) {
-    for (size_t k = 0; k < candidates; ++k) places[candidates_[own + k].item] = uint64_t{1} << k;
+    for (size_t k = 0; k < candidates; ++k) positions[candidates_[own + k].item] = uint64_t{1} << k;
     const auto for_each_mask = [&](auto take) {
       for (size_t t = 0; t < tails.size(); ++t) {
         if (t + kPrefetchAhead < tails.size()) __builtin_prefetch(data + tails[t + kPrefetchAhead].begin);
         const WeightedTail& tail = tails[t];
         uint64_t mask = 0;
-        for (uint32_t k = 0; k < tail.length; ++k) mask |= places[data[tail.begin + k]];
+        for (uint32_t k = 0; k < tail.length; ++k) mask |= positions[data[tail.begin + k]];
         if ((mask & (mask - 1)) != 0) take(mask, tail.weight);  // the support of single items is known
         if ((t & 0xfff) == 0xfff) poll_.after(1u << 16);
       }
     };
     if (candidates <= kLeafItems) {
-      uint32_t ranks[kLeafItems];
+      Rank ranks[kLeafItems];
       for (size_t k = 0; k < candidates; ++k) ranks[k] = candidates_[own + k].rank;
       uint32_t* const table = leaf_.clear(static_cast<int>(candidates));
       for_each_mask([&](uint64_t mask, uint32_t weight) { table[mask] += weight; });
-      forget_places();
+      forget_positions();
       kernel_.sum_supersets(table, static_cast<int>(candidates));
       for (size_t k = 0; k < candidates; ++k) table[size_t{1} << k] = candidates_[own + k].support;
       write_leaf(ranks, static_cast<int>(candidates), length);
@@ -229,28 +229,29 @@ void DepthFirst::extend_lists(const TransactionLists& lists, uint32_t item, size
     const size_t from = masks_.size();
     masks_.start(tails.size());
     for_each_mask([&](uint64_t mask, uint32_t weight) { masks_.add(mask, weight); });
-    forget_places();
+    forget_positions();
     const uint64_t all = ~uint64_t{0} >> (kMaskItems - candidates);
     search_masks(from, tails.size(), all, support, length);
     return;
   }
-  for (size_t k = 0; k < candidates; ++k) places[candidates_[own + k].item] = k + 1;
+  for (size_t k = 0; k < candidates; ++k) positions[candidates_[own + k].item] = k + 1;
   TransactionLists child(*options_.memory, tails.size());
   for (const WeightedTail& tail : tails) {
     uint32_t* const out = child.room(tail.length);
     size_t taken = 0;
     for (uint32_t k = 0; k < tail.length; ++k)
-      if (const uint64_t place = places[data[tail.begin + k]]; place != 0) out[taken++] = static_cast<uint32_t>(place - 1);
+      if (const uint64_t position = positions[data[tail.begin + k]]; position != 0)
+        out[taken++] = static_cast<uint32_t>(position - 1);
     if (taken > 1) child.add(taken, tail.weight);
     poll_.after(4 * uint64_t{tail.length} + 1);
   }
-  forget_places();
+  forget_positions();
   for (size_t k = 0; k < candidates; ++k) candidates_[own + k].item = static_cast<uint32_t>(k);
   if (suits_bit_rows(tails.size(), child.transactions().size(), child.occurrences(), candidates)) {
     std::vector<BitRowSearch::Candidate> rows;
     for (size_t k = own; k < own + candidates; ++k) rows.push_back({candidates_[k].rank, candidates_[k].support});
     HostLevels levels(WeightedBits(child, candidates, bits_, options_), options_);
-    BitRowSearch search(levels, bounds_, most_, visitor_);
+    BitRowSearch search(levels, bounds_, max_length_, visitor_);
     search.search(rows, candidates, length, false);
     return;
   }
@@ -265,20 +266,20 @@ void DepthFirst::walk_masks(size_t from, size_t to, uint64_t candidates, uint64_
                             uint32_t length) {
   const uint32_t* const pairs = pairs_.push();
   const bool is_root = length == 0;
-  if (length + 1 < most_ && !(is_root && root_counted_)) pairs_.count(masks_.list(from, to), candidates, poll_);
+  if (length + 1 < max_length_ && !(is_root && root_counted_)) pairs_.count(masks_.list(from, to), candidates, poll_);
   root_counted_ |= is_root;
   for (uint64_t rest = branches; rest != 0; rest &= rest - 1) {
     const size_t item = lowest(rest);
-    const uint32_t least = threshold();
+    const uint32_t min_count = threshold();
     if (!bounds_.reaches(length + 1, support[item])) continue;
     const uint64_t self = uint64_t{1} << item;
     const uint32_t* const counts = pairs + item * kMaskItems;
     const size_t perfect = visitor_.perfect();
     uint64_t children = 0;
-    if (length + 1 < most_)
+    if (length + 1 < max_length_)
       for (uint64_t later = candidates & ~(self | (self - 1)); later != 0; later &= later - 1) {
         const size_t other = lowest(later);
-        if (counts[other] < least) continue;
+        if (counts[other] < min_count) continue;
         if (counts[other] == support[item])
           visitor_.push_perfect(mask_ranks_[other]);
         else
@@ -306,11 +307,11 @@ void DepthFirst::extend_masks(size_t from, size_t to, uint64_t with, uint64_t ca
     uint32_t* const table = leaf_.clear(items);
     kernel_.project(list, with, candidates, table);
     kernel_.sum_supersets(table, items);
-    uint32_t ranks[kLeafItems];
-    int place = 0;
-    for (uint64_t rest = candidates; rest != 0; rest &= rest - 1, ++place) {
-      ranks[place] = mask_ranks_[lowest(rest)];
-      table[size_t{1} << place] = support[lowest(rest)];
+    Rank ranks[kLeafItems];
+    int position = 0;
+    for (uint64_t rest = candidates; rest != 0; rest &= rest - 1, ++position) {
+      ranks[position] = mask_ranks_[lowest(rest)];
+      table[size_t{1} << position] = support[lowest(rest)];
     }
     write_leaf(ranks, items, length);
     return;
@@ -340,7 +341,7 @@ void DepthFirst::search_masks(size_t from, size_t added, uint64_t candidates, co
     for (uint64_t rest = candidates; rest != 0; rest &= rest - 1)
       rows.push_back({mask_ranks_[lowest(rest)], support[lowest(rest)]});
     HostLevels levels(WeightedBits(list, candidates, bits_, options_), options_);
-    BitRowSearch search(levels, bounds_, most_, visitor_);
+    BitRowSearch search(levels, bounds_, max_length_, visitor_);
     search.search(rows, items, length, false);
   } else {
     walk_masks(from, masks_.size(), candidates, candidates, support, length);
@@ -355,12 +356,12 @@ bool DepthFirst::suits_bit_rows(size_t transactions, size_t distinct, uint64_t o
 
 // ---- tables
 
-void DepthFirst::write_leaf(const uint32_t* ranks, int items, uint32_t length) {
+void DepthFirst::write_leaf(const Rank* ranks, int items, uint32_t length) {
   const std::span<const LeafStep> order = leaf_order(items);
   for (size_t k = 0; k < order.size();) {
     const LeafStep step = order[k];
     const uint32_t support = leaf_.supports[step.subset];
-    if (length + step.length > most_ || !bounds_.reaches(length + step.length, support)) {
+    if (length + step.length > max_length_ || !bounds_.reaches(length + step.length, support)) {
       k += leaf_subtree(items, step);
       continue;
     }

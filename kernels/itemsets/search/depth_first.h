@@ -37,8 +37,8 @@ class DepthFirst {
  public:
   /// @param root       must outlive the search; several may read it
   /// @param bounds     may become narrower while the search runs
-  /// @param most       length of the longest itemset wanted
-  DepthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t most, const MaskKernel& kernel,
+  /// @param max_length length of the longest itemset wanted
+  DepthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t max_length, const MaskKernel& kernel,
              const AndPopcountKernel& bits, ItemsetVisitor& visitor, const ExecutionOptions& options);
 
   /// Searches the itemsets whose first item is one of the root's items [first, last). Where first is 0, also
@@ -49,11 +49,11 @@ class DepthFirst {
  private:
   struct Candidate {
     uint32_t item;  // in the lists of its node
-    uint32_t rank;
+    Rank rank;
     uint32_t support;
   };
 
-  uint32_t threshold() const { return bounds_.least(); }
+  uint32_t threshold() const { return bounds_.threshold(); }
   void make_root();
   void walk_lists(const TransactionLists& lists, size_t candidates, uint32_t first, uint32_t last, uint32_t length);
   void make_root_rows();
@@ -66,11 +66,11 @@ class DepthFirst {
   void extend_masks(size_t from, size_t to, uint64_t with, uint64_t candidates, const uint32_t* support, uint32_t length);
   void search_masks(size_t from, size_t added, uint64_t candidates, const uint32_t* support, uint32_t length);
   bool suits_bit_rows(size_t transactions, size_t distinct, uint64_t occurrences, size_t candidates) const;
-  void write_leaf(const uint32_t* ranks, int items, uint32_t length);
+  void write_leaf(const Rank* ranks, int items, uint32_t length);
 
   const SearchRoot& root_;
   const SearchBounds& bounds_;
-  uint32_t most_;
+  uint32_t max_length_;
   const MaskKernel& kernel_;
   const AndPopcountKernel& bits_;
   ItemsetVisitor& visitor_;
@@ -78,7 +78,7 @@ class DepthFirst {
   Poll poll_;
   std::vector<Candidate> candidates_;  // a stack: the candidates of each node on lists
   Buffer<uint32_t> counts_;            // [root items] zero between nodes
-  Buffer<uint64_t> places_;            // [root items] bit or index of an item in the child's form; zero between nodes
+  Buffer<uint64_t> positions_;         // [root items] bit or index of an item in the child's form; zero between nodes
   MaskStack masks_;                    // a stack: the transactions of each node on masks
   MaskPairs pairs_;
   std::optional<HostLevels> root_rows_;  // of a root of lists, if they are no larger than the lists
@@ -86,7 +86,7 @@ class DepthFirst {
   double mean_tail_ = 0;                 // mean number of items behind an occurrence of the root
   bool root_made_ = false;               // masks_ begins with the root's masks
   bool root_counted_ = false;            // pairs_ has the pairs of the root's masks
-  uint32_t mask_ranks_[kMaskItems];      // [bits] ranks of the mask bits in use
+  Rank mask_ranks_[kMaskItems];          // [bits] ranks of the mask bits in use
   LeafTable leaf_;
 };
 

@@ -61,11 +61,16 @@ class DeviceLevels final : public RowLevels {
   void pop() override { api_.pop(itemsets_); }
   void drop_lower() override { api_.drop_lower(itemsets_); }
 
-  void extend_row(uint32_t row, uint32_t least, uint32_t fold_support, std::vector<JoinedItemset>& found) override {
+  void extend_row(uint32_t row, uint32_t min_count, uint32_t fold_support, std::vector<JoinedItemset>& found) override {
     found_.shrink(0);
-    extend(
-        {.first = row, .last = row + 1, .least = least, .prune = 0, .leading = 0, .fold_support = fold_support, .push = 1},
-        found_);
+    extend({.first = row,
+            .last = row + 1,
+            .min_count = min_count,
+            .prune = 0,
+            .leading = 0,
+            .fold_support = fold_support,
+            .push = 1},
+           found_);
     found.assign(found_.begin(), found_.end());
   }
 
@@ -73,7 +78,7 @@ class DeviceLevels final : public RowLevels {
   uint64_t extend_rows(const Step& step, GrowingBuffer<JoinedItemset>& found) override {
     return extend({.first = step.first,
                    .last = step.last,
-                   .least = step.least,
+                   .min_count = step.min_count,
                    .prune = step.prune,
                    .leading = step.leading,
                    .fold_support = 0,

@@ -28,7 +28,7 @@ class GeneratorSearch final : public TargetNodes {
 
  private:
   /// Are there answers of this length, or longer ones?
-  bool may_have(size_t length) const { return length <= most_; }
+  bool may_have(size_t length) const { return length <= max_length_; }
 
   // ---- lists
 
@@ -82,9 +82,9 @@ class GeneratorSearch final : public TargetNodes {
       const auto item = static_cast<size_t>(std::bit_width(rest)) - 1;
       const uint64_t self = uint64_t{1} << item;
       rest &= ~self;
-      const uint32_t least = threshold();
+      const uint32_t min_count = threshold();
       const uint32_t support = node.supports[item];
-      if (support < least) continue;
+      if (support < min_count) continue;
       if (support == node.support || !take(mask_items_[item], support)) {
         refused |= self;
         continue;
@@ -94,7 +94,7 @@ class GeneratorSearch final : public TargetNodes {
       if (may_have(length() + 2))
         for (uint64_t later = node.candidates & ~(self | (self - 1) | refused); later != 0; later &= later - 1) {
           const size_t other = lowest(later);
-          if (counts[other] >= least && counts[other] != support) children |= uint64_t{1} << other;
+          if (counts[other] >= min_count && counts[other] != support) children |= uint64_t{1} << other;
         }
       enter(mask_items_[item]);
       if (may_have(length())) {
@@ -120,12 +120,7 @@ class GeneratorSearch final : public TargetNodes {
       const auto [mask, weight] = masks_.at(k);
       if (contains(mask, node.with) && (mask & node.candidates) != 0) masks_.add(mask & node.candidates, weight);
     }
-    poll_.after(8 * (node.to - node.from));
-    MaskNode below = node;
-    below.from = node.to;
-    below.to = masks_.size();
-    walk_masks(below, node.candidates);
-    masks_.shrink(node.to);
+    walk_added_masks(node);
   }
 
   // ---- tables
@@ -135,14 +130,14 @@ class GeneratorSearch final : public TargetNodes {
     uint32_t leaf[kLeafItems];
     const size_t size = size_t{1} << items_of(node.candidates, leaf);
     const uint32_t* const supports = table_.supports;
-    const uint32_t least = threshold();
+    const uint32_t min_count = threshold();
     bool is_generator[LeafTable::kSize] = {true};
     ItemsetSignature sums[LeafTable::kSize] = {sums_.back()};
     uint32_t chosen[kLeafItems];
     for (size_t subset = 1; subset < size; ++subset) {
       sums[subset] = sums[subset & (subset - 1)] + signature_of(leaf[lowest(subset)]);
       const auto taken = static_cast<size_t>(std::popcount(subset));
-      if (supports[subset] < least || !may_have(length() + taken)) continue;
+      if (supports[subset] < min_count || !may_have(length() + taken)) continue;
       bool more = true;
       size_t at = 0;
       for (size_t rest = subset; rest != 0; rest &= rest - 1) {
@@ -186,7 +181,7 @@ class GeneratorSearch final : public TargetNodes {
   /// Tells the path and `more`, if it begins with a leading item.
   void answer(std::span<const uint32_t> more, uint32_t support) {
     const uint32_t first = path_.empty() ? more[0] : path_[0];
-    if (root_.items[first] < root_.leading_ranks) tell(more, support);
+    if (index_of(root_.items[first]) < root_.leading_ranks) tell(more, support);
   }
 
   std::vector<ItemsetSignature> sums_{0};  // of the first 0, 1, ... items of the path

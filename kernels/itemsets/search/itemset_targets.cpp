@@ -19,33 +19,33 @@ void TargetSink::drop_others() {
   Poll poll(options_.cancel);
   ItemsetSupports itemsets(*options_.memory, steps_.size());
   ItemsetPrefix prefix;
-  for (size_t place = 0; place < steps_.size(); ++place) {
-    prefix.step(steps_[place]);
-    itemsets.insert(prefix.sum(), steps_[place].support, place);
+  for (size_t index = 0; index < steps_.size(); ++index) {
+    prefix.step(steps_[index]);
+    itemsets.insert(prefix.sum(), steps_[index].support, index);
     poll.after(32);
   }
   Buffer<bool> dropped(*options_.memory, steps_.size(), Fill::kZero);
   prefix = {};
-  for (size_t place = 0; place < steps_.size(); ++place) {
-    const ItemsetStep& step = steps_[place];
+  for (size_t index = 0; index < steps_.size(); ++index) {
+    const ItemsetStep& step = steps_[index];
     prefix.step(step);
     poll.after(32 * uint64_t{step.length});
     if (step.length == 1) {
-      if (target_ == ItemsetTarget::kGenerators) dropped[place] = step.support == transactions_;
+      if (target_ == ItemsetTarget::kGenerators) dropped[index] = step.support == transactions_;
       continue;
     }
-    for (const uint32_t item : prefix.items()) {
+    for (const Rank item : prefix.items()) {
       const ItemsetSupports::Entry& subset = itemsets.find(prefix.sum() - signature_of(item));
       if (subset.support == 0) continue;  // not searched: it has no included item, so it is no answer
       const bool same = subset.support == step.support;
       if (target_ == ItemsetTarget::kGenerators)
-        dropped[place] = dropped[place] || same;
+        dropped[index] = dropped[index] || same;
       else if (target_ == ItemsetTarget::kMaximal || same)
-        dropped[subset.place] = true;
+        dropped[subset.index] = true;
     }
   }
-  for (size_t place = 0; place < steps_.size(); ++place)
-    if (dropped[place]) steps_[place].support = 0;
+  for (size_t index = 0; index < steps_.size(); ++index)
+    if (dropped[index]) steps_[index].support = 0;
 }
 
 }  // namespace batmap

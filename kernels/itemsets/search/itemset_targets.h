@@ -25,7 +25,7 @@ class TargetSink final : public ItemsetSink {
   template <typename Wanted>
   void hand_over(ItemsetSink& sink, Wanted wanted) {
     drop_others();
-    uint32_t first = 0;
+    Rank first{};
     for (ItemsetStep& step : steps_) {
       if (step.length == 1) first = step.item;
       if (!wanted(first, step.length, step.support)) step.support = 0;

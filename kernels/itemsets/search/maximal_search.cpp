@@ -79,22 +79,22 @@ class MaximalSearch final : public ClosureNodes {
     const size_t size = size_t{1} << leaf.size();
     bool is_found[LeafTable::kSize] = {};  // [subsets] contained in a maximal itemset
     for (const uint64_t near : near_[pairs_.depth() == 0 ? 0 : pairs_.depth() - 1]) {
-      uint8_t place = 0;
-      kernel_.pack(&near, 1, node.candidates, &place);
-      is_found[place] |= contains(near, node.with);
+      uint8_t index = 0;
+      kernel_.pack(&near, 1, node.candidates, &index);
+      is_found[index] |= contains(near, node.with);
     }
     for (size_t bit = 1; bit < size; bit *= 2)
       for (size_t subset = 0; subset < size; ++subset)
         if ((subset & bit) == 0) is_found[subset] |= is_found[subset | bit];
     if (is_found[size - 1]) return;
     walk_table(
-        leaf, [](size_t) { return true; }, [least = threshold()](uint32_t) { return least; },
+        leaf, [](size_t) { return true; }, [min_count = threshold()](uint32_t) { return min_count; },
         [&](const LeafStep& step, std::span<const uint32_t> items) {
           if (is_found[step.subset]) return;
           uint64_t bits = 0;
           uint64_t rest = node.candidates;
-          for (size_t place = 0; place < leaf.size(); ++place, rest &= rest - 1)
-            if (step.subset >> place & 1) bits |= rest & -rest;
+          for (size_t index = 0; index < leaf.size(); ++index, rest &= rest - 1)
+            if (step.subset >> index & 1) bits |= rest & -rest;
           answer(items, bits, table_.supports[step.subset]);
         });
   }

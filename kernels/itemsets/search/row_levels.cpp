@@ -51,7 +51,7 @@ void HostLevels::drop_lower() {
   for (size_t level = 0; level < top_; ++level) levels_[level].rows.reset();
 }
 
-void HostLevels::extend_row(uint32_t row, uint32_t least, uint32_t fold_support, std::vector<JoinedItemset>& found) {
+void HostLevels::extend_row(uint32_t row, uint32_t min_count, uint32_t fold_support, std::vector<JoinedItemset>& found) {
   const size_t words = bits_.words();
   const size_t later = levels_[top_].size - row - 1;
   const uint64_t* const own = rows() + row * words;
@@ -62,7 +62,7 @@ void HostLevels::extend_row(uint32_t row, uint32_t least, uint32_t fold_support,
   uint64_t* const to = room(later);
   size_t packed = 0;
   for (size_t j = 0; j < later; ++j) {
-    if (supports_[j] < least) continue;
+    if (supports_[j] < min_count) continue;
     found.push_back({row, row + 1 + static_cast<uint32_t>(j), supports_[j]});
     if (supports_[j] != fold_support) bits_.intersect(own, own + (j + 1) * words, to + packed++ * words);
   }

@@ -27,13 +27,13 @@ class RowLevels {
   /// Joins one row of the top level with all later ones. The rows of the frequent results become the top level.
   /// @param fold_support  results of this support are found but get no row
   /// @param found         overwritten; ascending
-  virtual void extend_row(uint32_t row, uint32_t least, uint32_t fold_support, std::vector<JoinedItemset>& found) = 0;
+  virtual void extend_row(uint32_t row, uint32_t min_count, uint32_t fold_support, std::vector<JoinedItemset>& found) = 0;
 
   /// The input of extend_rows(), which joins, prunes and counts whole levels in one call. See DeviceExtension.
   struct Step {
     uint32_t first;
     uint32_t last;
-    uint32_t least;
+    uint32_t min_count;
     bool prune;
     uint32_t leading;
     bool push;
@@ -54,9 +54,9 @@ class HostLevels final : public RowLevels {
     levels_[0].size = bits_.items();
   }
 
-  /// Supports of the row at index `place` with each of the `later` rows behind it.
-  void count_later(size_t place, size_t later, uint32_t* supports) {
-    bits_.count(rows() + place * bits_.words(), rows() + (place + 1) * bits_.words(), later, supports);
+  /// Supports of the row `index` with each of the `later` rows behind it.
+  void count_later(size_t index, size_t later, uint32_t* supports) {
+    bits_.count(rows() + index * bits_.words(), rows() + (index + 1) * bits_.words(), later, supports);
     poll_.after(later * (bits_.words() + 8));
   }
   size_t words() const { return bits_.words(); }
@@ -65,7 +65,7 @@ class HostLevels final : public RowLevels {
   void push(std::span<const JoinedItemset> kept) override;
   void pop() override { --top_; }
   void drop_lower() override;
-  void extend_row(uint32_t row, uint32_t least, uint32_t fold_support, std::vector<JoinedItemset>& found) override;
+  void extend_row(uint32_t row, uint32_t min_count, uint32_t fold_support, std::vector<JoinedItemset>& found) override;
 
  private:
   struct Level {

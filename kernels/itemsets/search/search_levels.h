@@ -30,10 +30,10 @@ class SearchLevels {
     sum = {sum.candidates + level.candidates, sum.frequent + level.frequent, sum.candidate_ms + level.candidate_ms,
            sum.counting_ms + level.counting_ms};
   }
-  /// Copies the first `most` levels. @return how many were copied
-  size_t copy(SearchLevel* to, size_t most) const {
+  /// Copies the first `max_levels` levels. @return how many were copied
+  size_t copy(SearchLevel* to, size_t max_levels) const {
     std::lock_guard lock(mutex_);
-    const size_t count = levels_.size() < most ? levels_.size() : most;
+    const size_t count = levels_.size() < max_levels ? levels_.size() : max_levels;
     for (size_t k = 0; k < count; ++k) to[k] = levels_[k];
     return count;
   }

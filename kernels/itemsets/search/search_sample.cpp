@@ -11,9 +11,9 @@ namespace batmap {
 
 namespace {
 
-// A sample has at least kFewestTransactions, and so many that the threshold is at least kFewestAtThreshold of them.
-constexpr uint64_t kFewestTransactions = 256;
-constexpr uint64_t kFewestAtThreshold = 16;
+// A sample has at least kMinTransactions, and so many that the threshold is at least kMinAtThreshold of them.
+constexpr uint64_t kMinTransactions = 256;
+constexpr uint64_t kMinAtThreshold = 16;
 constexpr uint32_t kBranches = 16;
 // What a sample takes, in ns: bench/device_itemsets.cpp.
 constexpr double kTransaction = 1;  // looked at
@@ -61,13 +61,13 @@ double share_of(const SearchRoot& root, uint32_t item) {
 /// A branch that is searched stands for the branches beside it that are left out.
 class Sampler {
  public:
-  Sampler(const SearchRoot& root, HostLevels rows, uint32_t least, uint32_t most, const SampleGoesOn& goes_on,
+  Sampler(const SearchRoot& root, HostLevels rows, uint32_t min_count, uint32_t max_length, const SampleGoesOn& goes_on,
           const AndPopcountKernel& kernel, const SearchOutline& pairs, double sample_ns)
       : known(pairs),
         root_(root),
         rows_(std::move(rows)),
-        least_(least),
-        most_(most),
+        min_count_(min_count),
+        max_length_(max_length),
         goes_on_(goes_on),
         join_ns_(kJoin + static_cast<double>(rows_.words()) / kernel.row_words_per_ns),
         sample_ns_(sample_ns) {}
@@ -105,9 +105,9 @@ class Sampler {
   /// @param is_deep  searches the longer itemsets; from a single item these only
   void extend(uint32_t row, uint32_t size, uint32_t length, bool is_deep) {
     if (row + 1 == size) return;
-    rows_.extend_row(row, least_, 0, found_);
+    rows_.extend_row(row, min_count_, 0, found_);
     const auto children = static_cast<uint32_t>(found_.size());
-    const bool goes_on = length + 1 < most_;
+    const bool goes_on = length + 1 < max_length_;
     if (length > 1 || !is_deep) {
       known.itemsets += static_cast<double>(stands_for_) * children;
       if (children > 0) known.longest = std::max(known.longest, length + 1);
@@ -127,8 +127,8 @@ class Sampler {
 
   const SearchRoot& root_;
   HostLevels rows_;
-  uint32_t least_;
-  uint32_t most_;
+  uint32_t min_count_;
+  uint32_t max_length_;
   const SampleGoesOn& goes_on_;
   double join_ns_;
   double sample_ns_;
@@ -137,10 +137,10 @@ class Sampler {
   std::vector<JoinedItemset> found_;
 };
 
-/// What is known of the pairs of items. @param most  length of the longest itemset wanted
-SearchOutline outline_of_pairs(const SearchRoot& root, uint32_t most) {
+/// What is known of the pairs of items. @param max_length  length of the longest itemset wanted
+SearchOutline outline_of_pairs(const SearchRoot& root, uint32_t max_length) {
   SearchOutline pairs;
-  if (most < 2) return pairs;
+  if (max_length < 2) return pairs;
   double later = 0;
   double later_shares = 0;
   for (auto item = static_cast<uint32_t>(root.items.size()); item-- > 0;) {
@@ -159,11 +159,11 @@ SearchOutline outline_of_pairs(const SearchRoot& root, uint32_t most) {
 
 }  // namespace
 
-SearchOutline sample_search(const SearchRoot& root, uint32_t least, uint32_t most, const SampleGoesOn& goes_on,
+SearchOutline sample_search(const SearchRoot& root, uint32_t min_count, uint32_t max_length, const SampleGoesOn& goes_on,
                             const AndPopcountKernel& kernel, const ExecutionOptions& options) {
-  const SearchOutline pairs = outline_of_pairs(root, most);
+  const SearchOutline pairs = outline_of_pairs(root, max_length);
   const uint64_t distinct = root.as_masks ? root.masks.size() : root.lists.transactions().size();
-  const uint64_t wanted = std::max(kFewestTransactions, kFewestAtThreshold * root.transactions / std::max(least, 1u));
+  const uint64_t wanted = std::max(kMinTransactions, kMinAtThreshold * root.transactions / std::max(min_count, 1u));
   const uint64_t step = std::max<uint64_t>(1, distinct / wanted);
   double occurrences = 0;
   for (const uint32_t support : root.support) occurrences += support;
@@ -172,8 +172,8 @@ SearchOutline sample_search(const SearchRoot& root, uint32_t least, uint32_t mos
   const double sample_ns = static_cast<double>(distinct) * kTransaction + occurrences * kOccurrence + bytes * kRowByte;
   if (pairs.joins == 0 || !goes_on(pairs, sample_ns)) return pairs;
   Sampled sampled = sample(root, step, kernel, options);
-  const auto scaled = static_cast<uint32_t>(std::max(1.0, std::round(least * sampled.share)));
-  Sampler sampler(root, HostLevels(std::move(sampled.bits), options), scaled, most, goes_on, kernel, pairs, sample_ns);
+  const auto scaled = static_cast<uint32_t>(std::max(1.0, std::round(min_count * sampled.share)));
+  Sampler sampler(root, HostLevels(std::move(sampled.bits), options), scaled, max_length, goes_on, kernel, pairs, sample_ns);
   sampler.search();
   return sampler.known;
 }

@@ -17,8 +17,8 @@ namespace batmap {
 /// May a sample go on that has found `known` in `sample_ns` nanoseconds?
 using SampleGoesOn = std::function<bool(const SearchOutline& known, double sample_ns)>;
 
-/// @param least  minimum support @param most  length of the longest itemset wanted
-SearchOutline sample_search(const SearchRoot& root, uint32_t least, uint32_t most, const SampleGoesOn& goes_on,
+/// @param min_count  minimum support @param max_length  length of the longest itemset wanted
+SearchOutline sample_search(const SearchRoot& root, uint32_t min_count, uint32_t max_length, const SampleGoesOn& goes_on,
                             const AndPopcountKernel& kernel, const ExecutionOptions& options);
 
 }  // namespace batmap

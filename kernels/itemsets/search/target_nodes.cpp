@@ -10,13 +10,13 @@ TargetNodes::TargetNodes(const TargetSearchInput& input)
     : root_(input.root),
       occurrences_(input.occurrences),
       bounds_(input.bounds),
-      most_(input.most),
+      max_length_(input.max_length),
       kernel_(input.kernel),
       visitor_(input.visitor),
       options_(input.options),
       poll_(input.options.cancel),
       counts_(*options_.memory, root_.as_masks ? 0 : root_.items.size(), Fill::kZero),
-      place_(*options_.memory, counts_.size(), Fill::kZero),
+      index_(*options_.memory, counts_.size(), Fill::kZero),
       left_out_(*options_.memory, counts_.size(), Fill::kZero),
       masks_(*options_.memory),
       pairs_(input.bits, options_),
@@ -75,9 +75,9 @@ std::vector<TargetNodes::Candidate> TargetNodes::frequent_items(std::span<const 
 void TargetNodes::search_lists(std::span<const ItemOccurrence> occurrences, std::span<const Candidate> candidates,
                                uint32_t support) {
   if (candidates.size() > kMaskItems) {
-    for (size_t k = 0; k < candidates.size(); ++k) place_[candidates[k].item] = static_cast<uint32_t>(k + 1);
-    const OccurrenceLists lists(root_.lists, occurrences, place_.span(), candidates.size(), options_);
-    for (const Candidate& candidate : candidates) place_[candidate.item] = 0;
+    for (size_t k = 0; k < candidates.size(); ++k) index_[candidates[k].item] = static_cast<uint32_t>(k + 1);
+    const OccurrenceLists lists(root_.lists, occurrences, index_.span(), candidates.size(), options_);
+    for (const Candidate& candidate : candidates) index_[candidate.item] = 0;
     return walk_lists(lists, candidates, 0, candidates.size(), support);
   }
   if (make_masks({occurrences, false}, candidates)) {
@@ -109,6 +109,15 @@ void TargetNodes::give_bits(std::span<const Candidate> candidates) {
 
 void TargetNodes::forget_bits(std::span<const Candidate> candidates) {
   for (const Candidate& candidate : candidates) bit_[candidate.item] = 0;
+}
+
+void TargetNodes::walk_added_masks(const MaskNode& node) {
+  poll_.after(8 * (node.to - node.from));
+  MaskNode own = node;
+  own.from = node.to;
+  own.to = masks_.size();
+  walk_masks(own, node.candidates);
+  masks_.shrink(node.to);
 }
 
 size_t TargetNodes::items_of(uint64_t candidates, uint32_t* items) const {

@@ -58,6 +58,8 @@ class TargetNodes : public TargetSearch {
 
   // The way down.
 
+  /// Searches the node, a child of the masks [from, to), on its own masks, which follow them in masks_; then drops these.
+  void walk_added_masks(const MaskNode& node);
   void search_root_lists(uint32_t first, uint32_t last);
   void search_root_masks(uint32_t first, uint32_t last);
   /// Searches below the path's node. @param occurrences  of the path
@@ -83,7 +85,7 @@ class TargetNodes : public TargetSearch {
   template <typename Added>
   void add_masks(const NodeTransactions& transactions, const Added& added);
   /// Fills table_ with the supports of all subsets of the node's candidates.
-  /// @param packed  packed(index of the first mask, masks, place of each in the table), for all masks, piece by piece
+  /// @param packed  packed(index of the first mask, masks, index of each in the table), for all masks, piece by piece
   template <typename Packed>
   void fill_table(const MaskNode& node, const Packed& packed);
   /// The candidates as items of the root. @return how many there are
@@ -91,7 +93,7 @@ class TargetNodes : public TargetSearch {
 
   // The path and the answers.
 
-  uint32_t threshold() const { return bounds_.least(); }
+  uint32_t threshold() const { return bounds_.threshold(); }
   size_t length() const { return perfect_.size() + path_.size(); }
   void push(uint32_t item) { path_.push_back(item); }
   /// Shortens the path. @param items  how many stay
@@ -102,18 +104,18 @@ class TargetNodes : public TargetSearch {
   const SearchRoot& root_;
   const OccurrenceLists& occurrences_;
   const SearchBounds& bounds_;
-  uint32_t most_;
+  uint32_t max_length_;
   const MaskKernel& kernel_;
   ItemsetVisitor& visitor_;
   const ExecutionOptions& options_;
   Poll poll_;
 
-  std::vector<uint32_t> perfect_;  // ranks: the root's perfect extensions, if they are in the answers
-  std::vector<uint32_t> path_;     // the other items of the itemset, as items of the root
+  std::vector<Rank> perfect_;   // the root's perfect extensions, if they are in the answers
+  std::vector<uint32_t> path_;  // the other items of the itemset, as items of the root
 
   // Lists.
   Buffer<uint32_t> counts_;  // [root items] zero between nodes
-  Buffer<uint32_t> place_;   // [root items] 1 + index in the child's form; zero between nodes
+  Buffer<uint32_t> index_;   // [root items] 1 + index in the child's form; zero between nodes
   Buffer<bool> left_out_;    // [root items] of the path; for generators also those refused at the nodes above
 
   // Masks and tables.
@@ -161,13 +163,13 @@ void TargetNodes::fill_table(const MaskNode& node, const Packed& packed) {
   constexpr size_t kPacked = 256;  // masks that are packed in one call
   const int items = std::popcount(node.candidates);
   uint32_t* const table = table_.clear(items);
-  uint8_t places[kPacked];
+  uint8_t indexes[kPacked];
   for (size_t begin = node.from; begin < node.to; begin += kPacked) {
     const WeightedMasks list = masks_.list(begin, std::min(node.to, begin + kPacked));
-    kernel_.pack(list.masks, list.size, node.candidates, places);
+    kernel_.pack(list.masks, list.size, node.candidates, indexes);
     // No branch: it cannot be predicted which transactions have the bits.
-    for (size_t k = 0; k < list.size; ++k) table[places[k]] += contains(list.masks[k], node.with) ? list.weights[k] : 0;
-    packed(begin, list, places);
+    for (size_t k = 0; k < list.size; ++k) table[indexes[k]] += contains(list.masks[k], node.with) ? list.weights[k] : 0;
+    packed(begin, list, indexes);
     poll_.after(4 * list.size);
   }
   kernel_.sum_supersets(table, items);

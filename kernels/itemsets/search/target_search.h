@@ -22,7 +22,7 @@ struct TargetSearchInput {
   const SearchRoot& root;              // several searches may read it
   const OccurrenceLists& occurrences;  // of root.lists
   const SearchBounds& bounds;          // min_count may rise while the search runs, unless the target is maximal
-  uint32_t most;                       // length of the longest itemset wanted
+  uint32_t max_length;                 // length of the longest itemset wanted
   const MaskKernel& kernel;
   const AndPopcountKernel& bits;
   ItemsetVisitor& visitor;  // gets every answer in a visit of its own, without perfect extensions

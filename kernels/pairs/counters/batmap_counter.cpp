@@ -33,7 +33,7 @@ class BatmapCounter final : public PairCounter {
   }
 
   size_t tasks() const override { return tiles_.strips(); }
-  uint64_t most_results() const override { return tiles_.most_results(); }
+  uint64_t max_results() const override { return tiles_.max_results(); }
   std::span<const uint32_t> supports() const override { return lists_.length.span(); }
 
   void count(size_t task, int, uint32_t threshold, GrowingBuffer<PairCount>& out) override {

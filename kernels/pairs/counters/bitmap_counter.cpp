@@ -13,9 +13,9 @@ namespace {
 constexpr size_t kRowsAtOnce = 8;  // 8 x 2 KiB of rows take half of a 32 KiB first-level cache
 constexpr size_t kStripRows = 32;
 constexpr size_t kColumnsAtOnce = 32;
-constexpr size_t kSegmentWords = 256;      // 2 KiB of a row
-constexpr size_t kFirstWords = 8;          // first segment, if a block may end early
-constexpr size_t kMostCounters = 1 << 20;  // of a strip: 4 MiB a thread
+constexpr size_t kSegmentWords = 256;     // 2 KiB of a row
+constexpr size_t kFirstWords = 8;         // first segment, if a block may end early
+constexpr size_t kMaxCounters = 1 << 20;  // of a strip: 4 MiB a thread
 
 class BitmapCounter final : public PairCounter {
  public:
@@ -25,14 +25,14 @@ class BitmapCounter final : public PairCounter {
         options_(options),
         item_count_(static_cast<uint32_t>(matrix_.support.size())),
         pairs_(pairs) {
-    const size_t most_columns = item_count_ - pairs.first_column;
-    strip_rows_ = std::clamp<size_t>(kMostCounters / std::max<size_t>(most_columns, 1), 1, kStripRows);
-    const size_t counters = strip_rows_ * most_columns;
+    const size_t max_columns = item_count_ - pairs.first_column;
+    strip_rows_ = std::clamp<size_t>(kMaxCounters / std::max<size_t>(max_columns, 1), 1, kStripRows);
+    const size_t counters = strip_rows_ * max_columns;
     for (int worker = 0; worker < options.threads; ++worker) counters_.emplace_back(*options.memory, counters);
   }
 
   size_t tasks() const override { return (pairs_.leading + strip_rows_ - 1) / strip_rows_; }
-  uint64_t most_results() const override { return strip_rows_ * (item_count_ - pairs_.first_column); }
+  uint64_t max_results() const override { return strip_rows_ * (item_count_ - pairs_.first_column); }
   std::span<const uint32_t> supports() const override { return matrix_.support.span(); }
 
   void count(size_t task, int worker, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
@@ -87,9 +87,9 @@ class BitmapCounter final : public PairCounter {
     constexpr size_t kGroup = 16;
     size_t column = 0;
     for (; column + kGroup <= counters.size(); column += kGroup) {
-      uint32_t largest = 0;
-      for (size_t i = 0; i < kGroup; ++i) largest = std::max(largest, counters[column + i]);
-      if (largest < threshold) continue;
+      uint32_t max_count = 0;
+      for (size_t i = 0; i < kGroup; ++i) max_count = std::max(max_count, counters[column + i]);
+      if (max_count < threshold) continue;
       PairCount* at = out.room(kGroup);
       size_t found = 0;
       for (size_t i = 0; i < kGroup; ++i) {

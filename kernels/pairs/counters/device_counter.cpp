@@ -13,8 +13,8 @@ namespace {
 constexpr uint64_t kBlockRows = 128;  // ranges of rows begin at multiples of this
 // Pairs of a task: enough to keep a device busy for a while, and few enough to share out and to wait on the
 // host if all of them are answers (256 MB).
-constexpr uint64_t kMostTaskPairs = uint64_t{1} << 24;
-constexpr uint64_t kFewestTaskPairs = uint64_t{1} << 22;
+constexpr uint64_t kMaxTaskPairs = uint64_t{1} << 24;
+constexpr uint64_t kMinTaskPairs = uint64_t{1} << 22;
 constexpr uint64_t kTasksADevice = 4;
 
 static_assert(sizeof(DevicePair) == sizeof(PairCount));
@@ -65,7 +65,7 @@ class DeviceCounter final : public PairCounter {
   ~DeviceCounter() override { api_.close_pairs(pairs_); }
 
   size_t tasks() const override { return task_begin_.size() - 1; }
-  uint64_t most_results() const override { return most_results_; }
+  uint64_t max_results() const override { return max_results_; }
   size_t tasks_ahead() const override { return 1; }
   std::span<const uint32_t> supports() const override { return supports_.span(); }
 
@@ -93,12 +93,12 @@ class DeviceCounter final : public PairCounter {
   void cut_tasks(const WantedPairs& pairs, uint32_t items, size_t devices) {
     uint64_t all = 0;
     for (uint32_t a = 0; a < pairs.leading; ++a) all += items - std::min(pairs.first_after(a), items);
-    const uint64_t wanted = std::clamp<uint64_t>(all / (devices * kTasksADevice), kFewestTaskPairs, kMostTaskPairs);
+    const uint64_t wanted = std::clamp<uint64_t>(all / (devices * kTasksADevice), kMinTaskPairs, kMaxTaskPairs);
     task_begin_.push_back(0);
     uint64_t task_pairs = 0;
     for (uint32_t a = 0; a < pairs.leading; ++a) {
       task_pairs += items - std::min(pairs.first_after(a), items);
-      most_results_ = std::max(most_results_, task_pairs);
+      max_results_ = std::max(max_results_, task_pairs);
       if (task_pairs < wanted || (a + 1) % kBlockRows != 0) continue;
       task_begin_.push_back(a + 1);
       task_pairs = 0;
@@ -110,7 +110,7 @@ class DeviceCounter final : public PairCounter {
   Buffer<uint32_t> supports_;
   DevicePairs* pairs_ = nullptr;
   std::vector<uint32_t> task_begin_;
-  uint64_t most_results_ = 0;
+  uint64_t max_results_ = 0;
 };
 
 void send_rows(const AcceleratorApi& api, DevicePairs* pairs, const EncodedRelation& relation, const KeptItems& kept,
@@ -121,9 +121,9 @@ void send_rows(const AcceleratorApi& api, DevicePairs* pairs, const EncodedRelat
     const uint32_t rows = relation.decode(block, tids, items);
     uint32_t sent = 0;
     for (uint32_t k = 0; k < rows; ++k) {
-      const uint32_t rank = kept.rank_of_code[items[k]];
+      const Rank rank = kept.rank(ItemCode{items[k]});
       tids[sent] = tids[k];
-      items[sent] = rank;
+      items[sent] = index_of(rank);
       sent += rank != KeptItems::kDropped;
     }
     AcceleratorMessage why{};

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/thread_team.h"
-#include "pairs/counters/marked_places.h"
+#include "pairs/counters/marked_indexes.h"
 #include "pairs/counters/pair_counter.h"
 #include "pairs/counters/row_tasks.h"
 
@@ -43,13 +43,13 @@ class HorizontalCounter final : public PairCounter {
     });
     tasks_.emplace(leading, kTaskIncrements, options.threads, [&](uint32_t item) -> RowCost {
       const uint64_t columns = column_count_ - first_column_of(item);
-      return {.work = increments[item] + 64, .results = std::min(increments[item] / pairs.least, columns)};
+      return {.work = increments[item] + 64, .results = std::min(increments[item] / pairs.min_count, columns)};
     });
     for (int worker = 0; worker < options.threads; ++worker) rows_.emplace_back(*options.memory, column_count_);
   }
 
   size_t tasks() const override { return tasks_->size(); }
-  uint64_t most_results() const override { return tasks_->most_results(); }
+  uint64_t max_results() const override { return tasks_->max_results(); }
   std::span<const uint32_t> supports() const override { return data_.support.span(); }
 
   void count(size_t task, int worker, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
@@ -71,7 +71,7 @@ class HorizontalCounter final : public PairCounter {
   struct Row {
     Row(MemoryMeter& meter, uint32_t columns) : counters(meter, columns, Fill::kZero), wanted(meter, columns) {}
     Buffer<Counter> counters;  // [columns]
-    MarkedPlaces wanted;
+    MarkedIndexes wanted;
   };
 
   /// Columns are ranks less pairs_.first_column. @return the first column that is a partner of the item
@@ -114,10 +114,10 @@ class HorizontalCounter final : public PairCounter {
     constexpr uint32_t kGroup = 16;
     uint32_t other = first_column_of(item);
     for (; other + kGroup <= column_count_; other += kGroup) {
-      Counter largest = 0;
-      for (uint32_t i = 0; i < kGroup; ++i) largest = std::max(largest, counters[other + i]);
-      if (largest == 0) continue;
-      if (largest >= threshold) {
+      Counter max_count = 0;
+      for (uint32_t i = 0; i < kGroup; ++i) max_count = std::max(max_count, counters[other + i]);
+      if (max_count == 0) continue;
+      if (max_count >= threshold) {
         PairCount* at = out.room(kGroup);
         size_t found = 0;
         for (uint32_t i = 0; i < kGroup; ++i) {
@@ -151,8 +151,8 @@ class HorizontalCounter final : public PairCounter {
     if (wanted == 0) return;
     PairCount* to = out.room(std::min<uint64_t>(wanted, column_count_));
     const PairCount* const begin = to;
-    row.wanted.visit([&](size_t place) {
-      *to++ = {item, pairs_.first_column + static_cast<uint32_t>(place), std::exchange(counters[place], 0)};
+    row.wanted.visit([&](size_t index) {
+      *to++ = {item, pairs_.first_column + static_cast<uint32_t>(index), std::exchange(counters[index], 0)};
     });
     out.add(static_cast<size_t>(to - begin));
   }

@@ -59,7 +59,7 @@ class MergeCounter final : public PairCounter {
     for (uint32_t item = 0; item < pairs.leading; ++item) {
       const uint32_t first = pairs.first_after(item);
       results += item_count_ - first;
-      most_results_ = std::max(most_results_, results);
+      max_results_ = std::max(max_results_, results);
       work += lists_.begin[item_count_] - lists_.begin[first] + uint64_t{item_count_ - first} * lists_.length[item];
       if (work >= kTaskElements || item + 1 == pairs.leading) {
         task_begin_.push_back(item + 1);
@@ -69,7 +69,7 @@ class MergeCounter final : public PairCounter {
   }
 
   size_t tasks() const override { return task_begin_.size() - 1; }
-  uint64_t most_results() const override { return most_results_; }
+  uint64_t max_results() const override { return max_results_; }
   std::span<const uint32_t> supports() const override { return lists_.length.span(); }
 
   void count(size_t task, int, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
@@ -99,7 +99,7 @@ class MergeCounter final : public PairCounter {
   const ExecutionOptions& options_;
   uint32_t item_count_;
   std::vector<uint32_t> task_begin_;
-  uint64_t most_results_ = 0;
+  uint64_t max_results_ = 0;
 };
 
 }  // namespace

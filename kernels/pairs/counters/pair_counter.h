@@ -37,7 +37,7 @@ class PairCounter {
   /// How many results may wait to be handed over, for each thread.
   virtual size_t tasks_ahead() const { return 4; }
   /// Upper bound of the results of a task. UINT64_MAX: unknown.
-  virtual uint64_t most_results() const { return UINT64_MAX; }
+  virtual uint64_t max_results() const { return UINT64_MAX; }
   /// Counts the pairs of one task and appends those with count >= threshold (>= 1) to `out`.
   /// @param threshold  at most WantedPairs::enough. A larger count may be reported as any number from `enough` up to it
   /// @param worker  0 .. threads - 1: which scratch memory to use; calls with different workers may run at once

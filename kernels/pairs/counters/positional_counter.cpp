@@ -20,7 +20,7 @@ constexpr size_t kRowsPerPoll = size_t{1} << 14;  // a multiple of BitRowSum::kG
 constexpr int kManyInAWord = 12;
 constexpr size_t kRowsPerLook = 16;  // rows that are ORed between two checks whether all columns are set
 constexpr uint64_t kTaskWords = uint64_t{1} << 20;
-constexpr uint64_t kMostBeyond = 8;     // a task may have this many times its expected results
+constexpr uint64_t kMaxBeyond = 8;      // a task may have this many times its expected results
 constexpr uint64_t kComparedRows = 64;  // rows that are added in the time of comparing their sum with the threshold
 
 class PositionalCounter final : public PairCounter {
@@ -42,7 +42,7 @@ class PositionalCounter final : public PairCounter {
   }
 
   size_t tasks() const override { return tasks_.size(); }
-  uint64_t most_results() const override { return tasks_.most_results() * kMostBeyond; }
+  uint64_t max_results() const override { return tasks_.max_results() * kMaxBeyond; }
   std::span<const uint32_t> supports() const override { return form_.lists.length.span(); }
 
   void count(size_t task, int worker, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
@@ -50,8 +50,8 @@ class PositionalCounter final : public PairCounter {
     for (uint32_t item = tasks_.begin(task); item < tasks_.end(task); ++item) {
       if (form_.lists.length[item] < threshold) continue;
       const size_t first = (pairs_.first_after(item) - form_.first_bit) / 64 / kColumnGroup * kColumnGroup;
-      for (size_t word = first; word < form_.words; word += BitRowSum::kMostWords) {
-        const size_t words = std::min(BitRowSum::kMostWords, form_.words - word);
+      for (size_t word = first; word < form_.words; word += BitRowSum::kMaxWords) {
+        const size_t words = std::min(BitRowSum::kMaxWords, form_.words - word);
         if (pairs_.enough == 1)
           unite_transactions(sum, item, word, words);
         else
@@ -72,7 +72,7 @@ class PositionalCounter final : public PairCounter {
     return RowTasks(pairs_.leading, kTaskWords, options_.threads, [&](uint32_t item) -> RowCost {
       const uint64_t columns = item_count_ - pairs_.first_after(item);
       return {.work = (length[item] + kComparedRows) * (columns / 64 + 1),
-              .results = std::clamp(length[item] * partners / pairs_.least, columns / kMostBeyond + 1, columns)};
+              .results = std::clamp(length[item] * partners / pairs_.min_count, columns / kMaxBeyond + 1, columns)};
     });
   }
 
@@ -107,7 +107,7 @@ class PositionalCounter final : public PairCounter {
     for (size_t word = 0; word < sum.words; ++word) {
       const auto column = static_cast<uint32_t>(form_.first_bit + (first_word + word) * 64);
       if (column + 63 < first) continue;
-      uint64_t reached = sum.at_least(word, threshold);
+      uint64_t reached = sum.columns_reaching(word, threshold);
       if (column < first) reached &= ~uint64_t{0} << (first - column);
       if (reached == 0) continue;
       PairCount* at = out.room(64);

@@ -20,21 +20,21 @@ struct RowCost {
 
 class RowTasks {
  public:
-  /// @param most_work  of a task: about 100 us
+  /// @param max_work  of a task: about 100 us
   /// @param cost_of    RowCost of each row 0 .. rows - 1; called twice for each
   template <typename CostOf>
-  RowTasks(uint32_t rows, uint64_t most_work, int threads, CostOf cost_of) {
+  RowTasks(uint32_t rows, uint64_t max_work, int threads, CostOf cost_of) {
     uint64_t all = 0;
     for (uint32_t row = 0; row < rows; ++row) all += cost_of(row).work;
     const uint64_t even = all / (kTasksOfAThread * static_cast<uint64_t>(std::max(threads, 1)));
-    const uint64_t enough = std::clamp(even, most_work / kSmaller, most_work);
+    const uint64_t enough = std::clamp(even, max_work / kSmaller, max_work);
     RowCost task{};
     for (uint32_t row = 0; row < rows; ++row) {
       const RowCost cost = cost_of(row);
       task.work += cost.work;
       task.results += cost.results;
-      most_results_ = std::max(most_results_, task.results);
-      if (task.work < enough && task.results < kMostResults && row + 1 < rows) continue;
+      max_results_ = std::max(max_results_, task.results);
+      if (task.work < enough && task.results < kMaxResults && row + 1 < rows) continue;
       begin_.push_back(row + 1);
       task = {};
     }
@@ -44,15 +44,15 @@ class RowTasks {
   uint32_t begin(size_t task) const { return begin_[task]; }
   uint32_t end(size_t task) const { return begin_[task + 1]; }
   /// The results of the task with the most.
-  uint64_t most_results() const { return most_results_; }
+  uint64_t max_results() const { return max_results_; }
 
  private:
   static constexpr uint64_t kTasksOfAThread = 8;
-  static constexpr uint64_t kSmaller = 8;  // with little work in all, tasks may have 1/8 of most_work
-  static constexpr uint64_t kMostResults = 1 << 16;
+  static constexpr uint64_t kSmaller = 8;  // with little work in all, tasks may have 1/8 of max_work
+  static constexpr uint64_t kMaxResults = 1 << 16;
 
   std::vector<uint32_t> begin_{0};
-  uint64_t most_results_ = 0;
+  uint64_t max_results_ = 0;
 };
 
 }  // namespace batmap

@@ -23,7 +23,7 @@ class Tiles {
     begin_.push_back(0);
     uint64_t bytes = 0;
     for (uint32_t item = 0; item < items; ++item) {
-      if (item > begin_.back() && (bytes + bytes_of(item) > kBlockBytes || item - begin_.back() == kMostItems)) {
+      if (item > begin_.back() && (bytes + bytes_of(item) > kBlockBytes || item - begin_.back() == kMaxItems)) {
         begin_.push_back(item);
         bytes = 0;
       }
@@ -36,7 +36,7 @@ class Tiles {
 
   size_t strips() const { return strips_; }
   /// Upper bound of the pairs that visit() appends, and as much room again for ordering them.
-  uint64_t most_results() const { return uint64_t{2} * kMostItems * begin_.back(); }
+  uint64_t max_results() const { return uint64_t{2} * kMaxItems * begin_.back(); }
 
   /// Calls compare(a, b) for all wanted pairs of the strip, and appends those with a result above 0.
   template <typename Compare>
@@ -56,17 +56,17 @@ class Tiles {
   /// Pairs are found block by block and must be ordered row by row. Within a row, columns are ascending already.
   static void order_by_row(uint32_t first_row, size_t first_found, GrowingBuffer<PairCount>& out) {
     const size_t count = out.size() - first_found;
-    size_t place[kMostItems + 1] = {};
-    for (size_t i = 0; i < count; ++i) ++place[out[first_found + i].a - first_row + 1];
-    for (uint32_t row = 1; row < kMostItems; ++row) place[row] += place[row - 1];
+    size_t offset[kMaxItems + 1] = {};
+    for (size_t i = 0; i < count; ++i) ++offset[out[first_found + i].a - first_row + 1];
+    for (uint32_t row = 1; row < kMaxItems; ++row) offset[row] += offset[row - 1];
     PairCount* const ordered = out.room(count);
     PairCount* const found = out.begin() + first_found;
-    for (size_t i = 0; i < count; ++i) ordered[place[found[i].a - first_row]++] = found[i];
+    for (size_t i = 0; i < count; ++i) ordered[offset[found[i].a - first_row]++] = found[i];
     std::copy_n(ordered, count, found);
   }
 
   static constexpr uint64_t kBlockBytes = 128 << 10;  // two of them take a quarter of a 1 MiB second-level cache
-  static constexpr uint32_t kMostItems = 64;
+  static constexpr uint32_t kMaxItems = 64;
 
   WantedPairs pairs_;
   std::vector<uint32_t> begin_;  // first items of strips and blocks, and the end

@@ -45,18 +45,18 @@ class WeightedCounter final : public PairCounter {
   }
 
   size_t tasks() const override { return tasks_->size(); }
-  uint64_t most_results() const override { return tasks_->most_results(); }
+  uint64_t max_results() const override { return tasks_->max_results(); }
   std::span<const uint32_t> supports() const override { return {}; }
   std::span<const uint64_t> wide_supports() const override { return squares_.span(); }
 
   void count(size_t task, int worker, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
-    const uint64_t least = std::max<uint64_t>(threshold, threshold_);
+    const uint64_t min_count = std::max<uint64_t>(threshold, threshold_);
     uint64_t* const counters = counters_[static_cast<size_t>(worker)].data();
     for (uint32_t item = tasks_->begin(task); item < tasks_->end(task); ++item) {
       increment(item, counters);
       for (uint32_t other = pairs_.first_after(item); other < columns_; ++other) {
         const uint64_t count = std::exchange(counters[other], 0);
-        if (count >= least) out.push_back({item, other, count});
+        if (count >= min_count) out.push_back({item, other, count});
       }
     }
   }
@@ -79,8 +79,8 @@ class WeightedCounter final : public PairCounter {
       options_.cancel.throw_if_requested();
       const uint32_t rows = relation.decode(block, tids, items);
       for (uint32_t k = 0; k < rows; ++k) {
-        const uint32_t rank = kept.rank_of_code[items[k]];
-        if (rank != KeptItems::kDropped) ranks[end[tids[k]]++] = rank;
+        const Rank rank = kept.rank(ItemCode{items[k]});
+        if (rank != KeptItems::kDropped) ranks[end[tids[k]]++] = index_of(rank);
       }
     }
     occurrences_ = Buffer<Occurrence>(meter, at);

@@ -13,16 +13,16 @@ namespace batmap {
 namespace {
 
 constexpr uint8_t kVersion = 1;
-constexpr size_t kVarintMost = 10;
-constexpr uint64_t kLeastItemBytes = 3;  // three varints
-constexpr uint64_t kMostTotal = INT64_MAX;
-constexpr uint32_t kMostItems = UINT32_MAX - 1;
+constexpr size_t kMaxVarint = 10;
+constexpr uint64_t kMinItemBytes = 3;  // three varints
+constexpr uint64_t kMaxTotal = INT64_MAX;
+constexpr uint32_t kMaxItems = UINT32_MAX - 1;
 
 uint64_t zigzag(int64_t x) { return static_cast<uint64_t>(x) << 1 ^ static_cast<uint64_t>(x >> 63); }
 uint64_t unzigzag(uint64_t x) { return x >> 1 ^ (0 - (x & 1)); }
 
 void write_varint(GrowingBuffer<std::byte>& out, uint64_t value) {
-  std::byte* const room = out.room(kVarintMost);
+  std::byte* const room = out.room(kMaxVarint);
   size_t bytes = 0;
   for (; value >= 0x80; value >>= 7) room[bytes++] = static_cast<std::byte>(value | 0x80);
   room[bytes++] = static_cast<std::byte>(value);
@@ -36,10 +36,10 @@ void write_varint(GrowingBuffer<std::byte>& out, uint64_t value) {
 /// Reads a varint of untrusted bytes.
 uint64_t checked_varint(std::span<const std::byte>& bytes) {
   uint64_t value = 0;
-  for (size_t k = 0; k < kVarintMost; ++k) {
+  for (size_t k = 0; k < kMaxVarint; ++k) {
     if (k == bytes.size()) invalid("a number is cut off");
     const auto byte = static_cast<uint64_t>(bytes[k]);
-    if (k == kVarintMost - 1 && byte > 1) invalid("a number is too large");
+    if (k == kMaxVarint - 1 && byte > 1) invalid("a number is too large");
     value |= (byte & 0x7f) << (7 * k);
     if (byte >= 0x80) continue;
     if (k > 0 && byte == 0) invalid("a number is longer than need be");
@@ -50,52 +50,52 @@ uint64_t checked_varint(std::span<const std::byte>& bytes) {
 }
 
 /// The position in the sum of each item of two values.
-struct SumPlaces {
-  SumPlaces(const std::byte* x, const std::byte* y, MemoryMeter& meter)
+struct SumIndexes {
+  SumIndexes(const std::byte* x, const std::byte* y, MemoryMeter& meter)
       : of_x(meter, pair_counts_header(x).items), of_y(meter, pair_counts_header(y).items) {
     PairCountsItems a(x);
     PairCountsItems b(y);
     bool more_a = a.next();
     bool more_b = b.next();
-    uint64_t place = 0;
-    for (; more_a || more_b; ++place) {
+    uint64_t index = 0;
+    for (; more_a || more_b; ++index) {
       const bool take_a = more_a && (!more_b || a.item() <= b.item());
       const bool take_b = more_b && (!more_a || b.item() <= a.item());
-      if (take_a) of_x[a.place()] = static_cast<uint32_t>(place), more_a = a.next();
-      if (take_b) of_y[b.place()] = static_cast<uint32_t>(place), more_b = b.next();
+      if (take_a) of_x[a.index()] = static_cast<uint32_t>(index), more_a = a.next();
+      if (take_b) of_y[b.index()] = static_cast<uint32_t>(index), more_b = b.next();
     }
-    if (place > kMostItems) throw Error(ErrorCode::kTooLarge, "more than 4294967294 items in pair counts");
+    if (index > kMaxItems) throw Error(ErrorCode::kTooLarge, "more than 4294967294 items in pair counts");
   }
 
   Buffer<uint32_t> of_x;
   Buffer<uint32_t> of_y;
 };
 
-void add_row(const PairCountsItems& from, const Buffer<uint32_t>& places, PairCountsWriter& writer) {
-  for (PairCountsRow row = from.row(); row.next();) writer.add_pair(places[row.place()], row.count());
+void add_row(const PairCountsItems& from, const Buffer<uint32_t>& indexes, PairCountsWriter& writer) {
+  for (PairCountsRow row = from.row(); row.next();) writer.add_pair(indexes[row.index()], row.count());
 }
 
-void add_rows(const PairCountsItems& a, const PairCountsItems& b, const SumPlaces& places, PairCountsWriter& writer) {
+void add_rows(const PairCountsItems& a, const PairCountsItems& b, const SumIndexes& indexes, PairCountsWriter& writer) {
   PairCountsRow row_a = a.row();
   PairCountsRow row_b = b.row();
   bool more_a = row_a.next();
   bool more_b = row_b.next();
   while (more_a || more_b) {
-    const uint64_t place_a = more_a ? places.of_x[row_a.place()] : UINT64_MAX;
-    const uint64_t place_b = more_b ? places.of_y[row_b.place()] : UINT64_MAX;
-    const uint64_t place = std::min(place_a, place_b);
-    writer.add_pair(static_cast<uint32_t>(place),
-                    (place_a == place ? row_a.count() : 0) + (place_b == place ? row_b.count() : 0));
-    if (place_a == place) more_a = row_a.next();
-    if (place_b == place) more_b = row_b.next();
+    const uint64_t index_a = more_a ? indexes.of_x[row_a.index()] : UINT64_MAX;
+    const uint64_t index_b = more_b ? indexes.of_y[row_b.index()] : UINT64_MAX;
+    const uint64_t index = std::min(index_a, index_b);
+    writer.add_pair(static_cast<uint32_t>(index),
+                    (index_a == index ? row_a.count() : 0) + (index_b == index ? row_b.count() : 0));
+    if (index_a == index) more_a = row_a.next();
+    if (index_b == index) more_b = row_b.next();
   }
 }
 
 void add_two(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& out, const ExecutionOptions& options) {
   const uint64_t total = pair_counts_header(x).total + pair_counts_header(y).total;
-  if (total > kMostTotal)
-    throw Error(ErrorCode::kTooLarge, "pair counts of more than " + std::to_string(kMostTotal) + " transactions");
-  const SumPlaces places(x, y, *options.memory);
+  if (total > kMaxTotal)
+    throw Error(ErrorCode::kTooLarge, "pair counts of more than " + std::to_string(kMaxTotal) + " transactions");
+  const SumIndexes indexes(x, y, *options.memory);
   PairCountsWriter writer(options);
   PairCountsItems a(x);
   PairCountsItems b(y);
@@ -104,16 +104,16 @@ void add_two(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& o
   while (more_a || more_b) {
     if (more_a && more_b && a.item() == b.item()) {
       writer.add_item(a.item(), a.support() + b.support());
-      add_rows(a, b, places, writer);
+      add_rows(a, b, indexes, writer);
       more_a = a.next();
       more_b = b.next();
     } else if (more_a && (!more_b || a.item() < b.item())) {
       writer.add_item(a.item(), a.support());
-      add_row(a, places.of_x, writer);
+      add_row(a, indexes.of_x, writer);
       more_a = a.next();
     } else {
       writer.add_item(b.item(), b.support());
-      add_row(b, places.of_y, writer);
+      add_row(b, indexes.of_y, writer);
       more_b = b.next();
     }
   }
@@ -142,13 +142,13 @@ PairCountsItems::PairCountsItems(const std::byte* value)
 }
 
 bool PairCountsItems::next() {
-  if (next_place_ == items_) return false;
+  if (next_index_ == items_) return false;
   const uint64_t number = read_varint(at_);
-  item_ = next_place_ == 0 ? unzigzag(number) : item_ + number + 1;
+  item_ = next_index_ == 0 ? unzigzag(number) : item_ + number + 1;
   support_ = read_varint(at_) + 1;
   const uint64_t bytes = read_varint(at_);
   row_ = {row_.data() + row_.size(), bytes};
-  ++next_place_;
+  ++next_index_;
   return true;
 }
 
@@ -166,14 +166,14 @@ void PairCountsWriter::add_item(int64_t item, uint64_t support) {
   item_ = item;
   support_ = support;
   row_begin_ = rows_.size();
-  place_ = count_++;
+  index_ = count_++;
 }
 
-void PairCountsWriter::add_pair(uint32_t place, uint64_t count) {
+void PairCountsWriter::add_pair(uint32_t index, uint64_t count) {
   poll();
-  write_varint(rows_, place - place_ - 1);
+  write_varint(rows_, index - index_ - 1);
   write_varint(rows_, count - 1);
-  place_ = place;
+  index_ = index;
   ++pairs_;
 }
 
@@ -232,14 +232,14 @@ uint64_t pair_count(const std::byte* value, int64_t item_a, int64_t item_b) {
   PairCountsItems items(value);
   while (items.next() && items.item() < item_a) {
   }
-  if (items.place() == UINT32_MAX || items.item() != item_a) return 0;
+  if (items.index() == UINT32_MAX || items.item() != item_a) return 0;
   if (item_a == item_b) return items.support();
   PairCountsRow row = items.row();
   while (items.item() < item_b && items.next()) {
   }
   if (items.item() != item_b) return 0;
   while (row.next())
-    if (row.place() >= items.place()) return row.place() == items.place() ? row.count() : 0;
+    if (row.index() >= items.index()) return row.index() == items.index() ? row.count() : 0;
   return 0;
 }
 
@@ -248,8 +248,8 @@ bool is_pair_counts(std::span<const std::byte> first, size_t size) {
   const PairCountsHeader header = pair_counts_header(first.data());
   if (header.version != kVersion || header.zero[0] != 0 || header.zero[1] != 0 || header.zero[2] != 0) return false;
   if (header.bytes < kPairCountsHeaderBytes || header.bytes > size || header.behind > size - header.bytes) return false;
-  if (header.total > kMostTotal || header.item_bytes > header.bytes - kPairCountsHeaderBytes) return false;
-  return header.items <= header.item_bytes / kLeastItemBytes;
+  if (header.total > kMaxTotal || header.item_bytes > header.bytes - kPairCountsHeaderBytes) return false;
+  return header.items <= header.item_bytes / kMinItemBytes;
 }
 
 void validate_pair_counts(std::span<const std::byte> bytes, const ExecutionOptions& options) {
@@ -260,19 +260,19 @@ void validate_pair_counts(std::span<const std::byte> bytes, const ExecutionOptio
   if (header.zero[0] != 0 || header.zero[1] != 0 || header.zero[2] != 0) invalid("reserved bytes are not zero");
   if (header.behind != 0) invalid("values that are not added");
   if (header.bytes != bytes.size()) invalid("length and header disagree");
-  if (header.total > kMostTotal) invalid("too many transactions");
+  if (header.total > kMaxTotal) invalid("too many transactions");
   if (header.item_bytes > bytes.size() - kPairCountsHeaderBytes) invalid("items and length disagree");
-  if (header.items > header.item_bytes / kLeastItemBytes) invalid("number of items and their bytes disagree");
+  if (header.items > header.item_bytes / kMinItemBytes) invalid("number of items and their bytes disagree");
 
   std::span<const std::byte> items = bytes.subspan(kPairCountsHeaderBytes, header.item_bytes);
   uint64_t row_bytes = bytes.size() - kPairCountsHeaderBytes - header.item_bytes;
   Buffer<uint64_t> supports(*options.memory, header.items);
   Buffer<uint64_t> lengths(*options.memory, header.items);
   int64_t item = 0;
-  for (uint32_t place = 0; place < header.items; ++place) {
-    if ((place & 0xffff) == 0) options.cancel.throw_if_requested();
+  for (uint32_t index = 0; index < header.items; ++index) {
+    if ((index & 0xffff) == 0) options.cancel.throw_if_requested();
     const uint64_t number = checked_varint(items);
-    if (place == 0) {
+    if (index == 0) {
       item = static_cast<int64_t>(unzigzag(number));
     } else {
       if (number >= static_cast<uint64_t>(INT64_MAX) - static_cast<uint64_t>(item)) invalid("an item is too large");
@@ -280,10 +280,10 @@ void validate_pair_counts(std::span<const std::byte> bytes, const ExecutionOptio
     }
     const uint64_t support = checked_varint(items);
     if (support >= header.total) invalid("an item with more transactions than there are");
-    supports[place] = support + 1;
-    lengths[place] = checked_varint(items);
-    if (lengths[place] > row_bytes) invalid("rows and length disagree");
-    row_bytes -= lengths[place];
+    supports[index] = support + 1;
+    lengths[index] = checked_varint(items);
+    if (lengths[index] > row_bytes) invalid("rows and length disagree");
+    row_bytes -= lengths[index];
   }
   if (!items.empty()) invalid("number of items and their bytes disagree");
   if (row_bytes != 0) invalid("rows and length disagree");
@@ -292,12 +292,12 @@ void validate_pair_counts(std::span<const std::byte> bytes, const ExecutionOptio
   const std::byte* at = bytes.data() + kPairCountsHeaderBytes + header.item_bytes;
   for (uint32_t a = 0; a < header.items; ++a) {
     std::span<const std::byte> row(at, lengths[a]);
-    for (uint64_t place = a; !row.empty(); ++pairs) {
+    for (uint64_t index = a; !row.empty(); ++pairs) {
       if ((pairs & 0xffff) == 0) options.cancel.throw_if_requested();
       const uint64_t distance = checked_varint(row);
-      if (distance >= header.items - place - 1) invalid("a pair with an item that is not there");
-      place += distance + 1;
-      if (checked_varint(row) >= std::min(supports[a], supports[place]))
+      if (distance >= header.items - index - 1) invalid("a pair with an item that is not there");
+      index += distance + 1;
+      if (checked_varint(row) >= std::min(supports[a], supports[index]))
         invalid("a pair with more transactions than its items");
     }
     at += lengths[a];

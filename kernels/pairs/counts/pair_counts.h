@@ -73,23 +73,23 @@ inline uint64_t read_varint(const std::byte*& at) {
 /// Iterates over one row: the partners of an item.
 class PairCountsRow {
  public:
-  PairCountsRow(uint32_t place, std::span<const std::byte> bytes)
-      : at_(bytes.data()), end_(bytes.data() + bytes.size()), place_(place) {}
+  PairCountsRow(uint32_t index, std::span<const std::byte> bytes)
+      : at_(bytes.data()), end_(bytes.data() + bytes.size()), index_(index) {}
 
   /// @return false after the last partner
   bool next() {
     if (at_ == end_) return false;
-    place_ += static_cast<uint32_t>(read_varint(at_)) + 1;
+    index_ += static_cast<uint32_t>(read_varint(at_)) + 1;
     count_ = read_varint(at_) + 1;
     return true;
   }
-  uint32_t place() const { return place_; }  // position of the partner
+  uint32_t index() const { return index_; }  // of the partner
   uint64_t count() const { return count_; }
 
  private:
   const std::byte* at_;
   const std::byte* end_;
-  uint32_t place_;
+  uint32_t index_;
   uint64_t count_ = 0;
 };
 
@@ -100,15 +100,15 @@ class PairCountsItems {
 
   /// @return false after the last item
   bool next();
-  uint32_t place() const { return next_place_ - 1; }
+  uint32_t index() const { return next_index_ - 1; }
   int64_t item() const { return static_cast<int64_t>(item_); }
   uint64_t support() const { return support_; }
   std::span<const std::byte> row_bytes() const { return row_; }
-  PairCountsRow row() const { return {place(), row_}; }
+  PairCountsRow row() const { return {index(), row_}; }
 
  private:
   uint32_t items_;
-  uint32_t next_place_ = 0;
+  uint32_t next_index_ = 0;
   uint64_t item_ = 0;
   uint64_t support_ = 0;
   const std::byte* at_;
@@ -125,8 +125,8 @@ class PairCountsWriter {
   /// @throws Error{kTooLarge, kMemoryLimit, kCancelled}
   void add_item(int64_t item, uint64_t support);
   /// Adds the next partner of that item.
-  /// @param place  of the partner; larger than the item's and those of earlier partners
-  void add_pair(uint32_t place, uint64_t count);
+  /// @param index  of the partner; larger than the item's and those of earlier partners
+  void add_pair(uint32_t index, uint64_t count);
   /// Appends the value to `out`. The writer must not be used afterwards. @param total  at least every support
   void finish(uint64_t total, GrowingBuffer<std::byte>& out);
 
@@ -145,7 +145,7 @@ class PairCountsWriter {
   int64_t before_ = 0;    // the item before it
   uint64_t support_ = 0;  // of the current item
   size_t row_begin_ = 0;
-  uint32_t place_ = 0;  // of the current item, then of its last partner
+  uint32_t index_ = 0;  // of the current item, then of its last partner
   uint32_t calls_ = 0;
 };
 
@@ -160,8 +160,8 @@ void pair_counts_append(std::byte* state, const std::byte* other);
 /// Whether to add up now what lies behind the first value, if `more` bytes join it: yes from half the length
 /// of the first value on. So every byte is added to longer values only a few times.
 inline bool pair_counts_worth_adding(const PairCountsHeader& header, size_t more) {
-  constexpr uint64_t kLeast = 32 << 10;
-  return header.behind + more >= (header.bytes / 2 < kLeast ? kLeast : header.bytes / 2);
+  constexpr uint64_t kMin = 32 << 10;
+  return header.behind + more >= (header.bytes / 2 < kMin ? kMin : header.bytes / 2);
 }
 
 /// The number of transactions of a finished value with both items, given in any order. Both equal: the

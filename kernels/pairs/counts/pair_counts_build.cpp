@@ -15,16 +15,16 @@ namespace batmap {
 
 namespace {
 
-/// The counted pairs. A place is the rank of an item by value.
+/// The counted pairs. An index is the rank of an item by value.
 struct CountedPairs {
-  CountedPairs(PairCounter& counter, std::span<const uint32_t> place_of_rank, const ExecutionOptions& options);
+  CountedPairs(PairCounter& counter, std::span<const uint32_t> index_of_rank, const ExecutionOptions& options);
 
   Buffer<size_t> row_begin;   // [items + 1]
-  Buffer<uint64_t> partners;  // by row, ascending within a row: place of the partner << 32 | count
+  Buffer<uint64_t> partners;  // by row, ascending within a row: index of the partner << 32 | count
 };
 
-CountedPairs::CountedPairs(PairCounter& counter, std::span<const uint32_t> place_of_rank, const ExecutionOptions& options)
-    : row_begin(*options.memory, place_of_rank.size() + 1, Fill::kZero) {
+CountedPairs::CountedPairs(PairCounter& counter, std::span<const uint32_t> index_of_rank, const ExecutionOptions& options)
+    : row_begin(*options.memory, index_of_rank.size() + 1, Fill::kZero) {
   std::vector<GrowingBuffer<PairCount>> found;
   for (int worker = 0; worker < options.threads; ++worker) found.emplace_back(*options.memory);
   parallel_for(options, counter.tasks(), [&](size_t task, int worker) {
@@ -32,10 +32,10 @@ CountedPairs::CountedPairs(PairCounter& counter, std::span<const uint32_t> place
     const size_t first = pairs.size();
     counter.count(task, worker, 1, pairs);
     for (PairCount* pair = pairs.begin() + first; pair < pairs.end(); ++pair)
-      std::tie(pair->a, pair->b) = std::minmax({place_of_rank[pair->a], place_of_rank[pair->b]});
+      std::tie(pair->a, pair->b) = std::minmax({index_of_rank[pair->a], index_of_rank[pair->b]});
   });
 
-  const size_t items = place_of_rank.size();
+  const size_t items = index_of_rank.size();
   size_t count = 0;
   for (const GrowingBuffer<PairCount>& pairs : found) {
     options.cancel.throw_if_requested();
@@ -82,25 +82,25 @@ bool count_few(const std::vector<ChunkView>& chunks, PairCountsWriter& writer, u
   for (const TidItem& row : rows) items.push_back(row.item);
   std::ranges::sort(items);
   items.erase(std::unique(items.begin(), items.end()), items.end());
-  std::vector<uint32_t> places;
+  std::vector<uint32_t> indexes;
   for (const TidItem& row : rows)
-    places.push_back(static_cast<uint32_t>(std::ranges::lower_bound(items, row.item) - items.begin()));
+    indexes.push_back(static_cast<uint32_t>(std::ranges::lower_bound(items, row.item) - items.begin()));
 
-  std::vector<uint64_t> pairs;  // smaller place << 32 | larger place
+  std::vector<uint64_t> pairs;  // smaller index << 32 | larger index
   uint64_t seen = 0;
   for (size_t begin = 0, end; begin < rows.size(); begin = end, ++seen) {
     for (end = begin; end < rows.size() && rows[end].tid == rows[begin].tid; ++end)
-      for (size_t k = begin; k < end; ++k) pairs.push_back(uint64_t{places[k]} << 32 | places[end]);
+      for (size_t k = begin; k < end; ++k) pairs.push_back(uint64_t{indexes[k]} << 32 | indexes[end]);
     if (pairs.size() > kFewInstances) return false;
   }
   transactions = seen;
   std::ranges::sort(pairs);
   std::vector<uint32_t> supports(items.size());
-  for (const uint32_t place : places) ++supports[place];
+  for (const uint32_t index : indexes) ++supports[index];
   auto pair = pairs.begin();
-  for (uint32_t place = 0; place < items.size(); ++place) {
-    writer.add_item(items[place], supports[place]);
-    while (pair != pairs.end() && *pair >> 32 == place) {
+  for (uint32_t index = 0; index < items.size(); ++index) {
+    writer.add_item(items[index], supports[index]);
+    while (pair != pairs.end() && *pair >> 32 == index) {
       const auto next = std::find_if(pair, pairs.end(), [&](uint64_t other) { return other != *pair; });
       writer.add_pair(static_cast<uint32_t>(*pair), static_cast<uint64_t>(next - pair));
       pair = next;
@@ -118,18 +118,18 @@ uint64_t count_many(std::vector<ChunkView> chunks, const PairKernels& kernels, P
   const PairMethod method = choose_pair_method(describe_job(relation, kept, lengths, kernels, options)).method;
   const std::unique_ptr<PairCounter> counter = build_counter(relation, kept, lengths, method, kernels, options);
 
-  auto value = [&](uint32_t rank) { return relation.item_value(kept.code_of_rank[rank]); };
-  Buffer<uint32_t> rank_of_place(*options.memory, kept.size);
-  std::iota(rank_of_place.begin(), rank_of_place.end(), 0);
-  std::sort(rank_of_place.begin(), rank_of_place.end(),
+  auto value = [&](uint32_t rank) { return relation.item_value(kept.code(Rank{rank})); };
+  Buffer<uint32_t> rank_of_index(*options.memory, kept.size);
+  std::iota(rank_of_index.begin(), rank_of_index.end(), 0);
+  std::sort(rank_of_index.begin(), rank_of_index.end(),
             polled(options.cancel, [&](uint32_t x, uint32_t y) { return value(x) < value(y); }));
-  Buffer<uint32_t> place_of_rank(*options.memory, kept.size);
-  for (uint32_t place = 0; place < kept.size; ++place) place_of_rank[rank_of_place[place]] = place;
+  Buffer<uint32_t> index_of_rank(*options.memory, kept.size);
+  for (uint32_t index = 0; index < kept.size; ++index) index_of_rank[rank_of_index[index]] = index;
 
-  const CountedPairs pairs(*counter, place_of_rank.span(), options);
-  for (uint32_t place = 0; place < kept.size; ++place) {
-    writer.add_item(value(rank_of_place[place]), counter->supports()[rank_of_place[place]]);
-    for (size_t k = pairs.row_begin[place]; k < pairs.row_begin[place + 1]; ++k)
+  const CountedPairs pairs(*counter, index_of_rank.span(), options);
+  for (uint32_t index = 0; index < kept.size; ++index) {
+    writer.add_item(value(rank_of_index[index]), counter->supports()[rank_of_index[index]]);
+    for (size_t k = pairs.row_begin[index]; k < pairs.row_begin[index + 1]; ++k)
       writer.add_pair(static_cast<uint32_t>(pairs.partners[k] >> 32), static_cast<uint32_t>(pairs.partners[k]));
   }
   return relation.transactions();

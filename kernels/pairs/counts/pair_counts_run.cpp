@@ -17,7 +17,7 @@ constexpr size_t kTaskBytes = size_t{256} << 10;  // about a millisecond of read
 
 enum ItemUse : uint8_t { kDropped, kKept, kLeading };  // leading: a pair needs at least one such item
 
-/// Items by place, and the rows of the kept ones.
+/// Items by index, and the rows of the kept ones.
 class StoredCounter final : public PairCounter {
  public:
   StoredCounter(const std::byte* counts, const PairQuery& query, uint64_t threshold, const ExecutionOptions& options)
@@ -33,19 +33,19 @@ class StoredCounter final : public PairCounter {
     size_t work = 0;
     task_begin_.push_back(0);
     for (PairCountsItems items(counts); items.next();) {
-      const uint32_t place = items.place();
-      if ((place & 0xffff) == 0) options.cancel.throw_if_requested();
-      values_[place] = items.item();
-      supports_[place] = items.support();
-      rows_[place] = items.row_bytes();
-      use_[place] = items.support() < threshold || excluded.contains(items.item()) ? kDropped
+      const uint32_t index = items.index();
+      if ((index & 0xffff) == 0) options.cancel.throw_if_requested();
+      values_[index] = items.item();
+      supports_[index] = items.support();
+      rows_[index] = items.row_bytes();
+      use_[index] = items.support() < threshold || excluded.contains(items.item()) ? kDropped
                     : !query.include || included.contains(items.item())            ? kLeading
                                                                                    : kKept;
-      if (use_[place] == kDropped) continue;
+      if (use_[index] == kDropped) continue;
       ++kept_;
       occurrences_ += items.support();
       if ((work += items.row_bytes().size() + 16) < kTaskBytes) continue;
-      task_begin_.push_back(place + 1);
+      task_begin_.push_back(index + 1);
       work = 0;
     }
     if (task_begin_.back() < values_.size()) task_begin_.push_back(static_cast<uint32_t>(values_.size()));
@@ -66,9 +66,9 @@ class StoredCounter final : public PairCounter {
       if (use_[a] == kDropped) continue;
       for (PairCountsRow row(a, rows_[a]); row.next();) {
         if ((++calls & 0xffff) == 0) options_.cancel.throw_if_requested();
-        const uint8_t use = use_[row.place()];
+        const uint8_t use = use_[row.index()];
         if (row.count() >= threshold && use != kDropped && std::max(use, use_[a]) == kLeading)
-          out.push_back({a, row.place(), row.count()});
+          out.push_back({a, row.index(), row.count()});
       }
     }
   }
@@ -76,7 +76,7 @@ class StoredCounter final : public PairCounter {
  private:
   const ExecutionOptions& options_;
   uint64_t threshold_;
-  Buffer<int64_t> values_;  // by place, as all below; empty once taken
+  Buffer<int64_t> values_;  // by index, as all below; empty once taken
   Buffer<uint64_t> supports_;
   Buffer<uint8_t> use_;
   Buffer<std::span<const std::byte>> rows_;

@@ -61,7 +61,8 @@ void check_sum(const AndPopcountKernel& kernel, size_t words, size_t stride, siz
     for (size_t word = 0; word < words; ++word) {
       uint64_t reached = 0;
       for (size_t bit = 0; bit < 64; ++bit) reached |= uint64_t{expected[word * 64 + bit] >= threshold} << bit;
-      ASSERT_EQ(sum->at_least(word, threshold), reached) << where() << ", threshold " << threshold << ", word " << word;
+      ASSERT_EQ(sum->columns_reaching(word, threshold), reached)
+          << where() << ", threshold " << threshold << ", word " << word;
     }
 }
 
@@ -79,7 +80,7 @@ TEST(BitRowSum, RowsAroundPowersOfTwo) {
 
 TEST(BitRowSum, EveryWidth) {
   for (const AndPopcountKernel* kernel : kernels_here())
-    for (size_t words = 8; words <= BitRowSum::kMostWords; words += 8) check_sum(*kernel, words, words + 8, 8, {39}, 50);
+    for (size_t words = 8; words <= BitRowSum::kMaxWords; words += 8) check_sum(*kernel, words, words + 8, 8, {39}, 50);
 }
 
 TEST(BitRowSum, CallsFollowEachOther) {
@@ -95,7 +96,7 @@ TEST(BitRowSum, NoRowsReachNothing) {
   const auto sum = std::make_unique<BitRowSum>();
   sum->start(8);
   finish(*sum);
-  for (size_t word = 0; word < 8; ++word) EXPECT_EQ(sum->at_least(word, 1), 0u);
+  for (size_t word = 0; word < 8; ++word) EXPECT_EQ(sum->columns_reaching(word, 1), 0u);
 }
 
 }  // namespace

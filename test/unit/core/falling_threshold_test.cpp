@@ -18,18 +18,18 @@ TEST(FallingThreshold, EndsWhenKAnswersReachItOrAtTheLeast) {
       {}, {1}, {7}, {100, 1, 1}, {100, 99, 98, 3, 2, 1}, {5, 5, 5, 5}, std::vector<uint64_t>(1000, 2)};
   for (const std::vector<uint64_t>& supports : inputs) {
     for (const uint64_t k : {uint64_t{1}, uint64_t{3}, uint64_t{1000}, UINT64_MAX}) {
-      for (const uint64_t least : {1, 2, 99, 200}) {
-        FallingThreshold threshold(k, 100, least);
+      for (const uint64_t lowest : {1, 2, 99, 200}) {
+        FallingThreshold threshold(k, 100, lowest);
         std::vector<uint64_t> tried;
         do tried.push_back(threshold.min_count());
         while (threshold.falls_after(reaching(supports, threshold.min_count())));
-        EXPECT_EQ(tried.front(), std::max<uint64_t>(100, least));
+        EXPECT_EQ(tried.front(), std::max<uint64_t>(100, lowest));
         EXPECT_EQ(tried.back(), threshold.min_count());
-        EXPECT_TRUE(tried.back() == least || reaching(supports, tried.back()) >= k);
+        EXPECT_TRUE(tried.back() == lowest || reaching(supports, tried.back()) >= k);
         for (size_t at = 0; at + 1 < tried.size(); ++at) {
           EXPECT_LT(reaching(supports, tried[at]), k) << "it falls no further than needed";
           EXPECT_LT(tried[at + 1], tried[at]);
-          EXPECT_GE(tried[at + 1], least);
+          EXPECT_GE(tried[at + 1], lowest);
         }
       }
     }

@@ -44,10 +44,10 @@ namespace {
 /// Lends a limited number of threads at once, and records what was lent.
 class FewThreads final : public ThreadBudget {
  public:
-  explicit FewThreads(size_t most) : most_(most) {}
+  explicit FewThreads(size_t max_threads) : max_threads_(max_threads) {}
   size_t take(size_t wanted) noexcept override {
     std::lock_guard lock(mutex_);
-    const size_t granted = std::min(wanted, most_ - lent_);
+    const size_t granted = std::min(wanted, max_threads_ - lent_);
     lent_ += granted;
     highest_ = std::max(highest_, lent_);
     return granted;
@@ -62,7 +62,7 @@ class FewThreads final : public ThreadBudget {
 
  private:
   std::mutex mutex_;
-  size_t most_;
+  size_t max_threads_;
   size_t lent_ = 0;
   size_t highest_ = 0;
 };
@@ -73,13 +73,13 @@ constexpr int kThreads = 4;
 /// with this thread and all later ones refused.
 template <typename Run>
 void with_every_refusal(Run run) {
-  for (size_t most = 0; most <= kThreads; ++most) {
-    SCOPED_TRACE("budget of " + std::to_string(most));
-    FewThreads budget(most);
+  for (size_t max_threads = 0; max_threads <= kThreads; ++max_threads) {
+    SCOPED_TRACE("budget of " + std::to_string(max_threads));
+    FewThreads budget(max_threads);
     MemoryMeter meter;
     run(ExecutionOptions{.threads = kThreads, .memory = &meter, .cancel = {}, .helpers = &budget});
     EXPECT_EQ(budget.lent(), 0u);
-    EXPECT_EQ(budget.highest() == 0, most == 0) << "threads are asked for";
+    EXPECT_EQ(budget.highest() == 0, max_threads == 0) << "threads are asked for";
   }
   for (const bool all : {false, true}) {
     bool reached = true;
@@ -165,7 +165,7 @@ TEST(ThreadRefusal, ItemsetsAreTheSame) {
   queries[5].algorithm = ItemsetAlgorithm::kTbi;
   queries[6].algorithm = ItemsetAlgorithm::kDfs;
   queries[7].top_k = 500;
-  size_t most = 0;
+  size_t max_results = 0;
   for (ItemsetQuery& query : queries) {
     const PackedRows& packed = &query == &queries[0] || &query == &queries[6] ? many : few;
     query.min_count = 2;
@@ -185,9 +185,9 @@ TEST(ThreadRefusal, ItemsetsAreTheSame) {
       EXPECT_EQ(stream.tasks_done(), stream.tasks());
       EXPECT_FALSE(stream.next(batch));
     });
-    most = std::max(most, expected.size());
+    max_results = std::max(max_results, expected.size());
   }
-  EXPECT_GT(most, 5 * 16384u) << "or a pass is enough";
+  EXPECT_GT(max_results, 5 * 16384u) << "or a pass is enough";
 }
 
 // The search of the pulling thread respects bounds, and fails only if memory is missing.
@@ -197,10 +197,10 @@ TEST(ThreadRefusal, ASearchWithoutThreadsKeepsItsBounds) {
     for (int64_t item = 0; item < 40; ++item) rows.push_back({tid, item});
   const PackedRows packed(rows);
   FewThreads none(0);
-  for (const int64_t most : {1, 16383, 16384, 16385, 16384 * 5 + 1, 400000}) {
+  for (const int64_t max_results : {1, 16383, 16384, 16385, 16384 * 5 + 1, 400000}) {
     ItemsetQuery query;
     query.min_count = 3;
-    query.max_results = most;
+    query.max_results = max_results;
     MemoryMeter meter(size_t{32} << 20);
     const ExecutionOptions options{.threads = kThreads, .memory = &meter, .cancel = {}, .helpers = &none};
     ItemsetRun run(packed.chunks(), {}, query, options);
@@ -208,7 +208,7 @@ TEST(ThreadRefusal, ASearchWithoutThreadsKeepsItsBounds) {
     RowSink sink(run);
     std::vector<ItemsetStep> batch;
     while (stream.next(batch)) sink.take(batch);
-    EXPECT_EQ(sink.rows.size(), static_cast<size_t>(most));
+    EXPECT_EQ(sink.rows.size(), static_cast<size_t>(max_results));
     EXPECT_EQ(stream.truncation().cause, Truncation::kMaxResults);
   }
   ItemsetQuery query;

@@ -144,9 +144,9 @@ TEST(EpisodeCounter, MethodsAgreeOnLongStreams) {
       PatternBatch batch;
       for (int k = 0; k < 12; ++k) {
         Pattern pattern;
-        for (size_t place = 0; place < length; ++place) {
+        for (size_t position = 0; position < length; ++position) {
           pattern.events.push_back(random.signed_below(9));
-          if (place > 0) pattern.gaps.push_back({random.signed_below(30), 30 + random.signed_below(1000)});
+          if (position > 0) pattern.gaps.push_back({random.signed_below(30), 30 + random.signed_below(1000)});
         }
         batch.add(streams, pattern);
       }

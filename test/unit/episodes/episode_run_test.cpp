@@ -43,7 +43,7 @@ std::vector<Answer> answers_of(const std::vector<Event>& events, const EpisodeQu
   return answers;
 }
 
-/// In order of length, then step by step of event and gap (by the gap's place in the query).
+/// In order of length, then step by step of event and gap (by the gap's position in the query).
 std::vector<Answer> expected_answers(std::vector<Event> events, const EpisodeQuery& query) {
   if (query.exclude)
     std::erase_if(events, [&](const Event& event) {
@@ -51,11 +51,11 @@ std::vector<Answer> expected_answers(std::vector<Event> events, const EpisodeQue
     });
   std::set<int64_t> symbols;
   for (const Event& event : events) symbols.insert(event.event);
-  const uint64_t least = static_cast<uint64_t>(query.min_count.value_or(1));
+  const uint64_t min_count = static_cast<uint64_t>(query.min_count.value_or(1));
   std::vector<Answer> all;
   std::vector<Answer> level;
   for (const int64_t symbol : symbols)
-    if (const Pattern pattern{{symbol}, {}}; oracle_support(events, pattern) >= least)
+    if (const Pattern pattern{{symbol}, {}}; oracle_support(events, pattern) >= min_count)
       level.push_back({pattern, oracle_support(events, pattern)});
   while (!level.empty()) {
     all.insert(all.end(), level.begin(), level.end());
@@ -67,7 +67,7 @@ std::vector<Answer> expected_answers(std::vector<Event> events, const EpisodeQue
           Pattern pattern = answer.pattern;
           pattern.events.push_back(symbol);
           pattern.gaps.push_back(gap);
-          if (const uint64_t support = oracle_support(events, pattern); support >= least)
+          if (const uint64_t support = oracle_support(events, pattern); support >= min_count)
             longer.push_back({pattern, support});
         }
     level = std::move(longer);
@@ -184,9 +184,9 @@ TEST(EpisodeRun, CountsGivenEpisodesAndShowsThem) {
     if (same) given.gaps = {one};
     for (int k = 0; k < 5; ++k) {
       Pattern pattern;
-      for (size_t place = 0; place < given.length; ++place) {
+      for (size_t position = 0; position < given.length; ++position) {
         pattern.events.push_back(random.signed_below(6));  // some never occur
-        if (place > 0) pattern.gaps.push_back(same ? one : given.gaps[place - 1]);
+        if (position > 0) pattern.gaps.push_back(same ? one : given.gaps[position - 1]);
       }
       patterns.push_back(pattern);
       given.events.insert(given.events.end(), pattern.events.begin(), pattern.events.end());

@@ -276,9 +276,9 @@ TEST(SearchSample, CountsWhatASearchDoes) {
   const KeptItems kept = keep_items(relation, {.min_rows = 50, .include = {}, .exclude = {}}, options);
   const SearchRoot root = build_search_root(relation, kept, 50, true, options);
   const Found exact = mine(rows, question(50, ItemsetAlgorithm::kTbi), nullptr, DeviceMode::kAuto);
-  const auto sample = [&](uint32_t most, double most_ns) {
-    const auto goes_on = [&](const SearchOutline&, double ns) { return ns <= most_ns; };
-    return sample_search(root, 50, most, goes_on, best_and_popcount(), options);
+  const auto sample = [&](uint32_t max_length, double max_ns) {
+    const auto goes_on = [&](const SearchOutline&, double ns) { return ns <= max_ns; };
+    return sample_search(root, 50, max_length, goes_on, best_and_popcount(), options);
   };
   // All transactions and every item: the sample does what tbi does, but without pruning.
   const SearchOutline all = sample(UINT32_MAX, 1e12);

@@ -25,8 +25,8 @@ struct Rooted {
         build_search_root(relation, keep_items(relation, filter, options), static_cast<uint64_t>(min_count), true, options));
   }
   double exact(const ItemsetLengths& lengths = {}) {
-    query.min_length = lengths.least;
-    if (lengths.most != UINT32_MAX) query.max_length = lengths.most;
+    query.min_length = lengths.min;
+    if (lengths.max != UINT32_MAX) query.max_length = lengths.max;
     ItemsetRun run(packed.chunks(), {}, query, options);
     double sum = 0;
     for (const SpectrumRow& row : run.spectrum()) sum += static_cast<double>(row.itemsets);

@@ -117,7 +117,7 @@ TEST(ItemsetRun, SpectrumCountsWithoutWalking) {
 /// All frequent itemsets, by plain recursion over sets of tids in 0 .. 4095.
 class TidsetOracle {
  public:
-  TidsetOracle(const std::vector<TidItem>& relation, uint64_t least) : least_(least) {
+  TidsetOracle(const std::vector<TidItem>& relation, uint64_t min_count) : min_count_(min_count) {
     std::map<int64_t, Tids> tids;
     for (const TidItem& pair : relation) tids[pair.item].set(static_cast<size_t>(pair.tid));
     lists_.assign(tids.begin(), tids.end());
@@ -132,7 +132,7 @@ class TidsetOracle {
   void extend(const std::vector<int64_t>& items, const Tids& tids, size_t from) {
     for (size_t k = from; k < lists_.size(); ++k) {
       const Tids both = tids & lists_[k].second;
-      if (both.count() < least_) continue;
+      if (both.count() < min_count_) continue;
       std::vector<int64_t> longer = items;
       longer.push_back(lists_[k].first);
       rows.push_back({longer, both.count()});
@@ -140,7 +140,7 @@ class TidsetOracle {
     }
   }
 
-  uint64_t least_;
+  uint64_t min_count_;
   std::vector<std::pair<int64_t, Tids>> lists_;
 };
 
@@ -348,14 +348,15 @@ std::vector<TidItem> endless() {
 
 TEST(ItemsetStream, StopsAtMaxResults) {
   const PackedRows packed(endless());
-  for (const int64_t most : {1, 4095, 4096, 4097, 100000}) {
+  for (const int64_t max_results : {1, 4095, 4096, 4097, 100000}) {
     ItemsetQuery query;
     query.min_count = 3;
-    query.max_results = most;
+    query.max_results = max_results;
     MemoryMeter meter;
     ItemsetRun run(packed.chunks(), {}, query, {.memory = &meter, .cancel = {}});
     Truncation truncated{};
-    EXPECT_EQ(pull(run, {.threads = 2, .memory = &meter, .cancel = {}}, &truncated).size(), static_cast<size_t>(most));
+    EXPECT_EQ(pull(run, {.threads = 2, .memory = &meter, .cancel = {}}, &truncated).size(),
+              static_cast<size_t>(max_results));
     EXPECT_EQ(truncated.cause, Truncation::kMaxResults);
     EXPECT_LT(meter.peak(), size_t{32} << 20);
   }

@@ -58,9 +58,9 @@ std::vector<Row> expected_rows(const std::vector<TidItem>& relation, const Recom
     return std::count(list->begin(), list->end(), item) > 0;
   };
   const std::set<int64_t> basket(query.basket->begin(), query.basket->end());
-  const std::vector<int64_t> places(basket.begin(), basket.end());
+  const std::vector<int64_t> indexes(basket.begin(), basket.end());
   const auto total = static_cast<uint64_t>(transactions.size());
-  const auto least = static_cast<uint64_t>(query.min_count.value_or(1));
+  const auto min_count = static_cast<uint64_t>(query.min_count.value_or(1));
   std::vector<Row> best;
   for (const int64_t item : items) {
     if (basket.contains(item) || (query.include && !in(query.include, item)) || (query.exclude && in(query.exclude, item)))
@@ -69,16 +69,16 @@ std::vector<Row> expected_rows(const std::vector<TidItem>& relation, const Recom
       return std::tuple(-row.score, -static_cast<int64_t>(row.support), row.lhs.size(), row.lhs);
     };
     std::optional<Row> first;
-    for (size_t subset = 1; subset < size_t{1} << places.size(); ++subset) {
+    for (size_t subset = 1; subset < size_t{1} << indexes.size(); ++subset) {
       Row row{item, 0, {}, 0, 0, count({item})};
-      for (size_t k = 0; k < places.size(); ++k)
-        if (subset >> k & 1) row.lhs.push_back(places[k]);
+      for (size_t k = 0; k < indexes.size(); ++k)
+        if (subset >> k & 1) row.lhs.push_back(indexes[k]);
       if (query.max_lhs && row.lhs.size() > static_cast<size_t>(*query.max_lhs)) continue;
       row.lhs_support = count(row.lhs);
       std::vector<int64_t> both = row.lhs;
       both.push_back(item);
       row.support = count(both);
-      if (row.support < least) continue;
+      if (row.support < min_count) continue;
       const auto n = [](uint64_t number) { return static_cast<double>(number); };
       row.score = pair_measure(query.measure, {n(row.support), n(row.lhs_support), n(row.item_support), n(total)});
       if (std::isnan(row.score)) continue;

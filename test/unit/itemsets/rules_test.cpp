@@ -130,12 +130,12 @@ TEST(Rules, StopAtMaxResults) {
   query.itemsets.min_count = 1;
   query.max_rhs = 3;
   const std::vector<Rule> all = rules_of(relation, query);
-  for (const size_t most : {size_t{1}, size_t{7}, all.size() - 1, all.size()}) {
-    query.max_results = static_cast<int64_t>(most);
+  for (const size_t max_results : {size_t{1}, size_t{7}, all.size() - 1, all.size()}) {
+    query.max_results = static_cast<int64_t>(max_results);
     bool truncated = false;
     const std::vector<Rule> found = rules_of(relation, query, &truncated);
-    EXPECT_EQ(truncated, most < all.size());
-    EXPECT_TRUE(std::equal(found.begin(), found.end(), all.begin(), all.begin() + static_cast<ptrdiff_t>(most)));
+    EXPECT_EQ(truncated, max_results < all.size());
+    EXPECT_TRUE(std::equal(found.begin(), found.end(), all.begin(), all.begin() + static_cast<ptrdiff_t>(max_results)));
   }
 }
 
@@ -185,13 +185,14 @@ TEST(Rules, OrderDoesNotDependOnThreads) {
     const std::vector<Rule> all = rules_of(relation, query);
     EXPECT_TRUE(best ? all.size() == 20000 : all.size() > 20000) << all.size();
     for (const int threads : {2, 3, 5}) EXPECT_TRUE(rules_of(relation, query, nullptr, threads) == all) << threads;
-    for (const size_t most : {size_t{1}, size_t{10000}, all.size()}) {
-      query.max_results = static_cast<int64_t>(most);
+    for (const size_t max_results : {size_t{1}, size_t{10000}, all.size()}) {
+      query.max_results = static_cast<int64_t>(max_results);
       for (const int threads : {1, 2, 3, 5}) {
         bool truncated = false;
         const std::vector<Rule> found = rules_of(relation, query, &truncated, threads);
-        EXPECT_TRUE(std::ranges::equal(found, std::span(all).first(most))) << most << ", " << threads << " threads";
-        EXPECT_EQ(truncated, most < all.size());
+        EXPECT_TRUE(std::ranges::equal(found, std::span(all).first(max_results)))
+            << max_results << ", " << threads << " threads";
+        EXPECT_EQ(truncated, max_results < all.size());
       }
     }
   }

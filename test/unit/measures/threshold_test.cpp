@@ -68,7 +68,7 @@ TEST(Threshold, QuotientsStandForTheirCounts) {
     for (uint64_t count = 1; count <= total; ++count) {
       const double fraction = static_cast<double>(count) / static_cast<double>(total);
       ASSERT_EQ(count_of_fraction(fraction, total), count) << count << " of " << total;
-      ASSERT_EQ(most_of_fraction(fraction, total), count) << count << " of " << total;
+      ASSERT_EQ(max_count_of_fraction(fraction, total), count) << count << " of " << total;
     }
 }
 
@@ -85,16 +85,16 @@ TEST(Threshold, AnyFractionLikeTheOracle) {
 
 // The floor equals the ceiling, or is one less if the ceiling is too large; a thousand times the total shows which.
 TEST(Threshold, MostIsAtMostOneBelow) {
-  EXPECT_EQ(most_of_fraction(0.07, 100), 7u);
-  EXPECT_EQ(most_of_fraction(0.07, 101), 7u);
-  EXPECT_EQ(most_of_fraction(0.07, 99), 6u);
-  EXPECT_EQ(most_of_fraction(1.0, 99), 99u);
-  EXPECT_EQ(most_of_fraction(0.001, 999), 0u);
+  EXPECT_EQ(max_count_of_fraction(0.07, 100), 7u);
+  EXPECT_EQ(max_count_of_fraction(0.07, 101), 7u);
+  EXPECT_EQ(max_count_of_fraction(0.07, 99), 6u);
+  EXPECT_EQ(max_count_of_fraction(1.0, 99), 99u);
+  EXPECT_EQ(max_count_of_fraction(0.001, 999), 0u);
   Random random(kSeed);
   for (int i = 0; i < 20000; ++i) {
     const double fraction = static_cast<double>(1 + random.below(1000)) / 1000;
     const uint64_t total = random.below(100000);
-    ASSERT_EQ(most_of_fraction(fraction, total), (oracle_count_of_fraction(fraction, 1000) * total) / 1000)
+    ASSERT_EQ(max_count_of_fraction(fraction, total), (oracle_count_of_fraction(fraction, 1000) * total) / 1000)
         << fraction << " of " << total << ", seed " << kSeed;
   }
 }

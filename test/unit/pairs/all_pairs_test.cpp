@@ -138,7 +138,7 @@ std::vector<AllPairsQuery> queries() {
     all.push_back(query);
   };
   for (const int64_t count : {1, 2, 100, 100000}) add([&](AllPairsQuery& q) { q.min_count = count; });
-  for (const double least : {1e-9, 0.01, 0.3, 0.5, 1.0}) add([&](AllPairsQuery& q) { q.min_jaccard = least; });
+  for (const double min_jaccard : {1e-9, 0.01, 0.3, 0.5, 1.0}) add([&](AllPairsQuery& q) { q.min_jaccard = min_jaccard; });
   add([](AllPairsQuery& q) { q.min_jaccard = 0.1, q.min_count = 50; });
   for (const int64_t k : {1, 10, 1000000}) {
     add([&](AllPairsQuery& q) { q.top_k = k; });

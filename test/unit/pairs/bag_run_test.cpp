@@ -60,10 +60,10 @@ Answer run_pairs(const std::vector<TidItem>& rows, PairQuery query, int threads 
   return answers_of(run);
 }
 
-std::vector<TidItem> repeated(Random& random, std::vector<TidItem> rows, uint64_t most) {
+std::vector<TidItem> repeated(Random& random, std::vector<TidItem> rows, uint64_t max_copies) {
   const size_t distinct = rows.size();
   for (size_t i = 0; i < distinct; ++i)
-    for (uint64_t copies = random.below(most); copies > 0; --copies) rows.push_back(rows[i]);
+    for (uint64_t copies = random.below(max_copies); copies > 0; --copies) rows.push_back(rows[i]);
   random.shuffle(rows);
   return rows;
 }

@@ -15,7 +15,7 @@ namespace batmap::test {
 namespace {
 
 PairJob random_job(Random& random) {
-  const auto magnitude = [&](uint64_t most_bits) { return random.bits() >> (63 - random.below(most_bits)); };
+  const auto magnitude = [&](uint64_t max_bits) { return random.bits() >> (63 - random.below(max_bits)); };
   PairJob job;
   job.items = magnitude(20);
   job.leading = random.chance(70) ? job.items : random.below(job.items + 1);

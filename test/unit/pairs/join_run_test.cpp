@@ -153,13 +153,13 @@ Found run(const Sides& sides, JoinQuery query, const Config& config, uint64_t pi
 /// The answer in the order of one simple method on one thread, after comparing it with the oracle.
 std::vector<Row> reference(const Sides& sides, const Answer& all, const JoinQuery& query) {
   std::vector<Row> rows = run(sides, query, {PairMethod::kMerge, find_and_popcount("scalar"), 1}).rows;
-  const auto least = static_cast<uint64_t>(query.min_count.value_or(1));
+  const auto min_count = static_cast<uint64_t>(query.min_count.value_or(1));
   std::vector<Row> expected;
   for (const auto& [pair, count] : all)
-    if (count >= least) expected.emplace_back(pair.first, pair.second, query.distinct_only ? least : count);
+    if (count >= min_count) expected.emplace_back(pair.first, pair.second, query.distinct_only ? min_count : count);
   std::vector<Row> sorted = rows;
   std::sort(sorted.begin(), sorted.end());
-  EXPECT_EQ(sorted, expected) << sides.name << ", min_count " << least << ", seed " << kSeed;
+  EXPECT_EQ(sorted, expected) << sides.name << ", min_count " << min_count << ", seed " << kSeed;
   return rows;
 }
 
@@ -169,14 +169,14 @@ TEST_P(JoinRunTest, AnswersLikeTheOracle) {
   size_t rows = 0;
   for (const Sides& sides : sides(kSeed)) {
     const Answer all = oracle(sides);
-    for (const int64_t least : {1, 2, 3, 20, 300})
+    for (const int64_t min_count : {1, 2, 3, 20, 300})
       for (const bool distinct_only : {false, true}) {
         JoinQuery query;
-        if (least > 1) query.min_count = least;
+        if (min_count > 1) query.min_count = min_count;
         query.distinct_only = distinct_only;
         const std::vector<Row> expected = reference(sides, all, query);
-        const Found found = run(sides, query, GetParam(), least % 2 == 0 ? kSeed : 0);
-        ASSERT_EQ(found.rows, expected) << sides.name << ", min_count " << least << (distinct_only ? ", distinct" : "");
+        const Found found = run(sides, query, GetParam(), min_count % 2 == 0 ? kSeed : 0);
+        ASSERT_EQ(found.rows, expected) << sides.name << ", min_count " << min_count << (distinct_only ? ", distinct" : "");
         EXPECT_EQ(found.record.results, expected.size());
         if (GetParam().method) {
           EXPECT_EQ(found.record.method, pair_method_name(*GetParam().method));

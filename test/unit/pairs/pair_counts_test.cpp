@@ -107,13 +107,13 @@ Counts read(const Bytes& bytes) {
   counts.total = header.total;
   std::vector<int64_t> values;
   for (PairCountsItems items(bytes.data()); items.next();) {
-    EXPECT_EQ(items.place(), values.size());
+    EXPECT_EQ(items.index(), values.size());
     values.push_back(items.item());
     counts.items[items.item()] = items.support();
   }
   EXPECT_EQ(values.size(), header.items);
   for (PairCountsItems items(bytes.data()); items.next();)
-    for (PairCountsRow row = items.row(); row.next();) counts.pairs[{items.item(), values.at(row.place())}] = row.count();
+    for (PairCountsRow row = items.row(); row.next();) counts.pairs[{items.item(), values.at(row.index())}] = row.count();
   EXPECT_EQ(counts.pairs.size(), header.pairs);
   return counts;
 }
@@ -316,13 +316,13 @@ TEST(PairCountsRun, AnswersAsTheRelationDoes) {
 
 TEST(PairCountsRun, CutsOffAtMaxResults) {
   const Bytes bytes = counted({{1, 1}, {1, 2}, {1, 3}, {2, 1}, {2, 2}});
-  for (const int64_t most : {1, 2, 3, 4}) {
+  for (const int64_t max_results : {1, 2, 3, 4}) {
     PairQuery query;
     query.min_count = 1;
-    query.max_results = most;
+    query.max_results = max_results;
     RunRecord record;
-    EXPECT_EQ(answers(bytes, query, &record).size(), static_cast<size_t>(std::min<int64_t>(most, 3)));
-    EXPECT_EQ(record.truncated(), most < 3);
+    EXPECT_EQ(answers(bytes, query, &record).size(), static_cast<size_t>(std::min<int64_t>(max_results, 3)));
+    EXPECT_EQ(record.truncated(), max_results < 3);
   }
 }
 

@@ -16,10 +16,10 @@ double log_choose(uint64_t n, uint64_t k) {
          std::lgamma(static_cast<double>(n - k) + 1);
 }
 
-/// The probability that two random sets of `a` and `b` transactions share at least `least`, summed term by term.
-double hypergeometric_at_least(uint64_t transactions, uint64_t a, uint64_t b, uint64_t least) {
+/// The probability that two random sets of `a` and `b` transactions share at least `min_count`, summed term by term.
+double hypergeometric_at_least(uint64_t transactions, uint64_t a, uint64_t b, uint64_t min_count) {
   double sum = 0;
-  for (uint64_t k = least; k <= std::min(a, b); ++k)
+  for (uint64_t k = min_count; k <= std::min(a, b); ++k)
     if (b - k <= transactions - a)
       sum += std::exp(log_choose(a, k) + log_choose(transactions - a, b - k) - log_choose(transactions, b));
   return sum;

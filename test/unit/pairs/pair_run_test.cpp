@@ -118,7 +118,7 @@ std::vector<PairQuery> queries(const std::vector<TidItem>& relation) {
   add([](PairQuery& q) { q.per_item_top_k = std::numeric_limits<int64_t>::max(); });
   add([](PairQuery& q) { q.per_item_top_k = 2, q.min_count = 2; });
   add([](PairQuery& q) { q.per_item_top_k = 2, q.top_k = 9; });
-  for (const int64_t most : {1, 2, 20}) add([&](PairQuery& q) { q.min_count = 1, q.max_results = most; });
+  for (const int64_t max_results : {1, 2, 20}) add([&](PairQuery& q) { q.min_count = 1, q.max_results = max_results; });
   add([](PairQuery& q) { q.top_k = 8, q.max_results = 3; });
   add([](PairQuery& q) { q.per_item_top_k = 2, q.max_results = 4; });
   add([&](PairQuery& q) { q.min_count = 1, q.include = few; });
@@ -390,11 +390,11 @@ TEST(PairRun, AsManyAnswersAsAllowedAreNotTruncated) {
   const PackedRows packed(rows);
   PairQuery query;
   query.min_count = 1;
-  for (const int64_t most : {2, 3, 4}) {
-    query.max_results = most;
+  for (const int64_t max_results : {2, 3, 4}) {
+    query.max_results = max_results;
     const Found found = run(packed.chunks(), query);
-    EXPECT_EQ(found.rows.size(), static_cast<size_t>(std::min<int64_t>(most, 3)));
-    EXPECT_EQ(found.record.truncated(), most < 3);
+    EXPECT_EQ(found.rows.size(), static_cast<size_t>(std::min<int64_t>(max_results, 3)));
+    EXPECT_EQ(found.record.truncated(), max_results < 3);
   }
 }
 

@@ -27,8 +27,8 @@ struct Answer {
   size_t peak_bytes;
 };
 
-/// @param most  number of rows after which the run is stopped
-Answer run(const std::vector<TidItem>& rows, PairQuery query, size_t most = SIZE_MAX) {
+/// @param max_rows  number of rows after which the run is stopped
+Answer run(const std::vector<TidItem>& rows, PairQuery query, size_t max_rows = SIZE_MAX) {
   query.kernels = {&best_and_popcount(), &best_set_kernel()};
   MemoryMeter log_meter;
   RowLog log(log_meter);
@@ -39,7 +39,8 @@ Answer run(const std::vector<TidItem>& rows, PairQuery query, size_t most = SIZE
   {
     PairRun pairs(log, {}, query, {.threads = 2, .memory = &meter, .cancel = {}});
     std::vector<PairRow> batch;
-    while (answer.rows.size() < most && pairs.next(batch)) answer.rows.insert(answer.rows.end(), batch.begin(), batch.end());
+    while (answer.rows.size() < max_rows && pairs.next(batch))
+      answer.rows.insert(answer.rows.end(), batch.begin(), batch.end());
     answer.record = pairs.record();
   }
   EXPECT_EQ(meter.current(), 0u);

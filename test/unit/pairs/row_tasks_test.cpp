@@ -10,8 +10,8 @@
 namespace batmap::test {
 namespace {
 
-constexpr uint64_t kMostWork = 1 << 16;
-constexpr uint64_t kMostResults = 1 << 16;
+constexpr uint64_t kMaxWork = 1 << 16;
+constexpr uint64_t kMaxResults = 1 << 16;
 
 TEST(RowTasks, HoldEveryRowOnceAndEndWhereTheyHaveEnough) {
   Random random(1);
@@ -21,7 +21,7 @@ TEST(RowTasks, HoldEveryRowOnceAndEndWhereTheyHaveEnough) {
     const uint64_t results = random.below(10'000) + 1;
     for (RowCost& cost : costs) cost = {random.below(work), random.below(results)};
     const int threads = static_cast<int>(random.below(32)) + 1;
-    const RowTasks tasks(static_cast<uint32_t>(costs.size()), kMostWork, threads, [&](uint32_t row) { return costs[row]; });
+    const RowTasks tasks(static_cast<uint32_t>(costs.size()), kMaxWork, threads, [&](uint32_t row) { return costs[row]; });
     uint32_t row = 0;
     for (size_t task = 0; task < tasks.size(); ++task) {
       ASSERT_EQ(tasks.begin(task), row);
@@ -29,8 +29,8 @@ TEST(RowTasks, HoldEveryRowOnceAndEndWhereTheyHaveEnough) {
       RowCost sum{};
       for (; row < tasks.end(task); ++row) {
         // The last row of a task may exceed the bound.
-        ASSERT_LT(sum.work, kMostWork);
-        ASSERT_LT(sum.results, kMostResults);
+        ASSERT_LT(sum.work, kMaxWork);
+        ASSERT_LT(sum.results, kMaxResults);
         sum.work += costs[row].work;
         sum.results += costs[row].results;
       }
@@ -41,10 +41,10 @@ TEST(RowTasks, HoldEveryRowOnceAndEndWhereTheyHaveEnough) {
 
 TEST(RowTasks, AreEnoughForAllThreadsAndNotTooSmall) {
   const auto even = [](uint32_t) { return RowCost{.work = 100, .results = 1}; };
-  EXPECT_GE(RowTasks(10'000, kMostWork, 8, even).size(), 8 * 4);  // 15 times the work of the largest task
-  EXPECT_LE(RowTasks(10'000, kMostWork, 8, even).size(), 8 * 16);
-  EXPECT_EQ(RowTasks(50, kMostWork, 64, even).size(), 1);  // too little work to be shared out
-  EXPECT_EQ(RowTasks(0, kMostWork, 8, even).size(), 0);
+  EXPECT_GE(RowTasks(10'000, kMaxWork, 8, even).size(), 8 * 4);  // 15 times the work of the largest task
+  EXPECT_LE(RowTasks(10'000, kMaxWork, 8, even).size(), 8 * 16);
+  EXPECT_EQ(RowTasks(50, kMaxWork, 64, even).size(), 1);  // too little work to be shared out
+  EXPECT_EQ(RowTasks(0, kMaxWork, 8, even).size(), 0);
 }
 
 }  // namespace

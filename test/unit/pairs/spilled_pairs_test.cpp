@@ -177,10 +177,10 @@ TEST(SpilledPairs, RowsThatRepeatMultiply) {
   Random random(16);
   for (int k = 0; k < 20000; ++k) rows.push_back(rows[random.below(60000)]);
   for (int k = 0; k < 70000; ++k) rows.push_back(rows[k % 2]);  // counts above 2^32
-  for (const int64_t least : {int64_t{1}, int64_t{600}, int64_t{1} << 30, int64_t{1} << 33}) {
-    query.min_count = least;
+  for (const int64_t min_count : {int64_t{1}, int64_t{600}, int64_t{1} << 30, int64_t{1} << 33}) {
+    query.min_count = min_count;
     for (const size_t work_bytes : {size_t{64} << 10, size_t{1} << 20})
-      ASSERT_EQ(compare(rows, {}, query, 2, work_bytes), "") << least << " " << work_bytes;
+      ASSERT_EQ(compare(rows, {}, query, 2, work_bytes), "") << min_count << " " << work_bytes;
   }
 }
 

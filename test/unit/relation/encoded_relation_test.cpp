@@ -47,15 +47,16 @@ TEST(EncodedRelation, DecodesToWhatWasEncoded) {
             ASSERT_GE(tid_codes[k], relation.tid_span(block).first) << shape.name << ", row " << at;
             ASSERT_LE(tid_codes[k], relation.tid_span(block).last) << shape.name << ", row " << at;
             ASSERT_LT(item_codes[k], relation.item_codes()) << shape.name;
-            ASSERT_EQ(relation.item_value(item_codes[k]), pair.item) << shape.name << ", row " << at;
-            ASSERT_EQ(relation.item_code(pair.item), item_codes[k]) << shape.name;
+            ASSERT_EQ(relation.item_value(ItemCode{item_codes[k]}), pair.item) << shape.name << ", row " << at;
+            ASSERT_EQ(relation.item_code(pair.item), ItemCode{item_codes[k]}) << shape.name;
             ASSERT_EQ(tid_of_code.emplace(tid_codes[k], pair.tid).first->second, pair.tid) << shape.name << ", row " << at;
             ASSERT_EQ(code_of_tid.emplace(pair.tid, tid_codes[k]).first->second, tid_codes[k]) << shape.name;
           }
         }
         ASSERT_EQ(at, shape.rows.size());
         uint64_t total = 0;
-        for (uint32_t code = 0; code < relation.item_codes(); ++code) {
+        for (uint32_t index = 0; index < relation.item_codes(); ++index) {
+          const ItemCode code{index};
           total += relation.item_rows(code);
           if (relation.item_rows(code) > 0) {
             ASSERT_EQ(relation.item_rows(code), rows_of_item.at(relation.item_value(code))) << shape.name;
@@ -70,17 +71,17 @@ TEST(EncodedRelation, DecodesToWhatWasEncoded) {
 TEST(EncodedRelation, UnknownItemsHaveNoCode) {
   MemoryMeter meter;
   const PackedRows none({});
-  EXPECT_EQ(EncodedRelation(none.chunks(), {}, options_with(meter)).item_code(0), KeyCodes::kNone);
+  EXPECT_EQ(EncodedRelation(none.chunks(), {}, options_with(meter)).item_code(0), EncodedRelation::kNoItem);
   const PackedRows far({{1, INT64_MIN}, {1, INT64_MAX}, {2, 0}});
   const EncodedRelation hashed(far.chunks(), {}, options_with(meter));
-  EXPECT_EQ(hashed.item_code(1), KeyCodes::kNone);
+  EXPECT_EQ(hashed.item_code(1), EncodedRelation::kNoItem);
   EXPECT_EQ(hashed.item_value(hashed.item_code(INT64_MIN)), INT64_MIN);
   const PackedRows near({{1, 5}, {1, 9}});
   const EncodedRelation direct(near.chunks(), {}, options_with(meter));
-  EXPECT_EQ(direct.item_code(4), KeyCodes::kNone);
-  EXPECT_EQ(direct.item_code(10), KeyCodes::kNone);
-  const uint32_t gap = direct.item_code(7);  // in the range, but in no row
-  EXPECT_TRUE(gap == KeyCodes::kNone || direct.item_rows(gap) == 0);
+  EXPECT_EQ(direct.item_code(4), EncodedRelation::kNoItem);
+  EXPECT_EQ(direct.item_code(10), EncodedRelation::kNoItem);
+  const ItemCode gap = direct.item_code(7);  // in the range, but in no row
+  EXPECT_TRUE(gap == EncodedRelation::kNoItem || direct.item_rows(gap) == 0);
 }
 
 TEST(EncodedRelation, ItemRanksAreTheValues) {
@@ -95,7 +96,7 @@ TEST(EncodedRelation, ItemRanksAreTheValues) {
   std::vector<uint32_t> tids(kChunkRows), items(kChunkRows);
   ASSERT_EQ(relation.decode(0, tids.data(), items.data()), rows.size());
   for (size_t k = 0; k < rows.size(); ++k)
-    ASSERT_EQ(relation.item_value(items[k]), int64_t{rank[static_cast<size_t>(rows[k].item)]});
+    ASSERT_EQ(relation.item_value(ItemCode{items[k]}), int64_t{rank[static_cast<size_t>(rows[k].item)]});
 }
 
 }  // namespace

@@ -43,18 +43,18 @@ void check(const Shape& shape, const ItemFilter& filter) {
     EXPECT_EQ(kept.pairs.leading,
               std::count_if(expected.begin(), expected.end(), [](const auto& e) { return !std::get<0>(e); }))
         << shape.name;
-    std::set<uint32_t> codes;
+    std::set<ItemCode> codes;
     for (uint32_t rank = 0; rank < kept.size; ++rank) {
-      const uint32_t code = kept.code_of_rank[rank];
+      const ItemCode code = kept.code(Rank{rank});
       ASSERT_EQ(relation.item_value(code), std::get<2>(expected[rank]))
           << shape.name << ", rank " << rank << ", seed " << kSeed;
-      ASSERT_EQ(kept.rank_of_code[code], rank) << shape.name;
+      ASSERT_EQ(kept.rank(code), Rank{rank}) << shape.name;
       codes.insert(code);
     }
     ASSERT_EQ(kept.rank_of_code.size(), relation.item_codes());
     for (uint32_t code = 0; code < relation.item_codes(); ++code)
-      if (!codes.contains(code)) {
-        ASSERT_EQ(kept.rank_of_code[code], KeptItems::kDropped) << shape.name;
+      if (!codes.contains(ItemCode{code})) {
+        ASSERT_EQ(kept.rank(ItemCode{code}), KeptItems::kDropped) << shape.name;
       }
   }
   EXPECT_EQ(meter.current(), 0u);
@@ -63,12 +63,13 @@ void check(const Shape& shape, const ItemFilter& filter) {
 TEST(KeptItems, LikeSorting) {
   for (const Shape& shape : shapes(kSeed)) {
     const auto item = [&](size_t at) { return shape.rows.empty() ? int64_t{1} : shape.rows[at % shape.rows.size()].item; };
-    for (const uint64_t least : {1, 2, 5, 1000000}) {
-      check(shape, {.min_rows = least, .include = {}, .exclude = {}});
-      check(shape, {.min_rows = least, .include = std::vector{item(0), item(3), int64_t{-77777}}, .exclude = {}});
-      check(shape, {.min_rows = least, .include = {}, .exclude = std::vector{item(0), item(5), int64_t{-77777}}});
-      check(shape, {.min_rows = least, .include = std::vector{item(0), item(3)}, .exclude = std::vector{item(3), item(5)}});
-      check(shape, {.min_rows = least, .include = std::vector<int64_t>{}, .exclude = std::vector<int64_t>{}});
+    for (const uint64_t min_rows : {1, 2, 5, 1000000}) {
+      check(shape, {.min_rows = min_rows, .include = {}, .exclude = {}});
+      check(shape, {.min_rows = min_rows, .include = std::vector{item(0), item(3), int64_t{-77777}}, .exclude = {}});
+      check(shape, {.min_rows = min_rows, .include = {}, .exclude = std::vector{item(0), item(5), int64_t{-77777}}});
+      check(shape,
+            {.min_rows = min_rows, .include = std::vector{item(0), item(3)}, .exclude = std::vector{item(3), item(5)}});
+      check(shape, {.min_rows = min_rows, .include = std::vector<int64_t>{}, .exclude = std::vector<int64_t>{}});
     }
   }
 }

@@ -56,10 +56,10 @@ struct Grouped {
 
 TEST(KeptRows, EveryRowOnceAndInOrder) {
   std::vector<std::vector<uint32_t>> expected;
-  for (const size_t most : {1, 2, 3, 7, 40}) {
+  for (const size_t max_parts : {1, 2, 3, 7, 40}) {
     MemoryMeter meter;
     const Grouped data(meter, 4);
-    const TidParts parts(data.relation, most, data.options);
+    const TidParts parts(data.relation, max_parts, data.options);
     // one list for each tid: no two threads share a list
     std::vector<std::vector<uint32_t>> seen(data.relation.tid_slots());
     parallel_for(data.options, parts.size(), [&](size_t part, int) {
@@ -73,29 +73,29 @@ TEST(KeptRows, EveryRowOnceAndInOrder) {
       for (size_t block = 0; block < data.relation.blocks(); ++block) {
         const uint32_t rows = data.relation.decode(block, tids.data(), items.data());
         for (uint32_t k = 0; k < rows; ++k)
-          if (data.kept.rank_of_code[items[k]] != KeptItems::kDropped)
-            expected[tids[k]].push_back(data.kept.rank_of_code[items[k]]);
+          if (const Rank rank = data.kept.rank(ItemCode{items[k]}); rank != KeptItems::kDropped)
+            expected[tids[k]].push_back(index_of(rank));
       }
     }
-    EXPECT_TRUE(seen == expected) << most << " parts, seed " << kSeed;
+    EXPECT_TRUE(seen == expected) << max_parts << " parts, seed " << kSeed;
   }
 }
 
-TEST(KeptRows, PlacesAreThoseOfEveryPart) {
+TEST(KeptRows, OffsetsAreThoseOfEveryPart) {
   MemoryMeter meter;
   const Grouped data(meter, 2);
-  for (const size_t most : {1, 2, 5}) {
-    const TidParts parts(data.relation, most, data.options);
-    RowPlaces places(parts, data.kept, data.options);
-    std::vector<uint32_t> at(places.of_part(0).begin(), places.of_part(0).end());
+  for (const size_t max_parts : {1, 2, 5}) {
+    const TidParts parts(data.relation, max_parts, data.options);
+    RowOffsets offsets(parts, data.kept, data.options);
+    std::vector<uint32_t> at(offsets.of_part(0).begin(), offsets.of_part(0).end());
     for (size_t part = 0; part < parts.size(); ++part) {
-      EXPECT_TRUE(std::ranges::equal(places.of_part(part), at)) << part << " of " << parts.size();
+      EXPECT_TRUE(std::ranges::equal(offsets.of_part(part), at)) << part << " of " << parts.size();
       visit_kept_rows(parts, part, data.kept, [&](const uint32_t*, const uint32_t* items, uint32_t rows) {
         for (uint32_t k = 0; k < rows; ++k) ++at[items[k]];
       });
     }
-    EXPECT_TRUE(std::ranges::equal(places.of_part(parts.size()), at));
-    for (uint32_t item = 0; item + 1 < data.kept.size; ++item) EXPECT_EQ(at[item], places.of_part(0)[item + 1]);
+    EXPECT_TRUE(std::ranges::equal(offsets.of_part(parts.size()), at));
+    for (uint32_t item = 0; item + 1 < data.kept.size; ++item) EXPECT_EQ(at[item], offsets.of_part(0)[item + 1]);
   }
 }
 
@@ -107,7 +107,7 @@ bool same(const Buffer<T>& x, const Buffer<T>& y) {
 /// The number of items that have tidlists beside the bits.
 uint32_t listed(const KeptItems& kept) { return kept.pairs.rectangle() ? kept.pairs.leading : kept.size; }
 
-/// The tails of every item. With any number of threads, what lies at their places is the same.
+/// The tails of every item. With any number of threads, what lies there is the same.
 std::vector<std::vector<std::pair<uint32_t, uint32_t>>> sorted_tails(const Transactions& transactions) {
   std::vector<std::vector<std::pair<uint32_t, uint32_t>>> all;
   for (uint32_t item = 0; item < transactions.support.size(); ++item) {
@@ -181,9 +181,9 @@ TEST(KeptRows, HashedKeysAreSharedOutToo) {
 
 TEST(KeptRows, OneRepeatedRowAmongManyIsFound) {
   std::vector<TidItem> rows = many_rows();
-  const auto place = [](const TidItem& pair) { return std::pair(pair.tid, pair.item); };
-  std::ranges::sort(rows, {}, place);
-  const auto same_row = [&](const TidItem& x, const TidItem& y) { return place(x) == place(y); };
+  const auto key = [](const TidItem& pair) { return std::pair(pair.tid, pair.item); };
+  std::ranges::sort(rows, {}, key);
+  const auto same_row = [&](const TidItem& x, const TidItem& y) { return key(x) == key(y); };
   rows.erase(std::unique(rows.begin(), rows.end(), same_row), rows.end());
   Random random(kSeed + 1);
   for (const bool by_tid : {true, false}) {

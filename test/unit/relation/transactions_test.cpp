@@ -27,8 +27,8 @@ struct Encoded {
     for (size_t block = 0; block < relation.blocks(); ++block) {
       const uint32_t count = relation.decode(block, tid_codes.data(), item_codes.data());
       for (uint32_t k = 0; k < count; ++k) {
-        const uint32_t rank = kept.rank_of_code[item_codes[k]];
-        if (rank == KeptItems::kDropped) continue;
+        if (kept.rank(ItemCode{item_codes[k]}) == KeptItems::kDropped) continue;
+        const uint32_t rank = index_of(kept.rank(ItemCode{item_codes[k]}));
         tids_of_item[rank].insert(tid_codes[k]);
         items_of_tid[tid_codes[k]].insert(rank);
         ++rows_of_tid[tid_codes[k]];
@@ -47,10 +47,10 @@ struct Encoded {
 template <typename Check>
 void for_all_shapes(Check check) {
   for (const Shape& shape : shapes(kSeed))
-    for (const uint64_t least : {1, 4}) {
-      SCOPED_TRACE(shape.name + ", at least " + std::to_string(least) + " rows, seed " + std::to_string(kSeed));
+    for (const uint64_t min_rows : {1, 4}) {
+      SCOPED_TRACE(shape.name + ", at least " + std::to_string(min_rows) + " rows, seed " + std::to_string(kSeed));
       MemoryMeter meter;
-      check(shape.rows, ItemFilter{.min_rows = least, .include = {}, .exclude = {}}, meter);
+      check(shape.rows, ItemFilter{.min_rows = min_rows, .include = {}, .exclude = {}}, meter);
       EXPECT_EQ(meter.current(), 0u);
     }
 }
@@ -63,7 +63,7 @@ TEST(Tidlists, HoldTheTidsOfEveryItem) {
     ASSERT_EQ(lists.begin.size(), size_t{data.kept.size} + 1);
     EXPECT_EQ(lists.begin[data.kept.size], data.kept.occurrences);
     for (uint32_t item = 0; item < data.kept.size; ++item)
-      EXPECT_EQ(lists.length[item], data.relation.item_rows(data.kept.code_of_rank[item])) << "duplicates are still in";
+      EXPECT_EQ(lists.length[item], data.relation.item_rows(data.kept.code(Rank{item}))) << "duplicates are still in";
     sort_lists(lists, data.options);
     for (uint32_t item = 0; item < data.kept.size; ++item) {
       const auto list = lists.list(item);
@@ -146,9 +146,9 @@ TEST(TransactionLengths, InNoOrderOnSeveralThreads) {
     for (size_t block = 0; block < relation.blocks(); ++block) {
       const uint32_t count = relation.decode(block, tids.data(), items.data());
       for (uint32_t k = 0; k < count; ++k) {
-        const uint32_t rank = kept.rank_of_code[items[k]];
+        const Rank rank = kept.rank(ItemCode{items[k]});
         rows[tids[k]] += rank != KeptItems::kDropped;
-        leading[tids[k]] += rank < kept.pairs.leading;
+        leading[tids[k]] += index_of(rank) < kept.pairs.leading;
       }
     }
     const TransactionLengths lengths = transaction_lengths(relation, kept, options);

@@ -236,16 +236,16 @@ Elements part_of(const Elements& pool, size_t first, size_t last) {
 
 // Each size with the size that completes it to 1,100. Half of the smaller set is shared; at the ends nothing is.
 TEST(SetIntersect, EverySizeToAThousand) {
-  constexpr size_t kMost = 1100;
+  constexpr size_t kMax = 1100;
   Random random(11);
   const int widths[][2] = {{11, 11}, {11, 32}, {16, 16}, {21, 21}, {24, 41}, {33, 33}, {62, 62}};
   for (const auto& [a_width, b_width] : widths) {
-    Elements pool = random_elements(random, kMost, std::min(a_width, b_width));
+    Elements pool = random_elements(random, kMax, std::min(a_width, b_width));
     random.shuffle(pool);
-    for (size_t size = 0; size <= kMost; ++size) {
-      const size_t shared = std::min(size, kMost - size) / 2;
+    for (size_t size = 0; size <= kMax; ++size) {
+      const size_t shared = std::min(size, kMax - size) / 2;
       const NamedSet a("a", a_width, part_of(pool, 0, size));
-      const NamedSet b("b", b_width, part_of(pool, size - shared, kMost - shared));
+      const NamedSet b("b", b_width, part_of(pool, size - shared, kMax - shared));
       check_pair(a, b);
       if (HasFatalFailure()) return;
     }

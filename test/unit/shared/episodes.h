@@ -35,20 +35,20 @@ struct Pattern {
 };
 
 /// Every occurrence in one stream as (start, end), with repetitions.
-inline void list_occurrences(const std::vector<Event>& events, const Pattern& pattern, size_t place, int64_t start,
+inline void list_occurrences(const std::vector<Event>& events, const Pattern& pattern, size_t position, int64_t start,
                              int64_t before, std::vector<std::pair<int64_t, int64_t>>& found) {
-  if (place == pattern.events.size()) {
+  if (position == pattern.events.size()) {
     found.push_back({start, before});
     return;
   }
   for (const Event& event : events) {
-    if (event.event != pattern.events[place]) continue;
-    if (place > 0) {
+    if (event.event != pattern.events[position]) continue;
+    if (position > 0) {
       // The distance of two times may not fit 64 bits.
       __extension__ const __int128 distance = static_cast<__int128>(event.time) - before;
-      if (distance <= pattern.gaps[place - 1].low || distance > pattern.gaps[place - 1].high) continue;
+      if (distance <= pattern.gaps[position - 1].low || distance > pattern.gaps[position - 1].high) continue;
     }
-    list_occurrences(events, pattern, place + 1, place == 0 ? event.time : start, event.time, found);
+    list_occurrences(events, pattern, position + 1, position == 0 ? event.time : start, event.time, found);
   }
 }
 

@@ -250,14 +250,14 @@ struct FakeAccelerator {
     for (const DeviceEpisodes::Axis& axis : opened.axes)
       for (uint64_t k = 0; k < batch.size; ++k) {
         std::map<int64_t, int64_t> starts;  // by end
-        for (uint64_t place = 0; place < batch.length; ++place) {
-          const uint32_t symbol = batch.symbols[k * batch.length + place];
+        for (uint64_t position = 0; position < batch.length; ++position) {
+          const uint32_t symbol = batch.symbols[k * batch.length + position];
           std::map<int64_t, int64_t> longer;
           for (uint32_t at = axis.begin[symbol]; at < axis.begin[symbol + 1]; ++at) {
             const int64_t time = axis.list_times[at];
-            if (place == 0) longer[time] = time;
-            if (place == 0) continue;
-            const DeviceGap& gap = batch.gaps[k * (batch.length - 1) + place - 1];
+            if (position == 0) longer[time] = time;
+            if (position == 0) continue;
+            const DeviceGap& gap = batch.gaps[k * (batch.length - 1) + position - 1];
             const int64_t reach = axis.axis.reach;
             const auto behind = starts.lower_bound(time - std::min(gap.low, reach));
             if (behind == starts.begin() || std::prev(behind)->first < time - std::min(gap.high, reach)) continue;

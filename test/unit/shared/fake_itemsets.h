@@ -116,7 +116,7 @@ struct FakeItemsets {
         if (pruned) continue;
         ++*candidates;
         const JoinedItemset joined{a, b, search->support(a, b)};
-        if (joined.support < step->least) continue;
+        if (joined.support < step->min_count) continue;
         found.push_back(joined);
         if (joined.support != step->fold_support) search->add(next, joined);
       }

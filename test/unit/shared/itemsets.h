@@ -88,7 +88,7 @@ class RowSink final : public ItemsetSink {
 class RowVisitor final : public ItemsetVisitor {
  public:
   explicit RowVisitor(const ItemsetRun& run) : run_(run) {}
-  void visit(uint32_t item, uint32_t length, uint32_t support) override {
+  void visit(Rank item, uint32_t length, uint32_t support) override {
     prefix_.resize(length - 1);
     prefix_.push_back(run_.value(item));
     if (support != 0) add_subsets(prefix_, perfect_.size(), support);
@@ -100,7 +100,7 @@ class RowVisitor final : public ItemsetVisitor {
   std::vector<ItemsetRow> rows;
 
  private:
-  void push(uint32_t item) override { perfect_.push_back(run_.value(item)); }
+  void push(Rank item) override { perfect_.push_back(run_.value(item)); }
   void shrink(size_t height) override { perfect_.resize(height); }
   void add_subsets(std::vector<int64_t> items, size_t extensions, uint32_t support) {
     if (extensions > 0) {
@@ -131,9 +131,9 @@ class ItemsetOracle {
 
   /// All answers, ascending; the k best in their order.
   std::vector<ItemsetRow> answer(const ItemsetQuery& query) const {
-    uint64_t least = 1;
-    if (query.min_count) least = static_cast<uint64_t>(*query.min_count);
-    if (query.min_support) least = oracle_count_of_fraction(*query.min_support, total());
+    uint64_t min_count = 1;
+    if (query.min_count) min_count = static_cast<uint64_t>(*query.min_count);
+    if (query.min_support) min_count = oracle_count_of_fraction(*query.min_support, total());
     std::set<int64_t> kept = items_;
     if (query.exclude)
       for (const int64_t item : *query.exclude) kept.erase(item);
@@ -150,14 +150,14 @@ class ItemsetOracle {
     }
     std::vector<ItemsetRow> rows;
     for (size_t subset = 1; subset < support.size(); ++subset) {
-      if (support[subset] < least) continue;
+      if (support[subset] < min_count) continue;
       bool wanted = true;
       for (size_t k = 0; k < items.size(); ++k) {
         const size_t bit = size_t{1} << k;
         const uint64_t other = support[subset ^ bit];
         const bool is_superset = (subset & bit) == 0;
         if (query.target == ItemsetTarget::kClosed && is_superset && other == support[subset]) wanted = false;
-        if (query.target == ItemsetTarget::kMaximal && is_superset && other >= least) wanted = false;
+        if (query.target == ItemsetTarget::kMaximal && is_superset && other >= min_count) wanted = false;
         if (query.target == ItemsetTarget::kGenerators && !is_superset && other == support[subset]) wanted = false;
       }
       ItemsetRow row{{}, support[subset]};
