@@ -17,6 +17,8 @@
 
 namespace batmap::pg {
 
+struct RowExpansion;
+
 /// What is counted for each pair.
 enum class JoinProjectCount : int { kNothing, kRows, kKeys };
 
@@ -38,6 +40,7 @@ struct JoinProjectSide {
 
 struct JoinProjectQuery {
   JoinProjectSide sides[2];
+  RowExpansion* expansion;  // the sides are calls of a function over the same rows (join_unnest.h); else nullptr
   List* key_operators;  // Oid: the equality of each key, of two values of one type
   bool self_join;       // both sides are the same rows
   ItemOrder order;      // for a self-join only
