@@ -274,7 +274,7 @@ bool rows_are_distinct(PlannerInfo* root, const JoinProjectQuery& query, const J
 /// Reads a block whose relations are divided.
 bool recognize_division(PlannerInfo* root, const RelOptInfo* input, List* having, JoinProjectQuery& query) {
   const bool expands = query.expansion != nullptr;
-  if (!add_grouped_items(root, query) || !(expands ? read_expansion(root, query) : read_join(root, input, query)) ||
+  if (!add_grouped_items(root, query) || !(expands ? read_expansion(root, input, query) : read_join(root, input, query)) ||
       !read_output(root, query, having) || (expands && !complete_items(root, query)))
     return false;
   query.self_join = expands || make_copies(root, query);
@@ -329,7 +329,7 @@ bool recognize_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptIn
     query.refusal = divided.refusal;
     query.about = divided.about;
   }
-  return query.refuse(root->hasLateralRTEs ? Refusal::kLateral : Refusal::kNoDivision);
+  return query.refuse(root->hasLateralRTEs && ways == NIL ? Refusal::kLateral : Refusal::kNoDivision);
 }
 
 }  // namespace batmap::pg

@@ -85,21 +85,29 @@ Node* renamed(const RowExpansion& expansion, Node* expression, int from) {
   return moved;
 }
 
-/// Equalities of an element with anything but a constant are kept as equivalences, of which nothing says how they came about.
-bool has_no_equivalences(PlannerInfo* root, JoinProjectQuery& query, Relids functions) {
-  const ListCell* cell;
-  foreach (cell, root->eq_classes) {
-    const auto* const equivalence = lfirst_node(EquivalenceClass, cell);
-    int members = 0;
-    Expr* element = nullptr;
-    const ListCell* each;
-    foreach (each, equivalence->ec_members) {
-      const auto* const member = lfirst_node(EquivalenceMember, each);
-      if (member->em_is_child || member->em_is_const) continue;
-      ++members;
-      if (bms_overlap(member->em_relids, functions)) element = member->em_expr;
+/// Divides the conditions that read elements into those of each call and those between them.
+bool read_conditions(PlannerInfo* root, const RelOptInfo* input, JoinProjectQuery& query, List* of_call[2],
+                     List*& between) {
+  const RowExpansion& expansion = *query.expansion;
+  RelOptInfo* functions[2];
+  for (int side = 0; side < 2; ++side) functions[side] = find_base_rel(root, expansion.functions[side]);
+  // An equality of an element with a value of the row is one of each call, or of one.
+  List* all[3] = {NIL, NIL, join_equalities(root, input->relids, query.sides[0].rel->relids, functions[1])};
+  for (int side = 0; side < 2; ++side)
+    all[side] = list_concat(list_concat_copy(functions[side]->baserestrictinfo, functions[side]->joininfo),
+                            join_equalities(root, query.sides[side].rel->relids, expansion.rows->relids, functions[side]));
+  for (int from = 0; from < 3; ++from) {
+    ListCell* cell;
+    foreach (cell, all[from]) {
+      const auto* const clause = lfirst_node(RestrictInfo, cell);
+      if (clause->pseudoconstant || is_clone(clause)) return query.refuse(Refusal::kPseudoConstant, clause->clause);
+      if (!is_plain(node_of(clause->clause))) return query.refuse(Refusal::kVolatileClause, clause->clause);
+      const bool reads_both = bms_is_member(expansion.functions[0], clause->required_relids) &&
+                              bms_is_member(expansion.functions[1], clause->required_relids);
+      // One of both is in the lists of both functions.
+      if (reads_both && from != 1) between = lappend(between, clause->clause);
+      if (!reads_both && from < 2) of_call[from] = lappend(of_call[from], clause->clause);
     }
-    if (element != nullptr && (members > 1 || equivalence->ec_broken)) return query.refuse(Refusal::kClause, element);
   }
   return true;
 }
@@ -111,7 +119,7 @@ bool add_condition_of_answer(PlannerInfo* root, JoinProjectQuery& query, Node* c
   if (!read_aggregate_input(root, query, clause)) {
     query.refusal = refusal;
     query.about = about;
-    return query.refuse(Refusal::kClause, clause);
+    return query.refuse(Refusal::kOneCall, clause);
   }
   query.expansion->of_answer = lappend(query.expansion->of_answer, clause);
   return true;
@@ -159,39 +167,30 @@ List* expansions(PlannerInfo* root) {
   return found;
 }
 
-bool read_expansion(PlannerInfo* root, JoinProjectQuery& query) {
+bool read_expansion(PlannerInfo* root, const RelOptInfo* input, JoinProjectQuery& query) {
   RowExpansion& expansion = *query.expansion;
   Expr* const number = row_number_of(root, expansion.rows);
   for (JoinProjectSide& side : query.sides) side.keys = list_make1(number);
   query.key_operators = list_make1_oid(get_opfamily_member(INTEGER_BTREE_FAM_OID, INT8OID, INT8OID, BTEqualStrategyNumber));
 
-  const Relids functions = bms_add_member(bms_make_singleton(expansion.functions[0]), expansion.functions[1]);
-  if (!has_no_equivalences(root, query, functions)) return false;
-  List* conditions[2] = {NIL, NIL};  // of one call each
-  for (int side = 0; side < 2; ++side) {
-    const RelOptInfo* const function = find_base_rel(root, expansion.functions[side]);
-    ListCell* cell;
-    foreach (cell, list_concat_copy(function->baserestrictinfo, function->joininfo)) {
-      const auto* const clause = lfirst_node(RestrictInfo, cell);
-      if (clause->pseudoconstant || is_clone(clause)) return query.refuse(Refusal::kPseudoConstant, clause->clause);
-      if (!bms_is_subset(functions, clause->required_relids))
-        conditions[side] = lappend(conditions[side], clause->clause);
-      else if (side == 0 && !add_comparison(root, query, clause->clause) &&
-               !add_condition_of_answer(root, query, node_of(clause->clause)))
-        return false;
-    }
-  }
+  List* of_call[2] = {NIL, NIL};
+  List* between = NIL;
+  if (!read_conditions(root, input, query, of_call, between)) return false;
+  List* of_answer = of_call[0];
   ListCell* cell;
-  foreach (cell, conditions[1]) {
+  foreach (cell, of_call[1]) {
     Node* const copy = renamed(expansion, node_of(lfirst(cell)), 1);
-    if (list_member(conditions[0], copy)) {
-      conditions[0] = list_delete(conditions[0], copy);
+    if (list_member(of_answer, copy)) {
+      of_answer = list_delete(of_answer, copy);
       expansion.conditions = lappend(expansion.conditions, copy);
-    } else if (!add_condition_of_answer(root, query, node_of(lfirst(cell)))) {
-      return false;
+    } else {
+      of_answer = lappend(of_answer, lfirst(cell));
     }
   }
-  foreach (cell, conditions[0])
+  // Conditions of one call come first: they may keep those of both from errors.
+  foreach (cell, between)
+    if (!add_comparison(root, query, static_cast<Expr*>(lfirst(cell)))) of_answer = lappend(of_answer, lfirst(cell));
+  foreach (cell, of_answer)
     if (!add_condition_of_answer(root, query, node_of(lfirst(cell)))) return false;
   return true;
 }
@@ -216,6 +215,11 @@ bool complete_items(PlannerInfo* root, JoinProjectQuery& query) {
     move_item(right, 0);
   }
   if (query.finer && query.counting == JoinProjectCount::kKeys) return query.refuse(Refusal::kFinerKeys);
+  // Items are computed before conditions of the answer are checked, which may keep them from errors.
+  if (query.expansion->of_answer == NIL) return true;
+  const ListCell* cell;
+  foreach (cell, left.items)
+    if (!IsA(lfirst(cell), Var)) return query.refuse(Refusal::kOneCall, linitial(query.expansion->of_answer));
   return true;
 }
 

@@ -25,7 +25,8 @@ struct RowExpansion {
 List* expansions(PlannerInfo* root);
 
 /// Makes the number of the row the key, and reads the conditions of elements and those between the sides.
-bool read_expansion(PlannerInfo* root, JoinProjectQuery& query);
+/// @param input  the relation of the whole join
+bool read_expansion(PlannerInfo* root, const RelOptInfo* input, JoinProjectQuery& query);
 
 /// Makes the sides copies: each gets the items that only the other one has.
 bool complete_items(PlannerInfo* root, JoinProjectQuery& query);
