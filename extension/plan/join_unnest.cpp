@@ -86,8 +86,7 @@ Node* renamed(const RowExpansion& expansion, Node* expression, int from) {
 }
 
 /// Divides the conditions that read elements into those of each call and those between them.
-bool read_conditions(PlannerInfo* root, const RelOptInfo* input, JoinProjectQuery& query, List* of_call[2],
-                     List*& between) {
+bool read_conditions(PlannerInfo* root, const RelOptInfo* input, JoinProjectQuery& query, List* of_call[2], List*& between) {
   const RowExpansion& expansion = *query.expansion;
   RelOptInfo* functions[2];
   for (int side = 0; side < 2; ++side) functions[side] = find_base_rel(root, expansion.functions[side]);
@@ -141,7 +140,8 @@ Node* put_call(Node* node, void* arg) {
 void add_copy(PlannerInfo* root, JoinProjectQuery& query, int to, Node* copy, Oid equals) {
   JoinProjectSide& side = query.sides[to];
   // What reads the row only has one value for both sides.
-  if (item_index(side, copy) < 0 && bms_is_member(query.expansion->functions[to], pull_varnos(root, copy))) query.finer = true;
+  if (item_index(side, copy) < 0 && bms_is_member(query.expansion->functions[to], pull_varnos(root, copy)))
+    query.finer = true;
   side.items = lappend(side.items, copy);
   side.item_operators = lappend_oid(side.item_operators, equals);
   side.item_refs = lappend_int(side.item_refs, kOnlyCompared);

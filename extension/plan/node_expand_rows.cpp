@@ -89,11 +89,11 @@ FuncExpr* call_expression(const Call& call, const Plan* below) {
     const auto* const target = lfirst_node(TargetEntry, cell);
     auto* const value = reinterpret_cast<Node*>(target->expr);
     if (list_length(arguments) < call.arguments)
-      arguments = lappend(arguments,
-                          makeVar(OUTER_VAR, target->resno, exprType(value), exprTypmod(value), exprCollation(value), 0));
+      arguments =
+          lappend(arguments, makeVar(OUTER_VAR, target->resno, exprType(value), exprTypmod(value), exprCollation(value), 0));
   }
-  FuncExpr* const expression = makeFuncExpr(call.function, call.result, arguments, call.collation, call.input_collation,
-                                            COERCE_EXPLICIT_CALL);
+  FuncExpr* const expression =
+      makeFuncExpr(call.function, call.result, arguments, call.collation, call.input_collation, COERCE_EXPLICIT_CALL);
   expression->funcretset = true;
   expression->funcvariadic = call.is_variadic != 0;
   return expression;
@@ -221,8 +221,7 @@ Path* expand_rows_path(PlannerInfo* root, const JoinProjectQuery& query, Path* r
   foreach (cell, list_concat(made, read))
     targets = lappend(targets, makeTargetEntry(static_cast<Expr*>(copyObjectImpl(lfirst(cell))),
                                                static_cast<AttrNumber>(list_length(targets) + 1), nullptr, false));
-  Path* const child =
-      &create_projection_path(root, expansion.rows, rows, set_pathtarget_cost_width(root, below))->path;
+  Path* const child = &create_projection_path(root, expansion.rows, rows, set_pathtarget_cost_width(root, below))->path;
 
   CustomPath* const path = makeNode(CustomPath);
   path->path.pathtype = T_CustomScan;
