@@ -114,7 +114,8 @@ bool add_grouped_items(PlannerInfo* root, JoinProjectQuery& query) {
                      static_cast<int>(group->tleSortGroupRef)))
       return false;
   }
-  return query.sides[0].items != NIL && query.sides[1].items != NIL;
+  // The calls of an expansion get what only one of them has.
+  return query.expansion != nullptr || (query.sides[0].items != NIL && query.sides[1].items != NIL);
 }
 
 bool add_item(PlannerInfo* root, JoinProjectQuery& query, Node* expression, int ref) {

@@ -283,7 +283,8 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
     set_disabled_nodes(&path->path, disabled_nodes(&path->path) + disabled_nodes(rows));
     startup += rows->total_cost + query.sides[side].rel->rows * row_cost(spec.sides[side]);
   }
-  startup += input->rows * kPairInstanceOperators * cpu_operator_cost;
+  const double instances = query.expansion != nullptr ? pair_instances(root, query, input->rows) : input->rows;
+  startup += instances * kPairInstanceOperators * cpu_operator_cost;
   const MemoryUse memory = memory_use(root, query, spec);
   startup += memory.cost;
   // A run that finds the memory too small leaves the answer to the plain plan.

@@ -157,6 +157,45 @@ void move_item(JoinProjectSide& side, int index) {
   side.item_refs = list_delete_nth_cell(side.item_refs, index);
 }
 
+// ---- rows of which an expression is unique
+
+bool is_unique_on(PlannerInfo* root, List* expressions, List* operators, RelOptInfo* rel) {
+  JoinProjectSide side{};
+  side.rel = rel;
+  side.keys = expressions;
+  JoinProjectQuery query{};
+  query.key_operators = operators;
+  return is_unique_on(root, query, side);
+}
+
+/// Has a relation at most one row for each row of others, by equalities with a unique index?
+bool is_determined(PlannerInfo* root, int relation, Relids others) {
+  List* columns = NIL;
+  List* operators = NIL;
+  const ListCell* cell;
+  foreach (cell, root->eq_classes) {
+    const auto* const equivalence = lfirst_node(EquivalenceClass, cell);
+    if (equivalence->ec_broken || is_below_outer_join(equivalence)) continue;
+    bool has_other = equivalence->ec_has_const;
+    Expr* column = nullptr;
+    const ListCell* each;
+    foreach (each, equivalence->ec_members) {
+      const auto* const member = lfirst_node(EquivalenceMember, each);
+      if (member->em_is_child || member->em_is_const) continue;
+      has_other |= !bms_is_empty(member->em_relids) && bms_is_subset(member->em_relids, others);
+      if (bms_equal(member->em_relids, bms_make_singleton(relation))) column = member->em_expr;
+    }
+    const Oid type = column == nullptr ? InvalidOid : exprType(reinterpret_cast<Node*>(column));
+    const Oid equals = column == nullptr || !has_other ? InvalidOid
+                                                       : get_opfamily_member(linitial_oid(equivalence->ec_opfamilies), type,
+                                                                             type, BTEqualStrategyNumber);
+    if (!OidIsValid(equals)) continue;
+    columns = lappend(columns, column);
+    operators = lappend_oid(operators, equals);
+  }
+  return columns != NIL && is_unique_on(root, columns, operators, find_base_rel(root, relation));
+}
+
 }  // namespace
 
 List* expansions(PlannerInfo* root) {
@@ -214,6 +253,7 @@ bool complete_items(PlannerInfo* root, JoinProjectQuery& query) {
              linitial_oid(right.item_operators));
     move_item(right, 0);
   }
+  if (left.items == NIL) return query.refuse(Refusal::kNoDivision);
   if (query.finer && query.counting == JoinProjectCount::kKeys) return query.refuse(Refusal::kFinerKeys);
   // Items are computed before conditions of the answer are checked, which may keep them from errors.
   if (query.expansion->of_answer == NIL) return true;
@@ -224,12 +264,28 @@ bool complete_items(PlannerInfo* root, JoinProjectQuery& query) {
 }
 
 bool numbers_rows(PlannerInfo* root, const JoinProjectQuery& query, Node* expression, Oid equals) {
-  JoinProjectSide rows{};
-  rows.rel = query.expansion->rows;
-  rows.keys = list_make1(expression);
-  JoinProjectQuery keyed{};
-  keyed.key_operators = list_make1_oid(equals);
-  return is_not_null(root, expression) && is_unique_on(root, keyed, rows);
+  if (!is_not_null(root, expression)) return false;
+  const RelOptInfo* const rows = query.expansion->rows;
+  if (is_unique_on(root, list_make1(expression), list_make1_oid(equals), query.expansion->rows)) return true;
+  // A relation of which the expression is unique, and others that have at most one row for each of its rows.
+  const Relids all = bms_intersect(rows->relids, root->all_baserels);
+  const int first = castNode(Var, expression)->varno;
+  if (!is_unique_on(root, list_make1(expression), list_make1_oid(equals), find_base_rel(root, first))) return false;
+  Relids determined = bms_make_singleton(first);
+  for (bool found = true; found;) {
+    found = false;
+    const Relids rest = bms_difference(all, determined);
+    for (int k = -1; (k = bms_next_member(rest, k)) >= 0;) {
+      if (!is_determined(root, k, determined)) continue;
+      determined = bms_add_member(determined, k);
+      found = true;
+    }
+  }
+  return bms_equal(determined, all);
+}
+
+double pair_instances(PlannerInfo* root, const JoinProjectQuery& query, double rows) {
+  return rows / Max(clauselist_selectivity(root, query.expansion->of_answer, 0, JOIN_INNER, nullptr), 1e-6);
 }
 
 Node* with_call(const RowExpansion& expansion, Node* expression) {

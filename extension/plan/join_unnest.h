@@ -34,6 +34,9 @@ bool complete_items(PlannerInfo* root, JoinProjectQuery& query);
 /// Does the expression have another value in each row that is expanded, and never NULL?
 bool numbers_rows(PlannerInfo* root, const JoinProjectQuery& query, Node* expression, Oid equals);
 
+/// The estimated number of pairs of elements, of which conditions of the answer leave `rows`.
+double pair_instances(PlannerInfo* root, const JoinProjectQuery& query, double rows);
+
 /// An expression of the left side, with the call in place of its elements.
 Node* with_call(const RowExpansion& expansion, Node* expression);
 

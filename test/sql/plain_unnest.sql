@@ -83,6 +83,8 @@ INSERT INTO shapes (shape, query) VALUES
 ('aggregates', 'SELECT x, y, count(*), sum(n), min(day), max(price), count(*) FILTER (WHERE lang = ''lang 1''), avg(x + y) FROM posts, unnest(ids) x, unnest(ids) y WHERE x < y GROUP BY 1, 2'),
 ('one element grouped', 'SELECT lang, x, count(*) FROM posts, unnest(ids) x, unnest(ids) y WHERE x < y GROUP BY 1, 2'),
 ('an element and the row', 'SELECT lang, y, count(*) FROM posts, unnest(ids) x, unnest(ids) y GROUP BY 1, 2'),
+('the row alone', 'SELECT lang, count(*) FROM posts, unnest(ids) x, unnest(ids) y WHERE x < y GROUP BY 1'),
+('what goes with a tag', 'SELECT y, count(*) FROM posts, unnest(tags) x, unnest(tags) y WHERE x = ''7'' AND y <> x GROUP BY 1'),
 ('errors kept away by both', 'SELECT 60 / x AS a, 60 / y AS b, count(*) FROM posts, unnest(ids) x, unnest(ids) y WHERE x <> 0 AND y <> 0 GROUP BY 1, 2'),
 ('errors kept away by one', 'SELECT 60 / x AS a, y, count(*) FROM posts, unnest(ids) x, unnest(ids) y WHERE x <> 0 GROUP BY 1, 2'),
 ('errors kept away in order', 'SELECT x, y, count(*) FROM posts, unnest(ids) x, unnest(ids) y WHERE 60 / x + y > 10 AND x <> 0 GROUP BY 1, 2'),
@@ -97,6 +99,8 @@ INSERT INTO shapes (shape, query) VALUES
 ('a subquery that expands', 'SELECT x.tag, y.tag AS other, count(*) FROM posts p, LATERAL (SELECT unnest(p.ids) AS tag) x, LATERAL (SELECT unnest(p.ids) AS tag) y WHERE x.tag < y.tag GROUP BY 1, 2'),
 ('posts counted apart', 'SELECT x, y, count(DISTINCT n) FROM posts, unnest(ids) x, unnest(ids) y GROUP BY 1, 2'),
 ('posts of users counted', 'SELECT x, y, count(DISTINCT p.id) FROM posts p JOIN users u USING (user_id), unnest(ids) x, unnest(ids) y GROUP BY 1, 2'),
+('posts of users counted apart', 'SELECT x, y, count(DISTINCT p.id) FROM posts p JOIN users u ON u.user_id < p.user_id, unnest(ids) x, unnest(ids) y GROUP BY 1, 2'),
+('users counted', 'SELECT x, y, count(DISTINCT u.user_id) FROM posts p JOIN users u USING (user_id), unnest(ids) x, unnest(ids) y GROUP BY 1, 2'),
 ('values that are equal and differ', 'SELECT x, y, count(*) FROM (SELECT ARRAY[price, n, 1.0, 1.00] AS a FROM posts) p, unnest(a) x, unnest(a) y WHERE x::text < ''2'' GROUP BY 1, 2');
 SELECT number, shape, t.* FROM shapes, try(query) t ORDER BY number;
 -- why not

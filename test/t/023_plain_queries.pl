@@ -197,6 +197,7 @@ sub expansion
     @columns = map { "$_ % 5" } @columns if $is_number && rand() < 0.1;
     @columns = map { "($_)::text" } @columns if rand() < 0.05;
     push @columns, maybe(0.3, one(@row));
+    shift @columns if @columns > 1 && rand() < 0.1;
     my @aggregates = map { one('count(*)', 'count(*)', 'count(DISTINCT a.ord)', 'count(x.x)', 'sum(a.n)', 'min(y.y::text)', 'max(a.prod)', 'bool_or(x.x < y.y)',
             'count(*) FILTER (WHERE a.n > 1)', 'avg(a.prod)') } 1 .. one(1, 1, 1, 2);
     my $select = join ', ', map { "$columns[$_] AS c$_" } 0 .. $#columns;
