@@ -23,6 +23,8 @@ constexpr double kRowOperators = 2;              // read a row into the log and 
 constexpr double kCodedRowOperators = 6;         // the same, with a look-up of its values
 constexpr double kPairInstanceOperators = 0.05;  // count; a bit high for very dense and very sparse relations
 
+constexpr double kFinerRowTuples = 3;  // in units of cpu_tuple_cost: return a row that the server combines with others
+
 constexpr double kFileRowOperators = 3;  // write a row to a file and read it the first time
 constexpr double kPassRowOperators = 4;  // read it again for a block of counters
 // Bytes that must fit into batmap.memory_limit.
@@ -294,6 +296,9 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
   const QualCost target = path->path.pathtarget->cost;
   path->path.startup_cost = startup + quals.startup + target.startup;
   path->path.total_cost = path->path.startup_cost + path->path.rows * (cpu_tuple_cost + quals.per_tuple + target.per_tuple);
+  // Of elements there are no statistics: perhaps all pairs are different.
+  if (query.expansion != nullptr && (query.finer || query.expansion->of_answer != NIL))
+    path->path.total_cost += instances * ((query.finer ? kFinerRowTuples : 1) * cpu_tuple_cost + quals.per_tuple);
 
   path->custom_paths = lappend(path->custom_paths, plain_path(root, input, output, plain, query));
   List* expressions = NIL;

@@ -102,9 +102,12 @@ INSERT INTO shapes (shape, query) VALUES
 ('posts of users counted apart', 'SELECT x, y, count(DISTINCT p.id) FROM posts p JOIN users u ON u.user_id < p.user_id, unnest(ids) x, unnest(ids) y GROUP BY 1, 2'),
 ('users counted', 'SELECT x, y, count(DISTINCT u.user_id) FROM posts p JOIN users u USING (user_id), unnest(ids) x, unnest(ids) y GROUP BY 1, 2'),
 ('values that are equal and differ', 'SELECT x, y, count(*) FROM (SELECT ARRAY[price, n, 1.0, 1.00] AS a FROM posts) p, unnest(a) x, unnest(a) y WHERE x::text < ''2'' GROUP BY 1, 2');
+-- Estimates of the length of arrays differ between versions of the server. Only nested loops can call the functions.
+SET enable_nestloop = off;
 SELECT number, shape, t.* FROM shapes, try(query) t ORDER BY number;
 -- why not
 SELECT shape, expression, reason FROM shapes, batmap_explain_why(query) WHERE NOT taken ORDER BY number;
+RESET enable_nestloop;
 -- the plans
 EXPLAIN (COSTS OFF) SELECT x, y, count(*) FROM posts p, unnest(p.tags) x, unnest(p.tags) y WHERE x < y AND x <> 'spam' AND y <> 'spam' GROUP BY 1, 2 HAVING count(*) > 3;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT u.city, x % 5, y, count(*) FROM posts p JOIN users u USING (user_id), unnest(p.ids) x, unnest(p.ids) y WHERE x < y GROUP BY 1, 2, 3;
