@@ -256,7 +256,7 @@ char* expanded_rows_text(const Plan* plan, List* names) {
   const ListCell* cell;
   foreach (cell, pull_var_clause(reinterpret_cast<Node*>(number->expr), 0)) {
     char* const row = deparse_expression(static_cast<Node*>(lfirst(cell)), names, true, false);
-    row[strlen(row) - strlen(".*")] = '\0';
+    if (const size_t length = strlen(row); length > 2) row[length - strlen(".*")] = '\0';
     appendStringInfo(&text, "%s%s", text.len > 0 ? ", " : "row of ", row);
   }
   return text.data;
