@@ -4,6 +4,7 @@
 #include "extension/input/node_pack_rows.h"
 #include "extension/input/packed_plan.h"
 #include "extension/plan/explain_why.h"
+#include "extension/plan/node_expand_rows.h"
 #include "extension/plan/node_join_project.h"
 #include "extension/server/progress.h"
 #include "extension/server/settings.h"
@@ -20,6 +21,7 @@ void _PG_init(void) {
   batmap::pg::request_progress_memory();
   batmap::pg::install_row_stream_node();
   batmap::pg::register_pack_rows_node();
+  batmap::pg::register_expand_rows_node();
   batmap::pg::install_join_project_node();
   batmap::pg::install_explain_why();
   batmap::pg::install_packed_plans();

@@ -8,7 +8,9 @@ part_shapes() {
         FROM (SELECT DISTINCT tid FROM retail) t; ALTER TABLE retail_orders ADD PRIMARY KEY (tid)"
     run_sql "CREATE TABLE retail_products AS SELECT item, 'product ' || item AS name, 'category ' || item % 40 AS category
         FROM (SELECT DISTINCT item FROM retail) i; ALTER TABLE retail_products ADD PRIMARY KEY (item)"
-    run_sql "VACUUM (FREEZE, ANALYZE) retail_orders, retail_products"
+    run_sql "CREATE TABLE retail_baskets AS SELECT tid, array_agg(item) AS items, array_agg('product ' || item) AS names FROM retail GROUP BY tid;
+        ALTER TABLE retail_baskets ADD PRIMARY KEY (tid)"
+    run_sql "VACUUM (FREEZE, ANALYZE) retail_orders, retail_products, retail_baskets"
     sql "SELECT count(*) FROM batmap_last_run();" # loads the library
     emit
     emit "## One question, written in many ways"
@@ -33,5 +35,8 @@ a filter on the day of the order|0.3|SELECT a.item, b.item, count(*) AS n FROM r
 the filter with IN|0.3|SELECT a.item, b.item, count(*) AS n FROM retail a JOIN retail b USING (tid) WHERE a.item < b.item AND a.tid IN (SELECT tid FROM retail_orders WHERE day < '2024-04-01') GROUP BY 1, 2 HAVING count(*) >= 20
 by country of the order|0.5|SELECT o.country, a.item, b.item, count(*) AS n FROM retail a JOIN retail b USING (tid) JOIN retail_orders o USING (tid) WHERE a.item < b.item GROUP BY 1, 2, 3 HAVING count(*) >= 20
 categories, orders counted once|0.4|SELECT p.category, q.category, count(DISTINCT a.tid) AS n FROM retail a JOIN retail b USING (tid) JOIN retail_products p ON p.item = a.item JOIN retail_products q ON q.item = b.item WHERE p.category < q.category GROUP BY 1, 2
+unnest twice|0.2|SELECT x, y, count(*) AS n FROM retail_baskets, unnest(items) x, unnest(items) y WHERE x < y GROUP BY 1, 2 HAVING count(*) >= 50
+unnest twice, all pairs|0.5|SELECT x, y, count(*) AS n FROM retail_baskets, unnest(items) x, unnest(items) y WHERE x < y GROUP BY 1, 2
+unnest twice, text|0.5|SELECT x, y, count(*) AS n FROM retail_baskets, unnest(names) x, unnest(names) y WHERE x < y GROUP BY 1, 2 HAVING count(*) >= 50
 END
 }

@@ -71,25 +71,6 @@ bool respects_equality(Oid comparison, Oid type) {
   return found;
 }
 
-/// Adds a comparison of one value of each side, to be made after the grouping. Values that the query does not group by become
-/// items, too; then the groups of the node are finer than those of the query.
-bool add_comparison(PlannerInfo* root, JoinProjectQuery& query, Expr* clause) {
-  if (!IsA(clause, OpExpr) || list_length(castNode(OpExpr, clause)->args) != 2) return false;
-  const auto* const comparison = castNode(OpExpr, clause);
-  if (!is_deterministic(comparison->inputcollid) || !op_strict(comparison->opno) || !is_plain(node_of(clause))) return false;
-  ListCell* cell;
-  foreach (cell, comparison->args)
-    if (!respects_equality(comparison->opno, exprType(compared(lfirst(cell))))) return false;
-  foreach (cell, comparison->args) {
-    Node* const operand = compared(lfirst(cell));
-    if (is_item(query, operand)) continue;
-    if (side_of(root, query, operand) < 0 || !add_item(root, query, operand, kOnlyCompared)) return false;
-    query.finer = true;
-  }
-  query.quals = lappend(query.quals, clause);
-  return true;
-}
-
 }  // namespace
 
 bool is_plain(Node* expression) { return !contain_volatile_functions(expression) && !contain_subplans(expression); }
@@ -133,11 +114,29 @@ bool add_grouped_items(PlannerInfo* root, JoinProjectQuery& query) {
                      static_cast<int>(group->tleSortGroupRef)))
       return false;
   }
-  return query.sides[0].items != NIL && query.sides[1].items != NIL;
+  // The calls of an expansion get what only one of them has.
+  return query.expansion != nullptr || (query.sides[0].items != NIL && query.sides[1].items != NIL);
 }
 
 bool add_item(PlannerInfo* root, JoinProjectQuery& query, Node* expression, int ref) {
   return append_item(root, query, expression, lookup_type_cache(exprType(expression), TYPECACHE_EQ_OPR)->eq_opr, ref);
+}
+
+bool add_comparison(PlannerInfo* root, JoinProjectQuery& query, Expr* clause) {
+  if (!IsA(clause, OpExpr) || list_length(castNode(OpExpr, clause)->args) != 2) return false;
+  const auto* const comparison = castNode(OpExpr, clause);
+  if (!is_deterministic(comparison->inputcollid) || !op_strict(comparison->opno) || !is_plain(node_of(clause))) return false;
+  ListCell* cell;
+  foreach (cell, comparison->args)
+    if (!respects_equality(comparison->opno, exprType(compared(lfirst(cell))))) return false;
+  foreach (cell, comparison->args) {
+    Node* const operand = compared(lfirst(cell));
+    if (is_item(query, operand)) continue;
+    if (side_of(root, query, operand) < 0 || !add_item(root, query, operand, kOnlyCompared)) return false;
+    query.finer = true;
+  }
+  query.quals = lappend(query.quals, clause);
+  return true;
 }
 
 bool read_join(PlannerInfo* root, const RelOptInfo* input, JoinProjectQuery& query) {

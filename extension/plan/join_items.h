@@ -29,6 +29,10 @@ bool add_grouped_items(PlannerInfo* root, JoinProjectQuery& query);
 /// @param ref  see JoinProjectSide::item_refs
 bool add_item(PlannerInfo* root, JoinProjectQuery& query, Node* expression, int ref);
 
+/// Adds a comparison of one value of each side, to be made after the grouping. Values that the query does not group by become
+/// items, too; then the groups of the node are finer than those of the query.
+bool add_comparison(PlannerInfo* root, JoinProjectQuery& query, Expr* clause);
+
 /// Reads the clauses that join the sides: keys, and comparisons that are checked on the rows of the answer.
 bool read_join(PlannerInfo* root, const RelOptInfo* input, JoinProjectQuery& query);
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "extension/input/node_pack_rows.h"
+#include "extension/plan/node_expand_rows.h"
 #include "extension/server/backend.h"
 #include "extension/server/plan_numbers.h"
 #include "pairs/spilled_pairs.h"
@@ -21,6 +22,8 @@ constexpr double kRunOperators = 20000;          // start threads, allocate memo
 constexpr double kRowOperators = 2;              // read a row into the log and group it
 constexpr double kCodedRowOperators = 6;         // the same, with a look-up of its values
 constexpr double kPairInstanceOperators = 0.05;  // count; a bit high for very dense and very sparse relations
+
+constexpr double kFinerRowTuples = 3;  // in units of cpu_tuple_cost: return a row that the server combines with others
 
 constexpr double kFileRowOperators = 3;  // write a row to a file and read it the first time
 constexpr double kPassRowOperators = 4;  // read it again for a block of counters
@@ -81,18 +84,23 @@ double row_cost(const JoinProjectSpec::Side& side) {
 }
 
 /// A path that returns the keys and items of a side: in chunks from parallel workers if that is cheaper.
-Path* input_path(PlannerInfo* root, const JoinProjectSide& side, JoinProjectSpec::Side& columns) {
+Path* input_path(PlannerInfo* root, const JoinProjectQuery& query, const JoinProjectSide& side,
+                 JoinProjectSpec::Side& columns) {
   PathTarget* const target = create_empty_pathtarget();
   List* const expressions = list_concat_copy(side.keys, side.items);
   ListCell* cell;
   foreach (cell, expressions) add_column_to_pathtarget(target, static_cast<Expr*>(lfirst(cell)), 0);
   set_pathtarget_cost_width(root, target);
-  Path* const serial = &create_projection_path(root, side.rel, side.rel->cheapest_total_path, target)->path;
-  if (!has_own_keys(columns) || !side.rel->consider_parallel || side.rel->partial_pathlist == NIL ||
+  const RelOptInfo* const rel = query.expansion != nullptr ? query.expansion->rows : side.rel;
+  const auto columns_of = [&](Path* rows) {
+    return query.expansion != nullptr ? expand_rows_path(root, query, rows, expressions)
+                                      : &create_projection_path(root, side.rel, rows, target)->path;
+  };
+  Path* const serial = columns_of(rel->cheapest_total_path);
+  if (!has_own_keys(columns) || !side.rel->consider_parallel || rel->partial_pathlist == NIL ||
       !is_parallel_safe(root, reinterpret_cast<Node*>(expressions)))
     return serial;
-  auto* const partial = static_cast<Path*>(linitial(side.rel->partial_pathlist));
-  Path* const pack = pack_rows_path(root, side.rel, &create_projection_path(root, side.rel, partial, target)->path,
+  Path* const pack = pack_rows_path(root, side.rel, columns_of(static_cast<Path*>(linitial(rel->partial_pathlist))),
                                     {columns.key, columns.item, columns.null_items});
   double rows = pack->rows * pack->parallel_workers;
   Path* const gather = &create_gather_path(root, side.rel, pack, pack->pathtarget, nullptr, &rows)->path;
@@ -272,12 +280,13 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
 
   Cost startup = kRunOperators * cpu_operator_cost;
   for (int side = 0; side < spec.inputs(); ++side) {
-    Path* const rows = input_path(root, query.sides[side], spec.sides[side]);
+    Path* const rows = input_path(root, query, query.sides[side], spec.sides[side]);
     path->custom_paths = lappend(path->custom_paths, rows);
     set_disabled_nodes(&path->path, disabled_nodes(&path->path) + disabled_nodes(rows));
     startup += rows->total_cost + query.sides[side].rel->rows * row_cost(spec.sides[side]);
   }
-  startup += input->rows * kPairInstanceOperators * cpu_operator_cost;
+  const double instances = query.expansion != nullptr ? pair_instances(root, query, input->rows) : input->rows;
+  startup += instances * kPairInstanceOperators * cpu_operator_cost;
   const MemoryUse memory = memory_use(root, query, spec);
   startup += memory.cost;
   // A run that finds the memory too small leaves the answer to the plain plan.
@@ -287,6 +296,9 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
   const QualCost target = path->path.pathtarget->cost;
   path->path.startup_cost = startup + quals.startup + target.startup;
   path->path.total_cost = path->path.startup_cost + path->path.rows * (cpu_tuple_cost + quals.per_tuple + target.per_tuple);
+  // Of elements there are no statistics: perhaps all pairs are different.
+  if (query.expansion != nullptr && (query.finer || query.expansion->of_answer != NIL))
+    path->path.total_cost += instances * ((query.finer ? kFinerRowTuples : 1) * cpu_tuple_cost + quals.per_tuple);
 
   path->custom_paths = lappend(path->custom_paths, plain_path(root, input, output, plain, query));
   List* expressions = NIL;

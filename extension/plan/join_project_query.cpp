@@ -6,6 +6,7 @@
 #include "extension/plan/join_aggregates.h"
 #include "extension/plan/join_items.h"
 #include "extension/plan/join_sides.h"
+#include "extension/plan/join_unnest.h"
 
 #include "extension/server/pg.h"
 
@@ -28,7 +29,6 @@ bool is_plain_block(PlannerInfo* root, UpperRelationKind stage, const RelOptInfo
   if (relations > kMostRelations) return query.refuse(Refusal::kManyRelations);
   if (parse->groupingSets != NIL) return query.refuse(Refusal::kGroupingSets);
   if (parse->hasTargetSRFs) return query.refuse(Refusal::kSetReturning);
-  if (root->hasLateralRTEs) return query.refuse(Refusal::kLateral);
   if (root->placeholder_list != NIL) return query.refuse(Refusal::kPlaceholder);
   if (root->hasPseudoConstantQuals) return query.refuse(Refusal::kPseudoConstant);
   if (input->reloptkind != RELOPT_JOINREL || input->pathlist == NIL || is_dummy_rel(const_cast<RelOptInfo*>(input)) ||
@@ -137,10 +137,12 @@ bool is_never_null(PlannerInfo* root, const JoinProjectQuery& query, Node* expre
 JoinProjectCount counted_by(PlannerInfo* root, JoinProjectQuery& query, const Aggref* aggregate) {
   if (aggregate->aggdistinct == NIL) return JoinProjectCount::kRows;
   Node* const counted = node_of(linitial_node(TargetEntry, aggregate->args)->expr);
-  const bool counts_keys = aggregate->aggfnoid == F_COUNT_ANY && list_length(query.key_operators) == 1 &&
-                           is_key(root, query, counted) &&
-                           equality_ops_are_compatible(linitial_node(SortGroupClause, aggregate->aggdistinct)->eqop,
-                                                       linitial_oid(query.key_operators));
+  const Oid equals = linitial_node(SortGroupClause, aggregate->aggdistinct)->eqop;
+  bool counts_keys = aggregate->aggfnoid == F_COUNT_ANY && list_length(query.key_operators) == 1;
+  if (counts_keys && query.expansion != nullptr)
+    counts_keys = numbers_rows(root, query, counted, equals);
+  else if (counts_keys)
+    counts_keys = is_key(root, query, counted) && equality_ops_are_compatible(equals, linitial_oid(query.key_operators));
   return counts_keys ? JoinProjectCount::kKeys : JoinProjectCount::kNothing;
 }
 
@@ -271,10 +273,14 @@ bool rows_are_distinct(PlannerInfo* root, const JoinProjectQuery& query, const J
 
 /// Reads a block whose relations are divided.
 bool recognize_division(PlannerInfo* root, const RelOptInfo* input, List* having, JoinProjectQuery& query) {
-  if (!add_grouped_items(root, query) || !read_join(root, input, query) || !read_output(root, query, having)) return false;
-  query.self_join = make_copies(root, query);
+  const bool expands = query.expansion != nullptr;
+  if (!add_grouped_items(root, query) || !(expands ? read_expansion(root, input, query) : read_join(root, input, query)) ||
+      !read_output(root, query, having) || (expands && !complete_items(root, query)))
+    return false;
+  query.self_join = expands || make_copies(root, query);
   find_unwanted_nulls(root, query);
   take_order(query);
+  if (expands) query.quals = list_concat(query.quals, query.expansion->of_answer);
   query.comparisons = list_length(query.quals);
   ListCell* cell;
   if (!query.finer) {
@@ -302,9 +308,15 @@ bool recognize_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptIn
   foreach (cell, grouped_expressions)
     if (bms_is_subset(root->all_baserels, pull_varnos(root, node_of(lfirst(cell)))))
       return query.refuse(Refusal::kGroupReadsBoth, lfirst(cell));
-  foreach (cell, divisions(root, grouped_expressions)) {
-    const auto* const sides = static_cast<const List*>(lfirst(cell));
+  // The planner makes no path for a side that refers to the other one.
+  List* const ways = root->hasLateralRTEs ? expansions(root) : divisions(root, grouped_expressions);
+  foreach (cell, ways) {
+    auto* sides = list_copy(static_cast<const List*>(lfirst(cell)));
     JoinProjectQuery divided = block;
+    if (list_length(sides) == 3) {
+      divided.expansion = static_cast<RowExpansion*>(linitial(sides));
+      sides = list_delete_first(sides);
+    }
     divided.refusal = query.refusal;
     divided.about = query.about;
     divided.sides[0].rel = static_cast<RelOptInfo*>(linitial(sides));
@@ -317,7 +329,7 @@ bool recognize_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptIn
     query.refusal = divided.refusal;
     query.about = divided.about;
   }
-  return query.refuse(Refusal::kNoDivision);
+  return query.refuse(root->hasLateralRTEs && ways == NIL ? Refusal::kLateral : Refusal::kNoDivision);
 }
 
 }  // namespace batmap::pg

@@ -17,6 +17,8 @@
 
 namespace batmap::pg {
 
+struct RowExpansion;
+
 /// What is counted for each pair.
 enum class JoinProjectCount : int { kNothing, kRows, kKeys };
 
@@ -38,9 +40,10 @@ struct JoinProjectSide {
 
 struct JoinProjectQuery {
   JoinProjectSide sides[2];
-  List* key_operators;  // Oid: the equality of each key, of two values of one type
-  bool self_join;       // both sides are the same rows
-  ItemOrder order;      // for a self-join only
+  RowExpansion* expansion;  // the sides are calls of a function over the same rows (join_unnest.h); else nullptr
+  List* key_operators;      // Oid: the equality of each key, of two values of one type
+  bool self_join;           // both sides are the same rows
+  ItemOrder order;          // for a self-join only
   JoinProjectCount counting;
   bool rows_repeat;         // rows may repeat, and that changes the counts
   bool finer;               // the server combines the node's groups, which may be finer, by their aggregates' states

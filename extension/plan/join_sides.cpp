@@ -37,7 +37,8 @@ bool groups_fit(const List* groups, Relids left, Relids right) {
   return has_left && has_right;
 }
 
-/// The relation of some base relations, if the planner has a path for it that needs nothing from outside.
+}  // namespace
+
 RelOptInfo* relation_of(PlannerInfo* root, Relids base) {
   int single;
   RelOptInfo* const relation = bms_get_singleton_member(base, &single) ? find_base_rel(root, single)
@@ -47,6 +48,8 @@ RelOptInfo* relation_of(PlannerInfo* root, Relids base) {
     return nullptr;
   return relation;
 }
+
+namespace {
 
 double rows_of(const ListCell* division) {
   const auto* const sides = static_cast<const List*>(lfirst(division));

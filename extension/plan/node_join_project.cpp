@@ -13,6 +13,7 @@
 #include "extension/plan/join_aggregates.h"
 #include "extension/plan/join_project_path.h"
 #include "extension/plan/join_project_rows.h"
+#include "extension/plan/node_expand_rows.h"
 #include "extension/server/node_state.h"
 #include "extension/server/settings.h"
 
@@ -285,11 +286,10 @@ char* columns_text(const PlanState* input, bool packed, int first, int count, Li
   List* const names = set_deparse_context_plan(es->deparse_cxt, const_cast<Plan*>(plan), ancestors);
   StringInfoData text;
   initStringInfo(&text);
-  for (int k = first; k < first + count; ++k) {
-    auto* const target = list_nth_node(TargetEntry, plan->targetlist, k);
+  if (char* const rows = expanded_rows_text(plan, names); rows != nullptr && first == 0) return rows;
+  for (int k = first; k < first + count; ++k)
     appendStringInfo(&text, "%s%s", k > first ? ", " : "",
-                     deparse_expression(reinterpret_cast<Node*>(target->expr), names, list_length(es->rtable) > 1, false));
-  }
+                     deparse_expression(expanded_column(plan, k), names, list_length(es->rtable) > 1, false));
   return text.data;
 }
 

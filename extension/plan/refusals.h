@@ -24,6 +24,7 @@ enum class Refusal : int {
   kGroupEquality,
   kGroupVolatile,
   kClause,
+  kOneCall,
   kKeyEquality,
   kNoKey,
   kSubplan,

@@ -36,6 +36,7 @@ $node->safe_psql('postgres', q{
     INSERT INTO baskets VALUES (NULL, 1), (1, NULL);
     CREATE TABLE names AS SELECT DISTINCT item, 'item ' || item AS name FROM baskets WHERE item IS NOT NULL;
     CREATE TABLE named AS SELECT tid, name FROM baskets JOIN names USING (item);
+    CREATE TABLE lists AS SELECT tid, array_agg(item) AS items, array_agg('item ' || item) AS names FROM baskets GROUP BY tid;
     CREATE TABLE parts (tid int8, item int8) PARTITION BY HASH (tid);
     CREATE TABLE parts_0 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
     CREATE TABLE parts_1 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
@@ -90,6 +91,8 @@ my @queries = (
     'SELECT DISTINCT a.item, b.item FROM baskets a JOIN parts b USING (tid) WHERE a.tid < 9 ORDER BY 1, 2',
     'SELECT a.item, b.item, count(DISTINCT a.tid) FROM baskets a JOIN parts b ON a.tid = b.tid GROUP BY 1, 2 HAVING count(DISTINCT a.tid) > 12 ORDER BY 1, 2',
     'SELECT a.name, b.name, count(*) FROM named a JOIN named b USING (tid) GROUP BY 1, 2 HAVING count(*) > 14 ORDER BY 1, 2',
+    'SELECT x, y, count(*) FROM lists, unnest(items) x, unnest(items) y WHERE x < y GROUP BY 1, 2 HAVING count(*) >= 12 ORDER BY 1, 2',
+    'SELECT tid % 2, x, y, count(*) FROM lists, unnest(names) x, unnest(names) y WHERE y <> tid::text GROUP BY 1, 2, 3 HAVING count(*) > 7 ORDER BY 1, 2, 3',
     "SELECT n.name, s.* FROM names n JOIN ($self_join) s ON n.item = s.x ORDER BY s.x, s.y",
     'SELECT v, count(*) FROM (VALUES (1, 2), (1, 3), (2, 2)) a(t, v) JOIN baskets b ON b.tid = a.t GROUP BY v, b.item ORDER BY 1, 2 LIMIT 9',
     # statements that are kept

@@ -1,5 +1,6 @@
 # Random plain queries with and without the plan node BatmapJoinProject: the rows must be the same. The queries join two sides,
-# each a random join of tables, by a random key, with random filters, items, comparisons, aggregates and HAVING.
+# each a random join of tables, by a random key, with random filters, items, comparisons, aggregates and HAVING; or they call
+# a function that returns a set twice over each row of a random join.
 #
 # BATMAP_PLAIN_QUERIES: number of queries (default 2000, and 5000 with BATMAP_TEST_GRID=full, as in `make check-reference`).
 # BATMAP_PLAIN_SEED: seed (default 1).
@@ -44,6 +45,22 @@ $node->safe_psql('postgres', q{
     INSERT INTO child SELECT * FROM lines WHERE n <= 1;
     INSERT INTO hidden SELECT * FROM lines;
     INSERT INTO special SELECT k * 3 % 200 FROM generate_series(1, 150) k;
+    CREATE TABLE posts (ord int PRIMARY KEY, prod int, n int, ids int[], tags text[], doc jsonb, words text);
+    INSERT INTO posts (ord, prod, n, ids) SELECT k, k % 30, CASE WHEN k % 11 > 0 THEN k % 4 - 1 END,
+            CASE WHEN k % 31 = 0 THEN NULL WHEN k % 29 = 0 THEN '{}' WHEN k % 23 = 0 THEN ARRAY[[k % 20, 3], [5, NULL]]
+                ELSE ARRAY(SELECT CASE WHEN j * k % 17 > 0 THEN (j * j * 7 + k * j / 3) % 12 END FROM generate_series(1, k % 9) j) END
+        FROM generate_series(0, 199) k;
+    UPDATE posts SET tags = ids::text[], doc = coalesce(to_jsonb(ids), '[]'), words = array_to_string(ids, ' ');
+    CREATE TABLE secret (LIKE posts);
+    INSERT INTO secret SELECT * FROM posts;
+    INSERT INTO secret SELECT * FROM posts WHERE ord % 7 = 0;
+    ALTER TABLE secret ENABLE ROW LEVEL SECURITY;
+    CREATE POLICY shown ON secret FOR SELECT USING (ord % 3 > 0);
+    CREATE VIEW walled WITH (security_barrier) AS SELECT * FROM posts WHERE n > 0;
+    CREATE TABLE pieces (LIKE posts) PARTITION BY RANGE (ord);
+    CREATE TABLE pieces_low PARTITION OF pieces FOR VALUES FROM (MINVALUE) TO (100);
+    CREATE TABLE pieces_high PARTITION OF pieces DEFAULT;
+    INSERT INTO pieces SELECT * FROM posts;
     ALTER TABLE hidden ENABLE ROW LEVEL SECURITY;
     CREATE POLICY shown ON hidden FOR SELECT USING (prod % 3 > 0);
     CREATE VIEW barrier WITH (security_barrier) AS SELECT * FROM lines WHERE n > 0;
@@ -147,7 +164,52 @@ sub query
     return "SELECT $select FROM $from GROUP BY " . join(', ', @columns) . $having;
 }
 
-my @all = map { query() } 1 .. $queries;
+# A query that expands each row twice.
+sub expansion
+{
+    my @from = (one(qw(posts posts posts secret walled pieces)) . ' a');
+    my @row = ('a.n', 'a.ord % 5', 'a.prod');
+    my @where;
+    my ($call, $column) = @{
+        one(['unnest(a.ids)', 'a.prod'], ['unnest(a.ids)', 'a.n'], ['unnest(a.tags)', 'a.tags[1]'], ['jsonb_array_elements_text(a.doc)', 'a.words'],
+            ['jsonb_array_elements(a.doc)', "a.doc -> 0"], [q{regexp_split_to_table(a.words, ' ')}, 'a.tags[1]'], [q{string_to_table(a.words, '1', '')}, 'a.tags[2]'],
+            ['generate_subscripts(a.ids, 1)', 'a.n'], ['generate_series(a.n, a.prod % 7)', 'a.prod']) };
+    my $is_number = $call =~ /ids|series/;
+    if (rand() < 0.3)
+    {
+        push @from, one('JOIN', 'LEFT JOIN') . ' orders o ON o.ord = a.ord' . one('', " AND o.day < '2024-02-01'");
+        push @row, 'o.land', "date_trunc('month', o.day)";
+    }
+    push @where, 'EXISTS (SELECT FROM special s WHERE s.ord = a.ord)' if rand() < 0.1;
+    push @where, 'NOT EXISTS (SELECT FROM special s WHERE s.ord = a.prod)' if rand() < 0.1;
+    push @where, 'a.n > 0' if rand() < 0.2;
+    my @calls = rand() < 0.07 ? qw(x y z) : qw(x y);
+    push @from, one("CROSS JOIN LATERAL $call AS $_($_)", "CROSS JOIN $call $_($_)") for @calls;
+    push @where, 'x.x ' . one('<', '<', '<', '>', '<=', '<>', '=') . ' y.y' if rand() < 0.8;
+    my $relation = one('<>', '<', '>=', '=');
+    my $constant = $is_number ? int rand 12 : $call =~ /elements\(/ ? q{'5'::jsonb} : q{'5'};
+    push @where, "x.x $relation $constant" if rand() < 0.15;
+    push @where, "y.y $relation $constant" if rand() < 0.15;
+    push @where, map { "$_.$_ $relation $constant" } @calls if rand() < 0.1;
+    push @where, map { "$_.$_ $relation $column" } maybe(0.5, 'x'), 'y' if rand() < 0.1;
+    push @where, 'x.x + y.y > 5' if $is_number && rand() < 0.1;
+    my @columns = map { "$_.$_" } @calls;
+    @columns = map { "$_ % 5" } @columns if $is_number && rand() < 0.1;
+    @columns = map { "($_)::text" } @columns if rand() < 0.05;
+    push @columns, maybe(0.3, one(@row));
+    shift @columns if @columns > 1 && rand() < 0.1;
+    my @aggregates = map { one('count(*)', 'count(*)', 'count(DISTINCT a.ord)', 'count(x.x)', 'sum(a.n)', 'min(y.y::text)', 'max(a.prod)', 'bool_or(x.x < y.y)',
+            'count(*) FILTER (WHERE a.n > 1)', 'avg(a.prod)') } 1 .. one(1, 1, 1, 2);
+    my $select = join ', ', map { "$columns[$_] AS c$_" } 0 .. $#columns;
+    my $from = join ' ', @from, @where ? ('WHERE ' . join ' AND ', @where) : ();
+    return "SELECT DISTINCT $select FROM $from" if rand() < 0.1;
+    my $number = 0;
+    $select .= ', ' . join ', ', map { "$_ AS n" . $number++ } @aggregates;
+    my $having = rand() < 0.3 ? ' HAVING count(*) >= ' . int(rand 6) : '';
+    return "SELECT $select FROM $from GROUP BY " . join(', ', @columns) . $having;
+}
+
+my @all = map { rand() < 0.2 ? expansion() : query() } 1 .. $queries;
 my $script = "SET ROLE reader;\n";
 $script .= sprintf "SELECT '%d|' || t.taken || '|' || (t.with_node = t.without) || '|' || coalesce(t.why, '') FROM try(\$q\$%s\$q\$) t;\n", $_, $all[$_] for 0 .. $#all;
 my ($status, $out, $err) = $node->psql('postgres', $script, on_error_stop => 0);
