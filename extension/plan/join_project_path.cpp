@@ -73,14 +73,18 @@ JoinProjectSpec spec_of(const JoinProjectQuery& query) {
   return spec;
 }
 
-/// Are keys and items of a side their own codes?
+}  // namespace
+
 bool has_own_keys(const JoinProjectSpec::Side& side) { return is_own_key(side.key) && is_own_key(side.item); }
+
+namespace {
 
 double row_cost(const JoinProjectSpec::Side& side) {
   return cpu_operator_cost * (has_own_keys(side) ? kRowOperators : kCodedRowOperators);
 }
 
-/// A path that returns the keys and items of a side: in chunks from parallel workers if that is cheaper.
+}  // namespace
+
 Path* input_path(PlannerInfo* root, const JoinProjectSide& side, JoinProjectSpec::Side& columns) {
   PathTarget* const target = create_empty_pathtarget();
   List* const expressions = list_concat_copy(side.keys, side.items);
@@ -100,6 +104,8 @@ Path* input_path(PlannerInfo* root, const JoinProjectSide& side, JoinProjectSpec
   columns.packed = true;
   return gather;
 }
+
+namespace {
 
 double distinct_values(PlannerInfo* root, List* expressions, double rows) {
   return estimate_num_groups(root, expressions, rows, nullptr, nullptr);

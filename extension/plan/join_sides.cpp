@@ -9,9 +9,6 @@ namespace {
 
 // ---- divisions
 
-/// The relations without the numbers that stand for outer joins.
-Relids base_of(const PlannerInfo* root, Relids relids) { return bms_intersect(relids, root->all_baserels); }
-
 /// Do all special joins (outer, semi- and anti-joins) stay within one of the two sides?
 bool special_joins_fit(const PlannerInfo* root, Relids left, Relids right) {
   const ListCell* cell;
@@ -37,7 +34,10 @@ bool groups_fit(const List* groups, Relids left, Relids right) {
   return has_left && has_right;
 }
 
-/// The relation of some base relations, if the planner has a path for it that needs nothing from outside.
+}  // namespace
+
+Relids base_of(const PlannerInfo* root, Relids relids) { return bms_intersect(relids, root->all_baserels); }
+
 RelOptInfo* relation_of(PlannerInfo* root, Relids base) {
   int single;
   RelOptInfo* const relation = bms_get_singleton_member(base, &single) ? find_base_rel(root, single)
@@ -47,6 +47,8 @@ RelOptInfo* relation_of(PlannerInfo* root, Relids base) {
     return nullptr;
   return relation;
 }
+
+namespace {
 
 double rows_of(const ListCell* division) {
   const auto* const sides = static_cast<const List*>(lfirst(division));
