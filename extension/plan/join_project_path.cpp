@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "extension/input/node_pack_rows.h"
+#include "extension/plan/plain_plan.h"
 #include "extension/server/backend.h"
 #include "extension/server/plan_numbers.h"
 #include "pairs/spilled_pairs.h"
@@ -191,18 +192,15 @@ Path* regrouped(PlannerInfo* root, RelOptInfo* output, const JoinProjectQuery& q
               ->path;
 }
 
-/// Can the rows of a path be put into the columns of the node? An aggregation can compute the items and counts; any
-/// other path must have them in its target.
-bool gives_columns(const Path* plain, const JoinProjectQuery& query) {
-  if (IsA(plain, ProjectionPath)) plain = castNode(ProjectionPath, const_cast<Path*>(plain))->subpath;
-  if (IsA(plain, AggPath)) return true;
+/// Can the rows of a path be put into the columns of the node?
+bool gives_answer(const Path* plain, const JoinProjectQuery& query) {
   List* columns = list_copy(query.aggregates);
   const ListCell* cell;
   const ListCell* ref;
   for (const JoinProjectSide& side : query.sides)
     forboth(cell, side.items, ref, side.item_refs) if (lfirst_int(ref) != kOnlyCompared) columns =
         lappend(columns, lfirst(cell));
-  return list_difference(columns, plain->pathtarget->exprs) == NIL;
+  return gives_columns(plain, columns);
 }
 
 /// A path of the server with the states of the aggregates, for the groups of the query.
@@ -261,7 +259,7 @@ JoinProjectSpec join_project_spec(const List* lists) {
 Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, JoinProjectQuery& query, Path* plain,
                         const CustomPathMethods* methods) {
   const bool makes_states = query.finer && query.aggregates != NIL;
-  if (!makes_states && !gives_columns(plain, query)) {
+  if (!makes_states && !gives_answer(plain, query)) {
     query.refuse(Refusal::kNoCounts);
     return nullptr;
   }

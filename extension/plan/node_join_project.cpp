@@ -8,11 +8,11 @@
 #include "extension/plan/node_join_project.h"
 
 #include "extension/input/key_encoder.h"
-#include "extension/input/node_pack_rows.h"
 #include "extension/plan/explain_why.h"
 #include "extension/plan/join_aggregates.h"
 #include "extension/plan/join_project_path.h"
 #include "extension/plan/join_project_rows.h"
+#include "extension/plan/plain_plan.h"
 #include "extension/server/node_state.h"
 #include "extension/server/settings.h"
 
@@ -37,16 +37,6 @@ Plan* plan_node(PlannerInfo*, RelOptInfo*, CustomPath* path, List* targets, List
   return plan_join_project(path, targets, children, scan_methods());
 }
 
-Path* cheapest_plain(const RelOptInfo* output) {
-  Path* cheapest = nullptr;
-  ListCell* cell;
-  foreach (cell, output->pathlist) {
-    auto* const path = static_cast<Path*>(lfirst(cell));
-    if (path->param_info == nullptr && (cheapest == nullptr || is_cheaper(path, cheapest))) cheapest = path;
-  }
-  return cheapest;
-}
-
 /// Adds the path of the node to a stage, if the block is a join-project and the node is cheaper. Otherwise `query.refusal` says
 /// why not.
 void add_path_of_node(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output,
@@ -54,20 +44,7 @@ void add_path_of_node(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* in
   if (!recognize_join_project(root, stage, input, output, query)) return;
   Path* const plain = cheapest_plain(output);
   Path* const path = plain == nullptr ? nullptr : join_project_path(root, input, output, query, plain, &kPathMethods);
-  if (path == nullptr) return;
-  if (!is_cheaper(path, plain)) {
-    query.refuse(Refusal::kCost);
-    return;
-  }
-  if (!settings.enable_join_project) {
-    query.refuse(Refusal::kDisabled);
-    return;
-  }
-  query.refusal = Refusal::kNone;
-  // The plain path is part of the new path now, so add_path must not free it.
-  output->pathlist = list_delete_ptr(output->pathlist, plain);
-  add_path(output, path);
-  if (!list_member_ptr(output->pathlist, path)) add_path(output, plain);
+  if (path != nullptr) offer_path(output, path, plain, query);
 }
 
 void add_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output, void* extra) {
@@ -276,22 +253,6 @@ void rescan(CustomScanState* node) {
 }
 
 // ---- EXPLAIN
-
-/// `count` columns of an input from `first` on, as SQL.
-char* columns_text(const PlanState* input, bool packed, int first, int count, List* ancestors, const ExplainState* es) {
-  const Plan* plan = input->plan;
-  if (packed) plan = packed_rows_plan(plan);
-  if (plan == nullptr) return pstrdup("?");
-  List* const names = set_deparse_context_plan(es->deparse_cxt, const_cast<Plan*>(plan), ancestors);
-  StringInfoData text;
-  initStringInfo(&text);
-  for (int k = first; k < first + count; ++k) {
-    auto* const target = list_nth_node(TargetEntry, plan->targetlist, k);
-    appendStringInfo(&text, "%s%s", k > first ? ", " : "",
-                     deparse_expression(reinterpret_cast<Node*>(target->expr), names, list_length(es->rtable) > 1, false));
-  }
-  return text.data;
-}
 
 void explain_bound(JoinProjectState* state, const char* label, const char* before, int expression, List* ancestors,
                    ExplainState* es) {
