@@ -12,6 +12,7 @@
 #include "extension/plan/join_aggregates.h"
 #include "extension/plan/join_project_path.h"
 #include "extension/plan/join_project_rows.h"
+#include "extension/plan/node_itemsets.h"
 #include "extension/plan/plain_plan.h"
 #include "extension/server/node_state.h"
 #include "extension/server/settings.h"
@@ -52,7 +53,9 @@ void add_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* in
   if (stage != UPPERREL_GROUP_AGG && stage != UPPERREL_DISTINCT) return;
   if (!settings.enable_join_project && !explains_refusals()) return;
   JoinProjectQuery query;
+  Path* const plain = cheapest_plain(output);
   add_path_of_node(root, stage, input, output, query);
+  if (stage == UPPERREL_GROUP_AGG) add_path_of_itemsets(root, input, output, plain, query);
   // A subquery that joins nothing is no candidate. A block that is grouped and made DISTINCT is noted once.
   const bool is_noted = query.refusal > Refusal::kOneRelation || query.refusal == Refusal::kNone ||
                         (root->query_level == 1 && stage == UPPERREL_GROUP_AGG);
@@ -303,6 +306,7 @@ const CustomScanMethods* scan_methods() { return &kScanMethods; }
 
 void install_join_project_node() {
   RegisterCustomScanMethods(&kScanMethods);
+  install_itemsets_node();
   next_upper_paths_hook = create_upper_paths_hook;
   create_upper_paths_hook = add_join_project;
 }
