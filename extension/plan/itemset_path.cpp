@@ -18,7 +18,7 @@ namespace {
 constexpr double kRunOperators = 20000;    // start threads, allocate memory, make tables of codes
 constexpr double kRowOperators = 6;        // read a row into the log, look whether it repeats, group it
 constexpr double kCodedRowOperators = 10;  // the same, with a look-up of its values
-constexpr double kInstanceOperators = 3;   // count an itemset in a transaction
+constexpr double kInstanceOperators = 1;   // count an itemset in a transaction
 
 // Bytes that must fit into batmap.memory_limit.
 constexpr double kRowBytes = 24;     // of a row: in the log, and in the lists that are searched

@@ -16,8 +16,16 @@ ALTER TABLE customers ADD PRIMARY KEY (customer);
 CREATE TABLE products AS SELECT k AS item, 'name ' || k AS name, k % 4 AS kind FROM generate_series(0, 59) k;
 ALTER TABLE products ADD PRIMARY KEY (item);
 CREATE TABLE special AS SELECT k * 3 % 600 AS tid FROM generate_series(1, 400) k;
+CREATE VIEW early AS SELECT b.tid, b.item FROM baskets b JOIN orders o USING (tid) WHERE o.day < 20;
+CREATE TABLE parts (tid int, item int) PARTITION BY HASH (tid);
+CREATE TABLE parts_0 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO parts SELECT tid, item FROM baskets;
+CREATE TABLE many AS SELECT tid, p.kind FROM baskets JOIN products p USING (item);
+CREATE TABLE numbers AS SELECT DISTINCT ON (tid, item % 5) tid, CASE WHEN tid % 2 = 0 THEN (item % 5)::numeric ELSE (item % 5 || '.00')::numeric END AS n
+    FROM baskets WHERE item IS NOT NULL;
 CREATE TABLE small AS SELECT * FROM baskets ORDER BY tid LIMIT 30;
-ANALYZE baskets, keyed, lines, orders, customers, products, special, small;
+ANALYZE baskets, keyed, lines, orders, customers, products, special, parts, many, numbers, small;
 SET max_parallel_workers_per_gather = 0;
 
 CREATE FUNCTION digest(query text) RETURNS text LANGUAGE plpgsql AS $$
@@ -81,6 +89,18 @@ INSERT INTO shapes (shape, query) VALUES
     WHERE a.item < b.item AND b.item < c.item GROUP BY 1, 2, 3'),
 ('sorted, limited', 'SELECT a.item, b.item, c.item, count(*) FROM baskets a JOIN baskets b USING (tid) JOIN baskets c USING (tid)
     WHERE a.item < b.item AND b.item < c.item GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3 LIMIT 7'),
+('a CTE', 'WITH l AS MATERIALIZED (SELECT tid, item FROM baskets WHERE day < 5) SELECT a.item, b.item, c.item, count(*) FROM l a JOIN l b USING (tid)
+    JOIN l c USING (tid) WHERE a.item < b.item AND b.item < c.item GROUP BY 1, 2, 3'),
+('a CTE whose rows repeat', 'WITH l AS MATERIALIZED (SELECT tid, item FROM lines WHERE line < 5) SELECT a.item, b.item, c.item, count(*) FROM l a JOIN l b USING (tid)
+    JOIN l c USING (tid) WHERE a.item < b.item AND b.item < c.item GROUP BY 1, 2, 3'),
+('a view', 'SELECT a.item, b.item, c.item, count(*) FROM early a JOIN early b USING (tid) JOIN early c USING (tid)
+    WHERE a.item < b.item AND b.item < c.item GROUP BY 1, 2, 3'),
+('partitions', 'SELECT a.item, b.item, c.item, count(*) FROM parts a JOIN parts b USING (tid) JOIN parts c USING (tid)
+    WHERE a.item < b.item AND b.item < c.item GROUP BY 1, 2, 3'),
+('words of products, many repeated', 'SELECT a.kind, b.kind, c.kind, count(*) FROM many a JOIN many b USING (tid) JOIN many c USING (tid)
+    WHERE a.kind < b.kind AND b.kind < c.kind GROUP BY 1, 2, 3'),
+('numbers equal but not the same', 'SELECT a.n = 1 AS x, b.n = 2 AS y, c.n = 3 AS z, count(*) FROM numbers a JOIN numbers b USING (tid) JOIN numbers c USING (tid)
+    WHERE a.n < b.n AND b.n < c.n GROUP BY a.n, b.n, c.n'),
 -- not itemsets
 ('a filter of one copy', 'SELECT a.item, b.item, c.item, count(*) FROM baskets a JOIN baskets b USING (tid) JOIN baskets c USING (tid)
     WHERE a.item < b.item AND b.item < c.item AND a.day > 2 GROUP BY 1, 2, 3'),
