@@ -31,6 +31,7 @@ ids|0.3|SELECT a.item, b.item, count(*) AS n FROM retail a JOIN retail b USING (
 names of both products|0.27|SELECT p.name, q.name, count(*) AS n FROM retail a JOIN retail b USING (tid) JOIN retail_products p ON p.item = a.item JOIN retail_products q ON q.item = b.item WHERE a.item < b.item GROUP BY 1, 2 HAVING count(*) >= 50
 a filter on the day of the order|0.3|SELECT a.item, b.item, count(*) AS n FROM retail a JOIN retail b USING (tid) JOIN retail_orders o USING (tid) WHERE a.item < b.item AND o.day < '2024-04-01' GROUP BY 1, 2 HAVING count(*) >= 20
 the filter with IN|0.3|SELECT a.item, b.item, count(*) AS n FROM retail a JOIN retail b USING (tid) WHERE a.item < b.item AND a.tid IN (SELECT tid FROM retail_orders WHERE day < '2024-04-01') GROUP BY 1, 2 HAVING count(*) >= 20
+triples, of a twentieth of the orders|0.1|SELECT a.item, b.item, c.item, count(*) AS n FROM retail a JOIN retail b USING (tid) JOIN retail c USING (tid) WHERE a.item < b.item AND b.item < c.item AND a.tid <= 4400 AND b.tid <= 4400 AND c.tid <= 4400 GROUP BY 1, 2, 3 HAVING count(*) >= 25
 by country of the order|0.5|SELECT o.country, a.item, b.item, count(*) AS n FROM retail a JOIN retail b USING (tid) JOIN retail_orders o USING (tid) WHERE a.item < b.item GROUP BY 1, 2, 3 HAVING count(*) >= 20
 categories, orders counted once|0.4|SELECT p.category, q.category, count(DISTINCT a.tid) AS n FROM retail a JOIN retail b USING (tid) JOIN retail_products p ON p.item = a.item JOIN retail_products q ON q.item = b.item WHERE p.category < q.category GROUP BY 1, 2
 END

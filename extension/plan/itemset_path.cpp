@@ -18,7 +18,9 @@ namespace {
 constexpr double kRunOperators = 20000;    // start threads, allocate memory, make tables of codes
 constexpr double kRowOperators = 6;        // read a row into the log, look whether it repeats, group it
 constexpr double kCodedRowOperators = 10;  // the same, with a look-up of its values
-constexpr double kInstanceOperators = 1;   // count an itemset in a transaction
+constexpr double kInstanceOperators = 1;   // count an itemset in a transaction, if few have it
+constexpr double kItemsetOperators = 4;    // count an itemset in bits, if there are few itemsets
+constexpr double kBitsAnOperator = 1000;   // transactions in which an itemset is counted by one more operator
 
 // Bytes that must fit into batmap.memory_limit.
 constexpr double kRowBytes = 24;     // of a row: in the log, and in the lists that are searched
@@ -57,30 +59,46 @@ double least_count(PlannerInfo* root, const JoinProjectQuery& block) {
   return Max(1.0, static_cast<double>(DatumGetInt64(castNode(Const, bound)->constvalue)));
 }
 
-/// The share of the rows whose item occurs at least `least` times, by the most frequent values in the statistics. The
-/// other values are taken to be equally frequent.
-double frequent_share(PlannerInfo* root, const JoinProjectSide& side, double least) {
-  if (least <= 1) return 1;
+struct FrequentItems {
+  double items;
+  double share;  // of the rows
+};
+
+/// The items that occur at least `least` times, by the most frequent values in the statistics. The other values are taken
+/// to be equally frequent.
+FrequentItems frequent_items(PlannerInfo* root, const JoinProjectSide& side, double least) {
   const double rows = side.rel->rows;
-  double share = 1;
+  FrequentItems frequent{estimate_num_groups(root, side.items, rows, nullptr, nullptr), 1};
+  if (least <= 1) return frequent;
   VariableStatData statistics{};
   examine_variable(root, static_cast<Node*>(linitial(side.items)), 0, &statistics);
   AttStatsSlot slot;
   if (HeapTupleIsValid(statistics.statsTuple) &&
       get_attstatsslot(&slot, statistics.statsTuple, STATISTIC_KIND_MCV, InvalidOid, ATTSTATSSLOT_NUMBERS)) {
-    bool is_default;
-    const double others = get_variable_numdistinct(&statistics, &is_default) - slot.nnumbers;
     double rest = 1 - reinterpret_cast<Form_pg_statistic>(GETSTRUCT(statistics.statsTuple))->stanullfrac;
-    share = 0;
+    const double others = frequent.items - slot.nnumbers;
+    frequent = {};
     for (int k = 0; k < slot.nnumbers; ++k) {
       rest -= slot.numbers[k];
-      if (slot.numbers[k] * rows >= least) share += slot.numbers[k];
+      if (slot.numbers[k] * rows < least) continue;
+      frequent.share += slot.numbers[k];
+      ++frequent.items;
     }
-    if (others >= 1 && rest * rows / others >= least) share += rest;
+    if (others >= 1 && rest * rows / others >= least) {
+      frequent.share += rest;
+      frequent.items += others;
+    }
     free_attstatsslot(&slot);
   }
   ReleaseVariableStats(statistics);
-  return share;
+  return frequent;
+}
+
+/// The number of sets of k items.
+double combinations(double items, int k) {
+  double sets = 1;
+  for (int taken = 0; taken < k; ++taken) sets *= Max(items - taken, 0) / (taken + 1);
+  return sets;
 }
 
 /// A path with the plain answer in the columns of the node.
@@ -130,13 +148,16 @@ Path* itemset_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, Ite
   set_disabled_nodes(&path->path, disabled_nodes(rows));
   const bool has_own = has_own_keys(spec.input);
   const double least = least_count(root, block);
+  const FrequentItems frequent = frequent_items(root, side, least);
   // An itemset is counted where all of its items are frequent. The planner has estimated the size of the join.
-  const double instances = input->rows * std::pow(frequent_share(root, side, least), spec.length);
-  path->path.rows = clamp_row_est(Min(plain->rows, instances / least));
+  const double instances = input->rows * std::pow(frequent.share, spec.length);
+  const double itemsets = combinations(frequent.items, spec.length);
+  const double transactions = estimate_num_groups(root, side.keys, side.rel->rows, nullptr, nullptr);
+  path->path.rows = clamp_row_est(Min(Min(plain->rows, itemsets), instances / least));
   Cost startup = rows->total_cost;
-  startup +=
-      (kRunOperators + side.rel->rows * (has_own ? kRowOperators : kCodedRowOperators) + instances * kInstanceOperators) *
-      cpu_operator_cost;
+  startup += (kRunOperators + side.rel->rows * (has_own ? kRowOperators : kCodedRowOperators) +
+              Min(instances * kInstanceOperators, itemsets * (kItemsetOperators + transactions / kBitsAnOperator))) *
+             cpu_operator_cost;
   const double items = estimate_num_groups(root, side.items, side.rel->rows, nullptr, nullptr);
   // A run that finds the memory too small leaves the answer to the plain plan.
   if (side.rel->rows * (kRowBytes + (is_own_key(spec.input.key) ? 0 : kCodedBytes)) + items * (kItemBytes + kCodedBytes) >
