@@ -295,16 +295,18 @@ bool read_items(const PlannerInfo* root, ItemsetJoin& join) {
 
 }  // namespace
 
-bool recognize_itemsets(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, ItemsetJoin& join) {
+bool recognize_itemsets(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output,
+                        ItemsetJoin& join) {
   join = {};
   JoinProjectQuery& block = join.block;
-  block.groups = group_clause(root);
+  const bool grouped = stage == UPPERREL_GROUP_AGG;
+  block.groups = grouped ? group_clause(root) : distinct_clause(root);
   const int groups = list_length(block.groups);
   if (groups < 3 || groups > kMostRelations || groups > bms_num_members(root->all_baserels)) return false;
   // For what all nodes refuse, the first one has noted the reason.
   JoinProjectQuery checked{};
-  if (!is_plain_block(root, UPPERREL_GROUP_AGG, input, checked) || !relations_are_plain(root, checked)) return false;
-  block.target = output->reltarget;
+  if (!is_plain_block(root, stage, input, checked) || !relations_are_plain(root, checked)) return false;
+  block.target = grouped ? output->reltarget : root->upper_targets[UPPERREL_DISTINCT];
   Copies copies;
   if (!read_items(root, join) || !find_copies(root, join, copies) || !equivalences_fit(root, copies)) return false;
   for (int other = 0; other < copies.count; ++other)

@@ -23,7 +23,9 @@ struct ItemsetJoin {
   bool rows_may_repeat;        // and that changes the counts
 };
 
+/// @param input, output  relations of the planning stage, as the planner passes them to its hook
 /// @return whether the block is an itemset search; if it is one but for some detail, `refusal` of the block says which
-bool recognize_itemsets(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, ItemsetJoin& join);
+bool recognize_itemsets(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output,
+                        ItemsetJoin& join);
 
 }  // namespace batmap::pg

@@ -218,9 +218,10 @@ const CustomScanMethods* scan_methods() { return &kScanMethods; }
 
 void install_itemsets_node() { RegisterCustomScanMethods(&kScanMethods); }
 
-void add_path_of_itemsets(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, Path* plain, JoinProjectQuery& query) {
+void add_path_of_itemsets(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output, Path* plain,
+                          JoinProjectQuery& query) {
   ItemsetJoin join;
-  if (plain != nullptr && recognize_itemsets(root, input, output, join)) {
+  if (plain != nullptr && recognize_itemsets(root, stage, input, output, join)) {
     // The other node answers faster than the server when this one gives up, but it has the columns of the answer only.
     Path* const cheapest = cheapest_plain(output);
     Path* path = itemset_path(root, input, output, join, cheapest, &kPathMethods);

@@ -12,9 +12,10 @@ namespace batmap::pg {
 /// Registers the node. Called once, at load.
 void install_itemsets_node();
 
-/// Adds the path of the node to a grouping if the block is an itemset search and the node is cheaper than all other paths.
+/// Adds the path of the node to a stage that groups if the block is an itemset search and the node is cheaper than all other paths.
 /// @param plain  a path of the server itself
 /// @param query  gets the reason why not, where no other node has a better one
-void add_path_of_itemsets(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, Path* plain, JoinProjectQuery& query);
+void add_path_of_itemsets(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output, Path* plain,
+                          JoinProjectQuery& query);
 
 }  // namespace batmap::pg

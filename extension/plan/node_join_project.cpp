@@ -55,7 +55,7 @@ void add_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* in
   JoinProjectQuery query;
   Path* const plain = cheapest_plain(output);
   add_path_of_node(root, stage, input, output, query);
-  if (stage == UPPERREL_GROUP_AGG) add_path_of_itemsets(root, input, output, plain, query);
+  add_path_of_itemsets(root, stage, input, output, plain, query);
   // A subquery that joins nothing is no candidate. A block that is grouped and made DISTINCT is noted once.
   const bool is_noted = query.refusal > Refusal::kOneRelation || query.refusal == Refusal::kNone ||
                         (root->query_level == 1 && stage == UPPERREL_GROUP_AGG);

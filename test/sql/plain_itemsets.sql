@@ -101,6 +101,14 @@ INSERT INTO shapes (shape, query) VALUES
     WHERE a.kind < b.kind AND b.kind < c.kind GROUP BY 1, 2, 3'),
 ('numbers equal but not the same', 'SELECT a.n = 1 AS x, b.n = 2 AS y, c.n = 3 AS z, count(*) FROM numbers a JOIN numbers b USING (tid) JOIN numbers c USING (tid)
     WHERE a.n < b.n AND b.n < c.n GROUP BY a.n, b.n, c.n'),
+('DISTINCT', 'SELECT DISTINCT b.item, a.item AS x, c.item AS y FROM baskets a JOIN baskets b USING (tid) JOIN baskets c USING (tid)
+    WHERE a.item < b.item AND b.item < c.item'),
+('DISTINCT where rows repeat', 'SELECT DISTINCT b.item, a.item AS x, c.item AS y FROM lines a JOIN lines b USING (tid) JOIN lines c USING (tid)
+    WHERE a.item < b.item AND b.item < c.item'),
+('a subquery on the key, rows repeat', 'SELECT a.item, b.item, c.item, count(*) FROM lines a JOIN lines b USING (tid) JOIN lines c USING (tid)
+    WHERE a.item < b.item AND b.item < c.item AND b.tid IN (SELECT max(tid) FROM special GROUP BY tid) GROUP BY 1, 2, 3'),
+('a threshold from a subquery', 'SELECT a.item, b.item, c.item, count(*) FROM baskets a JOIN baskets b USING (tid) JOIN baskets c USING (tid)
+    WHERE a.item < b.item AND b.item < c.item GROUP BY 1, 2, 3 HAVING count(*) > (SELECT min(day) + 2 FROM orders)'),
 -- not itemsets
 ('a filter of one copy', 'SELECT a.item, b.item, c.item, count(*) FROM baskets a JOIN baskets b USING (tid) JOIN baskets c USING (tid)
     WHERE a.item < b.item AND b.item < c.item AND a.day > 2 GROUP BY 1, 2, 3'),
@@ -159,6 +167,9 @@ RESET plan_cache_mode;
 SELECT v.least, s.* FROM (VALUES (3), (4), (NULL), (100)) v (least), LATERAL (SELECT count(*) FROM (SELECT a.item, b.item, c.item FROM baskets a
     JOIN baskets b USING (tid) JOIN baskets c USING (tid) WHERE a.item < b.item AND b.item < c.item AND a.day >= v.least AND b.day >= v.least AND c.day >= v.least
     GROUP BY 1, 2, 3 HAVING count(*) >= 1) q) s;
+-- each scan ends early
+SELECT g, q.* FROM generate_series(0, 2) g, LATERAL (SELECT count(*) FROM (SELECT a.item, b.item AS b, c.item AS c FROM baskets a JOIN baskets b USING (tid)
+    JOIN baskets c USING (tid) WHERE a.item < b.item AND b.item < c.item AND a.day >= g AND b.day >= g AND c.day >= g GROUP BY 1, 2, 3 LIMIT 5 + g) i) q;
 -- too little memory: the plain plan answers
 CREATE TABLE wide AS SELECT k / 4 AS tid, k % 4 * 100 + k % 97 AS item FROM generate_series(0, 99999) k;
 ANALYZE wide;

@@ -181,6 +181,7 @@ sub sets
         push @where, 'o.ord = ' . one(@names) . '.ord', maybe(0.7, "o.day < '2024-02-01'");
     }
     my @columns = map { "$items[$_] AS c$_" } 0 .. $#items;
+    return 'SELECT DISTINCT ' . join(', ', @columns) . ' FROM ' . join(', ', @from) . ' WHERE ' . join(' AND ', @where) if rand() < 0.1;
     push @columns, maybe(0.9, one('count(*)', 'count(*)', 'count(DISTINCT ' . one(@names) . '.ord)', "count($items[0])", "count($names[1].n)") . ' AS n');
     @columns = shuffle @columns if rand() < 0.3;
     my $having = rand() < 0.5 ? ' HAVING count(' . one('*', '*', 'DISTINCT a.ord') . ') ' . one('>=', '>', '<') . ' ' . int rand 4 : '';
