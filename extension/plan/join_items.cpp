@@ -30,9 +30,10 @@ bool append_item(PlannerInfo* root, JoinProjectQuery& query, Node* expression, O
   return true;
 }
 
+}  // namespace
+
 // ---- keys: what the query joins by
 
-/// Adds an equality of one value of each side as a key.
 bool add_key(JoinProjectQuery& query, const RestrictInfo* clause) {
   if (!clause->can_join || !OidIsValid(clause->hashjoinoperator) || !IsA(clause->clause, OpExpr)) return false;
   const auto* const equality = castNode(OpExpr, clause->clause);
@@ -58,6 +59,8 @@ bool add_key(JoinProjectQuery& query, const RestrictInfo* clause) {
   query.key_operators = lappend_oid(query.key_operators, equals);
   return true;
 }
+
+namespace {
 
 // ---- comparisons
 

@@ -33,6 +33,9 @@ bool add_item(PlannerInfo* root, JoinProjectQuery& query, Node* expression, int 
 /// items, too; then the groups of the node are finer than those of the query.
 bool add_comparison(PlannerInfo* root, JoinProjectQuery& query, Expr* clause);
 
+/// Adds an equality of one value of each side as a key. @return false if the clause is another one
+bool add_key(JoinProjectQuery& query, const RestrictInfo* clause);
+
 /// Reads the clauses that join the sides: keys, and comparisons that are checked on the rows of the answer.
 bool read_join(PlannerInfo* root, const RelOptInfo* input, JoinProjectQuery& query);
 

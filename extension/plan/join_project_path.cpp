@@ -6,6 +6,7 @@
 
 #include "extension/input/node_pack_rows.h"
 #include "extension/plan/node_expand_rows.h"
+#include "extension/plan/plain_plan.h"
 #include "extension/server/backend.h"
 #include "extension/server/plan_numbers.h"
 #include "pairs/spilled_pairs.h"
@@ -76,24 +77,27 @@ JoinProjectSpec spec_of(const JoinProjectQuery& query) {
   return spec;
 }
 
-/// Are keys and items of a side their own codes?
+}  // namespace
+
 bool has_own_keys(const JoinProjectSpec::Side& side) { return is_own_key(side.key) && is_own_key(side.item); }
+
+namespace {
 
 double row_cost(const JoinProjectSpec::Side& side) {
   return cpu_operator_cost * (has_own_keys(side) ? kRowOperators : kCodedRowOperators);
 }
 
-/// A path that returns the keys and items of a side: in chunks from parallel workers if that is cheaper.
-Path* input_path(PlannerInfo* root, const JoinProjectQuery& query, const JoinProjectSide& side,
-                 JoinProjectSpec::Side& columns) {
+}  // namespace
+
+Path* input_path(PlannerInfo* root, const JoinProjectSide& side, const RowExpansion* expansion, JoinProjectSpec::Side& columns) {
   PathTarget* const target = create_empty_pathtarget();
   List* const expressions = list_concat_copy(side.keys, side.items);
   ListCell* cell;
   foreach (cell, expressions) add_column_to_pathtarget(target, static_cast<Expr*>(lfirst(cell)), 0);
   set_pathtarget_cost_width(root, target);
-  const RelOptInfo* const rel = query.expansion != nullptr ? query.expansion->rows : side.rel;
+  const RelOptInfo* const rel = expansion != nullptr ? expansion->rows : side.rel;
   const auto columns_of = [&](Path* rows) {
-    return query.expansion != nullptr ? expand_rows_path(root, query, rows, expressions)
+    return expansion != nullptr ? expand_rows_path(root, *expansion, side.rel, rows, expressions)
                                       : &create_projection_path(root, side.rel, rows, target)->path;
   };
   Path* const serial = columns_of(rel->cheapest_total_path);
@@ -108,6 +112,8 @@ Path* input_path(PlannerInfo* root, const JoinProjectQuery& query, const JoinPro
   columns.packed = true;
   return gather;
 }
+
+namespace {
 
 double distinct_values(PlannerInfo* root, List* expressions, double rows) {
   return estimate_num_groups(root, expressions, rows, nullptr, nullptr);
@@ -193,18 +199,15 @@ Path* regrouped(PlannerInfo* root, RelOptInfo* output, const JoinProjectQuery& q
               ->path;
 }
 
-/// Can the rows of a path be put into the columns of the node? An aggregation can compute the items and counts; any
-/// other path must have them in its target.
-bool gives_columns(const Path* plain, const JoinProjectQuery& query) {
-  if (IsA(plain, ProjectionPath)) plain = castNode(ProjectionPath, const_cast<Path*>(plain))->subpath;
-  if (IsA(plain, AggPath)) return true;
+/// Can the rows of a path be put into the columns of the node?
+bool gives_answer(const Path* plain, const JoinProjectQuery& query) {
   List* columns = list_copy(query.aggregates);
   const ListCell* cell;
   const ListCell* ref;
   for (const JoinProjectSide& side : query.sides)
     forboth(cell, side.items, ref, side.item_refs) if (lfirst_int(ref) != kOnlyCompared) columns =
         lappend(columns, lfirst(cell));
-  return list_difference(columns, plain->pathtarget->exprs) == NIL;
+  return gives_columns(plain, columns);
 }
 
 /// A path of the server with the states of the aggregates, for the groups of the query.
@@ -263,7 +266,7 @@ JoinProjectSpec join_project_spec(const List* lists) {
 Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, JoinProjectQuery& query, Path* plain,
                         const CustomPathMethods* methods) {
   const bool makes_states = query.finer && query.aggregates != NIL;
-  if (!makes_states && !gives_columns(plain, query)) {
+  if (!makes_states && !gives_answer(plain, query)) {
     query.refuse(Refusal::kNoCounts);
     return nullptr;
   }
@@ -280,7 +283,7 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
 
   Cost startup = kRunOperators * cpu_operator_cost;
   for (int side = 0; side < spec.inputs(); ++side) {
-    Path* const rows = input_path(root, query, query.sides[side], spec.sides[side]);
+    Path* const rows = input_path(root, query.sides[side], query.expansion, spec.sides[side]);
     path->custom_paths = lappend(path->custom_paths, rows);
     set_disabled_nodes(&path->path, disabled_nodes(&path->path) + disabled_nodes(rows));
     startup += rows->total_cost + query.sides[side].rel->rows * row_cost(spec.sides[side]);

@@ -16,7 +16,8 @@ namespace {
 
 Expr* expr_of(ListCell* cell) { return static_cast<Expr*>(lfirst(cell)); }
 
-/// An inner join of sides that nothing in the query looks through.
+}  // namespace
+
 bool is_plain_block(PlannerInfo* root, UpperRelationKind stage, const RelOptInfo* input, JoinProjectQuery& query) {
   const Query* const parse = root->parse;
   const int relations = bms_num_members(root->all_baserels);
@@ -37,6 +38,8 @@ bool is_plain_block(PlannerInfo* root, UpperRelationKind stage, const RelOptInfo
     return query.refuse(Refusal::kNoRows);
   return true;
 }
+
+namespace {
 
 /// Does a relation return the same rows each time it is read? Members are read only for the kind of entry
 /// that they belong to, because Citus keeps numbers in the values_lists of tables.
@@ -71,7 +74,8 @@ bool can_be_planned_twice(const PlannerInfo* root, const RelOptInfo* rel) {
   return true;
 }
 
-/// Does each relation of the block return the same rows each time it is read, by the node or by the plain plan?
+}  // namespace
+
 bool relations_are_plain(PlannerInfo* root, JoinProjectQuery& query) {
   for (int k = -1; (k = bms_next_member(root->all_baserels, k)) >= 0;) {
     const RelOptInfo* const relation = find_base_rel(root, k);
@@ -87,6 +91,8 @@ bool relations_are_plain(PlannerInfo* root, JoinProjectQuery& query) {
   }
   return true;
 }
+
+namespace {
 
 // ---- what the clauses mean together
 
@@ -125,16 +131,16 @@ void find_unwanted_nulls(PlannerInfo* root, JoinProjectQuery& query) {
   }
 }
 
+}  // namespace
+
 // ---- counts
 
-/// Does count(x) count each row, because x is never NULL?
 bool is_never_null(PlannerInfo* root, const JoinProjectQuery& query, Node* expression) {
   if (IsA(expression, Const)) return !castNode(Const, expression)->constisnull;
   return is_not_null(root, expression) || is_key(root, query, expression);
 }
 
-/// The rows that an aggregate sees: all of them, or one for each key.
-JoinProjectCount counted_by(PlannerInfo* root, JoinProjectQuery& query, const Aggref* aggregate) {
+JoinProjectCount counted_by(PlannerInfo* root, const JoinProjectQuery& query, const Aggref* aggregate) {
   if (aggregate->aggdistinct == NIL) return JoinProjectCount::kRows;
   Node* const counted = node_of(linitial_node(TargetEntry, aggregate->args)->expr);
   const Oid equals = linitial_node(SortGroupClause, aggregate->aggdistinct)->eqop;
@@ -145,6 +151,8 @@ JoinProjectCount counted_by(PlannerInfo* root, JoinProjectQuery& query, const Ag
     counts_keys = is_key(root, query, counted) && equality_ops_are_compatible(equals, linitial_oid(query.key_operators));
   return counts_keys ? JoinProjectCount::kKeys : JoinProjectCount::kNothing;
 }
+
+namespace {
 
 bool add_aggregate(PlannerInfo* root, JoinProjectQuery& query, Aggref* aggregate) {
   if (list_member(query.aggregates, aggregate)) return true;
@@ -226,8 +234,10 @@ bool is_fixed(PlannerInfo* root, Node* expression) {
   return bms_is_empty(pull_varnos(root, expression)) && !contain_agg_clause(expression) && is_plain(expression);
 }
 
-/// Takes `count >= k` or `count > k` as the threshold of the engine; k is a constant or a parameter. Another
-/// expression could raise an error, also when there is no group for which the server would evaluate it.
+}  // namespace
+
+/// The bound is a constant or a parameter. Another expression could raise an error, also when there is no group
+/// for which the server would evaluate it.
 bool take_threshold(JoinProjectQuery& query, Expr* clause) {
   if (query.threshold != nullptr || !IsA(clause, OpExpr) || list_length(castNode(OpExpr, clause)->args) != 2) return false;
   const auto* const comparison = castNode(OpExpr, clause);
@@ -245,6 +255,8 @@ bool take_threshold(JoinProjectQuery& query, Expr* clause) {
   query.threshold_excluded = strategy == BTGreaterStrategyNumber;
   return true;
 }
+
+namespace {
 
 /// Takes ORDER BY count DESC LIMIT n, if all rows of the node go into that sort.
 void take_limit(PlannerInfo* root, JoinProjectQuery& query) {

@@ -73,6 +73,23 @@ struct JoinProjectQuery {
   }
 };
 
+// ---- parts of the recognition that all nodes share
+
+/// Is the block an inner join of relations, grouped, that nothing in the query looks through?
+bool is_plain_block(PlannerInfo* root, UpperRelationKind stage, const RelOptInfo* input, JoinProjectQuery& query);
+
+/// Does each relation of the block return the same rows each time it is read, by the node or by the plain plan?
+bool relations_are_plain(PlannerInfo* root, JoinProjectQuery& query);
+
+/// Does count(x) count each row, because x is never NULL?
+bool is_never_null(PlannerInfo* root, const JoinProjectQuery& query, Node* expression);
+
+/// The rows that an aggregate sees: all of them, or one for each key; kNothing: others.
+JoinProjectCount counted_by(PlannerInfo* root, const JoinProjectQuery& query, const Aggref* aggregate);
+
+/// Takes `count >= k` or `count > k` as the threshold of the engine. @return false if the condition is another one
+bool take_threshold(JoinProjectQuery& query, Expr* clause);
+
 /// @param input, output  relations of the planning stage, as the planner passes them to its hook
 /// @return whether the query is a join-project; if not, `refusal` says why
 bool recognize_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output,

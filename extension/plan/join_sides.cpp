@@ -9,9 +9,6 @@ namespace {
 
 // ---- divisions
 
-/// The relations without the numbers that stand for outer joins.
-Relids base_of(const PlannerInfo* root, Relids relids) { return bms_intersect(relids, root->all_baserels); }
-
 /// Do all special joins (outer, semi- and anti-joins) stay within one of the two sides?
 bool special_joins_fit(const PlannerInfo* root, Relids left, Relids right) {
   const ListCell* cell;
@@ -38,6 +35,8 @@ bool groups_fit(const List* groups, Relids left, Relids right) {
 }
 
 }  // namespace
+
+Relids base_of(const PlannerInfo* root, Relids relids) { return bms_intersect(relids, root->all_baserels); }
 
 RelOptInfo* relation_of(PlannerInfo* root, Relids base) {
   int single;

@@ -16,6 +16,9 @@ namespace batmap::pg {
 /// Blocks with more relations keep the plain plan: there are 2^(n-1) - 1 ways to divide n relations.
 constexpr int kMostRelations = 8;
 
+/// The relations without the numbers that stand for outer joins.
+Relids base_of(const PlannerInfo* root, Relids relids);
+
 /// The relation of some base relations, if the planner has a path for it that needs nothing from outside; else nullptr.
 RelOptInfo* relation_of(PlannerInfo* root, Relids base);
 

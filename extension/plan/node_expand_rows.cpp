@@ -202,9 +202,7 @@ const CustomScan* expansion_of(const Plan* plan) {
 
 }  // namespace
 
-Path* expand_rows_path(PlannerInfo* root, const JoinProjectQuery& query, Path* rows, List* columns) {
-  const RowExpansion& expansion = *query.expansion;
-  const RelOptInfo* const elements = query.sides[0].rel;
+Path* expand_rows_path(PlannerInfo* root, const RowExpansion& expansion, RelOptInfo* elements, Path* rows, List* columns) {
   auto* const computed = reinterpret_cast<List*>(with_call(expansion, reinterpret_cast<Node*>(columns)));
   auto* const conditions = reinterpret_cast<List*>(with_call(expansion, reinterpret_cast<Node*>(expansion.conditions)));
 
@@ -225,7 +223,7 @@ Path* expand_rows_path(PlannerInfo* root, const JoinProjectQuery& query, Path* r
 
   CustomPath* const path = makeNode(CustomPath);
   path->path.pathtype = T_CustomScan;
-  path->path.parent = query.sides[0].rel;
+  path->path.parent = elements;
   path->path.pathtarget = create_empty_pathtarget();
   foreach (cell, computed) add_column_to_pathtarget(path->path.pathtarget, static_cast<Expr*>(lfirst(cell)), 0);
   set_pathtarget_cost_width(root, path->path.pathtarget);

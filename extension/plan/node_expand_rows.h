@@ -11,7 +11,8 @@ namespace batmap::pg {
 
 /// A path that returns `columns`, the key and items of the left side. The rows come from `rows`, a path of the relation that is
 /// expanded, which may be partial.
-Path* expand_rows_path(PlannerInfo* root, const JoinProjectQuery& query, Path* rows, List* columns);
+/// @param elements  the relation of the call
+Path* expand_rows_path(PlannerInfo* root, const RowExpansion& expansion, RelOptInfo* elements, Path* rows, List* columns);
 
 /// For EXPLAIN: the relations whose rows a plan numbers, as SQL. @return nullptr if it is no such plan
 char* expanded_rows_text(const Plan* plan, List* names);

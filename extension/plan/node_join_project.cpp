@@ -8,12 +8,13 @@
 #include "extension/plan/node_join_project.h"
 
 #include "extension/input/key_encoder.h"
-#include "extension/input/node_pack_rows.h"
 #include "extension/plan/explain_why.h"
 #include "extension/plan/join_aggregates.h"
 #include "extension/plan/join_project_path.h"
 #include "extension/plan/join_project_rows.h"
 #include "extension/plan/node_expand_rows.h"
+#include "extension/plan/node_itemsets.h"
+#include "extension/plan/plain_plan.h"
 #include "extension/server/node_state.h"
 #include "extension/server/settings.h"
 
@@ -38,16 +39,6 @@ Plan* plan_node(PlannerInfo*, RelOptInfo*, CustomPath* path, List* targets, List
   return plan_join_project(path, targets, children, scan_methods());
 }
 
-Path* cheapest_plain(const RelOptInfo* output) {
-  Path* cheapest = nullptr;
-  ListCell* cell;
-  foreach (cell, output->pathlist) {
-    auto* const path = static_cast<Path*>(lfirst(cell));
-    if (path->param_info == nullptr && (cheapest == nullptr || is_cheaper(path, cheapest))) cheapest = path;
-  }
-  return cheapest;
-}
-
 /// Adds the path of the node to a stage, if the block is a join-project and the node is cheaper. Otherwise `query.refusal` says
 /// why not.
 void add_path_of_node(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output,
@@ -55,20 +46,7 @@ void add_path_of_node(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* in
   if (!recognize_join_project(root, stage, input, output, query)) return;
   Path* const plain = cheapest_plain(output);
   Path* const path = plain == nullptr ? nullptr : join_project_path(root, input, output, query, plain, &kPathMethods);
-  if (path == nullptr) return;
-  if (!is_cheaper(path, plain)) {
-    query.refuse(Refusal::kCost);
-    return;
-  }
-  if (!settings.enable_join_project) {
-    query.refuse(Refusal::kDisabled);
-    return;
-  }
-  query.refusal = Refusal::kNone;
-  // The plain path is part of the new path now, so add_path must not free it.
-  output->pathlist = list_delete_ptr(output->pathlist, plain);
-  add_path(output, path);
-  if (!list_member_ptr(output->pathlist, path)) add_path(output, plain);
+  if (path != nullptr) offer_path(output, path, plain, query);
 }
 
 void add_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output, void* extra) {
@@ -76,7 +54,9 @@ void add_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* in
   if (stage != UPPERREL_GROUP_AGG && stage != UPPERREL_DISTINCT) return;
   if (!settings.enable_join_project && !explains_refusals()) return;
   JoinProjectQuery query;
+  Path* const plain = cheapest_plain(output);
   add_path_of_node(root, stage, input, output, query);
+  add_path_of_itemsets(root, stage, input, output, plain, query);
   // A subquery that joins nothing is no candidate. A block that is grouped and made DISTINCT is noted once.
   const bool is_noted = query.refusal > Refusal::kOneRelation || query.refusal == Refusal::kNone ||
                         (root->query_level == 1 && stage == UPPERREL_GROUP_AGG);
@@ -278,21 +258,6 @@ void rescan(CustomScanState* node) {
 
 // ---- EXPLAIN
 
-/// `count` columns of an input from `first` on, as SQL.
-char* columns_text(const PlanState* input, bool packed, int first, int count, List* ancestors, const ExplainState* es) {
-  const Plan* plan = input->plan;
-  if (packed) plan = packed_rows_plan(plan);
-  if (plan == nullptr) return pstrdup("?");
-  List* const names = set_deparse_context_plan(es->deparse_cxt, const_cast<Plan*>(plan), ancestors);
-  StringInfoData text;
-  initStringInfo(&text);
-  if (char* const rows = expanded_rows_text(plan, names); rows != nullptr && first == 0) return rows;
-  for (int k = first; k < first + count; ++k)
-    appendStringInfo(&text, "%s%s", k > first ? ", " : "",
-                     deparse_expression(expanded_column(plan, k), names, list_length(es->rtable) > 1, false));
-  return text.data;
-}
-
 void explain_bound(JoinProjectState* state, const char* label, const char* before, int expression, List* ancestors,
                    ExplainState* es) {
   const auto* const scan = castNode(CustomScan, state->base.ss.ps.plan);
@@ -342,6 +307,7 @@ const CustomScanMethods* scan_methods() { return &kScanMethods; }
 
 void install_join_project_node() {
   RegisterCustomScanMethods(&kScanMethods);
+  install_itemsets_node();
   next_upper_paths_hook = create_upper_paths_hook;
   create_upper_paths_hook = add_join_project;
 }

@@ -51,6 +51,12 @@ constexpr RefusalText kTexts[] = {
     {"HAVING is volatile", nullptr},
     {"the planner's own path does not have the columns of the node", nullptr},
     {"the plain plan is estimated to be cheaper", "ANALYZE the tables if the estimates are wrong."},
+    {"it joins three or more copies of the same rows, but a condition between them is not a comparison of grouped items by "
+     "< or >",
+     "Put the items in an order: a.item < b.item AND b.item < c.item."},
+    {"it joins three or more copies of the same rows, but comparisons do not put these two items in an order",
+     "Compare them, too: a.item < b.item AND b.item < c.item."},
+    {"the node only counts the itemsets of three or more copies", "Join the result with the items, in an outer query."},
     {"batmap.enable_join_project is off", "SET batmap.enable_join_project = on."},
 };
 static_assert(sizeof kTexts / sizeof *kTexts == static_cast<int>(Refusal::kCount));

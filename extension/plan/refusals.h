@@ -37,6 +37,9 @@ enum class Refusal : int {
   kVolatileHaving,
   kNoCounts,
   kCost,
+  kItemsetClause,
+  kItemsetOrder,
+  kItemsetAggregate,
   kDisabled,
   kCount  // number of reasons
 };

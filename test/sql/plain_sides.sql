@@ -27,7 +27,7 @@ CREATE FUNCTION try(query text) RETURNS TABLE (node bool, copies bool, same bool
 DECLARE plan json; plain text;
 BEGIN
     EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
-    node := plan::text LIKE '%BatmapJoinProject%';
+    node := plan::text ~ 'BatmapJoinProject|BatmapItemsets';
     copies := node AND plan::text LIKE '%"Key": %';
     plain := digest(query);
     PERFORM set_config('batmap.enable_join_project', 'off', true);

@@ -53,7 +53,12 @@ $node->safe_psql('postgres', q{
 my $pairs = q{batmap_pairs('SELECT tid, item FROM baskets', min_count => 12)};
 my $self_join = 'SELECT a.item AS x, b.item AS y, count(*) FROM baskets a JOIN baskets b USING (tid) WHERE a.item < b.item'
   . ' GROUP BY 1, 2 HAVING count(*) >= 12';
+my $triples = 'SELECT a.item AS x, b.item AS y, c.item AS z, %s FROM baskets a JOIN baskets b USING (tid) JOIN baskets c USING (tid)'
+  . ' WHERE a.item < b.item AND b.item < c.item GROUP BY 1, 2, 3 HAVING %1$s >= 5 ORDER BY 1, 2, 3';
 my @queries = (
+    # itemsets; rows repeat, so that the plain plan counts them
+    sprintf($triples, 'count(*)'),
+    sprintf($triples, 'count(DISTINCT a.tid)'),
     # table functions over query text
     "SELECT * FROM $pairs ORDER BY 1, 2",
     "SELECT count(*) FROM $pairs",

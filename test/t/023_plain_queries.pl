@@ -1,6 +1,7 @@
-# Random plain queries with and without the plan node BatmapJoinProject: the rows must be the same. The queries join two sides,
-# each a random join of tables, by a random key, with random filters, items, comparisons, aggregates and HAVING; or they call
-# a function that returns a set twice over each row of a random join.
+# Random plain queries with and without the plan nodes BatmapJoinProject and BatmapItemsets: the rows must be the same. The
+# queries join two sides, each a random join of tables, by a random key, with random filters, items, comparisons, aggregates
+# and HAVING; or three or four copies of one side; or they call a function that returns a set twice over each row of a
+# random join.
 #
 # BATMAP_PLAIN_QUERIES: number of queries (default 2000, and 5000 with BATMAP_TEST_GRID=full, as in `make check-reference`).
 # BATMAP_PLAIN_SEED: seed (default 1).
@@ -9,6 +10,7 @@ use warnings;
 
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use List::Util qw(shuffle);
 use Test::More;
 
 my $queries = $ENV{BATMAP_PLAIN_QUERIES} // (($ENV{BATMAP_TEST_GRID} // '') eq 'full' ? 5000 : 2000);
@@ -64,6 +66,8 @@ $node->safe_psql('postgres', q{
     ALTER TABLE hidden ENABLE ROW LEVEL SECURITY;
     CREATE POLICY shown ON hidden FOR SELECT USING (prod % 3 > 0);
     CREATE VIEW barrier WITH (security_barrier) AS SELECT * FROM lines WHERE n > 0;
+    CREATE TABLE sets (ord int, prod int, n int);
+    INSERT INTO sets SELECT DISTINCT ON (ord, prod) * FROM lines;
     CREATE VIEW landed AS SELECT l.*, o.land FROM lines l JOIN orders o USING (ord);
     GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader;
     ANALYZE;
@@ -75,10 +79,13 @@ $node->safe_psql('postgres', q{
     EXCEPTION WHEN numeric_value_out_of_range THEN RETURN SQLERRM;
     END $$;
     -- Small tables would keep the plain plan. It has one join more than the node, so joins are made dear.
-    CREATE FUNCTION try(query text, OUT taken bool, OUT with_node text, OUT without text, OUT why text) LANGUAGE plpgsql AS $$
+    CREATE FUNCTION try(query text, OUT taken bool, OUT with_node text, OUT without text, OUT why text, OUT itemsets bool) LANGUAGE plpgsql AS $$
+    DECLARE plan json;
     BEGIN
         PERFORM set_config(name, 'off', true) FROM pg_settings WHERE name IN ('enable_hashjoin', 'enable_mergejoin', 'enable_nestloop');
         SELECT bool_or(w.taken), min(coalesce(w.expression || ': ', '') || w.reason) FILTER (WHERE NOT w.taken) INTO taken, why FROM batmap_explain_why(query) w;
+        EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+        itemsets := plan::text LIKE '%BatmapItemsets%';
         with_node := digest(query);
         PERFORM set_config('batmap.enable_join_project', 'off', true);
         PERFORM set_config(name, 'on', true) FROM pg_settings WHERE name IN ('enable_hashjoin', 'enable_mergejoin', 'enable_nestloop');
@@ -209,18 +216,53 @@ sub expansion
     return "SELECT $select FROM $from GROUP BY " . join(', ', @columns) . $having;
 }
 
-my @all = map { rand() < 0.2 ? expansion() : query() } 1 .. $queries;
+# Copies of the same rows over one key, grouped by an item of each; mostly the items are in an order.
+sub sets
+{
+    my $copies = one(3, 3, 3, 4);
+    my @names = ('a' .. 'd')[ 0 .. $copies - 1 ];
+    my @sides = do {
+        my ($table, $kinds) = (one(qw(sets sets clean clean lines barrier hidden)), one('', '', '', 'products', 'products left', 'semi'));
+        map { side($_, $table, $kinds) } @names;
+    };
+    for my $side (@sides[ 1 .. $#sides ])
+    {
+        @{ $side->{where} } = map { s/\b([op]?)a\b/$1$side->{name}/gr } @{ $sides[0]{where} } if rand() < 0.9;
+    }
+    my $item = one(0, 0, 0, int rand @{ $sides[0]{items} });
+    my @items = map { $_->{items}[$item] } @sides;
+    my @shuffled = shuffle @items;
+    my @where = map { @{ $_->{where} } } @sides;
+    push @where, map { "$names[0].ord = $_.ord" } @names[ 1 .. $#names ];
+    push @where, map { rand() < 0.5 ? "$shuffled[$_ - 1] < $shuffled[$_]" : "$shuffled[$_] > $shuffled[$_ - 1]" } 1 .. $#shuffled;
+    pop @where if rand() < 0.05;
+    my @from = map { $_->{from} } @sides;
+    if (rand() < 0.2)
+    {
+        push @from, 'orders o';
+        push @where, 'o.ord = ' . one(@names) . '.ord', maybe(0.7, "o.day < '2024-02-01'");
+    }
+    my @columns = map { "$items[$_] AS c$_" } 0 .. $#items;
+    return 'SELECT DISTINCT ' . join(', ', @columns) . ' FROM ' . join(', ', @from) . ' WHERE ' . join(' AND ', @where) if rand() < 0.1;
+    push @columns, maybe(0.9, one('count(*)', 'count(*)', 'count(DISTINCT ' . one(@names) . '.ord)', "count($items[0])", "count($names[1].n)") . ' AS n');
+    @columns = shuffle @columns if rand() < 0.3;
+    my $having = rand() < 0.5 ? ' HAVING count(' . one('*', '*', 'DISTINCT a.ord') . ') ' . one('>=', '>', '<') . ' ' . int rand 4 : '';
+    return 'SELECT ' . join(', ', @columns) . ' FROM ' . join(', ', @from) . ' WHERE ' . join(' AND ', @where) . ' GROUP BY ' . join(', ', @items) . $having;
+}
+
+my @all = map { rand() < 0.2 ? expansion() : rand() < 0.12 ? sets() : query() } 1 .. $queries;
 my $script = "SET ROLE reader;\n";
-$script .= sprintf "SELECT '%d|' || t.taken || '|' || (t.with_node = t.without) || '|' || coalesce(t.why, '') FROM try(\$q\$%s\$q\$) t;\n", $_, $all[$_] for 0 .. $#all;
+$script .= sprintf "SELECT '%d|' || t.taken || '|' || (t.with_node = t.without) || '|' || t.itemsets || '|' || coalesce(t.why, '') FROM try(\$q\$%s\$q\$) t;\n", $_, $all[$_] for 0 .. $#all;
 my ($status, $out, $err) = $node->psql('postgres', $script, on_error_stop => 0);
 is($err, '', 'no query fails');
-my ($taken, $answered, @wrong, %why) = (0, 0);
+my ($taken, $answered, $itemsets, @wrong, %why) = (0, 0, 0);
 for my $line (split /\n/, $out)
 {
-    my ($number, $is_taken, $is_same, $reason) = split /\|/, $line, 4;
+    my ($number, $is_taken, $is_same, $by_itemsets, $reason) = split /\|/, $line, 5;
     next if !defined $is_same;
     $answered++;
     $taken++ if $is_taken eq 'true';
+    $itemsets++ if $by_itemsets eq 'true';
     $why{ $reason =~ s/.*: //r }++ if $is_taken ne 'true';
     push @wrong, $all[$number] if $is_same ne 'true';
 }
@@ -229,6 +271,7 @@ note "$why{$_} queries: $_" for sort { $why{$b} <=> $why{$a} } keys %why;
 is($answered, $queries, 'all queries were answered');
 is(join("\n", @wrong), '', 'the rows are those of the plain plan');
 my $share = int(100 * $taken / $queries);
+cmp_ok($itemsets, '>', 0, "$itemsets queries by a search for itemsets");
 cmp_ok($share, '>=', 70, "the node took $share % of $queries queries");
 $node->stop;
 done_testing();

@@ -1,0 +1,185 @@
+// Makes the input and the cost. See itemset_path.h.
+#include "extension/plan/itemset_path.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "extension/plan/plain_plan.h"
+#include "extension/server/backend.h"
+#include "extension/server/plan_numbers.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+namespace {
+
+// Costs in units of cpu_operator_cost, which is about 20 ns.
+constexpr double kRunOperators = 20000;    // start threads, allocate memory, make tables of codes
+constexpr double kRowOperators = 6;        // read a row into the log, look whether it repeats, group it
+constexpr double kCodedRowOperators = 10;  // the same, with a look-up of its values
+constexpr double kInstanceOperators = 1;   // count an itemset in a transaction, if few have it
+constexpr double kItemsetOperators = 4;    // count an itemset in bits, if there are few itemsets
+constexpr double kBitsAnOperator = 1000;   // transactions in which an itemset is counted by one more operator
+
+// Bytes that must fit into batmap.memory_limit.
+constexpr double kRowBytes = 24;     // of a row: in the log, and in the lists that are searched
+constexpr double kItemBytes = 64;    // codes, ranks, totals
+constexpr double kCodedBytes = 100;  // of a value that is not its own code
+
+ItemsetSpec spec_of(const ItemsetJoin& join) {
+  const JoinProjectSide& side = join.block.sides[0];
+  ItemsetSpec spec{};
+  spec.input.keys = list_length(side.keys);
+  spec.input.items = 1;
+  spec.input.key = spec.input.keys > 1 ? KeyKind::kTuples : key_kind(exprType(static_cast<Node*>(linitial(side.keys))));
+  spec.input.item = key_kind(exprType(static_cast<Node*>(linitial(side.items))));
+  spec.length = list_length(join.items);
+  std::memcpy(spec.places, join.places, sizeof spec.places);
+  spec.counting = join.block.counting;
+  spec.rows_may_repeat = join.rows_may_repeat;
+  spec.has_threshold = join.block.threshold != nullptr;
+  spec.threshold_excluded = join.block.threshold_excluded;
+  return spec;
+}
+
+List* ints_of(const ItemsetSpec& spec) {
+  static_assert(sizeof(ItemsetSpec) % sizeof(int) == 0 && alignof(ItemsetSpec) == alignof(int));
+  List* ints = NIL;
+  const auto* const numbers = reinterpret_cast<const int*>(&spec);
+  for (size_t k = 0; k < sizeof spec / sizeof(int); ++k) ints = lappend_int(ints, numbers[k]);
+  return ints;
+}
+
+/// The least count, as far as the planner knows it.
+double least_count(PlannerInfo* root, const JoinProjectQuery& block) {
+  if (block.threshold == nullptr) return 1;
+  Node* const bound = estimate_expression_value(root, reinterpret_cast<Node*>(block.threshold));
+  if (!IsA(bound, Const) || castNode(Const, bound)->constisnull) return 1;
+  return Max(1.0, static_cast<double>(DatumGetInt64(castNode(Const, bound)->constvalue)));
+}
+
+struct FrequentItems {
+  double items;
+  double share;  // of the rows
+};
+
+/// The items that occur at least `least` times, by the most frequent values in the statistics. The other values are taken
+/// to be equally frequent.
+FrequentItems frequent_items(PlannerInfo* root, const JoinProjectSide& side, double least) {
+  const double rows = side.rel->rows;
+  FrequentItems frequent{estimate_num_groups(root, side.items, rows, nullptr, nullptr), 1};
+  if (least <= 1) return frequent;
+  VariableStatData statistics{};
+  examine_variable(root, static_cast<Node*>(linitial(side.items)), 0, &statistics);
+  AttStatsSlot slot;
+  if (HeapTupleIsValid(statistics.statsTuple) &&
+      get_attstatsslot(&slot, statistics.statsTuple, STATISTIC_KIND_MCV, InvalidOid, ATTSTATSSLOT_NUMBERS)) {
+    double rest = 1 - reinterpret_cast<Form_pg_statistic>(GETSTRUCT(statistics.statsTuple))->stanullfrac;
+    const double others = frequent.items - slot.nnumbers;
+    frequent = {};
+    for (int k = 0; k < slot.nnumbers; ++k) {
+      rest -= slot.numbers[k];
+      if (slot.numbers[k] * rows < least) continue;
+      frequent.share += slot.numbers[k];
+      ++frequent.items;
+    }
+    if (others >= 1 && rest * rows / others >= least) {
+      frequent.share += rest;
+      frequent.items += others;
+    }
+    free_attstatsslot(&slot);
+  }
+  ReleaseVariableStats(statistics);
+  return frequent;
+}
+
+/// The number of sets of k items.
+double combinations(double items, int k) {
+  double sets = 1;
+  for (int taken = 0; taken < k; ++taken) sets *= Max(items - taken, 0) / (taken + 1);
+  return sets;
+}
+
+/// A path with the plain answer in the columns of the node.
+Path* plain_path(PlannerInfo* root, RelOptInfo* output, Path* plain, List* columns) {
+  PathTarget* const target = create_empty_pathtarget();
+  ListCell* cell;
+  foreach (cell, columns) add_column_to_pathtarget(target, static_cast<Expr*>(lfirst(cell)), 0);
+  return &create_projection_path(root, output, plain, set_pathtarget_cost_width(root, target))->path;
+}
+
+}  // namespace
+
+List* itemset_lists(const List* custom_private) {
+  PlanNumbers numbers(custom_private);
+  List* const spec = numbers.next_ints();
+  return list_make2(spec, numbers.next_oids());
+}
+
+ItemsetSpec itemset_spec(const List* lists) {
+  ItemsetSpec spec{};
+  auto* const numbers = reinterpret_cast<int*>(&spec);
+  const ListCell* cell;
+  foreach (cell, static_cast<const List*>(list_nth(lists, kItemsetSpec)))
+    numbers[foreach_current_index(cell)] = lfirst_int(cell);
+  return spec;
+}
+
+Path* itemset_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, ItemsetJoin& join, Path* plain,
+                   const CustomPathMethods* methods) {
+  JoinProjectQuery& block = join.block;
+  const JoinProjectSide& side = block.sides[0];
+  List* const columns = list_concat_copy(join.items, block.aggregates);
+  if (!gives_columns(plain, columns)) {
+    block.refuse(Refusal::kNoCounts);
+    return nullptr;
+  }
+  block.refusal = Refusal::kNone;
+  ItemsetSpec spec = spec_of(join);
+  CustomPath* const path = makeNode(CustomPath);
+  path->path.pathtype = T_CustomScan;
+  path->path.parent = input;  // so that EXPLAIN knows which relations are read
+  path->path.pathtarget = block.target;
+  path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+  path->methods = methods;
+
+  Path* const rows = input_path(root, side, nullptr, spec.input);
+  set_disabled_nodes(&path->path, disabled_nodes(rows));
+  const bool has_own = has_own_keys(spec.input);
+  const double least = least_count(root, block);
+  const FrequentItems frequent = frequent_items(root, side, least);
+  // An itemset is counted where all of its items are frequent. The planner has estimated the size of the join.
+  const double instances = input->rows * std::pow(frequent.share, spec.length);
+  const double itemsets = combinations(frequent.items, spec.length);
+  const double transactions = estimate_num_groups(root, side.keys, side.rel->rows, nullptr, nullptr);
+  path->path.rows = clamp_row_est(Min(Min(plain->rows, itemsets), instances / least));
+  Cost startup = rows->total_cost;
+  startup += (kRunOperators + side.rel->rows * (has_own ? kRowOperators : kCodedRowOperators) +
+              Min(instances * kInstanceOperators, itemsets * (kItemsetOperators + transactions / kBitsAnOperator))) *
+             cpu_operator_cost;
+  const double items = estimate_num_groups(root, side.items, side.rel->rows, nullptr, nullptr);
+  // A run that finds the memory too small leaves the answer to the plain plan.
+  if (side.rel->rows * (kRowBytes + (is_own_key(spec.input.key) ? 0 : kCodedBytes)) + items * (kItemBytes + kCodedBytes) >
+      static_cast<double>(memory_limit_bytes()))
+    startup += plain->total_cost;
+  QualCost quals;
+  cost_qual_eval(&quals, block.quals, root);
+  const QualCost target = path->path.pathtarget->cost;
+  path->path.startup_cost = startup + quals.startup + target.startup;
+  path->path.total_cost = path->path.startup_cost + path->path.rows * (cpu_tuple_cost + quals.per_tuple + target.per_tuple);
+
+  path->custom_paths = list_make2(rows, plain_path(root, output, plain, columns));
+  List* targets = NIL;
+  ListCell* cell;
+  foreach (cell, columns) {
+    auto* const column = static_cast<Expr*>(copyObjectImpl(lfirst(cell)));
+    targets = lappend(targets, makeTargetEntry(column, static_cast<AttrNumber>(list_length(targets) + 1), nullptr, false));
+  }
+  List* const expressions = spec.has_threshold ? list_make1(block.threshold) : NIL;
+  List* const numbers = put_numbers(put_numbers(NIL, ints_of(spec)), block.key_operators);
+  path->custom_private = list_make4(numbers, expressions, targets, block.quals);
+  return &path->path;
+}
+
+}  // namespace batmap::pg

@@ -1,0 +1,57 @@
+// See plain_plan.h.
+#include "extension/plan/plain_plan.h"
+
+#include "extension/input/node_pack_rows.h"
+#include "extension/plan/node_expand_rows.h"
+#include "extension/server/settings.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+Path* cheapest_plain(const RelOptInfo* output) {
+  Path* cheapest = nullptr;
+  ListCell* cell;
+  foreach (cell, output->pathlist) {
+    auto* const path = static_cast<Path*>(lfirst(cell));
+    if (path->param_info == nullptr && (cheapest == nullptr || is_cheaper(path, cheapest))) cheapest = path;
+  }
+  return cheapest;
+}
+
+bool gives_columns(const Path* plain, List* columns) {
+  if (IsA(plain, ProjectionPath)) plain = castNode(ProjectionPath, const_cast<Path*>(plain))->subpath;
+  return IsA(plain, AggPath) || list_difference(columns, plain->pathtarget->exprs) == NIL;
+}
+
+void offer_path(RelOptInfo* output, Path* path, Path* plain, JoinProjectQuery& query) {
+  if (!is_cheaper(path, plain)) {
+    query.refuse(Refusal::kCost);
+    return;
+  }
+  if (!settings.enable_join_project) {
+    query.refuse(Refusal::kDisabled);
+    return;
+  }
+  query.refusal = Refusal::kNone;
+  // The plain path is part of the new path now, so add_path must not free it.
+  output->pathlist = list_delete_ptr(output->pathlist, plain);
+  add_path(output, path);
+  if (!list_member_ptr(output->pathlist, path)) add_path(output, plain);
+}
+
+char* columns_text(const PlanState* input, bool packed, int first, int count, List* ancestors, const ExplainState* es) {
+  const Plan* plan = input->plan;
+  if (packed) plan = packed_rows_plan(plan);
+  if (plan == nullptr) return pstrdup("?");
+  List* const names = set_deparse_context_plan(es->deparse_cxt, const_cast<Plan*>(plan), ancestors);
+  StringInfoData text;
+  initStringInfo(&text);
+  if (char* const rows = expanded_rows_text(plan, names); rows != nullptr && first == 0) return rows;
+  for (int k = first; k < first + count; ++k)
+    appendStringInfo(&text, "%s%s", k > first ? ", " : "",
+                     deparse_expression(expanded_column(plan, k), names, list_length(es->rtable) > 1, false));
+  return text.data;
+}
+
+}  // namespace batmap::pg
