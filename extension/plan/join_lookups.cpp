@@ -135,8 +135,7 @@ bool take_lookup(Apart& state, int number, int relation) {
   JoinProjectSide& side = state.apart.sides[number];
   OneEquality equality;
   const Relids others = bms_del_member(bms_copy(state.sides[number]), relation);
-  List* const comparisons = list_copy_head(state.query.quals, state.query.comparisons);  // of codes: see take_condition()
-  if (!find_one_equality(state.root, relation, others, comparisons, equality)) return false;
+  if (!find_one_equality(state.root, relation, others, state.query.compared, equality)) return false;
   Node* const code = choose_code(side, equality);
   if (!have_the_same_keys(code, equality.key) || !is_plain(code) || !is_plain(equality.key)) return false;
   const JoinProjectSide before = side;
@@ -188,45 +187,64 @@ bool has_room_for_prefix(const JoinProjectSide& side) {
   return (kind == KeyKind::kInt2 || kind == KeyKind::kInt4) && (!side.null_items_are_wanted || side.items_are_not_null);
 }
 
-/// Turns the comparison of two items, if there is one, into a condition on the codes.
-bool take_condition(Apart& state) {
-  const JoinProjectQuery& query = state.query;
-  JoinProjectQuery& apart = state.apart;
-  apart.condition = PairCondition::kNone;
-  if (query.order == ItemOrder::kAny && query.comparisons == 0) return true;
-  for (const JoinProjectSide& side : apart.sides)
-    if (list_length(side.codes) != 1) return false;
-  Node* const codes[2] = {node_of(linitial(apart.sides[0].codes)), node_of(linitial(apart.sides[1].codes))};
-  if (!have_the_same_keys(codes[0], codes[1])) return false;
-  for (JoinProjectSide& side : apart.sides) side.null_items_are_wanted = false;  // a comparison is never true of NULL
-  if (query.order != ItemOrder::kAny) {
-    for (int number = 0; number < 2; ++number)
-      if (!is_code(state, number, codes[number], node_of(linitial(query.sides[number].items)))) return false;
-    apart.condition = query.order == ItemOrder::kLeftSmaller ? PairCondition::kLess : PairCondition::kGreater;
-    return true;
-  }
-  if (query.comparisons != 1) return false;
-  const auto* const comparison = linitial_node(OpExpr, query.quals);
-  Node* operands[2] = {compared(linitial(comparison->args)), compared(lsecond(comparison->args))};
-  Oid operation = comparison->opno;
-  if (!is_code(state, 0, codes[0], operands[0])) {
-    std::swap(operands[0], operands[1]);
-    operation = get_commutator(operation);
-  }
-  if (!OidIsValid(operation) || !is_code(state, 0, codes[0], operands[0]) || !is_code(state, 1, codes[1], operands[1]))
-    return false;
-  const Oid order = lookup_type_cache(exprType(codes[0]), TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+/// What a comparison of the left with the right value means in the order of their type.
+bool read_condition(Oid operation, Oid type, PairCondition& condition) {
+  const Oid order = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
   switch (get_op_opfamily_strategy(operation, order)) {
-    case BTLessStrategyNumber: apart.condition = PairCondition::kLess; return true;
-    case BTLessEqualStrategyNumber: apart.condition = PairCondition::kLessEqual; return true;
-    case BTGreaterStrategyNumber: apart.condition = PairCondition::kGreater; return true;
-    case BTGreaterEqualStrategyNumber: apart.condition = PairCondition::kGreaterEqual; return true;
+    case BTLessStrategyNumber: condition = PairCondition::kLess; return true;
+    case BTLessEqualStrategyNumber: condition = PairCondition::kLessEqual; return true;
+    case BTGreaterStrategyNumber: condition = PairCondition::kGreater; return true;
+    case BTGreaterEqualStrategyNumber: condition = PairCondition::kGreaterEqual; return true;
     default: break;
   }
   const Oid negation = get_negator(operation);
-  if (!OidIsValid(negation) || get_op_opfamily_strategy(negation, order) != BTEqualStrategyNumber) return false;
-  apart.condition = PairCondition::kNotEqual;
+  condition = PairCondition::kNotEqual;
+  return OidIsValid(negation) && get_op_opfamily_strategy(negation, order) == BTEqualStrategyNumber;
+}
+
+/// Are the operands of a comparison, in the order of the sides, their codes?
+bool compares_codes(Apart& state, Node* const operands[2]) {
+  JoinProjectQuery& apart = state.apart;
+  for (int number = 0; number < 2; ++number) {
+    const JoinProjectSide& side = apart.sides[number];
+    if (list_length(side.codes) != 1 || !is_code(state, number, node_of(linitial(side.codes)), operands[number]))
+      return false;
+  }
+  if (!have_the_same_keys(node_of(linitial(apart.sides[0].codes)), node_of(linitial(apart.sides[1].codes)))) return false;
+  for (JoinProjectSide& side : apart.sides) side.null_items_are_wanted = false;  // a comparison is never true of NULL
   return true;
+}
+
+/// Are the operands of a comparison, in the order of the sides, the same value of one lookup of both sides?
+bool compares_values(Apart& state, const OpExpr* comparison, Node* const operands[2]) {
+  JoinProjectQuery& apart = state.apart;
+  const int left = item_index(apart.sides[0], operands[0]);
+  const int right = item_index(apart.sides[1], operands[1]);
+  if (left < 0 || left != right || !has_one_lookup(state.root, apart)) return false;
+  const TypeCacheEntry* const type = lookup_type_cache(exprType(operands[0]), TYPECACHE_CMP_PROC);
+  if (!OidIsValid(type->cmp_proc) || exprType(operands[0]) != exprType(operands[1]) ||
+      comparison->inputcollid != exprCollation(operands[0]))
+    return false;
+  apart.compared_value = left;
+  return true;
+}
+
+/// Turns the comparison of two items, if there is one, into a condition on the codes, or on values of the lookups.
+bool take_condition(Apart& state) {
+  JoinProjectQuery& apart = state.apart;
+  apart.condition = PairCondition::kNone;
+  apart.compared_value = -1;
+  if (apart.compared == NIL) return true;
+  if (list_length(apart.compared) != 1) return false;
+  const auto* const comparison = linitial_node(OpExpr, apart.compared);
+  Node* operands[2] = {compared(linitial(comparison->args)), compared(lsecond(comparison->args))};
+  Oid operation = comparison->opno;
+  if (side_of(state.root, state.query, operands[0]) != 0) {
+    std::swap(operands[0], operands[1]);
+    operation = get_commutator(operation);
+  }
+  if (!OidIsValid(operation) || !read_condition(operation, exprType(operands[0]), apart.condition)) return false;
+  return compares_codes(state, operands) || compares_values(state, comparison, operands);
 }
 
 /// Lets the keys of a side read what is left of it.

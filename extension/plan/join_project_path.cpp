@@ -76,6 +76,7 @@ JoinProjectSpec spec_of(PlannerInfo* root, const JoinProjectQuery& query) {
   set_lookup(query.shared, spec.shared);
   spec.grouped = query.grouped;
   spec.condition = query.condition;
+  spec.compared_value = query.compared_value;
   spec.self_join = query.self_join;
   spec.order = query.order;
   spec.counting = query.counting;

@@ -28,7 +28,8 @@ struct JoinProjectSpec {
   Side shared;  // only its lookup, by the key of the join
   int grouped;  // the node adds up the counts of codes by the items that they stand for
   PairCondition condition;
-  int self_join;  // both sides are one input
+  int compared_value;  // see JoinProjectQuery
+  int self_join;       // both sides are one input
   ItemOrder order;
   JoinProjectCount counting;
   int rows_repeat;

@@ -258,6 +258,7 @@ bool recognize_division(PlannerInfo* root, const RelOptInfo* input, List* having
   if (!add_grouped_items(root, query) || !read_join(root, input, query) || !read_output(root, query, having)) return false;
   query.self_join = make_copies(root, query);
   find_unwanted_nulls(root, query);
+  query.compared = list_copy(query.quals);
   take_order(query);
   query.comparisons = list_length(query.quals);
   if (!query.finer) take_having(query, having);

@@ -62,6 +62,7 @@ struct JoinProjectQuery {
   List* conditions;         // FILTER for each, or nullptr
   List* quals;              // conditions to check on each row of the answer: comparisons of items, then HAVING
   int comparisons;          // number of the former
+  List* compared;           // all comparisons of items, also the one that became `order`
   Expr* threshold;          // least count, or nullptr
   bool threshold_excluded;  // the count must be larger
   Node* limit;              // number of rows with the largest counts, or nullptr
@@ -71,7 +72,8 @@ struct JoinProjectQuery {
 
   // Set by read_lookups_apart() (join_lookups.h):
   bool grouped;             // the node adds up the counts of codes by the items that they stand for
-  PairCondition condition;  // between the codes of a pair
+  PairCondition condition;  // between the codes of a pair, or between what lookups find for them
+  int compared_value;       // its index in the values of both lookups; -1: the codes are compared
   JoinProjectSide shared;   // items that the key determines, and their lookup; no items: there are none
 
   Refusal refusal;  // why it is no join-project

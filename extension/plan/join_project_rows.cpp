@@ -28,6 +28,7 @@ struct JoinProjectCall : PairRowsCall<Query, GroupedRun<Run>> {
 
   std::optional<RowLog> logs[2];
   std::optional<ItemGroups> groups[JoinProjectSpec::kLookups];
+  Buffer<uint32_t> ranks;  // of groups of both sides, if they are compared
 };
 using SelfCall = JoinProjectCall<PairQuery, PairRun>;
 using PairOfInputsCall = JoinProjectCall<JoinQuery, JoinRun>;
@@ -90,6 +91,56 @@ bool read_lookup(PlanState* plan, KeyKind key, KeyKind code, List* operators, Pl
   return guarded_fits(true, [&] { groups.seal(call.options.cancel); });
 }
 
+struct ValueOrder {
+  const Datum* values;
+  FmgrInfo* compare;
+  Oid collation;
+  MemoryContext scratch;
+};
+
+int compare_values(const void* a, const void* b, void* arg) {
+  const auto& order = *static_cast<const ValueOrder*>(arg);
+  CHECK_FOR_INTERRUPTS();
+  const MemoryContext caller = MemoryContextSwitchTo(order.scratch);
+  const int result =
+      DatumGetInt32(FunctionCall2Coll(order.compare, order.collation, order.values[*static_cast<const uint32_t*>(a)],
+                                      order.values[*static_cast<const uint32_t*>(b)]));
+  MemoryContextSwitchTo(caller);
+  MemoryContextReset(order.scratch);
+  return result;
+}
+
+/// Ranks groups by one of their values. Equal values have equal ranks, NULL has none. @return whether memory was enough
+bool rank_groups(const TupleCodes& found, int value, MemoryContext context, MemoryMeter& meter, Buffer<uint32_t>& ranks) {
+  constexpr size_t kBytes = sizeof(Datum) + 2 * sizeof(uint32_t);
+  if (meter.available() < found.count * kBytes || !guarded_fits(true, [&] { ranks = Buffer<uint32_t>(meter, found.count); }))
+    return false;
+  const MemoryContext own = AllocSetContextCreate(context, "batmap ranks", ALLOCSET_DEFAULT_SIZES);
+  auto* const values = static_cast<Datum*>(MemoryContextAllocHuge(own, sizeof(Datum) * Max(found.count, 1)));
+  auto* const sorted = static_cast<uint32_t*>(MemoryContextAllocHuge(own, sizeof(uint32_t) * Max(found.count, 1)));
+  auto* const row = static_cast<Datum*>(MemoryContextAlloc(own, sizeof(Datum) * static_cast<size_t>(found.columns)));
+  auto* const nulls = static_cast<bool*>(MemoryContextAlloc(own, sizeof(bool) * static_cast<size_t>(found.columns)));
+  uint32_t size = 0;
+  for (uint32_t group = 0; group < found.count; ++group) {
+    ranks[group] = PairGrouping::kNoRank;
+    tuple_of_code(found, group, row, nulls);
+    values[group] = row[value];
+    if (!nulls[value]) sorted[size++] = group;
+  }
+  const Form_pg_attribute column = TupleDescAttr(found.slot->tts_tupleDescriptor, value);
+  TypeCacheEntry* const type = lookup_type_cache(column->atttypid, TYPECACHE_CMP_PROC_FINFO);
+  ValueOrder order{values, &type->cmp_proc_finfo, column->attcollation,
+                   AllocSetContextCreate(own, "batmap ranks scratch", ALLOCSET_SMALL_SIZES)};
+  qsort_arg(sorted, size, sizeof(uint32_t), compare_values, &order);
+  uint32_t rank = 0;
+  for (uint32_t k = 0; k < size; ++k) {
+    if (k > 0 && compare_values(&sorted[k - 1], &sorted[k], &order) != 0) rank = k;
+    ranks[sorted[k]] = rank;
+  }
+  MemoryContextDelete(own);
+  return true;
+}
+
 template <typename Call>
 bool read_lookups(JoinProjectInputs& inputs, Call& call, MemoryContext context) {
   constexpr JoinProjectList kOperators[] = {kLeftItemOperators, kRightItemOperators, kSharedOperators};
@@ -105,7 +156,9 @@ bool read_lookups(JoinProjectInputs& inputs, Call& call, MemoryContext context) 
     MemoryContextSwitchTo(caller);
     if (!enough) return false;
   }
-  return inputs.found[2] == nullptr || inputs.found[2]->count < kMostPrefixes;
+  if (inputs.found[2] != nullptr && inputs.found[2]->count >= kMostPrefixes) return false;
+  const int value = inputs.spec.compared_value;
+  return value < 0 || !inputs.spec.grouped || rank_groups(*inputs.found[0], value, context, call.meter, call.ranks);
 }
 
 /// Puts the group of the key before each item. A row whose key has none is in no row of the join.
@@ -190,6 +243,7 @@ std::optional<PairGrouping> grouping_of(const JoinProjectSpec& spec, const JoinP
                         .both_orders = spec.self_join != 0,
                         .has_prefixes = call.groups[2].has_value(),
                         .condition = spec.condition,
+                        .ranks = call.ranks.span(),
                         .min_count = static_cast<uint64_t>(bounds.min_count),
                         .top_k = std::nullopt};
   if (bounds.best) grouping.top_k = static_cast<uint64_t>(*bounds.best);
@@ -225,6 +279,7 @@ JoinProjectRows open_self_join(JoinProjectInputs& inputs, const JoinProjectBound
     return give_up(call);
   const std::optional<PairGrouping> grouping = grouping_of(spec, bounds, call);
   ask(spec, bounds, grouping, call.query);
+  // An item and itself have one group, and groups may have several items.
   call.query.diagonal = grouping ? holds_for_equals(spec.condition) : spec.order == ItemOrder::kAny;
   std::span<const uint32_t> ranks;
   if (Dictionary* const items = inputs.items[0]->dictionary; items != nullptr)

@@ -43,12 +43,21 @@ std::optional<std::pair<int64_t, bool>> GroupedPairs::group_of(const ItemGroups*
   return std::pair{prefix | group, groups->is_single(group)};
 }
 
+/// @param left, right  groups without their prefix
+bool GroupedPairs::ranks_hold(uint32_t left, uint32_t right) const {
+  const uint32_t a = grouping_.ranks[left];
+  const uint32_t b = grouping_.ranks[right];
+  return a != PairGrouping::kNoRank && b != PairGrouping::kNoRank && holds(grouping_.condition, a, b);
+}
+
 template <typename Take>
 void GroupedPairs::take_pair(int64_t left, int64_t right, uint64_t count, Take take) const {
-  if (!holds(grouping_.condition, left, right)) return;
+  const bool has_ranks = !grouping_.ranks.empty();
+  if (!has_ranks && !holds(grouping_.condition, left, right)) return;
   const auto left_group = group_of(grouping_.left, left);
   const auto right_group = group_of(grouping_.right, right);
-  if (left_group && right_group)
+  if (!left_group || !right_group) return;
+  if (!has_ranks || ranks_hold(static_cast<uint32_t>(left_group->first), static_cast<uint32_t>(right_group->first)))
     take(left_group->first, right_group->first, count, left_group->second && right_group->second);
 }
 

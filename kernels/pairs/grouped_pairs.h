@@ -25,7 +25,7 @@
 
 namespace batmap {
 
-/// How the two items of a pair must compare. Values of 64 bits, prefix included.
+/// How the two items of a pair must compare: as values of 64 bits, prefix included, or by the ranks of their groups.
 enum class PairCondition : int { kNone, kLess, kLessEqual, kGreater, kGreaterEqual, kNotEqual };
 
 inline bool holds(PairCondition condition, int64_t left, int64_t right) {
@@ -58,6 +58,9 @@ struct PairGrouping {
   bool both_orders = false;  // each pair comes once and stands for (a, b) and (b, a): a self-join
   bool has_prefixes = false;
   PairCondition condition = PairCondition::kNone;
+  // not owned; if given, `condition` compares these numbers of the groups of both sides, and no pair has a group without one
+  std::span<const uint32_t> ranks = {};
+  static constexpr uint32_t kNoRank = UINT32_MAX;
   uint64_t min_count = 1;         // of a pair of groups
   std::optional<uint64_t> top_k;  // at least all pairs with the count of the k-th
 
@@ -95,6 +98,7 @@ class GroupedPairs {
   template <typename Take>
   void take_pairs(std::span<const PairRow> items, Take take) const;
   std::optional<std::pair<int64_t, bool>> group_of(const ItemGroups* groups, int64_t item) const;
+  bool ranks_hold(uint32_t left, uint32_t right) const;
   void add_to_table(int64_t left, int64_t right, uint64_t count);
   void grow_table();
   void offer(uint64_t count);

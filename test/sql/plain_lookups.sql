@@ -61,7 +61,7 @@ CREATE TABLE shapes (number int GENERATED ALWAYS AS IDENTITY, shape text, query 
 INSERT INTO shapes (shape, query)
 SELECT 'compared: ' || c, 'SELECT p.name, q.name, count(*) FROM lines a JOIN lines b USING (ord) JOIN products p ON p.prod = a.prod
     JOIN products q ON q.prod = b.prod WHERE ' || c || ' GROUP BY 1, 2'
-FROM unnest('{true,a.prod < b.prod,a.prod <= b.prod,a.prod > b.prod,b.prod > a.prod,a.prod >= b.prod,a.prod <> b.prod,p.prod < q.prod,p.prod < b.prod,p.name < q.name,a.n < b.n,a.prod < b.prod AND a.n < b.n}'::text[]) c;
+FROM unnest('{true,a.prod < b.prod,a.prod <= b.prod,a.prod > b.prod,b.prod > a.prod,a.prod >= b.prod,a.prod <> b.prod,p.prod < q.prod,p.prod < b.prod,p.name < q.name,q.name < p.name,p.name <= q.name,p.name <> q.name,upper(p.name) < upper(q.name),p.name COLLATE \"C\" < q.name,a.n < b.n,a.prod < b.prod AND a.n < b.n}'::text[]) c;
 INSERT INTO shapes (shape, query) VALUES
 ('threshold', 'SELECT p.name, q.name, count(*) FROM lines a JOIN lines b USING (ord) JOIN products p ON p.prod = a.prod
     JOIN products q ON q.prod = b.prod WHERE a.prod < b.prod GROUP BY 1, 2 HAVING count(*) >= 80'),

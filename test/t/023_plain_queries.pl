@@ -169,10 +169,12 @@ sub named_query
     );
     my $table = one(@tables);
     my $names = one('products', 'labels', '');
+    my $other = $names;
+    my $left = $names;
     my (@from, @where, @columns);
     for my $side (qw(a b))
     {
-        if ($side eq 'b' && rand() < 0.3) { $table = one(@tables); $names = one('products', 'labels', '') }
+        if ($side eq 'b' && rand() < 0.3) { $table = one(@tables); $names = $other = one('products', 'labels', '') }
         push @from, "$table $side" . ($side eq 'b' ? ' USING (ord)' : '');
         my $from = $names eq '' ? $side : "n$side";
         push @from, "$names $from ON $from.prod = $side.prod" if $names ne '';
@@ -187,7 +189,8 @@ sub named_query
         push @columns, one('o.land', 'o.who', "date_trunc('week', o.day)");
         push @where, maybe(0.3, "o.day < '2024-02-01'");
     }
-    push @where, 'a.prod ' . one('<', '<', '<=', '<>', '>', '>=') . ' b.prod' if rand() < 0.8;
+    my @compared = rand() < 0.3 && $left eq $other ? ($columns[0] =~ s/\b(n?)b\b/$1a/gr, $columns[0] =~ s/\b(n?)a\b/$1b/gr) : qw(a.prod b.prod);
+    push @where, join one(' < ', ' < ', ' <= ', ' <> ', ' > ', ' >= '), @compared if rand() < 0.8;
     my $number = 0;
     my $select = join ', ', map { "$_ AS c" . $number++ } @columns;
     my $from = join(' JOIN ', @from) . (@where ? ' WHERE ' . join(' AND ', @where) : '');

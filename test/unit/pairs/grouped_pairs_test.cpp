@@ -74,6 +74,7 @@ Counts grouped(const Case& c, uint64_t min_count, std::optional<uint64_t> top_k,
                               .both_orders = c.both_orders,
                               .has_prefixes = c.has_prefixes,
                               .condition = c.condition,
+                              .ranks = {},
                               .min_count = min_count,
                               .top_k = top_k};
   ExecutionOptions options;
@@ -149,6 +150,48 @@ TEST(GroupedPairs, LikeAddingUpOneByOne) {
         EXPECT_EQ(grouped(c, 8, std::nullopt, meter), frequent);
         EXPECT_EQ(meter.current(), 0u);
       }
+}
+
+TEST(GroupedPairs, RanksAreCompared) {
+  Random random(kSeed + 3);
+  for (const PairCondition condition : kConditions) {
+    MemoryMeter meter;
+    ItemGroups groups(meter);
+    for (int64_t item = 0; item < 30; ++item) groups.add(item, static_cast<uint32_t>(item / 3));
+    groups.seal();
+    std::vector<uint32_t> ranks;
+    for (uint32_t group = 0; group < groups.groups(); ++group)
+      ranks.push_back(group == 4 ? PairGrouping::kNoRank : static_cast<uint32_t>(random.below(5)));
+    std::vector<PairRow> rows;
+    for (int64_t a = 0; a < 30; ++a)
+      for (int64_t b = a; b < 30; ++b) rows.push_back({a, b, 1 + random.below(9), 0, 0});
+    Counts expected;
+    const auto add = [&](int64_t left, int64_t right, uint64_t count) {
+      const uint32_t x = ranks[static_cast<size_t>(left / 3)];
+      const uint32_t y = ranks[static_cast<size_t>(right / 3)];
+      if (x != PairGrouping::kNoRank && y != PairGrouping::kNoRank && holds(condition, x, y))
+        expected[{left / 3, right / 3}] += count;
+    };
+    for (const PairRow& row : rows) {
+      add(row.item_a, row.item_b, row.support);
+      if (row.item_a != row.item_b) add(row.item_b, row.item_a, row.support);
+    }
+    PairGrouping grouping;
+    grouping.left = grouping.right = &groups;
+    grouping.both_orders = true;
+    grouping.condition = condition;
+    grouping.ranks = ranks;
+    ExecutionOptions options;
+    options.memory = &meter;
+    GroupedPairs pairs(grouping, options);
+    pairs.add(rows);
+    pairs.finish();
+    Counts counts;
+    std::vector<PairRow> batch;
+    while (pairs.next(batch))
+      for (const PairRow& row : batch) counts[{row.item_a, row.item_b}] = row.support;
+    EXPECT_EQ(counts, expected);
+  }
 }
 
 TEST(GroupedPairs, TopKHasAtLeastTheBest) {
