@@ -98,7 +98,7 @@ struct JoinProjectState {
   PlanState* inputs[2];
   PlanState* lookups[JoinProjectSpec::kLookups];  // nullptr: none of its own
   Plan* plain_plan;
-  PlanState* plain;      // nullptr until it is needed: an aggregation gets its hash table when it is initialised
+  PlanState* plain;      // nullptr until needed, because an aggregation clears its hash table when it is initialised
   int eflags;            // of the node, for `plain`
   ExprState* threshold;  // this and the next two: nullptr if there is none
   ExprState* limit;
@@ -133,6 +133,8 @@ void begin_scan(CustomScanState* node, EState* estate, int eflags) {
     if (state->spec.looked_up(number).lookup == Lookup::kOwn) state->lookups[number] = next_child();
   state->plain_plan = static_cast<Plan*>(llast(scan->custom_plans));
   state->eflags = eflags;
+  // A subplan that both plans share must not be initialised again once it has run.
+  if (estate->es_plannedstmt->subplans != NIL) state->plain = ExecInitNode(state->plain_plan, estate, eflags);
   int at = 0;
   const auto expression = [&](bool there) {
     return there ? ExecInitExpr(static_cast<Expr*>(list_nth(scan->custom_exprs, at++)), &node->ss.ps) : nullptr;
