@@ -31,7 +31,7 @@ ItemsetSpec spec_of(const ItemsetJoin& join) {
   const JoinProjectSide& side = join.block.sides[0];
   ItemsetSpec spec{};
   spec.input.keys = list_length(side.keys);
-  spec.input.items = 1;
+  spec.input.codes = 1;
   spec.input.key = spec.input.keys > 1 ? KeyKind::kTuples : key_kind(exprType(static_cast<Node*>(linitial(side.keys))));
   spec.input.item = key_kind(exprType(static_cast<Node*>(linitial(side.items))));
   spec.length = list_length(join.items);

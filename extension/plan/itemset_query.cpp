@@ -151,6 +151,10 @@ bool read_pair(PlannerInfo* root, const List* items, Copies& copies, int other) 
   if (!add_item(root, pair, node_of(list_nth(items, copies.base)), 0) ||
       !add_item(root, pair, node_of(list_nth(items, other)), 0) || list_length(pair.sides[0].items) != 1)
     return false;
+  for (JoinProjectSide& side : pair.sides) {
+    side.codes = side.items;
+    side.code_operators = side.item_operators;
+  }
   const Relids both = bms_union(pair.sides[0].rel->relids, pair.sides[1].rel->relids);
   const ListCell* cell;
   foreach (cell, join_equalities(root, both, pair.sides[0].rel->relids, pair.sides[1].rel))

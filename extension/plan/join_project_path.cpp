@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "extension/input/node_pack_rows.h"
+#include "extension/plan/join_lookups.h"
 #include "extension/plan/node_expand_rows.h"
 #include "extension/plan/plain_plan.h"
 #include "extension/server/backend.h"
@@ -23,6 +24,7 @@ constexpr double kRunOperators = 20000;          // start threads, allocate memo
 constexpr double kRowOperators = 2;              // read a row into the log and group it
 constexpr double kCodedRowOperators = 6;         // the same, with a look-up of its values
 constexpr double kPairInstanceOperators = 0.05;  // count; a bit high for very dense and very sparse relations
+constexpr double kGroupedPairOperators = 1;      // find the groups of a pair of codes, and add its count up
 
 constexpr double kFinerRowTuples = 3;  // in units of cpu_tuple_cost: return a row that the server combines with others
 
@@ -45,26 +47,40 @@ List* ints_of(const JoinProjectSpec& spec) {
   return ints;
 }
 
+void set_lookup(const JoinProjectSide& side, JoinProjectSpec::Side& spec) {
+  if (side.lookup.rel == nullptr) return;
+  spec.lookup = Lookup::kOwn;
+  spec.lookup_key = key_kind(exprType(side.lookup.key));
+}
+
 JoinProjectSpec::Side side_spec(const JoinProjectQuery& query, const JoinProjectSide& side) {
   JoinProjectSpec::Side spec{};
   spec.keys = list_length(side.keys);
+  spec.codes = list_length(side.codes);
   spec.items = list_length(side.items);
   spec.key = spec.keys > 1 ? KeyKind::kTuples : key_kind(exprType(static_cast<Node*>(linitial(side.keys))));
-  spec.item = key_kind(exprType(static_cast<Node*>(linitial(side.items))));
+  spec.item = key_kind(exprType(static_cast<Node*>(linitial(side.codes))));
   spec.null_items = side.null_items_are_wanted;
   // NULL is coded as a number above all values of 32 bits. There is no such number for 64 bits.
   const bool has_room_for_null =
       !side.null_items_are_wanted || side.items_are_not_null || spec.item == KeyKind::kInt2 || spec.item == KeyKind::kInt4;
-  if (spec.items > 1 || !is_own_key(spec.item) || !has_room_for_null) {
+  if (spec.codes > 1 || !is_own_key(spec.item) || !has_room_for_null) {
     spec.item = query.order != ItemOrder::kAny ? KeyKind::kDictionary : KeyKind::kTuples;
     spec.null_items = spec.item == KeyKind::kTuples;  // a dictionary has none; an order of the items rejects them
   }
+  set_lookup(side, spec);
   return spec;
 }
 
-JoinProjectSpec spec_of(const JoinProjectQuery& query) {
+JoinProjectSpec spec_of(PlannerInfo* root, const JoinProjectQuery& query) {
   JoinProjectSpec spec{};
   for (int side = 0; side < 2; ++side) spec.sides[side] = side_spec(query, query.sides[side]);
+  if (has_one_lookup(root, query)) spec.sides[1].lookup = Lookup::kOfLeft;
+  spec.shared.items = list_length(query.shared.items);
+  set_lookup(query.shared, spec.shared);
+  spec.grouped = query.grouped;
+  spec.condition = query.condition;
+  spec.compared_value = query.compared_value;
   spec.self_join = query.self_join;
   spec.order = query.order;
   spec.counting = query.counting;
@@ -87,25 +103,30 @@ double row_cost(const JoinProjectSpec::Side& side) {
   return cpu_operator_cost * (has_own_keys(side) ? kRowOperators : kCodedRowOperators);
 }
 
+/// A path that returns some expressions of a relation.
+Path* path_of(PlannerInfo* root, RelOptInfo* rel, List* expressions) {
+  PathTarget* const target = create_empty_pathtarget();
+  ListCell* cell;
+  foreach (cell, expressions) add_column_to_pathtarget(target, static_cast<Expr*>(lfirst(cell)), 0);
+  return &create_projection_path(root, rel, rel->cheapest_total_path, set_pathtarget_cost_width(root, target))->path;
+}
+
 }  // namespace
 
 Path* input_path(PlannerInfo* root, const JoinProjectSide& side, const RowExpansion* expansion, JoinProjectSpec::Side& columns) {
-  PathTarget* const target = create_empty_pathtarget();
-  List* const expressions = list_concat_copy(side.keys, side.items);
-  ListCell* cell;
-  foreach (cell, expressions) add_column_to_pathtarget(target, static_cast<Expr*>(lfirst(cell)), 0);
-  set_pathtarget_cost_width(root, target);
+  List* const expressions = list_concat_copy(side.keys, side.codes);
   const RelOptInfo* const rel = expansion != nullptr ? expansion->rows : side.rel;
-  const auto columns_of = [&](Path* rows) {
-    return expansion != nullptr ? expand_rows_path(root, *expansion, side.rel, rows, expressions)
-                                      : &create_projection_path(root, side.rel, rows, target)->path;
-  };
-  Path* const serial = columns_of(rel->cheapest_total_path);
+  Path* const serial = expansion != nullptr
+                           ? expand_rows_path(root, *expansion, side.rel, rel->cheapest_total_path, expressions)
+                           : path_of(root, side.rel, expressions);
   if (!has_own_keys(columns) || !side.rel->consider_parallel || rel->partial_pathlist == NIL ||
       !is_parallel_safe(root, reinterpret_cast<Node*>(expressions)))
     return serial;
-  Path* const pack = pack_rows_path(root, side.rel, columns_of(static_cast<Path*>(linitial(rel->partial_pathlist))),
-                                    {columns.key, columns.item, columns.null_items});
+  auto* const partial = static_cast<Path*>(linitial(rel->partial_pathlist));
+  Path* const part = expansion != nullptr
+                         ? expand_rows_path(root, *expansion, side.rel, partial, expressions)
+                         : &create_projection_path(root, side.rel, partial, serial->pathtarget)->path;
+  Path* const pack = pack_rows_path(root, side.rel, part, {columns.key, columns.item, columns.null_items});
   double rows = pack->rows * pack->parallel_workers;
   Path* const gather = &create_gather_path(root, side.rel, pack, pack->pathtarget, nullptr, &rows)->path;
   if (!is_cheaper(gather, serial, serial->rows * cpu_operator_cost)) return serial;
@@ -132,10 +153,12 @@ MemoryUse memory_use(PlannerInfo* root, const JoinProjectQuery& query, const Joi
   for (int side = 0; side < spec.inputs(); ++side) {
     const JoinProjectSide& input = query.sides[side];
     rows += input.rel->rows;
-    items[side] = distinct_values(root, input.items, input.rel->rows);
+    items[side] = distinct_values(root, input.codes, input.rel->rows);
     use.bytes += items[side] * (kItemBytes + (is_own_key(spec.sides[side].item) ? 0 : kCodedBytes));
     if (!is_own_key(spec.sides[side].key)) use.bytes += distinct_values(root, input.keys, input.rel->rows) * kCodedBytes;
   }
+  for (const JoinProjectSide* const side : {&query.sides[0], &query.sides[1], &query.shared})
+    if (side->lookup.rel != nullptr) use.bytes += side->lookup.rel->rows * (kItemBytes + kCodedBytes);
   const auto work_bytes = static_cast<double>(run_work_bytes());
   if (rows * kRowBytes <= work_bytes / RowLog::kShareOfWorkMemory) {
     use.bytes += rows * kRowBytes * kCountedBytes;
@@ -159,10 +182,11 @@ List* node_aggregates(const JoinProjectQuery& query) {
   return aggregates;
 }
 
-/// The columns of the node's rows: items of the left, items of the right, aggregates.
+/// The columns of the node's rows: items of the left, items of the right, those of both, aggregates.
 List* scan_targets(const JoinProjectQuery& query) {
   List* targets = NIL;
-  for (const List* const expressions : {query.sides[0].items, query.sides[1].items, node_aggregates(query)}) {
+  for (const List* const expressions :
+       {query.sides[0].items, query.sides[1].items, query.shared.items, node_aggregates(query)}) {
     const ListCell* cell;
     foreach (cell, expressions) {
       auto* const expression = static_cast<Expr*>(copyObjectImpl(lfirst(cell)));
@@ -204,8 +228,8 @@ bool gives_answer(const Path* plain, const JoinProjectQuery& query) {
   List* columns = list_copy(query.aggregates);
   const ListCell* cell;
   const ListCell* ref;
-  for (const JoinProjectSide& side : query.sides)
-    forboth(cell, side.items, ref, side.item_refs) if (lfirst_int(ref) != kOnlyCompared) columns =
+  for (const JoinProjectSide* const side : {&query.sides[0], &query.sides[1], &query.shared})
+    forboth(cell, side->items, ref, side->item_refs) if (lfirst_int(ref) != kOnlyCompared) columns =
         lappend(columns, lfirst(cell));
   return gives_columns(plain, columns);
 }
@@ -224,10 +248,10 @@ Path* plain_states(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, con
 Path* plain_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, Path* plain, const JoinProjectQuery& query) {
   if (query.finer && query.aggregates != NIL) plain = plain_states(root, input, output, query, plain->rows);
   PathTarget* const target = create_empty_pathtarget();
-  for (const JoinProjectSide& side : query.sides) {
+  for (const JoinProjectSide* const side : {&query.sides[0], &query.sides[1], &query.shared}) {
     const ListCell* cell;
     const ListCell* ref;
-    forboth(cell, side.items, ref, side.item_refs) {
+    forboth(cell, side->items, ref, side->item_refs) {
       auto* item = static_cast<Expr*>(lfirst(cell));
       auto* const node = reinterpret_cast<Node*>(item);
       if (lfirst_int(ref) == kOnlyCompared)
@@ -251,8 +275,10 @@ List* join_project_lists(const List* custom_private) {
   List* const key_operators = numbers.next_oids();
   List* const left_item_operators = numbers.next_oids();
   List* const right_item_operators = numbers.next_oids();
+  List* const shared_operators = numbers.next_oids();
+  List* const lists = list_make5(spec, key_operators, left_item_operators, right_item_operators, shared_operators);
   List* const states = numbers.next_ints();
-  return lappend(list_make5(spec, key_operators, left_item_operators, right_item_operators, states), numbers.next_ints());
+  return lappend(lappend(lists, states), numbers.next_ints());
 }
 
 JoinProjectSpec join_project_spec(const List* lists) {
@@ -270,7 +296,7 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
     query.refuse(Refusal::kNoCounts);
     return nullptr;
   }
-  JoinProjectSpec spec = spec_of(query);
+  JoinProjectSpec spec = spec_of(root, query);
   CustomPath* const path = makeNode(CustomPath);
   path->path.pathtype = T_CustomScan;
   path->path.parent = input;  // so that EXPLAIN knows which relations are read
@@ -281,6 +307,11 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
   path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
   path->methods = methods;
 
+  // Without the lookups, rows are joined that they would leave out.
+  double joined_rows = input->rows;
+  for (int side = 0; side < 2; ++side)
+    joined_rows *= Max(1, query.sides[side].rel->rows / Max(1, query.sides[side].rows_with_lookups));
+
   Cost startup = kRunOperators * cpu_operator_cost;
   for (int side = 0; side < spec.inputs(); ++side) {
     Path* const rows = input_path(root, query.sides[side], query.expansion, spec.sides[side]);
@@ -288,8 +319,19 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
     set_disabled_nodes(&path->path, disabled_nodes(&path->path) + disabled_nodes(rows));
     startup += rows->total_cost + query.sides[side].rel->rows * row_cost(spec.sides[side]);
   }
-  const double instances = query.expansion != nullptr ? pair_instances(root, query, input->rows) : input->rows;
+  for (int number = 0; number < JoinProjectSpec::kLookups; ++number) {
+    if (spec.looked_up(number).lookup != Lookup::kOwn) continue;
+    const JoinProjectLookup& lookup = number < 2 ? query.sides[number].lookup : query.shared.lookup;
+    Path* const rows = path_of(root, lookup.rel, lcons(lookup.key, list_copy(lookup.values)));
+    path->custom_paths = lappend(path->custom_paths, rows);
+    set_disabled_nodes(&path->path, disabled_nodes(&path->path) + disabled_nodes(rows));
+    startup += rows->total_cost + rows->rows * kCodedRowOperators * cpu_operator_cost;
+  }
+  const double instances = query.expansion != nullptr ? pair_instances(root, query, joined_rows) : joined_rows;
   startup += instances * kPairInstanceOperators * cpu_operator_cost;
+  if (spec.grouped)
+    startup += distinct_values(root, list_concat_copy(query.sides[0].codes, query.sides[1].codes), joined_rows) *
+               kGroupedPairOperators * cpu_operator_cost;
   const MemoryUse memory = memory_use(root, query, spec);
   startup += memory.cost;
   // A run that finds the memory too small leaves the answer to the plain plan.
@@ -318,7 +360,7 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
   }
   List* numbers = NIL;
   for (const List* const list : {ints_of(spec), query.key_operators, query.sides[0].item_operators,
-                                 query.sides[1].item_operators, query.states, inputs})
+                                 query.sides[1].item_operators, query.shared.item_operators, query.states, inputs})
     numbers = put_numbers(numbers, list);
   path->custom_private = list_make4(numbers, expressions, scan_targets(query), query.quals);
   if (!query.finer) return &path->path;

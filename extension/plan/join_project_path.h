@@ -8,18 +8,28 @@
 
 namespace batmap::pg {
 
+/// Where the items of a side come from, if they are not in its input.
+enum class Lookup : int { kNone, kOwn, kOfLeft };
+
 /// What the node must know when it runs: plain ints, so that a plan can hold them.
 struct JoinProjectSpec {
   struct Side {
-    int keys;  // columns of the input: keys first, then items
-    int items;
+    int keys;  // columns of the input: keys first, then codes
+    int codes;
     KeyKind key;
-    KeyKind item;
-    int null_items;  // 0: rows whose item is NULL are left out
+    KeyKind item;    // of the codes
+    int null_items;  // 0: rows whose code is NULL are left out
     int packed;      // the input returns chunks (node_pack_rows.h)
+    int items;       // columns of the answer: the codes, or what a lookup finds for them
+    Lookup lookup;
+    KeyKind lookup_key;
   };
   Side sides[2];
-  int self_join;  // both sides are one input
+  Side shared;  // only its lookup, by the key of the join
+  int grouped;  // the node adds up the counts of codes by the items that they stand for
+  PairCondition condition;
+  int compared_value;  // see JoinProjectQuery
+  int self_join;       // both sides are one input
   ItemOrder order;
   JoinProjectCount counting;
   int rows_repeat;
@@ -31,6 +41,14 @@ struct JoinProjectSpec {
 
   const Side& side(int number) const { return sides[self_join ? 0 : number]; }
   int inputs() const { return self_join ? 1 : 2; }
+  /// The lookups: of the left side, of the right side, by the key.
+  const Side& looked_up(int number) const { return number < 2 ? sides[number] : shared; }
+  int children() const {
+    int children = inputs();
+    for (int number = 0; number < kLookups; ++number) children += looked_up(number).lookup == Lookup::kOwn;
+    return children;
+  }
+  static constexpr int kLookups = 3;
 };
 
 /// Are keys and items of a side their own codes?
@@ -42,7 +60,7 @@ bool has_own_keys(const JoinProjectSpec::Side& side);
 Path* input_path(PlannerInfo* root, const JoinProjectSide& side, const RowExpansion* expansion, JoinProjectSpec::Side& columns);
 
 /// The lists that CustomScan::custom_private holds.
-enum JoinProjectList { kSpec, kKeyOperators, kLeftItemOperators, kRightItemOperators, kStates, kInputs };
+enum JoinProjectList { kSpec, kKeyOperators, kLeftItemOperators, kRightItemOperators, kSharedOperators, kStates, kInputs };
 
 /// In the list kInputs, for each aggregate: the expressions that it has.
 enum AggregateInput : int { kArgument = 1, kCondition = 2 };

@@ -258,7 +258,45 @@ bool take_threshold(JoinProjectQuery& query, Expr* clause) {
 
 namespace {
 
-/// Takes ORDER BY count DESC LIMIT n, if all rows of the node go into that sort.
+/// Does a unique index of one relation say that no key has the same items twice, and do the other relations of the side add no
+/// rows? A row with a NULL key joins with nothing.
+bool rows_are_distinct(PlannerInfo* root, const JoinProjectQuery& query, const JoinProjectSide& side) {
+  ListCell* cell;
+  foreach (cell, side.codes)  // an index treats NULLs as different; here they form one group
+    if (side.null_items_are_wanted && !is_not_null(root, node_of(lfirst(cell)))) return false;
+  return is_unique_on(root, query, side);
+}
+
+/// Reads a block whose relations are divided.
+bool recognize_division(PlannerInfo* root, const RelOptInfo* input, List* having, JoinProjectQuery& query) {
+  const bool expands = query.expansion != nullptr;
+  if (!add_grouped_items(root, query) || !(expands ? read_expansion(root, input, query) : read_join(root, input, query)) ||
+      !read_output(root, query, having) || (expands && !complete_items(root, query)))
+    return false;
+  query.self_join = expands || make_copies(root, query);
+  find_unwanted_nulls(root, query);
+  query.compared = list_copy(query.quals);
+  take_order(query);
+  if (expands) query.quals = list_concat(query.quals, query.expansion->of_answer);
+  query.comparisons = list_length(query.quals);
+  if (!query.finer) take_having(query, having);
+  for (JoinProjectSide& side : query.sides) {
+    side.codes = side.items;
+    side.code_operators = side.item_operators;
+    side.rows_with_lookups = side.rel->rows;
+  }
+  query.rows_repeat = rows_may_repeat(root, query);
+  return true;
+}
+
+}  // namespace
+
+void take_having(JoinProjectQuery& query, List* having) {
+  ListCell* cell;
+  foreach (cell, having)
+    if (!take_threshold(query, expr_of(cell))) query.quals = lappend(query.quals, lfirst(cell));
+}
+
 void take_limit(PlannerInfo* root, JoinProjectQuery& query) {
   const Query* const parse = root->parse;
   if (query.finer || query.quals != NIL || parse->sortClause == NIL || parse->limitCount == nullptr ||
@@ -274,37 +312,10 @@ void take_limit(PlannerInfo* root, JoinProjectQuery& query) {
   query.offset = parse->limitOffset;
 }
 
-/// Does a unique index of one relation say that no key has the same items twice, and do the other relations of the side add no
-/// rows? A row with a NULL key joins with nothing.
-bool rows_are_distinct(PlannerInfo* root, const JoinProjectQuery& query, const JoinProjectSide& side) {
-  ListCell* cell;
-  foreach (cell, side.items)  // an index treats NULLs as different; here they form one group
-    if (side.null_items_are_wanted && !is_not_null(root, node_of(lfirst(cell)))) return false;
-  return is_unique_on(root, query, side);
+bool rows_may_repeat(PlannerInfo* root, const JoinProjectQuery& query) {
+  return query.counting == JoinProjectCount::kRows &&
+         !(rows_are_distinct(root, query, query.sides[0]) && rows_are_distinct(root, query, query.sides[1]));
 }
-
-/// Reads a block whose relations are divided.
-bool recognize_division(PlannerInfo* root, const RelOptInfo* input, List* having, JoinProjectQuery& query) {
-  const bool expands = query.expansion != nullptr;
-  if (!add_grouped_items(root, query) || !(expands ? read_expansion(root, input, query) : read_join(root, input, query)) ||
-      !read_output(root, query, having) || (expands && !complete_items(root, query)))
-    return false;
-  query.self_join = expands || make_copies(root, query);
-  find_unwanted_nulls(root, query);
-  take_order(query);
-  if (expands) query.quals = list_concat(query.quals, query.expansion->of_answer);
-  query.comparisons = list_length(query.quals);
-  ListCell* cell;
-  if (!query.finer) {
-    foreach (cell, having)
-      if (!take_threshold(query, expr_of(cell))) query.quals = lappend(query.quals, lfirst(cell));
-  }
-  query.rows_repeat = query.counting == JoinProjectCount::kRows &&
-                      !(rows_are_distinct(root, query, query.sides[0]) && rows_are_distinct(root, query, query.sides[1]));
-  return true;
-}
-
-}  // namespace
 
 bool recognize_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output,
                             JoinProjectQuery& query) {

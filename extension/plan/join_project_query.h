@@ -12,6 +12,7 @@
 #pragma once
 
 #include "extension/plan/refusals.h"
+#include "pairs/grouped_pairs.h"
 
 #include "extension/server/pg.h"
 
@@ -28,6 +29,13 @@ enum class ItemOrder : int { kAny, kLeftSmaller, kLeftLarger };
 /// In JoinProjectSide::item_refs: the item is in no group and no column of the query, only in a comparison.
 constexpr int kOnlyCompared = -1;
 
+/// A relation that is read apart from its side and finds values for each row of it: it has at most one row for each key.
+struct JoinProjectLookup {
+  RelOptInfo* rel;  // nullptr: there is none
+  Node* key;        // an expression of it that is equal to the code of the side, or to the key of the join
+  List* values;     // an expression of it for each item
+};
+
 struct JoinProjectSide {
   RelOptInfo* rel;             // one relation, or a join of several
   List* keys;                  // expressions; the n-th joins with the n-th of the other side
@@ -36,6 +44,10 @@ struct JoinProjectSide {
   List* item_refs;             // int: the reference number in GROUP BY; 0: a column of the query; kOnlyCompared
   bool items_are_not_null;     // by the definition of the table
   bool null_items_are_wanted;  // false if a clause of the query rejects them
+  List* codes;                 // what the engine counts: the items, or one expression by which `lookup` finds them
+  List* code_operators;        // Oid: the equality of each code
+  JoinProjectLookup lookup;
+  double rows_with_lookups;  // estimated for the side as the query has it
 };
 
 struct JoinProjectQuery {
@@ -53,12 +65,19 @@ struct JoinProjectQuery {
   List* conditions;         // FILTER for each, or nullptr
   List* quals;              // conditions to check on each row of the answer: comparisons of items, then HAVING
   int comparisons;          // number of the former
+  List* compared;           // all comparisons of items, also the one that became `order`
   Expr* threshold;          // least count, or nullptr
   bool threshold_excluded;  // the count must be larger
   Node* limit;              // number of rows with the largest counts, or nullptr
   Node* offset;             // number of rows to skip before them, or nullptr
   PathTarget* target;
   List* groups;  // SortGroupClause: what the query groups by
+
+  // Set by read_lookups_apart() (join_lookups.h):
+  bool grouped;             // the node adds up the counts of codes by the items that they stand for
+  PairCondition condition;  // between the codes of a pair, or between what lookups find for them
+  int compared_value;       // its index in the values of both lookups; -1: the codes are compared
+  JoinProjectSide shared;   // items that the key determines, and their lookup; no items: there are none
 
   Refusal refusal;  // why it is no join-project
   Node* about;      // the expression that `refusal` is about, or nullptr
@@ -94,5 +113,12 @@ bool take_threshold(JoinProjectQuery& query, Expr* clause);
 /// @return whether the query is a join-project; if not, `refusal` says why
 bool recognize_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output,
                             JoinProjectQuery& query);
+
+/// Makes a threshold and conditions of HAVING, for groups that are those of the query.
+void take_having(JoinProjectQuery& query, List* having);
+/// Takes ORDER BY count DESC LIMIT n, if all rows of the node go into that sort.
+void take_limit(PlannerInfo* root, JoinProjectQuery& query);
+/// May a pair of key and codes occur twice on a side?
+bool rows_may_repeat(PlannerInfo* root, const JoinProjectQuery& query);
 
 }  // namespace batmap::pg

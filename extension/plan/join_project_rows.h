@@ -23,11 +23,13 @@ struct JoinProjectInputs {
   const List* lists;  // JoinProjectList
   PlanState* parent;
   PlanState* plans[2];
-  KeyEncoder* items[2];  // output
+  PlanState* lookups[JoinProjectSpec::kLookups];  // nullptr: none of its own
+  KeyEncoder* items[2];                           // output: of codes
+  TupleCodes* found[JoinProjectSpec::kLookups];   // output: what the lookups say, by group
 };
 
-/// The pairs as codes. A self-join returns each pair once, its items in either order; otherwise the left
-/// item comes first.
+/// The pairs as codes, or as groups of codes. A self-join without groups returns each pair once, its items in either
+/// order; otherwise the left item comes first.
 struct JoinProjectRows {
   RowStream* stream;   // called with next(nullptr); nullptr: memory was too small
   const PairRow* row;  // the row of the last call

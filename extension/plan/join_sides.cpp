@@ -177,13 +177,14 @@ bool conditions_are_copied(const Renaming& renaming, List* left, List* right) {
   return true;
 }
 
-/// The expressions of a side that an equivalence class makes equal.
+/// The expressions of a side that an equivalence class makes equal. An aggregate by which the query sorts reads no relation.
 List* members_within(const EquivalenceClass* equivalence, Relids side) {
   List* members = NIL;
   const ListCell* cell;
   foreach (cell, equivalence->ec_members) {
     const auto* const member = lfirst_node(EquivalenceMember, cell);
-    if (!member->em_is_child && !member->em_is_const && bms_is_subset(member->em_relids, side))
+    if (!member->em_is_child && !member->em_is_const && !bms_is_empty(member->em_relids) &&
+        bms_is_subset(member->em_relids, side))
       members = lappend(members, member->em_expr);
   }
   return members;
@@ -310,7 +311,57 @@ bool adds_no_rows(PlannerInfo* root, const JoinProjectQuery& query, const JoinPr
   return is_semi_joined(root, relation) || has_unique_index(root, relation, side, keys.keys, query.key_operators);
 }
 
+/// Is a relation part of an outer, semi- or anti-join?
+bool is_specially_joined(const PlannerInfo* root, int relation) {
+  const ListCell* cell;
+  foreach (cell, root->join_info_list) {
+    const auto* const join = static_cast<const SpecialJoinInfo*>(lfirst(cell));
+    if (bms_is_member(relation, join->min_lefthand) || bms_is_member(relation, join->min_righthand)) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+Node* equal_within(const PlannerInfo* root, Node* expression, Relids side, Relids relids) {
+  const ListCell* cell;
+  foreach (cell, root->eq_classes) {
+    const auto* const equivalence = lfirst_node(EquivalenceClass, cell);
+    if (is_below_outer_join(equivalence) || !list_member(members_within(equivalence, side), expression)) continue;
+    const ListCell* member;
+    foreach (member, members_within(equivalence, relids)) {
+      auto* const other = static_cast<Node*>(lfirst(member));
+      if (exprType(other) == exprType(expression)) return other;
+    }
+  }
+  return nullptr;
+}
+
+bool find_one_equality(PlannerInfo* root, int relation, Relids others, const List* comparisons, OneEquality& found) {
+  const Relids single = bms_make_singleton(relation);
+  ListCell* cell;
+  foreach (cell, find_base_rel(root, relation)->joininfo)
+    if (!list_member(comparisons, lfirst_node(RestrictInfo, cell)->clause)) return false;
+  if (is_specially_joined(root, relation)) return false;
+  found = {};
+  foreach (cell, root->eq_classes) {
+    const auto* const equivalence = lfirst_node(EquivalenceClass, cell);
+    const ListCell* member;
+    foreach (member, equivalence->ec_members) {
+      const Relids relids = lfirst_node(EquivalenceMember, member)->em_relids;
+      if (bms_is_member(relation, relids) && !bms_equal(relids, single)) return false;
+    }
+    List* const keys = members_within(equivalence, single);
+    List* const partners = members_within(equivalence, others);
+    if (keys == NIL || partners == NIL) continue;
+    if (found.key != nullptr || equivalence->ec_broken || is_below_outer_join(equivalence)) return false;
+    found.key = static_cast<Node*>(linitial(keys));
+    found.partners = partners;
+  }
+  if (found.key == nullptr) return false;
+  const Oid equals = lookup_type_cache(exprType(found.key), TYPECACHE_EQ_OPR)->eq_opr;
+  return has_unique_index(root, relation, single, list_make1(found.key), list_make1_oid(equals));
+}
 
 bool are_equivalent(const PlannerInfo* root, Node* a, Node* b, Relids relids) {
   const ListCell* cell;
@@ -325,8 +376,8 @@ bool are_equivalent(const PlannerInfo* root, Node* a, Node* b, Relids relids) {
 
 bool is_unique_on(PlannerInfo* root, const JoinProjectQuery& query, const JoinProjectSide& side) {
   const Relids relations = base_of(root, side.rel->relids);
-  const List* const columns = list_concat_copy(side.keys, side.items);
-  const List* const operators = list_concat_copy(query.key_operators, side.item_operators);
+  const List* const columns = list_concat_copy(side.keys, side.codes);
+  const List* const operators = list_concat_copy(query.key_operators, side.code_operators);
   for (int k = -1; (k = bms_next_member(relations, k)) >= 0;) {
     if (!has_unique_index(root, k, relations, columns, operators)) continue;
     bool rest_adds_none = true;

@@ -30,10 +30,24 @@ List* divisions(PlannerInfo* root, const List* grouped);
 /// Are two expressions equal in each row of the join of `relids`, by the clauses of the query?
 bool are_equivalent(const PlannerInfo* root, Node* a, Node* b, Relids relids);
 
-/// Does a unique index of one relation of a side cover its keys and items, and do its other relations add no rows?
+/// Does a unique index of one relation of a side cover its keys and codes, and do its other relations add no rows?
 bool is_unique_on(PlannerInfo* root, const JoinProjectQuery& query, const JoinProjectSide& side);
 
 /// Are the sides of `query` copies of one another? May add relations to sides, see above.
 bool make_copies(PlannerInfo* root, JoinProjectQuery& query);
+
+/// How one relation hangs on others: by one equality, and nothing else in the query reads it together with them.
+struct OneEquality {
+  Node* key;       // of the relation, which has at most one row for each value
+  List* partners;  // expressions of the others that are equal to it in each row of the join
+};
+
+/// @param others       relations of the same side
+/// @param comparisons  expressions that may read it together with others
+/// @return whether `relation` hangs so on them
+bool find_one_equality(PlannerInfo* root, int relation, Relids others, const List* comparisons, OneEquality& found);
+
+/// An expression of `relids` that is equal to another one, which reads more, in each row of `side`. @return nullptr: there is none
+Node* equal_within(const PlannerInfo* root, Node* expression, Relids side, Relids relids);
 
 }  // namespace batmap::pg

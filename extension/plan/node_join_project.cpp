@@ -7,9 +7,12 @@
 // in a file.
 #include "extension/plan/node_join_project.h"
 
+#include <array>
+
 #include "extension/input/key_encoder.h"
 #include "extension/plan/explain_why.h"
 #include "extension/plan/join_aggregates.h"
+#include "extension/plan/join_lookups.h"
 #include "extension/plan/join_project_path.h"
 #include "extension/plan/join_project_rows.h"
 #include "extension/plan/node_expand_rows.h"
@@ -45,7 +48,11 @@ void add_path_of_node(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* in
                       JoinProjectQuery& query) {
   if (!recognize_join_project(root, stage, input, output, query)) return;
   Path* const plain = cheapest_plain(output);
-  Path* const path = plain == nullptr ? nullptr : join_project_path(root, input, output, query, plain, &kPathMethods);
+  Path* path = plain == nullptr ? nullptr : join_project_path(root, input, output, query, plain, &kPathMethods);
+  if (JoinProjectQuery apart; plain != nullptr && query.expansion == nullptr && read_lookups_apart(root, stage, query, apart)) {
+    Path* const other = join_project_path(root, input, output, apart, plain, &kPathMethods);
+    if (other != nullptr && (path == nullptr || is_cheaper(other, path))) path = other;
+  }
   if (path != nullptr) offer_path(output, path, plain, query);
 }
 
@@ -70,15 +77,19 @@ struct JoinProjectState {
   JoinProjectSpec spec;
   List* lists;  // JoinProjectList
   PlanState* inputs[2];
-  PlanState* plain;
+  PlanState* lookups[JoinProjectSpec::kLookups];  // nullptr: none of its own
+  Plan* plain_plan;
+  PlanState* plain;      // nullptr until needed, because an aggregation clears its hash table when it is initialised
+  int eflags;            // of the node, for `plain`
   ExprState* threshold;  // this and the next two: nullptr if there is none
   ExprState* limit;
   ExprState* offset;
   RunningAggregate* aggregates;
-  ExprState* comparisons;  // of items; rows of the plain plan have passed them
-  MemoryContext context;   // of one run
-  JoinProjectRows rows;    // no stream before the first call and if there are no rows
-  const KeyEncoder* items[2];
+  ExprState* comparisons;                              // of items; rows of the plain plan have passed them
+  MemoryContext context;                               // of one run
+  JoinProjectRows rows;                                // no stream before the first call and if there are no rows
+  const KeyEncoder* items[2];                          // of codes
+  const TupleCodes* found[JoinProjectSpec::kLookups];  // by lookups; nullptr: the codes are the items
   bool opened;
   bool finished;
   bool plain_answers;
@@ -92,11 +103,19 @@ void begin_scan(CustomScanState* node, EState* estate, int eflags) {
   auto* const scan = castNode(CustomScan, node->ss.ps.plan);
   state->lists = join_project_lists(scan->custom_private);
   state->spec = join_project_spec(state->lists);
-  for (int side = 0; side < state->spec.inputs(); ++side) {
-    state->inputs[side] = ExecInitNode(static_cast<Plan*>(list_nth(scan->custom_plans, side)), estate, eflags);
-    node->custom_ps = lappend(node->custom_ps, state->inputs[side]);
-  }
-  state->plain = ExecInitNode(static_cast<Plan*>(llast(scan->custom_plans)), estate, eflags);
+  const auto next_child = [&] {
+    auto* const plan = static_cast<Plan*>(list_nth(scan->custom_plans, list_length(node->custom_ps)));
+    PlanState* const child = ExecInitNode(plan, estate, eflags);
+    node->custom_ps = lappend(node->custom_ps, child);
+    return child;
+  };
+  for (int side = 0; side < state->spec.inputs(); ++side) state->inputs[side] = next_child();
+  for (int number = 0; number < JoinProjectSpec::kLookups; ++number)
+    if (state->spec.looked_up(number).lookup == Lookup::kOwn) state->lookups[number] = next_child();
+  state->plain_plan = static_cast<Plan*>(llast(scan->custom_plans));
+  state->eflags = eflags;
+  // A subplan that both plans share must not be initialised again once it has run.
+  if (estate->es_plannedstmt->subplans != NIL) state->plain = ExecInitNode(state->plain_plan, estate, eflags);
   int at = 0;
   const auto expression = [&](bool there) {
     return there ? ExecInitExpr(static_cast<Expr*>(list_nth(scan->custom_exprs, at++)), &node->ss.ps) : nullptr;
@@ -151,16 +170,23 @@ void open_rows(JoinProjectState* state) {
   if (!read_bounds(state, bounds)) {
     state->finished = true;
   } else {
-    bounds.plain_cost = state->plain->plan->total_cost;
-    JoinProjectInputs inputs{state->spec, state->lists, &state->base.ss.ps, {state->inputs[0], state->inputs[1]}, {}};
+    bounds.plain_cost = state->plain_plan->total_cost;
+    JoinProjectInputs inputs{state->spec, state->lists, &state->base.ss.ps, {}, {}, {}, {}};
+    for (int side = 0; side < 2; ++side) inputs.plans[side] = state->inputs[side];
+    for (int number = 0; number < JoinProjectSpec::kLookups; ++number) inputs.lookups[number] = state->lookups[number];
     state->rows = open_join_project(inputs, bounds, state->context);
     for (int side = 0; side < 2; ++side) state->items[side] = inputs.items[state->spec.self_join ? 0 : side];
+    for (int number = 0; number < JoinProjectSpec::kLookups; ++number) state->found[number] = inputs.found[number];
   }
   MemoryContextSwitchTo(caller);
   if (state->rows.stream != nullptr || state->finished) return;
   MemoryContextReset(state->context);
   state->plain_answers = true;
+  EState* const estate = state->base.ss.ps.state;
+  const MemoryContext own = MemoryContextSwitchTo(estate->es_query_cxt);
+  if (state->plain == nullptr) state->plain = ExecInitNode(state->plain_plan, estate, state->eflags);
   state->base.custom_ps = lappend(state->base.custom_ps, state->plain);
+  MemoryContextSwitchTo(own);
 }
 
 TupleTableSlot* next_plain(JoinProjectState* state, TupleTableSlot* slot) {
@@ -183,12 +209,21 @@ bool next_pair(JoinProjectState* state, bool& turned) {
     state->rows.stream->finish();
     return false;
   }
-  if (state->spec.self_join) {
+  if (state->spec.self_join && !state->spec.grouped) {
     turned = state->spec.order == ItemOrder::kLeftLarger;
     const PairRow& row = *state->rows.row;
     state->turn_next = state->spec.order == ItemOrder::kAny && row.item_a != row.item_b;
   }
   return true;
+}
+
+/// Writes the items of a side. @param code  from the engine
+void put_items(const JoinProjectState* state, int side, int64_t code, Datum* values, bool* nulls) {
+  const bool has_prefix = state->found[2] != nullptr;
+  if (state->found[side] != nullptr)
+    tuple_of_code(*state->found[side], has_prefix ? static_cast<uint32_t>(code) : code, values, nulls);
+  else
+    decode_key(*state->items[side], has_prefix ? without_prefix(code) : code, values, nulls);
 }
 
 TupleTableSlot* next_row(ScanState* node) {
@@ -197,17 +232,19 @@ TupleTableSlot* next_row(ScanState* node) {
   if (!state->opened) open_rows(state);
   if (state->plain_answers) return next_plain(state, ExecClearTuple(slot));
   ExprContext* const context = state->base.ss.ps.ps_ExprContext;
-  const int left_items = state->spec.side(0).items;
-  const int first = left_items + state->spec.side(1).items;
+  const int left_items = state->spec.sides[0].items;
+  const int both_items = left_items + state->spec.sides[1].items;
+  const int first = both_items + state->spec.shared.items;
   const int columns = slot->tts_tupleDescriptor->natts;
   bool turned;
   for (;;) {
     ExecClearTuple(slot);
     if (state->finished || !next_pair(state, turned)) return slot;
     const PairRow& row = *state->rows.row;
-    decode_key(*state->items[0], turned ? row.item_b : row.item_a, slot->tts_values, slot->tts_isnull);
-    decode_key(*state->items[1], turned ? row.item_a : row.item_b, slot->tts_values + left_items,
-               slot->tts_isnull + left_items);
+    put_items(state, 0, turned ? row.item_b : row.item_a, slot->tts_values, slot->tts_isnull);
+    put_items(state, 1, turned ? row.item_a : row.item_b, slot->tts_values + left_items, slot->tts_isnull + left_items);
+    if (state->found[2] != nullptr)
+      tuple_of_code(*state->found[2], prefix_of(row.item_a), slot->tts_values + both_items, slot->tts_isnull + both_items);
     for (int at = first; at < columns; ++at) slot->tts_isnull[at] = true;
     ExecStoreVirtualTuple(slot);
     context->ecxt_scantuple = slot;
@@ -228,10 +265,16 @@ bool recheck_row(ScanState*, TupleTableSlot*) { return true; }
 
 TupleTableSlot* exec_scan(CustomScanState* node) { return ExecScan(&node->ss, next_row, recheck_row); }
 
+/// All plans below the node; nullptr: not there.
+std::array<PlanState*, 6> children_of(const JoinProjectState* state) {
+  static_assert(JoinProjectSpec::kLookups == 3);
+  return {state->inputs[0], state->inputs[1], state->lookups[0], state->lookups[1], state->lookups[2], state->plain};
+}
+
 /// Ends a run that may not have reached its last row.
 void close_rows(JoinProjectState* state) {
   if (state->rows.stream != nullptr && !state->finished) state->rows.stream->finish();
-  if (state->plain_answers) state->base.custom_ps = list_truncate(state->base.custom_ps, state->spec.inputs());
+  if (state->plain_answers) state->base.custom_ps = list_truncate(state->base.custom_ps, state->spec.children());
   state->rows = {};
   state->opened = state->finished = state->plain_answers = state->turn_next = false;
   MemoryContextReset(state->context);
@@ -241,14 +284,14 @@ void end_scan(CustomScanState* node) {
   JoinProjectState* const state = state_of(node);
   close_rows(state);
   MemoryContextDelete(state->context);
-  for (int side = 0; side < state->spec.inputs(); ++side) ExecEndNode(state->inputs[side]);
-  ExecEndNode(state->plain);
+  for (PlanState* const child : children_of(state))
+    if (child != nullptr) ExecEndNode(child);
 }
 
 void rescan(CustomScanState* node) {
   JoinProjectState* const state = state_of(node);
   close_rows(state);
-  for (PlanState* const child : {state->inputs[0], state->inputs[1], state->plain}) {
+  for (PlanState* const child : children_of(state)) {
     if (child == nullptr) continue;
     if (node->ss.ps.chgParam != nullptr) UpdateChangedParamSet(child, node->ss.ps.chgParam);
     if (child->chgParam == nullptr) ExecReScan(child);
@@ -257,6 +300,20 @@ void rescan(CustomScanState* node) {
 }
 
 // ---- EXPLAIN
+
+/// What the lookups find, and by what.
+void explain_lookups(const JoinProjectState* state, List* ancestors, ExplainState* es) {
+  static const char* const kWhose[] = {"Left ", "Right ", "Key "};
+  const bool one = state->spec.sides[1].lookup == Lookup::kOfLeft;
+  for (int number = 0; number < JoinProjectSpec::kLookups; ++number) {
+    if (state->lookups[number] == nullptr) continue;
+    const int items = state->spec.looked_up(number).items;
+    ExplainPropertyText(psprintf("%sLookup", one && number == 0 ? "" : kWhose[number]),
+                        psprintf("%s by %s", columns_text(state->lookups[number], false, 1, items, ancestors, es),
+                                 columns_text(state->lookups[number], false, 0, 1, ancestors, es)),
+                        es);
+  }
+}
 
 void explain_bound(JoinProjectState* state, const char* label, const char* before, int expression, List* ancestors,
                    ExplainState* es) {
@@ -277,15 +334,21 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
     ExplainPropertyText(psprintf("%sKey", whose),
                         columns_text(state->inputs[side], columns.packed, 0, columns.keys, here, es), es);
     ExplainPropertyText(psprintf("%sItem", whose),
-                        columns_text(state->inputs[side], columns.packed, columns.keys, columns.items, here, es), es);
+                        columns_text(state->inputs[side], columns.packed, columns.keys, columns.codes, here, es), es);
   }
+  explain_lookups(state, here, es);
   ExplainPropertyText("Counts", kCounts[static_cast<int>(spec.counting)], es);
-  if (spec.self_join)
-    ExplainPropertyText("Pairs",
-                        spec.order == ItemOrder::kAny           ? "all"
-                        : spec.order == ItemOrder::kLeftSmaller ? "smaller item first"
-                                                                : "larger item first",
-                        es);
+  static const char* const kPairs[] = {"all",
+                                       "smaller item first",
+                                       "smaller or equal item first",
+                                       "larger item first",
+                                       "larger or equal item first",
+                                       "different items"};
+  PairCondition condition = spec.condition;
+  if (!spec.grouped && spec.order != ItemOrder::kAny)
+    condition = spec.order == ItemOrder::kLeftSmaller ? PairCondition::kLess : PairCondition::kGreater;
+  if (spec.self_join || condition != PairCondition::kNone)
+    ExplainPropertyText("Pairs", kPairs[static_cast<int>(condition)], es);
   int at = 0;
   if (spec.has_threshold) explain_bound(state, "Threshold", spec.threshold_excluded ? "> " : ">= ", at++, ancestors, es);
   if (spec.has_limit) explain_bound(state, "Best", "", at++, ancestors, es);

@@ -37,6 +37,7 @@ $node->safe_psql('postgres', q{
     CREATE TABLE nothing (ord int, prod int, n int);
     CREATE TABLE hidden (ord int, prod int, n int);
     CREATE TABLE special (ord int NOT NULL);
+    CREATE TABLE labels (prod bigint UNIQUE, label text, kind text);  -- NULLs, labels of several products, of one, of none
     INSERT INTO orders SELECT k, CASE WHEN k % 13 > 0 THEN k % 29 END, date '2024-01-01' + k % 60, CASE WHEN k % 7 > 0 THEN 'land ' || k % 4 END FROM generate_series(0, 199) k;
     INSERT INTO products SELECT k, 'name ' || k % 23, CASE WHEN k % 5 > 0 THEN 'kind ' || k % 6 END, CASE WHEN k % 9 > 0 THEN k % 10 END FROM generate_series(0, 29) k;
     INSERT INTO lines SELECT CASE WHEN k % 37 > 0 THEN k * 7919 % 40 * 5 END, CASE WHEN k % 41 > 0 THEN (k * k / 7 + k % 5) % 30 END, CASE WHEN k % 11 > 0 THEN k % 4 - 1 END
@@ -63,6 +64,7 @@ $node->safe_psql('postgres', q{
     CREATE TABLE pieces_low PARTITION OF pieces FOR VALUES FROM (MINVALUE) TO (100);
     CREATE TABLE pieces_high PARTITION OF pieces DEFAULT;
     INSERT INTO pieces SELECT * FROM posts;
+    INSERT INTO labels SELECT CASE WHEN k < 26 THEN k END, CASE WHEN k % 8 > 0 THEN 'label ' || least(k, 20) END, 'kind ' || k % 3 FROM generate_series(-2, 30) k;
     ALTER TABLE hidden ENABLE ROW LEVEL SECURITY;
     CREATE POLICY shown ON hidden FOR SELECT USING (prod % 3 > 0);
     CREATE VIEW barrier WITH (security_barrier) AS SELECT * FROM lines WHERE n > 0;
@@ -79,13 +81,14 @@ $node->safe_psql('postgres', q{
     EXCEPTION WHEN numeric_value_out_of_range THEN RETURN SQLERRM;
     END $$;
     -- Small tables would keep the plain plan. It has one join more than the node, so joins are made dear.
-    CREATE FUNCTION try(query text, OUT taken bool, OUT with_node text, OUT without text, OUT why text, OUT itemsets bool) LANGUAGE plpgsql AS $$
+    CREATE FUNCTION try(query text, OUT taken bool, OUT with_node text, OUT without text, OUT why text, OUT itemsets bool, OUT looks_up bool) LANGUAGE plpgsql AS $$
     DECLARE plan json;
     BEGIN
         PERFORM set_config(name, 'off', true) FROM pg_settings WHERE name IN ('enable_hashjoin', 'enable_mergejoin', 'enable_nestloop');
         SELECT bool_or(w.taken), min(coalesce(w.expression || ': ', '') || w.reason) FILTER (WHERE NOT w.taken) INTO taken, why FROM batmap_explain_why(query) w;
         EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
         itemsets := plan::text LIKE '%BatmapItemsets%';
+        looks_up := plan::text LIKE '%Lookup": %';
         with_node := digest(query);
         PERFORM set_config('batmap.enable_join_project', 'off', true);
         PERFORM set_config(name, 'on', true) FROM pg_settings WHERE name IN ('enable_hashjoin', 'enable_mergejoin', 'enable_nestloop');
@@ -123,6 +126,12 @@ sub side
         push @{ $side{numbers} }, "p$name.price", "coalesce(p$name.price, -1)";
         push @{ $side{where} }, maybe(0.2, "p$name.kind <> 'kind 2'");
     }
+    if ($kinds =~ /labels/)
+    {
+        push @from, "JOIN labels l$name ON l$name.prod = $name.prod";
+        @{ $side{items} } = ("l$name.label", "l$name.kind", "left(l$name.label, 7)", "l$name.prod");
+        push @{ $side{where} }, maybe(0.2, "l$name.kind <> 'kind 2'");
+    }
     push @{ $side{where} }, "$name.ord IN (SELECT ord FROM special)" if $kinds =~ /semi/;
     push @{ $side{where} }, "NOT EXISTS (SELECT FROM special s WHERE s.ord = $name.ord)" if $kinds =~ /anti/;
     push @{ $side{where} }, maybe(0.2, "$name.n > 0");
@@ -134,7 +143,7 @@ sub side
 sub query
 {
     my @tables = qw(lines lines lines clean clean parts parent nothing hidden barrier landed);
-    my @kinds = ('', '', 'orders', 'products', 'orders products', 'products left', 'semi', 'anti', 'orders semi');
+    my @kinds = ('', '', 'orders', 'products', 'labels', 'labels', 'orders products', 'products left', 'semi', 'anti', 'orders semi');
     my $table = one(@tables);
     my $kinds = one(@kinds);
     my $a = side('a', $table, $kinds);
@@ -155,7 +164,7 @@ sub query
     push @a, maybe(0.2, one(@{ $a->{items} }));
     push @b, maybe(0.1, one(@{ $b->{items} }));
     push @a, maybe(0.5, 'o.land') if $shared;
-    my $relation = one('<', '<', '<=', '<>', '>');
+    my $relation = one('<', '<', '<=', '<>', '>', '>=');
     push @where, one("a.prod $relation b.prod", "($a[0])::text $relation ($b[0])::text", "a.n $relation b.n") if rand() < 0.6;
     my ($i, $j) = (one(@{ $a->{numbers} }), one(@{ $b->{numbers} }));
     my @aggregates = map { one('count(*)', 'count(*)', 'count(DISTINCT a.ord)', "count($i)", "sum($i)", "sum($i * $j)", "avg($j)", "min($i)", "max($j)",
@@ -250,23 +259,69 @@ sub sets
     return 'SELECT ' . join(', ', @columns) . ' FROM ' . join(', ', @from) . ' WHERE ' . join(' AND ', @where) . ' GROUP BY ' . join(', ', @items) . $having;
 }
 
-my @all = map { rand() < 0.2 ? expansion() : rand() < 0.12 ? sets() : query() } 1 .. $queries;
+# Columns that an item or the key determines, counted: the node may read their relations apart.
+sub named_query
+{
+    my @tables = qw(lines lines clean parts hidden barrier);
+    my %names = (
+        products => [ 'name', 'kind', 'prod', 'price', 'left(%s.name, 6)' ],
+        labels => [ 'label', 'kind', 'prod', 'upper(%s.label)' ],
+        '' => ['prod'],
+    );
+    my $table = one(@tables);
+    my $names = one('products', 'labels', '');
+    my $other = $names;
+    my $left = $names;
+    my (@from, @where, @columns);
+    for my $side (qw(a b))
+    {
+        if ($side eq 'b' && rand() < 0.3) { $table = one(@tables); $names = $other = one('products', 'labels', '') }
+        push @from, "$table $side" . ($side eq 'b' ? ' USING (ord)' : '');
+        my $from = $names eq '' ? $side : "n$side";
+        push @from, "$names $from ON $from.prod = $side.prod" if $names ne '';
+        push @columns, map { /%s/ ? sprintf $_, $from : "$from.$_" } one(@{ $names{$names} }), maybe(0.3, one(@{ $names{$names} }));
+        push @columns, maybe(0.1, "$side.prod"), maybe(0.05, "$side.n") if $table ne 'clean';
+        push @where, maybe(0.2, "$from.kind <> 'kind 1'") if $names ne '';
+        push @where, maybe(0.1, "$side.prod > 3");
+    }
+    if (rand() < 0.5)
+    {
+        push @from, 'orders o USING (ord)';
+        push @columns, one('o.land', 'o.who', "date_trunc('week', o.day)");
+        push @where, maybe(0.3, "o.day < '2024-02-01'");
+    }
+    my @compared = rand() < 0.3 && $left eq $other ? ($columns[0] =~ s/\b(n?)b\b/$1a/gr, $columns[0] =~ s/\b(n?)a\b/$1b/gr) : qw(a.prod b.prod);
+    push @where, join one(' < ', ' < ', ' <= ', ' <> ', ' > ', ' >= '), @compared if rand() < 0.8;
+    my $number = 0;
+    my $select = join ', ', map { "$_ AS c" . $number++ } @columns;
+    my $from = join(' JOIN ', @from) . (@where ? ' WHERE ' . join(' AND ', @where) : '');
+    return "SELECT DISTINCT $select FROM $from" if rand() < 0.1;
+    my $query = "SELECT $select, count(*) AS n FROM $from GROUP BY " . join ', ', @columns;
+    $query .= ' HAVING count(*) ' . one('>=', '>') . ' ' . int rand 8 if rand() < 0.4;
+    return $query if rand() < 0.8;
+    return "SELECT * FROM ($query ORDER BY n DESC, " . join(', ', map { "c$_" } 0 .. $#columns) . ' LIMIT ' . int(rand 30) . ') best';
+}
+
+my @all = map { rand() < 0.2 ? expansion() : rand() < 0.12 ? sets() : rand() < 0.25 ? named_query() : query() } 1 .. $queries;
 my $script = "SET ROLE reader;\n";
-$script .= sprintf "SELECT '%d|' || t.taken || '|' || (t.with_node = t.without) || '|' || t.itemsets || '|' || coalesce(t.why, '') FROM try(\$q\$%s\$q\$) t;\n", $_, $all[$_] for 0 .. $#all;
+$script .= sprintf "SELECT '%d|' || t.taken || '|' || (t.with_node = t.without) || '|' || t.itemsets || '|' || t.looks_up || '|' || coalesce(t.why, '') FROM try(\$q\$%s\$q\$) t;\n", $_, $all[$_] for 0 .. $#all;
 my ($status, $out, $err) = $node->psql('postgres', $script, on_error_stop => 0);
 is($err, '', 'no query fails');
-my ($taken, $answered, $itemsets, @wrong, %why) = (0, 0, 0);
+my ($taken, $answered, $itemsets, $looked_up, @wrong, %why) = (0, 0, 0, 0);
 for my $line (split /\n/, $out)
 {
-    my ($number, $is_taken, $is_same, $by_itemsets, $reason) = split /\|/, $line, 5;
+    my ($number, $is_taken, $is_same, $by_itemsets, $looks_up, $reason) = split /\|/, $line, 6;
     next if !defined $is_same;
     $answered++;
     $taken++ if $is_taken eq 'true';
     $itemsets++ if $by_itemsets eq 'true';
+    $looked_up++ if $looks_up eq 'true';
     $why{ $reason =~ s/.*: //r }++ if $is_taken ne 'true';
     push @wrong, $all[$number] if $is_same ne 'true';
 }
 note "seed $seed";
+note "$looked_up queries read relations apart";
+cmp_ok($looked_up, '>=', $queries / 10, 'the node reads relations apart');
 note "$why{$_} queries: $_" for sort { $why{$b} <=> $why{$a} } keys %why;
 is($answered, $queries, 'all queries were answered');
 is(join("\n", @wrong), '', 'the rows are those of the plain plan');
