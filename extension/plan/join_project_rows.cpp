@@ -156,7 +156,7 @@ bool read_lookups(JoinProjectInputs& inputs, Call& call, MemoryContext context) 
     MemoryContextSwitchTo(caller);
     if (!enough) return false;
   }
-  if (inputs.found[2] != nullptr && inputs.found[2]->count >= kMostPrefixes) return false;
+  if (inputs.found[2] != nullptr && inputs.found[2]->count >= kMaxPrefixes) return false;
   const int value = inputs.spec.compared_value;
   return value < 0 || !inputs.spec.grouped || rank_groups(*inputs.found[0], value, context, call.meter, call.ranks);
 }

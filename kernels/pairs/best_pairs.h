@@ -15,6 +15,8 @@
 
 namespace batmap {
 
+constexpr uint64_t kBatchRows = 4096;  // answers that are handed over at once from a buffer
+
 /// One answer. Items are values, not ranks.
 struct PairRow {
   int64_t item_a;

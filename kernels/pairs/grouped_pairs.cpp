@@ -10,9 +10,8 @@ namespace batmap {
 
 namespace {
 
-constexpr uint64_t kMostCounters = uint64_t{1} << 19;  // 4 MB: they stay in a cache
+constexpr uint64_t kDenseCounters = uint64_t{1} << 19;  // 4 MB: they stay in a cache
 constexpr size_t kFirstSlots = size_t{1} << 12;
-constexpr size_t kBatchRows = 4096;  // the same number as in pair_answers.cpp
 
 size_t slot_of(int64_t left, int64_t right) {
   uint64_t x = static_cast<uint64_t>(left) * 0x9e3779b97f4a7c15u ^ static_cast<uint64_t>(right);
@@ -28,7 +27,7 @@ GroupedPairs::GroupedPairs(const PairGrouping& grouping, const ExecutionOptions&
   if (grouping.top_k) best_.emplace(*options.memory, *grouping.top_k);
   if (grouping.keeps_items()) return;
   if (grouping.left != nullptr && grouping.right != nullptr && !grouping.has_prefixes &&
-      uint64_t{grouping.left->groups()} * grouping.right->groups() <= kMostCounters)
+      uint64_t{grouping.left->groups()} * grouping.right->groups() <= kDenseCounters)
     counts_ = Buffer<uint64_t>(*options.memory, size_t{grouping.left->groups()} * grouping.right->groups(), Fill::kZero);
   else
     table_ = Buffer<Entry>(*options.memory, kFirstSlots, Fill::kZero);

@@ -44,7 +44,7 @@ inline bool holds(PairCondition condition, int64_t left, int64_t right) {
 inline bool holds_for_equals(PairCondition condition) { return holds(condition, 0, 0); }
 
 // Prefixes, see above. The order of items with the same prefix is that of the items.
-inline constexpr uint32_t kMostPrefixes = uint32_t{1} << 31;
+inline constexpr uint32_t kMaxPrefixes = uint32_t{1} << 31;
 inline int64_t with_prefix(uint32_t prefix, int64_t item) {
   return static_cast<int64_t>(uint64_t{prefix} << 32 | (static_cast<uint32_t>(item) ^ uint32_t{1} << 31));
 }

@@ -21,8 +21,6 @@
 
 namespace batmap {
 
-constexpr uint64_t kBatchRows = 4096;  // answers that are handed over at once from a buffer
-
 /// Which of the counted pairs are answers.
 struct PairSelection {
   uint64_t min_count = 1;  // the threshold

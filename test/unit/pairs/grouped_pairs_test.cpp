@@ -249,7 +249,7 @@ TEST(ItemGroups, Empty) {
 }
 
 TEST(ItemGroups, Prefixes) {
-  for (const uint32_t prefix : {0u, 1u, kMostPrefixes - 1})
+  for (const uint32_t prefix : {0u, 1u, kMaxPrefixes - 1})
     for (const int64_t item : {int64_t{INT32_MIN}, int64_t{-1}, int64_t{0}, int64_t{INT32_MAX}}) {
       EXPECT_EQ(prefix_of(with_prefix(prefix, item)), prefix);
       EXPECT_EQ(without_prefix(with_prefix(prefix, item)), item);
