@@ -21,11 +21,12 @@ BEGIN
     -- Tables are small here. Expensive plain plans stand for large tables.
     PERFORM set_config('enable_' || node, 'off', true) FROM unnest('{hashjoin,mergejoin,nestloop}'::text[]) node;
     EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
-    engine := plan::text LIKE '%BatmapJoin%';
+    engine := plan::text LIKE '%Batmap%';
     SELECT string_agg(DISTINCT w.reason, '; ') INTO reason FROM batmap_explain_why(query) w WHERE NOT engine;
     PERFORM set_config('batmap.enable_join_project', 'on', true);
     EXECUTE replace(digest, 'QUERY', query) INTO with_node;
     PERFORM set_config('batmap.enable_join_project', 'off', true);
+    PERFORM set_config('enable_' || node, 'on', true) FROM unnest('{hashjoin,mergejoin,nestloop}'::text[]) node;
     EXECUTE replace(digest, 'QUERY', query) INTO without_node;
     same := with_node = without_node;
     PERFORM set_config('batmap.enable_join_project', 'on', true);
