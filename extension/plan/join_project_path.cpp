@@ -113,7 +113,8 @@ Path* path_of(PlannerInfo* root, RelOptInfo* rel, List* expressions) {
 
 }  // namespace
 
-Path* input_path(PlannerInfo* root, const JoinProjectSide& side, const RowExpansion* expansion, JoinProjectSpec::Side& columns) {
+Path* input_path(PlannerInfo* root, const JoinProjectSide& side, const RowExpansion* expansion,
+                 JoinProjectSpec::Side& columns) {
   List* const expressions = list_concat_copy(side.keys, side.codes);
   const RelOptInfo* const rel = expansion != nullptr ? expansion->rows : side.rel;
   Path* const serial = expansion != nullptr
@@ -123,9 +124,8 @@ Path* input_path(PlannerInfo* root, const JoinProjectSide& side, const RowExpans
       !is_parallel_safe(root, reinterpret_cast<Node*>(expressions)))
     return serial;
   auto* const partial = static_cast<Path*>(linitial(rel->partial_pathlist));
-  Path* const part = expansion != nullptr
-                         ? expand_rows_path(root, *expansion, side.rel, partial, expressions)
-                         : &create_projection_path(root, side.rel, partial, serial->pathtarget)->path;
+  Path* const part = expansion != nullptr ? expand_rows_path(root, *expansion, side.rel, partial, expressions)
+                                          : &create_projection_path(root, side.rel, partial, serial->pathtarget)->path;
   Path* const pack = pack_rows_path(root, side.rel, part, {columns.key, columns.item, columns.null_items});
   double rows = pack->rows * pack->parallel_workers;
   Path* const gather = &create_gather_path(root, side.rel, pack, pack->pathtarget, nullptr, &rows)->path;

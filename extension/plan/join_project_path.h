@@ -57,7 +57,8 @@ bool has_own_keys(const JoinProjectSpec::Side& side);
 /// A path that returns the keys and items of a side: in chunks from parallel workers if that is cheaper.
 /// @param expansion  see JoinProjectQuery
 /// @param[in,out] columns  `packed` is set
-Path* input_path(PlannerInfo* root, const JoinProjectSide& side, const RowExpansion* expansion, JoinProjectSpec::Side& columns);
+Path* input_path(PlannerInfo* root, const JoinProjectSide& side, const RowExpansion* expansion,
+                 JoinProjectSpec::Side& columns);
 
 /// The lists that CustomScan::custom_private holds.
 enum JoinProjectList { kSpec, kKeyOperators, kLeftItemOperators, kRightItemOperators, kSharedOperators, kStates, kInputs };

@@ -49,7 +49,8 @@ void add_path_of_node(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* in
   if (!recognize_join_project(root, stage, input, output, query)) return;
   Path* const plain = cheapest_plain(output);
   Path* path = plain == nullptr ? nullptr : join_project_path(root, input, output, query, plain, &kPathMethods);
-  if (JoinProjectQuery apart; plain != nullptr && query.expansion == nullptr && read_lookups_apart(root, stage, query, apart)) {
+  if (JoinProjectQuery apart;
+      plain != nullptr && query.expansion == nullptr && read_lookups_apart(root, stage, query, apart)) {
     Path* const other = join_project_path(root, input, output, apart, plain, &kPathMethods);
     if (other != nullptr && (path == nullptr || is_cheaper(other, path))) path = other;
   }

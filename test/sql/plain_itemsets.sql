@@ -8,6 +8,8 @@ INSERT INTO baskets SELECT DISTINCT ON (1, 2) k * 7919 % 600 + 1, CASE WHEN k % 
 UPDATE baskets SET word = 'w ' || 59 - item;
 CREATE TABLE keyed (tid int NOT NULL, item bigint NOT NULL, UNIQUE (tid, item));
 INSERT INTO keyed SELECT tid, item * 1000000000000 FROM baskets WHERE item IS NOT NULL;
+CREATE TABLE few AS SELECT * FROM keyed WHERE tid < 120;
+ALTER TABLE few ADD UNIQUE (tid, item);
 CREATE TABLE lines AS SELECT tid, item, k AS line FROM baskets, generate_series(1, 1 + (tid % 9 = 0)::int) k;
 CREATE TABLE orders (tid int PRIMARY KEY, day int NOT NULL, customer int NOT NULL);
 INSERT INTO orders SELECT k, k % 30, k % 50 FROM generate_series(1, 600) k;
@@ -25,7 +27,7 @@ CREATE TABLE many AS SELECT tid, p.kind FROM baskets JOIN products p USING (item
 CREATE TABLE numbers AS SELECT DISTINCT ON (tid, item % 5) tid, CASE WHEN tid % 2 = 0 THEN (item % 5)::numeric ELSE (item % 5 || '.00')::numeric END AS n
     FROM baskets WHERE item IS NOT NULL;
 CREATE TABLE small AS SELECT * FROM baskets ORDER BY tid LIMIT 30;
-ANALYZE baskets, keyed, lines, orders, customers, products, special, parts, many, numbers, small;
+ANALYZE baskets, keyed, few, lines, orders, customers, products, special, parts, many, numbers, small;
 SET max_parallel_workers_per_gather = 0;
 
 CREATE FUNCTION digest(query text) RETURNS text LANGUAGE plpgsql AS $$
@@ -59,8 +61,8 @@ INSERT INTO shapes (shape, query) VALUES
     JOIN baskets c USING (tid) WHERE c.item > b.item AND c.item < a.item AND b.item < a.item GROUP BY y, z, x HAVING 2 < count(*)'),
 ('four, all compared', 'SELECT a.item, b.item, c.item, d.item, count(a.tid) FROM keyed a, keyed b, keyed c, keyed d WHERE a.tid = b.tid AND b.tid = c.tid
     AND c.tid = d.tid AND a.item < b.item AND a.item < c.item AND b.item < c.item AND c.item < d.item GROUP BY 1, 2, 3, 4 HAVING count(*) > 1'),
-('five', 'SELECT a.item, b.item, c.item, d.item, e.item, count(*) FROM keyed a JOIN keyed b USING (tid) JOIN keyed c USING (tid) JOIN keyed d USING (tid)
-    JOIN keyed e USING (tid) WHERE a.item < b.item AND b.item < c.item AND c.item < d.item AND d.item < e.item GROUP BY 1, 2, 3, 4, 5'),
+('five', 'SELECT a.item, b.item, c.item, d.item, e.item, count(*) FROM few a JOIN few b USING (tid) JOIN few c USING (tid) JOIN few d USING (tid)
+    JOIN few e USING (tid) WHERE a.item < b.item AND b.item < c.item AND c.item < d.item AND d.item < e.item GROUP BY 1, 2, 3, 4, 5'),
 ('words', 'SELECT a.word, b.word, c.word, count(*) FROM baskets a JOIN baskets b USING (tid) JOIN baskets c USING (tid)
     WHERE a.word < b.word AND b.word < c.word GROUP BY 1, 2, 3 HAVING count(*) >= 2'),
 ('names', 'SELECT p.name, q.name, r.name, count(*) FROM baskets a JOIN baskets b USING (tid) JOIN baskets c USING (tid) JOIN products p ON p.item = a.item
