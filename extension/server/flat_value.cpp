@@ -72,10 +72,20 @@ char* flat_to_text(const FlatType& type, std::span<const std::byte> bytes) {
   return text;
 }
 
+void copy_rest_of_message(StringInfo message, char* to) {
+  constexpr int kBytesBetweenChecks = 4 << 20;  // some milliseconds, with the first access to each page
+  while (message->cursor < message->len) {
+    const int bytes = std::min(message->len - message->cursor, kBytesBetweenChecks);
+    pq_copymsgbytes(message, to, bytes);
+    to += bytes;
+    CHECK_FOR_INTERRUPTS();
+  }
+}
+
 struct varlena* flat_of_message(const FlatType& type, StringInfo message) {
   const int bytes = message->len - message->cursor;
   struct varlena* const value = type.allocate(static_cast<size_t>(bytes));
-  pq_copymsgbytes(message, VARDATA(value), bytes);
+  copy_rest_of_message(message, VARDATA(value));
   return value;
 }
 

@@ -48,6 +48,9 @@ Datum unchanged_state(FunctionCallInfo fcinfo);
 struct varlena* flat_of_text(const FlatType& type, const char* text);
 /// @raises 54000 when the text would be too long for the server
 char* flat_to_text(const FlatType& type, std::span<const std::byte> bytes);
+/// Copies what has not been read of a message. A message may have a GB, so interrupts are checked on the way.
+void copy_rest_of_message(StringInfo message, char* to);
+
 /// A new value with the bytes of a message, not validated.
 struct varlena* flat_of_message(const FlatType& type, StringInfo message);
 

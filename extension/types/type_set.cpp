@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "extension/server/backend.h"
+#include "extension/server/flat_value.h"
 #include "extension/types/set_argument.h"
 #include "extension/types/set_datum.h"
 #include "set/set_decode.h"
@@ -74,7 +75,7 @@ BATMAP_FUNCTION(batmap_recv) {
   const int32 typmod = PG_GETARG_INT32(2);
   const int bytes = buffer->len - buffer->cursor;
   struct varlena* const value = allocate_value(static_cast<uint64_t>(bytes));
-  pq_copymsgbytes(buffer, VARDATA(value), bytes);
+  copy_rest_of_message(buffer, VARDATA(value));
   validate_value(value, ERRCODE_INVALID_BINARY_REPRESENTATION);
   PG_RETURN_POINTER(at_typmod(value, typmod));
 }
