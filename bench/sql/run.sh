@@ -4,7 +4,7 @@
 # time goes, and memory. bench/README.md describes the method, the variables, and what the figures do not say.
 #
 # Variables: BENCH_SCALE (fraction of the transactions, default 1), BENCH_PARTS (default "scan join duckdb
-# sets plain retail itemsets memory"; also shapes, spill), BENCH_RUNS (runs of each side, default 5), BENCH_SECONDS (a
+# sets plain retail itemsets memory"; also shapes, corpus, spill), BENCH_RUNS (runs of each side, default 5), BENCH_SECONDS (a
 # side that has taken this long is not run again, default 40 x scale), BENCH_ORDER (of the rows: tid or
 # random), BENCH_FULL_JOIN=1 (self-join over all of w1, not a tenth), BENCH_SAVE=1 (also writes
 # bench/results/DATE-CPU.md), BATMAP_TEST_DATA (folder with fimi/NAME.dat.zst; missing data sets are skipped).
@@ -288,6 +288,8 @@ part_memory() {
 . bench/sql/plain.sh
 # shellcheck source=bench/sql/shapes.sh disable=SC1091
 . bench/sql/shapes.sh
+# shellcheck source=bench/sql/corpus.sh disable=SC1091
+. bench/sql/corpus.sh
 # shellcheck source=bench/sql/itemsets.sh disable=SC1091
 . bench/sql/itemsets.sh
 # shellcheck source=bench/sql/spill.sh
@@ -329,6 +331,7 @@ if wanted join; then part_join; fi
 if wanted sets; then part_sets; fi
 if wanted plain; then part_plain; fi
 if wanted shapes; then part_shapes; fi
+if wanted corpus; then part_corpus; fi
 if wanted retail && load_retail_once; then part_retail; fi
 if wanted itemsets; then part_itemsets; fi
 phase_table

@@ -3,7 +3,7 @@
 //
 // The query is planned as it is, with two columns, and packing is put into the finished plan. So another
 // extension in the server may plan the query twice, copy the plan, keep it, or return a plan of its own. The
-// finished plan is checked: if there is no place for packing, it returns its rows one by one. Nobody ever
+// finished plan is checked: if there is nowhere to pack, it returns its rows one by one. Nobody ever
 // sees a plan with columns that the query does not have.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace batmap::pg {
 
 struct PackedPlan {
   PlannedStmt* plan;
-  bool packed;       // its rows are chunks; if there was no place for packing, they are the rows of the query
+  bool packed;       // its rows are chunks; if there was nowhere to pack, they are the rows of the query
   bool in_parallel;  // workers pack
 };
 

@@ -28,6 +28,18 @@ struct Notes {
 
 Notes* notes = nullptr;
 
+/// The library was there before the first statement of the session, or the user has been told that it was not.
+bool loading_is_known = false;
+
+/// Says once in a session that the plans of other sessions may be others.
+void note_loading() {
+  if (loading_is_known) return;
+  loading_is_known = true;
+  ereport(NOTICE,
+          (errmsg("a session plans without batmap until it first calls one of its functions"),
+           errhint("Set session_preload_libraries = 'batmap' for the database or the role, or shared_preload_libraries.")));
+}
+
 char* names_of(const PlannerInfo* root) {
   StringInfoData names;
   initStringInfo(&names);
@@ -93,6 +105,7 @@ void explain_query(Query* query, int options, IntoClause* into, ExplainState* es
 }  // namespace
 
 void install_explain_why() {
+  loading_is_known = !IsTransactionState();  // a statement loads it within its transaction
   next_explain_hook = ExplainOneQuery_hook;
   ExplainOneQuery_hook = explain_query;
 }
@@ -112,6 +125,7 @@ void note_refusal(PlannerInfo* root, Refusal refusal, Node* about) {
 }  // namespace batmap::pg
 
 BATMAP_FUNCTION(batmap_explain_why) {
+  note_loading();
   InitMaterializedSRF(fcinfo, 0);
   auto* const result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
   const char* const query = text_to_cstring(PG_GETARG_TEXT_PP(0));

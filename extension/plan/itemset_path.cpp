@@ -35,7 +35,7 @@ ItemsetSpec spec_of(const ItemsetJoin& join) {
   spec.input.key = spec.input.keys > 1 ? KeyKind::kTuples : key_kind(exprType(static_cast<Node*>(linitial(side.keys))));
   spec.input.item = key_kind(exprType(static_cast<Node*>(linitial(side.items))));
   spec.length = list_length(join.items);
-  std::memcpy(spec.places, join.places, sizeof spec.places);
+  std::memcpy(spec.positions, join.positions, sizeof spec.positions);
   spec.counting = join.block.counting;
   spec.rows_may_repeat = join.rows_may_repeat;
   spec.has_threshold = join.block.threshold != nullptr;
@@ -51,8 +51,8 @@ List* ints_of(const ItemsetSpec& spec) {
   return ints;
 }
 
-/// The least count, as far as the planner knows it.
-double least_count(PlannerInfo* root, const JoinProjectQuery& block) {
+/// The smallest count, as far as the planner knows it.
+double min_count_of(PlannerInfo* root, const JoinProjectQuery& block) {
   if (block.threshold == nullptr) return 1;
   Node* const bound = estimate_expression_value(root, reinterpret_cast<Node*>(block.threshold));
   if (!IsA(bound, Const) || castNode(Const, bound)->constisnull) return 1;
@@ -64,12 +64,12 @@ struct FrequentItems {
   double share;  // of the rows
 };
 
-/// The items that occur at least `least` times, by the most frequent values in the statistics. The other values are taken
+/// The items that occur at min_count `min_count` times, by the most frequent values in the statistics. The other values are taken
 /// to be equally frequent.
-FrequentItems frequent_items(PlannerInfo* root, const JoinProjectSide& side, double least) {
+FrequentItems frequent_items(PlannerInfo* root, const JoinProjectSide& side, double min_count) {
   const double rows = side.rel->rows;
   FrequentItems frequent{estimate_num_groups(root, side.items, rows, nullptr, nullptr), 1};
-  if (least <= 1) return frequent;
+  if (min_count <= 1) return frequent;
   VariableStatData statistics{};
   examine_variable(root, static_cast<Node*>(linitial(side.items)), 0, &statistics);
   AttStatsSlot slot;
@@ -80,11 +80,11 @@ FrequentItems frequent_items(PlannerInfo* root, const JoinProjectSide& side, dou
     frequent = {};
     for (int k = 0; k < slot.nnumbers; ++k) {
       rest -= slot.numbers[k];
-      if (slot.numbers[k] * rows < least) continue;
+      if (slot.numbers[k] * rows < min_count) continue;
       frequent.share += slot.numbers[k];
       ++frequent.items;
     }
-    if (others >= 1 && rest * rows / others >= least) {
+    if (others >= 1 && rest * rows / others >= min_count) {
       frequent.share += rest;
       frequent.items += others;
     }
@@ -147,13 +147,13 @@ Path* itemset_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, Ite
   Path* const rows = input_path(root, side, nullptr, spec.input);
   set_disabled_nodes(&path->path, disabled_nodes(rows));
   const bool has_own = has_own_keys(spec.input);
-  const double least = least_count(root, block);
-  const FrequentItems frequent = frequent_items(root, side, least);
+  const double min_count = min_count_of(root, block);
+  const FrequentItems frequent = frequent_items(root, side, min_count);
   // An itemset is counted where all of its items are frequent. The planner has estimated the size of the join.
   const double instances = input->rows * std::pow(frequent.share, spec.length);
   const double itemsets = combinations(frequent.items, spec.length);
   const double transactions = estimate_num_groups(root, side.keys, side.rel->rows, nullptr, nullptr);
-  path->path.rows = clamp_row_est(Min(Min(plain->rows, itemsets), instances / least));
+  path->path.rows = clamp_row_est(Min(Min(plain->rows, itemsets), instances / min_count));
   Cost startup = rows->total_cost;
   startup += (kRunOperators + side.rel->rows * (has_own ? kRowOperators : kCodedRowOperators) +
               Min(instances * kInstanceOperators, itemsets * (kItemsetOperators + transactions / kBitsAnOperator))) *

@@ -11,8 +11,8 @@ namespace batmap::pg {
 /// What the node must know when it runs: plain ints, so that a plan can hold them.
 struct ItemsetSpec {
   JoinProjectSpec::Side input;
-  int length;                  // items of an itemset
-  int places[kMostRelations];  // see ItemsetJoin
+  int length;                    // items of an itemset
+  int positions[kMaxRelations];  // see ItemsetJoin
   JoinProjectCount counting;
   int rows_may_repeat;
   int has_threshold;  // its bound is the only one of custom_exprs

@@ -16,9 +16,9 @@ namespace {
 struct Copies {
   int count = 0;
   int base = 0;
-  Relids relations[kMostRelations];
-  RelOptInfo* rels[kMostRelations];
-  JoinProjectQuery pairs[kMostRelations];  // of the base and each other copy
+  Relids relations[kMaxRelations];
+  RelOptInfo* rels[kMaxRelations];
+  JoinProjectQuery pairs[kMaxRelations];  // of the base and each other copy
 
   /// The number of the copy that has some of these relations; kNone, kSeveral.
   int copy_of(Relids relids) const {
@@ -74,7 +74,7 @@ bool assign_relations(const PlannerInfo* root, Copies& copies) {
   Relids rest = bms_copy(root->all_baserels);
   for (int copy = 0; copy < copies.count; ++copy) rest = bms_del_members(rest, copies.relations[copy]);
   while (!bms_is_empty(rest)) {
-    int chosen[kMostRelations];  // of the relations in `rest`
+    int chosen[kMaxRelations];  // of the relations in `rest`
     bool has_own = false;
     bool has_shared = false;
     int at = 0;
@@ -166,7 +166,7 @@ bool read_pair(PlannerInfo* root, const List* items, Copies& copies, int other) 
 
 /// Which items the query wants to be smaller than which.
 struct Order {
-  bool less[kMostRelations][kMostRelations] = {};
+  bool less[kMaxRelations][kMaxRelations] = {};
 
   /// Adds what follows.
   void close(int count) {
@@ -215,7 +215,7 @@ bool read_order(PlannerInfo* root, const Copies& copies, ItemsetJoin& join) {
     for (int b = 0; b < copies.count; ++b) {
       if (order.less[a][b] == (a == b || order.less[b][a]))
         return join.block.refuse(Refusal::kItemsetOrder, list_make2(list_nth(join.items, a), list_nth(join.items, b)));
-      join.places[a] += order.less[b][a];
+      join.positions[a] += order.less[b][a];
     }
   }
   return true;
@@ -306,7 +306,7 @@ bool recognize_itemsets(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* 
   const bool grouped = stage == UPPERREL_GROUP_AGG;
   block.groups = grouped ? group_clause(root) : distinct_clause(root);
   const int groups = list_length(block.groups);
-  if (groups < 3 || groups > kMostRelations || groups > bms_num_members(root->all_baserels)) return false;
+  if (groups < 3 || groups > kMaxRelations || groups > bms_num_members(root->all_baserels)) return false;
   // For what all nodes refuse, the first one has noted the reason.
   JoinProjectQuery checked{};
   if (!is_plain_block(root, stage, input, checked) || !relations_are_plain(root, checked)) return false;

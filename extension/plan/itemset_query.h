@@ -17,10 +17,10 @@
 namespace batmap::pg {
 
 struct ItemsetJoin {
-  JoinProjectQuery block;      // its left side is the copy that is read
-  List* items;                 // of the copies, in the order of GROUP BY
-  int places[kMostRelations];  // of each of them in the order of values; 0: the smallest
-  bool rows_may_repeat;        // and that changes the counts
+  JoinProjectQuery block;        // its left side is the copy that is read
+  List* items;                   // of the copies, in the order of GROUP BY
+  int positions[kMaxRelations];  // of each of them in the order of values; 0: the smallest
+  bool rows_may_repeat;          // and that changes the counts
 };
 
 /// @param input, output  relations of the planning stage, as the planner passes them to its hook

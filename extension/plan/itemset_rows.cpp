@@ -25,12 +25,12 @@ constexpr char kOperation[] = "itemset-join";
 /// Steps of the search that wait until all of them are known: in memory, and in a file when they are many.
 class WaitingSteps {
  public:
-  /// @param most  bytes in memory
-  WaitingSteps(const ExecutionOptions& options, size_t most)
-      : files_(options.files), steps_(*options.memory), most_(Max(most / sizeof(ItemsetStep), kBatch)) {}
+  /// @param max_bytes  in memory
+  WaitingSteps(const ExecutionOptions& options, size_t max_bytes)
+      : files_(options.files), steps_(*options.memory), max_steps_(Max(max_bytes / sizeof(ItemsetStep), kBatch)) {}
 
   void append(const std::vector<ItemsetStep>& batch) {
-    if (steps_.size() + batch.size() > most_ && !steps_.empty()) {
+    if (steps_.size() + batch.size() > max_steps_ && !steps_.empty()) {
       if (file_ == nullptr) file_ = &files_->create();
       file_->write(std::as_bytes(steps_.span()));
       in_file_ += steps_.size();
@@ -60,7 +60,7 @@ class WaitingSteps {
   TempFiles* files_;
   TempFile* file_ = nullptr;
   GrowingBuffer<ItemsetStep> steps_;  // after those in the file
-  size_t most_;
+  size_t max_steps_;
   size_t in_file_ = 0;
   size_t handed_over_ = 0;
 };

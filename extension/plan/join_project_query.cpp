@@ -27,7 +27,7 @@ bool is_plain_block(PlannerInfo* root, UpperRelationKind stage, const RelOptInfo
     return query.refuse(Refusal::kNotGrouped);
   if (stage == UPPERREL_DISTINCT && parse->hasDistinctOn) return query.refuse(Refusal::kDistinctOn);
   if (relations < 2) return query.refuse(Refusal::kOneRelation);
-  if (relations > kMostRelations) return query.refuse(Refusal::kManyRelations);
+  if (relations > kMaxRelations) return query.refuse(Refusal::kManyRelations);
   if (parse->groupingSets != NIL) return query.refuse(Refusal::kGroupingSets);
   if (parse->hasTargetSRFs) return query.refuse(Refusal::kSetReturning);
   if (root->placeholder_list != NIL) return query.refuse(Refusal::kPlaceholder);

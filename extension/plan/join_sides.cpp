@@ -65,8 +65,8 @@ int by_rows(const ListCell* a, const ListCell* b) {
 /// How relations of the right side are renamed to those of the left side.
 struct Renaming {
   int relations = 0;
-  int left[kMostRelations];
-  int right[kMostRelations];
+  int left[kMaxRelations];
+  int right[kMaxRelations];
 
   Node* renamed(Node* expression) const {
     Node* const moved = static_cast<Node*>(copyObjectImpl(expression));

@@ -14,7 +14,7 @@
 namespace batmap::pg {
 
 /// Blocks with more relations keep the plain plan: there are 2^(n-1) - 1 ways to divide n relations.
-constexpr int kMostRelations = 8;
+constexpr int kMaxRelations = 8;
 
 /// The relations without the numbers that stand for outer joins.
 Relids base_of(const PlannerInfo* root, Relids relids);

@@ -129,10 +129,10 @@ struct CallInPlace {
 };
 
 Node* put_call(Node* node, void* arg) {
-  const auto* const place = static_cast<const CallInPlace*>(arg);
+  const auto* const put = static_cast<const CallInPlace*>(arg);
   if (node == nullptr) return nullptr;
-  if (IsA(node, Var) && castNode(Var, node)->varno == place->expansion->functions[0])
-    return static_cast<Node*>(copyObjectImpl(place->expansion->call));
+  if (IsA(node, Var) && castNode(Var, node)->varno == put->expansion->functions[0])
+    return static_cast<Node*>(copyObjectImpl(put->expansion->call));
   return expression_tree_mutator(node, reinterpret_cast<Node* (*)()>(reinterpret_cast<void*>(put_call)), arg);
 }
 
@@ -289,8 +289,8 @@ double pair_instances(PlannerInfo* root, const JoinProjectQuery& query, double r
 }
 
 Node* with_call(const RowExpansion& expansion, Node* expression) {
-  CallInPlace place{&expansion};
-  return put_call(expression, &place);
+  CallInPlace put{&expansion};
+  return put_call(expression, &put);
 }
 
 }  // namespace batmap::pg

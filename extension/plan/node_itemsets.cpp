@@ -136,7 +136,7 @@ TupleTableSlot* next_row(ScanState* node) {
   const FoundItemset& found = *state->rows.itemset;
   const int length = state->spec.length;
   for (int k = 0; k < length; ++k)
-    decode_key(*state->items, found.items[state->spec.places[k]], slot->tts_values + k, slot->tts_isnull + k);
+    decode_key(*state->items, found.items[state->spec.positions[k]], slot->tts_values + k, slot->tts_isnull + k);
   for (int k = length; k < slot->tts_tupleDescriptor->natts; ++k) {  // counts
     slot->tts_values[k] = Int64GetDatum(found.support);
     slot->tts_isnull[k] = false;

@@ -151,7 +151,7 @@ bool fixed_value(JoinProjectState* state, ExprState* expression, int64_t& value)
 
 /// @return false if no row can be an answer
 bool read_bounds(JoinProjectState* state, JoinProjectBounds& bounds) {
-  constexpr int64_t kMostBest = 100000;  // above this, the heap of the best pairs costs more than it saves
+  constexpr int64_t kMaxBest = 100000;  // above this, the heap of the best pairs costs more than it saves
   int64_t value;
   if (state->threshold != nullptr) {
     if (!fixed_value(state, state->threshold, value) || (state->spec.threshold_excluded && value == INT64_MAX)) return false;
@@ -160,7 +160,7 @@ bool read_bounds(JoinProjectState* state, JoinProjectBounds& bounds) {
   int64_t offset = 0;
   if (state->limit == nullptr || !fixed_value(state, state->limit, value)) return true;
   if (state->offset != nullptr && !fixed_value(state, state->offset, offset)) offset = 0;
-  if (value > 0 && offset >= 0 && value <= kMostBest && offset <= kMostBest) bounds.best = value + offset;
+  if (value > 0 && offset >= 0 && value <= kMaxBest && offset <= kMaxBest) bounds.best = value + offset;
   return true;
 }
 
