@@ -16,10 +16,10 @@ part_corpus() {
     emit "| query | by | planner's choice, s | plain plan, s | plain / choice |"
     emit "|---|---|---|---|---|"
     while IFS=$'\t' read -r number name query; do
-        taken='plain plan'
-        psql -X -q -A -t -c "LOAD 'batmap'" -c "$path" -c "EXPLAIN $query" | grep -q 'Custom Scan (Batmap' && taken=engine
-        side "corpus_$number" pg "$path $generous" "SELECT count(*), 0 FROM ($query) q;"
-        side "corpus_plain_$number" pg "$path $plain $generous" "SELECT count(*), 0 FROM ($query) q;"
+        taken=$(psql -X -q -A -t -c "LOAD 'batmap'" -c "$path" -c "EXPLAIN $query")
+        case $taken in *'Custom Scan (Batmap'*) taken=engine ;; *) taken='plain plan' ;; esac
+        side "corpus_$number" pg "$path $generous" "SELECT count(*), count(q) FROM ($query) q;"
+        side "corpus_plain_$number" pg "$path $plain $generous" "SELECT count(*), count(q) FROM ($query) q;"
         alternate "corpus_$number" "corpus_plain_$number"
         agree "corpus_$number" "corpus_plain_$number"
         ratio=$(calculate "$(median "corpus_plain_$number") / $(median "corpus_$number")" 2)
