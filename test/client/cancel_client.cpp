@@ -22,7 +22,7 @@ using namespace client;
 
 namespace {
 
-constexpr int kTids = 25000;
+const int kTids = full_grid() ? 25000 : 15000;
 constexpr int kPerTid = 200;
 constexpr int kItems = 4000;
 constexpr int kFewItems = 400;
@@ -247,8 +247,8 @@ Timeline make_countable(Tap& tap, Session& session, const std::string& name, con
   return few;
 }
 
-// Every item is kept (in about 1,200 transactions), and hardly any pair is frequent (about 60 transactions
-// each), so the time goes into counting.
+// Every item is kept (in a twentieth of the transactions), and hardly any pair is frequent (in a 400th), so the time goes
+// into counting.
 const std::string kFew = ", min_count => 300";
 
 // One target for each method, and another without vector instructions if the method uses a kernel.
@@ -353,7 +353,7 @@ void caught(Tap& tap, Session& session, const std::string& sql) {
 std::vector<Target> pair_targets() {
   const std::string serial = "max_parallel_workers_per_gather = 0";
   const std::string horizontal = pairs_of_query("", "method => 'horizontal'" + kFew);
-  const std::string millions = "min_count => 62";  // two fifths of the 8 million pairs are frequent
+  const std::string millions = text("min_count => %d", kTids / 400);  // two fifths of the 8 million pairs are frequent
   const auto relation = [](const std::string& arguments) { return pairs_of_relation("big_relation", arguments); };
   return {
       {"read, stream", {serial}, horizontal, Phase::kRead, 12},
@@ -371,7 +371,7 @@ std::vector<Target> pair_targets() {
        4},
       {"answer to the client",
        {},
-       "SELECT p.* FROM big_relation, LATERAL batmap_pairs(r, min_count => 68) p",
+       text("SELECT p.* FROM big_relation, LATERAL batmap_pairs(r, min_count => %d) p", kTids / 400 + 6),
        Phase::kWhole,
        4},
       {"top_k", {}, pairs_of_relation("half_relation", "top_k => 500000"), Phase::kWhole, 4},

@@ -156,7 +156,7 @@ for my $query (
 $node->safe_psql('postgres', q{
     CREATE TABLE large (name text, s batmap);
     ALTER TABLE large ALTER s SET STORAGE EXTERNAL;
-    INSERT INTO large SELECT 'w32', batmap_range(0, 4000000);
+    INSERT INTO large SELECT 'w32', batmap_range(0, 2000000);
     INSERT INTO large SELECT 'w62', s::batmap(4611686018427387904) FROM large;
 });
 my %calls = (

@@ -41,7 +41,7 @@ std::vector<Config> configs() {
           !method || *method == PairMethod::kBitmap || *method == PairMethod::kBatmap || *method == PairMethod::kPositional;
       if (!counts_bits && &kernel != &best_and_popcount()) continue;
       for (const int threads : {1, 2, 4})
-        if (full_grid() || (&kernel == &best_and_popcount() ? threads != 2 : threads == 2))
+        if (full_grid() || (&kernel == &best_and_popcount() ? threads > 1 : threads == 1))
           all.push_back({method, &kernel, threads});
     }
   return all;
@@ -502,7 +502,7 @@ TEST(PairRun, SaysWhetherMemoryMayRunOut) {
       if (bag && entry.method != PairMethod::kHorizontal) continue;
       int enough = 0;
       int may_run_out = 0;
-      for (size_t limit = size_t{256} << 10; limit < size_t{256} << 20; limit += limit / 8) {
+      for (size_t limit = size_t{256} << 10; limit < size_t{256} << 20; limit += limit / (full_grid() ? 8 : 4)) {
         MemoryMeter meter(limit);
         PairQuery query;
         query.min_count = 1;
