@@ -105,7 +105,7 @@ void explain_query(Query* query, int options, IntoClause* into, ExplainState* es
 }  // namespace
 
 void install_explain_why() {
-  loading_is_known = !IsTransactionState();  // a statement loads it within its transaction
+  loading_is_known = debug_query_string == nullptr;  // set from the first statement of a session on
   next_explain_hook = ExplainOneQuery_hook;
   ExplainOneQuery_hook = explain_query;
 }

@@ -195,7 +195,13 @@ for my $libraries ("batmap,$module", "$module,batmap", $module)
     # EXPLAIN would load the library of a function that the plan contains.
     like($node->safe_psql('postgres', "EXPLAIN (COSTS OFF) SELECT * FROM neighbours_pairs() WHERE false; $is_loaded"),
         qr/^Result\n.*\nf$/s, 'planning does not load its library');
+
+    # The NOTICE about a library that a statement loaded.
+    my (undef, undef, $notices) = $node->psql('postgres', q{SELECT * FROM batmap_explain_why('SELECT 1')});
+    is($notices, '', 'the session preloads: no NOTICE');
 }
+my (undef, undef, $notices) = $node->psql('postgres', q{SELECT * FROM batmap_explain_why('SELECT 1')});
+like($notices, qr/NOTICE:  a session plans without batmap/, 'a statement loads: a NOTICE');
 
 $node->stop;
 done_testing();
