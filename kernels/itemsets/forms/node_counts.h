@@ -12,6 +12,7 @@
 #include "core/options.h"
 #include "core/poll.h"
 #include "itemsets/forms/leaf_order.h"
+#include "itemsets/forms/search_root.h"
 #include "itemsets/forms/weighted_bits.h"
 
 namespace batmap {
@@ -23,6 +24,10 @@ inline size_t lowest(uint64_t bits) { return static_cast<size_t>(std::countr_zer
 /// The bits of the first items, at most 64.
 inline uint64_t below(size_t items) { return items == 64 ? ~uint64_t{0} : (uint64_t{1} << items) - 1; }
 inline bool contains(uint64_t bits, uint64_t others) { return (others & ~bits) == 0; }
+/// Of the root's items on masks, the bits of those before this one.
+inline uint64_t masked_before(const SearchRoot& root, RootItem item) {
+  return below(index_of(item) - index_of(root.first_masked));
+}
 
 /// A part of a transaction, which stands for as many equal ones as its weight.
 struct WeightedItems {

@@ -10,9 +10,9 @@ class ClosedSearch final : public ClosureNodes {
  public:
   explicit ClosedSearch(const TargetSearchInput& input) : ClosureNodes(input) {}
 
-  void search(uint32_t first, uint32_t last) override {
+  void search(RootItem first, RootItem last) override {
     if (!may_have(length())) return;
-    if (first == 0 && length() != 0) tell({}, root_.transactions);
+    if (first == RootItem{0} && length() != 0) tell({}, root_.transactions);
     search_root_lists(first, last);
     search_root_masks(first, last);
   }

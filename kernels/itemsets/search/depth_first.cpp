@@ -38,19 +38,19 @@ DepthFirst::DepthFirst(const SearchRoot& root, const SearchBounds& bounds, uint3
     candidates_.push_back({item, root.items[item], root.support[item]});
 }
 
-void DepthFirst::search(uint32_t first, uint32_t last) {
-  if (first == 0) visitor_.visit_perfect(root_.transactions);
-  const uint32_t masked = root_.first_masked;
+void DepthFirst::search(RootItem first, RootItem last) {
+  if (first == RootItem{0}) visitor_.visit_perfect(root_.transactions);
+  const RootItem masked = root_.first_masked;
   if (first < std::min(last, masked)) {
     if (!root_rows_asked_) make_root_rows();
-    walk_lists(root_.lists, root_.items.size(), first, std::min(last, masked), 0);
+    walk_lists(root_.lists, root_.items.size(), index_of(first), index_of(std::min(last, masked)), 0);
   }
   if (std::max(first, masked) >= last) return;
 
   if (!root_made_) make_root();
-  const uint64_t branches = below(last - masked) & ~below(std::max(first, masked) - masked);
-  const uint64_t all = below(root_.items.size() - masked);
-  const uint32_t* const support = root_.support.data() + masked;
+  const uint64_t branches = masked_before(root_, last) & ~masked_before(root_, std::max(first, masked));
+  const uint64_t all = below(root_.items.size() - index_of(masked));
+  const uint32_t* const support = root_.support.data() + index_of(masked);
   if (root_.is_leaf())
     extend_masks(0, masks_.size(), 0, all, support, 0);
   else
@@ -60,7 +60,7 @@ void DepthFirst::search(uint32_t first, uint32_t last) {
 /// Makes the root's masks: of all its items, or of those from first_masked on.
 void DepthFirst::make_root() {
   root_made_ = true;
-  const uint32_t masked = root_.first_masked;
+  const uint32_t masked = index_of(root_.first_masked);
   std::copy(root_.items.begin() + masked, root_.items.end(), mask_ranks_);
   if (root_.as_masks) return masks_.append(root_.masks.list(0, root_.masks.size()));
   masks_.start();

@@ -44,7 +44,7 @@ class DepthFirst {
   /// Searches the itemsets whose first item is one of the root's items [first, last). Where first is 0, also
   /// reports the itemsets of perfect extensions alone.
   /// @throws Error, std::bad_alloc
-  void search(uint32_t first, uint32_t last);
+  void search(RootItem first, RootItem last);
 
  private:
   struct Candidate {

@@ -17,13 +17,14 @@ class GeneratorSearch final : public TargetNodes {
  public:
   explicit GeneratorSearch(const TargetSearchInput& input) : TargetNodes(input), generators_(*options_.memory, 0) {}
 
-  void search(uint32_t, uint32_t) override {
+  void search(RootItem, RootItem) override {
     if (!may_have(0)) return;
     // Generators that begin with any item may be subsets of others, so all are searched.
-    const auto items = static_cast<uint32_t>(root_.items.size());
-    search_root_masks(0, items);
-    if (root_.first_masked != 0) masks_.shrink(0);
-    search_root_lists(0, items);
+    const RootItem first{0};
+    const RootItem end{static_cast<uint32_t>(root_.items.size())};
+    search_root_masks(first, end);
+    if (root_.first_masked != first) masks_.shrink(0);
+    search_root_lists(first, end);
   }
 
  private:

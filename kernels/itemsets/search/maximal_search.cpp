@@ -20,8 +20,8 @@ class MaximalSearch final : public ClosureNodes {
     near_.emplace_back(*options_.memory);
   }
 
-  void search(uint32_t first, uint32_t last) override {
-    if (first == 0 && length() != 0 && root_.items.empty()) tell({}, root_.transactions);
+  void search(RootItem first, RootItem last) override {
+    if (first == RootItem{0} && length() != 0 && root_.items.empty()) tell({}, root_.transactions);
     search_root_lists(first, last);
     search_root_masks(first, last);
   }

@@ -26,29 +26,29 @@ TargetNodes::TargetNodes(const TargetSearchInput& input)
 
 // ---- the root
 
-void TargetNodes::search_root_lists(uint32_t first, uint32_t last) {
-  const uint32_t end = std::min(last, root_.first_masked);
-  if (first < end) walk_lists(occurrences_, candidates_, first, end, root_.transactions);
+void TargetNodes::search_root_lists(RootItem first, RootItem last) {
+  const RootItem end = std::min(last, root_.first_masked);
+  if (first < end) walk_lists(occurrences_, candidates_, index_of(first), index_of(end), root_.transactions);
 }
 
-void TargetNodes::search_root_masks(uint32_t first, uint32_t last) {
-  const uint32_t masked = root_.first_masked;
+void TargetNodes::search_root_masks(RootItem first, RootItem last) {
+  const RootItem masked = root_.first_masked;
   if (std::max(first, masked) >= last) return;
   if (masks_.size() == 0 && !make_root()) return;
   const MaskNode node{.from = 0,
                       .to = masks_.size(),
                       .with = 0,
                       .passed = 0,
-                      .candidates = below(root_.items.size() - masked),
-                      .supports = root_.support.data() + masked,
+                      .candidates = below(root_.items.size() - index_of(masked)),
+                      .supports = root_.support.data() + index_of(masked),
                       .support = root_.transactions};
   if (root_.is_leaf()) return search_table(node);
-  walk_masks(node, below(last - masked) & ~below(std::max(first, masked) - masked));
+  walk_masks(node, masked_before(root_, last) & ~masked_before(root_, std::max(first, masked)));
 }
 
 /// Makes the root's masks: of all its items, or of those from first_masked on. @return false if no more answers follow
 bool TargetNodes::make_root() {
-  if (!root_.as_masks) return make_masks({{}, true}, std::span(candidates_).subspan(root_.first_masked));
+  if (!root_.as_masks) return make_masks({{}, true}, std::span(candidates_).subspan(index_of(root_.first_masked)));
   std::iota(mask_items_, mask_items_ + root_.items.size(), 0u);
   masks_.append(root_.masks.list(0, root_.masks.size()));
   take_root_masks();

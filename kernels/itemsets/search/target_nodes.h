@@ -60,8 +60,8 @@ class TargetNodes : public TargetSearch {
 
   /// Searches the node, a child of the masks [from, to), on its own masks, which follow them in masks_; then drops these.
   void walk_added_masks(const MaskNode& node);
-  void search_root_lists(uint32_t first, uint32_t last);
-  void search_root_masks(uint32_t first, uint32_t last);
+  void search_root_lists(RootItem first, RootItem last);
+  void search_root_masks(RootItem first, RootItem last);
   /// Searches below the path's node. @param occurrences  of the path
   void search_lists(std::span<const ItemOccurrence> occurrences, std::span<const Candidate> candidates, uint32_t support);
   /// The frequent items behind the occurrences, ascending, without those left out.
@@ -145,7 +145,8 @@ void TargetNodes::add_masks(const NodeTransactions& transactions, const Added& a
     masks_.start(root_.lists.transactions().size());
     for (const TransactionLists::Transaction& t : root_.lists.transactions()) {
       const std::span<const uint32_t> all(data + t.begin, t.length);
-      const auto before = static_cast<size_t>(std::lower_bound(all.begin(), all.end(), root_.first_masked) - all.begin());
+      const auto before =
+          static_cast<size_t>(std::lower_bound(all.begin(), all.end(), index_of(root_.first_masked)) - all.begin());
       take(all.first(before), all.subspan(before), t.weight);
     }
     return;
