@@ -134,7 +134,7 @@ ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> 
     root_ = build_search_root(relation, kept, min_count_, !is_chosen, options_);
     record_.items_kept = root_.items.size() + root_.perfect.size();
     record_.occurrences = kept.occurrences;
-    if (is_chosen && !root_.as_masks) occurrences_ = OccurrenceLists(root_.lists, index_of(root_.first_masked), options_);
+    if (is_chosen && !root_.as_masks) occurrences_ = OccurrenceLists(root_.lists, root_.first_masked, options_);
     record_.distinct_transactions = root_.as_masks ? root_.masks.size() : root_.lists.transactions().size();
     const Stopwatch choosing;
     choose_device();

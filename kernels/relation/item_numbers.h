@@ -15,9 +15,12 @@ enum class ItemCode : uint32_t {};
 enum class Rank : uint32_t {};
 /// The number of an item at the root of a search for itemsets (itemsets/forms/search_root.h), in the order of the ranks.
 enum class RootItem : uint32_t {};
+/// The number of an item in the lists of a node below the root: its index among the node's candidates.
+enum class NodeItem : uint32_t {};
 
 template <typename Number>
-concept ItemNumber = std::same_as<Number, ItemCode> || std::same_as<Number, Rank> || std::same_as<Number, RootItem>;
+concept ItemNumber = std::same_as<Number, ItemCode> || std::same_as<Number, Rank> || std::same_as<Number, RootItem> ||
+    std::same_as<Number, NodeItem>;
 
 /// One of these numbers as an index of an array.
 template <ItemNumber Number>

@@ -115,21 +115,21 @@ void add_transactions(const Transactions& visit_transactions, uint32_t transacti
     });
     return;
   }
-  root.lists = TransactionLists(*options.memory, transactions);
+  root.lists = TransactionLists<RootItem>(*options.memory, transactions);
   root.lists.room(occurrences);
   const size_t min_items = linked ? 2 : 1;  // the support of single items is known
   visit_transactions([&](std::span<const uint32_t> ranks) {
-    uint32_t* const out = root.lists.room(ranks.size());
+    RootItem* const out = root.lists.room(ranks.size());
     size_t taken = 0;
     for (const uint32_t rank : ranks)
-      if (const RootItem item = root_item_of_rank[rank]; item != kNoRootItem) out[taken++] = index_of(item);
+      if (const RootItem item = root_item_of_rank[rank]; item != kNoRootItem) out[taken++] = item;
     if (taken >= min_items) root.lists.add(taken, 1);
     poll.after(ranks.size() + 1);
   });
   const uint64_t masked =
       std::accumulate(root.support.begin() + static_cast<ptrdiff_t>(before_last), root.support.end(), uint64_t{0});
   root.first_masked = RootItem{static_cast<uint32_t>(masked >= kMaskedItems * transactions ? before_last : items)};
-  if (linked) root.lists.link(index_of(root.first_masked));
+  if (linked) root.lists.link(root.first_masked);
 }
 
 void add_lists(const EncodedRelation& relation, const KeptItems& kept, uint64_t min_count, bool linked,

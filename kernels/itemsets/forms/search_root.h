@@ -29,7 +29,7 @@ struct SearchRoot {
   bool as_masks = false;          // masks or lists
   RootItem first_masked{0};       // of lists: the items from here on, 64 or none, are searched on masks
   MaskStack masks;
-  TransactionLists lists;
+  TransactionLists<RootItem> lists;
 
   // Ranks become root items, and root items ranks, only here.
   Rank rank_of(RootItem item) const { return items[index_of(item)]; }

@@ -38,10 +38,10 @@ class ClosedSearch final : public ClosureNodes {
     pop(before);
   }
 
-  void visit_table(const MaskNode&, std::span<const uint32_t> leaf) override {
+  void visit_table(const MaskNode&, std::span<const RootItem> leaf) override {
     walk_table(
         leaf, [&](size_t length) { return may_have(length); }, [](uint32_t support) { return support; },
-        [&](const LeafStep& step, std::span<const uint32_t> items) { tell(items, table_.supports[step.subset]); });
+        [&](const LeafStep& step, std::span<const RootItem> items) { tell(items, table_.supports[step.subset]); });
   }
 };
 

@@ -45,7 +45,7 @@ Sampled sample(const SearchRoot& root, size_t step, const AndPopcountKernel& ker
   }
   const auto of_root = root.lists.transactions();
   for (const auto& transaction : of_root) all += transaction.weight;
-  TransactionLists some(*options.memory, of_root.size() / step + 1);
+  TransactionLists<RootItem> some(*options.memory, of_root.size() / step + 1);
   for (size_t k = 0; k < of_root.size(); k += step) {
     taken += of_root[k].weight;
     std::copy_n(root.lists.data() + of_root[k].begin, of_root[k].length, some.room(of_root[k].length));
