@@ -14,7 +14,7 @@ namespace batmap {
 
 /// Keeps only the numbers that `others` has, too. Both ascend. @return how many are left
 template <typename Number>
-size_t keep_common(std::span<Number> numbers, std::span<const std::type_identity_t<Number>> others) {
+inline size_t keep_common(std::span<Number> numbers, std::span<const std::type_identity_t<Number>> others) {
   size_t kept = 0;
   auto other = others.begin();
   for (const Number number : numbers) {

@@ -26,7 +26,7 @@ inline uint64_t mix(uint64_t x) {  // splitmix64
 
 /// @param item  a Rank or a RootItem; the sums of one table are made of one kind
 template <ItemNumber Number>
-ItemsetSignature signature_of(Number item) {
+inline ItemsetSignature signature_of(Number item) {
   const uint64_t number = 2 * uint64_t{index_of(item)};
   return ItemsetSignature{detail::mix(number)} << 64 | detail::mix(number + 1);
 }
