@@ -13,6 +13,9 @@ namespace {
 constexpr uint64_t kTaskPairs = 1 << 18;
 // with less, only merging fits, which takes many times as long
 constexpr uint64_t kMinFormBytes = 4 << 20;
+// Writing, reading and adding up a pair of a run; loading and coding a row once more: bench/sql/spill.sh.
+constexpr double kNsAPairOfARun = 12;
+constexpr double kNsARowOfAPass = 25;
 
 }  // namespace
 
@@ -145,18 +148,45 @@ void SpilledPairs::cut_into_blocks(uint64_t max_bytes) {
 }
 
 std::unique_ptr<PairCounter> SpilledPairs::next_block() {
-  if (next_block_ == passes()) return nullptr;
-  return weighted() ? count_block(wide_supports_) : count_block(supports_);
+  return weighted() ? next_block_in(wide_supports_) : next_block_in(supports_);
 }
 
 template <typename Count>
-std::unique_ptr<PairCounter> SpilledPairs::count_block(Buffer<Count>& supports) {
+std::unique_ptr<PairCounter> SpilledPairs::next_block_in(Buffer<Count>& supports) {
+  if (next_block_ == 0 && passes() > 1 && options_.files != nullptr) count_runs(supports);
+  if (runs_)
+    return runs_->next_block<Count>(supports.span(), min_weight_.value_or(1), options_.work_bytes / kCountersShare);
+  if (next_block_ == passes()) return nullptr;
   const uint32_t first = block_begin_[next_block_];
   const uint32_t last = block_begin_[next_block_ + 1];
   Buffer<Count> counts(*options_.memory, layout().pairs_before(last) - layout().pairs_before(first), Fill::kZero);
   for (size_t group = 0; group + 1 < groups_.size(); ++group) add_group(group, first, last, counts.data(), supports.data());
   ++next_block_;
   return std::make_unique<Block<Count>>(first, last, layout(), min_weight_.value_or(1), supports.span(), std::move(counts));
+}
+
+/// Counts all groups into runs, unless the first group shows that blocks are faster.
+template <typename Count>
+void SpilledPairs::count_runs(Buffer<Count>& supports) {
+  const uint64_t instances = pair_instances_;
+  runs_.emplace(kept_.size, kept_.pairs, options_);
+  uint64_t all_rows = 0;
+  uint64_t rows = 0;
+  for (const RowPartition& partition : partitions_) all_rows += partition.rows;
+  for (size_t group = 0; group + 1 < groups_.size(); ++group) {
+    for (const RowPartition& partition : partitions_of(group)) rows += partition.rows;
+    append_group(group, supports.data());
+    if (group > 0) continue;
+    const double pairs = static_cast<double>(runs_->pairs()) / static_cast<double>(rows) * static_cast<double>(all_rows);
+    if (pairs * kNsAPairOfARun <= static_cast<double>(passes() - 1) * static_cast<double>(all_rows) * kNsARowOfAPass) continue;
+    runs_->clear();
+    runs_.reset();
+    std::fill(supports.begin(), supports.end(), 0);
+    pair_instances_ = instances;
+    return;
+  }
+  block_begin_ = {0, kept_.pairs.leading};
+  next_block_ = 1;
 }
 
 std::unique_ptr<PairCounter> SpilledPairs::counter_of(const EncodedRelation& relation, const KeptItems& own,
@@ -175,14 +205,15 @@ std::unique_ptr<PairCounter> SpilledPairs::counter_of(const EncodedRelation& rel
 }
 
 template <typename Count>
-void SpilledPairs::add_group(size_t group, uint32_t first, uint32_t last, Count* counts, Count* supports) {
+SpilledPairs::GroupCounter SpilledPairs::counter_of_group(size_t group, uint32_t first, uint32_t last, Count* supports) {
+  GroupCounter result;
+  Buffer<Rank>& global_rank = result.global_rank;
   std::optional<LoadedRows> loaded(std::in_place, partitions_of(group), options_);
   std::optional<EncodedRelation> relation(std::in_place, loaded->chunks(), item_rank_, options_);
-  Buffer<Rank> global_rank;
   const KeptItems own = keep_items_of_partition(*relation, *totals_, kept_, Rank{first}, Rank{last}, global_rank, options_);
-  if (own.size == 0 || (first > 0 && global_rank[0] >= Rank{last})) return;  // the block has no rows here
+  if (own.size == 0 || (first > 0 && global_rank[0] >= Rank{last})) return result;  // the block has no rows here
   const TransactionLengths lengths = transaction_lengths(*relation, own, options_);
-  const std::unique_ptr<PairCounter> counter = counter_of(*relation, own, lengths);
+  result.counter = counter_of(*relation, own, lengths);
   relation.reset();
   loaded.reset();
 
@@ -192,23 +223,53 @@ void SpilledPairs::add_group(size_t group, uint32_t first, uint32_t last, Count*
     if (own.pairs.rectangle() == kept_.pairs.rectangle()) pair_instances_ += lengths.pair_instances;
     for (uint32_t rank = 0; rank < own.size; ++rank)
       if (first == 0 || global_rank[rank] < Rank{last})
-        supports[index_of(global_rank[rank])] +=
-            weighted() ? static_cast<Count>(counter->wide_supports()[rank]) : static_cast<Count>(counter->supports()[rank]);
+        supports[index_of(global_rank[rank])] += static_cast<Count>(
+            weighted() ? result.counter->wide_supports()[rank] : uint64_t{result.counter->supports()[rank]});
   }
+  return result;
+}
+
+template <typename Count>
+void SpilledPairs::add_group(size_t group, uint32_t first, uint32_t last, Count* counts, Count* supports) {
+  const GroupCounter own = counter_of_group(group, first, last, supports);
+  if (!own.counter) return;
   const Layout all = layout();
   const uint64_t before = all.pairs_before(first);
   std::vector<GrowingBuffer<PairCount>> found;
   for (int worker = 0; worker < options_.threads; ++worker) found.emplace_back(*options_.memory);
-  parallel_for(options_, counter->tasks(), [&](size_t task, int worker) {
+  parallel_for(options_, own.counter->tasks(), [&](size_t task, int worker) {
     GrowingBuffer<PairCount>& pairs = found[static_cast<size_t>(worker)];
     pairs.shrink(0);
-    counter->count(task, worker, 1, pairs);
+    own.counter->count(task, worker, 1, pairs);
     for (const PairCount& pair : pairs.span()) {  // no two tasks have pairs of the same row
-      const uint32_t a = index_of(global_rank[pair.a]);
-      counts[all.pairs_before(a) - before + index_of(global_rank[pair.b]) - all.first_after(a)] +=
+      const uint32_t a = index_of(own.global_rank[pair.a]);
+      counts[all.pairs_before(a) - before + index_of(own.global_rank[pair.b]) - all.first_after(a)] +=
           static_cast<Count>(pair.count);
     }
   });
+}
+
+template <typename Count>
+void SpilledPairs::append_group(size_t group, Count* supports) {
+  const GroupCounter own = counter_of_group(group, 0, kept_.pairs.leading, supports);
+  if (!own.counter) return;
+  std::vector<GrowingBuffer<PairCount>> found;
+  for (int worker = 0; worker < options_.threads; ++worker) found.emplace_back(*options_.memory);
+  const auto encode = [&](size_t task, int worker) {
+    GrowingBuffer<PairCount>& pairs = found[static_cast<size_t>(worker)];
+    pairs.shrink(0);
+    own.counter->count(task, worker, 1, pairs);
+    for (PairCount& pair : pairs) {
+      pair.a = index_of(own.global_rank[pair.a]);
+      pair.b = index_of(own.global_rank[pair.b]);
+    }
+    GrowingBuffer<std::byte> rows(*options_.memory);
+    CountRuns::encode(pairs.span(), rows);
+    return rows;
+  };
+  runs_->begin_run();
+  OrderedTasks<GrowingBuffer<std::byte>> tasks(options_, own.counter->tasks(), own.counter->tasks_ahead() * static_cast<size_t>(options_.threads), encode);
+  while (const std::optional<GrowingBuffer<std::byte>> rows = tasks.next()) runs_->append(rows->span());
 }
 
 }  // namespace batmap

@@ -200,24 +200,33 @@ TEST(SpilledPairs, TiesOfTheBestAreAmongTheAnswers) {
     }));
 }
 
-TEST(SpilledPairs, RefusesMorePassesThanAreWanted) {
+// Few pairs among many items: counters for all pairs would be cut into hundreds of blocks.
+TEST(SpilledPairs, CountsOfSparsePartitionsAreAddedUpInRuns) {
+  const std::vector<TidItem> rows = relation(17, 6000, 4000, 30000, 1);
+  for (PairQuery& query : queries(rows))
+    for (const bool bag : {false, true}) {
+      query.bag = bag;
+      MemoryMeter meter;
+      FakeFiles files;
+      const ExecutionOptions options{.threads = 2, .memory = &meter, .cancel = {}, .files = &files, .work_bytes = 256 << 10};
+      const RunRecord record = run(rows, {}, query, options, true).record;
+      if (record.pair_instances > 0) {
+        EXPECT_NE(record.reason.find("counts of the parts in"), std::string::npos) << record.reason;
+      }
+      for (const int threads : {1, 3}) ASSERT_EQ(compare(rows, {}, query, threads, 256 << 10), "") << bag << " " << threads;
+    }
+}
+
+TEST(SpilledPairs, CountsOfDensePartitionsAreAddedUpInBlocks) {
   const std::vector<TidItem> rows = relation(17, 2000, 400, 20000, 1);
   PairQuery query;
   query.min_count = 1;
-  uint64_t passes = 0;
-  for (bool refused = true; refused;) {
-    query.max_passes = ++passes;
-    MemoryMeter meter;
-    FakeFiles files;
-    try {
-      run(rows, {}, query, {.threads = 1, .memory = &meter, .cancel = {}, .files = &files, .work_bytes = 128 << 10}, true);
-      refused = false;
-    } catch (const Error& error) {
-      ASSERT_EQ(error.code(), ErrorCode::kMemoryLimit);
-    }
-    ASSERT_EQ(meter.current(), 0u);
-  }
-  EXPECT_EQ(passes, 10u);  // 400 * 399 / 2 counters of 4 bytes, 32 kB at a time
+  MemoryMeter meter;
+  FakeFiles files;
+  const ExecutionOptions options{.threads = 1, .memory = &meter, .cancel = {}, .files = &files, .work_bytes = 256 << 10};
+  const std::string reason = run(rows, {}, query, options, true).record.reason;
+  EXPECT_NE(reason.find(", 5 times after the first"), std::string::npos) << reason;  // 64 kB of counters at a time
+  EXPECT_EQ(reason.find("counts of the parts"), std::string::npos) << reason;
 }
 
 TEST(SpilledPairs, CountsAllBeforeTheFirstAnswer) {
