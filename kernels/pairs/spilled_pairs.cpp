@@ -11,11 +11,11 @@ namespace batmap {
 namespace {
 
 constexpr uint64_t kTaskPairs = 1 << 18;
-// with less, only merging fits, which takes many times as long
-constexpr uint64_t kMinFormBytes = 4 << 20;
+// The work memory is an aim: a form that fits into it, but is counted so many times more slowly, is not taken.
+constexpr double kSlower = 3;
 // Writing, reading and adding up a pair of a run; loading and coding a row once more: bench/sql/spill.sh.
 constexpr double kNsAPairOfARun = 12;
-constexpr double kNsARowOfAPass = 25;
+constexpr double kNsARowOfAPass = 50;
 
 }  // namespace
 
@@ -194,10 +194,12 @@ std::unique_ptr<PairCounter> SpilledPairs::counter_of(const EncodedRelation& rel
   PairMethod method = PairMethod::kHorizontal;
   if (!weighted()) {
     PairJob job = describe_job(relation, own, lengths, kernels_, options_);
-    const size_t used = options_.memory->current();
-    const uint64_t rest = options_.work_bytes - std::min(used, options_.work_bytes);
-    job.memory_bytes = std::min(job.memory_bytes, std::max(rest, kMinFormBytes));
-    method = method_.value_or(choose_pair_method(job).method);
+    const PairMethod fastest = choose_pair_method(job).method;
+    const uint64_t rest = options_.work_bytes - std::min<uint64_t>(options_.memory->current(), options_.work_bytes);
+    job.memory_bytes = std::min(job.memory_bytes, rest);
+    const PairChoice choice = choose_pair_method(job);
+    const auto milliseconds = [&](PairMethod one) { return choice.estimates[static_cast<size_t>(one)].milliseconds; };
+    method = method_.value_or(milliseconds(choice.method) > kSlower * milliseconds(fastest) ? fastest : choice.method);
   }
   if (std::ranges::find(methods_, method) == methods_.end()) methods_.push_back(method);
   return weighted() ? count_weighted(relation, own, lengths, 1, options_)
