@@ -225,10 +225,10 @@ std::unique_ptr<PairCounter> PairRun::next_block() {
                           : query_.method      ? "asked for; "
                                                : "";
   char text[200];
-  const int length = std::snprintf(text, sizeof text, "%srows in %.0f MB of files, read in %zu parts, %zu times after the first", why,
-                             static_cast<double>(spilled_->file_bytes()) / 1e6, spilled_->loads(), spilled_->passes());
+  const int length = std::snprintf(text, sizeof text, "%srows in %.0f MB of files, counted in %zu parts", why,
+                                  static_cast<double>(spilled_->file_bytes()) / 1e6, spilled_->loads());
   if (spilled_->run_bytes() > 0)
-    std::snprintf(text + length, sizeof text - static_cast<size_t>(length), "; counts of the parts in %.0f MB of files",
+    std::snprintf(text + length, sizeof text - static_cast<size_t>(length), "; their counts in %.0f MB of files",
                   static_cast<double>(spilled_->run_bytes()) / 1e6);
   record_.reason = text;
   return counter;

@@ -1,11 +1,8 @@
-// Pair support over rows in files (row_partitions.h). Each partition is loaded, coded and counted by the
-// method that the chooser picks for it. Counts over disjoint sets of transactions add up, in one of two ways:
-//
-// - In a triangle or rectangle of counters, cut into blocks of rows that fit into the work memory. Each block
-//   takes one pass over the partitions.
-// - In runs on files (count_runs.h), if the blocks were several and runs are faster. That takes one pass.
-//
-// Source: Savasere, Omiecinski & Navathe (1995) for the partitions; the rest is ours.
+// Pair support over rows in files (row_partitions.h), in two passes: one totals the rows of every item, one counts.
+// Each partition is loaded, coded and counted by the method that the chooser picks for it. Counts over disjoint
+// sets of transactions add up: in a triangle or rectangle of counters if that fits into a share of the work
+// memory, else in runs on files (count_runs.h). Source: Savasere, Omiecinski & Navathe (1995) for the
+// partitions; the rest is ours.
 #pragma once
 
 #include <algorithm>
@@ -51,8 +48,7 @@ class SpilledPairs {
   bool weighted() const { return min_weight_.has_value(); }
   int64_t item_value(uint32_t rank) const { return totals_->item_value(kept_.code(Rank{rank})); }
 
-  /// Counts the next block of rows completely. The returned counter hands out that block. Its supports are
-  /// those of all kept items; in a rectangle, those of the rows so far and of all columns.
+  /// A counter that hands out the pairs of the next block of rows. The first call counts.
   /// @return nullptr after the last block
   std::unique_ptr<PairCounter> next_block();
 
@@ -60,7 +56,6 @@ class SpilledPairs {
   uint64_t pair_instances() const { return pair_instances_; }
   const std::vector<PairMethod>& methods() const { return methods_; }  // each method once
   size_t loads() const { return groups_.size() - 1; }                  // groups of partitions loaded in one pass
-  size_t passes() const { return block_begin_.size() - 1; }  // with runs: one
   uint64_t file_bytes() const;  // of the rows
   uint64_t run_bytes() const { return runs_ ? runs_->bytes() : 0; }
 
@@ -78,16 +73,13 @@ class SpilledPairs {
     uint32_t first_column;  // see WantedPairs
   };
   template <typename Count>
-  class Block;
+  class Counters;
 
   void group(uint64_t max_bytes);
-  void cut_into_blocks(uint64_t max_bytes);
   template <typename Count>
   std::unique_ptr<PairCounter> next_block_in(Buffer<Count>& supports);
   template <typename Count>
-  void count_runs(Buffer<Count>& supports);
-  template <typename Count>
-  void add_group(size_t group, uint32_t first, uint32_t last, Count* counts, Count* supports);
+  void add_group(size_t group, Count* counts, Count* supports);
   template <typename Count>
   void append_group(size_t group, Count* supports);
   /// The pairs of one group, whose ranks are those of the group.
@@ -96,7 +88,7 @@ class SpilledPairs {
     Buffer<Rank> global_rank;
   };
   template <typename Count>
-  GroupCounter counter_of_group(size_t group, uint32_t first, uint32_t last, Count* supports);
+  GroupCounter counter_of_group(size_t group, Count* supports);
   std::unique_ptr<PairCounter> counter_of(const EncodedRelation& relation, const KeptItems& own,
                                           const TransactionLengths& lengths);
   Layout layout() const { return {kept_.size, kept_.pairs.first_column}; }
@@ -111,9 +103,8 @@ class SpilledPairs {
   KeptItems kept_;
   std::optional<PairMethod> method_;
   PairKernels kernels_;
-  std::vector<uint32_t> block_begin_;  // first row of each block, and the end
-  size_t next_block_ = 0;
-  std::optional<CountRuns> runs_;  // instead of blocks
+  bool counted_ = false;
+  std::optional<CountRuns> runs_;  // if all counters would be too large
   std::optional<uint64_t> min_weight_;
   Buffer<uint32_t> supports_;       // [kept]
   Buffer<uint64_t> wide_supports_;  // [kept] used instead if rows are counted

@@ -1,5 +1,5 @@
 // Runs over rows in files, against the same runs in memory. Work memory is so small that partitions are split
-// again and the counters take several passes. Then failing files, and cancellation.
+// again and counts go to files, too. Then failing files, and cancellation.
 #include "pairs/spilled_pairs.h"
 
 #include <gtest/gtest.h>
@@ -200,33 +200,21 @@ TEST(SpilledPairs, TiesOfTheBestAreAmongTheAnswers) {
     }));
 }
 
-// Few pairs among many items: counters for all pairs would be cut into hundreds of blocks.
-TEST(SpilledPairs, CountsOfSparsePartitionsAreAddedUpInRuns) {
-  const std::vector<TidItem> rows = relation(17, 6000, 4000, 30000, 1);
-  for (PairQuery& query : queries(rows))
-    for (const bool bag : {false, true}) {
+// Counters of 4 bytes for 60 * 59 / 2 pairs take 7 kB, and may take a quarter of the work memory.
+TEST(SpilledPairs, CountsOfPartsAreInFilesIfCountersAreTooLarge) {
+  const std::vector<TidItem> rows = relation(17, 4000, 60, 40000, 1);
+  PairQuery query;
+  query.min_count = 1;
+  for (const bool bag : {false, true})
+    for (const size_t work_bytes : {size_t{20} << 10, size_t{70} << 10}) {
       query.bag = bag;
       MemoryMeter meter;
       FakeFiles files;
-      const ExecutionOptions options{.threads = 2, .memory = &meter, .cancel = {}, .files = &files, .work_bytes = 256 << 10};
-      const RunRecord record = run(rows, {}, query, options, true).record;
-      if (record.pair_instances > 0) {
-        EXPECT_NE(record.reason.find("counts of the parts in"), std::string::npos) << record.reason;
-      }
-      for (const int threads : {1, 3}) ASSERT_EQ(compare(rows, {}, query, threads, 256 << 10), "") << bag << " " << threads;
+      const ExecutionOptions options{.threads = 1, .memory = &meter, .cancel = {}, .files = &files, .work_bytes = work_bytes};
+      const std::string reason = run(rows, {}, query, options, true).record.reason;
+      EXPECT_EQ(reason.find("their counts in") != std::string::npos, work_bytes == 20 << 10) << reason;
+      for (const int threads : {1, 3}) ASSERT_EQ(compare(rows, {}, query, threads, work_bytes), "");
     }
-}
-
-TEST(SpilledPairs, CountsOfDensePartitionsAreAddedUpInBlocks) {
-  const std::vector<TidItem> rows = relation(17, 2000, 400, 20000, 1);
-  PairQuery query;
-  query.min_count = 1;
-  MemoryMeter meter;
-  FakeFiles files;
-  const ExecutionOptions options{.threads = 1, .memory = &meter, .cancel = {}, .files = &files, .work_bytes = 256 << 10};
-  const std::string reason = run(rows, {}, query, options, true).record.reason;
-  EXPECT_NE(reason.find(", 5 times after the first"), std::string::npos) << reason;  // 64 kB of counters at a time
-  EXPECT_EQ(reason.find("counts of the parts"), std::string::npos) << reason;
 }
 
 TEST(SpilledPairs, CountsAllBeforeTheFirstAnswer) {
