@@ -30,6 +30,7 @@ constexpr double kFinerRowTuples = 3;  // in units of cpu_tuple_cost: return a r
 
 constexpr double kFileRowOperators = 3;  // write a row to a file and read it the first time
 constexpr double kPassRowOperators = 4;  // read it again for a block of counters
+constexpr double kRunPairOperators = 0.6;  // write a pair of a part to a file, read it and add it up
 // Bytes that must fit into batmap.memory_limit.
 constexpr double kRowBytes = 6;      // of a row in the log
 constexpr double kCountedBytes = 3;  // factor: the log, and the structure that is counted, made from it
@@ -143,10 +144,11 @@ double distinct_values(PlannerInfo* root, List* expressions, double rows) {
 /// The effect of the memory limits on a run.
 struct MemoryUse {
   double bytes = 0;  // that the run needs
-  Cost cost = 0;     // of files: written and read once, and read again for each block of counters
+  Cost cost = 0;     // of files
 };
 
-MemoryUse memory_use(PlannerInfo* root, const JoinProjectQuery& query, const JoinProjectSpec& spec) {
+/// @param join_rows  of the plain join
+MemoryUse memory_use(PlannerInfo* root, const JoinProjectQuery& query, const JoinProjectSpec& spec, double join_rows) {
   MemoryUse use;
   double rows = 0;
   double items[2];
@@ -169,7 +171,10 @@ MemoryUse memory_use(PlannerInfo* root, const JoinProjectQuery& query, const Joi
   const double pairs = spec.self_join ? items[0] * items[0] / 2 : items[0] * items[1];
   const double counter_bytes = spec.rows_repeat ? sizeof(uint64_t) : sizeof(uint32_t);
   const double passes = std::ceil(pairs * counter_bytes * SpilledPairs::kCountersShare / work_bytes);
-  use.cost = rows * kFileRowOperators * cpu_operator_cost + passes * pass_cost(rows);
+  const double blocks = passes * rows * kPassRowOperators;
+  const double parts = std::ceil(rows * kRowBytes / static_cast<double>(max_loaded_bytes(run_work_bytes())));
+  const double runs = rows * kPassRowOperators + std::min(join_rows, pairs * parts) * kRunPairOperators;
+  use.cost = (rows * kFileRowOperators + std::min(blocks, runs)) * cpu_operator_cost;
   return use;
 }
 
@@ -267,8 +272,6 @@ Path* plain_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, Path*
 
 }  // namespace
 
-Cost pass_cost(double rows) { return rows * kPassRowOperators * cpu_operator_cost; }
-
 List* join_project_lists(const List* custom_private) {
   PlanNumbers numbers(custom_private);
   List* const spec = numbers.next_ints();
@@ -332,7 +335,7 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
   if (spec.grouped)
     startup += distinct_values(root, list_concat_copy(query.sides[0].codes, query.sides[1].codes), joined_rows) *
                kGroupedPairOperators * cpu_operator_cost;
-  const MemoryUse memory = memory_use(root, query, spec);
+  const MemoryUse memory = memory_use(root, query, spec, instances);
   startup += memory.cost;
   // A run that finds the memory too small leaves the answer to the plain plan.
   if (memory.bytes > static_cast<double>(memory_limit_bytes())) startup += plain->total_cost;

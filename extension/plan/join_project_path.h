@@ -66,8 +66,6 @@ enum JoinProjectList { kSpec, kKeyOperators, kLeftItemOperators, kRightItemOpera
 /// In the list kInputs, for each aggregate: the expressions that it has.
 enum AggregateInput : int { kArgument = 1, kCondition = 2 };
 
-/// The cost of one more pass over rows in files.
-Cost pass_cost(double rows);
 
 List* join_project_lists(const List* custom_private);
 JoinProjectSpec join_project_spec(const List* lists);

@@ -171,7 +171,6 @@ void open_rows(JoinProjectState* state) {
   if (!read_bounds(state, bounds)) {
     state->finished = true;
   } else {
-    bounds.plain_cost = state->plain_plan->total_cost;
     JoinProjectInputs inputs{state->spec, state->lists, &state->base.ss.ps, {}, {}, {}, {}};
     for (int side = 0; side < 2; ++side) inputs.plans[side] = state->inputs[side];
     for (int number = 0; number < JoinProjectSpec::kLookups; ++number) inputs.lookups[number] = state->lookups[number];
