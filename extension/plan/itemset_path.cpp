@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "extension/input/run_costs.h"
 #include "extension/plan/plain_plan.h"
 #include "extension/server/backend.h"
 #include "extension/server/plan_numbers.h"
@@ -14,13 +15,9 @@ namespace batmap::pg {
 
 namespace {
 
-// Costs in units of cpu_operator_cost, which is about 20 ns.
-constexpr double kRunOperators = 20000;    // start threads, allocate memory, make tables of codes
-constexpr double kRowOperators = 6;        // read a row into the log, look whether it repeats, group it
-constexpr double kCodedRowOperators = 10;  // the same, with a look-up of its values
-constexpr double kInstanceOperators = 1;   // count an itemset in a transaction, if few have it
-constexpr double kItemsetOperators = 4;    // count an itemset in bits, if there are few itemsets
-constexpr double kBitsAnOperator = 1000;   // transactions in which an itemset is counted by one more operator
+// Costs in units of cpu_operator_cost, as in run_costs.h.
+constexpr double kCheckRowOperators = 4;  // look whether a row repeats
+constexpr double kInstanceOperators = 1;  // count an itemset in a transaction, if few have it
 
 // Bytes that must fit into batmap.memory_limit.
 constexpr double kRowBytes = 24;     // of a row: in the log, and in the lists that are searched
@@ -155,7 +152,7 @@ Path* itemset_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, Ite
   const double transactions = estimate_num_groups(root, side.keys, side.rel->rows, nullptr, nullptr);
   path->path.rows = clamp_row_est(Min(Min(plain->rows, itemsets), instances / min_count));
   Cost startup = rows->total_cost;
-  startup += (kRunOperators + side.rel->rows * (has_own ? kRowOperators : kCodedRowOperators) +
+  startup += (kRunOperators + side.rel->rows * (kCheckRowOperators + (has_own ? kRowOperators : kCodedRowOperators)) +
               Min(instances * kInstanceOperators, itemsets * (kItemsetOperators + transactions / kBitsAnOperator))) *
              cpu_operator_cost;
   const double items = estimate_num_groups(root, side.items, side.rel->rows, nullptr, nullptr);
