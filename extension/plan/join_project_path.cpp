@@ -6,6 +6,7 @@
 
 #include "extension/input/node_pack_rows.h"
 #include "extension/input/run_costs.h"
+#include "extension/plan/join_estimate.h"
 #include "extension/plan/join_lookups.h"
 #include "extension/plan/node_expand_rows.h"
 #include "extension/plan/plain_plan.h"
@@ -298,9 +299,9 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
   path->path.pathtype = T_CustomScan;
   path->path.parent = input;  // so that EXPLAIN knows which relations are read
   path->path.pathtarget = query.finer ? set_pathtarget_cost_width(root, finer_target(query)) : query.target;
-  path->path.rows = plain->rows;
-  if (query.finer)
-    path->path.rows = distinct_values(root, list_concat_copy(query.sides[0].items, query.sides[1].items), input->rows);
+  path->path.rows =
+      query.finer ? distinct_values(root, list_concat_copy(query.sides[0].items, query.sides[1].items), input->rows)
+                  : expected_rows(root, query, input->rows, plain->rows);
   path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
   path->methods = methods;
 
