@@ -11,7 +11,7 @@ namespace batmap::pg {
 
 namespace {
 
-create_upper_paths_hook_type next_upper_paths_hook = nullptr;
+create_upper_paths_hook_type next_estimate_hook = nullptr;
 
 /// The query that estimate_inner_query() is planning. Planning may plan other queries, estimates included.
 struct Estimated {
@@ -38,7 +38,7 @@ bool has_own_key(const void* column) {
 }
 
 void look_at_columns(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output, void* extra) {
-  if (next_upper_paths_hook != nullptr) next_upper_paths_hook(root, stage, input, output, extra);
+  if (next_estimate_hook != nullptr) next_estimate_hook(root, stage, input, output, extra);
   if (stage != UPPERREL_FINAL || estimated.query == nullptr || root->parse != estimated.query) return;
   // The columns of UNION, EXCEPT and INTERSECT belong to no relation that has statistics.
   List* const columns = root->parse->setOperations == nullptr ? columns_of(root) : NIL;
@@ -122,7 +122,7 @@ bool estimate_inner_query(const char* query, bool item_first, InnerEstimate& est
 bool is_estimating() { return estimated.query != nullptr; }
 
 void install_inner_estimates() {
-  next_upper_paths_hook = create_upper_paths_hook;
+  next_estimate_hook = create_upper_paths_hook;
   create_upper_paths_hook = look_at_columns;
 }
 
