@@ -64,9 +64,7 @@ const Const* known_value(PlannerInfo* root, void* expression) {
   return IsA(node, Const) && !castNode(Const, node)->constisnull ? castNode(Const, node) : nullptr;
 }
 
-bool is_null(const Node* argument) {
-  return IsA(argument, Const) && reinterpret_cast<const Const*>(argument)->constisnull;
-}
+bool is_null(const Node* argument) { return IsA(argument, Const) && reinterpret_cast<const Const*>(argument)->constisnull; }
 
 struct Attempt {
   PlannerInfo* root;

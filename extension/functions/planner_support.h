@@ -47,10 +47,10 @@ struct PlannedCall {
 struct SupportedCall {
   static constexpr int kNone = -1;
 
-  int arguments;    // after the queries
-  int queries;      // 0: the input is no query
-  int top_k;        // an argument that limits the rows; kNone: there is none
-  int max_results;  // another one
+  int arguments;                  // after the queries
+  int queries;                    // 0: the input is no query
+  int top_k;                      // an argument that limits the rows; kNone: there is none
+  int max_results;                // another one
   bool first_item_first = false;  // the columns of the first query are (item, tid)
   /// Sets the rows, and adds the cost of counting. Called if `has_items` of all inputs. nullptr: the rows are unknown.
   void (*expect)(const PlannedCall& call, CallEstimate& estimate) = nullptr;

@@ -49,7 +49,8 @@ void look_at_columns(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* inp
   const double rows = static_cast<const Path*>(linitial(output->pathlist))->rows;
   estimate.items = item_supports(root, list_make1(tid), list_make1(item), rows);
   estimate.has_items = true;
-  if (has_own_key(tid) && has_own_key(item)) estimate.cost -= rows * (kCodedRowOperators - kRowOperators) * cpu_operator_cost;
+  if (has_own_key(tid) && has_own_key(item))
+    estimate.cost -= rows * (kCodedRowOperators - kRowOperators) * cpu_operator_cost;
 }
 
 PlannedStmt* plan_query(const char* text, const Estimated& wanted) {

@@ -56,8 +56,7 @@ bool element_supports(PlannerInfo* root, Node* item, double transactions, ItemSu
   examine_variable(root, array, 0, &statistics);
   const double mean = HeapTupleIsValid(statistics.statsTuple) ? mean_elements(statistics.statsTuple) : 0;
   bool known = false;
-  if (mean > 0 &&
-      get_attstatsslot(&slot, statistics.statsTuple, STATISTIC_KIND_MCELEM, InvalidOid, ATTSTATSSLOT_NUMBERS)) {
+  if (mean > 0 && get_attstatsslot(&slot, statistics.statsTuple, STATISTIC_KIND_MCELEM, InvalidOid, ATTSTATSSLOT_NUMBERS)) {
     known = slot.nnumbers > kOthers;
     if (known) {
       const int elements = slot.nnumbers - kOthers;

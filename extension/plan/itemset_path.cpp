@@ -109,11 +109,13 @@ Path* itemset_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, Ite
   // An itemset is counted where all of its items are frequent. The planner has estimated the size of the join.
   const double instances = input->rows * std::pow(supports.frequent_share(min_count), spec.length);
   const double candidates = combinations(itemsets.of[1], spec.length);
-  path->path.rows = clamp_row_est(itemsets.of[spec.length] * clauselist_selectivity(root, block.quals, 0, JOIN_INNER, nullptr));
+  path->path.rows =
+      clamp_row_est(itemsets.of[spec.length] * clauselist_selectivity(root, block.quals, 0, JOIN_INNER, nullptr));
   Cost startup = rows->total_cost;
-  startup += (kRunOperators + side.rel->rows * (kCheckRowOperators + (has_own ? kRowOperators : kCodedRowOperators)) +
-              Min(instances * kInstanceOperators, candidates * (kItemsetOperators + supports.transactions / kBitsAnOperator))) *
-             cpu_operator_cost;
+  startup +=
+      (kRunOperators + side.rel->rows * (kCheckRowOperators + (has_own ? kRowOperators : kCodedRowOperators)) +
+       Min(instances * kInstanceOperators, candidates * (kItemsetOperators + supports.transactions / kBitsAnOperator))) *
+      cpu_operator_cost;
   const double items = supports.frequent(1);
   // A run that finds the memory too small leaves the answer to the plain plan.
   if (side.rel->rows * (kRowBytes + (is_own_key(spec.input.key) ? 0 : kCodedBytes)) + items * (kItemBytes + kCodedBytes) >

@@ -50,8 +50,8 @@ double expected_rows(PlannerInfo* root, const JoinProjectQuery& query, double jo
     if (query.shared.items != NIL || !supports_of(root, query, query.sides[side], supports[side]))
       return clamp_row_est(Min(plain_rows, limit));
   const double min_count = min_count_of(root, query);
-  double rows = expected_codes(query, supports, min_count) *
-                clauselist_selectivity(root, query.quals, 0, JOIN_INNER, nullptr);
+  double rows =
+      expected_codes(query, supports, min_count) * clauselist_selectivity(root, query.quals, 0, JOIN_INNER, nullptr);
   if (query.grouped) {
     // The counts of some pairs of codes add up to that of a group: of as many rows as other groups, or of more.
     List* const items = list_concat_copy(query.sides[0].items, query.sides[1].items);

@@ -30,9 +30,7 @@ constexpr int kMaxLength = LengthCounts::kMaxLength;
 class SupportSpectrum {
  public:
   SupportSpectrum(double transactions, double min_count)
-      : transactions_(transactions),
-        step_(std::log(transactions / min_count * kBelow) / kSteps),
-        min_count_(min_count) {
+      : transactions_(transactions), step_(std::log(transactions / min_count * kBelow) / kSteps), min_count_(min_count) {
     sets_[0][0] = 1;
   }
 
@@ -132,8 +130,7 @@ LengthCounts expected_itemsets(std::span<const SupportClass> items, double trans
   if (max_length >= 2) counts.of[2] = expected_pairs(items, transactions, min_count);
   if (max_length < 3) return counts;
   if (min_count <= 1) {
-    for (int length = 3; length <= max_length; ++length)
-      counts.of[length] = occurring_itemsets(items, transactions, length);
+    for (int length = 3; length <= max_length; ++length) counts.of[length] = occurring_itemsets(items, transactions, length);
     return counts;
   }
   SupportSpectrum spectrum(transactions, min_count);

@@ -129,8 +129,7 @@ PlannedStmt* copied(const PlannedStmt* plan) {
   const PlannedStmt* const copy = copy_of(plan);
   if (strcmp(printed(plan), printed(copy)) != 0) elog(ERROR, "a plan is not its copy");
   auto* const read = static_cast<PlannedStmt*>(stringToNode(nodeToString(copy)));
-  if (strcmp(printed(copy), printed(read)) != 0)
-    elog(ERROR, "a plan is not what was printed of it");
+  if (strcmp(printed(copy), printed(read)) != 0) elog(ERROR, "a plan is not what was printed of it");
   return read;
 }
 

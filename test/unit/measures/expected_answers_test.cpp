@@ -87,8 +87,8 @@ TEST(ExpectedAnswers, OfTwoRelations) {
     double counted = 0;
     for (const Row& a : left)
       for (const Row& b : right) counted += (a & b).count() >= least;
-    EXPECT_NEAR(expected_joined_pairs(classes_of(left), classes_of(right), kTransactions, static_cast<double>(least)), counted,
-                counted * 0.1 + 3)
+    EXPECT_NEAR(expected_joined_pairs(classes_of(left), classes_of(right), kTransactions, static_cast<double>(least)),
+                counted, counted * 0.1 + 3)
         << least;
   }
 }
