@@ -46,11 +46,10 @@ void look_at_columns(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* inp
   void* const tid = list_nth(columns, estimated.item_first ? 1 : 0);
   void* const item = list_nth(columns, estimated.item_first ? 0 : 1);
   InnerEstimate& estimate = *estimated.estimate;
-  const double rows = static_cast<const Path*>(linitial(output->pathlist))->rows;
-  estimate.items = item_supports(root, list_make1(tid), list_make1(item), rows);
+  estimate.rows = static_cast<const Path*>(linitial(output->pathlist))->rows;
+  estimate.items = item_supports(root, list_make1(tid), list_make1(item), estimate.rows);
   estimate.has_items = true;
-  if (has_own_key(tid) && has_own_key(item))
-    estimate.cost -= rows * (kCodedRowOperators - kRowOperators) * cpu_operator_cost;
+  estimate.has_own_keys = has_own_key(tid) && has_own_key(item);
 }
 
 PlannedStmt* plan_query(const char* text, const Estimated& wanted) {
@@ -114,9 +113,11 @@ bool succeeds(void (*attempt)(void* arg), void* arg) {
 bool estimate_inner_query(const char* query, bool item_first, InnerEstimate& estimate) {
   estimate = {};
   const PlannedStmt* const plan = plan_query(query, {nullptr, item_first, &estimate});
-  if (plan->planTree == nullptr || !may_read(plan)) return false;
-  estimate.rows = plan->planTree->plan_rows;
-  estimate.cost += plan->planTree->total_cost + (kRunOperators + estimate.rows * kCodedRowOperators) * cpu_operator_cost;
+  // The maker of the plan may be another extension, which does not say what its node costs.
+  if (plan->planTree == nullptr || plan->planTree->total_cost <= 0 || !may_read(plan)) return false;
+  if (!estimate.has_items) estimate.rows = plan->planTree->plan_rows;
+  const double row_operators = estimate.has_own_keys ? kRowOperators : kCodedRowOperators;
+  estimate.cost = plan->planTree->total_cost + (kRunOperators + estimate.rows * row_operators) * cpu_operator_cost;
   return true;
 }
 

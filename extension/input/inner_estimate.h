@@ -14,7 +14,8 @@ namespace batmap::pg {
 struct InnerEstimate {
   Cost cost;  // of reading all rows and grouping them
   double rows;
-  bool has_items;  // `items` is known
+  bool has_own_keys;  // tids and items are numbers
+  bool has_items;     // `items` is known
   ItemSupports items;
 };
 
@@ -26,7 +27,7 @@ bool succeeds(void (*attempt)(void* arg), void* arg);
 /// @param query     its text
 /// @param item_first  the columns are (item, tid), not (tid, item)
 /// @raises any error of the query: to be called within succeeds()
-/// @return false if the user may not run it
+/// @return false if the user may not run it, or its cost is unknown
 bool estimate_inner_query(const char* query, bool item_first, InnerEstimate& estimate);
 
 /// Is a query planned only for an estimate?
