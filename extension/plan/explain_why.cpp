@@ -1,6 +1,7 @@
 // Notes refusals while a query is planned, and shows them. See explain_why.h.
 #include "extension/plan/explain_why.h"
 
+#include "extension/input/inner_estimate.h"
 #include "extension/input/inner_query.h"
 #include "extension/server/settings.h"
 
@@ -110,7 +111,7 @@ void install_explain_why() {
   ExplainOneQuery_hook = explain_query;
 }
 
-bool explains_refusals() { return notes != nullptr; }
+bool explains_refusals() { return notes != nullptr && !is_estimating(); }
 
 void note_refusal(PlannerInfo* root, Refusal refusal, Node* about) {
   const MemoryContext caller = MemoryContextSwitchTo(notes->context);

@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "extension/input/node_pack_rows.h"
+#include "extension/input/run_costs.h"
+#include "extension/plan/join_estimate.h"
 #include "extension/plan/join_lookups.h"
 #include "extension/plan/node_expand_rows.h"
 #include "extension/plan/plain_plan.h"
@@ -19,12 +21,8 @@ namespace batmap::pg {
 
 namespace {
 
-// Costs in units of cpu_operator_cost, which is about 20 ns. From bench/sql/plain.sh on w1 and retail.
-constexpr double kRunOperators = 20000;          // start threads, allocate memory, make tables of codes
-constexpr double kRowOperators = 2;              // read a row into the log and group it
-constexpr double kCodedRowOperators = 6;         // the same, with a look-up of its values
-constexpr double kPairInstanceOperators = 0.05;  // count; a bit high for very dense and very sparse relations
-constexpr double kGroupedPairOperators = 1;      // find the groups of a pair of codes, and add its count up
+// Costs in units of cpu_operator_cost, as in run_costs.h.
+constexpr double kGroupedPairOperators = 1;  // find the groups of a pair of codes, and add its count up
 
 constexpr double kFinerRowTuples = 3;  // in units of cpu_tuple_cost: return a row that the server combines with others
 
@@ -304,9 +302,9 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
   path->path.pathtype = T_CustomScan;
   path->path.parent = input;  // so that EXPLAIN knows which relations are read
   path->path.pathtarget = query.finer ? set_pathtarget_cost_width(root, finer_target(query)) : query.target;
-  path->path.rows = plain->rows;
-  if (query.finer)
-    path->path.rows = distinct_values(root, list_concat_copy(query.sides[0].items, query.sides[1].items), input->rows);
+  path->path.rows = query.finer
+                        ? distinct_values(root, list_concat_copy(query.sides[0].items, query.sides[1].items), input->rows)
+                        : expected_rows(root, query, input->rows, plain->rows);
   path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
   path->methods = methods;
 

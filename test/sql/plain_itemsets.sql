@@ -141,13 +141,11 @@ INSERT INTO shapes (shape, query) VALUES
 SELECT number, shape, t.* FROM shapes, try(query) t ORDER BY number;
 
 -- EXPLAIN; rows that repeat are found at run time, unless a unique index or the count rules them out
-CREATE FUNCTION explain_run(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE line text;
-BEGIN
-    FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
-        IF line !~ 'Kernel|Memory|Batches|Buckets|Workers' THEN RETURN NEXT line; END IF;
-    END LOOP;
-END $$;
+\getenv here PG_ABS_SRCDIR
+\set explained :here '/sql/explained.psql'
+\i :explained
+CREATE FUNCTION explain_run(query text) RETURNS SETOF text LANGUAGE sql AS $$
+    SELECT line FROM explained(query) line WHERE line !~ 'Kernel|Memory|Batches|Buckets|Workers' $$;
 EXPLAIN (COSTS OFF) SELECT a.item, b.item, c.item, count(*) FROM keyed a JOIN keyed b USING (tid) JOIN keyed c USING (tid)
     WHERE a.item < b.item AND b.item < c.item GROUP BY 1, 2, 3 HAVING count(*) >= 3 ORDER BY 4 DESC LIMIT 3;
 SELECT explain_run('SELECT a.item, b.item, c.item, count(*) FROM keyed a JOIN keyed b USING (tid) JOIN keyed c USING (tid)
