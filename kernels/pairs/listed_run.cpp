@@ -14,12 +14,12 @@ namespace batmap {
 
 namespace {
 
-constexpr uint64_t kTaskWork = 1 << 22;     // rows marked or looked up: some milliseconds
-constexpr size_t kTaskAnswers = 8192;       // at most, so that the answers that wait stay small
-constexpr size_t kListsATask = 1024;        // sorted at once
-constexpr size_t kTasksAhead = 4;           // for each thread
-constexpr uint64_t kMaxRows = UINT32_MAX;   // of the list, and rows that are kept: they are counted in 32 bits
-constexpr uint64_t kPart = 1 << 16;         // rows between two polls
+constexpr uint64_t kTaskWork = 1 << 22;    // rows marked or looked up: some milliseconds
+constexpr size_t kTaskAnswers = 8192;      // at most, so that the answers that wait stay small
+constexpr size_t kListsATask = 1024;       // sorted at once
+constexpr size_t kTasksAhead = 4;          // for each thread
+constexpr uint64_t kMaxRows = UINT32_MAX;  // of the list, and rows that are kept: they are counted in 32 bits
+constexpr uint64_t kPart = 1 << 16;        // rows between two polls
 
 uint64_t rows_of(const std::vector<ChunkView>& chunks) {
   uint64_t rows = 0;
@@ -87,8 +87,7 @@ void ListedRun::code_list(const std::vector<ChunkView>& list) {
     bounds[0].add(chunk.tid_base, chunk.tid_range);
     bounds[1].add(chunk.item_base, chunk.item_range);
   }
-  for (int side = 0; side < 2; ++side)
-    codes_[side].emplace(*options_.memory, bounds[side].low, bounds[side].range(), rows);
+  for (int side = 0; side < 2; ++side) codes_[side].emplace(*options_.memory, bounds[side].low, bounds[side].range(), rows);
   entries_ = Buffer<Entry>(*options_.memory, rows);
   visit_rows(list, options_.cancel, [&](int64_t a, int64_t b) {
     entries_[size_] = {insert(*codes_[0], a), insert(*codes_[1], b), static_cast<uint32_t>(size_)};

@@ -63,9 +63,10 @@ std::vector<Input> inputs(uint64_t seed) {
       random_rows(random, 500, 40, 9));
   add("one row many times", {{-1, -2}, {-1, -1}}, std::vector<TidItem>(300, TidItem{5, -1}),
       std::vector<TidItem>(5000, TidItem{5, -2}));
-  add("extremes", {{kMin, kMax}, {kMax, kMin}, {kMax, kMax}, {kMin, 0}}, {{kMin, kMin}, {kMax, kMax}, {kMax, kMin}, {0, kMax}},
-      {{kMin, kMax}, {kMax, kMin}, {1, 0}, {kMin, 0}});
-  for (const Shape& shape : shapes(seed)) add(shape.name, random_list(random, shape.rows, shape.rows, 300), shape.rows, shape.rows);
+  add("extremes", {{kMin, kMax}, {kMax, kMin}, {kMax, kMax}, {kMin, 0}},
+      {{kMin, kMin}, {kMax, kMax}, {kMax, kMin}, {0, kMax}}, {{kMin, kMax}, {kMax, kMin}, {1, 0}, {kMin, 0}});
+  for (const Shape& shape : shapes(seed))
+    add(shape.name, random_list(random, shape.rows, shape.rows, 300), shape.rows, shape.rows);
   {
     const std::vector<TidItem> left = scattered(random_rows(random, 900, 300, 40));
     const std::vector<TidItem> right = scattered(random_rows(random, 900, 200, 70));
