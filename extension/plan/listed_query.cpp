@@ -149,16 +149,16 @@ List* ways_to_divide(PlannerInfo* root, const JoinGraph& graph) {
   return ways;
 }
 
-// ---- what a row of the list says
+// ---- what a row of one part says
 
-struct InList {
+struct InPart {
   const PlannerInfo* root;
-  Relids list;
+  Relids part;
   bool failed;
 };
 
-/// What the list has for a value of an input; nullptr: nothing. The two are equal in each row of the join.
-Node* equal_in_list(const InList& in, Node* expression) {
+/// What a part has for a value of another one; nullptr: nothing. The two are equal in each row of the join.
+Node* equal_in_part(const InPart& in, Node* expression) {
   const ListCell* cell;
   foreach (cell, in.root->eq_classes) {
     const auto* const equivalence = lfirst_node(EquivalenceClass, cell);
@@ -170,7 +170,7 @@ Node* equal_in_list(const InList& in, Node* expression) {
       if (member->em_is_child || member->em_is_const) continue;
       Node* const value = compared(member->em_expr);
       found |= equal(value, expression);
-      if (!bms_is_empty(member->em_relids) && bms_is_subset(member->em_relids, in.list)) others = lappend(others, value);
+      if (!bms_is_empty(member->em_relids) && bms_is_subset(member->em_relids, in.part)) others = lappend(others, value);
     }
     if (!found || !equal_is_same(exprType(expression))) continue;
     foreach (element, others)
@@ -179,24 +179,24 @@ Node* equal_in_list(const InList& in, Node* expression) {
   return nullptr;
 }
 
-/// Writes an expression with columns of the list only.
-Node* put_in_list(Node* node, void* arg) {
-  auto* const in = static_cast<InList*>(arg);
+/// Writes an expression with columns of a part only.
+Node* put_in_part(Node* node, void* arg) {
+  auto* const in = static_cast<InPart*>(arg);
   if (node == nullptr || in->failed) return node;
-  if (bms_is_subset(pull_varnos(const_cast<PlannerInfo*>(in->root), node), in->list))
+  if (bms_is_subset(pull_varnos(const_cast<PlannerInfo*>(in->root), node), in->part))
     return static_cast<Node*>(copyObjectImpl(node));
-  if (Node* const other = equal_in_list(*in, node); other != nullptr) return static_cast<Node*>(copyObjectImpl(other));
+  if (Node* const other = equal_in_part(*in, node); other != nullptr) return static_cast<Node*>(copyObjectImpl(other));
   if (IsA(node, Var) || IsA(node, PlaceHolderVar)) {
     in->failed = true;
     return node;
   }
-  return expression_tree_mutator(node, reinterpret_cast<Node* (*)()>(reinterpret_cast<void*>(put_in_list)), arg);
+  return expression_tree_mutator(node, reinterpret_cast<Node* (*)()>(reinterpret_cast<void*>(put_in_part)), arg);
 }
 
-/// An expression with columns of the list; nullptr: a row of the list does not say its value.
-Node* in_list(const PlannerInfo* root, const ListedJoin& join, Node* expression) {
-  InList in{root, join.list.rel->relids, false};
-  Node* const written = put_in_list(expression, &in);
+/// An expression with columns of a part; nullptr: a row of the part does not say its value.
+Node* in_part(const PlannerInfo* root, const RelOptInfo* part, Node* expression) {
+  InPart in{root, part->relids, false};
+  Node* const written = put_in_part(expression, &in);
   return in.failed ? nullptr : written;
 }
 
@@ -238,8 +238,9 @@ bool read_links(PlannerInfo* root, const Parts& parts, ListedJoin& join, Links& 
   return true;
 }
 
-/// Reads the other conditions between the parts: those that a row of the list decides.
-bool read_conditions(PlannerInfo* root, const Parts& parts, ListedJoin& join, List*& conditions) {
+/// Reads the other conditions between the parts: those that a row of one of them decides.
+/// @param[out] conditions  of each part
+bool read_conditions(PlannerInfo* root, const Parts& parts, ListedJoin& join, List* conditions[kParts]) {
   List* seen = NIL;
   for (int k = -1; (k = bms_next_member(root->all_baserels, k)) >= 0;) {
     const ListCell* cell;
@@ -249,12 +250,15 @@ bool read_conditions(PlannerInfo* root, const Parts& parts, ListedJoin& join, Li
       seen = lappend(seen, clause);
       if (clause->pseudoconstant || is_clone(clause)) return join.block.refuse(Refusal::kPseudoConstant, clause->clause);
       const RelationMask mask = mask_of(root, clause->required_relids);
-      bool is_inside = false;
-      for (const RelationMask part : parts.masks) is_inside |= (mask & ~part) == 0;
-      if (is_inside) continue;
-      Node* const condition = in_list(root, join, node_of(clause->clause));
-      if (condition == nullptr) return join.block.refuse(Refusal::kListedClause, clause->clause);
-      conditions = lappend(conditions, condition);
+      bool is_decided = false;
+      for (const RelationMask part : parts.masks) is_decided |= (mask & ~part) == 0;  // by the planner's path
+      for (int part = kList; part >= 0 && !is_decided; --part) {
+        Node* const condition = in_part(root, parts.rels[part], node_of(clause->clause));
+        if (condition == nullptr) continue;
+        conditions[part] = lappend(conditions[part], condition);
+        is_decided = true;
+      }
+      if (!is_decided) return join.block.refuse(Refusal::kListedClause, clause->clause);
     }
   }
   return true;
@@ -316,7 +320,7 @@ bool add_value(const OutputCheck& check, Node* expression, Oid equals, int ref) 
   if (!OidIsValid(equals) || lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr != equals || !op_hashjoinable(equals, type) ||
       (OidIsValid(collation) && !get_collation_isdeterministic(collation)))
     return block.refuse(Refusal::kGroupEquality, expression);
-  Node* const value = in_list(check.root, *check.join, expression);
+  Node* const value = in_part(check.root, check.join->list.rel, expression);
   const int source = source_of(check.root, *check.join, expression, value);
   if (value == nullptr && source == kNoInput) return block.refuse(Refusal::kListedOutput, expression);
   side.items = lappend(side.items, expression);
@@ -413,32 +417,35 @@ bool choose_answer(ListedJoin& join, List* having) {
   return true;
 }
 
-/// Lets no row of the list count that does not pass the conditions: it gets a NULL for an item.
-void apply_conditions(ListedJoin& join, List* conditions) {
+/// Lets no row join that does not pass the conditions: it gets NULL for its first key.
+void apply_conditions(JoinProjectSide& side, List* conditions) {
   if (conditions == NIL) return;
-  auto* const item = static_cast<Expr*>(linitial(join.list.keys));
+  auto* const key = static_cast<Expr*>(linitial(side.keys));
+  const Oid collation = exprCollation(node_of(key));
   CaseWhen* const when = makeNode(CaseWhen);
   when->expr = make_ands_explicit(conditions);
-  when->result = item;
+  when->result = key;
   when->location = -1;
   CaseExpr* const choice = makeNode(CaseExpr);
-  choice->casetype = exprType(node_of(item));
-  choice->casecollid = exprCollation(node_of(item));
+  choice->casetype = exprType(node_of(key));
+  choice->casecollid = collation;
   choice->args = list_make1(when);
+  choice->defresult = reinterpret_cast<Expr*>(makeNullConst(choice->casetype, exprTypmod(node_of(key)), collation));
   choice->location = -1;
-  join.list.keys = list_copy(join.list.keys);
-  linitial(join.list.keys) = choice;
+  side.keys = list_copy(side.keys);
+  linitial(side.keys) = choice;
 }
 
 /// Reads a block whose relations are divided.
 bool recognize_division(PlannerInfo* root, const Parts& parts, const List* grouped, List* having, ListedJoin& join) {
   Links links;
-  List* conditions = NIL;
+  List* conditions[kParts] = {NIL, NIL, NIL};
   if (!read_links(root, parts, join, links) || !read_conditions(root, parts, join, conditions)) return false;
   const OutputCheck check{root, &join, &links, grouped};
   if (!read_output(check, having) || !choose_answer(join, having)) return false;
-  find_copies(root, join, links);
-  apply_conditions(join, conditions);
+  if (conditions[0] == NIL && conditions[1] == NIL) find_copies(root, join, links);
+  for (int input = 0; input < 2; ++input) apply_conditions(join.inputs[input], conditions[input]);
+  apply_conditions(join.list, conditions[kList]);
   join.lookups = parts.lookups;
   return true;
 }
