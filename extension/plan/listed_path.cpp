@@ -13,9 +13,10 @@ namespace {
 
 // Costs in units of cpu_operator_cost, which is about 20 ns. From bench/listed_bench.cpp.
 constexpr double kRunOperators = 20000;   // start threads, allocate memory, make tables of codes
-constexpr double kRowOperators = 4;       // read a row into a log, find its item and its key, sort it in
-constexpr double kCodedRowOperators = 8;  // the same, with a look-up of its values
+constexpr double kRowOperators = 5;       // read a row into a log, find its item and its key, sort it in
+constexpr double kCodedRowOperators = 9;  // the same, with a look-up of its values
 constexpr double kTupleOperators = 15;    // number the values of a row of the list
+constexpr double kPairOperators = 10;     // go to the rows of a pair
 constexpr double kLookupOperators = 0.1;  // look a row up
 // Bytes that must fit into batmap.memory_limit.
 constexpr double kRowBytes = 24;     // of a row: in the log, and in the lists of rows
@@ -118,7 +119,7 @@ Path* listed_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, List
     rows = input_path(root, join.inputs[number], nullptr, spec.inputs[number]);
     add_input(rows, spec.inputs[number], join.inputs[number].rel->rows, kRowBytes);
   }
-  startup += join.lookups * kLookupOperators * cpu_operator_cost;
+  startup += (list_rows * kPairOperators + join.lookups * kLookupOperators) * cpu_operator_cost;
   // A run that finds the memory too small leaves the answer to the plain plan.
   if (bytes > static_cast<double>(memory_limit_bytes())) startup += plain->total_cost;
   path->path.rows = join.answer == ListedAnswer::kAll ? 1 : clamp_row_est(Min(list_rows, input->rows));

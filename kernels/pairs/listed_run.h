@@ -6,10 +6,11 @@
 // item with more rows of a pair, and looks the rows of the other one up. It takes the pairs with one marked item together,
 // so each item is marked once: there is nothing to gain from a search in sorted lists, however different the sizes are.
 //
-// Cost: the rows of all relations once; then the rows of the smaller item of each different pair, 0.3 to 1.5 ns each
-// (bench/listed_bench.cpp). In a graph with m edges these are at most O(m^1.5). Memory: 24 bytes a row of the list, 12 for each
-// row that is kept, and a bit (4 bytes if rows repeat) for each tid and thread. Source: the bound is that of Chiba &
-// Nishizeki 1985 for triangles; the marks are the textbook way to intersect many lists with one.
+// Cost: 50 to 100 ns for each row of the list and of a listed item; then 100 to 200 ns for each different pair, which are
+// reads past the cache, and one for each row of the smaller item of the pair (bench/listed_bench.cpp). In a graph with m
+// edges these are at most O(m^1.5) rows. Memory: 24 bytes a row of the list, 12 for each row that is kept, and a bit (4
+// bytes if rows repeat) for each tid and thread. Source: the bound is that of Chiba & Nishizeki 1985 for triangles; the
+// marks are the textbook way to intersect many lists with one.
 #pragma once
 
 #include <cstdint>
