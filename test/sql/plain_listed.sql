@@ -99,7 +99,6 @@ INSERT INTO shapes (shape, query) VALUES
 ('words', 'SELECT a.word, b.word, count(*) FROM words a JOIN words b USING (ord) JOIN word_pairs c ON c.x = a.word AND c.y = b.word GROUP BY 1, 2'),
 ('words, by label', 'SELECT c.label, c.y, count(*) FROM words a JOIN words b USING (ord) JOIN word_pairs c ON c.x = a.word AND c.y = b.word GROUP BY 1, 2'),
 ('numbers of the list', 'SELECT c.u = 3 AS u, c.v = 4 AS v, count(*) FROM words a JOIN words b USING (ord) JOIN word_pairs c ON c.u = a.number AND c.v = b.number GROUP BY c.u, c.v'),
-('several columns', 'SELECT a.prod, a.n, b.prod, count(*) FROM lines a JOIN lines b USING (ord) JOIN wanted c ON c.x = a.prod AND c.id % 7 = a.n AND c.y = b.prod GROUP BY 1, 2, 3'),
 ('several keys', 'SELECT a.prod, b.prod, count(*) FROM lines a JOIN lines b USING (ord, n) JOIN wanted c ON c.x = a.prod AND c.y = b.prod GROUP BY 1, 2'),
 ('on top of it', 'SELECT x, sum(n), rank() OVER (ORDER BY sum(n) DESC, x) FROM (SELECT a.prod AS x, b.prod AS y, count(*) AS n FROM lines a JOIN lines b USING (ord)
     JOIN wanted c ON c.x = a.prod AND c.y = b.prod GROUP BY 1, 2) q GROUP BY x'),
@@ -178,5 +177,7 @@ SET enable_mergejoin = off;
 SET enable_nestloop = off;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM lines a JOIN lines b USING (ord) JOIN few_wanted c ON c.x = a.prod AND c.y = b.prod WHERE is_seen(c.id, a.prod);
 SELECT count(*) FROM lines a JOIN lines b USING (ord) JOIN few_wanted c ON c.x = a.prod AND c.y = b.prod WHERE is_seen(c.id, a.prod);
+-- several columns for an item
+SELECT * FROM try('SELECT a.prod, a.n, b.prod, count(*) FROM lines a JOIN lines b USING (ord) JOIN wanted c ON c.x = a.prod AND c.id % 7 = a.n AND c.y = b.prod GROUP BY 1, 2, 3');
 SET client_min_messages = warning;
 DROP SCHEMA listed CASCADE;
