@@ -372,7 +372,7 @@ sub named_query
     return "SELECT * FROM ($query ORDER BY n DESC, " . join(', ', map { "c$_" } 0 .. $#columns) . ' LIMIT ' . int(rand 30) . ') best';
 }
 
-my @all = map { rand() < 0.2 ? expansion() : rand() < 0.12 ? sets() : rand() < 0.15 ? listed() : rand() < 0.06 ? triangles() : rand() < 0.25 ? named_query() : query() } 1 .. $queries;
+my @all = map { rand() < 0.2 ? expansion() : rand() < 0.12 ? sets() : rand() < 0.15 ? listed() : rand() < 0.06 ? triangles() : rand() < 0.32 ? named_query() : query() } 1 .. $queries;
 my $script = "SET ROLE reader;\n";
 $script .= sprintf "SELECT '%d|' || t.taken || '|' || (t.with_node = t.without) || '|' || t.itemsets || '|' || t.looks_up || '|' || t.lists || '|' || coalesce(t.why, '') FROM try(\$q\$%s\$q\$) t;\n", $_, $all[$_] for 0 .. $#all;
 my ($status, $out, $err) = $node->psql('postgres', $script, on_error_stop => 0);
