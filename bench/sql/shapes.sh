@@ -1,5 +1,6 @@
 # The part `shapes` of run.sh, which sources this file: one question about retail in the ways in which people write it,
-# through the plan node against the plain plan. The orders and products of retail have made-up columns.
+# through the plan node against the plain plan. The orders and products of retail have made-up columns. The graph is
+# generated: a million edges, 50,000 vertices, of which the first ones have more edges.
 
 part_shapes() {
     local shape goal query name
@@ -10,12 +11,16 @@ part_shapes() {
         FROM (SELECT DISTINCT item FROM retail) i; ALTER TABLE retail_products ADD PRIMARY KEY (item)"
     run_sql "CREATE TABLE retail_baskets AS SELECT tid, array_agg(item) AS items, array_agg('product ' || item) AS names FROM retail GROUP BY tid;
         ALTER TABLE retail_baskets ADD PRIMARY KEY (tid)"
-    run_sql "VACUUM (FREEZE, ANALYZE) retail_orders, retail_products, retail_baskets"
+    run_sql "CREATE TABLE retail_wanted AS SELECT k AS id, hashint4(k) & 1023 AS x, (hashint4(k) >> 10) & 1023 AS y FROM generate_series(1, 10000) k"
+    run_sql "CREATE TABLE graph AS SELECT DISTINCT src, dst FROM (SELECT (50000 * power((hashint4(k)::float8 + 2147483648) / 4294967296, 1.6))::int AS src,
+        (50000 * power((hashint4(k + 500000000)::float8 + 2147483648) / 4294967296, 1.6))::int AS dst FROM generate_series(1, 1050000) k) e WHERE src <> dst"
+    run_sql "CREATE TABLE graph_pairs AS SELECT k AS id, hashint4(k) & 16383 AS x, (hashint4(k) >> 14) & 16383 AS y FROM generate_series(1, 10000) k"
+    run_sql "VACUUM (FREEZE, ANALYZE) retail_orders, retail_products, retail_baskets, retail_wanted, graph, graph_pairs"
     sql "SELECT count(*) FROM batmap_last_run();" # loads the library
     emit
     emit "## One question, written in many ways"
     emit
-    emit "Retail, with tables of orders and products. Seconds with the plan node, and with batmap.enable_join_project off and work_mem" \
+    emit "Retail, with tables of orders and products, and a graph of a million edges. Seconds with the plan node, and with batmap.enable_join_project off and work_mem" \
         "$((memory_mb / 6)) MB; medians."
     emit
     emit "| shape | plan node, s | plain plan, s | plain / node | goal for the node, s |"
@@ -39,5 +44,9 @@ categories, orders counted once|0.4|SELECT p.category, q.category, count(DISTINC
 unnest twice|0.2|SELECT x, y, count(*) AS n FROM retail_baskets, unnest(items) x, unnest(items) y WHERE x < y GROUP BY 1, 2 HAVING count(*) >= 50
 unnest twice, all pairs|0.5|SELECT x, y, count(*) AS n FROM retail_baskets, unnest(items) x, unnest(items) y WHERE x < y GROUP BY 1, 2
 unnest twice, text|0.5|SELECT x, y, count(*) AS n FROM retail_baskets, unnest(names) x, unnest(names) y WHERE x < y GROUP BY 1, 2 HAVING count(*) >= 50
+given pairs|0.4|SELECT a.item, b.item, count(*) AS n FROM retail a JOIN retail b USING (tid) JOIN retail_wanted c ON c.x = a.item AND c.y = b.item GROUP BY 1, 2
+triangles|1.5|SELECT count(*) AS n FROM graph a JOIN graph b ON a.dst = b.src JOIN graph c ON c.src = a.src AND c.dst = b.dst
+triangles of each vertex|2|SELECT a.src, count(*) AS n FROM graph a JOIN graph b ON a.dst = b.src JOIN graph c ON c.src = a.src AND c.dst = b.dst GROUP BY 1
+common neighbours of given pairs|0.5|SELECT c.id, count(*) AS n FROM graph a JOIN graph b ON a.dst = b.dst JOIN graph_pairs c ON c.x = a.src AND c.y = b.src GROUP BY 1
 END
 }

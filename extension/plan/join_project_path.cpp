@@ -102,15 +102,14 @@ double row_cost(const JoinProjectSpec::Side& side) {
   return cpu_operator_cost * (has_own_keys(side) ? kRowOperators : kCodedRowOperators);
 }
 
-/// A path that returns some expressions of a relation.
+}  // namespace
+
 Path* path_of(PlannerInfo* root, RelOptInfo* rel, List* expressions) {
   PathTarget* const target = create_empty_pathtarget();
   ListCell* cell;
   foreach (cell, expressions) add_column_to_pathtarget(target, static_cast<Expr*>(lfirst(cell)), 0);
   return &create_projection_path(root, rel, rel->cheapest_total_path, set_pathtarget_cost_width(root, target))->path;
 }
-
-}  // namespace
 
 Path* input_path(PlannerInfo* root, const JoinProjectSide& side, const RowExpansion* expansion,
                  JoinProjectSpec::Side& columns) {
@@ -185,7 +184,8 @@ List* node_aggregates(const JoinProjectQuery& query) {
   return aggregates;
 }
 
-/// The columns of the node's rows: items of the left, items of the right, those of both, aggregates.
+}  // namespace
+
 List* scan_targets(const JoinProjectQuery& query) {
   List* targets = NIL;
   for (const List* const expressions :
@@ -200,7 +200,6 @@ List* scan_targets(const JoinProjectQuery& query) {
   return targets;
 }
 
-/// What the node returns if the server groups its rows again: the columns that the query needs.
 PathTarget* finer_target(const JoinProjectQuery& query) {
   PathTarget* const target = create_empty_pathtarget();
   const ListCell* item;
@@ -212,7 +211,12 @@ PathTarget* finer_target(const JoinProjectQuery& query) {
   return target;
 }
 
-/// A path that groups the rows of the node by what the query groups by, and combines their states.
+namespace {
+
+AggStrategy strategy_of(const JoinProjectQuery& query) { return query.groups == NIL ? AGG_PLAIN : AGG_HASHED; }
+
+}  // namespace
+
 Path* regrouped(PlannerInfo* root, RelOptInfo* output, const JoinProjectQuery& query, Path* rows, double groups,
                 List* having) {
   if (query.aggregates == NIL)
@@ -221,12 +225,11 @@ Path* regrouped(PlannerInfo* root, RelOptInfo* output, const JoinProjectQuery& q
                 ->path;
   AggClauseCosts costs{};
   get_agg_clause_costs(root, AGGSPLIT_FINAL_DESERIAL, &costs);
-  return &create_agg_path(root, output, rows, query.target, AGG_HASHED, AGGSPLIT_FINAL_DESERIAL, query.groups, having,
-                          &costs, groups)
+  return &create_agg_path(root, output, rows, query.target, strategy_of(query), AGGSPLIT_FINAL_DESERIAL, query.groups,
+                          having, &costs, groups)
               ->path;
 }
 
-/// Can the rows of a path be put into the columns of the node?
 bool gives_answer(const Path* plain, const JoinProjectQuery& query) {
   List* columns = list_copy(query.aggregates);
   const ListCell* cell;
@@ -237,17 +240,19 @@ bool gives_answer(const Path* plain, const JoinProjectQuery& query) {
   return gives_columns(plain, columns);
 }
 
+namespace {
+
 /// A path of the server with the states of the aggregates, for the groups of the query.
 Path* plain_states(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, const JoinProjectQuery& query, double groups) {
   AggClauseCosts costs{};
   get_agg_clause_costs(root, AGGSPLIT_INITIAL_SERIAL, &costs);
   return &create_agg_path(root, output, input->cheapest_total_path, set_pathtarget_cost_width(root, finer_target(query)),
-                          AGG_HASHED, AGGSPLIT_INITIAL_SERIAL, query.groups, NIL, &costs, groups)
+                          strategy_of(query), AGGSPLIT_INITIAL_SERIAL, query.groups, NIL, &costs, groups)
               ->path;
 }
 
-/// A path with the plain answer in the columns of the node. An item that the query does not group by is NULL: nothing reads
-/// it any more.
+}  // namespace
+
 Path* plain_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, Path* plain, const JoinProjectQuery& query) {
   if (query.finer && query.aggregates != NIL) plain = plain_states(root, input, output, query, plain->rows);
   PathTarget* const target = create_empty_pathtarget();
@@ -267,8 +272,6 @@ Path* plain_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, Path*
   set_pathtarget_cost_width(root, target);
   return &create_projection_path(root, output, plain, target)->path;
 }
-
-}  // namespace
 
 List* join_project_lists(const List* custom_private) {
   PlanNumbers numbers(custom_private);

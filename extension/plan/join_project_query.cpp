@@ -18,13 +18,15 @@ Expr* expr_of(ListCell* cell) { return static_cast<Expr*>(lfirst(cell)); }
 
 }  // namespace
 
+bool groups_rows(const PlannerInfo* root, UpperRelationKind stage) {
+  const Query* const parse = root->parse;
+  if (stage == UPPERREL_GROUP_AGG) return parse->groupClause != NIL;
+  return parse->groupClause == NIL && !parse->hasAggs && !parse->hasWindowFuncs && parse->havingQual == nullptr;
+}
+
 bool is_plain_block(PlannerInfo* root, UpperRelationKind stage, const RelOptInfo* input, JoinProjectQuery& query) {
   const Query* const parse = root->parse;
   const int relations = bms_num_members(root->all_baserels);
-  if (stage == UPPERREL_GROUP_AGG
-          ? parse->groupClause == NIL
-          : parse->groupClause != NIL || parse->hasAggs || parse->hasWindowFuncs || parse->havingQual != nullptr)
-    return query.refuse(Refusal::kNotGrouped);
   if (stage == UPPERREL_DISTINCT && parse->hasDistinctOn) return query.refuse(Refusal::kDistinctOn);
   if (relations < 2) return query.refuse(Refusal::kOneRelation);
   if (relations > kMaxRelations) return query.refuse(Refusal::kManyRelations);
@@ -320,6 +322,7 @@ bool rows_may_repeat(PlannerInfo* root, const JoinProjectQuery& query) {
 bool recognize_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output,
                             JoinProjectQuery& query) {
   query = {};
+  if (!groups_rows(root, stage)) return query.refuse(Refusal::kNotGrouped);
   if (!is_plain_block(root, stage, input, query) || !relations_are_plain(root, query)) return false;
   const bool grouped = stage == UPPERREL_GROUP_AGG;
   query.target = grouped ? output->reltarget : root->upper_targets[UPPERREL_DISTINCT];

@@ -17,6 +17,7 @@
 #include "extension/plan/join_project_rows.h"
 #include "extension/plan/node_expand_rows.h"
 #include "extension/plan/node_itemsets.h"
+#include "extension/plan/node_listed_pairs.h"
 #include "extension/plan/plain_plan.h"
 #include "extension/server/node_state.h"
 #include "extension/server/settings.h"
@@ -65,6 +66,7 @@ void add_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* in
   Path* const plain = cheapest_plain(output);
   add_path_of_node(root, stage, input, output, query);
   add_path_of_itemsets(root, stage, input, output, plain, query);
+  add_path_of_listed_pairs(root, stage, input, output, plain, query);
   // A subquery that joins nothing is no candidate. A block that is grouped and made DISTINCT is noted once.
   const bool is_noted = query.refusal > Refusal::kOneRelation || query.refusal == Refusal::kNone ||
                         (root->query_level == 1 && stage == UPPERREL_GROUP_AGG);
@@ -371,6 +373,7 @@ const CustomScanMethods* scan_methods() { return &kScanMethods; }
 void install_join_project_node() {
   RegisterCustomScanMethods(&kScanMethods);
   install_itemsets_node();
+  install_listed_pairs_node();
   next_upper_paths_hook = create_upper_paths_hook;
   create_upper_paths_hook = add_join_project;
 }

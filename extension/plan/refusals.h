@@ -40,6 +40,9 @@ enum class Refusal : int {
   kItemsetClause,
   kItemsetOrder,
   kItemsetAggregate,
+  kListedClause,
+  kListedOutput,
+  kListedAggregate,
   kDisabled,
   kCount  // number of reasons
 };
