@@ -4,13 +4,16 @@
 # processes have a clock of 10 ms, so statements that are quick are repeated.
 set -euo pipefail
 
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+cd "$root"
+
 scale=${BENCH_SCALE:-1}
 max_runs=${BENCH_RUNS:-7}
-max_seconds=${BENCH_SECONDS:-120}
-# shellcheck source=../sides.sh
-source bench/sides.sh
+# shellcheck source=bench/sides.sh
+. bench/sides.sh
+# shellcheck disable=SC2034  # read by sides.sh
+max_seconds=${BENCH_SECONDS:-120} phases=()
 other_revision=$1
-phases=()
 
 on_other() { PGHOST=$BENCH_OTHER_HOST "$@"; }
 
@@ -26,9 +29,8 @@ load_both() { # TABLE COPY_OPTIONS COMMAND...
 }
 
 open_psql pg
-open_session other env PGHOST="$BENCH_OTHER_HOST" psql -X -q -A -t -v ON_ERROR_STOP=1
-is_psql[other]=yes
-ask other '\timing on'
+on_other open_psql other
+# shellcheck disable=SC2034,SC2154  # read by sides.sh
 postmaster_of[other]=$(head -n 1 "$BENCH_OTHER_DATA/postmaster.pid")
 
 make_generator

@@ -26,8 +26,8 @@ constexpr double kGroupedPairOperators = 1;  // find the groups of a pair of cod
 
 constexpr double kFinerRowTuples = 3;  // in units of cpu_tuple_cost: return a row that the server combines with others
 
-constexpr double kFileRowOperators = 3;  // write a row to a file and read it the first time
-constexpr double kPassRowOperators = 4;  // read it again for a block of counters
+constexpr double kFileRowOperators = 3;    // write a row to a file and read it the first time
+constexpr double kPassRowOperators = 4;    // read it again for a block of counters
 constexpr double kRunPairOperators = 0.6;  // write a pair of a part to a file, read it and add it up
 // Bytes that must fit into batmap.memory_limit.
 constexpr double kRowBytes = 6;      // of a row in the log

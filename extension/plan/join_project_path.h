@@ -69,7 +69,6 @@ enum JoinProjectList { kSpec, kKeyOperators, kLeftItemOperators, kRightItemOpera
 /// In the list kInputs, for each aggregate: the expressions that it has.
 enum AggregateInput : int { kArgument = 1, kCondition = 2 };
 
-
 // ---- the answer
 
 /// The columns of the node's rows: items of the left, items of the right, those of both, aggregates.

@@ -57,12 +57,12 @@ bool rows_stay_the_same(const RangeTblEntry* entry) {
 }
 
 /// The plain plan, which takes over when memory is too small, reads the sides a second time: each subquery in them becomes two
-/// plans. The server shifts the range table indexes of its append_rel_list in place, once for each plan, so that those of the
-/// second are wrong.
+/// plans. The server shifts the range table indexes of its append_rel_list and of its row marks in place, once for each plan,
+/// so that those of the second are wrong.
 bool can_be_planned_twice(const PlannerInfo* root, const RelOptInfo* rel) {
   const PlannerInfo* const subquery = rel->subroot;
   if (subquery != nullptr) {
-    if (subquery->append_rel_list != NIL) return false;
+    if (subquery->append_rel_list != NIL || subquery->rowMarks != NIL) return false;
     for (int k = 1; k < subquery->simple_rel_array_size; ++k)
       if (subquery->simple_rel_array[k] != nullptr && !can_be_planned_twice(subquery, subquery->simple_rel_array[k]))
         return false;

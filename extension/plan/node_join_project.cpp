@@ -1,10 +1,9 @@
 // Planning and execution of the plan node "BatmapJoinProject". See node_join_project.h.
 //
-// A run reads its inputs into the logs of the engine, counts, and returns the pairs one by one. If memory
-// is too small for that, or if the run would read its files more often than the plain plan costs, the plain
-// plan answers instead, because it can always use files. This is decided before the first pair is returned:
-// if memory may be too small for the pairs that are still to come, all of them are counted first and wait
-// in a file.
+// A run reads its inputs into the logs of the engine, counts, and returns the pairs one by one. If memory is too
+// small for that, the plain plan answers instead, because it can always use files. This is decided before the
+// first pair is returned: if memory may be too small for the pairs that are still to come, all of them are
+// counted first and wait in a file.
 #include "extension/plan/node_join_project.h"
 
 #include <array>
@@ -81,10 +80,9 @@ struct JoinProjectState {
   List* lists;  // JoinProjectList
   PlanState* inputs[2];
   PlanState* lookups[JoinProjectSpec::kLookups];  // nullptr: none of its own
-  Plan* plain_plan;
-  PlanState* plain;      // nullptr until needed, because an aggregation clears its hash table when it is initialised
-  int eflags;            // of the node, for `plain`
-  ExprState* threshold;  // this and the next two: nullptr if there is none
+  PlanState* plain;                               // nullptr until it is started
+  int eflags;                                     // of the node, for `plain`
+  ExprState* threshold;                           // this and the next two: nullptr if there is none
   ExprState* limit;
   ExprState* offset;
   RunningAggregate* aggregates;
@@ -115,10 +113,8 @@ void begin_scan(CustomScanState* node, EState* estate, int eflags) {
   for (int side = 0; side < state->spec.inputs(); ++side) state->inputs[side] = next_child();
   for (int number = 0; number < JoinProjectSpec::kLookups; ++number)
     if (state->spec.looked_up(number).lookup == Lookup::kOwn) state->lookups[number] = next_child();
-  state->plain_plan = static_cast<Plan*>(llast(scan->custom_plans));
   state->eflags = eflags;
-  // A subplan that both plans share must not be initialised again once it has run.
-  if (estate->es_plannedstmt->subplans != NIL) state->plain = ExecInitNode(state->plain_plan, estate, eflags);
+  state->plain = begin_plain(scan, estate, eflags);
   int at = 0;
   const auto expression = [&](bool there) {
     return there ? ExecInitExpr(static_cast<Expr*>(list_nth(scan->custom_exprs, at++)), &node->ss.ps) : nullptr;
@@ -184,21 +180,7 @@ void open_rows(JoinProjectState* state) {
   if (state->rows.stream != nullptr || state->finished) return;
   MemoryContextReset(state->context);
   state->plain_answers = true;
-  EState* const estate = state->base.ss.ps.state;
-  const MemoryContext own = MemoryContextSwitchTo(estate->es_query_cxt);
-  if (state->plain == nullptr) state->plain = ExecInitNode(state->plain_plan, estate, state->eflags);
-  state->base.custom_ps = lappend(state->base.custom_ps, state->plain);
-  MemoryContextSwitchTo(own);
-}
-
-TupleTableSlot* next_plain(JoinProjectState* state, TupleTableSlot* slot) {
-  TupleTableSlot* const row = ExecProcNode(state->plain);
-  if (TupIsNull(row)) return slot;
-  slot_getallattrs(row);
-  const auto columns = static_cast<size_t>(slot->tts_tupleDescriptor->natts);
-  memcpy(slot->tts_values, row->tts_values, columns * sizeof(Datum));
-  memcpy(slot->tts_isnull, row->tts_isnull, columns * sizeof(bool));
-  return ExecStoreVirtualTuple(slot);
+  start_plain(&state->base, state->plain, state->eflags);
 }
 
 /// Goes to the next pair of the run. @return false if there is none
@@ -232,7 +214,7 @@ TupleTableSlot* next_row(ScanState* node) {
   JoinProjectState* const state = state_of(reinterpret_cast<CustomScanState*>(node));
   TupleTableSlot* const slot = node->ss_ScanTupleSlot;
   if (!state->opened) open_rows(state);
-  if (state->plain_answers) return next_plain(state, ExecClearTuple(slot));
+  if (state->plain_answers) return next_plain(state->plain, ExecClearTuple(slot));
   ExprContext* const context = state->base.ss.ps.ps_ExprContext;
   const int left_items = state->spec.sides[0].items;
   const int both_items = left_items + state->spec.sides[1].items;

@@ -36,7 +36,7 @@ struct ListedState {
   List* lists;  // ListedList
   PlanState* list;
   PlanState* inputs[2];
-  PlanState* plain;       // nullptr until it is needed: to start it may take long, if it has a large hash table
+  PlanState* plain;       // nullptr until it is started
   int flags;              // to start plans with
   MemoryContext context;  // of one run
   ListedRows rows;
@@ -48,10 +48,6 @@ struct ListedState {
 };
 
 ListedState* state_of(CustomScanState* node) { return reinterpret_cast<ListedState*>(node); }
-
-Plan* plain_plan_of(const ListedState* state) {
-  return static_cast<Plan*>(llast(castNode(CustomScan, state->base.ss.ps.plan)->custom_plans));
-}
 
 void begin_scan(CustomScanState* node, EState* estate, int eflags) {
   ListedState* const state = state_of(node);
@@ -67,8 +63,7 @@ void begin_scan(CustomScanState* node, EState* estate, int eflags) {
   state->list = next_child();
   for (int number = 0; number < (state->spec.self_join ? 1 : 2); ++number) state->inputs[number] = next_child();
   state->flags = eflags;
-  // A subplan that both plans share must not be initialised again once it has run.
-  if (estate->es_plannedstmt->subplans != NIL) state->plain = ExecInitNode(plain_plan_of(state), estate, eflags);
+  state->plain = begin_plain(scan, estate, eflags);
   state->context = AllocSetContextCreate(estate->es_query_cxt, "batmap run", ALLOCSET_DEFAULT_SIZES);
 }
 
@@ -84,21 +79,7 @@ void open_rows(ListedState* state) {
   if (state->rows.stream != nullptr) return;
   MemoryContextReset(state->context);
   state->plain_answers = true;
-  EState* const estate = state->base.ss.ps.state;
-  const MemoryContext running = MemoryContextSwitchTo(estate->es_query_cxt);
-  if (state->plain == nullptr) state->plain = ExecInitNode(plain_plan_of(state), estate, state->flags);
-  state->base.custom_ps = lappend(state->base.custom_ps, state->plain);
-  MemoryContextSwitchTo(running);
-}
-
-TupleTableSlot* next_plain(ListedState* state, TupleTableSlot* slot) {
-  TupleTableSlot* const row = ExecProcNode(state->plain);
-  if (TupIsNull(row)) return slot;
-  slot_getallattrs(row);
-  const auto columns = static_cast<size_t>(slot->tts_tupleDescriptor->natts);
-  memcpy(slot->tts_values, row->tts_values, columns * sizeof(Datum));
-  memcpy(slot->tts_isnull, row->tts_isnull, columns * sizeof(bool));
-  return ExecStoreVirtualTuple(slot);
+  start_plain(&state->base, state->plain, state->flags);
 }
 
 /// The next answer. @return false if there is none
@@ -151,7 +132,7 @@ TupleTableSlot* next_row(ScanState* node) {
   ListedState* const state = state_of(reinterpret_cast<CustomScanState*>(node));
   TupleTableSlot* const slot = ExecClearTuple(node->ss_ScanTupleSlot);
   if (!state->opened) open_rows(state);
-  if (state->plain_answers) return next_plain(state, slot);
+  if (state->plain_answers) return next_plain(state->plain, slot);
   if (state->finished) return slot;
   int64 count;
   if (state->spec.answer == ListedAnswer::kAll) {

@@ -24,7 +24,8 @@ constexpr RefusalText kTexts[] = {
      "Each grouped expression must read one side, outer joins must stay within a side, and the sides must be joined by an "
      "equality."},
     {"a relation may have other rows each time it is read", "Materialize it (WITH ... AS MATERIALIZED) before the join."},
-    {"a subquery reads a table with partitions or children, or unites several, so that it cannot be planned twice",
+    {"a subquery reads a table with partitions or children, unites several, or locks rows, so that it cannot be planned "
+     "twice",
      "Materialize it (WITH ... AS MATERIALIZED) before the join."},
     {"a condition is volatile or contains a subquery", "Compute it before the join, in a materialized subquery."},
     {"a grouped expression reads both sides", "Group by an expression of each side; compute the rest in an outer query."},

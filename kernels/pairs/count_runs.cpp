@@ -83,8 +83,8 @@ class LoadedRuns final : public PairCounter {
  public:
   /// @param rows       the partners of each row, from `first_row` on, of one run after the other
   /// @param row_begin  [rows + 1] where a row begins
-  LoadedRuns(Buffer<std::byte> rows, Buffer<uint64_t> row_begin, uint32_t first_row, uint32_t items, const WantedPairs& pairs,
-             uint64_t min_count, std::span<const Count> supports, const ExecutionOptions& options)
+  LoadedRuns(Buffer<std::byte> rows, Buffer<uint64_t> row_begin, uint32_t first_row, uint32_t items,
+             const WantedPairs& pairs, uint64_t min_count, std::span<const Count> supports, const ExecutionOptions& options)
       : rows_(std::move(rows)),
         row_begin_(std::move(row_begin)),
         first_row_(first_row),
@@ -270,8 +270,8 @@ std::unique_ptr<PairCounter> CountRuns::next_block(std::span<const Count> suppor
     }
   }
   row_begin[next_row_ - first] = bytes;
-  return std::make_unique<LoadedRuns<Count>>(std::move(rows), std::move(row_begin), first, items_, wanted_, min_count, supports,
-                                             options_);
+  return std::make_unique<LoadedRuns<Count>>(std::move(rows), std::move(row_begin), first, items_, wanted_, min_count,
+                                             supports, options_);
 }
 
 template std::unique_ptr<PairCounter> CountRuns::next_block(std::span<const uint32_t>, uint64_t, uint64_t);

@@ -226,7 +226,7 @@ std::unique_ptr<PairCounter> PairRun::next_block() {
                                                : "";
   char text[200];
   const int length = std::snprintf(text, sizeof text, "%srows in %.0f MB of files, counted in %zu parts", why,
-                                  static_cast<double>(spilled_->file_bytes()) / 1e6, spilled_->loads());
+                                   static_cast<double>(spilled_->file_bytes()) / 1e6, spilled_->loads());
   if (spilled_->run_bytes() > 0)
     std::snprintf(text + length, sizeof text - static_cast<size_t>(length), "; their counts in %.0f MB of files",
                   static_cast<double>(spilled_->run_bytes()) / 1e6);

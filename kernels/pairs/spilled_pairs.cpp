@@ -181,8 +181,8 @@ SpilledPairs::GroupCounter SpilledPairs::counter_of_group(size_t group, Count* s
   // A partition with rows only, or with columns only, looks like a triangle.
   if (own.pairs.rectangle() == kept_.pairs.rectangle()) pair_instances_ += lengths.pair_instances;
   for (uint32_t rank = 0; rank < own.size; ++rank)
-    supports[index_of(global_rank[rank])] += static_cast<Count>(weighted() ? result.counter->wide_supports()[rank]
-                                                                          : uint64_t{result.counter->supports()[rank]});
+    supports[index_of(global_rank[rank])] +=
+        static_cast<Count>(weighted() ? result.counter->wide_supports()[rank] : uint64_t{result.counter->supports()[rank]});
   return result;
 }
 
@@ -223,7 +223,8 @@ void SpilledPairs::append_group(size_t group, Count* supports) {
     return rows;
   };
   runs_->begin_run();
-  OrderedTasks<GrowingBuffer<std::byte>> tasks(options_, own.counter->tasks(), own.counter->tasks_ahead() * static_cast<size_t>(options_.threads), encode);
+  OrderedTasks<GrowingBuffer<std::byte>> tasks(options_, own.counter->tasks(),
+                                               own.counter->tasks_ahead() * static_cast<size_t>(options_.threads), encode);
   while (const std::optional<GrowingBuffer<std::byte>> rows = tasks.next()) runs_->append(rows->span());
 }
 

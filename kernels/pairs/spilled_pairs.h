@@ -56,7 +56,7 @@ class SpilledPairs {
   uint64_t pair_instances() const { return pair_instances_; }
   const std::vector<PairMethod>& methods() const { return methods_; }  // each method once
   size_t loads() const { return groups_.size() - 1; }                  // groups of partitions loaded in one pass
-  uint64_t file_bytes() const;  // of the rows
+  uint64_t file_bytes() const;                                         // of the rows
   uint64_t run_bytes() const { return runs_ ? runs_->bytes() : 0; }
 
  private:

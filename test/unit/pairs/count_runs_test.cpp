@@ -56,7 +56,8 @@ Counts random_counts(Random& random, uint32_t items, const WantedPairs& wanted, 
 }
 
 template <typename Count>
-void compare(uint32_t items, const WantedPairs& wanted, const std::vector<size_t>& sizes, uint64_t base, uint64_t max_bytes) {
+void compare(uint32_t items, const WantedPairs& wanted, const std::vector<size_t>& sizes, uint64_t base,
+             uint64_t max_bytes) {
   MemoryMeter meter;
   {
     FakeFiles files;
@@ -90,7 +91,8 @@ TEST(CountRuns, AddUp) {
   const WantedPairs included{.leading = 7};
   const WantedPairs rectangle{.leading = 40, .first_column = 40};
   for (const WantedPairs& wanted : {triangle, included, rectangle})
-    for (const std::vector<size_t>& sizes : {std::vector<size_t>{}, {1}, {500}, {500, 1, 0, 900, 40}, std::vector<size_t>(100, 90)})
+    for (const std::vector<size_t>& sizes :
+         {std::vector<size_t>{}, {1}, {500}, {500, 1, 0, 900, 40}, std::vector<size_t>(100, 90)})
       for (const uint64_t max_bytes : {0, 500, 1 << 20}) {
         compare<uint32_t>(300, wanted, sizes, 0, max_bytes);
         compare<uint64_t>(300, wanted, sizes, uint64_t{1} << 40, max_bytes);

@@ -210,7 +210,8 @@ TEST(SpilledPairs, CountsOfPartsAreInFilesIfCountersAreTooLarge) {
       query.bag = bag;
       MemoryMeter meter;
       FakeFiles files;
-      const ExecutionOptions options{.threads = 1, .memory = &meter, .cancel = {}, .files = &files, .work_bytes = work_bytes};
+      const ExecutionOptions options{
+          .threads = 1, .memory = &meter, .cancel = {}, .files = &files, .work_bytes = work_bytes};
       const std::string reason = run(rows, {}, query, options, true).record.reason;
       EXPECT_EQ(reason.find("their counts in") != std::string::npos, work_bytes == 20 << 10) << reason;
       for (const int threads : {1, 3}) ASSERT_EQ(compare(rows, {}, query, threads, work_bytes), "");
