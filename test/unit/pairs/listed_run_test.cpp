@@ -59,7 +59,7 @@ std::vector<Input> inputs(uint64_t seed) {
   add("no right rows", random_list(random, {}, {}, 20), random_rows(random, 50, 10, 10), {});
   add("unknown items", {{-1, 3}, {3, -1}, {kMin, kMax}, {7, 7}}, random_rows(random, 90, 10, 10),
       random_rows(random, 90, 10, 10));
-  add("one pair many times", std::vector<TidItem>(20000, TidItem{3, 4}), random_rows(random, 500, 40, 9),
+  add("one pair many times", std::vector<TidItem>(2000, TidItem{3, 4}), random_rows(random, 500, 40, 9),
       random_rows(random, 500, 40, 9));
   add("one row many times", {{-1, -2}, {-1, -1}}, std::vector<TidItem>(300, TidItem{5, -1}),
       std::vector<TidItem>(5000, TidItem{5, -2}));
@@ -74,10 +74,10 @@ std::vector<Input> inputs(uint64_t seed) {
   }
   {
     // One item of either side has most rows; it is paired with all others.
-    std::vector<TidItem> left = random_rows(random, 3000, 20000, 600);
-    std::vector<TidItem> right = random_rows(random, 3000, 20000, 600);
-    for (int64_t tid = 0; tid < 20000; tid += 2) left.push_back({tid, 600});
-    for (int64_t tid = 0; tid < 20000; tid += 3) right.push_back({tid, 600});
+    std::vector<TidItem> left = random_rows(random, 3000, 5000, 600);
+    std::vector<TidItem> right = random_rows(random, 3000, 5000, 600);
+    for (int64_t tid = 0; tid < 5000; tid += 2) left.push_back({tid, 600});
+    for (int64_t tid = 0; tid < 5000; tid += 3) right.push_back({tid, 600});
     std::vector<TidItem> list = random_list(random, left, right, 500);
     for (int64_t item = 0; item <= 600; ++item) {
       list.push_back({600, item});
@@ -186,7 +186,7 @@ TEST(ListedRunTest, AnswersLikeTheOracle) {
       answers += expected.size();
     }
   }
-  EXPECT_GT(answers, 100000u);
+  EXPECT_GT(answers, 80000u);
 }
 
 TEST(ListedRunTest, LooksUpTheSmallerItem) {
