@@ -13,8 +13,9 @@
 // A statement may end by itself, with rows or with an error. The machine may be busy: a late statement is run
 // twice more, with its cancel at the same moment, and the best of the three counts.
 //
-// With BATMAP_TEST_GRID=full (`make check-reference`) a function gets three times as many statements, and every timeout is
-// 500 ms. Otherwise the timeouts are drawn from 50 to 500 ms.
+// With BATMAP_TEST_GRID=full (`make check-reference`) a function gets three times as many statements, every timeout is
+// 500 ms, and cancels come up to 300 ms late. Otherwise the timeouts are drawn from 50 to 200 ms, and cancels come up to
+// 120 ms late.
 //
 // BATMAP_TEST_SEED draws other arguments, BATMAP_GATE_CALLS (a factor) draws more of them, BATMAP_GATE_ONLY
 // (a part of the names) selects functions.
@@ -31,11 +32,13 @@ namespace {
 
 constexpr double kLatencyMs = 100;
 constexpr double kShortestTimeoutMs = 50;  // drawn evenly on a logarithmic scale
-constexpr double kTimeoutMs = 500;
+constexpr double kLongestTimeoutMs = 200;
+constexpr double kGridTimeoutMs = 500;
 constexpr double kTimeoutLatencyMs = 100;
 constexpr int kTries = 3;
 constexpr double kEarliestMs = 4;  // of a cancel; drawn evenly on a logarithmic scale
-constexpr double kLatestMs = 300;
+constexpr double kLatestMs = 120;
+constexpr double kGridLatestMs = 300;
 constexpr long kMemoryMarginKb = 96 * 1024;  // caches of the server, and what malloc keeps
 
 constexpr int64_t kCounts[] = {0,
@@ -543,7 +546,8 @@ class Gate {
   // Cancels a statement once, or up to three times if it is late.
   void fire(const Statement& statement) {
     ++statements_;
-    const double at = kEarliestMs * std::pow(kLatestMs / kEarliestMs, fraction(rng_));
+    const double latest = full_grid() ? kGridLatestMs : kLatestMs;
+    const double at = kEarliestMs * std::pow(latest / kEarliestMs, fraction(rng_));
     double best = 1e9;
     for (int attempt = 0; attempt < kTries && best > kLatencyMs; ++attempt) {
       prepare(statement);
@@ -576,9 +580,9 @@ class Gate {
     const Statement statement = long_ones_[below(rng_, long_ones_.size())];
     long_ones_.clear();
     ++timeouts_;
-    const double timeout = full_grid()
-                               ? kTimeoutMs
-                               : std::round(kShortestTimeoutMs * std::pow(kTimeoutMs / kShortestTimeoutMs, fraction(rng_)));
+    const double timeout =
+        full_grid() ? kGridTimeoutMs
+                    : std::round(kShortestTimeoutMs * std::pow(kLongestTimeoutMs / kShortestTimeoutMs, fraction(rng_)));
     for (int attempt = 0; attempt < kTries; ++attempt) {
       prepare(statement);
       session_.must(text("SET statement_timeout = %d", static_cast<int>(timeout)));

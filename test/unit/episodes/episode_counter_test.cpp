@@ -69,7 +69,7 @@ void expect_all_alike(const std::vector<Event>& events, const std::vector<Patter
 TEST(EpisodeCounter, CountsSmallStreamsLikeTheOracle) {
   RecordProperty("seed", std::to_string(kSeed));
   Random random(kSeed);
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < 1000; ++round) {
     SCOPED_TRACE(testing::Message() << "round " << round);
     const uint64_t span = 1 + random.below(60);
     const uint64_t symbols = 1 + random.below(4);

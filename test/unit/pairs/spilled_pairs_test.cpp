@@ -249,7 +249,7 @@ TEST(SpilledPairs, AFileThatFailsEndsTheRun) {
   PairQuery query;
   query.min_count = 1;
   int failures = 0;
-  for (uint64_t room = 0;; room += 17011) {
+  for (uint64_t room = 0;; room += 40009) {
     MemoryMeter meter;
     FakeFiles files(room);
     bool failed = false;
