@@ -104,8 +104,11 @@ side() { # NAME SESSION SETTINGS QUERY
     rm -f "$work/$1".*
 }
 
+declare -A postmaster_of # of the sessions with another server
+
 run_side() { # NAME: one run, or the status of try_ask
     local name=$1 session=${side_session[$1]} i before=0
+    local postmaster=${postmaster_of[$session]-$postmaster}
     local -a columns
     if [ -n "${is_psql[$session]-}" ]; then
         try_ask "$session" "RESET ALL; ${side_settings[$name]}" || return
@@ -123,6 +126,7 @@ run_side() { # NAME: one run, or the status of try_ask
     side_answer[$name]=$answer
     case ${side_query[$name]} in
         *batmap_pairs* | *batmap_all_pairs* | *batmap_itemset* | *batmap_recommend*)
+            [ ${#phases[@]} -gt 0 ] || return 0
             ask "$session" "SELECT read_ms, group_ms, count_ms, answer_ms, peak_memory, method, kernel, input, threads FROM batmap_last_run();"
             IFS='|' read -r -a columns <<< "$answer"
             for i in 0 1 2 3; do echo "${columns[i]}" >> "$work/$name.${phases[i]}"; done

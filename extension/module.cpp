@@ -1,6 +1,7 @@
 // The entry point of the shared library. Loading it defines the settings, requests shared memory and installs
 // the plan nodes, nothing else.
 #include "extension/functions/node_row_stream.h"
+#include "extension/input/inner_estimate.h"
 #include "extension/input/node_pack_rows.h"
 #include "extension/input/packed_plan.h"
 #include "extension/plan/explain_why.h"
@@ -25,4 +26,5 @@ void _PG_init(void) {
   batmap::pg::install_join_project_node();
   batmap::pg::install_explain_why();
   batmap::pg::install_packed_plans();
+  batmap::pg::install_inner_estimates();
 }

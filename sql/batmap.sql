@@ -450,7 +450,7 @@ CREATE FUNCTION batmap_explain_why(query text)
 RETURNS TABLE (block int4, relations text, taken bool, expression text, reason text, hint text)
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 1000 ROWS 2;
 COMMENT ON FUNCTION batmap_explain_why(text)
-IS 'says for each grouped block of a plain query whether BatmapJoinProject or BatmapItemsets is taken, and if not, why; plans the query but does not run it';
+IS 'says for each grouped block of a plain query whether a plan node of batmap is taken, and if not, why; plans the query but does not run it';
 
 CREATE FUNCTION batmap_measure(name text, n_both int8, n_lhs int8, n_rhs int8, n_total int8) RETURNS float8
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

@@ -53,45 +53,4 @@ part_plain() { # w1 is there
         agree node_retail plain_retail_default plain_retail_generous
         comparison retail node_retail "$(best_of plain_retail_default plain_retail_generous)" other 5
     fi
-    planning_time
-}
-
-# Microseconds: a query without a grouped join costs next to nothing, eight relations at most 1 ms.
-goal_of() { case $1 in eight*) echo 1000 ;; *) echo 20 ;; esac; }
-
-# The cost of the planner hook for a query that it does not change: the same statements planned with
-# and without it, in turns.
-planning_time() {
-    local query name without with
-    sql "CREATE FUNCTION pg_temp.planned(query text, times int) RETURNS float8 LANGUAGE plpgsql AS \$\$
-        DECLARE start timestamptz := clock_timestamp();
-        BEGIN
-            FOR k IN 1 .. times LOOP EXECUTE 'EXPLAIN ' || query; END LOOP;
-            RETURN extract(epoch FROM clock_timestamp() - start) * 1e6 / times;
-        END \$\$;"
-    emit
-    emit "Planning of queries that the node does not answer, microseconds each (EXPLAIN in a loop of 1,000; medians of $max_runs, in turns):"
-    emit
-    emit "| query | without the node | with it | difference | goal |"
-    emit "|---|---|---|---|---|"
-    while IFS='|' read -r name query; do
-        rm -f "$work/planned_off.ms" "$work/planned_on.ms"
-        for ((round = 0; round < max_runs; round++)); do
-            for setting in off on; do
-                sql "SET batmap.enable_join_project = $setting;"
-                sql "SELECT pg_temp.planned('$query', 1000);"
-                echo "$answer" >> "$work/planned_$setting.ms"
-            done
-        done
-        without=$(median planned_off) with=$(median planned_on)
-        emit "| $name | $(calculate "$without" 1) | $(calculate "$with" 1) | $(calculate "$with - $without" 1)" \
-            "| below $(goal_of "$name"): $(holds "$with - $without < $(goal_of "$name")" && echo met || echo '**missed**') |"
-    done <<'END'
-one row|SELECT * FROM w1 WHERE tid = 5
-two tables, another aggregate|SELECT a.item, b.item, stddev(a.tid) FROM w1 a JOIN w1 b USING (tid) WHERE a.item < b.item GROUP BY 1, 2
-eight tables, another aggregate|SELECT a.item, b.item, stddev(a.tid) FROM w1 a JOIN w1 b USING (tid) JOIN w1 c USING (tid) JOIN w1 d USING (tid) JOIN w1 e USING (tid) JOIN w1 f USING (tid) JOIN w1 g USING (tid) JOIN w1 h USING (tid) GROUP BY 1, 2
-two tables, grouped by one|SELECT a.item, count(*) FROM w1 a JOIN w1 b USING (tid) GROUP BY 1
-four tables, another aggregate|SELECT a.item, b.item, stddev(a.tid) FROM w1 a JOIN w1 b USING (tid) JOIN w1 c USING (tid) JOIN w1 d USING (tid) GROUP BY 1, 2
-END
-    sql "RESET batmap.enable_join_project;"
 }

@@ -4,7 +4,7 @@
 # time goes, and memory. bench/README.md describes the method, the variables, and what the figures do not say.
 #
 # Variables: BENCH_SCALE (fraction of the transactions, default 1), BENCH_PARTS (default "scan join duckdb
-# sets plain retail itemsets memory"; also shapes, corpus, spill), BENCH_RUNS (runs of each side, default 5), BENCH_SECONDS (a
+# sets plain planning retail itemsets memory"; also shapes, corpus, spill), BENCH_RUNS (runs of each side, default 5), BENCH_SECONDS (a
 # side that has taken this long is not run again, default 40 x scale), BENCH_ORDER (of the rows: tid or
 # random), BENCH_FULL_JOIN=1 (self-join over all of w1, not a tenth), BENCH_SAVE=1 (also writes
 # bench/results/DATE-CPU.md), BATMAP_TEST_DATA (folder with fimi/NAME.dat.zst; missing data sets are skipped).
@@ -15,7 +15,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root"
 
 scale=${BENCH_SCALE:-1}
-parts=${BENCH_PARTS:-scan join duckdb sets plain retail itemsets memory}
+parts=${BENCH_PARTS:-scan join duckdb sets plain planning retail itemsets memory}
 max_runs=${BENCH_RUNS:-5}
 order=${BENCH_ORDER:-tid}
 
@@ -286,6 +286,8 @@ part_memory() {
 . bench/sql/sets.sh
 # shellcheck source=bench/sql/plain.sh disable=SC1091
 . bench/sql/plain.sh
+# shellcheck source=bench/sql/planning.sh disable=SC1091
+. bench/sql/planning.sh
 # shellcheck source=bench/sql/shapes.sh disable=SC1091
 . bench/sql/shapes.sh
 # shellcheck source=bench/sql/corpus.sh disable=SC1091
@@ -309,7 +311,7 @@ if wanted duckdb; then
     if bench/peers/duckdb.sh setup; then duckdb_ready=yes; else say "DuckDB is skipped"; fi
 fi
 
-if wanted scan || wanted join || wanted duckdb || wanted sets || wanted plain || wanted spill || wanted memory; then
+if wanted scan || wanted join || wanted duckdb || wanted sets || wanted plain || wanted planning || wanted spill || wanted memory; then
     load_w1
     sql "SELECT count(*), count(DISTINCT tid), count(DISTINCT item) FROM w1;"
     IFS='|' read -r rows transactions items <<< "$answer"
@@ -330,6 +332,7 @@ fi
 if wanted join; then part_join; fi
 if wanted sets; then part_sets; fi
 if wanted plain; then part_plain; fi
+if wanted planning; then part_planning; fi
 if wanted shapes; then part_shapes; fi
 if wanted corpus; then part_corpus; fi
 if wanted retail && load_retail_once; then part_retail; fi

@@ -1,5 +1,6 @@
 # The part `shapes` of run.sh, which sources this file: one question about retail in the ways in which people write it,
-# through the plan node against the plain plan. The orders and products of retail have made-up columns.
+# through the plan node against the plain plan. The orders and products of retail have made-up columns. The graph is
+# generated: a million edges, 50,000 vertices, of which the first ones have more edges.
 
 part_shapes() {
     local shape goal query name
@@ -12,12 +13,16 @@ part_shapes() {
         ALTER TABLE retail_baskets ADD PRIMARY KEY (tid)"
     run_sql "CREATE TABLE retail_lines AS SELECT tid, item, 1 + (hashint4(tid * 7 + item) & 65535) % 10 AS qty,
         (1 + (hashint4(tid * 31 + item) & 65535) % 700 / 100.0)::numeric(10, 2) AS price FROM retail"
-    run_sql "VACUUM (FREEZE, ANALYZE) retail_orders, retail_products, retail_baskets, retail_lines"
+    run_sql "CREATE TABLE retail_wanted AS SELECT k AS id, hashint4(k) & 1023 AS x, (hashint4(k) >> 10) & 1023 AS y FROM generate_series(1, 10000) k"
+    run_sql "CREATE TABLE graph AS SELECT DISTINCT src, dst FROM (SELECT (50000 * power((hashint4(k)::float8 + 2147483648) / 4294967296, 1.6))::int AS src,
+        (50000 * power((hashint4(k + 500000000)::float8 + 2147483648) / 4294967296, 1.6))::int AS dst FROM generate_series(1, 1050000) k) e WHERE src <> dst"
+    run_sql "CREATE TABLE graph_pairs AS SELECT k AS id, hashint4(k) & 16383 AS x, (hashint4(k) >> 14) & 16383 AS y FROM generate_series(1, 10000) k"
+    run_sql "VACUUM (FREEZE, ANALYZE) retail_orders, retail_products, retail_baskets, retail_lines, retail_wanted, graph, graph_pairs"
     sql "SELECT count(*) FROM batmap_last_run();" # loads the library
     emit
     emit "## One question, written in many ways"
     emit
-    emit "Retail, with tables of orders and products. Seconds with the plan node, and with batmap.enable_join_project off and work_mem" \
+    emit "Retail, with tables of orders and products, and a graph of a million edges. Seconds with the plan node, and with batmap.enable_join_project off and work_mem" \
         "$((memory_mb / 6)) MB; medians."
     emit
     emit "| shape | plan node, s | plain plan, s | plain / node | goal for the node, s |"
@@ -46,5 +51,9 @@ purchases by one customer|1|SELECT a.item, b.item, count(*) AS n FROM retail a J
 unnest twice|0.2|SELECT x, y, count(*) AS n FROM retail_baskets, unnest(items) x, unnest(items) y WHERE x < y GROUP BY 1, 2 HAVING count(*) >= 50
 unnest twice, all pairs|0.5|SELECT x, y, count(*) AS n FROM retail_baskets, unnest(items) x, unnest(items) y WHERE x < y GROUP BY 1, 2
 unnest twice, text|0.5|SELECT x, y, count(*) AS n FROM retail_baskets, unnest(names) x, unnest(names) y WHERE x < y GROUP BY 1, 2 HAVING count(*) >= 50
+given pairs|0.4|SELECT a.item, b.item, count(*) AS n FROM retail a JOIN retail b USING (tid) JOIN retail_wanted c ON c.x = a.item AND c.y = b.item GROUP BY 1, 2
+triangles|1.5|SELECT count(*) AS n FROM graph a JOIN graph b ON a.dst = b.src JOIN graph c ON c.src = a.src AND c.dst = b.dst
+triangles of each vertex|2|SELECT a.src, count(*) AS n FROM graph a JOIN graph b ON a.dst = b.src JOIN graph c ON c.src = a.src AND c.dst = b.dst GROUP BY 1
+common neighbours of given pairs|0.5|SELECT c.id, count(*) AS n FROM graph a JOIN graph b ON a.dst = b.dst JOIN graph_pairs c ON c.x = a.src AND c.y = b.src GROUP BY 1
 END
 }

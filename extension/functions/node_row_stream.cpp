@@ -237,6 +237,3 @@ void install_row_stream_node() {
 }
 
 }  // namespace batmap::pg
-
-/// Planner support of table functions whose number of rows no argument limits.
-BATMAP_FUNCTION(batmap_stream_support) { PG_RETURN_POINTER(nullptr); }

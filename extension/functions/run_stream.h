@@ -144,8 +144,4 @@ Stream* new_stream(const char* operation, MemoryContext context) {
   return new (MemoryContextAlloc(context, sizeof(Stream))) Stream(operation, call, context);
 }
 
-/// Planner support of a table function: limits the row estimate by the arguments `top_k` and `max_results`.
-/// @param top_k_from_end, max_results_from_end  their indexes, counted from the last argument, which is 1
-Node* bound_rows(Node* request, int top_k_from_end, int max_results_from_end);
-
 }  // namespace batmap::pg

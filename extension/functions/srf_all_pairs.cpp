@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "extension/functions/pair_stream.h"
+#include "extension/functions/planner_support.h"
 #include "extension/functions/table_input.h"
 #include "extension/input/inner_query.h"
 #include "extension/server/device_use.h"
@@ -130,6 +131,6 @@ BATMAP_TABLE_FUNCTION(batmap_all_pairs) {
 }
 
 BATMAP_FUNCTION(batmap_all_pairs_support) {
-  auto* const request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
-  PG_RETURN_POINTER(bound_rows(request, kArguments - kTopK, kArguments - kMaxResults));
+  static const SupportedCall kCall{kArguments - kMinCount, 1, kTopK - kMinCount, kMaxResults - kMinCount};
+  PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
 }

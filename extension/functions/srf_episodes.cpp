@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "extension/functions/episode_call.h"
+#include "extension/functions/planner_support.h"
 #include "extension/input/item_lists.h"
 #include "extension/server/device_use.h"
 
@@ -359,6 +360,6 @@ BATMAP_TABLE_FUNCTION(batmap_episode_occurrences_of_query) {
 }
 
 BATMAP_FUNCTION(batmap_episodes_support) {
-  auto* const request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
-  PG_RETURN_POINTER(bound_rows(request, kArguments - kTopK, kArguments - kMaxResults));
+  static const SupportedCall kCall{kArguments, 1, kTopK, kMaxResults};
+  PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
 }

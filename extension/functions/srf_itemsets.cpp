@@ -4,6 +4,7 @@
 #include <string>
 
 #include "extension/functions/array_stream.h"
+#include "extension/functions/planner_support.h"
 #include "extension/functions/table_input.h"
 #include "extension/server/device_use.h"
 #include "itemsets/answers/ascending_itemset.h"
@@ -252,6 +253,16 @@ RowStream* find_itemsets(const TableInput& input) {
   return rows ? stream->run(query, *rows) : nullptr;
 }
 
+/// For the planner, which takes all itemsets to be closed, and so on: the other targets have at most as many.
+void expect_itemset_rows(const PlannedCall& call, CallEstimate& estimate) {
+  const double min_count = call.min_count(kMinCount, kMinSupport);
+  const auto min_length = static_cast<int>(Max(1, call.number(kMinLength, 1)));
+  const auto max_length = static_cast<int>(call.number(kMaxLength, LengthCounts::kMaxLength));
+  const LengthCounts itemsets = call.itemsets(min_count, max_length, estimate);
+  estimate.rows = itemsets.between(min_length, max_length) * call.share_with(kInclude, itemsets.of[1], min_length);
+  estimate.has_rows = true;
+}
+
 }  // namespace
 
 BATMAP_TABLE_FUNCTION(batmap_itemsets_query) {
@@ -284,6 +295,6 @@ BATMAP_TABLE_FUNCTION(batmap_itemset_estimate) {
 }
 
 BATMAP_FUNCTION(batmap_itemsets_support) {
-  auto* const request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
-  PG_RETURN_POINTER(bound_rows(request, kArguments - kTopK, kArguments - kMaxResults));
+  static const SupportedCall kCall{kArguments, 1, kTopK, kMaxResults, false, expect_itemset_rows};
+  PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
 }

@@ -1,7 +1,9 @@
 // Table functions batmap_join_project and batmap_join_project_of: arguments, two inputs, and rows
 // of the answer.
 #include "extension/functions/pair_stream.h"
+#include "extension/functions/planner_support.h"
 #include "extension/functions/table_input.h"
+#include "extension/input/run_costs.h"
 #include "extension/server/device_use.h"
 #include "pairs/join_run.h"
 
@@ -112,6 +114,18 @@ RowStream* join_queries(FunctionCallInfo fcinfo, MemoryContext context, const ch
   return stream->run(query, rows);
 }
 
+/// For the planner, which takes the query with fewer b to have some of those of the other one.
+void expect_joined_pairs(const PlannedCall& call, CallEstimate& estimate) {
+  const ItemSupports& left = call.inputs[0].items;
+  const ItemSupports& right = call.inputs[1].items;
+  const double shared = Max(left.transactions, right.transactions);
+  const double min_count = Max(1, call.number(kMinCount, 1));
+  estimate.cost += left.rows * right.rows / shared * kPairInstanceOperators * cpu_operator_cost;
+  estimate.rows = expected_joined_pairs(left.items(), right.items(), shared, min_count);
+  if (call.has(kPerItemTopK)) estimate.rows = Min(estimate.rows, left.frequent(min_count) * call.number(kPerItemTopK, 1));
+  estimate.has_rows = true;
+}
+
 }  // namespace
 
 BATMAP_TABLE_FUNCTION(batmap_join_project_query) {
@@ -136,6 +150,6 @@ BATMAP_TABLE_FUNCTION(batmap_join_project_relation) {
 }
 
 BATMAP_FUNCTION(batmap_join_project_support) {
-  auto* const request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
-  PG_RETURN_POINTER(bound_rows(request, kArguments - kTopK, kArguments - kMaxResults));
+  static const SupportedCall kCall{kArguments, 2, kTopK, kMaxResults, true, expect_joined_pairs};
+  PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
 }

@@ -2,7 +2,9 @@
 #include <array>
 
 #include "extension/functions/pair_stream.h"
+#include "extension/functions/planner_support.h"
 #include "extension/functions/table_input.h"
+#include "extension/input/run_costs.h"
 #include "extension/server/device_use.h"
 #include "extension/types/pair_counts_datum.h"
 #include "pairs/counts/pair_counts_run.h"
@@ -155,6 +157,18 @@ RowStream* find_pairs(const TableInput& input) {
   return rows ? stream->run(query, *rows) : nullptr;
 }
 
+/// For the planner.
+void expect_pairs(const PlannedCall& call, CallEstimate& estimate) {
+  const ItemSupports& supports = call.inputs[0].items;
+  const double min_count = call.min_count(kMinCount, kMinSupport);
+  const double frequent = supports.frequent(min_count);
+  estimate.cost += supports.pair_instances() * kPairInstanceOperators * cpu_operator_cost;
+  estimate.rows = expected_pairs(supports.items(), supports.transactions, min_count);
+  estimate.rows *= call.share_with(kInclude, frequent, 2);
+  if (call.has(kPerItemTopK)) estimate.rows = Min(estimate.rows, frequent * call.number(kPerItemTopK, 1));
+  estimate.has_rows = true;
+}
+
 }  // namespace
 
 BATMAP_TABLE_FUNCTION(batmap_pairs_query) { return find_pairs(query_input(fcinfo, context, "batmap_pairs", 0)); }
@@ -176,11 +190,11 @@ BATMAP_TABLE_FUNCTION(batmap_pairs_counts) {
 /// Planner support. When the planner calls it, the library gets loaded, in time for the
 /// plan node (node_row_stream.h).
 BATMAP_FUNCTION(batmap_pairs_support) {
-  auto* const request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
-  PG_RETURN_POINTER(bound_rows(request, kArguments - kTopK, kArguments - kMaxResults));
+  static const SupportedCall kCall{kArguments, 1, kTopK, kMaxResults, false, expect_pairs};
+  PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
 }
 
 BATMAP_FUNCTION(batmap_pairs_counts_support) {
-  auto* const request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
-  PG_RETURN_POINTER(bound_rows(request, kMethod - kTopK, kMethod - kMaxResults));
+  static const SupportedCall kCall{kMethod, 0, kTopK, kMaxResults};
+  PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
 }

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "extension/functions/array_stream.h"
+#include "extension/functions/planner_support.h"
 #include "extension/functions/table_input.h"
 #include "itemsets/rules/recommend.h"
 
@@ -118,6 +119,6 @@ BATMAP_TABLE_FUNCTION(batmap_recommend_relation) {
 }
 
 BATMAP_FUNCTION(batmap_recommend_support) {
-  auto* const request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
-  PG_RETURN_POINTER(bound_rows(request, kArguments - kK, kArguments - kK));
+  static const SupportedCall kCall{kArguments, 1, kK, kK};
+  PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
 }

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "extension/functions/array_stream.h"
+#include "extension/functions/planner_support.h"
 #include "extension/functions/table_input.h"
 #include "extension/server/device_use.h"
 #include "itemsets/rules/rules.h"
@@ -132,6 +133,25 @@ RowStream* find_rules(const TableInput& input) {
   return rows ? stream->run(query, *rows) : nullptr;
 }
 
+/// For the planner, which takes the confidence of rules to be anything between 0 and 1, and the lift above 1 as often as not. Both
+/// are about items that do not occur independently of each other, so nothing is known of them.
+void expect_rules(const PlannedCall& call, CallEstimate& estimate) {
+  const double min_count = call.min_count(kMinCount, kMinSupport);
+  const auto max_lhs = static_cast<int>(Min(call.number(kMaxLhs, LengthCounts::kMaxLength), LengthCounts::kMaxLength));
+  const auto max_rhs = static_cast<int>(Min(call.number(kMaxRhs, LengthCounts::kMaxLength), LengthCounts::kMaxLength));
+  const LengthCounts itemsets = call.itemsets(min_count, max_lhs + max_rhs, estimate);
+  for (int length = 2; length <= LengthCounts::kMaxLength; ++length) {
+    double splits = 1;  // ways to choose the items of the right-hand side
+    for (int rhs = 1; rhs < length && rhs <= max_rhs; ++rhs) {
+      splits *= static_cast<double>(length - rhs + 1) / rhs;
+      if (length - rhs <= max_lhs) estimate.rows += itemsets.of[length] * splits;
+    }
+  }
+  estimate.rows *= 1 - Min(call.number(kMinConfidence, 0), 1);
+  if (call.has(kMinLift)) estimate.rows /= 2;
+  estimate.has_rows = true;
+}
+
 }  // namespace
 
 BATMAP_TABLE_FUNCTION(batmap_rules_query) { return find_rules(query_input(fcinfo, context, "batmap_rules", 0)); }
@@ -143,6 +163,6 @@ BATMAP_TABLE_FUNCTION(batmap_rules_of_query) {
 BATMAP_TABLE_FUNCTION(batmap_rules_relation) { return find_rules(relation_input(fcinfo, context, "batmap_rules", 0)); }
 
 BATMAP_FUNCTION(batmap_rules_support) {
-  auto* const request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
-  PG_RETURN_POINTER(bound_rows(request, kArguments - kTopK, kArguments - kMaxResults));
+  static const SupportedCall kCall{kArguments, 1, kTopK, kMaxResults, false, expect_rules};
+  PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
 }

@@ -1,6 +1,7 @@
 // Notes refusals while a query is planned, and shows them. See explain_why.h.
 #include "extension/plan/explain_why.h"
 
+#include "extension/input/inner_estimate.h"
 #include "extension/input/inner_query.h"
 #include "extension/server/settings.h"
 
@@ -22,6 +23,7 @@ struct Note {
 
 /// The notes of the query that is being planned.
 struct Notes {
+  const Query* query;  // others are planned while it runs
   List* blocks = NIL;  // Note
   MemoryContext context;
 };
@@ -57,11 +59,12 @@ char* text_of(const PlannerInfo* root, Node* expression) {
   return deparse_expression(expression, deparse_context_for_plan_tree(statement, names), true, false);
 }
 
-/// Plans a query and returns what became of its blocks: a list of Note.
+/// Calls `plan`, which plans a query, and returns what became of its blocks: a list of Note.
 template <typename Plan>
-List* notes_of(Plan plan) {
+List* notes_of(const Query* query, Plan plan) {
   Notes* const outer = notes;
   Notes own;
+  own.query = query;
   own.context = CurrentMemoryContext;
   PG_TRY();
   {
@@ -86,7 +89,7 @@ void explain_query(Query* query, int options, IntoClause* into, ExplainState* es
     explain();
     return;
   }
-  List* const blocks = notes_of(explain);
+  List* const blocks = notes_of(query, explain);
   ExplainOpenGroup("Plain Plans", nullptr, true, es);
   const ListCell* cell;
   foreach (cell, blocks) {
@@ -110,9 +113,12 @@ void install_explain_why() {
   ExplainOneQuery_hook = explain_query;
 }
 
-bool explains_refusals() { return notes != nullptr; }
+bool explains_refusals() { return notes != nullptr && !is_estimating(); }
 
 void note_refusal(PlannerInfo* root, Refusal refusal, Node* about) {
+  const PlannerInfo* whole = root;
+  while (whole->parent_root != nullptr) whole = whole->parent_root;
+  if (whole->parse != notes->query) return;
   const MemoryContext caller = MemoryContextSwitchTo(notes->context);
   auto* const note = static_cast<Note*>(palloc0(sizeof(Note)));
   note->relations = names_of(root);
@@ -129,13 +135,11 @@ BATMAP_FUNCTION(batmap_explain_why) {
   InitMaterializedSRF(fcinfo, 0);
   auto* const result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
   const char* const query = text_to_cstring(PG_GETARG_TEXT_PP(0));
-  List* const blocks = notes_of([&] {
-    ErrorContextCallback callback;
-    enter_inner_query(callback, query);
-    Query* const analyzed = analyze_select(parse_select(query, nullptr), query);
-    pg_plan_query(analyzed, query, CURSOR_OPT_PARALLEL_OK, nullptr);
-    leave_inner_query(callback);
-  });
+  ErrorContextCallback callback;
+  enter_inner_query(callback, query);
+  Query* const analyzed = analyze_select(parse_select(query, nullptr), query);
+  List* const blocks = notes_of(analyzed, [&] { pg_plan_query(analyzed, query, CURSOR_OPT_PARALLEL_OK, nullptr); });
+  leave_inner_query(callback);
   const ListCell* cell;
   foreach (cell, blocks) {
     const auto* const note = static_cast<const Note*>(lfirst(cell));

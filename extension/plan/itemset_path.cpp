@@ -4,6 +4,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "extension/input/item_supports.h"
+#include "extension/input/run_costs.h"
+#include "extension/plan/join_estimate.h"
 #include "extension/plan/plain_plan.h"
 #include "extension/server/backend.h"
 #include "extension/server/plan_numbers.h"
@@ -14,13 +17,9 @@ namespace batmap::pg {
 
 namespace {
 
-// Costs in units of cpu_operator_cost, which is about 20 ns.
-constexpr double kRunOperators = 20000;    // start threads, allocate memory, make tables of codes
-constexpr double kRowOperators = 6;        // read a row into the log, look whether it repeats, group it
-constexpr double kCodedRowOperators = 10;  // the same, with a look-up of its values
-constexpr double kInstanceOperators = 1;   // count an itemset in a transaction, if few have it
-constexpr double kItemsetOperators = 4;    // count an itemset in bits, if there are few itemsets
-constexpr double kBitsAnOperator = 1000;   // transactions in which an itemset is counted by one more operator
+// Costs in units of cpu_operator_cost, as in run_costs.h.
+constexpr double kCheckRowOperators = 4;  // look whether a row repeats
+constexpr double kInstanceOperators = 1;  // count an itemset in a transaction, if few have it
 
 // Bytes that must fit into batmap.memory_limit.
 constexpr double kRowBytes = 24;     // of a row: in the log, and in the lists that are searched
@@ -49,49 +48,6 @@ List* ints_of(const ItemsetSpec& spec) {
   const auto* const numbers = reinterpret_cast<const int*>(&spec);
   for (size_t k = 0; k < sizeof spec / sizeof(int); ++k) ints = lappend_int(ints, numbers[k]);
   return ints;
-}
-
-/// The smallest count, as far as the planner knows it.
-double min_count_of(PlannerInfo* root, const JoinProjectQuery& block) {
-  if (block.threshold == nullptr) return 1;
-  Node* const bound = estimate_expression_value(root, reinterpret_cast<Node*>(block.threshold));
-  if (!IsA(bound, Const) || castNode(Const, bound)->constisnull) return 1;
-  return Max(1.0, static_cast<double>(DatumGetInt64(castNode(Const, bound)->constvalue)));
-}
-
-struct FrequentItems {
-  double items;
-  double share;  // of the rows
-};
-
-/// The items that occur at min_count `min_count` times, by the most frequent values in the statistics. The other values are taken
-/// to be equally frequent.
-FrequentItems frequent_items(PlannerInfo* root, const JoinProjectSide& side, double min_count) {
-  const double rows = side.rel->rows;
-  FrequentItems frequent{estimate_num_groups(root, side.items, rows, nullptr, nullptr), 1};
-  if (min_count <= 1) return frequent;
-  VariableStatData statistics{};
-  examine_variable(root, static_cast<Node*>(linitial(side.items)), 0, &statistics);
-  AttStatsSlot slot;
-  if (HeapTupleIsValid(statistics.statsTuple) &&
-      get_attstatsslot(&slot, statistics.statsTuple, STATISTIC_KIND_MCV, InvalidOid, ATTSTATSSLOT_NUMBERS)) {
-    double rest = 1 - reinterpret_cast<Form_pg_statistic>(GETSTRUCT(statistics.statsTuple))->stanullfrac;
-    const double others = frequent.items - slot.nnumbers;
-    frequent = {};
-    for (int k = 0; k < slot.nnumbers; ++k) {
-      rest -= slot.numbers[k];
-      if (slot.numbers[k] * rows < min_count) continue;
-      frequent.share += slot.numbers[k];
-      ++frequent.items;
-    }
-    if (others >= 1 && rest * rows / others >= min_count) {
-      frequent.share += rest;
-      frequent.items += others;
-    }
-    free_attstatsslot(&slot);
-  }
-  ReleaseVariableStats(statistics);
-  return frequent;
 }
 
 /// The number of sets of k items.
@@ -148,17 +104,19 @@ Path* itemset_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, Ite
   set_disabled_nodes(&path->path, disabled_nodes(rows));
   const bool has_own = has_own_keys(spec.input);
   const double min_count = min_count_of(root, block);
-  const FrequentItems frequent = frequent_items(root, side, min_count);
+  const ItemSupports supports = item_supports(root, side.keys, side.items, side.rel->rows);
+  const LengthCounts itemsets = expected_itemsets(supports.items(), supports.transactions, min_count, spec.length);
   // An itemset is counted where all of its items are frequent. The planner has estimated the size of the join.
-  const double instances = input->rows * std::pow(frequent.share, spec.length);
-  const double itemsets = combinations(frequent.items, spec.length);
-  const double transactions = estimate_num_groups(root, side.keys, side.rel->rows, nullptr, nullptr);
-  path->path.rows = clamp_row_est(Min(Min(plain->rows, itemsets), instances / min_count));
+  const double instances = input->rows * std::pow(supports.frequent_share(min_count), spec.length);
+  const double candidates = combinations(itemsets.of[1], spec.length);
+  path->path.rows =
+      clamp_row_est(itemsets.of[spec.length] * clauselist_selectivity(root, block.quals, 0, JOIN_INNER, nullptr));
   Cost startup = rows->total_cost;
-  startup += (kRunOperators + side.rel->rows * (has_own ? kRowOperators : kCodedRowOperators) +
-              Min(instances * kInstanceOperators, itemsets * (kItemsetOperators + transactions / kBitsAnOperator))) *
-             cpu_operator_cost;
-  const double items = estimate_num_groups(root, side.items, side.rel->rows, nullptr, nullptr);
+  startup +=
+      (kRunOperators + side.rel->rows * (kCheckRowOperators + (has_own ? kRowOperators : kCodedRowOperators)) +
+       Min(instances * kInstanceOperators, candidates * (kItemsetOperators + supports.transactions / kBitsAnOperator))) *
+      cpu_operator_cost;
+  const double items = supports.frequent(1);
   // A run that finds the memory too small leaves the answer to the plain plan.
   if (side.rel->rows * (kRowBytes + (is_own_key(spec.input.key) ? 0 : kCodedBytes)) + items * (kItemBytes + kCodedBytes) >
       static_cast<double>(memory_limit_bytes()))

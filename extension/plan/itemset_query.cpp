@@ -309,7 +309,8 @@ bool recognize_itemsets(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* 
   if (groups < 3 || groups > kMaxRelations || groups > bms_num_members(root->all_baserels)) return false;
   // For what all nodes refuse, the first one has noted the reason.
   JoinProjectQuery checked{};
-  if (!is_plain_block(root, stage, input, checked) || !relations_are_plain(root, checked)) return false;
+  if (!groups_rows(root, stage) || !is_plain_block(root, stage, input, checked) || !relations_are_plain(root, checked))
+    return false;
   block.target = grouped ? output->reltarget : root->upper_targets[UPPERREL_DISTINCT];
   Copies copies;
   if (!read_items(root, join) || !find_copies(root, join, copies) || !equivalences_fit(root, copies)) return false;

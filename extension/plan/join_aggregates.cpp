@@ -41,7 +41,8 @@ struct InputWalk {
   Node* input;  // the whole expression
 };
 
-/// Are equal values of a type the same in every respect? An expression may tell 1.0 from 1.00, or 1 month from 30 days.
+}  // namespace
+
 bool equal_is_same(Oid type) {
   switch (getBaseType(type)) {
     case BOOLOID:
@@ -62,6 +63,8 @@ bool equal_is_same(Oid type) {
     default: return false;
   }
 }
+
+namespace {
 
 /// Makes the columns that an expression reads items. The expression itself is computed for rows of pairs only, because its
 /// condition may keep it from errors. @return true (stop) where that cannot be done

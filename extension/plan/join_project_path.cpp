@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "extension/input/node_pack_rows.h"
+#include "extension/input/run_costs.h"
+#include "extension/plan/join_estimate.h"
 #include "extension/plan/join_lookups.h"
 #include "extension/plan/node_expand_rows.h"
 #include "extension/plan/plain_plan.h"
@@ -20,13 +22,9 @@ namespace batmap::pg {
 
 namespace {
 
-// Costs in units of cpu_operator_cost, which is about 20 ns. From bench/sql/plain.sh on w1 and retail.
-constexpr double kRunOperators = 20000;          // start threads, allocate memory, make tables of codes
-constexpr double kRowOperators = 2;              // read a row into the log and group it
-constexpr double kCodedRowOperators = 6;         // the same, with a look-up of its values
-constexpr double kPairInstanceOperators = 0.05;  // count; a bit high for very dense and very sparse relations
-constexpr double kProductOperators = 0.15;       // add one product of a row of the join to its sum
-constexpr double kGroupedPairOperators = 1;      // find the groups of a pair of codes, and add its count up
+// Costs in units of cpu_operator_cost, as in run_costs.h.
+constexpr double kGroupedPairOperators = 1;  // find the groups of a pair of codes, and add its count up
+constexpr double kProductOperators = 0.15;   // add one product of a row of the join to its sum
 
 constexpr double kSumRowOperators = 8;  // sort and merge a row that has factors
 constexpr double kFactorOperators = 6;  // read one of them
@@ -34,8 +32,9 @@ constexpr double kSumRowBytes = 64;     // of such a row, in all forms together
 
 constexpr double kFinerRowTuples = 3;  // in units of cpu_tuple_cost: return a row that the server combines with others
 
-constexpr double kFileRowOperators = 3;  // write a row to a file and read it the first time
-constexpr double kPassRowOperators = 4;  // read it again for a block of counters
+constexpr double kFileRowOperators = 3;    // write a row to a file and read it the first time
+constexpr double kPassRowOperators = 4;    // read it again for a block of counters
+constexpr double kRunPairOperators = 0.6;  // write a pair of a part to a file, read it and add it up
 // Bytes that must fit into batmap.memory_limit.
 constexpr double kRowBytes = 6;      // of a row in the log
 constexpr double kCountedBytes = 3;  // factor: the log, and the structure that is counted, made from it
@@ -111,15 +110,14 @@ double row_cost(const JoinProjectSpec::Side& side) {
   return cpu_operator_cost * (has_own_keys(side) ? kRowOperators : kCodedRowOperators);
 }
 
-/// A path that returns some expressions of a relation.
+}  // namespace
+
 Path* path_of(PlannerInfo* root, RelOptInfo* rel, List* expressions) {
   PathTarget* const target = create_empty_pathtarget();
   ListCell* cell;
   foreach (cell, expressions) add_column_to_pathtarget(target, static_cast<Expr*>(lfirst(cell)), 0);
   return &create_projection_path(root, rel, rel->cheapest_total_path, set_pathtarget_cost_width(root, target))->path;
 }
-
-}  // namespace
 
 Path* input_path(PlannerInfo* root, const JoinProjectSide& side, const RowExpansion* expansion,
                  JoinProjectSpec::Side& columns) {
@@ -151,10 +149,11 @@ double distinct_values(PlannerInfo* root, List* expressions, double rows) {
 /// The effect of the memory limits on a run.
 struct MemoryUse {
   double bytes = 0;  // that the run needs
-  Cost cost = 0;     // of files: written and read once, and read again for each block of counters
+  Cost cost = 0;     // of files
 };
 
-MemoryUse memory_use(PlannerInfo* root, const JoinProjectQuery& query, const JoinProjectSpec& spec) {
+/// @param join_rows  of the plain join
+MemoryUse memory_use(PlannerInfo* root, const JoinProjectQuery& query, const JoinProjectSpec& spec, double join_rows) {
   MemoryUse use;
   double rows = 0;
   double items[2];
@@ -177,7 +176,10 @@ MemoryUse memory_use(PlannerInfo* root, const JoinProjectQuery& query, const Joi
   const double pairs = spec.self_join ? items[0] * items[0] / 2 : items[0] * items[1];
   const double counter_bytes = spec.rows_repeat ? sizeof(uint64_t) : sizeof(uint32_t);
   const double passes = std::ceil(pairs * counter_bytes * SpilledPairs::kCountersShare / work_bytes);
-  use.cost = rows * kFileRowOperators * cpu_operator_cost + passes * pass_cost(rows);
+  const double blocks = passes * rows * kPassRowOperators;
+  const double parts = std::ceil(rows * kRowBytes / static_cast<double>(max_loaded_bytes(run_work_bytes())));
+  const double runs = rows * kPassRowOperators + std::min(join_rows, pairs * parts) * kRunPairOperators;
+  use.cost = (rows * kFileRowOperators + std::min(blocks, runs)) * cpu_operator_cost;
   return use;
 }
 
@@ -206,7 +208,8 @@ List* node_aggregates(const JoinProjectQuery& query) {
   return aggregates;
 }
 
-/// The columns of the node's rows: items of the left, items of the right, those of both, aggregates.
+}  // namespace
+
 List* scan_targets(const JoinProjectQuery& query) {
   List* targets = NIL;
   for (const List* const expressions :
@@ -221,7 +224,6 @@ List* scan_targets(const JoinProjectQuery& query) {
   return targets;
 }
 
-/// What the node returns if the server groups its rows again: the columns that the query needs.
 PathTarget* finer_target(const JoinProjectQuery& query) {
   PathTarget* const target = create_empty_pathtarget();
   const ListCell* item;
@@ -233,7 +235,12 @@ PathTarget* finer_target(const JoinProjectQuery& query) {
   return target;
 }
 
-/// A path that groups the rows of the node by what the query groups by, and combines their states.
+namespace {
+
+AggStrategy strategy_of(const JoinProjectQuery& query) { return query.groups == NIL ? AGG_PLAIN : AGG_HASHED; }
+
+}  // namespace
+
 Path* regrouped(PlannerInfo* root, RelOptInfo* output, const JoinProjectQuery& query, Path* rows, double groups,
                 List* having) {
   if (query.aggregates == NIL)
@@ -242,12 +249,11 @@ Path* regrouped(PlannerInfo* root, RelOptInfo* output, const JoinProjectQuery& q
                 ->path;
   AggClauseCosts costs{};
   get_agg_clause_costs(root, AGGSPLIT_FINAL_DESERIAL, &costs);
-  return &create_agg_path(root, output, rows, query.target, AGG_HASHED, AGGSPLIT_FINAL_DESERIAL, query.groups, having,
-                          &costs, groups)
+  return &create_agg_path(root, output, rows, query.target, strategy_of(query), AGGSPLIT_FINAL_DESERIAL, query.groups,
+                          having, &costs, groups)
               ->path;
 }
 
-/// Can the rows of a path be put into the columns of the node?
 bool gives_answer(const Path* plain, const JoinProjectQuery& query) {
   List* columns = list_copy(query.aggregates);
   const ListCell* cell;
@@ -258,17 +264,19 @@ bool gives_answer(const Path* plain, const JoinProjectQuery& query) {
   return gives_columns(plain, columns);
 }
 
+namespace {
+
 /// A path of the server with the states of the aggregates, for the groups of the query.
 Path* plain_states(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, const JoinProjectQuery& query, double groups) {
   AggClauseCosts costs{};
   get_agg_clause_costs(root, AGGSPLIT_INITIAL_SERIAL, &costs);
   return &create_agg_path(root, output, input->cheapest_total_path, set_pathtarget_cost_width(root, finer_target(query)),
-                          AGG_HASHED, AGGSPLIT_INITIAL_SERIAL, query.groups, NIL, &costs, groups)
+                          strategy_of(query), AGGSPLIT_INITIAL_SERIAL, query.groups, NIL, &costs, groups)
               ->path;
 }
 
-/// A path with the plain answer in the columns of the node. An item that the query does not group by is NULL: nothing reads
-/// it any more.
+}  // namespace
+
 Path* plain_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, Path* plain, const JoinProjectQuery& query) {
   if (query.finer && query.aggregates != NIL) plain = plain_states(root, input, output, query, plain->rows);
   PathTarget* const target = create_empty_pathtarget();
@@ -288,10 +296,6 @@ Path* plain_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, Path*
   set_pathtarget_cost_width(root, target);
   return &create_projection_path(root, output, plain, target)->path;
 }
-
-}  // namespace
-
-Cost pass_cost(double rows) { return rows * kPassRowOperators * cpu_operator_cost; }
 
 List* join_project_lists(const List* custom_private) {
   PlanNumbers numbers(custom_private);
@@ -326,9 +330,9 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
   path->path.pathtype = T_CustomScan;
   path->path.parent = input;  // so that EXPLAIN knows which relations are read
   path->path.pathtarget = query.finer ? set_pathtarget_cost_width(root, finer_target(query)) : query.target;
-  path->path.rows = plain->rows;
-  if (query.finer)
-    path->path.rows = distinct_values(root, list_concat_copy(query.sides[0].items, query.sides[1].items), input->rows);
+  path->path.rows = query.finer
+                        ? distinct_values(root, list_concat_copy(query.sides[0].items, query.sides[1].items), input->rows)
+                        : expected_rows(root, query, input->rows, plain->rows);
   path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
   path->methods = methods;
 
@@ -358,7 +362,7 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
   if (spec.grouped)
     startup += distinct_values(root, list_concat_copy(query.sides[0].codes, query.sides[1].codes), joined_rows) *
                kGroupedPairOperators * cpu_operator_cost;
-  const MemoryUse memory = spec.adds_up() ? memory_of_sums(root, query, spec) : memory_use(root, query, spec);
+  const MemoryUse memory = spec.adds_up() ? memory_of_sums(root, query, spec) : memory_use(root, query, spec, instances);
   startup += memory.cost;
   // A run that finds the memory too small leaves the answer to the plain plan.
   if (memory.bytes > static_cast<double>(memory_limit_bytes())) startup += plain->total_cost;

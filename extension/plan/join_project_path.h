@@ -57,6 +57,9 @@ struct JoinProjectSpec {
 /// Are keys and items of a side their own codes?
 bool has_own_keys(const JoinProjectSpec::Side& side);
 
+/// A path that returns some expressions of a relation.
+Path* path_of(PlannerInfo* root, RelOptInfo* rel, List* expressions);
+
 /// A path that returns the keys and items of a side: in chunks from parallel workers if that is cheaper.
 /// @param expansion  see JoinProjectQuery
 /// @param[in,out] columns  `packed` is set
@@ -78,8 +81,24 @@ enum JoinProjectList {
 /// In the list kInputs, for each aggregate: the expressions that it has.
 enum AggregateInput : int { kArgument = 1, kCondition = 2 };
 
-/// The cost of one more pass over rows in files.
-Cost pass_cost(double rows);
+// ---- the answer
+
+/// The columns of the node's rows: items of the left, items of the right, those of both, aggregates.
+List* scan_targets(const JoinProjectQuery& query);
+
+/// What the node returns if the server groups its rows again: the columns that the query needs.
+PathTarget* finer_target(const JoinProjectQuery& query);
+
+/// A path that groups the rows of the node by what the query groups by, and combines their states.
+Path* regrouped(PlannerInfo* root, RelOptInfo* output, const JoinProjectQuery& query, Path* rows, double groups,
+                List* having);
+
+/// Can the rows of a path be put into the columns of the node?
+bool gives_answer(const Path* plain, const JoinProjectQuery& query);
+
+/// A path with the plain answer in the columns of the node. An item that the query does not group by is NULL: nothing reads
+/// it any more.
+Path* plain_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, Path* plain, const JoinProjectQuery& query);
 
 List* join_project_lists(const List* custom_private);
 JoinProjectSpec join_project_spec(const List* lists);

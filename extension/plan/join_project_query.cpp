@@ -19,13 +19,15 @@ Expr* expr_of(ListCell* cell) { return static_cast<Expr*>(lfirst(cell)); }
 
 }  // namespace
 
+bool groups_rows(const PlannerInfo* root, UpperRelationKind stage) {
+  const Query* const parse = root->parse;
+  if (stage == UPPERREL_GROUP_AGG) return parse->groupClause != NIL;
+  return parse->groupClause == NIL && !parse->hasAggs && !parse->hasWindowFuncs && parse->havingQual == nullptr;
+}
+
 bool is_plain_block(PlannerInfo* root, UpperRelationKind stage, const RelOptInfo* input, JoinProjectQuery& query) {
   const Query* const parse = root->parse;
   const int relations = bms_num_members(root->all_baserels);
-  if (stage == UPPERREL_GROUP_AGG
-          ? parse->groupClause == NIL
-          : parse->groupClause != NIL || parse->hasAggs || parse->hasWindowFuncs || parse->havingQual != nullptr)
-    return query.refuse(Refusal::kNotGrouped);
   if (stage == UPPERREL_DISTINCT && parse->hasDistinctOn) return query.refuse(Refusal::kDistinctOn);
   if (relations < 2) return query.refuse(Refusal::kOneRelation);
   if (relations > kMaxRelations) return query.refuse(Refusal::kManyRelations);
@@ -56,12 +58,12 @@ bool rows_stay_the_same(const RangeTblEntry* entry) {
 }
 
 /// The plain plan, which takes over when memory is too small, reads the sides a second time: each subquery in them becomes two
-/// plans. The server shifts the range table indexes of its append_rel_list in place, once for each plan, so that those of the
-/// second are wrong.
+/// plans. The server shifts the range table indexes of its append_rel_list and of its row marks in place, once for each plan,
+/// so that those of the second are wrong.
 bool can_be_planned_twice(const PlannerInfo* root, const RelOptInfo* rel) {
   const PlannerInfo* const subquery = rel->subroot;
   if (subquery != nullptr) {
-    if (subquery->append_rel_list != NIL) return false;
+    if (subquery->append_rel_list != NIL || subquery->rowMarks != NIL) return false;
     for (int k = 1; k < subquery->simple_rel_array_size; ++k)
       if (subquery->simple_rel_array[k] != nullptr && !can_be_planned_twice(subquery, subquery->simple_rel_array[k]))
         return false;
@@ -326,6 +328,7 @@ bool recognize_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptIn
                             JoinProjectQuery& query, bool adds_up) {
   query = {};
   query.adds_up = adds_up;
+  if (!groups_rows(root, stage)) return query.refuse(Refusal::kNotGrouped);
   if (!is_plain_block(root, stage, input, query) || !relations_are_plain(root, query)) return false;
   const bool grouped = stage == UPPERREL_GROUP_AGG;
   query.target = grouped ? output->reltarget : root->upper_targets[UPPERREL_DISTINCT];

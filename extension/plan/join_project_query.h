@@ -97,7 +97,10 @@ struct JoinProjectQuery {
 
 // ---- parts of the recognition that all nodes share
 
-/// Is the block an inner join of relations, grouped, that nothing in the query looks through?
+/// Does the stage group the rows of the join by something, or take DISTINCT of them?
+bool groups_rows(const PlannerInfo* root, UpperRelationKind stage);
+
+/// Is the block an inner join of relations that nothing in the query looks through?
 bool is_plain_block(PlannerInfo* root, UpperRelationKind stage, const RelOptInfo* input, JoinProjectQuery& query);
 
 /// Does each relation of the block return the same rows each time it is read, by the node or by the plain plan?

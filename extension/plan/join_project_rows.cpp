@@ -17,7 +17,6 @@ namespace batmap::pg {
 namespace {
 
 constexpr char kOperation[] = "join-project";
-constexpr double kMaxPasses = 1000;  // limit, however expensive the planner takes the plain plan to be
 
 template <typename Query, typename Run>
 struct JoinProjectCall : PairRowsCall<Query, GroupedRun<Run>> {
@@ -262,12 +261,6 @@ void ask(const JoinProjectSpec& spec, const JoinProjectBounds& bounds, const std
   query.distinct_only = spec.counting == JoinProjectCount::kNothing;
 }
 
-/// How often rows in files may be read again before the plain plan becomes cheaper.
-uint64_t max_passes_of(const JoinProjectBounds& bounds, uint64_t rows) {
-  const double passes = bounds.plain_cost / pass_cost(static_cast<double>(rows));
-  return static_cast<uint64_t>(std::clamp(passes, 1.0, kMaxPasses));
-}
-
 bool is_packed(const JoinProjectSpec& spec) { return spec.sides[0].packed || (!spec.self_join && spec.sides[1].packed); }
 
 JoinProjectRows open_self_join(JoinProjectInputs& inputs, const JoinProjectBounds& bounds, MemoryContext context) {
@@ -284,7 +277,6 @@ JoinProjectRows open_self_join(JoinProjectInputs& inputs, const JoinProjectBound
   std::span<const uint32_t> ranks;
   if (Dictionary* const items = inputs.items[0]->dictionary; items != nullptr)
     ranks = {dictionary_sort(*items), items->count};
-  call.query.max_passes = max_passes_of(bounds, call.logs[0]->rows());
   return stream->start(is_packed(spec), [&] {
     call.run.emplace(grouping, call.options,
                      [&](std::optional<PairRun>& run) { run.emplace(*call.logs[0], ranks, call.query, call.options); });
@@ -302,7 +294,6 @@ JoinProjectRows open_two_inputs(JoinProjectInputs& inputs, const JoinProjectBoun
     return give_up(call);
   const std::optional<PairGrouping> grouping = grouping_of(spec, bounds, call);
   ask(spec, bounds, grouping, call.query);
-  call.query.max_passes = max_passes_of(bounds, call.logs[0]->rows() + call.logs[1]->rows());
   return stream->start(is_packed(spec), [&] {
     JoinedRelation joined = join_relations(side_of(*call.logs[0], {}), side_of(*call.logs[1], {}), call.options);
     for (std::optional<RowLog>& log : call.logs) log.reset();

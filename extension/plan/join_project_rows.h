@@ -15,7 +15,6 @@ namespace batmap::pg {
 struct JoinProjectBounds {
   int64_t min_count = 1;
   std::optional<int64_t> best;  // only this many pairs with the largest counts are wanted, and ties with the last
-  double plain_cost = 0;        // of the plan that answers if memory is too small
 };
 
 struct JoinProjectInputs {

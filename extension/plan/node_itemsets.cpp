@@ -49,7 +49,7 @@ struct ItemsetsState {
   ItemsetSpec spec;
   List* lists;  // ItemsetList
   PlanState* input;
-  PlanState* plain;       // nullptr until it is needed: to start it may take long, if it has a large hash table
+  PlanState* plain;       // nullptr until it is started
   int flags;              // to start plans with
   ExprState* threshold;   // nullptr: there is none
   MemoryContext context;  // of one run
@@ -71,6 +71,7 @@ void begin_scan(CustomScanState* node, EState* estate, int eflags) {
   state->input = ExecInitNode(static_cast<Plan*>(linitial(scan->custom_plans)), estate, eflags);
   node->custom_ps = lappend(node->custom_ps, state->input);
   state->flags = eflags;
+  state->plain = begin_plain(scan, estate, eflags);
   if (state->spec.has_threshold)
     state->threshold = ExecInitExpr(static_cast<Expr*>(linitial(scan->custom_exprs)), &node->ss.ps);
   state->context = AllocSetContextCreate(estate->es_query_cxt, "batmap run", ALLOCSET_DEFAULT_SIZES);
@@ -102,31 +103,14 @@ void open_rows(ItemsetsState* state) {
   MemoryContextSwitchTo(caller);
   if (!plain_answers(state)) return;
   MemoryContextReset(state->context);
-  if (state->plain == nullptr) {
-    EState* const estate = state->base.ss.ps.state;
-    const MemoryContext running = MemoryContextSwitchTo(estate->es_query_cxt);
-    auto* const scan = castNode(CustomScan, state->base.ss.ps.plan);
-    state->plain = ExecInitNode(static_cast<Plan*>(lsecond(scan->custom_plans)), estate, state->flags);
-    MemoryContextSwitchTo(running);
-  }
-  state->base.custom_ps = lappend(state->base.custom_ps, state->plain);
-}
-
-TupleTableSlot* next_plain(ItemsetsState* state, TupleTableSlot* slot) {
-  TupleTableSlot* const row = ExecProcNode(state->plain);
-  if (TupIsNull(row)) return slot;
-  slot_getallattrs(row);
-  const auto columns = static_cast<size_t>(slot->tts_tupleDescriptor->natts);
-  memcpy(slot->tts_values, row->tts_values, columns * sizeof(Datum));
-  memcpy(slot->tts_isnull, row->tts_isnull, columns * sizeof(bool));
-  return ExecStoreVirtualTuple(slot);
+  start_plain(&state->base, state->plain, state->flags);
 }
 
 TupleTableSlot* next_row(ScanState* node) {
   ItemsetsState* const state = state_of(reinterpret_cast<CustomScanState*>(node));
   TupleTableSlot* const slot = ExecClearTuple(node->ss_ScanTupleSlot);
   if (!state->opened) open_rows(state);
-  if (plain_answers(state)) return next_plain(state, slot);
+  if (plain_answers(state)) return next_plain(state->plain, slot);
   if (state->finished) return slot;
   if (!state->rows.stream->next(nullptr)) {
     state->finished = true;

@@ -1,10 +1,9 @@
 // Planning and execution of the plan node "BatmapJoinProject". See node_join_project.h.
 //
-// A run reads its inputs into the logs of the engine, counts, and returns the pairs one by one. If memory
-// is too small for that, or if the run would read its files more often than the plain plan costs, the plain
-// plan answers instead, because it can always use files. This is decided before the first pair is returned:
-// if memory may be too small for the pairs that are still to come, all of them are counted first and wait
-// in a file.
+// A run reads its inputs into the logs of the engine, counts, and returns the pairs one by one. If memory is too
+// small for that, the plain plan answers instead, because it can always use files. This is decided before the
+// first pair is returned: if memory may be too small for the pairs that are still to come, all of them are
+// counted first and wait in a file.
 #include "extension/plan/node_join_project.h"
 
 #include <array>
@@ -19,6 +18,7 @@
 #include "extension/plan/join_sums_rows.h"
 #include "extension/plan/node_expand_rows.h"
 #include "extension/plan/node_itemsets.h"
+#include "extension/plan/node_listed_pairs.h"
 #include "extension/plan/plain_plan.h"
 #include "extension/server/node_state.h"
 #include "extension/server/settings.h"
@@ -79,6 +79,7 @@ void add_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* in
   Path* const plain = cheapest_plain(output);
   add_path_of_node(root, stage, input, output, query);
   add_path_of_itemsets(root, stage, input, output, plain, query);
+  add_path_of_listed_pairs(root, stage, input, output, plain, query);
   // A subquery that joins nothing is no candidate. A block that is grouped and made DISTINCT is noted once.
   const bool is_noted = query.refusal > Refusal::kOneRelation || query.refusal == Refusal::kNone ||
                         (root->query_level == 1 && stage == UPPERREL_GROUP_AGG);
@@ -93,10 +94,9 @@ struct JoinProjectState {
   List* lists;  // JoinProjectList
   PlanState* inputs[2];
   PlanState* lookups[JoinProjectSpec::kLookups];  // nullptr: none of its own
-  Plan* plain_plan;
-  PlanState* plain;      // nullptr until needed, because an aggregation clears its hash table when it is initialised
-  int eflags;            // of the node, for `plain`
-  ExprState* threshold;  // this and the next two: nullptr if there is none
+  PlanState* plain;                               // nullptr until it is started
+  int eflags;                                     // of the node, for `plain`
+  ExprState* threshold;                           // this and the next two: nullptr if there is none
   ExprState* limit;
   ExprState* offset;
   RunningAggregate* aggregates;
@@ -129,10 +129,8 @@ void begin_scan(CustomScanState* node, EState* estate, int eflags) {
   for (int side = 0; side < state->spec.inputs(); ++side) state->inputs[side] = next_child();
   for (int number = 0; number < JoinProjectSpec::kLookups; ++number)
     if (state->spec.looked_up(number).lookup == Lookup::kOwn) state->lookups[number] = next_child();
-  state->plain_plan = static_cast<Plan*>(llast(scan->custom_plans));
   state->eflags = eflags;
-  // A subplan that both plans share must not be initialised again once it has run.
-  if (estate->es_plannedstmt->subplans != NIL) state->plain = ExecInitNode(state->plain_plan, estate, eflags);
+  state->plain = begin_plain(scan, estate, eflags);
   int at = 0;
   const auto expression = [&](bool there) {
     return there ? ExecInitExpr(static_cast<Expr*>(list_nth(scan->custom_exprs, at++)), &node->ss.ps) : nullptr;
@@ -187,7 +185,6 @@ void open_rows(JoinProjectState* state) {
   if (!read_bounds(state, bounds)) {
     state->finished = true;
   } else {
-    bounds.plain_cost = state->plain_plan->total_cost;
     state->why_plain = "for want of memory";
     JoinProjectInputs inputs{state->spec, state->lists, &state->base.ss.ps, {}, {}, {}, {}};
     for (int side = 0; side < 2; ++side) inputs.plans[side] = state->inputs[side];
@@ -203,21 +200,7 @@ void open_rows(JoinProjectState* state) {
   if (state->rows.stream != nullptr || state->finished) return;
   MemoryContextReset(state->context);
   state->plain_answers = true;
-  EState* const estate = state->base.ss.ps.state;
-  const MemoryContext own = MemoryContextSwitchTo(estate->es_query_cxt);
-  if (state->plain == nullptr) state->plain = ExecInitNode(state->plain_plan, estate, state->eflags);
-  state->base.custom_ps = lappend(state->base.custom_ps, state->plain);
-  MemoryContextSwitchTo(own);
-}
-
-TupleTableSlot* next_plain(JoinProjectState* state, TupleTableSlot* slot) {
-  TupleTableSlot* const row = ExecProcNode(state->plain);
-  if (TupIsNull(row)) return slot;
-  slot_getallattrs(row);
-  const auto columns = static_cast<size_t>(slot->tts_tupleDescriptor->natts);
-  memcpy(slot->tts_values, row->tts_values, columns * sizeof(Datum));
-  memcpy(slot->tts_isnull, row->tts_isnull, columns * sizeof(bool));
-  return ExecStoreVirtualTuple(slot);
+  start_plain(&state->base, state->plain, state->eflags);
 }
 
 /// Goes to the next pair of the run. @return false if there is none
@@ -251,7 +234,7 @@ TupleTableSlot* next_row(ScanState* node) {
   JoinProjectState* const state = state_of(reinterpret_cast<CustomScanState*>(node));
   TupleTableSlot* const slot = node->ss_ScanTupleSlot;
   if (!state->opened) open_rows(state);
-  if (state->plain_answers) return next_plain(state, ExecClearTuple(slot));
+  if (state->plain_answers) return next_plain(state->plain, ExecClearTuple(slot));
   ExprContext* const context = state->base.ss.ps.ps_ExprContext;
   const int left_items = state->spec.sides[0].items;
   const int both_items = left_items + state->spec.sides[1].items;
@@ -399,6 +382,7 @@ const CustomScanMethods* scan_methods() { return &kScanMethods; }
 void install_join_project_node() {
   RegisterCustomScanMethods(&kScanMethods);
   install_itemsets_node();
+  install_listed_pairs_node();
   next_upper_paths_hook = create_upper_paths_hook;
   create_upper_paths_hook = add_join_project;
 }

@@ -40,6 +40,45 @@ void offer_path(RelOptInfo* output, Path* path, Path* plain, JoinProjectQuery& q
   if (!list_member_ptr(output->pathlist, path)) add_path(output, plain);
 }
 
+namespace {
+
+bool check_aggregates(Node* node, void* context) {
+  if (node == nullptr) return false;
+  if (IsA(node, Aggref)) {
+    const Oid function = castNode(Aggref, node)->aggfnoid;
+    const AclResult allowed = may_execute(function);
+    if (allowed != ACLCHECK_OK) aclcheck_error(allowed, OBJECT_AGGREGATE, get_func_name(function));
+  }
+  return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(check_aggregates)), context);
+}
+
+Plan* plain_plan_of(const CustomScan* scan) { return static_cast<Plan*>(llast(scan->custom_plans)); }
+
+}  // namespace
+
+PlanState* begin_plain(const CustomScan* scan, EState* estate, int flags) {
+  check_aggregates(reinterpret_cast<Node*>(scan->custom_scan_tlist), nullptr);
+  return estate->es_plannedstmt->subplans != NIL ? ExecInitNode(plain_plan_of(scan), estate, flags) : nullptr;
+}
+
+void start_plain(CustomScanState* node, PlanState*& plain, int flags) {
+  EState* const estate = node->ss.ps.state;
+  const MemoryContext caller = MemoryContextSwitchTo(estate->es_query_cxt);
+  if (plain == nullptr) plain = ExecInitNode(plain_plan_of(castNode(CustomScan, node->ss.ps.plan)), estate, flags);
+  node->custom_ps = lappend(node->custom_ps, plain);
+  MemoryContextSwitchTo(caller);
+}
+
+TupleTableSlot* next_plain(PlanState* plain, TupleTableSlot* slot) {
+  TupleTableSlot* const row = ExecProcNode(plain);
+  if (TupIsNull(row)) return slot;
+  slot_getallattrs(row);
+  const auto columns = static_cast<size_t>(slot->tts_tupleDescriptor->natts);
+  memcpy(slot->tts_values, row->tts_values, columns * sizeof(Datum));
+  memcpy(slot->tts_isnull, row->tts_isnull, columns * sizeof(bool));
+  return ExecStoreVirtualTuple(slot);
+}
+
 char* columns_text(const PlanState* input, bool packed, int first, int count, List* ancestors, const ExplainState* es) {
   const Plan* plan = input->plan;
   if (packed) plan = packed_rows_plan(plan);

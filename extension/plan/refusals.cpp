@@ -24,7 +24,8 @@ constexpr RefusalText kTexts[] = {
      "Each grouped expression must read one side, outer joins must stay within a side, and the sides must be joined by an "
      "equality."},
     {"a relation may have other rows each time it is read", "Materialize it (WITH ... AS MATERIALIZED) before the join."},
-    {"a subquery reads a table with partitions or children, or unites several, so that it cannot be planned twice",
+    {"a subquery reads a table with partitions or children, unites several, or locks rows, so that it cannot be planned "
+     "twice",
      "Materialize it (WITH ... AS MATERIALIZED) before the join."},
     {"a condition is volatile or contains a subquery", "Compute it before the join, in a materialized subquery."},
     {"a grouped expression reads both sides", "Group by an expression of each side; compute the rest in an outer query."},
@@ -61,6 +62,12 @@ constexpr RefusalText kTexts[] = {
     {"it joins three or more copies of the same rows, but comparisons do not put these two items in an order",
      "Compare them, too: a.item < b.item AND b.item < c.item."},
     {"the node only counts the itemsets of three or more copies", "Join the result with the items, in an outer query."},
+    {"a third relation lists the pairs to be counted, but a condition needs columns of several relations",
+     "Write it with columns of one relation."},
+    {"a third relation lists the pairs to be counted, but the query returns or groups by a value that its rows do not have",
+     "Use columns of that relation, and join the result with others in an outer query."},
+    {"of pairs that a third relation lists, the node counts rows; distinct keys only where the two items are the groups",
+     "Count in a query of its own, and join the two."},
     {"batmap.enable_join_project is off", "SET batmap.enable_join_project = on."},
 };
 static_assert(sizeof kTexts / sizeof *kTexts == static_cast<int>(Refusal::kCount));

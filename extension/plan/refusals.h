@@ -42,6 +42,9 @@ enum class Refusal : int {
   kItemsetClause,
   kItemsetOrder,
   kItemsetAggregate,
+  kListedClause,
+  kListedOutput,
+  kListedAggregate,
   kDisabled,
   kCount  // number of reasons
 };

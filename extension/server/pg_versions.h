@@ -14,6 +14,15 @@ inline AclResult may_execute(Oid function) {
 #endif
 }
 
+/// May the user read all relations of a plan?
+inline bool may_read(const PlannedStmt* plan) {
+#if PG_VERSION_NUM >= 160000
+  return ExecCheckPermissions(plan->rtable, plan->permInfos, false);
+#else
+  return ExecCheckRTPerms(plan->rtable, false);
+#endif
+}
+
 /// The role whose rights apply when a table of a query is read; InvalidOid: the current user.
 inline Oid checked_user(PlannerInfo* root, const RangeTblEntry* table) {
 #if PG_VERSION_NUM >= 160000

@@ -24,6 +24,8 @@ class TempFile {
   void write(std::span<const std::byte> bytes);
   /// Moves the read position to the first byte.
   void rewind() { read_ = 0; }
+  /// Bytes between the read position and the end.
+  uint64_t unread() const { return written_ - read_; }
   /// Reads exactly bytes.size() bytes. @throws what the host throws
   void read(std::span<std::byte> bytes);
   /// Gives its regions back. The file must not be used afterwards.

@@ -10,12 +10,14 @@ namespace batmap {
 
 namespace {
 
-TransactionLists lists_of(const WeightedMasks& masks, MemoryMeter& meter) {
-  TransactionLists lists(meter, masks.size);
+/// @param masks  of a root
+TransactionLists<RootItem> lists_of(const WeightedMasks& masks, MemoryMeter& meter) {
+  TransactionLists<RootItem> lists(meter, masks.size);
   for (size_t k = 0; k < masks.size; ++k) {
     const auto length = static_cast<size_t>(std::popcount(masks.masks[k]));
-    uint32_t* out = lists.room(length);
-    for (uint64_t rest = masks.masks[k]; rest != 0; rest &= rest - 1) *out++ = static_cast<uint32_t>(std::countr_zero(rest));
+    RootItem* out = lists.room(length);
+    for (uint64_t rest = masks.masks[k]; rest != 0; rest &= rest - 1)
+      *out++ = RootItem{static_cast<uint32_t>(std::countr_zero(rest))};
     lists.add(length, masks.weights[k]);
   }
   return lists;
@@ -37,15 +39,15 @@ RandomWays::RandomWays(SearchRoot& root, uint32_t min_count, const ItemsetLength
       squares_(*options.memory, root.leading, Fill::kZero),
       count_(*options.memory, root.items.size(), Fill::kZero),
       is_perfect_(*options.memory, root.items.size(), Fill::kZero) {
-  lists_.link(static_cast<uint32_t>(root.items.size()));
+  lists_.link(RootItem{static_cast<uint32_t>(root.items.size())});
 }
 
 void RandomWays::round() {
   for (uint32_t item = 0; item < root_.leading; ++item) {
-    const double itemsets = walk(item);
+    const double itemsets = walk(RootItem{item});
     sums_[item] += itemsets;
     squares_[item] += itemsets * itemsets;
-    for (const uint32_t flagged : std::exchange(flagged_, {})) is_perfect_[flagged] = false;
+    for (const RootItem flagged : std::exchange(flagged_, {})) is_perfect_[index_of(flagged)] = false;
     perfect_ = root_.perfect.size();
   }
   ++rounds_;
@@ -93,8 +95,8 @@ RandomWays::Extension RandomWays::draw(uint32_t support) {
   return {extensions_[k].item, extensions_[k].support, all / odds_[k]};
 }
 
-double RandomWays::walk(uint32_t item) {
-  uint32_t support = root_.support[item];
+double RandomWays::walk(RootItem item) {
+  uint32_t support = root_.support_of(item);
   const std::span<const WeightedTail> tails = lists_.tails_of(item);
   tails_.assign(tails.begin(), tails.end());
   double itemsets = 0;
@@ -103,19 +105,19 @@ double RandomWays::walk(uint32_t item) {
     uint64_t work = 64;
     for (const WeightedTail& tail : tails_) {
       for (uint32_t k = tail.begin; k < tail.begin + tail.length; ++k) {
-        const uint32_t other = lists_.data()[k];
-        if (count_[other] == 0) counted_.push_back(other);
-        count_[other] += tail.weight;
+        const RootItem other = lists_.data()[k];
+        if (count_[index_of(other)] == 0) counted_.push_back(other);
+        count_[index_of(other)] += tail.weight;
       }
       work += tail.length;
     }
     poll_.after(work);
     extensions_.clear();
-    for (const uint32_t other : counted_) {
-      const uint32_t with_other = std::exchange(count_[other], 0);
-      if (with_other < min_count_ || is_perfect_[other]) continue;
+    for (const RootItem other : counted_) {
+      const uint32_t with_other = std::exchange(count_[index_of(other)], 0);
+      if (with_other < min_count_ || is_perfect_[index_of(other)]) continue;
       if (with_other == support) {
-        is_perfect_[other] = true;
+        is_perfect_[index_of(other)] = true;
         flagged_.push_back(other);
         ++perfect_;
       } else {
@@ -133,8 +135,8 @@ double RandomWays::walk(uint32_t item) {
     stands_for *= chosen.one_in;
     size_t kept = 0;
     for (const WeightedTail& tail : tails_) {
-      const uint32_t* const begin = lists_.data() + tail.begin;
-      const uint32_t* const at = std::lower_bound(begin, begin + tail.length, item);
+      const RootItem* const begin = lists_.data() + tail.begin;
+      const RootItem* const at = std::lower_bound(begin, begin + tail.length, item);
       if (at == begin + tail.length || *at != item) continue;
       const auto before = static_cast<uint32_t>(at - begin) + 1;
       if (tail.length > before) tails_[kept++] = {tail.begin + before, tail.length - before, tail.weight};

@@ -43,19 +43,19 @@ class RandomWays {
 
  private:
   struct Extension {
-    uint32_t item;
+    RootItem item;
     uint32_t support;
     double one_in;  // inverse of the probability of being drawn
   };
 
   Extension draw(uint32_t support);
-  double walk(uint32_t item);
+  double walk(RootItem item);
   /// How many itemsets an itemset of `length` items makes with its perfect extensions.
   double with_perfect(uint32_t length, uint32_t support) const;
 
   const SearchRoot& root_;
-  TransactionLists from_masks_;
-  TransactionLists& lists_;
+  TransactionLists<RootItem> from_masks_;
+  TransactionLists<RootItem>& lists_;
   uint32_t min_count_;
   ItemsetLengths lengths_;
   uint32_t max_support_;
@@ -67,8 +67,8 @@ class RandomWays {
   Buffer<double> squares_;  // [leading items] sum of squares
   Buffer<uint32_t> count_;  // [items] zero between two steps
   Buffer<bool> is_perfect_;
-  std::vector<uint32_t> counted_;
-  std::vector<uint32_t> flagged_;
+  std::vector<RootItem> counted_;    // items with a count
+  std::vector<RootItem> flagged_;    // perfect items
   std::vector<WeightedTail> tails_;  // of the current itemset
   std::vector<Extension> extensions_;
   std::vector<double> odds_;

@@ -234,7 +234,7 @@ ItemsetRun::Searcher ItemsetRun::searcher(ItemsetVisitor& visitor, const Executi
   const auto by_branch = [whole = branches() == 1, leading = root_.leading](auto search) {
     return [=](size_t branch) {
       const auto first = static_cast<uint32_t>(branch);
-      search->search(first, whole ? leading : first + 1);
+      search->search(RootItem{first}, RootItem{whole ? leading : first + 1});
     };
   };
   if (query_.target == ItemsetTarget::kAll)
@@ -373,7 +373,8 @@ ItemsetForecast ItemsetRun::forecast(double milliseconds) {
   try {
     ItemsetSpectrum spectrum(*options_.memory);
     SpectrumVisitor visitor(spectrum, lengths_, max_support_);
-    DepthFirst(root_, bounds_, lengths_.max, *query_.kernel, *query_.bits, visitor, options).search(0, root_.leading);
+    DepthFirst(root_, bounds_, lengths_.max, *query_.kernel, *query_.bits, visitor, options)
+        .search(RootItem{0}, RootItem{root_.leading});
     ItemsetForecast exact;
     for (const SpectrumRow& row : spectrum.rows(options_.cancel)) exact.itemsets += static_cast<double>(row.itemsets);
     return exact;

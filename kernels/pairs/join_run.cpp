@@ -24,7 +24,6 @@ PairQuery JoinQuery::pairs() const {
   pairs.max_results = max_results;
   pairs.bag = bag;
   pairs.ties = ties;
-  pairs.max_passes = max_passes;
   pairs.method = method;
   pairs.kernels = kernels;
   pairs.device = device;

@@ -18,10 +18,9 @@ struct JoinQuery {
   std::optional<int64_t> top_k;           // by the number of common b; ties by a, then c
   std::optional<int64_t> per_item_top_k;  // for each a and for each c
   std::optional<int64_t> max_results;
-  bool bag = false;                    // repeated rows multiply, as in a SQL join; else they count once
-  bool ties = false;                   // top_k: at least all pairs as good as the k-th, in any order
-  std::optional<uint64_t> max_passes;  // see PairQuery
-  std::optional<PairMethod> method;    // none: the chooser decides
+  bool bag = false;                  // repeated rows multiply, as in a SQL join; else they count once
+  bool ties = false;                 // top_k: at least all pairs as good as the k-th, in any order
+  std::optional<PairMethod> method;  // none: the chooser decides
   PairKernels kernels;
   DeviceUse device;
 

@@ -27,9 +27,7 @@ struct PairForecast {
 /// @throws Error, std::bad_alloc
 PairForecast forecast_pairs(std::vector<ChunkView> chunks, const PairQuery& query, const ExecutionOptions& options);
 
-/// Expected number of pairs with at least `threshold` common transactions if items were independent. The
-/// number of common transactions is then hypergeometric; it is approximated by a Poisson or a normal
-/// distribution. Real items are correlated, so for high thresholds there are more pairs.
+/// The same as in measures/expected_answers.h, for items that were counted.
 /// @param supports  support of each item
 double expected_pairs(std::span<const uint64_t> supports, uint64_t transactions, uint64_t threshold);
 

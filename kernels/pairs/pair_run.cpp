@@ -195,9 +195,6 @@ void PairRun::group_spilled(const RowPartitions& rows, std::span<const uint32_t>
 
   const bool weighted = query_.bag && spilled_->has_repeated_rows();
   spilled_->keep(filter(weighted), query_.method, query_.kernels, weighted ? std::optional(min_count_) : std::nullopt);
-  if (query_.max_passes && spilled_->passes() > *query_.max_passes)
-    throw Error(ErrorCode::kMemoryLimit, "the rows in files would be read " + std::to_string(spilled_->passes()) +
-                                             " times, more than " + std::to_string(*query_.max_passes));
   const KeptItems& kept = spilled_->kept();
   record_.items_kept = kept.size;
   record_.occurrences = kept.occurrences;
@@ -217,7 +214,7 @@ std::unique_ptr<PairCounter> PairRun::next_block() {
   std::unique_ptr<PairCounter> counter = spilled_->next_block();
   if (counter && !counter->supports().empty()) count_kept(counter->supports());
   record_.pair_instances = spilled_->pair_instances();
-  record_.file_bytes = spilled_->file_bytes();
+  record_.file_bytes = spilled_->file_bytes() + spilled_->run_bytes();
   record_.method.clear();
   record_.kernel.clear();
   for (const PairMethod method : spilled_->methods()) {
@@ -227,9 +224,12 @@ std::unique_ptr<PairCounter> PairRun::next_block() {
   const char* const why = spilled_->weighted() ? "rows repeat, so that rows are counted; "
                           : query_.method      ? "asked for; "
                                                : "";
-  char text[160];
-  std::snprintf(text, sizeof text, "%srows in %.0f MB of files, read in %zu parts, %zu times after the first", why,
-                static_cast<double>(spilled_->file_bytes()) / 1e6, spilled_->loads(), spilled_->passes());
+  char text[200];
+  const int length = std::snprintf(text, sizeof text, "%srows in %.0f MB of files, counted in %zu parts", why,
+                                   static_cast<double>(spilled_->file_bytes()) / 1e6, spilled_->loads());
+  if (spilled_->run_bytes() > 0)
+    std::snprintf(text + length, sizeof text - static_cast<size_t>(length), "; their counts in %.0f MB of files",
+                  static_cast<double>(spilled_->run_bytes()) / 1e6);
   record_.reason = text;
   return counter;
 }

@@ -42,8 +42,7 @@ struct PairQuery {
   bool ties = false;      // top_k: at least all pairs with the support of the k-th, in any order
   // only which pairs there are; reported supports may be any number from the threshold up to the support
   bool distinct_only = false;
-  std::optional<uint64_t> max_passes;  // most passes over rows in files; if more are needed: Error{kMemoryLimit}
-  std::optional<PairMethod> method;    // none: the chooser decides
+  std::optional<PairMethod> method;  // none: the chooser decides
   PairKernels kernels;
   DeviceUse device;
 

@@ -1,4 +1,4 @@
-// Passes over the partitions. See spilled_pairs.h.
+// The two passes over the partitions. See spilled_pairs.h.
 #include "pairs/spilled_pairs.h"
 
 #include <algorithm>
@@ -11,23 +11,22 @@ namespace batmap {
 namespace {
 
 constexpr uint64_t kTaskPairs = 1 << 18;
-// with less, only merging fits, which takes many times as long
-constexpr uint64_t kMinFormBytes = 4 << 20;
+// The work memory is an aim: a form that fits into it, but is counted so many times more slowly, is not taken.
+constexpr double kSlower = 3;
 
 }  // namespace
 
-/// The counters of a block of rows, one for each column of a row. Count is uint64_t if rows are counted.
+/// The counters of all wanted pairs. Count is uint64_t if rows are counted.
 template <typename Count>
-class SpilledPairs::Block final : public PairCounter {
+class SpilledPairs::Counters final : public PairCounter {
  public:
-  Block(uint32_t first, uint32_t last, const Layout& layout, uint64_t min_count, std::span<const Count> supports,
-        Buffer<Count> counts)
-      : first_(first), layout_(layout), min_count_(min_count), supports_(supports), counts_(std::move(counts)) {
+  Counters(uint32_t rows, const Layout& layout, uint64_t min_count, std::span<const Count> supports, Buffer<Count> counts)
+      : layout_(layout), min_count_(min_count), supports_(supports), counts_(std::move(counts)) {
     uint64_t pairs = 0;
-    task_begin_.push_back(first);
-    for (uint32_t row = first; row < last; ++row) {
+    task_begin_.push_back(0);
+    for (uint32_t row = 0; row < rows; ++row) {
       pairs += layout.columns(row);
-      if (pairs < kTaskPairs && row + 1 < last) continue;
+      if (pairs < kTaskPairs && row + 1 < rows) continue;
       task_begin_.push_back(row + 1);
       pairs = 0;
     }
@@ -45,9 +44,8 @@ class SpilledPairs::Block final : public PairCounter {
 
   void count(size_t task, int, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
     const uint64_t min_count = std::max<uint64_t>(threshold, min_count_);
-    const uint64_t before = layout_.pairs_before(first_);
     for (uint32_t a = task_begin_[task]; a < task_begin_[task + 1]; ++a) {
-      const Count* row = counts_.data() + (layout_.pairs_before(a) - before);
+      const Count* row = counts_.data() + layout_.pairs_before(a);
       PairCount* const at = out.room(layout_.columns(a));
       size_t found = 0;
       for (uint32_t b = layout_.first_after(a); b < layout_.items; ++b, ++row) {
@@ -59,7 +57,6 @@ class SpilledPairs::Block final : public PairCounter {
   }
 
  private:
-  uint32_t first_;
   Layout layout_;
   uint64_t min_count_;
   std::span<const Count> supports_;
@@ -127,36 +124,28 @@ void SpilledPairs::keep(const ItemFilter& filter, std::optional<PairMethod> meth
     wide_supports_ = Buffer<uint64_t>(*options_.memory, kept_.size, Fill::kZero);
   else
     supports_ = Buffer<uint32_t>(*options_.memory, kept_.size, Fill::kZero);
-  cut_into_blocks(options_.work_bytes / kCountersShare);
-}
-
-void SpilledPairs::cut_into_blocks(uint64_t max_bytes) {
-  block_begin_.assign(1, 0);
-  uint64_t bytes = 0;
-  for (uint32_t row = 0; row < kept_.pairs.leading; ++row) {
-    const uint64_t row_bytes = layout().columns(row) * (weighted() ? sizeof(uint64_t) : sizeof(uint32_t));
-    if (row > block_begin_.back() && bytes + row_bytes > max_bytes) {
-      block_begin_.push_back(row);
-      bytes = 0;
-    }
-    bytes += row_bytes;
-  }
-  if (kept_.pairs.leading > 0) block_begin_.push_back(kept_.pairs.leading);
 }
 
 std::unique_ptr<PairCounter> SpilledPairs::next_block() {
-  if (next_block_ == passes()) return nullptr;
-  return weighted() ? count_block(wide_supports_) : count_block(supports_);
+  return weighted() ? next_block_in(wide_supports_) : next_block_in(supports_);
 }
 
 template <typename Count>
-std::unique_ptr<PairCounter> SpilledPairs::count_block(Buffer<Count>& supports) {
-  const uint32_t first = block_begin_[next_block_];
-  const uint32_t last = block_begin_[next_block_ + 1];
-  Buffer<Count> counts(*options_.memory, layout().pairs_before(last) - layout().pairs_before(first), Fill::kZero);
-  for (size_t group = 0; group + 1 < groups_.size(); ++group) add_group(group, first, last, counts.data(), supports.data());
-  ++next_block_;
-  return std::make_unique<Block<Count>>(first, last, layout(), min_weight_.value_or(1), supports.span(), std::move(counts));
+std::unique_ptr<PairCounter> SpilledPairs::next_block_in(Buffer<Count>& supports) {
+  const uint64_t max_bytes = options_.work_bytes / kCountersShare;
+  const uint64_t min_count = min_weight_.value_or(1);
+  const uint64_t pairs = layout().pairs_before(kept_.pairs.leading);
+  if (pairs <= max_bytes / sizeof(Count)) {
+    if (std::exchange(counted_, true)) return nullptr;
+    Buffer<Count> counts(*options_.memory, pairs, Fill::kZero);
+    for (size_t group = 0; group + 1 < groups_.size(); ++group) add_group(group, counts.data(), supports.data());
+    return std::make_unique<Counters<Count>>(kept_.pairs.leading, layout(), min_count, supports.span(), std::move(counts));
+  }
+  if (!std::exchange(counted_, true)) {
+    runs_.emplace(kept_.size, kept_.pairs, options_);
+    for (size_t group = 0; group + 1 < groups_.size(); ++group) append_group(group, supports.data());
+  }
+  return runs_->next_block<Count>(supports.span(), min_count, max_bytes);
 }
 
 std::unique_ptr<PairCounter> SpilledPairs::counter_of(const EncodedRelation& relation, const KeptItems& own,
@@ -164,10 +153,12 @@ std::unique_ptr<PairCounter> SpilledPairs::counter_of(const EncodedRelation& rel
   PairMethod method = PairMethod::kHorizontal;
   if (!weighted()) {
     PairJob job = describe_job(relation, own, lengths, kernels_, options_);
-    const size_t used = options_.memory->current();
-    const uint64_t rest = options_.work_bytes - std::min(used, options_.work_bytes);
-    job.memory_bytes = std::min(job.memory_bytes, std::max(rest, kMinFormBytes));
-    method = method_.value_or(choose_pair_method(job).method);
+    const PairMethod fastest = choose_pair_method(job).method;
+    const uint64_t rest = options_.work_bytes - std::min<uint64_t>(options_.memory->current(), options_.work_bytes);
+    job.memory_bytes = std::min(job.memory_bytes, rest);
+    const PairChoice choice = choose_pair_method(job);
+    const auto milliseconds = [&](PairMethod one) { return choice.estimates[static_cast<size_t>(one)].milliseconds; };
+    method = method_.value_or(milliseconds(choice.method) > kSlower * milliseconds(fastest) ? fastest : choice.method);
   }
   if (std::ranges::find(methods_, method) == methods_.end()) methods_.push_back(method);
   return weighted() ? count_weighted(relation, own, lengths, 1, options_)
@@ -175,40 +166,66 @@ std::unique_ptr<PairCounter> SpilledPairs::counter_of(const EncodedRelation& rel
 }
 
 template <typename Count>
-void SpilledPairs::add_group(size_t group, uint32_t first, uint32_t last, Count* counts, Count* supports) {
+SpilledPairs::GroupCounter SpilledPairs::counter_of_group(size_t group, Count* supports) {
+  GroupCounter result;
+  Buffer<Rank>& global_rank = result.global_rank;
   std::optional<LoadedRows> loaded(std::in_place, partitions_of(group), options_);
   std::optional<EncodedRelation> relation(std::in_place, loaded->chunks(), item_rank_, options_);
-  Buffer<Rank> global_rank;
-  const KeptItems own = keep_items_of_partition(*relation, *totals_, kept_, Rank{first}, Rank{last}, global_rank, options_);
-  if (own.size == 0 || (first > 0 && global_rank[0] >= Rank{last})) return;  // the block has no rows here
+  const KeptItems own = keep_items_of_partition(*relation, *totals_, kept_, global_rank, options_);
+  if (own.size == 0) return result;
   const TransactionLengths lengths = transaction_lengths(*relation, own, options_);
-  const std::unique_ptr<PairCounter> counter = counter_of(*relation, own, lengths);
+  result.counter = counter_of(*relation, own, lengths);
   relation.reset();
   loaded.reset();
 
-  // In a triangle, the first block has all items. In a rectangle, each block has its own rows and all columns.
-  if (first == 0 || kept_.pairs.rectangle()) {
-    // A partition with rows only, or with columns only, looks like a triangle.
-    if (own.pairs.rectangle() == kept_.pairs.rectangle()) pair_instances_ += lengths.pair_instances;
-    for (uint32_t rank = 0; rank < own.size; ++rank)
-      if (first == 0 || global_rank[rank] < Rank{last})
-        supports[index_of(global_rank[rank])] +=
-            weighted() ? static_cast<Count>(counter->wide_supports()[rank]) : static_cast<Count>(counter->supports()[rank]);
-  }
+  // A partition with rows only, or with columns only, looks like a triangle.
+  if (own.pairs.rectangle() == kept_.pairs.rectangle()) pair_instances_ += lengths.pair_instances;
+  for (uint32_t rank = 0; rank < own.size; ++rank)
+    supports[index_of(global_rank[rank])] +=
+        static_cast<Count>(weighted() ? result.counter->wide_supports()[rank] : uint64_t{result.counter->supports()[rank]});
+  return result;
+}
+
+template <typename Count>
+void SpilledPairs::add_group(size_t group, Count* counts, Count* supports) {
+  const GroupCounter own = counter_of_group(group, supports);
+  if (!own.counter) return;
   const Layout all = layout();
-  const uint64_t before = all.pairs_before(first);
   std::vector<GrowingBuffer<PairCount>> found;
   for (int worker = 0; worker < options_.threads; ++worker) found.emplace_back(*options_.memory);
-  parallel_for(options_, counter->tasks(), [&](size_t task, int worker) {
+  parallel_for(options_, own.counter->tasks(), [&](size_t task, int worker) {
     GrowingBuffer<PairCount>& pairs = found[static_cast<size_t>(worker)];
     pairs.shrink(0);
-    counter->count(task, worker, 1, pairs);
+    own.counter->count(task, worker, 1, pairs);
     for (const PairCount& pair : pairs.span()) {  // no two tasks have pairs of the same row
-      const uint32_t a = index_of(global_rank[pair.a]);
-      counts[all.pairs_before(a) - before + index_of(global_rank[pair.b]) - all.first_after(a)] +=
-          static_cast<Count>(pair.count);
+      const uint32_t a = index_of(own.global_rank[pair.a]);
+      counts[all.pairs_before(a) + index_of(own.global_rank[pair.b]) - all.first_after(a)] += static_cast<Count>(pair.count);
     }
   });
+}
+
+template <typename Count>
+void SpilledPairs::append_group(size_t group, Count* supports) {
+  const GroupCounter own = counter_of_group(group, supports);
+  if (!own.counter) return;
+  std::vector<GrowingBuffer<PairCount>> found;
+  for (int worker = 0; worker < options_.threads; ++worker) found.emplace_back(*options_.memory);
+  const auto encode = [&](size_t task, int worker) {
+    GrowingBuffer<PairCount>& pairs = found[static_cast<size_t>(worker)];
+    pairs.shrink(0);
+    own.counter->count(task, worker, 1, pairs);
+    for (PairCount& pair : pairs) {
+      pair.a = index_of(own.global_rank[pair.a]);
+      pair.b = index_of(own.global_rank[pair.b]);
+    }
+    GrowingBuffer<std::byte> rows(*options_.memory);
+    CountRuns::encode(pairs.span(), rows);
+    return rows;
+  };
+  runs_->begin_run();
+  OrderedTasks<GrowingBuffer<std::byte>> tasks(options_, own.counter->tasks(),
+                                               own.counter->tasks_ahead() * static_cast<size_t>(options_.threads), encode);
+  while (const std::optional<GrowingBuffer<std::byte>> rows = tasks.next()) runs_->append(rows->span());
 }
 
 }  // namespace batmap

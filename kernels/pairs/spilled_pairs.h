@@ -1,8 +1,8 @@
-// Pair support over rows in files (row_partitions.h). Each partition is loaded, coded and counted by the
-// method that the chooser picks for it. Counts over disjoint sets of transactions add up; they are added in a
-// triangle or rectangle of counters. The counters are cut into blocks of rows that fit into the work memory,
-// and each block takes one pass over the partitions. Source: Savasere, Omiecinski & Navathe (1995) for the
-// partitions; the blocks are ours.
+// Pair support over rows in files (row_partitions.h), in two passes: one totals the rows of every item, one counts.
+// Each partition is loaded, coded and counted by the method that the chooser picks for it. Counts over disjoint
+// sets of transactions add up: in a triangle or rectangle of counters if that fits into a share of the work
+// memory, else in runs on files (count_runs.h). Source: Savasere, Omiecinski & Navathe (1995) for the
+// partitions; the rest is ours.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 
 #include "core/options.h"
 #include "pairs/build_counter.h"
+#include "pairs/count_runs.h"
 #include "pairs/counters/pair_counter.h"
 #include "relation/item_totals.h"
 #include "relation/kept_items.h"
@@ -23,8 +24,7 @@ namespace batmap {
 
 class SpilledPairs {
  public:
-  static constexpr size_t kCountersShare = 4;  // the counters of a block may take 1 / 4 of the work memory
-
+  static constexpr size_t kCountersShare = 4;
   /// Reads all rows once to total the rows of every item.
   /// @param rows       sealed; the files must outlive this object
   /// @param item_rank  see EncodedRelation
@@ -48,8 +48,7 @@ class SpilledPairs {
   bool weighted() const { return min_weight_.has_value(); }
   int64_t item_value(uint32_t rank) const { return totals_->item_value(kept_.code(Rank{rank})); }
 
-  /// Counts the next block of rows completely. The returned counter hands out that block. Its supports are
-  /// those of all kept items; in a rectangle, those of the rows so far and of all columns.
+  /// A counter that hands out the pairs of the next block of rows. The first call counts.
   /// @return nullptr after the last block
   std::unique_ptr<PairCounter> next_block();
 
@@ -57,8 +56,8 @@ class SpilledPairs {
   uint64_t pair_instances() const { return pair_instances_; }
   const std::vector<PairMethod>& methods() const { return methods_; }  // each method once
   size_t loads() const { return groups_.size() - 1; }                  // groups of partitions loaded in one pass
-  size_t passes() const { return block_begin_.size() - 1; }
-  uint64_t file_bytes() const;
+  uint64_t file_bytes() const;                                         // of the rows
+  uint64_t run_bytes() const { return runs_ ? runs_->bytes() : 0; }
 
  private:
   /// The layout of the counters of the wanted pairs, row after row.
@@ -74,14 +73,22 @@ class SpilledPairs {
     uint32_t first_column;  // see WantedPairs
   };
   template <typename Count>
-  class Block;
+  class Counters;
 
   void group(uint64_t max_bytes);
-  void cut_into_blocks(uint64_t max_bytes);
   template <typename Count>
-  std::unique_ptr<PairCounter> count_block(Buffer<Count>& supports);
+  std::unique_ptr<PairCounter> next_block_in(Buffer<Count>& supports);
   template <typename Count>
-  void add_group(size_t group, uint32_t first, uint32_t last, Count* counts, Count* supports);
+  void add_group(size_t group, Count* counts, Count* supports);
+  template <typename Count>
+  void append_group(size_t group, Count* supports);
+  /// The pairs of one group, whose ranks are those of the group.
+  struct GroupCounter {
+    std::unique_ptr<PairCounter> counter;  // nullptr: there are none
+    Buffer<Rank> global_rank;
+  };
+  template <typename Count>
+  GroupCounter counter_of_group(size_t group, Count* supports);
   std::unique_ptr<PairCounter> counter_of(const EncodedRelation& relation, const KeptItems& own,
                                           const TransactionLengths& lengths);
   Layout layout() const { return {kept_.size, kept_.pairs.first_column}; }
@@ -96,8 +103,8 @@ class SpilledPairs {
   KeptItems kept_;
   std::optional<PairMethod> method_;
   PairKernels kernels_;
-  std::vector<uint32_t> block_begin_;  // first row of each block, and the end
-  size_t next_block_ = 0;
+  bool counted_ = false;
+  std::optional<CountRuns> runs_;  // if all counters would be too large
   std::optional<uint64_t> min_weight_;
   Buffer<uint32_t> supports_;       // [kept]
   Buffer<uint64_t> wide_supports_;  // [kept] used instead if rows are counted

@@ -92,7 +92,7 @@ KeptItems keep_items(const ItemTotals& totals, const ItemFilter& filter, const E
 }
 
 KeptItems keep_items_of_partition(const EncodedRelation& partition, const ItemTotals& totals, const KeptItems& kept,
-                                  Rank first, Rank last, Buffer<Rank>& global_rank, const ExecutionOptions& options) {
+                                  Buffer<Rank>& global_rank, const ExecutionOptions& options) {
   MemoryMeter& meter = *options.memory;
   struct Found {
     Rank rank;      // in `kept`
@@ -104,12 +104,10 @@ KeptItems keep_items_of_partition(const EncodedRelation& partition, const ItemTo
     const ItemCode code{index};
     if (partition.item_rows(code) == 0) continue;
     const Rank rank = kept.rank(totals.item_code(partition.item_value(code)));
-    if (rank == KeptItems::kDropped || rank < first) continue;
-    // leading items of another block
-    if (kept.pairs.rectangle() && rank >= last && index_of(rank) < kept.pairs.first_column) continue;
+    if (rank == KeptItems::kDropped) continue;
     found.push_back({rank, code});
     own.occurrences += partition.item_rows(code);
-    own.pairs.leading += rank < last;
+    own.pairs.leading += index_of(rank) < kept.pairs.leading;
   }
   if (kept.pairs.rectangle()) {
     if (own.pairs.leading == found.size()) own.pairs.leading = 0;  // no columns

@@ -50,10 +50,10 @@ struct KeptItems {
 KeptItems keep_items(const EncodedRelation& relation, const ItemFilter& filter, const ExecutionOptions& options);
 KeptItems keep_items(const ItemTotals& totals, const ItemFilter& filter, const ExecutionOptions& options);
 
-/// Those of `kept`, whose ranks are over all partitions, that occur in one partition and can be in pairs with
-/// rows `first` to `last`. They get ranks of their own, in the same order.
+/// Those of `kept`, whose ranks are over all partitions, that occur in one partition. They get ranks of their own,
+/// in the same order.
 /// @param global_rank  overwritten: [size of the result] the rank in `kept` of each
 KeptItems keep_items_of_partition(const EncodedRelation& partition, const ItemTotals& totals, const KeptItems& kept,
-                                  Rank first, Rank last, Buffer<Rank>& global_rank, const ExecutionOptions& options);
+                                  Buffer<Rank>& global_rank, const ExecutionOptions& options);
 
 }  // namespace batmap

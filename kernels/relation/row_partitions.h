@@ -30,7 +30,8 @@ void visit_chunks(const RowPartition& part, MemoryMeter& meter, const CancelToke
 
 /// Shares of a run's work memory. The first is for the rows of partitions that are loaded at once; the forms made
 /// from them are larger. The second is the number of rows passed to KeyCodes, which bounds the range of direct codes.
-inline uint64_t max_loaded_bytes(const ExecutionOptions& options) { return options.work_bytes / 8; }
+constexpr uint64_t max_loaded_bytes(uint64_t work_bytes) { return work_bytes / 8; }
+inline uint64_t max_loaded_bytes(const ExecutionOptions& options) { return max_loaded_bytes(options.work_bytes); }
 inline uint64_t max_coded_rows(const ExecutionOptions& options) { return options.work_bytes / 256; }
 
 class RowPartitions {

@@ -51,7 +51,10 @@ INSERT INTO w_queries (query) VALUES
 ('SELECT a.item, b.item, c.item, count(*) FROM w_rows a JOIN w_rows b USING (tid) JOIN w_rows c USING (tid) WHERE a.item < b.item AND b.item < c.item GROUP BY 1, 2, 3'),
 ('SELECT a.item, b.item, c.item, count(*) FROM w_small a JOIN w_small b USING (tid) JOIN w_small c USING (tid) WHERE a.item < b.item AND b.item <> c.item GROUP BY 1, 2, 3'),
 ('SELECT a.item, b.item, c.item, count(*) FROM w_small a JOIN w_small b USING (tid) JOIN w_small c USING (tid) WHERE a.item < b.item AND a.item < c.item GROUP BY 1, 2, 3'),
-('SELECT a.item, b.item, c.item, avg(a.part) FROM w_small a JOIN w_small b USING (tid) JOIN w_small c USING (tid) WHERE a.item < b.item AND b.item < c.item GROUP BY 1, 2, 3');
+('SELECT a.item, b.item, c.item, avg(a.part) FROM w_small a JOIN w_small b USING (tid) JOIN w_small c USING (tid) WHERE a.item < b.item AND b.item < c.item GROUP BY 1, 2, 3'),
+('SELECT count(*) FROM w_rows a JOIN w_rows b USING (tid) JOIN w_small c ON c.tid = a.item AND c.item = b.item WHERE a.part < b.part'),
+('SELECT a.part + c.id, count(*) FROM w_rows a JOIN w_rows b USING (tid) JOIN w_small c ON c.tid = a.item AND c.item = b.item GROUP BY 1'),
+('SELECT c.id, count(DISTINCT a.tid) FROM w_rows a JOIN w_rows b USING (tid) JOIN w_small c ON c.tid = a.item AND c.item = b.item GROUP BY 1');
 \pset format unaligned
 \pset tuples_only on
 SELECT number, taken, expression, reason FROM w_queries, batmap_explain_why(query) ORDER BY number, block;
@@ -70,7 +73,7 @@ SELECT * FROM batmap_explain_why('DELETE FROM w_rows');
 SELECT * FROM batmap_explain_why('SELECT * FROM w_nowhere');
 -- EXPLAIN says the same
 SET batmap.explain_why = on;
-EXPLAIN (COSTS OFF) SELECT a.item, b.item, count(DISTINCT a.word) FROM w_small a JOIN w_small b USING (tid) GROUP BY 1, 2;
+EXPLAIN (COSTS OFF) SELECT a.item, b.item, stddev(a.id) FROM w_small a JOIN w_small b USING (tid) GROUP BY 1, 2;
 EXPLAIN (COSTS OFF) SELECT a.item, b.item, count(*) FROM w_rows a JOIN w_rows b USING (tid) GROUP BY 1, 2;
 CREATE FUNCTION explained(query text) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE answer json;

@@ -101,7 +101,7 @@ CLOSE j;
 COMMIT;
 SELECT l.k, p.* FROM (VALUES (1), (2)) l (k),
     LATERAL batmap_join_project('TABLE r', 'TABLE s', min_count => l.k, distinct_only => l.k = 2) p ORDER BY 1, 2, 3;
-EXPLAIN SELECT * FROM batmap_join_project('TABLE r', 'TABLE s', top_k => 7);
+EXPLAIN (COSTS OFF) SELECT * FROM batmap_join_project('TABLE r', 'TABLE s', top_k => 7);
 
 -- relations in place of queries
 SELECT p.* FROM (SELECT batmap_relation_agg(b, a) AS l FROM r) l, (SELECT batmap_relation_agg(b, c) AS r FROM s) r,

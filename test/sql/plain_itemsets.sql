@@ -141,13 +141,11 @@ INSERT INTO shapes (shape, query) VALUES
 SELECT number, shape, t.* FROM shapes, try(query) t ORDER BY number;
 
 -- EXPLAIN; rows that repeat are found at run time, unless a unique index or the count rules them out
-CREATE FUNCTION explain_run(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE line text;
-BEGIN
-    FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
-        IF line !~ 'Kernel|Memory|Batches|Buckets|Workers' THEN RETURN NEXT line; END IF;
-    END LOOP;
-END $$;
+\getenv here PG_ABS_SRCDIR
+\set explained :here '/sql/explained.psql'
+\i :explained
+CREATE FUNCTION explain_run(query text) RETURNS SETOF text LANGUAGE sql AS $$
+    SELECT line FROM explained(query) line WHERE line !~ 'Kernel|Memory|Batches|Buckets|Workers' $$;
 EXPLAIN (COSTS OFF) SELECT a.item, b.item, c.item, count(*) FROM keyed a JOIN keyed b USING (tid) JOIN keyed c USING (tid)
     WHERE a.item < b.item AND b.item < c.item GROUP BY 1, 2, 3 HAVING count(*) >= 3 ORDER BY 4 DESC LIMIT 3;
 SELECT explain_run('SELECT a.item, b.item, c.item, count(*) FROM keyed a JOIN keyed b USING (tid) JOIN keyed c USING (tid)
@@ -184,6 +182,23 @@ SELECT count(*) > 0 FROM explain_run('EXECUTE wide_sets') line WHERE line LIKE '
 EXECUTE wide_sets;
 RESET batmap.memory_limit;
 RESET plan_cache_mode;
+-- the plain plan answers because rows repeat, and a subquery of both plans has run already
+CREATE TABLE repeated AS SELECT i * 7 % 130 AS ord, i * i % 29 AS prod FROM generate_series(1, 900) i;
+CREATE TABLE rare AS SELECT i AS ord FROM generate_series(0, 120, 2) i;
+ANALYZE repeated, rare;
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SET enable_nestloop = off;
+CREATE VIEW of_special AS SELECT a.prod AS x, b.prod AS y, c.prod AS z, count(*) AS n FROM repeated a JOIN repeated b USING (ord) JOIN repeated c USING (ord)
+    WHERE a.prod < b.prod AND b.prod < c.prod AND a.ord IN (SELECT ord FROM rare WHERE ord > (SELECT min(ord) + 3 FROM rare) OFFSET 0) GROUP BY 1, 2, 3;
+SELECT line FROM explain_run('SELECT * FROM of_special') line WHERE line LIKE '%Answered By%';
+SELECT count(*), sum(n) FROM of_special;
+SET batmap.enable_join_project = off;
+SELECT count(*), sum(n) FROM of_special;
+RESET batmap.enable_join_project;
+RESET enable_hashjoin;
+RESET enable_mergejoin;
+RESET enable_nestloop;
 -- a cursor that is closed early, and one that moves back
 BEGIN;
 DECLARE found SCROLL CURSOR FOR SELECT a.item, b.item, c.item, count(*) FROM keyed a JOIN keyed b USING (tid) JOIN keyed c USING (tid)

@@ -114,5 +114,31 @@ INSERT INTO shapes (shape, query) VALUES
 SELECT number, shape, t.* FROM shapes, try(query) t ORDER BY number;
 -- why not
 SELECT shape, expression, reason, hint FROM shapes, batmap_explain_why(query) WHERE NOT taken AND reason NOT LIKE '%cheaper%' ORDER BY number;
+-- a subquery that locks rows keeps its plan; so does one in it
+SELECT relations, expression, reason FROM batmap_explain_why('SELECT a.product_id, b.product_id, count(*)
+    FROM lines a JOIN (SELECT * FROM lines FOR UPDATE) b USING (order_id) GROUP BY 1, 2');
+CREATE VIEW locked AS SELECT * FROM (SELECT * FROM lines LIMIT 100 FOR KEY SHARE) l OFFSET 0;
+SELECT a.product_id < 3, count(*) FROM (SELECT a.product_id, b.product_id AS other, count(*) FROM lines a JOIN locked b USING (order_id) GROUP BY 1, 2) a
+    GROUP BY 1 ORDER BY 1;
+-- a role that may not count
+CREATE ROLE cannot_count;
+GRANT USAGE ON SCHEMA shop TO cannot_count;
+GRANT SELECT ON lines TO cannot_count;
+BEGIN;
+REVOKE EXECUTE ON FUNCTION count() FROM public;
+SET LOCAL ROLE cannot_count;
+SELECT a.product_id, b.product_id, count(*) FROM lines a JOIN lines b USING (order_id) GROUP BY 1, 2;
+ROLLBACK;
+-- EXPLAIN ANALYZE tells of its query, not of those that functions run
+CREATE FUNCTION nested() RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN (SELECT count(*) FROM (SELECT a.product_id + b.quantity FROM lines a JOIN lines b USING (order_id) GROUP BY 1) s);
+END $$;
+SET batmap.explain_why = on;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT nested() > 0;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM (SELECT a.product_id + b.quantity FROM lines a JOIN lines b USING (order_id) GROUP BY 1) s;
+RESET batmap.explain_why;
 SET client_min_messages = warning;
+DROP OWNED BY cannot_count;
+DROP ROLE cannot_count;
 DROP SCHEMA shop CASCADE;

@@ -67,7 +67,6 @@ EXPLAIN (COSTS OFF) SELECT id FROM sets WHERE s = '{3,4}';
 EXPLAIN (COSTS OFF) SELECT id FROM sets WHERE s @> 3;
 EXPLAIN (COSTS OFF) SELECT id FROM sets WHERE 3 <@ s;
 SELECT explained('SELECT count(*) FROM queries, sets WHERE s @> q', 'COSTS OFF');
-DROP FUNCTION explained;
 SELECT a.* FROM pg_temp.answers() a EXCEPT SELECT * FROM answers;
 SELECT count(*) FROM sets WHERE s @> 3 AND s @> 13;
 INSERT INTO sets VALUES (2000, '{3,4,424242}');
@@ -88,7 +87,8 @@ CREATE FUNCTION pg_temp.large_answers() RETURNS TABLE (op text, n bigint, ids bi
     SELECT '<@', count(*), sum(id) FROM large_queries, large_sets WHERE s <@ q UNION ALL
     SELECT '=', count(*), sum(id) FROM large_queries, large_sets WHERE s = q $$;
 SET enable_seqscan = off;
-EXPLAIN (COSTS OFF) SELECT count(*) FROM large_queries, large_sets WHERE s @> q;
+SELECT explained('SELECT count(*) FROM large_queries, large_sets WHERE s @> q', 'COSTS OFF');
+DROP FUNCTION explained;
 SELECT * FROM pg_temp.large_answers() ORDER BY op COLLATE "C";
 RESET enable_seqscan;
 SET enable_bitmapscan = off;

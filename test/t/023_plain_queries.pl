@@ -1,7 +1,7 @@
-# Random plain queries with and without the plan nodes BatmapJoinProject and BatmapItemsets: the rows must be the same. The
-# queries join two sides, each a random join of tables, by a random key, with random filters, items, comparisons, aggregates
-# and HAVING; or three or four copies of one side; or they call a function that returns a set twice over each row of a
-# random join.
+# Random plain queries with and without the plan nodes BatmapJoinProject, BatmapItemsets and BatmapListedPairs: the rows must
+# be the same. The queries join two sides, each a random join of tables, by a random key, with random filters, items,
+# comparisons, aggregates and HAVING; or three or four copies of one side; or two sides and a list of pairs of their items, or
+# three edges of a graph; or they call a function that returns a set twice over each row of a random join.
 #
 # BATMAP_PLAIN_QUERIES: number of queries (default 1400, and 5000 with BATMAP_TEST_GRID=full, as in `make check-reference`).
 # BATMAP_PLAIN_SEED: seed (default 1).
@@ -70,6 +70,14 @@ $node->safe_psql('postgres', q{
     CREATE VIEW barrier WITH (security_barrier) AS SELECT * FROM lines WHERE n > 0;
     CREATE TABLE sets (ord int, prod int, n int);
     INSERT INTO sets SELECT DISTINCT ON (ord, prod) * FROM lines;
+    CREATE TABLE wanted (id int PRIMARY KEY, x int, y int, u bigint, s text, t text, label text);
+    INSERT INTO wanted SELECT k, CASE WHEN k % 13 > 0 THEN k * 7 % 31 END, CASE WHEN k % 17 > 0 THEN k * k % 29 END, k * 11 % 30,
+            (ARRAY['name ' || k % 23, 'kind ' || k % 6, 'land ' || k % 4, 'label ' || k % 21])[1 + k / 7 % 4],
+            (ARRAY['name ' || k % 19, 'kind ' || k % 5, 'land ' || k % 3, 'label ' || k % 20])[1 + k / 3 % 4], CASE WHEN k % 5 > 0 THEN 'list ' || k % 9 END
+        FROM generate_series(1, 600) k;
+    CREATE VIEW few_wanted WITH (security_barrier) AS SELECT * FROM wanted WHERE id % 4 > 0;
+    CREATE TABLE edges (src int, dst int);
+    INSERT INTO edges SELECT CASE WHEN k % 50 > 0 THEN (k * 7919 % 4001) % (1 + k % 60) END, (k * 104729 % 4001) % (1 + k % 50) FROM generate_series(1, 400) k;
     CREATE VIEW landed AS SELECT l.*, o.land FROM lines l JOIN orders o USING (ord);
     GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader;
     ANALYZE;
@@ -81,13 +89,14 @@ $node->safe_psql('postgres', q{
     EXCEPTION WHEN numeric_value_out_of_range THEN RETURN SQLERRM;
     END $$;
     -- Small tables would keep the plain plan. It has one join more than the node, so joins are made dear.
-    CREATE FUNCTION try(query text, OUT taken bool, OUT with_node text, OUT without text, OUT why text, OUT itemsets bool, OUT looks_up bool) LANGUAGE plpgsql AS $$
+    CREATE FUNCTION try(query text, OUT taken bool, OUT with_node text, OUT without text, OUT why text, OUT itemsets bool, OUT looks_up bool, OUT lists bool) LANGUAGE plpgsql AS $$
     DECLARE plan json;
     BEGIN
         PERFORM set_config(name, 'off', true) FROM pg_settings WHERE name IN ('enable_hashjoin', 'enable_mergejoin', 'enable_nestloop');
         SELECT bool_or(w.taken), min(coalesce(w.expression || ': ', '') || w.reason) FILTER (WHERE NOT w.taken) INTO taken, why FROM batmap_explain_why(query) w;
         EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
         itemsets := plan::text LIKE '%BatmapItemsets%';
+        lists := plan::text LIKE '%BatmapListedPairs%';
         looks_up := plan::text LIKE '%Lookup": %';
         with_node := digest(query);
         PERFORM set_config('batmap.enable_join_project', 'off', true);
@@ -261,6 +270,67 @@ sub sets
     return 'SELECT ' . join(', ', @columns) . ' FROM ' . join(', ', @from) . ' WHERE ' . join(' AND ', @where) . ' GROUP BY ' . join(', ', @items) . $having;
 }
 
+# Two sides and a list of pairs of their items.
+sub listed
+{
+    my @tables = qw(lines lines lines clean parts parent hidden barrier sets);
+    my @kinds = ('', '', '', 'orders', 'products', 'labels', 'products left', 'semi', 'anti');
+    my ($table, $kinds) = (one(@tables), one(@kinds));
+    my $a = side('a', $table, $kinds);
+    my $b = rand() < 0.6 ? side('b', $table, $kinds) : side('b', one(@tables), one(@kinds));
+    my ($list, @of_list) = @{
+        one(['wanted c'], ['wanted c'], ['few_wanted c'], [ '(SELECT DISTINCT x, y, u, s, t, label, 0 AS id FROM wanted) c' ],
+            [ 'wanted c JOIN products pc ON pc.prod = c.y', 'pc.name', 'pc.kind' ], [ 'wanted c LEFT JOIN labels lc ON lc.prod = c.u', 'lc.label' ]) };
+    my @items;
+    for my $side ($a, $b)
+    {
+        my @known = grep { !/date_trunc|left/ } @{ $side->{items} };
+        push @items, one(@known, $known[0]);
+    }
+    my @texts = map { /name|kind|label|land/ ? 1 : 0 } @items;
+    my @columns = ($texts[0] ? 'c.s' : one('c.x', 'c.x', 'c.u'), $texts[1] ? 'c.t' : one('c.y', 'c.y', 'c.u'));
+    my $key = $a->{keys}{who} && $b->{keys}{who} && rand() < 0.3 ? 'who' : 'ord';
+    my @where = ("$a->{keys}{$key} = $b->{keys}{$key}", "$columns[0] = $items[0]", "$items[1] = $columns[1]", @{ $a->{where} }, @{ $b->{where} });
+    my @from = ($a->{from}, $b->{from}, $list =~ /JOIN/ ? "($list)" : $list);
+    my $relation = one('<', '<=', '<>', '>');
+    push @where, "$items[0] $relation $items[1]" if $texts[0] == $texts[1] && rand() < 0.3;
+    push @where, one('c.id % 3 < 2', 'c.x <> c.y', "c.label <> 'list 3'", 'a.n <= c.y', 'c.id % 7 = a.n', 'a.n <> b.n') if rand() < 0.3;
+    if (rand() < 0.1)
+    {
+        push @from, 'orders o';
+        push @where, 'o.ord = a.ord', maybe(0.7, "o.day < '2024-02-01'");
+    }
+    return counted(join(', ', @from) . ' WHERE ' . join(' AND ', @where),
+        one([@items], [@items], [@items], [ $items[0], $columns[1] ], ['c.id'], ['c.label'], ['c.label', $items[1]], [$items[0]], [], [], [@of_list], ["$items[0] || '!'", 'c.id % 3']),
+        ('count(*)') x 8, 'count(c.id)', "count($a->{keys}{$key})", "count(DISTINCT $b->{keys}{$key})", 'sum(a.n)', 'count(c.label)');
+}
+
+# Three edges that form a triangle, in one of its directions.
+sub triangles
+{
+    my @where = (one('a.dst = b.src', 'a.dst = b.dst'), one('c.src = a.src', 'a.src = c.dst'));
+    push @where, ($where[0] =~ /src/ ? 'b.dst' : 'b.src') . ' = ' . ($where[1] =~ /c.src/ ? 'c.dst' : 'c.src');
+    for my $vertices ('a.src b.src', 'b.src c.src', 'a.src b.dst', 'c.src c.dst')
+    {
+        push @where, join one(' < ', ' < ', ' <= ', ' <> '), split ' ', $vertices if rand() < 0.2;
+    }
+    push @where, maybe(0.1, 'a.src < 20');
+    return counted('edges a, edges b, edges c WHERE ' . join(' AND ', @where), one([], [], [], ['a.src'], [ 'c.src', 'c.dst' ], [ 'a.src', 'b.dst' ], ['b.src']),
+        ('count(*)') x 4, 'count(a.src)', 'count(DISTINCT b.src)');
+}
+
+# A query that counts, by groups, or all rows.
+sub counted
+{
+    my ($from, $columns, @aggregates) = @_;
+    my $select = join ', ', map { "$columns->[$_] AS c$_" } 0 .. $#$columns;
+    return "SELECT DISTINCT $select FROM $from" if @$columns && rand() < 0.1;
+    my $query = 'SELECT ' . join(', ', $select || (), one(@aggregates) . ' AS n', maybe(0.1, one(@aggregates) . ' AS m')) . " FROM $from";
+    $query .= ' GROUP BY ' . join ', ', @$columns if @$columns;
+    $query .= ' HAVING count(*) ' . one('>', '>=', '<>') . ' ' . int rand 4 if rand() < 0.3;
+    return $query;
+}
+
 # Columns that an item or the key determines, counted: the node may read their relations apart.
 sub named_query
 {
@@ -304,19 +374,20 @@ sub named_query
     return "SELECT * FROM ($query ORDER BY n DESC, " . join(', ', map { "c$_" } 0 .. $#columns) . ' LIMIT ' . int(rand 30) . ') best';
 }
 
-my @all = map { rand() < 0.2 ? expansion() : rand() < 0.12 ? sets() : rand() < 0.25 ? named_query() : query() } 1 .. $queries;
+my @all = map { rand() < 0.2 ? expansion() : rand() < 0.12 ? sets() : rand() < 0.15 ? listed() : rand() < 0.06 ? triangles() : rand() < 0.32 ? named_query() : query() } 1 .. $queries;
 my $script = "SET ROLE reader;\n";
-$script .= sprintf "SELECT '%d|' || t.taken || '|' || (t.with_node = t.without) || '|' || t.itemsets || '|' || t.looks_up || '|' || coalesce(t.why, '') FROM try(\$q\$%s\$q\$) t;\n", $_, $all[$_] for 0 .. $#all;
+$script .= sprintf "SELECT '%d|' || t.taken || '|' || (t.with_node = t.without) || '|' || t.itemsets || '|' || t.looks_up || '|' || t.lists || '|' || coalesce(t.why, '') FROM try(\$q\$%s\$q\$) t;\n", $_, $all[$_] for 0 .. $#all;
 my ($status, $out, $err) = $node->psql('postgres', $script, on_error_stop => 0);
 is($err, '', 'no query fails');
-my ($taken, $answered, $itemsets, $looked_up, @wrong, %why) = (0, 0, 0, 0);
+my ($taken, $answered, $itemsets, $looked_up, $listed, @wrong, %why) = (0, 0, 0, 0, 0);
 for my $line (split /\n/, $out)
 {
-    my ($number, $is_taken, $is_same, $by_itemsets, $looks_up, $reason) = split /\|/, $line, 6;
+    my ($number, $is_taken, $is_same, $by_itemsets, $looks_up, $lists, $reason) = split /\|/, $line, 7;
     next if !defined $is_same;
     $answered++;
     $taken++ if $is_taken eq 'true';
     $itemsets++ if $by_itemsets eq 'true';
+    $listed++ if $lists eq 'true';
     $looked_up++ if $looks_up eq 'true';
     $why{ $reason =~ s/.*: //r }++ if $is_taken ne 'true';
     push @wrong, $all[$number] if $is_same ne 'true';
@@ -328,6 +399,7 @@ note "$why{$_} queries: $_" for sort { $why{$b} <=> $why{$a} } keys %why;
 is($answered, $queries, 'all queries were answered');
 is(join("\n", @wrong), '', 'the rows are those of the plain plan');
 my $share = int(100 * $taken / $queries);
+cmp_ok($listed, '>=', $queries / 25, "$listed queries by counts of listed pairs");
 cmp_ok($itemsets, '>', 0, "$itemsets queries by a search for itemsets");
 cmp_ok($share, '>=', 70, "the node took $share % of $queries queries");
 $node->stop;

@@ -24,12 +24,12 @@ inline uint64_t mix(uint64_t x) {  // splitmix64
 }
 }  // namespace detail
 
-inline ItemsetSignature signature_of(uint32_t item) {
-  using detail::mix;
-  return ItemsetSignature{mix(2 * uint64_t{item})} << 64 | mix(2 * uint64_t{item} + 1);
+/// @param item  a Rank or a RootItem; the sums of one table are made of one kind
+template <ItemNumber Number>
+inline ItemsetSignature signature_of(Number item) {
+  const uint64_t number = 2 * uint64_t{index_of(item)};
+  return ItemsetSignature{detail::mix(number)} << 64 | detail::mix(number + 1);
 }
-
-inline ItemsetSignature signature_of(Rank item) { return signature_of(index_of(item)); }
 
 /// The itemset of the latest of a series of steps.
 class ItemsetPrefix {

@@ -12,6 +12,7 @@
 #include "core/options.h"
 #include "core/poll.h"
 #include "itemsets/forms/leaf_order.h"
+#include "itemsets/forms/search_root.h"
 #include "itemsets/forms/weighted_bits.h"
 
 namespace batmap {
@@ -23,27 +24,33 @@ inline size_t lowest(uint64_t bits) { return static_cast<size_t>(std::countr_zer
 /// The bits of the first items, at most 64.
 inline uint64_t below(size_t items) { return items == 64 ? ~uint64_t{0} : (uint64_t{1} << items) - 1; }
 inline bool contains(uint64_t bits, uint64_t others) { return (others & ~bits) == 0; }
+/// Of the root's items on masks, the bits of those before this one.
+inline uint64_t masked_before(const SearchRoot& root, RootItem item) {
+  return below(index_of(item) - index_of(root.first_masked));
+}
 
 /// A part of a transaction, which stands for as many equal ones as its weight.
+template <ItemNumber Item>
 struct WeightedItems {
-  std::span<const uint32_t> items;
+  std::span<const Item> items;
   uint32_t weight;
 };
 
 /// Adds up the weights of each item.
 /// @param counts   [items] added to
-/// @param list_at  list_at(k): one of the lists
+/// @param list_at  list_at(k): one of the lists, a WeightedItems
 /// @param found    found(item), in any order, for each item that reaches `min_count`
 /// @return the sum of the lengths
+/// Inlined, so that what list_at() captures stays in registers: else a search of lists takes 1.5 % more instructions.
 template <typename ListAt, typename Found>
-uint64_t count_items(uint32_t* counts, size_t lists, uint32_t min_count, Poll& poll, const ListAt& list_at,
-                     const Found& found) {
+[[gnu::always_inline]] inline uint64_t count_items(uint32_t* counts, size_t lists, uint32_t min_count, Poll& poll,
+                                                   const ListAt& list_at, const Found& found) {
   uint64_t increments = 0;
   for (size_t k = 0; k < lists; ++k) {
     if (k + kPrefetchAhead < lists) __builtin_prefetch(list_at(k + kPrefetchAhead).items.data());
     const WeightedItems list = list_at(k);
-    for (const uint32_t item : list.items) {
-      const uint32_t count = counts[item] += list.weight;
+    for (const auto item : list.items) {
+      const uint32_t count = counts[index_of(item)] += list.weight;
       // True if this increment took the count from below `min_count` to `min_count` or more.
       if (count - min_count < list.weight) [[unlikely]]
         found(item);
@@ -63,7 +70,7 @@ void clear_counts(uint32_t* counts, std::span<uint32_t> used, uint64_t increment
   constexpr uint64_t kSparseShare = 8;  // fewer increments than one for each so many counters
   if (increments * kSparseShare >= used.size()) return std::fill(used.begin(), used.end(), 0u);
   for (size_t k = 0; k < lists; ++k)
-    for (const uint32_t item : list_at(k).items) counts[item] = 0;
+    for (const auto item : list_at(k).items) counts[index_of(item)] = 0;
 }
 
 /// The supports of the pairs of candidates, for the nodes on masks of the current path.

@@ -23,26 +23,26 @@ void sort_by_list(size_t lists, Visit visit, MemoryMeter& meter, Buffer<uint64_t
 
 }  // namespace
 
-OccurrenceLists::OccurrenceLists(const TransactionLists& lists, size_t items, const ExecutionOptions& options) {
+OccurrenceLists::OccurrenceLists(const TransactionLists<RootItem>& lists, RootItem end, const ExecutionOptions& options) {
   Poll poll(options.cancel);
   const auto visit = [&](auto take) {
-    for (const TransactionLists::Transaction& t : lists.transactions()) {
-      const uint32_t end = t.begin + t.length;
-      for (uint32_t at = t.begin; at < end && lists.data()[at] < items; ++at)
-        take(lists.data()[at], ItemOccurrence{t.begin, at, end, t.weight});
+    for (const MergedTransaction& t : lists.transactions()) {
+      const uint32_t list_end = t.begin + t.length;
+      for (uint32_t at = t.begin; at < list_end && lists.data()[at] < end; ++at)
+        take(index_of(lists.data()[at]), ItemOccurrence{t.begin, at, list_end, t.weight});
       poll.after(t.length);
     }
   };
-  sort_by_list(items, visit, *options.memory, begin_, occurrences_);
+  sort_by_list(index_of(end), visit, *options.memory, begin_, occurrences_);
 }
 
-OccurrenceLists::OccurrenceLists(const TransactionLists& lists, std::span<const ItemOccurrence> others,
+OccurrenceLists::OccurrenceLists(const TransactionLists<RootItem>& lists, std::span<const ItemOccurrence> others,
                                  std::span<const uint32_t> index, size_t wanted, const ExecutionOptions& options) {
   Poll poll(options.cancel);
   const auto visit = [&](auto take) {
     for (const ItemOccurrence& other : others) {
       for (uint32_t at = other.at + 1; at < other.end; ++at)
-        if (const uint32_t list = index[lists.data()[at]]; list != 0)
+        if (const uint32_t list = index[index_of(lists.data()[at])]; list != 0)
           take(list - 1, ItemOccurrence{other.begin, at, other.end, other.weight});
       poll.after(other.end - other.at);
     }

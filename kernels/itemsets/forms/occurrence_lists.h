@@ -1,4 +1,4 @@
-// The occurrences of each item in a database of lists, so that the items before and behind an occurrence can be read.
+// The occurrences of each item in the lists of a root, so that the items before and behind an occurrence can be read.
 // Nothing is copied or merged. 16 bytes an occurrence. Source: occurrence deliver, Uno, Kiyomi, Arimura (LCM, FIMI 2004).
 #pragma once
 
@@ -21,12 +21,12 @@ struct ItemOccurrence {
 class OccurrenceLists {
  public:
   OccurrenceLists() = default;
-  /// The occurrences of the items below `items`.
-  OccurrenceLists(const TransactionLists& lists, size_t items, const ExecutionOptions& options);
+  /// The occurrences of the items before `end`.
+  OccurrenceLists(const TransactionLists<RootItem>& lists, RootItem end, const ExecutionOptions& options);
   /// The occurrences behind `others`, in the same transactions.
-  /// @param index  [items] 1 + index of the list that an item's occurrences go to; 0: none
-  OccurrenceLists(const TransactionLists& lists, std::span<const ItemOccurrence> others, std::span<const uint32_t> index,
-                  size_t wanted, const ExecutionOptions& options);
+  /// @param index  [root items] 1 + index of the list that an item's occurrences go to; 0: none
+  OccurrenceLists(const TransactionLists<RootItem>& lists, std::span<const ItemOccurrence> others,
+                  std::span<const uint32_t> index, size_t wanted, const ExecutionOptions& options);
 
   std::span<const ItemOccurrence> list(size_t k) const {
     return {occurrences_.data() + begin_[k], begin_[k + 1] - begin_[k]};

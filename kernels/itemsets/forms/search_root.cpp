@@ -73,7 +73,10 @@ void add_masks(const EncodedRelation& relation, const KeptItems& kept, uint64_t 
 
   // From ranks to bits of the root's items.
   uint64_t bit_of_rank[kMaskItems] = {};
-  for (size_t k = 0; k < root.items.size(); ++k) bit_of_rank[index_of(root.items[k])] = uint64_t{1} << k;
+  const std::vector<RootItem> root_item_of_rank = root.root_items(kept.size);
+  for (size_t rank = 0; rank < kept.size; ++rank)
+    if (const RootItem item = root_item_of_rank[rank]; item != kNoRootItem)
+      bit_of_rank[rank] = uint64_t{1} << index_of(item);
   root.masks.start();
   for (size_t k = 0; k < merged.size; ++k) {
     uint64_t packed = 0;
@@ -97,8 +100,7 @@ void add_transactions(const Transactions& visit_transactions, uint32_t transacti
   });
   choose_items(support, kept, min_count, root);
 
-  std::vector<uint32_t> root_item_of_rank(kept.size, UINT32_MAX);
-  for (size_t k = 0; k < root.items.size(); ++k) root_item_of_rank[index_of(root.items[k])] = static_cast<uint32_t>(k);
+  const std::vector<RootItem> root_item_of_rank = root.root_items(kept.size);
   const size_t items = root.items.size();
   const size_t before_last = items - std::min<size_t>(items, kMaskItems);
   root.as_masks = before_last == 0;
@@ -107,26 +109,26 @@ void add_transactions(const Transactions& visit_transactions, uint32_t transacti
     visit_transactions([&](std::span<const uint32_t> ranks) {
       uint64_t mask = 0;
       for (const uint32_t rank : ranks)
-        if (root_item_of_rank[rank] != UINT32_MAX) mask |= uint64_t{1} << root_item_of_rank[rank];
+        if (const RootItem item = root_item_of_rank[rank]; item != kNoRootItem) mask |= uint64_t{1} << index_of(item);
       if (mask != 0) root.masks.add(mask, 1);
       poll.after(ranks.size() + 1);
     });
     return;
   }
-  root.lists = TransactionLists(*options.memory, transactions);
+  root.lists = TransactionLists<RootItem>(*options.memory, transactions);
   root.lists.room(occurrences);
   const size_t min_items = linked ? 2 : 1;  // the support of single items is known
   visit_transactions([&](std::span<const uint32_t> ranks) {
-    uint32_t* const out = root.lists.room(ranks.size());
+    RootItem* const out = root.lists.room(ranks.size());
     size_t taken = 0;
     for (const uint32_t rank : ranks)
-      if (root_item_of_rank[rank] != UINT32_MAX) out[taken++] = root_item_of_rank[rank];
+      if (const RootItem item = root_item_of_rank[rank]; item != kNoRootItem) out[taken++] = item;
     if (taken >= min_items) root.lists.add(taken, 1);
     poll.after(ranks.size() + 1);
   });
   const uint64_t masked =
       std::accumulate(root.support.begin() + static_cast<ptrdiff_t>(before_last), root.support.end(), uint64_t{0});
-  root.first_masked = static_cast<uint32_t>(masked >= kMaskedItems * transactions ? before_last : items);
+  root.first_masked = RootItem{static_cast<uint32_t>(masked >= kMaskedItems * transactions ? before_last : items)};
   if (linked) root.lists.link(root.first_masked);
 }
 
@@ -175,6 +177,12 @@ void add_lists(const EncodedRelation& relation, const KeptItems& kept, uint64_t 
 }
 
 }  // namespace
+
+std::vector<RootItem> SearchRoot::root_items(size_t ranks) const {
+  std::vector<RootItem> of_rank(ranks, kNoRootItem);
+  for (uint32_t item = 0; item < items.size(); ++item) of_rank[index_of(items[item])] = RootItem{item};
+  return of_rank;
+}
 
 SearchRoot build_search_root(const EncodedRelation& relation, const KeptItems& kept, uint64_t min_count, bool linked,
                              const ExecutionOptions& options) {

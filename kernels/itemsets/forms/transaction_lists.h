@@ -9,6 +9,7 @@
 #include <span>
 
 #include "core/options.h"
+#include "relation/item_numbers.h"
 
 namespace batmap {
 
@@ -19,6 +20,16 @@ struct WeightedTail {
   uint32_t weight;
 };
 
+/// Equal transactions, merged.
+struct MergedTransaction {
+  uint32_t begin;
+  uint32_t length;
+  uint32_t weight;
+  uint32_t hash;
+};
+
+/// @tparam Item  what the lists call an item: RootItem at the root of a search, NodeItem at a node below it
+template <ItemNumber Item>
 class TransactionLists {
  public:
   /// @param transactions  about how many will be added
@@ -29,37 +40,31 @@ class TransactionLists {
         slots_(meter, std::bit_ceil(2 * transactions + 64), Fill::kZero) {}
 
   /// Room for the next transaction, of at most `max_items` items. @return where its items go
-  uint32_t* room(size_t max_items) { return items_.room(max_items); }
+  Item* room(size_t max_items) { return items_.room(max_items); }
   /// Takes the transaction that was written to room(). An equal one that exists gets its weight.
   /// @param length  >= 1, items ascending
   void add(size_t length, uint32_t weight);
   /// Makes the tails. Call it after the last add().
-  /// @param items  the items below this one get tails
-  void link(uint32_t items);
+  /// @param end  the items before this one get tails
+  void link(Item end);
 
-  const uint32_t* data() const { return items_.begin(); }
+  const Item* data() const { return items_.begin(); }
   uint64_t occurrences() const { return items_.size(); }
   /// The tails of an item, without those of length 0.
-  std::span<const WeightedTail> tails_of(uint32_t item) const {
-    return {tails_.data() + tails_begin_[item], tails_begin_[item + 1] - tails_begin_[item]};
+  std::span<const WeightedTail> tails_of(Item item) const {
+    const uint32_t* const begin = tails_begin_.data() + index_of(item);
+    return {tails_.data() + begin[0], begin[1] - begin[0]};
   }
-
-  struct Transaction {
-    uint32_t begin;
-    uint32_t length;
-    uint32_t weight;
-    uint32_t hash;
-  };
-  std::span<const Transaction> transactions() const { return transactions_.span(); }
+  std::span<const MergedTransaction> transactions() const { return transactions_.span(); }
 
  private:
   void rehash();
 
   MemoryMeter* meter_;
-  GrowingBuffer<uint32_t> items_;
-  GrowingBuffer<Transaction> transactions_;
-  Buffer<uint32_t> slots_;  // open addressing: index in transactions_ + 1, or 0
-  Buffer<uint32_t> tails_begin_;
+  GrowingBuffer<Item> items_;
+  GrowingBuffer<MergedTransaction> transactions_;
+  Buffer<uint32_t> slots_;        // open addressing: index in transactions_ + 1, or 0
+  Buffer<uint32_t> tails_begin_;  // [items + 1]
   Buffer<WeightedTail> tails_;
 };
 

@@ -28,11 +28,12 @@ auto transactions_of(const WeightedMasks& list, uint64_t items) {
   };
 }
 
-auto transactions_of(const TransactionLists& lists) {
+template <ItemNumber Item>
+auto transactions_of(const TransactionLists<Item>& lists) {
   return [&lists](auto visit) {
-    for (const TransactionLists::Transaction& t : lists.transactions())
+    for (const MergedTransaction& t : lists.transactions())
       visit(t.weight, [items = lists.data() + t.begin, length = t.length](auto item) {
-        for (uint32_t k = 0; k < length; ++k) item(items[k]);
+        for (uint32_t k = 0; k < length; ++k) item(index_of(items[k]));
       });
   };
 }
@@ -53,11 +54,17 @@ WeightedBits::WeightedBits(const WeightedMasks& list, uint64_t items, const AndP
   fill(static_cast<size_t>(std::popcount(items)), transactions_of(list, items), options);
 }
 
-WeightedBits::WeightedBits(const TransactionLists& lists, size_t items, const AndPopcountKernel& kernel,
+template <ItemNumber Item>
+WeightedBits::WeightedBits(const TransactionLists<Item>& lists, size_t items, const AndPopcountKernel& kernel,
                            const ExecutionOptions& options)
     : kernel_(kernel) {
   fill(items, transactions_of(lists), options);
 }
+
+template WeightedBits::WeightedBits(const TransactionLists<RootItem>&, size_t, const AndPopcountKernel&,
+                                    const ExecutionOptions&);
+template WeightedBits::WeightedBits(const TransactionLists<NodeItem>&, size_t, const AndPopcountKernel&,
+                                    const ExecutionOptions&);
 
 template <typename Transactions>
 void WeightedBits::fill(size_t items, Transactions visit_transactions, const ExecutionOptions& options) {

@@ -21,8 +21,9 @@ class WeightedBits {
   WeightedBits(const SearchRoot& root, const AndPopcountKernel& kernel, const ExecutionOptions& options);
   /// The rows of the items whose bits are set in `items`, lowest first.
   WeightedBits(const WeightedMasks& list, uint64_t items, const AndPopcountKernel& kernel, const ExecutionOptions& options);
-  /// The rows of items 0 .. items - 1.
-  WeightedBits(const TransactionLists& lists, size_t items, const AndPopcountKernel& kernel,
+  /// The rows of items 0 .. items - 1. @tparam Item  RootItem or NodeItem
+  template <ItemNumber Item>
+  WeightedBits(const TransactionLists<Item>& lists, size_t items, const AndPopcountKernel& kernel,
                const ExecutionOptions& options);
 
   /// The columns of one bit of the weights. Each stands for 2^shift transactions.

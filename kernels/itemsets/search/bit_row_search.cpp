@@ -36,7 +36,8 @@ void search_bit_rows(const SearchRoot& root, uint32_t leading, const SearchBound
   for (const Rank rank : root.perfect) visitor.push_perfect(rank);
   visitor.visit_perfect(root.transactions);
   std::vector<BitRowSearch::Candidate> candidates;
-  for (size_t k = 0; k < root.items.size(); ++k) candidates.push_back({root.items[k], root.support[k]});
+  for (uint32_t k = 0; k < root.items.size(); ++k)
+    candidates.push_back({root.rank_of(RootItem{k}), root.support_of(RootItem{k})});
   BitRowSearch search(rows, bounds, max_length, visitor);
   search.search(candidates, leading, 0, root.is_leaf());
 }

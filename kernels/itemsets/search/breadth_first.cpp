@@ -13,6 +13,11 @@ namespace {
 // Candidates are counted in batches, so that the times of making and of counting them can be measured apart.
 constexpr size_t kCandidatesAtOnce = 4096;
 
+/// @param bitmap  of an itemset; the highest bit of the first word is item 0
+void add_to_bitmap(uint64_t* bitmap, RootItem item) {
+  bitmap[index_of(item) / 64] |= uint64_t{1} << (63 - index_of(item) % 64);
+}
+
 }  // namespace
 
 BreadthFirst::BreadthFirst(const SearchRoot& root, const SearchBounds& bounds, uint32_t max_length, ItemsetLookup lookup,
@@ -40,18 +45,18 @@ void BreadthFirst::search(uint32_t leading) {
 
   for (const Rank rank : root_.perfect) visitor_.push_perfect(rank);
   visitor_.visit_perfect(root_.transactions);
-  for (uint32_t item = 0; item < leading; ++item) root_.is_leaf() ? write_plain(0, item) : write(0, item);
+  for (size_t index = 0; index < leading; ++index) root_.is_leaf() ? write_plain(0, index) : write(0, index);
 }
 
 /// Includes the items that begin no itemset: they are last items of other itemsets.
 void BreadthFirst::first_level(uint32_t leading) {
   leading_ = leading;
   levels_.emplace_back(*options_.memory);
-  for (uint32_t item = 0; item < root_.items.size(); ++item) add(levels_[0], item, root_.support[item], 0);
+  for (uint32_t k = 0; k < root_.items.size(); ++k) add(levels_[0], RootItem{k}, root_.support_of(RootItem{k}), 0);
   if (levels_[0].size() > 0) log_.add(1, {levels_[0].size(), levels_[0].size(), 0, 0});
 }
 
-void BreadthFirst::add(Level& level, uint32_t item, uint32_t support, uint32_t parent) {
+void BreadthFirst::add(Level& level, RootItem item, uint32_t support, uint32_t parent) {
   level.item.push_back(item);
   level.support.push_back(support);
   level.parent.push_back(parent);
@@ -62,7 +67,7 @@ void BreadthFirst::add(Level& level, uint32_t item, uint32_t support, uint32_t p
     std::fill_n(bitmap, bitmap_words_, 0u);
   else
     std::copy_n(before + parent * bitmap_words_, bitmap_words_, bitmap);
-  bitmap[item / 64] |= uint64_t{1} << (63 - item % 64);
+  add_to_bitmap(bitmap, item);
   level.bitmaps.add(bitmap_words_);
 }
 
@@ -83,14 +88,14 @@ bool BreadthFirst::next_level() {
     count_candidates(candidates, kept);
     counting_ms += counting.milliseconds();
   };
-  std::vector<uint32_t> itemset;
+  std::vector<RootItem> itemset;
   for (size_t k = 0; k < from.size(); ++k) {
     if (length == 1 && k >= leading_) break;
     itemset.clear();
     for (size_t j = k + 1; j < from.size() && (length == 1 || from.parent[j] == from.parent[k]); ++j) {
       if (itemset.empty()) {
         itemset = itemset_at(length - 1, k);
-        itemset.push_back(0);
+        itemset.push_back(kNoRootItem);
       }
       itemset.back() = from.item[j];
       poll_.after(1);
@@ -180,29 +185,29 @@ void BreadthFirst::extend_pieces(size_t base, size_t length, bool is_whole) {
   while (from.children.size() <= from.size()) from.children.push_back(static_cast<uint32_t>(levels_[length].size()));
 }
 
-std::vector<uint32_t> BreadthFirst::itemset_at(size_t level, size_t index) const {
-  std::vector<uint32_t> itemset(level + 1);
+std::vector<RootItem> BreadthFirst::itemset_at(size_t level, size_t index) const {
+  std::vector<RootItem> itemset(level + 1);
   for (size_t k = level + 1; k-- > 0; index = levels_[k].parent[index]) itemset[k] = levels_[k].item[index];
   return itemset;
 }
 
 /// Looks up the subsets of one item less, except the two parents, which are frequent.
-bool BreadthFirst::subsets_are_frequent(const std::vector<uint32_t>& itemset) const {
+bool BreadthFirst::subsets_are_frequent(const std::vector<RootItem>& itemset) const {
   for (size_t without = 0; without + 2 < itemset.size(); ++without) {
-    if (without == 0 && itemset[1] >= leading_) continue;  // never counted: no wanted itemset begins so
+    if (without == 0 && index_of(itemset[1]) >= leading_) continue;  // never counted: no wanted itemset begins so
     if (!is_frequent(itemset, without)) return false;
   }
   return true;
 }
 
-bool BreadthFirst::is_frequent(const std::vector<uint32_t>& itemset, size_t without) const {
+bool BreadthFirst::is_frequent(const std::vector<RootItem>& itemset, size_t without) const {
   const size_t length = itemset.size() - 1;
   const Level& level = levels_[length - 1];
   poll_.after(16 * itemset.size());
   if (lookup_ == ItemsetLookup::kBitmaps) {
     std::vector<uint64_t> wanted(bitmap_words_, 0);
     for (size_t k = 0; k < itemset.size(); ++k)
-      if (k != without) wanted[itemset[k] / 64] |= uint64_t{1} << (63 - itemset[k] % 64);
+      if (k != without) add_to_bitmap(wanted.data(), itemset[k]);
     // The lexicographical order of itemsets of one length is the descending order of their bitmaps.
     size_t low = 0;
     size_t high = level.size();
@@ -222,8 +227,8 @@ bool BreadthFirst::is_frequent(const std::vector<uint32_t>& itemset, size_t with
   size_t end = levels_[0].size();
   for (size_t k = 0, depth = 0; k < itemset.size(); ++k) {
     if (k == without) continue;
-    const uint32_t* const items = levels_[depth].item.begin();
-    const uint32_t* const found = std::lower_bound(items + begin, items + end, itemset[k]);
+    const RootItem* const items = levels_[depth].item.begin();
+    const RootItem* const found = std::lower_bound(items + begin, items + end, itemset[k]);
     if (found == items + end || *found != itemset[k]) return false;
     if (++depth == length) return true;
     const auto index = static_cast<size_t>(found - items);
@@ -240,38 +245,38 @@ void BreadthFirst::visit_children(size_t level, size_t index, Visit visit) const
   const Level& next = levels_[level + 1];
   if (next.size() == 0) return;
   for (size_t child = levels_[level].children[index]; child < levels_[level].children[index + 1]; ++child)
-    if (!is_perfect_[next.item[child]]) visit(child);
+    if (!is_perfect_[index_of(next.item[child])]) visit(child);
 }
 
 void BreadthFirst::write(size_t level, size_t index) {
   const uint32_t support = levels_[level].support[index];
   if (support < bounds_.threshold()) return;
-  std::vector<uint32_t> perfect;
+  std::vector<RootItem> perfect;
   size_t candidates = 0;
   visit_children(level, index, [&](size_t child) {
-    const uint32_t item = levels_[level + 1].item[child];
+    const RootItem item = levels_[level + 1].item[child];
     if (levels_[level + 1].support[child] == support)
       perfect.push_back(item);
     else
       ++candidates;
   });
-  for (const uint32_t item : perfect) {
-    visitor_.push_perfect(root_.items[item]);
-    is_perfect_[item] = true;
+  for (const RootItem item : perfect) {
+    visitor_.push_perfect(root_.rank_of(item));
+    is_perfect_[index_of(item)] = true;
   }
-  visitor_.visit(root_.items[levels_[level].item[index]], static_cast<uint32_t>(level) + 1, support);
+  visitor_.visit(root_.rank_of(levels_[level].item[index]), static_cast<uint32_t>(level) + 1, support);
   poll_.after(64);
   visit_children(level, index, [&](size_t child) {
     candidates <= static_cast<size_t>(kLeafItems) ? write_plain(level + 1, child) : write(level + 1, child);
   });
-  for (const uint32_t item : perfect) is_perfect_[item] = false;
+  for (const RootItem item : perfect) is_perfect_[index_of(item)] = false;
   visitor_.shrink_perfect(visitor_.perfect() - perfect.size());
 }
 
 void BreadthFirst::write_plain(size_t level, size_t index) {
   const uint32_t support = levels_[level].support[index];
   if (support < bounds_.threshold()) return;
-  visitor_.visit(root_.items[levels_[level].item[index]], static_cast<uint32_t>(level) + 1, support);
+  visitor_.visit(root_.rank_of(levels_[level].item[index]), static_cast<uint32_t>(level) + 1, support);
   visit_children(level, index, [&](size_t child) { write_plain(level + 1, child); });
 }
 

@@ -39,7 +39,7 @@ class BreadthFirst {
     explicit Level(MemoryMeter& meter) : item(meter), support(meter), parent(meter), children(meter), bitmaps(meter) {}
     size_t size() const { return item.size(); }
 
-    GrowingBuffer<uint32_t> item;  // the last item of each itemset
+    GrowingBuffer<RootItem> item;  // the last item of each itemset
     GrowingBuffer<uint32_t> support;
     GrowingBuffer<uint32_t> parent;    // index in the level before
     GrowingBuffer<uint32_t> children;  // [size + 1] where they begin in the next level; filled when that one exists
@@ -50,10 +50,10 @@ class BreadthFirst {
   bool next_level();
   void count_candidates(std::vector<JoinedItemset>& candidates, GrowingBuffer<JoinedItemset>& kept);
   void extend_pieces(size_t base, size_t length, bool is_whole);
-  void add(Level& level, uint32_t item, uint32_t support, uint32_t parent);
-  bool subsets_are_frequent(const std::vector<uint32_t>& itemset) const;
-  bool is_frequent(const std::vector<uint32_t>& itemset, size_t without) const;
-  std::vector<uint32_t> itemset_at(size_t level, size_t index) const;
+  void add(Level& level, RootItem item, uint32_t support, uint32_t parent);
+  bool subsets_are_frequent(const std::vector<RootItem>& itemset) const;
+  bool is_frequent(const std::vector<RootItem>& itemset, size_t without) const;
+  std::vector<RootItem> itemset_at(size_t level, size_t index) const;
   void write(size_t level, size_t index);
   void write_plain(size_t level, size_t index);
   template <typename Visit>

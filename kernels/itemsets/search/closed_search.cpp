@@ -10,9 +10,9 @@ class ClosedSearch final : public ClosureNodes {
  public:
   explicit ClosedSearch(const TargetSearchInput& input) : ClosureNodes(input) {}
 
-  void search(uint32_t first, uint32_t last) override {
+  void search(RootItem first, RootItem last) override {
     if (!may_have(length())) return;
-    if (first == 0 && length() != 0) tell({}, root_.transactions);
+    if (first == RootItem{0} && length() != 0) tell({}, root_.transactions);
     search_root_lists(first, last);
     search_root_masks(first, last);
   }
@@ -38,10 +38,10 @@ class ClosedSearch final : public ClosureNodes {
     pop(before);
   }
 
-  void visit_table(const MaskNode&, std::span<const uint32_t> leaf) override {
+  void visit_table(const MaskNode&, std::span<const RootItem> leaf) override {
     walk_table(
         leaf, [&](size_t length) { return may_have(length); }, [](uint32_t support) { return support; },
-        [&](const LeafStep& step, std::span<const uint32_t> items) { tell(items, table_.supports[step.subset]); });
+        [&](const LeafStep& step, std::span<const RootItem> items) { tell(items, table_.supports[step.subset]); });
   }
 };
 

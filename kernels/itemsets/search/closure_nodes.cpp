@@ -25,13 +25,13 @@ void ClosureNodes::walk_lists(const OccurrenceLists& lists, std::span<const Cand
 bool ClosureNodes::is_covered(std::span<const ItemOccurrence> occurrences) {
   shared_.clear();
   for (size_t k = 0; k < occurrences.size(); ++k) {
-    const std::span<const uint32_t> before = part_of(occurrences[k], Part::kBefore);
+    const std::span<const RootItem> before = part_of(occurrences[k], Part::kBefore);
     poll_.after(before.size() + 1);
     if (k == 0) {
       std::copy_if(before.begin(), before.end(), std::back_inserter(shared_),
-                   [&](uint32_t item) { return !left_out_[item]; });
+                   [&](RootItem item) { return !left_out_[index_of(item)]; });
     } else {
-      shared_.resize(keep_common(shared_, before));
+      shared_.resize(keep_common(std::span(shared_), before));
     }
     if (shared_.empty()) return false;
   }
@@ -41,19 +41,19 @@ bool ClosureNodes::is_covered(std::span<const ItemOccurrence> occurrences) {
 /// Searches the node of the path and a candidate. @param occurrences  of the candidate
 void ClosureNodes::extend_lists(std::span<const ItemOccurrence> occurrences, const Candidate& candidate) {
   const size_t before = path_.size();
-  std::vector<uint32_t> added{candidate.item};
+  std::vector<RootItem> added{candidate.item};
   std::vector<Candidate> children = frequent_items(occurrences);
   std::erase_if(children, [&](const Candidate& child) {
     if (child.support != candidate.support) return false;
     added.push_back(child.item);
     return true;
   });
-  for (const uint32_t item : added) {
+  for (const RootItem item : added) {
     push(item);
-    left_out_[item] = true;
+    left_out_[index_of(item)] = true;
   }
   visit_lists(occurrences, children, candidate.support);
-  for (const uint32_t item : added) left_out_[item] = false;
+  for (const RootItem item : added) left_out_[index_of(item)] = false;
   pop(before);
 }
 
@@ -66,7 +66,7 @@ bool ClosureNodes::make_masks(const NodeTransactions& transactions, std::span<co
   if (goes_on) {
     heads_.shrink(0);
     head_items_.shrink(0);
-    add_masks(transactions, [this](std::span<const uint32_t> before, size_t mask) { share_head(before, mask); });
+    add_masks(transactions, [this](std::span<const RootItem> before, size_t mask) { share_head(before, mask); });
   }
   forget_bits(candidates);
   if (goes_on) number_heads(candidates.size());
@@ -74,19 +74,20 @@ bool ClosureNodes::make_masks(const NodeTransactions& transactions, std::span<co
 }
 
 /// Reduces the items passed over to those that all transactions of a mask have. @param mask  index of the mask
-void ClosureNodes::share_head(std::span<const uint32_t> before, size_t mask) {
+void ClosureNodes::share_head(std::span<const RootItem> before, size_t mask) {
   const bool is_first = mask == heads_.size();
   if (!is_first && heads_[mask].length == 0) return;
   poll_.after(before.size());
   if (is_first) {
-    uint32_t* const out = head_items_.room(before.size());
-    const auto end = std::copy_if(before.begin(), before.end(), out, [&](uint32_t item) { return !left_out_[item]; });
+    RootItem* const out = head_items_.room(before.size());
+    const auto end =
+        std::copy_if(before.begin(), before.end(), out, [&](RootItem item) { return !left_out_[index_of(item)]; });
     heads_.push_back({head_items_.size(), static_cast<size_t>(end - out)});
     head_items_.add(static_cast<size_t>(end - out));
     return;
   }
-  uint32_t* const head = head_items_.begin() + heads_[mask].begin;
-  heads_[mask].length = keep_common({head, heads_[mask].length}, before);
+  const std::span head(head_items_.begin() + heads_[mask].begin, heads_[mask].length);
+  heads_[mask].length = keep_common(head, before);
 }
 
 /// Gives the frequent items of the heads bits behind those of the candidates.
@@ -96,11 +97,11 @@ void ClosureNodes::number_heads(size_t candidates) {
       for (size_t k = 0; k < heads_[mask].length; ++k) visit(mask, head_items_[heads_[mask].begin + k]);
     poll_.after(head_items_.size());
   };
-  each_head([&](size_t mask, uint32_t item) { counts_[item] += masks_.at(mask).weight; });
+  each_head([&](size_t mask, RootItem item) { counts_[index_of(item)] += masks_.at(mask).weight; });
   const uint32_t min_count = threshold();
   auto bits = static_cast<uint32_t>(candidates);
-  each_head([&](size_t, uint32_t item) {
-    if (counts_[item] >= min_count && index_[item] == 0) index_[item] = ++bits;
+  each_head([&](size_t, RootItem item) {
+    if (counts_[index_of(item)] >= min_count && index_[index_of(item)] == 0) index_[index_of(item)] = ++bits;
   });
   words_ = (bits + 63) / 64;
   if (passed_table_.size() < words_ * LeafTable::kSize)
@@ -108,11 +109,11 @@ void ClosureNodes::number_heads(size_t candidates) {
   uint64_t* const passed = passed_.room(words_ * masks_.size());
   passed_.add(words_ * masks_.size());
   std::fill_n(passed, words_ * masks_.size(), 0u);
-  each_head([&](size_t mask, uint32_t item) {
-    if (const uint32_t index = index_[item]; index != 0)
+  each_head([&](size_t mask, RootItem item) {
+    if (const uint32_t index = index_[index_of(item)]; index != 0)
       passed[mask * words_ + (index - 1) / 64] |= uint64_t{1} << (index - 1) % 64;
   });
-  each_head([&](size_t, uint32_t item) { counts_[item] = index_[item] = 0; });
+  each_head([&](size_t, RootItem item) { counts_[index_of(item)] = index_[index_of(item)] = 0; });
 }
 
 void ClosureNodes::take_root_masks() {
@@ -213,7 +214,7 @@ void ClosureNodes::search_table(const MaskNode& node) {
       for (size_t block = 0; block < size; block += 2 * bit)
         for (size_t k = block; k < block + bit; ++k) table[k] &= table[k + bit];
   }
-  uint32_t leaf[kLeafItems];
+  RootItem leaf[kLeafItems];
   visit_table(node, {leaf, items_of(node.candidates, leaf)});
 }
 

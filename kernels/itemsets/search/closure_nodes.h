@@ -25,7 +25,7 @@ class ClosureNodes : public TargetNodes {
   /// The path is that of the node above. @param child  child.with: the items to be added, as bits
   virtual void visit_masks(const MaskNode& child) = 0;
   /// table_ has the supports of all subsets of the leaf's items, which are the node's candidates.
-  virtual void visit_table(const MaskNode& node, std::span<const uint32_t> leaf) = 0;
+  virtual void visit_table(const MaskNode& node, std::span<const RootItem> leaf) = 0;
   /// The candidates of the first node on masks have their bits. @return false if there is no answer below it
   virtual bool begin_masks(std::span<const Candidate>) { return true; }
 
@@ -39,9 +39,9 @@ class ClosureNodes : public TargetNodes {
   /// @param wanted   wanted(length): are there answers of this length or longer ones?
   /// @param blocked  blocked(support of the subset): a subset is not visited if one item more has this support or more
   template <typename Wanted, typename Blocked, typename Visit>
-  void walk_table(std::span<const uint32_t> leaf, const Wanted& wanted, const Blocked& blocked, const Visit& visit);
+  void walk_table(std::span<const RootItem> leaf, const Wanted& wanted, const Blocked& blocked, const Visit& visit);
 
-  std::vector<uint32_t> shared_;  // scratch
+  std::vector<RootItem> shared_;  // scratch
 
  private:
   void walk_lists(const OccurrenceLists& lists, std::span<const Candidate> candidates, size_t first, size_t last,
@@ -54,7 +54,7 @@ class ClosureNodes : public TargetNodes {
   void extend_lists(std::span<const ItemOccurrence> occurrences, const Candidate& candidate);
   bool is_covered(std::span<const ItemOccurrence> occurrences);
   bool is_covered(size_t from, size_t to, uint64_t with, uint64_t passed);
-  void share_head(std::span<const uint32_t> before, size_t mask);
+  void share_head(std::span<const RootItem> before, size_t mask);
   void number_heads(size_t candidates);
   void add_mask(uint64_t mask, uint32_t weight, const uint64_t* shared, uint64_t passed);
 
@@ -63,7 +63,7 @@ class ClosureNodes : public TargetNodes {
     size_t length;
   };
   GrowingBuffer<Head> heads_;  // [masks] items passed over that its transactions share, while the first masks are made
-  GrowingBuffer<uint32_t> head_items_;
+  GrowingBuffer<RootItem> head_items_;
 
   // The first bits are the candidates of the first node on masks. Then come the items passed over before it, if
   // they are frequent with it.
@@ -73,12 +73,12 @@ class ClosureNodes : public TargetNodes {
 };
 
 template <typename Wanted, typename Blocked, typename Visit>
-void ClosureNodes::walk_table(std::span<const uint32_t> leaf, const Wanted& wanted, const Blocked& blocked,
+void ClosureNodes::walk_table(std::span<const RootItem> leaf, const Wanted& wanted, const Blocked& blocked,
                               const Visit& visit) {
   const auto items = static_cast<int>(leaf.size());
   const std::span<const LeafStep> order = leaf_order(items);
   const uint32_t min_count = threshold();
-  uint32_t chosen[kLeafItems];
+  RootItem chosen[kLeafItems];
   for (size_t k = 0; k < order.size();) {
     const LeafStep step = order[k];
     const uint32_t support = table_.supports[step.subset];
@@ -98,7 +98,7 @@ void ClosureNodes::walk_table(std::span<const uint32_t> leaf, const Wanted& want
       continue;
     }
     ++k;
-    if (is_visited) visit(step, std::span<const uint32_t>(chosen, step.length));
+    if (is_visited) visit(step, std::span<const RootItem>(chosen, step.length));
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <concepts>
 #include <utility>
 
 namespace batmap {
@@ -34,23 +35,23 @@ DepthFirst::DepthFirst(const SearchRoot& root, const SearchBounds& bounds, uint3
       pairs_(bits, options) {
   for (const Rank rank : root.perfect) visitor_.push_perfect(rank);
   if (root.as_masks) return;
-  for (uint32_t item = 0; item < root.items.size(); ++item)
-    candidates_.push_back({item, root.items[item], root.support[item]});
+  for (uint32_t k = 0; k < root.items.size(); ++k)
+    candidates_.push_back({k, root.rank_of(RootItem{k}), root.support_of(RootItem{k})});
 }
 
-void DepthFirst::search(uint32_t first, uint32_t last) {
-  if (first == 0) visitor_.visit_perfect(root_.transactions);
-  const uint32_t masked = root_.first_masked;
+void DepthFirst::search(RootItem first, RootItem last) {
+  if (first == RootItem{0}) visitor_.visit_perfect(root_.transactions);
+  const RootItem masked = root_.first_masked;
   if (first < std::min(last, masked)) {
     if (!root_rows_asked_) make_root_rows();
-    walk_lists(root_.lists, root_.items.size(), first, std::min(last, masked), 0);
+    walk_lists(root_.lists, root_.items.size(), index_of(first), index_of(std::min(last, masked)), 0);
   }
   if (std::max(first, masked) >= last) return;
 
   if (!root_made_) make_root();
-  const uint64_t branches = below(last - masked) & ~below(std::max(first, masked) - masked);
-  const uint64_t all = below(root_.items.size() - masked);
-  const uint32_t* const support = root_.support.data() + masked;
+  const uint64_t branches = masked_before(root_, last) & ~masked_before(root_, std::max(first, masked));
+  const uint64_t all = below(root_.items.size() - index_of(masked));
+  const uint32_t* const support = root_.support.data() + index_of(masked);
   if (root_.is_leaf())
     extend_masks(0, masks_.size(), 0, all, support, 0);
   else
@@ -60,14 +61,15 @@ void DepthFirst::search(uint32_t first, uint32_t last) {
 /// Makes the root's masks: of all its items, or of those from first_masked on.
 void DepthFirst::make_root() {
   root_made_ = true;
-  const uint32_t masked = root_.first_masked;
-  std::copy(root_.items.begin() + masked, root_.items.end(), mask_ranks_);
+  const RootItem masked = root_.first_masked;
+  std::copy(root_.items.begin() + index_of(masked), root_.items.end(), mask_ranks_);
   if (root_.as_masks) return masks_.append(root_.masks.list(0, root_.masks.size()));
   masks_.start();
-  for (const TransactionLists::Transaction& t : root_.lists.transactions()) {
-    const uint32_t* const items = root_.lists.data() + t.begin;
+  for (const MergedTransaction& t : root_.lists.transactions()) {
+    const RootItem* const items = root_.lists.data() + t.begin;
     uint64_t mask = 0;
-    for (uint32_t k = t.length; k > 0 && items[k - 1] >= masked; --k) mask |= uint64_t{1} << (items[k - 1] - masked);
+    for (uint32_t k = t.length; k > 0 && items[k - 1] >= masked; --k)
+      mask |= uint64_t{1} << (index_of(items[k - 1]) - index_of(masked));
     if ((mask & (mask - 1)) != 0) masks_.add(mask, t.weight);  // the support of single items is known
     poll_.after(t.length);
   }
@@ -75,24 +77,29 @@ void DepthFirst::make_root() {
 
 // ---- lists
 
-void DepthFirst::walk_lists(const TransactionLists& lists, size_t candidates, uint32_t first, uint32_t last,
+/// Searches the nodes of the candidates [first, last). All candidates of the lists lie on top of the stack, and the
+/// lists call a candidate by its index there.
+template <typename Item>
+void DepthFirst::walk_lists(const TransactionLists<Item>& lists, size_t candidates, uint32_t first, uint32_t last,
                             uint32_t length) {
+  constexpr bool kHasRows = std::same_as<Item, RootItem>;  // only the root has bit rows
   const size_t own = candidates_.size() - candidates;
-  for (size_t k = own + first; k < own + last; ++k) {
-    const Candidate candidate = candidates_[k];
+  for (uint32_t k = first; k < last; ++k) {
+    const Candidate candidate = candidates_[own + k];
     if (!bounds_.reaches(length + 1, candidate.support)) continue;
+    const Item item{k};
     const size_t perfect = visitor_.perfect();
-    size_t children = 0;
-    const size_t tails = lists.tails_of(candidate.item).size();
-    const size_t later = candidates - candidate.item - 1;
-    // Only the root has bit rows.
-    const bool by_rows = length == 0 && root_rows_ && rows_pay(later, tails);
-    if (length + 1 < max_length_)
-      children = by_rows ? count_rows(candidate.item, candidates, candidate.support)
-                         : count_tails(lists, candidate.item, candidates, candidate.support);
+    const size_t tails = lists.tails_of(item).size();
+    const auto count_children = [&] {
+      if constexpr (kHasRows)
+        if (root_rows_ && rows_pay(candidates - k - 1, tails)) return count_rows(item, candidates, candidate.support);
+      return count_tails(lists, item, candidates, candidate.support);
+    };
+    const size_t children = length + 1 < max_length_ ? count_children() : 0;
     visitor_.visit(candidate.rank, length + 1, candidate.support);
-    if (children != 0 && !(length == 0 && extend_rows(candidate.item, tails, children, length + 1)))
-      extend_lists(lists, candidate.item, children, length + 1);
+    bool goes_on = children != 0;
+    if constexpr (kHasRows) goes_on = goes_on && !extend_rows(item, tails, children);
+    if (goes_on) extend_lists(lists, item, children, length + 1);
     candidates_.resize(own + candidates);
     visitor_.shrink_perfect(perfect);
   }
@@ -102,7 +109,7 @@ void DepthFirst::walk_lists(const TransactionLists& lists, size_t candidates, ui
 /// of a quarter of the free memory.
 void DepthFirst::make_root_rows() {
   root_rows_asked_ = true;
-  const TransactionLists& lists = root_.lists;
+  const TransactionLists<RootItem>& lists = root_.lists;
   uint64_t columns = 0;
   for (const auto& transaction : lists.transactions()) columns += static_cast<uint64_t>(std::popcount(transaction.weight));
   const uint64_t bytes = root_.items.size() * columns / 8;
@@ -118,15 +125,16 @@ bool DepthFirst::rows_pay(size_t rows, size_t tails) const {
 }
 
 /// As count_tails(), for an item of the root, by bit rows.
-size_t DepthFirst::count_rows(uint32_t item, size_t candidates, uint32_t support) {
+size_t DepthFirst::count_rows(RootItem item, size_t candidates, uint32_t support) {
   const size_t before = candidates_.size();
   const size_t own = before - candidates;
-  const size_t later = candidates - item - 1;
-  root_rows_->count_later(item, later, counts_.data());
+  const uint32_t row = index_of(item);
+  const size_t later = candidates - row - 1;
+  root_rows_->count_later(row, later, counts_.data());
   for (size_t k = 0; k < later; ++k) {
     const uint32_t both = std::exchange(counts_[k], 0u);
     if (both < threshold()) continue;
-    const auto other = static_cast<uint32_t>(item + 1 + k);
+    const auto other = static_cast<uint32_t>(row + 1 + k);
     if (both == support)
       visitor_.push_perfect(candidates_[own + other].rank);
     else
@@ -138,17 +146,17 @@ size_t DepthFirst::count_rows(uint32_t item, size_t candidates, uint32_t support
 /// Searches the node of an item of the root by bit rows, if it has so few candidates that this is
 /// cheaper. They lie on top of the stack.
 /// @return false if it is not cheaper; then nothing was searched
-bool DepthFirst::extend_rows(uint32_t item, size_t tails, size_t candidates, uint32_t length) {
+bool DepthFirst::extend_rows(RootItem item, size_t tails, size_t candidates) {
   if (!root_rows_ || candidates == 1 || candidates > kLeafItems || !rows_pay(size_t{1} << candidates, tails)) return false;
   std::vector<JoinedItemset> positions;
   std::vector<BitRowSearch::Candidate> rows;
   for (size_t k = candidates_.size() - candidates; k < candidates_.size(); ++k) {
-    positions.push_back({item, candidates_[k].item, candidates_[k].support});
+    positions.push_back({index_of(item), candidates_[k].index, candidates_[k].support});
     rows.push_back({candidates_[k].rank, candidates_[k].support});
   }
   root_rows_->push(positions);
   BitRowSearch search(*root_rows_, bounds_, max_length_, visitor_);
-  search.search(rows, rows.size(), length, true);  // at most kLeafItems candidates: a leaf
+  search.search(rows, rows.size(), 1, true);  // at most kLeafItems candidates: a leaf
   root_rows_->pop();
   return true;
 }
@@ -156,24 +164,27 @@ bool DepthFirst::extend_rows(uint32_t item, size_t tails, size_t candidates, uin
 /// Counts the items behind `item`. Pushes the frequent ones on the stack of candidates, ascending, and the
 /// perfect ones on the visitor's stack.
 /// @return how many candidates were pushed
-size_t DepthFirst::count_tails(const TransactionLists& lists, uint32_t item, size_t candidates, uint32_t support) {
+template <typename Item>
+size_t DepthFirst::count_tails(const TransactionLists<Item>& lists, Item item, size_t candidates, uint32_t support) {
   const std::span<const WeightedTail> tails = lists.tails_of(item);
-  const uint32_t* const data = lists.data();
+  const Item* const data = lists.data();
   uint32_t* const counts = counts_.data();
   const size_t own = candidates_.size() - candidates;
   const size_t before = candidates_.size();
-  const auto tail_at = [&](size_t t) { return WeightedItems{{data + tails[t].begin, tails[t].length}, tails[t].weight}; };
-  const uint64_t increments = count_items(counts, tails.size(), threshold(), poll_, tail_at, [&](uint32_t other) {
-    candidates_.push_back({other, Rank{}, 0});
+  const auto tail_at = [&](size_t t) {
+    return WeightedItems<Item>{{data + tails[t].begin, tails[t].length}, tails[t].weight};
+  };
+  const uint64_t increments = count_items(counts, tails.size(), threshold(), poll_, tail_at, [&](Item other) {
+    candidates_.push_back({index_of(other), Rank{}, 0});
   });
   std::sort(candidates_.begin() + static_cast<ptrdiff_t>(before), candidates_.end(),
-            [](const Candidate& x, const Candidate& y) { return x.item < y.item; });
+            [](const Candidate& x, const Candidate& y) { return x.index < y.index; });
   for (size_t k = before; k < candidates_.size(); ++k) {
     Candidate& found = candidates_[k];
-    found.rank = candidates_[own + found.item].rank;
-    found.support = counts[found.item];
+    found.rank = candidates_[own + found.index].rank;
+    found.support = counts[found.index];
   }
-  clear_counts(counts, {counts + item + 1, counts + candidates}, increments, tails.size(), tail_at);
+  clear_counts(counts, {counts + index_of(item) + 1, counts + candidates}, increments, tails.size(), tail_at);
   size_t kept = before;
   for (size_t k = before; k < candidates_.size(); ++k) {
     if (candidates_[k].support == support)
@@ -186,26 +197,27 @@ size_t DepthFirst::count_tails(const TransactionLists& lists, uint32_t item, siz
 }
 
 /// Searches the node of `item`. Its candidates lie on top of the stack.
-void DepthFirst::extend_lists(const TransactionLists& lists, uint32_t item, size_t candidates, uint32_t length) {
+template <typename Item>
+void DepthFirst::extend_lists(const TransactionLists<Item>& lists, Item item, size_t candidates, uint32_t length) {
   const size_t own = candidates_.size() - candidates;
   if (candidates == 1) {
     visitor_.visit(candidates_[own].rank, length + 1, candidates_[own].support);
     return;
   }
   const std::span<const WeightedTail> tails = lists.tails_of(item);
-  const uint32_t* const data = lists.data();
+  const Item* const data = lists.data();
   uint64_t* const positions = positions_.data();
   const auto forget_positions = [&] {
-    for (size_t k = own; k < own + candidates; ++k) positions[candidates_[k].item] = 0;
+    for (size_t k = own; k < own + candidates; ++k) positions[candidates_[k].index] = 0;
   };
   if (candidates <= kMaskItems) {
-    for (size_t k = 0; k < candidates; ++k) positions[candidates_[own + k].item] = uint64_t{1} << k;
+    for (size_t k = 0; k < candidates; ++k) positions[candidates_[own + k].index] = uint64_t{1} << k;
     const auto for_each_mask = [&](auto take) {
       for (size_t t = 0; t < tails.size(); ++t) {
         if (t + kPrefetchAhead < tails.size()) __builtin_prefetch(data + tails[t + kPrefetchAhead].begin);
         const WeightedTail& tail = tails[t];
         uint64_t mask = 0;
-        for (uint32_t k = 0; k < tail.length; ++k) mask |= positions[data[tail.begin + k]];
+        for (uint32_t k = 0; k < tail.length; ++k) mask |= positions[index_of(data[tail.begin + k])];
         if ((mask & (mask - 1)) != 0) take(mask, tail.weight);  // the support of single items is known
         if ((t & 0xfff) == 0xfff) poll_.after(1u << 16);
       }
@@ -234,19 +246,18 @@ void DepthFirst::extend_lists(const TransactionLists& lists, uint32_t item, size
     search_masks(from, tails.size(), all, support, length);
     return;
   }
-  for (size_t k = 0; k < candidates; ++k) positions[candidates_[own + k].item] = k + 1;
-  TransactionLists child(*options_.memory, tails.size());
+  for (size_t k = 0; k < candidates; ++k) positions[candidates_[own + k].index] = k + 1;
+  TransactionLists<NodeItem> child(*options_.memory, tails.size());
   for (const WeightedTail& tail : tails) {
-    uint32_t* const out = child.room(tail.length);
+    NodeItem* const out = child.room(tail.length);
     size_t taken = 0;
     for (uint32_t k = 0; k < tail.length; ++k)
-      if (const uint64_t position = positions[data[tail.begin + k]]; position != 0)
-        out[taken++] = static_cast<uint32_t>(position - 1);
+      if (const uint64_t position = positions[index_of(data[tail.begin + k])]; position != 0)
+        out[taken++] = NodeItem{static_cast<uint32_t>(position - 1)};
     if (taken > 1) child.add(taken, tail.weight);
     poll_.after(4 * uint64_t{tail.length} + 1);
   }
   forget_positions();
-  for (size_t k = 0; k < candidates; ++k) candidates_[own + k].item = static_cast<uint32_t>(k);
   if (suits_bit_rows(tails.size(), child.transactions().size(), child.occurrences(), candidates)) {
     std::vector<BitRowSearch::Candidate> rows;
     for (size_t k = own; k < own + candidates; ++k) rows.push_back({candidates_[k].rank, candidates_[k].support});
@@ -255,7 +266,7 @@ void DepthFirst::extend_lists(const TransactionLists& lists, uint32_t item, size
     search.search(rows, candidates, length, false);
     return;
   }
-  child.link(static_cast<uint32_t>(candidates));
+  child.link(NodeItem{static_cast<uint32_t>(candidates)});
   walk_lists(child, candidates, 0, static_cast<uint32_t>(candidates), length);
 }
 

@@ -44,24 +44,27 @@ class DepthFirst {
   /// Searches the itemsets whose first item is one of the root's items [first, last). Where first is 0, also
   /// reports the itemsets of perfect extensions alone.
   /// @throws Error, std::bad_alloc
-  void search(uint32_t first, uint32_t last);
+  void search(RootItem first, RootItem last);
 
  private:
   struct Candidate {
-    uint32_t item;  // in the lists of its node
+    uint32_t index;  // among the candidates of the node above; at the root, among the root's items
     Rank rank;
     uint32_t support;
   };
 
   uint32_t threshold() const { return bounds_.threshold(); }
   void make_root();
-  void walk_lists(const TransactionLists& lists, size_t candidates, uint32_t first, uint32_t last, uint32_t length);
+  template <typename Item>
+  void walk_lists(const TransactionLists<Item>& lists, size_t candidates, uint32_t first, uint32_t last, uint32_t length);
   void make_root_rows();
   bool rows_pay(size_t rows, size_t tails) const;
-  size_t count_rows(uint32_t item, size_t candidates, uint32_t support);
-  bool extend_rows(uint32_t item, size_t tails, size_t candidates, uint32_t length);
-  size_t count_tails(const TransactionLists& lists, uint32_t item, size_t candidates, uint32_t support);
-  void extend_lists(const TransactionLists& lists, uint32_t item, size_t candidates, uint32_t length);
+  size_t count_rows(RootItem item, size_t candidates, uint32_t support);
+  bool extend_rows(RootItem item, size_t tails, size_t candidates);
+  template <typename Item>
+  size_t count_tails(const TransactionLists<Item>& lists, Item item, size_t candidates, uint32_t support);
+  template <typename Item>
+  void extend_lists(const TransactionLists<Item>& lists, Item item, size_t candidates, uint32_t length);
   void walk_masks(size_t from, size_t to, uint64_t candidates, uint64_t branches, const uint32_t* support, uint32_t length);
   void extend_masks(size_t from, size_t to, uint64_t with, uint64_t candidates, const uint32_t* support, uint32_t length);
   void search_masks(size_t from, size_t added, uint64_t candidates, const uint32_t* support, uint32_t length);

@@ -17,13 +17,14 @@ class GeneratorSearch final : public TargetNodes {
  public:
   explicit GeneratorSearch(const TargetSearchInput& input) : TargetNodes(input), generators_(*options_.memory, 0) {}
 
-  void search(uint32_t, uint32_t) override {
+  void search(RootItem, RootItem) override {
     if (!may_have(0)) return;
     // Generators that begin with any item may be subsets of others, so all are searched.
-    const auto items = static_cast<uint32_t>(root_.items.size());
-    search_root_masks(0, items);
-    if (root_.first_masked != 0) masks_.shrink(0);
-    search_root_lists(0, items);
+    const RootItem first{0};
+    const RootItem end{static_cast<uint32_t>(root_.items.size())};
+    search_root_masks(first, end);
+    if (root_.first_masked != first) masks_.shrink(0);
+    search_root_lists(first, end);
   }
 
  private:
@@ -34,18 +35,18 @@ class GeneratorSearch final : public TargetNodes {
 
   void walk_lists(const OccurrenceLists& lists, std::span<const Candidate> candidates, size_t first, size_t last,
                   uint32_t support) override {
-    std::vector<uint32_t> refused;
+    std::vector<RootItem> refused;
     for (size_t k = last; k-- > first;) {
       const Candidate& candidate = candidates[k];
       if (candidate.support < threshold()) continue;
       if (candidate.support != support && take(candidate.item, candidate.support)) {
         extend_lists(lists.list(k), candidate);
       } else {
-        left_out_[candidate.item] = true;
+        left_out_[index_of(candidate.item)] = true;
         refused.push_back(candidate.item);
       }
     }
-    for (const uint32_t item : refused) left_out_[item] = false;
+    for (const RootItem item : refused) left_out_[index_of(item)] = false;
   }
 
   /// Searches the node of the path and a candidate. @param occurrences  of the candidate
@@ -54,18 +55,18 @@ class GeneratorSearch final : public TargetNodes {
     if (may_have(length() + 2)) children = frequent_items(occurrences);
     std::erase_if(children, [&](const Candidate& child) { return child.support == candidate.support; });
     enter(candidate.item);
-    left_out_[candidate.item] = true;
+    left_out_[index_of(candidate.item)] = true;
     if (may_have(length())) {
       answer({}, candidate.support);
       if (!children.empty()) search_lists(occurrences, children, candidate.support);
     }
-    left_out_[candidate.item] = false;
+    left_out_[index_of(candidate.item)] = false;
     leave();
   }
 
   bool make_masks(const NodeTransactions& transactions, std::span<const Candidate> candidates) override {
     give_bits(candidates);
-    add_masks(transactions, [](std::span<const uint32_t>, size_t) {});
+    add_masks(transactions, [](std::span<const RootItem>, size_t) {});
     forget_bits(candidates);
     return true;
   }
@@ -127,13 +128,13 @@ class GeneratorSearch final : public TargetNodes {
 
   void search_table(const MaskNode& node) override {
     fill_table(node, [](size_t, const WeightedMasks&, const uint8_t*) {});
-    uint32_t leaf[kLeafItems];
+    RootItem leaf[kLeafItems];
     const size_t size = size_t{1} << items_of(node.candidates, leaf);
     const uint32_t* const supports = table_.supports;
     const uint32_t min_count = threshold();
     bool is_generator[LeafTable::kSize] = {true};
     ItemsetSignature sums[LeafTable::kSize] = {sums_.back()};
-    uint32_t chosen[kLeafItems];
+    RootItem chosen[kLeafItems];
     for (size_t subset = 1; subset < size; ++subset) {
       sums[subset] = sums[subset & (subset - 1)] + signature_of(leaf[lowest(subset)]);
       const auto taken = static_cast<size_t>(std::popcount(subset));
@@ -154,7 +155,7 @@ class GeneratorSearch final : public TargetNodes {
 
   // ---- the path and the answers
 
-  void enter(uint32_t item) {
+  void enter(RootItem item) {
     push(item);
     sums_.push_back(sums_.back() + signature_of(item));
   }
@@ -164,7 +165,7 @@ class GeneratorSearch final : public TargetNodes {
   }
 
   /// Keeps the itemset of the path and `item` if it is a generator. The caller knows that the path has more support.
-  bool take(uint32_t item, uint32_t support) {
+  bool take(RootItem item, uint32_t support) {
     const ItemsetSignature sum = sums_.back() + signature_of(item);
     if (!subsets_have_more(sum, support)) return false;
     generators_.insert(sum, support, 0);
@@ -175,13 +176,13 @@ class GeneratorSearch final : public TargetNodes {
   /// and counts as no.
   bool subsets_have_more(ItemsetSignature sum, uint32_t support) {
     return std::all_of(path_.begin(), path_.end(),
-                       [&](uint32_t item) { return generators_.find(sum - signature_of(item)).support > support; });
+                       [&](RootItem item) { return generators_.find(sum - signature_of(item)).support > support; });
   }
 
   /// Tells the path and `more`, if it begins with a leading item.
-  void answer(std::span<const uint32_t> more, uint32_t support) {
-    const uint32_t first = path_.empty() ? more[0] : path_[0];
-    if (index_of(root_.items[first]) < root_.leading_ranks) tell(more, support);
+  void answer(std::span<const RootItem> more, uint32_t support) {
+    const RootItem first = path_.empty() ? more[0] : path_[0];
+    if (index_of(root_.rank_of(first)) < root_.leading_ranks) tell(more, support);
   }
 
   std::vector<ItemsetSignature> sums_{0};  // of the first 0, 1, ... items of the path

@@ -20,8 +20,8 @@ class MaximalSearch final : public ClosureNodes {
     near_.emplace_back(*options_.memory);
   }
 
-  void search(uint32_t first, uint32_t last) override {
-    if (first == 0 && length() != 0 && root_.items.empty()) tell({}, root_.transactions);
+  void search(RootItem first, RootItem last) override {
+    if (first == RootItem{0} && length() != 0 && root_.items.empty()) tell({}, root_.transactions);
     search_root_lists(first, last);
     search_root_masks(first, last);
   }
@@ -31,7 +31,7 @@ class MaximalSearch final : public ClosureNodes {
                    uint32_t support) override {
     if (!children.empty()) return search_lists(occurrences, children, support);
     bool is_found = false;
-    found_.visit_supersets(path_, [&](std::span<const uint32_t>) { is_found = true; });
+    found_.visit_supersets(path_, [&](std::span<const RootItem>) { is_found = true; });
     if (!is_found) answer({}, 0, support);
   }
 
@@ -39,7 +39,7 @@ class MaximalSearch final : public ClosureNodes {
     path_bits_ = 0;
     near_[0].reset();
     bool has_all = false;
-    found_.visit_supersets(path_, [&](std::span<const uint32_t> found) {
+    found_.visit_supersets(path_, [&](std::span<const RootItem> found) {
       const uint64_t bits = mask_of(found);
       has_all = has_all || bits == below(candidates.size());
       if (bits != 0) near_[0].push_back(bits);
@@ -75,7 +75,7 @@ class MaximalSearch final : public ClosureNodes {
         near_[node + 1].push_back(found & child.candidates);
   }
 
-  void visit_table(const MaskNode& node, std::span<const uint32_t> leaf) override {
+  void visit_table(const MaskNode& node, std::span<const RootItem> leaf) override {
     const size_t size = size_t{1} << leaf.size();
     bool is_found[LeafTable::kSize] = {};  // [subsets] contained in a maximal itemset
     for (const uint64_t near : near_[pairs_.depth() == 0 ? 0 : pairs_.depth() - 1]) {
@@ -89,7 +89,7 @@ class MaximalSearch final : public ClosureNodes {
     if (is_found[size - 1]) return;
     walk_table(
         leaf, [](size_t) { return true; }, [min_count = threshold()](uint32_t) { return min_count; },
-        [&](const LeafStep& step, std::span<const uint32_t> items) {
+        [&](const LeafStep& step, std::span<const RootItem> items) {
           if (is_found[step.subset]) return;
           uint64_t bits = 0;
           uint64_t rest = node.candidates;
@@ -100,7 +100,7 @@ class MaximalSearch final : public ClosureNodes {
   }
 
   /// Tells a maximal itemset, the path and `more`, and keeps it. @param bits  of `more`
-  void answer(std::span<const uint32_t> more, uint64_t bits, uint32_t support) {
+  void answer(std::span<const RootItem> more, uint64_t bits, uint32_t support) {
     tell(more, support);
     for (size_t node = 0; node < pairs_.depth(); ++node) near_[node].push_back(path_bits_ | bits);
     if (root_.as_masks) return;

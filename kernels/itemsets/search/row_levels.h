@@ -1,6 +1,7 @@
 // The interface by which all searches over bit rows count (breadth_first.h, bit_row_search.h): a stack of
 // levels, each with the bit rows of some itemsets, the items of a root at the bottom. An itemset is named by its
-// index in its level. The rows lie in the memory of this machine (HostLevels) or of a device (device_levels.h).
+// index in its level; in the first level, a root item is at its number. Indexes are plain numbers, because the rows
+// lie in the memory of this machine (HostLevels) or of a device (device_levels.h), whose C ABI takes them as they are.
 #pragma once
 
 #include <cstdint>

@@ -45,7 +45,7 @@ Sampled sample(const SearchRoot& root, size_t step, const AndPopcountKernel& ker
   }
   const auto of_root = root.lists.transactions();
   for (const auto& transaction : of_root) all += transaction.weight;
-  TransactionLists some(*options.memory, of_root.size() / step + 1);
+  TransactionLists<RootItem> some(*options.memory, of_root.size() / step + 1);
   for (size_t k = 0; k < of_root.size(); k += step) {
     taken += of_root[k].weight;
     std::copy_n(root.lists.data() + of_root[k].begin, of_root[k].length, some.room(of_root[k].length));
@@ -54,8 +54,8 @@ Sampled sample(const SearchRoot& root, size_t step, const AndPopcountKernel& ker
   return {WeightedBits(some, root.items.size(), kernel, options), all == 0 ? 1 : taken / all};
 }
 
-double share_of(const SearchRoot& root, uint32_t item) {
-  return static_cast<double>(root.support[item]) / std::max(root.transactions, 1u);
+double share_of(const SearchRoot& root, RootItem item) {
+  return static_cast<double>(root.support_of(item)) / std::max(root.transactions, 1u);
 }
 
 /// A branch that is searched stands for the branches beside it that are left out.
@@ -78,9 +78,9 @@ class Sampler {
   void search() {
     known.is_complete = true;
     stands_for_ = std::max(1u, root_.leading / kBranches);
-    std::vector<uint32_t> branches;
-    for (uint32_t item = stands_for_ / 2; item < root_.leading; item += stands_for_) branches.push_back(item);
-    for (const uint32_t item : branches)
+    std::vector<RootItem> branches;
+    for (uint32_t k = stands_for_ / 2; k < root_.leading; k += stands_for_) branches.push_back(RootItem{k});
+    for (const RootItem item : branches)
       if (known.is_complete) extend_item(item, false);
     std::ranges::rotate(branches, branches.begin() + static_cast<ptrdiff_t>(branches.size() / 3));
     const SearchOutline shallow = known;
@@ -96,11 +96,12 @@ class Sampler {
   SearchOutline known;
 
  private:
-  void extend_item(uint32_t item, bool is_deep) {
+  void extend_item(RootItem item, bool is_deep) {
     share_ = share_of(root_, item);
-    extend(item, static_cast<uint32_t>(root_.items.size()), 1, is_deep);
+    extend(index_of(item), static_cast<uint32_t>(root_.items.size()), 1, is_deep);
   }
 
+  /// @param row      in the top level; in the first level, an item of the root is the row of its number
   /// @param size     rows of the top level, whose itemsets have `length` items
   /// @param is_deep  searches the longer itemsets; from a single item these only
   void extend(uint32_t row, uint32_t size, uint32_t length, bool is_deep) {
@@ -143,11 +144,12 @@ SearchOutline outline_of_pairs(const SearchRoot& root, uint32_t max_length) {
   if (max_length < 2) return pairs;
   double later = 0;
   double later_shares = 0;
-  for (auto item = static_cast<uint32_t>(root.items.size()); item-- > 0;) {
-    if (item < root.leading && later > 0) {
+  for (auto k = static_cast<uint32_t>(root.items.size()); k-- > 0;) {
+    const RootItem item{k};
+    if (k < root.leading && later > 0) {
       pairs.pairs += later;
       pairs.branch_joins += later * share_of(root, item);
-      pairs.tails += later_shares * root.support[item];
+      pairs.tails += later_shares * root.support_of(item);
       ++pairs.extended;
     }
     ++later;

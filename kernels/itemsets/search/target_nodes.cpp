@@ -2,7 +2,6 @@
 #include "itemsets/search/target_nodes.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace batmap {
 
@@ -21,35 +20,35 @@ TargetNodes::TargetNodes(const TargetSearchInput& input)
       masks_(*options_.memory),
       pairs_(input.bits, options_),
       bit_(*options_.memory, counts_.size(), Fill::kZero) {
-  for (uint32_t item = 0; item < counts_.size(); ++item) candidates_.push_back({item, root_.support[item]});
+  for (uint32_t k = 0; k < counts_.size(); ++k) candidates_.push_back({RootItem{k}, root_.support_of(RootItem{k})});
 }
 
 // ---- the root
 
-void TargetNodes::search_root_lists(uint32_t first, uint32_t last) {
-  const uint32_t end = std::min(last, root_.first_masked);
-  if (first < end) walk_lists(occurrences_, candidates_, first, end, root_.transactions);
+void TargetNodes::search_root_lists(RootItem first, RootItem last) {
+  const RootItem end = std::min(last, root_.first_masked);
+  if (first < end) walk_lists(occurrences_, candidates_, index_of(first), index_of(end), root_.transactions);
 }
 
-void TargetNodes::search_root_masks(uint32_t first, uint32_t last) {
-  const uint32_t masked = root_.first_masked;
+void TargetNodes::search_root_masks(RootItem first, RootItem last) {
+  const RootItem masked = root_.first_masked;
   if (std::max(first, masked) >= last) return;
   if (masks_.size() == 0 && !make_root()) return;
   const MaskNode node{.from = 0,
                       .to = masks_.size(),
                       .with = 0,
                       .passed = 0,
-                      .candidates = below(root_.items.size() - masked),
-                      .supports = root_.support.data() + masked,
+                      .candidates = below(root_.items.size() - index_of(masked)),
+                      .supports = root_.support.data() + index_of(masked),
                       .support = root_.transactions};
   if (root_.is_leaf()) return search_table(node);
-  walk_masks(node, below(last - masked) & ~below(std::max(first, masked) - masked));
+  walk_masks(node, masked_before(root_, last) & ~masked_before(root_, std::max(first, masked)));
 }
 
 /// Makes the root's masks: of all its items, or of those from first_masked on. @return false if no more answers follow
 bool TargetNodes::make_root() {
-  if (!root_.as_masks) return make_masks({{}, true}, std::span(candidates_).subspan(root_.first_masked));
-  std::iota(mask_items_, mask_items_ + root_.items.size(), 0u);
+  if (!root_.as_masks) return make_masks({{}, true}, std::span(candidates_).subspan(index_of(root_.first_masked)));
+  for (uint32_t k = 0; k < root_.items.size(); ++k) mask_items_[k] = RootItem{k};
   masks_.append(root_.masks.list(0, root_.masks.size()));
   take_root_masks();
   return true;
@@ -60,14 +59,14 @@ bool TargetNodes::make_root() {
 std::vector<TargetNodes::Candidate> TargetNodes::frequent_items(std::span<const ItemOccurrence> occurrences) {
   uint32_t* const counts = counts_.data();
   const auto tail_at = [&](size_t k) {
-    return WeightedItems{part_of(occurrences[k], Part::kBehind), occurrences[k].weight};
+    return WeightedItems<RootItem>{part_of(occurrences[k], Part::kBehind), occurrences[k].weight};
   };
   std::vector<Candidate> found;
-  const uint64_t increments = count_items(counts, occurrences.size(), threshold(), poll_, tail_at, [&](uint32_t item) {
-    if (!left_out_[item]) found.push_back({item, 0});
+  const uint64_t increments = count_items(counts, occurrences.size(), threshold(), poll_, tail_at, [&](RootItem item) {
+    if (!left_out_[index_of(item)]) found.push_back({item, 0});
   });
   std::sort(found.begin(), found.end(), [](const Candidate& x, const Candidate& y) { return x.item < y.item; });
-  for (Candidate& candidate : found) candidate.support = counts[candidate.item];
+  for (Candidate& candidate : found) candidate.support = counts[index_of(candidate.item)];
   clear_counts(counts, {counts, counts_.size()}, increments, occurrences.size(), tail_at);
   return found;
 }
@@ -75,9 +74,9 @@ std::vector<TargetNodes::Candidate> TargetNodes::frequent_items(std::span<const 
 void TargetNodes::search_lists(std::span<const ItemOccurrence> occurrences, std::span<const Candidate> candidates,
                                uint32_t support) {
   if (candidates.size() > kMaskItems) {
-    for (size_t k = 0; k < candidates.size(); ++k) index_[candidates[k].item] = static_cast<uint32_t>(k + 1);
+    for (size_t k = 0; k < candidates.size(); ++k) index_[index_of(candidates[k].item)] = static_cast<uint32_t>(k + 1);
     const OccurrenceLists lists(root_.lists, occurrences, index_.span(), candidates.size(), options_);
-    for (const Candidate& candidate : candidates) index_[candidate.item] = 0;
+    for (const Candidate& candidate : candidates) index_[index_of(candidate.item)] = 0;
     return walk_lists(lists, candidates, 0, candidates.size(), support);
   }
   if (make_masks({occurrences, false}, candidates)) {
@@ -103,12 +102,12 @@ void TargetNodes::search_lists(std::span<const ItemOccurrence> occurrences, std:
 void TargetNodes::give_bits(std::span<const Candidate> candidates) {
   for (size_t k = 0; k < candidates.size(); ++k) {
     mask_items_[k] = candidates[k].item;
-    bit_[candidates[k].item] = uint64_t{1} << k;
+    bit_[index_of(candidates[k].item)] = uint64_t{1} << k;
   }
 }
 
 void TargetNodes::forget_bits(std::span<const Candidate> candidates) {
-  for (const Candidate& candidate : candidates) bit_[candidate.item] = 0;
+  for (const Candidate& candidate : candidates) bit_[index_of(candidate.item)] = 0;
 }
 
 void TargetNodes::walk_added_masks(const MaskNode& node) {
@@ -120,7 +119,7 @@ void TargetNodes::walk_added_masks(const MaskNode& node) {
   masks_.shrink(node.to);
 }
 
-size_t TargetNodes::items_of(uint64_t candidates, uint32_t* items) const {
+size_t TargetNodes::items_of(uint64_t candidates, RootItem* items) const {
   size_t size = 0;
   for (uint64_t rest = candidates; rest != 0; rest &= rest - 1) items[size++] = mask_items_[lowest(rest)];
   return size;
@@ -133,12 +132,12 @@ void TargetNodes::pop(size_t items) {
   told_ = std::min(told_, static_cast<uint32_t>(length()));
 }
 
-void TargetNodes::tell(std::span<const uint32_t> more, uint32_t support) {
+void TargetNodes::tell(std::span<const RootItem> more, uint32_t support) {
   const auto own = static_cast<uint32_t>(length());
   const auto all = static_cast<uint32_t>(own + more.size());
   const auto item_at = [&](size_t k) { return k < own ? path_[k - perfect_.size()] : more[k - own]; };
   for (uint32_t k = told_; k < all; ++k)
-    visitor_.visit(k < perfect_.size() ? perfect_[k] : root_.items[item_at(k)], k + 1, k + 1 == all ? support : 0);
+    visitor_.visit(k < perfect_.size() ? perfect_[k] : root_.rank_of(item_at(k)), k + 1, k + 1 == all ? support : 0);
   told_ = own;
 }
 

@@ -20,7 +20,7 @@ namespace batmap {
 class TargetNodes : public TargetSearch {
  protected:
   struct Candidate {
-    uint32_t item;  // of the root
+    RootItem item;
     uint32_t support;
   };
   /// The transactions of a node on lists: those of some occurrences, or all of the root.
@@ -60,15 +60,15 @@ class TargetNodes : public TargetSearch {
 
   /// Searches the node, a child of the masks [from, to), on its own masks, which follow them in masks_; then drops these.
   void walk_added_masks(const MaskNode& node);
-  void search_root_lists(uint32_t first, uint32_t last);
-  void search_root_masks(uint32_t first, uint32_t last);
+  void search_root_lists(RootItem first, RootItem last);
+  void search_root_masks(RootItem first, RootItem last);
   /// Searches below the path's node. @param occurrences  of the path
   void search_lists(std::span<const ItemOccurrence> occurrences, std::span<const Candidate> candidates, uint32_t support);
   /// The frequent items behind the occurrences, ascending, without those left out.
   std::vector<Candidate> frequent_items(std::span<const ItemOccurrence> occurrences);
   /// The items before an occurrence in its transaction, or those behind it.
-  std::span<const uint32_t> part_of(const ItemOccurrence& occurrence, Part part) const {
-    const uint32_t* const data = root_.lists.data();
+  std::span<const RootItem> part_of(const ItemOccurrence& occurrence, Part part) const {
+    const RootItem* const data = root_.lists.data();
     return part == Part::kBefore ? std::span(data + occurrence.begin, data + occurrence.at)
                                  : std::span(data + occurrence.at + 1, data + occurrence.end);
   }
@@ -76,9 +76,9 @@ class TargetNodes : public TargetSearch {
   /// Gives the candidates their bits, until forget_bits().
   void give_bits(std::span<const Candidate> candidates);
   void forget_bits(std::span<const Candidate> candidates);
-  uint64_t mask_of(std::span<const uint32_t> items) const {
+  uint64_t mask_of(std::span<const RootItem> items) const {
     uint64_t mask = 0;
-    for (const uint32_t item : items) mask |= bit_[item];
+    for (const RootItem item : items) mask |= bit_[index_of(item)];
     return mask;
   }
   /// Makes masks_ of the transactions. @param added  added(items before, index of the mask), for each transaction
@@ -89,17 +89,17 @@ class TargetNodes : public TargetSearch {
   template <typename Packed>
   void fill_table(const MaskNode& node, const Packed& packed);
   /// The candidates as items of the root. @return how many there are
-  size_t items_of(uint64_t candidates, uint32_t* items) const;
+  size_t items_of(uint64_t candidates, RootItem* items) const;
 
   // The path and the answers.
 
   uint32_t threshold() const { return bounds_.threshold(); }
   size_t length() const { return perfect_.size() + path_.size(); }
-  void push(uint32_t item) { path_.push_back(item); }
+  void push(RootItem item) { path_.push_back(item); }
   /// Shortens the path. @param items  how many stay
   void pop(size_t items);
   /// Reports an answer: the root's perfect extensions, the path and `more`.
-  void tell(std::span<const uint32_t> more, uint32_t support);
+  void tell(std::span<const RootItem> more, uint32_t support);
 
   const SearchRoot& root_;
   const OccurrenceLists& occurrences_;
@@ -111,7 +111,7 @@ class TargetNodes : public TargetSearch {
   Poll poll_;
 
   std::vector<Rank> perfect_;   // the root's perfect extensions, if they are in the answers
-  std::vector<uint32_t> path_;  // the other items of the itemset, as items of the root
+  std::vector<RootItem> path_;  // the other items of the itemset
 
   // Lists.
   Buffer<uint32_t> counts_;  // [root items] zero between nodes
@@ -122,7 +122,7 @@ class TargetNodes : public TargetSearch {
   MaskStack masks_;
   MaskPairs pairs_;
   bool root_counted_ = false;        // pairs_ has the pairs of the root's masks
-  uint32_t mask_items_[kMaskItems];  // [bits] items of the root
+  RootItem mask_items_[kMaskItems];  // [bits]
   LeafTable table_;
 
  private:
@@ -135,16 +135,16 @@ class TargetNodes : public TargetSearch {
 
 template <typename Added>
 void TargetNodes::add_masks(const NodeTransactions& transactions, const Added& added) {
-  const auto take = [&](std::span<const uint32_t> before, std::span<const uint32_t> behind, uint32_t weight) {
+  const auto take = [&](std::span<const RootItem> before, std::span<const RootItem> behind, uint32_t weight) {
     const uint64_t mask = mask_of(behind);
     poll_.after(32);
     if (mask != 0) added(before, masks_.add(mask, weight));
   };
-  const uint32_t* const data = root_.lists.data();
+  const RootItem* const data = root_.lists.data();
   if (transactions.is_root) {
     masks_.start(root_.lists.transactions().size());
-    for (const TransactionLists::Transaction& t : root_.lists.transactions()) {
-      const std::span<const uint32_t> all(data + t.begin, t.length);
+    for (const MergedTransaction& t : root_.lists.transactions()) {
+      const std::span<const RootItem> all(data + t.begin, t.length);
       const auto before = static_cast<size_t>(std::lower_bound(all.begin(), all.end(), root_.first_masked) - all.begin());
       take(all.first(before), all.subspan(before), t.weight);
     }

@@ -36,7 +36,7 @@ class TargetSearch {
   /// Searches the answers whose first item is one of the root's items [first, last). Closed itemsets may be
   /// searched branch by branch, in ascending order; the other targets need all branches in one call.
   /// @throws Error, std::bad_alloc
-  virtual void search(uint32_t first, uint32_t last) = 0;
+  virtual void search(RootItem first, RootItem last) = 0;
 };
 
 std::unique_ptr<TargetSearch> make_closed_search(const TargetSearchInput& input);

@@ -13,21 +13,12 @@ namespace batmap {
 namespace {
 
 constexpr uint8_t kVersion = 1;
-constexpr size_t kMaxVarint = 10;
 constexpr uint64_t kMinItemBytes = 3;  // three varints
 constexpr uint64_t kMaxTotal = INT64_MAX;
 constexpr uint32_t kMaxItems = UINT32_MAX - 1;
 
 uint64_t zigzag(int64_t x) { return static_cast<uint64_t>(x) << 1 ^ static_cast<uint64_t>(x >> 63); }
 uint64_t unzigzag(uint64_t x) { return x >> 1 ^ (0 - (x & 1)); }
-
-void write_varint(GrowingBuffer<std::byte>& out, uint64_t value) {
-  std::byte* const room = out.room(kMaxVarint);
-  size_t bytes = 0;
-  for (; value >= 0x80; value >>= 7) room[bytes++] = static_cast<std::byte>(value | 0x80);
-  room[bytes++] = static_cast<std::byte>(value);
-  out.add(bytes);
-}
 
 [[noreturn]] void invalid(const char* what) {
   throw Error(ErrorCode::kInvalidData, std::string("invalid pair counts: ") + what);

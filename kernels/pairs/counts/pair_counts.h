@@ -33,6 +33,7 @@
 
 #include "core/memory.h"
 #include "core/options.h"
+#include "core/varint.h"
 
 namespace batmap {
 
@@ -57,17 +58,6 @@ inline PairCountsHeader pair_counts_header(const std::byte* bytes) {
   PairCountsHeader header;
   std::memcpy(&header, bytes, sizeof header);
   return header;
-}
-
-/// Reads a varint of a valid value; moves `at` behind it.
-inline uint64_t read_varint(const std::byte*& at) {
-  auto byte = static_cast<uint64_t>(*at++);
-  uint64_t value = byte & 0x7f;
-  for (int shift = 7; byte >= 0x80; shift += 7) {
-    byte = static_cast<uint64_t>(*at++);
-    value |= (byte & 0x7f) << shift;
-  }
-  return value;
 }
 
 /// Iterates over one row: the partners of an item.

@@ -1,5 +1,5 @@
 // Runs over rows in files, against the same runs in memory. Work memory is so small that partitions are split
-// again and the counters take several passes. Then failing files, and cancellation.
+// again and counts go to files, too. Then failing files, and cancellation.
 #include "pairs/spilled_pairs.h"
 
 #include <gtest/gtest.h>
@@ -200,24 +200,22 @@ TEST(SpilledPairs, TiesOfTheBestAreAmongTheAnswers) {
     }));
 }
 
-TEST(SpilledPairs, RefusesMorePassesThanAreWanted) {
-  const std::vector<TidItem> rows = relation(17, 2000, 400, 20000, 1);
+// Counters of 4 bytes for 60 * 59 / 2 pairs take 7 kB, and may take a quarter of the work memory.
+TEST(SpilledPairs, CountsOfPartsAreInFilesIfCountersAreTooLarge) {
+  const std::vector<TidItem> rows = relation(17, 4000, 60, 40000, 1);
   PairQuery query;
   query.min_count = 1;
-  uint64_t passes = 0;
-  for (bool refused = true; refused;) {
-    query.max_passes = ++passes;
-    MemoryMeter meter;
-    FakeFiles files;
-    try {
-      run(rows, {}, query, {.threads = 1, .memory = &meter, .cancel = {}, .files = &files, .work_bytes = 128 << 10}, true);
-      refused = false;
-    } catch (const Error& error) {
-      ASSERT_EQ(error.code(), ErrorCode::kMemoryLimit);
+  for (const bool bag : {false, true})
+    for (const size_t work_bytes : {size_t{20} << 10, size_t{70} << 10}) {
+      query.bag = bag;
+      MemoryMeter meter;
+      FakeFiles files;
+      const ExecutionOptions options{
+          .threads = 1, .memory = &meter, .cancel = {}, .files = &files, .work_bytes = work_bytes};
+      const std::string reason = run(rows, {}, query, options, true).record.reason;
+      EXPECT_EQ(reason.find("their counts in") != std::string::npos, work_bytes == 20 << 10) << reason;
+      for (const int threads : {1, 3}) ASSERT_EQ(compare(rows, {}, query, threads, work_bytes), "");
     }
-    ASSERT_EQ(meter.current(), 0u);
-  }
-  EXPECT_EQ(passes, 10u);  // 400 * 399 / 2 counters of 4 bytes, 32 kB at a time
 }
 
 TEST(SpilledPairs, CountsAllBeforeTheFirstAnswer) {

@@ -1,0 +1,209 @@
+// Plans the queries of a call and expects its answers. See planner_support.h.
+#include "extension/functions/planner_support.h"
+
+#include <cmath>
+
+#include "extension/input/run_costs.h"
+
+#include "extension/server/pg.h"
+
+using namespace batmap::pg;
+
+namespace batmap::pg {
+
+namespace {
+
+// ---- estimates that the planner asks for several times
+
+/// Lives as long as the planner works on its query.
+struct KnownCall {
+  PlannerInfo* root;
+  Node* call;
+  CallEstimate estimate;
+  KnownCall* next;
+  MemoryContextCallback forget;
+};
+
+KnownCall* known_calls = nullptr;
+
+void forget_call(void* arg) {
+  for (KnownCall** at = &known_calls; *at != nullptr; at = &(*at)->next) {
+    if (*at != arg) continue;
+    *at = (*at)->next;
+    return;
+  }
+}
+
+const KnownCall* find_call(const PlannerInfo* root, const Node* call) {
+  for (const KnownCall* known = known_calls; known != nullptr; known = known->next)
+    if (known->root == root && equal(known->call, call)) return known;
+  return nullptr;
+}
+
+const KnownCall* keep_call(PlannerInfo* root, const Node* call, const CallEstimate& estimate) {
+  const MemoryContext caller = MemoryContextSwitchTo(root->planner_cxt);
+  auto* const known = static_cast<KnownCall*>(palloc0(sizeof(KnownCall)));
+  known->root = root;
+  known->call = static_cast<Node*>(copyObjectImpl(call));
+  known->estimate = estimate;
+  known->next = known_calls;
+  known->forget.func = forget_call;
+  known->forget.arg = known;
+  MemoryContextRegisterResetCallback(root->planner_cxt, &known->forget);
+  known_calls = known;
+  MemoryContextSwitchTo(caller);
+  return known;
+}
+
+// ---- an estimate
+
+/// The value of an expression, as far as the planner knows it. @return nullptr: it is unknown, or NULL
+const Const* known_value(PlannerInfo* root, void* expression) {
+  auto* node = static_cast<Node*>(expression);
+  if (!IsA(node, Const)) node = estimate_expression_value(root, node);
+  return IsA(node, Const) && !castNode(Const, node)->constisnull ? castNode(Const, node) : nullptr;
+}
+
+bool is_null(const Node* argument) { return IsA(argument, Const) && reinterpret_cast<const Const*>(argument)->constisnull; }
+
+struct Attempt {
+  PlannerInfo* root;
+  const FuncExpr* call;
+  const SupportedCall* layout;
+  CallEstimate estimate;
+};
+
+/// Plans the queries of a call. @return whether all of them are known
+bool plan_queries(const SupportedCall& layout, PlannedCall& planned, Cost& cost) {
+  for (int k = 0; k < layout.queries; ++k) {
+    void* const argument = list_nth(planned.arguments, planned.first - layout.queries + k);
+    if (exprType(static_cast<Node*>(argument)) != TEXTOID) return false;  // a relation
+    const Const* const query = known_value(planned.root, argument);
+    if (query == nullptr) return false;
+    const bool item_first = k == 0 && layout.first_item_first;
+    if (!estimate_inner_query(TextDatumGetCString(query->constvalue), item_first, planned.inputs[k])) return false;
+    cost += planned.inputs[k].cost;
+  }
+  return true;
+}
+
+void estimate_call(void* arg) {
+  auto* const attempt = static_cast<Attempt*>(arg);
+  const SupportedCall& layout = *attempt->layout;
+  List* const arguments = attempt->call->args;
+  auto* const planned = static_cast<PlannedCall*>(palloc0(sizeof(PlannedCall)));
+  planned->root = attempt->root;
+  planned->arguments = arguments;
+  planned->first = list_length(arguments) - layout.arguments;
+  CallEstimate estimate{};
+  if (planned->first < layout.queries || !plan_queries(layout, *planned, estimate.cost)) return;
+  estimate.has_cost = true;
+  bool has_items = layout.expect != nullptr;
+  for (int k = 0; k < layout.queries; ++k) has_items &= planned->inputs[k].has_items;
+  if (has_items) layout.expect(*planned, estimate);
+  attempt->estimate = estimate;
+}
+
+const CallEstimate& estimate_of(PlannerInfo* root, const FuncExpr* call, const SupportedCall& layout) {
+  const auto* const node = reinterpret_cast<const Node*>(call);
+  const KnownCall* known = find_call(root, node);
+  if (known != nullptr) return known->estimate;
+  Attempt attempt{root, call, &layout, {}};
+  const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap estimate", ALLOCSET_DEFAULT_SIZES);
+  const MemoryContext caller = MemoryContextSwitchTo(context);
+  succeeds(estimate_call, &attempt);
+  MemoryContextSwitchTo(caller);
+  MemoryContextDelete(context);
+  return keep_call(root, node, attempt.estimate)->estimate;
+}
+
+/// Limits the rows by arguments that are constants. @return whether there are such
+bool bound_rows(const List* arguments, const SupportedCall& layout, double& rows) {
+  bool bounded = false;
+  for (const int index : {layout.top_k, layout.max_results}) {
+    if (index == SupportedCall::kNone) continue;
+    const auto* const value =
+        static_cast<const Node*>(list_nth(arguments, list_length(arguments) - layout.arguments + index));
+    if (!IsA(value, Const) || is_null(value)) continue;
+    rows = Min(rows, static_cast<double>(DatumGetInt64(reinterpret_cast<const Const*>(value)->constvalue)));
+    bounded = true;
+  }
+  return bounded;
+}
+
+}  // namespace
+
+const Const* PlannedCall::value(int index) const { return known_value(root, list_nth(arguments, first + index)); }
+
+double PlannedCall::number(int index, double otherwise) const {
+  const Const* const known = value(index);
+  if (known == nullptr) return otherwise;
+  switch (known->consttype) {
+    case INT4OID: return DatumGetInt32(known->constvalue);
+    case INT8OID: return static_cast<double>(DatumGetInt64(known->constvalue));
+    case FLOAT8OID: return DatumGetFloat8(known->constvalue);
+    default: return otherwise;
+  }
+}
+
+double PlannedCall::min_count(int count_index, int share_index) const {
+  return Max(1, Max(number(count_index, 1), std::ceil(number(share_index, 0) * inputs[0].items.transactions)));
+}
+
+LengthCounts PlannedCall::itemsets(double min_count, int max_length, CallEstimate& estimate) const {
+  const ItemSupports& supports = inputs[0].items;
+  const LengthCounts itemsets = expected_itemsets(supports.items(), supports.transactions, min_count, max_length);
+  const double bits = kItemsetOperators + supports.transactions / kBitsAnOperator;
+  estimate.cost += itemsets.between(1, max_length) * bits * cpu_operator_cost;
+  return itemsets;
+}
+
+double PlannedCall::share_with(int array_index, double items, double length) const {
+  const Const* const array = value(array_index);
+  if (array == nullptr) return 1;
+  const auto* const elements = DatumGetArrayTypeP(array->constvalue);
+  const double listed = ArrayGetNItems(ARR_NDIM(elements), ARR_DIMS(elements));
+  return items <= listed ? 1 : 1 - std::pow(1 - listed / items, length);
+}
+
+Node* support_call(Node* request, const SupportedCall& layout) {
+  const bool asks_rows = IsA(request, SupportRequestRows);
+  if (!asks_rows && !IsA(request, SupportRequestCost)) return nullptr;
+  auto* const rows = reinterpret_cast<SupportRequestRows*>(request);
+  auto* const cost = reinterpret_cast<SupportRequestCost*>(request);
+  PlannerInfo* const root = asks_rows ? rows->root : cost->root;
+  Node* const node = asks_rows ? rows->node : cost->node;
+  if (node == nullptr || !IsA(node, FuncExpr)) return nullptr;
+  const auto* const call = castNode(FuncExpr, node);
+  const CallEstimate estimate = root != nullptr && layout.queries > 0 ? estimate_of(root, call, layout) : CallEstimate{};
+  if (!asks_rows) {
+    if (!estimate.has_cost) return nullptr;
+    cost->startup = estimate.cost;
+    cost->per_tuple = 0;
+    return request;
+  }
+  double expected = estimate.has_rows ? clamp_row_est(estimate.rows) : HUGE_VAL;
+  if (!bound_rows(call->args, layout, expected) && !estimate.has_rows) return nullptr;
+  // A limit does not say that there are so many rows. Without an estimate it is the best guess.
+  rows->rows = expected;
+  return request;
+}
+
+}  // namespace batmap::pg
+
+/// Planner support of table functions whose number of rows no argument limits. The query is the first text among the arguments.
+BATMAP_FUNCTION(batmap_stream_support) {
+  auto* const request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
+  if (!IsA(request, SupportRequestCost)) PG_RETURN_POINTER(nullptr);
+  const auto* const call = reinterpret_cast<const SupportRequestCost*>(request)->node;
+  if (call == nullptr || !IsA(call, FuncExpr)) PG_RETURN_POINTER(nullptr);
+  List* const arguments = reinterpret_cast<const FuncExpr*>(call)->args;
+  const ListCell* cell;
+  foreach (cell, arguments) {
+    const auto* const argument = static_cast<const Node*>(lfirst(cell));
+    if (exprType(argument) != TEXTOID || is_null(argument)) continue;
+    const int following = list_length(arguments) - foreach_current_index(cell) - 1;
+    PG_RETURN_POINTER(support_call(request, {following, 1, SupportedCall::kNone, SupportedCall::kNone}));
+  }
+  PG_RETURN_POINTER(nullptr);
+}
