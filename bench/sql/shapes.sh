@@ -5,17 +5,19 @@
 part_shapes() {
     local shape goal query name
     load_retail_once || return 0
-    run_sql "CREATE TABLE retail_orders AS SELECT tid, 'country ' || (hashint4(tid) & 15) AS country, date '2024-01-01' + ((hashint4(tid) >> 4) & 255) AS day
+    run_sql "CREATE TABLE retail_orders AS SELECT tid, hashint4(tid) % 20000 AS customer, 'country ' || (hashint4(tid) & 15) AS country, date '2024-01-01' + ((hashint4(tid) >> 4) & 255) AS day
         FROM (SELECT DISTINCT tid FROM retail) t; ALTER TABLE retail_orders ADD PRIMARY KEY (tid)"
     run_sql "CREATE TABLE retail_products AS SELECT item, 'product ' || item AS name, 'category ' || item % 40 AS category
         FROM (SELECT DISTINCT item FROM retail) i; ALTER TABLE retail_products ADD PRIMARY KEY (item)"
     run_sql "CREATE TABLE retail_baskets AS SELECT tid, array_agg(item) AS items, array_agg('product ' || item) AS names FROM retail GROUP BY tid;
         ALTER TABLE retail_baskets ADD PRIMARY KEY (tid)"
+    run_sql "CREATE TABLE retail_lines AS SELECT tid, item, 1 + (hashint4(tid * 7 + item) & 65535) % 10 AS qty,
+        (1 + (hashint4(tid * 31 + item) & 65535) % 700 / 100.0)::numeric(10, 2) AS price FROM retail"
     run_sql "CREATE TABLE retail_wanted AS SELECT k AS id, hashint4(k) & 1023 AS x, (hashint4(k) >> 10) & 1023 AS y FROM generate_series(1, 10000) k"
     run_sql "CREATE TABLE graph AS SELECT DISTINCT src, dst FROM (SELECT (50000 * power((hashint4(k)::float8 + 2147483648) / 4294967296, 1.6))::int AS src,
         (50000 * power((hashint4(k + 500000000)::float8 + 2147483648) / 4294967296, 1.6))::int AS dst FROM generate_series(1, 1050000) k) e WHERE src <> dst"
     run_sql "CREATE TABLE graph_pairs AS SELECT k AS id, hashint4(k) & 16383 AS x, (hashint4(k) >> 14) & 16383 AS y FROM generate_series(1, 10000) k"
-    run_sql "VACUUM (FREEZE, ANALYZE) retail_orders, retail_products, retail_baskets, retail_wanted, graph, graph_pairs"
+    run_sql "VACUUM (FREEZE, ANALYZE) retail_orders, retail_products, retail_baskets, retail_lines, retail_wanted, graph, graph_pairs"
     sql "SELECT count(*) FROM batmap_last_run();" # loads the library
     emit
     emit "## One question, written in many ways"
@@ -41,6 +43,11 @@ the filter with IN|0.3|SELECT a.item, b.item, count(*) AS n FROM retail a JOIN r
 triples, of a twentieth of the orders|0.2|SELECT a.item, b.item, c.item, count(*) AS n FROM retail a JOIN retail b USING (tid) JOIN retail c USING (tid) WHERE a.item < b.item AND b.item < c.item AND a.tid <= 4400 AND b.tid <= 4400 AND c.tid <= 4400 GROUP BY 1, 2, 3 HAVING count(*) >= 25
 by country of the order|0.5|SELECT o.country, a.item, b.item, count(*) AS n FROM retail a JOIN retail b USING (tid) JOIN retail_orders o USING (tid) WHERE a.item < b.item GROUP BY 1, 2, 3 HAVING count(*) >= 20
 categories, orders counted once|0.4|SELECT p.category, q.category, count(DISTINCT a.tid) AS n FROM retail a JOIN retail b USING (tid) JOIN retail_products p ON p.item = a.item JOIN retail_products q ON q.item = b.item WHERE p.category < q.category GROUP BY 1, 2
+sum of a product of integers|0.4|SELECT a.item, b.item, sum(a.qty * b.qty) AS n FROM retail_lines a JOIN retail_lines b USING (tid) WHERE a.item < b.item GROUP BY 1, 2 HAVING count(*) >= 50
+sum of prices|0.5|SELECT a.item, b.item, sum(a.price) AS n FROM retail_lines a JOIN retail_lines b USING (tid) WHERE a.item < b.item GROUP BY 1, 2 HAVING count(*) >= 50
+sum of quantity times price|0.5|SELECT a.item, b.item, sum(a.qty * b.price) AS n FROM retail_lines a JOIN retail_lines b USING (tid) WHERE a.item < b.item GROUP BY 1, 2 HAVING count(*) >= 50
+customers who bought both|1|SELECT a.item, b.item, count(DISTINCT o.customer) AS n FROM retail a JOIN retail_orders o USING (tid) JOIN retail_orders p ON p.customer = o.customer JOIN retail b ON b.tid = p.tid WHERE a.item < b.item GROUP BY 1, 2 HAVING count(DISTINCT o.customer) >= 50
+purchases by one customer|1|SELECT a.item, b.item, count(*) AS n FROM retail a JOIN retail_orders o USING (tid) JOIN retail_orders p ON p.customer = o.customer JOIN retail b ON b.tid = p.tid WHERE a.item < b.item GROUP BY 1, 2 HAVING count(*) >= 50
 unnest twice|0.2|SELECT x, y, count(*) AS n FROM retail_baskets, unnest(items) x, unnest(items) y WHERE x < y GROUP BY 1, 2 HAVING count(*) >= 50
 unnest twice, all pairs|0.5|SELECT x, y, count(*) AS n FROM retail_baskets, unnest(items) x, unnest(items) y WHERE x < y GROUP BY 1, 2
 unnest twice, text|0.5|SELECT x, y, count(*) AS n FROM retail_baskets, unnest(names) x, unnest(names) y WHERE x < y GROUP BY 1, 2 HAVING count(*) >= 50

@@ -12,6 +12,7 @@
 #include "extension/plan/plain_plan.h"
 #include "extension/server/backend.h"
 #include "extension/server/plan_numbers.h"
+#include "pairs/pair_sums.h"
 #include "pairs/spilled_pairs.h"
 #include "relation/row_log.h"
 
@@ -23,6 +24,11 @@ namespace {
 
 // Costs in units of cpu_operator_cost, as in run_costs.h.
 constexpr double kGroupedPairOperators = 1;  // find the groups of a pair of codes, and add its count up
+constexpr double kProductOperators = 0.15;   // add one product of a row of the join to its sum
+
+constexpr double kSumRowOperators = 8;  // sort and merge a row that has factors
+constexpr double kFactorOperators = 6;  // read one of them
+constexpr double kSumRowBytes = 64;     // of such a row, in all forms together
 
 constexpr double kFinerRowTuples = 3;  // in units of cpu_tuple_cost: return a row that the server combines with others
 
@@ -68,6 +74,8 @@ JoinProjectSpec::Side side_spec(const JoinProjectQuery& query, const JoinProject
     spec.null_items = spec.item == KeyKind::kTuples;  // a dictionary has none; an order of the items rejects them
   }
   set_lookup(side, spec);
+  spec.adds_up = query.adds_up;
+  spec.factors = list_length(side.factors);
   return spec;
 }
 
@@ -113,12 +121,12 @@ Path* path_of(PlannerInfo* root, RelOptInfo* rel, List* expressions) {
 
 Path* input_path(PlannerInfo* root, const JoinProjectSide& side, const RowExpansion* expansion,
                  JoinProjectSpec::Side& columns) {
-  List* const expressions = list_concat_copy(side.keys, side.codes);
+  List* const expressions = list_concat(list_concat_copy(side.keys, side.codes), side.factors);
   const RelOptInfo* const rel = expansion != nullptr ? expansion->rows : side.rel;
   Path* const serial = expansion != nullptr
                            ? expand_rows_path(root, *expansion, side.rel, rel->cheapest_total_path, expressions)
                            : path_of(root, side.rel, expressions);
-  if (!has_own_keys(columns) || !side.rel->consider_parallel || rel->partial_pathlist == NIL ||
+  if (!has_own_keys(columns) || columns.adds_up != 0 || !side.rel->consider_parallel || rel->partial_pathlist == NIL ||
       !is_parallel_safe(root, reinterpret_cast<Node*>(expressions)))
     return serial;
   auto* const partial = static_cast<Path*>(linitial(rel->partial_pathlist));
@@ -172,6 +180,22 @@ MemoryUse memory_use(PlannerInfo* root, const JoinProjectQuery& query, const Joi
   const double parts = std::ceil(rows * kRowBytes / static_cast<double>(max_loaded_bytes(run_work_bytes())));
   const double runs = rows * kPassRowOperators + std::min(join_rows, pairs * parts) * kRunPairOperators;
   use.cost = (rows * kFileRowOperators + std::min(blocks, runs)) * cpu_operator_cost;
+  return use;
+}
+
+/// The same for a run that adds up: all rows stay in memory.
+MemoryUse memory_of_sums(PlannerInfo* root, const JoinProjectQuery& query, const JoinProjectSpec& spec) {
+  MemoryUse use;
+  const double products = 1 + list_length(query.aggregates);
+  for (int side = 0; side < spec.inputs(); ++side) {
+    const JoinProjectSide& input = query.sides[side];
+    const double factors = products * (spec.self_join ? 2 : 1);
+    use.bytes += input.rel->rows * (kSumRowBytes + 2 * sizeof(int64_t) * factors);
+    use.cost += input.rel->rows * (kSumRowOperators + kFactorOperators * spec.sides[side].factors) * cpu_operator_cost;
+    use.bytes +=
+        distinct_values(root, input.codes, input.rel->rows) * (kItemBytes + kCodedBytes + sizeof(WideSum) * products);
+    use.bytes += distinct_values(root, input.keys, input.rel->rows) * kCodedBytes;
+  }
   return use;
 }
 
@@ -282,7 +306,8 @@ List* join_project_lists(const List* custom_private) {
   List* const shared_operators = numbers.next_oids();
   List* const lists = list_make5(spec, key_operators, left_item_operators, right_item_operators, shared_operators);
   List* const states = numbers.next_ints();
-  return lappend(lappend(lists, states), numbers.next_ints());
+  List* const inputs = numbers.next_ints();
+  return list_concat(lists, list_make3(states, inputs, numbers.next_ints()));
 }
 
 JoinProjectSpec join_project_spec(const List* lists) {
@@ -332,11 +357,12 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
     startup += rows->total_cost + rows->rows * kCodedRowOperators * cpu_operator_cost;
   }
   const double instances = query.expansion != nullptr ? pair_instances(root, query, joined_rows) : joined_rows;
-  startup += instances * kPairInstanceOperators * cpu_operator_cost;
+  const double products = 1 + list_length(query.aggregates);
+  startup += instances * (spec.adds_up() ? products * kProductOperators : kPairInstanceOperators) * cpu_operator_cost;
   if (spec.grouped)
     startup += distinct_values(root, list_concat_copy(query.sides[0].codes, query.sides[1].codes), joined_rows) *
                kGroupedPairOperators * cpu_operator_cost;
-  const MemoryUse memory = memory_use(root, query, spec, instances);
+  const MemoryUse memory = spec.adds_up() ? memory_of_sums(root, query, spec) : memory_use(root, query, spec, instances);
   startup += memory.cost;
   // A run that finds the memory too small leaves the answer to the plain plan.
   if (memory.bytes > static_cast<double>(memory_limit_bytes())) startup += plain->total_cost;
@@ -363,8 +389,9 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
       if (input != nullptr) expressions = lappend(expressions, input);
   }
   List* numbers = NIL;
-  for (const List* const list : {ints_of(spec), query.key_operators, query.sides[0].item_operators,
-                                 query.sides[1].item_operators, query.shared.item_operators, query.states, inputs})
+  for (const List* const list :
+       {ints_of(spec), query.key_operators, query.sides[0].item_operators, query.sides[1].item_operators,
+        query.shared.item_operators, query.states, inputs, query.sums})
     numbers = put_numbers(numbers, list);
   path->custom_private = list_make4(numbers, expressions, scan_targets(query), query.quals);
   if (!query.finer) return &path->path;

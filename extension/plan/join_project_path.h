@@ -23,6 +23,8 @@ struct JoinProjectSpec {
     int items;       // columns of the answer: the codes, or what a lookup finds for them
     Lookup lookup;
     KeyKind lookup_key;
+    int adds_up;  // aggregates are sums of products of factors (join_sums.h)
+    int factors;  // then, columns of the input after the codes; a self-join has those of both sides
   };
   Side sides[2];
   Side shared;  // only its lookup, by the key of the join
@@ -40,6 +42,7 @@ struct JoinProjectSpec {
   int has_offset;  // the next of custom_exprs; arguments and conditions of aggregates follow
 
   const Side& side(int number) const { return sides[self_join ? 0 : number]; }
+  bool adds_up() const { return sides[0].adds_up != 0; }
   int inputs() const { return self_join ? 1 : 2; }
   /// The lookups: of the left side, of the right side, by the key.
   const Side& looked_up(int number) const { return number < 2 ? sides[number] : shared; }
@@ -64,7 +67,16 @@ Path* input_path(PlannerInfo* root, const JoinProjectSide& side, const RowExpans
                  JoinProjectSpec::Side& columns);
 
 /// The lists that CustomScan::custom_private holds.
-enum JoinProjectList { kSpec, kKeyOperators, kLeftItemOperators, kRightItemOperators, kSharedOperators, kStates, kInputs };
+enum JoinProjectList {
+  kSpec,
+  kKeyOperators,
+  kLeftItemOperators,
+  kRightItemOperators,
+  kSharedOperators,
+  kStates,
+  kInputs,
+  kSums
+};
 
 /// In the list kInputs, for each aggregate: the expressions that it has.
 enum AggregateInput : int { kArgument = 1, kCondition = 2 };

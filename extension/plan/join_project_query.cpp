@@ -6,6 +6,7 @@
 #include "extension/plan/join_aggregates.h"
 #include "extension/plan/join_items.h"
 #include "extension/plan/join_sides.h"
+#include "extension/plan/join_sums.h"
 #include "extension/plan/join_unnest.h"
 
 #include "extension/server/pg.h"
@@ -157,6 +158,7 @@ JoinProjectCount counted_by(PlannerInfo* root, const JoinProjectQuery& query, co
 namespace {
 
 bool add_aggregate(PlannerInfo* root, JoinProjectQuery& query, Aggref* aggregate) {
+  if (query.adds_up) return add_sum(root, query, aggregate);
   if (list_member(query.aggregates, aggregate)) return true;
   const AggregateState state = state_of(aggregate);
   if (state == AggregateState::kNone) return query.refuse(Refusal::kAggregate, aggregate);
@@ -215,12 +217,14 @@ bool read_output(PlannerInfo* root, JoinProjectQuery& query, List* having) {
     if (!is_plain(expression)) return query.refuse(Refusal::kVolatileHaving, expression);
     if (is_unknown(expression, &check)) return false;
   }
+  if (query.finer && query.adds_up) return query.refuse(Refusal::kFinerSums);
   if (query.finer && query.counting == JoinProjectCount::kKeys) return query.refuse(Refusal::kFinerKeys);
   return true;
 }
 
 /// Does it count all rows, or all keys, of a pair?
 bool is_whole_count(const JoinProjectQuery& query, Node* expression) {
+  if (query.adds_up) return counts_all_rows(query, expression);
   const ListCell* aggregate;
   const ListCell* argument;
   const ListCell* condition;
@@ -276,6 +280,7 @@ bool recognize_division(PlannerInfo* root, const RelOptInfo* input, List* having
       !read_output(root, query, having) || (expands && !complete_items(root, query)))
     return false;
   query.self_join = expands || make_copies(root, query);
+  if (query.self_join) share_factors(query);
   find_unwanted_nulls(root, query);
   query.compared = list_copy(query.quals);
   take_order(query);
@@ -287,7 +292,7 @@ bool recognize_division(PlannerInfo* root, const RelOptInfo* input, List* having
     side.code_operators = side.item_operators;
     side.rows_with_lookups = side.rel->rows;
   }
-  query.rows_repeat = rows_may_repeat(root, query);
+  query.rows_repeat = !query.adds_up && rows_may_repeat(root, query);
   return true;
 }
 
@@ -301,7 +306,7 @@ void take_having(JoinProjectQuery& query, List* having) {
 
 void take_limit(PlannerInfo* root, JoinProjectQuery& query) {
   const Query* const parse = root->parse;
-  if (query.finer || query.quals != NIL || parse->sortClause == NIL || parse->limitCount == nullptr ||
+  if (query.finer || query.adds_up || query.quals != NIL || parse->sortClause == NIL || parse->limitCount == nullptr ||
       parse->distinctClause != NIL || parse->hasWindowFuncs)
     return;
   const auto* const first = linitial_node(SortGroupClause, parse->sortClause);
@@ -320,8 +325,9 @@ bool rows_may_repeat(PlannerInfo* root, const JoinProjectQuery& query) {
 }
 
 bool recognize_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output,
-                            JoinProjectQuery& query) {
+                            JoinProjectQuery& query, bool adds_up) {
   query = {};
+  query.adds_up = adds_up;
   if (!groups_rows(root, stage)) return query.refuse(Refusal::kNotGrouped);
   if (!is_plain_block(root, stage, input, query) || !relations_are_plain(root, query)) return false;
   const bool grouped = stage == UPPERREL_GROUP_AGG;

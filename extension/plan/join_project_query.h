@@ -48,6 +48,7 @@ struct JoinProjectSide {
   List* code_operators;        // Oid: the equality of each code
   JoinProjectLookup lookup;
   double rows_with_lookups;  // estimated for the side as the query has it
+  List* factors;             // if the query sums: expressions, columns of the input after keys and codes
 };
 
 struct JoinProjectQuery {
@@ -60,6 +61,8 @@ struct JoinProjectQuery {
   bool rows_repeat;         // rows may repeat, and that changes the counts
   bool finer;               // the server combines the node's groups, which may be finer, by their aggregates' states
   List* aggregates;         // Aggref, each once
+  bool adds_up;             // the engine sums products of factors (join_sums.h)
+  List* sums;               // then, ints for each aggregate: SumSpec; the next three lists are empty
   List* states;             // int for each: AggregateState
   List* arguments;          // expression for each, or nullptr: the aggregate counts all rows
   List* conditions;         // FILTER for each, or nullptr
@@ -113,9 +116,10 @@ JoinProjectCount counted_by(PlannerInfo* root, const JoinProjectQuery& query, co
 bool take_threshold(JoinProjectQuery& query, Expr* clause);
 
 /// @param input, output  relations of the planning stage, as the planner passes them to its hook
+/// @param adds_up  whether its aggregates are to be sums of products (join_sums.h)
 /// @return whether the query is a join-project; if not, `refusal` says why
 bool recognize_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output,
-                            JoinProjectQuery& query);
+                            JoinProjectQuery& query, bool adds_up = false);
 
 /// Makes a threshold and conditions of HAVING, for groups that are those of the query.
 void take_having(JoinProjectQuery& query, List* having);

@@ -410,6 +410,27 @@ List* divisions(PlannerInfo* root, const List* grouped) {
   return divisions;
 }
 
+namespace {
+
+/// Can the plan of a relation compute expressions? It has the columns that the query needs of it, and a scan of a table has all.
+bool can_compute(PlannerInfo* root, const RelOptInfo* relation, const List* expressions) {
+  if (expressions == NIL) return true;
+  int single;
+  if (bms_get_singleton_member(relation->relids, &single) && planner_rt_fetch(single, root)->rtekind == RTE_RELATION) {
+    switch (relation->cheapest_total_path->pathtype) {
+      case T_SeqScan:
+      case T_IndexScan:
+      case T_BitmapHeapScan: return true;
+      default: break;
+    }
+  }
+  List* const columns =
+      pull_var_clause(const_cast<Node*>(reinterpret_cast<const Node*>(expressions)), PVC_RECURSE_PLACEHOLDERS);
+  return list_difference(columns, relation->reltarget->exprs) == NIL;
+}
+
+}  // namespace
+
 bool make_copies(PlannerInfo* root, JoinProjectQuery& query) {
   Relids sides[2] = {base_of(root, query.sides[0].rel->relids), base_of(root, query.sides[1].rel->relids)};
   Relids rest[2];
@@ -426,8 +447,13 @@ bool make_copies(PlannerInfo* root, JoinProjectQuery& query) {
   }
   for (int side = 0; side < 2; ++side) sides[side] = base_of(root, relations[side]->relids);
   List* const keys = query.sides[0].keys;
-  if (sides_are_copies(root, renaming, query, sides[0], sides[1]) && copy_keys(root, renaming, sides[0], query)) {
+  List* factors = NIL;
+  ListCell* cell;
+  foreach (cell, query.sides[1].factors) factors = lappend(factors, renaming.renamed(static_cast<Node*>(lfirst(cell))));
+  if (can_compute(root, relations[0], factors) && sides_are_copies(root, renaming, query, sides[0], sides[1]) &&
+      copy_keys(root, renaming, sides[0], query)) {
     for (int side = 0; side < 2; ++side) query.sides[side].rel = relations[side];
+    query.sides[1].factors = factors;
     return true;
   }
   query.sides[0].keys = keys;

@@ -14,6 +14,8 @@
 #include "extension/plan/join_lookups.h"
 #include "extension/plan/join_project_path.h"
 #include "extension/plan/join_project_rows.h"
+#include "extension/plan/join_sums.h"
+#include "extension/plan/join_sums_rows.h"
 #include "extension/plan/node_expand_rows.h"
 #include "extension/plan/node_itemsets.h"
 #include "extension/plan/node_listed_pairs.h"
@@ -46,13 +48,25 @@ Plan* plan_node(PlannerInfo*, RelOptInfo*, CustomPath* path, List* targets, List
 /// why not.
 void add_path_of_node(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output,
                       JoinProjectQuery& query) {
-  if (!recognize_join_project(root, stage, input, output, query)) return;
+  const bool counts = recognize_join_project(root, stage, input, output, query);
   Path* const plain = cheapest_plain(output);
-  Path* path = plain == nullptr ? nullptr : join_project_path(root, input, output, query, plain, &kPathMethods);
-  if (JoinProjectQuery apart;
-      plain != nullptr && query.expansion == nullptr && read_lookups_apart(root, stage, query, apart)) {
-    Path* const other = join_project_path(root, input, output, apart, plain, &kPathMethods);
+  Path* path = nullptr;
+  const auto add = [&](JoinProjectQuery& way) {
+    Path* const other = plain == nullptr ? nullptr : join_project_path(root, input, output, way, plain, &kPathMethods);
     if (other != nullptr && (path == nullptr || is_cheaper(other, path))) path = other;
+  };
+  if (counts) {
+    add(query);
+    if (JoinProjectQuery apart; query.expansion == nullptr && read_lookups_apart(root, stage, query, apart)) add(apart);
+  }
+  if (may_sum(root, query, counts)) {
+    JoinProjectQuery sums;
+    if (recognize_join_project(root, stage, input, output, sums, true)) {
+      add(sums);
+      if (!counts) query = sums;
+    } else if (!counts && sums.refusal > query.refusal) {
+      query.refuse(sums.refusal, sums.about);
+    }
   }
   if (path != nullptr) offer_path(output, path, plain, query);
 }
@@ -91,6 +105,8 @@ struct JoinProjectState {
   JoinProjectRows rows;                                // no stream before the first call and if there are no rows
   const KeyEncoder* items[2];                          // of codes
   const TupleCodes* found[JoinProjectSpec::kLookups];  // by lookups; nullptr: the codes are the items
+  const RunningSums* sums;                             // nullptr: the node counts
+  const char* why_plain;                               // the plain plan answers
   bool opened;
   bool finished;
   bool plain_answers;
@@ -169,10 +185,14 @@ void open_rows(JoinProjectState* state) {
   if (!read_bounds(state, bounds)) {
     state->finished = true;
   } else {
+    state->why_plain = "for want of memory";
     JoinProjectInputs inputs{state->spec, state->lists, &state->base.ss.ps, {}, {}, {}, {}};
     for (int side = 0; side < 2; ++side) inputs.plans[side] = state->inputs[side];
     for (int number = 0; number < JoinProjectSpec::kLookups; ++number) inputs.lookups[number] = state->lookups[number];
-    state->rows = open_join_project(inputs, bounds, state->context);
+    if (state->spec.adds_up())
+      state->rows = open_sums(inputs, bounds, state->context, state->sums, state->why_plain);
+    else
+      state->rows = open_join_project(inputs, bounds, state->context);
     for (int side = 0; side < 2; ++side) state->items[side] = inputs.items[state->spec.self_join ? 0 : side];
     for (int number = 0; number < JoinProjectSpec::kLookups; ++number) state->found[number] = inputs.found[number];
   }
@@ -193,7 +213,7 @@ bool next_pair(JoinProjectState* state, bool& turned) {
     state->rows.stream->finish();
     return false;
   }
-  if (state->spec.self_join && !state->spec.grouped) {
+  if (state->spec.self_join && !state->spec.grouped && !state->spec.adds_up()) {
     turned = state->spec.order == ItemOrder::kLeftLarger;
     const PairRow& row = *state->rows.row;
     state->turn_next = state->spec.order == ItemOrder::kAny && row.item_a != row.item_b;
@@ -240,7 +260,9 @@ TupleTableSlot* next_row(ScanState* node) {
   const auto count = static_cast<int64_t>(state->rows.row->support);
   const MemoryContext caller = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
   for (int at = first; at < columns; ++at)
-    slot->tts_values[at] = aggregate_state(state->aggregates[at - first], count, context, slot->tts_isnull[at]);
+    slot->tts_values[at] = state->sums != nullptr
+                               ? sum_of(*state->sums, at - first, slot->tts_isnull[at])
+                               : aggregate_state(state->aggregates[at - first], count, context, slot->tts_isnull[at]);
   MemoryContextSwitchTo(caller);
   return slot;
 }
@@ -260,6 +282,7 @@ void close_rows(JoinProjectState* state) {
   if (state->rows.stream != nullptr && !state->finished) state->rows.stream->finish();
   if (state->plain_answers) state->base.custom_ps = list_truncate(state->base.custom_ps, state->spec.children());
   state->rows = {};
+  state->sums = nullptr;
   state->opened = state->finished = state->plain_answers = state->turn_next = false;
   MemoryContextReset(state->context);
 }
@@ -319,6 +342,10 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
                         columns_text(state->inputs[side], columns.packed, 0, columns.keys, here, es), es);
     ExplainPropertyText(psprintf("%sItem", whose),
                         columns_text(state->inputs[side], columns.packed, columns.keys, columns.codes, here, es), es);
+    if (columns.factors > 0)
+      ExplainPropertyText(psprintf("%sFactors", whose),
+                          columns_text(state->inputs[side], false, columns.keys + columns.codes, columns.factors, here, es),
+                          es);
   }
   explain_lookups(state, here, es);
   ExplainPropertyText("Counts", kCounts[static_cast<int>(spec.counting)], es);
@@ -341,7 +368,7 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
     ExplainPropertyText("Method", "auto", es);
     return;
   }
-  if (state->plain_answers) ExplainPropertyText("Answered By", "the plain plan, for want of memory", es);
+  if (state->plain_answers) ExplainPropertyText("Answered By", psprintf("the plain plan, %s", state->why_plain), es);
   if (state->rows.stream != nullptr) state->rows.stream->explain(es);
 }
 

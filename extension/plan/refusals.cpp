@@ -45,8 +45,12 @@ constexpr RefusalText kTexts[] = {
     {"the argument or condition of an aggregate is volatile, contains a subquery, or reads a column of which equal values "
      "may differ, as 1.0 and 1.00 do",
      "Compute it before the join, in a materialized subquery."},
+    {"a sum is answered if its argument reads one side, or is a product of integers or numerics of one side each, and "
+     "each condition of FILTER reads one side",
+     "Compute it from such sums in the select list."},
     {"count(DISTINCT ...) is answered for the join key only", nullptr},
     {"rows and distinct keys are counted in one query", "Write a query for each."},
+    {"sums cannot be added up over groups that a comparison has made finer", "Group by what is compared, too."},
     {"distinct keys cannot be added up over groups that a comparison or another aggregate has made finer",
      "Group by what is compared, too, or write a query for each aggregate."},
     {"HAVING is volatile", nullptr},

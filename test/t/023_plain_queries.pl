@@ -177,7 +177,9 @@ sub query
     push @where, one("a.prod $relation b.prod", "($a[0])::text $relation ($b[0])::text", "a.n $relation b.n") if rand() < 0.6;
     my ($i, $j) = (one(@{ $a->{numbers} }), one(@{ $b->{numbers} }));
     my @aggregates = map { one('count(*)', 'count(*)', 'count(DISTINCT a.ord)', "count($i)", "sum($i)", "sum($i * $j)", "avg($j)", "min($i)", "max($j)",
-            "bool_or($i > $j)", "count(*) FILTER (WHERE $i > 1)", "sum($j) FILTER (WHERE $i > $j)", "sum(($i)::float8)") } 1 .. one(1, 1, 1, 2, 3);
+            "bool_or($i > $j)", "count(*) FILTER (WHERE $i > 1)", "sum($j) FILTER (WHERE $i > $j)", "sum(($i)::float8)",
+            "sum(($i)::bigint)", "avg(($i)::bigint * ($j)::int)", "sum(($i)::numeric(9, 2) * $j)", "avg(($j)::numeric(9, 3))", "count(DISTINCT b.ord)",
+            "sum(($i)::numeric(9, 1)) FILTER (WHERE $j > 1)", "sum($j * ($i)::smallint) FILTER (WHERE $i > 1 AND $j < 9)") } 1 .. one(1, 1, 1, 2, 3);
     @aggregates = ('count(*)') if rand() < 0.4;
     my @columns = (@a, @b);
     my $select = join ', ', map { "$columns[$_] AS c$_" } 0 .. $#columns;

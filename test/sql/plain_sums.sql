@@ -1,0 +1,117 @@
+-- Sums of products in plain SQL: int8, numeric, several at once, beside counts of rows and of keys. The rows are those of the
+-- plain plan, also their scales; where the engine cannot add numbers up, the plain plan answers.
+LOAD 'batmap';
+CREATE SCHEMA sums;
+SET search_path = sums, public;
+CREATE TABLE lines (ord int, prod int, name text, qty int, small smallint, big bigint, price numeric(10, 2), rate numeric(6, 3), loose numeric, is_new bool, weight float8);
+INSERT INTO lines SELECT k % 700, k * 7919 / 700 % 60, 'n' || k % 31, k % 10 - 2, k % 7, (k % 1000) * 1000000007::bigint,
+        CASE WHEN k % 50 > 0 THEN (k * 37 % 5000) / 100.0 END, (k * 13 % 3000) / 1000.0, (k % 11)::numeric / (1 + k % 3), k % 3 = 0, k / 7.0
+    FROM generate_series(1, 14000) k;
+INSERT INTO lines SELECT * FROM lines WHERE ord < 20;
+INSERT INTO lines VALUES (NULL, 1, 'n', 1, 1, 1, 1, 1, 1, true, 1), (1, NULL, NULL, 1, 1, 1, 1, 1, 1, NULL, 1);
+CREATE TABLE lots (ord int, prod int, price numeric, big bigint, qty int);
+INSERT INTO lots SELECT k % 300, k / 300, 1, 1, 1 FROM generate_series(0, 14999) k;
+ANALYZE lines, lots;
+SET max_parallel_workers_per_gather = 0;
+
+-- Runs a query with and without the node. `plan` says which plan gave the rows of the first run.
+CREATE FUNCTION digest(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE answer text;
+BEGIN
+    EXECUTE 'SELECT count(*) || '' '' || coalesce(sum(hashtextextended(q::text, 0)::numeric), 0) FROM (' || query || ') q' INTO answer;
+    RETURN answer;
+EXCEPTION WHEN numeric_value_out_of_range THEN RETURN sqlerrm;
+END $$;
+CREATE FUNCTION try(query text) RETURNS TABLE (sums bool, plain bool, same text) LANGUAGE plpgsql AS $$
+DECLARE plan text; answers text[];
+BEGIN
+    EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+    sums := plan ~ 'BatmapJoinProject' AND plan !~ 'Partial Mode';
+    answers[1] := digest(query);
+    IF answers[1] !~ 'range' THEN
+        EXECUTE 'EXPLAIN (ANALYZE, TIMING off, FORMAT JSON) ' || query INTO plan;
+        plain := plan ~ 'Answered By';
+    END IF;
+    PERFORM set_config('batmap.enable_join_project', 'off', true);
+    answers[2] := digest(query);
+    PERFORM set_config('batmap.enable_join_project', 'on', true);
+    same := CASE WHEN answers[1] = answers[2] THEN CASE WHEN answers[1] ~ 'range' THEN answers[1] ELSE 'yes' END ELSE 'no' END;
+    RETURN NEXT;
+END $$;
+CREATE TABLE shapes (number int GENERATED ALWAYS AS IDENTITY, query text);
+INSERT INTO shapes (query) VALUES
+('SELECT a.prod, b.prod, sum(a.big) FROM lines a JOIN lines b USING (ord) GROUP BY 1, 2'),
+('SELECT a.prod, b.prod, sum(b.price) FROM lines a JOIN lines b USING (ord) WHERE a.prod < b.prod GROUP BY 1, 2'),
+('SELECT a.prod, b.prod, avg(a.price) FROM lines a JOIN lines b USING (ord) WHERE a.prod > b.prod GROUP BY 1, 2'),
+('SELECT a.prod, b.prod, sum(a.qty * b.price) FROM lines a JOIN lines b USING (ord) WHERE a.prod < b.prod GROUP BY 1, 2'),
+('SELECT a.prod, b.prod, sum(b.rate * a.price), avg(b.rate * a.price) FROM lines a JOIN lines b USING (ord) WHERE a.prod < b.prod GROUP BY 1, 2'),
+('SELECT a.prod, b.prod, sum(a.qty * b.qty), avg(a.small * b.small), sum(a.big * b.small), avg(a.big) FROM lines a JOIN lines b USING (ord) GROUP BY 1, 2'),
+('SELECT a.prod, b.prod, sum(a.qty * a.price * b.rate) FROM lines a JOIN lines b USING (ord) GROUP BY 1, 2'),
+('SELECT a.prod, b.prod, count(*), count(a.price), count(DISTINCT ord), sum(a.price) FROM lines a JOIN lines b USING (ord) GROUP BY 1, 2'),
+('SELECT a.prod, b.prod, count(DISTINCT a.ord), count(*) FROM lines a JOIN lines b USING (ord) WHERE a.prod < b.prod GROUP BY 1, 2 HAVING count(*) > 9'),
+('SELECT a.prod, b.prod, sum(a.price) FILTER (WHERE b.is_new), count(*) FILTER (WHERE a.is_new AND b.qty > 2), avg(a.qty) FILTER (WHERE a.qty > 6)
+    FROM lines a JOIN lines b USING (ord) WHERE a.prod < b.prod GROUP BY 1, 2'),
+('SELECT a.prod, b.prod, sum(60.0 / a.qty) FILTER (WHERE a.qty <> 0) FROM lines a JOIN lines b USING (ord) GROUP BY 1, 2'),
+('SELECT a.prod, b.prod, sum(a.price) / count(*) AS mean FROM lines a JOIN lines b USING (ord) WHERE a.prod < b.prod GROUP BY 1, 2
+    HAVING sum(a.price) > 100 AND count(*) >= 10 ORDER BY 3 DESC, 1, 2 LIMIT 20'),
+('SELECT a.name, b.name, sum(a.price * b.price) FROM lines a JOIN lines b USING (ord) WHERE a.name < b.name GROUP BY 1, 2'),
+('SELECT a.name, a.prod, b.is_new, sum(b.big) FROM lines a JOIN lines b USING (ord) GROUP BY 1, 2, 3'),
+('SELECT a.prod, b.prod, sum(a.price) FROM lines a JOIN lines b USING (ord) WHERE a.prod <> b.prod GROUP BY 1, 2'),
+('SELECT a.prod, b.prod, sum(a.qty * b.price), sum(b.big) FROM lines a JOIN lots b USING (ord) GROUP BY 1, 2'),
+('SELECT a.prod, b.prod, sum(a.price) FROM (SELECT * FROM lines WHERE qty > 3) a JOIN lines b ON a.ord = b.ord AND a.is_new = b.is_new GROUP BY 1, 2'),
+('SELECT a.prod, b.prod, sum(a.qty * b.price) FROM lines a JOIN lines b USING (ord) WHERE NOT EXISTS (SELECT FROM lots s WHERE s.ord = a.ord AND s.prod = 3)
+    AND NOT EXISTS (SELECT FROM lots s WHERE s.ord = b.ord AND s.prod = 3) GROUP BY 1, 2'),
+-- the plain plan: numbers of several scales, no number, a sum of floats, min beside sums
+('SELECT a.prod, b.prod, sum(a.loose) FROM lines a JOIN lines b USING (ord) GROUP BY 1, 2'),
+('SELECT a.prod, b.prod, sum(a.price + b.price) FROM lines a JOIN lines b USING (ord) GROUP BY 1, 2'),
+('SELECT a.prod, b.prod, sum(a.weight) FROM lines a JOIN lines b USING (ord) GROUP BY 1, 2'),
+('SELECT a.prod, b.prod, sum(a.price), min(b.price) FROM lines a JOIN lines b USING (ord) GROUP BY 1, 2');
+\pset format unaligned
+\pset tuples_only on
+SELECT number, t.* FROM shapes, try(query) t ORDER BY number;
+
+-- Numbers that come later decide at run time.
+CREATE TABLE numbers (number int GENERATED ALWAYS AS IDENTITY, price numeric, big bigint, qty int);
+INSERT INTO numbers (price, big, qty) VALUES (1, 1, 1), ('NaN', 1, 1), ('Infinity', 1, 1), (1.0, 1, 1), (1e30, 1, 1), (-123456789012345678, 1, 1), (9223372036854775807, 1, 1),
+    (1, 9223372036854775807, 1), (1, -9223372036854775807 - 1, 1), (1, 4000000000, 1), (1, 1, 46341), (1, 1, -46340), (NULL, NULL, NULL);
+CREATE FUNCTION try_number(n int) RETURNS SETOF text LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO lots SELECT 7, 60, price, big, qty FROM numbers WHERE number = n;
+    RETURN QUERY SELECT t::text FROM unnest(ARRAY['a.price * b.price', 'a.price', 'a.big', 'a.big * b.big', 'a.qty * b.qty', 'a.big::numeric * b.big']) e,
+        try('SELECT a.prod, b.prod, sum(' || e || '), avg(' || e || ') FROM lots a JOIN lots b USING (ord) GROUP BY 1, 2') t;
+    DELETE FROM lots WHERE prod = 60;
+END $$;
+SELECT number, price, big, qty, string_agg(t, ' ') FROM numbers, try_number(number) t GROUP BY 1, 2, 3, 4 ORDER BY 1;
+-- The errors of the server, from the node.
+INSERT INTO lots SELECT k, 61, 1, 9223372036854775807, 1 FROM generate_series(1, 3) k;
+SELECT * FROM try('SELECT a.prod, b.prod, sum(a.big) FROM lots a JOIN lots b USING (ord) GROUP BY 1, 2');
+DELETE FROM lots WHERE prod = 61;
+
+-- Parameters, cursors, rescans, savepoints.
+PREPARE asked(int, numeric) AS SELECT a.prod, b.prod, sum(a.price * $2), count(*) FROM lines a JOIN lines b USING (ord)
+    WHERE a.prod < b.prod AND a.prod < $1 GROUP BY 1, 2 HAVING count(*) >= $1 ORDER BY 1, 2 LIMIT 3;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE asked(4, 1.5);
+EXECUTE asked(5, 0.25);
+RESET plan_cache_mode;
+SELECT x, (SELECT sum(s) FROM (SELECT sum(a.price * b.qty) AS s FROM lines a JOIN lines b USING (ord) WHERE a.qty < x AND b.qty < x GROUP BY a.prod, b.prod) q)
+    FROM generate_series(0, 4) x;
+BEGIN;
+DECLARE c CURSOR FOR SELECT a.prod, b.prod, sum(a.price) FROM lines a JOIN lines b USING (ord) WHERE a.prod < b.prod GROUP BY 1, 2;
+FETCH 0 c;
+MOVE 3 c;
+CLOSE c;
+COMMIT;
+\pset tuples_only off
+\pset format aligned
+EXPLAIN (COSTS OFF) SELECT a.prod, b.prod, sum(a.qty * b.price), count(*) FROM lines a JOIN lines b USING (ord) WHERE a.prod < b.prod GROUP BY 1, 2 HAVING count(*) >= 10 AND sum(b.price) > 5;
+EXPLAIN (COSTS OFF) SELECT a.prod, b.prod, sum(a.qty * b.price) FILTER (WHERE a.is_new) FROM lines a JOIN lots b USING (ord) GROUP BY 1, 2;
+-- Too little memory: the plain plan.
+SET batmap.memory_limit = '1MB';
+SET batmap.work_mem = '64kB';
+SELECT count(*), sum(s) FROM (SELECT sum(a.qty * b.price) AS s FROM lines a JOIN lines b USING (ord) GROUP BY a.prod, b.prod) q;
+RESET batmap.memory_limit;
+RESET batmap.work_mem;
+SELECT count(*), sum(s) FROM (SELECT sum(a.qty * b.price) AS s FROM lines a JOIN lines b USING (ord) GROUP BY a.prod, b.prod) q;
+SET client_min_messages = warning;
+DROP SCHEMA sums CASCADE;
