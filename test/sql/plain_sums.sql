@@ -4,13 +4,13 @@ LOAD 'batmap';
 CREATE SCHEMA sums;
 SET search_path = sums, public;
 CREATE TABLE lines (ord int, prod int, name text, qty int, small smallint, big bigint, price numeric(10, 2), rate numeric(6, 3), loose numeric, is_new bool, weight float8);
-INSERT INTO lines SELECT k % 700, k * 7919 / 700 % 60, 'n' || k % 31, k % 10 - 2, k % 7, (k % 1000) * 1000000007::bigint,
+INSERT INTO lines SELECT k % 350, k * 7919 / 350 % 60, 'n' || k % 31, k % 10 - 2, k % 7, (k % 1000) * 1000000007::bigint,
         CASE WHEN k % 50 > 0 THEN (k * 37 % 5000) / 100.0 END, (k * 13 % 3000) / 1000.0, (k % 11)::numeric / (1 + k % 3), k % 3 = 0, k / 7.0
-    FROM generate_series(1, 14000) k;
+    FROM generate_series(1, 7000) k;
 INSERT INTO lines SELECT * FROM lines WHERE ord < 20;
 INSERT INTO lines VALUES (NULL, 1, 'n', 1, 1, 1, 1, 1, 1, true, 1), (1, NULL, NULL, 1, 1, 1, 1, 1, 1, NULL, 1);
 CREATE TABLE lots (ord int, prod int, price numeric, big bigint, qty int);
-INSERT INTO lots SELECT k % 300, k / 300, 1, 1, 1 FROM generate_series(0, 14999) k;
+INSERT INTO lots SELECT k % 50, k / 50, 1, 1, 1 FROM generate_series(0, 1999) k;
 ANALYZE lines, lots;
 SET max_parallel_workers_per_gather = 0;
 

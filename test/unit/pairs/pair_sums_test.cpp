@@ -96,7 +96,7 @@ TEST(PairSums, AddsUpEachRowOfTheJoin) {
   std::mt19937_64 random(kSeed);
   SCOPED_TRACE(kSeed);
   MemoryMeter meter;
-  ExecutionOptions options{.memory = &meter};
+  ExecutionOptions options{1, &meter, {}};
   for (const size_t size : {0, 1, 7, 300}) {
     for (const size_t products : {1, 2, 3, 5}) {
       for (const int64_t largest : {int64_t{5}, int64_t{1} << 50}) {
@@ -131,7 +131,7 @@ TEST(PairSums, AddsUpEachRowOfTheJoin) {
 
 TEST(PairSums, RefusesWhatItCannotHold) {
   MemoryMeter meter;
-  const ExecutionOptions options{.memory = &meter};
+  const ExecutionOptions options{1, &meter, {}};
   const auto code_of = [&](int64_t factor, uint64_t limit, size_t rows, int64_t tids = 1) {
     Case c{.left = {}, .right = {}, .self_join = true, .query = {}};
     for (int64_t tid = 0; tid < tids; ++tid) c.left.insert(c.left.end(), rows, Row{tid, 1, {factor, factor}});
@@ -165,10 +165,10 @@ TEST(PairSums, StopsForMemoryAndCancel) {
     return false;
   };
   MemoryMeter small(100000);
-  EXPECT_TRUE(fails_with({.memory = &small}, ErrorCode::kMemoryLimit));
+  EXPECT_TRUE(fails_with({1, &small, {}}, ErrorCode::kMemoryLimit));
   EXPECT_EQ(small.current(), 0u);
   MemoryMeter meter;
-  ExecutionOptions options{.memory = &meter};
+  ExecutionOptions options{1, &meter, {}};
   int polls = 0;
   options.cancel = {[](void* arg) { return ++*static_cast<int*>(arg) < 0; }, &polls};
   EXPECT_EQ(found(c, options), expected(c));
