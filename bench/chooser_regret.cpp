@@ -56,7 +56,7 @@ Timing time_run(const std::vector<ChunkView>& chunks, std::optional<PairMethod> 
     query.method = method;
     try {
       PairRun pairs(chunks, {}, query, options);
-      std::vector<PairRow> batch;
+      PairBatch batch;
       while (pairs.next(batch)) {
       }
       timing.ms = std::min(timing.ms, now_ms(threads) - begin);

@@ -103,7 +103,7 @@ Times run_once(const Shape& shape, const std::optional<PairMethod>& method, RunR
   query.min_count = 1;
   query.method = method;
   PairRun run(rows_of(shape).chunks(), {}, query, {1, &meter, {}});
-  std::vector<PairRow> batch;
+  PairBatch batch;
   while (run.next(batch)) benchmark::DoNotOptimize(batch.data());
   if (record != nullptr) *record = run.record();
   return {run.record().group_ms, run.record().count_ms};
@@ -120,7 +120,7 @@ Times join_once(const Shape& shape, const Shape& right, JoinQuery query, RunReco
   JoinedRelation joined = join_relations({rows_of(shape).chunks(), {}}, {rows_of(right, 2).chunks(), {}}, options);
   const double join_ms = watch.milliseconds();
   JoinRun run(std::move(joined), query, options);
-  std::vector<PairRow> batch;
+  PairBatch batch;
   while (run.next(batch)) benchmark::DoNotOptimize(batch.data());
   *record = run.record();
   return {join_ms + run.record().group_ms, run.record().count_ms};

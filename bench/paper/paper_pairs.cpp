@@ -124,7 +124,7 @@ bool run_once(Side& side, const RowLog& log, size_t log_bytes, int threads, doub
   try {
     PairRun run(log, {}, query, {threads, &meter, {Deadline::passed, &deadline}});
     const double grouped = now(clock);
-    std::vector<PairRow> batch;
+    PairBatch batch;
     while (run.next(batch))
       for (const PairRow& row : batch) answer.add(row);
     const double end = now(clock);
@@ -350,7 +350,7 @@ void merge_lists(const Settings& settings) {
       seconds.push_back(simultaneously(threads,
                                        [&](int thread) {
                                          Answer answer;
-                                         std::vector<PairRow> batch;
+                                         PairBatch batch;
                                          while (runs[static_cast<size_t>(thread)]->next(batch))
                                            for (const PairRow& row : batch) answer.add(row);
                                          if (answer.pairs != 1 || answer.supports != common)

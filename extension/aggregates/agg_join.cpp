@@ -137,7 +137,7 @@ struct JoinOfGroup {
     const ExecutionOptions options{1, &meter, backend_cancel_token()};
     const auto chunks = [&](FlatSide side) { return JoinSide{flat_chunks(side_of(state, side).data()), {}}; };
     JoinRun run(join_relations(chunks(FlatSide::kLeft), chunks(FlatSide::kRight), options), query, options);
-    std::vector<PairRow> batch;
+    PairBatch batch;
     while (run.next(batch)) rows.insert(rows.end(), batch.begin(), batch.end());
   }
 

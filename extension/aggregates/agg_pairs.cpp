@@ -47,7 +47,7 @@ struct PairsOfGroup {
     query.kernels = selected_kernels();
     const ExecutionOptions options{1, &meter, backend_cancel_token()};
     PairRun run(flat_chunks(relation), {}, query, options);
-    std::vector<PairRow> batch;
+    PairBatch batch;
     while (run.next(batch)) rows.insert(rows.end(), batch.begin(), batch.end());
   }
 

@@ -123,6 +123,7 @@ struct StreamScan {
   const TableFunction* table_function;
   MemoryContext context;  // of one run
   RowStream* stream;      // nullptr before the first call and if there are no rows
+  RowBlock* block;        // of the stream; nullptr: it has none
   bool opened;
   bool finished;
 };
@@ -165,6 +166,7 @@ void open_stream(StreamScan* state) {
     argument.value = ExecEvalExpr(static_cast<ExprState*>(lfirst(cell)), values, &argument.isnull);
   }
   state->stream = state->table_function->open(fcinfo, state->context);
+  state->block = state->stream == nullptr ? nullptr : state->stream->block();
   MemoryContextSwitchTo(caller);
   const TupleTableSlot* const slot = state->base.ss.ss_ScanTupleSlot;
   const int columns = slot->tts_tupleDescriptor->natts;
@@ -177,13 +179,21 @@ TupleTableSlot* next_row(ScanState* node) {
   TupleTableSlot* const slot = ExecClearTuple(node->ss_ScanTupleSlot);
   if (!state->opened) open_stream(state);
   if (state->stream == nullptr || state->finished) return slot;
-  if (!state->stream->next(state->row)) {
+  RowBlock* const block = state->block;
+  const bool is_there =
+      block == nullptr ? state->stream->next(state->row) : block->next < block->rows || state->stream->fill_block();
+  if (!is_there) {
     state->finished = true;
     state->stream->finish();
     return slot;
   }
   const int columns = slot->tts_tupleDescriptor->natts;
-  for (int k = 0; k < columns; ++k) slot->tts_values[k] = state->row[state->columns[k]];
+  if (block == nullptr) {
+    for (int k = 0; k < columns; ++k) slot->tts_values[k] = state->row[state->columns[k]];
+  } else {
+    for (int k = 0; k < columns; ++k) slot->tts_values[k] = block->value(state->columns[k]);
+    ++block->next;
+  }
   return ExecStoreVirtualTuple(slot);
 }
 
@@ -198,6 +208,7 @@ TupleTableSlot* exec_scan(CustomScanState* node) {
 void close_stream(StreamScan* state) {
   if (state->stream != nullptr && !state->finished) state->stream->finish();
   state->stream = nullptr;
+  state->block = nullptr;
   state->opened = false;
   state->finished = false;
   MemoryContextReset(state->context);

@@ -3,9 +3,9 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "extension/functions/run_stream.h"
+#include "extension/input/dictionary.h"
 #include "extension/server/server_files.h"
 #include "pairs/pair_run.h"
 
@@ -24,7 +24,7 @@ struct PairRowsCall : RunCall {
   ServerFiles files;
   Query query;
   std::optional<Run> run;
-  std::vector<PairRow> batch;
+  PairBatch batch;
 };
 
 template <typename Call>
@@ -34,28 +34,15 @@ class PairRowStream : public RunStream<Call> {
   using RunStream<Call>::call;
 
   bool next(Datum* values) final {
-    if (row_ == end_ && !next_batch()) return false;
-    put(*row_++, values);
+    if (block_.next == block_.rows && !fill_block()) return false;
+    for (int k = 0; k < columns_; ++k) values[k] = block_.value(k);
+    ++block_.next;
     return true;
   }
 
-  void finish() final {
-    RunStream<Call>::finish();
-    this->tell(call().run->record().notice);
-    call().files.close_all();
-  }
+  RowBlock* block() final { return &block_; }
 
- protected:
-  /// Starts with the first row of the current batch.
-  void begin_batch() {
-    row_ = call().batch.data();
-    end_ = row_ + call().batch.size();
-  }
-
- private:
-  virtual void put(const PairRow& row, Datum* values) const = 0;
-
-  bool next_batch() {
+  bool fill_block() final {
     do {
       const bool more = this->count([&] { return call().run->next(call().batch); });
       const RunRecord& record = call().run->record();
@@ -69,13 +56,58 @@ class PairRowStream : public RunStream<Call> {
     return true;
   }
 
-  void fill(RunRecord& record) const final {
-    record = call().run->record();
-    record.results -= static_cast<uint64_t>(end_ - row_);
+  void finish() final {
+    RunStream<Call>::finish();
+    this->tell(call().run->record().notice);
+    call().files.close_all();
   }
 
-  const PairRow* row_ = nullptr;  // the next row of the batch
-  const PairRow* end_ = nullptr;
+ protected:
+  /// Starts with the first row of the current batch.
+  void begin_batch() {
+    block_.next = 0;
+    block_.rows = call().batch.size();
+    if (block_.rows == 0) return;
+    columns_ = 0;
+    show();
+    Assert(columns_ <= RowBlock::kMaxColumns);
+  }
+
+  /// The next column of the block is a number of each pair, or of the supports of each.
+  void show_column(const void* first, size_t stride) { block_.columns[columns_++] = {first, stride}; }
+  /// @param left, right  by what the items are looked up; nullptr: they are int8
+  void show_pairs(const Dictionary* left = nullptr, const Dictionary* right = nullptr) {
+    show_items(left, &ItemPair::item_a, left_values_);
+    show_items(right, &ItemPair::item_b, right_values_);
+    show_column(&call().batch.pairs()[0].support, sizeof(ItemPair));
+  }
+  static_assert(sizeof(Datum) == sizeof(int64_t) && FLOAT8PASSBYVAL);
+
+ private:
+  /// Says where the columns of a batch that is not empty are. Not called for a stream whose rows are read as pairs.
+  virtual void show() {}
+
+  void show_items(const Dictionary* dictionary, int64_t ItemPair::*item, Datum*& values) {
+    const std::span<const ItemPair> pairs = call().batch.pairs();
+    if (dictionary == nullptr) {
+      show_column(&(pairs[0].*item), sizeof(ItemPair));
+      return;
+    }
+    Assert(pairs.size() <= kBatchRows);
+    if (values == nullptr) values = static_cast<Datum*>(MemoryContextAlloc(this->context(), kBatchRows * sizeof(Datum)));
+    for (size_t k = 0; k < pairs.size(); ++k) values[k] = dictionary->values[pairs[k].*item];
+    show_column(values, sizeof(Datum));
+  }
+
+  void fill(RunRecord& record) const final {
+    record = call().run->record();
+    record.results -= block_.rows - block_.next;
+  }
+
+  RowBlock block_;
+  int columns_ = 0;
+  Datum* left_values_ = nullptr;  // [kBatchRows] of items that a dictionary has
+  Datum* right_values_ = nullptr;
 };
 
 }  // namespace batmap::pg

@@ -4,9 +4,29 @@
 // can stop early.
 #pragma once
 
+#include <cstddef>
+
 #include "extension/server/pg.h"
 
 namespace batmap::pg {
+
+/// Rows that lie in memory. The values of a column are `stride` bytes apart. Who reads a row counts `next` up.
+struct RowBlock {
+  struct Column {
+    const void* first;
+    size_t stride;
+  };
+  static constexpr int kMaxColumns = 8;
+
+  size_t next = 0;
+  size_t rows = 0;
+  Column columns[kMaxColumns] = {};
+
+  Datum value(int column) const {
+    const Column& values = columns[column];
+    return *reinterpret_cast<const Datum*>(static_cast<const char*>(values.first) + next * values.stride);
+  }
+};
 
 class RowStream {
  public:
@@ -15,6 +35,11 @@ class RowStream {
   /// Writes the next row to `values`. It calls the server, so it may raise errors.
   /// @return false after the last row; must not be called again then
   virtual bool next(Datum* values) = 0;
+  /// Where the stream puts its rows, if it makes many at a time. Then they can be read there, instead of by next().
+  virtual RowBlock* block() { return nullptr; }
+  /// Puts the next rows into the block, of which all have been read. It calls the server, so it may raise errors.
+  /// @return false after the last row; must not be called again then
+  virtual bool fill_block() { return false; }
   /// Called once, when no more rows are wanted. Leaves the record for batmap_last_run().
   virtual void finish() = 0;
   /// Adds to EXPLAIN ANALYZE what happened in the run. Called during the run or after finish().

@@ -36,14 +36,17 @@ class AllPairsStream final : public PairRowStream<AllPairsCall> {
   }
 
  private:
-  void put(const PairRow& row, Datum* values) const override {
-    values[0] = Int64GetDatum(row.item_a);
-    values[1] = Int64GetDatum(row.item_b);
-    values[2] = Int64GetDatum(static_cast<int64_t>(row.support));
-    values[3] = Float8GetDatum(pair_jaccard(row));
+  void show() override {
+    show_pairs();
+    const PairBatch& batch = call().batch;
+    Assert(batch.size() <= kBatchRows);
+    if (jaccard_ == nullptr) jaccard_ = static_cast<double*>(MemoryContextAlloc(context(), kBatchRows * sizeof(double)));
+    for (size_t k = 0; k < batch.size(); ++k) jaccard_[k] = pair_jaccard(batch[k]);
+    show_column(jaccard_, sizeof(double));
   }
+
+  double* jaccard_ = nullptr;  // [kBatchRows]
 };
-static_assert(FLOAT8PASSBYVAL);
 
 // Positions of the arguments.
 enum Argument { kQuery, kMinCount, kMinJaccard, kTopK, kPerItemTopK, kMaxResults, kDevice, kArguments };

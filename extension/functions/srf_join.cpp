@@ -75,11 +75,7 @@ class JoinStream final : public PairRowStream<JoinCall> {
   }
 
  private:
-  void put(const PairRow& row, Datum* values) const override {
-    values[0] = left_items_ == nullptr ? Int64GetDatum(row.item_a) : left_items_->values[row.item_a];
-    values[1] = right_items_ == nullptr ? Int64GetDatum(row.item_b) : right_items_->values[row.item_b];
-    values[2] = Int64GetDatum(static_cast<int64_t>(row.support));
-  }
+  void show() override { show_pairs(left_items_, right_items_); }
 
   const Dictionary* left_items_ = nullptr;  // nullptr: items are int8
   const Dictionary* right_items_ = nullptr;

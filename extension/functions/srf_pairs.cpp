@@ -74,18 +74,25 @@ const PairQuery& read_arguments(const Arguments& arguments, Oid item_type, Call&
   return query;
 }
 
-/// Fills the columns after the items.
-void put_supports(const PairRow& row, int64_t total, Datum* values) {
-  values[2] = Int64GetDatum(static_cast<int64_t>(row.support));
-  values[3] = Int64GetDatum(static_cast<int64_t>(row.support_a));
-  values[4] = Int64GetDatum(static_cast<int64_t>(row.support_b));
-  values[5] = Int64GetDatum(total);
-}
-
-/// The answers of one call.
-class PairStream final : public PairRowStream<PairCall> {
+/// The answers of one call: the items, their counts, and the number of transactions.
+template <typename Call>
+class SupportStream : public PairRowStream<Call> {
  public:
-  using PairRowStream::PairRowStream;
+  using PairRowStream<Call>::PairRowStream;
+
+ protected:
+  void show_answers(const Dictionary* items, const int64_t& total) {
+    this->show_pairs(items, items);
+    const PairSupports& supports = this->call().batch.supports()[0];
+    this->show_column(&supports.a, sizeof(PairSupports));
+    this->show_column(&supports.b, sizeof(PairSupports));
+    this->show_column(&total, 0);
+  }
+};
+
+class PairStream final : public SupportStream<PairCall> {
+ public:
+  using SupportStream::SupportStream;
 
   /// Groups the rows. After that, answers can be pulled.
   RowStream* run(const PairQuery& query, const InputRows& rows) {
@@ -104,20 +111,16 @@ class PairStream final : public PairRowStream<PairCall> {
   }
 
  private:
-  void put(const PairRow& row, Datum* values) const override {
-    values[0] = items_ == nullptr ? Int64GetDatum(row.item_a) : items_->values[row.item_a];
-    values[1] = items_ == nullptr ? Int64GetDatum(row.item_b) : items_->values[row.item_b];
-    put_supports(row, total_, values);
-  }
+  void show() override { show_answers(items_, total_); }
 
   const Dictionary* items_ = nullptr;  // nullptr: items are int8
   int64_t total_ = 0;
 };
 
 /// Rows from counts that exist already.
-class PairCountsStream final : public PairRowStream<PairCountsCall> {
+class PairCountsStream final : public SupportStream<PairCountsCall> {
  public:
-  using PairRowStream::PairRowStream;
+  using SupportStream::SupportStream;
 
   /// @param counts  must live as long as the stream
   RowStream* run(const PairQuery& query, const std::byte* counts) {
@@ -128,11 +131,7 @@ class PairCountsStream final : public PairRowStream<PairCountsCall> {
   }
 
  private:
-  void put(const PairRow& row, Datum* values) const override {
-    values[0] = Int64GetDatum(row.item_a);
-    values[1] = Int64GetDatum(row.item_b);
-    put_supports(row, total_, values);
-  }
+  void show() override { show_answers(nullptr, total_); }
 
   int64_t total_ = 0;
 };

@@ -64,13 +64,8 @@ class JoinProjectStream final : public PairRowStream<Call> {
         this->begin_batch();
       });
     });
-    return enough ? JoinProjectRows{this, &row_} : give_up(call());
+    return enough ? JoinProjectRows{this, &call().batch} : give_up(call());
   }
-
- private:
-  void put(const PairRow& row, Datum*) const override { row_ = row; }
-
-  mutable PairRow row_{};
 };
 
 // ---- lookups
@@ -272,6 +267,7 @@ JoinProjectRows open_self_join(JoinProjectInputs& inputs, const JoinProjectBound
     return give_up(call);
   const std::optional<PairGrouping> grouping = grouping_of(spec, bounds, call);
   ask(spec, bounds, grouping, call.query);
+  call.query.supports = false;
   // An item and itself have one group, and groups may have several items.
   call.query.diagonal = grouping ? holds_for_equals(spec.condition) : spec.order == ItemOrder::kAny;
   std::span<const uint32_t> ranks;

@@ -30,8 +30,8 @@ struct JoinProjectInputs {
 /// The pairs as codes, or as groups of codes. A self-join without groups returns each pair once, its items in either
 /// order; otherwise the left item comes first.
 struct JoinProjectRows {
-  RowStream* stream;   // called with next(nullptr); nullptr: memory was too small
-  const PairRow* row;  // the row of the last call
+  RowStream* stream;       // its block counts the pairs, and has no columns; nullptr: memory was too small
+  const PairBatch* batch;  // the pairs of the block
 };
 
 /// @return no stream if memory is too small

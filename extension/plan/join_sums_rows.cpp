@@ -48,7 +48,6 @@ struct RunningSums {
     int number;  // the product that counts what it adds up
   };
   const PairSums* run;
-  const PairRow* row;
   Aggregate* aggregates;
   Product* products;
   int product_count;
@@ -63,7 +62,7 @@ struct SumsCall : RunCall {
   ServerFiles files;
   std::optional<FactorRows> rows[2];
   std::optional<PairSums> run;
-  std::vector<PairRow> batch;
+  PairBatch batch;
 };
 
 class SumsStream final : public PairRowStream<SumsCall> {
@@ -86,13 +85,6 @@ class SumsStream final : public PairRowStream<SumsCall> {
     });
     return enough;
   }
-
-  const PairRow* row() const { return &row_; }
-
- private:
-  void put(const PairRow& row, Datum*) const override { row_ = row; }
-
-  mutable PairRow row_{};
 };
 
 // ---- factors
@@ -322,9 +314,9 @@ Datum int8_of(WideSum sum) {
 
 }  // namespace
 
-Datum sum_of(const RunningSums& sums, int aggregate, bool& is_null) {
+Datum sum_of(const RunningSums& sums, uint64_t position, int aggregate, bool& is_null) {
   const RunningSums::Aggregate& own = sums.aggregates[aggregate];
-  const WideSum* const found = sums.run->sums(sums.row->support).data();
+  const WideSum* const found = sums.run->sums(position).data();
   const bool counts = own.spec.result == SumResult::kCount || own.spec.result == SumResult::kKeys;
   is_null = !counts && found[own.number] == 0;
   if (is_null) return 0;
@@ -368,9 +360,8 @@ JoinProjectRows open_sums(JoinProjectInputs& inputs, const JoinProjectBounds& bo
   }
   if (!enough) return {};
   running->run = &*call.run;
-  running->row = stream->row();
   sums = running;
-  return {stream, stream->row()};
+  return {stream, &stream->call().batch};
 }
 
 }  // namespace batmap::pg

@@ -15,8 +15,8 @@ struct RunningSums;
 JoinProjectRows open_sums(JoinProjectInputs& inputs, const JoinProjectBounds& bounds, MemoryContext context,
                           const RunningSums*& sums, const char*& why);
 
-/// The result of an aggregate for the current row, in the current memory context.
-/// @raises 22003 if it is out of range
-Datum sum_of(const RunningSums& sums, int aggregate, bool& is_null);
+/// The result of an aggregate for a pair of the last batch, in the current memory context.
+/// @param position  the `support` of the pair @raises 22003 if it is out of range
+Datum sum_of(const RunningSums& sums, uint64_t position, int aggregate, bool& is_null);
 
 }  // namespace batmap::pg

@@ -88,6 +88,12 @@ void add_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* in
 
 // ---- execution
 
+/// An item of one column, which needs nothing but its code.
+struct PlainItem {
+  const Datum* values;  // by code; nullptr: the code is the value
+  bool may_be_null;     // kNullKey is NULL
+};
+
 struct JoinProjectState {
   CustomScanState base;  // first member: the server sees this
   JoinProjectSpec spec;
@@ -103,14 +109,17 @@ struct JoinProjectState {
   ExprState* comparisons;                              // of items; rows of the plain plan have passed them
   MemoryContext context;                               // of one run
   JoinProjectRows rows;                                // no stream before the first call and if there are no rows
+  RowBlock* block;                                     // of the stream of `rows`
   const KeyEncoder* items[2];                          // of codes
   const TupleCodes* found[JoinProjectSpec::kLookups];  // by lookups; nullptr: the codes are the items
   const RunningSums* sums;                             // nullptr: the node counts
+  PlainItem plain_items[2];                            // if every row is plain
   const char* why_plain;                               // the plain plan answers
   bool opened;
   bool finished;
   bool plain_answers;
-  bool turn_next;  // the next row is the current pair with its items swapped
+  bool turn_next;       // the next row is the current pair with its items swapped
+  bool rows_are_plain;  // each is two items and the count
 };
 
 JoinProjectState* state_of(CustomScanState* node) { return reinterpret_cast<JoinProjectState*>(node); }
@@ -178,6 +187,27 @@ bool read_bounds(JoinProjectState* state, JoinProjectBounds& bounds) {
   return true;
 }
 
+/// Is each row two items of one column, and the count as often as it is asked for?
+bool has_plain_rows(const JoinProjectState* state) {
+  if (state->comparisons != nullptr || state->sums != nullptr) return false;
+  for (int number = 0; number < JoinProjectSpec::kLookups; ++number)
+    if (state->found[number] != nullptr) return false;
+  for (int side = 0; side < 2; ++side)
+    if (state->items[side] == nullptr || state->items[side]->kind == KeyKind::kTuples) return false;
+  const int first = state->spec.sides[0].items + state->spec.sides[1].items;
+  for (int at = first; at < state->base.ss.ss_ScanTupleSlot->tts_tupleDescriptor->natts; ++at) {
+    const RunningAggregate& aggregate = state->aggregates[at - first];
+    if (aggregate.state != AggregateState::kCount || aggregate.argument != nullptr || aggregate.condition != nullptr)
+      return false;
+  }
+  return first == 2 && state->spec.shared.items == 0;
+}
+
+PlainItem plain_item(const KeyEncoder& encoder) {
+  return {encoder.kind == KeyKind::kDictionary ? encoder.dictionary->values : nullptr,
+          encoder.null_is_key && encoder.kind != KeyKind::kInt8};
+}
+
 void open_rows(JoinProjectState* state) {
   state->opened = true;
   JoinProjectBounds bounds;
@@ -197,25 +227,34 @@ void open_rows(JoinProjectState* state) {
     for (int number = 0; number < JoinProjectSpec::kLookups; ++number) state->found[number] = inputs.found[number];
   }
   MemoryContextSwitchTo(caller);
+  if (state->rows.stream != nullptr) {
+    state->block = state->rows.stream->block();
+    state->rows_are_plain = has_plain_rows(state);
+    for (int side = 0; side < 2 && state->rows_are_plain; ++side) state->plain_items[side] = plain_item(*state->items[side]);
+  }
   if (state->rows.stream != nullptr || state->finished) return;
   MemoryContextReset(state->context);
   state->plain_answers = true;
   start_plain(&state->base, state->plain, state->eflags);
 }
 
+const ItemPair& current_pair(const JoinProjectState* state) { return state->rows.batch->pairs()[state->block->next - 1]; }
+
 /// Goes to the next pair of the run. @return false if there is none
 bool next_pair(JoinProjectState* state, bool& turned) {
   turned = state->turn_next;
   state->turn_next = false;
   if (turned) return true;
-  if (!state->rows.stream->next(nullptr)) {
+  RowBlock* const block = state->block;
+  if (block->next == block->rows && !state->rows.stream->fill_block()) {
     state->finished = true;
     state->rows.stream->finish();
     return false;
   }
+  ++block->next;
   if (state->spec.self_join && !state->spec.grouped && !state->spec.adds_up()) {
     turned = state->spec.order == ItemOrder::kLeftLarger;
-    const PairRow& row = *state->rows.row;
+    const ItemPair& row = current_pair(state);
     state->turn_next = state->spec.order == ItemOrder::kAny && row.item_a != row.item_b;
   }
   return true;
@@ -244,7 +283,7 @@ TupleTableSlot* next_row(ScanState* node) {
   for (;;) {
     ExecClearTuple(slot);
     if (state->finished || !next_pair(state, turned)) return slot;
-    const PairRow& row = *state->rows.row;
+    const ItemPair& row = current_pair(state);
     put_items(state, 0, turned ? row.item_b : row.item_a, slot->tts_values, slot->tts_isnull);
     put_items(state, 1, turned ? row.item_a : row.item_b, slot->tts_values + left_items, slot->tts_isnull + left_items);
     if (state->found[2] != nullptr)
@@ -257,19 +296,45 @@ TupleTableSlot* next_row(ScanState* node) {
     ResetExprContext(context);
     CHECK_FOR_INTERRUPTS();
   }
-  const auto count = static_cast<int64_t>(state->rows.row->support);
+  const uint64_t count = current_pair(state).support;
   const MemoryContext caller = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
   for (int at = first; at < columns; ++at)
-    slot->tts_values[at] = state->sums != nullptr
-                               ? sum_of(*state->sums, at - first, slot->tts_isnull[at])
-                               : aggregate_state(state->aggregates[at - first], count, context, slot->tts_isnull[at]);
+    slot->tts_values[at] =
+        state->sums != nullptr
+            ? sum_of(*state->sums, count, at - first, slot->tts_isnull[at])
+            : aggregate_state(state->aggregates[at - first], static_cast<int64_t>(count), context, slot->tts_isnull[at]);
   MemoryContextSwitchTo(caller);
   return slot;
 }
 
+void put_plain_item(const PlainItem& item, int64_t code, Datum& value, bool& is_null) {
+  is_null = item.may_be_null && code == kNullKey;
+  value = item.values != nullptr && !is_null ? item.values[code] : static_cast<Datum>(code);
+}
+
+/// The same for plain rows.
+TupleTableSlot* next_plain_row(JoinProjectState* state) {
+  TupleTableSlot* const slot = ExecClearTuple(state->base.ss.ss_ScanTupleSlot);
+  bool turned;
+  if (state->finished || !next_pair(state, turned)) return slot;
+  const ItemPair& row = current_pair(state);
+  put_plain_item(state->plain_items[0], turned ? row.item_b : row.item_a, slot->tts_values[0], slot->tts_isnull[0]);
+  put_plain_item(state->plain_items[1], turned ? row.item_a : row.item_b, slot->tts_values[1], slot->tts_isnull[1]);
+  for (int at = 2; at < slot->tts_tupleDescriptor->natts; ++at) {
+    slot->tts_values[at] = Int64GetDatum(static_cast<int64_t>(row.support));
+    slot->tts_isnull[at] = false;
+  }
+  return ExecStoreVirtualTuple(slot);
+}
+
 bool recheck_row(ScanState*, TupleTableSlot*) { return true; }
 
-TupleTableSlot* exec_scan(CustomScanState* node) { return ExecScan(&node->ss, next_row, recheck_row); }
+TupleTableSlot* exec_scan(CustomScanState* node) {
+  JoinProjectState* const state = state_of(node);
+  if (state->rows_are_plain && node->ss.ps.qual == nullptr && node->ss.ps.ps_ProjInfo == nullptr)
+    return next_plain_row(state);
+  return ExecScan(&node->ss, next_row, recheck_row);
+}
 
 /// All plans below the node; nullptr: not there.
 std::array<PlanState*, 6> children_of(const JoinProjectState* state) {
@@ -283,7 +348,7 @@ void close_rows(JoinProjectState* state) {
   if (state->plain_answers) state->base.custom_ps = list_truncate(state->base.custom_ps, state->spec.children());
   state->rows = {};
   state->sums = nullptr;
-  state->opened = state->finished = state->plain_answers = state->turn_next = false;
+  state->opened = state->finished = state->plain_answers = state->turn_next = state->rows_are_plain = false;
   MemoryContextReset(state->context);
 }
 

@@ -146,6 +146,14 @@ class GrowingBuffer {
     if (buffer_.size() - size_ < count) grow(size_ + count);
     return buffer_.data() + size_;
   }
+  /// The same for an empty buffer. It takes no more memory than that, and gives back what it had before.
+  T* room_for_all(size_t count) {
+    if (buffer_.size() < count) {
+      buffer_.reset();
+      buffer_ = Buffer<T>(*meter_, count);
+    }
+    return buffer_.data();
+  }
   void add(size_t count) noexcept { size_ += count; }
   /// Keeps the first `size` elements.
   void shrink(size_t size) noexcept { size_ = size; }

@@ -314,7 +314,7 @@ void AllPairsRun::follow_relation() {
   if (!relation_run_->needs_rows()) log_.reset();
 }
 
-bool AllPairsRun::next(std::vector<PairRow>& batch) {
+bool AllPairsRun::next(PairBatch& batch) {
   const Stopwatch watch;
   bool more = false;
   if (relation_run_) {
@@ -323,10 +323,10 @@ bool AllPairsRun::next(std::vector<PairRow>& batch) {
   } else {
     more = answers_.next(batch, record_, [this] { count(resume_.way, resume_.element_bound); });
   }
-  for (PairRow& row : batch) {
-    row.item_a = ids_[static_cast<size_t>(row.item_a)];
-    row.item_b = ids_[static_cast<size_t>(row.item_b)];
-  }
+  named_.clear();
+  for (const ItemPair& pair : batch.pairs())
+    named_.push_back({ids_[static_cast<size_t>(pair.item_a)], ids_[static_cast<size_t>(pair.item_b)], pair.support});
+  batch = PairBatch(named_, batch.supports());
   record_.count_ms += watch.milliseconds();
   return more;
 }

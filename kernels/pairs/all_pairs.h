@@ -48,7 +48,7 @@ class AllPairsRun {
   ~AllPairsRun();
 
   /// See PairAnswers::next. item_a and item_b are ids, item_a <= item_b. Sets with the same id count as different sets.
-  bool next(std::vector<PairRow>& batch);
+  bool next(PairBatch& batch);
 
   /// items: number of sets; occurrences: elements of the sets that are counted.
   const RunRecord& record() const { return record_; }
@@ -72,6 +72,7 @@ class AllPairsRun {
   ExecutionOptions options_;
   uint64_t min_count_;
   RunRecord record_;
+  std::vector<ItemPair> named_;   // the last batch
   std::vector<int64_t> ids_;      // ascending; while counting, a set is named by its position here
   std::unique_ptr<Input> input_;  // empty once the sets are decoded or handed on
   struct {

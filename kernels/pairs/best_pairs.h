@@ -12,19 +12,9 @@
 #include "core/best_k.h"
 #include "core/options.h"
 #include "measures/pair_measure.h"
+#include "pairs/pair_batch.h"
 
 namespace batmap {
-
-constexpr uint64_t kBatchRows = 4096;  // answers that are handed over at once from a buffer
-
-/// One answer. Items are values, not ranks.
-struct PairRow {
-  int64_t item_a;
-  int64_t item_b;
-  uint64_t support;
-  uint64_t support_a;
-  uint64_t support_b;
-};
 
 /// support / (support_a + support_b - support).
 double pair_jaccard(const PairRow& row);

@@ -61,17 +61,17 @@ void GroupedPairs::take_pair(int64_t left, int64_t right, uint64_t count, Take t
 }
 
 template <typename Take>
-void GroupedPairs::take_pairs(std::span<const PairRow> items, Take take) const {
-  for (const PairRow& row : items) {
+void GroupedPairs::take_pairs(std::span<const ItemPair> items, Take take) const {
+  for (const ItemPair& row : items) {
     take_pair(row.item_a, row.item_b, row.support, take);
     if (grouping_.both_orders && row.item_a != row.item_b) take_pair(row.item_b, row.item_a, row.support, take);
   }
 }
 
-void GroupedPairs::translate(std::span<const PairRow> items, std::vector<PairRow>& groups) const {
+void GroupedPairs::translate(std::span<const ItemPair> items, std::vector<ItemPair>& groups) const {
   groups.clear();
   take_pairs(items, [&](int64_t left, int64_t right, uint64_t count, bool) {
-    if (count >= grouping_.min_count) groups.push_back({left, right, count, 0, 0});
+    if (count >= grouping_.min_count) groups.push_back({left, right, count});
   });
 }
 
@@ -83,7 +83,7 @@ bool GroupedPairs::is_answer(uint64_t count) const {
   return count >= grouping_.min_count && (!best_ || !best_->is_full() || count >= best_->worst());
 }
 
-void GroupedPairs::add(std::span<const PairRow> items) {
+void GroupedPairs::add(std::span<const ItemPair> items) {
   options_.cancel.throw_if_requested();
   take_pairs(items, [&](int64_t left, int64_t right, uint64_t count, bool is_single) {
     if (!counts_.empty()) {
@@ -134,11 +134,11 @@ void GroupedPairs::finish() {
     if (entry.count >= grouping_.min_count) offer(entry.count);
 }
 
-bool GroupedPairs::next(std::vector<PairRow>& batch) {
+bool GroupedPairs::next(std::vector<ItemPair>& batch) {
   batch.clear();
   options_.cancel.throw_if_requested();
   const auto put = [&](int64_t left, int64_t right, uint64_t count) {
-    if (count != 0 && is_answer(count)) batch.push_back({left, right, count, 0, 0});
+    if (count != 0 && is_answer(count)) batch.push_back({left, right, count});
   };
   const size_t rest = finished_.size() + counts_.size() + table_.size();
   const size_t end = std::min(rest, handed_over_ + kBatchRows);

@@ -76,15 +76,15 @@ class GroupedPairs {
   GroupedPairs(const PairGrouping& grouping, const ExecutionOptions& options);
 
   /// For a grouping that keeps items: turns pairs of items into pairs of groups. @param groups  overwritten
-  void translate(std::span<const PairRow> items, std::vector<PairRow>& groups) const;
+  void translate(std::span<const ItemPair> items, std::vector<ItemPair>& groups) const;
 
   // For others, all pairs of items first:
   /// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
-  void add(std::span<const PairRow> items);
+  void add(std::span<const ItemPair> items);
   /// After the last pair of items. Then the pairs of groups follow batch by batch.
   void finish();
   /// @param batch  overwritten; may be empty although more pairs follow @return false after the last pair
-  bool next(std::vector<PairRow>& batch);
+  bool next(std::vector<ItemPair>& batch);
 
  private:
   struct Entry {
@@ -96,7 +96,7 @@ class GroupedPairs {
   template <typename Take>
   void take_pair(int64_t left, int64_t right, uint64_t count, Take take) const;
   template <typename Take>
-  void take_pairs(std::span<const PairRow> items, Take take) const;
+  void take_pairs(std::span<const ItemPair> items, Take take) const;
   std::optional<std::pair<int64_t, bool>> group_of(const ItemGroups* groups, int64_t item) const;
   bool ranks_hold(uint32_t left, uint32_t right) const;
   void add_to_table(int64_t left, int64_t right, uint64_t count);

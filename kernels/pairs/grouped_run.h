@@ -28,20 +28,23 @@ class GroupedRun {
   GroupedRun(const GroupedRun&) = delete;
   GroupedRun& operator=(const GroupedRun&) = delete;
 
-  bool next(std::vector<PairRow>& batch) {
+  bool next(PairBatch& batch) {
     if (!grouped_) return run_->next(batch);
     bool more = true;
+    PairBatch items;
+    groups_.clear();
     if (!adds_up_) {
-      more = run_->next(items_);
-      grouped_->translate(items_, batch);
+      more = run_->next(items);
+      grouped_->translate(items.pairs(), groups_);
     } else if (finished_) {
-      more = grouped_->next(batch);
-    } else if (batch.clear(); run_->next(items_)) {
-      grouped_->add(items_);
+      more = grouped_->next(groups_);
+    } else if (run_->next(items)) {
+      grouped_->add(items.pairs());
     } else {
       grouped_->finish();
       finished_ = true;
     }
+    batch = PairBatch(groups_);
     handed_over_ += batch.size();
     return more;
   }
@@ -61,8 +64,8 @@ class GroupedRun {
   std::optional<Run> run_;
   std::optional<GroupedPairs> grouped_;
   bool adds_up_ = false;
-  bool finished_ = false;       // with adding up
-  std::vector<PairRow> items_;  // a batch of the run
+  bool finished_ = false;         // with adding up
+  std::vector<ItemPair> groups_;  // of the last batch
   uint64_t handed_over_ = 0;
   RunRecord record_;
 };

@@ -40,8 +40,8 @@ class JoinRun {
   JoinRun& operator=(const JoinRun&) = delete;
 
   /// See PairRun::next. item_a is an a, item_b a c, and support the number of common b; with distinct_only it
-  /// is min_count. The order of the rows depends on the two relations only.
-  bool next(std::vector<PairRow>& batch);
+  /// is min_count. There are no supports of items. The order of the rows depends on the two relations only.
+  bool next(PairBatch& batch) { return run_.next(batch); }
 
   /// transactions: the b that both have; items: the a and c with such a b; pair_instances: rows of the join.
   const RunRecord& record() const { return run_.record(); }
@@ -53,9 +53,7 @@ class JoinRun {
   static constexpr bool needs_rows() { return false; }
 
  private:
-  bool distinct_only_;
-  uint64_t min_count_;
-  Buffer<int64_t> values_;
+  Buffer<int64_t> values_;                // of the items, for the run
   std::optional<JoinedRelation> joined_;  // kept as long as the run needs its rows
   PairRun run_;
 };

@@ -33,8 +33,8 @@ void OffloadedAnswers::start(std::unique_ptr<PairCounter> counter, Buffer<int64_
   answers_.emplace(std::move(counter), std::move(values), selection, options, std::move(next));
 }
 
-bool OffloadedAnswers::next(std::vector<PairRow>& batch, RunRecord& record, const std::function<void()>& restart) {
-  batch.clear();
+bool OffloadedAnswers::next(PairBatch& batch, RunRecord& record, const std::function<void()>& restart) {
+  batch = {};
   if (!answers_) return false;
   bool more = false;
   const auto count = [&] { more = answers_->next(batch); };
@@ -52,7 +52,7 @@ bool OffloadedAnswers::next(std::vector<PairRow>& batch, RunRecord& record, cons
   if (!is_done) {
     count();
     const uint64_t skipped = std::min<uint64_t>(skip_, batch.size());
-    batch.erase(batch.begin(), batch.begin() + static_cast<ptrdiff_t>(skipped));
+    batch = batch.part(skipped, batch.size() - skipped);
     skip_ -= skipped;
   }
   record.results = answers_->results();

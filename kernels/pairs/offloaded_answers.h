@@ -45,7 +45,7 @@ class OffloadedAnswers {
 
   /// See PairAnswers::next(). Without start() there are no answers.
   /// @param restart  called when devices have failed; it must call start() with a counter of the CPU
-  bool next(std::vector<PairRow>& batch, RunRecord& record, const std::function<void()>& restart);
+  bool next(PairBatch& batch, RunRecord& record, const std::function<void()>& restart);
 
  private:
   DeviceSession session_;

@@ -22,60 +22,74 @@ PairAnswers::PairAnswers(std::unique_ptr<PairCounter> counter, Buffer<int64_t> v
       selection_(selection),
       options_(options),
       limit_(selection.max_results),
-      min_count_(selection.min_count) {
+      selects_(selection.top_k || selection.per_item_top_k),
+      min_count_(selection.min_count),
+      some_(*options_.memory, selection.supports) {
   MemoryMeter& meter = *options_.memory;
   if (selection_.per_item_top_k) {
     const auto k = static_cast<uint32_t>(std::min<int64_t>(*selection_.per_item_top_k, UINT32_MAX));
     best_per_item_.emplace(meter, k, values_.data(), static_cast<uint32_t>(values_.size()));
   }
   if (selection_.top_k) best_.emplace(meter, static_cast<uint64_t>(*selection_.top_k), selection_.ranking);
+  for (int worker = 0; worker < options_.threads; ++worker) counts_.emplace_back(meter);
 }
 
-/// Writes field by field to the final place: building the row elsewhere and copying it takes three times as long.
-void PairAnswers::put_row(const PairCount& pair, PairRow& out) const {
-  // No branches: which item is smaller is unpredictable.
-  const int64_t value_a = values_[pair.a];
-  const int64_t value_b = values_[pair.b];
-  const uint32_t first = value_b < value_a ? pair.b : pair.a;
-  out.item_a = std::min(value_a, value_b);
-  out.item_b = std::max(value_a, value_b);
-  out.support = pair.count;
-  out.support_a = support(first);
-  out.support_b = support(pair.a ^ pair.b ^ first);
+/// Pairs come by rank of their first item, so what belongs to that item stays in registers.
+void PairAnswers::put_rows(std::span<const PairCount> pairs, PairList& out) const {
+  const auto [to, supports] = out.fill(pairs.size());
+  const uint64_t threshold = min_count_.load(std::memory_order_relaxed);
+  const bool by_value = selection_.order == PairOrder::kByValue;
+  const bool by_rank = selection_.order == PairOrder::kByRank;
+  for (size_t k = 0; k < pairs.size(); ++k) {
+    const PairCount& pair = pairs[k];
+    const int64_t value_a = values_[pair.a];
+    const int64_t value_b = values_[pair.b];
+    // No branches: which value is smaller is unpredictable.
+    const bool keep = by_rank | (by_value & (value_a <= value_b));
+    to[k] = {keep ? value_a : value_b, keep ? value_b : value_a, selection_.distinct_only ? threshold : pair.count};
+    if (supports == nullptr) continue;
+    const uint64_t support_a = support(pair.a);
+    const uint64_t support_b = support(pair.b);
+    supports[k] = {keep ? support_a : support_b, keep ? support_b : support_a};
+  }
 }
 
 PairRow PairAnswers::row(uint32_t a, uint32_t b, uint64_t count) const {
-  PairRow row;
-  put_row({a, b, count}, row);
-  return row;
+  const bool keep =
+      selection_.order == PairOrder::kByValue ? values_[a] <= values_[b] : selection_.order == PairOrder::kByRank;
+  const uint32_t first = keep ? a : b;
+  const uint32_t second = keep ? b : a;
+  return {values_[first], values_[second], count, support(first), support(second)};
 }
 
-bool PairAnswers::next(std::vector<PairRow>& batch) {
-  if (done_) {
-    batch.clear();
-    return false;
-  }
+bool PairAnswers::next(PairBatch& batch) {
+  batch = {};
+  if (done_) return false;
   if (!tasks_ && counter_) start_tasks();
   if (selected_)
     next_selected(batch);
   else if (best_ || best_per_item_)
-    select(batch);
+    select();
   else if (selection_.diagonal && diagonal_ < values_.size())
     next_diagonal(batch);
   else
     next_counted(batch);
-  batch.resize(limit_.take(batch.size()));
+  batch = batch.part(0, limit_.take(batch.size()));
   done_ |= limit_.is_cut_off();
   return !done_ || !batch.empty();
 }
 
 uint64_t PairAnswers::max_bytes(uint64_t pairs) const {
   const auto threads = static_cast<uint64_t>(options_.threads);
-  // Results that wait, one that is handed over, and spare ones; each with the buffer that it grew out of.
-  const uint64_t results = std::min<uint64_t>(threads * counter_->tasks_ahead(), counter_->tasks()) + 2;
+  // Results that wait, one that is handed over, and spare ones. Counts may have grown out of a smaller buffer.
+  const auto results = static_cast<double>(std::min<uint64_t>(threads * counter_->tasks_ahead(), counter_->tasks()) + 2);
+  const double counts = 3 * sizeof(PairCount);
   const double task = static_cast<double>(std::min(counter_->max_results(), pairs)) + 64;
   const double best = static_cast<double>(std::min<uint64_t>(selection_.top_k.value_or(0), pairs));
-  const double bytes = 3 * (static_cast<double>(results) * task * sizeof(PairCount) + best * sizeof(PairRow));
+  const double rows = selects_ ? results * counts
+                               : results * static_cast<double>(PairList::bytes_of_row(selection_.supports)) +
+                                     static_cast<double>(threads) * counts;
+  const double bytes = task * rows + 3 * best * sizeof(PairRow);
   return bytes < 0x1p62 ? static_cast<uint64_t>(bytes) : UINT64_MAX / 2;
 }
 
@@ -85,9 +99,9 @@ void PairAnswers::start_tasks() {
                  [this](size_t task, int worker) { return count(task, worker); });
 }
 
-std::optional<GrowingBuffer<PairCount>> PairAnswers::next_task() {
+std::optional<PairAnswers::Found> PairAnswers::next_task() {
   for (;;) {
-    std::optional<GrowingBuffer<PairCount>> found = tasks_->next();
+    std::optional<Found> found = tasks_->next();
     tasks_done_ += found.has_value();
     if (found || !next_block_) return found;
     tasks_.reset();
@@ -98,8 +112,19 @@ std::optional<GrowingBuffer<PairCount>> PairAnswers::next_task() {
   }
 }
 
-GrowingBuffer<PairCount> PairAnswers::count(size_t task, int worker) {
-  GrowingBuffer<PairCount> found(*options_.memory);
+void PairAnswers::count_pairs(size_t task, int worker, GrowingBuffer<PairCount>& counts) {
+  const uint64_t min_count = min_count_.load(std::memory_order_relaxed);
+  counter_->count(task, worker, static_cast<uint32_t>(std::min<uint64_t>(min_count, UINT32_MAX)), counts);
+  if (selection_.min_jaccard <= 0) return;
+  PairCount* const end = std::remove_if(counts.begin(), counts.end(), [this](const PairCount& pair) {
+    return pair_jaccard(row(pair.a, pair.b, pair.count)) < selection_.min_jaccard;
+  });
+  counts.shrink(static_cast<size_t>(end - counts.begin()));
+}
+
+PairAnswers::Found PairAnswers::count(size_t task, int worker) {
+  MemoryMeter& meter = *options_.memory;
+  Found found{GrowingBuffer<PairCount>(meter), PairList(meter, selection_.supports)};
   {
     std::lock_guard lock(spare_mutex_);
     if (!spare_.empty()) {
@@ -107,50 +132,52 @@ GrowingBuffer<PairCount> PairAnswers::count(size_t task, int worker) {
       spare_.pop_back();
     }
   }
-  const uint64_t min_count = min_count_.load(std::memory_order_relaxed);
-  counter_->count(task, worker, static_cast<uint32_t>(std::min<uint64_t>(min_count, UINT32_MAX)), found);
-  if (selection_.min_jaccard > 0) {
-    PairCount* const end = std::remove_if(found.begin(), found.end(), [this](const PairCount& pair) {
-      return pair_jaccard(row(pair.a, pair.b, pair.count)) < selection_.min_jaccard;
-    });
-    found.shrink(static_cast<size_t>(end - found.begin()));
+  if (selects_) {
+    count_pairs(task, worker, found.counts);
+  } else {
+    GrowingBuffer<PairCount>& counts = counts_[static_cast<size_t>(worker)];
+    counts.shrink(0);
+    count_pairs(task, worker, counts);
+    put_rows(counts.span(), found.rows);
   }
   return found;
 }
 
-void PairAnswers::recycle(GrowingBuffer<PairCount> found) {
-  found.shrink(0);
+void PairAnswers::recycle(Found found) {
+  found.counts.shrink(0);
+  found.rows.clear();
   std::lock_guard lock(spare_mutex_);
   spare_.push_back(std::move(found));
 }
 
-void PairAnswers::next_counted(std::vector<PairRow>& batch) {
-  if (!counted_ || handed_over_ == counted_->size()) {
+void PairAnswers::next_counted(PairBatch& batch) {
+  if (!counted_ || handed_over_ == counted_->rows.size()) {
     if (counted_) recycle(std::move(*counted_));
     counted_ = next_task();
     handed_over_ = 0;
     done_ = !counted_;
-    if (done_) return batch.clear();
+    if (done_) return;
   }
-  const size_t count = std::min(kBatchRows, counted_->size() - handed_over_);
-  batch.resize(count);  // mostly keeps the rows of the batch before, which costs nothing
-  const PairCount* const pairs = counted_->begin() + handed_over_;
-  for (size_t k = 0; k < count; ++k) put_row(pairs[k], batch[k]);
+  const size_t count = std::min(kBatchRows, counted_->rows.size() - handed_over_);
+  batch = counted_->rows.batch().part(handed_over_, count);
   handed_over_ += count;
 }
 
-void PairAnswers::next_selected(std::vector<PairRow>& batch) {
+void PairAnswers::next_selected(PairBatch& batch) {
   const size_t count = std::min(kBatchRows, selected_->size() - handed_over_);
-  batch.assign(selected_->begin() + handed_over_, selected_->begin() + handed_over_ + count);
+  some_.clear();
+  for (size_t k = 0; k < count; ++k) some_.push_back((*selected_)[handed_over_ + k]);
+  batch = some_.batch();
   handed_over_ += count;
   done_ = handed_over_ == selected_->size();
 }
 
-void PairAnswers::next_diagonal(std::vector<PairRow>& batch) {
+void PairAnswers::next_diagonal(PairBatch& batch) {
   const auto items = static_cast<uint32_t>(values_.size());
-  batch.clear();
-  for (; diagonal_ < items && batch.size() < kBatchRows; ++diagonal_)
-    if (support(diagonal_) >= min_count_) batch.push_back(row(diagonal_, diagonal_, support(diagonal_)));
+  some_.clear();
+  for (; diagonal_ < items && some_.size() < kBatchRows; ++diagonal_)
+    if (support(diagonal_) >= min_count_) some_.push_back(row(diagonal_, diagonal_, support(diagonal_)));
+  batch = some_.batch();
 }
 
 void PairAnswers::offer_diagonal() {
@@ -160,15 +187,14 @@ void PairAnswers::offer_diagonal() {
   }
 }
 
-void PairAnswers::select(std::vector<PairRow>& batch) {
-  batch.clear();
-  std::optional<GrowingBuffer<PairCount>> found = next_task();
+void PairAnswers::select() {
+  std::optional<Found> found = next_task();
   if (!found) {
     finish_selection();
     return;
   }
   size_t offered = 0;
-  for (const PairCount& pair : found->span()) {
+  for (const PairCount& pair : found->counts.span()) {
     if (offered++ % kPollScores == 0) options_.cancel.throw_if_requested();
     if (best_per_item_)
       best_per_item_->offer(pair.a, pair.b, pair.count, selection_.ranking.score(row(pair.a, pair.b, pair.count)));
@@ -182,8 +208,9 @@ void PairAnswers::select(std::vector<PairRow>& batch) {
 /// Counts again, since the support of the k-th pair is known now.
 void PairAnswers::count_ties() {
   min_count_ = std::max<uint64_t>(min_count_, best_->threshold());
-  best_.reset();
   tasks_.reset();
+  best_.reset();
+  selects_ = false;
   start_tasks();
 }
 

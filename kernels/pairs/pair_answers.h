@@ -21,16 +21,26 @@
 
 namespace batmap {
 
-/// Which of the counted pairs are answers.
+/// Which item of a pair comes first.
+enum class PairOrder {
+  kByValue,  // the smaller one
+  kByRank,   // the item of the smaller rank
+  kTurned    // the other one
+};
+
+/// Which of the counted pairs are answers, and how they are handed over.
 struct PairSelection {
   uint64_t min_count = 1;  // the threshold
   double min_jaccard = 0;
   std::optional<int64_t> top_k;
   std::optional<int64_t> per_item_top_k;
   std::optional<int64_t> max_results;
-  PairRanking ranking;    // for the top-k forms
-  bool ties = false;      // top_k: all pairs with at least the support of the k-th, in the counter's order
-  bool diagonal = false;  // before all pairs: each item with itself
+  PairRanking ranking;   // for the top-k forms
+  bool ties = false;     // top_k: all pairs with at least the support of the k-th, in the counter's order
+  bool supports = true;  // answers have the supports of their items
+  PairOrder order = PairOrder::kByValue;
+  bool distinct_only = false;  // the threshold is handed over as the support of each pair
+  bool diagonal = false;       // before all pairs: each item with itself
 };
 
 /// For counting in blocks of rows: makes the counter of the next block, nullptr after the last. Called
@@ -49,10 +59,10 @@ class PairAnswers {
   PairAnswers& operator=(const PairAnswers&) = delete;
 
   /// Gets the next answers. Returns after about one task's work, so that the caller can do other things in between.
-  /// @param batch  overwritten; may be empty although more answers follow
+  /// @param batch  set; valid until the next call; may be empty although more answers follow
   /// @return false after the last answer; `batch` is then empty
   /// @throws Error, std::bad_alloc; after that next() must not be called again
-  bool next(std::vector<PairRow>& batch);
+  bool next(PairBatch& batch);
 
   uint64_t results() const { return limit_.taken(); }
   /// Tasks of the blocks that have begun.
@@ -64,19 +74,26 @@ class PairAnswers {
   uint64_t max_bytes(uint64_t pairs) const;
 
  private:
-  std::optional<GrowingBuffer<PairCount>> next_task();
+  /// The result of a task: answers, or the counts from which a top-k form selects.
+  struct Found {
+    GrowingBuffer<PairCount> counts;
+    PairList rows;
+  };
+
+  std::optional<Found> next_task();
   void start_tasks();
-  void next_counted(std::vector<PairRow>& batch);
-  void next_selected(std::vector<PairRow>& batch);
-  void select(std::vector<PairRow>& batch);
+  void next_counted(PairBatch& batch);
+  void next_selected(PairBatch& batch);
+  void select();
   void finish_selection();
   void count_ties();
   void offer_diagonal();
-  void next_diagonal(std::vector<PairRow>& batch);
+  void next_diagonal(PairBatch& batch);
   uint64_t support(uint32_t item) const { return wide_supports_.empty() ? supports_[item] : wide_supports_[item]; }
-  GrowingBuffer<PairCount> count(size_t task, int worker);
-  void recycle(GrowingBuffer<PairCount> found);
-  void put_row(const PairCount& pair, PairRow& out) const;
+  Found count(size_t task, int worker);
+  void count_pairs(size_t task, int worker, GrowingBuffer<PairCount>& counts);
+  void recycle(Found found);
+  void put_rows(std::span<const PairCount> pairs, PairList& out) const;
   PairRow row(uint32_t a, uint32_t b, uint64_t count) const;
 
   std::unique_ptr<PairCounter> counter_;
@@ -90,17 +107,20 @@ class PairAnswers {
   uint64_t tasks_begun_ = 0;
   uint64_t tasks_done_ = 0;
   bool done_ = false;
-  uint32_t diagonal_ = 0;                            // the next item for `diagonal`
-  std::atomic<uint64_t> min_count_;                  // rises while the k best are searched for
-  std::optional<BestPairs> best_;                    // with top_k, until selected_ is set
-  std::optional<BestPairsPerItem> best_per_item_;    // with per_item_top_k, until selected_ is set
-  std::optional<GrowingBuffer<PairRow>> selected_;   // with a top-k form: all answers, in order
-  std::optional<GrowingBuffer<PairCount>> counted_;  // without: the results of the current task
-  size_t handed_over_ = 0;                           // position in selected_ or counted_
+  bool selects_;                     // counts are offered to a top-k form; otherwise they become answers at once
+  uint32_t diagonal_ = 0;            // the next item for `diagonal`
+  std::atomic<uint64_t> min_count_;  // rises while the k best are searched for
+  std::optional<BestPairs> best_;    // with top_k, until selected_ is set
+  std::optional<BestPairsPerItem> best_per_item_;   // with per_item_top_k, until selected_ is set
+  std::optional<GrowingBuffer<PairRow>> selected_;  // with a top-k form: all answers, in order
+  std::optional<Found> counted_;                    // without: the results of the current task
+  PairList some_;                                   // rows that are made for one batch
+  size_t handed_over_ = 0;                          // position in selected_ or counted_
+  std::vector<GrowingBuffer<PairCount>> counts_;    // [threads] of the current task, if it makes answers
   std::mutex spare_mutex_;
-  std::vector<GrowingBuffer<PairCount>> spare_;  // emptied results of tasks, to be filled again
+  std::vector<Found> spare_;  // emptied results of tasks, to be filled again
   // The counting threads, once started. The last member, so that it is destroyed first.
-  std::optional<OrderedTasks<GrowingBuffer<PairCount>>> tasks_;
+  std::optional<OrderedTasks<Found>> tasks_;
 };
 
 }  // namespace batmap

@@ -92,7 +92,20 @@ PairSelection PairRun::selection() const {
           .ranking = {.measure = query_.measure.value_or(PairMeasure::kSupport),
                       .total = static_cast<double>(record_.transactions)},
           .ties = query_.ties,
+          .supports = query_.supports,
+          .order = order_,
+          .distinct_only = query_.distinct_only,
           .diagonal = query_.diagonal};
+}
+
+/// What the items are handed over as, by rank. Says which of a pair comes first.
+/// @param item  the item of a rank
+Buffer<int64_t> PairRun::values_of(uint32_t items, const std::function<int64_t(uint32_t rank)>& item) {
+  if (query_.left_items) order_ = item(0) < *query_.left_items ? PairOrder::kByRank : PairOrder::kTurned;
+  Buffer<int64_t> values(*options_.memory, items);
+  for (uint32_t rank = 0; rank < items; ++rank)
+    values[rank] = query_.item_values.empty() ? item(rank) : query_.item_values[static_cast<size_t>(item(rank))];
+  return values;
 }
 
 void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank) {
@@ -105,8 +118,7 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
   record_.occurrences = kept.occurrences;
   if (kept.size == 0) return;
   if (query_.left_items && (kept.pairs.leading == 0 || kept.pairs.leading == kept.size)) return;
-  Buffer<int64_t> values(*options_.memory, kept.size);
-  for (uint32_t rank = 0; rank < kept.size; ++rank) values[rank] = relation.item_value(kept.code(Rank{rank}));
+  Buffer<int64_t> values = values_of(kept.size, [&](uint32_t rank) { return relation.item_value(kept.code(Rank{rank})); });
 
   const TransactionLengths lengths = transaction_lengths(relation, kept, options_);
   record_.pair_instances = max_pairs_ = lengths.pair_instances;
@@ -199,8 +211,7 @@ void PairRun::group_spilled(const RowPartitions& rows, std::span<const uint32_t>
   record_.items_kept = kept.size;
   record_.occurrences = kept.occurrences;
   if (kept.pairs.leading == 0 || kept.pairs.first_column == kept.size) return;
-  Buffer<int64_t> values(*options_.memory, kept.size);
-  for (uint32_t rank = 0; rank < kept.size; ++rank) values[rank] = spilled_->item_value(rank);
+  Buffer<int64_t> values = values_of(kept.size, [&](uint32_t rank) { return spilled_->item_value(rank); });
 
   const Stopwatch watch;
   std::unique_ptr<PairCounter> counter = next_block();
@@ -248,7 +259,7 @@ bool PairRun::may_run_out() const {
 
 void PairRun::count_all() {
   SpooledPairs all(*options_.files);
-  std::vector<PairRow> batch;
+  PairBatch batch;
   while (next(batch)) all.append(batch);
   answers_.stop();
   spilled_.reset();
@@ -256,7 +267,7 @@ void PairRun::count_all() {
   spooled_ = all;
 }
 
-bool PairRun::next(std::vector<PairRow>& batch) {
+bool PairRun::next(PairBatch& batch) {
   if (spooled_) return spooled_->next(batch);
   const Stopwatch watch;
   const bool more = answers_.next(batch, record_, [this] { group(std::move(chunks_), item_rank_); });

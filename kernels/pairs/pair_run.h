@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,11 +38,13 @@ struct PairQuery {
   std::optional<int64_t> max_results;
   // Items below this are one kind, the others another; a pair has one of each. Not together with include.
   std::optional<int64_t> left_items;
-  bool bag = false;       // repeated rows multiply, as in a SQL join; else they count once
-  bool diagonal = false;  // also pairs of an item with itself
-  bool ties = false;      // top_k: at least all pairs with the support of the k-th, in any order
-  // only which pairs there are; reported supports may be any number from the threshold up to the support
-  bool distinct_only = false;
+  bool bag = false;            // repeated rows multiply, as in a SQL join; else they count once
+  bool diagonal = false;       // also pairs of an item with itself
+  bool ties = false;           // top_k: at least all pairs with the support of the k-th, in any order
+  bool distinct_only = false;  // only which pairs there are: the threshold is handed over as their support
+  bool supports = true;        // also the supports of the items of a pair
+  // with left_items, if not empty: what item i is handed over as. They ascend on each side. Must outlive the run.
+  std::span<const int64_t> item_values = {};
   std::optional<PairMethod> method;  // none: the chooser decides
   PairKernels kernels;
   DeviceUse device;
@@ -73,16 +76,16 @@ class PairRun {
   PairRun& operator=(const PairRun&) = delete;
 
   /// Gets the next answers. Returns after about one task's work, so that the caller can do other things in between.
-  /// @param batch  overwritten; may be empty although more answers follow
+  /// @param batch  set; valid until the next call; may be empty although more answers follow
   /// @return false after the last answer; `batch` is then empty
   /// @throws Error, std::bad_alloc; after that next() must not be called again
-  bool next(std::vector<PairRow>& batch);
+  bool next(PairBatch& batch);
 
   const RunRecord& record() const { return record_; }
 
   /// Whether memory may not suffice for the answers still to come.
   bool may_run_out() const;
-  /// Counts to the end before any answer is handed over. The answers wait in a file (needs
+  /// Counts to the end before any answer is handed over. The answers wait, without the supports of items, in a file (needs
   /// ExecutionOptions::files), and next() then needs no more memory.
   /// @throws Error, std::bad_alloc, what the files throw; after that the run cannot continue
   void count_all();
@@ -92,6 +95,7 @@ class PairRun {
 
  private:
   void group(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank);
+  Buffer<int64_t> values_of(uint32_t items, const std::function<int64_t(uint32_t rank)>& item);
   void group_spilled(const RowPartitions& rows, std::span<const uint32_t> item_rank);
   bool begin(uint64_t transactions, uint64_t items);
   ItemFilter filter(bool weighted) const;
@@ -109,6 +113,7 @@ class PairRun {
   std::span<const uint32_t> item_rank_;
   std::optional<SpilledPairs> spilled_;  // if the rows are in files
   OffloadedAnswers answers_;             // not started if there is nothing to count
+  PairOrder order_ = PairOrder::kByValue;
   uint64_t max_pairs_ = UINT64_MAX;      // upper bound of the number of pairs
   uint64_t restart_bytes_ = 0;           // while devices count: what the CPU would need
   std::optional<SpooledPairs> spooled_;  // replaces answers_ after count_all()

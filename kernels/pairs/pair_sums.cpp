@@ -284,12 +284,12 @@ void PairSums::add_products(uint32_t item, Sum* sums) {
   }
 }
 
-bool PairSums::next(std::vector<PairRow>& batch) {
-  batch.clear();
+bool PairSums::next(PairBatch& batch) {
+  pairs_.clear();
   const auto items = static_cast<uint32_t>(begin_.size() - 2);
-  while (batch.size() < kBatchRows) {
+  while (pairs_.size() < kBatchRows) {
     if (handed_over_ == touched_size_) {
-      if (next_item_ >= items) return !batch.empty();
+      if (next_item_ >= items) break;
       touched_size_ = handed_over_ = 0;
       if (wide_)
         add_item(next_item_++, wide_sums_);
@@ -297,7 +297,7 @@ bool PairSums::next(std::vector<PairRow>& batch) {
         add_item(next_item_++, narrow_sums_);
     }
     const int64_t item = left_.values[next_item_ - 1];
-    for (; handed_over_ < touched_size_ && batch.size() < kBatchRows; ++handed_over_) {
+    for (; handed_over_ < touched_size_ && pairs_.size() < kBatchRows; ++handed_over_) {
       const uint32_t column = touched_[handed_over_];
       if (query_.min_count > 1) {
         const size_t at = column * products_ + query_.count;
@@ -305,13 +305,14 @@ bool PairSums::next(std::vector<PairRow>& batch) {
       }
       for (size_t k = 0; k < products_; ++k) {
         const size_t from = column * products_ + k;
-        sums_[batch.size() * products_ + k] = wide_ ? wide_sums_[from] : WideSum{narrow_sums_[from]};
+        sums_[pairs_.size() * products_ + k] = wide_ ? wide_sums_[from] : WideSum{narrow_sums_[from]};
       }
-      batch.push_back({item, right().values[column], batch.size(), 0, 0});
+      pairs_.push_back({item, right().values[column], pairs_.size()});
       ++record_.results;
     }
   }
-  return true;
+  batch = PairBatch(pairs_);
+  return !pairs_.empty();
 }
 
 }  // namespace batmap

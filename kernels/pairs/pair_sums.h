@@ -72,9 +72,9 @@ class PairSums {
   /// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
   PairSums(FactorRows& left, FactorRows* right, const SumsQuery& query, const ExecutionOptions& options);
 
-  /// @param batch  overwritten; may be empty although more pairs follow. Items are values; `support` is the position of the
-  /// pair in the batch @return false after the last pair
-  bool next(std::vector<PairRow>& batch);
+  /// @param batch  set; valid until the next call. Items are values; `support` is the position of the pair in the batch
+  /// @return false after the last pair
+  bool next(PairBatch& batch);
 
   /// [products] of a pair of the last batch.
   std::span<const WideSum> sums(uint64_t position) const { return sums_.span().subspan(position * products_, products_); }
@@ -125,10 +125,11 @@ class PairSums {
   Buffer<uint32_t> touched_;     // [touched_size_] right items of the current item
   Buffer<uint32_t> last_;        // [right items] 1 + the last left item that they occurred with
   size_t touched_size_ = 0;
-  size_t handed_over_ = 0;  // of touched_
-  uint64_t unpolled_ = 0;   // merged rows of the join since the last poll
-  uint32_t next_item_ = 0;  // of the left
-  Buffer<WideSum> sums_;    // [rows of a batch][products]
+  size_t handed_over_ = 0;       // of touched_
+  uint64_t unpolled_ = 0;        // merged rows of the join since the last poll
+  uint32_t next_item_ = 0;       // of the left
+  Buffer<WideSum> sums_;         // [rows of a batch][products]
+  std::vector<ItemPair> pairs_;  // of the last batch
   RunRecord record_;
 };
 

@@ -6,15 +6,16 @@
 
 namespace batmap {
 
-void SpooledPairs::append(const std::vector<PairRow>& batch) {
-  file_->write(std::as_bytes(std::span(batch)));
+void SpooledPairs::append(const PairBatch& batch) {
+  file_->write(std::as_bytes(batch.pairs()));
   appended_ += batch.size();
 }
 
-bool SpooledPairs::next(std::vector<PairRow>& batch) {
-  batch.resize(std::min(kBatchRows, appended_ - handed_over_));
-  file_->read(std::as_writable_bytes(std::span(batch)));
-  handed_over_ += batch.size();
+bool SpooledPairs::next(PairBatch& batch) {
+  read_.resize(std::min(kBatchRows, appended_ - handed_over_));
+  file_->read(std::as_writable_bytes(std::span(read_)));
+  handed_over_ += read_.size();
+  batch = PairBatch(read_);
   return !batch.empty();
 }
 

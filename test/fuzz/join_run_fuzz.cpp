@@ -63,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       const ExecutionOptions options{.threads = threads, .memory = &meter, .cancel = {}};
       JoinRun run(join_relations({left.chunks(), {}}, {right.chunks(), {}}, options), query, options);
       Answer found;
-      std::vector<PairRow> batch;
+      PairBatch batch;
       while (run.next(batch))
         for (const PairRow& row : batch)
           if (!found.emplace(std::pair(row.item_a, row.item_b), row.support).second) fail(entry.name, "a pair twice");

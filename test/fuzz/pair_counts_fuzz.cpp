@@ -76,7 +76,7 @@ void check_value(const uint8_t* data, size_t size, const ExecutionOptions& optio
   query.min_count = 1;
   PairCountsRun run(value.data(), query, options);
   uint64_t rows = 0;
-  for (std::vector<PairRow> batch; run.next(batch); rows += batch.size())
+  for (PairBatch batch; run.next(batch); rows += batch.size())
     for (const PairRow& row : batch) {
       require(counts.at({row.item_a, row.item_b}) == row.support, "a row has its count");
       require(counts.at({row.item_a, row.item_a}) == row.support_a, "and its support");

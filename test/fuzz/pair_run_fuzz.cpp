@@ -81,7 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       try {
         PairRun run(packed.chunks(), {}, query, {.threads = threads, .memory = &meter, .cancel = {}});
         if (refused) fail(query, name + "ran although the question is to be refused");
-        std::vector<PairRow> batch;
+        PairBatch batch;
         while (run.next(batch)) found.insert(found.end(), batch.begin(), batch.end());
         if (run.record().truncated() != expected.truncated) fail(query, name + "truncated or not");
         if (run.record().transactions != expected.total) fail(query, name + "wrong total");

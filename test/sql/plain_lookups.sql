@@ -167,7 +167,7 @@ BEGIN
     RETURN coalesce(substring(plan::text FROM '"Answered By": "([^"]*)"'), 'the node');
 END $$;
 SELECT answered_by('EXECUTE small');
-SET batmap.memory_limit = '1MB';
+SET batmap.memory_limit = '1500kB';
 EXECUTE small;
 SELECT answered_by('EXECUTE small');
 RESET batmap.memory_limit;

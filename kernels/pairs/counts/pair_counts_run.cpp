@@ -113,11 +113,9 @@ PairCountsRun::PairCountsRun(const std::byte* counts, const PairQuery& query, co
   record_.group_ms = watch.milliseconds();
 }
 
-bool PairCountsRun::next(std::vector<PairRow>& batch) {
-  if (!answers_) {
-    batch.clear();
-    return false;
-  }
+bool PairCountsRun::next(PairBatch& batch) {
+  batch = {};
+  if (!answers_) return false;
   const Stopwatch watch;
   const bool more = answers_->next(batch);
   record_.results = answers_->results();

@@ -26,7 +26,7 @@ class PairCountsRun {
   PairCountsRun& operator=(const PairCountsRun&) = delete;
 
   /// See PairAnswers::next.
-  bool next(std::vector<PairRow>& batch);
+  bool next(PairBatch& batch);
 
   const RunRecord& record() const { return record_; }
 

@@ -136,7 +136,7 @@ TEST(ThreadRefusal, PairsAreTheSame) {
     with_every_refusal([&](const ExecutionOptions& options) {
       PairRun run(packed.chunks(), {}, query, options);
       std::vector<PairRow> found;
-      std::vector<PairRow> batch;
+      PairBatch batch;
       while (run.next(batch)) found.insert(found.end(), batch.begin(), batch.end());
       EXPECT_EQ(difference(found, expected), "") << pair_method_name(entry.method);
     });

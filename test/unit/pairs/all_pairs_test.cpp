@@ -105,7 +105,7 @@ std::vector<PairRow> run(const std::vector<NamedSet>& sets, const AllPairsQuery&
   std::vector<PairRow> rows;
   {
     AllPairsRun pairs(stored(sets, meter), query, {threads, &meter, {}});
-    std::vector<PairRow> batch;
+    PairBatch batch;
     while (pairs.next(batch)) rows.insert(rows.end(), batch.begin(), batch.end());
     EXPECT_EQ(pairs.record().results, rows.size());
     EXPECT_EQ(pairs.record().items, sets.size());
@@ -245,7 +245,7 @@ TEST(AllPairs, CancelledAtEveryPoll) {
       bool finished = false;
       try {
         AllPairsRun pairs(stored(sets, meter), query, {2, &meter, token});
-        std::vector<PairRow> batch;
+        PairBatch batch;
         while (pairs.next(batch)) {
         }
         finished = true;
@@ -275,7 +275,7 @@ TEST(AllPairs, OutOfMemoryAtEveryCharge) {
       MemoryMeter meter(limit);
       try {
         AllPairsRun pairs(stored(sets, meter), query, {1, &meter, {}});
-        std::vector<PairRow> batch;
+        PairBatch batch;
         while (pairs.next(batch)) {
         }
         finished = true;
@@ -314,7 +314,7 @@ Found found(const std::vector<NamedSet>& sets, const AllPairsQuery& query, int t
   Found answers;
   {
     AllPairsRun pairs(stored(sets, meter), query, {threads, &meter, {}});
-    std::vector<PairRow> batch;
+    PairBatch batch;
     while (pairs.next(batch)) answers.rows.insert(answers.rows.end(), batch.begin(), batch.end());
     answers.record = pairs.record();
   }
@@ -432,7 +432,7 @@ TEST_F(AllPairsOnDevices, FailInTheMiddle) {
       AllPairsRun pairs(stored(sets, meter), on_devices(query, offload, DeviceMode::kCuda), {2, &meter, {}});
       EXPECT_EQ(pairs.record().device, "cuda:0 fake") << pairs.record().reason;
       std::vector<PairRow> rows;
-      std::vector<PairRow> batch;
+      PairBatch batch;
       while (pairs.next(batch)) {
         rows.insert(rows.end(), batch.begin(), batch.end());
         handed_over |= pairs.record().device != "cpu" && !rows.empty();

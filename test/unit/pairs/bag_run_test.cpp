@@ -45,7 +45,7 @@ Answer upper_triangle(Answer answer, bool diagonal) {
 template <typename Run>
 Answer answers_of(Run& run) {
   Answer answer;
-  std::vector<PairRow> batch;
+  PairBatch batch;
   while (run.next(batch))
     for (const PairRow& row : batch)
       EXPECT_TRUE((answer.insert({{row.item_a, row.item_b}, row.support}).second)) << "twice: " << row.item_a;

@@ -32,7 +32,7 @@ std::vector<TidItem> relation(int64_t tids, int64_t items, uint64_t percent) {
 template <typename Run>
 Found drain(Run& run) {
   Found found;
-  std::vector<PairRow> batch;
+  PairBatch batch;
   while (run.next(batch)) found.rows.insert(found.rows.end(), batch.begin(), batch.end());
   found.record = run.record();
   return found;
@@ -165,7 +165,7 @@ TEST_F(DeviceRun, FailsInTheMiddle) {
       PairRun run(log, {}, query, options);
       EXPECT_TRUE(run.needs_rows());
       Found found;
-      std::vector<PairRow> batch;
+      PairBatch batch;
       while (run.next(batch)) {
         found.rows.insert(found.rows.end(), batch.begin(), batch.end());
         handed_over |= run.record().device != "cpu" && !found.rows.empty();
@@ -222,7 +222,7 @@ TEST_F(DeviceRun, CancelReachesAStallingDevice) {
   query.device.mode = DeviceMode::kCuda;
   expect_cancelled([&](const CancelToken& cancel) {
     PairRun run(log, {}, query, {.threads = 1, .memory = &meter, .cancel = cancel});
-    std::vector<PairRow> batch;
+    PairBatch batch;
     while (run.next(batch)) {
     }
   });

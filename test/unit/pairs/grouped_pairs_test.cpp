@@ -27,7 +27,7 @@ struct Case {
   bool both_orders;
   bool has_prefixes;
   PairCondition condition;
-  std::vector<PairRow> rows;
+  std::vector<ItemPair> rows;
 };
 
 int64_t group_of(const std::map<int64_t, uint32_t>& groups, bool has_prefixes, int64_t item) {
@@ -50,7 +50,7 @@ Counts expected(const Case& c) {
     const int64_t b = group_of(c.right, c.has_prefixes, right);
     if (wanted && a != kNoGroup && b != kNoGroup) counts[{a, b}] += count;
   };
-  for (const PairRow& row : c.rows) {
+  for (const ItemPair& row : c.rows) {
     add(row.item_a, row.item_b, row.support);
     if (c.both_orders && row.item_a != row.item_b) add(row.item_b, row.item_a, row.support);
   }
@@ -81,9 +81,9 @@ Counts grouped(const Case& c, uint64_t min_count, std::optional<uint64_t> top_k,
   options.memory = &meter;
   GroupedPairs pairs(grouping, options);
   Counts counts;
-  std::vector<PairRow> batch;
+  std::vector<ItemPair> batch;
   const auto take = [&] {
-    for (const PairRow& row : batch)
+    for (const ItemPair& row : batch)
       EXPECT_TRUE(counts.emplace(std::pair{row.item_a, row.item_b}, row.support).second) << row.item_a << ", " << row.item_b;
   };
   if (grouping.keeps_items()) {
@@ -129,8 +129,8 @@ Case some_case(Random& random, PairCondition condition, bool has_prefixes) {
     for (int64_t a = 0; a < items; ++a)
       for (int64_t b = c.both_orders ? a : 0; b < items; ++b) {
         if (!random.chance(60)) continue;
-        PairRow row{(a - 5) * step, (b - 5) * step, 1 + random.below(9), 0, 0};
-        if (has_prefixes) row = {with_prefix(prefix, row.item_a), with_prefix(prefix, row.item_b), row.support, 0, 0};
+        ItemPair row{(a - 5) * step, (b - 5) * step, 1 + random.below(9)};
+        if (has_prefixes) row = {with_prefix(prefix, row.item_a), with_prefix(prefix, row.item_b), row.support};
         c.rows.push_back(row);
       }
   return c;
@@ -162,9 +162,9 @@ TEST(GroupedPairs, RanksAreCompared) {
     std::vector<uint32_t> ranks;
     for (uint32_t group = 0; group < groups.groups(); ++group)
       ranks.push_back(group == 4 ? PairGrouping::kNoRank : static_cast<uint32_t>(random.below(5)));
-    std::vector<PairRow> rows;
+    std::vector<ItemPair> rows;
     for (int64_t a = 0; a < 30; ++a)
-      for (int64_t b = a; b < 30; ++b) rows.push_back({a, b, 1 + random.below(9), 0, 0});
+      for (int64_t b = a; b < 30; ++b) rows.push_back({a, b, 1 + random.below(9)});
     Counts expected;
     const auto add = [&](int64_t left, int64_t right, uint64_t count) {
       const uint32_t x = ranks[static_cast<size_t>(left / 3)];
@@ -172,7 +172,7 @@ TEST(GroupedPairs, RanksAreCompared) {
       if (x != PairGrouping::kNoRank && y != PairGrouping::kNoRank && holds(condition, x, y))
         expected[{left / 3, right / 3}] += count;
     };
-    for (const PairRow& row : rows) {
+    for (const ItemPair& row : rows) {
       add(row.item_a, row.item_b, row.support);
       if (row.item_a != row.item_b) add(row.item_b, row.item_a, row.support);
     }
@@ -187,9 +187,9 @@ TEST(GroupedPairs, RanksAreCompared) {
     pairs.add(rows);
     pairs.finish();
     Counts counts;
-    std::vector<PairRow> batch;
+    std::vector<ItemPair> batch;
     while (pairs.next(batch))
-      for (const PairRow& row : batch) counts[{row.item_a, row.item_b}] = row.support;
+      for (const ItemPair& row : batch) counts[{row.item_a, row.item_b}] = row.support;
     EXPECT_EQ(counts, expected);
   }
 }
@@ -216,7 +216,7 @@ TEST(GroupedPairs, TheTableGrows) {
       .left = {}, .right = {}, .both_orders = false, .has_prefixes = false, .condition = PairCondition::kNone, .rows = {}};
   for (int64_t item = 0; item < 400; ++item) c.right[item] = static_cast<uint32_t>(item / 2);
   for (int64_t a = 0; a < 400; ++a)
-    for (int64_t b = 0; b < 400; ++b) c.rows.push_back({a << 33, b, 1 + random.below(9), 0, 0});
+    for (int64_t b = 0; b < 400; ++b) c.rows.push_back({a << 33, b, 1 + random.below(9)});
   MemoryMeter meter;
   EXPECT_EQ(grouped(c, 1, std::nullopt, meter), expected(c));
   MemoryMeter small(size_t{1} << 20);
@@ -235,7 +235,7 @@ TEST(GroupedPairs, Cancelled) {
   PairGrouping grouping;
   grouping.left = &groups;
   GroupedPairs pairs(grouping, options);
-  const PairRow row{0, 1, 1, 0, 0};
+  const ItemPair row{0, 1, 1};
   EXPECT_THROW(pairs.add({&row, 1}), Error);
 }
 

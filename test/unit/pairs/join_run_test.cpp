@@ -132,7 +132,7 @@ Found run(const Sides& sides, const JoinQuery& query, const ExecutionOptions& op
   const PackedRows right(sides.right, pieces);
   JoinRun join(join_relations({left.chunks(), {}}, {right.chunks(), {}}, options), query, options);
   Found found;
-  std::vector<PairRow> batch{{}, {}};  // next() must overwrite it
+  PairBatch batch{{}, {}};  // next() must overwrite it
   while (join.next(batch))
     for (const PairRow& row : batch) found.rows.emplace_back(row.item_a, row.item_b, row.support);
   EXPECT_TRUE(batch.empty());
@@ -347,7 +347,7 @@ TEST(JoinRun, ItemRanksStandForItems) {
   const PackedRows right(ids.right);
   JoinRun join(join_relations({left.chunks(), ranks[0]}, {right.chunks(), ranks[1]}, options), {}, options);
   std::vector<Row> rows;
-  std::vector<PairRow> batch;
+  PairBatch batch;
   while (join.next(batch))
     for (const PairRow& row : batch) rows.emplace_back(row.item_a, row.item_b, row.support);
   EXPECT_EQ(rows, reference(ranked, oracle(ranked), {}));

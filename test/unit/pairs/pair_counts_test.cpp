@@ -122,7 +122,7 @@ std::vector<PairRow> answers(const Bytes& counts, const PairQuery& query, RunRec
   MemoryMeter meter;
   PairCountsRun run(counts.data(), query, {threads, &meter, {}});
   std::vector<PairRow> all;
-  for (std::vector<PairRow> batch; run.next(batch);) all.insert(all.end(), batch.begin(), batch.end());
+  for (PairBatch batch; run.next(batch);) all.insert(all.end(), batch.begin(), batch.end());
   if (record != nullptr) *record = run.record();
   return all;
 }
@@ -432,7 +432,7 @@ TEST(PairCounts, CancelledAndOutOfMemory) {
     add_pair_counts(both, out, options);
     validate_pair_counts(bytes, options);
     PairCountsRun run(bytes.data(), query, options);
-    for (std::vector<PairRow> batch; run.next(batch);) {
+    for (PairBatch batch; run.next(batch);) {
     }
   };
   struct Countdown {

@@ -59,7 +59,7 @@ TEST(PairForecast, SizesAreThoseOfARun) {
     query.min_count = 2;
     const PairForecast forecast = forecast_pairs(log.chunks(), query, options);
     PairRun run(log.chunks(), {}, query, options);
-    std::vector<PairRow> batch;
+    PairBatch batch;
     while (run.next(batch)) {
     }
     EXPECT_EQ(forecast.rows_read, shape.rows.size()) << shape.name;

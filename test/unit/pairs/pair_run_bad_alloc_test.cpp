@@ -103,7 +103,7 @@ TEST_P(PairRunBadAllocTest, MayFailAtEveryAllocation) {
         allocations_left = n;
         try {
           PairRun pairs(std::move(chunks), {}, query, {.threads = config.threads, .memory = &meter, .cancel = {}});
-          std::vector<PairRow> batch;
+          PairBatch batch;
           while (pairs.next(batch)) found.insert(found.end(), batch.begin(), batch.end());
           outcome = kDone;
         } catch (const std::bad_alloc&) {

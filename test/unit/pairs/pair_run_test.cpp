@@ -56,7 +56,7 @@ Found run(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, co
           const ExecutionOptions& options) {
   PairRun pairs(std::move(chunks), item_rank, query, options);
   Found found;
-  std::vector<PairRow> batch{{}, {}};  // next() must overwrite it
+  PairBatch batch{{}, {}};  // next() must overwrite it
   while (pairs.next(batch)) found.rows.insert(found.rows.end(), batch.begin(), batch.end());
   EXPECT_TRUE(batch.empty());
   EXPECT_FALSE(pairs.next(batch)) << "answers after the end";
@@ -302,7 +302,7 @@ TEST_P(PairRunTest, MayBeDroppedAtAnyTime) {
     MemoryMeter meter;
     {
       PairRun pairs(packed.chunks(), {}, query, {.threads = GetParam().threads, .memory = &meter, .cancel = {}});
-      std::vector<PairRow> batch;
+      PairBatch batch;
       for (int i = 0; i < batches; ++i) EXPECT_TRUE(pairs.next(batch));
     }
     EXPECT_EQ(meter.current(), 0u);
@@ -521,7 +521,7 @@ TEST(PairRun, SaysWhetherMemoryMayRunOut) {
           continue;
         }
         ++enough;
-        std::vector<PairRow> batch;
+        PairBatch batch;
         while (run->next(batch)) {
         }
       }

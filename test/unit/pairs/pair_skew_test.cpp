@@ -38,7 +38,7 @@ Answer run(const std::vector<TidItem>& rows, PairQuery query, size_t max_rows = 
   Answer answer;
   {
     PairRun pairs(log, {}, query, {.threads = 2, .memory = &meter, .cancel = {}});
-    std::vector<PairRow> batch;
+    PairBatch batch;
     while (answer.rows.size() < max_rows && pairs.next(batch))
       answer.rows.insert(answer.rows.end(), batch.begin(), batch.end());
     answer.record = pairs.record();

@@ -70,7 +70,7 @@ Sums found(const Case& c, const ExecutionOptions& options) {
   FactorRows right = rows_of(*options.memory, c.right, factors);
   PairSums run(left, c.self_join ? nullptr : &right, c.query, options);
   Sums sums;
-  std::vector<PairRow> batch;
+  PairBatch batch;
   while (run.next(batch)) {
     for (const PairRow& row : batch) {
       const std::span<const WideSum> sum = run.sums(row.support);

@@ -39,7 +39,7 @@ Answer run(const Input& input, const JoinQuery& query, const ExecutionOptions& o
   left.reset();
   right.reset();
   JoinRun run(std::move(joined), query, options);
-  std::vector<PairRow> batch;
+  PairBatch batch;
   while (run.next(batch)) answer.rows.insert(answer.rows.end(), batch.begin(), batch.end());
   for (PairRow& row : answer.rows) row.support_a = row.support_b = 0;  // not part of the answer of a join
   answer.record = run.record();

@@ -28,7 +28,7 @@ Answer run(const std::vector<TidItem>& rows, std::span<const uint32_t> item_rank
   EXPECT_EQ(log.rows(), rows.size());
   PairRun pairs(log, item_rank, query, options);
   Answer answer;
-  std::vector<PairRow> batch;
+  PairBatch batch;
   while (pairs.next(batch)) answer.rows.insert(answer.rows.end(), batch.begin(), batch.end());
   answer.record = pairs.record();
   return answer;
@@ -148,7 +148,8 @@ TEST(SpilledPairs, ChunksFollowIntoFiles) {
   query.min_count = 3;
   PairRun spilled(log, {}, query, options);
   PairRun in_memory(packed.chunks(), {}, query, options);
-  std::vector<PairRow> found, expected, batch;
+  std::vector<PairRow> found, expected;
+  PairBatch batch;
   while (spilled.next(batch)) found.insert(found.end(), batch.begin(), batch.end());
   while (in_memory.next(batch)) expected.insert(expected.end(), batch.begin(), batch.end());
   EXPECT_EQ(difference(found, expected), "");
@@ -229,10 +230,12 @@ TEST(SpilledPairs, CountsAllBeforeTheFirstAnswer) {
       std::optional<RowLog> log(options);
       for (const TidItem& row : rows) log->append(row.tid, row.item);
       log->seal();
+      query.supports = false;  // they are not kept in files
       PairRun streamed(*log, {}, query, options);
       PairRun counted(*log, {}, query, options);
       EXPECT_TRUE(work_bytes > size_t{1} << 20 || counted.may_run_out());
-      std::vector<PairRow> expected, found, batch;
+      std::vector<PairRow> expected, found;
+      PairBatch batch;
       while (streamed.next(batch)) expected.insert(expected.end(), batch.begin(), batch.end());
       const size_t streamed_bytes = meter.current();
       counted.count_all();
