@@ -1,8 +1,8 @@
 // The reader of all rows: of the table functions, of episodes, and of the plan nodes. A source gives the
 // columns of a row, encoders (key_encoder.h) make a key of each, and a sink takes the keys.
 //
-// A source is the executor, which returns rows (PlanSource) or hands them over (read_inner_query), or the
-// pages of a table (HeapSource). Rows that a plan node has packed into chunks go into the log as they are.
+// A source is the executor, which returns rows (PlanSource) or hands them over (read_inner_query). Rows that
+// a plan node has packed into chunks go into the log as they are; heap_rows.h reads the pages of a table.
 // A sink has
 //   bool append(int64_t, int64_t, int64_t)   one key for each encoder, or 0; false: it takes no more rows
 #pragma once
@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <span>
 
-#include "extension/input/heap_rows.h"
 #include "extension/input/inner_query.h"
 #include "extension/input/key_encoder.h"
 #include "extension/server/boundary.h"
@@ -62,17 +61,6 @@ struct PlanSource {
     values = row->tts_values;
     nulls = row->tts_isnull;
     return true;
-  }
-};
-
-/// The rows of a scan that is read without the executor.
-struct HeapSource {
-  HeapRows& rows;
-
-  bool next(const Datum*& values, const bool*& nulls) {
-    values = rows.values;
-    nulls = rows.nulls;
-    return next_heap_row(rows);
   }
 };
 

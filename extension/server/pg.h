@@ -14,6 +14,7 @@ extern "C" {
 #include "access/heaptoast.h"
 #include "access/htup_details.h"
 #include "access/parallel.h"
+#include "access/syncscan.h"
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
@@ -68,7 +69,11 @@ extern "C" {
 #include "storage/bufmgr.h"
 #include "storage/ipc.h"
 #include "storage/lwlock.h"
+#include "storage/predicate.h"
 #include "storage/proc.h"
+#if PG_VERSION_NUM >= 170000
+#include "storage/read_stream.h"
+#endif
 #include "storage/shmem.h"
 #include "storage/spin.h"
 #include "tcop/dest.h"
