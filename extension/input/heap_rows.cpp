@@ -170,6 +170,7 @@ auto decoder_for(KeyKind tid, KeyKind item) {
   }
 }
 
+/// The length of a column whose values are their own keys.
 int bytes_of(KeyKind kind) {
   switch (kind) {
     case KeyKind::kInt2: return sizeof(int16);
@@ -178,7 +179,40 @@ int bytes_of(KeyKind kind) {
   }
 }
 
+bool is_heap(Oid table) {
+  const HeapTuple row = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
+  if (!HeapTupleIsValid(row)) return false;
+  const Oid method = reinterpret_cast<Form_pg_class>(GETSTRUCT(row))->relam;
+  ReleaseSysCache(row);
+  return method == HEAP_TABLE_AM_OID;
+}
+
+bool has_fixed_length(Oid table, AttrNumber number) {
+  const HeapTuple row = SearchSysCache2(ATTNUM, ObjectIdGetDatum(table), Int16GetDatum(number));
+  if (!HeapTupleIsValid(row)) return false;
+  const int16 length = reinterpret_cast<Form_pg_attribute>(GETSTRUCT(row))->attlen;
+  ReleaseSysCache(row);
+  return length > 0;
+}
+
 }  // namespace
+
+bool is_heap_rows_path(PlannerInfo* root, const Path* path) {
+  const Path* const scan = IsA(path, ProjectionPath) ? reinterpret_cast<const ProjectionPath*>(path)->subpath : path;
+  if (scan->pathtype != T_SeqScan || scan->parent->baserestrictinfo != NIL) return false;
+  if (list_length(path->pathtarget->exprs) != 2) return false;
+  const Oid table = planner_rt_fetch(scan->parent->relid, root)->relid;
+  AttrNumber columns = 0;
+  const ListCell* cell;
+  foreach (cell, path->pathtarget->exprs) {
+    const auto* const column = static_cast<const Var*>(lfirst(cell));
+    if (!IsA(column, Var) || column->varattno <= 0 || !is_own_key(key_kind(column->vartype))) return false;
+    columns = Max(columns, column->varattno);
+  }
+  for (AttrNumber number = 1; number <= columns; ++number)
+    if (!has_fixed_length(table, number)) return false;
+  return is_heap(table);
+}
 
 bool find_heap_rows(PlanState* node, const KeyEncoder* encoders, HeapRows& rows) {
   if (!IsA(node, SeqScanState) || node->qual != nullptr || node->instrument != nullptr) return false;
@@ -190,6 +224,7 @@ bool find_heap_rows(PlanState* node, const KeyEncoder* encoders, HeapRows& rows)
   const Relation table = found.scan->ss.ss_currentRelation;
   if (table->rd_tableam != GetHeapamTableAmRoutine()) return false;
   for (int k = 0; k < 2; ++k) {
+    if (!is_own_key(encoders[k].kind)) return false;
     const Expr* const value = list_nth_node(TargetEntry, node->plan->targetlist, encoders[k].first)->expr;
     if (!IsA(value, Var)) return false;
     const AttrNumber number = reinterpret_cast<const Var*>(value)->varattno;

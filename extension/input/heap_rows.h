@@ -29,10 +29,13 @@ struct HeapRows {
   TidItem* (*decode)(const HeapRows& rows, HeapScanDesc scan, TidItem* out);
 };
 
-/// @param encoders  [2] of the tid and of the item, both of values that are their own keys; kept
+/// Does the planner's path lead to a scan that can be read this way? Only for its cost.
+bool is_heap_rows_path(PlannerInfo* root, const Path* path);
+
+/// @param encoders  [2] of the tid and of the item; kept
 /// @param rows      set to the start of the scan if the node can be read this way; else unchanged
-/// @return whether it can: it scans a heap table without conditions for two columns of numbers, no column of
-/// variable length comes before them, and nobody counts its rows (EXPLAIN ANALYZE)
+/// @return whether it can: it scans a heap table without conditions for two columns whose values are their own
+/// keys, no column of variable length comes before them, and nobody counts its rows (EXPLAIN ANALYZE)
 bool find_heap_rows(PlanState* node, const KeyEncoder* encoders, HeapRows& rows);
 
 /// Reads the next page. A rescan of the node starts from the first page again. Checks for interrupts.

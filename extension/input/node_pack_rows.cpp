@@ -3,6 +3,7 @@
 
 #include "extension/input/heap_rows.h"
 #include "extension/input/row_reader.h"
+#include "extension/input/run_costs.h"
 #include "extension/server/node_state.h"
 #include "extension/server/plan_numbers.h"
 #include "relation/chunk.h"
@@ -166,6 +167,12 @@ const CustomScanMethods* scan_methods() { return &kScanMethods; }
 
 }  // namespace
 
+Cost packing_cost(PlannerInfo* root, const Path* rows) {
+  if (!is_heap_rows_path(root, rows)) return rows->rows * cpu_operator_cost;
+  const Cost decoded = rows->rows * kHeapRowOperators * cpu_operator_cost;
+  return Max(decoded - rows->rows * cpu_tuple_cost, rows->startup_cost - rows->total_cost);
+}
+
 Path* pack_rows_path(PlannerInfo* root, RelOptInfo* rel, Path* rows, const RowColumns& columns) {
   PathTarget* const target = create_empty_pathtarget();
   add_column_to_pathtarget(target, chunk_of(list_copy(rows->pathtarget->exprs), columns.key_column), 0);
@@ -179,7 +186,7 @@ Path* pack_rows_path(PlannerInfo* root, RelOptInfo* rel, Path* rows, const RowCo
   path->path.parallel_workers = rows->parallel_workers;
   path->path.rows = clamp_row_est(rows->rows / kChunkRows);
   path->path.startup_cost = rows->startup_cost;
-  path->path.total_cost = rows->total_cost + rows->rows * cpu_operator_cost;
+  path->path.total_cost = rows->total_cost + packing_cost(root, rows);
   set_disabled_nodes(&path->path, disabled_nodes(rows));
   path->custom_paths = list_make1(rows);
   path->custom_private = numbers_of(columns);

@@ -1,8 +1,8 @@
 // The reader of all rows: of the table functions, of episodes, and of the plan nodes. A source gives the
 // columns of a row, encoders (key_encoder.h) make a key of each, and a sink takes the keys.
 //
-// A source is the executor, which returns rows (PlanSource) or hands them over (read_inner_query). Rows that
-// a plan node has packed into chunks go into the log as they are; heap_rows.h reads the pages of a table.
+// A source is the executor, which returns rows (PlanSource) or hands them over (read_inner_query), or the pages
+// of a table (heap_rows.h). Rows that a plan node has packed into chunks go into the log as they are.
 // A sink has
 //   bool append(int64_t, int64_t, int64_t)   one key for each encoder, or 0; false: it takes no more rows
 #pragma once
@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 
+#include "extension/input/heap_rows.h"
 #include "extension/input/inner_query.h"
 #include "extension/input/key_encoder.h"
 #include "extension/server/boundary.h"
@@ -74,6 +75,23 @@ bool read_rows(Source source, std::span<const KeyEncoder, kColumns> encoders, Si
   while (source.next(values, nulls))
     if (!read_row(std::span<const KeyEncoder, kColumns>(own), values, nulls, sink)) return false;
   return true;
+}
+
+/// Reads the rows of a plan node: from the pages of a table if the node is a scan that can be read so, else from
+/// the executor. @return whether all rows are read; see read_row
+template <typename Sink, size_t kColumns>
+bool read_plan(PlanState* plan, int columns, std::span<const KeyEncoder, kColumns> encoders, Sink& sink) {
+  if constexpr (kColumns == 2) {
+    HeapRows pages;
+    if (find_heap_rows(plan, encoders.data(), pages)) {
+      TidItem rows[MaxHeapTuplesPerPage];
+      while (const TidItem* const end = read_heap_page(pages, rows))
+        for (const TidItem* row = rows; row < end; ++row)
+          if (!sink.append(row->tid, row->item, 0)) return false;
+      return true;
+    }
+  }
+  return read_rows(PlanSource{plan, columns}, encoders, sink);
 }
 
 /// Runs the plan of an inner query and reads its rows. @param types  of its columns

@@ -188,7 +188,7 @@ ItemsetRows open_itemsets(ItemsetInput& input, MemoryContext context) {
   RowLogSink sink{&*call.log, &call.progress, true};
   const MemoryContext caller = MemoryContextSwitchTo(input.parent->state->es_query_cxt);
   const bool enough = side.packed ? read_chunks(input.plan, sink)
-                                  : read_rows(PlanSource{input.plan, side.keys + side.codes},
+                                  : read_plan(input.plan, side.keys + side.codes,
                                               std::span<const KeyEncoder, 2>(encoders), sink);
   MemoryContextSwitchTo(caller);
   if (!enough || !sink.seal()) return no_memory;
