@@ -131,9 +131,9 @@ bool read_inputs(ListedInputs& inputs, ListedCall& call, MemoryContext context) 
                          ExecGetResultType(plan), context, call.meter);
     const KeyEncoder encoders[2] = {key, at_column(inputs.codes[number], side.keys)};
     RowLogSink sink{&*call.inputs[number], &call.progress, true};
-    const bool enough =
-        side.packed ? read_chunks(plan, sink)
-                    : read_plan(plan, side.keys + side.codes, std::span<const KeyEncoder, 2>(encoders), sink);
+    const bool enough = side.packed
+                            ? read_chunks(plan, sink)
+                            : read_plan(plan, side.keys + side.codes, std::span<const KeyEncoder, 2>(encoders), sink);
     if (!enough || !sink.seal()) return false;
   }
   return true;
