@@ -5,6 +5,7 @@
 // of a table (heap_rows.h). Rows that a plan node has packed into chunks go into the log as they are.
 // A sink has
 //   bool append(int64_t, int64_t, int64_t)   one key for each encoder, or 0; false: it takes no more rows
+//   bool append_rows(std::span<const TidItem>)   the same for several rows of two keys, if pages are read
 #pragma once
 
 #include <cstdint>
@@ -86,8 +87,7 @@ bool read_plan(PlanState* plan, int columns, std::span<const KeyEncoder, kColumn
     if (find_heap_rows(plan, encoders.data(), pages)) {
       TidItem rows[MaxHeapTuplesPerPage];
       while (const TidItem* const end = read_heap_page(pages, rows))
-        for (const TidItem* row = rows; row < end; ++row)
-          if (!sink.append(row->tid, row->item, 0)) return false;
+        if (!sink.append_rows({rows, end})) return false;
       return true;
     }
   }
@@ -129,6 +129,7 @@ struct RowLogSink {
     progress->row(log->rows());
     return true;
   }
+  bool append_rows(std::span<const TidItem> rows);
   /// @param chunk  rows that node_pack_rows.h has packed
   bool append_chunk(Datum chunk);
   /// After the last row.

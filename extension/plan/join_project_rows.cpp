@@ -170,6 +170,12 @@ struct PrefixSink {
     return prefix == ItemGroups::kNone || log.append(tid, with_prefix(prefix, item), 0);
   }
 
+  bool append_rows(std::span<const TidItem> rows) {
+    for (const TidItem& row : rows)
+      if (!append(row.tid, row.item, 0)) return false;
+    return true;
+  }
+
   bool read_chunks(PlanState* plan, MemoryContext context) {
     auto* const rows = static_cast<TidItem*>(MemoryContextAlloc(context, sizeof(TidItem) * kChunkRows));
     while (const TupleTableSlot* const slot = next_slot(plan, 1)) {
