@@ -111,7 +111,10 @@ part_scan() {
     emit
     emit "w1, min_count $threshold: $pairs pairs. \`batmap_pairs\` against \`SELECT sum(tid), sum(item) FROM w1\`."
     comparison_head max_parallel_workers_per_gather sums "batmap / sums"
-    for workers in 0 2; do comparison "$workers" "few_pairs_$workers" "sums_$workers" ours 3; done
+    for workers in 0 2; do comparison "$workers" "few_pairs_$workers" "sums_$workers" ours 0.6; done
+    cp "$work/few_pairs_0.read" "$work/few_read.ms"
+    side_answer[few_read]=${side_answer[few_pairs_0]}
+    comparison "0, reading alone" few_read sums_0 ours 0.25
     side few_pairs_one pg "$(workers 0) SET batmap.threads = 1;" "$(batmap_query w1 "$threshold")"
     side few_pairs_two pg "$(workers 1) SET batmap.threads = 2;" "$(batmap_query w1 "$threshold")"
     alternate few_pairs_one few_pairs_two

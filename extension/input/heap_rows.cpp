@@ -1,4 +1,4 @@
-// Decides which scans can be read without the executor. See heap_rows.h.
+// Decodes the pages of a sequential scan. See heap_rows.h.
 #include "extension/input/heap_rows.h"
 
 #include "extension/server/pg.h"
@@ -22,45 +22,231 @@ bool locate(TupleDesc descriptor, AttrNumber number, HeapRows::Column& column) {
   return TupleDescAttr(descriptor, number - 1)->attbyval;
 }
 
+// ---- one tuple
+
+/// A tuple that has NULLs, or fewer columns than the table has now. @return the end of the rows in `out`
+pg_noinline TidItem* decode_unusual(const HeapRows& rows, HeapTuple tuple, TidItem* out) {
+  const TupleDesc descriptor = RelationGetDescr(rows.scan->ss.ss_currentRelation);
+  Datum values[2];
+  bool nulls[2];
+  for (int k = 0; k < 2; ++k) {
+    const int at = rows.encoders[k].first;
+    values[at] = heap_getattr(tuple, rows.columns[k].number, descriptor, &nulls[at]);
+  }
+  if (leaves_out(rows.encoders[0], nulls) || leaves_out(rows.encoders[1], nulls)) return out;
+  encode_key(rows.encoders[0], values, nulls, out->tid);
+  encode_key(rows.encoders[1], values, nulls, out->item);
+  return out + 1;
+}
+
+[[noreturn]] pg_noinline void report_damage(HeapScanDesc scan, OffsetNumber at) {
+  ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+                  errmsg("tuple (%u,%u) of \"%s\" is damaged", scan->rs_cblock, static_cast<unsigned>(at),
+                         RelationGetRelationName(scan->rs_base.rs_rd))));
+}
+
+template <typename Value>
+int64_t load(const char* data) {
+  Value value;
+  memcpy(&value, data, sizeof value);
+  return value;
+}
+
+/// Decodes tuples of one page. Its members are copies, so that they can stay in registers.
+template <typename Tid, typename Item>
+struct TupleDecoder {
+  const HeapRows& rows;
+  HeapScanDesc scan;
+  Page page;
+  size_t tid_offset;
+  size_t item_offset;
+  size_t min_bytes;
+  int min_columns;
+  int left_out = 0;  // tuples with a NULL
+
+  TupleDecoder(const HeapRows& from, HeapScanDesc at)
+      : rows(from),
+        scan(at),
+        page(BufferGetPage(at->rs_cbuf)),
+        tid_offset(static_cast<size_t>(from.columns[0].offset)),
+        item_offset(static_cast<size_t>(from.columns[1].offset)),
+        min_bytes(static_cast<size_t>(from.min_bytes)),
+        min_columns(from.min_columns) {}
+
+  pg_attribute_always_inline TidItem* decode(OffsetNumber at, ItemIdData line, TidItem* out) {
+    const size_t start = line.lp_off;
+    const size_t bytes = line.lp_len;
+    const auto* const header = reinterpret_cast<HeapTupleHeader>(page + start);
+    // Nothing outside the page is read, whatever is in it. A full scan by the server does not look.
+    if (start + bytes > BLCKSZ || bytes < SizeofHeapTupleHeader) [[unlikely]]
+      report_damage(scan, at);
+    if ((header->t_infomask & HEAP_HASNULL) == 0 && HeapTupleHeaderGetNatts(header) >= min_columns) [[likely]] {
+      if (header->t_hoff + min_bytes > bytes) [[unlikely]]
+        report_damage(scan, at);
+      const char* const data = reinterpret_cast<const char*>(header) + header->t_hoff;
+      *out = {load<Tid>(data + tid_offset), load<Item>(data + item_offset)};
+      return out + 1;
+    }
+    HeapTupleData tuple;
+    tuple.t_data = const_cast<HeapTupleHeader>(header);
+    tuple.t_len = static_cast<uint32>(bytes);
+    TidItem* const end = decode_unusual(rows, &tuple, out);
+    left_out += end == out;
+    return end;
+  }
+};
+
+// ---- one page
+
+/// Lists the tuples of a page that a snapshot sees, in the way of the server's own scan. The page is locked.
+int list_visible(HeapScanDesc scan, Page page, bool all_visible, bool serializable) {
+  const Relation table = scan->rs_base.rs_rd;
+  const Snapshot snapshot = scan->rs_base.rs_snapshot;
+  const int lines = PageGetMaxOffsetNumber(page);
+  int count = 0;
+  for (int line = FirstOffsetNumber; line <= lines; ++line) {
+    const auto at = static_cast<OffsetNumber>(line);
+    const ItemId pointer = PageGetItemId(page, at);
+    if (!ItemIdIsNormal(pointer)) continue;
+    HeapTupleData tuple;
+    tuple.t_data = reinterpret_cast<HeapTupleHeader>(PageGetItem(page, pointer));
+    tuple.t_len = ItemIdGetLength(pointer);
+    tuple.t_tableOid = RelationGetRelid(table);
+    ItemPointerSet(&tuple.t_self, scan->rs_cblock, at);
+    const bool visible = all_visible || HeapTupleSatisfiesVisibility(&tuple, snapshot, scan->rs_cbuf);
+    if (serializable) HeapCheckForSerializableConflictOut(visible, table, &tuple, scan->rs_cbuf, snapshot);
+    if (visible) scan->rs_vistuples[count++] = at;
+  }
+  return count;
+}
+
+template <typename Tid, typename Item>
+TidItem* decode_page(const HeapRows& rows, HeapScanDesc scan, TidItem* out) {
+  const Relation table = scan->rs_base.rs_rd;
+  const Snapshot snapshot = scan->rs_base.rs_snapshot;
+  heap_page_prune_opt(table, scan->rs_cbuf);
+  LockBuffer(scan->rs_cbuf, BUFFER_LOCK_SHARE);
+  TupleDecoder<Tid, Item> decoder(rows, scan);
+  const TidItem* const begin = out;
+  check_snapshot_age(snapshot, table, decoder.page);
+  // As in the server, the flag of the page is not trusted on a standby.
+  const bool all_visible = PageIsAllVisible(decoder.page) && !snapshot->takenDuringRecovery;
+  const bool serializable = CheckForSerializableConflictOutNeeded(table, snapshot);
+  if (all_visible && !serializable) [[likely]] {
+    const int lines = PageGetMaxOffsetNumber(decoder.page);
+    for (int line = FirstOffsetNumber; line <= lines; ++line) {
+      const auto at = static_cast<OffsetNumber>(line);
+      const ItemIdData pointer = *PageGetItemId(decoder.page, at);
+      if (ItemIdIsNormal(&pointer)) out = decoder.decode(at, pointer, out);
+    }
+    LockBuffer(scan->rs_cbuf, BUFFER_LOCK_UNLOCK);
+  } else {
+    const int visible = list_visible(scan, decoder.page, all_visible, serializable);
+    // What is visible stays as it is while the page is pinned.
+    LockBuffer(scan->rs_cbuf, BUFFER_LOCK_UNLOCK);
+    for (int k = 0; k < visible; ++k) {
+      const OffsetNumber at = scan->rs_vistuples[k];
+      out = decoder.decode(at, *PageGetItemId(decoder.page, at), out);
+    }
+  }
+  pgstat_count_index_tuples(table, out - begin + decoder.left_out);  // despite its name: what a scan returns
+  return out;
+}
+
+template <typename Tid>
+auto decoder_for(KeyKind item) {
+  switch (item) {
+    case KeyKind::kInt2: return decode_page<Tid, int16>;
+    case KeyKind::kInt4: return decode_page<Tid, int32>;
+    default: return decode_page<Tid, int64>;
+  }
+}
+
+auto decoder_for(KeyKind tid, KeyKind item) {
+  switch (tid) {
+    case KeyKind::kInt2: return decoder_for<int16>(item);
+    case KeyKind::kInt4: return decoder_for<int32>(item);
+    default: return decoder_for<int64>(item);
+  }
+}
+
+/// The length of a column whose values are their own keys.
+int bytes_of(KeyKind kind) {
+  switch (kind) {
+    case KeyKind::kInt2: return sizeof(int16);
+    case KeyKind::kInt4: return sizeof(int32);
+    default: return sizeof(int64);
+  }
+}
+
+bool is_heap(Oid table) {
+  const HeapTuple row = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
+  if (!HeapTupleIsValid(row)) return false;
+  const Oid method = reinterpret_cast<Form_pg_class>(GETSTRUCT(row))->relam;
+  ReleaseSysCache(row);
+  return method == HEAP_TABLE_AM_OID;
+}
+
+bool has_fixed_length(Oid table, AttrNumber number) {
+  const HeapTuple row = SearchSysCache2(ATTNUM, ObjectIdGetDatum(table), Int16GetDatum(number));
+  if (!HeapTupleIsValid(row)) return false;
+  const int16 length = reinterpret_cast<Form_pg_attribute>(GETSTRUCT(row))->attlen;
+  ReleaseSysCache(row);
+  return length > 0;
+}
+
 }  // namespace
 
-bool find_heap_rows(PlanState* node, HeapRows& rows) {
+bool is_heap_rows_path(PlannerInfo* root, const Path* path) {
+  const Path* const scan = IsA(path, ProjectionPath) ? reinterpret_cast<const ProjectionPath*>(path)->subpath : path;
+  if (scan->pathtype != T_SeqScan || scan->parent->baserestrictinfo != NIL) return false;
+  if (list_length(path->pathtarget->exprs) != 2) return false;
+  const Oid table = planner_rt_fetch(scan->parent->relid, root)->relid;
+  AttrNumber columns = 0;
+  const ListCell* cell;
+  foreach (cell, path->pathtarget->exprs) {
+    const auto* const column = static_cast<const Var*>(lfirst(cell));
+    if (!IsA(column, Var) || column->varattno <= 0 || !is_own_key(key_kind(column->vartype))) return false;
+    columns = Max(columns, column->varattno);
+  }
+  for (AttrNumber number = 1; number <= columns; ++number)
+    if (!has_fixed_length(table, number)) return false;
+  return is_heap(table);
+}
+
+bool find_heap_rows(PlanState* node, const KeyEncoder* encoders, HeapRows& rows) {
   if (!IsA(node, SeqScanState) || node->qual != nullptr || node->instrument != nullptr) return false;
   if (node->state->es_epq_active != nullptr || list_length(node->plan->targetlist) != 2) return false;
   if (!IsMVCCSnapshot(node->state->es_snapshot)) return false;  // visibility is then not known page by page
   HeapRows found{};
   found.scan = castNode(SeqScanState, node);
+  found.encoders = encoders;
   const Relation table = found.scan->ss.ss_currentRelation;
   if (table->rd_tableam != GetHeapamTableAmRoutine()) return false;
-  ListCell* cell;
-  foreach (cell, node->plan->targetlist) {
-    const Expr* const value = lfirst_node(TargetEntry, cell)->expr;
+  for (int k = 0; k < 2; ++k) {
+    if (!is_own_key(encoders[k].kind)) return false;
+    const Expr* const value = list_nth_node(TargetEntry, node->plan->targetlist, encoders[k].first)->expr;
     if (!IsA(value, Var)) return false;
     const AttrNumber number = reinterpret_cast<const Var*>(value)->varattno;
-    if (!locate(RelationGetDescr(table), number, found.columns[foreach_current_index(cell)])) return false;
+    HeapRows::Column& column = found.columns[k];
+    if (!locate(RelationGetDescr(table), number, column) || column.length != bytes_of(encoders[k].kind)) return false;
     found.min_columns = Max(found.min_columns, number);
+    found.min_bytes = Max(found.min_bytes, column.offset + column.length);
   }
+  found.decode = decoder_for(encoders[0].kind, encoders[1].kind);
   rows = found;
   return true;
 }
 
-bool next_heap_page(HeapRows& rows) {
+TidItem* read_heap_page(const HeapRows& rows, TidItem* out) {
   ScanState& node = rows.scan->ss;
   // As in ExecProcNode: a rescan may have been put off until the next row.
   if (node.ps.chgParam != nullptr) ExecReScan(&node.ps);
   if (node.ss_currentScanDesc == nullptr)  // a parallel scan has one already
     node.ss_currentScanDesc = table_beginscan(node.ss_currentRelation, node.ps.state->es_snapshot, 0, nullptr);
-  if (heap_getnext(node.ss_currentScanDesc, ForwardScanDirection) == nullptr) return false;
-  // The scan stands at the first tuple of a page and has listed the visible tuples of that page. We tell it
-  // that it stands at the last one.
   auto* const scan = reinterpret_cast<HeapScanDesc>(node.ss_currentScanDesc);
-  rows.page = BufferGetPage(scan->rs_cbuf);
-  rows.next_visible = scan->rs_vistuples + scan->rs_cindex;
-  rows.visible_end = scan->rs_vistuples + scan->rs_ntuples;
-  scan->rs_cindex = scan->rs_ntuples - 1;
-  for (const OffsetNumber* tuple = rows.next_visible + 1; tuple < rows.visible_end; ++tuple)
-    pgstat_count_heap_getnext(node.ss_currentRelation);  // heap_getnext has counted the first one
-  return true;
+  if (!pin_next_page(scan)) return nullptr;
+  return rows.decode(rows, scan, out);
 }
 
 }  // namespace batmap::pg

@@ -1,7 +1,9 @@
 // Planning and execution of the plan node "BatmapPackRows". See node_pack_rows.h.
 #include "extension/input/node_pack_rows.h"
 
+#include "extension/input/heap_rows.h"
 #include "extension/input/row_reader.h"
+#include "extension/input/run_costs.h"
 #include "extension/server/node_state.h"
 #include "extension/server/plan_numbers.h"
 #include "relation/chunk.h"
@@ -101,7 +103,7 @@ void begin_pack(CustomScanState* node, EState* estate, int eflags) {
   state->encoders[0] = column_encoder(columns.key, columns.key_column);
   state->encoders[1] = column_encoder(columns.item, 1 - columns.key_column, columns.null_items != 0);
   outerPlanState(node) = ExecInitNode(outerPlan(scan), estate, eflags);
-  state->from_heap = find_heap_rows(child_of(node), state->heap);
+  state->from_heap = find_heap_rows(child_of(node), state->encoders, state->heap);
   state->open = static_cast<TidItem*>(palloc(sizeof(TidItem) * kChunkRows));
   state->chunk = static_cast<struct varlena*>(palloc(VARHDRSZ + kChunkMaxBytes));
 }
@@ -117,15 +119,31 @@ struct ChunkSink {
   }
 };
 
+/// Reads pages while a whole one is sure to fit. Sets `finished` after the last page. @return the number of rows
+uint32_t read_pages(PackState& state) {
+  static_assert(MaxHeapTuplesPerPage <= kChunkRows);
+  TidItem* end = state.open;
+  while (end - state.open <= static_cast<ptrdiff_t>(kChunkRows - MaxHeapTuplesPerPage)) {
+    TidItem* const next = read_heap_page(state.heap, end);
+    state.finished = next == nullptr;
+    if (state.finished) break;
+    end = next;
+  }
+  return static_cast<uint32_t>(end - state.open);
+}
+
+uint32_t read_child(PackState& state, CustomScanState* node) {
+  if (state.finished) return 0;
+  if (state.from_heap) return read_pages(state);
+  ChunkSink sink{state.open};
+  state.finished = read_rows(PlanSource{child_of(node), 2}, std::span<const KeyEncoder, 2>(state.encoders), sink);
+  return sink.rows;
+}
+
 TupleTableSlot* exec_pack(CustomScanState* node) {
   PackState* const state = state_of(node);
   TupleTableSlot* const slot = ExecClearTuple(node->ss.ss_ScanTupleSlot);
-  ChunkSink sink{state->open};
-  const std::span<const KeyEncoder, 2> encoders(state->encoders);
-  if (!state->finished)
-    state->finished = state->from_heap ? read_rows(HeapSource{state->heap}, encoders, sink)
-                                       : read_rows(PlanSource{child_of(node), 2}, encoders, sink);
-  const uint32_t rows = sink.rows;
+  const uint32_t rows = read_child(*state, node);
   if (rows == 0) return slot;
   const size_t bytes = write_chunk({state->open, rows}, reinterpret_cast<std::byte*>(VARDATA(state->chunk)));
   SET_VARSIZE(state->chunk, VARHDRSZ + bytes);
@@ -138,7 +156,6 @@ void end_pack(CustomScanState* node) { ExecEndNode(child_of(node)); }
 
 void rescan_pack(CustomScanState* node) {
   state_of(node)->finished = false;
-  rescan_heap_rows(state_of(node)->heap);
   if (node->ss.ps.chgParam != nullptr) UpdateChangedParamSet(child_of(node), node->ss.ps.chgParam);
   if (child_of(node)->chgParam == nullptr) ExecReScan(child_of(node));
 }
@@ -149,6 +166,12 @@ const CustomScanMethods kScanMethods = {kNodeName, create_node_state<PackState, 
 const CustomScanMethods* scan_methods() { return &kScanMethods; }
 
 }  // namespace
+
+Cost packing_cost(PlannerInfo* root, const Path* rows) {
+  if (!is_heap_rows_path(root, rows)) return rows->rows * cpu_operator_cost;
+  const Cost decoded = rows->rows * kHeapRowOperators * cpu_operator_cost;
+  return Max(decoded - rows->rows * cpu_tuple_cost, rows->startup_cost - rows->total_cost);
+}
 
 Path* pack_rows_path(PlannerInfo* root, RelOptInfo* rel, Path* rows, const RowColumns& columns) {
   PathTarget* const target = create_empty_pathtarget();
@@ -163,7 +186,7 @@ Path* pack_rows_path(PlannerInfo* root, RelOptInfo* rel, Path* rows, const RowCo
   path->path.parallel_workers = rows->parallel_workers;
   path->path.rows = clamp_row_est(rows->rows / kChunkRows);
   path->path.startup_cost = rows->startup_cost;
-  path->path.total_cost = rows->total_cost + rows->rows * cpu_operator_cost;
+  path->path.total_cost = rows->total_cost + packing_cost(root, rows);
   set_disabled_nodes(&path->path, disabled_nodes(rows));
   path->custom_paths = list_make1(rows);
   path->custom_private = numbers_of(columns);

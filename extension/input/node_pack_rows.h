@@ -17,6 +17,9 @@ struct RowColumns {
   int key_column = 0;  // the other column is the item
 };
 
+/// What packing adds to the cost of a path: less than nothing if it reads the pages of a table without the executor.
+Cost packing_cost(PlannerInfo* root, const Path* rows);
+
 /// A path that packs the rows of `rows`, a path with exactly these two columns. `rows` may be partial.
 Path* pack_rows_path(PlannerInfo* root, RelOptInfo* rel, Path* rows, const RowColumns& columns);
 

@@ -48,7 +48,7 @@ void add_gathered_path(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* i
   }
   if (cheapest == nullptr || list_length(cheapest->pathtarget->exprs) != 2) return;
   Path* const gathered = gathered_path(root, input, output);
-  if (gathered == nullptr || !is_cheaper(gathered, cheapest, cheapest->rows * cpu_operator_cost)) return;
+  if (gathered == nullptr || !is_cheaper(gathered, cheapest, packing_cost(root, cheapest))) return;
   output->pathlist = list_make1(gathered);
   output->partial_pathlist = NIL;
 }

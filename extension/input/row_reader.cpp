@@ -29,6 +29,13 @@ bool RowLogSink::append_chunk(Datum chunk) {
   return true;
 }
 
+bool RowLogSink::append_rows(std::span<const TidItem> rows) {
+  const uint64_t before = log->rows();
+  if (!guarded_fits(may_give_up, [&] { log->append_rows(rows); })) return false;
+  if (log->rows() / kChunkRows > before / kChunkRows) progress->phase(Phase::kReading, log->rows());
+  return true;
+}
+
 bool RowLogSink::seal() {
   return guarded_fits(may_give_up, [&] { log->seal(); });
 }

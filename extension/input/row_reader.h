@@ -1,10 +1,11 @@
 // The reader of all rows: of the table functions, of episodes, and of the plan nodes. A source gives the
 // columns of a row, encoders (key_encoder.h) make a key of each, and a sink takes the keys.
 //
-// A source is the executor, which returns rows (PlanSource) or hands them over (read_inner_query), or the
-// pages of a table (HeapSource). Rows that a plan node has packed into chunks go into the log as they are.
+// A source is the executor, which returns rows (PlanSource) or hands them over (read_inner_query), or the pages
+// of a table (heap_rows.h). Rows that a plan node has packed into chunks go into the log as they are.
 // A sink has
 //   bool append(int64_t, int64_t, int64_t)   one key for each encoder, or 0; false: it takes no more rows
+//   bool append_rows(std::span<const TidItem>)   the same for several rows of two keys, if pages are read
 #pragma once
 
 #include <cstdint>
@@ -65,17 +66,6 @@ struct PlanSource {
   }
 };
 
-/// The rows of a scan that is read without the executor.
-struct HeapSource {
-  HeapRows& rows;
-
-  bool next(const Datum*& values, const bool*& nulls) {
-    values = rows.values;
-    nulls = rows.nulls;
-    return next_heap_row(rows);
-  }
-};
-
 /// @return whether all rows are read; see read_row
 template <typename Source, typename Sink, size_t kColumns>
 bool read_rows(Source source, std::span<const KeyEncoder, kColumns> encoders, Sink& sink) {
@@ -86,6 +76,22 @@ bool read_rows(Source source, std::span<const KeyEncoder, kColumns> encoders, Si
   while (source.next(values, nulls))
     if (!read_row(std::span<const KeyEncoder, kColumns>(own), values, nulls, sink)) return false;
   return true;
+}
+
+/// Reads the rows of a plan node: from the pages of a table if the node is a scan that can be read so, else from
+/// the executor. @return whether all rows are read; see read_row
+template <typename Sink, size_t kColumns>
+bool read_plan(PlanState* plan, int columns, std::span<const KeyEncoder, kColumns> encoders, Sink& sink) {
+  if constexpr (kColumns == 2) {
+    HeapRows pages;
+    if (find_heap_rows(plan, encoders.data(), pages)) {
+      TidItem rows[MaxHeapTuplesPerPage];
+      while (const TidItem* const end = read_heap_page(pages, rows))
+        if (!sink.append_rows({rows, end})) return false;
+      return true;
+    }
+  }
+  return read_rows(PlanSource{plan, columns}, encoders, sink);
 }
 
 /// Runs the plan of an inner query and reads its rows. @param types  of its columns
@@ -123,6 +129,7 @@ struct RowLogSink {
     progress->row(log->rows());
     return true;
   }
+  bool append_rows(std::span<const TidItem> rows);
   /// @param chunk  rows that node_pack_rows.h has packed
   bool append_chunk(Datum chunk);
   /// After the last row.

@@ -5,6 +5,7 @@
 namespace batmap::pg {
 
 constexpr double kRunOperators = 20000;          // start threads, allocate memory, make tables of codes
+constexpr double kHeapRowOperators = 0.25;       // decode a row of a page and pack it; the page has its own cost
 constexpr double kRowOperators = 2;              // read a row into the log and group it
 constexpr double kCodedRowOperators = 6;         // the same, with a look-up of its values
 constexpr double kPairInstanceOperators = 0.05;  // count; a bit high for very dense and very sparse relations

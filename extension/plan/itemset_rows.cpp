@@ -187,9 +187,9 @@ ItemsetRows open_itemsets(ItemsetInput& input, MemoryContext context) {
   *input.items = encoders[1];
   RowLogSink sink{&*call.log, &call.progress, true};
   const MemoryContext caller = MemoryContextSwitchTo(input.parent->state->es_query_cxt);
-  const bool enough = side.packed ? read_chunks(input.plan, sink)
-                                  : read_rows(PlanSource{input.plan, side.keys + side.codes},
-                                              std::span<const KeyEncoder, 2>(encoders), sink);
+  const bool enough = side.packed
+                          ? read_chunks(input.plan, sink)
+                          : read_plan(input.plan, side.keys + side.codes, std::span<const KeyEncoder, 2>(encoders), sink);
   MemoryContextSwitchTo(caller);
   if (!enough || !sink.seal()) return no_memory;
   std::span<const uint32_t> ranks;

@@ -135,7 +135,7 @@ Path* input_path(PlannerInfo* root, const JoinProjectSide& side, const RowExpans
   Path* const pack = pack_rows_path(root, side.rel, part, {columns.key, columns.item, columns.null_items});
   double rows = pack->rows * pack->parallel_workers;
   Path* const gather = &create_gather_path(root, side.rel, pack, pack->pathtarget, nullptr, &rows)->path;
-  if (!is_cheaper(gather, serial, serial->rows * cpu_operator_cost)) return serial;
+  if (!is_cheaper(gather, serial, packing_cost(root, serial))) return serial;
   columns.packed = true;
   return gather;
 }

@@ -165,6 +165,12 @@ struct PrefixSink {
     return prefix == ItemGroups::kNone || log.append(tid, with_prefix(prefix, item), 0);
   }
 
+  bool append_rows(std::span<const TidItem> rows) {
+    for (const TidItem& row : rows)
+      if (!append(row.tid, row.item, 0)) return false;
+    return true;
+  }
+
   bool read_chunks(PlanState* plan, MemoryContext context) {
     auto* const rows = static_cast<TidItem*>(MemoryContextAlloc(context, sizeof(TidItem) * kChunkRows));
     while (const TupleTableSlot* const slot = next_slot(plan, 1)) {
@@ -209,14 +215,14 @@ bool read_inputs(JoinProjectInputs& inputs, Call& call, MemoryContext context) {
     *inputs.items[number] = encoders[1];
     RowLogSink sink{&*call.logs[number], &call.progress, true};
     const MemoryContext caller = MemoryContextSwitchTo(inputs.parent->state->es_query_cxt);
-    const PlanSource source{plan, side.keys + side.codes};
+    const int wanted = side.keys + side.codes;
     const std::span<const KeyEncoder, 2> columns(encoders);
     bool enough;
     if (call.groups[2]) {
       PrefixSink prefixed{sink, *call.groups[2]};
-      enough = side.packed ? prefixed.read_chunks(plan, context) : read_rows(source, columns, prefixed);
+      enough = side.packed ? prefixed.read_chunks(plan, context) : read_plan(plan, wanted, columns, prefixed);
     } else {
-      enough = side.packed ? read_chunks(plan, sink) : read_rows(source, columns, sink);
+      enough = side.packed ? read_chunks(plan, sink) : read_plan(plan, wanted, columns, sink);
     }
     MemoryContextSwitchTo(caller);
     if (!enough || !sink.seal()) return false;

@@ -106,17 +106,16 @@ bool read_list(ListedInputs& inputs, ListedCall& call, MemoryContext context) {
   inputs.codes[1] =
       inputs.spec.self_join ? at_column(inputs.codes[0], list.keys) : encoder(list.item, list.keys, kListedRightCodes);
   RowLogSink sink{&*call.list, &call.progress, true};
-  const PlanSource source{inputs.list, columns->natts};
   if (inputs.spec.answer == ListedAnswer::kRow) {
     const KeyEncoder encoders[3] = {inputs.codes[0], inputs.codes[1],
                                     encoder(KeyKind::kTuples, list.keys + list.codes, kListedItems, true)};
     inputs.values = encoders[2].tuples;
     ValuesSink numbered{sink, call.values};
-    return read_rows(source, std::span<const KeyEncoder, 3>(encoders), numbered) && sink.seal();
+    return read_plan(inputs.list, columns->natts, std::span<const KeyEncoder, 3>(encoders), numbered) && sink.seal();
   }
   const KeyEncoder encoders[2] = {inputs.codes[0], inputs.codes[1]};
   return (list.packed ? read_chunks(inputs.list, sink)
-                      : read_rows(source, std::span<const KeyEncoder, 2>(encoders), sink)) &&
+                      : read_plan(inputs.list, columns->natts, std::span<const KeyEncoder, 2>(encoders), sink)) &&
          sink.seal();
 }
 
@@ -132,9 +131,9 @@ bool read_inputs(ListedInputs& inputs, ListedCall& call, MemoryContext context) 
                          ExecGetResultType(plan), context, call.meter);
     const KeyEncoder encoders[2] = {key, at_column(inputs.codes[number], side.keys)};
     RowLogSink sink{&*call.inputs[number], &call.progress, true};
-    const bool enough =
-        side.packed ? read_chunks(plan, sink)
-                    : read_rows(PlanSource{plan, side.keys + side.codes}, std::span<const KeyEncoder, 2>(encoders), sink);
+    const bool enough = side.packed
+                            ? read_chunks(plan, sink)
+                            : read_plan(plan, side.keys + side.codes, std::span<const KeyEncoder, 2>(encoders), sink);
     if (!enough || !sink.seal()) return false;
   }
   return true;

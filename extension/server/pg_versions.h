@@ -247,6 +247,56 @@ inline void set_tuple_number(TupleHashTable table, TupleHashEntry entry, uintptr
 #endif
 }
 
+/// Moves a forward sequential scan to its next page and pins this, without a look at the tuples. Checks for
+/// interrupts. Versions 17 and 18 read ahead. @return false after the last page
+inline bool pin_next_page(HeapScanDesc scan) {
+  if (BufferIsValid(scan->rs_cbuf)) ReleaseBuffer(scan->rs_cbuf);
+  scan->rs_cbuf = InvalidBuffer;
+  CHECK_FOR_INTERRUPTS();
+#if PG_VERSION_NUM >= 170000
+  scan->rs_dir = ForwardScanDirection;
+  scan->rs_cbuf = read_stream_next_buffer(scan->rs_read_stream, nullptr);
+  if (BufferIsValid(scan->rs_cbuf)) {
+    scan->rs_cblock = BufferGetBlockNumber(scan->rs_cbuf);
+    return true;
+  }
+  scan->rs_prefetch_block = InvalidBlockNumber;
+#else
+  const Relation table = scan->rs_base.rs_rd;
+  auto* const shared = reinterpret_cast<ParallelBlockTableScanDesc>(scan->rs_base.rs_parallel);
+  BlockNumber next = InvalidBlockNumber;
+  if (!scan->rs_inited) {
+    if (scan->rs_nblocks == 0 || scan->rs_numblocks == 0) return false;
+    if (shared != nullptr) table_block_parallelscan_startblock_init(table, scan->rs_parallelworkerdata, shared);
+    scan->rs_inited = true;
+    if (shared == nullptr) next = scan->rs_startblock;
+  } else if (shared == nullptr) {
+    next = scan->rs_cblock + 1 < scan->rs_nblocks ? scan->rs_cblock + 1 : 0;
+    if ((scan->rs_base.rs_flags & SO_ALLOW_SYNC) != 0) ss_report_location(table, next);
+    const bool at_limit = scan->rs_numblocks != InvalidBlockNumber && --scan->rs_numblocks == 0;
+    if (next == scan->rs_startblock || at_limit) next = InvalidBlockNumber;
+  }
+  if (shared != nullptr) next = table_block_parallelscan_nextpage(table, scan->rs_parallelworkerdata, shared);
+  if (next != InvalidBlockNumber) {
+    scan->rs_cbuf = ReadBufferExtended(table, MAIN_FORKNUM, next, RBM_NORMAL, scan->rs_strategy);
+    scan->rs_cblock = next;
+    return true;
+  }
+#endif
+  scan->rs_cblock = InvalidBlockNumber;
+  scan->rs_inited = false;
+  return false;
+}
+
+/// Raises an error if the page is newer than a snapshot that has become too old (old_snapshot_threshold).
+inline void check_snapshot_age(Snapshot snapshot, Relation table, Page page) {
+#if PG_VERSION_NUM >= 170000
+  (void)snapshot, (void)table, (void)page;
+#else
+  TestForOldSnapshot(snapshot, table, page);
+#endif
+}
+
 /// The byte type of the base64 functions.
 #if PG_VERSION_NUM >= 180000
 using Base64Byte = uint8;

@@ -54,6 +54,16 @@ void RowLog::spill_if_large() {
   blocks_.clear();
 }
 
+void RowLog::append_rows(std::span<const TidItem> rows) {
+  while (!rows.empty()) {
+    const std::span<const TidItem> fitting = rows.first(std::min<size_t>(rows.size(), kChunkRows - open_rows_));
+    std::copy(fitting.begin(), fitting.end(), open_.data() + open_rows_);
+    open_rows_ += static_cast<uint32_t>(fitting.size());
+    if (open_rows_ == kChunkRows) pack_open();
+    rows = rows.subspan(fitting.size());
+  }
+}
+
 void RowLog::append_chunk(const std::byte* chunk, size_t bytes) {
   const ChunkView view = read_chunk(chunk);
   if (partitions_) {

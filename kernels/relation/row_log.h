@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/options.h"
@@ -30,11 +31,12 @@ class RowLog {
   /// The log may take 1 / 4 of the work memory: the counted forms are made from it and are larger.
   static constexpr size_t kShareOfWorkMemory = 4;
 
-  /// All three: @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc, what the files throw
+  /// All four: @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc, what the files throw
   void append(int64_t tid, int64_t item) {
     open_[open_rows_] = {tid, item};
     if (++open_rows_ == kChunkRows) pack_open();
   }
+  void append_rows(std::span<const TidItem> rows);
   /// Appends a copy of a packed chunk.
   void append_chunk(const std::byte* chunk, size_t bytes);
 

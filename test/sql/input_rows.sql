@@ -89,6 +89,93 @@ RESET ROLE;
 -- A scan that is given up before its end leaves nothing behind
 SELECT 1 AS one FROM batmap_pairs('SELECT tid, item FROM partitioned_2', min_count => 1) LIMIT 1;
 
+-- All widths, on pages that are not all-visible and on pages that are: those are read without a look at each tuple's visibility.
+-- A temporary table is all-visible after VACUUM whatever other sessions do.
+CREATE TEMPORARY TABLE widths (s2 int2, t4 int4, u8 int8, flag bool, x2 int2, y4 int4, z8 int8);
+INSERT INTO widths SELECT g / 3, -g / 3, g / 3 - 9000000000, true, g % 3 - 1, g % 2 * 2147483647, (g % 3 - 1) * 9223372036854775807 FROM generate_series(1, 700) AS g;
+CREATE FUNCTION all_widths() RETURNS TABLE (columns text, pairs int8, supports int8, agree bool) LANGUAGE sql BEGIN ATOMIC
+    SELECT tid || ', ' || item, (d).pairs, (d).supports, d = e
+    FROM unnest('{s2,t4,u8}'::text[]) AS tid, unnest('{x2,y4,z8}'::text[]) AS item,
+        LATERAL (SELECT count(*) AS pairs, sum(support + item_a % 1000 + item_b % 1000) AS supports FROM pairs_of_query(format('SELECT %s, %s FROM widths', tid, item))) AS d,
+        LATERAL (SELECT count(*) AS pairs, sum(support + item_a % 1000 + item_b % 1000) AS supports FROM pairs_of_query(format('SELECT %s, %s FROM widths WHERE random() >= 0', tid, item))) AS e;
+END;
+SELECT * FROM all_widths();
+SELECT relallvisible FROM pg_class WHERE oid = 'widths'::regclass;
+VACUUM widths;
+SELECT relallvisible = relpages AS all_visible FROM pg_class WHERE oid = 'widths'::regclass;
+SELECT * FROM all_widths();
+
+-- The same tables as above
+VACUUM narrow, wide, behind_text, with_null, altered, partitioned, passing, nothing, kept;
+CALL compare('tid, item', 'narrow');
+CALL compare('tid, item', 'wide');
+CALL compare('tid, item', 'behind_text');
+CALL compare('tid, item', 'with_null');
+CALL compare('tid, item', 'altered');
+BEGIN;
+DELETE FROM altered WHERE item = 9;
+INSERT INTO altered VALUES (3, 10);
+SAVEPOINT before;
+UPDATE altered SET item = 11 WHERE item = 10;
+CALL compare('tid, item', 'altered');
+ROLLBACK TO before;
+CALL compare('tid, item', 'altered');
+ROLLBACK;
+CALL compare('tid, item', 'altered');
+CALL compare('tid, item', 'partitioned');
+CALL compare('tid, item', 'passing');
+CALL compare('tid, item', 'nothing');
+CALL compare('tid, item', 'kept');
+SET ROLE batmap_test_reader;
+SELECT * FROM pairs_of_query('SELECT tid, item FROM guarded');
+RESET ROLE;
+
+-- Line pointers that stand for no tuple, or for another line pointer; dead ones; pages without a tuple; an unlogged table
+CREATE UNLOGGED TABLE worn (id int4 PRIMARY KEY, item int4 NOT NULL, tid int4 NOT NULL) WITH (fillfactor = 50, autovacuum_enabled = off);
+INSERT INTO worn SELECT g, g % 5, g / 5 FROM generate_series(1, 2000) AS g;
+UPDATE worn SET item = item + 5 WHERE id % 7 = 0;
+DELETE FROM worn WHERE id % 3 = 0 OR id BETWEEN 900 AND 1300;
+CREATE FUNCTION of_worn() RETURNS TABLE (reader text, pairs int8, supports int8) LANGUAGE sql BEGIN ATOMIC
+    SELECT 'direct', count(*), sum(support * (1 + item_a + 3 * item_b)) FROM pairs_of_query('SELECT tid, item FROM worn')
+    UNION ALL
+    SELECT 'executor', count(*), sum(support * (1 + item_a + 3 * item_b)) FROM pairs_of_query('SELECT tid, item FROM worn WHERE random() >= 0')
+    UNION ALL
+    SELECT 'plain SQL', count(*), sum(support * (1 + item_a + 3 * item_b)) FROM
+        (SELECT a.item AS item_a, b.item AS item_b, count(*) AS support FROM worn AS a JOIN worn AS b USING (tid) WHERE a.item < b.item GROUP BY 1, 2) AS p
+    ORDER BY 1;
+END;
+SELECT * FROM of_worn();
+VACUUM (INDEX_CLEANUP off) worn;
+SELECT * FROM of_worn();
+VACUUM worn;
+SELECT * FROM of_worn();
+SET batmap.enable_join_project = off;
+SELECT * FROM of_worn();
+RESET batmap.enable_join_project;
+UPDATE worn SET item = item - 5 WHERE item > 4;
+ALTER TABLE worn ALTER tid DROP NOT NULL;
+INSERT INTO worn SELECT g, g % 5, CASE WHEN g % 11 > 0 THEN g / 5 END FROM generate_series(3000, 3999) AS g;
+SELECT * FROM of_worn();
+
+-- A transaction that must be serializable looks at each tuple
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT * FROM of_worn();
+COMMIT;
+
+-- The rows are read again
+SET enable_material = off;
+SELECT g, p.* FROM generate_series(1, 3) AS g
+    LEFT JOIN LATERAL (SELECT count(*) AS pairs, sum(support) AS supports FROM
+        (SELECT a.item AS item_a, b.item AS item_b, count(*) AS support FROM worn AS a JOIN worn AS b USING (tid) WHERE a.item < b.item GROUP BY 1, 2 HAVING count(*) > 365 + 5 * g) AS q) AS p ON true;
+RESET enable_material;
+
+-- The statistics count the rows that were read
+SELECT pg_stat_force_next_flush();
+SELECT seq_tup_read AS read_before FROM pg_stat_user_tables WHERE relname = 'worn' \gset
+SELECT count(*) FROM pairs_of_query('SELECT tid, item FROM worn');
+SELECT pg_stat_force_next_flush();
+SELECT seq_tup_read - :read_before = (SELECT count(*) FROM worn) AS counted FROM pg_stat_user_tables WHERE relname = 'worn';
+
 -- Workers: the scan is shared
 CREATE TABLE many AS SELECT g / 4 AS tid, g % 11 AS item FROM generate_series(0, 99999) AS g;
 ANALYZE many;
@@ -96,6 +183,9 @@ SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2;
+SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1);
+SELECT input, rows_read FROM batmap_last_run();
+VACUUM many;
 SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1);
 SELECT input, rows_read FROM batmap_last_run();
 SET max_parallel_workers_per_gather = 0;
@@ -106,7 +196,8 @@ RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;
 RESET max_parallel_workers_per_gather;
 
-DROP TABLE narrow, wide, behind_text, with_null, altered, partitioned, nothing, guarded, many CASCADE;
+DROP FUNCTION all_widths, of_worn;
+DROP TABLE narrow, wide, behind_text, with_null, altered, partitioned, nothing, guarded, many, widths, worn CASCADE;
 DROP ROLE batmap_test_reader;
 DROP PROCEDURE compare;
 DROP FUNCTION pairs_of_query;

@@ -67,6 +67,23 @@ TEST(RowLog, GoesOnAfterSealing) {
   expect_same(rows_of(log), expected);
 }
 
+TEST(RowLog, TakesSeveralRowsAtOnce) {
+  Random random(kSeed + 4);
+  MemoryMeter meter;
+  RowLog log(meter);
+  std::vector<TidItem> expected;
+  for (const uint64_t size : {0, 1, 226, 3869, 4096, 0, 291, 4095, 20000, 1}) {
+    const std::vector<TidItem> rows = random_rows(random, size, 1u << 20, 1u << 30);
+    log.append_rows(rows);
+    log.append(1, 2);
+    expected.insert(expected.end(), rows.begin(), rows.end());
+    expected.push_back({1, 2});
+    EXPECT_EQ(log.rows(), expected.size());
+  }
+  log.seal();
+  expect_same(rows_of(log), expected);
+}
+
 TEST(RowLog, TakesWholeChunks) {
   Random random(kSeed + 2);
   MemoryMeter meter;

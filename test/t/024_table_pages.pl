@@ -1,0 +1,87 @@
+# Pages of a table as the reader finds them. Damaged pages: an error, and never a read outside the page. A
+# standby: the pages say all-visible, which is not trusted there, and the rows are the same.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('pages');
+$node->init(allows_streaming => 1);
+$node->append_conf('postgresql.conf', "autovacuum = off\nmax_parallel_workers_per_gather = 0");
+$node->start;
+$node->safe_psql('postgres', q{
+    CREATE EXTENSION batmap;
+    CREATE TABLE baskets AS SELECT g / 4 AS tid, g % 7 AS item FROM generate_series(1, 1000) g;
+    VACUUM (FREEZE) baskets;
+    CREATE TABLE copy AS TABLE baskets;
+    CHECKPOINT;
+});
+my $pairs = "SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 1)";
+my $want = $node->safe_psql('postgres', $pairs);
+is($want, $node->safe_psql('postgres', $pairs =~ s/baskets/copy/r), 'pages that are all-visible and pages that are not');
+
+# -- A standby ----------------------------------------------------------------------------------------------------
+
+$node->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->start;
+is($standby->safe_psql('postgres', $pairs), $want, 'a standby sees the same rows');
+$standby->stop;
+
+# -- Damaged pages ------------------------------------------------------------------------------------------------
+
+my $file = $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('baskets')");
+
+sub bytes_at
+{
+    my ($offset, $length) = @_;
+    open my $handle, '<:raw', $file or die "$file: $!";
+    seek $handle, $offset, 0;
+    my $bytes;
+    read $handle, $bytes, $length;
+    close $handle;
+    return $bytes;
+}
+
+sub put_bytes
+{
+    my ($offset, $bytes) = @_;
+    open my $handle, '+<:raw', $file or die "$file: $!";
+    seek $handle, $offset, 0;
+    print $handle $bytes;
+    close $handle;
+}
+
+# The third line pointer of the first page: offset, flags, length.
+my $pointer = 24 + 2 * 4;
+my $tuple = unpack('V', bytes_at($pointer, 4)) & 0x7fff;
+sub line_pointer { my ($offset, $length) = @_; return pack('V', $offset | 1 << 15 | $length << 17); }
+
+my $damaged = qr/ERROR:  XX001: tuple \(0,3\) of "baskets" is damaged/;
+for my $damage (
+    [ 'a tuple that ends behind the page', $pointer, line_pointer(8184, 32), $damaged ],
+    [ 'a tuple that starts behind the page', $pointer, line_pointer(32767, 0), $damaged ],
+    [ 'a tuple shorter than its header', $pointer, line_pointer($tuple, 8), $damaged ],
+    [ 'a tuple without its columns', $pointer, line_pointer($tuple, 28), $damaged ],
+    [ 'a header longer than its tuple', $tuple + 22, pack('C', 248), $damaged ],
+    [ 'a page header that makes no sense', 14, pack('v', 9), qr/ERROR:  XX001: invalid page in block 0/ ])
+{
+    my ($what, $offset, $bytes, $error) = @$damage;
+    $node->stop;
+    my $before = bytes_at($offset, length $bytes);
+    put_bytes($offset, $bytes);
+    $node->start;
+    my ($status, $stdout, $stderr) = $node->psql('postgres', "\\set VERBOSITY verbose\n$pairs");
+    like($stderr, $error, $what);
+    is($node->safe_psql('postgres', 'SELECT 1'), '1', "$what: the server is there");
+    $node->stop;
+    put_bytes($offset, $before);
+    $node->start;
+}
+is($node->safe_psql('postgres', $pairs), $want, 'the page without its damage');
+
+done_testing();
