@@ -163,6 +163,7 @@ TEST(AnswerSize, Edges) {
   const AnswerSize twice = estimate(repeated, {.sample = 3, .min_count = 2});
   EXPECT_EQ(twice.pairs, 1);
   EXPECT_EQ(twice.reached, 0u);  // in one transaction, however many rows
+  EXPECT_EQ(estimate({"few and repeated", {{1, 1}, {1, 2}, {1, 1}, {1, 2}}}, {.min_count = 2}).reached, 0u);
   EXPECT_EQ(estimate({"a b on one side only", {{1, 1}, {1, 2}, {2, 11}, {2, 12}}, 10}).pairs, 0);
   EXPECT_EQ(estimate({"a join", {{1, 1}, {1, 2}, {1, 11}, {2, 11}, {2, 2}, {2, 12}}, 10}).pairs, 3);
 
