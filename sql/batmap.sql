@@ -440,11 +440,11 @@ IS 'items of any hashable type that the (tid, item) rows of a query recommend fo
 CREATE FUNCTION batmap_estimate(query text, min_count int8 DEFAULT NULL, min_support float8 DEFAULT NULL)
 RETURNS TABLE (
     method text, device text, chosen bool, milliseconds float8, bytes int8, reason text, expected_rows float8,
-    rows_read int8, transactions int8, items int8, items_kept int8, pair_instances int8)
+    standard_error float8, rows_read int8, transactions int8, items int8, items_kept int8, pair_instances int8)
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 5
     SUPPORT batmap_stream_support;
 COMMENT ON FUNCTION batmap_estimate(text, int8, float8)
-IS 'predicts time, memory and rows of batmap_pairs for each method; reads and groups the rows but does not count';
+IS 'predicts time, memory and rows of batmap_pairs for each method; reads and groups the rows, but counts a sample of the pairs only';
 
 CREATE FUNCTION batmap_explain_why(query text)
 RETURNS TABLE (block int4, relations text, taken bool, expression text, reason text, hint text)

@@ -68,10 +68,11 @@ class ForecastStream final : public RowStream {
     values[at++] = Int64GetDatum(static_cast<int64>(estimate.bytes));
     values[at++] = CStringGetTextDatum(reason);
     values[at++] = Float8GetDatum(forecast.pairs);
+    values[at++] = Float8GetDatum(forecast.standard_error);
     for (const uint64_t number :
          {forecast.rows_read, forecast.transactions, forecast.items, forecast.items_kept, forecast.pair_instances})
       values[at++] = Int64GetDatum(static_cast<int64>(number));
-    Assert(at == 12);
+    Assert(at == 13);
     return true;
   }
 

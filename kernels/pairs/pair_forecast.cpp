@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 
 #include "measures/expected_answers.h"
+#include "pairs/answer_size.h"
 #include "pairs/build_counter.h"
 
 namespace batmap {
@@ -34,9 +37,59 @@ double expected_pairs(std::span<const uint64_t> supports, uint64_t transactions,
   return expected_pairs(classes_of(supports), static_cast<double>(transactions), static_cast<double>(threshold));
 }
 
+namespace {
+
+constexpr double kCountedMs = 20;  // a run that is expected to take no longer is counted
+constexpr uint32_t kSample = 512;  // a standard error of 4.4 %
+constexpr uint32_t kLargeSample = 16384;
+
+/// With a threshold a larger one, since most pairs may be below it; but its occurrences, which cost some 20 ns each, must
+/// not cost more than those of all pairs, which are counted in less than a nanosecond.
+uint32_t sample_size(uint64_t min_count, const PairForecast& forecast) {
+  constexpr double kShare = 200;
+  if (min_count <= 1) return kSample;
+  const auto items = static_cast<double>(forecast.items_kept);
+  const double pairs = std::min(items * (items - 1) / 2, static_cast<double>(forecast.pair_instances));
+  return static_cast<uint32_t>(std::clamp<double>(pairs / kShare, kSample, kLargeSample));
+}
+
+/// The number of answers, or nothing if memory may not suffice for them.
+std::optional<uint64_t> count_pairs(std::vector<ChunkView> chunks, const PairQuery& query, const ExecutionOptions& options) {
+  PairRun run(std::move(chunks), {}, query, options);
+  if (run.may_run_out()) return std::nullopt;
+  std::vector<PairRow> batch;
+  while (run.next(batch)) {
+  }
+  return run.record().results;
+}
+
+/// Sets the expected number of answers and its error, from those of the pairs that occur at all.
+/// @param independent  answers to expect if items were independent
+void scale(const AnswerSize& size, double independent, PairForecast& forecast) {
+  constexpr double kEnough = 32;  // answers in the sample; fewer do no more than bound their number
+  forecast.pairs = 0;
+  forecast.standard_error = 0;
+  if (size.sampled == 0) return;
+  const auto reached = static_cast<double>(size.reached);
+  const double each = size.pairs / static_cast<double>(size.sampled);  // pairs for one of the sample
+  const double share = reached / static_cast<double>(size.sampled);
+  forecast.pairs = each * reached;
+  if (size.exact()) return;
+  if (reached >= kEnough) {
+    forecast.standard_error = std::hypot(size.standard_error * share, each * std::sqrt(reached * (1 - share)));
+    return;
+  }
+  const double low = each * std::max(reached - 2 * std::sqrt(reached), 0.0);
+  const double high = each * (reached + 2 * std::sqrt(reached) + 3);
+  forecast.pairs = std::clamp(independent, low, high);
+  forecast.standard_error = (high - low) / 4;
+}
+
+}  // namespace
+
 PairForecast forecast_pairs(std::vector<ChunkView> chunks, const PairQuery& query, const ExecutionOptions& options) {
   query.check();
-  const EncodedRelation relation(std::move(chunks), {}, options);
+  const EncodedRelation relation(chunks, {}, options);
   PairForecast forecast;
   forecast.rows_read = relation.rows();
   forecast.transactions = relation.transactions();
@@ -49,10 +102,27 @@ PairForecast forecast_pairs(std::vector<ChunkView> chunks, const PairQuery& quer
   const TransactionLengths lengths = transaction_lengths(relation, kept, options);
   forecast.pair_instances = lengths.pair_instances;
   forecast.choice = choose_pair_method(describe_job(relation, kept, lengths, query.kernels, options));
+
+  const PairEstimate& chosen = forecast.choice.estimates[static_cast<size_t>(forecast.choice.method)];
+  if (chosen.fits && chosen.milliseconds <= kCountedMs) {
+    if (const std::optional<uint64_t> pairs = count_pairs(std::move(chunks), query, options)) {
+      forecast.pairs = static_cast<double>(*pairs);
+      return forecast;
+    }
+  }
   Buffer<uint64_t> supports(*options.memory, kept.size);
   for (uint32_t rank = 0; rank < kept.size; ++rank) supports[rank] = relation.item_rows(kept.code(Rank{rank}));
-  forecast.pairs = std::min(expected_pairs(supports.span(), forecast.transactions, min_count),
-                            static_cast<double>(forecast.pair_instances / min_count));
+  const auto most = static_cast<double>(forecast.pair_instances / min_count);
+  const double independent = std::min(expected_pairs(supports.span(), forecast.transactions, min_count), most);
+  try {
+    const AnswerSizeQuery sample{.sample = sample_size(min_count, forecast), .min_count = min_count};
+    scale(estimate_answer_size(relation, kept, lengths, sample, options), independent, forecast);
+    forecast.pairs = std::min(forecast.pairs, most);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kMemoryLimit) throw;
+    forecast.pairs = independent;
+    forecast.standard_error = std::numeric_limits<double>::infinity();
+  }
   return forecast;
 }
 

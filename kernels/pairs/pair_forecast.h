@@ -1,5 +1,6 @@
-// Forecasts time, memory and answers of a run of pair support from the sizes of its relation; counts no
-// pairs. Cost: two or three passes over the rows. Source: ours.
+// Forecasts time, memory and answers of a run of pair support. Time and memory follow from the sizes of the relation.
+// If counting is expected to take some milliseconds only, the answers are counted; if not, they are estimated from a
+// sample of the pairs (answer_size.h). Cost: three or four passes over the rows. Source: ours.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,9 @@ struct PairForecast {
   uint64_t items = 0;
   uint64_t items_kept = 0;
   uint64_t pair_instances = 0;
-  double pairs = 0;   // expected number of answers, see expected_pairs()
+  double pairs = 0;  // expected number of answers
+  // of `pairs`; 0: they were counted; infinite: memory was too small for a sample, and `pairs` is expected_pairs()
+  double standard_error = 0;
   PairChoice choice;  // unset if no item is kept
 };
 

@@ -72,5 +72,78 @@ TEST(PairForecast, SizesAreThoseOfARun) {
   }
 }
 
+/// The forecast with so many bytes of memory, and the number of answers.
+std::pair<PairForecast, double> forecast_and_count(const std::vector<TidItem>& rows, int64_t min_count,
+                                                   size_t bytes = MemoryMeter::kUnlimited) {
+  MemoryMeter storage;
+  RowLog log(storage);
+  for (const TidItem& row : rows) log.append(row.tid, row.item);
+  log.seal();
+  PairQuery query;
+  query.min_count = min_count;
+  PairRun run(log.chunks(), {}, query, {2, &storage, {}});
+  std::vector<PairRow> batch;
+  while (run.next(batch)) {
+  }
+  MemoryMeter meter(bytes);
+  return {forecast_pairs(log.chunks(), query, {2, &meter, {}}), static_cast<double>(run.record().results)};
+}
+
+TEST(PairForecast, FewPairsAreCounted) {
+  Random random(kSeed);
+  const std::vector<TidItem> rows = random_grid(random, 300, 60, 20);
+  for (const int64_t min_count : {1, 5, 12, 30}) {
+    const auto [forecast, pairs] = forecast_and_count(rows, min_count);
+    EXPECT_EQ(forecast.pairs, pairs) << min_count;
+    EXPECT_EQ(forecast.standard_error, 0) << min_count;
+  }
+}
+
+/// Items 2 k and 2 k + 1 go together in up to 12 transactions, more often than if they were independent.
+const std::vector<TidItem>& couples() {
+  static const std::vector<TidItem> made = [] {
+    Random random(kSeed);
+    std::vector<TidItem> rows = random_rows(random, 1200000, 15000, 8000);
+    for (int64_t couple = 0; couple < 4000; ++couple)
+      for (int64_t k = random.signed_below(12); k >= 0; --k) {
+        const int64_t tid = random.signed_below(15000);
+        rows.insert(rows.end(), {{tid, 2 * couple}, {tid, 2 * couple + 1}});
+      }
+    return rows;
+  }();
+  return made;
+}
+
+TEST(PairForecast, ManyPairsAreEstimated) {
+  const std::vector<TidItem>& rows = couples();
+  for (const int64_t min_count : {1, 3}) {
+    const auto [forecast, pairs] = forecast_and_count(rows, min_count);
+    EXPECT_GT(forecast.standard_error, 0) << min_count;
+    EXPECT_LT(forecast.standard_error, 0.15 * pairs) << min_count;
+    EXPECT_NEAR(forecast.pairs, pairs, 3 * forecast.standard_error) << min_count;
+  }
+  // Hardly one of the sample is an answer: the sample bounds the number.
+  const auto [forecast, pairs] = forecast_and_count(rows, 11);
+  EXPECT_GT(pairs, 500);
+  EXPECT_NEAR(forecast.pairs, pairs, 4 * forecast.standard_error);
+}
+
+TEST(PairForecast, WithoutMemoryForASampleItemsAreTakenToBeIndependent) {
+  const std::vector<TidItem>& rows = couples();
+  const double peak = [&] {
+    MemoryMeter storage;
+    RowLog log(storage);
+    for (const TidItem& row : rows) log.append(row.tid, row.item);
+    log.seal();
+    MemoryMeter meter;
+    EncodedRelation relation(log.chunks(), {}, {1, &meter, {}});
+    return static_cast<double>(meter.peak());
+  }();
+  const auto [forecast, pairs] = forecast_and_count(rows, 1, static_cast<size_t>(peak) + 300000);
+  EXPECT_TRUE(std::isinf(forecast.standard_error));
+  EXPECT_GT(forecast.pairs, 0);
+  EXPECT_GT(pairs, 0);
+}
+
 }  // namespace
 }  // namespace batmap::test
