@@ -77,7 +77,7 @@ Outcome measure(const RowLog& log, std::optional<int64_t> left_items, const Sett
       query.min_count = 1;
       query.left_items = left_items;
       PairRun run(log.chunks(), {}, query, options);
-      std::vector<PairRow> batch;
+      PairBatch batch;
       while (run.next(batch)) {
       }
       outcome.run_ms = std::min(outcome.run_ms, now_ms() - begin);

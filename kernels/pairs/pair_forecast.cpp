@@ -57,7 +57,7 @@ uint32_t sample_size(uint64_t min_count, const PairForecast& forecast) {
 std::optional<uint64_t> count_pairs(std::vector<ChunkView> chunks, const PairQuery& query, const ExecutionOptions& options) {
   PairRun run(std::move(chunks), {}, query, options);
   if (run.may_run_out()) return std::nullopt;
-  std::vector<PairRow> batch;
+  PairBatch batch;
   while (run.next(batch)) {
   }
   return run.record().results;

@@ -82,7 +82,7 @@ std::pair<PairForecast, double> forecast_and_count(const std::vector<TidItem>& r
   PairQuery query;
   query.min_count = min_count;
   PairRun run(log.chunks(), {}, query, {2, &storage, {}});
-  std::vector<PairRow> batch;
+  PairBatch batch;
   while (run.next(batch)) {
   }
   MemoryMeter meter(bytes);
