@@ -125,8 +125,8 @@ void create_tables(Session& session) {
   session.must("CREATE TABLE sets (id int8, s batmap)");
   session.must(
       "INSERT INTO sets VALUES (1, '{}'), (2, '{1,2,3}'), (3, batmap_range(0, 20000000)),"
-      " (4, (SELECT batmap_agg((hashint8(g)::int8 + 2147483648) * 1) FROM generate_series(1, 1500000) g)),"
-      " (5, (SELECT batmap_agg(g::int8 * 37) FROM generate_series(1, 1000000) g)),"
+      " (4, (SELECT batmap_agg((hashint8(g)::int8 + 2147483648) * 1) FROM generate_series(1, 500000) g)),"
+      " (5, (SELECT batmap_agg(g::int8 * 37) FROM generate_series(1, 400000) g)),"
       " (6, (SELECT batmap_agg(hashint8(g)::int8 + 2147483648, 4294967296) FROM generate_series(1, 3000) g))");
   session.must(
       "INSERT INTO sets SELECT 10 + t, batmap_agg(item::int8) FROM (SELECT tid AS t, item FROM wide WHERE tid < 3000) w "

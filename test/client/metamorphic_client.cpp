@@ -28,11 +28,11 @@ using namespace client;
 
 namespace {
 
-constexpr int kRounds = 8;
+const int kRounds = full_grid() ? 8 : 5;
 constexpr int kCases = 24;
 constexpr double kReduceMs = 40000;
 constexpr int kMaxFailures = 5;  // the program ends after this many
-constexpr int kSelfChecks = 6;   // deliberately broken cases for each relation and kind
+constexpr int kSelfChecks = 4;   // deliberately broken cases for each relation and kind
 
 enum class Check { kNode, kPartition, kNoOptimisation, kFunction, kSettings, kRowSecurity, kHiddenRows };
 

@@ -3,21 +3,21 @@ LOAD 'batmap';
 CREATE SCHEMA sets;
 SET search_path = sets, public;
 CREATE TABLE baskets (tid int NOT NULL, item int, word text, day int);
-INSERT INTO baskets SELECT DISTINCT ON (1, 2) k * 7919 % 600 + 1, CASE WHEN k % 43 > 0 THEN (k * k / 13 + k % 17) % 60 END, NULL, k % 7
-    FROM generate_series(1, 9000) k;
+INSERT INTO baskets SELECT DISTINCT ON (1, 2) k * 7919 % 350 + 1, CASE WHEN k % 43 > 0 THEN (k * k / 13 + k % 17) % 60 END, NULL, k % 7
+    FROM generate_series(1, 5000) k;
 UPDATE baskets SET word = 'w ' || 59 - item;
 CREATE TABLE keyed (tid int NOT NULL, item bigint NOT NULL, UNIQUE (tid, item));
 INSERT INTO keyed SELECT tid, item * 1000000000000 FROM baskets WHERE item IS NOT NULL;
-CREATE TABLE few AS SELECT * FROM keyed WHERE tid < 120;
+CREATE TABLE few AS SELECT * FROM keyed WHERE tid < 80;
 ALTER TABLE few ADD UNIQUE (tid, item);
 CREATE TABLE lines AS SELECT tid, item, k AS line FROM baskets, generate_series(1, 1 + (tid % 9 = 0)::int) k;
 CREATE TABLE orders (tid int PRIMARY KEY, day int NOT NULL, customer int NOT NULL);
-INSERT INTO orders SELECT k, k % 30, k % 50 FROM generate_series(1, 600) k;
+INSERT INTO orders SELECT k, k % 30, k % 50 FROM generate_series(1, 350) k;
 CREATE TABLE customers AS SELECT k AS customer, 'city ' || k % 5 AS city FROM generate_series(0, 49) k;
 ALTER TABLE customers ADD PRIMARY KEY (customer);
 CREATE TABLE products AS SELECT k AS item, 'name ' || k AS name, k % 4 AS kind FROM generate_series(0, 59) k;
 ALTER TABLE products ADD PRIMARY KEY (item);
-CREATE TABLE special AS SELECT k * 3 % 600 AS tid FROM generate_series(1, 400) k;
+CREATE TABLE special AS SELECT k * 3 % 350 AS tid FROM generate_series(1, 233) k;
 CREATE VIEW early AS SELECT b.tid, b.item FROM baskets b JOIN orders o USING (tid) WHERE o.day < 20;
 CREATE TABLE parts (tid int, item int) PARTITION BY HASH (tid);
 CREATE TABLE parts_0 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);

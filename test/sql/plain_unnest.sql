@@ -93,13 +93,13 @@ INSERT INTO shapes (shape, query) VALUES
 ('two arrays', 'SELECT x, y, count(*) FROM posts, unnest(ids) x, unnest(bigs) y WHERE x < y GROUP BY 1, 2'),
 ('a left join', 'SELECT x, y, count(*) FROM posts LEFT JOIN LATERAL unnest(ids) x ON true LEFT JOIN LATERAL unnest(ids) y ON y > x GROUP BY 1, 2'),
 ('ordinality', 'SELECT x, y, count(*) FROM posts, unnest(ids) WITH ORDINALITY a(x, i), unnest(ids) WITH ORDINALITY b(y, j) WHERE i < j GROUP BY 1, 2'),
-('two columns', 'SELECT a.key, b.key AS other, count(*) FROM posts, jsonb_each(to_jsonb(posts)) a, jsonb_each(to_jsonb(posts)) b WHERE a.key < b.key GROUP BY 1, 2'),
+('two columns', 'SELECT a.key, b.key AS other, count(*) FROM posts, jsonb_each(to_jsonb(posts)) a, jsonb_each(to_jsonb(posts)) b WHERE id <= 200 AND a.key < b.key GROUP BY 1, 2'),
 ('a table beside it', 'SELECT x, u.city, count(*) FROM posts, unnest(ids) x JOIN users u ON u.user_id = x GROUP BY 1, 2'),
 ('another function on one side', 'SELECT x, y, count(*) FROM posts, unnest(tags) x, string_to_table(words, '' '') y WHERE x < y GROUP BY 1, 2'),
 ('a subquery that expands', 'SELECT x.tag, y.tag AS other, count(*) FROM posts p, LATERAL (SELECT unnest(p.ids) AS tag) x, LATERAL (SELECT unnest(p.ids) AS tag) y WHERE x.tag < y.tag GROUP BY 1, 2'),
 ('posts counted apart', 'SELECT x, y, count(DISTINCT n) FROM posts, unnest(ids) x, unnest(ids) y GROUP BY 1, 2'),
 ('posts of users counted', 'SELECT x, y, count(DISTINCT p.id) FROM posts p JOIN users u USING (user_id), unnest(ids) x, unnest(ids) y GROUP BY 1, 2'),
-('posts of users counted apart', 'SELECT x, y, count(DISTINCT p.id) FROM posts p JOIN users u ON u.user_id < p.user_id, unnest(ids) x, unnest(ids) y GROUP BY 1, 2'),
+('posts of users counted apart', 'SELECT x, y, count(DISTINCT p.id) FROM posts p JOIN users u ON u.user_id < p.user_id, unnest(ids) x, unnest(ids) y WHERE p.id <= 200 GROUP BY 1, 2'),
 ('users counted', 'SELECT x, y, count(DISTINCT u.user_id) FROM posts p JOIN users u USING (user_id), unnest(ids) x, unnest(ids) y GROUP BY 1, 2'),
 ('values that are equal and differ', 'SELECT x, y, count(*) FROM (SELECT ARRAY[price, n, 1.0, 1.00] AS a FROM posts) p, unnest(a) x, unnest(a) y WHERE x::text < ''2'' GROUP BY 1, 2');
 -- Estimates of the length of arrays differ between versions of the server. Only nested loops can call the functions.
