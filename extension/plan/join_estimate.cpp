@@ -23,7 +23,10 @@ bool supports_of(PlannerInfo* root, const JoinProjectQuery& query, const JoinPro
   if (query.expansion != nullptr)
     return list_length(side.codes) == 1 &&
            element_supports(root, static_cast<Node*>(linitial(side.codes)), query.expansion->rows->rows, supports);
-  supports = item_supports(root, side.keys, side.codes, side.rel->rows);
+  const double share = query.grouped ? query.share_of_keys : 1;
+  supports = item_supports(root, side.keys, side.codes, side.rel->rows * share);
+  if (share < 1)
+    supports.transactions = Max(1, estimate_num_groups(root, side.keys, side.rel->rows, nullptr, nullptr) * share);
   return true;
 }
 

@@ -96,22 +96,40 @@ bool take_shared(Apart& state, int relation, const OneEquality& equality) {
   return true;
 }
 
-/// Finds a relation whose columns the key of the join determines. @return false if the query cannot be read apart
+/// Has a relation at most one row for each key of the join, and no other condition that reads others, too?
+bool hangs_on_key(const Apart& state, int relation, OneEquality& equality) {
+  auto* const key = static_cast<Node*>(linitial(state.query.sides[0].keys));
+  const Relids others = bms_del_member(bms_union(state.sides[0], state.sides[1]), relation);
+  return find_one_equality(state.root, relation, others, NIL, equality) && have_the_same_keys(equality.key, key) &&
+         is_plain(equality.key) && (equal(key, equality.key) || list_member(equality.partners, key));
+}
+
+/// Is there a key in what a relation leaves of its side?
+bool leaves_key(const Apart& state, int relation) {
+  for (int number = 0; number < 2; ++number) {
+    if (!bms_is_member(relation, state.sides[number])) continue;
+    const Relids rest = bms_del_member(bms_copy(state.sides[number]), relation);
+    auto* const key = static_cast<Node*>(linitial(state.query.sides[number].keys));
+    if (bms_is_empty(rest) || (!bms_is_subset(base_of(state.root, pull_varnos(state.root, key)), rest) &&
+                               equal_within(state.root, key, state.sides[number], rest) == nullptr))
+      return false;
+  }
+  return true;
+}
+
+/// Finds a relation whose columns the key of the join determines: one with items, or else one that only says which keys
+/// have rows, such as the orders of a day. @return false if the query cannot be read apart
 bool find_shared(Apart& state) {
   const JoinProjectQuery& query = state.query;
   if (list_length(query.key_operators) != 1) return true;
-  Relids candidates = nullptr;
-  for (const JoinProjectSide& side : query.sides) candidates = bms_add_members(candidates, relations_read(state.root, side));
-  auto* const key = static_cast<Node*>(linitial(query.sides[0].keys));
-  for (int k = -1; (k = bms_next_member(candidates, k)) >= 0;) {
-    OneEquality equality;
-    const Relids others = bms_del_member(bms_union(state.sides[0], state.sides[1]), k);
-    if (!find_one_equality(state.root, k, others, NIL, equality) || !have_the_same_keys(equality.key, key) ||
-        !is_plain(equality.key))
-      continue;
-    const bool is_key = equal(key, equality.key) || list_member(equality.partners, key);
-    if (is_key) return take_shared(state, k, equality);
-  }
+  Relids read = nullptr;
+  for (const JoinProjectSide& side : query.sides) read = bms_add_members(read, relations_read(state.root, side));
+  OneEquality equality;
+  for (int k = -1; (k = bms_next_member(read, k)) >= 0;)
+    if (hangs_on_key(state, k, equality)) return take_shared(state, k, equality);
+  const Relids filters = bms_difference(bms_union(state.sides[0], state.sides[1]), read);
+  for (int k = -1; (k = bms_next_member(filters, k)) >= 0;)
+    if (leaves_key(state, k) && hangs_on_key(state, k, equality)) return take_shared(state, k, equality);
   return true;
 }
 
@@ -301,6 +319,7 @@ bool read_lookups_apart(PlannerInfo* root, UpperRelationKind stage, const JoinPr
   if (!counts_add_up(query)) return false;
   apart = query;
   apart.shared = {};
+  apart.share_of_keys = 1;
   apart.order = ItemOrder::kAny;
   apart.finer = false;
   apart.grouped = true;
@@ -310,7 +329,7 @@ bool read_lookups_apart(PlannerInfo* root, UpperRelationKind stage, const JoinPr
   for (int number = 0; number < 2; ++number)
     if (!set_codes(state, number)) return false;
   const bool adds_up = apart.sides[0].lookup.rel != nullptr || apart.sides[1].lookup.rel != nullptr;
-  if (!adds_up && apart.shared.items == NIL) return false;
+  if (!adds_up && apart.shared.lookup.rel == nullptr) return false;
   // Keys of codes are not keys of what the codes stand for.
   if (adds_up && query.counting == JoinProjectCount::kKeys) return false;
   if (!take_condition(state)) return false;
@@ -321,6 +340,8 @@ bool read_lookups_apart(PlannerInfo* root, UpperRelationKind stage, const JoinPr
     side.rel = relation_of(root, state.sides[number]);
     if (side.rel == nullptr) return false;
   }
+  if (const RelOptInfo* const shared = apart.shared.lookup.rel; shared != nullptr && shared->tuples > 0)
+    apart.share_of_keys = Min(1, shared->rows / shared->tuples);
   apart.self_join = make_rests_copies(root, apart);
   apart.rows_repeat = rows_may_repeat(root, apart);
   apart.quals = NIL;

@@ -7,7 +7,8 @@
 // The engine counts pairs of a.item and b.item, which are numbers. Since p.id is unique, an item has one name. The node
 // reads the names once for each product instead of once for each row of t, and adds up the counts of items with the
 // same name. An item that is not in the lookup is in no row of the join. In the same way, a column that the key of the
-// join determines (the country of an order) is read once for each key.
+// join determines (the country of an order) is read once for each key. A relation of which no column is returned, but
+// that leaves out keys (the orders of a day), is a lookup without values.
 #pragma once
 
 #include "extension/plan/join_project_query.h"

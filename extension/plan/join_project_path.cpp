@@ -24,6 +24,7 @@ namespace {
 
 // Costs in units of cpu_operator_cost, as in run_costs.h.
 constexpr double kGroupedPairOperators = 1;  // find the groups of a pair of codes, and add its count up
+constexpr double kKeyGroupOperators = 0.5;   // find out whether a lookup has the key of a row
 constexpr double kProductOperators = 0.15;   // add one product of a row of the join to its sum
 
 constexpr double kSumRowOperators = 8;  // sort and merge a row that has factors
@@ -106,8 +107,17 @@ bool has_own_keys(const JoinProjectSpec::Side& side) { return is_own_key(side.ke
 
 namespace {
 
-double row_cost(const JoinProjectSpec::Side& side) {
-  return cpu_operator_cost * (has_own_keys(side) ? kRowOperators : kCodedRowOperators);
+/// The cost of taking the rows of an input.
+Cost rows_cost(PlannerInfo* root, const JoinProjectQuery& query, const JoinProjectSpec::Side& side, const Path* rows,
+               double count) {
+  Cost cost = 0;
+  // The path has the cost of a scan that returns tuples.
+  if (has_own_keys(side) && side.packed == 0 && side.adds_up == 0) cost += Min(0, packing_cost(root, rows));
+  if (query.grouped && query.shared.lookup.rel != nullptr) {
+    cost += count * kKeyGroupOperators * cpu_operator_cost;
+    count *= query.share_of_keys;
+  }
+  return cost + count * (has_own_keys(side) ? kRowOperators : kCodedRowOperators) * cpu_operator_cost;
 }
 
 }  // namespace
@@ -339,14 +349,15 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
   // Without the lookups, rows are joined that they would leave out.
   double joined_rows = input->rows;
   for (int side = 0; side < 2; ++side)
-    joined_rows *= Max(1, query.sides[side].rel->rows / Max(1, query.sides[side].rows_with_lookups));
+    joined_rows *= Max(1, query.sides[side].rel->rows * (query.grouped ? query.share_of_keys : 1) /
+                              Max(1, query.sides[side].rows_with_lookups));
 
   Cost startup = kRunOperators * cpu_operator_cost;
   for (int side = 0; side < spec.inputs(); ++side) {
     Path* const rows = input_path(root, query.sides[side], query.expansion, spec.sides[side]);
     path->custom_paths = lappend(path->custom_paths, rows);
     set_disabled_nodes(&path->path, disabled_nodes(&path->path) + disabled_nodes(rows));
-    startup += rows->total_cost + query.sides[side].rel->rows * row_cost(spec.sides[side]);
+    startup += rows->total_cost + rows_cost(root, query, spec.sides[side], rows, query.sides[side].rel->rows);
   }
   for (int number = 0; number < JoinProjectSpec::kLookups; ++number) {
     if (spec.looked_up(number).lookup != Lookup::kOwn) continue;
@@ -359,7 +370,7 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
   const double instances = query.expansion != nullptr ? pair_instances(root, query, joined_rows) : joined_rows;
   const double products = 1 + list_length(query.aggregates);
   startup += instances * (spec.adds_up() ? products * kProductOperators : kPairInstanceOperators) * cpu_operator_cost;
-  if (spec.grouped)
+  if (query.sides[0].lookup.rel != nullptr || query.sides[1].lookup.rel != nullptr)
     startup += distinct_values(root, list_concat_copy(query.sides[0].codes, query.sides[1].codes), joined_rows) *
                kGroupedPairOperators * cpu_operator_cost;
   const MemoryUse memory = spec.adds_up() ? memory_of_sums(root, query, spec) : memory_use(root, query, spec, instances);

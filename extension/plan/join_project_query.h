@@ -80,7 +80,8 @@ struct JoinProjectQuery {
   bool grouped;             // the node adds up the counts of codes by the items that they stand for
   PairCondition condition;  // between the codes of a pair, or between what lookups find for them
   int compared_value;       // its index in the values of both lookups; -1: the codes are compared
-  JoinProjectSide shared;   // items that the key determines, and their lookup; no items: there are none
+  JoinProjectSide shared;   // items that the key determines, perhaps none, and their lookup
+  double share_of_keys;     // the estimated share of the rows whose key that lookup has
 
   Refusal refusal;  // why it is no join-project
   Node* about;      // the expression that `refusal` is about, or nullptr

@@ -70,14 +70,15 @@ class JoinProjectStream final : public PairRowStream<Call> {
 
 // ---- lookups
 
-/// Reads what a lookup says: its first column is the key, the others are numbered as tuples.
+/// Reads what a lookup says: its first column is the key, the others are numbered as tuples. Without others, all keys
+/// are one group, and `found` stays nullptr.
 /// @param code  the kind of what is looked up @return whether memory was enough
 bool read_lookup(PlanState* plan, KeyKind key, KeyKind code, List* operators, PlanState* parent, MemoryContext context,
                  RunCall& call, ItemGroups& groups, TupleCodes*& found) {
-  found = tuple_codes_create(context, parent, ExecGetResultType(plan), 1, operators, call.meter);
+  if (operators != NIL) found = tuple_codes_create(context, parent, ExecGetResultType(plan), 1, operators, call.meter);
   while (const TupleTableSlot* const row = next_slot(plan, 1 + list_length(operators))) {
     if (row->tts_isnull[0]) continue;
-    const int64_t group = tuple_code(*found, row->tts_values + 1, row->tts_isnull + 1);
+    const int64_t group = found == nullptr ? 0 : tuple_code(*found, row->tts_values + 1, row->tts_isnull + 1);
     const int64_t item = own_key(key, row->tts_values[0]);
     if (item == kNullKey && code != KeyKind::kInt8) continue;  // no code of 32 bits is so large, but NULL has this number
     if (group < 0 || !guarded_fits(true, [&] { groups.add(item, static_cast<uint32_t>(group)); })) return false;
@@ -155,14 +156,17 @@ bool read_lookups(JoinProjectInputs& inputs, Call& call, MemoryContext context) 
   return value < 0 || !inputs.spec.grouped || rank_groups(*inputs.found[0], value, context, call.meter, call.ranks);
 }
 
-/// Puts the group of the key before each item. A row whose key has none is in no row of the join.
-struct PrefixSink {
+/// Leaves out the rows whose key has no group: they are in no row of the join. May put the group before each item.
+struct KeyGroupSink {
   RowLogSink& log;
-  const ItemGroups& prefixes;
+  const ItemGroups& groups;
+  bool is_prefix;  // of the items
+
+  int64_t item_of(uint32_t group, int64_t item) const { return is_prefix ? with_prefix(group, item) : item; }
 
   bool append(int64_t tid, int64_t item, int64_t) {
-    const uint32_t prefix = prefixes.find(tid);
-    return prefix == ItemGroups::kNone || log.append(tid, with_prefix(prefix, item), 0);
+    const uint32_t group = groups.find(tid);
+    return group == ItemGroups::kNone || log.append(tid, item_of(group, item), 0);
   }
 
   bool append_rows(std::span<const TidItem> rows) {
@@ -180,8 +184,8 @@ struct PrefixSink {
         const ChunkView chunk = read_chunk(bytes);
         decode_chunk(chunk, rows);
         for (uint32_t k = 0; k < chunk.rows; ++k) {
-          const uint32_t prefix = prefixes.find(rows[k].tid);
-          if (prefix != ItemGroups::kNone) log.log->append(rows[k].tid, with_prefix(prefix, rows[k].item));
+          const uint32_t group = groups.find(rows[k].tid);
+          if (group != ItemGroups::kNone) log.log->append(rows[k].tid, item_of(group, rows[k].item));
         }
       });
       if (!enough) return false;
@@ -219,8 +223,8 @@ bool read_inputs(JoinProjectInputs& inputs, Call& call, MemoryContext context) {
     const std::span<const KeyEncoder, 2> columns(encoders);
     bool enough;
     if (call.groups[2]) {
-      PrefixSink prefixed{sink, *call.groups[2]};
-      enough = side.packed ? prefixed.read_chunks(plan, context) : read_plan(plan, wanted, columns, prefixed);
+      KeyGroupSink grouped{sink, *call.groups[2], spec.shared.items > 0};
+      enough = side.packed ? grouped.read_chunks(plan, context) : read_plan(plan, wanted, columns, grouped);
     } else {
       enough = side.packed ? read_chunks(plan, sink) : read_plan(plan, wanted, columns, sink);
     }
@@ -241,7 +245,7 @@ std::optional<PairGrouping> grouping_of(const JoinProjectSpec& spec, const JoinP
   PairGrouping grouping{.left = groups_of(0),
                         .right = groups_of(1),
                         .both_orders = spec.self_join != 0,
-                        .has_prefixes = call.groups[2].has_value(),
+                        .has_prefixes = spec.shared.items > 0,
                         .condition = spec.condition,
                         .ranks = call.ranks.span(),
                         .min_count = static_cast<uint64_t>(bounds.min_count),

@@ -380,10 +380,13 @@ void explain_lookups(const JoinProjectState* state, List* ancestors, ExplainStat
   for (int number = 0; number < JoinProjectSpec::kLookups; ++number) {
     if (state->lookups[number] == nullptr) continue;
     const int items = state->spec.looked_up(number).items;
-    ExplainPropertyText(psprintf("%sLookup", one && number == 0 ? "" : kWhose[number]),
-                        psprintf("%s by %s", columns_text(state->lookups[number], false, 1, items, ancestors, es),
-                                 columns_text(state->lookups[number], false, 0, 1, ancestors, es)),
-                        es);
+    const char* const key = columns_text(state->lookups[number], false, 0, 1, ancestors, es);
+    if (items == 0)
+      ExplainPropertyText("Key Filter", key, es);
+    else
+      ExplainPropertyText(psprintf("%sLookup", one && number == 0 ? "" : kWhose[number]),
+                          psprintf("%s by %s", columns_text(state->lookups[number], false, 1, items, ancestors, es), key),
+                          es);
   }
 }
 

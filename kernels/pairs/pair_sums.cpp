@@ -12,6 +12,7 @@ namespace batmap {
 namespace {
 
 constexpr uint64_t kSumsPollEvery = 1 << 16;  // rows between two polls of the token
+constexpr size_t kSumsAhead = 16;             // occurrences between prefetch and use
 constexpr WideSum kLargestSum = WideSum{1} << 126;
 
 uint64_t absolute(int64_t value) {
@@ -134,7 +135,12 @@ PairSums::Side PairSums::group(FactorRows& rows, const Codes& transactions, std:
   for (size_t row = 0; row < size; ++row) order[at[transactions[row]]++] = static_cast<uint32_t>(row);
   // Merge.
   side.items = Buffer<uint32_t>(meter, size);
-  side.factors = Buffer<int64_t>(meter, size * factors);
+  side.factors = Buffer<int64_t>(meter, size * products_);
+  if (self_join_) side.right_factors = Buffer<int64_t>(meter, size * products_);
+  int64_t* const merged[] = {side.factors.data(), side.right_factors.data()};
+  const auto factor = [&](uint64_t row, size_t k) -> int64_t& {
+    return merged[k >= products_][row * products_ + k % products_];
+  };
   uint64_t to = 0;
   uint64_t from = 0;
   for (size_t code = 0; code < transactions_; ++code) {
@@ -146,14 +152,14 @@ PairSums::Side PairSums::group(FactorRows& rows, const Codes& transactions, std:
       const int64_t* const values = rows.values_.begin() + row * rows.factors_;
       if (to == first || side.items[to - 1] != ranks[row]) {
         side.items[to] = ranks[row];
-        for (size_t k = 0; k < factors; ++k) side.factors[to * factors + k] = values[of_row[k]];
+        for (size_t k = 0; k < factors; ++k) factor(to, k) = values[of_row[k]];
         ++to;
         continue;
       }
-      int64_t* const sums = side.factors.begin() + (to - 1) * factors;
       for (size_t k = 0; k < factors; ++k) {
         if (query_.products[k % products_].counts_transactions) continue;
-        if (__builtin_add_overflow(sums[k], values[of_row[k]], &sums[k]) || sums[k] == INT64_MIN) refuse_sum();
+        int64_t& sum = factor(to - 1, k);
+        if (__builtin_add_overflow(sum, values[of_row[k]], &sum) || sum == INT64_MIN) refuse_sum();
       }
     }
     side.begin[code + 1] = to;
@@ -185,18 +191,17 @@ void PairSums::number_items(Side& side) const {
 
 /// Finds out how wide sums must be.
 void PairSums::bound() {
-  const size_t stride = self_join_ ? 2 * products_ : products_;
   for (size_t k = 0; k < products_; ++k) {
     WideSum sum = 0;
     for (size_t code = 0; code < transactions_; ++code) {
-      const auto total = [&](const Side& side, size_t factor) {
+      const auto total = [&](const Side& side, std::span<const int64_t> factors) {
         WideSum absolutes = 0;
         for (uint64_t row = side.begin[code]; row < side.begin[code + 1]; ++row)
-          absolutes += absolute(side.factors[row * stride + factor]);
+          absolutes += absolute(factors[row * products_ + k]);
         return absolutes;
       };
       WideSum product;
-      if (__builtin_mul_overflow(total(left_, k), total(right(), self_join_ ? products_ + k : k), &product) ||
+      if (__builtin_mul_overflow(total(left_, left_.factors.span()), total(right(), right_factors()), &product) ||
           __builtin_add_overflow(sum, product, &sum) || sum > kLargestSum)
         refuse_sum();
     }
@@ -211,12 +216,15 @@ void PairSums::link() {
   const auto each = [&](auto visit) {
     for (uint32_t code = 0; code < transactions_; ++code) {
       if (right().begin[code] == right().begin[code + 1]) continue;
-      for (uint64_t row = left_.begin[code]; row < left_.begin[code + 1]; ++row) visit(Occurrence{row, code});
+      const auto begin = static_cast<uint32_t>(right().begin[code]);
+      const auto end = static_cast<uint32_t>(right().begin[code + 1]);
+      for (uint64_t row = left_.begin[code]; row < left_.begin[code + 1]; ++row)
+        visit(Occurrence{static_cast<uint32_t>(row), begin, end});
     }
   };
   each([&](const Occurrence& own) {
     ++begin_[left_.items[own.row] + 2];
-    each_range(own, [&](uint64_t from, uint64_t to) { record_.pair_instances += to - from; });
+    each_range(own, [&](uint32_t from, uint32_t to) { record_.pair_instances += to - from; });
   });
   for (size_t item = 2; item < begin_.size(); ++item) begin_[item] += begin_[item - 1];
   occurrences_ = Buffer<Occurrence>(meter, begin_[begin_.size() - 1]);
@@ -230,15 +238,13 @@ void PairSums::link() {
 /// The partners of a merged row: ranges of merged rows of the right.
 template <typename Visit>
 void PairSums::each_range(const Occurrence& own, Visit visit) const {
-  const uint64_t begin = right().begin[own.transaction];
-  const uint64_t end = right().begin[own.transaction + 1];
   switch (query_.condition) {
-    case PairCondition::kNone: return visit(begin, end);
-    case PairCondition::kLess: return visit(own.row + 1, end);
-    case PairCondition::kLessEqual: return visit(own.row, end);
-    case PairCondition::kGreater: return visit(begin, own.row);
-    case PairCondition::kGreaterEqual: return visit(begin, own.row + 1);
-    case PairCondition::kNotEqual: visit(begin, own.row); return visit(own.row + 1, end);
+    case PairCondition::kNone: return visit(own.begin, own.end);
+    case PairCondition::kLess: return visit(own.row + 1, own.end);
+    case PairCondition::kLessEqual: return visit(own.row, own.end);
+    case PairCondition::kGreater: return visit(own.begin, own.row);
+    case PairCondition::kGreaterEqual: return visit(own.begin, own.row + 1);
+    case PairCondition::kNotEqual: visit(own.begin, own.row); return visit(own.row + 1, own.end);
   }
 }
 
@@ -256,24 +262,35 @@ void PairSums::add_item(uint32_t item, Buffer<Sum>& sums) {
 template <size_t kProducts, typename Sum>
 void PairSums::add_products(uint32_t item, Sum* sums) {
   const size_t products = kProducts > 0 ? kProducts : products_;
-  const size_t stride = self_join_ ? 2 * products : products;
-  const Side& others = right();
-  const int64_t* const right_factors = others.factors.data() + (self_join_ ? products : 0);
+  const uint32_t* const columns = right().items.data();
+  const int64_t* const left_factors = left_.factors.data();
+  const int64_t* const right_factors = this->right_factors().data();
+  uint32_t* const last = last_.data();
+  uint32_t* touched = touched_.data() + touched_size_;
   const uint32_t mark = item + 1;
-  for (uint64_t at = begin_[item]; at < begin_[item + 1]; ++at) {
+  const uint64_t ends = begin_[item + 1];
+  for (uint64_t at = begin_[item]; at < ends; ++at) {
+    if (at + kSumsAhead < ends) {
+      const Occurrence& later = occurrences_[at + kSumsAhead];
+      __builtin_prefetch(left_factors + later.row * products);
+      each_range(later, [&](uint32_t from, uint32_t) {
+        __builtin_prefetch(columns + from);
+        __builtin_prefetch(right_factors + from * products);
+      });
+    }
     const Occurrence& own = occurrences_[at];
-    const int64_t* const left = left_.factors.data() + own.row * stride;
-    each_range(own, [&](uint64_t from, uint64_t to) {
+    const int64_t* const left = left_factors + own.row * products;
+    each_range(own, [&](uint32_t from, uint32_t to) {
       unpolled_ += to - from + 1;
-      for (uint64_t row = from; row < to; ++row) {
-        const uint32_t column = others.items[row];
-        const int64_t* const right = right_factors + row * stride;
+      for (size_t row = from; row < to; ++row) {
+        const uint32_t column = columns[row];
+        const int64_t* const right = right_factors + row * products;
         Sum* const sum = sums + column * products;
-        if (last_[column] == mark) {
+        if (last[column] == mark) {
           for (size_t k = 0; k < products; ++k) sum[k] += Sum{left[k]} * right[k];
         } else {
-          last_[column] = mark;
-          touched_[touched_size_++] = column;
+          last[column] = mark;
+          *touched++ = column;
           for (size_t k = 0; k < products; ++k) sum[k] = Sum{left[k]} * right[k];
         }
       }
@@ -282,6 +299,7 @@ void PairSums::add_products(uint32_t item, Sum* sums) {
     unpolled_ = 0;
     options_.cancel.throw_if_requested();
   }
+  touched_size_ = static_cast<size_t>(touched - touched_.data());
 }
 
 bool PairSums::next(PairBatch& batch) {

@@ -84,15 +84,17 @@ class PairSums {
  private:
   /// The merged rows of a side, by transaction, then by rank of the item.
   struct Side {
-    Buffer<uint64_t> begin;   // [transactions + 1]
-    Buffer<uint32_t> items;   // numbers: frequent items first, because their sums are then close together
-    Buffer<int64_t> factors;  // [rows][products, of a self-join those of the left, then of the right]
-    Buffer<int64_t> values;   // [items] by number
+    Buffer<uint64_t> begin;         // [transactions + 1]
+    Buffer<uint32_t> items;         // numbers: frequent items first, because their sums are then close together
+    Buffer<int64_t> factors;        // [rows][products]
+    Buffer<int64_t> right_factors;  // [rows][products] of the same rows as those of the right; of a self-join
+    Buffer<int64_t> values;         // [items] by number
   };
   /// A merged row of an item.
   struct Occurrence {
-    uint64_t row;
-    uint32_t transaction;
+    uint32_t row;    // of the left
+    uint32_t begin;  // the rows of the right in the same transaction
+    uint32_t end;
   };
   using Codes = Buffer<uint32_t>;
 
@@ -108,6 +110,7 @@ class PairSums {
   size_t factor_of(const FactorRows& rows, size_t k) const;
   template <typename Visit>
   void each_range(const Occurrence& own, Visit visit) const;
+  std::span<const int64_t> right_factors() const { return self_join_ ? left_.right_factors.span() : right_.factors.span(); }
   const Side& right() const { return self_join_ ? left_ : right_; }
 
   SumsQuery query_;

@@ -44,7 +44,7 @@ BEGIN
     EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
     node := plan::text LIKE '%BatmapJoinProject%';
     one_input := node AND plan::text LIKE '%"Key": %';
-    looked_up := (SELECT string_agg(m[1] || ': ' || m[2], '; ') FROM regexp_matches(plan::text, '"([A-Za-z ]*Lookup)": "((?:[^"\\]|\\.)*)"', 'g') m);
+    looked_up := (SELECT string_agg(m[1] || ': ' || m[2], '; ') FROM regexp_matches(plan::text, '"([A-Za-z ]*Lookup|Key Filter)": "((?:[^"\\]|\\.)*)"', 'g') m);
     plain := digest(query);
     PERFORM set_config('batmap.enable_join_project', 'off', true);
     same := plain = digest(query);
@@ -123,6 +123,20 @@ INSERT INTO shapes (shape, query) VALUES
 ('a semi-join', 'SELECT p.name, q.name, count(*) FROM lines a JOIN lines b USING (ord) JOIN products p ON p.prod = a.prod
     JOIN products q ON q.prod = b.prod WHERE a.prod < b.prod AND a.ord IN (SELECT ord FROM orders WHERE day < ''2024-01-20'') GROUP BY 1, 2'),
 ('days', 'SELECT d.word, e.word, count(*) FROM orders a JOIN orders b USING (who) JOIN days d ON d.day = a.day JOIN days e ON e.day = b.day WHERE a.day < b.day GROUP BY 1, 2'),
+('orders of some days', 'SELECT a.prod, b.prod, count(*) FROM lines a JOIN lines b USING (ord) JOIN orders o USING (ord) WHERE o.day < ''2024-01-20'' GROUP BY 1, 2'),
+('orders of some days, compared', 'SELECT a.prod, b.prod, count(*) FROM clean a JOIN clean b USING (ord) JOIN orders o USING (ord)
+    WHERE a.prod < b.prod AND o.day < ''2024-01-20'' GROUP BY 1, 2 HAVING count(*) > 2'),
+('orders of no day', 'SELECT a.prod, b.prod, count(*) FROM lines a JOIN lines b USING (ord) JOIN orders o USING (ord) WHERE o.day + 0 < ''2020-01-20'' GROUP BY 1, 2'),
+('orders that are there', 'SELECT a.prod, b.prod, count(*) FROM lines a JOIN lines b USING (ord) JOIN orders o USING (ord) WHERE a.prod <> b.prod GROUP BY 1, 2'),
+('orders of some days, best', 'SELECT * FROM (SELECT a.prod, b.prod, count(*) FROM lines a JOIN lines b USING (ord) JOIN orders o USING (ord)
+    WHERE a.prod < b.prod AND o.day < ''2024-01-20'' GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT 7) best'),
+('orders of some days, words', 'SELECT a.prod || '' x'', b.n::text, count(*) FROM lines a JOIN lines b USING (ord) JOIN orders o USING (ord) WHERE o.day < ''2024-01-20'' GROUP BY 1, 2'),
+('orders of some days, distinct orders', 'SELECT a.prod, b.prod, count(DISTINCT a.ord) FROM lines a JOIN clean b USING (ord) JOIN orders o USING (ord) WHERE o.day < ''2024-01-20'' GROUP BY 1, 2'),
+('orders of some days, names', 'SELECT p.name, q.name, count(*) FROM lines a JOIN lines b USING (ord) JOIN orders o USING (ord) JOIN products p ON p.prod = a.prod
+    JOIN products q ON q.prod = b.prod WHERE o.day < ''2024-01-20'' AND a.prod < b.prod GROUP BY 1, 2'),
+('orders of some days, DISTINCT', 'SELECT DISTINCT a.prod, b.prod FROM lines a JOIN lines b USING (ord) JOIN orders o USING (ord) WHERE o.day < ''2024-01-20'''),
+('orders of some days, a sum', 'SELECT a.prod, b.prod, sum(a.n) FROM lines a JOIN lines b USING (ord) JOIN orders o USING (ord) WHERE o.day < ''2024-01-20'' GROUP BY 1, 2'),
+('orders of some customers', 'SELECT o.who, b.prod, count(*) FROM orders o JOIN lines b USING (ord) JOIN clean a USING (ord) WHERE o.day < ''2024-01-20'' GROUP BY 1, 2'),
 ('land', 'SELECT o.land, a.prod, b.prod, count(*) FROM lines a JOIN lines b USING (ord) JOIN orders o USING (ord) WHERE a.prod < b.prod GROUP BY 1, 2, 3'),
 ('land, distinct orders', 'SELECT o.land, a.prod, b.prod, count(DISTINCT ord) FROM lines a JOIN lines b USING (ord) JOIN orders o USING (ord) WHERE a.prod < b.prod GROUP BY 1, 2, 3'),
 ('land, all pairs', 'SELECT o.land, a.prod, b.prod, count(*) FROM clean a JOIN clean b USING (ord) JOIN orders o USING (ord) GROUP BY 1, 2, 3 HAVING count(*) > 3'),
