@@ -84,7 +84,8 @@ lists := $(if $(ENGINE),,kernels/sources.list) extension/sources.list
 sources := $(shell sed 's/\#.*//' $(lists))
 
 # QUICK_BUILD is for tests: most of the time of compiling the extension goes to the headers of the server and the C++ library. So
-# they are precompiled, and the files of some rooms are compiled as one. (In the other rooms, files have helpers of the same names.)
+# they are precompiled, the files of some rooms are compiled as one, and debug information suffices for backtraces only. (In
+# the other rooms, files have helpers of the same names.)
 # What is installed is compiled file by file, so each file must still include what it needs.
 rooms := $(if $(QUICK_BUILD),server input types)
 alone := $(filter-out $(rooms:%=extension/%/%),$(sources))
@@ -98,7 +99,7 @@ DATA_built := build/batmap--$(EXTVERSION).sql
 # assertion would take the server down; the unit tests run with assertions.
 PG_CPPFLAGS := -Ikernels -I. -isystem $(server_headers) \
 	-DBATMAP_VERSION='"$(EXTVERSION)"' $(if $(ASSERTIONS),,-DNDEBUG)
-PG_CXXFLAGS := -std=c++20 -Wall -Wextra $(if $(WERROR),-Werror) -fvisibility=hidden -pthread -MMD -MP
+PG_CXXFLAGS := -std=c++20 $(if $(QUICK_BUILD),-g1) -Wall -Wextra $(if $(WERROR),-Werror) -fvisibility=hidden -pthread -MMD -MP
 # The linker map removes template code of the C++ library from the dynamic symbols. Hidden visibility does
 # not do that. With -Bsymbolic-functions the name of an SQL function means ours in our code, even if a library
 # that was loaded before has a function of that name.

@@ -254,7 +254,7 @@ TEST(Rules, MemoryStaysInTheBudget) {
 
 TEST(Rules, StopWhenTimeIsUp) {
   // 2^40 itemsets; then 2^16 itemsets, each of which can be split in very many ways.
-  for (const auto& [items, timeout_ms] : {std::pair(40, 200), {16, 800}}) {
+  for (const auto& [items, timeout_ms] : {std::pair(40, 100), {16, 400}}) {
     std::vector<TidItem> relation;
     for (int64_t tid = 0; tid < 2; ++tid)
       for (int64_t item = 0; item < items; ++item) relation.push_back({tid, item});

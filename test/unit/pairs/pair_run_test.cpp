@@ -502,7 +502,7 @@ TEST(PairRun, SaysWhetherMemoryMayRunOut) {
       if (bag && entry.method != PairMethod::kHorizontal) continue;
       int enough = 0;
       int may_run_out = 0;
-      for (size_t limit = size_t{256} << 10; limit < size_t{256} << 20; limit += limit / (full_grid() ? 8 : 4)) {
+      for (size_t limit = size_t{256} << 10; limit < size_t{256} << 20; limit += limit / (full_grid() ? 8 : 2)) {
         MemoryMeter meter(limit);
         PairQuery query;
         query.min_count = 1;
