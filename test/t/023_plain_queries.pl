@@ -97,7 +97,7 @@ $node->safe_psql('postgres', q{
         EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
         itemsets := plan::text LIKE '%BatmapItemsets%';
         lists := plan::text LIKE '%BatmapListedPairs%';
-        looks_up := plan::text LIKE '%Lookup": %';
+        looks_up := plan::text ~ '(Lookup|Key Filter)": ';
         with_node := digest(query);
         PERFORM set_config('batmap.enable_join_project', 'off', true);
         PERFORM set_config(name, 'on', true) FROM pg_settings WHERE name IN ('enable_hashjoin', 'enable_mergejoin', 'enable_nestloop');
