@@ -23,6 +23,7 @@ namespace batmap::pg {
 namespace {
 
 // Costs in units of cpu_operator_cost, as in run_costs.h.
+constexpr double kNewCodeOperators = 10;     // give a value, or several, that came up the first time a code
 constexpr double kGroupedPairOperators = 1;  // find the groups of a pair of codes, and add its count up
 constexpr double kKeyGroupOperators = 0.5;   // find out whether a lookup has the key of a row
 constexpr double kProductOperators = 0.15;   // add one product of a row of the join to its sum
@@ -31,7 +32,9 @@ constexpr double kSumRowOperators = 8;  // sort and merge a row that has factors
 constexpr double kFactorOperators = 6;  // read one of them
 constexpr double kSumRowBytes = 64;     // of such a row, in all forms together
 
-constexpr double kFinerRowTuples = 3;  // in units of cpu_tuple_cost: return a row that the server combines with others
+constexpr double kFinerRowTuples = 1;  // in units of cpu_tuple_cost: return a row that the server combines with others
+
+constexpr double kMinSelectivity = 1e-3;  // of comparisons: estimates below this are not relied on
 
 constexpr double kFileRowOperators = 3;    // write a row to a file and read it the first time
 constexpr double kPassRowOperators = 4;    // read it again for a block of counters
@@ -107,17 +110,41 @@ bool has_own_keys(const JoinProjectSpec::Side& side) { return is_own_key(side.ke
 
 namespace {
 
+double distinct_values(PlannerInfo* root, List* expressions, double rows) {
+  return estimate_num_groups(root, expressions, rows, nullptr, nullptr);
+}
+
+/// How many different tuples of values become codes. One column often determines the others.
+double distinct_codes(PlannerInfo* root, List* expressions, double rows) {
+  double most = 1;
+  ListCell* cell;
+  foreach (cell, expressions) most = Max(most, distinct_values(root, list_make1(lfirst(cell)), rows));
+  return most;
+}
+
+/// How many pairs have a count, where the node returns all of them.
+double counted_pairs(PlannerInfo* root, const JoinProjectQuery& query, double joined_rows) {
+  double pairs = 1;
+  for (const JoinProjectSide* const side : {&query.sides[0], &query.sides[1], &query.shared})
+    pairs *= distinct_codes(root, side->items, joined_rows);
+  return Min(pairs, joined_rows);
+}
+
 /// The cost of taking the rows of an input.
-Cost rows_cost(PlannerInfo* root, const JoinProjectQuery& query, const JoinProjectSpec::Side& side, const Path* rows,
-               double count) {
+Cost rows_cost(PlannerInfo* root, const JoinProjectQuery& query, const JoinProjectSide& input,
+               const JoinProjectSpec::Side& side, const Path* rows) {
   Cost cost = 0;
+  double count = input.rel->rows;
   // The path has the cost of a scan that returns tuples.
   if (has_own_keys(side) && side.packed == 0 && side.adds_up == 0) cost += Min(0, packing_cost(root, rows));
   if (query.grouped && query.shared.lookup.rel != nullptr) {
     cost += count * kKeyGroupOperators * cpu_operator_cost;
     count *= query.share_of_keys;
   }
-  return cost + count * (has_own_keys(side) ? kRowOperators : kCodedRowOperators) * cpu_operator_cost;
+  cost += count * (has_own_keys(side) ? kRowOperators : kCodedRowOperators) * cpu_operator_cost;
+  if (!is_own_key(side.key)) cost += distinct_codes(root, input.keys, count) * kNewCodeOperators * cpu_operator_cost;
+  if (!is_own_key(side.item)) cost += distinct_codes(root, input.codes, count) * kNewCodeOperators * cpu_operator_cost;
+  return cost;
 }
 
 }  // namespace
@@ -151,10 +178,6 @@ Path* input_path(PlannerInfo* root, const JoinProjectSide& side, const RowExpans
 }
 
 namespace {
-
-double distinct_values(PlannerInfo* root, List* expressions, double rows) {
-  return estimate_num_groups(root, expressions, rows, nullptr, nullptr);
-}
 
 /// The effect of the memory limits on a run.
 struct MemoryUse {
@@ -340,9 +363,8 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
   path->path.pathtype = T_CustomScan;
   path->path.parent = input;  // so that EXPLAIN knows which relations are read
   path->path.pathtarget = query.finer ? set_pathtarget_cost_width(root, finer_target(query)) : query.target;
-  path->path.rows = query.finer
-                        ? distinct_values(root, list_concat_copy(query.sides[0].items, query.sides[1].items), input->rows)
-                        : expected_rows(root, query, input->rows, plain->rows);
+  path->path.rows = query.finer ? counted_pairs(root, query, input->rows)
+                                : expected_rows(root, query, input->rows, plain->rows);
   path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
   path->methods = methods;
 
@@ -357,7 +379,7 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
     Path* const rows = input_path(root, query.sides[side], query.expansion, spec.sides[side]);
     path->custom_paths = lappend(path->custom_paths, rows);
     set_disabled_nodes(&path->path, disabled_nodes(&path->path) + disabled_nodes(rows));
-    startup += rows->total_cost + rows_cost(root, query, spec.sides[side], rows, query.sides[side].rel->rows);
+    startup += rows->total_cost + rows_cost(root, query, query.sides[side], spec.sides[side], rows);
   }
   for (int number = 0; number < JoinProjectSpec::kLookups; ++number) {
     if (spec.looked_up(number).lookup != Lookup::kOwn) continue;
@@ -367,7 +389,10 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
     set_disabled_nodes(&path->path, disabled_nodes(&path->path) + disabled_nodes(rows));
     startup += rows->total_cost + rows->rows * kCodedRowOperators * cpu_operator_cost;
   }
-  const double instances = query.expansion != nullptr ? pair_instances(root, query, joined_rows) : joined_rows;
+  // The comparisons of items are checked on pairs that have been counted.
+  List* const comparisons = list_copy_head(query.quals, query.comparisons);
+  const double kept = Max(kMinSelectivity, clauselist_selectivity(root, comparisons, 0, JOIN_INNER, nullptr));
+  const double instances = query.expansion != nullptr ? pair_instances(root, query, joined_rows) : joined_rows / kept;
   const double products = 1 + list_length(query.aggregates);
   startup += instances * (spec.adds_up() ? products * kProductOperators : kPairInstanceOperators) * cpu_operator_cost;
   if (query.sides[0].lookup.rel != nullptr || query.sides[1].lookup.rel != nullptr)
@@ -381,10 +406,13 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
   cost_qual_eval(&quals, query.quals, root);
   const QualCost target = path->path.pathtarget->cost;
   path->path.startup_cost = startup + quals.startup + target.startup;
-  path->path.total_cost = path->path.startup_cost + path->path.rows * (cpu_tuple_cost + quals.per_tuple + target.per_tuple);
+  double rows = path->path.rows;
+  double counted = query.finer ? counted_pairs(root, query, instances) : rows / kept;
   // Of elements there are no statistics: perhaps all pairs are different.
   if (query.expansion != nullptr && (query.finer || query.expansion->of_answer != NIL))
-    path->path.total_cost += instances * ((query.finer ? kFinerRowTuples : 1) * cpu_tuple_cost + quals.per_tuple);
+    rows = counted = Max(instances, counted);
+  path->path.total_cost = path->path.startup_cost + counted * (cpu_tuple_cost + quals.per_tuple) +
+                          rows * ((query.finer ? kFinerRowTuples * cpu_tuple_cost : 0) + target.per_tuple);
 
   path->custom_paths = lappend(path->custom_paths, plain_path(root, input, output, plain, query));
   List* expressions = NIL;
