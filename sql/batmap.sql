@@ -4,86 +4,92 @@
 
 CREATE TYPE batmap_relation;
 
-CREATE FUNCTION batmap_relation_in(cstring) RETURNS batmap_relation
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION _batmap_relation_in(cstring) RETURNS batmap_relation
+AS 'MODULE_PATHNAME', 'batmap_relation_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION batmap_relation_out(batmap_relation) RETURNS cstring
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION _batmap_relation_out(batmap_relation) RETURNS cstring
+AS 'MODULE_PATHNAME', 'batmap_relation_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION batmap_relation_recv(internal) RETURNS batmap_relation
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION _batmap_relation_recv(internal) RETURNS batmap_relation
+AS 'MODULE_PATHNAME', 'batmap_relation_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION batmap_relation_send(batmap_relation) RETURNS bytea
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION _batmap_relation_send(batmap_relation) RETURNS bytea
+AS 'MODULE_PATHNAME', 'batmap_relation_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 CREATE TYPE batmap_relation (
-    INPUT = batmap_relation_in,
-    OUTPUT = batmap_relation_out,
-    RECEIVE = batmap_relation_recv,
-    SEND = batmap_relation_send,
+    INPUT = _batmap_relation_in,
+    OUTPUT = _batmap_relation_out,
+    RECEIVE = _batmap_relation_recv,
+    SEND = _batmap_relation_send,
     INTERNALLENGTH = VARIABLE,
     ALIGNMENT = double,
     STORAGE = external
 );
 COMMENT ON TYPE batmap_relation IS 'compact set of (tid, item) pairs that can be merged';
 
-CREATE FUNCTION batmap_relation_trans(batmap_relation, int4, int4) RETURNS batmap_relation
+CREATE FUNCTION _batmap_relation_trans(batmap_relation, int4, int4) RETURNS batmap_relation
 AS 'MODULE_PATHNAME', 'batmap_relation_trans_int4_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_relation_trans(batmap_relation, int4, int4) IS 'transition function of batmap_relation_agg';
+COMMENT ON FUNCTION _batmap_relation_trans(batmap_relation, int4, int4) IS 'transition function of batmap_relation_agg';
 
-CREATE FUNCTION batmap_relation_trans(batmap_relation, int4, int8) RETURNS batmap_relation
+CREATE FUNCTION _batmap_relation_trans(batmap_relation, int4, int8) RETURNS batmap_relation
 AS 'MODULE_PATHNAME', 'batmap_relation_trans_int4_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_relation_trans(batmap_relation, int4, int8) IS 'transition function of batmap_relation_agg';
+COMMENT ON FUNCTION _batmap_relation_trans(batmap_relation, int4, int8) IS 'transition function of batmap_relation_agg';
 
-CREATE FUNCTION batmap_relation_trans(batmap_relation, int8, int4) RETURNS batmap_relation
+CREATE FUNCTION _batmap_relation_trans(batmap_relation, int8, int4) RETURNS batmap_relation
 AS 'MODULE_PATHNAME', 'batmap_relation_trans_int8_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_relation_trans(batmap_relation, int8, int4) IS 'transition function of batmap_relation_agg';
+COMMENT ON FUNCTION _batmap_relation_trans(batmap_relation, int8, int4) IS 'transition function of batmap_relation_agg';
 
-CREATE FUNCTION batmap_relation_trans(batmap_relation, int8, int8) RETURNS batmap_relation
+CREATE FUNCTION _batmap_relation_trans(batmap_relation, int8, int8) RETURNS batmap_relation
 AS 'MODULE_PATHNAME', 'batmap_relation_trans_int8_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_relation_trans(batmap_relation, int8, int8) IS 'transition function of batmap_relation_agg';
+COMMENT ON FUNCTION _batmap_relation_trans(batmap_relation, int8, int8) IS 'transition function of batmap_relation_agg';
 
-CREATE FUNCTION batmap_relation_merge(batmap_relation, batmap_relation) RETURNS batmap_relation
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_relation_merge(batmap_relation, batmap_relation)
+CREATE FUNCTION _batmap_relation_merge(batmap_relation, batmap_relation) RETURNS batmap_relation
+AS 'MODULE_PATHNAME', 'batmap_relation_merge' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_relation_merge(batmap_relation, batmap_relation)
 IS 'union of two relations; a NULL relation is empty';
 
-CREATE FUNCTION batmap_relation_final(batmap_relation) RETURNS batmap_relation
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_relation_final(batmap_relation) IS 'final function of batmap_relation_agg';
+CREATE OPERATOR | (
+    FUNCTION = _batmap_relation_merge, LEFTARG = batmap_relation, RIGHTARG = batmap_relation,
+    COMMUTATOR = |
+);
+COMMENT ON OPERATOR | (batmap_relation, batmap_relation) IS 'union; a NULL relation is empty';
+
+CREATE FUNCTION _batmap_relation_final(batmap_relation) RETURNS batmap_relation
+AS 'MODULE_PATHNAME', 'batmap_relation_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_relation_final(batmap_relation) IS 'final function of batmap_relation_agg';
 
 CREATE AGGREGATE batmap_relation_agg(tid int4, item int4) (
-    SFUNC = batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
-    COMBINEFUNC = batmap_relation_merge,
-    FINALFUNC = batmap_relation_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_relation_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_relation_agg(int4, int4) IS 'collects (tid, item) rows into a relation';
 
 CREATE AGGREGATE batmap_relation_agg(tid int4, item int8) (
-    SFUNC = batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
-    COMBINEFUNC = batmap_relation_merge,
-    FINALFUNC = batmap_relation_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_relation_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_relation_agg(int4, int8) IS 'collects (tid, item) rows into a relation';
 
 CREATE AGGREGATE batmap_relation_agg(tid int8, item int4) (
-    SFUNC = batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
-    COMBINEFUNC = batmap_relation_merge,
-    FINALFUNC = batmap_relation_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_relation_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_relation_agg(int8, int4) IS 'collects (tid, item) rows into a relation';
 
 CREATE AGGREGATE batmap_relation_agg(tid int8, item int8) (
-    SFUNC = batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
-    COMBINEFUNC = batmap_relation_merge,
-    FINALFUNC = batmap_relation_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_relation_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_relation_agg(int8, int8) IS 'collects (tid, item) rows into a relation';
 
 CREATE AGGREGATE batmap_relation_agg(batmap_relation) (
-    SFUNC = batmap_relation_merge, STYPE = batmap_relation, SSPACE = 65536,
-    COMBINEFUNC = batmap_relation_merge,
-    FINALFUNC = batmap_relation_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_relation_merge, STYPE = batmap_relation, SSPACE = 65536,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_relation_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_relation_agg(batmap_relation) IS 'merges relations';
 
@@ -93,13 +99,13 @@ COMMENT ON FUNCTION batmap_unnest(batmap_relation) IS 'the distinct (tid, item) 
 
 -- Frequent pairs --------------------------------------------------------------------------------
 
-CREATE FUNCTION batmap_stream_support(internal) RETURNS internal
-AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_stream_support(internal) IS 'planner support of table functions whose number of rows no argument limits';
+CREATE FUNCTION _batmap_stream_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_stream_support' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_stream_support(internal) IS 'planner support of table functions whose number of rows no argument limits';
 
-CREATE FUNCTION batmap_pairs_support(internal) RETURNS internal
-AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_pairs_support(internal) IS 'planner support of batmap_pairs and batmap_pairs_of';
+CREATE FUNCTION _batmap_pairs_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_pairs_support' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_pairs_support(internal) IS 'planner support of batmap_pairs and batmap_pairs_of';
 
 CREATE FUNCTION batmap_pairs(
     query text,
@@ -115,7 +121,7 @@ CREATE FUNCTION batmap_pairs(
     device text DEFAULT NULL)
 RETURNS TABLE (item_a int8, item_b int8, support int8, support_a int8, support_b int8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_pairs_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
-    SUPPORT batmap_pairs_support;
+    SUPPORT _batmap_pairs_support;
 COMMENT ON FUNCTION batmap_pairs(text, int8, float8, int8, int4, text, int8[], int8[], int8, text, text)
 IS 'frequent pairs of the (tid, item) rows of a query';
 
@@ -133,7 +139,7 @@ CREATE FUNCTION batmap_pairs(
     device text DEFAULT NULL)
 RETURNS TABLE (item_a int8, item_b int8, support int8, support_a int8, support_b int8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_pairs_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
-    SUPPORT batmap_pairs_support;
+    SUPPORT _batmap_pairs_support;
 COMMENT ON FUNCTION batmap_pairs(batmap_relation, int8, float8, int8, int4, text, int8[], int8[], int8, text, text)
 IS 'frequent pairs of a relation';
 
@@ -152,13 +158,13 @@ CREATE FUNCTION batmap_pairs_of(
     device text DEFAULT NULL)
 RETURNS TABLE (item_a anyelement, item_b anyelement, support int8, support_a int8, support_b int8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_pairs_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
-    SUPPORT batmap_pairs_support;
+    SUPPORT _batmap_pairs_support;
 COMMENT ON FUNCTION batmap_pairs_of(anyelement, text, int8, float8, int8, int4, text, text[], text[], int8, text, text)
 IS 'frequent pairs of the (tid, item) rows of a query, for items of any hashable type';
 
-CREATE FUNCTION batmap_itemsets_support(internal) RETURNS internal
-AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_itemsets_support(internal) IS 'planner support of batmap_itemsets and batmap_itemsets_of';
+CREATE FUNCTION _batmap_itemsets_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_itemsets_support' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_itemsets_support(internal) IS 'planner support of batmap_itemsets and batmap_itemsets_of';
 
 CREATE FUNCTION batmap_itemsets(
     query text,
@@ -177,7 +183,7 @@ CREATE FUNCTION batmap_itemsets(
     device text DEFAULT NULL)
 RETURNS TABLE (itemset int8[], length int4, support int8, relative_support float8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_itemsets_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
-    SUPPORT batmap_itemsets_support;
+    SUPPORT _batmap_itemsets_support;
 COMMENT ON FUNCTION batmap_itemsets(text, float8, int8, int4, int4, text, int8[], int8[], float8, int8, int8, interval, text, text)
 IS 'frequent itemsets of the (tid, item) rows of a query';
 
@@ -198,7 +204,7 @@ CREATE FUNCTION batmap_itemsets(
     device text DEFAULT NULL)
 RETURNS TABLE (itemset int8[], length int4, support int8, relative_support float8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_itemsets_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
-    SUPPORT batmap_itemsets_support;
+    SUPPORT _batmap_itemsets_support;
 COMMENT ON FUNCTION batmap_itemsets(batmap_relation, float8, int8, int4, int4, text, int8[], int8[], float8, int8, int8, interval, text, text)
 IS 'frequent itemsets of a relation';
 
@@ -220,7 +226,7 @@ CREATE FUNCTION batmap_itemsets_of(
     device text DEFAULT NULL)
 RETURNS TABLE (itemset anyarray, length int4, support int8, relative_support float8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_itemsets_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
-    SUPPORT batmap_itemsets_support;
+    SUPPORT _batmap_itemsets_support;
 COMMENT ON FUNCTION batmap_itemsets_of(anyelement, text, float8, int8, int4, int4, text, text[], text[], float8, int8, int8, interval, text, text)
 IS 'frequent itemsets of the (tid, item) rows of a query, for items of any hashable type';
 
@@ -236,7 +242,7 @@ CREATE FUNCTION batmap_itemset_spectrum(
     max_support float8 DEFAULT NULL)
 RETURNS TABLE (length int4, support int8, relative_support float8, itemsets int8)
 AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
-    SUPPORT batmap_stream_support;
+    SUPPORT _batmap_stream_support;
 COMMENT ON FUNCTION batmap_itemset_spectrum(text, float8, int8, int4, int4, text, int8[], int8[], float8)
 IS 'number of frequent itemsets of each length and support in the (tid, item) rows of a query';
 
@@ -252,7 +258,7 @@ CREATE FUNCTION batmap_itemset_spectrum(
     max_support float8 DEFAULT NULL)
 RETURNS TABLE (length int4, support int8, relative_support float8, itemsets int8)
 AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 1000
-    SUPPORT batmap_stream_support;
+    SUPPORT _batmap_stream_support;
 COMMENT ON FUNCTION batmap_itemset_spectrum(batmap_relation, float8, int8, int4, int4, text, int8[], int8[], float8)
 IS 'number of frequent itemsets of each length and support in a relation';
 
@@ -269,7 +275,7 @@ CREATE FUNCTION batmap_itemset_spectrum_of(
     max_support float8 DEFAULT NULL)
 RETURNS TABLE (length int4, support int8, relative_support float8, itemsets int8)
 AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
-    SUPPORT batmap_stream_support;
+    SUPPORT _batmap_stream_support;
 COMMENT ON FUNCTION batmap_itemset_spectrum_of(anyelement, text, float8, int8, int4, int4, text, text[], text[], float8)
 IS 'number of frequent itemsets of each length and support in the (tid, item) rows of a query, for items of any hashable type';
 
@@ -286,13 +292,13 @@ CREATE FUNCTION batmap_itemset_estimate(
 RETURNS TABLE (
     itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
-    SUPPORT batmap_stream_support;
+    SUPPORT _batmap_stream_support;
 COMMENT ON FUNCTION batmap_itemset_estimate(text, float8, int8, int4, int4, int8[], int8[], float8, interval)
 IS 'number of frequent itemsets: exact, or, if counting takes too long, estimated from random paths through the search';
 
-CREATE FUNCTION batmap_rules_support(internal) RETURNS internal
-AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_rules_support(internal) IS 'planner support of batmap_rules and batmap_rules_of';
+CREATE FUNCTION _batmap_rules_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_rules_support' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_rules_support(internal) IS 'planner support of batmap_rules and batmap_rules_of';
 
 CREATE FUNCTION batmap_rules(
     query text,
@@ -316,7 +322,7 @@ RETURNS TABLE (
     lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
     support float8, confidence float8, lift float8, leverage float8, conviction float8)
 AS 'MODULE_PATHNAME', 'batmap_rules_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
-    SUPPORT batmap_rules_support;
+    SUPPORT _batmap_rules_support;
 COMMENT ON FUNCTION batmap_rules(text, float8, int8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text)
 IS 'association rules of the (tid, item) rows of a query';
 
@@ -342,7 +348,7 @@ RETURNS TABLE (
     lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
     support float8, confidence float8, lift float8, leverage float8, conviction float8)
 AS 'MODULE_PATHNAME', 'batmap_rules_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
-    SUPPORT batmap_rules_support;
+    SUPPORT _batmap_rules_support;
 COMMENT ON FUNCTION batmap_rules(batmap_relation, float8, int8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text)
 IS 'association rules of a relation';
 
@@ -369,13 +375,13 @@ RETURNS TABLE (
     lhs anyarray, rhs anyarray, support_count int8, lhs_count int8, rhs_count int8, total int8,
     support float8, confidence float8, lift float8, leverage float8, conviction float8)
 AS 'MODULE_PATHNAME', 'batmap_rules_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
-    SUPPORT batmap_rules_support;
+    SUPPORT _batmap_rules_support;
 COMMENT ON FUNCTION batmap_rules_of(anyelement, text, float8, int8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text)
 IS 'association rules of the (tid, item) rows of a query, for items of any hashable type';
 
-CREATE FUNCTION batmap_recommend_support(internal) RETURNS internal
-AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_recommend_support(internal) IS 'planner support of batmap_recommend and batmap_recommend_of';
+CREATE FUNCTION _batmap_recommend_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_recommend_support' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_recommend_support(internal) IS 'planner support of batmap_recommend and batmap_recommend_of';
 
 CREATE FUNCTION batmap_recommend(
     basket int8[],
@@ -393,7 +399,7 @@ RETURNS TABLE (
     item int8, score float8, lhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
     confidence float8, lift float8)
 AS 'MODULE_PATHNAME', 'batmap_recommend_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
-    SUPPORT batmap_recommend_support;
+    SUPPORT _batmap_recommend_support;
 COMMENT ON FUNCTION batmap_recommend(int8[], text, int8, float8, int8, float8, float8, int4, text, int8[], int8[])
 IS 'items that the (tid, item) rows of a query recommend for a basket, best first';
 
@@ -413,7 +419,7 @@ RETURNS TABLE (
     item int8, score float8, lhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
     confidence float8, lift float8)
 AS 'MODULE_PATHNAME', 'batmap_recommend_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 10
-    SUPPORT batmap_recommend_support;
+    SUPPORT _batmap_recommend_support;
 COMMENT ON FUNCTION batmap_recommend(int8[], batmap_relation, int8, float8, int8, float8, float8, int4, text, int8[], int8[])
 IS 'items that a relation recommends for a basket, best first';
 
@@ -433,7 +439,7 @@ RETURNS TABLE (
     item anyelement, score float8, lhs anyarray, support_count int8, lhs_count int8, rhs_count int8, total int8,
     confidence float8, lift float8)
 AS 'MODULE_PATHNAME', 'batmap_recommend_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
-    SUPPORT batmap_recommend_support;
+    SUPPORT _batmap_recommend_support;
 COMMENT ON FUNCTION batmap_recommend_of(anyarray, text, int8, float8, int8, float8, float8, int4, text, text[], text[])
 IS 'items of any hashable type that the (tid, item) rows of a query recommend for a basket, best first';
 
@@ -442,7 +448,7 @@ RETURNS TABLE (
     method text, device text, chosen bool, milliseconds float8, bytes int8, reason text, expected_rows float8,
     standard_error float8, rows_read int8, transactions int8, items int8, items_kept int8, pair_instances int8)
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 5
-    SUPPORT batmap_stream_support;
+    SUPPORT _batmap_stream_support;
 COMMENT ON FUNCTION batmap_estimate(text, int8, float8)
 IS 'predicts time, memory and rows of batmap_pairs for each method; reads and groups the rows, but counts a sample of the pairs only';
 
@@ -460,110 +466,110 @@ IS 'a measure of association of two items from counts of transactions: support, 
 CREATE TYPE batmap_pair AS (item_a int8, item_b int8, support int8);
 COMMENT ON TYPE batmap_pair IS 'two items and the number of transactions that contain both';
 
-CREATE FUNCTION batmap_pairs_trans(batmap_relation, int4, int4, int8) RETURNS batmap_relation
+CREATE FUNCTION _batmap_pairs_trans(batmap_relation, int4, int4, int8) RETURNS batmap_relation
 AS 'MODULE_PATHNAME', 'batmap_pairs_trans_int4_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_pairs_trans(batmap_relation, int4, int4, int8) IS 'transition function of batmap_pairs_agg';
+COMMENT ON FUNCTION _batmap_pairs_trans(batmap_relation, int4, int4, int8) IS 'transition function of batmap_pairs_agg';
 
-CREATE FUNCTION batmap_pairs_trans(batmap_relation, int4, int8, int8) RETURNS batmap_relation
+CREATE FUNCTION _batmap_pairs_trans(batmap_relation, int4, int8, int8) RETURNS batmap_relation
 AS 'MODULE_PATHNAME', 'batmap_pairs_trans_int4_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_pairs_trans(batmap_relation, int4, int8, int8) IS 'transition function of batmap_pairs_agg';
+COMMENT ON FUNCTION _batmap_pairs_trans(batmap_relation, int4, int8, int8) IS 'transition function of batmap_pairs_agg';
 
-CREATE FUNCTION batmap_pairs_trans(batmap_relation, int8, int4, int8) RETURNS batmap_relation
+CREATE FUNCTION _batmap_pairs_trans(batmap_relation, int8, int4, int8) RETURNS batmap_relation
 AS 'MODULE_PATHNAME', 'batmap_pairs_trans_int8_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_pairs_trans(batmap_relation, int8, int4, int8) IS 'transition function of batmap_pairs_agg';
+COMMENT ON FUNCTION _batmap_pairs_trans(batmap_relation, int8, int4, int8) IS 'transition function of batmap_pairs_agg';
 
-CREATE FUNCTION batmap_pairs_trans(batmap_relation, int8, int8, int8) RETURNS batmap_relation
+CREATE FUNCTION _batmap_pairs_trans(batmap_relation, int8, int8, int8) RETURNS batmap_relation
 AS 'MODULE_PATHNAME', 'batmap_pairs_trans_int8_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_pairs_trans(batmap_relation, int8, int8, int8) IS 'transition function of batmap_pairs_agg';
+COMMENT ON FUNCTION _batmap_pairs_trans(batmap_relation, int8, int8, int8) IS 'transition function of batmap_pairs_agg';
 
-CREATE FUNCTION batmap_pairs_final(batmap_relation) RETURNS batmap_pair[]
-AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_pairs_final(batmap_relation) IS 'final function of batmap_pairs_agg';
+CREATE FUNCTION _batmap_pairs_final(batmap_relation) RETURNS batmap_pair[]
+AS 'MODULE_PATHNAME', 'batmap_pairs_final' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_pairs_final(batmap_relation) IS 'final function of batmap_pairs_agg';
 
 CREATE AGGREGATE batmap_pairs_agg(tid int4, item int4, min_count int8) (
-    SFUNC = batmap_pairs_trans, STYPE = batmap_relation, SSPACE = 4096,
-    COMBINEFUNC = batmap_relation_merge,
-    FINALFUNC = batmap_pairs_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_pairs_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_pairs_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_pairs_agg(int4, int4, int8) IS 'frequent pairs of a group as an array';
 
 CREATE AGGREGATE batmap_pairs_agg(tid int4, item int8, min_count int8) (
-    SFUNC = batmap_pairs_trans, STYPE = batmap_relation, SSPACE = 4096,
-    COMBINEFUNC = batmap_relation_merge,
-    FINALFUNC = batmap_pairs_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_pairs_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_pairs_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_pairs_agg(int4, int8, int8) IS 'frequent pairs of a group as an array';
 
 CREATE AGGREGATE batmap_pairs_agg(tid int8, item int4, min_count int8) (
-    SFUNC = batmap_pairs_trans, STYPE = batmap_relation, SSPACE = 4096,
-    COMBINEFUNC = batmap_relation_merge,
-    FINALFUNC = batmap_pairs_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_pairs_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_pairs_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_pairs_agg(int8, int4, int8) IS 'frequent pairs of a group as an array';
 
 CREATE AGGREGATE batmap_pairs_agg(tid int8, item int8, min_count int8) (
-    SFUNC = batmap_pairs_trans, STYPE = batmap_relation, SSPACE = 4096,
-    COMBINEFUNC = batmap_relation_merge,
-    FINALFUNC = batmap_pairs_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_pairs_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_pairs_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_pairs_agg(int8, int8, int8) IS 'frequent pairs of a group as an array';
 
 CREATE TYPE batmap_itemset AS (itemset int8[], support int8);
 COMMENT ON TYPE batmap_itemset IS 'items, ascending, and the number of transactions that contain all of them';
 
-CREATE FUNCTION batmap_itemsets_trans(batmap_relation, int4, int4, int8, int4) RETURNS batmap_relation
+CREATE FUNCTION _batmap_itemsets_trans(batmap_relation, int4, int4, int8, int4) RETURNS batmap_relation
 AS 'MODULE_PATHNAME', 'batmap_itemsets_trans_int4_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_itemsets_trans(batmap_relation, int4, int4, int8, int4) IS 'transition function of batmap_itemsets_agg';
+COMMENT ON FUNCTION _batmap_itemsets_trans(batmap_relation, int4, int4, int8, int4) IS 'transition function of batmap_itemsets_agg';
 
-CREATE FUNCTION batmap_itemsets_trans(batmap_relation, int4, int8, int8, int4) RETURNS batmap_relation
+CREATE FUNCTION _batmap_itemsets_trans(batmap_relation, int4, int8, int8, int4) RETURNS batmap_relation
 AS 'MODULE_PATHNAME', 'batmap_itemsets_trans_int4_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_itemsets_trans(batmap_relation, int4, int8, int8, int4) IS 'transition function of batmap_itemsets_agg';
+COMMENT ON FUNCTION _batmap_itemsets_trans(batmap_relation, int4, int8, int8, int4) IS 'transition function of batmap_itemsets_agg';
 
-CREATE FUNCTION batmap_itemsets_trans(batmap_relation, int8, int4, int8, int4) RETURNS batmap_relation
+CREATE FUNCTION _batmap_itemsets_trans(batmap_relation, int8, int4, int8, int4) RETURNS batmap_relation
 AS 'MODULE_PATHNAME', 'batmap_itemsets_trans_int8_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_itemsets_trans(batmap_relation, int8, int4, int8, int4) IS 'transition function of batmap_itemsets_agg';
+COMMENT ON FUNCTION _batmap_itemsets_trans(batmap_relation, int8, int4, int8, int4) IS 'transition function of batmap_itemsets_agg';
 
-CREATE FUNCTION batmap_itemsets_trans(batmap_relation, int8, int8, int8, int4) RETURNS batmap_relation
+CREATE FUNCTION _batmap_itemsets_trans(batmap_relation, int8, int8, int8, int4) RETURNS batmap_relation
 AS 'MODULE_PATHNAME', 'batmap_itemsets_trans_int8_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_itemsets_trans(batmap_relation, int8, int8, int8, int4) IS 'transition function of batmap_itemsets_agg';
+COMMENT ON FUNCTION _batmap_itemsets_trans(batmap_relation, int8, int8, int8, int4) IS 'transition function of batmap_itemsets_agg';
 
-CREATE FUNCTION batmap_itemsets_final(batmap_relation) RETURNS batmap_itemset[]
-AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_itemsets_final(batmap_relation) IS 'final function of batmap_itemsets_agg';
+CREATE FUNCTION _batmap_itemsets_final(batmap_relation) RETURNS batmap_itemset[]
+AS 'MODULE_PATHNAME', 'batmap_itemsets_final' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_itemsets_final(batmap_relation) IS 'final function of batmap_itemsets_agg';
 
 CREATE AGGREGATE batmap_itemsets_agg(tid int4, item int4, min_count int8, max_length int4) (
-    SFUNC = batmap_itemsets_trans, STYPE = batmap_relation, SSPACE = 4096,
-    COMBINEFUNC = batmap_relation_merge,
-    FINALFUNC = batmap_itemsets_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_itemsets_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_itemsets_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_itemsets_agg(int4, int4, int8, int4) IS 'frequent itemsets of a group as an array';
 
 CREATE AGGREGATE batmap_itemsets_agg(tid int4, item int8, min_count int8, max_length int4) (
-    SFUNC = batmap_itemsets_trans, STYPE = batmap_relation, SSPACE = 4096,
-    COMBINEFUNC = batmap_relation_merge,
-    FINALFUNC = batmap_itemsets_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_itemsets_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_itemsets_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_itemsets_agg(int4, int8, int8, int4) IS 'frequent itemsets of a group as an array';
 
 CREATE AGGREGATE batmap_itemsets_agg(tid int8, item int4, min_count int8, max_length int4) (
-    SFUNC = batmap_itemsets_trans, STYPE = batmap_relation, SSPACE = 4096,
-    COMBINEFUNC = batmap_relation_merge,
-    FINALFUNC = batmap_itemsets_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_itemsets_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_itemsets_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_itemsets_agg(int8, int4, int8, int4) IS 'frequent itemsets of a group as an array';
 
 CREATE AGGREGATE batmap_itemsets_agg(tid int8, item int8, min_count int8, max_length int4) (
-    SFUNC = batmap_itemsets_trans, STYPE = batmap_relation, SSPACE = 4096,
-    COMBINEFUNC = batmap_relation_merge,
-    FINALFUNC = batmap_itemsets_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_itemsets_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_itemsets_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_itemsets_agg(int8, int8, int8, int4) IS 'frequent itemsets of a group as an array';
 
 -- Episodes ---------------------------------------------------------------------------------------
 
-CREATE FUNCTION batmap_episodes_support(internal) RETURNS internal
-AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_episodes_support(internal) IS 'planner support of batmap_episodes and batmap_episodes_of';
+CREATE FUNCTION _batmap_episodes_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_episodes_support' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_episodes_support(internal) IS 'planner support of batmap_episodes and batmap_episodes_of';
 
 CREATE FUNCTION batmap_episodes(
     query text,
@@ -582,7 +588,7 @@ CREATE FUNCTION batmap_episodes(
     device text DEFAULT NULL)
 RETURNS TABLE (episode int8[], gap_low anyarray, gap_high anyarray, support int8)
 AS 'MODULE_PATHNAME', 'batmap_episodes_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
-    SUPPORT batmap_episodes_support;
+    SUPPORT _batmap_episodes_support;
 COMMENT ON FUNCTION batmap_episodes(text, anyarray, int8, float8, int4, int4, int8[], int8[], int8, int8, interval, text, text, text)
 IS 'frequent serial episodes of the (time, event [, stream]) rows of a query';
 
@@ -604,7 +610,7 @@ CREATE FUNCTION batmap_episodes_of(
     device text DEFAULT NULL)
 RETURNS TABLE (episode anyarray, gap_low anycompatiblearray, gap_high anycompatiblearray, support int8)
 AS 'MODULE_PATHNAME', 'batmap_episodes_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
-    SUPPORT batmap_episodes_support;
+    SUPPORT _batmap_episodes_support;
 COMMENT ON FUNCTION batmap_episodes_of(anyelement, text, anycompatiblearray, int8, float8, int4, int4, text[], text[], int8, int8, interval, text, text, text)
 IS 'frequent serial episodes of the (time, event [, stream]) rows of a query, for events of any hashable type';
 
@@ -617,7 +623,7 @@ CREATE FUNCTION batmap_episode_count(
     device text DEFAULT NULL)
 RETURNS TABLE (episode int8[], support int8)
 AS 'MODULE_PATHNAME', 'batmap_episode_count_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
-    SUPPORT batmap_stream_support;
+    SUPPORT _batmap_stream_support;
 COMMENT ON FUNCTION batmap_episode_count(text, int8[], anyarray, text, text, text)
 IS 'number of occurrences of given episodes in the (time, event [, stream]) rows of a query';
 
@@ -631,63 +637,63 @@ CREATE FUNCTION batmap_episode_count_of(
     device text DEFAULT NULL)
 RETURNS TABLE (episode anyarray, support int8)
 AS 'MODULE_PATHNAME', 'batmap_episode_count_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
-    SUPPORT batmap_stream_support;
+    SUPPORT _batmap_stream_support;
 COMMENT ON FUNCTION batmap_episode_count_of(anyelement, text, text[], anycompatiblearray, text, text, text)
 IS 'number of occurrences of given episodes in the (time, event [, stream]) rows of a query, for events of any hashable type';
 
 CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps int4[])
 RETURNS TABLE (starts_at int8, ends_at int8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
-    SUPPORT batmap_stream_support;
+    SUPPORT _batmap_stream_support;
 COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], int4[])
 IS 'a largest set of non-overlapping occurrences of an episode';
 
 CREATE FUNCTION batmap_episode_occurrences_of(event_type anyelement, query text, episode text[], gaps int4[])
 RETURNS TABLE (starts_at int8, ends_at int8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
-    SUPPORT batmap_stream_support;
+    SUPPORT _batmap_stream_support;
 COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], int4[])
 IS 'a largest set of non-overlapping occurrences of an episode, for events of any hashable type';
 
 CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps int8[])
 RETURNS TABLE (starts_at int8, ends_at int8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
-    SUPPORT batmap_stream_support;
+    SUPPORT _batmap_stream_support;
 COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], int8[])
 IS 'a largest set of non-overlapping occurrences of an episode';
 
 CREATE FUNCTION batmap_episode_occurrences_of(event_type anyelement, query text, episode text[], gaps int8[])
 RETURNS TABLE (starts_at int8, ends_at int8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
-    SUPPORT batmap_stream_support;
+    SUPPORT _batmap_stream_support;
 COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], int8[])
 IS 'a largest set of non-overlapping occurrences of an episode, for events of any hashable type';
 
 CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps float8[])
 RETURNS TABLE (starts_at float8, ends_at float8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
-    SUPPORT batmap_stream_support;
+    SUPPORT _batmap_stream_support;
 COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], float8[])
 IS 'a largest set of non-overlapping occurrences of an episode';
 
 CREATE FUNCTION batmap_episode_occurrences_of(event_type anyelement, query text, episode text[], gaps float8[])
 RETURNS TABLE (starts_at float8, ends_at float8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
-    SUPPORT batmap_stream_support;
+    SUPPORT _batmap_stream_support;
 COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], float8[])
 IS 'a largest set of non-overlapping occurrences of an episode, for events of any hashable type';
 
 CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps interval[])
 RETURNS TABLE (starts_at timestamptz, ends_at timestamptz, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
-    SUPPORT batmap_stream_support;
+    SUPPORT _batmap_stream_support;
 COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], interval[])
 IS 'a largest set of non-overlapping occurrences of an episode';
 
 CREATE FUNCTION batmap_episode_occurrences_of(event_type anyelement, query text, episode text[], gaps interval[])
 RETURNS TABLE (starts_at timestamptz, ends_at timestamptz, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
-    SUPPORT batmap_stream_support;
+    SUPPORT _batmap_stream_support;
 COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], interval[])
 IS 'a largest set of non-overlapping occurrences of an episode, for events of any hashable type';
 
@@ -701,126 +707,126 @@ CREATE FUNCTION batmap_generate_spikes(
     strength float8 DEFAULT 0.88)
 RETURNS TABLE (time_us int8, neuron int4)
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100000 ROWS 100000
-    SUPPORT batmap_stream_support;
+    SUPPORT _batmap_stream_support;
 COMMENT ON FUNCTION batmap_generate_spikes(float8, int8, int4, float8, int4, int4, float8)
 IS 'spikes of a simulated network of neurons with embedded episodes; equal arguments give equal spikes';
 
 CREATE TYPE batmap_episode_state;
 
-CREATE FUNCTION batmap_episode_state_in(cstring) RETURNS batmap_episode_state
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION _batmap_episode_state_in(cstring) RETURNS batmap_episode_state
+AS 'MODULE_PATHNAME', 'batmap_episode_state_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION batmap_episode_state_out(batmap_episode_state) RETURNS cstring
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION _batmap_episode_state_out(batmap_episode_state) RETURNS cstring
+AS 'MODULE_PATHNAME', 'batmap_episode_state_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION batmap_episode_state_recv(internal) RETURNS batmap_episode_state
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION _batmap_episode_state_recv(internal) RETURNS batmap_episode_state
+AS 'MODULE_PATHNAME', 'batmap_episode_state_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION batmap_episode_state_send(batmap_episode_state) RETURNS bytea
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION _batmap_episode_state_send(batmap_episode_state) RETURNS bytea
+AS 'MODULE_PATHNAME', 'batmap_episode_state_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 CREATE TYPE batmap_episode_state (
-    INPUT = batmap_episode_state_in,
-    OUTPUT = batmap_episode_state_out,
-    RECEIVE = batmap_episode_state_recv,
-    SEND = batmap_episode_state_send,
+    INPUT = _batmap_episode_state_in,
+    OUTPUT = _batmap_episode_state_out,
+    RECEIVE = _batmap_episode_state_recv,
+    SEND = _batmap_episode_state_send,
     INTERNALLENGTH = VARIABLE,
     ALIGNMENT = double,
     STORAGE = external
 );
 COMMENT ON TYPE batmap_episode_state IS 'state of batmap_episode_count_agg';
 
-CREATE FUNCTION batmap_episode_count_trans(batmap_episode_state, int8, int4, int8[], int8, int8) RETURNS batmap_episode_state
+CREATE FUNCTION _batmap_episode_count_trans(batmap_episode_state, int8, int4, int8[], int8, int8) RETURNS batmap_episode_state
 AS 'MODULE_PATHNAME', 'batmap_episode_count_trans_int8_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_episode_count_trans(batmap_episode_state, int8, int4, int8[], int8, int8)
+COMMENT ON FUNCTION _batmap_episode_count_trans(batmap_episode_state, int8, int4, int8[], int8, int8)
 IS 'transition function of batmap_episode_count_agg';
 
-CREATE FUNCTION batmap_episode_count_trans(batmap_episode_state, int8, int8, int8[], int8, int8) RETURNS batmap_episode_state
+CREATE FUNCTION _batmap_episode_count_trans(batmap_episode_state, int8, int8, int8[], int8, int8) RETURNS batmap_episode_state
 AS 'MODULE_PATHNAME', 'batmap_episode_count_trans_int8_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_episode_count_trans(batmap_episode_state, int8, int8, int8[], int8, int8)
+COMMENT ON FUNCTION _batmap_episode_count_trans(batmap_episode_state, int8, int8, int8[], int8, int8)
 IS 'transition function of batmap_episode_count_agg';
 
-CREATE FUNCTION batmap_episode_count_trans(batmap_episode_state, float8, int4, int8[], float8, float8) RETURNS batmap_episode_state
+CREATE FUNCTION _batmap_episode_count_trans(batmap_episode_state, float8, int4, int8[], float8, float8) RETURNS batmap_episode_state
 AS 'MODULE_PATHNAME', 'batmap_episode_count_trans_float8_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_episode_count_trans(batmap_episode_state, float8, int4, int8[], float8, float8)
+COMMENT ON FUNCTION _batmap_episode_count_trans(batmap_episode_state, float8, int4, int8[], float8, float8)
 IS 'transition function of batmap_episode_count_agg';
 
-CREATE FUNCTION batmap_episode_count_trans(batmap_episode_state, float8, int8, int8[], float8, float8) RETURNS batmap_episode_state
+CREATE FUNCTION _batmap_episode_count_trans(batmap_episode_state, float8, int8, int8[], float8, float8) RETURNS batmap_episode_state
 AS 'MODULE_PATHNAME', 'batmap_episode_count_trans_float8_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_episode_count_trans(batmap_episode_state, float8, int8, int8[], float8, float8)
+COMMENT ON FUNCTION _batmap_episode_count_trans(batmap_episode_state, float8, int8, int8[], float8, float8)
 IS 'transition function of batmap_episode_count_agg';
 
-CREATE FUNCTION batmap_episode_count_trans(batmap_episode_state, timestamptz, int4, int8[], interval, interval) RETURNS batmap_episode_state
+CREATE FUNCTION _batmap_episode_count_trans(batmap_episode_state, timestamptz, int4, int8[], interval, interval) RETURNS batmap_episode_state
 AS 'MODULE_PATHNAME', 'batmap_episode_count_trans_timestamptz_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_episode_count_trans(batmap_episode_state, timestamptz, int4, int8[], interval, interval)
+COMMENT ON FUNCTION _batmap_episode_count_trans(batmap_episode_state, timestamptz, int4, int8[], interval, interval)
 IS 'transition function of batmap_episode_count_agg';
 
-CREATE FUNCTION batmap_episode_count_trans(batmap_episode_state, timestamptz, int8, int8[], interval, interval) RETURNS batmap_episode_state
+CREATE FUNCTION _batmap_episode_count_trans(batmap_episode_state, timestamptz, int8, int8[], interval, interval) RETURNS batmap_episode_state
 AS 'MODULE_PATHNAME', 'batmap_episode_count_trans_timestamptz_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_episode_count_trans(batmap_episode_state, timestamptz, int8, int8[], interval, interval)
+COMMENT ON FUNCTION _batmap_episode_count_trans(batmap_episode_state, timestamptz, int8, int8[], interval, interval)
 IS 'transition function of batmap_episode_count_agg';
 
-CREATE FUNCTION batmap_episode_count_merge(batmap_episode_state, batmap_episode_state) RETURNS batmap_episode_state
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_episode_count_merge(batmap_episode_state, batmap_episode_state) IS 'combine function of batmap_episode_count_agg';
+CREATE FUNCTION _batmap_episode_count_merge(batmap_episode_state, batmap_episode_state) RETURNS batmap_episode_state
+AS 'MODULE_PATHNAME', 'batmap_episode_count_merge' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_episode_count_merge(batmap_episode_state, batmap_episode_state) IS 'combine function of batmap_episode_count_agg';
 
-CREATE FUNCTION batmap_episode_count_final(batmap_episode_state) RETURNS int8
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_episode_count_final(batmap_episode_state) IS 'final function of batmap_episode_count_agg';
+CREATE FUNCTION _batmap_episode_count_final(batmap_episode_state) RETURNS int8
+AS 'MODULE_PATHNAME', 'batmap_episode_count_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_episode_count_final(batmap_episode_state) IS 'final function of batmap_episode_count_agg';
 
 CREATE AGGREGATE batmap_episode_count_agg("time" int8, event int4, episode int8[], gap_low int8, gap_high int8) (
-    SFUNC = batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
-    COMBINEFUNC = batmap_episode_count_merge,
-    FINALFUNC = batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
+    COMBINEFUNC = _batmap_episode_count_merge,
+    FINALFUNC = _batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_episode_count_agg(int8, int4, int8[], int8, int8)
 IS 'number of occurrences of an episode among the events of a group';
 
 CREATE AGGREGATE batmap_episode_count_agg("time" int8, event int8, episode int8[], gap_low int8, gap_high int8) (
-    SFUNC = batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
-    COMBINEFUNC = batmap_episode_count_merge,
-    FINALFUNC = batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
+    COMBINEFUNC = _batmap_episode_count_merge,
+    FINALFUNC = _batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_episode_count_agg(int8, int8, int8[], int8, int8)
 IS 'number of occurrences of an episode among the events of a group';
 
 CREATE AGGREGATE batmap_episode_count_agg("time" float8, event int4, episode int8[], gap_low float8, gap_high float8) (
-    SFUNC = batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
-    COMBINEFUNC = batmap_episode_count_merge,
-    FINALFUNC = batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
+    COMBINEFUNC = _batmap_episode_count_merge,
+    FINALFUNC = _batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_episode_count_agg(float8, int4, int8[], float8, float8)
 IS 'number of occurrences of an episode among the events of a group';
 
 CREATE AGGREGATE batmap_episode_count_agg("time" float8, event int8, episode int8[], gap_low float8, gap_high float8) (
-    SFUNC = batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
-    COMBINEFUNC = batmap_episode_count_merge,
-    FINALFUNC = batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
+    COMBINEFUNC = _batmap_episode_count_merge,
+    FINALFUNC = _batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_episode_count_agg(float8, int8, int8[], float8, float8)
 IS 'number of occurrences of an episode among the events of a group';
 
 CREATE AGGREGATE batmap_episode_count_agg("time" timestamptz, event int4, episode int8[], gap_low interval, gap_high interval) (
-    SFUNC = batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
-    COMBINEFUNC = batmap_episode_count_merge,
-    FINALFUNC = batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
+    COMBINEFUNC = _batmap_episode_count_merge,
+    FINALFUNC = _batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_episode_count_agg(timestamptz, int4, int8[], interval, interval)
 IS 'number of occurrences of an episode among the events of a group';
 
 CREATE AGGREGATE batmap_episode_count_agg("time" timestamptz, event int8, episode int8[], gap_low interval, gap_high interval) (
-    SFUNC = batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
-    COMBINEFUNC = batmap_episode_count_merge,
-    FINALFUNC = batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
+    COMBINEFUNC = _batmap_episode_count_merge,
+    FINALFUNC = _batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_episode_count_agg(timestamptz, int8, int8[], interval, interval)
 IS 'number of occurrences of an episode among the events of a group';
 
 -- Join-project ----------------------------------------------------------------------------------
 
-CREATE FUNCTION batmap_join_project_support(internal) RETURNS internal
-AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_join_project_support(internal) IS 'planner support of batmap_join_project and batmap_join_project_of';
+CREATE FUNCTION _batmap_join_project_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_join_project_support' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_join_project_support(internal) IS 'planner support of batmap_join_project and batmap_join_project_of';
 
 CREATE FUNCTION batmap_join_project(
     left_query text,
@@ -834,7 +840,7 @@ CREATE FUNCTION batmap_join_project(
     device text DEFAULT NULL)
 RETURNS TABLE (a int8, c int8, support int8)
 AS 'MODULE_PATHNAME', 'batmap_join_project_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
-    SUPPORT batmap_join_project_support;
+    SUPPORT _batmap_join_project_support;
 COMMENT ON FUNCTION batmap_join_project(text, text, int8, bool, int8, int4, int8, text, text)
 IS 'all (a, c) that share a b in the (a, b) and (b, c) rows of two queries, with the number of such b';
 
@@ -850,7 +856,7 @@ CREATE FUNCTION batmap_join_project(
     device text DEFAULT NULL)
 RETURNS TABLE (a int8, c int8, support int8)
 AS 'MODULE_PATHNAME', 'batmap_join_project_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
-    SUPPORT batmap_join_project_support;
+    SUPPORT _batmap_join_project_support;
 COMMENT ON FUNCTION batmap_join_project(batmap_relation, batmap_relation, int8, bool, int8, int4, int8, text, text)
 IS 'all (a, c) that share a b in the (b, a) and (b, c) pairs of two relations, with the number of such b';
 
@@ -868,63 +874,63 @@ CREATE FUNCTION batmap_join_project_of(
     device text DEFAULT NULL)
 RETURNS TABLE (a anyelement, c anycompatible, support int8)
 AS 'MODULE_PATHNAME', 'batmap_join_project_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
-    SUPPORT batmap_join_project_support;
+    SUPPORT _batmap_join_project_support;
 COMMENT ON FUNCTION batmap_join_project_of(anyelement, anycompatible, text, text, int8, bool, int8, int4, int8, text, text)
 IS 'all (a, c) that share a b in the (a, b) and (b, c) rows of two queries, with the number of such b, for a and c of any hashable types';
 
 CREATE TYPE batmap_join_state;
 
-CREATE FUNCTION batmap_join_state_in(cstring) RETURNS batmap_join_state
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION _batmap_join_state_in(cstring) RETURNS batmap_join_state
+AS 'MODULE_PATHNAME', 'batmap_join_state_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION batmap_join_state_out(batmap_join_state) RETURNS cstring
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION _batmap_join_state_out(batmap_join_state) RETURNS cstring
+AS 'MODULE_PATHNAME', 'batmap_join_state_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION batmap_join_state_recv(internal) RETURNS batmap_join_state
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION _batmap_join_state_recv(internal) RETURNS batmap_join_state
+AS 'MODULE_PATHNAME', 'batmap_join_state_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION batmap_join_state_send(batmap_join_state) RETURNS bytea
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION _batmap_join_state_send(batmap_join_state) RETURNS bytea
+AS 'MODULE_PATHNAME', 'batmap_join_state_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 CREATE TYPE batmap_join_state (
-    INPUT = batmap_join_state_in,
-    OUTPUT = batmap_join_state_out,
-    RECEIVE = batmap_join_state_recv,
-    SEND = batmap_join_state_send,
+    INPUT = _batmap_join_state_in,
+    OUTPUT = _batmap_join_state_out,
+    RECEIVE = _batmap_join_state_recv,
+    SEND = _batmap_join_state_send,
     INTERNALLENGTH = VARIABLE,
     ALIGNMENT = double,
     STORAGE = external
 );
 COMMENT ON TYPE batmap_join_state IS 'state of batmap_join_project_agg';
 
-CREATE FUNCTION batmap_join_trans(batmap_join_state, int4, int4, int4) RETURNS batmap_join_state
+CREATE FUNCTION _batmap_join_trans(batmap_join_state, int4, int4, int4) RETURNS batmap_join_state
 AS 'MODULE_PATHNAME', 'batmap_join_trans_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_join_trans(batmap_join_state, int4, int4, int4) IS 'transition function of batmap_join_project_agg';
+COMMENT ON FUNCTION _batmap_join_trans(batmap_join_state, int4, int4, int4) IS 'transition function of batmap_join_project_agg';
 
-CREATE FUNCTION batmap_join_trans(batmap_join_state, int8, int8, int8) RETURNS batmap_join_state
+CREATE FUNCTION _batmap_join_trans(batmap_join_state, int8, int8, int8) RETURNS batmap_join_state
 AS 'MODULE_PATHNAME', 'batmap_join_trans_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_join_trans(batmap_join_state, int8, int8, int8) IS 'transition function of batmap_join_project_agg';
+COMMENT ON FUNCTION _batmap_join_trans(batmap_join_state, int8, int8, int8) IS 'transition function of batmap_join_project_agg';
 
-CREATE FUNCTION batmap_join_merge(batmap_join_state, batmap_join_state) RETURNS batmap_join_state
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_join_merge(batmap_join_state, batmap_join_state) IS 'merges two states of batmap_join_project_agg';
+CREATE FUNCTION _batmap_join_merge(batmap_join_state, batmap_join_state) RETURNS batmap_join_state
+AS 'MODULE_PATHNAME', 'batmap_join_merge' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_join_merge(batmap_join_state, batmap_join_state) IS 'merges two states of batmap_join_project_agg';
 
-CREATE FUNCTION batmap_join_project_final(batmap_join_state) RETURNS batmap_pair[]
-AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_join_project_final(batmap_join_state) IS 'final function of batmap_join_project_agg';
+CREATE FUNCTION _batmap_join_project_final(batmap_join_state) RETURNS batmap_pair[]
+AS 'MODULE_PATHNAME', 'batmap_join_project_final' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_join_project_final(batmap_join_state) IS 'final function of batmap_join_project_agg';
 
 CREATE AGGREGATE batmap_join_project_agg(a int4, b int4, c int4) (
-    SFUNC = batmap_join_trans, STYPE = batmap_join_state, SSPACE = 4096,
-    COMBINEFUNC = batmap_join_merge,
-    FINALFUNC = batmap_join_project_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_join_trans, STYPE = batmap_join_state, SSPACE = 4096,
+    COMBINEFUNC = _batmap_join_merge,
+    FINALFUNC = _batmap_join_project_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_join_project_agg(int4, int4, int4)
 IS 'all (a, c) that share a b in the rows (a, b, NULL) and (NULL, b, c) of a group, with the number of such b';
 
 CREATE AGGREGATE batmap_join_project_agg(a int8, b int8, c int8) (
-    SFUNC = batmap_join_trans, STYPE = batmap_join_state, SSPACE = 4096,
-    COMBINEFUNC = batmap_join_merge,
-    FINALFUNC = batmap_join_project_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_join_trans, STYPE = batmap_join_state, SSPACE = 4096,
+    COMBINEFUNC = _batmap_join_merge,
+    FINALFUNC = _batmap_join_project_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_join_project_agg(int8, int8, int8)
 IS 'all (a, c) that share a b in the rows (a, b, NULL) and (NULL, b, c) of a group, with the number of such b';
@@ -933,89 +939,89 @@ IS 'all (a, c) that share a b in the rows (a, b, NULL) and (NULL, b, c) of a gro
 
 CREATE TYPE batmap;
 
-CREATE FUNCTION batmap_in(cstring, oid, int4) RETURNS batmap
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION _batmap_in(cstring, oid, int4) RETURNS batmap
+AS 'MODULE_PATHNAME', 'batmap_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION batmap_out(batmap) RETURNS cstring
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION _batmap_out(batmap) RETURNS cstring
+AS 'MODULE_PATHNAME', 'batmap_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION batmap_recv(internal, oid, int4) RETURNS batmap
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION _batmap_recv(internal, oid, int4) RETURNS batmap
+AS 'MODULE_PATHNAME', 'batmap_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION batmap_send(batmap) RETURNS bytea
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION _batmap_send(batmap) RETURNS bytea
+AS 'MODULE_PATHNAME', 'batmap_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION batmap_typmod_in(cstring[]) RETURNS int4
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION _batmap_typmod_in(cstring[]) RETURNS int4
+AS 'MODULE_PATHNAME', 'batmap_typmod_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION batmap_typmod_out(int4) RETURNS cstring
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION _batmap_typmod_out(int4) RETURNS cstring
+AS 'MODULE_PATHNAME', 'batmap_typmod_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION batmap_typanalyze(internal) RETURNS bool
-AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_typanalyze(internal) IS 'collects the most common elements of a batmap column';
+CREATE FUNCTION _batmap_typanalyze(internal) RETURNS bool
+AS 'MODULE_PATHNAME', 'batmap_typanalyze' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_typanalyze(internal) IS 'collects the most common elements of a batmap column';
 
 CREATE TYPE batmap (
-    INPUT = batmap_in,
-    OUTPUT = batmap_out,
-    RECEIVE = batmap_recv,
-    SEND = batmap_send,
-    TYPMOD_IN = batmap_typmod_in,
-    TYPMOD_OUT = batmap_typmod_out,
-    ANALYZE = batmap_typanalyze,
+    INPUT = _batmap_in,
+    OUTPUT = _batmap_out,
+    RECEIVE = _batmap_recv,
+    SEND = _batmap_send,
+    TYPMOD_IN = _batmap_typmod_in,
+    TYPMOD_OUT = _batmap_typmod_out,
+    ANALYZE = _batmap_typanalyze,
     INTERNALLENGTH = VARIABLE,
     ALIGNMENT = int4,
     STORAGE = external
 );
 COMMENT ON TYPE batmap IS 'set of integers 0 <= x < N, stored for intersection; batmap(N) declares N';
 
-CREATE FUNCTION batmap_to_typmod(batmap, int4, bool) RETURNS batmap
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION batmap_to_typmod(batmap, int4, bool) IS 'the set in a declared universe; an element outside it is an error';
+CREATE FUNCTION _batmap_to_typmod(batmap, int4, bool) RETURNS batmap
+AS 'MODULE_PATHNAME', 'batmap_to_typmod' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION _batmap_to_typmod(batmap, int4, bool) IS 'the set in a declared universe; an element outside it is an error';
 
-CREATE CAST (batmap AS batmap) WITH FUNCTION batmap_to_typmod(batmap, int4, bool) AS IMPLICIT;
+CREATE CAST (batmap AS batmap) WITH FUNCTION _batmap_to_typmod(batmap, int4, bool) AS IMPLICIT;
 COMMENT ON CAST (batmap AS batmap) IS 'declares the universe';
 
-CREATE FUNCTION batmap_from_array(int4[], int4, bool) RETURNS batmap
+CREATE FUNCTION _batmap_from_array(int4[], int4, bool) RETURNS batmap
 AS 'MODULE_PATHNAME', 'batmap_from_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_from_array(int4[], int4, bool) IS 'the set of the elements of an array';
+COMMENT ON FUNCTION _batmap_from_array(int4[], int4, bool) IS 'the set of the elements of an array';
 
-CREATE CAST (int4[] AS batmap) WITH FUNCTION batmap_from_array(int4[], int4, bool) AS ASSIGNMENT;
+CREATE CAST (int4[] AS batmap) WITH FUNCTION _batmap_from_array(int4[], int4, bool) AS ASSIGNMENT;
 COMMENT ON CAST (int4[] AS batmap) IS 'elements of an array; duplicates count once';
 
-CREATE FUNCTION batmap_from_array(int8[], int4, bool) RETURNS batmap
+CREATE FUNCTION _batmap_from_array(int8[], int4, bool) RETURNS batmap
 AS 'MODULE_PATHNAME', 'batmap_from_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_from_array(int8[], int4, bool) IS 'the set of the elements of an array';
+COMMENT ON FUNCTION _batmap_from_array(int8[], int4, bool) IS 'the set of the elements of an array';
 
-CREATE CAST (int8[] AS batmap) WITH FUNCTION batmap_from_array(int8[], int4, bool) AS ASSIGNMENT;
+CREATE CAST (int8[] AS batmap) WITH FUNCTION _batmap_from_array(int8[], int4, bool) AS ASSIGNMENT;
 COMMENT ON CAST (int8[] AS batmap) IS 'elements of an array; duplicates count once';
 
-CREATE FUNCTION batmap_to_int4_array(batmap) RETURNS int4[]
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_to_int4_array(batmap) IS 'the elements of a set, ascending';
+CREATE FUNCTION _batmap_to_int4_array(batmap) RETURNS int4[]
+AS 'MODULE_PATHNAME', 'batmap_to_int4_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_to_int4_array(batmap) IS 'the elements of a set, ascending';
 
-CREATE CAST (batmap AS int4[]) WITH FUNCTION batmap_to_int4_array(batmap) AS ASSIGNMENT;
+CREATE CAST (batmap AS int4[]) WITH FUNCTION _batmap_to_int4_array(batmap) AS ASSIGNMENT;
 COMMENT ON CAST (batmap AS int4[]) IS 'elements, ascending';
 
-CREATE FUNCTION batmap_to_int8_array(batmap) RETURNS int8[]
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_to_int8_array(batmap) IS 'the elements of a set, ascending';
+CREATE FUNCTION _batmap_to_int8_array(batmap) RETURNS int8[]
+AS 'MODULE_PATHNAME', 'batmap_to_int8_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_to_int8_array(batmap) IS 'the elements of a set, ascending';
 
-CREATE CAST (batmap AS int8[]) WITH FUNCTION batmap_to_int8_array(batmap) AS ASSIGNMENT;
+CREATE CAST (batmap AS int8[]) WITH FUNCTION _batmap_to_int8_array(batmap) AS ASSIGNMENT;
 COMMENT ON CAST (batmap AS int8[]) IS 'elements, ascending';
 
-CREATE FUNCTION batmap_from_bytea(bytea, int4, bool) RETURNS batmap
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_from_bytea(bytea, int4, bool) IS 'a set from its binary form, which is checked in full';
+CREATE FUNCTION _batmap_from_bytea(bytea, int4, bool) RETURNS batmap
+AS 'MODULE_PATHNAME', 'batmap_from_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_from_bytea(bytea, int4, bool) IS 'a set from its binary form, which is checked in full';
 
-CREATE FUNCTION batmap_to_bytea(batmap) RETURNS bytea
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION batmap_to_bytea(batmap) IS 'the binary form of a set';
+CREATE FUNCTION _batmap_to_bytea(batmap) RETURNS bytea
+AS 'MODULE_PATHNAME', 'batmap_to_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION _batmap_to_bytea(batmap) IS 'the binary form of a set';
 
-CREATE CAST (bytea AS batmap) WITH FUNCTION batmap_from_bytea(bytea, int4, bool);
+CREATE CAST (bytea AS batmap) WITH FUNCTION _batmap_from_bytea(bytea, int4, bool);
 COMMENT ON CAST (bytea AS batmap) IS 'from the binary form';
 
-CREATE CAST (batmap AS bytea) WITH FUNCTION batmap_to_bytea(batmap);
+CREATE CAST (batmap AS bytea) WITH FUNCTION _batmap_to_bytea(batmap);
 COMMENT ON CAST (batmap AS bytea) IS 'to the binary form';
 
 CREATE FUNCTION batmap(elements int8[], universe int8) RETURNS batmap
@@ -1026,13 +1032,13 @@ CREATE FUNCTION batmap_range(lo int8, hi int8) RETURNS batmap
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
 COMMENT ON FUNCTION batmap_range(int8, int8) IS 'the set of all x with lo <= x < hi';
 
-CREATE FUNCTION batmap_set_unnest_support(internal) RETURNS internal
-AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_set_unnest_support(internal) IS 'planner support of batmap_unnest over sets';
+CREATE FUNCTION _batmap_set_unnest_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_set_unnest_support' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_set_unnest_support(internal) IS 'planner support of batmap_unnest over sets';
 
 CREATE FUNCTION batmap_unnest(batmap) RETURNS SETOF int8
 AS 'MODULE_PATHNAME', 'batmap_set_unnest' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500 ROWS 1000
-    SUPPORT batmap_set_unnest_support;
+    SUPPORT _batmap_set_unnest_support;
 COMMENT ON FUNCTION batmap_unnest(batmap) IS 'the elements of a set, ascending';
 
 CREATE FUNCTION batmap_from_roaring(bytea) RETURNS batmap
@@ -1053,233 +1059,233 @@ COMMENT ON FUNCTION batmap_to_roaring64(batmap) IS 'portable 64-bit Roaring byte
 
 -- Set algebra
 
-CREATE FUNCTION batmap_and(batmap, batmap) RETURNS batmap
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_and(batmap, batmap) IS 'intersection of two sets';
+CREATE FUNCTION _batmap_and(batmap, batmap) RETURNS batmap
+AS 'MODULE_PATHNAME', 'batmap_and' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_and(batmap, batmap) IS 'intersection of two sets';
 
 CREATE OPERATOR & (
-    FUNCTION = batmap_and, LEFTARG = batmap, RIGHTARG = batmap,
+    FUNCTION = _batmap_and, LEFTARG = batmap, RIGHTARG = batmap,
     COMMUTATOR = &
 );
 COMMENT ON OPERATOR & (batmap, batmap) IS 'intersection';
 
-CREATE FUNCTION batmap_or(batmap, batmap) RETURNS batmap
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_or(batmap, batmap) IS 'union of two sets';
+CREATE FUNCTION _batmap_or(batmap, batmap) RETURNS batmap
+AS 'MODULE_PATHNAME', 'batmap_or' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_or(batmap, batmap) IS 'union of two sets';
 
 CREATE OPERATOR | (
-    FUNCTION = batmap_or, LEFTARG = batmap, RIGHTARG = batmap,
+    FUNCTION = _batmap_or, LEFTARG = batmap, RIGHTARG = batmap,
     COMMUTATOR = |
 );
 COMMENT ON OPERATOR | (batmap, batmap) IS 'union';
 
-CREATE FUNCTION batmap_andnot(batmap, batmap) RETURNS batmap
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_andnot(batmap, batmap) IS 'difference of two sets';
+CREATE FUNCTION _batmap_andnot(batmap, batmap) RETURNS batmap
+AS 'MODULE_PATHNAME', 'batmap_andnot' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_andnot(batmap, batmap) IS 'difference of two sets';
 
 CREATE OPERATOR - (
-    FUNCTION = batmap_andnot, LEFTARG = batmap, RIGHTARG = batmap
+    FUNCTION = _batmap_andnot, LEFTARG = batmap, RIGHTARG = batmap
 );
 COMMENT ON OPERATOR - (batmap, batmap) IS 'difference';
 
-CREATE FUNCTION batmap_xor(batmap, batmap) RETURNS batmap
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_xor(batmap, batmap) IS 'symmetric difference of two sets';
+CREATE FUNCTION _batmap_xor(batmap, batmap) RETURNS batmap
+AS 'MODULE_PATHNAME', 'batmap_xor' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_xor(batmap, batmap) IS 'symmetric difference of two sets';
 
 CREATE OPERATOR # (
-    FUNCTION = batmap_xor, LEFTARG = batmap, RIGHTARG = batmap,
+    FUNCTION = _batmap_xor, LEFTARG = batmap, RIGHTARG = batmap,
     COMMUTATOR = #
 );
 COMMENT ON OPERATOR # (batmap, batmap) IS 'symmetric difference';
 
-CREATE FUNCTION batmap_add(batmap, int8) RETURNS batmap
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_add(batmap, int8) IS 'the set with an element added';
+CREATE FUNCTION _batmap_add(batmap, int8) RETURNS batmap
+AS 'MODULE_PATHNAME', 'batmap_add' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_add(batmap, int8) IS 'the set with an element added';
 
 CREATE OPERATOR | (
-    FUNCTION = batmap_add, LEFTARG = batmap, RIGHTARG = int8
+    FUNCTION = _batmap_add, LEFTARG = batmap, RIGHTARG = int8
 );
 COMMENT ON OPERATOR | (batmap, int8) IS 'adds an element';
 
-CREATE FUNCTION batmap_remove(batmap, int8) RETURNS batmap
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_remove(batmap, int8) IS 'the set with an element removed';
+CREATE FUNCTION _batmap_remove(batmap, int8) RETURNS batmap
+AS 'MODULE_PATHNAME', 'batmap_remove' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_remove(batmap, int8) IS 'the set with an element removed';
 
 CREATE OPERATOR - (
-    FUNCTION = batmap_remove, LEFTARG = batmap, RIGHTARG = int8
+    FUNCTION = _batmap_remove, LEFTARG = batmap, RIGHTARG = int8
 );
 COMMENT ON OPERATOR - (batmap, int8) IS 'removes an element';
 
 -- Membership, inclusion and overlap
 
-CREATE FUNCTION batmap_sel(internal, oid, internal, int4) RETURNS float8
-AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_sel(internal, oid, internal, int4) IS 'restriction selectivity of && @> <@ over sets';
+CREATE FUNCTION _batmap_sel(internal, oid, internal, int4) RETURNS float8
+AS 'MODULE_PATHNAME', 'batmap_sel' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_sel(internal, oid, internal, int4) IS 'restriction selectivity of && @> <@ over sets';
 
-CREATE FUNCTION batmap_joinsel(internal, oid, internal, int2, internal) RETURNS float8
-AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_joinsel(internal, oid, internal, int2, internal) IS 'join selectivity of && @> <@ over sets';
+CREATE FUNCTION _batmap_joinsel(internal, oid, internal, int2, internal) RETURNS float8
+AS 'MODULE_PATHNAME', 'batmap_joinsel' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_joinsel(internal, oid, internal, int2, internal) IS 'join selectivity of && @> <@ over sets';
 
-CREATE FUNCTION batmap_overlaps(batmap, batmap) RETURNS bool
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION batmap_overlaps(batmap, batmap) IS 'do two sets have an element in common?';
+CREATE FUNCTION _batmap_overlaps(batmap, batmap) RETURNS bool
+AS 'MODULE_PATHNAME', 'batmap_overlaps' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION _batmap_overlaps(batmap, batmap) IS 'do two sets have an element in common?';
 
 CREATE OPERATOR && (
-    FUNCTION = batmap_overlaps, LEFTARG = batmap, RIGHTARG = batmap,
-    COMMUTATOR = &&, RESTRICT = batmap_sel, JOIN = batmap_joinsel
+    FUNCTION = _batmap_overlaps, LEFTARG = batmap, RIGHTARG = batmap,
+    COMMUTATOR = &&, RESTRICT = _batmap_sel, JOIN = _batmap_joinsel
 );
 COMMENT ON OPERATOR && (batmap, batmap) IS 'overlaps';
 
-CREATE FUNCTION batmap_contains(batmap, batmap) RETURNS bool
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION batmap_contains(batmap, batmap) IS 'does the first set contain all elements of the second?';
+CREATE FUNCTION _batmap_contains(batmap, batmap) RETURNS bool
+AS 'MODULE_PATHNAME', 'batmap_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION _batmap_contains(batmap, batmap) IS 'does the first set contain all elements of the second?';
 
 CREATE OPERATOR @> (
-    FUNCTION = batmap_contains, LEFTARG = batmap, RIGHTARG = batmap,
-    COMMUTATOR = <@, RESTRICT = batmap_sel, JOIN = batmap_joinsel
+    FUNCTION = _batmap_contains, LEFTARG = batmap, RIGHTARG = batmap,
+    COMMUTATOR = <@, RESTRICT = _batmap_sel, JOIN = _batmap_joinsel
 );
 COMMENT ON OPERATOR @> (batmap, batmap) IS 'contains';
 
-CREATE FUNCTION batmap_contained(batmap, batmap) RETURNS bool
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION batmap_contained(batmap, batmap) IS 'are all elements of the first set in the second?';
+CREATE FUNCTION _batmap_contained(batmap, batmap) RETURNS bool
+AS 'MODULE_PATHNAME', 'batmap_contained' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION _batmap_contained(batmap, batmap) IS 'are all elements of the first set in the second?';
 
 CREATE OPERATOR <@ (
-    FUNCTION = batmap_contained, LEFTARG = batmap, RIGHTARG = batmap,
-    COMMUTATOR = @>, RESTRICT = batmap_sel, JOIN = batmap_joinsel
+    FUNCTION = _batmap_contained, LEFTARG = batmap, RIGHTARG = batmap,
+    COMMUTATOR = @>, RESTRICT = _batmap_sel, JOIN = _batmap_joinsel
 );
 COMMENT ON OPERATOR <@ (batmap, batmap) IS 'is contained by';
 
-CREATE FUNCTION batmap_contains_element(batmap, int8) RETURNS bool
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
-COMMENT ON FUNCTION batmap_contains_element(batmap, int8) IS 'is the element in the set?';
+CREATE FUNCTION _batmap_contains_element(batmap, int8) RETURNS bool
+AS 'MODULE_PATHNAME', 'batmap_contains_element' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION _batmap_contains_element(batmap, int8) IS 'is the element in the set?';
 
 CREATE OPERATOR @> (
-    FUNCTION = batmap_contains_element, LEFTARG = batmap, RIGHTARG = int8,
-    COMMUTATOR = <@, RESTRICT = batmap_sel, JOIN = batmap_joinsel
+    FUNCTION = _batmap_contains_element, LEFTARG = batmap, RIGHTARG = int8,
+    COMMUTATOR = <@, RESTRICT = _batmap_sel, JOIN = _batmap_joinsel
 );
 COMMENT ON OPERATOR @> (batmap, int8) IS 'contains the element';
 
-CREATE FUNCTION batmap_element_contained(int8, batmap) RETURNS bool
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
-COMMENT ON FUNCTION batmap_element_contained(int8, batmap) IS 'is the element in the set?';
+CREATE FUNCTION _batmap_element_contained(int8, batmap) RETURNS bool
+AS 'MODULE_PATHNAME', 'batmap_element_contained' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION _batmap_element_contained(int8, batmap) IS 'is the element in the set?';
 
 CREATE OPERATOR <@ (
-    FUNCTION = batmap_element_contained, LEFTARG = int8, RIGHTARG = batmap,
-    COMMUTATOR = @>, RESTRICT = batmap_sel, JOIN = batmap_joinsel
+    FUNCTION = _batmap_element_contained, LEFTARG = int8, RIGHTARG = batmap,
+    COMMUTATOR = @>, RESTRICT = _batmap_sel, JOIN = _batmap_joinsel
 );
 COMMENT ON OPERATOR <@ (int8, batmap) IS 'is an element of';
 
 -- Equality and order depend on the elements alone, not on the universe
 
-CREATE FUNCTION batmap_eq(batmap, batmap) RETURNS bool
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION batmap_eq(batmap, batmap) IS 'do two sets have the same elements?';
+CREATE FUNCTION _batmap_eq(batmap, batmap) RETURNS bool
+AS 'MODULE_PATHNAME', 'batmap_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION _batmap_eq(batmap, batmap) IS 'do two sets have the same elements?';
 
 CREATE OPERATOR = (
-    FUNCTION = batmap_eq, LEFTARG = batmap, RIGHTARG = batmap,
+    FUNCTION = _batmap_eq, LEFTARG = batmap, RIGHTARG = batmap,
     COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
 );
 COMMENT ON OPERATOR = (batmap, batmap) IS 'equal';
 
-CREATE FUNCTION batmap_ne(batmap, batmap) RETURNS bool
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION batmap_ne(batmap, batmap) IS 'do two sets have different elements?';
+CREATE FUNCTION _batmap_ne(batmap, batmap) RETURNS bool
+AS 'MODULE_PATHNAME', 'batmap_ne' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION _batmap_ne(batmap, batmap) IS 'do two sets have different elements?';
 
 CREATE OPERATOR <> (
-    FUNCTION = batmap_ne, LEFTARG = batmap, RIGHTARG = batmap,
+    FUNCTION = _batmap_ne, LEFTARG = batmap, RIGHTARG = batmap,
     COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel
 );
 COMMENT ON OPERATOR <> (batmap, batmap) IS 'not equal';
 
-CREATE FUNCTION batmap_lt(batmap, batmap) RETURNS bool
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION batmap_lt(batmap, batmap) IS 'less, in the order of the ascending elements';
+CREATE FUNCTION _batmap_lt(batmap, batmap) RETURNS bool
+AS 'MODULE_PATHNAME', 'batmap_lt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION _batmap_lt(batmap, batmap) IS 'less, in the order of the ascending elements';
 
 CREATE OPERATOR < (
-    FUNCTION = batmap_lt, LEFTARG = batmap, RIGHTARG = batmap,
+    FUNCTION = _batmap_lt, LEFTARG = batmap, RIGHTARG = batmap,
     COMMUTATOR = >, NEGATOR = >=, RESTRICT = scalarltsel, JOIN = scalarltjoinsel
 );
 COMMENT ON OPERATOR < (batmap, batmap) IS 'less';
 
-CREATE FUNCTION batmap_le(batmap, batmap) RETURNS bool
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION batmap_le(batmap, batmap) IS 'less or equal, in the order of the ascending elements';
+CREATE FUNCTION _batmap_le(batmap, batmap) RETURNS bool
+AS 'MODULE_PATHNAME', 'batmap_le' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION _batmap_le(batmap, batmap) IS 'less or equal, in the order of the ascending elements';
 
 CREATE OPERATOR <= (
-    FUNCTION = batmap_le, LEFTARG = batmap, RIGHTARG = batmap,
+    FUNCTION = _batmap_le, LEFTARG = batmap, RIGHTARG = batmap,
     COMMUTATOR = >=, NEGATOR = >, RESTRICT = scalarlesel, JOIN = scalarlejoinsel
 );
 COMMENT ON OPERATOR <= (batmap, batmap) IS 'less or equal';
 
-CREATE FUNCTION batmap_gt(batmap, batmap) RETURNS bool
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION batmap_gt(batmap, batmap) IS 'greater, in the order of the ascending elements';
+CREATE FUNCTION _batmap_gt(batmap, batmap) RETURNS bool
+AS 'MODULE_PATHNAME', 'batmap_gt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION _batmap_gt(batmap, batmap) IS 'greater, in the order of the ascending elements';
 
 CREATE OPERATOR > (
-    FUNCTION = batmap_gt, LEFTARG = batmap, RIGHTARG = batmap,
+    FUNCTION = _batmap_gt, LEFTARG = batmap, RIGHTARG = batmap,
     COMMUTATOR = <, NEGATOR = <=, RESTRICT = scalargtsel, JOIN = scalargtjoinsel
 );
 COMMENT ON OPERATOR > (batmap, batmap) IS 'greater';
 
-CREATE FUNCTION batmap_ge(batmap, batmap) RETURNS bool
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION batmap_ge(batmap, batmap) IS 'greater or equal, in the order of the ascending elements';
+CREATE FUNCTION _batmap_ge(batmap, batmap) RETURNS bool
+AS 'MODULE_PATHNAME', 'batmap_ge' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION _batmap_ge(batmap, batmap) IS 'greater or equal, in the order of the ascending elements';
 
 CREATE OPERATOR >= (
-    FUNCTION = batmap_ge, LEFTARG = batmap, RIGHTARG = batmap,
+    FUNCTION = _batmap_ge, LEFTARG = batmap, RIGHTARG = batmap,
     COMMUTATOR = <=, NEGATOR = <, RESTRICT = scalargesel, JOIN = scalargejoinsel
 );
 COMMENT ON OPERATOR >= (batmap, batmap) IS 'greater or equal';
 
-CREATE FUNCTION batmap_cmp(batmap, batmap) RETURNS int4
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION batmap_cmp(batmap, batmap) IS 'order of the ascending elements: -1, 0 or 1';
+CREATE FUNCTION _batmap_cmp(batmap, batmap) RETURNS int4
+AS 'MODULE_PATHNAME', 'batmap_cmp' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION _batmap_cmp(batmap, batmap) IS 'order of the ascending elements: -1, 0 or 1';
 
-CREATE FUNCTION batmap_hash(batmap) RETURNS int4
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_hash(batmap) IS 'hash of the elements';
+CREATE FUNCTION _batmap_hash(batmap) RETURNS int4
+AS 'MODULE_PATHNAME', 'batmap_hash' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_hash(batmap) IS 'hash of the elements';
 
-CREATE FUNCTION batmap_hash_extended(batmap, int8) RETURNS int8
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_hash_extended(batmap, int8) IS 'hash of the elements with a seed';
+CREATE FUNCTION _batmap_hash_extended(batmap, int8) RETURNS int8
+AS 'MODULE_PATHNAME', 'batmap_hash_extended' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_hash_extended(batmap, int8) IS 'hash of the elements with a seed';
 
 CREATE OPERATOR CLASS batmap_btree_ops DEFAULT FOR TYPE batmap USING btree AS
     OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
-    FUNCTION 1 batmap_cmp(batmap, batmap);
+    FUNCTION 1 _batmap_cmp(batmap, batmap);
 COMMENT ON OPERATOR CLASS batmap_btree_ops USING btree IS 'order of the ascending elements';
 
 CREATE OPERATOR CLASS batmap_hash_ops DEFAULT FOR TYPE batmap USING hash AS
     OPERATOR 1 =,
-    FUNCTION 1 batmap_hash(batmap),
-    FUNCTION 2 batmap_hash_extended(batmap, int8);
+    FUNCTION 1 _batmap_hash(batmap),
+    FUNCTION 2 _batmap_hash_extended(batmap, int8);
 COMMENT ON OPERATOR CLASS batmap_hash_ops USING hash IS 'equality of the elements';
 
 -- GIN index over the elements
 
-CREATE FUNCTION batmap_gin_extract_value(batmap, internal) RETURNS internal
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_gin_extract_value(batmap, internal) IS 'GIN support';
+CREATE FUNCTION _batmap_gin_extract_value(batmap, internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_gin_extract_value' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_gin_extract_value(batmap, internal) IS 'GIN support';
 
-CREATE FUNCTION batmap_gin_extract_query(batmap, internal, int2, internal, internal, internal, internal) RETURNS internal
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_gin_extract_query(batmap, internal, int2, internal, internal, internal, internal) IS 'GIN support';
+CREATE FUNCTION _batmap_gin_extract_query(batmap, internal, int2, internal, internal, internal, internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_gin_extract_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_gin_extract_query(batmap, internal, int2, internal, internal, internal, internal) IS 'GIN support';
 
-CREATE FUNCTION batmap_gin_consistent(internal, int2, batmap, int4, internal, internal, internal, internal) RETURNS bool
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_gin_consistent(internal, int2, batmap, int4, internal, internal, internal, internal) IS 'GIN support';
+CREATE FUNCTION _batmap_gin_consistent(internal, int2, batmap, int4, internal, internal, internal, internal) RETURNS bool
+AS 'MODULE_PATHNAME', 'batmap_gin_consistent' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_gin_consistent(internal, int2, batmap, int4, internal, internal, internal, internal) IS 'GIN support';
 
-CREATE FUNCTION batmap_gin_triconsistent(internal, int2, batmap, int4, internal, internal, internal) RETURNS "char"
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_gin_triconsistent(internal, int2, batmap, int4, internal, internal, internal) IS 'GIN support';
+CREATE FUNCTION _batmap_gin_triconsistent(internal, int2, batmap, int4, internal, internal, internal) RETURNS "char"
+AS 'MODULE_PATHNAME', 'batmap_gin_triconsistent' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_gin_triconsistent(internal, int2, batmap, int4, internal, internal, internal) IS 'GIN support';
 
 CREATE OPERATOR CLASS batmap_gin_ops DEFAULT FOR TYPE batmap USING gin AS
     OPERATOR 1 &&, OPERATOR 2 @>, OPERATOR 3 <@, OPERATOR 4 =, OPERATOR 5 @> (batmap, int8),
     FUNCTION 1 btint8cmp(int8, int8),
-    FUNCTION 2 batmap_gin_extract_value(batmap, internal),
-    FUNCTION 3 batmap_gin_extract_query(batmap, internal, int2, internal, internal, internal, internal),
-    FUNCTION 4 batmap_gin_consistent(internal, int2, batmap, int4, internal, internal, internal, internal),
-    FUNCTION 6 batmap_gin_triconsistent(internal, int2, batmap, int4, internal, internal, internal),
+    FUNCTION 2 _batmap_gin_extract_value(batmap, internal),
+    FUNCTION 3 _batmap_gin_extract_query(batmap, internal, int2, internal, internal, internal, internal),
+    FUNCTION 4 _batmap_gin_consistent(internal, int2, batmap, int4, internal, internal, internal, internal),
+    FUNCTION 6 _batmap_gin_triconsistent(internal, int2, batmap, int4, internal, internal, internal),
     STORAGE int8;
 COMMENT ON OPERATOR CLASS batmap_gin_ops USING gin IS 'elements: && @> <@ = and @> int8';
 
@@ -1325,12 +1331,12 @@ CREATE FUNCTION batmap_overlap(batmap, batmap) RETURNS float8
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION batmap_overlap(batmap, batmap) IS 'common elements / size of the smaller set; 1 for two empty sets';
 
-CREATE FUNCTION batmap_jaccard_distance(batmap, batmap) RETURNS float8
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION batmap_jaccard_distance(batmap, batmap) IS '1 - Jaccard similarity';
+CREATE FUNCTION _batmap_jaccard_distance(batmap, batmap) RETURNS float8
+AS 'MODULE_PATHNAME', 'batmap_jaccard_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION _batmap_jaccard_distance(batmap, batmap) IS '1 - Jaccard similarity';
 
 CREATE OPERATOR <%> (
-    FUNCTION = batmap_jaccard_distance, LEFTARG = batmap, RIGHTARG = batmap,
+    FUNCTION = _batmap_jaccard_distance, LEFTARG = batmap, RIGHTARG = batmap,
     COMMUTATOR = <%>
 );
 COMMENT ON OPERATOR <%> (batmap, batmap) IS 'Jaccard distance';
@@ -1359,195 +1365,195 @@ COMMENT ON FUNCTION batmap_stats(batmap) IS 'how a set is stored';
 
 CREATE TYPE batmap_state;
 
-CREATE FUNCTION batmap_state_in(cstring) RETURNS batmap_state
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION _batmap_state_in(cstring) RETURNS batmap_state
+AS 'MODULE_PATHNAME', 'batmap_state_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION batmap_state_out(batmap_state) RETURNS cstring
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION _batmap_state_out(batmap_state) RETURNS cstring
+AS 'MODULE_PATHNAME', 'batmap_state_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION batmap_state_recv(internal) RETURNS batmap_state
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION _batmap_state_recv(internal) RETURNS batmap_state
+AS 'MODULE_PATHNAME', 'batmap_state_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION batmap_state_send(batmap_state) RETURNS bytea
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION _batmap_state_send(batmap_state) RETURNS bytea
+AS 'MODULE_PATHNAME', 'batmap_state_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 CREATE TYPE batmap_state (
-    INPUT = batmap_state_in,
-    OUTPUT = batmap_state_out,
-    RECEIVE = batmap_state_recv,
-    SEND = batmap_state_send,
+    INPUT = _batmap_state_in,
+    OUTPUT = _batmap_state_out,
+    RECEIVE = _batmap_state_recv,
+    SEND = _batmap_state_send,
     INTERNALLENGTH = VARIABLE,
     ALIGNMENT = double,
     STORAGE = external
 );
 COMMENT ON TYPE batmap_state IS 'state of the aggregates over sets';
 
-CREATE FUNCTION batmap_agg_trans(batmap_state, int2) RETURNS batmap_state
+CREATE FUNCTION _batmap_agg_trans(batmap_state, int2) RETURNS batmap_state
 AS 'MODULE_PATHNAME', 'batmap_agg_trans_int2' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_agg_trans(batmap_state, int2) IS 'transition function of batmap_agg';
+COMMENT ON FUNCTION _batmap_agg_trans(batmap_state, int2) IS 'transition function of batmap_agg';
 
-CREATE FUNCTION batmap_agg_trans(batmap_state, int2, int8) RETURNS batmap_state
+CREATE FUNCTION _batmap_agg_trans(batmap_state, int2, int8) RETURNS batmap_state
 AS 'MODULE_PATHNAME', 'batmap_agg_trans_int2_universe' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_agg_trans(batmap_state, int2, int8) IS 'transition function of batmap_agg with a universe';
+COMMENT ON FUNCTION _batmap_agg_trans(batmap_state, int2, int8) IS 'transition function of batmap_agg with a universe';
 
-CREATE FUNCTION batmap_agg_trans(batmap_state, int4) RETURNS batmap_state
+CREATE FUNCTION _batmap_agg_trans(batmap_state, int4) RETURNS batmap_state
 AS 'MODULE_PATHNAME', 'batmap_agg_trans_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_agg_trans(batmap_state, int4) IS 'transition function of batmap_agg';
+COMMENT ON FUNCTION _batmap_agg_trans(batmap_state, int4) IS 'transition function of batmap_agg';
 
-CREATE FUNCTION batmap_agg_trans(batmap_state, int4, int8) RETURNS batmap_state
+CREATE FUNCTION _batmap_agg_trans(batmap_state, int4, int8) RETURNS batmap_state
 AS 'MODULE_PATHNAME', 'batmap_agg_trans_int4_universe' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_agg_trans(batmap_state, int4, int8) IS 'transition function of batmap_agg with a universe';
+COMMENT ON FUNCTION _batmap_agg_trans(batmap_state, int4, int8) IS 'transition function of batmap_agg with a universe';
 
-CREATE FUNCTION batmap_agg_trans(batmap_state, int8) RETURNS batmap_state
+CREATE FUNCTION _batmap_agg_trans(batmap_state, int8) RETURNS batmap_state
 AS 'MODULE_PATHNAME', 'batmap_agg_trans_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_agg_trans(batmap_state, int8) IS 'transition function of batmap_agg';
+COMMENT ON FUNCTION _batmap_agg_trans(batmap_state, int8) IS 'transition function of batmap_agg';
 
-CREATE FUNCTION batmap_agg_trans(batmap_state, int8, int8) RETURNS batmap_state
+CREATE FUNCTION _batmap_agg_trans(batmap_state, int8, int8) RETURNS batmap_state
 AS 'MODULE_PATHNAME', 'batmap_agg_trans_int8_universe' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_agg_trans(batmap_state, int8, int8) IS 'transition function of batmap_agg with a universe';
+COMMENT ON FUNCTION _batmap_agg_trans(batmap_state, int8, int8) IS 'transition function of batmap_agg with a universe';
 
-CREATE FUNCTION batmap_or_trans(batmap_state, batmap) RETURNS batmap_state
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_or_trans(batmap_state, batmap) IS 'transition function of batmap_or_agg';
+CREATE FUNCTION _batmap_or_trans(batmap_state, batmap) RETURNS batmap_state
+AS 'MODULE_PATHNAME', 'batmap_or_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_or_trans(batmap_state, batmap) IS 'transition function of batmap_or_agg';
 
-CREATE FUNCTION batmap_and_trans(batmap_state, batmap) RETURNS batmap_state
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_and_trans(batmap_state, batmap) IS 'transition function of batmap_and_agg';
+CREATE FUNCTION _batmap_and_trans(batmap_state, batmap) RETURNS batmap_state
+AS 'MODULE_PATHNAME', 'batmap_and_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_and_trans(batmap_state, batmap) IS 'transition function of batmap_and_agg';
 
-CREATE FUNCTION batmap_xor_trans(batmap_state, batmap) RETURNS batmap_state
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_xor_trans(batmap_state, batmap) IS 'transition function of batmap_xor_agg';
+CREATE FUNCTION _batmap_xor_trans(batmap_state, batmap) RETURNS batmap_state
+AS 'MODULE_PATHNAME', 'batmap_xor_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_xor_trans(batmap_state, batmap) IS 'transition function of batmap_xor_agg';
 
-CREATE FUNCTION batmap_state_merge(batmap_state, batmap_state) RETURNS batmap_state
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_state_merge(batmap_state, batmap_state) IS 'combines two states of one aggregate; NULL is a state without rows';
+CREATE FUNCTION _batmap_state_merge(batmap_state, batmap_state) RETURNS batmap_state
+AS 'MODULE_PATHNAME', 'batmap_state_merge' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_state_merge(batmap_state, batmap_state) IS 'combines two states of one aggregate; NULL is a state without rows';
 
-CREATE FUNCTION batmap_agg_merge(batmap_state, batmap_state) RETURNS batmap_state
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_agg_merge(batmap_state, batmap_state) IS 'combines two states of batmap_agg with the same declared universe';
+CREATE FUNCTION _batmap_agg_merge(batmap_state, batmap_state) RETURNS batmap_state
+AS 'MODULE_PATHNAME', 'batmap_agg_merge' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_agg_merge(batmap_state, batmap_state) IS 'combines two states of batmap_agg with the same declared universe';
 
-CREATE FUNCTION batmap_state_final(batmap_state) RETURNS batmap
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_state_final(batmap_state) IS 'the set that a state has collected';
+CREATE FUNCTION _batmap_state_final(batmap_state) RETURNS batmap
+AS 'MODULE_PATHNAME', 'batmap_state_final' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_state_final(batmap_state) IS 'the set that a state has collected';
 
-CREATE FUNCTION batmap_state_cardinality(batmap_state) RETURNS int8
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_state_cardinality(batmap_state) IS 'number of elements that a state has collected; 0 for NULL';
+CREATE FUNCTION _batmap_state_cardinality(batmap_state) RETURNS int8
+AS 'MODULE_PATHNAME', 'batmap_state_cardinality' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_state_cardinality(batmap_state) IS 'number of elements that a state has collected; 0 for NULL';
 
-CREATE FUNCTION batmap_state_and_cardinality(batmap_state) RETURNS int8
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_state_and_cardinality(batmap_state) IS 'number of elements that a state has collected; NULL for NULL';
+CREATE FUNCTION _batmap_state_and_cardinality(batmap_state) RETURNS int8
+AS 'MODULE_PATHNAME', 'batmap_state_and_cardinality' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_state_and_cardinality(batmap_state) IS 'number of elements that a state has collected; NULL for NULL';
 
 CREATE AGGREGATE batmap_agg(element int2) (
-    SFUNC = batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
-    COMBINEFUNC = batmap_state_merge,
-    FINALFUNC = batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
+    COMBINEFUNC = _batmap_state_merge,
+    FINALFUNC = _batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_agg(int2) IS 'the set of the values; NULLs are ignored, NULL over no values';
 
 CREATE AGGREGATE batmap_agg(element int2, universe int8) (
-    SFUNC = batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
-    COMBINEFUNC = batmap_agg_merge,
-    FINALFUNC = batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
+    COMBINEFUNC = _batmap_agg_merge,
+    FINALFUNC = _batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_agg(int2, int8) IS 'the set of the values as a subset of 0 <= x < universe';
 
 CREATE AGGREGATE batmap_cardinality_agg(element int2) (
-    SFUNC = batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
-    COMBINEFUNC = batmap_state_merge,
-    FINALFUNC = batmap_state_cardinality, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
+    COMBINEFUNC = _batmap_state_merge,
+    FINALFUNC = _batmap_state_cardinality, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_cardinality_agg(int2) IS 'number of distinct values; 0 over no values';
 
 CREATE AGGREGATE batmap_agg(element int4) (
-    SFUNC = batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
-    COMBINEFUNC = batmap_state_merge,
-    FINALFUNC = batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
+    COMBINEFUNC = _batmap_state_merge,
+    FINALFUNC = _batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_agg(int4) IS 'the set of the values; NULLs are ignored, NULL over no values';
 
 CREATE AGGREGATE batmap_agg(element int4, universe int8) (
-    SFUNC = batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
-    COMBINEFUNC = batmap_agg_merge,
-    FINALFUNC = batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
+    COMBINEFUNC = _batmap_agg_merge,
+    FINALFUNC = _batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_agg(int4, int8) IS 'the set of the values as a subset of 0 <= x < universe';
 
 CREATE AGGREGATE batmap_cardinality_agg(element int4) (
-    SFUNC = batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
-    COMBINEFUNC = batmap_state_merge,
-    FINALFUNC = batmap_state_cardinality, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
+    COMBINEFUNC = _batmap_state_merge,
+    FINALFUNC = _batmap_state_cardinality, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_cardinality_agg(int4) IS 'number of distinct values; 0 over no values';
 
 CREATE AGGREGATE batmap_agg(element int8) (
-    SFUNC = batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
-    COMBINEFUNC = batmap_state_merge,
-    FINALFUNC = batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
+    COMBINEFUNC = _batmap_state_merge,
+    FINALFUNC = _batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_agg(int8) IS 'the set of the values; NULLs are ignored, NULL over no values';
 
 CREATE AGGREGATE batmap_agg(element int8, universe int8) (
-    SFUNC = batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
-    COMBINEFUNC = batmap_agg_merge,
-    FINALFUNC = batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
+    COMBINEFUNC = _batmap_agg_merge,
+    FINALFUNC = _batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_agg(int8, int8) IS 'the set of the values as a subset of 0 <= x < universe';
 
 CREATE AGGREGATE batmap_cardinality_agg(element int8) (
-    SFUNC = batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
-    COMBINEFUNC = batmap_state_merge,
-    FINALFUNC = batmap_state_cardinality, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_agg_trans, STYPE = batmap_state, SSPACE = 1024,
+    COMBINEFUNC = _batmap_state_merge,
+    FINALFUNC = _batmap_state_cardinality, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_cardinality_agg(int8) IS 'number of distinct values; 0 over no values';
 
 CREATE AGGREGATE batmap_or_agg(batmap) (
-    SFUNC = batmap_or_trans, STYPE = batmap_state, SSPACE = 65536,
-    COMBINEFUNC = batmap_state_merge,
-    FINALFUNC = batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_or_trans, STYPE = batmap_state, SSPACE = 65536,
+    COMBINEFUNC = _batmap_state_merge,
+    FINALFUNC = _batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_or_agg(batmap) IS 'union of the sets; NULLs are ignored, NULL over no sets';
 
 CREATE AGGREGATE batmap_or_cardinality_agg(batmap) (
-    SFUNC = batmap_or_trans, STYPE = batmap_state, SSPACE = 65536,
-    COMBINEFUNC = batmap_state_merge,
-    FINALFUNC = batmap_state_cardinality, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_or_trans, STYPE = batmap_state, SSPACE = 65536,
+    COMBINEFUNC = _batmap_state_merge,
+    FINALFUNC = _batmap_state_cardinality, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_or_cardinality_agg(batmap) IS 'number of elements of the union of the sets; 0 over no sets';
 
 CREATE AGGREGATE batmap_and_agg(batmap) (
-    SFUNC = batmap_and_trans, STYPE = batmap_state, SSPACE = 65536,
-    COMBINEFUNC = batmap_state_merge,
-    FINALFUNC = batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_and_trans, STYPE = batmap_state, SSPACE = 65536,
+    COMBINEFUNC = _batmap_state_merge,
+    FINALFUNC = _batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_and_agg(batmap) IS 'intersection of the sets; NULLs are ignored, NULL over no sets';
 
 CREATE AGGREGATE batmap_and_cardinality_agg(batmap) (
-    SFUNC = batmap_and_trans, STYPE = batmap_state, SSPACE = 65536,
-    COMBINEFUNC = batmap_state_merge,
-    FINALFUNC = batmap_state_and_cardinality, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_and_trans, STYPE = batmap_state, SSPACE = 65536,
+    COMBINEFUNC = _batmap_state_merge,
+    FINALFUNC = _batmap_state_and_cardinality, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_and_cardinality_agg(batmap) IS 'number of elements of the intersection of the sets; NULL over no sets';
 
 CREATE AGGREGATE batmap_xor_agg(batmap) (
-    SFUNC = batmap_xor_trans, STYPE = batmap_state, SSPACE = 65536,
-    COMBINEFUNC = batmap_state_merge,
-    FINALFUNC = batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_xor_trans, STYPE = batmap_state, SSPACE = 65536,
+    COMBINEFUNC = _batmap_state_merge,
+    FINALFUNC = _batmap_state_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_xor_agg(batmap) IS 'symmetric difference of the sets; NULLs are ignored, NULL over no sets';
 
 CREATE AGGREGATE batmap_xor_cardinality_agg(batmap) (
-    SFUNC = batmap_xor_trans, STYPE = batmap_state, SSPACE = 65536,
-    COMBINEFUNC = batmap_state_merge,
-    FINALFUNC = batmap_state_cardinality, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_xor_trans, STYPE = batmap_state, SSPACE = 65536,
+    COMBINEFUNC = _batmap_state_merge,
+    FINALFUNC = _batmap_state_cardinality, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_xor_cardinality_agg(batmap) IS 'number of elements of the symmetric difference of the sets; 0 over no sets';
 
 -- All pairs of sets
 
-CREATE FUNCTION batmap_all_pairs_support(internal) RETURNS internal
-AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_all_pairs_support(internal) IS 'planner support of batmap_all_pairs';
+CREATE FUNCTION _batmap_all_pairs_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_all_pairs_support' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_all_pairs_support(internal) IS 'planner support of batmap_all_pairs';
 
 CREATE FUNCTION batmap_all_pairs(
     query text,
@@ -1559,7 +1565,7 @@ CREATE FUNCTION batmap_all_pairs(
     device text DEFAULT NULL)
 RETURNS TABLE (id_a int8, id_b int8, intersection int8, jaccard float8)
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
-    SUPPORT batmap_all_pairs_support;
+    SUPPORT _batmap_all_pairs_support;
 COMMENT ON FUNCTION batmap_all_pairs(text, int8, float8, int8, int4, int8, text)
 IS 'all pairs of the (id, batmap) rows of a query whose intersection or Jaccard index is large enough';
 
@@ -1567,112 +1573,112 @@ IS 'all pairs of the (id, batmap) rows of a query whose intersection or Jaccard 
 
 CREATE TYPE batmap_pair_counts;
 
-CREATE FUNCTION batmap_pair_counts_in(cstring) RETURNS batmap_pair_counts
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION _batmap_pair_counts_in(cstring) RETURNS batmap_pair_counts
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION batmap_pair_counts_out(batmap_pair_counts) RETURNS cstring
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION _batmap_pair_counts_out(batmap_pair_counts) RETURNS cstring
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION batmap_pair_counts_recv(internal) RETURNS batmap_pair_counts
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION _batmap_pair_counts_recv(internal) RETURNS batmap_pair_counts
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION batmap_pair_counts_send(batmap_pair_counts) RETURNS bytea
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION _batmap_pair_counts_send(batmap_pair_counts) RETURNS bytea
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 CREATE TYPE batmap_pair_counts (
-    INPUT = batmap_pair_counts_in,
-    OUTPUT = batmap_pair_counts_out,
-    RECEIVE = batmap_pair_counts_recv,
-    SEND = batmap_pair_counts_send,
+    INPUT = _batmap_pair_counts_in,
+    OUTPUT = _batmap_pair_counts_out,
+    RECEIVE = _batmap_pair_counts_recv,
+    SEND = _batmap_pair_counts_send,
     INTERNALLENGTH = VARIABLE,
     ALIGNMENT = double,
     STORAGE = external
 );
 COMMENT ON TYPE batmap_pair_counts IS 'counts of pairs, items and transactions; add up over disjoint sets of transactions';
 
-CREATE FUNCTION batmap_pair_counts_final(batmap_relation) RETURNS batmap_pair_counts
-AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_pair_counts_final(batmap_relation) IS 'final function of batmap_pair_counts_agg over rows';
+CREATE FUNCTION _batmap_pair_counts_final(batmap_relation) RETURNS batmap_pair_counts
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_final' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_pair_counts_final(batmap_relation) IS 'final function of batmap_pair_counts_agg over rows';
 
 CREATE AGGREGATE batmap_pair_counts_agg(tid int4, item int4) (
-    SFUNC = batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
-    COMBINEFUNC = batmap_relation_merge,
-    FINALFUNC = batmap_pair_counts_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_pair_counts_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_pair_counts_agg(int4, int4) IS 'counts the pairs of (tid, item) rows';
 
 CREATE AGGREGATE batmap_pair_counts_agg(tid int4, item int8) (
-    SFUNC = batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
-    COMBINEFUNC = batmap_relation_merge,
-    FINALFUNC = batmap_pair_counts_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_pair_counts_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_pair_counts_agg(int4, int8) IS 'counts the pairs of (tid, item) rows';
 
 CREATE AGGREGATE batmap_pair_counts_agg(tid int8, item int4) (
-    SFUNC = batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
-    COMBINEFUNC = batmap_relation_merge,
-    FINALFUNC = batmap_pair_counts_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_pair_counts_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_pair_counts_agg(int8, int4) IS 'counts the pairs of (tid, item) rows';
 
 CREATE AGGREGATE batmap_pair_counts_agg(tid int8, item int8) (
-    SFUNC = batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
-    COMBINEFUNC = batmap_relation_merge,
-    FINALFUNC = batmap_pair_counts_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_pair_counts_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_pair_counts_agg(int8, int8) IS 'counts the pairs of (tid, item) rows';
 
-CREATE FUNCTION batmap_pair_counts_basket_trans(batmap_relation, batmap) RETURNS batmap_relation
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_pair_counts_basket_trans(batmap_relation, batmap)
+CREATE FUNCTION _batmap_pair_counts_basket_trans(batmap_relation, batmap) RETURNS batmap_relation
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_basket_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_pair_counts_basket_trans(batmap_relation, batmap)
 IS 'transition function of batmap_pair_counts_agg over sets';
 
-CREATE FUNCTION batmap_pair_counts_basket_merge(batmap_relation, batmap_relation) RETURNS batmap_relation
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_pair_counts_basket_merge(batmap_relation, batmap_relation)
+CREATE FUNCTION _batmap_pair_counts_basket_merge(batmap_relation, batmap_relation) RETURNS batmap_relation
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_basket_merge' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_pair_counts_basket_merge(batmap_relation, batmap_relation)
 IS 'combines two states; the baskets of the second get new numbers';
 
-CREATE FUNCTION batmap_pair_counts_basket_final(batmap_relation) RETURNS batmap_pair_counts
-AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_pair_counts_basket_final(batmap_relation) IS 'final function of batmap_pair_counts_agg over sets';
+CREATE FUNCTION _batmap_pair_counts_basket_final(batmap_relation) RETURNS batmap_pair_counts
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_basket_final' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_pair_counts_basket_final(batmap_relation) IS 'final function of batmap_pair_counts_agg over sets';
 
 CREATE AGGREGATE batmap_pair_counts_agg(items batmap) (
-    SFUNC = batmap_pair_counts_basket_trans, STYPE = batmap_relation, SSPACE = 4096,
-    COMBINEFUNC = batmap_pair_counts_basket_merge,
-    FINALFUNC = batmap_pair_counts_basket_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_pair_counts_basket_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_pair_counts_basket_merge,
+    FINALFUNC = _batmap_pair_counts_basket_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_pair_counts_agg(batmap) IS 'counts the pairs of baskets; each row is a basket, also if it repeats a set';
 
-CREATE FUNCTION batmap_pair_counts_merge(batmap_pair_counts, batmap_pair_counts) RETURNS batmap_pair_counts
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_pair_counts_merge(batmap_pair_counts, batmap_pair_counts)
+CREATE FUNCTION _batmap_pair_counts_merge(batmap_pair_counts, batmap_pair_counts) RETURNS batmap_pair_counts
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_merge' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_pair_counts_merge(batmap_pair_counts, batmap_pair_counts)
 IS 'transition function of sum(batmap_pair_counts); NULLs are ignored';
 
-CREATE FUNCTION batmap_pair_counts_sum_final(batmap_pair_counts) RETURNS batmap_pair_counts
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_pair_counts_sum_final(batmap_pair_counts) IS 'final function of sum(batmap_pair_counts)';
+CREATE FUNCTION _batmap_pair_counts_sum_final(batmap_pair_counts) RETURNS batmap_pair_counts
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_sum_final' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_pair_counts_sum_final(batmap_pair_counts) IS 'final function of sum(batmap_pair_counts)';
 
 CREATE AGGREGATE sum(batmap_pair_counts) (
-    SFUNC = batmap_pair_counts_merge, STYPE = batmap_pair_counts, SSPACE = 65536,
-    COMBINEFUNC = batmap_pair_counts_merge,
-    FINALFUNC = batmap_pair_counts_sum_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+    SFUNC = _batmap_pair_counts_merge, STYPE = batmap_pair_counts, SSPACE = 65536,
+    COMBINEFUNC = _batmap_pair_counts_merge,
+    FINALFUNC = _batmap_pair_counts_sum_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE sum(batmap_pair_counts) IS 'sum of the counts of disjoint sets of transactions; NULLs are ignored';
 
-CREATE FUNCTION batmap_pair_counts_add(batmap_pair_counts, batmap_pair_counts) RETURNS batmap_pair_counts
-AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION batmap_pair_counts_add(batmap_pair_counts, batmap_pair_counts)
+CREATE FUNCTION _batmap_pair_counts_add(batmap_pair_counts, batmap_pair_counts) RETURNS batmap_pair_counts
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_add' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_pair_counts_add(batmap_pair_counts, batmap_pair_counts)
 IS 'sum of the counts of two disjoint sets of transactions';
 
 CREATE OPERATOR + (
-    FUNCTION = batmap_pair_counts_add, LEFTARG = batmap_pair_counts, RIGHTARG = batmap_pair_counts,
+    FUNCTION = _batmap_pair_counts_add, LEFTARG = batmap_pair_counts, RIGHTARG = batmap_pair_counts,
     COMMUTATOR = +
 );
 COMMENT ON OPERATOR + (batmap_pair_counts, batmap_pair_counts) IS 'sum';
 
-CREATE FUNCTION batmap_pairs_counts_support(internal) RETURNS internal
-AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION batmap_pairs_counts_support(internal) IS 'planner support of batmap_pairs over pair counts';
+CREATE FUNCTION _batmap_pairs_counts_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_pairs_counts_support' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_pairs_counts_support(internal) IS 'planner support of batmap_pairs over pair counts';
 
 CREATE FUNCTION batmap_pairs(
     counts batmap_pair_counts,
@@ -1686,7 +1692,7 @@ CREATE FUNCTION batmap_pairs(
     max_results int8 DEFAULT NULL)
 RETURNS TABLE (item_a int8, item_b int8, support int8, support_a int8, support_b int8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_pairs_counts' LANGUAGE C STABLE PARALLEL SAFE COST 1000 ROWS 100000
-    SUPPORT batmap_pairs_counts_support;
+    SUPPORT _batmap_pairs_counts_support;
 COMMENT ON FUNCTION batmap_pairs(batmap_pair_counts, int8, float8, int8, int4, text, int8[], int8[], int8)
 IS 'frequent pairs of stored pair counts';
 

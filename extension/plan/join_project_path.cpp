@@ -363,8 +363,8 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
   path->path.pathtype = T_CustomScan;
   path->path.parent = input;  // so that EXPLAIN knows which relations are read
   path->path.pathtarget = query.finer ? set_pathtarget_cost_width(root, finer_target(query)) : query.target;
-  path->path.rows = query.finer ? counted_pairs(root, query, input->rows)
-                                : expected_rows(root, query, input->rows, plain->rows);
+  path->path.rows =
+      query.finer ? counted_pairs(root, query, input->rows) : expected_rows(root, query, input->rows, plain->rows);
   path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
   path->methods = methods;
 

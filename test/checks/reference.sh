@@ -2,8 +2,9 @@
 # docs/reference.md and the SQL surface are in step, both ways: the declaration of every function and aggregate, every type, view,
 # operator, cast, operator class and setting that a user may call is there, and what is there exists.
 #
-# Internal, and free to be left out, is a function that another object names as a part of it: the input and output functions of a
-# type, the functions of an aggregate, an operator, a cast or an operator class, and planner support. All else must be there.
+# A function is internal if only other objects of the database use it: the input and output functions of a type, the functions of an
+# aggregate, an operator, a cast or an operator class, and planner support. Its name begins with an underscore, and it has no
+# declaration in the reference.
 # `--fix` writes the declarations of the functions that the reference has anew.
 set -euo pipefail
 cd "${BATMAP_ROOT:-$(dirname "${BASH_SOURCE[0]}")/../..}"
@@ -32,7 +33,7 @@ for my $statement (map { plain($_) } split /;/, $sql) {
     if ($statement =~ /^CREATE OPERATOR CLASS (\w+)/) { $class{$1} = 1 }
     if ($statement =~ /^CREATE OPERATOR (\S+) \(.*LEFTARG = (\w+), RIGHTARG = (\w+)/) { $operator{"$2 $1 $3"} = 1 }
     next if $statement =~ /^COMMENT/;
-    $part{$1} = 1 while $statement =~ /\b(?:[A-Z_]+ = |FUNCTION \d+ |WITH FUNCTION |SUPPORT )(batmap\w*)/g;
+    $part{$1} = 1 while $statement =~ /\b(?:[A-Z_]+ = |FUNCTION \d+ |WITH FUNCTION |SUPPORT )(_?batmap\w*)/g;
 }
 
 # A declaration in lines of at most 97 columns.
@@ -74,7 +75,11 @@ for my $block ($reference =~ /^```signature\n(.*?)^```$/msg) {
 }
 for my $signature (sort keys %declared) {
     my ($name) = $signature =~ /^(\w+)/;
-    report("no declaration of: $signature") unless $shown{$signature} || $part{$name};
+    my $internal = $name =~ /^_/;
+    report("no declaration of: $signature") unless $shown{$signature} || $internal;
+    report("internal, but declared there: $signature") if $shown{$signature} && $internal;
+    report("nothing uses this internal function: $signature") if $internal && !$part{$name};
+    report("part of an object, but without an underscore: $signature") if $part{$name} && !$internal && $name ne 'batmap';
 }
 
 # Prose: what stands between backquotes, outside of blocks. A cell of a table writes | as \|.
@@ -98,7 +103,7 @@ for my $words (sort keys %quoted) {
 }
 for my $document ([ 'docs/reference.md', $reference ], [ 'README.md', text_of('README.md') ]) {
     my ($path, $text) = @$document;
-    my %named = map { $_ => 1 } $text =~ /`(batmap_[a-z0-9_]+)[`(]/g;
+    my %named = map { $_ => 1 } $text =~ /`(_?batmap_[a-z0-9_]+)[`(]/g;
     for my $name (sort keys %named) { report("$path: there is no $name") unless $function{$name} || $type{$name} || $view{$name} || $class{$name} }
     my %used = map { $_ => 1 } $text =~ /\b(batmap\.[a-z_]+)\b/g;
     for my $name (sort keys %used) { report("$path: there is no setting $name") unless $setting{$name} || $name eq 'batmap.sql' }

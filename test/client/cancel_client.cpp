@@ -446,7 +446,7 @@ std::vector<Target> episode_targets() {
 
 // Other long functions, which batmap_last_run() does not record.
 std::vector<Target> relation_targets() {
-  const std::string aggregate = "SELECT length(batmap_relation_send(batmap_relation_agg(tid, item))) FROM big";
+  const std::string aggregate = "SELECT length(_batmap_relation_send(batmap_relation_agg(tid, item))) FROM big";
   return {
       {"batmap_relation_agg", {"max_parallel_workers_per_gather = 0"}, aggregate, Phase::kWhole, 4, false},
       {"batmap_relation_agg in parallel", {}, aggregate, Phase::kWhole, 4, false},

@@ -196,16 +196,16 @@ SELECT * FROM batmap_episode_occurrences('TABLE log', '{{1, 2}}', ARRAY[0, 20]);
 SELECT batmap_episode_count_agg(at, event, ARRAY[1, event], 0, 10) FROM log WHERE event IS NOT NULL;
 SELECT batmap_episode_count_agg(at, event, '{1, 2}', 10, 0) FROM log;
 SELECT batmap_episode_count_agg(at, event, NULL, 0, 10) FROM log;
-SELECT batmap_episode_count_final('\x00');
-SELECT batmap_episode_count_final('e1:YmVwMQ==');
+SELECT _batmap_episode_count_final('\x00');
+SELECT _batmap_episode_count_final('e1:YmVwMQ==');
 -- a state as a value: it travels as text, and does not take part in what it does not belong to
 CREATE AGGREGATE pg_temp.episode_state(int8, int4, int8[], int8, int8)
-    (SFUNC = batmap_episode_count_trans, STYPE = batmap_episode_state);
+    (SFUNC = _batmap_episode_count_trans, STYPE = batmap_episode_state);
 SELECT pg_temp.episode_state(t, t % 3, '{1, 2}', 0, 5)::text AS state FROM generate_series(1, 5) t \gset
-SELECT :'state', batmap_episode_count_final(:'state');
-SELECT batmap_episode_count_final(batmap_episode_count_merge(:'state', :'state'));
-SELECT batmap_episode_count_merge(:'state', batmap_episode_count_trans(NULL, 1, 1, '{1, 3}', 0::int8, 5::int8));
-SELECT substr(batmap_episode_state_send(:'state'), 1, 8);
+SELECT :'state', _batmap_episode_count_final(:'state');
+SELECT _batmap_episode_count_final(_batmap_episode_count_merge(:'state', :'state'));
+SELECT _batmap_episode_count_merge(:'state', _batmap_episode_count_trans(NULL, 1, 1, '{1, 3}', 0::int8, 5::int8));
+SELECT substr(_batmap_episode_state_send(:'state'), 1, 8);
 -- the state of a group that has grown, in parallel and as a window: the same counts
 SELECT bool_and(counted = expected) FROM (
     SELECT batmap_episode_count_agg(t, t % 2, '{0, 1}', 0, 5) OVER (ORDER BY t) AS counted, (t + 1) / 2 AS expected

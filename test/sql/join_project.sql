@@ -135,10 +135,10 @@ SELECT batmap_join_project_agg(NULL::int, 1, NULL);
 SELECT a % 2 AS odd, batmap_join_project_agg(a, b, c)
 FROM (SELECT a, b, NULL::int AS c FROM r WHERE a > 0 UNION ALL SELECT half, b, c FROM s, generate_series(0, 1) half) x GROUP BY 1 ORDER BY 1;
 -- states: lossless text, and merging
-SELECT batmap_join_trans(NULL, 1, 2, 3);
-SELECT batmap_join_project_final(batmap_join_merge(batmap_join_trans(NULL, 1, 10, NULL),
-    batmap_join_merge(batmap_join_merge(NULL, batmap_join_trans(NULL, NULL, 10, 7)), NULL)::text::batmap_join_state));
-SELECT batmap_join_merge(NULL, NULL) IS NULL AS nothing, batmap_join_project_final(NULL) IS NULL AS none;
+SELECT _batmap_join_trans(NULL, 1, 2, 3);
+SELECT _batmap_join_project_final(_batmap_join_merge(_batmap_join_trans(NULL, 1, 10, NULL),
+    _batmap_join_merge(_batmap_join_merge(NULL, _batmap_join_trans(NULL, NULL, 10, 7)), NULL)::text::batmap_join_state));
+SELECT _batmap_join_merge(NULL, NULL) IS NULL AS nothing, _batmap_join_project_final(NULL) IS NULL AS none;
 SELECT 'r1:'::batmap_join_state;
 SELECT 'j1:'::batmap_join_state;
 SELECT 'j1:CAAAAAAAAAA='::batmap_join_state;

@@ -65,17 +65,17 @@ SELECT p.* FROM kept, batmap_pairs(c, min_count => 1, include => '{1,NULL}') p;
 EXPLAIN (COSTS OFF) SELECT p.* FROM kept, batmap_pairs(c, top_k => 3) p;
 -- addition: counts of disjoint sets of transactions
 SELECT (SELECT sum(c)::text FROM (SELECT batmap_pair_counts_agg(tid, item) AS c FROM baskets GROUP BY tid % 7) g) = c::text AS same FROM kept;
-SELECT (a.c + b.c)::text = kept.c::text AS same, batmap_pair_counts_add(b.c, a.c)::text = kept.c::text AS same
+SELECT (a.c + b.c)::text = kept.c::text AS same, _batmap_pair_counts_add(b.c, a.c)::text = kept.c::text AS same
 FROM kept, (SELECT batmap_pair_counts_agg(tid, item) AS c FROM baskets WHERE tid < 9) a, (SELECT batmap_pair_counts_agg(tid, item) AS c FROM baskets WHERE tid >= 9) b;
 SELECT batmap_pair_counts_total(c + c), batmap_pair_count(c + c, 1, 4), batmap_pair_counts_pairs(c + c) FROM kept;
 SELECT tid % 2 AS half, batmap_pair_counts_total(sum(c)) FROM (SELECT tid, batmap_pair_counts_agg(tid, item) AS c FROM baskets WHERE tid > 0 GROUP BY tid) g
 GROUP BY 1 ORDER BY 1;
 SELECT tid, batmap_pair_counts_total(sum(c) OVER (ORDER BY tid)) FROM (SELECT tid, batmap_pair_counts_agg(tid, item) AS c FROM baskets WHERE tid < 4 GROUP BY tid) g;
 -- calling the transition by hand does not change its argument, and what it gives is a value
-CREATE TABLE by_hand AS SELECT batmap_pair_counts_merge(batmap_pair_counts_merge(c, c), c) AS c FROM kept;
+CREATE TABLE by_hand AS SELECT _batmap_pair_counts_merge(_batmap_pair_counts_merge(c, c), c) AS c FROM kept;
 SELECT h.c::text = (k.c + k.c + k.c)::text AS same, batmap_pair_counts_total(h.c), batmap_pair_count(h.c, 1, 4), batmap_pair_counts_total(k.c),
-    batmap_pair_counts_send(h.c) = batmap_pair_counts_send(k.c + k.c + k.c) AS same FROM by_hand h, kept k;
-SELECT batmap_pair_counts_merge(NULL, NULL) IS NULL AS null, batmap_pair_counts_merge(NULL, c)::text = c::text AS same, batmap_pair_counts_merge(c, NULL)::text = c::text AS same FROM kept;
+    _batmap_pair_counts_send(h.c) = _batmap_pair_counts_send(k.c + k.c + k.c) AS same FROM by_hand h, kept k;
+SELECT _batmap_pair_counts_merge(NULL, NULL) IS NULL AS null, _batmap_pair_counts_merge(NULL, c)::text = c::text AS same, _batmap_pair_counts_merge(c, NULL)::text = c::text AS same FROM kept;
 -- baskets as sets: one a row, equal ones apart, empty ones among the transactions
 CREATE TABLE sets AS SELECT tid, batmap_agg(item) AS s FROM baskets WHERE tid IS NOT NULL AND item IS NOT NULL GROUP BY tid;
 SELECT batmap_pair_counts_agg(s)::text = (SELECT c::text FROM kept) AS same FROM sets;
@@ -84,9 +84,9 @@ FROM (SELECT batmap_pair_counts_agg(s) AS c FROM (VALUES ('{1,2}'::batmap), ('{1
 SELECT batmap_pair_counts_total(batmap_pair_counts_agg('{}'::batmap));
 SELECT batmap_pair_counts_agg(s)::text = (SELECT batmap_pair_counts_agg(t, x)::text FROM generate_series(1, 3) t, generate_series(t, 900, t) x) AS same
 FROM (SELECT batmap_agg(x) AS s FROM generate_series(1, 3) t, generate_series(t, 900, t) x GROUP BY t) q;
-SELECT batmap_pair_counts_basket_final(batmap_pair_counts_basket_merge(a.r, b.r))::text = batmap_pair_counts_basket_final(batmap_pair_counts_basket_merge(b.r, a.r))::text AS same,
-    batmap_pair_counts_total(batmap_pair_counts_basket_final(batmap_pair_counts_basket_merge(a.r, b.r)))
-FROM (SELECT batmap_pair_counts_basket_trans(batmap_pair_counts_basket_trans(NULL, '{1,2}'), '{3}') AS r) a, (SELECT batmap_pair_counts_basket_trans(NULL, '{2,3}') AS r) b;
+SELECT _batmap_pair_counts_basket_final(_batmap_pair_counts_basket_merge(a.r, b.r))::text = _batmap_pair_counts_basket_final(_batmap_pair_counts_basket_merge(b.r, a.r))::text AS same,
+    batmap_pair_counts_total(_batmap_pair_counts_basket_final(_batmap_pair_counts_basket_merge(a.r, b.r)))
+FROM (SELECT _batmap_pair_counts_basket_trans(_batmap_pair_counts_basket_trans(NULL, '{1,2}'), '{3}') AS r) a, (SELECT _batmap_pair_counts_basket_trans(NULL, '{2,3}') AS r) b;
 -- counts beyond 2^31, 2^32 and 2^53, and their end
 CREATE FUNCTION times_2_to_the(c batmap_pair_counts, n int) RETURNS batmap_pair_counts LANGUAGE plpgsql AS $$
 BEGIN

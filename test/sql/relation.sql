@@ -19,16 +19,16 @@ SELECT count(DISTINCT r::text) FROM (
 -- NULL and empty
 SELECT batmap_relation_agg(tid, item) FROM baskets WHERE false;
 SELECT batmap_relation_agg(NULL::int, 1);
-SELECT batmap_relation_merge(NULL, NULL) IS NULL;
+SELECT _batmap_relation_merge(NULL, NULL) IS NULL;
 SELECT * FROM batmap_pairs(NULL::batmap_relation, min_count => 1);
 SELECT * FROM batmap_unnest(NULL::batmap_relation);
 -- merging is union
-SELECT count(*) FROM batmap_unnest(batmap_relation_merge((SELECT r FROM kept), (SELECT r FROM kept)));
+SELECT count(*) FROM batmap_unnest(_batmap_relation_merge((SELECT r FROM kept), (SELECT r FROM kept)));
 SELECT count(*) FROM (SELECT batmap_relation_agg(r) AS r FROM (
     SELECT batmap_relation_agg(tid, item) AS r FROM baskets GROUP BY tid % 5) g) m, batmap_unnest(m.r);
 SELECT tid % 2, count(*) FROM (SELECT tid % 2 AS tid, batmap_relation_agg(tid, item) OVER (PARTITION BY tid % 2) AS r FROM baskets) w GROUP BY 1 ORDER BY 1;
 -- calling the transition by hand does not change its argument
-SELECT count(*) FROM batmap_unnest(batmap_relation_trans((SELECT r FROM kept), 1000, 1000));
+SELECT count(*) FROM batmap_unnest(_batmap_relation_trans((SELECT r FROM kept), 1000, 1000));
 SELECT count(*) FROM kept, batmap_unnest(r);
 -- the pairs of a relation, and of each group
 SELECT p.* FROM kept, batmap_pairs(r, top_k => 3) p;

@@ -39,21 +39,21 @@ FROM (VALUES (1, 5), (2, 1), (3, 5), (4, 3)) v(i, x) WINDOW w AS (ORDER BY i) OR
 SELECT i, batmap_agg(x) OVER w, batmap_or_agg(s) OVER w AS "or", batmap_and_agg(s) OVER w AS "and", batmap_xor_cardinality_agg(s) OVER w AS "xor"
 FROM (VALUES (1, 5, '{1,2}'::batmap), (2, NULL, '{2,3}'), (3, 5, NULL), (4, 3, '{2}')) v(i, x, s) WINDOW w AS (ORDER BY i ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW) ORDER BY i;
 -- states: lossless, and checked when they come from outside
-SELECT batmap_state_final(st::text::batmap_state), batmap_state_cardinality(st) FROM (SELECT batmap_agg_trans(batmap_agg_trans(NULL, 7), 3) AS st) v;
-SELECT batmap_state_final(batmap_state_merge(a, b)), batmap_state_final(batmap_state_merge(a, NULL)), batmap_state_final(batmap_state_merge(NULL, b)), batmap_state_merge(NULL, NULL) IS NULL AS "null"
-FROM (SELECT batmap_or_trans(NULL, '{1,2}') AS a, batmap_or_trans(NULL, '{2,3}'::batmap(4)) AS b) v;
-SELECT batmap_state_final(batmap_state_merge(batmap_and_trans(NULL, '{1,2}'), batmap_and_trans(NULL, '{2,3}'))), batmap_state_final(batmap_state_merge(batmap_xor_trans(NULL, '{1,2}'), batmap_xor_trans(NULL, '{2,3}')));
-SELECT batmap_state_merge(batmap_or_trans(NULL, '{1,2}'), batmap_and_trans(NULL, '{2,3}'));
+SELECT _batmap_state_final(st::text::batmap_state), _batmap_state_cardinality(st) FROM (SELECT _batmap_agg_trans(_batmap_agg_trans(NULL, 7), 3) AS st) v;
+SELECT _batmap_state_final(_batmap_state_merge(a, b)), _batmap_state_final(_batmap_state_merge(a, NULL)), _batmap_state_final(_batmap_state_merge(NULL, b)), _batmap_state_merge(NULL, NULL) IS NULL AS "null"
+FROM (SELECT _batmap_or_trans(NULL, '{1,2}') AS a, _batmap_or_trans(NULL, '{2,3}'::batmap(4)) AS b) v;
+SELECT _batmap_state_final(_batmap_state_merge(_batmap_and_trans(NULL, '{1,2}'), _batmap_and_trans(NULL, '{2,3}'))), _batmap_state_final(_batmap_state_merge(_batmap_xor_trans(NULL, '{1,2}'), _batmap_xor_trans(NULL, '{2,3}')));
+SELECT _batmap_state_merge(_batmap_or_trans(NULL, '{1,2}'), _batmap_and_trans(NULL, '{2,3}'));
 -- a merged group has one universe, as in one worker; sets may have different ones
-SELECT batmap_agg_merge(batmap_agg_trans(NULL, 1, 8), batmap_agg_trans(NULL, 2, 16));
-SELECT batmap_agg_merge(batmap_agg_trans(NULL, 1, 8), batmap_agg_trans(NULL, 2, NULL));
-SELECT s, batmap_universe(s) FROM (SELECT batmap_state_final(batmap_agg_merge(batmap_agg_trans(NULL, 1, 8), batmap_agg_trans(NULL, 2, 7))) AS s) v;
+SELECT _batmap_agg_merge(_batmap_agg_trans(NULL, 1, 8), _batmap_agg_trans(NULL, 2, 16));
+SELECT _batmap_agg_merge(_batmap_agg_trans(NULL, 1, 8), _batmap_agg_trans(NULL, 2, NULL));
+SELECT s, batmap_universe(s) FROM (SELECT _batmap_state_final(_batmap_agg_merge(_batmap_agg_trans(NULL, 1, 8), _batmap_agg_trans(NULL, 2, 7))) AS s) v;
 -- stored states stay readable: the bytes of each kind
-SELECT batmap_state_send(batmap_agg_trans(batmap_agg_trans(NULL, 7), 3)), batmap_state_send(batmap_and_trans(NULL, '{1,300}'::batmap(1024))), batmap_state_send(batmap_xor_trans(NULL, '{}'));
-SELECT batmap_state_final('s1:AQH/AAIAAAAAAAAABwAAAAAAAAADAAAAAAAAAA=='), batmap_state_final('s1:AQIKAAIAAAABAAAAAQAAAAAAAAAsAQAAAAAAAA=='), batmap_state_final('s1:AQMgAAAAAAABAAAA');
-CREATE TABLE states AS SELECT batmap_agg_trans(NULL, 7) AS st;
-SELECT batmap_state_final(batmap_agg_trans(st, 8)), batmap_state_final(st), pg_column_size(st) FROM states;
-SELECT batmap_state_and_cardinality(NULL) IS NULL AS "null", batmap_state_cardinality(NULL), batmap_state_final(NULL) IS NULL AS "null";
+SELECT _batmap_state_send(_batmap_agg_trans(_batmap_agg_trans(NULL, 7), 3)), _batmap_state_send(_batmap_and_trans(NULL, '{1,300}'::batmap(1024))), _batmap_state_send(_batmap_xor_trans(NULL, '{}'));
+SELECT _batmap_state_final('s1:AQH/AAIAAAAAAAAABwAAAAAAAAADAAAAAAAAAA=='), _batmap_state_final('s1:AQIKAAIAAAABAAAAAQAAAAAAAAAsAQAAAAAAAA=='), _batmap_state_final('s1:AQMgAAAAAAABAAAA');
+CREATE TABLE states AS SELECT _batmap_agg_trans(NULL, 7) AS st;
+SELECT _batmap_state_final(_batmap_agg_trans(st, 8)), _batmap_state_final(st), pg_column_size(st) FROM states;
+SELECT _batmap_state_and_cardinality(NULL) IS NULL AS "null", _batmap_state_cardinality(NULL), _batmap_state_final(NULL) IS NULL AS "null";
 SELECT 'x'::batmap_state;
 SELECT 's1:'::batmap_state;
 SELECT 's1:@@@@'::batmap_state;

@@ -21,9 +21,9 @@ SELECT batmap_universe('{1}'::batmap(8) & '{1}'::batmap(64)), batmap_universe('{
 SELECT batmap_and_cardinality('{1,2,3}', '{2,3}', '{3,4}'), batmap_and_cardinality('{1,2,3}'::batmap), batmap_and_cardinality('{1,2}', '{1}'), batmap_and_cardinality(VARIADIC ARRAY['{1,2}', '{1}', '{}']::batmap[]);
 SELECT batmap_and_cardinality(VARIADIC '{}'::batmap[]) IS NULL AS none, batmap_and_cardinality(VARIADIC NULL::batmap[]) IS NULL AS "null", batmap_and_cardinality('{1}', '{1}', NULL) IS NULL AS one_null;
 -- order and equality are of the elements
-SELECT a, b, a = b AS eq, a <> b AS ne, a < b AS lt, a <= b AS le, a > b AS gt, a >= b AS ge, batmap_cmp(a, b) AS cmp, batmap_hash(a) = batmap_hash(b) AS hash
+SELECT a, b, a = b AS eq, a <> b AS ne, a < b AS lt, a <= b AS le, a > b AS gt, a >= b AS ge, _batmap_cmp(a, b) AS cmp, _batmap_hash(a) = _batmap_hash(b) AS hash
 FROM (VALUES ('{}'::batmap, '{}'::batmap), ('{}', '{0}'), ('{1,2}', '{1,3}'), ('{1,2}', '{1,2,3}'), ('{1,9}', '{1,2,3}'), ('{2}', '{1,3}'), ('{1,2}'::batmap(4), '{1,2}'::batmap(4611686018427387904))) v(a, b);
-SELECT batmap_hash_extended(s, 0) = batmap_hash_extended(s::batmap(1024), 0) AS width, (batmap_hash_extended(s, 0) & 4294967295) = (batmap_hash(s)::int8 & 4294967295) AS low, batmap_hash_extended(s, 0) <> batmap_hash_extended(s, 1) AS seed
+SELECT _batmap_hash_extended(s, 0) = _batmap_hash_extended(s::batmap(1024), 0) AS width, (_batmap_hash_extended(s, 0) & 4294967295) = (_batmap_hash(s)::int8 & 4294967295) AS low, _batmap_hash_extended(s, 0) <> _batmap_hash_extended(s, 1) AS seed
 FROM (VALUES ('{1,2,3}'::batmap)) v(s);
 -- all of it against arrays: every pair of containers and of widths, stored and not
 CREATE TABLE many (id int PRIMARY KEY, a int8[], s batmap);
@@ -44,7 +44,7 @@ SELECT count(*), count(*) FILTER (WHERE batmap_and_cardinality(s, t) <> cardinal
     count(*) FILTER (WHERE (s @> t) <> (cardinality(c) = cardinality(b))) AS contains,
     count(*) FILTER (WHERE (s <@ t) <> (cardinality(c) = cardinality(a))) AS contained,
     count(*) FILTER (WHERE (s = t) <> (a = b) OR (s < t) <> (a < b) OR (s >= t) <> (a >= b)) AS ordered,
-    count(*) FILTER (WHERE s = t AND batmap_hash(s) <> batmap_hash(t)) AS hashed,
+    count(*) FILTER (WHERE s = t AND _batmap_hash(s) <> _batmap_hash(t)) AS hashed,
     count(*) FILTER (WHERE batmap_and_cardinality(s, t, s, t) <> cardinality(c)) AS k_way
 FROM pairs;
 SELECT count(*) FROM many, unnest(a) x WHERE NOT s @> x;

@@ -19,21 +19,21 @@ SELECT '{{1},{2}}'::batmap;
 -- undeclared: 2^32, or 2^62 when an element needs it
 SELECT t, batmap_universe(t::batmap) FROM (VALUES ('{}'), ('{4294967295}'), ('{4294967296}')) v(t);
 -- compact form
-SELECT ('b1:' || encode(batmap_send('{1,2,300}'), 'base64'))::batmap, ('b1:' || encode(batmap_send('{1,2}'::batmap(8)), 'base64'))::batmap(16);
+SELECT ('b1:' || encode(_batmap_send('{1,2,300}'), 'base64'))::batmap, ('b1:' || encode(_batmap_send('{1,2}'::batmap(8)), 'base64'))::batmap(16);
 SELECT 'b1:'::batmap;
 SELECT 'b1:AAAA'::batmap;
 SELECT 'b1:@@'::batmap;
 -- typmod
 CREATE TABLE sets (id int PRIMARY KEY, s batmap(1000), u batmap);
 SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'sets'::regclass AND attnum > 1;
-SELECT n, format_type('batmap'::regtype, batmap_typmod_in(ARRAY[n]::cstring[])) FROM unnest('{1,2,3,4096,4097,4294967296,4611686018427387903,4611686018427387904}'::text[]) n;
+SELECT n, format_type('batmap'::regtype, _batmap_typmod_in(ARRAY[n]::cstring[])) FROM unnest('{1,2,3,4096,4097,4294967296,4611686018427387903,4611686018427387904}'::text[]) n;
 SELECT 'batmap'::regtype, NULL::batmap(0);
 SELECT NULL::batmap(-1);
 SELECT NULL::batmap(4611686018427387905);
 SELECT NULL::batmap(1, 2);
 SELECT NULL::batmap('x');
-SELECT batmap_to_typmod('{1}', 64, false);
-SELECT batmap_in('{}', 0, 63);
+SELECT _batmap_to_typmod('{1}', 64, false);
+SELECT _batmap_in('{}', 0, 63);
 SELECT '{0}'::batmap(1), '{1}'::batmap(2), batmap_universe('{}'::batmap(1));
 SELECT '{1}'::batmap(1);
 INSERT INTO sets VALUES (1, '{1,2,1023}', '{1,2,1023}');
@@ -56,8 +56,8 @@ SELECT '{1,2,3,4}'::small_set;
 SELECT '{16}'::small_set;
 DROP DOMAIN small_set;
 -- binary form and bytea
-SELECT batmap_send('{}'), batmap_send('{1,256}'), batmap_send('{1}'::batmap(4)), batmap_send('{4294967296}');
-SELECT '{1,2}'::batmap::bytea = batmap_send('{1,2}'), '{7,8}'::batmap::bytea::batmap, ('{7,8}'::batmap(16)::bytea)::batmap(8192);
+SELECT _batmap_send('{}'), _batmap_send('{1,256}'), _batmap_send('{1}'::batmap(4)), _batmap_send('{4294967296}');
+SELECT '{1,2}'::batmap::bytea = _batmap_send('{1,2}'), '{7,8}'::batmap::bytea::batmap, ('{7,8}'::batmap(16)::bytea)::batmap(8192);
 SELECT ('{7,8}'::batmap::bytea)::batmap(8);
 SELECT ''::bytea::batmap;
 SELECT '\x1120'::bytea::batmap;

@@ -33,7 +33,7 @@ $node->safe_psql('postgres', q{
 my $contents = q{
     SELECT id, r IS NULL,
            (SELECT count(*) || ' ' || md5(coalesce(string_agg(tid || ',' || item, ' ' ORDER BY tid, item), '')) FROM batmap_unnest(r)),
-           md5(batmap_relation_send(r)),
+           md5(_batmap_relation_send(r)),
            (SELECT count(*) || ' ' || coalesce(sum(support), 0) FROM batmap_pairs(r, min_count => 2))
     FROM kept ORDER BY id};
 my $before = $node->safe_psql('postgres', $contents);

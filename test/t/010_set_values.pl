@@ -17,15 +17,15 @@ $node->start;
 my $table = 'CREATE TABLE kept (id int4 PRIMARY KEY, s batmap, u batmap(1000000), st batmap_state)';
 $node->safe_psql('postgres', "CREATE EXTENSION batmap; $table");
 $node->safe_psql('postgres', q{
-    INSERT INTO kept VALUES (1, '{}', '{}', NULL), (2, NULL, NULL, NULL), (3, '{0}', '{999999}', batmap_or_trans(NULL, '{1,2}'));
+    INSERT INTO kept VALUES (1, '{}', '{}', NULL), (2, NULL, NULL, NULL), (3, '{0}', '{999999}', _batmap_or_trans(NULL, '{1,2}'));
     INSERT INTO kept SELECT 4, batmap_agg(x * x), batmap_agg(x % 777777), NULL FROM generate_series(1::int8, 2000) x;
     INSERT INTO kept SELECT 5, batmap_range(7, 70000), batmap_range(0, 1000000), NULL;
-    INSERT INTO kept SELECT 6, batmap_agg(x * 92233720368547), '{1,2,3}', batmap_agg_trans(NULL, 5) FROM generate_series(1, 40000) x;  -- a wide universe, 3 MB
+    INSERT INTO kept SELECT 6, batmap_agg(x * 92233720368547), '{1,2,3}', _batmap_agg_trans(NULL, 5) FROM generate_series(1, 40000) x;  -- a wide universe, 3 MB
 });
 
 my $contents = q{
-    SELECT id, md5(batmap_send(s)), md5(batmap_send(u)), md5(s::text), md5(u::text), batmap_cardinality(s), batmap_cardinality(u),
-           (batmap_stats(s)).container, (batmap_stats(u)).container, (batmap_stats(u)).universe, md5(batmap_state_send(st)), batmap_state_final(st)
+    SELECT id, md5(_batmap_send(s)), md5(_batmap_send(u)), md5(s::text), md5(u::text), batmap_cardinality(s), batmap_cardinality(u),
+           (batmap_stats(s)).container, (batmap_stats(u)).container, (batmap_stats(u)).universe, md5(_batmap_state_send(st)), _batmap_state_final(st)
     FROM kept ORDER BY id};
 my $before = $node->safe_psql('postgres', $contents);
 my @rows = split /\n/, $before;
@@ -114,7 +114,7 @@ my $serial = 'SET max_parallel_workers_per_gather = 0;';
 my %queries = (
     'batmap_agg(int8)' => 'SELECT batmap_agg(x) FROM rows',
     'batmap_agg(int4)' => 'SELECT batmap_agg(x::int4) FROM rows',
-    'batmap_agg with a universe' => 'SELECT batmap_send(batmap_agg(x, 65536)) FROM rows',
+    'batmap_agg with a universe' => 'SELECT _batmap_send(batmap_agg(x, 65536)) FROM rows',
     'batmap_cardinality_agg' => 'SELECT batmap_cardinality_agg(x) FROM rows',
     'batmap_or_agg' => 'SELECT batmap_or_agg(s) FROM sets',
     'batmap_and_agg' => 'SELECT batmap_and_agg(s | batmap_range(5, 50)) FROM sets',
@@ -164,7 +164,7 @@ my %calls = (
     'equality of sets of different width' => q{SELECT a.s = b.s FROM large a, large b WHERE a.name = 'w62' AND b.name = 'w32'},
     'reading bytes' => q{SELECT s::bytea::batmap FROM large WHERE name = 'w62'},
     'counting four sets' => q{SELECT batmap_and_cardinality(s, s, s, s) FROM large WHERE name = 'w32'},
-    'hashing' => q{SELECT batmap_hash(s) FROM large WHERE name = 'w62'},
+    'hashing' => q{SELECT _batmap_hash(s) FROM large WHERE name = 'w62'},
 );
 for my $name (sort keys %calls)
 {

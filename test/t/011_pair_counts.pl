@@ -26,7 +26,7 @@ $node->safe_psql('postgres', q{
 });
 
 my $contents = q{
-    SELECT id, c IS NULL, md5(batmap_pair_counts_send(c)), batmap_pair_counts_total(c), batmap_pair_counts_items(c), batmap_pair_counts_pairs(c),
+    SELECT id, c IS NULL, md5(_batmap_pair_counts_send(c)), batmap_pair_counts_total(c), batmap_pair_counts_items(c), batmap_pair_counts_pairs(c),
            (SELECT count(*) || ' ' || coalesce(sum(count), 0) FROM batmap_pair_counts_unnest(c)),
            (SELECT count(*) || ' ' || coalesce(sum(support), 0) FROM batmap_pairs(c, min_count => 2))
     FROM kept ORDER BY id};
@@ -65,7 +65,7 @@ is($node->safe_psql('restored', $contents), $before, 'the same after a dump and 
 for my $damage ("set_byte(b, octet_length(b) - 1, get_byte(b, octet_length(b) - 1) # 128)", 'substr(b, 1, octet_length(b) - 1)', "b || '\\x00'")
 {
     $node->safe_psql('postgres', qq{
-        CREATE TEMP TABLE damaged AS SELECT $damage AS b FROM (SELECT batmap_pair_counts_send(c) AS b FROM kept WHERE id = 2) s;
+        CREATE TEMP TABLE damaged AS SELECT $damage AS b FROM (SELECT _batmap_pair_counts_send(c) AS b FROM kept WHERE id = 2) s;
         COPY (SELECT b FROM damaged) TO '$folder/damaged' (FORMAT binary)});
     my ($status, undef, $stderr) =
       $node->psql('postgres', "\\set VERBOSITY verbose\nCREATE TEMP TABLE taken (c batmap_pair_counts); COPY taken FROM '$folder/damaged' (FORMAT binary)");

@@ -19,10 +19,10 @@ INSERT INTO hostile.samples VALUES
      $$(SELECT pg_temp.raw_joins(x, x % 1000, CASE WHEN x % 2 = 0 THEN x END) FROM generate_series(1, 2000) x)$$),
     ('batmap_episode_state', $$(SELECT pg_temp.raw_events(x, x % 3, '{1,2}', 0, 5) FROM generate_series(1, 5) x)$$,
      $$(SELECT pg_temp.raw_events(x, x % 3, '{1,2}', 0, 5) FROM generate_series(1, 500) x)$$);
-CREATE AGGREGATE pg_temp.raw_elements(int4) (SFUNC = batmap_agg_trans, STYPE = batmap_state);
-CREATE AGGREGATE pg_temp.raw_joins(int4, int4, int4) (SFUNC = batmap_join_trans, STYPE = batmap_join_state);
+CREATE AGGREGATE pg_temp.raw_elements(int4) (SFUNC = _batmap_agg_trans, STYPE = batmap_state);
+CREATE AGGREGATE pg_temp.raw_joins(int4, int4, int4) (SFUNC = _batmap_join_trans, STYPE = batmap_join_state);
 CREATE AGGREGATE pg_temp.raw_events(int8, int4, int8[], int8, int8)
-    (SFUNC = batmap_episode_count_trans, STYPE = batmap_episode_state);
+    (SFUNC = _batmap_episode_count_trans, STYPE = batmap_episode_state);
 
 CREATE VIEW hostile.members AS
     SELECT classid, objid FROM pg_depend
