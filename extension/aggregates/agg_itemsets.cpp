@@ -27,11 +27,12 @@ constexpr int64_t kMaxCount = UINT32_MAX;
 
 template <typename Tid, typename Item>
 Datum itemsets_trans(FunctionCallInfo fcinfo) {
-  if (PG_ARGISNULL(3) || PG_GETARG_INT64(3) < 1)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("min_count must be at least 1")));
+  const int64_t min_count = min_count_argument(fcinfo, 3);
   const int64_t max_length = PG_ARGISNULL(4) ? INT32_MAX : PG_GETARG_INT32(4);
-  if (max_length < 1) ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("max_length must be at least 1")));
-  const int64_t carried = max_length << 32 | std::min(PG_GETARG_INT64(3), kMaxCount);
+  if (max_length < 1)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("max_length must be at least 1, not " INT64_FORMAT, max_length)));
+  const int64_t carried = max_length << 32 | std::min(min_count, kMaxCount);
   if (!PG_ARGISNULL(0) && flat_header(relation_bytes(relation_argument(fcinfo, 0))).carried != carried)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("min_count and max_length must be the same for all rows of a group")));

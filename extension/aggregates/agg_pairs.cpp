@@ -21,14 +21,12 @@ namespace {
 
 template <typename Tid, typename Item>
 Datum pairs_trans(FunctionCallInfo fcinfo) {
-  if (PG_ARGISNULL(3) || PG_GETARG_INT64(3) < 1)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("min_count must be at least 1")));
-  const int64_t min_count = PG_GETARG_INT64(3);
+  const int64_t min_count = min_count_argument(fcinfo, 3);
   if (!PG_ARGISNULL(0)) {
     const FlatHeader header = flat_header(relation_bytes(relation_argument(fcinfo, 0)));
     if (header.carried != min_count)
-      ereport(ERROR,
-              (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("min_count must be the same for all rows of a group")));
+      ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("min_count must be the same for all rows of a group"),
+                      errdetail("It is " INT64_FORMAT " after " INT64_FORMAT ".", min_count, header.carried)));
   }
   if (PG_ARGISNULL(1) || PG_ARGISNULL(2)) return unchanged_state(fcinfo);
   struct varlena* const state =

@@ -50,6 +50,17 @@ struct varlena* relation_append(struct varlena* state, int64_t tid, int64_t item
   return state;
 }
 
+int64_t min_count_argument(FunctionCallInfo fcinfo, int index) {
+  if (PG_ARGISNULL(index))
+    ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("min_count must not be NULL"),
+                    errhint("For all of them, give 1.")));
+  const int64_t min_count = PG_GETARG_INT64(index);
+  if (min_count < 1)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("min_count must be at least 1, not " INT64_FORMAT, min_count)));
+  return min_count;
+}
+
 struct varlena* relation_merge(FunctionCallInfo fcinfo, struct varlena* other, int64_t tid_shift) {
   const std::byte* const bytes = relation_bytes(other);
   if (PG_ARGISNULL(0)) return copy_with_capacity(other, relation_capacity(other));

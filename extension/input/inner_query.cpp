@@ -9,6 +9,8 @@ namespace {
 
 // Makes errors of the inner query point into its own text, as SQL functions do.
 void point_into_query(void* arg) {
+  if (geterrcode() == ERRCODE_UNDEFINED_PARAMETER)
+    errhint("The text has no parameters. Put the value into it: format('SELECT ... %%L', value).");
   const auto* const query = static_cast<const char*>(arg);
   const int position = geterrposition();
   if (position > 0) {
@@ -61,7 +63,8 @@ RawStmt* parse_select(const char* query, const char* columns) {
   List* const statements = raw_parser(query, RAW_PARSE_DEFAULT);
   if (list_length(statements) != 1)
     ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR),
-                    errmsg("input query must be one SELECT, not %d statements", list_length(statements))));
+                    errmsg("input query must be one SELECT, not %d statements", list_length(statements)),
+                    columns == nullptr ? 0 : errhint("Give a query of two columns: %s.", columns)));
   RawStmt* const statement = linitial_node(RawStmt, statements);
   if (!IsA(statement->stmt, SelectStmt))
     ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR), errmsg("input query must be a SELECT"),
@@ -73,9 +76,11 @@ Query* analyze_select(RawStmt* statement, const char* query) {
   List* const rewritten = pg_analyze_and_rewrite_fixedparams(statement, query, nullptr, 0, nullptr);
   Query* const analyzed = list_length(rewritten) == 1 ? linitial_node(Query, rewritten) : nullptr;
   if (analyzed == nullptr || analyzed->commandType != CMD_SELECT || analyzed->utilityStmt != nullptr)
-    ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR), errmsg("input query must be a SELECT without INTO")));
+    ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR), errmsg("input query must be a SELECT without INTO"),
+                    errhint("The function returns the rows: SELECT ... INTO t FROM batmap_...(...).")));
   if (analyzed->hasModifyingCTE)
-    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("input query must not change data")));
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("input query must not change data"),
+                    errhint("Change the data in a statement before this one.")));
   return analyzed;
 }
 

@@ -29,6 +29,15 @@ Oid type_below(Oid type) {
   return below;
 }
 
+/// Says what to write instead of a column that is no integer.
+int hint_at_integers(Oid actual, const char* values) {
+  if (OidIsValid(get_base_element_type(actual))) return errhint("Make a row of each element: SELECT ..., unnest(...).");
+  const Oid base = getBaseType(actual);
+  if (base == JSONBOID || base == JSONOID)
+    return errhint("Make a row of each element: SELECT ..., jsonb_array_elements_text(...).");
+  return errhint("The _of form of the function takes %s of any hashable type.", values);
+}
+
 }  // namespace
 
 bool stands_for(Oid type, Oid wanted) {
@@ -53,7 +62,7 @@ void check_key_type(Oid actual, Oid wanted, const char* column, const char* valu
   } else if (!is_integer(actual)) {
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                     errmsg("%s column of the input query must be an integer, not %s", column, format_type_be(actual)),
-                    errhint("The _of form of the function takes %s of any hashable type.", values)));
+                    hint_at_integers(actual, values)));
   }
 }
 

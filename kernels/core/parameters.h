@@ -20,6 +20,12 @@ inline std::string plain_text(double value) {
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
+/// A missing limit is accepted. @throws Error{kInvalidParameter} for one below a millisecond
+inline void require_timeout(const std::optional<int64_t>& milliseconds) {
+  if (milliseconds && *milliseconds < 1)
+    throw Error(ErrorCode::kInvalidParameter, "timeout must be above 0, not " + std::to_string(*milliseconds) + " ms");
+}
+
 /// A missing value is accepted. @throws Error{kInvalidParameter} for a value below `min`
 inline void require_at_least(const char* name, const std::optional<int64_t>& value, int64_t min) {
   if (value && *value < min)

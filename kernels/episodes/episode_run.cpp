@@ -135,7 +135,7 @@ void EpisodeQuery::check() const {
   require_at_least("max_length", max_length, 1);
   require_at_least("top_k", top_k, 1);
   require_at_least("max_results", max_results, 1);
-  if (timeout_ms && *timeout_ms < 1) throw Error(ErrorCode::kInvalidParameter, "timeout must be above 0");
+  require_timeout(timeout_ms);
   if (min_length && max_length && *min_length > *max_length)
     throw Error(ErrorCode::kInvalidParameter,
                 "min_length " + std::to_string(*min_length) + " is above max_length " + std::to_string(*max_length));

@@ -199,6 +199,15 @@ std::string plain_name(std::string_view name) {
   return plain;
 }
 
+/// Of a measure that is known, but not for this use.
+[[noreturn]] void refuse_use(const Entry& entry) {
+  const std::string text = "measure \"" + std::string(entry.name) + "\" does not rank ";
+  if (entry.use == MeasureUse::kRankRules)
+    throw Error(ErrorCode::kInvalidParameter, text + "pairs",
+                "It may differ between a to b and b to a. batmap_rules has both: max_lhs => 1, max_rhs => 1.");
+  throw Error(ErrorCode::kInvalidParameter, text + "answers", "batmap_measure computes its values.");
+}
+
 }  // namespace
 
 double pair_measure(PairMeasure measure, const ContingencyTable& counts) {
@@ -209,8 +218,12 @@ PairMeasure parse_pair_measure(std::string_view name, MeasureUse use) {
   const std::string wanted = plain_name(name);
   std::string names;
   for (const Entry& entry : kMeasures) {
-    if (entry.use < use) continue;
-    if (wanted == plain_name(entry.name)) return entry.measure;
+    const bool is_wanted = wanted == plain_name(entry.name);
+    if (entry.use < use) {
+      if (is_wanted) refuse_use(entry);
+      continue;
+    }
+    if (is_wanted) return entry.measure;
     names.append(names.empty() ? "" : ", ").append(entry.name);
   }
   throw Error(ErrorCode::kInvalidParameter, "unknown measure \"" + std::string(name) + "\"",

@@ -39,6 +39,9 @@ SELECT * FROM pairs($$'SELECT', min_count => 1$$) r (sqlstate_ text, message tex
 SELECT * FROM pairs($$'SELECT 1, 2, 3', min_count => 1$$) r (sqlstate_ text, message text, hint text);
 SELECT * FROM pairs($$'SELECT 1, ''x''::text', min_count => 1$$) r (sqlstate_ text, message text, hint text);
 SELECT * FROM pairs($$'SELECT 1, 2.5', min_count => 1$$) r (sqlstate_ text, message text, hint text);
+SELECT * FROM pairs($$'SELECT 1, ''{2,3}''::int[]', min_count => 1$$) r (sqlstate_ text, message text, hint text);
+SELECT * FROM pairs($$'SELECT 1, ''[2,3]''::jsonb', min_count => 1$$) r (sqlstate_ text, message text, hint text);
+SELECT * FROM pairs($$'SELECT 1, 2', top_k => 1, measure => 'confidence'$$) r (sqlstate_ text, message text, hint text);
 SELECT * FROM pairs($$'SELECT point(1, 2), 2', min_count => 1$$) r (sqlstate_ text, message text, hint text);
 SELECT * FROM pairs($$'SELECT 1, 2; SELECT 3, 4', min_count => 1$$) r (sqlstate_ text, message text, hint text);
 SELECT * FROM pairs($$'SELECT 1, 2) x; DROP TABLE t; SELECT (1, 2', min_count => 1$$) r (sqlstate_ text, message text, hint text);

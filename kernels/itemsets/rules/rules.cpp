@@ -72,7 +72,7 @@ void RuleQuery::check() const {
   require_at_least("max_rhs", max_rhs, 1);
   require_at_least("top_k", top_k, 1);
   require_at_least("max_results", max_results, 1);
-  if (timeout_ms && *timeout_ms < 1) throw Error(ErrorCode::kInvalidParameter, "timeout must be above 0");
+  require_timeout(timeout_ms);
 }
 
 ItemsetQuery RuleRun::itemset_query(const RuleQuery& query) {

@@ -270,7 +270,7 @@ TEST(EpisodeRun, RefusesBadParameters) {
   refused([](EpisodeQuery& q) { q.min_length = 3, q.max_length = 2; }, "min_length 3 is above max_length 2");
   refused([](EpisodeQuery& q) { q.top_k = 0; }, "top_k must be at least 1");
   refused([](EpisodeQuery& q) { q.max_results = 0; }, "max_results must be at least 1");
-  refused([](EpisodeQuery& q) { q.timeout_ms = 0; }, "timeout must be above 0");
+  refused([](EpisodeQuery& q) { q.timeout_ms = 0; }, "timeout must be above 0, not 0 ms");
   refused([](EpisodeQuery& q) { q.gaps.clear(); }, "gaps must not be empty");
   refused([](EpisodeQuery& q) { q.gaps = {{-1, 5}}; }, "gap_low must be at least 0, not -1");
   refused([](EpisodeQuery& q) { q.gaps = {{6, 5}}; }, "gap_high must be at least gap_low 6, not 5");

@@ -487,7 +487,7 @@ TEST(ItemsetQuery, RefusesBadParameters) {
   EXPECT_EQ(error_of([](ItemsetQuery& q) { q.max_length = 0; }), "max_length must be at least 1, not 0");
   EXPECT_EQ(error_of([](ItemsetQuery& q) { q.min_length = 3, q.max_length = 2; }), "min_length 3 is above max_length 2");
   EXPECT_EQ(error_of([](ItemsetQuery& q) { q.top_k = 0; }), "top_k must be at least 1, not 0");
-  EXPECT_EQ(error_of([](ItemsetQuery& q) { q.timeout_ms = 0; }), "timeout must be above 0");
+  EXPECT_EQ(error_of([](ItemsetQuery& q) { q.timeout_ms = 0; }), "timeout must be above 0, not 0 ms");
   EXPECT_THROW(parse_itemset_target("some"), Error);
   EXPECT_THROW(parse_itemset_algorithm("some"), Error);
   EXPECT_EQ(parse_itemset_algorithm("tbi"), ItemsetAlgorithm::kTbi);
