@@ -333,6 +333,8 @@ bool recognize_join_project(PlannerInfo* root, UpperRelationKind stage, RelOptIn
   const bool grouped = stage == UPPERREL_GROUP_AGG;
   query.target = grouped ? output->reltarget : root->upper_targets[UPPERREL_DISTINCT];
   query.groups = grouped ? group_clause(root) : distinct_clause(root);
+  // With nothing left to group by, there are still no groups if there are no rows.
+  if (query.groups == NIL) return query.refuse(Refusal::kNotGrouped);
   auto* const having = grouped ? reinterpret_cast<List*>(root->parse->havingQual) : NIL;
   const JoinProjectQuery block = query;
   List* const grouped_expressions = get_sortgrouplist_exprs(query.groups, root->processed_tlist);

@@ -135,7 +135,10 @@ BEGIN
     RETURN (SELECT count(*) FROM (SELECT a.product_id + b.quantity FROM lines a JOIN lines b USING (order_id) GROUP BY 1) s);
 END $$;
 SET batmap.explain_why = on;
-EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT nested() > 0;
+\getenv here PG_ABS_SRCDIR
+\set explained :here '/sql/explained.psql'
+\i :explained
+SELECT explained('SELECT nested() > 0');
 EXPLAIN (COSTS OFF) SELECT count(*) FROM (SELECT a.product_id + b.quantity FROM lines a JOIN lines b USING (order_id) GROUP BY 1) s;
 RESET batmap.explain_why;
 SET client_min_messages = warning;

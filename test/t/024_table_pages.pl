@@ -9,7 +9,9 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('pages');
-$node->init(allows_streaming => 1);
+# From version 18 on, checksums are the default, and the server itself finds the damage.
+my @unchecked = $node->pg_version < 18 ? () : ('--no-data-checksums');
+$node->init(allows_streaming => 1, extra => \@unchecked);
 $node->append_conf('postgresql.conf', "autovacuum = off\nmax_parallel_workers_per_gather = 0");
 $node->start;
 $node->safe_psql('postgres', q{
