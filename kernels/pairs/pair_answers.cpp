@@ -61,9 +61,20 @@ void PairAnswers::put_rows(std::span<const PairCount> pairs, PairList& out) cons
 void PairAnswers::put_rows(const FoundPairs& pairs, PairList& out) const {
   const PairList::Room to = out.fill(pairs.columns.size());
   const uint64_t threshold = min_count_.load(std::memory_order_relaxed);
+  const int64_t* const values = values_.data();
+  const uint32_t* const columns = pairs.columns.begin();
+  const bool turned = selection_.order == PairOrder::kTurned;
+  const bool is_plain = selection_.order != PairOrder::kByValue && to.supports == nullptr;
   size_t k = 0;
-  for (const FoundPairs::Row& row : pairs.rows)
-    for (; k < row.end; ++k) put_row(row.a, pairs.columns[k], threshold, to, k);
+  for (const FoundPairs::Row& row : pairs.rows) {
+    const int64_t value_a = values[row.a];
+    if (!is_plain)
+      for (; k < row.end; ++k) put_row(row.a, columns[k], threshold, to, k);
+    else if (turned)
+      for (; k < row.end; ++k) to.pairs[k] = {values[columns[k]], value_a, threshold};
+    else
+      for (; k < row.end; ++k) to.pairs[k] = {value_a, values[columns[k]], threshold};
+  }
 }
 
 PairRow PairAnswers::row(uint32_t a, uint32_t b, uint64_t count) const {

@@ -5,8 +5,8 @@
 // bytes are scanned: its partners are marked in levels of bits (marked_indexes.h).
 //
 // Columns are found in ascending order, and handed over as 4 bytes each. Memory of a thread: 1.5 bytes a column. Bit rows of
-// long lists take at most as many bytes as all lists, and a quarter of the memory that is left. See pair_counter.h. Source: ours; rows of bits for the long lists and
-// marks for the short ones follow DIM3 (Huang and Chen 2022).
+// long lists take at most as many bytes as all lists, and a quarter of the memory that is left. See pair_counter.h.
+// Source: ours; rows of bits for the long lists and marks for the short ones follow DIM3 (Huang and Chen 2022).
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -25,7 +25,7 @@ namespace batmap {
 
 namespace {
 
-// From bench/support_bench.cpp: words of bit rows that are united in the time of one mark.
+// From bench/existence_bench.cpp: words of bit rows that are united in the time of one mark.
 constexpr uint64_t kWordsOfAMark = 4;
 // An item with fewer marks than this fraction of the columns gets them in levels of bits.
 constexpr uint64_t kSparseMarks = 16;
@@ -229,6 +229,7 @@ class ExistenceCounter final : public PairCounter {
   void walk(std::span<const Tail> tails, Each each, BeginTail begin_tail) {
     const Item* const items = items_.data();
     const Tail* const all_tails_end = form_.lists.tails.end();
+    const uint32_t first_item = first_item_;  // `each` may write bytes, which might be anything
     uint64_t done = 0;
     for (size_t k = 0; k < tails.size(); ++k) {
       // Perhaps a tail of the next items: those follow in memory.
@@ -239,7 +240,7 @@ class ExistenceCounter final : public PairCounter {
       if (begin_tail()) return;
       const Item* const at = items + tails[k].begin;
       const uint32_t length = tails[k].length;
-      for (uint32_t i = 0; i < length; ++i) each(first_item_ + at[i]);
+      for (uint32_t i = 0; i < length; ++i) each(first_item + at[i]);
       done += length + 1;
       if (done < kPollEvery) continue;
       done = 0;
