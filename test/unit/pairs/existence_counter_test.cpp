@@ -36,7 +36,7 @@ std::vector<Relation> relations(uint64_t seed) {
     for (const std::optional<int64_t>& left : {std::optional<int64_t>(), std::optional<int64_t>(8)})
       all.push_back({shape.name, shape.rows, left});
   const auto join = [&](const std::string& name, int64_t left, std::vector<TidItem> rows) {
-    if (rows.size() < 10'000) all.push_back({name + ", a triangle", rows, std::nullopt});
+    if (rows.size() < 4'000) all.push_back({name + ", a triangle", rows, std::nullopt});
     all.push_back({name, std::move(rows), left});
   };
   for (const int64_t columns : {1, 63, 64, 65, 511, 512, 513, 4096, 4097}) {
@@ -60,9 +60,19 @@ std::vector<Relation> relations(uint64_t seed) {
     }
     join("long and short lists", 150, std::move(rows));
   }
+  for (const int64_t columns : {512, 4096, 4608}) {
+    // One transaction has all columns but the one with the highest rank, which comes when many are united.
+    std::vector<TidItem> rows;
+    for (int64_t tid = 0; tid < 20; ++tid) {
+      for (int64_t item = 0; item < 3; ++item) rows.push_back({tid, item});
+      if (tid > 9) rows.push_back({tid, columns + 2});
+    }
+    for (int64_t column = 0; column + 1 < columns; ++column) rows.push_back({0, column + 3});
+    join("the last of " + std::to_string(columns) + " columns comes last", 3, std::move(rows));
+  }
   {
-    std::vector<TidItem> rows = random_grid(random, 300, 20, 50);
-    for (const TidItem& pair : random_grid(random, 300, 700, 30)) rows.push_back({pair.tid, pair.item + 20});
+    std::vector<TidItem> rows = random_grid(random, 100, 20, 50);
+    for (const TidItem& pair : random_grid(random, 100, 400, 30)) rows.push_back({pair.tid, pair.item + 20});
     join("full after some transactions", 20, std::move(rows));
   }
   {
