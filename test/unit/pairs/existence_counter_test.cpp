@@ -60,14 +60,14 @@ std::vector<Relation> relations(uint64_t seed) {
     }
     join("long and short lists", 150, std::move(rows));
   }
-  for (const int64_t columns : {512, 4096, 4608}) {
-    // One transaction has all columns but the one with the highest rank, which comes when many are united.
+  for (const int64_t columns : {509, 4093, 4605}) {  // and three others: whole lines of a row
+    // The first transactions have all columns but the one with the highest rank, which comes when many are united.
     std::vector<TidItem> rows;
-    for (int64_t tid = 0; tid < 20; ++tid) {
-      for (int64_t item = 0; item < 3; ++item) rows.push_back({tid, item});
-      if (tid > 9) rows.push_back({tid, columns + 2});
-    }
-    for (int64_t column = 0; column + 1 < columns; ++column) rows.push_back({0, column + 3});
+    for (int64_t item = 0; item < 3; ++item)
+      for (const int64_t tid : {0, 1, 2, 3, 4, 5, 6, 7, 10}) rows.push_back({tid, item});
+    for (int64_t tid = 0; tid < 10; ++tid)
+      for (int64_t column = 0; column + 1 < columns; ++column) rows.push_back({tid, column + 3});
+    for (int64_t tid = 10; tid < 30; ++tid) rows.push_back({tid, columns + 2});
     join("the last of " + std::to_string(columns) + " columns comes last", 3, std::move(rows));
   }
   {
