@@ -8,7 +8,7 @@ namespace batmap {
 namespace {
 
 /// See PairJob::row_words.
-uint64_t row_words(const EncodedRelation& relation, const KeptItems& kept) {
+uint64_t row_words_of(const EncodedRelation& relation, const KeptItems& kept) {
   uint64_t words = 0;
   for (uint32_t rank = 0; rank < kept.pairs.leading; ++rank)
     words += relation.item_rows(kept.code(Rank{rank})) * ((kept.size - kept.pairs.first_after(rank)) / 64 + 1);
@@ -41,7 +41,7 @@ PairJob describe_job(const EncodedRelation& relation, const KeptItems& kept, con
           .occurrences = kept.occurrences,
           .leading_occurrences = leading_occurrences,
           .pair_instances = lengths.pair_instances,
-          .row_words = row_words(relation, kept),
+          .row_words = row_words_of(relation, kept),
           .bitmap_words_per_ns = kernels.bits->words_per_ns,
           .positional_words_per_ns = kernels.bits->row_words_per_ns,
           .threads = options.threads,
@@ -51,12 +51,18 @@ PairJob describe_job(const EncodedRelation& relation, const KeptItems& kept, con
 std::unique_ptr<PairCounter> build_counter(const EncodedRelation& relation, const KeptItems& kept,
                                            const TransactionLengths& lengths, PairMethod method, const PairKernels& kernels,
                                            const ExecutionOptions& options) {
+  const bool finds = kept.pairs.enough == 1;
   switch (method) {
-    case PairMethod::kHorizontal:
-      return count_horizontally(link_transactions(relation, kept, lengths, options), kept.pairs, options);
-    case PairMethod::kPositional:
-      return count_positionally(fill_transaction_bits(relation, kept, options), kept.pairs, lengths.pair_instances,
-                                *kernels.bits, options);
+    case PairMethod::kHorizontal: {
+      Transactions transactions = link_transactions(relation, kept, lengths, options);
+      if (finds) return find_in_lists(std::move(transactions), kept.pairs, options);
+      return count_horizontally(std::move(transactions), kept.pairs, options);
+    }
+    case PairMethod::kPositional: {
+      TransactionBits form = fill_transaction_bits(relation, kept, options);
+      if (finds) return find_in_bit_rows(std::move(form), kept.pairs, lengths.pair_instances, options);
+      return count_positionally(std::move(form), kept.pairs, lengths.pair_instances, *kernels.bits, options);
+    }
     case PairMethod::kBitmap:
       return count_bitmaps(fill_bit_matrix(relation, kept, options), kept.pairs, *kernels.bits, options);
     case PairMethod::kBatmap:

@@ -16,9 +16,12 @@ namespace batmap {
 
 namespace {
 
-// Nanoseconds of one thread, from bench/support_bench.cpp.
+// Nanoseconds of one thread, from bench/support_bench.cpp; those of marks and united words from bench/existence_bench.cpp.
 constexpr double kIncrement = 0.75;       // one counter of `horizontal`
 constexpr double kScannedCounter = 0.12;  // scanning a row of counters for results
+constexpr double kMark = 0.5;             // one partner of an item that is only found (existence_counter.cpp)
+constexpr double kScannedMark = 0.06;     // scanning its marks
+constexpr double kUnitedWords = 1.5;      // words of bit rows that are united in the time of adding one
 constexpr double kTail = 4.0;             // starting on the tail of a transaction
 constexpr double kLinkOccurrence = 12.0;  // building the horizontal form
 constexpr double kListBit = 6.0;          // building bit rows and lists
@@ -80,6 +83,7 @@ PairEstimate estimate_pairs(PairMethod method, const PairJob& job) {
   const auto occurrences = static_cast<double>(job.occurrences);
   const double pairs = pairs_of(job);
   const bool rectangle = job.first_column > 0;
+  const bool finds = job.enough == 1;
   const double share = items == 0 ? 0 : rectangle ? 1 : pairs / std::max(items * (items - 1) / 2, 1.0);
   const AverageRows rows = average_rows(job);
   const auto threads = static_cast<uint64_t>(std::max(job.threads, 1));
@@ -93,7 +97,16 @@ PairEstimate estimate_pairs(PairMethod method, const PairJob& job) {
       const double instances = static_cast<double>(job.pair_instances) * share * share_until_enough(job, rows, kAllOfARow);
       const double tails = rectangle ? static_cast<double>(job.leading_occurrences) : occurrences * share;
       build = occurrences * kLinkOccurrence;
-      count = instances * kIncrement + tails * kTail + std::min(pairs, instances * 8) * kScannedCounter;
+      const double scanned = std::min(pairs, instances * 8);
+      if (finds) {
+        // A tail is marked item by item, or united word by word.
+        const double words =
+            tails * share_until_enough(job, rows, kAllOfARow) * (items - static_cast<double>(job.first_column)) / 64;
+        count = std::min(instances * kMark, words / (job.positional_words_per_ns * kUnitedWords)) + scanned * kScannedMark;
+      } else {
+        count = instances * kIncrement + scanned * kScannedCounter;
+      }
+      count += tails * kTail;
       estimate.bytes = transactions_bytes(job.items, job.tid_slots, job.occurrences,
                                           rectangle ? job.leading_occurrences : job.occurrences) +
                        threads * (job.items - job.first_column) * 4 + found;
@@ -101,13 +114,13 @@ PairEstimate estimate_pairs(PairMethod method, const PairJob& job) {
     }
     case PairMethod::kPositional: {
       const double words =
-          static_cast<double>(job.row_words) * (job.enough == 1 ? share_until_enough(job, rows, kAllOfARow) : 1);
+          static_cast<double>(job.row_words) * (finds ? share_until_enough(job, rows, kAllOfARow) / kUnitedWords : 1);
       const uint64_t listed = rectangle ? job.leading_occurrences : job.occurrences;
       estimate.bytes =
           transaction_bits_bytes(job.items, job.tid_slots, listed, job.first_column) + threads * sizeof(BitRowSum) + found;
       build = occurrences * kListBit +
               static_cast<double>(transaction_bits_bytes(job.items, job.tid_slots, 0, job.first_column)) / 8 * kClearWord;
-      count = words / job.positional_words_per_ns + pairs * kSlicedPair;
+      count = words / job.positional_words_per_ns + pairs * (finds ? kScannedMark : kSlicedPair);
       break;
     }
     case PairMethod::kBitmap: {

@@ -31,26 +31,49 @@ PairAnswers::PairAnswers(std::unique_ptr<PairCounter> counter, Buffer<int64_t> v
     best_per_item_.emplace(meter, k, values_.data(), static_cast<uint32_t>(values_.size()));
   }
   if (selection_.top_k) best_.emplace(meter, static_cast<uint64_t>(*selection_.top_k), selection_.ranking);
-  for (int worker = 0; worker < options_.threads; ++worker) counts_.emplace_back(meter);
+  for (int worker = 0; worker < options_.threads; ++worker) {
+    counts_.emplace_back(meter);
+    found_.emplace_back(meter);
+  }
 }
 
-/// Pairs come by rank of their first item, so what belongs to that item stays in registers.
+/// Writes an answer. Pairs come by rank of their first item, so what belongs to that item stays in registers.
+inline void PairAnswers::put_row(uint32_t a, uint32_t b, uint64_t count, const PairList::Room& to, size_t at) const {
+  const int64_t value_a = values_[a];
+  const int64_t value_b = values_[b];
+  // No branches: which value is smaller is unpredictable.
+  const bool keep =
+      (selection_.order == PairOrder::kByRank) | ((selection_.order == PairOrder::kByValue) & (value_a <= value_b));
+  to.pairs[at] = {keep ? value_a : value_b, keep ? value_b : value_a, count};
+  if (to.supports == nullptr) return;
+  const uint64_t support_a = support(a);
+  const uint64_t support_b = support(b);
+  to.supports[at] = {keep ? support_a : support_b, keep ? support_b : support_a};
+}
+
 void PairAnswers::put_rows(std::span<const PairCount> pairs, PairList& out) const {
-  const auto [to, supports] = out.fill(pairs.size());
+  const PairList::Room to = out.fill(pairs.size());
   const uint64_t threshold = min_count_.load(std::memory_order_relaxed);
-  const bool by_value = selection_.order == PairOrder::kByValue;
-  const bool by_rank = selection_.order == PairOrder::kByRank;
-  for (size_t k = 0; k < pairs.size(); ++k) {
-    const PairCount& pair = pairs[k];
-    const int64_t value_a = values_[pair.a];
-    const int64_t value_b = values_[pair.b];
-    // No branches: which value is smaller is unpredictable.
-    const bool keep = by_rank | (by_value & (value_a <= value_b));
-    to[k] = {keep ? value_a : value_b, keep ? value_b : value_a, selection_.distinct_only ? threshold : pair.count};
-    if (supports == nullptr) continue;
-    const uint64_t support_a = support(pair.a);
-    const uint64_t support_b = support(pair.b);
-    supports[k] = {keep ? support_a : support_b, keep ? support_b : support_a};
+  for (size_t k = 0; k < pairs.size(); ++k)
+    put_row(pairs[k].a, pairs[k].b, selection_.distinct_only ? threshold : pairs[k].count, to, k);
+}
+
+void PairAnswers::put_rows(const FoundPairs& pairs, PairList& out) const {
+  const PairList::Room to = out.fill(pairs.columns.size());
+  const uint64_t threshold = min_count_.load(std::memory_order_relaxed);
+  const int64_t* const values = values_.data();
+  const uint32_t* const columns = pairs.columns.begin();
+  const bool turned = selection_.order == PairOrder::kTurned;
+  const bool is_plain = selection_.order != PairOrder::kByValue && to.supports == nullptr;
+  size_t k = 0;
+  for (const FoundPairs::Row& row : pairs.rows) {
+    const int64_t value_a = values[row.a];
+    if (!is_plain)
+      for (; k < row.end; ++k) put_row(row.a, columns[k], threshold, to, k);
+    else if (turned)
+      for (; k < row.end; ++k) to.pairs[k] = {values[columns[k]], value_a, threshold};
+    else
+      for (; k < row.end; ++k) to.pairs[k] = {value_a, values[columns[k]], threshold};
   }
 }
 
@@ -134,12 +157,18 @@ PairAnswers::Found PairAnswers::count(size_t task, int worker) {
   }
   if (selects_) {
     count_pairs(task, worker, found.counts);
-  } else {
-    GrowingBuffer<PairCount>& counts = counts_[static_cast<size_t>(worker)];
-    counts.shrink(0);
-    count_pairs(task, worker, counts);
-    put_rows(counts.span(), found.rows);
+    return found;
   }
+  FoundPairs& pairs = found_[static_cast<size_t>(worker)];
+  pairs.clear();
+  if (selection_.distinct_only && selection_.min_jaccard <= 0 && counter_->find(task, worker, pairs)) {
+    put_rows(pairs, found.rows);
+    return found;
+  }
+  GrowingBuffer<PairCount>& counts = counts_[static_cast<size_t>(worker)];
+  counts.shrink(0);
+  count_pairs(task, worker, counts);
+  put_rows(counts.span(), found.rows);
   return found;
 }
 

@@ -94,6 +94,8 @@ class PairAnswers {
   void count_pairs(size_t task, int worker, GrowingBuffer<PairCount>& counts);
   void recycle(Found found);
   void put_rows(std::span<const PairCount> pairs, PairList& out) const;
+  void put_rows(const FoundPairs& pairs, PairList& out) const;
+  void put_row(uint32_t a, uint32_t b, uint64_t count, const PairList::Room& to, size_t at) const;
   PairRow row(uint32_t a, uint32_t b, uint64_t count) const;
 
   std::unique_ptr<PairCounter> counter_;
@@ -117,6 +119,7 @@ class PairAnswers {
   PairList some_;                                   // rows that are made for one batch
   size_t handed_over_ = 0;                          // position in selected_ or counted_
   std::vector<GrowingBuffer<PairCount>> counts_;    // [threads] of the current task, if it makes answers
+  std::vector<FoundPairs> found_;                   // [threads] the same, if pairs are found without counts
   std::mutex spare_mutex_;
   std::vector<Found> spare_;  // emptied results of tasks, to be filled again
   // The counting threads, once started. The last member, so that it is destroyed first.

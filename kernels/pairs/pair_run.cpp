@@ -74,6 +74,9 @@ bool PairRun::begin(uint64_t transactions, uint64_t items) {
   return query_.bag || min_count_ <= transactions;
 }
 
+/// Whether a repeated row matters. If one common row is enough, and no pair is counted further, it does not.
+bool PairRun::counts_rows() const { return query_.bag && !(query_.distinct_only && min_count_ == 1); }
+
 /// @param weighted  rows are counted: a pair may have more rows than each of its items
 ItemFilter PairRun::filter(bool weighted) const {
   return {.min_rows = weighted ? 1 : min_count_,
@@ -112,7 +115,7 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
   const EncodedRelation relation(chunks, item_rank, options_);
   if (!begin(relation.transactions(), relation.items())) return;
 
-  const bool weighted = query_.bag && has_repeated_rows(relation, options_);
+  const bool weighted = counts_rows() && has_repeated_rows(relation, options_);
   const KeptItems kept = keep_items(relation, filter(weighted), options_);
   record_.items_kept = kept.size;
   record_.occurrences = kept.occurrences;
@@ -205,7 +208,7 @@ void PairRun::group_spilled(const RowPartitions& rows, std::span<const uint32_t>
   spilled_.emplace(rows, item_rank, options_);
   if (!begin(spilled_->transactions(), spilled_->items())) return;
 
-  const bool weighted = query_.bag && spilled_->has_repeated_rows();
+  const bool weighted = counts_rows() && spilled_->has_repeated_rows();
   spilled_->keep(filter(weighted), query_.method, query_.kernels, weighted ? std::optional(min_count_) : std::nullopt);
   const KeptItems& kept = spilled_->kept();
   record_.items_kept = kept.size;

@@ -113,6 +113,8 @@ KeptItems keep_items_of_partition(const EncodedRelation& partition, const ItemTo
     if (own.pairs.leading == found.size()) own.pairs.leading = 0;  // no columns
     own.pairs.first_column = own.pairs.leading;
   }
+  // Larger counts add up over the partitions.
+  if (kept.pairs.enough == 1) own.pairs.enough = 1;
   std::sort(found.begin(), found.end(), [](const Found& x, const Found& y) { return x.rank < y.rank; });
   own.size = static_cast<uint32_t>(found.size());
   own.rank_of_code = Buffer<Rank>(meter, partition.item_codes());

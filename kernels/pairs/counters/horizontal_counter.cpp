@@ -16,7 +16,7 @@ namespace {
 
 // Tails between prefetch and use: far enough to hide a miss, and near enough not to be evicted.
 constexpr size_t kPrefetchAhead = 16;
-// Increments between two polls of the token: some tens of microseconds.
+constexpr uint32_t kFewItems = 16;  // of a tail: the line of the last one is prefetched, too
 // A row is collected by its tails if that touches less than this fraction of it.
 constexpr uint64_t kSparseShare = 8;
 // Increments a counter between two checks whether all counters have enough.
@@ -80,13 +80,18 @@ class HorizontalCounter final : public PairCounter {
   uint64_t increment(uint32_t item, Counter* counters) {
     const std::span<const Tail> tails = data_.tails_of(item);
     const Item* const items = items_.data();
+    const Tail* const all_tails_end = data_.tails.end();
     uint64_t done = 0;
     uint64_t polled = 0;
     const uint32_t first = first_column_of(item);
     [[maybe_unused]] const uint32_t enough = pairs_.enough;
     uint64_t next_look = kIncrementsPerLook * (column_count_ - first);
     for (size_t k = 0; k < tails.size(); ++k) {
-      if (k + kPrefetchAhead < tails.size()) __builtin_prefetch(items + tails[k + kPrefetchAhead].begin);
+      // Perhaps a tail of the next items: those follow in memory.
+      if (const Tail* const later = tails.data() + k + kPrefetchAhead; later < all_tails_end) {
+        __builtin_prefetch(items + later->begin);
+        __builtin_prefetch(items + later->begin + std::min(later->length, kFewItems));
+      }
       const Item* const at = items + tails[k].begin;
       const uint32_t length = tails[k].length;
       if constexpr (kExact) {

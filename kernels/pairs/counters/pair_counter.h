@@ -29,6 +29,23 @@ struct PairCount {
   uint64_t count;
 };
 
+/// Pairs without counts: for each row a that has any, its columns b. Both are ranks, and ascend.
+struct FoundPairs {
+  struct Row {
+    uint32_t a;
+    size_t end;  // of its columns in `columns`
+  };
+
+  explicit FoundPairs(MemoryMeter& meter) : rows(meter), columns(meter) {}
+  void clear() noexcept {
+    rows.shrink(0);
+    columns.shrink(0);
+  }
+
+  GrowingBuffer<Row> rows;
+  GrowingBuffer<uint32_t> columns;
+};
+
 class PairCounter {
  public:
   virtual ~PairCounter() = default;
@@ -43,6 +60,10 @@ class PairCounter {
   /// @param worker  0 .. threads - 1: which scratch memory to use; calls with different workers may run at once
   /// @throws Error{kCancelled, kMemoryLimit}, std::bad_alloc
   virtual void count(size_t task, int worker, uint32_t threshold, GrowingBuffer<PairCount>& out) = 0;
+  /// Finds the pairs of one task that occur at all, and appends them to `out`.
+  /// @param worker  see count() @throws what count() throws
+  /// @return false: this counter knows no faster way than count(), and has done nothing
+  virtual bool find(size_t /*task*/, int /*worker*/, FoundPairs& /*out*/) { return false; }
   /// [items] the exact support of each rank.
   virtual std::span<const uint32_t> supports() const = 0;
   /// The same in 64 bits, for counters that count rows: the count of each item with itself. supports() is
@@ -61,6 +82,15 @@ std::unique_ptr<PairCounter> count_horizontally(Transactions transactions, const
 /// @param pair_instances  see TransactionLengths; an upper bound if unknown, which makes tasks smaller
 std::unique_ptr<PairCounter> count_positionally(TransactionBits form, const WantedPairs& pairs, uint64_t pair_instances,
                                                 const AndPopcountKernel& kernel, const ExecutionOptions& options);
+/// Finds the pairs that occur, if one common transaction is enough: their count is 1. Source: ours
+/// (existence_counter.cpp). Cost: pair instances, 0.3 to 0.5 ns each; of a transaction that has many partners, words of a
+/// bit row; less for an item that shares a transaction with all others.
+std::unique_ptr<PairCounter> find_in_lists(Transactions transactions, const WantedPairs& pairs,
+                                           const ExecutionOptions& options);
+/// The same over bit rows. Cost: occurrences x later items / 64 words, up to the transaction after which an item has all others.
+/// @param pair_instances  see count_positionally()
+std::unique_ptr<PairCounter> find_in_bit_rows(TransactionBits form, const WantedPairs& pairs, uint64_t pair_instances,
+                                              const ExecutionOptions& options);
 /// Tiles of AND + popcount over bit rows. Cost: items^2 / 2 x tids / 64 words.
 std::unique_ptr<PairCounter> count_bitmaps(BitMatrix matrix, const WantedPairs& pairs, const AndPopcountKernel& kernel,
                                            const ExecutionOptions& options);

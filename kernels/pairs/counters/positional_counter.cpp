@@ -2,8 +2,7 @@
 // partners at a time (bit_row_sum.h). The sums stay bit-sliced: the threshold is compared in that form, and
 // only sums that reach it become numbers. Work: (transactions of the item) x (later items / 64) words. This
 // is less than AND + popcount by the density of the data, and does not depend on the number of pair
-// instances. If one common transaction is enough, the rows are ORed instead, until all columns are set. See
-// pair_counter.h. Source: ours.
+// instances. See pair_counter.h. Source: ours.
 #include <algorithm>
 #include <bit>
 
@@ -18,7 +17,6 @@ constexpr size_t kColumnGroup = 8;                // words: rows are added 512 c
 constexpr size_t kRowsPerPoll = size_t{1} << 14;  // a multiple of BitRowSum::kGroupRows; about 100 us of work
 // with this many columns or more, all 64 counts of a word are unpacked together
 constexpr int kManyInAWord = 12;
-constexpr size_t kRowsPerLook = 16;  // rows that are ORed between two checks whether all columns are set
 constexpr uint64_t kTaskWords = uint64_t{1} << 20;
 constexpr uint64_t kMaxBeyond = 8;      // a task may have this many times its expected results
 constexpr uint64_t kComparedRows = 64;  // rows that are added in the time of comparing their sum with the threshold
@@ -33,11 +31,6 @@ class PositionalCounter final : public PairCounter {
         pairs_(pairs),
         item_count_(static_cast<uint32_t>(form_.lists.length.size())),
         tasks_(cut(pair_instances)) {
-    if (pairs.enough == 1) {
-      all_columns_ = Buffer<uint64_t>(*options.memory, form_.words, Fill::kZero);
-      for (uint32_t item = std::max(pairs.first_column, form_.first_bit); item < item_count_; ++item)
-        all_columns_[(item - form_.first_bit) / 64] |= uint64_t{1} << (item % 64);
-    }
     for (int worker = 0; worker < options.threads; ++worker) sums_.emplace_back(*options.memory, 1);
   }
 
@@ -52,10 +45,7 @@ class PositionalCounter final : public PairCounter {
       const size_t first = (pairs_.first_after(item) - form_.first_bit) / 64 / kColumnGroup * kColumnGroup;
       for (size_t word = first; word < form_.words; word += BitRowSum::kMaxWords) {
         const size_t words = std::min(BitRowSum::kMaxWords, form_.words - word);
-        if (pairs_.enough == 1)
-          unite_transactions(sum, item, word, words);
-        else
-          add_transactions(sum, item, word, words);
+        add_transactions(sum, item, word, words);
         collect(sum, item, word, threshold, out);
       }
     }
@@ -87,20 +77,6 @@ class PositionalCounter final : public PairCounter {
     finish(sum);
   }
 
-  /// ORs the rows, which are sums that are 0 or 1.
-  void unite_transactions(BitRowSum& sum, uint32_t item, size_t word, size_t words) {
-    const std::span<const uint32_t> tids = std::as_const(form_.lists).list(item);
-    const uint64_t* const all = all_columns_.data() + word;
-    sum.start(words);
-    uint64_t* const united = sum.plane[0];
-    for (size_t k = 0; k < tids.size(); ++k) {
-      if (k % kRowsPerPoll == 0) options_.cancel.throw_if_requested();
-      const uint64_t* const row = form_.bits.data() + tids[k] * form_.words + word;
-      for (size_t w = 0; w < words; ++w) united[w] |= row[w];
-      if (k % kRowsPerLook == 0 && std::equal(united, united + words, all)) return;
-    }
-  }
-
   void collect(const BitRowSum& sum, uint32_t item, size_t first_word, uint32_t threshold,
                GrowingBuffer<PairCount>& out) const {
     const uint32_t first = pairs_.first_after(item);
@@ -129,7 +105,6 @@ class PositionalCounter final : public PairCounter {
   WantedPairs pairs_;
   uint32_t item_count_;
   RowTasks tasks_;
-  Buffer<uint64_t> all_columns_;         // [words] if one is enough: the bits of all columns
   std::vector<Buffer<BitRowSum>> sums_;  // [threads][1]
 };
 

@@ -166,6 +166,26 @@ TEST(BagRun, JoinsCountRows) {
       }
 }
 
+TEST(BagRun, OnlyARowThatIsCountedMatters) {
+  for (const Shape& shape : shapes())
+    for (const int64_t min_count : {1, 2}) {
+      SCOPED_TRACE(std::string(shape.name) + ", " + std::to_string(min_count));
+      MemoryMeter meter;
+      PairQuery query;
+      query.min_count = min_count;
+      query.bag = true;
+      query.distinct_only = true;
+      const PackedRows packed(shape.rows, 0);
+      PairRun run(packed.chunks(), {}, query, {.threads = 2, .memory = &meter, .cancel = {}});
+      Answer expected = upper_triangle(joined(shape.rows, shape.rows, static_cast<uint64_t>(min_count)), false);
+      for (auto& [pair, count] : expected) count = static_cast<uint64_t>(min_count);
+      EXPECT_EQ(answers_of(run), expected);
+      const bool counts_rows = run.record().reason == "rows repeat, so that rows are counted";
+      EXPECT_TRUE(min_count > 1 || !counts_rows) << run.record().reason;
+      EXPECT_TRUE(min_count == 1 || expected.empty() || std::string(shape.name) == "no repeats" || counts_rows);
+    }
+}
+
 TEST(BagRun, StopsWhenCancelled) {
   Random random(kSeed);
   const std::vector<TidItem> rows = repeated(random, random_grid(random, 300, 60, 60), 4);

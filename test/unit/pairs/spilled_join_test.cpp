@@ -94,6 +94,8 @@ std::vector<JoinQuery> queries() {
   add([](JoinQuery& q) { q.min_count = 4; });
   add([](JoinQuery& q) { q.min_count = 1000000; });
   add([](JoinQuery& q) { q.distinct_only = true; });
+  add([](JoinQuery& q) { q.distinct_only = true, q.bag = true; });
+  add([](JoinQuery& q) { q.distinct_only = true, q.bag = true, q.min_count = 3; });
   add([](JoinQuery& q) { q.top_k = 30; });
   add([](JoinQuery& q) { q.per_item_top_k = 2; });
   add([](JoinQuery& q) { q.max_results = 77; });
