@@ -111,36 +111,38 @@ CREATE FUNCTION batmap_pairs(
     query text,
     min_count int8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
     per_item_top_k int4 DEFAULT NULL,
     measure text DEFAULT NULL,
-    include int8[] DEFAULT NULL,
-    exclude int8[] DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     method text DEFAULT NULL,
-    device text DEFAULT NULL)
+    device text DEFAULT NULL
+)
 RETURNS TABLE (item_a int8, item_b int8, support int8, support_a int8, support_b int8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_pairs_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_pairs_support;
-COMMENT ON FUNCTION batmap_pairs(text, int8, float8, int8, int4, text, int8[], int8[], int8, text, text)
+COMMENT ON FUNCTION batmap_pairs(text, int8, float8, int8[], int8[], int8, int4, text, int8, text, text)
 IS 'frequent pairs of the (tid, item) rows of a query';
 
 CREATE FUNCTION batmap_pairs(
     relation batmap_relation,
     min_count int8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
     per_item_top_k int4 DEFAULT NULL,
     measure text DEFAULT NULL,
-    include int8[] DEFAULT NULL,
-    exclude int8[] DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     method text DEFAULT NULL,
-    device text DEFAULT NULL)
+    device text DEFAULT NULL
+)
 RETURNS TABLE (item_a int8, item_b int8, support int8, support_a int8, support_b int8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_pairs_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
     SUPPORT _batmap_pairs_support;
-COMMENT ON FUNCTION batmap_pairs(batmap_relation, int8, float8, int8, int4, text, int8[], int8[], int8, text, text)
+COMMENT ON FUNCTION batmap_pairs(batmap_relation, int8, float8, int8[], int8[], int8, int4, text, int8, text, text)
 IS 'frequent pairs of a relation';
 
 CREATE FUNCTION batmap_pairs_of(
@@ -148,18 +150,19 @@ CREATE FUNCTION batmap_pairs_of(
     query text,
     min_count int8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
     per_item_top_k int4 DEFAULT NULL,
     measure text DEFAULT NULL,
-    include text[] DEFAULT NULL,
-    exclude text[] DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     method text DEFAULT NULL,
-    device text DEFAULT NULL)
+    device text DEFAULT NULL
+)
 RETURNS TABLE (item_a anyelement, item_b anyelement, support int8, support_a int8, support_b int8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_pairs_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_pairs_support;
-COMMENT ON FUNCTION batmap_pairs_of(anyelement, text, int8, float8, int8, int4, text, text[], text[], int8, text, text)
+COMMENT ON FUNCTION batmap_pairs_of(anyelement, text, int8, float8, text[], text[], int8, int4, text, int8, text, text)
 IS 'frequent pairs of the (tid, item) rows of a query, for items of any hashable type';
 
 CREATE FUNCTION _batmap_itemsets_support(internal) RETURNS internal
@@ -168,132 +171,139 @@ COMMENT ON FUNCTION _batmap_itemsets_support(internal) IS 'planner support of ba
 
 CREATE FUNCTION batmap_itemsets(
     query text,
-    min_support float8 DEFAULT NULL,
     min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
     min_length int4 DEFAULT NULL,
     max_length int4 DEFAULT NULL,
     target text DEFAULT 'all',
     include int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
-    max_support float8 DEFAULT NULL,
     top_k int8 DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     algorithm text DEFAULT 'auto',
-    device text DEFAULT NULL)
+    device text DEFAULT NULL
+)
 RETURNS TABLE (itemset int8[], length int4, support int8, relative_support float8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_itemsets_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_itemsets_support;
-COMMENT ON FUNCTION batmap_itemsets(text, float8, int8, int4, int4, text, int8[], int8[], float8, int8, int8, interval, text, text)
+COMMENT ON FUNCTION batmap_itemsets(text, int8, float8, float8, int4, int4, text, int8[], int8[], int8, int8, interval, text, text)
 IS 'frequent itemsets of the (tid, item) rows of a query';
 
 CREATE FUNCTION batmap_itemsets(
     relation batmap_relation,
-    min_support float8 DEFAULT NULL,
     min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
     min_length int4 DEFAULT NULL,
     max_length int4 DEFAULT NULL,
     target text DEFAULT 'all',
     include int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
-    max_support float8 DEFAULT NULL,
     top_k int8 DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     algorithm text DEFAULT 'auto',
-    device text DEFAULT NULL)
+    device text DEFAULT NULL
+)
 RETURNS TABLE (itemset int8[], length int4, support int8, relative_support float8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_itemsets_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
     SUPPORT _batmap_itemsets_support;
-COMMENT ON FUNCTION batmap_itemsets(batmap_relation, float8, int8, int4, int4, text, int8[], int8[], float8, int8, int8, interval, text, text)
+COMMENT ON FUNCTION batmap_itemsets(batmap_relation, int8, float8, float8, int4, int4, text, int8[], int8[], int8, int8, interval, text, text)
 IS 'frequent itemsets of a relation';
 
 CREATE FUNCTION batmap_itemsets_of(
     item_type anyelement,
     query text,
-    min_support float8 DEFAULT NULL,
     min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
     min_length int4 DEFAULT NULL,
     max_length int4 DEFAULT NULL,
     target text DEFAULT 'all',
     include text[] DEFAULT NULL,
     exclude text[] DEFAULT NULL,
-    max_support float8 DEFAULT NULL,
     top_k int8 DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     algorithm text DEFAULT 'auto',
-    device text DEFAULT NULL)
+    device text DEFAULT NULL
+)
 RETURNS TABLE (itemset anyarray, length int4, support int8, relative_support float8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_itemsets_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_itemsets_support;
-COMMENT ON FUNCTION batmap_itemsets_of(anyelement, text, float8, int8, int4, int4, text, text[], text[], float8, int8, int8, interval, text, text)
+COMMENT ON FUNCTION batmap_itemsets_of(anyelement, text, int8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text)
 IS 'frequent itemsets of the (tid, item) rows of a query, for items of any hashable type';
 
 CREATE FUNCTION batmap_itemset_spectrum(
     query text,
-    min_support float8 DEFAULT NULL,
     min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
     min_length int4 DEFAULT NULL,
     max_length int4 DEFAULT NULL,
     target text DEFAULT 'all',
     include int8[] DEFAULT NULL,
-    exclude int8[] DEFAULT NULL,
-    max_support float8 DEFAULT NULL)
+    exclude int8[] DEFAULT NULL
+)
 RETURNS TABLE (length int4, support int8, relative_support float8, itemsets int8)
 AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_itemset_spectrum(text, float8, int8, int4, int4, text, int8[], int8[], float8)
+COMMENT ON FUNCTION batmap_itemset_spectrum(text, int8, float8, float8, int4, int4, text, int8[], int8[])
 IS 'number of frequent itemsets of each length and support in the (tid, item) rows of a query';
 
 CREATE FUNCTION batmap_itemset_spectrum(
     relation batmap_relation,
-    min_support float8 DEFAULT NULL,
     min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
     min_length int4 DEFAULT NULL,
     max_length int4 DEFAULT NULL,
     target text DEFAULT 'all',
     include int8[] DEFAULT NULL,
-    exclude int8[] DEFAULT NULL,
-    max_support float8 DEFAULT NULL)
+    exclude int8[] DEFAULT NULL
+)
 RETURNS TABLE (length int4, support int8, relative_support float8, itemsets int8)
 AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_itemset_spectrum(batmap_relation, float8, int8, int4, int4, text, int8[], int8[], float8)
+COMMENT ON FUNCTION batmap_itemset_spectrum(batmap_relation, int8, float8, float8, int4, int4, text, int8[], int8[])
 IS 'number of frequent itemsets of each length and support in a relation';
 
 CREATE FUNCTION batmap_itemset_spectrum_of(
     item_type anyelement,
     query text,
-    min_support float8 DEFAULT NULL,
     min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
     min_length int4 DEFAULT NULL,
     max_length int4 DEFAULT NULL,
     target text DEFAULT 'all',
     include text[] DEFAULT NULL,
-    exclude text[] DEFAULT NULL,
-    max_support float8 DEFAULT NULL)
+    exclude text[] DEFAULT NULL
+)
 RETURNS TABLE (length int4, support int8, relative_support float8, itemsets int8)
 AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_itemset_spectrum_of(anyelement, text, float8, int8, int4, int4, text, text[], text[], float8)
+COMMENT ON FUNCTION batmap_itemset_spectrum_of(anyelement, text, int8, float8, float8, int4, int4, text, text[], text[])
 IS 'number of frequent itemsets of each length and support in the (tid, item) rows of a query, for items of any hashable type';
 
 CREATE FUNCTION batmap_itemset_estimate(
     query text,
-    min_support float8 DEFAULT NULL,
     min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
     min_length int4 DEFAULT NULL,
     max_length int4 DEFAULT NULL,
     include int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
-    max_support float8 DEFAULT NULL,
-    timeout interval DEFAULT '1 second')
+    timeout interval DEFAULT '1 second'
+)
 RETURNS TABLE (
     itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_itemset_estimate(text, float8, int8, int4, int4, int8[], int8[], float8, interval)
+COMMENT ON FUNCTION batmap_itemset_estimate(text, int8, float8, float8, int4, int4, int8[], int8[], interval)
 IS 'number of frequent itemsets: exact, or, if counting takes too long, estimated from random paths through the search';
 
 CREATE FUNCTION _batmap_rules_support(internal) RETURNS internal
@@ -302,8 +312,8 @@ COMMENT ON FUNCTION _batmap_rules_support(internal) IS 'planner support of batma
 
 CREATE FUNCTION batmap_rules(
     query text,
-    min_support float8 DEFAULT NULL,
     min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
     min_confidence float8 DEFAULT NULL,
     min_lift float8 DEFAULT NULL,
     max_lhs int4 DEFAULT NULL,
@@ -317,19 +327,20 @@ CREATE FUNCTION batmap_rules(
     measure text DEFAULT 'confidence',
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
-    device text DEFAULT NULL)
+    device text DEFAULT NULL
+)
 RETURNS TABLE (
     lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
     support float8, confidence float8, lift float8, leverage float8, conviction float8)
 AS 'MODULE_PATHNAME', 'batmap_rules_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_rules_support;
-COMMENT ON FUNCTION batmap_rules(text, float8, int8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text)
+COMMENT ON FUNCTION batmap_rules(text, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text)
 IS 'association rules of the (tid, item) rows of a query';
 
 CREATE FUNCTION batmap_rules(
     relation batmap_relation,
-    min_support float8 DEFAULT NULL,
     min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
     min_confidence float8 DEFAULT NULL,
     min_lift float8 DEFAULT NULL,
     max_lhs int4 DEFAULT NULL,
@@ -343,20 +354,21 @@ CREATE FUNCTION batmap_rules(
     measure text DEFAULT 'confidence',
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
-    device text DEFAULT NULL)
+    device text DEFAULT NULL
+)
 RETURNS TABLE (
     lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
     support float8, confidence float8, lift float8, leverage float8, conviction float8)
 AS 'MODULE_PATHNAME', 'batmap_rules_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
     SUPPORT _batmap_rules_support;
-COMMENT ON FUNCTION batmap_rules(batmap_relation, float8, int8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text)
+COMMENT ON FUNCTION batmap_rules(batmap_relation, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text)
 IS 'association rules of a relation';
 
 CREATE FUNCTION batmap_rules_of(
     item_type anyelement,
     query text,
-    min_support float8 DEFAULT NULL,
     min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
     min_confidence float8 DEFAULT NULL,
     min_lift float8 DEFAULT NULL,
     max_lhs int4 DEFAULT NULL,
@@ -370,13 +382,14 @@ CREATE FUNCTION batmap_rules_of(
     measure text DEFAULT 'confidence',
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
-    device text DEFAULT NULL)
+    device text DEFAULT NULL
+)
 RETURNS TABLE (
     lhs anyarray, rhs anyarray, support_count int8, lhs_count int8, rhs_count int8, total int8,
     support float8, confidence float8, lift float8, leverage float8, conviction float8)
 AS 'MODULE_PATHNAME', 'batmap_rules_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_rules_support;
-COMMENT ON FUNCTION batmap_rules_of(anyelement, text, float8, int8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text)
+COMMENT ON FUNCTION batmap_rules_of(anyelement, text, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text)
 IS 'association rules of the (tid, item) rows of a query, for items of any hashable type';
 
 CREATE FUNCTION _batmap_recommend_support(internal) RETURNS internal
@@ -386,61 +399,64 @@ COMMENT ON FUNCTION _batmap_recommend_support(internal) IS 'planner support of b
 CREATE FUNCTION batmap_recommend(
     basket int8[],
     query text,
-    k int8 DEFAULT 10,
-    min_support float8 DEFAULT NULL,
     min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
     min_confidence float8 DEFAULT NULL,
     min_lift float8 DEFAULT NULL,
     max_lhs int4 DEFAULT 2,
-    measure text DEFAULT 'confidence',
     include int8[] DEFAULT NULL,
-    exclude int8[] DEFAULT NULL)
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence'
+)
 RETURNS TABLE (
     item int8, score float8, lhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
     confidence float8, lift float8)
 AS 'MODULE_PATHNAME', 'batmap_recommend_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
     SUPPORT _batmap_recommend_support;
-COMMENT ON FUNCTION batmap_recommend(int8[], text, int8, float8, int8, float8, float8, int4, text, int8[], int8[])
+COMMENT ON FUNCTION batmap_recommend(int8[], text, int8, float8, float8, float8, int4, int8[], int8[], int8, text)
 IS 'items that the (tid, item) rows of a query recommend for a basket, best first';
 
 CREATE FUNCTION batmap_recommend(
     basket int8[],
     relation batmap_relation,
-    k int8 DEFAULT 10,
-    min_support float8 DEFAULT NULL,
     min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
     min_confidence float8 DEFAULT NULL,
     min_lift float8 DEFAULT NULL,
     max_lhs int4 DEFAULT 2,
-    measure text DEFAULT 'confidence',
     include int8[] DEFAULT NULL,
-    exclude int8[] DEFAULT NULL)
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence'
+)
 RETURNS TABLE (
     item int8, score float8, lhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
     confidence float8, lift float8)
 AS 'MODULE_PATHNAME', 'batmap_recommend_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 10
     SUPPORT _batmap_recommend_support;
-COMMENT ON FUNCTION batmap_recommend(int8[], batmap_relation, int8, float8, int8, float8, float8, int4, text, int8[], int8[])
+COMMENT ON FUNCTION batmap_recommend(int8[], batmap_relation, int8, float8, float8, float8, int4, int8[], int8[], int8, text)
 IS 'items that a relation recommends for a basket, best first';
 
 CREATE FUNCTION batmap_recommend_of(
     basket anyarray,
     query text,
-    k int8 DEFAULT 10,
-    min_support float8 DEFAULT NULL,
     min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
     min_confidence float8 DEFAULT NULL,
     min_lift float8 DEFAULT NULL,
     max_lhs int4 DEFAULT 2,
-    measure text DEFAULT 'confidence',
     include text[] DEFAULT NULL,
-    exclude text[] DEFAULT NULL)
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence'
+)
 RETURNS TABLE (
     item anyelement, score float8, lhs anyarray, support_count int8, lhs_count int8, rhs_count int8, total int8,
     confidence float8, lift float8)
 AS 'MODULE_PATHNAME', 'batmap_recommend_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
     SUPPORT _batmap_recommend_support;
-COMMENT ON FUNCTION batmap_recommend_of(anyarray, text, int8, float8, int8, float8, float8, int4, text, text[], text[])
+COMMENT ON FUNCTION batmap_recommend_of(anyarray, text, int8, float8, float8, float8, int4, text[], text[], int8, text)
 IS 'items of any hashable type that the (tid, item) rows of a query recommend for a basket, best first';
 
 CREATE FUNCTION batmap_estimate(query text, min_count int8 DEFAULT NULL, min_support float8 DEFAULT NULL)
@@ -1684,16 +1700,17 @@ CREATE FUNCTION batmap_pairs(
     counts batmap_pair_counts,
     min_count int8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
     top_k int8 DEFAULT NULL,
     per_item_top_k int4 DEFAULT NULL,
     measure text DEFAULT NULL,
-    include int8[] DEFAULT NULL,
-    exclude int8[] DEFAULT NULL,
-    max_results int8 DEFAULT NULL)
+    max_results int8 DEFAULT NULL
+)
 RETURNS TABLE (item_a int8, item_b int8, support int8, support_a int8, support_b int8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_pairs_counts' LANGUAGE C STABLE PARALLEL SAFE COST 1000 ROWS 100000
     SUPPORT _batmap_pairs_counts_support;
-COMMENT ON FUNCTION batmap_pairs(batmap_pair_counts, int8, float8, int8, int4, text, int8[], int8[], int8)
+COMMENT ON FUNCTION batmap_pairs(batmap_pair_counts, int8, float8, int8[], int8[], int8, int4, text, int8)
 IS 'frequent pairs of stored pair counts';
 
 CREATE FUNCTION batmap_pair_count(counts batmap_pair_counts, item_a int8, item_b int8) RETURNS int8

@@ -21,14 +21,14 @@ namespace {
 // Positions of the arguments after the input. The input is one argument, or two in the _of form. A spectrum
 // has only those before kTopK.
 enum Argument {
-  kMinSupport,
   kMinCount,
+  kMinSupport,
+  kMaxSupport,
   kMinLength,
   kMaxLength,
   kTarget,
   kInclude,
   kExclude,
-  kMaxSupport,
   kTopK,
   kMaxResults,
   kTimeout,
@@ -67,7 +67,7 @@ class ItemsetArrayStream : public ArrayStream<ItemsetCall> {
     const Arguments arguments = input.arguments();
     ItemsetQuery& query = call().query;
     read_lists(call().lists, arguments, input.item_type);
-    query.min_support = arguments.float8(kMinSupport);
+    query.min_support = arguments.min_support(kMinSupport);
     query.min_count = arguments.int8(kMinCount);
     query.min_length = arguments.int4(kMinLength);
     query.max_length = arguments.int4(kMaxLength);
@@ -187,7 +187,7 @@ class SpectrumStream final : public ItemsetArrayStream {
 struct EstimateCall : SearchCall {
   using SearchCall::SearchCall;
 
-  enum Argument { kMinSupport, kMinCount, kMinLength, kMaxLength, kInclude, kExclude, kMaxSupport, kTimeout };
+  enum Argument { kMinCount, kMinSupport, kMaxSupport, kMinLength, kMaxLength, kInclude, kExclude, kTimeout };
 
   std::array<ItemList, 2> lists{{{kInclude, "include", query.include}, {kExclude, "exclude", query.exclude}}};
 };
@@ -201,7 +201,7 @@ class EstimateStream final : public ArrayStream<EstimateCall> {
     const Arguments arguments = input.arguments();
     ItemsetQuery& query = call().query;
     read_lists(call().lists, arguments, input.item_type);
-    query.min_support = arguments.float8(Call::kMinSupport);
+    query.min_support = arguments.min_support(Call::kMinSupport);
     query.min_count = arguments.int8(Call::kMinCount);
     query.min_length = arguments.int4(Call::kMinLength);
     query.max_length = arguments.int4(Call::kMaxLength);

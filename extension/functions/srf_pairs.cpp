@@ -22,11 +22,11 @@ namespace {
 enum Argument {
   kMinCount,
   kMinSupport,
+  kInclude,
+  kExclude,
   kTopK,
   kPerItemTopK,
   kMeasure,
-  kInclude,
-  kExclude,
   kMaxResults,
   kMethod,
   kDevice,
@@ -58,7 +58,7 @@ const PairQuery& read_arguments(const Arguments& arguments, Oid item_type, Call&
   PairQuery& query = call.query;
   read_lists(call.lists, arguments, item_type);
   query.min_count = arguments.int8(kMinCount);
-  query.min_support = arguments.float8(kMinSupport);
+  query.min_support = arguments.min_support(kMinSupport);
   query.top_k = arguments.int8(kTopK);
   query.per_item_top_k = arguments.int4(kPerItemTopK);
   query.max_results = arguments.int8(kMaxResults);

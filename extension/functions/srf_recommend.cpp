@@ -17,15 +17,15 @@ namespace {
 // gives the item type.
 enum Argument {
   kBasket = -2,
-  kK = 0,
+  kMinCount = 0,
   kMinSupport,
-  kMinCount,
   kMinConfidence,
   kMinLift,
   kMaxLhs,
-  kMeasure,
   kInclude,
   kExclude,
+  kTopK,
+  kMeasure,
   kArguments
 };
 
@@ -43,8 +43,8 @@ const RecommendQuery& read_arguments(const TableInput& input, RecommendCall& cal
   const Arguments arguments = input.arguments();
   RecommendQuery& query = call.query;
   read_lists(call.lists, arguments, input.item_type);
-  query.k = arguments.int8(kK).value_or(10);
-  query.min_support = arguments.float8(kMinSupport);
+  query.top_k = arguments.int8(kTopK).value_or(10);
+  query.min_support = arguments.min_support(kMinSupport);
   query.min_count = arguments.int8(kMinCount);
   query.min_confidence = arguments.float8(kMinConfidence);
   query.min_lift = arguments.float8(kMinLift);
@@ -119,6 +119,6 @@ BATMAP_TABLE_FUNCTION(batmap_recommend_relation) {
 }
 
 BATMAP_FUNCTION(batmap_recommend_support) {
-  static const SupportedCall kCall{kArguments, 1, kK, kK};
+  static const SupportedCall kCall{kArguments, 1, kTopK, kTopK};
   PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
 }

@@ -17,8 +17,8 @@ namespace {
 
 // Positions of the arguments after the input. The input is one argument, or two in the _of form.
 enum Argument {
-  kMinSupport,
   kMinCount,
+  kMinSupport,
   kMinConfidence,
   kMinLift,
   kMaxLhs,
@@ -57,7 +57,7 @@ const RuleQuery& read_arguments(const TableInput& input, RuleCall& call) {
   const Arguments arguments = input.arguments();
   RuleQuery& query = call.query;
   read_lists(call.lists, arguments, input.item_type);
-  query.itemsets.min_support = arguments.float8(kMinSupport);
+  query.itemsets.min_support = arguments.min_support(kMinSupport);
   query.itemsets.min_count = arguments.int8(kMinCount);
   query.min_confidence = arguments.float8(kMinConfidence);
   query.min_lift = arguments.float8(kMinLift);

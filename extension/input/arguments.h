@@ -39,6 +39,14 @@ struct Arguments {
   std::optional<double> float8(int index) const {
     return get<double>(index, [](Datum value) { return DatumGetFloat8(value); });
   }
+  /// A share of the transactions. 1 was perhaps meant as a number of them, so there is a NOTICE.
+  std::optional<double> min_support(int index) const {
+    const std::optional<double> share = float8(index);
+    if (share == 1.0)
+      ereport(NOTICE, (errmsg("min_support = 1 asks for what all transactions hold"),
+                       errhint("min_support is a fraction; a number of transactions is min_count.")));
+    return share;
+  }
   /// A copy in the current memory context, or `otherwise` itself if there is no value.
   const char* string(int index, const char* otherwise) const {
     return has(index) ? TextDatumGetCString(datum(index)) : otherwise;

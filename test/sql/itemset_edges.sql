@@ -23,7 +23,7 @@ SELECT * FROM batmap_itemsets('SELECT 1, 5', min_count => 1, include => '{{5,6},
 SELECT * FROM batmap_itemsets('SELECT 1, 5', min_count => 1, timeout => '1000000 years');
 SELECT * FROM batmap_rules('SELECT 1, 5', min_count => 1, min_confidence => 'NaN');
 SELECT * FROM batmap_rules('SELECT 1, 5', min_count => 1, min_lift => 'Infinity');
-SELECT * FROM batmap_recommend('{1}', 'SELECT 1, 5', min_support => 1e-10, k => 9223372036854775807);
+SELECT * FROM batmap_recommend('{1}', 'SELECT 1, 5', min_support => 1e-10, top_k => 9223372036854775807);
 SELECT * FROM batmap_recommend('{{1,2},{3,4}}', 'VALUES (1, 1), (1, 4), (1, 5)');
 SELECT * FROM batmap_recommend_of('{}'::text[], 'VALUES (1, text ''a'')');
 SELECT * FROM batmap_recommend_of(ARRAY[point '(1,1)'], 'VALUES (1, point ''(1,1)'')');
@@ -45,7 +45,7 @@ FETCH BACKWARD 2 FROM c;
 COMMIT;
 SELECT itemset, lead(itemset) OVER () FROM batmap_itemsets('VALUES (1, 1), (1, 2)', min_count => 1);
 SELECT array_agg(lhs || rhs) FROM batmap_rules('VALUES (1, 1), (1, 2), (1, 3)', min_count => 1, max_lhs => 1);
-SELECT r.* FROM generate_series(1, 3) g, LATERAL batmap_recommend(ARRAY[g], 'VALUES (1, 1), (1, 2), (2, 3)', k => g) r;
+SELECT r.* FROM generate_series(1, 3) g, LATERAL batmap_recommend(ARRAY[g], 'VALUES (1, 1), (1, 2), (2, 3)', top_k => g) r;
 SELECT (batmap_itemsets('VALUES (1, 1), (1, 2)', min_count => 1)).*;
 PREPARE p(int8[]) AS SELECT item FROM batmap_recommend($1, 'VALUES (1, 1), (1, 2)');
 EXECUTE p('{1}');

@@ -29,7 +29,7 @@ EXPLAIN (COSTS OFF) SELECT support FROM batmap_pairs('TABLE stream_rows', 30) p 
 EXPLAIN (COSTS OFF) SELECT * FROM batmap_pairs('TABLE stream_rows', 30) WITH ORDINALITY;
 EXPLAIN (COSTS OFF) SELECT * FROM ROWS FROM (batmap_pairs('TABLE stream_rows', 30), generate_series(1, 2)) r;
 BEGIN;
-ALTER FUNCTION batmap_pairs(text, int8, float8, int8, int4, text, int8[], int8[], int8, text, text) SET work_mem = '8MB';
+ALTER FUNCTION batmap_pairs(text, int8, float8, int8[], int8[], int8, int4, text, int8, text, text) SET work_mem = '8MB';
 EXPLAIN (COSTS OFF) SELECT * FROM batmap_pairs('TABLE stream_rows', 30);
 ROLLBACK;
 
@@ -96,11 +96,11 @@ SELECT count(*) FROM (SELECT 1 FROM kept, batmap_pairs('TABLE stream_rows', top_
 -- privileges are looked at when it runs
 CREATE ROLE stream_reader;
 GRANT SELECT ON stream_rows TO stream_reader;
-REVOKE EXECUTE ON FUNCTION batmap_pairs(text, int8, float8, int8, int4, text, int8[], int8[], int8, text, text) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION batmap_pairs(text, int8, float8, int8[], int8[], int8, int4, text, int8, text, text) FROM PUBLIC;
 SET ROLE stream_reader;
 SELECT count(*) FROM batmap_pairs('TABLE stream_rows', top_k => 1);
 RESET ROLE;
-GRANT EXECUTE ON FUNCTION batmap_pairs(text, int8, float8, int8, int4, text, int8[], int8[], int8, text, text) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION batmap_pairs(text, int8, float8, int8[], int8[], int8, int4, text, int8, text, text) TO PUBLIC;
 SET ROLE stream_reader;
 SELECT count(*) FROM batmap_pairs('TABLE stream_rows', top_k => 1);
 SELECT count(*) FROM batmap_pairs('SELECT item_a, item_b FROM kept', top_k => 1);

@@ -267,7 +267,7 @@ bool is_before(const Recommendation& a, const Recommendation& b) {
 }  // namespace
 
 void RecommendQuery::check() const {
-  require_at_least("k", k, 1);
+  require_at_least("top_k", top_k, 1);
   ItemsetQuery threshold;
   threshold.min_count = min_count;
   threshold.min_support = min_support;
@@ -304,7 +304,7 @@ RecommendRun::RecommendRun(std::vector<ChunkView> chunks, std::span<const uint32
     rows_.push_back({roles.value[role], best.score, best.lhs_begin, best.lhs_length, best.support, best.lhs_support,
                      transactions.support(role)});
   }
-  const size_t k = std::min<uint64_t>(static_cast<uint64_t>(query.k), rows_.size());
+  const size_t k = std::min<uint64_t>(static_cast<uint64_t>(query.top_k), rows_.size());
   std::partial_sort(rows_.begin(), rows_.begin() + static_cast<ptrdiff_t>(k), rows_.end(),
                     polled(options.cancel, is_before));
   rows_.resize(k);

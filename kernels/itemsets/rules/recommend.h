@@ -1,5 +1,5 @@
 // Recommendations for a basket: among the association rules whose lhs lies in the basket and whose rhs is one
-// other item, the best rule for each such item, and of these the k best.
+// other item, the best rule for each such item, and of these the best top_k.
 //
 // The rules are those that RuleRun would find. But only transactions that meet the basket are read, and only
 // subsets of the basket, with one other item each, are counted: for each frequent subset one pass over the
@@ -21,7 +21,7 @@ namespace batmap {
 
 struct RecommendQuery {
   std::optional<std::vector<int64_t>> basket;  // item values, in any order; values that do not occur are ignored
-  int64_t k = 10;
+  int64_t top_k = 10;
   // The minimum support of a rule: at most one of the two; neither: 1.
   std::optional<int64_t> min_count;
   std::optional<double> min_support;

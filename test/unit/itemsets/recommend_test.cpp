@@ -92,7 +92,7 @@ std::vector<Row> expected_rows(const std::vector<TidItem>& relation, const Recom
   std::stable_sort(best.begin(), best.end(), [](const Row& a, const Row& b) {
     return std::tuple(-a.score, -static_cast<int64_t>(a.support)) < std::tuple(-b.score, -static_cast<int64_t>(b.support));
   });
-  if (best.size() > static_cast<size_t>(query.k)) best.resize(static_cast<size_t>(query.k));
+  if (best.size() > static_cast<size_t>(query.top_k)) best.resize(static_cast<size_t>(query.top_k));
   return best;
 }
 
@@ -107,7 +107,7 @@ TEST(Recommend, AnswersLikeTheOracle) {
     RecommendQuery query;
     query.basket.emplace();
     for (size_t k = random.below(6); k > 0; --k) query.basket->push_back(random.signed_below(14));
-    query.k = 1 + random.signed_below(12);
+    query.top_k = 1 + random.signed_below(12);
     if (random.chance(70)) query.min_count = 1 + random.signed_below(5);
     if (random.chance(30)) query.min_confidence = static_cast<double>(random.below(21)) / 20;
     if (random.chance(20)) query.min_lift = static_cast<double>(random.below(30)) / 16;
@@ -130,7 +130,7 @@ TEST(Recommend, AgreesWithTheRules) {
   RecommendQuery query;
   query.basket.emplace();
   for (int64_t item = 0; item < 70; ++item) query.basket->push_back(item);
-  query.k = 90;
+  query.top_k = 90;
   query.min_count = 25;
   query.max_lhs = 2;
   const std::vector<Row> found = rows_of(relation, query);
@@ -218,7 +218,7 @@ TEST(Recommend, RefusesBadParameters) {
     return false;
   };
   EXPECT_FALSE(refused([](RecommendQuery&) {}));
-  EXPECT_TRUE(refused([](RecommendQuery& q) { q.k = 0; }));
+  EXPECT_TRUE(refused([](RecommendQuery& q) { q.top_k = 0; }));
   EXPECT_TRUE(refused([](RecommendQuery& q) { q.min_count = 0; }));
   EXPECT_TRUE(refused([](RecommendQuery& q) { q.min_support = 1.5; }));
   EXPECT_TRUE(refused([](RecommendQuery& q) { q.min_count = 1, q.min_support = 0.5; }));

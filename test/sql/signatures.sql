@@ -1,0 +1,43 @@
+-- All functions have their parameters in one order: what they read, then `parameter_order`.
+CREATE TABLE parameter_order (position int GENERATED ALWAYS AS IDENTITY, name text PRIMARY KEY, type text[]);
+INSERT INTO parameter_order (name, type) VALUES
+('min_count', '{bigint}'), ('min_support', '{double precision}'), ('min_rate', '{double precision}'),
+('min_jaccard', '{double precision}'), ('max_support', '{double precision}'), ('min_confidence', '{double precision}'),
+('min_lift', '{double precision}'), ('min_length', '{integer}'), ('max_length', '{integer}'), ('max_lhs', '{integer}'),
+('max_rhs', '{integer}'), ('distinct_only', '{boolean}'), ('target', '{text}'), ('lhs_include', '{bigint[],text[]}'),
+('lhs_exclude', '{bigint[],text[]}'), ('rhs_include', '{bigint[],text[]}'), ('rhs_exclude', '{bigint[],text[]}'),
+('include', '{bigint[],text[]}'), ('exclude', '{bigint[],text[]}'), ('top_k', '{bigint}'), ('per_item_top_k', '{integer}'),
+('measure', '{text}'), ('max_results', '{bigint}'), ('timeout', '{interval}'), ('counting', '{text}'), ('method', '{text}'),
+('algorithm', '{text}'), ('device', '{text}');
+-- What a function reads, or is asked about.
+CREATE TABLE input (name text PRIMARY KEY);
+INSERT INTO input VALUES ('query'), ('relation'), ('counts'), ('left_query'), ('right_query'), ('left_relation'), ('right_relation'),
+('item_type'), ('event_type'), ('left_type'), ('right_type'), ('basket'), ('gaps'), ('episode'), ('episodes');
+
+CREATE VIEW parameters AS
+SELECT p.oid::regprocedure::text AS function, a.name, a.number, format_type(p.proargtypes[a.number - 1], NULL) AS type, o.position, o.type AS types
+FROM pg_proc p CROSS JOIN LATERAL unnest(p.proargnames[:p.pronargs]) WITH ORDINALITY a (name, number)
+    LEFT JOIN parameter_order o ON o.name = a.name
+WHERE p.proretset AND p.proname LIKE 'batmap\_%' AND p.proname <> 'batmap_generate_spikes' AND EXISTS (SELECT FROM unnest(p.proargnames[:p.pronargs]) n JOIN input i ON i.name = n);
+CREATE FUNCTION misplaced() RETURNS TABLE (function text, name text, reason text) LANGUAGE sql AS $$
+    SELECT p.function, p.name, 'is not known' FROM parameters p LEFT JOIN input i USING (name) WHERE p.position IS NULL AND i.name IS NULL
+    UNION ALL
+    SELECT p.function, p.name, 'has another type: ' || p.type FROM parameters p WHERE p.type <> ALL (p.types)
+    UNION ALL
+    SELECT p.function, p.name, 'comes after ' || q.name
+    FROM parameters p JOIN parameters q ON q.function = p.function AND q.number < p.number AND coalesce(p.position, 0) < coalesce(q.position, 0)
+    ORDER BY 1, 2, 3
+$$;
+SELECT count(DISTINCT function) > 20 AS all_functions, count(DISTINCT name) > 25 AS all_names FROM parameters;
+SELECT * FROM misplaced();
+-- The check finds what is wrong.
+CREATE FUNCTION batmap_wrong(query text, min_support float8, min_count int8, k int8, top_k int4) RETURNS SETOF int LANGUAGE sql AS 'SELECT 1';
+SELECT * FROM misplaced();
+DROP FUNCTION batmap_wrong;
+
+-- A number of transactions where a fraction belongs is an error of the parser, or told.
+SELECT count(*) FROM batmap_itemsets('VALUES (1, 1), (2, 1), (2, 2)', 0.5);
+SELECT item_a FROM batmap_pairs('VALUES (1, 1), (1, 2), (2, 2)', min_support => 1);
+SELECT itemset FROM batmap_itemsets('VALUES (1, 1), (1, 2), (2, 2)', min_support => 1);
+SELECT lhs FROM batmap_rules('VALUES (1, 1), (1, 2), (2, 2)', min_support => 1.0);
+SELECT item FROM batmap_recommend('{1}', 'VALUES (1, 1), (1, 2), (2, 2)', min_support => 1);
