@@ -23,12 +23,36 @@ struct Note {
 
 /// The notes of the query that is being planned.
 struct Notes {
-  const Query* query;  // others are planned while it runs
-  List* blocks = NIL;  // Note
+  const Query* query;        // others are planned while it is planned, and while it runs
+  bool is_planning = false;  // it, and no other
+  List* blocks = NIL;        // Note
   MemoryContext context;
 };
 
 Notes* notes = nullptr;
+
+planner_hook_type next_planner = nullptr;
+
+PlannedStmt* plan_as_others(Query* query, const char* text, int options, ParamListInfo params) {
+  return (next_planner != nullptr ? next_planner : standard_planner)(query, text, options, params);
+}
+
+PlannedStmt* plan_and_note(Query* query, const char* text, int options, ParamListInfo params) {
+  Notes* const now = notes;
+  if (now == nullptr) return plan_as_others(query, text, options, params);
+  const bool was_planning = now->is_planning;
+  PlannedStmt* statement = nullptr;
+  PG_TRY();
+  {
+    // The planner may replace the query by a copy, so this is the place to know it.
+    now->is_planning = query == now->query;
+    statement = plan_as_others(query, text, options, params);
+  }
+  PG_FINALLY();
+  { now->is_planning = was_planning; }
+  PG_END_TRY();
+  return statement;
+}
 
 /// The library was there before the first statement of the session, or the user has been told that it was not.
 bool loading_is_known = false;
@@ -109,6 +133,8 @@ void explain_query(Query* query, int options, IntoClause* into, ExplainState* es
 
 void install_explain_why() {
   loading_is_known = debug_query_string == nullptr;  // set from the first statement of a session on
+  next_planner = planner_hook;
+  planner_hook = plan_and_note;
   next_explain_hook = ExplainOneQuery_hook;
   ExplainOneQuery_hook = explain_query;
 }
@@ -116,9 +142,7 @@ void install_explain_why() {
 bool explains_refusals() { return notes != nullptr && !is_estimating(); }
 
 void note_refusal(PlannerInfo* root, Refusal refusal, Node* about) {
-  const PlannerInfo* whole = root;
-  while (whole->parent_root != nullptr) whole = whole->parent_root;
-  if (whole->parse != notes->query) return;
+  if (!notes->is_planning) return;
   const MemoryContext caller = MemoryContextSwitchTo(notes->context);
   auto* const note = static_cast<Note*>(palloc0(sizeof(Note)));
   note->relations = names_of(root);

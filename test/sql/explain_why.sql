@@ -75,6 +75,9 @@ SELECT * FROM batmap_explain_why('SELECT * FROM w_nowhere');
 SET batmap.explain_why = on;
 EXPLAIN (COSTS OFF) SELECT a.item, b.item, stddev(a.id) FROM w_small a JOIN w_small b USING (tid) GROUP BY 1, 2;
 EXPLAIN (COSTS OFF) SELECT a.item, b.item, count(*) FROM w_rows a JOIN w_rows b USING (tid) GROUP BY 1, 2;
+-- an outer join that the conditions make an inner one: later versions then plan a copy of the query
+SELECT block, relations, taken, reason FROM batmap_explain_why('SELECT a.item, b.item, count(*) FROM w_rows a JOIN w_rows b USING (tid)
+    LEFT JOIN w_small c ON c.id = b.id WHERE c.part > 0 GROUP BY 1, 2');
 CREATE FUNCTION explained(query text) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE answer json;
 BEGIN

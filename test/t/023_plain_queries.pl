@@ -379,12 +379,12 @@ my $script = "SET ROLE reader;\n";
 $script .= sprintf "SELECT '%d|' || t.taken || '|' || (t.with_node = t.without) || '|' || t.itemsets || '|' || t.looks_up || '|' || t.lists || '|' || coalesce(t.why, '') FROM try(\$q\$%s\$q\$) t;\n", $_, $all[$_] for 0 .. $#all;
 my ($status, $out, $err) = $node->psql('postgres', $script, on_error_stop => 0);
 is($err, '', 'no query fails');
-my ($taken, $answered, $itemsets, $looked_up, $listed, @wrong, %why) = (0, 0, 0, 0, 0);
+my ($taken, $itemsets, $looked_up, $listed, @wrong, %why, %answered) = (0, 0, 0, 0);
 for my $line (split /\n/, $out)
 {
     my ($number, $is_taken, $is_same, $by_itemsets, $looks_up, $lists, $reason) = split /\|/, $line, 7;
     next if !defined $is_same;
-    $answered++;
+    $answered{$number} = 1;
     $taken++ if $is_taken eq 'true';
     $itemsets++ if $by_itemsets eq 'true';
     $listed++ if $lists eq 'true';
@@ -396,7 +396,7 @@ note "seed $seed";
 note "$looked_up queries read relations apart";
 cmp_ok($looked_up, '>=', $queries / 10, 'the node reads relations apart');
 note "$why{$_} queries: $_" for sort { $why{$b} <=> $why{$a} } keys %why;
-is($answered, $queries, 'all queries were answered');
+is(join("\n", map { $all[$_] } grep { !$answered{$_} } 0 .. $#all), '', 'all queries were answered');
 is(join("\n", @wrong), '', 'the rows are those of the plain plan');
 my $share = int(100 * $taken / $queries);
 cmp_ok($listed, '>=', $queries / 25, "$listed queries by counts of listed pairs");
