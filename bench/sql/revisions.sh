@@ -53,6 +53,7 @@ emit "|---|---|---|---|---|---|"
 repeated() { local k; for ((k = 0; k < $1; k++)); do printf '%s ' "$2"; done; }
 
 compare() { # NAME TABLE TIMES STATEMENT
+    [[ $1 =~ ${BENCH_ONLY:-.} ]] || return 0
     [ "$(psql -X -A -t -c "SELECT to_regclass('$2') IS NULL")" = f ] || return 0
     local query settings="SET batmap.threads = 1; SET max_parallel_workers_per_gather = 0;" ratio
     query=$(repeated "$3" "$4")
