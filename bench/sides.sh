@@ -246,7 +246,8 @@ cpu=$(sed -n 's/^model name[ \t]*: //p' /proc/cpuinfo | head -n 1)
 cpu=${cpu:-$(uname -m)}
 revision=$(git rev-parse --short HEAD 2> /dev/null || echo none)
 [ -z "$(git status --porcelain 2> /dev/null)" ] || revision+=" with changes"
-variables=$(for name in $(compgen -e BENCH_); do printf "%s='%s' " "$name" "${!name}"; done)
+# Those of a caller; a script passes on BENCH_OTHER_... itself.
+variables=$(for name in $(compgen -e BENCH_ | grep -v '^BENCH_OTHER_'); do printf "%s='%s' " "$name" "${!name}"; done)
 load() { cut -d ' ' -f 1 /proc/loadavg; }
 postmaster=$(head -n 1 "$PGDATA/postmaster.pid")
 
