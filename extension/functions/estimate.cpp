@@ -88,7 +88,7 @@ class ForecastStream final : public RowStream {
 
 const PairQuery& read_arguments(const Arguments& arguments, PairQuery& query) {
   query.min_count = arguments.int8(0);
-  query.min_support = arguments.float8(1);
+  query.min_support = arguments.min_support(1);
   guarded([&] { query.check(); });
   return query;
 }

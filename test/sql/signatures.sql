@@ -41,3 +41,4 @@ SELECT item_a FROM batmap_pairs('VALUES (1, 1), (1, 2), (2, 2)', min_support => 
 SELECT itemset FROM batmap_itemsets('VALUES (1, 1), (1, 2), (2, 2)', min_support => 1);
 SELECT lhs FROM batmap_rules('VALUES (1, 1), (1, 2), (2, 2)', min_support => 1.0);
 SELECT item FROM batmap_recommend('{1}', 'VALUES (1, 1), (1, 2), (2, 2)', min_support => 1);
+SELECT count(*) > 0 AS some FROM batmap_estimate('VALUES (1, 1), (1, 2), (2, 2)', min_support => 1);
