@@ -225,11 +225,11 @@ fimi_rows() { # FILE
 run_sql() { psql -X -q -v ON_ERROR_STOP=1 -c "$1"; }
 
 batmap_query() { # TABLE MIN_COUNT
-    echo "SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM $1', min_count => $2);"
+    echo "SELECT count(*), sum(n) FROM batmap_pairs('SELECT tid, item FROM $1', min_count => $2) AS p (item_a, item_b, n);"
 }
 self_join() { # TABLE [MIN_COUNT]: the same rows out of both engines
     local having=${2:+HAVING count(*) >= $2}
-    echo "SELECT count(*), sum(support) FROM (SELECT a.item AS item_a, b.item AS item_b, count(*) AS support FROM $1 a JOIN $1 b USING (tid) WHERE a.item < b.item GROUP BY 1, 2 $having) p;"
+    echo "SELECT count(*), sum(support_count) FROM (SELECT a.item AS item_a, b.item AS item_b, count(*) AS support_count FROM $1 a JOIN $1 b USING (tid) WHERE a.item < b.item GROUP BY 1, 2 $having) p;"
 }
 # Makes the server use its own plan for the join.
 # shellcheck disable=SC2034

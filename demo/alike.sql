@@ -4,7 +4,7 @@
 \set shared 10
 
 \set title 'Which packages are made of the same parts?'
-SELECT format('SELECT * FROM batmap_pairs_of(NULL::text, ''SELECT needed, package FROM needs'', min_count => %s)', :shared) AS statement \gset
+SELECT format('SELECT * FROM batmap_pairs_of(''SELECT needed, package FROM needs'', min_count => %s)', :shared) AS statement \gset
 
 \echo
 \echo 3. :title
@@ -18,8 +18,8 @@ SELECT extract(epoch FROM clock_timestamp() - :'started'::timestamptz) * 1000 AS
 CALL pg_temp.keep_question(3, :'title', :'statement', :ours_ms);
 
 CREATE TEMP TABLE relatives AS
-    SELECT item_a AS program, item_b AS relative, support, support_a AS program_needs, support_b AS relative_needs,
-           support_a + support_b - support AS either, support::float8 / (support_a + support_b - support) AS jaccard
+    SELECT item_a AS program, item_b AS relative, support_count, count_a AS program_needs, count_b AS relative_needs,
+           count_a + count_b - support_count AS either, support_count::float8 / (count_a + count_b - support_count) AS jaccard
     FROM alike JOIN source a ON a.package = item_a JOIN source b ON b.package = item_b
     WHERE a.source <> b.source;
 
@@ -28,7 +28,7 @@ CREATE TEMP TABLE known AS
     SELECT DISTINCT ON (program) *
     FROM (TABLE relatives
           UNION ALL
-          SELECT relative, program, support, relative_needs, program_needs, either, jaccard FROM relatives) both_ways
+          SELECT relative, program, support_count, relative_needs, program_needs, either, jaccard FROM relatives) both_ways
     WHERE program IN ('blender', 'chromium', 'emacs-gtk', 'firefox-esr', 'gimp', 'git', 'gnumeric', 'inkscape', 'libreoffice-core',
                       'mariadb-server', 'nautilus', 'qemu-system-x86', 'wireshark')
       AND position(split_part(program, '-', 1) IN relative) = 0
@@ -38,12 +38,12 @@ SELECT count(*) >= 3 AS has_known FROM known \gset
 \if :has_known
 \echo '  The closest relatives of some programs, by the share of parts in common:'
 CREATE TEMP TABLE closest AS TABLE known ORDER BY jaccard DESC, program LIMIT 8;
-SELECT format('    %s: %s shares %s of the %s packages that one of them needs', program, relative, support, either)
+SELECT format('    %s: %s shares %s of the %s packages that one of them needs', program, relative, support_count, either)
 FROM closest ORDER BY jaccard DESC, program;
 \else
 \echo '  The closest relatives, by the share of parts in common:'
 CREATE TEMP TABLE closest AS TABLE relatives ORDER BY jaccard DESC, program, relative LIMIT 8;
-SELECT format('    %s and %s share %s of the %s packages that one of them needs', program, relative, support, either)
+SELECT format('    %s and %s share %s of the %s packages that one of them needs', program, relative, support_count, either)
 FROM closest ORDER BY jaccard DESC, program, relative;
 \endif
 
@@ -59,7 +59,7 @@ SELECT clock_timestamp() AS started \gset
 CREATE TEMP TABLE plain AS
     WITH candidate AS MATERIALIZED
         (SELECT needed, package FROM needs JOIN (SELECT package FROM needs GROUP BY 1 HAVING count(*) >= :shared) often USING (package))
-    SELECT a.package AS item_a, b.package AS item_b, count(*) AS support
+    SELECT a.package AS item_a, b.package AS item_b, count(*) AS support_count
     FROM candidate a JOIN candidate b USING (needed) WHERE a.package < b.package
     GROUP BY 1, 2 HAVING count(*) >= :shared;
 \set stopped :ERROR
@@ -74,7 +74,7 @@ SELECT format('  A self-join in plain SQL, rare packages dropped first: stopped 
 \else
 SELECT format('  A self-join in plain SQL, rare packages dropped first: %s, %s times as long; its %s pairs are %s',
               pg_temp.seconds(:plain_ms), round(:plain_ms / :ours_ms), pg_temp.num((SELECT count(*) FROM plain)),
-              CASE WHEN EXISTS (TABLE plain EXCEPT SELECT item_a, item_b, support FROM alike)
-                     OR EXISTS (SELECT item_a, item_b, support FROM alike EXCEPT TABLE plain)
+              CASE WHEN EXISTS (TABLE plain EXCEPT SELECT item_a, item_b, support_count FROM alike)
+                     OR EXISTS (SELECT item_a, item_b, support_count FROM alike EXCEPT TABLE plain)
                    THEN 'NOT the same' ELSE 'the same' END);
 \endif

@@ -24,7 +24,7 @@ CALL pg_temp.keep_question(4, :'title', :'statement', :ours_ms);
 
 SELECT format('  %s spikes in %s minutes; %s chains of nine neurons, each 5 to 10 ms after the one before:',
               pg_temp.num((SELECT count(*) FROM spikes)), :seconds / 60, (SELECT count(*) FROM chains));
-SELECT format('    %s: %s times', array_to_string(episode, ' -> '), pg_temp.num(support)) FROM chains ORDER BY episode;
+SELECT format('    %s: %s times', array_to_string(episode, ' -> '), pg_temp.num(support_count)) FROM chains ORDER BY episode;
 \echo
 SELECT * FROM pg_temp.how_it_ran();
 

@@ -58,21 +58,21 @@ def text_width(text, size=12):
 
 def graph(nodes, edges, width):
     """Packages as discs, the more that need them the larger; ties between them, the more in common the thicker."""
-    fewest = min(int(node["support"]) for node in nodes)
-    radius = {node["package"]: 4 + 2.2 * math.log2(int(node["support"]) / fewest) ** 0.8 for node in nodes}
+    fewest = min(int(node["support_count"]) for node in nodes)
+    radius = {node["package"]: 4 + 2.2 * math.log2(int(node["support_count"]) / fewest) ** 0.8 for node in nodes}
     boxes = {name: (max(text_width(name), 2 * r), 2 * r + 15) for name, r in radius.items()}
     centers, height = arrange(boxes, [(edge["a"], edge["b"]) for edge in edges], width)
     discs = {name: (x, y - boxes[name][1] / 2 + radius[name]) for name, (x, y) in centers.items()}
     drawn = []
     for edge in edges:
         (ax, ay), (bx, by) = discs[edge["a"]], discs[edge["b"]]
-        title = f'{number(edge["support"])} packages need both {edge["a"]} and {edge["b"]}: {percent(float(edge["jaccard"]))} of those that need one'
+        title = f'{number(edge["support_count"])} packages need both {edge["a"]} and {edge["b"]}: {percent(float(edge["jaccard"]))} of those that need one'
         drawn.append(element("line", element("title", escaped(title)), class_="edge", x1=f"{ax:.1f}", y1=f"{ay:.1f}", x2=f"{bx:.1f}",
                              y2=f"{by:.1f}", stroke_width=f'{1 + 7 * float(edge["jaccard"]):.1f}'))
     for node in nodes:
         name = node["package"]
         x, y = discs[name]
-        title = element("title", escaped(f'{number(node["support"])} packages need {name}'))
+        title = element("title", escaped(f'{number(node["support_count"])} packages need {name}'))
         disc = element("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=f"{radius[name]:.1f}")
         label = element("text", escaped(name), x=f"{x:.1f}", y=f"{y + radius[name] + 12:.1f}")
         drawn.append(element("g", title, disc, label, class_="node"))
@@ -128,7 +128,7 @@ def chain_legend(chains):
     for chain in chains:
         first, *_, last = chain["episode"].split()
         dot = element("svg", element("circle", cx=5, cy=5, r=4), width=10, height=10)
-        rows.append(element("li", dot, f'{first} → … → {last}: {number(chain["support"])} times', class_=f'label {chain_class(chain["chain"])}'))
+        rows.append(element("li", dot, f'{first} → … → {last}: {number(chain["support_count"])} times', class_=f'label {chain_class(chain["chain"])}'))
     return element("ul", *rows, class_="legend")
 
 
@@ -161,7 +161,7 @@ def relatives(pairs):
     longest = max(int(pair["either"]) for pair in pairs)
     rows = []
     for pair in pairs:
-        either, one, other, both = (int(pair[name]) for name in ("either", "program_needs", "relative_needs", "support"))
+        either, one, other, both = (int(pair[name]) for name in ("either", "program_needs", "relative_needs", "support_count"))
         start = 50 - 50 * either / longest
 
         def at(count):

@@ -17,20 +17,20 @@ SELECT * FROM timing ORDER BY question, ctid \g :data/timings.csv
 -- The graph has an edge from a package to each of the two that are the most like it, as long as they share a fifth of those
 -- that need them; of these edges those that most packages agree on.
 CREATE TEMP TABLE edges AS
-    SELECT DISTINCT least(package, partner) AS a, greatest(package, partner) AS b, support, jaccard
+    SELECT DISTINCT least(package, partner) AS a, greatest(package, partner) AS b, support_count, jaccard
     FROM (SELECT *, row_number() OVER (PARTITION BY package ORDER BY jaccard DESC, partner) AS rank
-          FROM (SELECT lhs AS package, rhs AS partner, support, jaccard FROM news
+          FROM (SELECT lhs AS package, rhs AS partner, support_count, jaccard FROM news
                 UNION ALL
-                SELECT rhs, lhs, support, jaccard FROM news) both_ways) ranked
+                SELECT rhs, lhs, support_count, jaccard FROM news) both_ways) ranked
     WHERE rank <= 2 AND jaccard >= 0.2
-    ORDER BY support DESC, a, b LIMIT 64;
+    ORDER BY support_count DESC, a, b LIMIT 64;
 SELECT * FROM edges ORDER BY a, b \g :data/edges.csv
-SELECT needed AS package, count(*) AS support FROM needs WHERE needed IN (SELECT a FROM edges UNION SELECT b FROM edges) GROUP BY 1 ORDER BY 1
+SELECT needed AS package, count(*) AS support_count FROM needs WHERE needed IN (SELECT a FROM edges UNION SELECT b FROM edges) GROUP BY 1 ORDER BY 1
 \g :data/nodes.csv
 
 SELECT count(*) > 0 AS tagged FROM question WHERE number = 2 \gset
 \if :tagged
-SELECT lhs, rhs, lhs_support, support, support::float8 / lhs_support AS confidence, rhs_support::float8 / total AS usual
+SELECT lhs, rhs, lhs_support, support_count, support_count::float8 / lhs_support AS confidence, rhs_support::float8 / total AS usual
 FROM tag_rules ORDER BY lift DESC, lhs \g :data/tag_rules.csv
 \endif
 
@@ -47,7 +47,7 @@ SELECT coalesce((SELECT greatest(a.starts_at - 20000, 0)
 CREATE TEMP TABLE shown AS SELECT time_us - :from_us AS time_us, neuron FROM spikes WHERE time_us >= :from_us AND time_us < :from_us + :shown_us;
 
 -- An occurrence comes as its first and last time; the spikes between are looked up: each follows the one before within the gap.
-SELECT row_number() OVER (ORDER BY episode) AS chain, array_to_string(episode, ' ') AS episode, support FROM chains ORDER BY 1
+SELECT row_number() OVER (ORDER BY episode) AS chain, array_to_string(episode, ' ') AS episode, support_count FROM chains ORDER BY 1
 \g :data/chains.csv
 WITH RECURSIVE path AS (
     SELECT episode, starts_at, ends_at, ARRAY[starts_at - :from_us] AS times FROM occurrences

@@ -118,12 +118,16 @@ CREATE FUNCTION batmap_pairs(
     measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     method text DEFAULT NULL,
-    device text DEFAULT NULL
+    device text DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
 )
-RETURNS TABLE (item_a int8, item_b int8, support int8, support_a int8, support_b int8, total int8)
+RETURNS TABLE (item_a int8, item_b int8, support_count int8, count_a int8, count_b int8, total int8,
+    support float8, confidence float8, confidence_ba float8, lift float8, score float8)
 AS 'MODULE_PATHNAME', 'batmap_pairs_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_pairs_support;
-COMMENT ON FUNCTION batmap_pairs(text, int8, float8, int8[], int8[], int8, int4, text, int8, text, text)
+COMMENT ON FUNCTION batmap_pairs(text, int8, float8, int8[], int8[], int8, int4, text, int8, text, text, name, name, record)
 IS 'frequent pairs of the (tid, item) rows of a query';
 
 CREATE FUNCTION batmap_pairs(
@@ -139,11 +143,35 @@ CREATE FUNCTION batmap_pairs(
     method text DEFAULT NULL,
     device text DEFAULT NULL
 )
-RETURNS TABLE (item_a int8, item_b int8, support int8, support_a int8, support_b int8, total int8)
+RETURNS TABLE (item_a int8, item_b int8, support_count int8, count_a int8, count_b int8, total int8,
+    support float8, confidence float8, confidence_ba float8, lift float8, score float8)
 AS 'MODULE_PATHNAME', 'batmap_pairs_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
     SUPPORT _batmap_pairs_support;
 COMMENT ON FUNCTION batmap_pairs(batmap_relation, int8, float8, int8[], int8[], int8, int4, text, int8, text, text)
 IS 'frequent pairs of a relation';
+
+CREATE FUNCTION batmap_pairs_of(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    method text DEFAULT NULL,
+    device text DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (item_a text, item_b text, support_count int8, count_a int8, count_b int8, total int8,
+    support float8, confidence float8, confidence_ba float8, lift float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_pairs_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_pairs_support;
+COMMENT ON FUNCTION batmap_pairs_of(text, int8, float8, text[], text[], int8, int4, text, int8, text, text, name, name, record)
+IS 'frequent pairs of the (tid, item) rows of a query, for text items';
 
 CREATE FUNCTION batmap_pairs_of(
     item_type anyelement,
@@ -157,13 +185,105 @@ CREATE FUNCTION batmap_pairs_of(
     measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     method text DEFAULT NULL,
-    device text DEFAULT NULL
+    device text DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
 )
-RETURNS TABLE (item_a anyelement, item_b anyelement, support int8, support_a int8, support_b int8, total int8)
+RETURNS TABLE (item_a anyelement, item_b anyelement, support_count int8, count_a int8, count_b int8, total int8,
+    support float8, confidence float8, confidence_ba float8, lift float8, score float8)
 AS 'MODULE_PATHNAME', 'batmap_pairs_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_pairs_support;
-COMMENT ON FUNCTION batmap_pairs_of(anyelement, text, int8, float8, text[], text[], int8, int4, text, int8, text, text)
+COMMENT ON FUNCTION batmap_pairs_of(anyelement, text, int8, float8, text[], text[], int8, int4, text, int8, text, text, name, name, record)
 IS 'frequent pairs of the (tid, item) rows of a query, for items of any hashable type';
+
+-- Partners ----------------------------------------------------------------------------------------
+
+CREATE FUNCTION _batmap_partners_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_partners_support' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_partners_support(internal) IS 'planner support of batmap_partners and batmap_partners_of';
+
+CREATE FUNCTION batmap_partners(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    items int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL,
+    method text DEFAULT NULL,
+    device text DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (item int8, partner int8, rank int8, support_count int8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_partners_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
+    SUPPORT _batmap_partners_support;
+COMMENT ON FUNCTION batmap_partners(text, int8, float8, int8[], int8[], int8, text, int8, text, text, name, name, record)
+IS 'the best partners of each item in the (tid, item) rows of a query';
+
+CREATE FUNCTION batmap_partners(
+    relation batmap_relation,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    items int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL,
+    method text DEFAULT NULL,
+    device text DEFAULT NULL
+)
+RETURNS TABLE (item int8, partner int8, rank int8, support_count int8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_partners_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 10000
+    SUPPORT _batmap_partners_support;
+COMMENT ON FUNCTION batmap_partners(batmap_relation, int8, float8, int8[], int8[], int8, text, int8, text, text)
+IS 'the best partners of each item in a relation';
+
+CREATE FUNCTION batmap_partners_of(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    items text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL,
+    method text DEFAULT NULL,
+    device text DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (item text, partner text, rank int8, support_count int8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_partners_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
+    SUPPORT _batmap_partners_support;
+COMMENT ON FUNCTION batmap_partners_of(text, int8, float8, text[], text[], int8, text, int8, text, text, name, name, record)
+IS 'the best partners of each item in the (tid, item) rows of a query, for text items';
+
+CREATE FUNCTION batmap_partners_of(
+    item_type anyelement,
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    items text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL,
+    method text DEFAULT NULL,
+    device text DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (item anyelement, partner anyelement, rank int8, support_count int8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_partners_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
+    SUPPORT _batmap_partners_support;
+COMMENT ON FUNCTION batmap_partners_of(anyelement, text, int8, float8, text[], text[], int8, text, int8, text, text, name, name, record)
+IS 'the best partners of each item in the (tid, item) rows of a query, for items of any hashable type';
 
 CREATE FUNCTION _batmap_itemsets_support(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'batmap_itemsets_support' LANGUAGE C STRICT PARALLEL SAFE;
@@ -183,12 +303,15 @@ CREATE FUNCTION batmap_itemsets(
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     algorithm text DEFAULT 'auto',
-    device text DEFAULT NULL
+    device text DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
 )
-RETURNS TABLE (itemset int8[], length int4, support int8, relative_support float8, total int8)
+RETURNS TABLE (itemset int8[], length int4, support_count int8, support float8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_itemsets_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_itemsets_support;
-COMMENT ON FUNCTION batmap_itemsets(text, int8, float8, float8, int4, int4, text, int8[], int8[], int8, int8, interval, text, text)
+COMMENT ON FUNCTION batmap_itemsets(text, int8, float8, float8, int4, int4, text, int8[], int8[], int8, int8, interval, text, text, name, name, record)
 IS 'frequent itemsets of the (tid, item) rows of a query';
 
 CREATE FUNCTION batmap_itemsets(
@@ -207,11 +330,36 @@ CREATE FUNCTION batmap_itemsets(
     algorithm text DEFAULT 'auto',
     device text DEFAULT NULL
 )
-RETURNS TABLE (itemset int8[], length int4, support int8, relative_support float8, total int8)
+RETURNS TABLE (itemset int8[], length int4, support_count int8, support float8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_itemsets_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
     SUPPORT _batmap_itemsets_support;
 COMMENT ON FUNCTION batmap_itemsets(batmap_relation, int8, float8, float8, int4, int4, text, int8[], int8[], int8, int8, interval, text, text)
 IS 'frequent itemsets of a relation';
+
+CREATE FUNCTION batmap_itemsets_of(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    algorithm text DEFAULT 'auto',
+    device text DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (itemset text[], length int4, support_count int8, support float8, total int8)
+AS 'MODULE_PATHNAME', 'batmap_itemsets_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_itemsets_support;
+COMMENT ON FUNCTION batmap_itemsets_of(text, int8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text, name, name, record)
+IS 'frequent itemsets of the (tid, item) rows of a query, for text items';
 
 CREATE FUNCTION batmap_itemsets_of(
     item_type anyelement,
@@ -228,12 +376,15 @@ CREATE FUNCTION batmap_itemsets_of(
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     algorithm text DEFAULT 'auto',
-    device text DEFAULT NULL
+    device text DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
 )
-RETURNS TABLE (itemset anyarray, length int4, support int8, relative_support float8, total int8)
+RETURNS TABLE (itemset anyarray, length int4, support_count int8, support float8, total int8)
 AS 'MODULE_PATHNAME', 'batmap_itemsets_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_itemsets_support;
-COMMENT ON FUNCTION batmap_itemsets_of(anyelement, text, int8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text)
+COMMENT ON FUNCTION batmap_itemsets_of(anyelement, text, int8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text, name, name, record)
 IS 'frequent itemsets of the (tid, item) rows of a query, for items of any hashable type';
 
 CREATE FUNCTION batmap_itemset_spectrum(
@@ -245,12 +396,15 @@ CREATE FUNCTION batmap_itemset_spectrum(
     max_length int4 DEFAULT NULL,
     target text DEFAULT 'all',
     include int8[] DEFAULT NULL,
-    exclude int8[] DEFAULT NULL
+    exclude int8[] DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
 )
-RETURNS TABLE (length int4, support int8, relative_support float8, itemsets int8)
+RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
 AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_itemset_spectrum(text, int8, float8, float8, int4, int4, text, int8[], int8[])
+COMMENT ON FUNCTION batmap_itemset_spectrum(text, int8, float8, float8, int4, int4, text, int8[], int8[], name, name, record)
 IS 'number of frequent itemsets of each length and support in the (tid, item) rows of a query';
 
 CREATE FUNCTION batmap_itemset_spectrum(
@@ -264,11 +418,31 @@ CREATE FUNCTION batmap_itemset_spectrum(
     include int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL
 )
-RETURNS TABLE (length int4, support int8, relative_support float8, itemsets int8)
+RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
 AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 1000
     SUPPORT _batmap_stream_support;
 COMMENT ON FUNCTION batmap_itemset_spectrum(batmap_relation, int8, float8, float8, int4, int4, text, int8[], int8[])
 IS 'number of frequent itemsets of each length and support in a relation';
+
+CREATE FUNCTION batmap_itemset_spectrum_of(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_spectrum_of(text, int8, float8, float8, int4, int4, text, text[], text[], name, name, record)
+IS 'number of frequent itemsets of each length and support in the (tid, item) rows of a query, for text items';
 
 CREATE FUNCTION batmap_itemset_spectrum_of(
     item_type anyelement,
@@ -280,12 +454,15 @@ CREATE FUNCTION batmap_itemset_spectrum_of(
     max_length int4 DEFAULT NULL,
     target text DEFAULT 'all',
     include text[] DEFAULT NULL,
-    exclude text[] DEFAULT NULL
+    exclude text[] DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
 )
-RETURNS TABLE (length int4, support int8, relative_support float8, itemsets int8)
+RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
 AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_itemset_spectrum_of(anyelement, text, int8, float8, float8, int4, int4, text, text[], text[])
+COMMENT ON FUNCTION batmap_itemset_spectrum_of(anyelement, text, int8, float8, float8, int4, int4, text, text[], text[], name, name, record)
 IS 'number of frequent itemsets of each length and support in the (tid, item) rows of a query, for items of any hashable type';
 
 CREATE FUNCTION batmap_itemset_estimate(
@@ -297,13 +474,16 @@ CREATE FUNCTION batmap_itemset_estimate(
     max_length int4 DEFAULT NULL,
     include int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
-    timeout interval DEFAULT '1 second'
+    timeout interval DEFAULT '1 second',
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
 )
 RETURNS TABLE (
     itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_itemset_estimate(text, int8, float8, float8, int4, int4, int8[], int8[], interval)
+COMMENT ON FUNCTION batmap_itemset_estimate(text, int8, float8, float8, int4, int4, int8[], int8[], interval, name, name, record)
 IS 'number of frequent itemsets: exact, or, if counting takes too long, estimated from random paths through the search';
 
 CREATE FUNCTION _batmap_rules_support(internal) RETURNS internal
@@ -327,14 +507,17 @@ CREATE FUNCTION batmap_rules(
     measure text DEFAULT 'confidence',
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
-    device text DEFAULT NULL
+    device text DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
 )
 RETURNS TABLE (
     lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
     support float8, confidence float8, lift float8, leverage float8, conviction float8)
 AS 'MODULE_PATHNAME', 'batmap_rules_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_rules_support;
-COMMENT ON FUNCTION batmap_rules(text, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text)
+COMMENT ON FUNCTION batmap_rules(text, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text, name, name, record)
 IS 'association rules of the (tid, item) rows of a query';
 
 CREATE FUNCTION batmap_rules(
@@ -365,6 +548,36 @@ COMMENT ON FUNCTION batmap_rules(batmap_relation, int8, float8, float8, float8, 
 IS 'association rules of a relation';
 
 CREATE FUNCTION batmap_rules_of(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT NULL,
+    max_rhs int4 DEFAULT 1,
+    lhs_include text[] DEFAULT NULL,
+    lhs_exclude text[] DEFAULT NULL,
+    rhs_include text[] DEFAULT NULL,
+    rhs_exclude text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    device text DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    lhs text[], rhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8)
+AS 'MODULE_PATHNAME', 'batmap_rules_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_rules_support;
+COMMENT ON FUNCTION batmap_rules_of(text, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text, name, name, record)
+IS 'association rules of the (tid, item) rows of a query, for text items';
+
+CREATE FUNCTION batmap_rules_of(
     item_type anyelement,
     query text,
     min_count int8 DEFAULT NULL,
@@ -382,14 +595,17 @@ CREATE FUNCTION batmap_rules_of(
     measure text DEFAULT 'confidence',
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
-    device text DEFAULT NULL
+    device text DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
 )
 RETURNS TABLE (
     lhs anyarray, rhs anyarray, support_count int8, lhs_count int8, rhs_count int8, total int8,
     support float8, confidence float8, lift float8, leverage float8, conviction float8)
 AS 'MODULE_PATHNAME', 'batmap_rules_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_rules_support;
-COMMENT ON FUNCTION batmap_rules_of(anyelement, text, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text)
+COMMENT ON FUNCTION batmap_rules_of(anyelement, text, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text, name, name, record)
 IS 'association rules of the (tid, item) rows of a query, for items of any hashable type';
 
 CREATE FUNCTION _batmap_recommend_support(internal) RETURNS internal
@@ -407,14 +623,17 @@ CREATE FUNCTION batmap_recommend(
     include int8[] DEFAULT NULL,
     exclude int8[] DEFAULT NULL,
     top_k int8 DEFAULT 10,
-    measure text DEFAULT 'confidence'
+    measure text DEFAULT 'confidence',
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
 )
 RETURNS TABLE (
     item int8, score float8, lhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
     confidence float8, lift float8)
 AS 'MODULE_PATHNAME', 'batmap_recommend_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
     SUPPORT _batmap_recommend_support;
-COMMENT ON FUNCTION batmap_recommend(int8[], text, int8, float8, float8, float8, int4, int8[], int8[], int8, text)
+COMMENT ON FUNCTION batmap_recommend(int8[], text, int8, float8, float8, float8, int4, int8[], int8[], int8, text, name, name, record)
 IS 'items that the (tid, item) rows of a query recommend for a basket, best first';
 
 CREATE FUNCTION batmap_recommend(
@@ -439,7 +658,7 @@ COMMENT ON FUNCTION batmap_recommend(int8[], batmap_relation, int8, float8, floa
 IS 'items that a relation recommends for a basket, best first';
 
 CREATE FUNCTION batmap_recommend_of(
-    basket anyarray,
+    basket text[],
     query text,
     min_count int8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
@@ -449,23 +668,58 @@ CREATE FUNCTION batmap_recommend_of(
     include text[] DEFAULT NULL,
     exclude text[] DEFAULT NULL,
     top_k int8 DEFAULT 10,
-    measure text DEFAULT 'confidence'
+    measure text DEFAULT 'confidence',
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    item text, score float8, lhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    confidence float8, lift float8)
+AS 'MODULE_PATHNAME', 'batmap_recommend_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+    SUPPORT _batmap_recommend_support;
+COMMENT ON FUNCTION batmap_recommend_of(text[], text, int8, float8, float8, float8, int4, text[], text[], int8, text, name, name, record)
+IS 'items that the (tid, item) rows of a query recommend for a basket, best first, for text items';
+
+CREATE FUNCTION batmap_recommend_of(
+    item_type anyelement,
+    basket text[],
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT 2,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
 )
 RETURNS TABLE (
     item anyelement, score float8, lhs anyarray, support_count int8, lhs_count int8, rhs_count int8, total int8,
     confidence float8, lift float8)
 AS 'MODULE_PATHNAME', 'batmap_recommend_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
     SUPPORT _batmap_recommend_support;
-COMMENT ON FUNCTION batmap_recommend_of(anyarray, text, int8, float8, float8, float8, int4, text[], text[], int8, text)
+COMMENT ON FUNCTION batmap_recommend_of(anyelement, text[], text, int8, float8, float8, float8, int4, text[], text[], int8, text, name, name, record)
 IS 'items of any hashable type that the (tid, item) rows of a query recommend for a basket, best first';
 
-CREATE FUNCTION batmap_estimate(query text, min_count int8 DEFAULT NULL, min_support float8 DEFAULT NULL)
+CREATE FUNCTION batmap_estimate(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
 RETURNS TABLE (
     method text, device text, chosen bool, milliseconds float8, bytes int8, reason text, expected_rows float8,
     standard_error float8, rows_read int8, transactions int8, items int8, items_kept int8, pair_instances int8)
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 5
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_estimate(text, int8, float8)
+COMMENT ON FUNCTION batmap_estimate(text, int8, float8, name, name, record)
 IS 'predicts time, memory and rows of batmap_pairs for each method; reads and groups the rows, but counts a sample of the pairs only';
 
 CREATE FUNCTION batmap_explain_why(query text)
@@ -479,7 +733,7 @@ AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION batmap_measure(text, int8, int8, int8, int8)
 IS 'a measure of association of two items from counts of transactions: support, jaccard, lift, ...';
 
-CREATE TYPE batmap_pair AS (item_a int8, item_b int8, support int8);
+CREATE TYPE batmap_pair AS (item_a int8, item_b int8, support_count int8);
 COMMENT ON TYPE batmap_pair IS 'two items and the number of transactions that contain both';
 
 CREATE FUNCTION _batmap_pairs_trans(batmap_relation, int4, int4, int8) RETURNS batmap_relation
@@ -530,7 +784,7 @@ CREATE AGGREGATE batmap_pairs_agg(tid int8, item int8, min_count int8) (
 );
 COMMENT ON AGGREGATE batmap_pairs_agg(int8, int8, int8) IS 'frequent pairs of a group as an array';
 
-CREATE TYPE batmap_itemset AS (itemset int8[], support int8);
+CREATE TYPE batmap_itemset AS (itemset int8[], support_count int8);
 COMMENT ON TYPE batmap_itemset IS 'items, ascending, and the number of transactions that contain all of them';
 
 CREATE FUNCTION _batmap_itemsets_trans(batmap_relation, int4, int4, int8, int4) RETURNS batmap_relation
@@ -601,12 +855,37 @@ CREATE FUNCTION batmap_episodes(
     timeout interval DEFAULT NULL,
     counting text DEFAULT 'non_overlapped',
     algorithm text DEFAULT 'auto',
-    device text DEFAULT NULL)
-RETURNS TABLE (episode int8[], gap_low anyarray, gap_high anyarray, support int8)
+    device text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (episode int8[], gap_low anyarray, gap_high anyarray, support_count int8)
 AS 'MODULE_PATHNAME', 'batmap_episodes_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
     SUPPORT _batmap_episodes_support;
-COMMENT ON FUNCTION batmap_episodes(text, anyarray, int8, float8, int4, int4, int8[], int8[], int8, int8, interval, text, text, text)
+COMMENT ON FUNCTION batmap_episodes(text, anyarray, int8, float8, int4, int4, int8[], int8[], int8, int8, interval, text, text, text, record)
 IS 'frequent serial episodes of the (time, event [, stream]) rows of a query';
+
+CREATE FUNCTION batmap_episodes_of(
+    query text,
+    gaps anyarray,
+    min_count int8 DEFAULT NULL,
+    min_rate float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    counting text DEFAULT 'non_overlapped',
+    algorithm text DEFAULT 'auto',
+    device text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (episode text[], gap_low anyarray, gap_high anyarray, support_count int8)
+AS 'MODULE_PATHNAME', 'batmap_episodes_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
+    SUPPORT _batmap_episodes_support;
+COMMENT ON FUNCTION batmap_episodes_of(text, anyarray, int8, float8, int4, int4, text[], text[], int8, int8, interval, text, text, text, record)
+IS 'frequent serial episodes of the (time, event [, stream]) rows of a query, whose events are text';
 
 CREATE FUNCTION batmap_episodes_of(
     event_type anyelement,
@@ -623,11 +902,13 @@ CREATE FUNCTION batmap_episodes_of(
     timeout interval DEFAULT NULL,
     counting text DEFAULT 'non_overlapped',
     algorithm text DEFAULT 'auto',
-    device text DEFAULT NULL)
-RETURNS TABLE (episode anyarray, gap_low anycompatiblearray, gap_high anycompatiblearray, support int8)
+    device text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (episode anyarray, gap_low anycompatiblearray, gap_high anycompatiblearray, support_count int8)
 AS 'MODULE_PATHNAME', 'batmap_episodes_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
     SUPPORT _batmap_episodes_support;
-COMMENT ON FUNCTION batmap_episodes_of(anyelement, text, anycompatiblearray, int8, float8, int4, int4, text[], text[], int8, int8, interval, text, text, text)
+COMMENT ON FUNCTION batmap_episodes_of(anyelement, text, anycompatiblearray, int8, float8, int4, int4, text[], text[], int8, int8, interval, text, text, text, record)
 IS 'frequent serial episodes of the (time, event [, stream]) rows of a query, for events of any hashable type';
 
 CREATE FUNCTION batmap_episode_count(
@@ -636,12 +917,29 @@ CREATE FUNCTION batmap_episode_count(
     gaps anyarray,
     counting text DEFAULT 'non_overlapped',
     algorithm text DEFAULT 'auto',
-    device text DEFAULT NULL)
-RETURNS TABLE (episode int8[], support int8)
+    device text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (episode int8[], support_count int8)
 AS 'MODULE_PATHNAME', 'batmap_episode_count_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_count(text, int8[], anyarray, text, text, text)
+COMMENT ON FUNCTION batmap_episode_count(text, int8[], anyarray, text, text, text, record)
 IS 'number of occurrences of given episodes in the (time, event [, stream]) rows of a query';
+
+CREATE FUNCTION batmap_episode_count_of(
+    query text,
+    episodes text[],
+    gaps anyarray,
+    counting text DEFAULT 'non_overlapped',
+    algorithm text DEFAULT 'auto',
+    device text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (episode text[], support_count int8)
+AS 'MODULE_PATHNAME', 'batmap_episode_count_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_episode_count_of(text, text[], anyarray, text, text, text, record)
+IS 'number of occurrences of given episodes in the (time, event [, stream]) rows of a query, whose events are text';
 
 CREATE FUNCTION batmap_episode_count_of(
     event_type anyelement,
@@ -650,67 +948,141 @@ CREATE FUNCTION batmap_episode_count_of(
     gaps anycompatiblearray,
     counting text DEFAULT 'non_overlapped',
     algorithm text DEFAULT 'auto',
-    device text DEFAULT NULL)
-RETURNS TABLE (episode anyarray, support int8)
+    device text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (episode anyarray, support_count int8)
 AS 'MODULE_PATHNAME', 'batmap_episode_count_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_count_of(anyelement, text, text[], anycompatiblearray, text, text, text)
+COMMENT ON FUNCTION batmap_episode_count_of(anyelement, text, text[], anycompatiblearray, text, text, text, record)
 IS 'number of occurrences of given episodes in the (time, event [, stream]) rows of a query, for events of any hashable type';
 
-CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps int4[])
+CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps int4[], params record DEFAULT NULL)
 RETURNS TABLE (starts_at int8, ends_at int8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], int4[])
+COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], int4[], record)
 IS 'a largest set of non-overlapping occurrences of an episode';
 
-CREATE FUNCTION batmap_episode_occurrences_of(event_type anyelement, query text, episode text[], gaps int4[])
+CREATE FUNCTION batmap_episode_occurrences_of(
+    query text,
+    episode text[],
+    gaps int4[],
+    params record DEFAULT NULL
+)
+RETURNS TABLE (starts_at int8, ends_at int8, stream text)
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_episode_occurrences_of(text, text[], int4[], record)
+IS 'a largest set of non-overlapping occurrences of an episode, whose events are text';
+
+CREATE FUNCTION batmap_episode_occurrences_of(
+    event_type anyelement,
+    query text,
+    episode text[],
+    gaps int4[],
+    params record DEFAULT NULL
+)
 RETURNS TABLE (starts_at int8, ends_at int8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], int4[])
+COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], int4[], record)
 IS 'a largest set of non-overlapping occurrences of an episode, for events of any hashable type';
 
-CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps int8[])
+CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps int8[], params record DEFAULT NULL)
 RETURNS TABLE (starts_at int8, ends_at int8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], int8[])
+COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], int8[], record)
 IS 'a largest set of non-overlapping occurrences of an episode';
 
-CREATE FUNCTION batmap_episode_occurrences_of(event_type anyelement, query text, episode text[], gaps int8[])
+CREATE FUNCTION batmap_episode_occurrences_of(
+    query text,
+    episode text[],
+    gaps int8[],
+    params record DEFAULT NULL
+)
+RETURNS TABLE (starts_at int8, ends_at int8, stream text)
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_episode_occurrences_of(text, text[], int8[], record)
+IS 'a largest set of non-overlapping occurrences of an episode, whose events are text';
+
+CREATE FUNCTION batmap_episode_occurrences_of(
+    event_type anyelement,
+    query text,
+    episode text[],
+    gaps int8[],
+    params record DEFAULT NULL
+)
 RETURNS TABLE (starts_at int8, ends_at int8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], int8[])
+COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], int8[], record)
 IS 'a largest set of non-overlapping occurrences of an episode, for events of any hashable type';
 
-CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps float8[])
+CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps float8[], params record DEFAULT NULL)
 RETURNS TABLE (starts_at float8, ends_at float8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], float8[])
+COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], float8[], record)
 IS 'a largest set of non-overlapping occurrences of an episode';
 
-CREATE FUNCTION batmap_episode_occurrences_of(event_type anyelement, query text, episode text[], gaps float8[])
+CREATE FUNCTION batmap_episode_occurrences_of(
+    query text,
+    episode text[],
+    gaps float8[],
+    params record DEFAULT NULL
+)
+RETURNS TABLE (starts_at float8, ends_at float8, stream text)
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_episode_occurrences_of(text, text[], float8[], record)
+IS 'a largest set of non-overlapping occurrences of an episode, whose events are text';
+
+CREATE FUNCTION batmap_episode_occurrences_of(
+    event_type anyelement,
+    query text,
+    episode text[],
+    gaps float8[],
+    params record DEFAULT NULL
+)
 RETURNS TABLE (starts_at float8, ends_at float8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], float8[])
+COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], float8[], record)
 IS 'a largest set of non-overlapping occurrences of an episode, for events of any hashable type';
 
-CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps interval[])
+CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps interval[], params record DEFAULT NULL)
 RETURNS TABLE (starts_at timestamptz, ends_at timestamptz, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], interval[])
+COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], interval[], record)
 IS 'a largest set of non-overlapping occurrences of an episode';
 
-CREATE FUNCTION batmap_episode_occurrences_of(event_type anyelement, query text, episode text[], gaps interval[])
+CREATE FUNCTION batmap_episode_occurrences_of(
+    query text,
+    episode text[],
+    gaps interval[],
+    params record DEFAULT NULL
+)
+RETURNS TABLE (starts_at timestamptz, ends_at timestamptz, stream text)
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_episode_occurrences_of(text, text[], interval[], record)
+IS 'a largest set of non-overlapping occurrences of an episode, whose events are text';
+
+CREATE FUNCTION batmap_episode_occurrences_of(
+    event_type anyelement,
+    query text,
+    episode text[],
+    gaps interval[],
+    params record DEFAULT NULL
+)
 RETURNS TABLE (starts_at timestamptz, ends_at timestamptz, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], interval[])
+COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], interval[], record)
 IS 'a largest set of non-overlapping occurrences of an episode, for events of any hashable type';
 
 CREATE FUNCTION batmap_generate_spikes(
@@ -853,11 +1225,13 @@ CREATE FUNCTION batmap_join_project(
     per_item_top_k int4 DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     method text DEFAULT NULL,
-    device text DEFAULT NULL)
-RETURNS TABLE (a int8, c int8, support int8)
+    device text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (a int8, c int8, support_count int8)
 AS 'MODULE_PATHNAME', 'batmap_join_project_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_join_project_support;
-COMMENT ON FUNCTION batmap_join_project(text, text, int8, bool, int8, int4, int8, text, text)
+COMMENT ON FUNCTION batmap_join_project(text, text, int8, bool, int8, int4, int8, text, text, record)
 IS 'all (a, c) that share a b in the (a, b) and (b, c) rows of two queries, with the number of such b';
 
 CREATE FUNCTION batmap_join_project(
@@ -870,11 +1244,29 @@ CREATE FUNCTION batmap_join_project(
     max_results int8 DEFAULT NULL,
     method text DEFAULT NULL,
     device text DEFAULT NULL)
-RETURNS TABLE (a int8, c int8, support int8)
+RETURNS TABLE (a int8, c int8, support_count int8)
 AS 'MODULE_PATHNAME', 'batmap_join_project_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
     SUPPORT _batmap_join_project_support;
 COMMENT ON FUNCTION batmap_join_project(batmap_relation, batmap_relation, int8, bool, int8, int4, int8, text, text)
 IS 'all (a, c) that share a b in the (b, a) and (b, c) pairs of two relations, with the number of such b';
+
+CREATE FUNCTION batmap_join_project_of(
+    left_query text,
+    right_query text,
+    min_count int8 DEFAULT NULL,
+    distinct_only bool DEFAULT false,
+    top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    method text DEFAULT NULL,
+    device text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (a text, c text, support_count int8)
+AS 'MODULE_PATHNAME', 'batmap_join_project_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_join_project_support;
+COMMENT ON FUNCTION batmap_join_project_of(text, text, int8, bool, int8, int4, int8, text, text, record)
+IS 'all (a, c) that share a b in the (a, b) and (b, c) rows of two queries, with the number of such b, for a and c that are text';
 
 CREATE FUNCTION batmap_join_project_of(
     left_type anyelement,
@@ -887,11 +1279,13 @@ CREATE FUNCTION batmap_join_project_of(
     per_item_top_k int4 DEFAULT NULL,
     max_results int8 DEFAULT NULL,
     method text DEFAULT NULL,
-    device text DEFAULT NULL)
-RETURNS TABLE (a anyelement, c anycompatible, support int8)
+    device text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (a anyelement, c anycompatible, support_count int8)
 AS 'MODULE_PATHNAME', 'batmap_join_project_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_join_project_support;
-COMMENT ON FUNCTION batmap_join_project_of(anyelement, anycompatible, text, text, int8, bool, int8, int4, int8, text, text)
+COMMENT ON FUNCTION batmap_join_project_of(anyelement, anycompatible, text, text, int8, bool, int8, int4, int8, text, text, record)
 IS 'all (a, c) that share a b in the (a, b) and (b, c) rows of two queries, with the number of such b, for a and c of any hashable types';
 
 CREATE TYPE batmap_join_state;
@@ -1578,11 +1972,13 @@ CREATE FUNCTION batmap_all_pairs(
     top_k int8 DEFAULT NULL,
     per_item_top_k int4 DEFAULT NULL,
     max_results int8 DEFAULT NULL,
-    device text DEFAULT NULL)
+    device text DEFAULT NULL,
+    params record DEFAULT NULL
+)
 RETURNS TABLE (id_a int8, id_b int8, intersection int8, jaccard float8)
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_all_pairs_support;
-COMMENT ON FUNCTION batmap_all_pairs(text, int8, float8, int8, int4, int8, text)
+COMMENT ON FUNCTION batmap_all_pairs(text, int8, float8, int8, int4, int8, text, record)
 IS 'all pairs of the (id, batmap) rows of a query whose intersection or Jaccard index is large enough';
 
 -- Pair counts: they add up over disjoint sets of transactions -----------------------------------
@@ -1707,11 +2103,28 @@ CREATE FUNCTION batmap_pairs(
     measure text DEFAULT NULL,
     max_results int8 DEFAULT NULL
 )
-RETURNS TABLE (item_a int8, item_b int8, support int8, support_a int8, support_b int8, total int8)
+RETURNS TABLE (item_a int8, item_b int8, support_count int8, count_a int8, count_b int8, total int8,
+    support float8, confidence float8, confidence_ba float8, lift float8, score float8)
 AS 'MODULE_PATHNAME', 'batmap_pairs_counts' LANGUAGE C STABLE PARALLEL SAFE COST 1000 ROWS 100000
     SUPPORT _batmap_pairs_counts_support;
 COMMENT ON FUNCTION batmap_pairs(batmap_pair_counts, int8, float8, int8[], int8[], int8, int4, text, int8)
 IS 'frequent pairs of stored pair counts';
+
+CREATE FUNCTION batmap_partners(
+    counts batmap_pair_counts,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    items int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL
+)
+RETURNS TABLE (item int8, partner int8, rank int8, support_count int8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_partners_counts' LANGUAGE C STABLE PARALLEL SAFE COST 1000 ROWS 10000
+    SUPPORT _batmap_partners_support;
+COMMENT ON FUNCTION batmap_partners(batmap_pair_counts, int8, float8, int8[], int8[], int8, text, int8)
+IS 'the best partners of each item in stored pair counts';
 
 CREATE FUNCTION batmap_pair_count(counts batmap_pair_counts, item_a int8, item_b int8) RETURNS int8
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;

@@ -316,7 +316,7 @@ part_instance() {
 # The largest instance, with a threshold that fewer than a million pairs reach.
 part_threshold() {
     local threshold threads
-    sql "SELECT min(support) + 1 FROM batmap_pairs('SELECT tid, item FROM $instance', top_k => 1000000);"
+    sql "SELECT min(support_count) + 1 FROM batmap_pairs('SELECT tid, item FROM $instance', top_k => 1000000);"
     threshold=$answer
     side "${instance}_few_1" pg "SET batmap.threads = 1; $(workers 0)" "$(batmap_query "$instance" "$threshold")"
     side "${instance}_few_2" pg "SET batmap.threads = 2; $(workers 1)" "$(batmap_query "$instance" "$threshold")"

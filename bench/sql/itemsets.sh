@@ -6,7 +6,7 @@ part_itemsets() {
     emit
     emit "## Itemsets and recommendations"
     emit
-    emit "*Itemsets* is count(*) and sum(support) over \`batmap_itemsets\`, *spectrum* the same numbers from \`batmap_itemset_spectrum\`, which reads" \
+    emit "*Itemsets* is count(*) and sum(support_count) over \`batmap_itemsets\`, *spectrum* the same numbers from \`batmap_itemset_spectrum\`, which reads" \
         "and searches but has few rows. *A row* is the time of the former, less what went into reading, grouping and waiting for the search, for each" \
         "itemset. Goals: 250 ns, and the spectrum of chess below 0.2 s. *Estimate* is that of \`batmap_itemset_estimate\` within 20 ms, over the exact" \
         "number, and its standard error."
@@ -18,9 +18,9 @@ part_itemsets() {
         name=${name%%[!a-z0-9]*}
         if [ "$file" = retail ]; then load_retail_once || continue; else load_fimi "$file" "$name" || continue; fi
         side "itemsets_of_$name" pg "" \
-            "SELECT count(*), sum(support) FROM batmap_itemsets('SELECT tid, item FROM $name', min_count => $min_count);"
+            "SELECT count(*), sum(support_count) FROM batmap_itemsets('SELECT tid, item FROM $name', min_count => $min_count);"
         side "spectrum_of_$name" pg "" \
-            "SELECT sum(itemsets), sum(itemsets * support) FROM batmap_itemset_spectrum('SELECT tid, item FROM $name', min_count => $min_count);"
+            "SELECT sum(itemsets), sum(itemsets * support_count) FROM batmap_itemset_spectrum('SELECT tid, item FROM $name', min_count => $min_count);"
         alternate "itemsets_of_$name" "spectrum_of_$name"
         agree "itemsets_of_$name" "spectrum_of_$name"
         phase_sides+=("itemsets_of_$name" "spectrum_of_$name")

@@ -9,7 +9,7 @@ node_head() { # OTHER RATIO
 
 part_plain() { # w1 is there
     local threshold name workers
-    sql "SELECT min(support) + 1 FROM batmap_pairs('SELECT tid, item FROM w1', top_k => 10000);"
+    sql "SELECT min(support_count) + 1 FROM batmap_pairs('SELECT tid, item FROM w1', top_k => 10000);"
     threshold=$answer
     for workers in 0 2; do
         side "node_few_$workers" pg "$(workers $workers)" "$(self_join w1 "$threshold")"

@@ -66,7 +66,7 @@ compare() { # NAME TABLE TIMES STATEMENT
         "| $(holds "$ratio <= 1.03" && echo met || echo '**slower by more than 3 %**') |"
 }
 
-itemsets() { echo "SELECT count(*), sum(support) FROM batmap_itemsets('SELECT tid, item FROM $1', min_count => $2);"; }
+itemsets() { echo "SELECT count(*), sum(n) FROM batmap_itemsets('SELECT tid, item FROM $1', min_count => $2) AS i (itemset, length, n);"; }
 planned() { echo "DO \$\$ BEGIN PERFORM pg_temp.plan('$1', $2); END \$\$;"; }
 
 compare all_pairs_of_w1 w1 1 "$(batmap_query w1 1)"

@@ -96,7 +96,7 @@ load_retail_once() {
 
 part_scan() {
     local threshold pairs workers
-    sql "SELECT min(support) + 1 FROM batmap_pairs('SELECT tid, item FROM w1', top_k => 10000);"
+    sql "SELECT min(support_count) + 1 FROM batmap_pairs('SELECT tid, item FROM w1', top_k => 10000);"
     threshold=$answer
     sql "SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM w1', min_count => $threshold);"
     pairs=$answer
@@ -268,7 +268,7 @@ memory_row() { # WHAT SETTINGS QUERY: in a session of its own
 
 part_memory() {
     local threshold workers
-    sql "SELECT min(support) + 1 FROM batmap_pairs('SELECT tid, item FROM w1', top_k => 10000);"
+    sql "SELECT min(support_count) + 1 FROM batmap_pairs('SELECT tid, item FROM w1', top_k => 10000);"
     threshold=$answer
     emit
     emit "## Memory, MB (goal: the backend below 400)"

@@ -2,7 +2,7 @@
 
 part_spill() {
     local copies=30 query settings pid name how
-    query="SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid + $transactions * g, item FROM w1, generate_series(0, $((copies - 1))) g', min_count => 1);"
+    query="SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT tid + $transactions * g, item FROM w1, generate_series(0, $((copies - 1))) g', min_count => 1);"
     emit
     emit "## Larger than memory"
     emit

@@ -33,9 +33,9 @@ part_work_memory() {
             close_session memory
         done
     done <<'END'
-pairs of Zipf items, min_count 20|SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM zipf', min_count => 20);
-sparse join|SELECT count(*), sum(support) FROM batmap_join_project('SELECT a, b FROM sparse_left', 'SELECT b, c FROM sparse_right');
-dense join|SELECT count(*), sum(support) FROM batmap_join_project('SELECT a, b FROM dense_left', 'SELECT b, c FROM dense_right');
+pairs of Zipf items, min_count 20|SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT tid, item FROM zipf', min_count => 20);
+sparse join|SELECT count(*), sum(support_count) FROM batmap_join_project('SELECT a, b FROM sparse_left', 'SELECT b, c FROM sparse_right');
+dense join|SELECT count(*), sum(support_count) FROM batmap_join_project('SELECT a, b FROM dense_left', 'SELECT b, c FROM dense_right');
 END
 }
 

@@ -165,11 +165,13 @@ void open_stream(StreamScan* state) {
     NullableDatum& argument = fcinfo->args[foreach_current_index(cell)];
     argument.value = ExecEvalExpr(static_cast<ExprState*>(lfirst(cell)), values, &argument.isnull);
   }
-  state->stream = state->table_function->open(fcinfo, state->context);
-  state->block = state->stream == nullptr ? nullptr : state->stream->block();
-  MemoryContextSwitchTo(caller);
   const TupleTableSlot* const slot = state->base.ss.ss_ScanTupleSlot;
   const int columns = slot->tts_tupleDescriptor->natts;
+  ColumnSet wanted = 0;
+  for (int k = 0; k < columns; ++k) wanted |= ColumnSet{1} << state->columns[k];
+  state->stream = state->table_function->open(fcinfo, state->context, wanted);
+  state->block = state->stream == nullptr ? nullptr : state->stream->block();
+  MemoryContextSwitchTo(caller);
   const int null_columns = state->stream == nullptr ? 0 : state->stream->null_columns();
   for (int k = 0; k < columns; ++k) slot->tts_isnull[k] = state->columns[k] >= state->stream_columns - null_columns;
 }
@@ -192,6 +194,8 @@ TupleTableSlot* next_row(ScanState* node) {
     for (int k = 0; k < columns; ++k) slot->tts_values[k] = state->row[state->columns[k]];
   } else {
     for (int k = 0; k < columns; ++k) slot->tts_values[k] = block->value(state->columns[k]);
+    if (block->nan_is_null != RowBlock::kNone)
+      for (int k = 0; k < columns; ++k) slot->tts_isnull[k] = block->is_null(state->columns[k], slot->tts_values[k]);
     ++block->next;
   }
   return ExecStoreVirtualTuple(slot);

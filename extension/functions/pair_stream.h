@@ -75,12 +75,23 @@ class PairRowStream : public RunStream<Call> {
 
   /// The next column of the block is a number of each pair, or of the supports of each.
   void show_column(const void* first, size_t stride) { block_.columns[columns_++] = {first, stride}; }
+  /// The next column has no values: it is NULL, or nobody wants it.
+  void show_nothing() {
+    static constexpr Datum kNothing = 0;
+    show_column(&kNothing, 0);
+  }
   /// @param left, right  by what the items are looked up; nullptr: they are int8
   void show_pairs(const Dictionary* left = nullptr, const Dictionary* right = nullptr) {
+    show_item_columns(left, right);
+    show_support();
+  }
+  void show_item_columns(const Dictionary* left, const Dictionary* right) {
     show_items(left, &ItemPair::item_a, left_values_);
     show_items(right, &ItemPair::item_b, right_values_);
-    show_column(&call().batch.pairs()[0].support, sizeof(ItemPair));
   }
+  void show_support() { show_column(&call().batch.pairs()[0].support, sizeof(ItemPair)); }
+  /// @param column  of float8; NaN stands for NULL there
+  void set_nan_is_null(int column) { block_.nan_is_null = column; }
   static_assert(sizeof(Datum) == sizeof(int64_t) && FLOAT8PASSBYVAL);
 
  private:

@@ -66,6 +66,17 @@ const Const* known_value(PlannerInfo* root, void* expression) {
 
 bool is_null(const Node* argument) { return IsA(argument, Const) && reinterpret_cast<const Const*>(argument)->constisnull; }
 
+/// The number of arguments that only say the type of items: the first ones of an _of form.
+int type_arguments(const FuncExpr* call) {
+  Oid* types;
+  int count;
+  get_func_signature(call->funcid, &types, &count);
+  int leading = 0;
+  while (leading < count && (types[leading] == ANYELEMENTOID || types[leading] == ANYCOMPATIBLEOID)) ++leading;
+  pfree(types);
+  return leading;
+}
+
 struct Attempt {
   PlannerInfo* root;
   const FuncExpr* call;
@@ -73,15 +84,33 @@ struct Attempt {
   CallEstimate estimate;
 };
 
+/// Adds the parameters and the names of columns to a query. @return whether they are known
+bool know_places(const QueryArguments& places, const PlannedCall& planned, InnerQuery& query) {
+  if (places.params == QueryArguments::kNone) return true;
+  const auto known = [&](int index, auto use) {
+    if (planned.first + index >= list_length(planned.arguments)) return true;
+    if (is_null(static_cast<const Node*>(list_nth(planned.arguments, planned.first + index)))) return true;
+    const Const* const value = planned.value(index);
+    if (value != nullptr) use(value->constvalue);
+    return value != nullptr;
+  };
+  return known(places.params, [&](Datum value) { query.params = value; }) &&
+         (!places.columns ||
+          (known(places.params - 2, [&](Datum name) { query.tid_column = NameStr(*DatumGetName(name)); }) &&
+           known(places.params - 1, [&](Datum name) { query.item_column = NameStr(*DatumGetName(name)); })));
+}
+
 /// Plans the queries of a call. @return whether all of them are known
 bool plan_queries(const SupportedCall& layout, PlannedCall& planned, Cost& cost) {
   for (int k = 0; k < layout.queries; ++k) {
     void* const argument = list_nth(planned.arguments, planned.first - layout.queries + k);
     if (exprType(static_cast<Node*>(argument)) != TEXTOID) return false;  // a relation
-    const Const* const query = known_value(planned.root, argument);
-    if (query == nullptr) return false;
+    const Const* const value = known_value(planned.root, argument);
+    if (value == nullptr) return false;
+    InnerQuery query{TextDatumGetCString(value->constvalue)};
+    if (!know_places(layout.places, planned, query)) return false;
     const bool item_first = k == 0 && layout.first_item_first;
-    if (!estimate_inner_query(TextDatumGetCString(query->constvalue), item_first, planned.inputs[k])) return false;
+    if (!estimate_inner_query(query, item_first, planned.inputs[k])) return false;
     cost += planned.inputs[k].cost;
   }
   return true;
@@ -94,9 +123,9 @@ void estimate_call(void* arg) {
   auto* const planned = static_cast<PlannedCall*>(palloc0(sizeof(PlannedCall)));
   planned->root = attempt->root;
   planned->arguments = arguments;
-  planned->first = list_length(arguments) - layout.arguments;
+  planned->first = type_arguments(attempt->call) + layout.first;
   CallEstimate estimate{};
-  if (planned->first < layout.queries || !plan_queries(layout, *planned, estimate.cost)) return;
+  if (!plan_queries(layout, *planned, estimate.cost)) return;
   estimate.has_cost = true;
   bool has_items = layout.expect != nullptr;
   for (int k = 0; k < layout.queries; ++k) has_items &= planned->inputs[k].has_items;
@@ -118,12 +147,12 @@ const CallEstimate& estimate_of(PlannerInfo* root, const FuncExpr* call, const S
 }
 
 /// Limits the rows by arguments that are constants. @return whether there are such
-bool bound_rows(const List* arguments, const SupportedCall& layout, double& rows) {
+bool bound_rows(const FuncExpr* call, const SupportedCall& layout, double& rows) {
+  const int first = type_arguments(call) + layout.first;
   bool bounded = false;
   for (const int index : {layout.top_k, layout.max_results}) {
     if (index == SupportedCall::kNone) continue;
-    const auto* const value =
-        static_cast<const Node*>(list_nth(arguments, list_length(arguments) - layout.arguments + index));
+    const auto* const value = static_cast<const Node*>(list_nth(call->args, first + index));
     if (!IsA(value, Const) || is_null(value)) continue;
     rows = Min(rows, static_cast<double>(DatumGetInt64(reinterpret_cast<const Const*>(value)->constvalue)));
     bounded = true;
@@ -183,7 +212,7 @@ Node* support_call(Node* request, const SupportedCall& layout) {
     return request;
   }
   double expected = estimate.has_rows ? clamp_row_est(estimate.rows) : HUGE_VAL;
-  if (!bound_rows(call->args, layout, expected) && !estimate.has_rows) return nullptr;
+  if (!bound_rows(call, layout, expected) && !estimate.has_rows) return nullptr;
   // A limit does not say that there are so many rows. Without an estimate it is the best guess.
   rows->rows = expected;
   return request;
@@ -202,8 +231,8 @@ BATMAP_FUNCTION(batmap_stream_support) {
   foreach (cell, arguments) {
     const auto* const argument = static_cast<const Node*>(lfirst(cell));
     if (exprType(argument) != TEXTOID || is_null(argument)) continue;
-    const int following = list_length(arguments) - foreach_current_index(cell) - 1;
-    PG_RETURN_POINTER(support_call(request, {following, 1, SupportedCall::kNone, SupportedCall::kNone}));
+    const int first = foreach_current_index(cell) + 1 - type_arguments(reinterpret_cast<const FuncExpr*>(call));
+    PG_RETURN_POINTER(support_call(request, {first, 1, SupportedCall::kNone, SupportedCall::kNone}));
   }
   PG_RETURN_POINTER(nullptr);
 }

@@ -5,6 +5,7 @@
 // it is wrong, the constants of the function in the catalog stand.
 #pragma once
 
+#include "extension/functions/table_input.h"
 #include "extension/input/inner_estimate.h"
 
 #include "extension/server/pg.h"
@@ -25,7 +26,7 @@ struct PlannedCall {
 
   PlannerInfo* root;
   List* arguments;  // all of them
-  int first;        // the number of the first one after the queries
+  int first;        // the number of the first one after the input
   InnerEstimate inputs[kMaxQueries];
 
   /// The value of an argument, from 0 after the queries. @return nullptr: it is NULL, or unknown while the planner works
@@ -42,15 +43,16 @@ struct PlannedCall {
   double share_with(int array_index, double items, double length) const;
 };
 
-/// Where the arguments are, and what follows from them. A function with several forms has one of these: the last
-/// arguments are the same in all of them.
+/// Where the arguments are, and what follows from them. A function with several forms has one of these: the arguments
+/// that it tells of are the same in all of them.
 struct SupportedCall {
   static constexpr int kNone = -1;
 
-  int arguments;                  // after the queries
-  int queries;                    // 0: the input is no query
-  int top_k;                      // an argument that limits the rows; kNone: there is none
-  int max_results;                // another one
+  int first;        // arguments before those that follow the input, without a type of items; the others count from there
+  int queries;      // the last arguments of the input; 0: the input is no query
+  int top_k;        // an argument that limits the rows; kNone: there is none
+  int max_results;  // another one
+  QueryArguments places = {};     // of the queries
   bool first_item_first = false;  // the columns of the first query are (item, tid)
   /// Sets the rows, and adds the cost of counting. Called if `has_items` of all inputs. nullptr: the rows are unknown.
   void (*expect)(const PlannedCall& call, CallEstimate& estimate) = nullptr;

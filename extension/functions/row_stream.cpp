@@ -41,14 +41,20 @@ Datum materialize(FunctionCallInfo fcinfo, OpenStream open) {
   InitMaterializedSRF(fcinfo, 0);
   auto* const result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
   const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap run", ALLOCSET_DEFAULT_SIZES);
-  if (RowStream* const stream = open(fcinfo, context); stream != nullptr) {
+  if (RowStream* const stream = open(fcinfo, context, kAllColumns); stream != nullptr) {
     auto* const values = static_cast<Datum*>(palloc0(static_cast<Size>(result->setDesc->natts) * sizeof(Datum)));
     auto* const nulls = static_cast<bool*>(palloc0(static_cast<Size>(result->setDesc->natts) * sizeof(bool)));
     std::fill_n(nulls + result->setDesc->natts - stream->null_columns(), stream->null_columns(), true);
-    if (all_numbers(result->setDesc))
+    const RowBlock* const block = stream->block();
+    const int nan_is_null = block == nullptr ? RowBlock::kNone : block->nan_is_null;
+    if (all_numbers(result->setDesc) && nan_is_null == RowBlock::kNone) {
       put_numbers(stream, result, values, nulls);
-    else
-      while (stream->next(values)) tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+    } else {
+      while (stream->next(values)) {
+        if (nan_is_null != RowBlock::kNone) nulls[nan_is_null] = block->is_null(nan_is_null, values[nan_is_null]);
+        tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+      }
+    }
     stream->finish();
   }
   MemoryContextDelete(context);

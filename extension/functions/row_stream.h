@@ -4,7 +4,9 @@
 // can stop early.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 
 #include "extension/server/pg.h"
 
@@ -16,17 +18,25 @@ struct RowBlock {
     const void* first;
     size_t stride;
   };
-  static constexpr int kMaxColumns = 8;
+  static constexpr int kMaxColumns = 12;
+  static constexpr int kNone = -1;
 
   size_t next = 0;
   size_t rows = 0;
   Column columns[kMaxColumns] = {};
+  int nan_is_null = kNone;  // a column of float8, in which NaN stands for NULL
 
   Datum value(int column) const {
     const Column& values = columns[column];
     return *reinterpret_cast<const Datum*>(static_cast<const char*>(values.first) + next * values.stride);
   }
+  bool is_null(int column, Datum value) const { return column == nan_is_null && std::isnan(DatumGetFloat8(value)); }
 };
+
+/// The columns of a stream that are read: column k is bit k. The others need not be made.
+using ColumnSet = uint32_t;
+
+constexpr ColumnSet kAllColumns = ~ColumnSet{0};
 
 class RowStream {
  public:
@@ -51,7 +61,7 @@ class RowStream {
 
 /// Makes the stream of one call in `context`. The stream may allocate there, and `context` lives longer than
 /// it. The arguments are not needed after the return. @return nullptr: no rows
-using OpenStream = RowStream* (*)(FunctionCallInfo fcinfo, MemoryContext context);
+using OpenStream = RowStream* (*)(FunctionCallInfo fcinfo, MemoryContext context, ColumnSet wanted);
 
 /// Puts all rows of the stream into the tuplestore of the call, as a table function must if it is not a plan node.
 Datum materialize(FunctionCallInfo fcinfo, OpenStream open);
@@ -69,7 +79,9 @@ class TableFunction {
   /// The table function of the library at this address. @return nullptr if there is none
   static const TableFunction* find(PGFunction address);
 
-  RowStream* open(FunctionCallInfo fcinfo, MemoryContext context) const { return open_(fcinfo, context); }
+  RowStream* open(FunctionCallInfo fcinfo, MemoryContext context, ColumnSet wanted) const {
+    return open_(fcinfo, context, wanted);
+  }
 
  private:
   static inline const TableFunction* first_ = nullptr;
@@ -82,9 +94,10 @@ class TableFunction {
 }  // namespace batmap::pg
 
 /// Defines an exported table function, which SQL can call and which the plan node finds. Its body is an OpenStream:
-/// it sees `fcinfo` and `context`.
-#define BATMAP_TABLE_FUNCTION(name)                                                          \
-  static batmap::pg::RowStream* open_##name(FunctionCallInfo fcinfo, MemoryContext context); \
-  BATMAP_FUNCTION(name) { return batmap::pg::materialize(fcinfo, open_##name); }             \
-  static const batmap::pg::TableFunction table_function_##name(name, open_##name);           \
-  static batmap::pg::RowStream* open_##name(FunctionCallInfo fcinfo, MemoryContext context)
+/// it sees `fcinfo`, `context` and `wanted`.
+#define BATMAP_TABLE_FUNCTION(name)                                                                                 \
+  static batmap::pg::RowStream* open_##name(FunctionCallInfo fcinfo, MemoryContext context, batmap::pg::ColumnSet); \
+  BATMAP_FUNCTION(name) { return batmap::pg::materialize(fcinfo, open_##name); }                                    \
+  static const batmap::pg::TableFunction table_function_##name(name, open_##name);                                  \
+  static batmap::pg::RowStream* open_##name(FunctionCallInfo fcinfo, MemoryContext context,                         \
+                                            [[maybe_unused]] batmap::pg::ColumnSet wanted)

@@ -49,7 +49,9 @@ class AllPairsStream final : public PairRowStream<AllPairsCall> {
 };
 
 // Positions of the arguments.
-enum Argument { kQuery, kMinCount, kMinJaccard, kTopK, kPerItemTopK, kMaxResults, kDevice, kArguments };
+enum Argument { kQuery, kMinCount, kMinJaccard, kTopK, kPerItemTopK, kMaxResults, kDevice, kParams };
+
+constexpr QueryArguments kQueryArguments{kParams - kMinCount};
 
 /// Receives the rows of the query.
 struct SetReceiver {
@@ -94,15 +96,15 @@ Oid check_types(const TwoColumns& columns, Oid function) {
   return id;
 }
 
-SetCollection& read_sets(const char* query, Oid function, AllPairsCall& call, MemoryContext context) {
+SetCollection& read_sets(const InnerQuery& query, Oid function, AllPairsCall& call, MemoryContext context) {
   const MemoryContext caller = MemoryContextSwitchTo(context);
   ErrorContextCallback errors;
-  enter_inner_query(errors, query);
-  Query* const analyzed = analyze_select(parse_select(query, kColumns), query);
+  enter_inner_query(errors, query.text);
+  Query* const analyzed = analyze_select(query, kColumns);
   const TwoColumns columns = two_columns(analyzed, kColumns);
   SetReceiver receiver{make_receiver(receive_set), &call,
                        AllocSetContextCreate(context, "batmap set", ALLOCSET_DEFAULT_SIZES), check_types(columns, function)};
-  run_plan(pg_plan_query(analyzed, query, CURSOR_OPT_PARALLEL_OK, nullptr), query, columns.types, &receiver.pub);
+  run_plan(pg_plan_query(analyzed, query.text, CURSOR_OPT_PARALLEL_OK, nullptr), query.text, columns.types, &receiver.pub);
   MemoryContextDelete(receiver.scratch);
   leave_inner_query(errors);
   MemoryContextSwitchTo(caller);
@@ -127,13 +129,13 @@ const AllPairsQuery& read_arguments(const Arguments& arguments, AllPairsQuery& q
 
 BATMAP_TABLE_FUNCTION(batmap_all_pairs) {
   auto* const stream = new_stream<AllPairsStream>("batmap_all_pairs", context);
-  const TableInput input = query_input(fcinfo, context, "batmap_all_pairs", kQuery);
+  const TableInput input = query_input(fcinfo, context, "batmap_all_pairs", kQuery, kQueryArguments);
   const AllPairsQuery& query = read_arguments({fcinfo, 0}, stream->call().query);
   SetCollection& sets = read_sets(input.query(), fcinfo->flinfo->fn_oid, stream->call(), context);
   return stream->run(query, sets);
 }
 
 BATMAP_FUNCTION(batmap_all_pairs_support) {
-  static const SupportedCall kCall{kArguments - kMinCount, 1, kTopK - kMinCount, kMaxResults - kMinCount};
+  static const SupportedCall kCall{kMinCount, 1, kTopK - kMinCount, kMaxResults - kMinCount, kQueryArguments};
   PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
 }

@@ -39,8 +39,10 @@ enum Argument {
   kCounting,
   kAlgorithm,
   kDevice,
-  kArguments
+  kParams
 };
+
+constexpr QueryArguments kQuery{kParams};
 
 class FrequentEpisodes final : public EpisodeRowStream {
  public:
@@ -158,6 +160,9 @@ class FrequentEpisodes final : public EpisodeRowStream {
 };
 
 // ---- given episodes
+
+constexpr QueryArguments kCountQuery{5};
+constexpr QueryArguments kOccurrencesQuery{2};
 
 /// Shared by counting and showing given episodes.
 class GivenEpisodeStream : public EpisodeRowStream {
@@ -334,32 +339,46 @@ RowStream* find_episodes(const TableInput& input) {
 }  // namespace
 
 BATMAP_TABLE_FUNCTION(batmap_episodes_query) {
-  return find_episodes<FrequentEpisodes>(query_input(fcinfo, context, "batmap_episodes", 0));
+  return find_episodes<FrequentEpisodes>(query_input(fcinfo, context, "batmap_episodes", 0, kQuery));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_episodes_text_query) {
+  return find_episodes<FrequentEpisodes>(query_input(fcinfo, context, "batmap_episodes_of", 0, kQuery, TEXTOID));
 }
 
 BATMAP_TABLE_FUNCTION(batmap_episodes_of_query) {
-  return find_episodes<FrequentEpisodes>(query_input(fcinfo, context, "batmap_episodes_of", 1, item_type_argument(fcinfo)));
+  return find_episodes<FrequentEpisodes>(
+      query_input(fcinfo, context, "batmap_episodes_of", 1, kQuery, item_type_argument(fcinfo)));
 }
 
 BATMAP_TABLE_FUNCTION(batmap_episode_count_query) {
-  return find_episodes<EpisodeCounts>(query_input(fcinfo, context, "batmap_episode_count", 0));
+  return find_episodes<EpisodeCounts>(query_input(fcinfo, context, "batmap_episode_count", 0, kCountQuery));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_episode_count_text_query) {
+  return find_episodes<EpisodeCounts>(query_input(fcinfo, context, "batmap_episode_count_of", 0, kCountQuery, TEXTOID));
 }
 
 BATMAP_TABLE_FUNCTION(batmap_episode_count_of_query) {
   return find_episodes<EpisodeCounts>(
-      query_input(fcinfo, context, "batmap_episode_count_of", 1, item_type_argument(fcinfo)));
+      query_input(fcinfo, context, "batmap_episode_count_of", 1, kCountQuery, item_type_argument(fcinfo)));
 }
 
 BATMAP_TABLE_FUNCTION(batmap_episode_occurrences_query) {
-  return find_episodes<EpisodeOccurrences>(query_input(fcinfo, context, "batmap_episode_occurrences", 0));
+  return find_episodes<EpisodeOccurrences>(query_input(fcinfo, context, "batmap_episode_occurrences", 0, kOccurrencesQuery));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_episode_occurrences_text_query) {
+  return find_episodes<EpisodeOccurrences>(
+      query_input(fcinfo, context, "batmap_episode_occurrences_of", 0, kOccurrencesQuery, TEXTOID));
 }
 
 BATMAP_TABLE_FUNCTION(batmap_episode_occurrences_of_query) {
   return find_episodes<EpisodeOccurrences>(
-      query_input(fcinfo, context, "batmap_episode_occurrences_of", 1, item_type_argument(fcinfo)));
+      query_input(fcinfo, context, "batmap_episode_occurrences_of", 1, kOccurrencesQuery, item_type_argument(fcinfo)));
 }
 
 BATMAP_FUNCTION(batmap_episodes_support) {
-  static const SupportedCall kCall{kArguments, 1, kTopK, kMaxResults};
+  static const SupportedCall kCall{1, 1, kTopK, kMaxResults, kQuery};
   PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
 }

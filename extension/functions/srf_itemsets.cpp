@@ -34,8 +34,13 @@ enum Argument {
   kTimeout,
   kAlgorithm,
   kDevice,
-  kArguments
+  kTidColumn,
+  kItemColumn,
+  kParams
 };
+
+constexpr QueryArguments kQuery{kParams, true};
+constexpr QueryArguments kSpectrumQuery{kExclude + 3, true};
 
 /// The engine's side of one call.
 struct SearchCall : ArrayCall<ItemsetQuery, ItemsetRun> {
@@ -266,11 +271,16 @@ void expect_itemset_rows(const PlannedCall& call, CallEstimate& estimate) {
 }  // namespace
 
 BATMAP_TABLE_FUNCTION(batmap_itemsets_query) {
-  return find_itemsets<ItemsetRowStream>(query_input(fcinfo, context, "batmap_itemsets", 0));
+  return find_itemsets<ItemsetRowStream>(query_input(fcinfo, context, "batmap_itemsets", 0, kQuery));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_itemsets_text_query) {
+  return find_itemsets<ItemsetRowStream>(query_input(fcinfo, context, "batmap_itemsets_of", 0, kQuery, TEXTOID));
 }
 
 BATMAP_TABLE_FUNCTION(batmap_itemsets_of_query) {
-  return find_itemsets<ItemsetRowStream>(query_input(fcinfo, context, "batmap_itemsets_of", 1, item_type_argument(fcinfo)));
+  return find_itemsets<ItemsetRowStream>(
+      query_input(fcinfo, context, "batmap_itemsets_of", 1, kQuery, item_type_argument(fcinfo)));
 }
 
 BATMAP_TABLE_FUNCTION(batmap_itemsets_relation) {
@@ -278,12 +288,17 @@ BATMAP_TABLE_FUNCTION(batmap_itemsets_relation) {
 }
 
 BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_query) {
-  return find_itemsets<SpectrumStream>(query_input(fcinfo, context, "batmap_itemset_spectrum", 0));
+  return find_itemsets<SpectrumStream>(query_input(fcinfo, context, "batmap_itemset_spectrum", 0, kSpectrumQuery));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_text_query) {
+  return find_itemsets<SpectrumStream>(
+      query_input(fcinfo, context, "batmap_itemset_spectrum_of", 0, kSpectrumQuery, TEXTOID));
 }
 
 BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_of_query) {
   return find_itemsets<SpectrumStream>(
-      query_input(fcinfo, context, "batmap_itemset_spectrum_of", 1, item_type_argument(fcinfo)));
+      query_input(fcinfo, context, "batmap_itemset_spectrum_of", 1, kSpectrumQuery, item_type_argument(fcinfo)));
 }
 
 BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_relation) {
@@ -291,10 +306,11 @@ BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_relation) {
 }
 
 BATMAP_TABLE_FUNCTION(batmap_itemset_estimate) {
-  return find_itemsets<EstimateStream>(query_input(fcinfo, context, "batmap_itemset_estimate", 0));
+  return find_itemsets<EstimateStream>(
+      query_input(fcinfo, context, "batmap_itemset_estimate", 0, {EstimateCall::kTimeout + 3, true}));
 }
 
 BATMAP_FUNCTION(batmap_itemsets_support) {
-  static const SupportedCall kCall{kArguments, 1, kTopK, kMaxResults, false, expect_itemset_rows};
+  static const SupportedCall kCall{1, 1, kTopK, kMaxResults, kQuery, false, expect_itemset_rows};
   PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
 }

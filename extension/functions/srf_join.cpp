@@ -22,8 +22,10 @@ struct JoinCall : PairRowsCall<JoinQuery, JoinRun> {
   std::optional<RowLog> right;
 };
 
-// Positions of the arguments after the two inputs. The inputs are two arguments, or four in the _of form.
-enum Argument { kMinCount, kDistinctOnly, kTopK, kPerItemTopK, kMaxResults, kMethod, kDevice, kArguments };
+// Positions of the arguments after the two inputs.
+enum Argument { kMinCount, kDistinctOnly, kTopK, kPerItemTopK, kMaxResults, kMethod, kDevice, kParams };
+
+constexpr QueryArguments kQueries{kParams};
 
 /// Reads and checks the arguments after the inputs.
 const JoinQuery& read_arguments(const Arguments& arguments, JoinQuery& query) {
@@ -82,8 +84,8 @@ class JoinStream final : public PairRowStream<JoinCall> {
 };
 
 /// @param left_type, right_type  of the items; InvalidOid: they are integers
-JoinRows read_queries(char* left_query, char* right_query, Oid left_type, Oid right_type, JoinCall& call,
-                      MemoryContext context) {
+JoinRows read_queries(const InnerQuery& left_query, const InnerQuery& right_query, Oid left_type, Oid right_type,
+                      JoinCall& call, MemoryContext context) {
   guarded([&] {
     call.left.emplace(call.options);
     call.right.emplace(call.options);
@@ -99,14 +101,16 @@ JoinRows read_queries(char* left_query, char* right_query, Oid left_type, Oid ri
   return {left.in_parallel ? left.kind() : right.kind(), query_rows(left), query_rows(right)};
 }
 
-/// The steps of a call over two queries. @param first_query  its index; the second follows, then the other arguments
+/// The steps of a call over two queries.
+/// @param first_query  its index; the second follows, then the other arguments
 RowStream* join_queries(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int first_query,
                         Oid left_type, Oid right_type) {
   auto* const stream = new_stream<JoinStream>(operation, context);
-  const TableInput left = query_input(fcinfo, context, operation, first_query);
-  const TableInput right = query_input(fcinfo, context, operation, first_query + 1);
+  query_input(fcinfo, context, operation, first_query, kQueries);
+  const TableInput right = query_input(fcinfo, context, operation, first_query + 1, kQueries);
   const JoinQuery& query = read_arguments(right.arguments(), stream->call().query);
-  const JoinRows rows = read_queries(left.query(), right.query(), left_type, right_type, stream->call(), context);
+  const InnerQuery left = query_argument(fcinfo, first_query, first_query + 2, kQueries);
+  const JoinRows rows = read_queries(left, right.query(), left_type, right_type, stream->call(), context);
   return stream->run(query, rows);
 }
 
@@ -128,13 +132,13 @@ BATMAP_TABLE_FUNCTION(batmap_join_project_query) {
   return join_queries(fcinfo, context, "batmap_join_project", 0, InvalidOid, InvalidOid);
 }
 
+BATMAP_TABLE_FUNCTION(batmap_join_project_text_query) {
+  return join_queries(fcinfo, context, "batmap_join_project_of", 0, TEXTOID, TEXTOID);
+}
+
 BATMAP_TABLE_FUNCTION(batmap_join_project_of_query) {
-  const Oid left_type = get_fn_expr_argtype(fcinfo->flinfo, 0);
-  const Oid right_type = get_fn_expr_argtype(fcinfo->flinfo, 1);
-  if (!OidIsValid(left_type) || !OidIsValid(right_type))
-    ereport(ERROR, (errcode(ERRCODE_INDETERMINATE_DATATYPE), errmsg("could not determine the types of a and c"),
-                    errhint("Give a typed NULL as each of the first two arguments, such as NULL::text.")));
-  return join_queries(fcinfo, context, "batmap_join_project_of", 2, left_type, right_type);
+  return join_queries(fcinfo, context, "batmap_join_project_of", 2, item_type_argument(fcinfo, 0),
+                      item_type_argument(fcinfo, 1));
 }
 
 BATMAP_TABLE_FUNCTION(batmap_join_project_relation) {
@@ -146,6 +150,6 @@ BATMAP_TABLE_FUNCTION(batmap_join_project_relation) {
 }
 
 BATMAP_FUNCTION(batmap_join_project_support) {
-  static const SupportedCall kCall{kArguments, 2, kTopK, kMaxResults, true, expect_joined_pairs};
+  static const SupportedCall kCall{2, 2, kTopK, kMaxResults, kQueries, true, expect_joined_pairs};
   PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
 }

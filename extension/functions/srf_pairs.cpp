@@ -1,5 +1,7 @@
-// Table functions batmap_pairs and batmap_pairs_of: arguments, input, and rows of the answer.
+// Table functions batmap_pairs, batmap_partners and their _of forms: arguments, input, and rows of the answer.
+#include <algorithm>
 #include <array>
+#include <limits>
 
 #include "extension/functions/pair_stream.h"
 #include "extension/functions/planner_support.h"
@@ -17,77 +19,212 @@ using namespace batmap::pg;
 
 namespace {
 
-// Positions of the arguments after the input. The input is one argument, or two in the _of form. The form
-// over pair counts has no argument `method`.
-enum Argument {
-  kMinCount,
-  kMinSupport,
-  kInclude,
-  kExclude,
-  kTopK,
-  kPerItemTopK,
-  kMeasure,
-  kMaxResults,
-  kMethod,
-  kDevice,
-  kArguments
-};
-
-std::array<ItemList, 2> item_lists(PairQuery& query) {
-  return {{{kInclude, "include", query.include}, {kExclude, "exclude", query.exclude}}};
-}
+// ---- calls
 
 /// The engine's side of one call.
 struct PairCall : PairRowsCall<PairQuery, PairRun> {
   explicit PairCall(MemoryContext context) : PairRowsCall(context) { query.kernels = selected_kernels(); }
 
-  std::array<ItemList, 2> lists = item_lists(query);
   std::optional<RowLog> log;
 };
 
 /// The same for counts that exist already.
-struct PairCountsCall : PairRowsCall<PairQuery, PairCountsRun> {
-  using PairRowsCall::PairRowsCall;
+using PairCountsCall = PairRowsCall<PairQuery, PairCountsRun>;
 
-  std::array<ItemList, 2> lists = item_lists(query);
+/// What the two functions differ in. Positions of arguments are those after the input. The input is one argument. The
+/// forms over pair counts have no argument from `method` on.
+struct PairArguments {
+  int items;  // which pairs an item must be in: `include`, or `items` of batmap_partners
+  const char* items_name;
+  int exclude;
+  int top_k;
+  int per_item_top_k;  // the positions may be one
+  int measure;
+  int max_results;
+  int method;
+  int device;
+  int params;  // after the names of the columns
+  int count;
 };
 
+enum Common { kMinCount, kMinSupport };
+
+constexpr PairArguments kPairs{2, "include", 3, 4, 5, 6, 7, 8, 9, 12, 13};
+constexpr PairArguments kPartners{2, "items", 3, SupportedCall::kNone, 4, 5, 6, 7, 8, 11, 12};
+constexpr QueryArguments kPairsQuery{kPairs.params, true};
+constexpr QueryArguments kPartnersQuery{kPartners.params, true};
+
+using ItemLists = std::array<ItemList, 2>;
+
+ItemLists item_lists(PairQuery& query, const PairArguments& places) {
+  return {{{places.items, places.items_name, query.include}, {places.exclude, "exclude", query.exclude}}};
+}
+
 /// Reads and checks the arguments after the input.
-template <typename Call>
-const PairQuery& read_arguments(const Arguments& arguments, Oid item_type, Call& call) {
-  PairQuery& query = call.query;
-  read_lists(call.lists, arguments, item_type);
+const PairQuery& read_arguments(const Arguments& arguments, const PairArguments& places, Oid item_type, ItemLists& lists,
+                                PairQuery& query) {
+  read_lists(lists, arguments, item_type);
   query.min_count = arguments.int8(kMinCount);
   query.min_support = arguments.min_support(kMinSupport);
-  query.top_k = arguments.int8(kTopK);
-  query.per_item_top_k = arguments.int4(kPerItemTopK);
-  query.max_results = arguments.int8(kMaxResults);
-  const char* const method = arguments.string(kMethod, "auto");
-  const char* const device = arguments.string(kDevice, nullptr);
-  const char* const measure = arguments.string(kMeasure, nullptr);
+  query.partners = places.top_k == SupportedCall::kNone;
+  query.per_item_top_k =
+      query.partners ? arguments.int8(places.per_item_top_k).value_or(10) : arguments.int4(places.per_item_top_k);
+  if (!query.partners) query.top_k = arguments.int8(places.top_k);
+  query.max_results = arguments.int8(places.max_results);
+  const char* const method = arguments.string(places.method, "auto");
+  const char* const device = arguments.string(places.device, nullptr);
+  const char* const measure = arguments.string(places.measure, query.partners ? "confidence" : nullptr);
+  // Pairs that are not ranked have no better order of their items; then any measure will do.
+  const MeasureUse use = query.partners                        ? MeasureUse::kRankRules
+                         : query.top_k || query.per_item_top_k ? MeasureUse::kRankPairs
+                                                               : MeasureUse::kValue;
   guarded([&] {
     query.method = parse_pair_method(method);
     query.device = device != nullptr ? selected_devices(device) : selected_devices();
-    if (measure != nullptr) query.measure = parse_pair_measure(measure, MeasureUse::kRankPairs);
+    if (measure != nullptr) query.measure = parse_pair_measure(measure, use);
     query.check();
   });
   return query;
 }
 
-/// The answers of one call: the items, their counts, and the number of transactions.
+// ---- answers
+
+/// The columns of batmap_pairs.
+enum PairColumn {
+  kItemA,
+  kItemB,
+  kSupportCount,
+  kCountA,
+  kCountB,
+  kTotal,
+  kSupport,
+  kConfidence,
+  kConfidenceBa,
+  kLift,
+  kScore,
+  kPairColumns
+};
+
+/// The columns of batmap_partners.
+enum PartnerColumn { kItem, kPartner, kRank, kPartnerCount, kPartnerScore };
+
+constexpr ColumnSet one(int column) { return ColumnSet{1} << column; }
+
+/// Are the counts of the single items needed for the wanted columns?
+bool needs_supports(ColumnSet wanted, bool partners) {
+  // The rank of a partner follows from the scores.
+  if (partners) return (wanted & (one(kRank) | one(kPartnerScore))) != 0;
+  return (wanted & ~(one(kItemA) | one(kItemB) | one(kSupportCount) | one(kTotal) | one(kSupport))) != 0;
+}
+
+/// The answers of one call: the items, their counts, and what follows from these.
 template <typename Call>
 class SupportStream : public PairRowStream<Call> {
  public:
   using PairRowStream<Call>::PairRowStream;
+  using PairRowStream<Call>::call;
+
+  /// A measure that nobody named has no values.
+  int null_columns() const override { return call().query.measure ? 0 : 1; }
+
+  /// To be called before the run is made.
+  void want(ColumnSet wanted) {
+    wanted_ = wanted;
+    call().query.supports = needs_supports(wanted, call().query.partners);
+    this->set_nan_is_null(call().query.partners ? int{kPartnerScore} : call().query.measure ? int{kScore} : RowBlock::kNone);
+  }
 
  protected:
   void show_answers(const Dictionary* items, const int64_t& total) {
-    this->show_pairs(items, items);
-    const PairSupports& supports = this->call().batch.supports()[0];
-    this->show_column(&supports.a, sizeof(PairSupports));
-    this->show_column(&supports.b, sizeof(PairSupports));
-    this->show_column(&total, 0);
+    if (call().query.partners)
+      show_partners(items, total);
+    else
+      show_measured_pairs(items, total);
   }
+
+ private:
+  void show_measured_pairs(const Dictionary* items, const int64_t& total) {
+    this->show_pairs(items, items);
+    const std::span<const PairSupports> supports = call().batch.supports();
+    show_if(supports.empty() ? nullptr : &supports[0].a, sizeof(PairSupports));
+    show_if(supports.empty() ? nullptr : &supports[0].b, sizeof(PairSupports));
+    this->show_column(&total, 0);
+    show_measure(kSupport, PairMeasure::kSupport, total);
+    show_measure(kConfidence, PairMeasure::kConfidence, total);
+    show_measure(kConfidenceBa, PairMeasure::kConfidence, total, true);
+    show_measure(kLift, PairMeasure::kLift, total);
+    show_measure(kScore, call().query.measure.value_or(PairMeasure::kSupport), total);
+  }
+
+  void show_partners(const Dictionary* items, const int64_t& total) {
+    this->show_item_columns(items, items);
+    const double* const scores = measured(kPartnerScore, *call().query.measure, total, false);
+    show_if(scores == nullptr ? nullptr : rank(scores), sizeof(int64_t));
+    this->show_support();
+    show_if(scores, sizeof(double));
+  }
+
+  void show_measure(int column, PairMeasure measure, int64_t total, bool turned = false) {
+    const bool has_values = (wanted_ & one(column)) != 0 && (column != kScore || call().query.measure);
+    show_if(has_values ? measured(column, measure, total, turned) : nullptr, sizeof(double));
+  }
+
+  void show_if(const void* first, size_t stride) {
+    if (first != nullptr)
+      this->show_column(first, stride);
+    else
+      this->show_nothing();
+  }
+
+  /// The values of a measure in the batch. @return nullptr if they cannot be computed, because they are not wanted
+  const double* measured(int column, PairMeasure measure, int64_t total, bool turned) {
+    const PairBatch& batch = call().batch;
+    // The support of a pair does not depend on the counts of its items.
+    static constexpr PairSupports kNoSupports{};
+    const bool has_supports = !batch.supports().empty();
+    if (!has_supports && measure != PairMeasure::kSupport) return nullptr;
+    const PairSupports& supports = has_supports ? batch.supports()[0] : kNoSupports;
+    const size_t stride = has_supports ? sizeof(PairSupports) / sizeof(uint64_t) : 0;
+    double*& values = values_[column];
+    if (values == nullptr) values = room<double>();
+    pair_measures(measure,
+                  {.both = {&batch.pairs()[0].support, sizeof(ItemPair) / sizeof(uint64_t)},
+                   .a = {turned ? &supports.b : &supports.a, stride},
+                   .b = {turned ? &supports.a : &supports.b, stride},
+                   .total = static_cast<double>(total)},
+                  batch.size(), values);
+    return values;
+  }
+
+  /// The place of each partner among those of its item. Equal scores have equal ranks.
+  const int64_t* rank(const double* scores) {
+    if (ranks_ == nullptr) ranks_ = room<int64_t>();
+    const std::span<const ItemPair> pairs = call().batch.pairs();
+    for (size_t k = 0; k < pairs.size(); ++k) {
+      const double score = std::isnan(scores[k]) ? -std::numeric_limits<double>::infinity() : scores[k];
+      const bool is_first = place_ == 0 || pairs[k].item_a != item_;
+      place_ = is_first ? 1 : place_ + 1;
+      if (is_first || score != score_) rank_ = place_;
+      item_ = pairs[k].item_a;
+      score_ = score;
+      ranks_[k] = rank_;
+    }
+    return ranks_;
+  }
+
+  template <typename Value>
+  Value* room() const {
+    return static_cast<Value*>(MemoryContextAlloc(this->context(), kBatchRows * sizeof(Value)));
+  }
+
+  ColumnSet wanted_ = kAllColumns;
+  double* values_[kPairColumns] = {};  // [kBatchRows] each
+  int64_t* ranks_ = nullptr;           // [kBatchRows]
+  // Of the last partner:
+  int64_t item_ = 0;
+  int64_t place_ = 0;  // 0: there was none
+  int64_t rank_ = 0;
+  double score_ = 0;
 };
 
 class PairStream final : public SupportStream<PairCall> {
@@ -111,7 +248,7 @@ class PairStream final : public SupportStream<PairCall> {
   }
 
  private:
-  void show() override { show_answers(items_, total_); }
+  void show() override { this->show_answers(items_, total_); }
 
   const Dictionary* items_ = nullptr;  // nullptr: items are int8
   int64_t total_ = 0;
@@ -131,10 +268,12 @@ class PairCountsStream final : public SupportStream<PairCountsCall> {
   }
 
  private:
-  void show() override { show_answers(nullptr, total_); }
+  void show() override { this->show_answers(nullptr, total_); }
 
   int64_t total_ = 0;
 };
+
+// ---- steps
 
 /// The counts of the first argument, or a copy that lives in `context`.
 const std::byte* read_counts(FunctionCallInfo fcinfo, MemoryContext context) {
@@ -148,52 +287,113 @@ const std::byte* read_counts(FunctionCallInfo fcinfo, MemoryContext context) {
 }
 
 /// The steps of a call over rows.
-RowStream* find_pairs(const TableInput& input) {
+RowStream* find_pairs(const TableInput& input, const PairArguments& places, ColumnSet wanted) {
   auto* const stream = new_stream<PairStream>(input.operation, input.context);
   PairCall& call = stream->call();
-  const PairQuery& query = read_arguments(input.arguments(), input.item_type, call);
-  const std::optional<InputRows> rows = read_rows(input, call, call.log, call.lists);
+  ItemLists lists = item_lists(call.query, places);
+  const PairQuery& query = read_arguments(input.arguments(), places, input.item_type, lists, call.query);
+  stream->want(wanted);
+  const std::optional<InputRows> rows = read_rows(input, call, call.log, lists);
   return rows ? stream->run(query, *rows) : nullptr;
 }
 
-/// For the planner.
-void expect_pairs(const PlannedCall& call, CallEstimate& estimate) {
-  const ItemSupports& supports = call.inputs[0].items;
-  const double min_count = call.min_count(kMinCount, kMinSupport);
-  const double frequent = supports.frequent(min_count);
-  estimate.cost += supports.pair_instances() * kPairInstanceOperators * cpu_operator_cost;
-  estimate.rows = expected_pairs(supports.items(), supports.transactions, min_count);
-  estimate.rows *= call.share_with(kInclude, frequent, 2);
-  if (call.has(kPerItemTopK)) estimate.rows = Min(estimate.rows, frequent * call.number(kPerItemTopK, 1));
-  estimate.has_rows = true;
-}
-
-}  // namespace
-
-BATMAP_TABLE_FUNCTION(batmap_pairs_query) { return find_pairs(query_input(fcinfo, context, "batmap_pairs", 0)); }
-
-BATMAP_TABLE_FUNCTION(batmap_pairs_of_query) {
-  return find_pairs(query_input(fcinfo, context, "batmap_pairs_of", 1, item_type_argument(fcinfo)));
-}
-
-BATMAP_TABLE_FUNCTION(batmap_pairs_relation) { return find_pairs(relation_input(fcinfo, context, "batmap_pairs", 0)); }
-
-BATMAP_TABLE_FUNCTION(batmap_pairs_counts) {
-  auto* const stream = new_stream<PairCountsStream>("batmap_pairs", context);
-  const PairQuery& query = read_arguments({fcinfo, 1}, InvalidOid, stream->call());
+/// The same over pair counts.
+RowStream* find_counted_pairs(FunctionCallInfo fcinfo, MemoryContext context, const char* operation,
+                              const PairArguments& places, ColumnSet wanted) {
+  auto* const stream = new_stream<PairCountsStream>(operation, context);
+  PairQuery& query = stream->call().query;
+  ItemLists lists = item_lists(query, places);
+  read_arguments({fcinfo, 1}, places, InvalidOid, lists, query);
+  stream->want(wanted);
   if (PG_ARGISNULL(0)) return nullptr;  // an aggregate over no rows gives NULL
   const std::byte* const counts = read_counts(fcinfo, context);
   return stream->run(query, counts);
 }
 
+// ---- for the planner
+
+/// Adds the cost of counting. @return the number of frequent items
+double expect_counting(const PlannedCall& call, CallEstimate& estimate) {
+  const ItemSupports& supports = call.inputs[0].items;
+  estimate.cost += supports.pair_instances() * kPairInstanceOperators * cpu_operator_cost;
+  estimate.has_rows = true;
+  return supports.frequent(call.min_count(kMinCount, kMinSupport));
+}
+
+double expect_frequent_pairs(const PlannedCall& call) {
+  const ItemSupports& supports = call.inputs[0].items;
+  return expected_pairs(supports.items(), supports.transactions, call.min_count(kMinCount, kMinSupport));
+}
+
+void expect_pairs(const PlannedCall& call, CallEstimate& estimate) {
+  const double frequent = expect_counting(call, estimate);
+  estimate.rows = expect_frequent_pairs(call) * call.share_with(kPairs.items, frequent, 2);
+  if (call.has(kPairs.per_item_top_k)) estimate.rows = Min(estimate.rows, frequent * call.number(kPairs.per_item_top_k, 1));
+}
+
+void expect_partners(const PlannedCall& call, CallEstimate& estimate) {
+  const double frequent = expect_counting(call, estimate);
+  // Each pair has two items that may have partners.
+  const double items = frequent * call.share_with(kPartners.items, frequent, 1);
+  estimate.rows = Min(2 * expect_frequent_pairs(call), items * call.number(kPartners.per_item_top_k, 10));
+}
+
+}  // namespace
+
+BATMAP_TABLE_FUNCTION(batmap_pairs_query) {
+  return find_pairs(query_input(fcinfo, context, "batmap_pairs", 0, kPairsQuery), kPairs, wanted);
+}
+
+BATMAP_TABLE_FUNCTION(batmap_pairs_text_query) {
+  return find_pairs(query_input(fcinfo, context, "batmap_pairs_of", 0, kPairsQuery, TEXTOID), kPairs, wanted);
+}
+
+BATMAP_TABLE_FUNCTION(batmap_pairs_of_query) {
+  return find_pairs(query_input(fcinfo, context, "batmap_pairs_of", 1, kPairsQuery, item_type_argument(fcinfo)), kPairs,
+                    wanted);
+}
+
+BATMAP_TABLE_FUNCTION(batmap_pairs_relation) {
+  return find_pairs(relation_input(fcinfo, context, "batmap_pairs", 0), kPairs, wanted);
+}
+
+BATMAP_TABLE_FUNCTION(batmap_pairs_counts) { return find_counted_pairs(fcinfo, context, "batmap_pairs", kPairs, wanted); }
+
+BATMAP_TABLE_FUNCTION(batmap_partners_query) {
+  return find_pairs(query_input(fcinfo, context, "batmap_partners", 0, kPartnersQuery), kPartners, wanted);
+}
+
+BATMAP_TABLE_FUNCTION(batmap_partners_text_query) {
+  return find_pairs(query_input(fcinfo, context, "batmap_partners_of", 0, kPartnersQuery, TEXTOID), kPartners, wanted);
+}
+
+BATMAP_TABLE_FUNCTION(batmap_partners_of_query) {
+  return find_pairs(query_input(fcinfo, context, "batmap_partners_of", 1, kPartnersQuery, item_type_argument(fcinfo)),
+                    kPartners, wanted);
+}
+
+BATMAP_TABLE_FUNCTION(batmap_partners_relation) {
+  return find_pairs(relation_input(fcinfo, context, "batmap_partners", 0), kPartners, wanted);
+}
+
+BATMAP_TABLE_FUNCTION(batmap_partners_counts) {
+  return find_counted_pairs(fcinfo, context, "batmap_partners", kPartners, wanted);
+}
+
 /// Planner support. When the planner calls it, the library gets loaded, in time for the
 /// plan node (node_row_stream.h).
 BATMAP_FUNCTION(batmap_pairs_support) {
-  static const SupportedCall kCall{kArguments, 1, kTopK, kMaxResults, false, expect_pairs};
+  static const SupportedCall kCall{1, 1, kPairs.top_k, kPairs.max_results, kPairsQuery, false, expect_pairs};
   PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
 }
 
 BATMAP_FUNCTION(batmap_pairs_counts_support) {
-  static const SupportedCall kCall{kMethod, 0, kTopK, kMaxResults};
+  static const SupportedCall kCall{1, 0, kPairs.top_k, kPairs.max_results};
+  PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
+}
+
+BATMAP_FUNCTION(batmap_partners_support) {
+  static const SupportedCall kCall{
+      1, 1, SupportedCall::kNone, kPartners.max_results, kPartnersQuery, false, expect_partners};
   PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
 }

@@ -13,8 +13,7 @@ using namespace batmap::pg;
 
 namespace {
 
-// Positions of the arguments after the input. The basket comes before the input; in the _of form it also
-// gives the item type.
+// Positions of the arguments after the input. The basket comes before the input.
 enum Argument {
   kBasket = -2,
   kMinCount = 0,
@@ -26,8 +25,12 @@ enum Argument {
   kExclude,
   kTopK,
   kMeasure,
-  kArguments
+  kTidColumn,
+  kItemColumn,
+  kParams
 };
+
+constexpr QueryArguments kQuery{kParams, true};
 
 /// The engine's side of one call.
 struct RecommendCall : ArrayCall<RecommendQuery, RecommendRun> {
@@ -104,13 +107,17 @@ RowStream* recommend_items(const TableInput& input) {
 
 BATMAP_TABLE_FUNCTION(batmap_recommend_query) {
   if (PG_ARGISNULL(0)) return nullptr;  // a NULL basket is not known
-  return recommend_items(query_input(fcinfo, context, "batmap_recommend", 1));
+  return recommend_items(query_input(fcinfo, context, "batmap_recommend", 1, kQuery));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_recommend_text_query) {
+  if (PG_ARGISNULL(0)) return nullptr;  // a NULL basket is not known
+  return recommend_items(query_input(fcinfo, context, "batmap_recommend_of", 1, kQuery, TEXTOID));
 }
 
 BATMAP_TABLE_FUNCTION(batmap_recommend_of_query) {
-  if (PG_ARGISNULL(0)) return nullptr;
-  const Oid item_type = get_element_type(get_fn_expr_argtype(fcinfo->flinfo, 0));
-  return recommend_items(query_input(fcinfo, context, "batmap_recommend_of", 1, item_type));
+  if (PG_ARGISNULL(1)) return nullptr;
+  return recommend_items(query_input(fcinfo, context, "batmap_recommend_of", 2, kQuery, item_type_argument(fcinfo)));
 }
 
 BATMAP_TABLE_FUNCTION(batmap_recommend_relation) {
@@ -119,6 +126,6 @@ BATMAP_TABLE_FUNCTION(batmap_recommend_relation) {
 }
 
 BATMAP_FUNCTION(batmap_recommend_support) {
-  static const SupportedCall kCall{kArguments, 1, kTopK, kTopK};
+  static const SupportedCall kCall{2, 1, kTopK, kTopK, kQuery};
   PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
 }

@@ -33,8 +33,12 @@ enum Argument {
   kMaxResults,
   kTimeout,
   kDevice,
-  kArguments
+  kTidColumn,
+  kItemColumn,
+  kParams
 };
+
+constexpr QueryArguments kQuery{kParams, true};
 
 /// The engine's side of one call.
 struct RuleCall : ArrayCall<RuleQuery, RuleRun> {
@@ -154,15 +158,19 @@ void expect_rules(const PlannedCall& call, CallEstimate& estimate) {
 
 }  // namespace
 
-BATMAP_TABLE_FUNCTION(batmap_rules_query) { return find_rules(query_input(fcinfo, context, "batmap_rules", 0)); }
+BATMAP_TABLE_FUNCTION(batmap_rules_query) { return find_rules(query_input(fcinfo, context, "batmap_rules", 0, kQuery)); }
+
+BATMAP_TABLE_FUNCTION(batmap_rules_text_query) {
+  return find_rules(query_input(fcinfo, context, "batmap_rules_of", 0, kQuery, TEXTOID));
+}
 
 BATMAP_TABLE_FUNCTION(batmap_rules_of_query) {
-  return find_rules(query_input(fcinfo, context, "batmap_rules_of", 1, item_type_argument(fcinfo)));
+  return find_rules(query_input(fcinfo, context, "batmap_rules_of", 1, kQuery, item_type_argument(fcinfo)));
 }
 
 BATMAP_TABLE_FUNCTION(batmap_rules_relation) { return find_rules(relation_input(fcinfo, context, "batmap_rules", 0)); }
 
 BATMAP_FUNCTION(batmap_rules_support) {
-  static const SupportedCall kCall{kArguments, 1, kTopK, kMaxResults, false, expect_rules};
+  static const SupportedCall kCall{1, 1, kTopK, kMaxResults, kQuery, false, expect_rules};
   PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
 }

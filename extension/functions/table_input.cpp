@@ -7,13 +7,26 @@
 
 namespace batmap::pg {
 
-TableInput query_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index, Oid item_type) {
+InnerQuery query_argument(FunctionCallInfo fcinfo, int index, int after_input, const QueryArguments& places) {
+  const Arguments arguments{fcinfo, after_input};
+  InnerQuery query{text_to_cstring(PG_GETARG_TEXT_PP(index))};
+  if (places.params == QueryArguments::kNone) return query;
+  if (arguments.has(places.params)) query.params = arguments.datum(places.params);
+  if (!places.columns) return query;
+  const auto name = [&](int at) { return arguments.has(at) ? NameStr(*DatumGetName(arguments.datum(at))) : nullptr; };
+  query.tid_column = name(places.params - 2);
+  query.item_column = name(places.params - 1);
+  return query;
+}
+
+TableInput query_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index,
+                       const QueryArguments& places, Oid item_type) {
   if (PG_ARGISNULL(index)) ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("input query must not be NULL")));
-  return {fcinfo, context, operation, index, false, item_type};
+  return {fcinfo, context, operation, index, false, item_type, places};
 }
 
 TableInput relation_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index) {
-  return {fcinfo, context, operation, index, true, InvalidOid};
+  return {fcinfo, context, operation, index, true, InvalidOid, {}};
 }
 
 std::vector<ChunkView> InputRows::chunks() const { return log != nullptr ? log->chunks() : flat_chunks(relation); }

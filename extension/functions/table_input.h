@@ -18,6 +18,20 @@
 
 namespace batmap::pg {
 
+/// Where the arguments are that belong to a query, among those after the input.
+struct QueryArguments {
+  static constexpr int kNone = -1;
+
+  int params = kNone;
+  bool columns = false;  // tid_column and item_column are the two before it
+
+  /// The first of them. @return INT_MAX if there are none
+  int begin() const { return params == kNone ? INT_MAX : params - (columns ? 2 : 0); }
+};
+
+/// A query among the arguments. @param index  of the query @param after_input  of the first argument after the input
+InnerQuery query_argument(FunctionCallInfo fcinfo, int index, int after_input, const QueryArguments& places);
+
 /// One call of a table function.
 struct TableInput {
   FunctionCallInfo fcinfo;
@@ -26,16 +40,17 @@ struct TableInput {
   int index;              // of the query or of the relation among the arguments; the other arguments follow it
   bool is_relation;
   Oid item_type;  // of an _of form; InvalidOid: items are integers
+  QueryArguments places;
 
-  /// The arguments after the input.
-  Arguments arguments() const { return {fcinfo, index + 1}; }
+  /// The arguments after the input, without those of the query.
+  Arguments arguments() const { return {fcinfo, index + 1, places.begin()}; }
   /// A copy of the query in the current memory context.
-  char* query() const { return text_to_cstring(PG_GETARG_TEXT_PP(index)); }
+  InnerQuery query() const { return query_argument(fcinfo, index, index + 1, places); }
 };
 
 /// @raises 22004 if the query is NULL
 TableInput query_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index,
-                       Oid item_type = InvalidOid);
+                       const QueryArguments& places, Oid item_type = InvalidOid);
 TableInput relation_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index);
 
 /// The rows of a query or of a relation.

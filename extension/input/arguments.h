@@ -22,9 +22,10 @@ int64_t integer_argument(FunctionCallInfo fcinfo, int argument) {
 /// does not have.
 struct Arguments {
   FunctionCallInfo fcinfo;
-  int first;  // the argument at index 0
+  int first;          // the argument at index 0
+  int end = INT_MAX;  // the arguments from this index on are none of these
 
-  bool has(int index) const { return first + index < PG_NARGS() && !PG_ARGISNULL(first + index); }
+  bool has(int index) const { return index < end && first + index < PG_NARGS() && !PG_ARGISNULL(first + index); }
   Datum datum(int index) const { return PG_GETARG_DATUM(first + index); }
 
   std::optional<bool> boolean(int index) const {

@@ -83,11 +83,11 @@ Datum time_of(TimeKind kind, int64_t ticks) {
   return Int64GetDatum(ticks);
 }
 
-void read_events(const char* query, EventInput& input, MemoryContext context) {
+void read_events(const InnerQuery& query, EventInput& input, MemoryContext context) {
   const MemoryContext caller = MemoryContextSwitchTo(context);
   ErrorContextCallback errors;
-  enter_inner_query(errors, query);
-  Query* const analyzed = analyze_select(parse_select(query, kColumns), query);
+  enter_inner_query(errors, query.text);
+  Query* const analyzed = analyze_select(query, kColumns);
   const UpToThreeColumns columns = two_or_three_columns(analyzed, kColumns);
   check_columns(columns, input);
   input.has_streams = columns.count == 3;
@@ -101,13 +101,13 @@ void read_events(const char* query, EventInput& input, MemoryContext context) {
     encoders[2] = column_encoder(key_kind(types[2]), 2);
     add_dictionary(encoders[2], types[2], columns.collations[2], context, meter);
   }
-  PlannedStmt* const plan = pg_plan_query(analyzed, query, CURSOR_OPT_PARALLEL_OK, nullptr);
+  PlannedStmt* const plan = pg_plan_query(analyzed, query.text, CURSOR_OPT_PARALLEL_OK, nullptr);
   const std::span<const KeyEncoder, 3> all(encoders);
   EventSink sink{&**input.log, input.progress};
   if (input.has_streams)
-    read_inner_query(plan, query, types, all, sink);
+    read_inner_query(plan, query.text, types, all, sink);
   else
-    read_inner_query(plan, query, types, all.first<2>(), sink);
+    read_inner_query(plan, query.text, types, all.first<2>(), sink);
   input.events = encoders[1].dictionary;
   if (input.events != nullptr) input.event_rank = dictionary_sort(*input.events);
   input.stream = encoders[2];

@@ -11,6 +11,7 @@
 
 #include "episodes/event_stream.h"
 #include "extension/input/dictionary.h"
+#include "extension/input/inner_query.h"
 #include "extension/input/key_encoder.h"
 #include "extension/server/progress.h"
 
@@ -48,6 +49,6 @@ struct EventInput {
 };
 
 /// @raises 42601 unless one SELECT; 42P10 unless two or three columns; 42804 for wrong types
-void read_events(const char* query, EventInput& input, MemoryContext context);
+void read_events(const InnerQuery& query, EventInput& input, MemoryContext context);
 
 }  // namespace batmap::pg

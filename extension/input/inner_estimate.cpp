@@ -3,6 +3,7 @@
 
 #include "extension/input/inner_query.h"
 #include "extension/input/key_column.h"
+#include "extension/input/query_shape.h"
 #include "extension/input/run_costs.h"
 
 #include "extension/server/pg.h"
@@ -52,15 +53,16 @@ void look_at_columns(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* inp
   estimate.has_own_keys = has_own_key(tid) && has_own_key(item);
 }
 
-PlannedStmt* plan_query(const char* text, const Estimated& wanted) {
+PlannedStmt* plan_query(const InnerQuery& given, const Estimated& wanted) {
   const Estimated before = estimated;
   PlannedStmt* plan = nullptr;
   PG_TRY();
   {
-    Query* const query = analyze_select(parse_select(text, nullptr), text);
+    Query* query = analyze_select(given, nullptr);
+    if (!wanted.item_first) query = shape_rows(query, given, TEXTOID);
     estimated = wanted;
     estimated.query = query;
-    plan = pg_plan_query(query, text, CURSOR_OPT_PARALLEL_OK, nullptr);
+    plan = pg_plan_query(query, given.text, CURSOR_OPT_PARALLEL_OK, nullptr);
   }
   PG_FINALLY();
   { estimated = before; }
@@ -110,7 +112,7 @@ bool succeeds(void (*attempt)(void* arg), void* arg) {
   return done;
 }
 
-bool estimate_inner_query(const char* query, bool item_first, InnerEstimate& estimate) {
+bool estimate_inner_query(const InnerQuery& query, bool item_first, InnerEstimate& estimate) {
   estimate = {};
   const PlannedStmt* const plan = plan_query(query, {nullptr, item_first, &estimate});
   // The maker of the plan may be another extension, which does not say what its node costs.

@@ -5,6 +5,7 @@
 // function is called. Cost: that of planning the query once, and a subtransaction.
 #pragma once
 
+#include "extension/input/inner_query.h"
 #include "extension/input/item_supports.h"
 
 #include "extension/server/pg.h"
@@ -24,11 +25,10 @@ struct InnerEstimate {
 /// @return false if it failed, or if this is no time to try it
 bool succeeds(void (*attempt)(void* arg), void* arg);
 
-/// @param query     its text
 /// @param item_first  the columns are (item, tid), not (tid, item)
 /// @raises any error of the query: to be called within succeeds()
 /// @return false if the user may not run it, or its cost is unknown
-bool estimate_inner_query(const char* query, bool item_first, InnerEstimate& estimate);
+bool estimate_inner_query(const InnerQuery& query, bool item_first, InnerEstimate& estimate);
 
 /// Is a query planned only for an estimate?
 bool is_estimating();

@@ -1,6 +1,8 @@
 // Parses, analyses and runs a query. See inner_query.h.
 #include "extension/input/inner_query.h"
 
+#include <algorithm>
+
 #include "extension/server/pg.h"
 
 namespace batmap::pg {
@@ -9,8 +11,7 @@ namespace {
 
 // Makes errors of the inner query point into its own text, as SQL functions do.
 void point_into_query(void* arg) {
-  if (geterrcode() == ERRCODE_UNDEFINED_PARAMETER)
-    errhint("The text has no parameters. Put the value into it: format('SELECT ... %%L', value).");
+  if (geterrcode() == ERRCODE_UNDEFINED_PARAMETER) errhint("Give its value: params => ROW(value of $1, value of $2, ...).");
   const auto* const query = static_cast<const char*>(arg);
   const int position = geterrposition();
   if (position > 0) {
@@ -59,6 +60,9 @@ void enter_inner_query(ErrorContextCallback& callback, const char* query) {
   error_context_stack = &callback;
 }
 
+namespace {
+
+/// @raises 42601 unless the query is one SELECT
 RawStmt* parse_select(const char* query, const char* columns) {
   List* const statements = raw_parser(query, RAW_PARSE_DEFAULT);
   if (list_length(statements) != 1)
@@ -72,8 +76,91 @@ RawStmt* parse_select(const char* query, const char* columns) {
   return statement;
 }
 
-Query* analyze_select(RawStmt* statement, const char* query) {
-  List* const rewritten = pg_analyze_and_rewrite_fixedparams(statement, query, nullptr, 0, nullptr);
+/// The values of parameters.
+struct ParamValues {
+  int count;
+  Oid* types;  // UNKNOWNOID: the place in the query decides; later the type that it decided on
+  int32* typmods;
+  Oid* collations;
+  Datum* values;
+  bool* nulls;
+};
+
+ParamValues param_values(Datum record) {
+  const HeapTupleHeader row = DatumGetHeapTupleHeader(record);
+  const TupleDesc fields = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(row), HeapTupleHeaderGetTypMod(row));
+  HeapTupleData tuple{};
+  tuple.t_len = HeapTupleHeaderGetDatumLength(row);
+  tuple.t_data = row;
+  const auto room = [&](Size bytes) { return palloc(static_cast<Size>(fields->natts) * bytes); };
+  ParamValues params{fields->natts,
+                     static_cast<Oid*>(room(sizeof(Oid))),
+                     static_cast<int32*>(room(sizeof(int32))),
+                     static_cast<Oid*>(room(sizeof(Oid))),
+                     static_cast<Datum*>(room(sizeof(Datum))),
+                     static_cast<bool*>(room(sizeof(bool)))};
+  heap_deform_tuple(&tuple, fields, params.values, params.nulls);
+  for (int k = 0; k < fields->natts; ++k) {
+    const Form_pg_attribute field = TupleDescAttr(fields, k);
+    params.types[k] = field->atttypid;
+    params.typmods[k] = field->atttypmod;
+    params.collations[k] = field->attcollation;
+  }
+  ReleaseTupleDesc(fields);
+  return params;
+}
+
+/// Literals without a type become values of the types that their places in the query ask for.
+void give_types(ParamValues& params, const Oid* types) {
+  for (int k = 0; k < params.count; ++k) {
+    if (params.types[k] != UNKNOWNOID || types[k] == UNKNOWNOID || params.nulls[k]) continue;
+    Oid function;
+    Oid parameter;
+    getTypeInputInfo(types[k], &function, &parameter);
+    params.values[k] = OidInputFunctionCall(function, DatumGetCString(params.values[k]), parameter, -1);
+  }
+}
+
+/// Puts constants in the places of parameters.
+Node* with_constants(Node* node, void* context) {
+  if (node == nullptr) return nullptr;
+  const auto mutator = reinterpret_cast<Node* (*)()>(reinterpret_cast<void*>(with_constants));
+  if (IsA(node, Query)) return reinterpret_cast<Node*>(query_tree_mutator(castNode(Query, node), mutator, context, 0));
+  if (!IsA(node, Param) || castNode(Param, node)->paramkind != PARAM_EXTERN)
+    return expression_tree_mutator(node, mutator, context);
+  const auto* const params = static_cast<const ParamValues*>(context);
+  const Param* const param = castNode(Param, node);
+  const int k = param->paramid - 1;
+  int16 length;
+  bool by_value;
+  get_typlenbyval(param->paramtype, &length, &by_value);
+  const int32 typmod = params->types[k] == param->paramtype ? params->typmods[k] : -1;
+  return reinterpret_cast<Node*>(makeConst(param->paramtype, typmod, param->paramcollid, length,
+                                           params->nulls[k] ? Datum{0} : params->values[k], params->nulls[k], by_value));
+}
+
+List* analyze_with(const InnerQuery& query, RawStmt* statement, ParamValues& params) {
+  auto* types = static_cast<Oid*>(palloc(static_cast<Size>(params.count + 1) * sizeof(Oid)));
+  std::copy_n(params.types, params.count, types);
+  int count = params.count;
+  List* const rewritten = pg_analyze_and_rewrite_varparams(statement, query.text, &types, &count, nullptr);
+  if (count > params.count)
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_PARAMETER), errmsg("there is no parameter $%d", count)));
+  give_types(params, types);
+  return castNode(List, with_constants(reinterpret_cast<Node*>(rewritten), &params));
+}
+
+}  // namespace
+
+Query* analyze_select(const InnerQuery& query, const char* columns) {
+  RawStmt* const statement = parse_select(query.text, columns);
+  List* rewritten;
+  if (query.params == 0) {
+    rewritten = pg_analyze_and_rewrite_fixedparams(statement, query.text, nullptr, 0, nullptr);
+  } else {
+    ParamValues params = param_values(query.params);
+    rewritten = analyze_with(query, statement, params);
+  }
   Query* const analyzed = list_length(rewritten) == 1 ? linitial_node(Query, rewritten) : nullptr;
   if (analyzed == nullptr || analyzed->commandType != CMD_SELECT || analyzed->utilityStmt != nullptr)
     ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR), errmsg("input query must be a SELECT without INTO"),

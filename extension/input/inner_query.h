@@ -1,6 +1,9 @@
 // Runs a query that is given as text and hands its rows to a receiver. The query is parsed, analysed, planned
 // and run as the caller, in the snapshot of the calling statement, like the query of COPY (query) TO. It must
 // be one SELECT of two or three columns.
+//
+// Values for its parameters may be given beside the text. They become constants of the analysed query, so that it is
+// planned as if they stood in the text.
 #pragma once
 
 #include <span>
@@ -14,12 +17,19 @@ namespace batmap::pg {
 void enter_inner_query(ErrorContextCallback& callback, const char* query);
 inline void leave_inner_query(const ErrorContextCallback& callback) { error_context_stack = callback.previous; }
 
-/// @param columns  the names of the columns for hints: "the transaction and the item"; nullptr: any will do
-/// @raises 42601 unless the query is one SELECT
-RawStmt* parse_select(const char* query, const char* columns);
+/// A query as it is given.
+struct InnerQuery {
+  const char* text;
+  Datum params = 0;  // a record whose fields are $1, $2 ...; 0: the text has no parameters
+  // The names of the columns to read. nullptr: the query returns both, in their order
+  const char* tid_column = nullptr;
+  const char* item_column = nullptr;
+};
 
-/// Modifies the statement. @raises 42601; 0A000 if the query would change data; any error of the query itself
-Query* analyze_select(RawStmt* statement, const char* query);
+/// @param columns  what the columns are, for hints: "the transaction and the item"; nullptr: any will do
+/// @raises 42601 unless the query is one SELECT; 42P02 unless there is a value for each parameter; 0A000 if the query would
+/// change data; any error of the query itself
+Query* analyze_select(const InnerQuery& query, const char* columns);
 
 struct TwoColumns {
   Oid types[2];

@@ -96,11 +96,11 @@ Datum ItemArray::make_of_type(std::span<const int64_t> items) {
   return PointerGetDatum(array_);
 }
 
-Oid item_type_argument(FunctionCallInfo fcinfo) {
-  const Oid item_type = get_fn_expr_argtype(fcinfo->flinfo, 0);
+Oid item_type_argument(FunctionCallInfo fcinfo, int index) {
+  const Oid item_type = get_fn_expr_argtype(fcinfo->flinfo, index);
   if (!OidIsValid(item_type))
     ereport(ERROR, (errcode(ERRCODE_INDETERMINATE_DATATYPE), errmsg("could not determine the item type"),
-                    errhint("Give a typed NULL as the first argument, such as NULL::text.")));
+                    errhint("Give a NULL of the type, such as NULL::uuid, or leave it away if items are text.")));
   return item_type;
 }
 

@@ -57,7 +57,7 @@ class ItemArray {
   size_t room_ = 0;             // capacity in items, for int8
 };
 
-/// The item type of an _of form, from the type of its first argument. @raises 42P18 if that has no type
-Oid item_type_argument(FunctionCallInfo fcinfo);
+/// The item type of an _of form, from the type of an argument. @raises 42P18 if that has no type
+Oid item_type_argument(FunctionCallInfo fcinfo, int index = 0);
 
 }  // namespace batmap::pg

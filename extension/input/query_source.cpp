@@ -4,6 +4,7 @@
 #include <array>
 
 #include "extension/input/packed_plan.h"
+#include "extension/input/query_shape.h"
 #include "extension/input/row_reader.h"
 
 #include "extension/server/pg.h"
@@ -35,8 +36,9 @@ struct CheckedQuery {
   TwoColumns columns;
 };
 
-CheckedQuery checked_query(const char* query, const QueryInput& input) {
-  Query* const analyzed = analyze_select(parse_select(query, input.columns), query);
+CheckedQuery checked_query(const InnerQuery& query, const QueryInput& input) {
+  Query* analyzed = analyze_select(query, input.columns);
+  if (input.tids == nullptr) analyzed = shape_rows(analyzed, query, input.item_type);
   const TwoColumns columns = two_columns(analyzed, input.columns);
   const int tid = input.item_first ? 1 : 0;
   check_key_type(columns.types[1 - tid], input.item_type, input.item_first ? "first" : "second", "items");
@@ -46,19 +48,19 @@ CheckedQuery checked_query(const char* query, const QueryInput& input) {
 
 }  // namespace
 
-void check_query(const char* query, const QueryInput& input, MemoryContext context) {
+void check_query(const InnerQuery& query, const QueryInput& input, MemoryContext context) {
   const MemoryContext caller = MemoryContextSwitchTo(context);
   ErrorContextCallback errors;
-  enter_inner_query(errors, query);
+  enter_inner_query(errors, query.text);
   checked_query(query, input);
   leave_inner_query(errors);
   MemoryContextSwitchTo(caller);
 }
 
-void read_query(const char* query, QueryInput& input, MemoryMeter& meter, MemoryContext context) {
+void read_query(const InnerQuery& query, QueryInput& input, MemoryMeter& meter, MemoryContext context) {
   const MemoryContext caller = MemoryContextSwitchTo(context);
   ErrorContextCallback errors;
-  enter_inner_query(errors, query);
+  enter_inner_query(errors, query.text);
   const auto [analyzed, columns] = checked_query(query, input);
   const int tid = input.item_first ? 1 : 0;
   const int item = 1 - tid;
@@ -70,16 +72,16 @@ void read_query(const char* query, QueryInput& input, MemoryMeter& meter, Memory
 
   PackedPlan plan{};
   if (is_own_key(encoders[0].kind) && is_own_key(encoders[1].kind))
-    plan = plan_packed(analyzed, query, {encoders[0].kind, encoders[1].kind, 0, tid});
+    plan = plan_packed(analyzed, query.text, {encoders[0].kind, encoders[1].kind, 0, tid});
   else
-    plan.plan = pg_plan_query(analyzed, query, CURSOR_OPT_PARALLEL_OK, nullptr);
+    plan.plan = pg_plan_query(analyzed, query.text, CURSOR_OPT_PARALLEL_OK, nullptr);
   input.in_parallel = plan.in_parallel;
 
   RowLogSink sink{input.log, input.progress, false};
   if (plan.packed)
-    read_inner_chunks(plan.plan, query, sink);
+    read_inner_chunks(plan.plan, query.text, sink);
   else
-    read_inner_query(plan.plan, query, columns.types, std::span<const KeyEncoder, 2>(encoders), sink);
+    read_inner_query(plan.plan, query.text, columns.types, std::span<const KeyEncoder, 2>(encoders), sink);
   if (input.tids != nullptr)
     input.tids->dictionary = encoders[0].dictionary;
   else if (encoders[0].dictionary != nullptr)

@@ -12,6 +12,7 @@
 #include "relation/row_log.h"
 
 #include "extension/input/dictionary.h"
+#include "extension/input/inner_query.h"
 #include "extension/server/progress.h"
 
 #include "extension/server/pg.h"
@@ -52,9 +53,9 @@ struct QueryInput {
 /// Makes the checks that read_query() makes before it reads. For the second of two queries, so that its
 /// errors come before the first is read. If the tids are shared and have no type yet, they get the type
 /// of this query.
-void check_query(const char* query, const QueryInput& input, MemoryContext context);
+void check_query(const InnerQuery& query, const QueryInput& input, MemoryContext context);
 
-/// @raises 42601 unless one SELECT; 42P10 unless two columns; 42804 for wrong types
-void read_query(const char* query, QueryInput& input, MemoryMeter& meter, MemoryContext context);
+/// @raises what analyze_select() and shape_rows() do; 42P10 unless two columns; 42804 for wrong types
+void read_query(const InnerQuery& query, QueryInput& input, MemoryMeter& meter, MemoryContext context);
 
 }  // namespace batmap::pg

@@ -161,7 +161,7 @@ BATMAP_FUNCTION(batmap_explain_why) {
   const char* const query = text_to_cstring(PG_GETARG_TEXT_PP(0));
   ErrorContextCallback callback;
   enter_inner_query(callback, query);
-  Query* const analyzed = analyze_select(parse_select(query, nullptr), query);
+  Query* const analyzed = analyze_select({query}, nullptr);
   List* const blocks = notes_of(analyzed, [&] { pg_plan_query(analyzed, query, CURSOR_OPT_PARALLEL_OK, nullptr); });
   leave_inner_query(callback);
   const ListCell* cell;

@@ -22,6 +22,7 @@ extern "C" {
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_authid.h"
+#include "catalog/pg_collation_d.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_operator_d.h"
 #include "catalog/pg_opfamily.h"

@@ -18,7 +18,23 @@ struct Entry {
   const char* name;
   MeasureUse use;  // this use and the ones before it in MeasureUse
   double (*value)(const ContingencyTable&);
+  void (*values)(const ContingencyColumns&, size_t, double*);
 };
+
+/// One loop for each measure, so that its definition is part of the loop.
+template <double (*kValue)(const ContingencyTable&)>
+void each_value(const ContingencyColumns& counts, size_t pairs, double* values) {
+  for (size_t k = 0; k < pairs; ++k)
+    values[k] = kValue({.both = static_cast<double>(counts.both.first[k * counts.both.stride]),
+                        .a = static_cast<double>(counts.a.first[k * counts.a.stride]),
+                        .b = static_cast<double>(counts.b.first[k * counts.b.stride]),
+                        .total = counts.total});
+}
+
+template <double (*kValue)(const ContingencyTable&)>
+constexpr Entry entry(PairMeasure measure, const char* name, MeasureUse use) {
+  return {measure, name, use, kValue, each_value<kValue>};
+}
 
 // The other cells of the 2 x 2 table.
 double not_a(const ContingencyTable& n) { return n.total - n.a; }
@@ -101,16 +117,17 @@ double lambda(const ContingencyTable& n) {
 double laplace(const ContingencyTable& n) { return (n.both + 1) / (n.a + 2); }
 double least_contradiction(const ContingencyTable& n) { return (n.both - only_a(n)) / n.b; }
 double lerman(const ContingencyTable& n) { return (n.both - expected(n)) / std::sqrt(expected(n)); }
+/// The information that the two items share, times total. Zero cells add nothing.
+double shared_information(const ContingencyTable& n) {
+  const auto part = [&](double cell, double row, double column) { return times_log(cell, n.total * cell / (row * column)); };
+  return part(n.both, n.a, n.b) + part(only_a(n), n.a, not_b(n)) + part(only_b(n), not_a(n), n.b) +
+         part(neither(n), not_a(n), not_b(n));
+}
 double mutual_information(const ContingencyTable& n) {
-  const auto part = [&](double cell, double row, double column) {
-    return times_log(cell, n.total * cell / (row * column)) / n.total;
-  };
   const auto entropy = [&](double x, double rest) {
     return -(times_log(x, x / n.total) + times_log(rest, rest / n.total)) / n.total;
   };
-  return (part(n.both, n.a, n.b) + part(only_a(n), n.a, not_b(n)) + part(only_b(n), not_a(n), n.b) +
-          part(neither(n), not_a(n), not_b(n))) /
-         std::min(entropy(n.a, not_a(n)), entropy(n.b, not_b(n)));
+  return shared_information(n) / n.total / std::min(entropy(n.a, not_a(n)), entropy(n.b, not_b(n)));
 }
 double ralambondrainy(const ContingencyTable& n) { return only_a(n) / n.total; }
 double relative_risk(const ContingencyTable& n) { return n.both / n.a / (only_b(n) / not_a(n)); }
@@ -137,58 +154,67 @@ double yule_y(const ContingencyTable& n) {
   const double apart = std::sqrt(only_a(n) * only_b(n));
   return (alike - apart) / (alike + apart);
 }
+double llr(const ContingencyTable& n) { return 2 * shared_information(n); }
+double max_lift(const ContingencyTable& n) { return n.total / std::max(n.a, n.b); }
+double zhangs_metric(const ContingencyTable& n) {
+  // Leverage over its largest value, with the same sign. All terms times total^2.
+  return (n.both * n.total - n.a * n.b) / std::max(n.both * not_a(n), n.a * only_b(n));
+}
 
-constexpr std::array<Entry, 50> kMeasures{{
-    {PairMeasure::kSupport, "support", MeasureUse::kRankPairs, support},
-    {PairMeasure::kCount, "count", MeasureUse::kRankPairs, count},
-    {PairMeasure::kConfidence, "confidence", MeasureUse::kRankRules, confidence},
-    {PairMeasure::kCoverage, "coverage", MeasureUse::kRankRules, coverage},
-    {PairMeasure::kRhsSupport, "rhs_support", MeasureUse::kRankRules, rhs_support},
-    {PairMeasure::kLift, "lift", MeasureUse::kRankPairs, lift},
-    {PairMeasure::kLeverage, "leverage", MeasureUse::kRankPairs, leverage},
-    {PairMeasure::kConviction, "conviction", MeasureUse::kRankRules, conviction},
-    {PairMeasure::kJaccard, "jaccard", MeasureUse::kRankPairs, jaccard},
-    {PairMeasure::kDice, "dice", MeasureUse::kRankPairs, dice},
-    {PairMeasure::kCosine, "cosine", MeasureUse::kRankPairs, cosine},
-    {PairMeasure::kPhi, "phi", MeasureUse::kRankPairs, phi},
-    {PairMeasure::kKulczynski, "kulczynski", MeasureUse::kRankPairs, kulczynski},
-    {PairMeasure::kAllConfidence, "all_confidence", MeasureUse::kRankPairs, all_confidence},
-    {PairMeasure::kMaxConfidence, "max_confidence", MeasureUse::kRankPairs, max_confidence},
-    {PairMeasure::kCrossSupportRatio, "cross_support_ratio", MeasureUse::kRankPairs, cross_support_ratio},
-    {PairMeasure::kOddsRatio, "odds_ratio", MeasureUse::kRankPairs, odds_ratio},
-    {PairMeasure::kAddedValue, "added_value", MeasureUse::kRankRules, added_value},
-    {PairMeasure::kCasualConfidence, "casual_confidence", MeasureUse::kRankRules, casual_confidence},
-    {PairMeasure::kCasualSupport, "casual_support", MeasureUse::kRankRules, casual_support},
-    {PairMeasure::kCenteredConfidence, "centered_confidence", MeasureUse::kRankRules, centered_confidence},
-    {PairMeasure::kCertainty, "certainty", MeasureUse::kRankRules, certainty},
-    {PairMeasure::kChiSquared, "chi_squared", MeasureUse::kRankPairs, chi_squared},
-    {PairMeasure::kCollectiveStrength, "collective_strength", MeasureUse::kRankPairs, collective_strength},
-    {PairMeasure::kConfirmedConfidence, "confirmed_confidence", MeasureUse::kRankRules, confirmed_confidence},
-    {PairMeasure::kCounterexample, "counterexample", MeasureUse::kRankRules, counterexample},
-    {PairMeasure::kDoc, "doc", MeasureUse::kRankRules, doc},
-    {PairMeasure::kFishersExactTest, "fishers_exact_test", MeasureUse::kValue, fishers_exact_test},
-    {PairMeasure::kGini, "gini", MeasureUse::kRankRules, gini},
-    {PairMeasure::kHyperConfidence, "hyper_confidence", MeasureUse::kRankPairs, hyper_confidence},
-    {PairMeasure::kHyperLift, "hyper_lift", MeasureUse::kRankPairs, hyper_lift},
-    {PairMeasure::kImbalance, "imbalance", MeasureUse::kValue, imbalance},
-    {PairMeasure::kImplicationIndex, "implication_index", MeasureUse::kValue, implication_index},
-    {PairMeasure::kImportance, "importance", MeasureUse::kRankRules, importance},
-    {PairMeasure::kJMeasure, "j_measure", MeasureUse::kRankRules, j_measure},
-    {PairMeasure::kKappa, "kappa", MeasureUse::kRankPairs, kappa},
-    {PairMeasure::kLambda, "lambda", MeasureUse::kRankRules, lambda},
-    {PairMeasure::kLaplace, "laplace", MeasureUse::kRankRules, laplace},
-    {PairMeasure::kLeastContradiction, "least_contradiction", MeasureUse::kRankRules, least_contradiction},
-    {PairMeasure::kLerman, "lerman", MeasureUse::kRankPairs, lerman},
-    {PairMeasure::kMutualInformation, "mutual_information", MeasureUse::kRankPairs, mutual_information},
-    {PairMeasure::kRalambondrainy, "ralambondrainy", MeasureUse::kValue, ralambondrainy},
-    {PairMeasure::kRelativeRisk, "relative_risk", MeasureUse::kRankRules, relative_risk},
-    {PairMeasure::kRld, "rld", MeasureUse::kRankPairs, rld},
-    {PairMeasure::kRulePowerFactor, "rule_power_factor", MeasureUse::kRankRules, rule_power_factor},
-    {PairMeasure::kSebag, "sebag", MeasureUse::kRankRules, sebag},
-    {PairMeasure::kStdLift, "std_lift", MeasureUse::kRankPairs, std_lift},
-    {PairMeasure::kVaryingLiaison, "varying_liaison", MeasureUse::kRankPairs, varying_liaison},
-    {PairMeasure::kYuleQ, "yule_q", MeasureUse::kRankPairs, yule_q},
-    {PairMeasure::kYuleY, "yule_y", MeasureUse::kRankPairs, yule_y},
+constexpr std::array<Entry, 53> kMeasures{{
+    entry<support>(PairMeasure::kSupport, "support", MeasureUse::kRankPairs),
+    entry<count>(PairMeasure::kCount, "count", MeasureUse::kRankPairs),
+    entry<confidence>(PairMeasure::kConfidence, "confidence", MeasureUse::kRankRules),
+    entry<coverage>(PairMeasure::kCoverage, "coverage", MeasureUse::kRankRules),
+    entry<rhs_support>(PairMeasure::kRhsSupport, "rhs_support", MeasureUse::kRankRules),
+    entry<lift>(PairMeasure::kLift, "lift", MeasureUse::kRankPairs),
+    entry<leverage>(PairMeasure::kLeverage, "leverage", MeasureUse::kRankPairs),
+    entry<conviction>(PairMeasure::kConviction, "conviction", MeasureUse::kRankRules),
+    entry<jaccard>(PairMeasure::kJaccard, "jaccard", MeasureUse::kRankPairs),
+    entry<dice>(PairMeasure::kDice, "dice", MeasureUse::kRankPairs),
+    entry<cosine>(PairMeasure::kCosine, "cosine", MeasureUse::kRankPairs),
+    entry<phi>(PairMeasure::kPhi, "phi", MeasureUse::kRankPairs),
+    entry<kulczynski>(PairMeasure::kKulczynski, "kulczynski", MeasureUse::kRankPairs),
+    entry<all_confidence>(PairMeasure::kAllConfidence, "all_confidence", MeasureUse::kRankPairs),
+    entry<max_confidence>(PairMeasure::kMaxConfidence, "max_confidence", MeasureUse::kRankPairs),
+    entry<cross_support_ratio>(PairMeasure::kCrossSupportRatio, "cross_support_ratio", MeasureUse::kRankPairs),
+    entry<odds_ratio>(PairMeasure::kOddsRatio, "odds_ratio", MeasureUse::kRankPairs),
+    entry<added_value>(PairMeasure::kAddedValue, "added_value", MeasureUse::kRankRules),
+    entry<casual_confidence>(PairMeasure::kCasualConfidence, "casual_confidence", MeasureUse::kRankRules),
+    entry<casual_support>(PairMeasure::kCasualSupport, "casual_support", MeasureUse::kRankRules),
+    entry<centered_confidence>(PairMeasure::kCenteredConfidence, "centered_confidence", MeasureUse::kRankRules),
+    entry<certainty>(PairMeasure::kCertainty, "certainty", MeasureUse::kRankRules),
+    entry<chi_squared>(PairMeasure::kChiSquared, "chi_squared", MeasureUse::kRankPairs),
+    entry<collective_strength>(PairMeasure::kCollectiveStrength, "collective_strength", MeasureUse::kRankPairs),
+    entry<confirmed_confidence>(PairMeasure::kConfirmedConfidence, "confirmed_confidence", MeasureUse::kRankRules),
+    entry<counterexample>(PairMeasure::kCounterexample, "counterexample", MeasureUse::kRankRules),
+    entry<doc>(PairMeasure::kDoc, "doc", MeasureUse::kRankRules),
+    entry<fishers_exact_test>(PairMeasure::kFishersExactTest, "fishers_exact_test", MeasureUse::kValue),
+    entry<gini>(PairMeasure::kGini, "gini", MeasureUse::kRankRules),
+    entry<hyper_confidence>(PairMeasure::kHyperConfidence, "hyper_confidence", MeasureUse::kRankPairs),
+    entry<hyper_lift>(PairMeasure::kHyperLift, "hyper_lift", MeasureUse::kRankPairs),
+    entry<imbalance>(PairMeasure::kImbalance, "imbalance", MeasureUse::kValue),
+    entry<implication_index>(PairMeasure::kImplicationIndex, "implication_index", MeasureUse::kValue),
+    entry<importance>(PairMeasure::kImportance, "importance", MeasureUse::kRankRules),
+    entry<j_measure>(PairMeasure::kJMeasure, "j_measure", MeasureUse::kRankRules),
+    entry<kappa>(PairMeasure::kKappa, "kappa", MeasureUse::kRankPairs),
+    entry<lambda>(PairMeasure::kLambda, "lambda", MeasureUse::kRankRules),
+    entry<laplace>(PairMeasure::kLaplace, "laplace", MeasureUse::kRankRules),
+    entry<least_contradiction>(PairMeasure::kLeastContradiction, "least_contradiction", MeasureUse::kRankRules),
+    entry<lerman>(PairMeasure::kLerman, "lerman", MeasureUse::kRankPairs),
+    entry<mutual_information>(PairMeasure::kMutualInformation, "mutual_information", MeasureUse::kRankPairs),
+    entry<ralambondrainy>(PairMeasure::kRalambondrainy, "ralambondrainy", MeasureUse::kValue),
+    entry<relative_risk>(PairMeasure::kRelativeRisk, "relative_risk", MeasureUse::kRankRules),
+    entry<rld>(PairMeasure::kRld, "rld", MeasureUse::kRankPairs),
+    entry<rule_power_factor>(PairMeasure::kRulePowerFactor, "rule_power_factor", MeasureUse::kRankRules),
+    entry<sebag>(PairMeasure::kSebag, "sebag", MeasureUse::kRankRules),
+    entry<std_lift>(PairMeasure::kStdLift, "std_lift", MeasureUse::kRankPairs),
+    entry<varying_liaison>(PairMeasure::kVaryingLiaison, "varying_liaison", MeasureUse::kRankPairs),
+    entry<yule_q>(PairMeasure::kYuleQ, "yule_q", MeasureUse::kRankPairs),
+    entry<yule_y>(PairMeasure::kYuleY, "yule_y", MeasureUse::kRankPairs),
+    entry<llr>(PairMeasure::kLlr, "llr", MeasureUse::kRankPairs),
+    entry<max_lift>(PairMeasure::kMaxLift, "max_lift", MeasureUse::kRankPairs),
+    entry<zhangs_metric>(PairMeasure::kZhangsMetric, "zhangs_metric", MeasureUse::kRankRules),
 }};
 
 /// The name in lower case, without underscores.
@@ -212,6 +238,10 @@ std::string plain_name(std::string_view name) {
 
 double pair_measure(PairMeasure measure, const ContingencyTable& counts) {
   return kMeasures[static_cast<size_t>(measure)].value(counts);
+}
+
+void pair_measures(PairMeasure measure, const ContingencyColumns& counts, size_t pairs, double* values) {
+  kMeasures[static_cast<size_t>(measure)].values(counts, pairs, values);
 }
 
 PairMeasure parse_pair_measure(std::string_view name, MeasureUse use) {

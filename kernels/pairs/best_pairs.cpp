@@ -51,13 +51,13 @@ bool BestPairsPerItem::better(const Partner& x, const Partner& y) const {
   return std::tuple(y.score, values_[x.rank]) < std::tuple(x.score, values_[y.rank]);
 }
 
-void BestPairsPerItem::offer_to(uint32_t item, Partner partner) {
-  best_[item].offer(partner, [this](const Partner& x, const Partner& y) { return better(x, y); });
+void BestPairsPerItem::offer_to(uint32_t item, uint32_t partner, uint64_t support, double score) {
+  best_[item].offer({partner, support, score}, [this](const Partner& x, const Partner& y) { return better(x, y); });
 }
 
 void BestPairsPerItem::offer(uint32_t a, uint32_t b, uint64_t support, double score) {
-  offer_to(a, {b, support, score});
-  offer_to(b, {a, support, score});
+  offer_to(a, b, support, score);
+  offer_to(b, a, support, score);
 }
 
 GrowingBuffer<BestPairsPerItem::Kept> BestPairsPerItem::take(const CancelToken& cancel) {
@@ -72,6 +72,19 @@ GrowingBuffer<BestPairsPerItem::Kept> BestPairsPerItem::take(const CancelToken& 
   std::sort(kept.begin(), kept.end(), polled(cancel, [&](const Kept& x, const Kept& y) { return key(x) < key(y); }));
   auto* const last = std::unique(kept.begin(), kept.end(), [&](const Kept& x, const Kept& y) { return key(x) == key(y); });
   kept.shrink(static_cast<size_t>(last - kept.begin()));
+  return kept;
+}
+
+GrowingBuffer<BestPairsPerItem::Kept> BestPairsPerItem::take_partners(const CancelToken& cancel) {
+  Buffer<uint32_t> order(*meter_, best_.size());
+  for (uint32_t item = 0; item < best_.size(); ++item) order[item] = item;
+  std::sort(order.begin(), order.end(), polled(cancel, [this](uint32_t x, uint32_t y) { return values_[x] < values_[y]; }));
+  GrowingBuffer<Kept> kept(*meter_);
+  for (const uint32_t item : order.span()) {
+    best_[item].sort(cancel, [this](const Partner& x, const Partner& y) { return better(x, y); });
+    for (const Partner& partner : best_[item].entries()) kept.push_back({item, partner.rank, partner.support});
+    best_[item].reset();
+  }
   return kept;
 }
 

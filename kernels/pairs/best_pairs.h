@@ -65,6 +65,8 @@ class BestPairsPerItem {
   /// @param a, b  item ranks
   /// @param score  from PairRanking::score()
   void offer(uint32_t a, uint32_t b, uint64_t support, double score);
+  /// The same for one of the two items only. For take_partners().
+  void offer_to(uint32_t item, uint32_t partner, uint64_t support, double score);
 
   struct Kept {
     uint32_t a;
@@ -74,6 +76,9 @@ class BestPairsPerItem {
   /// The pairs that at least one item keeps, each once, ascending by (a, b). Call it once.
   /// @throws Error{kCancelled, kMemoryLimit}
   GrowingBuffer<Kept> take(const CancelToken& cancel = {});
+  /// What each item keeps, as pairs (item, partner): by value of the item, its best partner first. Call it once.
+  /// @throws Error{kCancelled, kMemoryLimit}
+  GrowingBuffer<Kept> take_partners(const CancelToken& cancel = {});
 
  private:
   struct Partner {
@@ -81,7 +86,6 @@ class BestPairsPerItem {
     uint64_t support;
     double score;
   };
-  void offer_to(uint32_t item, Partner partner);
   bool better(const Partner& x, const Partner& y) const;
 
   MemoryMeter* meter_;

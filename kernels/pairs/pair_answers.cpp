@@ -80,9 +80,7 @@ void PairAnswers::put_rows(const FoundPairs& pairs, PairList& out) const {
 PairRow PairAnswers::row(uint32_t a, uint32_t b, uint64_t count) const {
   const bool keep =
       selection_.order == PairOrder::kByValue ? values_[a] <= values_[b] : selection_.order == PairOrder::kByRank;
-  const uint32_t first = keep ? a : b;
-  const uint32_t second = keep ? b : a;
-  return {values_[first], values_[second], count, support(first), support(second)};
+  return keep ? directed_row(a, b, count) : directed_row(b, a, count);
 }
 
 bool PairAnswers::next(PairBatch& batch) {
@@ -216,6 +214,11 @@ void PairAnswers::offer_diagonal() {
   }
 }
 
+void PairAnswers::offer_partner(uint32_t item, uint32_t partner, uint64_t count) {
+  if (selection_.has_partners(item))
+    best_per_item_->offer_to(item, partner, count, selection_.ranking.score(directed_row(item, partner, count)));
+}
+
 void PairAnswers::select() {
   std::optional<Found> found = next_task();
   if (!found) {
@@ -225,7 +228,10 @@ void PairAnswers::select() {
   size_t offered = 0;
   for (const PairCount& pair : found->counts.span()) {
     if (offered++ % kPollScores == 0) options_.cancel.throw_if_requested();
-    if (best_per_item_)
+    if (selection_.has_partners) {
+      offer_partner(pair.a, pair.b, pair.count);
+      offer_partner(pair.b, pair.a, pair.count);
+    } else if (best_per_item_)
       best_per_item_->offer(pair.a, pair.b, pair.count, selection_.ranking.score(row(pair.a, pair.b, pair.count)));
     else if (pair.count >= min_count_)
       best_->offer(row(pair.a, pair.b, pair.count));
@@ -251,11 +257,13 @@ void PairAnswers::finish_selection() {
   }
   GrowingBuffer<PairRow> all(*options_.memory);
   if (best_per_item_) {
-    const GrowingBuffer<BestPairsPerItem::Kept> kept = best_per_item_->take(options_.cancel);
+    const bool directed = static_cast<bool>(selection_.has_partners);
+    const GrowingBuffer<BestPairsPerItem::Kept> kept =
+        directed ? best_per_item_->take_partners(options_.cancel) : best_per_item_->take(options_.cancel);
     size_t offered = 0;
     for (const BestPairsPerItem::Kept& pair : kept.span()) {
       if (offered++ % kPollScores == 0) options_.cancel.throw_if_requested();
-      const PairRow answer = row(pair.a, pair.b, pair.support);
+      const PairRow answer = directed ? directed_row(pair.a, pair.b, pair.support) : row(pair.a, pair.b, pair.support);
       best_ ? best_->offer(answer) : all.push_back(answer);
     }
   }

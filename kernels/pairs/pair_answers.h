@@ -34,6 +34,9 @@ struct PairSelection {
   double min_jaccard = 0;
   std::optional<int64_t> top_k;
   std::optional<int64_t> per_item_top_k;
+  // With per_item_top_k. If not empty, each item for which this holds is handed over with each of its partners, the item
+  // first. The measure may then depend on which item is first.
+  std::function<bool(uint32_t rank)> has_partners = {};
   std::optional<int64_t> max_results;
   PairRanking ranking;   // for the top-k forms
   bool ties = false;     // top_k: all pairs with at least the support of the k-th, in the counter's order
@@ -88,6 +91,10 @@ class PairAnswers {
   void finish_selection();
   void count_ties();
   void offer_diagonal();
+  void offer_partner(uint32_t item, uint32_t partner, uint64_t count);
+  PairRow directed_row(uint32_t item, uint32_t partner, uint64_t count) const {
+    return {values_[item], values_[partner], count, support(item), support(partner)};
+  }
   void next_diagonal(PairBatch& batch);
   uint64_t support(uint32_t item) const { return wide_supports_.empty() ? supports_[item] : wide_supports_[item]; }
   Found count(size_t task, int worker);

@@ -24,11 +24,8 @@ void PairQuery::check() const {
     throw Error(ErrorCode::kInvalidParameter, "min_support must be above 0 and at most 1, not " + plain_text(*min_support),
                 "min_support is a fraction of the transactions; min_count takes a number of them.");
   require_at_least("top_k", top_k, 1);
-  require_at_least("per_item_top_k", per_item_top_k, 1);
+  require_at_least(partners ? "top_k" : "per_item_top_k", per_item_top_k, 1);
   require_at_least("max_results", max_results, 1);
-  if (measure && !top_k && !per_item_top_k)
-    throw Error(ErrorCode::kInvalidParameter, "measure is given, but nothing is ranked by it",
-                "Ask for the best pairs by the measure with top_k or per_item_top_k.");
   if (distinct_only && (top_k || per_item_top_k))
     throw Error(ErrorCode::kInvalidParameter, "distinct_only and the best pairs exclude each other",
                 "The best pairs are found by their supports: leave distinct_only away.");
@@ -86,11 +83,15 @@ ItemFilter PairRun::filter(bool weighted) const {
           .enough = query_.distinct_only ? static_cast<uint32_t>(min_count_) : UINT32_MAX};
 }
 
-PairSelection PairRun::selection() const {
+/// @param leading  ranks below this are of items that `include` has, or of all
+PairSelection PairRun::selection(uint32_t leading) const {
+  std::function<bool(uint32_t)> has_partners;
+  if (query_.partners) has_partners = [leading](uint32_t rank) { return rank < leading; };
   return {.min_count = min_count_,
           .min_jaccard = query_.min_jaccard.value_or(0),
           .top_k = query_.top_k,
           .per_item_top_k = query_.per_item_top_k,
+          .has_partners = std::move(has_partners),
           .max_results = query_.max_results,
           .ranking = {.measure = query_.measure.value_or(PairMeasure::kSupport),
                       .total = static_cast<double>(record_.transactions)},
@@ -129,7 +130,8 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
     refuse_without_device("rows repeat, so that rows are counted, which no GPU does");
     record_.method = pair_method_name(PairMethod::kHorizontal);
     record_.reason = "rows repeat, so that rows are counted";
-    answers_.start(count_weighted(relation, kept, lengths, min_count_, options_), std::move(values), selection(), options_);
+    answers_.start(count_weighted(relation, kept, lengths, min_count_, options_), std::move(values),
+                   selection(kept.pairs.leading), options_);
     return;
   }
   const PairChoice choice = choose_pair_method(describe_job(relation, kept, lengths, query_.kernels, options_));
@@ -147,7 +149,7 @@ void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> ite
     counter = build_counter(relation, kept, lengths, method, query_.kernels, options_);
   }
   count_kept(counter->supports());
-  answers_.start(std::move(counter), std::move(values), selection(), options_);
+  answers_.start(std::move(counter), std::move(values), selection(kept.pairs.leading), options_);
 }
 
 namespace {
@@ -218,7 +220,7 @@ void PairRun::group_spilled(const RowPartitions& rows, std::span<const uint32_t>
 
   const Stopwatch watch;
   std::unique_ptr<PairCounter> counter = next_block();
-  PairSelection wanted = selection();
+  PairSelection wanted = selection(kept.pairs.leading);
   if (wanted.ties) wanted.top_k.reset();  // without top_k all pairs are answers, since blocks are counted only once
   answers_.start(std::move(counter), std::move(values), wanted, options_, [this] { return next_block(); });
   record_.count_ms = watch.milliseconds();

@@ -32,7 +32,7 @@ struct PairQuery {
   std::optional<int64_t> top_k;
   std::optional<int64_t> per_item_top_k;
   std::optional<double> min_jaccard;   // an additional condition
-  std::optional<PairMeasure> measure;  // what the top-k forms rank by; none: support
+  std::optional<PairMeasure> measure;  // what the top-k forms rank by; none: support. Without them it does not matter
   std::optional<std::vector<int64_t>> include;
   std::optional<std::vector<int64_t>> exclude;
   std::optional<int64_t> max_results;
@@ -40,6 +40,7 @@ struct PairQuery {
   std::optional<int64_t> left_items;
   bool bag = false;            // repeated rows multiply, as in a SQL join; else they count once
   bool diagonal = false;       // also pairs of an item with itself
+  bool partners = false;       // per_item_top_k: each item, of `include` if given, with its partners, the item first
   bool ties = false;           // top_k: at least all pairs with the support of the k-th, in any order
   bool distinct_only = false;  // only which pairs there are: the threshold is handed over as their support
   bool supports = true;        // also the supports of the items of a pair
@@ -100,7 +101,7 @@ class PairRun {
   bool begin(uint64_t transactions, uint64_t items);
   bool counts_rows() const;
   ItemFilter filter(bool weighted) const;
-  PairSelection selection() const;
+  PairSelection selection(uint32_t leading) const;
   std::unique_ptr<PairCounter> next_block();
   void count_kept(std::span<const uint32_t> supports);
   std::unique_ptr<PairCounter> count_on_a_device(const EncodedRelation& relation, const KeptItems& kept, double cpu_ms);

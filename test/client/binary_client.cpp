@@ -272,7 +272,7 @@ class Damaged {
       }
     }
     const Result counted = session_.exec_params(
-        "SELECT item_a, item_b, support FROM batmap_pairs($1::batmap_relation, min_count => 1) ORDER BY 1, 2", {value},
+        "SELECT item_a, item_b, support_count FROM batmap_pairs($1::batmap_relation, min_count => 1) ORDER BY 1, 2", {value},
         true);
     bool same = counted.good() && counted.rows() == static_cast<int>(support.size());
     int row = 0;

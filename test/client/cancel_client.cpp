@@ -57,11 +57,12 @@ struct Target {
 };
 
 std::string pairs_of_query(const std::string& where, const std::string& arguments) {
-  return "SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM big" + where + "', " + arguments + ")";
+  return "SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT tid, item FROM big" + where + "', " + arguments +
+         ")";
 }
 
 std::string pairs_of_relation(const std::string& name, const std::string& arguments) {
-  return "SELECT count(*), sum(p.support) FROM " + name + ", LATERAL batmap_pairs(r, " + arguments + ") p";
+  return "SELECT count(*), sum(p.support_count) FROM " + name + ", LATERAL batmap_pairs(r, " + arguments + ") p";
 }
 
 struct Shot {
@@ -178,7 +179,7 @@ class Range {
   // Checks that a small run in the same session works.
   bool works() {
     const Result r = session_.exec(
-        "SELECT sum(support) FROM batmap_pairs('SELECT * FROM (VALUES (1, 1), (1, 2), (2, 1), (2, 2)) v',"
+        "SELECT sum(support_count) FROM batmap_pairs('SELECT * FROM (VALUES (1, 1), (1, 2), (2, 1), (2, 2)) v',"
         " min_count => 1)");
     return r.good() && r.number(0, 0) == 2;
   }
@@ -378,7 +379,8 @@ std::vector<Target> pair_targets() {
       {"per_item_top_k", {}, pairs_of_relation("half_relation", "per_item_top_k => 300"), Phase::kWhole, 4},
       {"items of text",
        {},
-       "SELECT count(*), sum(support) FROM batmap_pairs_of(NULL::text, 'SELECT tid, item::text FROM big WHERE item < 1500'" +
+       "SELECT count(*), sum(support_count) FROM batmap_pairs_of('SELECT tid, item::text FROM big WHERE item < "
+       "1500'" +
            kFew + ")",
        Phase::kWhole,
        5},
@@ -397,7 +399,7 @@ std::vector<Target> itemset_targets() {
       {"itemsets", {}, of_dense("batmap_itemsets", "min_count => 60"), Phase::kWhole, 8},
       {"itemsets to the client",
        {},
-       "SELECT itemset, support FROM batmap_itemsets('SELECT tid, item FROM dense', min_count => 120)",
+       "SELECT itemset, support_count FROM batmap_itemsets('SELECT tid, item FROM dense', min_count => 120)",
        Phase::kWhole,
        4},
       {"closed itemsets", {}, of_dense("batmap_itemsets", "min_count => 100, target => 'closed'"), Phase::kWhole, 5},
@@ -415,7 +417,8 @@ std::vector<Target> itemset_targets() {
 // Episodes of a simulated network: frequent ones level by level, and given ones.
 std::vector<Target> episode_targets() {
   const auto of_spikes = [](const std::string& function, const std::string& arguments) {
-    return "SELECT count(*), sum(support) FROM " + function + "('SELECT time_us, neuron FROM spikes', " + arguments + ")";
+    return "SELECT count(*), sum(support_count) FROM " + function + "('SELECT time_us, neuron FROM spikes', " + arguments +
+           ")";
   };
   const std::string given =
       "(SELECT array_agg(ARRAY[i % 64, i / 7 % 64, i / 3 % 64, i % 61]) FROM generate_series(1, 3000) i), ARRAY[0, 20000]";

@@ -67,7 +67,7 @@ std::string server_identity(Session& session) {
 
 // The query that another session runs all the time.
 const char* const kBystander =
-    "SELECT count(*) || ' ' || sum(support) FROM batmap_pairs('SELECT tid, item FROM doomed WHERE tid <= 500', "
+    "SELECT count(*) || ' ' || sum(support_count) FROM batmap_pairs('SELECT tid, item FROM doomed WHERE tid <= 500', "
     "min_count => 3)";
 
 // Ends a session `at` ms into the run of a target and checks what is left. @return false, without a check, if

@@ -561,7 +561,7 @@ class Checker {
     } else if (call.function == Function::kItemsets) {
       const int length = triples(call) > 2e6 ? std::min(call.max_length, 2) : call.max_length;
       if (!call.algorithm.empty()) arguments += ", algorithm => '" + call.algorithm + "'";
-      out.function = text("SELECT itemset, length, support, total FROM batmap_itemsets%s(%s%s%s, max_length => %d)",
+      out.function = text("SELECT itemset, length, support_count, total FROM batmap_itemsets%s(%s%s%s, max_length => %d)",
                           of ? "_of" : "", of ? type.c_str() : "", rows.c_str(), arguments.c_str(), length);
       out.sql = sets + text("SELECT ARRAY[i], 1, s.n, total.n FROM s, total WHERE s.n >= %d", m);
       if (length >= 2) out.sql += " UNION ALL SELECT ARRAY[x, y], 2, p.n, total.n FROM p, total";

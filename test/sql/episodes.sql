@@ -53,10 +53,10 @@ SET batmap.accelerator = '/nowhere/batmap_cuda';
 \set VERBOSITY sqlstate
 SELECT count(*) FROM batmap_episodes('SELECT at, event FROM log', ARRAY[0, 20], min_count => 2, device => 'require');
 SELECT * FROM batmap_episode_count('SELECT at, event FROM log', '{1, 2}', ARRAY[0, 20], device => 'require');
-SELECT * FROM batmap_episode_count_of(NULL::text, 'SELECT at, event::text FROM log', '{1, 2}', ARRAY[0, 20], algorithm => 'automaton', device => 'require');
+SELECT * FROM batmap_episode_count_of('SELECT at, event::text FROM log', '{1, 2}', ARRAY[0, 20], algorithm => 'automaton', device => 'require');
 \set VERBOSITY default
 SELECT count(*), (SELECT device FROM batmap_last_run()) IS NOT NULL AS has_run
-FROM batmap_episodes_of(NULL::text, 'SELECT at, event::text FROM log', ARRAY[0, 20], min_count => 2, device => 'cuda');
+FROM batmap_episodes_of('SELECT at, event::text FROM log', ARRAY[0, 20], min_count => 2, device => 'cuda');
 SELECT device FROM batmap_last_run();
 RESET batmap.accelerator;
 
@@ -85,10 +85,10 @@ SELECT episode FROM batmap_episodes('TABLE stamped', ARRAY[interval '5 s', inter
 
 -- events of any type
 CREATE VIEW named AS SELECT at, (ARRAY['open', 'read', 'close'])[event] AS event FROM log;
-SELECT * FROM batmap_episodes_of(NULL::text, 'TABLE named', ARRAY[0, 20], min_count => 2, min_length => 2, include => '{read, write}');
-SELECT * FROM batmap_episodes_of(NULL::text, 'TABLE named', ARRAY[0, 20], min_count => 2, exclude => '{close}');
-SELECT * FROM batmap_episode_count_of(NULL::text, 'TABLE named', '{{open, read}, {read, open}, {read, write}}', ARRAY[0, 30]);
-SELECT * FROM batmap_episode_occurrences_of(NULL::text, 'TABLE named', '{open, read, close}', ARRAY[5, 15]);
+SELECT * FROM batmap_episodes_of('TABLE named', ARRAY[0, 20], min_count => 2, min_length => 2, include => '{read, write}');
+SELECT * FROM batmap_episodes_of('TABLE named', ARRAY[0, 20], min_count => 2, exclude => '{close}');
+SELECT * FROM batmap_episode_count_of('TABLE named', '{{open, read}, {read, open}, {read, write}}', ARRAY[0, 30]);
+SELECT * FROM batmap_episode_occurrences_of('TABLE named', '{open, read, close}', ARRAY[5, 15]);
 
 -- several streams are counted apart; a NULL stream is no stream
 CREATE TABLE visits (person text, at timestamptz, page text);
@@ -96,10 +96,10 @@ INSERT INTO visits VALUES
     ('ann', '2024-05-01 10:00', 'cart'), ('ann', '2024-05-01 10:05', 'pay'),
     ('bob', '2024-05-01 10:01', 'cart'), ('bob', '2024-05-01 12:00', 'pay'),
     ('cid', '2024-05-01 10:02', 'pay'), (NULL, '2024-05-01 10:00', 'cart'), (NULL, '2024-05-01 10:01', 'pay');
-SELECT * FROM batmap_episodes_of(NULL::text, 'SELECT at, page, person FROM visits', ARRAY[interval '0', NULL], min_count => 1,
+SELECT * FROM batmap_episodes_of('SELECT at, page, person FROM visits', ARRAY[interval '0', NULL], min_count => 1,
                                  min_length => 2);
-SELECT * FROM batmap_episode_count_of(NULL::text, 'SELECT at, page, person FROM visits', '{cart, pay}', ARRAY[interval '0', '1 hour']);
-SELECT * FROM batmap_episode_occurrences_of(NULL::text, 'SELECT at, page, person FROM visits', '{cart, pay}', ARRAY[interval '0', NULL]);
+SELECT * FROM batmap_episode_count_of('SELECT at, page, person FROM visits', '{cart, pay}', ARRAY[interval '0', '1 hour']);
+SELECT * FROM batmap_episode_occurrences_of('SELECT at, page, person FROM visits', '{cart, pay}', ARRAY[interval '0', NULL]);
 SELECT transactions FROM batmap_last_run();
 SELECT * FROM batmap_episode_occurrences('SELECT at, event, event % 2 = 1 FROM log', '{1, 3}', ARRAY[0, 20]);
 
@@ -121,11 +121,11 @@ $$;
 SELECT count(*), count(DISTINCT at) FROM spikes;
 WITH gap (low, high) AS (VALUES (0, 1), (0, 3), (1, 4), (3, 20)),
      triple AS (SELECT a, b, c FROM generate_series(0, 2) a, generate_series(0, 2) b, generate_series(0, 2) c),
-     counted AS MATERIALIZED (SELECT low, high, a, b, c, plain_count(a, b, c, low, high) AS support FROM gap, triple)
-SELECT low, high, count(*) AS episodes, sum(support) AS supports,
-       count(*) FILTER (WHERE counted.support <>
-           (SELECT n.support FROM batmap_episode_count('TABLE spikes', ARRAY[a, b, c], ARRAY[low, high]) n)) AS differ,
-       count(*) FILTER (WHERE counted.support <>
+     counted AS MATERIALIZED (SELECT low, high, a, b, c, plain_count(a, b, c, low, high) AS support_count FROM gap, triple)
+SELECT low, high, count(*) AS episodes, sum(support_count) AS supports,
+       count(*) FILTER (WHERE counted.support_count <>
+           (SELECT n.support_count FROM batmap_episode_count('TABLE spikes', ARRAY[a, b, c], ARRAY[low, high]) n)) AS differ,
+       count(*) FILTER (WHERE counted.support_count <>
            (SELECT batmap_episode_count_agg(at, event, ARRAY[a, b, c], low, high) FROM spikes)) AS aggregate_differs
 FROM counted GROUP BY low, high ORDER BY low, high;
 
@@ -152,9 +152,9 @@ SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2;
 EXPLAIN (COSTS OFF) SELECT batmap_episode_count_agg(time_us, neuron, '{0, 1, 2}', 5000, 10000) FROM many;
 SELECT (SELECT batmap_episode_count_agg(time_us, neuron, '{0, 1, 2}', 5000, 10000) FROM many) =
-       (SELECT support FROM batmap_episode_count('SELECT time_us, neuron FROM many', '{0, 1, 2}', ARRAY[5000, 10000])) AS same;
+       (SELECT support_count FROM batmap_episode_count('SELECT time_us, neuron FROM many', '{0, 1, 2}', ARRAY[5000, 10000])) AS same;
 SELECT (SELECT sum(n) FROM (SELECT batmap_episode_count_agg(time_us, neuron, '{0, 1, 2}', 5000, 10000) AS n FROM many GROUP BY second) s) =
-       (SELECT support FROM batmap_episode_count('SELECT time_us, neuron, second FROM many', '{0, 1, 2}', ARRAY[5000, 10000])) AS same;
+       (SELECT support_count FROM batmap_episode_count('SELECT time_us, neuron, second FROM many', '{0, 1, 2}', ARRAY[5000, 10000])) AS same;
 RESET max_parallel_workers_per_gather;
 
 -- the generator
@@ -163,7 +163,7 @@ SELECT count(*) FROM batmap_generate_spikes(1, 2);
 SELECT count(*) FROM batmap_generate_spikes(0);
 SELECT count(*) FROM batmap_generate_spikes(NULL);
 SELECT * FROM batmap_generate_spikes(3600) LIMIT 3;
-SELECT episode, support FROM batmap_episodes('SELECT time_us, neuron FROM batmap_generate_spikes(60, rate => 4)', ARRAY[5000, 10000],
+SELECT episode, support_count FROM batmap_episodes('SELECT time_us, neuron FROM batmap_generate_spikes(60, rate => 4)', ARRAY[5000, 10000],
                                              min_count => 55, min_length => 9);
 
 -- errors

@@ -39,8 +39,8 @@ SELECT * FROM pairs($$'SELECT', min_count => 1$$) r (sqlstate_ text, message tex
 SELECT * FROM pairs($$'SELECT 1, 2, 3', min_count => 1$$) r (sqlstate_ text, message text, hint text);
 SELECT * FROM pairs($$'SELECT 1, ''x''::text', min_count => 1$$) r (sqlstate_ text, message text, hint text);
 SELECT * FROM pairs($$'SELECT 1, 2.5', min_count => 1$$) r (sqlstate_ text, message text, hint text);
-SELECT * FROM pairs($$'SELECT 1, ''{2,3}''::int[]', min_count => 1$$) r (sqlstate_ text, message text, hint text);
-SELECT * FROM pairs($$'SELECT 1, ''[2,3]''::jsonb', min_count => 1$$) r (sqlstate_ text, message text, hint text);
+SELECT * FROM try($$SELECT * FROM batmap_join_project('SELECT ''{2,3}''::int[], 1', 'SELECT 1, 2')$$);
+SELECT * FROM try($$SELECT * FROM batmap_join_project('SELECT ''[2,3]''::jsonb, 1', 'SELECT 1, 2')$$);
 SELECT * FROM pairs($$'SELECT 1, 2', top_k => 1, measure => 'confidence'$$) r (sqlstate_ text, message text, hint text);
 SELECT * FROM pairs($$'SELECT point(1, 2), 2', min_count => 1$$) r (sqlstate_ text, message text, hint text);
 SELECT * FROM pairs($$'SELECT 1, 2; SELECT 3, 4', min_count => 1$$) r (sqlstate_ text, message text, hint text);
@@ -62,7 +62,7 @@ SELECT count(*) FROM t;
 -- out of its memory: an error, and the session goes on
 SET batmap.memory_limit = '1MB';
 SELECT sqlstate_, hint FROM pairs($$'SELECT i, i % 100000 FROM generate_series(1, 1000000) i', min_count => 1$$) r (sqlstate_ text, message text, hint text);
-SELECT sqlstate_, hint FROM try($$SELECT * FROM batmap_pairs_of(NULL::text, 'SELECT i, ''item '' || i FROM generate_series(1, 100000) i', min_count => 1)$$);
+SELECT sqlstate_, hint FROM try($$SELECT * FROM batmap_pairs_of('SELECT i, ''item '' || i FROM generate_series(1, 100000) i', min_count => 1)$$);
 RESET batmap.memory_limit;
 SELECT count(*) FROM batmap_pairs('SELECT i / 2, i % 4 FROM generate_series(1, 1000) i', min_count => 1);
 -- permissions are the caller's

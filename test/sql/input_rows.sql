@@ -2,8 +2,8 @@
 -- Both must see the same rows, whatever the table has been through.
 
 -- Two items of each of four transactions share three of them.
-CREATE FUNCTION pairs_of_query(query text) RETURNS TABLE (item_a int8, item_b int8, support int8)
-LANGUAGE sql AS 'SELECT item_a, item_b, support FROM batmap_pairs(query, min_count => 1) ORDER BY 1, 2';
+CREATE FUNCTION pairs_of_query(query text) RETURNS TABLE (item_a int8, item_b int8, support_count int8)
+LANGUAGE sql AS 'SELECT item_a, item_b, support_count FROM batmap_pairs(query, min_count => 1) ORDER BY 1, 2';
 CREATE PROCEDURE compare(columns text, source text) LANGUAGE plpgsql AS $$
 DECLARE
     direct text;
@@ -96,8 +96,8 @@ INSERT INTO widths SELECT g / 3, -g / 3, g / 3 - 9000000000, true, g % 3 - 1, g 
 CREATE FUNCTION all_widths() RETURNS TABLE (columns text, pairs int8, supports int8, agree bool) LANGUAGE sql BEGIN ATOMIC
     SELECT tid || ', ' || item, (d).pairs, (d).supports, d = e
     FROM unnest('{s2,t4,u8}'::text[]) AS tid, unnest('{x2,y4,z8}'::text[]) AS item,
-        LATERAL (SELECT count(*) AS pairs, sum(support + item_a % 1000 + item_b % 1000) AS supports FROM pairs_of_query(format('SELECT %s, %s FROM widths', tid, item))) AS d,
-        LATERAL (SELECT count(*) AS pairs, sum(support + item_a % 1000 + item_b % 1000) AS supports FROM pairs_of_query(format('SELECT %s, %s FROM widths WHERE random() >= 0', tid, item))) AS e;
+        LATERAL (SELECT count(*) AS pairs, sum(support_count + item_a % 1000 + item_b % 1000) AS supports FROM pairs_of_query(format('SELECT %s, %s FROM widths', tid, item))) AS d,
+        LATERAL (SELECT count(*) AS pairs, sum(support_count + item_a % 1000 + item_b % 1000) AS supports FROM pairs_of_query(format('SELECT %s, %s FROM widths WHERE random() >= 0', tid, item))) AS e;
 END;
 SELECT * FROM all_widths();
 SELECT relallvisible FROM pg_class WHERE oid = 'widths'::regclass;
@@ -136,12 +136,12 @@ INSERT INTO worn SELECT g, g % 5, g / 5 FROM generate_series(1, 2000) AS g;
 UPDATE worn SET item = item + 5 WHERE id % 7 = 0;
 DELETE FROM worn WHERE id % 3 = 0 OR id BETWEEN 900 AND 1300;
 CREATE FUNCTION of_worn() RETURNS TABLE (reader text, pairs int8, supports int8) LANGUAGE sql BEGIN ATOMIC
-    SELECT 'direct', count(*), sum(support * (1 + item_a + 3 * item_b)) FROM pairs_of_query('SELECT tid, item FROM worn')
+    SELECT 'direct', count(*), sum(support_count * (1 + item_a + 3 * item_b)) FROM pairs_of_query('SELECT tid, item FROM worn')
     UNION ALL
-    SELECT 'executor', count(*), sum(support * (1 + item_a + 3 * item_b)) FROM pairs_of_query('SELECT tid, item FROM worn WHERE random() >= 0')
+    SELECT 'executor', count(*), sum(support_count * (1 + item_a + 3 * item_b)) FROM pairs_of_query('SELECT tid, item FROM worn WHERE random() >= 0')
     UNION ALL
-    SELECT 'plain SQL', count(*), sum(support * (1 + item_a + 3 * item_b)) FROM
-        (SELECT a.item AS item_a, b.item AS item_b, count(*) AS support FROM worn AS a JOIN worn AS b USING (tid) WHERE a.item < b.item GROUP BY 1, 2) AS p
+    SELECT 'plain SQL', count(*), sum(support_count * (1 + item_a + 3 * item_b)) FROM
+        (SELECT a.item AS item_a, b.item AS item_b, count(*) AS support_count FROM worn AS a JOIN worn AS b USING (tid) WHERE a.item < b.item GROUP BY 1, 2) AS p
     ORDER BY 1;
 END;
 SELECT * FROM of_worn();
@@ -165,8 +165,8 @@ COMMIT;
 -- The rows are read again
 SET enable_material = off;
 SELECT g, p.* FROM generate_series(1, 3) AS g
-    LEFT JOIN LATERAL (SELECT count(*) AS pairs, sum(support) AS supports FROM
-        (SELECT a.item AS item_a, b.item AS item_b, count(*) AS support FROM worn AS a JOIN worn AS b USING (tid) WHERE a.item < b.item GROUP BY 1, 2 HAVING count(*) > 365 + 5 * g) AS q) AS p ON true;
+    LEFT JOIN LATERAL (SELECT count(*) AS pairs, sum(support_count) AS supports FROM
+        (SELECT a.item AS item_a, b.item AS item_b, count(*) AS support_count FROM worn AS a JOIN worn AS b USING (tid) WHERE a.item < b.item GROUP BY 1, 2 HAVING count(*) > 365 + 5 * g) AS q) AS p ON true;
 RESET enable_material;
 
 -- The statistics count the rows that were read
@@ -183,13 +183,13 @@ SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2;
-SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1);
+SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1);
 SELECT input, rows_read FROM batmap_last_run();
 VACUUM many;
-SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1);
+SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1);
 SELECT input, rows_read FROM batmap_last_run();
 SET max_parallel_workers_per_gather = 0;
-SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1);
+SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1);
 SELECT input, rows_read FROM batmap_last_run();
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;

@@ -7,7 +7,7 @@ SELECT * FROM batmap_itemsets('SELECT 1', min_count => 1);
 SELECT * FROM batmap_itemsets('SELECT 1, 2; SELECT 1, 2', min_count => 1);
 SELECT * FROM batmap_itemsets('DELETE FROM x', min_count => 1);
 -- extreme items, one row, rows that come again and again
-SELECT itemset, support FROM batmap_itemsets('VALUES (1, 9223372036854775807), (1, -9223372036854775808), (1, 0), (2, -9223372036854775808)', min_count => 1);
+SELECT itemset, support_count FROM batmap_itemsets('VALUES (1, 9223372036854775807), (1, -9223372036854775808), (1, 0), (2, -9223372036854775808)', min_count => 1);
 SELECT lhs, rhs, lift FROM batmap_rules('VALUES (1, 9223372036854775807), (1, -9223372036854775808), (2, -9223372036854775808)', min_count => 1);
 SELECT * FROM batmap_itemsets('SELECT 1, 5', min_count => 1);
 SELECT * FROM batmap_itemsets('SELECT 1, 5 FROM generate_series(1, 100)', min_count => 1);
@@ -25,8 +25,8 @@ SELECT * FROM batmap_rules('SELECT 1, 5', min_count => 1, min_confidence => 'NaN
 SELECT * FROM batmap_rules('SELECT 1, 5', min_count => 1, min_lift => 'Infinity');
 SELECT * FROM batmap_recommend('{1}', 'SELECT 1, 5', min_support => 1e-10, top_k => 9223372036854775807);
 SELECT * FROM batmap_recommend('{{1,2},{3,4}}', 'VALUES (1, 1), (1, 4), (1, 5)');
-SELECT * FROM batmap_recommend_of('{}'::text[], 'VALUES (1, text ''a'')');
-SELECT * FROM batmap_recommend_of(ARRAY[point '(1,1)'], 'VALUES (1, point ''(1,1)'')');
+SELECT * FROM batmap_recommend_of('{}', 'VALUES (1, text ''a'')');
+SELECT * FROM batmap_recommend_of(NULL::point, '{"(1,1)"}', 'VALUES (1, point ''(1,1)'')');
 SELECT * FROM batmap_itemset_spectrum_of(NULL, 'SELECT 1, 2', min_count => 1);
 SELECT count(*) FROM batmap_recommend('{1}', 'VALUES (1, 1), (1, 2)') l, batmap_recommend('{1}', 'VALUES (1, 1), (1, 2)') r;
 -- plans, cursors, window functions, rescans, prepared statements

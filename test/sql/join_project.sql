@@ -36,8 +36,8 @@ SELECT * FROM batmap_join_project('VALUES (9223372036854775807, 1), (-9223372036
 CREATE TABLE lefts AS SELECT (i * i % 401)::int AS a, (i * 7919 % 997)::int AS b FROM generate_series(1, 9000) i;
 CREATE TABLE rights AS SELECT (i * 31 % 1499)::int AS b, (i * i % 1201 % 173)::int AS c FROM generate_series(1, 7000) i;
 CREATE TABLE plain AS
-SELECT l.a, r.c, count(DISTINCT b) AS support FROM lefts l JOIN rights r USING (b) GROUP BY 1, 2;
-CREATE TABLE answers (method text, threads int, distinct_only bool, n bigint, a int8, c int8, support int8);
+SELECT l.a, r.c, count(DISTINCT b) AS support_count FROM lefts l JOIN rights r USING (b) GROUP BY 1, 2;
+CREATE TABLE answers (method text, threads int, distinct_only bool, n bigint, a int8, c int8, support_count int8);
 DO $$
 DECLARE
     m text;
@@ -48,27 +48,27 @@ BEGIN
         FOREACH t IN ARRAY '{1,3}'::int[] LOOP
             FOREACH d IN ARRAY '{f,t}'::bool[] LOOP
                 EXECUTE format('SET LOCAL batmap.threads = %s', t);
-                INSERT INTO answers SELECT m, t, d, p.n, p.a, p.c, p.support
+                INSERT INTO answers SELECT m, t, d, p.n, p.a, p.c, p.support_count
                 FROM batmap_join_project('SELECT a, b FROM lefts', 'TABLE rights', min_count => 2, distinct_only => d, method => m)
-                    WITH ORDINALITY AS p (a, c, support, n);
+                    WITH ORDINALITY AS p (a, c, support_count, n);
             END LOOP;
         END LOOP;
     END LOOP;
 END
 $$;
 SELECT distinct_only, count(*) AS answers, count(DISTINCT digest) AS different, min(rows) > 5000 AS many
-FROM (SELECT distinct_only, count(*) AS rows, md5(string_agg(format('%s %s %s', a, c, support), ',' ORDER BY n)) AS digest
+FROM (SELECT distinct_only, count(*) AS rows, md5(string_agg(format('%s %s %s', a, c, support_count), ',' ORDER BY n)) AS digest
       FROM answers GROUP BY method, threads, distinct_only) d GROUP BY 1 ORDER BY 1;
 SELECT count(DISTINCT digest) AS different FROM (
     SELECT md5(string_agg(format('%s %s', a, c), ',' ORDER BY n)) AS digest FROM answers GROUP BY method, threads, distinct_only) d;
-SELECT count(*) AS missing FROM (SELECT * FROM plain WHERE support >= 2 EXCEPT SELECT a, c, support FROM answers) d;
-SELECT count(*) AS wrong FROM (SELECT a, c, support FROM answers WHERE NOT distinct_only EXCEPT SELECT * FROM plain) d;
-SELECT count(*) AS wrong FROM (SELECT a, c FROM answers WHERE distinct_only EXCEPT SELECT a, c FROM plain WHERE support >= 2) d;
+SELECT count(*) AS missing FROM (SELECT * FROM plain WHERE support_count >= 2 EXCEPT SELECT a, c, support_count FROM answers) d;
+SELECT count(*) AS wrong FROM (SELECT a, c, support_count FROM answers WHERE NOT distinct_only EXCEPT SELECT * FROM plain) d;
+SELECT count(*) AS wrong FROM (SELECT a, c FROM answers WHERE distinct_only EXCEPT SELECT a, c FROM plain WHERE support_count >= 2) d;
 SELECT count(*) AS wrong FROM (
     (SELECT * FROM batmap_join_project('TABLE lefts', 'TABLE rights', top_k => 300)
-     EXCEPT SELECT * FROM (SELECT * FROM plain ORDER BY support DESC, a, c LIMIT 300) p)
+     EXCEPT SELECT * FROM (SELECT * FROM plain ORDER BY support_count DESC, a, c LIMIT 300) p)
     UNION ALL
-    (SELECT * FROM (SELECT * FROM plain ORDER BY support DESC, a, c LIMIT 300) p
+    (SELECT * FROM (SELECT * FROM plain ORDER BY support_count DESC, a, c LIMIT 300) p
      EXCEPT SELECT * FROM batmap_join_project('TABLE lefts', 'TABLE rights', top_k => 300))) d;
 SELECT count(*) AS wrong FROM (
     (SELECT a, c FROM batmap_join_project('TABLE lefts', 'TABLE rights', distinct_only => true)
@@ -94,7 +94,7 @@ RESET min_parallel_table_scan_size;
 EXPLAIN (COSTS OFF) SELECT * FROM batmap_join_project('TABLE lefts', 'TABLE rights') WHERE a > 3 LIMIT 2;
 SELECT count(*) FROM (SELECT * FROM batmap_join_project('TABLE lefts', 'TABLE rights') LIMIT 5) d;
 BEGIN;
-DECLARE j CURSOR FOR SELECT a, c, support FROM batmap_join_project('TABLE r', 'TABLE s', top_k => 3);
+DECLARE j CURSOR FOR SELECT a, c, support_count FROM batmap_join_project('TABLE r', 'TABLE s', top_k => 3);
 FETCH 1 FROM j;
 FETCH 1 FROM j;
 CLOSE j;
@@ -112,16 +112,11 @@ SELECT half, p.* FROM (SELECT a % 2 AS half, batmap_relation_agg(b, a) AS l FROM
     LATERAL batmap_join_project(g.l, (SELECT batmap_relation_agg(b, c) FROM s), min_count => 1) p ORDER BY 1, 2, 3;
 
 -- a and c of other types, each of its own
-SELECT a, c, support, pg_typeof(a), pg_typeof(c) FROM batmap_join_project_of(NULL::text, NULL::numeric,
-    'SELECT ''a'' || a, b FROM r', 'SELECT b, c / 2.0 FROM s') ORDER BY a, c;
-SELECT * FROM batmap_join_project_of(NULL::uuid, NULL::date,
-    'SELECT md5(a::text)::uuid, b FROM r', 'SELECT b, date ''2026-01-01'' + c FROM s', min_count => 2);
-SELECT * FROM batmap_join_project_of(NULL::text, NULL::text,
-    'SELECT ''x'' || a, ''b'' || b FROM r', 'SELECT ''b'' || b, ''x'' || c FROM s', top_k => 2);
-SELECT * FROM batmap_join_project_of(NULL::text, NULL::int,
-    'SELECT ''x'' || a, b FROM r', 'SELECT b, c FROM s', distinct_only => true) ORDER BY a, c;
-SELECT count(*) AS wrong FROM (SELECT a::int, c::int, support FROM batmap_join_project_of(NULL::text, NULL::text,
-    'SELECT a::text, b::text FROM lefts', 'SELECT b::text, c::text FROM rights') EXCEPT SELECT * FROM plain) d;
+SELECT a, c, support_count, pg_typeof(a), pg_typeof(c) FROM batmap_join_project_of(NULL::text, NULL::numeric, 'SELECT ''a'' || a, b FROM r', 'SELECT b, c / 2.0 FROM s') ORDER BY a, c;
+SELECT * FROM batmap_join_project_of(NULL::uuid, NULL::date, 'SELECT md5(a::text)::uuid, b FROM r', 'SELECT b, date ''2026-01-01'' + c FROM s', min_count => 2);
+SELECT * FROM batmap_join_project_of('SELECT ''x'' || a, ''b'' || b FROM r', 'SELECT ''b'' || b, ''x'' || c FROM s', top_k => 2);
+SELECT * FROM batmap_join_project_of(NULL::text, NULL::int, 'SELECT ''x'' || a, b FROM r', 'SELECT b, c FROM s', distinct_only => true) ORDER BY a, c;
+SELECT count(*) AS wrong FROM (SELECT a::int, c::int, support_count FROM batmap_join_project_of('SELECT a::text, b::text FROM lefts', 'SELECT b::text, c::text FROM rights') EXCEPT SELECT * FROM plain) d;
 SELECT results = (SELECT count(*) FROM plain) AS complete FROM batmap_last_run();
 
 -- the aggregate: rows that carry (a, b, NULL) or (NULL, b, c)
@@ -148,7 +143,7 @@ CREATE VIEW aggregated AS SELECT p.* FROM (SELECT batmap_join_project_agg(a, b, 
 SELECT count(*) = (SELECT count(*) FROM plain) AS complete FROM aggregated;
 SELECT count(*) AS wrong FROM (SELECT * FROM aggregated EXCEPT SELECT * FROM plain) d;
 SELECT count(*) AS wrong FROM (SELECT (p).* FROM (SELECT unnest(batmap_join_project_agg(a::int8 * 1000000007, b, c - 5000000000)) AS p FROM both_sides) x
-    EXCEPT SELECT a::int8 * 1000000007, c - 5000000000, support FROM plain) d;
+    EXCEPT SELECT a::int8 * 1000000007, c - 5000000000, support_count FROM plain) d;
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;

@@ -106,7 +106,7 @@ CREATE TABLE jp_set AS SELECT DISTINCT tid, item FROM jp_rows;
 ALTER TABLE jp_set ADD PRIMARY KEY (item, tid);
 ANALYZE jp_set;
 SELECT count(*), sum(c) FROM (SELECT count(*) AS c FROM jp_set a JOIN jp_set b USING (tid) WHERE a.item < b.item GROUP BY a.item, b.item) q;
-SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM jp_rows', 1);
+SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT tid, item FROM jp_rows', 1);
 
 -- but an index treats NULLs as different, and they form one group
 CREATE TABLE jp_nulls (tid int, item int, UNIQUE (tid, item));

@@ -98,6 +98,10 @@ FROM chances, LATERAL (VALUES
     ('std_lift', (n * f11 / (a * b) - greatest(a + b - n, 1) * n / (a * b)) / (n / greatest(a, b) - greatest(a + b - n, 1) * n / (a * b))),
     ('varying_liaison', n * f11 / (a * b) - 1),
     ('yule_q', (f11 * f00 - f10 * f01) / (f11 * f00 + f10 * f01)),
+    ('llr', 2 * (f11 * ln(f11 * n / (a * b)) + CASE WHEN f10 > 0 THEN f10 * ln(f10 * n / (a * (n - b))) ELSE 0 END
+        + CASE WHEN f01 > 0 THEN f01 * ln(f01 * n / ((n - a) * b)) ELSE 0 END + f00 * ln(f00 * n / ((n - a) * (n - b))))),
+    ('max_lift', n / greatest(a, b)),
+    ('zhangs_metric', (f11 / n - (a / n) * (b / n)) / greatest(f11 / n * (1 - a / n), a / n * (b / n - f11 / n))),
     ('yule_y', (sqrt(f11 * f00) - sqrt(f10 * f01)) / (sqrt(f11 * f00) + sqrt(f10 * f01)))) m (name, wanted)
 GROUP BY name ORDER BY name;
 -- where a cell is 0: Infinity for a number over nothing, NULL for 0 / 0, and 0 log 0 is 0
@@ -105,7 +109,7 @@ SELECT name, round(batmap_measure(name, 3, 3, 5, 9)::numeric, 5) AS "always", ro
     round(batmap_measure(name, 5, 5, 9, 9)::numeric, 5) AS any_lhs, round(batmap_measure(name, 5, 9, 5, 9)::numeric, 5) AS any_rhs,
     round(batmap_measure(name, 4, 4, 4, 9)::numeric, 5) AS equal, round(batmap_measure(name, 9, 9, 9, 9)::numeric, 5) AS "all",
     round(batmap_measure(name, 0, 0, 5, 9)::numeric, 5) AS no_lhs
-FROM unnest('{support,count,confidence,coverage,rhs_support,lift,leverage,conviction,jaccard,dice,cosine,phi,kulczynski,all_confidence,max_confidence,cross_support_ratio,odds_ratio,added_value,casual_confidence,casual_support,centered_confidence,certainty,chi_squared,collective_strength,confirmed_confidence,counterexample,doc,fishers_exact_test,gini,hyper_confidence,hyper_lift,imbalance,implication_index,importance,j_measure,kappa,lambda,laplace,least_contradiction,lerman,mutual_information,ralambondrainy,relative_risk,rld,rule_power_factor,sebag,std_lift,varying_liaison,yule_q,yule_y}'::text[]) name;
+FROM unnest('{support,count,confidence,coverage,rhs_support,lift,leverage,conviction,jaccard,dice,cosine,phi,kulczynski,all_confidence,max_confidence,cross_support_ratio,odds_ratio,added_value,casual_confidence,casual_support,centered_confidence,certainty,chi_squared,collective_strength,confirmed_confidence,counterexample,doc,fishers_exact_test,gini,hyper_confidence,hyper_lift,imbalance,implication_index,importance,j_measure,kappa,lambda,laplace,least_contradiction,lerman,mutual_information,ralambondrainy,relative_risk,rld,rule_power_factor,sebag,std_lift,varying_liaison,yule_q,yule_y,llr,max_lift,zhangs_metric}'::text[]) name;
 -- arules' own spelling
 SELECT batmap_measure('oddsRatio', 3, 4, 5, 9) = batmap_measure('odds_ratio', 3, 4, 5, 9) AS same, batmap_measure('maxconfidence', 3, 4, 5, 9);
 DROP TABLE cells, chances;
@@ -115,23 +119,24 @@ DROP FUNCTION binomial;
 CREATE TABLE measure_baskets AS SELECT x % 300 AS tid, (x * x + x / 7) % 53 % (1 + x % 40) AS item FROM generate_series(1, 3000) x;
 CREATE TABLE measure_pairs AS SELECT * FROM batmap_pairs('SELECT tid, item FROM measure_baskets', min_count => 1);
 SELECT name, count(*) AS rows, bool_and(best IS NOT DISTINCT FROM sorted) AS equal
-  FROM unnest('{support,jaccard,dice,cosine,lift,leverage,phi,kulczynski,all_confidence,max_confidence,odds_ratio}'::text[]) AS name,
+  FROM unnest('{support,jaccard,dice,cosine,lift,leverage,phi,kulczynski,all_confidence,max_confidence,odds_ratio,llr,max_lift}'::text[]) AS name,
        LATERAL (SELECT best, sorted
-                  FROM (SELECT row_number() OVER () AS n, p::text AS best
+                  FROM (SELECT row_number() OVER () AS n, ROW(item_a, item_b, support_count, count_a, count_b, total, score)::text AS best
                           FROM batmap_pairs('SELECT tid, item FROM measure_baskets', top_k => 40, measure => name) p) b
-                  FULL JOIN (SELECT row_number() OVER (ORDER BY batmap_measure(name, support, support_a, support_b, total) DESC NULLS LAST,
-                                                                item_a, item_b) AS n, p::text AS sorted
+                  FULL JOIN (SELECT row_number() OVER (ORDER BY batmap_measure(name, support_count, count_a, count_b, total) DESC NULLS LAST,
+                                                                item_a, item_b) AS n, ROW(item_a, item_b, support_count, count_a, count_b, total,
+                                    batmap_measure(name, support_count, count_a, count_b, total))::text AS sorted
                                FROM measure_pairs p) s USING (n)
                  WHERE n <= 40) t
  GROUP BY name ORDER BY name;
 WITH ranked AS (
-    SELECT p.*, row_number() OVER (PARTITION BY item ORDER BY batmap_measure('lift', support, support_a, support_b, total) DESC, other) AS n
+    SELECT p.*, row_number() OVER (PARTITION BY item ORDER BY batmap_measure('lift', support_count, count_a, count_b, total) DESC, other) AS n
       FROM (SELECT item_a AS item, item_b AS other, * FROM measure_pairs UNION ALL SELECT item_b, item_a, * FROM measure_pairs) p),
-expected AS (SELECT DISTINCT item_a, item_b, support, support_a, support_b, total FROM ranked WHERE n <= 2),
-found AS (SELECT * FROM batmap_pairs('SELECT tid, item FROM measure_baskets', per_item_top_k => 2, measure => 'lift'))
+expected AS (SELECT DISTINCT item_a, item_b, support_count, count_a, count_b, total FROM ranked WHERE n <= 2),
+found AS (SELECT item_a, item_b, support_count, count_a, count_b, total FROM batmap_pairs('SELECT tid, item FROM measure_baskets', per_item_top_k => 2, measure => 'lift'))
 SELECT (SELECT count(*) FROM found) > 50 AS many, (SELECT count(*) FROM (TABLE expected EXCEPT TABLE found) d) AS missing,
        (SELECT count(*) FROM (TABLE found EXCEPT TABLE expected) d) AS extra;
-SELECT * FROM batmap_pairs_of(NULL::text, $$SELECT * FROM (VALUES (1, 'a'), (1, 'b'), (2, 'a'), (2, 'b'), (3, 'a'), (4, 'c'), (4, 'd')) v$$,
+SELECT * FROM batmap_pairs_of($$SELECT * FROM (VALUES (1, 'a'), (1, 'b'), (2, 'a'), (2, 'b'), (3, 'a'), (4, 'c'), (4, 'd')) v$$,
     top_k => 1, measure => 'lift');
 SELECT * FROM batmap_pairs('SELECT tid, item FROM measure_baskets', top_k => 1, measure => 'confidence');
-SELECT * FROM batmap_pairs('SELECT tid, item FROM measure_baskets', min_count => 1, measure => 'lift');
+SELECT count(*) > 50 AS many, count(*) FILTER (WHERE score IS DISTINCT FROM lift) AS wrong FROM batmap_pairs('SELECT tid, item FROM measure_baskets', min_count => 1, measure => 'lift');

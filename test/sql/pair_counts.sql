@@ -97,7 +97,7 @@ CREATE TABLE heavy AS SELECT n, times_2_to_the(batmap_pair_counts_agg(t, x), n) 
 SELECT n, p.* FROM heavy, batmap_pairs(c, min_support => 0.6) p ORDER BY n;
 SELECT n, p.* FROM heavy, batmap_pairs(c, min_count => (2 ^ (n + 1))::int8) p ORDER BY n;
 SELECT n, count(*) FROM heavy, batmap_pairs(c, min_count => (2 ^ (n + 1))::int8 + 1) p GROUP BY n;
-SELECT n, p.item_a, p.item_b, p.support FROM heavy, batmap_pairs(c, per_item_top_k => 1) p ORDER BY n, support DESC, item_a, item_b LIMIT 6;
+SELECT n, p.item_a, p.item_b, p.support_count FROM heavy, batmap_pairs(c, per_item_top_k => 1) p ORDER BY n, support_count DESC, item_a, item_b LIMIT 6;
 SELECT n, batmap_pair_count(c, 1, 2), batmap_pair_count(c, 2, 3), batmap_item_count(c, 3) FROM heavy ORDER BY n;
 SELECT bool_and(c::text::batmap_pair_counts::text = c::text) FROM heavy;
 SELECT c + c FROM heavy WHERE n = 61;
@@ -139,11 +139,11 @@ INSERT INTO baskets SELECT '2024-01-01'::date + t / 4, t % 2, t, x FROM generate
 CREATE TABLE daily (day date PRIMARY KEY, counts batmap_pair_counts);
 INSERT INTO daily SELECT day, batmap_pair_counts_agg(tid, item) FROM baskets GROUP BY day;
 SELECT p.* FROM (SELECT sum(counts) AS c FROM daily WHERE day >= '2024-01-02') s,
-    LATERAL batmap_pairs(s.c, min_count => 2) p ORDER BY support DESC, item_a, item_b;
-SELECT * FROM batmap_pairs('SELECT tid, item FROM baskets WHERE day >= ''2024-01-02''', min_count => 2) ORDER BY support DESC, item_a, item_b;
+    LATERAL batmap_pairs(s.c, min_count => 2) p ORDER BY support_count DESC, item_a, item_b;
+SELECT * FROM batmap_pairs('SELECT tid, item FROM baskets WHERE day >= ''2024-01-02''', min_count => 2) ORDER BY support_count DESC, item_a, item_b;
 SELECT day, batmap_pair_count(counts, 1, 2) AS together, batmap_item_count(counts, 1) AS item_1, batmap_pair_counts_total(counts) AS total
 FROM daily ORDER BY day;
-SELECT s.country, p.item_a, p.item_b, p.support
+SELECT s.country, p.item_a, p.item_b, p.support_count
 FROM (SELECT country, batmap_pair_counts_agg(tid, item) AS c FROM baskets GROUP BY country) s,
     LATERAL batmap_pairs(s.c, top_k => 1) p ORDER BY s.country;
 SELECT p.* FROM (SELECT sum(c) AS c FROM (SELECT batmap_pair_counts_agg(tid, item) AS c FROM baskets GROUP BY tid) g) s,

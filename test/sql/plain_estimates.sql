@@ -29,7 +29,7 @@ INSERT INTO queries VALUES
 ('BatmapScan', 'SELECT * FROM batmap_pairs(''SELECT id, x FROM posts, unnest(tags) x'', min_count => %s)'),
 ('BatmapScan', 'SELECT * FROM batmap_pairs(''SELECT tid, item FROM baskets WHERE tid < 2000'', min_count => %s)'),
 ('BatmapScan', 'SELECT * FROM batmap_pairs(''SELECT tid, item FROM baskets'', min_support => %s / 4000.0)'),
-('BatmapScan', 'SELECT * FROM batmap_pairs_of(NULL::text, ''SELECT tid, name FROM baskets JOIN names ON id = item'', min_count => %s)'),
+('BatmapScan', 'SELECT * FROM batmap_pairs_of(''SELECT tid, name FROM baskets JOIN names ON id = item'', min_count => %s)'),
 ('BatmapScan', 'SELECT * FROM batmap_join_project(''SELECT item, tid FROM baskets'', ''SELECT tid, item FROM baskets'', min_count => %s)'),
 ('BatmapScan', 'SELECT * FROM batmap_itemsets(''SELECT tid, item FROM baskets'', min_count => %s, max_length => 3)'),
 ('BatmapScan', 'SELECT * FROM batmap_itemsets(''SELECT tid, item FROM baskets'', min_count => %s, min_length => 3, max_length => 3)'),

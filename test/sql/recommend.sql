@@ -24,9 +24,9 @@ SELECT b.who, r.item, r.lhs, r.support_count
 FROM (VALUES ('a', '{10,30}'::int8[]), ('b', '{}'), ('c', '{40}'), ('d', NULL)) b (who, items),
     (SELECT batmap_relation_agg(tid, item) AS rows FROM baskets) t, LATERAL batmap_recommend(b.items, t.rows, top_k => 2) r ORDER BY 1, score DESC, 2;
 -- items of other types: the basket says which
-SELECT *, pg_typeof(item), pg_typeof(lhs) FROM batmap_recommend_of('{i10,i77}'::text[], $$SELECT tid, 'i' || item FROM baskets$$, top_k => 2, exclude => '{i40}');
-SELECT item, lhs FROM batmap_recommend_of(ARRAY[date '2026-01-11'], $$SELECT tid, date '2026-01-01' + item FROM baskets$$);
-SELECT count(*) FROM batmap_recommend_of(NULL::text[], $$SELECT tid, 'i' || item FROM baskets$$);
+SELECT *, pg_typeof(item), pg_typeof(lhs) FROM batmap_recommend_of('{i10,i77}', $$SELECT tid, 'i' || item FROM baskets$$, top_k => 2, exclude => '{i40}');
+SELECT item, lhs FROM batmap_recommend_of(NULL::date, '{2026-01-11}', $$SELECT tid, date '2026-01-01' + item FROM baskets$$);
+SELECT count(*) FROM batmap_recommend_of(NULL, $$SELECT tid, 'i' || item FROM baskets$$);
 -- the best rules of batmap_rules, by each measure
 CREATE TABLE many AS SELECT t AS tid, i AS item FROM generate_series(1, 300) t, generate_series(1, 40) i
 WHERE abs(hashint4(t * 1000 + i)::int8) % 100 < 10 + i;
@@ -61,5 +61,5 @@ SELECT * FROM batmap_recommend('{1}', 'SELECT 1, 2', min_count => 1, min_support
 SELECT * FROM batmap_recommend('{1}', 'SELECT 1, 2', min_confidence => 2);
 SELECT * FROM batmap_recommend('{1}', 'SELECT 1, 2', measure => 'taste');
 SELECT * FROM batmap_recommend('{1}', $$SELECT 1, 'x'$$);
-SELECT * FROM batmap_recommend_of('{x}'::text[], 'SELECT 1, 2');
+SELECT * FROM batmap_recommend_of('{x}', 'SELECT 1, 2');
 DROP TABLE baskets, many, rules;

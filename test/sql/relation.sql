@@ -32,7 +32,7 @@ SELECT count(*) FROM batmap_unnest(_batmap_relation_trans((SELECT r FROM kept), 
 SELECT count(*) FROM kept, batmap_unnest(r);
 -- the pairs of a relation, and of each group
 SELECT p.* FROM kept, batmap_pairs(r, top_k => 3) p;
-SELECT g.half, p.item_a, p.item_b, p.support
+SELECT g.half, p.item_a, p.item_b, p.support_count
 FROM (SELECT tid % 2 AS half, batmap_relation_agg(tid, item) AS r FROM baskets WHERE tid IS NOT NULL GROUP BY 1) g,
     LATERAL batmap_pairs(g.r, top_k => 2) p ORDER BY 1, 4 DESC, 2, 3;
 SELECT input FROM batmap_last_run();

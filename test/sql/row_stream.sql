@@ -6,8 +6,8 @@ ANALYZE stream_rows;
 
 -- from the first use in a session
 \c -
-EXPLAIN (COSTS OFF) SELECT * FROM batmap_pairs('TABLE stream_rows', 30) WHERE support > 40;
-EXPLAIN (COSTS OFF, VERBOSE) SELECT item_b FROM batmap_pairs('TABLE stream_rows', 30) p WHERE support > 40;
+EXPLAIN (COSTS OFF) SELECT * FROM batmap_pairs('TABLE stream_rows', 30) WHERE support_count > 40;
+EXPLAIN (COSTS OFF, VERBOSE) SELECT item_b FROM batmap_pairs('TABLE stream_rows', 30) p WHERE support_count > 40;
 \c -
 EXPLAIN (COSTS OFF) SELECT * FROM batmap_generate_spikes(1);
 -- estimates follow top_k and max_results
@@ -25,11 +25,11 @@ SELECT estimated_rows('SELECT * FROM batmap_pairs(''TABLE stream_rows'', top_k =
 
 -- not with a whole row, ordinality or several functions, nor for a function with settings of its own
 EXPLAIN (COSTS OFF) SELECT p FROM batmap_pairs('TABLE stream_rows', 30) p;
-EXPLAIN (COSTS OFF) SELECT support FROM batmap_pairs('TABLE stream_rows', 30) p WHERE p IS NOT NULL;
+EXPLAIN (COSTS OFF) SELECT support_count FROM batmap_pairs('TABLE stream_rows', 30) p WHERE p IS NOT NULL;
 EXPLAIN (COSTS OFF) SELECT * FROM batmap_pairs('TABLE stream_rows', 30) WITH ORDINALITY;
 EXPLAIN (COSTS OFF) SELECT * FROM ROWS FROM (batmap_pairs('TABLE stream_rows', 30), generate_series(1, 2)) r;
 BEGIN;
-ALTER FUNCTION batmap_pairs(text, int8, float8, int8[], int8[], int8, int4, text, int8, text, text) SET work_mem = '8MB';
+ALTER FUNCTION batmap_pairs(text, int8, float8, int8[], int8[], int8, int4, text, int8, text, text, name, name, record) SET work_mem = '8MB';
 EXPLAIN (COSTS OFF) SELECT * FROM batmap_pairs('TABLE stream_rows', 30);
 ROLLBACK;
 
@@ -53,12 +53,12 @@ SELECT results, truncated FROM batmap_last_run();
 
 -- parameters and rescans
 SELECT k, (SELECT count(*) FROM batmap_pairs('TABLE stream_rows', k)) FROM generate_series(0, 40, 10) k WHERE k > 0;
-SELECT k, p.support FROM generate_series(1, 3) k, LATERAL batmap_pairs('TABLE stream_rows', top_k => k) p ORDER BY 1, 2;
-SELECT g, p.item_a, p.item_b, p.support
+SELECT k, p.support_count FROM generate_series(1, 3) k, LATERAL batmap_pairs('TABLE stream_rows', top_k => k) p ORDER BY 1, 2;
+SELECT g, p.item_a, p.item_b, p.support_count
 FROM (SELECT tid % 3 AS g, batmap_relation_agg(tid, item) FILTER (WHERE tid % 3 > 0) AS r
       FROM stream_rows GROUP BY 1) q, LATERAL batmap_pairs(r, top_k => 2) p ORDER BY 1, 2, 3;
 SET plan_cache_mode = force_generic_plan;
-PREPARE best(text, int8) AS SELECT count(*), min(support) FROM batmap_pairs($1, top_k => $2);
+PREPARE best(text, int8) AS SELECT count(*), min(support_count) FROM batmap_pairs($1, top_k => $2);
 EXECUTE best('TABLE stream_rows', 5);
 EXECUTE best('SELECT tid, item FROM stream_rows WHERE tid < 250', 6);
 EXECUTE best(NULL, 6);
@@ -88,19 +88,19 @@ COMMIT;
 -- as the target of other statements, and locked rows beside it
 CREATE TABLE kept AS SELECT * FROM batmap_pairs('TABLE stream_rows', top_k => 3);
 INSERT INTO kept SELECT * FROM batmap_pairs('TABLE stream_rows', top_k => 2);
-UPDATE kept SET support = 0 FROM batmap_pairs('TABLE stream_rows', top_k => 1) p
+UPDATE kept SET support_count = 0 FROM batmap_pairs('TABLE stream_rows', top_k => 1) p
 WHERE (kept.item_a, kept.item_b) = (p.item_a, p.item_b);
-SELECT support = 0 AS changed, count(*) FROM kept GROUP BY 1 ORDER BY 1;
+SELECT support_count = 0 AS changed, count(*) FROM kept GROUP BY 1 ORDER BY 1;
 SELECT count(*) FROM (SELECT 1 FROM kept, batmap_pairs('TABLE stream_rows', top_k => 1) p FOR UPDATE OF kept) l;
 
 -- privileges are looked at when it runs
 CREATE ROLE stream_reader;
 GRANT SELECT ON stream_rows TO stream_reader;
-REVOKE EXECUTE ON FUNCTION batmap_pairs(text, int8, float8, int8[], int8[], int8, int4, text, int8, text, text) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION batmap_pairs(text, int8, float8, int8[], int8[], int8, int4, text, int8, text, text, name, name, record) FROM PUBLIC;
 SET ROLE stream_reader;
 SELECT count(*) FROM batmap_pairs('TABLE stream_rows', top_k => 1);
 RESET ROLE;
-GRANT EXECUTE ON FUNCTION batmap_pairs(text, int8, float8, int8[], int8[], int8, int4, text, int8, text, text) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION batmap_pairs(text, int8, float8, int8[], int8[], int8, int4, text, int8, text, text, name, name, record) TO PUBLIC;
 SET ROLE stream_reader;
 SELECT count(*) FROM batmap_pairs('TABLE stream_rows', top_k => 1);
 SELECT count(*) FROM batmap_pairs('SELECT item_a, item_b FROM kept', top_k => 1);
@@ -113,7 +113,7 @@ RESET ROLE;
 \set options '''ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF, VERBOSE'''
 SELECT regexp_replace(line, 'Reason: .*', 'Reason: ?') AS plan FROM explained('SELECT item_a FROM batmap_pairs(''TABLE stream_rows'', top_k => 5, method => ''horizontal'')', :options) line;
 SELECT regexp_replace(line, 'Reason: .*', 'Reason: ?') AS plan FROM explained('SELECT item_a FROM batmap_pairs(''TABLE stream_rows'', 1, method => ''bitmap'') LIMIT 2', :options) line;
-SELECT regexp_replace(line, 'Reason: .*', 'Reason: ?') AS plan FROM explained('SELECT support FROM batmap_pairs(NULL::batmap_relation, 1)', :options) line;
+SELECT regexp_replace(line, 'Reason: .*', 'Reason: ?') AS plan FROM explained('SELECT support_count FROM batmap_pairs(NULL::batmap_relation, 1)', :options) line;
 
 DROP VIEW streamed, stored;
 DROP TABLE stream_rows, kept;

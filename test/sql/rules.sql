@@ -21,7 +21,7 @@ SELECT lhs, rhs FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 
 SELECT lhs, rhs, lift FROM batmap_rules('SELECT tid, item FROM baskets', min_support => 0.5, min_lift => 1.2) ORDER BY 1, 2;
 SELECT lhs, rhs FROM batmap_rules((SELECT batmap_relation_agg(tid, item) FROM baskets), min_count => 3) ORDER BY 1, 2;
 SELECT count(*) FROM batmap_rules(NULL::batmap_relation, min_count => 1);
-SELECT lhs, rhs, pg_typeof(lhs) FROM batmap_rules_of(NULL::text, $$SELECT tid, 'i' || item FROM baskets$$, min_count => 1,
+SELECT lhs, rhs, pg_typeof(lhs) FROM batmap_rules_of($$SELECT tid, 'i' || item FROM baskets$$, min_count => 1,
     lhs_include => '{i40,x}', rhs_exclude => '{i30}') ORDER BY 1, 2;
 -- compared with plain SQL
 CREATE TABLE many AS SELECT t AS tid, i AS item FROM generate_series(1, 200) t, generate_series(1, 40) i

@@ -25,7 +25,7 @@ INSERT INTO calls VALUES
 ('batmap_itemsets_of(NULL::int4, ''TABLE %s'', min_count => 5)'), ('batmap_rules(''TABLE %s'', min_count => 5)'),
 ('batmap_rules_of(NULL::int4, ''TABLE %s'', min_count => 5)'), ('batmap_itemset_spectrum(''TABLE %s'', min_count => 5)'),
 ('batmap_itemset_spectrum_of(NULL::int4, ''TABLE %s'', min_count => 5)'), ('batmap_itemset_estimate(''TABLE %s'', min_count => 5)'),
-('batmap_recommend(''{1}'', ''TABLE %s'')'), ('batmap_recommend_of(''{1}''::int4[], ''TABLE %s'')'), ('batmap_estimate(''TABLE %s'')'),
+('batmap_recommend(''{1}'', ''TABLE %s'')'), ('batmap_recommend_of(NULL::int4, ''{1}'', ''TABLE %s'')'), ('batmap_estimate(''TABLE %s'')'),
 ('batmap_join_project(''SELECT item, tid FROM %1$s'', ''TABLE %1$s'')'),
 ('batmap_join_project_of(NULL::int4, NULL::int4, ''SELECT item, tid FROM %1$s'', ''TABLE %1$s'')'),
 ('batmap_episodes(''TABLE %s'', ARRAY[0, 3], 5)'), ('batmap_episodes_of(NULL::int4, ''TABLE %s'', ARRAY[0, 3], 5)'),
@@ -37,7 +37,7 @@ SELECT call FROM calls WHERE NOT cost_of('SELECT * FROM ' || format(call, 'large
 CREATE TABLE names AS SELECT item::int8, 'name ' || item AS name FROM generate_series(1, 50000) item;
 ALTER TABLE names ADD PRIMARY KEY (item);
 ANALYZE names;
-EXPLAIN (COSTS OFF) SELECT name, support FROM batmap_pairs('TABLE large', min_count => 200) p JOIN names n ON n.item = p.item_a;
+EXPLAIN (COSTS OFF) SELECT name, support_count FROM batmap_pairs('TABLE large', min_count => 200) p JOIN names n ON n.item = p.item_a;
 -- in the select list; a text that the planner can compute
 SELECT rows_of('SELECT batmap_pairs(''TABLE small'', 200)') < 100 AS in_list,
        rows_of('SELECT * FROM batmap_pairs(''TABLE sm'' || ''all'', 200)') < 100 AS computed,
@@ -85,7 +85,7 @@ SELECT is_unknown('SELECT * FROM batmap_pairs(''TABLE small'')') AS small, is_un
 SELECT * FROM batmap_pairs('TABLE large', 5);
 RESET ROLE;
 -- the planner's own reasons are not those of the text
-SELECT block, relations FROM batmap_explain_why('SELECT a.item, b.item, s.support FROM small a JOIN small b USING (tid)
+SELECT block, relations FROM batmap_explain_why('SELECT a.item, b.item, s.support_count FROM small a JOIN small b USING (tid)
     JOIN batmap_pairs(''SELECT x.item, y.item FROM small x JOIN small y USING (tid) GROUP BY 1, 2'') s ON s.item_a = a.item GROUP BY 1, 2, 3');
 -- a cancelled statement ends
 CREATE FUNCTION slow() RETURNS int STABLE LANGUAGE sql AS 'SELECT 1 FROM pg_sleep(10)';

@@ -65,8 +65,8 @@ SET batmap.max_threads = 4;
 SELECT count(*) FROM batmap_pairs('VALUES (1, 1), (1, 2)', min_count => 1);
 SELECT threads FROM batmap_last_run();
 SET batmap.max_threads = 0;
-SELECT count(*), sum(support) FROM batmap_itemsets('SELECT t, i FROM generate_series(1, 3) t, generate_series(1, 15) i', min_count => 3);
-SELECT count(*), sum(support) FROM batmap_pairs('SELECT t, i FROM generate_series(1, 3) t, generate_series(1, 15) i', min_count => 3);
+SELECT count(*), sum(support_count) FROM batmap_itemsets('SELECT t, i FROM generate_series(1, 3) t, generate_series(1, 15) i', min_count => 3);
+SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT t, i FROM generate_series(1, 3) t, generate_series(1, 15) i', min_count => 3);
 SELECT threads FROM batmap_last_run();
 SET batmap.max_memory = '1MB';
 \set VERBOSITY sqlstate

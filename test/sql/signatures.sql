@@ -6,9 +6,9 @@ INSERT INTO parameter_order (name, type) VALUES
 ('min_lift', '{double precision}'), ('min_length', '{integer}'), ('max_length', '{integer}'), ('max_lhs', '{integer}'),
 ('max_rhs', '{integer}'), ('distinct_only', '{boolean}'), ('target', '{text}'), ('lhs_include', '{bigint[],text[]}'),
 ('lhs_exclude', '{bigint[],text[]}'), ('rhs_include', '{bigint[],text[]}'), ('rhs_exclude', '{bigint[],text[]}'),
-('include', '{bigint[],text[]}'), ('exclude', '{bigint[],text[]}'), ('top_k', '{bigint}'), ('per_item_top_k', '{integer}'),
+('items', '{bigint[],text[]}'), ('include', '{bigint[],text[]}'), ('exclude', '{bigint[],text[]}'), ('top_k', '{bigint}'), ('per_item_top_k', '{integer}'),
 ('measure', '{text}'), ('max_results', '{bigint}'), ('timeout', '{interval}'), ('counting', '{text}'), ('method', '{text}'),
-('algorithm', '{text}'), ('device', '{text}');
+('algorithm', '{text}'), ('device', '{text}'), ('tid_column', '{name}'), ('item_column', '{name}'), ('params', '{record}');
 -- What a function reads, or is asked about.
 CREATE TABLE input (name text PRIMARY KEY);
 INSERT INTO input VALUES ('query'), ('relation'), ('counts'), ('left_query'), ('right_query'), ('left_relation'), ('right_relation'),
@@ -33,6 +33,28 @@ SELECT * FROM misplaced();
 -- The check finds what is wrong.
 CREATE FUNCTION batmap_wrong(query text, min_support float8, min_count int8, k int8, top_k int4) RETURNS SETOF int LANGUAGE sql AS 'SELECT 1';
 SELECT * FROM misplaced();
+DROP FUNCTION batmap_wrong;
+
+-- One word for one thing: a column with one of these names has this type, wherever it is.
+CREATE TABLE column_type (name text PRIMARY KEY, type text);
+INSERT INTO column_type VALUES ('support_count', 'bigint'), ('count_a', 'bigint'), ('count_b', 'bigint'), ('lhs_count', 'bigint'),
+('rhs_count', 'bigint'), ('total', 'bigint'), ('support', 'double precision'), ('confidence', 'double precision'),
+('confidence_ba', 'double precision'), ('lift', 'double precision'), ('score', 'double precision'), ('rank', 'bigint');
+CREATE VIEW result_columns AS
+SELECT p.oid::regprocedure::text AS of, a.name, format_type(p.proallargtypes[a.number], NULL) AS type
+FROM pg_proc p CROSS JOIN LATERAL unnest(p.proargnames) WITH ORDINALITY a (name, number)
+WHERE p.proname LIKE 'batmap\_%' AND p.proargmodes[a.number] = 't'
+UNION ALL
+SELECT a.attrelid::regclass::text, a.attname, format_type(a.atttypid, NULL) FROM pg_attribute a
+WHERE a.attrelid IN ('batmap_pair'::regclass, 'batmap_itemset'::regclass) AND a.attnum > 0;
+CREATE FUNCTION misnamed() RETURNS TABLE (of text, name text, type text) LANGUAGE sql AS $$
+    SELECT r.of, r.name, r.type FROM result_columns r LEFT JOIN column_type c USING (name)
+    WHERE r.type <> c.type OR c.name IS NULL AND r.name ~ 'support|count|frequency|confidence|lift' ORDER BY 1, 2
+$$;
+SELECT count(*) > 150 AS all_columns, count(DISTINCT name) FILTER (WHERE name IN (SELECT name FROM column_type)) AS names FROM result_columns;
+SELECT * FROM misnamed();
+CREATE FUNCTION batmap_wrong(query text) RETURNS TABLE (item int8, support int8, relative_support float8, count_a int4) LANGUAGE sql AS 'SELECT 1, 1, 1, 1';
+SELECT * FROM misnamed();
 DROP FUNCTION batmap_wrong;
 
 -- A number of transactions where a fraction belongs is an error of the parser, or told.

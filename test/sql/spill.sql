@@ -14,19 +14,19 @@ SELECT count(*) FROM (TABLE in_memory EXCEPT ALL TABLE spilled) d;
 
 -- every method and every form of the question
 SET batmap.work_mem = '64kB';
-SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 20, method => 'merge');
+SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 20, method => 'merge');
 SELECT method FROM batmap_last_run();
 SELECT * FROM batmap_pairs('SELECT tid, item FROM many', top_k => 3);
 SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM many', per_item_top_k => 2);
 SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1, max_results => 5);
 SELECT count(*), bool_and(5 IN (item_a, item_b)) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1, include => '{5}');
-SELECT count(*) FROM batmap_pairs_of(NULL::text, 'SELECT tid, ''i'' || item FROM many', min_count => 20, exclude => '{i5}');
+SELECT count(*) FROM batmap_pairs_of('SELECT tid, ''i'' || item FROM many', min_count => 20, exclude => '{i5}');
 RESET batmap.work_mem;
-SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 20, method => 'merge');
+SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 20, method => 'merge');
 SELECT * FROM batmap_pairs('SELECT tid, item FROM many', top_k => 3);
 SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM many', per_item_top_k => 2);
 SELECT count(*), bool_and(5 IN (item_a, item_b)) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1, include => '{5}');
-SELECT count(*) FROM batmap_pairs_of(NULL::text, 'SELECT tid, ''i'' || item FROM many', min_count => 20, exclude => '{i5}');
+SELECT count(*) FROM batmap_pairs_of('SELECT tid, ''i'' || item FROM many', min_count => 20, exclude => '{i5}');
 
 -- what parallel workers send follows into the files
 SET batmap.work_mem = '1MB';
@@ -74,8 +74,8 @@ EXCEPTION WHEN configuration_limit_exceeded THEN
     RAISE NOTICE 'caught';
 END $$;
 SELECT count(*) FROM pg_ls_tmpdir();
-SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1);
-SELECT count(*), sum(support) FROM in_memory;
+SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT tid, item FROM many', min_count => 1);
+SELECT count(*), sum(support_count) FROM in_memory;
 
 -- joins: both inputs, one of them, and what they join to
 CREATE TABLE few AS SELECT tid, item % 7 AS item FROM many WHERE item < 20;
@@ -85,8 +85,7 @@ CREATE TABLE joined_few AS SELECT * FROM batmap_join_project_of(NULL::text, NULL
 SET batmap.work_mem = '64kB';
 CREATE TABLE joined_spilled AS SELECT * FROM batmap_join_project('SELECT item, tid FROM many', 'SELECT tid, item FROM many');
 SELECT reason LIKE 'rows in % MB of files, %' AS in_files, rows_read, results FROM batmap_last_run();
-CREATE TABLE joined_few_spilled AS SELECT * FROM batmap_join_project_of(NULL::text, NULL::int4,
-    'SELECT ''i'' || item, tid FROM many', 'SELECT tid, item FROM few', min_count => 2);
+CREATE TABLE joined_few_spilled AS SELECT * FROM batmap_join_project_of(NULL::text, NULL::int4, 'SELECT ''i'' || item, tid FROM many', 'SELECT tid, item FROM few', min_count => 2);
 SELECT reason LIKE 'rows in % MB of files, %' AS in_files, rows_read, results FROM batmap_last_run();
 SELECT count(*) FROM ((TABLE joined EXCEPT ALL TABLE joined_spilled) UNION ALL (TABLE joined_spilled EXCEPT ALL TABLE joined)) d;
 SELECT count(*)

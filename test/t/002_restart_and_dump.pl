@@ -34,7 +34,7 @@ my $contents = q{
     SELECT id, r IS NULL,
            (SELECT count(*) || ' ' || md5(coalesce(string_agg(tid || ',' || item, ' ' ORDER BY tid, item), '')) FROM batmap_unnest(r)),
            md5(_batmap_relation_send(r)),
-           (SELECT count(*) || ' ' || coalesce(sum(support), 0) FROM batmap_pairs(r, min_count => 2))
+           (SELECT count(*) || ' ' || coalesce(sum(support_count), 0) FROM batmap_pairs(r, min_count => 2))
     FROM kept ORDER BY id};
 my $before = $node->safe_psql('postgres', $contents);
 my @rows = split /\n/, $before;

@@ -82,14 +82,14 @@ like($node->safe_psql('postgres', "$parallel EXPLAIN (COSTS OFF) $pairs_agg"), q
 is($node->safe_psql('postgres', $parallel . $pairs_agg), $node->safe_psql('postgres', $serial . $pairs_agg), 'batmap_pairs_agg: the same pairs');
 
 # A query that may not run in parallel is streamed, with the same rows.
-my $volatile = "SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM baskets WHERE random() >= 0', min_count => 30)";
-my $plain = "SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 30)";
+my $volatile = "SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT tid, item FROM baskets WHERE random() >= 0', min_count => 30)";
+my $plain = "SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 30)";
 is($node->safe_psql('postgres', "$parallel CREATE TEMP TABLE copy AS TABLE baskets; $plain"),
     $node->safe_psql('postgres', "$serial $plain"), 'a session with a temporary table reads the same');
 is($node->safe_psql('postgres', $parallel . $volatile), $node->safe_psql('postgres', $serial . $plain), 'a query with random() reads the same');
 is( $node->safe_psql('postgres',
         "$parallel CREATE TEMP TABLE copy AS TABLE baskets;"
-          . " SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM copy', min_count => 30); SELECT input FROM batmap_last_run()"),
+          . " SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT tid, item FROM copy', min_count => 30); SELECT input FROM batmap_last_run()"),
     $node->safe_psql('postgres', "$serial $plain") . "\nstream", 'a temporary table is streamed');
 
 # Workers pack the rows of queries that the planner can divide among them; of other queries they do at most a
@@ -114,7 +114,7 @@ my %not_shared = (
 for my $what (sort(keys %shared, keys %not_shared))
 {
     my $text = $shared{$what} // $not_shared{$what};
-    my $sum = "SELECT count(*), sum(support), sum(item_a * 1000 + item_b) FROM batmap_pairs(\$\$$text\$\$, min_count => 20);"
+    my $sum = "SELECT count(*), sum(support_count), sum(item_a * 1000 + item_b) FROM batmap_pairs(\$\$$text\$\$, min_count => 20);"
       . ' SELECT rows_read FROM batmap_last_run()';
     my $want = $node->safe_psql('postgres', "$serial $sum");
     like($want, qr/^[1-9]/, "$what: there are pairs");
@@ -124,7 +124,7 @@ for my $what (sort(keys %shared, keys %not_shared))
 }
 
 # The first query of a join has the tid in its second column.
-my $join = "SELECT count(*), sum(support) FROM batmap_join_project('SELECT item, tid FROM baskets', 'SELECT tid, item + 1 FROM groups', min_count => 5)";
+my $join = "SELECT count(*), sum(support_count) FROM batmap_join_project('SELECT item, tid FROM baskets', 'SELECT tid, item + 1 FROM groups', min_count => 5)";
 is( $node->safe_psql('postgres', "$parallel $join; SELECT input FROM batmap_last_run()"),
     $node->safe_psql('postgres', "$serial $join") . "\nparallel scan", 'batmap_join_project: the same rows');
 
@@ -133,7 +133,7 @@ $node->safe_psql('postgres', q{
     CREATE FUNCTION pairs_of_baskets(threshold int) RETURNS int8 IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS
         $$ BEGIN RETURN (SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => threshold)); END $$;
     CREATE FUNCTION no_number() RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN RETURN 1 / 0; END $$});
-my $nested = q{SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM baskets WHERE item < pairs_of_baskets(30)', min_count => 30)};
+my $nested = q{SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT tid, item FROM baskets WHERE item < pairs_of_baskets(30)', min_count => 30)};
 is($node->safe_psql('postgres', "$parallel $nested; SELECT input FROM batmap_last_run()"),
     $node->safe_psql('postgres', "$serial $plain") . "\nparallel scan", 'a read inside of the planning of another');
 my ($status, $stdout, $stderr) = $node->psql('postgres',

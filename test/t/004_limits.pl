@@ -21,7 +21,7 @@ $node->safe_psql('postgres', q{
 
 # -- Memory -------------------------------------------------------------------------------------------------------
 
-my $pairs = "SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 10";
+my $pairs = "SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 10";
 my $want = $node->safe_psql('postgres', "$pairs)");
 like($want, qr/^[1-9]\d*\|/, 'there are pairs');
 
@@ -51,7 +51,7 @@ my %ways = (
     'many closed itemsets' =>
       "SET batmap.memory_limit = '64MB'; SELECT count(*) FROM batmap_itemsets('$subsets', min_count => 3, target => 'generators');",
     'items of text' =>
-      "SET batmap.memory_limit = '1MB'; SELECT count(*) FROM batmap_pairs_of(NULL::text, 'SELECT tid, item::text FROM baskets', min_count => 10);",
+      "SET batmap.memory_limit = '1MB'; SELECT count(*) FROM batmap_pairs_of('SELECT tid, item::text FROM baskets', min_count => 10);",
 );
 for my $way (sort keys %ways)
 {

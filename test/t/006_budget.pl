@@ -83,7 +83,7 @@ is($node->safe_psql('postgres', 'SELECT * FROM batmap_usage()', @as_other), 't|0
 
 # -- Threads of all sessions ------------------------------------------------------------------------------------------
 
-my $pairs = "SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 3)";
+my $pairs = "SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 3)";
 my $want = $node->safe_psql('postgres', "SET batmap.threads = 1; $pairs");
 like($want, qr/^[1-9]\d*\|/, 'there are pairs');
 my $script = PostgreSQL::Test::Utils::tempdir() . '/pairs.sql';
@@ -133,7 +133,7 @@ my $session = $node->background_psql('postgres', on_error_stop => 0, @as_other);
 chomp(my $pid = $session->query_safe('SELECT pg_backend_pid()'));
 for my $end ("SELECT pg_cancel_backend($pid)", undef)
 {
-    my $query = defined $end ? "SELECT count(*) FROM ($endless) x" : "SELECT 1 / (support - support) FROM ($endless) x";
+    my $query = defined $end ? "SELECT count(*) FROM ($endless) x" : "SELECT 1 / (support_count - support_count) FROM ($endless) x";
     $session->query_until(qr/started/, "\\echo started\nSET batmap.threads = 1024;\n$query;\n");
     if (defined $end)
     {
@@ -214,11 +214,11 @@ $super->quit;
 
 my %questions = (
     pairs => $pairs,
-    itemsets => "SELECT count(*), sum(support) FROM batmap_itemsets('SELECT tid, item FROM baskets', min_count => 10)",
-    closed => "SELECT count(*), sum(support) FROM batmap_itemsets('SELECT tid, item FROM baskets', min_count => 10, target => 'closed')",
+    itemsets => "SELECT count(*), sum(support_count) FROM batmap_itemsets('SELECT tid, item FROM baskets', min_count => 10)",
+    closed => "SELECT count(*), sum(support_count) FROM batmap_itemsets('SELECT tid, item FROM baskets', min_count => 10, target => 'closed')",
     rules => "SELECT count(*), sum(support) FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 10)",
-    'join-project' => "SELECT count(*), sum(support) FROM batmap_join_project('SELECT item, tid FROM baskets', 'SELECT tid, item FROM baskets')",
-    episodes => "SELECT count(*), sum(support) FROM batmap_episodes('SELECT tid, item FROM baskets', ARRAY[0, 10], min_count => 100)",
+    'join-project' => "SELECT count(*), sum(support_count) FROM batmap_join_project('SELECT item, tid FROM baskets', 'SELECT tid, item FROM baskets')",
+    episodes => "SELECT count(*), sum(support_count) FROM batmap_episodes('SELECT tid, item FROM baskets', ARRAY[0, 10], min_count => 100)",
     'plain SQL' => 'SELECT count(*), sum(n) FROM (SELECT a.item, b.item, count(*) AS n FROM baskets a JOIN baskets b USING (tid) GROUP BY 1, 2) x',
 );
 SKIP: {

@@ -79,7 +79,7 @@ for my $question ('min_count => 20', 'min_support => 0.01', 'top_k => 25', 'per_
 }
 
 # One group at a time.
-my $grouped = q{LATERAL batmap_pairs(s.c, top_k => 3) p ORDER BY country, support DESC, item_a, item_b};
+my $grouped = q{LATERAL batmap_pairs(s.c, top_k => 3) p ORDER BY country, support_count DESC, item_a, item_b};
 is( coordinator("SELECT country, p.* FROM (SELECT country, sum(counts) AS c FROM country_counts GROUP BY country) s, $grouped"),
     one_server("SELECT country, p.* FROM (SELECT country, batmap_pair_counts_agg(tid, item) AS c FROM all_baskets GROUP BY country) s, $grouped"),
     'the pairs of each group');

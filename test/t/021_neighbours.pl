@@ -45,7 +45,7 @@ $node->safe_psql('postgres', q{
     CREATE TABLE sets AS SELECT tid, batmap_agg(item) AS items FROM baskets WHERE tid < 60 GROUP BY tid;
     CREATE FUNCTION pairs_of(threshold int8) RETURNS SETOF int8 LANGUAGE plpgsql AS $$
     BEGIN
-        RETURN QUERY SELECT support FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => threshold) ORDER BY 1;
+        RETURN QUERY SELECT support_count FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => threshold) ORDER BY 1;
     END $$;
     VACUUM ANALYZE;
 });
@@ -62,7 +62,7 @@ my @queries = (
     # table functions over query text
     "SELECT * FROM $pairs ORDER BY 1, 2",
     "SELECT count(*) FROM $pairs",
-    "SELECT item_b, item_a FROM $pairs WHERE support > 13 ORDER BY 1, 2 LIMIT 5",
+    "SELECT item_b, item_a FROM $pairs WHERE support_count > 13 ORDER BY 1, 2 LIMIT 5",
     q{SELECT * FROM batmap_pairs('SELECT tid, item FROM parts', top_k => 20) ORDER BY 1, 2},
     q{SELECT * FROM batmap_pairs('SELECT tid, item FROM baskets ORDER BY item DESC', top_k => 20) ORDER BY 1, 2},
     q{SELECT * FROM batmap_pairs('SELECT tid, item FROM baskets UNION SELECT tid, 5 FROM parts', top_k => 20) ORDER BY 1, 2},
@@ -72,8 +72,8 @@ my @queries = (
     q{SELECT * FROM batmap_pairs('SELECT tid, 7 FROM baskets', min_count => 1)},
     q{SELECT * FROM batmap_pairs('SELECT item_a, item_b FROM batmap_pairs(''SELECT tid, item FROM baskets'', min_count => 9)', min_count => 9)
       ORDER BY 1, 2},
-    q{SELECT * FROM batmap_pairs_of(NULL::text, 'SELECT tid, name FROM named', min_count => 12) ORDER BY 1, 2},
-    q{SELECT itemset, support FROM batmap_itemsets('SELECT tid, item FROM baskets', min_count => 10) ORDER BY 1},
+    q{SELECT * FROM batmap_pairs_of('SELECT tid, name FROM named', min_count => 12) ORDER BY 1, 2},
+    q{SELECT itemset, support_count FROM batmap_itemsets('SELECT tid, item FROM baskets', min_count => 10) ORDER BY 1},
     q{SELECT lhs, rhs, confidence FROM batmap_rules('SELECT tid, item FROM baskets', min_count => 12) ORDER BY 1, 2},
     q{SELECT item, score FROM batmap_recommend('{1, 2, 9}', 'SELECT tid, item FROM baskets', min_count => 2) ORDER BY 1},
     q{SELECT method, rows_read, items_kept, pair_instances FROM batmap_estimate('SELECT tid, item FROM baskets', min_count => 12) ORDER BY 1},
@@ -82,14 +82,14 @@ my @queries = (
     q{SELECT * FROM batmap_all_pairs('SELECT tid, items FROM sets', min_count => 6) ORDER BY 1, 2},
     # and over stored relations, beside tables, in other places than FROM
     'SELECT * FROM batmap_pairs((SELECT batmap_relation_agg(tid, item) FROM baskets), min_count => 12) ORDER BY 1, 2',
-    "SELECT a.name, b.name, p.support FROM $pairs p JOIN names a ON a.item = p.item_a JOIN names b ON b.item = p.item_b ORDER BY 1, 2",
+    "SELECT a.name, b.name, p.support_count FROM $pairs p JOIN names a ON a.item = p.item_a JOIN names b ON b.item = p.item_b ORDER BY 1, 2",
     "SELECT n.name, count(*) FROM names n LEFT JOIN $pairs p ON p.item_a = n.item GROUP BY 1 ORDER BY 1",
     q{SELECT k, count(*) FROM generate_series(11, 14) k, LATERAL batmap_pairs('SELECT tid, item FROM baskets', min_count => k) GROUP BY 1 ORDER BY 1},
-    q{SELECT (batmap_pairs('SELECT tid, item FROM baskets', min_count => 13)).support ORDER BY 1},
-    "WITH p AS MATERIALIZED (SELECT * FROM $pairs) SELECT count(*), sum(support) FROM p WHERE item_a IN (SELECT item_b FROM p)",
+    q{SELECT (batmap_pairs('SELECT tid, item FROM baskets', min_count => 13)).support_count ORDER BY 1},
+    "WITH p AS MATERIALIZED (SELECT * FROM $pairs) SELECT count(*), sum(support_count) FROM p WHERE item_a IN (SELECT item_b FROM p)",
     "SELECT * FROM $pairs p WHERE EXISTS (SELECT 1 FROM parts WHERE item = p.item_a AND tid = 17) ORDER BY 1, 2",
     'SELECT * FROM pairs_of(13)',
-    "CREATE TEMP TABLE made AS SELECT * FROM $pairs; SELECT count(*), sum(support) FROM made",
+    "CREATE TEMP TABLE made AS SELECT * FROM $pairs; SELECT count(*), sum(support_count) FROM made",
     # plain SQL
     "$self_join ORDER BY 1, 2",
     "$self_join ORDER BY 3 DESC, 1, 2 LIMIT 7",

@@ -21,7 +21,7 @@ $node->safe_psql('postgres', q{
     CREATE TABLE copy AS TABLE baskets;
     CHECKPOINT;
 });
-my $pairs = "SELECT count(*), sum(support) FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 1)";
+my $pairs = "SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 1)";
 my $want = $node->safe_psql('postgres', $pairs);
 is($want, $node->safe_psql('postgres', $pairs =~ s/baskets/copy/r), 'pages that are all-visible and pages that are not');
 

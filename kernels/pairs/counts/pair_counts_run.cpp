@@ -54,6 +54,7 @@ class StoredCounter final : public PairCounter {
   uint64_t kept() const { return kept_; }
   uint64_t occurrences() const { return occurrences_; }
   Buffer<int64_t> take_values() { return std::move(values_); }
+  bool is_leading(uint32_t index) const { return use_[index] == kLeading; }
 
   size_t tasks() const override { return task_begin_.size() - 1; }
   std::span<const uint32_t> supports() const override { return {}; }
@@ -102,13 +103,17 @@ PairCountsRun::PairCountsRun(const std::byte* counts, const PairQuery& query, co
   record_.items_kept = counter->kept();
   record_.occurrences = counter->occurrences();
   Buffer<int64_t> values = counter->take_values();
+  std::function<bool(uint32_t)> has_partners;
+  if (query.partners) has_partners = [items = counter.get()](uint32_t index) { return items->is_leading(index); };
   answers_.emplace(std::move(counter), std::move(values),
                    PairSelection{.min_count = min_count,
                                  .top_k = query.top_k,
                                  .per_item_top_k = query.per_item_top_k,
+                                 .has_partners = std::move(has_partners),
                                  .max_results = query.max_results,
                                  .ranking = {.measure = query.measure.value_or(PairMeasure::kSupport),
-                                             .total = static_cast<double>(header.total)}},
+                                             .total = static_cast<double>(header.total)},
+                                 .supports = query.supports},
                    options_);
   record_.group_ms = watch.milliseconds();
 }

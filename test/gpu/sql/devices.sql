@@ -32,7 +32,7 @@ SELECT * FROM differences($$batmap_pairs('TABLE dense', per_item_top_k => 3, @)$
 SELECT * FROM differences($$batmap_pairs('TABLE dense', min_support => 0.01, include => '{1,2,3}', exclude => '{5,77}', @)$$);
 SELECT * FROM differences($$batmap_pairs('TABLE sparse', min_count => 1, method => 'horizontal', @)$$);
 SELECT * FROM differences($$batmap_pairs('TABLE sparse', min_count => 2, method => 'bitmap', @)$$);
-SELECT * FROM differences($$batmap_pairs_of(NULL::text, 'SELECT tid, ''i'' || item FROM dense', min_count => 40, @)$$);
+SELECT * FROM differences($$batmap_pairs_of('SELECT tid, ''i'' || item FROM dense', min_count => 40, @)$$);
 SELECT * FROM differences($$batmap_join_project('SELECT item, tid FROM dense', 'SELECT tid, item FROM sparse', min_count => 1, @)$$);
 SELECT * FROM differences($$batmap_join_project('SELECT item, tid FROM dense WHERE item < 300', 'SELECT tid, item FROM dense', min_count => 30, @)$$);
 SELECT * FROM differences($$(SELECT p.* FROM (SELECT batmap_relation_agg(tid, item) r FROM dense) q, LATERAL batmap_pairs(q.r, min_count => 40, @) p) s$$);

@@ -24,13 +24,13 @@ SELECT * FROM episode_differences($$batmap_episodes('SELECT time_us, neuron, str
 SELECT * FROM episode_differences($$batmap_episodes('SELECT time_us, neuron FROM spikes WHERE time_us < 1000000', ARRAY[0, NULL], min_count => 20, max_length => 3, @)$$);
 SELECT * FROM episode_differences($$batmap_episodes('SELECT time_us, neuron FROM spikes', ARRAY[5000, 10000], top_k => 300, max_length => 4, @)$$);
 SELECT * FROM episode_differences($$batmap_episodes('SELECT time_us, neuron FROM spikes', ARRAY[5000, 10000], min_count => 600, min_length => 2, max_length => 4, include => '{1,2}', exclude => '{5}', @)$$);
-SELECT * FROM episode_differences($$batmap_episodes_of(NULL::text, 'SELECT time_us, ''n'' || neuron FROM spikes', ARRAY[5000, 10000], min_count => 700, max_length => 3, @)$$);
+SELECT * FROM episode_differences($$batmap_episodes_of('SELECT time_us, ''n'' || neuron FROM spikes', ARRAY[5000, 10000], min_count => 700, max_length => 3, @)$$);
 SELECT * FROM episode_differences($$batmap_episode_count('SELECT time_us, neuron FROM spikes', '{{0,1,2,3},{9,10,11,12},{3,2,1,0},{5,5,5,5},{1,2,3,99}}', ARRAY[0, 10000], @)$$);
 SELECT * FROM episode_differences($$batmap_episode_count('SELECT time_us, neuron, stream FROM spikes', '{{0,3},{3,6}}', ARRAY[0, 10000], algorithm => 'atomic', @)$$);
 SELECT * FROM episode_differences($$batmap_episode_count('SELECT time_us, neuron, stream FROM spikes', '{{0,1,2,3},{9,10,11,12},{3,2,1,0},{5,5,5,5},{1,2,3,99}}', ARRAY[0, 10000], algorithm => 'automaton', @)$$);
 SELECT * FROM episode_differences($$batmap_episode_count('SELECT time_us, neuron, stream FROM spikes', '{{0,1,2,3},{9,10,11,12},{3,2,1,0},{5,5,5,5},{1,2,3,99}}', ARRAY[0, 10000], algorithm => 'mapconcat', @)$$);
 SELECT * FROM episode_differences($$batmap_episode_count('SELECT time_us, neuron FROM spikes', '{{0},{9},{77}}', ARRAY[0, 1], @)$$);
-SELECT * FROM episode_differences($$batmap_episode_count_of(NULL::text, 'SELECT time_us, ''n'' || neuron FROM spikes', '{n0,n1,n2}', ARRAY[0, 10000], @)$$);
+SELECT * FROM episode_differences($$batmap_episode_count_of('SELECT time_us, ''n'' || neuron FROM spikes', '{n0,n1,n2}', ARRAY[0, 10000], @)$$);
 
 -- edges
 SELECT count(*) FROM batmap_episodes('SELECT 1, 1 WHERE false', ARRAY[0, 1], min_count => 1, device => 'require');

@@ -31,9 +31,9 @@ SELECT * FROM differences($$batmap_itemsets('TABLE baskets', min_support => 0.02
 SELECT * FROM differences($$batmap_itemsets('TABLE baskets', min_count => 60, target => 'closed', @)$$);
 SELECT * FROM differences($$batmap_itemsets('TABLE baskets', min_count => 60, target => 'generators', algorithm => 'tbi', @)$$);
 SELECT * FROM differences($$batmap_itemsets('TABLE baskets', top_k => 300, @)$$);
-SELECT * FROM differences($$batmap_itemsets_of(NULL::text, 'SELECT tid, ''i'' || item FROM baskets', min_count => 60, @)$$);
+SELECT * FROM differences($$batmap_itemsets_of('SELECT tid, ''i'' || item FROM baskets', min_count => 60, @)$$);
 SELECT * FROM differences($$batmap_rules('TABLE baskets', min_count => 60, min_confidence => 0.2, @)$$);
-SELECT * FROM differences($$batmap_rules_of(NULL::text, 'SELECT tid, ''i'' || item FROM baskets', min_count => 60, min_lift => 1, @)$$);
+SELECT * FROM differences($$batmap_rules_of('SELECT tid, ''i'' || item FROM baskets', min_count => 60, min_lift => 1, @)$$);
 SELECT * FROM differences($$(SELECT i.* FROM (SELECT batmap_relation_agg(tid, item) r FROM baskets) q, LATERAL batmap_itemsets(q.r, min_count => 60, @) i)$$);
 SET batmap.device = require;
 SELECT sum(itemsets) = (SELECT count(*) FROM batmap_itemsets('TABLE baskets', min_count => 60, device => 'cpu'))

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "core/error.h"
 
@@ -47,7 +49,34 @@ TEST(PairMeasure, ByHand) {
   EXPECT_DOUBLE_EQ(measure("kappa", counts), (100 * 60 - (800 + 4800)) / (10000.0 - 5600));
   EXPECT_DOUBLE_EQ(measure("yule_q", counts), 200.0 / 800);
   EXPECT_DOUBLE_EQ(measure("std_lift", counts), (1.25 - 0.125) / (2.5 - 0.125));
+  EXPECT_DOUBLE_EQ(measure("max_lift", counts), 2.5);
+  EXPECT_DOUBLE_EQ(measure("zhangs_metric", counts), (0.1 - 0.08) / std::max(0.1 * 0.8, 0.2 * 0.3));
+  EXPECT_NEAR(measure("llr", counts),
+              2 * (10 * std::log(1.25) + 10 * std::log(10 / 12.0) + 30 * std::log(30 / 32.0) + 50 * std::log(50 / 48.0)),
+              1e-12);
   EXPECT_NEAR(measure("hyper_confidence", counts) + measure("fishers_exact_test", counts), 1, 1e-12);
+}
+
+TEST(PairMeasure, ManyValuesAreThoseOfOnePair) {
+  struct Counts {
+    uint64_t a;
+    uint64_t both;
+    uint64_t b;
+  };
+  const std::vector<Counts> counts{{20, 10, 40}, {1, 1, 1}, {5, 0, 7}, {100, 60, 60}, {50, 25, 50}};
+  const ContingencyColumns columns{
+      .both = {&counts[0].both, 3}, .a = {&counts[0].a, 3}, .b = {&counts[0].b, 3}, .total = 100};
+  for (int k = 0; k <= static_cast<int>(PairMeasure::kZhangsMetric); ++k) {
+    std::vector<double> values(counts.size());
+    pair_measures(static_cast<PairMeasure>(k), columns, counts.size(), values.data());
+    for (size_t at = 0; at < counts.size(); ++at) {
+      const auto n = [](uint64_t count) { return static_cast<double>(count); };
+      const double wanted =
+          pair_measure(static_cast<PairMeasure>(k),
+                       {.both = n(counts[at].both), .a = n(counts[at].a), .b = n(counts[at].b), .total = 100});
+      EXPECT_TRUE(values[at] == wanted || (std::isnan(values[at]) && std::isnan(wanted))) << k << " " << at;
+    }
+  }
 }
 
 TEST(PairMeasure, Edges) {

@@ -142,5 +142,22 @@ TEST(BestPairsPerItem, LikeSorting) {
   }
 }
 
+TEST(BestPairsPerItem, PartnersComeByItemAndScore) {
+  const std::vector<int64_t> values{30, 10, 20};
+  MemoryMeter meter;
+  BestPairsPerItem best(meter, 2, values.data(), 3);
+  best.offer_to(0, 1, 5, 0.5);
+  best.offer_to(0, 2, 4, 0.5);
+  best.offer_to(2, 0, 4, 0.25);
+  best.offer_to(2, 1, 3, 0.75);
+  best.offer_to(2, 2, 1, 0.1);  // not among the best two
+  const GrowingBuffer<BestPairsPerItem::Kept> kept = best.take_partners();
+  std::vector<std::tuple<int64_t, int64_t, uint64_t>> found;
+  for (const BestPairsPerItem::Kept& pair : kept.span()) found.emplace_back(values[pair.a], values[pair.b], pair.support);
+  // Items by value. Equal scores: the smaller partner first.
+  EXPECT_EQ(found,
+            (std::vector<std::tuple<int64_t, int64_t, uint64_t>>{{20, 10, 3}, {20, 30, 4}, {30, 10, 5}, {30, 20, 4}}));
+}
+
 }  // namespace
 }  // namespace batmap::test

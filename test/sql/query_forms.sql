@@ -1,0 +1,80 @@
+-- How a query may be given: with parameters, with the names of its columns, with a basket a row.
+CREATE TABLE orders (order_id int, customer text, items int[], tags text[], doc jsonb);
+INSERT INTO orders VALUES (1, 'ann', '{1,2,3}', '{a,b}', '[1, 2]'), (2, 'ann', '{1,2}', '{b,c,c}', '[2, "1"]'), (3, 'bob', '{2,NULL,3}', '{}', '[]'),
+    (4, 'cyd', NULL, NULL, NULL), (5, 'o''hara', '{{1,3},{2,2}}', '{a,c}', '[3]');
+CREATE TABLE order_lines AS SELECT order_id AS "order", customer, unnest(items) AS "the item", now() AS at FROM orders;
+
+-- values for $1, $2
+PREPARE bought(text, int) AS
+SELECT item_a, item_b, support_count FROM batmap_pairs('SELECT "order", "the item" FROM order_lines WHERE customer = $1 AND "the item" < $2', 1, params => ROW($1, $2)) ORDER BY 1, 2;
+EXECUTE bought('ann', 3);
+EXECUTE bought('o''hara', 9);
+EXECUTE bought(NULL, 9);
+DO $$
+DECLARE who text := 'bob'; n int8;
+BEGIN
+    SELECT count(*) INTO n FROM batmap_pairs('SELECT "order", "the item" FROM order_lines WHERE customer = $1', 1, params => ROW(who));
+    RAISE NOTICE '% pairs', n;
+END
+$$;
+-- a literal without a type takes that of its place; a value may be used more than once, in subqueries and CTEs, too
+SELECT count(*) FROM batmap_pairs('SELECT "order", "the item" FROM order_lines WHERE "the item" < $1 AND "order" <> ALL ($2)', 1, params => ROW('3', '{1,5}'));
+SELECT count(*) FROM batmap_pairs('WITH w AS (SELECT * FROM order_lines WHERE customer > $1) SELECT "order", "the item" FROM w
+    WHERE EXISTS (SELECT FROM order_lines o WHERE o."the item" = w."the item" AND o.customer > $1) LIMIT $2', 1, params => ROW('b', 100));
+SELECT itemset FROM batmap_itemsets('SELECT "order", "the item" FROM order_lines WHERE customer = $1', min_count => 2, params => ROW('ann'::text)) ORDER BY 1;
+SELECT lhs, rhs FROM batmap_rules('SELECT "order", "the item" FROM order_lines WHERE customer = $1', min_count => 2, params => ROW('ann'::text)) ORDER BY 1;
+SELECT item FROM batmap_recommend('{1}', 'SELECT "order", "the item" FROM order_lines WHERE customer = $1', params => ROW('ann'::text)) ORDER BY 1;
+SELECT item, partner FROM batmap_partners('SELECT "order", "the item" FROM order_lines WHERE customer = $1', params => ROW('ann'::text), items => '{1}');
+SELECT a, c FROM batmap_join_project('SELECT "the item", "order" FROM order_lines WHERE customer = $1', 'SELECT "order", "the item" FROM order_lines WHERE customer = $2',
+    params => ROW('ann'::text, 'ann'::text)) ORDER BY 1, 2;
+SELECT episode FROM batmap_episodes('SELECT "order", "the item" FROM order_lines WHERE customer > $1', ARRAY[0, 2], min_count => 1, params => ROW('b'::text), min_length => 2) ORDER BY 1;
+SELECT episode, support_count FROM batmap_episode_count('SELECT "order", "the item" FROM order_lines WHERE customer > $1', '{2,1}', ARRAY[0, 2], params => ROW('b'::text));
+SELECT starts_at FROM batmap_episode_occurrences('SELECT "order", "the item" FROM order_lines WHERE customer > $1', '{2,1}', ARRAY[0, 2], params => ROW('b'::text));
+SELECT id_a, id_b FROM batmap_all_pairs('SELECT order_id, items::batmap FROM orders WHERE customer = $1', 1, params => ROW('ann'::text));
+SELECT transactions FROM batmap_estimate('SELECT "order", "the item" FROM order_lines WHERE customer = $1', 1, params => ROW('ann'::text)) LIMIT 1;
+SELECT transactions FROM batmap_itemset_estimate('SELECT "order", "the item" FROM order_lines WHERE customer = $1', 1, params => ROW('ann'::text));
+-- the planner knows the value
+CREATE FUNCTION rows_of(query text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE plan json; BEGIN EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan; RETURN plan -> 0 -> 'Plan' ->> 'Plan Rows'; END $$;
+CREATE TABLE wide AS SELECT x % 1000 AS tid, x % 97 * (x % 7) AS item FROM generate_series(1, 20000) x;
+ANALYZE wide;
+SELECT rows_of($$SELECT * FROM batmap_pairs('SELECT tid, item FROM wide WHERE tid < 10', 2)$$)
+     = rows_of($$SELECT * FROM batmap_pairs('SELECT tid, item FROM wide WHERE tid < $1', 2, params => ROW(10))$$) AS equal;
+-- refused
+SELECT * FROM batmap_pairs('SELECT "order", "the item" FROM order_lines WHERE customer = $1', 1);
+SELECT * FROM batmap_pairs('SELECT "order", "the item" FROM order_lines WHERE customer = $2', 1, params => ROW('ann'::text));
+SELECT * FROM batmap_pairs('SELECT "order", "the item" FROM order_lines WHERE customer = $1', 1, params => ROW(5));
+SELECT * FROM batmap_pairs('SELECT "order", "the item" FROM order_lines WHERE "order" = $1', 1, params => ROW('five'));
+SELECT * FROM batmap_pairs('SELECT "order", "the item" FROM order_lines; DROP TABLE order_lines', 1, params => ROW(1));
+SELECT count(*) FROM batmap_pairs('SELECT "order", "the item" FROM order_lines', 1, params => ROW());
+SELECT count(*) FROM batmap_pairs('SELECT "order", "the item" FROM order_lines', 1, params => NULL);
+
+-- a table, and the names of its columns
+SELECT item_a, item_b FROM batmap_pairs('TABLE order_lines', 2, tid_column => 'order', item_column => 'the item') ORDER BY 1, 2;
+SELECT item_a, item_b FROM batmap_pairs_of('SELECT * FROM order_lines WHERE customer < $1 ORDER BY at', 2, tid_column => 'the item', item_column => 'customer', params => ROW('p'::text)) ORDER BY 1, 2;
+EXPLAIN (COSTS OFF) SELECT item_a FROM batmap_pairs('TABLE wide', 400, tid_column => 'tid', item_column => 'item');
+SELECT * FROM batmap_pairs('TABLE order_lines', 2);
+SELECT * FROM batmap_pairs('TABLE order_lines', 2, tid_column => 'order');
+SELECT * FROM batmap_pairs('TABLE order_lines', 2, tid_column => 'order', item_column => 'item');
+SELECT * FROM batmap_pairs('SELECT *, "order" FROM order_lines', 2, tid_column => 'order', item_column => 'the item');
+SELECT * FROM batmap_pairs('TABLE order_lines', 2, tid_column => 'order', item_column => 'at');
+
+-- a basket a row: an array, a jsonb array
+SELECT * FROM batmap_pairs('SELECT order_id, items FROM orders', 1) EXCEPT SELECT * FROM batmap_pairs('SELECT order_id, unnest(items) FROM orders', 1);
+SELECT item_a, item_b, support_count FROM batmap_pairs('SELECT order_id, items FROM orders', 1) ORDER BY 1, 2;
+SELECT item_a, item_b, support_count FROM batmap_pairs_of('SELECT order_id, tags FROM orders', 1) ORDER BY 1, 2;
+SELECT item_a, item_b, support_count FROM batmap_pairs('SELECT order_id, doc FROM orders', 1) ORDER BY 1, 2;
+SELECT item_a, item_b, support_count FROM batmap_pairs_of('SELECT order_id, doc::json FROM orders', 1) ORDER BY 1, 2;
+SELECT item_a, item_b FROM batmap_pairs('TABLE orders', 2, tid_column => 'order_id', item_column => 'items') ORDER BY 1, 2;
+SELECT itemset, support_count FROM batmap_itemsets_of('SELECT order_id, tags FROM orders WHERE customer <> $1', min_count => 2, params => ROW('bob')) ORDER BY 1;
+CREATE DOMAIN tag_list AS text[];
+SELECT item_a, item_b FROM batmap_pairs_of('SELECT order_id, tags::tag_list FROM orders', 1) ORDER BY 1, 2;
+SELECT * FROM batmap_pairs('SELECT order_id, tags FROM orders', 1);
+SELECT * FROM batmap_pairs_of('SELECT order_id, items FROM orders', 1);
+SELECT * FROM batmap_pairs('SELECT 1, jsonb ''{"a": 1}''', 1);
+SELECT * FROM batmap_pairs('SELECT 1, jsonb ''["x"]''', 1);
+SELECT * FROM batmap_pairs('SELECT items, order_id FROM orders', 1) LIMIT 0;
+SELECT * FROM batmap_join_project('SELECT order_id, items FROM orders', 'SELECT 1, 2');
+DROP TABLE orders, order_lines, wide;
+DROP FUNCTION rows_of;
+DROP DOMAIN tag_list;
