@@ -4,8 +4,8 @@
 # time goes, and memory. bench/README.md describes the method, the variables, and what the figures do not say.
 #
 # Variables: BENCH_SCALE (fraction of the transactions, default 1), BENCH_PARTS (default "scan join duckdb
-# sets plain planning retail itemsets memory"; also shapes, corpus, spill, work_memory), BENCH_RUNS (runs of
-# each side, default 5), BENCH_SECONDS (a side that has taken this long is not run again, default 40 x scale),
+# sets plain planning retail itemsets memory"; also shapes, corpus, spill, work_memory, surface), BENCH_RUNS (runs
+# of each side, default 5), BENCH_SECONDS (a side that has taken this long is not run again, default 40 x scale),
 # BENCH_ORDER (of the rows: tid or random), BENCH_FULL_JOIN=1 (self-join over all of w1, not a tenth),
 # BENCH_SAVE=1 (also writes bench/results/DATE-CPU.md), BATMAP_TEST_DATA (folder with fimi/NAME.dat.zst;
 # missing data sets are skipped).
@@ -302,6 +302,8 @@ part_memory() {
 . bench/sql/spill.sh
 # shellcheck source=bench/sql/work_memory.sh
 . bench/sql/work_memory.sh
+# shellcheck source=bench/sql/surface.sh
+. bench/sql/surface.sh
 
 # ---- the run
 
@@ -317,7 +319,7 @@ if wanted duckdb; then
     if bench/peers/duckdb.sh setup; then duckdb_ready=yes; else say "DuckDB is skipped"; fi
 fi
 
-if wanted scan || wanted join || wanted duckdb || wanted sets || wanted plain || wanted planning || wanted spill || wanted memory; then
+if wanted scan || wanted join || wanted duckdb || wanted sets || wanted plain || wanted planning || wanted spill || wanted surface || wanted memory; then
     load_w1
     sql "SELECT count(*), count(DISTINCT tid), count(DISTINCT item) FROM w1;"
     IFS='|' read -r rows transactions items <<< "$answer"
@@ -346,6 +348,7 @@ if wanted itemsets; then part_itemsets; fi
 phase_table
 if wanted spill; then part_spill; fi
 if wanted work_memory; then part_work_memory; fi
+if wanted surface; then part_surface; fi
 if wanted memory; then part_memory; fi
 
 emit
