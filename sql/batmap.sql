@@ -1392,6 +1392,13 @@ COMMENT ON FUNCTION _batmap_to_typmod(batmap, int4, bool) IS 'the set in a decla
 CREATE CAST (batmap AS batmap) WITH FUNCTION _batmap_to_typmod(batmap, int4, bool) AS IMPLICIT;
 COMMENT ON CAST (batmap AS batmap) IS 'declares the universe';
 
+CREATE FUNCTION _batmap_from_array(int2[], int4, bool) RETURNS batmap
+AS 'MODULE_PATHNAME', 'batmap_from_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_from_array(int2[], int4, bool) IS 'the set of the elements of an array';
+
+CREATE CAST (int2[] AS batmap) WITH FUNCTION _batmap_from_array(int2[], int4, bool) AS ASSIGNMENT;
+COMMENT ON CAST (int2[] AS batmap) IS 'elements of an array; duplicates count once';
+
 CREATE FUNCTION _batmap_from_array(int4[], int4, bool) RETURNS batmap
 AS 'MODULE_PATHNAME', 'batmap_from_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
 COMMENT ON FUNCTION _batmap_from_array(int4[], int4, bool) IS 'the set of the elements of an array';
@@ -1419,6 +1426,20 @@ COMMENT ON FUNCTION _batmap_to_int8_array(batmap) IS 'the elements of a set, asc
 
 CREATE CAST (batmap AS int8[]) WITH FUNCTION _batmap_to_int8_array(batmap) AS ASSIGNMENT;
 COMMENT ON CAST (batmap AS int8[]) IS 'elements, ascending';
+
+CREATE FUNCTION _batmap_to_json(batmap) RETURNS json
+AS 'MODULE_PATHNAME', 'batmap_to_json' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION _batmap_to_json(batmap) IS 'the elements of a set, ascending';
+
+CREATE CAST (batmap AS json) WITH FUNCTION _batmap_to_json(batmap) AS ASSIGNMENT;
+COMMENT ON CAST (batmap AS json) IS 'an array of the elements, ascending; to_json and to_jsonb use it';
+
+CREATE FUNCTION _batmap_to_jsonb(batmap) RETURNS jsonb
+AS 'MODULE_PATHNAME', 'batmap_to_jsonb' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION _batmap_to_jsonb(batmap) IS 'the elements of a set, ascending';
+
+CREATE CAST (batmap AS jsonb) WITH FUNCTION _batmap_to_jsonb(batmap) AS ASSIGNMENT;
+COMMENT ON CAST (batmap AS jsonb) IS 'an array of the elements, ascending';
 
 CREATE FUNCTION _batmap_from_bytea(bytea, int4, bool) RETURNS batmap
 AS 'MODULE_PATHNAME', 'batmap_from_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
@@ -1750,6 +1771,287 @@ CREATE OPERATOR <%> (
     COMMUTATOR = <%>
 );
 COMMENT ON OPERATOR <%> (batmap, batmap) IS 'Jaccard distance';
+
+-- A set beside an array of integers, on either side: int2[] and int4[] are coerced to int8[]. The planner puts the body in the
+-- place of the operator, so that the array becomes a set first, and indexes and statistics serve it as they serve a set.
+
+CREATE FUNCTION _batmap_and(batmap, int8[]) RETURNS batmap
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1 & $2::batmap;
+COMMENT ON FUNCTION _batmap_and(batmap, int8[]) IS 'the operator & with the array as a set';
+
+CREATE OPERATOR & (
+    FUNCTION = _batmap_and, LEFTARG = batmap, RIGHTARG = int8[],
+    COMMUTATOR = &
+);
+COMMENT ON OPERATOR & (batmap, int8[]) IS 'intersection';
+
+CREATE FUNCTION _batmap_and(int8[], batmap) RETURNS batmap
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::batmap & $2;
+COMMENT ON FUNCTION _batmap_and(int8[], batmap) IS 'the operator & with the array as a set';
+
+CREATE OPERATOR & (
+    FUNCTION = _batmap_and, LEFTARG = int8[], RIGHTARG = batmap,
+    COMMUTATOR = &
+);
+COMMENT ON OPERATOR & (int8[], batmap) IS 'intersection';
+
+CREATE FUNCTION _batmap_or(batmap, int8[]) RETURNS batmap
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1 | $2::batmap;
+COMMENT ON FUNCTION _batmap_or(batmap, int8[]) IS 'the operator | with the array as a set';
+
+CREATE OPERATOR | (
+    FUNCTION = _batmap_or, LEFTARG = batmap, RIGHTARG = int8[],
+    COMMUTATOR = |
+);
+COMMENT ON OPERATOR | (batmap, int8[]) IS 'union';
+
+CREATE FUNCTION _batmap_or(int8[], batmap) RETURNS batmap
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::batmap | $2;
+COMMENT ON FUNCTION _batmap_or(int8[], batmap) IS 'the operator | with the array as a set';
+
+CREATE OPERATOR | (
+    FUNCTION = _batmap_or, LEFTARG = int8[], RIGHTARG = batmap,
+    COMMUTATOR = |
+);
+COMMENT ON OPERATOR | (int8[], batmap) IS 'union';
+
+CREATE FUNCTION _batmap_andnot(batmap, int8[]) RETURNS batmap
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1 - $2::batmap;
+COMMENT ON FUNCTION _batmap_andnot(batmap, int8[]) IS 'the operator - with the array as a set';
+
+CREATE OPERATOR - (
+    FUNCTION = _batmap_andnot, LEFTARG = batmap, RIGHTARG = int8[]
+);
+COMMENT ON OPERATOR - (batmap, int8[]) IS 'difference';
+
+CREATE FUNCTION _batmap_andnot(int8[], batmap) RETURNS batmap
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::batmap - $2;
+COMMENT ON FUNCTION _batmap_andnot(int8[], batmap) IS 'the operator - with the array as a set';
+
+CREATE OPERATOR - (
+    FUNCTION = _batmap_andnot, LEFTARG = int8[], RIGHTARG = batmap
+);
+COMMENT ON OPERATOR - (int8[], batmap) IS 'difference';
+
+CREATE FUNCTION _batmap_xor(batmap, int8[]) RETURNS batmap
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1 # $2::batmap;
+COMMENT ON FUNCTION _batmap_xor(batmap, int8[]) IS 'the operator # with the array as a set';
+
+CREATE OPERATOR # (
+    FUNCTION = _batmap_xor, LEFTARG = batmap, RIGHTARG = int8[],
+    COMMUTATOR = #
+);
+COMMENT ON OPERATOR # (batmap, int8[]) IS 'symmetric difference';
+
+CREATE FUNCTION _batmap_xor(int8[], batmap) RETURNS batmap
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::batmap # $2;
+COMMENT ON FUNCTION _batmap_xor(int8[], batmap) IS 'the operator # with the array as a set';
+
+CREATE OPERATOR # (
+    FUNCTION = _batmap_xor, LEFTARG = int8[], RIGHTARG = batmap,
+    COMMUTATOR = #
+);
+COMMENT ON OPERATOR # (int8[], batmap) IS 'symmetric difference';
+
+CREATE FUNCTION _batmap_overlaps(batmap, int8[]) RETURNS bool
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1 && $2::batmap;
+COMMENT ON FUNCTION _batmap_overlaps(batmap, int8[]) IS 'the operator && with the array as a set';
+
+CREATE OPERATOR && (
+    FUNCTION = _batmap_overlaps, LEFTARG = batmap, RIGHTARG = int8[],
+    COMMUTATOR = &&
+);
+COMMENT ON OPERATOR && (batmap, int8[]) IS 'overlaps';
+
+CREATE FUNCTION _batmap_overlaps(int8[], batmap) RETURNS bool
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::batmap && $2;
+COMMENT ON FUNCTION _batmap_overlaps(int8[], batmap) IS 'the operator && with the array as a set';
+
+CREATE OPERATOR && (
+    FUNCTION = _batmap_overlaps, LEFTARG = int8[], RIGHTARG = batmap,
+    COMMUTATOR = &&
+);
+COMMENT ON OPERATOR && (int8[], batmap) IS 'overlaps';
+
+CREATE FUNCTION _batmap_contains(batmap, int8[]) RETURNS bool
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1 @> $2::batmap;
+COMMENT ON FUNCTION _batmap_contains(batmap, int8[]) IS 'the operator @> with the array as a set';
+
+CREATE OPERATOR @> (
+    FUNCTION = _batmap_contains, LEFTARG = batmap, RIGHTARG = int8[],
+    COMMUTATOR = <@
+);
+COMMENT ON OPERATOR @> (batmap, int8[]) IS 'contains';
+
+CREATE FUNCTION _batmap_contains(int8[], batmap) RETURNS bool
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::batmap @> $2;
+COMMENT ON FUNCTION _batmap_contains(int8[], batmap) IS 'the operator @> with the array as a set';
+
+CREATE OPERATOR @> (
+    FUNCTION = _batmap_contains, LEFTARG = int8[], RIGHTARG = batmap,
+    COMMUTATOR = <@
+);
+COMMENT ON OPERATOR @> (int8[], batmap) IS 'contains';
+
+CREATE FUNCTION _batmap_contained(batmap, int8[]) RETURNS bool
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1 <@ $2::batmap;
+COMMENT ON FUNCTION _batmap_contained(batmap, int8[]) IS 'the operator <@ with the array as a set';
+
+CREATE OPERATOR <@ (
+    FUNCTION = _batmap_contained, LEFTARG = batmap, RIGHTARG = int8[],
+    COMMUTATOR = @>
+);
+COMMENT ON OPERATOR <@ (batmap, int8[]) IS 'is contained by';
+
+CREATE FUNCTION _batmap_contained(int8[], batmap) RETURNS bool
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::batmap <@ $2;
+COMMENT ON FUNCTION _batmap_contained(int8[], batmap) IS 'the operator <@ with the array as a set';
+
+CREATE OPERATOR <@ (
+    FUNCTION = _batmap_contained, LEFTARG = int8[], RIGHTARG = batmap,
+    COMMUTATOR = @>
+);
+COMMENT ON OPERATOR <@ (int8[], batmap) IS 'is contained by';
+
+CREATE FUNCTION _batmap_eq(batmap, int8[]) RETURNS bool
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1 = $2::batmap;
+COMMENT ON FUNCTION _batmap_eq(batmap, int8[]) IS 'the operator = with the array as a set';
+
+CREATE OPERATOR = (
+    FUNCTION = _batmap_eq, LEFTARG = batmap, RIGHTARG = int8[],
+    COMMUTATOR = =, NEGATOR = <>
+);
+COMMENT ON OPERATOR = (batmap, int8[]) IS 'equal';
+
+CREATE FUNCTION _batmap_eq(int8[], batmap) RETURNS bool
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::batmap = $2;
+COMMENT ON FUNCTION _batmap_eq(int8[], batmap) IS 'the operator = with the array as a set';
+
+CREATE OPERATOR = (
+    FUNCTION = _batmap_eq, LEFTARG = int8[], RIGHTARG = batmap,
+    COMMUTATOR = =, NEGATOR = <>
+);
+COMMENT ON OPERATOR = (int8[], batmap) IS 'equal';
+
+CREATE FUNCTION _batmap_ne(batmap, int8[]) RETURNS bool
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1 <> $2::batmap;
+COMMENT ON FUNCTION _batmap_ne(batmap, int8[]) IS 'the operator <> with the array as a set';
+
+CREATE OPERATOR <> (
+    FUNCTION = _batmap_ne, LEFTARG = batmap, RIGHTARG = int8[],
+    COMMUTATOR = <>, NEGATOR = =
+);
+COMMENT ON OPERATOR <> (batmap, int8[]) IS 'not equal';
+
+CREATE FUNCTION _batmap_ne(int8[], batmap) RETURNS bool
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::batmap <> $2;
+COMMENT ON FUNCTION _batmap_ne(int8[], batmap) IS 'the operator <> with the array as a set';
+
+CREATE OPERATOR <> (
+    FUNCTION = _batmap_ne, LEFTARG = int8[], RIGHTARG = batmap,
+    COMMUTATOR = <>, NEGATOR = =
+);
+COMMENT ON OPERATOR <> (int8[], batmap) IS 'not equal';
+
+CREATE FUNCTION _batmap_lt(batmap, int8[]) RETURNS bool
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1 < $2::batmap;
+COMMENT ON FUNCTION _batmap_lt(batmap, int8[]) IS 'the operator < with the array as a set';
+
+CREATE OPERATOR < (
+    FUNCTION = _batmap_lt, LEFTARG = batmap, RIGHTARG = int8[],
+    COMMUTATOR = >, NEGATOR = >=
+);
+COMMENT ON OPERATOR < (batmap, int8[]) IS 'less';
+
+CREATE FUNCTION _batmap_lt(int8[], batmap) RETURNS bool
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::batmap < $2;
+COMMENT ON FUNCTION _batmap_lt(int8[], batmap) IS 'the operator < with the array as a set';
+
+CREATE OPERATOR < (
+    FUNCTION = _batmap_lt, LEFTARG = int8[], RIGHTARG = batmap,
+    COMMUTATOR = >, NEGATOR = >=
+);
+COMMENT ON OPERATOR < (int8[], batmap) IS 'less';
+
+CREATE FUNCTION _batmap_le(batmap, int8[]) RETURNS bool
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1 <= $2::batmap;
+COMMENT ON FUNCTION _batmap_le(batmap, int8[]) IS 'the operator <= with the array as a set';
+
+CREATE OPERATOR <= (
+    FUNCTION = _batmap_le, LEFTARG = batmap, RIGHTARG = int8[],
+    COMMUTATOR = >=, NEGATOR = >
+);
+COMMENT ON OPERATOR <= (batmap, int8[]) IS 'less or equal';
+
+CREATE FUNCTION _batmap_le(int8[], batmap) RETURNS bool
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::batmap <= $2;
+COMMENT ON FUNCTION _batmap_le(int8[], batmap) IS 'the operator <= with the array as a set';
+
+CREATE OPERATOR <= (
+    FUNCTION = _batmap_le, LEFTARG = int8[], RIGHTARG = batmap,
+    COMMUTATOR = >=, NEGATOR = >
+);
+COMMENT ON OPERATOR <= (int8[], batmap) IS 'less or equal';
+
+CREATE FUNCTION _batmap_gt(batmap, int8[]) RETURNS bool
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1 > $2::batmap;
+COMMENT ON FUNCTION _batmap_gt(batmap, int8[]) IS 'the operator > with the array as a set';
+
+CREATE OPERATOR > (
+    FUNCTION = _batmap_gt, LEFTARG = batmap, RIGHTARG = int8[],
+    COMMUTATOR = <, NEGATOR = <=
+);
+COMMENT ON OPERATOR > (batmap, int8[]) IS 'greater';
+
+CREATE FUNCTION _batmap_gt(int8[], batmap) RETURNS bool
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::batmap > $2;
+COMMENT ON FUNCTION _batmap_gt(int8[], batmap) IS 'the operator > with the array as a set';
+
+CREATE OPERATOR > (
+    FUNCTION = _batmap_gt, LEFTARG = int8[], RIGHTARG = batmap,
+    COMMUTATOR = <, NEGATOR = <=
+);
+COMMENT ON OPERATOR > (int8[], batmap) IS 'greater';
+
+CREATE FUNCTION _batmap_ge(batmap, int8[]) RETURNS bool
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1 >= $2::batmap;
+COMMENT ON FUNCTION _batmap_ge(batmap, int8[]) IS 'the operator >= with the array as a set';
+
+CREATE OPERATOR >= (
+    FUNCTION = _batmap_ge, LEFTARG = batmap, RIGHTARG = int8[],
+    COMMUTATOR = <=, NEGATOR = <
+);
+COMMENT ON OPERATOR >= (batmap, int8[]) IS 'greater or equal';
+
+CREATE FUNCTION _batmap_ge(int8[], batmap) RETURNS bool
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::batmap >= $2;
+COMMENT ON FUNCTION _batmap_ge(int8[], batmap) IS 'the operator >= with the array as a set';
+
+CREATE OPERATOR >= (
+    FUNCTION = _batmap_ge, LEFTARG = int8[], RIGHTARG = batmap,
+    COMMUTATOR = <=, NEGATOR = <
+);
+COMMENT ON OPERATOR >= (int8[], batmap) IS 'greater or equal';
+
+CREATE FUNCTION _batmap_jaccard_distance(batmap, int8[]) RETURNS float8
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1 <%> $2::batmap;
+COMMENT ON FUNCTION _batmap_jaccard_distance(batmap, int8[]) IS 'the operator <%> with the array as a set';
+
+CREATE OPERATOR <%> (
+    FUNCTION = _batmap_jaccard_distance, LEFTARG = batmap, RIGHTARG = int8[],
+    COMMUTATOR = <%>
+);
+COMMENT ON OPERATOR <%> (batmap, int8[]) IS 'Jaccard distance';
+
+CREATE FUNCTION _batmap_jaccard_distance(int8[], batmap) RETURNS float8
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::batmap <%> $2;
+COMMENT ON FUNCTION _batmap_jaccard_distance(int8[], batmap) IS 'the operator <%> with the array as a set';
+
+CREATE OPERATOR <%> (
+    FUNCTION = _batmap_jaccard_distance, LEFTARG = int8[], RIGHTARG = batmap,
+    COMMUTATOR = <%>
+);
+COMMENT ON OPERATOR <%> (int8[], batmap) IS 'Jaccard distance';
 
 CREATE FUNCTION batmap_is_empty(batmap) RETURNS bool
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;

@@ -40,14 +40,39 @@ struct varlena* encode_set(SetWork* work, std::span<const uint64_t> elements, in
   return value;
 }
 
+namespace {
+
+// A typmod above this is kDeclared + N. One up to kMaxWidth is a width.
+constexpr int32 kDeclared = 64;
+
+bool is_power_of_two(int64 x) { return (x & (x - 1)) == 0; }
+
+}  // namespace
+
+int32 typmod_of_universe(int64 universe) {
+  const int width = width_of_universe(universe);
+  return is_power_of_two(universe) || universe > INT32_MAX - kDeclared ? width : static_cast<int32>(kDeclared + universe);
+}
+
+int64 universe_of_typmod(int32 typmod) {
+  if (typmod > kDeclared) return typmod - kDeclared;
+  return static_cast<int64>(universe_of(declared_width(typmod)));
+}
+
+int declared_width(int32 typmod) {
+  if (typmod > kDeclared) return width_for(static_cast<uint64_t>(typmod - kDeclared));
+  if (typmod < 0 || typmod > kMaxWidth)
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("type modifier %d of type batmap is not valid", typmod)));
+  return typmod;
+}
+
 int width_of_typmod(int32 typmod, std::span<const uint64_t> sorted) {
   const uint64_t largest = sorted.empty() ? 0 : sorted.back();
   if (typmod < 0) return undeclared_width(largest);
-  if (typmod > kMaxWidth)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("type modifier %d of type batmap is not valid", typmod),
-                    errhint("It is the w of a universe of 2^w, at most %d.", kMaxWidth)));
-  if (largest >> typmod != 0) raise_element_out_of_range(largest, typmod);
-  return typmod;
+  const int width = declared_width(typmod);
+  if (largest >> width != 0) raise_element_out_of_range(largest, width);
+  return width;
 }
 
 int width_of_universe(int64 universe) {
@@ -95,10 +120,11 @@ void read_array(SetWork* work, ArrayType* array) {
                     errhint("Use array_remove(..., NULL).")));
   const auto count = static_cast<size_t>(ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)));
   work->elements.shrink(0);
-  if (ARR_ELEMTYPE(array) == INT4OID)
-    copy_elements<int32>(work, array, count);
-  else
-    copy_elements<int64>(work, array, count);
+  switch (ARR_ELEMTYPE(array)) {
+    case INT2OID: copy_elements<int16>(work, array, count); break;
+    case INT4OID: copy_elements<int32>(work, array, count); break;
+    default: copy_elements<int64>(work, array, count); break;
+  }
   guarded([&] { sort_distinct(work->elements, work->options); });
 }
 

@@ -58,7 +58,14 @@ struct varlena* allocate_value(uint64_t bytes);
 struct varlena* encode_set(SetWork* work, std::span<const uint64_t> elements, int width);
 inline struct varlena* encode_set(SetWork* work, int width) { return encode_set(work, work->elements.span(), width); }
 
-/// The width for sorted elements under a typmod (the declared w, or -1). @raises 22003 if the largest is out
+/// The typmod of batmap(N): N itself, so that the type is shown as it was declared; or, if N is too large for that, the
+/// width. @raises 22023 unless the size is 1 .. 2^62
+int32 typmod_of_universe(int64 universe);
+/// The N that batmap(N) is shown with.
+int64 universe_of_typmod(int32 typmod);
+/// The width that a typmod declares. @raises 22023 for a typmod that the type does not have
+int declared_width(int32 typmod);
+/// The width for sorted elements under a typmod (that of batmap(N), a width, or -1). @raises 22003 if the largest is out
 /// of range, 22023 for a typmod that the type does not have
 int width_of_typmod(int32 typmod, std::span<const uint64_t> sorted);
 

@@ -1,8 +1,8 @@
 // Type batmap: text and binary input and output, the declared universe (typmod), casts to and from bytea.
 //
-// The typmod is a width w. A column batmap(N) holds subsets of [0, 2^w), where 2^w is the smallest power of
-// two >= N. A value without a declared universe has w = 32, or w = 62 if an element needs it. The text form
-// is {1,5,9} under all settings; the compact form b1:... (base64 of the binary form) is accepted as input.
+// A column batmap(N) holds subsets of [0, 2^w), where 2^w is the smallest power of two >= N. The typmod is N or w. A value
+// without a declared universe has w = 32, or w = 62 if an element needs it. The text form is {1,5,9} under all settings; the
+// compact form b1:... (base64 of the binary form) is accepted as input.
 // Bytes from outside are validated in full.
 #include <cstring>
 
@@ -23,7 +23,7 @@ namespace {
 /// A validated value with the width of the typmod: the value itself, or encoded again.
 struct varlena* at_typmod(struct varlena* value, int32 typmod) {
   const SetView set = open_set(set_bytes(value));
-  if (typmod < 0 || set.width() == typmod) return value;
+  if (typmod < 0 || set.width() == declared_width(typmod)) return value;
   SetWork* const work = open_work();
   guarded([&] { decode(set, work->elements, work->options); });
   const int width = width_of_typmod(typmod, work->elements.span());
@@ -93,20 +93,20 @@ BATMAP_FUNCTION(batmap_typmod_in) {
   if (count != 1)
     ereport(ERROR,
             (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("type batmap takes one modifier, the size of its universe")));
-  PG_RETURN_INT32(width_of_universe(pg_strtoint64(DatumGetCString(modifiers[0]))));
+  PG_RETURN_INT32(typmod_of_universe(pg_strtoint64(DatumGetCString(modifiers[0]))));
 }
 
 BATMAP_FUNCTION(batmap_typmod_out) {
   const int32 typmod = PG_GETARG_INT32(0);
-  if (typmod < 0 || typmod > kMaxWidth) PG_RETURN_CSTRING(pstrdup(""));
-  PG_RETURN_CSTRING(psprintf("(" UINT64_FORMAT ")", universe_of(typmod)));
+  if (typmod < 0) PG_RETURN_CSTRING(pstrdup(""));
+  PG_RETURN_CSTRING(psprintf("(" INT64_FORMAT ")", universe_of_typmod(typmod)));
 }
 
 BATMAP_FUNCTION(batmap_to_typmod) {
   const Datum value = PG_GETARG_DATUM(0);
   const int32 typmod = PG_GETARG_INT32(1);
   // Usually nothing has to be done, and then the header is enough.
-  if (typmod < 0 || header_of_datum(value).width() == typmod) PG_RETURN_DATUM(value);
+  if (typmod < 0 || header_of_datum(value).width() == declared_width(typmod)) PG_RETURN_DATUM(value);
   PG_RETURN_POINTER(at_typmod(PG_DETOAST_DATUM_PACKED(value), typmod));
 }
 

@@ -16,7 +16,7 @@ using namespace batmap::pg;
 
 namespace {
 
-/// Makes a set of an int4[] or int8[], with the width of a typmod.
+/// Makes a set of an int2[], int4[] or int8[], with the width of a typmod.
 Datum set_from_array(FunctionCallInfo fcinfo, int32 typmod) {
   SetWork* const work = open_work();
   read_array(work, PG_GETARG_ARRAYTYPE_P(0));
@@ -82,6 +82,15 @@ BATMAP_FUNCTION(batmap_from_array) { return set_from_array(fcinfo, PG_GETARG_INT
 BATMAP_FUNCTION(batmap_from_array_universe) { return set_from_array(fcinfo, width_of_universe(PG_GETARG_INT64(1))); }
 BATMAP_FUNCTION(batmap_to_int4_array) { return set_to_array<int32>(fcinfo, INT4OID); }
 BATMAP_FUNCTION(batmap_to_int8_array) { return set_to_array<int64>(fcinfo, INT8OID); }
+
+/// As an array of numbers.
+BATMAP_FUNCTION(batmap_to_json) {
+  PG_RETURN_DATUM(DirectFunctionCall1(array_to_json, set_to_array<int64>(fcinfo, INT8OID)));
+}
+BATMAP_FUNCTION(batmap_to_jsonb) {
+  const Datum json = DirectFunctionCall1(array_to_json, set_to_array<int64>(fcinfo, INT8OID));
+  PG_RETURN_DATUM(DirectFunctionCall1(jsonb_in, CStringGetDatum(TextDatumGetCString(json))));
+}
 
 BATMAP_FUNCTION(batmap_from_roaring) { return set_from_roaring(fcinfo, RoaringForm::k32); }
 BATMAP_FUNCTION(batmap_from_roaring64) { return set_from_roaring(fcinfo, RoaringForm::k64); }

@@ -31,7 +31,7 @@ for my $statement (map { plain($_) } split /;/, $sql) {
     if ($statement =~ /^CREATE VIEW (\w+)/) { $view{$1} = 1 }
     if ($statement =~ /^CREATE CAST \((\S+) AS (\S+)\)/) { $cast{"$1\::$2"} = 1 }
     if ($statement =~ /^CREATE OPERATOR CLASS (\w+)/) { $class{$1} = 1 }
-    if ($statement =~ /^CREATE OPERATOR (\S+) \(.*LEFTARG = (\w+), RIGHTARG = (\w+)/) { $operator{"$2 $1 $3"} = 1 }
+    if ($statement =~ /^CREATE OPERATOR (\S+) \(.*LEFTARG = ([\w\[\]]+), RIGHTARG = ([\w\[\]]+)/) { $operator{"$2 $1 $3"} = 1 }
     next if $statement =~ /^COMMENT/;
     $part{$1} = 1 while $statement =~ /\b(?:[A-Z_]+ = |FUNCTION \d+ |WITH FUNCTION |SUPPORT )(_?batmap\w*)/g;
 }
@@ -89,7 +89,12 @@ my %heading = map { $_ => 1 } $prose =~ /^#+ (.*)$/mg;
 for my $name (sort keys %type) { report("no section 'Type $name'") unless $heading{"Type $name"} }
 for my $name (sort keys %view) { report("no section of the view $name") unless $heading{$name} }
 for my $name (sort keys %class) { report("operator class $name is not there") unless $quoted{$name} }
-for my $name (sort keys %operator) { report("operator $name is not there") unless $quoted{$name} }
+# One sentence says that an array can be on either side of each operator of two sets.
+for my $name (sort keys %operator) {
+    report("operator $name is not there") unless $quoted{ $name =~ s/int8\[\]/batmap/r };
+    next unless $name =~ /^batmap (\S+) batmap$/;
+    for my $other ("batmap $1 int8[]", "int8[] $1 batmap") { report("there is no operator $other") unless $operator{$other} }
+}
 for my $name (sort keys %cast) { report("cast $name is not there") unless $quoted{$name} }
 for my $name (sort keys %setting) { report("setting $name has no row") unless $prose =~ /^\| `\Q$name\E` \|/m }
 

@@ -90,6 +90,7 @@ const std::string kPlanned =
     " batmap_episodes('SELECT time_us, neuron FROM spikes', '{0,100}'::int4[], min_count => 1) e,"
     " batmap_join_project('SELECT tid, item FROM dense', 'SELECT item, tid FROM dense') j,"
     " batmap_all_pairs('SELECT id, s FROM sets', min_count => 1) a,"
+    " batmap_partners('SELECT tid, item FROM dense') n,"
     " sets, batmap_unnest(s) u, counts, batmap_pairs(c, min_count => 1) c";
 const Served kServed[] = {
     {"_batmap_typanalyze", "ANALYZE sets"},
@@ -102,6 +103,7 @@ const Served kServed[] = {
     {"_batmap_gin_triconsistent", "SELECT count(*) FROM indexed WHERE s <@ (SELECT s FROM sets WHERE id = 4)"},
     {"_batmap_pairs_support", nullptr},
     {"_batmap_pairs_counts_support", nullptr},
+    {"_batmap_partners_support", nullptr},
     {"_batmap_itemsets_support", nullptr},
     {"_batmap_rules_support", nullptr},
     {"_batmap_recommend_support", nullptr},
@@ -182,6 +184,8 @@ class Pool {
     values_["timestamp with time zone"] = {"now()", "'infinity'::timestamptz", "'-infinity'::timestamptz",
                                            "'294276-12-31'::timestamptz"};
     values_["text"] = kQueries;
+    values_["name"] = {"'tid'::name", "'item'::name", "'no such column'::name", "''::name"};
+    values_["record"] = {"ROW(1)", "ROW(1, 'x')", "ROW()", "ROW(NULL, now(), ROW(1))"};
     values_["cstring"] = {"'{}'::cstring",
                           "'{1,2,3}'::cstring",
                           "'2147483647'::cstring",
@@ -205,14 +209,15 @@ class Pool {
     values_["batmap_relation"] = {"(SELECT r FROM relations WHERE id = 1)", "(SELECT r FROM relations WHERE id = 2)",
                                   "'\\x'::batmap_relation"};
     values_["batmap_pair_counts"] = {"(SELECT c FROM counts)", "(SELECT c + c FROM counts)"};
-    arrays_["bigint"] = arrays_["integer"] = {"(SELECT array_agg(i) FROM generate_series(1, 40) i)",
-                                              "(SELECT array_agg(i * 2) FROM generate_series(0, 300000) i)",
-                                              "(SELECT array_agg(0) FROM generate_series(0, 300000) i)",
-                                              "ARRAY[0, 2147483647]",
-                                              "ARRAY[0, 100, 20000]",
-                                              "ARRAY[2147483647, 0]",
-                                              "ARRAY[ARRAY[1, 2, 3], ARRAY[4, 5, 6]]",
-                                              "ARRAY[1, NULL]"};
+    arrays_["bigint"] = arrays_["integer"] =
+        arrays_["smallint"] = {"(SELECT array_agg(i) FROM generate_series(1, 40) i)",
+                               "(SELECT array_agg(i * 2) FROM generate_series(0, 300000) i)",
+                               "(SELECT array_agg(0) FROM generate_series(0, 300000) i)",
+                               "ARRAY[0, 2147483647]",
+                               "ARRAY[0, 100, 20000]",
+                               "ARRAY[2147483647, 0]",
+                               "ARRAY[ARRAY[1, 2, 3], ARRAY[4, 5, 6]]",
+                               "ARRAY[1, NULL]"};
     arrays_["double precision"] = {"(SELECT array_agg(i / 7.0) FROM generate_series(0, 3000) i)",
                                    "ARRAY[0, 1e308]",
                                    "ARRAY[4.9e-324, 1e-300]",

@@ -1,0 +1,62 @@
+-- Arrays of integers beside sets, as drivers send them, and sets as JSON.
+CREATE TABLE array_sets (id int PRIMARY KEY, s batmap(100000), plain int[]);
+INSERT INTO array_sets VALUES (1, ARRAY[1, 2, 3]::int2[], '{1,2,3}'), (2, ARRAY[2, 70000], '{2,70000}'), (3, ARRAY[3, 4]::int8[], '{4,3}'), (4, '{}', '{}');
+PREPARE put(int, int2[]) AS INSERT INTO array_sets VALUES ($1, $2, $2);
+EXECUTE put(5, '{5,5,7}');
+-- all operators, on either side, with all three types
+SELECT s && a AS overlaps, a && s AS "and turned", s @> a AS contains, a <@ s AS "and turned", s <@ a AS within, a @> s AS "and turned",
+    s | a AS "or", a | s = s | a AS turned, s & a AS "and", a & s AS turned, s - a AS less, a - s AS turned, s # a AS "xor", a # s AS turned,
+    (s <%> a)::numeric(4, 3) AS distance, (a <%> s)::numeric(4, 3) AS turned
+FROM array_sets, LATERAL (SELECT ARRAY[1, 9, 1]::int2[] AS a) v WHERE id = 1;
+SELECT s = a AS eq, s <> a AS ne, s < a AS lt, s <= a AS le, s > a AS gt, s >= a AS ge, a = s AS "turned: eq", a <> s AS ne, a < s AS lt, a <= s AS le, a > s AS gt, a >= s AS ge
+FROM array_sets, LATERAL (SELECT ARRAY[1, 9, 1]::int2[] AS a) v WHERE id = 1;
+SELECT s && a AS overlaps, a && s AS "and turned", s @> a AS contains, a <@ s AS "and turned", s <@ a AS within, a @> s AS "and turned",
+    s | a AS "or", a | s = s | a AS turned, s & a AS "and", a & s AS turned, s - a AS less, a - s AS turned, s # a AS "xor", a # s AS turned,
+    (s <%> a)::numeric(4, 3) AS distance, (a <%> s)::numeric(4, 3) AS turned
+FROM array_sets, LATERAL (SELECT ARRAY[1, 9, 1]::int4[] AS a) v WHERE id = 1;
+SELECT s = a AS eq, s <> a AS ne, s < a AS lt, s <= a AS le, s > a AS gt, s >= a AS ge, a = s AS "turned: eq", a <> s AS ne, a < s AS lt, a <= s AS le, a > s AS gt, a >= s AS ge
+FROM array_sets, LATERAL (SELECT ARRAY[1, 9, 1]::int4[] AS a) v WHERE id = 1;
+SELECT s && a AS overlaps, a && s AS "and turned", s @> a AS contains, a <@ s AS "and turned", s <@ a AS within, a @> s AS "and turned",
+    s | a AS "or", a | s = s | a AS turned, s & a AS "and", a & s AS turned, s - a AS less, a - s AS turned, s # a AS "xor", a # s AS turned,
+    (s <%> a)::numeric(4, 3) AS distance, (a <%> s)::numeric(4, 3) AS turned
+FROM array_sets, LATERAL (SELECT ARRAY[1, 9, 1]::int8[] AS a) v WHERE id = 1;
+SELECT s = a AS eq, s <> a AS ne, s < a AS lt, s <= a AS le, s > a AS gt, s >= a AS ge, a = s AS "turned: eq", a <> s AS ne, a < s AS lt, a <= s AS le, a > s AS gt, a >= s AS ge
+FROM array_sets, LATERAL (SELECT ARRAY[1, 9, 1]::int8[] AS a) v WHERE id = 1;
+SELECT id FROM array_sets WHERE s && ARRAY[2, 5]::int2[] ORDER BY 1;
+SELECT id FROM array_sets WHERE ARRAY[2, 3]::int8[] <@ s ORDER BY 1;
+SELECT id FROM array_sets WHERE s = ARRAY[3, 4, 4] ORDER BY 1;
+SELECT id FROM array_sets WHERE s = plain ORDER BY 1;
+SELECT batmap_and_cardinality(s, ARRAY[1, 2]::int2[]::batmap), batmap_cardinality(plain::batmap) FROM array_sets ORDER BY id;
+-- an index answers
+CREATE INDEX ON array_sets USING gin (s);
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT id FROM array_sets WHERE s @> ARRAY[2, 3]::int2[];
+SELECT id FROM array_sets WHERE s @> ARRAY[2, 3]::int2[] ORDER BY 1;
+EXPLAIN (COSTS OFF) SELECT id FROM array_sets WHERE ARRAY[2, 5]::int8[] && s;
+EXPLAIN (COSTS OFF) SELECT id FROM array_sets WHERE s = ARRAY[3, 4, 4];
+RESET enable_seqscan;
+-- NULL
+SELECT s && NULL::int[] IS NULL AS nothing, NULL::int2[] | s IS NULL AS nothing FROM array_sets WHERE id = 1;
+-- operators of arrays alone stay as they are
+SELECT ARRAY[1, 2] && ARRAY[2], ARRAY[1, 1] = ARRAY[1], ARRAY[1, 2] @> ARRAY[1, 1], ARRAY[2] < ARRAY[10], ARRAY[1, 2] || 3, ARRAY[1, 1] || ARRAY[1], 2 = ANY (ARRAY[1, 2]);
+SELECT max(plain), min(plain), array_length(max(plain), 1) FROM array_sets;
+SELECT pg_typeof(coalesce(plain, '{}')), pg_typeof(CASE WHEN id = 1 THEN s ELSE plain::batmap END) FROM array_sets WHERE id = 1;
+-- refused
+INSERT INTO array_sets VALUES (6, ARRAY[-1]::int2[]);
+INSERT INTO array_sets VALUES (6, ARRAY[1, NULL]::int2[]);
+SELECT id FROM array_sets WHERE s && ARRAY['x'];
+-- JSON
+SELECT to_jsonb(s), to_json(s), s::json, s::jsonb -> 0 AS first, jsonb_build_object('tags', s), pg_typeof(s::jsonb) FROM array_sets ORDER BY id;
+SELECT row_to_json(a), to_jsonb(a) -> 's' -> 1 FROM array_sets a WHERE id = 2;
+SELECT jsonb_agg(s ORDER BY id), to_jsonb(ARRAY['{4611686018427387903}'::batmap]) FROM array_sets WHERE id < 3;
+-- the type is shown as it was declared
+CREATE TABLE declared_sets (a batmap(1), b batmap(2), c batmap(50), d batmap(100000), e batmap(2147483583), f batmap(2147483584), g batmap(4611686018427387904), h batmap(65));
+SELECT attname, format_type(atttypid, atttypmod), atttypmod FROM pg_attribute WHERE attrelid = 'declared_sets'::regclass AND attnum > 0 ORDER BY attnum;
+INSERT INTO declared_sets (c, d) VALUES ('{63}', '{131071}');
+INSERT INTO declared_sets (c) VALUES ('{64}');
+INSERT INTO declared_sets (d) VALUES (ARRAY[131072]);
+SELECT batmap_universe(c), batmap_universe(d), c::batmap(64), d::batmap(131072) FROM declared_sets;
+SELECT '{1}'::batmap(0);
+SELECT '{1}'::batmap(4611686018427387905);
+SELECT _batmap_to_typmod('{1}', 63, false);
+DROP TABLE array_sets, declared_sets;
