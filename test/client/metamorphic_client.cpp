@@ -552,8 +552,8 @@ class Checker {
         x.c_str(), source(call, 0).c_str(), m);
     if (call.function == Function::kPairs) {
       if (!call.method.empty()) arguments += ", method => '" + call.method + "'";
-      out.function = text("SELECT * FROM batmap_pairs%s(%s%s%s)", of ? "_of" : "", of ? type.c_str() : "", rows.c_str(),
-                          arguments.c_str());
+      out.function = text("SELECT item_a, item_b, support_count, count_a, count_b, total FROM batmap_pairs%s(%s%s%s)",
+                          of ? "_of" : "", of ? type.c_str() : "", rows.c_str(), arguments.c_str());
       out.sql = sets +
                 "SELECT x, y, p.n, a.n, b.n, total.n FROM p JOIN s a ON a.i = x JOIN s b ON b.i = y CROSS JOIN total"
                 " ORDER BY 3 DESC, 1, 2" +

@@ -43,7 +43,8 @@ like($rows[0], qr/^1\|f\|1 /, 'the first holds one pair');
 like($rows[3], qr/^4\|f\|500000 /, 'the fourth holds half a million');
 cmp_ok($node->safe_psql('postgres', 'SELECT pg_column_size(r) FROM kept WHERE id = 4'), '>', 1_000_000, 'and is large');
 
-my $views = 'SELECT 1, v::text FROM by_text v UNION ALL SELECT 2, v::text FROM by_aggregate v ORDER BY 1, 2';
+my $numbers = 'item_a, item_b, support_count, count_a, count_b, total';
+my $views = "SELECT 1, ($numbers)::text FROM by_text UNION ALL SELECT 2, ($numbers)::text FROM by_aggregate ORDER BY 1, 2";
 my $views_before = $node->safe_psql('postgres', $views);
 is($views_before, "1|(0,7,2,2,6,6)\n1|(1,7,2,2,6,6)\n1|(2,7,2,2,6,6)\n2|(0,7,2,2,6,6)\n2|(1,7,2,2,6,6)\n2|(2,7,2,2,6,6)",
     'two materialized views have three pairs');
