@@ -80,8 +80,6 @@ SELECT what, uses_node(query) FROM (VALUES
     ('volatile rows', 'SELECT a.item, b, count(*) FROM jp_rows a JOIN (SELECT nextval(''jp_numbers'') AS b) q ON tid = b GROUP BY 1, 2'),
     ('another equality', 'SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b ON a.tid =%= b.tid GROUP BY 1, 2'),
     ('locks', 'SELECT 1 FROM (SELECT a.item FROM jp_rows a JOIN jp_rows b USING (tid) FOR UPDATE) q')) q(what, query);
-CREATE COLLATION jp_nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
-SELECT uses_node('SELECT a.word COLLATE jp_nocase, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) GROUP BY 1, 2');
 SET batmap.enable_join_project = off;
 SELECT uses_node('SELECT a.item, b.item, count(*) FROM jp_rows a JOIN jp_rows b USING (tid) GROUP BY 1, 2');
 RESET batmap.enable_join_project;

@@ -34,7 +34,7 @@ like($rows[3], qr/\|2000\|2000\|batmap\|batmap\|1048576\|/, 'the fourth holds ba
 like($rows[4], qr/\|69993\|1000000\|batmap\|bitmap\|1048576\|/, 'the fifth a batmap and a bitmap');
 like($rows[5], qr/\|40000\|3\|batmap\|array\|1048576\|/, 'the sixth a wide one and an array');
 is($node->safe_psql('postgres', "SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'kept'::regclass AND attname = 'u'"),
-    'batmap(1048576)', 'the declared universe is the next power of two');
+    'batmap(1000000)', 'the type is shown as it was declared');
 
 $node->restart;
 is($node->safe_psql('postgres', $contents), $before, 'the same after a restart');

@@ -8,6 +8,7 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use contrib 'postgres_fdw';
 
 my @nodes = map { PostgreSQL::Test::Cluster->new("shard_$_") } (1, 2);
 $_->init, $_->start for @nodes;

@@ -10,6 +10,7 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use contrib;
 
 my $queries = $ENV{BATMAP_RANDOM_QUERIES} // (($ENV{BATMAP_TEST_GRID} // '') eq 'full' ? 4000 : 600);
 my $seed = $ENV{BATMAP_SEED} // 20261121;
@@ -71,22 +72,25 @@ sub table {
 }
 
 my ($host, $port) = ($node->host, $node->port);
-my @tables = (
-    table('t', 300, 0, 'plain'), table('n', 250, 0.6, 'plain'), table('p', 300, 0.3, 'partitioned'),
-    table('s', 40, 0.3, 'plain'), table('e', 0, 0, 'plain'));
-$node->safe_psql('postgres', join "\n", "SELECT setseed(0.42);", @tables, <<'SQL' =~ s/HOST/$host/r =~ s/PORT/$port/r);
-CREATE TABLE uniq AS SELECT DISTINCT k4, i4, k4 + 1 AS k8, i4::text AS txt FROM t WHERE k4 IS NOT NULL AND i4 IS NOT NULL;
-ALTER TABLE uniq ADD PRIMARY KEY (k4, i4);
+my $far = contrib::has('postgres_fdw') ? <<"SQL" : 'CREATE VIEW f AS TABLE n;';
 CREATE EXTENSION postgres_fdw;
-CREATE SERVER self FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host 'HOST', port 'PORT', dbname 'postgres',
+CREATE SERVER self FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$host', port '$port', dbname 'postgres',
     use_remote_estimate 'true', fdw_startup_cost '0', fdw_tuple_cost '0');
 CREATE USER MAPPING FOR CURRENT_USER SERVER self;
 CREATE SCHEMA far;
 IMPORT FOREIGN SCHEMA public LIMIT TO (n) FROM SERVER self INTO far;
 ALTER FOREIGN TABLE far.n RENAME TO f;
 ALTER TABLE far.f SET SCHEMA public;
+SQL
+my @tables = (
+    table('t', 300, 0, 'plain'), table('n', 250, 0.6, 'plain'), table('p', 300, 0.3, 'partitioned'),
+    table('s', 40, 0.3, 'plain'), table('e', 0, 0, 'plain'));
+$node->safe_psql('postgres', join "\n", "SELECT setseed(0.42);", @tables, <<'SQL', $far, <<'COMPARE');
+CREATE TABLE uniq AS SELECT DISTINCT k4, i4, k4 + 1 AS k8, i4::text AS txt FROM t WHERE k4 IS NOT NULL AND i4 IS NOT NULL;
+ALTER TABLE uniq ADD PRIMARY KEY (k4, i4);
 CREATE VIEW v AS SELECT * FROM n WHERE i4 <> 2;
 ANALYZE uniq;
+SQL
 
 -- Rows of a query without the node and with it, compared as bags; and whether the node stands in its plan.
 CREATE FUNCTION compare(query text, OUT fired bool, OUT same bool, OUT failure text) LANGUAGE plpgsql AS $$
@@ -104,7 +108,7 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
     failure := SQLERRM;
 END $$;
-SQL
+COMPARE
 
 # The possible keys and items of a side.
 my @key_columns = qw(k4 k4 k4 k8 k2 txt num u d ts c vc flt);

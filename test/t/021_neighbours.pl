@@ -8,6 +8,7 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use contrib 'pg_stat_statements';
 
 my $module = $ENV{BATMAP_NEIGHBOUR};
 plan skip_all => 'BATMAP_NEIGHBOUR is not set: make neighbour' unless defined $module;

@@ -1,0 +1,19 @@
+-- Nondeterministic collations: equality is that of the collation, not of the bytes. Only a server with ICU has them.
+SELECT NOT EXISTS (SELECT FROM pg_collation WHERE collname LIKE '%-x-icu') AS no_icu
+\gset
+\if :no_icu
+\quit
+\endif
+LOAD 'batmap';
+CREATE COLLATION case_blind (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE TABLE collated (tid int, item text);
+INSERT INTO collated VALUES (1, 'Milk'), (1, 'bread'), (2, 'MILK'), (2, 'Bread');
+SELECT lower(item_a), lower(item_b), support_count FROM batmap_pairs_of('SELECT tid, item COLLATE case_blind FROM collated', min_count => 1);
+SELECT item_a, item_b, support_count FROM batmap_pairs_of('SELECT tid, item FROM collated', min_count => 1) ORDER BY 1, 2;
+-- the node leaves them to the plain plan
+SELECT taken, expression, reason FROM batmap_explain_why('SELECT a.item COLLATE case_blind, b.tid, count(*) FROM collated a JOIN collated b USING (tid) GROUP BY 1, 2');
+SELECT taken, expression, reason FROM batmap_explain_why('SELECT a.tid, b.tid, count(*) FROM collated a JOIN collated b ON a.item COLLATE case_blind = b.item COLLATE case_blind GROUP BY 1, 2');
+SELECT lower(a.item COLLATE case_blind) AS a, lower(b.item COLLATE "C") AS b, count(*) FROM collated a JOIN collated b USING (tid)
+    WHERE lower(a.item) < lower(b.item) GROUP BY a.item COLLATE case_blind, lower(b.item COLLATE "C");
+DROP TABLE collated;
+DROP COLLATION case_blind;
