@@ -64,8 +64,8 @@ my $too_slow_for_scalar = 1e10;
 
 # psql prints a row of count, sum, sha256 and total as "count|sum|sha256|total".
 my $answer = q{
-    SELECT count(*), sum(support),
-           encode(sha256(convert_to(string_agg(format(E'%s %s %s\n', item_a, item_b, support), ''
+    SELECT count(*), sum(support_count),
+           encode(sha256(convert_to(string_agg(format(E'%s %s %s\n', item_a, item_b, support_count), ''
                                                ORDER BY item_a, item_b), 'UTF8')), 'hex'),
            max(total)
     FROM batmap_pairs(};

@@ -87,7 +87,7 @@ RESET batmap.gpu_memory_limit;
 -- a cancelled run leaves the device as it was
 CREATE TABLE large AS SELECT i / 300 AS tid, (hashint8(i) & 16383) AS item FROM generate_series(1::int8, 6000000) i;
 SET statement_timeout = '700ms';
-SELECT sum(support) FROM batmap_pairs('TABLE large', min_count => 1, device => 'require');
+SELECT sum(support_count) FROM batmap_pairs('TABLE large', min_count => 1, device => 'require');
 RESET statement_timeout;
 SELECT count(*) > 0 FROM batmap_pairs('TABLE dense', min_count => 45, device => 'require');
 

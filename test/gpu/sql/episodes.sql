@@ -34,7 +34,7 @@ SELECT * FROM episode_differences($$batmap_episode_count_of('SELECT time_us, ''n
 
 -- edges
 SELECT count(*) FROM batmap_episodes('SELECT 1, 1 WHERE false', ARRAY[0, 1], min_count => 1, device => 'require');
-SELECT episode, support FROM batmap_episodes('VALUES (1, 2), (2, 1), (2, 1), (NULL, 3)', ARRAY[0, 1], min_count => 1, device => 'require');
+SELECT episode, support_count FROM batmap_episodes('VALUES (1, 2), (2, 1), (2, 1), (NULL, 3)', ARRAY[0, 1], min_count => 1, device => 'require');
 
 -- memory of the device: an error, or the CPU
 SET batmap.gpu_memory_limit = '1MB';

@@ -48,7 +48,7 @@ SELECT count(*) FROM (SELECT length, candidates, frequent FROM batmap_last_run_l
 
 -- edges
 SELECT count(*) FROM batmap_itemsets('SELECT 1, 1 WHERE false', min_count => 1, device => 'require');
-SELECT itemset, support FROM batmap_itemsets('VALUES (1, 2), (1, 1), (1, 2), (2, 1), (NULL, 3)', min_count => 1, device => 'require');
+SELECT itemset, support_count FROM batmap_itemsets('VALUES (1, 2), (1, 1), (1, 2), (2, 1), (NULL, 3)', min_count => 1, device => 'require');
 SELECT count(*) FROM batmap_itemsets('TABLE baskets', min_count => 60, target => 'generators', device => 'require');
 SELECT count(*) FROM batmap_itemsets('TABLE baskets', min_count => 60, max_results => 10, device => 'require');
 
