@@ -1,5 +1,5 @@
 // Join-project with counts, and without (distinct): both sides have as many rows, and values are drawn from domains, as by the
-// generator of DIM3 (Huang and Chen 2022).
+// generator of DIM3 (join_shapes.h).
 //
 //   METHOD/SHAPE/counts|distinct/threads:N   one run from rows in memory to the last pair. Counters, of the fastest of three
 //                                            runs: group_ms and count_ms, their CPU time over all threads (group_cpu_ms,
@@ -7,35 +7,19 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <cmath>
 #include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/stopwatch.h"
-#include "instances.h"
+#include "join_shapes.h"
 #include "pairs/join_run.h"
 #include "relation/row_log.h"
 
 namespace {
 
 using namespace batmap;
-
-struct Shape {
-  const char* name;
-  uint64_t rows;   // of each side
-  uint64_t items;  // the domains of a and c
-  uint64_t keys;   // the domain of b
-  double skew;     // b is a uniform number to this power, times the domain
-};
-
-// Pairs by paths: 7 million by 15, 64 by 90, 100 by 9,000, 100 by 100; and b of which few have most rows.
-constexpr Shape kShapes[] = {{"small", 1'000'000, 2'900, 66'667, 1},
-                             {"middle", 3'000'000, 11'000, 100'000, 1},
-                             {"dense", 9'500'000, 10'000, 10'000, 1},
-                             {"sparse", 10'000'000, 1'000'000, 1'000'000, 1},
-                             {"skewed", 2'000'000, 10'000, 1'000'000, 4}};
 
 double cpu_ms() {
   timespec now{};
@@ -51,23 +35,19 @@ struct Times {
 };
 
 /// The rows of a side, packed; kept while the next benchmark has the same shape. @param side  0 or 1
-const RowLog& rows_of(const Shape& shape, size_t side) {
+const RowLog& rows_of(const bench::JoinShape& shape, size_t side) {
   static MemoryMeter meter;
   static const char* kept[2];
   static std::unique_ptr<RowLog> logs[2];
   if (kept[side] == shape.name) return *logs[side];
   kept[side] = shape.name;
   logs[side] = std::make_unique<RowLog>(meter);
-  bench::Random random(side + 1);
-  for (uint64_t row = 0; row < shape.rows; ++row) {
-    const double key = std::pow(random.unit(), shape.skew) * static_cast<double>(shape.keys);
-    logs[side]->append(static_cast<int64_t>(key), static_cast<int64_t>(random.below(shape.items)));
-  }
+  bench::generate_side(shape, side, [&](int64_t key, int64_t item) { logs[side]->append(key, item); });
   logs[side]->seal();
   return *logs[side];
 }
 
-void bench_join(benchmark::State& state, Shape shape, bool distinct_only, int threads, std::string method) {
+void bench_join(benchmark::State& state, bench::JoinShape shape, bool distinct_only, int threads, std::string method) {
   JoinQuery query;
   query.distinct_only = distinct_only;
   query.method = parse_pair_method(method);
@@ -105,7 +85,7 @@ void bench_join(benchmark::State& state, Shape shape, bool distinct_only, int th
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (const Shape& shape : kShapes)
+  for (const bench::JoinShape& shape : bench::kJoinShapes)
     for (const int threads : {1, 2})
       for (const bool distinct_only : {false, true})
         for (const char* method : {"auto", "horizontal", "positional"}) {
