@@ -67,7 +67,8 @@ double median(std::vector<double> values) {
 }
 
 /// Prints a row of the table. @return whether both sides have the same number of pairs
-bool compare(const bench::JoinShape& shape, const Side& left, const Side& right, bool distinct_only, int threads, int rounds) {
+bool compare(const bench::JoinShape& shape, const Side& left, const Side& right, bool distinct_only, int threads,
+             int rounds) {
   std::vector<OwnRun> own;
   std::vector<double> peer_s;
   size_t peer_pairs = 0;

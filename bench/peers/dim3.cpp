@@ -56,7 +56,10 @@ Dim3Answer timed(const Dim3Rows& left, const Dim3Rows& right, Make make, Join jo
 Dim3Answer dim3_find(const Dim3Rows& left, const Dim3Rows& right, int threads) {
   using Row = std::pair<int, int>;
   return timed<Row, Row>(
-      left, right, [](int item, int key) { return Row{item, key}; },
+      left, right,
+      [](int item, int key) {
+        return Row{item, key};
+      },
       [&](myvector<Row>& ours, myvector<Row>& theirs, myvector<Row>& result) {
         if (threads == 1)
           Find::doJoinProject(ours, theirs, result);
