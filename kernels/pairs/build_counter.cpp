@@ -68,7 +68,7 @@ std::unique_ptr<PairCounter> build_counter(const EncodedRelation& relation, cons
     case PairMethod::kBatmap:
     case PairMethod::kMerge: {
       Tidlists lists = scatter_tidlists(relation, kept, options);
-      sort_lists(lists, options);
+      sort_lists(lists, relation.tid_slots(), options);
       if (method == PairMethod::kMerge) return count_by_merging(std::move(lists), kept.pairs, options);
       return count_batmaps(std::move(lists), kept.pairs, relation.tid_slots(), *kernels.sets, options);
     }

@@ -2,6 +2,7 @@
 #include "relation/kept_items.h"
 
 #include <algorithm>
+#include <span>
 #include <unordered_set>
 
 #include "core/polled.h"
@@ -15,13 +16,31 @@ struct Candidate {
   ItemCode code;
 };
 
+/// Sorts candidates, which come in order of their codes, by rows, then by code. Many that have few rows are counted, not compared.
+void sort_by_rows(std::span<Candidate> candidates, const ExecutionOptions& options) {
+  uint64_t most = 0;
+  for (const Candidate& candidate : candidates) most = std::max(most, candidate.rows);
+  if (most >= candidates.size()) {
+    std::sort(candidates.begin(), candidates.end(), polled(options.cancel, [](const Candidate& a, const Candidate& b) {
+                return a.rows < b.rows || (a.rows == b.rows && a.code < b.code);
+              }));
+    return;
+  }
+  Buffer<uint32_t> next(*options.memory, most + 2, Fill::kZero);
+  for (const Candidate& candidate : candidates) ++next[candidate.rows + 1];
+  for (size_t rows = 1; rows < next.size(); ++rows) next[rows] += next[rows - 1];
+  Buffer<Candidate> sorted(*options.memory, candidates.size());
+  for (const Candidate& candidate : candidates) sorted[next[candidate.rows]++] = candidate;
+  options.cancel.throw_if_requested();
+  std::copy(sorted.begin(), sorted.end(), candidates.begin());
+}
+
 /// Sorts by rows, then by value. Codes mostly have the order of the values: so sort by code first, and by
 /// value only where the result is not in order.
 template <typename Items>
-void sort_candidates(const Items& relation, Candidate* begin, Candidate* end, const CancelToken& cancel) {
-  std::sort(begin, end, polled(cancel, [](const Candidate& a, const Candidate& b) {
-              return a.rows < b.rows || (a.rows == b.rows && a.code < b.code);
-            }));
+void sort_candidates(const Items& relation, Candidate* begin, Candidate* end, const ExecutionOptions& options) {
+  const CancelToken& cancel = options.cancel;
+  sort_by_rows({begin, end}, options);
   const auto by_value = polled(cancel, [&](const Candidate& a, const Candidate& b) {
     return relation.item_value(a.code) < relation.item_value(b.code);
   });
@@ -31,6 +50,21 @@ void sort_candidates(const Items& relation, Candidate* begin, Candidate* end, co
     if (!std::is_sorted(begin, same_end, by_value)) std::sort(begin, same_end, by_value);
     begin = same_end;
   }
+}
+
+/// Moves the candidates for which `is_leading` holds to the front; all keep their order. @return the end of these
+template <typename IsLeading>
+Candidate* move_to_front(GrowingBuffer<Candidate>& candidates, IsLeading is_leading, MemoryMeter& meter) {
+  Buffer<Candidate> others(meter, candidates.size());
+  Candidate* to = candidates.begin();
+  size_t behind = 0;
+  for (const Candidate& candidate : candidates)
+    if (is_leading(candidate))
+      *to++ = candidate;
+    else
+      others[behind++] = candidate;
+  std::copy_n(others.data(), behind, to);
+  return to;
 }
 
 /// @param Items  item_codes(), item_rows(code), item_value(code)
@@ -64,9 +98,9 @@ KeptItems keep(const Items& relation, const ItemFilter& filter, const ExecutionO
                              : included.contains(relation.item_value(candidate.code));
   };
   Candidate* middle = candidates.end();
-  if (filter.include || filter.left_items) middle = std::partition(candidates.begin(), candidates.end(), is_leading);
-  sort_candidates(relation, candidates.begin(), middle, options.cancel);
-  sort_candidates(relation, middle, candidates.end(), options.cancel);
+  if (filter.include || filter.left_items) middle = move_to_front(candidates, is_leading, meter);
+  sort_candidates(relation, candidates.begin(), middle, options);
+  sort_candidates(relation, middle, candidates.end(), options);
 
   kept.size = static_cast<uint32_t>(candidates.size());
   kept.pairs.leading = static_cast<uint32_t>(middle - candidates.begin());

@@ -2,13 +2,35 @@
 #include "relation/tidlists.h"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
+#include <utility>
+#include <vector>
 
 #include "core/polled.h"
 #include "core/thread_team.h"
 #include "relation/kept_rows.h"
 
 namespace batmap {
+
+namespace {
+
+// Comparing takes 10 to 20 ns an element, a mark 1 to 2 ns, and a word of marks half a nanosecond.
+constexpr uint32_t kWordsAMark = 16;
+
+/// @param marks  all 0, before and after
+/// @return number of elements without duplicates
+uint32_t sort_by_marks(std::span<uint32_t> list, std::span<uint64_t> marks) {
+  for (const uint32_t tid : list) marks[tid >> 6] |= uint64_t{1} << (tid & 63);
+  uint32_t* to = list.data();
+  for (size_t word = 0; word < marks.size(); ++word) {
+    for (uint64_t bits = std::exchange(marks[word], 0); bits != 0; bits &= bits - 1)
+      *to++ = static_cast<uint32_t>(word * 64) + static_cast<uint32_t>(std::countr_zero(bits));
+  }
+  return static_cast<uint32_t>(to - list.data());
+}
+
+}  // namespace
 
 Tidlists allocate_tidlists(const EncodedRelation& relation, const KeptItems& kept, MemoryMeter& meter, uint32_t items) {
   Tidlists lists;
@@ -41,11 +63,22 @@ Tidlists scatter_tidlists(const EncodedRelation& relation, const KeptItems& kept
   return lists;
 }
 
-void sort_lists(Tidlists& lists, const ExecutionOptions& options, uint32_t items) {
-  parallel_for(options, std::min<size_t>(items, lists.length.size()), [&](size_t item, int) {
+void sort_lists(Tidlists& lists, uint32_t tid_slots, const ExecutionOptions& options, uint32_t items) {
+  const uint32_t words = tid_slots / 64 + 1;
+  const size_t count = std::min<size_t>(items, lists.length.size());
+  std::vector<Buffer<uint64_t>> marks(std::min(static_cast<size_t>(options.threads), count));  // made by the first use
+  parallel_for(options, count, [&](size_t item, int worker) {
     const std::span<uint32_t> list = lists.list(static_cast<uint32_t>(item));
-    if (!std::is_sorted(list.begin(), list.end()))
+    if (!std::is_sorted(list.begin(), list.end())) {
+      if (words <= kWordsAMark * list.size()) {
+        Buffer<uint64_t>& bits = marks[static_cast<size_t>(worker)];
+        if (bits.empty()) bits = Buffer<uint64_t>(*options.memory, words, Fill::kZero);
+        options.cancel.throw_if_requested();
+        lists.length[item] = sort_by_marks(list, bits.span());
+        return;
+      }
       std::sort(list.begin(), list.end(), polled(options.cancel, std::less<>()));
+    }
     lists.length[item] = static_cast<uint32_t>(std::unique(list.begin(), list.end()) - list.begin());
   });
 }

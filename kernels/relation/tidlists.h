@@ -30,8 +30,9 @@ Tidlists allocate_tidlists(const EncodedRelation& relation, const KeptItems& kep
 /// Cost: one scattered write an occurrence. @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
 Tidlists scatter_tidlists(const EncodedRelation& relation, const KeptItems& kept, const ExecutionOptions& options);
 
-/// Sorts each of the first `items` lists that is not sorted, and removes duplicates.
-/// @throws Error{kCancelled}
-void sort_lists(Tidlists& lists, const ExecutionOptions& options, uint32_t items = UINT32_MAX);
+/// Sorts each of the first `items` lists that is not sorted, and removes duplicates. A list with many of the tids is marked
+/// in a row of bits, which is then read in order. @param tid_slots  tids are smaller
+/// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
+void sort_lists(Tidlists& lists, uint32_t tid_slots, const ExecutionOptions& options, uint32_t items = UINT32_MAX);
 
 }  // namespace batmap

@@ -75,7 +75,7 @@ TransactionBits fill_transaction_bits(const EncodedRelation& relation, const Kep
   parallel_for(options, parts.size(),
                [&](size_t part, int) { fill_part(parts, part, kept, offsets, *options.memory, form); });
   if (kept.pairs.rectangle()) {
-    sort_lists(form.lists, options, kept.pairs.leading);
+    sort_lists(form.lists, relation.tid_slots(), options, kept.pairs.leading);
     return form;
   }
   for (uint32_t item = 0; item < kept.size; ++item) {

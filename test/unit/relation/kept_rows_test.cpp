@@ -126,9 +126,9 @@ void compare_forms(const std::vector<TidItem>& rows, bool rectangle) {
   const TransactionLengths lengths = transaction_lengths(alone.relation, alone.kept, alone.options);
   const BitMatrix matrix = fill_bit_matrix(alone.relation, alone.kept, alone.options);
   TransactionBits bits = fill_transaction_bits(alone.relation, alone.kept, alone.options);
-  sort_lists(bits.lists, alone.options, listed(alone.kept));
+  sort_lists(bits.lists, alone.relation.tid_slots(), alone.options, listed(alone.kept));
   Tidlists lists = scatter_tidlists(alone.relation, alone.kept, alone.options);
-  sort_lists(lists, alone.options);
+  sort_lists(lists, alone.relation.tid_slots(), alone.options);
   const auto tails = sorted_tails(link_transactions(alone.relation, alone.kept, lengths, alone.options));
   for (const int threads : {2, 4}) {
     SCOPED_TRACE(std::to_string(threads) + " threads");
@@ -143,12 +143,12 @@ void compare_forms(const std::vector<TidItem>& rows, bool rectangle) {
     EXPECT_TRUE(same(matrix_now.bits, matrix.bits));
     EXPECT_TRUE(same(matrix_now.support, matrix.support));
     TransactionBits bits_now = fill_transaction_bits(data.relation, data.kept, data.options);
-    sort_lists(bits_now.lists, data.options, listed(data.kept));
+    sort_lists(bits_now.lists, data.relation.tid_slots(), data.options, listed(data.kept));
     EXPECT_TRUE(same(bits_now.bits, bits.bits));
     EXPECT_TRUE(same(bits_now.lists.length, bits.lists.length));
     EXPECT_TRUE(same(bits_now.lists.length, matrix.support));
     Tidlists lists_now = scatter_tidlists(data.relation, data.kept, data.options);
-    sort_lists(lists_now, data.options);
+    sort_lists(lists_now, data.relation.tid_slots(), data.options);
     EXPECT_TRUE(same(lists_now.length, lists.length));
     for (uint32_t item = 0; item < data.kept.size; ++item) {
       EXPECT_TRUE(std::ranges::equal(lists_now.list(item), lists.list(item))) << "item " << item;

@@ -64,7 +64,7 @@ TEST(Tidlists, HoldTheTidsOfEveryItem) {
     EXPECT_EQ(lists.begin[data.kept.size], data.kept.occurrences);
     for (uint32_t item = 0; item < data.kept.size; ++item)
       EXPECT_EQ(lists.length[item], data.relation.item_rows(data.kept.code(Rank{item}))) << "duplicates are still in";
-    sort_lists(lists, data.options);
+    sort_lists(lists, data.relation.tid_slots(), data.options);
     for (uint32_t item = 0; item < data.kept.size; ++item) {
       const auto list = lists.list(item);
       const std::set<uint32_t>& expected = data.tids_of_item[item];
