@@ -256,10 +256,13 @@ emit_machine() { # COMMAND
         "revision $revision; load at the start $(load)."
 }
 
+# Where this run is kept. Argument: what follows the name of the processor.
+result_name() { echo "bench/results/$(date -u +%Y-%m-%d)-$(tr -cs 'A-Za-z0-9\n' - <<< "$cpu" | sed 's/^-//; s/-$//')$1"; }
+
 save_report() { # SUFFIX
     local target
     [ "${BENCH_SAVE-}" = 1 ] || return 0
-    target=bench/results/$(date -u +%Y-%m-%d)-$(tr -cs 'A-Za-z0-9\n' - <<< "$cpu" | sed 's/^-//; s/-$//')$1.md
+    target=$(result_name "$1").md
     mkdir -p bench/results
     cp "$out" "$target"
     say "saved as $target"

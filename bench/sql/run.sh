@@ -4,10 +4,11 @@
 # time goes, and memory. bench/README.md describes the method, the variables, and what the figures do not say.
 #
 # Variables: BENCH_SCALE (fraction of the transactions, default 1), BENCH_PARTS (default "scan join duckdb
-# sets plain planning retail itemsets memory"; also shapes, corpus, spill, work_memory, surface), BENCH_RUNS (runs
+# sets plain planning retail itemsets memory"; also shapes, corpus, spill, work_memory, growth, surface), BENCH_RUNS (runs
 # of each side, default 5), BENCH_SECONDS (a side that has taken this long is not run again, default 40 x scale),
 # BENCH_ORDER (of the rows: tid or random), BENCH_FULL_JOIN=1 (self-join over all of w1, not a tenth),
-# BENCH_SAVE=1 (also writes bench/results/DATE-CPU.md), BATMAP_TEST_DATA (folder with fimi/NAME.dat.zst;
+# BENCH_GROWTH (the numbers of rows of the part growth), BENCH_SAVE=1 (also writes bench/results/DATE-CPU.md, with
+# BENCH_SUFFIX at the end of its name), BATMAP_TEST_DATA (folder with fimi/NAME.dat.zst;
 # missing data sets are skipped).
 
 set -euo pipefail
@@ -302,6 +303,8 @@ part_memory() {
 . bench/sql/spill.sh
 # shellcheck source=bench/sql/work_memory.sh
 . bench/sql/work_memory.sh
+# shellcheck source=bench/sql/growth.sh
+. bench/sql/growth.sh
 # shellcheck source=bench/sql/surface.sh
 . bench/sql/surface.sh
 
@@ -348,10 +351,11 @@ if wanted itemsets; then part_itemsets; fi
 phase_table
 if wanted spill; then part_spill; fi
 if wanted work_memory; then part_work_memory; fi
+if wanted growth; then part_growth; fi
 if wanted surface; then part_surface; fi
 if wanted memory; then part_memory; fi
 
 emit
 emit "Load at the end $(load); $((SECONDS - started)) s in all."
 
-save_report ""
+save_report "${BENCH_SUFFIX-}"
