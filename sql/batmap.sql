@@ -481,10 +481,53 @@ CREATE FUNCTION batmap_itemset_estimate(
 )
 RETURNS TABLE (
     itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
-AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
+AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
     SUPPORT _batmap_stream_support;
 COMMENT ON FUNCTION batmap_itemset_estimate(text, int8, float8, float8, int4, int4, int8[], int8[], interval, name, name, record)
 IS 'number of frequent itemsets: exact, or, if counting takes too long, estimated from random paths through the search';
+
+CREATE FUNCTION batmap_itemset_estimate_of(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    timeout interval DEFAULT '1 second',
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_estimate_of(text, int8, float8, float8, int4, int4, text[], text[], interval, name, name, record)
+IS 'number of frequent itemsets, as batmap_itemset_estimate, for text items';
+
+CREATE FUNCTION batmap_itemset_estimate_of(
+    item_type anyelement,
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    timeout interval DEFAULT '1 second',
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_estimate_of(anyelement, text, int8, float8, float8, int4, int4, text[], text[], interval, name, name, record)
+IS 'number of frequent itemsets, as batmap_itemset_estimate, for items of any hashable type';
 
 CREATE FUNCTION _batmap_rules_support(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'batmap_rules_support' LANGUAGE C STRICT PARALLEL SAFE;

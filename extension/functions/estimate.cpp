@@ -96,7 +96,7 @@ const PairQuery& read_arguments(const Arguments& arguments, PairQuery& query) {
 }  // namespace
 
 BATMAP_TABLE_FUNCTION(batmap_estimate) {
-  const TableInput input = query_input(fcinfo, context, "batmap_estimate", 0, {4, true});
+  const TableInput input = query_input(fcinfo, context, "batmap_estimate", 0, {4, true}, ANYELEMENTOID);
   auto* const stream = new_stream<ForecastStream>(input.operation, context);
   const PairQuery& query = read_arguments(input.arguments(), stream->call().query);
   const std::optional<InputRows> rows = read_rows(input, stream->call(), stream->call().log, {});

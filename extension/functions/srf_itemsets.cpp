@@ -193,6 +193,7 @@ struct EstimateCall : SearchCall {
   using SearchCall::SearchCall;
 
   enum Argument { kMinCount, kMinSupport, kMaxSupport, kMinLength, kMaxLength, kInclude, kExclude, kTimeout };
+  static constexpr QueryArguments kQuery{kTimeout + 3, true};
 
   std::array<ItemList, 2> lists{{{kInclude, "include", query.include}, {kExclude, "exclude", query.exclude}}};
 };
@@ -305,9 +306,18 @@ BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_relation) {
   return find_itemsets<SpectrumStream>(relation_input(fcinfo, context, "batmap_itemset_spectrum", 0));
 }
 
-BATMAP_TABLE_FUNCTION(batmap_itemset_estimate) {
+BATMAP_TABLE_FUNCTION(batmap_itemset_estimate_query) {
+  return find_itemsets<EstimateStream>(query_input(fcinfo, context, "batmap_itemset_estimate", 0, EstimateCall::kQuery));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_itemset_estimate_text_query) {
   return find_itemsets<EstimateStream>(
-      query_input(fcinfo, context, "batmap_itemset_estimate", 0, {EstimateCall::kTimeout + 3, true}));
+      query_input(fcinfo, context, "batmap_itemset_estimate_of", 0, EstimateCall::kQuery, TEXTOID));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_itemset_estimate_of_query) {
+  return find_itemsets<EstimateStream>(
+      query_input(fcinfo, context, "batmap_itemset_estimate_of", 1, EstimateCall::kQuery, item_type_argument(fcinfo)));
 }
 
 BATMAP_FUNCTION(batmap_itemsets_support) {

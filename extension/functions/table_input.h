@@ -39,7 +39,7 @@ struct TableInput {
   const char* operation;  // the name for batmap_last_run()
   int index;              // of the query or of the relation among the arguments; the other arguments follow it
   bool is_relation;
-  Oid item_type;  // of an _of form; InvalidOid: items are integers
+  Oid item_type;  // of an _of form; ANYELEMENTOID: any, as the answer has no items; InvalidOid: items are integers
   QueryArguments places;
 
   /// The arguments after the input, without those of the query.

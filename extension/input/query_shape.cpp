@@ -63,6 +63,16 @@ Expr* elements_of(Expr* basket, Oid type, bool of_numbers) {
 
 }  // namespace
 
+Oid own_item_type(const Query* query, const InnerQuery& given) {
+  List* const columns = columns_of(query);
+  if (given.item_column == nullptr && list_length(columns) != 2) return InvalidOid;
+  Oid type =
+      type_of(given.item_column == nullptr ? lsecond_node(TargetEntry, columns) : column_named(columns, given.item_column));
+  if (const Oid element = get_element_type(type); OidIsValid(element)) type = getBaseType(element);
+  if (type == JSONBOID || type == JSONOID) type = TEXTOID;
+  return is_integer(type) ? InvalidOid : type;
+}
+
 Query* shape_rows(Query* query, const InnerQuery& given, Oid item_type) {
   if ((given.tid_column == nullptr) != (given.item_column == nullptr))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("only one of tid_column and item_column is given"),

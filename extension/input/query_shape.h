@@ -10,6 +10,10 @@
 
 namespace batmap::pg {
 
+/// The type of the items of a query, whatever it is: that of their column, or of the elements of its baskets.
+/// @return InvalidOid if they are integers, or if the query does not have the columns, which shape_rows() tells
+Oid own_item_type(const Query* query, const InnerQuery& given);
+
 /// @param query       analysed; becomes part of the result if that is another
 /// @param given       names the columns, or does not
 /// @param item_type   of an _of form; else InvalidOid: items are integers, also those in a jsonb array

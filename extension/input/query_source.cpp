@@ -34,16 +34,18 @@ void check_shared_tids(SharedTids& shared, Oid type, Oid collation) {
 struct CheckedQuery {
   Query* analyzed;
   TwoColumns columns;
+  Oid item_type;  // InvalidOid: integers
 };
 
 CheckedQuery checked_query(const InnerQuery& query, const QueryInput& input) {
   Query* analyzed = analyze_select(query, input.columns);
-  if (input.tids == nullptr) analyzed = shape_rows(analyzed, query, input.item_type);
+  const Oid item_type = input.item_type == ANYELEMENTOID ? own_item_type(analyzed, query) : input.item_type;
+  if (input.tids == nullptr) analyzed = shape_rows(analyzed, query, item_type);
   const TwoColumns columns = two_columns(analyzed, input.columns);
   const int tid = input.item_first ? 1 : 0;
-  check_key_type(columns.types[1 - tid], input.item_type, input.item_first ? "first" : "second", "items");
+  check_key_type(columns.types[1 - tid], item_type, input.item_first ? "first" : "second", "items");
   if (input.tids != nullptr) check_shared_tids(*input.tids, columns.types[tid], columns.collations[tid]);
-  return {analyzed, columns};
+  return {analyzed, columns, item_type};
 }
 
 }  // namespace
@@ -61,14 +63,14 @@ void read_query(const InnerQuery& query, QueryInput& input, MemoryMeter& meter, 
   const MemoryContext caller = MemoryContextSwitchTo(context);
   ErrorContextCallback errors;
   enter_inner_query(errors, query.text);
-  const auto [analyzed, columns] = checked_query(query, input);
+  const auto [analyzed, columns, item_type] = checked_query(query, input);
   const int tid = input.item_first ? 1 : 0;
   const int item = 1 - tid;
   std::array encoders{column_encoder(key_kind(columns.types[tid]), tid),
-                      column_encoder(key_kind(columns.types[item], input.item_type), item)};
+                      column_encoder(key_kind(columns.types[item], item_type), item)};
   if (input.tids != nullptr) encoders[0].dictionary = input.tids->dictionary;
   add_dictionary(encoders[0], columns.types[tid], columns.collations[tid], context, meter);
-  add_dictionary(encoders[1], input.item_type, columns.collations[item], context, meter);
+  add_dictionary(encoders[1], item_type, columns.collations[item], context, meter);
 
   PackedPlan plan{};
   if (is_own_key(encoders[0].kind) && is_own_key(encoders[1].kind))

@@ -30,7 +30,7 @@ struct SharedTids {
 struct QueryInput {
   RowLog* log;  // filled and sealed; not owned
   ProgressReport* progress;
-  Oid item_type;  // for the _of functions: the type of the item column; else InvalidOid
+  Oid item_type;  // for the _of functions: the type of the item column; ANYELEMENTOID: any; else InvalidOid
   // Results:
   Dictionary* items;    // item values by rank, for the _of functions; else nullptr
   uint32_t* item_rank;  // [items->count] rank of each item id in the log

@@ -49,4 +49,18 @@ RESET statement_timeout;
 SELECT * FROM batmap_itemset_estimate('SELECT * FROM dense');
 SELECT * FROM batmap_itemset_estimate('SELECT * FROM dense', min_count => 1, timeout => '0 s');
 SELECT * FROM batmap_itemset_estimate(NULL, min_count => 1);
-DROP TABLE dense;
+-- Items of any type: an estimate shows none of them.
+CREATE TABLE named AS SELECT tid, 'item ' || item AS name, item FROM dense;
+SELECT n.expected_rows = i.expected_rows AS same, n.items, n.rows_read = i.rows_read AS same_rows
+FROM batmap_estimate('SELECT tid, name FROM named', min_count => 20) n JOIN batmap_estimate('SELECT tid, item FROM named', min_count => 20) i USING (chosen) WHERE chosen;
+SELECT items, rows_read FROM batmap_estimate('TABLE named', min_count => 20, tid_column => 'tid', item_column => 'name') WHERE chosen;
+SELECT items FROM batmap_estimate('SELECT tid, array_agg(name) FROM named GROUP BY tid', min_count => 20) WHERE chosen;
+SELECT items FROM batmap_estimate('SELECT tid, jsonb_agg(name) FROM named GROUP BY tid', min_count => 20) WHERE chosen;
+SELECT items FROM batmap_estimate('SELECT tid, md5(name)::uuid FROM named', min_count => 20) WHERE chosen;
+SELECT * FROM batmap_estimate('SELECT tid, name::xml FROM named', min_count => 20);
+SELECT * FROM batmap_estimate('TABLE named', min_count => 20, tid_column => 'tid', item_column => 'nothing');
+SELECT itemsets = (SELECT count(*) FROM batmap_itemsets_of('SELECT tid, name FROM named', min_count => 60, include => '{item 1,item 2}')) AS same
+FROM batmap_itemset_estimate_of('SELECT tid, name FROM named', min_count => 60, include => '{item 1,item 2}', timeout => '1 hour');
+SELECT itemsets, items FROM batmap_itemset_estimate_of(NULL::uuid, 'SELECT tid, md5(name)::uuid FROM named', min_count => 100, timeout => '1 hour');
+SELECT itemsets FROM batmap_itemset_estimate('SELECT tid, name FROM named', min_count => 100);
+DROP TABLE dense, named;
