@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "extension/input/key_column.h"
+
 #include "extension/server/pg.h"
 
 namespace batmap::pg {
