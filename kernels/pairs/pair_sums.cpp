@@ -1,11 +1,15 @@
 // Groups rows and adds up products. See pair_sums.h.
 #include "pairs/pair_sums.h"
 
+#include <cassert>
+#include <functional>
+#include <limits>
 #include <utility>
 
 #include "core/error.h"
 #include "core/poll.h"
 #include "core/polled.h"
+#include "core/stopwatch.h"
 #include "relation/encoded_relation.h"
 #include "relation/key_codes.h"
 
@@ -71,6 +75,7 @@ void FactorRows::reset() {
 
 PairSums::PairSums(FactorRows& left, FactorRows* right, const SumsQuery& query, const ExecutionOptions& options)
     : query_(query), options_(options), products_(query.products.size()), self_join_(right == nullptr) {
+  const Stopwatch watch;
   record_.method = "horizontal";
   record_.reason = "values are added up";
   FactorRows& other = self_join_ ? left : *right;
@@ -86,10 +91,12 @@ PairSums::PairSums(FactorRows& left, FactorRows* right, const SumsQuery& query, 
     group<int32_t>(sides);
   else
     group<int64_t>(sides);
+  record_.group_ms = watch.milliseconds();
 }
 
 /// What merged rows have: each factor once.
 void PairSums::find_columns() {
+  assert(!query_.products.empty() && query_.count < query_.products.size());
   for (const SumsQuery::Product& product : query_.products) {
     for (int side = 0; side < 2; ++side) {
       std::vector<MergedColumn>& columns = side == 0 ? left_.columns : right().columns;
@@ -115,6 +122,8 @@ uint64_t largest_of(const Columns& factors, size_t factor) {
 /// Products of two rows must not be above their limits.
 void PairSums::check(const FactorRows& left, const FactorRows& right) const {
   for (const SumsQuery::Product& product : query_.products) {
+    assert(product.left == SumsQuery::kOne || product.left < left.factors_.size());
+    assert(product.right == SumsQuery::kOne || product.right < right.factors_.size());
     if (product.limit == UINT64_MAX) continue;
     const auto largest =
         static_cast<unsigned __int128>(largest_of(left.factors_, product.left)) * largest_of(right.factors_, product.right);

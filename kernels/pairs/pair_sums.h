@@ -11,9 +11,10 @@
 // over in the order of the tasks. So any number of threads gives the same sequence of pairs.
 //
 // Sums are exact: in 64 bits, or in 128 where the factors say that 64 may be too few. Rows and merged rows are words of 32
-// bits where that suffices. All memory is taken when the run is made: about 28 bytes and twice those of the factors a
-// row, and for each thread the sums of one item and the results of two tasks. If that is too much for all threads, fewer
-// count. Cost: 2 to 3 ns for each pair of merged rows, and 1 for each product (bench/sql/shapes.sh). Source: ours.
+// bits where that suffices. All memory is taken when the run is made: about 28 bytes a row and 12 for each of its factors,
+// twice that with words of 64 bits, and for each thread the sums of one item and the results of two tasks. If that is too
+// much for all threads, fewer count. Cost: about 3 ns for each pair of merged rows with two products, and 30 ns a row
+// (bench/sql/shapes.sh). Source: ours.
 #pragma once
 
 #include <algorithm>
