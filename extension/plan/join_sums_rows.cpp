@@ -174,12 +174,10 @@ struct FactorSink {
   int64_t* numbers;       // [2 x factors] of the current row: each factor, and whether it is there
   int64_t* row;           // [taken.count] of them
   MemoryContext scratch;  // nullptr: the factors are integers and conditions
-  Reading result = Reading::kDone;
 
-  bool append(int64_t tid, int64_t item) {
+  void append(int64_t tid, int64_t item) {
     for (int k = 0; k < taken.count; ++k) row[k] = numbers[taken.sources[k]];
     rows.append(tid, item, row);
-    return true;
   }
 
   /// Reads the factors of a row. @return false if the engine cannot add one up

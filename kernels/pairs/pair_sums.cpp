@@ -44,7 +44,7 @@ WideSum saturating(WideSum a, WideSum b) {
 void FactorRows::Column::push_other(int64_t value) {
   const auto is_narrow = [](int64_t number) { return number == static_cast<int32_t>(number); };
   if (form_ == Form::kOne) {
-    if (size_ == 0 || value == least_) return;
+    if (size_ == 0) return;
     if (is_narrow(value) && is_narrow(least_)) {
       std::fill_n(narrow_.room(size_ + 1), size_, static_cast<int32_t>(least_));
       narrow_.add(size_);

@@ -66,11 +66,10 @@ class FactorRows {
     explicit Column(MemoryMeter& meter) : narrow_(meter), wide_(meter), meter_(&meter) {}
 
     void push_back(int64_t value) {
-      if (form_ == Form::kNarrow && value == static_cast<int32_t>(value)) [[likely]] {
+      if (form_ == Form::kNarrow && value == static_cast<int32_t>(value))
         narrow_.push_back(static_cast<int32_t>(value));
-      } else {
+      else if (form_ != Form::kOne || value != least_)
         push_other(value);
-      }
       least_ = std::min(least_, value);
       largest_ = std::max(largest_, value);
       ++size_;
