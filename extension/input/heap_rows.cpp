@@ -24,8 +24,16 @@ bool locate(TupleDesc descriptor, AttrNumber number, HeapRows::Column& column) {
 
 // ---- one tuple
 
+int64_t integer_value(int16 length, Datum value) {
+  switch (length) {
+    case sizeof(int16): return DatumGetInt16(value);
+    case sizeof(int32): return DatumGetInt32(value);
+    default: return DatumGetInt64(value);
+  }
+}
+
 /// A tuple that has NULLs, or fewer columns than the table has now. @return the end of the rows in `out`
-pg_noinline TidItem* decode_unusual(const HeapRows& rows, HeapTuple tuple, TidItem* out) {
+pg_noinline TidItem* decode_unusual(const HeapRows& rows, HeapTuple tuple, TidItem* out, int64_t* factors) {
   const TupleDesc descriptor = RelationGetDescr(rows.scan->ss.ss_currentRelation);
   Datum values[2];
   bool nulls[2];
@@ -36,6 +44,11 @@ pg_noinline TidItem* decode_unusual(const HeapRows& rows, HeapTuple tuple, TidIt
   if (leaves_out(rows.encoders[0], nulls) || leaves_out(rows.encoders[1], nulls)) return out;
   encode_key(rows.encoders[0], values, nulls, out->tid);
   encode_key(rows.encoders[1], values, nulls, out->item);
+  for (int k = 0; k < rows.factor_count; ++k) {
+    bool is_null;
+    const Datum value = heap_getattr(tuple, rows.factors[k].number, descriptor, &is_null);
+    factors[k] = is_null ? HeapRows::kNoFactor : integer_value(rows.factors[k].length, value);
+  }
   return out + 1;
 }
 
@@ -52,8 +65,17 @@ int64_t load(const char* data) {
   return value;
 }
 
+/// The same for a length that is known only now.
+int64_t load_integer(int16 length, const char* data) {
+  switch (length) {
+    case sizeof(int16): return load<int16>(data);
+    case sizeof(int32): return load<int32>(data);
+    default: return load<int64>(data);
+  }
+}
+
 /// Decodes tuples of one page. Its members are copies, so that they can stay in registers.
-template <typename Tid, typename Item>
+template <typename Tid, typename Item, bool kFactors>
 struct TupleDecoder {
   const HeapRows& rows;
   HeapScanDesc scan;
@@ -62,16 +84,18 @@ struct TupleDecoder {
   size_t item_offset;
   size_t min_bytes;
   int min_columns;
+  int64_t* factors;  // of the next row
   int left_out = 0;  // tuples with a NULL
 
-  TupleDecoder(const HeapRows& from, HeapScanDesc at)
+  TupleDecoder(const HeapRows& from, HeapScanDesc at, int64_t* to)
       : rows(from),
         scan(at),
         page(BufferGetPage(at->rs_cbuf)),
         tid_offset(static_cast<size_t>(from.columns[0].offset)),
         item_offset(static_cast<size_t>(from.columns[1].offset)),
         min_bytes(static_cast<size_t>(from.min_bytes)),
-        min_columns(from.min_columns) {}
+        min_columns(from.min_columns),
+        factors(to) {}
 
   pg_attribute_always_inline TidItem* decode(OffsetNumber at, ItemIdData line, TidItem* out) {
     const size_t start = line.lp_off;
@@ -85,13 +109,17 @@ struct TupleDecoder {
         report_damage(scan, at);
       const char* const data = reinterpret_cast<const char*>(header) + header->t_hoff;
       *out = {load<Tid>(data + tid_offset), load<Item>(data + item_offset)};
+      if constexpr (kFactors)
+        for (int k = 0; k < rows.factor_count; ++k)
+          *factors++ = load_integer(rows.factors[k].length, data + rows.factors[k].offset);
       return out + 1;
     }
     HeapTupleData tuple;
     tuple.t_data = const_cast<HeapTupleHeader>(header);
     tuple.t_len = static_cast<uint32>(bytes);
-    TidItem* const end = decode_unusual(rows, &tuple, out);
+    TidItem* const end = decode_unusual(rows, &tuple, out, factors);
     left_out += end == out;
+    if constexpr (kFactors) factors += (end - out) * rows.factor_count;
     return end;
   }
 };
@@ -120,13 +148,13 @@ int list_visible(HeapScanDesc scan, Page page, bool all_visible, bool serializab
   return count;
 }
 
-template <typename Tid, typename Item>
-TidItem* decode_page(const HeapRows& rows, HeapScanDesc scan, TidItem* out) {
+template <typename Tid, typename Item, bool kFactors>
+TidItem* decode_page(const HeapRows& rows, HeapScanDesc scan, TidItem* out, int64_t* factors) {
   const Relation table = scan->rs_base.rs_rd;
   const Snapshot snapshot = scan->rs_base.rs_snapshot;
   heap_page_prune_opt(table, scan->rs_cbuf);
   LockBuffer(scan->rs_cbuf, BUFFER_LOCK_SHARE);
-  TupleDecoder<Tid, Item> decoder(rows, scan);
+  TupleDecoder<Tid, Item, kFactors> decoder(rows, scan, factors);
   const TidItem* const begin = out;
   check_snapshot_age(snapshot, table, decoder.page);
   // As in the server, the flag of the page is not trusted on a standby.
@@ -153,20 +181,21 @@ TidItem* decode_page(const HeapRows& rows, HeapScanDesc scan, TidItem* out) {
   return out;
 }
 
-template <typename Tid>
+template <typename Tid, bool kFactors>
 auto decoder_for(KeyKind item) {
   switch (item) {
-    case KeyKind::kInt2: return decode_page<Tid, int16>;
-    case KeyKind::kInt4: return decode_page<Tid, int32>;
-    default: return decode_page<Tid, int64>;
+    case KeyKind::kInt2: return decode_page<Tid, int16, kFactors>;
+    case KeyKind::kInt4: return decode_page<Tid, int32, kFactors>;
+    default: return decode_page<Tid, int64, kFactors>;
   }
 }
 
+template <bool kFactors>
 auto decoder_for(KeyKind tid, KeyKind item) {
   switch (tid) {
-    case KeyKind::kInt2: return decoder_for<int16>(item);
-    case KeyKind::kInt4: return decoder_for<int32>(item);
-    default: return decoder_for<int64>(item);
+    case KeyKind::kInt2: return decoder_for<int16, kFactors>(item);
+    case KeyKind::kInt4: return decoder_for<int32, kFactors>(item);
+    default: return decoder_for<int64, kFactors>(item);
   }
 }
 
@@ -214,31 +243,43 @@ bool is_heap_rows_path(PlannerInfo* root, const Path* path) {
   return is_heap(table);
 }
 
-bool find_heap_rows(PlanState* node, const KeyEncoder* encoders, HeapRows& rows) {
+bool find_heap_rows(PlanState* node, const KeyEncoder* encoders, HeapRows& rows, int first, int factors) {
   if (!IsA(node, SeqScanState) || node->qual != nullptr || node->instrument != nullptr) return false;
-  if (node->state->es_epq_active != nullptr || list_length(node->plan->targetlist) != 2) return false;
+  if (node->state->es_epq_active != nullptr || list_length(node->plan->targetlist) != 2 + factors) return false;
   if (!IsMVCCSnapshot(node->state->es_snapshot)) return false;  // visibility is then not known page by page
   HeapRows found{};
   found.scan = castNode(SeqScanState, node);
   found.encoders = encoders;
+  found.factor_count = factors;
   const Relation table = found.scan->ss.ss_currentRelation;
   if (table->rd_tableam != GetHeapamTableAmRoutine()) return false;
-  for (int k = 0; k < 2; ++k) {
-    if (!is_own_key(encoders[k].kind)) return false;
-    const Expr* const value = list_nth_node(TargetEntry, node->plan->targetlist, encoders[k].first)->expr;
+  const auto find = [&](int position, HeapRows::Column& column) {
+    const Expr* const value = list_nth_node(TargetEntry, node->plan->targetlist, position)->expr;
     if (!IsA(value, Var)) return false;
     const AttrNumber number = reinterpret_cast<const Var*>(value)->varattno;
-    HeapRows::Column& column = found.columns[k];
-    if (!locate(RelationGetDescr(table), number, column) || column.length != bytes_of(encoders[k].kind)) return false;
+    if (!locate(RelationGetDescr(table), number, column)) return false;
     found.min_columns = Max(found.min_columns, number);
     found.min_bytes = Max(found.min_bytes, column.offset + column.length);
+    return true;
+  };
+  for (int k = 0; k < 2; ++k) {
+    if (!is_own_key(encoders[k].kind)) return false;
+    HeapRows::Column& column = found.columns[k];
+    if (!find(encoders[k].first, column) || column.length != bytes_of(encoders[k].kind)) return false;
   }
-  found.decode = decoder_for(encoders[0].kind, encoders[1].kind);
+  for (int k = 0; k < factors; ++k) {
+    HeapRows::Column& column = found.factors[k];
+    if (!find(first + k, column)) return false;
+    const Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(table), column.number - 1);
+    if (!is_integer(attribute->atttypid) || (column.length == sizeof(int64) && !attribute->attnotnull)) return false;
+  }
+  found.decode = factors == 0 ? decoder_for<false>(encoders[0].kind, encoders[1].kind)
+                              : decoder_for<true>(encoders[0].kind, encoders[1].kind);
   rows = found;
   return true;
 }
 
-TidItem* read_heap_page(const HeapRows& rows, TidItem* out) {
+TidItem* read_heap_page(const HeapRows& rows, TidItem* out, int64_t* factors) {
   ScanState& node = rows.scan->ss;
   // As in ExecProcNode: a rescan may have been put off until the next row.
   if (node.ps.chgParam != nullptr) ExecReScan(&node.ps);
@@ -246,7 +287,7 @@ TidItem* read_heap_page(const HeapRows& rows, TidItem* out) {
     node.ss_currentScanDesc = table_beginscan(node.ss_currentRelation, node.ps.state->es_snapshot, 0, nullptr);
   auto* const scan = reinterpret_cast<HeapScanDesc>(node.ss_currentScanDesc);
   if (!pin_next_page(scan)) return nullptr;
-  return rows.decode(rows, scan, out);
+  return rows.decode(rows, scan, out, factors);
 }
 
 }  // namespace batmap::pg

@@ -1,4 +1,4 @@
-// Reads two columns of a plain sequential scan page by page from the tuples of its table: without slot,
+// Reads two columns of a plain sequential scan, and integers beside them, page by page from the tuples of its table: without slot,
 // projection or expression context, and without a list of the tuples where the page is all-visible. That takes
 // a quarter of the time of sum(tid), sum(item) (bench/sql/run.sh, part scan). The scan node stays in the plan
 // and keeps its scan, and parallel workers share that scan as usual. Pages are pinned, pruned and locked as in
@@ -15,6 +15,9 @@
 namespace batmap::pg {
 
 struct HeapRows {
+  static constexpr int kMaxFactors = 4;
+  static constexpr int64_t kNoFactor = INT64_MIN;  // in place of NULL
+
   struct Column {
     AttrNumber number;
     int offset;  // in a tuple without NULLs
@@ -24,10 +27,12 @@ struct HeapRows {
   SeqScanState* scan;
   const KeyEncoder* encoders;  // [2] of the tid and of the item
   Column columns[2];           // likewise
-  int min_columns;             // a tuple with fewer columns lacks one of the two
-  int min_bytes;               // of the data of a tuple without NULLs that has both
+  Column factors[kMaxFactors];
+  int factor_count;
+  int min_columns;  // a tuple with fewer columns lacks one of them
+  int min_bytes;    // of the data of a tuple without NULLs that has all
   /// Decodes the visible tuples of the page at which the scan stands. @return the end of the rows in `out`
-  TidItem* (*decode)(const HeapRows& rows, HeapScanDesc scan, TidItem* out);
+  TidItem* (*decode)(const HeapRows& rows, HeapScanDesc scan, TidItem* out, int64_t* factors);
 };
 
 /// Does the planner's path lead to a scan that can be read this way? Only for its cost.
@@ -35,13 +40,16 @@ bool is_heap_rows_path(PlannerInfo* root, const Path* path);
 
 /// @param encoders  [2] of the tid and of the item; kept
 /// @param rows      set to the start of the scan if the node can be read this way; else unchanged
+/// @param first     of `factors` columns of the node, integers, that are read beside the two; at most kMaxFactors
 /// @return whether it can: it scans a heap table without conditions for two columns whose values are their own
-/// keys, no column of variable length comes before them, and nobody counts its rows (EXPLAIN ANALYZE)
-bool find_heap_rows(PlanState* node, const KeyEncoder* encoders, HeapRows& rows);
+/// keys, and for the factors, no column of variable length comes before them, no column of int8 that may be NULL is a
+/// factor, and nobody counts its rows (EXPLAIN ANALYZE)
+bool find_heap_rows(PlanState* node, const KeyEncoder* encoders, HeapRows& rows, int first = 0, int factors = 0);
 
 /// Reads the next page. A rescan of the node starts from the first page again. Checks for interrupts.
-/// @param out  room for MaxHeapTuplesPerPage rows
+/// @param out      room for MaxHeapTuplesPerPage rows
+/// @param factors  room for their factors, row by row
 /// @return the end of the rows in `out`; nullptr after the last page: must not be called again then
-TidItem* read_heap_page(const HeapRows& rows, TidItem* out);
+TidItem* read_heap_page(const HeapRows& rows, TidItem* out, int64_t* factors = nullptr);
 
 }  // namespace batmap::pg

@@ -216,10 +216,12 @@ MemoryUse memory_use(PlannerInfo* root, const JoinProjectQuery& query, const Joi
   return use;
 }
 
-/// The same for a run that adds up: all rows stay in memory.
-MemoryUse memory_of_sums(PlannerInfo* root, const JoinProjectQuery& query, const JoinProjectSpec& spec) {
+/// The same for a run that adds up: all rows stay in memory, and the results of a task.
+MemoryUse memory_of_sums(PlannerInfo* root, const JoinProjectQuery& query, const JoinProjectSpec& spec, double join_rows) {
   MemoryUse use;
   const double products = 1 + list_length(query.aggregates);
+  use.bytes =
+      std::min(join_rows, static_cast<double>(RowTasks::kMaxResults)) * (sizeof(ItemPair) + sizeof(WideSum) * products);
   for (int side = 0; side < spec.inputs(); ++side) {
     const JoinProjectSide& input = query.sides[side];
     const double factors = products * (spec.self_join ? 2 : 1);
@@ -398,7 +400,8 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
   if (query.sides[0].lookup.rel != nullptr || query.sides[1].lookup.rel != nullptr)
     startup += distinct_values(root, list_concat_copy(query.sides[0].codes, query.sides[1].codes), joined_rows) *
                kGroupedPairOperators * cpu_operator_cost;
-  const MemoryUse memory = spec.adds_up() ? memory_of_sums(root, query, spec) : memory_use(root, query, spec, instances);
+  const MemoryUse memory =
+      spec.adds_up() ? memory_of_sums(root, query, spec, instances) : memory_use(root, query, spec, instances);
   startup += memory.cost;
   // A run that finds the memory too small leaves the answer to the plain plan.
   if (memory.bytes > static_cast<double>(memory_limit_bytes())) startup += plain->total_cost;

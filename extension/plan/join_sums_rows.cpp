@@ -8,6 +8,7 @@
 #include "extension/input/row_reader.h"
 #include "extension/plan/join_sums.h"
 #include "pairs/pair_sums.h"
+#include "relation/chunk.h"
 
 #include "extension/server/pg.h"
 
@@ -52,6 +53,7 @@ struct RunningSums {
   Product* products;
   int product_count;
   FactorColumn* columns[2];  // of each side; a self-join has the same twice
+  int* taken[2];  // [factors][2] the same: which number of the engine's rows is the factor, and which its presence
 };
 
 namespace {
@@ -136,22 +138,109 @@ bool read_factor(FactorColumn& column, Datum value, bool is_null, int64_t& numbe
   return column.scale == scale && number != INT64_MIN;
 }
 
-/// The rows of one input with the factors of each product.
-/// @param sides  those whose factors the rows have
-template <int kFirst, int kLast>
-void put_factors(const RunningSums& sums, const int64_t* const* numbers, const bool* const* there, int64_t* factors) {
-  for (int side = kFirst; side <= kLast; ++side) {
-    for (int k = 0; k < sums.product_count; ++k) {
+/// What of the factors of a side goes into the rows of the engine.
+struct TakenFactors {
+  int count;
+  int* at;       // [2 x factors] by 2 x factor + (1 for its presence): the number in the rows; -1: not taken
+  int* sources;  // [count] the other way round
+};
+
+TakenFactors take_factors(const RunningSums& sums, int first_side, int last_side, int factors) {
+  const size_t bytes = sizeof(int) * static_cast<size_t>(Max(2 * factors, 1));
+  TakenFactors taken{0, static_cast<int*>(palloc(bytes)), static_cast<int*>(palloc(bytes))};
+  std::fill_n(taken.at, 2 * factors, -1);
+  for (int k = 0; k < sums.product_count; ++k) {
+    for (int side = first_side; side <= last_side; ++side) {
       const Product& product = sums.products[k];
-      int64_t factor = 1;
-      if (product.take[side] == Take::kNumber) factor = numbers[side][product.factors[side]];
-      if (product.take[side] == Take::kIsThere) factor = there[side][product.factors[side]];
-      *factors++ = factor;
+      if (product.take[side] == Take::kOne) continue;
+      const int source = 2 * product.factors[side] + (product.take[side] == Take::kIsThere);
+      if (taken.at[source] >= 0) continue;
+      taken.at[source] = taken.count;
+      taken.sources[taken.count++] = source;
     }
   }
+  return taken;
 }
 
 enum class Reading { kDone, kTooLarge, kNoNumbers };
+
+/// Takes the rows of one input.
+struct FactorSink {
+  FactorRows& rows;
+  ProgressReport& progress;
+  FactorColumn* columns;  // [factors]
+  int factors;
+  TakenFactors taken;
+  int64_t* numbers;       // [2 x factors] of the current row: each factor, and whether it is there
+  int64_t* row;           // [taken.count] of them
+  MemoryContext scratch;  // nullptr: the factors are integers and conditions
+
+  void append(int64_t tid, int64_t item) {
+    for (int k = 0; k < taken.count; ++k) row[k] = numbers[taken.sources[k]];
+    rows.append(tid, item, row);
+  }
+
+  /// Reads the factors of a row. @return false if the engine cannot add one up
+  bool read_factors(const TupleTableSlot* slot) {
+    const MemoryContext caller = scratch == nullptr ? nullptr : MemoryContextSwitchTo(scratch);
+    bool is_exact = true;
+    for (int k = 0; k < factors && is_exact; ++k) {
+      bool is_there;
+      is_exact = read_factor(columns[k], slot->tts_values[columns[k].at], slot->tts_isnull[columns[k].at], numbers[2 * k],
+                             is_there);
+      numbers[2 * k + 1] = is_there;
+    }
+    if (caller != nullptr) {
+      MemoryContextReset(scratch);
+      MemoryContextSwitchTo(caller);
+    }
+    return is_exact;
+  }
+
+  Reading read_rows(PlanState* plan, const KeyEncoder& key, const KeyEncoder& item, int width) {
+    while (const TupleTableSlot* const slot = next_slot(plan, width)) {
+      if (leaves_out(key, slot->tts_isnull) || leaves_out(item, slot->tts_isnull)) continue;
+      int64_t keys[2];
+      if (!encode_key(key, slot->tts_values, slot->tts_isnull, keys[0]) ||
+          !encode_key(item, slot->tts_values, slot->tts_isnull, keys[1]))
+        return Reading::kTooLarge;
+      if (!read_factors(slot)) return Reading::kNoNumbers;
+      if (!guarded_fits(true, [&] { append(keys[0], keys[1]); })) return Reading::kTooLarge;
+      progress.row(rows.size());
+    }
+    return Reading::kDone;
+  }
+
+  /// The same from the pages of a table.
+  Reading read_pages(const HeapRows& pages) {
+    TidItem keys[MaxHeapTuplesPerPage];
+    auto* const values =
+        static_cast<int64_t*>(palloc(sizeof(int64_t) * MaxHeapTuplesPerPage * static_cast<size_t>(factors)));
+    while (const TidItem* const end = read_heap_page(pages, keys, values)) {
+      const uint64_t before = rows.size();
+      bool is_exact = true;
+      const bool fits = guarded_fits(true, [&] {
+        const int64_t* value = values;
+        for (const TidItem* key = keys; key < end && is_exact; ++key) {
+          for (int k = 0; k < factors; ++k, ++value) {
+            const bool is_there = *value != HeapRows::kNoFactor;
+            numbers[2 * k] = is_there ? *value : 0;
+            numbers[2 * k + 1] = is_there;
+            columns[k].has_gaps |= !is_there;
+            // A column of int8 has no NULL here.
+            is_exact &= is_there || columns[k].type != INT8OID;
+          }
+          append(key->tid, key->item);
+        }
+      });
+      if (!is_exact) return Reading::kNoNumbers;
+      if (!fits) return Reading::kTooLarge;
+      if (rows.size() / kChunkRows > before / kChunkRows) progress.phase(Phase::kReading, rows.size());
+    }
+    pfree(values);
+    return Reading::kDone;
+  }
+};
 
 Reading read_side(JoinProjectInputs& inputs, SumsCall& call, MemoryContext context, RunningSums& sums, int number,
                   KeyEncoder& key) {
@@ -171,45 +260,38 @@ Reading read_side(JoinProjectInputs& inputs, SumsCall& call, MemoryContext conte
   *inputs.items[number] = item;
   const int first = side.keys + side.codes;
   auto* const columns = static_cast<FactorColumn*>(palloc(sizeof(FactorColumn) * Max(side.factors, 1)));
-  for (int k = 0; k < side.factors; ++k)
-    columns[k] = {first + k, getBaseType(TupleDescAttr(row, first + k)->atttypid), -1, false};
-  for (int of = number; of < (spec.self_join ? 2 : number + 1); ++of) sums.columns[of] = columns;
-  auto* const numbers = static_cast<int64_t*>(palloc(sizeof(int64_t) * Max(side.factors, 1)));
-  auto* const there = static_cast<bool*>(palloc(sizeof(bool) * Max(side.factors, 1)));
-  const int width = sums.product_count * (spec.self_join ? 2 : 1);
-  auto* const factors = static_cast<int64_t*>(palloc(sizeof(int64_t) * static_cast<size_t>(width)));
-  const int64_t* const of_sides[2] = {numbers, numbers};
-  const bool* const there_of_sides[2] = {there, there};
-  const MemoryContext scratch = AllocSetContextCreate(context, "batmap factors", ALLOCSET_SMALL_SIZES);
-  FactorRows& rows = *call.rows[number];
-  const MemoryContext caller = MemoryContextSwitchTo(inputs.parent->state->es_query_cxt);
-  Reading result = Reading::kDone;
-  while (result == Reading::kDone) {
-    const TupleTableSlot* const slot = next_slot(plan, first + side.factors);
-    if (slot == nullptr) break;
-    if (leaves_out(key, slot->tts_isnull) || leaves_out(item, slot->tts_isnull)) continue;
-    int64_t keys[2];
-    if (!encode_key(key, slot->tts_values, slot->tts_isnull, keys[0]) ||
-        !encode_key(item, slot->tts_values, slot->tts_isnull, keys[1])) {
-      result = Reading::kTooLarge;
-      break;
-    }
-    const MemoryContext own = MemoryContextSwitchTo(scratch);
-    for (int k = 0; k < side.factors && result == Reading::kDone; ++k)
-      if (!read_factor(columns[k], slot->tts_values[columns[k].at], slot->tts_isnull[columns[k].at], numbers[k], there[k]))
-        result = Reading::kNoNumbers;
-    MemoryContextReset(scratch);
-    MemoryContextSwitchTo(own);
-    if (result != Reading::kDone) break;
-    if (spec.self_join)
-      put_factors<0, 1>(sums, of_sides, there_of_sides, factors);
-    else if (number == 0)
-      put_factors<0, 0>(sums, of_sides, there_of_sides, factors);
-    else
-      put_factors<1, 1>(sums, of_sides, there_of_sides, factors);
-    if (!guarded_fits(true, [&] { rows.append(keys[0], keys[1], factors); })) result = Reading::kTooLarge;
-    call.progress.row(rows.size());
+  bool has_numerics = false;
+  bool may_read_pages = side.factors <= HeapRows::kMaxFactors;
+  for (int k = 0; k < side.factors; ++k) {
+    const Oid type = getBaseType(TupleDescAttr(row, first + k)->atttypid);
+    columns[k] = {first + k, type, is_integer(type) ? 0 : -1, false};
+    has_numerics |= type == NUMERICOID;
+    may_read_pages &= is_integer(type);
   }
+  const int last_side = spec.self_join ? 1 : number;
+  const TakenFactors taken = take_factors(sums, number, last_side, side.factors);
+  for (int of = number; of <= last_side; ++of) {
+    sums.columns[of] = columns;
+    sums.taken[of] = taken.at;
+  }
+  guarded([&] { call.rows[number].emplace(call.meter, static_cast<size_t>(taken.count)); });
+  const auto make_numbers = [&](int count) {
+    return static_cast<int64_t*>(palloc(sizeof(int64_t) * static_cast<size_t>(Max(count, 1))));
+  };
+  FactorSink sink{*call.rows[number],
+                  call.progress,
+                  columns,
+                  side.factors,
+                  taken,
+                  make_numbers(2 * side.factors),
+                  make_numbers(taken.count),
+                  has_numerics ? AllocSetContextCreate(context, "batmap factors", ALLOCSET_SMALL_SIZES) : nullptr};
+  const KeyEncoder encoders[] = {key, item};
+  HeapRows pages;
+  const MemoryContext caller = MemoryContextSwitchTo(inputs.parent->state->es_query_cxt);
+  const Reading result = may_read_pages && find_heap_rows(plan, encoders, pages, first, side.factors)
+                             ? sink.read_pages(pages)
+                             : sink.read_rows(plan, key, item, first + side.factors);
   MemoryContextSwitchTo(caller);
   return result;
 }
@@ -272,7 +354,11 @@ SumsQuery query_of(const JoinProjectSpec& spec, RunningSums& sums, int aggregate
     position.push_back(static_cast<int>(found));
     if (found < once.size()) continue;
     once.push_back(product);
-    query.products.push_back({.factor = static_cast<size_t>(k), .counts_transactions = product.counts_keys});
+    const auto taken = [&](int side) {
+      if (product.take[side] == Take::kOne) return SumsQuery::kOne;
+      return static_cast<size_t>(sums.taken[side][2 * product.factors[side] + (product.take[side] == Take::kIsThere)]);
+    };
+    query.products.push_back({.left = taken(0), .right = taken(1), .counts_transactions = product.counts_keys});
     if (product == Product{}) query.count = found;  // a threshold is one of count(*), whose product this is
   }
   for (int k = 0; k < aggregates; ++k)
@@ -316,17 +402,17 @@ Datum int8_of(WideSum sum) {
 
 Datum sum_of(const RunningSums& sums, uint64_t position, int aggregate, bool& is_null) {
   const RunningSums::Aggregate& own = sums.aggregates[aggregate];
-  const WideSum* const found = sums.run->sums(position).data();
+  const auto found = [&](int product) { return sums.run->sum(position, static_cast<size_t>(product)); };
   const bool counts = own.spec.result == SumResult::kCount || own.spec.result == SumResult::kKeys;
-  is_null = !counts && found[own.number] == 0;
+  is_null = !counts && found(own.number) == 0;
   if (is_null) return 0;
-  if (counts || own.spec.result == SumResult::kInt8) return int8_of(found[own.sum]);
+  if (counts || own.spec.result == SumResult::kInt8) return int8_of(found(own.sum));
   int scale = 0;
   for (int side = 0; side < 2; ++side)
     if (own.spec.factors[side] >= 0) scale += sums.columns[side][own.spec.factors[side]].scale_of_sum();
-  const Datum sum = numeric_of(found[own.sum], scale);
+  const Datum sum = numeric_of(found(own.sum), scale);
   if (own.spec.result == SumResult::kNumeric) return sum;
-  return DirectFunctionCall2(numeric_div, sum, DirectFunctionCall1(int8_numeric, int8_of(found[own.number])));
+  return DirectFunctionCall2(numeric_div, sum, DirectFunctionCall1(int8_numeric, int8_of(found(own.number))));
 }
 
 JoinProjectRows open_sums(JoinProjectInputs& inputs, const JoinProjectBounds& bounds, MemoryContext context,
@@ -339,8 +425,6 @@ JoinProjectRows open_sums(JoinProjectInputs& inputs, const JoinProjectBounds& bo
   find_products(specs, *running);
   KeyEncoder key{};
   for (int number = 0; number < spec.inputs(); ++number) {
-    const size_t width = static_cast<size_t>(running->product_count) * (spec.self_join ? 2 : 1);
-    guarded([&] { call.rows[number].emplace(call.meter, width); });
     const Reading reading = read_side(inputs, call, context, *running, number, key);
     if (reading == Reading::kNoNumbers) why = kForNumbers;
     if (reading != Reading::kDone) return {};

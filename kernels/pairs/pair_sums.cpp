@@ -1,10 +1,16 @@
 // Groups rows and adds up products. See pair_sums.h.
 #include "pairs/pair_sums.h"
 
-#include <algorithm>
+#include <cassert>
+#include <functional>
+#include <limits>
 #include <utility>
 
 #include "core/error.h"
+#include "core/poll.h"
+#include "core/polled.h"
+#include "core/stopwatch.h"
+#include "relation/encoded_relation.h"
 #include "relation/key_codes.h"
 
 namespace batmap {
@@ -13,6 +19,9 @@ namespace {
 
 constexpr uint64_t kSumsPollEvery = 1 << 16;  // rows between two polls of the token
 constexpr size_t kSumsAhead = 16;             // occurrences between prefetch and use
+constexpr uint64_t kTaskSums = 1 << 18;       // pairs of merged rows of a task: about a millisecond
+constexpr size_t kTasksWaiting = 2;           // results for each thread that may wait
+constexpr uint32_t kDroppedItem = UINT32_MAX;
 constexpr WideSum kLargestSum = WideSum{1} << 126;
 
 uint64_t absolute(int64_t value) {
@@ -21,187 +30,449 @@ uint64_t absolute(int64_t value) {
 
 [[noreturn]] void refuse_sum() { throw Error(ErrorCode::kTooLarge, "a sum of products is too large"); }
 
-/// Codes of some keys; new keys get new codes.
-template <typename Key>
-KeyCodes codes_of(MemoryMeter& meter, size_t rows, Key key) {
-  int64_t least = INT64_MAX;
-  int64_t largest = INT64_MIN;
-  for (size_t row = 0; row < rows; ++row) {
-    least = std::min(least, key(row));
-    largest = std::max(largest, key(row));
-  }
-  if (rows == 0) least = largest = 0;
-  return KeyCodes(meter, least, static_cast<uint64_t>(largest) - static_cast<uint64_t>(least), rows);
+/// Multiplies what is not negative. @return the largest value if that is less than the product
+WideSum saturating(WideSum a, WideSum b) {
+  WideSum product;
+  return __builtin_mul_overflow(a, b, &product) ? ~(WideSum{1} << 127) : product;
 }
-
-uint32_t code_of(KeyCodes& codes, int64_t key) { return codes.direct() ? codes.find(key) : codes.insert(key); }
 
 }  // namespace
 
-void FactorRows::append(int64_t tid, int64_t item, const int64_t* factors) {
-  if (keys_.size() == UINT32_MAX) throw Error(ErrorCode::kTooLarge, "more than 2^32 - 2 rows");
-  int64_t* const values = values_.room(factors_);
-  for (size_t k = 0; k < factors_; ++k) {
-    values[k] = factors[k];
-    largest_[k] = std::max(largest_[k], absolute(factors[k]));
+// ---- rows
+
+/// A number that narrow_ cannot take, at least not yet.
+void FactorRows::Column::push_other(int64_t value) {
+  const auto is_narrow = [](int64_t number) { return number == static_cast<int32_t>(number); };
+  if (form_ == Form::kOne) {
+    if (size_ == 0) return;
+    if (is_narrow(value) && is_narrow(least_)) {
+      std::fill_n(narrow_.room(size_ + 1), size_, static_cast<int32_t>(least_));
+      narrow_.add(size_);
+      narrow_.push_back(static_cast<int32_t>(value));
+      form_ = Form::kNarrow;
+      return;
+    }
   }
-  keys_.push_back({tid, item});
-  values_.add(factors_);
+  if (form_ != Form::kWide) {
+    int64_t* const to = wide_.room(size_ + 1);
+    for (size_t row = 0; row < size_; ++row) to[row] = (*this)[row];
+    wide_.add(size_);
+    narrow_.reset();
+    form_ = Form::kWide;
+  }
+  wide_.push_back(value);
 }
+
+void FactorRows::refuse_row() { throw Error(ErrorCode::kTooLarge, "more than 2^32 - 2 rows"); }
+
+void FactorRows::reset() {
+  tids_.reset();
+  items_.reset();
+  for (Column& column : factors_) column.reset();
+}
+
+// ---- grouping
 
 PairSums::PairSums(FactorRows& left, FactorRows* right, const SumsQuery& query, const ExecutionOptions& options)
     : query_(query), options_(options), products_(query.products.size()), self_join_(right == nullptr) {
-  MemoryMeter& meter = *options.memory;
+  const Stopwatch watch;
   record_.method = "horizontal";
   record_.reason = "values are added up";
-  check(left, self_join_ ? left : *right);
-  const size_t left_rows = left.size();
-  const size_t rows = left_rows + (self_join_ ? 0 : right->size());
-  const auto tid = [&](size_t row) { return row < left_rows ? left.keys_[row].tid : right->keys_[row - left_rows].tid; };
-  KeyCodes codes = codes_of(meter, rows, tid);
-  Codes transactions[2] = {Codes(meter, left_rows), Codes(meter, rows - left_rows)};
-  for (size_t row = 0; row < rows; ++row) {
-    if (row % kSumsPollEvery == 0) options_.cancel.throw_if_requested();
-    (row < left_rows ? transactions[0][row] : transactions[1][row - left_rows]) = code_of(codes, tid(row));
-  }
-  transactions_ = static_cast<uint32_t>(codes.size());
-  left_ = group(left, transactions[0], query.item_rank);
-  if (!self_join_) right_ = group(*right, transactions[1], {});
-  bound();
-  link();
-  const size_t columns = this->right().values.size();
-  if (wide_)
-    wide_sums_ = Buffer<WideSum>(meter, columns * products_);
+  FactorRows& other = self_join_ ? left : *right;
+  find_columns();
+  check(left, other);
+  const uint64_t rows = left.size() + (self_join_ ? 0 : right->size());
+  shares_ = std::clamp<uint64_t>(rows / kRowsWorthAThread, 1, static_cast<uint64_t>(std::max(options.threads, 1)));
+  Unmerged sides[2] = {{&left, {}, {}, {}}, {self_join_ ? nullptr : right, {}, {}, {}}};
+  sort_by_transaction(sides);
+  wide_ = !sums_are_narrow(left, other);
+  narrow_words_ = !wide_ && columns_are_narrow(left, left_) && columns_are_narrow(other, this->right());
+  if (narrow_words_)
+    group<int32_t>(sides);
   else
-    narrow_sums_ = Buffer<int64_t>(meter, columns * products_);
-  touched_ = Buffer<uint32_t>(meter, columns);
-  last_ = Buffer<uint32_t>(meter, columns, Fill::kZero);
-  sums_ = Buffer<WideSum>(meter, kBatchRows * products_);
+    group<int64_t>(sides);
+  record_.group_ms = watch.milliseconds();
 }
 
-/// The position of a factor in the rows, by its position in merged rows.
-size_t PairSums::factor_of(const FactorRows& rows, size_t k) const {
-  return query_.products[k % products_].factor + (k < products_ ? 0 : rows.factors_ / 2);
+/// What merged rows have: each factor once.
+void PairSums::find_columns() {
+  assert(!query_.products.empty() && query_.count < query_.products.size());
+  for (const SumsQuery::Product& product : query_.products) {
+    for (int side = 0; side < 2; ++side) {
+      std::vector<MergedColumn>& columns = side == 0 ? left_.columns : right().columns;
+      const MergedColumn column{side == 0 ? product.left : product.right, product.counts_transactions};
+      const auto at = std::find(columns.begin(), columns.end(), column);
+      factors_[side].push_back(1 + static_cast<size_t>(at - columns.begin()));
+      if (at == columns.end()) columns.push_back(column);
+    }
+  }
 }
+
+namespace {
+
+/// The largest absolute value of a factor.
+template <typename Columns>
+uint64_t largest_of(const Columns& factors, size_t factor) {
+  if (factor == SumsQuery::kOne) return 1;
+  return std::max(absolute(factors[factor].least()), absolute(factors[factor].largest()));
+}
+
+}  // namespace
 
 /// Products of two rows must not be above their limits.
-void PairSums::check(const FactorRows& left, const FactorRows& right) {
-  for (size_t k = 0; k < products_; ++k) {
-    if (query_.products[k].limit == UINT64_MAX) continue;
-    const uint64_t largest = right.largest_[factor_of(right, self_join_ ? products_ + k : k)];
-    const auto product = static_cast<unsigned __int128>(left.largest_[factor_of(left, k)]) * largest;
-    if (product > query_.products[k].limit) refuse_sum();
+void PairSums::check(const FactorRows& left, const FactorRows& right) const {
+  for (const SumsQuery::Product& product : query_.products) {
+    assert(product.left == SumsQuery::kOne || product.left < left.factors_.size());
+    assert(product.right == SumsQuery::kOne || product.right < right.factors_.size());
+    if (product.limit == UINT64_MAX) continue;
+    const auto largest =
+        static_cast<unsigned __int128>(largest_of(left.factors_, product.left)) * largest_of(right.factors_, product.right);
+    if (largest > product.limit) refuse_sum();
   }
 }
 
-/// Sorts the rows by transaction and rank, and merges them.
-PairSums::Side PairSums::group(FactorRows& rows, const Codes& transactions, std::span<const uint32_t> item_rank) const {
+/// Is it clear without a look at each transaction that 64 bits suffice for the sums?
+bool PairSums::sums_are_narrow(const FactorRows& left, const FactorRows& right) const {
+  const WideSum joined = WideSum{left.size()} * this->right().most_of_tid;
+  return std::all_of(query_.products.begin(), query_.products.end(), [&](const SumsQuery::Product& product) {
+    const WideSum largest = WideSum{largest_of(left.factors_, product.left)} * largest_of(right.factors_, product.right);
+    return saturating(joined, largest) <= INT64_MAX;
+  });
+}
+
+/// The same for 32 bits and merged factors.
+bool PairSums::columns_are_narrow(const FactorRows& rows, const Side& side) {
+  return std::all_of(side.columns.begin(), side.columns.end(), [&](const MergedColumn& column) {
+    return saturating(side.most_of_tid, largest_of(rows.factors_, column.factor)) <= INT32_MAX;
+  });
+}
+
+namespace {
+
+/// Codes of the keys of a column, or of two.
+/// @param key  of a row
+template <typename Column, typename Key>
+KeyCodes codes_of(MemoryMeter& meter, const Column& a, const Column& b, size_t rows, Buffer<uint32_t>& codes,
+                  const CancelToken& cancel, Key key) {
+  const int64_t least = std::min(a.least(), b.least());
+  const int64_t largest = std::max(a.largest(), b.largest());
+  KeyCodes found(meter, least, static_cast<uint64_t>(largest) - static_cast<uint64_t>(least), rows);
+  codes = Buffer<uint32_t>(meter, rows);
+  in_parts(rows, cancel, [&](size_t begin, size_t end) {
+    if (found.direct())
+      for (size_t row = begin; row < end; ++row)
+        codes[row] = static_cast<uint32_t>(static_cast<uint64_t>(key(row)) - static_cast<uint64_t>(least));
+    else
+      for (size_t row = begin; row < end; ++row) codes[row] = found.insert(key(row));
+  });
+  return found;
+}
+
+}  // namespace
+
+/// Finds the rows of each transaction, and the ranks of the items: in the order of their values.
+void PairSums::sort_by_transaction(Unmerged (&sides)[2]) {
   MemoryMeter& meter = *options_.memory;
-  const size_t size = rows.size();
-  const size_t factors = self_join_ ? 2 * products_ : products_;
-  std::vector<size_t> of_row(factors);
-  for (size_t k = 0; k < factors; ++k) of_row[k] = factor_of(rows, k);
-  Side side;
-  // Ranks of items: in the order of their values.
-  KeyCodes codes = codes_of(meter, size, [&](size_t row) { return rows.keys_[row].item; });
-  Buffer<uint32_t> ranks(meter, size);
-  {
-    for (size_t row = 0; row < size; ++row) ranks[row] = code_of(codes, rows.keys_[row].item);
-    const auto value = [&](uint32_t code) {
-      return item_rank.empty() ? codes.key(code) : int64_t{item_rank[static_cast<size_t>(codes.key(code))]};
-    };
-    Buffer<uint32_t> used(meter, codes.size(), Fill::kZero);
-    for (size_t row = 0; row < size; ++row) used[ranks[row]] = 1;
-    Buffer<uint32_t> sorted(meter, codes.size());
-    uint32_t items = 0;
-    for (uint32_t code = 0; code < codes.size(); ++code)
-      if (used[code] != 0) sorted[items++] = code;
-    if (!codes.direct() || !item_rank.empty())
-      std::sort(sorted.begin(), sorted.begin() + items, [&](uint32_t a, uint32_t b) { return value(a) < value(b); });
-    side.values = Buffer<int64_t>(meter, items);
-    for (uint32_t rank = 0; rank < items; ++rank) {
-      side.values[rank] = value(sorted[rank]);
-      used[sorted[rank]] = rank;
+  const auto sort = [&] {
+    const FactorRows& left = *sides[0].rows;
+    const FactorRows& right = self_join_ ? left : *sides[1].rows;
+    const size_t left_rows = left.size();
+    const size_t rows = left_rows + (self_join_ ? 0 : right.size());
+    Buffer<uint32_t> codes;
+    // No rows have no smallest key.
+    const FactorRows& one = left_rows > 0 ? left : right;
+    const FactorRows& two = right.size() > 0 ? right : one;
+    transactions_ = codes_of(meter, one.tids_, two.tids_, rows, codes, options_.cancel, [&](size_t row) {
+                      return row < left_rows ? left.tids_[row] : right.tids_[row - left_rows];
+                    }).size();
+    for (int number = 0; number < (self_join_ ? 1 : 2); ++number) {
+      Side& side = number == 0 ? left_ : right_;
+      const std::span<const uint32_t> own = codes.span().subspan(number == 0 ? 0 : left_rows, sides[number].rows->size());
+      side.begin = Buffer<uint32_t>(meter, transactions_ + 1, Fill::kZero);
+      // Counts, then where the next row of a transaction goes; in the end, where those of the next transaction begin.
+      uint32_t* const at = side.begin.data() + 1;
+      for (const uint32_t code : own) ++at[code];
+      uint32_t before = 0;
+      for (size_t code = 0; code < transactions_; ++code) {
+        side.most_of_tid = std::max<uint64_t>(side.most_of_tid, at[code]);
+        before += std::exchange(at[code], before);
+      }
+      options_.cancel.throw_if_requested();
+      sides[number].order = Buffer<uint32_t>(meter, own.size());
+      in_parts(own.size(), options_.cancel, [&](size_t begin, size_t end) {
+        for (size_t row = begin; row < end; ++row) sides[number].order[at[own[row]]++] = static_cast<uint32_t>(row);
+      });
     }
-    for (size_t row = 0; row < size; ++row) ranks[row] = used[ranks[row]];
-  }
-  options_.cancel.throw_if_requested();
-  // Rows by transaction.
-  side.begin = Buffer<uint64_t>(meter, size_t{transactions_} + 1, Fill::kZero);
-  Buffer<uint64_t> at(meter, size_t{transactions_} + 1, Fill::kZero);
-  for (size_t row = 0; row < size; ++row) ++at[transactions[row] + 1];
-  for (size_t code = 0; code < transactions_; ++code) at[code + 1] += at[code];
-  Buffer<uint32_t> order(meter, size);
-  for (size_t row = 0; row < size; ++row) order[at[transactions[row]]++] = static_cast<uint32_t>(row);
-  // Merge.
-  side.items = Buffer<uint32_t>(meter, size);
-  side.factors = Buffer<int64_t>(meter, size * products_);
-  if (self_join_) side.right_factors = Buffer<int64_t>(meter, size * products_);
-  int64_t* const merged[] = {side.factors.data(), side.right_factors.data()};
-  const auto factor = [&](uint64_t row, size_t k) -> int64_t& {
-    return merged[k >= products_][row * products_ + k % products_];
   };
-  uint64_t to = 0;
-  uint64_t from = 0;
-  for (size_t code = 0; code < transactions_; ++code) {
-    if (code % 4096 == 0) options_.cancel.throw_if_requested();
-    const uint64_t first = to;
-    std::sort(order.begin() + from, order.begin() + at[code], [&](uint32_t a, uint32_t b) { return ranks[a] < ranks[b]; });
-    for (; from < at[code]; ++from) {
-      const uint32_t row = order[from];
-      const int64_t* const values = rows.values_.begin() + row * rows.factors_;
-      if (to == first || side.items[to - 1] != ranks[row]) {
-        side.items[to] = ranks[row];
-        for (size_t k = 0; k < factors; ++k) factor(to, k) = values[of_row[k]];
-        ++to;
-        continue;
-      }
-      for (size_t k = 0; k < factors; ++k) {
-        if (query_.products[k % products_].counts_transactions) continue;
-        int64_t& sum = factor(to - 1, k);
-        if (__builtin_add_overflow(sum, values[of_row[k]], &sum) || sum == INT64_MIN) refuse_sum();
-      }
-    }
-    side.begin[code + 1] = to;
-  }
-  rows.keys_.reset();
-  rows.values_.reset();
-  number_items(side);
-  return side;
+  ExecutionOptions few = options_;
+  if (shares_ == 1) few.threads = 1;
+  parallel_for(few, self_join_ ? 2 : 3, [&](size_t task, int) {
+    if (task == 0)
+      sort();
+    else
+      rank_items(sides[task - 1], task == 1 ? left_ : right_, task == 1 ? query_.item_rank : std::span<const uint32_t>());
+  });
 }
 
+void PairSums::rank_items(Unmerged& from, Side& side, std::span<const uint32_t> item_rank) const {
+  MemoryMeter& meter = *options_.memory;
+  const FactorRows::Column& items = from.rows->items_;
+  const KeyCodes codes =
+      codes_of(meter, items, items, from.rows->size(), from.items, options_.cancel, [&](size_t row) { return items[row]; });
+  const auto value = [&](uint32_t code) {
+    return item_rank.empty() ? codes.key(code) : int64_t{item_rank[static_cast<size_t>(codes.key(code))]};
+  };
+  from.ranks = Buffer<uint32_t>(meter, codes.size(), Fill::kZero);
+  for (const uint32_t code : from.items) from.ranks[code] = 1;
+  Buffer<uint32_t> sorted(meter, codes.size());
+  uint32_t ranks = 0;
+  for (uint32_t code = 0; code < codes.size(); ++code)
+    if (from.ranks[code] != 0) sorted[ranks++] = code;
+  if (!codes.direct() || !item_rank.empty())
+    std::sort(sorted.begin(), sorted.begin() + ranks,
+              polled(options_.cancel, [&](uint32_t a, uint32_t b) { return value(a) < value(b); }));
+  side.values = Buffer<int64_t>(meter, ranks);
+  side.rows = Buffer<uint64_t>(meter, ranks, Fill::kZero);
+  for (uint32_t rank = 0; rank < ranks; ++rank) {
+    side.values[rank] = value(sorted[rank]);
+    from.ranks[sorted[rank]] = rank;
+  }
+}
+
+/// The first transaction of a share. Shares have about as many rows.
+size_t PairSums::first_of_share(size_t share) const {
+  if (share == shares_) return transactions_;
+  const Side& larger = right().begin[transactions_] > left_.begin[transactions_] ? right() : left_;
+  const auto row = static_cast<uint32_t>(uint64_t{larger.begin[transactions_]} * share / shares_);
+  return static_cast<size_t>(std::lower_bound(larger.begin.begin(), larger.begin.end() - 1, row) - larger.begin.begin());
+}
+
+template <typename Word>
+void PairSums::group(Unmerged (&sides)[2]) {
+  MemoryMeter& meter = *options_.memory;
+  for (int number = 0; number < (self_join_ ? 1 : 2); ++number) {
+    Side& side = number == 0 ? left_ : right_;
+    const size_t size = sides[number].rows->size();
+    words<Word>(side) = Buffer<Word>(meter, size * side.width());
+    side.end = Buffer<uint32_t>(meter, transactions_);
+    std::vector<Buffer<uint64_t>> rows;  // [shares - 1] for all shares but the first
+    for (size_t share = 1; share < shares_; ++share) rows.emplace_back(meter, side.rows.size(), Fill::kZero);
+    std::vector<uint64_t> most(shares_);
+    parallel_for(options_, shares_, [&](size_t share, int) {
+      most[share] = merge<Word>(sides[number], side, share, share == 0 ? side.rows : rows[share - 1]);
+    });
+    side.most_of_item = *std::max_element(most.begin(), most.end());
+    for (const Buffer<uint64_t>& more : rows)
+      for (size_t rank = 0; rank < more.size(); ++rank) side.rows[rank] += more[rank];
+    sides[number].rows->reset();
+    sides[number] = {};
+  }
+  number_items(left_);
+  if (!self_join_) number_items(right_);
+  link<Word>();
+}
+
+/// Sorts the rows of a share by transaction and rank, and merges them.
+/// @param rows  [ranks] merged rows are added @return the most rows that were merged into one
+template <typename Word>
+uint64_t PairSums::merge(const Unmerged& from, Side& side, size_t share, Buffer<uint64_t>& rows) {
+  const size_t width = side.width();
+  Word* const words = PairSums::words<Word>(side).data();
+  Buffer<uint64_t> sorted(*options_.memory, side.most_of_tid);  // rank, row
+  const size_t last = first_of_share(share + 1);
+  uint64_t most = 0;
+  Poll poll(options_.cancel);
+  for (size_t code = first_of_share(share); code < last; ++code) {
+    const uint32_t begin = side.begin[code];
+    const uint32_t size = side.begin[code + 1] - begin;
+    poll.after(size + 1);
+    bool is_sorted = true;
+    for (uint32_t k = 0; k < size; ++k) {
+      const uint32_t row = from.order[begin + k];
+      sorted[k] = uint64_t{from.ranks[from.items[row]]} << 32 | row;
+      is_sorted &= k == 0 || sorted[k - 1] < sorted[k];
+    }
+    if (!is_sorted) std::sort(sorted.begin(), sorted.begin() + size, polled(options_.cancel, std::less<uint64_t>()));
+    Word* to = words + size_t{begin} * width;
+    uint64_t merged = 0;
+    uint64_t rank = UINT64_MAX;
+    for (uint32_t k = 0; k < size; ++k) {
+      const auto row = static_cast<uint32_t>(sorted[k]);
+      const auto factor = [&](const MergedColumn& column) {
+        return column.factor == SumsQuery::kOne ? 1 : from.rows->factors_[column.factor][row];
+      };
+      if (const uint64_t own = sorted[k] >> 32; own != rank) {
+        rank = own;
+        merged = 1;
+        ++rows[rank];
+        *to++ = static_cast<Word>(rank);
+        for (const MergedColumn& column : side.columns) *to++ = static_cast<Word>(factor(column));
+      } else {
+        ++merged;
+        Word* sum = to - side.columns.size();
+        for (const MergedColumn& column : side.columns) {
+          if (!column.counts_transactions &&
+              (__builtin_add_overflow(*sum, factor(column), sum) || *sum == std::numeric_limits<int64_t>::min()))
+            refuse_sum();
+          ++sum;
+        }
+      }
+      most = std::max(most, merged);
+    }
+    side.end[code] = static_cast<uint32_t>(static_cast<size_t>(to - words) / width);
+  }
+  return most;
+}
+
+/// Numbers the items whose pairs may reach the threshold.
 void PairSums::number_items(Side& side) const {
   MemoryMeter& meter = *options_.memory;
-  const size_t items = side.values.size();
-  const uint64_t rows = side.begin[transactions_];
-  Buffer<uint64_t> frequency(meter, items, Fill::kZero);
-  for (uint64_t row = 0; row < rows; ++row) ++frequency[side.items[row]];
-  Buffer<uint32_t> sorted(meter, items);
-  for (size_t rank = 0; rank < items; ++rank) sorted[rank] = static_cast<uint32_t>(rank);
-  std::stable_sort(sorted.begin(), sorted.end(), [&](uint32_t a, uint32_t b) { return frequency[a] > frequency[b]; });
-  Buffer<uint32_t> number(meter, items);
-  Buffer<int64_t> values(meter, items);
-  for (size_t k = 0; k < items; ++k) {
-    number[sorted[k]] = static_cast<uint32_t>(k);
+  const size_t ranks = side.values.size();
+  const bool may_drop = query_.min_count > 1 && query_.products[query_.count].counts_rows();
+  const WideSum most = WideSum{left_.most_of_item} * right().most_of_item;  // rows of a pair in a transaction
+  Buffer<uint32_t> sorted(meter, ranks);
+  uint32_t kept = 0;
+  side.number = Buffer<uint32_t>(meter, ranks);
+  for (uint32_t rank = 0; rank < ranks; ++rank) {
+    side.number[rank] = kDroppedItem;
+    if (!may_drop || saturating(side.rows[rank], most) >= query_.min_count) sorted[kept++] = rank;
+  }
+  std::sort(sorted.begin(), sorted.begin() + kept, polled(options_.cancel, [&](uint32_t a, uint32_t b) {
+              return side.rows[a] != side.rows[b] ? side.rows[a] > side.rows[b] : a < b;
+            }));
+  Buffer<int64_t> values(meter, kept);
+  for (uint32_t k = 0; k < kept; ++k) {
+    side.number[sorted[k]] = k;
     values[k] = side.values[sorted[k]];
   }
-  for (uint64_t row = 0; row < rows; ++row) side.items[row] = number[side.items[row]];
   side.values = std::move(values);
 }
 
-/// Finds out how wide sums must be.
+/// Puts numbers in place of ranks in a transaction, and leaves out the items that have none.
+template <typename Word>
+void PairSums::keep_numbered(Side& side, size_t code) {
+  const size_t width = side.width();
+  Word* const words = PairSums::words<Word>(side).data();
+  uint32_t to = side.begin[code];
+  for (uint32_t row = to; row < side.end[code]; ++row) {
+    const Word* const own = words + size_t{row} * width;
+    const uint32_t number = side.number[static_cast<uint32_t>(own[0])];
+    if (number == kDroppedItem) continue;
+    Word* const kept = words + size_t{to++} * width;
+    kept[0] = static_cast<Word>(number);
+    for (size_t k = 1; k < width; ++k) kept[k] = own[k];
+  }
+  side.end[code] = to;
+}
+
+/// Calls visit(item, occurrence) for the merged rows of a transaction that have partners, maybe twice for a row.
+template <typename Word, typename Visit>
+void PairSums::each_occurrence(size_t code, Visit visit) const {
+  const uint32_t begin = right().begin[code];
+  const uint32_t end = right().end[code];
+  const Word* const items = words<Word>(left_).data();
+  for (uint32_t row = left_.begin[code]; row < left_.end[code]; ++row) {
+    const auto partners = [&](uint32_t from, uint32_t to) {
+      if (from < to) visit(static_cast<uint32_t>(items[size_t{row} * left_.width()]), Occurrence{row, from, to});
+    };
+    switch (query_.condition) {
+      case PairCondition::kNone: partners(begin, end); break;
+      case PairCondition::kLess: partners(row + 1, end); break;
+      case PairCondition::kLessEqual: partners(row, end); break;
+      case PairCondition::kGreater: partners(begin, row); break;
+      case PairCondition::kGreaterEqual: partners(begin, row + 1); break;
+      case PairCondition::kNotEqual:
+        partners(begin, row);
+        partners(row + 1, end);
+        break;
+    }
+  }
+}
+
+/// Collects the occurrences of each item of the left.
+template <typename Word>
+void PairSums::link() {
+  MemoryMeter& meter = *options_.memory;
+  record_.items = left_.number.size() + (self_join_ ? 0 : right_.number.size());
+  const size_t items = left_.values.size();
+  record_.items_kept = items + (self_join_ ? 0 : right_.values.size());
+  std::vector<Buffer<ItemShare>> of_item;  // [shares][left items]
+  for (size_t share = 0; share < shares_; ++share) of_item.emplace_back(meter, items, Fill::kZero);
+  std::vector<RunRecord> records(shares_);
+  parallel_for(options_, shares_, [&](size_t share, int) {
+    RunRecord& record = records[share];
+    ItemShare* const own = of_item[share].data();
+    const size_t last = first_of_share(share + 1);
+    Poll poll(options_.cancel);
+    for (size_t code = first_of_share(share); code < last; ++code) {
+      record.transactions += left_.begin[code] < left_.begin[code + 1] && right().begin[code] < right().begin[code + 1];
+      keep_numbered<Word>(left_, code);
+      if (!self_join_) keep_numbered<Word>(right_, code);
+      const uint32_t rows = left_.end[code] - left_.begin[code] + (self_join_ ? 0 : right_.end[code] - right_.begin[code]);
+      record.occurrences += rows;
+      poll.after(rows + 1);
+      each_occurrence<Word>(code, [&](uint32_t item, const Occurrence& found) {
+        ++own[item].occurrences;
+        own[item].instances += found.end - found.begin;
+      });
+    }
+  });
+  for (const RunRecord& record : records) {
+    record_.transactions += record.transactions;
+    record_.occurrences += record.occurrences;
+  }
+  begin_ = Buffer<uint64_t>(meter, items + 1);
+  Buffer<uint64_t> instances(meter, items, Fill::kZero);
+  uint64_t all = 0;
+  for (size_t item = 0; item < items; ++item) {
+    begin_[item] = all;
+    for (size_t share = 0; share < shares_; ++share) {
+      instances[item] += of_item[share][item].instances;
+      all += of_item[share][item].occurrences;
+      of_item[share][item].instances = all;  // from here on: where its occurrences end
+    }
+    record_.pair_instances += instances[item];
+  }
+  begin_[items] = all;
+  occurrences_ = Buffer<Occurrence>(meter, all);
+  parallel_for(options_, shares_, [&](size_t share, int) {
+    ItemShare* const own = of_item[share].data();
+    const size_t last = first_of_share(share + 1);
+    Poll poll(options_.cancel);
+    for (size_t code = first_of_share(share); code < last; ++code) {
+      poll.after(left_.end[code] - left_.begin[code] + 1);
+      each_occurrence<Word>(code, [&](uint32_t item, const Occurrence& found) {
+        occurrences_[own[item].instances - own[item].occurrences--] = found;
+      });
+    }
+  });
+  of_item.clear();
+  if (wide_) bound();
+  for (Side* const side : {&left_, &right_}) {
+    side->begin.reset();
+    side->end.reset();
+    side->number.reset();
+    side->rows.reset();
+  }
+  cut_into_tasks(instances);
+}
+
+/// Finds out from each transaction how wide sums must be.
 void PairSums::bound() {
+  wide_ = false;
   for (size_t k = 0; k < products_; ++k) {
     WideSum sum = 0;
+    Poll poll(options_.cancel);
     for (size_t code = 0; code < transactions_; ++code) {
-      const auto total = [&](const Side& side, std::span<const int64_t> factors) {
+      const auto total = [&](const Side& side, size_t column) {
         WideSum absolutes = 0;
-        for (uint64_t row = side.begin[code]; row < side.begin[code + 1]; ++row)
-          absolutes += absolute(factors[row * products_ + k]);
+        poll.after(side.end[code] - side.begin[code] + 1);
+        for (uint32_t row = side.begin[code]; row < side.end[code]; ++row)
+          absolutes += absolute(side.wide[size_t{row} * side.width() + column]);
         return absolutes;
       };
       WideSum product;
-      if (__builtin_mul_overflow(total(left_, left_.factors.span()), total(right(), right_factors()), &product) ||
+      if (__builtin_mul_overflow(total(left_, factors_[0][k]), total(right(), factors_[1][k]), &product) ||
           __builtin_add_overflow(sum, product, &sum) || sum > kLargestSum)
         refuse_sum();
     }
@@ -209,128 +480,169 @@ void PairSums::bound() {
   }
 }
 
-/// Collects the merged rows of each item of the left.
-void PairSums::link() {
+// ---- counting
+
+/// Takes all memory that counting needs.
+void PairSums::cut_into_tasks(const Buffer<uint64_t>& instances) {
   MemoryMeter& meter = *options_.memory;
-  begin_ = Buffer<uint64_t>(meter, left_.values.size() + 2, Fill::kZero);
-  const auto each = [&](auto visit) {
-    for (uint32_t code = 0; code < transactions_; ++code) {
-      if (right().begin[code] == right().begin[code + 1]) continue;
-      const auto begin = static_cast<uint32_t>(right().begin[code]);
-      const auto end = static_cast<uint32_t>(right().begin[code + 1]);
-      for (uint64_t row = left_.begin[code]; row < left_.begin[code + 1]; ++row)
-        visit(Occurrence{static_cast<uint32_t>(row), begin, end});
-    }
-  };
-  each([&](const Occurrence& own) {
-    ++begin_[left_.items[own.row] + 2];
-    each_range(own, [&](uint32_t from, uint32_t to) { record_.pair_instances += to - from; });
+  const size_t columns = right().values.size();
+  cut_.emplace(static_cast<uint32_t>(instances.size()), kTaskSums, options_.threads, [&](uint32_t item) -> RowCost {
+    return {.work = instances[item], .results = std::min<uint64_t>(instances[item], columns)};
   });
-  for (size_t item = 2; item < begin_.size(); ++item) begin_[item] += begin_[item - 1];
-  occurrences_ = Buffer<Occurrence>(meter, begin_[begin_.size() - 1]);
-  each([&](const Occurrence& own) { occurrences_[begin_[left_.items[own.row] + 1]++] = own; });
-  for (size_t code = 0; code < transactions_; ++code)
-    record_.transactions += left_.begin[code] < left_.begin[code + 1] && right().begin[code] < right().begin[code + 1];
-  record_.items = record_.items_kept = left_.values.size() + (self_join_ ? 0 : right_.values.size());
-  record_.occurrences = left_.begin[transactions_] + (self_join_ ? 0 : right_.begin[transactions_]);
-}
-
-/// The partners of a merged row: ranges of merged rows of the right.
-template <typename Visit>
-void PairSums::each_range(const Occurrence& own, Visit visit) const {
-  switch (query_.condition) {
-    case PairCondition::kNone: return visit(own.begin, own.end);
-    case PairCondition::kLess: return visit(own.row + 1, own.end);
-    case PairCondition::kLessEqual: return visit(own.row, own.end);
-    case PairCondition::kGreater: return visit(own.begin, own.row);
-    case PairCondition::kGreaterEqual: return visit(own.begin, own.row + 1);
-    case PairCondition::kNotEqual: visit(own.begin, own.row); return visit(own.row + 1, own.end);
+  record_.tasks = cut_->size();
+  const size_t results = cut_->max_results();
+  const size_t sum_bytes = products_ * (wide_ ? sizeof(WideSum) : sizeof(int64_t));
+  const size_t scratch_bytes = columns * (sum_bytes + sizeof(uint32_t) + 1);
+  const size_t found_bytes = results * (sum_bytes + sizeof(ItemPair));
+  // With threads, one result more than may wait is being handed over.
+  const auto slots = [](size_t threads) { return threads == 1 ? 1 : threads * kTasksWaiting + 1; };
+  const auto bytes = [&](size_t threads) { return threads * scratch_bytes + slots(threads) * found_bytes; };
+  size_t threads = std::clamp<size_t>(cut_->size(), 1, static_cast<size_t>(std::max(options_.threads, 1)));
+  while (threads > 1 && bytes(threads) > meter.available() / 2) --threads;
+  options_.threads = static_cast<int>(threads);
+  for (size_t thread = 0; thread < threads; ++thread) {
+    Scratch scratch;
+    if (wide_)
+      scratch.wide = Buffer<WideSum>(meter, columns * products_, Fill::kZero);
+    else
+      scratch.narrow = Buffer<int64_t>(meter, columns * products_, Fill::kZero);
+    scratch.touched = Buffer<uint32_t>(meter, columns + 1);
+    scratch.seen = Buffer<uint8_t>(meter, columns, Fill::kZero);
+    scratch.left.resize(products_);
+    scratch_.push_back(std::move(scratch));
+  }
+  spare_.reserve(slots(threads));
+  for (size_t slot = 0; slot < slots(threads); ++slot) {
+    Found found;
+    found.pairs = Buffer<ItemPair>(meter, results);
+    if (wide_)
+      found.wide = Buffer<WideSum>(meter, results * products_);
+    else
+      found.narrow = Buffer<int64_t>(meter, results * products_);
+    spare_.push_back(std::move(found));
   }
 }
 
-template <typename Sum>
-void PairSums::add_item(uint32_t item, Buffer<Sum>& sums) {
-  switch (products_) {
-    case 1: return add_products<1>(item, sums.data());
-    case 2: return add_products<2>(item, sums.data());
-    case 3: return add_products<3>(item, sums.data());
-    default: return add_products<0>(item, sums.data());
+PairSums::Found PairSums::count(size_t task, int worker) {
+  Found found;
+  {
+    std::lock_guard lock(spare_mutex_);
+    found = std::move(spare_.back());
+    spare_.pop_back();
   }
+  Scratch& scratch = scratch_[static_cast<size_t>(worker)];
+  if (wide_)
+    count_items<int64_t>(task, scratch, scratch.wide, found.wide, found);
+  else if (narrow_words_)
+    count_items<int32_t>(task, scratch, scratch.narrow, found.narrow, found);
+  else
+    count_items<int64_t>(task, scratch, scratch.narrow, found.narrow, found);
+  return found;
 }
 
-/// @tparam kProducts  their number; 0: any
-template <size_t kProducts, typename Sum>
-void PairSums::add_products(uint32_t item, Sum* sums) {
+/// @param to  the sums of `found`
+template <typename Word, typename Sum>
+void PairSums::count_items(size_t task, Scratch& scratch, Buffer<Sum>& sums, Buffer<Sum>& to, Found& found) const {
+  const Sum min_count = query_.min_count;
+  size_t size = 0;
+  for (uint32_t item = cut_->begin(task); item < cut_->end(task); ++item) {
+    size_t touched;
+    switch (products_) {
+      case 1: touched = add_products<1, Word>(item, scratch, sums.data()); break;
+      case 2: touched = add_products<2, Word>(item, scratch, sums.data()); break;
+      case 3: touched = add_products<3, Word>(item, scratch, sums.data()); break;
+      default: touched = add_products<0, Word>(item, scratch, sums.data()); break;
+    }
+    const int64_t value = left_.values[item];
+    for (size_t at = 0; at < touched; ++at) {
+      const uint32_t column = scratch.touched[at];
+      Sum* const sum = sums.data() + size_t{column} * products_;
+      scratch.seen[column] = 0;
+      if (min_count <= 1 || sum[query_.count] >= min_count) {
+        found.pairs[size] = {value, right().values[column], size};
+        for (size_t k = 0; k < products_; ++k) to[size * products_ + k] = sum[k];
+        ++size;
+      }
+      for (size_t k = 0; k < products_; ++k) sum[k] = 0;
+    }
+  }
+  found.size = size;
+}
+
+/// Adds up the products of an item of the left. @tparam kProducts  their number; 0: any
+/// @return the number of right items that it occurs with
+template <size_t kProducts, typename Word, typename Sum>
+size_t PairSums::add_products(uint32_t item, Scratch& scratch, Sum* sums) const {
   const size_t products = kProducts > 0 ? kProducts : products_;
-  const uint32_t* const columns = right().items.data();
-  const int64_t* const left_factors = left_.factors.data();
-  const int64_t* const right_factors = this->right_factors().data();
-  uint32_t* const last = last_.data();
-  uint32_t* touched = touched_.data() + touched_size_;
-  const uint32_t mark = item + 1;
+  const size_t width = right().width();
+  const size_t left_width = left_.width();
+  const Word* const left_rows = words<Word>(left_).data();
+  const Word* const right_rows = words<Word>(right()).data();
+  Sum few[kProducts > 0 ? kProducts : 1];
+  size_t few_columns[kProducts > 0 ? kProducts : 1];
+  const size_t* columns = factors_[1].data();
+  if constexpr (kProducts > 0) {
+    std::copy_n(columns, kProducts, few_columns);
+    columns = few_columns;
+  }
+  uint8_t* const seen = scratch.seen.data();
+  uint32_t* touched = scratch.touched.data();
   const uint64_t ends = begin_[item + 1];
   for (uint64_t at = begin_[item]; at < ends; ++at) {
     if (at + kSumsAhead < ends) {
       const Occurrence& later = occurrences_[at + kSumsAhead];
-      __builtin_prefetch(left_factors + later.row * products);
-      each_range(later, [&](uint32_t from, uint32_t) {
-        __builtin_prefetch(columns + from);
-        __builtin_prefetch(right_factors + from * products);
-      });
+      __builtin_prefetch(left_rows + size_t{later.row} * left_width);
+      __builtin_prefetch(right_rows + size_t{later.begin} * width);
     }
-    const Occurrence& own = occurrences_[at];
-    const int64_t* const left = left_factors + own.row * products;
-    each_range(own, [&](uint32_t from, uint32_t to) {
-      unpolled_ += to - from + 1;
-      for (size_t row = from; row < to; ++row) {
-        const uint32_t column = columns[row];
-        const int64_t* const right = right_factors + row * products;
-        Sum* const sum = sums + column * products;
-        if (last[column] == mark) {
-          for (size_t k = 0; k < products; ++k) sum[k] += Sum{left[k]} * right[k];
-        } else {
-          last[column] = mark;
-          *touched++ = column;
-          for (size_t k = 0; k < products; ++k) sum[k] = Sum{left[k]} * right[k];
-        }
+    const Occurrence own = occurrences_[at];
+    const Word* const left_row = left_rows + size_t{own.row} * left_width;
+    const auto add = [&](const auto* left) {
+      const Word* const end = right_rows + size_t{own.end} * width;
+      for (const Word* row = right_rows + size_t{own.begin} * width; row < end; row += width) {
+        const auto column = static_cast<uint32_t>(row[0]);
+        Sum* const sum = sums + size_t{column} * products;
+        for (size_t k = 0; k < products; ++k) sum[k] += static_cast<Sum>(left[k]) * row[columns[k]];
+        *touched = column;  // no branch: whether it is a new one is unpredictable
+        touched += seen[column] == 0;
+        seen[column] = 1;
       }
-    });
-    if (unpolled_ < kSumsPollEvery) continue;
-    unpolled_ = 0;
+    };
+    if constexpr (kProducts > 0) {
+      for (size_t k = 0; k < kProducts; ++k) few[k] = left_row[factors_[0][k]];
+      add(few);
+    } else {
+      for (size_t k = 0; k < products; ++k) scratch.left[k] = left_row[factors_[0][k]];
+      add(scratch.left.data());
+    }
+    scratch.unpolled += own.end - own.begin + 1;
+    if (scratch.unpolled < kSumsPollEvery) continue;
+    scratch.unpolled = 0;
     options_.cancel.throw_if_requested();
   }
-  touched_size_ = static_cast<size_t>(touched - touched_.data());
+  return static_cast<size_t>(touched - scratch.touched.data());
 }
 
 bool PairSums::next(PairBatch& batch) {
-  pairs_.clear();
-  const auto items = static_cast<uint32_t>(begin_.size() - 2);
-  while (pairs_.size() < kBatchRows) {
-    if (handed_over_ == touched_size_) {
-      if (next_item_ >= items) break;
-      touched_size_ = handed_over_ = 0;
-      if (wide_)
-        add_item(next_item_++, wide_sums_);
-      else
-        add_item(next_item_++, narrow_sums_);
+  batch = {};
+  if (!tasks_)
+    tasks_.emplace(options_, cut_->size(), scratch_.size() * kTasksWaiting,
+                   [this](size_t task, int worker) { return count(task, worker); });
+  if (!found_ || handed_over_ == found_->size) {
+    if (found_) {
+      std::lock_guard lock(spare_mutex_);
+      spare_.push_back(std::move(*found_));
+      found_.reset();
     }
-    const int64_t item = left_.values[next_item_ - 1];
-    for (; handed_over_ < touched_size_ && pairs_.size() < kBatchRows; ++handed_over_) {
-      const uint32_t column = touched_[handed_over_];
-      if (query_.min_count > 1) {
-        const size_t at = column * products_ + query_.count;
-        if ((wide_ ? wide_sums_[at] : WideSum{narrow_sums_[at]}) < query_.min_count) continue;
-      }
-      for (size_t k = 0; k < products_; ++k) {
-        const size_t from = column * products_ + k;
-        sums_[pairs_.size() * products_ + k] = wide_ ? wide_sums_[from] : WideSum{narrow_sums_[from]};
-      }
-      pairs_.push_back({item, right().values[column], pairs_.size()});
-      ++record_.results;
-    }
+    found_ = tasks_->next();
+    handed_over_ = 0;
+    if (!found_) return false;
+    ++record_.tasks_done;
   }
-  batch = PairBatch(pairs_);
-  return !pairs_.empty();
+  const size_t size = std::min<size_t>(kBatchRows, found_->size - handed_over_);
+  batch = PairBatch(found_->pairs.span().subspan(handed_over_, size));
+  handed_over_ += size;
+  record_.results += size;
+  return true;
 }
 
 }  // namespace batmap

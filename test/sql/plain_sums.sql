@@ -87,6 +87,25 @@ INSERT INTO lots SELECT k, 61, 1, 9223372036854775807, 1 FROM generate_series(1,
 SELECT * FROM try('SELECT a.prod, b.prod, sum(a.big) FROM lots a JOIN lots b USING (ord) GROUP BY 1, 2');
 DELETE FROM lots WHERE prod = 61;
 
+-- Integers of fixed width are read from the pages: with NULLs, dropped columns, columns that old rows lack, dead rows.
+CREATE TABLE pages (small smallint, gone int, ord int, prod int, qty int, big bigint NOT NULL, bigs bigint);
+INSERT INTO pages SELECT k % 700, k, NULLIF(k % 350, 5), NULLIF(k * 7919 / 350 % 60, 7), NULLIF(k % 997, 3) - 2, k * 1000000007::bigint, NULLIF(k % 800, 1) FROM generate_series(1, 7000) k;
+ALTER TABLE pages DROP gone, ADD later int DEFAULT 5;
+INSERT INTO pages SELECT * FROM pages WHERE ord < 20;
+UPDATE pages SET qty = NULL WHERE ord = 30;
+DELETE FROM pages WHERE ord = 31;
+ANALYZE pages;
+CREATE TABLE page_shapes (number int GENERATED ALWAYS AS IDENTITY, query text);
+INSERT INTO page_shapes (query) SELECT 'SELECT a.prod, b.prod, ' || e || ', count(*) FROM pages a JOIN pages b USING (ord) WHERE a.prod < b.prod GROUP BY 1, 2 HAVING count(*) > ' || k
+    FROM unnest(ARRAY['sum(a.qty * b.qty)', 'sum(a.qty * b.small), sum(b.later)', 'sum(a.big)', 'sum(a.bigs)', 'sum(a.qty), sum(b.qty), avg(a.small), sum(a.later * b.qty)', 'sum(a.qty), sum(b.small * b.qty)']) e, unnest(ARRAY[0, 8]) k;
+INSERT INTO page_shapes (query) SELECT 'SELECT a.prod, b.prod, sum(a.price), sum(b.qty), sum(b.later) FROM lines a JOIN pages b USING (ord) GROUP BY 1, 2';
+SELECT number, t.* FROM page_shapes, try(query) t ORDER BY number;
+INSERT INTO pages (ord, prod, big) VALUES (1, 1, -9223372036854775807 - 1);
+SELECT number, t.* FROM page_shapes, try(query) t WHERE query ~ 'sum.a.big.' ORDER BY number;
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT number, t.* FROM page_shapes, try(query) t WHERE query ~ 'sum.a.qty . b.qty' ORDER BY number;
+COMMIT;
+
 -- Parameters, cursors, rescans, savepoints.
 PREPARE asked(int, numeric) AS SELECT a.prod, b.prod, sum(a.price * $2), count(*) FROM lines a JOIN lines b USING (ord)
     WHERE a.prod < b.prod AND a.prod < $1 GROUP BY 1, 2 HAVING count(*) >= $1 ORDER BY 1, 2 LIMIT 3;

@@ -16,7 +16,7 @@ $node->append_conf('postgresql.conf', "autovacuum = off\nmax_parallel_workers_pe
 $node->start;
 $node->safe_psql('postgres', q{
     CREATE EXTENSION batmap;
-    CREATE TABLE baskets AS SELECT g / 4 AS tid, g % 7 AS item FROM generate_series(1, 1000) g;
+    CREATE TABLE baskets AS SELECT g / 4 AS tid, g % 7 AS item, g % 100 AS qty FROM generate_series(1, 1000) g;
     VACUUM (FREEZE) baskets;
     CREATE TABLE copy AS TABLE baskets;
     CHECKPOINT;
@@ -24,6 +24,13 @@ $node->safe_psql('postgres', q{
 my $pairs = "SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 1)";
 my $want = $node->safe_psql('postgres', $pairs);
 is($want, $node->safe_psql('postgres', $pairs =~ s/baskets/copy/r), 'pages that are all-visible and pages that are not');
+# Integers beside the two columns, which the node for plain SQL adds up. Nothing else can join.
+my $only_node = "LOAD 'batmap'; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_nestloop = off";
+my $sums = 'SELECT count(*), sum(n) FROM (SELECT sum(a.qty * b.qty) AS n FROM baskets a JOIN baskets b USING (tid) GROUP BY a.item, b.item) q';
+my $want_sums = $node->safe_psql('postgres', "SET batmap.enable_join_project = off; $sums");
+like($node->safe_psql('postgres', "$only_node; EXPLAIN (COSTS OFF) $sums"), qr/BatmapJoinProject.*Factors: a\.qty/s, 'the node adds up');
+is($node->safe_psql('postgres', "$only_node; $sums"), $want_sums, 'sums from pages that are all-visible');
+is($node->safe_psql('postgres', "$only_node; $sums" =~ s/baskets/copy/gr), $want_sums, 'and from those that are not');
 
 # -- A standby ----------------------------------------------------------------------------------------------------
 
@@ -32,6 +39,7 @@ my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);
 $standby->start;
 is($standby->safe_psql('postgres', $pairs), $want, 'a standby sees the same rows');
+is($standby->safe_psql('postgres', "$only_node; $sums"), $want_sums, 'a standby adds up the same');
 $standby->stop;
 
 # -- Damaged pages ------------------------------------------------------------------------------------------------
@@ -69,15 +77,16 @@ for my $damage (
     [ 'a tuple that starts behind the page', $pointer, line_pointer(32767, 0), $damaged ],
     [ 'a tuple shorter than its header', $pointer, line_pointer($tuple, 8), $damaged ],
     [ 'a tuple without its columns', $pointer, line_pointer($tuple, 28), $damaged ],
+    [ 'a tuple without a factor', $pointer, line_pointer($tuple, 32), $damaged, "$only_node; $sums" ],
     [ 'a header longer than its tuple', $tuple + 22, pack('C', 248), $damaged ],
     [ 'a page header that makes no sense', 14, pack('v', 9), qr/ERROR:  XX001: invalid page in block 0/ ])
 {
-    my ($what, $offset, $bytes, $error) = @$damage;
+    my ($what, $offset, $bytes, $error, $query) = @$damage;
     $node->stop;
     my $before = bytes_at($offset, length $bytes);
     put_bytes($offset, $bytes);
     $node->start;
-    my ($status, $stdout, $stderr) = $node->psql('postgres', "\\set VERBOSITY verbose\n$pairs");
+    my ($status, $stdout, $stderr) = $node->psql('postgres', "\\set VERBOSITY verbose\n" . ($query // $pairs));
     like($stderr, $error, $what);
     is($node->safe_psql('postgres', 'SELECT 1'), '1', "$what: the server is there");
     $node->stop;

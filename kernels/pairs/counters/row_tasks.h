@@ -20,6 +20,8 @@ struct RowCost {
 
 class RowTasks {
  public:
+  static constexpr uint64_t kMaxResults = 1 << 16;  // a task has fewer but for its last row
+
   /// @param max_work  of a task: about 100 us
   /// @param cost_of    RowCost of each row 0 .. rows - 1; called twice for each
   template <typename CostOf>
@@ -49,7 +51,6 @@ class RowTasks {
  private:
   static constexpr uint64_t kTasksOfAThread = 8;
   static constexpr uint64_t kSmaller = 8;  // with little work in all, tasks may have 1/8 of max_work
-  static constexpr uint64_t kMaxResults = 1 << 16;
 
   std::vector<uint32_t> begin_{0};
   uint64_t max_results_ = 0;

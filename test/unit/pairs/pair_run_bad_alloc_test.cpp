@@ -3,54 +3,15 @@
 // since it replaces operator new.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstdint>
-#include <cstdlib>
-#include <limits>
 #include <new>
 #include <ostream>
 
 #include "pairs/pair_run.h"
+#include "test/unit/shared/failing_new.h"
 #include "test/unit/shared/grid.h"
 #include "test/unit/shared/oracle.h"
 #include "test/unit/shared/shapes.h"
-
-namespace {
-
-constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-
-std::atomic<int64_t> allocations_left{kNever};
-std::atomic<bool> all_fail_after{false};
-std::atomic<int64_t> live{0};
-
-void* allocate(std::size_t bytes, std::size_t alignment) {
-  if (allocations_left.load() != kNever) {
-    const int64_t left = allocations_left.fetch_sub(1);
-    if (left == 0 || (left < 0 && all_fail_after)) throw std::bad_alloc();
-  }
-  const std::size_t padded = (bytes + alignment - 1) / alignment * alignment;
-  void* block = std::aligned_alloc(alignment, padded == 0 ? alignment : padded);
-  if (block == nullptr) throw std::bad_alloc();
-  ++live;
-  return block;
-}
-
-void release(void* block) noexcept {
-  if (block == nullptr) return;
-  --live;
-  std::free(block);
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) { return allocate(bytes, __STDCPP_DEFAULT_NEW_ALIGNMENT__); }
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return allocate(bytes, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* block) noexcept { release(block); }
-void operator delete(void* block, std::size_t) noexcept { release(block); }
-void operator delete(void* block, std::align_val_t) noexcept { release(block); }
-void operator delete(void* block, std::size_t, std::align_val_t) noexcept { release(block); }
 
 namespace batmap::test {
 namespace {
