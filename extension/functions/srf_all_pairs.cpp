@@ -101,7 +101,7 @@ SetCollection& read_sets(const InnerQuery& query, Oid function, AllPairsCall& ca
   ErrorContextCallback errors;
   enter_inner_query(errors, query.text);
   Query* const analyzed = analyze_select(query, kColumns);
-  const TwoColumns columns = two_columns(analyzed, kColumns);
+  const TwoColumns columns = two_columns(analyzed, kColumns, false);
   SetReceiver receiver{make_receiver(receive_set), &call,
                        AllocSetContextCreate(context, "batmap set", ALLOCSET_DEFAULT_SIZES), check_types(columns, function)};
   run_plan(pg_plan_query(analyzed, query.text, CURSOR_OPT_PARALLEL_OK, nullptr), query.text, columns.types, &receiver.pub);

@@ -9,7 +9,7 @@ namespace batmap::pg {
 
 InnerQuery query_argument(FunctionCallInfo fcinfo, int index, int after_input, const QueryArguments& places) {
   const Arguments arguments{fcinfo, after_input};
-  InnerQuery query{text_to_cstring(PG_GETARG_TEXT_PP(index))};
+  InnerQuery query{query_text(PG_GETARG_TEXT_PP(index))};
   if (places.params == QueryArguments::kNone) return query;
   if (arguments.has(places.params)) query.params = arguments.datum(places.params);
   if (!places.columns) return query;
