@@ -13,8 +13,25 @@ std::optional<RunRecord> last_run;
 
 namespace {
 
-// What EXPLAIN calls the answers of each kind.
-constexpr const char* kAnswerNames[] = {"Pairs", "Itemsets", "Rules", "Items Recommended", "Episodes", "Occurrences"};
+// What EXPLAIN calls the input of a run.
+struct InputNames {
+  const char* transactions;
+  const char* items;
+  const char* items_kept;
+  const char* occurrences;
+};
+
+constexpr InputNames kRows{"Transactions", "Items", "Items Kept", "Rows Kept"};
+constexpr InputNames kSets{"Distinct Elements", "Sets", "Sets Kept", "Elements Kept"};
+constexpr InputNames kEvents{"Streams", "Distinct Events", "Distinct Events Kept", "Events Kept"};
+
+// What it calls the answers of each kind, and their input.
+constexpr struct {
+  const char* answers;
+  InputNames input;
+} kNames[] = {{"Pairs", kRows},  // [AnswerKind]
+              {"Pairs", kSets},      {"Itemsets", kRows},     {"Rules", kRows}, {"Items Recommended", kRows},
+              {"Episodes", kEvents}, {"Occurrences", kEvents}};
 
 }  // namespace
 
@@ -24,20 +41,20 @@ void explain_run(const RunRecord& run, ExplainState* state) {
   ExplainPropertyText("Device", run.device.c_str(), state);
   if (state->verbose) ExplainPropertyText("Reason", run.reason.c_str(), state);
   ExplainPropertyText("Input", run.input, state);
-  const struct {
-    const char* name;
-    uint64_t value;
-  } counts[] = {{"Rows Read", run.rows_read},
-                {"Transactions", run.transactions},
-                {"Items", run.items},
-                {"Items Kept", run.items_kept},
-                {"Rows Kept", run.occurrences}};
   const auto explain_number = [&](const char* name, const char* unit, uint64_t value) {
     ExplainPropertyInteger(name, unit, static_cast<int64_t>(value), state);
   };
-  for (const auto& count : counts) explain_number(count.name, nullptr, count.value);
-  if (run.answers == AnswerKind::kPairs) explain_number("Pair Instances", nullptr, run.pair_instances);
-  explain_number(kAnswerNames[static_cast<size_t>(run.answers)], nullptr, run.results);
+  const auto& [answers, input] = kNames[static_cast<size_t>(run.answers)];
+  const bool is_of_sets = run.answers == AnswerKind::kSetPairs;
+  const bool has_transactions = !is_of_sets || run.transactions > 0;  // sets: only where their elements become rows
+  explain_number("Rows Read", nullptr, run.rows_read);
+  if (has_transactions) explain_number(input.transactions, nullptr, run.transactions);
+  explain_number(input.items, nullptr, run.items);
+  explain_number(input.items_kept, nullptr, run.items_kept);
+  explain_number(input.occurrences, nullptr, run.occurrences);
+  if (run.answers == AnswerKind::kPairs || (is_of_sets && has_transactions))
+    explain_number("Pair Instances", nullptr, run.pair_instances);
+  explain_number(answers, nullptr, run.results);
   if (run.file_bytes > 0) explain_number("Temporary Files", "kB", (run.file_bytes + 1023) / 1024);
   if (!state->timing) return;
   const struct {

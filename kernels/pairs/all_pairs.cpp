@@ -117,6 +117,7 @@ AllPairsRun::AllPairsRun(SetCollection sets, const AllPairsQuery& query, const E
 AllPairsRun::~AllPairsRun() = default;
 
 void AllPairsRun::prepare(SetCollection given) {
+  record_.answers = AnswerKind::kSetPairs;
   record_.items = given.size();
   record_.method = kWayNames[0];
   record_.reason = "nothing to count";
