@@ -2337,7 +2337,7 @@ CREATE FUNCTION batmap_all_pairs_of(
     params record DEFAULT NULL
 )
 RETURNS TABLE (id_a text, id_b text, intersection int8, jaccard float8)
-AS 'MODULE_PATHNAME', 'batmap_all_pairs_text' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+AS 'MODULE_PATHNAME', 'batmap_all_pairs_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_all_pairs_support;
 COMMENT ON FUNCTION batmap_all_pairs_of(text, int8, float8, int8, int4, int8, text, record)
 IS 'all pairs of the (id, batmap) rows of a query whose intersection or Jaccard index is large enough, for text ids';
@@ -2354,7 +2354,7 @@ CREATE FUNCTION batmap_all_pairs_of(
     params record DEFAULT NULL
 )
 RETURNS TABLE (id_a anyelement, id_b anyelement, intersection int8, jaccard float8)
-AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+AS 'MODULE_PATHNAME', 'batmap_all_pairs_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_all_pairs_support;
 COMMENT ON FUNCTION batmap_all_pairs_of(anyelement, text, int8, float8, int8, int4, int8, text, record)
 IS 'all pairs of the (id, batmap) rows of a query whose intersection or Jaccard index is large enough, for ids of any hashable type';

@@ -144,11 +144,11 @@ BATMAP_TABLE_FUNCTION(batmap_all_pairs) {
   return find_set_pairs(query_input(fcinfo, context, "batmap_all_pairs", 0, kQueryArguments));
 }
 
-BATMAP_TABLE_FUNCTION(batmap_all_pairs_text) {
+BATMAP_TABLE_FUNCTION(batmap_all_pairs_text_query) {
   return find_set_pairs(query_input(fcinfo, context, "batmap_all_pairs_of", 0, kQueryArguments, TEXTOID));
 }
 
-BATMAP_TABLE_FUNCTION(batmap_all_pairs_of) {
+BATMAP_TABLE_FUNCTION(batmap_all_pairs_of_query) {
   return find_set_pairs(
       query_input(fcinfo, context, "batmap_all_pairs_of", 1, kQueryArguments, item_type_argument(fcinfo, 0)));
 }
