@@ -2568,6 +2568,7 @@ CREATE FUNCTION batmap_last_run(
     OUT pair_instances int8,
     OUT results int8,
     OUT truncated bool,
+    OUT truncated_runs int8,
     OUT read_ms float8,
     OUT group_ms float8,
     OUT count_ms float8,

@@ -3,15 +3,25 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
 #include <vector>
 
 #include "extension/server/pg.h"
 
 namespace batmap::pg {
 
-std::optional<RunRecord> last_run;
-
 namespace {
+
+std::optional<RunRecord> last_run;
+TimestampTz last_run_statement;  // when the statement of the client began that it was in
+
+// Of the last statement that had any.
+struct {
+  TimestampTz statement;
+  int64_t runs;
+} truncated;
+
+int64_t truncated_runs() { return truncated.statement == last_run_statement ? truncated.runs : 0; }
 
 // What EXPLAIN calls the input of a run.
 struct InputNames {
@@ -34,6 +44,17 @@ constexpr struct {
               {"Episodes", kEvents}, {"Occurrences", kEvents}};
 
 }  // namespace
+
+void keep_run(const RunRecord& record) {
+  last_run = record;
+  last_run_statement = GetCurrentStatementStartTimestamp();
+}
+
+void count_truncated_run() {
+  const TimestampTz statement = GetCurrentStatementStartTimestamp();
+  if (truncated.statement != statement) truncated = {statement, 0};
+  ++truncated.runs;
+}
 
 void explain_run(const RunRecord& run, ExplainState* state) {
   ExplainPropertyText("Method", run.method.c_str(), state);
@@ -76,8 +97,8 @@ BATMAP_FUNCTION(batmap_last_run) {
   if (!batmap::pg::last_run) return Datum{0};
   const batmap::RunRecord& run = *batmap::pg::last_run;
 
-  Datum values[20];
-  bool nulls[20] = {};
+  Datum values[21];
+  bool nulls[21] = {};
   int at = 0;
   for (const char* const text :
        {run.operation, run.method.c_str(), run.kernel.c_str(), run.device.c_str(), run.reason.c_str(), run.input}) {
@@ -90,9 +111,10 @@ BATMAP_FUNCTION(batmap_last_run) {
        {run.rows_read, run.transactions, run.items, run.items_kept, run.occurrences, run.pair_instances, run.results})
     values[at++] = Int64GetDatum(static_cast<int64_t>(number));
   values[at++] = BoolGetDatum(run.truncated());
+  values[at++] = Int64GetDatum(batmap::pg::truncated_runs());
   for (const double number : {run.read_ms, run.group_ms, run.count_ms, run.answer_ms}) values[at++] = Float8GetDatum(number);
   values[at++] = Int64GetDatum(static_cast<int64_t>(run.peak_memory));
-  Assert(at == 20);
+  Assert(at == 21);
   tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
   return Datum{0};
 }
