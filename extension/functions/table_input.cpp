@@ -21,7 +21,9 @@ InnerQuery query_argument(FunctionCallInfo fcinfo, int index, int after_input, c
 
 TableInput query_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index,
                        const QueryArguments& places, Oid item_type) {
-  if (PG_ARGISNULL(index)) ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("input query must not be NULL")));
+  if (PG_ARGISNULL(index))
+    ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("input query must not be NULL"),
+                    errhint("A text is NULL if || added a NULL to it. Write $1, and give the NULL in params.")));
   return {fcinfo, context, operation, index, false, item_type, places};
 }
 
