@@ -38,7 +38,7 @@ SELECT explained($$SELECT count(*) FROM batmap_join_project('SELECT item, tid FR
 SELECT explained($$SELECT count(*) FROM batmap_episodes('SELECT tid, item FROM e_lines', ARRAY[0, 2], min_count => 30)$$, ', VERBOSE');
 SELECT explained($$SELECT count(*) FROM batmap_all_pairs('SELECT item, batmap_agg(tid) FROM e_lines GROUP BY 1', 30)$$, ', VERBOSE');
 -- after a run, the plan follows what the run did
-SELECT regexp_replace(explained, ' \(actual .*', '') FROM explained($$SELECT count(*) FROM batmap_recommend('{1}', 'SELECT tid, item FROM e_lines', min_count => 1)$$, ', VERBOSE, ANALYZE, TIMING off, SUMMARY off');
+SELECT regexp_replace(explained, ' \(actual .*', '') FROM explained($$SELECT count(*) FROM batmap_recommend('{1}', 'SELECT tid, item FROM e_lines', min_count => 1)$$, ', VERBOSE, ANALYZE, BUFFERS off, TIMING off, SUMMARY off');
 -- there is no text in a relation; a text that depends on rows or is NULL is not known
 SELECT explained($$SELECT count(*) FROM (SELECT batmap_relation_agg(tid, item) AS r FROM e_lines) q, batmap_pairs(r, 2)$$, ', VERBOSE');
 SELECT explained($$SELECT count(*) FROM e_lines, batmap_pairs('SELECT tid, item FROM e_lines WHERE tid < ' || item, 2)$$, ', VERBOSE');
@@ -72,7 +72,7 @@ FROM unnest(ARRAY['', ', VERBOSE']) options;
 SELECT plan -> 'Left Query Plan' -> 'Plan' ->> 'Relation Name', plan -> 'Right Query Plan' -> 'Plan' ->> 'Filter'
 FROM explained_json($$SELECT count(*) FROM batmap_join_project('e_new', 'SELECT tid, item FROM "e_new" WHERE item > 0')$$, ', VERBOSE') p, LATERAL (SELECT p -> 'Plans' -> 0 AS plan) q;
 SELECT explained_json($$SELECT count(*) FROM batmap_join_project('no_such', 'e_new')$$, ', VERBOSE') -> 'Plans' -> 0 -> 'Right Query Plan' -> 'Plan' ->> 'Relation Name';
-SELECT explained_json($$SELECT count(*) FROM batmap_pairs('e_new', 1)$$, ', VERBOSE, ANALYZE, TIMING off, SUMMARY off') -> 'Plans' -> 0 -> 'Query Plan' -> 'Plan' ->> 'Relation Name';
+SELECT explained_json($$SELECT count(*) FROM batmap_pairs('e_new', 1)$$, ', VERBOSE, ANALYZE, BUFFERS off, TIMING off, SUMMARY off') -> 'Plans' -> 0 -> 'Query Plan' -> 'Plan' ->> 'Relation Name';
 SELECT explained_as(format, $$SELECT count(*) FROM batmap_join_project('SELECT tid, item FROM e_new WHERE item > 0', 'e_new')$$) FROM unnest(ARRAY['yaml', 'xml']) format;
 -- rights are the caller's: no more is shown than EXPLAIN of the query would show
 CREATE ROLE e_reader;
