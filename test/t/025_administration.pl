@@ -63,6 +63,7 @@ my %calls = (
     batmap_episode_count_agg => q{SELECT tools.batmap_episode_count_agg(receipt::int8, product, '{1,2}', 0, 2) > 0 FROM sales.lines},
     batmap_estimate => qq{SELECT count(*) > 0 FROM tools.batmap_estimate($lines, 2)},
     batmap_itemset_estimate => qq{SELECT count(*) > 0 FROM tools.batmap_itemset_estimate($lines, 2)},
+    batmap_itemset_estimate_of => qq{SELECT count(*) > 0 FROM tools.batmap_itemset_estimate_of($names, 2)},
     batmap_explain_why => q{SELECT count(*) > 0 FROM tools.batmap_explain_why('SELECT a.product, b.product, count(*) FROM sales.lines a JOIN sales.lines b USING (receipt) GROUP BY 1, 2')},
     batmap_from_roaring => q{SELECT tools.batmap_from_roaring(tools.batmap_to_roaring(products)) OPERATOR(tools.=) products FROM sales.baskets WHERE receipt = 1},
     batmap_from_roaring64 => q{SELECT tools.batmap_from_roaring64(tools.batmap_to_roaring64(products)) OPERATOR(tools.=) products FROM sales.baskets WHERE receipt = 1},
