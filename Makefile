@@ -2,7 +2,7 @@
 # and starts the project's scripts. CMakeLists.txt builds the engine alone, for unit tests, fuzzers and benchmarks.
 #
 #   make                 build
-#   make install         into the server of PG_CONFIG; needs the right to write there
+#   make install         into the server of PG_CONFIG; needs the right to write there. DEBUG_SYMBOLS=1: with debug information
 #   make installcheck    regression, isolation and TAP tests against an installed, running server; not as root
 #   make clean
 #
@@ -168,6 +168,16 @@ $(shlib): build/exports.map $(lists) $(ENGINE)
 build/exports.map: Makefile
 	@mkdir -p $(@D)
 	@echo '{ global: Pg_magic_func; _PG_init; batmap_*; pg_finfo_batmap_*; local: *; };' > $@
+
+# The library is installed without debug information, which is most of its size; the names of its functions stay, for
+# backtraces. DEBUG_SYMBOLS=1 leaves it in: for packagers, whose tools split it off, and for debugging.
+ifeq ($(DEBUG_SYMBOLS),)
+.PHONY: strip-installed
+install: strip-installed
+
+strip-installed: install-lib
+	$(STRIP) --strip-debug '$(DESTDIR)$(pkglibdir)/$(MODULE_big)$(DLSUFFIX)'
+endif
 
 .PHONY: install-cuda
 install-cuda:

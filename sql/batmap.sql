@@ -2326,6 +2326,39 @@ AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100
 COMMENT ON FUNCTION batmap_all_pairs(text, int8, float8, int8, int4, int8, text, record)
 IS 'all pairs of the (id, batmap) rows of a query whose intersection or Jaccard index is large enough';
 
+CREATE FUNCTION batmap_all_pairs_of(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_jaccard float8 DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    device text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (id_a text, id_b text, intersection int8, jaccard float8)
+AS 'MODULE_PATHNAME', 'batmap_all_pairs_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_all_pairs_support;
+COMMENT ON FUNCTION batmap_all_pairs_of(text, int8, float8, int8, int4, int8, text, record)
+IS 'all pairs of the (id, batmap) rows of a query whose intersection or Jaccard index is large enough, for text ids';
+
+CREATE FUNCTION batmap_all_pairs_of(
+    id_type anyelement,
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_jaccard float8 DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    device text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (id_a anyelement, id_b anyelement, intersection int8, jaccard float8)
+AS 'MODULE_PATHNAME', 'batmap_all_pairs_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_all_pairs_support;
+COMMENT ON FUNCTION batmap_all_pairs_of(anyelement, text, int8, float8, int8, int4, int8, text, record)
+IS 'all pairs of the (id, batmap) rows of a query whose intersection or Jaccard index is large enough, for ids of any hashable type';
+
 -- Pair counts: they add up over disjoint sets of transactions -----------------------------------
 
 CREATE TYPE batmap_pair_counts;
@@ -2535,6 +2568,7 @@ CREATE FUNCTION batmap_last_run(
     OUT pair_instances int8,
     OUT results int8,
     OUT truncated bool,
+    OUT truncated_runs int8,
     OUT read_ms float8,
     OUT group_ms float8,
     OUT count_ms float8,

@@ -63,7 +63,8 @@ struct varlena* with_room(struct varlena* state, uint64_t more_rows) {
 void check_same(struct varlena* state, const std::byte* other) {
   if (!same_episode(state_bytes(state), other))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("episode, gap_low and gap_high must be the same for all rows of a group")));
+                    errmsg("episode, gap_low and gap_high must be the same for all rows of a group"),
+                    errhint("batmap_episode_count counts many episodes in one call.")));
 }
 
 /// A state without rows, made from the arguments of a transition.
@@ -72,7 +73,8 @@ struct varlena* empty_state(FunctionCallInfo fcinfo, TimeKind kind, Oid gap_type
   if (PG_ARGISNULL(4)) ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("gap_low must not be NULL")));
   ArrayType* const episode = PG_GETARG_ARRAYTYPE_P(3);
   if (ARR_NDIM(episode) != 1)
-    ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("episode must be a list of events")));
+    ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("episode must be a list of events"),
+                    errhint("Give ARRAY[a, b].")));
   if (array_contains_nulls(episode))
     ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("episode must not contain NULL")));
   const auto gap_end = [&](int argument) { return gap_bound(kind, gap_type, PG_GETARG_DATUM(argument)); };

@@ -35,7 +35,8 @@ Datum itemsets_trans(FunctionCallInfo fcinfo) {
   const int64_t carried = max_length << 32 | std::min(min_count, kMaxCount);
   if (!PG_ARGISNULL(0) && flat_header(relation_bytes(relation_argument(fcinfo, 0))).carried != carried)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("min_count and max_length must be the same for all rows of a group")));
+                    errmsg("min_count and max_length must be the same for all rows of a group"),
+                    errhint("A group has one threshold: add its column to GROUP BY.")));
   if (PG_ARGISNULL(1) || PG_ARGISNULL(2)) return unchanged_state(fcinfo);
   struct varlena* const state =
       relation_append(relation_state(fcinfo), integer_argument<Tid>(fcinfo, 1), integer_argument<Item>(fcinfo, 2));

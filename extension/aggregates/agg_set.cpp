@@ -64,7 +64,8 @@ void widen(struct varlena* state, int width) {
 
 void check_same_universe(int width, int other) {
   if (width != other)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("universe must be the same for all rows of a group")));
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("universe must be the same for all rows of a group"),
+                    errhint("Give a constant, or add the universe to GROUP BY.")));
 }
 
 Datum append_element(FunctionCallInfo fcinfo, int64 argument, int width) {

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "extension/functions/explain_inputs.h"
 #include "extension/functions/row_stream.h"
 #include "extension/server/node_state.h"
 #include "extension/server/own_aggregate.h"
@@ -230,12 +231,15 @@ void rescan(CustomScanState* node) {
 
 void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
   StreamScan* const state = state_of(node);
+  const ParamListInfo params = node->ss.ps.state->es_param_list_info;
   ExplainPropertyText("Function", get_func_name(state->call->funcid), es);
+  explain_queries(state->call, params, es);
   if (es->verbose) {
     List* const names = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
     ExplainPropertyText("Function Call", deparse_expression(reinterpret_cast<Node*>(state->call), names, true, false), es);
   }
   if (es->analyze && state->stream != nullptr) state->stream->explain(es);
+  if (es->verbose) explain_query_plans(state->call, params, es);
 }
 
 const CustomExecMethods kExecMethods = node_methods(kNodeName, begin_scan, exec_scan, end_scan, rescan, explain_scan);

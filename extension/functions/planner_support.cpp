@@ -107,7 +107,7 @@ bool plan_queries(const SupportedCall& layout, PlannedCall& planned, Cost& cost)
     if (exprType(static_cast<Node*>(argument)) != TEXTOID) return false;  // a relation
     const Const* const value = known_value(planned.root, argument);
     if (value == nullptr) return false;
-    InnerQuery query{TextDatumGetCString(value->constvalue)};
+    InnerQuery query{query_text(DatumGetTextPP(value->constvalue))};
     if (!know_places(layout.places, planned, query)) return false;
     const bool item_first = k == 0 && layout.first_item_first;
     if (!estimate_inner_query(query, item_first, planned.inputs[k])) return false;

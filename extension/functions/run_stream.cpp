@@ -15,6 +15,7 @@ double lap_ms(instr_time& start) {
 }
 
 void report_truncation(const Truncation& truncation) {
+  count_truncated_run();
   const bool is_error = settings.on_truncation == static_cast<int>(OnTruncation::kError);
   const auto limit = static_cast<long long>(truncation.limit);
   if (truncation.cause == Truncation::kTimeout)

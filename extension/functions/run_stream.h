@@ -54,7 +54,7 @@ class RunStream : public RowStream {
 
   void finish() override {
     describe();
-    guarded([&] { last_run = call_->record; });
+    guarded([&] { keep_run(call_->record); });
     call_->progress.finish();
   }
 

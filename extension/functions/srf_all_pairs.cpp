@@ -1,10 +1,11 @@
-// Table function batmap_all_pairs: fetches each set of a query once and counts all pairs of them.
+// Table functions batmap_all_pairs and batmap_all_pairs_of: fetch each set of a query once and count all pairs of them.
 #include <vector>
 
 #include "extension/functions/pair_stream.h"
 #include "extension/functions/planner_support.h"
 #include "extension/functions/table_input.h"
 #include "extension/input/inner_query.h"
+#include "extension/input/key_encoder.h"
 #include "extension/server/device_use.h"
 #include "extension/server/settings.h"
 #include "pairs/all_pairs.h"
@@ -16,13 +17,14 @@ using namespace batmap::pg;
 
 namespace {
 
-constexpr char kColumns[] = "the id, an integer, and the set, a batmap";
+constexpr char kColumns[] = "the id and the set, a batmap";
 
 /// The engine's side of one call.
 struct AllPairsCall : PairRowsCall<AllPairsQuery, AllPairsRun> {
   explicit AllPairsCall(MemoryContext context) : PairRowsCall(context), sets(meter) { query.kernels = selected_kernels(); }
 
   SetCollection sets;
+  const Dictionary* ids = nullptr;  // by rank, which is then the id of a set; nullptr: ids are integers
 };
 
 class AllPairsStream final : public PairRowStream<AllPairsCall> {
@@ -37,7 +39,7 @@ class AllPairsStream final : public PairRowStream<AllPairsCall> {
 
  private:
   void show() override {
-    show_pairs();
+    show_pairs(call().ids, call().ids);
     const PairBatch& batch = call().batch;
     Assert(batch.size() <= kBatchRows);
     if (jaccard_ == nullptr) jaccard_ = static_cast<double*>(MemoryContextAlloc(context(), kBatchRows * sizeof(double)));
@@ -48,43 +50,38 @@ class AllPairsStream final : public PairRowStream<AllPairsCall> {
   double* jaccard_ = nullptr;  // [kBatchRows]
 };
 
-// Positions of the arguments.
-enum Argument { kQuery, kMinCount, kMinJaccard, kTopK, kPerItemTopK, kMaxResults, kDevice, kParams };
+// Positions of the arguments after the query.
+enum Argument { kMinCount, kMinJaccard, kTopK, kPerItemTopK, kMaxResults, kDevice, kParams };
 
-constexpr QueryArguments kQueryArguments{kParams - kMinCount};
+constexpr QueryArguments kQueryArguments{kParams};
 
 /// Receives the rows of the query.
 struct SetReceiver {
   DestReceiver pub;
   AllPairsCall* call;
   MemoryContext scratch;  // of one row
-  Oid id_type;
+  KeyEncoder id;
 };
 
 bool receive_set(TupleTableSlot* slot, DestReceiver* self) {
   auto& receiver = *reinterpret_cast<SetReceiver*>(self);
   slot_getsomeattrs(slot, 2);
   if (slot->tts_isnull[0] || slot->tts_isnull[1]) return true;
-  const Datum id = slot->tts_values[0];
-  const int64_t number = receiver.id_type == INT8OID   ? DatumGetInt64(id)
-                         : receiver.id_type == INT4OID ? DatumGetInt32(id)
-                                                       : DatumGetInt16(id);
+  int64_t id;
+  encode_key(receiver.id, slot->tts_values, slot->tts_isnull, id);
   const MemoryContext caller = MemoryContextSwitchTo(receiver.scratch);
   const struct varlena* const value = PG_DETOAST_DATUM_PACKED(slot->tts_values[1]);
   guarded([&] {
-    receiver.call->sets.add(number, {reinterpret_cast<const std::byte*>(VARDATA_ANY(value)), VARSIZE_ANY_EXHDR(value)});
+    receiver.call->sets.add(id, {reinterpret_cast<const std::byte*>(VARDATA_ANY(value)), VARSIZE_ANY_EXHDR(value)});
   });
   MemoryContextSwitchTo(caller);
   MemoryContextReset(receiver.scratch);
   return true;
 }
 
-/// The type of the ids. @raises 42804 unless the columns are an integer and a batmap
-Oid check_types(const TwoColumns& columns, Oid function) {
-  const Oid id = getBaseType(columns.types[0]);
-  if (id != INT2OID && id != INT4OID && id != INT8OID)
-    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                    errmsg("first column of the input query must be an integer, not %s", format_type_be(columns.types[0]))));
+/// @raises 42804 unless the columns are an id and a batmap
+void check_types(const TwoColumns& columns, Oid id_type, Oid function) {
+  check_key_type(columns.types[0], id_type, "first", "ids");
   // The type batmap in the schema of the extension.
   const Oid set = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("batmap"),
                                   ObjectIdGetDatum(get_func_namespace(function)));
@@ -93,19 +90,27 @@ Oid check_types(const TwoColumns& columns, Oid function) {
                     errmsg("second column of the input query must be %s, not %s", format_type_be(set),
                            format_type_be(columns.types[1])),
                     errhint("Arrays of integers can be cast: items::batmap.")));
-  return id;
 }
 
-SetCollection& read_sets(const InnerQuery& query, Oid function, AllPairsCall& call, MemoryContext context) {
-  const MemoryContext caller = MemoryContextSwitchTo(context);
+SetCollection& read_sets(const TableInput& input, AllPairsCall& call) {
+  const InnerQuery query = input.query();
+  const MemoryContext caller = MemoryContextSwitchTo(input.context);
   ErrorContextCallback errors;
   enter_inner_query(errors, query.text);
   Query* const analyzed = analyze_select(query, kColumns);
-  const TwoColumns columns = two_columns(analyzed, kColumns);
+  const TwoColumns columns = two_columns(analyzed, kColumns, false);
+  check_types(columns, input.item_type, input.fcinfo->flinfo->fn_oid);
   SetReceiver receiver{make_receiver(receive_set), &call,
-                       AllocSetContextCreate(context, "batmap set", ALLOCSET_DEFAULT_SIZES), check_types(columns, function)};
+                       AllocSetContextCreate(input.context, "batmap set", ALLOCSET_DEFAULT_SIZES),
+                       column_encoder(key_kind(columns.types[0], input.item_type), 0)};
+  add_dictionary(receiver.id, input.item_type, columns.collations[0], input.context, call.meter);
   run_plan(pg_plan_query(analyzed, query.text, CURSOR_OPT_PARALLEL_OK, nullptr), query.text, columns.types, &receiver.pub);
   MemoryContextDelete(receiver.scratch);
+  if (Dictionary* const ids = receiver.id.dictionary; ids != nullptr) {
+    const uint32_t* const ranks = dictionary_sort(*ids);
+    guarded([&] { call.sets.rename({ranks, ids->count}); });
+    call.ids = ids;
+  }
   leave_inner_query(errors);
   MemoryContextSwitchTo(caller);
   return call.sets;
@@ -125,17 +130,30 @@ const AllPairsQuery& read_arguments(const Arguments& arguments, AllPairsQuery& q
   return query;
 }
 
-}  // namespace
-
-BATMAP_TABLE_FUNCTION(batmap_all_pairs) {
-  auto* const stream = new_stream<AllPairsStream>("batmap_all_pairs", context);
-  const TableInput input = query_input(fcinfo, context, "batmap_all_pairs", kQuery, kQueryArguments);
-  const AllPairsQuery& query = read_arguments({fcinfo, 0}, stream->call().query);
-  SetCollection& sets = read_sets(input.query(), fcinfo->flinfo->fn_oid, stream->call(), context);
+/// The steps of a call.
+RowStream* find_set_pairs(const TableInput& input) {
+  auto* const stream = new_stream<AllPairsStream>(input.operation, input.context);
+  const AllPairsQuery& query = read_arguments(input.arguments(), stream->call().query);
+  SetCollection& sets = read_sets(input, stream->call());
   return stream->run(query, sets);
 }
 
+}  // namespace
+
+BATMAP_TABLE_FUNCTION(batmap_all_pairs) {
+  return find_set_pairs(query_input(fcinfo, context, "batmap_all_pairs", 0, kQueryArguments));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_all_pairs_text_query) {
+  return find_set_pairs(query_input(fcinfo, context, "batmap_all_pairs_of", 0, kQueryArguments, TEXTOID));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_all_pairs_of_query) {
+  return find_set_pairs(
+      query_input(fcinfo, context, "batmap_all_pairs_of", 1, kQueryArguments, item_type_argument(fcinfo, 0)));
+}
+
 BATMAP_FUNCTION(batmap_all_pairs_support) {
-  static const SupportedCall kCall{kMinCount, 1, kTopK - kMinCount, kMaxResults - kMinCount, kQueryArguments};
+  static const SupportedCall kCall{1, 1, kTopK, kMaxResults, kQueryArguments};
   PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
 }

@@ -187,9 +187,10 @@ class GivenEpisodeStream : public EpisodeRowStream {
     ArrayType* const array = arguments.array(kEpisodes);
     const int dimensions = ARR_NDIM(array);
     if (dimensions < 1 || dimensions > (many ? 2 : 1))
-      ereport(ERROR,
-              (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-               errmsg(many ? "%s must be rows of events, one for each episode" : "%s must be a list of events", name)));
+      ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+                      errmsg(many ? "%s must be rows of events, one for each episode" : "%s must be a list of events", name),
+                      errhint(many ? "Give ARRAY[a, b] for one episode, ARRAY[[a, b], [c, d]] for several."
+                                   : "Give ARRAY[a, b].")));
     ItemList list{kEpisodes, name, call().given_events};
     read_lists({&list, 1}, arguments, input.item_type);
     events_ = list.items;

@@ -9,7 +9,7 @@ namespace batmap::pg {
 
 InnerQuery query_argument(FunctionCallInfo fcinfo, int index, int after_input, const QueryArguments& places) {
   const Arguments arguments{fcinfo, after_input};
-  InnerQuery query{text_to_cstring(PG_GETARG_TEXT_PP(index))};
+  InnerQuery query{query_text(PG_GETARG_TEXT_PP(index))};
   if (places.params == QueryArguments::kNone) return query;
   if (arguments.has(places.params)) query.params = arguments.datum(places.params);
   if (!places.columns) return query;
@@ -21,7 +21,9 @@ InnerQuery query_argument(FunctionCallInfo fcinfo, int index, int after_input, c
 
 TableInput query_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index,
                        const QueryArguments& places, Oid item_type) {
-  if (PG_ARGISNULL(index)) ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("input query must not be NULL")));
+  if (PG_ARGISNULL(index))
+    ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("input query must not be NULL"),
+                    errhint("A text is NULL if || added a NULL to it. Write $1, and give the NULL in params.")));
   return {fcinfo, context, operation, index, false, item_type, places};
 }
 

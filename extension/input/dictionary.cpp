@@ -90,7 +90,8 @@ Dictionary* dictionary_create(MemoryContext parent, Oid type, Oid collation, Mem
       lookup_type_cache(type, TYPECACHE_HASH_PROC_FINFO | TYPECACHE_EQ_OPR_FINFO | TYPECACHE_CMP_PROC_FINFO);
   if (!OidIsValid(entry->hash_proc_finfo.fn_oid) || !OidIsValid(entry->eq_opr_finfo.fn_oid))
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_FUNCTION),
-                    errmsg("could not identify a hash function for type %s", format_type_be(type))));
+                    errmsg("could not identify a hash function for type %s", format_type_be(type)),
+                    errhint("Cast the column to a type that has one, such as text.")));
   const MemoryContext context = AllocSetContextCreate(parent, "batmap dictionary", ALLOCSET_DEFAULT_SIZES);
   auto* dictionary = static_cast<Dictionary*>(MemoryContextAllocZero(context, sizeof(Dictionary)));
   dictionary->context = context;
@@ -112,7 +113,8 @@ uint32_t dictionary_id(Dictionary& dictionary, Datum value) {
   DatumEntry* const entry = datum_insert(dictionary.table, value, &found);
   if (!found) {
     if (dictionary.count >= kMaxValues)
-      ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("more than %u distinct values", kMaxValues)));
+      ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("more than %u distinct values", kMaxValues),
+                      errhint("Select fewer rows.")));
     const size_t bytes = kBytesPerValue + (type.typbyval ? 0 : datumGetSize(value, false, type.typlen));
     guarded([&] { dictionary.meter->charge(bytes); });
     if (dictionary.count == dictionary.capacity) {

@@ -67,7 +67,8 @@ int64_t ticks_of(TimeKind kind, Datum time) {
   if (kind == TimeKind::kTimestamp) {
     const TimestampTz stamp = DatumGetTimestampTz(time);
     if (TIMESTAMP_NOT_FINITE(stamp))
-      ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("time of an event must be finite")));
+      ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("time of an event must be finite"),
+                      errhint("Leave such rows out: WHERE isfinite(...).")));
     return stamp;
   }
   const double millionths = std::nearbyint(DatumGetFloat8(time) * 1e6);

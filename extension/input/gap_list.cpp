@@ -20,8 +20,10 @@ TimeKind kind_of(Oid type) {
     case INTERVALOID: return TimeKind::kTimestamp;
     default: break;
   }
-  ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                  errmsg("gaps must be integers, numbers or intervals, not %s", format_type_be(type))));
+  ereport(ERROR,
+          (errcode(ERRCODE_DATATYPE_MISMATCH),
+           errmsg("gaps must be integers, numbers or intervals, not %s", format_type_be(type)),
+           errhint("Cast them to int8[], float8[] or interval[], as the times are integers, float8 or timestamptz.")));
 }
 
 int64_t microseconds(const Interval* gap) {
@@ -30,12 +32,15 @@ int64_t microseconds(const Interval* gap) {
                     errhint("Give days; a day is 24 hours.")));
   int64_t sum;
   if (pg_mul_s64_overflow(gap->day, USECS_PER_DAY, &sum) || pg_add_s64_overflow(sum, gap->time, &sum))
-    ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("gap is out of range")));
+    ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("gap is out of range"),
+                    errhint("A NULL high end stands for no bound.")));
   return sum;
 }
 
 int64_t millionths(double gap) {
-  if (std::isnan(gap)) ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a gap must not be NaN")));
+  if (std::isnan(gap))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a gap must not be NaN"),
+                    errhint("A NULL high end stands for no bound.")));
   const double rounded = std::nearbyint(gap * 1e6);
   if (rounded >= 0x1p63) return Gap::kUnbounded;
   return rounded <= -0x1p63 ? INT64_MIN : static_cast<int64_t>(rounded);

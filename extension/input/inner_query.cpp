@@ -2,6 +2,7 @@
 #include "extension/input/inner_query.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "extension/server/pg.h"
 
@@ -61,6 +62,40 @@ void enter_inner_query(ErrorContextCallback& callback, const char* query) {
 }
 
 namespace {
+
+const char* skip_space(const char* at) {
+  while (scanner_isspace(*at)) ++at;
+  return at;
+}
+
+bool is_letter(char byte) { return isalpha(static_cast<unsigned char>(byte)) != 0 || byte == '_' || IS_HIGHBIT_SET(byte); }
+
+/// The end of the identifier that begins here. @return nullptr: none begins here
+const char* end_of_identifier(const char* at) {
+  if (*at != '"') {
+    if (!is_letter(*at)) return nullptr;
+    while (is_letter(*at) || isdigit(static_cast<unsigned char>(*at)) != 0 || *at == '$') ++at;
+    return at;
+  }
+  const char* const first = ++at;
+  while (*at != '\0' && (*at != '"' || at[1] == '"')) at += *at == '"' ? 2 : 1;
+  return *at == '"' && at > first ? at + 1 : nullptr;
+}
+
+/// Does the text consist of identifiers with dots between them? SELECT alone is a query.
+bool is_name(const char* text) {
+  const char* at = skip_space(text);
+  const char* const first = at;
+  const char* const end = end_of_identifier(first);
+  if (end == nullptr) return false;
+  const int keyword = ScanKeywordLookup(pnstrdup(first, static_cast<Size>(end - first)), &ScanKeywords);
+  if (keyword >= 0 && ScanKeywordCategories[keyword] == RESERVED_KEYWORD) return false;
+  for (at = skip_space(end); *at == '.'; at = skip_space(at)) {
+    at = end_of_identifier(skip_space(at + 1));
+    if (at == nullptr) return false;
+  }
+  return *at == '\0';
+}
 
 /// @raises 42601 unless the query is one SELECT
 RawStmt* parse_select(const char* query, const char* columns) {
@@ -152,6 +187,11 @@ List* analyze_with(const InnerQuery& query, RawStmt* statement, ParamValues& par
 
 }  // namespace
 
+const char* query_text(const text* given) {
+  char* const query = text_to_cstring(given);
+  return is_name(query) ? psprintf("TABLE %s", query) : query;
+}
+
 Query* analyze_select(const InnerQuery& query, const char* columns) {
   RawStmt* const statement = parse_select(query.text, columns);
   List* rewritten;
@@ -171,12 +211,13 @@ Query* analyze_select(const InnerQuery& query, const char* columns) {
   return analyzed;
 }
 
-TwoColumns two_columns(const Query* query, const char* columns) {
+TwoColumns two_columns(const Query* query, const char* columns, bool can_be_named) {
   const UpToThreeColumns found = first_columns(query);
   if (found.count != 2)
     ereport(ERROR,
             (errcode(ERRCODE_INVALID_COLUMN_REFERENCE), errmsg("input query must return 2 columns, not %d", found.count),
-             errhint("The two columns are %s.", columns)));
+             errhint("The two columns are %s.%s", columns,
+                     can_be_named && found.count > 2 ? " Name them with tid_column and item_column." : "")));
   return {{found.types[0], found.types[1]}, {found.collations[0], found.collations[1]}};
 }
 

@@ -19,12 +19,16 @@ inline void leave_inner_query(const ErrorContextCallback& callback) { error_cont
 
 /// A query as it is given.
 struct InnerQuery {
-  const char* text;
+  const char* text;  // see query_text()
   Datum params = 0;  // a record whose fields are $1, $2 ...; 0: the text has no parameters
   // The names of the columns to read. nullptr: the query returns both, in their order
   const char* tid_column = nullptr;
   const char* item_column = nullptr;
 };
+
+/// The text of a query that is given, in the current memory context. Where only the name of a table is given, as regclass and
+/// quote_ident() write it, the query is TABLE and this name. No name is a query by itself, so there is no doubt what is meant.
+const char* query_text(const text* given);
 
 /// @param columns  what the columns are, for hints: "the transaction and the item"; nullptr: any will do
 /// @raises 42601 unless the query is one SELECT; 42P02 unless there is a value for each parameter; 0A000 if the query would
@@ -36,8 +40,9 @@ struct TwoColumns {
   Oid collations[2];
 };
 
+/// @param can_be_named  the call may name the two columns
 /// @raises 42P10 unless there are two columns
-TwoColumns two_columns(const Query* query, const char* columns);
+TwoColumns two_columns(const Query* query, const char* columns, bool can_be_named);
 
 struct UpToThreeColumns {
   int count;

@@ -20,7 +20,9 @@ Elements elements_of(ArrayType* array, const char* name) {
   get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &alignment);
   deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, alignment, &elements.values, &nulls, &elements.count);
   for (int k = 0; k < elements.count; ++k)
-    if (nulls[k]) ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not contain NULL", name)));
+    if (nulls[k])
+      ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not contain NULL", name),
+                      errhint("Use array_remove(..., NULL).")));
   return elements;
 }
 

@@ -41,7 +41,7 @@ CheckedQuery checked_query(const InnerQuery& query, const QueryInput& input) {
   Query* analyzed = analyze_select(query, input.columns);
   const Oid item_type = input.item_type == ANYELEMENTOID ? own_item_type(analyzed, query) : input.item_type;
   if (input.tids == nullptr) analyzed = shape_rows(analyzed, query, item_type);
-  const TwoColumns columns = two_columns(analyzed, input.columns);
+  const TwoColumns columns = two_columns(analyzed, input.columns, input.tids == nullptr);
   const int tid = input.item_first ? 1 : 0;
   check_key_type(columns.types[1 - tid], item_type, input.item_first ? "first" : "second", "items");
   if (input.tids != nullptr) check_shared_tids(*input.tids, columns.types[tid], columns.collations[tid]);

@@ -3,20 +3,58 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
 #include <vector>
 
 #include "extension/server/pg.h"
 
 namespace batmap::pg {
 
-std::optional<RunRecord> last_run;
-
 namespace {
 
-// What EXPLAIN calls the answers of each kind.
-constexpr const char* kAnswerNames[] = {"Pairs", "Itemsets", "Rules", "Items Recommended", "Episodes", "Occurrences"};
+std::optional<RunRecord> last_run;
+TimestampTz last_run_statement;  // when the statement of the client began that it was in
+
+// Of the last statement that had any.
+struct {
+  TimestampTz statement;
+  int64_t runs;
+} truncated;
+
+int64_t truncated_runs() { return truncated.statement == last_run_statement ? truncated.runs : 0; }
+
+// What EXPLAIN calls the input of a run.
+struct InputNames {
+  const char* transactions;
+  const char* items;
+  const char* items_kept;
+  const char* occurrences;
+};
+
+constexpr InputNames kRows{"Transactions", "Items", "Items Kept", "Rows Kept"};
+constexpr InputNames kSets{"Distinct Elements", "Sets", "Sets Kept", "Elements Kept"};
+constexpr InputNames kEvents{"Streams", "Distinct Events", "Distinct Events Kept", "Events Kept"};
+
+// What it calls the answers of each kind, and their input.
+constexpr struct {
+  const char* answers;
+  InputNames input;
+} kNames[] = {{"Pairs", kRows},  // [AnswerKind]
+              {"Pairs", kSets},      {"Itemsets", kRows},     {"Rules", kRows}, {"Items Recommended", kRows},
+              {"Episodes", kEvents}, {"Occurrences", kEvents}};
 
 }  // namespace
+
+void keep_run(const RunRecord& record) {
+  last_run = record;
+  last_run_statement = GetCurrentStatementStartTimestamp();
+}
+
+void count_truncated_run() {
+  const TimestampTz statement = GetCurrentStatementStartTimestamp();
+  if (truncated.statement != statement) truncated = {statement, 0};
+  ++truncated.runs;
+}
 
 void explain_run(const RunRecord& run, ExplainState* state) {
   ExplainPropertyText("Method", run.method.c_str(), state);
@@ -24,20 +62,20 @@ void explain_run(const RunRecord& run, ExplainState* state) {
   ExplainPropertyText("Device", run.device.c_str(), state);
   if (state->verbose) ExplainPropertyText("Reason", run.reason.c_str(), state);
   ExplainPropertyText("Input", run.input, state);
-  const struct {
-    const char* name;
-    uint64_t value;
-  } counts[] = {{"Rows Read", run.rows_read},
-                {"Transactions", run.transactions},
-                {"Items", run.items},
-                {"Items Kept", run.items_kept},
-                {"Rows Kept", run.occurrences}};
   const auto explain_number = [&](const char* name, const char* unit, uint64_t value) {
     ExplainPropertyInteger(name, unit, static_cast<int64_t>(value), state);
   };
-  for (const auto& count : counts) explain_number(count.name, nullptr, count.value);
-  if (run.answers == AnswerKind::kPairs) explain_number("Pair Instances", nullptr, run.pair_instances);
-  explain_number(kAnswerNames[static_cast<size_t>(run.answers)], nullptr, run.results);
+  const auto& [answers, input] = kNames[static_cast<size_t>(run.answers)];
+  const bool is_of_sets = run.answers == AnswerKind::kSetPairs;
+  const bool has_transactions = !is_of_sets || run.transactions > 0;  // sets: only where their elements become rows
+  explain_number("Rows Read", nullptr, run.rows_read);
+  if (has_transactions) explain_number(input.transactions, nullptr, run.transactions);
+  explain_number(input.items, nullptr, run.items);
+  explain_number(input.items_kept, nullptr, run.items_kept);
+  explain_number(input.occurrences, nullptr, run.occurrences);
+  if (run.answers == AnswerKind::kPairs || (is_of_sets && has_transactions))
+    explain_number("Pair Instances", nullptr, run.pair_instances);
+  explain_number(answers, nullptr, run.results);
   if (run.file_bytes > 0) explain_number("Temporary Files", "kB", (run.file_bytes + 1023) / 1024);
   if (!state->timing) return;
   const struct {
@@ -59,8 +97,8 @@ BATMAP_FUNCTION(batmap_last_run) {
   if (!batmap::pg::last_run) return Datum{0};
   const batmap::RunRecord& run = *batmap::pg::last_run;
 
-  Datum values[20];
-  bool nulls[20] = {};
+  Datum values[21];
+  bool nulls[21] = {};
   int at = 0;
   for (const char* const text :
        {run.operation, run.method.c_str(), run.kernel.c_str(), run.device.c_str(), run.reason.c_str(), run.input}) {
@@ -73,9 +111,10 @@ BATMAP_FUNCTION(batmap_last_run) {
        {run.rows_read, run.transactions, run.items, run.items_kept, run.occurrences, run.pair_instances, run.results})
     values[at++] = Int64GetDatum(static_cast<int64_t>(number));
   values[at++] = BoolGetDatum(run.truncated());
+  values[at++] = Int64GetDatum(batmap::pg::truncated_runs());
   for (const double number : {run.read_ms, run.group_ms, run.count_ms, run.answer_ms}) values[at++] = Float8GetDatum(number);
   values[at++] = Int64GetDatum(static_cast<int64_t>(run.peak_memory));
-  Assert(at == 20);
+  Assert(at == 21);
   tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
   return Datum{0};
 }

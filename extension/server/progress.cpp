@@ -128,8 +128,11 @@ using namespace batmap::pg;
 
 BATMAP_FUNCTION(batmap_progress) {
   if (entries == nullptr)
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("batmap must be loaded via shared_preload_libraries to show progress")));
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("batmap must be loaded via shared_preload_libraries to show progress"),
+             errhint("Add batmap to shared_preload_libraries and restart the server. Without that, batmap_last_run() tells "
+                     "of the last run of this session.")));
   InitMaterializedSRF(fcinfo, 0);
   auto* const result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
   const bool sees_all = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);

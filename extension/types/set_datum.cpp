@@ -94,7 +94,8 @@ uint64_t checked_element(int64 element) {
 void raise_element_out_of_range(uint64_t element, int width) {
   ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
                   errmsg("element " UINT64_FORMAT " is out of range for type batmap(" UINT64_FORMAT ")", element,
-                         universe_of(width))));
+                         universe_of(width)),
+                  errhint("Declare a larger universe: batmap(N) holds numbers below N.")));
   pg_unreachable();
 }
 

@@ -91,8 +91,9 @@ BATMAP_FUNCTION(batmap_typmod_in) {
   int count;
   deconstruct_array(array, CSTRINGOID, -2, false, TYPALIGN_CHAR, &modifiers, nullptr, &count);
   if (count != 1)
-    ereport(ERROR,
-            (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("type batmap takes one modifier, the size of its universe")));
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("type batmap takes one modifier, the size of its universe, not %d", count),
+                    errhint("Write batmap(1000000) for a set of numbers below 1000000.")));
   PG_RETURN_INT32(typmod_of_universe(pg_strtoint64(DatumGetCString(modifiers[0]))));
 }
 

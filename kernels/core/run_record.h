@@ -19,7 +19,7 @@ struct ExecutionSite {
   std::string notice;          // a message for the user: a device failed
 };
 
-enum class AnswerKind { kPairs, kItemsets, kRules, kRecommendations, kEpisodes, kOccurrences };
+enum class AnswerKind { kPairs, kSetPairs, kItemsets, kRules, kRecommendations, kEpisodes, kOccurrences };
 
 /// The itemsets or episodes of one length.
 struct RunLevel {
@@ -34,10 +34,10 @@ struct RunRecord : ExecutionSite {
   std::string reason;  // why this method, and why a device or none
 
   // Sizes.
-  uint64_t transactions = 0;  // for episodes: streams
+  uint64_t transactions = 0;  // for episodes: streams; for all pairs: distinct elements, 0 if not known
   uint64_t items = 0;         // for all pairs: sets; for episodes: distinct events
   uint64_t items_kept = 0;
-  uint64_t occurrences = 0;            // rows of kept items
+  uint64_t occurrences = 0;            // rows of kept items; for all pairs: elements of kept sets
   uint64_t distinct_transactions = 0;  // that are searched
   uint64_t pair_instances = 0;         // sum over transactions of (number of kept items choose 2)
   uint64_t results = 0;                // answers handed over

@@ -139,7 +139,9 @@ void EpisodeQuery::check() const {
   if (min_length && max_length && *min_length > *max_length)
     throw Error(ErrorCode::kInvalidParameter,
                 "min_length " + std::to_string(*min_length) + " is above max_length " + std::to_string(*max_length));
-  if (gaps.empty()) throw Error(ErrorCode::kInvalidParameter, "gaps must not be empty");
+  if (gaps.empty())
+    throw Error(ErrorCode::kInvalidParameter, "gaps must not be empty",
+                "Give ARRAY[low, high], or ARRAY[[low, high], [low, high]].");
   for (const Gap& gap : gaps) check_gap(gap);
 }
 

@@ -97,7 +97,9 @@ size_t add_axis(std::vector<EventStream>& axes, std::span<const Row> rows, size_
     length += span + static_cast<uint64_t>(reach) + 1;
     end = next;
   }
-  if (end == from) throw Error(ErrorCode::kTooLarge, "a stream has more than " + std::to_string(kMaxEvents) + " events");
+  if (end == from)
+    throw Error(ErrorCode::kTooLarge, "a stream has more than " + std::to_string(kMaxEvents) + " events",
+                "Split the events into several streams: the query may have a third column.");
 
   Buffer<int64_t> times(*options.memory, end - from);
   Buffer<uint32_t> symbol_of(*options.memory, end - from);

@@ -29,7 +29,8 @@ void require_fraction(const char* name, const std::optional<double>& value) {
   if (value && !(*value > 0 && *value <= 1))
     throw Error(ErrorCode::kInvalidParameter,
                 std::string(name) + " must be above 0 and at most 1, not " + plain_text(*value),
-                std::string(name) + " is a fraction of the transactions.");
+                std::string(name) + " is a fraction of the transactions" +
+                    (std::string(name) == "min_support" ? "; min_count takes a number of them." : "."));
 }
 
 uint32_t clamped(const std::optional<int64_t>& value, uint32_t otherwise) {

@@ -230,7 +230,9 @@ std::string plain_name(std::string_view name) {
   const std::string text = "measure \"" + std::string(entry.name) + "\" does not rank ";
   if (entry.use == MeasureUse::kRankRules)
     throw Error(ErrorCode::kInvalidParameter, text + "pairs",
-                "It may differ between a to b and b to a. batmap_rules has both: max_lhs => 1, max_rhs => 1.");
+                "It has a direction: a to b may differ from b to a. batmap_partners ranks by it; batmap_rules, too, with "
+                "max_lhs => 1, "
+                "max_rhs => 1.");
   throw Error(ErrorCode::kInvalidParameter, text + "answers", "batmap_measure computes its values.");
 }
 

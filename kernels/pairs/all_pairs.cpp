@@ -83,7 +83,8 @@ void AllPairsQuery::check() const {
     throw Error(ErrorCode::kInvalidParameter, "a threshold is missing",
                 "Give min_count or min_jaccard, or ask for the best pairs with top_k or per_item_top_k.");
   if (min_jaccard && !(*min_jaccard > 0 && *min_jaccard <= 1))
-    throw Error(ErrorCode::kInvalidParameter, "min_jaccard must be above 0 and at most 1, not " + plain_text(*min_jaccard));
+    throw Error(ErrorCode::kInvalidParameter, "min_jaccard must be above 0 and at most 1, not " + plain_text(*min_jaccard),
+                "min_jaccard is a fraction; min_count takes a number of common elements.");
   PairQuery counts;  // has the checks of the other parameters
   counts.min_count = min_count.value_or(1);
   counts.top_k = top_k;
@@ -117,6 +118,7 @@ AllPairsRun::AllPairsRun(SetCollection sets, const AllPairsQuery& query, const E
 AllPairsRun::~AllPairsRun() = default;
 
 void AllPairsRun::prepare(SetCollection given) {
+  record_.answers = AnswerKind::kSetPairs;
   record_.items = given.size();
   record_.method = kWayNames[0];
   record_.reason = "nothing to count";

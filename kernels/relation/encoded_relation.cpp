@@ -34,7 +34,9 @@ EncodedRelation::EncodedRelation(std::vector<ChunkView> chunks, std::span<const 
     items.add(chunk.item_base, chunk.item_range);
   }
   if (rows_ == 0) return;
-  if (rows_ >= UINT32_MAX) throw Error(ErrorCode::kTooLarge, "more than 4294967294 rows in one relation");
+  if (rows_ >= UINT32_MAX)
+    throw Error(ErrorCode::kTooLarge, "more than 4294967294 rows in one relation",
+                "Split the rows by transaction; the supports of the parts add up.");
   tids_coded_.emplace(*options.memory, tids.low, tids.range(), rows_);
   items_coded_.emplace(*options.memory, items.low, items.range(), rows_);
   scan(options);

@@ -159,7 +159,9 @@ class Join {
     joined_.left_items = static_cast<uint32_t>(left_items_.size());
     joined_.log.seal();
     const uint64_t items = left_items_.size() + right_items_.size();
-    if (items >= UINT32_MAX) throw Error(ErrorCode::kTooLarge, "more than 4294967294 items in one join");
+    if (items >= UINT32_MAX)
+      throw Error(ErrorCode::kTooLarge, "more than 4294967294 items in one join",
+                  "Join in parts, each with some of the items.");
     joined_.item_rank = Buffer<uint32_t>(*options_.memory, items);
     joined_.values = Buffer<int64_t>(*options_.memory, items);
     rank_items(left_items_, left_rank, 0, options_, joined_);

@@ -37,7 +37,8 @@ void KeyCodes::rehash(size_t slots) {
 }
 
 uint32_t KeyCodes::insert_at(size_t at, int64_t key) {
-  if (keys_.size() >= kMaxCodes) throw Error(ErrorCode::kTooLarge, "more than 4294967294 distinct keys");
+  if (keys_.size() >= kMaxCodes)
+    throw Error(ErrorCode::kTooLarge, "more than 4294967294 distinct keys", "Select fewer rows.");
   const auto code = static_cast<uint32_t>(keys_.size());
   keys_.push_back(key);
   slots_[at] = {key, code, 0};

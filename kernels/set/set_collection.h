@@ -19,6 +19,11 @@ class SetCollection {
   /// Copies the value. @throws Error{kInvalidData} if its header is not consistent; Error{kMemoryLimit}
   void add(int64_t id, std::span<const std::byte> value);
 
+  /// Replaces every id by new_id[id]. @param new_id  for all ids, which count from 0
+  void rename(std::span<const uint32_t> new_id) {
+    for (size_t i = 0; i < sets_.size(); ++i) sets_[i].id = new_id[static_cast<size_t>(sets_[i].id)];
+  }
+
   size_t size() const { return sets_.size(); }
   int64_t id(size_t i) const { return sets_[i].id; }
   const SetView& operator[](size_t i) const { return sets_[i].view; }

@@ -90,6 +90,7 @@ const std::string kPlanned =
     " batmap_episodes('SELECT time_us, neuron FROM spikes', '{0,100}'::int4[], min_count => 1) e,"
     " batmap_join_project('SELECT tid, item FROM dense', 'SELECT item, tid FROM dense') j,"
     " batmap_all_pairs('SELECT id, s FROM sets', min_count => 1) a,"
+    " batmap_all_pairs_of('SELECT id::text, s FROM sets', min_count => 1) o,"
     " batmap_partners('SELECT tid, item FROM dense') n,"
     " sets, batmap_unnest(s) u, counts, batmap_pairs(c, min_count => 1) c";
 const Served kServed[] = {
@@ -146,6 +147,7 @@ const std::vector<std::string> kQueries = {
     "'SELECT tid, item FROM wide'",
     "'SELECT time_us, neuron FROM spikes'",
     "'SELECT id, s FROM sets WHERE id > 9'",
+    "'SELECT id::text, s FROM sets'",
     "'SELECT id, s FROM sets'",
     "'SELECT tid, item::text FROM wide'",
     "'SELECT a::int8 * 4611686018427387, b::int8 FROM generate_series(1, 3000) a, generate_series(1, 3000) b'",

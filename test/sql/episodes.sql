@@ -193,7 +193,9 @@ SELECT * FROM batmap_episode_count('TABLE log', '{}', ARRAY[0, 20]);
 SELECT * FROM batmap_episode_count('TABLE log', '{1, NULL}', ARRAY[0, 20]);
 SELECT * FROM batmap_episode_count('TABLE log', '{1, 2, 3}', ARRAY[[0, 20], [0, 20], [0, 20]]);
 SELECT * FROM batmap_episode_occurrences('TABLE log', '{{1, 2}}', ARRAY[0, 20]);
+\set SHOW_CONTEXT never
 SELECT batmap_episode_count_agg(at, event, ARRAY[1, event], 0, 10) FROM log WHERE event IS NOT NULL;
+\set SHOW_CONTEXT errors
 SELECT batmap_episode_count_agg(at, event, '{1, 2}', 10, 0) FROM log;
 SELECT batmap_episode_count_agg(at, event, NULL, 0, 10) FROM log;
 SELECT _batmap_episode_count_final('\x00');

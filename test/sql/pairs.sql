@@ -37,6 +37,23 @@ SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 
 SELECT results, truncated FROM batmap_last_run();
 SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 1, max_results => 6);
 SELECT results, truncated FROM batmap_last_run();
+-- known without the warning, too, and of every run of the statement: of three groups only the first has more than one pair
+SET client_min_messages = error;
+CREATE TABLE groups AS SELECT g, batmap_relation_agg(t, i) AS r FROM (VALUES (1, 1, 1), (1, 1, 2), (1, 1, 3), (2, 1, 1), (2, 1, 2), (3, 1, 1)) v (g, t, i) GROUP BY g;
+SELECT g, item_a, item_b FROM groups, batmap_pairs(r, min_count => 1, max_results => 1) ORDER BY g;
+SELECT results, truncated, truncated_runs FROM batmap_last_run();
+DO $$ BEGIN
+    PERFORM item_a FROM groups, batmap_pairs(r, min_count => 1, max_results => 2);
+    PERFORM itemset FROM groups, batmap_itemsets(r, min_count => 1, max_results => 1);
+END $$;
+SELECT results, truncated, truncated_runs FROM batmap_last_run();
+SELECT count(*) FROM groups, batmap_pairs(r, min_count => 1, max_results => 3);
+SELECT results, truncated, truncated_runs FROM batmap_last_run();
+-- the reader stopped before the end: the answer is the reader's
+SELECT item_a FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 1, max_results => 4) LIMIT 2;
+SELECT truncated, truncated_runs FROM batmap_last_run();
+RESET client_min_messages;
+DROP TABLE groups;
 SET batmap.on_truncation = 'error';
 SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 1, max_results => 4);
 RESET batmap.on_truncation;

@@ -59,6 +59,41 @@ SELECT * FROM batmap_pairs('TABLE order_lines', 2, tid_column => 'order', item_c
 SELECT * FROM batmap_pairs('SELECT *, "order" FROM order_lines', 2, tid_column => 'order', item_column => 'the item');
 SELECT * FROM batmap_pairs('TABLE order_lines', 2, tid_column => 'order', item_column => 'at');
 
+-- the name of a table, as a person and as regclass write it, is a query
+SELECT item_a, item_b FROM batmap_pairs('order_lines', 2, tid_column => 'order', item_column => 'the item') ORDER BY 1, 2;
+SELECT item_a, item_b FROM batmap_pairs(' public . "order_lines"
+', 2, tid_column => 'order', item_column => 'the item') ORDER BY 1, 2;
+PREPARE pairs_in(regclass, name, name) AS SELECT item_a, item_b FROM batmap_pairs($1::text, 2, tid_column => $2, item_column => $3) ORDER BY 1, 2;
+EXECUTE pairs_in('order_lines', 'order', 'the item');
+EXECUTE pairs_in('order_lines', 'order; DROP TABLE order_lines', 'the item');
+CREATE SCHEMA "a.b ";
+CREATE TABLE "a.b "."x ""SELECT" AS SELECT tid, item FROM wide;
+CREATE TABLE cluster AS SELECT tid, item FROM wide WHERE tid < 10;
+CREATE TABLE "user" AS SELECT tid, item FROM cluster;
+CREATE TABLE größe$1 AS SELECT tid, item FROM cluster;
+SELECT relation, count(*) FROM unnest(ARRAY['"a.b "."x ""SELECT"', 'cluster', '"user"', 'größe$1']::regclass[]) relation, batmap_pairs(relation::text, 2)
+GROUP BY 1 ORDER BY relation::text COLLATE "C";
+SELECT rows_of($$SELECT * FROM batmap_pairs('TABLE wide', 2)$$) = rows_of($$SELECT * FROM batmap_pairs('wide', 2)$$) AS equal;
+CREATE VIEW order_lines_2 AS SELECT "order", "the item" FROM order_lines;
+SELECT a, c, support_count FROM batmap_join_project('public.order_lines_2', 'order_lines_2') ORDER BY 3 DESC, 1, 2 LIMIT 1;
+SELECT count(*) FROM batmap_episodes('order_lines_2', ARRAY[0, 2], min_count => 1);
+CREATE VIEW basket_sets AS SELECT order_id, items::batmap FROM orders WHERE order_id < 3;
+SELECT id_a, id_b FROM batmap_all_pairs('basket_sets', 1);
+SELECT transactions FROM batmap_estimate('cluster', 2) LIMIT 1;
+SELECT * FROM batmap_pairs('order_lines', 2);
+SELECT * FROM batmap_pairs('no_such', 2);
+SELECT * FROM batmap_pairs('no_such.order_lines', 2);
+SELECT * FROM batmap_pairs('select', 2);
+SELECT * FROM batmap_pairs('user', 2);
+SELECT * FROM batmap_pairs('begin', 2);
+SELECT * FROM batmap_pairs('wide x', 2);
+SELECT * FROM batmap_pairs('wide; DROP TABLE wide', 2);
+SELECT * FROM batmap_pairs('wide.', 2);
+SELECT * FROM batmap_pairs('"wide', 2);
+SELECT * FROM batmap_pairs('"wide""', 2);
+SELECT * FROM batmap_pairs('""', 2);
+SELECT * FROM batmap_pairs('  ', 2);
+
 -- a basket a row: an array, a jsonb array
 SELECT * FROM batmap_pairs('SELECT order_id, items FROM orders', 1) EXCEPT SELECT * FROM batmap_pairs('SELECT order_id, unnest(items) FROM orders', 1);
 SELECT item_a, item_b, support_count FROM batmap_pairs('SELECT order_id, items FROM orders', 1) ORDER BY 1, 2;
@@ -75,6 +110,8 @@ SELECT * FROM batmap_pairs('SELECT 1, jsonb ''{"a": 1}''', 1);
 SELECT * FROM batmap_pairs('SELECT 1, jsonb ''["x"]''', 1);
 SELECT * FROM batmap_pairs('SELECT items, order_id FROM orders', 1) LIMIT 0;
 SELECT * FROM batmap_join_project('SELECT order_id, items FROM orders', 'SELECT 1, 2');
-DROP TABLE orders, order_lines, wide;
+DROP VIEW order_lines_2, basket_sets;
+DROP TABLE orders, order_lines, wide, "a.b "."x ""SELECT", cluster, "user", größe$1;
+DROP SCHEMA "a.b ";
 DROP FUNCTION rows_of;
 DROP DOMAIN tag_list;

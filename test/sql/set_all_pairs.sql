@@ -14,6 +14,36 @@ SELECT * FROM batmap_all_pairs('SELECT id, items FROM tagged', min_count => 1, m
 SELECT results, truncated FROM batmap_last_run();
 -- equal ids are rows of their own
 SELECT * FROM batmap_all_pairs($$VALUES (7::int8, '{1,2}'::batmap), (7, '{2,3}'), (6, '{2}')$$, min_count => 1) ORDER BY 1, 2;
+-- ids of other types: in the order of the type; ties go by it, too
+CREATE TABLE named AS SELECT CASE id WHEN 1 THEN 'c' WHEN 2 THEN 'B' WHEN 3 THEN 'x' WHEN 4 THEN 'y' WHEN 5 THEN 'a' WHEN 7 THEN 'z' ELSE 'D' END COLLATE "C" AS name,
+    id, items FROM tagged WHERE id IS NOT NULL UNION ALL SELECT NULL, 9, '{1,2}';
+SELECT * FROM batmap_all_pairs_of('SELECT name, items FROM named', min_count => 1) ORDER BY 1, 2;
+SELECT count(*), sum(intersection) FROM batmap_all_pairs_of('SELECT name, items FROM named', min_count => 1) a
+    JOIN named n ON n.name = id_a JOIN named m ON m.name = id_b
+    JOIN batmap_all_pairs('SELECT id, items FROM tagged', min_count => 1) b USING (intersection, jaccard)
+    WHERE least(n.id, m.id) = b.id_a AND greatest(n.id, m.id) = b.id_b;
+SELECT * FROM batmap_all_pairs_of('SELECT name, items FROM named', top_k => 2);
+SELECT * FROM batmap_all_pairs_of('SELECT name, items FROM named', per_item_top_k => 1, params => ROW()) ORDER BY 1, 2;
+SELECT operation, input, rows_read, items, items_kept, occurrences, results FROM batmap_last_run();
+SELECT * FROM batmap_all_pairs_of('SELECT name, items FROM named WHERE name > $1', min_jaccard => 0.4, params => ROW('B'::text));
+SELECT id_a, id_b, pg_typeof(id_a), pg_typeof(id_b) FROM batmap_all_pairs_of(NULL::uuid, 'SELECT md5(id::text)::uuid, items FROM tagged WHERE id > 0', top_k => 1);
+SELECT id_a, id_b FROM batmap_all_pairs_of(id_type => NULL::numeric, query => 'SELECT id / 2::numeric, items FROM tagged', min_count => 4);
+SELECT id_a, id_b FROM batmap_all_pairs_of(NULL::int4, 'SELECT id, items FROM tagged', top_k => 1);
+SELECT id_a, id_b FROM batmap_all_pairs_of(NULL::text[], 'SELECT ARRAY[name], items FROM named', top_k => 1);
+-- equal ids are rows of their own, whatever their type
+SELECT * FROM batmap_all_pairs_of($$VALUES ('p', '{1,2}'::batmap), ('p', '{2,3}'), ('o', '{2}')$$, min_count => 1) ORDER BY 1, 2;
+SELECT * FROM batmap_all_pairs_of('SELECT name, items FROM named WHERE false', min_count => 1);
+SELECT * FROM batmap_all_pairs_of('SELECT id, items FROM tagged', min_count => 1);
+SELECT * FROM batmap_all_pairs_of(NULL::point, 'SELECT point(id, 1), items FROM tagged', min_count => 1);
+SELECT * FROM batmap_all_pairs_of(NULL, 'SELECT id, items FROM tagged', min_count => 1);
+SELECT * FROM batmap_all_pairs_of('SELECT name, name FROM named', min_count => 1);
+SELECT * FROM batmap_all_pairs('SELECT name, items FROM named', min_count => 1);
+-- EXPLAIN calls sets and elements by their names
+CREATE FUNCTION explained(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE line text; BEGIN FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) ' || query LOOP
+    IF line !~ 'Kernel|Memory|Planning|Buffers' THEN RETURN NEXT regexp_replace(line, 'rows=(\d+)(\.00)?', 'rows=\1'); END IF; END LOOP; END $$;
+SELECT * FROM explained($$SELECT * FROM batmap_all_pairs_of('SELECT name, items FROM named', min_count => 3)$$);
+DROP TABLE named;
 -- nothing in, nothing out
 SELECT * FROM batmap_all_pairs('SELECT id, items FROM tagged WHERE false', min_count => 1);
 SELECT * FROM batmap_all_pairs('SELECT id, items FROM tagged WHERE id = 1', min_count => 1);
@@ -61,6 +91,12 @@ SELECT count(*) > 0 FROM batmap_all_pairs($$
 SELECT method FROM batmap_last_run();
 RESET batmap.threads;
 
+-- where the elements become rows there are distinct elements and pair instances
+SET batmap.threads = 1;
+SELECT line FROM explained($$SELECT count(*) FROM batmap_all_pairs('SELECT s, batmap_agg((k * 2654435761 + s / 2 * 40503) % 1000003)
+    FROM generate_series(1, 3000) s, generate_series(1, 10) k GROUP BY s', min_count => 7)$$) line WHERE line ~ 'Sets|Element|Instances|Pairs';
+RESET batmap.threads;
+
 -- execution: the plan node, its estimates, LIMIT
 EXPLAIN (COSTS OFF) SELECT * FROM batmap_all_pairs('SELECT id, items FROM many', min_count => 1) LIMIT 1;
 SELECT count(*) FROM (SELECT 1 FROM batmap_all_pairs('SELECT id, items FROM many', min_count => 1) LIMIT 5) l;
@@ -88,3 +124,4 @@ SELECT count(*) FROM batmap_all_pairs('SELECT id, items FROM tagged', 1);
 
 DROP VIEW all_pairs, nested_loop;
 DROP TABLE tagged, many;
+DROP FUNCTION explained;

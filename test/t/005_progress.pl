@@ -14,7 +14,7 @@ $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION batmap; CREATE ROLE other LOGIN');
 my ($status, $out, $err) = $node->psql('postgres', 'TABLE batmap_progress');
 isnt($status, 0, 'an error without preloading');
-like($err, qr/batmap must be loaded via shared_preload_libraries/, 'which says what to do');
+like($err, qr/batmap must be loaded via shared_preload_libraries.*\nHINT:  Add batmap to shared_preload_libraries and restart/, 'which says what to do');
 
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'batmap'\nmax_parallel_workers_per_gather = 0");
 $node->restart;

@@ -58,7 +58,8 @@ class RuleRun::Splitter {
 
 void check_rule_bounds(const std::optional<double>& min_confidence, const std::optional<double>& min_lift) {
   if (min_confidence && !(*min_confidence >= 0 && *min_confidence <= 1))
-    throw Error(ErrorCode::kInvalidParameter, "min_confidence must be between 0 and 1, not " + plain_text(*min_confidence));
+    throw Error(ErrorCode::kInvalidParameter, "min_confidence must be between 0 and 1, not " + plain_text(*min_confidence),
+                "min_confidence is a fraction: 0.8 stands for 80 %.");
   if (min_lift && !(*min_lift >= 0))
     throw Error(ErrorCode::kInvalidParameter, "min_lift must be at least 0, not " + plain_text(*min_lift));
 }

@@ -12,7 +12,8 @@ void TargetSink::take(std::span<const ItemsetStep> steps) {
   std::copy(steps.begin(), steps.end(), steps_.room(steps.size()));
   steps_.add(steps.size());
   if (steps_.size() >= UINT32_MAX)
-    throw Error(ErrorCode::kTooLarge, "more than 4294967294 frequent itemsets to choose from");
+    throw Error(ErrorCode::kTooLarge, "more than 4294967294 frequent itemsets to choose from",
+                "Raise the threshold or give max_length.");
 }
 
 void TargetSink::drop_others() {

@@ -55,7 +55,9 @@ struct SumIndexes {
       if (take_a) of_x[a.index()] = static_cast<uint32_t>(index), more_a = a.next();
       if (take_b) of_y[b.index()] = static_cast<uint32_t>(index), more_b = b.next();
     }
-    if (index > kMaxItems) throw Error(ErrorCode::kTooLarge, "more than 4294967294 items in pair counts");
+    if (index > kMaxItems)
+      throw Error(ErrorCode::kTooLarge, "more than 4294967294 items in pair counts",
+                  "Keep the counts of some items apart from those of the others.");
   }
 
   Buffer<uint32_t> of_x;

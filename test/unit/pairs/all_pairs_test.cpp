@@ -173,6 +173,20 @@ TEST(AllPairs, LikeTheOracle) {
   }
 }
 
+// Ids that are given while sets are added, and ranks that are known afterwards.
+TEST(AllPairs, RenamedSets) {
+  const std::vector<NamedSet> given = {{2, {1, 2, 3}, 10}, {0, {2, 3}, 10}, {1, {3}, 10}, {2, {2}, 10}};
+  MemoryMeter meter;
+  SetCollection sets = stored(given, meter);
+  const uint32_t ranks[] = {1, 2, 0};
+  sets.rename(ranks);
+  ASSERT_EQ(sets.size(), given.size());
+  for (size_t i = 0; i < sets.size(); ++i) {
+    EXPECT_EQ(sets.id(i), ranks[given[i].id]);
+    EXPECT_EQ(sets[i].cardinality(), given[i].elements.size());
+  }
+}
+
 TEST(AllPairs, TakesSetsApartWhereComparingCostsMore) {
   Random random(kSeed + 1);
   std::vector<NamedSet> sets;
