@@ -32,7 +32,7 @@ wanted() { case " $peers " in *" $1 "*) ;; *) false ;; esac; }
 # ---- peers. A session is a process that runs a peer, started by a script; one session serves several sides.
 
 declare -A version
-declare -A title=([batmap]="batmap_pairs" [self-join]="self-join in PostgreSQL" [duckdb]="DuckDB" [chdb]="ClickHouse (chDB)" [apriori]="Borgelt's apriori"
+declare -A title=([self-join]="self-join in PostgreSQL" [duckdb]="DuckDB" [chdb]="ClickHouse (chDB)" [apriori]="Borgelt's apriori"
     [eclat]="Borgelt's eclat" [fpgrowth]="Borgelt's fpgrowth" [rusket]="rusket" [graphblas]="SuiteSparse:GraphBLAS" [roaring]="CRoaring")
 session_of() { # PEER THREADS
     case $1 in
@@ -46,7 +46,7 @@ script_of() { echo "${1%_*}"; } # SESSION; `version` has its names
 set_up_peers() {
     local peer script ready=' '
     for peer in $peers; do
-        [ -n "${title[$peer]-}" ] && [ "$peer" != batmap ] || fail "BENCH_PEERS: there is no peer $peer"
+        [ -n "${title[$peer]-}" ] || fail "BENCH_PEERS: there is no peer $peer"
         if [ "$peer" = self-join ]; then
             ready+="$peer "
             continue
@@ -70,7 +70,7 @@ capped() { # TMPDIR COMMAND...
 }
 
 open_peer() { # SESSION: with the rows of the instance loaded; status of try_ask
-    local session=$1 script folder=$work/$1.tmp database_gb
+    local session=$1 script folder=$work/$1.tmp database_mb
     script=$(script_of "$session")
     say "$session: loading $instance"
     if [ "$session" = self-join ]; then
@@ -84,14 +84,14 @@ open_peer() { # SESSION: with the rows of the instance loaded; status of try_ask
         *) try_ask "$session" version || return ;;
     esac
     version[$script]=$answer
-    database_gb=$(calculate "$memory_gb * 0.8" 1) # of a database, which writes to `folder` what does not fit
+    database_mb=$((memory_gb * 800)) # of a database, which writes to `folder` what does not fit
     case $session in
         duckdb)
-            try_ask duckdb "SET memory_limit = '${database_gb}GB'; SET temp_directory = '$folder';" || return
+            try_ask duckdb "SET memory_limit = '${database_mb}MB'; SET temp_directory = '$folder';" || return
             try_ask duckdb "CREATE TABLE $instance AS SELECT * FROM read_csv('$rows_file', delim = '\\t', header = false, columns = {'tid': 'INTEGER', 'item': 'INTEGER'});"
             ;;
         chdb)
-            try_ask chdb "SET max_memory_usage = '${database_gb}G';" || return
+            try_ask chdb "SET max_memory_usage = ${database_mb}000000;" || return
             try_ask chdb "CREATE TABLE $instance (tid Int32, item Int32) ENGINE = MergeTree ORDER BY (tid, item);" || return
             try_ask chdb "INSERT INTO $instance SELECT * FROM file('$rows_file', TSV, 'tid Int32, item Int32');" || return
             try_ask chdb "OPTIMIZE TABLE $instance FINAL;"
