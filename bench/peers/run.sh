@@ -6,7 +6,7 @@
 #
 # Variables: BENCH_SCALE (fraction of the transactions, default 1), BENCH_INSTANCES (default "w1 w2 w3 w4
 # retail t40"; all names of instances.h), BENCH_PEERS (default "self-join duckdb chdb apriori eclat fpgrowth
-# rusket graphblas roaring"), BENCH_RUNS (runs of each side, default 5), BENCH_SECONDS (a run is stopped after
+# rusket lcm graphblas roaring"), BENCH_RUNS (runs of each side, default 5), BENCH_SECONDS (a run is stopped after
 # this time, and a side that has taken as long is not run again; default 60 x scale, at least 10),
 # BENCH_MEMORY (GB that a peer may take, default half of the machine's), BENCH_SAVE=1 (also writes
 # bench/results/DATE-CPU-peers.md), BATMAP_TEST_DATA (folder with fimi/; without it retail and t40 are
@@ -19,7 +19,7 @@ cd "$root"
 
 scale=${BENCH_SCALE:-1}
 instances=${BENCH_INSTANCES:-w1 w2 w3 w4 retail t40}
-peers=${BENCH_PEERS:-self-join duckdb chdb apriori eclat fpgrowth rusket graphblas roaring}
+peers=${BENCH_PEERS:-self-join duckdb chdb apriori eclat fpgrowth rusket lcm graphblas roaring}
 max_runs=${BENCH_RUNS:-5}
 
 # shellcheck source=bench/sides.sh
@@ -33,7 +33,7 @@ wanted() { case " $peers " in *" $1 "*) ;; *) false ;; esac; }
 
 declare -A version
 declare -A title=([self-join]="self-join in PostgreSQL" [duckdb]="DuckDB" [chdb]="ClickHouse (chDB)" [apriori]="Borgelt's apriori"
-    [eclat]="Borgelt's eclat" [fpgrowth]="Borgelt's fpgrowth" [rusket]="rusket" [graphblas]="SuiteSparse:GraphBLAS" [roaring]="CRoaring")
+    [eclat]="Borgelt's eclat" [fpgrowth]="Borgelt's fpgrowth" [rusket]="rusket" [lcm]="LCM" [graphblas]="SuiteSparse:GraphBLAS" [roaring]="CRoaring")
 session_of() { # PEER THREADS
     case $1 in
         apriori | eclat | fpgrowth) echo pyfim ;;
@@ -153,6 +153,7 @@ list_candidates() {
             candidate apriori 1 "mode t" "" "apriori mode=t"
         fi
         if wanted eclat; then for setting in a b; do candidate eclat 1 "algo $setting" "" "eclat algo=$setting"; done; fi
+        if wanted lcm; then candidate lcm 1 "" "" pairs; fi
         if wanted fpgrowth; then for setting in s d; do candidate fpgrowth 1 "algo $setting" "" "fpgrowth algo=$setting"; done; fi
     done
 }

@@ -1,5 +1,5 @@
 # For the peers that are Python packages, whose scripts source this file and call python_peer: a virtual environment
-# build/peers/PEER with packages of PyPI, and PEER_session.py in it. PEER is the name of the script.
+# build/peers/PEER with packages of PyPI, where the session of the peer runs. PEER is the name of the script.
 
 # shellcheck shell=bash
 
