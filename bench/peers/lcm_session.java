@@ -51,6 +51,10 @@ class LcmSession {
   }
 
   public static void main(String[] arguments) throws IOException {
+    Thread.setDefaultUncaughtExceptionHandler((thread, error) -> {
+      System.err.println("lcm: " + error);
+      Runtime.getRuntime().halt(1);
+    });
     OperatingSystemMXBean system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
     BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
     Dataset dataset = null;
