@@ -21,9 +21,13 @@ using batmap::bench::Instance;
 
 [[noreturn]] void usage(const char* complaint, const char* about = "") {
   std::fprintf(stderr, "generate: %s%s\n", complaint, about);
+  std::string names;
+  for (const Instance& instance : batmap::bench::kInstances) names.append(names.empty() ? "" : "|").append(instance.name);
   std::fprintf(stderr,
-               "usage: generate w1|w2|w3|w4 | --items N --density P --rows R [--zipf S]\n"
-               "       [--scale F] [--seed K] [--order tid|random] [--format binary|text]\n");
+               "usage: generate %s |\n"
+               "       --items N --density P --rows R [--zipf S]\n"
+               "       [--scale F] [--seed K] [--order tid|random] [--format binary|text]\n",
+               names.c_str());
   std::exit(2);
 }
 

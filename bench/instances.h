@@ -28,11 +28,23 @@ struct Instance {
   double zipf;     // exponent of the popularity of the items; 0: all items are equally popular
 };
 
+/// An instance with the published numbers of a data set.
+constexpr Instance stand_in(std::string_view name, int32_t items, double transactions, double rows, double zipf) {
+  return {name, items, rows / transactions / items, rows, zipf};
+}
+
 inline constexpr Instance kInstances[] = {
     {"w1", 4'000, 0.05, 10e6, 0.0},
     {"w2", 16'000, 0.05, 10e6, 0.0},
     {"w3", 8'000, 0.005, 10e6, 0.0},
     {"w4", 16'000, 0.000625, 1e6, 1.0},
+    {"zipf05", 100'000, 0.0001, 10e6, 0.5},
+    {"zipf10", 100'000, 0.0001, 10e6, 1.0},
+    {"zipf15", 100'000, 0.0001, 10e6, 1.5},
+    // Stand-ins for public data sets. bench/README.md has their sources and what the model leaves out.
+    stand_in("clicks", 41'270, 990'002, 8'019'015, 1.05),
+    stand_in("movies", 10'681, 71'567, 10'000'054, 0.5),
+    stand_in("papers", 1'953'085, 5'624'219, 12'282'059, 0.4),
 };
 
 // splitmix64: one 64-bit state, full period; Steele, Lea and Flood 2014.

@@ -11,8 +11,4 @@ set -euo pipefail
 # shellcheck source=bench/peers/venv.sh
 . "$(dirname "${BASH_SOURCE[0]}")/venv.sh"
 
-case ${1-} in
-    setup) make_venv duckdb duckdb "${DUCKDB_VERSION-}" ;;
-    session) exec "$build/duckdb/bin/python" "$peers/duckdb_session.py" ;;
-    *) sed -n '/^# usage/,/^$/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
-esac
+python_peer "${1-}" duckdb "${DUCKDB_VERSION-}" duckdb

@@ -12,8 +12,4 @@ set -euo pipefail
 # shellcheck source=bench/peers/venv.sh
 . "$(dirname "${BASH_SOURCE[0]}")/venv.sh"
 
-case ${1-} in
-    setup) make_venv pyfim fim "${PYFIM_VERSION-}" ;;
-    session) exec "$build/pyfim/bin/python" "$peers/pyfim_session.py" ;;
-    *) sed -n '/^# usage/,/^$/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
-esac
+python_peer "${1-}" fim "${PYFIM_VERSION-}" pyfim

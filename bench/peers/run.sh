@@ -5,11 +5,12 @@
 # bench/README.md describes the method, the variables, and what the figures do not say.
 #
 # Variables: BENCH_SCALE (fraction of the transactions, default 1), BENCH_INSTANCES (default "w1 w2 w3 w4
-# retail t40"), BENCH_PEERS (default "self-join duckdb apriori eclat fpgrowth graphblas roaring"), BENCH_RUNS
-# (runs of each side, default 5), BENCH_SECONDS (a run is stopped after this time, and a side that has taken
-# as long is not run again; default 120 x scale, at least 10), BENCH_MEMORY (GB that a peer may take, default
-# half of the machine's), BENCH_SAVE=1 (also writes bench/results/DATE-CPU-peers.md), BATMAP_TEST_DATA (folder
-# with fimi/; without it retail and t40 are skipped).
+# retail t40"; all names of instances.h), BENCH_PEERS (default "self-join duckdb chdb apriori eclat fpgrowth
+# rusket lcm graphblas roaring"), BENCH_RUNS (runs of each side, default 5), BENCH_SECONDS (a run is stopped after
+# this time, and a side that has taken as long is not run again; default 60 x scale, at least 10),
+# BENCH_MEMORY (GB that a peer may take, default half of the machine's), BENCH_SAVE=1 (also writes
+# bench/results/DATE-CPU-peers.md), BATMAP_TEST_DATA (folder with fimi/; without it retail and t40 are
+# skipped).
 
 set -euo pipefail
 
@@ -18,39 +19,41 @@ cd "$root"
 
 scale=${BENCH_SCALE:-1}
 instances=${BENCH_INSTANCES:-w1 w2 w3 w4 retail t40}
-peers=${BENCH_PEERS:-self-join duckdb apriori eclat fpgrowth graphblas roaring}
+peers=${BENCH_PEERS:-self-join duckdb chdb apriori eclat fpgrowth rusket lcm graphblas roaring}
 max_runs=${BENCH_RUNS:-5}
 
 # shellcheck source=bench/sides.sh
 . bench/sides.sh
-max_seconds=${BENCH_SECONDS:-$(calculate "120 * $scale > 10 ? 120 * $scale : 10")}
+max_seconds=${BENCH_SECONDS:-$(calculate "60 * $scale > 10 ? 60 * $scale : 10")}
 memory_gb=${BENCH_MEMORY:-$((memory_mb / 2048))}
 
 wanted() { case " $peers " in *" $1 "*) ;; *) false ;; esac; }
 
-# ---- peers. A session is a process that runs a peer; one session serves several sides.
+# ---- peers. A session is a process that runs a peer, started by a script; one session serves several sides.
 
 declare -A version
-declare -A title=([batmap]="batmap_pairs" [self-join]="self-join in PostgreSQL" [duckdb]="DuckDB" [apriori]="Borgelt's apriori"
-    [eclat]="Borgelt's eclat" [fpgrowth]="Borgelt's fpgrowth" [graphblas]="SuiteSparse:GraphBLAS" [roaring]="CRoaring")
-session_of() { # PEER
+declare -A title=([self-join]="self-join in PostgreSQL" [duckdb]="DuckDB" [chdb]="ClickHouse (chDB)" [apriori]="Borgelt's apriori"
+    [eclat]="Borgelt's eclat" [fpgrowth]="Borgelt's fpgrowth" [rusket]="rusket" [lcm]="LCM" [graphblas]="SuiteSparse:GraphBLAS" [roaring]="CRoaring")
+session_of() { # PEER THREADS
     case $1 in
         apriori | eclat | fpgrowth) echo pyfim ;;
+        rusket) echo "rusket_$2" ;; # its number of threads is fixed with the first count
         *) echo "$1" ;;
     esac
 }
+script_of() { echo "${1%_*}"; } # SESSION; `version` has its names
 
 set_up_peers() {
-    local peer session ready=' '
+    local peer script ready=' '
     for peer in $peers; do
-        session=$(session_of "$peer")
-        case $session in
-            self-join) ready+="$peer "; continue ;;
-            duckdb | pyfim | graphblas | roaring) ;;
-            *) fail "BENCH_PEERS: there is no peer $peer" ;;
-        esac
+        [ -n "${title[$peer]-}" ] || fail "BENCH_PEERS: there is no peer $peer"
+        if [ "$peer" = self-join ]; then
+            ready+="$peer "
+            continue
+        fi
         say "making sure of $peer"
-        if bench/peers/"$session".sh setup && { [ "$session" != roaring ] || bench/peers/roaring.sh build; }; then
+        script=$(script_of "$(session_of "$peer" 1)")
+        if bench/peers/"$script".sh setup && { [ "$script" != roaring ] || bench/peers/roaring.sh build; }; then
             ready+="$peer "
         else
             say "$peer is skipped"
@@ -60,35 +63,47 @@ set_up_peers() {
 }
 
 # Only address space can be limited: a peer that reserves more than it touches is worse off.
-capped() { # COMMAND...
+capped() { # TMPDIR COMMAND...
     ulimit -v $((memory_gb * 1000000000 / 1024))
-    exec "$@"
+    export TMPDIR=$1
+    exec "${@:2}"
 }
 
 open_peer() { # SESSION: with the rows of the instance loaded; status of try_ask
-    local session=$1
+    local session=$1 script folder=$work/$1.tmp database_mb
+    script=$(script_of "$session")
     say "$session: loading $instance"
     if [ "$session" = self-join ]; then
         open_psql "$session" 2> "$work/$session.errors"
         return
     fi
-    open_session "$session" capped bench/peers/"$session".sh session 2> "$work/$session.errors"
-    if [ "$session" = duckdb ]; then
-        try_ask duckdb "SELECT version();" || return
-        version[duckdb]=$answer
-        try_ask duckdb "SET memory_limit = '$(calculate "$memory_gb * 0.8" 1)GB'; SET temp_directory = '$work/duckdb';" || return
-        try_ask duckdb "CREATE TABLE $instance AS SELECT * FROM read_csv('$rows_file', delim = '\\t', header = false, columns = {'tid': 'INTEGER', 'item': 'INTEGER'});"
-    else
-        try_ask "$session" version || return
-        version[$session]=$answer
-        try_ask "$session" "load $rows_file"
-    fi
+    mkdir -p "$folder"
+    open_session "$session" capped "$folder" bench/peers/"$script".sh session 2> "$work/$session.errors"
+    case $session in
+        duckdb | chdb) try_ask "$session" "SELECT version();" || return ;;
+        *) try_ask "$session" version || return ;;
+    esac
+    version[$script]=$answer
+    database_mb=$((memory_gb * 800)) # of a database, which writes to `folder` what does not fit
+    case $session in
+        duckdb)
+            try_ask duckdb "SET memory_limit = '${database_mb}MB'; SET temp_directory = '$folder';" || return
+            try_ask duckdb "CREATE TABLE $instance AS SELECT * FROM read_csv('$rows_file', delim = '\\t', header = false, columns = {'tid': 'INTEGER', 'item': 'INTEGER'});"
+            ;;
+        chdb)
+            try_ask chdb "SET max_memory_usage = ${database_mb}000000;" || return
+            try_ask chdb "CREATE TABLE $instance (tid Int32, item Int32) ENGINE = MergeTree ORDER BY (tid, item);" || return
+            try_ask chdb "INSERT INTO $instance SELECT * FROM file('$rows_file', TSV, 'tid Int32, item Int32');" || return
+            try_ask chdb "OPTIMIZE TABLE $instance FINAL;"
+            ;;
+        *) try_ask "$session" "load $rows_file" ;;
+    esac
 }
 
 drop_peer() { # SESSION: whatever it is doing
     kill -KILL "${session_pid[$1]}" 2> /dev/null || true
     close_session "$1" 2> /dev/null
-    rm -rf "$work/duckdb"
+    rm -rf "$work/$1.tmp"
 }
 
 # ---- sides: INSTANCE_PEER_THREADS_SETTING. A side that gave no answer has an `excuse`.
@@ -98,7 +113,7 @@ candidates=() # sides of the current instance, all settings
 
 candidate() { # PEER THREADS SETTING SETTINGS QUERY
     local name=${instance}_$1_$2_$((${#candidates[@]}))
-    side "$name" "$(session_of "$1")" "$4" "$5"
+    side "$name" "$(session_of "$1" "$2")" "$4" "$5"
     setting_of[$name]=$3
     candidates+=("$name")
 }
@@ -122,6 +137,12 @@ list_candidates() {
                     "SET threads = $threads; SET perfect_ht_threshold = $setting;" "$(self_join "$instance")"
             done
         fi
+        if wanted chdb; then
+            for setting in DEFAULT "'full_sorting_merge'"; do
+                candidate chdb $threads "join_algorithm ${setting//\'/}" "SET max_threads = $threads; SET join_algorithm = $setting;" "$(self_join "$instance")"
+            done
+        fi
+        if wanted rusket; then for setting in eclat fpgrowth; do candidate rusket $threads $setting "" "$threads $setting"; done; fi
         if wanted graphblas; then
             for setting in 32 1; do candidate graphblas $threads "blocks $setting" "" "$threads $setting"; done
         fi
@@ -132,6 +153,7 @@ list_candidates() {
             candidate apriori 1 "mode t" "" "apriori mode=t"
         fi
         if wanted eclat; then for setting in a b; do candidate eclat 1 "algo $setting" "" "eclat algo=$setting"; done; fi
+        if wanted lcm; then candidate lcm 1 "" "" pairs; fi
         if wanted fpgrowth; then for setting in s d; do candidate fpgrowth 1 "algo $setting" "" "fpgrowth algo=$setting"; done; fi
     done
 }
@@ -196,14 +218,14 @@ choose_settings() {
 load_instance() { # sets `rows_file`; status 1 and a message where the data is missing
     rows_file=$work/$instance.tsv
     case $instance in
-        w[1-4])
-            make_generator
-            say "loading $instance, scale $scale"
-            build/generate "$instance" --scale "$scale" --format text > "$rows_file" 2> /dev/null
-            ;;
         retail) has_fimi retail retail && fimi_rows retail > "$rows_file" || return ;;
         t40) has_fimi t40 T40I10D100K-regen && fimi_rows T40I10D100K-regen > "$rows_file" || return ;;
-        *) fail "BENCH_INSTANCES: there is no instance $instance" ;;
+        *)
+            make_generator
+            say "loading $instance, scale $scale"
+            build/generate "$instance" --scale "$scale" --format text > "$rows_file" 2> "$work/generate.log" ||
+                fail "BENCH_INSTANCES: $(head -n 1 "$work/generate.log")"
+            ;;
     esac
     run_sql "CREATE TABLE $instance (tid int4, item int4)"
     psql -X -q -v ON_ERROR_STOP=1 -c "COPY $instance FROM STDIN" < "$rows_file"
@@ -222,7 +244,7 @@ unload_instance() {
 row() { # NAME OURS: a peer's side, and ours with as many threads
     local peer setting=${setting_of[$1]} label
     peer=$(peer_of "$1")
-    label="${title[$peer]} ${version[$(session_of "$peer")]-}"
+    label="${title[$peer]} ${version[$(script_of "$(session_of "$peer" 1)")]-}"
     label="| ${label% }${setting:+, $setting} | $(threads_of "$1")"
     if [ -n "${excuse[$1]-}" ]; then
         case ${excuse[$1]} in
