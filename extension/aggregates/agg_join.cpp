@@ -158,8 +158,7 @@ BATMAP_FUNCTION(batmap_join_state_recv) {
 }
 
 BATMAP_FUNCTION(batmap_join_state_send) {
-  // A bytea is laid out the same way.
-  PG_RETURN_POINTER(finished(state_argument(fcinfo, 0)));
+  return sent(finished(state_argument(fcinfo, 0)));
 }
 
 BATMAP_FUNCTION(batmap_join_trans_int4) { return join_trans<int32_t>(fcinfo); }

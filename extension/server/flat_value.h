@@ -54,6 +54,10 @@ void copy_rest_of_message(StringInfo message, char* to);
 /// A new value with the bytes of a message, not validated.
 struct varlena* flat_of_message(const FlatType& type, StringInfo message);
 
+/// What a send function returns: always a copy, because the server frees it after use, in array_send() for one. A bytea is
+/// laid out as a value is.
+inline Datum sent(struct varlena* value) { return PointerGetDatum(PG_DETOAST_DATUM_COPY(PointerGetDatum(value))); }
+
 /// The bytes to allocate for a state that needs `needed`: twice that while the state is small, otherwise
 /// `part` more. A large state is not doubled because three copies of it exist for a moment.
 size_t grown_capacity(size_t needed, size_t part);

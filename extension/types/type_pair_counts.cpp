@@ -87,8 +87,7 @@ BATMAP_FUNCTION(batmap_pair_counts_recv) {
 }
 
 BATMAP_FUNCTION(batmap_pair_counts_send) {
-  // A bytea is laid out the same way.
-  PG_RETURN_POINTER(counts_finished(counts_argument(fcinfo, 0)));
+  return sent(counts_finished(counts_argument(fcinfo, 0)));
 }
 
 BATMAP_FUNCTION(batmap_pair_counts_add) {

@@ -88,8 +88,7 @@ BATMAP_FUNCTION(batmap_relation_recv) {
 }
 
 BATMAP_FUNCTION(batmap_relation_send) {
-  // A separate varlena; a bytea is laid out the same way.
-  PG_RETURN_POINTER(relation_finished(relation_argument(fcinfo, 0)));
+  return sent(relation_finished(relation_argument(fcinfo, 0)));
 }
 
 BATMAP_FUNCTION(batmap_relation_unnest) {

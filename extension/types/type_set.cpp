@@ -81,8 +81,7 @@ BATMAP_FUNCTION(batmap_recv) {
 }
 
 BATMAP_FUNCTION(batmap_send) {
-  // A bytea is laid out the same way.
-  PG_RETURN_POINTER(PG_DETOAST_DATUM(PG_GETARG_DATUM(0)));
+  return sent(PG_DETOAST_DATUM(PG_GETARG_DATUM(0)));
 }
 
 BATMAP_FUNCTION(batmap_typmod_in) {

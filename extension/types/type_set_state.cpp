@@ -55,6 +55,5 @@ BATMAP_FUNCTION(batmap_state_recv) {
 }
 
 BATMAP_FUNCTION(batmap_state_send) {
-  // A bytea is laid out the same way.
-  PG_RETURN_POINTER(state_trimmed(state_argument(fcinfo, 0)));
+  return sent(state_trimmed(state_argument(fcinfo, 0)));
 }
