@@ -357,6 +357,14 @@ BATMAP_TABLE_FUNCTION(batmap_pairs_relation) {
   return find_pairs(relation_input(fcinfo, context, "batmap_pairs", 0), kPairs, wanted);
 }
 
+BATMAP_TABLE_FUNCTION(batmap_pairs_text_relation) {
+  return find_pairs(relation_input(fcinfo, context, "batmap_pairs_of", 0, TEXTOID), kPairs, wanted);
+}
+
+BATMAP_TABLE_FUNCTION(batmap_pairs_of_relation) {
+  return find_pairs(relation_input(fcinfo, context, "batmap_pairs_of", 1, item_type_argument(fcinfo)), kPairs, wanted);
+}
+
 BATMAP_TABLE_FUNCTION(batmap_pairs_counts) { return find_counted_pairs(fcinfo, context, "batmap_pairs", kPairs, wanted); }
 
 BATMAP_TABLE_FUNCTION(batmap_partners_query) {
@@ -374,6 +382,14 @@ BATMAP_TABLE_FUNCTION(batmap_partners_of_query) {
 
 BATMAP_TABLE_FUNCTION(batmap_partners_relation) {
   return find_pairs(relation_input(fcinfo, context, "batmap_partners", 0), kPartners, wanted);
+}
+
+BATMAP_TABLE_FUNCTION(batmap_partners_text_relation) {
+  return find_pairs(relation_input(fcinfo, context, "batmap_partners_of", 0, TEXTOID), kPartners, wanted);
+}
+
+BATMAP_TABLE_FUNCTION(batmap_partners_of_relation) {
+  return find_pairs(relation_input(fcinfo, context, "batmap_partners_of", 1, item_type_argument(fcinfo)), kPartners, wanted);
 }
 
 BATMAP_TABLE_FUNCTION(batmap_partners_counts) {

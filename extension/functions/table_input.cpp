@@ -27,8 +27,8 @@ TableInput query_input(FunctionCallInfo fcinfo, MemoryContext context, const cha
   return {fcinfo, context, operation, index, false, item_type, places};
 }
 
-TableInput relation_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index) {
-  return {fcinfo, context, operation, index, true, InvalidOid, {}};
+TableInput relation_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index, Oid item_type) {
+  return {fcinfo, context, operation, index, true, item_type, {}};
 }
 
 std::vector<ChunkView> InputRows::chunks() const { return log != nullptr ? log->chunks() : flat_chunks(relation); }
@@ -37,12 +37,39 @@ InputRows query_rows(const QueryInput& query) {
   return {query.kind(), query.rows_read, query.log, nullptr, nullptr, query.items, query.ranks()};
 }
 
-InputRows relation_rows(FunctionCallInfo fcinfo, int index, MemoryContext context) {
+namespace {
+
+/// @raises 42804 if a relation does not have the kind of items that a function answers with
+void check_items(struct varlena* relation, const char* operation, Oid item_type) {
+  if (!OidIsValid(item_type)) {
+    if (holds_texts(relation)) raise_text_items(psprintf("Use %s_of.", operation));
+  } else if (!holds_texts(relation) && relation_row_count(relation) > 0) {
+    const int without_of = static_cast<int>(strlen(operation)) - static_cast<int>(strlen("_of"));
+    raise_integer_items(psprintf("Use %.*s.", without_of, operation));
+  }
+}
+
+}  // namespace
+
+InputRows relation_rows(FunctionCallInfo fcinfo, int index, MemoryContext context, const char* operation, Oid item_type,
+                        std::span<ItemList> lists, const Arguments& arguments) {
   const MemoryContext copies = AllocSetContextCreate(context, "batmap relation", ALLOCSET_DEFAULT_SIZES);
   const MemoryContext caller = MemoryContextSwitchTo(copies);
-  const std::byte* const bytes = relation_bytes(relation_finished(relation_argument(fcinfo, index)));
+  struct varlena* const relation = relation_finished(any_relation_argument(fcinfo, index));
+  check_items(relation, operation, item_type);
+  InputRows rows{"relation", relation_row_count(relation), nullptr, relation_bytes(relation), copies, nullptr, {}};
+  if (OidIsValid(item_type)) {
+    std::span<const std::string_view> texts;
+    if (holds_texts(relation)) {
+      texts = relation_texts(relation);
+      rows.relation = text_relation_rows(std::as_bytes(flat_bytes(relation))).data();
+    }
+    Datum* const values = item_type == TEXTOID ? text_values(texts, context) : values_of_texts(texts, item_type, context);
+    rows.items = dictionary_of_values(context, item_type, values, static_cast<uint32_t>(texts.size()));
+    rank_lists_by_text(lists, arguments, item_type, texts);
+  }
   MemoryContextSwitchTo(caller);
-  return {"relation", flat_header(bytes).rows(), nullptr, bytes, copies, nullptr, {}};
+  return rows;
 }
 
 std::optional<InputRows> read_rows(const TableInput& input, RunCall& call, std::optional<RowLog>& log,
@@ -50,7 +77,7 @@ std::optional<InputRows> read_rows(const TableInput& input, RunCall& call, std::
   const FunctionCallInfo fcinfo = input.fcinfo;
   if (input.is_relation) {
     if (PG_ARGISNULL(input.index)) return std::nullopt;
-    return relation_rows(fcinfo, input.index, input.context);
+    return relation_rows(fcinfo, input.index, input.context, input.operation, input.item_type, lists, input.arguments());
   }
   guarded([&] { log.emplace(call.options); });
   QueryInput query{&*log, &call.progress, input.item_type, nullptr, nullptr, 0, false};

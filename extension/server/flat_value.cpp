@@ -13,8 +13,9 @@ namespace batmap::pg {
 namespace {
 
 struct varlena* checked(const FlatType& type, struct varlena* value) {
-  if (!type.has_sound_header(flat_bytes(value))) raise_unsound(type);
-  return value;
+  if (type.has_sound_header(flat_bytes(value))) return value;
+  if (type.refuse != nullptr) type.refuse(flat_bytes(value));
+  raise_unsound(type);
 }
 
 }  // namespace
