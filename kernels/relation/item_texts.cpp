@@ -87,7 +87,10 @@ size_t rank_of_text(std::span<const std::string_view> texts, std::string_view te
 void rank_texts(std::span<const std::string_view> texts, std::span<uint32_t> ranks, std::span<uint32_t> order,
                 MemoryMeter& meter, const CancelToken& cancel) {
   Buffer<NumberedPrefix> sorted(meter, texts.size());
-  for (uint32_t k = 0; k < texts.size(); ++k) sorted[k] = {prefix_of(texts[k]), k};
+  for (uint32_t k = 0; k < texts.size(); ++k) {
+    if (k % 65536 == 0) cancel.throw_if_requested();
+    sorted[k] = {prefix_of(texts[k]), k};
+  }
   std::sort(sorted.begin(), sorted.end(), polled(cancel, [&](const NumberedPrefix& x, const NumberedPrefix& y) {
               return x.prefix != y.prefix ? x.prefix < y.prefix : texts[x.number] < texts[y.number];
             }));

@@ -86,7 +86,7 @@ bool is_text_of(const TextSlot& slot, std::span<const std::byte> texts, std::str
 void check_numbers(std::span<const TidItem> rows, uint32_t texts) {
   uint64_t largest = 0;
   for (const TidItem& row : rows) largest = std::max(largest, static_cast<uint64_t>(row.item));
-  if (largest >= texts) refuse_text_relation("an item without a text");
+  if (!rows.empty() && largest >= texts) refuse_text_relation("an item without a text");
 }
 
 /// Calls body(rows) with the rows of a flat relation, chunk by chunk and with the open ones at last.
