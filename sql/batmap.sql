@@ -2758,6 +2758,34 @@ CREATE AGGREGATE batmap_pair_counts_agg(tid int8, item int8) (
 );
 COMMENT ON AGGREGATE batmap_pair_counts_agg(int8, int8) IS 'counts the pairs of (tid, item) rows';
 
+CREATE AGGREGATE batmap_pair_counts_agg(tid int4, item text) (
+    SFUNC = _batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_pair_counts_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_pair_counts_agg(int4, text) IS 'counts the pairs of (tid, item) rows, with text items';
+
+CREATE AGGREGATE batmap_pair_counts_agg(tid int4, item uuid) (
+    SFUNC = _batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_pair_counts_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_pair_counts_agg(int4, uuid) IS 'counts the pairs of (tid, item) rows, with text items, the texts of uuids';
+
+CREATE AGGREGATE batmap_pair_counts_agg(tid int8, item text) (
+    SFUNC = _batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_pair_counts_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_pair_counts_agg(int8, text) IS 'counts the pairs of (tid, item) rows, with text items';
+
+CREATE AGGREGATE batmap_pair_counts_agg(tid int8, item uuid) (
+    SFUNC = _batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_pair_counts_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_pair_counts_agg(int8, uuid) IS 'counts the pairs of (tid, item) rows, with text items, the texts of uuids';
+
 CREATE FUNCTION _batmap_pair_counts_basket_trans(batmap_relation, batmap) RETURNS batmap_relation
 AS 'MODULE_PATHNAME', 'batmap_pair_counts_basket_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 COMMENT ON FUNCTION _batmap_pair_counts_basket_trans(batmap_relation, batmap)
@@ -2828,6 +2856,43 @@ AS 'MODULE_PATHNAME', 'batmap_pairs_counts' LANGUAGE C STABLE PARALLEL SAFE COST
 COMMENT ON FUNCTION batmap_pairs(batmap_pair_counts, int8, float8, int8[], int8[], int8, int4, text, int8)
 IS 'frequent pairs of stored pair counts';
 
+CREATE FUNCTION batmap_pairs_of(
+    counts batmap_pair_counts,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_results int8 DEFAULT NULL
+)
+RETURNS TABLE (item_a text, item_b text, support_count int8, count_a int8, count_b int8, total int8,
+    support float8, confidence float8, confidence_ba float8, lift float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_pairs_text_counts' LANGUAGE C STABLE PARALLEL SAFE COST 1000 ROWS 100000
+    SUPPORT _batmap_pairs_counts_support;
+COMMENT ON FUNCTION batmap_pairs_of(batmap_pair_counts, int8, float8, text[], text[], int8, int4, text, int8)
+IS 'frequent pairs of stored pair counts with text items';
+
+CREATE FUNCTION batmap_pairs_of(
+    item_type anyelement,
+    counts batmap_pair_counts,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_results int8 DEFAULT NULL
+)
+RETURNS TABLE (item_a anyelement, item_b anyelement, support_count int8, count_a int8, count_b int8, total int8,
+    support float8, confidence float8, confidence_ba float8, lift float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_pairs_of_counts' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 100000
+    SUPPORT _batmap_pairs_counts_support;
+COMMENT ON FUNCTION batmap_pairs_of(anyelement, batmap_pair_counts, int8, float8, text[], text[], int8, int4, text, int8)
+IS 'frequent pairs of stored pair counts with text items, as values of a type';
+
 CREATE FUNCTION batmap_partners(
     counts batmap_pair_counts,
     min_count int8 DEFAULT NULL,
@@ -2844,6 +2909,39 @@ AS 'MODULE_PATHNAME', 'batmap_partners_counts' LANGUAGE C STABLE PARALLEL SAFE C
 COMMENT ON FUNCTION batmap_partners(batmap_pair_counts, int8, float8, int8[], int8[], int8, text, int8)
 IS 'the best partners of each item in stored pair counts';
 
+CREATE FUNCTION batmap_partners_of(
+    counts batmap_pair_counts,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    items text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL
+)
+RETURNS TABLE (item text, partner text, rank int8, support_count int8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_partners_text_counts' LANGUAGE C STABLE PARALLEL SAFE COST 1000 ROWS 10000
+    SUPPORT _batmap_partners_support;
+COMMENT ON FUNCTION batmap_partners_of(batmap_pair_counts, int8, float8, text[], text[], int8, text, int8)
+IS 'the best partners of each item in stored pair counts with text items';
+
+CREATE FUNCTION batmap_partners_of(
+    item_type anyelement,
+    counts batmap_pair_counts,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    items text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL
+)
+RETURNS TABLE (item anyelement, partner anyelement, rank int8, support_count int8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_partners_of_counts' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10000
+    SUPPORT _batmap_partners_support;
+COMMENT ON FUNCTION batmap_partners_of(anyelement, batmap_pair_counts, int8, float8, text[], text[], int8, text, int8)
+IS 'the best partners of each item in stored pair counts with text items, as values of a type';
+
 CREATE FUNCTION batmap_pair_count(counts batmap_pair_counts, item_a int8, item_b int8) RETURNS int8
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
 COMMENT ON FUNCTION batmap_pair_count(batmap_pair_counts, int8, int8) IS 'number of transactions that contain both items';
@@ -2851,6 +2949,14 @@ COMMENT ON FUNCTION batmap_pair_count(batmap_pair_counts, int8, int8) IS 'number
 CREATE FUNCTION batmap_item_count(counts batmap_pair_counts, item int8) RETURNS int8
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
 COMMENT ON FUNCTION batmap_item_count(batmap_pair_counts, int8) IS 'number of transactions that contain the item';
+
+CREATE FUNCTION batmap_pair_count(counts batmap_pair_counts, item_a text, item_b text) RETURNS int8
+AS 'MODULE_PATHNAME', 'batmap_pair_count_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_pair_count(batmap_pair_counts, text, text) IS 'number of transactions that contain both items';
+
+CREATE FUNCTION batmap_item_count(counts batmap_pair_counts, item text) RETURNS int8
+AS 'MODULE_PATHNAME', 'batmap_item_count_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_item_count(batmap_pair_counts, text) IS 'number of transactions that contain the item';
 
 CREATE FUNCTION batmap_pair_counts_total(batmap_pair_counts) RETURNS int8
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -2868,6 +2974,11 @@ CREATE FUNCTION batmap_pair_counts_unnest(counts batmap_pair_counts, OUT item_a 
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100000;
 COMMENT ON FUNCTION batmap_pair_counts_unnest(batmap_pair_counts) IS 'the pairs that occur with their counts, sorted';
+
+CREATE FUNCTION batmap_pair_counts_unnest_of(counts batmap_pair_counts, OUT item_a text, OUT item_b text, OUT count int8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100000;
+COMMENT ON FUNCTION batmap_pair_counts_unnest_of(batmap_pair_counts) IS 'the pairs of text items that occur with their counts, sorted';
 
 -- Figures about runs -----------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@
 #include "extension/server/boundary.h"
 #include "extension/server/flat_value.h"
 #include "extension/types/relation_datum.h"
+#include "extension/types/text_items.h"
 
 #include "extension/server/pg.h"
 
@@ -94,25 +95,16 @@ namespace {
 template <typename Tid>
 Datum text_trans(FunctionCallInfo fcinfo) {
   if (PG_ARGISNULL(1) || PG_ARGISNULL(2)) return unchanged_state(fcinfo);
-  const text* const item = PG_GETARG_TEXT_PP(2);
-  PG_RETURN_POINTER(append_text_row(text_state(fcinfo), integer_argument<Tid>(fcinfo, 1),
-                                         {VARDATA_ANY(item), static_cast<size_t>(VARSIZE_ANY_EXHDR(item))}));
+  const std::string_view item = text_argument(fcinfo, 2);
+  PG_RETURN_POINTER(append_text_row(text_state(fcinfo), integer_argument<Tid>(fcinfo, 1), item));
 }
 
 /// Items are the canonical text of the uuid.
 template <typename Tid>
 Datum uuid_trans(FunctionCallInfo fcinfo) {
   if (PG_ARGISNULL(1) || PG_ARGISNULL(2)) return unchanged_state(fcinfo);
-  const unsigned char* const bytes = PG_GETARG_UUID_P(2)->data;
-  char item[36];
-  char* at = item;
-  for (int k = 0; k < UUID_LEN; ++k) {
-    if (k == 4 || k == 6 || k == 8 || k == 10) *at++ = '-';
-    *at++ = "0123456789abcdef"[bytes[k] >> 4];
-    *at++ = "0123456789abcdef"[bytes[k] & 15];
-  }
-  PG_RETURN_POINTER(
-      append_text_row(text_state(fcinfo), integer_argument<Tid>(fcinfo, 1), {item, sizeof item}));
+  const UuidText item(PG_GETARG_UUID_P(2));
+  PG_RETURN_POINTER(append_text_row(text_state(fcinfo), integer_argument<Tid>(fcinfo, 1), item.view()));
 }
 
 }  // namespace

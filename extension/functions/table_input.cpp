@@ -2,6 +2,7 @@
 #include "extension/functions/table_input.h"
 
 #include "extension/types/relation_datum.h"
+#include "extension/types/text_items.h"
 
 #include "extension/server/pg.h"
 
@@ -41,15 +42,25 @@ namespace {
 
 /// @raises 42804 if a relation does not have the kind of items that a function answers with
 void check_items(struct varlena* relation, const char* operation, Oid item_type) {
-  if (!OidIsValid(item_type)) {
-    if (holds_texts(relation)) raise_text_items(psprintf("Use %s_of.", operation));
-  } else if (!holds_texts(relation) && relation_row_count(relation) > 0) {
-    const int without_of = static_cast<int>(strlen(operation)) - static_cast<int>(strlen("_of"));
-    raise_integer_items(psprintf("Use %.*s.", without_of, operation));
-  }
+  if (OidIsValid(item_type) == holds_texts(relation) || relation_row_count(relation) == 0) return;
+  if (holds_texts(relation)) raise_text_items(other_form(operation, item_type));
+  raise_integer_items(other_form(operation, item_type));
 }
 
 }  // namespace
+
+const char* other_form(const char* operation, Oid item_type) {
+  if (!OidIsValid(item_type)) return psprintf("Use %s_of.", operation);
+  const int without_of = static_cast<int>(strlen(operation)) - static_cast<int>(strlen("_of"));
+  return psprintf("Use %.*s.", without_of, operation);
+}
+
+const Dictionary* read_text_items(std::span<const std::string_view> texts, Oid item_type, std::span<ItemList> lists,
+                                  const Arguments& arguments, MemoryContext context) {
+  Datum* const values = item_type == TEXTOID ? text_values(texts, context) : values_of_texts(texts, item_type, context);
+  rank_lists_by_text(lists, arguments, item_type, texts);
+  return dictionary_of_values(context, item_type, values, static_cast<uint32_t>(texts.size()));
+}
 
 InputRows relation_rows(FunctionCallInfo fcinfo, int index, MemoryContext context, const char* operation, Oid item_type,
                         std::span<ItemList> lists, const Arguments& arguments) {
@@ -64,9 +75,7 @@ InputRows relation_rows(FunctionCallInfo fcinfo, int index, MemoryContext contex
       texts = relation_texts(relation);
       rows.relation = text_relation_rows(std::as_bytes(flat_bytes(relation))).data();
     }
-    Datum* const values = item_type == TEXTOID ? text_values(texts, context) : values_of_texts(texts, item_type, context);
-    rows.items = dictionary_of_values(context, item_type, values, static_cast<uint32_t>(texts.size()));
-    rank_lists_by_text(lists, arguments, item_type, texts);
+    rows.items = read_text_items(texts, item_type, lists, arguments, context);
   }
   MemoryContextSwitchTo(caller);
   return rows;

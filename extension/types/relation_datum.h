@@ -45,10 +45,6 @@ struct varlena* relation_allocate(size_t capacity);
 /// The texts of a finished relation of text items, by rank. They point into it; the array is in the current context.
 /// @raises XX001 if the relation is damaged
 std::span<const std::string_view> relation_texts(struct varlena* value);
-/// Texts as values of type text, in `context`.
-Datum* text_values(std::span<const std::string_view> texts, MemoryContext context);
-/// Checks texts from outside against the encoding of the database. @raises 22021
-void check_encoding(std::span<const std::byte> texts);
 
 /// @raises 42804: the items of a relation are of the other kind
 [[noreturn]] void raise_text_items(const char* hint);

@@ -9,6 +9,7 @@
 #include "extension/server/context_owned.h"
 #include "extension/server/flat_value.h"
 #include "extension/types/relation_datum.h"
+#include "extension/types/text_items.h"
 
 #include "extension/server/pg.h"
 
@@ -26,7 +27,10 @@ void validate(struct varlena* value) {
     MemoryMeter meter(memory_limit_bytes(), session_memory());
     text_relation_validate(bytes, meter, backend_cancel_token());
   });
-  check_encoding(text_relation_texts(bytes));
+  for (const std::string_view& text : relation_texts(value)) {
+    CHECK_FOR_INTERRUPTS();
+    check_encoding(text);
+  }
 }
 
 /// The distinct pairs of a relation, sorted. Lives in the context of its call.
@@ -61,7 +65,7 @@ const FlatType kRelationType = {"batmap_relation", "r1:", "Build relations with 
 
 const FlatType kIntegerRelationType = {kRelationType.name, kRelationType.prefix, kRelationType.hint, relation_allocate,
                                        is_flat_relation, [](std::span<const std::byte> bytes) {
-                                         if (has_text_items(bytes) && is_text_relation(bytes)) raise_text_items("The _of form of the function takes it.");
+                                         if (has_text_items(bytes) && is_text_relation(bytes)) raise_text_items("The _of forms of the functions take it.");
                                        }};
 
 void raise_text_items(const char* hint) {
@@ -72,14 +76,6 @@ void raise_text_items(const char* hint) {
 void raise_integer_items(const char* hint) {
   ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("the items of the relation are integers"), errhint("%s", hint)));
   pg_unreachable();
-}
-
-void check_encoding(std::span<const std::byte> texts) {
-  ItemTexts each(texts);
-  for (uint32_t count = 0; guarded([&] { return each.next(); }); ++count) {
-    if (count % 4096 == 0) CHECK_FOR_INTERRUPTS();
-    pg_verifymbstr(each.text().data(), static_cast<int>(each.text().size()), false);
-  }
 }
 
 struct varlena* relation_allocate(size_t capacity) {
@@ -99,21 +95,6 @@ std::span<const std::string_view> relation_texts(struct varlena* value) {
       static_cast<std::string_view*>(MemoryContextAllocHuge(CurrentMemoryContext, Max(count, 1) * sizeof(std::string_view)));
   guarded([&] { read_texts(text_relation_texts(bytes), {texts, count}, backend_cancel_token()); });
   return {texts, count};
-}
-
-Datum* text_values(std::span<const std::string_view> texts, MemoryContext context) {
-  size_t bytes = 0;
-  for (const std::string_view& text : texts) bytes += MAXALIGN(VARHDRSZ + text.size());
-  auto* const values = static_cast<Datum*>(MemoryContextAllocHuge(context, texts.size() * sizeof(Datum) + bytes + 1));
-  char* at = reinterpret_cast<char*>(values + texts.size());
-  for (size_t k = 0; k < texts.size(); ++k) {
-    if (k % 65536 == 0) CHECK_FOR_INTERRUPTS();
-    values[k] = PointerGetDatum(at);
-    SET_VARSIZE(at, VARHDRSZ + texts[k].size());
-    memcpy(VARDATA(at), texts[k].data(), texts[k].size());
-    at += MAXALIGN(VARHDRSZ + texts[k].size());
-  }
-  return values;
 }
 
 namespace {

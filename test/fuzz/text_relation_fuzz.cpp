@@ -68,8 +68,9 @@ void check_operations(const uint8_t* data, size_t size) {
         if (left_rows.size() > 20000) break;
         for (int i = 0; i < argument * 20; ++i) {
           const std::string text = std::to_string(i * (operation + 1) % (argument * 3 + 1));
-          append_text(left, i << (operation % 48), text);
-          left_rows.emplace_back(i << (operation % 48), text);
+          const int64_t tid = int64_t{i} << (operation % 48);
+          append_text(left, tid, text);
+          left_rows.emplace_back(tid, text);
         }
         break;
       case 3:

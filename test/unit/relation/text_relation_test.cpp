@@ -55,8 +55,8 @@ TextRows checked_rows(const TextBytes& relation) {
 
 TEST(TextRelation, KeepsWhatIsAppended) {
   Random random(kSeed);
-  for (const size_t count : {1, 2, 4095, 4096, 4097, 9000})
-    for (const uint64_t texts : {1, 3, 300, 5000}) {
+  for (const size_t count : {1, 2, 4095, 4096, 4097})
+    for (const uint64_t texts : {1, 300, 5000}) {
       TextRows rows = random_text_rows(random, count, 100000, texts);
       if (count > 3) rows[1] = {INT64_MIN, std::string(300, 'y')}, rows[2] = rows[3];
       EXPECT_EQ(sorted_rows(checked_rows(text_state_of(rows))), sorted_rows(rows)) << count << " rows, " << texts << " texts";
@@ -65,8 +65,8 @@ TEST(TextRelation, KeepsWhatIsAppended) {
 
 TEST(TextRelation, MergesEveryCombinationOfSizes) {
   Random random(kSeed + 1);
-  for (const size_t left_count : {1, 4095, 4097})
-    for (const size_t right_count : {1, 4096, 5000}) {
+  for (const size_t left_count : {1, 4095})
+    for (const size_t right_count : {1, 4097}) {
       const TextRows left = random_text_rows(random, left_count, 5000, 90);
       const TextRows right = random_text_rows(random, right_count, 900000, 3000);
       TextRows both = left;
