@@ -433,7 +433,7 @@ Counts read_texts_as_numbers(const Bytes& bytes, const std::vector<std::string>&
 
 TEST(TextCounts, AreCountedAsNumbersAre) {
   Random random(kSeed + 20);
-  const std::vector<std::string> texts = ascending_texts(400);
+  const std::vector<std::string> texts = ascending_texts(500);
   for (const size_t rows : {0, 1, 900, 20000}) {
     const std::vector<TidItem> relation = random_rows(random, rows, rows / 8 + 1, rows / 50 + 2);
     for (const int threads : {1, 3}) {
