@@ -80,7 +80,7 @@ SELECT q.r | kept.r FROM kept, (SELECT batmap_relation_agg(tid, number) AS r FRO
 SELECT batmap_relation_agg(r) FROM (SELECT r FROM kept UNION ALL SELECT batmap_relation_agg(tid, number) FROM lines) q;
 SELECT _batmap_relation_trans(r, 1, 1) FROM kept;
 SELECT _batmap_relation_trans(batmap_relation_agg(tid, number), 1, 'a'::text) FROM lines;
-SELECT _batmap_pair_counts_final(r) FROM kept;
+SELECT _batmap_pairs_final(r) FROM kept;
 -- an empty relation has no kind
 SELECT (kept.r | e)::text = kept.r::text AND (e | kept.r)::text = kept.r::text AND (NULL | kept.r)::text = kept.r::text
 FROM kept, (SELECT 'r1:AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA='::batmap_relation) v (e);
