@@ -28,7 +28,8 @@ struct varlena* with_text_room(struct varlena* value, size_t text_bytes, size_t 
   const TextRelationRoom now = text_relation_room(flat_bytes(value));
   const TextRelationRoom needed = text_relation_needed(flat_bytes(value), text_bytes, 1, rows);
   const auto grown = [](size_t has, size_t needs) { return has >= needs ? has : grown_capacity(needs, needs / 4); };
-  if (now.texts >= needed.texts && now.slots >= needed.slots && now.relation >= needed.relation) raise_unsound(kRelationType);
+  if (now.texts >= needed.texts && now.slots >= needed.slots && now.relation >= needed.relation)
+    raise_unsound(kRelationType);
   TextRelationRoom room{grown(now.texts, needed.texts), Max(now.slots, needed.slots), grown(now.relation, needed.relation)};
   if (room.bytes() > MaxAllocSize - VARHDRSZ) room = {needed.texts, room.slots, needed.relation};
   struct varlena* const state = relation_allocate(room.bytes());
@@ -37,9 +38,9 @@ struct varlena* with_text_room(struct varlena* value, size_t text_bytes, size_t 
 }
 
 [[noreturn]] void raise_mixed_items() {
-  ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                  errmsg("a relation of integer items and one of text items have no union"),
-                  errhint("Cast the integers to text: batmap_relation_agg(tid, item::text).")));
+  ereport(ERROR,
+          (errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("a relation of integer items and one of text items have no union"),
+           errhint("Cast the integers to text: batmap_relation_agg(tid, item::text).")));
   pg_unreachable();
 }
 

@@ -374,9 +374,7 @@ BATMAP_TABLE_FUNCTION(batmap_pairs_of_relation) {
   return find_pairs(relation_input(fcinfo, context, "batmap_pairs_of", 1, item_type_argument(fcinfo)), kPairs, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_pairs_counts) {
-  return find_counted_pairs(fcinfo, context, "batmap_pairs", 0, kPairs, wanted);
-}
+BATMAP_TABLE_FUNCTION(batmap_pairs_counts) { return find_counted_pairs(fcinfo, context, "batmap_pairs", 0, kPairs, wanted); }
 
 BATMAP_TABLE_FUNCTION(batmap_pairs_text_counts) {
   return find_counted_pairs(fcinfo, context, "batmap_pairs_of", 0, kPairs, wanted, TEXTOID);

@@ -18,9 +18,7 @@ inline std::string_view text_argument(FunctionCallInfo fcinfo, int argument) {
 }
 
 /// Checks a text from outside against the encoding of the database. @raises 22021
-inline void check_encoding(std::string_view text) {
-  pg_verifymbstr(text.data(), static_cast<int>(text.size()), false);
-}
+inline void check_encoding(std::string_view text) { pg_verifymbstr(text.data(), static_cast<int>(text.size()), false); }
 
 /// The text of a uuid.
 struct UuidText {

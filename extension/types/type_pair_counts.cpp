@@ -47,8 +47,9 @@ void check_same_items(struct varlena* left, struct varlena* right) {
 void check_counts_items(struct varlena* counts, bool texts, const char* hint) {
   const PairCountsHeader header = pair_counts_header(counts_bytes(counts));
   if (header.has_texts() == texts || header.items == 0) return;
-  ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                  errmsg("the items of the pair counts are %s", header.has_texts() ? "text" : "integers"), errhint("%s", hint)));
+  ereport(ERROR,
+          (errcode(ERRCODE_DATATYPE_MISMATCH),
+           errmsg("the items of the pair counts are %s", header.has_texts() ? "text" : "integers"), errhint("%s", hint)));
 }
 
 std::span<const std::string_view> counts_texts(struct varlena* finished) {
@@ -100,7 +101,6 @@ const std::byte* value_argument(FunctionCallInfo fcinfo, bool texts, const char*
   check_counts_items(counts, texts, hint);
   return counts_bytes(counts);
 }
-
 
 constexpr const char* kTextArguments = "Give items of type text: 'item'::text.";
 constexpr const char* kIntegerArguments = "Give integers.";

@@ -63,9 +63,14 @@ const FlatType kRelationType = {"batmap_relation", "r1:", "Build relations with 
                                   return has_text_items(bytes) ? is_text_relation(bytes) : is_flat_relation(bytes);
                                 }};
 
-const FlatType kIntegerRelationType = {kRelationType.name, kRelationType.prefix, kRelationType.hint, relation_allocate,
-                                       is_flat_relation, [](std::span<const std::byte> bytes) {
-                                         if (has_text_items(bytes) && is_text_relation(bytes)) raise_text_items("The _of forms of the functions take it.");
+const FlatType kIntegerRelationType = {kRelationType.name,
+                                       kRelationType.prefix,
+                                       kRelationType.hint,
+                                       relation_allocate,
+                                       is_flat_relation,
+                                       [](std::span<const std::byte> bytes) {
+                                         if (has_text_items(bytes) && is_text_relation(bytes))
+                                           raise_text_items("The _of forms of the functions take it.");
                                        }};
 
 void raise_text_items(const char* hint) {
@@ -74,7 +79,8 @@ void raise_text_items(const char* hint) {
 }
 
 void raise_integer_items(const char* hint) {
-  ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("the items of the relation are integers"), errhint("%s", hint)));
+  ereport(ERROR,
+          (errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("the items of the relation are integers"), errhint("%s", hint)));
   pg_unreachable();
 }
 

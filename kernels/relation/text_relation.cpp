@@ -112,7 +112,8 @@ void for_each_chunk(const std::byte* flat, const CancelToken& cancel, Body body)
 bool is_text_relation(std::span<const std::byte> bytes) {
   if (bytes.size() < kTextRelationHeaderBytes + kFlatHeaderBytes) return false;
   const TextRelationHeader header = text_relation_header(bytes.data());
-  if (header.version != kTextRelationVersion || header.zero[0] != 0 || header.zero[1] != 0 || header.zero[2] != 0) return false;
+  if (header.version != kTextRelationVersion || header.zero[0] != 0 || header.zero[1] != 0 || header.zero[2] != 0)
+    return false;
   if (header.zero_too != 0 || header.text_bytes > header.text_room || header.texts > header.text_bytes) return false;
   if (header.text_room > UINT32_MAX || header.texts > kMaxTexts) return false;
   if (header.slots != 0 && (!std::has_single_bit(header.slots) || header.texts > header.slots / 2)) return false;
@@ -258,7 +259,8 @@ bool is_finished_text_relation(std::span<const std::byte> relation) {
   return flat.open_rows == 0 && flat_used(flat) == rows.size();
 }
 
-size_t text_relation_finish(std::span<const std::byte> relation, std::byte* out, MemoryMeter& meter, const CancelToken& cancel) {
+size_t text_relation_finish(std::span<const std::byte> relation, std::byte* out, MemoryMeter& meter,
+                            const CancelToken& cancel) {
   TextRelationHeader header = text_relation_header(relation.data());
   Buffer<std::string_view> texts(meter, header.texts);
   read_texts(text_relation_texts(relation), texts.span(), cancel);
@@ -295,7 +297,8 @@ void text_relation_validate(std::span<const std::byte> bytes, MemoryMeter& meter
     refuse_text_relation("reserved bytes are not zero");
   if (header.slots != 0 || header.text_bytes != header.text_room) refuse_text_relation("texts that are not sorted");
   if (header.text_bytes > bytes.size() - kTextRelationHeaderBytes) refuse_text_relation("length and header disagree");
-  if (header.texts > header.text_bytes || header.texts > kMaxTexts) refuse_text_relation("number of texts and their bytes disagree");
+  if (header.texts > header.text_bytes || header.texts > kMaxTexts)
+    refuse_text_relation("number of texts and their bytes disagree");
   validate_texts(text_relation_texts(bytes), header.texts, cancel);
   const std::span<const std::byte> rows = text_relation_rows(bytes);
   flat_validate(rows);
@@ -314,7 +317,8 @@ bool has_numbers_of_texts(std::span<const std::byte> relation) {
   const std::byte* at = flat + kFlatHeaderBytes;
   for (const std::byte* const end = at + flat_header(flat).sealed_bytes; at < end;) {
     const ChunkView chunk = read_chunk(at);
-    if (chunk.item_base < 0 || chunk.item_range >= texts || static_cast<uint64_t>(chunk.item_base) >= texts - chunk.item_range)
+    if (chunk.item_base < 0 || chunk.item_range >= texts ||
+        static_cast<uint64_t>(chunk.item_base) >= texts - chunk.item_range)
       return false;
     at += chunk.bytes;
   }

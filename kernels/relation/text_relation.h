@@ -145,7 +145,8 @@ size_t text_relation_finished_capacity(std::span<const std::byte> relation);
 /// @param out  text_relation_finished_capacity() bytes; must not overlap `relation`
 /// @return bytes written
 /// @throws Error{kInvalidData} if texts or rows are damaged; Error{kMemoryLimit, kCancelled}
-size_t text_relation_finish(std::span<const std::byte> relation, std::byte* out, MemoryMeter& meter, const CancelToken& cancel);
+size_t text_relation_finish(std::span<const std::byte> relation, std::byte* out, MemoryMeter& meter,
+                            const CancelToken& cancel);
 
 /// Whether a relation is in its finished form.
 bool is_finished_text_relation(std::span<const std::byte> relation);

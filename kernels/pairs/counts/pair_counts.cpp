@@ -183,7 +183,7 @@ void PairCountsWriter::end_item() {
     std::byte* const room = items_.room(text_bytes_at_most(text_.size()));
     items_.add(static_cast<size_t>(put_text(room, text_) - room));
   } else {
-      write_varint(items_, count_ == 1 ? zigzag(item_) : static_cast<uint64_t>(item_) - static_cast<uint64_t>(before_) - 1);
+    write_varint(items_, count_ == 1 ? zigzag(item_) : static_cast<uint64_t>(item_) - static_cast<uint64_t>(before_) - 1);
   }
   write_varint(items_, support_ - 1);
   write_varint(items_, rows_.size() - row_begin_);

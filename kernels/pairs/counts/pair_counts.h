@@ -146,8 +146,8 @@ class PairCountsWriter {
   GrowingBuffer<std::byte> rows_;
   uint32_t count_ = 0;  // items so far
   uint64_t pairs_ = 0;
-  int64_t item_ = 0;      // the current item
-  int64_t before_ = 0;    // the item before it
+  int64_t item_ = 0;       // the current item
+  int64_t before_ = 0;     // the item before it
   std::string_view text_;  // the current item, if has_texts_
   bool has_texts_ = false;
   uint64_t support_ = 0;  // of the current item

@@ -451,7 +451,8 @@ TEST(TextCounts, AreCountedAsNumbersAre) {
         if (++asked < 100) {
           EXPECT_EQ(pair_count(bytes.data(), text(item), text(item)), support);
         }
-      for (const char* none : {"", "1000000", "zzz"}) EXPECT_EQ(pair_count(bytes.data(), std::string_view(none), "100000"), 0u);
+      for (const char* none : {"", "1000000", "zzz"})
+        EXPECT_EQ(pair_count(bytes.data(), std::string_view(none), "100000"), 0u);
     }
   }
 }

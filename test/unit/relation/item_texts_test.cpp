@@ -17,7 +17,8 @@ namespace {
 std::vector<std::string> some_texts() {
   std::vector<std::string> texts;
   for (const size_t length : {0, 1, 7, 8, 9, 15, 16, 17, 127, 128, 129, 16383, 16384}) texts.emplace_back(length, 'x');
-  for (const char* text : {"xxxxxxxx\xff", "xxxxxxxx\x01", "\xff", "\x80", "\x7f", "a", "ab", "abc", "b"}) texts.emplace_back(text);
+  for (const char* text : {"xxxxxxxx\xff", "xxxxxxxx\x01", "\xff", "\x80", "\x7f", "a", "ab", "abc", "b"})
+    texts.emplace_back(text);
   return texts;
 }
 

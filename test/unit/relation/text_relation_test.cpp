@@ -59,7 +59,8 @@ TEST(TextRelation, KeepsWhatIsAppended) {
     for (const uint64_t texts : {1, 300, 5000}) {
       TextRows rows = random_text_rows(random, count, 100000, texts);
       if (count > 3) rows[1] = {INT64_MIN, std::string(300, 'y')}, rows[2] = rows[3];
-      EXPECT_EQ(sorted_rows(checked_rows(text_state_of(rows))), sorted_rows(rows)) << count << " rows, " << texts << " texts";
+      EXPECT_EQ(sorted_rows(checked_rows(text_state_of(rows))), sorted_rows(rows))
+          << count << " rows, " << texts << " texts";
     }
 }
 
@@ -86,7 +87,8 @@ TEST(TextRelation, EqualTextsAreEqualBytes) {
   TextRows rows = random_text_rows(random, 3000, 100, 500);
   const auto dictionary = [](const TextRows& of) {
     const TextBytes finished = finished_text_relation(text_state_of(of));
-    return TextBytes(finished.begin(), finished.begin() + static_cast<ptrdiff_t>(text_relation_header(finished.data()).rows_begin()));
+    return TextBytes(finished.begin(),
+                     finished.begin() + static_cast<ptrdiff_t>(text_relation_header(finished.data()).rows_begin()));
   };
   const TextBytes before = dictionary(rows);
   random.shuffle(rows);
@@ -164,7 +166,8 @@ TEST(TextRelation, SoundHeadersAreToldFromOthers) {
   EXPECT_FALSE(sound([](TextRelationHeader& h) { h.version = 1; }));
   for (const int at : {0, 1, 2}) EXPECT_FALSE(sound([&](TextRelationHeader& h) { h.zero[at] = 1; }));
   EXPECT_FALSE(sound([](TextRelationHeader& h) { h.zero_too = 1; }));
-  for (const uint32_t slots : {0u, 1u, 2u, 7u, 9u, 4u, 1u << 20, 1u << 31}) EXPECT_FALSE(sound([&](TextRelationHeader& h) { h.slots = slots; })) << slots;
+  for (const uint32_t slots : {0u, 1u, 2u, 7u, 9u, 4u, 1u << 20, 1u << 31})
+    EXPECT_FALSE(sound([&](TextRelationHeader& h) { h.slots = slots; })) << slots;
   EXPECT_FALSE(sound([](TextRelationHeader& h) { h.texts = 100; }));
   EXPECT_FALSE(sound([](TextRelationHeader& h) { h.texts = UINT32_MAX; }));
   EXPECT_FALSE(sound([](TextRelationHeader& h) { h.text_bytes = h.text_room + 1; }));
@@ -180,7 +183,8 @@ TEST(TextRelation, DamagedStatesDoNoHarm) {
   const size_t to = text_relation_header(good.data()).rows_begin();
   for (int i = 0; i < 3000; ++i) {
     TextBytes state = good;
-    for (uint64_t k = random.below(4); k < 4; ++k) state[from + random.below(to - from)] = static_cast<std::byte>(random.bits());
+    for (uint64_t k = random.below(4); k < 4; ++k)
+      state[from + random.below(to - from)] = static_cast<std::byte>(random.bits());
     ASSERT_TRUE(is_text_relation(state));
     try {
       append_text(state, 1, "new");
@@ -225,7 +229,8 @@ TEST(TextRelation, BytesAreThoseOfTheGoldenFile) {
     for (const char c : line.substr(0, line.find('#')))
       if (std::isxdigit(static_cast<unsigned char>(c))) expected += c;
   std::string found;
-  for (const std::byte byte : finished_text_relation(text_state_of({{1, "milk"}, {1, "bread"}, {2, "milk"}, {2, ""}, {4, "bread"}}))) {
+  for (const std::byte byte :
+       finished_text_relation(text_state_of({{1, "milk"}, {1, "bread"}, {2, "milk"}, {2, ""}, {4, "bread"}}))) {
     const char* digits = "0123456789abcdef";
     found += digits[static_cast<unsigned>(byte) >> 4];
     found += digits[static_cast<unsigned>(byte) & 15];
