@@ -141,6 +141,13 @@ SELECT count(*) AS wrong FROM (
         SELECT batmap_relation_agg(i, md5((i % 5000)::text)) AS r FROM generate_series(1, 20000) i GROUP BY i % 7) g) q, batmap_unnest_of(q.r) u
     EXCEPT SELECT i, md5((i % 5000)::text) FROM generate_series(1, 20000) i) d;
 
+-- no run leaves memory charged to the session, whoever gave the texts their numbers
+SELECT memory AS before FROM batmap_usage()
+\gset
+SELECT count(*) FROM batmap_pairs_of('SELECT tid, item FROM lines', min_count => 1);
+SELECT count(*) FROM kept, batmap_pairs_of(r, min_count => 1);
+SELECT memory = :before AS given_back FROM batmap_usage();
+
 -- not a relation: each of these differs from a good one in one place
 CREATE FUNCTION refusal(hex text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN

@@ -2,7 +2,6 @@
 #include "pairs/counts/pair_counts.h"
 
 #include <algorithm>
-#include <compare>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,29 +41,28 @@ uint64_t checked_varint(std::span<const std::byte>& bytes) {
   invalid("a number is too large");
 }
 
-/// Compares the items of two values.
-std::strong_ordering compare_items(const PairCountsItems& a, const PairCountsItems& b, bool texts) {
-  return texts ? a.text() <=> b.text() : a.item() <=> b.item();
-}
-
-/// Have the items of a sum texts?
-bool has_texts(const std::byte* x, const std::byte* y) {
-  return pair_counts_header(x).has_texts() || pair_counts_header(y).has_texts();
+/// What an item compares as.
+template <bool kTexts>
+auto key_of(const PairCountsItems& items) {
+  if constexpr (kTexts)
+    return items.text();
+  else
+    return items.item();
 }
 
 /// The position in the sum of each item of two values.
+template <bool kTexts>
 struct SumIndexes {
   SumIndexes(const std::byte* x, const std::byte* y, MemoryMeter& meter)
       : of_x(meter, pair_counts_header(x).items), of_y(meter, pair_counts_header(y).items) {
     PairCountsItems a(x);
     PairCountsItems b(y);
-    const bool texts = has_texts(x, y);
     bool more_a = a.next();
     bool more_b = b.next();
     uint64_t index = 0;
     for (; more_a || more_b; ++index) {
-      const bool take_a = more_a && (!more_b || compare_items(a, b, texts) <= 0);
-      const bool take_b = more_b && (!more_a || compare_items(a, b, texts) >= 0);
+      const bool take_a = more_a && (!more_b || key_of<kTexts>(a) <= key_of<kTexts>(b));
+      const bool take_b = more_b && (!more_a || key_of<kTexts>(b) <= key_of<kTexts>(a));
       if (take_a) of_x[a.index()] = static_cast<uint32_t>(index), more_a = a.next();
       if (take_b) of_y[b.index()] = static_cast<uint32_t>(index), more_b = b.next();
     }
@@ -81,7 +79,9 @@ void add_row(const PairCountsItems& from, const Buffer<uint32_t>& indexes, PairC
   for (PairCountsRow row = from.row(); row.next();) writer.add_pair(indexes[row.index()], row.count());
 }
 
-void add_rows(const PairCountsItems& a, const PairCountsItems& b, const SumIndexes& indexes, PairCountsWriter& writer) {
+template <bool kTexts>
+void add_rows(const PairCountsItems& a, const PairCountsItems& b, const SumIndexes<kTexts>& indexes,
+              PairCountsWriter& writer) {
   PairCountsRow row_a = a.row();
   PairCountsRow row_b = b.row();
   bool more_a = row_a.next();
@@ -97,15 +97,16 @@ void add_rows(const PairCountsItems& a, const PairCountsItems& b, const SumIndex
   }
 }
 
-void add_two(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& out, const ExecutionOptions& options) {
+template <bool kTexts>
+void add_two_of_kind(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& out,
+                     const ExecutionOptions& options) {
   const uint64_t total = pair_counts_header(x).total + pair_counts_header(y).total;
   if (total > kMaxTotal)
     throw Error(ErrorCode::kTooLarge, "pair counts of more than " + std::to_string(kMaxTotal) + " transactions");
-  const SumIndexes indexes(x, y, *options.memory);
-  const bool texts = has_texts(x, y);
+  const SumIndexes<kTexts> indexes(x, y, *options.memory);
   PairCountsWriter writer(options);
   const auto add_item = [&](const PairCountsItems& items, uint64_t support) {
-    if (texts)
+    if constexpr (kTexts)
       writer.add_text(items.text(), support);
     else
       writer.add_item(items.item(), support);
@@ -115,15 +116,12 @@ void add_two(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& o
   bool more_a = a.next();
   bool more_b = b.next();
   while (more_a || more_b) {
-    const std::strong_ordering order = !more_b   ? std::strong_ordering::less
-                                       : !more_a ? std::strong_ordering::greater
-                                                 : compare_items(a, b, texts);
-    if (order == 0) {
+    if (more_a && more_b && key_of<kTexts>(a) == key_of<kTexts>(b)) {
       add_item(a, a.support() + b.support());
       add_rows(a, b, indexes, writer);
       more_a = a.next();
       more_b = b.next();
-    } else if (order < 0) {
+    } else if (more_a && (!more_b || key_of<kTexts>(a) < key_of<kTexts>(b))) {
       add_item(a, a.support());
       add_row(a, indexes.of_x, writer);
       more_a = a.next();
@@ -134,6 +132,13 @@ void add_two(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& o
     }
   }
   writer.finish(total, out);
+}
+
+void add_two(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& out, const ExecutionOptions& options) {
+  if (pair_counts_header(x).has_texts() || pair_counts_header(y).has_texts())
+    add_two_of_kind<true>(x, y, out, options);
+  else
+    add_two_of_kind<false>(x, y, out, options);
 }
 
 /// Adds by halves, so that every value takes part in log2(number of values) additions.
