@@ -36,7 +36,8 @@ class ItemTexts {
 };
 
 /// The texts of a block. They point into it.
-/// @param texts  [number of texts in the block] out @throws Error{kInvalidData} unless the block has that many; Error{kCancelled}
+/// @param texts  [number of texts in the block] out
+/// @throws Error{kInvalidData} unless the block has that many; Error{kCancelled}
 void read_texts(std::span<const std::byte> bytes, std::span<std::string_view> texts, const CancelToken& cancel);
 
 /// Checks an untrusted dictionary in full.

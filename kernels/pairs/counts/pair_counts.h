@@ -160,7 +160,8 @@ inline constexpr const char* kMixedCounts = "pair counts of integer items and of
 inline constexpr const char* kMixedCountsHint = "Cast the integers to text: batmap_pair_counts_agg(tid, item::text).";
 
 /// Appends the sum of one or more values or states to `out`, as a finished value.
-/// @throws Error{kInvalidParameter} if there are items of both kinds; Error{kTooLarge} if the total exceeds 2^63 - 1; Error{kMemoryLimit, kCancelled}
+/// @throws Error{kInvalidParameter} if there are items of both kinds; Error{kTooLarge} if the total exceeds 2^63 - 1;
+/// Error{kMemoryLimit, kCancelled}
 void add_pair_counts(std::span<const std::byte* const> values, GrowingBuffer<std::byte>& out,
                      const ExecutionOptions& options);
 
