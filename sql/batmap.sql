@@ -43,6 +43,22 @@ CREATE FUNCTION _batmap_relation_trans(batmap_relation, int8, int8) RETURNS batm
 AS 'MODULE_PATHNAME', 'batmap_relation_trans_int8_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _batmap_relation_trans(batmap_relation, int8, int8) IS 'transition function of batmap_relation_agg';
 
+CREATE FUNCTION _batmap_relation_trans(batmap_relation, int4, text) RETURNS batmap_relation
+AS 'MODULE_PATHNAME', 'batmap_relation_trans_int4_text' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_relation_trans(batmap_relation, int4, text) IS 'transition function of batmap_relation_agg';
+
+CREATE FUNCTION _batmap_relation_trans(batmap_relation, int4, uuid) RETURNS batmap_relation
+AS 'MODULE_PATHNAME', 'batmap_relation_trans_int4_uuid' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_relation_trans(batmap_relation, int4, uuid) IS 'transition function of batmap_relation_agg';
+
+CREATE FUNCTION _batmap_relation_trans(batmap_relation, int8, text) RETURNS batmap_relation
+AS 'MODULE_PATHNAME', 'batmap_relation_trans_int8_text' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_relation_trans(batmap_relation, int8, text) IS 'transition function of batmap_relation_agg';
+
+CREATE FUNCTION _batmap_relation_trans(batmap_relation, int8, uuid) RETURNS batmap_relation
+AS 'MODULE_PATHNAME', 'batmap_relation_trans_int8_uuid' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_relation_trans(batmap_relation, int8, uuid) IS 'transition function of batmap_relation_agg';
+
 CREATE FUNCTION _batmap_relation_merge(batmap_relation, batmap_relation) RETURNS batmap_relation
 AS 'MODULE_PATHNAME', 'batmap_relation_merge' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _batmap_relation_merge(batmap_relation, batmap_relation)
@@ -86,6 +102,34 @@ CREATE AGGREGATE batmap_relation_agg(tid int8, item int8) (
 );
 COMMENT ON AGGREGATE batmap_relation_agg(int8, int8) IS 'collects (tid, item) rows into a relation';
 
+CREATE AGGREGATE batmap_relation_agg(tid int4, item text) (
+    SFUNC = _batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_relation_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_relation_agg(int4, text) IS 'collects (tid, item) rows into a relation of text items';
+
+CREATE AGGREGATE batmap_relation_agg(tid int4, item uuid) (
+    SFUNC = _batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_relation_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_relation_agg(int4, uuid) IS 'collects (tid, item) rows into a relation of text items, the texts of uuids';
+
+CREATE AGGREGATE batmap_relation_agg(tid int8, item text) (
+    SFUNC = _batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_relation_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_relation_agg(int8, text) IS 'collects (tid, item) rows into a relation of text items';
+
+CREATE AGGREGATE batmap_relation_agg(tid int8, item uuid) (
+    SFUNC = _batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_relation_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_relation_agg(int8, uuid) IS 'collects (tid, item) rows into a relation of text items, the texts of uuids';
+
 CREATE AGGREGATE batmap_relation_agg(batmap_relation) (
     SFUNC = _batmap_relation_merge, STYPE = batmap_relation, SSPACE = 65536,
     COMBINEFUNC = _batmap_relation_merge,
@@ -96,6 +140,10 @@ COMMENT ON AGGREGATE batmap_relation_agg(batmap_relation) IS 'merges relations';
 CREATE FUNCTION batmap_unnest(relation batmap_relation, OUT tid int8, OUT item int8) RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'batmap_relation_unnest' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100000;
 COMMENT ON FUNCTION batmap_unnest(batmap_relation) IS 'the distinct (tid, item) pairs of a relation, sorted';
+
+CREATE FUNCTION batmap_unnest_of(relation batmap_relation, OUT tid int8, OUT item text) RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'batmap_relation_unnest_of' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100000;
+COMMENT ON FUNCTION batmap_unnest_of(batmap_relation) IS 'the distinct (tid, item) pairs of a relation of text items, sorted';
 
 -- Frequent pairs --------------------------------------------------------------------------------
 
@@ -197,6 +245,47 @@ AS 'MODULE_PATHNAME', 'batmap_pairs_of_query' LANGUAGE C STABLE PARALLEL RESTRIC
 COMMENT ON FUNCTION batmap_pairs_of(anyelement, text, int8, float8, text[], text[], int8, int4, text, int8, text, text, name, name, record)
 IS 'frequent pairs of the (tid, item) rows of a query, for items of any hashable type';
 
+CREATE FUNCTION batmap_pairs_of(
+    relation batmap_relation,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    method text DEFAULT NULL,
+    device text DEFAULT NULL
+)
+RETURNS TABLE (item_a text, item_b text, support_count int8, count_a int8, count_b int8, total int8,
+    support float8, confidence float8, confidence_ba float8, lift float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_pairs_text_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
+    SUPPORT _batmap_pairs_support;
+COMMENT ON FUNCTION batmap_pairs_of(batmap_relation, int8, float8, text[], text[], int8, int4, text, int8, text, text)
+IS 'frequent pairs of a relation of text items';
+
+CREATE FUNCTION batmap_pairs_of(
+    item_type anyelement,
+    relation batmap_relation,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    method text DEFAULT NULL,
+    device text DEFAULT NULL
+)
+RETURNS TABLE (item_a anyelement, item_b anyelement, support_count int8, count_a int8, count_b int8, total int8,
+    support float8, confidence float8, confidence_ba float8, lift float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_pairs_of_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 100000
+    SUPPORT _batmap_pairs_support;
+COMMENT ON FUNCTION batmap_pairs_of(anyelement, batmap_relation, int8, float8, text[], text[], int8, int4, text, int8, text, text)
+IS 'frequent pairs of a relation of text items, as values of a type';
+
 -- Partners ----------------------------------------------------------------------------------------
 
 CREATE FUNCTION _batmap_partners_support(internal) RETURNS internal
@@ -284,6 +373,43 @@ AS 'MODULE_PATHNAME', 'batmap_partners_of_query' LANGUAGE C STABLE PARALLEL REST
     SUPPORT _batmap_partners_support;
 COMMENT ON FUNCTION batmap_partners_of(anyelement, text, int8, float8, text[], text[], int8, text, int8, text, text, name, name, record)
 IS 'the best partners of each item in the (tid, item) rows of a query, for items of any hashable type';
+
+CREATE FUNCTION batmap_partners_of(
+    relation batmap_relation,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    items text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL,
+    method text DEFAULT NULL,
+    device text DEFAULT NULL
+)
+RETURNS TABLE (item text, partner text, rank int8, support_count int8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_partners_text_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 10000
+    SUPPORT _batmap_partners_support;
+COMMENT ON FUNCTION batmap_partners_of(batmap_relation, int8, float8, text[], text[], int8, text, int8, text, text)
+IS 'the best partners of each item in a relation of text items';
+
+CREATE FUNCTION batmap_partners_of(
+    item_type anyelement,
+    relation batmap_relation,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    items text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL,
+    method text DEFAULT NULL,
+    device text DEFAULT NULL
+)
+RETURNS TABLE (item anyelement, partner anyelement, rank int8, support_count int8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_partners_of_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10000
+    SUPPORT _batmap_partners_support;
+COMMENT ON FUNCTION batmap_partners_of(anyelement, batmap_relation, int8, float8, text[], text[], int8, text, int8, text, text)
+IS 'the best partners of each item in a relation of text items, as values of a type';
 
 CREATE FUNCTION _batmap_itemsets_support(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'batmap_itemsets_support' LANGUAGE C STRICT PARALLEL SAFE;
@@ -387,6 +513,51 @@ AS 'MODULE_PATHNAME', 'batmap_itemsets_of_query' LANGUAGE C STABLE PARALLEL REST
 COMMENT ON FUNCTION batmap_itemsets_of(anyelement, text, int8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text, name, name, record)
 IS 'frequent itemsets of the (tid, item) rows of a query, for items of any hashable type';
 
+CREATE FUNCTION batmap_itemsets_of(
+    relation batmap_relation,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    algorithm text DEFAULT 'auto',
+    device text DEFAULT NULL
+)
+RETURNS TABLE (itemset text[], length int4, support_count int8, support float8, total int8)
+AS 'MODULE_PATHNAME', 'batmap_itemsets_text_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
+    SUPPORT _batmap_itemsets_support;
+COMMENT ON FUNCTION batmap_itemsets_of(batmap_relation, int8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text)
+IS 'frequent itemsets of a relation of text items';
+
+CREATE FUNCTION batmap_itemsets_of(
+    item_type anyelement,
+    relation batmap_relation,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    algorithm text DEFAULT 'auto',
+    device text DEFAULT NULL
+)
+RETURNS TABLE (itemset anyarray, length int4, support_count int8, support float8, total int8)
+AS 'MODULE_PATHNAME', 'batmap_itemsets_of_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 100000
+    SUPPORT _batmap_itemsets_support;
+COMMENT ON FUNCTION batmap_itemsets_of(anyelement, batmap_relation, int8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text)
+IS 'frequent itemsets of a relation of text items, as values of a type';
+
 CREATE FUNCTION batmap_itemset_spectrum(
     query text,
     min_count int8 DEFAULT NULL,
@@ -464,6 +635,41 @@ AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_of_query' LANGUAGE C STABLE PARAL
     SUPPORT _batmap_stream_support;
 COMMENT ON FUNCTION batmap_itemset_spectrum_of(anyelement, text, int8, float8, float8, int4, int4, text, text[], text[], name, name, record)
 IS 'number of frequent itemsets of each length and support in the (tid, item) rows of a query, for items of any hashable type';
+
+CREATE FUNCTION batmap_itemset_spectrum_of(
+    relation batmap_relation,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL
+)
+RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_text_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_spectrum_of(batmap_relation, int8, float8, float8, int4, int4, text, text[], text[])
+IS 'number of frequent itemsets of each length and support in a relation of text items';
+
+CREATE FUNCTION batmap_itemset_spectrum_of(
+    item_type anyelement,
+    relation batmap_relation,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL
+)
+RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_of_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_spectrum_of(anyelement, batmap_relation, int8, float8, float8, int4, int4, text, text[], text[])
+IS 'number of frequent itemsets of each length and support in a relation of text items, as values of a type';
 
 CREATE FUNCTION batmap_itemset_estimate(
     query text,
@@ -651,6 +857,61 @@ AS 'MODULE_PATHNAME', 'batmap_rules_of_query' LANGUAGE C STABLE PARALLEL RESTRIC
 COMMENT ON FUNCTION batmap_rules_of(anyelement, text, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text, name, name, record)
 IS 'association rules of the (tid, item) rows of a query, for items of any hashable type';
 
+CREATE FUNCTION batmap_rules_of(
+    relation batmap_relation,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT NULL,
+    max_rhs int4 DEFAULT 1,
+    lhs_include text[] DEFAULT NULL,
+    lhs_exclude text[] DEFAULT NULL,
+    rhs_include text[] DEFAULT NULL,
+    rhs_exclude text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    device text DEFAULT NULL
+)
+RETURNS TABLE (
+    lhs text[], rhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8)
+AS 'MODULE_PATHNAME', 'batmap_rules_text_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
+    SUPPORT _batmap_rules_support;
+COMMENT ON FUNCTION batmap_rules_of(batmap_relation, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text)
+IS 'association rules of a relation of text items';
+
+CREATE FUNCTION batmap_rules_of(
+    item_type anyelement,
+    relation batmap_relation,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT NULL,
+    max_rhs int4 DEFAULT 1,
+    lhs_include text[] DEFAULT NULL,
+    lhs_exclude text[] DEFAULT NULL,
+    rhs_include text[] DEFAULT NULL,
+    rhs_exclude text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    device text DEFAULT NULL
+)
+RETURNS TABLE (
+    lhs anyarray, rhs anyarray, support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8)
+AS 'MODULE_PATHNAME', 'batmap_rules_of_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 100000
+    SUPPORT _batmap_rules_support;
+COMMENT ON FUNCTION batmap_rules_of(anyelement, batmap_relation, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text)
+IS 'association rules of a relation of text items, as values of a type';
+
 CREATE FUNCTION _batmap_recommend_support(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'batmap_recommend_support' LANGUAGE C STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION _batmap_recommend_support(internal) IS 'planner support of batmap_recommend and batmap_recommend_of';
@@ -748,6 +1009,49 @@ AS 'MODULE_PATHNAME', 'batmap_recommend_of_query' LANGUAGE C STABLE PARALLEL RES
     SUPPORT _batmap_recommend_support;
 COMMENT ON FUNCTION batmap_recommend_of(anyelement, text[], text, int8, float8, float8, float8, int4, text[], text[], int8, text, name, name, record)
 IS 'items of any hashable type that the (tid, item) rows of a query recommend for a basket, best first';
+
+CREATE FUNCTION batmap_recommend_of(
+    basket text[],
+    relation batmap_relation,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT 2,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence'
+)
+RETURNS TABLE (
+    item text, score float8, lhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    confidence float8, lift float8)
+AS 'MODULE_PATHNAME', 'batmap_recommend_text_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 10
+    SUPPORT _batmap_recommend_support;
+COMMENT ON FUNCTION batmap_recommend_of(text[], batmap_relation, int8, float8, float8, float8, int4, text[], text[], int8, text)
+IS 'items that a relation of text items recommends for a basket, best first';
+
+CREATE FUNCTION batmap_recommend_of(
+    item_type anyelement,
+    basket text[],
+    relation batmap_relation,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT 2,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence'
+)
+RETURNS TABLE (
+    item anyelement, score float8, lhs anyarray, support_count int8, lhs_count int8, rhs_count int8, total int8,
+    confidence float8, lift float8)
+AS 'MODULE_PATHNAME', 'batmap_recommend_of_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10
+    SUPPORT _batmap_recommend_support;
+COMMENT ON FUNCTION batmap_recommend_of(anyelement, text[], batmap_relation, int8, float8, float8, float8, int4, text[], text[], int8, text)
+IS 'items that a relation of text items recommends for a basket, best first, as values of a type';
 
 CREATE FUNCTION batmap_estimate(
     query text,
@@ -1330,6 +1634,42 @@ AS 'MODULE_PATHNAME', 'batmap_join_project_of_query' LANGUAGE C STABLE PARALLEL 
     SUPPORT _batmap_join_project_support;
 COMMENT ON FUNCTION batmap_join_project_of(anyelement, anycompatible, text, text, int8, bool, int8, int4, int8, text, text, record)
 IS 'all (a, c) that share a b in the (a, b) and (b, c) rows of two queries, with the number of such b, for a and c of any hashable types';
+
+CREATE FUNCTION batmap_join_project_of(
+    left_relation batmap_relation,
+    right_relation batmap_relation,
+    min_count int8 DEFAULT NULL,
+    distinct_only bool DEFAULT false,
+    top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    method text DEFAULT NULL,
+    device text DEFAULT NULL
+)
+RETURNS TABLE (a text, c text, support_count int8)
+AS 'MODULE_PATHNAME', 'batmap_join_project_text_relation' LANGUAGE C STABLE PARALLEL SAFE COST 10000 ROWS 100000
+    SUPPORT _batmap_join_project_support;
+COMMENT ON FUNCTION batmap_join_project_of(batmap_relation, batmap_relation, int8, bool, int8, int4, int8, text, text)
+IS 'all (a, c) that share a b in the (b, a) and (b, c) pairs of two relations of text items, with the number of such b';
+
+CREATE FUNCTION batmap_join_project_of(
+    left_type anyelement,
+    right_type anycompatible,
+    left_relation batmap_relation,
+    right_relation batmap_relation,
+    min_count int8 DEFAULT NULL,
+    distinct_only bool DEFAULT false,
+    top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    method text DEFAULT NULL,
+    device text DEFAULT NULL
+)
+RETURNS TABLE (a anyelement, c anycompatible, support_count int8)
+AS 'MODULE_PATHNAME', 'batmap_join_project_of_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 100000
+    SUPPORT _batmap_join_project_support;
+COMMENT ON FUNCTION batmap_join_project_of(anyelement, anycompatible, batmap_relation, batmap_relation, int8, bool, int8, int4, int8, text, text)
+IS 'all (a, c) that share a b in the (b, a) and (b, c) pairs of two relations of text items, with the number of such b, as values of types';
 
 CREATE TYPE batmap_join_state;
 
@@ -2418,6 +2758,34 @@ CREATE AGGREGATE batmap_pair_counts_agg(tid int8, item int8) (
 );
 COMMENT ON AGGREGATE batmap_pair_counts_agg(int8, int8) IS 'counts the pairs of (tid, item) rows';
 
+CREATE AGGREGATE batmap_pair_counts_agg(tid int4, item text) (
+    SFUNC = _batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_pair_counts_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_pair_counts_agg(int4, text) IS 'counts the pairs of (tid, item) rows, with text items';
+
+CREATE AGGREGATE batmap_pair_counts_agg(tid int4, item uuid) (
+    SFUNC = _batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_pair_counts_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_pair_counts_agg(int4, uuid) IS 'counts the pairs of (tid, item) rows, with text items, the texts of uuids';
+
+CREATE AGGREGATE batmap_pair_counts_agg(tid int8, item text) (
+    SFUNC = _batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_pair_counts_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_pair_counts_agg(int8, text) IS 'counts the pairs of (tid, item) rows, with text items';
+
+CREATE AGGREGATE batmap_pair_counts_agg(tid int8, item uuid) (
+    SFUNC = _batmap_relation_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_pair_counts_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_pair_counts_agg(int8, uuid) IS 'counts the pairs of (tid, item) rows, with text items, the texts of uuids';
+
 CREATE FUNCTION _batmap_pair_counts_basket_trans(batmap_relation, batmap) RETURNS batmap_relation
 AS 'MODULE_PATHNAME', 'batmap_pair_counts_basket_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 COMMENT ON FUNCTION _batmap_pair_counts_basket_trans(batmap_relation, batmap)
@@ -2488,6 +2856,43 @@ AS 'MODULE_PATHNAME', 'batmap_pairs_counts' LANGUAGE C STABLE PARALLEL SAFE COST
 COMMENT ON FUNCTION batmap_pairs(batmap_pair_counts, int8, float8, int8[], int8[], int8, int4, text, int8)
 IS 'frequent pairs of stored pair counts';
 
+CREATE FUNCTION batmap_pairs_of(
+    counts batmap_pair_counts,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_results int8 DEFAULT NULL
+)
+RETURNS TABLE (item_a text, item_b text, support_count int8, count_a int8, count_b int8, total int8,
+    support float8, confidence float8, confidence_ba float8, lift float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_pairs_text_counts' LANGUAGE C STABLE PARALLEL SAFE COST 1000 ROWS 100000
+    SUPPORT _batmap_pairs_counts_support;
+COMMENT ON FUNCTION batmap_pairs_of(batmap_pair_counts, int8, float8, text[], text[], int8, int4, text, int8)
+IS 'frequent pairs of stored pair counts with text items';
+
+CREATE FUNCTION batmap_pairs_of(
+    item_type anyelement,
+    counts batmap_pair_counts,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_results int8 DEFAULT NULL
+)
+RETURNS TABLE (item_a anyelement, item_b anyelement, support_count int8, count_a int8, count_b int8, total int8,
+    support float8, confidence float8, confidence_ba float8, lift float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_pairs_of_counts' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 100000
+    SUPPORT _batmap_pairs_counts_support;
+COMMENT ON FUNCTION batmap_pairs_of(anyelement, batmap_pair_counts, int8, float8, text[], text[], int8, int4, text, int8)
+IS 'frequent pairs of stored pair counts with text items, as values of a type';
+
 CREATE FUNCTION batmap_partners(
     counts batmap_pair_counts,
     min_count int8 DEFAULT NULL,
@@ -2504,6 +2909,39 @@ AS 'MODULE_PATHNAME', 'batmap_partners_counts' LANGUAGE C STABLE PARALLEL SAFE C
 COMMENT ON FUNCTION batmap_partners(batmap_pair_counts, int8, float8, int8[], int8[], int8, text, int8)
 IS 'the best partners of each item in stored pair counts';
 
+CREATE FUNCTION batmap_partners_of(
+    counts batmap_pair_counts,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    items text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL
+)
+RETURNS TABLE (item text, partner text, rank int8, support_count int8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_partners_text_counts' LANGUAGE C STABLE PARALLEL SAFE COST 1000 ROWS 10000
+    SUPPORT _batmap_partners_support;
+COMMENT ON FUNCTION batmap_partners_of(batmap_pair_counts, int8, float8, text[], text[], int8, text, int8)
+IS 'the best partners of each item in stored pair counts with text items';
+
+CREATE FUNCTION batmap_partners_of(
+    item_type anyelement,
+    counts batmap_pair_counts,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    items text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL
+)
+RETURNS TABLE (item anyelement, partner anyelement, rank int8, support_count int8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_partners_of_counts' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10000
+    SUPPORT _batmap_partners_support;
+COMMENT ON FUNCTION batmap_partners_of(anyelement, batmap_pair_counts, int8, float8, text[], text[], int8, text, int8)
+IS 'the best partners of each item in stored pair counts with text items, as values of a type';
+
 CREATE FUNCTION batmap_pair_count(counts batmap_pair_counts, item_a int8, item_b int8) RETURNS int8
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
 COMMENT ON FUNCTION batmap_pair_count(batmap_pair_counts, int8, int8) IS 'number of transactions that contain both items';
@@ -2511,6 +2949,14 @@ COMMENT ON FUNCTION batmap_pair_count(batmap_pair_counts, int8, int8) IS 'number
 CREATE FUNCTION batmap_item_count(counts batmap_pair_counts, item int8) RETURNS int8
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
 COMMENT ON FUNCTION batmap_item_count(batmap_pair_counts, int8) IS 'number of transactions that contain the item';
+
+CREATE FUNCTION batmap_pair_count(counts batmap_pair_counts, item_a text, item_b text) RETURNS int8
+AS 'MODULE_PATHNAME', 'batmap_pair_count_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_pair_count(batmap_pair_counts, text, text) IS 'number of transactions that contain both items';
+
+CREATE FUNCTION batmap_item_count(counts batmap_pair_counts, item text) RETURNS int8
+AS 'MODULE_PATHNAME', 'batmap_item_count_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION batmap_item_count(batmap_pair_counts, text) IS 'number of transactions that contain the item';
 
 CREATE FUNCTION batmap_pair_counts_total(batmap_pair_counts) RETURNS int8
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -2528,6 +2974,11 @@ CREATE FUNCTION batmap_pair_counts_unnest(counts batmap_pair_counts, OUT item_a 
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100000;
 COMMENT ON FUNCTION batmap_pair_counts_unnest(batmap_pair_counts) IS 'the pairs that occur with their counts, sorted';
+
+CREATE FUNCTION batmap_pair_counts_unnest_of(counts batmap_pair_counts, OUT item_a text, OUT item_b text, OUT count int8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100000;
+COMMENT ON FUNCTION batmap_pair_counts_unnest_of(batmap_pair_counts) IS 'the pairs of text items that occur with their counts, sorted';
 
 -- Figures about runs -----------------------------------------------------------------------------
 

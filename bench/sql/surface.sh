@@ -17,7 +17,8 @@ part_surface() {
     emit
     emit "The ratio is of CPU time. Columns: all pairs of w1, against \`count(*), sum(support_count)\`. Input: no pair is frequent, so that most of" \
         "the time goes into reading; against the text \`SELECT tid, item FROM w1\`, or, with a condition, against the same text with the value in it." \
-        "The arrays hold the rows of w1, one array a transaction."
+        "The arrays hold the rows of w1, one array a transaction. Text items: \`batmap_relation_agg\` and \`batmap_pairs_of\` over its relation," \
+        "against the text \`SELECT tid, item FROM w1_text\`, both without workers."
     emit
     emit "| | answer | s | runs | ratio | goal |"
     emit "|---|---|---|---|---|---|"
@@ -46,4 +47,11 @@ part_surface() {
     surface_line "\`params\`" input_params input_literal 1.25
     surface_line "arrays" input_arrays input_text 1.25
     surface_line "the same, by \`unnest\` in the text" input_unnest input_text 1.25
+
+    sql "CREATE TABLE w1_text AS SELECT tid, 'product ' || item AS item FROM w1; ANALYZE w1_text;"
+    side items_text pg "$(workers 0)" "SELECT count(*), 0 FROM batmap_pairs_of('SELECT tid, item FROM w1_text', $few);"
+    side items_relation pg "$(workers 0)" "SELECT count(*), 0 FROM (SELECT batmap_relation_agg(tid, item) AS r FROM w1_text) q, batmap_pairs_of(q.r, $few);"
+    alternate items_text items_relation
+    surface_line "text items" items_text items_text 1
+    surface_line "text items in a relation" items_relation items_text 1.25
 }

@@ -19,11 +19,21 @@ using namespace batmap::pg;
 
 namespace {
 
+Datum count_text_relation(struct varlena* relation) {
+  const std::span<const std::string_view> texts = relation_texts(relation);
+  const std::span<const std::byte> bytes = flat_bytes(relation);
+  PG_RETURN_POINTER(counts_made([&](CountsWork& work) {
+    count_pairs_of(flat_chunks(text_relation_rows(bytes).data()), 0, selected_kernels(), work.bytes, work.options, texts);
+  }));
+}
+
 /// The counts of the relation in argument 0.
 /// @param baskets  whether the state carries the number of its transactions, empty ones included
 Datum count_relation(FunctionCallInfo fcinfo, bool baskets) {
   if (PG_ARGISNULL(0)) PG_RETURN_NULL();
-  const std::byte* const relation = relation_bytes(relation_finished(relation_argument(fcinfo, 0)));
+  struct varlena* const state = baskets ? relation_argument(fcinfo, 0) : any_relation_argument(fcinfo, 0);
+  if (holds_texts(state)) return count_text_relation(relation_finished(state));
+  const std::byte* const relation = relation_bytes(relation_finished(state));
   PG_RETURN_POINTER(counts_made([&](CountsWork& work) {
     const auto total = static_cast<uint64_t>(baskets ? flat_header(relation).carried : 0);
     count_pairs_of(flat_chunks(relation), total, selected_kernels(), work.bytes, work.options);
@@ -83,6 +93,7 @@ BATMAP_FUNCTION(batmap_pair_counts_merge) {
     state = counts_allocate(more);
   } else {
     state = flat_state(kPairCountsType, fcinfo);
+    check_same_items(state, other);
     const PairCountsHeader header = pair_counts_header(counts_bytes(state));
     used = header.used();
     if (counts_capacity(state) < used + more) {

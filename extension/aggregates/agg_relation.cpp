@@ -37,7 +37,7 @@ struct varlena* relation_state(FunctionCallInfo fcinfo) {
     flat_init(relation_bytes(state));
     return state;
   }
-  return flat_state(kRelationType, fcinfo);
+  return flat_state(kIntegerRelationType, fcinfo);
 }
 
 struct varlena* relation_append(struct varlena* state, int64_t tid, int64_t item) {
@@ -94,12 +94,15 @@ BATMAP_FUNCTION(batmap_relation_trans_int8_int8) { return relation_trans<int64_t
 
 BATMAP_FUNCTION(batmap_relation_merge) {
   if (PG_ARGISNULL(1)) return unchanged_state(fcinfo);
-  PG_RETURN_POINTER(relation_merge(fcinfo, relation_argument(fcinfo, 1), 0));
+  struct varlena* const other = any_relation_argument(fcinfo, 1);
+  if (holds_texts(other) || (!PG_ARGISNULL(0) && holds_texts(any_relation_argument(fcinfo, 0))))
+    PG_RETURN_POINTER(merge_texts(fcinfo, other));
+  PG_RETURN_POINTER(relation_merge(fcinfo, other, 0));
 }
 
 BATMAP_FUNCTION(batmap_relation_final) {
   if (PG_ARGISNULL(0)) PG_RETURN_NULL();
-  struct varlena* const state = relation_argument(fcinfo, 0);
+  struct varlena* const state = any_relation_argument(fcinfo, 0);
   struct varlena* const finished = relation_finished(state);
   PG_RETURN_POINTER(finished);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "extension/server/pg.h"
 
@@ -19,5 +20,13 @@ int64_t min_count_argument(FunctionCallInfo fcinfo, int index);
 /// Merges `other` into the state in argument 0; `tid_shift` is added to its tids. @return the state, which
 /// may have moved
 struct varlena* relation_merge(FunctionCallInfo fcinfo, struct varlena* other, int64_t tid_shift);
+
+/// The same for relations of text items (agg_text_relation.cpp).
+/// @raises 42804 if the state has rows with integer items
+struct varlena* text_state(FunctionCallInfo fcinfo);
+struct varlena* append_text_row(struct varlena* state, int64_t tid, std::string_view text);
+/// Merges `other` into argument 0, where one of them has text items and the other may be empty. @return a state if an
+/// aggregate runs; else a finished relation
+struct varlena* merge_texts(FunctionCallInfo fcinfo, struct varlena* other);
 
 }  // namespace batmap::pg

@@ -288,6 +288,15 @@ BATMAP_TABLE_FUNCTION(batmap_itemsets_relation) {
   return find_itemsets<ItemsetRowStream>(relation_input(fcinfo, context, "batmap_itemsets", 0));
 }
 
+BATMAP_TABLE_FUNCTION(batmap_itemsets_text_relation) {
+  return find_itemsets<ItemsetRowStream>(relation_input(fcinfo, context, "batmap_itemsets_of", 0, TEXTOID));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_itemsets_of_relation) {
+  return find_itemsets<ItemsetRowStream>(
+      relation_input(fcinfo, context, "batmap_itemsets_of", 1, item_type_argument(fcinfo)));
+}
+
 BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_query) {
   return find_itemsets<SpectrumStream>(query_input(fcinfo, context, "batmap_itemset_spectrum", 0, kSpectrumQuery));
 }
@@ -304,6 +313,15 @@ BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_of_query) {
 
 BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_relation) {
   return find_itemsets<SpectrumStream>(relation_input(fcinfo, context, "batmap_itemset_spectrum", 0));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_text_relation) {
+  return find_itemsets<SpectrumStream>(relation_input(fcinfo, context, "batmap_itemset_spectrum_of", 0, TEXTOID));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_itemset_spectrum_of_relation) {
+  return find_itemsets<SpectrumStream>(
+      relation_input(fcinfo, context, "batmap_itemset_spectrum_of", 1, item_type_argument(fcinfo)));
 }
 
 BATMAP_TABLE_FUNCTION(batmap_itemset_estimate_query) {

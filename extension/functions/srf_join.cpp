@@ -114,6 +114,19 @@ RowStream* join_queries(FunctionCallInfo fcinfo, MemoryContext context, const ch
   return stream->run(query, rows);
 }
 
+/// The same over two relations.
+RowStream* join_relations(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int first_relation,
+                          Oid left_type, Oid right_type) {
+  auto* const stream = new_stream<JoinStream>(operation, context);
+  const int left = first_relation;
+  const int right = first_relation + 1;
+  const JoinQuery& query = read_arguments({fcinfo, right + 1}, stream->call().query);
+  if (PG_ARGISNULL(left) || PG_ARGISNULL(right)) return nullptr;  // batmap_relation_agg over no rows gives NULL
+  const JoinRows rows{"relation", relation_rows(fcinfo, left, context, operation, left_type),
+                      relation_rows(fcinfo, right, context, operation, right_type)};
+  return stream->run(query, rows);
+}
+
 /// For the planner, which takes the query with fewer b to have some of those of the other one.
 void expect_joined_pairs(const PlannedCall& call, CallEstimate& estimate) {
   const ItemSupports& left = call.inputs[0].items;
@@ -142,11 +155,16 @@ BATMAP_TABLE_FUNCTION(batmap_join_project_of_query) {
 }
 
 BATMAP_TABLE_FUNCTION(batmap_join_project_relation) {
-  auto* const stream = new_stream<JoinStream>("batmap_join_project", context);
-  const JoinQuery& query = read_arguments({fcinfo, 2}, stream->call().query);
-  if (PG_ARGISNULL(0) || PG_ARGISNULL(1)) return nullptr;  // batmap_relation_agg over no rows gives NULL
-  const JoinRows rows{"relation", relation_rows(fcinfo, 0, context), relation_rows(fcinfo, 1, context)};
-  return stream->run(query, rows);
+  return join_relations(fcinfo, context, "batmap_join_project", 0, InvalidOid, InvalidOid);
+}
+
+BATMAP_TABLE_FUNCTION(batmap_join_project_text_relation) {
+  return join_relations(fcinfo, context, "batmap_join_project_of", 0, TEXTOID, TEXTOID);
+}
+
+BATMAP_TABLE_FUNCTION(batmap_join_project_of_relation) {
+  return join_relations(fcinfo, context, "batmap_join_project_of", 2, item_type_argument(fcinfo, 0),
+                        item_type_argument(fcinfo, 1));
 }
 
 BATMAP_FUNCTION(batmap_join_project_support) {

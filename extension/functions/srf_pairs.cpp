@@ -260,30 +260,33 @@ class PairCountsStream final : public SupportStream<PairCountsCall> {
   using SupportStream::SupportStream;
 
   /// @param counts  must live as long as the stream
-  RowStream* run(const PairQuery& query, const std::byte* counts) {
+  /// @param items   their items, if they are texts
+  RowStream* run(const PairQuery& query, const std::byte* counts, const Dictionary* items) {
     const PairCountsHeader header = pair_counts_header(counts);
+    items_ = items;
     begin("pair counts", header.pairs, [&] { call().run.emplace(counts, query, call().options); });
     total_ = static_cast<int64_t>(header.total);
     return this;
   }
 
  private:
-  void show() override { this->show_answers(nullptr, total_); }
+  void show() override { this->show_answers(items_, total_); }
 
+  const Dictionary* items_ = nullptr;  // nullptr: items are int8
   int64_t total_ = 0;
 };
 
 // ---- steps
 
-/// The counts of the first argument, or a copy that lives in `context`.
-const std::byte* read_counts(FunctionCallInfo fcinfo, MemoryContext context) {
+/// The counts of an argument, or a copy that lives in `context`.
+struct varlena* read_counts(FunctionCallInfo fcinfo, int index, MemoryContext context) {
   const MemoryContext caller = MemoryContextSwitchTo(context);
   // Copies the argument if it is neither toasted nor a state, because it may not live as long as the stream.
-  auto* const argument = reinterpret_cast<struct varlena*>(PG_GETARG_POINTER(0));
-  struct varlena* value = counts_finished(counts_argument(fcinfo, 0));
-  if (value == argument) value = PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0));
+  auto* const argument = reinterpret_cast<struct varlena*>(PG_GETARG_POINTER(index));
+  struct varlena* value = counts_finished(counts_argument(fcinfo, index));
+  if (value == argument) value = PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(index));
   MemoryContextSwitchTo(caller);
-  return counts_bytes(value);
+  return value;
 }
 
 /// The steps of a call over rows.
@@ -298,16 +301,22 @@ RowStream* find_pairs(const TableInput& input, const PairArguments& places, Colu
 }
 
 /// The same over pair counts.
-RowStream* find_counted_pairs(FunctionCallInfo fcinfo, MemoryContext context, const char* operation,
-                              const PairArguments& places, ColumnSet wanted) {
+/// @param index      of the counts among the arguments
+/// @param item_type  of an _of form; InvalidOid: items are integers
+RowStream* find_counted_pairs(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index,
+                              const PairArguments& places, ColumnSet wanted, Oid item_type = InvalidOid) {
   auto* const stream = new_stream<PairCountsStream>(operation, context);
   PairQuery& query = stream->call().query;
   ItemLists lists = item_lists(query, places);
-  read_arguments({fcinfo, 1}, places, InvalidOid, lists, query);
+  const Arguments arguments{fcinfo, index + 1};
+  read_arguments(arguments, places, item_type, lists, query);
   stream->want(wanted);
-  if (PG_ARGISNULL(0)) return nullptr;  // an aggregate over no rows gives NULL
-  const std::byte* const counts = read_counts(fcinfo, context);
-  return stream->run(query, counts);
+  if (PG_ARGISNULL(index)) return nullptr;  // an aggregate over no rows gives NULL
+  struct varlena* const counts = read_counts(fcinfo, index, context);
+  check_counts_items(counts, OidIsValid(item_type), other_form(operation, item_type));
+  const Dictionary* items = nullptr;
+  if (OidIsValid(item_type)) items = read_text_items(counts_texts(counts), item_type, lists, arguments, context);
+  return stream->run(query, counts_bytes(counts), items);
 }
 
 // ---- for the planner
@@ -357,7 +366,23 @@ BATMAP_TABLE_FUNCTION(batmap_pairs_relation) {
   return find_pairs(relation_input(fcinfo, context, "batmap_pairs", 0), kPairs, wanted);
 }
 
-BATMAP_TABLE_FUNCTION(batmap_pairs_counts) { return find_counted_pairs(fcinfo, context, "batmap_pairs", kPairs, wanted); }
+BATMAP_TABLE_FUNCTION(batmap_pairs_text_relation) {
+  return find_pairs(relation_input(fcinfo, context, "batmap_pairs_of", 0, TEXTOID), kPairs, wanted);
+}
+
+BATMAP_TABLE_FUNCTION(batmap_pairs_of_relation) {
+  return find_pairs(relation_input(fcinfo, context, "batmap_pairs_of", 1, item_type_argument(fcinfo)), kPairs, wanted);
+}
+
+BATMAP_TABLE_FUNCTION(batmap_pairs_counts) { return find_counted_pairs(fcinfo, context, "batmap_pairs", 0, kPairs, wanted); }
+
+BATMAP_TABLE_FUNCTION(batmap_pairs_text_counts) {
+  return find_counted_pairs(fcinfo, context, "batmap_pairs_of", 0, kPairs, wanted, TEXTOID);
+}
+
+BATMAP_TABLE_FUNCTION(batmap_pairs_of_counts) {
+  return find_counted_pairs(fcinfo, context, "batmap_pairs_of", 1, kPairs, wanted, item_type_argument(fcinfo));
+}
 
 BATMAP_TABLE_FUNCTION(batmap_partners_query) {
   return find_pairs(query_input(fcinfo, context, "batmap_partners", 0, kPartnersQuery), kPartners, wanted);
@@ -376,8 +401,24 @@ BATMAP_TABLE_FUNCTION(batmap_partners_relation) {
   return find_pairs(relation_input(fcinfo, context, "batmap_partners", 0), kPartners, wanted);
 }
 
+BATMAP_TABLE_FUNCTION(batmap_partners_text_relation) {
+  return find_pairs(relation_input(fcinfo, context, "batmap_partners_of", 0, TEXTOID), kPartners, wanted);
+}
+
+BATMAP_TABLE_FUNCTION(batmap_partners_of_relation) {
+  return find_pairs(relation_input(fcinfo, context, "batmap_partners_of", 1, item_type_argument(fcinfo)), kPartners, wanted);
+}
+
 BATMAP_TABLE_FUNCTION(batmap_partners_counts) {
-  return find_counted_pairs(fcinfo, context, "batmap_partners", kPartners, wanted);
+  return find_counted_pairs(fcinfo, context, "batmap_partners", 0, kPartners, wanted);
+}
+
+BATMAP_TABLE_FUNCTION(batmap_partners_text_counts) {
+  return find_counted_pairs(fcinfo, context, "batmap_partners_of", 0, kPartners, wanted, TEXTOID);
+}
+
+BATMAP_TABLE_FUNCTION(batmap_partners_of_counts) {
+  return find_counted_pairs(fcinfo, context, "batmap_partners_of", 1, kPartners, wanted, item_type_argument(fcinfo));
 }
 
 /// Planner support. When the planner calls it, the library gets loaded, in time for the

@@ -125,6 +125,16 @@ BATMAP_TABLE_FUNCTION(batmap_recommend_relation) {
   return recommend_items(relation_input(fcinfo, context, "batmap_recommend", 1));
 }
 
+BATMAP_TABLE_FUNCTION(batmap_recommend_text_relation) {
+  if (PG_ARGISNULL(0)) return nullptr;
+  return recommend_items(relation_input(fcinfo, context, "batmap_recommend_of", 1, TEXTOID));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_recommend_of_relation) {
+  if (PG_ARGISNULL(1)) return nullptr;
+  return recommend_items(relation_input(fcinfo, context, "batmap_recommend_of", 2, item_type_argument(fcinfo)));
+}
+
 BATMAP_FUNCTION(batmap_recommend_support) {
   static const SupportedCall kCall{2, 1, kTopK, kTopK, kQuery};
   PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));

@@ -170,6 +170,14 @@ BATMAP_TABLE_FUNCTION(batmap_rules_of_query) {
 
 BATMAP_TABLE_FUNCTION(batmap_rules_relation) { return find_rules(relation_input(fcinfo, context, "batmap_rules", 0)); }
 
+BATMAP_TABLE_FUNCTION(batmap_rules_text_relation) {
+  return find_rules(relation_input(fcinfo, context, "batmap_rules_of", 0, TEXTOID));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_rules_of_relation) {
+  return find_rules(relation_input(fcinfo, context, "batmap_rules_of", 1, item_type_argument(fcinfo)));
+}
+
 BATMAP_FUNCTION(batmap_rules_support) {
   static const SupportedCall kCall{1, 1, kTopK, kMaxResults, kQuery, false, expect_rules};
   PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));

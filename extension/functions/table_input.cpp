@@ -2,6 +2,7 @@
 #include "extension/functions/table_input.h"
 
 #include "extension/types/relation_datum.h"
+#include "extension/types/text_items.h"
 
 #include "extension/server/pg.h"
 
@@ -27,8 +28,8 @@ TableInput query_input(FunctionCallInfo fcinfo, MemoryContext context, const cha
   return {fcinfo, context, operation, index, false, item_type, places};
 }
 
-TableInput relation_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index) {
-  return {fcinfo, context, operation, index, true, InvalidOid, {}};
+TableInput relation_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index, Oid item_type) {
+  return {fcinfo, context, operation, index, true, item_type, {}};
 }
 
 std::vector<ChunkView> InputRows::chunks() const { return log != nullptr ? log->chunks() : flat_chunks(relation); }
@@ -37,12 +38,47 @@ InputRows query_rows(const QueryInput& query) {
   return {query.kind(), query.rows_read, query.log, nullptr, nullptr, query.items, query.ranks()};
 }
 
-InputRows relation_rows(FunctionCallInfo fcinfo, int index, MemoryContext context) {
+namespace {
+
+/// @raises 42804 if a relation does not have the kind of items that a function answers with
+void check_items(struct varlena* relation, const char* operation, Oid item_type) {
+  if (OidIsValid(item_type) == holds_texts(relation) || relation_row_count(relation) == 0) return;
+  if (holds_texts(relation)) raise_text_items(other_form(operation, item_type));
+  raise_integer_items(other_form(operation, item_type));
+}
+
+}  // namespace
+
+const char* other_form(const char* operation, Oid item_type) {
+  if (!OidIsValid(item_type)) return psprintf("Use %s_of.", operation);
+  const int without_of = static_cast<int>(strlen(operation)) - static_cast<int>(strlen("_of"));
+  return psprintf("Use %.*s.", without_of, operation);
+}
+
+const Dictionary* read_text_items(std::span<const std::string_view> texts, Oid item_type, std::span<ItemList> lists,
+                                  const Arguments& arguments, MemoryContext context) {
+  Datum* const values = item_type == TEXTOID ? text_values(texts, context) : values_of_texts(texts, item_type, context);
+  rank_lists_by_text(lists, arguments, item_type, texts);
+  return dictionary_of_values(context, item_type, values, static_cast<uint32_t>(texts.size()));
+}
+
+InputRows relation_rows(FunctionCallInfo fcinfo, int index, MemoryContext context, const char* operation, Oid item_type,
+                        std::span<ItemList> lists, const Arguments& arguments) {
   const MemoryContext copies = AllocSetContextCreate(context, "batmap relation", ALLOCSET_DEFAULT_SIZES);
   const MemoryContext caller = MemoryContextSwitchTo(copies);
-  const std::byte* const bytes = relation_bytes(relation_finished(relation_argument(fcinfo, index)));
+  struct varlena* const relation = relation_finished(any_relation_argument(fcinfo, index));
+  check_items(relation, operation, item_type);
+  InputRows rows{"relation", relation_row_count(relation), nullptr, relation_bytes(relation), copies, nullptr, {}};
+  if (OidIsValid(item_type)) {
+    std::span<const std::string_view> texts;
+    if (holds_texts(relation)) {
+      texts = relation_texts(relation);
+      rows.relation = text_relation_rows(std::as_bytes(flat_bytes(relation))).data();
+    }
+    rows.items = read_text_items(texts, item_type, lists, arguments, context);
+  }
   MemoryContextSwitchTo(caller);
-  return {"relation", flat_header(bytes).rows(), nullptr, bytes, copies, nullptr, {}};
+  return rows;
 }
 
 std::optional<InputRows> read_rows(const TableInput& input, RunCall& call, std::optional<RowLog>& log,
@@ -50,7 +86,7 @@ std::optional<InputRows> read_rows(const TableInput& input, RunCall& call, std::
   const FunctionCallInfo fcinfo = input.fcinfo;
   if (input.is_relation) {
     if (PG_ARGISNULL(input.index)) return std::nullopt;
-    return relation_rows(fcinfo, input.index, input.context);
+    return relation_rows(fcinfo, input.index, input.context, input.operation, input.item_type, lists, input.arguments());
   }
   guarded([&] { log.emplace(call.options); });
   QueryInput query{&*log, &call.progress, input.item_type, nullptr, nullptr, 0, false};

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "extension/functions/run_stream.h"
@@ -51,7 +52,8 @@ struct TableInput {
 /// @raises 22004 if the query is NULL
 TableInput query_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index,
                        const QueryArguments& places, Oid item_type = InvalidOid);
-TableInput relation_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index);
+TableInput relation_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index,
+                          Oid item_type = InvalidOid);
 
 /// The rows of a query or of a relation.
 struct InputRows {
@@ -70,8 +72,21 @@ struct InputRows {
 /// The rows that read_query() has read.
 InputRows query_rows(const QueryInput& query);
 
-/// @param index  of a relation among the arguments that is not NULL
-InputRows relation_rows(FunctionCallInfo fcinfo, int index, MemoryContext context);
+/// @param index      of a relation among the arguments that is not NULL
+/// @param operation  the name of the function, for errors
+/// @param item_type  of an _of form; InvalidOid: items are integers
+/// @param lists      of an _of form: get the ranks of their items
+/// @raises 42804 if the items of the relation are not such; what the input function of the type raises
+InputRows relation_rows(FunctionCallInfo fcinfo, int index, MemoryContext context, const char* operation, Oid item_type,
+                        std::span<ItemList> lists = {}, const Arguments& arguments = {});
+
+/// For a hint: the form of a function for items of the other kind. @param item_type  InvalidOid: items are integers
+const char* other_form(const char* operation, Oid item_type);
+
+/// The values of items that are texts, in `context`; the lists get the ranks of their items.
+/// @param texts  ascending @raises what the input function of the type raises
+const Dictionary* read_text_items(std::span<const std::string_view> texts, Oid item_type, std::span<ItemList> lists,
+                                  const Arguments& arguments, MemoryContext context);
 
 /// Reads the rows of the input. In an _of form, the lists get the ranks of their items.
 /// @param log  of the call; made here for a query

@@ -105,6 +105,15 @@ Dictionary* dictionary_create(MemoryContext parent, Oid type, Oid collation, Mem
   return dictionary;
 }
 
+Dictionary* dictionary_of_values(MemoryContext context, Oid type, Datum* values, uint32_t count) {
+  auto* dictionary = static_cast<Dictionary*>(MemoryContextAllocZero(context, sizeof(Dictionary)));
+  dictionary->context = context;
+  dictionary->type = lookup_type_cache(type, 0);
+  dictionary->values = values;
+  dictionary->count = dictionary->capacity = count;
+  return dictionary;
+}
+
 uint32_t dictionary_id(Dictionary& dictionary, Datum value) {
   const TypeCacheEntry& type = *dictionary.type;
   const MemoryContext caller = MemoryContextSwitchTo(dictionary.scratch);

@@ -32,6 +32,10 @@ struct Dictionary {
 /// @raises 42883 when the type cannot be hashed
 Dictionary* dictionary_create(MemoryContext parent, Oid type, Oid collation, MemoryMeter& meter);
 
+/// A dictionary of values that are known already, in sort order, without look-ups.
+/// @param values  [count] in `context` @param type  need not be hashable
+Dictionary* dictionary_of_values(MemoryContext context, Oid type, Datum* values, uint32_t count);
+
 /// The id of a value. A value that is not known yet gets a new id. The value may be toasted; the dictionary
 /// keeps a copy of its own.
 /// @raises what the functions of the type raise; 54000 beyond 2^32 - 2 values; 53200 past the memory limit

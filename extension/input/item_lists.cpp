@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "extension/server/boundary.h"
+#include "relation/item_texts.h"
 
 #include "extension/server/pg.h"
 
@@ -61,6 +62,41 @@ void rank_lists(std::span<ItemList> lists, const Arguments& arguments, const Que
       if (dictionary_find(*input.items, list.items.values[k], id)) guarded([&] { list.to->push_back(input.item_rank[id]); });
     }
   }
+}
+
+void rank_lists_by_text(std::span<ItemList> lists, const Arguments& arguments, Oid item_type,
+                        std::span<const std::string_view> texts) {
+  Oid output;
+  bool is_varlena;
+  getTypeOutputInfo(item_type, &output, &is_varlena);
+  for (const ItemList& list : lists) {
+    if (!arguments.has(list.index)) continue;
+    guarded([&] { list.to.emplace(); });
+    for (int k = 0; k < list.items.count; ++k) {
+      char* const text = OidOutputFunctionCall(output, list.items.values[k]);
+      const size_t rank = rank_of_text(texts, text);
+      pfree(text);
+      if (rank < texts.size()) guarded([&] { list.to->push_back(static_cast<int64_t>(rank)); });
+    }
+  }
+}
+
+Datum* values_of_texts(std::span<const std::string_view> texts, Oid item_type, MemoryContext context) {
+  Oid function;
+  Oid parameter;
+  getTypeInputInfo(item_type, &function, &parameter);
+  FmgrInfo input;
+  fmgr_info(function, &input);
+  const MemoryContext caller = MemoryContextSwitchTo(context);
+  auto* const values = static_cast<Datum*>(MemoryContextAllocHuge(context, Max(texts.size(), 1) * sizeof(Datum)));
+  for (size_t k = 0; k < texts.size(); ++k) {
+    CHECK_FOR_INTERRUPTS();
+    char* const text = pnstrdup(texts[k].data(), texts[k].size());
+    values[k] = InputFunctionCall(&input, text, parameter, -1);
+    pfree(text);
+  }
+  MemoryContextSwitchTo(caller);
+  return values;
 }
 
 ItemArray::ItemArray(const Dictionary* items, MemoryContext context) : items_(items), context_(context) {}

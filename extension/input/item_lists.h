@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "extension/input/arguments.h"
@@ -35,6 +36,14 @@ void read_lists(std::span<ItemList> lists, const Arguments& arguments, Oid item_
 
 /// Fills the lists of an _of form with the ranks of their items. Items that do not occur are left out.
 void rank_lists(std::span<ItemList> lists, const Arguments& arguments, const QueryInput& input);
+
+/// The same for items that are known by their texts. @param texts  of the items, by rank
+/// @param item_type  of the lists
+void rank_lists_by_text(std::span<ItemList> lists, const Arguments& arguments, Oid item_type,
+                        std::span<const std::string_view> texts);
+
+/// The values of a type that texts stand for, in `context`. @raises what the input function of the type raises
+Datum* values_of_texts(std::span<const std::string_view> texts, Oid item_type, MemoryContext context);
 
 /// One array of items that is filled again for each row of a stream.
 class ItemArray {

@@ -12,8 +12,14 @@ namespace batmap::pg {
 
 namespace {
 
+/// Apart from checked(), which runs for every row of an aggregate.
+[[noreturn]] pg_noinline void refuse(const FlatType& type, struct varlena* value) {
+  if (type.refuse != nullptr) type.refuse(flat_bytes(value));
+  raise_unsound(type);
+}
+
 struct varlena* checked(const FlatType& type, struct varlena* value) {
-  if (!type.has_sound_header(flat_bytes(value))) raise_unsound(type);
+  if (!type.has_sound_header(flat_bytes(value))) refuse(type, value);
   return value;
 }
 

@@ -21,6 +21,8 @@ struct FlatType {
   const char* hint;  // for a text that is not of the type; nullptr: no hint
   struct varlena* (*allocate)(size_t bytes);
   bool (*has_sound_header)(std::span<const std::byte> bytes);  // checks the header against the size, in constant time
+  /// Raises an error of its own for bytes that fail this check, if it knows one. nullptr: there is none.
+  void (*refuse)(std::span<const std::byte> bytes) = nullptr;
 };
 
 /// The data of a fetched value.

@@ -100,6 +100,7 @@ extern "C" {
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 #include "utils/typcache.h"
+#include "utils/uuid.h"
 }
 
 #include "extension/server/pg_versions.h"

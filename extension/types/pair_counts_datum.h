@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
+#include <string_view>
 
 #include "pairs/counts/pair_counts.h"
 
@@ -23,6 +25,16 @@ inline size_t counts_capacity(const struct varlena* value) { return VARSIZE(valu
 inline struct varlena* counts_argument(FunctionCallInfo fcinfo, int argument) {
   return flat_argument(kPairCountsType, fcinfo, argument);
 }
+
+/// The items of finished pair counts must be texts, or integers. Those without items pass as either.
+/// @param hint  what to use instead @raises 42804
+void check_counts_items(struct varlena* counts, bool texts, const char* hint);
+
+/// Two values or states can be added up if their items are of one kind. @raises 42804
+void check_same_items(struct varlena* left, struct varlena* right);
+
+/// The texts of finished pair counts, ascending. They point into it; the array is in the current context.
+std::span<const std::string_view> counts_texts(struct varlena* finished);
 
 /// A new value with `capacity` bytes, uninitialised, in the current context.
 /// @raises 54000 if that is too large for an SQL value

@@ -2,21 +2,39 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
+#include <string_view>
 
 #include "extension/server/flat_value.h"
 #include "relation/flat_relation.h"
+#include "relation/text_relation.h"
 
 #include "extension/server/pg.h"
 
 namespace batmap::pg {
 
+/// Relations of either kind of items, and those of integer items only: a flat relation (flat_relation.h), whose bytes
+/// relation_bytes() are, or a relation of text items (text_relation.h).
 extern const FlatType kRelationType;
+extern const FlatType kIntegerRelationType;
 
 inline std::byte* relation_bytes(struct varlena* value) { return reinterpret_cast<std::byte*>(VARDATA(value)); }
 inline size_t relation_capacity(const struct varlena* value) { return VARSIZE(value) - VARHDRSZ; }
 
-/// An argument of the type, only read.
+inline bool holds_texts(struct varlena* value) { return has_text_items(flat_bytes(value)); }
+
+/// The rows of a relation of either kind.
+inline uint64_t relation_row_count(struct varlena* value) {
+  return flat_header(holds_texts(value) ? text_relation_rows(flat_bytes(value)).data() : relation_bytes(value)).rows();
+}
+
+/// An argument of the type with integer items, only read.
+/// @raises 42804 if the items are text
 inline struct varlena* relation_argument(FunctionCallInfo fcinfo, int argument) {
+  return flat_argument(kIntegerRelationType, fcinfo, argument);
+}
+/// An argument of the type with items of either kind, only read.
+inline struct varlena* any_relation_argument(FunctionCallInfo fcinfo, int argument) {
   return flat_argument(kRelationType, fcinfo, argument);
 }
 
@@ -24,7 +42,15 @@ inline struct varlena* relation_argument(FunctionCallInfo fcinfo, int argument) 
 /// @raises 54000 if that is too large for an SQL value
 struct varlena* relation_allocate(size_t capacity);
 
-/// The finished form of a relation. A state is copied, packed and without free space; any other argument is
+/// The texts of a finished relation of text items, by rank. They point into it; the array is in the current context.
+/// @raises XX001 if the relation is damaged
+std::span<const std::string_view> relation_texts(struct varlena* value);
+
+/// @raises 42804: the items of a relation are of the other kind
+[[noreturn]] void raise_text_items(const char* hint);
+[[noreturn]] void raise_integer_items(const char* hint);
+
+/// The finished form of a relation of either kind. A state is copied, packed and without free space; any other argument is
 /// returned as it is.
 struct varlena* relation_finished(struct varlena* value);
 

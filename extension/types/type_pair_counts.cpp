@@ -3,6 +3,7 @@
 // kernels/pairs/counts/pair_counts.h for the format.
 #include "extension/server/flat_value.h"
 #include "extension/types/pair_counts_datum.h"
+#include "extension/types/text_items.h"
 
 #include "extension/server/pg.h"
 
@@ -36,6 +37,33 @@ struct varlena* counts_allocate(size_t capacity) {
   return value;
 }
 
+void check_same_items(struct varlena* left, struct varlena* right) {
+  const PairCountsHeader of_left = pair_counts_header(counts_bytes(left));
+  const PairCountsHeader of_right = pair_counts_header(counts_bytes(right));
+  if (of_left.has_texts() == of_right.has_texts() || of_left.items == 0 || of_right.items == 0) return;
+  ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("%s", kMixedCounts), errhint("%s", kMixedCountsHint)));
+}
+
+void check_counts_items(struct varlena* counts, bool texts, const char* hint) {
+  const PairCountsHeader header = pair_counts_header(counts_bytes(counts));
+  if (header.has_texts() == texts || header.items == 0) return;
+  ereport(ERROR,
+          (errcode(ERRCODE_DATATYPE_MISMATCH),
+           errmsg("the items of the pair counts are %s", header.has_texts() ? "text" : "integers"), errhint("%s", hint)));
+}
+
+std::span<const std::string_view> counts_texts(struct varlena* finished) {
+  const std::byte* const value = counts_bytes(finished);
+  const size_t count = pair_counts_header(value).items;
+  auto* const texts =
+      static_cast<std::string_view*>(MemoryContextAllocHuge(CurrentMemoryContext, Max(count, 1) * sizeof(std::string_view)));
+  for (PairCountsItems items(value); items.next();) {
+    if (items.index() % 65536 == 0) CHECK_FOR_INTERRUPTS();
+    texts[items.index()] = items.text();
+  }
+  return {texts, count};
+}
+
 struct varlena* counts_finished(struct varlena* value) {
   const std::byte* const bytes = counts_bytes(value);
   const PairCountsHeader header = pair_counts_header(bytes);
@@ -55,6 +83,10 @@ struct varlena* validated(struct varlena* value) {
   const CountsWork* const work = ContextOwned<CountsWork>::reserve(context)->emplace();
   guarded([&] { validate_pair_counts({counts_bytes(value), counts_capacity(value)}, work->options); });
   MemoryContextDelete(context);
+  for (PairCountsItems items(counts_bytes(value)); items.next();) {
+    if (items.index() % 4096 == 0) CHECK_FOR_INTERRUPTS();
+    check_encoding(items.text());
+  }
   return value;
 }
 
@@ -62,6 +94,16 @@ struct varlena* validated(struct varlena* value) {
 const std::byte* value_argument(FunctionCallInfo fcinfo) {
   return counts_bytes(counts_finished(counts_argument(fcinfo, 0)));
 }
+
+/// The same, with items of one kind.
+const std::byte* value_argument(FunctionCallInfo fcinfo, bool texts, const char* hint) {
+  struct varlena* const counts = counts_finished(counts_argument(fcinfo, 0));
+  check_counts_items(counts, texts, hint);
+  return counts_bytes(counts);
+}
+
+constexpr const char* kTextArguments = "Give items of type text: 'item'::text.";
+constexpr const char* kIntegerArguments = "Give integers.";
 
 /// The header of argument 0; the bytes after it are not fetched.
 PairCountsHeader header_argument(FunctionCallInfo fcinfo) {
@@ -91,7 +133,10 @@ BATMAP_FUNCTION(batmap_pair_counts_send) {
 }
 
 BATMAP_FUNCTION(batmap_pair_counts_add) {
-  const std::byte* const values[2] = {counts_bytes(counts_argument(fcinfo, 0)), counts_bytes(counts_argument(fcinfo, 1))};
+  struct varlena* const left = counts_argument(fcinfo, 0);
+  struct varlena* const right = counts_argument(fcinfo, 1);
+  check_same_items(left, right);
+  const std::byte* const values[2] = {counts_bytes(left), counts_bytes(right)};
   PG_RETURN_POINTER(counts_made([&](CountsWork& work) { add_pair_counts(values, work.bytes, work.options); }));
 }
 
@@ -100,19 +145,47 @@ BATMAP_FUNCTION(batmap_pair_counts_items) { PG_RETURN_INT64(header_argument(fcin
 BATMAP_FUNCTION(batmap_pair_counts_pairs) { PG_RETURN_INT64(static_cast<int64>(header_argument(fcinfo).pairs)); }
 
 BATMAP_FUNCTION(batmap_pair_count) {
-  PG_RETURN_INT64(static_cast<int64>(pair_count(value_argument(fcinfo), PG_GETARG_INT64(1), PG_GETARG_INT64(2))));
+  const std::byte* const value = value_argument(fcinfo, false, kTextArguments);
+  PG_RETURN_INT64(static_cast<int64>(pair_count(value, PG_GETARG_INT64(1), PG_GETARG_INT64(2))));
+}
+
+BATMAP_FUNCTION(batmap_pair_count_text) {
+  const std::byte* const value = value_argument(fcinfo, true, kIntegerArguments);
+  PG_RETURN_INT64(static_cast<int64>(pair_count(value, text_argument(fcinfo, 1), text_argument(fcinfo, 2))));
 }
 
 BATMAP_FUNCTION(batmap_item_count) {
   const int64 item = PG_GETARG_INT64(1);
-  PG_RETURN_INT64(static_cast<int64>(pair_count(value_argument(fcinfo), item, item)));
+  PG_RETURN_INT64(static_cast<int64>(pair_count(value_argument(fcinfo, false, kTextArguments), item, item)));
+}
+
+BATMAP_FUNCTION(batmap_item_count_text) {
+  const std::string_view item = text_argument(fcinfo, 1);
+  PG_RETURN_INT64(static_cast<int64>(pair_count(value_argument(fcinfo, true, kIntegerArguments), item, item)));
+}
+
+BATMAP_FUNCTION(batmap_pair_counts_unnest_of) {
+  InitMaterializedSRF(fcinfo, 0);
+  auto* const result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
+  struct varlena* const counts = counts_finished(counts_argument(fcinfo, 0));
+  check_counts_items(counts, true, "Use batmap_pair_counts_unnest.");
+  const Datum* const texts = text_values(counts_texts(counts), CurrentMemoryContext);
+  for (PairCountsItems items(counts_bytes(counts)); items.next();) {
+    CHECK_FOR_INTERRUPTS();
+    for (PairCountsRow row = items.row(); row.next();) {
+      Datum values[3] = {texts[items.index()], texts[row.index()], Int64GetDatum(static_cast<int64>(row.count()))};
+      bool nulls[3] = {};
+      tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+    }
+  }
+  return Datum{0};
 }
 
 BATMAP_FUNCTION(batmap_pair_counts_unnest) {
   InitMaterializedSRF(fcinfo, 0);
   auto* const result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
   const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap unnest", ALLOCSET_SMALL_SIZES);
-  const std::byte* const value = value_argument(fcinfo);
+  const std::byte* const value = value_argument(fcinfo, false, "Use batmap_pair_counts_unnest_of.");
   const ItemsByIndex* const by_index = ContextOwned<ItemsByIndex>::reserve(context)->emplace(value);
   for (PairCountsItems items(value); items.next();) {
     CHECK_FOR_INTERRUPTS();

@@ -26,6 +26,7 @@ constexpr size_t kTrimFrom = size_t{8} << 20;
 }  // namespace
 
 MemoryMeter::~MemoryMeter() {
+  if (budget_ != nullptr) budget_->release(current());
 #if defined(__GLIBC__)
   if (peak() >= kTrimFrom) malloc_trim(0);
 #endif

@@ -29,7 +29,8 @@ class MemoryMeter {
       : limit_(limit_bytes), budget_(budget) {}
   MemoryMeter(const MemoryMeter&) = delete;
   MemoryMeter& operator=(const MemoryMeter&) = delete;
-  /// Everything charged must have been released. After a peak of 8 MiB or more, the heap returns its free pages.
+  /// Gives back to the budget what has not been released: the memory of dictionaries, which end with their context. After a
+  /// peak of 8 MiB or more, the heap returns its free pages.
   ~MemoryMeter();
 
   /// @throws Error{kMemoryLimit} if the limit or the budget would be exceeded; then nothing is charged

@@ -138,7 +138,9 @@ void create_tables(Session& session) {
   session.must("CREATE INDEX ON indexed USING gin (s)");
   session.must("CREATE TABLE relations AS SELECT 1 AS id, batmap_relation_agg(tid, item) AS r FROM dense");
   session.must("INSERT INTO relations SELECT 2, batmap_relation_agg(tid, item) FROM wide");
-  session.must("CREATE TABLE counts AS SELECT batmap_pair_counts_agg(tid, item) AS c FROM wide");
+  session.must("INSERT INTO relations SELECT 3, batmap_relation_agg(tid, item::text) FROM wide");
+  session.must("CREATE TABLE counts AS SELECT 1 AS id, batmap_pair_counts_agg(tid, item) AS c FROM wide");
+  session.must("INSERT INTO counts SELECT 2, batmap_pair_counts_agg(tid, item::text) FROM wide");
   session.must("ANALYZE dense, wide, spikes, indexed, relations, counts");
 }
 
@@ -197,7 +199,9 @@ class Pool {
                           "('{' || repeat('9', 2000000) || '}')::cstring",
                           "(SELECT s::text::cstring FROM sets WHERE id = 5)",
                           "(SELECT r::text::cstring FROM relations WHERE id = 2)",
-                          "(SELECT c::text::cstring FROM counts)"};
+                          "(SELECT r::text::cstring FROM relations WHERE id = 3)",
+                          "(SELECT c::text::cstring FROM counts WHERE id = 1)",
+                          "(SELECT c::text::cstring FROM counts WHERE id = 2)"};
     values_["bytea"] = {"'\\x'::bytea",
                         "decode(repeat('00', 1000), 'hex')",
                         "decode(repeat('ff', 5000000), 'hex')",
@@ -208,9 +212,11 @@ class Pool {
     values_["batmap"] = {"(SELECT s FROM sets WHERE id = 3)", "(SELECT s FROM sets WHERE id = 4)",
                          "(SELECT s FROM sets WHERE id = 5)", "(SELECT s FROM sets WHERE id = 6)",
                          "(SELECT s FROM sets WHERE id = 1)", "(SELECT s FROM sets WHERE id = 2)"};
+    values_["uuid"] = {"'00000000-0000-0000-0000-000000000000'::uuid", "md5('1')::uuid"};
     values_["batmap_relation"] = {"(SELECT r FROM relations WHERE id = 1)", "(SELECT r FROM relations WHERE id = 2)",
-                                  "'\\x'::batmap_relation"};
-    values_["batmap_pair_counts"] = {"(SELECT c FROM counts)", "(SELECT c + c FROM counts)"};
+                                  "(SELECT r FROM relations WHERE id = 3)", "'\\x'::batmap_relation"};
+    values_["batmap_pair_counts"] = {"(SELECT c FROM counts WHERE id = 1)", "(SELECT c + c FROM counts WHERE id = 1)",
+                                     "(SELECT c FROM counts WHERE id = 2)", "(SELECT c + c FROM counts WHERE id = 2)"};
     arrays_["bigint"] = arrays_["integer"] =
         arrays_["smallint"] = {"(SELECT array_agg(i) FROM generate_series(1, 40) i)",
                                "(SELECT array_agg(i * 2) FROM generate_series(0, 300000) i)",

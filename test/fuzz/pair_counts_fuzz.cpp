@@ -1,11 +1,12 @@
 // Pair counts from arbitrary bytes, as they arrive by text or message. If a value passes validation, reading,
 // writing, adding and look-ups must succeed and agree. If the first byte is odd, the rest is a list of
-// operations on two states, which must hold the sums of plain maps.
+// operations on two states, which must hold the sums of plain maps. Items that are texts are called by their positions.
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -42,7 +43,10 @@ Counts read(const Bytes& value) {
 Bytes written(const Bytes& value, const ExecutionOptions& options) {
   PairCountsWriter writer(options);
   for (PairCountsItems items(value.data()); items.next();) {
-    writer.add_item(items.item(), items.support());
+    if (pair_counts_header(value.data()).has_texts())
+      writer.add_text(items.text(), items.support());
+    else
+      writer.add_item(items.item(), items.support());
     for (PairCountsRow row = items.row(); row.next();) writer.add_pair(row.index(), row.count());
   }
   GrowingBuffer<std::byte> out(*options.memory);
@@ -70,8 +74,14 @@ void check_value(const uint8_t* data, size_t size, const ExecutionOptions& optio
   require(is_pair_counts(value, value.size()), "a value has a sound header");
   require(written(value, options) == value, "equal counts have equal bytes");
   const Counts counts = read(value);
+  std::vector<std::string_view> texts;
+  for (PairCountsItems items(value.data()); items.next();) texts.push_back(items.text());
+  const auto found = [&](int64_t a, int64_t b) {
+    if (!pair_counts_header(value.data()).has_texts()) return pair_count(value.data(), a, b);
+    return pair_count(value.data(), texts[static_cast<size_t>(a)], texts[static_cast<size_t>(b)]);
+  };
   for (const auto& [pair, count] : counts)
-    if (counts.size() < 200) require(pair_count(value.data(), pair.second, pair.first) == count, "a count is found");
+    if (counts.size() < 200) require(found(pair.second, pair.first) == count, "a count is found");
   PairQuery query;
   query.min_count = 1;
   PairCountsRun run(value.data(), query, options);

@@ -10,6 +10,8 @@ CREATE TABLE collated (tid int, item text);
 INSERT INTO collated VALUES (1, 'Milk'), (1, 'bread'), (2, 'MILK'), (2, 'Bread');
 SELECT lower(item_a), lower(item_b), support_count FROM batmap_pairs_of('SELECT tid, item COLLATE case_blind FROM collated', min_count => 1);
 SELECT item_a, item_b, support_count FROM batmap_pairs_of('SELECT tid, item FROM collated', min_count => 1) ORDER BY 1, 2;
+-- a relation tells items apart by their bytes
+SELECT u.* FROM (SELECT batmap_relation_agg(tid, item COLLATE case_blind) AS r FROM collated) q, batmap_unnest_of(q.r) u;
 -- the node leaves them to the plain plan
 SELECT taken, expression, reason FROM batmap_explain_why('SELECT a.item COLLATE case_blind, b.tid, count(*) FROM collated a JOIN collated b USING (tid) GROUP BY 1, 2');
 SELECT taken, expression, reason FROM batmap_explain_why('SELECT a.tid, b.tid, count(*) FROM collated a JOIN collated b ON a.item COLLATE case_blind = b.item COLLATE case_blind GROUP BY 1, 2');

@@ -76,6 +76,15 @@ is( $node->safe_psql('postgres', q{
         FROM batmap_unnest((SELECT batmap_relation_agg(r) FROM (SELECT batmap_relation_agg(tid, item) AS r FROM groups GROUP BY g) s))}),
     $node->safe_psql('postgres', $serial . relation_of('baskets')), 'relations of groups merge to the relation of all');
 
+# Text items: the workers give texts numbers of their own.
+my $texts = 'SELECT count(*), md5(string_agg(tid || \',\' || item, \' \' ORDER BY tid, item))'
+  . ' FROM batmap_unnest_of((SELECT batmap_relation_agg(tid, \'text \' || item) FROM baskets))';
+like($node->safe_psql('postgres', "$parallel EXPLAIN (COSTS OFF) SELECT batmap_relation_agg(tid, 'text ' || item) FROM baskets"),
+    qr/Finalize Aggregate.*Gather.*Partial Aggregate/s, 'text items: the plan aggregates in parallel');
+is($node->safe_psql('postgres', $parallel . $texts), $node->safe_psql('postgres', $serial . $texts), 'text items: the same relation');
+my $text_counts = 'SELECT md5(_batmap_pair_counts_send(batmap_pair_counts_agg(tid, \'text \' || item))) FROM baskets';
+is($node->safe_psql('postgres', $parallel . $text_counts), $node->safe_psql('postgres', $serial . $text_counts), 'text items: the same pair counts');
+
 # The pairs aggregate in a parallel plan.
 my $pairs_agg = 'SELECT md5(array_to_string(batmap_pairs_agg(tid, item, 30), \' \')) FROM baskets';
 like($node->safe_psql('postgres', "$parallel EXPLAIN (COSTS OFF) $pairs_agg"), qr/Partial Aggregate/, 'batmap_pairs_agg: the plan is parallel');

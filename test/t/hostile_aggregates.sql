@@ -83,12 +83,31 @@ BEGIN
         CALL hostile.make_forms(sample.type, sample.small, sample.large);
     END LOOP;
 END $$;
+-- Relations and pair counts with text items: finished, stored out of line, states with their hash tables, and damaged texts.
+CREATE AGGREGATE pg_temp.raw_texts(int4, text) (SFUNC = _batmap_relation_trans, STYPE = batmap_relation);
+CREATE TABLE hostile.texts AS SELECT
+    (SELECT batmap_relation_agg(x, chr(96 + x)) FROM generate_series(1, 3) x) AS small,
+    (SELECT batmap_relation_agg(x, md5((x % 700)::text)) FROM generate_series(1, 2000) x) AS large,
+    (SELECT pg_temp.raw_texts(x, md5((x % 40)::text)) FROM generate_series(1, 100) x) AS state,
+    (SELECT batmap_pair_counts_agg(x, chr(96 + y)) FROM generate_series(1, 3) x, generate_series(1, x) y) AS small_counts,
+    (SELECT batmap_pair_counts_agg(x, md5(((x * y) % 397)::text)) FROM generate_series(1, 200) x, generate_series(1, 20) y) AS large_counts;
+CREATE TABLE hostile.broken_texts AS SELECT
+    pg_temp.as_batmap_relation(substr(_batmap_relation_send(small), 1, 32) || '\xffffffffffff' || substr(_batmap_relation_send(small), 39)) AS relation,
+    pg_temp.as_batmap_pair_counts(substr(_batmap_pair_counts_send(small_counts), 1, 48) || '\xff7f' || substr(_batmap_pair_counts_send(small_counts), 51)) AS counts
+FROM hostile.texts;
+INSERT INTO hostile.forms
+SELECT 'batmap_relation'::regtype, 'texts, ' || form, 'texts, ' || form, format('(SELECT %I FROM hostile.texts)', form) FROM unnest('{small,large,state}'::text[]) form UNION ALL
+SELECT 'batmap_pair_counts'::regtype, 'texts, ' || form, 'texts, ' || form, format('(SELECT %I FROM hostile.texts)', form) FROM unnest('{small_counts,large_counts}'::text[]) form;
+INSERT INTO hostile.forms
+SELECT 'batmap_relation'::regtype, 'texts, damaged', 'texts, damaged', '(SELECT relation FROM hostile.broken_texts)', 'r1:' || encode(_batmap_relation_send(relation), 'base64') FROM hostile.broken_texts UNION ALL
+SELECT 'batmap_pair_counts'::regtype, 'texts, damaged', 'texts, damaged', '(SELECT counts FROM hostile.broken_texts)', 'c1:' || encode(_batmap_pair_counts_send(counts), 'base64') FROM hostile.broken_texts;
 -- Types of the server that the functions take.
 INSERT INTO hostile.forms SELECT type::regtype, form, type || form, format('%L::%s', value, type::regtype)
 FROM (VALUES ('int2', 'zero', '0'), ('int2', 'largest', '32767'), ('int4', 'zero', '0'), ('int4', 'minus', '-1'), ('int4', 'largest', '2147483647'),
     ('int8', 'zero', '0'), ('int8', 'one', '1'), ('int8', 'minus', '-1'), ('int8', 'largest', '9223372036854775807'), ('int8', 'smallest', '-9223372036854775808'),
     ('float8', 'zero', '0'), ('float8', 'denormal', '4e-320'), ('float8', 'nan', 'NaN'), ('float8', 'infinite', 'Infinity'),
     ('bool', 'true', 't'), ('text', 'empty', ''), ('text', 'lift', 'lift'), ('text', 'long', repeat('x', 5000)),
+    ('uuid', 'zero', '00000000-0000-0000-0000-000000000000'), ('uuid', 'random', md5('1')),
     ('int4[]', 'empty', '{}'), ('int4[]', 'some', '{3,1,2}'), ('int4[]', 'nulls', '{1,NULL}'), ('int4[]', 'two dimensions', '{{1,2},{3,4}}'),
     ('int8[]', 'empty', '{}'), ('int8[]', 'some', '{3,1,2}'), ('int8[]', 'nulls', '{1,NULL}'), ('int8[]', 'largest', '{9223372036854775807}'),
     ('bytea', 'empty', ''), ('bytea', 'one', '\x01'), ('bytea', 'random', '\x' || md5('1') || md5('2') || md5('3')),

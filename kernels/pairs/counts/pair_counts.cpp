@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "core/error.h"
+#include "relation/item_texts.h"
 
 namespace batmap {
 
 namespace {
 
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kIntegerVersion = 1;
 constexpr uint64_t kMinItemBytes = 3;  // three varints
 constexpr uint64_t kMaxTotal = INT64_MAX;
 constexpr uint32_t kMaxItems = UINT32_MAX - 1;
@@ -40,7 +41,17 @@ uint64_t checked_varint(std::span<const std::byte>& bytes) {
   invalid("a number is too large");
 }
 
+/// What an item compares as.
+template <bool kTexts>
+auto key_of(const PairCountsItems& items) {
+  if constexpr (kTexts)
+    return items.text();
+  else
+    return items.item();
+}
+
 /// The position in the sum of each item of two values.
+template <bool kTexts>
 struct SumIndexes {
   SumIndexes(const std::byte* x, const std::byte* y, MemoryMeter& meter)
       : of_x(meter, pair_counts_header(x).items), of_y(meter, pair_counts_header(y).items) {
@@ -50,8 +61,8 @@ struct SumIndexes {
     bool more_b = b.next();
     uint64_t index = 0;
     for (; more_a || more_b; ++index) {
-      const bool take_a = more_a && (!more_b || a.item() <= b.item());
-      const bool take_b = more_b && (!more_a || b.item() <= a.item());
+      const bool take_a = more_a && (!more_b || key_of<kTexts>(a) <= key_of<kTexts>(b));
+      const bool take_b = more_b && (!more_a || key_of<kTexts>(b) <= key_of<kTexts>(a));
       if (take_a) of_x[a.index()] = static_cast<uint32_t>(index), more_a = a.next();
       if (take_b) of_y[b.index()] = static_cast<uint32_t>(index), more_b = b.next();
     }
@@ -68,7 +79,9 @@ void add_row(const PairCountsItems& from, const Buffer<uint32_t>& indexes, PairC
   for (PairCountsRow row = from.row(); row.next();) writer.add_pair(indexes[row.index()], row.count());
 }
 
-void add_rows(const PairCountsItems& a, const PairCountsItems& b, const SumIndexes& indexes, PairCountsWriter& writer) {
+template <bool kTexts>
+void add_rows(const PairCountsItems& a, const PairCountsItems& b, const SumIndexes<kTexts>& indexes,
+              PairCountsWriter& writer) {
   PairCountsRow row_a = a.row();
   PairCountsRow row_b = b.row();
   bool more_a = row_a.next();
@@ -84,33 +97,48 @@ void add_rows(const PairCountsItems& a, const PairCountsItems& b, const SumIndex
   }
 }
 
-void add_two(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& out, const ExecutionOptions& options) {
+template <bool kTexts>
+void add_two_of_kind(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& out,
+                     const ExecutionOptions& options) {
   const uint64_t total = pair_counts_header(x).total + pair_counts_header(y).total;
   if (total > kMaxTotal)
     throw Error(ErrorCode::kTooLarge, "pair counts of more than " + std::to_string(kMaxTotal) + " transactions");
-  const SumIndexes indexes(x, y, *options.memory);
+  const SumIndexes<kTexts> indexes(x, y, *options.memory);
   PairCountsWriter writer(options);
+  const auto add_item = [&](const PairCountsItems& items, uint64_t support) {
+    if constexpr (kTexts)
+      writer.add_text(items.text(), support);
+    else
+      writer.add_item(items.item(), support);
+  };
   PairCountsItems a(x);
   PairCountsItems b(y);
   bool more_a = a.next();
   bool more_b = b.next();
   while (more_a || more_b) {
-    if (more_a && more_b && a.item() == b.item()) {
-      writer.add_item(a.item(), a.support() + b.support());
+    if (more_a && more_b && key_of<kTexts>(a) == key_of<kTexts>(b)) {
+      add_item(a, a.support() + b.support());
       add_rows(a, b, indexes, writer);
       more_a = a.next();
       more_b = b.next();
-    } else if (more_a && (!more_b || a.item() < b.item())) {
-      writer.add_item(a.item(), a.support());
+    } else if (more_a && (!more_b || key_of<kTexts>(a) < key_of<kTexts>(b))) {
+      add_item(a, a.support());
       add_row(a, indexes.of_x, writer);
       more_a = a.next();
     } else {
-      writer.add_item(b.item(), b.support());
+      add_item(b, b.support());
       add_row(b, indexes.of_y, writer);
       more_b = b.next();
     }
   }
   writer.finish(total, out);
+}
+
+void add_two(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& out, const ExecutionOptions& options) {
+  if (pair_counts_header(x).has_texts() || pair_counts_header(y).has_texts())
+    add_two_of_kind<true>(x, y, out, options);
+  else
+    add_two_of_kind<false>(x, y, out, options);
 }
 
 /// Adds by halves, so that every value takes part in log2(number of values) additions.
@@ -130,14 +158,23 @@ const std::byte* add_by_halves(std::span<const std::byte* const> values, Growing
 }  // namespace
 
 PairCountsItems::PairCountsItems(const std::byte* value)
-    : items_(pair_counts_header(value).items), at_(value + kPairCountsHeaderBytes) {
-  row_ = {at_ + pair_counts_header(value).item_bytes, size_t{0}};
+    : items_(pair_counts_header(value).items),
+      texts_(pair_counts_header(value).has_texts()),
+      at_(value + kPairCountsHeaderBytes) {
+  end_ = at_ + pair_counts_header(value).item_bytes;
+  row_ = {end_, size_t{0}};
 }
 
 bool PairCountsItems::next() {
   if (next_index_ == items_) return false;
   const uint64_t number = read_varint(at_);
-  item_ = next_index_ == 0 ? unzigzag(number) : item_ + number + 1;
+  if (texts_) {
+    text_ = {reinterpret_cast<const char*>(at_), std::min<uint64_t>(number, static_cast<uint64_t>(end_ - at_))};
+    at_ += text_.size();
+    item_ = next_index_;
+  } else {
+    item_ = next_index_ == 0 ? unzigzag(number) : item_ + number + 1;
+  }
   support_ = read_varint(at_) + 1;
   const uint64_t bytes = read_varint(at_);
   row_ = {row_.data() + row_.size(), bytes};
@@ -147,16 +184,37 @@ bool PairCountsItems::next() {
 
 void PairCountsWriter::end_item() {
   if (count_ == 0) return;
-  write_varint(items_, count_ == 1 ? zigzag(item_) : static_cast<uint64_t>(item_) - static_cast<uint64_t>(before_) - 1);
+  if (has_texts_) {
+    std::byte* const room = items_.room(text_bytes_at_most(text_.size()));
+    items_.add(static_cast<size_t>(put_text(room, text_) - room));
+  } else {
+    write_varint(items_, count_ == 1 ? zigzag(item_) : static_cast<uint64_t>(item_) - static_cast<uint64_t>(before_) - 1);
+  }
   write_varint(items_, support_ - 1);
   write_varint(items_, rows_.size() - row_begin_);
 }
 
+void PairCountsWriter::add_text(std::string_view text, uint64_t support) {
+  poll();
+  end_item();
+  has_texts_ = true;
+  text_ = text;
+  begin_row(support);
+}
+
 void PairCountsWriter::add_item(int64_t item, uint64_t support) {
+  if (!texts_.empty()) {
+    add_text(texts_[static_cast<size_t>(item)], support);
+    return;
+  }
   poll();
   end_item();
   before_ = item_;
   item_ = item;
+  begin_row(support);
+}
+
+void PairCountsWriter::begin_row(uint64_t support) {
   support_ = support;
   row_begin_ = rows_.size();
   index_ = count_++;
@@ -173,7 +231,7 @@ void PairCountsWriter::add_pair(uint32_t index, uint64_t count) {
 void PairCountsWriter::finish(uint64_t total, GrowingBuffer<std::byte>& out) {
   end_item();
   PairCountsHeader header{};
-  header.version = kVersion;
+  header.version = has_texts_ ? kTextCountsVersion : kIntegerVersion;
   header.items = count_;
   header.bytes = kPairCountsHeaderBytes + items_.size() + rows_.size();
   header.total = total;
@@ -189,10 +247,17 @@ void PairCountsWriter::finish(uint64_t total, GrowingBuffer<std::byte>& out) {
 void add_pair_counts(std::span<const std::byte* const> values, GrowingBuffer<std::byte>& out,
                      const ExecutionOptions& options) {
   std::vector<const std::byte*> finished;
+  bool texts = false;
+  bool integers = false;
   for (const std::byte* value : values) {
     const std::byte* const end = value + pair_counts_header(value).used();
-    for (; value < end; value += pair_counts_header(value).bytes) finished.push_back(value);
+    for (; value < end; value += pair_counts_header(value).bytes) {
+      const PairCountsHeader header = pair_counts_header(value);
+      if (header.items > 0) (header.has_texts() ? texts : integers) = true;
+      finished.push_back(value);
+    }
   }
+  if (texts && integers) throw Error(ErrorCode::kInvalidParameter, kMixedCounts, kMixedCountsHint);
   // The first value may be much longer than all others, so these are added to each other first.
   std::span<const std::byte* const> rest = finished;
   if (rest.size() > 1) {
@@ -220,26 +285,41 @@ void pair_counts_append(std::byte* state, const std::byte* other) {
   std::memcpy(end, &first, sizeof first);
 }
 
-uint64_t pair_count(const std::byte* value, int64_t item_a, int64_t item_b) {
+namespace {
+
+/// @param key  of the current item, which compares like `item_a` and `item_b`
+template <typename Item, typename Key>
+uint64_t find_pair_count(const std::byte* value, Item item_a, Item item_b, Key key) {
   if (item_a > item_b) std::swap(item_a, item_b);
   PairCountsItems items(value);
-  while (items.next() && items.item() < item_a) {
+  while (items.next() && key(items) < item_a) {
   }
-  if (items.index() == UINT32_MAX || items.item() != item_a) return 0;
+  if (items.index() == UINT32_MAX || key(items) != item_a) return 0;
   if (item_a == item_b) return items.support();
   PairCountsRow row = items.row();
-  while (items.item() < item_b && items.next()) {
+  while (key(items) < item_b && items.next()) {
   }
-  if (items.item() != item_b) return 0;
+  if (key(items) != item_b) return 0;
   while (row.next())
     if (row.index() >= items.index()) return row.index() == items.index() ? row.count() : 0;
   return 0;
 }
 
+}  // namespace
+
+uint64_t pair_count(const std::byte* value, int64_t item_a, int64_t item_b) {
+  return find_pair_count(value, item_a, item_b, [](const PairCountsItems& items) { return items.item(); });
+}
+
+uint64_t pair_count(const std::byte* value, std::string_view item_a, std::string_view item_b) {
+  return find_pair_count(value, item_a, item_b, [](const PairCountsItems& items) { return items.text(); });
+}
+
 bool is_pair_counts(std::span<const std::byte> first, size_t size) {
   if (first.size() < kPairCountsHeaderBytes || size < first.size()) return false;
   const PairCountsHeader header = pair_counts_header(first.data());
-  if (header.version != kVersion || header.zero[0] != 0 || header.zero[1] != 0 || header.zero[2] != 0) return false;
+  if (header.version != kIntegerVersion && !header.has_texts()) return false;
+  if (header.zero[0] != 0 || header.zero[1] != 0 || header.zero[2] != 0) return false;
   if (header.bytes < kPairCountsHeaderBytes || header.bytes > size || header.behind > size - header.bytes) return false;
   if (header.total > kMaxTotal || header.item_bytes > header.bytes - kPairCountsHeaderBytes) return false;
   return header.items <= header.item_bytes / kMinItemBytes;
@@ -248,7 +328,7 @@ bool is_pair_counts(std::span<const std::byte> first, size_t size) {
 void validate_pair_counts(std::span<const std::byte> bytes, const ExecutionOptions& options) {
   if (bytes.size() < kPairCountsHeaderBytes) invalid("header is cut off");
   const PairCountsHeader header = pair_counts_header(bytes.data());
-  if (header.version != kVersion)
+  if (header.version != kIntegerVersion && !header.has_texts())
     throw Error(ErrorCode::kInvalidData, "invalid pair counts: unknown version " + std::to_string(header.version));
   if (header.zero[0] != 0 || header.zero[1] != 0 || header.zero[2] != 0) invalid("reserved bytes are not zero");
   if (header.behind != 0) invalid("values that are not added");
@@ -256,16 +336,24 @@ void validate_pair_counts(std::span<const std::byte> bytes, const ExecutionOptio
   if (header.total > kMaxTotal) invalid("too many transactions");
   if (header.item_bytes > bytes.size() - kPairCountsHeaderBytes) invalid("items and length disagree");
   if (header.items > header.item_bytes / kMinItemBytes) invalid("number of items and their bytes disagree");
+  if (header.has_texts() && header.items == 0) invalid("text items without a text");
 
   std::span<const std::byte> items = bytes.subspan(kPairCountsHeaderBytes, header.item_bytes);
   uint64_t row_bytes = bytes.size() - kPairCountsHeaderBytes - header.item_bytes;
   Buffer<uint64_t> supports(*options.memory, header.items);
   Buffer<uint64_t> lengths(*options.memory, header.items);
   int64_t item = 0;
+  std::string_view text;
   for (uint32_t index = 0; index < header.items; ++index) {
     if ((index & 0xffff) == 0) options.cancel.throw_if_requested();
     const uint64_t number = checked_varint(items);
-    if (index == 0) {
+    if (header.has_texts()) {
+      if (number > items.size()) invalid("a text is cut off");
+      const std::string_view next(reinterpret_cast<const char*>(items.data()), number);
+      if (index > 0 && next <= text) invalid("texts do not ascend");
+      text = next;
+      items = items.subspan(number);
+    } else if (index == 0) {
       item = static_cast<int64_t>(unzigzag(number));
     } else {
       if (number >= static_cast<uint64_t>(INT64_MAX) - static_cast<uint64_t>(item)) invalid("an item is too large");

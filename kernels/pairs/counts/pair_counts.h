@@ -3,7 +3,7 @@
 // transactions with it; and the number of all transactions. Counts of disjoint sets of transactions add up,
 // so values may be added if no transaction is in two.
 //
-//   offset  0  uint8   version     1
+//   offset  0  uint8   version     1: items are integers; 2: items are texts
 //           1  uint8   zero x 3
 //           4  uint32  items
 //           8  uint64  bytes       of this value, header included
@@ -12,14 +12,15 @@
 //          32  uint64  pairs       number of pairs, each with at least 1 transaction
 //          40  uint64  item_bytes  bytes of the items
 //          48  items, ascending. Each: the item (the first as zigzag, the others as the distance from the one before,
-//              less 1), its support less 1, the bytes of its row
+//              less 1; or a text, as its length and its bytes), its support less 1, the bytes of its row
 //              rows, one for each item a. For each b > a that occurs with it, ascending: the distance of the position of b
 //              from the one before (at first, from that of a) less 1, and the count less 1
 //
 // Integers in items and rows are varints: 7 bits a byte, low bits first, the high bit set in all bytes but
 // the last. They are as short as possible, so equal counts have equal bytes. A position is the rank of an
 // item among those of the value; so a pair takes 2 to 4 bytes even if item numbers are large. count <=
-// support <= total always holds, so nothing overflows if total does not.
+// support <= total always holds, so nothing overflows if total does not. Texts are compared by their bytes. A value
+// without items is of version 1.
 //
 // The state of an aggregate is a finished value, then other values behind it, then room. Adding n bytes of
 // values costs O(n log n) time.
@@ -30,6 +31,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string_view>
 
 #include "core/memory.h"
 #include "core/options.h"
@@ -38,6 +40,7 @@
 namespace batmap {
 
 inline constexpr size_t kPairCountsHeaderBytes = 48;
+inline constexpr uint8_t kTextCountsVersion = 2;
 
 struct PairCountsHeader {
   uint8_t version;
@@ -51,6 +54,7 @@ struct PairCountsHeader {
 
   /// Bytes of all values, without the room.
   size_t used() const { return bytes + behind; }
+  bool has_texts() const { return version == kTextCountsVersion; }
 };
 static_assert(sizeof(PairCountsHeader) == kPairCountsHeaderBytes);
 
@@ -91,29 +95,38 @@ class PairCountsItems {
   /// @return false after the last item
   bool next();
   uint32_t index() const { return next_index_ - 1; }
+  /// Where items are texts: the position.
   int64_t item() const { return static_cast<int64_t>(item_); }
+  /// Points into the value. Empty where items are integers.
+  std::string_view text() const { return text_; }
   uint64_t support() const { return support_; }
   std::span<const std::byte> row_bytes() const { return row_; }
   PairCountsRow row() const { return {index(), row_}; }
 
  private:
   uint32_t items_;
+  bool texts_;
   uint32_t next_index_ = 0;
+  std::string_view text_;
   uint64_t item_ = 0;
   uint64_t support_ = 0;
   const std::byte* at_;
+  const std::byte* end_;  // of the items
   std::span<const std::byte> row_;
 };
 
 /// Writes a finished value from its items and pairs, which must come in order.
 class PairCountsWriter {
  public:
-  explicit PairCountsWriter(const ExecutionOptions& options)
-      : cancel_(options.cancel), items_(*options.memory), rows_(*options.memory) {}
+  /// @param texts  what the items are numbers of; empty: they are integers
+  explicit PairCountsWriter(const ExecutionOptions& options, std::span<const std::string_view> texts = {})
+      : cancel_(options.cancel), texts_(texts), items_(*options.memory), rows_(*options.memory) {}
 
   /// Adds the next item, which must be larger than all before.
   /// @throws Error{kTooLarge, kMemoryLimit, kCancelled}
   void add_item(int64_t item, uint64_t support);
+  /// The same for a text, which must live until the next item is added. All items must be texts, or none.
+  void add_text(std::string_view text, uint64_t support);
   /// Adds the next partner of that item.
   /// @param index  of the partner; larger than the item's and those of earlier partners
   void add_pair(uint32_t index, uint64_t count);
@@ -122,25 +135,33 @@ class PairCountsWriter {
 
  private:
   void end_item();
+  void begin_row(uint64_t support);
   void poll() {
     if ((++calls_ & 0xffff) == 0) cancel_.throw_if_requested();
   }
 
   CancelToken cancel_;
+  std::span<const std::string_view> texts_;
   GrowingBuffer<std::byte> items_;
   GrowingBuffer<std::byte> rows_;
   uint32_t count_ = 0;  // items so far
   uint64_t pairs_ = 0;
-  int64_t item_ = 0;      // the current item
-  int64_t before_ = 0;    // the item before it
+  int64_t item_ = 0;       // the current item
+  int64_t before_ = 0;     // the item before it
+  std::string_view text_;  // the current item, if has_texts_
+  bool has_texts_ = false;
   uint64_t support_ = 0;  // of the current item
   size_t row_begin_ = 0;
   uint32_t index_ = 0;  // of the current item, then of its last partner
   uint32_t calls_ = 0;
 };
 
+inline constexpr const char* kMixedCounts = "pair counts of integer items and of text items have no sum";
+inline constexpr const char* kMixedCountsHint = "Cast the integers to text: batmap_pair_counts_agg(tid, item::text).";
+
 /// Appends the sum of one or more values or states to `out`, as a finished value.
-/// @throws Error{kTooLarge} if the total exceeds 2^63 - 1; Error{kMemoryLimit, kCancelled}
+/// @throws Error{kInvalidParameter} if there are items of both kinds; Error{kTooLarge} if the total exceeds 2^63 - 1;
+/// Error{kMemoryLimit, kCancelled}
 void add_pair_counts(std::span<const std::byte* const> values, GrowingBuffer<std::byte>& out,
                      const ExecutionOptions& options);
 
@@ -157,6 +178,8 @@ inline bool pair_counts_worth_adding(const PairCountsHeader& header, size_t more
 /// The number of transactions of a finished value with both items, given in any order. Both equal: the
 /// support of the item. 0 if there are none.
 uint64_t pair_count(const std::byte* value, int64_t item_a, int64_t item_b);
+/// The same for items that are texts.
+uint64_t pair_count(const std::byte* value, std::string_view item_a, std::string_view item_b);
 
 /// Whether a header is consistent with itself and with the size, room included. Constant time.
 /// @param first  at least the header

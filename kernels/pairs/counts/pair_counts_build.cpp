@@ -138,8 +138,8 @@ uint64_t count_many(std::vector<ChunkView> chunks, const PairKernels& kernels, P
 }  // namespace
 
 void count_pairs_of(std::vector<ChunkView> chunks, uint64_t total, const PairKernels& kernels, GrowingBuffer<std::byte>& out,
-                    const ExecutionOptions& options) {
-  PairCountsWriter writer(options);
+                    const ExecutionOptions& options, std::span<const std::string_view> texts) {
+  PairCountsWriter writer(options, texts);
   uint64_t rows = 0;
   for (const ChunkView& chunk : chunks) rows += chunk.rows;
   uint64_t transactions = 0;

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -354,7 +355,7 @@ TEST(PairCounts, MalformedBytesAreRefused) {
     std::memcpy(bytes.data(), &header, sizeof header);
     return bytes;
   };
-  EXPECT_TRUE(refused(with([](PairCountsHeader& h) { h.version = 2; })));
+  EXPECT_TRUE(refused(with([](PairCountsHeader& h) { h.version = 3; })));
   EXPECT_TRUE(refused(with([](PairCountsHeader& h) { h.items = UINT32_MAX; })));
   EXPECT_TRUE(refused(with([](PairCountsHeader& h) { h.bytes = UINT64_MAX; })));
   EXPECT_TRUE(refused(with([](PairCountsHeader& h) { h.behind = 1; })));
@@ -384,13 +385,135 @@ TEST(PairCounts, SoundHeadersAreToldFromOthers) {
   EXPECT_TRUE(sound([](PairCountsHeader& h) { h.behind = 100; }));
   EXPECT_FALSE(sound([](PairCountsHeader& h) { h.behind = 101; }));
   EXPECT_FALSE(sound([](PairCountsHeader& h) { h.behind = UINT64_MAX; }));
-  EXPECT_FALSE(sound([](PairCountsHeader& h) { h.version = 2; }));
+  EXPECT_FALSE(sound([](PairCountsHeader& h) { h.version = 3; }));
   EXPECT_FALSE(sound([](PairCountsHeader& h) { h.zero[0] = 1; }));
   EXPECT_FALSE(sound([](PairCountsHeader& h) { h.items = UINT32_MAX; }));
   EXPECT_FALSE(sound([](PairCountsHeader& h) { h.bytes = UINT64_MAX; }));
   EXPECT_FALSE(sound([](PairCountsHeader& h) { h.bytes = kPairCountsHeaderBytes - 1; }));
   EXPECT_FALSE(sound([](PairCountsHeader& h) { h.total = uint64_t{1} << 63; }));
   EXPECT_FALSE(sound([](PairCountsHeader& h) { h.item_bytes = h.bytes; }));
+}
+
+// ---- items that are texts
+
+/// Texts that ascend like the numbers 0, 1, 2, ...
+std::vector<std::string> ascending_texts(size_t count) {
+  std::vector<std::string> texts;
+  for (size_t k = 0; k < count; ++k) texts.push_back(std::to_string(100000 + k) + std::string(k % 7 * 30, 'x'));
+  return texts;
+}
+
+/// @param texts  what the items are numbers of; those without a row are left out
+Bytes counted_texts(std::vector<TidItem> rows, const std::vector<std::string>& texts, int threads = 1) {
+  std::set<int64_t> occurs;
+  for (const TidItem& row : rows) occurs.insert(row.item);
+  std::vector<std::string_view> views;
+  for (const int64_t item : occurs) views.push_back(texts[static_cast<size_t>(item)]);
+  for (TidItem& row : rows) row.item = std::distance(occurs.begin(), occurs.find(row.item));
+  MemoryMeter meter;
+  GrowingBuffer<std::byte> out(meter);
+  const PackedRows packed(rows);
+  count_pairs_of(packed.chunks(), 0, {}, out, {threads, &meter, {}}, views);
+  return copied(out);
+}
+
+/// Reads a value of text items, which it calls by their numbers among `texts`.
+Counts read_texts_as_numbers(const Bytes& bytes, const std::vector<std::string>& texts) {
+  const Counts by_position = read(bytes);
+  std::vector<int64_t> number;
+  for (PairCountsItems items(bytes.data()); items.next();)
+    number.push_back(std::lower_bound(texts.begin(), texts.end(), items.text()) - texts.begin());
+  Counts counts;
+  counts.total = by_position.total;
+  for (const auto& [item, support] : by_position.items) counts.items[number.at(static_cast<size_t>(item))] = support;
+  for (const auto& [pair, count] : by_position.pairs)
+    counts.pairs[{number.at(static_cast<size_t>(pair.first)), number.at(static_cast<size_t>(pair.second))}] = count;
+  return counts;
+}
+
+TEST(TextCounts, AreCountedAsNumbersAre) {
+  Random random(kSeed + 20);
+  const std::vector<std::string> texts = ascending_texts(500);
+  for (const size_t rows : {0, 1, 900, 20000}) {
+    const std::vector<TidItem> relation = random_rows(random, rows, rows / 8 + 1, rows / 50 + 2);
+    for (const int threads : {1, 3}) {
+      const Bytes bytes = counted_texts(relation, texts, threads);
+      EXPECT_EQ(pair_counts_header(bytes.data()).has_texts(), rows > 0);
+      const Counts expected = oracle_counts(relation);
+      ASSERT_EQ(read_texts_as_numbers(bytes, texts), expected) << rows << " rows";
+      const auto text = [&](int64_t item) { return std::string_view(texts[static_cast<size_t>(item)]); };
+      int asked = 0;
+      for (const auto& [pair, count] : expected.pairs)
+        if (++asked < 50) {
+          EXPECT_EQ(pair_count(bytes.data(), text(pair.second), text(pair.first)), count);
+        }
+      for (const auto& [item, support] : expected.items)
+        if (++asked < 100) {
+          EXPECT_EQ(pair_count(bytes.data(), text(item), text(item)), support);
+        }
+      for (const char* none : {"", "1000000", "zzz"})
+        EXPECT_EQ(pair_count(bytes.data(), std::string_view(none), "100000"), 0u);
+    }
+  }
+}
+
+TEST(TextCounts, PartsWithOtherTextsAddUp) {
+  Random random(kSeed + 21);
+  const std::vector<std::string> texts = ascending_texts(300);
+  for (const size_t parts : {1, 2, 3, 17}) {
+    std::vector<Bytes> values;
+    Counts expected;
+    std::vector<TidItem> all;
+    for (size_t part = 0; part < parts; ++part) {
+      std::vector<TidItem> rows = random_rows(random, random.below(600) + 1, 40, 60);
+      for (TidItem& row : rows) row.item += static_cast<int64_t>(part * 11), row.tid += static_cast<int64_t>(part * 100);
+      values.push_back(counted_texts(rows, texts));
+      expected += oracle_counts(rows);
+      all.insert(all.end(), rows.begin(), rows.end());
+    }
+    const Bytes total = sum(values);
+    EXPECT_EQ(read_texts_as_numbers(total, texts), expected);
+    EXPECT_EQ(total, counted_texts(all, texts)) << "equal counts have equal bytes";
+    std::reverse(values.begin(), values.end());
+    EXPECT_EQ(sum(values), total);
+    // The same as a state: one value behind the other.
+    Bytes state = values[0];
+    for (size_t part = 1; part < parts; ++part) {
+      const size_t used = state.size();
+      state.resize(used + values[part].size());
+      pair_counts_append(state.data(), values[part].data());
+    }
+    EXPECT_TRUE(is_pair_counts(state, state.size()));
+    EXPECT_EQ(sum({state}), total);
+  }
+}
+
+TEST(TextCounts, DoNotMixWithIntegers) {
+  const Bytes texts = counted_texts({{1, 0}, {1, 1}}, ascending_texts(2));
+  EXPECT_THROW(sum({texts, counted({{1, 7}})}), Error);
+  EXPECT_THROW(sum({counted({{1, 7}}), counted({}), texts}), Error);
+  const Bytes baskets = counted({}, 1, 5);  // five transactions without an item
+  EXPECT_EQ(pair_counts_header(sum({texts, baskets}).data()).total, 6u);
+  EXPECT_EQ(sum({baskets, texts}), sum({texts, baskets}));
+}
+
+TEST(TextCounts, MalformedBytesAreRefused) {
+  const std::vector<std::string> texts = ascending_texts(5);
+  const Bytes good = counted_texts({{1, 0}, {1, 1}, {1, 4}, {2, 0}, {2, 1}, {3, 2}}, texts);
+  ASSERT_FALSE(refused(good));
+  for (size_t size = 0; size < good.size(); ++size)
+    EXPECT_TRUE(refused({good.begin(), good.begin() + static_cast<ptrdiff_t>(size)}));
+  const auto texts_of = [](const Bytes& bytes) {
+    std::vector<std::string> found;
+    for (PairCountsItems items(bytes.data()); items.next();) found.emplace_back(items.text());
+    return found;
+  };
+  for (size_t bit = 0; bit < good.size() * 8; ++bit) {
+    Bytes changed = good;
+    changed[bit / 8] ^= static_cast<std::byte>(1 << bit % 8);
+    if (refused(changed)) continue;
+    EXPECT_FALSE(read(changed) == read(good) && texts_of(changed) == texts_of(good)) << "bit " << bit;
+  }
 }
 
 TEST(PairCounts, ItemsAtBothEndsOfTheRange) {
