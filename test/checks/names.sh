@@ -14,6 +14,7 @@ exceptions=(
     'build/.*'                                              # outputs
     '.*(DATE|ISA|NAME|NNN|SUITE|VERSION).*'                 # placeholders
     '(some|file)\.sql'                                      # examples
+    'env\.py'                                               # Alembic
     '[a-z]\.c'                                              # a column of SQL
     '\*.*\.\*'                                              # emphasis of Markdown
 )
