@@ -105,6 +105,22 @@ def test_refusals(baskets, app):
         app(receipt=9, products="x").full_clean()
 
 
+def test_the_connection_of_django_answers(baskets):
+    from django.db import connection, transaction
+
+    import batmap
+
+    query = "SELECT receipt, products::int[] FROM shop_basket WHERE receipt < $1"
+    assert [row[:3] for row in batmap.pairs(connection, query, min_count=1, params=(2,), as_frame=False)] == [
+        (1, 5, 1),
+        (1, 9, 1),
+        (5, 9, 1),
+    ]
+    with transaction.atomic():
+        named = batmap.pairs(connection, "SELECT receipt, name FROM named_lines", min_count=4, as_frame=False)
+        assert [row[:3] for row in named] == [("bread", "butter", 4)]
+
+
 def test_index_is_used(baskets, app):
     from django.db import connection, transaction
 

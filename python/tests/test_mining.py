@@ -4,9 +4,11 @@ import inspect
 import sqlite3
 import sys
 import warnings
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
+from uuid import uuid4
 
+import pg8000.dbapi
 import psycopg
 import psycopg2
 import psycopg2.extras
@@ -359,6 +361,34 @@ def test_drivers(database, autocommit):
         cursor.execute("SELECT 1")  # the attempt with integers has left no failed transaction
         assert batmap.last_run(connection).operation == "batmap_pairs_of"
         connection.close()
+
+
+def test_pg8000(database):
+    """A driver that leaves parameters to the server, and whose errors are dictionaries."""
+    connection = pg8000.dbapi.connect(database.role, database=database.name, unix_sock=f"{database.host}/.s.PGSQL.{database.port}")
+    assert pairs_of(connection) == EXPECTED
+    query = NAMED + " WHERE name <> $1 AND receipt < $2"
+    rules = batmap.rules(connection, query, min_count=2, params=("tea", 6), lhs_include=["jam"], timeout="1 min", as_frame=False)
+    assert {(row.lhs, row.rhs): row.support_count for row in rules} == {(("jam",), ("bread",)): 2, (("jam",), ("butter",)): 2}
+    values = [
+        True,
+        2,
+        2.5,
+        Decimal("2.5"),
+        date(2024, 5, 1),
+        datetime(2024, 5, 1),
+        datetime.now(timezone.utc),
+        timedelta(1),
+        uuid4(),
+        b"x",
+        None,
+    ]
+    types = ["bool", "int", "float8", "numeric", "date", "timestamp", "timestamptz", "interval", "uuid", "bytea", "text"]
+    same = " AND ".join(f"${i} IS NOT DISTINCT FROM ${i}::{kind}" for i, kind in enumerate(types, 1))
+    assert tuples(batmap.pairs, connection, f"SELECT receipt, product FROM lines WHERE {same}", min_count=4, params=values)[0][
+        :3
+    ] == (1, 2, 4)
+    connection.close()
 
 
 def test_an_open_transaction_goes_on(database):

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Callable, NamedTuple
 
-__all__ = ["Answer", "Session", "open_session", "sqlstate_of"]
+__all__ = ["Answer", "Session", "open_session", "server_error"]
 
 _IDLE = 0  # transaction status of libpq: outside of a transaction
 
@@ -75,7 +75,7 @@ class Session:
         try:
             answer = self.rows(statement, values)
         except Exception as error:
-            if sqlstate_of(error) is not None:
+            if server_error(error) is not None:
                 self._execute("ROLLBACK TO SAVEPOINT batmap_attempt")
                 self._execute("RELEASE SAVEPOINT batmap_attempt")
             raise
@@ -130,10 +130,21 @@ def open_session(connection: Any) -> Iterator[Session]:
             lent.close()
 
 
-def sqlstate_of(error: BaseException) -> str | None:
-    """The SQLSTATE of an error of psycopg or psycopg2; None for other errors."""
-    state = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
-    return state if isinstance(state, str) else None
+class ServerError(NamedTuple):
+    """What the server said, whatever error the driver makes of it."""
+
+    sqlstate: str
+    message: str
+
+
+def server_error(error: BaseException) -> ServerError | None:
+    """The message of the server behind an error of psycopg, psycopg2 or pg8000; None for other errors."""
+    if error.args and isinstance(error.args[0], dict):  # pg8000
+        state, message = error.args[0].get("C"), error.args[0].get("M")
+    else:
+        state = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
+        message = getattr(getattr(error, "diag", None), "message_primary", None)
+    return ServerError(state, message or str(error)) if isinstance(state, str) else None
 
 
 def _driver_of(raw: Any) -> str:

@@ -1,8 +1,9 @@
 """The table functions of the extension as functions of Python: rows in a pandas DataFrame, or named tuples without pandas.
 
-Each takes a connection first (of psycopg, psycopg2 or another DB-API driver; an engine, connection or session of SQLAlchemy; or
-`django.db.connection`), then a query text, and by name the parameters of the SQL function. docs/reference.md of the extension
-describes these and the columns of the answers. All functions know four parameters more:
+Each takes a connection first: of psycopg, psycopg2 or another DB-API driver with the placeholders `%s`, such as pg8000; an engine,
+connection or session of SQLAlchemy over one of these; or `django.db.connection`. Then comes a query text, and by name the
+parameters of the SQL function. docs/reference.md of the extension describes these and the columns of the answers. All functions
+know four parameters more:
 
 - `params`: the values of `$1`, `$2` in the query text. No value is ever parsed as SQL.
 - `item_type`: the SQL type of the items, such as "uuid". None: found out, by a statement that fails where items are not integers.
@@ -20,11 +21,13 @@ import re
 import warnings
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Sequence
-from datetime import timedelta
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from operator import index
 from typing import Any, NamedTuple, Union
+from uuid import UUID
 
-from ._session import Answer, Session, open_session, sqlstate_of
+from ._session import Answer, Session, open_session, server_error
 
 __all__ = [
     "TruncatedError",
@@ -446,7 +449,7 @@ class _Call:
         if self._params:
             places = ["%s" if session.sends_literals else _typed_place(value) for value in self._params]
             parts.append(f"params => ROW({', '.join(places)})")
-            values.extend(self._params)
+            values.extend(value for value, place in zip(self._params, places) if place != "NULL")
         columns = "*"
         if is_of and not all(each in _READ_ARRAYS or each in _TEXTS for each in self.item_types):
             columns += "".join(f", {name}::text[] AS _{name}" for name in self.arrays if not name.startswith("gap"))
@@ -457,13 +460,16 @@ class _Call:
 
     def learn(self, error: Exception) -> bool:
         """Takes the type of a column from an error. @return False if it tells nothing new"""
-        state, message = sqlstate_of(error), str(error)
+        reported = server_error(error)
+        if reported is None:
+            return False
+        state, message = reported
         if state == "22P02" and message.startswith("invalid input syntax for type bigint") and None in self.item_types:
             self.item_types[self.item_types.index(None)] = "text"  # the elements of a json array were read as integers
             return True
         if state != "42804":
             return False
-        found = re.search(r"(first|second) column of the input query must be .+, not (.+)$", message, re.MULTILINE)
+        found = re.search(r"(first|second) column of the input query must be .+, not (.+)$", message)
         if found is None:
             return False
         side = 0 if len(self.item_types) == 1 or found[1] == "first" else 1
@@ -496,8 +502,28 @@ def _unchanged(value: Any) -> Any:
     return value
 
 
+_SQL_TYPES = {
+    str: "text",
+    bool: "bool",
+    int: "int8",
+    float: "float8",
+    Decimal: "numeric",
+    date: "date",
+    datetime: "timestamp",
+    timedelta: "interval",
+    UUID: "uuid",
+    bytes: "bytea",
+}
+
+
 def _typed_place(value: Any) -> str:
-    return "%s::text" if isinstance(value, str) else "%s"
+    """A placeholder whose type does not depend on what the driver says of it."""
+    if value is None:
+        return "NULL"
+    kind = _SQL_TYPES.get(type(value))
+    if kind == "timestamp" and value.tzinfo is not None:
+        kind = "timestamptz"
+    return "%s" if kind is None else f"%s::{kind}"
 
 
 def _rows_of_gaps(gaps: Gap | Sequence[Gap]) -> list[list[Any]]:

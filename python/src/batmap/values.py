@@ -1,8 +1,8 @@
 """The values of the type batmap in Python: a column reads as `frozenset[int]`, and any iterable of integers goes in.
 
-A set travels as text, `{1,5,9}`: the server writes it and `int` reads it, both in compiled code, about 0.1 microseconds an
-element. The binary form (kernels/set/FORMAT.md of the extension) is read too, for cursors that ask for binary results: arrays and
-bitmaps about as fast as text, the container called batmap about 5 microseconds an element.
+A set travels as text, `{1,5,9}`: the server writes it and `int` reads it, both in compiled code, in about 0.25 microseconds an
+element, most of which goes into the frozenset. The binary form (kernels/set/FORMAT.md of the extension) is read, too, for cursors
+that ask for binary results: arrays and bitmaps faster than text, the container called batmap in about 2 microseconds an element.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Iterable, Iterator
+from itertools import compress
 from operator import index
 
 __all__ = ["from_binary", "from_text", "to_text"]
@@ -54,8 +55,7 @@ _FACTORS = (
     (0xD6E8FEB86659FD93, 0xBF58476D1CE4E5B9, 0xAF251AF3B0F025B5),
 )
 
-# The bits of each byte.
-_BITS_OF_BYTE = tuple(tuple(bit for bit in range(8) if byte >> bit & 1) for byte in range(256))
+_ZERO_AND_ONE = bytes.maketrans(b"01", b"\0\1")
 
 
 def from_binary(data: bytes | bytearray | memoryview) -> frozenset[int]:
@@ -73,7 +73,9 @@ def from_binary(data: bytes | bytearray | memoryview) -> frozenset[int]:
     if container == _ARRAY:
         result = frozenset(_integers(body, 4 if width <= 32 else 8))
     elif container == _BITMAP:
-        result = frozenset(8 * i + bit for i, byte in enumerate(body) if byte for bit in _BITS_OF_BYTE[byte])
+        # Digits, the lowest bit first, as bytes 0 and 1.
+        bits = f"{int.from_bytes(body, 'little'):b}"[::-1].encode("ascii").translate(_ZERO_AND_ONE)
+        result = frozenset(compress(range(len(bits)), bits))
     elif container == _BATMAP:
         result = frozenset(_elements_of_batmap(body, width, cardinality))
     else:
