@@ -195,6 +195,8 @@ def test_asyncpg(database):
                 await connection.execute("INSERT INTO sets VALUES ($1, $2)", number, elements)
             assert [row[0] for row in await connection.fetch("SELECT elements FROM sets ORDER BY id")] == SETS
             assert await connection.fetchval("SELECT array_agg(elements ORDER BY id) FROM sets") == SETS
+            many = [batmap.to_text({1, 2}), "{3}"]
+            assert await connection.fetchval("SELECT $1::batmap[]", many) == [{1, 2}, {3}]
             found = await connection.fetch("SELECT id FROM sets WHERE elements && $1 AND elements @> $2::int8", [9, 10], 5)
             assert [row[0] for row in found] == [1, 2]
             with pytest.raises(asyncpg.NumericValueOutOfRangeError, match="out of range for type batmap"):

@@ -5,16 +5,22 @@
     await batmap.asyncpg.register(conn)
     await conn.execute("INSERT INTO baskets VALUES ($1, $2)", 1, {1, 5, 9})
 
-A pool takes `init=batmap.asyncpg.register`. Without it asyncpg takes and gives the text form, `{1,5,9}`.
+A pool takes `init=batmap.asyncpg.register`. Without it asyncpg takes and gives the text form, `{1,5,9}`. In an array of sets each
+goes in as `batmap.to_text(elements)`, since asyncpg takes what it can iterate over for a dimension of the array.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from .values import from_text, to_text
 
 __all__ = ["register"]
+
+
+def _to_text(elements: Iterable[int] | str) -> str:
+    return elements if isinstance(elements, str) else to_text(elements)
 
 
 async def register(connection: Any, type_name: str = "batmap") -> None:
@@ -32,4 +38,4 @@ async def register(connection: Any, type_name: str = "batmap") -> None:
         raise LookupError(
             f"the database has no type {type_name}; run CREATE EXTENSION batmap in it, or name the schema of the extension"
         )
-    await connection.set_type_codec(found["typname"], schema=found["nspname"], encoder=to_text, decoder=from_text, format="text")
+    await connection.set_type_codec(found["typname"], schema=found["nspname"], encoder=_to_text, decoder=from_text, format="text")
