@@ -17,6 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.patheffects import withStroke
+from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 __all__ = ["pair_graph", "partner_matrix", "rule_scatter"]
@@ -287,6 +288,15 @@ def _label_nodes(axes: Axes, points: Any, names: list[str], sizes: Any) -> None:
         )
 
 
+# Where a text can lie, seen from its point, in points of print.
+_PLACES = [(9, 0), (-9, 0), (0, 9), (0, -9)] + [
+    (side * across, height * up) for across, up in ((10, 10), (14, 22), (18, 36)) for height in (1, -1) for side in (1, -1)
+]
+
+
+_LINE = {"arrowstyle": "-", "color": _INK, "linewidth": 0.7, "shrinkB": 5}
+
+
 def _label_points(axes: Axes, horizontal: Any, vertical: Any, texts: list[str]) -> None:
     """A text beside each point, the first ones first, where it covers neither a text nor much of the other points."""
     axes.figure.canvas.draw()  # lays the axes out
@@ -296,20 +306,7 @@ def _label_points(axes: Axes, horizontal: Any, vertical: Any, texts: list[str]) 
     taken: list[Bbox] = []
     for i, text in enumerate(texts):
         best: tuple[int, Any, Bbox] | None = None
-        for across, up in (
-            (8, 0),
-            (-8, 0),
-            (0, 9),
-            (0, -9),
-            (8, 10),
-            (-8, 10),
-            (8, -10),
-            (-8, -10),
-            (14, 22),
-            (-14, 22),
-            (14, -22),
-            (-14, -22),
-        ):
+        for across, up in _PLACES:
             label = axes.annotate(
                 text,
                 (horizontal[i], vertical[i]),
@@ -320,9 +317,11 @@ def _label_points(axes: Axes, horizontal: Any, vertical: Any, texts: list[str]) 
                 fontsize=8,
                 color=_INK,
                 path_effects=_HALO,
+                arrowprops={**_LINE, "relpos": (0.0 if across > 0 else 1.0, 0.5)},
                 zorder=4,
             )
-            box = label.get_window_extent(renderer)
+            label.update_positions(renderer)
+            box = Text.get_window_extent(label, renderer)  # without the line
             fits = frame.x0 <= box.x0 and box.x1 <= frame.x1 and frame.y0 <= box.y0 and box.y1 <= frame.y1
             covered = int(np.sum((dots[:, 0] > box.x0) & (dots[:, 0] < box.x1) & (dots[:, 1] > box.y0) & (dots[:, 1] < box.y1)))
             if fits and not any(box.overlaps(other) for other in taken) and (best is None or covered < best[0]):
