@@ -27,7 +27,7 @@ def migrations(database, tmp_path_factory):
         "USER": database.role,
     }
     settings.configure(
-        DATABASES={"default": connection},
+        DATABASES={"default": connection, "bound": {**connection, "OPTIONS": {"server_side_binding": True}}},
         INSTALLED_APPS=["shop"],
         MIGRATION_MODULES={"shop": "shop_migrations"},
         DEFAULT_AUTO_FIELD="django.db.models.AutoField",
@@ -37,10 +37,10 @@ def migrations(database, tmp_path_factory):
     call_command("makemigrations", "shop", verbosity=0)
     call_command("migrate", verbosity=0)
     yield folder
-    from django.db import connection
+    from django.db import connections
 
     call_command("migrate", "shop", "zero", verbosity=0)
-    connection.close()
+    connections.close_all()
     sys.path.remove(str(folder.parent))
 
 
@@ -88,6 +88,25 @@ def test_lookups(baskets):
     assert receipts(baskets.filter(others__isnull=True)) == [2]
     assert receipts(baskets.filter(products__len=2)) == [2]
     assert receipts(baskets.filter(products__len__gte=2)) == [1, 2]
+
+
+def test_parameters_that_the_server_binds(baskets, app):
+    there = app.objects.using("bound")
+    there.create(receipt=4, products={6}, others=[])
+    there.bulk_create([app(receipt=5, products=[6, 7])])
+    assert receipts(there.filter(products__contains={6}).order_by("receipt")) == [4, 5]
+    assert receipts(there.filter(products__has_element=7)) == [5]
+    assert receipts(there.filter(products=[6])) == [4]
+
+
+def test_changes_in_the_server(baskets, app):
+    from django.db.models import F, Func
+
+    union = Func(F("products"), F("others"), template="%(expressions)s", arg_joiner=" | ", output_field=BatmapField())
+    assert baskets.filter(receipt=1).update(products=union) == 1
+    assert baskets.get(receipt=1).products == {1, 2, 5, 9}
+    assert baskets.filter(receipt=3).update(products=F("others"), others=None) == 1
+    assert list(baskets.filter(receipt=3).values_list("products", "others")) == [({0, 1, 2}, None)]
 
 
 def test_refusals(baskets, app):

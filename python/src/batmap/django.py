@@ -113,7 +113,13 @@ class BatmapField(_Field):
         return "BatmapField"
 
     def get_placeholder(self, value: Any, compiler: Any, connection: Any) -> str:
-        return "%s::batmap"
+        """Up to Django 6.0"""
+        return "(%s)::batmap"
+
+    def get_placeholder_sql(self, value: Any, compiler: Any, connection: Any) -> Any:
+        """From Django 6.1 on"""
+        sql, values = compiler.compile(value) if hasattr(value, "as_sql") else ("%s", (value,))
+        return f"({sql})::batmap", values
 
     def get_prep_value(self, value: Any) -> Any:
         value = super().get_prep_value(value)
