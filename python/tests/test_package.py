@@ -30,5 +30,5 @@ def test_everything_is_installed():
 def test_it_needs_nothing():
     """Without site-packages only the standard library is there."""
     script = f"import sys; sys.path.insert(0, {str(SOURCES.parent)!r}); import batmap; print(batmap.to_text([1]))"
-    ran = subprocess.run([sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True)
+    ran = subprocess.run([sys.executable, "-B", "-I", "-S", "-c", script], capture_output=True, text=True)
     assert (ran.returncode, ran.stdout) == (0, "{1}\n"), ran.stderr
