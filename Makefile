@@ -8,7 +8,7 @@
 #
 #   make demo            everything from an empty Debian or Ubuntu machine to a mined data set, in a private server, and a page of pictures
 #   make check           does it work here? All suites in a private server
-#   make check-SUITE     one suite: unit house regress isolation tap client demo; asan, tsan
+#   make check-SUITE     one suite: unit house regress isolation tap client demo python; asan, tsan
 #   make check-sanitizers   the unit tests under sanitizers
 #   make check-reference    in full what `make check` samples, and every method and every CPU kernel over the reference data
 #                           that BATMAP_TEST_DATA names

@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "${BATMAP_ROOT:-$(dirname "${BASH_SOURCE[0]}")/../..}"
 
-folders=(bench demo docs extension kernels sql test)
+folders=(bench demo docs extension kernels python sql test)
 
 # Names that need not exist, as extended regular expressions of the whole name.
 exceptions=(
@@ -14,6 +14,7 @@ exceptions=(
     'build/.*'                                              # outputs
     '.*(DATE|ISA|NAME|NNN|SUITE|VERSION).*'                 # placeholders
     '(some|file)\.sql'                                      # examples
+    'env\.py'                                               # Alembic
     '[a-z]\.c'                                              # a column of SQL
     '\*.*\.\*'                                              # emphasis of Markdown
 )

@@ -99,6 +99,8 @@ fi
 if green versions; then
     red versions META.json sed -i 's/"version": "[0-9.]*",/"version": "99.0.0",/' META.json
     red versions CHANGELOG sed -i 's/^## .*/## 99.0.0/' CHANGELOG.md
+    red versions "__init__.py says" sed -i 's/^__version__ = .*/__version__ = "99.0.0"/' python/src/batmap/__init__.py
+    red versions "not a copy" append python/LICENSE 'Another line.'
     red versions "no version" sed -i 's/^default_version.*//' batmap.control
 fi
 
