@@ -11,8 +11,4 @@ set -euo pipefail
 # shellcheck source=bench/peers/venv.sh
 . "$(dirname "${BASH_SOURCE[0]}")/venv.sh"
 
-case ${1-} in
-    setup) make_venv prefixspan prefixspan "${PREFIXSPAN_VERSION-}" ;;
-    session) exec "$build/prefixspan/bin/python" "$peers/prefixspan_session.py" ;;
-    *) sed -n '/^# usage/,/^$/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
-esac
+python_peer "${1-}" prefixspan "${PREFIXSPAN_VERSION-}" prefixspan
