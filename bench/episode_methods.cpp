@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "episodes/counting_rule.h"
 #include "episodes/episode_counter.h"
 #include "episodes/episode_run.h"
 #include "episodes/spike_train.h"

@@ -1201,14 +1201,15 @@ CREATE FUNCTION batmap_episodes(
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     counting text DEFAULT 'non_overlapped',
+    same_time boolean DEFAULT false,
     algorithm text DEFAULT 'auto',
     device text DEFAULT NULL,
     params record DEFAULT NULL
 )
-RETURNS TABLE (episode int8[], gap_low anyarray, gap_high anyarray, support_count int8)
+RETURNS TABLE (episode int8[], steps int4[], gap_low anyarray, gap_high anyarray, support_count int8)
 AS 'MODULE_PATHNAME', 'batmap_episodes_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
     SUPPORT _batmap_episodes_support;
-COMMENT ON FUNCTION batmap_episodes(text, anyarray, int8, float8, int4, int4, int8[], int8[], int8, int8, interval, text, text, text, record)
+COMMENT ON FUNCTION batmap_episodes(text, anyarray, int8, float8, int4, int4, int8[], int8[], int8, int8, interval, text, boolean, text, text, record)
 IS 'frequent serial episodes of the (time, event [, stream]) rows of a query';
 
 CREATE FUNCTION batmap_episodes_of(
@@ -1224,14 +1225,15 @@ CREATE FUNCTION batmap_episodes_of(
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     counting text DEFAULT 'non_overlapped',
+    same_time boolean DEFAULT false,
     algorithm text DEFAULT 'auto',
     device text DEFAULT NULL,
     params record DEFAULT NULL
 )
-RETURNS TABLE (episode text[], gap_low anyarray, gap_high anyarray, support_count int8)
+RETURNS TABLE (episode text[], steps int4[], gap_low anyarray, gap_high anyarray, support_count int8)
 AS 'MODULE_PATHNAME', 'batmap_episodes_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
     SUPPORT _batmap_episodes_support;
-COMMENT ON FUNCTION batmap_episodes_of(text, anyarray, int8, float8, int4, int4, text[], text[], int8, int8, interval, text, text, text, record)
+COMMENT ON FUNCTION batmap_episodes_of(text, anyarray, int8, float8, int4, int4, text[], text[], int8, int8, interval, text, boolean, text, text, record)
 IS 'frequent serial episodes of the (time, event [, stream]) rows of a query, whose events are text';
 
 CREATE FUNCTION batmap_episodes_of(
@@ -1248,20 +1250,22 @@ CREATE FUNCTION batmap_episodes_of(
     max_results int8 DEFAULT NULL,
     timeout interval DEFAULT NULL,
     counting text DEFAULT 'non_overlapped',
+    same_time boolean DEFAULT false,
     algorithm text DEFAULT 'auto',
     device text DEFAULT NULL,
     params record DEFAULT NULL
 )
-RETURNS TABLE (episode anyarray, gap_low anycompatiblearray, gap_high anycompatiblearray, support_count int8)
+RETURNS TABLE (episode anyarray, steps int4[], gap_low anycompatiblearray, gap_high anycompatiblearray, support_count int8)
 AS 'MODULE_PATHNAME', 'batmap_episodes_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
     SUPPORT _batmap_episodes_support;
-COMMENT ON FUNCTION batmap_episodes_of(anyelement, text, anycompatiblearray, int8, float8, int4, int4, text[], text[], int8, int8, interval, text, text, text, record)
+COMMENT ON FUNCTION batmap_episodes_of(anyelement, text, anycompatiblearray, int8, float8, int4, int4, text[], text[], int8, int8, interval, text, boolean, text, text, record)
 IS 'frequent serial episodes of the (time, event [, stream]) rows of a query, for events of any hashable type';
 
 CREATE FUNCTION batmap_episode_count(
     query text,
     episodes int8[],
     gaps anyarray,
+    steps int4[] DEFAULT NULL,
     counting text DEFAULT 'non_overlapped',
     algorithm text DEFAULT 'auto',
     device text DEFAULT NULL,
@@ -1270,13 +1274,14 @@ CREATE FUNCTION batmap_episode_count(
 RETURNS TABLE (episode int8[], support_count int8)
 AS 'MODULE_PATHNAME', 'batmap_episode_count_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_count(text, int8[], anyarray, text, text, text, record)
-IS 'number of occurrences of given episodes in the (time, event [, stream]) rows of a query';
+COMMENT ON FUNCTION batmap_episode_count(text, int8[], anyarray, int4[], text, text, text, record)
+IS 'supports of given episodes in the (time, event [, stream]) rows of a query';
 
 CREATE FUNCTION batmap_episode_count_of(
     query text,
     episodes text[],
     gaps anyarray,
+    steps int4[] DEFAULT NULL,
     counting text DEFAULT 'non_overlapped',
     algorithm text DEFAULT 'auto',
     device text DEFAULT NULL,
@@ -1285,14 +1290,15 @@ CREATE FUNCTION batmap_episode_count_of(
 RETURNS TABLE (episode text[], support_count int8)
 AS 'MODULE_PATHNAME', 'batmap_episode_count_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_count_of(text, text[], anyarray, text, text, text, record)
-IS 'number of occurrences of given episodes in the (time, event [, stream]) rows of a query, whose events are text';
+COMMENT ON FUNCTION batmap_episode_count_of(text, text[], anyarray, int4[], text, text, text, record)
+IS 'supports of given episodes in the (time, event [, stream]) rows of a query, whose events are text';
 
 CREATE FUNCTION batmap_episode_count_of(
     event_type anyelement,
     query text,
     episodes text[],
     gaps anycompatiblearray,
+    steps int4[] DEFAULT NULL,
     counting text DEFAULT 'non_overlapped',
     algorithm text DEFAULT 'auto',
     device text DEFAULT NULL,
@@ -1301,8 +1307,8 @@ CREATE FUNCTION batmap_episode_count_of(
 RETURNS TABLE (episode anyarray, support_count int8)
 AS 'MODULE_PATHNAME', 'batmap_episode_count_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_count_of(anyelement, text, text[], anycompatiblearray, text, text, text, record)
-IS 'number of occurrences of given episodes in the (time, event [, stream]) rows of a query, for events of any hashable type';
+COMMENT ON FUNCTION batmap_episode_count_of(anyelement, text, text[], anycompatiblearray, int4[], text, text, text, record)
+IS 'supports of given episodes in the (time, event [, stream]) rows of a query, for events of any hashable type';
 
 CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps int4[], params record DEFAULT NULL)
 RETURNS TABLE (starts_at int8, ends_at int8, stream text)
@@ -1432,6 +1438,109 @@ AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PA
 COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], interval[], record)
 IS 'a largest set of non-overlapping occurrences of an episode, for events of any hashable type';
 
+CREATE FUNCTION batmap_episode_occurrences(
+    time_type anyelement,
+    query text,
+    episode int8[],
+    gaps anycompatiblearray,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (starts_at anyelement, ends_at anyelement, stream text)
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_time_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_episode_occurrences(anyelement, text, int8[], anycompatiblearray, record)
+IS 'a largest set of non-overlapping occurrences of an episode, with times of any type';
+
+CREATE FUNCTION batmap_episode_occurrences_of(
+    event_type anyelement,
+    time_type anycompatible,
+    query text,
+    episode text[],
+    gaps int8[],
+    params record DEFAULT NULL
+)
+RETURNS TABLE (starts_at anycompatible, ends_at anycompatible, stream text)
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_time_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, anycompatible, text, text[], int8[], record)
+IS 'a largest set of non-overlapping occurrences of an episode, for events of any hashable type and times of any type';
+
+CREATE FUNCTION batmap_episode_occurrences_of(
+    event_type anyelement,
+    time_type anycompatible,
+    query text,
+    episode text[],
+    gaps interval[],
+    params record DEFAULT NULL
+)
+RETURNS TABLE (starts_at anycompatible, ends_at anycompatible, stream text)
+AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_time_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, anycompatible, text, text[], interval[], record)
+IS 'a largest set of non-overlapping occurrences of an episode, for events of any hashable type and times of any type';
+
+CREATE FUNCTION _batmap_window_pairs_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_window_pairs_support' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_window_pairs_support(internal) IS 'planner support of batmap_window_pairs and batmap_window_pairs_of';
+
+CREATE FUNCTION batmap_window_pairs(
+    query text,
+    within anyelement,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    counting text DEFAULT 'streams',
+    params record DEFAULT NULL
+)
+RETURNS TABLE (item_a int8, item_b int8, support_count int8)
+AS 'MODULE_PATHNAME', 'batmap_window_pairs_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
+    SUPPORT _batmap_window_pairs_support;
+COMMENT ON FUNCTION batmap_window_pairs(text, anyelement, int8, float8, int8[], int8[], int8, int8, interval, text, record)
+IS 'pairs of items within a window of each other in the (time, item [, stream]) rows of a query';
+
+CREATE FUNCTION batmap_window_pairs_of(
+    query text,
+    within anyelement,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    counting text DEFAULT 'streams',
+    params record DEFAULT NULL
+)
+RETURNS TABLE (item_a text, item_b text, support_count int8)
+AS 'MODULE_PATHNAME', 'batmap_window_pairs_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
+    SUPPORT _batmap_window_pairs_support;
+COMMENT ON FUNCTION batmap_window_pairs_of(text, anyelement, int8, float8, text[], text[], int8, int8, interval, text, record)
+IS 'pairs of items within a window of each other in the (time, item [, stream]) rows of a query, whose items are text';
+
+CREATE FUNCTION batmap_window_pairs_of(
+    item_type anyelement,
+    query text,
+    within anycompatible,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    counting text DEFAULT 'streams',
+    params record DEFAULT NULL
+)
+RETURNS TABLE (item_a anyelement, item_b anyelement, support_count int8)
+AS 'MODULE_PATHNAME', 'batmap_window_pairs_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
+    SUPPORT _batmap_window_pairs_support;
+COMMENT ON FUNCTION batmap_window_pairs_of(anyelement, text, anycompatible, int8, float8, text[], text[], int8, int8, interval, text, record)
+IS 'pairs of items within a window of each other in the (time, item [, stream]) rows of a query, for items of any hashable type';
+
 CREATE FUNCTION batmap_generate_spikes(
     seconds float8,
     seed int8 DEFAULT 1,
@@ -1501,6 +1610,36 @@ AS 'MODULE_PATHNAME', 'batmap_episode_count_trans_timestamptz_int8' LANGUAGE C I
 COMMENT ON FUNCTION _batmap_episode_count_trans(batmap_episode_state, timestamptz, int8, int8[], interval, interval)
 IS 'transition function of batmap_episode_count_agg';
 
+CREATE FUNCTION _batmap_episode_count_trans(batmap_episode_state, timestamp, int4, int8[], interval, interval) RETURNS batmap_episode_state
+AS 'MODULE_PATHNAME', 'batmap_episode_count_trans_timestamptz_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_episode_count_trans(batmap_episode_state, timestamp, int4, int8[], interval, interval)
+IS 'transition function of batmap_episode_count_agg';
+
+CREATE FUNCTION _batmap_episode_count_trans(batmap_episode_state, timestamp, int8, int8[], interval, interval) RETURNS batmap_episode_state
+AS 'MODULE_PATHNAME', 'batmap_episode_count_trans_timestamptz_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_episode_count_trans(batmap_episode_state, timestamp, int8, int8[], interval, interval)
+IS 'transition function of batmap_episode_count_agg';
+
+CREATE FUNCTION _batmap_episode_count_trans(batmap_episode_state, date, int4, int8[], interval, interval) RETURNS batmap_episode_state
+AS 'MODULE_PATHNAME', 'batmap_episode_count_trans_date_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_episode_count_trans(batmap_episode_state, date, int4, int8[], interval, interval)
+IS 'transition function of batmap_episode_count_agg';
+
+CREATE FUNCTION _batmap_episode_count_trans(batmap_episode_state, date, int8, int8[], interval, interval) RETURNS batmap_episode_state
+AS 'MODULE_PATHNAME', 'batmap_episode_count_trans_date_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_episode_count_trans(batmap_episode_state, date, int8, int8[], interval, interval)
+IS 'transition function of batmap_episode_count_agg';
+
+CREATE FUNCTION _batmap_episode_count_trans(batmap_episode_state, date, int4, int8[], int8, int8) RETURNS batmap_episode_state
+AS 'MODULE_PATHNAME', 'batmap_episode_count_trans_days_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_episode_count_trans(batmap_episode_state, date, int4, int8[], int8, int8)
+IS 'transition function of batmap_episode_count_agg';
+
+CREATE FUNCTION _batmap_episode_count_trans(batmap_episode_state, date, int8, int8[], int8, int8) RETURNS batmap_episode_state
+AS 'MODULE_PATHNAME', 'batmap_episode_count_trans_days_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_episode_count_trans(batmap_episode_state, date, int8, int8[], int8, int8)
+IS 'transition function of batmap_episode_count_agg';
+
 CREATE FUNCTION _batmap_episode_count_merge(batmap_episode_state, batmap_episode_state) RETURNS batmap_episode_state
 AS 'MODULE_PATHNAME', 'batmap_episode_count_merge' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _batmap_episode_count_merge(batmap_episode_state, batmap_episode_state) IS 'combine function of batmap_episode_count_agg';
@@ -1555,6 +1694,54 @@ CREATE AGGREGATE batmap_episode_count_agg("time" timestamptz, event int8, episod
     FINALFUNC = _batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_episode_count_agg(timestamptz, int8, int8[], interval, interval)
+IS 'number of occurrences of an episode among the events of a group';
+
+CREATE AGGREGATE batmap_episode_count_agg("time" timestamp, event int4, episode int8[], gap_low interval, gap_high interval) (
+    SFUNC = _batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
+    COMBINEFUNC = _batmap_episode_count_merge,
+    FINALFUNC = _batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_episode_count_agg(timestamp, int4, int8[], interval, interval)
+IS 'number of occurrences of an episode among the events of a group';
+
+CREATE AGGREGATE batmap_episode_count_agg("time" timestamp, event int8, episode int8[], gap_low interval, gap_high interval) (
+    SFUNC = _batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
+    COMBINEFUNC = _batmap_episode_count_merge,
+    FINALFUNC = _batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_episode_count_agg(timestamp, int8, int8[], interval, interval)
+IS 'number of occurrences of an episode among the events of a group';
+
+CREATE AGGREGATE batmap_episode_count_agg("time" date, event int4, episode int8[], gap_low interval, gap_high interval) (
+    SFUNC = _batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
+    COMBINEFUNC = _batmap_episode_count_merge,
+    FINALFUNC = _batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_episode_count_agg(date, int4, int8[], interval, interval)
+IS 'number of occurrences of an episode among the events of a group';
+
+CREATE AGGREGATE batmap_episode_count_agg("time" date, event int8, episode int8[], gap_low interval, gap_high interval) (
+    SFUNC = _batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
+    COMBINEFUNC = _batmap_episode_count_merge,
+    FINALFUNC = _batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_episode_count_agg(date, int8, int8[], interval, interval)
+IS 'number of occurrences of an episode among the events of a group';
+
+CREATE AGGREGATE batmap_episode_count_agg("time" date, event int4, episode int8[], gap_low int8, gap_high int8) (
+    SFUNC = _batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
+    COMBINEFUNC = _batmap_episode_count_merge,
+    FINALFUNC = _batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_episode_count_agg(date, int4, int8[], int8, int8)
+IS 'number of occurrences of an episode among the events of a group';
+
+CREATE AGGREGATE batmap_episode_count_agg("time" date, event int8, episode int8[], gap_low int8, gap_high int8) (
+    SFUNC = _batmap_episode_count_trans, STYPE = batmap_episode_state, SSPACE = 4096,
+    COMBINEFUNC = _batmap_episode_count_merge,
+    FINALFUNC = _batmap_episode_count_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_episode_count_agg(date, int8, int8[], int8, int8)
 IS 'number of occurrences of an episode among the events of a group';
 
 -- Join-project ----------------------------------------------------------------------------------

@@ -95,7 +95,11 @@ bool names(struct varlena* state, int64_t event) {
   return false;
 }
 
-Datum transition(FunctionCallInfo fcinfo, TimeKind kind, Oid gap_type, bool narrow_event) {
+/// @tparam Kind, TimeType  of the second argument
+template <TimeKind Kind, Oid TimeType>
+Datum transition(FunctionCallInfo fcinfo, bool narrow_event) {
+  constexpr TimeKind kind = Kind;
+  constexpr Oid gap_type = kind == TimeKind::kInteger ? INT8OID : kind == TimeKind::kFloat ? FLOAT8OID : INTERVALOID;
   struct varlena* const empty = empty_state(fcinfo, kind, gap_type);
   struct varlena* state = PG_ARGISNULL(0) ? empty : flat_state(kType, fcinfo);
   if (state != empty) {
@@ -104,7 +108,7 @@ Datum transition(FunctionCallInfo fcinfo, TimeKind kind, Oid gap_type, bool narr
   }
   if (PG_ARGISNULL(1) || PG_ARGISNULL(2)) PG_RETURN_POINTER(state);
   const int64_t event = narrow_event ? PG_GETARG_INT32(2) : PG_GETARG_INT64(2);
-  const int64_t time = ticks_of(kind, PG_GETARG_DATUM(1));
+  const int64_t time = ticks_of(kind, TimeType)(PG_GETARG_DATUM(1));
   if (names(state, event)) {
     state = with_room(state, 1);
     append_episode_state_row(state_bytes(state), time, event);
@@ -135,16 +139,21 @@ BATMAP_FUNCTION(batmap_episode_state_send) {
   PG_RETURN_BYTEA_P(cstring_to_text_with_len(reinterpret_cast<const char*>(bytes.data()), static_cast<int>(bytes.size())));
 }
 
-BATMAP_FUNCTION(batmap_episode_count_trans_int8_int4) { return transition(fcinfo, TimeKind::kInteger, INT8OID, true); }
-BATMAP_FUNCTION(batmap_episode_count_trans_int8_int8) { return transition(fcinfo, TimeKind::kInteger, INT8OID, false); }
-BATMAP_FUNCTION(batmap_episode_count_trans_float8_int4) { return transition(fcinfo, TimeKind::kFloat, FLOAT8OID, true); }
-BATMAP_FUNCTION(batmap_episode_count_trans_float8_int8) { return transition(fcinfo, TimeKind::kFloat, FLOAT8OID, false); }
+// A timestamp has the ticks of a timestamptz.
+BATMAP_FUNCTION(batmap_episode_count_trans_int8_int4) { return transition<TimeKind::kInteger, INT8OID>(fcinfo, true); }
+BATMAP_FUNCTION(batmap_episode_count_trans_int8_int8) { return transition<TimeKind::kInteger, INT8OID>(fcinfo, false); }
+BATMAP_FUNCTION(batmap_episode_count_trans_float8_int4) { return transition<TimeKind::kFloat, FLOAT8OID>(fcinfo, true); }
+BATMAP_FUNCTION(batmap_episode_count_trans_float8_int8) { return transition<TimeKind::kFloat, FLOAT8OID>(fcinfo, false); }
 BATMAP_FUNCTION(batmap_episode_count_trans_timestamptz_int4) {
-  return transition(fcinfo, TimeKind::kTimestamp, INTERVALOID, true);
+  return transition<TimeKind::kTimestamp, TIMESTAMPTZOID>(fcinfo, true);
 }
 BATMAP_FUNCTION(batmap_episode_count_trans_timestamptz_int8) {
-  return transition(fcinfo, TimeKind::kTimestamp, INTERVALOID, false);
+  return transition<TimeKind::kTimestamp, TIMESTAMPTZOID>(fcinfo, false);
 }
+BATMAP_FUNCTION(batmap_episode_count_trans_date_int4) { return transition<TimeKind::kTimestamp, DATEOID>(fcinfo, true); }
+BATMAP_FUNCTION(batmap_episode_count_trans_date_int8) { return transition<TimeKind::kTimestamp, DATEOID>(fcinfo, false); }
+BATMAP_FUNCTION(batmap_episode_count_trans_days_int4) { return transition<TimeKind::kInteger, DATEOID>(fcinfo, true); }
+BATMAP_FUNCTION(batmap_episode_count_trans_days_int8) { return transition<TimeKind::kInteger, DATEOID>(fcinfo, false); }
 
 BATMAP_FUNCTION(batmap_episode_count_merge) {
   if (PG_ARGISNULL(1)) return unchanged_state(fcinfo);

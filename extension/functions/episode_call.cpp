@@ -8,8 +8,16 @@ namespace batmap::pg {
 EpisodeRowStream::EpisodeRowStream(const char* operation, EpisodeCall* call, MemoryContext context)
     : RunStream(operation, call, context), row_(AllocSetContextCreate(context, "batmap row", ALLOCSET_SMALL_SIZES)) {}
 
-void EpisodeRowStream::read(const TableInput& input, TimeKind time) {
-  input_ = {&call().log, &call().options, &call().progress, time, input.item_type, nullptr, nullptr, false, {}, InvalidOid};
+void EpisodeRowStream::read(const TableInput& input, TimeKind time, EpisodeCounting counting, Oid time_type) {
+  input_ = {};
+  input_.log = &call().log;
+  input_.options = &call().options;
+  input_.progress = &call().progress;
+  input_.time = time;
+  input_.distances = "gaps";
+  input_.event_type = input.item_type;
+  input_.time_type = time_type;
+  input_.needs_streams = counting == EpisodeCounting::kStreams;
   read_events(input.query(), input_, context());
 }
 

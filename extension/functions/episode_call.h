@@ -23,6 +23,7 @@ struct EpisodeCall : RunCall {
   EpisodeQuery query;
   std::optional<EpisodeRun> run;
   std::vector<int64_t> events;  // of the current row
+  std::vector<int32_t> steps;
   std::vector<int32_t> gap_rows;
   // For given episodes:
   GivenEpisodes given;
@@ -37,8 +38,10 @@ class EpisodeRowStream : public RunStream<EpisodeCall> {
   EpisodeRowStream(const char* operation, EpisodeCall* call, MemoryContext context);
 
  protected:
-  /// Reads the events of a query. @param time  their kind, which the type of the gaps gives
-  void read(const TableInput& input, TimeKind time);
+  /// Reads the events of a query.
+  /// @param time  their kind, which the type of the gaps gives
+  /// @param time_type  see EventInput
+  void read(const TableInput& input, TimeKind time, EpisodeCounting counting, Oid time_type = InvalidOid);
 
   /// Makes the run of the events that were read. @param make  see begin(); moves the events out of the log
   template <typename Make>

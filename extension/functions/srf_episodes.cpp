@@ -37,12 +37,16 @@ enum Argument {
   kMaxResults,
   kTimeout,
   kCounting,
+  kSameTimeSteps,
   kAlgorithm,
   kDevice,
   kParams
 };
 
 constexpr QueryArguments kQuery{kParams};
+
+// Columns of the answer.
+enum Column { kEpisode, kStepNumbers, kGapLow, kGapHigh, kSupportCount };
 
 class FrequentEpisodes final : public EpisodeRowStream {
  public:
@@ -63,11 +67,12 @@ class FrequentEpisodes final : public EpisodeRowStream {
     query.top_k = arguments.int8(kTopK);
     query.max_results = arguments.int8(kMaxResults);
     query.timeout_ms = arguments.milliseconds(kTimeout);
-    const char* const counting = arguments.string(kCounting, "non_overlapped");
+    query.same_time = arguments.boolean(kSameTimeSteps).value_or(false);
+    const char* const counting = arguments.string(kCounting, kEpisodeCountingNames[0]);
     const char* const algorithm = arguments.string(kAlgorithm, "auto");
     const char* const device = arguments.string(kDevice, nullptr);
     guarded([&] {
-      check_episode_counting(counting);
+      query.counting = parse_episode_counting(counting);
       query.method = parse_episode_method(algorithm);
       query.device = device != nullptr ? selected_devices(device) : selected_devices();
       query.check();
@@ -76,7 +81,7 @@ class FrequentEpisodes final : public EpisodeRowStream {
   }
 
   const EventInput& read_rows(const TableInput& input) {
-    read(input, gaps_.kind);
+    read(input, gaps_.kind, call().query.counting);
     if (OidIsValid(input.item_type)) {
       QueryInput events{};
       events.items = input_.events;
@@ -85,6 +90,9 @@ class FrequentEpisodes final : public EpisodeRowStream {
     }
     return input_;
   }
+
+  /// @param wanted  the columns of the answer that are read
+  void want(ColumnSet wanted) { wanted_ = wanted; }
 
   /// Groups the events. After that, answers can be pulled.
   RowStream* run(const EpisodeQuery& query, const EventInput& rows) {
@@ -101,10 +109,11 @@ class FrequentEpisodes final : public EpisodeRowStream {
     ++results_;
     MemoryContextReset(row_);
     const MemoryContext caller = MemoryContextSwitchTo(row_);
-    values[0] = episode_->make(call().events);
-    values[1] = gap_array(gaps_, call().gap_rows, 0);
-    values[2] = gap_array(gaps_, call().gap_rows, 1);
-    values[3] = Int64GetDatum(static_cast<int64_t>(support_));
+    if (wants(kEpisode)) values[kEpisode] = episode_->make(call().events);
+    if (wants(kStepNumbers)) values[kStepNumbers] = step_array();
+    if (wants(kGapLow)) values[kGapLow] = gap_array(gaps_, call().gap_rows, 0);
+    if (wants(kGapHigh)) values[kGapHigh] = gap_array(gaps_, call().gap_rows, 1);
+    values[kSupportCount] = Int64GetDatum(static_cast<int64_t>(support_));
     MemoryContextSwitchTo(caller);
     return true;
   }
@@ -139,10 +148,16 @@ class FrequentEpisodes final : public EpisodeRowStream {
       const std::optional<EpisodeRun::Row> row = run.next();
       if (!row) return false;
       call().events.clear();
+      call().steps.clear();
       call().gap_rows.clear();
+      int32_t step = 1;
       for (size_t k = 0; k < row->steps.size(); ++k) {
         call().events.push_back(run.event(row->steps[k]));
-        if (k > 0) call().gap_rows.push_back(static_cast<int32_t>(run.gap(row->steps[k])));
+        if (const auto gap = static_cast<int32_t>(run.gap(row->steps[k])); k > 0 && gap < gaps_.rows) {
+          call().gap_rows.push_back(gap);
+          ++step;
+        }
+        call().steps.push_back(step);
       }
       support_ = row->support;
       return true;
@@ -153,6 +168,18 @@ class FrequentEpisodes final : public EpisodeRowStream {
     return more;
   }
 
+  bool wants(Column column) const { return (wanted_ >> column & 1) != 0; }
+
+  /// The number of the step of each event.
+  Datum step_array() const {
+    const std::vector<int32_t>& steps = call().steps;
+    auto* const elements = static_cast<Datum*>(palloc(steps.size() * sizeof(Datum)));
+    for (size_t k = 0; k < steps.size(); ++k) elements[k] = Int32GetDatum(steps[k]);
+    return PointerGetDatum(
+        construct_array(elements, static_cast<int>(steps.size()), INT4OID, sizeof(int32), true, TYPALIGN_INT));
+  }
+
+  ColumnSet wanted_ = kAllColumns;
   std::array<ItemList, 2> lists_{{{kInclude, "include", call().query.include}, {kExclude, "exclude", call().query.exclude}}};
   GapList gaps_{};
   std::optional<ItemArray> episode_;  // set once the events have been read
@@ -161,7 +188,7 @@ class FrequentEpisodes final : public EpisodeRowStream {
 
 // ---- given episodes
 
-constexpr QueryArguments kCountQuery{5};
+constexpr QueryArguments kCountQuery{6};
 constexpr QueryArguments kOccurrencesQuery{2};
 
 /// Shared by counting and showing given episodes.
@@ -170,13 +197,13 @@ class GivenEpisodeStream : public EpisodeRowStream {
   using EpisodeRowStream::EpisodeRowStream;
 
   const EventInput& read_rows(const TableInput& input) {
-    read(input, kind_);
+    read(input, kind_, call().given.counting, time_type_);
     if (OidIsValid(input.item_type)) rank_events();
     return input_;
   }
 
  protected:
-  enum GivenArgument { kEpisodes, kGivenGaps, kRule, kMethod, kGivenDevice };
+  enum GivenArgument { kEpisodes, kGivenGaps, kSteps, kRule, kMethod, kGivenDevice };
 
   /// @param name  of the argument, for errors
   const GivenEpisodes& read_episodes(const TableInput& input, const char* name, bool many) {
@@ -200,6 +227,7 @@ class GivenEpisodeStream : public EpisodeRowStream {
       const Gap gap = gap_of(gaps, row);
       guarded([&] { given.gaps.push_back(gap); });
     }
+    if (many) read_steps(arguments);
     guarded([&] {
       given.length = static_cast<size_t>(ARR_DIMS(array)[dimensions - 1]);
       given.check();
@@ -220,8 +248,21 @@ class GivenEpisodeStream : public EpisodeRowStream {
 
   Elements events_{};
   TimeKind kind_ = TimeKind::kInteger;
+  Oid time_type_ = InvalidOid;  // of the times in the answer; InvalidOid: it has none
 
  private:
+  void read_steps(const Arguments& arguments) {
+    if (!arguments.has(kSteps)) return;
+    ArrayType* const array = arguments.array(kSteps);
+    if (ARR_NDIM(array) != 1)
+      ereport(ERROR,
+              (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("steps must be a list of numbers, one for each event")));
+    if (array_contains_nulls(array))
+      ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("steps must not contain NULL")));
+    const auto* const numbers = reinterpret_cast<const int32*>(ARR_DATA_PTR(array));
+    guarded([&] { call().given.steps.assign(numbers, numbers + ARR_DIMS(array)[0]); });
+  }
+
   /// Gives each event its rank. Events that do not occur keep their indexes (in a list of item_lists.h they
   /// are left out).
   void rank_events() {
@@ -241,11 +282,11 @@ class EpisodeCounts final : public GivenEpisodeStream {
 
   const GivenEpisodes& read_arguments(const TableInput& input) {
     const Arguments arguments = input.arguments();
-    const char* const counting = arguments.string(kRule, "non_overlapped");
+    const char* const counting = arguments.string(kRule, kEpisodeCountingNames[0]);
     const char* const algorithm = arguments.string(kMethod, "auto");
     const char* const device = arguments.string(kGivenDevice, nullptr);
     guarded([&] {
-      check_episode_counting(counting);
+      call().given.counting = parse_episode_counting(counting);
       call().given.method = parse_episode_method(algorithm);
       call().given.device = device != nullptr ? selected_devices(device) : selected_devices();
     });
@@ -289,7 +330,18 @@ class EpisodeOccurrences final : public GivenEpisodeStream {
  public:
   using GivenEpisodeStream::GivenEpisodeStream;
 
-  const GivenEpisodes& read_arguments(const TableInput& input) { return read_episodes(input, "episode", false); }
+  const GivenEpisodes& read_arguments(const TableInput& input) {
+    const GivenEpisodes& given = read_episodes(input, "episode", false);
+    time_type_ = OidIsValid(named_time_) ? named_time_ : usual_time(kind_);
+    if (ticks_of(kind_, time_type_) == nullptr)
+      ereport(ERROR,
+              (errcode(ERRCODE_DATATYPE_MISMATCH),
+               errmsg("times of type %s do not go with gaps of this type", format_type_be(time_type_)), hint_at_times()));
+    return given;
+  }
+
+  /// @param type  of the times in the answer
+  void name_time(Oid type) { named_time_ = type; }
 
   RowStream* run(const GivenEpisodes& given, const EventInput& rows) {
     group(rows);
@@ -310,8 +362,8 @@ class EpisodeOccurrences final : public GivenEpisodeStream {
     if (results_ == call().occurrences->size()) return false;
     if (results_ % 4096 == 0) CHECK_FOR_INTERRUPTS();
     const FoundOccurrence& found = (*call().occurrences)[results_++];
-    values[0] = time_of(kind_, found.starts_at);
-    values[1] = time_of(kind_, found.ends_at);
+    values[0] = time_of(kind_, time_type_, found.starts_at);
+    values[1] = time_of(kind_, time_type_, found.ends_at);
     if (input_.has_streams) {
       MemoryContextReset(row_);
       const MemoryContext caller = MemoryContextSwitchTo(row_);
@@ -325,6 +377,7 @@ class EpisodeOccurrences final : public GivenEpisodeStream {
   }
 
  private:
+  Oid named_time_ = InvalidOid;
   Oid stream_output_ = InvalidOid;
 };
 
@@ -337,19 +390,36 @@ RowStream* find_episodes(const TableInput& input) {
   return stream->run(query, rows);
 }
 
+/// The same, told which columns are read.
+RowStream* find_frequent(const TableInput& input, ColumnSet wanted) {
+  auto* const stream = new_stream<FrequentEpisodes>(input.operation, input.context);
+  stream->want(wanted);
+  const EpisodeQuery& query = stream->read_arguments(input);
+  const EventInput& rows = stream->read_rows(input);
+  return stream->run(query, rows);
+}
+
+/// The same, told the type of the times in the answer.
+RowStream* find_times(const TableInput& input, Oid time_type) {
+  auto* const stream = new_stream<EpisodeOccurrences>(input.operation, input.context);
+  stream->name_time(time_type);
+  const GivenEpisodes& given = stream->read_arguments(input);
+  const EventInput& rows = stream->read_rows(input);
+  return stream->run(given, rows);
+}
+
 }  // namespace
 
 BATMAP_TABLE_FUNCTION(batmap_episodes_query) {
-  return find_episodes<FrequentEpisodes>(query_input(fcinfo, context, "batmap_episodes", 0, kQuery));
+  return find_frequent(query_input(fcinfo, context, "batmap_episodes", 0, kQuery), wanted);
 }
 
 BATMAP_TABLE_FUNCTION(batmap_episodes_text_query) {
-  return find_episodes<FrequentEpisodes>(query_input(fcinfo, context, "batmap_episodes_of", 0, kQuery, TEXTOID));
+  return find_frequent(query_input(fcinfo, context, "batmap_episodes_of", 0, kQuery, TEXTOID), wanted);
 }
 
 BATMAP_TABLE_FUNCTION(batmap_episodes_of_query) {
-  return find_episodes<FrequentEpisodes>(
-      query_input(fcinfo, context, "batmap_episodes_of", 1, kQuery, item_type_argument(fcinfo)));
+  return find_frequent(query_input(fcinfo, context, "batmap_episodes_of", 1, kQuery, item_type_argument(fcinfo)), wanted);
 }
 
 BATMAP_TABLE_FUNCTION(batmap_episode_count_query) {
@@ -377,6 +447,17 @@ BATMAP_TABLE_FUNCTION(batmap_episode_occurrences_text_query) {
 BATMAP_TABLE_FUNCTION(batmap_episode_occurrences_of_query) {
   return find_episodes<EpisodeOccurrences>(
       query_input(fcinfo, context, "batmap_episode_occurrences_of", 1, kOccurrencesQuery, item_type_argument(fcinfo)));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_episode_occurrences_time_query) {
+  return find_times(query_input(fcinfo, context, "batmap_episode_occurrences", 1, kOccurrencesQuery),
+                    item_type_argument(fcinfo));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_episode_occurrences_of_time_query) {
+  return find_times(
+      query_input(fcinfo, context, "batmap_episode_occurrences_of", 2, kOccurrencesQuery, item_type_argument(fcinfo)),
+      item_type_argument(fcinfo, 1));
 }
 
 BATMAP_FUNCTION(batmap_episodes_support) {

@@ -26,62 +26,131 @@ struct EventSink {
   }
 };
 
-KeyEncoder time_encoder(TimeKind kind, Oid type) {
-  if (kind == TimeKind::kInteger) return column_encoder(key_kind(type), 0);
-  if (kind == TimeKind::kTimestamp)
-    return converting_encoder(0, [](Datum time) { return ticks_of(TimeKind::kTimestamp, time); });
-  if (getBaseType(type) == FLOAT8OID)
-    return converting_encoder(0, [](Datum time) { return ticks_of(TimeKind::kFloat, time); });
-  return converting_encoder(
-      0, [](Datum time) { return ticks_of(TimeKind::kFloat, Float8GetDatum(static_cast<double>(DatumGetFloat4(time)))); });
+int64_t days_of(Datum time) {
+  const DateADT date = DatumGetDateADT(time);
+  if (DATE_NOT_FINITE(date))
+    ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("time of an event must be finite"),
+                    errhint("Leave such rows out: WHERE isfinite(...).")));
+  return date;
 }
 
-bool is_of_kind(TimeKind kind, Oid type) {
-  const Oid base = getBaseType(type);
-  switch (kind) {
-    case TimeKind::kInteger: return is_integer(type);
-    case TimeKind::kFloat: return base == FLOAT8OID || base == FLOAT4OID;
-    case TimeKind::kTimestamp: return base == TIMESTAMPTZOID;
+int64_t microseconds_of_date(Datum time) {
+  int64_t ticks;
+  if (pg_mul_s64_overflow(days_of(time), USECS_PER_DAY, &ticks))
+    ereport(ERROR,
+            (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("time of an event is out of range for microseconds"),
+             errhint("Give gaps as integers: then a date counts in days.")));
+  return ticks;
+}
+
+int64_t microseconds_of(Datum time) {
+  const TimestampTz stamp = DatumGetTimestampTz(time);
+  if (TIMESTAMP_NOT_FINITE(stamp))
+    ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("time of an event must be finite"),
+                    errhint("Leave such rows out: WHERE isfinite(...).")));
+  return stamp;
+}
+
+int64_t millionths_of(double time) {
+  const double millionths = std::nearbyint(time * 1e6);
+  if (!(std::fabs(millionths) <= kMaxMillionths))
+    ereport(ERROR,
+            (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("time %g of an event cannot be told to a millionth", time),
+             errhint("Give times as bigint, in the smallest unit that matters.")));
+  return static_cast<int64_t>(millionths);
+}
+
+KeyEncoder time_encoder(TimeKind kind, Oid type) {
+  if (is_integer(type)) return column_encoder(key_kind(type), 0);
+  return converting_encoder(0, ticks_of(kind, type));
+}
+
+/// @raises 42804 unless the first column goes with the gaps, and is of the type that the answer has
+void check_time_column(Oid actual, const EventInput& input) {
+  if (ticks_of(input.time, actual) == nullptr) {
+    constexpr const char* kWanted[] = {"an integer or a date", "double precision", "a timestamp or a date"};
+    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                    errmsg("first column of the input query must be %s for %s of this type, not %s",
+                           kWanted[static_cast<int>(input.time)], input.distances, format_type_be(actual)),
+                    hint_at_times()));
   }
-  return false;
+  if (!OidIsValid(input.time_type) || stands_for(actual, input.time_type)) return;
+  if (is_integer(actual) && is_integer(input.time_type) && input.time_type == usual_time(input.time)) return;
+  if (getBaseType(actual) == FLOAT4OID && input.time_type == FLOAT8OID) return;
+  ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                  errmsg("first column of the input query must be %s, not %s, because the answer has times of this type",
+                         format_type_be(input.time_type), format_type_be(actual)),
+                  errhint("Give a NULL of the type of the times as the argument time_type, or cast the column.")));
 }
 
 void check_columns(const UpToThreeColumns& columns, const EventInput& input) {
-  if (!is_of_kind(input.time, columns.types[0])) {
-    constexpr const char* kWanted[] = {"an integer", "double precision", "timestamp with time zone"};
-    ereport(
-        ERROR,
-        (errcode(ERRCODE_DATATYPE_MISMATCH),
-         errmsg("first column of the input query must be %s for gaps of this type, not %s",
-                kWanted[static_cast<int>(input.time)], format_type_be(columns.types[0])),
-         errhint("Integer gaps go with integer times, double precision gaps with double precision times, interval gaps with "
-                 "timestamp with time zone.")));
-  }
+  if (input.needs_streams && columns.count < 3)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_COLUMN_REFERENCE),
+                    errmsg("input query must have a third column, the stream, if streams are counted"),
+                    errhint("Select the time, the event, and what the event belongs to: a session, a customer, a device.")));
+  check_time_column(columns.types[0], input);
   check_key_type(columns.types[1], input.event_type, "second", "events");
 }
 
 }  // namespace
 
-int64_t ticks_of(TimeKind kind, Datum time) {
-  if (kind == TimeKind::kInteger) return DatumGetInt64(time);
-  if (kind == TimeKind::kTimestamp) {
-    const TimestampTz stamp = DatumGetTimestampTz(time);
-    if (TIMESTAMP_NOT_FINITE(stamp))
-      ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("time of an event must be finite"),
-                      errhint("Leave such rows out: WHERE isfinite(...).")));
-    return stamp;
-  }
-  const double millionths = std::nearbyint(DatumGetFloat8(time) * 1e6);
-  if (!(std::fabs(millionths) <= kMaxMillionths))
-    ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-                    errmsg("time %g of an event cannot be told to a millionth", DatumGetFloat8(time)),
-                    errhint("Give times as bigint, in the smallest unit that matters.")));
-  return static_cast<int64_t>(millionths);
+int hint_at_times() {
+  return errhint(
+      "Integers go with times that are integers or dates, numbers with double precision, intervals with timestamps and "
+      "dates.");
 }
 
-Datum time_of(TimeKind kind, int64_t ticks) {
-  if (kind == TimeKind::kFloat) return Float8GetDatum(static_cast<double>(ticks) / 1e6);
-  return Int64GetDatum(ticks);
+TimeKind time_kind(Oid gap_type, const char* rule) {
+  switch (getBaseType(gap_type)) {
+    case INT2OID:
+    case INT4OID:
+    case INT8OID: return TimeKind::kInteger;
+    case FLOAT4OID:
+    case FLOAT8OID:
+    case NUMERICOID: return TimeKind::kFloat;
+    case INTERVALOID: return TimeKind::kTimestamp;
+    default: break;
+  }
+  ereport(ERROR,
+          (errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("%s, not %s", rule, format_type_be(gap_type)), hint_at_times()));
+}
+
+TicksOf ticks_of(TimeKind kind, Oid type) {
+  switch (getBaseType(type)) {
+    case INT2OID: return kind == TimeKind::kInteger ? +[](Datum time) { return int64_t{DatumGetInt16(time)}; } : nullptr;
+    case INT4OID: return kind == TimeKind::kInteger ? +[](Datum time) { return int64_t{DatumGetInt32(time)}; } : nullptr;
+    case INT8OID: return kind == TimeKind::kInteger ? +[](Datum time) { return int64_t{DatumGetInt64(time)}; } : nullptr;
+    case FLOAT4OID:
+      return kind == TimeKind::kFloat ? +[](Datum time) { return millionths_of(static_cast<double>(DatumGetFloat4(time))); }
+                                      : nullptr;
+    case FLOAT8OID:
+      return kind == TimeKind::kFloat ? +[](Datum time) { return millionths_of(DatumGetFloat8(time)); } : nullptr;
+    case DATEOID:
+      return kind == TimeKind::kInteger ? days_of : kind == TimeKind::kTimestamp ? microseconds_of_date : nullptr;
+    case TIMESTAMPOID:
+    case TIMESTAMPTZOID: return kind == TimeKind::kTimestamp ? microseconds_of : nullptr;
+    default: return nullptr;
+  }
+}
+
+Datum time_of(TimeKind kind, Oid type, int64_t ticks) {
+  switch (getBaseType(type)) {
+    case INT2OID: return Int16GetDatum(static_cast<int16>(ticks));
+    case INT4OID: return Int32GetDatum(static_cast<int32>(ticks));
+    case FLOAT4OID: return Float4GetDatum(static_cast<float>(static_cast<double>(ticks) / 1e6));
+    case FLOAT8OID: return Float8GetDatum(static_cast<double>(ticks) / 1e6);
+    case DATEOID: return DateADTGetDatum(static_cast<DateADT>(kind == TimeKind::kInteger ? ticks : ticks / USECS_PER_DAY));
+    default: return Int64GetDatum(ticks);
+  }
+}
+
+Oid usual_time(TimeKind kind) {
+  switch (kind) {
+    case TimeKind::kInteger: return INT8OID;
+    case TimeKind::kFloat: return FLOAT8OID;
+    case TimeKind::kTimestamp: break;
+  }
+  return TIMESTAMPTZOID;
 }
 
 void read_events(const InnerQuery& query, EventInput& input, MemoryContext context) {

@@ -2,6 +2,7 @@
 #include "extension/input/gap_list.h"
 
 #include <cmath>
+#include <cstring>
 
 #include "extension/server/pg.h"
 
@@ -9,38 +10,25 @@ namespace batmap::pg {
 
 namespace {
 
-TimeKind kind_of(Oid type) {
-  switch (getBaseType(type)) {
-    case INT2OID:
-    case INT4OID:
-    case INT8OID: return TimeKind::kInteger;
-    case FLOAT4OID:
-    case FLOAT8OID:
-    case NUMERICOID: return TimeKind::kFloat;
-    case INTERVALOID: return TimeKind::kTimestamp;
-    default: break;
-  }
-  ereport(ERROR,
-          (errcode(ERRCODE_DATATYPE_MISMATCH),
-           errmsg("gaps must be integers, numbers or intervals, not %s", format_type_be(type)),
-           errhint("Cast them to int8[], float8[] or interval[], as the times are integers, float8 or timestamptz.")));
+/// @param what  "a gap", or the name of an argument that is one distance
+int hint_at_bound(const char* what) {
+  return strcmp(what, "a gap") == 0 ? errhint("A NULL high end stands for no bound.")
+                                    : errhint("Give a distance of two times, up to the longest stream.");
 }
 
-int64_t microseconds(const Interval* gap) {
+int64_t microseconds(const Interval* gap, const char* what) {
   if (gap->month != 0)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a gap must not have months, whose length differs"),
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s must not have months, whose length differs", what),
                     errhint("Give days; a day is 24 hours.")));
   int64_t sum;
   if (pg_mul_s64_overflow(gap->day, USECS_PER_DAY, &sum) || pg_add_s64_overflow(sum, gap->time, &sum))
-    ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("gap is out of range"),
-                    errhint("A NULL high end stands for no bound.")));
+    ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("%s is out of range", what), hint_at_bound(what)));
   return sum;
 }
 
-int64_t millionths(double gap) {
+int64_t millionths(double gap, const char* what) {
   if (std::isnan(gap))
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a gap must not be NaN"),
-                    errhint("A NULL high end stands for no bound.")));
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s must not be NaN", what), hint_at_bound(what)));
   const double rounded = std::nearbyint(gap * 1e6);
   if (rounded >= 0x1p63) return Gap::kUnbounded;
   return rounded <= -0x1p63 ? INT64_MIN : static_cast<int64_t>(rounded);
@@ -59,7 +47,7 @@ double as_double(Oid type, Datum bound) {
 GapList read_gaps(ArrayType* array) {
   GapList gaps{};
   gaps.type = ARR_ELEMTYPE(array);
-  gaps.kind = kind_of(gaps.type);
+  gaps.kind = time_kind(gaps.type, "gaps must be integers, numbers or intervals");
   const int dimensions = ARR_NDIM(array);
   if (dimensions < 1 || dimensions > 2 || ARR_DIMS(array)[dimensions - 1] != 2)
     ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("gaps must be rows of two elements, (low, high]"),
@@ -78,13 +66,13 @@ GapList read_gaps(ArrayType* array) {
   return gaps;
 }
 
-int64_t gap_bound(TimeKind kind, Oid type, Datum bound) {
+int64_t gap_bound(TimeKind kind, Oid type, Datum bound, const char* what) {
   switch (kind) {
     case TimeKind::kInteger: return own_key(key_kind(type), bound);
-    case TimeKind::kFloat: return millionths(as_double(type, bound));
+    case TimeKind::kFloat: return millionths(as_double(type, bound), what);
     case TimeKind::kTimestamp: break;
   }
-  return microseconds(DatumGetIntervalP(bound));
+  return microseconds(DatumGetIntervalP(bound), what);
 }
 
 Gap gap_of(const GapList& gaps, int row) {

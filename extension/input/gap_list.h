@@ -26,8 +26,8 @@ GapList read_gaps(ArrayType* array);
 /// A gap in ticks. @raises 22003 for a bound that does not fit, 22023 for an interval of months
 Gap gap_of(const GapList& gaps, int row);
 
-/// One bound in ticks. @raises the same
-int64_t gap_bound(TimeKind kind, Oid type, Datum bound);
+/// One bound in ticks. @param what  for the errors @raises the same
+int64_t gap_bound(TimeKind kind, Oid type, Datum bound, const char* what = "a gap");
 
 /// The low or the high ends of some rows as an array of the type of the gaps, in the current memory context.
 /// @param side  0: low, 1: high

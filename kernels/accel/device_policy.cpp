@@ -169,6 +169,10 @@ DeviceEstimate estimate_episodes_on_device(const EpisodeSizes& sizes, const Devi
 DeviceVerdict choose_episode_device(DeviceMode mode, const EpisodeSizes& sizes, const DeviceTraits& device, double cpu_ms) {
   DeviceVerdict choice;
   if (mode == DeviceMode::kCpu) return choice;
+  if (!sizes.is_plain) {
+    choice.reason = " GPUs count neither streams nor events of one time";
+    return choice;
+  }
   const DeviceEstimate estimate = estimate_episodes_on_device(sizes, device);
   char text[96];
   std::snprintf(text, sizeof text, " CPU %.*f ms, GPU %.*f ms%s", cpu_ms < 10 ? 1 : 0, cpu_ms,

@@ -66,6 +66,7 @@ inline constexpr double kWorthLoadingMs = 100;
 /// A job of counting episodes.
 struct EpisodeSizes {
   DeviceEpisodeMethod method = DeviceEpisodeMethod::kCountScanWrite;
+  bool is_plain = true;  // non-overlapped occurrences of single events are counted, which is all that devices do
   uint64_t length = 0;
   uint64_t events = 0;       // events of the axes, which the device must have room for
   uint64_t sent_events = 0;  // events of the lists that have to be sent

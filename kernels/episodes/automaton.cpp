@@ -4,7 +4,7 @@
 namespace batmap {
 
 EpisodeMachine::EpisodeMachine(const EventStreamView& view, EpisodeView episode, const ExecutionOptions& options)
-    : symbols_(episode.symbols) {
+    : symbols_(episode.symbols), stream_ends_(view.stream_ends) {
   for (size_t k = 0; k + 1 < episode.length(); ++k) {
     gaps_.push_back(view.cut(episode.gaps[k]));
     lists_.emplace_back(*options.memory);

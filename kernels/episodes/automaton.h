@@ -5,11 +5,14 @@
 // An event of symbol k joins its list if the list before has an event within the gap. An event of the last symbol
 // then completes an occurrence, and all lists are cleared. So each occurrence is completed as early as possible,
 // and their number is the largest. Events that are too old for every later event leave at the front of a list.
+// If streams are counted, the rest of the stream is skipped then.
 //
 // Cost: a step for each event and each position that its symbol has in an episode; one look at each other event.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/options.h"
@@ -29,6 +32,9 @@ class EpisodeMachine {
     for (Waiting& list : lists_) list.clear();
   }
 
+  /// The next occurrence starts later than this.
+  int64_t after() const { return after_; }
+
   /// Takes an event of the symbol at this position of the episode. @return whether it completes an occurrence
   bool step(size_t position, int64_t time) {
     if (position == 0) {
@@ -47,7 +53,7 @@ class EpisodeMachine {
       lists_[position].times.push_back(time);
       return false;
     }
-    start_after(time);
+    start_after(stream_ends_.empty() ? time : *std::lower_bound(stream_ends_.begin(), stream_ends_.end(), time));
     return true;
   }
 
@@ -71,8 +77,9 @@ class EpisodeMachine {
   };
 
   std::span<const uint32_t> symbols_;
-  std::vector<Gap> gaps_;       // cut to the reach of the stream
-  std::vector<Waiting> lists_;  // [length - 1]
+  std::span<const int64_t> stream_ends_;  // if streams are counted
+  std::vector<Gap> gaps_;                 // cut to the reach of the stream
+  std::vector<Waiting> lists_;            // [length - 1]
   int64_t after_ = -1;
 };
 

@@ -132,12 +132,14 @@ bool EpisodeDevice::attempt(EpisodeSizes sizes, double cpu_ms, const std::string
   if (!is_possible()) return false;
   const DeviceUse& use = session_.use();
   sizes.method = method_;
+  sizes.is_plain &= streams_.counting() == EpisodeCounting::kNonOverlapped;
   sizes.memory_limit = use.memory_limit;
   sizes.is_sent = tracker_.has_value();
   const auto ask = [&](std::span<const DeviceTraits> devices) {
     if (session_.api().episodes == nullptr)
       throw DeviceFailure{AcceleratorStatus::kDeclined, "the module counts no episodes"};
     DeviceVerdict verdict = choose_episode_device(use.mode, sizes, devices[0], cpu_ms);
+    if (!sizes.is_plain && session_.is_required()) throw DeviceFailure{AcceleratorStatus::kDeclined, what + verdict.reason};
     verdict.reason = what + verdict.reason;
     return verdict;
   };

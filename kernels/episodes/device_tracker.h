@@ -66,7 +66,7 @@ class EpisodeDevice {
   bool is_possible() const { return session_.is_possible(); }
 
   /// Lets a device count a job, if that is chosen.
-  /// @param sizes  of the job; the method and what depends on the device are filled in
+  /// @param sizes  of the job; the method, the rule of counting and what depends on the device are filled in
   /// @param work  gets the method; may count several batches
   /// @param what  the job, in words for the reason
   /// @return whether the job was done; if not, the CPU has to do it

@@ -12,6 +12,11 @@
 
 namespace batmap {
 
+/// What the support of an episode is: a largest number of occurrences that do not overlap, or the number of streams in
+/// which it occurs.
+enum class EpisodeCounting { kNonOverlapped, kStreams };
+inline constexpr const char* kEpisodeCountingNames[] = {"non_overlapped", "streams"};
+
 /// Half-open: low < distance <= high, in ticks of the stream. Empty where high <= low.
 struct Gap {
   int64_t low;
@@ -22,7 +27,11 @@ struct Gap {
   bool operator==(const Gap&) const = default;
 };
 
-/// Symbols [length] and the gaps between them [length - 1]; length >= 1.
+/// Between two events of one step: both have the same time. All other gaps are open at 0 or later.
+inline constexpr Gap kSameTime{-1, 0};
+
+/// Symbols [length] and the gaps between them [length - 1]; length >= 1. Events with kSameTime between them form a step:
+/// they are different, and their symbols ascend.
 struct EpisodeView {
   std::span<const uint32_t> symbols;
   const Gap* gaps;

@@ -8,6 +8,7 @@
 #include "core/parameters.h"
 #include "core/polled.h"
 #include "core/stopwatch.h"
+#include "episodes/counting_rule.h"
 #include "episodes/tracking.h"
 
 namespace batmap {
@@ -32,21 +33,13 @@ uint64_t count_of_rate(double rate, uint64_t duration, double ticks_a_unit) {
   return count;
 }
 
-constexpr const char* kCounting = "non_overlapped";  // the only rule so far
-
-void record_streams(const EventStreams& streams, RunRecord& record) {
-  record.transactions = streams.totals().streams;
-  record.items = streams.totals().events;
-  record.items_kept = streams.symbols();
-  record.occurrences = streams.rows_kept();
-}
-
 /// The given episodes all of whose events occur, as symbols.
 struct Batch {
   std::vector<uint32_t> symbols;
   std::vector<Gap> gaps;
   std::vector<size_t> position;  // index of each among those given
 
+  /// @throws Error{kInvalidParameter} if a step has an event twice
   Batch(const EventStreams& streams, const GivenEpisodes& given) {
     for (size_t k = 0; k < given.size(); ++k) {
       const size_t before = symbols.size();
@@ -57,7 +50,26 @@ struct Batch {
         continue;
       }
       position.push_back(k);
-      for (size_t at = 0; at + 1 < given.length; ++at) gaps.push_back(given.gaps[given.gaps.size() == 1 ? 0 : at]);
+      sort_steps(given, before);
+      size_t step = 0;
+      for (size_t at = 1; at < given.length; ++at)
+        gaps.push_back(given.is_step(at) ? given.gaps[given.gaps.size() == 1 ? 0 : step++] : kSameTime);
+    }
+  }
+
+ private:
+  /// Puts the symbols of each step of an episode into order. @param begin  its first symbol
+  void sort_steps(const GivenEpisodes& given, size_t begin) {
+    for (size_t from = 0; from < given.length;) {
+      size_t to = from + 1;
+      while (to < given.length && !given.is_step(to)) ++to;
+      const auto first = symbols.begin() + static_cast<ptrdiff_t>(begin + from);
+      const auto last = symbols.begin() + static_cast<ptrdiff_t>(begin + to);
+      std::sort(first, last);
+      if (std::adjacent_find(first, last) != last)
+        throw Error(ErrorCode::kInvalidParameter, "step " + std::to_string(given.steps[from]) + " has an event twice",
+                    "A step is a set of events of one time.");
+      from = to;
     }
   }
 };
@@ -70,6 +82,7 @@ bool count_on_device(const EventStreams& streams, const EpisodeBatch& batch, con
   if (!device.is_possible() || batch.size == 0) return false;
   EpisodeSizes sizes;
   sizes.length = batch.length;
+  sizes.is_plain = given.steps.empty();
   sizes.episodes = batch.size;
   std::vector<bool> is_sent(streams.symbols());
   for (size_t k = 0; k < batch.size * batch.length; ++k) {
@@ -106,10 +119,13 @@ std::optional<EpisodeMethod> parse_episode_method(const std::string& name) {
               "Available algorithms: auto, " + episode_method_names() + ".");
 }
 
-void check_episode_counting(const std::string& name) {
-  if (name != kCounting)
-    throw Error(ErrorCode::kInvalidParameter, "unknown counting \"" + name + "\"",
-                std::string("Available: ") + kCounting + ".");
+EpisodeCounting parse_episode_counting(const std::string& name) {
+  std::string names;
+  for (size_t k = 0; k < std::size(kEpisodeCountingNames); ++k) {
+    if (name == kEpisodeCountingNames[k]) return static_cast<EpisodeCounting>(k);
+    names += (k > 0 ? ", " : "") + std::string(kEpisodeCountingNames[k]);
+  }
+  throw Error(ErrorCode::kInvalidParameter, "unknown counting \"" + name + "\"", "Available: " + names + ".");
 }
 
 void check_gap(const Gap& gap) {
@@ -128,6 +144,9 @@ void EpisodeQuery::check() const {
   if (!min_count && !min_rate && !top_k)
     throw Error(ErrorCode::kInvalidParameter, "a threshold is missing",
                 "Give min_count or min_rate, or ask for the best episodes with top_k.");
+  if (min_rate && counting == EpisodeCounting::kStreams)
+    throw Error(ErrorCode::kInvalidParameter, "min_rate does not go with counting \"streams\"",
+                "A rate is a number of occurrences a unit of time; min_count takes a number of streams.");
   require_at_least("min_count", min_count, 1);
   if (min_rate && !(*min_rate > 0 && std::isfinite(*min_rate)))
     throw Error(ErrorCode::kInvalidParameter, "min_rate must be above 0 and finite, not " + plain_text(*min_rate));
@@ -150,10 +169,24 @@ uint64_t EpisodeQuery::min_count_within(uint64_t duration) const {
 }
 
 void GivenEpisodes::check() const {
-  if (gaps.size() != 1 && gaps.size() != length - 1)
+  if (!steps.empty() && steps.size() != length)
     throw Error(ErrorCode::kInvalidParameter,
-                "episodes of " + std::to_string(length) + " events have " + std::to_string(length - 1) + " gaps, not " +
-                    std::to_string(gaps.size()),
+                "episodes of " + std::to_string(length) + " events have " + std::to_string(length) +
+                    " elements of steps, not " + std::to_string(steps.size()),
+                "steps has the number of the step of each event, as in {1,1,2}.");
+  for (size_t at = 0; at < steps.size(); ++at) {
+    const int64_t before = at == 0 ? 1 : steps[at - 1];
+    if (steps[at] != before && (at == 0 || steps[at] != before + 1))
+      throw Error(ErrorCode::kInvalidParameter,
+                  "element " + std::to_string(at + 1) + " of steps must be " + std::to_string(before) +
+                      (at == 0 ? "" : " or " + std::to_string(before + 1)) + ", not " + std::to_string(steps[at]),
+                  "Steps are numbered from 1, one after the other.");
+  }
+  const auto last_step = steps.empty() ? length : static_cast<size_t>(steps.back());
+  if (gaps.size() != 1 && gaps.size() != last_step - 1)
+    throw Error(ErrorCode::kInvalidParameter,
+                "episodes of " + std::to_string(last_step) + (steps.empty() ? " events" : " steps") + " have " +
+                    std::to_string(last_step - 1) + " gaps, not " + std::to_string(gaps.size()),
                 "Give one row (low, high] for every gap, or one for each.");
   for (const Gap& gap : gaps) check_gap(gap);
 }
@@ -188,13 +221,14 @@ EpisodeRun::EpisodeRun(EventLog log, std::span<const uint32_t> event_rank, const
                      this};
   int64_t reach = 0;
   for (const Gap& gap : query_.gaps) reach = std::max(reach, gap.high);
+  if (query_.same_time) query_.gaps.push_back(kSameTime);
   const auto filter = [&](const EventTotals& totals) {
     min_count_ = query_.min_count_within(totals.duration);
     return EventFilter{.min_rows = min_count_, .only = nullptr, .exclude = pointer_to(query_.exclude)};
   };
   ExecutionOptions grouping = options_;
   grouping.cancel = cancel_;  // the timeout does not end a run before it begins to answer
-  streams_.emplace(std::move(log), event_rank, filter, reach, grouping);
+  streams_.emplace(std::move(log), event_rank, filter, reach, grouping, query_.counting);
   record_.group_ms = watch.milliseconds();
   record_.answers = AnswerKind::kEpisodes;
   record_streams(*streams_, record_);
@@ -228,7 +262,7 @@ bool EpisodeRun::next_level(LevelWise& search) {
 void EpisodeRun::report_device() {
   record_.device = device_->session().device();
   record_.notice = device_->session().notice();
-  record_.reason = kCounting;
+  record_.reason = kEpisodeCountingNames[static_cast<size_t>(query_.counting)];
   record_.reason += ", threshold " + std::to_string(min_count_) + device_->session().reason();
 }
 
@@ -293,7 +327,8 @@ EventStreams streams_of(EventLog log, std::span<const uint32_t> event_rank, cons
   std::sort(events.begin(), events.end());
   int64_t reach = 0;
   for (const Gap& gap : episodes.gaps) reach = std::max(reach, gap.high);
-  return {std::move(log), event_rank, [&](const EventTotals&) { return EventFilter{.only = &events}; }, reach, options};
+  return {std::move(log), event_rank, [&](const EventTotals&) { return EventFilter{.only = &events}; },
+          reach,          options,    episodes.counting};
 }
 
 std::vector<uint64_t> count_given(const EventStreams& streams, const GivenEpisodes& episodes,
@@ -303,7 +338,7 @@ std::vector<uint64_t> count_given(const EventStreams& streams, const GivenEpisod
   std::vector<uint64_t> counts(batch.size);
   record.answers = AnswerKind::kEpisodes;
   record.method = kEpisodeMethodNames[static_cast<size_t>(episodes.method.value_or(EpisodeMethod::kTracking))];
-  record.reason = kCounting;
+  record.reason = kEpisodeCountingNames[static_cast<size_t>(streams.counting())];
   record_streams(streams, record);
   if (!count_on_device(streams, batch, episodes, counts, options, record)) {
     counts.assign(batch.size, 0);
@@ -325,7 +360,7 @@ GrowingBuffer<FoundOccurrence> find_occurrences(const EventStreams& streams, con
                                                 const ExecutionOptions& options, RunRecord& record) {
   record.answers = AnswerKind::kOccurrences;
   record.method = kEpisodeMethodNames[static_cast<size_t>(EpisodeMethod::kTracking)];
-  record.reason = kCounting;
+  record.reason = kEpisodeCountingNames[static_cast<size_t>(EpisodeCounting::kNonOverlapped)];
   record_streams(streams, record);
   GrowingBuffer<FoundOccurrence> all(*options.memory);
   const Batch found(streams, episode);

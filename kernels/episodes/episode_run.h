@@ -20,8 +20,8 @@ namespace batmap {
 
 /// Empty for "auto". @throws Error{kInvalidParameter} for a name that is no method
 std::optional<EpisodeMethod> parse_episode_method(const std::string& name);
-/// Checks the rule of counting: "non_overlapped", the only one so far. @throws Error{kInvalidParameter} for another
-void check_episode_counting(const std::string& name);
+/// The rule of counting of this name. @throws Error{kInvalidParameter} for a name that is none
+EpisodeCounting parse_episode_counting(const std::string& name);
 
 struct EpisodeQuery {
   std::vector<Gap> gaps;             // one or more; every gap of an episode is one of these
@@ -35,6 +35,8 @@ struct EpisodeQuery {
   std::optional<int64_t> top_k;                 // ties: the shorter, then the smaller events
   std::optional<int64_t> max_results;
   std::optional<int64_t> timeout_ms;
+  EpisodeCounting counting = EpisodeCounting::kNonOverlapped;
+  bool same_time = false;               // events of one time form steps: kSameTime is one more gap, the last one
   std::optional<EpisodeMethod> method;  // empty: by prefixes
   DeviceUse device;
 
@@ -49,12 +51,16 @@ struct EpisodeQuery {
 struct GivenEpisodes {
   std::vector<int64_t> events;  // [size x length] values, or ranks; they need not occur
   size_t length = 1;
-  std::vector<Gap> gaps;  // length - 1 gaps, or one for all
+  std::vector<Gap> gaps;            // one less than there are steps, or one for all
+  std::vector<int64_t> steps = {};  // [length] the step of each event: from 1, the same or one more than the one before;
+                                    // empty: each event is a step
+  EpisodeCounting counting = EpisodeCounting::kNonOverlapped;
   std::optional<EpisodeMethod> method;
   DeviceUse device = {};
 
   size_t size() const { return events.size() / length; }
-  /// @throws Error{kInvalidParameter} unless there are gaps for every event but the first
+  bool is_step(size_t at) const { return steps.empty() || at == 0 || steps[at] != steps[at - 1]; }  // does one begin here?
+  /// @throws Error{kInvalidParameter} unless the steps are numbered, and there are gaps for every step but the first
   void check() const;
 };
 
@@ -81,7 +87,7 @@ class EpisodeRun {
   std::optional<Row> next();
 
   int64_t event(uint32_t step) const { return streams_->value(static_cast<uint32_t>(step / query_.gaps.size())); }
-  size_t gap(uint32_t step) const { return step % query_.gaps.size(); }  // index in the query's gaps
+  size_t gap(uint32_t step) const { return step % query_.gaps.size(); }  // index in the query's gaps; behind them: same time
   const EventStreams& streams() const { return *streams_; }
   const RunRecord& record() const { return record_; }
 

@@ -53,6 +53,28 @@ KeyCodes codes_of(const EventLog& log, int64_t EventLog::Row::*key, const Execut
 
 uint32_t code_of(KeyCodes& codes, int64_t key) { return codes.direct() ? codes.find(key) : codes.insert(key); }
 
+/// Puts the rows of each time in order of their symbols.
+void sort_same_times(Buffer<Row>& rows, size_t count, const CancelToken& cancel) {
+  const auto by_event = polled(cancel, [](const Row& x, const Row& y) { return x.event < y.event; });
+  const auto same_time = [&](size_t x, size_t y) {
+    return rows[x].time == rows[y].time && rows[x].stream == rows[y].stream;
+  };
+  size_t first = 0;  // of the rows of one time
+  bool in_order = true;
+  in_slices(count, cancel, [&](size_t begin, size_t end) {
+    for (size_t k = std::max<size_t>(begin, 1); k < end; ++k) {
+      if (same_time(k - 1, k)) {
+        in_order &= rows[k - 1].event <= rows[k].event;
+        continue;
+      }
+      if (!in_order) std::sort(rows.data() + first, rows.data() + k, by_event);
+      first = k;
+      in_order = true;
+    }
+  });
+  if (!in_order) std::sort(rows.data() + first, rows.data() + count, by_event);
+}
+
 /// Sorts the first `count` rows: rows of one stream are neighbours, in order of time.
 void sort_rows(Buffer<Row>& rows, size_t count, size_t streams, const ExecutionOptions& options) {
   const auto in_order = [](const Row& x, const Row& y) {
@@ -83,7 +105,8 @@ void sort_rows(Buffer<Row>& rows, size_t count, size_t streams, const ExecutionO
 
 /// Adds an axis with as many streams as fit, from row `from` on. @return the row behind the last
 size_t add_axis(std::vector<EventStream>& axes, std::span<const Row> rows, size_t from,
-                const GrowingBuffer<int64_t>& streams, uint32_t symbols, int64_t reach, const ExecutionOptions& options) {
+                const GrowingBuffer<int64_t>& streams, uint32_t symbols, int64_t reach, EpisodeCounting counting,
+                const ExecutionOptions& options) {
   // Find the streams that fit, and their rows.
   GrowingBuffer<EventStream::Piece> pieces(*options.memory);
   uint64_t length = 0;
@@ -116,14 +139,15 @@ size_t add_axis(std::vector<EventStream>& axes, std::span<const Row> rows, size_
       symbol_of[events++] = rows[k].event;
     }
   });
-  axes.emplace_back(events, std::move(times), std::move(symbol_of), symbols, reach, std::move(pieces), options);
+  axes.emplace_back(events, std::move(times), std::move(symbol_of), symbols, reach, std::move(pieces), counting, options);
   return end;
 }
 
 }  // namespace
 
 EventStream::EventStream(size_t events, Buffer<int64_t> times, Buffer<uint32_t> symbols, uint32_t symbol_count,
-                         int64_t reach, GrowingBuffer<Piece> pieces, const ExecutionOptions& options)
+                         int64_t reach, GrowingBuffer<Piece> pieces, EpisodeCounting counting,
+                         const ExecutionOptions& options)
     : events_(events),
       reach_(reach),
       times_(std::move(times)),
@@ -139,11 +163,15 @@ EventStream::EventStream(size_t events, Buffer<int64_t> times, Buffer<uint32_t> 
   in_slices(events, options.cancel, [&](size_t first, size_t last) {
     for (size_t k = first; k < last; ++k) list_times_[at[symbols_[k]]++] = times_[k];
   });
+  if (counting != EpisodeCounting::kStreams) return;
+  stream_ends_ = Buffer<int64_t>(*options.memory, pieces_.size());
+  for (size_t k = 0; k + 1 < pieces_.size(); ++k) stream_ends_[k] = pieces_[k + 1].at - 1;
+  stream_ends_[pieces_.size() - 1] = INT64_MAX;
 }
 
 EventStreamView EventStream::view() const {
   return {events_,       times_.data(),      symbols_.data(), static_cast<uint32_t>(begin_.size() - 1),
-          begin_.data(), list_times_.data(), reach_};
+          begin_.data(), list_times_.data(), reach_,          {stream_ends_.data(), stream_ends_.size()}};
 }
 
 const EventStream::Piece& EventStream::piece_of(int64_t time) const {
@@ -154,7 +182,8 @@ const EventStream::Piece& EventStream::piece_of(int64_t time) const {
 
 EventStreams::EventStreams(EventLog log, std::span<const uint32_t> event_rank,
                            const std::function<EventFilter(const EventTotals&)>& filter, int64_t reach,
-                           const ExecutionOptions& options) {
+                           const ExecutionOptions& options, EpisodeCounting counting)
+    : counting_(counting) {
   totals_.rows = log.rows();
   if (totals_.rows == 0) return;
 
@@ -228,9 +257,10 @@ EventStreams::EventStreams(EventLog log, std::span<const uint32_t> event_rank,
         rows[kept_rows++] = {rows[k].time, symbol, rows[k].stream};
   });
   sort_rows(rows, kept_rows, spans.size(), options);
+  sort_same_times(rows, kept_rows, options.cancel);
   reach = std::min(reach, static_cast<int64_t>(longest));
   for (size_t from = 0; from < kept_rows;)
-    from = add_axis(axes_, {rows.data(), kept_rows}, from, streams, symbols(), reach, options);
+    from = add_axis(axes_, {rows.data(), kept_rows}, from, streams, symbols(), reach, counting, options);
 }
 
 std::optional<uint32_t> EventStreams::symbol_of(int64_t value) const {

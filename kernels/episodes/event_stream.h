@@ -4,6 +4,7 @@
 // count of an axis is the sum of the counts of its streams. The axis starts at 0 and stays below 2^62, so that no sum of
 // a time and a gap overflows. Streams that do not fit go to further axes, whose counts are added, too. A row that repeats
 // symbol and time is left out: it can add nothing, because occurrences at one time overlap. So lists ascend strictly.
+// Events of one time are in order of their symbols.
 //
 // Cost: 20 bytes for each event that is kept, and 16 more while the axis is built. Before that the log takes 16
 // bytes, or 24 with streams. Linear time if the rows of each stream come in order of time. Source: EP IV-A
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "core/options.h"
+#include "core/run_record.h"
 #include "episodes/episode.h"
 
 namespace batmap {
@@ -76,6 +78,9 @@ struct EventStreamView {
   const uint32_t* begin;      // [symbol_count + 1] first index of each symbol in list_times
   const int64_t* list_times;  // [events] by symbol, strictly ascending in each
   int64_t reach;              // gaps are cut to this: it separates streams, and no two events of a stream are further apart
+  std::span<const int64_t> stream_ends = {};  // [streams] if these are counted: the last time before the next one begins
+
+  bool counts_streams() const { return !stream_ends.empty(); }
 
   std::span<const int64_t> list(uint32_t symbol) const {
     return {list_times + begin[symbol], list_times + begin[symbol + 1]};
@@ -93,7 +98,7 @@ class EventStream {
 
   /// @param events, times, symbols  in order of time, without repetitions; the buffers may be larger
   EventStream(size_t events, Buffer<int64_t> times, Buffer<uint32_t> symbols, uint32_t symbol_count, int64_t reach,
-              GrowingBuffer<Piece> pieces, const ExecutionOptions& options);
+              GrowingBuffer<Piece> pieces, EpisodeCounting counting, const ExecutionOptions& options);
 
   EventStreamView view() const;
   /// The stream at a time on the axis.
@@ -107,6 +112,7 @@ class EventStream {
   Buffer<uint32_t> begin_;  // [symbols + 1]
   Buffer<int64_t> list_times_;
   GrowingBuffer<Piece> pieces_;
+  Buffer<int64_t> stream_ends_;  // [pieces] if streams are counted
 };
 
 /// Which events stay. Values are those of the log or, if there are ranks, ranks; lists ascend.
@@ -131,12 +137,15 @@ class EventStreams {
   /// @param event_rank  [event] rank of an event of the log; empty: the event itself
   /// @param filter      called once
   /// @param reach       the largest gap that will be used
+  /// @param counting    the rule of all counters of these axes
   /// @throws Error{kTooLarge} if a stream spans 2^61 ticks or more; Error, std::bad_alloc
   EventStreams(EventLog log, std::span<const uint32_t> event_rank,
-               const std::function<EventFilter(const EventTotals&)>& filter, int64_t reach, const ExecutionOptions& options);
+               const std::function<EventFilter(const EventTotals&)>& filter, int64_t reach, const ExecutionOptions& options,
+               EpisodeCounting counting = EpisodeCounting::kNonOverlapped);
 
   const std::vector<EventStream>& axes() const { return axes_; }
   const EventTotals& totals() const { return totals_; }
+  EpisodeCounting counting() const { return counting_; }
   uint64_t rows_kept() const { return rows_kept_; }
   uint32_t symbols() const { return static_cast<uint32_t>(values_.size()); }
   int64_t value(uint32_t symbol) const { return values_[symbol]; }
@@ -146,8 +155,17 @@ class EventStreams {
  private:
   std::vector<EventStream> axes_;
   EventTotals totals_;
+  EpisodeCounting counting_;
   uint64_t rows_kept_ = 0;
   Buffer<int64_t> values_;  // [symbols] ascending
 };
+
+/// Sets the sizes of the record of a run over these axes.
+inline void record_streams(const EventStreams& streams, RunRecord& record) {
+  record.transactions = streams.totals().streams;
+  record.items = streams.totals().events;
+  record.items_kept = streams.symbols();
+  record.occurrences = streams.rows_kept();
+}
 
 }  // namespace batmap

@@ -5,6 +5,7 @@
 // event of B, in order of time. Its starts ascend, too, because a later B does not reach back to an earlier A. So to
 // extend a frontier by a symbol is a merge of two ascending lists. The next event, at time u, takes the last entry
 // that ends before u - low, if this entry does not end before u - high: all entries that end earlier start no later.
+// All this holds for kSameTime, too: the entry of B's own time is the only one that it reaches.
 //
 // Cost: one step for each entry and event. If one side is much shorter, one search for each element of the
 // shorter side. 16 bytes an entry. Source: tracking is EP IV-C; one entry an end, and so the merge, are ours.
@@ -116,19 +117,5 @@ void extend_polled(FrontierView from, std::span<const int64_t> list, Gap gap, co
   cancel.throw_if_requested();
   extend_frontier(entries_for(from, list, gap), list, gap, take);
 }
-
-/// The greedy choice among occurrences in order of their ends: it takes each one that starts later than the
-/// last chosen one has ended. The result is a largest set (EP, Algorithm 1).
-struct NonOverlapped {
-  int64_t last_end = -1;
-  uint64_t count = 0;
-
-  bool take(int64_t end, int64_t start) {
-    const bool chosen = start > last_end;
-    count += chosen;
-    last_end = chosen ? end : last_end;
-    return chosen;
-  }
-};
 
 }  // namespace batmap

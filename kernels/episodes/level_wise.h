@@ -3,7 +3,8 @@
 //
 // Every gap of an episode is one of the given gaps. Candidates of length N come from the frequent episodes of
 // length N - 1: an episode whose suffix is the prefix of another is joined with it, because no episode is more
-// frequent than its prefix or its suffix. Candidates with one prefix are counted together from its frontier
+// frequent than its prefix or its suffix. Where events of one time form steps, kSameTime is one more gap, after which
+// only larger symbols are candidates: so each set of events is found once. Candidates with one prefix are counted together from its frontier
 // (frontier.h), in the cheaper of two ways. One is a walk over the events that the frontier reaches, which
 // counts the extensions by all symbols at once. The other is a merge for each candidate. Frontiers are made
 // anew at each level and shared by episodes with the same prefix; each thread keeps one for each symbol of one
@@ -41,6 +42,7 @@ struct EpisodeLevel {
 
 class LevelWise {
  public:
+  /// @param gaps     the last one may be kSameTime
   /// @param method   empty: by prefixes
   /// @param device   asked at each level; nullptr: none
   /// @param options  must outlive the object, as must streams, gaps and device
@@ -63,6 +65,7 @@ class LevelWise {
   bool by_device(EpisodeLevel& found) const;
   double estimate_level(EpisodeSizes& sizes) const;
   Candidates candidates_of(size_t prefix) const;
+  size_t count_candidates(size_t prefix, const Candidates& candidates) const;
 
   const EventStreams& streams_;
   const std::vector<Gap>& gaps_;

@@ -13,7 +13,7 @@ namespace {
 
 /// What one machine found in its segment.
 struct Path {
-  int64_t after;  // where the last occurrence before the segment is assumed to end
+  int64_t after;  // where the last occurrence before the segment is assumed to end, or its stream if streams are counted
   uint64_t count;
   int64_t last_end;  // `after` if it found nothing
 };
@@ -38,6 +38,14 @@ class Map {
         ends_(*options.memory) {
     const int64_t before = segment.begin == 0 ? -1 : view.times[segment.begin - 1];
     segment.far_back = std::max<int64_t>(before - reach, -1);
+    if (view.counts_streams()) {
+      // The stream before the segment has been counted or not.
+      const auto end = std::lower_bound(view.stream_ends.begin(), view.stream_ends.end(), before);
+      if (end != view.stream_ends.begin()) segment.far_back = std::max(segment.far_back, *(end - 1));
+      run(segment.far_back);
+      run(*end);
+      return;
+    }
     run(segment.far_back);
     const std::span<const int64_t> list = view.list(episode.last());
     for (auto end = std::upper_bound(list.begin(), list.end(), segment.far_back); end != list.end() && *end <= before; ++end)
@@ -55,7 +63,7 @@ class Map {
       if (!machine_.step_symbol(view_.symbols[at], view_.times[at])) continue;
       if (at < segment_.begin) return;
       ++path.count;
-      path.last_end = view_.times[at];
+      path.last_end = machine_.after();
       if (first) {
         ends_.push_back(path.last_end);
       } else if (const auto met = std::lower_bound(ends_.begin(), ends_.end(), path.last_end);

@@ -5,6 +5,7 @@
 
 #include "core/polled.h"
 #include "core/thread_team.h"
+#include "episodes/counting_rule.h"
 
 namespace batmap {
 
@@ -89,16 +90,17 @@ class Step {
   size_t blocks_;
 };
 
-uint64_t count_entries(FrontierView frontier, const CancelToken& cancel) {
-  NonOverlapped chosen;
-  for (size_t k = 0; k < frontier.size; ++k) {
-    if (k % (size_t{1} << 16) == 0) cancel.throw_if_requested();
-    chosen.take(frontier.ends[k], frontier.starts[k]);
-  }
-  return chosen.count;
-}
-
 }  // namespace
+
+uint64_t count_entries(const EventStreamView& view, FrontierView frontier, const CancelToken& cancel) {
+  return with_rule(view, [&](auto chosen) {
+    for (size_t k = 0; k < frontier.size; ++k) {
+      if (k % (size_t{1} << 16) == 0) cancel.throw_if_requested();
+      chosen.take(frontier.ends[k], frontier.starts[k]);
+    }
+    return chosen.count;
+  });
+}
 
 FrontierView Tracker::level(size_t length) const {
   if (length == 1) return of_symbol(view_.list(first_));
@@ -137,10 +139,14 @@ FrontierView Tracker::frontier(EpisodeView episode, size_t length) {
 }
 
 uint64_t Tracker::count(EpisodeView episode) {
-  if (episode.length() == 1) return view_.list(episode.last()).size();
-  NonOverlapped chosen;
-  occurrences(episode, [&](int64_t end, int64_t start) { chosen.take(end, start); });
-  return chosen.count;
+  if (episode.length() == 1) {
+    const std::span<const int64_t> list = view_.list(episode.last());
+    return view_.counts_streams() ? count_entries(view_, of_symbol(list), options_.cancel) : list.size();
+  }
+  return with_rule(view_, [&](auto chosen) {
+    occurrences(episode, [&](int64_t end, int64_t start) { chosen.take(end, start); });
+    return chosen.count;
+  });
 }
 
 uint64_t track_in_blocks(const EventStreamView& view, EpisodeView episode, Compaction compaction,
@@ -158,7 +164,7 @@ uint64_t track_in_blocks(const EventStreamView& view, EpisodeView episode, Compa
       step.atomic();
     frontier = to.view();
   }
-  return count_entries(frontier, options.cancel);
+  return count_entries(view, frontier, options.cancel);
 }
 
 uint64_t track_all(const EventStreamView& view, EpisodeView episode, const ExecutionOptions& options) {
@@ -179,9 +185,10 @@ uint64_t track_all(const EventStreamView& view, EpisodeView episode, const Execu
     }
     found = std::move(longer);
   }
-  NonOverlapped chosen;
-  for (const Occurrence& entry : found) chosen.take(entry.end, entry.start);
-  return chosen.count;
+  return with_rule(view, [&](auto chosen) {
+    for (const Occurrence& entry : found) chosen.take(entry.end, entry.start);
+    return chosen.count;
+  });
 }
 
 }  // namespace batmap

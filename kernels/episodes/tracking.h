@@ -57,6 +57,9 @@ class Tracker {
 
 enum class Compaction { kCountScanWrite, kAtomic };
 
+/// The support of an episode with these entries, in order of their ends: by the rule of the axis.
+uint64_t count_entries(const EventStreamView& view, FrontierView frontier, const CancelToken& cancel);
+
 /// Counts one episode on all threads of the options.
 uint64_t track_in_blocks(const EventStreamView& view, EpisodeView episode, Compaction compaction,
                          const ExecutionOptions& options);

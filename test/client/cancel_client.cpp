@@ -438,6 +438,18 @@ std::vector<Target> episode_targets() {
        of_spikes("batmap_episodes", "ARRAY[5000, 10000], top_k => 3000, max_length => 4"),
        Phase::kWhole,
        4},
+      {"episodes by streams, in steps",
+       {},
+       "SELECT count(*), sum(support_count) FROM batmap_episodes('SELECT time_us / 2000, neuron, time_us / 100000 FROM "
+       "spikes', "
+       "ARRAY[0, 20], min_count => 200, max_length => 4, counting => 'streams', same_time => true)",
+       Phase::kWhole,
+       4},
+      {"pairs within a window",
+       {},
+       of_spikes("batmap_window_pairs", "10000000, min_count => 1, counting => 'occurrences'"),
+       Phase::kWhole,
+       4},
       {"given episodes", {}, of_spikes("batmap_episode_count", given), Phase::kWhole, 4},
       {"given episodes by automaton",
        {},

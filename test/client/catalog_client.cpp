@@ -88,6 +88,7 @@ const std::string kPlanned =
     "min_count => 1) r,"
     " batmap_recommend('{1,2}', 'SELECT tid, item FROM dense') m,"
     " batmap_episodes('SELECT time_us, neuron FROM spikes', '{0,100}'::int4[], min_count => 1) e,"
+    " batmap_window_pairs('SELECT time_us, neuron FROM spikes', 100, min_count => 1) w,"
     " batmap_join_project('SELECT tid, item FROM dense', 'SELECT item, tid FROM dense') j,"
     " batmap_all_pairs('SELECT id, s FROM sets', min_count => 1) a,"
     " batmap_all_pairs_of('SELECT id::text, s FROM sets', min_count => 1) o,"
@@ -109,6 +110,7 @@ const Served kServed[] = {
     {"_batmap_rules_support", nullptr},
     {"_batmap_recommend_support", nullptr},
     {"_batmap_episodes_support", nullptr},
+    {"_batmap_window_pairs_support", nullptr},
     {"_batmap_join_project_support", nullptr},
     {"_batmap_all_pairs_support", nullptr},
     {"_batmap_set_unnest_support", nullptr},
@@ -155,6 +157,9 @@ const std::vector<std::string> kQueries = {
     "'SELECT a::int8 * 4611686018427387, b::int8 FROM generate_series(1, 3000) a, generate_series(1, 3000) b'",
     "'SELECT time_us::float8, neuron::text FROM spikes'",
     "'SELECT timestamptz ''2000-01-01'' + time_us * interval ''1 us'', neuron FROM spikes'",
+    "'SELECT time_us, neuron, time_us / 100000 FROM spikes'",
+    "'SELECT date ''2000-01-01'' + (time_us / 1000)::int4, neuron, time_us / 100000 FROM spikes'",
+    "'SELECT timestamp ''2000-01-01'' + time_us * interval ''1 us'', neuron::text, time_us % 50 FROM spikes'",
     "'SELECT 1, 2 FROM generate_series(1, 100000000)'",
 };
 
@@ -187,6 +192,8 @@ class Pool {
                            "interval '1 month'", "interval '178000000 years'"};
     values_["timestamp with time zone"] = {"now()", "'infinity'::timestamptz", "'-infinity'::timestamptz",
                                            "'294276-12-31'::timestamptz"};
+    values_["timestamp without time zone"] = {"now()::timestamp", "'infinity'::timestamp", "'294276-12-31'::timestamp"};
+    values_["date"] = {"'2000-01-01'::date", "'-infinity'::date", "'5874897-12-31'::date"};
     values_["text"] = kQueries;
     values_["name"] = {"'tid'::name", "'item'::name", "'no such column'::name", "''::name"};
     values_["record"] = {"ROW(1)", "ROW(1, 'x')", "ROW()", "ROW(NULL, now(), ROW(1))"};
@@ -304,6 +311,8 @@ class Pool {
           values += "ARRAY[1, 2]::int8[]";
         else if (argument == "timestamp with time zone")
           values += "to_timestamp(g)";
+        else if (argument == "timestamp without time zone" || argument == "date")
+          values += "to_timestamp(g)::" + argument;
         else if (argument == "interval")
           values += "interval '1 s'";
         else if (values_.contains(argument) && argument.starts_with("batmap"))
@@ -481,6 +490,12 @@ class Gate {
       if (argument.type == "integer" || argument.type == "bigint" || argument.type == "double precision")
         return (below(rng_, 2) == 0 ? "(g::int8 * 7919 % 100003)::" : "(g % 1000)::") + argument.type;
       if (argument.type == "timestamp with time zone") return "to_timestamp(g)";
+      if (argument.type == "timestamp without time zone" || argument.type == "date")
+        return "to_timestamp(g)::" + argument.type;
+    }
+    if (argument.name == "within") {
+      constexpr const char* kTypes[] = {"bigint", "double precision", "interval"};
+      return pool_.draw(kTypes[below(rng_, 3)], any, rng_);
     }
     const auto words = words_.find(argument.name);
     if (argument.type == "text" && words != words_.end() && below(rng_, 8) != 0) {

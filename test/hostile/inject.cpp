@@ -90,6 +90,13 @@ std::vector<Statement> statements() {
       {"recommend", threads, of("batmap_recommend('{1,2,4}', " + query + ")")},
       {"episodes", threads,
        of("batmap_episodes('SELECT \"time\", event, stream FROM events', ARRAY[0, 10], min_count => 5, max_length => 4)")},
+      {"episodes by streams, in steps", threads,
+       of("batmap_episodes('SELECT \"time\", event, stream FROM events', ARRAY[0, 10], min_count => 1, max_length => 3, "
+          "counting => "
+          "'streams', same_time => true)")},
+      {"pairs within a window", threads,
+       of("batmap_window_pairs('SELECT \"time\", event, stream FROM events', 10, min_count => 1, counting => "
+          "'occurrences')")},
       {"episode counts", threads,
        of("batmap_episode_count('SELECT \"time\", event, stream FROM events', ARRAY[ARRAY[1,2],ARRAY[0,3]], ARRAY[0, 10])")},
       {"occurrences",

@@ -208,10 +208,12 @@ class Values {
     if (type == "double precision") return any_of(rng_, kFloats) + "::float8";
     if (type == "interval") return any_of(rng_, kIntervals) + "::interval";
     if (type == "timestamp with time zone") return any_of(rng_, kTimes) + "::timestamptz";
+    if (type == "timestamp without time zone" || type == "date") return any_of(rng_, kTimes) + "::" + type;
     if (type == "text") return words(parameter);
     if (type == "cstring") return quoted(printable()) + "::cstring";
     if (type == "cstring[]") return "ARRAY['" + std::to_string(hostile_number(rng_, 40)) + "']::cstring[]";
     if (type == "bytea") return quoted(hex(junk())) + "::bytea";
+    if (parameter == "within" && below(rng_, 3) != 0) return any_of(rng_, kWindows);
     if (type == "anyelement") return any_of(rng_, kElements);
     if (type == "anyarray" || type == "anycompatiblearray") return any_of(rng_, kArrays);
     if (parameter.starts_with("gap") && below(rng_, 3) != 0)
@@ -290,7 +292,9 @@ class Values {
                                                          "'294276-12-31'", "'2000-01-01'", "'2020-02-02 02:02:02.000001'"};
   inline static const std::vector<std::string> kElements = {"NULL::text",    "NULL::int4",   "NULL::float8",
                                                             "NULL::numeric", "NULL::int4[]", "NULL::timestamptz",
-                                                            "NULL::bytea",   "NULL::bool"};
+                                                            "NULL::bytea",   "NULL::bool",   "NULL::date"};
+  inline static const std::vector<std::string> kWindows = {
+      "0", "5", "9223372036854775807", "0.5", "'Infinity'::float8", "interval '5 s'", "interval '-1 s'"};
   inline static const std::vector<std::string> kArrays = {"ARRAY[0, 5]",
                                                           "ARRAY[3, 9]::int8[]",
                                                           "ARRAY[0.5, 2]::float8[]",
@@ -441,6 +445,8 @@ class Mutator {
     }
     if (type == "double precision") return varies ? "(g * 0.5)" : "1.0::float8";
     if (type == "timestamp with time zone") return "'2000-01-01'::timestamptz + g * interval '1 s'";
+    if (type == "timestamp without time zone") return "'2000-01-01'::timestamp + g * interval '1 s'";
+    if (type == "date") return "'2000-01-01'::date + g::int4";
     if (type == "interval") return "interval '" + std::to_string(below(rng, 9)) + " s'";
     if (type == "bigint[]") return below(rng, 2) == 0 ? "'{1,2}'::int8[]" : "'{0,3,1}'::int8[]";
     if (type == "bytea" || catalog_.attacked(type))

@@ -112,7 +112,9 @@ FROM (VALUES ('int2', 'zero', '0'), ('int2', 'largest', '32767'), ('int4', 'zero
     ('int8[]', 'empty', '{}'), ('int8[]', 'some', '{3,1,2}'), ('int8[]', 'nulls', '{1,NULL}'), ('int8[]', 'largest', '{9223372036854775807}'),
     ('bytea', 'empty', ''), ('bytea', 'one', '\x01'), ('bytea', 'random', '\x' || md5('1') || md5('2') || md5('3')),
     ('bytea', 'episode', '\x62657031010000000000000000000000050000000000000000c2eb0b000000000200000000000000'),
-    ('timestamptz', 'infinity', 'infinity'), ('timestamptz', 'epoch', '1970-01-01 UTC'), ('interval', 'zero', '0'), ('interval', 'long', '100000 years'),
+    ('timestamptz', 'infinity', 'infinity'), ('timestamptz', 'epoch', '1970-01-01 UTC'),
+    ('timestamp', 'infinity', '-infinity'), ('timestamp', 'epoch', '1970-01-01'), ('date', 'infinity', 'infinity'), ('date', 'last', '5874897-12-31'),
+    ('interval', 'zero', '0'), ('interval', 'long', '100000 years'),
     ('batmap[]', 'empty', '{}'), ('batmap[]', 'some', '{"{1,2}",NULL}'), ('batmap[]', 'two', '{"{1,2}","{2,3}"}')) v(type, form, value);
 INSERT INTO hostile.forms VALUES ('internal', 'null', 'null', 'NULL'), ('cstring', 'null', 'null', 'NULL');
 INSERT INTO hostile.forms SELECT DISTINCT type, 'null', 'null', format('NULL::%s', type) FROM hostile.forms f

@@ -170,6 +170,16 @@ TEST(DevicePolicy, ModesCommandEpisodes) {
   EXPECT_FALSE(choose_episode_device(DeviceMode::kCpu, sizes, episode_device(true), 1e9).is_chosen);
 }
 
+TEST(DevicePolicy, StreamsAndStepsAreNotForDevices) {
+  EpisodeSizes sizes = episode_sizes(3'000'000);
+  sizes.is_plain = false;
+  for (const DeviceMode mode : {DeviceMode::kAuto, DeviceMode::kCuda, DeviceMode::kRequire}) {
+    const DeviceVerdict verdict = choose_episode_device(mode, sizes, episode_device(true), 1e9);
+    EXPECT_FALSE(verdict.is_chosen);
+    EXPECT_EQ(verdict.reason, " GPUs count neither streams nor events of one time");
+  }
+}
+
 TEST(DevicePolicy, EpisodesFitOrNot) {
   EpisodeSizes sizes = episode_sizes(100'000'000);
   EXPECT_TRUE(choose_episode_device(DeviceMode::kCuda, sizes, episode_device(true), 1e9).is_chosen);

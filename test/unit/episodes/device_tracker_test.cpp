@@ -202,6 +202,32 @@ TEST_F(DeviceEpisodeRun, EveryCallMayFail) {
       }
 }
 
+TEST_F(DeviceEpisodeRun, DevicesLeaveStreamsAndStepsToTheCpu) {
+  for (const bool by_streams : {true, false}) {
+    EpisodeQuery query = query_for(&offload_, DeviceMode::kCuda);
+    query.min_count = 2;
+    query.max_length = 2;
+    if (by_streams)
+      query.counting = EpisodeCounting::kStreams;
+    else
+      query.same_time = true;
+    const Found found = discover(query);
+    EXPECT_EQ(found.record.device, "cpu");
+    EXPECT_NE(found.record.reason.find("GPUs count neither"), std::string::npos) << found.record.reason;
+    EXPECT_TRUE(found.record.notice.empty());
+    query.device.mode = DeviceMode::kCpu;
+    EXPECT_EQ(discover(query).rows, found.rows);
+    query.device.mode = DeviceMode::kRequire;
+    try {
+      discover(query);
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kNoDevice);
+      EXPECT_NE(std::string(error.what()).find("GPUs count neither"), std::string::npos) << error.what();
+    }
+  }
+}
+
 TEST_F(DeviceEpisodeRun, NoDevice) {
   Offload none([](std::string& why) -> const AcceleratorApi* {
     why = "no such file";

@@ -45,12 +45,13 @@ void expect_all_alike(const std::vector<Event>& events, const std::vector<Patter
   int64_t reach = 0;
   for (const Pattern& pattern : patterns)
     for (const Gap& gap : pattern.gaps) reach = std::max(reach, gap.high);
-  {
-    const EventStreams streams = streams_of_events(events, reach, one);
+  for (const EpisodeCounting counting : kEpisodeCountings) {
+    SCOPED_TRACE(kEpisodeCountingNames[static_cast<size_t>(counting)]);
+    const EventStreams streams = streams_of_events(events, reach, one, counting);
     PatternBatch batch;
     for (const Pattern& pattern : patterns) batch.add(streams, pattern);
     std::vector<uint64_t> expected;
-    for (const Pattern& pattern : batch.patterns) expected.push_back(oracle_support(events, pattern));
+    for (const Pattern& pattern : batch.patterns) expected.push_back(oracle_support(events, pattern, counting));
     for (size_t k = 0; k < kEpisodeMethods; ++k)
       for (const int threads : {1, 2, 3}) {
         const ExecutionOptions options{.threads = threads, .memory = &meter, .cancel = {}};
@@ -78,6 +79,8 @@ TEST(EpisodeCounter, CountsSmallStreamsLikeTheOracle) {
     const size_t length = 1 + random.below(4);
     std::vector<Pattern> patterns;
     for (int k = 0; k < 4; ++k) patterns.push_back(random_pattern(random, length, symbols, span));
+    if (random.chance(50))
+      for (Pattern& pattern : patterns) join_steps(random, pattern);
     expect_all_alike(events, patterns, length);
     if (HasFailure()) return;
   }
@@ -106,6 +109,11 @@ TEST(EpisodeCounter, TiesAndRepetitions) {
   EXPECT_EQ(support({{0, 0}, {7, 1}}, {{0, 1}, {{7, 7}}}), 0u);                  // empty gap
   EXPECT_EQ(support({{0, 0}, {7, 1}}, {{0, 1}, {{6, 7}}}), 1u);
   EXPECT_EQ(support({{0, 0}, {7, 1}}, {{0, 1}, {{7, 8}}}), 0u);
+  // (0 1) -> 2: both at one time, then 2
+  EXPECT_EQ(support({{1, 1}, {1, 0}, {2, 2}, {5, 0}, {6, 1}, {7, 2}}, {{0, 1, 2}, {kSameTime, {0, 5}}}), 1u);
+  // 2 -> (0 1)
+  EXPECT_EQ(support({{1, 2}, {3, 1}, {4, 0}, {5, 1}, {5, 0}}, {{2, 0, 1}, {{0, 9}, kSameTime}}), 1u);
+  EXPECT_EQ(support({{1, 2}, {3, 1}, {4, 0}, {5, 1}, {5, 0}}, {{2, 0, 1}, {{0, 3}, kSameTime}}), 0u);
 }
 
 TEST(EpisodeCounter, FarTimesAndManyStreams) {
@@ -133,21 +141,26 @@ TEST(EpisodeCounter, MethodsAgreeOnLongStreams) {
   Random random(kSeed + 1);
   MemoryMeter meter;
   const ExecutionOptions one{.threads = 1, .memory = &meter, .cancel = {}};
-  for (int round = 0; round < 4; ++round) {
+  for (int round = 0; round < 6; ++round) {
+    const bool by_streams = round >= 4;  // of a thousand events each
     SCOPED_TRACE(testing::Message() << "round " << round);
     std::vector<Event> events;
     for (size_t k = 0; k < 200'000; ++k)  // symbol 0 in every second event, 1 in every fourth, ...
       events.push_back({static_cast<int64_t>(k / (1 + random.below(2))) * 3,
-                        std::min<int64_t>(std::countr_zero(random.bits() | 1u << 12), 12)});
-    const EventStreams streams = streams_of_events(events, Gap::kUnbounded, one);
+                        std::min<int64_t>(std::countr_zero(random.bits() | 1u << 12), 12),
+                        by_streams ? static_cast<int64_t>(k / 1000) : 0});
+    const EventStreams streams =
+        streams_of_events(events, 2000, one, by_streams ? EpisodeCounting::kStreams : EpisodeCounting::kNonOverlapped);
     for (const size_t length : {2u, 4u}) {
       PatternBatch batch;
       for (int k = 0; k < 12; ++k) {
         Pattern pattern;
         for (size_t position = 0; position < length; ++position) {
           pattern.events.push_back(random.signed_below(9));
-          if (position > 0) pattern.gaps.push_back({random.signed_below(30), 30 + random.signed_below(1000)});
+          if (position > 0)
+            pattern.gaps.push_back({random.signed_below(30), 30 + random.signed_below(by_streams ? 90 : 1000)});
         }
+        if (k % 3 == 0) join_steps(random, pattern);
         batch.add(streams, pattern);
       }
       const std::vector<uint64_t> expected = counts_of(EpisodeMethod::kAutomaton, streams, batch.view(length), one);
@@ -175,7 +188,7 @@ TEST(Frontier, ThreeWaysToExtendGiveTheSame) {
     std::sort(starts.begin(), starts.end());
     const std::vector<int64_t> to(list.begin(), list.end());
     const int64_t low = random.signed_below(10);
-    const Gap gap{low, low + 1 + random.signed_below(20)};
+    const Gap gap = random.chance(10) ? kSameTime : Gap{low, low + 1 + random.signed_below(20)};
     const FrontierView frontier{from.data(), starts.data(), from.size()};
     using Entries = std::vector<std::pair<int64_t, int64_t>>;
     Entries expected;

@@ -35,7 +35,8 @@ std::vector<Answer> answers_of(const std::vector<Event>& events, const EpisodeQu
     Answer& answer = answers.emplace_back(Answer{{}, row->support});
     for (size_t k = 0; k < row->steps.size(); ++k) {
       answer.pattern.events.push_back(run.event(row->steps[k]));
-      if (k > 0) answer.pattern.gaps.push_back(query.gaps[run.gap(row->steps[k])]);
+      const size_t gap = run.gap(row->steps[k]);
+      if (k > 0) answer.pattern.gaps.push_back(gap < query.gaps.size() ? query.gaps[gap] : kSameTime);
     }
   }
   if (truncated != nullptr) *truncated = run.record().truncation;
@@ -52,22 +53,25 @@ std::vector<Answer> expected_answers(std::vector<Event> events, const EpisodeQue
   std::set<int64_t> symbols;
   for (const Event& event : events) symbols.insert(event.event);
   const uint64_t min_count = static_cast<uint64_t>(query.min_count.value_or(1));
+  std::vector<Gap> gaps = query.gaps;
+  if (query.same_time) gaps.push_back(kSameTime);
   std::vector<Answer> all;
   std::vector<Answer> level;
   for (const int64_t symbol : symbols)
-    if (const Pattern pattern{{symbol}, {}}; oracle_support(events, pattern) >= min_count)
-      level.push_back({pattern, oracle_support(events, pattern)});
+    if (const Pattern pattern{{symbol}, {}}; oracle_support(events, pattern, query.counting) >= min_count)
+      level.push_back({pattern, oracle_support(events, pattern, query.counting)});
   while (!level.empty()) {
     all.insert(all.end(), level.begin(), level.end());
     if (query.max_length && level[0].pattern.events.size() == static_cast<size_t>(*query.max_length)) break;
     std::vector<Answer> longer;
     for (const Answer& answer : level)
       for (const int64_t symbol : symbols)
-        for (const Gap& gap : query.gaps) {
+        for (const Gap& gap : gaps) {
           Pattern pattern = answer.pattern;
+          if (gap == kSameTime && symbol <= pattern.events.back()) continue;
           pattern.events.push_back(symbol);
           pattern.gaps.push_back(gap);
-          if (const uint64_t support = oracle_support(events, pattern); support >= min_count)
+          if (const uint64_t support = oracle_support(events, pattern, query.counting); support >= min_count)
             longer.push_back({pattern, support});
         }
     level = std::move(longer);
@@ -92,7 +96,7 @@ TEST(EpisodeRun, FindsWhatTheOracleFinds) {
   for (int round = 0; round < 600; ++round) {
     SCOPED_TRACE(testing::Message() << "round " << round);
     const uint64_t span = 10 + random.below(90);
-    const std::vector<Event> events =
+    std::vector<Event> events =
         random_events(random, random.below(60), span, 1 + random.below(5), random.chance(30) ? 3 : 1);
     EpisodeQuery query;
     for (uint64_t k = 1 + random.below(3); k > 0; --k) {
@@ -106,6 +110,12 @@ TEST(EpisodeRun, FindsWhatTheOracleFinds) {
     if (random.chance(20)) query.include = {random.signed_below(5), 77};
     if (random.chance(20)) query.exclude = {random.signed_below(5), 77};
     if (random.chance(20)) query.top_k = 1 + random.signed_below(12);
+    query.same_time = random.chance(30);
+    if (random.chance(30)) {
+      query.counting = EpisodeCounting::kStreams;
+      const uint64_t streams = 2 + random.below(6);
+      for (Event& event : events) event.stream = random.signed_below(streams);
+    }
     const std::vector<Answer> expected = expected_answers(events, query);
     found += expected.size();
     MemoryMeter meter;
@@ -136,6 +146,15 @@ TEST(EpisodeRun, MethodsAgreeOnLongStreams) {
     query.gaps = {{0, high}, {high / 2, 2 * high}};
     query.min_count = 300;
     query.max_length = 3;
+    if (high == 60) {  // a step of two events in every fourth time, in streams of 50 events
+      query.counting = EpisodeCounting::kStreams;
+      query.same_time = true;
+      query.min_count = 100;
+      for (size_t k = 0; k < events.size(); ++k) {
+        events[k].stream = static_cast<int64_t>(k / 50);
+        if (k % 4 == 1) events[k].time = events[k - 1].time;
+      }
+    }
     std::vector<std::vector<Answer>> answers;
     for (const int threads : {1, 4})
       for (const std::optional<EpisodeMethod> method :
@@ -195,9 +214,15 @@ TEST(EpisodeRun, CountsGivenEpisodesAndShowsThem) {
     MemoryMeter meter;
     const ExecutionOptions options{.threads = 2, .memory = &meter, .cancel = {}};
     RunRecord record;
-    const std::vector<uint64_t> counts =
-        count_given(streams_of(log_of(events, options), {}, given, options), given, options, record);
+    const auto count = [&] {
+      return count_given(streams_of(log_of(events, options), {}, given, options), given, options, record);
+    };
+    const std::vector<uint64_t> counts = count();
+    given.counting = EpisodeCounting::kStreams;
+    const std::vector<uint64_t> streams_with = count();
+    given.counting = EpisodeCounting::kNonOverlapped;
     for (size_t k = 0; k < patterns.size(); ++k) {
+      ASSERT_EQ(streams_with[k], oracle_support(events, patterns[k], EpisodeCounting::kStreams)) << "round " << round;
       ASSERT_EQ(counts[k], oracle_support(events, patterns[k])) << "round " << round;
       GivenEpisodes single = given;
       single.events = patterns[k].events;
@@ -216,6 +241,76 @@ TEST(EpisodeRun, CountsGivenEpisodesAndShowsThem) {
       }
     }
   }
+}
+
+TEST(EpisodeRun, CountsGivenSteps) {
+  Random random(kSeed + 6);
+  MemoryMeter meter;
+  const ExecutionOptions options{.threads = 1, .memory = &meter, .cancel = {}};
+  RunRecord record;
+  uint64_t found = 0;
+  for (int round = 0; round < 200; ++round) {
+    const std::vector<Event> events = random_events(random, 60, 20, 5, 1 + random.below(3));
+    GivenEpisodes given{.events = {}, .length = 3, .gaps = {{0, 9}}, .steps = {1, 1, 2}, .method = {}, .device = {}};
+    if (random.chance(50)) given.steps = {1, 2, 2};
+    for (const int64_t event : {0, 1, 2}) given.events.push_back((event + random.signed_below(2) * 3) % 5);
+    const size_t in_set = given.steps[1] == 1 ? 0 : 1;  // the first event of the set
+    int64_t* const set = given.events.data() + in_set;
+    given.check();
+    if (random.chance(50)) std::swap(set[0], set[1]);  // a set has no order
+    for (const EpisodeCounting counting : kEpisodeCountings) {
+      given.counting = counting;
+      given.method = static_cast<EpisodeMethod>(random.below(kEpisodeMethods));
+      const auto count = [&] {
+        return count_given(streams_of(log_of(events, options), {}, given, options), given, options, record);
+      };
+      if (set[0] == set[1]) {
+        EXPECT_THROW(count(), Error);
+        continue;
+      }
+      Pattern pattern{given.events, {{0, 9}, {0, 9}}};
+      pattern.gaps[in_set] = kSameTime;
+      const uint64_t expected = oracle_support(events, pattern, counting);
+      ASSERT_EQ(count(), std::vector<uint64_t>{expected}) << "round " << round;
+      found += expected;
+    }
+  }
+  EXPECT_GT(found, 100u);
+  EXPECT_EQ(meter.current(), 0u);
+}
+
+/// The purchases of PrefixSpan's paper, as sets of one time: a(abc)(ac)d(cf), (ad)c(bc)(ae), (ef)(ab)(df)cb, eg(af)cbc.
+TEST(EpisodeRun, FindsTheSequencesOfPrefixSpan) {
+  const std::vector<std::vector<const char*>> sequences = {
+      {"a", "abc", "ac", "d", "cf"}, {"ad", "c", "bc", "ae"}, {"ef", "ab", "df", "c", "b"}, {"e", "g", "af", "c", "b", "c"}};
+  std::vector<Event> events;
+  for (size_t stream = 0; stream < sequences.size(); ++stream)
+    for (size_t time = 0; time < sequences[stream].size(); ++time)
+      for (const char* at = sequences[stream][time]; *at != 0; ++at)
+        events.push_back({static_cast<int64_t>(time), *at, static_cast<int64_t>(stream) + 1});
+  EpisodeQuery query;
+  query.gaps = {{0, Gap::kUnbounded}};
+  query.min_count = 2;
+  query.counting = EpisodeCounting::kStreams;
+  query.same_time = true;
+  MemoryMeter meter;
+  std::map<std::string, uint64_t> found;
+  for (const Answer& answer : answers_of(events, query, {.threads = 2, .memory = &meter, .cancel = {}})) {
+    std::string text(1, static_cast<char>(answer.pattern.events[0]));
+    for (size_t k = 0; k < answer.pattern.gaps.size(); ++k) {
+      if (answer.pattern.gaps[k] != kSameTime) text += ' ';
+      text += static_cast<char>(answer.pattern.events[k + 1]);
+    }
+    EXPECT_TRUE(found.emplace(text, answer.support).second) << text << " twice";
+  }
+  EXPECT_EQ(found.size(), 53u);  // table 2 of the paper has them by prefix
+  EXPECT_EQ(found["a"], 4u);
+  EXPECT_EQ(found["g"], 0u);
+  EXPECT_EQ(found["a bc a"], 2u);
+  EXPECT_EQ(found["ab d c"], 2u);
+  EXPECT_EQ(found["ab f"], 2u);
+  EXPECT_EQ(found["a c"], 4u);
+  EXPECT_EQ(found["e f c b"], 2u);
 }
 
 TEST(EpisodeRun, CutsOffByNumberAndTime) {
@@ -277,8 +372,22 @@ TEST(EpisodeRun, RefusesBadParameters) {
   EXPECT_THROW(parse_episode_method("gpu"), Error);
   EXPECT_EQ(parse_episode_method("auto"), std::nullopt);
   EXPECT_EQ(parse_episode_method("atomic"), EpisodeMethod::kAtomic);
-  EXPECT_THROW(check_episode_counting("minimal"), Error);
+  refused([](EpisodeQuery& q) { q.min_count.reset(), q.min_rate = 1, q.counting = EpisodeCounting::kStreams; },
+          "min_rate does not go with counting \"streams\"");
+  EXPECT_THROW(parse_episode_counting("minimal"), Error);
+  EXPECT_EQ(parse_episode_counting("non_overlapped"), EpisodeCounting::kNonOverlapped);
+  EXPECT_EQ(parse_episode_counting("streams"), EpisodeCounting::kStreams);
   GivenEpisodes given{.events = {1, 2, 3}, .length = 3, .gaps = {{0, 1}, {0, 1}, {0, 1}}, .method = {}, .device = {}};
+  EXPECT_THROW(given.check(), Error);
+  given.gaps = {{0, 1}};
+  for (const std::vector<int64_t>& steps :
+       std::vector<std::vector<int64_t>>{{1, 1}, {2, 2, 2}, {1, 3, 3}, {1, 2, 1}, {0, 1, 2}}) {
+    given.steps = steps;
+    EXPECT_THROW(given.check(), Error) << testing::PrintToString(steps);
+  }
+  given.steps = {1, 1, 2};
+  given.check();
+  given.gaps = {{0, 1}, {0, 1}};
   EXPECT_THROW(given.check(), Error);
 }
 

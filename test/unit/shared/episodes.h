@@ -82,7 +82,8 @@ inline uint64_t scheduled(std::vector<std::pair<int64_t, int64_t>> intervals) {
   return count;
 }
 
-inline uint64_t oracle_support(const std::vector<Event>& events, const Pattern& pattern) {
+inline uint64_t oracle_support(const std::vector<Event>& events, const Pattern& pattern,
+                               EpisodeCounting counting = EpisodeCounting::kNonOverlapped) {
   std::map<int64_t, std::vector<Event>> streams;
   for (const Event& event : events) streams[event.stream].push_back(event);
   uint64_t support = 0;
@@ -91,7 +92,10 @@ inline uint64_t oracle_support(const std::vector<Event>& events, const Pattern& 
     list_occurrences(own, pattern, 0, 0, 0, found);
     std::sort(found.begin(), found.end());
     found.erase(std::unique(found.begin(), found.end()), found.end());
-    support += found.size() <= 10 ? largest_set(found) : scheduled(found);
+    if (counting == EpisodeCounting::kStreams)
+      support += !found.empty();
+    else
+      support += found.size() <= 10 ? largest_set(found) : scheduled(found);
   }
   return support;
 }
@@ -104,8 +108,9 @@ inline EventLog log_of(const std::vector<Event>& events, const ExecutionOptions&
   return log;
 }
 
-inline EventStreams streams_of_events(const std::vector<Event>& events, int64_t reach, const ExecutionOptions& options) {
-  return {log_of(events, options), {}, [](const EventTotals&) { return EventFilter{}; }, reach, options};
+inline EventStreams streams_of_events(const std::vector<Event>& events, int64_t reach, const ExecutionOptions& options,
+                                      EpisodeCounting counting = EpisodeCounting::kNonOverlapped) {
+  return {log_of(events, options), {}, [](const EventTotals&) { return EventFilter{}; }, reach, options, counting};
 }
 
 /// `count` events at random times below `span`; times may repeat and are in no order.
@@ -133,5 +138,13 @@ inline Pattern random_pattern(Random& random, size_t length, uint64_t symbols, u
   }
   return pattern;
 }
+
+/// Makes steps of one time at random: there the events ascend.
+inline void join_steps(Random& random, Pattern& pattern) {
+  for (size_t k = 0; k < pattern.gaps.size(); ++k)
+    if (pattern.events[k] < pattern.events[k + 1] && random.chance(50)) pattern.gaps[k] = kSameTime;
+}
+
+inline constexpr EpisodeCounting kEpisodeCountings[] = {EpisodeCounting::kNonOverlapped, EpisodeCounting::kStreams};
 
 }  // namespace batmap::test

@@ -1,0 +1,313 @@
+// Walks and merges. See window_pairs.h.
+#include "episodes/window_pairs.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "core/parameters.h"
+#include "core/poll.h"
+#include "core/stopwatch.h"
+#include "core/thread_team.h"
+#include "episodes/counting_rule.h"
+#include "measures/threshold.h"
+
+namespace batmap {
+
+namespace {
+
+constexpr const char* kWindowCountingNames[] = {"streams", "occurrences"};
+
+// A batch is as many items as may give this many answers, or reach this many events on one thread; one for each thread at
+// least. So few answers wait, and a thread rarely waits for another one.
+constexpr uint64_t kAnswersABatch = uint64_t{1} << 22;
+constexpr uint64_t kEventsABatch = uint64_t{1} << 21;
+constexpr uint32_t kItemsABatch = uint32_t{1} << 16;
+
+bool is_better(const WindowPair& x, const WindowPair& y) {
+  return std::tuple(y.support, x.a, x.b) < std::tuple(x.support, y.a, y.b);
+}
+
+/// An upper bound of the events in the windows of an item.
+double events_reached(const EventStreamView& view, uint32_t item, int64_t window) {
+  const double a_tick = static_cast<double>(view.events) / static_cast<double>(view.times[view.events - 1] + 1);
+  const auto own = static_cast<double>(view.list(item).size());
+  return std::min(static_cast<double>(view.events), own * (1 + 2 * a_tick * static_cast<double>(window)));
+}
+
+}  // namespace
+
+/// Counts the pairs of one item after the other, in one thread.
+class WindowPairRun::Counter {
+ public:
+  Counter(const EventStreams& streams, const WindowPairQuery& query, const ExecutionOptions& options)
+      : query_(query),
+        options_(options),
+        counts_(*options.memory, streams.symbols(), Fill::kZero),
+        blocked_to_(*options.memory, streams.symbols()),
+        reached_(*options.memory) {
+    for (const EventStream& axis : streams.axes()) views_.push_back(axis.view());
+  }
+
+  /// Appends the frequent pairs of an item with larger ones, in order.
+  /// @param partners  symbols, ascending: only these; nullptr: all
+  void count(uint32_t item, const std::vector<uint32_t>* partners, uint64_t min_count, GrowingBuffer<WindowPair>& found) {
+    for (const EventStreamView& view : views_) {
+      if (view.list(item).empty()) continue;
+      if (partners != nullptr && merges_are_cheaper(view, item, *partners))
+        merge(view, item, *partners);
+      else
+        walk(view, item);
+    }
+    std::sort(reached_.begin(), reached_.end());
+    const auto is_partner = [&](uint32_t other) {
+      return partners == nullptr || std::binary_search(partners->begin(), partners->end(), other);
+    };
+    for (const uint32_t other : reached_)
+      if (const uint64_t support = std::exchange(counts_[other], 0); support >= min_count && is_partner(other))
+        found.push_back({item, other, support});
+    reached_.shrink(0);
+  }
+
+ private:
+  /// Where the list of an item is, as seen from other times that ascend.
+  struct InReach {
+    std::span<const int64_t> own;
+    int64_t window;
+    size_t first = 0;  // not below time - window
+    size_t end = 0;    // the first one above time + window
+
+    uint64_t count_at(int64_t time) {
+      first = gallop(own.data(), first, own.size(), [&](int64_t at) { return at < time - window; });
+      end = gallop(own.data(), std::max(end, first), own.size(), [&](int64_t at) { return at <= time + window; });
+      return end - first;
+    }
+  };
+
+  bool merges_are_cheaper(const EventStreamView& view, uint32_t item, const std::vector<uint32_t>& partners) const {
+    double merged = 0;
+    for (auto other = std::upper_bound(partners.begin(), partners.end(), item); other != partners.end(); ++other)
+      merged += static_cast<double>(view.list(*other).size());
+    return merged < events_reached(view, item, std::min(query_.window, view.reach));
+  }
+
+  /// Counts each pair of an item by a pass over the events of the other one.
+  void merge(const EventStreamView& view, uint32_t item, const std::vector<uint32_t>& partners) {
+    const int64_t window = std::min(query_.window, view.reach);
+    Poll poll(options_.cancel);
+    for (auto other = std::upper_bound(partners.begin(), partners.end(), item); other != partners.end(); ++other) {
+      InReach reach{view.list(item), window};
+      uint64_t count = 0;
+      int64_t blocked_to = -1;
+      StreamCursor streams(view.stream_ends);
+      for (const int64_t time : view.list(*other)) {
+        poll.after(1);
+        if (time <= blocked_to) continue;
+        const uint64_t pairs = reach.count_at(time);
+        if (query_.counting == WindowCounting::kOccurrences) {
+          count += pairs;
+        } else if (pairs > 0) {
+          blocked_to = streams.end_of(time);
+          ++count;
+        }
+      }
+      add(*other, count);
+    }
+  }
+
+  void walk(const EventStreamView& view, uint32_t item) {
+    if (query_.counting == WindowCounting::kOccurrences) {
+      InReach reach{view.list(item), std::min(query_.window, view.reach)};
+      visit(view, item, [&](uint32_t other, int64_t time) { add(other, reach.count_at(time)); });
+      return;
+    }
+    StreamCursor streams(view.stream_ends);
+    const size_t before = reached_.size();  // by other axes, whose times mean nothing here
+    for (size_t k = 0; k < before; ++k) blocked_to_[reached_[k]] = -1;
+    visit(view, item, [&](uint32_t other, int64_t time) {
+      if (counts_[other] > 0 && time <= blocked_to_[other]) return;
+      blocked_to_[other] = streams.end_of(time);
+      add(other, 1);
+    });
+  }
+
+  /// Calls take(other, time) for each event of a larger item in the windows of the events of an item, in order of time.
+  template <typename Take>
+  void visit(const EventStreamView& view, uint32_t item, Take take) {
+    const int64_t window = std::min(query_.window, view.reach);
+    Poll poll(options_.cancel);
+    size_t at = 0;
+    for (const int64_t own : view.list(item)) {
+      at = gallop(view.times, at, view.events, [&](int64_t time) { return time < own - window; });
+      const size_t first = at;
+      for (; at < view.events && view.times[at] <= own + window; ++at) {
+        if (view.symbols[at] > item) take(view.symbols[at], view.times[at]);
+        if ((at - first) % (size_t{1} << 16) == (size_t{1} << 16) - 1) options_.cancel.throw_if_requested();
+      }
+      poll.after(at - first + 1);
+    }
+  }
+
+  void add(uint32_t other, uint64_t count) {
+    if (count == 0) return;
+    if (counts_[other] == 0) reached_.push_back(other);
+    counts_[other] += count;
+  }
+
+  const WindowPairQuery& query_;
+  const ExecutionOptions& options_;
+  std::vector<EventStreamView> views_;
+  Buffer<uint64_t> counts_;          // [symbol]
+  Buffer<int64_t> blocked_to_;       // [symbol] if counted: the end of the stream counted last
+  GrowingBuffer<uint32_t> reached_;  // symbols whose count is not 0
+};
+
+WindowCounting parse_window_counting(const std::string& name) {
+  std::string names;
+  for (size_t k = 0; k < std::size(kWindowCountingNames); ++k) {
+    if (name == kWindowCountingNames[k]) return static_cast<WindowCounting>(k);
+    names += (k > 0 ? ", " : "") + std::string(kWindowCountingNames[k]);
+  }
+  throw Error(ErrorCode::kInvalidParameter, "unknown counting \"" + name + "\"", "Available: " + names + ".");
+}
+
+void WindowPairQuery::check() const {
+  if (window < 0)
+    throw Error(ErrorCode::kInvalidParameter, "within must be at least 0, not " + std::to_string(window),
+                "A distance that is no integer is shown in microseconds, or millionths of its unit.");
+  if (min_count && min_support)
+    throw Error(ErrorCode::kInvalidParameter, "min_count and min_support exclude each other",
+                "Give the threshold either as a number of streams or as a fraction of them.");
+  if (!min_count && !min_support && !top_k)
+    throw Error(ErrorCode::kInvalidParameter, "a threshold is missing",
+                "Give min_count or min_support, or ask for the best pairs with top_k.");
+  if (min_support && counting == WindowCounting::kOccurrences)
+    throw Error(ErrorCode::kInvalidParameter, "min_support does not go with counting \"occurrences\"",
+                "min_support is a fraction of the streams; min_count takes a number of occurrences.");
+  require_at_least("min_count", min_count, 1);
+  if (min_support && !(*min_support > 0 && *min_support <= 1))
+    throw Error(ErrorCode::kInvalidParameter, "min_support must be above 0 and at most 1, not " + plain_text(*min_support),
+                "min_support is a fraction of the streams; min_count takes a number of them.");
+  require_at_least("top_k", top_k, 1);
+  require_at_least("max_results", max_results, 1);
+  require_timeout(timeout_ms);
+}
+
+WindowPairRun::WindowPairRun(EventLog log, std::span<const uint32_t> item_rank, const WindowPairQuery& query,
+                             const ExecutionOptions& options)
+    : query_(query), options_(options), cancel_(options.cancel), limit_(query.max_results, query.timeout_ms) {
+  const Stopwatch watch;
+  query_.check();
+  if (query_.exclude) std::sort(query_.exclude->begin(), query_.exclude->end());
+  options_.cancel = {[](void* self) {
+                       const auto* const run = static_cast<const WindowPairRun*>(self);
+                       return run->cancel_.requested() || run->limit_.time_is_up();
+                     },
+                     this};
+  const bool by_streams = query_.counting == WindowCounting::kStreams;
+  const auto filter = [&](const EventTotals& totals) {
+    min_count_ = min_count_among(totals.streams, query_.min_count, query_.min_support);
+    return EventFilter{
+        .min_rows = by_streams ? min_count_ : 1, .only = nullptr, .exclude = query_.exclude ? &*query_.exclude : nullptr};
+  };
+  ExecutionOptions grouping = options_;
+  grouping.cancel = cancel_;  // the timeout does not end a run before it begins to answer
+  streams_.emplace(std::move(log), item_rank, filter, query_.window, grouping,
+                   by_streams ? EpisodeCounting::kStreams : EpisodeCounting::kNonOverlapped);
+  if (query_.include) {
+    included_.resize(streams_->symbols());
+    for (const int64_t value : *query_.include)
+      if (const std::optional<uint32_t> symbol = streams_->symbol_of(value)) included_[*symbol] = true;
+    for (uint32_t symbol = 0; symbol < streams_->symbols(); ++symbol)
+      if (included_[symbol]) include_.push_back(symbol);
+  }
+  record_.answers = AnswerKind::kPairs;
+  record_.method = "window_walk";
+  record_.reason = kWindowCountingNames[static_cast<size_t>(query_.counting)];
+  record_.reason += ", threshold " + std::to_string(min_count_);
+  record_streams(*streams_, record_);
+  record_.tasks = streams_->symbols();
+  record_.group_ms = watch.milliseconds();
+}
+
+WindowPairRun::~WindowPairRun() = default;
+
+/// Counts the next items. @return false if there are none
+bool WindowPairRun::next_batch() {
+  const uint32_t items = streams_->symbols();
+  const uint32_t begin = next_item_;
+  const auto threads = static_cast<uint64_t>(std::max(options_.threads, 1));
+  double answers = 0;
+  double reached = 0;
+  for (; next_item_ < items && next_item_ - begin < kItemsABatch; ++next_item_) {
+    if (next_item_ - begin >= threads &&
+        (answers > static_cast<double>(kAnswersABatch) || reached > static_cast<double>(kEventsABatch * threads)))
+      break;
+    double own = 1;
+    for (const EventStream& axis : streams_->axes()) {
+      const EventStreamView view = axis.view();
+      own += events_reached(view, next_item_, std::min(query_.window, view.reach));
+    }
+    answers += std::min(own, static_cast<double>(items - next_item_));
+    reached += own;
+  }
+  found_.clear();
+  list_ = row_ = 0;
+  if (begin == next_item_) return false;
+  counters_.resize(threads);
+  for (uint32_t item = begin; item < next_item_; ++item) found_.emplace_back(*options_.memory);
+  parallel_for(options_, next_item_ - begin, [&](size_t task, int worker) {
+    std::unique_ptr<Counter>& counter = counters_[static_cast<size_t>(worker)];
+    if (!counter) counter = std::make_unique<Counter>(*streams_, query_, options_);
+    const uint32_t item = begin + static_cast<uint32_t>(task);
+    const bool all = included_.empty() || included_[item];
+    if (!all && (include_.empty() || include_.back() < item)) return;
+    counter->count(item, all ? nullptr : &include_, min_count_, found_[task]);
+  });
+  record_.tasks_done = next_item_;
+  if (next_item_ == items) counters_.clear();
+  return true;
+}
+
+void WindowPairRun::find_best() {
+  const auto k = static_cast<uint64_t>(*query_.top_k);
+  best_.emplace(*options_.memory, k);
+  while (next_batch()) {
+    for (const GrowingBuffer<WindowPair>& list : found_)
+      for (const WindowPair& pair : list.span()) best_->offer(pair, is_better);
+    // Later pairs have larger items, so they need more support than the worst pair.
+    if (best_->is_full()) min_count_ = best_->worst().support + 1;
+  }
+  best_->sort(options_.cancel, is_better);
+}
+
+std::optional<WindowPair> WindowPairRun::next_of_all() {
+  if (query_.top_k) {
+    if (!best_) find_best();
+    if (row_ == best_->size()) return std::nullopt;
+    return best_->entries()[row_++];
+  }
+  for (;;) {
+    for (; list_ < found_.size(); ++list_, row_ = 0) {
+      if (row_ < found_[list_].size()) return found_[list_][row_++];
+      found_[list_].reset();
+    }
+    if (!next_batch()) return std::nullopt;
+  }
+}
+
+std::optional<WindowPair> WindowPairRun::next() {
+  if (limit_.is_cut_off()) return std::nullopt;
+  std::optional<WindowPair> pair;
+  try {
+    pair = next_of_all();
+    if (pair && limit_.take(1) == 0) pair.reset();
+  } catch (const Error& error) {
+    if (!limit_.was_ended_by_time(error, cancel_)) throw;
+  }
+  record_.results = limit_.taken();
+  record_.truncation = limit_.truncation();
+  return pair;
+}
+
+}  // namespace batmap
