@@ -157,9 +157,7 @@ BATMAP_FUNCTION(batmap_join_state_recv) {
   PG_RETURN_POINTER(validated(flat_of_message(kType, reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)))));
 }
 
-BATMAP_FUNCTION(batmap_join_state_send) {
-  return sent(finished(state_argument(fcinfo, 0)));
-}
+BATMAP_FUNCTION(batmap_join_state_send) { return sent(finished(state_argument(fcinfo, 0))); }
 
 BATMAP_FUNCTION(batmap_join_trans_int4) { return join_trans<int32_t>(fcinfo); }
 BATMAP_FUNCTION(batmap_join_trans_int8) { return join_trans<int64_t>(fcinfo); }

@@ -128,9 +128,7 @@ BATMAP_FUNCTION(batmap_pair_counts_recv) {
   PG_RETURN_POINTER(validated(flat_of_message(kPairCountsType, reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)))));
 }
 
-BATMAP_FUNCTION(batmap_pair_counts_send) {
-  return sent(counts_finished(counts_argument(fcinfo, 0)));
-}
+BATMAP_FUNCTION(batmap_pair_counts_send) { return sent(counts_finished(counts_argument(fcinfo, 0))); }
 
 BATMAP_FUNCTION(batmap_pair_counts_add) {
   struct varlena* const left = counts_argument(fcinfo, 0);

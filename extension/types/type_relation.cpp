@@ -151,9 +151,7 @@ BATMAP_FUNCTION(batmap_relation_recv) {
   PG_RETURN_POINTER(value);
 }
 
-BATMAP_FUNCTION(batmap_relation_send) {
-  return sent(relation_finished(any_relation_argument(fcinfo, 0)));
-}
+BATMAP_FUNCTION(batmap_relation_send) { return sent(relation_finished(any_relation_argument(fcinfo, 0))); }
 
 namespace {
 

@@ -80,9 +80,7 @@ BATMAP_FUNCTION(batmap_recv) {
   PG_RETURN_POINTER(at_typmod(value, typmod));
 }
 
-BATMAP_FUNCTION(batmap_send) {
-  return sent(PG_DETOAST_DATUM(PG_GETARG_DATUM(0)));
-}
+BATMAP_FUNCTION(batmap_send) { return sent(PG_DETOAST_DATUM(PG_GETARG_DATUM(0))); }
 
 BATMAP_FUNCTION(batmap_typmod_in) {
   ArrayType* const array = PG_GETARG_ARRAYTYPE_P(0);

@@ -54,6 +54,4 @@ BATMAP_FUNCTION(batmap_state_recv) {
   PG_RETURN_POINTER(validated_state(flat_of_message(kStateType, reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)))));
 }
 
-BATMAP_FUNCTION(batmap_state_send) {
-  return sent(state_trimmed(state_argument(fcinfo, 0)));
-}
+BATMAP_FUNCTION(batmap_state_send) { return sent(state_trimmed(state_argument(fcinfo, 0))); }
