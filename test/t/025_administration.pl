@@ -92,9 +92,13 @@ my %calls = (
     batmap_rules => qq{SELECT count(*) > 0 FROM tools.batmap_rules($lines, 2)},
     batmap_rules_of => qq{SELECT count(*) > 0 FROM tools.batmap_rules_of($names, 2)},
     batmap_stats => q{SELECT (tools.batmap_stats(products)).cardinality > 0 FROM sales.baskets WHERE receipt = 1},
+    batmap_unnest_of => q{SELECT count(*) > 0 FROM (SELECT tools.batmap_relation_agg(receipt, product::text) AS r FROM sales.lines) q, tools.batmap_unnest_of(r)},
     batmap_usage => q{SELECT all_sessions FROM tools.batmap_usage()},
     sum => q{SELECT tools.batmap_pair_counts_total(tools.sum(c)) = 402 FROM (SELECT tools.batmap_pair_counts_agg(receipt, product) AS c FROM sales.lines) q, generate_series(1, 2)},
     batmap_pair_counts_unnest => q{SELECT count(*) > 0 FROM (SELECT tools.batmap_pair_counts_agg(receipt, product) AS c FROM sales.lines) q, tools.batmap_pair_counts_unnest(c)},
+    batmap_pair_counts_unnest_of => q{SELECT count(*) > 0 FROM (SELECT tools.batmap_pair_counts_agg(receipt, product::text) AS c FROM sales.lines) q, tools.batmap_pair_counts_unnest_of(c)},
+    batmap_window_pairs => q{SELECT count(*) > 0 FROM tools.batmap_window_pairs('SELECT product, product, receipt FROM sales.lines', 2, 1)},
+    batmap_window_pairs_of => q{SELECT count(*) > 0 FROM tools.batmap_window_pairs_of('SELECT product, product::text, receipt FROM sales.lines', 2, 1)},
     batmap_pair_count => q{SELECT tools.batmap_pair_count(c, 1, 2) > 0 FROM (SELECT tools.batmap_pair_counts_agg(receipt, product) AS c FROM sales.lines) q},
     batmap_item_count => q{SELECT tools.batmap_item_count(c, 1) > 0 FROM (SELECT tools.batmap_pair_counts_agg(receipt, product) AS c FROM sales.lines) q},
 );
