@@ -108,7 +108,10 @@ def test_episodes(conn):
     assert found >= {(("home", "search"), (0,), (1,)), (("home", "cart"), (1,), (None,))}
     floats = batmap.episodes(conn, "SELECT i::float8, page, visitor FROM clicks", (0.0, 1.5), min_count=8, as_frame=False)
     assert floats[-1].gap_high == (1.5, 1.5)
-    with pytest.raises(psycopg.errors.DatatypeMismatch, match="first column of the input query must be an integer for gaps"):
+    dates = "SELECT date '2024-05-01' + i / 2, page, visitor FROM clicks"
+    steps = batmap.episodes(conn, dates, (0, 7), min_count=1, min_length=3, counting="streams", same_time=True, as_frame=False)
+    assert {row.steps for row in steps} >= {(1, 1, 2), (1, 2, 2)}
+    with pytest.raises(psycopg.errors.DatatypeMismatch, match="first column of the input query must be an integer or a date for gaps of this type"):
         batmap.episodes(conn, query, (0, 5), min_count=8)
 
 

@@ -315,6 +315,7 @@ def episodes(
     max_results: int | None = None,
     timeout: Interval | None = None,
     counting: str | None = None,
+    same_time: bool | None = None,
     algorithm: str | None = None,
     device: str | None = None,
     params: Sequence[Any] = (),
@@ -326,13 +327,15 @@ def episodes(
 
     @param query  a SELECT of time, event and, if there are several, stream
     @param gaps  the bounds (low, high] of the time from one event to the next, or a list of such bounds: integers for integer
-        times, floats for float8, timedeltas for timestamptz; a high end of None is no bound
+        times and dates (days), floats for float8, timedeltas for timestamps and dates; a high end of None is no bound
+    @param counting  "non_overlapped", the default, or "streams"
+    @param same_time  events of one time may form a step: the answer's `steps` numbers the step of each event
     @param item_type  the SQL type of the events
     @param timeout  a timedelta, or text such as "30 s"
-    @return a row for each episode [episode, gap_low, gap_high, support_count]: gap_low and gap_high have one element less than the
-        episode
+    @return a row for each episode [episode, steps, gap_low, gap_high, support_count]: gap_low and gap_high have one element less
+        than there are steps
     """
-    arrays = ("episode", "gap_low", "gap_high")
+    arrays = ("episode", "steps", "gap_low", "gap_high")
     call = _Call("batmap_episodes", {"query": ("text", query)}, params, item_type, arrays=arrays, type_name="event_type")
     rows = _rows_of_gaps(gaps)
     call.arguments["gaps"] = (_type_of_gaps(rows), rows)
@@ -341,6 +344,7 @@ def episodes(
     call.add("int4", min_length=min_length, max_length=max_length)
     call.add_items(include=include, exclude=exclude)
     call.add("interval", timeout=timeout)
+    call.add("bool", same_time=same_time)
     call.add("text", counting=counting, algorithm=algorithm, device=device)
     return _answer(conn, call, "Episode", as_frame, on_truncation)
 
