@@ -2,6 +2,7 @@
 #include "extension/functions/explain_inputs.h"
 
 #include <cstring>
+#include <iterator>
 
 #include "extension/input/inner_estimate.h"
 #include "extension/input/inner_query.h"
@@ -18,7 +19,6 @@ constexpr struct QueryName {
   const char* parameter;
   const char* label;
 } kQueryNames[] = {{"query", "Query"}, {"left_query", "Left Query"}, {"right_query", "Right Query"}};
-constexpr int kMaxQueries = 2;
 
 /// The arguments of a call, by the names of its parameters.
 struct NamedArguments {
@@ -69,7 +69,7 @@ struct KnownQueries {
     InnerQuery query;
     bool is_complete;  // so are the names of its columns and the values of its parameters
     bool has_columns;  // they may be named
-  } queries[kMaxQueries];
+  } queries[std::size(kQueryNames)];
 };
 
 void find_queries(void* arg) {

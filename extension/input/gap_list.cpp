@@ -17,6 +17,7 @@ int hint_at_bound(const char* what) {
 }
 
 int64_t microseconds(const Interval* gap, const char* what) {
+  if (const int sign = infinity_of(gap); sign != 0) return sign > 0 ? Gap::kUnbounded : INT64_MIN;
   if (gap->month != 0)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s must not have months, whose length differs", what),
                     errhint("Give days; a day is 24 hours.")));

@@ -4,8 +4,8 @@
 //   SELECT a.item, b.item, sum(a.quantity * b.price), avg(b.price), count(*) FILTER (WHERE b.is_new) ...
 //
 // The expression of each side becomes a column of its input, a factor. Groups are those of the query, however many values
-// the factors have. Where factors are no numbers that the engine can add (NaN, numerics of different scales, products that
-// their type may not hold) the plain plan answers.
+// the factors have. Where factors are no numbers that the engine can add (NaN, numerics of different or large scales,
+// products that their type may not hold) the plain plan answers.
 #pragma once
 
 #include <cstdint>

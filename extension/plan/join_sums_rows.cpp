@@ -19,6 +19,11 @@ namespace {
 constexpr char kOperation[] = "join-project";
 constexpr char kForNumbers[] = "because of a number that the node cannot add up exactly";
 
+// Digits after the point of a factor; a product has those of both. Leading zeros do not count among the digits of a value,
+// so a value that is small enough may have any number of them.
+constexpr int kMaxScale = 30;
+constexpr int kMaxSumDigits = 39;  // of a WideSum
+
 /// What a product takes of the factor of a side.
 enum class Take : int { kOne, kNumber, kIsThere };
 
@@ -91,7 +96,7 @@ class SumsStream final : public PairRowStream<SumsCall> {
 
 // ---- factors
 
-/// The digits of a number without its point. @return false if there are too many, or if it is none
+/// The digits of a number without its point. @return false if there are too many before or after it, or if it is none
 bool read_digits(const char* text, int64_t& value, int& scale) {
   const bool negative = *text == '-';
   if (negative) ++text;
@@ -108,7 +113,7 @@ bool read_digits(const char* text, int64_t& value, int& scale) {
       return false;
   }
   if (negative) value = -value;
-  return true;
+  return scale <= kMaxScale;
 }
 
 /// Reads a factor. A condition is 1 or not there. @return false if the engine cannot add it up
@@ -375,10 +380,13 @@ SumsQuery query_of(const JoinProjectSpec& spec, RunningSums& sums, int aggregate
 
 // ---- results
 
+/// @param scale  at most that of a product
 Datum numeric_of(WideSum sum, int scale) {
   if (scale == 0 && sum >= INT64_MIN && sum <= INT64_MAX)
     return DirectFunctionCall1(int8_numeric, Int64GetDatum(static_cast<int64>(sum)));
-  char text[64];
+  constexpr int kMaxDigits = std::max(kMaxSumDigits, 2 * kMaxScale + 1);  // there is one before the point
+  Assert(scale <= 2 * kMaxScale);
+  char text[kMaxDigits + 3];  // a sign, the point, the end
   char* at = text + sizeof text;
   *--at = '\0';
   const bool negative = sum < 0;

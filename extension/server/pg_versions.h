@@ -297,6 +297,17 @@ inline void check_snapshot_age(Snapshot snapshot, Relation table, Page page) {
 #endif
 }
 
+/// Is an interval infinite? From version 17 on it may be; before, what looks so is a number of months.
+/// @return the sign of the infinity; 0: it is finite
+inline int infinity_of(const Interval* interval) {
+#if PG_VERSION_NUM >= 170000
+  return INTERVAL_IS_NOEND(interval) ? 1 : INTERVAL_IS_NOBEGIN(interval) ? -1 : 0;
+#else
+  (void)interval;
+  return 0;
+#endif
+}
+
 /// The byte type of the base64 functions.
 #if PG_VERSION_NUM >= 180000
 using Base64Byte = uint8;

@@ -117,8 +117,10 @@ class Linker {
     const uint32_t until = end - std::min(end, kTidsAhead);
     while (ahead > until) {
       __builtin_prefetch(&scratch.rooms[tids[--ahead]], 1);
-      if (const uint32_t near = ahead + kTidsAhead / 2; near < end)
-        __builtin_prefetch(items_.data() + scratch.rooms[tids[near]].begin - 1, 1);
+      if (const uint32_t near = ahead + kTidsAhead / 2; near < end) {
+        const uint32_t begin = scratch.rooms[tids[near]].begin;
+        __builtin_prefetch(items_.data() + (begin - (begin > 0)), 1);  // 0: a room that is full
+      }
     }
     return ahead;
   }

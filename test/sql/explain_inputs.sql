@@ -74,6 +74,14 @@ FROM explained_json($$SELECT count(*) FROM batmap_join_project('e_new', 'SELECT 
 SELECT explained_json($$SELECT count(*) FROM batmap_join_project('no_such', 'e_new')$$, ', VERBOSE') -> 'Plans' -> 0 -> 'Right Query Plan' -> 'Plan' ->> 'Relation Name';
 SELECT explained_json($$SELECT count(*) FROM batmap_pairs('e_new', 1)$$, ', VERBOSE, ANALYZE, BUFFERS off, TIMING off, SUMMARY off') -> 'Plans' -> 0 -> 'Query Plan' -> 'Plan' ->> 'Relation Name';
 SELECT explained_as(format, $$SELECT count(*) FROM batmap_join_project('SELECT tid, item FROM e_new WHERE item > 0', 'e_new')$$) FROM unnest(ARRAY['yaml', 'xml']) format;
+-- a function of one's own may have all parameters that take a query
+SELECT probin AS library FROM pg_proc WHERE proname = 'batmap_join_project' AND prosrc = 'batmap_join_project_query' \gset
+CREATE FUNCTION e_three(left_query text, right_query text, min_count int8 DEFAULT NULL, distinct_only bool DEFAULT false, top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL, max_results int8 DEFAULT NULL, method text DEFAULT NULL, device text DEFAULT NULL, params record DEFAULT NULL,
+    query text DEFAULT 'e_new') RETURNS TABLE (a int8, c int8, support_count int8)
+AS :'library', 'batmap_join_project_query' LANGUAGE C STABLE SUPPORT _batmap_join_project_support;
+SELECT explained($$SELECT count(*) FROM e_three('TABLE e_new', 'SELECT tid, item FROM e_new')$$, ', VERBOSE');
+DROP FUNCTION e_three;
 -- rights are the caller's: no more is shown than EXPLAIN of the query would show
 CREATE ROLE e_reader;
 GRANT SELECT ON e_new TO e_reader;

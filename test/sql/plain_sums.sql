@@ -82,6 +82,16 @@ BEGIN
     DELETE FROM lots WHERE prod = 60;
 END $$;
 SELECT number, price, big, qty, string_agg(t, ' ') FROM numbers, try_number(number) t GROUP BY 1, 2, 3, 4 ORDER BY 1;
+-- Leading zeros: 30 digits after the point are added up, more are left to the plain plan, however small the value is.
+CREATE TABLE zeros (ord int, prod int, long numeric, most numeric(30, 30), above numeric(40, 31));
+INSERT INTO zeros SELECT k % 50, k / 50, ('0.' || repeat('0', 70) || '5')::numeric, (k - 999) * 1e-30, 0 FROM generate_series(0, 1999) k;
+INSERT INTO zeros SELECT ord, prod, long, most, above FROM zeros WHERE prod = 7;
+ANALYZE zeros;
+SELECT e, t.* FROM unnest(ARRAY['a.most', 'a.most * b.most', 'a.long', 'a.above', 'a.above * b.above', 'a.long * b.long']) e,
+    try('SELECT a.prod, b.prod, sum(' || e || '), avg(' || e || ') FROM zeros a JOIN zeros b USING (ord) GROUP BY 1, 2') t;
+-- Zero has all digits of its scale, too.
+SELECT * FROM (SELECT a.prod, b.prod AS other, sum(a.most * b.most), avg(a.most * b.most) FROM zeros a JOIN zeros b USING (ord) WHERE ord = 49 GROUP BY 1, 2) q
+WHERE prod IN (19, 20) AND other = 0 ORDER BY 1;
 -- The errors of the server, from the node.
 INSERT INTO lots SELECT k, 61, 1, 9223372036854775807, 1 FROM generate_series(1, 3) k;
 SELECT * FROM try('SELECT a.prod, b.prod, sum(a.big) FROM lots a JOIN lots b USING (ord) GROUP BY 1, 2');

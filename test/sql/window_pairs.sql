@@ -41,6 +41,14 @@ SELECT * FROM batmap_window_pairs('SELECT date ''2024-05-01'' + at::int4, page, 
 SELECT * FROM batmap_window_pairs('SELECT date ''2024-05-01'' + at::int4, page, visitor FROM clicks', 5::int2, min_count => 2);
 SELECT * FROM batmap_window_pairs('SELECT at::numeric, page, visitor FROM clicks', 'infinity'::float8, min_count => 2);
 SELECT * FROM batmap_window_pairs('SELECT at::float8, page, visitor FROM clicks', 'infinity'::float8, min_count => 2);
+-- an infinite interval is no bound, as 'infinity' of a number is; before version 17 it is written as the longest of days
+SELECT current_setting('server_version_num')::int >= 170000 AS has_infinity \gset
+SELECT CASE WHEN :'has_infinity' THEN 'infinity' ELSE '106751991 days 04:00:54.775807' END AS longest,
+       CASE WHEN :'has_infinity' THEN '-infinity' ELSE '-106751991 days -04:00:54.775808' END AS least \gset
+SELECT * FROM batmap_window_pairs('SELECT timestamp ''2024-05-01'' + at * interval ''1 s'', page, visitor FROM clicks', interval :'longest', min_count => 2);
+SELECT * FROM batmap_window_pairs('SELECT timestamp ''2024-05-01'' + at * interval ''1 s'', page, visitor FROM clicks', interval :'least', min_count => 2);
+SELECT support_count FROM batmap_episode_count('SELECT date ''2024-05-01'' + at::int4, page, visitor FROM clicks', '{1, 2}', ARRAY[interval '0', :'longest']);
+SELECT support_count FROM batmap_episode_count('SELECT date ''2024-05-01'' + at::int4, page, visitor FROM clicks', '{1, 2}', ARRAY[interval '0', NULL]);
 
 -- items of any type
 CREATE VIEW named AS SELECT at, (ARRAY['tea', 'jam', 'bread'])[page] AS item, visitor::text || '!' AS visitor FROM clicks;

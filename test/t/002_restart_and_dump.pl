@@ -111,6 +111,21 @@ for my $format (qw(plain custom))
         'all objects of the extension are there again');
 }
 
+# Texts in values are bytes of the encoding of their database: elsewhere they are refused, or become others.
+$node->safe_psql('postgres', 'CREATE DATABASE latin TEMPLATE template0 ENCODING LATIN1 LOCALE "C"');
+$node->safe_psql('latin', 'CREATE EXTENSION batmap');
+my $item_of = q{SELECT string_agg(encode(convert_to(item, 'UTF8'), 'hex'), ' ') FROM batmap_unnest_of('%s')};
+for my $aggregate (qw(relation pair_counts))
+{
+    my $value = $node->safe_psql('latin', "SELECT batmap_${aggregate}_agg(1, U&'caf\\00E9')");
+    my ($encoding_status, undef, $encoding_error) = $node->psql('postgres', "SELECT '$value'::batmap_$aggregate");
+    isnt($encoding_status, 0, "$aggregate: a text of LATIN1 is no value where the encoding is UTF8");
+    like($encoding_error, qr/ERROR:  invalid byte sequence for encoding "UTF8": 0xe9/, 'and the error says why');
+}
+my $e_acute = q{SELECT batmap_relation_agg(1, U&'\00E9')};
+is($node->safe_psql('postgres', sprintf($item_of, $node->safe_psql('postgres', $e_acute))), 'c3a9', 'a text of UTF8 is itself where it came from');
+is($node->safe_psql('latin', sprintf($item_of, $node->safe_psql('postgres', $e_acute))), 'c383c2a9', 'and becomes another where the encoding is LATIN1');
+
 # The server knows what a view over an aggregate reads.
 my ($drop_status, undef, $drop_error) = $node->psql('restored_custom', 'DROP TABLE elsewhere.lines');
 isnt($drop_status, 0, 'a table beneath a materialized view cannot be dropped');

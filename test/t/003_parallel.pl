@@ -90,6 +90,22 @@ my $pairs_agg = 'SELECT md5(array_to_string(batmap_pairs_agg(tid, item, 30), \' 
 like($node->safe_psql('postgres', "$parallel EXPLAIN (COSTS OFF) $pairs_agg"), qr/Partial Aggregate/, 'batmap_pairs_agg: the plan is parallel');
 is($node->safe_psql('postgres', $parallel . $pairs_agg), $node->safe_psql('postgres', $serial . $pairs_agg), 'batmap_pairs_agg: the same pairs');
 
+# Runs in workers, once per group: what cuts them off reaches the client, but batmap_last_run() has only runs of the session itself.
+$node->safe_psql('postgres', 'CREATE TABLE relations AS SELECT g, batmap_relation_agg(tid, item) AS r FROM groups GROUP BY g;'
+      . ' ALTER TABLE relations SET (parallel_workers = 2); ANALYZE relations');
+my $in_workers = "$parallel SET parallel_leader_participation = off;";
+my $cut = 'SELECT count(*) FROM relations, LATERAL batmap_pairs(r, min_count => 30, max_results => 1) p';
+my $record = 'SELECT truncated_runs FROM batmap_last_run()';
+like($node->safe_psql('postgres', "$in_workers EXPLAIN (COSTS OFF) $cut"), qr/Gather.*BatmapScan/s, 'runs per group: workers do them');
+my ($status, $stdout, $stderr) = $node->psql('postgres', "$serial $cut; $record");
+is("$status $stdout", "0 7\n7", 'runs per group in the session: the record counts those that were cut off');
+($status, $stdout, $stderr) = $node->psql('postgres', "$in_workers $cut; $record");
+is("$status $stdout", '0 7', 'in workers: they leave no record');
+is(scalar(() = $stderr =~ /WARNING:  answer cut off after max_results = 1 rows/g), 7, 'but each has its warning');
+($status, $stdout, $stderr) = $node->psql('postgres', "$in_workers SET batmap.on_truncation = error; $cut");
+isnt($status, 0, 'and batmap.on_truncation = error ends the statement');
+like($stderr, qr/ERROR:  answer cut off after max_results = 1 rows/, 'with the message of the worker');
+
 # A query that may not run in parallel is streamed, with the same rows.
 my $volatile = "SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT tid, item FROM baskets WHERE random() >= 0', min_count => 30)";
 my $plain = "SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT tid, item FROM baskets', min_count => 30)";
@@ -145,7 +161,7 @@ $node->safe_psql('postgres', q{
 my $nested = q{SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT tid, item FROM baskets WHERE item < pairs_of_baskets(30)', min_count => 30)};
 is($node->safe_psql('postgres', "$parallel $nested; SELECT input FROM batmap_last_run()"),
     $node->safe_psql('postgres', "$serial $plain") . "\nparallel scan", 'a read inside of the planning of another');
-my ($status, $stdout, $stderr) = $node->psql('postgres',
+($status, $stdout, $stderr) = $node->psql('postgres',
     "$parallel SELECT count(*) FROM batmap_pairs('SELECT tid, item FROM baskets WHERE item < no_number()', min_count => 30);"
       . " SELECT sum(tid), sum(item) FROM baskets; $plain", on_error_stop => 0);
 like($stderr, qr/division by zero/, 'planning that fails');
