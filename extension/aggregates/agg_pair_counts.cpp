@@ -20,11 +20,16 @@ using namespace batmap::pg;
 namespace {
 
 Datum count_text_relation(struct varlena* relation) {
-  const std::span<const std::string_view> texts = relation_texts(relation);
+  const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap texts", ALLOCSET_SMALL_SIZES);
+  const MemoryContext caller = MemoryContextSwitchTo(context);
+  const std::span<const std::string_view> texts = relation_texts(relation, *call_meter(context));
+  MemoryContextSwitchTo(caller);
   const std::span<const std::byte> bytes = flat_bytes(relation);
-  PG_RETURN_POINTER(counts_made([&](CountsWork& work) {
+  struct varlena* const counts = counts_made([&](CountsWork& work) {
     count_pairs_of(flat_chunks(text_relation_rows(bytes).data()), 0, selected_kernels(), work.bytes, work.options, texts);
-  }));
+  });
+  MemoryContextDelete(context);
+  PG_RETURN_POINTER(counts);
 }
 
 /// The counts of the relation in argument 0.

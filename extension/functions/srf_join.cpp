@@ -122,8 +122,9 @@ RowStream* join_relations(FunctionCallInfo fcinfo, MemoryContext context, const 
   const int right = first_relation + 1;
   const JoinQuery& query = read_arguments({fcinfo, right + 1}, stream->call().query);
   if (PG_ARGISNULL(left) || PG_ARGISNULL(right)) return nullptr;  // batmap_relation_agg over no rows gives NULL
-  const JoinRows rows{"relation", relation_rows(fcinfo, left, context, operation, left_type),
-                      relation_rows(fcinfo, right, context, operation, right_type)};
+  MemoryMeter& meter = stream->call().meter;
+  const JoinRows rows{"relation", relation_rows(fcinfo, left, context, operation, left_type, meter),
+                      relation_rows(fcinfo, right, context, operation, right_type, meter)};
   return stream->run(query, rows);
 }
 

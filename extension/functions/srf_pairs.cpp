@@ -315,7 +315,10 @@ RowStream* find_counted_pairs(FunctionCallInfo fcinfo, MemoryContext context, co
   struct varlena* const counts = read_counts(fcinfo, index, context);
   check_counts_items(counts, OidIsValid(item_type), other_form(operation, item_type));
   const Dictionary* items = nullptr;
-  if (OidIsValid(item_type)) items = read_text_items(counts_texts(counts), item_type, lists, arguments, context);
+  if (OidIsValid(item_type)) {
+    MemoryMeter& meter = stream->call().meter;
+    items = read_text_items(counts_texts(counts, meter), item_type, lists, arguments, context, meter);
+  }
   return stream->run(query, counts_bytes(counts), items);
 }
 

@@ -56,14 +56,14 @@ const char* other_form(const char* operation, Oid item_type) {
 }
 
 const Dictionary* read_text_items(std::span<const std::string_view> texts, Oid item_type, std::span<ItemList> lists,
-                                  const Arguments& arguments, MemoryContext context) {
-  Datum* const values = item_type == TEXTOID ? text_values(texts, context) : values_of_texts(texts, item_type, context);
-  rank_lists_by_text(lists, arguments, item_type, texts);
-  return dictionary_of_values(context, item_type, values, static_cast<uint32_t>(texts.size()));
+                                  const Arguments& arguments, MemoryContext context, MemoryMeter& meter) {
+  if (item_type != TEXTOID) return values_of_texts(texts, item_type, lists, arguments, context, meter);
+  rank_lists_by_text(lists, arguments, texts);
+  return dictionary_of_values(context, item_type, text_values(texts, context, meter), static_cast<uint32_t>(texts.size()));
 }
 
 InputRows relation_rows(FunctionCallInfo fcinfo, int index, MemoryContext context, const char* operation, Oid item_type,
-                        std::span<ItemList> lists, const Arguments& arguments) {
+                        MemoryMeter& meter, std::span<ItemList> lists, const Arguments& arguments) {
   const MemoryContext copies = AllocSetContextCreate(context, "batmap relation", ALLOCSET_DEFAULT_SIZES);
   const MemoryContext caller = MemoryContextSwitchTo(copies);
   struct varlena* const relation = relation_finished(any_relation_argument(fcinfo, index));
@@ -72,10 +72,10 @@ InputRows relation_rows(FunctionCallInfo fcinfo, int index, MemoryContext contex
   if (OidIsValid(item_type)) {
     std::span<const std::string_view> texts;
     if (holds_texts(relation)) {
-      texts = relation_texts(relation);
+      texts = relation_texts(relation, meter);
       rows.relation = text_relation_rows(std::as_bytes(flat_bytes(relation))).data();
     }
-    rows.items = read_text_items(texts, item_type, lists, arguments, context);
+    rows.items = read_text_items(texts, item_type, lists, arguments, context, meter);
   }
   MemoryContextSwitchTo(caller);
   return rows;
@@ -86,7 +86,8 @@ std::optional<InputRows> read_rows(const TableInput& input, RunCall& call, std::
   const FunctionCallInfo fcinfo = input.fcinfo;
   if (input.is_relation) {
     if (PG_ARGISNULL(input.index)) return std::nullopt;
-    return relation_rows(fcinfo, input.index, input.context, input.operation, input.item_type, lists, input.arguments());
+    return relation_rows(fcinfo, input.index, input.context, input.operation, input.item_type, call.meter, lists,
+                         input.arguments());
   }
   guarded([&] { log.emplace(call.options); });
   QueryInput query{&*log, &call.progress, input.item_type, nullptr, nullptr, 0, false};

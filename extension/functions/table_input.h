@@ -75,18 +75,19 @@ InputRows query_rows(const QueryInput& query);
 /// @param index      of a relation among the arguments that is not NULL
 /// @param operation  the name of the function, for errors
 /// @param item_type  of an _of form; InvalidOid: items are integers
+/// @param meter      of the call: is charged for the texts and values of items
 /// @param lists      of an _of form: get the ranks of their items
 /// @raises 42804 if the items of the relation are not such; what the input function of the type raises
 InputRows relation_rows(FunctionCallInfo fcinfo, int index, MemoryContext context, const char* operation, Oid item_type,
-                        std::span<ItemList> lists = {}, const Arguments& arguments = {});
+                        MemoryMeter& meter, std::span<ItemList> lists = {}, const Arguments& arguments = {});
 
 /// For a hint: the form of a function for items of the other kind. @param item_type  InvalidOid: items are integers
 const char* other_form(const char* operation, Oid item_type);
 
 /// The values of items that are texts, in `context`; the lists get the ranks of their items.
-/// @param texts  ascending @raises what the input function of the type raises
+/// @param texts  ascending @param meter  of the call @raises what values_of_texts() raises
 const Dictionary* read_text_items(std::span<const std::string_view> texts, Oid item_type, std::span<ItemList> lists,
-                                  const Arguments& arguments, MemoryContext context);
+                                  const Arguments& arguments, MemoryContext context, MemoryMeter& meter);
 
 /// Reads the rows of the input. In an _of form, the lists get the ranks of their items.
 /// @param log  of the call; made here for a query

@@ -64,39 +64,102 @@ void rank_lists(std::span<ItemList> lists, const Arguments& arguments, const Que
   }
 }
 
-void rank_lists_by_text(std::span<ItemList> lists, const Arguments& arguments, Oid item_type,
-                        std::span<const std::string_view> texts) {
-  Oid output;
-  bool is_varlena;
-  getTypeOutputInfo(item_type, &output, &is_varlena);
+void rank_lists_by_text(std::span<ItemList> lists, const Arguments& arguments, std::span<const std::string_view> texts) {
   for (const ItemList& list : lists) {
     if (!arguments.has(list.index)) continue;
     guarded([&] { list.to.emplace(); });
     for (int k = 0; k < list.items.count; ++k) {
-      char* const text = OidOutputFunctionCall(output, list.items.values[k]);
-      const size_t rank = rank_of_text(texts, text);
-      pfree(text);
+      const text* const item = DatumGetTextPP(list.items.values[k]);
+      const size_t rank = rank_of_text(texts, {VARDATA_ANY(item), static_cast<size_t>(VARSIZE_ANY_EXHDR(item))});
       if (rank < texts.size()) guarded([&] { list.to->push_back(static_cast<int64_t>(rank)); });
     }
   }
 }
 
-Datum* values_of_texts(std::span<const std::string_view> texts, Oid item_type, MemoryContext context) {
+namespace {
+
+/// What a dictionary tells the values of a type apart by: the values themselves if they can be hashed, otherwise their text
+/// forms.
+class ValueKeys {
+ public:
+  explicit ValueKeys(Oid item_type)
+      : type_(lookup_type_cache(item_type, TYPECACHE_HASH_PROC_FINFO | TYPECACHE_EQ_OPR_FINFO)) {
+    bool is_varlena;
+    getTypeOutputInfo(item_type, &output_, &is_varlena);
+  }
+
+  const TypeCacheEntry& type() const { return *type_; }
+  bool are_values() const { return OidIsValid(type_->hash_proc_finfo.fn_oid) && OidIsValid(type_->eq_opr_finfo.fn_oid); }
+  Datum key(Datum value) const { return are_values() ? value : CStringGetTextDatum(OidOutputFunctionCall(output_, value)); }
+  Dictionary* dictionary(MemoryContext context, MemoryMeter& meter) const {
+    return are_values() ? dictionary_create(context, type_->type_id, get_typcollation(type_->type_id), meter)
+                        : dictionary_create(context, TEXTOID, C_COLLATION_OID, meter);
+  }
+
+ private:
+  TypeCacheEntry* type_;
+  Oid output_;
+};
+
+[[noreturn]] void raise_equal_texts(std::string_view first, std::string_view second, Oid item_type) {
+  const auto shown = [](std::string_view text) {
+    return pnstrdup(text.data(),
+                    static_cast<Size>(pg_mbcliplen(text.data(), static_cast<int>(Min(text.size(), 1 << 20)), 64)));
+  };
+  ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                  errmsg("the items \"%s\" and \"%s\" are the same value of type %s", shown(first), shown(second),
+                         format_type_be(item_type)),
+                  errhint("Cast items to the type, and then to text, before they are aggregated: item::%s::text. Without "
+                          "NULL::%s the items are text.",
+                          format_type_be(item_type), format_type_be(item_type))));
+  pg_unreachable();
+}
+
+}  // namespace
+
+const Dictionary* values_of_texts(std::span<const std::string_view> texts, Oid item_type, std::span<ItemList> lists,
+                                  const Arguments& arguments, MemoryContext context, MemoryMeter& meter) {
   Oid function;
   Oid parameter;
   getTypeInputInfo(item_type, &function, &parameter);
   FmgrInfo input;
   fmgr_info(function, &input);
-  const MemoryContext caller = MemoryContextSwitchTo(context);
-  auto* const values = static_cast<Datum*>(MemoryContextAllocHuge(context, Max(texts.size(), 1) * sizeof(Datum)));
+  const ValueKeys keys(item_type);
+  Dictionary* const known = keys.dictionary(context, meter);
+  Datum* values = nullptr;  // if the dictionary does not have them
+  if (!keys.are_values()) {
+    const size_t bytes = Max(texts.size(), 1) * sizeof(Datum);
+    guarded([&] { meter.charge(bytes); });
+    values = static_cast<Datum*>(MemoryContextAllocHuge(context, bytes));
+  }
+  const MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "batmap item", ALLOCSET_DEFAULT_SIZES);
+  const MemoryContext caller = MemoryContextSwitchTo(scratch);
   for (size_t k = 0; k < texts.size(); ++k) {
     CHECK_FOR_INTERRUPTS();
-    char* const text = pnstrdup(texts[k].data(), texts[k].size());
-    values[k] = InputFunctionCall(&input, text, parameter, -1);
-    pfree(text);
+    const Datum value = InputFunctionCall(&input, pnstrdup(texts[k].data(), texts[k].size()), parameter, -1);
+    const uint32_t id = dictionary_id(*known, keys.key(value));
+    if (id != k) raise_equal_texts(texts[id], texts[k], item_type);
+    if (values != nullptr) {
+      const TypeCacheEntry& type = keys.type();
+      if (!type.typbyval) guarded([&] { meter.charge(datumGetSize(value, false, type.typlen)); });
+      MemoryContextSwitchTo(context);
+      values[k] = datumCopy(value, type.typbyval, type.typlen);
+      MemoryContextSwitchTo(scratch);
+    }
+    MemoryContextReset(scratch);
+  }
+  for (const ItemList& list : lists) {
+    if (!arguments.has(list.index)) continue;
+    guarded([&] { list.to.emplace(); });
+    for (int k = 0; k < list.items.count; ++k) {
+      uint32_t id;
+      if (dictionary_find(*known, keys.key(list.items.values[k]), id)) guarded([&] { list.to->push_back(id); });
+    }
   }
   MemoryContextSwitchTo(caller);
-  return values;
+  MemoryContextDelete(scratch);
+  if (values == nullptr) return known;
+  return dictionary_of_values(context, item_type, values, static_cast<uint32_t>(texts.size()));
 }
 
 ItemArray::ItemArray(const Dictionary* items, MemoryContext context) : items_(items), context_(context) {}

@@ -37,13 +37,16 @@ void read_lists(std::span<ItemList> lists, const Arguments& arguments, Oid item_
 /// Fills the lists of an _of form with the ranks of their items. Items that do not occur are left out.
 void rank_lists(std::span<ItemList> lists, const Arguments& arguments, const QueryInput& input);
 
-/// The same for items that are known by their texts. @param texts  of the items, by rank
-/// @param item_type  of the lists
-void rank_lists_by_text(std::span<ItemList> lists, const Arguments& arguments, Oid item_type,
-                        std::span<const std::string_view> texts);
+/// The same for lists of type text. @param texts  of the items, by rank
+void rank_lists_by_text(std::span<ItemList> lists, const Arguments& arguments, std::span<const std::string_view> texts);
 
-/// The values of a type that texts stand for, in `context`. @raises what the input function of the type raises
-Datum* values_of_texts(std::span<const std::string_view> texts, Oid item_type, MemoryContext context);
+/// The values of a type that texts stand for, in the order of the texts; the lists get the ranks of their items, which
+/// are found by the equality of the type. Values of a type that cannot be hashed are told apart by their text form.
+/// @param context  of the result @param meter  is charged for the values; must outlive them
+/// @raises 22023 if two texts stand for equal values; 53200 past the limit of the meter; what the input function of the
+/// type raises
+const Dictionary* values_of_texts(std::span<const std::string_view> texts, Oid item_type, std::span<ItemList> lists,
+                                  const Arguments& arguments, MemoryContext context, MemoryMeter& meter);
 
 /// One array of items that is filled again for each row of a stream.
 class ItemArray {

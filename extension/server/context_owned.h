@@ -6,7 +6,10 @@
 #include <new>
 #include <utility>
 
+#include "core/memory.h"
+#include "extension/server/backend.h"
 #include "extension/server/boundary.h"
+#include "extension/server/budget.h"
 
 namespace batmap::pg {
 
@@ -41,5 +44,10 @@ class ContextOwned {
   bool alive_;
   alignas(T) std::byte storage_[sizeof(T)];
 };
+
+/// A meter with the limits of the session, for what is allocated in `context` and the contexts below it.
+inline MemoryMeter* call_meter(MemoryContext context) {
+  return ContextOwned<MemoryMeter>::reserve(context)->emplace(memory_limit_bytes(), session_memory());
+}
 
 }  // namespace batmap::pg

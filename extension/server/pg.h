@@ -39,6 +39,7 @@ extern "C" {
 #include "common/hashfn.h"
 #include "common/int.h"
 #include "common/keywords.h"
+#include "common/pg_prng.h"
 #include "executor/executor.h"
 #include "executor/tuptable.h"
 #include "fmgr.h"

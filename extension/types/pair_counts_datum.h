@@ -34,7 +34,8 @@ void check_counts_items(struct varlena* counts, bool texts, const char* hint);
 void check_same_items(struct varlena* left, struct varlena* right);
 
 /// The texts of finished pair counts, ascending. They point into it; the array is in the current context.
-std::span<const std::string_view> counts_texts(struct varlena* finished);
+/// @raises 53200 past the limit of the meter
+std::span<const std::string_view> counts_texts(struct varlena* finished, MemoryMeter& meter);
 
 /// A new value with `capacity` bytes, uninitialised, in the current context.
 /// @raises 54000 if that is too large for an SQL value

@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "core/memory.h"
 #include "extension/server/flat_value.h"
 #include "relation/flat_relation.h"
 #include "relation/text_relation.h"
@@ -42,9 +43,12 @@ inline struct varlena* any_relation_argument(FunctionCallInfo fcinfo, int argume
 /// @raises 54000 if that is too large for an SQL value
 struct varlena* relation_allocate(size_t capacity);
 
+/// @raises 54000: a relation would be too large for an SQL value
+[[noreturn]] void raise_relation_too_large();
+
 /// The texts of a finished relation of text items, by rank. They point into it; the array is in the current context.
-/// @raises XX001 if the relation is damaged
-std::span<const std::string_view> relation_texts(struct varlena* value);
+/// @raises XX001 if the relation is damaged; 53200 past the limit of the meter
+std::span<const std::string_view> relation_texts(struct varlena* value, MemoryMeter& meter);
 
 /// @raises 42804: the items of a relation are of the other kind
 [[noreturn]] void raise_text_items(const char* hint);

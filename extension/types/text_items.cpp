@@ -1,14 +1,17 @@
 // Makes texts of the server. See text_items.h.
 #include "extension/types/text_items.h"
 
+#include "extension/server/boundary.h"
+
 #include "extension/server/pg.h"
 
 namespace batmap::pg {
 
-Datum* text_values(std::span<const std::string_view> texts, MemoryContext context) {
-  size_t bytes = 0;
+Datum* text_values(std::span<const std::string_view> texts, MemoryContext context, MemoryMeter& meter) {
+  size_t bytes = texts.size() * sizeof(Datum) + 1;
   for (const std::string_view& text : texts) bytes += MAXALIGN(VARHDRSZ + text.size());
-  auto* const values = static_cast<Datum*>(MemoryContextAllocHuge(context, texts.size() * sizeof(Datum) + bytes + 1));
+  guarded([&] { meter.charge(bytes); });
+  auto* const values = static_cast<Datum*>(MemoryContextAllocHuge(context, bytes));
   char* at = reinterpret_cast<char*>(values + texts.size());
   for (size_t k = 0; k < texts.size(); ++k) {
     if (k % 65536 == 0) CHECK_FOR_INTERRUPTS();

@@ -4,12 +4,14 @@
 #include <span>
 #include <string_view>
 
+#include "core/memory.h"
+
 #include "extension/server/pg.h"
 
 namespace batmap::pg {
 
-/// Texts as values of type text, in `context`.
-Datum* text_values(std::span<const std::string_view> texts, MemoryContext context);
+/// Texts as values of type text, in one block in `context`. @raises 53200 past the limit of the meter
+Datum* text_values(std::span<const std::string_view> texts, MemoryContext context, MemoryMeter& meter);
 
 /// An argument of type text. It lives as long as the arguments, or in the current context if it was toasted.
 inline std::string_view text_argument(FunctionCallInfo fcinfo, int argument) {

@@ -52,11 +52,12 @@ void check_counts_items(struct varlena* counts, bool texts, const char* hint) {
            errmsg("the items of the pair counts are %s", header.has_texts() ? "text" : "integers"), errhint("%s", hint)));
 }
 
-std::span<const std::string_view> counts_texts(struct varlena* finished) {
+std::span<const std::string_view> counts_texts(struct varlena* finished, MemoryMeter& meter) {
   const std::byte* const value = counts_bytes(finished);
   const size_t count = pair_counts_header(value).items;
-  auto* const texts =
-      static_cast<std::string_view*>(MemoryContextAllocHuge(CurrentMemoryContext, Max(count, 1) * sizeof(std::string_view)));
+  const size_t array_bytes = Max(count, 1) * sizeof(std::string_view);
+  guarded([&] { meter.charge(array_bytes); });
+  auto* const texts = static_cast<std::string_view*>(MemoryContextAllocHuge(CurrentMemoryContext, array_bytes));
   for (PairCountsItems items(value); items.next();) {
     if (items.index() % 65536 == 0) CHECK_FOR_INTERRUPTS();
     texts[items.index()] = items.text();
@@ -95,15 +96,28 @@ const std::byte* value_argument(FunctionCallInfo fcinfo) {
   return counts_bytes(counts_finished(counts_argument(fcinfo, 0)));
 }
 
-/// The same, with items of one kind.
-const std::byte* value_argument(FunctionCallInfo fcinfo, bool texts, const char* hint) {
+/// The same. @param hint  what to use instead if its items are texts
+const std::byte* integer_counts_argument(FunctionCallInfo fcinfo, const char* hint) {
   struct varlena* const counts = counts_finished(counts_argument(fcinfo, 0));
-  check_counts_items(counts, texts, hint);
+  check_counts_items(counts, false, hint);
   return counts_bytes(counts);
 }
 
 constexpr const char* kTextArguments = "Give items of type text: 'item'::text.";
-constexpr const char* kIntegerArguments = "Give integers.";
+
+/// The count of a pair of items that are given as texts. An untyped literal or parameter has this type, so texts are
+/// read as integers where the items of the counts are integers. @raises 22P02 for a text that is no integer
+Datum count_of_texts(FunctionCallInfo fcinfo, int item_a, int item_b) {
+  const std::byte* const value = value_argument(fcinfo);
+  const PairCountsHeader header = pair_counts_header(value);
+  if (header.has_texts() || header.items == 0)
+    PG_RETURN_INT64(static_cast<int64>(pair_count(value, text_argument(fcinfo, item_a), text_argument(fcinfo, item_b))));
+  const auto integer = [&](int argument) {
+    return DatumGetInt64(DirectFunctionCall1(int8in, CStringGetDatum(text_to_cstring(PG_GETARG_TEXT_PP(argument)))));
+  };
+  const int64 first = integer(item_a);
+  PG_RETURN_INT64(static_cast<int64>(pair_count(value, first, integer(item_b))));
+}
 
 /// The header of argument 0; the bytes after it are not fetched.
 PairCountsHeader header_argument(FunctionCallInfo fcinfo) {
@@ -143,31 +157,29 @@ BATMAP_FUNCTION(batmap_pair_counts_items) { PG_RETURN_INT64(header_argument(fcin
 BATMAP_FUNCTION(batmap_pair_counts_pairs) { PG_RETURN_INT64(static_cast<int64>(header_argument(fcinfo).pairs)); }
 
 BATMAP_FUNCTION(batmap_pair_count) {
-  const std::byte* const value = value_argument(fcinfo, false, kTextArguments);
+  const std::byte* const value = integer_counts_argument(fcinfo, kTextArguments);
   PG_RETURN_INT64(static_cast<int64>(pair_count(value, PG_GETARG_INT64(1), PG_GETARG_INT64(2))));
 }
 
-BATMAP_FUNCTION(batmap_pair_count_text) {
-  const std::byte* const value = value_argument(fcinfo, true, kIntegerArguments);
-  PG_RETURN_INT64(static_cast<int64>(pair_count(value, text_argument(fcinfo, 1), text_argument(fcinfo, 2))));
-}
+BATMAP_FUNCTION(batmap_pair_count_text) { return count_of_texts(fcinfo, 1, 2); }
 
 BATMAP_FUNCTION(batmap_item_count) {
   const int64 item = PG_GETARG_INT64(1);
-  PG_RETURN_INT64(static_cast<int64>(pair_count(value_argument(fcinfo, false, kTextArguments), item, item)));
+  PG_RETURN_INT64(static_cast<int64>(pair_count(integer_counts_argument(fcinfo, kTextArguments), item, item)));
 }
 
-BATMAP_FUNCTION(batmap_item_count_text) {
-  const std::string_view item = text_argument(fcinfo, 1);
-  PG_RETURN_INT64(static_cast<int64>(pair_count(value_argument(fcinfo, true, kIntegerArguments), item, item)));
-}
+BATMAP_FUNCTION(batmap_item_count_text) { return count_of_texts(fcinfo, 1, 1); }
 
 BATMAP_FUNCTION(batmap_pair_counts_unnest_of) {
   InitMaterializedSRF(fcinfo, 0);
   auto* const result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
   struct varlena* const counts = counts_finished(counts_argument(fcinfo, 0));
   check_counts_items(counts, true, "Use batmap_pair_counts_unnest.");
-  const Datum* const texts = text_values(counts_texts(counts), CurrentMemoryContext);
+  const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap unnest", ALLOCSET_SMALL_SIZES);
+  const MemoryContext caller = MemoryContextSwitchTo(context);
+  MemoryMeter* const meter = call_meter(context);
+  const Datum* const texts = text_values(counts_texts(counts, *meter), context, *meter);
+  MemoryContextSwitchTo(caller);
   for (PairCountsItems items(counts_bytes(counts)); items.next();) {
     CHECK_FOR_INTERRUPTS();
     for (PairCountsRow row = items.row(); row.next();) {
@@ -176,6 +188,7 @@ BATMAP_FUNCTION(batmap_pair_counts_unnest_of) {
       tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
     }
   }
+  MemoryContextDelete(context);
   return Datum{0};
 }
 
@@ -183,7 +196,7 @@ BATMAP_FUNCTION(batmap_pair_counts_unnest) {
   InitMaterializedSRF(fcinfo, 0);
   auto* const result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
   const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap unnest", ALLOCSET_SMALL_SIZES);
-  const std::byte* const value = value_argument(fcinfo, false, "Use batmap_pair_counts_unnest_of.");
+  const std::byte* const value = integer_counts_argument(fcinfo, "Use batmap_pair_counts_unnest_of.");
   const ItemsByIndex* const by_index = ContextOwned<ItemsByIndex>::reserve(context)->emplace(value);
   for (PairCountsItems items(value); items.next();) {
     CHECK_FOR_INTERRUPTS();

@@ -27,9 +27,9 @@ void validate(struct varlena* value) {
     MemoryMeter meter(memory_limit_bytes(), session_memory());
     text_relation_validate(bytes, meter, backend_cancel_token());
   });
-  for (const std::string_view& text : relation_texts(value)) {
+  for (ItemTexts texts(text_relation_texts(bytes)); texts.next();) {  // which are all there
     CHECK_FOR_INTERRUPTS();
-    check_encoding(text);
+    check_encoding(texts.text());
   }
 }
 
@@ -84,21 +84,26 @@ void raise_integer_items(const char* hint) {
   pg_unreachable();
 }
 
+void raise_relation_too_large() {
+  ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("batmap_relation would be larger than 1 GB"),
+                  errhint("Give the query itself to batmap_pairs: it has no such limit.")));
+  pg_unreachable();
+}
+
 struct varlena* relation_allocate(size_t capacity) {
-  if (capacity > MaxAllocSize - VARHDRSZ)
-    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("batmap_relation would be larger than 1 GB"),
-                    errhint("Give the query itself to batmap_pairs: it has no such limit.")));
+  if (capacity > MaxAllocSize - VARHDRSZ) raise_relation_too_large();
   auto* const value = static_cast<struct varlena*>(palloc(capacity + VARHDRSZ));
   SET_VARSIZE(value, capacity + VARHDRSZ);
   return value;
 }
 
-std::span<const std::string_view> relation_texts(struct varlena* value) {
+std::span<const std::string_view> relation_texts(struct varlena* value, MemoryMeter& meter) {
   const std::span<const std::byte> bytes = flat_bytes(value);
   if (!has_numbers_of_texts(bytes)) raise_unsound(kRelationType);
   const size_t count = text_relation_header(bytes.data()).texts;
-  auto* const texts =
-      static_cast<std::string_view*>(MemoryContextAllocHuge(CurrentMemoryContext, Max(count, 1) * sizeof(std::string_view)));
+  const size_t array_bytes = Max(count, 1) * sizeof(std::string_view);
+  guarded([&] { meter.charge(array_bytes); });
+  auto* const texts = static_cast<std::string_view*>(MemoryContextAllocHuge(CurrentMemoryContext, array_bytes));
   guarded([&] { read_texts(text_relation_texts(bytes), {texts, count}, backend_cancel_token()); });
   return {texts, count};
 }
@@ -190,6 +195,12 @@ BATMAP_FUNCTION(batmap_relation_unnest_of) {
   }
   value = relation_finished(value);
   const std::span<const std::byte> bytes = flat_bytes(value);
-  const std::span<const std::string_view> texts = relation_texts(value);
-  return put_pairs(fcinfo, text_relation_rows(bytes).data(), text_values(texts, CurrentMemoryContext));
+  const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap unnest", ALLOCSET_SMALL_SIZES);
+  const MemoryContext caller = MemoryContextSwitchTo(context);
+  MemoryMeter* const meter = call_meter(context);
+  const Datum* const texts = text_values(relation_texts(value, *meter), context, *meter);
+  MemoryContextSwitchTo(caller);
+  put_pairs(fcinfo, text_relation_rows(bytes).data(), texts);
+  MemoryContextDelete(context);
+  return Datum{0};
 }

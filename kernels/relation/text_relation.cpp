@@ -32,10 +32,12 @@ uint64_t folded_product(uint64_t x, uint64_t y) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-/// Never stored in a finished value, so it may change.
-uint32_t hash_text(std::string_view text) {
+/// Never stored in a finished value, so it may change. Each step depends on the seed through `hash`, so texts that collide
+/// for one seed do not for another. The end is the finaliser of MurmurHash3: the low bits depend on all.
+uint32_t hash_text(std::string_view text, uint32_t seed) {
   constexpr uint64_t kOdd = 0x9e3779b97f4a7c15u;
-  uint64_t hash = folded_product(text.size() ^ 0xa0761d6478bd642fu, kOdd);
+  const uint64_t spread_seed = folded_product(seed ^ 0xd6e8feb86659fd93u, kOdd);
+  uint64_t hash = folded_product(text.size() ^ spread_seed, 0xa0761d6478bd642fu);
   const char* at = text.data();
   size_t left = text.size();
   for (; left > 8; at += 8, left -= 8) {
@@ -45,9 +47,29 @@ uint32_t hash_text(std::string_view text) {
   }
   uint64_t word = 0;
   std::memcpy(&word, at, left);
-  hash = folded_product(hash ^ word, 0xe7037ed1a0b428dbu);
-  return static_cast<uint32_t>(hash ^ hash >> 32);
+  hash = folded_product(hash ^ word, 0xe7037ed1a0b428dbu) ^ spread_seed;
+  hash = (hash ^ hash >> 33) * 0xff51afd7ed558ccdu;
+  hash = (hash ^ hash >> 33) * 0xc4ceb9fe1a85ec53u;
+  return static_cast<uint32_t>(hash ^ hash >> 33);
 }
+
+/// Counts the steps of look-ups, and polls a token every 65,536 of them.
+class PolledSteps {
+ public:
+  explicit PolledSteps(const CancelToken& cancel) : cancel_(cancel) { cancel.throw_if_requested(); }
+
+  void add_text(std::string_view text) { add(1 + text.size() / 16); }
+  void add(size_t steps) {
+    steps_ += steps;
+    if (steps_ < 65536) return;
+    steps_ = 0;
+    cancel_.throw_if_requested();
+  }
+
+ private:
+  const CancelToken& cancel_;
+  size_t steps_ = 0;
+};
 
 void set_text_header(std::span<std::byte> bytes, const TextRelationHeader& header) {
   std::memcpy(bytes.data(), &header, sizeof header);
@@ -67,9 +89,9 @@ void set_text_slot(std::byte* slots, size_t index, const TextSlot& slot) {
 }
 
 /// Puts a slot that is not there yet into the table.
-void insert_text_slot(std::byte* slots, uint32_t mask, const TextSlot& slot) {
+void insert_text_slot(std::byte* slots, uint32_t mask, const TextSlot& slot, PolledSteps& steps) {
   size_t index = slot.hash & mask;
-  while (text_slot(slots, index).number != 0) index = (index + 1) & mask;
+  for (; text_slot(slots, index).number != 0; index = (index + 1) & mask) steps.add(1);
   set_text_slot(slots, index, slot);
 }
 
@@ -114,7 +136,8 @@ bool is_text_relation(std::span<const std::byte> bytes) {
   const TextRelationHeader header = text_relation_header(bytes.data());
   if (header.version != kTextRelationVersion || header.zero[0] != 0 || header.zero[1] != 0 || header.zero[2] != 0)
     return false;
-  if (header.zero_too != 0 || header.text_bytes > header.text_room || header.texts > header.text_bytes) return false;
+  if (header.slots == 0 && header.seed != 0) return false;
+  if (header.text_bytes > header.text_room || header.texts > header.text_bytes) return false;
   if (header.text_room > UINT32_MAX || header.texts > kMaxTexts) return false;
   if (header.slots != 0 && (!std::has_single_bit(header.slots) || header.texts > header.slots / 2)) return false;
   const uint64_t behind = bytes.size() - kTextRelationHeaderBytes - kFlatHeaderBytes;
@@ -134,10 +157,23 @@ TextRelationRoom text_relation_needed(std::span<const std::byte> relation, size_
           flat_used(flat) + rows * sizeof(TidItem) + (rows / kChunkRows + 1) * kFlatSlack};
 }
 
-void text_relation_init(std::span<std::byte> state, const TextRelationRoom& room) {
+TextRelationRoom text_relation_room_within(const TextRelationRoom& needed, const TextRelationRoom& wanted,
+                                           size_t max_bytes) {
+  if (wanted.bytes() <= max_bytes) return wanted;
+  if (needed.bytes() >= max_bytes) return needed;
+  const uint64_t left = max_bytes - needed.bytes();
+  const uint64_t more = wanted.bytes() - needed.bytes();  // larger than `left`
+  const auto share = [&](uint64_t of_more) { return static_cast<size_t>(static_cast<WideProduct>(left) * of_more / more); };
+  // The slots are a power of two: all of those that are wanted, or none.
+  return {needed.texts + share(wanted.texts - needed.texts), needed.slots,
+          needed.relation + share(wanted.relation - needed.relation)};
+}
+
+void text_relation_init(std::span<std::byte> state, const TextRelationRoom& room, uint32_t seed) {
   TextRelationHeader header{};
   header.version = kTextRelationVersion;
   header.slots = room.slots;
+  header.seed = seed;
   header.text_room = room.texts;
   set_text_header(state, header);
   std::memset(text_slots(state, header), 0, size_t{room.slots} * kTextSlotBytes);
@@ -145,10 +181,11 @@ void text_relation_init(std::span<std::byte> state, const TextRelationRoom& room
 }
 
 void text_relation_copy(std::span<const std::byte> relation, std::span<std::byte> state, const TextRelationRoom& room,
-                        const CancelToken& cancel) {
+                        const CancelToken& cancel, uint32_t seed) {
   const TextRelationHeader from = text_relation_header(relation.data());
   TextRelationHeader header = from;
   header.slots = room.slots;
+  if (from.slots != header.slots) header.seed = seed;
   header.text_room = room.texts;
   set_text_header(state, header);
   const std::span<const std::byte> texts = text_relation_texts(relation);
@@ -164,27 +201,34 @@ void text_relation_copy(std::span<const std::byte> relation, std::span<std::byte
   std::memset(slots, 0, size_t{header.slots} * kTextSlotBytes);
   ItemTexts each(texts);
   uint32_t number = 0;
+  PolledSteps steps(cancel);
   for (size_t offset = 0; each.next(); offset = texts.size() - each.rest().size()) {
     if (number == header.texts) refuse_text_relation("more texts than their number says");
-    if (number % 65536 == 0) cancel.throw_if_requested();
-    insert_text_slot(slots, header.slots - 1, {hash_text(each.text()), ++number, static_cast<uint32_t>(offset)});
+    steps.add_text(each.text());
+    const uint32_t hash = hash_text(each.text(), header.seed);
+    insert_text_slot(slots, header.slots - 1, {hash, ++number, static_cast<uint32_t>(offset)}, steps);
   }
   if (number != header.texts) refuse_text_relation("fewer texts than their number says");
 }
 
-int64_t text_relation_number(std::span<std::byte> state, std::string_view text) {
+namespace {
+
+/// text_relation_number() that tells its steps.
+int64_t number_of_text(std::span<std::byte> state, std::string_view text, PolledSteps& steps) {
   TextRelationHeader header = text_relation_header(state.data());
   if (header.slots == 0) return -1;
   const std::span<const std::byte> texts = text_relation_texts(state);
   std::byte* const slots = text_slots(state, header);
   const uint32_t mask = header.slots - 1;
-  const uint32_t hash = hash_text(text);
+  steps.add_text(text);
+  const uint32_t hash = hash_text(text, header.seed);
   size_t index = hash & mask;
   for (uint32_t probes = 0;; index = (index + 1) & mask) {
     const TextSlot slot = text_slot(slots, index);
     if (slot.number == 0) break;
     if (slot.hash == hash && slot.number <= header.texts && is_text_of(slot, texts, text)) return slot.number - 1;
     if (++probes == header.slots) return -1;  // only a damaged table is full
+    steps.add(1);
   }
   if (header.texts >= header.slots / 2 || header.text_room - header.text_bytes < text_bytes_at_most(text.size())) return -1;
   set_text_slot(slots, index, {hash, ++header.texts, static_cast<uint32_t>(header.text_bytes)});
@@ -194,6 +238,14 @@ int64_t text_relation_number(std::span<std::byte> state, std::string_view text) 
   return header.texts - 1;
 }
 
+}  // namespace
+
+int64_t text_relation_number(std::span<std::byte> state, std::string_view text) {
+  const CancelToken never;
+  PolledSteps steps(never);
+  return number_of_text(state, text, steps);
+}
+
 TextRelationMerge::TextRelationMerge(std::span<const std::byte> other, std::span<std::string_view> texts,
                                      std::span<uint32_t> numbers, const CancelToken& cancel)
     : rows_(text_relation_rows(other)), texts_(texts), numbers_(numbers), at_(rows_.data() + kFlatHeaderBytes) {
@@ -201,9 +253,9 @@ TextRelationMerge::TextRelationMerge(std::span<const std::byte> other, std::span
 }
 
 bool TextRelationMerge::into(std::span<std::byte> state, const CancelToken& cancel) {
+  PolledSteps steps(cancel);
   for (; next_ < texts_.size(); ++next_) {
-    if (next_ % 65536 == 0) cancel.throw_if_requested();
-    const int64_t number = text_relation_number(state, texts_[next_]);
+    const int64_t number = number_of_text(state, texts_[next_], steps);
     if (number < 0) return false;
     numbers_[next_] = static_cast<uint32_t>(number);
   }
@@ -271,6 +323,7 @@ size_t text_relation_finish(std::span<const std::byte> relation, std::byte* out,
   std::byte* at = out + kTextRelationHeaderBytes;
   for (const uint32_t number : order) at = put_text(at, texts[number]);
   header.slots = 0;
+  header.seed = 0;
   header.text_room = header.text_bytes;
   std::memcpy(out, &header, sizeof header);
 
@@ -293,7 +346,7 @@ size_t text_relation_finish(std::span<const std::byte> relation, std::byte* out,
 void text_relation_validate(std::span<const std::byte> bytes, MemoryMeter& meter, const CancelToken& cancel) {
   if (bytes.size() < kTextRelationHeaderBytes) refuse_text_relation("header is cut off");
   const TextRelationHeader header = text_relation_header(bytes.data());
-  if (header.zero[0] != 0 || header.zero[1] != 0 || header.zero[2] != 0 || header.zero_too != 0)
+  if (header.zero[0] != 0 || header.zero[1] != 0 || header.zero[2] != 0 || header.seed != 0)
     refuse_text_relation("reserved bytes are not zero");
   if (header.slots != 0 || header.text_bytes != header.text_room) refuse_text_relation("texts that are not sorted");
   if (header.text_bytes > bytes.size() - kTextRelationHeaderBytes) refuse_text_relation("length and header disagree");

@@ -6,7 +6,7 @@
 //           1  uint8   zero x 3
 //           4  uint32  slots         of the hash table: a power of two, at least twice the texts; 0 in a finished value
 //           8  uint32  texts         distinct texts
-//          12  uint32  zero
+//          12  uint32  seed          of the hashes in the table; 0 in a finished value
 //          16  uint64  text_bytes    bytes of the texts
 //          24  uint64  text_room     bytes kept for the texts
 //          32  texts (item_texts.h), then room for more
@@ -18,7 +18,9 @@
 // row: an empty relation has no kind of items.
 //
 // Appending a row costs a hash of its text and a look-up, amortised, and a store. Merging two relations maps the
-// numbers of one to those of the other. Source: ours; the hash table is open addressing with linear probing.
+// numbers of one to those of the other. Source: ours; the hash table is open addressing with linear probing. The seed
+// is drawn for each table and stays with it, so that a state can go on in another process, and nobody can choose texts
+// beforehand whose hashes collide.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +45,7 @@ struct TextRelationHeader {
   uint8_t zero[3];
   uint32_t slots;
   uint32_t texts;
-  uint32_t zero_too;
+  uint32_t seed;
   uint64_t text_bytes;
   uint64_t text_room;
 
@@ -94,13 +96,20 @@ TextRelationRoom text_relation_room(std::span<const std::byte> state);
 /// The room that a relation needs, to become a state and to take so many more bytes of texts, texts and rows.
 TextRelationRoom text_relation_needed(std::span<const std::byte> relation, size_t text_bytes, uint32_t texts, size_t rows);
 
-/// Makes an empty state. @param state  of room.bytes()
-void text_relation_init(std::span<std::byte> state, const TextRelationRoom& room);
+/// The room for a state that is to grow: `wanted` if that takes `max_bytes` at most. Otherwise the bytes that are left
+/// beside `needed` are shared out in proportion to what each part wanted more, so few copies lead to the end.
+/// @param wanted  no less than `needed` in any part
+/// @return `needed` if that takes more than `max_bytes`
+TextRelationRoom text_relation_room_within(const TextRelationRoom& needed, const TextRelationRoom& wanted, size_t max_bytes);
+
+/// Makes an empty state. @param state  of room.bytes() @param seed  random
+void text_relation_init(std::span<std::byte> state, const TextRelationRoom& room, uint32_t seed = 0);
 /// Makes a state of a relation, which may be finished or not.
 /// @param state  of room.bytes(), where room is at least text_relation_needed(); must not overlap `relation`
+/// @param seed   random, for a table that is built anew
 /// @throws Error{kInvalidData} if the texts of the relation are damaged; Error{kCancelled}
 void text_relation_copy(std::span<const std::byte> relation, std::span<std::byte> state, const TextRelationRoom& room,
-                        const CancelToken& cancel);
+                        const CancelToken& cancel, uint32_t seed = 0);
 
 /// The number of a text, which is new if the text has none yet. @return -1 if there is no room for a new text;
 /// then nothing is changed

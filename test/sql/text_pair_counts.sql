@@ -66,7 +66,13 @@ SELECT p.* FROM kept, batmap_pairs_of(n, min_count => 1) p;
 SELECT p.* FROM kept, batmap_partners_of(NULL::uuid, n) p;
 SELECT batmap_pair_count(c, 1, 2) FROM kept;
 SELECT batmap_item_count(c, 1) FROM kept;
+-- an untyped literal or parameter is a text, which is read as an integer over counts of integers
+SELECT batmap_pair_count(n, '1', ' 4') = batmap_pair_count(n, 1, 4) AS pair, batmap_item_count(n, '1') = batmap_item_count(n, 1) AS item, batmap_pair_count(n, '1', '3') FROM kept;
+PREPARE counted AS SELECT batmap_pair_count(n, $1, $2) AS integers, batmap_pair_count(c, 'item ' || $1, 'item ' || $2) AS texts FROM kept;
+EXECUTE counted(1, 4);
+DEALLOCATE counted;
 SELECT batmap_pair_count(n, 'a', 'b') FROM kept;
+SELECT batmap_pair_count(n, '1', '9223372036854775808') FROM kept;
 SELECT batmap_item_count(n, 'a') FROM kept;
 SELECT u.* FROM kept, batmap_pair_counts_unnest(c) u;
 SELECT u.* FROM kept, batmap_pair_counts_unnest_of(n) u;

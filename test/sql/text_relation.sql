@@ -62,6 +62,30 @@ SELECT count(*) AS different FROM (
 SELECT p.item_a, p.item_b, p.support_count FROM (SELECT batmap_relation_agg(tid, id) AS r FROM keyed) q,
     batmap_pairs_of(NULL::uuid, q.r, min_count => 5, include => '{C4CA4238A0B923820DCC509A6F75849B}') p;
 
+-- texts that the type writes in another way: items are found by value
+CREATE TABLE odd AS SELECT v.type, v.texts, v.list FROM (VALUES
+    ('int4', '{007,+8, 9}'::text[], '{7,8}'), ('uuid', '{A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11,a0eebc99-9c0b4ef8-bb6d6bb9-bd380a12}', '{a0eebc999c0b4ef8bb6d6bb9bd380a11}'),
+    ('numeric', '{1.50,2}', '{1.5,2.000}'), ('date', '{"5 January 2024",2024-01-06}', '{2024-01-05}'), ('json', '{" {} ","[1]"}', '{[1]}')) v (type, texts, list);
+CREATE FUNCTION found(type text, texts text[], list text, input text, filter text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    answer text;
+BEGIN
+    EXECUTE format('SELECT string_agg(p.item_a || '' '' || p.item_b || '' '' || p.support_count, '', '' ORDER BY p.item_a::text, p.item_b::text) FROM (SELECT %s(1, t) AS r FROM unnest($1) t) q,
+        batmap_pairs_of(NULL::%s, q.r, min_count => 1, %s => $2) p', input, type, filter) INTO answer USING texts, list::text[];
+    RETURN answer;
+EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE || ' ' || SQLERRM;
+END $$;
+SELECT type, found(type, texts, list, 'batmap_relation_agg', 'include') AS included, found(type, texts, list, 'batmap_pair_counts_agg', 'include') AS of_counts,
+    found(type, texts, list, 'batmap_relation_agg', 'exclude') AS excluded FROM odd;
+-- two texts of one value
+SELECT p.* FROM (SELECT batmap_relation_agg(1, t) AS r FROM unnest('{7,007}'::text[]) t) q, batmap_pairs_of(NULL::int4, q.r, min_count => 1) p;
+SELECT found(type, texts, list, input, 'include') FROM (VALUES ('numeric', '{1.5,1.50}'::text[], '{1.5}'), ('uuid', '{A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11,a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11}', '{}')) v (type, texts, list),
+    unnest('{batmap_relation_agg,batmap_pair_counts_agg}'::text[]) input;
+-- a type without hashing goes by its text form
+SELECT found('point', '{"(1, 2)","(3,4)"}', '{"( 1,2 )"}', 'batmap_relation_agg', 'include'), found('point', '{"(1,2)","(1, 2)"}', '{}', 'batmap_relation_agg', 'include');
+DROP TABLE odd;
+DROP FUNCTION found;
+
 -- integers where texts are wanted, and the reverse
 SELECT * FROM kept, batmap_pairs(r, min_count => 1);
 SELECT * FROM kept, batmap_partners(r);
@@ -147,6 +171,26 @@ SELECT memory AS before FROM batmap_usage()
 SELECT count(*) FROM batmap_pairs_of('SELECT tid, item FROM lines', min_count => 1);
 SELECT count(*) FROM kept, batmap_pairs_of(r, min_count => 1);
 SELECT memory = :before AS given_back FROM batmap_usage();
+
+-- texts count against the memory limit of a run, as they do over a query
+CREATE TABLE many_texts AS SELECT batmap_relation_agg(i % 10, md5(i::text)) AS r, batmap_pair_counts_agg(i, md5(i::text)) AS c FROM generate_series(1, 80000) i;
+SET batmap.memory_limit = '1MB';
+CREATE FUNCTION failure(query text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE query;
+    RETURN 'none';
+EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE || ' ' || regexp_replace(SQLERRM, '\d+', 'N', 'g');
+END $$;
+SELECT query, failure(query) FROM (VALUES
+    ('SELECT u.* FROM many_texts, batmap_unnest_of(r) u'), ('SELECT u.* FROM many_texts, batmap_pair_counts_unnest_of(c) u'),
+    ('SELECT p.* FROM many_texts, batmap_pairs_of(r, min_count => 100) p'), ('SELECT p.* FROM many_texts, batmap_pairs_of(c, min_count => 100) p'),
+    ('SELECT p.* FROM many_texts, batmap_pairs_of(NULL::uuid, c, min_count => 100) p'), ('SELECT p.* FROM many_texts, batmap_join_project_of(r, r, min_count => 100) p'),
+    ('SELECT r | (SELECT batmap_relation_agg(1, ''a''::text)) FROM many_texts'), ('SELECT (SELECT batmap_relation_agg(1, ''a''::text)) | r FROM many_texts'),
+    ('SELECT _batmap_pair_counts_final(r) FROM many_texts')) v (query);
+RESET batmap.memory_limit;
+SELECT memory = :before AS given_back FROM batmap_usage();
+DROP TABLE many_texts;
+DROP FUNCTION failure;
 
 -- not a relation: each of these differs from a good one in one place
 CREATE FUNCTION refusal(hex text) RETURNS text LANGUAGE plpgsql AS $$

@@ -165,7 +165,12 @@ TEST(TextRelation, SoundHeadersAreToldFromOthers) {
   EXPECT_TRUE(sound([](TextRelationHeader&) {}));
   EXPECT_FALSE(sound([](TextRelationHeader& h) { h.version = 1; }));
   for (const int at : {0, 1, 2}) EXPECT_FALSE(sound([&](TextRelationHeader& h) { h.zero[at] = 1; }));
-  EXPECT_FALSE(sound([](TextRelationHeader& h) { h.zero_too = 1; }));
+  EXPECT_TRUE(sound([](TextRelationHeader& h) { h.seed = 1; }));
+  TextBytes finished = finished_text_relation(bytes);
+  const uint32_t seed = 1;
+  std::memcpy(finished.data() + offsetof(TextRelationHeader, seed), &seed, sizeof seed);
+  EXPECT_FALSE(is_text_relation(finished)) << "no table, no seed";
+  EXPECT_TRUE(is_refused_relation(finished));
   for (const uint32_t slots : {0u, 1u, 2u, 7u, 9u, 4u, 1u << 20, 1u << 31})
     EXPECT_FALSE(sound([&](TextRelationHeader& h) { h.slots = slots; })) << slots;
   EXPECT_FALSE(sound([](TextRelationHeader& h) { h.texts = 100; }));
@@ -216,6 +221,78 @@ TEST(TextRelation, MergingAndFinishingAreCancelled) {
   EXPECT_THROW(text_relation_validate(finished_text_relation(state), meter, cancel), Error);
   MemoryMeter small(100);
   EXPECT_THROW(text_relation_finish(state, out.data(), small, {}), Error);
+}
+
+// The seed stays with its table, and is not seen in a finished value.
+TEST(TextRelation, SeedsChangeTheTableOnly) {
+  Random random(kSeed + 7);
+  const TextRows rows = random_text_rows(random, 500, 100, 90);
+  const TextBytes plain = text_state_of(rows);
+  const auto copy = [&](const TextBytes& from, size_t more_texts, uint32_t seed) {
+    const TextRelationRoom room = text_relation_needed(from, 100, static_cast<uint32_t>(more_texts), 1);
+    TextBytes state(room.bytes());
+    text_relation_copy(from, state, room, {}, seed);
+    return state;
+  };
+  TextBytes seeded = copy(finished_text_relation(plain), 1, 77);
+  EXPECT_EQ(text_relation_header(seeded.data()).seed, 77u);
+  EXPECT_EQ(text_relation_header(copy(seeded, 1, 78).data()).seed, 77u) << "the table was copied";
+  EXPECT_EQ(text_relation_header(copy(seeded, 5000, 78).data()).seed, 78u) << "the table was built anew";
+  for (const TextBytes& state : {seeded, copy(seeded, 1, 78), copy(seeded, 5000, 78)}) {
+    TextBytes again = state;
+    merge_text_state(again, plain);
+    EXPECT_EQ(text_relation_header(again.data()).texts, text_relation_header(plain.data()).texts) << "all texts are found";
+    EXPECT_EQ(finished_text_relation(state), finished_text_relation(copy(finished_text_relation(plain), 1, 0)));
+  }
+  const TextRelationRoom room{0, kFirstTextSlots, kFlatHeaderBytes};
+  TextBytes empty(room.bytes());
+  text_relation_init(empty, room, 79);
+  EXPECT_EQ(text_relation_header(empty.data()).seed, 79u);
+}
+
+// The token is asked by the work that was done, not by the number of texts.
+TEST(TextRelation, LongTextsArePolledMoreOften) {
+  TextRows rows;
+  for (char c = 'a'; c <= 'z'; ++c) rows.emplace_back(1, std::string(1 << 17, c));
+  const TextBytes state = text_state_of(rows);
+  int polls = 0;
+  const CancelToken counting{[](void* arg) { return ++*static_cast<int*>(arg) < 0; }, &polls};
+  TextBytes into = with_more_text_room(text_state_of({{1, "x"}}), 27 << 17, 26, kChunkRows);
+  merge_text_state(into, state, counting);
+  EXPECT_GE(polls, 3) << "26 texts of 8,192 steps";
+  polls = 0;
+  const TextRelationRoom room = text_relation_needed(state, 1, 100, 1);
+  TextBytes copy(room.bytes());
+  text_relation_copy(state, copy, room, counting);
+  EXPECT_GE(polls, 3);
+}
+
+// Near the largest size, whatever the parts fill up with, the state is copied a few times and not for each chunk.
+TEST(TextRelation, FewCopiesLeadToTheLargestSize) {
+  constexpr size_t kMax = size_t{1} << 30;
+  for (const size_t text_bytes : {0, 12, 1000, 1 << 20})
+    for (const size_t row_bytes : {1, 16, 100000}) {
+      TextRelationRoom used{100000, 8, 100000};
+      int copies = 0;
+      for (;; ++copies) {
+        ASSERT_LT(copies, 200) << text_bytes << " " << row_bytes;
+        const TextRelationRoom needed{used.texts + text_bytes, used.slots,
+                                      used.relation + std::max<size_t>(row_bytes, 70000)};
+        if (needed.bytes() > kMax - kMax / 1024) break;
+        const TextRelationRoom wanted{needed.texts + needed.texts / 4, needed.slots, needed.relation + needed.relation / 4};
+        const TextRelationRoom room = text_relation_room_within(needed, wanted, kMax);
+        ASSERT_LE(room.bytes(), kMax);
+        ASSERT_TRUE(room.texts >= needed.texts && room.relation >= needed.relation && room.slots >= needed.slots);
+        ASSERT_TRUE(room.bytes() == wanted.bytes() || wanted.bytes() > kMax);
+        const size_t fill = std::min(text_bytes == 0 ? SIZE_MAX : (room.texts - used.texts) / text_bytes,
+                                     (room.relation - used.relation) / row_bytes);
+        used.texts += fill * text_bytes;
+        used.relation += fill * row_bytes;
+      }
+      EXPECT_GT(used.bytes(), kMax / 100 * 95);
+    }
+  const TextRelationRoom needed{kMax, 8, 100};
+  EXPECT_EQ(text_relation_room_within(needed, {2 * kMax, 8, 200}, kMax).bytes(), needed.bytes()) << "too large";
 }
 
 // Stored values must stay readable: the bytes of a small relation, as they are in tables.
