@@ -16,8 +16,7 @@ namespace batmap {
 namespace {
 
 constexpr uint64_t kRowsAPoll = 1 << 16;
-constexpr uint32_t kTidsAhead = 64;       // between asking for the room of a tid and using it
-constexpr uint32_t kRowsAhead = 16;       // the same for the place of a row in the order of the items
+constexpr uint32_t kRowsAhead = 16;       // rows between a prefetch and its use
 constexpr uint32_t kNoTail = UINT32_MAX;  // the length of unused tails, which remain if rows repeat
 
 template <typename Item>
@@ -48,13 +47,11 @@ class Linker {
     open_rooms(part, scratch);
     sort_rows(part, scratch);
     uint32_t end = first_offset_[part + 1] - first_offset_[part];
-    uint32_t ahead = end;  // the rooms of the tids from here on have been asked for
     uint64_t polled = 0;
     for (uint32_t item = kept_.size; item-- > 0;) {
       const uint32_t rows = offsets_.of_part(part + 1)[item] - offsets_.of_part(part)[item];
       const std::span<const uint32_t> tids = scratch.tids.span().subspan(end - rows, rows);
       end -= rows;
-      ahead = ask_ahead(scratch, end, ahead);
       deal(part, item, tids, scratch);
       if ((polled += rows + 1) < kRowsAPoll) continue;
       polled = 0;
@@ -108,21 +105,6 @@ class Linker {
         sorted[next[items[k]]++] = tids[k] - first;
       }
     });
-  }
-
-  /// Lists of few tids are over before their rooms arrive, so rooms are asked for across lists, and then what they point to.
-  /// @param end  of the tids that are still to be added @return the new `ahead`
-  uint32_t ask_ahead(const Scratch& scratch, uint32_t end, uint32_t ahead) const {
-    const uint32_t* const tids = scratch.tids.data();
-    const uint32_t until = end - std::min(end, kTidsAhead);
-    while (ahead > until) {
-      __builtin_prefetch(&scratch.rooms[tids[--ahead]], 1);
-      if (const uint32_t near = ahead + kTidsAhead / 2; near < end) {
-        const uint32_t begin = scratch.rooms[tids[near]].begin;
-        __builtin_prefetch(items_.data() + (begin - (begin > 0)), 1);  // 0: a room that is full
-      }
-    }
-    return ahead;
   }
 
   /// Adds one item to its transactions. @param tids  of its rows, counted from the first tid of the part
