@@ -87,9 +87,21 @@ BATMAP_FUNCTION(batmap_to_int8_array) { return set_to_array<int64>(fcinfo, INT8O
 BATMAP_FUNCTION(batmap_to_json) {
   PG_RETURN_DATUM(DirectFunctionCall1(array_to_json, set_to_array<int64>(fcinfo, INT8OID)));
 }
+/// Not by way of jsonb_in(), which would not look for interrupts.
 BATMAP_FUNCTION(batmap_to_jsonb) {
-  const Datum json = DirectFunctionCall1(array_to_json, set_to_array<int64>(fcinfo, INT8OID));
-  PG_RETURN_DATUM(DirectFunctionCall1(jsonb_in, CStringGetDatum(TextDatumGetCString(json))));
+  ArrayType* const array = DatumGetArrayTypeP(set_to_array<int64>(fcinfo, INT8OID));
+  const auto* const elements = reinterpret_cast<const int64*>(ARR_DATA_PTR(array));
+  const int count = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+  JsonbParseState* state = nullptr;
+  pushJsonbValue(&state, WJB_BEGIN_ARRAY, nullptr);
+  for (int i = 0; i < count; ++i) {
+    if (i % 4096 == 0) CHECK_FOR_INTERRUPTS();
+    JsonbValue element;
+    element.type = jbvNumeric;
+    element.val.numeric = int64_to_numeric(elements[i]);
+    pushJsonbValue(&state, WJB_ELEM, &element);
+  }
+  PG_RETURN_JSONB_P(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_ARRAY, nullptr)));
 }
 
 BATMAP_FUNCTION(batmap_from_roaring) { return set_from_roaring(fcinfo, RoaringForm::k32); }
