@@ -383,29 +383,29 @@ class EpisodeOccurrences final : public GivenEpisodeStream {
 
 /// The steps of a call.
 template <typename Stream>
-RowStream* find_episodes(const TableInput& input) {
-  auto* const stream = new_stream<Stream>(input.operation, input.context);
+RowStream* answer(const TableInput& input, Stream* stream) {
   const auto& query = stream->read_arguments(input);
   const EventInput& rows = stream->read_rows(input);
   return stream->run(query, rows);
 }
 
-/// The same, told which columns are read.
+template <typename Stream>
+RowStream* find_episodes(const TableInput& input) {
+  return answer(input, new_stream<Stream>(input.operation, input.context));
+}
+
+/// @param wanted  the columns that are read
 RowStream* find_frequent(const TableInput& input, ColumnSet wanted) {
   auto* const stream = new_stream<FrequentEpisodes>(input.operation, input.context);
   stream->want(wanted);
-  const EpisodeQuery& query = stream->read_arguments(input);
-  const EventInput& rows = stream->read_rows(input);
-  return stream->run(query, rows);
+  return answer(input, stream);
 }
 
-/// The same, told the type of the times in the answer.
+/// @param time_type  of the times in the answer
 RowStream* find_times(const TableInput& input, Oid time_type) {
   auto* const stream = new_stream<EpisodeOccurrences>(input.operation, input.context);
   stream->name_time(time_type);
-  const GivenEpisodes& given = stream->read_arguments(input);
-  const EventInput& rows = stream->read_rows(input);
-  return stream->run(given, rows);
+  return answer(input, stream);
 }
 
 }  // namespace

@@ -30,8 +30,9 @@ void sort_by_rows(std::span<Candidate> candidates, const ExecutionOptions& optio
   for (const Candidate& candidate : candidates) ++next[candidate.rows + 1];
   for (size_t rows = 1; rows < next.size(); ++rows) next[rows] += next[rows - 1];
   Buffer<Candidate> sorted(*options.memory, candidates.size());
-  for (const Candidate& candidate : candidates) sorted[next[candidate.rows]++] = candidate;
-  options.cancel.throw_if_requested();
+  in_parts(candidates.size(), options.cancel, [&](size_t from, size_t to) {
+    for (const Candidate& candidate : candidates.subspan(from, to - from)) sorted[next[candidate.rows]++] = candidate;
+  });
   std::copy(sorted.begin(), sorted.end(), candidates.begin());
 }
 
