@@ -1,6 +1,7 @@
 // Planning and execution of the plan node "BatmapPackRows". See node_pack_rows.h.
 #include "extension/input/node_pack_rows.h"
 
+#include "extension/input/array_rows.h"
 #include "extension/input/heap_rows.h"
 #include "extension/input/row_reader.h"
 #include "extension/input/run_costs.h"
@@ -89,7 +90,9 @@ struct PackState {
   TidItem* open;           // [kChunkRows]
   struct varlena* chunk;   // room for kChunkMaxBytes
   HeapRows heap;
-  bool from_heap;  // the rows of the child are read through `heap`
+  ArrayRows arrays;
+  bool from_heap;    // the rows of the child are read through `heap`
+  bool from_arrays;  // likewise through `arrays`
   bool finished;
 };
 
@@ -104,6 +107,7 @@ void begin_pack(CustomScanState* node, EState* estate, int eflags) {
   state->encoders[1] = column_encoder(columns.item, 1 - columns.key_column, columns.null_items != 0);
   outerPlanState(node) = ExecInitNode(outerPlan(scan), estate, eflags);
   state->from_heap = find_heap_rows(child_of(node), state->encoders, state->heap);
+  state->from_arrays = find_array_rows(child_of(node), state->encoders, state->arrays);
   state->open = static_cast<TidItem*>(palloc(sizeof(TidItem) * kChunkRows));
   state->chunk = static_cast<struct varlena*>(palloc(VARHDRSZ + kChunkMaxBytes));
 }
@@ -135,6 +139,7 @@ uint32_t read_pages(PackState& state) {
 uint32_t read_child(PackState& state, CustomScanState* node) {
   if (state.finished) return 0;
   if (state.from_heap) return read_pages(state);
+  if (state.from_arrays) return static_cast<uint32_t>(read_array_rows(state.arrays, state.open) - state.open);
   ChunkSink sink{state.open};
   state.finished = read_rows(PlanSource{child_of(node), 2}, std::span<const KeyEncoder, 2>(state.encoders), sink);
   return sink.rows;
@@ -156,6 +161,7 @@ void end_pack(CustomScanState* node) { ExecEndNode(child_of(node)); }
 
 void rescan_pack(CustomScanState* node) {
   state_of(node)->finished = false;
+  rescan_array_rows(state_of(node)->arrays);
   if (node->ss.ps.chgParam != nullptr) UpdateChangedParamSet(child_of(node), node->ss.ps.chgParam);
   if (child_of(node)->chgParam == nullptr) ExecReScan(child_of(node));
 }

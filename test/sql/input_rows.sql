@@ -196,8 +196,37 @@ RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;
 RESET max_parallel_workers_per_gather;
 
-DROP FUNCTION all_widths, of_worn;
-DROP TABLE narrow, wide, behind_text, with_null, altered, partitioned, nothing, guarded, many, widths, worn CASCADE;
+-- Arrays are read without the node that makes a row of each element: all widths, NULL elements, NULL, empty and nested arrays, arrays of one
+-- element and of more than a chunk holds, from storage that is compressed, and from an expression
+CREATE TABLE lists (t2 int2, t4 int4, t8 int8, i2 int2[], i4 int4[], i8 int8[], short int4[]);
+INSERT INTO lists SELECT g, -g, g * 9000000000, a::int2[], a::int4[], (SELECT array_agg(x * 4000000000 ORDER BY n) FROM unnest(a) WITH ORDINALITY u (x, n)), a[1:2]
+    FROM (SELECT g, (SELECT array_agg(x % 7 ORDER BY x) FROM generate_series(g, g + g % 5) AS x) AS a FROM generate_series(1, 40) AS g) AS v;
+INSERT INTO lists VALUES (41, 41, 41, '{1,NULL,2}', '{NULL,1,2}', '{1,2,NULL}', NULL), (42, NULL, 42, '{}', '{}', '{NULL,NULL}', '{NULL}'),
+    (NULL, 43, NULL, '{1,2}', NULL, '{1,2}', '{{1,2},{3,NULL}}');
+INSERT INTO lists SELECT 44, 44, 44, a::int2[], a, a::int8[], a FROM (SELECT array_agg(x / 1000) AS a FROM generate_series(1, 9001) AS x) AS v;
+CREATE FUNCTION of_lists(tid text, items text, source text DEFAULT 'lists') RETURNS TABLE (pairs int8, supports int8, agree bool) LANGUAGE sql BEGIN ATOMIC
+    SELECT a.pairs, a.supports, a = e FROM
+        (SELECT count(*) AS pairs, sum(support_count * (1 + item_a % 1000 + 3 * (item_b % 1000))) AS supports FROM pairs_of_query(format('SELECT %s, unnest(%s) FROM %s', tid, items, source))) AS a,
+        (SELECT count(*) AS pairs, sum(support_count * (1 + item_a % 1000 + 3 * (item_b % 1000))) AS supports FROM pairs_of_query(format('SELECT %s, x + 0 FROM %s, unnest(%s) AS x', tid, source, items))) AS e;
+END;
+SELECT tid, items, o.* FROM unnest('{t2,t4,t8}'::text[]) AS tid, unnest('{i2,i4,i8,short}'::text[]) AS items, of_lists(tid, items) AS o;
+SELECT o.* FROM of_lists('t4', 'i4 || 5') AS o;
+SELECT o.* FROM of_lists('t4 + 1', 'i4') AS o;
+SELECT o.* FROM of_lists('t4', 'i4', '(SELECT * FROM lists WHERE t2 > 3) AS l') AS o;
+SELECT o.* FROM of_lists('t4', 'i4', '(SELECT * FROM lists ORDER BY t8 LIMIT 20) AS l') AS o;
+SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT t8, i8 FROM lists', 1);
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT t8, i8 FROM lists', 1);
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+-- rows of the ProjectSet that starts again
+SELECT g, p.pairs FROM generate_series(1, 3) AS g, LATERAL (SELECT count(*) AS pairs FROM batmap_pairs('SELECT t4, i4 FROM lists WHERE t2 < $1', 1, params => ROW(g * 10))) AS p;
+
+DROP FUNCTION all_widths, of_worn, of_lists;
+DROP TABLE narrow, wide, behind_text, with_null, altered, partitioned, nothing, guarded, many, widths, worn, lists CASCADE;
 DROP ROLE batmap_test_reader;
 DROP PROCEDURE compare;
 DROP FUNCTION pairs_of_query;
