@@ -1131,6 +1131,57 @@ CREATE AGGREGATE batmap_pairs_agg(tid int8, item int8, min_count int8) (
 );
 COMMENT ON AGGREGATE batmap_pairs_agg(int8, int8, int8) IS 'frequent pairs of a group as an array';
 
+CREATE TYPE batmap_text_pair AS (item_a text, item_b text, support_count int8);
+COMMENT ON TYPE batmap_text_pair IS 'two text items and the number of transactions that contain both';
+
+CREATE FUNCTION _batmap_pairs_trans(batmap_relation, int4, text, int8) RETURNS batmap_relation
+AS 'MODULE_PATHNAME', 'batmap_pairs_trans_int4_text' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_pairs_trans(batmap_relation, int4, text, int8) IS 'transition function of batmap_pairs_agg';
+
+CREATE FUNCTION _batmap_pairs_trans(batmap_relation, int4, uuid, int8) RETURNS batmap_relation
+AS 'MODULE_PATHNAME', 'batmap_pairs_trans_int4_uuid' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_pairs_trans(batmap_relation, int4, uuid, int8) IS 'transition function of batmap_pairs_agg';
+
+CREATE FUNCTION _batmap_pairs_trans(batmap_relation, int8, text, int8) RETURNS batmap_relation
+AS 'MODULE_PATHNAME', 'batmap_pairs_trans_int8_text' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_pairs_trans(batmap_relation, int8, text, int8) IS 'transition function of batmap_pairs_agg';
+
+CREATE FUNCTION _batmap_pairs_trans(batmap_relation, int8, uuid, int8) RETURNS batmap_relation
+AS 'MODULE_PATHNAME', 'batmap_pairs_trans_int8_uuid' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_pairs_trans(batmap_relation, int8, uuid, int8) IS 'transition function of batmap_pairs_agg';
+
+CREATE FUNCTION _batmap_pairs_text_final(batmap_relation) RETURNS batmap_text_pair[]
+AS 'MODULE_PATHNAME', 'batmap_pairs_text_final' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_pairs_text_final(batmap_relation) IS 'final function of batmap_pairs_agg over text items';
+
+CREATE AGGREGATE batmap_pairs_agg(tid int4, item text, min_count int8) (
+    SFUNC = _batmap_pairs_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_pairs_text_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_pairs_agg(int4, text, int8) IS 'frequent pairs of a group as an array, with text items';
+
+CREATE AGGREGATE batmap_pairs_agg(tid int4, item uuid, min_count int8) (
+    SFUNC = _batmap_pairs_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_pairs_text_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_pairs_agg(int4, uuid, int8) IS 'frequent pairs of a group as an array, with text items, the texts of uuids';
+
+CREATE AGGREGATE batmap_pairs_agg(tid int8, item text, min_count int8) (
+    SFUNC = _batmap_pairs_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_pairs_text_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_pairs_agg(int8, text, int8) IS 'frequent pairs of a group as an array, with text items';
+
+CREATE AGGREGATE batmap_pairs_agg(tid int8, item uuid, min_count int8) (
+    SFUNC = _batmap_pairs_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_pairs_text_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_pairs_agg(int8, uuid, int8) IS 'frequent pairs of a group as an array, with text items, the texts of uuids';
+
 CREATE TYPE batmap_itemset AS (itemset int8[], support_count int8);
 COMMENT ON TYPE batmap_itemset IS 'items, ascending, and the number of transactions that contain all of them';
 
@@ -1181,6 +1232,57 @@ CREATE AGGREGATE batmap_itemsets_agg(tid int8, item int8, min_count int8, max_le
     FINALFUNC = _batmap_itemsets_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE batmap_itemsets_agg(int8, int8, int8, int4) IS 'frequent itemsets of a group as an array';
+
+CREATE TYPE batmap_text_itemset AS (itemset text[], support_count int8);
+COMMENT ON TYPE batmap_text_itemset IS 'text items, ascending by their bytes, and the number of transactions that contain all of them';
+
+CREATE FUNCTION _batmap_itemsets_trans(batmap_relation, int4, text, int8, int4) RETURNS batmap_relation
+AS 'MODULE_PATHNAME', 'batmap_itemsets_trans_int4_text' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_itemsets_trans(batmap_relation, int4, text, int8, int4) IS 'transition function of batmap_itemsets_agg';
+
+CREATE FUNCTION _batmap_itemsets_trans(batmap_relation, int4, uuid, int8, int4) RETURNS batmap_relation
+AS 'MODULE_PATHNAME', 'batmap_itemsets_trans_int4_uuid' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_itemsets_trans(batmap_relation, int4, uuid, int8, int4) IS 'transition function of batmap_itemsets_agg';
+
+CREATE FUNCTION _batmap_itemsets_trans(batmap_relation, int8, text, int8, int4) RETURNS batmap_relation
+AS 'MODULE_PATHNAME', 'batmap_itemsets_trans_int8_text' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_itemsets_trans(batmap_relation, int8, text, int8, int4) IS 'transition function of batmap_itemsets_agg';
+
+CREATE FUNCTION _batmap_itemsets_trans(batmap_relation, int8, uuid, int8, int4) RETURNS batmap_relation
+AS 'MODULE_PATHNAME', 'batmap_itemsets_trans_int8_uuid' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_itemsets_trans(batmap_relation, int8, uuid, int8, int4) IS 'transition function of batmap_itemsets_agg';
+
+CREATE FUNCTION _batmap_itemsets_text_final(batmap_relation) RETURNS batmap_text_itemset[]
+AS 'MODULE_PATHNAME', 'batmap_itemsets_text_final' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_itemsets_text_final(batmap_relation) IS 'final function of batmap_itemsets_agg over text items';
+
+CREATE AGGREGATE batmap_itemsets_agg(tid int4, item text, min_count int8, max_length int4) (
+    SFUNC = _batmap_itemsets_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_itemsets_text_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_itemsets_agg(int4, text, int8, int4) IS 'frequent itemsets of a group as an array, with text items';
+
+CREATE AGGREGATE batmap_itemsets_agg(tid int4, item uuid, min_count int8, max_length int4) (
+    SFUNC = _batmap_itemsets_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_itemsets_text_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_itemsets_agg(int4, uuid, int8, int4) IS 'frequent itemsets of a group as an array, with text items, the texts of uuids';
+
+CREATE AGGREGATE batmap_itemsets_agg(tid int8, item text, min_count int8, max_length int4) (
+    SFUNC = _batmap_itemsets_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_itemsets_text_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_itemsets_agg(int8, text, int8, int4) IS 'frequent itemsets of a group as an array, with text items';
+
+CREATE AGGREGATE batmap_itemsets_agg(tid int8, item uuid, min_count int8, max_length int4) (
+    SFUNC = _batmap_itemsets_trans, STYPE = batmap_relation, SSPACE = 4096,
+    COMBINEFUNC = _batmap_relation_merge,
+    FINALFUNC = _batmap_itemsets_text_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_itemsets_agg(int8, uuid, int8, int4) IS 'frequent itemsets of a group as an array, with text items, the texts of uuids';
 
 -- Episodes ---------------------------------------------------------------------------------------
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "extension/aggregates/agg_relation.h"
-#include "extension/input/arguments.h"
 #include "extension/server/backend.h"
 #include "extension/server/boundary.h"
 #include "extension/server/context_owned.h"
@@ -25,7 +24,7 @@ namespace {
 // threshold is cut to kMaxCount: no item of a relation has a larger support.
 constexpr int64_t kMaxCount = UINT32_MAX;
 
-template <typename Tid, typename Item>
+template <RowAppender Append>
 Datum itemsets_trans(FunctionCallInfo fcinfo) {
   const int64_t min_count = min_count_argument(fcinfo, 3);
   const int64_t max_length = PG_ARGISNULL(4) ? INT32_MAX : PG_GETARG_INT32(4);
@@ -33,16 +32,13 @@ Datum itemsets_trans(FunctionCallInfo fcinfo) {
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("max_length must be at least 1, not " INT64_FORMAT, max_length)));
   const int64_t carried = max_length << 32 | std::min(min_count, kMaxCount);
-  if (!PG_ARGISNULL(0) && flat_header(relation_bytes(relation_argument(fcinfo, 0))).carried != carried)
+  if (!PG_ARGISNULL(0) && carried_number(any_relation_argument(fcinfo, 0)) != carried)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("min_count and max_length must be the same for all rows of a group"),
                     errhint("A group has one threshold: add its column to GROUP BY.")));
   if (PG_ARGISNULL(1) || PG_ARGISNULL(2)) return unchanged_state(fcinfo);
-  struct varlena* const state =
-      relation_append(relation_state(fcinfo), integer_argument<Tid>(fcinfo, 1), integer_argument<Item>(fcinfo, 2));
-  FlatHeader header = flat_header(relation_bytes(state));
-  header.carried = carried;
-  set_flat_header(relation_bytes(state), header);
+  struct varlena* const state = Append(fcinfo);
+  carry_number(state, carried);
   PG_RETURN_POINTER(state);
 }
 
@@ -88,24 +84,37 @@ struct ItemsetsOfGroup final : ItemsetSink {
   GrowingBuffer<Answer> answers;
 };
 
+/// @param texts  see itemset_array() @param datums  [items] working memory
+ArrayType* array_of(std::span<const int64_t> items, const Datum* texts, Datum* datums) {
+  const auto count = static_cast<int>(items.size());
+  for (int k = 0; k < count; ++k) datums[k] = texts == nullptr ? Int64GetDatum(items[k]) : texts[items[k]];
+  if (texts != nullptr) return construct_array(datums, count, TEXTOID, -1, false, TYPALIGN_INT);
+  return construct_array(datums, count, INT8OID, sizeof(int64_t), true, TYPALIGN_DOUBLE);
+}
+
+/// @param table_function  with the same answer, for the hint
+/// @param texts  of the items, which then are indexes of them; nullptr: the items are integers
 /// @raises 54000 when the itemsets do not fit into one array
-Datum itemset_array(FunctionCallInfo fcinfo, const ItemsetsOfGroup& found) {
+Datum itemset_array(FunctionCallInfo fcinfo, const ItemsetsOfGroup& found, const char* table_function,
+                    const Datum* texts = nullptr) {
   const Oid type = get_element_type(get_func_rettype(fcinfo->flinfo->fn_oid));
   const size_t count = found.answers.size();
   // Each itemset is a tuple with an array: some headers, and the items.
-  const size_t bytes = count * 96 + found.items.size() * sizeof(int64_t);
+  size_t bytes = count * 96;
+  if (texts == nullptr) bytes += found.items.size() * sizeof(int64_t);
+  for (size_t k = 0; texts != nullptr && k < found.items.size(); ++k) bytes += INTALIGN(VARSIZE(texts[found.items[k]]));
   if (bytes > MaxAllocSize)
     ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("%zu itemsets do not fit into one array", count),
-                    errhint("Use the table function batmap_itemsets, or a higher min_count.")));
+                    errhint("Use the table function %s, or a higher min_count.", table_function)));
   const TupleDesc descriptor = lookup_rowtype_tupdesc(type, -1);
   auto* const elements = static_cast<Datum*>(palloc(Max(count, 1) * sizeof(Datum)));
+  uint32_t max_length = 0;
+  for (const Answer& answer : found.answers.span()) max_length = Max(max_length, answer.length);
+  auto* const items = static_cast<Datum*>(palloc(Max(max_length, 1) * sizeof(Datum)));
   for (size_t k = 0; k < count; ++k) {
     if (k % 4096 == 0) CHECK_FOR_INTERRUPTS();
     const Answer& answer = found.answers[k];
-    static_assert(sizeof(Datum) == sizeof(int64_t));
-    auto* const items = reinterpret_cast<Datum*>(const_cast<int64_t*>(&found.items[answer.begin]));
-    ArrayType* const itemset =
-        construct_array(items, static_cast<int>(answer.length), INT8OID, sizeof(int64_t), true, TYPALIGN_DOUBLE);
+    ArrayType* const itemset = array_of({&found.items[answer.begin], answer.length}, texts, items);
     Datum values[2] = {PointerGetDatum(itemset), Int64GetDatum(answer.support)};
     bool nulls[2] = {};
     elements[k] = HeapTupleGetDatum(heap_form_tuple(descriptor, values, nulls));
@@ -117,17 +126,31 @@ Datum itemset_array(FunctionCallInfo fcinfo, const ItemsetsOfGroup& found) {
 
 }  // namespace
 
-BATMAP_FUNCTION(batmap_itemsets_trans_int4_int4) { return itemsets_trans<int32_t, int32_t>(fcinfo); }
-BATMAP_FUNCTION(batmap_itemsets_trans_int4_int8) { return itemsets_trans<int32_t, int64_t>(fcinfo); }
-BATMAP_FUNCTION(batmap_itemsets_trans_int8_int4) { return itemsets_trans<int64_t, int32_t>(fcinfo); }
-BATMAP_FUNCTION(batmap_itemsets_trans_int8_int8) { return itemsets_trans<int64_t, int64_t>(fcinfo); }
+BATMAP_FUNCTION(batmap_itemsets_trans_int4_int4) { return itemsets_trans<with_integer_row<int32_t, int32_t>>(fcinfo); }
+BATMAP_FUNCTION(batmap_itemsets_trans_int4_int8) { return itemsets_trans<with_integer_row<int32_t, int64_t>>(fcinfo); }
+BATMAP_FUNCTION(batmap_itemsets_trans_int8_int4) { return itemsets_trans<with_integer_row<int64_t, int32_t>>(fcinfo); }
+BATMAP_FUNCTION(batmap_itemsets_trans_int8_int8) { return itemsets_trans<with_integer_row<int64_t, int64_t>>(fcinfo); }
+BATMAP_FUNCTION(batmap_itemsets_trans_int4_text) { return itemsets_trans<with_text_row<int32_t>>(fcinfo); }
+BATMAP_FUNCTION(batmap_itemsets_trans_int8_text) { return itemsets_trans<with_text_row<int64_t>>(fcinfo); }
+BATMAP_FUNCTION(batmap_itemsets_trans_int4_uuid) { return itemsets_trans<with_uuid_row<int32_t>>(fcinfo); }
+BATMAP_FUNCTION(batmap_itemsets_trans_int8_uuid) { return itemsets_trans<with_uuid_row<int64_t>>(fcinfo); }
 
 BATMAP_FUNCTION(batmap_itemsets_final) {
   if (PG_ARGISNULL(0)) PG_RETURN_NULL();
   const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap itemsets", ALLOCSET_SMALL_SIZES);
   struct varlena* const relation = relation_finished(relation_argument(fcinfo, 0));
   const ItemsetsOfGroup* const found = ContextOwned<ItemsetsOfGroup>::reserve(context)->emplace(relation_bytes(relation));
-  const Datum array = itemset_array(fcinfo, *found);
+  const Datum array = itemset_array(fcinfo, *found, "batmap_itemsets");
+  MemoryContextDelete(context);
+  return array;
+}
+
+BATMAP_FUNCTION(batmap_itemsets_text_final) {
+  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+  const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap itemsets", ALLOCSET_SMALL_SIZES);
+  const FinishedTexts relation = finished_texts(fcinfo, 0, context, "Cast the items to text.");
+  const ItemsetsOfGroup* const found = ContextOwned<ItemsetsOfGroup>::reserve(context)->emplace(relation.rows);
+  const Datum array = itemset_array(fcinfo, *found, "batmap_itemsets_of", relation.texts);
   MemoryContextDelete(context);
   return array;
 }

@@ -1,10 +1,9 @@
 // Aggregate batmap_pairs_agg: the frequent pairs of a group as an array. Collects rows like batmap_relation_agg,
-// with the threshold in the state, and counts in the final function.
+// with integer or text items and with the threshold in the state, and counts in the final function.
 #include <vector>
 
 #include "extension/aggregates/agg_relation.h"
 #include "extension/aggregates/pair_array.h"
-#include "extension/input/arguments.h"
 #include "extension/server/backend.h"
 #include "extension/server/boundary.h"
 #include "extension/server/context_owned.h"
@@ -19,21 +18,18 @@ using namespace batmap::pg;
 
 namespace {
 
-template <typename Tid, typename Item>
+template <RowAppender Append>
 Datum pairs_trans(FunctionCallInfo fcinfo) {
   const int64_t min_count = min_count_argument(fcinfo, 3);
   if (!PG_ARGISNULL(0)) {
-    const FlatHeader header = flat_header(relation_bytes(relation_argument(fcinfo, 0)));
-    if (header.carried != min_count)
+    const int64_t before = carried_number(any_relation_argument(fcinfo, 0));
+    if (before != min_count)
       ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("min_count must be the same for all rows of a group"),
-                      errdetail("It is " INT64_FORMAT " after " INT64_FORMAT ".", min_count, header.carried)));
+                      errdetail("It is " INT64_FORMAT " after " INT64_FORMAT ".", min_count, before)));
   }
   if (PG_ARGISNULL(1) || PG_ARGISNULL(2)) return unchanged_state(fcinfo);
-  struct varlena* const state =
-      relation_append(relation_state(fcinfo), integer_argument<Tid>(fcinfo, 1), integer_argument<Item>(fcinfo, 2));
-  FlatHeader header = flat_header(relation_bytes(state));
-  header.carried = min_count;
-  set_flat_header(relation_bytes(state), header);
+  struct varlena* const state = Append(fcinfo);
+  carry_number(state, min_count);
   PG_RETURN_POINTER(state);
 }
 
@@ -55,10 +51,14 @@ struct PairsOfGroup {
 
 }  // namespace
 
-BATMAP_FUNCTION(batmap_pairs_trans_int4_int4) { return pairs_trans<int32_t, int32_t>(fcinfo); }
-BATMAP_FUNCTION(batmap_pairs_trans_int4_int8) { return pairs_trans<int32_t, int64_t>(fcinfo); }
-BATMAP_FUNCTION(batmap_pairs_trans_int8_int4) { return pairs_trans<int64_t, int32_t>(fcinfo); }
-BATMAP_FUNCTION(batmap_pairs_trans_int8_int8) { return pairs_trans<int64_t, int64_t>(fcinfo); }
+BATMAP_FUNCTION(batmap_pairs_trans_int4_int4) { return pairs_trans<with_integer_row<int32_t, int32_t>>(fcinfo); }
+BATMAP_FUNCTION(batmap_pairs_trans_int4_int8) { return pairs_trans<with_integer_row<int32_t, int64_t>>(fcinfo); }
+BATMAP_FUNCTION(batmap_pairs_trans_int8_int4) { return pairs_trans<with_integer_row<int64_t, int32_t>>(fcinfo); }
+BATMAP_FUNCTION(batmap_pairs_trans_int8_int8) { return pairs_trans<with_integer_row<int64_t, int64_t>>(fcinfo); }
+BATMAP_FUNCTION(batmap_pairs_trans_int4_text) { return pairs_trans<with_text_row<int32_t>>(fcinfo); }
+BATMAP_FUNCTION(batmap_pairs_trans_int8_text) { return pairs_trans<with_text_row<int64_t>>(fcinfo); }
+BATMAP_FUNCTION(batmap_pairs_trans_int4_uuid) { return pairs_trans<with_uuid_row<int32_t>>(fcinfo); }
+BATMAP_FUNCTION(batmap_pairs_trans_int8_uuid) { return pairs_trans<with_uuid_row<int64_t>>(fcinfo); }
 
 BATMAP_FUNCTION(batmap_pairs_final) {
   if (PG_ARGISNULL(0)) PG_RETURN_NULL();
@@ -66,6 +66,16 @@ BATMAP_FUNCTION(batmap_pairs_final) {
   struct varlena* const relation = relation_finished(relation_argument(fcinfo, 0));
   const PairsOfGroup* const pairs = ContextOwned<PairsOfGroup>::reserve(context)->emplace(relation_bytes(relation));
   const Datum array = pair_array(fcinfo, pairs->rows, "batmap_pairs");
+  MemoryContextDelete(context);
+  return array;
+}
+
+BATMAP_FUNCTION(batmap_pairs_text_final) {
+  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+  const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap pairs", ALLOCSET_SMALL_SIZES);
+  const FinishedTexts relation = finished_texts(fcinfo, 0, context, "Cast the items to text.");
+  const PairsOfGroup* const pairs = ContextOwned<PairsOfGroup>::reserve(context)->emplace(relation.rows);
+  const Datum array = pair_array(fcinfo, pairs->rows, "batmap_pairs_of", relation.texts);
   MemoryContextDelete(context);
   return array;
 }

@@ -3,7 +3,6 @@
 // returns a larger copy, and the executor copies that into the context of the aggregate. There is no C++
 // object and no memory context per group, so a million small groups stay cheap.
 #include "extension/aggregates/agg_relation.h"
-#include "extension/input/arguments.h"
 
 #include <algorithm>
 
@@ -61,6 +60,14 @@ int64_t min_count_argument(FunctionCallInfo fcinfo, int index) {
   return min_count;
 }
 
+int64_t carried_number(struct varlena* state) { return flat_header(flat_rows(state)).carried; }
+
+void carry_number(struct varlena* state, int64_t number) {
+  FlatHeader header = flat_header(flat_rows(state));
+  header.carried = number;
+  set_flat_header(flat_rows(state), header);
+}
+
 struct varlena* relation_merge(FunctionCallInfo fcinfo, struct varlena* other, int64_t tid_shift) {
   const std::byte* const bytes = relation_bytes(other);
   if (PG_ARGISNULL(0)) return copy_with_capacity(other, relation_capacity(other));
@@ -78,19 +85,22 @@ using namespace batmap::pg;
 
 namespace {
 
-template <typename Tid, typename Item>
+template <RowAppender Append>
 Datum relation_trans(FunctionCallInfo fcinfo) {
   if (PG_ARGISNULL(1) || PG_ARGISNULL(2)) return unchanged_state(fcinfo);
-  PG_RETURN_POINTER(
-      relation_append(relation_state(fcinfo), integer_argument<Tid>(fcinfo, 1), integer_argument<Item>(fcinfo, 2)));
+  PG_RETURN_POINTER(Append(fcinfo));
 }
 
 }  // namespace
 
-BATMAP_FUNCTION(batmap_relation_trans_int4_int4) { return relation_trans<int32_t, int32_t>(fcinfo); }
-BATMAP_FUNCTION(batmap_relation_trans_int4_int8) { return relation_trans<int32_t, int64_t>(fcinfo); }
-BATMAP_FUNCTION(batmap_relation_trans_int8_int4) { return relation_trans<int64_t, int32_t>(fcinfo); }
-BATMAP_FUNCTION(batmap_relation_trans_int8_int8) { return relation_trans<int64_t, int64_t>(fcinfo); }
+BATMAP_FUNCTION(batmap_relation_trans_int4_int4) { return relation_trans<with_integer_row<int32_t, int32_t>>(fcinfo); }
+BATMAP_FUNCTION(batmap_relation_trans_int4_int8) { return relation_trans<with_integer_row<int32_t, int64_t>>(fcinfo); }
+BATMAP_FUNCTION(batmap_relation_trans_int8_int4) { return relation_trans<with_integer_row<int64_t, int32_t>>(fcinfo); }
+BATMAP_FUNCTION(batmap_relation_trans_int8_int8) { return relation_trans<with_integer_row<int64_t, int64_t>>(fcinfo); }
+BATMAP_FUNCTION(batmap_relation_trans_int4_text) { return relation_trans<with_text_row<int32_t>>(fcinfo); }
+BATMAP_FUNCTION(batmap_relation_trans_int8_text) { return relation_trans<with_text_row<int64_t>>(fcinfo); }
+BATMAP_FUNCTION(batmap_relation_trans_int4_uuid) { return relation_trans<with_uuid_row<int32_t>>(fcinfo); }
+BATMAP_FUNCTION(batmap_relation_trans_int8_uuid) { return relation_trans<with_uuid_row<int64_t>>(fcinfo); }
 
 BATMAP_FUNCTION(batmap_relation_merge) {
   if (PG_ARGISNULL(1)) return unchanged_state(fcinfo);

@@ -1,8 +1,6 @@
-// Aggregates that build a batmap_relation of text items: transitions for text and uuid, and merging. The state is a
-// relation of text items with room to grow (kernels/relation/text_relation.h), changed in place while there is room, as
-// in agg_relation.cpp.
+// States of the aggregates over rows with text items: appending and merging. A state is a relation of text items with
+// room to grow (kernels/relation/text_relation.h), changed in place while there is room, as in agg_relation.cpp.
 #include "extension/aggregates/agg_relation.h"
-#include "extension/input/arguments.h"
 #include "extension/server/backend.h"
 #include "extension/server/boundary.h"
 #include "extension/server/context_owned.h"
@@ -101,30 +99,3 @@ struct varlena* merge_texts(FunctionCallInfo fcinfo, struct varlena* other) {
 }
 
 }  // namespace batmap::pg
-
-using namespace batmap;
-using namespace batmap::pg;
-
-namespace {
-
-template <typename Tid>
-Datum text_trans(FunctionCallInfo fcinfo) {
-  if (PG_ARGISNULL(1) || PG_ARGISNULL(2)) return unchanged_state(fcinfo);
-  const std::string_view item = text_argument(fcinfo, 2);
-  PG_RETURN_POINTER(append_text_row(text_state(fcinfo), integer_argument<Tid>(fcinfo, 1), item));
-}
-
-/// Items are the canonical text of the uuid.
-template <typename Tid>
-Datum uuid_trans(FunctionCallInfo fcinfo) {
-  if (PG_ARGISNULL(1) || PG_ARGISNULL(2)) return unchanged_state(fcinfo);
-  const UuidText item(PG_GETARG_UUID_P(2));
-  PG_RETURN_POINTER(append_text_row(text_state(fcinfo), integer_argument<Tid>(fcinfo, 1), item.view()));
-}
-
-}  // namespace
-
-BATMAP_FUNCTION(batmap_relation_trans_int4_text) { return text_trans<int32_t>(fcinfo); }
-BATMAP_FUNCTION(batmap_relation_trans_int8_text) { return text_trans<int64_t>(fcinfo); }
-BATMAP_FUNCTION(batmap_relation_trans_int4_uuid) { return uuid_trans<int32_t>(fcinfo); }
-BATMAP_FUNCTION(batmap_relation_trans_int8_uuid) { return uuid_trans<int64_t>(fcinfo); }

@@ -6,14 +6,24 @@
 namespace batmap::pg {
 
 namespace {
-// The size of a tuple of three int8 in an array: header, values, length and alignment.
+
+// The size of a tuple in an array: header, three int8 or two texts and an int8, length and alignment. The bytes of the
+// texts come on top.
 constexpr size_t kBytesPerPair = 64;
+
+size_t array_bytes(std::span<const PairRow> rows, const Datum* texts) {
+  size_t bytes = rows.size() * kBytesPerPair;
+  if (texts == nullptr) return bytes;
+  for (const PairRow& row : rows) bytes += VARSIZE(texts[row.item_a]) + VARSIZE(texts[row.item_b]);
+  return bytes;
+}
+
 }  // namespace
 
-Datum pair_array(FunctionCallInfo fcinfo, std::span<const PairRow> rows, const char* table_function) {
+Datum pair_array(FunctionCallInfo fcinfo, std::span<const PairRow> rows, const char* table_function, const Datum* texts) {
   const Oid pair_type = get_element_type(get_func_rettype(fcinfo->flinfo->fn_oid));
   const size_t count = rows.size();
-  if (count > MaxAllocSize / kBytesPerPair)
+  if (array_bytes(rows, texts) > MaxAllocSize)
     ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("%zu pairs do not fit into one array", count),
                     errhint("Use the table function %s, or a higher min_count.", table_function)));
   const TupleDesc descriptor = lookup_rowtype_tupdesc(pair_type, -1);
@@ -21,8 +31,8 @@ Datum pair_array(FunctionCallInfo fcinfo, std::span<const PairRow> rows, const c
   for (size_t k = 0; k < count; ++k) {
     if (k % 4096 == 0) CHECK_FOR_INTERRUPTS();
     const PairRow& row = rows[k];
-    Datum values[3] = {Int64GetDatum(row.item_a), Int64GetDatum(row.item_b),
-                       Int64GetDatum(static_cast<int64_t>(row.support))};
+    const auto item = [texts](int64_t value) { return texts == nullptr ? Int64GetDatum(value) : texts[value]; };
+    Datum values[3] = {item(row.item_a), item(row.item_b), Int64GetDatum(static_cast<int64_t>(row.support))};
     bool nulls[3] = {};
     elements[k] = HeapTupleGetDatum(heap_form_tuple(descriptor, values, nulls));
   }

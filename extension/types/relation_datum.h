@@ -24,10 +24,11 @@ inline size_t relation_capacity(const struct varlena* value) { return VARSIZE(va
 
 inline bool holds_texts(struct varlena* value) { return has_text_items(flat_bytes(value)); }
 
-/// The rows of a relation of either kind.
-inline uint64_t relation_row_count(struct varlena* value) {
-  return flat_header(holds_texts(value) ? text_relation_rows(flat_bytes(value)).data() : relation_bytes(value)).rows();
+/// The flat relation with the rows of a relation of either kind.
+inline std::byte* flat_rows(struct varlena* value) {
+  return holds_texts(value) ? text_relation_rows(flat_bytes(value)).data() : relation_bytes(value);
 }
+inline uint64_t relation_row_count(struct varlena* value) { return flat_header(flat_rows(value)).rows(); }
 
 /// An argument of the type with integer items, only read.
 /// @raises 42804 if the items are text
@@ -49,6 +50,15 @@ struct varlena* relation_allocate(size_t capacity);
 /// The texts of a finished relation of text items, by rank. They point into it; the array is in the current context.
 /// @raises XX001 if the relation is damaged; 53200 past the limit of the meter
 std::span<const std::string_view> relation_texts(struct varlena* value, MemoryMeter& meter);
+
+/// A finished relation of text items to answer from.
+struct FinishedTexts {
+  const std::byte* rows;  // the flat relation, whose items are indexes of `texts`
+  const Datum* texts;     // nullptr if there are no rows
+};
+/// The relation in an argument. The texts are in `context`, and charged to it.
+/// @param hint  for an error @raises 42804 if the items are integers; XX001; 53200
+FinishedTexts finished_texts(FunctionCallInfo fcinfo, int argument, MemoryContext context, const char* hint);
 
 /// @raises 42804: the items of a relation are of the other kind
 [[noreturn]] void raise_text_items(const char* hint);

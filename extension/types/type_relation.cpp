@@ -124,6 +124,19 @@ struct varlena* finished_of_texts(struct varlena* value) {
 
 }  // namespace
 
+FinishedTexts finished_texts(FunctionCallInfo fcinfo, int argument, MemoryContext context, const char* hint) {
+  struct varlena* value = any_relation_argument(fcinfo, argument);
+  const bool texts = holds_texts(value);
+  if (!texts && relation_row_count(value) > 0) raise_integer_items(hint);
+  value = relation_finished(value);
+  if (!texts) return {flat_rows(value), nullptr};
+  const MemoryContext caller = MemoryContextSwitchTo(context);
+  MemoryMeter* const meter = call_meter(context);
+  const Datum* const values = text_values(relation_texts(value, *meter), context, *meter);
+  MemoryContextSwitchTo(caller);
+  return {flat_rows(value), values};
+}
+
 struct varlena* relation_finished(struct varlena* value) {
   if (holds_texts(value)) return finished_of_texts(value);
   const FlatHeader header = flat_header(relation_bytes(value));
@@ -188,19 +201,9 @@ BATMAP_FUNCTION(batmap_relation_unnest) {
 }
 
 BATMAP_FUNCTION(batmap_relation_unnest_of) {
-  struct varlena* value = any_relation_argument(fcinfo, 0);
-  if (!holds_texts(value)) {
-    if (relation_row_count(value) > 0) raise_integer_items("Use batmap_unnest.");
-    return put_pairs(fcinfo, relation_bytes(relation_finished(value)), nullptr);
-  }
-  value = relation_finished(value);
-  const std::span<const std::byte> bytes = flat_bytes(value);
   const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap unnest", ALLOCSET_SMALL_SIZES);
-  const MemoryContext caller = MemoryContextSwitchTo(context);
-  MemoryMeter* const meter = call_meter(context);
-  const Datum* const texts = text_values(relation_texts(value, *meter), context, *meter);
-  MemoryContextSwitchTo(caller);
-  put_pairs(fcinfo, text_relation_rows(bytes).data(), texts);
+  const FinishedTexts relation = finished_texts(fcinfo, 0, context, "Use batmap_unnest.");
+  put_pairs(fcinfo, relation.rows, relation.texts);
   MemoryContextDelete(context);
   return Datum{0};
 }

@@ -149,6 +149,55 @@ SELECT g.half, p.item_a, p.item_b, p.support_count
 FROM (SELECT tid % 2 AS half, batmap_relation_agg(tid, item) AS r FROM lines WHERE tid IS NOT NULL GROUP BY 1) g,
     LATERAL batmap_pairs_of(g.r, top_k => 2) p ORDER BY 1, 4 DESC, 2, 3;
 
+-- pairs and itemsets of a group as arrays
+SELECT batmap_pairs_agg(tid, item, 5) AS pairs, pg_typeof(batmap_pairs_agg(tid::int8, item, 5)), batmap_itemsets_agg(tid, item, 6, 2) AS itemsets,
+    pg_typeof(batmap_itemsets_agg(tid::int8, item, 6, 2)) FROM lines;
+SELECT count(*) AS different FROM (
+    SELECT g.half, p.item_a, p.item_b, p.support_count FROM (SELECT tid % 2 AS half, batmap_pairs_agg(tid, item, 2) AS pairs FROM lines GROUP BY 1) g, unnest(g.pairs) p
+    EXCEPT ALL
+    SELECT g.half, p.item_a, p.item_b, p.support_count FROM (SELECT tid % 2 AS half, batmap_relation_agg(tid, item) AS r FROM lines GROUP BY 1) g, batmap_pairs_of(g.r, min_count => 2) p) d;
+SELECT count(*), count(DISTINCT itemset), count(*) FILTER (WHERE (i.itemset, i.support_count) IN (SELECT s.itemset, s.support_count FROM kept, batmap_itemsets_of(r, min_count => 1) s)) AS same
+FROM (SELECT batmap_itemsets_agg(tid, item, 1, NULL) AS found FROM lines) q, unnest(q.found) i;
+SELECT (SELECT count(*) FROM kept, batmap_itemsets_of(r, min_count => 1)) AS itemsets;
+SELECT count(*) AS different FROM (
+    SELECT p.item_a::uuid, p.item_b::uuid, p.support_count FROM (SELECT batmap_pairs_agg(tid, id, 1) AS pairs FROM keyed) q, unnest(q.pairs) p
+    EXCEPT ALL
+    SELECT p.item_a, p.item_b, p.support_count FROM batmap_pairs_of(NULL::uuid, 'SELECT tid, id FROM keyed', min_count => 1) p) d;
+SELECT i.* FROM (SELECT batmap_itemsets_agg(tid::int8, id, 6, 1) AS found FROM keyed) q, unnest(q.found) i;
+SELECT batmap_pairs_agg(tid::int8, id, 100), batmap_itemsets_agg(tid, id, 100, 2) FROM keyed;
+SELECT batmap_pairs_agg(tid, item, 1), batmap_itemsets_agg(tid, item, 1, NULL) FROM lines WHERE tid IS NULL OR item IS NULL;
+SELECT batmap_pairs_agg(tid, item, 0) FROM lines;
+SELECT batmap_pairs_agg(tid, item, NULL) FROM lines;
+SELECT batmap_pairs_agg(tid, item, tid + 1) FROM lines;
+SELECT batmap_itemsets_agg(tid, item, 1, 0) FROM lines;
+SELECT batmap_itemsets_agg(tid, item, 1, tid + 1) FROM lines;
+-- texts that do not fit into one array
+SELECT batmap_pairs_agg(1, repeat('x', 2000) || i, 1) FROM generate_series(1, 1000) i;
+SELECT batmap_itemsets_agg(1, repeat('x', 2000) || i, 1, 2) FROM generate_series(1, 1000) i;
+-- in parallel workers
+CREATE TABLE many AS SELECT i % 97 AS tid, 'item ' || i * i % 101 AS item, md5((i * i % 101)::text)::uuid AS id FROM generate_series(1, 5000) i;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 2;
+EXPLAIN (COSTS OFF) SELECT batmap_pairs_agg(tid, item, 5) FROM many;
+CREATE TABLE in_workers AS SELECT batmap_pairs_agg(tid, item, 5) AS pairs, batmap_itemsets_agg(tid, id, 9, 3) AS itemsets FROM many;
+SET max_parallel_workers_per_gather = 0;
+SELECT w.pairs = s.pairs AS same_pairs, w.itemsets = s.itemsets AS same_itemsets, cardinality(s.pairs), cardinality(s.itemsets) FROM in_workers w,
+    (SELECT batmap_pairs_agg(tid, item, 5) AS pairs, batmap_itemsets_agg(tid, id, 9, 3) AS itemsets FROM many) s;
+RESET max_parallel_workers_per_gather;
+RESET min_parallel_table_scan_size;
+RESET parallel_tuple_cost;
+RESET parallel_setup_cost;
+DROP TABLE many, in_workers;
+-- final functions called by hand
+SELECT _batmap_pairs_text_final(batmap_relation_agg(1, 2));
+SELECT _batmap_itemsets_text_final(batmap_relation_agg(1, 2));
+SELECT _batmap_pairs_text_final(NULL), _batmap_itemsets_text_final(NULL);
+SELECT _batmap_pairs_text_final(r) FROM kept;
+SELECT _batmap_pairs_trans(r, 1, 'a'::text, 1) FROM kept;
+SELECT _batmap_pairs_trans(batmap_relation_agg(1, 2), 1, 'a'::text, 0) FROM kept;
+
 -- edges: the empty text, texts of every length around the steps of the format, texts that differ late, other characters
 SELECT u.tid, length(u.item), md5(u.item) FROM (SELECT batmap_relation_agg(l, repeat('x', l)) AS r FROM unnest('{0,1,7,8,9,127,128,16383,16384,300000}'::int[]) l) q,
     batmap_unnest_of(q.r) u;
