@@ -1412,146 +1412,192 @@ AS 'MODULE_PATHNAME', 'batmap_episode_count_of_query' LANGUAGE C STABLE PARALLEL
 COMMENT ON FUNCTION batmap_episode_count_of(anyelement, text, text[], anycompatiblearray, int4[], text, text, text, record)
 IS 'supports of given episodes in the (time, event [, stream]) rows of a query, for events of any hashable type';
 
-CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps int4[], params record DEFAULT NULL)
+CREATE FUNCTION batmap_episode_occurrences(
+    query text,
+    episode int8[],
+    gaps int4[],
+    steps int4[] DEFAULT NULL,
+    counting text DEFAULT 'non_overlapped',
+    params record DEFAULT NULL
+)
 RETURNS TABLE (starts_at int8, ends_at int8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], int4[], record)
-IS 'a largest set of non-overlapping occurrences of an episode';
+COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], int4[], int4[], text, record)
+IS 'the occurrences that the support of an episode counts';
 
 CREATE FUNCTION batmap_episode_occurrences_of(
     query text,
     episode text[],
     gaps int4[],
+    steps int4[] DEFAULT NULL,
+    counting text DEFAULT 'non_overlapped',
     params record DEFAULT NULL
 )
 RETURNS TABLE (starts_at int8, ends_at int8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences_of(text, text[], int4[], record)
-IS 'a largest set of non-overlapping occurrences of an episode, whose events are text';
+COMMENT ON FUNCTION batmap_episode_occurrences_of(text, text[], int4[], int4[], text, record)
+IS 'the occurrences that the support of an episode counts; its events are text';
 
 CREATE FUNCTION batmap_episode_occurrences_of(
     event_type anyelement,
     query text,
     episode text[],
     gaps int4[],
+    steps int4[] DEFAULT NULL,
+    counting text DEFAULT 'non_overlapped',
     params record DEFAULT NULL
 )
 RETURNS TABLE (starts_at int8, ends_at int8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], int4[], record)
-IS 'a largest set of non-overlapping occurrences of an episode, for events of any hashable type';
+COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], int4[], int4[], text, record)
+IS 'the occurrences that the support of an episode counts, for events of any hashable type';
 
-CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps int8[], params record DEFAULT NULL)
+CREATE FUNCTION batmap_episode_occurrences(
+    query text,
+    episode int8[],
+    gaps int8[],
+    steps int4[] DEFAULT NULL,
+    counting text DEFAULT 'non_overlapped',
+    params record DEFAULT NULL
+)
 RETURNS TABLE (starts_at int8, ends_at int8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], int8[], record)
-IS 'a largest set of non-overlapping occurrences of an episode';
+COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], int8[], int4[], text, record)
+IS 'the occurrences that the support of an episode counts';
 
 CREATE FUNCTION batmap_episode_occurrences_of(
     query text,
     episode text[],
     gaps int8[],
+    steps int4[] DEFAULT NULL,
+    counting text DEFAULT 'non_overlapped',
     params record DEFAULT NULL
 )
 RETURNS TABLE (starts_at int8, ends_at int8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences_of(text, text[], int8[], record)
-IS 'a largest set of non-overlapping occurrences of an episode, whose events are text';
+COMMENT ON FUNCTION batmap_episode_occurrences_of(text, text[], int8[], int4[], text, record)
+IS 'the occurrences that the support of an episode counts; its events are text';
 
 CREATE FUNCTION batmap_episode_occurrences_of(
     event_type anyelement,
     query text,
     episode text[],
     gaps int8[],
+    steps int4[] DEFAULT NULL,
+    counting text DEFAULT 'non_overlapped',
     params record DEFAULT NULL
 )
 RETURNS TABLE (starts_at int8, ends_at int8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], int8[], record)
-IS 'a largest set of non-overlapping occurrences of an episode, for events of any hashable type';
+COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], int8[], int4[], text, record)
+IS 'the occurrences that the support of an episode counts, for events of any hashable type';
 
-CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps float8[], params record DEFAULT NULL)
+CREATE FUNCTION batmap_episode_occurrences(
+    query text,
+    episode int8[],
+    gaps float8[],
+    steps int4[] DEFAULT NULL,
+    counting text DEFAULT 'non_overlapped',
+    params record DEFAULT NULL
+)
 RETURNS TABLE (starts_at float8, ends_at float8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], float8[], record)
-IS 'a largest set of non-overlapping occurrences of an episode';
+COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], float8[], int4[], text, record)
+IS 'the occurrences that the support of an episode counts';
 
 CREATE FUNCTION batmap_episode_occurrences_of(
     query text,
     episode text[],
     gaps float8[],
+    steps int4[] DEFAULT NULL,
+    counting text DEFAULT 'non_overlapped',
     params record DEFAULT NULL
 )
 RETURNS TABLE (starts_at float8, ends_at float8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences_of(text, text[], float8[], record)
-IS 'a largest set of non-overlapping occurrences of an episode, whose events are text';
+COMMENT ON FUNCTION batmap_episode_occurrences_of(text, text[], float8[], int4[], text, record)
+IS 'the occurrences that the support of an episode counts; its events are text';
 
 CREATE FUNCTION batmap_episode_occurrences_of(
     event_type anyelement,
     query text,
     episode text[],
     gaps float8[],
+    steps int4[] DEFAULT NULL,
+    counting text DEFAULT 'non_overlapped',
     params record DEFAULT NULL
 )
 RETURNS TABLE (starts_at float8, ends_at float8, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], float8[], record)
-IS 'a largest set of non-overlapping occurrences of an episode, for events of any hashable type';
+COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], float8[], int4[], text, record)
+IS 'the occurrences that the support of an episode counts, for events of any hashable type';
 
-CREATE FUNCTION batmap_episode_occurrences(query text, episode int8[], gaps interval[], params record DEFAULT NULL)
+CREATE FUNCTION batmap_episode_occurrences(
+    query text,
+    episode int8[],
+    gaps interval[],
+    steps int4[] DEFAULT NULL,
+    counting text DEFAULT 'non_overlapped',
+    params record DEFAULT NULL
+)
 RETURNS TABLE (starts_at timestamptz, ends_at timestamptz, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], interval[], record)
-IS 'a largest set of non-overlapping occurrences of an episode';
+COMMENT ON FUNCTION batmap_episode_occurrences(text, int8[], interval[], int4[], text, record)
+IS 'the occurrences that the support of an episode counts';
 
 CREATE FUNCTION batmap_episode_occurrences_of(
     query text,
     episode text[],
     gaps interval[],
+    steps int4[] DEFAULT NULL,
+    counting text DEFAULT 'non_overlapped',
     params record DEFAULT NULL
 )
 RETURNS TABLE (starts_at timestamptz, ends_at timestamptz, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences_of(text, text[], interval[], record)
-IS 'a largest set of non-overlapping occurrences of an episode, whose events are text';
+COMMENT ON FUNCTION batmap_episode_occurrences_of(text, text[], interval[], int4[], text, record)
+IS 'the occurrences that the support of an episode counts; its events are text';
 
 CREATE FUNCTION batmap_episode_occurrences_of(
     event_type anyelement,
     query text,
     episode text[],
     gaps interval[],
+    steps int4[] DEFAULT NULL,
+    counting text DEFAULT 'non_overlapped',
     params record DEFAULT NULL
 )
 RETURNS TABLE (starts_at timestamptz, ends_at timestamptz, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], interval[], record)
-IS 'a largest set of non-overlapping occurrences of an episode, for events of any hashable type';
+COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, text, text[], interval[], int4[], text, record)
+IS 'the occurrences that the support of an episode counts, for events of any hashable type';
 
 CREATE FUNCTION batmap_episode_occurrences(
     time_type anyelement,
     query text,
     episode int8[],
     gaps anycompatiblearray,
+    steps int4[] DEFAULT NULL,
+    counting text DEFAULT 'non_overlapped',
     params record DEFAULT NULL
 )
 RETURNS TABLE (starts_at anyelement, ends_at anyelement, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_time_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences(anyelement, text, int8[], anycompatiblearray, record)
-IS 'a largest set of non-overlapping occurrences of an episode, with times of any type';
+COMMENT ON FUNCTION batmap_episode_occurrences(anyelement, text, int8[], anycompatiblearray, int4[], text, record)
+IS 'the occurrences that the support of an episode counts, with times of any type';
 
 CREATE FUNCTION batmap_episode_occurrences_of(
     event_type anyelement,
@@ -1559,13 +1605,15 @@ CREATE FUNCTION batmap_episode_occurrences_of(
     query text,
     episode text[],
     gaps int8[],
+    steps int4[] DEFAULT NULL,
+    counting text DEFAULT 'non_overlapped',
     params record DEFAULT NULL
 )
 RETURNS TABLE (starts_at anycompatible, ends_at anycompatible, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_time_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, anycompatible, text, text[], int8[], record)
-IS 'a largest set of non-overlapping occurrences of an episode, for events of any hashable type and times of any type';
+COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, anycompatible, text, text[], int8[], int4[], text, record)
+IS 'the occurrences that the support of an episode counts, for events of any hashable type and times of any type';
 
 CREATE FUNCTION batmap_episode_occurrences_of(
     event_type anyelement,
@@ -1573,13 +1621,15 @@ CREATE FUNCTION batmap_episode_occurrences_of(
     query text,
     episode text[],
     gaps interval[],
+    steps int4[] DEFAULT NULL,
+    counting text DEFAULT 'non_overlapped',
     params record DEFAULT NULL
 )
 RETURNS TABLE (starts_at anycompatible, ends_at anycompatible, stream text)
 AS 'MODULE_PATHNAME', 'batmap_episode_occurrences_of_time_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
     SUPPORT _batmap_stream_support;
-COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, anycompatible, text, text[], interval[], record)
-IS 'a largest set of non-overlapping occurrences of an episode, for events of any hashable type and times of any type';
+COMMENT ON FUNCTION batmap_episode_occurrences_of(anyelement, anycompatible, text, text[], interval[], int4[], text, record)
+IS 'the occurrences that the support of an episode counts, for events of any hashable type and times of any type';
 
 CREATE FUNCTION _batmap_window_pairs_support(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'batmap_window_pairs_support' LANGUAGE C STRICT PARALLEL SAFE;

@@ -189,7 +189,7 @@ class FrequentEpisodes final : public EpisodeRowStream {
 // ---- given episodes
 
 constexpr QueryArguments kCountQuery{6};
-constexpr QueryArguments kOccurrencesQuery{2};
+constexpr QueryArguments kOccurrencesQuery{4};
 
 /// Shared by counting and showing given episodes.
 class GivenEpisodeStream : public EpisodeRowStream {
@@ -211,6 +211,8 @@ class GivenEpisodeStream : public EpisodeRowStream {
     require(arguments, kEpisodes, name);
     require(arguments, kGivenGaps, "gaps");
     GivenEpisodes& given = call().given;
+    const char* const counting = arguments.string(kRule, kEpisodeCountingNames[0]);
+    guarded([&] { given.counting = parse_episode_counting(counting); });
     ArrayType* const array = arguments.array(kEpisodes);
     const int dimensions = ARR_NDIM(array);
     if (dimensions < 1 || dimensions > (many ? 2 : 1))
@@ -227,7 +229,7 @@ class GivenEpisodeStream : public EpisodeRowStream {
       const Gap gap = gap_of(gaps, row);
       guarded([&] { given.gaps.push_back(gap); });
     }
-    if (many) read_steps(arguments);
+    read_steps(arguments);
     guarded([&] {
       given.length = static_cast<size_t>(ARR_DIMS(array)[dimensions - 1]);
       given.check();
@@ -282,11 +284,9 @@ class EpisodeCounts final : public GivenEpisodeStream {
 
   const GivenEpisodes& read_arguments(const TableInput& input) {
     const Arguments arguments = input.arguments();
-    const char* const counting = arguments.string(kRule, kEpisodeCountingNames[0]);
     const char* const algorithm = arguments.string(kMethod, "auto");
     const char* const device = arguments.string(kGivenDevice, nullptr);
     guarded([&] {
-      call().given.counting = parse_episode_counting(counting);
       call().given.method = parse_episode_method(algorithm);
       call().given.device = device != nullptr ? selected_devices(device) : selected_devices();
     });

@@ -360,24 +360,25 @@ GrowingBuffer<FoundOccurrence> find_occurrences(const EventStreams& streams, con
                                                 const ExecutionOptions& options, RunRecord& record) {
   record.answers = AnswerKind::kOccurrences;
   record.method = kEpisodeMethodNames[static_cast<size_t>(EpisodeMethod::kTracking)];
-  record.reason = kEpisodeCountingNames[static_cast<size_t>(EpisodeCounting::kNonOverlapped)];
+  record.reason = kEpisodeCountingNames[static_cast<size_t>(streams.counting())];
   record_streams(streams, record);
   GrowingBuffer<FoundOccurrence> all(*options.memory);
   const Batch found(streams, episode);
   if (found.position.empty()) return all;
   for (const EventStream& axis : streams.axes()) {
     const EventStreamView view = axis.view();
-    NonOverlapped chosen;
-    const auto take = [&](int64_t end, int64_t start) {
-      if (!chosen.take(end, start)) return;
-      const EventStream::Piece& piece = axis.piece_of(start);
-      all.push_back({piece.stream, piece.first + (start - piece.at), piece.first + (end - piece.at)});
-    };
-    if (episode.length == 1) {
-      for (const int64_t time : view.list(found.symbols[0])) take(time, time);
-    } else {
-      Tracker(view, options).occurrences({found.symbols, found.gaps.data()}, take);
-    }
+    with_rule(view, [&](auto chosen) {
+      const auto take = [&](int64_t end, int64_t start) {
+        if (!chosen.take(end, start)) return;
+        const EventStream::Piece& piece = axis.piece_of(start);
+        all.push_back({piece.stream, piece.first + (start - piece.at), piece.first + (end - piece.at)});
+      };
+      if (episode.length == 1) {
+        for (const int64_t time : view.list(found.symbols[0])) take(time, time);
+      } else {
+        Tracker(view, options).occurrences({found.symbols, found.gaps.data()}, take);
+      }
+    });
   }
   record.results = all.size();
   return all;

@@ -35,6 +35,25 @@ SELECT starts_at, pg_typeof(ends_at) FROM batmap_episode_occurrences(NULL::float
 SELECT * FROM batmap_episode_occurrences_of(NULL::text, NULL::date, 'SELECT at::date, ''p'' || page, person FROM visits', '{p1, p2}', ARRAY[0, 1]);
 SELECT * FROM batmap_episode_occurrences_of(NULL::int4, NULL::timestamp, 'TABLE visits', '{2, 3}', ARRAY[interval '0', '2 days']);
 
+-- as many as the support counts: by streams, and of steps
+CREATE TABLE carts AS SELECT t AS day, item, person
+FROM (VALUES (1, '{a,abc,ac,d,cf,a,bc}'::text[]), (2, '{ad,c,bc,ae}'), (3, '{ef,ab,df,c,b,a,bc}'), (4, '{e,g,af,c,b,c}')) v (person, sets),
+    unnest(sets) WITH ORDINALITY s (items, t), regexp_split_to_table(items, '') item;
+SELECT e.*, c.counting, (SELECT support_count FROM batmap_episode_count_of('TABLE carts', e.episode, ARRAY[0, e.high], e.steps, c.counting)), o.*
+FROM (VALUES ('{a,b,c}'::text[], '{1,2,2}'::int4[], 4), ('{a,c}', NULL, 2), ('{b,c}', '{1,1}', NULL), ('{b}', NULL, 1), ('{z,a}', NULL, NULL)) e (episode, steps, high),
+    unnest('{non_overlapped,streams}'::text[]) WITH ORDINALITY c (counting),
+    LATERAL (SELECT count(*) AS found, count(DISTINCT o.stream) AS streams, min(o.starts_at || ' to ' || o.ends_at || ' of ' || o.stream) AS first
+             FROM batmap_episode_occurrences_of('TABLE carts', e.episode, ARRAY[0, e.high], e.steps, c.counting) o) o ORDER BY 1, c.ordinality;
+SELECT reason, method FROM batmap_last_run();
+SELECT * FROM batmap_episode_occurrences('SELECT day, ascii(item), person FROM carts', '{97, 98, 99}', ARRAY[0, NULL], '{1, 2, 2}', 'streams');
+SELECT * FROM batmap_episode_occurrences(NULL::int8, 'SELECT day, ascii(item), person FROM carts', '{97, 98, 99}', ARRAY[0, NULL], steps => '{1, 2, 2}', counting => 'streams');
+SELECT * FROM batmap_episode_occurrences('SELECT day, ascii(item), person FROM carts', '{97}', ARRAY[0, 1], counting => 'starts');
+SELECT * FROM batmap_episode_occurrences('SELECT day, ascii(item) FROM carts', '{97}', ARRAY[0, 1], counting => 'streams');
+SELECT * FROM batmap_episode_occurrences('SELECT day, ascii(item), person FROM carts', '{97, 98}', ARRAY[0, 1], '{1, 3}');
+SELECT * FROM batmap_episode_occurrences('SELECT day, ascii(item), person FROM carts', '{97, 98}', ARRAY[0, 1], '{1}');
+SELECT * FROM batmap_episode_occurrences('SELECT day, ascii(item), person FROM carts', '{97, 97}', ARRAY[0, 1], '{1, 1}');
+DROP TABLE carts;
+
 -- the aggregate; with dates, ends of the gap that are strings need a type
 SELECT person, batmap_episode_count_agg(at, page, '{1, 2}', '0', '1 day') AS timestamps,
        batmap_episode_count_agg(at::date, page, '{1, 2}', interval '0', interval '1 day') AS dates,

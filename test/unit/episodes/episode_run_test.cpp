@@ -226,16 +226,22 @@ TEST(EpisodeRun, CountsGivenEpisodesAndShowsThem) {
       ASSERT_EQ(counts[k], oracle_support(events, patterns[k])) << "round " << round;
       GivenEpisodes single = given;
       single.events = patterns[k].events;
+      single.counting = kEpisodeCountings[static_cast<size_t>(round) % 2];
+      const bool by_streams = single.counting == EpisodeCounting::kStreams;
       const EventStreams streams = streams_of(log_of(events, options), {}, single, options);
       const GrowingBuffer<FoundOccurrence> found = find_occurrences(streams, single, options, record);
-      ASSERT_EQ(found.size(), counts[k]);
+      ASSERT_EQ(found.size(), by_streams ? streams_with[k] : counts[k]);
       std::map<int64_t, std::vector<Event>> of_stream;
       for (const Event& event : events) of_stream[event.stream].push_back(event);
       for (size_t at = 0; at < found.size(); ++at) {
         std::vector<std::pair<int64_t, int64_t>> all;
         list_occurrences(of_stream[found[at].stream], patterns[k], 0, 0, 0, all);
         EXPECT_NE(std::find(all.begin(), all.end(), std::pair(found[at].starts_at, found[at].ends_at)), all.end());
+        if (by_streams) {  // the first of its stream
+          for (const auto& [start, end] : all) EXPECT_GE(end, found[at].ends_at);
+        }
         if (at > 0 && found[at].stream == found[at - 1].stream) {
+          EXPECT_FALSE(by_streams);
           EXPECT_GT(found[at].starts_at, found[at - 1].ends_at);
         }
       }
@@ -272,6 +278,8 @@ TEST(EpisodeRun, CountsGivenSteps) {
       pattern.gaps[in_set] = kSameTime;
       const uint64_t expected = oracle_support(events, pattern, counting);
       ASSERT_EQ(count(), std::vector<uint64_t>{expected}) << "round " << round;
+      ASSERT_EQ(find_occurrences(streams_of(log_of(events, options), {}, given, options), given, options, record).size(),
+                expected);
       found += expected;
     }
   }
