@@ -1284,6 +1284,160 @@ CREATE AGGREGATE batmap_itemsets_agg(tid int8, item uuid, min_count int8, max_le
 );
 COMMENT ON AGGREGATE batmap_itemsets_agg(int8, uuid, int8, int4) IS 'frequent itemsets of a group as an array, with text items, the texts of uuids';
 
+-- Counts of listed pairs ------------------------------------------------------------------------
+
+CREATE FUNCTION batmap_count_pairs(
+    query text,
+    pairs_query text,
+    measure text DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    item_a int8,
+    item_b int8,
+    support_count int8,
+    count_a int8,
+    count_b int8,
+    total int8,
+    support float8,
+    confidence float8,
+    confidence_ba float8,
+    lift float8,
+    score float8
+)
+AS 'MODULE_PATHNAME', 'batmap_count_pairs_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_count_pairs(text, text, text, name, name, record)
+IS 'supports and measures of listed pairs of items in the transactions of a query';
+
+CREATE FUNCTION batmap_count_pairs_of(
+    query text,
+    pairs_query text,
+    measure text DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    item_a text,
+    item_b text,
+    support_count int8,
+    count_a int8,
+    count_b int8,
+    total int8,
+    support float8,
+    confidence float8,
+    confidence_ba float8,
+    lift float8,
+    score float8
+)
+AS 'MODULE_PATHNAME', 'batmap_count_pairs_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_count_pairs_of(text, text, text, name, name, record)
+IS 'supports and measures of listed pairs of text items in the transactions of a query';
+
+CREATE FUNCTION batmap_count_pairs_of(
+    item_type anyelement,
+    query text,
+    pairs_query text,
+    measure text DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    item_a anyelement,
+    item_b anyelement,
+    support_count int8,
+    count_a int8,
+    count_b int8,
+    total int8,
+    support float8,
+    confidence float8,
+    confidence_ba float8,
+    lift float8,
+    score float8
+)
+AS 'MODULE_PATHNAME', 'batmap_count_pairs_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_count_pairs_of(anyelement, text, text, text, name, name, record)
+IS 'supports and measures of listed pairs of items of any hashable type in the transactions of a query';
+
+CREATE FUNCTION batmap_count_pairs(
+    relation batmap_relation,
+    pairs_query text,
+    measure text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    item_a int8,
+    item_b int8,
+    support_count int8,
+    count_a int8,
+    count_b int8,
+    total int8,
+    support float8,
+    confidence float8,
+    confidence_ba float8,
+    lift float8,
+    score float8
+)
+AS 'MODULE_PATHNAME', 'batmap_count_pairs_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_count_pairs(batmap_relation, text, text, record)
+IS 'supports and measures of listed pairs of items in the transactions of a relation';
+
+CREATE FUNCTION batmap_count_pairs_of(
+    relation batmap_relation,
+    pairs_query text,
+    measure text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    item_a text,
+    item_b text,
+    support_count int8,
+    count_a int8,
+    count_b int8,
+    total int8,
+    support float8,
+    confidence float8,
+    confidence_ba float8,
+    lift float8,
+    score float8
+)
+AS 'MODULE_PATHNAME', 'batmap_count_pairs_text_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_count_pairs_of(batmap_relation, text, text, record)
+IS 'supports and measures of listed pairs of text items in the transactions of a relation';
+
+CREATE FUNCTION batmap_count_pairs_of(
+    item_type anyelement,
+    relation batmap_relation,
+    pairs_query text,
+    measure text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    item_a anyelement,
+    item_b anyelement,
+    support_count int8,
+    count_a int8,
+    count_b int8,
+    total int8,
+    support float8,
+    confidence float8,
+    confidence_ba float8,
+    lift float8,
+    score float8
+)
+AS 'MODULE_PATHNAME', 'batmap_count_pairs_of_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_count_pairs_of(anyelement, batmap_relation, text, text, record)
+IS 'supports and measures of listed pairs of items of any hashable type in the transactions of a relation';
+
 -- Episodes ---------------------------------------------------------------------------------------
 
 CREATE FUNCTION _batmap_episodes_support(internal) RETURNS internal

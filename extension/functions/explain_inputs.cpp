@@ -14,11 +14,14 @@ namespace batmap::pg {
 
 namespace {
 
+constexpr const char* kPairsQuery = "pairs_query";  // has no columns to name
+
 // The parameters that take a query, and what EXPLAIN calls them.
 constexpr struct QueryName {
   const char* parameter;
   const char* label;
-} kQueryNames[] = {{"query", "Query"}, {"left_query", "Left Query"}, {"right_query", "Right Query"}};
+} kQueryNames[] = {
+    {"query", "Query"}, {"left_query", "Left Query"}, {"right_query", "Right Query"}, {kPairsQuery, "Pairs Query"}};
 
 /// The arguments of a call, by the names of its parameters.
 struct NamedArguments {
@@ -90,6 +93,7 @@ void find_queries(void* arg) {
         use(value->constvalue);
     };
     add("params", [&](Datum value) { found.query.params = value; });
+    if (strcmp(name.parameter, kPairsQuery) == 0) continue;
     add("tid_column", [&](Datum value) { found.query.tid_column = NameStr(*DatumGetName(value)); });
     add("item_column", [&](Datum value) { found.query.item_column = NameStr(*DatumGetName(value)); });
     found.has_columns = arguments.find("tid_column") != nullptr;

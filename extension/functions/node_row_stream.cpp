@@ -195,8 +195,9 @@ TupleTableSlot* next_row(ScanState* node) {
     for (int k = 0; k < columns; ++k) slot->tts_values[k] = state->row[state->columns[k]];
   } else {
     for (int k = 0; k < columns; ++k) slot->tts_values[k] = block->value(state->columns[k]);
-    if (block->nan_is_null != RowBlock::kNone)
-      for (int k = 0; k < columns; ++k) slot->tts_isnull[k] = block->is_null(state->columns[k], slot->tts_values[k]);
+    if (block->nan_is_null != 0)
+      for (int k = 0; k < columns; ++k)
+        if (block->may_be_nan(state->columns[k])) slot->tts_isnull[k] = std::isnan(DatumGetFloat8(slot->tts_values[k]));
     ++block->next;
   }
   return ExecStoreVirtualTuple(slot);

@@ -90,8 +90,8 @@ class PairRowStream : public RunStream<Call> {
     show_items(right, &ItemPair::item_b, right_values_);
   }
   void show_support() { show_column(&call().batch.pairs()[0].support, sizeof(ItemPair)); }
-  /// @param column  of float8; NaN stands for NULL there
-  void set_nan_is_null(int column) { block_.nan_is_null = column; }
+  /// @param columns  of float8; NaN stands for NULL there
+  void set_nan_is_null(ColumnSet columns) { block_.nan_is_null = columns; }
   static_assert(sizeof(Datum) == sizeof(int64_t) && FLOAT8PASSBYVAL);
 
  private:

@@ -46,12 +46,13 @@ Datum materialize(FunctionCallInfo fcinfo, OpenStream open) {
     auto* const nulls = static_cast<bool*>(palloc0(static_cast<Size>(result->setDesc->natts) * sizeof(bool)));
     std::fill_n(nulls + result->setDesc->natts - stream->null_columns(), stream->null_columns(), true);
     const RowBlock* const block = stream->block();
-    const int nan_is_null = block == nullptr ? RowBlock::kNone : block->nan_is_null;
-    if (all_numbers(result->setDesc) && nan_is_null == RowBlock::kNone) {
+    const bool has_nan = block != nullptr && block->nan_is_null != 0;
+    if (all_numbers(result->setDesc) && !has_nan) {
       put_numbers(stream, result, values, nulls);
     } else {
       while (stream->next(values)) {
-        if (nan_is_null != RowBlock::kNone) nulls[nan_is_null] = block->is_null(nan_is_null, values[nan_is_null]);
+        for (int k = 0; has_nan && k < result->setDesc->natts; ++k)
+          if (block->may_be_nan(k)) nulls[k] = std::isnan(DatumGetFloat8(values[k]));
         tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
       }
     }

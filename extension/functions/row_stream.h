@@ -19,18 +19,17 @@ struct RowBlock {
     size_t stride;
   };
   static constexpr int kMaxColumns = 12;
-  static constexpr int kNone = -1;
 
   size_t next = 0;
   size_t rows = 0;
   Column columns[kMaxColumns] = {};
-  int nan_is_null = kNone;  // a column of float8, in which NaN stands for NULL
+  uint32_t nan_is_null = 0;  // bit k: column k is of float8, and NaN stands for NULL there
 
   Datum value(int column) const {
     const Column& values = columns[column];
     return *reinterpret_cast<const Datum*>(static_cast<const char*>(values.first) + next * values.stride);
   }
-  bool is_null(int column, Datum value) const { return column == nan_is_null && std::isnan(DatumGetFloat8(value)); }
+  bool may_be_nan(int column) const { return (nan_is_null >> column & 1) != 0; }
 };
 
 /// The columns of a stream that are read: column k is bit k. The others need not be made.

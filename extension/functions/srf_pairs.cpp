@@ -1,10 +1,9 @@
 // Table functions batmap_pairs, batmap_partners and their _of forms: arguments, input, and rows of the answer.
 #include <algorithm>
 #include <array>
-#include <limits>
 
-#include "extension/functions/pair_stream.h"
 #include "extension/functions/planner_support.h"
+#include "extension/functions/support_stream.h"
 #include "extension/functions/table_input.h"
 #include "extension/input/run_costs.h"
 #include "extension/server/device_use.h"
@@ -88,144 +87,6 @@ const PairQuery& read_arguments(const Arguments& arguments, const PairArguments&
 }
 
 // ---- answers
-
-/// The columns of batmap_pairs.
-enum PairColumn {
-  kItemA,
-  kItemB,
-  kSupportCount,
-  kCountA,
-  kCountB,
-  kTotal,
-  kSupport,
-  kConfidence,
-  kConfidenceBa,
-  kLift,
-  kScore,
-  kPairColumns
-};
-
-/// The columns of batmap_partners.
-enum PartnerColumn { kItem, kPartner, kRank, kPartnerCount, kPartnerScore };
-
-constexpr ColumnSet one(int column) { return ColumnSet{1} << column; }
-
-/// Are the counts of the single items needed for the wanted columns?
-bool needs_supports(ColumnSet wanted, bool partners) {
-  // The rank of a partner follows from the scores.
-  if (partners) return (wanted & (one(kRank) | one(kPartnerScore))) != 0;
-  return (wanted & ~(one(kItemA) | one(kItemB) | one(kSupportCount) | one(kTotal) | one(kSupport))) != 0;
-}
-
-/// The answers of one call: the items, their counts, and what follows from these.
-template <typename Call>
-class SupportStream : public PairRowStream<Call> {
- public:
-  using PairRowStream<Call>::PairRowStream;
-  using PairRowStream<Call>::call;
-
-  /// A measure that nobody named has no values.
-  int null_columns() const override { return call().query.measure ? 0 : 1; }
-
-  /// To be called before the run is made.
-  void want(ColumnSet wanted) {
-    wanted_ = wanted;
-    call().query.supports = needs_supports(wanted, call().query.partners);
-    this->set_nan_is_null(call().query.partners ? int{kPartnerScore} : call().query.measure ? int{kScore} : RowBlock::kNone);
-  }
-
- protected:
-  void show_answers(const Dictionary* items, const int64_t& total) {
-    if (call().query.partners)
-      show_partners(items, total);
-    else
-      show_measured_pairs(items, total);
-  }
-
- private:
-  void show_measured_pairs(const Dictionary* items, const int64_t& total) {
-    this->show_pairs(items, items);
-    const std::span<const PairSupports> supports = call().batch.supports();
-    show_if(supports.empty() ? nullptr : &supports[0].a, sizeof(PairSupports));
-    show_if(supports.empty() ? nullptr : &supports[0].b, sizeof(PairSupports));
-    this->show_column(&total, 0);
-    show_measure(kSupport, PairMeasure::kSupport, total);
-    show_measure(kConfidence, PairMeasure::kConfidence, total);
-    show_measure(kConfidenceBa, PairMeasure::kConfidence, total, true);
-    show_measure(kLift, PairMeasure::kLift, total);
-    show_measure(kScore, call().query.measure.value_or(PairMeasure::kSupport), total);
-  }
-
-  void show_partners(const Dictionary* items, const int64_t& total) {
-    this->show_item_columns(items, items);
-    const double* const scores = measured(kPartnerScore, *call().query.measure, total, false);
-    show_if(scores == nullptr ? nullptr : rank(scores), sizeof(int64_t));
-    this->show_support();
-    show_if(scores, sizeof(double));
-  }
-
-  void show_measure(int column, PairMeasure measure, int64_t total, bool turned = false) {
-    const bool has_values = (wanted_ & one(column)) != 0 && (column != kScore || call().query.measure);
-    show_if(has_values ? measured(column, measure, total, turned) : nullptr, sizeof(double));
-  }
-
-  void show_if(const void* first, size_t stride) {
-    if (first != nullptr)
-      this->show_column(first, stride);
-    else
-      this->show_nothing();
-  }
-
-  /// The values of a measure in the batch. @return nullptr if they cannot be computed, because they are not wanted
-  const double* measured(int column, PairMeasure measure, int64_t total, bool turned) {
-    const PairBatch& batch = call().batch;
-    // The support of a pair does not depend on the counts of its items.
-    static constexpr PairSupports kNoSupports{};
-    const bool has_supports = !batch.supports().empty();
-    if (!has_supports && measure != PairMeasure::kSupport) return nullptr;
-    const PairSupports& supports = has_supports ? batch.supports()[0] : kNoSupports;
-    const size_t stride = has_supports ? sizeof(PairSupports) / sizeof(uint64_t) : 0;
-    double*& values = values_[column];
-    if (values == nullptr) values = room<double>();
-    pair_measures(measure,
-                  {.both = {&batch.pairs()[0].support, sizeof(ItemPair) / sizeof(uint64_t)},
-                   .a = {turned ? &supports.b : &supports.a, stride},
-                   .b = {turned ? &supports.a : &supports.b, stride},
-                   .total = static_cast<double>(total)},
-                  batch.size(), values);
-    return values;
-  }
-
-  /// The place of each partner among those of its item. Equal scores have equal ranks.
-  const int64_t* rank(const double* scores) {
-    if (ranks_ == nullptr) ranks_ = room<int64_t>();
-    const std::span<const ItemPair> pairs = call().batch.pairs();
-    for (size_t k = 0; k < pairs.size(); ++k) {
-      const double score = std::isnan(scores[k]) ? -std::numeric_limits<double>::infinity() : scores[k];
-      const bool is_first = place_ == 0 || pairs[k].item_a != item_;
-      place_ = is_first ? 1 : place_ + 1;
-      if (is_first || score != score_) rank_ = place_;
-      item_ = pairs[k].item_a;
-      score_ = score;
-      ranks_[k] = rank_;
-    }
-    return ranks_;
-  }
-
-  template <typename Value>
-  Value* room() const {
-    return static_cast<Value*>(MemoryContextAlloc(this->context(), kBatchRows * sizeof(Value)));
-  }
-
-  ColumnSet wanted_ = kAllColumns;
-  double* values_[kPairColumns] = {};  // [kBatchRows] each
-  int64_t* ranks_ = nullptr;           // [kBatchRows]
-  // Of the last partner:
-  int64_t item_ = 0;
-  int64_t place_ = 0;  // 0: there was none
-  int64_t rank_ = 0;
-  double score_ = 0;
-};
 
 class PairStream final : public SupportStream<PairCall> {
  public:

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "extension/input/packed_plan.h"
+#include "extension/input/pair_list.h"
 #include "extension/input/query_shape.h"
 #include "extension/input/row_reader.h"
 
@@ -70,6 +71,8 @@ void read_query(const InnerQuery& query, QueryInput& input, MemoryMeter& meter, 
                       column_encoder(key_kind(columns.types[item], item_type), item)};
   if (input.tids != nullptr) encoders[0].dictionary = input.tids->dictionary;
   add_dictionary(encoders[0], columns.types[tid], columns.collations[tid], context, meter);
+  encoders[1].dictionary = input.items;
+  if (input.items != nullptr) check_collations(columns.collations[item], input.items_collation);
   add_dictionary(encoders[1], item_type, columns.collations[item], context, meter);
 
   PackedPlan plan{};
@@ -89,8 +92,10 @@ void read_query(const InnerQuery& query, QueryInput& input, MemoryMeter& meter, 
   else if (encoders[0].dictionary != nullptr)
     MemoryContextDelete(encoders[0].dictionary->context);
   sink.seal();
-  input.items = encoders[1].dictionary;
-  if (input.items != nullptr) input.item_rank = dictionary_sort(*input.items);
+  if (input.items == nullptr && encoders[1].dictionary != nullptr) {
+    input.items = encoders[1].dictionary;
+    input.item_rank = dictionary_sort(*input.items);
+  }
   input.rows_read = input.log->rows();
   leave_inner_query(errors);
   MemoryContextSwitchTo(caller);

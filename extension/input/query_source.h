@@ -32,18 +32,20 @@ struct QueryInput {
   ProgressReport* progress;
   Oid item_type;  // for the _of functions: the type of the item column; ANYELEMENTOID: any; else InvalidOid
   // Results:
-  Dictionary* items;    // item values by rank, for the _of functions; else nullptr
-  uint32_t* item_rank;  // [items->count] rank of each item id in the log
+  Dictionary* items;    // item values by rank, for the _of functions; else nullptr. If the caller gives one, item values by
+                        // id instead, among them those that it has
+  uint32_t* item_rank;  // [items->count] rank of each item id in the log; nullptr with a dictionary of the caller
   uint64_t rows_read;   // rows without NULL; other rows are not part of the relation
   bool in_parallel;     // parallel workers read, too
   // For queries whose columns are not just the transaction and the item:
   const char* columns = "the transaction and the item";  // for hints
   bool item_first = false;
   SharedTids* tids = nullptr;  // nullptr: the tids are not shared
+  Oid items_collation = InvalidOid;  // of the dictionary that the caller gives
 
-  /// The rank of each item id, for the engine. Empty if items are integers.
+  /// The rank of each item id, for the engine. Empty if items are integers, or the engine gets their ids.
   std::span<const uint32_t> ranks() const {
-    return items == nullptr ? std::span<const uint32_t>() : std::span(item_rank, items->count);
+    return item_rank == nullptr ? std::span<const uint32_t>() : std::span(item_rank, items->count);
   }
 
   /// The word for batmap_last_run().

@@ -110,13 +110,28 @@ void ListedRun::keep_rows(const std::vector<ChunkView>& chunks, int side, KeyCod
   visit_rows(chunks, options_.cancel, [&](int64_t tid, int64_t key) {
     const uint32_t code = items.find(key);
     if (code == KeyCodes::kNone || !is_listed[first + code]) return;
-    // A tid that only the right side has is in no pair.
-    const uint32_t slot = side == 0 ? insert(tids, tid) : tids.find(tid);
+    // A tid that only the right side has is in no pair. With supports it has all listed items of either side.
+    const uint32_t slot = side == 0 || query_.supports ? insert(tids, tid) : tids.find(tid);
     if (slot == KeyCodes::kNone) return;
     kept.push_back({first + code, slot});
     ++lists_.length[first + code];
   });
   require_at_most(kept.size(), "with listed items");
+}
+
+/// Gives each tid a code, and counts them.
+void ListedRun::count_tids(const std::vector<ChunkView>& chunks, KeyCodes& tids) {
+  if (!tids.direct()) {
+    visit_rows(chunks, options_.cancel, [&](int64_t tid, int64_t) { tids.insert(tid); });
+    record_.transactions = tids.size();
+    return;
+  }
+  Buffer<uint64_t> seen(*options_.memory, (tids.size() + 63) / 64, Fill::kZero);
+  visit_rows(chunks, options_.cancel, [&](int64_t tid, int64_t) {
+    const uint32_t slot = tids.find(tid);
+    seen[slot >> 6] |= uint64_t{1} << (slot & 63);
+  });
+  for (const uint64_t word : seen) record_.transactions += static_cast<uint64_t>(std::popcount(word));
 }
 
 void ListedRun::group_rows(const ListedInput& input) {
@@ -133,6 +148,7 @@ void ListedRun::group_rows(const ListedInput& input) {
   GrowingBuffer<KeptRow> kept(meter);
   if (!input.left.empty() && !input.right.empty()) {
     KeyCodes tids(meter, bounds.low, bounds.range(), rows_of(input.left) + rows_of(input.right));
+    if (query_.supports) count_tids(input.left, tids);
     keep_rows(input.left, 0, tids, is_listed, kept);
     keep_rows(input.right, 1, tids, is_listed, kept);
     tid_slots_ = static_cast<uint32_t>(tids.size());
@@ -154,6 +170,7 @@ void ListedRun::group_rows(const ListedInput& input) {
       seen[row.tid >> 6] |= uint64_t{1} << (row.tid & 63);
     }
   });
+  if (query_.supports) return;
   for (const uint64_t word : seen) record_.transactions += static_cast<uint64_t>(std::popcount(word));
 }
 
@@ -293,8 +310,9 @@ GrowingBuffer<ListedPair> ListedRun::count(size_t task, int worker) {
       while (next < end && entry.is_same_pair(entries_[next])) ++next;
     if (count >= query_.min_count) {
       const bool straight = entry.marked < left_items_;
-      found.push_back({value_of(straight ? entry.marked : entry.probed), value_of(straight ? entry.probed : entry.marked),
-                       count, next - k, entry.row});
+      const uint32_t a = straight ? entry.marked : entry.probed;
+      const uint32_t b = straight ? entry.probed : entry.marked;
+      found.push_back({value_of(a), value_of(b), count, next - k, entry.row, lists_.length[a], lists_.length[b]});
     }
     k = next;
   }

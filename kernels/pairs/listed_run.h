@@ -31,6 +31,7 @@ struct ListedQuery {
   uint64_t min_count = 1;  // 0: also pairs that have nothing in common
   bool bag = false;        // repeated rows multiply, as in a SQL join; else they count once
   bool each_row = false;   // an answer for each row of the list; else one for each different pair
+  bool supports = false;   // the two relations are one: also the supports of the items, and the number of all tids
 };
 
 /// What is counted, in chunks that must stay valid until the constructor of the run returns.
@@ -47,6 +48,9 @@ struct ListedPair {
   uint64_t count;
   uint64_t times;  // rows of the list with this pair; 1 with each_row
   uint64_t row;    // with each_row: its number in the list
+  // With supports: the tids of each item.
+  uint64_t support_a = 0;
+  uint64_t support_b = 0;
 };
 
 class ListedRun {
@@ -65,7 +69,7 @@ class ListedRun {
   bool next(std::vector<ListedPair>& batch);
 
   /// pair_instances: rows that are looked up, known before the first answer; items: different ones on the list;
-  /// items_kept: those that have rows; transactions: tids of the rows that are kept.
+  /// items_kept: those that have rows; transactions: tids of the rows that are kept, or with supports all tids.
   const RunRecord& record() const { return record_; }
 
   /// Whether memory may not suffice for the answers still to come.
@@ -94,6 +98,7 @@ class ListedRun {
   void code_list(const std::vector<ChunkView>& list);
   void keep_rows(const std::vector<ChunkView>& chunks, int side, KeyCodes& tids, const Buffer<uint8_t>& is_listed,
                  GrowingBuffer<KeptRow>& kept);
+  void count_tids(const std::vector<ChunkView>& chunks, KeyCodes& tids);
   void group_rows(const ListedInput& input);
   void sort_lists();
   void order_entries();

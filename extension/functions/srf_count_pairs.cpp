@@ -1,0 +1,177 @@
+// Table functions batmap_count_pairs and batmap_count_pairs_of: arguments, the list of pairs, the rows, and rows of the answer.
+#include <algorithm>
+
+#include "extension/functions/support_stream.h"
+#include "extension/functions/table_input.h"
+#include "extension/input/pair_list.h"
+#include "pairs/listed_answers.h"
+
+#include "extension/server/pg.h"
+
+using namespace batmap;
+using namespace batmap::pg;
+
+namespace {
+
+constexpr const char* kPairColumnNames = "the two items of a pair";
+
+/// The engine's side of one call.
+struct CountPairsCall : PairRowsCall<PairQuery, ListedAnswers> {
+  using PairRowsCall::PairRowsCall;
+
+  std::optional<RowLog> rows;
+  std::optional<RowLog> list;
+  std::optional<RowLog> ranks;  // the list by the items that the rows have, if that is another
+};
+
+// Positions of the arguments after the two inputs. A relation has no columns to name.
+enum Argument { kMeasure, kTidColumn, kItemColumn, kQueryParams, kRelationParams = kTidColumn };
+
+constexpr QueryArguments kQuery{kQueryParams, true};
+constexpr QueryArguments kPairsOfQuery{kQueryParams};
+constexpr QueryArguments kPairsOfRelation{kRelationParams};
+
+class CountPairsStream final : public SupportStream<CountPairsCall> {
+ public:
+  using SupportStream::SupportStream;
+
+  /// @param items  the values of the items on the list; nullptr: they are integers
+  RowStream* run(const InputRows& rows, const Dictionary* items) {
+    items_ = items;
+    CountPairsCall& call = this->call();
+    const bool supports = call.query.supports || wants_total_;
+    begin(rows.kind, rows.count, [&] {
+      const RowLog& list = call.ranks ? *call.ranks : *call.list;
+      call.run.emplace(call.list->chunks(), list.chunks(), rows.chunks(), supports, call.options);
+      call.ranks.reset();
+      call.rows.reset();
+    });
+    drop_relation(rows);
+    total_ = static_cast<int64_t>(call.run->record().transactions);
+    return this;
+  }
+
+  void want_columns(ColumnSet wanted) {
+    want(wanted);
+    // Listed items need not occur, and then have no confidence and no lift.
+    const ColumnSet ratios = one(kSupport) | one(kConfidence) | one(kConfidenceBa) | one(kLift);
+    set_nan_is_null(ratios | (call().query.measure ? one(kScore) : 0));
+    wants_total_ = (wanted & (one(kTotal) | one(kSupport))) != 0;
+  }
+
+ private:
+  void show() override { this->show_answers(items_, total_); }
+
+  const Dictionary* items_ = nullptr;
+  int64_t total_ = 0;
+  bool wants_total_ = true;
+};
+
+void read_arguments(const Arguments& arguments, PairQuery& query) {
+  const char* const measure = arguments.string(kMeasure, nullptr);
+  guarded([&] {
+    if (measure != nullptr) query.measure = parse_pair_measure(measure, MeasureUse::kValue);
+  });
+}
+
+/// Reads the list. @return the values of its items; nullptr: they are integers
+Dictionary* read_list(const InnerQuery& query, Oid item_type, Oid& collation, CountPairsCall& call, MemoryContext context) {
+  guarded([&] { call.list.emplace(call.meter); });
+  PairListInput input{&*call.list, &call.progress, item_type, kPairColumnNames, nullptr, InvalidOid};
+  read_pair_list(query, input, call.meter, context);
+  collation = input.collation;
+  return input.items;
+}
+
+/// The steps of a call over a query.
+/// @param first  the index of the query; that of the pairs follows, then the other arguments
+RowStream* count_in_query(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int first, Oid item_type,
+                          ColumnSet wanted) {
+  auto* const stream = new_stream<CountPairsStream>(operation, context);
+  CountPairsCall& call = stream->call();
+  query_input(fcinfo, context, operation, first, kQuery);
+  query_input(fcinfo, context, operation, first + 1, kPairsOfQuery);
+  read_arguments({fcinfo, first + 2}, call.query);
+  stream->want_columns(wanted);
+  guarded([&] { call.rows.emplace(call.meter); });
+  QueryInput input{&*call.rows, &call.progress, item_type, nullptr, nullptr, 0, false};
+  const InnerQuery query = query_argument(fcinfo, first, first + 2, kQuery);
+  check_query(query, input, context);
+  Oid collation;
+  input.items = read_list(query_argument(fcinfo, first + 1, first + 2, kPairsOfQuery), item_type, collation, call, context);
+  input.items_collation = collation;
+  read_query(query, input, call.meter, context);
+  return stream->run(query_rows(input), input.items);
+}
+
+/// The list by the ranks of its items among those of a relation; -1 for an item that is not there.
+void rank_list(const Dictionary& items, Dictionary& listed, CountPairsCall& call, MemoryContext context) {
+  const size_t bytes = Max(listed.count, 1) * sizeof(int64_t);
+  guarded([&] {
+    call.meter.charge(bytes);
+    call.ranks.emplace(call.meter);
+  });
+  auto* const ranks = static_cast<int64_t*>(MemoryContextAllocHuge(context, bytes));
+  std::fill_n(ranks, listed.count, int64_t{-1});
+  for (uint32_t rank = 0; rank < items.count; ++rank) {
+    if (rank % 4096 == 0) CHECK_FOR_INTERRUPTS();
+    uint32_t id;
+    if (dictionary_find(listed, items.values[rank], id)) ranks[id] = rank;
+  }
+  guarded([&] {
+    TidItem rows[kChunkRows];
+    for (const ChunkView& chunk : call.list->chunks()) {
+      call.options.cancel.throw_if_requested();
+      decode_chunk(chunk, rows);
+      for (uint32_t k = 0; k < chunk.rows; ++k)
+        call.ranks->append(ranks[static_cast<size_t>(rows[k].tid)], ranks[static_cast<size_t>(rows[k].item)]);
+    }
+    call.ranks->seal();
+  });
+}
+
+/// The same over a relation.
+RowStream* count_in_relation(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int first, Oid item_type,
+                             ColumnSet wanted) {
+  auto* const stream = new_stream<CountPairsStream>(operation, context);
+  CountPairsCall& call = stream->call();
+  query_input(fcinfo, context, operation, first + 1, kPairsOfRelation);
+  read_arguments({fcinfo, first + 2}, call.query);
+  stream->want_columns(wanted);
+  Oid collation;
+  Dictionary* const listed =
+      read_list(query_argument(fcinfo, first + 1, first + 2, kPairsOfRelation), item_type, collation, call, context);
+  if (PG_ARGISNULL(first)) {  // batmap_relation_agg over no rows gives NULL
+    guarded([&] { call.rows.emplace(call.meter); });
+    return stream->run({"relation", 0, &*call.rows, nullptr, nullptr, nullptr, {}}, listed);
+  }
+  const InputRows rows = relation_rows(fcinfo, first, context, operation, item_type, call.meter);
+  if (listed != nullptr) rank_list(*rows.items, *listed, call, context);
+  return stream->run(rows, listed);
+}
+
+}  // namespace
+
+BATMAP_TABLE_FUNCTION(batmap_count_pairs_query) {
+  return count_in_query(fcinfo, context, "batmap_count_pairs", 0, InvalidOid, wanted);
+}
+
+BATMAP_TABLE_FUNCTION(batmap_count_pairs_text_query) {
+  return count_in_query(fcinfo, context, "batmap_count_pairs_of", 0, TEXTOID, wanted);
+}
+
+BATMAP_TABLE_FUNCTION(batmap_count_pairs_of_query) {
+  return count_in_query(fcinfo, context, "batmap_count_pairs_of", 1, item_type_argument(fcinfo), wanted);
+}
+
+BATMAP_TABLE_FUNCTION(batmap_count_pairs_relation) {
+  return count_in_relation(fcinfo, context, "batmap_count_pairs", 0, InvalidOid, wanted);
+}
+
+BATMAP_TABLE_FUNCTION(batmap_count_pairs_text_relation) {
+  return count_in_relation(fcinfo, context, "batmap_count_pairs_of", 0, TEXTOID, wanted);
+}
+
+BATMAP_TABLE_FUNCTION(batmap_count_pairs_of_relation) {
+  return count_in_relation(fcinfo, context, "batmap_count_pairs_of", 1, item_type_argument(fcinfo), wanted);
+}
