@@ -1438,6 +1438,36 @@ AS 'MODULE_PATHNAME', 'batmap_count_pairs_of_relation' LANGUAGE C STABLE PARALLE
 COMMENT ON FUNCTION batmap_count_pairs_of(anyelement, batmap_relation, text, text, record)
 IS 'supports and measures of listed pairs of items of any hashable type in the transactions of a relation';
 
+-- Triangles --------------------------------------------------------------------------------------
+
+CREATE FUNCTION batmap_triangles(query text, params record DEFAULT NULL)
+RETURNS TABLE (triangles int8, edges int8, nodes int8)
+AS 'MODULE_PATHNAME', 'batmap_triangles_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_triangles(text, record)
+IS 'number of triangles in a graph, whose edges the rows of a query are';
+
+CREATE FUNCTION batmap_edge_triangles(query text, params record DEFAULT NULL)
+RETURNS TABLE (node_a int8, node_b int8, triangles int8)
+AS 'MODULE_PATHNAME', 'batmap_edge_triangles_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_edge_triangles(text, record)
+IS 'in how many triangles each edge of a graph is: the common neighbours of its nodes';
+
+CREATE FUNCTION batmap_edge_triangles_of(query text, params record DEFAULT NULL)
+RETURNS TABLE (node_a text, node_b text, triangles int8)
+AS 'MODULE_PATHNAME', 'batmap_edge_triangles_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_edge_triangles_of(text, record)
+IS 'in how many triangles each edge of a graph is, whose nodes are text';
+
+CREATE FUNCTION batmap_edge_triangles_of(node_type anyelement, query text, params record DEFAULT NULL)
+RETURNS TABLE (node_a anyelement, node_b anyelement, triangles int8)
+AS 'MODULE_PATHNAME', 'batmap_edge_triangles_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_edge_triangles_of(anyelement, text, record)
+IS 'in how many triangles each edge of a graph is, for nodes of any hashable type';
+
 -- Episodes ---------------------------------------------------------------------------------------
 
 CREATE FUNCTION _batmap_episodes_support(internal) RETURNS internal

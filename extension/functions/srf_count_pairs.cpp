@@ -77,7 +77,7 @@ void read_arguments(const Arguments& arguments, PairQuery& query) {
 /// Reads the list. @return the values of its items; nullptr: they are integers
 Dictionary* read_list(const InnerQuery& query, Oid item_type, Oid& collation, CountPairsCall& call, MemoryContext context) {
   guarded([&] { call.list.emplace(call.meter); });
-  PairListInput input{&*call.list, &call.progress, item_type, kPairColumnNames, nullptr, InvalidOid};
+  PairListInput input{&*call.list, &call.progress, item_type, "items", kPairColumnNames, true, nullptr, InvalidOid, ""};
   read_pair_list(query, input, call.meter, context);
   collation = input.collation;
   return input.items;

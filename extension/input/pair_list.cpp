@@ -3,11 +3,28 @@
 
 #include <array>
 
+#include "extension/input/packed_plan.h"
 #include "extension/input/row_reader.h"
 
 #include "extension/server/pg.h"
 
 namespace batmap::pg {
+
+namespace {
+
+/// @return InvalidOid: integers
+Oid common_type(const TwoColumns& columns) {
+  if (is_integer(columns.types[0]) && is_integer(columns.types[1])) return InvalidOid;
+  const Oid types[2] = {getBaseType(columns.types[0]), getBaseType(columns.types[1])};
+  if (stands_for(types[1], types[0])) return types[0];
+  if (stands_for(types[0], types[1])) return types[1];
+  ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                  errmsg("the columns of the input query must be of one type, not %s and %s",
+                         format_type_be(columns.types[0]), format_type_be(columns.types[1])),
+                  errhint("Cast one of the columns.")));
+}
+
+}  // namespace
 
 void read_pair_list(const InnerQuery& query, PairListInput& input, MemoryMeter& meter, MemoryContext context) {
   const MemoryContext caller = MemoryContextSwitchTo(context);
@@ -15,17 +32,27 @@ void read_pair_list(const InnerQuery& query, PairListInput& input, MemoryMeter& 
   enter_inner_query(errors, query.text);
   Query* const analyzed = analyze_select(query, input.columns);
   const TwoColumns columns = two_columns(analyzed, input.columns, false);
-  check_key_type(columns.types[0], input.item_type, "first", "items");
-  check_key_type(columns.types[1], input.item_type, "second", "items");
+  Oid type = input.item_type;
+  if (type == ANYELEMENTOID) type = common_type(columns);
+  check_key_type(columns.types[0], type, "first", input.values);
+  check_key_type(columns.types[1], type, "second", input.values);
   check_collations(columns.collations[0], columns.collations[1]);
-  std::array encoders{column_encoder(key_kind(columns.types[0], input.item_type), 0),
-                      column_encoder(key_kind(columns.types[1], input.item_type), 1)};
-  add_dictionary(encoders[0], input.item_type, columns.collations[0], context, meter);
+  std::array encoders{column_encoder(key_kind(columns.types[0], type), 0),
+                      column_encoder(key_kind(columns.types[1], type), 1)};
+  add_dictionary(encoders[0], type, columns.collations[0], context, meter);
   encoders[1].dictionary = encoders[0].dictionary;
-  PlannedStmt* const plan = pg_plan_query(analyzed, query.text, 0, nullptr);
+  PackedPlan plan{};
+  if (!input.keeps_order && !OidIsValid(type))
+    plan = plan_packed(analyzed, query.text, {encoders[0].kind, encoders[1].kind, 0, 0});
+  else
+    plan.plan = pg_plan_query(analyzed, query.text, input.keeps_order ? 0 : CURSOR_OPT_PARALLEL_OK, nullptr);
   RowLogSink sink{input.log, input.progress, false};
-  read_inner_query(plan, query.text, columns.types, std::span<const KeyEncoder, 2>(encoders), sink);
+  if (plan.packed)
+    read_inner_chunks(plan.plan, query.text, sink);
+  else
+    read_inner_query(plan.plan, query.text, columns.types, std::span<const KeyEncoder, 2>(encoders), sink);
   sink.seal();
+  input.kind = plan.in_parallel ? "parallel scan" : "stream";
   input.items = encoders[0].dictionary;
   input.collation = columns.collations[0];
   leave_inner_query(errors);

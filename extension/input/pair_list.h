@@ -1,5 +1,6 @@
-// A list of pairs of items from the text of a query of two columns. The query runs like any input query (inner_query.h), but
-// without parallel workers, so that the list keeps its order. Rows with a NULL are ignored.
+// Rows of two values of one kind, from the text of a query: a list of pairs of items, or the edges of a graph. The query runs
+// like any input query (inner_query.h), but a list that keeps its order is read without parallel workers. Rows with a NULL are
+// ignored.
 #pragma once
 
 #include "extension/input/dictionary.h"
@@ -14,11 +15,14 @@ namespace batmap::pg {
 struct PairListInput {
   RowLog* log;  // filled and sealed; not owned
   ProgressReport* progress;
-  Oid item_type;         // of an _of form: that of both columns; InvalidOid: items are integers
+  Oid item_type;         // of an _of form: that of both columns; ANYELEMENTOID: any; InvalidOid: they are integers
+  const char* values;    // what the columns have, for hints: "items"
   const char* columns;   // what they are, for hints
+  bool keeps_order;
   // Results:
-  Dictionary* items;  // of an _of form: the values of the ids in the log; not sorted
+  Dictionary* items;  // the values of the ids in the log, not sorted; nullptr: they are integers
   Oid collation;      // of the items
+  const char* kind;   // how they were read: a word for batmap_last_run()
 };
 
 /// @raises what analyze_select() does; 42P10 unless two columns; 42804 for wrong types; 42P22 for two collations

@@ -6,6 +6,7 @@
 #include <bit>
 #include <utility>
 
+#include "core/counting_sort.h"
 #include "core/poll.h"
 #include "core/polled.h"
 #include "core/stopwatch.h"
@@ -43,21 +44,6 @@ uint32_t insert(KeyCodes& codes, int64_t key) { return codes.direct() ? codes.fi
 
 void require_at_most(uint64_t rows, const char* what) {
   if (rows >= kMaxRows) throw Error(ErrorCode::kTooLarge, std::string("more than 4294967294 rows ") + what);
-}
-
-/// Sorts by one member, which is below `bound`; keeps the order of equals. Afterwards `from` is scratch.
-template <typename Entry>
-void sort_by(uint32_t Entry::*member, uint32_t bound, size_t size, Buffer<Entry>& from, Buffer<Entry>& to,
-             const ExecutionOptions& options) {
-  Buffer<uint32_t> begin(*options.memory, bound, Fill::kZero);
-  in_parts(size, options.cancel, [&](size_t first, size_t last) {
-    for (size_t k = first; k < last; ++k) ++begin[from[k].*member];
-  });
-  uint32_t at = 0;
-  for (uint32_t& position : begin) at += std::exchange(position, at);
-  in_parts(size, options.cancel, [&](size_t first, size_t last) {
-    for (size_t k = first; k < last; ++k) to[begin[from[k].*member]++] = from[k];
-  });
 }
 
 }  // namespace

@@ -1,0 +1,127 @@
+// Answers for each row of a list of pairs against loops over sets: the shapes of relations, lists with unknown items, equal
+// items and pairs that repeat. Then too little memory, and cancellation.
+#include "pairs/listed_answers.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "test/unit/shared/countdown.h"
+#include "test/unit/shared/shapes.h"
+
+namespace batmap::test {
+namespace {
+
+std::vector<TidItem> list_for_answers(Random& random, const std::vector<TidItem>& rows, uint64_t pairs) {
+  std::vector<TidItem> list;
+  const auto item = [&] {
+    return rows.empty() || random.chance(10) ? random.signed_below(1000) - 500 : rows[random.below(rows.size())].item;
+  };
+  for (uint64_t k = 0; k < pairs; ++k) {
+    TidItem pair{item(), item()};
+    if (random.chance(10)) pair.item = pair.tid;
+    if (!list.empty() && random.chance(20)) pair = list[random.below(list.size())];
+    list.push_back(pair);
+  }
+  return list;
+}
+
+std::vector<PairRow> all_listed_answers(const std::vector<TidItem>& list, const std::vector<TidItem>& rows, bool supports,
+                                        const ExecutionOptions& options, uint64_t* total = nullptr, uint64_t pieces = 0) {
+  const PackedRows listed(list);
+  std::vector<PairRow> found;
+  std::optional<ListedAnswers> answers;
+  {
+    const PackedRows relation(rows, pieces);
+    answers.emplace(listed.chunks(), listed.chunks(), relation.chunks(), supports, options);
+  }
+  if (total != nullptr) *total = answers->record().transactions;
+  PairBatch batch;
+  while (answers->next(batch)) found.insert(found.end(), batch.begin(), batch.end());
+  EXPECT_TRUE(batch.empty());
+  EXPECT_FALSE(answers->next(batch));
+  EXPECT_EQ(answers->record().results, list.size());
+  return found;
+}
+
+TEST(ListedAnswersTest, AnswerEachRowOfTheListInItsOrder) {
+  Random random(kSeed);
+  uint64_t both = 0;
+  for (const Shape& shape : shapes(kSeed)) {
+    SCOPED_TRACE(shape.name + ", seed " + std::to_string(kSeed));
+    const std::vector<TidItem> list = list_for_answers(random, shape.rows, 5000);
+    std::map<int64_t, std::set<int64_t>> tids;
+    std::set<int64_t> all_tids;
+    for (const TidItem& row : shape.rows) {
+      tids[row.item].insert(row.tid);
+      all_tids.insert(row.tid);
+    }
+    for (const bool supports : {false, true}) {
+      MemoryMeter meter;
+      uint64_t total = 0;
+      const std::vector<PairRow> found =
+          all_listed_answers(list, shape.rows, supports, {.threads = 2, .memory = &meter, .cancel = {}}, &total);
+      ASSERT_EQ(found.size(), list.size());
+      if (supports) {
+        EXPECT_EQ(total, all_tids.size());
+      }
+      for (size_t k = 0; k < list.size(); ++k) {
+        const std::set<int64_t>& a = tids[list[k].tid];
+        const std::set<int64_t>& b = tids[list[k].item];
+        std::vector<int64_t> common;
+        std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(common));
+        ASSERT_EQ(found[k].item_a, list[k].tid);
+        ASSERT_EQ(found[k].item_b, list[k].item);
+        ASSERT_EQ(found[k].support, common.size()) << list[k].tid << ", " << list[k].item;
+        ASSERT_EQ(found[k].support_a, supports ? a.size() : 0);
+        ASSERT_EQ(found[k].support_b, supports ? b.size() : 0);
+        both += common.size();
+      }
+      EXPECT_EQ(meter.current(), 0u);
+    }
+  }
+  EXPECT_GT(both, 10000u);
+}
+
+TEST(ListedAnswersTest, CanFailAnywhere) {
+  Random random(kSeed + 1);
+  std::vector<TidItem> rows = random_rows(random, 20000, 3000, 300);
+  for (TidItem& row : rows) row = {scattered_key(row.tid), scattered_key(row.item)};
+  const std::vector<TidItem> list = list_for_answers(random, rows, 20000);
+  MemoryMeter unlimited;
+  const auto expected = all_listed_answers(list, rows, true, {.threads = 2, .memory = &unlimited, .cancel = {}});
+  int failures = 0;
+  bool done = false;
+  for (size_t limit = 0; !done; limit += 65536) {
+    ASSERT_LT(limit, size_t{64} << 20) << "no limit is enough";
+    MemoryMeter meter(limit);
+    try {
+      done = all_listed_answers(list, rows, true, {.threads = 2, .memory = &meter, .cancel = {}}).size() == expected.size();
+    } catch (const Error& error) {
+      ++failures;
+      ASSERT_EQ(error.code(), ErrorCode::kMemoryLimit) << error.what();
+    }
+    ASSERT_EQ(meter.current(), 0u) << "limit " << limit;
+  }
+  EXPECT_GT(failures, 5);
+  done = false;
+  for (int64_t polls = 0; !done; polls += 1 + polls / 8) {
+    ASSERT_LT(polls, 4000) << "polls without end";
+    MemoryMeter meter;
+    Countdown countdown{{polls}};
+    try {
+      all_listed_answers(list, rows, true, {.threads = 2, .memory = &meter, .cancel = countdown.token()});
+      done = true;
+      EXPECT_GT(polls, 10) << "hardly ever polled";
+    } catch (const Error& error) {
+      ASSERT_EQ(error.code(), ErrorCode::kCancelled) << error.what();
+    }
+    ASSERT_EQ(meter.current(), 0u) << "after poll " << polls;
+  }
+}
+
+}  // namespace
+}  // namespace batmap::test
