@@ -60,7 +60,9 @@ void read_pair_list(const InnerQuery& query, PairListInput& input, MemoryMeter& 
 }
 
 void check_collations(Oid first, Oid second) {
-  const auto deterministic = [](Oid collation) { return !OidIsValid(collation) || get_collation_isdeterministic(collation); };
+  const auto deterministic = [](Oid collation) {
+    return !OidIsValid(collation) || get_collation_isdeterministic(collation);
+  };
   if (first == second || (deterministic(first) && deterministic(second))) return;
   ereport(ERROR, (errcode(ERRCODE_COLLATION_MISMATCH), errmsg("the items cannot be compared: their collations differ"),
                   errhint("Give one of the columns the COLLATE clause of the other.")));

@@ -15,9 +15,9 @@ namespace batmap::pg {
 struct PairListInput {
   RowLog* log;  // filled and sealed; not owned
   ProgressReport* progress;
-  Oid item_type;         // of an _of form: that of both columns; ANYELEMENTOID: any; InvalidOid: they are integers
-  const char* values;    // what the columns have, for hints: "items"
-  const char* columns;   // what they are, for hints
+  Oid item_type;        // of an _of form: that of both columns; ANYELEMENTOID: any; InvalidOid: they are integers
+  const char* values;   // what the columns have, for hints: "items"
+  const char* columns;  // what they are, for hints
   bool keeps_order;
   // Results:
   Dictionary* items;  // the values of the ids in the log, not sorted; nullptr: they are integers
@@ -25,11 +25,10 @@ struct PairListInput {
   const char* kind;   // how they were read: a word for batmap_last_run()
 };
 
-/// @raises what analyze_select() does; 42P10 unless two columns; 42804 for wrong types; 42P22 for two collations
+/// @raises what analyze_select() does; 42P10 unless two columns; 42804 for wrong types; 42P21 as check_collations() does
 void read_pair_list(const InnerQuery& query, PairListInput& input, MemoryMeter& meter, MemoryContext context);
 
-/// Which pairs of collations tell values apart differently, if one of them is not deterministic.
-/// @raises 42P21 if they are two, and one is such
+/// @raises 42P21 for two collations of which one is not deterministic: they may tell values apart differently
 void check_collations(Oid first, Oid second);
 
 }  // namespace batmap::pg

@@ -40,7 +40,7 @@ struct QueryInput {
   // For queries whose columns are not just the transaction and the item:
   const char* columns = "the transaction and the item";  // for hints
   bool item_first = false;
-  SharedTids* tids = nullptr;  // nullptr: the tids are not shared
+  SharedTids* tids = nullptr;        // nullptr: the tids are not shared
   Oid items_collation = InvalidOid;  // of the dictionary that the caller gives
 
   /// The rank of each item id, for the engine. Empty if items are integers, or the engine gets their ids.

@@ -32,7 +32,8 @@ uint64_t edge_rows_of(const std::vector<ChunkView>& chunks) {
 
 /// Calls visit(a, b) with the nodes of every row, or with their ranks.
 template <typename Visit>
-void visit_edges(const std::vector<ChunkView>& chunks, std::span<const uint32_t> rank, const CancelToken& cancel, Visit visit) {
+void visit_edges(const std::vector<ChunkView>& chunks, std::span<const uint32_t> rank, const CancelToken& cancel,
+                 Visit visit) {
   TidItem rows[kChunkRows];
   for (const ChunkView& chunk : chunks) {
     cancel.throw_if_requested();
@@ -63,10 +64,7 @@ KeyBounds bounds_of(const std::vector<ChunkView>& chunks, std::span<const uint32
 
 TriangleRun::TriangleRun(const std::vector<ChunkView>& edges, std::span<const uint32_t> node_rank, bool of_edges,
                          const ExecutionOptions& options)
-    : options_(options),
-      edges_(*options.memory),
-      values_(*options.memory),
-      answers_(*options.memory, false) {
+    : options_(options), edges_(*options.memory), values_(*options.memory), answers_(*options.memory, false) {
   const Stopwatch watch;
   MemoryMeter& meter = *options.memory;
   const uint64_t rows = edge_rows_of(edges);

@@ -44,8 +44,9 @@ class TriangleRun {
   ExecutionOptions options_;
   RunRecord record_;
   uint64_t nodes_ = 0;
-  RowLog edges_;                     // between different nodes, each once
-  GrowingBuffer<int64_t> values_;    // of the codes, in ascending order; empty: codes are distances from first_value_, or ranks
+  RowLog edges_;  // between different nodes, each once
+  GrowingBuffer<int64_t>
+      values_;  // of the codes, in ascending order; empty: codes are distances from first_value_, or ranks
   int64_t first_value_ = 0;
   std::optional<ListedAnswers> of_edges_;
   std::optional<ListedRun> all_;

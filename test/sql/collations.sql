@@ -17,5 +17,11 @@ SELECT taken, expression, reason FROM batmap_explain_why('SELECT a.item COLLATE 
 SELECT taken, expression, reason FROM batmap_explain_why('SELECT a.tid, b.tid, count(*) FROM collated a JOIN collated b ON a.item COLLATE case_blind = b.item COLLATE case_blind GROUP BY 1, 2');
 SELECT lower(a.item COLLATE case_blind) AS a, lower(b.item COLLATE "C") AS b, count(*) FROM collated a JOIN collated b USING (tid)
     WHERE lower(a.item) < lower(b.item) GROUP BY a.item COLLATE case_blind, lower(b.item COLLATE "C");
+-- listed pairs: with one collation, or with collations that are deterministic
+SELECT item_a, item_b, support_count FROM batmap_count_pairs_of('SELECT tid, item COLLATE case_blind FROM collated', 'SELECT x COLLATE case_blind, ''BREAD'' COLLATE case_blind FROM (VALUES (''miLk'')) v (x)');
+SELECT item_a, item_b, support_count FROM batmap_count_pairs_of('SELECT tid, item FROM collated', 'SELECT ''Milk'' COLLATE "C", ''bread'' COLLATE "POSIX"');
+SELECT * FROM batmap_count_pairs_of('SELECT tid, item FROM collated', 'SELECT ''Milk'' COLLATE case_blind, ''BREAD'' COLLATE case_blind');
+SELECT * FROM batmap_count_pairs_of('SELECT tid, item FROM collated', 'SELECT ''Milk'' COLLATE case_blind, ''BREAD'' COLLATE "C"');
+SELECT * FROM batmap_triangles('SELECT a COLLATE case_blind, b COLLATE case_blind FROM (VALUES (''x'', ''y''), (''Y'', ''z''), (''Z'', ''X'')) v (a, b)');
 DROP TABLE collated;
 DROP COLLATION case_blind;

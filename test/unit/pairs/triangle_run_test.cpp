@@ -51,7 +51,8 @@ GraphAnswers graph_oracle(const std::vector<TidItem>& rows) {
   return answers;
 }
 
-GraphAnswers graph_answers(const std::vector<TidItem>& rows, std::span<const uint32_t> ranks, const ExecutionOptions& options) {
+GraphAnswers graph_answers(const std::vector<TidItem>& rows, std::span<const uint32_t> ranks,
+                           const ExecutionOptions& options) {
   GraphAnswers answers;
   const PackedRows packed(rows);
   TriangleRun all(packed.chunks(), ranks, false, options);
@@ -84,9 +85,14 @@ std::vector<TidItem> random_graph(Random& random, uint64_t edges, uint64_t nodes
 TEST(TriangleRunTest, AnswersLikeTheOracle) {
   Random random(kSeed);
   uint64_t triangles = 0;
-  std::vector<std::vector<TidItem>> graphs = {
-      {}, {{7, 7}}, {{1, 2}}, {{1, 2}, {2, 1}, {1, 1}}, {{1, 2}, {2, 3}, {3, 1}}, {{kMin, kMax}, {kMax, 0}, {0, kMin}},
-      {{kMin, kMin + 1}, {kMin + 1, kMin + 2}, {kMin + 2, kMin}}, {{kMax, kMax - 1}, {kMax - 1, kMax - 2}, {kMax, kMax - 2}}};
+  std::vector<std::vector<TidItem>> graphs = {{},
+                                              {{7, 7}},
+                                              {{1, 2}},
+                                              {{1, 2}, {2, 1}, {1, 1}},
+                                              {{1, 2}, {2, 3}, {3, 1}},
+                                              {{kMin, kMax}, {kMax, 0}, {0, kMin}},
+                                              {{kMin, kMin + 1}, {kMin + 1, kMin + 2}, {kMin + 2, kMin}},
+                                              {{kMax, kMax - 1}, {kMax - 1, kMax - 2}, {kMax, kMax - 2}}};
   for (const uint64_t nodes : {3, 10, 65, 300})
     for (const uint64_t edges : {2, 50, 4000}) graphs.push_back(random_graph(random, edges, nodes));
   for (const std::vector<TidItem>& graph : graphs) {
