@@ -31,8 +31,8 @@ def masked_product(watch, threads, mask, left, right):
     entries = ffi.new("GrB_Index*")
     check(lib.GrB_Matrix_nvals(entries, mask()))
     with watch:
-        product = Matrix(lib.GrB_INT64, mask.height, mask.width)
-        check(lib.GrB_mxm(product(), mask(), ffi.NULL, lib.GxB_PLUS_PAIR_INT64, left(), right(), lib.GrB_DESC_ST1))
+        product = Matrix(lib.GrB_INT32, mask.height, mask.width)
+        check(lib.GrB_mxm(product(), mask(), ffi.NULL, lib.GxB_PLUS_PAIR_INT32, left(), right(), lib.GrB_DESC_ST1))
         check(lib.GrB_Matrix_reduce_UINT64(total, ffi.NULL, lib.GrB_PLUS_MONOID_UINT64, product(), ffi.NULL))
         del product
     return entries[0], total[0]
