@@ -102,7 +102,10 @@ Datum itemset_array(FunctionCallInfo fcinfo, const ItemsetsOfGroup& found, const
   // Each itemset is a tuple with an array: some headers, and the items.
   size_t bytes = count * 96;
   if (texts == nullptr) bytes += found.items.size() * sizeof(int64_t);
-  for (size_t k = 0; texts != nullptr && k < found.items.size(); ++k) bytes += INTALIGN(VARSIZE(texts[found.items[k]]));
+  for (size_t k = 0; texts != nullptr && k < found.items.size(); ++k) {
+    if (k % 4096 == 0) CHECK_FOR_INTERRUPTS();
+    bytes += INTALIGN(VARSIZE(texts[found.items[k]]));
+  }
   if (bytes > MaxAllocSize)
     ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("%zu itemsets do not fit into one array", count),
                     errhint("Use the table function %s, or a higher min_count.", table_function)));

@@ -14,7 +14,10 @@ constexpr size_t kBytesPerPair = 64;
 size_t array_bytes(std::span<const PairRow> rows, const Datum* texts) {
   size_t bytes = rows.size() * kBytesPerPair;
   if (texts == nullptr) return bytes;
-  for (const PairRow& row : rows) bytes += VARSIZE(texts[row.item_a]) + VARSIZE(texts[row.item_b]);
+  for (size_t k = 0; k < rows.size(); ++k) {
+    if (k % 4096 == 0) CHECK_FOR_INTERRUPTS();
+    bytes += VARSIZE(texts[rows[k].item_a]) + VARSIZE(texts[rows[k].item_b]);
+  }
   return bytes;
 }
 

@@ -75,9 +75,16 @@ void read_arguments(const Arguments& arguments, PairQuery& query) {
 }
 
 /// Reads the list. @return the values of its items; nullptr: they are integers
-Dictionary* read_list(const InnerQuery& query, Oid item_type, Oid& collation, CountPairsCall& call, MemoryContext context) {
+Dictionary* read_list(const InnerQuery& query, Oid item_type, bool by_bytes, Oid& collation, CountPairsCall& call,
+                      MemoryContext context) {
   guarded([&] { call.list.emplace(call.meter); });
-  PairListInput input{&*call.list, &call.progress, item_type, "items", kPairColumnNames, true, nullptr, InvalidOid, ""};
+  PairListInput input{.log = &*call.list,
+                      .progress = &call.progress,
+                      .item_type = item_type,
+                      .values = "items",
+                      .columns = kPairColumnNames,
+                      .keeps_order = true,
+                      .by_bytes = by_bytes};
   read_pair_list(query, input, call.meter, context);
   collation = input.collation;
   return input.items;
@@ -98,7 +105,8 @@ RowStream* count_in_query(FunctionCallInfo fcinfo, MemoryContext context, const 
   const InnerQuery query = query_argument(fcinfo, first, first + 2, kQuery);
   check_query(query, input, context);
   Oid collation;
-  input.items = read_list(query_argument(fcinfo, first + 1, first + 2, kPairsOfQuery), item_type, collation, call, context);
+  input.items =
+      read_list(query_argument(fcinfo, first + 1, first + 2, kPairsOfQuery), item_type, false, collation, call, context);
   input.items_collation = collation;
   read_query(query, input, call.meter, context);
   return stream->run(query_rows(input), input.items);
@@ -140,7 +148,7 @@ RowStream* count_in_relation(FunctionCallInfo fcinfo, MemoryContext context, con
   stream->want_columns(wanted);
   Oid collation;
   Dictionary* const listed =
-      read_list(query_argument(fcinfo, first + 1, first + 2, kPairsOfRelation), item_type, collation, call, context);
+      read_list(query_argument(fcinfo, first + 1, first + 2, kPairsOfRelation), item_type, true, collation, call, context);
   if (PG_ARGISNULL(first)) {  // batmap_relation_agg over no rows gives NULL
     guarded([&] { call.rows.emplace(call.meter); });
     return stream->run({"relation", 0, &*call.rows, nullptr, nullptr, nullptr, {}}, listed);

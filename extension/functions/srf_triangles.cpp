@@ -26,8 +26,13 @@ constexpr QueryArguments kEdgesQuery{0};
 /// @param input  of a query @return the edges; call.edges has the rows
 PairListInput read_edges(const TableInput& input, TriangleCall& call) {
   guarded([&] { call.edges.emplace(call.meter); });
-  PairListInput edges{&*call.edges, &call.progress, input.item_type, "nodes", "the two nodes of an edge",
-                      false,        nullptr,        InvalidOid,      ""};
+  PairListInput edges{.log = &*call.edges,
+                      .progress = &call.progress,
+                      .item_type = input.item_type,
+                      .values = "nodes",
+                      .columns = "the two nodes of an edge",
+                      .keeps_order = false,
+                      .by_bytes = false};
   read_pair_list(input.query(), edges, call.meter, input.context);
   return edges;
 }

@@ -36,10 +36,14 @@ void read_pair_list(const InnerQuery& query, PairListInput& input, MemoryMeter& 
   if (type == ANYELEMENTOID) type = common_type(columns);
   check_key_type(columns.types[0], type, "first", input.values);
   check_key_type(columns.types[1], type, "second", input.values);
-  check_collations(columns.collations[0], columns.collations[1]);
+  Oid collation = columns.collations[0];
+  if (input.by_bytes)
+    collation = type == TEXTOID ? Oid{C_COLLATION_OID} : get_typcollation(type);
+  else
+    check_collations(collation, columns.collations[1]);
   std::array encoders{column_encoder(key_kind(columns.types[0], type), 0),
                       column_encoder(key_kind(columns.types[1], type), 1)};
-  add_dictionary(encoders[0], type, columns.collations[0], context, meter);
+  add_dictionary(encoders[0], type, collation, context, meter);
   encoders[1].dictionary = encoders[0].dictionary;
   PackedPlan plan{};
   if (!input.keeps_order && !OidIsValid(type))
@@ -54,7 +58,7 @@ void read_pair_list(const InnerQuery& query, PairListInput& input, MemoryMeter& 
   sink.seal();
   input.kind = plan.in_parallel ? "parallel scan" : "stream";
   input.items = encoders[0].dictionary;
-  input.collation = columns.collations[0];
+  input.collation = collation;
   leave_inner_query(errors);
   MemoryContextSwitchTo(caller);
 }

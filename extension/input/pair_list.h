@@ -19,10 +19,11 @@ struct PairListInput {
   const char* values;   // what the columns have, for hints: "items"
   const char* columns;  // what they are, for hints
   bool keeps_order;
+  bool by_bytes;  // texts are told apart by their bytes, as those of a relation, whatever their collation
   // Results:
-  Dictionary* items;  // the values of the ids in the log, not sorted; nullptr: they are integers
-  Oid collation;      // of the items
-  const char* kind;   // how they were read: a word for batmap_last_run()
+  Dictionary* items = nullptr;  // the values of the ids in the log, not sorted; nullptr: they are integers
+  Oid collation = InvalidOid;   // of the items
+  const char* kind = "";        // how they were read: a word for batmap_last_run()
 };
 
 /// @raises what analyze_select() does; 42P10 unless two columns; 42804 for wrong types; 42P21 as check_collations() does

@@ -91,7 +91,7 @@ TriangleRun::TriangleRun(const std::vector<ChunkView>& edges, std::span<const ui
   in_parts(size, options.cancel, [&](size_t first, size_t last) {
     for (size_t k = first; k < last; ++k) {
       ++degrees[all[k].from];
-      ++degrees[all[k].to];
+      if (all[k].to != all[k].from) ++degrees[all[k].to];
     }
   });
   in_parts(slots, options.cancel, [&](size_t first, size_t last) {

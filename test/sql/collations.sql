@@ -22,6 +22,8 @@ SELECT item_a, item_b, support_count FROM batmap_count_pairs_of('SELECT tid, ite
 SELECT item_a, item_b, support_count FROM batmap_count_pairs_of('SELECT tid, item FROM collated', 'SELECT ''Milk'' COLLATE "C", ''bread'' COLLATE "POSIX"');
 SELECT * FROM batmap_count_pairs_of('SELECT tid, item FROM collated', 'SELECT ''Milk'' COLLATE case_blind, ''BREAD'' COLLATE case_blind');
 SELECT * FROM batmap_count_pairs_of('SELECT tid, item FROM collated', 'SELECT ''Milk'' COLLATE case_blind, ''BREAD'' COLLATE "C"');
+SELECT c.item_a, c.item_b, c.support_count, c.count_a FROM (SELECT batmap_relation_agg(tid, item) AS r FROM collated) q,
+    batmap_count_pairs_of(r, 'SELECT a COLLATE case_blind, ''bread'' COLLATE "C" FROM (VALUES (''Milk''), (''MILK''), (''milk'')) v (a)') c;
 SELECT * FROM batmap_triangles('SELECT a COLLATE case_blind, b COLLATE case_blind FROM (VALUES (''x'', ''y''), (''Y'', ''z''), (''Z'', ''X'')) v (a, b)');
 DROP TABLE collated;
 DROP COLLATION case_blind;

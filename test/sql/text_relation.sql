@@ -175,21 +175,21 @@ SELECT batmap_itemsets_agg(tid, item, 1, tid + 1) FROM lines;
 SELECT batmap_pairs_agg(1, repeat('x', 2000) || i, 1) FROM generate_series(1, 1000) i;
 SELECT batmap_itemsets_agg(1, repeat('x', 2000) || i, 1, 2) FROM generate_series(1, 1000) i;
 -- in parallel workers
-CREATE TABLE many AS SELECT i % 97 AS tid, 'item ' || i * i % 101 AS item, md5((i * i % 101)::text)::uuid AS id FROM generate_series(1, 5000) i;
+CREATE TABLE many_lines AS SELECT i % 97 AS tid, 'item ' || i * i % 101 AS item, md5((i * i % 101)::text)::uuid AS id FROM generate_series(1, 5000) i;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2;
-EXPLAIN (COSTS OFF) SELECT batmap_pairs_agg(tid, item, 5) FROM many;
-CREATE TABLE in_workers AS SELECT batmap_pairs_agg(tid, item, 5) AS pairs, batmap_itemsets_agg(tid, id, 9, 3) AS itemsets FROM many;
+EXPLAIN (COSTS OFF) SELECT batmap_pairs_agg(tid, item, 5) FROM many_lines;
+CREATE TABLE in_workers AS SELECT batmap_pairs_agg(tid, item, 5) AS pairs, batmap_itemsets_agg(tid, id, 9, 3) AS itemsets FROM many_lines;
 SET max_parallel_workers_per_gather = 0;
 SELECT w.pairs = s.pairs AS same_pairs, w.itemsets = s.itemsets AS same_itemsets, cardinality(s.pairs), cardinality(s.itemsets) FROM in_workers w,
-    (SELECT batmap_pairs_agg(tid, item, 5) AS pairs, batmap_itemsets_agg(tid, id, 9, 3) AS itemsets FROM many) s;
+    (SELECT batmap_pairs_agg(tid, item, 5) AS pairs, batmap_itemsets_agg(tid, id, 9, 3) AS itemsets FROM many_lines) s;
 RESET max_parallel_workers_per_gather;
 RESET min_parallel_table_scan_size;
 RESET parallel_tuple_cost;
 RESET parallel_setup_cost;
-DROP TABLE many, in_workers;
+DROP TABLE many_lines, in_workers;
 -- final functions called by hand
 SELECT _batmap_pairs_text_final(batmap_relation_agg(1, 2));
 SELECT _batmap_itemsets_text_final(batmap_relation_agg(1, 2));
