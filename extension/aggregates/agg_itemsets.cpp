@@ -24,6 +24,14 @@ namespace {
 // threshold is cut to kMaxCount: no item of a relation has a larger support.
 constexpr int64_t kMaxCount = UINT32_MAX;
 
+/// @raises 22023 unless threshold and greatest length are those of the rows before
+void check_carried(int64_t carried, int64_t before) {
+  if (before != carried)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("min_count and max_length must be the same for all rows of a group"),
+                    errhint("A group has one threshold: add its column to GROUP BY.")));
+}
+
 template <RowAppender Append>
 Datum itemsets_trans(FunctionCallInfo fcinfo) {
   const int64_t min_count = min_count_argument(fcinfo, 3);
@@ -32,13 +40,16 @@ Datum itemsets_trans(FunctionCallInfo fcinfo) {
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("max_length must be at least 1, not " INT64_FORMAT, max_length)));
   const int64_t carried = max_length << 32 | std::min(min_count, kMaxCount);
-  if (!PG_ARGISNULL(0) && carried_number(any_relation_argument(fcinfo, 0)) != carried)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("min_count and max_length must be the same for all rows of a group"),
-                    errhint("A group has one threshold: add its column to GROUP BY.")));
-  if (PG_ARGISNULL(1) || PG_ARGISNULL(2)) return unchanged_state(fcinfo);
-  struct varlena* const state = Append(fcinfo);
-  carry_number(state, carried);
+  const bool is_first = PG_ARGISNULL(0);
+  if (PG_ARGISNULL(1) || PG_ARGISNULL(2)) {
+    if (!is_first) check_carried(carried, carried_number(any_relation_argument(fcinfo, 0)));
+    return unchanged_state(fcinfo);
+  }
+  struct varlena* const state = Append(fcinfo);  // as in agg_pairs.cpp
+  if (is_first)
+    carry_number(state, carried);
+  else
+    check_carried(carried, carried_number(state));
   PG_RETURN_POINTER(state);
 }
 

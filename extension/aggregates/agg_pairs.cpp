@@ -18,18 +18,26 @@ using namespace batmap::pg;
 
 namespace {
 
+/// @raises 22023 unless the threshold is that of the rows before
+void check_same(int64_t min_count, int64_t before) {
+  if (before != min_count)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("min_count must be the same for all rows of a group"),
+                    errdetail("It is " INT64_FORMAT " after " INT64_FORMAT ".", min_count, before)));
+}
+
 template <RowAppender Append>
 Datum pairs_trans(FunctionCallInfo fcinfo) {
   const int64_t min_count = min_count_argument(fcinfo, 3);
-  if (!PG_ARGISNULL(0)) {
-    const int64_t before = carried_number(any_relation_argument(fcinfo, 0));
-    if (before != min_count)
-      ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("min_count must be the same for all rows of a group"),
-                      errdetail("It is " INT64_FORMAT " after " INT64_FORMAT ".", min_count, before)));
+  const bool is_first = PG_ARGISNULL(0);
+  if (PG_ARGISNULL(1) || PG_ARGISNULL(2)) {
+    if (!is_first) check_same(min_count, carried_number(any_relation_argument(fcinfo, 0)));
+    return unchanged_state(fcinfo);
   }
-  if (PG_ARGISNULL(1) || PG_ARGISNULL(2)) return unchanged_state(fcinfo);
-  struct varlena* const state = Append(fcinfo);
-  carry_number(state, min_count);
+  struct varlena* const state = Append(fcinfo);  // keeps the number, and checks the state, which is worth doing once a row
+  if (is_first)
+    carry_number(state, min_count);
+  else
+    check_same(min_count, carried_number(state));
   PG_RETURN_POINTER(state);
 }
 
