@@ -124,7 +124,7 @@ void print_plan(void* arg) {
     is_explaining_plan = true;
     Query* query = analyze_select(*wanted.query, nullptr);
     if (wanted.has_columns) query = shape_rows(query, *wanted.query, TEXTOID);
-    PlannedStmt* const plan = pg_plan_query(query, wanted.query->text, CURSOR_OPT_PARALLEL_OK, nullptr);
+    PlannedStmt* const plan = plan_select(query, wanted.query->text);
     plan->queryId = 0;  // not to be shown
     QueryDesc* const description =
         CreateQueryDesc(plan, wanted.query->text, GetActiveSnapshot(), InvalidSnapshot, None_Receiver, nullptr, nullptr, 0);

@@ -223,9 +223,9 @@ Node* support_call(Node* request, const SupportedCall& layout) {
 /// Planner support of table functions whose number of rows no argument limits. The query is the first text among the arguments.
 BATMAP_FUNCTION(batmap_stream_support) {
   auto* const request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
-  if (!IsA(request, SupportRequestCost)) PG_RETURN_POINTER(nullptr);
+  if (!IsA(request, SupportRequestCost)) PG_RETURN_POINTER(NULL);
   const auto* const call = reinterpret_cast<const SupportRequestCost*>(request)->node;
-  if (call == nullptr || !IsA(call, FuncExpr)) PG_RETURN_POINTER(nullptr);
+  if (call == nullptr || !IsA(call, FuncExpr)) PG_RETURN_POINTER(NULL);
   List* const arguments = reinterpret_cast<const FuncExpr*>(call)->args;
   const ListCell* cell;
   foreach (cell, arguments) {
@@ -234,5 +234,5 @@ BATMAP_FUNCTION(batmap_stream_support) {
     const int first = foreach_current_index(cell) + 1 - type_arguments(reinterpret_cast<const FuncExpr*>(call));
     PG_RETURN_POINTER(support_call(request, {first, 1, SupportedCall::kNone, SupportedCall::kNone}));
   }
-  PG_RETURN_POINTER(nullptr);
+  PG_RETURN_POINTER(NULL);
 }

@@ -104,7 +104,7 @@ SetCollection& read_sets(const TableInput& input, AllPairsCall& call) {
                        AllocSetContextCreate(input.context, "batmap set", ALLOCSET_DEFAULT_SIZES),
                        column_encoder(key_kind(columns.types[0], input.item_type), 0)};
   add_dictionary(receiver.id, input.item_type, columns.collations[0], input.context, call.meter);
-  run_plan(pg_plan_query(analyzed, query.text, CURSOR_OPT_PARALLEL_OK, nullptr), query.text, columns.types, &receiver.pub);
+  run_plan(plan_select(analyzed, query.text), query.text, columns.types, &receiver.pub);
   MemoryContextDelete(receiver.scratch);
   if (Dictionary* const ids = receiver.id.dictionary; ids != nullptr) {
     const uint32_t* const ranks = dictionary_sort(*ids);

@@ -171,7 +171,7 @@ void read_events(const InnerQuery& query, EventInput& input, MemoryContext conte
     encoders[2] = column_encoder(key_kind(types[2]), 2);
     add_dictionary(encoders[2], types[2], columns.collations[2], context, meter);
   }
-  PlannedStmt* const plan = pg_plan_query(analyzed, query.text, CURSOR_OPT_PARALLEL_OK, nullptr);
+  PlannedStmt* const plan = plan_select(analyzed, query.text);
   const std::span<const KeyEncoder, 3> all(encoders);
   EventSink sink{&**input.log, input.progress};
   if (input.has_streams)

@@ -152,7 +152,7 @@ template <typename Tid, typename Item, bool kFactors>
 TidItem* decode_page(const HeapRows& rows, HeapScanDesc scan, TidItem* out, int64_t* factors) {
   const Relation table = scan->rs_base.rs_rd;
   const Snapshot snapshot = scan->rs_base.rs_snapshot;
-  heap_page_prune_opt(table, scan->rs_cbuf);
+  prune_page(scan);
   LockBuffer(scan->rs_cbuf, BUFFER_LOCK_SHARE);
   TupleDecoder<Tid, Item, kFactors> decoder(rows, scan, factors);
   const TidItem* const begin = out;
@@ -284,7 +284,7 @@ TidItem* read_heap_page(const HeapRows& rows, TidItem* out, int64_t* factors) {
   // As in ExecProcNode: a rescan may have been put off until the next row.
   if (node.ps.chgParam != nullptr) ExecReScan(&node.ps);
   if (node.ss_currentScanDesc == nullptr)  // a parallel scan has one already
-    node.ss_currentScanDesc = table_beginscan(node.ss_currentRelation, node.ps.state->es_snapshot, 0, nullptr);
+    node.ss_currentScanDesc = begin_scan(&node);
   auto* const scan = reinterpret_cast<HeapScanDesc>(node.ss_currentScanDesc);
   if (!pin_next_page(scan)) return nullptr;
   return rows.decode(rows, scan, out, factors);

@@ -62,7 +62,7 @@ PlannedStmt* plan_query(const InnerQuery& given, const Estimated& wanted) {
     if (!wanted.item_first) query = shape_rows(query, given, TEXTOID);
     estimated = wanted;
     estimated.query = query;
-    plan = pg_plan_query(query, given.text, CURSOR_OPT_PARALLEL_OK, nullptr);
+    plan = plan_select(query, given.text);
   }
   PG_FINALLY();
   { estimated = before; }

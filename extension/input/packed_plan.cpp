@@ -119,7 +119,7 @@ PackedPlan plan_packed(Query* query, const char* text, const RowColumns& columns
   PlannedStmt* plan = nullptr;
   wanted = {query, columns};
   PG_TRY();
-  { plan = pg_plan_query(query, text, CURSOR_OPT_PARALLEL_OK, nullptr); }
+  { plan = plan_select(query, text); }
   PG_FINALLY();
   { wanted = before; }
   PG_END_TRY();

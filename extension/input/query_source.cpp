@@ -79,7 +79,7 @@ void read_query(const InnerQuery& query, QueryInput& input, MemoryMeter& meter, 
   if (is_own_key(encoders[0].kind) && is_own_key(encoders[1].kind))
     plan = plan_packed(analyzed, query.text, {encoders[0].kind, encoders[1].kind, 0, tid});
   else
-    plan.plan = pg_plan_query(analyzed, query.text, CURSOR_OPT_PARALLEL_OK, nullptr);
+    plan.plan = plan_select(analyzed, query.text);
   input.in_parallel = plan.in_parallel;
 
   RowLogSink sink{input.log, input.progress, false};

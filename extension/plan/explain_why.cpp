@@ -33,20 +33,23 @@ Notes* notes = nullptr;
 
 planner_hook_type next_planner = nullptr;
 
-PlannedStmt* plan_as_others(Query* query, const char* text, int options, ParamListInfo params) {
-  return (next_planner != nullptr ? next_planner : standard_planner)(query, text, options, params);
+/// @param more  from version 19 on: the state of EXPLAIN
+template <typename... More>
+PlannedStmt* plan_as_others(Query* query, const char* text, int options, ParamListInfo params, More... more) {
+  return (next_planner != nullptr ? next_planner : standard_planner)(query, text, options, params, more...);
 }
 
-PlannedStmt* plan_and_note(Query* query, const char* text, int options, ParamListInfo params) {
+template <typename... More>
+PlannedStmt* plan_and_note(Query* query, const char* text, int options, ParamListInfo params, More... more) {
   Notes* const now = notes;
-  if (now == nullptr) return plan_as_others(query, text, options, params);
+  if (now == nullptr) return plan_as_others(query, text, options, params, more...);
   const bool was_planning = now->is_planning;
   PlannedStmt* statement = nullptr;
   PG_TRY();
   {
     // The planner may replace the query by a copy, so this is the place to know it.
     now->is_planning = query == now->query;
-    statement = plan_as_others(query, text, options, params);
+    statement = plan_as_others(query, text, options, params, more...);
   }
   PG_FINALLY();
   { now->is_planning = was_planning; }
@@ -162,7 +165,7 @@ BATMAP_FUNCTION(batmap_explain_why) {
   ErrorContextCallback callback;
   enter_inner_query(callback, query);
   Query* const analyzed = analyze_select({query}, nullptr);
-  List* const blocks = notes_of(analyzed, [&] { pg_plan_query(analyzed, query, CURSOR_OPT_PARALLEL_OK, nullptr); });
+  List* const blocks = notes_of(analyzed, [&] { plan_select(analyzed, query); });
   leave_inner_query(callback);
   const ListCell* cell;
   foreach (cell, blocks) {

@@ -280,18 +280,22 @@ List* equals_within(const PlannerInfo* root, Node* expression, Relids side, int 
 /// Does a unique index of a relation cover some of these expressions, or what is equal to them in each row of a side?
 bool has_unique_index(PlannerInfo* root, int relation, Relids side, const List* expressions, const List* operators) {
   if (planner_rt_fetch(relation, root)->rtekind != RTE_RELATION) return false;
-  List* columns = NIL;
-  List* equalities = NIL;
+  List* clauses = NIL;
   const ListCell* expression;
   const ListCell* equality;
   forboth(expression, expressions, equality, operators) {
     const ListCell* cell;
     foreach (cell, equals_within(root, static_cast<Node*>(lfirst(expression)), side, relation)) {
-      columns = lappend(columns, lfirst(cell));
-      equalities = lappend_oid(equalities, lfirst_oid(equality));
+      auto* const column = static_cast<Expr*>(lfirst(cell));
+      auto* const clause = makeNode(RestrictInfo);
+      clause->clause = make_opclause(lfirst_oid(equality), BOOLOID, false, column, column, InvalidOid,
+                                     exprCollation(reinterpret_cast<Node*>(column)));
+      clause->mergeopfamilies = get_mergejoin_opfamilies(lfirst_oid(equality));
+      clause->outer_is_left = true;
+      clauses = lappend(clauses, clause);
     }
   }
-  return columns != NIL && relation_has_unique_index_for(root, find_base_rel(root, relation), NIL, columns, equalities);
+  return clauses != NIL && has_unique_index_for(root, find_base_rel(root, relation), clauses);
 }
 
 /// Is a relation the right hand of a semi-join?

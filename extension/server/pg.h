@@ -81,6 +81,7 @@ extern "C" {
 #endif
 #include "storage/shmem.h"
 #include "storage/spin.h"
+#include "storage/standby.h"
 #include "tcop/dest.h"
 #include "tcop/tcopprot.h"
 #include "utils/acl.h"

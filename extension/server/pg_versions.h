@@ -1,8 +1,8 @@
-// The differences between the major versions 15 to 18 of the server. Each one has a name here, so that no
+// The differences between the major versions 15 to 19 of the server. Each one has a name here, so that no
 // other file tests the version, except pg.h, which includes this file, for names of headers.
 #pragma once
 
-static_assert(PG_VERSION_NUM >= 150000 && PG_VERSION_NUM < 190000, "batmap knows PostgreSQL 15 to 18");
+static_assert(PG_VERSION_NUM >= 150000 && PG_VERSION_NUM < 200000, "batmap knows PostgreSQL 15 to 19");
 
 namespace batmap::pg {
 
@@ -83,7 +83,13 @@ inline bool is_to_end() {
 #if PG_VERSION_NUM >= 170000
   if (TransactionTimeoutPending) return true;
 #endif
-#if PG_VERSION_NUM >= 160000
+#if PG_VERSION_NUM >= 190000
+  // On a standby: the conflicts that end a statement. With the others the server only looks for deadlocks and pins.
+  constexpr uint32 kEnding = 1u << RECOVERY_CONFLICT_DATABASE | 1u << RECOVERY_CONFLICT_TABLESPACE |
+                             1u << RECOVERY_CONFLICT_LOCK | 1u << RECOVERY_CONFLICT_SNAPSHOT |
+                             1u << RECOVERY_CONFLICT_LOGICALSLOT;
+  return MyProc != nullptr && (pg_atomic_read_u32(&MyProc->pendingRecoveryConflicts) & kEnding) != 0;
+#elif PG_VERSION_NUM >= 160000
   return MyProc != nullptr && MyProc->recoveryConflictPending;  // on a standby; an earlier version sends a cancel
 #else
   return false;
@@ -179,6 +185,15 @@ inline List* operator_families(Oid comparison) { return get_op_index_interpretat
 using OperatorFamily = OpBtreeInterpretation;
 inline List* operator_families(Oid comparison) { return get_op_btree_interpretation(comparison); }
 #endif
+
+/// Plans a SELECT, which may use parallel workers.
+inline PlannedStmt* plan_select(Query* query, const char* text) {
+#if PG_VERSION_NUM >= 190000
+  return pg_plan_query(query, text, CURSOR_OPT_PARALLEL_OK, nullptr, nullptr);
+#else
+  return pg_plan_query(query, text, CURSOR_OPT_PARALLEL_OK, nullptr);
+#endif
+}
 
 /// What EXPLAIN does for one query.
 inline void explain_one_query(Query* query, int options, IntoClause* into, ExplainState* es, const char* text,
@@ -314,6 +329,60 @@ using Base64Byte = uint8;
 #else
 using Base64Byte = char;
 #endif
+
+/// Starts a sequential scan of the table of a node.
+inline TableScanDesc begin_scan(ScanState* node) {
+  const Snapshot snapshot = node->ps.state->es_snapshot;
+#if PG_VERSION_NUM >= 190000
+  return table_beginscan(node->ss_currentRelation, snapshot, 0, nullptr,
+                         ScanRelIsReadOnly(node) ? SO_HINT_REL_READ_ONLY : SO_NONE);
+#else
+  return table_beginscan(node->ss_currentRelation, snapshot, 0, nullptr);
+#endif
+}
+
+/// Removes dead tuples from the page of a scan, if that pays.
+inline void prune_page(HeapScanDesc scan) {
+  const Relation table = scan->rs_base.rs_rd;
+#if PG_VERSION_NUM >= 190000
+  heap_page_prune_opt(table, scan->rs_cbuf, &scan->rs_vmbuffer, (scan->rs_base.rs_flags & SO_HINT_REL_READ_ONLY) != 0);
+#else
+  heap_page_prune_opt(table, scan->rs_cbuf);
+#endif
+}
+
+/// Does a unique index of a relation have these columns, and maybe others for which the query fixes a value?
+/// @param clauses  RestrictInfo: an expression of the relation equals something. The right operand is the expression.
+inline bool has_unique_index_for(PlannerInfo* root, RelOptInfo* relation, List* clauses) {
+#if PG_VERSION_NUM >= 190000
+  return relation_has_unique_index_for(root, relation, clauses, nullptr);
+#else
+  return relation_has_unique_index_for(root, relation, clauses, NIL, NIL);
+#endif
+}
+
+/// Builds an array of type jsonb element by element.
+class JsonbArray {
+ public:
+  JsonbArray() { push(WJB_BEGIN_ARRAY, nullptr); }
+  void add(JsonbValue& element) { push(WJB_ELEM, &element); }
+  Jsonb* finish() {
+    push(WJB_END_ARRAY, nullptr);
+    return JsonbValueToJsonb(result());
+  }
+
+ private:
+#if PG_VERSION_NUM >= 190000
+  JsonbInState state_{};
+  void push(JsonbIteratorToken token, JsonbValue* element) { pushJsonbValue(&state_, token, element); }
+  JsonbValue* result() { return state_.result; }
+#else
+  JsonbParseState* state_ = nullptr;
+  JsonbValue* result_ = nullptr;
+  void push(JsonbIteratorToken token, JsonbValue* element) { result_ = pushJsonbValue(&state_, token, element); }
+  JsonbValue* result() { return result_; }
+#endif
+};
 
 inline void delay_analyze() {
 #if PG_VERSION_NUM >= 180000

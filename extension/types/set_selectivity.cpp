@@ -287,9 +287,9 @@ BATMAP_FUNCTION(batmap_joinsel) {
 // The rows of batmap_unnest: the number of elements of a constant set, or the mean for the sets of a column.
 BATMAP_FUNCTION(batmap_set_unnest_support) {
   auto* const request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
-  if (!IsA(request, SupportRequestRows)) PG_RETURN_POINTER(nullptr);
+  if (!IsA(request, SupportRequestRows)) PG_RETURN_POINTER(NULL);
   auto* const rows = reinterpret_cast<SupportRequestRows*>(request);
-  if (rows->root == nullptr || rows->node == nullptr || !IsA(rows->node, FuncExpr)) PG_RETURN_POINTER(nullptr);
+  if (rows->root == nullptr || rows->node == nullptr || !IsA(rows->node, FuncExpr)) PG_RETURN_POINTER(NULL);
   Node* const set =
       estimate_expression_value(rows->root, static_cast<Node*>(linitial(castNode(FuncExpr, rows->node)->args)));
   if (IsA(set, Const)) {
@@ -301,7 +301,7 @@ BATMAP_FUNCTION(batmap_set_unnest_support) {
   examine_variable(rows->root, set, 0, &variable);
   const ElementStatistics s = element_statistics(&variable, rows->funcid);
   ReleaseVariableStats(variable);
-  if (!s.known) PG_RETURN_POINTER(nullptr);
+  if (!s.known) PG_RETURN_POINTER(NULL);
   rows->rows = s.mean_cardinality;
   PG_RETURN_POINTER(request);
 }

@@ -92,16 +92,15 @@ BATMAP_FUNCTION(batmap_to_jsonb) {
   ArrayType* const array = DatumGetArrayTypeP(set_to_array<int64>(fcinfo, INT8OID));
   const auto* const elements = reinterpret_cast<const int64*>(ARR_DATA_PTR(array));
   const int count = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-  JsonbParseState* state = nullptr;
-  pushJsonbValue(&state, WJB_BEGIN_ARRAY, nullptr);
+  batmap::pg::JsonbArray result;
   for (int i = 0; i < count; ++i) {
     if (i % 4096 == 0) CHECK_FOR_INTERRUPTS();
     JsonbValue element;
     element.type = jbvNumeric;
     element.val.numeric = int64_to_numeric(elements[i]);
-    pushJsonbValue(&state, WJB_ELEM, &element);
+    result.add(element);
   }
-  PG_RETURN_JSONB_P(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_ARRAY, nullptr)));
+  PG_RETURN_JSONB_P(result.finish());
 }
 
 BATMAP_FUNCTION(batmap_from_roaring) { return set_from_roaring(fcinfo, RoaringForm::k32); }

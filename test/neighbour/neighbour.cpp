@@ -37,8 +37,10 @@ bool numbers_tables = false;
 bool replaces_plans = false;
 bool drops_columns = false;
 
-PlannedStmt* plan_on(Query* query, const char* text, int options, ParamListInfo parameters) {
-  return (next_planner != nullptr ? next_planner : standard_planner)(query, text, options, parameters);
+/// @param more  from version 19 of the server on: the state of EXPLAIN
+template <typename... More>
+PlannedStmt* plan_on(Query* query, const char* text, int options, ParamListInfo parameters, More... more) {
+  return (next_planner != nullptr ? next_planner : standard_planner)(query, text, options, parameters, more...);
 }
 
 template <typename T>
@@ -290,13 +292,14 @@ PlannedStmt* without_columns(PlannedStmt* plan) {
 
 // ---- all of it
 
-PlannedStmt* plan_query(Query* query, const char* text, int options, ParamListInfo parameters) {
+template <typename... More>
+PlannedStmt* plan_query(Query* query, const char* text, int options, ParamListInfo parameters, More... more) {
   int tables = 0;
   if (numbers_tables) number_tables(reinterpret_cast<Node*>(query), &tables);
   Query* const before = copy_of(query);
   const int columns = list_length(query->targetList);
-  PlannedStmt* plan = plan_on(query, text, options, parameters);
-  if (plans_twice) plan = plan_on(copy_of(before), text, options, parameters);
+  PlannedStmt* plan = plan_on(query, text, options, parameters, more...);
+  if (plans_twice) plan = plan_on(copy_of(before), text, options, parameters, more...);
   if (walks_plans) {
     walk_plan(plan->planTree);
     walk_plans(plan->subplans);
@@ -305,7 +308,7 @@ PlannedStmt* plan_query(Query* query, const char* text, int options, ParamListIn
     plan = kept(text, before, plan);
   if (copies_plans) plan = copied(plan);
   if (replaces_plans && can_replace(before, plan, options))
-    plan = replaced(plan, plan_on(copy_of(before), text, options, parameters));
+    plan = replaced(plan, plan_on(copy_of(before), text, options, parameters, more...));
   if (drops_columns && plan->commandType == CMD_SELECT && columns == 2) plan = without_columns(plan);
   return plan;
 }

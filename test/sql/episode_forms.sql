@@ -60,7 +60,9 @@ SELECT person, batmap_episode_count_agg(at, page, '{1, 2}', '0', '1 day') AS tim
        batmap_episode_count_agg(at::date, page::int8, '{1, 2}', 0, 1) AS days,
        batmap_episode_count_agg(at::timestamp, page::int8, '{1, 2}', '23 h', NULL) AS unbounded
 FROM visits GROUP BY person ORDER BY person;
+\set VERBOSITY terse
 SELECT batmap_episode_count_agg(at::date, page, '{1, 2}', '0', '1 day') FROM visits;
+\set VERBOSITY default
 
 -- infinite and far times
 SELECT * FROM batmap_episodes('SELECT ''infinity''::date, 1', ARRAY[0, 1], min_count => 1);

@@ -197,7 +197,7 @@ SELECT * FROM refused($$'SELECT a, point(1, 2) FROM r', 'SELECT point(1, 2), c F
 SELECT * FROM refused($$'DELETE FROM r', 'TABLE s'$$);
 SELECT * FROM refused($$'TABLE r', 'TABLE nowhere'$$);
 SELECT * FROM refused($$'TABLE r', 'SELECT 1 / (b - b), c FROM s'$$);
-SELECT * FROM refused($$NULL, NULL, 'TABLE r', 'TABLE s'$$, 'batmap_join_project_of');
+SELECT sqlstate_, message FROM refused($$NULL, NULL, 'TABLE r', 'TABLE s'$$, 'batmap_join_project_of');
 SELECT * FROM refused($$NULL::text, NULL::int, 'TABLE r', 'TABLE s'$$, 'batmap_join_project_of');
 SELECT * FROM refused($$NULL::int, NULL::text, 'TABLE r', 'TABLE s'$$, 'batmap_join_project_of');
 SELECT * FROM refused($$NULL::json, NULL::int, 'SELECT ''{}''::json, b FROM r', 'TABLE s'$$, 'batmap_join_project_of');

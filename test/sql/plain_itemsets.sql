@@ -2,6 +2,8 @@
 LOAD 'batmap';
 CREATE SCHEMA sets;
 SET search_path = sets, public;
+-- PostgreSQL 19 can group below the join, which may be estimated to be cheaper.
+SELECT count(set_config(name, 'off', false)) AS "set" FROM pg_settings WHERE name = 'enable_eager_aggregate' \gset
 CREATE TABLE baskets (tid int NOT NULL, item int, word text, day int);
 INSERT INTO baskets SELECT DISTINCT ON (1, 2) k * 7919 % 350 + 1, CASE WHEN k % 43 > 0 THEN (k * k / 13 + k % 17) % 60 END, NULL, k % 7
     FROM generate_series(1, 5000) k;

@@ -2,6 +2,8 @@
 LOAD 'batmap';
 CREATE SCHEMA shop;
 SET search_path = shop, public;
+-- PostgreSQL 19 can group below the join, which may be estimated to be cheaper.
+SELECT count(set_config(name, 'off', false)) AS "set" FROM pg_settings WHERE name = 'enable_eager_aggregate' \gset
 CREATE TABLE customers (customer_id int PRIMARY KEY, city text NOT NULL);
 CREATE TABLE orders (order_id int PRIMARY KEY, customer_id int NOT NULL, day date NOT NULL, country text);
 CREATE TABLE products (product_id int PRIMARY KEY, name text NOT NULL, category text, price numeric);

@@ -3,6 +3,8 @@
 LOAD 'batmap';
 CREATE SCHEMA sums;
 SET search_path = sums, public;
+-- PostgreSQL 19 can group below the join, which may be estimated to be cheaper.
+SELECT count(set_config(name, 'off', false)) AS "set" FROM pg_settings WHERE name = 'enable_eager_aggregate' \gset
 CREATE TABLE lines (ord int, prod int, name text, qty int, small smallint, big bigint, price numeric(10, 2), rate numeric(6, 3), loose numeric, is_new bool, weight float8);
 INSERT INTO lines SELECT k % 350, k * 7919 / 350 % 60, 'n' || k % 31, k % 10 - 2, k % 7, (k % 1000) * 1000000007::bigint,
         CASE WHEN k % 50 > 0 THEN (k * 37 % 5000) / 100.0 END, (k * 13 % 3000) / 1000.0, (k % 11)::numeric / (1 + k % 3), k % 3 = 0, k / 7.0

@@ -43,7 +43,9 @@ SELECT rows_of($$SELECT * FROM batmap_pairs('SELECT tid, item FROM wide WHERE ti
 -- refused
 SELECT * FROM batmap_pairs('SELECT "order", "the item" FROM order_lines WHERE customer = $1', 1);
 SELECT * FROM batmap_pairs('SELECT "order", "the item" FROM order_lines WHERE customer = $2', 1, params => ROW('ann'::text));
+\set VERBOSITY terse
 SELECT * FROM batmap_pairs('SELECT "order", "the item" FROM order_lines WHERE customer = $1', 1, params => ROW(5));
+\set VERBOSITY default
 SELECT * FROM batmap_pairs('SELECT "order", "the item" FROM order_lines WHERE "order" = $1', 1, params => ROW('five'));
 SELECT * FROM batmap_pairs('SELECT "order", "the item" FROM order_lines; DROP TABLE order_lines', 1, params => ROW(1));
 SELECT count(*) FROM batmap_pairs('SELECT "order", "the item" FROM order_lines', 1, params => ROW());

@@ -44,7 +44,9 @@ SELECT pg_typeof(coalesce(plain, '{}')), pg_typeof(CASE WHEN id = 1 THEN s ELSE 
 -- refused
 INSERT INTO array_sets VALUES (6, ARRAY[-1]::int2[]);
 INSERT INTO array_sets VALUES (6, ARRAY[1, NULL]::int2[]);
+\set VERBOSITY terse
 SELECT id FROM array_sets WHERE s && ARRAY['x'];
+\set VERBOSITY default
 -- JSON
 SELECT to_jsonb(s), to_json(s), s::json, s::jsonb -> 0 AS first, jsonb_build_object('tags', s), pg_typeof(s::jsonb) FROM array_sets ORDER BY id;
 SELECT row_to_json(a), to_jsonb(a) -> 's' -> 1 FROM array_sets a WHERE id = 2;

@@ -59,7 +59,9 @@ SELECT * FROM misnamed();
 DROP FUNCTION batmap_wrong;
 
 -- A number of transactions where a fraction belongs is an error of the parser, or told.
+\set VERBOSITY terse
 SELECT count(*) FROM batmap_itemsets('VALUES (1, 1), (2, 1), (2, 2)', 0.5);
+\set VERBOSITY default
 SELECT item_a FROM batmap_pairs('VALUES (1, 1), (1, 2), (2, 2)', min_support => 1);
 SELECT itemset FROM batmap_itemsets('VALUES (1, 1), (1, 2), (2, 2)', min_support => 1);
 SELECT lhs FROM batmap_rules('VALUES (1, 1), (1, 2), (2, 2)', min_support => 1.0);
