@@ -60,6 +60,8 @@ void and_popcount_scalar(const AndPopcountTile& tile);
 #if defined(__x86_64__)
 void and_popcount_avx2(const AndPopcountTile& tile);
 void and_popcount_avx512(const AndPopcountTile& tile);
+#elif defined(__aarch64__)
+void and_popcount_neon(const AndPopcountTile& tile);
 #endif
 
 }  // namespace batmap

@@ -61,6 +61,8 @@ void add_bit_rows_scalar(BitRowSum& sum, const uint64_t* bits, size_t stride, co
 #if defined(__x86_64__)
 void add_bit_rows_avx2(BitRowSum& sum, const uint64_t* bits, size_t stride, const uint32_t* rows, size_t count);
 void add_bit_rows_avx512(BitRowSum& sum, const uint64_t* bits, size_t stride, const uint32_t* rows, size_t count);
+#elif defined(__aarch64__)
+void add_bit_rows_neon(BitRowSum& sum, const uint64_t* bits, size_t stride, const uint32_t* rows, size_t count);
 #endif
 
 }  // namespace batmap

@@ -14,6 +14,8 @@ uint32_t cpu_features() {
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vpopcntdq"))
       found |= kCpuAvx512;
     if (__builtin_cpu_supports("bmi2") && !__builtin_cpu_is("znver1") && !__builtin_cpu_is("znver2")) found |= kCpuFastBmi2;
+#elif defined(__aarch64__)
+    found |= kCpuNeon;  // part of the architecture
 #endif
     return found;
   }();

@@ -12,6 +12,7 @@ enum CpuFeature : uint32_t {
   kCpuAvx2 = 1u << 1,
   kCpuAvx512 = 1u << 2,    // F, BW, VL and VPOPCNTDQ together
   kCpuFastBmi2 = 1u << 3,  // PEXT in hardware; false where it is microcode (AMD Zen and Zen 2)
+  kCpuNeon = 1u << 4,
 };
 
 /// Bit mask of CpuFeature; detected once.

@@ -109,6 +109,8 @@ std::span<const SetKernel> set_kernels() {
 #if defined(__x86_64__)
     kSetKernelAvx512,
     kSetKernelAvx2,
+#elif defined(__aarch64__)
+    kSetKernelNeon,
 #endif
     kSetKernelScalar,
   };

@@ -64,6 +64,8 @@ extern const SetKernel kSetKernelScalar;
 #if defined(__x86_64__)
 extern const SetKernel kSetKernelAvx2;
 extern const SetKernel kSetKernelAvx512;
+#elif defined(__aarch64__)
+extern const SetKernel kSetKernelNeon;
 #endif
 
 }  // namespace batmap

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <set>
 #include <string>
 #include <vector>
@@ -125,6 +126,7 @@ TEST(AndPopcount, FindsTheOneThatWasAskedFor) {
     if (runs) names += std::string(", ") + kernel.name;
   }
   EXPECT_EQ(and_popcount_names(), names);
+  std::printf("kernels: bits %s\n", names.c_str());
   EXPECT_EQ(find_and_popcount("auto"), &best_and_popcount());
   EXPECT_EQ(&best_and_popcount(), kernels_here().front());
   for (const char* none : {"", "AVX2", "avx2 ", "sse", "scalar,"}) EXPECT_EQ(find_and_popcount(none), nullptr) << none;
@@ -150,6 +152,9 @@ TEST(AndPopcount, KernelsAreDifferentFunctions) {
     EXPECT_EQ(avx512->count, &and_popcount_avx512);
     EXPECT_EQ(avx512->add_rows, &add_bit_rows_avx512);
   }
+#elif defined(__aarch64__)
+  EXPECT_EQ(find_and_popcount("neon")->count, &and_popcount_neon);
+  EXPECT_EQ(find_and_popcount("neon")->add_rows, &add_bit_rows_neon);
 #endif
 }
 

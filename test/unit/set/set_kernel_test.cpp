@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstring>
 
 #include "test/unit/shared/sets.h"
@@ -149,6 +150,7 @@ TEST(SetKernel, TheTableEndsWithOneThatRunsEverywhere) {
   }
   EXPECT_STREQ(find_set_kernel("auto")->name, best_set_kernel().name);
   EXPECT_STREQ(best_set_kernel().name, set_kernels_here().front()->name);
+  for (const SetKernel* kernel : set_kernels_here()) std::printf("kernels: sets %s\n", kernel->name);
   for (const char* none : {"", "AVX2", "sse", "scalar "}) EXPECT_EQ(find_set_kernel(none), nullptr) << none;
 }
 
