@@ -8,7 +8,7 @@
 #
 #   make demo            everything from an empty Debian or Ubuntu machine to a mined data set, in a private server, and a page of pictures
 #   make check           does it work here? All suites in a private server
-#   make check-SUITE     one suite: unit house regress isolation tap client demo python; asan, tsan
+#   make check-SUITE     one suite: unit house regress isolation tap client demo python; asan, tsan, arm64
 #   make check-sanitizers   the unit tests under sanitizers
 #   make check-reference    in full what `make check` samples, and every method and every CPU kernel over the reference data
 #                           that BATMAP_TEST_DATA names
@@ -18,6 +18,8 @@
 #   make check-hostile   sqlsmith, damaged bytes and injected faults for HOSTILE_SECONDS (test/hostile)
 #   make bench           the extension against plain SQL and other engines; bench/run says what else
 #   make format          lays out the C++ sources
+#   make deb             the Debian package, built and tried in clean systems of this machine's release (test/packages); needs root
+#   make rpm             the RPM package, by rpmbuild (packaging/rpm)
 #
 # Only batmap.control contains the version.
 
@@ -30,7 +32,7 @@ endif
 
 # These targets work before PostgreSQL is installed. PGXS has a `check` target of its own, so they are kept
 # apart from it.
-script_goals := $(filter demo check check-% bench format cuda,$(MAKECMDGOALS))
+script_goals := $(filter demo check check-% bench format cuda deb rpm,$(MAKECMDGOALS))
 
 ifneq ($(script_goals),)
 
@@ -61,6 +63,12 @@ cuda:
 
 format:
 	@test/checks/format.sh --fix
+
+deb:
+	@test/packages --here
+
+rpm:
+	@packaging/rpm/build
 
 other_goals := $(filter-out $(script_goals),$(MAKECMDGOALS))
 ifneq ($(other_goals),)

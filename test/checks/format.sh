@@ -5,7 +5,7 @@ set -euo pipefail
 cd "${BATMAP_ROOT:-$(dirname "${BASH_SOURCE[0]}")/../..}"
 
 mapfile -t sources < <(find kernels extension test bench -name build -prune -o \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print 2> /dev/null | sort)
-mapfile -t scripts < <(find .ci bench demo test -type f -not -path 'test/t/*' -exec grep -lIE -m 1 '^#!/(usr/)?bin/(env )?(ba)?sh' {} + 2> /dev/null | sort)
+mapfile -t scripts < <(find .ci bench debian demo packaging test -type f -not -path 'test/t/*' -exec grep -lIE -m 1 '^#!/(usr/)?bin/(env )?(ba)?sh' {} + 2> /dev/null | sort)
 
 # What bench printed stays as it is.
 mapfile -t documents < <(find . \( -path ./build -o -path ./.git -o -path ./bench/results \) -prune -o -name '*.md' -printf '%P\n' | LC_ALL=C sort)

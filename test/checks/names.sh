@@ -5,14 +5,14 @@
 set -euo pipefail
 cd "${BATMAP_ROOT:-$(dirname "${BASH_SOURCE[0]}")/../..}"
 
-folders=(bench demo docs extension kernels python sql test)
+folders=(bench debian demo docs extension kernels packaging python sql test)
 
 # Names that need not exist, as extended regular expressions of the whole name.
 exceptions=(
     'postgres\.h' 'libpq-fe\.h' 'jit\.c'                  # PostgreSQL
     '(access|catalog|commands|common|executor|jit|lib|nodes|optimizer|parser|port|storage|tcop|utils)/.*\.h'
     'build/.*'                                              # outputs
-    '.*(DATE|ISA|NAME|NNN|SUITE|VERSION).*'                 # placeholders
+    '.*(DATE|ISA|NAME|NEW|NNN|OLD|SUITE|VERSION).*'                 # placeholders
     '(some|file)\.sql'                                      # examples
     'env\.py'                                               # Alembic
     '[a-z]\.c'                                              # a column of SQL

@@ -100,8 +100,26 @@ if green versions; then
     red versions META.json sed -i 's/"version": "[0-9.]*",/"version": "99.0.0",/' META.json
     red versions CHANGELOG sed -i 's/^## .*/## 99.0.0/' CHANGELOG.md
     red versions "__init__.py says" sed -i 's/^__version__ = .*/__version__ = "99.0.0"/' python/src/batmap/__init__.py
+    red versions "debian/changelog says" sed -i '1s/(.*)/(99.0.0-1)/' debian/changelog
+    red versions "batmap.spec says" sed -i 's/^Version:.*/Version: 99.0.0/' packaging/rpm/batmap.spec
+    red versions "docs/versions.md says" sed -i 's/^| library | [0-9.]*/| library | 99.0.0/' docs/versions.md
+    red versions "kAcceleratorAbi" sed -i 's/\(kAcceleratorAbi` |\) [0-9]*/\1 99/' docs/versions.md
+    red versions "kLonelyVersion" append kernels/core/cpu.h 'constexpr int kLonelyVersion = 7;'
+    red versions "README.md does not" sed -i 's/PostgreSQL 15 to [0-9]*/PostgreSQL 15/' README.md
     red versions "not a copy" append python/LICENSE 'Another line.'
     red versions "no version" sed -i 's/^default_version.*//' batmap.control
+fi
+
+if green meta ./META.json ./sql/batmap.sql ./README.md; then
+    red meta "required field maintainer" sed -i '/"maintainer"/d' META.json
+    red meta "not one of the list" sed -i 's/"license": ".*"/"license": "mine"/' META.json
+    red meta "which is not there" sed -i 's,sql/batmap.sql,sql/gone.sql,' META.json
+    red meta "no semantic version" sed -i 's/"version": "0[0-9.]*"/"version": "0.1"/' META.json
+    red meta "is not JSON" append META.json '}'
+fi
+
+if green hosts; then
+    red hosts "README.md" append README.md "Get it from pypi"".org."
 fi
 
 if green orphans; then

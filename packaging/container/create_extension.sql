@@ -1,0 +1,2 @@
+-- Runs once, in the new database.
+CREATE EXTENSION batmap;
