@@ -62,7 +62,7 @@ std::string server_identity(Session& session) {
          session.value("SELECT pg_postmaster_start_time()::text") + " " +
          session.value(
              "SELECT string_agg(backend_type || ' ' || pid, ', ' ORDER BY backend_type) FROM pg_stat_activity"
-             " WHERE backend_type NOT IN ('client backend', 'parallel worker', 'autovacuum worker')");
+             " WHERE backend_type NOT IN ('client backend', 'parallel worker', 'autovacuum worker', 'io worker')");
 }
 
 // The query that another session runs all the time.
