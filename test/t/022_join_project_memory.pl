@@ -24,7 +24,7 @@ $node->init;
 # The plain plan has enough memory, so that its files are not counted.
 $node->append_conf('postgresql.conf', "session_preload_libraries = 'batmap'\nwork_mem = '1GB'\njit = off\nlog_temp_files = 0\n");
 # PostgreSQL 19 can group below the join, which is estimated to be cheaper than the node in places.
-$node->append_conf('postgresql.conf', 'enable_eager_aggregate = off') if $node->pg_version >= 19;
+$node->append_conf('postgresql.conf', 'enable_eager_aggregate = off') if $node->pg_version->major >= 19;
 $node->start;
 $node->safe_psql('postgres', qq{
     CREATE EXTENSION batmap;
