@@ -49,7 +49,7 @@ void read_pair_list(const InnerQuery& query, PairListInput& input, MemoryMeter& 
   if (!input.keeps_order && !OidIsValid(type))
     plan = plan_packed(analyzed, query.text, {encoders[0].kind, encoders[1].kind, 0, 0});
   else
-    plan.plan = pg_plan_query(analyzed, query.text, input.keeps_order ? 0 : CURSOR_OPT_PARALLEL_OK, nullptr);
+    plan.plan = plan_select(analyzed, query.text, input.keeps_order ? 0 : CURSOR_OPT_PARALLEL_OK);
   RowLogSink sink{input.log, input.progress, false};
   if (plan.packed)
     read_inner_chunks(plan.plan, query.text, sink);

@@ -186,12 +186,11 @@ using OperatorFamily = OpBtreeInterpretation;
 inline List* operator_families(Oid comparison) { return get_op_btree_interpretation(comparison); }
 #endif
 
-/// Plans a SELECT, which may use parallel workers.
-inline PlannedStmt* plan_select(Query* query, const char* text) {
+inline PlannedStmt* plan_select(Query* query, const char* text, int options = CURSOR_OPT_PARALLEL_OK) {
 #if PG_VERSION_NUM >= 190000
-  return pg_plan_query(query, text, CURSOR_OPT_PARALLEL_OK, nullptr, nullptr);
+  return pg_plan_query(query, text, options, nullptr, nullptr);
 #else
-  return pg_plan_query(query, text, CURSOR_OPT_PARALLEL_OK, nullptr);
+  return pg_plan_query(query, text, options, nullptr);
 #endif
 }
 
