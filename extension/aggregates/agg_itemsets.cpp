@@ -115,7 +115,7 @@ Datum itemset_array(FunctionCallInfo fcinfo, const ItemsetsOfGroup& found, const
   if (texts == nullptr) bytes += found.items.size() * sizeof(int64_t);
   for (size_t k = 0; texts != nullptr && k < found.items.size(); ++k) {
     if (k % 4096 == 0) CHECK_FOR_INTERRUPTS();
-    bytes += INTALIGN(VARSIZE(texts[found.items[k]]));
+    bytes += INTALIGN(VARSIZE(DatumGetPointer(texts[found.items[k]])));
   }
   if (bytes > MaxAllocSize)
     ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("%zu itemsets do not fit into one array", count),

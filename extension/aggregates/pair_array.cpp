@@ -16,7 +16,7 @@ size_t array_bytes(std::span<const PairRow> rows, const Datum* texts) {
   if (texts == nullptr) return bytes;
   for (size_t k = 0; k < rows.size(); ++k) {
     if (k % 4096 == 0) CHECK_FOR_INTERRUPTS();
-    bytes += VARSIZE(texts[rows[k].item_a]) + VARSIZE(texts[rows[k].item_b]);
+    bytes += VARSIZE(DatumGetPointer(texts[rows[k].item_a])) + VARSIZE(DatumGetPointer(texts[rows[k].item_b]));
   }
   return bytes;
 }
