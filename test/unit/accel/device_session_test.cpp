@@ -2,7 +2,7 @@
 // and that each way in which a device can end a job leaves it to the CPU, to the caller, or to nobody.
 #include "accel/device_session.h"
 
-#include "test/unit/shared/fake_accelerator.h"
+#include "test/unit/shared/fake_accelerator_test.h"
 
 namespace batmap::test {
 namespace {
