@@ -131,7 +131,7 @@ all: $(gpu_program)
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
-$(alone:%.cpp=build/pgxs/%.o) build/pgxs/kernels/process/batmap_gpu.o: build/pgxs/%.o: %.cpp Makefile batmap.control | server-headers
+$(alone:%.cpp=build/pgxs/%.o): build/pgxs/%.o: %.cpp Makefile batmap.control | server-headers
 	@mkdir -p $(@D)
 	$(COMPILE.cc) $(if $(QUICK_BUILD),-include $(precompiled)) -o $@ $<
 
@@ -166,6 +166,10 @@ server-headers:
 $(DATA_built): sql/batmap.sql batmap.control
 	@mkdir -p $(@D)
 	cp $< $@
+
+build/pgxs/kernels/process/batmap_gpu.o: build/pgxs/%.o: %.cpp Makefile
+	@mkdir -p $(@D)
+	$(COMPILE.cc) -o $@ $<
 
 $(gpu_program): $(gpu_objects) $(ENGINE)
 	$(CXX) $(CXXFLAGS) $(LDFLAGS) -o $@ $(gpu_objects) $(ENGINE) -pthread -ldl
