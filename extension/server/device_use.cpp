@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,8 +28,11 @@ namespace {
 
 /// Has the module a GPU process, or might it have one?
 bool is_process_possible(const std::string& module) {
-  return settings.gpu_process && IsUnderPostmaster && access(module.c_str(), R_OK) == 0;
+  return settings.gpu_process && IsUnderPostmaster && access(module.c_str(), R_OK) == 0 && has_gpu_program();
 }
+
+// What a session without devices waits before it looks for the process again: to look takes some tenths of a millisecond.
+constexpr auto kNextLook = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -45,10 +49,12 @@ std::string accelerator_path() {
 Offload& backend_offload() {
   static const pthread_t session = pthread_self();
   static bool has_own = false;  // this session has loaded the module itself, or has tried to
+  static std::chrono::steady_clock::time_point last_look;
   const auto load = [](std::string& why) -> const AcceleratorApi* {
     const std::string module = accelerator_path();
     if (is_process_possible(module)) {
       bool use_own = false;
+      last_look = std::chrono::steady_clock::now();
       const AcceleratorApi* const api =
           find_gpu_process({module, true, pthread_equal(pthread_self(), session) != 0}, why, use_own);
       if (!use_own) return api;
@@ -65,7 +71,7 @@ Offload& backend_offload() {
     process::disconnect();
     return nullptr;
   };
-  static Offload offload(load, {find, [] { return !has_own; }});
+  static Offload offload(load, {find, [] { return !has_own && std::chrono::steady_clock::now() - last_look >= kNextLook; }});
   return offload;
 }
 

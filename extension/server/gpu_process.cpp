@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,10 +36,10 @@ constexpr char kSocket[] = PG_STAT_TMP_DIR "/batmap_gpu.socket";
 constexpr char kOwnerFile[] = PG_STAT_TMP_DIR "/batmap_gpu.owner";
 constexpr char kStartFile[] = PG_STAT_TMP_DIR "/batmap_gpu.start";
 
-constexpr int kStartMs = 10000;      // how long a session waits for a process that starts
-constexpr int kSilenceMs = 30000;    // the worker kills a process that says nothing for so long
-constexpr int kGoodRunMs = 60000;    // a process that lived so long does not count as a failure
-constexpr int kMaxDelayMs = 60000;   // between an end and the next start
+constexpr int kStartMs = 10000;     // how long a session waits for a process that starts
+constexpr int kSilenceMs = 30000;   // the worker kills a process that says nothing for so long
+constexpr int kGoodRunMs = 60000;   // a process that lived so long does not count as a failure
+constexpr int kMaxDelayMs = 60000;  // between an end and the next start
 
 int64_t monotonic_ms() {
   timespec now{};
@@ -57,9 +58,7 @@ constexpr uint32_t kOwnerVersion = 1;
 
 process::File open_file(const char* path) { return process::File(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600)); }
 
-bool lock_file(const process::File& file, int how) {
-  return file.is_open() && flock(file.number(), how | LOCK_NB) == 0;
-}
+bool lock_file(const process::File& file, int how) { return file.is_open() && flock(file.number(), how | LOCK_NB) == 0; }
 
 std::string program_path() { return std::string(pkglib_path) + "/batmap_gpu"; }
 
@@ -86,8 +85,9 @@ Child start_program(bool is_to_wake) {
   constexpr int kControl = 3;
   char control_number[] = "3";
   char wake[] = "--wake";
-  char* const arguments[] = {const_cast<char*>("batmap_gpu"), const_cast<char*>(kSocket), const_cast<char*>(module.c_str()),
-                             control_number, is_to_wake ? wake : nullptr, nullptr};
+  char* const arguments[] = {const_cast<char*>("batmap_gpu"),   const_cast<char*>(kSocket),
+                             const_cast<char*>(module.c_str()), control_number,
+                             is_to_wake ? wake : nullptr,       nullptr};
   const pid_t worker = getpid();
   const pid_t pid = fork();
   if (pid == 0) {
@@ -102,8 +102,11 @@ Child start_program(bool is_to_wake) {
     // If the socket has the number already, it must only lose its flag.
     if (other.number() == kControl ? fcntl(kControl, F_SETFD, 0) != 0 : dup2(other.number(), kControl) < 0) _exit(1);
     const long max_files = sysconf(_SC_OPEN_MAX);
-    if (close_range(kControl + 1, ~0u, 0) != 0)
-      for (int number = kControl + 1; number < max_files; ++number) close(number);
+    bool are_closed = false;
+#ifdef SYS_close_range
+    are_closed = syscall(SYS_close_range, kControl + 1, ~0u, 0) == 0;
+#endif
+    for (int number = kControl + 1; !are_closed && number < max_files; ++number) close(number);
     execv(program.c_str(), arguments);
     _exit(127);
   }
@@ -260,9 +263,11 @@ process::ClientOptions client_options(const std::string& module) {
 
 }  // namespace
 
+bool has_gpu_program() { return access(program_path().c_str(), X_OK) == 0; }
+
 void register_gpu_process() {
   if (!process_shared_preload_libraries_in_progress || !settings.gpu_process || IsBinaryUpgrade) return;
-  if (access(accelerator_path().c_str(), R_OK) != 0 || access(program_path().c_str(), X_OK) != 0) return;
+  if (access(accelerator_path().c_str(), R_OK) != 0 || !has_gpu_program()) return;
   BackgroundWorker worker;
   describe_worker(worker, true);
   RegisterBackgroundWorker(&worker);

@@ -16,10 +16,13 @@ namespace batmap::pg {
 /// Called once, from _PG_init: where the library is preloaded, the process starts with the server.
 void register_gpu_process();
 
+/// Is the program installed?
+bool has_gpu_program();
+
 struct ProcessSearch {
-  std::string module;     // path that batmap.accelerator names
-  bool is_to_start;       // if there is no process
-  bool is_main_thread;    // may call the server
+  std::string module;   // path that batmap.accelerator names
+  bool is_to_start;     // if there is no process
+  bool is_main_thread;  // may call the server
 };
 /// The functions of the GPU process. Starts it if nobody has, and waits until it is there.
 /// @param why     set if there are none

@@ -105,8 +105,8 @@ void define_settings() {
                           &settings.gpu_memory_limit_kb, -1, -1, INT_MAX, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr,
                           nullptr);
   DefineCustomBoolVariable("batmap.gpu_process", "One process of the server drives the GPUs for all sessions.",
-                           "off: each session that uses a GPU drives it by itself.", &settings.gpu_process, true, PGC_SUSET, 0,
-                           nullptr, nullptr, nullptr);
+                           "off: each session that uses a GPU drives it by itself.", &settings.gpu_process, true, PGC_SUSET,
+                           0, nullptr, nullptr, nullptr);
   DefineCustomStringVariable("batmap.accelerator", "Path of the module that drives GPUs.",
                              "It is loaded when a session first asks for a GPU.", &settings.accelerator,
                              "$libdir/batmap_cuda", PGC_SUSET, 0, nullptr, nullptr, nullptr);

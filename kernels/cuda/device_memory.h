@@ -100,8 +100,8 @@ class DeviceBudget {
     const uint64_t limit = process_memory.limit;
     if (add(*process_used_, bytes, limit)) return;
     used_ -= bytes;
-    throw DeviceError{AcceleratorStatus::kOutOfMemory,
-                      "all jobs together need more than the limit of " + std::to_string(limit >> 20) + " MB of device memory"};
+    throw DeviceError{AcceleratorStatus::kOutOfMemory, "all jobs together need more than the limit of " +
+                                                           std::to_string(limit >> 20) + " MB of device memory"};
   }
   void give_back(uint64_t bytes) {
     used_ -= bytes;

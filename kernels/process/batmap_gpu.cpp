@@ -9,6 +9,7 @@
 //   --wake   wake all devices at once
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -27,6 +28,11 @@ int main(int argc, char** argv) {
   // The worker takes the process with it, even where it hangs.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   for (const int number : {SIGINT, SIGHUP, SIGPIPE}) signal(number, SIG_IGN);
+  // Each session has some channels, and each channel has a file.
+  if (rlimit files{}; getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
   process::HostOptions options;
   options.module = argv[2];
   options.control = process::File(std::atoi(argv[3]));

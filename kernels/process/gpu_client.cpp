@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -29,7 +30,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kLookMs = 5;         // how often a waiting call looks around
+constexpr int kLookMs = 5;          // how often a waiting call looks around
 constexpr size_t kOwnChannels = 8;  // of one session; more calls at once wait
 
 /// How a call ended. Never leaves this file.
@@ -79,6 +80,7 @@ struct Link {
   std::mutex mutex;  // guards the following
   std::condition_variable channel_free;
   size_t channels = 0;
+  size_t jobs = 0;
   std::vector<std::unique_ptr<Channel>> idle;
 
   /// @return nullptr: no process, or it refused
@@ -100,7 +102,8 @@ struct Link {
     pollfd waiting{channel->socket.number(), POLLIN, 0};
     const auto start = Clock::now();
     while (poll(&waiting, 1, kLookMs) <= 0)
-      if (Clock::now() - start > std::chrono::milliseconds(options.silence_ms) || (options.stop != nullptr && options.stop()))
+      if (Clock::now() - start > std::chrono::milliseconds(options.silence_ms) ||
+          (options.stop != nullptr && options.stop()))
         return nullptr;
     const size_t received = receive_packet(channel->socket.number(), &reply, sizeof reply, none);
     if (received == 0) return nullptr;
@@ -123,7 +126,10 @@ struct Link {
       const auto with_rows = std::ranges::find_if(idle, [&](const auto& c) { return for_rows && c->filling.get() == job; });
       const auto empty = std::ranges::find_if(idle, [](const auto& c) { return c->filling == nullptr; });
       const bool may_open = channels < kOwnChannels;
-      const auto best = with_rows != idle.end() ? with_rows : empty != idle.end() ? empty : may_open ? idle.end() : idle.begin();
+      const auto best = with_rows != idle.end() ? with_rows
+                        : empty != idle.end()   ? empty
+                        : may_open              ? idle.end()
+                                                : idle.begin();
       if (best != idle.end()) {
         std::unique_ptr<Channel> channel = std::move(*best);
         idle.erase(best);
@@ -155,6 +161,19 @@ struct Link {
     const std::lock_guard lock(mutex);
     idle.push_back(std::move(channel));
     channel_free.notify_one();
+  }
+  void begin_job() {
+    const std::lock_guard lock(mutex);
+    ++jobs;
+  }
+  /// With the last job the session gives up its channels but one: they have megabytes.
+  void end_job() {
+    std::vector<std::unique_ptr<Channel>> given_up;
+    const std::lock_guard lock(mutex);
+    if (--jobs > 0 || idle.size() < 2) return;
+    given_up.assign(std::make_move_iterator(idle.begin() + 1), std::make_move_iterator(idle.end()));
+    idle.resize(1);
+    channels -= given_up.size();
   }
   /// A channel is gone.
   void forget() {
@@ -235,8 +254,7 @@ class Call {
     if (received != sizeof reply_ || reply_.magic != kMagic) lose();
     reply_.why.text[sizeof reply_.why.text - 1] = '\0';
     file_.reset();
-    if (reply_.has_file != 0)
-      file_ = SharedMemory::map(std::move(file), reply_.bytes, false);
+    if (reply_.has_file != 0) file_ = SharedMemory::map(std::move(file), reply_.bytes, false);
     if (reply_.status == AcceleratorStatus::kFailed) link_->is_broken = true;  // the process ends now
     if (reply_.status != AcceleratorStatus::kOk) throw CallFailure{reply_.status, reply_.why.text};
     if (reply_.has_file != 0 ? file_.is_empty() : reply_.bytes > kAreaBytes)
@@ -358,6 +376,7 @@ std::shared_ptr<RemoteJob> new_job(bool (*stop)(void*), void* stop_arg) {
 template <typename Handle>
 Handle* keep(const std::shared_ptr<RemoteJob>& job) {
   job->self = job;
+  job->link->begin_job();
   return reinterpret_cast<Handle*>(job.get());
 }
 
@@ -373,8 +392,8 @@ void close(RemoteJob* given, Op op) noexcept {
     const std::lock_guard lock(job->mutex);
     job->stop = nullptr;
   }
-  if (job->link->is_broken) return;
-  guarded(nullptr, [&] { Call(*job, op).run(false); });
+  if (!job->link->is_broken) guarded(nullptr, [&] { Call(*job, op).run(false); });
+  job->link->end_job();
 }
 
 /// Hands an answer to a sink of the ABI.
@@ -549,8 +568,7 @@ AcceleratorStatus open_episodes(const DeviceEpisodeJob* about, DeviceEpisodes** 
       const int64_t words[] = {static_cast<int64_t>(axis.events), axis.symbol_count, axis.last_time, axis.reach};
       to.add(words, 4);
     }
-    for (uint64_t k = 0; k < about->axis_count; ++k)
-      to.add(about->axes[k].begin, uint64_t{about->axes[k].symbol_count} + 1);
+    for (uint64_t k = 0; k < about->axis_count; ++k) to.add(about->axes[k].begin, uint64_t{about->axes[k].symbol_count} + 1);
     job->number = call.run().values[0];
     *episodes = keep<DeviceEpisodes>(job);
   });
@@ -684,10 +702,14 @@ constexpr DeviceItemsetApi kItemsetApi = {open_itemsets, extend, count_joined,  
                                           drop_lower,    room,   itemset_times, close_itemsets};
 
 // Budgets are the process's own: a session sets none.
-constexpr AcceleratorApi kApi = {kAcceleratorAbi, sizeof(AcceleratorApi), devices,    prepare,      open_pairs,
-                                 add_rows,        add_sets,               build,      count_rows,   count_list,
-                                 pair_times,      close_pairs,            &kEpisodeApi, &kItemsetApi, nullptr,
-                                 nullptr};
+constexpr AcceleratorApi kApi = {kAcceleratorAbi, sizeof(AcceleratorApi),
+                                 devices,         prepare,
+                                 open_pairs,      add_rows,
+                                 add_sets,        build,
+                                 count_rows,      count_list,
+                                 pair_times,      close_pairs,
+                                 &kEpisodeApi,    &kItemsetApi,
+                                 nullptr,         nullptr};
 
 }  // namespace
 

@@ -22,8 +22,8 @@ struct ClientOptions {
 
 enum class Connected {
   kYes,
-  kNobody,   // no process listens
-  kRefused,  // it is of another version, or has another module
+  kNobody,    // no process listens
+  kRefused,   // it is of another version, or has another module
   kNoModule,  // it could not load its module
 };
 

@@ -227,7 +227,8 @@ class Host {
   void call_pairs(Channel& channel, const Request& request, Arrays arrays, Reply& reply);
   void call_episodes(Channel& channel, const Request& request, Arrays arrays, Reply& reply);
   void call_itemsets(Channel& channel, const Request& request, Arrays arrays, Reply& reply);
-  std::shared_ptr<Job> open(Channel& channel, JobKind kind, Reply& reply, const std::function<AcceleratorStatus(Job&)>& open);
+  std::shared_ptr<Job> open(Channel& channel, JobKind kind, Reply& reply,
+                            const std::function<AcceleratorStatus(Job&)>& open);
   std::shared_ptr<Job> job_of(Channel& channel, uint64_t number, JobKind kind);
   void close(Channel& channel, uint64_t number, JobKind kind);
   void require_device(int64_t device);
@@ -646,7 +647,8 @@ void Host::call_pairs(Channel& channel, const Request& request, Arrays arrays, R
       require(stash_begin[0] == 0 && stash_begin[sets] == stashed, "stash");
       std::vector<const unsigned char*> planes(sets);
       for (uint64_t i = 0; i < sets; ++i) {
-        require(cardinality[i] <= std::min(kMaxCardinality, universe_of(static_cast<int>(width))) && (i == 0 || cardinality[i] >= cardinality[i - 1]) &&
+        require(cardinality[i] <= std::min(kMaxCardinality, universe_of(static_cast<int>(width))) &&
+                    (i == 0 || cardinality[i] >= cardinality[i - 1]) &&
                     container_for(cardinality[i], static_cast<int>(width)) == Container::kBatmap,
                 "a set is no batmap");
         require(stash_begin[i + 1] >= stash_begin[i] && stash_begin[i + 1] <= stashed, "stash");
@@ -654,8 +656,8 @@ void Host::call_pairs(Channel& channel, const Request& request, Arrays arrays, R
           require(stash[k] < uint64_t{1} << width && (k == stash_begin[i] || stash[k] > stash[k - 1]), "stash");
         planes[i] = arrays.next<unsigned char>(batmap_shape(cardinality[i], static_cast<int>(width)).bytes());
       }
-      const DeviceSets given{static_cast<uint32_t>(sets), static_cast<uint32_t>(width), cardinality, planes.data(),
-                             stash_begin,                 stash};
+      const DeviceSets given{
+          static_cast<uint32_t>(sets), static_cast<uint32_t>(width), cardinality, planes.data(), stash_begin, stash};
       job->has_sets = true;
       reply.status = api_->add_sets(pairs, &given, &reply.why);
       return;
@@ -684,7 +686,8 @@ void Host::call_pairs(Channel& channel, const Request& request, Arrays arrays, R
     }
     case Op::kCountList: {
       const uint64_t size = request.args[0];
-      require(job->is_built && about.method != DeviceMethod::kHorizontal && api_->count_list != nullptr, "no list is counted");
+      require(job->is_built && about.method != DeviceMethod::kHorizontal && api_->count_list != nullptr,
+              "no list is counted");
       const auto* const a = arrays.next<uint32_t>(size);
       const auto* const b = arrays.next<uint32_t>(size);
       for (uint64_t i = 0; i < size; ++i) require(a[i] < about.items && b[i] < about.items, "a pair is outside of the job");
@@ -708,13 +711,18 @@ void Host::call_episodes(Channel& channel, const Request& request, Arrays arrays
     std::vector<Axis> kept;
     for (uint64_t k = 0; k < axes; ++k) {
       const auto [events, symbols, last_time, reach] = words[k];
-      require(events >= 0 && events <= int64_t{UINT32_MAX} && symbols >= 0 && symbols < int64_t{UINT32_MAX} && last_time >= 0 &&
-                  reach >= 0,
+      require(events >= 0 && events <= int64_t{UINT32_MAX} && symbols >= 0 && symbols < int64_t{UINT32_MAX} &&
+                  last_time >= 0 && reach >= 0,
               "an axis");
       const auto* const begin = arrays.next<uint32_t>(static_cast<uint64_t>(symbols) + 1);
       // Copied first: what is checked must not change any more.
-      kept.push_back({static_cast<uint64_t>(events), static_cast<uint32_t>(symbols), last_time,
-                      std::vector<uint32_t>(begin, begin + symbols + 1), {}, {}, {}});
+      kept.push_back({static_cast<uint64_t>(events),
+                      static_cast<uint32_t>(symbols),
+                      last_time,
+                      std::vector<uint32_t>(begin, begin + symbols + 1),
+                      {},
+                      {},
+                      {}});
       const std::vector<uint32_t>& copy = kept.back().begin;
       require(copy.front() == 0 && copy.back() == events && std::is_sorted(copy.begin(), copy.end()), "lists of an axis");
       given.push_back({static_cast<uint64_t>(events), static_cast<uint32_t>(symbols), nullptr, last_time, reach});
@@ -790,7 +798,8 @@ void Host::call_episodes(Channel& channel, const Request& request, Arrays arrays
   }
   require(request.op == Op::kCountEpisodes, "no such operation");
   const auto [length, size, method] = std::array{request.args[0], request.args[1], request.args[2]};
-  require(length > 0 && length < UINT32_MAX && size < UINT32_MAX && method <= static_cast<uint64_t>(DeviceEpisodeMethod::kMapConcat),
+  require(length > 0 && length < UINT32_MAX && size < UINT32_MAX &&
+              method <= static_cast<uint64_t>(DeviceEpisodeMethod::kMapConcat),
           "a batch");
   const auto* const symbols = arrays.next<uint32_t>(size * length);
   const auto* const gaps = arrays.next<DeviceGap>(size * (length - 1));
@@ -799,14 +808,17 @@ void Host::call_episodes(Channel& channel, const Request& request, Arrays arrays
   const std::vector<DeviceGap> own_gaps(gaps, gaps + size * (length - 1));
   for (const Axis& axis : job->axes) {
     for (const uint32_t symbol : own_symbols)
-      require(symbol < axis.symbol_count && axis.lists.has(axis.begin[symbol], axis.begin[symbol + 1]), "a list was not sent");
-    require(!job->has_order || (axis.times.has(0, axis.events) && axis.symbols.has(0, axis.events)), "the order was not sent");
+      require(symbol < axis.symbol_count && axis.lists.has(axis.begin[symbol], axis.begin[symbol + 1]),
+              "a list was not sent");
+    require(!job->has_order || (axis.times.has(0, axis.events) && axis.symbols.has(0, axis.events)),
+            "the order was not sent");
   }
   for (const DeviceGap& gap : own_gaps) require(gap.low >= 0 && gap.low <= gap.high, "a gap");
   auto* const counts = reinterpret_cast<uint64_t*>(channel.answer(size * sizeof(uint64_t)));
   if (counts == nullptr) throw std::bad_alloc();
   std::fill_n(counts, size, 0);
-  const DeviceEpisodeBatch batch{own_symbols.data(), own_gaps.data(), length, size, static_cast<DeviceEpisodeMethod>(method)};
+  const DeviceEpisodeBatch batch{own_symbols.data(), own_gaps.data(), length, size,
+                                 static_cast<DeviceEpisodeMethod>(method)};
   reply.status = api.count(episodes, &batch, counts, &reply.why);
   reply.bytes = size * sizeof(uint64_t);
 }
@@ -866,9 +878,8 @@ void Host::call_itemsets(Channel& channel, const Request& request, Arrays arrays
       reply.values[0] = candidates;
       reply.bytes = found.size * sizeof(JoinedItemset);
       if (reply.status != AcceleratorStatus::kOk || step.push == 0) return;
-      const auto folded = std::count_if(found.data, found.data + found.size, [&](const JoinedItemset& itemset) {
-        return itemset.support == step.fold_support;
-      });
+      const auto folded = std::count_if(found.data, found.data + found.size,
+                                        [&](const JoinedItemset& itemset) { return itemset.support == step.fold_support; });
       job->levels.push_back({found.size - static_cast<uint64_t>(folded), step.first == 0 && step.last == top.size});
       return;
     }

@@ -45,8 +45,8 @@ enum class Op : uint32_t {
   kPairTimes,  // reply: two doubles
   kClosePairs,
   // Episodes
-  kOpenEpisodes,  // args: axes, has_order, device, memory limit. For each axis four words, then the begins of all
-  kSendEvents,    // args: axis, array, first, size. Values
+  kOpenEpisodes,   // args: axes, has_order, device, memory limit. For each axis four words, then the begins of all
+  kSendEvents,     // args: axis, array, first, size. Values
   kCountEpisodes,  // args: length, size, method. Symbols, gaps; answer: what is to be added
   kKernelMs,       // reply: a double
   kCloseEpisodes,

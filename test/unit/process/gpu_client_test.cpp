@@ -73,8 +73,9 @@ void find_pairs(const AcceleratorApi& api, size_t rows, std::vector<uint64_t>& f
     threads.emplace_back([&, k] {
       AcceleratorMessage message{};
       for (size_t first = k * rows / 4; first < (k + 1) * rows / 4; first += 4096)
-        EXPECT_EQ(api.add_rows(pairs, &tids[first], &items[first], std::min<size_t>(4096, (k + 1) * rows / 4 - first), &message),
-                  AcceleratorStatus::kOk)
+        EXPECT_EQ(
+            api.add_rows(pairs, &tids[first], &items[first], std::min<size_t>(4096, (k + 1) * rows / 4 - first), &message),
+            AcceleratorStatus::kOk)
             << message.text;
     });
   for (std::thread& thread : threads) thread.join();
@@ -95,7 +96,8 @@ void find_pairs(const AcceleratorApi& api, size_t rows, std::vector<uint64_t>& f
 void find_set_pairs(const AcceleratorApi& api, std::vector<uint64_t>& found) {
   Random random(43);
   std::vector<Bytes> values;
-  for (const uint64_t size : {300, 300, 511, 512, 513, 1100, 9000}) values.push_back(encode(random_elements(random, size, 24), 24));
+  for (const uint64_t size : {300, 300, 511, 512, 513, 1100, 9000})
+    values.push_back(encode(random_elements(random, size, 24), 24));
   std::vector<uint64_t> cardinality;
   std::vector<const unsigned char*> planes;
   std::vector<uint32_t> stash_begin{0};

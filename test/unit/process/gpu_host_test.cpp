@@ -108,7 +108,8 @@ process::Request valid(Op op, uint64_t job, RawChannel& channel) {
 
 constexpr Op kPairOps[] = {Op::kAddRows, Op::kAddSets, Op::kBuild, Op::kCountRows, Op::kCountList, Op::kPairTimes};
 constexpr Op kEpisodeOps[] = {Op::kSendEvents, Op::kCountEpisodes, Op::kKernelMs};
-constexpr Op kItemsetOps[] = {Op::kExtend, Op::kCountJoined, Op::kPush, Op::kPop, Op::kDropLower, Op::kRoom, Op::kItemsetTimes};
+constexpr Op kItemsetOps[] = {Op::kExtend,    Op::kCountJoined, Op::kPush,        Op::kPop,
+                              Op::kDropLower, Op::kRoom,        Op::kItemsetTimes};
 
 class GpuHost : public ::testing::Test {
  protected:
