@@ -9,12 +9,15 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <fstream>
 
 namespace batmap::process {
 
 namespace {
 
+constexpr size_t kLargeBytes = size_t{4} << 20;
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 File new_socket(const std::string& path, sockaddr_un& address) {
@@ -26,6 +29,22 @@ File new_socket(const std::string& path, sockaddr_un& address) {
   }
   std::memcpy(address.sun_path, path.c_str(), path.size());
   return File(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+}
+
+/// Is there so much memory, with as much again left? Unknown counts as yes.
+bool has_memory(size_t bytes) {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  uint64_t kilobytes = 0;
+  std::string unit;
+  while (file >> name >> kilobytes >> unit)
+    if (name == "MemAvailable:") return bytes / 1024 <= kilobytes / 2;
+  return true;
+}
+
+/// Takes all of the memory now. What is taken when it is written to ends the process if there is none.
+bool reserve(int file, size_t bytes) {
+  return has_memory(bytes) && posix_fallocate(file, 0, static_cast<off_t>(bytes)) == 0;
 }
 
 }  // namespace
@@ -55,7 +74,7 @@ void SharedMemory::reset() {
 SharedMemory SharedMemory::create(size_t bytes) {
   File file(memfd_create("batmap", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file.is_open() || ftruncate(file.number(), static_cast<off_t>(bytes)) != 0 ||
-      fcntl(file.number(), F_ADD_SEALS, kSeals) != 0)
+      (bytes > kLargeBytes && !reserve(file.number(), bytes)) || fcntl(file.number(), F_ADD_SEALS, kSeals) != 0)
     return {};
   return map(std::move(file), bytes, true);
 }

@@ -39,7 +39,7 @@ class SharedMemory {
   ~SharedMemory() { reset(); }
   void reset();
 
-  /// @return empty if there is no memory
+  /// Large pieces are taken at once, and only if the machine has twice as much. @return empty if there is no memory
   static SharedMemory create(size_t bytes);
   /// What another process has created. @return empty if the file is not sealed, or has fewer bytes
   static SharedMemory map(File file, size_t bytes, bool is_writable);

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -183,7 +182,7 @@ struct Channel {
     if (bytes > uint64_t{1} << 46) return nullptr;
     if (answers.bytes() < bytes) {
       answers.reset();
-      answers = SharedMemory::create(std::bit_ceil(bytes));
+      answers = SharedMemory::create((bytes + kAreaBytes - 1) / kAreaBytes * kAreaBytes);
     }
     return answers.data();
   }

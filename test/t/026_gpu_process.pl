@@ -164,7 +164,7 @@ is($node->safe_psql('postgres', q{SELECT answers('require')}), $expected, 'on ag
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'batmap'");
 $node->restart;
 # One and a half milliseconds on the CPU.
-my $short = q{SELECT count(*) FROM batmap_pairs('SELECT t, hashint8(t * 60 + i) & 511 FROM generate_series(1::int8, 2000) t, generate_series(1, 60) i', min_count => 1000);
+my $short = q{SELECT count(*) FROM batmap_pairs('SELECT t, hashint8(t * 60 + i) & 511 FROM generate_series(1::int8, 3200) t, generate_series(1, 60) i', min_count => 300);
     SELECT split_part(device, ' ', 1) FROM batmap_last_run()};
 ok(wait_until(sub { -S $node->data_dir . '/pg_stat_tmp/batmap_gpu.socket' }), 'the process starts with the server');
 my $tries = 0;
@@ -183,5 +183,9 @@ is($node->safe_psql('postgres', q{SELECT answers('require')}), $expected, 'and a
 $pid = process();
 $node->stop('immediate');
 ok(is_gone($pid), 'it ends with an immediate stop');
+$node->start;
+$pid = process();
+$node->kill9;
+ok(is_gone($pid), 'and with a postmaster that is gone');
 
 done_testing();

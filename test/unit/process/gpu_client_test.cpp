@@ -43,7 +43,7 @@ struct Vector {
 };
 
 constexpr uint32_t kItems = 450;  // all their pairs need more room than a channel has
-constexpr uint32_t kTids = 400;
+constexpr uint32_t kTids = 40;
 constexpr size_t kRows = 300'000;  // more than a channel holds, twice
 
 DevicePairJob pair_job(uint32_t items = kItems, DeviceMethod method = DeviceMethod::kBitmap) {
