@@ -101,10 +101,12 @@ struct Link {
     // A process that has just begun loads its module first.
     pollfd waiting{channel->socket.number(), POLLIN, 0};
     const auto start = Clock::now();
-    while (poll(&waiting, 1, kLookMs) <= 0)
-      if (Clock::now() - start > std::chrono::milliseconds(options.silence_ms) ||
-          (options.stop != nullptr && options.stop()))
-        return nullptr;
+    while (poll(&waiting, 1, kLookMs) <= 0) {
+      if (Clock::now() - start > std::chrono::milliseconds(options.silence_ms)) return nullptr;
+      if (options.stop == nullptr || !options.stop()) continue;
+      reply.status = AcceleratorStatus::kCancelled;
+      return nullptr;
+    }
     const size_t received = receive_packet(channel->socket.number(), &reply, sizeof reply, none);
     if (received == 0) return nullptr;
     if (received != sizeof reply || reply.magic != kMagic || reply.protocol != kProtocol) {
@@ -720,10 +722,13 @@ Connected connect(const ClientOptions& options, std::string& why) {
   const ProcessState state{static_cast<int32_t>(reply.values[3]), reply.values[2] != 0};
   Connected connected = Connected::kYes;
   if (channel == nullptr) {
-    connected = reply.status == AcceleratorStatus::kOk         ? Connected::kNobody
-                : reply.status == AcceleratorStatus::kNoDevice ? Connected::kNoModule
-                                                               : Connected::kRefused;
-    why = reply.status == AcceleratorStatus::kOk ? "the GPU process does not run" : reply.why.text;
+    switch (reply.status) {
+      case AcceleratorStatus::kOk:
+      case AcceleratorStatus::kCancelled: connected = Connected::kNobody; break;
+      case AcceleratorStatus::kNoDevice: connected = Connected::kNoModule; break;
+      default: connected = Connected::kRefused;
+    }
+    why = connected == Connected::kNobody ? "the GPU process does not run" : reply.why.text;
   }
   if (connected != Connected::kNobody && options.module_mark != 0 && reply.values[4] != 0 &&
       reply.values[4] != options.module_mark) {

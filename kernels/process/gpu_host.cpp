@@ -376,7 +376,12 @@ void Host::serve(File socket) {
   };
   Reply reply;
   if (!receive()) return;
-  const bool is_met = greet(channel, request, std::move(file), reply);
+  bool is_met = false;
+  try {
+    is_met = greet(channel, request, std::move(file), reply);
+  } catch (const std::bad_alloc&) {
+    return;
+  }
   if (send_packet(channel.socket.number(), &reply, sizeof reply) && is_met)
     while (receive() && answer(channel, request, std::move(file))) {
     }
