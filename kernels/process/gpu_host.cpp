@@ -31,7 +31,7 @@ namespace batmap::process {
 
 namespace {
 
-constexpr size_t kKeptAnswerBytes = size_t{64} << 20;  // a file for answers of this size is kept for the next call
+constexpr size_t kKeptAnswerBytes = size_t{16} << 20;  // a file for answers of this size is kept for the next call
 constexpr uint64_t kMaxItems = uint64_t{1} << 31;
 
 /// A request that no session of this version sends.
