@@ -437,10 +437,12 @@ TEST_F(GpuClient, Silent) {
   GpuProcess gpu;
   std::string why;
   process::ClientOptions options = gpu.client();
-  options.silence_ms = 150;
+  options.silence_ms = 500;
   ASSERT_EQ(process::connect(options, why), Connected::kYes);
   DevicePairs* const pairs = small_job(pair_job());
   kill(gpu.pid(), SIGSTOP);
+  int status = 0;
+  waitpid(gpu.pid(), &status, WUNTRACED);  // until it has stopped
   EXPECT_EQ(count(pairs).why, "the GPU process does not answer");
   process::client_api()->close_pairs(pairs);
   kill(gpu.pid(), SIGKILL);
