@@ -129,7 +129,12 @@ clients := $(patsubst test/client/%.cpp,build/client/%,$(wildcard test/client/*.
 
 EXTRA_CLEAN := build
 
-all:
+# The program of the GPU process. It has some of the engine, and nothing of the server.
+gpu_program := build/batmap_gpu
+gpu_objects := $(patsubst %.cpp,build/pgxs/%.o,kernels/process/batmap_gpu.cpp $(if $(ENGINE),,kernels/accel/loader.cpp \
+	kernels/process/gpu_channel.cpp kernels/process/gpu_host.cpp kernels/process/gpu_turns.cpp))
+
+all: $(gpu_program)
 
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
@@ -164,11 +169,30 @@ server-headers:
 	@test -e $(server_headers)/postgres.h || { \
 		echo '$(PG_CONFIG) knows no headers of a server: `test/install-deps build` installs what the build needs, or set PG_CONFIG' >&2; exit 1; }
 
--include $(OBJS:.o=.d)
+-include $(OBJS:.o=.d) $(gpu_objects:.o=.d)
 
 $(DATA_built): sql/batmap.sql batmap.control
 	@mkdir -p $(@D)
 	cp $< $@
+
+build/pgxs/kernels/process/batmap_gpu.o: build/pgxs/%.o: %.cpp Makefile
+	@mkdir -p $(@D)
+	$(COMPILE.cc) -o $@ $<
+
+$(gpu_program): $(gpu_objects) $(ENGINE)
+	$(CXX) $(CXXFLAGS) $(LDFLAGS) -o $@ $(gpu_objects) $(ENGINE) -pthread -ldl
+
+.PHONY: install-gpu-program
+install: install-gpu-program
+
+install-gpu-program: $(gpu_program)
+	$(MKDIR_P) '$(DESTDIR)$(pkglibdir)'
+	$(INSTALL_PROGRAM) $(if $(DEBUG_SYMBOLS),,-s) $(gpu_program) '$(DESTDIR)$(pkglibdir)/'
+
+uninstall: uninstall-gpu-program
+.PHONY: uninstall-gpu-program
+uninstall-gpu-program:
+	rm -f '$(DESTDIR)$(pkglibdir)/$(notdir $(gpu_program))'
 
 # A changed source list causes a new link.
 $(shlib): build/exports.map $(lists) $(ENGINE)
@@ -193,7 +217,7 @@ install-cuda:
 	$(MKDIR_P) '$(DESTDIR)$(pkglibdir)'
 	$(INSTALL_SHLIB) build/cuda/batmap_cuda.so '$(DESTDIR)$(pkglibdir)/'
 
-.PHONY: clients neighbour installcheck-folders
+.PHONY: clients neighbour fake-gpu installcheck-folders
 clients: $(clients)
 
 $(clients): build/client/%: test/client/%.cpp Makefile
@@ -214,6 +238,15 @@ build/neighbour/neighbour.so: build/neighbour/neighbour.o
 	$(CXX) -shared -o $@ $< -lstdc++
 
 -include build/neighbour/neighbour.d
+
+# A module that plays a GPU, for test/t. With ENGINE only: it decodes sets.
+fake-gpu: build/fake_gpu/batmap_fake_gpu.so
+
+build/fake_gpu/batmap_fake_gpu.so: test/fake_gpu/fake_gpu.cpp $(ENGINE) Makefile
+	@mkdir -p $(@D)
+	$(CXX) -std=c++20 -O1 -g1 -Wall -Wextra -pthread -fPIC -MMD -MP -Ikernels -I. -shared -o $@ $< $(ENGINE)
+
+-include build/fake_gpu/batmap_fake_gpu.d
 
 installcheck-folders:
 	@mkdir -p build/installcheck build/installcheck-isolation

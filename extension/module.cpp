@@ -7,6 +7,7 @@
 #include "extension/plan/explain_why.h"
 #include "extension/plan/node_expand_rows.h"
 #include "extension/plan/node_join_project.h"
+#include "extension/server/gpu_process.h"
 #include "extension/server/progress.h"
 #include "extension/server/settings.h"
 
@@ -20,6 +21,7 @@ PGDLLEXPORT void _PG_init(void);
 void _PG_init(void) {
   batmap::pg::define_settings();
   batmap::pg::request_progress_memory();
+  batmap::pg::register_gpu_process();
   batmap::pg::install_row_stream_node();
   batmap::pg::register_pack_rows_node();
   batmap::pg::register_expand_rows_node();

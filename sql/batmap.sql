@@ -3574,8 +3574,11 @@ CREATE FUNCTION batmap_devices(
     OUT increments_per_ns float8,
     OUT break_even_rows_cold int8,
     OUT break_even_rows int8,
+    OUT process_pid int4,
+    OUT process_sessions int4,
+    OUT used_bytes int8,
     OUT reason text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 1;
 COMMENT ON FUNCTION batmap_devices()
-IS 'GPUs that this session can use, with measured rates and the number of rows from which each pays off, or the reason why there is none';
+IS 'GPUs that this session can use, with measured rates, the number of rows from which each pays off, and the use of the GPU process, or the reason why there is none';

@@ -1,8 +1,13 @@
 // Chooses devices by the settings; the SQL function batmap_devices(). See device_use.h.
 #include "extension/server/device_use.h"
 
+#include <pthread.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,8 +15,10 @@
 #include "extension/server/backend.h"
 #include "extension/server/boundary.h"
 #include "extension/server/context_owned.h"
+#include "extension/server/gpu_process.h"
 #include "extension/server/settings.h"
 #include "pairs/choose.h"
+#include "process/gpu_client.h"
 
 #include "extension/server/pg.h"
 
@@ -19,8 +26,18 @@ namespace batmap::pg {
 
 namespace {
 
-/// The path in the setting; "$libdir" stands for the library folder of the server.
-std::string module_path() {
+/// Has the module a GPU process, or might it have one?
+bool is_process_possible(const std::string& module) {
+  return settings.gpu_process && IsUnderPostmaster && access(module.c_str(), R_OK) == 0 && has_gpu_program();
+}
+
+// What a session without devices waits before it looks for the process again: to look takes some tenths of a millisecond.
+constexpr auto kNextLook = std::chrono::seconds(1);
+
+}  // namespace
+
+/// "$libdir" stands for the library folder of the server.
+std::string accelerator_path() {
   constexpr char kLibdir[] = "$libdir";
   std::string path = settings.accelerator;
   if (path.rfind(kLibdir, 0) == 0) path = pkglib_path + path.substr(sizeof kLibdir - 1);
@@ -29,10 +46,32 @@ std::string module_path() {
   return path;
 }
 
-}  // namespace
-
 Offload& backend_offload() {
-  static Offload offload([](std::string& why) { return load_accelerator(module_path(), why); });
+  static const pthread_t session = pthread_self();
+  static bool has_own = false;  // this session has loaded the module itself, or has tried to
+  static std::chrono::steady_clock::time_point last_look;
+  const auto load = [](std::string& why) -> const AcceleratorApi* {
+    const std::string module = accelerator_path();
+    if (is_process_possible(module)) {
+      bool use_own = false;
+      last_look = std::chrono::steady_clock::now();
+      const AcceleratorApi* const api =
+          find_gpu_process({module, true, pthread_equal(pthread_self(), session) != 0}, why, use_own);
+      if (!use_own) return api;
+    }
+    has_own = true;
+    return load_accelerator(module, why);
+  };
+  const auto find = [](std::string& why) -> const AcceleratorApi* {
+    const std::string module = accelerator_path();
+    if (!is_process_possible(module)) return nullptr;
+    bool use_own = false;
+    const AcceleratorApi* const api = find_gpu_process({module, false, false}, why, use_own);
+    if (api == nullptr || process::last_greeting().is_warm) return api;
+    process::disconnect();
+    return nullptr;
+  };
+  static Offload offload(load, {find, [] { return !has_own && std::chrono::steady_clock::now() - last_look >= kNextLook; }});
   return offload;
 }
 
@@ -106,6 +145,7 @@ int64_t break_even_rows(std::span<const DeviceTraits> devices) {
 struct DeviceList {
   std::vector<DeviceTraits> devices;
   std::vector<std::array<int64_t, 2>> break_even;  // [device] rows without and with an existing context
+  std::optional<process::ProcessUse> use;          // of the GPU process, if it drives them
   std::string why_not;
 };
 
@@ -126,17 +166,19 @@ BATMAP_FUNCTION(batmap_devices) {
       cold.ready = 0;
       list.break_even.push_back({break_even_rows({&cold, 1}), break_even_rows({&device, 1})});
     }
+    if (process::ProcessUse use; process::is_connected() && process::ask_use(use)) list.use = use;
     list.why_not = offload.why_not();
     if (list.devices.empty() && list.why_not.empty()) list.why_not = "batmap.gpu_devices names no device that is there";
   });
-  constexpr int kColumns = 14;
+  constexpr int kColumns = 17;
+  constexpr int kReason = kColumns - 1;
   if (list.devices.empty()) {
     Datum values[kColumns] = {};
     bool nulls[kColumns];
     std::fill_n(nulls, kColumns, true);
     values[1] = CStringGetTextDatum("none");
-    values[13] = CStringGetTextDatum(list.why_not.c_str());
-    nulls[1] = nulls[13] = false;
+    values[kReason] = CStringGetTextDatum(list.why_not.c_str());
+    nulls[1] = nulls[kReason] = false;
     tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
     return Datum{0};
   }
@@ -160,6 +202,11 @@ BATMAP_FUNCTION(batmap_devices) {
       nulls[at] = rows == 0;
       values[at++] = Int64GetDatum(rows);
     }
+    nulls[at] = nulls[at + 1] = nulls[at + 2] = !list.use;
+    const process::ProcessUse use = list.use.value_or(process::ProcessUse{});
+    values[at++] = Int32GetDatum(use.pid);
+    values[at++] = Int32GetDatum(static_cast<int32_t>(use.sessions));
+    values[at++] = Int64GetDatum(static_cast<int64_t>(use.memory_bytes[static_cast<uint32_t>(device.index) % kMaxDevices]));
     nulls[at] = list.why_not.empty();
     values[at++] = CStringGetTextDatum(list.why_not.c_str());
     Assert(at == kColumns);

@@ -99,9 +99,14 @@ void define_settings() {
                            nullptr);
   DefineCustomStringVariable("batmap.gpu_devices", "Numbers of the GPUs that may be used.", "Empty means all.",
                              &settings.gpu_devices, "", PGC_USERSET, 0, check_gpu_devices, nullptr, nullptr);
-  DefineCustomIntVariable("batmap.gpu_memory_limit", "Memory of each GPU that one run may use.", "-1 means what there is.",
+  DefineCustomIntVariable("batmap.gpu_memory_limit", "Memory of each GPU that one run may use.",
+                          "-1 means what there is. The value of the server's configuration also holds for all runs of the "
+                          "GPU process together.",
                           &settings.gpu_memory_limit_kb, -1, -1, INT_MAX, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr,
                           nullptr);
+  DefineCustomBoolVariable("batmap.gpu_process", "One process of the server drives the GPUs for all sessions.",
+                           "off: each session that uses a GPU drives it by itself.", &settings.gpu_process, true, PGC_SUSET,
+                           0, nullptr, nullptr, nullptr);
   DefineCustomStringVariable("batmap.accelerator", "Path of the module that drives GPUs.",
                              "It is loaded when a session first asks for a GPU.", &settings.accelerator,
                              "$libdir/batmap_cuda", PGC_SUSET, 0, nullptr, nullptr, nullptr);

@@ -17,6 +17,7 @@ struct Settings {
   int on_truncation;    // OnTruncation
   bool enable_join_project;
   bool explain_why;
+  bool gpu_process;
   int device;               // DeviceMode
   int gpu_memory_limit_kb;  // -1: none
   char* cpu_kernel;         // name in the table of kernels, or "auto"

@@ -12,7 +12,7 @@
 
 namespace batmap {
 
-inline constexpr uint32_t kAcceleratorAbi = 3;
+inline constexpr uint32_t kAcceleratorAbi = 4;
 inline constexpr uint32_t kMaxDevices = 16;
 
 enum class AcceleratorStatus : int32_t {
@@ -135,6 +135,12 @@ struct AcceleratorApi {
 
   const DeviceEpisodeApi* episodes;  // null: this module counts no episodes
   const DeviceItemsetApi* itemsets;  // null: this module searches no itemsets
+
+  /// Bounds the memory of all jobs of this process together, on each device, beside the limits of the jobs.
+  /// @param bytes  0: no bound. May be null
+  void (*limit_memory)(uint64_t bytes);
+  /// Bytes that jobs have on a device now, without its context. May be null
+  uint64_t (*memory_used)(int32_t device);
 };
 
 }  // namespace batmap

@@ -62,6 +62,8 @@ DeviceChoice choose_device(DeviceMode mode, const DeviceSizes& sizes, std::span<
 
 /// If the CPU takes less than this, creating a context alone would take longer: under auto the driver is not loaded.
 inline constexpr double kWorthLoadingMs = 100;
+/// If the CPU takes less than this, no device is faster: under auto nobody looks for one that is awake in another process.
+inline constexpr double kWorthFindingMs = 1;
 
 /// A job of counting episodes.
 struct EpisodeSizes {

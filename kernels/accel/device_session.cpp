@@ -28,7 +28,9 @@ bool DeviceSession::attempt(const std::function<void()>& work) {
 bool DeviceSession::offer(double cpu_ms, const Ask& ask, const Work& work) {
   devices_.clear();
   if (!is_possible()) return false;
-  if (use_.mode == DeviceMode::kAuto && !has_loaded() && cpu_ms < kWorthLoadingMs) return false;
+  if (use_.mode == DeviceMode::kAuto && !has_loaded() && cpu_ms < kWorthLoadingMs &&
+      (cpu_ms < kWorthFindingMs || !use_.offload->find()))
+    return false;
   const bool done = attempt([&] {
     std::vector<DeviceTraits> devices = use_.offload->usable_devices(use_.only);
     devices.resize(std::min(devices.size(), max_devices_));

@@ -33,14 +33,25 @@ void expect_done(AcceleratorStatus status, const AcceleratorMessage& why) {
   if (status != AcceleratorStatus::kOk) throw DeviceFailure{status, why.text};
 }
 
+const AcceleratorApi* Offload::load_with_lock() {
+  tried_ = true;
+  const SignalsBlocked blocked;
+  why_not_.clear();
+  return api_ = load_(why_not_);
+}
+
 const AcceleratorApi* Offload::api() {
   const std::lock_guard lock(mutex_);
-  if (!tried_) {
-    tried_ = true;
-    const SignalsBlocked blocked;
-    api_ = load_(why_not_);
-  }
-  return api_;
+  return tried_ ? api_ : load_with_lock();
+}
+
+bool Offload::find() {
+  const std::lock_guard lock(mutex_);
+  if (tried_ || !shared_) return tried_;
+  const SignalsBlocked blocked;
+  std::string why;
+  api_ = shared_->find(why);
+  return tried_ = api_ != nullptr;
 }
 
 const AcceleratorApi& Offload::trusted() {
@@ -50,7 +61,11 @@ const AcceleratorApi& Offload::trusted() {
 
 std::vector<DeviceTraits> Offload::devices(std::span<const int32_t> only) {
   std::vector<DeviceTraits> found;
-  const AcceleratorApi* const api = this->api();
+  const AcceleratorApi* api = this->api();
+  if (api == nullptr && shared_ && shared_->may_recover()) {
+    const std::lock_guard lock(mutex_);
+    api = load_with_lock();
+  }
   if (api == nullptr) return found;
   DeviceTraits traits[kMaxDevices];
   uint32_t count = 0;

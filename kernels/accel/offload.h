@@ -1,7 +1,8 @@
 // The devices of one process: which module is loaded, which devices are still trusted, and the one place where a
 // job that a device did not do falls back to the CPU. A run uses it through a session (device_session.h). The first
 // job that asks loads the module, once; a failure is remembered and loading is never tried again. After an error of
-// a device no device is used any more. Thread-safe.
+// a device no device is used any more. Where the devices belong to another process, that process may recover.
+// Thread-safe.
 #pragma once
 
 #include <functional>
@@ -27,8 +28,14 @@ class Offload {
  public:
   /// Returns the module's functions, or nullptr and the reason.
   using Load = std::function<const AcceleratorApi*(std::string& why)>;
+  /// Where the devices belong to another process.
+  struct Shared {
+    Load find;                          // as Load, but only where devices are awake: it costs next to nothing, or fails
+    std::function<bool()> may_recover;  // after a failure: may devices() try `load` again?
+  };
 
   explicit Offload(Load load) : load_(std::move(load)) {}
+  Offload(Load load, Shared shared) : load_(std::move(load)), shared_(std::move(shared)) {}
   Offload(const Offload&) = delete;
   Offload& operator=(const Offload&) = delete;
 
@@ -41,6 +48,8 @@ class Offload {
     const std::lock_guard lock(mutex_);
     return why_not_;
   }
+  /// Uses devices that are awake in another process, if there are any. @return whether the module is loaded now
+  bool find();
   /// Whether the module has been asked for.
   bool has_loaded() const {
     const std::lock_guard lock(mutex_);
@@ -64,7 +73,10 @@ class Offload {
  private:
   void trust_no_more(std::string why);
 
+  const AcceleratorApi* load_with_lock();
+
   Load load_;
+  std::optional<Shared> shared_;
   mutable std::mutex mutex_;  // guards all below
   bool tried_ = false;
   const AcceleratorApi* api_ = nullptr;

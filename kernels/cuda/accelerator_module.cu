@@ -211,13 +211,19 @@ void close_episodes(DeviceEpisodes* episodes) { delete episodes; }
 constexpr DeviceEpisodeApi kEpisodeApi = {sizeof(DeviceEpisodeApi), open_episodes,     send_events,
                                           count_episodes,           episode_kernel_ms, close_episodes};
 
+void limit_memory(uint64_t bytes) { process_memory.limit = bytes == 0 ? UINT64_MAX : bytes; }
+uint64_t memory_used(int32_t device) {
+  return device >= 0 && device < static_cast<int32_t>(kMaxDevices) ? process_memory.used[device].load() : 0;
+}
+
 constexpr AcceleratorApi kApi = {kAcceleratorAbi, sizeof(AcceleratorApi),
                                  devices,         prepare,
                                  open_pairs,      add_rows,
                                  add_sets,        build,
                                  count_rows,      count_list,
                                  times,           close_pairs,
-                                 &kEpisodeApi,    &kItemsetApi};
+                                 &kEpisodeApi,    &kItemsetApi,
+                                 limit_memory,    memory_used};
 
 }  // namespace
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kStagedRows = PinnedBlock::kBytes / 8;
 constexpr size_t kMaxStagings = PinnedBlock::kMaxKept;  // bench/device_pairs.cpp, part staging
-constexpr uint64_t kFirstRoom = uint64_t{1} << 20;      // pairs that a lane has room for at first: 40 MB
+constexpr uint64_t kFirstRoom = uint64_t{1} << 20;  // pairs that a lane has room for at first, if there are so many: 40 MB
 constexpr int kLanes = 2;
 constexpr int kThreads = 256;
 
@@ -75,9 +75,10 @@ struct DevicePairs::Slot {
 
 class DevicePairs::CountingLane {
  public:
-  CountingLane(Device& device, const StopToken& stop, DeviceBudget& budget, int column_bits)
+  /// @param max_pairs  of the whole job
+  CountingLane(Device& device, const StopToken& stop, DeviceBudget& budget, int column_bits, uint64_t max_pairs)
       : device(device), lane(stop, budget), budget_(budget), size_(budget, 1), column_bits_(column_bits) {
-    make_room(kFirstRoom);
+    make_room(std::clamp<uint64_t>(max_pairs, 1, kFirstRoom));
   }
 
   /// @return the milliseconds of the kernels
@@ -340,7 +341,8 @@ void DevicePairs::build(uint32_t* supports) {
   for (int lane = 0; lane < kLanes; ++lane) {
     for (std::unique_ptr<Device>& device : devices_) {
       use_device(device->index);
-      device->lanes.push_back(std::make_unique<CountingLane>(*device, stop_, device->budget, bits_for(job_.items)));
+      device->lanes.push_back(std::make_unique<CountingLane>(*device, stop_, device->budget, bits_for(job_.items),
+                                                             uint64_t{job_.leading} * job_.items));
       free_lanes_.push_back(device->lanes.back().get());
     }
   }

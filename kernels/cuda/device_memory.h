@@ -5,6 +5,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -37,13 +38,25 @@ inline void wait_for_default_stream() { check(cudaStreamSynchronize(nullptr), "w
 /// Makes a device the current one of this thread, and leaves it so: to switch back would wake the other device, too.
 inline void use_device(int device) { check(cudaSetDevice(device), "choosing a device"); }
 
-/// Device memory of one job on one device, against its limit. Thread-safe.
+/// What all jobs of the process have on each device, and may have.
+struct ProcessMemory {
+  std::atomic<uint64_t> limit{UINT64_MAX};
+  std::atomic<uint64_t> used[kMaxDevices] = {};
+};
+inline ProcessMemory process_memory;
+
+/// Device memory of one job on one device, against its limit and that of the process. Thread-safe. It belongs to the device
+/// that was current when it was made.
 class DeviceBudget {
  public:
   /// @param stream  the only stream that uses the memory. Memory then comes from the device's pool and goes back there
   /// in the order of the stream, without waiting. Null: it comes from the driver, and freeing it waits for all streams
   explicit DeviceBudget(uint64_t limit_bytes, cudaStream_t stream = nullptr)
-      : limit_(limit_bytes == 0 ? UINT64_MAX : limit_bytes), stream_(stream) {}
+      : limit_(limit_bytes == 0 ? UINT64_MAX : limit_bytes), stream_(stream) {
+    int device = 0;
+    check(cudaGetDevice(&device), "asking for the device");
+    process_used_ = &process_memory.used[device % static_cast<int>(kMaxDevices)];
+  }
   DeviceBudget(const DeviceBudget&) = delete;
   DeviceBudget& operator=(const DeviceBudget&) = delete;
   /// When the stream is waited for, the pool gives back what it is not to keep.
@@ -56,7 +69,7 @@ class DeviceBudget {
     charge(bytes);
     void* data = nullptr;
     const cudaError_t error = stream_ != nullptr ? cudaMallocAsync(&data, bytes, stream_) : cudaMalloc(&data, bytes);
-    if (error != cudaSuccess) used_ -= bytes;
+    if (error != cudaSuccess) give_back(bytes);
     check(error, "allocating device memory");
     return data;
   }
@@ -65,21 +78,39 @@ class DeviceBudget {
       cudaFreeAsync(data, stream_);
     else
       cudaFree(data);
-    used_ -= bytes;
+    give_back(bytes);
   }
-  uint64_t left() const { return limit_ - used_; }
+  uint64_t left() const {
+    const uint64_t of_process = process_memory.limit;
+    const uint64_t used = *process_used_;
+    return std::min(limit_ - used_, of_process > used ? of_process - used : 0);
+  }
 
  private:
+  static bool add(std::atomic<uint64_t>& to, uint64_t bytes, uint64_t limit) {
+    uint64_t used = to;
+    while (used <= limit && bytes <= limit - used)
+      if (to.compare_exchange_weak(used, used + bytes)) return true;
+    return false;
+  }
   void charge(uint64_t bytes) {
-    uint64_t used = used_;
-    while (bytes <= limit_ - used)
-      if (used_.compare_exchange_weak(used, used + bytes)) return;
-    throw DeviceError{AcceleratorStatus::kOutOfMemory,
-                      "the job needs more than its limit of " + std::to_string(limit_ >> 20) + " MB of device memory"};
+    if (!add(used_, bytes, limit_))
+      throw DeviceError{AcceleratorStatus::kOutOfMemory,
+                        "the job needs more than its limit of " + std::to_string(limit_ >> 20) + " MB of device memory"};
+    const uint64_t limit = process_memory.limit;
+    if (add(*process_used_, bytes, limit)) return;
+    used_ -= bytes;
+    throw DeviceError{AcceleratorStatus::kOutOfMemory, "all jobs together need more than the limit of " +
+                                                           std::to_string(limit >> 20) + " MB of device memory"};
+  }
+  void give_back(uint64_t bytes) {
+    used_ -= bytes;
+    *process_used_ -= bytes;
   }
 
   uint64_t limit_;
   cudaStream_t stream_;
+  std::atomic<uint64_t>* process_used_;
   std::atomic<uint64_t> used_{0};
 };
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The module exports exactly what the server looks up: Pg_magic_func, _PG_init (and _PG_fini), and for every C
+# The module exports exactly what the server looks up: Pg_magic_func, _PG_init, the main function of the worker, and for every C
 # function of sql/batmap.sql its symbol and the matching pg_finfo_ symbol.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -22,6 +22,7 @@ wanted_functions() {
 wanted=$( (
     echo Pg_magic_func
     echo _PG_init
+    echo batmap_gpu_worker # found by the postmaster
     wanted_functions | sed 'p; s/^/pg_finfo_/'
 ) | LC_ALL=C sort -u)
 exported=$(nm -D --defined-only "$module" | awk '{ print $3 }' | LC_ALL=C sort -u)

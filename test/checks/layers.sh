@@ -23,6 +23,7 @@ declare -A floor=(
     [kernels/bits]=1
     [kernels/set]=2 [kernels/relation]=2 [kernels/measures]=2 [kernels/accel]=2
     [kernels/pairs/counters]=3 [kernels/itemsets/answers]=3 [kernels/itemsets/forms]=3 [kernels/episodes]=3
+    [kernels/process]=3
     [kernels/pairs]=4 [kernels/itemsets/search]=4
     [kernels/pairs/counts]=5 [kernels/itemsets]=5
     [kernels/itemsets/rules]=6

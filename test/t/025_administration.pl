@@ -180,7 +180,7 @@ is(sql('monitor', 'SELECT count(*) FROM tools.batmap_progress'), '0', 'after the
 
 # -- Limits, and who may set them -----------------------------------------------------------------------------------
 
-for my $setting ('batmap.max_threads = 1', "batmap.max_memory = '1MB'", "batmap.accelerator = '/tmp/x'")
+for my $setting ('batmap.max_threads = 1', "batmap.max_memory = '1MB'", "batmap.accelerator = '/tmp/x'", 'batmap.gpu_process = off')
 {
     my ($name) = $setting =~ /(batmap\.\w+)/;
     refused('owner', "SET $setting", "permission denied to set parameter \"$name\"", undef, "$name is for superusers");

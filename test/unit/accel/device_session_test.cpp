@@ -2,7 +2,7 @@
 // and that each way in which a device can end a job leaves it to the CPU, to the caller, or to nobody.
 #include "accel/device_session.h"
 
-#include "test/unit/shared/fake_accelerator.h"
+#include "test/unit/shared/fake_accelerator_test.h"
 
 namespace batmap::test {
 namespace {
@@ -88,6 +88,50 @@ TEST_F(DeviceSessionTest, ShortJobsDoNotLoadTheModule) {
   DeviceSession none(DeviceUse{});
   EXPECT_FALSE(none.offer(1e9, Policy(), works));
   EXPECT_FALSE(none.is_possible());
+}
+
+TEST_F(DeviceSessionTest, DevicesOfAnotherProcess) {
+  int loads = 0;
+  int finds = 0;
+  bool is_awake = false;
+  bool may_recover = false;
+  const auto load = [&](std::string& why) {
+    why = "asleep";
+    ++loads;
+    return is_awake ? Fake::api() : nullptr;
+  };
+  Offload offload(load, {[&](std::string&) {
+                           ++finds;
+                           return is_awake ? Fake::api() : nullptr;
+                         },
+                         [&] { return may_recover; }});
+  const auto offer = [&](double cpu_ms) {
+    DeviceSession session({.offload = &offload, .mode = DeviceMode::kAuto, .only = {}, .memory_limit = 0});
+    return session.offer(cpu_ms, Policy(), works);
+  };
+  EXPECT_FALSE(offer(kWorthFindingMs / 2));
+  EXPECT_EQ(finds, 0) << "not worth a look";
+  EXPECT_FALSE(offer(kWorthFindingMs));
+  EXPECT_EQ(finds, 1);
+  EXPECT_EQ(loads, 0) << "nobody is woken for a short job";
+  is_awake = true;
+  EXPECT_TRUE(offer(kWorthFindingMs));
+  EXPECT_TRUE(offer(0)) << "now it is there";
+  EXPECT_EQ(finds, 2);
+  EXPECT_EQ(loads, 0);
+
+  Fake::state().answer[Fake::kPrepare] = AcceleratorStatus::kFailed;
+  EXPECT_FALSE(offer(1000));
+  Fake::state().reset();
+  EXPECT_FALSE(offer(1000)) << "not yet";
+  EXPECT_EQ(loads, 0);
+  may_recover = true;
+  is_awake = false;
+  EXPECT_FALSE(offer(1000));
+  EXPECT_EQ(offload.why_not(), "asleep");
+  is_awake = true;
+  EXPECT_TRUE(offer(1000));
+  EXPECT_EQ(loads, 2);
 }
 
 TEST_F(DeviceSessionTest, AJobMayNotNeedTheDevices) {

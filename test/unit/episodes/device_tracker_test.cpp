@@ -8,7 +8,7 @@
 #include "episodes/episode_counter.h"
 #include "episodes/episode_run.h"
 #include "test/unit/shared/episodes.h"
-#include "test/unit/shared/fake_accelerator.h"
+#include "test/unit/shared/fake_accelerator_test.h"
 
 namespace batmap::test {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "pairs/join_run.h"
 #include "pairs/pair_run.h"
-#include "test/unit/shared/fake_accelerator.h"
+#include "test/unit/shared/fake_accelerator_test.h"
 #include "test/unit/shared/oracle.h"
 #include "test/unit/shared/shapes.h"
 

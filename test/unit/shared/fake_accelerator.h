@@ -2,8 +2,6 @@
 // of its calls can be made to decline, run out of memory, fail, stall or find no device.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -66,7 +64,7 @@ struct FakeAccelerator {
   AcceleratorStatus answer[kCalls] = {};  // what a call returns after `after` successful calls of its kind
   int after[kCalls] = {};
   std::atomic<int> calls[kCalls] = {};
-  int open = 0;  // jobs that are not closed yet
+  std::atomic<int> open = 0;  // jobs that are not closed yet
   bool stalls = false;
   int delay_ms = 0;  // before a call fails
   std::atomic<uint64_t> sent_list_times = 0;
@@ -138,8 +136,10 @@ struct FakeAccelerator {
         return say(kAddRows, why);
       };
       api.add_sets = [](DevicePairs* pairs, const DeviceSets* sets, AcceleratorMessage* why) {
-        for (uint32_t set = 0; set < sets->sets; ++set)
-          for_each_element(value_of(*sets, set), {}, [&](uint64_t x) { pairs->elements.push_back({x, set}); });
+        for (uint32_t set = 0; set < sets->sets; ++set) {
+          const std::vector<std::byte> value = value_of(*sets, set);
+          for_each_element(SetView::open(value), {}, [&](uint64_t x) { pairs->elements.push_back({x, set}); });
+        }
         std::sort(pairs->elements.begin(), pairs->elements.end());
         return say(kAddSets, why);
       };
@@ -185,11 +185,19 @@ struct FakeAccelerator {
   }
 
  private:
-  /// The stored value that ends with these planes.
-  static SetView value_of(const DeviceSets& sets, uint32_t set) {
-    const size_t front = kSetHeaderBytes + kStashHeaderBytes + 8 * (sets.stash_begin[set + 1] - sets.stash_begin[set]);
+  /// The stored value that has these planes (set/FORMAT.md).
+  static std::vector<std::byte> value_of(const DeviceSets& sets, uint32_t set) {
+    const uint32_t stash = sets.stash_begin[set + 1] - sets.stash_begin[set];
+    const size_t front = kSetHeaderBytes + kStashHeaderBytes + 8 * stash;
     const size_t planes = batmap_shape(sets.cardinality[set], static_cast<int>(sets.width)).bytes();
-    return SetView::open({reinterpret_cast<const std::byte*>(sets.planes[set]) - front, front + planes});
+    std::vector<std::byte> value(front + planes);
+    const auto codes = static_cast<uint64_t>(kSetVersion << 4 | static_cast<int>(Container::kBatmap));
+    store_le<uint64_t>(value.data(), sets.cardinality[set] << 16 | uint64_t{sets.width} << 8 | codes);
+    store_le<uint64_t>(value.data() + kSetHeaderBytes, stash);
+    for (uint32_t i = 0; i < stash; ++i)
+      store_le<uint64_t>(value.data() + kSetHeaderBytes + kStashHeaderBytes + 8 * i, sets.stash[sets.stash_begin[set] + i]);
+    std::copy_n(reinterpret_cast<const std::byte*>(sets.planes[set]), planes, value.data() + front);
+    return value;
   }
 
   static const DeviceEpisodeApi* episodes() {
@@ -283,37 +291,5 @@ struct FakeAccelerator {
     return traits;
   }
 };
-
-namespace test {
-
-/// A test that finds the accelerator in its initial state, and checks that no job stays open.
-class FakeAcceleratorTest : public ::testing::Test {
- protected:
-  void SetUp() override { FakeAccelerator::state().reset(); }
-  void TearDown() override { EXPECT_EQ(FakeAccelerator::state().open, 0) << "a job was not closed"; }
-
-  /// Starts a run with offload_ and cancels it while the accelerator stalls. @param run  gets the token
-  template <typename Run>
-  void expect_cancelled(Run run) {
-    FakeAccelerator::state().stalls = true;
-    std::atomic<bool> stop{false};
-    std::thread canceller([&] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      stop = true;
-    });
-    try {
-      run(CancelToken{[](void* arg) { return static_cast<std::atomic<bool>*>(arg)->load(); }, &stop});
-      ADD_FAILURE() << "not cancelled";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kCancelled);
-    }
-    canceller.join();
-    EXPECT_NE(offload_.api(), nullptr) << "cancelling is no error of the device";
-  }
-
-  Offload offload_{[](std::string&) { return FakeAccelerator::api(); }};
-};
-
-}  // namespace test
 
 }  // namespace batmap
