@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "core/cpu.h"
+#include "core/sort_elements.h"
 #include "pairs/counters/set_pair_counter.h"
 #include "set/set_builder.h"
 #include "set/set_decode.h"

@@ -24,6 +24,7 @@
 
 #include "bench/byte_slots.h"
 #include "core/cpu.h"
+#include "core/sort_elements.h"
 #include "roaring.h"
 #include "set/set_builder.h"
 #include "set/set_intersect.h"

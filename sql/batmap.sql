@@ -2289,14 +2289,22 @@ CREATE TYPE batmap (
     ALIGNMENT = int4,
     STORAGE = external
 );
-COMMENT ON TYPE batmap IS 'set of integers 0 <= x < N, stored for intersection; batmap(N) declares N';
+COMMENT ON TYPE batmap IS 'set of integers 0 <= x < N, stored compactly; batmap(N) declares N, and batmap(N, ''prepared'') stores the form in which sets meet';
 
 CREATE FUNCTION _batmap_to_typmod(batmap, int4, bool) RETURNS batmap
 AS 'MODULE_PATHNAME', 'batmap_to_typmod' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION _batmap_to_typmod(batmap, int4, bool) IS 'the set in a declared universe; an element outside it is an error';
+COMMENT ON FUNCTION _batmap_to_typmod(batmap, int4, bool) IS 'the set as a column declares it; an element outside the universe is an error';
 
 CREATE CAST (batmap AS batmap) WITH FUNCTION _batmap_to_typmod(batmap, int4, bool) AS IMPLICIT;
-COMMENT ON CAST (batmap AS batmap) IS 'declares the universe';
+COMMENT ON CAST (batmap AS batmap) IS 'declares the universe and the form';
+
+CREATE FUNCTION batmap_prepare(batmap) RETURNS batmap
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5000;
+COMMENT ON FUNCTION batmap_prepare(batmap) IS 'the set in the form in which sets meet';
+
+CREATE FUNCTION batmap_prepare(batmap, universe int8) RETURNS batmap
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5000;
+COMMENT ON FUNCTION batmap_prepare(batmap, int8) IS 'the set in the form in which sets of this universe meet';
 
 CREATE FUNCTION _batmap_from_array(int2[], int4, bool) RETURNS batmap
 AS 'MODULE_PATHNAME', 'batmap_from_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
@@ -2973,7 +2981,7 @@ COMMENT ON FUNCTION batmap_max(batmap) IS 'largest element; NULL for the empty s
 
 CREATE FUNCTION batmap_universe(batmap) RETURNS int8
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION batmap_universe(batmap) IS 'size of the universe, 2^w: all elements are below it';
+COMMENT ON FUNCTION batmap_universe(batmap) IS 'size of the universe, 2^w: all elements are below it; of a compact set, the least such number from 65536 up';
 
 CREATE FUNCTION batmap_stats(batmap, OUT container text, OUT universe int8, OUT cardinality int8, OUT bytes int8, OUT slots int8, OUT stash int8) RETURNS record
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;

@@ -1,7 +1,10 @@
 // Aggregates over sets and over elements: transition, merge and final functions. The state is one flat value
-// with room to grow. It is changed in place while there is room (as in agg_relation.cpp); there is no C++
-// object and no memory context per group. When the room is used up, the elements are sorted and duplicates
-// are removed. The state grows only if it is still more than half full after that.
+// with room to grow (kernels/set/set_state.h). It is changed in place while there is room (as in agg_relation.cpp); there
+// is no C++ object and no memory context per group.
+//
+// Elements, and sets that are small beside the set so far, are appended as elements. When the room is used up, they are
+// merged into the set so far. Its size decides how much room there is then, so an element is copied a bounded number of
+// times on average. Larger sets are merged block by block at once.
 #include <algorithm>
 #include <cstring>
 
@@ -9,11 +12,12 @@
 #include "extension/server/backend.h"
 #include "extension/server/boundary.h"
 #include "extension/server/flat_value.h"
+#include "extension/server/settings.h"
 #include "extension/types/set_argument.h"
 #include "extension/types/set_datum.h"
 #include "extension/types/set_state_datum.h"
 #include "set/set_decode.h"
-#include "set/set_intersect.h"
+#include "set/set_operations.h"
 
 #include "extension/server/pg.h"
 
@@ -23,17 +27,13 @@ using namespace batmap::pg;
 namespace {
 
 constexpr size_t kFirstElements = 6;
+/// A set is appended as elements if they take at most this part of the bytes of the set so far.
+constexpr size_t kSmallPart = 4;
 
-size_t grown(size_t needed) { return grown_capacity(needed, needed / 2); }
+const CompactKernel& compact_kernel() { return *selected_set_kernel().compact; }
 
-struct varlena* copy_with_capacity(struct varlena* value, size_t capacity) {
-  struct varlena* const copy = state_allocate(capacity);
-  memcpy(state_data(copy), state_data(value), state_used(state_header(state_data(value))));
-  return copy;
-}
-
-struct varlena* new_state(StateKind kind, int width, size_t elements) {
-  struct varlena* const state = state_allocate(state_bytes(std::max(elements, kFirstElements)));
+struct varlena* new_state(StateKind kind, int width, size_t compact, size_t elements) {
+  struct varlena* const state = state_allocate(state_bytes(compact, elements));
   state_init(state_data(state), kind, static_cast<uint8_t>(width));
   return state;
 }
@@ -47,13 +47,38 @@ struct varlena* writable_state(FunctionCallInfo fcinfo, StateKind kind) {
   return state;
 }
 
+/// The state with the set that `work->compact` has instead of its own, and room for `elements` more. The same value if its
+/// room is large enough.
+struct varlena* with_set(struct varlena* state, SetWork* work, size_t elements) {
+  const size_t compact = guarded([&] { return work->compact.bytes(); });
+  const size_t needed = state_bytes(compact, elements);
+  if (needed > state_capacity(state)) {
+    const StateHeader header = state_header(state_data(state));
+    state = state_allocate(grown_capacity(needed, needed / 2));
+    set_state_header(state_data(state), header);
+  }
+  guarded([&] { state_assign(state_data(state), work->compact); });
+  return state;
+}
+
 /// The state with room for this many more elements.
 struct varlena* with_room(struct varlena* state, size_t elements) {
-  auto needed = [&] { return state_used(state_header(state_data(state))) + elements * sizeof(uint64_t); };
-  if (needed() <= state_capacity(state)) return state;
-  guarded([&] { state_compact(state_data(state), backend_cancel_token()); });
-  if (needed() <= state_capacity(state) / 2) return state;
-  return copy_with_capacity(state, grown(needed()));
+  const StateHeader header = state_header(state_data(state));
+  const size_t needed = state_used(header) + elements * sizeof(uint64_t);
+  if (needed <= state_capacity(state)) return state;
+  SetWork* const work = open_work();
+  // While there are few, they only get more room.
+  constexpr size_t kFewElements = 4096;
+  if (header.compact == 0 && header.pending + elements <= kFewElements) {
+    struct varlena* const larger = state_allocate(grown_capacity(needed, needed / 2));
+    memcpy(state_data(larger), state_data(state), state_used(header));
+    state = larger;
+  } else {
+    guarded([&] { state_result(state_data(state), compact_kernel(), work->compact, work->options); });
+    state = with_set(state, work, std::max({elements, kFewElements, work->compact.bytes() / kSmallPart}));
+  }
+  close_work(work);
+  return state;
 }
 
 void widen(struct varlena* state, int width) {
@@ -72,7 +97,7 @@ Datum append_element(FunctionCallInfo fcinfo, int64 argument, int width) {
   const uint64_t x = checked_element(argument);
   if (width != kUndeclaredWidth && x >> width != 0) raise_element_out_of_range(x, width);
   struct varlena* state =
-      PG_ARGISNULL(0) ? new_state(StateKind::kUnion, width, 0) : writable_state(fcinfo, StateKind::kUnion);
+      PG_ARGISNULL(0) ? new_state(StateKind::kUnion, width, 0, kFirstElements) : writable_state(fcinfo, StateKind::kUnion);
   check_same_universe(state_header(state_data(state)).width, width);
   if (!state_append(state_data(state), state_capacity(state), x)) {
     state = with_room(state, 1);
@@ -94,17 +119,39 @@ Datum element_universe_trans(FunctionCallInfo fcinfo) {
   return append_element(fcinfo, integer_argument<Integer>(fcinfo, 1), width);
 }
 
-/// Union and symmetric difference: appends the elements of the set to those of the state.
-Datum collect_trans(FunctionCallInfo fcinfo, StateKind kind) {
+/// The state with one more set.
+struct varlena* with_more(struct varlena* state, const SetView& set, SetWork* work) {
+  const StateHeader header = state_header(state_data(state));
+  if (header.kind != StateKind::kIntersection && set.cardinality() * sizeof(uint64_t) * kSmallPart <= header.compact) {
+    guarded([&] { decode(set, work->elements, work->options); });
+    state = with_room(state, work->elements.size());
+    state_append(state_data(state), state_capacity(state), work->elements.span());
+    return state;
+  }
+  guarded([&] {
+    const SetView other = as_compact(set, work->bytes, work->options);
+    state_combine(state_data(state), other.compact(), compact_kernel(), work->compact, work->options);
+  });
+  return with_set(state, work, 0);
+}
+
+Datum set_trans(FunctionCallInfo fcinfo, StateKind kind) {
   if (PG_ARGISNULL(1)) return unchanged_state(fcinfo);
+  if (!PG_ARGISNULL(0) && kind == StateKind::kIntersection) {
+    struct varlena* const state = writable_state(fcinfo, kind);
+    const SetView mine = open_set(state_compact(state_data(state)));
+    if (mine.empty()) PG_RETURN_POINTER(state);  // and stays so
+  }
   const SetView set = set_argument(fcinfo, 1);
   SetWork* const work = open_work();
-  guarded([&] { decode(set, work->elements, work->options); });
-  struct varlena* state =
-      PG_ARGISNULL(0) ? new_state(kind, set.width(), work->elements.size()) : writable_state(fcinfo, kind);
-  state = with_room(state, work->elements.size());
-  state_append(state_data(state), state_capacity(state), work->elements.span());
-  widen(state, set.width());
+  struct varlena* state;
+  if (PG_ARGISNULL(0)) {
+    state = new_state(kind, kUndeclaredWidth, 0, 0);
+    guarded([&] { add_set(set, work->compact, work->options); });
+    state = with_set(state, work, 0);
+  } else {
+    state = with_more(writable_state(fcinfo, kind), set, work);
+  }
   close_work(work);
   PG_RETURN_POINTER(state);
 }
@@ -118,82 +165,62 @@ BATMAP_FUNCTION(batmap_agg_trans_int2_universe) { return element_universe_trans<
 BATMAP_FUNCTION(batmap_agg_trans_int4_universe) { return element_universe_trans<int32_t>(fcinfo); }
 BATMAP_FUNCTION(batmap_agg_trans_int8_universe) { return element_universe_trans<int64_t>(fcinfo); }
 
-BATMAP_FUNCTION(batmap_or_trans) { return collect_trans(fcinfo, StateKind::kUnion); }
-BATMAP_FUNCTION(batmap_xor_trans) { return collect_trans(fcinfo, StateKind::kSymmetricDifference); }
-
-BATMAP_FUNCTION(batmap_and_trans) {
-  if (PG_ARGISNULL(1)) return unchanged_state(fcinfo);
-  const bool first = PG_ARGISNULL(0);
-  struct varlena* state = first ? nullptr : writable_state(fcinfo, StateKind::kIntersection);
-  if (!first && state_header(state_data(state)).count == 0) {
-    widen(state, set_header(fcinfo, 1).width());
-    PG_RETURN_POINTER(state);
-  }
-  const SetView set = set_argument(fcinfo, 1);
-  if (!first && state_header(state_data(state)).count <= set.cardinality()) {
-    const std::span<uint64_t> elements = state_elements(state_data(state));
-    state_truncate(state_data(state), guarded([&] { return keep_members(set, elements, backend_cancel_token()); }));
-  } else {
-    SetWork* const work = open_work();
-    guarded([&] { decode(set, work->elements, work->options); });
-    if (first) {
-      state = new_state(StateKind::kIntersection, set.width(), work->elements.size());
-      state_assign(state_data(state), state_capacity(state), work->elements.span());
-    } else {
-      state_intersect(state_data(state), work->elements.span());
-    }
-    close_work(work);
-  }
-  widen(state, set.width());
-  PG_RETURN_POINTER(state);
-}
+BATMAP_FUNCTION(batmap_or_trans) { return set_trans(fcinfo, StateKind::kUnion); }
+BATMAP_FUNCTION(batmap_xor_trans) { return set_trans(fcinfo, StateKind::kSymmetricDifference); }
+BATMAP_FUNCTION(batmap_and_trans) { return set_trans(fcinfo, StateKind::kIntersection); }
 
 namespace {
 
 Datum merge_states(FunctionCallInfo fcinfo, bool same_universe) {
   if (PG_ARGISNULL(1)) return unchanged_state(fcinfo);
   struct varlena* const other = state_argument(fcinfo, 1);
-  if (PG_ARGISNULL(0)) PG_RETURN_POINTER(copy_with_capacity(other, state_used(state_header(state_data(other)))));
+  if (PG_ARGISNULL(0)) PG_RETURN_POINTER(state_trimmed(other));
   const StateHeader theirs = state_header(state_data(other));
   struct varlena* state = writable_state(fcinfo, theirs.kind);
   if (same_universe) check_same_universe(state_header(state_data(state)).width, theirs.width);
-  if (theirs.kind != StateKind::kIntersection) state = with_room(state, theirs.count);
-  state_merge(state_data(state), state_capacity(state), state_data(other));
+  if (theirs.compact > 0) {
+    SetWork* const work = open_work();
+    const SetView set = open_set(state_compact(state_data(other)));
+    if (!set.is_compact()) raise_unsound(kStateType);
+    state = with_more(state, set, work);
+    close_work(work);
+  }
+  if (theirs.pending > 0) {
+    state = with_room(state, theirs.pending);
+    state_append(state_data(state), state_capacity(state), state_pending(state_data(other)));
+  }
+  widen(state, theirs.width);
   PG_RETURN_POINTER(state);
 }
 
-}  // namespace
-
-// Sets of different universes may be united; elements of a declared universe must all declare the same one.
-BATMAP_FUNCTION(batmap_state_merge) { return merge_states(fcinfo, false); }
-BATMAP_FUNCTION(batmap_agg_merge) { return merge_states(fcinfo, true); }
-
-BATMAP_FUNCTION(batmap_state_final) {
-  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+/// The set of argument 0, in `work->compact`.
+SetWork* finished(FunctionCallInfo fcinfo) {
   struct varlena* const state = state_argument(fcinfo, 0);
-  const int declared = state_header(state_data(state)).width;
   SetWork* const work = open_work();
-  guarded([&] { state_finish(state_data(state), work->elements, work->options.cancel); });
-  const int32 typmod = declared == kUndeclaredWidth ? -1 : declared;
-  struct varlena* const value = encode_set(work, width_of_typmod(typmod, work->elements.span()));
-  close_work(work);
-  PG_RETURN_POINTER(value);
+  guarded([&] { state_result(state_data(state), compact_kernel(), work->compact, work->options); });
+  return work;
 }
 
-namespace {
-
 Datum state_count(FunctionCallInfo fcinfo) {
-  struct varlena* const state = state_argument(fcinfo, 0);
-  const StateHeader header = state_header(state_data(state));
-  if (header.sorted != 0) PG_RETURN_INT64(header.count);
-  SetWork* const work = open_work();
-  guarded([&] { state_finish(state_data(state), work->elements, work->options.cancel); });
-  const auto count = static_cast<int64>(work->elements.size());
+  SetWork* const work = finished(fcinfo);
+  const auto count = static_cast<int64>(work->compact.cardinality());
   close_work(work);
   PG_RETURN_INT64(count);
 }
 
 }  // namespace
+
+// Elements of a declared universe must all declare the same one.
+BATMAP_FUNCTION(batmap_state_merge) { return merge_states(fcinfo, false); }
+BATMAP_FUNCTION(batmap_agg_merge) { return merge_states(fcinfo, true); }
+
+BATMAP_FUNCTION(batmap_state_final) {
+  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+  SetWork* const work = finished(fcinfo);
+  struct varlena* const value = compact_value(work);
+  close_work(work);
+  PG_RETURN_POINTER(value);
+}
 
 BATMAP_FUNCTION(batmap_state_cardinality) {
   if (PG_ARGISNULL(0)) PG_RETURN_INT64(0);

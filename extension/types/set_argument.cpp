@@ -17,16 +17,10 @@ const struct varlena* raw_argument(FunctionCallInfo fcinfo, int argument) {
   return reinterpret_cast<const struct varlena*>(PG_GETARG_POINTER(argument));
 }
 
-}  // namespace
-
-SetView set_of_datum(Datum value) { return open_set(set_bytes(PG_DETOAST_DATUM_PACKED(value))); }
-
-SetView set_argument(FunctionCallInfo fcinfo, int argument) { return set_of_datum(PG_GETARG_DATUM(argument)); }
-
-SetPair set_arguments(FunctionCallInfo fcinfo) {
+/// Fetches arguments 0 and 1. @param kept  set to the entries of those that are kept
+SetPair fetch_arguments(FunctionCallInfo fcinfo, SetStore*& store, StoredSet* (&kept)[2]) {
   const struct varlena* const raw[2] = {raw_argument(fcinfo, 0), raw_argument(fcinfo, 1)};
   SetView views[2];
-  SetStore* store = nullptr;
   if (VARATT_IS_EXTERNAL_ONDISK(raw[0]) || VARATT_IS_EXTERNAL_ONDISK(raw[1])) store = set_store(fcinfo);
   if (store == nullptr) {
     for (int i = 0; i < 2; ++i) views[i] = set_of_datum(PointerGetDatum(raw[i]));
@@ -34,7 +28,6 @@ SetPair set_arguments(FunctionCallInfo fcinfo) {
   }
   // Looks up both before it fetches either, because making room for one must not drop the other.
   store->begin_call();
-  StoredSet* kept[2] = {};
   for (int i = 0; i < 2; ++i)
     if (VARATT_IS_EXTERNAL_ONDISK(raw[i])) kept[i] = store->find(i, raw[i]);
   for (int i = 0; i < 2; ++i) {
@@ -50,11 +43,33 @@ SetPair set_arguments(FunctionCallInfo fcinfo) {
   return {views[0], views[1]};
 }
 
+}  // namespace
+
+SetView set_of_datum(Datum value) { return open_set(set_bytes(PG_DETOAST_DATUM_PACKED(value))); }
+
+SetView set_argument(FunctionCallInfo fcinfo, int argument) { return set_of_datum(PG_GETARG_DATUM(argument)); }
+
+SetPair set_arguments(FunctionCallInfo fcinfo) {
+  SetStore* store = nullptr;
+  StoredSet* kept[2] = {};
+  return fetch_arguments(fcinfo, store, kept);
+}
+
+SetPair counted_arguments(FunctionCallInfo fcinfo) {
+  SetStore* store = nullptr;
+  StoredSet* kept[2] = {};
+  const SetPair sets = fetch_arguments(fcinfo, store, kept);
+  if (kept[0] == nullptr || kept[1] == nullptr || !sets.a.is_compact() || !sets.b.is_compact() ||
+      !store->meet(kept[0], kept[1]))
+    return sets;
+  return {kept[0]->prepared, kept[1]->prepared};
+}
+
 SetView header_of_datum(Datum value) {
   const auto* const raw = reinterpret_cast<const struct varlena*>(DatumGetPointer(value));
   if (!VARATT_IS_EXTERNAL(raw) && !VARATT_IS_COMPRESSED(raw)) return open_set(set_bytes(raw));
   const size_t whole = toast_raw_datum_size(value) - VARHDRSZ;
-  const std::span<const std::byte> first = set_bytes(PG_DETOAST_DATUM_SLICE(value, 0, kHeaderSlice));
+  const std::span<const std::byte> first = set_bytes(PG_DETOAST_DATUM_SLICE(value, 0, kSetHeadBytes));
   return guarded([&] { return SetView::header(first, whole); });
 }
 

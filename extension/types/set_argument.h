@@ -4,7 +4,7 @@
 //    by toast pointer. All expressions of the backend together keep at most a quarter of batmap.work_mem and
 //    drop sets by second chance (set_store.h). The planes are aligned to 64 bytes. A nested loop over n sets
 //    fetches each about once;
-//  - what the header tells costs its first 16 bytes, and membership costs the header and one or two blocks.
+//  - what the header tells costs one chunk of the value, and membership costs the header and one or two blocks.
 // Values inside their row are used in place. Values never change, and neither does the value of a toast
 // pointer while a statement can see it. Expressions that the server caches longer (support functions in
 // catalog caches) keep nothing.
@@ -22,6 +22,9 @@ struct SetPair {
 
 /// Fetches arguments 0 and 1. They are valid until the call returns.
 SetPair set_arguments(FunctionCallInfo fcinfo);
+
+/// The same for functions that only count. Compact sets that are kept and have met others often enough come in prepared form.
+SetPair counted_arguments(FunctionCallInfo fcinfo);
 
 /// Fetches one argument in full, in the current context. Nothing is kept.
 SetView set_argument(FunctionCallInfo fcinfo, int argument);

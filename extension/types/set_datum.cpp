@@ -1,6 +1,10 @@
 // Shared by the functions of type batmap. See set_datum.h.
 #include "extension/types/set_datum.h"
 
+#include "core/sort_elements.h"
+#include "set/set_decode.h"
+#include "set/set_operations.h"
+
 #include "extension/server/backend.h"
 #include "extension/server/context_owned.h"
 
@@ -15,6 +19,7 @@ SetWork::SetWork(MemoryContext owner)
       elements(meter),
       text(meter),
       bytes(meter),
+      compact(options),
       encoder(options) {}
 
 SetWork* open_work() {
@@ -33,8 +38,23 @@ struct varlena* allocate_value(uint64_t bytes) {
   return value;
 }
 
-struct varlena* encode_set(SetWork* work, std::span<const uint64_t> elements, int width) {
-  const size_t bytes = guarded([&] { return work->encoder.prepare(elements, width); });
+struct varlena* compact_value(SetWork* work) {
+  const size_t bytes = guarded([&] { return work->compact.bytes(); });
+  struct varlena* const value = allocate_value(bytes);
+  guarded([&] { work->compact.write(reinterpret_cast<std::byte*>(VARDATA(value))); });
+  return value;
+}
+
+struct varlena* compact_elements(SetWork* work) {
+  guarded([&] {
+    work->compact.clear();
+    work->compact.add_elements(std::span<const uint64_t>(work->elements.span()));
+  });
+  return compact_value(work);
+}
+
+struct varlena* prepared_elements(SetWork* work, int width) {
+  const size_t bytes = guarded([&] { return work->encoder.prepare(work->elements.span(), width); });
   struct varlena* const value = allocate_value(bytes);
   guarded([&] { work->encoder.write(reinterpret_cast<std::byte*>(VARDATA(value))); });
   return value;
@@ -42,37 +62,65 @@ struct varlena* encode_set(SetWork* work, std::span<const uint64_t> elements, in
 
 namespace {
 
-// A typmod above this is kDeclared + N. One up to kMaxWidth is a width.
+// A typmod above this is kDeclared + N. One up to kMaxWidth is a width. This bit is added for the prepared form.
 constexpr int32 kDeclared = 64;
+constexpr int32 kPreparedBit = 1 << 30;
 
 bool is_power_of_two(int64 x) { return (x & (x - 1)) == 0; }
 
+void check_range(uint64_t largest, int width) {
+  if (width >= 0 && largest >> width != 0) raise_element_out_of_range(largest, width);
+}
+
 }  // namespace
 
-int32 typmod_of_universe(int64 universe) {
+int32 typmod_of_universe(int64 universe, bool prepared) {
   const int width = width_of_universe(universe);
-  return is_power_of_two(universe) || universe > INT32_MAX - kDeclared ? width : static_cast<int32>(kDeclared + universe);
+  const bool as_width = is_power_of_two(universe) || universe >= kPreparedBit - kDeclared;
+  return (as_width ? width : static_cast<int32>(kDeclared + universe)) | (prepared ? kPreparedBit : 0);
 }
 
 int64 universe_of_typmod(int32 typmod) {
-  if (typmod > kDeclared) return typmod - kDeclared;
-  return static_cast<int64>(universe_of(declared_width(typmod)));
+  const int32 size = typmod & ~kPreparedBit;
+  return size > kDeclared ? size - kDeclared : static_cast<int64>(universe_of(read_typmod(typmod).width));
 }
 
-int declared_width(int32 typmod) {
-  if (typmod > kDeclared) return width_for(static_cast<uint64_t>(typmod - kDeclared));
-  if (typmod < 0 || typmod > kMaxWidth)
+Typmod read_typmod(int32 typmod) {
+  if (typmod < 0) return {};
+  const bool prepared = (typmod & kPreparedBit) != 0;
+  const int32 size = typmod & ~kPreparedBit;
+  if (size > kDeclared) return {width_for(static_cast<uint64_t>(size - kDeclared)), prepared};
+  if (size > kMaxWidth)
     ereport(ERROR,
             (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("type modifier %d of type batmap is not valid", typmod)));
-  return typmod;
+  return {size, prepared};
 }
 
-int width_of_typmod(int32 typmod, std::span<const uint64_t> sorted) {
-  const uint64_t largest = sorted.empty() ? 0 : sorted.back();
-  if (typmod < 0) return undeclared_width(largest);
-  const int width = declared_width(typmod);
-  if (largest >> width != 0) raise_element_out_of_range(largest, width);
-  return width;
+struct varlena* at_typmod(struct varlena* value, Typmod typmod) {
+  if (typmod.width < 0) return value;
+  const SetView set = open_set(set_bytes(value));
+  const bool has_form = set.is_compact() ? !typmod.prepared : typmod.prepared && set.width() == typmod.width;
+  if (set.width() > typmod.width) {
+    const std::optional<uint64_t> largest = guarded([&] { return set_max(set, backend_cancel_token()); });
+    check_range(largest.value_or(0), typmod.width);
+  }
+  if (has_form) return value;
+  SetWork* const work = open_work();
+  struct varlena* result;
+  if (typmod.prepared) {
+    guarded([&] { decode(set, work->elements, work->options); });
+    result = prepared_elements(work, typmod.width);
+  } else {
+    guarded([&] { add_set(set, work->compact, work->options); });
+    result = compact_value(work);
+  }
+  close_work(work);
+  return result;
+}
+
+struct varlena* elements_at_typmod(SetWork* work, Typmod typmod) {
+  if (!work->elements.empty()) check_range(work->elements[work->elements.size() - 1], typmod.width);
+  return typmod.prepared ? prepared_elements(work, typmod.width) : compact_elements(work);
 }
 
 int width_of_universe(int64 universe) {

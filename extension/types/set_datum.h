@@ -1,11 +1,12 @@
 // The SQL type batmap: access to its bytes in a varlena. Shared by its functions: the engine objects of one
-// call, finished values, ranges of elements and widths. kernels/set/set_format.h describes the bytes.
+// call, finished values of both forms, ranges of elements, typmods. kernels/set/FORMAT.md describes the bytes.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "compact/compact_writer.h"
 #include "set/set_builder.h"
 #include "set/set_view.h"
 
@@ -15,7 +16,7 @@
 
 namespace batmap::pg {
 
-/// The widths of a value without a declared universe: the default, and the one for larger elements.
+/// The widths of a prepared value without a declared universe: the default, and the one for larger elements.
 inline constexpr int kDefaultWidth = 32;
 inline int undeclared_width(uint64_t largest_element) {
   return largest_element >> kDefaultWidth == 0 ? kDefaultWidth : kMaxWidth;
@@ -44,6 +45,7 @@ struct SetWork {
   GrowingBuffer<uint64_t> elements;
   GrowingBuffer<char> text;
   GrowingBuffer<std::byte> bytes;
+  CompactWriter compact;
   SetEncoder encoder;
 };
 
@@ -54,20 +56,32 @@ void close_work(SetWork* work);
 /// A varlena of `bytes` data bytes, uninitialised, in the current context. @raises 54000 past 1 GB
 struct varlena* allocate_value(uint64_t bytes);
 
-/// Encodes elements as a value. @param elements ascending, distinct, all < 2^width, alive during the call
-struct varlena* encode_set(SetWork* work, std::span<const uint64_t> elements, int width);
-inline struct varlena* encode_set(SetWork* work, int width) { return encode_set(work, work->elements.span(), width); }
+/// The set that `work->compact` has, as a value.
+struct varlena* compact_value(SetWork* work);
+/// The elements of `work`, ascending and distinct, as a value in compact form.
+struct varlena* compact_elements(SetWork* work);
+/// The same in prepared form. @param width  all elements are below 2^width
+struct varlena* prepared_elements(SetWork* work, int width);
+
+/// What a type modifier declares.
+struct Typmod {
+  int width = -1;         // all elements are below 2^width; -1: no universe is declared
+  bool prepared = false;  // values are stored in prepared form
+};
 
 /// The typmod of batmap(N): N itself, so that the type is shown as it was declared; or, if N is too large for that, the
 /// width. @raises 22023 unless the size is 1 .. 2^62
-int32 typmod_of_universe(int64 universe);
+int32 typmod_of_universe(int64 universe, bool prepared);
 /// The N that batmap(N) is shown with.
 int64 universe_of_typmod(int32 typmod);
-/// The width that a typmod declares. @raises 22023 for a typmod that the type does not have
-int declared_width(int32 typmod);
-/// The width for sorted elements under a typmod (that of batmap(N), a width, or -1). @raises 22003 if the largest is out
-/// of range, 22023 for a typmod that the type does not have
-int width_of_typmod(int32 typmod, std::span<const uint64_t> sorted);
+/// @raises 22023 for a typmod that the type does not have
+Typmod read_typmod(int32 typmod);
+
+/// A validated value as the typmod declares it: the value itself if nothing has to be changed. Without a declared universe,
+/// a value keeps its form. @raises 22003 if an element is out of range
+struct varlena* at_typmod(struct varlena* value, Typmod typmod);
+/// The elements of `work`, ascending and distinct, as a value that the typmod declares. @raises 22003
+struct varlena* elements_at_typmod(SetWork* work, Typmod typmod);
 
 /// The width of a declared universe. @raises 22023 unless the size is 1 .. 2^62
 int width_of_universe(int64 universe);

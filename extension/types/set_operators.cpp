@@ -20,13 +20,11 @@ using namespace batmap::pg;
 
 namespace {
 
-using SetOperation = void (*)(SetView, SetView, GrowingBuffer<uint64_t>&, const ExecutionOptions&);
-
-Datum combine(FunctionCallInfo fcinfo, SetOperation operation) {
+Datum combine(FunctionCallInfo fcinfo, SetCombination operation) {
   const SetPair sets = set_arguments(fcinfo);
   SetWork* const work = open_work();
-  guarded([&] { operation(sets.a, sets.b, work->elements, work->options); });
-  struct varlena* const value = encode_set(work, std::max(sets.a.width(), sets.b.width()));
+  guarded([&] { combine_sets(sets.a, sets.b, operation, *selected_set_kernel().compact, work->compact, work->options); });
+  struct varlena* const value = compact_value(work);
   close_work(work);
   PG_RETURN_POINTER(value);
 }
@@ -38,7 +36,7 @@ struct Counts {
 };
 
 Counts counts_of(FunctionCallInfo fcinfo) {
-  const SetPair sets = set_arguments(fcinfo);
+  const SetPair sets = counted_arguments(fcinfo);
   const uint64_t both =
       guarded([&] { return and_cardinality(sets.a, sets.b, selected_set_kernel(), backend_cancel_token()); });
   return {sets.a.cardinality(), sets.b.cardinality(), both};
@@ -60,45 +58,37 @@ Datum change_element(FunctionCallInfo fcinfo, bool add) {
   if (set.contains(x) == add) PG_RETURN_DATUM(PG_GETARG_DATUM(0));
   SetWork* const work = open_work();
   guarded([&] {
-    decode(set, work->elements, work->options);
-    uint64_t* const at = std::lower_bound(work->elements.begin(), work->elements.end(), x);
-    const auto index = static_cast<size_t>(at - work->elements.begin());
-    if (add) {
-      work->elements.room(1);
-      uint64_t* const hole = work->elements.begin() + index;
-      std::copy_backward(hole, work->elements.end(), work->elements.end() + 1);
-      *hole = x;
-      work->elements.add(1);
-    } else {
-      std::copy(at + 1, work->elements.end(), at);
-      work->elements.shrink(work->elements.size() - 1);
-    }
+    work->compact.add_elements(std::span<const uint64_t>(&x, 1));
+    const size_t bytes = work->compact.bytes();
+    std::byte* const one = work->bytes.room_for_all(bytes);
+    work->compact.write(one);
+    combine_sets(set, SetView::open({one, bytes}), add ? SetCombination::kOr : SetCombination::kAndNot,
+                 *selected_set_kernel().compact, work->compact, work->options);
   });
-  const int width = x >> set.width() == 0 ? set.width() : undeclared_width(x);
-  struct varlena* const value = encode_set(work, width);
+  struct varlena* const value = compact_value(work);
   close_work(work);
   PG_RETURN_POINTER(value);
 }
 
 }  // namespace
 
-BATMAP_FUNCTION(batmap_and) { return combine(fcinfo, set_and); }
-BATMAP_FUNCTION(batmap_or) { return combine(fcinfo, set_or); }
-BATMAP_FUNCTION(batmap_andnot) { return combine(fcinfo, set_andnot); }
-BATMAP_FUNCTION(batmap_xor) { return combine(fcinfo, set_xor); }
+BATMAP_FUNCTION(batmap_and) { return combine(fcinfo, SetCombination::kAnd); }
+BATMAP_FUNCTION(batmap_or) { return combine(fcinfo, SetCombination::kOr); }
+BATMAP_FUNCTION(batmap_andnot) { return combine(fcinfo, SetCombination::kAndNot); }
+BATMAP_FUNCTION(batmap_xor) { return combine(fcinfo, SetCombination::kXor); }
 BATMAP_FUNCTION(batmap_add) { return change_element(fcinfo, true); }
 BATMAP_FUNCTION(batmap_remove) { return change_element(fcinfo, false); }
 
 BATMAP_FUNCTION(batmap_overlaps) {
-  const SetPair sets = set_arguments(fcinfo);
+  const SetPair sets = counted_arguments(fcinfo);
   PG_RETURN_BOOL(guarded([&] { return intersects(sets.a, sets.b, selected_set_kernel(), backend_cancel_token()); }));
 }
 BATMAP_FUNCTION(batmap_contains) {
-  const SetPair sets = set_arguments(fcinfo);
+  const SetPair sets = counted_arguments(fcinfo);
   PG_RETURN_BOOL(guarded([&] { return is_subset(sets.b, sets.a, selected_set_kernel(), backend_cancel_token()); }));
 }
 BATMAP_FUNCTION(batmap_contained) {
-  const SetPair sets = set_arguments(fcinfo);
+  const SetPair sets = counted_arguments(fcinfo);
   PG_RETURN_BOOL(guarded([&] { return is_subset(sets.a, sets.b, selected_set_kernel(), backend_cancel_token()); }));
 }
 BATMAP_FUNCTION(batmap_contains_element) { PG_RETURN_BOOL(set_argument_contains(fcinfo, 0, PG_GETARG_INT64(1))); }
@@ -170,7 +160,8 @@ BATMAP_FUNCTION(batmap_stats) {
   TupleDesc shape;
   if (get_call_result_type(fcinfo, nullptr, &shape) != TYPEFUNC_COMPOSITE) elog(ERROR, "return type must be a row type");
   const SetView set = set_header(fcinfo, 0);
-  const char* name = "array";
+  const char* name = "compact";
+  if (set.container() == Container::kArray) name = "array";
   if (set.container() == Container::kBatmap) name = "batmap";
   if (set.container() == Container::kBitmap) name = "bitmap";
   Datum values[] = {CStringGetTextDatum(name),

@@ -52,6 +52,25 @@ bool batmap_contains(Datum value, const SetView& header, uint64_t element) {
   return false;
 }
 
+/// The directory of a compact value, behind which the data of the blocks is missing.
+CompactView directory_of(Datum value, const SetView& header) {
+  const CompactView view = header.compact();
+  if (!view.has_long_header()) return view;
+  return CompactView::reopen({slice(value, 0, view.head_bytes()), header.bytes()}, header.cardinality());
+}
+
+bool compact_contains(Datum value, const SetView& header, uint64_t element) {
+  const CompactView directory = directory_of(value, header);
+  const uint64_t key = element >> kBlockShift;
+  const auto low = static_cast<uint32_t>(element % kBlockSpan);
+  const size_t i = directory.lower_bound(key);
+  if (i == directory.blocks() || directory.key(i) != key) return false;
+  const size_t at = directory.offset(i);
+  if (directory.shape(i).kind == BlockKind::kBitmap)
+    return (std::to_integer<unsigned>(*slice(value, at + low / 8, 1)) >> (low % 8) & 1) != 0;
+  return directory.block(i, slice(value, at, size_t{2} * directory.shape(i).units)).contains(low);
+}
+
 }  // namespace
 
 bool sliced_contains(Datum value, uint64_t element) {
@@ -63,6 +82,7 @@ bool sliced_contains(Datum value, uint64_t element) {
       return element < header.bits() &&
              (std::to_integer<unsigned>(*slice(value, kSetHeaderBytes + element / 8, 1)) >> element % 8 & 1) != 0;
     case Container::kBatmap: return batmap_contains(value, header, element);
+    case Container::kCompact: return compact_contains(value, header, element);
   }
   return false;
 }

@@ -8,9 +8,6 @@
 
 namespace batmap::pg {
 
-/// First bytes of a value that SetView::header() needs.
-inline constexpr int32 kHeaderSlice = 16;
-
 /// Does the set hold the element? @param value  a toasted batmap
 bool sliced_contains(Datum value, uint64_t element);
 

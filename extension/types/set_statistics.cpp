@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "core/sort_elements.h"
 #include "extension/server/backend.h"
 #include "extension/server/context_owned.h"
 #include "extension/types/set_argument.h"

@@ -6,6 +6,8 @@
 
 #include "extension/server/backend.h"
 #include "extension/types/set_datum.h"
+#include "set/set_decode.h"
+#include "set/set_intersect.h"
 
 #include "extension/server/pg.h"
 
@@ -45,6 +47,18 @@ constexpr size_t kSmallValue = 3 * TOAST_MAX_CHUNK_SIZE;
 /// The cost of one probe by slices in bytes of a plain fetch: it makes three index searches instead of one.
 constexpr size_t kProbeBytes = 16384;
 
+// Nanoseconds, estimated: what a set adds to one count in either form, and what it takes to prepare an element.
+constexpr double kBlockNs = 10;
+constexpr double kArrayUnitNs = 0.5;
+constexpr double kBitmapNs = 60;
+constexpr double kRunNs = 2;
+constexpr double kPreparedCallNs = 15;
+constexpr double kPreparedByteNs = 0.02;
+constexpr double kPreparedElementNs = 60;
+/// A set is prepared once it has met this part of the number of sets that would pay for it: by then it will probably meet as
+/// many again.
+constexpr double kPartOfPrice = 0.25;
+
 /// While memory is short, one in this many new values still goes to the recent end, so that the store adapts
 /// to the query.
 constexpr uint32_t kWarmEvery = 32;
@@ -73,6 +87,24 @@ uintptr_t round_up(uintptr_t address) { return (address + kAlignment - 1) & ~(kA
 /// Replaces dlist_container(), which compiles only in C.
 StoredSet* set_of_node(dlist_node* node) {
   return reinterpret_cast<StoredSet*>(reinterpret_cast<char*>(node) - offsetof(StoredSet, node));
+}
+
+/// The number of meetings from which on preparing a compact set is expected to pay.
+uint32_t worth_preparing_from(const SetView& set) {
+  if (set.empty()) return StoredSet::kNever;
+  const CompactView view = set.compact();
+  double compact_ns = 0;
+  for (size_t i = 0; i < view.blocks(); ++i) {
+    const BlockShape shape = view.shape(i);
+    compact_ns += kBlockNs + (shape.kind == BlockKind::kBitmap  ? kBitmapNs
+                              : shape.kind == BlockKind::kArray ? shape.units * kArrayUnitNs
+                                                                : shape.units * kRunNs / 2);
+  }
+  const double prepared_ns = kPreparedCallNs + kPreparedByteNs * compared_bytes(set, width_for(compact_max(view) + 1));
+  const auto elements = static_cast<double>(set.cardinality());
+  const double saved = compact_ns - prepared_ns;
+  const double meetings = kPartOfPrice * elements * kPreparedElementNs / saved;
+  return saved > 0 && meetings < 1e6 ? static_cast<uint32_t>(meetings) + 1 : StoredSet::kNever;
 }
 
 /// Does the context survive the statement?
@@ -141,6 +173,7 @@ void SetStore::drop(StoredSet* set) {
   stored_delete(sets_, set->key);
   for (StoredSet*& latest : latest_)
     if (latest == set) latest = nullptr;
+  if (set->is_prepared()) pfree(set->prepared_room);
   pfree(set);
 }
 
@@ -166,6 +199,10 @@ StoredSet* SetStore::insert(uint64_t key, size_t bytes, size_t alignment) {
   set->seen_call = call_;
   set->probes = 0;
   set->view = SetView();
+  set->prepared = SetView();
+  set->prepared_room = nullptr;
+  set->meetings = 0;
+  set->worth_from = StoredSet::kNever;
   return set;
 }
 
@@ -201,6 +238,46 @@ StoredSet* SetStore::fetch(int argument, const struct varlena* pointer) {
   enlist(set);
   latest_[argument] = set;
   return set;
+}
+
+void SetStore::prepare(StoredSet* set) {
+  width_ = std::max(width_, width_for(compact_max(set->view.compact()) + 1));
+  SetWork* const work = open_work();
+  const size_t bytes = guarded([&] {
+    decode(set->view, work->elements, work->options);
+    return work->encoder.prepare(work->elements.span(), width_);
+  });
+  const size_t room = bytes + 2 * kAlignment + 8 * work->encoder.stash().size();
+  const size_t before = set->is_prepared() ? GetMemoryChunkSpace(set->prepared_room) : 0;
+  if (used_by_all - before + room <= budget_) {
+    void* const at = MemoryContextAllocHuge(context_, room);
+    // The planes are aligned.
+    const size_t front = kSetHeaderBytes + kStashHeaderBytes + 8 * work->encoder.stash().size();
+    auto* const data = reinterpret_cast<std::byte*>(round_up(reinterpret_cast<uintptr_t>(at) + front) - front);
+    guarded([&] { work->encoder.write(data); });
+    set->prepared = open_set({data, bytes});
+    if (set->is_prepared()) pfree(set->prepared_room);
+    set->prepared_room = at;
+    const size_t charged = GetMemoryChunkSpace(at) - before;
+    set->charged += charged;
+    used_ += charged;
+    used_by_all += charged;
+  } else {
+    set->worth_from = StoredSet::kNever;
+  }
+  close_work(work);
+}
+
+bool SetStore::meet(StoredSet* a, StoredSet* b) {
+  for (StoredSet* set : {a, b}) {
+    if (set->is_prepared()) continue;
+    if (set->meetings++ == 0) set->worth_from = worth_preparing_from(set->view);
+    if (set->meetings >= set->worth_from) prepare(set);
+  }
+  if (!a->is_prepared() || !b->is_prepared()) return false;
+  for (StoredSet* set : {a, b})
+    if (set->prepared.width() < width_) prepare(set);
+  return a->prepared.width() == b->prepared.width();
 }
 
 bool SetStore::worth_fetching(StoredSet* seen, const struct varlena* pointer) {

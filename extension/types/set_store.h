@@ -7,6 +7,9 @@
 // up, a new value is put at the cold end and stays there until it is used again. So a nested loop over more
 // sets than fit finds the part that fits in every round, while a plain LRU list would find nothing. (Bimodal
 // insertion: Qureshi et al., "Adaptive insertion policies for high performance caching", 2007.)
+//
+// A compact set that is counted against others again and again is prepared: that pays from some number of meetings on, which
+// follows from its size and its blocks. Both forms are kept, because a prepared set meets only prepared ones.
 #pragma once
 
 #include <cstddef>
@@ -23,15 +26,21 @@ namespace batmap::pg {
 /// A toast pointer that the expression has seen, and its value if that was fetched. It is one allocation,
 /// with the data at its end. The members that a hit needs come first.
 struct StoredSet {
+  static constexpr uint32_t kNever = UINT32_MAX;
   uint64_t key;
   uint64_t call;  // the last call that used it
   SetView view;
-  uint64_t seen_call;  // `call` when room was last made; used since if they differ
-  uint64_t probes;     // probes answered by slices so far
+  SetView prepared;     // of a compact set that has met others often enough; no data: not yet
+  void* prepared_room;  // where that lies; nullptr: not yet
+  uint32_t meetings;    // of a compact set, so far
+  uint32_t worth_from;  // the number of meetings from which on preparing pays; kNever
+  uint64_t seen_call;   // `call` when room was last made; used since if they differ
+  uint64_t probes;      // probes answered by slices so far
   size_t charged;
   dlist_node node;
 
   bool complete() const { return view.span().data() != nullptr; }
+  bool is_prepared() const { return prepared_room != nullptr; }
 };
 
 class SetStore {
@@ -42,6 +51,9 @@ class SetStore {
   StoredSet* find(int argument, const struct varlena* pointer);
   /// Fetches the value and keeps it. Drops other values to make room.
   StoredSet* fetch(int argument, const struct varlena* pointer);
+  /// Two compact sets are about to be counted against each other. Prepares those that have met often enough, if there is room.
+  /// @return whether both are prepared, for one width
+  bool meet(StoredSet* a, StoredSet* b);
   /// Counts a probe of a value that is not kept. @param seen  its entry, or nullptr @return whether to
   /// fetch the value
   bool worth_fetching(StoredSet* seen, const struct varlena* pointer);
@@ -50,6 +62,7 @@ class SetStore {
   friend SetStore* set_store(FunctionCallInfo fcinfo);
   StoredSet* insert(uint64_t key, size_t bytes, size_t alignment);
   void drop(StoredSet* set);
+  void prepare(StoredSet* set);
   void enlist(StoredSet* set);
 
   MemoryContext context_;
@@ -59,6 +72,7 @@ class SetStore {
   size_t used_;
   size_t budget_;  // for all stores together
   uint64_t call_;
+  int width_;         // that compact sets are prepared for; it grows with them
   uint32_t crowded_;  // values fetched since the budget was used up
   StoredSet* latest_[2];
 };

@@ -1,8 +1,8 @@
 // Type batmap: text and binary input and output, the declared universe (typmod), casts to and from bytea.
 //
-// A column batmap(N) holds subsets of [0, 2^w), where 2^w is the smallest power of two >= N. The typmod is N or w. A value
-// without a declared universe has w = 32, or w = 62 if an element needs it. The text form is {1,5,9} under all settings; the
-// compact form b1:... (base64 of the binary form) is accepted as input.
+// A column batmap(N) holds subsets of [0, 2^w), where 2^w is the smallest power of two >= N. The typmod has N or w, and whether
+// values are stored in prepared form, as batmap(N, 'prepared') says; all others are compact. The text form is {1,5,9} under all
+// settings; b1:... (base64 of the binary form) is accepted as input.
 // Bytes from outside are validated in full.
 #include <cstring>
 
@@ -20,18 +20,6 @@ using namespace batmap::pg;
 
 namespace {
 
-/// A validated value with the width of the typmod: the value itself, or encoded again.
-struct varlena* at_typmod(struct varlena* value, int32 typmod) {
-  const SetView set = open_set(set_bytes(value));
-  if (typmod < 0 || set.width() == declared_width(typmod)) return value;
-  SetWork* const work = open_work();
-  guarded([&] { decode(set, work->elements, work->options); });
-  const int width = width_of_typmod(typmod, work->elements.span());
-  struct varlena* const result = encode_set(work, width);
-  close_work(work);
-  return result;
-}
-
 /// Validates the data of a new value. @param invalid_data  SQLSTATE for bytes that are not a set
 void validate_value(const struct varlena* value, int invalid_data) {
   guarded_input(invalid_data, [&] { validate(set_bytes(value), backend_cancel_token()); });
@@ -41,14 +29,12 @@ void validate_value(const struct varlena* value, int invalid_data) {
 
 BATMAP_FUNCTION(batmap_in) {
   const char* const text = PG_GETARG_CSTRING(0);
-  const int32 typmod = PG_GETARG_INT32(2);
+  const Typmod typmod = read_typmod(PG_GETARG_INT32(2));
   SetWork* const work = open_work();
-  int declared = -1;  // the width of a value in compact form
   guarded_input(ERRCODE_INVALID_TEXT_REPRESENTATION, [&] {
-    declared = parse_set_text({text, strlen(text)}, work->elements, work->options).value_or(-1);
+    parse_set_text({text, strlen(text)}, work->elements, work->options);
   });
-  const int width = width_of_typmod(typmod >= 0 ? typmod : declared, work->elements.span());
-  struct varlena* const value = encode_set(work, width);
+  struct varlena* const value = elements_at_typmod(work, typmod);
   close_work(work);
   PG_RETURN_POINTER(value);
 }
@@ -72,7 +58,7 @@ BATMAP_FUNCTION(batmap_out) {
 
 BATMAP_FUNCTION(batmap_recv) {
   auto* const buffer = reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0));
-  const int32 typmod = PG_GETARG_INT32(2);
+  const Typmod typmod = read_typmod(PG_GETARG_INT32(2));
   const int bytes = buffer->len - buffer->cursor;
   struct varlena* const value = allocate_value(static_cast<uint64_t>(bytes));
   copy_rest_of_message(buffer, VARDATA(value));
@@ -87,25 +73,45 @@ BATMAP_FUNCTION(batmap_typmod_in) {
   Datum* modifiers;
   int count;
   deconstruct_array(array, CSTRINGOID, -2, false, TYPALIGN_CHAR, &modifiers, nullptr, &count);
-  if (count != 1)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("type batmap takes one modifier, the size of its universe, not %d", count),
-                    errhint("Write batmap(1000000) for a set of numbers below 1000000.")));
-  PG_RETURN_INT32(typmod_of_universe(pg_strtoint64(DatumGetCString(modifiers[0]))));
+  const bool prepared = count == 2 && strcmp(DatumGetCString(modifiers[1]), "prepared") == 0;
+  if (count != 1 && !prepared)
+    ereport(
+        ERROR,
+        (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+         count == 2 ? errmsg("second modifier of type batmap must be prepared, not %s", DatumGetCString(modifiers[1]))
+                    : errmsg("type batmap takes the size of its universe and a form, not %d modifiers", count),
+         errhint("Write batmap(1000000) for a set of numbers below 1000000, and batmap(1000000, 'prepared') to store the "
+                 "form in which sets meet.")));
+  PG_RETURN_INT32(typmod_of_universe(pg_strtoint64(DatumGetCString(modifiers[0])), prepared));
 }
 
 BATMAP_FUNCTION(batmap_typmod_out) {
   const int32 typmod = PG_GETARG_INT32(0);
   if (typmod < 0) PG_RETURN_CSTRING(pstrdup(""));
-  PG_RETURN_CSTRING(psprintf("(" INT64_FORMAT ")", universe_of_typmod(typmod)));
+  PG_RETURN_CSTRING(
+      psprintf("(" INT64_FORMAT "%s)", universe_of_typmod(typmod), read_typmod(typmod).prepared ? ",prepared" : ""));
 }
 
 BATMAP_FUNCTION(batmap_to_typmod) {
   const Datum value = PG_GETARG_DATUM(0);
-  const int32 typmod = PG_GETARG_INT32(1);
+  const Typmod typmod = read_typmod(PG_GETARG_INT32(1));
+  if (typmod.width < 0) PG_RETURN_DATUM(value);
   // Usually nothing has to be done, and then the header is enough.
-  if (typmod < 0 || header_of_datum(value).width() == declared_width(typmod)) PG_RETURN_DATUM(value);
+  const SetView set = header_of_datum(value);
+  if (typmod.prepared ? !set.is_compact() && set.width() == typmod.width : set.is_compact() && set.width() <= typmod.width)
+    PG_RETURN_DATUM(value);
   PG_RETURN_POINTER(at_typmod(PG_DETOAST_DATUM_PACKED(value), typmod));
+}
+
+BATMAP_FUNCTION(batmap_prepare) {
+  SetWork* const work = open_work();
+  const SetView set = set_argument(fcinfo, 0);
+  guarded([&] { decode(set, work->elements, work->options); });
+  const uint64_t largest = work->elements.empty() ? 0 : work->elements[work->elements.size() - 1];
+  const int width = PG_NARGS() > 1 ? width_of_universe(PG_GETARG_INT64(1)) : undeclared_width(largest);
+  struct varlena* const value = elements_at_typmod(work, {width, true});
+  close_work(work);
+  PG_RETURN_POINTER(value);
 }
 
 BATMAP_FUNCTION(batmap_to_bytea) { PG_RETURN_POINTER(PG_DETOAST_DATUM(PG_GETARG_DATUM(0))); }
@@ -113,5 +119,5 @@ BATMAP_FUNCTION(batmap_to_bytea) { PG_RETURN_POINTER(PG_DETOAST_DATUM(PG_GETARG_
 BATMAP_FUNCTION(batmap_from_bytea) {
   struct varlena* const value = PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0));
   validate_value(value, ERRCODE_INVALID_BINARY_REPRESENTATION);
-  PG_RETURN_POINTER(at_typmod(value, PG_GETARG_INT32(1)));
+  PG_RETURN_POINTER(at_typmod(value, read_typmod(PG_GETARG_INT32(1))));
 }

@@ -3,11 +3,13 @@
 #include <cstring>
 #include <limits>
 
+#include "compact/roaring_format.h"
 #include "extension/server/backend.h"
+#include "extension/server/settings.h"
 #include "extension/types/set_argument.h"
 #include "extension/types/set_datum.h"
-#include "set/roaring_format.h"
 #include "set/set_decode.h"
+#include "set/set_operations.h"
 
 #include "extension/server/pg.h"
 
@@ -16,11 +18,11 @@ using namespace batmap::pg;
 
 namespace {
 
-/// Makes a set of an int2[], int4[] or int8[], with the width of a typmod.
-Datum set_from_array(FunctionCallInfo fcinfo, int32 typmod) {
+/// Makes a set of an int2[], int4[] or int8[], as a typmod declares it.
+Datum set_from_array(FunctionCallInfo fcinfo, Typmod typmod) {
   SetWork* const work = open_work();
   read_array(work, PG_GETARG_ARRAYTYPE_P(0));
-  struct varlena* const value = encode_set(work, width_of_typmod(typmod, work->elements.span()));
+  struct varlena* const value = elements_at_typmod(work, typmod);
   close_work(work);
   PG_RETURN_POINTER(value);
 }
@@ -57,8 +59,9 @@ Datum set_to_array(FunctionCallInfo fcinfo, Oid element_type) {
 Datum set_from_roaring(FunctionCallInfo fcinfo, RoaringForm form) {
   const std::span<const std::byte> bytes = set_bytes(PG_GETARG_VARLENA_PP(0));
   SetWork* const work = open_work();
-  guarded_input(ERRCODE_INVALID_BINARY_REPRESENTATION, [&] { read_roaring(bytes, form, work->elements, work->options); });
-  struct varlena* const value = encode_set(work, width_of_typmod(-1, work->elements.span()));
+  guarded_input(ERRCODE_INVALID_BINARY_REPRESENTATION,
+                [&] { read_roaring(bytes, form, *selected_set_kernel().compact, work->compact, work->options); });
+  struct varlena* const value = compact_value(work);
   close_work(work);
   PG_RETURN_POINTER(value);
 }
@@ -67,8 +70,8 @@ Datum set_to_roaring(FunctionCallInfo fcinfo, RoaringForm form) {
   const SetView set = set_argument(fcinfo, 0);
   SetWork* const work = open_work();
   guarded_input(ERRCODE_INVALID_BINARY_REPRESENTATION, [&] {
-    decode(set, work->elements, work->options);
-    write_roaring(work->elements.span(), form, work->bytes, work->options);
+    GrowingBuffer<std::byte> room(work->meter);
+    write_roaring(as_compact(set, room, work->options).compact(), form, work->bytes, work->options);
   });
   struct varlena* const result = allocate_value(work->bytes.size());
   memcpy(VARDATA(result), work->bytes.begin(), work->bytes.size());
@@ -78,8 +81,10 @@ Datum set_to_roaring(FunctionCallInfo fcinfo, RoaringForm form) {
 
 }  // namespace
 
-BATMAP_FUNCTION(batmap_from_array) { return set_from_array(fcinfo, PG_GETARG_INT32(1)); }
-BATMAP_FUNCTION(batmap_from_array_universe) { return set_from_array(fcinfo, width_of_universe(PG_GETARG_INT64(1))); }
+BATMAP_FUNCTION(batmap_from_array) { return set_from_array(fcinfo, read_typmod(PG_GETARG_INT32(1))); }
+BATMAP_FUNCTION(batmap_from_array_universe) {
+  return set_from_array(fcinfo, {width_of_universe(PG_GETARG_INT64(1)), false});
+}
 BATMAP_FUNCTION(batmap_to_int4_array) { return set_to_array<int32>(fcinfo, INT4OID); }
 BATMAP_FUNCTION(batmap_to_int8_array) { return set_to_array<int64>(fcinfo, INT8OID); }
 
@@ -112,25 +117,15 @@ BATMAP_FUNCTION(batmap_range) {
   const int64 low = PG_GETARG_INT64(0);
   const int64 high = PG_GETARG_INT64(1);
   SetWork* const work = open_work();
-  int width = kDefaultWidth;
   if (low < high) {
     const uint64_t first = checked_element(low);
     const uint64_t last = checked_element(high - 1);
-    width = undeclared_width(last);
-    guarded([&] {
-      const size_t count = last - first + 1;
-      // Too large a range is refused before its elements are written out.
-      if (encoded_size(count, width, last) > kMaxSetBytes)
-        throw Error(ErrorCode::kTooLarge, "batmap would be larger than 1 GB");
-      uint64_t* const out = work->elements.room(count);
-      for (size_t i = 0; i < count; ++i) {
-        if (i % 65536 == 0) work->options.cancel.throw_if_requested();
-        out[i] = first + i;
-      }
-      work->elements.add(count);
-    });
+    // Too large a range is refused before its blocks are written: each takes 8 bytes or more.
+    if ((last - first) / kBlockSpan > MaxAllocSize / 8)
+      ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("batmap would be larger than 1 GB")));
+    guarded([&] { work->compact.add_range(first, last); });
   }
-  struct varlena* const value = encode_set(work, width);
+  struct varlena* const value = compact_value(work);
   close_work(work);
   PG_RETURN_POINTER(value);
 }

@@ -13,6 +13,7 @@
 #include "pairs/counters/set_pair_counter.h"
 #include "relation/row_log.h"
 #include "set/set_decode.h"
+#include "set/set_intersect.h"
 
 namespace batmap {
 
@@ -21,6 +22,7 @@ struct AllPairsRun::Input {
   std::vector<uint32_t> order;  // the sets that are counted, by rising cardinality, then by id
   // [sets] position in the order of ids: the name of a set, so that sets with equal ids stay apart
   std::vector<uint32_t> name_of;
+  int width = 0;  // that compact sets are prepared for, where they are compared
 };
 
 /// Expected milliseconds of each way, and whether it fits into memory.
@@ -49,9 +51,10 @@ namespace {
 // Nanoseconds of one thread with AVX2, from bench/set_bench.cpp.
 constexpr double kComparedByte = 0.02;
 constexpr double kComparison = 30;
-constexpr double kBoundElement = 3;    // to look for the largest element
-constexpr double kDecodedElement = 8;  // to decode an element into bit rows: bits/
-constexpr double kRowWord = 1;         // to clear a word
+constexpr double kPreparedElement = 60;  // to decode and place an element: build/
+constexpr double kBoundElement = 3;      // to look for the largest element
+constexpr double kDecodedElement = 8;    // to decode an element into bit rows: bits/
+constexpr double kRowWord = 1;           // to clear a word
 // The same for rows larger than the caches, and the words of such rows that are added in a nanosecond.
 constexpr uint64_t kFarBytes = uint64_t{64} << 20;
 constexpr double kFarElement = 40;
@@ -123,7 +126,7 @@ void AllPairsRun::prepare(SetCollection given) {
   record_.method = kWayNames[0];
   record_.reason = "nothing to count";
 
-  input_ = std::make_unique<Input>(Input{std::move(given), {}, {}});
+  input_ = std::make_unique<Input>(Input{std::move(given), {}, {}, 0});
   const SetCollection& sets = input_->sets;
   std::vector<uint32_t>& order = input_->order;
   std::vector<uint32_t> by_id(sets.size());
@@ -146,6 +149,7 @@ void AllPairsRun::prepare(SetCollection given) {
   record_.items_kept = order.size();
   if (order.size() < 2) return;
 
+  input_->width = common_width(sets, order);
   const Costs costs = estimate();
   AllPairsWay way = choose(costs);
   if (!count_on_devices(costs, way)) count(way, costs.element_bound);
@@ -159,16 +163,20 @@ AllPairsRun::Costs AllPairsRun::estimate() const {
   const auto sets = static_cast<double>(order.size());
   const auto elements = static_cast<double>(record_.occurrences);
   const auto threads = static_cast<double>(options_.threads);
+  Costs costs;
   double bytes = 0;
+  double to_prepare = 0;  // elements
   double row_words = 0;
   for (size_t rank = 0; rank < order.size(); ++rank) {
     const SetView& set = input_->sets[order[rank]];
-    bytes += compared_bytes(set);
+    bytes += compared_bytes(set, input_->width);
+    if (set.is_compact() && container_for(set.cardinality(), input_->width) == Container::kBatmap)
+      to_prepare += static_cast<double>(set.cardinality());
     row_words += static_cast<double>(set.cardinality()) * static_cast<double>((order.size() - rank) / 64 + 1);
   }
-  Costs costs;
   // Each set is in n - 1 pairs. Both sets of a pair are read.
-  costs.tiles = (sets - 1) * (bytes * kComparedByte + sets / 2 * kComparison) / threads / 1e6;
+  costs.tiles =
+      ((sets - 1) * (bytes * kComparedByte + sets / 2 * kComparison) + to_prepare * kPreparedElement) / threads / 1e6;
   costs.relation = 2 * elements * kCodedElement / 1e6;  // counting takes as long again
   const bool device_wanted = query_.device.offload != nullptr &&
                              (query_.device.mode == DeviceMode::kCuda || query_.device.mode == DeviceMode::kRequire);
@@ -213,7 +221,7 @@ bool AllPairsRun::count_on_devices(const Costs& costs, AllPairsWay& way) {
                     .memory_limit = use.memory_limit,
                     .threads = options_.threads};
   if (query_.way.value_or(AllPairsWay::kTiles) == AllPairsWay::kTiles) {
-    const BatmapSizes batmaps = batmap_sizes(input_->sets, input_->order);
+    const BatmapSizes batmaps = batmap_sizes(input_->sets, input_->order, input_->width);
     sizes.batmap_bytes = batmaps.bytes;
     sizes.batmap_words = batmaps.words;
   }
@@ -235,6 +243,7 @@ bool AllPairsRun::count_on_devices(const Costs& costs, AllPairsWay& way) {
           way = AllPairsWay::kRelation;
           return nullptr;
         }
+        input_->sets.prepare(input_->order, input_->width, options_);
         return count_sets_on_devices(*use.offload, devices, use.memory_limit, input_->sets, input_->order, options_);
       },
       record_);
@@ -251,6 +260,7 @@ void AllPairsRun::count(AllPairsWay way, uint64_t element_bound) {
   switch (way) {
     case AllPairsWay::kTiles:
       record_.kernel = query_.kernels.sets->name;
+      input_->sets.prepare(order, input_->width, options_);
       start(count_set_tiles(std::move(input_->sets), order, query_.min_jaccard.value_or(0), *query_.kernels.sets, options_));
       break;
     case AllPairsWay::kPositional: {

@@ -1,5 +1,5 @@
 // All pairs of stored sets with the number of their common elements. There are three ways. Tiles: each set is
-// in memory once, and pairs are compared in tiles that stay in cache (tiles.h). Positional: if the sets are
+// in memory once, in prepared form, and pairs are compared in tiles that stay in cache (tiles.h). Positional: if the sets are
 // so dense in one universe that decoding them costs less than comparing them, they become bit rows by
 // element, which are summed (count_positionally()). Relation: if such rows would be too wide or too empty,
 // the elements become a relation (tid = element, item = set), and pair_run.h counts it by the method that

@@ -1,8 +1,12 @@
-// Copies values into aligned memory. See set_collection.h.
+// Copies values into aligned memory, and prepares compact ones. See set_collection.h.
 #include "set/set_collection.h"
 
 #include <algorithm>
 #include <cstring>
+
+#include "core/thread_team.h"
+#include "set/set_builder.h"
+#include "set/set_decode.h"
 
 namespace batmap {
 
@@ -29,6 +33,37 @@ void SetCollection::add(int64_t id, std::span<const std::byte> value) {
   std::memcpy(at, value.data(), value.size());
   sets_.push_back({id, SetView::open({at, value.size()})});
   used_ += (padding + value.size() + kLine - 1) / kLine * kLine;
+}
+
+void SetCollection::prepare(std::span<const uint32_t> which, int width, const ExecutionOptions& options) {
+  constexpr size_t kTasksAThread = 4;
+  const size_t tasks = std::min(which.size(), static_cast<size_t>(options.threads) * kTasksAThread);
+  std::vector<SetCollection> parts;
+  for (size_t task = 0; task < tasks; ++task) parts.emplace_back(*meter_);
+  parallel_for(options, tasks, [&](size_t task, int) {
+    SetEncoder encoder(options);
+    GrowingBuffer<uint64_t> elements(*options.memory);
+    GrowingBuffer<std::byte> bytes(*options.memory);
+    for (size_t k = task; k < which.size(); k += tasks) {
+      const Entry& entry = sets_[which[k]];
+      if (!entry.view.is_compact()) continue;
+      elements.shrink(0);
+      decode(entry.view, elements, options);
+      const size_t size = encoder.prepare(elements.span(), width);
+      std::byte* const at = bytes.room(size);
+      encoder.write(at);
+      parts[task].add(static_cast<int64_t>(which[k]), {at, size});
+    }
+  });
+  const bool all_prepared = which.size() == sets_.size() &&
+                            std::ranges::all_of(sets_.span(), [](const Entry& entry) { return entry.view.is_compact(); });
+  if (all_prepared) blocks_.clear();
+  for (SetCollection& part : parts) {
+    for (const Entry& entry : part.sets_.span()) sets_[static_cast<size_t>(entry.id)].view = entry.view;
+    for (Buffer<std::byte>& block : part.blocks_) blocks_.push_back(std::move(block));
+  }
+  // What is added later begins a block of its own.
+  used_ = blocks_.empty() ? 0 : blocks_.back().size();
 }
 
 }  // namespace batmap

@@ -19,6 +19,11 @@ class SetCollection {
   /// Copies the value. @throws Error{kInvalidData} if its header is not consistent; Error{kMemoryLimit}
   void add(int64_t id, std::span<const std::byte> value);
 
+  /// Replaces the compact ones of these sets by prepared ones, with all threads. @param which  positions, each once
+  /// @param width  all elements of the compact sets are below 2^width
+  /// @throws Error{kMemoryLimit, kCancelled, kTooLarge}
+  void prepare(std::span<const uint32_t> which, int width, const ExecutionOptions& options);
+
   /// Replaces every id by new_id[id]. @param new_id  for all ids, which count from 0
   void rename(std::span<const uint32_t> new_id) {
     for (size_t i = 0; i < sets_.size(); ++i) sets_[i].id = new_id[static_cast<size_t>(sets_[i].id)];

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "compact/compact_operations.h"
 #include "set/set_decode.h"
 #include "set/set_intersect.h"
 
@@ -52,6 +53,7 @@ uint64_t mix(uint64_t x) {
 }  // namespace
 
 int compare(SetView a, SetView b, const ExecutionOptions& options) {
+  if (a.is_compact() && b.is_compact()) return compare_compact(a.compact(), b.compact(), options.cancel);
   if (same_bytes(a, b, options.cancel)) return 0;
   uint64_t only_a = kNothing;
   lower_to_first_missing(a, b, only_a, options.cancel);
@@ -66,7 +68,10 @@ int compare(SetView a, SetView b, const ExecutionOptions& options) {
 
 bool equal(SetView a, SetView b, const SetKernel& kernel, const CancelToken& cancel) {
   if (a.cardinality() != b.cardinality()) return false;
-  return same_bytes(a, b, cancel) || is_subset(a, b, kernel, cancel);
+  if (same_bytes(a, b, cancel)) return true;
+  // A set has one compact form.
+  if (a.is_compact() && b.is_compact()) return false;
+  return is_subset(a, b, kernel, cancel);
 }
 
 uint64_t hash(SetView set, uint64_t seed, const CancelToken& cancel) {

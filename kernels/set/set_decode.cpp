@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "set/set_builder.h"
+#include "core/sort_elements.h"
 
 namespace batmap {
 
@@ -21,6 +21,7 @@ size_t SetReader::next(uint64_t* out) {
     case Container::kArray: return next_of_array(out);
     case Container::kBitmap: return next_of_bitmap(out);
     case Container::kBatmap: return next_of_batmap(out);
+    case Container::kCompact: return compact_->next(out);
   }
   return 0;
 }
@@ -91,6 +92,7 @@ std::optional<uint64_t> extreme(SetView set, const CancelToken& cancel, Better b
 
 std::optional<uint64_t> set_min(SetView set, const CancelToken& cancel) {
   if (set.empty()) return std::nullopt;
+  if (set.is_compact()) return compact_min(set.compact());
   if (set.container() == Container::kBatmap) return extreme(set, cancel, [](uint64_t x, uint64_t y) { return x < y; });
   uint64_t chunk[kChunkElements];
   return SetReader(set, best_set_kernel(), cancel).next(chunk) > 0 ? std::optional(chunk[0]) : std::nullopt;
@@ -98,6 +100,7 @@ std::optional<uint64_t> set_min(SetView set, const CancelToken& cancel) {
 
 std::optional<uint64_t> set_max(SetView set, const CancelToken& cancel) {
   if (set.empty()) return std::nullopt;
+  if (set.is_compact()) return compact_max(set.compact());
   if (set.container() == Container::kArray) return set.array_element(set.cardinality() - 1);
   if (set.container() == Container::kBatmap) return extreme(set, cancel, [](uint64_t x, uint64_t y) { return x > y; });
   const uint64_t last = set.words() - 1;

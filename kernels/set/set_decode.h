@@ -13,12 +13,14 @@ namespace batmap {
 /// Most elements of a chunk.
 inline constexpr size_t kChunkElements = 512;
 
-/// Walks over a set in chunks of at most 512 elements, in the order of the container: arrays and bitmaps ascending,
-/// batmaps by position. Does not allocate. Polls the token every few tens of kilobytes, so the caller need not.
+/// Walks over a set in chunks of at most 512 elements, in the order of the container: batmaps by position, all others
+/// ascending. Does not allocate. Polls the token every few tens of kilobytes, so the caller need not.
 class SetReader {
  public:
   explicit SetReader(SetView set, const SetKernel& kernel = best_set_kernel(), const CancelToken& cancel = {})
-      : set_(set), kernel_(&kernel), cancel_(cancel) {}
+      : set_(set), kernel_(&kernel), cancel_(cancel) {
+    if (set.is_compact()) compact_.emplace(set.compact(), cancel);
+  }
 
   /// Reads the next chunk.
   /// @param out  room for 512
@@ -37,6 +39,7 @@ class SetReader {
   uint32_t chunks_ = 0;
   // position of the reader: element of an array, word of a bitmap; of a batmap, stash elements then blocks
   uint64_t at_ = 0;
+  std::optional<CompactReader> compact_;
 };
 
 /// Calls visit(x) for every element, in the order of SetReader. @throws Error{kCancelled}

@@ -1,5 +1,5 @@
-// The bytes of a stored set, format version 1: constants, choice of the container, and geometry. FORMAT.md
-// explains them. All functions are pure functions of cardinality, width and largest element. Source: Amossen
+// The bytes of a set in prepared form, format version 1: constants, choice of the container, and geometry. FORMAT.md
+// explains them, and compact/compact_format.h has version 2. All functions are pure functions of cardinality, width and largest element. Source: Amossen
 // & Pagh 2011, sections II and III; bit planes, containers and the stash inside the value are ours.
 #pragma once
 
@@ -7,22 +7,25 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include "compact/compact_format.h"
 
 namespace batmap {
 
-enum class Container : uint8_t { kArray = 1, kBatmap = 2, kBitmap = 3 };
+/// How the elements are stored. The first three are those of the prepared form, with their codes.
+enum class Container : uint8_t { kArray = 1, kBatmap = 2, kBitmap = 3, kCompact = 4 };
 
-inline constexpr int kSetVersion = 1;
+inline constexpr int kPreparedVersion = 1;
 inline constexpr int kMaxWidth = 62;            // universe [0, 2^62): every element is a non-negative int64
 inline constexpr uint64_t kSmallSet = 256;      // smaller sets are never batmaps; from bench/set_bench.cpp
-inline constexpr size_t kSetHeaderBytes = 8;    // version | container, width, 48 bits of cardinality
+inline constexpr size_t kSetHeaderBytes = 8;    // prepared form: version | container, width, 48 bits of cardinality
 inline constexpr size_t kStashHeaderBytes = 8;  // batmaps: u32 count, u32 zero
 inline constexpr int kBlockBits = 9;
 inline constexpr uint64_t kBlockSlots = 512;  // slots of a block, all of one table
 inline constexpr size_t kPlaneBytes = 64;     // one bit of each slot of a block
 inline constexpr int kTables = 3;
 inline constexpr size_t kMaxSetBytes = 0x3fffffff - 4;  // a varlena of at most 1 GB, less its header
+/// The first bytes of a value of either form that SetView::header() needs.
+inline constexpr size_t kSetHeadBytes = kCompactHeadBytes;
 inline constexpr uint64_t kMaxCardinality = (uint64_t{1} << 48) - 1;
 
 /// 2^width. @param width 0 .. 62
@@ -73,21 +76,9 @@ constexpr uint64_t encoded_size(uint64_t cardinality, int width, uint64_t last) 
     case Container::kArray: return kSetHeaderBytes + cardinality * array_element_bytes(width);
     case Container::kBitmap: return kSetHeaderBytes + bitmap_bytes(last);
     case Container::kBatmap: return kSetHeaderBytes + kStashHeaderBytes + batmap_shape(cardinality, width).bytes();
+    case Container::kCompact: break;  // not a choice of container_for()
   }
   return 0;
-}
-
-/// Unaligned little-endian loads and stores. The engine runs on little-endian machines only.
-static_assert(std::endian::native == std::endian::little);
-template <typename T>
-inline T load_le(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
-template <typename T>
-inline void store_le(std::byte* to, T value) {
-  std::memcpy(to, &value, sizeof value);
 }
 
 }  // namespace batmap

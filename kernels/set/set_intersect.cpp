@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "compact/compact_operations.h"
 #include "set/permutation.h"
 #include "set/set_decode.h"
 #include "set/set_probe.h"
@@ -22,6 +23,10 @@ constexpr uint64_t kFew = 4;
 /// reads more than kPlanesRead planes of a block. From bench/set_bench.cpp, way/probe and way/scan (15 ns
 /// against 1.5 ns in L2, 3 ns beyond).
 constexpr uint64_t kPlanesPerProbe = 8;
+
+/// A compact set is read, and its elements looked up in the other one, even if it has this many times as many elements:
+/// looking up in a compact set takes two searches. Estimated.
+constexpr uint64_t kCompactReadFactor = 8;
 
 /// Work between two polls of the token: some tens of microseconds. Values with less work are not polled for.
 constexpr uint64_t kGroupsPerPoll = 32;
@@ -147,7 +152,10 @@ uint64_t count_in_place(const SetView& array, const SetView& other, const SetKer
 template <typename SeeCount>
 void count_by_members(const SetView& a, const SetView& b, const SetKernel& kernel, const CancelToken& cancel,
                       SeeCount see_count) {
-  const bool swapped = a.cardinality() > b.cardinality();
+  const auto effort = [](const SetView& set) {
+    return set.is_compact() ? set.cardinality() / kCompactReadFactor : set.cardinality();
+  };
+  const bool swapped = effort(a) > effort(b);
   const SetView& few = swapped ? b : a;
   const SetView& many = swapped ? a : b;
   if (few.container() == Container::kArray && counts_in_place(few, many)) {
@@ -180,6 +188,8 @@ template <typename SeeCount>
 [[gnu::always_inline]] inline void count_common(const SetView& a, const SetView& b, const SetKernel& kernel,
                                                 uint64_t groups_at_once, const CancelToken& cancel, SeeCount see_count) {
   if (a.empty() || b.empty()) return;
+  if (both_are(Container::kCompact, a, b))
+    return count_common_blocks(a.compact(), b.compact(), *kernel.compact, cancel, see_count);
   if (both_are(Container::kBitmap, a, b)) {
     return count_bitmaps(a, b, kernel, groups_at_once * kBlockSlots, cancel, see_count);
   }
@@ -204,11 +214,22 @@ template <typename SeeCount>
 
 }  // namespace
 
+double compared_bytes(const SetView& set, int width) {
+  const uint64_t n = set.cardinality();
+  if (!set.is_compact() && set.container() != Container::kBatmap) return static_cast<double>(set.bytes());
+  if (set.is_compact() && container_for(n, width) != Container::kBatmap)
+    return static_cast<double>(encoded_size(n, width, universe_of(width) - 1));
+  const BatmapShape shape = set.is_compact() ? batmap_shape(n, width) : set.shape();
+  return static_cast<double>(kTables * shape.groups() * kPlaneBytes) *
+         static_cast<double>(std::min<uint64_t>(kPlanesRead, shape.planes()));
+}
+
 size_t keep_members(SetView set, std::span<uint64_t> elements) {
   switch (set.container()) {
     case Container::kArray: return keep_members_of_array(set, elements);
     case Container::kBitmap: return keep_members_of_bitmap(set, elements);
     case Container::kBatmap: return keep_members_of_batmap(set, elements);
+    case Container::kCompact: return keep_members(set.compact(), elements);
   }
   return 0;
 }
@@ -321,6 +342,7 @@ bool intersects(SetView a, SetView b, const SetKernel& kernel, const CancelToken
 }
 
 bool is_subset(SetView a, SetView b, const SetKernel& kernel, const CancelToken& cancel) {
+  if (a.is_compact() && b.is_compact()) return is_subset(a.compact(), b.compact(), *kernel.compact, cancel);
   return a.cardinality() <= b.cardinality() && and_cardinality(a, b, kernel, cancel) == a.cardinality();
 }
 

@@ -1,8 +1,8 @@
 // Counts the common elements of two or more stored sets, and answers the relations that follow from counts.
-// All nine pairs of containers and all widths work. Nothing here allocates. Functions with a token poll it
+// All pairs of containers and all widths work. Nothing here allocates. Functions with a token poll it
 // every few tens of microseconds and throw Error{kCancelled}; shorter calls do not poll.
 //
-// Two batmaps of equal width are compared plane by plane, folded if their ranges differ; a much smaller one
+// Two compact sets meet block by block (compact/compact_operations.h). Two batmaps of equal width are compared plane by plane, folded if their ranges differ; a much smaller one
 // probes the other instead (`probing_is_cheaper`). Two bitmaps are ANDed. In all other cases, each element of
 // the smaller set is looked up in the other one. Source: Amossen & Pagh 2011 II, III-C; the choice is ours.
 #pragma once
@@ -17,6 +17,9 @@ namespace batmap {
 
 /// A comparison of two batmaps reads about so many planes of a block before nothing can match any more.
 constexpr uint64_t kPlanesRead = 10;
+
+/// The bytes of a set that one comparison reads; of a compact set, once it is prepared for this width.
+double compared_bytes(const SetView& set, int width);
 
 /// |a AND b|.
 uint64_t and_cardinality(SetView a, SetView b, const SetKernel& kernel, const CancelToken& cancel = {});

@@ -102,7 +102,7 @@ bool runs_here(const SetKernel& kernel) { return (cpu_features() & kernel.needs)
 
 }  // namespace
 
-constinit const SetKernel kSetKernelScalar = this_kernel("scalar", 0);
+constinit const SetKernel kSetKernelScalar = this_kernel("scalar", 0, kCompactKernelScalar);
 
 std::span<const SetKernel> set_kernels() {
   static const std::array kernels = {

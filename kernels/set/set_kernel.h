@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "compact/compact_kernel.h"
 #include "set/set_view.h"
 
 namespace batmap {
@@ -48,6 +49,9 @@ struct SetKernel {
 
   /// Transposes 512 slot words, slot p at [p % 32][p / 32], into 32 planes of 512 bits, and back.
   void (*transpose_slots)(uint32_t* slots);
+
+  /// The loops over blocks of compact sets.
+  const CompactKernel* compact;
 };
 
 /// All kernels that were compiled in, fastest first. The last one ("scalar") runs everywhere.

@@ -94,7 +94,7 @@ struct Bits {
 
 }  // namespace
 
-constinit const SetKernel kSetKernelAvx2 = this_kernel("avx2", kCpuAvx2);
+constinit const SetKernel kSetKernelAvx2 = this_kernel("avx2", kCpuAvx2, kCompactKernelAvx2);
 
 }  // namespace batmap
 

@@ -52,7 +52,7 @@ struct Bits {
 
 }  // namespace
 
-constinit const SetKernel kSetKernelAvx512 = this_kernel("avx512", kCpuAvx512);
+constinit const SetKernel kSetKernelAvx512 = this_kernel("avx512", kCpuAvx512, kCompactKernelAvx512);
 
 }  // namespace batmap
 

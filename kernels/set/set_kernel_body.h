@@ -214,6 +214,6 @@ void invert_images(uint64_t* images, size_t count, int table, int width) {
 }
 
 /// The row of the table. Evaluated at compile time: no code of this instruction set may run before it is asked for.
-constexpr SetKernel this_kernel(const char* name, uint32_t needs) {
-  return {name, needs, count_planes, count_bitmaps, count_arrays, read_images, invert_images, transpose_slots};
+constexpr SetKernel this_kernel(const char* name, uint32_t needs, const CompactKernel& compact) {
+  return {name, needs, count_planes, count_bitmaps, count_arrays, read_images, invert_images, transpose_slots, &compact};
 }

@@ -81,7 +81,7 @@ struct Bits {
 
 }  // namespace
 
-constinit const SetKernel kSetKernelNeon = this_kernel("neon", kCpuNeon);
+constinit const SetKernel kSetKernelNeon = this_kernel("neon", kCpuNeon, kCompactKernelScalar);
 
 }  // namespace batmap
 

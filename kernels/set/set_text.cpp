@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/polled.h"
-#include "set/set_builder.h"
+#include "core/sort_elements.h"
 #include "set/set_decode.h"
 
 namespace batmap {

@@ -127,6 +127,7 @@ void validate(std::span<const std::byte> bytes, const CancelToken& cancel) {
       return check_ascending(set.cardinality(), set.universe(), cancel, [&](uint64_t i) { return set.array_element(i); });
     case Container::kBitmap: return check_bitmap(set, cancel);
     case Container::kBatmap: return check_batmap(set, cancel);
+    case Container::kCompact: return validate_compact(bytes, cancel);
   }
 }
 

@@ -18,13 +18,22 @@ namespace {
 SetView SetView::open(std::span<const std::byte> bytes) { return header(bytes, bytes.size()); }
 
 SetView SetView::header(std::span<const std::byte> first_bytes, size_t whole_size) {
-  if (whole_size < kSetHeaderBytes || first_bytes.size() < kSetHeaderBytes) invalid("header is cut off");
+  if (first_bytes.empty()) invalid("header is cut off");
   const std::byte* at = first_bytes.data();
   const auto codes = std::to_integer<int>(at[0]);
-  if (codes >> 4 != kSetVersion) invalid("unknown version " + std::to_string(codes >> 4));
   SetView view;
   view.data_ = at;
   view.bytes_ = whole_size;
+  if (codes >> 4 == kCompactVersion) {
+    const CompactView compact = CompactView::header(first_bytes, whole_size);
+    view.container_ = Container::kCompact;
+    view.cardinality_ = compact.cardinality();
+    view.width_ = kBlockShift + static_cast<int>(std::bit_width(compact.last_key()));
+    if (view.width_ > kMaxWidth) invalid("an element is 2^62 or more");
+    return view;
+  }
+  if (codes >> 4 != kPreparedVersion) invalid("unknown version " + std::to_string(codes >> 4));
+  if (whole_size < kSetHeaderBytes || first_bytes.size() < kSetHeaderBytes) invalid("header is cut off");
   view.width_ = std::to_integer<int>(at[1]);
   if (view.width_ > kMaxWidth) invalid("width " + std::to_string(view.width_) + " is greater than 62");
   view.cardinality_ = load_le<uint64_t>(at) >> 16;
@@ -56,6 +65,7 @@ bool SetView::contains(uint64_t x) const {
   switch (container_) {
     case Container::kArray: return array_contains(*this, x);
     case Container::kBitmap: return x / 64 < words() && (word(x / 64) >> (x % 64) & 1) != 0;
+    case Container::kCompact: return compact().contains(x);
     case Container::kBatmap: break;
   }
   const SlotProbe first = slot_of(*this, 0, image_of<0>(x, width_));

@@ -1,10 +1,11 @@
-// A stored set, read in place. set_format.h and FORMAT.md describe the bytes. Cost: O(1) to open, nothing
-// allocated. Source: ours.
+// A stored set of either form, read in place. FORMAT.md describes the bytes. Cost: O(1) to open a prepared set, the
+// directory of a compact one (compact/compact_view.h); nothing is allocated. Source: ours.
 #pragma once
 
 #include <cassert>
 #include <span>
 
+#include "compact/compact_view.h"
 #include "core/options.h"
 #include "set/set_format.h"
 
@@ -17,11 +18,13 @@ class SetView {
   /// Checks that header, sizes and codes are consistent. O(1). @throws Error{kInvalidData}
   static SetView open(std::span<const std::byte> bytes);
 
-  /// A view of a value whose first bytes alone are available: at least 16, or all of a shorter value.
+  /// A view of a value whose first bytes alone are available: at least kSetHeadBytes, or all of a shorter value.
   /// It knows everything but the elements; contains() and element functions must not be called.
   /// @throws Error{kInvalidData}
   static SetView header(std::span<const std::byte> first_bytes, size_t whole_size);
 
+  /// The universe is [0, 2^width). A compact set has no declared universe: this is the least whole number of blocks,
+  /// rounded up to a power of two.
   int width() const { return width_; }
   uint64_t universe() const { return universe_of(width_); }
   uint64_t cardinality() const { return cardinality_; }
@@ -29,6 +32,12 @@ class SetView {
   Container container() const { return container_; }
   size_t bytes() const { return bytes_; }
   std::span<const std::byte> span() const { return {data_, bytes_}; }
+  bool is_compact() const { return container_ == Container::kCompact; }
+
+  CompactView compact() const {
+    assert(is_compact());
+    return CompactView::reopen(span(), cardinality_);
+  }
 
   /// Batmaps: number of elements in the stash. 0 for the others.
   uint64_t stash() const { return stash_; }
@@ -79,7 +88,7 @@ class SetView {
 
 /// Checks untrusted bytes in full: elements sorted, distinct and in range; every key in exactly two tables
 /// with consistent indicators; stash disjoint from the tables; cardinality; padding; the one container of
-/// this size. O(size), allocates nothing.
+/// this size; for the compact form see validate_compact(). O(size), allocates nothing.
 /// @throws Error{kInvalidData}, Error{kCancelled}
 void validate(std::span<const std::byte> bytes, const CancelToken& cancel = {});
 

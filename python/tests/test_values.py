@@ -48,6 +48,14 @@ FORMAT_EXAMPLES = [
     ("1120000000000000", set()),
     ("1303030000000000 6200000000000000", {1, 5, 6}),
     ("1308410000000000 ffffffffffffffff 0000000010000000", {*range(64), 100}),
+    ("24", set()),
+    ("25 0000 0200 0200 0100 0500 0900", {1, 5, 9}),
+    ("25 0000 0200 0020 0500", {5, 6, 7}),
+    ("25 0000 0600 0320 0000 0300 0700 0900", {0, 1, 2, 3, 7, 8, 9}),
+    (
+        "22 03 000000000000 010000000000 000001000000 0000 0000 0000 0000 0000 0000 0100 0000 0000",
+        {1, 65536, 4294967296},
+    ),
 ]
 
 
@@ -76,7 +84,7 @@ SIZES = [
 def test_from_binary_reads_every_container(conn, size, width):
     elements = random.Random(SEED).sample(range(1 << width), size)
     conn.execute("CREATE TEMP TABLE one (elements batmap)")
-    conn.execute(f"ALTER TABLE one ALTER elements TYPE batmap({1 << width})")
+    conn.execute(f"ALTER TABLE one ALTER elements TYPE batmap({1 << width}, 'prepared')")
     conn.execute("INSERT INTO one VALUES (%s)", (set(elements),))
     binary = conn.cursor(binary=True).execute("SELECT elements FROM one").fetchone()[0]
     text, shown = conn.execute("SELECT elements, elements::bytea FROM one").fetchone()
@@ -86,7 +94,7 @@ def test_from_binary_reads_every_container(conn, size, width):
 def test_every_container_is_among_them(conn):
     found = {
         conn.execute(
-            f"SELECT (batmap_stats(%s::batmap({1 << width}))).container",
+            f"SELECT (batmap_stats(%s::batmap({1 << width}, 'prepared'))).container",
             (set(random.Random(SEED).sample(range(1 << width), size)),),
         ).fetchone()[0]
         for size, width in SIZES
@@ -94,13 +102,34 @@ def test_every_container_is_among_them(conn):
     assert found == {"array", "batmap", "bitmap"}
 
 
+# Blocks of each kind; short and long headers, narrow and wide keys.
+COMPACT = ["1", "x * 7", "x / 3", "x * 70000", "x * 70000 + 4294967296", "x * 8999999999999", "x * 20", "x * 20 + x % 2", "x / 50 * 99 + x"]
+
+
+@pytest.mark.parametrize("element", COMPACT)
+def test_from_binary_reads_compact_sets(conn, element):
+    row = conn.execute(
+        f"SELECT s, s::bytea, (batmap_stats(s)).container FROM (SELECT batmap_agg({element}) s FROM generate_series(1, 20000::int8) x) v"
+    ).fetchone()
+    assert row[2] == "compact"
+    assert batmap.from_binary(row[1]) == row[0]
+
+
+def test_from_binary_refuses_damaged_compact_bytes(conn):
+    value = conn.execute("SELECT batmap_agg(x * 97)::bytea FROM generate_series(1, 1000) x").fetchone()[0]
+    assert len(batmap.from_binary(value)) == 1000
+    for wrong in (bytes([0x34]) + value[1:], value[:-1], value[:10], value[:1], value + b"\0", value[:3] + b"\1" + value[4:]):
+        with pytest.raises(ValueError):
+            batmap.from_binary(wrong)
+
+
 def test_from_binary_refuses_damaged_bytes(conn):
-    value = conn.execute("SELECT batmap_agg(x * 97, 10000000)::bytea FROM generate_series(1, 1000) x").fetchone()[0]
+    value = conn.execute("SELECT batmap_prepare(batmap_agg(x * 97), 10000000)::bytea FROM generate_series(1, 1000) x").fetchone()[0]
     assert len(batmap.from_binary(value)) == 1000
     for wrong in (
         b"",
         value[:7],
-        bytes([0x21]) + value[1:],
+        bytes([0x31]) + value[1:],
         bytes([0x14]) + value[1:],
         value[:-1],
         value[:10],

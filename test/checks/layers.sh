@@ -21,17 +21,18 @@ includes() {
 declare -A floor=(
     [kernels/core]=0
     [kernels/bits]=1
-    [kernels/set]=2 [kernels/relation]=2 [kernels/measures]=2 [kernels/accel]=2
-    [kernels/pairs/counters]=3 [kernels/itemsets/answers]=3 [kernels/itemsets/forms]=3 [kernels/episodes]=3
-    [kernels/process]=3
-    [kernels/pairs]=4 [kernels/itemsets/search]=4
-    [kernels/pairs/counts]=5 [kernels/itemsets]=5
-    [kernels/itemsets/rules]=6
-    [extension/server]=7
-    [extension/input]=8 [extension/types]=8
-    [extension/aggregates]=9 [extension/functions]=9
-    [extension/plan]=10
-    [extension]=11
+    [kernels/compact]=2
+    [kernels/set]=3 [kernels/relation]=3 [kernels/measures]=3 [kernels/accel]=3
+    [kernels/pairs/counters]=4 [kernels/itemsets/answers]=4 [kernels/itemsets/forms]=4 [kernels/episodes]=4
+    [kernels/process]=4
+    [kernels/pairs]=5 [kernels/itemsets/search]=5
+    [kernels/pairs/counts]=6 [kernels/itemsets]=6
+    [kernels/itemsets/rules]=7
+    [extension/server]=8
+    [extension/input]=9 [extension/types]=9
+    [extension/aggregates]=10 [extension/functions]=10
+    [extension/plan]=11
+    [extension]=12
 )
 
 # Pairs, itemsets and episodes know nothing of each other: what two of them need lies below.

@@ -1,15 +1,14 @@
 // Roaring bytes from outside, in 64-bit form if the first byte is odd: either refused, or a set that is the
 // same after writing and reading.
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <vector>
 
+#include "compact/roaring_format.h"
 #include "core/error.h"
 #include "require.h"
-#include "set/roaring_format.h"
+#include "set/set_kernel.h"
 
 using namespace batmap;
 using batmap::test::require;
@@ -21,18 +20,23 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const ExecutionOptions options{1, &meter, {}};
   std::vector<std::byte> bytes(size - 1);
   if (size > 1) std::memcpy(bytes.data(), data + 1, size - 1);
-  GrowingBuffer<uint64_t> elements(meter);
+  const CompactKernel& kernel = *best_set_kernel().compact;
+  CompactWriter set(options);
   try {
-    read_roaring(bytes, form, elements, options);
+    read_roaring(bytes, form, kernel, set, options);
   } catch (const Error& error) {
     require(error.code() != ErrorCode::kCancelled && error.code() != ErrorCode::kTooLarge, "a refusal is about the data");
     return 0;
   }
-  require(std::adjacent_find(elements.begin(), elements.end(), std::greater_equal<>()) == elements.end(), "ascending");
-  GrowingBuffer<std::byte> written(meter);
-  write_roaring(elements.span(), form, written, options);
-  GrowingBuffer<uint64_t> again(meter);
-  read_roaring(written.span(), form, again, options);
-  require(std::equal(again.begin(), again.end(), elements.begin(), elements.end()), "written and read again");
+  std::vector<std::byte> value(set.bytes());
+  set.write(value.data());
+  validate_compact(value);
+  GrowingBuffer<std::byte> roaring(meter);
+  write_roaring(CompactView::open(value), form, roaring, options);
+  CompactWriter again(options);
+  read_roaring(roaring.span(), form, kernel, again, options);
+  std::vector<std::byte> same(again.bytes());
+  again.write(same.data());
+  require(same == value, "written and read again");
   return 0;
 }

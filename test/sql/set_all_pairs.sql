@@ -54,6 +54,7 @@ CREATE TABLE many AS
     SELECT s AS id, batmap_agg((k * 2654435761 + s * 40503) % 1000003 % CASE s % 3 WHEN 0 THEN 3000 ELSE 100000 END,
                                CASE s % 2 WHEN 0 THEN 131072 ELSE 4294967296 END) AS items
     FROM generate_series(1, 90) s, generate_series(1, 5 * (s % 9) * (s % 9) * (s % 9)) k GROUP BY s;
+UPDATE many SET items = batmap_prepare(items, CASE id % 2 WHEN 0 THEN 131072 ELSE 4294967296 END) WHERE id % 5 < 3;
 SELECT (batmap_stats(items)).container, count(*) FROM many GROUP BY 1 ORDER BY 1;
 CREATE VIEW nested_loop AS
     SELECT a.id::int8 AS id_a, b.id::int8 AS id_b, batmap_and_cardinality(a.items, b.items) AS intersection,

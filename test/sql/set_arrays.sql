@@ -52,7 +52,7 @@ SELECT to_jsonb(s), to_json(s), s::json, s::jsonb -> 0 AS first, jsonb_build_obj
 SELECT row_to_json(a), to_jsonb(a) -> 's' -> 1 FROM array_sets a WHERE id = 2;
 SELECT jsonb_agg(s ORDER BY id), to_jsonb(ARRAY['{4611686018427387903}'::batmap]) FROM array_sets WHERE id < 3;
 -- the type is shown as it was declared
-CREATE TABLE declared_sets (a batmap(1), b batmap(2), c batmap(50), d batmap(100000), e batmap(2147483583), f batmap(2147483584), g batmap(4611686018427387904), h batmap(65));
+CREATE TABLE declared_sets (a batmap(1), b batmap(2), c batmap(50), d batmap(100000), e batmap(1073741759), f batmap(1073741760), g batmap(4611686018427387904), h batmap(65));
 SELECT attname, format_type(atttypid, atttypmod), atttypmod FROM pg_attribute WHERE attrelid = 'declared_sets'::regclass AND attnum > 0 ORDER BY attnum;
 INSERT INTO declared_sets (c, d) VALUES ('{63}', '{131071}');
 INSERT INTO declared_sets (c) VALUES ('{64}');

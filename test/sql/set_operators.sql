@@ -14,7 +14,7 @@ SELECT batmap_universe('{1}'::batmap(8) | 7), batmap_universe('{1}'::batmap(8) |
 SELECT '{1}'::batmap | (-1);
 SELECT '{1}'::batmap | 4611686018427387904;
 SELECT batmap_cardinality(s), batmap_is_empty(s), batmap_min(s), batmap_max(s), batmap_universe(s) FROM (VALUES ('{}'::batmap), ('{7}'), ('{1,4294967296}'), (NULL)) v(s);
-SELECT * FROM batmap_stats('{}') UNION ALL SELECT * FROM batmap_stats('{1,2,3}'::batmap(4));
+SELECT * FROM batmap_stats('{}') UNION ALL SELECT * FROM batmap_stats('{1,2,3}'::batmap(4)) UNION ALL SELECT * FROM batmap_stats('{1,2,3}'::batmap(4, 'prepared'));
 SELECT batmap_stats(NULL);
 SELECT batmap_universe('{1}'::batmap(8) & '{1}'::batmap(64)), batmap_universe('{1}'::batmap(8) # '{1}'::batmap), batmap_universe('{1}'::batmap(8) - '{1}'::batmap(4));
 -- more than two sets
@@ -27,11 +27,12 @@ SELECT _batmap_hash_extended(s, 0) = _batmap_hash_extended(s::batmap(1024), 0) A
 FROM (VALUES ('{1,2,3}'::batmap)) v(s);
 -- all of it against arrays: every pair of containers and of widths, stored and not
 CREATE TABLE many (id int PRIMARY KEY, a int8[], s batmap);
-INSERT INTO many SELECT row_number() OVER (), a, batmap(a, w) FROM (
+INSERT INTO many SELECT row_number() OVER (), a, batmap_prepare(batmap(a, w), w) FROM (
     SELECT w, coalesce(array_agg(DISTINCT x ORDER BY x) FILTER (WHERE x IS NOT NULL), '{}') AS a
     FROM (VALUES (0, 3, 1024), (1, 7, 1024), (10, 3, 1024), (200, 3, 65536), (700, 11, 65536), (700, 13, 65536), (3000, 3, 65536), (9000, 5, 131072), (30000, 3, 131072),
         (500, 104729, 4294967296), (4000, 3, 4294967296), (4000, 104729, 4294967296), (4000, 3, 4611686018427387904), (6000, 7, 4611686018427387904)) v(n, step, w)
     LEFT JOIN LATERAL (SELECT (i * step) % least(w, 100000000) AS x FROM generate_series(0::int8, n - 1) i) e ON true GROUP BY n, step, w ORDER BY n, step, w) q;
+INSERT INTO many SELECT 14 + row_number() OVER (ORDER BY id), a, batmap(a, 4611686018427387904) FROM many WHERE id IN (1, 4, 7, 9, 13, 14);
 SELECT id, container, cardinality, universe FROM many, batmap_stats(s) ORDER BY id;
 CREATE FUNCTION pg_temp.shared(a int8[], b int8[]) RETURNS int8[] LANGUAGE sql AS $$ SELECT coalesce(array_agg(x ORDER BY x), '{}') FROM (SELECT unnest(a) x INTERSECT SELECT unnest(b)) v $$;
 CREATE TABLE pairs AS SELECT x.id AS id_a, y.id AS id_b, x.s AS s, y.s AS t, x.a, y.a AS b, pg_temp.shared(x.a, y.a) AS c FROM many x, many y;

@@ -16,9 +16,9 @@ SELECT '{-1}'::batmap;
 SELECT '{4611686018427387904}'::batmap;
 SELECT '{99999999999999999999999999}'::batmap;
 SELECT '{{1},{2}}'::batmap;
--- undeclared: 2^32, or 2^62 when an element needs it
+-- of compact sets, the universe is what the elements need
 SELECT t, batmap_universe(t::batmap) FROM (VALUES ('{}'), ('{4294967295}'), ('{4294967296}')) v(t);
--- compact form
+-- base64 of the binary form
 SELECT ('b1:' || encode(_batmap_send('{1,2,300}'), 'base64'))::batmap, ('b1:' || encode(_batmap_send('{1,2}'::batmap(8)), 'base64'))::batmap(16);
 SELECT 'b1:'::batmap;
 SELECT 'b1:AAAA'::batmap;
@@ -32,6 +32,23 @@ SELECT NULL::batmap(-1);
 SELECT NULL::batmap(4611686018427387905);
 SELECT NULL::batmap(1, 2);
 SELECT NULL::batmap('x');
+SELECT NULL::batmap(1, 'prepared', 3);
+-- the prepared form
+SELECT format_type('batmap'::regtype, _batmap_typmod_in(ARRAY[n, 'prepared']::cstring[])) FROM unnest('{1,1000,1024,1073741759,1073741760,4611686018427387904}'::text[]) n;
+CREATE TABLE forms (id int, c batmap(1000), p batmap(1000, 'prepared'), u batmap);
+INSERT INTO forms SELECT n, s, s, CASE n % 2 WHEN 0 THEN s ELSE batmap_prepare(s, 2000) END FROM (VALUES (1, '{}'::batmap), (2, '{7}'), (3, batmap_range(100, 900)), (4, '{1,2,999}')) v(n, s);
+INSERT INTO forms (id, p) VALUES (5, '{1024}');
+INSERT INTO forms (id, p) VALUES (5, batmap_prepare('{1024}', 2000));
+SELECT id, (batmap_stats(c)).container AS c, (batmap_stats(p)).container AS p, (batmap_stats(u)).container AS u, (batmap_stats(p)).universe, c = p AND p = u AND u = c AS equal,
+    _batmap_hash(c) = _batmap_hash(p) AND _batmap_hash(p) = _batmap_hash(u) AS hash, _batmap_cmp(c, p) AS cmp, p & u AS "and", batmap_and_cardinality(p, c) AS count FROM forms ORDER BY id;
+COPY (SELECT p FROM forms WHERE id = 4) TO STDOUT;
+ALTER TABLE forms ALTER c TYPE batmap(1000, 'prepared'), ALTER p TYPE batmap(1000), ALTER u TYPE batmap(4000, prepared);
+SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'forms'::regclass AND attnum > 1;
+SELECT id, (batmap_stats(c)).container AS c, (batmap_stats(p)).container AS p, (batmap_stats(u)).container AS u, c = p AND p = u AS equal FROM forms ORDER BY id;
+DROP TABLE forms;
+SELECT batmap_prepare('{1}', 0);
+SELECT batmap_prepare('{1,5}', 4);
+SELECT batmap_universe(batmap_prepare('{1,5}', 9)), batmap_universe(batmap_prepare('{1}')), batmap_universe(batmap_prepare('{4294967296}')), batmap_prepare(NULL), batmap_prepare('{1}', NULL);
 SELECT _batmap_to_typmod('{1}', 64, false);
 SELECT _batmap_in('{}', 0, 63);
 SELECT '{0}'::batmap(1), '{1}'::batmap(2), batmap_universe('{}'::batmap(1));
@@ -61,12 +78,16 @@ SELECT '{1,2}'::batmap::bytea = _batmap_send('{1,2}'), '{7,8}'::batmap::bytea::b
 SELECT ('{7,8}'::batmap::bytea)::batmap(8);
 SELECT ''::bytea::batmap;
 SELECT '\x1120'::bytea::batmap;
+SELECT set_byte(batmap_prepare('{1,256}')::bytea, 0, 49)::batmap;
+SELECT set_byte(batmap_prepare('{1,256}')::bytea, 0, 19)::batmap;
+SELECT set_byte(batmap_prepare('{1,256}')::bytea, 1, 63)::batmap;
+SELECT set_byte(batmap_prepare('{1,256}')::bytea, 2, 3)::batmap;
+SELECT set_byte(batmap_prepare('{1,256}')::bytea, 8, 2)::batmap;
+SELECT set_byte(batmap_prepare('{1,256}')::bytea, 13, 0)::batmap;
 SELECT set_byte('{1,256}'::batmap::bytea, 0, 33)::batmap;
-SELECT set_byte('{1,256}'::batmap::bytea, 0, 19)::batmap;
-SELECT set_byte('{1,256}'::batmap::bytea, 1, 63)::batmap;
-SELECT set_byte('{1,256}'::batmap::bytea, 2, 3)::batmap;
-SELECT set_byte('{1,256}'::batmap::bytea, 8, 2)::batmap;
-SELECT set_byte('{1,256}'::batmap::bytea, 13, 0)::batmap;
+SELECT set_byte('{1,256}'::batmap::bytea, 3, 2)::batmap;
+SELECT set_byte('{1,256}'::batmap::bytea, 6, 32)::batmap;
+SELECT set_byte('{1,256}'::batmap::bytea, 8, 1)::batmap;
 SELECT ('{1,256}'::batmap::bytea || '\x00')::batmap;
 -- one changed bit of a large value is always found
 CREATE FUNCTION pg_temp.is_set(bytes bytea) RETURNS bool LANGUAGE plpgsql AS $$
@@ -78,8 +99,13 @@ EXCEPTION WHEN invalid_binary_representation THEN
 END $$;
 SELECT count(*) AS refused FROM (
     SELECT set_bit(b, (g * 7919) % (length(b) * 8), 1 - get_bit(b, (g * 7919) % (length(b) * 8))) AS changed
-    FROM (SELECT batmap_agg((i * i) % 100003)::bytea AS b FROM generate_series(1::int8, 400) i) v, generate_series(1, 300) g) w
+    FROM (SELECT batmap_prepare(batmap_agg((i * i) % 100003))::bytea AS b FROM generate_series(1::int8, 400) i) v, generate_series(1, 300) g) w
 WHERE NOT pg_temp.is_set(changed);
+-- and one of a compact value gives other elements, or is found
+SELECT count(*) AS accepted, count(*) FILTER (WHERE changed::batmap::int8[]::batmap::bytea = changed) AS the_form_of_their_elements FROM (
+    SELECT set_bit(b, (g * 7919) % (length(b) * 8), 1 - get_bit(b, (g * 7919) % (length(b) * 8))) AS changed
+    FROM (SELECT batmap_agg((i * i) % 100003)::bytea AS b FROM generate_series(1::int8, 400) i) v, generate_series(1, 300) g) w
+WHERE pg_temp.is_set(changed);
 -- arrays
 SELECT ARRAY[3,1,2]::batmap, ARRAY[3,1,3]::int8[]::batmap, '{}'::int[]::batmap, ARRAY[[1,2],[3,4]]::batmap, '[5:6]={7,8}'::int[]::batmap;
 SELECT ARRAY[1,NULL]::batmap;
@@ -111,10 +137,10 @@ SELECT batmap_range(4611686018427387902, 4611686018427387905);
 SELECT batmap_range(0, 4611686018427387904);
 -- every container, and what it is stored as
 SELECT n, w, s.container, s.universe, s.cardinality, s.bytes, s.slots, b::int8[] = a AS same, b::text::batmap = b AS text_same, b::bytea::batmap = b AS bytea_same,
-    b::bytea = batmap(batmap(a, 4611686018427387904)::int8[], w)::bytea AS deterministic
+    b::bytea = batmap_prepare(batmap(batmap(a, 4611686018427387904)::int8[], w), w)::bytea AS deterministic, batmap(b::int8[], w)::bytea = (b | b)::bytea AS one_compact, (batmap_stats(b | b)).bytes AS compact
 FROM (VALUES (0, 1), (1, 1), (1, 4611686018427387904), (64, 64), (255, 65536), (255, 4611686018427387904), (256, 65536), (256, 8589934592), (1000, 1024), (1000, 32768), (5000, 4611686018427387904), (30000, 100000)) v(n, w),
     LATERAL (SELECT coalesce(array_agg(DISTINCT x ORDER BY x), '{}') AS a FROM (SELECT (i * 40503) % w AS x FROM generate_series(0::int8, n - 1) i) e) l,
-    LATERAL batmap(a, w) b, LATERAL batmap_stats(b) s;
+    LATERAL batmap_prepare(batmap(a, w), w) b, LATERAL batmap_stats(b) s;
 -- Roaring
 SELECT batmap_from_roaring('\x3a300000010000000000020010000000010002000300'), batmap_to_roaring('{1,2,3}'), batmap_from_roaring(batmap_to_roaring('{}'));
 SELECT s = batmap_from_roaring(batmap_to_roaring(s)), s = batmap_from_roaring64(batmap_to_roaring64(s)), length(batmap_to_roaring(s))

@@ -48,7 +48,8 @@ my $lines = q{'SELECT receipt, product FROM sales.lines'};
 my $names = q{'SELECT receipt, product::text FROM sales.lines'};
 my $events = q{'SELECT receipt, product FROM sales.lines'};
 my %calls = (
-    batmap => q{SELECT tools.batmap_universe(tools.batmap('{1,2}', 100)) = 128},
+    batmap => q{SELECT tools.batmap('{1,2}', 100)::text = '{1,2}'},
+    batmap_prepare => q{SELECT tools.batmap_universe(tools.batmap_prepare(products, 100)) = 128 FROM sales.baskets WHERE receipt = 1},
     batmap_agg => q{SELECT tools.batmap_agg(product) IS NOT NULL FROM sales.lines},
     batmap_unnest => q{SELECT count(*) > 0 FROM sales.baskets, tools.batmap_unnest(products)},
     batmap_all_pairs => q{SELECT count(*) > 0 FROM tools.batmap_all_pairs('sales.baskets', 3)},

@@ -30,8 +30,9 @@ class SetPairCounter final : public PairCounter {
       supports_[rank] = static_cast<uint32_t>(views_[rank].cardinality());
     }
     const auto count = static_cast<uint32_t>(order.size());
-    tiles_ = Tiles(count, {.leading = count},
-                   [this](uint32_t rank) { return static_cast<uint64_t>(compared_bytes(views_[rank])); });
+    tiles_ = Tiles(count, {.leading = count}, [this](uint32_t rank) {
+      return static_cast<uint64_t>(compared_bytes(views_[rank], views_[rank].width()));
+    });
   }
 
   size_t tasks() const override { return tiles_.strips(); }
@@ -58,19 +59,22 @@ class SetPairCounter final : public PairCounter {
 
 }  // namespace
 
-double compared_bytes(const SetView& set) {
-  if (set.container() != Container::kBatmap) return static_cast<double>(set.bytes());
-  const BatmapShape shape = set.shape();
-  return static_cast<double>(kTables * shape.groups() * kPlaneBytes) *
-         static_cast<double>(std::min<uint64_t>(kPlanesRead, shape.planes()));
+int common_width(const SetCollection& sets, std::span<const uint32_t> order) {
+  int width = 0;
+  for (const uint32_t i : order) {
+    const SetView& set = sets[i];
+    width = std::max(width, set.is_compact() && !set.empty() ? width_for(compact_max(set.compact()) + 1) : set.width());
+  }
+  return width;
 }
 
-BatmapSizes batmap_sizes(const SetCollection& sets, std::span<const uint32_t> order) {
+BatmapSizes batmap_sizes(const SetCollection& sets, std::span<const uint32_t> order, int width) {
   BatmapSizes sizes;
   for (size_t rank = 0; rank < order.size(); ++rank) {
     const SetView& set = sets[order[rank]];
-    if (set.container() != Container::kBatmap || set.width() != sets[order[0]].width()) return {};
-    const BatmapShape shape = set.shape();
+    const Container container = set.is_compact() ? container_for(set.cardinality(), width) : set.container();
+    if (container != Container::kBatmap || (!set.is_compact() && set.width() != width)) return {};
+    const BatmapShape shape = batmap_shape(set.cardinality(), width);
     sizes.bytes += shape.bytes();
     sizes.words += static_cast<double>(rank) * static_cast<double>(kTables * shape.slots() / 32) *
                    static_cast<double>(std::min(shape.planes(), kPlanesOnDevice));

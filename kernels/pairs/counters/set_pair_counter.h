@@ -17,15 +17,15 @@ namespace batmap {
 std::unique_ptr<PairCounter> count_set_tiles(SetCollection sets, std::span<const uint32_t> order, double min_jaccard,
                                              const SetKernel& kernel, const ExecutionOptions& options);
 
-/// The bytes of a set that one comparison reads.
-double compared_bytes(const SetView& set);
+/// The width that compact sets are prepared for: no set has an element or a universe beyond it.
+int common_width(const SetCollection& sets, std::span<const uint32_t> order);
 
-/// The sizes of comparing batmaps of one width on a device.
+/// The sizes of comparing batmaps of one width on a device, once compact sets are prepared for this width.
 struct BatmapSizes {
   uint64_t bytes = 0;  // 0: the sets are not all batmaps of one width
   double words = 0;    // words of planes, 32 slots each, of the larger set of every pair
 };
-BatmapSizes batmap_sizes(const SetCollection& sets, std::span<const uint32_t> order);
+BatmapSizes batmap_sizes(const SetCollection& sets, std::span<const uint32_t> order, int width);
 
 /// Decodes the sets into bit rows and lists, for count_positionally(). Cost for each element: decoding it,
 /// and setting one bit of a row. If 64 sets have many elements for the number of rows, one word is written

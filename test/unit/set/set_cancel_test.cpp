@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "set/roaring_format.h"
+#include "compact/roaring_format.h"
 #include "set/set_builder.h"
 #include "set/set_intersect.h"
 #include "set/set_operations.h"
@@ -47,6 +47,8 @@ TEST(SetCancel, StopsAtEveryLook) {
   const NamedSet odd_bits("odd bits", 23, every(10, 1, 800000));
   const NamedSet first_bits("first bits", 23, every(1, 0, 800000));
   const NamedSet last_bits("last bits", 23, every(1, (1 << 23) - 800000, 800000));
+  const NamedSet compact_large("compact", kCompactForm, many);
+  const NamedSet compact_same("the same", kCompactForm, many);
   ASSERT_GT(stashed.view().stash(), 8192u);
   ASSERT_TRUE(probing_is_cheaper(few.view(), large.view()));
   ASSERT_FALSE(probing_is_cheaper(a.view(), even.view()));
@@ -112,8 +114,9 @@ TEST(SetCancel, StopsAtEveryLook) {
        }},
       {"and", of_a,
        [&](Token cancel) {
-         GrowingBuffer<uint64_t> out(test_meter());
-         set_and(a.view(), narrow.view(), out, options(cancel));
+         const ExecutionOptions own = options(cancel);
+         CompactWriter out(own);
+         combine_sets(a.view(), narrow.view(), SetCombination::kAnd, *kernel.compact, out, own);
        }},
       {"sort", 8 * many.size(),
        [&](Token cancel) {
@@ -129,10 +132,15 @@ TEST(SetCancel, StopsAtEveryLook) {
        }},
       encode("encode a bitmap", bit_elements, 23),
       encode("encode an array", array_elements, 62),
-      {"sort a state", 8 * many.size(),
+      {"finish a state", 8 * many.size(),
        [&](Token cancel) {
-         Elements some(many.rbegin(), many.rend());
-         sort_in_place(some, cancel);
+         std::vector<uint64_t> words(many.size() + 8);
+         auto* const state = reinterpret_cast<std::byte*>(words.data()) + 4;
+         state_init(state, StateKind::kSymmetricDifference, kUndeclaredWidth);
+         state_append(state, words.size() * 8 - 4, many);
+         const ExecutionOptions own = options(cancel);
+         CompactWriter out(own);
+         state_result(state, *kernel.compact, out, own);
        }},
       {"print", 8 * many.size(),
        [&](Token cancel) {
@@ -149,11 +157,21 @@ TEST(SetCancel, StopsAtEveryLook) {
          GrowingBuffer<uint64_t> out(test_meter());
          parse_set_text({compact.begin(), compact.size()}, out, options(cancel));
        }},
-      {"write Roaring bytes", 8 * bit_elements.size(),
+      {"write Roaring bytes", compact_large.bytes.size(),
        [&](Token cancel) {
          GrowingBuffer<std::byte> out(test_meter());
-         write_roaring(bit_elements, RoaringForm::k32, out, options(cancel));
+         write_roaring(compact_large.view().compact(), RoaringForm::k64, out, options(cancel));
        }},
+      {"read a compact set", compact_large.bytes.size(),
+       [&](Token cancel) {
+         GrowingBuffer<uint64_t> out(test_meter());
+         decode(compact_large.view(), out, options(cancel));
+       }},
+      {"compare compact sets", compact_large.bytes.size(),
+       [&](Token cancel) { compare(compact_large.view(), compact_same.view(), options(cancel)); }},
+      count("count compact sets", compact_large, compact_same),
+      count("count a compact set and a batmap", compact_large, large),
+      check("validate a compact set", compact_large),
       check("validate a batmap", a),
       check("validate a stash", stashed),
       check("validate a bitmap", bits),

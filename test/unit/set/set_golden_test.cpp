@@ -77,6 +77,42 @@ TEST(SetGolden, BytesOfEveryContainerAndUniverseClass) {
   EXPECT_GT(SetView::open(golden("set_batmap_stash")).stash(), 100u);
 }
 
+// The compact form: kinds of blocks, and headers of every sort.
+TEST(SetGolden, BytesOfEveryBlockAndHeader) {
+  const auto every = [](uint64_t step, uint64_t first, uint64_t count) {
+    Elements elements = multiples(count, step);
+    for (uint64_t& x : elements) x += first;
+    return elements;
+  };
+  Elements runs;
+  for (uint64_t r = 0; r < 40; ++r)
+    for (const uint64_t x : every(1, 1000 * r, 100)) runs.push_back(x);
+  Elements kinds = every(1, 0, 5000);
+  for (const uint64_t x : every(2, 65536, 30000)) kinds.push_back(x);
+  for (const uint64_t x : every(77, 3 * 65536, 200)) kinds.push_back(x);
+  const struct {
+    const char* name;
+    Elements elements;
+  } values[] = {
+      {"compact_empty", {}},
+      {"compact_few", {1, 5, 9}},
+      {"compact_runs", runs},
+      {"compact_kinds", kinds},
+      {"compact_short", scattered(300, 22)},
+      {"compact_wide", scattered(60, 60)},
+      {"compact_long", scattered(200, 32)},
+  };
+  for (const auto& value : values) {
+    const Bytes bytes = golden(value.name);
+    ASSERT_NO_THROW(validate(bytes)) << value.name;
+    EXPECT_EQ(SetView::open(bytes).container(), Container::kCompact) << value.name;
+    EXPECT_EQ(decoded(SetView::open(bytes)), value.elements) << value.name;
+    EXPECT_EQ(encode_compact(value.elements), bytes) << value.name;
+  }
+  const Bytes last = golden("compact_long");
+  EXPECT_TRUE(SetView::open(last).compact().has_long_header());
+}
+
 // The examples of FORMAT.md.
 TEST(SetGolden, ExamplesOfTheFormatPage) {
   const auto hex = [](const Bytes& bytes) {
@@ -108,6 +144,16 @@ TEST(SetGolden, ExamplesOfTheFormatPage) {
             "ffffffffffffffff"
             "0000000010000000");
   EXPECT_EQ(hex(encode({}, 32)), "1120000000000000");
+  EXPECT_EQ(hex(encode_compact({})), "24");
+  EXPECT_EQ(hex(encode_compact({1, 5, 9})), "25000002000200010005000900");
+  EXPECT_EQ(hex(encode_compact({5, 6, 7})), "250000020000200500");
+  EXPECT_EQ(hex(encode_compact({0, 1, 2, 3, 7, 8, 9})), "250000060003200000030007000900");
+  EXPECT_EQ(hex(encode_compact({1, 65536, uint64_t{1} << 32})),
+            "2203"
+            "000000000000010000000000000001000000"
+            "000000000000"
+            "000000000000"
+            "010000000000");
 }
 
 }  // namespace

@@ -17,8 +17,14 @@ Elements common(const Elements& a, const Elements& b) {
 
 int sign(int x) { return (x > 0) - (x < 0); }
 
+/// Prepared sets, and every eighth of them in compact form, too.
 const std::vector<NamedSet>& sets() {
-  static const std::vector<NamedSet> all = awkward_sets();
+  static const std::vector<NamedSet> all = [] {
+    std::vector<NamedSet> both = awkward_sets();
+    for (size_t i = 1, prepared = both.size(); i < prepared; i += 8)
+      both.emplace_back(both[i].name + " compact", kCompactForm, both[i].elements);
+    return both;
+  }();
   return all;
 }
 
@@ -26,7 +32,7 @@ TEST(SetIntersect, ThePoolHasEveryPairOfContainers) {
   std::set<std::tuple<Container, Container, bool>> pairs;
   for (const NamedSet& a : sets())
     for (const NamedSet& b : sets()) pairs.insert({a.view().container(), b.view().container(), a.width == b.width});
-  EXPECT_EQ(pairs.size(), 18u);
+  EXPECT_EQ(pairs.size(), 25u);
 }
 
 TEST(SetIntersect, EveryPairByEveryKernel) {
@@ -144,12 +150,10 @@ TEST(SetIntersect, ManySets) {
 TEST(SetIntersect, OperationsOfEveryPair) {
   for (const NamedSet& a : sets())
     for (const NamedSet& b : sets()) {
-      const auto check = [&](auto operation, const Elements& expected, const char* name) {
-        GrowingBuffer<uint64_t> out(test_meter());
-        out.push_back(77);  // results are appended behind it
-        operation(a.view(), b.view(), out, test_options());
-        ASSERT_EQ(out[0], 77u);
-        ASSERT_EQ(Elements(out.begin() + 1, out.end()), expected) << name << ": " << a.name << ", " << b.name;
+      const auto check = [&](SetCombination operation, const Elements& expected, const char* name) {
+        CompactWriter out(test_options());
+        combine_sets(a.view(), b.view(), operation, *best_set_kernel().compact, out, test_options());
+        ASSERT_EQ(written(out), encode_compact(expected)) << name << ": " << a.name << ", " << b.name;
       };
       Elements either, only_a, one;
       std::set_union(a.elements.begin(), a.elements.end(), b.elements.begin(), b.elements.end(), std::back_inserter(either));
@@ -157,10 +161,10 @@ TEST(SetIntersect, OperationsOfEveryPair) {
                           std::back_inserter(only_a));
       std::set_symmetric_difference(a.elements.begin(), a.elements.end(), b.elements.begin(), b.elements.end(),
                                     std::back_inserter(one));
-      check(set_and, common(a.elements, b.elements), "and");
-      check(set_or, either, "or");
-      check(set_andnot, only_a, "andnot");
-      check(set_xor, one, "xor");
+      check(SetCombination::kAnd, common(a.elements, b.elements), "and");
+      check(SetCombination::kOr, either, "or");
+      check(SetCombination::kAndNot, only_a, "andnot");
+      check(SetCombination::kXor, one, "xor");
       if (HasFatalFailure()) return;
     }
 }
@@ -196,9 +200,9 @@ void check_pair(const NamedSet& a, const NamedSet& b) {
     ASSERT_EQ(is_subset(a.view(), b.view(), *kernel), both.size() == a.elements.size());
     ASSERT_EQ(equal(a.view(), b.view(), *kernel), a.elements == b.elements);
   }
-  GrowingBuffer<uint64_t> out(test_meter());
-  set_and(a.view(), b.view(), out, test_options());
-  ASSERT_EQ(to_vector(out), both);
+  CompactWriter out(test_options());
+  combine_sets(a.view(), b.view(), SetCombination::kAnd, *best_set_kernel().compact, out, test_options());
+  ASSERT_EQ(written(out), encode_compact(both));
   const int expected = a.elements < b.elements ? -1 : a.elements > b.elements;
   ASSERT_EQ(sign(compare(a.view(), b.view(), test_options())), expected);
   ASSERT_EQ(hash(a.view(), 7) == hash(b.view(), 7), a.elements == b.elements);
@@ -277,12 +281,9 @@ TEST(SetIntersect, OperationsStopWhenAskedAndWithinTheirBudget) {
   const Elements elements = random_elements(random, 60000, 36);
   const NamedSet a("a", 36, {elements.begin(), elements.begin() + 45000});
   const NamedSet b("b", 40, {elements.begin() + 15000, elements.end()});
-  using Operation = void (*)(SetView, SetView, GrowingBuffer<uint64_t>&, const ExecutionOptions&);
-  const Operation comparison = [](SetView x, SetView y, GrowingBuffer<uint64_t>&, const ExecutionOptions& options) {
-    compare(x, y, options);
-  };
-  for (const Operation operation :
-       {Operation(set_and), Operation(set_or), Operation(set_andnot), Operation(set_xor), comparison}) {
+  for (const std::optional<SetCombination> operation :
+       {std::optional(SetCombination::kAnd), std::optional(SetCombination::kOr), std::optional(SetCombination::kAndNot),
+        std::optional(SetCombination::kXor), std::optional<SetCombination>()}) {  // nothing: the comparison
     int64_t polls = 0;
     int64_t stop_at = -1;
     struct Polls {
@@ -298,8 +299,12 @@ TEST(SetIntersect, OperationsStopWhenAskedAndWithinTheirBudget) {
       MemoryMeter meter(limit);
       std::optional<ErrorCode> code;
       try {
-        GrowingBuffer<uint64_t> out(meter);
-        operation(a.view(), b.view(), out, {1, &meter, token});
+        const ExecutionOptions options{1, &meter, token};
+        CompactWriter out(options);
+        if (operation)
+          combine_sets(a.view(), b.view(), *operation, *best_set_kernel().compact, out, options);
+        else
+          compare(a.view(), b.view(), options);
       } catch (const Error& error) {
         code = error.code();
       }
@@ -313,7 +318,7 @@ TEST(SetIntersect, OperationsStopWhenAskedAndWithinTheirBudget) {
       polls = 0;
       ASSERT_EQ(code_of(MemoryMeter::kUnlimited), ErrorCode::kCancelled) << "poll " << stop_at << " of " << needed;
     }
-    if (operation == comparison) continue;  // allocates nothing
+    if (!operation) continue;  // allocates nothing
     stop_at = -1;
     size_t limit = 1024;
     for (; code_of(limit) == ErrorCode::kMemoryLimit; limit += limit / 4) ASSERT_LT(limit, size_t{1} << 30);

@@ -121,7 +121,7 @@ TEST(SetView, RefusesTheOtherContainer) {
   for (const NamedSet& set : awkward_sets())
     for (const int container : {0, 1, 2, 3, 4, 15}) {
       Bytes bytes = set.bytes;
-      bytes[0] = static_cast<std::byte>(kSetVersion << 4 | container);
+      bytes[0] = static_cast<std::byte>(kPreparedVersion << 4 | container);
       ASSERT_EQ(is_valid(bytes), container == static_cast<int>(set.view().container())) << set.name << " " << container;
     }
 }

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "compact/compact_writer.h"
 #include "core/cpu.h"
+#include "core/sort_elements.h"
 #include "set/permutation.h"
 #include "set/set_builder.h"
 #include "set/set_decode.h"
@@ -44,6 +46,18 @@ inline Bytes encode(const Elements& elements, int width) {
   Bytes bytes(encoder.prepare(elements, width));
   encoder.write(bytes.data());
   return bytes;
+}
+
+inline Bytes written(const CompactWriter& writer) {
+  Bytes bytes(writer.bytes());
+  writer.write(bytes.data());
+  return bytes;
+}
+
+inline Bytes encode_compact(const Elements& elements) {
+  CompactWriter writer(test_options());
+  writer.add_elements(std::span<const uint64_t>(elements));
+  return written(writer);
 }
 
 inline Elements to_vector(const GrowingBuffer<uint64_t>& buffer) { return {buffer.begin(), buffer.end()}; }
@@ -89,6 +103,9 @@ inline Elements clashing_elements(Random& random, uint64_t count, int width, int
   return {elements.begin(), elements.end()};
 }
 
+/// In place of a width: the compact form.
+constexpr int kCompactForm = -1;
+
 struct NamedSet {
   std::string name;
   int width;
@@ -96,7 +113,10 @@ struct NamedSet {
   Bytes bytes;
 
   NamedSet(std::string n, int w, Elements e)
-      : name(std::move(n)), width(w), elements(std::move(e)), bytes(encode(elements, width)) {}
+      : name(std::move(n)),
+        width(w),
+        elements(std::move(e)),
+        bytes(w == kCompactForm ? encode_compact(elements) : encode(elements, width)) {}
   SetView view() const { return SetView::open(bytes); }
 };
 
@@ -140,6 +160,69 @@ inline std::vector<NamedSet> awkward_sets() {
   }
   add("dense", 14, random_elements(random, 9000, 14));
   add("full", 14, random_elements(random, uint64_t{1} << 14, 14));
+  return sets;
+}
+
+/// Elements of one block, for every kind of block and sizes at which the kind changes. All are below 2^16.
+inline std::vector<std::pair<std::string, Elements>> block_shapes() {
+  Random random(2016);
+  std::vector<std::pair<std::string, Elements>> shapes;
+  const auto add = [&](const std::string& name, Elements elements) { shapes.emplace_back(name, std::move(elements)); };
+  const auto every = [](uint64_t step, uint64_t first, uint64_t count) {
+    Elements elements(count);
+    for (uint64_t i = 0; i < count; ++i) elements[i] = first + i * step;
+    return elements;
+  };
+  add("zero", {0});
+  add("last", {65535});
+  add("ends", {0, 65535});
+  add("two in a run", {65534, 65535});
+  add("full", every(1, 0, 65536));
+  add("all but one", every(1, 1, 65535));
+  add("one run", every(1, 60, 5000));
+  add("one run of a word", every(1, 64, 64));
+  add("every second of few", every(2, 7, 100));
+  add("every second, half full", every(2, 0, 32768));
+  for (const uint64_t count : {7u, 8u, 9u, 16u, 40u, 63u, 64u, 65u, 300u, 2047u, 2048u, 4095u, 4096u, 4097u, 20000u, 65000u})
+    add("random", random_elements(random, count, 16));
+  for (const uint64_t runs : {2u, 3u, 60u, 64u, 65u, 1000u, 2046u, 2047u, 2048u, 2049u}) {
+    // Runs with gaps of 1 to 16, spread over the block.
+    Elements elements;
+    for (uint64_t r = 0; r < runs; ++r)
+      for (uint64_t x = 0; x <= random.below(14) + (runs < 100 ? 200 : 1); ++x) elements.push_back(r * (65536 / runs) + x);
+    Elements distinct;
+    std::sort(elements.begin(), elements.end());
+    std::unique_copy(elements.begin(), elements.end(), std::back_inserter(distinct));
+    while (!distinct.empty() && distinct.back() > 65535) distinct.pop_back();
+    add("runs", distinct);
+  }
+  return shapes;
+}
+
+/// Sets in compact form: one block of each shape, and many blocks with short and long headers, narrow and wide keys.
+inline std::vector<NamedSet> compact_sets() {
+  Random random(2017);
+  std::vector<NamedSet> sets;
+  const auto add = [&](const std::string& name, Elements elements) {
+    sets.emplace_back(name + " compact", kCompactForm, std::move(elements));
+  };
+  add("empty", {});
+  const auto shapes = block_shapes();
+  for (const auto& [name, elements] : shapes) add(name, elements);
+  for (const uint64_t blocks : {2u, 3u, 4u, 64u, 65u, 191u, 192u, 193u, 400u})
+    for (const uint64_t first_key :
+         {uint64_t{0}, uint64_t{65536} - blocks, uint64_t{65537} - blocks, (uint64_t{1} << 46) - blocks}) {
+      Elements elements;
+      for (uint64_t b = 0; b < blocks; ++b) {
+        // Mostly small blocks; every 17th has one of the shapes.
+        if (b % 17 == 5)
+          for (const uint64_t x : shapes[random.below(shapes.size())].second) elements.push_back((first_key + b) << 16 | x);
+        else
+          for (const uint64_t x : random_elements(random, 1 + random.below(6), 16))
+            elements.push_back((first_key + b) << 16 | x);
+      }
+      add(std::to_string(blocks) + " blocks from " + std::to_string(first_key), std::move(elements));
+    }
   return sets;
 }
 

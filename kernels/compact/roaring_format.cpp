@@ -1,11 +1,9 @@
 // Reads and writes portable Roaring bytes. See roaring_format.h.
-#include "set/roaring_format.h"
+#include "compact/roaring_format.h"
 
 #include <algorithm>
 #include <bit>
 #include <string>
-
-#include "set/set_format.h"
 
 namespace batmap {
 
@@ -13,9 +11,8 @@ namespace {
 
 constexpr uint32_t kCookieNoRuns = 12346;
 constexpr uint32_t kCookieRuns = 12347;
-constexpr size_t kOffsetsFrom = 4;  // a bitmap with runs has an offset header if it has this many containers or more
-constexpr size_t kArrayMax = 4096;  // elements
-constexpr size_t kBitsetBytes = 8192;
+constexpr size_t kOffsetsFrom = 4;       // a bitmap with runs has an offset header if it has this many containers or more
+constexpr size_t kArrayMax = 4096;       // elements
 constexpr size_t kContainerMax = 65536;  // elements of a container, and containers of a bitmap
 
 [[noreturn]] void invalid(const char* what) {
@@ -45,42 +42,54 @@ class ByteReader {
 
 uint64_t unsigned16(const std::byte* from, size_t i) { return load_le<uint16_t>(from + 2 * i); }
 
-/// Reads the elements of one container into exactly `cardinality` places. So do the next two functions.
-void read_array(ByteReader& in, uint64_t base, size_t cardinality, uint64_t* out) {
-  const std::byte* from = in.take(2 * cardinality);
-  for (size_t i = 0; i < cardinality; ++i) {
-    out[i] = base | unsigned16(from, i);
-    if (i > 0 && out[i] <= out[i - 1]) invalid("array is not ascending");
-  }
+/// The room for one container.
+struct Container32 {
+  alignas(64) uint64_t words[kBitmapBlockWords];
+  uint16_t elements[kArrayMax];
+  BlockRun runs[kBlockSpan / 2];
+};
+
+/// Reads one container and appends it as a block. So do the next two functions.
+void read_array(ByteReader& in, uint64_t key, size_t cardinality, const CompactKernel&, Container32& room,
+                CompactWriter& out) {
+  std::memcpy(room.elements, in.take(2 * cardinality), 2 * cardinality);
+  for (size_t i = 1; i < cardinality; ++i)
+    if (room.elements[i] <= room.elements[i - 1]) invalid("array is not ascending");
+  out.add_array(key, {room.elements, cardinality});
 }
 
-void read_bitset(ByteReader& in, uint64_t base, size_t cardinality, uint64_t* out) {
-  const std::byte* from = in.take(kBitsetBytes);
-  size_t count = 0;
-  for (size_t w = 0; w < kBitsetBytes / 8; ++w) count += static_cast<size_t>(std::popcount(load_le<uint64_t>(from + 8 * w)));
-  if (count != cardinality) invalid("cardinality and bits disagree");
-  for (size_t w = 0; w < kBitsetBytes / 8; ++w)
-    for (uint64_t rest = load_le<uint64_t>(from + 8 * w); rest != 0; rest &= rest - 1)
-      *out++ = base | 64 * w | static_cast<uint64_t>(std::countr_zero(rest));
+void read_bitset(ByteReader& in, uint64_t key, size_t cardinality, const CompactKernel& kernel, Container32& room,
+                 CompactWriter& out) {
+  std::memcpy(room.words, in.take(kBitmapBlockBytes), kBitmapBlockBytes);
+  const uint64_t before = out.cardinality();
+  out.add_words(key, room.words, kernel);
+  if (out.cardinality() - before != cardinality) invalid("cardinality and bits disagree");
 }
 
-void read_runs(ByteReader& in, uint64_t base, size_t cardinality, uint64_t* out) {
+void read_runs(ByteReader& in, uint64_t key, size_t cardinality, const CompactKernel&, Container32& room,
+               CompactWriter& out) {
   const size_t runs = in.number<uint16_t>();
   const std::byte* from = in.take(4 * runs);
-  uint64_t free_from = 0;
+  uint32_t free_from = 0;
   size_t count = 0;
+  size_t kept = 0;
   for (size_t i = 0; i < runs; ++i) {
-    const uint64_t start = unsigned16(from, 2 * i);
-    const uint64_t length = unsigned16(from, 2 * i + 1) + 1;
-    if (start < free_from || start + length > kContainerMax) invalid("runs overlap");
-    if (count + length > cardinality) invalid("cardinality and runs disagree");
-    for (uint64_t x = start; x < start + length; ++x) out[count++] = base | x;
-    free_from = start + length;
+    const auto start = static_cast<uint32_t>(unsigned16(from, 2 * i));
+    const uint32_t last = start + static_cast<uint32_t>(unsigned16(from, 2 * i + 1));
+    if (start < free_from || last >= kBlockSpan) invalid("runs overlap");
+    count += last - start + 1;
+    if (kept > 0 && room.runs[kept - 1].last + 1 == start)
+      room.runs[kept - 1].last = last;
+    else
+      room.runs[kept++] = {start, last};
+    free_from = last + 1;
   }
   if (count != cardinality) invalid("cardinality and runs disagree");
+  out.add_runs(key, {room.runs, kept});
 }
 
-void read_bitmap32(ByteReader& in, uint64_t high, GrowingBuffer<uint64_t>& out, const CancelToken& cancel) {
+void read_bitmap32(ByteReader& in, uint64_t high, const CompactKernel& kernel, Container32& room, CompactWriter& out,
+                   const CancelToken& cancel) {
   const size_t begin = in.position();
   const auto cookie = in.number<uint32_t>();
   const bool with_runs = (cookie & 0xffff) == kCookieRuns;
@@ -99,34 +108,24 @@ void read_bitmap32(ByteReader& in, uint64_t high, GrowingBuffer<uint64_t>& out, 
       invalid("offsets and containers disagree");
     const bool runs = with_runs && (std::to_integer<unsigned>(run_flags[i / 8]) >> (i % 8) & 1) != 0;
     const auto read = runs ? read_runs : cardinality <= kArrayMax ? read_array : read_bitset;
-    read(in, high << 32 | key << 16, cardinality, out.room(cardinality));
-    out.add(cardinality);
+    read(in, high << 16 | key, cardinality, kernel, room, out);
   }
 }
 
 // ---- writing
 
-/// The elements of one container, and how it is written.
+/// How a block is written as a container.
 struct Part {
-  std::span<const uint64_t> elements;
-  size_t runs;
+  CompactBlock block;
   size_t bytes;
   bool as_runs;
 };
 
-Part part_of(std::span<const uint64_t> elements) {
-  size_t runs = 1;
-  for (size_t i = 1; i < elements.size(); ++i) runs += elements[i] != elements[i - 1] + 1;
-  const size_t plain = elements.size() <= kArrayMax ? 2 * elements.size() : kBitsetBytes;
-  const bool as_runs = 2 + 4 * runs < plain;
-  return {elements, runs, as_runs ? 2 + 4 * runs : plain, as_runs};
-}
-
-/// The longest prefix of `elements` whose bits from `shift` up are equal.
-std::span<const uint64_t> leading(std::span<const uint64_t> elements, int shift) {
-  const uint64_t high = elements[0] >> shift;
-  const auto end = std::partition_point(elements.begin(), elements.end(), [&](uint64_t x) { return x >> shift == high; });
-  return elements.first(static_cast<size_t>(end - elements.begin()));
+Part part_of(const CompactBlock& block) {
+  const size_t plain = block.count <= kArrayMax ? 2 * size_t{block.count} : kBitmapBlockBytes;
+  if (block.shape.kind != BlockKind::kRuns) return {block, plain, false};
+  const size_t as_runs = 2 + 4 * size_t{block.runs()};
+  return {block, std::min(plain, as_runs), as_runs < plain};
 }
 
 template <typename T>
@@ -136,38 +135,43 @@ std::byte* put(std::byte* out, uint64_t value) {
 }
 
 std::byte* write_part(const Part& part, std::byte* out) {
-  const std::span<const uint64_t> elements = part.elements;
+  const CompactBlock& block = part.block;
   if (part.as_runs) {
-    out = put<uint16_t>(out, part.runs);
-    for (size_t i = 0, first = 0; i < elements.size(); ++i) {
-      if (i + 1 < elements.size() && elements[i + 1] == elements[i] + 1) continue;
-      out = put<uint16_t>(out, elements[first]);
-      out = put<uint16_t>(out, i - first);
-      first = i + 1;
+    out = put<uint16_t>(out, block.runs());
+    for (uint32_t i = 0; i < block.runs(); ++i) {
+      const BlockRun run = block.run(i);
+      out = put<uint16_t>(out, run.first);
+      out = put<uint16_t>(out, run.last - run.first);
     }
     return out;
   }
-  if (elements.size() <= kArrayMax) {
-    for (const uint64_t x : elements) out = put<uint16_t>(out, x);
+  if (part.bytes == block.bytes()) {
+    // A bitmap of 4,096 elements is as long as the array that the format wants.
+    if (block.shape.kind == BlockKind::kArray || block.count > kArrayMax) {
+      std::memcpy(out, block.data, block.bytes());
+      return out + block.bytes();
+    }
+  }
+  if (block.shape.kind == BlockKind::kRuns) {
+    for (uint32_t i = 0; i < block.runs(); ++i)
+      for (uint32_t x = block.run(i).first; x <= block.run(i).last; ++x) out = put<uint16_t>(out, x);
     return out;
   }
-  std::memset(out, 0, kBitsetBytes);
-  for (const uint64_t x : elements) out[x % kContainerMax / 8] |= std::byte{1} << (x % 8);
-  return out + kBitsetBytes;
+  for (uint32_t w = 0; w < kBitmapBlockWords; ++w)
+    for_each_bit(block.word(w), [&](uint32_t bit) { out = put<uint16_t>(out, 64 * w + bit); });
+  return out;
 }
 
-void write_bitmap32(std::span<const uint64_t> elements, GrowingBuffer<Part>& parts, GrowingBuffer<std::byte>& out,
+/// Writes blocks up to the one that ends the 32-bit bitmap, and goes on behind it.
+void write_bitmap32(BlockCursor& blocks, GrowingBuffer<Part>& parts, GrowingBuffer<std::byte>& out,
                     const CancelToken& cancel) {
   parts.shrink(0);
   bool with_runs = false;
   size_t bytes = 0;
-  while (!elements.empty()) {
-    cancel.throw_if_requested();
-    parts.push_back(part_of(leading(elements, 16)));
-    const Part& part = parts[parts.size() - 1];
-    elements = elements.subspan(part.elements.size());
-    with_runs |= part.as_runs;
-    bytes += part.bytes;
+  for (; !blocks.at_end() && (parts.empty() || blocks.key() >> 16 == parts[0].block.key >> 16); blocks.next()) {
+    parts.push_back(part_of(blocks.block()));
+    with_runs |= parts[parts.size() - 1].as_runs;
+    bytes += parts[parts.size() - 1].bytes;
   }
   const bool with_offsets = !with_runs || parts.size() >= kOffsetsFrom;
   const size_t flag_bytes = with_runs ? (parts.size() + 7) / 8 : 4;  // without runs: the number of containers, 4 bytes
@@ -185,63 +189,62 @@ void write_bitmap32(std::span<const uint64_t> elements, GrowingBuffer<Part>& par
     at = put<uint32_t>(at, parts.size());
   }
   for (const Part& part : parts) {
-    at = put<uint16_t>(at, part.elements[0] >> 16);
-    at = put<uint16_t>(at, part.elements.size() - 1);
+    at = put<uint16_t>(at, part.block.key);
+    at = put<uint16_t>(at, part.block.count - 1);
   }
   size_t offset = header;
   for (const Part& part : parts) {
     if (with_offsets) at = put<uint32_t>(at, offset);
     offset += part.bytes;
   }
-  for (const Part& part : parts) {
-    cancel.throw_if_requested();
-    at = write_part(part, at);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i % 16 == 0) cancel.throw_if_requested();
+    at = write_part(parts[i], at);
   }
 }
 
 }  // namespace
 
-void read_roaring(std::span<const std::byte> bytes, RoaringForm form, GrowingBuffer<uint64_t>& out,
+void read_roaring(std::span<const std::byte> bytes, RoaringForm form, const CompactKernel& kernel, CompactWriter& out,
                   const ExecutionOptions& options) {
   ByteReader in(bytes);
+  Buffer<Container32> room(*options.memory, 1);
   if (form == RoaringForm::k32) {
-    read_bitmap32(in, 0, out, options.cancel);
+    read_bitmap32(in, 0, kernel, room[0], out, options.cancel);
   } else {
     uint64_t free_from = 0;
     for (auto bitmaps = in.number<uint64_t>(); bitmaps > 0; --bitmaps) {
       const auto high = in.number<uint32_t>();
       if (high < free_from) invalid("high halves are not ascending");
       free_from = uint64_t{high} + 1;
-      if (high >= uint32_t{1} << (kMaxWidth - 32))
+      if (high > kMaxKey >> 16)
         throw Error(ErrorCode::kInvalidParameter, "the roaring bitmap holds elements of 2^62 or more",
                     "Elements are integers from 0 to 4611686018427387903");
-      read_bitmap32(in, high, out, options.cancel);
+      read_bitmap32(in, high, kernel, room[0], out, options.cancel);
     }
   }
   if (!in.at_end()) invalid("bytes behind the end");
 }
 
-void write_roaring(std::span<const uint64_t> elements, RoaringForm form, GrowingBuffer<std::byte>& out,
+void write_roaring(const CompactView& set, RoaringForm form, GrowingBuffer<std::byte>& out,
                    const ExecutionOptions& options) {
   GrowingBuffer<Part> parts(*options.memory);
+  BlockCursor blocks(set);
   if (form == RoaringForm::k32) {
-    if (!elements.empty() && elements.back() > UINT32_MAX)
+    if (set.last_key() > UINT16_MAX)
       throw Error(ErrorCode::kInvalidParameter,
-                  "element " + std::to_string(elements.back()) + " does not fit into a 32-bit roaring bitmap",
+                  "element " + std::to_string(compact_max(set)) + " does not fit into a 32-bit roaring bitmap",
                   "Use the 64-bit form");
-    return write_bitmap32(elements, parts, out, options.cancel);
+    return write_bitmap32(blocks, parts, out, options.cancel);
   }
   const size_t count_at = out.size();
   put<uint64_t>(out.room(8), 0);
   out.add(8);
   uint64_t count = 0;
-  for (; !elements.empty(); ++count) {
-    options.cancel.throw_if_requested();
-    const std::span<const uint64_t> low = leading(elements, 32);
-    put<uint32_t>(out.room(4), low[0] >> 32);
+  for (; !blocks.at_end(); ++count) {
+    put<uint32_t>(out.room(4), blocks.key() >> 16);
     out.add(4);
-    write_bitmap32(low, parts, out, options.cancel);
-    elements = elements.subspan(low.size());
+    write_bitmap32(blocks, parts, out, options.cancel);
   }
   put<uint64_t>(out.begin() + count_at, count);
 }

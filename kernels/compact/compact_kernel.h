@@ -1,0 +1,35 @@
+// The inner loops over blocks of compact sets, once for each instruction set. The table of kernels is that of
+// set/set_kernel.h, whose rows point here. Source: intersection of sorted arrays by comparing all with all of two
+// registers, after Schlegel, Willhalm, Lehner, "Fast sorted-set intersection using SIMD instructions" (2011).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bits/and_popcount.h"
+
+namespace batmap {
+
+struct CompactKernel {
+  /// Common elements of two ascending arrays of 16-bit elements, at any alignment.
+  size_t (*count_common)(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count);
+
+  /// Writes them to `out`, ascending. @param out  room for the smaller count and 8 more @return how many
+  size_t (*keep_common)(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out);
+
+  /// The runs of set bits in 1,024 words; `enough` or more where there are that many.
+  uint32_t (*count_runs)(const uint64_t* words, uint32_t enough);
+
+  AndPopcount and_popcount;
+
+  /// The bits that are set in both of two bitmaps of 1,024 words, at any alignment.
+  uint32_t count_words(const std::byte* a, const std::byte* b) const;
+};
+
+extern const CompactKernel kCompactKernelScalar;
+#if defined(__x86_64__)
+extern const CompactKernel kCompactKernelAvx2;
+extern const CompactKernel kCompactKernelAvx512;
+#endif
+
+}  // namespace batmap
