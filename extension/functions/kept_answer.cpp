@@ -43,11 +43,18 @@ struct LoggedRow {
 
 /// The engine's side of one call.
 struct KeptWork : CountsWork {
-  KeptWork() : rows(meter), texts(meter), names(meter), before(meter), after(meter), before_supports(meter), after_supports(meter) {}
+  KeptWork()
+      : rows(meter),
+        texts(meter),
+        names(meter),
+        before(meter),
+        after(meter),
+        before_supports(meter),
+        after_supports(meter) {}
 
   GrowingBuffer<LoggedRow> rows;
-  GrowingBuffer<std::byte> texts;            // of each its length as size_t, then its bytes
-  GrowingBuffer<std::string_view> names;     // ascending
+  GrowingBuffer<std::byte> texts;         // of each its length as size_t, then its bytes
+  GrowingBuffer<std::string_view> names;  // ascending
   GrowingBuffer<std::byte> before, after, before_supports, after_supports;
   CountsChange change;
   std::unique_ptr<KeptCounts> counts;
@@ -111,8 +118,8 @@ void read_change(const KeptTable& kept, KeptWork& work) {
       heap_deform_tuple(SPI_tuptable->vals[k], columns, values, nulls);
       if (nulls[0] || nulls[1]) continue;  // the owner could have written them into the log
       if (kept.has_texts) texts[k] = DatumGetTextPP(values[1]);
-      rows[k] = {DatumGetInt64(values[0]), kept.has_texts ? 0 : DatumGetInt64(values[1]), nulls[2] ? 0 : DatumGetInt32(values[2]),
-                 DatumGetInt32(values[3])};
+      rows[k] = {DatumGetInt64(values[0]), kept.has_texts ? 0 : DatumGetInt64(values[1]),
+                 nulls[2] ? 0 : DatumGetInt32(values[2]), DatumGetInt32(values[3])};
       work.log_rows += rows[k].now == 0;
     }
     guarded([&] {
@@ -174,7 +181,8 @@ void count_change(const KeptTable& kept, const Selection& selection, KeptWork& w
   if (kept.has_texts) number_texts(work);
   std::sort(work.rows.begin(), work.rows.end(),
             [](const LoggedRow& x, const LoggedRow& y) { return std::pair(x.tid, x.item) < std::pair(y.tid, y.item); });
-  const std::vector<int64_t> wanted = selection.all ? std::vector<int64_t>() : selected_numbers(work, selection, kept.has_texts);
+  const std::vector<int64_t> wanted =
+      selection.all ? std::vector<int64_t>() : selected_numbers(work, selection, kept.has_texts);
   // Rows of transactions that are not the same as before, and of those the ones with a selected item.
   GrowingBuffer<TidItem> before(work.meter), after(work.meter), before_wanted(work.meter), after_wanted(work.meter);
   const LoggedRow* const end = work.rows.end();
@@ -204,7 +212,9 @@ void count_change(const KeptTable& kept, const Selection& selection, KeptWork& w
       for (size_t k = first_after; k < after.size(); ++k) after_wanted.push_back(after[k]);
     }
   }
-  const auto rows_of = [](const GrowingBuffer<TidItem>& rows) { return std::span<const TidItem>(rows.begin(), rows.size()); };
+  const auto rows_of = [](const GrowingBuffer<TidItem>& rows) {
+    return std::span<const TidItem>(rows.begin(), rows.size());
+  };
   work.rows.reset();
   if (selection.all) {
     count_rows(rows_of(before), work.before, work);
@@ -228,7 +238,8 @@ void over_companions(const char* table, Body body) {
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kInvalidParameter) throw;
       throw Error(ErrorCode::kInvalidData,
-                  "kept counts of table \"" + std::string(table) + "\" do not match its rows: " + error.what(), kMismatchHint);
+                  "kept counts of table \"" + std::string(table) + "\" do not match its rows: " + error.what(),
+                  kMismatchHint);
     }
   });
 }
@@ -280,16 +291,18 @@ Stored read_stored(const KeptTable& kept, const Selection& selection) {
     const size_t count = selection.items->size();
     auto* const keys = static_cast<Datum*>(palloc(Max(count, 1) * sizeof(Datum)));
     for (size_t k = 0; k < count; ++k) keys[k] = datum_of_key(kept, (*selection.items)[k]);
-    ArrayType* const array = kept.has_texts ? construct_array(keys, static_cast<int>(count), TEXTOID, -1, false, TYPALIGN_INT)
-                                            : construct_array(keys, static_cast<int>(count), INT8OID, 8, true, TYPALIGN_DOUBLE);
+    ArrayType* const array = kept.has_texts
+                                 ? construct_array(keys, static_cast<int>(count), TEXTOID, -1, false, TYPALIGN_INT)
+                                 : construct_array(keys, static_cast<int>(count), INT8OID, 8, true, TYPALIGN_DOUBLE);
     Oid type = kept.has_texts ? TEXTARRAYOID : INT8ARRAYOID;
     Datum value = PointerGetDatum(array);
     const char* const collate = kept.has_texts ? " COLLATE \"C\"" : "";
-    run_statement(psprintf("SELECT part, low, counts FROM %s WHERE part = %d UNION ALL "
-                           "(SELECT part, low, counts FROM %s WHERE part = %d AND low IN (SELECT (SELECT max(n.low) FROM %s n "
-                           "WHERE n.part = %d AND n.low <= i%s) FROM unnest($1) i) ORDER BY low)",
-                           counts, kSupportsPart, counts, kPairsPart, counts, kPairsPart, collate),
-                  1, &type, &value, true);
+    run_statement(
+        psprintf("SELECT part, low, counts FROM %s WHERE part = %d UNION ALL "
+                 "(SELECT part, low, counts FROM %s WHERE part = %d AND low IN (SELECT (SELECT max(n.low) FROM %s n "
+                 "WHERE n.part = %d AND n.low <= i%s) FROM unnest($1) i) ORDER BY low)",
+                 counts, kSupportsPart, counts, kPairsPart, counts, kPairsPart, collate),
+        1, &type, &value, true);
   }
   const uint64 rows = SPI_processed;
   Stored stored;
@@ -328,7 +341,8 @@ struct varlena* fresh_counts(const KeptTable& kept, const Selection& selection, 
   over_companions(name, [&] {
     try {
       count_change(kept, selection, *work);
-      const std::unique_ptr<KeptCounts> counts = KeptCounts::make(stored.supports, work->change, kept.has_texts, work->options);
+      const std::unique_ptr<KeptCounts> counts =
+          KeptCounts::make(stored.supports, work->change, kept.has_texts, work->options);
       const std::span<const StoredChunk> chunks{stored.chunks, stored.count};
       if (selection.all)
         counts->write_all(chunks, work->bytes, answer == Answer::kMirrored);
@@ -359,9 +373,10 @@ const char* recount_query(const KeptTable& kept, Oid function) {
   const char* const item = as_item("item", kept.has_texts);
   if (is_integer_type(kept.tid_type))
     return psprintf("SELECT %s.batmap_pair_counts_agg(tid::int8, %s) FROM %s", schema, item, rows);
-  return psprintf("SELECT %s.batmap_pair_counts_agg(tid, %s) FROM (SELECT dense_rank() OVER (ORDER BY tid) AS tid, item FROM %s "
-                  "WHERE tid IS NOT NULL) q",
-                  schema, item, rows);
+  return psprintf(
+      "SELECT %s.batmap_pair_counts_agg(tid, %s) FROM (SELECT dense_rank() OVER (ORDER BY tid) AS tid, item FROM %s "
+      "WHERE tid IS NOT NULL) q",
+      schema, item, rows);
 }
 
 /// The counts of the rows in the active snapshot; nullptr: there are none. They live as long as the SPI connection.
@@ -374,7 +389,8 @@ struct varlena* recounted(const KeptTable& kept, Oid function) {
 
 // ---- writing
 
-void write_counts(const KeptTable& kept, const char* statement, int16 part, const CountsKey& low, const std::byte* bytes, size_t size) {
+void write_counts(const KeptTable& kept, const char* statement, int16 part, const CountsKey& low, const std::byte* bytes,
+                  size_t size) {
   const char* const text = psprintf(statement, qualified_name(kept.companions.counts));
   Oid types[3] = {INT2OID, key_type(kept), get_atttype(kept.companions.counts, 3)};
   struct varlena* const value = counts_allocate(size);
@@ -389,7 +405,8 @@ constexpr const char* kUpdate = "UPDATE %s SET counts = $3 WHERE part = $1 AND l
 void delete_chunk(const KeptTable& kept, const CountsKey& low) {
   Oid type = key_type(kept);
   Datum value = datum_of_key(kept, low);
-  run_statement(psprintf("DELETE FROM %s WHERE part = %d AND low = $1", qualified_name(kept.companions.counts), kPairsPart), 1, &type, &value);
+  run_statement(psprintf("DELETE FROM %s WHERE part = %d AND low = $1", qualified_name(kept.companions.counts), kPairsPart),
+                1, &type, &value);
 }
 
 /// Writes the chunks that a merge has made. @param was_there  whether the first one replaces a chunk
@@ -399,7 +416,8 @@ void write_made(const KeptTable& kept, const KeptWork& work, bool was_there) {
     CHECK_FOR_INTERRUPTS();
     const MadeChunk& chunk = work.made[k];
     const MemoryContext caller = MemoryContextSwitchTo(scratch);
-    write_counts(kept, k == 0 && was_there ? kUpdate : kInsert, kPairsPart, chunk.low, work.bytes.begin() + chunk.begin, chunk.bytes);
+    write_counts(kept, k == 0 && was_there ? kUpdate : kInsert, kPairsPart, chunk.low, work.bytes.begin() + chunk.begin,
+                 chunk.bytes);
     MemoryContextSwitchTo(caller);
     MemoryContextReset(scratch);
   }
@@ -408,7 +426,8 @@ void write_made(const KeptTable& kept, const KeptWork& work, bool was_there) {
 
 /// The low keys of the chunks in the active snapshot.
 void read_lows(const KeptTable& kept, KeptWork& work) {
-  run_statement(psprintf("SELECT low FROM %s WHERE part = %d ORDER BY low", qualified_name(kept.companions.counts), kPairsPart), true);
+  run_statement(
+      psprintf("SELECT low FROM %s WHERE part = %d ORDER BY low", qualified_name(kept.companions.counts), kPairsPart), true);
   const uint64 count = SPI_processed;
   auto* const keys = static_cast<CountsKey*>(palloc(Max(count, 1) * sizeof(CountsKey)));
   for (uint64 k = 0; k < count; ++k) {
@@ -421,8 +440,9 @@ void read_lows(const KeptTable& kept, KeptWork& work) {
 const std::byte* read_chunk_of(const KeptTable& kept, const CountsKey& low) {
   Oid type = key_type(kept);
   Datum value = datum_of_key(kept, low);
-  run_statement(psprintf("SELECT counts FROM %s WHERE part = %d AND low = $1", qualified_name(kept.companions.counts), kPairsPart), 1, &type,
-                &value, true);
+  run_statement(
+      psprintf("SELECT counts FROM %s WHERE part = %d AND low = $1", qualified_name(kept.companions.counts), kPairsPart), 1,
+      &type, &value, true);
   if (SPI_processed != 1) return nullptr;
   bool is_null;
   const Datum counts = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
@@ -575,9 +595,9 @@ BATMAP_FUNCTION(batmap_merge_kept) {
     if (deletion == nullptr) elog(ERROR, "statement failed: %s", SPI_result_code_string(SPI_result));
     const int status = SPI_execute_snapshot(deletion, nullptr, nullptr, snapshot, InvalidSnapshot, false, true, 0);
     if (status < 0) elog(ERROR, "statement failed: %s", SPI_result_code_string(status));
-    if (SPI_processed != work->log_rows)
-      elog(ERROR, "log of table \"%s\" has changed during the merge", name);
-    const Stored stored = read_stored(kept, {false, ContextOwned<std::vector<CountsKey>>::reserve(CurrentMemoryContext)->emplace()});
+    if (SPI_processed != work->log_rows) elog(ERROR, "log of table \"%s\" has changed during the merge", name);
+    const Stored stored =
+        read_stored(kept, {false, ContextOwned<std::vector<CountsKey>>::reserve(CurrentMemoryContext)->emplace()});
     over_companions(name, [&] {
       count_change(kept, {}, *work);
       work->counts = KeptCounts::make(stored.supports, work->change, kept.has_texts, work->options);

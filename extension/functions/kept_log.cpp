@@ -172,7 +172,9 @@ void log_row(const KeptTable& kept, const TriggerData* trigger) {
   Filter filter(kept);
   LogWriter log(kept);
   log_change(kept, filter, log, is_insert ? nullptr : trigger->tg_trigslot,
-             is_update ? trigger->tg_newslot : is_insert ? trigger->tg_trigslot : nullptr);
+             is_update   ? trigger->tg_newslot
+             : is_insert ? trigger->tg_trigslot
+                         : nullptr);
   log.end();
   filter.end();
 }

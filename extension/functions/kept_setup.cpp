@@ -74,7 +74,8 @@ void check_index(Relation table, AttrNumber tid, const char* name) {
   foreach (cell, indexes) {
     const Relation index = index_open(lfirst_oid(cell), AccessShareLock);
     const Form_pg_index form = index->rd_index;
-    found |= form->indisvalid && form->indnkeyatts > 0 && form->indkey.values[0] == tid && RelationGetIndexPredicate(index) == NIL &&
+    found |= form->indisvalid && form->indnkeyatts > 0 && form->indkey.values[0] == tid &&
+             RelationGetIndexPredicate(index) == NIL &&
              (index->rd_rel->relam == BTREE_AM_OID || index->rd_rel->relam == HASH_AM_OID);
     index_close(index, AccessShareLock);
   }
@@ -89,9 +90,11 @@ void check_index(Relation table, AttrNumber tid, const char* name) {
 void check_expression(const char* filter) {
   const char* const text = psprintf("SELECT (%s\n)", filter);
   const List* const statements = raw_parser(text, RAW_PARSE_DEFAULT);
-  const auto* const select = list_length(statements) == 1 ? castNode(SelectStmt, linitial_node(RawStmt, statements)->stmt) : nullptr;
-  if (select == nullptr || list_length(select->targetList) != 1 || select->fromClause != NIL || select->whereClause != nullptr ||
-      select->op != SETOP_NONE || select->sortClause != NIL || select->limitCount != nullptr)
+  const auto* const select =
+      list_length(statements) == 1 ? castNode(SelectStmt, linitial_node(RawStmt, statements)->stmt) : nullptr;
+  if (select == nullptr || list_length(select->targetList) != 1 || select->fromClause != NIL ||
+      select->whereClause != nullptr || select->op != SETOP_NONE || select->sortClause != NIL ||
+      select->limitCount != nullptr)
     ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR), errmsg("filter \"%s\" is no condition", filter),
                     errhint("Write what would stand behind WHERE, for example filter => 'quantity > 0'.")));
 }
@@ -120,35 +123,69 @@ Companions make_companions(Oid table, const KeepCall& call, bool has_texts, Oid 
   const char* const name = qualified_name(table);
   const char* const schema = quote_identifier(get_namespace_name(get_func_namespace(function)));
   const NewRelation rows(table, "kept_rows");
-  run_statement(psprintf("CREATE VIEW %s AS SELECT %s AS tid, %s AS item FROM %s%s%s%s", rows.qualified, quote_identifier(call.tid),
-                         quote_identifier(call.item), name, call.filter != nullptr ? " WHERE (" : "",
-                         call.filter != nullptr ? call.filter : "", call.filter != nullptr ? "\n)" : ""));
+  run_statement(psprintf("CREATE VIEW %s AS SELECT %s AS tid, %s AS item FROM %s%s%s%s", rows.qualified,
+                         quote_identifier(call.tid), quote_identifier(call.item), name,
+                         call.filter != nullptr ? " WHERE (" : "", call.filter != nullptr ? call.filter : "",
+                         call.filter != nullptr ? "\n)" : ""));
   const NewRelation counts(table, "kept_counts");
-  run_statement(psprintf("CREATE TABLE %s (part pg_catalog.int2, low %s, counts %s.batmap_pair_counts NOT NULL, PRIMARY KEY (part, low))",
-                         counts.qualified, has_texts ? "pg_catalog.text COLLATE pg_catalog.\"C\"" : "pg_catalog.int8", schema));
+  run_statement(psprintf(
+      "CREATE TABLE %s (part pg_catalog.int2, low %s, counts %s.batmap_pair_counts NOT NULL, PRIMARY KEY (part, low))",
+      counts.qualified, has_texts ? "pg_catalog.text COLLATE pg_catalog.\"C\"" : "pg_catalog.int8", schema));
   run_statement(psprintf("ALTER TABLE %s ALTER COLUMN counts SET STORAGE EXTERNAL", counts.qualified));
   const NewRelation log(table, "kept_log");
-  run_statement(psprintf("CREATE TABLE %s AS SELECT tid, item, 0::pg_catalog.int2 AS change FROM %s WITH NO DATA", log.qualified, rows.qualified));
+  run_statement(psprintf("CREATE TABLE %s AS SELECT tid, item, 0::pg_catalog.int2 AS change FROM %s WITH NO DATA",
+                         log.qualified, rows.qualified));
   run_statement(psprintf("ALTER TABLE %s REPLICA IDENTITY FULL", log.qualified));
   run_statement(psprintf("COMMENT ON VIEW %s IS 'batmap: the rows whose counts are kept'", rows.qualified));
   run_statement(psprintf("COMMENT ON TABLE %s IS 'batmap: kept counts as of the last merge'", counts.qualified));
   run_statement(psprintf("COMMENT ON TABLE %s IS 'batmap: rows that came and went since the last merge'", log.qualified));
   const auto trigger = [&](const char* trigger_name, const char* event, const char* clauses) {
-    run_statement(psprintf("CREATE TRIGGER %s AFTER %s ON %s %s EXECUTE FUNCTION %s.%s()", trigger_name, event, name, clauses, schema,
-                           kFunctionName));
+    run_statement(psprintf("CREATE TRIGGER %s AFTER %s ON %s %s EXECUTE FUNCTION %s.%s()", trigger_name, event, name,
+                           clauses, schema, kFunctionName));
   };
   trigger(kInsertTrigger, "INSERT", "REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT");
   trigger(kUpdateTrigger, "UPDATE", "REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT");
   trigger(kDeleteTrigger, "DELETE", "REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT");
   trigger(kTruncateTrigger, "TRUNCATE", "FOR EACH STATEMENT");
-  trigger(kRowTrigger, "INSERT OR UPDATE OR DELETE",
-          psprintf("FOR EACH ROW WHEN (%s::pg_catalog.regclass IS NOT NULL AND %s::pg_catalog.regclass IS NOT NULL AND "
-                   "%s::pg_catalog.regclass IS NOT NULL)",
-                   quote_literal_cstr(rows.qualified), quote_literal_cstr(counts.qualified), quote_literal_cstr(log.qualified)));
+  trigger(
+      kRowTrigger, "INSERT OR UPDATE OR DELETE",
+      psprintf("FOR EACH ROW WHEN (%s::pg_catalog.regclass IS NOT NULL AND %s::pg_catalog.regclass IS NOT NULL AND "
+               "%s::pg_catalog.regclass IS NOT NULL)",
+               quote_literal_cstr(rows.qualified), quote_literal_cstr(counts.qualified), quote_literal_cstr(log.qualified)));
   run_statement(psprintf("ALTER TABLE %s ENABLE REPLICA TRIGGER %s", name, kRowTrigger));
   run_statement(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", name, kTruncateTrigger));
   CommandCounterIncrement();
   return {rows.oid(), counts.oid(), log.oid()};
+}
+
+/// The same as find_kept_table(), without its errors: a table that is not in order must not hide the others.
+const KeptTable* find_kept_table_or_none(Relation table) {
+  const MemoryContext caller = CurrentMemoryContext;
+  const ResourceOwner owner = CurrentResourceOwner;
+  const KeptTable* volatile kept = nullptr;
+  BeginInternalSubTransaction(nullptr);
+  MemoryContextSwitchTo(caller);
+  PG_TRY();
+  {
+    kept = find_kept_table(table);
+    ReleaseCurrentSubTransaction();
+  }
+  PG_CATCH();
+  {
+    MemoryContextSwitchTo(caller);
+    ErrorData* const error = CopyErrorData();
+    FlushErrorState();
+    RollbackAndReleaseCurrentSubTransaction();
+    // Only what this looks for is no error: a cancelled statement ends.
+    if (error->sqlerrcode != ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE &&
+        error->sqlerrcode != ERRCODE_FEATURE_NOT_SUPPORTED && error->sqlerrcode != ERRCODE_INVALID_OBJECT_DEFINITION)
+      ReThrowError(error);
+    FreeErrorData(error);
+  }
+  PG_END_TRY();
+  MemoryContextSwitchTo(caller);
+  CurrentResourceOwner = owner;
+  return kept;
 }
 
 }  // namespace
@@ -167,7 +204,8 @@ BATMAP_FUNCTION(batmap_keep) {
   check_kind(table);
   Companions companions;
   if (find_companions(table, companions))
-    ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT), errmsg("counts of table \"%s\" are kept already", RelationGetRelationName(table)),
+    ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
+                    errmsg("counts of table \"%s\" are kept already", RelationGetRelationName(table)),
                     errhint("Call batmap_unkeep first, to keep other columns.")));
   if (table->rd_rel->relrowsecurity)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -179,9 +217,10 @@ BATMAP_FUNCTION(batmap_keep) {
   const Oid item_type = TupleDescAttr(RelationGetDescr(table), item - 1)->atttypid;
   bool has_texts;
   if (!is_item_type(item_type, has_texts))
-    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                    errmsg("items of type %s cannot be kept", format_type_be(item_type)),
-                    errhint("Items are int2, int4, int8, text, varchar or uuid. A generated column can cast others to text.")));
+    ereport(
+        ERROR,
+        (errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("items of type %s cannot be kept", format_type_be(item_type)),
+         errhint("Items are int2, int4, int8, text, varchar or uuid. A stored generated column can cast others to text.")));
   check_tid_type(TupleDescAttr(RelationGetDescr(table), tid - 1)->atttypid);
   check_index(table, tid, call.tid);
   if (call.filter != nullptr) check_expression(call.filter);
@@ -216,18 +255,18 @@ BATMAP_FUNCTION(batmap_unkeep) {
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("counts of table \"%s\" are not kept", RelationGetRelationName(table)),
                     errhint("batmap_kept lists the tables whose counts are kept.")));
-  if (is_kept)
-    for (const Oid companion : {companions.rows, companions.counts, companions.log}) {
-      if (get_rel_name(companion) == nullptr || !owns_relation(companion)) continue;
-      const ObjectAddress address = {RelationRelationId, companion, 0};
-      add_exact_object_address(&address, objects);
-    }
+  const List* const relations = is_kept ? droppable_companions(companions) : NIL;
+  const ListCell* cell;
+  foreach (cell, relations) {
+    const ObjectAddress address = {RelationRelationId, lfirst_oid(cell), 0};
+    if (owns_relation(address.objectId)) add_exact_object_address(&address, objects);
+  }
   relation_close(table, NoLock);
   performMultipleDeletions(objects, DROP_RESTRICT, 0);
   PG_RETURN_VOID();
 }
 
-// What the catalog says about a kept table. NULLs: it is not in order.
+// What the catalog says about a kept table. The first columns are NULL if it is not in order.
 BATMAP_FUNCTION(batmap_kept_of) {
   TupleDesc columns;
   if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE) elog(ERROR, "return type must be a row type");
@@ -243,7 +282,11 @@ BATMAP_FUNCTION(batmap_kept_of) {
       values[3 + k] = ObjectIdGetDatum(relations[k]);
       nulls[3 + k] = false;
     }
-    const auto* const kept = find_kept_table(table);
+    const auto* const kept = find_kept_table_or_none(table);
+    if (kept == nullptr) {
+      relation_close(table, AccessShareLock);
+      PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(columns, values, nulls)));
+    }
     values[0] = DirectFunctionCall1(namein, CStringGetDatum(get_attname(oid, kept->tid, false)));
     values[1] = DirectFunctionCall1(namein, CStringGetDatum(get_attname(oid, kept->item, false)));
     nulls[0] = nulls[1] = false;

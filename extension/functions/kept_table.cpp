@@ -50,7 +50,8 @@ bool find_relations(Node* node, void* found_relations) {
       found->oids[found->count++] = DatumGetObjectId(constant->constvalue);
     return false;
   }
-  return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(find_relations)), found_relations);
+  return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(find_relations)),
+                                found_relations);
 }
 
 [[noreturn]] void refuse_companion(Oid companion, Oid table, const char* reason) {
@@ -86,6 +87,17 @@ Relation open_companion(Oid companion, Relation table, char kind, std::initializ
   }
   if (!same) refuse_companion(companion, table_oid, "it has other columns than it must");
   return relation;
+}
+
+/// Whether a relation looks like a companion, whatever its table is.
+bool has_columns(Oid oid, char kind, std::initializer_list<const char*> names) {
+  if (get_rel_relkind(oid) != kind) return false;
+  AttrNumber number = 0;
+  for (const char* const name : names) {
+    const char* const column = get_attname(oid, ++number, true);
+    if (column == nullptr || strcmp(column, name) != 0) return false;
+  }
+  return true;
 }
 
 bool has_bad_column(Node* node, void* table) {
@@ -125,19 +137,44 @@ void read_view(Relation view, Relation table, KeptTable& kept) {
     refuse_companion(oid, RelationGetRelid(table), "it reads another relation");
   kept.tid = table_column(query, 0, number);
   kept.item = table_column(query, 1, number);
-  if (kept.tid == 0 || kept.item == 0) refuse_companion(oid, RelationGetRelid(table), "its columns are no columns of the table");
+  if (kept.tid == 0 || kept.item == 0)
+    refuse_companion(oid, RelationGetRelid(table), "its columns are no columns of the table");
   Node* const filter = query->jointree->quals;
   if (filter != nullptr) {
     if (number != 1) ChangeVarNodes(filter, number, 1, 0);
     if (has_bad_column(filter, table))
-      ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("filter of table \"%s\" reads more than columns of the row", RelationGetRelationName(table)),
+      ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                      errmsg("filter of table \"%s\" reads more than columns of the row", RelationGetRelationName(table)),
                       errhint("Write a condition on columns of the table, without subqueries and system columns.")));
     if (contain_mutable_functions(filter))
-      ereport(ERROR, (errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-                      errmsg("functions in the filter of table \"%s\" must be marked IMMUTABLE", RelationGetRelationName(table)),
-                      errhint("The condition must always say the same of a row, as that of an index must.")));
+      ereport(ERROR,
+              (errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+               errmsg("functions in the filter of table \"%s\" must be marked IMMUTABLE", RelationGetRelationName(table)),
+               errhint("The condition must always say the same of a row, as that of an index must.")));
   }
   kept.filter = filter;
+}
+
+/// The columns that are read, as pull_varattnos() numbers them.
+Bitmapset* read_columns(const KeptTable& kept) {
+  Bitmapset* columns = nullptr;
+  pull_varattnos(const_cast<Node*>(kept.filter), 1, &columns);
+  for (const AttrNumber column : {kept.tid, kept.item})
+    columns = bms_add_member(columns, column - FirstLowInvalidHeapAttributeNumber);
+  return columns;
+}
+
+/// Triggers see no values of virtual generated columns.
+void check_columns(Relation table, const KeptTable& kept) {
+  constexpr char kVirtual = 'v';
+  const Bitmapset* const columns = read_columns(kept);
+  for (int member = -1; (member = bms_next_member(columns, member)) >= 0;) {
+    const Form_pg_attribute column = TupleDescAttr(RelationGetDescr(table), member + FirstLowInvalidHeapAttributeNumber - 1);
+    if (column->attgenerated == kVirtual)
+      ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                      errmsg("counts of the virtual column \"%s\" cannot be kept", NameStr(column->attname)),
+                      errhint("Make it a stored generated column.")));
+  }
 }
 
 /// Whether a trigger is enabled where it must fire.
@@ -156,6 +193,7 @@ KeptTable read_kept_table(Relation table, const Companions& companions) {
   const Relation view = open_companion(companions.rows, table, RELKIND_VIEW, {{"tid", InvalidOid}, {"item", InvalidOid}});
   read_view(view, table, kept);
   relation_close(view, AccessShareLock);
+  check_columns(table, kept);
   kept.tid_type = TupleDescAttr(RelationGetDescr(table), kept.tid - 1)->atttypid;
   kept.item_type = TupleDescAttr(RelationGetDescr(table), kept.item - 1)->atttypid;
   if (!is_item_type(kept.item_type, kept.has_texts))
@@ -195,8 +233,8 @@ void forget(Datum, Oid relation) {
   hash_seq_init(&status, cached_tables);
   while (auto* const cached = static_cast<CachedTable*>(hash_seq_search(&status))) {
     const Companions& companions = cached->kept.companions;
-    if (relation == InvalidOid || relation == cached->table || relation == companions.rows || relation == companions.counts ||
-        relation == companions.log)
+    if (relation == InvalidOid || relation == cached->table || relation == companions.rows ||
+        relation == companions.counts || relation == companions.log)
       cached->valid = false;
   }
 }
@@ -215,6 +253,15 @@ bool is_keep_trigger(const Trigger& trigger) {
   for (const char* const name : {kRowTrigger, kInsertTrigger, kUpdateTrigger, kDeleteTrigger, kTruncateTrigger})
     if (strcmp(trigger.tgname, name) == 0) return is_ours(trigger);
   return false;
+}
+
+List* droppable_companions(const Companions& companions) {
+  List* found = NIL;
+  if (has_columns(companions.rows, RELKIND_VIEW, {"tid", "item"})) found = lappend_oid(found, companions.rows);
+  if (has_columns(companions.counts, RELKIND_RELATION, {"part", "low", "counts"}))
+    found = lappend_oid(found, companions.counts);
+  if (has_columns(companions.log, RELKIND_RELATION, {"tid", "item", "change"})) found = lappend_oid(found, companions.log);
+  return found;
 }
 
 bool is_integer_type(Oid type) {
@@ -313,11 +360,12 @@ void check_kind(Relation table) {
     what = "a partition, which changes through its parent without a trigger";
     hint = "Store pair counts of each partition (batmap_pair_counts_agg) and add them up.";
   }
-  if (what == nullptr && (has_superclass(RelationGetRelid(table)) ||
-                          find_inheritance_children(RelationGetRelid(table), NoLock) != NIL))
+  if (what == nullptr &&
+      (has_superclass(RelationGetRelid(table)) || find_inheritance_children(RelationGetRelid(table), NoLock) != NIL))
     what = "part of an inheritance tree, whose tables change without a trigger on the others";
   if (what == nullptr && table->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT) {
-    what = table->rd_rel->relpersistence == RELPERSISTENCE_TEMP ? "a temporary table" : "an unlogged table, which a crash empties";
+    what = table->rd_rel->relpersistence == RELPERSISTENCE_TEMP ? "a temporary table"
+                                                                : "an unlogged table, which a crash empties";
     hint = "Keep a permanent table.";
   }
   if (what == nullptr && IsCatalogRelation(table)) what = "a table of the catalog";
@@ -357,10 +405,7 @@ KeptTable checked_kept_table(Relation table) {
 
 bool may_read_columns(const KeptTable& kept) {
   if (may_select(kept.table)) return true;
-  Bitmapset* columns = nullptr;
-  pull_varattnos(const_cast<Node*>(kept.filter), 1, &columns);
-  for (const AttrNumber column : {kept.tid, kept.item})
-    columns = bms_add_member(columns, column - FirstLowInvalidHeapAttributeNumber);
+  const Bitmapset* const columns = read_columns(kept);
   for (int member = -1; (member = bms_next_member(columns, member)) >= 0;)
     if (!may_select_column(kept.table, static_cast<AttrNumber>(member + FirstLowInvalidHeapAttributeNumber))) return false;
   return true;
@@ -397,7 +442,9 @@ const char* qualified_name(Oid relation) {
   return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)), get_rel_name(relation));
 }
 
-const char* as_item(const char* column, bool has_texts) { return psprintf("%s::pg_catalog.%s", column, has_texts ? "text" : "int8"); }
+const char* as_item(const char* column, bool has_texts) {
+  return psprintf("%s::pg_catalog.%s", column, has_texts ? "text" : "int8");
+}
 
 AsOwner::AsOwner(Oid owner, bool safe_path) {
   GetUserIdAndSecContext(&user_, &context_);

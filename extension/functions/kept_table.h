@@ -41,9 +41,9 @@ struct KeptTable {
   AttrNumber item;
   Oid tid_type;
   Oid item_type;
-  bool has_texts;       // items are counted as texts
-  bool all_fire;        // whether the triggers fire when they must
-  const Node* filter;   // an expression over the table as number 1; nullptr: none. Lives as long as the session's cache
+  bool has_texts;      // items are counted as texts
+  bool all_fire;       // whether the triggers fire when they must
+  const Node* filter;  // an expression over the table as number 1; nullptr: none. Lives as long as the session's cache
 };
 
 /// How items of a type are counted. @return false for types that are refused
@@ -56,6 +56,9 @@ bool is_keep_trigger(const Trigger& trigger);
 
 /// The relations that the row trigger names. @return false if the table is not kept
 bool find_companions(Relation table, Companions& companions);
+
+/// Those of them that are there and look like companions. A list of OIDs.
+List* droppable_companions(const Companions& companions);
 
 /// @return nullptr if the table is not kept. Valid until the next call
 /// @raises 55000 if a companion has another owner or other columns than it must

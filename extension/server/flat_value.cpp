@@ -35,7 +35,9 @@ struct varlena* flat_argument(const FlatType& type, FunctionCallInfo fcinfo, int
   return flat_fetched(type, PG_GETARG_DATUM(argument));
 }
 
-struct varlena* flat_fetched(const FlatType& type, Datum value) { return checked(type, PG_DETOAST_DATUM(value)); }
+struct varlena* flat_fetched(const FlatType& type, Datum value) {
+  return checked(type, PG_DETOAST_DATUM(value));
+}
 
 struct varlena* flat_state(const FlatType& type, FunctionCallInfo fcinfo) {
   const Datum state = PG_GETARG_DATUM(0);

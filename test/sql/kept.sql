@@ -106,6 +106,22 @@ INSERT INTO order_lines (order_id, product_id) VALUES (6, 78);
 SELECT is_fresh();
 ROLLBACK;
 SELECT is_fresh();
+-- rows that a foreign key deletes and changes
+CREATE TABLE orders (id int PRIMARY KEY);
+INSERT INTO orders SELECT DISTINCT order_id FROM order_lines WHERE order_id IS NOT NULL;
+ALTER TABLE order_lines ADD FOREIGN KEY (order_id) REFERENCES orders ON DELETE CASCADE ON UPDATE CASCADE;
+DELETE FROM orders WHERE id < 4;
+UPDATE orders SET id = 3000 WHERE id = 6;
+SELECT is_fresh();
+ALTER TABLE order_lines DROP CONSTRAINT order_lines_order_id_fkey;
+DROP TABLE orders;
+-- a trigger of the user changes what is stored
+CREATE FUNCTION negate() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN new.product_id := -new.product_id; RETURN new; END';
+CREATE TRIGGER negate BEFORE INSERT ON order_lines FOR EACH ROW EXECUTE FUNCTION negate();
+INSERT INTO order_lines (order_id, product_id) VALUES (3001, 3), (3001, 7);
+SELECT is_fresh();
+DROP TRIGGER negate ON order_lines;
+DROP FUNCTION negate;
 -- rows of the log that cancel each other
 INSERT INTO order_lines (order_id, product_id) VALUES (2000, 1), (2000, 2);
 DELETE FROM order_lines WHERE order_id = 2000;

@@ -57,6 +57,10 @@ CREATE TRIGGER batmap_keep_rows AFTER INSERT ON mine FOR EACH ROW
     EXECUTE FUNCTION _batmap_keep_changes();
 INSERT INTO mine VALUES (1, 1);
 SELECT batmap_kept_counts('mine');
+-- the list of kept tables still has the others
+SELECT kept_table, tid, item FROM batmap_kept ORDER BY tid;
+-- and the triggers can be dropped, without the relations of others
+SELECT batmap_unkeep('mine');
 DROP TABLE mine;
 RESET ROLE;
 SELECT batmap_check_kept('kept_shop.lines'), (SELECT count(*) FROM kept_shop.lines_kept_log) AS logged;

@@ -168,7 +168,8 @@ class KeptCountsOf final : public KeptCounts {
     collect(before_, -1, pairs, touches_range);
     const std::span<const PairChange> summed = sum({pairs.begin(), pairs.size()});
     if (summed.empty()) return;
-    const std::vector<uint32_t> begins = parts_of(summed, range, summed.size() > 2 * kPairsAChunk ? kPairsAChunk : UINT64_MAX);
+    const std::vector<uint32_t> begins =
+        parts_of(summed, range, summed.size() > 2 * kPairsAChunk ? kPairsAChunk : UINT64_MAX);
     for (size_t k = 0; k < begins.size(); ++k) {
       const IndexRange part{begins[k], k + 1 < begins.size() ? begins[k + 1] : range.end};
       const size_t begin = out.size();
@@ -310,7 +311,8 @@ class KeptCountsOf final : public KeptCounts {
 
   IndexRange range_of(const CountsKey& low, const CountsKey* high) const {
     const uint32_t begin = lower_bound(item_key<kTexts>(low));
-    return {begin, high == nullptr ? static_cast<uint32_t>(keys_.size()) : std::max(begin, lower_bound(item_key<kTexts>(*high)))};
+    return {begin,
+            high == nullptr ? static_cast<uint32_t>(keys_.size()) : std::max(begin, lower_bound(item_key<kTexts>(*high)))};
   }
 
   Mapped mapped(const std::byte* value) {
@@ -368,8 +370,7 @@ class KeptCountsOf final : public KeptCounts {
     if (pair.count >= 0 && pair.count <= std::min(supports_[pair.a], supports_[pair.b])) return;
     throw Error(ErrorCode::kInvalidParameter,
                 "the count of the pair (" + shown(keys_[pair.a]) + ", " + shown(keys_[pair.b]) + ") would be " +
-                    std::to_string(pair.count) +
-                    (pair.count < 0 ? "" : ", above the support of an item"),
+                    std::to_string(pair.count) + (pair.count < 0 ? "" : ", above the support of an item"),
                 kHint);
   }
 
@@ -475,8 +476,8 @@ class KeptCountsOf final : public KeptCounts {
   }
 
   ExecutionOptions options_;
-  GrowingBuffer<Key> keys_;           // all items, ascending
-  GrowingBuffer<int64_t> supports_;   // of each, after the change
+  GrowingBuffer<Key> keys_;          // all items, ascending
+  GrowingBuffer<int64_t> supports_;  // of each, after the change
   int64_t total_ = 0;
   Mapped after_;
   Mapped before_;
