@@ -3580,28 +3580,6 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION batmap_pairs(regclass, int8, float8, int8[], int8[], int8, int4, text, int8) IS 'frequent pairs of a kept table';
 
-CREATE FUNCTION batmap_pairs_of(
-    kept_table regclass,
-    min_count int8 DEFAULT NULL,
-    min_support float8 DEFAULT NULL,
-    include text[] DEFAULT NULL,
-    exclude text[] DEFAULT NULL,
-    top_k int8 DEFAULT NULL,
-    per_item_top_k int4 DEFAULT NULL,
-    measure text DEFAULT NULL,
-    max_results int8 DEFAULT NULL
-)
-RETURNS TABLE (item_a text, item_b text, support_count int8, count_a int8, count_b int8, total int8,
-    support float8, confidence float8, confidence_ba float8, lift float8, score float8)
-LANGUAGE sql STABLE PARALLEL UNSAFE ROWS 100000
-BEGIN ATOMIC
-    SELECT p.item_a, p.item_b, p.support_count, p.count_a, p.count_b, p.total, p.support, p.confidence, p.confidence_ba, p.lift, p.score
-      FROM batmap_pairs_of(batmap_kept_counts_of(kept_table, include), min_count, min_support, include, exclude, top_k, per_item_top_k,
-                           measure, max_results) p;
-END;
-COMMENT ON FUNCTION batmap_pairs_of(regclass, int8, float8, text[], text[], int8, int4, text, int8)
-IS 'frequent pairs of a kept table with text items';
-
 CREATE FUNCTION batmap_partners(
     kept_table regclass,
     min_count int8 DEFAULT NULL,
@@ -3620,26 +3598,6 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION batmap_partners(regclass, int8, float8, int8[], int8[], int8, text, int8)
 IS 'the best partners of each item in a kept table';
-
-CREATE FUNCTION batmap_partners_of(
-    kept_table regclass,
-    min_count int8 DEFAULT NULL,
-    min_support float8 DEFAULT NULL,
-    items text[] DEFAULT NULL,
-    exclude text[] DEFAULT NULL,
-    top_k int8 DEFAULT 10,
-    measure text DEFAULT 'confidence',
-    max_results int8 DEFAULT NULL
-)
-RETURNS TABLE (item text, partner text, rank int8, support_count int8, score float8)
-LANGUAGE sql STABLE PARALLEL UNSAFE ROWS 10000
-BEGIN ATOMIC
-    SELECT p.item, p.partner, p.rank, p.support_count, p.score
-      FROM batmap_partners_of(batmap_kept_counts_of(kept_table, items), min_count, min_support, items, exclude, top_k, measure,
-                              max_results) p;
-END;
-COMMENT ON FUNCTION batmap_partners_of(regclass, int8, float8, text[], text[], int8, text, int8)
-IS 'the best partners of each item in a kept table with text items';
 
 -- Figures about runs -----------------------------------------------------------------------------
 

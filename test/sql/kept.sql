@@ -140,7 +140,8 @@ SELECT batmap_pair_counts_items(batmap_kept_counts('order_lines', '{}')), batmap
     batmap_item_count(batmap_kept_counts('order_lines', '{3}'), 3) = batmap_item_count(recount(), 3) AS same;
 SELECT batmap_kept_counts(NULL), batmap_kept_counts_of('order_lines');
 SELECT batmap_kept_counts_of('order_lines', '{a}');
-SELECT * FROM batmap_partners_of('order_lines'::regclass);
+-- an integer is a regclass, too: the forms with an item type go first
+SELECT count(*) FROM batmap_pairs_of(NULL::int4, 'SELECT order_id, product_id FROM order_lines', 2);
 -- empty, and full again
 DELETE FROM order_lines;
 SELECT batmap_check_kept('order_lines'), batmap_pair_counts_total(batmap_kept_counts('order_lines'));
@@ -206,10 +207,10 @@ CREATE FUNCTION recount_visits() RETURNS batmap_pair_counts LANGUAGE sql STABLE 
 'SELECT batmap_pair_counts_agg(substr(visitor, 2)::int, page::text) FROM visits WHERE seconds > 1 AND NOT bot';
 CREATE FUNCTION visits_are_fresh() RETURNS bool LANGUAGE sql STABLE AS $$
     SELECT batmap_kept_counts_of('visits')::text = recount_visits()::text AND batmap_check_kept('visits')
-       AND NOT EXISTS (SELECT * FROM batmap_partners_of('visits'::regclass, items => ARRAY['page 3', 'näher', 'nowhere'])
+       AND NOT EXISTS (SELECT * FROM batmap_partners_of(batmap_kept_counts_of('visits', ARRAY['page 3', 'näher', 'nowhere']), items => ARRAY['page 3', 'näher', 'nowhere'])
                        EXCEPT SELECT * FROM batmap_partners_of(recount_visits(), items => ARRAY['page 3', 'näher', 'nowhere']))
        AND NOT EXISTS (SELECT * FROM batmap_partners_of(recount_visits(), items => ARRAY['page 3', 'näher', 'nowhere'])
-                       EXCEPT SELECT * FROM batmap_partners_of('visits'::regclass, items => ARRAY['page 3', 'näher', 'nowhere']))
+                       EXCEPT SELECT * FROM batmap_partners_of(batmap_kept_counts_of('visits', ARRAY['page 3', 'näher', 'nowhere']), items => ARRAY['page 3', 'näher', 'nowhere']))
 $$;
 SELECT visits_are_fresh();
 INSERT INTO visits VALUES ('v1', 'näher', 5, false), ('v1', '', 5, false), ('v2', 'näher', 0, false), ('v3', 'näher', 9, true), ('v4', 'näher', 9, NULL), (NULL, 'näher', 9, false);
@@ -218,10 +219,11 @@ SELECT visits_are_fresh();
 UPDATE visits SET seconds = 9 WHERE visitor = 'v2';
 UPDATE visits SET bot = NOT bot WHERE page = 'page 3';
 SELECT visits_are_fresh(), batmap_merge_kept('visits') > 0 AS merged, visits_are_fresh();
-SELECT item, partner, rank, support_count FROM batmap_partners_of('visits'::regclass, items => '{näher}', top_k => 2);
-SELECT item_a, item_b, support_count FROM batmap_pairs_of('visits'::regclass, include => '{näher}', top_k => 2);
+SELECT item, partner, rank, support_count FROM batmap_partners_of(batmap_kept_counts_of('visits', '{näher}'), items => '{näher}', top_k => 2);
+SELECT item_a, item_b, support_count FROM batmap_pairs_of(batmap_kept_counts_of('visits'), include => '{näher}', top_k => 2);
 SELECT batmap_kept_counts('visits', '{1}');
-SELECT * FROM batmap_pairs('visits'::regclass);
+SELECT * FROM batmap_pairs('visits'::regclass, 1);
+SELECT * FROM batmap_partners('visits'::regclass, items => '{1}');
 DELETE FROM visits WHERE visitor < 'v2';
 SELECT visits_are_fresh(), batmap_merge_kept('visits') > 0 AS merged, visits_are_fresh();
 ALTER TABLE visits DROP COLUMN seconds;
