@@ -10,8 +10,14 @@
 #include "extension/functions/kept_answer.h"
 
 #include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "core/polled.h"
 #include "extension/functions/kept_setup.h"
 #include "extension/server/boundary.h"
 #include "extension/server/settings.h"
@@ -145,11 +151,16 @@ void read_change(const KeptTable& kept, KeptWork& work) {
 
 /// Numbers the texts, ascending. The engine's part, as what follows.
 void number_texts(KeptWork& work) {
+  const CancelToken& cancel = work.options.cancel;
   for (const LoggedRow& row : work.rows.span()) work.names.push_back(work.text_at(row.item));
-  std::sort(work.names.begin(), work.names.end());
+  std::sort(work.names.begin(), work.names.end(), polled(cancel, std::less<std::string_view>()));
   work.names.shrink(static_cast<size_t>(std::unique(work.names.begin(), work.names.end()) - work.names.begin()));
-  for (LoggedRow& row : work.rows)
-    row.item = std::lower_bound(work.names.begin(), work.names.end(), work.text_at(row.item)) - work.names.begin();
+  in_parts(work.rows.size(), cancel, [&](size_t begin, size_t end) {
+    for (size_t k = begin; k < end; ++k) {
+      const auto* const at = std::lower_bound(work.names.begin(), work.names.end(), work.text_at(work.rows[k].item));
+      work.rows[k].item = at - work.names.begin();
+    }
+  });
 }
 
 void count_rows(std::span<const TidItem> rows, GrowingBuffer<std::byte>& out, const KeptWork& work) {
@@ -179,8 +190,9 @@ std::vector<int64_t> selected_numbers(const KeptWork& work, const Selection& sel
 void count_change(const KeptTable& kept, const Selection& selection, KeptWork& work) {
   if (work.rows.empty()) return;
   if (kept.has_texts) number_texts(work);
-  std::sort(work.rows.begin(), work.rows.end(),
-            [](const LoggedRow& x, const LoggedRow& y) { return std::pair(x.tid, x.item) < std::pair(y.tid, y.item); });
+  std::sort(work.rows.begin(), work.rows.end(), polled(work.options.cancel, [](const LoggedRow& x, const LoggedRow& y) {
+              return std::pair(x.tid, x.item) < std::pair(y.tid, y.item);
+            }));
   const std::vector<int64_t> wanted =
       selection.all ? std::vector<int64_t>() : selected_numbers(work, selection, kept.has_texts);
   // Rows of transactions that are not the same as before, and of those the ones with a selected item.
