@@ -54,12 +54,12 @@ bool find_relations(Node* node, void* found_relations) {
                                 found_relations);
 }
 
-[[noreturn]] void refuse_companion(Oid companion, Oid table, const char* reason) {
+[[noreturn]] void refuse_companion(Oid companion, Oid table, const char* reason, const char* hint = kAgain) {
   const char* const name = get_rel_name(companion);
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                   errmsg("\"%s\" is no companion of table \"%s\": %s", name != nullptr ? name : "(dropped)",
                          get_rel_name(table), reason),
-                  errhint("%s", kAgain)));
+                  errhint("%s", hint)));
   pg_unreachable();
 }
 
@@ -204,9 +204,12 @@ KeptTable read_kept_table(Relation table, const Companions& companions) {
   if (!is_pair_counts_type(TupleDescAttr(RelationGetDescr(counts), 2)->atttypid))
     refuse_companion(companions.counts, kept.table, "it has other columns than it must");
   relation_close(counts, AccessShareLock);
-  relation_close(open_companion(companions.log, table, RELKIND_RELATION,
-                                {{"tid", kept.tid_type}, {"item", kept.item_type}, {"change", INT2OID}}),
-                 AccessShareLock);
+  const Relation log = open_companion(companions.log, table, RELKIND_RELATION,
+                                      {{"tid", kept.tid_type}, {"item", kept.item_type}, {"change", INT2OID}});
+  // Rows are appended without a look at indexes.
+  if (RelationGetIndexList(log) != NIL)
+    refuse_companion(companions.log, kept.table, "it has an index", "Drop the index: it would not be maintained.");
+  relation_close(log, AccessShareLock);
   int firing = 0;
   for (int k = 0; k < table->trigdesc->numtriggers; ++k) {
     const Trigger& trigger = table->trigdesc->triggers[k];

@@ -228,6 +228,22 @@ DELETE FROM visits WHERE visitor < 'v2';
 SELECT visits_are_fresh(), batmap_merge_kept('visits') > 0 AS merged, visits_are_fresh();
 ALTER TABLE visits DROP COLUMN seconds;
 DROP TABLE visits;
+-- texts that are stored out of line
+CREATE TABLE long_texts (tid int PRIMARY KEY, item text);
+ALTER TABLE long_texts ALTER item SET STORAGE EXTERNAL;
+SELECT batmap_keep('long_texts', 'tid', 'item');
+INSERT INTO long_texts SELECT i, repeat(md5((i % 3)::text), 100) FROM generate_series(1, 9) i;
+UPDATE long_texts SET tid = tid + 100 WHERE tid > 5;
+DELETE FROM long_texts WHERE tid = 2;
+SELECT batmap_check_kept('long_texts'), batmap_merge_kept('long_texts'), batmap_check_kept('long_texts'),
+    batmap_item_count(batmap_kept_counts_of('long_texts'), repeat(md5('1'), 100));
+-- an index on the log would not be maintained
+CREATE INDEX extra ON long_texts_kept_log (tid);
+INSERT INTO long_texts VALUES (1000, 'x');
+DROP INDEX extra;
+INSERT INTO long_texts VALUES (1000, 'x');
+SELECT batmap_check_kept('long_texts');
+DROP TABLE long_texts;
 CREATE TABLE tags (document uuid, tag uuid, UNIQUE (document, tag));
 INSERT INTO tags SELECT md5((i / 3)::text)::uuid, md5('t' || i % 7)::uuid FROM generate_series(1, 60) i;
 SELECT batmap_keep('tags', 'document', 'tag');
