@@ -10,6 +10,7 @@
 #include "extension/functions/kept_answer.h"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>

@@ -5,6 +5,9 @@
 // the companion of the very table that the trigger fires for. Row triggers do the same where changes are replicated
 // (session_replication_role = replica), because the apply process of logical replication fires no statement triggers.
 // The filter is evaluated as the owner of the table, in a restricted context.
+#include <cstring>
+#include <initializer_list>
+
 #include "extension/functions/kept_setup.h"
 #include "extension/functions/kept_table.h"
 

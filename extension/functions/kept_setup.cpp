@@ -1,6 +1,8 @@
 // batmap_keep, batmap_unkeep, and what the view batmap_kept shows. See kept_table.h for the companions.
 #include "extension/functions/kept_setup.h"
 
+#include <initializer_list>
+
 #include "extension/functions/kept_answer.h"
 #include "extension/server/boundary.h"
 #include "extension/types/pair_counts_datum.h"

@@ -2,6 +2,7 @@
 #include "extension/functions/kept_table.h"
 
 #include <cstring>
+#include <initializer_list>
 
 #include "extension/server/pg.h"
 

@@ -2,6 +2,7 @@
 #include "pairs/counts/kept_counts.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <string>
 #include <type_traits>
