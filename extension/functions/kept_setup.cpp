@@ -193,13 +193,13 @@ const KeptTable* find_kept_table_or_none(Relation table) {
 }  // namespace
 
 BATMAP_FUNCTION(batmap_keep) {
-  const Oid oid = PG_GETARG_OID(0);
-  const KeepCall call = {NameStr(*PG_GETARG_NAME(1)), NameStr(*PG_GETARG_NAME(2)),
-                         PG_ARGISNULL(3) ? nullptr : TextDatumGetCString(PG_GETARG_DATUM(3))};
   for (int argument = 0; argument < 3; ++argument)
     if (PG_ARGISNULL(argument))
       ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("table, tid and item must not be NULL"),
                       errhint("batmap_keep('order_lines', tid => 'order_id', item => 'product_id')")));
+  const Oid oid = PG_GETARG_OID(0);
+  const KeepCall call = {NameStr(*PG_GETARG_NAME(1)), NameStr(*PG_GETARG_NAME(2)),
+                         PG_ARGISNULL(3) ? nullptr : TextDatumGetCString(PG_GETARG_DATUM(3))};
   // No row may change between the count and the triggers.
   const Relation table = relation_open(oid, ShareRowExclusiveLock);
   check_owner(table);
