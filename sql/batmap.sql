@@ -3357,6 +3357,16 @@ CREATE OPERATOR + (
 );
 COMMENT ON OPERATOR + (batmap_pair_counts, batmap_pair_counts) IS 'sum';
 
+CREATE FUNCTION _batmap_pair_counts_subtract(batmap_pair_counts, batmap_pair_counts) RETURNS batmap_pair_counts
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_subtract' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_pair_counts_subtract(batmap_pair_counts, batmap_pair_counts)
+IS 'counts without those of some of their transactions';
+
+CREATE OPERATOR - (
+    FUNCTION = _batmap_pair_counts_subtract, LEFTARG = batmap_pair_counts, RIGHTARG = batmap_pair_counts
+);
+COMMENT ON OPERATOR - (batmap_pair_counts, batmap_pair_counts) IS 'difference; no count may become negative';
+
 CREATE FUNCTION _batmap_pairs_counts_support(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'batmap_pairs_counts_support' LANGUAGE C STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION _batmap_pairs_counts_support(internal) IS 'planner support of batmap_pairs over pair counts';
@@ -3502,6 +3512,92 @@ CREATE FUNCTION batmap_pair_counts_unnest_of(counts batmap_pair_counts, OUT item
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100000;
 COMMENT ON FUNCTION batmap_pair_counts_unnest_of(batmap_pair_counts) IS 'the pairs of text items that occur with their counts, sorted';
+
+-- Kept counts -------------------------------------------------------------------------------------
+
+CREATE FUNCTION _batmap_keep_changes() RETURNS trigger
+AS 'MODULE_PATHNAME', 'batmap_keep_changes' LANGUAGE C VOLATILE;
+COMMENT ON FUNCTION _batmap_keep_changes() IS 'trigger function of kept tables: appends what has changed to the log';
+
+CREATE FUNCTION batmap_keep(kept_table regclass, tid name, item name, filter text DEFAULT NULL) RETURNS void
+AS 'MODULE_PATHNAME', 'batmap_keep' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION batmap_keep(regclass, name, name, text) IS 'counts the pairs of a table and keeps the counts fresh from then on';
+
+CREATE FUNCTION batmap_unkeep(kept_table regclass) RETURNS void
+AS 'MODULE_PATHNAME', 'batmap_unkeep' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 1000;
+COMMENT ON FUNCTION batmap_unkeep(regclass) IS 'drops the kept counts of a table';
+
+CREATE FUNCTION batmap_merge_kept(kept_table regclass) RETURNS int8
+AS 'MODULE_PATHNAME', 'batmap_merge_kept' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION batmap_merge_kept(regclass)
+IS 'merges the changes of a table into its kept counts; returns their number. Readers and writers do not wait';
+
+CREATE FUNCTION batmap_check_kept(kept_table regclass) RETURNS bool
+AS 'MODULE_PATHNAME', 'batmap_check_kept' LANGUAGE C STABLE STRICT PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION batmap_check_kept(regclass) IS 'whether the kept counts of a table are those of its rows; counts them';
+
+CREATE FUNCTION batmap_kept_counts(kept_table regclass, items int8[] DEFAULT NULL) RETURNS batmap_pair_counts
+AS 'MODULE_PATHNAME', 'batmap_kept_counts' LANGUAGE C STABLE PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION batmap_kept_counts(regclass, int8[]) IS 'the counts of a kept table as its rows are now: all pairs, or those with one of some items';
+
+CREATE FUNCTION batmap_kept_counts_of(kept_table regclass, items text[] DEFAULT NULL) RETURNS batmap_pair_counts
+AS 'MODULE_PATHNAME', 'batmap_kept_counts_of' LANGUAGE C STABLE PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION batmap_kept_counts_of(regclass, text[])
+IS 'the counts of a kept table with text items as its rows are now: all pairs, or those with one of some items';
+
+CREATE FUNCTION _batmap_kept_of(kept_table regclass, OUT tid name, OUT item name, OUT filter text, OUT kept_rows regclass,
+    OUT kept_counts regclass, OUT kept_log regclass)
+AS 'MODULE_PATHNAME', 'batmap_kept_of' LANGUAGE C STABLE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION _batmap_kept_of(regclass) IS 'what the view batmap_kept shows of a table';
+
+CREATE VIEW batmap_kept AS
+    SELECT t.tgrelid::pg_catalog.regclass AS kept_table, k.tid, k.item, k.filter, k.kept_rows, k.kept_counts, k.kept_log,
+           pg_catalog.pg_table_size(k.kept_counts) AS counts_bytes, pg_catalog.pg_table_size(k.kept_log) AS log_bytes
+      FROM pg_catalog.pg_trigger t CROSS JOIN LATERAL _batmap_kept_of(t.tgrelid::pg_catalog.regclass) k
+     WHERE t.tgname OPERATOR(pg_catalog.=) 'batmap_keep_rows'
+       AND t.tgfoid OPERATOR(pg_catalog.=) '_batmap_keep_changes'::pg_catalog.regproc;
+COMMENT ON VIEW batmap_kept IS 'the tables whose pair counts are kept';
+GRANT SELECT ON batmap_kept TO PUBLIC;
+
+CREATE FUNCTION batmap_pairs(
+    kept_table regclass,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_results int8 DEFAULT NULL
+)
+RETURNS TABLE (item_a int8, item_b int8, support_count int8, count_a int8, count_b int8, total int8,
+    support float8, confidence float8, confidence_ba float8, lift float8, score float8)
+LANGUAGE sql STABLE PARALLEL UNSAFE ROWS 100000
+BEGIN ATOMIC
+    SELECT p.item_a, p.item_b, p.support_count, p.count_a, p.count_b, p.total, p.support, p.confidence, p.confidence_ba, p.lift, p.score
+      FROM batmap_pairs(batmap_kept_counts(kept_table, include), min_count, min_support, include, exclude, top_k, per_item_top_k,
+                        measure, max_results) p;
+END;
+COMMENT ON FUNCTION batmap_pairs(regclass, int8, float8, int8[], int8[], int8, int4, text, int8) IS 'frequent pairs of a kept table';
+
+CREATE FUNCTION batmap_partners(
+    kept_table regclass,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    items int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL
+)
+RETURNS TABLE (item int8, partner int8, rank int8, support_count int8, score float8)
+LANGUAGE sql STABLE PARALLEL UNSAFE ROWS 10000
+BEGIN ATOMIC
+    SELECT p.item, p.partner, p.rank, p.support_count, p.score
+      FROM batmap_partners(batmap_kept_counts(kept_table, items), min_count, min_support, items, exclude, top_k, measure, max_results) p;
+END;
+COMMENT ON FUNCTION batmap_partners(regclass, int8, float8, int8[], int8[], int8, text, int8)
+IS 'the best partners of each item in a kept table';
 
 -- Figures about runs -----------------------------------------------------------------------------
 

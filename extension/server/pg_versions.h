@@ -14,6 +14,23 @@ inline AclResult may_execute(Oid function) {
 #endif
 }
 
+inline bool owns_relation(Oid relation) {
+#if PG_VERSION_NUM >= 160000
+  return object_ownercheck(RelationRelationId, relation, GetUserId());
+#else
+  return pg_class_ownercheck(relation, GetUserId());
+#endif
+}
+
+/// May the user read all columns of a relation, one of them, or any?
+inline bool may_select(Oid relation) { return pg_class_aclcheck(relation, GetUserId(), ACL_SELECT) == ACLCHECK_OK; }
+inline bool may_select_column(Oid relation, AttrNumber column) {
+  return pg_attribute_aclcheck(relation, column, GetUserId(), ACL_SELECT) == ACLCHECK_OK;
+}
+inline bool may_select_any_column(Oid relation) {
+  return pg_attribute_aclcheck_all(relation, GetUserId(), ACL_SELECT, ACLMASK_ANY) == ACLCHECK_OK;
+}
+
 /// May the user read all relations of a plan?
 inline bool may_read(const PlannedStmt* plan) {
 #if PG_VERSION_NUM >= 160000
