@@ -2457,11 +2457,11 @@ COMMENT ON OPERATOR - (batmap, int8) IS 'removes an element';
 
 CREATE FUNCTION _batmap_sel(internal, oid, internal, int4) RETURNS float8
 AS 'MODULE_PATHNAME', 'batmap_sel' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION _batmap_sel(internal, oid, internal, int4) IS 'restriction selectivity of && @> <@ over sets';
+COMMENT ON FUNCTION _batmap_sel(internal, oid, internal, int4) IS 'restriction selectivity of && @> <@ % over sets';
 
 CREATE FUNCTION _batmap_joinsel(internal, oid, internal, int2, internal) RETURNS float8
 AS 'MODULE_PATHNAME', 'batmap_joinsel' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION _batmap_joinsel(internal, oid, internal, int2, internal) IS 'join selectivity of && @> <@ over sets';
+COMMENT ON FUNCTION _batmap_joinsel(internal, oid, internal, int2, internal) IS 'join selectivity of && @> <@ % over sets';
 
 CREATE FUNCTION _batmap_overlaps(batmap, batmap) RETURNS bool
 AS 'MODULE_PATHNAME', 'batmap_overlaps' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
@@ -2512,6 +2512,16 @@ CREATE OPERATOR <@ (
     COMMUTATOR = @>, RESTRICT = _batmap_sel, JOIN = _batmap_joinsel
 );
 COMMENT ON OPERATOR <@ (int8, batmap) IS 'is an element of';
+
+CREATE FUNCTION _batmap_similar(batmap, batmap) RETURNS bool
+AS 'MODULE_PATHNAME', 'batmap_similar' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION _batmap_similar(batmap, batmap) IS 'is the Jaccard index at least batmap.similarity_threshold?';
+
+CREATE OPERATOR % (
+    FUNCTION = _batmap_similar, LEFTARG = batmap, RIGHTARG = batmap,
+    COMMUTATOR = %, RESTRICT = _batmap_sel, JOIN = _batmap_joinsel
+);
+COMMENT ON OPERATOR % (batmap, batmap) IS 'is like: the Jaccard index is at least batmap.similarity_threshold';
 
 -- Equality and order depend on the elements alone, not on the universe
 
@@ -2617,14 +2627,14 @@ AS 'MODULE_PATHNAME', 'batmap_gin_triconsistent' LANGUAGE C IMMUTABLE STRICT PAR
 COMMENT ON FUNCTION _batmap_gin_triconsistent(internal, int2, batmap, int4, internal, internal, internal) IS 'GIN support';
 
 CREATE OPERATOR CLASS batmap_gin_ops DEFAULT FOR TYPE batmap USING gin AS
-    OPERATOR 1 &&, OPERATOR 2 @>, OPERATOR 3 <@, OPERATOR 4 =, OPERATOR 5 @> (batmap, int8),
+    OPERATOR 1 &&, OPERATOR 2 @>, OPERATOR 3 <@, OPERATOR 4 =, OPERATOR 5 @> (batmap, int8), OPERATOR 6 %,
     FUNCTION 1 btint8cmp(int8, int8),
     FUNCTION 2 _batmap_gin_extract_value(batmap, internal),
     FUNCTION 3 _batmap_gin_extract_query(batmap, internal, int2, internal, internal, internal, internal),
     FUNCTION 4 _batmap_gin_consistent(internal, int2, batmap, int4, internal, internal, internal, internal),
     FUNCTION 6 _batmap_gin_triconsistent(internal, int2, batmap, int4, internal, internal, internal),
     STORAGE int8;
-COMMENT ON OPERATOR CLASS batmap_gin_ops USING gin IS 'elements: && @> <@ = and @> int8';
+COMMENT ON OPERATOR CLASS batmap_gin_ops USING gin IS 'elements: && @> <@ = % and @> int8';
 
 -- Counts and measures
 
@@ -2668,8 +2678,13 @@ CREATE FUNCTION batmap_overlap(batmap, batmap) RETURNS float8
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION batmap_overlap(batmap, batmap) IS 'common elements / size of the smaller set; 1 for two empty sets';
 
+CREATE FUNCTION _batmap_distance_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_distance_support' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_distance_support(internal) IS 'planner support of <%>';
+
 CREATE FUNCTION _batmap_jaccard_distance(batmap, batmap) RETURNS float8
-AS 'MODULE_PATHNAME', 'batmap_jaccard_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+AS 'MODULE_PATHNAME', 'batmap_jaccard_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
+    SUPPORT _batmap_distance_support;
 COMMENT ON FUNCTION _batmap_jaccard_distance(batmap, batmap) IS '1 - Jaccard similarity';
 
 CREATE OPERATOR <%> (
@@ -2818,6 +2833,26 @@ CREATE OPERATOR <@ (
     COMMUTATOR = @>
 );
 COMMENT ON OPERATOR <@ (int8[], batmap) IS 'is contained by';
+
+CREATE FUNCTION _batmap_similar(batmap, int8[]) RETURNS bool
+LANGUAGE sql STABLE STRICT PARALLEL SAFE RETURN $1 % $2::batmap;
+COMMENT ON FUNCTION _batmap_similar(batmap, int8[]) IS 'the operator % with the array as a set';
+
+CREATE OPERATOR % (
+    FUNCTION = _batmap_similar, LEFTARG = batmap, RIGHTARG = int8[],
+    COMMUTATOR = %
+);
+COMMENT ON OPERATOR % (batmap, int8[]) IS 'is like';
+
+CREATE FUNCTION _batmap_similar(int8[], batmap) RETURNS bool
+LANGUAGE sql STABLE STRICT PARALLEL SAFE RETURN $1::batmap % $2;
+COMMENT ON FUNCTION _batmap_similar(int8[], batmap) IS 'the operator % with the array as a set';
+
+CREATE OPERATOR % (
+    FUNCTION = _batmap_similar, LEFTARG = int8[], RIGHTARG = batmap,
+    COMMUTATOR = %
+);
+COMMENT ON OPERATOR % (int8[], batmap) IS 'is like';
 
 CREATE FUNCTION _batmap_eq(batmap, int8[]) RETURNS bool
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1 = $2::batmap;
@@ -3180,13 +3215,14 @@ CREATE FUNCTION batmap_all_pairs(
     top_k int8 DEFAULT NULL,
     per_item_top_k int4 DEFAULT NULL,
     max_results int8 DEFAULT NULL,
+    method text DEFAULT 'auto',
     device text DEFAULT NULL,
     params record DEFAULT NULL
 )
 RETURNS TABLE (id_a int8, id_b int8, intersection int8, jaccard float8)
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_all_pairs_support;
-COMMENT ON FUNCTION batmap_all_pairs(text, int8, float8, int8, int4, int8, text, record)
+COMMENT ON FUNCTION batmap_all_pairs(text, int8, float8, int8, int4, int8, text, text, record)
 IS 'all pairs of the (id, batmap) rows of a query whose intersection or Jaccard index is large enough';
 
 CREATE FUNCTION batmap_all_pairs_of(
@@ -3196,13 +3232,14 @@ CREATE FUNCTION batmap_all_pairs_of(
     top_k int8 DEFAULT NULL,
     per_item_top_k int4 DEFAULT NULL,
     max_results int8 DEFAULT NULL,
+    method text DEFAULT 'auto',
     device text DEFAULT NULL,
     params record DEFAULT NULL
 )
 RETURNS TABLE (id_a text, id_b text, intersection int8, jaccard float8)
 AS 'MODULE_PATHNAME', 'batmap_all_pairs_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_all_pairs_support;
-COMMENT ON FUNCTION batmap_all_pairs_of(text, int8, float8, int8, int4, int8, text, record)
+COMMENT ON FUNCTION batmap_all_pairs_of(text, int8, float8, int8, int4, int8, text, text, record)
 IS 'all pairs of the (id, batmap) rows of a query whose intersection or Jaccard index is large enough, for text ids';
 
 CREATE FUNCTION batmap_all_pairs_of(
@@ -3213,14 +3250,61 @@ CREATE FUNCTION batmap_all_pairs_of(
     top_k int8 DEFAULT NULL,
     per_item_top_k int4 DEFAULT NULL,
     max_results int8 DEFAULT NULL,
+    method text DEFAULT 'auto',
     device text DEFAULT NULL,
     params record DEFAULT NULL
 )
 RETURNS TABLE (id_a anyelement, id_b anyelement, intersection int8, jaccard float8)
 AS 'MODULE_PATHNAME', 'batmap_all_pairs_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_all_pairs_support;
-COMMENT ON FUNCTION batmap_all_pairs_of(anyelement, text, int8, float8, int8, int4, int8, text, record)
+COMMENT ON FUNCTION batmap_all_pairs_of(anyelement, text, int8, float8, int8, int4, int8, text, text, record)
 IS 'all pairs of the (id, batmap) rows of a query whose intersection or Jaccard index is large enough, for ids of any hashable type';
+
+-- The sets that are most like a set
+
+CREATE FUNCTION _batmap_similar_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_similar_support' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_similar_support(internal) IS 'planner support of batmap_similar';
+
+CREATE FUNCTION batmap_similar(
+    to_set batmap,
+    query text,
+    min_jaccard float8 DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (id int8, intersection int8, jaccard float8)
+AS 'MODULE_PATHNAME', 'batmap_similar_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+    SUPPORT _batmap_similar_support;
+COMMENT ON FUNCTION batmap_similar(batmap, text, float8, int8, record)
+IS 'the (id, batmap) rows of a query that are most like a set, nearest first';
+
+CREATE FUNCTION batmap_similar_of(
+    to_set batmap,
+    query text,
+    min_jaccard float8 DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (id text, intersection int8, jaccard float8)
+AS 'MODULE_PATHNAME', 'batmap_similar_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+    SUPPORT _batmap_similar_support;
+COMMENT ON FUNCTION batmap_similar_of(batmap, text, float8, int8, record)
+IS 'the (id, batmap) rows of a query that are most like a set, nearest first, for text ids';
+
+CREATE FUNCTION batmap_similar_of(
+    id_type anyelement,
+    to_set batmap,
+    query text,
+    min_jaccard float8 DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (id anyelement, intersection int8, jaccard float8)
+AS 'MODULE_PATHNAME', 'batmap_similar_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+    SUPPORT _batmap_similar_support;
+COMMENT ON FUNCTION batmap_similar_of(anyelement, batmap, text, float8, int8, record)
+IS 'the (id, batmap) rows of a query that are most like a set, nearest first, for ids of any hashable type';
 
 -- Pair counts: they add up over disjoint sets of transactions -----------------------------------
 

@@ -92,6 +92,7 @@ const std::string kPlanned =
     " batmap_join_project('SELECT tid, item FROM dense', 'SELECT item, tid FROM dense') j,"
     " batmap_all_pairs('SELECT id, s FROM sets', min_count => 1) a,"
     " batmap_all_pairs_of('SELECT id::text, s FROM sets', min_count => 1) o,"
+    " batmap_similar('{1,2}', 'SELECT id, s FROM sets') y,"
     " batmap_partners('SELECT tid, item FROM dense') n,"
     " sets, batmap_unnest(s) u, counts, batmap_pairs(c, min_count => 1) c";
 const Served kServed[] = {
@@ -113,6 +114,8 @@ const Served kServed[] = {
     {"_batmap_window_pairs_support", nullptr},
     {"_batmap_join_project_support", nullptr},
     {"_batmap_all_pairs_support", nullptr},
+    {"_batmap_distance_support", "SELECT id FROM indexed ORDER BY s <%> (SELECT s FROM sets WHERE id = 5) LIMIT 100000"},
+    {"_batmap_similar_support", nullptr},
     {"_batmap_set_unnest_support", nullptr},
     {"_batmap_stream_support", "SELECT * FROM batmap_estimate('SELECT tid, item FROM dense', min_count => 2)"},
 };  // nullptr: kPlanned. Receive functions get what the send functions of their types send.

@@ -59,6 +59,8 @@ my %calls = (
     batmap_unnest => q{SELECT count(*) > 0 FROM sales.baskets, tools.batmap_unnest(products)},
     batmap_all_pairs => q{SELECT count(*) > 0 FROM tools.batmap_all_pairs('sales.baskets', 3)},
     batmap_all_pairs_of => q{SELECT count(*) > 0 FROM tools.batmap_all_pairs_of('SELECT receipt::text, products FROM sales.baskets', 3)},
+    batmap_similar => q{SELECT count(*) > 0 FROM tools.batmap_similar('{1,2,3}', 'sales.baskets')},
+    batmap_similar_of => q{SELECT count(*) > 0 FROM tools.batmap_similar_of('{1,2,3}', 'SELECT receipt::text, products FROM sales.baskets')},
     batmap_devices => q{SELECT count(*) > 0 FROM tools.batmap_devices()},
     batmap_episodes => qq{SELECT count(*) > 0 FROM tools.batmap_episodes($events, ARRAY[0, 2], min_count => 1, max_length => 2)},
     batmap_episodes_of => qq{SELECT count(*) > 0 FROM tools.batmap_episodes_of($names, ARRAY[0, 2], min_count => 1, max_length => 2)},
