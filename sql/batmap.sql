@@ -2465,11 +2465,11 @@ COMMENT ON OPERATOR - (batmap, int8) IS 'removes an element';
 
 CREATE FUNCTION _batmap_sel(internal, oid, internal, int4) RETURNS float8
 AS 'MODULE_PATHNAME', 'batmap_sel' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION _batmap_sel(internal, oid, internal, int4) IS 'restriction selectivity of && @> <@ over sets';
+COMMENT ON FUNCTION _batmap_sel(internal, oid, internal, int4) IS 'restriction selectivity of && @> <@ % over sets';
 
 CREATE FUNCTION _batmap_joinsel(internal, oid, internal, int2, internal) RETURNS float8
 AS 'MODULE_PATHNAME', 'batmap_joinsel' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION _batmap_joinsel(internal, oid, internal, int2, internal) IS 'join selectivity of && @> <@ over sets';
+COMMENT ON FUNCTION _batmap_joinsel(internal, oid, internal, int2, internal) IS 'join selectivity of && @> <@ % over sets';
 
 CREATE FUNCTION _batmap_overlaps(batmap, batmap) RETURNS bool
 AS 'MODULE_PATHNAME', 'batmap_overlaps' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
@@ -2520,6 +2520,16 @@ CREATE OPERATOR <@ (
     COMMUTATOR = @>, RESTRICT = _batmap_sel, JOIN = _batmap_joinsel
 );
 COMMENT ON OPERATOR <@ (int8, batmap) IS 'is an element of';
+
+CREATE FUNCTION _batmap_similar(batmap, batmap) RETURNS bool
+AS 'MODULE_PATHNAME', 'batmap_similar' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION _batmap_similar(batmap, batmap) IS 'is the Jaccard index at least batmap.similarity_threshold?';
+
+CREATE OPERATOR % (
+    FUNCTION = _batmap_similar, LEFTARG = batmap, RIGHTARG = batmap,
+    COMMUTATOR = %, RESTRICT = _batmap_sel, JOIN = _batmap_joinsel
+);
+COMMENT ON OPERATOR % (batmap, batmap) IS 'is like: the Jaccard index is at least batmap.similarity_threshold';
 
 -- Equality and order depend on the elements alone, not on the universe
 
@@ -2625,14 +2635,14 @@ AS 'MODULE_PATHNAME', 'batmap_gin_triconsistent' LANGUAGE C IMMUTABLE STRICT PAR
 COMMENT ON FUNCTION _batmap_gin_triconsistent(internal, int2, batmap, int4, internal, internal, internal) IS 'GIN support';
 
 CREATE OPERATOR CLASS batmap_gin_ops DEFAULT FOR TYPE batmap USING gin AS
-    OPERATOR 1 &&, OPERATOR 2 @>, OPERATOR 3 <@, OPERATOR 4 =, OPERATOR 5 @> (batmap, int8),
+    OPERATOR 1 &&, OPERATOR 2 @>, OPERATOR 3 <@, OPERATOR 4 =, OPERATOR 5 @> (batmap, int8), OPERATOR 6 %,
     FUNCTION 1 btint8cmp(int8, int8),
     FUNCTION 2 _batmap_gin_extract_value(batmap, internal),
     FUNCTION 3 _batmap_gin_extract_query(batmap, internal, int2, internal, internal, internal, internal),
     FUNCTION 4 _batmap_gin_consistent(internal, int2, batmap, int4, internal, internal, internal, internal),
     FUNCTION 6 _batmap_gin_triconsistent(internal, int2, batmap, int4, internal, internal, internal),
     STORAGE int8;
-COMMENT ON OPERATOR CLASS batmap_gin_ops USING gin IS 'elements: && @> <@ = and @> int8';
+COMMENT ON OPERATOR CLASS batmap_gin_ops USING gin IS 'elements: && @> <@ = % and @> int8';
 
 -- Counts and measures
 
@@ -2676,8 +2686,13 @@ CREATE FUNCTION batmap_overlap(batmap, batmap) RETURNS float8
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION batmap_overlap(batmap, batmap) IS 'common elements / size of the smaller set; 1 for two empty sets';
 
+CREATE FUNCTION _batmap_distance_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_distance_support' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_distance_support(internal) IS 'planner support of <%>';
+
 CREATE FUNCTION _batmap_jaccard_distance(batmap, batmap) RETURNS float8
-AS 'MODULE_PATHNAME', 'batmap_jaccard_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+AS 'MODULE_PATHNAME', 'batmap_jaccard_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
+    SUPPORT _batmap_distance_support;
 COMMENT ON FUNCTION _batmap_jaccard_distance(batmap, batmap) IS '1 - Jaccard similarity';
 
 CREATE OPERATOR <%> (
@@ -2826,6 +2841,26 @@ CREATE OPERATOR <@ (
     COMMUTATOR = @>
 );
 COMMENT ON OPERATOR <@ (int8[], batmap) IS 'is contained by';
+
+CREATE FUNCTION _batmap_similar(batmap, int8[]) RETURNS bool
+LANGUAGE sql STABLE STRICT PARALLEL SAFE RETURN $1 % $2::batmap;
+COMMENT ON FUNCTION _batmap_similar(batmap, int8[]) IS 'the operator % with the array as a set';
+
+CREATE OPERATOR % (
+    FUNCTION = _batmap_similar, LEFTARG = batmap, RIGHTARG = int8[],
+    COMMUTATOR = %
+);
+COMMENT ON OPERATOR % (batmap, int8[]) IS 'is like';
+
+CREATE FUNCTION _batmap_similar(int8[], batmap) RETURNS bool
+LANGUAGE sql STABLE STRICT PARALLEL SAFE RETURN $1::batmap % $2;
+COMMENT ON FUNCTION _batmap_similar(int8[], batmap) IS 'the operator % with the array as a set';
+
+CREATE OPERATOR % (
+    FUNCTION = _batmap_similar, LEFTARG = int8[], RIGHTARG = batmap,
+    COMMUTATOR = %
+);
+COMMENT ON OPERATOR % (int8[], batmap) IS 'is like';
 
 CREATE FUNCTION _batmap_eq(batmap, int8[]) RETURNS bool
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1 = $2::batmap;
@@ -3188,13 +3223,14 @@ CREATE FUNCTION batmap_all_pairs(
     top_k int8 DEFAULT NULL,
     per_item_top_k int4 DEFAULT NULL,
     max_results int8 DEFAULT NULL,
+    method text DEFAULT 'auto',
     device text DEFAULT NULL,
     params record DEFAULT NULL
 )
 RETURNS TABLE (id_a int8, id_b int8, intersection int8, jaccard float8)
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_all_pairs_support;
-COMMENT ON FUNCTION batmap_all_pairs(text, int8, float8, int8, int4, int8, text, record)
+COMMENT ON FUNCTION batmap_all_pairs(text, int8, float8, int8, int4, int8, text, text, record)
 IS 'all pairs of the (id, batmap) rows of a query whose intersection or Jaccard index is large enough';
 
 CREATE FUNCTION batmap_all_pairs_of(
@@ -3204,13 +3240,14 @@ CREATE FUNCTION batmap_all_pairs_of(
     top_k int8 DEFAULT NULL,
     per_item_top_k int4 DEFAULT NULL,
     max_results int8 DEFAULT NULL,
+    method text DEFAULT 'auto',
     device text DEFAULT NULL,
     params record DEFAULT NULL
 )
 RETURNS TABLE (id_a text, id_b text, intersection int8, jaccard float8)
 AS 'MODULE_PATHNAME', 'batmap_all_pairs_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_all_pairs_support;
-COMMENT ON FUNCTION batmap_all_pairs_of(text, int8, float8, int8, int4, int8, text, record)
+COMMENT ON FUNCTION batmap_all_pairs_of(text, int8, float8, int8, int4, int8, text, text, record)
 IS 'all pairs of the (id, batmap) rows of a query whose intersection or Jaccard index is large enough, for text ids';
 
 CREATE FUNCTION batmap_all_pairs_of(
@@ -3221,14 +3258,61 @@ CREATE FUNCTION batmap_all_pairs_of(
     top_k int8 DEFAULT NULL,
     per_item_top_k int4 DEFAULT NULL,
     max_results int8 DEFAULT NULL,
+    method text DEFAULT 'auto',
     device text DEFAULT NULL,
     params record DEFAULT NULL
 )
 RETURNS TABLE (id_a anyelement, id_b anyelement, intersection int8, jaccard float8)
 AS 'MODULE_PATHNAME', 'batmap_all_pairs_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
     SUPPORT _batmap_all_pairs_support;
-COMMENT ON FUNCTION batmap_all_pairs_of(anyelement, text, int8, float8, int8, int4, int8, text, record)
+COMMENT ON FUNCTION batmap_all_pairs_of(anyelement, text, int8, float8, int8, int4, int8, text, text, record)
 IS 'all pairs of the (id, batmap) rows of a query whose intersection or Jaccard index is large enough, for ids of any hashable type';
+
+-- The sets that are most like a set
+
+CREATE FUNCTION _batmap_similar_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_similar_support' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_similar_support(internal) IS 'planner support of batmap_similar';
+
+CREATE FUNCTION batmap_similar(
+    to_set batmap,
+    query text,
+    min_jaccard float8 DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (id int8, intersection int8, jaccard float8)
+AS 'MODULE_PATHNAME', 'batmap_similar_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+    SUPPORT _batmap_similar_support;
+COMMENT ON FUNCTION batmap_similar(batmap, text, float8, int8, record)
+IS 'the (id, batmap) rows of a query that are most like a set, nearest first';
+
+CREATE FUNCTION batmap_similar_of(
+    to_set batmap,
+    query text,
+    min_jaccard float8 DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (id text, intersection int8, jaccard float8)
+AS 'MODULE_PATHNAME', 'batmap_similar_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+    SUPPORT _batmap_similar_support;
+COMMENT ON FUNCTION batmap_similar_of(batmap, text, float8, int8, record)
+IS 'the (id, batmap) rows of a query that are most like a set, nearest first, for text ids';
+
+CREATE FUNCTION batmap_similar_of(
+    id_type anyelement,
+    to_set batmap,
+    query text,
+    min_jaccard float8 DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (id anyelement, intersection int8, jaccard float8)
+AS 'MODULE_PATHNAME', 'batmap_similar_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+    SUPPORT _batmap_similar_support;
+COMMENT ON FUNCTION batmap_similar_of(anyelement, batmap, text, float8, int8, record)
+IS 'the (id, batmap) rows of a query that are most like a set, nearest first, for ids of any hashable type';
 
 -- Pair counts: they add up over disjoint sets of transactions -----------------------------------
 
@@ -3364,6 +3448,16 @@ CREATE OPERATOR + (
     COMMUTATOR = +
 );
 COMMENT ON OPERATOR + (batmap_pair_counts, batmap_pair_counts) IS 'sum';
+
+CREATE FUNCTION _batmap_pair_counts_subtract(batmap_pair_counts, batmap_pair_counts) RETURNS batmap_pair_counts
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_subtract' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_pair_counts_subtract(batmap_pair_counts, batmap_pair_counts)
+IS 'counts without those of some of their transactions';
+
+CREATE OPERATOR - (
+    FUNCTION = _batmap_pair_counts_subtract, LEFTARG = batmap_pair_counts, RIGHTARG = batmap_pair_counts
+);
+COMMENT ON OPERATOR - (batmap_pair_counts, batmap_pair_counts) IS 'difference; no count may become negative';
 
 CREATE FUNCTION _batmap_pairs_counts_support(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'batmap_pairs_counts_support' LANGUAGE C STRICT PARALLEL SAFE;
@@ -3510,6 +3604,92 @@ CREATE FUNCTION batmap_pair_counts_unnest_of(counts batmap_pair_counts, OUT item
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100000;
 COMMENT ON FUNCTION batmap_pair_counts_unnest_of(batmap_pair_counts) IS 'the pairs of text items that occur with their counts, sorted';
+
+-- Kept counts -------------------------------------------------------------------------------------
+
+CREATE FUNCTION _batmap_keep_changes() RETURNS trigger
+AS 'MODULE_PATHNAME', 'batmap_keep_changes' LANGUAGE C VOLATILE;
+COMMENT ON FUNCTION _batmap_keep_changes() IS 'trigger function of kept tables: appends what has changed to the log';
+
+CREATE FUNCTION batmap_keep(kept_table regclass, tid name, item name, filter text DEFAULT NULL) RETURNS void
+AS 'MODULE_PATHNAME', 'batmap_keep' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION batmap_keep(regclass, name, name, text) IS 'counts the pairs of a table and keeps the counts fresh from then on';
+
+CREATE FUNCTION batmap_unkeep(kept_table regclass) RETURNS void
+AS 'MODULE_PATHNAME', 'batmap_unkeep' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 1000;
+COMMENT ON FUNCTION batmap_unkeep(regclass) IS 'drops the kept counts of a table';
+
+CREATE FUNCTION batmap_merge_kept(kept_table regclass) RETURNS int8
+AS 'MODULE_PATHNAME', 'batmap_merge_kept' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION batmap_merge_kept(regclass)
+IS 'merges the changes of a table into its kept counts; returns their number. Readers and writers do not wait';
+
+CREATE FUNCTION batmap_check_kept(kept_table regclass) RETURNS bool
+AS 'MODULE_PATHNAME', 'batmap_check_kept' LANGUAGE C STABLE STRICT PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION batmap_check_kept(regclass) IS 'whether the kept counts of a table are those of its rows; counts them';
+
+CREATE FUNCTION batmap_kept_counts(kept_table regclass, items int8[] DEFAULT NULL) RETURNS batmap_pair_counts
+AS 'MODULE_PATHNAME', 'batmap_kept_counts' LANGUAGE C STABLE PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION batmap_kept_counts(regclass, int8[]) IS 'the counts of a kept table as its rows are now: all pairs, or those with one of some items';
+
+CREATE FUNCTION batmap_kept_counts_of(kept_table regclass, items text[] DEFAULT NULL) RETURNS batmap_pair_counts
+AS 'MODULE_PATHNAME', 'batmap_kept_counts_of' LANGUAGE C STABLE PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION batmap_kept_counts_of(regclass, text[])
+IS 'the counts of a kept table with text items as its rows are now: all pairs, or those with one of some items';
+
+CREATE FUNCTION _batmap_kept_of(kept_table regclass, OUT tid name, OUT item name, OUT filter text, OUT kept_rows regclass,
+    OUT kept_counts regclass, OUT kept_log regclass)
+AS 'MODULE_PATHNAME', 'batmap_kept_of' LANGUAGE C STABLE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION _batmap_kept_of(regclass) IS 'what the view batmap_kept shows of a table';
+
+CREATE VIEW batmap_kept AS
+    SELECT t.tgrelid::pg_catalog.regclass AS kept_table, k.tid, k.item, k.filter, k.kept_rows, k.kept_counts, k.kept_log,
+           pg_catalog.pg_table_size(k.kept_counts) AS counts_bytes, pg_catalog.pg_table_size(k.kept_log) AS log_bytes
+      FROM pg_catalog.pg_trigger t CROSS JOIN LATERAL _batmap_kept_of(t.tgrelid::pg_catalog.regclass) k
+     WHERE t.tgname OPERATOR(pg_catalog.=) 'batmap_keep_rows'
+       AND t.tgfoid OPERATOR(pg_catalog.=) '_batmap_keep_changes'::pg_catalog.regproc;
+COMMENT ON VIEW batmap_kept IS 'the tables whose pair counts are kept';
+GRANT SELECT ON batmap_kept TO PUBLIC;
+
+CREATE FUNCTION batmap_pairs(
+    kept_table regclass,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_results int8 DEFAULT NULL
+)
+RETURNS TABLE (item_a int8, item_b int8, support_count int8, count_a int8, count_b int8, total int8,
+    support float8, confidence float8, confidence_ba float8, lift float8, score float8)
+LANGUAGE sql STABLE PARALLEL UNSAFE ROWS 100000
+BEGIN ATOMIC
+    SELECT p.item_a, p.item_b, p.support_count, p.count_a, p.count_b, p.total, p.support, p.confidence, p.confidence_ba, p.lift, p.score
+      FROM batmap_pairs(batmap_kept_counts(kept_table, include), min_count, min_support, include, exclude, top_k, per_item_top_k,
+                        measure, max_results) p;
+END;
+COMMENT ON FUNCTION batmap_pairs(regclass, int8, float8, int8[], int8[], int8, int4, text, int8) IS 'frequent pairs of a kept table';
+
+CREATE FUNCTION batmap_partners(
+    kept_table regclass,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    items int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL
+)
+RETURNS TABLE (item int8, partner int8, rank int8, support_count int8, score float8)
+LANGUAGE sql STABLE PARALLEL UNSAFE ROWS 10000
+BEGIN ATOMIC
+    SELECT p.item, p.partner, p.rank, p.support_count, p.score
+      FROM batmap_partners(batmap_kept_counts(kept_table, items), min_count, min_support, items, exclude, top_k, measure, max_results) p;
+END;
+COMMENT ON FUNCTION batmap_partners(regclass, int8, float8, int8[], int8[], int8, text, int8)
+IS 'the best partners of each item in a kept table';
 
 -- Figures about runs -----------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@
 # time goes, and memory. bench/README.md describes the method, the variables, and what the figures do not say.
 #
 # Variables: BENCH_SCALE (fraction of the transactions, default 1), BENCH_PARTS (default "scan join duckdb
-# sets plain planning retail itemsets memory"; also shapes, corpus, spill, work_memory, growth, surface), BENCH_RUNS (runs
+# sets plain planning retail itemsets memory"; also shapes, corpus, spill, work_memory, growth, surface, kept), BENCH_RUNS (runs
 # of each side, default 5), BENCH_SECONDS (a side that has taken this long is not run again, default 40 x scale),
 # BENCH_ORDER (of the rows: tid or random), BENCH_FULL_JOIN=1 (self-join over all of w1, not a tenth),
 # BENCH_GROWTH (the numbers of rows of the part growth), BENCH_SAVE=1 (also writes bench/results/DATE-CPU.md, with
@@ -303,6 +303,8 @@ part_memory() {
 . bench/sql/spill.sh
 # shellcheck source=bench/sql/work_memory.sh
 . bench/sql/work_memory.sh
+# shellcheck source=bench/sql/kept.sh
+. bench/sql/kept.sh
 # shellcheck source=bench/sql/growth.sh
 . bench/sql/growth.sh
 # shellcheck source=bench/sql/surface.sh
@@ -352,6 +354,7 @@ phase_table
 if wanted spill; then part_spill; fi
 if wanted work_memory; then part_work_memory; fi
 if wanted growth; then part_growth; fi
+if wanted kept; then part_kept; fi
 if wanted surface; then part_surface; fi
 if wanted memory; then part_memory; fi
 

@@ -32,7 +32,11 @@ void raise_unsound(const FlatType& type) {
 }
 
 struct varlena* flat_argument(const FlatType& type, FunctionCallInfo fcinfo, int argument) {
-  return checked(type, PG_DETOAST_DATUM(PG_GETARG_DATUM(argument)));
+  return flat_fetched(type, PG_GETARG_DATUM(argument));
+}
+
+struct varlena* flat_fetched(const FlatType& type, Datum value) {
+  return checked(type, PG_DETOAST_DATUM(value));
 }
 
 struct varlena* flat_state(const FlatType& type, FunctionCallInfo fcinfo) {

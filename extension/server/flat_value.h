@@ -34,6 +34,9 @@ inline std::span<std::byte> flat_bytes(struct varlena* value) {
 /// @raises XX001 when the header and the size disagree
 struct varlena* flat_argument(const FlatType& type, FunctionCallInfo fcinfo, int argument);
 
+/// The same for a value that is no argument, for example of a column.
+struct varlena* flat_fetched(const FlatType& type, Datum value);
+
 /// Argument 0 in a form that may be changed: the argument itself if an aggregate of the extension runs,
 /// otherwise a copy.
 /// @raises XX001 when the header and the size disagree

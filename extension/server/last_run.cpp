@@ -40,8 +40,8 @@ constexpr struct {
   const char* answers;
   InputNames input;
 } kNames[] = {{"Pairs", kRows},  // [AnswerKind]
-              {"Pairs", kSets},      {"Itemsets", kRows},     {"Rules", kRows}, {"Items Recommended", kRows},
-              {"Episodes", kEvents}, {"Occurrences", kEvents}};
+              {"Pairs", kSets},      {"Itemsets", kRows},      {"Rules", kRows},       {"Items Recommended", kRows},
+              {"Episodes", kEvents}, {"Occurrences", kEvents}, {"Similar Sets", kSets}};
 
 }  // namespace
 
@@ -66,7 +66,7 @@ void explain_run(const RunRecord& run, ExplainState* state) {
     ExplainPropertyInteger(name, unit, static_cast<int64_t>(value), state);
   };
   const auto& [answers, input] = kNames[static_cast<size_t>(run.answers)];
-  const bool is_of_sets = run.answers == AnswerKind::kSetPairs;
+  const bool is_of_sets = run.answers == AnswerKind::kSetPairs || run.answers == AnswerKind::kSimilarSets;
   const bool has_transactions = !is_of_sets || run.transactions > 0;  // sets: only where their elements become rows
   explain_number("Rows Read", nullptr, run.rows_read);
   if (has_transactions) explain_number(input.transactions, nullptr, run.transactions);

@@ -14,6 +14,23 @@ inline AclResult may_execute(Oid function) {
 #endif
 }
 
+inline bool owns_relation(Oid relation) {
+#if PG_VERSION_NUM >= 160000
+  return object_ownercheck(RelationRelationId, relation, GetUserId());
+#else
+  return pg_class_ownercheck(relation, GetUserId());
+#endif
+}
+
+/// May the user read all columns of a relation, one of them, or any?
+inline bool may_select(Oid relation) { return pg_class_aclcheck(relation, GetUserId(), ACL_SELECT) == ACLCHECK_OK; }
+inline bool may_select_column(Oid relation, AttrNumber column) {
+  return pg_attribute_aclcheck(relation, column, GetUserId(), ACL_SELECT) == ACLCHECK_OK;
+}
+inline bool may_select_any_column(Oid relation) {
+  return pg_attribute_aclcheck_all(relation, GetUserId(), ACL_SELECT, ACLMASK_ANY) == ACLCHECK_OK;
+}
+
 /// May the user read all relations of a plan?
 inline bool may_read(const PlannedStmt* plan) {
 #if PG_VERSION_NUM >= 160000
@@ -388,6 +405,78 @@ inline void delay_analyze() {
   vacuum_delay_point(true);
 #else
   vacuum_delay_point();
+#endif
+}
+
+/// Is the order of a path the ascending one?
+inline bool is_ascending(const PathKey* order) {
+#if PG_VERSION_NUM >= 180000
+  return order->pk_cmptype == COMPARE_LT;
+#else
+  return order->pk_strategy == BTLessStrategyNumber;
+#endif
+}
+
+/// An expression over a partitioned table, over one of its partitions.
+inline Node* expression_of_child(PlannerInfo* root, Node* expression, RelOptInfo* child) {
+#if PG_VERSION_NUM >= 160000
+  return adjust_appendrel_attrs_multilevel(root, expression, child, child->top_parent);
+#else
+  return adjust_appendrel_attrs_multilevel(root, expression, child->relids, child->top_parent_relids);
+#endif
+}
+
+/// A scan of an index by one key, to be given with index_rescan().
+inline IndexScanDesc begin_bitmap_scan(Relation index, Snapshot snapshot) {
+#if PG_VERSION_NUM >= 180000
+  return index_beginscan_bitmap(index, snapshot, nullptr, 1);
+#else
+  return index_beginscan_bitmap(index, snapshot, 1);
+#endif
+}
+
+/// Calls visit(block, offsets, number of offsets) for the pages of a bitmap, in ascending order.
+/// @return false: the bitmap has become too large to know the rows of all pages. The rest was not visited
+template <typename Visit>
+bool for_each_page(TIDBitmap* rows, Visit visit) {
+  bool is_exact = true;
+#if PG_VERSION_NUM >= 180000
+  TBMPrivateIterator* const pages = tbm_begin_private_iterate(rows);
+  TBMIterateResult page;
+  OffsetNumber offsets[TBM_MAX_TUPLES_PER_PAGE];
+  while (is_exact && tbm_private_iterate(pages, &page)) {
+    is_exact = !page.lossy;
+    if (is_exact) visit(page.blockno, offsets, tbm_extract_page_tuple(&page, offsets, TBM_MAX_TUPLES_PER_PAGE));
+  }
+  tbm_end_private_iterate(pages);
+#else
+  TBMIterator* const pages = tbm_begin_iterate(rows);
+  while (const TBMIterateResult* const page = is_exact ? tbm_iterate(pages) : nullptr) {
+    is_exact = page->ntuples >= 0;
+    if (is_exact) visit(page->blockno, page->offsets, page->ntuples);
+  }
+  tbm_end_iterate(pages);
+#endif
+  return is_exact;
+}
+
+/// The leaf page of a GIN index on which a key is, or would be: locked and pinned.
+inline GinBtreeStack* find_gin_leaf(GinBtree tree, Snapshot snapshot) {
+#if PG_VERSION_NUM >= 170000
+  (void)snapshot;
+  return ginFindLeafPage(tree, true, false);
+#else
+  return ginFindLeafPage(tree, true, false, snapshot);
+#endif
+}
+
+/// The leftmost leaf page of a posting tree: locked and pinned.
+inline GinBtreeStack* begin_posting_tree(GinBtree tree, Relation index, BlockNumber root, Snapshot snapshot) {
+#if PG_VERSION_NUM >= 170000
+  (void)snapshot;
+  return ginScanBeginPostingTree(tree, index, root);
+#else
+  return ginScanBeginPostingTree(tree, index, root, snapshot);
 #endif
 }
 

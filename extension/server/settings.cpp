@@ -88,6 +88,12 @@ void define_settings() {
                            "Enables the planner's use of the engine for joins that are grouped by items of both sides.",
                            nullptr, &settings.enable_join_project, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr,
                            nullptr);
+  DefineCustomBoolVariable("batmap.enable_nearest",
+                           "Enables the planner's use of a GIN index for the sets nearest to a set.", nullptr,
+                           &settings.enable_nearest, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
+  DefineCustomRealVariable("batmap.similarity_threshold",
+                           "The least Jaccard index of two sets that are like each other (%).", nullptr,
+                           &settings.similarity_threshold, 0.3, 0, 1, PGC_USERSET, 0, nullptr, nullptr, nullptr);
   DefineCustomBoolVariable("batmap.explain_why", "EXPLAIN says why joins that are grouped keep the plain plan.", nullptr,
                            &settings.explain_why, false, PGC_USERSET, 0, nullptr, nullptr, nullptr);
   DefineCustomStringVariable("batmap.cpu_kernel", "Vector instructions used for counting bits.",

@@ -16,6 +16,8 @@ struct Settings {
   int work_mem_kb;      // -1: follow work_mem of the server
   int on_truncation;    // OnTruncation
   bool enable_join_project;
+  bool enable_nearest;
+  double similarity_threshold;
   bool explain_why;
   bool gpu_process;
   int device;               // DeviceMode

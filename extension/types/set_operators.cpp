@@ -9,6 +9,7 @@
 #include "extension/server/settings.h"
 #include "extension/types/set_argument.h"
 #include "extension/types/set_datum.h"
+#include "extension/types/set_likeness.h"
 #include "set/set_decode.h"
 #include "set/set_intersect.h"
 #include "set/set_operations.h"
@@ -138,6 +139,22 @@ BATMAP_FUNCTION(batmap_and_cardinality_array) {
 
 BATMAP_FUNCTION(batmap_jaccard) { PG_RETURN_FLOAT8(jaccard(counts_of(fcinfo))); }
 BATMAP_FUNCTION(batmap_jaccard_distance) { PG_RETURN_FLOAT8(1.0 - jaccard(counts_of(fcinfo))); }
+BATMAP_FUNCTION(batmap_similar) { PG_RETURN_BOOL(jaccard(counts_of(fcinfo)) >= similarity_threshold()); }
+
+namespace batmap::pg {
+
+bool is_jaccard_distance(Oid function) {
+  FmgrInfo info;
+  fmgr_info(function, &info);
+  return info.fn_addr == batmap_jaccard_distance;
+}
+
+}  // namespace batmap::pg
+
+// Nothing to tell the planner. But it calls this before it looks for paths, so that the library is loaded and the plan node of
+// the nearest sets is there, even if no other function of the extension was called in the session.
+BATMAP_FUNCTION(batmap_distance_support) { PG_RETURN_POINTER(nullptr); }
+
 BATMAP_FUNCTION(batmap_dice) {
   const Counts c = counts_of(fcinfo);
   PG_RETURN_FLOAT8(ratio(2.0 * static_cast<float8>(c.both), static_cast<float8>(c.a + c.b)));

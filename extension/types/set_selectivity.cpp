@@ -1,10 +1,11 @@
-// Selectivity of && @> <@ over sets, and the row count of batmap_unnest, from the statistics of
+// Selectivity of && @> <@ % over sets, and the row count of batmap_unnest, from the statistics of
 // set_statistics.h. Elements are assumed to be independent of each other, as the server assumes for arrays.
 #include <algorithm>
 #include <cmath>
 
 #include "extension/types/set_argument.h"
 #include "extension/types/set_datum.h"
+#include "extension/types/set_likeness.h"
 #include "extension/types/set_statistics.h"
 #include "set/set_decode.h"
 
@@ -59,10 +60,11 @@ ElementStatistics element_statistics(VariableStatData* variable, Oid operator_fu
 
 namespace {
 
-enum class SetRelation { kOverlaps, kContains, kContained };
+enum class SetRelation { kOverlaps, kContains, kContained, kLike };
 
 constexpr double kDefaultOverlap = 0.01;
 constexpr double kDefaultContain = 0.005;
+constexpr double kDefaultLike = 0.001;  // as for % of pg_trgm
 /// At most this many elements of a constant are examined; the others are assumed to be like them.
 constexpr size_t kLookedAt = 10000;
 
@@ -70,15 +72,19 @@ SetRelation relation_of(Oid operator_oid) {
   const char* const name = get_opname(operator_oid);
   if (name == nullptr) elog(ERROR, "operator %u is not there", operator_oid);
   if (strcmp(name, "&&") == 0) return SetRelation::kOverlaps;
+  if (strcmp(name, "%") == 0) return SetRelation::kLike;
   return strcmp(name, "@>") == 0 ? SetRelation::kContains : SetRelation::kContained;
 }
 
 SetRelation commuted(SetRelation relation) {
-  if (relation == SetRelation::kOverlaps) return relation;
+  if (relation == SetRelation::kOverlaps || relation == SetRelation::kLike) return relation;
   return relation == SetRelation::kContains ? SetRelation::kContained : SetRelation::kContains;
 }
 
-double default_of(SetRelation relation) { return relation == SetRelation::kOverlaps ? kDefaultOverlap : kDefaultContain; }
+double default_of(SetRelation relation) {
+  if (relation == SetRelation::kLike) return kDefaultLike;
+  return relation == SetRelation::kOverlaps ? kDefaultOverlap : kDefaultContain;
+}
 
 double clamped(double selectivity) { return std::min(std::max(selectivity, 0.0), 1.0); }
 
@@ -93,14 +99,42 @@ double fraction_at_least(const ElementStatistics& s, double cardinality) {
   return 1 - std::max(static_cast<double>(below) - 0.5, 0.0) / s.cardinality_count;
 }
 
+/// The probability that at least `bound` of many rare events happen, of which `mean` happen in the mean (Poisson).
+double probability_at_least(double bound, double mean) {
+  if (bound <= 0) return 1;
+  if (mean <= 0) return 0;
+  // The larger terms first: from `bound` upwards, or what is below it.
+  const auto term = [mean](double k) { return std::exp(k * std::log(mean) - mean - std::lgamma(k + 1)); };
+  double sum = 0;
+  if (bound > mean) {
+    for (double k = bound, next = term(k); next > sum * 1e-6; next *= mean / ++k) sum += next;
+    return std::min(sum, 1.0);
+  }
+  for (double k = bound - 1, next = term(k); k >= 0 && next > sum * 1e-6; next *= k-- / mean) sum += next;
+  return std::max(1 - sum, 0.0);
+}
+
+/// The fraction of the sets that are like a set of n elements, of which they have `shared` in the mean.
+double fraction_like(const ElementStatistics& s, double n, double shared) {
+  const double threshold = similarity_threshold();
+  if (threshold <= 0) return 1;
+  if (n == 0) return 1 - fraction_at_least(s, 1);
+  const auto common = static_cast<double>(min_common_elements(static_cast<uint64_t>(n), threshold));
+  // A set that is much smaller or larger cannot be like it.
+  const double of_the_size = fraction_at_least(s, common) - fraction_at_least(s, std::floor(n / threshold) + 1);
+  return std::min(probability_at_least(common, shared), std::max(of_the_size, 0.0));
+}
+
 /// The fraction of the sets of a column that have this relation to a constant set.
 double constant_selectivity(const ElementStatistics& s, SetRelation relation, std::span<const uint64_t> elements) {
   const size_t looked_at = std::min(elements.size(), kLookedAt);
   const double scale = looked_at == 0 ? 0 : static_cast<double>(elements.size()) / static_cast<double>(looked_at);
   double log_all = 0;   // log of the probability that a set holds all elements
   double log_none = 0;  // log of the probability that it holds none
+  double shared = 0;    // how many of the elements a set has in the mean
   for (size_t i = 0; i < looked_at; ++i) {
     const double f = std::min(s.frequency(static_cast<int64>(elements[i])), 1.0);
+    shared += f;
     log_all += std::log(std::max(f, 1e-10));
     log_none += std::log1p(-std::min(f, 1 - 1e-10));
   }
@@ -108,6 +142,7 @@ double constant_selectivity(const ElementStatistics& s, SetRelation relation, st
     case SetRelation::kOverlaps: return 1 - std::exp(log_none * scale);
     case SetRelation::kContains:
       return std::min(std::exp(log_all * scale), fraction_at_least(s, static_cast<double>(elements.size())));
+    case SetRelation::kLike: return fraction_like(s, static_cast<double>(elements.size()), shared * scale);
     case SetRelation::kContained: break;
   }
   // A set is contained in the constant if it holds none of the elements outside the constant.
@@ -245,6 +280,7 @@ double join(Oid operator_oid, VariableStatData* left, VariableStatData* right) {
     case SetRelation::kOverlaps: selectivity = 1 - std::exp(-shared); break;
     case SetRelation::kContains: selectivity = containment(a, b, shared); break;
     case SetRelation::kContained: selectivity = containment(b, a, shared); break;
+    case SetRelation::kLike: selectivity = fraction_like(a, std::round(b.mean_cardinality), shared); break;
   }
   return selectivity * (1 - a.null_fraction) * (1 - b.null_fraction);
 }

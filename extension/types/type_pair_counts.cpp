@@ -4,6 +4,7 @@
 #include "extension/server/flat_value.h"
 #include "extension/types/pair_counts_datum.h"
 #include "extension/types/text_items.h"
+#include "pairs/counts/kept_counts.h"
 
 #include "extension/server/pg.h"
 
@@ -150,6 +151,14 @@ BATMAP_FUNCTION(batmap_pair_counts_add) {
   check_same_items(left, right);
   const std::byte* const values[2] = {counts_bytes(left), counts_bytes(right)};
   PG_RETURN_POINTER(counts_made([&](CountsWork& work) { add_pair_counts(values, work.bytes, work.options); }));
+}
+
+BATMAP_FUNCTION(batmap_pair_counts_subtract) {
+  struct varlena* const left = counts_finished(counts_argument(fcinfo, 0));
+  struct varlena* const right = counts_finished(counts_argument(fcinfo, 1));
+  check_same_items(left, right);
+  PG_RETURN_POINTER(counts_made(
+      [&](CountsWork& work) { subtract_pair_counts(counts_bytes(left), counts_bytes(right), work.bytes, work.options); }));
 }
 
 BATMAP_FUNCTION(batmap_pair_counts_total) { PG_RETURN_INT64(static_cast<int64>(header_argument(fcinfo).total)); }

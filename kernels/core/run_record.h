@@ -19,7 +19,7 @@ struct ExecutionSite {
   std::string notice;          // a message for the user: a device failed
 };
 
-enum class AnswerKind { kPairs, kSetPairs, kItemsets, kRules, kRecommendations, kEpisodes, kOccurrences };
+enum class AnswerKind { kPairs, kSetPairs, kItemsets, kRules, kRecommendations, kEpisodes, kOccurrences, kSimilarSets };
 
 /// The itemsets or episodes of one length.
 struct RunLevel {

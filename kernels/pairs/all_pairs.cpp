@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <numeric>
 
 #include "core/parameters.h"
+#include "core/polled.h"
 #include "core/stopwatch.h"
 #include "core/thread_team.h"
 #include "pairs/choose.h"
@@ -30,19 +32,34 @@ struct AllPairsRun::Costs {
   double tiles = 0;
   double positional = 0;
   double relation = 0;
-  bool looked = false;  // the elements were looked at; if not, only tiles are known well
+  double prefix = 0;
+  double counted_rows = 0;  // of `positional`, without what it finds
+  double row_words = 0;     // see PairJob
+  bool looked = false;      // the elements were looked at; if not, only tiles are known well
   bool positional_fits = false;
   bool relation_fits = false;
+  bool prefix_fits = false;    // and its cost is known
   uint64_t element_bound = 0;  // set if looked
 
+  double of(AllPairsWay way) const {
+    switch (way) {
+      case AllPairsWay::kTiles: return tiles;
+      case AllPairsWay::kPositional: return positional;
+      case AllPairsWay::kRelation: return relation;
+      case AllPairsWay::kPrefix: return prefix;
+    }
+    return tiles;
+  }
   /// The cheapest way that fits.
   AllPairsWay best(bool with_relation) const {
-    const double others = with_relation && relation_fits ? relation : tiles;
-    if (positional_fits && positional < tiles && positional < others) return AllPairsWay::kPositional;
-    return others < tiles ? AllPairsWay::kRelation : AllPairsWay::kTiles;
-  }
-  double of(AllPairsWay way) const {
-    return way == AllPairsWay::kTiles ? tiles : way == AllPairsWay::kPositional ? positional : relation;
+    AllPairsWay best = AllPairsWay::kTiles;
+    const auto consider = [&](AllPairsWay way, bool fits) {
+      if (fits && of(way) < of(best)) best = way;
+    };
+    consider(AllPairsWay::kRelation, with_relation && relation_fits);
+    consider(AllPairsWay::kPositional, positional_fits);
+    consider(AllPairsWay::kPrefix, prefix_fits);
+    return best;
   }
 };
 
@@ -59,10 +76,14 @@ constexpr double kRowWord = 1;           // to clear a word
 constexpr uint64_t kFarBytes = uint64_t{64} << 20;
 constexpr double kFarElement = 40;
 constexpr double kFarWordsPerNs = 0.5;
-constexpr double kCodedElement = 60;  // to decode, log and code an element
-constexpr uint64_t kBytesARow = 32;   // memory of a relation while it is counted
+constexpr double kCodedElement = 60;   // to decode, log and code an element
+constexpr double kRankedElement = 60;  // to decode, rank and index an element: bench/similarity_join.cpp
+constexpr double kFoundPair = 4;       // a pair with enough common elements, which is then tested for its Jaccard index
+// The elements are ranked if the other ways take so many times as long: if that is of no use, little is lost.
+constexpr double kRankingPays = 4;
+constexpr uint64_t kBytesARow = 32;  // memory of a relation while it is counted
 
-constexpr const char* kWayNames[kAllPairsWays] = {"tiles", "positional", "relation"};
+constexpr const char* kWayNames[kAllPairsWays] = {"tiles", "positional", "relation", "prefix"};
 
 /// A number that is larger than every element.
 uint64_t element_bound(const SetCollection& sets, std::span<const uint32_t> order, const ExecutionOptions& options) {
@@ -80,6 +101,15 @@ uint64_t element_bound(const SetCollection& sets, std::span<const uint32_t> orde
 }
 
 }  // namespace
+
+std::optional<AllPairsWay> all_pairs_way(std::string_view name) {
+  if (name == "auto") return std::nullopt;
+  for (size_t way = 0; way < kAllPairsWays; ++way)
+    if (name == kWayNames[way]) return static_cast<AllPairsWay>(way);
+  std::string names = "auto";
+  for (const char* const way : kWayNames) names.append(", ").append(way);
+  throw Error(ErrorCode::kInvalidParameter, "unknown method \"" + std::string(name) + "\"", "Methods are " + names + ".");
+}
 
 void AllPairsQuery::check() const {
   if (!min_count && !min_jaccard && !top_k && !per_item_top_k)
@@ -150,14 +180,17 @@ void AllPairsRun::prepare(SetCollection given) {
   if (order.size() < 2) return;
 
   input_->width = common_width(sets, order);
-  const Costs costs = estimate();
+  Costs costs = estimate();
+  look_at_elements(costs);
   AllPairsWay way = choose(costs);
+  if (way != AllPairsWay::kPrefix) prefix_.reset();
   if (!count_on_devices(costs, way)) count(way, costs.element_bound);
 }
 
-/// Tiles are known to the byte. The other two ways depend on how the elements are spread. So the elements are
-/// looked at only if tiles take longer than looking, or if devices are asked for. The sizes of the relation
-/// are known only once it is built.
+/// Tiles are known to the byte. The other ways depend on how the elements are spread. So the elements are
+/// looked at only if tiles take longer than looking, or if devices are asked for. Some of the sets tell how often pairs
+/// share an element. Frequent elements make the relation slow, because their pairs grow with the square; and they let most
+/// pairs have something in common, which is not yet enough for a Jaccard index.
 AllPairsRun::Costs AllPairsRun::estimate() const {
   const std::vector<uint32_t>& order = input_->order;
   const auto sets = static_cast<double>(order.size());
@@ -174,10 +207,10 @@ AllPairsRun::Costs AllPairsRun::estimate() const {
       to_prepare += static_cast<double>(set.cardinality());
     row_words += static_cast<double>(set.cardinality()) * static_cast<double>((order.size() - rank) / 64 + 1);
   }
+  costs.row_words = row_words;
   // Each set is in n - 1 pairs. Both sets of a pair are read.
   costs.tiles =
       ((sets - 1) * (bytes * kComparedByte + sets / 2 * kComparison) + to_prepare * kPreparedElement) / threads / 1e6;
-  costs.relation = 2 * elements * kCodedElement / 1e6;  // counting takes as long again
   const bool device_wanted = query_.device.offload != nullptr &&
                              (query_.device.mode == DeviceMode::kCuda || query_.device.mode == DeviceMode::kRequire);
   costs.looked = query_.way ? *query_.way != AllPairsWay::kTiles
@@ -187,26 +220,96 @@ AllPairsRun::Costs AllPairsRun::estimate() const {
     const uint64_t row_bytes = transaction_bits_bytes(order.size(), costs.element_bound, 0);
     const bool is_far = row_bytes > kFarBytes;
     const double words_per_ns = query_.kernels.bits->row_words_per_ns;
-    costs.positional = (static_cast<double>(row_bytes) / 8 * kRowWord + elements * (is_far ? kFarElement : kDecodedElement) +
-                        row_words / (is_far ? std::min(kFarWordsPerNs, words_per_ns) : words_per_ns)) /
-                       threads / 1e6;
+    costs.counted_rows =
+        (static_cast<double>(row_bytes) / 8 * kRowWord + elements * (is_far ? kFarElement : kDecodedElement) +
+         row_words / (is_far ? std::min(kFarWordsPerNs, words_per_ns) : words_per_ns)) /
+        threads / 1e6;
   }
   const uint64_t left = options_.memory->available();
   costs.positional_fits =
       costs.looked && costs.element_bound < UINT32_MAX && costs.element_bound < left / 8 &&
       transaction_bits_of_sets_bytes(order.size(), costs.element_bound, record_.occurrences, options_) < left;
   costs.relation_fits = record_.occurrences < left / kBytesARow;
+  if (costs.looked) {
+    set_counting_costs(costs, std::min(static_cast<double>(costs.element_bound), elements), sampled_pair_instances());
+  } else {
+    costs.relation = 2 * elements * kCodedElement / 1e6;  // counting takes at least as long again
+  }
   return costs;
+}
+
+/// The number of pairs of sets that share an element, once for each element, from a part of the sets.
+double AllPairsRun::sampled_pair_instances() const {
+  constexpr uint64_t kSampledPart = 16;
+  constexpr uint64_t kSampledElements = 1 << 16;
+  const std::vector<uint32_t>& order = input_->order;
+  const size_t step = std::max(kSampledPart, record_.occurrences / kSampledElements);
+  GrowingBuffer<uint64_t> elements(*options_.memory);
+  uint64_t sampled = 0;
+  for (size_t rank = step / 2; rank < order.size(); rank += step, ++sampled) {
+    SetReader reader(input_->sets[order[rank]], *query_.kernels.sets, options_.cancel);
+    while (const size_t count = reader.next(elements.room(kChunkElements))) elements.add(count);
+  }
+  std::sort(elements.begin(), elements.end(), polled(options_.cancel, std::less<>()));
+  double instances = 0;
+  for (size_t first = 0, end = 0; first < elements.size(); first = end) {
+    while (end < elements.size() && elements[end] == elements[first]) ++end;
+    const auto frequency = static_cast<double>(end - first);
+    instances += frequency * (frequency - 1) / 2;
+  }
+  const auto pairs = [](double sets) { return std::max(sets * (sets - 1) / 2, 1.0); };
+  return instances * pairs(static_cast<double>(order.size())) / pairs(static_cast<double>(sampled));
+}
+
+/// The costs of the ways that count elements, each of which finds all pairs with min_count common elements.
+/// @param tid_slots  number of distinct elements
+void AllPairsRun::set_counting_costs(Costs& costs, double tid_slots, double pair_instances) const {
+  PairJob job;
+  job.items = job.leading = input_->order.size();
+  job.tid_slots = static_cast<uint64_t>(tid_slots);
+  job.occurrences = job.leading_occurrences = record_.occurrences;
+  job.pair_instances = static_cast<uint64_t>(std::min(pair_instances, 0x1p62));
+  job.row_words = static_cast<uint64_t>(std::min(costs.row_words, 0x1p62));
+  job.bitmap_words_per_ns = query_.kernels.bits->words_per_ns;
+  job.positional_words_per_ns = query_.kernels.bits->row_words_per_ns;
+  job.threads = options_.threads;
+  job.memory_bytes = options_.memory->available();
+  const PairChoice choice = choose_pair_method(job);
+  const auto sets = static_cast<double>(job.items);
+  const double found = std::min(sets * (sets - 1) / 2, pair_instances / static_cast<double>(min_count_));
+  const double found_ms = found * kFoundPair / options_.threads / 1e6;
+  costs.relation = static_cast<double>(record_.occurrences) * kCodedElement / 1e6 +
+                   choice.estimates[static_cast<size_t>(choice.method)].milliseconds + found_ms;
+  costs.positional = costs.counted_rows + found_ms;
+}
+
+/// Ranks the elements and makes the index of prefixes, if that takes much less time than the best of the other ways. How many
+/// sets have each element is known then.
+void AllPairsRun::look_at_elements(Costs& costs) {
+  const auto elements = static_cast<double>(record_.occurrences);
+  const double build_ms = elements * kRankedElement / 1e6;
+  if (query_.way ? *query_.way != AllPairsWay::kPrefix
+                 : !costs.looked || costs.of(costs.best(true)) < kRankingPays * build_ms)
+    return;
+  const uint64_t bytes =
+      prefix_counter_bytes(input_->order.size(), record_.occurrences, costs.element_bound, options_.threads);
+  if (!query_.way && bytes > options_.memory->available()) return;
+  RankedSets ranked = rank_elements(input_->sets, input_->order, costs.element_bound, *query_.kernels.sets, options_);
+  set_counting_costs(costs, static_cast<double>(ranked.frequencies.size()), ranked.pair_instances());
+  prefix_ = std::make_unique<PrefixCounter>(std::move(ranked), min_count_, query_.min_jaccard.value_or(0), options_);
+  costs.prefix = build_ms + prefix_->expected_ms() / options_.threads;
+  costs.prefix_fits = true;
 }
 
 AllPairsWay AllPairsRun::choose(const Costs& costs) {
   char text[200];
-  std::snprintf(text, sizeof text, "%sestimates: tiles %.3g ms, positional %s, relation %.3g ms%s",
+  std::snprintf(text, sizeof text, "%sestimates: tiles %.3g ms, positional %s, relation %.3g ms%s, prefix %s",
                 query_.way ? "asked for; " : "", costs.tiles,
                 !costs.looked            ? "not looked at"
                 : !costs.positional_fits ? "does not fit"
                                          : (std::to_string(static_cast<int64_t>(costs.positional) + 1) + " ms").c_str(),
-                costs.relation, costs.relation_fits ? "" : " (does not fit)");
+                costs.relation, costs.relation_fits ? "" : " (does not fit)",
+                costs.prefix_fits ? (std::to_string(static_cast<int64_t>(costs.prefix) + 1) + " ms").c_str() : "not tried");
   record_.reason = text;
   return query_.way.value_or(costs.best(true));
 }
@@ -273,6 +376,15 @@ void AllPairsRun::count(AllPairsWay way, uint64_t element_bound) {
       break;
     }
     case AllPairsWay::kRelation: count_relation(); break;
+    case AllPairsWay::kPrefix:
+      record_.kernel.clear();
+      if (!prefix_)
+        prefix_ = std::make_unique<PrefixCounter>(
+            rank_elements(input_->sets, order, element_bound, *query_.kernels.sets, options_), min_count_,
+            query_.min_jaccard.value_or(0), options_);
+      input_->sets = SetCollection(*options_.memory);
+      start(std::move(prefix_));
+      break;
   }
   input_.reset();
 }

@@ -1,9 +1,10 @@
-// All pairs of stored sets with the number of their common elements. There are three ways. Tiles: each set is
+// All pairs of stored sets with the number of their common elements. There are four ways. Tiles: each set is
 // in memory once, in prepared form, and pairs are compared in tiles that stay in cache (tiles.h). Positional: if the sets are
 // so dense in one universe that decoding them costs less than comparing them, they become bit rows by
 // element, which are summed (count_positionally()). Relation: if such rows would be too wide or too empty,
 // the elements become a relation (tid = element, item = set), and pair_run.h counts it by the method that
-// fits. Devices count the sets themselves, if all are batmaps of one width, or the relation.
+// fits. Prefix: if the pairs must have much in common, candidates are found by their rarest elements (prefix_counter.h).
+// Devices count the sets themselves, if all are batmaps of one width, or the relation.
 //
 // All ways answer in the same order: by rising cardinality of the sets, then by id, unless a top-k form
 // orders the pairs. Source: tiles after Amossen & Pagh 2011; the other ways and the choice are ours.
@@ -11,16 +12,21 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "core/options.h"
+#include "pairs/counters/prefix_counter.h"
 #include "pairs/pair_run.h"
 #include "set/set_collection.h"
 
 namespace batmap {
 
-enum class AllPairsWay { kTiles, kPositional, kRelation };
-inline constexpr size_t kAllPairsWays = 3;
+enum class AllPairsWay { kTiles, kPositional, kRelation, kPrefix };
+inline constexpr size_t kAllPairsWays = 4;
+
+/// @return nothing for "auto" @throws Error{kInvalidParameter} for a name that no way has
+std::optional<AllPairsWay> all_pairs_way(std::string_view name);
 
 /// At least one of min_count, min_jaccard, top_k and per_item_top_k is required.
 struct AllPairsQuery {
@@ -59,6 +65,9 @@ class AllPairsRun {
 
   void prepare(SetCollection given);
   Costs estimate() const;
+  void look_at_elements(Costs& costs);
+  double sampled_pair_instances() const;
+  void set_counting_costs(Costs& costs, double tid_slots, double pair_instances) const;
   AllPairsWay choose(const Costs& costs);
   bool count_on_devices(const Costs& costs, AllPairsWay& way);
   void count(AllPairsWay way, uint64_t element_bound);
@@ -78,9 +87,10 @@ class AllPairsRun {
   struct {
     AllPairsWay way;
     uint64_t element_bound;
-  } resume_{};                   // used if devices fail
-  std::unique_ptr<RowLog> log_;  // rows of the relation, while they are needed
-  OffloadedAnswers answers_;     // of all ways but the relation
+  } resume_{};                             // used if devices fail
+  std::unique_ptr<PrefixCounter> prefix_;  // made for its estimate, until the way is known
+  std::unique_ptr<RowLog> log_;            // rows of the relation, while they are needed
+  OffloadedAnswers answers_;               // of all ways but the relation
   std::optional<PairRun> relation_run_;
 };
 

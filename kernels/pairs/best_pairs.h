@@ -39,6 +39,10 @@ class BestPairs {
   uint64_t threshold() const {
     return ranking_.measure == PairMeasure::kSupport && best_.is_full() ? best_.worst().row.support : 0;
   }
+  /// The same for the Jaccard index.
+  double min_jaccard() const {
+    return ranking_.measure == PairMeasure::kJaccard && best_.is_full() ? best_.worst().score : 0;
+  }
   /// The kept pairs, best first. Call it once. @throws Error{kCancelled}
   GrowingBuffer<PairRow> take(const CancelToken& cancel = {});
 

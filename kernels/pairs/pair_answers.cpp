@@ -237,7 +237,9 @@ void PairAnswers::select() {
       best_->offer(row(pair.a, pair.b, pair.count));
   }
   recycle(std::move(*found));
-  if (!best_per_item_ && best_->threshold() > min_count_) min_count_ = best_->threshold();
+  if (best_per_item_) return;
+  if (best_->threshold() > min_count_) min_count_ = best_->threshold();
+  if (best_->min_jaccard() > selection_.min_jaccard) counter_->raise_min_jaccard(best_->min_jaccard());
 }
 
 /// Counts again, since the support of the k-th pair is known now.

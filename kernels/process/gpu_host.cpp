@@ -143,12 +143,7 @@ struct Job {
   bool has_order = false;
   std::mutex sent_mutex;
   // Itemsets: sizes of the levels; of those whose rows are gone 0
-  struct Level {
-    uint64_t size;
-    bool is_complete;
-  };
-  std::vector<Level> levels;
-  bool has_bitmaps = false;
+  std::vector<uint64_t> levels;
 };
 
 using SessionKey = std::array<uint64_t, 2>;
@@ -849,8 +844,7 @@ void Host::call_itemsets(Channel& channel, const Request& request, Arrays arrays
     about.stop = Job::stop;
     open(channel, JobKind::kItemsets, reply, [&](Job& job) {
       about.stop_arg = &job;
-      job.levels.push_back({items, true});
-      job.has_bitmaps = about.has_bitmaps != 0;
+      job.levels.push_back(items);
       DeviceItemsets* itemsets = nullptr;
       const AcceleratorStatus status = api.open(&about, &itemsets, &reply.why);
       job.handle = itemsets;
@@ -869,12 +863,11 @@ void Host::call_itemsets(Channel& channel, const Request& request, Arrays arrays
   const std::unique_lock alone(job->mutex);
   require(job->handle != nullptr && !job->levels.empty(), "the job is closed");
   auto* const itemsets = static_cast<DeviceItemsets*>(job->handle);
-  const Job::Level top = job->levels.back();
+  const uint64_t top = job->levels.back();
   switch (request.op) {
     case Op::kExtend: {
       const DeviceExtension step = *arrays.next<DeviceExtension>(1);
-      require(step.first <= step.last && step.last <= top.size, "a range of parents");
-      require(step.prune == 0 || (job->has_bitmaps && top.is_complete), "a level that cannot prune");
+      require(step.first <= step.last && step.last <= top, "a range of parents");
       Answers<JoinedItemset> found{channel};
       const DeviceItemsetSink sink{Answers<JoinedItemset>::room, &found};
       uint64_t candidates = 0;
@@ -884,7 +877,7 @@ void Host::call_itemsets(Channel& channel, const Request& request, Arrays arrays
       if (reply.status != AcceleratorStatus::kOk || step.push == 0) return;
       const auto folded = std::count_if(found.data, found.data + found.size,
                                         [&](const JoinedItemset& itemset) { return itemset.support == step.fold_support; });
-      job->levels.push_back({found.size - static_cast<uint64_t>(folded), step.first == 0 && step.last == top.size});
+      job->levels.push_back(found.size - static_cast<uint64_t>(folded));
       return;
     }
     case Op::kCountJoined:
@@ -893,12 +886,12 @@ void Host::call_itemsets(Channel& channel, const Request& request, Arrays arrays
       const auto* const given = arrays.next<JoinedItemset>(size);
       std::vector<JoinedItemset> joined(given, given + size);
       for (uint64_t i = 0; i < size; ++i) {
-        require(joined[i].parent < joined[i].other && joined[i].other < top.size, "an itemset outside of the level");
+        require(joined[i].parent < joined[i].other && joined[i].other < top, "an itemset outside of the level");
         require(i == 0 || request.op != Op::kPush || joined[i].parent >= joined[i - 1].parent, "itemsets out of order");
       }
       if (request.op == Op::kPush) {
         reply.status = api.push(itemsets, joined.data(), size, &reply.why);
-        if (reply.status == AcceleratorStatus::kOk) job->levels.push_back({size, false});
+        if (reply.status == AcceleratorStatus::kOk) job->levels.push_back(size);
         return;
       }
       auto* const supports = reinterpret_cast<uint32_t*>(channel.answer(size * sizeof(uint32_t)));
@@ -913,7 +906,7 @@ void Host::call_itemsets(Channel& channel, const Request& request, Arrays arrays
       job->levels.pop_back();
       return api.pop(itemsets);
     case Op::kDropLower:
-      for (size_t k = 0; k + 1 < job->levels.size(); ++k) job->levels[k] = {0, false};
+      for (size_t k = 0; k + 1 < job->levels.size(); ++k) job->levels[k] = 0;
       return api.drop_lower(itemsets);
     case Op::kRoom: reply.values[0] = api.room(itemsets); return;
     case Op::kItemsetTimes: {

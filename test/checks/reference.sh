@@ -25,10 +25,13 @@ $sql =~ s/--.*//mg;
 $sql =~ s/^\\.*//mg;
 my (%declared, %part, %type, %view, %operator, %cast, %class);
 for my $statement (map { plain($_) } split /;/, $sql) {
-    if ($statement =~ /^CREATE FUNCTION (.*?) AS 'MODULE_PATHNAME'/) { $declared{plain($1)} = 1 + keys %declared }
+    if ($statement =~ /^CREATE FUNCTION (.*?) (?:AS 'MODULE_PATHNAME'|LANGUAGE sql\b)/) { $declared{plain($1)} = 1 + keys %declared }
     if ($statement =~ /^CREATE AGGREGATE (\w+\(.*?\)) \(SFUNC/) { $declared{$1} = 1 + keys %declared }
     if ($statement =~ /^CREATE TYPE (\w+)/) { $type{$1} = 1 }
-    if ($statement =~ /^CREATE VIEW (\w+)/) { $view{$1} = 1 }
+    if ($statement =~ /^CREATE VIEW (\w+)/) {
+        $view{$1} = 1;
+        $part{$1} = 1 while $statement =~ /\b(_batmap\w+)/g;
+    }
     if ($statement =~ /^CREATE CAST \((\S+) AS (\S+)\)/) { $cast{"$1\::$2"} = 1 }
     if ($statement =~ /^CREATE OPERATOR CLASS (\w+)/) { $class{$1} = 1 }
     if ($statement =~ /^CREATE OPERATOR (\S+) \(.*LEFTARG = ([\w\[\]]+), RIGHTARG = ([\w\[\]]+)/) { $operator{"$2 $1 $3"} = 1 }

@@ -92,6 +92,7 @@ const std::string kPlanned =
     " batmap_join_project('SELECT tid, item FROM dense', 'SELECT item, tid FROM dense') j,"
     " batmap_all_pairs('SELECT id, s FROM sets', min_count => 1) a,"
     " batmap_all_pairs_of('SELECT id::text, s FROM sets', min_count => 1) o,"
+    " batmap_similar('{1,2}', 'SELECT id, s FROM sets') y,"
     " batmap_partners('SELECT tid, item FROM dense') n,"
     " sets, batmap_unnest(s) u, counts, batmap_pairs(c, min_count => 1) c";
 const Served kServed[] = {
@@ -113,6 +114,8 @@ const Served kServed[] = {
     {"_batmap_window_pairs_support", nullptr},
     {"_batmap_join_project_support", nullptr},
     {"_batmap_all_pairs_support", nullptr},
+    {"_batmap_distance_support", "SELECT id FROM indexed ORDER BY s <%> (SELECT s FROM sets WHERE id = 5) LIMIT 100000"},
+    {"_batmap_similar_support", nullptr},
     {"_batmap_set_unnest_support", nullptr},
     {"_batmap_stream_support", "SELECT * FROM batmap_estimate('SELECT tid, item FROM dense', min_count => 2)"},
 };  // nullptr: kPlanned. Receive functions get what the send functions of their types send.
@@ -120,7 +123,7 @@ const Served kServed[] = {
 // The tables: rows with few items in many common transactions, rows with many items, events, sets, and values
 // of the types.
 void create_tables(Session& session) {
-  session.must("DROP TABLE IF EXISTS dense, wide, spikes, sets, indexed, relations, counts CASCADE");
+  session.must("DROP TABLE IF EXISTS dense, wide, spikes, sets, indexed, relations, counts, kept_wide, kept_texts CASCADE");
   session.must(
       "CREATE TABLE dense AS SELECT t::int8 AS tid, i::int8 AS item FROM generate_series(1, 12000) t, generate_series(1, "
       "50) i"
@@ -143,7 +146,15 @@ void create_tables(Session& session) {
   session.must("INSERT INTO relations SELECT 3, batmap_relation_agg(tid, item::text) FROM wide");
   session.must("CREATE TABLE counts AS SELECT 1 AS id, batmap_pair_counts_agg(tid, item) AS c FROM wide");
   session.must("INSERT INTO counts SELECT 2, batmap_pair_counts_agg(tid, item::text) FROM wide");
-  session.must("ANALYZE dense, wide, spikes, indexed, relations, counts");
+  session.must("CREATE TABLE kept_wide AS SELECT * FROM wide WHERE tid < 2000 AND item < 600");
+  session.must("CREATE INDEX ON kept_wide (tid)");
+  session.must("CREATE TABLE kept_texts AS SELECT tid, item::text FROM kept_wide");
+  session.must("CREATE INDEX ON kept_texts (tid)");
+  session.must("CREATE INDEX ON dense (tid)");
+  session.must("SELECT batmap_keep('kept_wide', 'tid', 'item'), batmap_keep('kept_texts', 'tid', 'item')");
+  session.must("UPDATE kept_wide SET item = item + 1 WHERE tid % 3 = 0");
+  session.must("UPDATE kept_texts SET item = item || 'x' WHERE tid % 3 = 0");
+  session.must("ANALYZE dense, wide, spikes, indexed, relations, counts, kept_wide, kept_texts");
 }
 
 const std::vector<std::string> kQueries = {
@@ -166,6 +177,8 @@ const std::vector<std::string> kQueries = {
 class Pool {
  public:
   Pool(Tap& tap, Session& session) : session_(session) {
+    values_["regclass"] = {"'kept_wide'::regclass", "'kept_texts'::regclass", "'dense'::regclass", "'pg_class'::regclass"};
+    values_["name"] = {"'tid'::name", "'item'::name", "'none'::name"};
     values_["smallint"] = {"0::int2", "1::int2", "(-1)::int2", "32767::int2", "(-32768)::int2"};
     values_["integer"] = {"1", "2", "5", "0", "(-1)", "64", "1000", "2147483647", "(-2147483648)"};
     values_["bigint"] = {"1::int8",
@@ -688,7 +701,7 @@ void run(Tap& tap) {
     if (only == nullptr || function.signature.find(only) != std::string::npos) gate.check(function);
   gate.finish();
   tap.note(text("took %.1f s", ms_since(start) / 1000));
-  control.must("DROP TABLE dense, wide, spikes, sets, indexed, relations, counts, gate_states");
+  control.must("DROP TABLE dense, wide, spikes, sets, indexed, relations, counts, kept_wide, kept_texts, gate_states");
 }
 
 }  // namespace

@@ -158,3 +158,14 @@ SELECT 'c1:AQAAAAAAAAAwAAAAAAAAAAEAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'::ba
 SELECT 'c1:AQAAAAMAAAA/AAAAAAAAAAAAAAAAAAAAAQAAAAAAAAADAAAAAAAAAAkAAAAAAAAAAgAEAAACAAAAAAAAAAEA'::batmap_pair_counts;
 DROP FUNCTION differences, times_2_to_the;
 DROP TABLE baskets, daily, kept, by_hand, sets, heavy, rows, row_sets, row_counts, serial, parted;
+
+-- Differences: exact, and never negative.
+SELECT (batmap_pair_counts_agg(tid, item) FILTER (WHERE tid % 3 = 0) + batmap_pair_counts_agg(tid, item) FILTER (WHERE tid % 3 > 0)
+    - batmap_pair_counts_agg(tid, item) FILTER (WHERE tid % 3 = 0))::text = (batmap_pair_counts_agg(tid, item) FILTER (WHERE tid % 3 > 0))::text AS same,
+    batmap_pair_counts_items(batmap_pair_counts_agg(tid, item) - batmap_pair_counts_agg(tid, item)) AS none
+FROM (SELECT i / 4 AS tid, i * i % 13 AS item FROM generate_series(1, 200) i) q;
+SELECT batmap_pair_counts_agg(1, i) - batmap_pair_counts_agg(2, i + 1) FROM generate_series(1, 2) i;
+SELECT batmap_pair_counts_agg(1, i) - batmap_pair_counts_agg(i, i) FROM generate_series(1, 2) i;
+SELECT batmap_pair_counts_agg(i, i % 2) - batmap_pair_counts_agg(1, i % 2) FROM generate_series(1, 2) i;
+SELECT batmap_pair_counts_agg(1, i) - batmap_pair_counts_agg(1, i::text) FROM generate_series(1, 2) i;
+SELECT batmap_pair_counts_agg(1, i) - NULL IS NULL AS unknown FROM generate_series(1, 2) i;

@@ -95,8 +95,24 @@ RESET batmap.threads;
 -- where the elements become rows there are distinct elements and pair instances
 SET batmap.threads = 1;
 SELECT line FROM explained($$SELECT count(*) FROM batmap_all_pairs('SELECT s, batmap_agg((k * 2654435761 + s / 2 * 40503) % 1000003)
-    FROM generate_series(1, 3000) s, generate_series(1, 10) k GROUP BY s', min_count => 7)$$) line WHERE line ~ 'Sets|Element|Instances|Pairs';
+    FROM generate_series(1, 3000) s, generate_series(1, 10) k GROUP BY s', min_count => 7, method => 'relation')$$) line WHERE line ~ 'Sets|Element|Instances|Pairs';
 RESET batmap.threads;
+
+-- every method gives the same rows in the same order
+CREATE VIEW tag_sets AS SELECT i AS id, batmap_agg((i / 3 * 7919 + x * x * CASE WHEN x = i % 9 THEN i ELSE 31 END) % CASE WHEN x % 3 = 0 THEN 20 ELSE 3000 END) AS items
+    FROM generate_series(1, 2500) i, generate_series(1, 12) x WHERE x <= 4 + i % 9 GROUP BY i;
+CREATE FUNCTION by_method(method text, arguments text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE answer text; BEGIN
+    EXECUTE format('SELECT count(*) || '' '' || coalesce(md5(string_agg(p::text, '','')), ''-'') FROM batmap_all_pairs(''tag_sets'', %s, method => %L) p', arguments, method) INTO answer;
+    RETURN answer;
+END $$;
+SELECT a, split_part(by_method('tiles', a), ' ', 1) AS rows,
+    (SELECT count(DISTINCT by_method(m, a)) FROM unnest(ARRAY['auto', 'tiles', 'positional', 'relation', 'prefix']) m) AS answers
+FROM unnest(ARRAY['min_jaccard => 0.8', 'min_jaccard => 0.4, min_count => 4', 'min_count => 9', 'min_jaccard => 0.3, top_k => 20', 'min_jaccard => 0.6, per_item_top_k => 1', 'top_k => 30', 'min_jaccard => 1']) a;
+SELECT line FROM explained($$SELECT count(*) FROM batmap_all_pairs('tag_sets', min_jaccard => 0.8, method => 'prefix')$$) line WHERE line ~ 'Method|Sets|Element|Instances|Pairs';
+DROP FUNCTION by_method;
+DROP VIEW tag_sets;
+SELECT * FROM batmap_all_pairs('VALUES (1, ''{1}''::batmap)', min_jaccard => 0.5, method => 'best');
 
 -- execution: the plan node, its estimates, LIMIT
 EXPLAIN (COSTS OFF) SELECT * FROM batmap_all_pairs('SELECT id, items FROM many', min_count => 1) LIMIT 1;

@@ -13,7 +13,7 @@ INSERT INTO parameter_order (name, type) VALUES
 CREATE TABLE input (name text PRIMARY KEY);
 INSERT INTO input VALUES ('query'), ('relation'), ('counts'), ('left_query'), ('right_query'), ('left_relation'), ('right_relation'),
 ('item_type'), ('id_type'), ('event_type'), ('left_type'), ('right_type'), ('basket'), ('gaps'), ('episode'), ('episodes'),
-('steps'), ('time_type'), ('within'), ('pairs_query'), ('node_type');
+('steps'), ('time_type'), ('within'), ('pairs_query'), ('node_type'), ('kept_table'), ('to_set');
 
 CREATE VIEW parameters AS
 SELECT p.oid::regprocedure::text AS function, a.name, a.number, format_type(p.proargtypes[a.number - 1], NULL) AS type, o.position, o.type AS types

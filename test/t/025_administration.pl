@@ -40,6 +40,12 @@ sql('owner', q{
     CREATE TABLE sales.baskets (receipt int PRIMARY KEY, products tools.batmap(100));
     INSERT INTO sales.baskets SELECT receipt, tools.batmap_agg(product) FROM sales.lines GROUP BY receipt;
     CREATE INDEX baskets_products ON sales.baskets USING gin (products);
+    CREATE TABLE sales.unkept (receipt int PRIMARY KEY, product int);
+    CREATE TABLE sales.kept_lines AS SELECT DISTINCT * FROM sales.lines;
+    CREATE TABLE sales.kept_names AS SELECT receipt, product::text FROM sales.kept_lines;
+    CREATE INDEX ON sales.kept_lines (receipt);
+    CREATE INDEX ON sales.kept_names (receipt);
+    SELECT tools.batmap_keep('sales.kept_lines', 'receipt', 'product'), tools.batmap_keep('sales.kept_names', 'receipt', 'product');
     ANALYZE sales.lines, sales.baskets});
 
 # -- Every function, qualified, where its schema is in no search_path ----------------------------------------------
@@ -54,6 +60,8 @@ my %calls = (
     batmap_unnest => q{SELECT count(*) > 0 FROM sales.baskets, tools.batmap_unnest(products)},
     batmap_all_pairs => q{SELECT count(*) > 0 FROM tools.batmap_all_pairs('sales.baskets', 3)},
     batmap_all_pairs_of => q{SELECT count(*) > 0 FROM tools.batmap_all_pairs_of('SELECT receipt::text, products FROM sales.baskets', 3)},
+    batmap_similar => q{SELECT count(*) > 0 FROM tools.batmap_similar('{1,2,3}', 'sales.baskets')},
+    batmap_similar_of => q{SELECT count(*) > 0 FROM tools.batmap_similar_of('{1,2,3}', 'SELECT receipt::text, products FROM sales.baskets')},
     batmap_devices => q{SELECT count(*) > 0 FROM tools.batmap_devices()},
     batmap_episodes => qq{SELECT count(*) > 0 FROM tools.batmap_episodes($events, ARRAY[0, 2], min_count => 1, max_length => 2)},
     batmap_episodes_of => qq{SELECT count(*) > 0 FROM tools.batmap_episodes_of($names, ARRAY[0, 2], min_count => 1, max_length => 2)},
@@ -103,6 +111,12 @@ my %calls = (
     sum => q{SELECT tools.batmap_pair_counts_total(tools.sum(c)) = 402 FROM (SELECT tools.batmap_pair_counts_agg(receipt, product) AS c FROM sales.lines) q, generate_series(1, 2)},
     batmap_pair_counts_unnest => q{SELECT count(*) > 0 FROM (SELECT tools.batmap_pair_counts_agg(receipt, product) AS c FROM sales.lines) q, tools.batmap_pair_counts_unnest(c)},
     batmap_pair_counts_unnest_of => q{SELECT count(*) > 0 FROM (SELECT tools.batmap_pair_counts_agg(receipt, product::text) AS c FROM sales.lines) q, tools.batmap_pair_counts_unnest_of(c)},
+    batmap_kept_counts => q{SELECT tools.batmap_pair_counts_total(tools.batmap_kept_counts('sales.kept_lines')) > 0},
+    batmap_kept_counts_of => q{SELECT tools.batmap_pair_counts_total(tools.batmap_kept_counts_of('sales.kept_names')) > 0},
+    batmap_merge_kept => q{SELECT tools.batmap_merge_kept('sales.kept_lines') >= 0},
+    batmap_check_kept => q{SELECT tools.batmap_check_kept('sales.kept_lines')},
+    batmap_keep => q{SELECT tools.batmap_keep('sales.unkept', 'receipt', 'product') IS NOT NULL},
+    batmap_unkeep => q{SELECT tools.batmap_unkeep('sales.unkept') IS NOT NULL},
     batmap_window_pairs => q{SELECT count(*) > 0 FROM tools.batmap_window_pairs('SELECT product, product, receipt FROM sales.lines', 2, 1)},
     batmap_window_pairs_of => q{SELECT count(*) > 0 FROM tools.batmap_window_pairs_of('SELECT product, product::text, receipt FROM sales.lines', 2, 1)},
     batmap_pair_count => q{SELECT tools.batmap_pair_count(c, 1, 2) > 0 FROM (SELECT tools.batmap_pair_counts_agg(receipt, product) AS c FROM sales.lines) q},

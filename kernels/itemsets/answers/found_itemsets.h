@@ -45,6 +45,12 @@ class FoundItemsets {
   std::span<const RootItem> items(uint32_t id) const {
     return {items_.begin() + begin_[id], static_cast<size_t>(begin_[id + 1] - begin_[id])};
   }
+  /// How many entries of the index visit_supersets() may read.
+  size_t entries(std::span<const RootItem> items_wanted) const {
+    size_t sum = 0;
+    for (const RootItem item : items_wanted) sum += with(item).size();
+    return sum;
+  }
   /// Calls visit(items) for each itemset that contains all of `items_wanted`.
   template <typename Visit>
   void visit_supersets(std::span<const RootItem> items_wanted, Visit visit) {

@@ -28,6 +28,11 @@ class MaskStack {
   };
   WeightedMask at(size_t index) const { return {masks_[index], weights_[index]}; }
 
+  /// Appends a mask that is merged with no other.
+  void push(const WeightedMask& mask) {
+    masks_.push_back(mask.mask);
+    weights_.push_back(mask.weight);
+  }
   /// Appends a copy of another list.
   void append(const WeightedMasks& list) {
     std::copy_n(list.masks, list.size, masks_.room(list.size));

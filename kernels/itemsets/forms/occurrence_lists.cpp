@@ -50,4 +50,16 @@ OccurrenceLists::OccurrenceLists(const TransactionLists<RootItem>& lists, std::s
   sort_by_list(wanted, visit, *options.memory, begin_, occurrences_);
 }
 
+OccurrenceLists::OccurrenceLists(std::span<const ItemOccurrence> others, std::span<const ListedOccurrence> listed,
+                                 size_t wanted, const ExecutionOptions& options) {
+  const auto visit = [&](auto take) {
+    const ListedOccurrence* next = listed.data();
+    const ListedOccurrence* const end = next + listed.size();
+    for (const ItemOccurrence& other : others)
+      for (; next != end && next->at > other.at && next->at < other.end; ++next)
+        take(next->list, ItemOccurrence{other.begin, next->at, other.end, other.weight});
+  };
+  sort_by_list(wanted, visit, *options.memory, begin_, occurrences_);
+}
+
 }  // namespace batmap

@@ -18,6 +18,12 @@ struct ItemOccurrence {
   uint32_t weight;
 };
 
+/// An occurrence behind another one, in the same transaction.
+struct ListedOccurrence {
+  uint32_t list;
+  uint32_t at;
+};
+
 class OccurrenceLists {
  public:
   OccurrenceLists() = default;
@@ -27,6 +33,10 @@ class OccurrenceLists {
   /// @param index  [root items] 1 + index of the list that an item's occurrences go to; 0: none
   OccurrenceLists(const TransactionLists<RootItem>& lists, std::span<const ItemOccurrence> others,
                   std::span<const uint32_t> index, size_t wanted, const ExecutionOptions& options);
+
+  /// @param others  ascending in `at` @param listed  occurrences behind `others`, in their order
+  OccurrenceLists(std::span<const ItemOccurrence> others, std::span<const ListedOccurrence> listed, size_t wanted,
+                  const ExecutionOptions& options);
 
   std::span<const ItemOccurrence> list(size_t k) const {
     return {occurrences_.data() + begin_[k], begin_[k + 1] - begin_[k]};

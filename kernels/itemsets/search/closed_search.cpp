@@ -8,7 +8,7 @@ namespace {
 
 class ClosedSearch final : public ClosureNodes {
  public:
-  explicit ClosedSearch(const TargetSearchInput& input) : ClosureNodes(input) {}
+  explicit ClosedSearch(const TargetSearchInput& input) : ClosureNodes(input, PassedOver::kCommon) {}
 
   void search(RootItem first, RootItem last) override {
     if (!may_have(length())) return;
@@ -25,7 +25,7 @@ class ClosedSearch final : public ClosureNodes {
                    uint32_t support) override {
     if (!may_have(length())) return;
     tell({}, support);
-    if (!children.empty()) search_lists(occurrences, children, support);
+    if (!children.empty()) search_below(occurrences, children, support);
   }
 
   void visit_masks(const MaskNode& child) override {
@@ -38,9 +38,18 @@ class ClosedSearch final : public ClosureNodes {
     pop(before);
   }
 
-  void visit_table(const MaskNode&, std::span<const RootItem> leaf) override {
+  void visit_table(const MaskNode& node, std::span<const RootItem> leaf) override {
+    tell_closed(leaf, [&](size_t subset) { return is_passed(node, subset); });
+  }
+
+  void visit_list_table(const LeafOccurrences& node, std::span<const RootItem> leaf) override {
+    tell_closed(leaf, [&](size_t subset) { return is_covered(node, subset); });
+  }
+
+  template <typename Covered>
+  void tell_closed(std::span<const RootItem> leaf, const Covered& covered) {
     walk_table(
-        leaf, [&](size_t length) { return may_have(length); }, [](uint32_t support) { return support; },
+        leaf, [&](size_t length) { return may_have(length); }, covered, [](uint32_t support) { return support; },
         [&](const LeafStep& step, std::span<const RootItem> items) { tell(items, table_.supports[step.subset]); });
   }
 };

@@ -64,6 +64,8 @@ class PairCounter {
   /// @param worker  see count() @throws what count() throws
   /// @return false: this counter knows no faster way than count(), and has done nothing
   virtual bool find(size_t /*task*/, int /*worker*/, FoundPairs& /*out*/) { return false; }
+  /// From now on, pairs with a smaller Jaccard index need not be reported. Any thread may call it.
+  virtual void raise_min_jaccard(double /*min_jaccard*/) {}
   /// [items] the exact support of each rank.
   virtual std::span<const uint32_t> supports() const = 0;
   /// The same in 64 bits, for counters that count rows: the count of each item with itself. supports() is

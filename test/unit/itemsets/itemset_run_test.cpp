@@ -237,6 +237,15 @@ TEST(ItemsetRun, ListsAnswerTargetsLikeTheOracle) {
         if (random.chance(90)) rows.push_back({tid, item});
     all.push_back({"small and wide", std::move(rows), 2 + static_cast<int64_t>(tids / 12)});
   }
+  // Each transaction is of a group that has items of its own, between items of all groups: a node on lists has more than
+  // 64 candidates, whose pairs are counted, and each of these some of its group, a few or more than a leaf.
+  for (const uint64_t density : {40, 65}) {
+    std::vector<TidItem> rows = random_grid(random, 600, 110, 16);
+    for (int64_t tid = 0; tid < 600; ++tid)
+      for (int64_t item = 0; item < 12; ++item)
+        if (random.chance(density)) rows.push_back({tid, item < 4 ? 1000 + item : 2000 + tid % 9 * 12 + item});
+    all.push_back({"groups", std::move(rows), 11});
+  }
   uint64_t answers = 0;
   for (const Wide& wide : all) {
     const TidsetOracle oracle(wide.rows, static_cast<uint64_t>(wide.min_count));

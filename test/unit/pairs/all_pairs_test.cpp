@@ -17,7 +17,8 @@
 namespace batmap::test {
 namespace {
 
-constexpr AllPairsWay kWays[kAllPairsWays] = {AllPairsWay::kTiles, AllPairsWay::kPositional, AllPairsWay::kRelation};
+constexpr AllPairsWay kWays[kAllPairsWays] = {AllPairsWay::kTiles, AllPairsWay::kPositional, AllPairsWay::kRelation,
+                                              AllPairsWay::kPrefix};
 
 struct NamedSet {
   int64_t id;
@@ -171,6 +172,58 @@ TEST(AllPairs, LikeTheOracle) {
       }
     }
   }
+}
+
+/// Small sets of frequent and rare elements; every fifth is nearly one before it.
+std::vector<NamedSet> tag_sets(Random& random, size_t count, uint64_t universe, uint64_t max_size) {
+  std::vector<NamedSet> sets;
+  for (size_t i = 0; i < count; ++i) {
+    NamedSet set{static_cast<int64_t>(i), {}, 32};
+    if (i % 5 == 4) set.elements = sets[i - 1 - random.below(4)].elements;
+    const uint64_t more = i % 5 == 4 ? random.below(2) : 1 + random.below(max_size);
+    for (uint64_t k = 0; k < more; ++k) set.elements.insert(random.below(random.below(universe) + 1));
+    sets.push_back(set);
+  }
+  return sets;
+}
+
+TEST(AllPairs, PrefixesFindWhatTilesFind) {
+  Random random(kSeed + 9);
+  for (int round = 0; round < 12; ++round) {
+    // Element codes are direct in the small universe, hashed in the large one.
+    const std::vector<NamedSet> sets =
+        tag_sets(random, 50 + random.below(900), round % 2 == 0 ? 300 : uint64_t{1} << 31, 1 + random.below(30));
+    for (const double min_jaccard : {0.05, 0.2, 0.5, 2.0 / 3, 0.8, 0.9, 1.0}) {
+      AllPairsQuery query;
+      query.min_jaccard = min_jaccard;
+      if (round % 3 == 1) query.min_count = 3;
+      if (round % 4 == 2) query.top_k = 25;
+      query.way = AllPairsWay::kTiles;
+      const std::vector<PairRow> expected = run(sets, query, 1);
+      query.way = AllPairsWay::kPrefix;
+      for (const int threads : {1, 3})
+        ASSERT_EQ(difference(run(sets, query, threads), expected), "") << "round " << round << ", J >= " << min_jaccard;
+    }
+  }
+}
+
+// The relation's cost grows with the pairs that share a frequent element. As if all elements were alike, it seemed to be cheap.
+TEST(AllPairs, TakesPrefixesWherePairsMustBeAlike) {
+  Random random(kSeed + 10);
+  std::vector<NamedSet> sets = tag_sets(random, 20000, 50000, 15);
+  for (NamedSet& set : sets) set.elements.insert({random.below(3), 5 + random.below(3)});
+  MemoryMeter meter;
+  AllPairsQuery query;
+  query.min_jaccard = 0.8;
+  const AllPairsRun pairs(stored(sets, meter), query, {1, &meter, {}});
+  EXPECT_EQ(pairs.record().method, "prefix") << pairs.record().reason;
+}
+
+TEST(AllPairs, NamesOfWays) {
+  EXPECT_EQ(all_pairs_way("auto"), std::nullopt);
+  EXPECT_EQ(all_pairs_way("prefix"), AllPairsWay::kPrefix);
+  EXPECT_EQ(all_pairs_way("tiles"), AllPairsWay::kTiles);
+  EXPECT_THROW(all_pairs_way("Tiles"), Error);
 }
 
 // Ids that are given while sets are added, and ranks that are known afterwards.

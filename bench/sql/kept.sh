@@ -1,0 +1,73 @@
+# The part `kept` of run.sh, which sources this file: kept counts. Ten million rows (times BENCH_SCALE), ten in a transaction, 10,000
+# items with Zipf popularity. Questions over merged counts, with 10,000 rows in the log, and by a recount; then inserts of 1, 10
+# and 1,000 rows a statement, with the triggers and without. CPU is that of the server, in whole ticks of 10 ms, so questions
+# are asked 20 times in one statement.
+
+part_kept() {
+    local rows kind partners pairs asked=20
+    local partners_of="batmap_partners('kept_lines'::regclass, items => ARRAY[n % 7 + 1], top_k => 10, measure => 'lift')"
+    make_generator
+    say "kept: loading"
+    run_sql 'CREATE TABLE kept_lines (tid int4, item int4)'
+    build/generate --items 10000 --density 0.001 --rows "$(calculate "1e7 * $scale")" --zipf 1 | psql -X -q -v ON_ERROR_STOP=1 -c 'COPY kept_lines FROM STDIN (FORMAT binary)'
+    run_sql 'CREATE INDEX ON kept_lines (tid, item)'
+    run_sql 'VACUUM (FREEZE, ANALYZE) kept_lines'
+    run_sql 'CREATE TABLE unkept_lines (tid int4, item int4)'
+    run_sql 'CREATE INDEX ON unkept_lines (tid, item)'
+    run_sql "SELECT batmap_keep('kept_lines', 'tid', 'item')" > /dev/null
+    run_sql "CREATE FUNCTION insert_lines(target regclass, n int, times int) RETURNS int LANGUAGE plpgsql AS \$\$
+        DECLARE first int := nextval('insert_tids') * 100000;
+        BEGIN
+            FOR i IN 1..times LOOP
+                IF target = 'kept_lines'::regclass AND n = 1 THEN INSERT INTO kept_lines VALUES (first + i, i);
+                ELSIF n = 1 THEN INSERT INTO unkept_lines VALUES (first + i, i);
+                ELSIF target = 'kept_lines'::regclass THEN INSERT INTO kept_lines SELECT first + i, g FROM generate_series(1, n) g;
+                ELSE INSERT INTO unkept_lines SELECT first + i, g FROM generate_series(1, n) g;
+                END IF;
+            END LOOP;
+            RETURN times;
+        END \$\$"
+    run_sql 'CREATE SEQUENCE insert_tids START 1000'
+    partners="SELECT count(*), sum(support_count) FROM generate_series(1, $asked) n, LATERAL $partners_of;"
+    pairs="SELECT count(*), sum(support_count) FROM batmap_pairs('kept_lines'::regclass, top_k => 1000);"
+    side kept_partners_merged pg "" "$partners"
+    side kept_pairs_merged pg "" "$pairs"
+    alternate kept_partners_merged kept_pairs_merged
+    # A thousand new transactions of ten rows.
+    run_sql "INSERT INTO kept_lines SELECT 50000000 + g / 10, 1 + (g * g::int8) % 9973 FROM generate_series(0, 9999) g"
+    side kept_partners_log pg "" "$partners"
+    side kept_pairs_log pg "" "$pairs"
+    side kept_recount pg "" "SELECT count(*), sum(support_count) FROM batmap_pairs('SELECT tid, item FROM kept_lines', top_k => 1000);"
+    alternate kept_partners_log kept_pairs_log kept_recount
+    agree kept_pairs_log kept_recount
+    emit
+    emit "## Kept counts"
+    emit
+    sql "SELECT count(*), (SELECT sum(batmap_pair_counts_pairs(counts)) FROM kept_lines_kept_counts), (SELECT pg_table_size('kept_lines_kept_counts')) FROM kept_lines;"
+    emit "Rows; pairs in all chunks; bytes of the counts: ${answer//|/; }. Ms of wall and CPU time, medians; ten partners of one item, with their lift."
+    emit
+    emit "| question | wall, ms | CPU, ms | against | ratio | goal |"
+    emit "|---|---|---|---|---|---|"
+    kept_line "ten partners, counts merged" kept_partners_merged "" $asked
+    kept_line "ten partners, 10,000 rows in the log" kept_partners_log "" $asked "at most 10 ms"
+    kept_line "1,000 best pairs, counts merged" kept_pairs_merged "" 1
+    kept_line "1,000 best pairs, 10,000 rows in the log" kept_pairs_log kept_pairs_merged 1 "at most 1.3"
+    kept_line "the same, against a recount" kept_pairs_log kept_recount 1 "at most 0.1"
+    for rows in 1 10 1000; do
+        for kind in kept unkept; do
+            side "${kind}_insert_$rows" pg "" "SELECT insert_lines('${kind}_lines', $rows, $((rows == 1000 ? 100 : 20000 / rows)));"
+        done
+        alternate "kept_insert_$rows" "unkept_insert_$rows"
+        kept_line "insert of $rows rows" "kept_insert_$rows" "unkept_insert_$rows" $((rows == 1000 ? 100 : 20000 / rows)) "at most 2"
+    done
+    sql "SELECT batmap_merge_kept('kept_lines') > 0;"
+    sql "SELECT batmap_check_kept('kept_lines');"
+    [ "$answer" = t ] || fail "the kept counts are wrong"
+}
+
+kept_line() { # WHAT SIDE OTHER TIMES [GOAL]
+    local ratio=''
+    [ -z "$3" ] || ratio=$(calculate "$(median "$2" cpu) / ($(median "$3" cpu) + 0.001)" 2)
+    emit "| $1 | $(calculate "$(median "$2") / $4" 3) | $(calculate "$(median "$2" cpu) / $4" 3) | $([ -z "$3" ] || calculate "$(median "$3" cpu) / $4" 3)" \
+        "| $ratio | ${5-} |"
+}

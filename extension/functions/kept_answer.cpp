@@ -1,0 +1,651 @@
+// batmap_kept_counts, batmap_merge_kept and batmap_check_kept: the counts of a kept table, its changes, and both together.
+//
+// Everything is read in one snapshot: the counts of the last merge, the log, and the current rows of the transactions that the
+// log names. The rows that such a transaction had at the merge are its current rows with the log undone. A transaction
+// of the server changes the table and the log together, and a merge changes the counts and the log together, so any
+// snapshot sees a state in which this arithmetic holds (docs/kept-counts.md says why).
+//
+// Cost: a question about some items reads their chunks, the supports of all items, the log, and the rows of the
+// transactions in the log; a question about all items reads all chunks.
+#include "extension/functions/kept_answer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/polled.h"
+#include "extension/functions/kept_setup.h"
+#include "extension/server/boundary.h"
+#include "extension/server/settings.h"
+#include "extension/types/pair_counts_datum.h"
+#include "extension/types/text_items.h"
+#include "pairs/counts/kept_counts.h"
+#include "pairs/counts/pair_counts_build.h"
+#include "relation/row_log.h"
+
+#include "extension/server/pg.h"
+
+using namespace batmap;
+using namespace batmap::pg;
+
+namespace {
+
+constexpr long kFetchRows = 8192;
+constexpr uint64_t kPairsAPart = 32 * kPairsAChunk;  // of the first count, which is cut into chunks part by part: 32 MB
+constexpr const char* kMismatchHint =
+    "Were triggers disabled, or the companions changed? batmap_unkeep and batmap_keep count again.";
+
+/// A row of the log, or a current row of one of its transactions.
+struct LoggedRow {
+  int64_t tid;
+  int64_t item;    // of texts: the offset in the texts, then the number
+  int32_t change;  // by the log
+  int32_t now;     // 1: a current row
+};
+
+/// The engine's side of one call.
+struct KeptWork : CountsWork {
+  KeptWork()
+      : rows(meter),
+        texts(meter),
+        names(meter),
+        before(meter),
+        after(meter),
+        before_supports(meter),
+        after_supports(meter) {}
+
+  GrowingBuffer<LoggedRow> rows;
+  GrowingBuffer<std::byte> texts;         // of each its length as size_t, then its bytes
+  GrowingBuffer<std::string_view> names;  // ascending
+  GrowingBuffer<std::byte> before, after, before_supports, after_supports;
+  CountsChange change;
+  std::unique_ptr<KeptCounts> counts;
+  std::vector<MadeChunk> made;
+  std::vector<CountsKey> lows;
+  uint64_t log_rows = 0;
+
+  std::string_view text_at(int64_t offset) const {
+    size_t length;
+    memcpy(&length, texts.begin() + offset, sizeof length);
+    return {reinterpret_cast<const char*>(texts.begin() + offset + sizeof length), length};
+  }
+};
+
+/// Some items, or all.
+struct Selection {
+  bool all = true;
+  std::vector<CountsKey>* items = nullptr;  // owned by a context
+};
+
+// ---- the change since the merge
+
+const char* change_query(const KeptTable& kept) {
+  const char* const log = qualified_name(kept.companions.log);
+  const char* const rows = qualified_name(kept.companions.rows);
+  const char* const item = as_item("item", kept.has_texts);
+  // OFFSET keeps the inner query apart, so that it is a look-up for each tid, whatever the planner thinks of the log.
+  if (is_integer_type(kept.tid_type))
+    return psprintf(
+        "SELECT tid::int8, %s, change::int4, 0 FROM %s UNION ALL "
+        "SELECT d.tid::int8, r.item, 0, 1 FROM (SELECT DISTINCT tid FROM %s) d "
+        "CROSS JOIN LATERAL (SELECT %s AS item FROM %s r WHERE r.tid = d.tid AND r.item IS NOT NULL OFFSET 0) r",
+        item, log, log, item, rows);
+  return psprintf(
+      "WITH l AS MATERIALIZED (SELECT tid, %s AS item, change FROM %s), "
+      "d AS MATERIALIZED (SELECT tid, row_number() OVER () AS code FROM (SELECT DISTINCT tid FROM l) q) "
+      "SELECT d.code, l.item, l.change::int4, 0 FROM l JOIN d ON d.tid = l.tid UNION ALL "
+      "SELECT d.code, r.item, 0, 1 FROM d "
+      "CROSS JOIN LATERAL (SELECT %s AS item FROM %s r WHERE r.tid = d.tid AND r.item IS NOT NULL OFFSET 0) r",
+      item, log, item, rows);
+}
+
+/// Reads the log and the current rows of its transactions, in the active snapshot.
+void read_change(const KeptTable& kept, KeptWork& work) {
+  const SPIPlanPtr plan = SPI_prepare(change_query(kept), 0, nullptr);
+  if (plan == nullptr) elog(ERROR, "statement failed: %s", SPI_result_code_string(SPI_result));
+  const Portal portal = SPI_cursor_open(nullptr, plan, nullptr, nullptr, true);
+  const MemoryContext batch = AllocSetContextCreate(CurrentMemoryContext, "batmap change", ALLOCSET_DEFAULT_SIZES);
+  for (;;) {
+    CHECK_FOR_INTERRUPTS();
+    SPI_cursor_fetch(portal, true, kFetchRows);
+    const uint64 count = SPI_processed;
+    if (count == 0) break;
+    const TupleDesc columns = SPI_tuptable->tupdesc;
+    const MemoryContext caller = MemoryContextSwitchTo(batch);
+    auto* const rows = static_cast<LoggedRow*>(palloc(count * sizeof(LoggedRow)));
+    auto* const texts = static_cast<text**>(palloc0(count * sizeof(text*)));
+    for (uint64 k = 0; k < count; ++k) {
+      Datum values[4];
+      bool nulls[4];
+      heap_deform_tuple(SPI_tuptable->vals[k], columns, values, nulls);
+      if (nulls[0] || nulls[1]) continue;  // the owner could have written them into the log
+      if (kept.has_texts) texts[k] = DatumGetTextPP(values[1]);
+      rows[k] = {DatumGetInt64(values[0]), kept.has_texts ? 0 : DatumGetInt64(values[1]),
+                 nulls[2] ? 0 : DatumGetInt32(values[2]), DatumGetInt32(values[3])};
+      work.log_rows += rows[k].now == 0;
+    }
+    guarded([&] {
+      for (uint64 k = 0; k < count; ++k) {
+        if (texts[k] != nullptr) {
+          const size_t length = VARSIZE_ANY_EXHDR(texts[k]);
+          rows[k].item = static_cast<int64_t>(work.texts.size());
+          std::byte* const room = work.texts.room(sizeof length + length);
+          memcpy(room, &length, sizeof length);
+          memcpy(room + sizeof length, VARDATA_ANY(texts[k]), length);
+          work.texts.add(sizeof length + length);
+        }
+        work.rows.push_back(rows[k]);
+      }
+    });
+    MemoryContextSwitchTo(caller);
+    MemoryContextReset(batch);
+    SPI_freetuptable(SPI_tuptable);
+  }
+  SPI_cursor_close(portal);
+  MemoryContextDelete(batch);
+}
+
+/// Numbers the texts, ascending. The engine's part, as what follows.
+void number_texts(KeptWork& work) {
+  const CancelToken& cancel = work.options.cancel;
+  for (const LoggedRow& row : work.rows.span()) work.names.push_back(work.text_at(row.item));
+  std::sort(work.names.begin(), work.names.end(), polled(cancel, std::less<std::string_view>()));
+  work.names.shrink(static_cast<size_t>(std::unique(work.names.begin(), work.names.end()) - work.names.begin()));
+  in_parts(work.rows.size(), cancel, [&](size_t begin, size_t end) {
+    for (size_t k = begin; k < end; ++k) {
+      const auto* const at = std::lower_bound(work.names.begin(), work.names.end(), work.text_at(work.rows[k].item));
+      work.rows[k].item = at - work.names.begin();
+    }
+  });
+}
+
+void count_rows(std::span<const TidItem> rows, GrowingBuffer<std::byte>& out, const KeptWork& work) {
+  RowLog log(*work.options.memory);
+  log.append_rows(rows);
+  log.seal();
+  count_pairs_of(log.chunks(), 0, selected_kernels(), out, work.options, work.names.span());
+}
+
+/// The items of a selection that occur in the change: numbers as in its rows, ascending.
+std::vector<int64_t> selected_numbers(const KeptWork& work, const Selection& selection, bool has_texts) {
+  std::vector<int64_t> numbers;
+  for (const CountsKey& item : *selection.items) {
+    if (!has_texts) {
+      numbers.push_back(item.number);
+      continue;
+    }
+    const auto* const at = std::lower_bound(work.names.begin(), work.names.end(), item.text);
+    if (at != work.names.end() && *at == item.text) numbers.push_back(at - work.names.begin());
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+/// Counts the transactions that changed, as they were at the merge and as they are.
+/// @throws Error{kInvalidParameter} if the log took away a row that was not there
+void count_change(const KeptTable& kept, const Selection& selection, KeptWork& work) {
+  if (work.rows.empty()) return;
+  if (kept.has_texts) number_texts(work);
+  std::sort(work.rows.begin(), work.rows.end(), polled(work.options.cancel, [](const LoggedRow& x, const LoggedRow& y) {
+              return std::pair(x.tid, x.item) < std::pair(y.tid, y.item);
+            }));
+  const std::vector<int64_t> wanted =
+      selection.all ? std::vector<int64_t>() : selected_numbers(work, selection, kept.has_texts);
+  // Rows of transactions that are not the same as before, and of those the ones with a selected item.
+  GrowingBuffer<TidItem> before(work.meter), after(work.meter), before_wanted(work.meter), after_wanted(work.meter);
+  const LoggedRow* const end = work.rows.end();
+  for (const LoggedRow* row = work.rows.begin(); row != end;) {
+    const int64_t tid = row->tid;
+    const size_t first_before = before.size();
+    const size_t first_after = after.size();
+    bool changed = false;
+    bool has_wanted = false;
+    while (row != end && row->tid == tid) {
+      const int64_t item = row->item;
+      int64_t now = 0;
+      int64_t change = 0;
+      for (; row != end && row->tid == tid && row->item == item; ++row) now += row->now, change += row->change;
+      const int64_t then = now - change;
+      if (then < 0) throw Error(ErrorCode::kInvalidParameter, "the log has more rows of a transaction than the table");
+      if (then > 0) before.push_back({tid, item});
+      if (now > 0) after.push_back({tid, item});
+      changed |= (then > 0) != (now > 0);
+      has_wanted |= (then > 0 || now > 0) && std::binary_search(wanted.begin(), wanted.end(), item);
+    }
+    if (!changed) {
+      before.shrink(first_before);
+      after.shrink(first_after);
+    } else if (has_wanted) {
+      for (size_t k = first_before; k < before.size(); ++k) before_wanted.push_back(before[k]);
+      for (size_t k = first_after; k < after.size(); ++k) after_wanted.push_back(after[k]);
+    }
+  }
+  const auto rows_of = [](const GrowingBuffer<TidItem>& rows) {
+    return std::span<const TidItem>(rows.begin(), rows.size());
+  };
+  work.rows.reset();
+  if (selection.all) {
+    count_rows(rows_of(before), work.before, work);
+    count_rows(rows_of(after), work.after, work);
+    work.change = {work.before.begin(), work.after.begin(), work.before.begin(), work.after.begin()};
+    return;
+  }
+  count_supports_of(rows_of(before), work.before_supports, work.options, work.names.span());
+  count_supports_of(rows_of(after), work.after_supports, work.options, work.names.span());
+  count_rows(rows_of(before_wanted), work.before, work);
+  count_rows(rows_of(after_wanted), work.after, work);
+  work.change = {work.before_supports.begin(), work.after_supports.begin(), work.before.begin(), work.after.begin()};
+}
+
+/// Runs engine code over the companions. Counts that do not fit are an error that names the table.
+template <typename Body>
+void over_companions(const char* table, Body body) {
+  guarded([&] {
+    try {
+      body();
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kInvalidParameter) throw;
+      throw Error(ErrorCode::kInvalidData,
+                  "kept counts of table \"" + std::string(table) + "\" do not match its rows: " + error.what(),
+                  kMismatchHint);
+    }
+  });
+}
+
+// ---- the counts of the merge
+
+/// A stored value as it is used. @param kept  texts or integers must be its items
+const std::byte* stored_value(const KeptTable& kept, Datum value) {
+  struct varlena* const counts = counts_finished(flat_fetched(kPairCountsType, value));
+  check_counts_items(counts, kept.has_texts, kMismatchHint);
+  return counts_bytes(counts);
+}
+
+CountsKey key_of_datum(const KeptTable& kept, Datum value) {
+  if (!kept.has_texts) return {DatumGetInt64(value), {}};
+  const text* const key = DatumGetTextPP(value);
+  return {0, {VARDATA_ANY(key), static_cast<size_t>(VARSIZE_ANY_EXHDR(key))}};
+}
+
+Datum datum_of_key(const KeptTable& kept, const CountsKey& key) {
+  if (!kept.has_texts) return Int64GetDatum(key.number);
+  return PointerGetDatum(cstring_to_text_with_len(key.text.data(), static_cast<int>(key.text.size())));
+}
+
+CountsKey least_key() { return {INT64_MIN, {}}; }
+
+Oid key_type(const KeptTable& kept) { return kept.has_texts ? TEXTOID : INT8OID; }
+
+struct Stored {
+  const std::byte* supports = nullptr;
+  StoredChunk* chunks = nullptr;
+  size_t count = 0;
+};
+
+[[noreturn]] void raise_too_old(const KeptTable& kept) {
+  ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+                  errmsg("the counts of table \"%s\" are newer than this snapshot", get_rel_name(kept.table)),
+                  errdetail("The table was truncated, or batmap_keep was called, after the snapshot was taken."),
+                  errhint("Ask again in a new transaction.")));
+  pg_unreachable();
+}
+
+/// Reads the counts, in the active snapshot. They live as long as the SPI connection.
+Stored read_stored(const KeptTable& kept, const Selection& selection) {
+  const char* const counts = qualified_name(kept.companions.counts);
+  if (selection.all) {
+    run_statement(psprintf("SELECT part, low, counts FROM %s ORDER BY part, low", counts), true);
+  } else {
+    const size_t count = selection.items->size();
+    auto* const keys = static_cast<Datum*>(palloc(Max(count, 1) * sizeof(Datum)));
+    for (size_t k = 0; k < count; ++k) keys[k] = datum_of_key(kept, (*selection.items)[k]);
+    ArrayType* const array = kept.has_texts
+                                 ? construct_array(keys, static_cast<int>(count), TEXTOID, -1, false, TYPALIGN_INT)
+                                 : construct_array(keys, static_cast<int>(count), INT8OID, 8, true, TYPALIGN_DOUBLE);
+    Oid type = kept.has_texts ? TEXTARRAYOID : INT8ARRAYOID;
+    Datum value = PointerGetDatum(array);
+    const char* const collate = kept.has_texts ? " COLLATE \"C\"" : "";
+    run_statement(
+        psprintf("SELECT part, low, counts FROM %s WHERE part = %d UNION ALL "
+                 "(SELECT part, low, counts FROM %s WHERE part = %d AND low IN (SELECT (SELECT max(n.low) FROM %s n "
+                 "WHERE n.part = %d AND n.low <= i%s) FROM unnest($1) i) ORDER BY low)",
+                 counts, kSupportsPart, counts, kPairsPart, counts, kPairsPart, collate),
+        1, &type, &value, true);
+  }
+  const uint64 rows = SPI_processed;
+  Stored stored;
+  stored.chunks = static_cast<StoredChunk*>(palloc(Max(rows, 1) * sizeof(StoredChunk)));
+  for (uint64 k = 0; k < rows; ++k) {
+    CHECK_FOR_INTERRUPTS();
+    Datum values[3];
+    bool nulls[3];
+    heap_deform_tuple(SPI_tuptable->vals[k], SPI_tuptable->tupdesc, values, nulls);
+    if (nulls[0] || nulls[1] || nulls[2]) continue;
+    const std::byte* const value = stored_value(kept, values[2]);
+    if (DatumGetInt16(values[0]) == kSupportsPart)
+      stored.supports = value;
+    else
+      stored.chunks[stored.count++] = {key_of_datum(kept, values[1]), value};
+  }
+  if (stored.supports == nullptr) raise_too_old(kept);
+  return stored;
+}
+
+// ---- questions
+
+enum class Answer { kFresh, kMirrored };
+
+/// The counts of a table in the active snapshot, in memory of the caller's context.
+/// @param matches  set to false instead of an error if the companions do not match the rows; nullptr: an error
+struct varlena* fresh_counts(const KeptTable& kept, const Selection& selection, Answer answer, bool* matches = nullptr) {
+  const MemoryContext caller = CurrentMemoryContext;
+  const char* const name = get_rel_name(kept.table);
+  AsOwner owner(kept.owner);
+  SPI_connect();
+  KeptWork* const work = ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace();
+  read_change(kept, *work);
+  const Stored stored = read_stored(kept, selection);
+  bool fits = true;
+  over_companions(name, [&] {
+    try {
+      count_change(kept, selection, *work);
+      const std::unique_ptr<KeptCounts> counts =
+          KeptCounts::make(stored.supports, work->change, kept.has_texts, work->options);
+      const std::span<const StoredChunk> chunks{stored.chunks, stored.count};
+      if (selection.all)
+        counts->write_all(chunks, work->bytes, answer == Answer::kMirrored);
+      else
+        counts->write_selected(chunks, *selection.items, work->bytes);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kInvalidParameter || matches == nullptr) throw;
+      fits = false;
+    }
+  });
+  if (matches != nullptr) *matches = fits;
+  struct varlena* value = nullptr;
+  if (fits) {
+    const MemoryContext inner = MemoryContextSwitchTo(caller);
+    value = counts_allocate(work->bytes.size());
+    memcpy(VARDATA(value), work->bytes.begin(), work->bytes.size());
+    MemoryContextSwitchTo(inner);
+  }
+  SPI_finish();
+  owner.end();
+  return value;
+}
+
+/// A query for the counts of the rows as they are.
+const char* recount_query(const KeptTable& kept, Oid function) {
+  const char* const schema = quote_identifier(get_namespace_name(get_func_namespace(function)));
+  const char* const rows = qualified_name(kept.companions.rows);
+  const char* const item = as_item("item", kept.has_texts);
+  if (is_integer_type(kept.tid_type))
+    return psprintf("SELECT %s.batmap_pair_counts_agg(tid::int8, %s) FROM %s", schema, item, rows);
+  return psprintf(
+      "SELECT %s.batmap_pair_counts_agg(tid, %s) FROM (SELECT dense_rank() OVER (ORDER BY tid) AS tid, item FROM %s "
+      "WHERE tid IS NOT NULL) q",
+      schema, item, rows);
+}
+
+/// The counts of the rows in the active snapshot; nullptr: there are none. They live as long as the SPI connection.
+struct varlena* recounted(const KeptTable& kept, Oid function) {
+  run_statement(recount_query(kept, function), true);
+  bool is_null;
+  const Datum value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
+  return is_null ? nullptr : counts_finished(flat_fetched(kPairCountsType, value));
+}
+
+// ---- writing
+
+void write_counts(const KeptTable& kept, const char* statement, int16 part, const CountsKey& low, const std::byte* bytes,
+                  size_t size) {
+  const char* const text = psprintf(statement, qualified_name(kept.companions.counts));
+  Oid types[3] = {INT2OID, key_type(kept), get_atttype(kept.companions.counts, 3)};
+  struct varlena* const value = counts_allocate(size);
+  if (size > 0) memcpy(VARDATA(value), bytes, size);
+  Datum values[3] = {Int16GetDatum(part), datum_of_key(kept, low), PointerGetDatum(value)};
+  run_statement(text, 3, types, values);
+}
+
+constexpr const char* kInsert = "INSERT INTO %s VALUES ($1, $2, $3)";
+constexpr const char* kUpdate = "UPDATE %s SET counts = $3 WHERE part = $1 AND low = $2";
+
+void delete_chunk(const KeptTable& kept, const CountsKey& low) {
+  Oid type = key_type(kept);
+  Datum value = datum_of_key(kept, low);
+  run_statement(psprintf("DELETE FROM %s WHERE part = %d AND low = $1", qualified_name(kept.companions.counts), kPairsPart),
+                1, &type, &value);
+}
+
+/// Writes the chunks that a merge has made. @param was_there  whether the first one replaces a chunk
+void write_made(const KeptTable& kept, const KeptWork& work, bool was_there) {
+  const MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "batmap chunk", ALLOCSET_DEFAULT_SIZES);
+  for (size_t k = 0; k < work.made.size(); ++k) {
+    CHECK_FOR_INTERRUPTS();
+    const MadeChunk& chunk = work.made[k];
+    const MemoryContext caller = MemoryContextSwitchTo(scratch);
+    write_counts(kept, k == 0 && was_there ? kUpdate : kInsert, kPairsPart, chunk.low, work.bytes.begin() + chunk.begin,
+                 chunk.bytes);
+    MemoryContextSwitchTo(caller);
+    MemoryContextReset(scratch);
+  }
+  MemoryContextDelete(scratch);
+}
+
+/// The low keys of the chunks in the active snapshot.
+void read_lows(const KeptTable& kept, KeptWork& work) {
+  run_statement(
+      psprintf("SELECT low FROM %s WHERE part = %d ORDER BY low", qualified_name(kept.companions.counts), kPairsPart), true);
+  const uint64 count = SPI_processed;
+  auto* const keys = static_cast<CountsKey*>(palloc(Max(count, 1) * sizeof(CountsKey)));
+  for (uint64 k = 0; k < count; ++k) {
+    bool is_null;
+    keys[k] = key_of_datum(kept, SPI_getbinval(SPI_tuptable->vals[k], SPI_tuptable->tupdesc, 1, &is_null));
+  }
+  guarded([&] { work.lows.assign(keys, keys + count); });
+}
+
+const std::byte* read_chunk_of(const KeptTable& kept, const CountsKey& low) {
+  Oid type = key_type(kept);
+  Datum value = datum_of_key(kept, low);
+  run_statement(
+      psprintf("SELECT counts FROM %s WHERE part = %d AND low = $1", qualified_name(kept.companions.counts), kPairsPart), 1,
+      &type, &value, true);
+  if (SPI_processed != 1) return nullptr;
+  bool is_null;
+  const Datum counts = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
+  return is_null ? nullptr : stored_value(kept, counts);
+}
+
+bool is_least(const KeptTable& kept, const CountsKey& low) {
+  return kept.has_texts ? low.text.empty() : low.number == INT64_MIN;
+}
+
+/// Merges the change into the chunks. SPI is connected, as the owner; reads are in the active snapshot.
+void merge_chunks(const KeptTable& kept, const char* name, KeptWork& work) {
+  read_lows(kept, work);
+  const bool has_first = !work.lows.empty() && is_least(kept, work.lows[0]);
+  if (!has_first) guarded([&] { work.lows.insert(work.lows.begin(), least_key()); });
+  const MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "batmap merge", ALLOCSET_DEFAULT_SIZES);
+  for (size_t k = 0; k < work.lows.size(); ++k) {
+    CHECK_FOR_INTERRUPTS();
+    const CountsKey low = work.lows[k];
+    const CountsKey* const high = k + 1 < work.lows.size() ? &work.lows[k + 1] : nullptr;
+    bool changes = false;
+    over_companions(name, [&] { changes = work.counts->changes(low, high); });
+    if (!changes) continue;
+    const MemoryContext caller = MemoryContextSwitchTo(scratch);
+    const bool was_there = k > 0 || has_first;
+    const std::byte* const value = was_there ? read_chunk_of(kept, low) : nullptr;
+    SPITupleTable* const read = was_there ? SPI_tuptable : nullptr;
+    over_companions(name, [&] {
+      work.made.clear();
+      work.bytes.shrink(0);
+      work.counts->merge({low, value}, high, work.bytes, work.made);
+    });
+    if (work.made.empty() && was_there) delete_chunk(kept, low);
+    write_made(kept, work, was_there);
+    if (read != nullptr) SPI_freetuptable(read);
+    MemoryContextSwitchTo(caller);
+    MemoryContextReset(scratch);
+  }
+  MemoryContextDelete(scratch);
+}
+
+/// The items of an array argument, in `context`. @return all, if it is NULL
+Selection read_selection(FunctionCallInfo fcinfo, int argument, bool texts, MemoryContext context) {
+  Selection selection;
+  if (PG_ARGISNULL(argument)) return selection;
+  selection.all = false;
+  const MemoryContext caller = MemoryContextSwitchTo(context);
+  ArrayType* const array = PG_GETARG_ARRAYTYPE_P(argument);
+  Datum* values;
+  bool* nulls;
+  int count;
+  if (texts)
+    deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls, &count);
+  else
+    deconstruct_array(array, INT8OID, 8, true, TYPALIGN_DOUBLE, &values, &nulls, &count);
+  selection.items = ContextOwned<std::vector<CountsKey>>::reserve(context)->emplace();
+  for (int k = 0; k < count; ++k) {
+    if (nulls[k]) continue;
+    CountsKey key;
+    if (texts) {
+      const text* const value = DatumGetTextPP(values[k]);
+      key.text = {VARDATA_ANY(value), static_cast<size_t>(VARSIZE_ANY_EXHDR(value))};
+    } else {
+      key.number = DatumGetInt64(values[k]);
+    }
+    guarded([&] { selection.items->push_back(key); });
+  }
+  MemoryContextSwitchTo(caller);
+  return selection;
+}
+
+Datum kept_counts_answer(FunctionCallInfo fcinfo, bool texts) {
+  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+  const KeptTable kept = kept_table_to_read(PG_GETARG_OID(0));
+  const Selection selection = read_selection(fcinfo, 1, texts, CurrentMemoryContext);
+  if (kept.has_texts != texts && (texts || !selection.all))
+    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                    errmsg("the items of the kept counts of table \"%s\" are %s", get_rel_name(kept.table),
+                           kept.has_texts ? "text" : "integers"),
+                    errhint("Use the function %s.", kept.has_texts ? "whose name ends in _of" : "without _of in its name")));
+  PG_RETURN_POINTER(fresh_counts(kept, selection, Answer::kFresh));
+}
+
+}  // namespace
+
+namespace batmap::pg {
+
+void insert_no_counts(const KeptTable& kept) {
+  KeptWork* const work = ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace();
+  guarded([&] { KeptCounts::make(nullptr, {}, kept.has_texts, work->options)->write_supports(work->bytes); });
+  write_counts(kept, kInsert, kSupportsPart, least_key(), work->bytes.begin(), work->bytes.size());
+}
+
+void count_kept_rows(const KeptTable& kept, Oid function) {
+  const char* const name = get_rel_name(kept.table);
+  AsOwner owner(kept.owner);
+  SPI_connect();
+  // The snapshot of the transaction may be older than the lock on the table.
+  PushActiveSnapshot(GetLatestSnapshot());
+  KeptWork* const work = ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace();
+  struct varlena* const counted = recounted(kept, function);
+  PopActiveSnapshot();
+  if (counted == nullptr) {
+    insert_no_counts(kept);
+  } else {
+    over_companions(name, [&] {
+      work->change.supports_after = work->change.pairs_after = counts_bytes(counted);
+      work->counts = KeptCounts::make(nullptr, work->change, kept.has_texts, work->options);
+      work->counts->write_supports(work->bytes);
+      work->lows = work->counts->cuts(kPairsAPart);
+      work->lows.insert(work->lows.begin(), least_key());
+    });
+    write_counts(kept, kInsert, kSupportsPart, least_key(), work->bytes.begin(), work->bytes.size());
+    for (size_t k = 0; k < work->lows.size(); ++k) {
+      over_companions(name, [&] {
+        work->made.clear();
+        work->bytes.shrink(0);
+        work->counts->merge({work->lows[k], nullptr}, k + 1 < work->lows.size() ? &work->lows[k + 1] : nullptr, work->bytes,
+                            work->made);
+      });
+      write_made(kept, *work, false);
+    }
+  }
+  SPI_finish();
+  owner.end();
+}
+
+}  // namespace batmap::pg
+
+BATMAP_FUNCTION(batmap_kept_counts) { return kept_counts_answer(fcinfo, false); }
+
+BATMAP_FUNCTION(batmap_kept_counts_of) { return kept_counts_answer(fcinfo, true); }
+
+BATMAP_FUNCTION(batmap_merge_kept) {
+  const KeptTable kept = kept_table_to_change(PG_GETARG_OID(0));
+  const char* const name = get_rel_name(kept.table);
+  // Merges wait for each other, nobody else does. The view is locked because VACUUM never is on it.
+  LockRelationOid(kept.companions.rows, ShareUpdateExclusiveLock);
+  AsOwner owner(kept.owner);
+  SPI_connect();
+  tie_companions(kept.table, kept.companions);
+  // What is merged, and what is deleted from the log, is what this snapshot sees: rows of transactions that are in
+  // progress stay in the log.
+  const Snapshot snapshot = RegisterSnapshot(GetTransactionSnapshot());
+  PushActiveSnapshot(snapshot);
+  KeptWork* const work = ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace();
+  read_change(kept, *work);
+  if (work->log_rows > 0) {
+    const SPIPlanPtr deletion = SPI_prepare(psprintf("DELETE FROM %s", qualified_name(kept.companions.log)), 0, nullptr);
+    if (deletion == nullptr) elog(ERROR, "statement failed: %s", SPI_result_code_string(SPI_result));
+    const int status = SPI_execute_snapshot(deletion, nullptr, nullptr, snapshot, InvalidSnapshot, false, true, 0);
+    if (status < 0) elog(ERROR, "statement failed: %s", SPI_result_code_string(status));
+    if (SPI_processed != work->log_rows) elog(ERROR, "log of table \"%s\" has changed during the merge", name);
+    const Stored stored =
+        read_stored(kept, {false, ContextOwned<std::vector<CountsKey>>::reserve(CurrentMemoryContext)->emplace()});
+    over_companions(name, [&] {
+      count_change(kept, {}, *work);
+      work->counts = KeptCounts::make(stored.supports, work->change, kept.has_texts, work->options);
+      work->counts->write_supports(work->bytes);
+    });
+    write_counts(kept, kUpdate, kSupportsPart, least_key(), work->bytes.begin(), work->bytes.size());
+    merge_chunks(kept, name, *work);
+  }
+  PopActiveSnapshot();
+  UnregisterSnapshot(snapshot);
+  const auto merged = static_cast<int64>(work->log_rows);
+  SPI_finish();
+  owner.end();
+  PG_RETURN_INT64(merged);
+}
+
+BATMAP_FUNCTION(batmap_check_kept) {
+  const KeptTable kept = kept_table_to_change(PG_GETARG_OID(0));
+  bool matches = true;
+  struct varlena* values[2] = {};
+  values[0] = fresh_counts(kept, {}, Answer::kFresh, &matches);
+  if (matches) values[1] = fresh_counts(kept, {}, Answer::kMirrored, &matches);
+  if (!matches) PG_RETURN_BOOL(false);
+  AsOwner owner(kept.owner);
+  SPI_connect();
+  struct varlena* counted = recounted(kept, fcinfo->flinfo->fn_oid);
+  for (struct varlena* const value : values) {
+    if (counted == nullptr) {
+      const PairCountsHeader header = pair_counts_header(counts_bytes(value));
+      matches &= header.total == 0 && header.items == 0;
+    } else {
+      matches &= VARSIZE(value) == VARSIZE(counted) && memcmp(value, counted, VARSIZE(counted)) == 0;
+    }
+  }
+  SPI_finish();
+  owner.end();
+  PG_RETURN_BOOL(matches);
+}

@@ -1,0 +1,303 @@
+// batmap_keep, batmap_unkeep, and what the view batmap_kept shows. See kept_table.h for the companions.
+#include "extension/functions/kept_setup.h"
+
+#include <initializer_list>
+
+#include "extension/functions/kept_answer.h"
+#include "extension/server/boundary.h"
+#include "extension/types/pair_counts_datum.h"
+
+#include "extension/server/pg.h"
+
+using namespace batmap;
+using namespace batmap::pg;
+
+namespace batmap::pg {
+
+void run_statement(const char* text, bool reads) { run_statement(text, 0, nullptr, nullptr, reads); }
+
+void run_statement(const char* text, int count, Oid* types, Datum* values, bool reads) {
+  const int status = SPI_execute_with_args(text, count, types, values, nullptr, reads, 0);
+  if (status < 0) elog(ERROR, "statement failed: %s: %s", SPI_result_code_string(status), text);
+}
+
+void tie_companions(Oid table, const Companions& companions) {
+  const ObjectAddress referenced = {RelationRelationId, table, 0};
+  for (const Oid companion : {companions.rows, companions.counts, companions.log}) {
+    const ObjectAddress depender = {RelationRelationId, companion, 0};
+    deleteDependencyRecordsForSpecific(RelationRelationId, companion, DEPENDENCY_AUTO, RelationRelationId, table);
+    recordDependencyOn(&depender, &referenced, DEPENDENCY_AUTO);
+  }
+}
+
+void empty_companions(const KeptTable& kept) {
+  AsOwner owner(kept.owner);
+  SPI_connect();
+  const char* const counts = qualified_name(kept.companions.counts);
+  run_statement(psprintf("TRUNCATE %s, %s", counts, qualified_name(kept.companions.log)));
+  insert_no_counts(kept);
+  SPI_finish();
+  owner.end();
+}
+
+}  // namespace batmap::pg
+
+namespace {
+
+constexpr const char* kFunctionName = "_batmap_keep_changes";
+
+/// A column of the table by its name.
+AttrNumber find_column(Relation table, const char* role, const char* name) {
+  const AttrNumber column = get_attnum(RelationGetRelid(table), name);
+  if (column > 0) return column;
+  ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
+                  errmsg("%s column \"%s\" of table \"%s\" does not exist", role, name, RelationGetRelationName(table)),
+                  errhint("Name a column of the table; expressions are not possible.")));
+  pg_unreachable();
+}
+
+/// Transactions are told apart with the operators that stand in pg_catalog.
+void check_tid_type(Oid type) {
+  const HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(getBaseType(type)));
+  if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for type %u", type);
+  const bool is_built_in = reinterpret_cast<Form_pg_type>(GETSTRUCT(tuple))->typnamespace == PG_CATALOG_NAMESPACE;
+  ReleaseSysCache(tuple);
+  const TypeCacheEntry* const operators = lookup_type_cache(type, TYPECACHE_EQ_OPR | TYPECACHE_LT_OPR);
+  if (is_built_in && OidIsValid(operators->eq_opr) && OidIsValid(operators->lt_opr)) return;
+  ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("tids of type %s cannot be kept", format_type_be(type)),
+                  errhint("A tid is of a type that the server brings and can sort: an integer, a text, a uuid, a date.")));
+}
+
+/// Questions read the rows of single tids.
+void check_index(Relation table, AttrNumber tid, const char* name) {
+  List* const indexes = RelationGetIndexList(table);
+  const ListCell* cell;
+  bool found = false;
+  foreach (cell, indexes) {
+    const Relation index = index_open(lfirst_oid(cell), AccessShareLock);
+    const Form_pg_index form = index->rd_index;
+    found |= form->indisvalid && form->indnkeyatts > 0 && form->indkey.values[0] == tid &&
+             RelationGetIndexPredicate(index) == NIL &&
+             (index->rd_rel->relam == BTREE_AM_OID || index->rd_rel->relam == HASH_AM_OID);
+    index_close(index, AccessShareLock);
+  }
+  if (found) return;
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("table \"%s\" has no index that begins with column \"%s\"", RelationGetRelationName(table), name),
+                  errhint("CREATE INDEX ON %s (%s): kept counts read the rows of the transactions that changed.",
+                          qualified_name(RelationGetRelid(table)), quote_identifier(name))));
+}
+
+/// The filter must be one expression, because it becomes part of a statement.
+void check_expression(const char* filter) {
+  const char* const text = psprintf("SELECT (%s\n)", filter);
+  const List* const statements = raw_parser(text, RAW_PARSE_DEFAULT);
+  const auto* const select =
+      list_length(statements) == 1 ? castNode(SelectStmt, linitial_node(RawStmt, statements)->stmt) : nullptr;
+  if (select == nullptr || list_length(select->targetList) != 1 || select->fromClause != NIL ||
+      select->whereClause != nullptr || select->op != SETOP_NONE || select->sortClause != NIL ||
+      select->limitCount != nullptr)
+    ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR), errmsg("filter \"%s\" is no condition", filter),
+                    errhint("Write what would stand behind WHERE, for example filter => 'quantity > 0'.")));
+}
+
+/// A new relation in the schema of the table.
+struct NewRelation {
+  NewRelation(Oid table, const char* what)
+      : schema(get_rel_namespace(table)),
+        name(ChooseRelationName(get_rel_name(table), nullptr, what, schema, false)),
+        qualified(quote_qualified_identifier(get_namespace_name(schema), name)) {}
+
+  Oid oid() const { return get_relname_relid(name, schema); }
+
+  Oid schema;
+  const char* name;
+  const char* qualified;
+};
+
+struct KeepCall {
+  const char* tid;
+  const char* item;
+  const char* filter;  // nullptr: none
+};
+
+Companions make_companions(Oid table, const KeepCall& call, bool has_texts, Oid function) {
+  const char* const name = qualified_name(table);
+  const char* const schema = quote_identifier(get_namespace_name(get_func_namespace(function)));
+  const NewRelation rows(table, "kept_rows");
+  run_statement(psprintf("CREATE VIEW %s AS SELECT %s AS tid, %s AS item FROM %s%s%s%s", rows.qualified,
+                         quote_identifier(call.tid), quote_identifier(call.item), name,
+                         call.filter != nullptr ? " WHERE (" : "", call.filter != nullptr ? call.filter : "",
+                         call.filter != nullptr ? "\n)" : ""));
+  const NewRelation counts(table, "kept_counts");
+  run_statement(psprintf(
+      "CREATE TABLE %s (part pg_catalog.int2, low %s, counts %s.batmap_pair_counts NOT NULL, PRIMARY KEY (part, low))",
+      counts.qualified, has_texts ? "pg_catalog.text COLLATE pg_catalog.\"C\"" : "pg_catalog.int8", schema));
+  run_statement(psprintf("ALTER TABLE %s ALTER COLUMN counts SET STORAGE EXTERNAL", counts.qualified));
+  const NewRelation log(table, "kept_log");
+  run_statement(psprintf("CREATE TABLE %s AS SELECT tid, item, 0::pg_catalog.int2 AS change FROM %s WITH NO DATA",
+                         log.qualified, rows.qualified));
+  run_statement(psprintf("ALTER TABLE %s REPLICA IDENTITY FULL", log.qualified));
+  run_statement(psprintf("COMMENT ON VIEW %s IS 'batmap: the rows whose counts are kept'", rows.qualified));
+  run_statement(psprintf("COMMENT ON TABLE %s IS 'batmap: kept counts as of the last merge'", counts.qualified));
+  run_statement(psprintf("COMMENT ON TABLE %s IS 'batmap: rows that came and went since the last merge'", log.qualified));
+  const auto trigger = [&](const char* trigger_name, const char* event, const char* clauses) {
+    run_statement(psprintf("CREATE TRIGGER %s AFTER %s ON %s %s EXECUTE FUNCTION %s.%s()", trigger_name, event, name,
+                           clauses, schema, kFunctionName));
+  };
+  trigger(kInsertTrigger, "INSERT", "REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT");
+  trigger(kUpdateTrigger, "UPDATE", "REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT");
+  trigger(kDeleteTrigger, "DELETE", "REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT");
+  trigger(kTruncateTrigger, "TRUNCATE", "FOR EACH STATEMENT");
+  trigger(
+      kRowTrigger, "INSERT OR UPDATE OR DELETE",
+      psprintf("FOR EACH ROW WHEN (%s::pg_catalog.regclass IS NOT NULL AND %s::pg_catalog.regclass IS NOT NULL AND "
+               "%s::pg_catalog.regclass IS NOT NULL)",
+               quote_literal_cstr(rows.qualified), quote_literal_cstr(counts.qualified), quote_literal_cstr(log.qualified)));
+  run_statement(psprintf("ALTER TABLE %s ENABLE REPLICA TRIGGER %s", name, kRowTrigger));
+  run_statement(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", name, kTruncateTrigger));
+  CommandCounterIncrement();
+  return {rows.oid(), counts.oid(), log.oid()};
+}
+
+/// The same as find_kept_table(), without its errors: a table that is not in order must not hide the others.
+const KeptTable* find_kept_table_or_none(Relation table) {
+  const MemoryContext caller = CurrentMemoryContext;
+  const ResourceOwner owner = CurrentResourceOwner;
+  const KeptTable* volatile kept = nullptr;
+  BeginInternalSubTransaction(nullptr);
+  MemoryContextSwitchTo(caller);
+  PG_TRY();
+  {
+    kept = find_kept_table(table);
+    ReleaseCurrentSubTransaction();
+  }
+  PG_CATCH();
+  {
+    MemoryContextSwitchTo(caller);
+    ErrorData* const error = CopyErrorData();
+    FlushErrorState();
+    RollbackAndReleaseCurrentSubTransaction();
+    // Only what this looks for is no error: a cancelled statement ends.
+    if (error->sqlerrcode != ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE &&
+        error->sqlerrcode != ERRCODE_FEATURE_NOT_SUPPORTED && error->sqlerrcode != ERRCODE_INVALID_OBJECT_DEFINITION)
+      ReThrowError(error);
+    FreeErrorData(error);
+  }
+  PG_END_TRY();
+  MemoryContextSwitchTo(caller);
+  CurrentResourceOwner = owner;
+  return kept;
+}
+
+}  // namespace
+
+BATMAP_FUNCTION(batmap_keep) {
+  for (int argument = 0; argument < 3; ++argument)
+    if (PG_ARGISNULL(argument))
+      ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("table, tid and item must not be NULL"),
+                      errhint("batmap_keep('order_lines', tid => 'order_id', item => 'product_id')")));
+  const Oid oid = PG_GETARG_OID(0);
+  const KeepCall call = {NameStr(*PG_GETARG_NAME(1)), NameStr(*PG_GETARG_NAME(2)),
+                         PG_ARGISNULL(3) ? nullptr : TextDatumGetCString(PG_GETARG_DATUM(3))};
+  // No row may change between the count and the triggers.
+  const Relation table = relation_open(oid, ShareRowExclusiveLock);
+  check_owner(table);
+  check_kind(table);
+  Companions companions;
+  if (find_companions(table, companions))
+    ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
+                    errmsg("counts of table \"%s\" are kept already", RelationGetRelationName(table)),
+                    errhint("Call batmap_unkeep first, to keep other columns.")));
+  if (table->rd_rel->relrowsecurity)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("table \"%s\" has row-level security", RelationGetRelationName(table)),
+                    errdetail("Kept counts are of all rows, also of those that a policy hides."),
+                    errhint("Give a query to the functions: they count the rows that a role may see.")));
+  const AttrNumber tid = find_column(table, "tid", call.tid);
+  const AttrNumber item = find_column(table, "item", call.item);
+  const Oid item_type = TupleDescAttr(RelationGetDescr(table), item - 1)->atttypid;
+  bool has_texts;
+  if (!is_item_type(item_type, has_texts))
+    ereport(
+        ERROR,
+        (errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("items of type %s cannot be kept", format_type_be(item_type)),
+         errhint("Items are int2, int4, int8, text, varchar or uuid. A stored generated column can cast others to text.")));
+  check_tid_type(TupleDescAttr(RelationGetDescr(table), tid - 1)->atttypid);
+  check_index(table, tid, call.tid);
+  if (call.filter != nullptr) check_expression(call.filter);
+  // The filter is read with the search_path of the caller, as the condition of an index is; all other names are qualified.
+  AsOwner owner(table->rd_rel->relowner, false);
+  relation_close(table, NoLock);  // ALTER TABLE refuses a table that is open
+  SPI_connect();
+  companions = make_companions(oid, call, has_texts, fcinfo->flinfo->fn_oid);
+  tie_companions(oid, companions);
+  CommandCounterIncrement();
+  SPI_finish();
+  owner.end();
+  count_kept_rows(kept_table_to_change(oid), fcinfo->flinfo->fn_oid);
+  PG_RETURN_VOID();
+}
+
+BATMAP_FUNCTION(batmap_unkeep) {
+  const Relation table = relation_open(PG_GETARG_OID(0), AccessExclusiveLock);
+  check_owner(table);
+  ObjectAddresses* const objects = new_object_addresses();
+  Companions companions;
+  const bool is_kept = find_companions(table, companions);
+  int triggers = 0;
+  for (int k = 0; table->trigdesc != nullptr && k < table->trigdesc->numtriggers; ++k) {
+    const Trigger& trigger = table->trigdesc->triggers[k];
+    if (!is_keep_trigger(trigger)) continue;
+    const ObjectAddress address = {TriggerRelationId, trigger.tgoid, 0};
+    add_exact_object_address(&address, objects);
+    ++triggers;
+  }
+  if (triggers == 0)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("counts of table \"%s\" are not kept", RelationGetRelationName(table)),
+                    errhint("batmap_kept lists the tables whose counts are kept.")));
+  const List* const relations = is_kept ? droppable_companions(companions) : NIL;
+  const ListCell* cell;
+  foreach (cell, relations) {
+    const ObjectAddress address = {RelationRelationId, lfirst_oid(cell), 0};
+    if (owns_relation(address.objectId)) add_exact_object_address(&address, objects);
+  }
+  relation_close(table, NoLock);
+  performMultipleDeletions(objects, DROP_RESTRICT, 0);
+  PG_RETURN_VOID();
+}
+
+// What the catalog says about a kept table. The first columns are NULL if it is not in order.
+BATMAP_FUNCTION(batmap_kept_of) {
+  TupleDesc columns;
+  if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE) elog(ERROR, "return type must be a row type");
+  columns = BlessTupleDesc(columns);
+  Datum values[6] = {};
+  bool nulls[6] = {true, true, true, true, true, true};
+  const Oid oid = PG_GETARG_OID(0);
+  const Relation table = try_relation_open(oid, AccessShareLock);
+  Companions companions;
+  if (table != nullptr && find_companions(table, companions)) {
+    const Oid relations[3] = {companions.rows, companions.counts, companions.log};
+    for (int k = 0; k < 3; ++k) {
+      values[3 + k] = ObjectIdGetDatum(relations[k]);
+      nulls[3 + k] = false;
+    }
+    const auto* const kept = find_kept_table_or_none(table);
+    if (kept == nullptr) {
+      relation_close(table, AccessShareLock);
+      PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(columns, values, nulls)));
+    }
+    values[0] = DirectFunctionCall1(namein, CStringGetDatum(get_attname(oid, kept->tid, false)));
+    values[1] = DirectFunctionCall1(namein, CStringGetDatum(get_attname(oid, kept->item, false)));
+    nulls[0] = nulls[1] = false;
+    if (kept->filter != nullptr) {
+      List* const context = deparse_context_for(RelationGetRelationName(table), oid);
+      values[2] = CStringGetTextDatum(deparse_expression(const_cast<Node*>(kept->filter), context, false, false));
+      nulls[2] = false;
+    }
+  }
+  if (table != nullptr) relation_close(table, AccessShareLock);
+  PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(columns, values, nulls)));
+}

@@ -1,0 +1,21 @@
+// What makes, empties and drops the companions of a kept table.
+#pragma once
+
+#include "extension/functions/kept_table.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+/// Runs a statement of ours. SPI must be connected. @param reads  in the active snapshot, without changes
+void run_statement(const char* text, bool reads = false);
+/// The same with parameters.
+void run_statement(const char* text, int count, Oid* types, Datum* values, bool reads = false);
+
+/// Ties the companions to the table, so that they are dropped with it. A dump does not contain these ties.
+void tie_companions(Oid table, const Companions& companions);
+
+/// Leaves the counts of no rows, when the table has been truncated.
+void empty_companions(const KeptTable& kept);
+
+}  // namespace batmap::pg

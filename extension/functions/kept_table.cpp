@@ -1,0 +1,466 @@
+// Reads the catalog about kept tables. See kept_table.h.
+#include "extension/functions/kept_table.h"
+
+#include <cstring>
+#include <initializer_list>
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+namespace {
+
+constexpr const char* kChangeFunction = "batmap_keep_changes";  // in the library
+constexpr const char* kAgain = "Call batmap_unkeep and batmap_keep again.";
+
+/// Whether a function of SQL is this one of the library. Only a superuser can create a function of a library.
+bool is_function(Oid function, const char* name) {
+  const HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+  if (!HeapTupleIsValid(tuple)) return false;
+  bool same = false;
+  if (reinterpret_cast<Form_pg_proc>(GETSTRUCT(tuple))->prolang == ClanguageId) {
+    bool is_null;
+    const Datum source = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &is_null);
+    same = !is_null && strcmp(TextDatumGetCString(source), name) == 0;
+  }
+  ReleaseSysCache(tuple);
+  return same;
+}
+
+bool is_ours(const Trigger& trigger) { return is_function(trigger.tgfoid, kChangeFunction); }
+
+/// Whether a type is batmap_pair_counts itself.
+bool is_pair_counts_type(Oid type) {
+  Oid parameter;
+  Oid input;
+  getTypeInputInfo(type, &input, &parameter);
+  return is_function(input, "batmap_pair_counts_in");
+}
+
+struct FoundRelations {
+  Oid oids[3];
+  int count = 0;
+};
+
+bool find_relations(Node* node, void* found_relations) {
+  if (node == nullptr) return false;
+  auto* const found = static_cast<FoundRelations*>(found_relations);
+  if (IsA(node, Const)) {
+    const auto* const constant = castNode(Const, node);
+    if (constant->consttype == REGCLASSOID && !constant->constisnull && found->count < 3)
+      found->oids[found->count++] = DatumGetObjectId(constant->constvalue);
+    return false;
+  }
+  return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(find_relations)),
+                                found_relations);
+}
+
+[[noreturn]] void refuse_companion(Oid companion, Oid table, const char* reason, const char* hint = kAgain) {
+  const char* const name = get_rel_name(companion);
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("\"%s\" is no companion of table \"%s\": %s", name != nullptr ? name : "(dropped)",
+                         get_rel_name(table), reason),
+                  errhint("%s", hint)));
+  pg_unreachable();
+}
+
+struct ColumnType {
+  const char* name;
+  Oid type;
+};
+
+/// Opens a companion and checks that it is what batmap_keep makes.
+Relation open_companion(Oid companion, Relation table, char kind, std::initializer_list<ColumnType> columns) {
+  const Relation relation = try_relation_open(companion, AccessShareLock);
+  const Oid table_oid = RelationGetRelid(table);
+  if (relation == nullptr) refuse_companion(companion, table_oid, "it is not there");
+  if (relation->rd_rel->relkind != kind) refuse_companion(companion, table_oid, "it is of another kind");
+  if (relation->rd_rel->relowner != table->rd_rel->relowner)
+    refuse_companion(companion, table_oid, "it has another owner than the table");
+  const TupleDesc has = RelationGetDescr(relation);
+  bool same = has->natts == static_cast<int>(columns.size());
+  int index = 0;
+  for (const ColumnType& column : columns) {
+    if (!same) break;
+    const Form_pg_attribute is = TupleDescAttr(has, index++);
+    same = !is->attisdropped && strcmp(NameStr(is->attname), column.name) == 0 &&
+           (!OidIsValid(column.type) || is->atttypid == column.type);
+  }
+  if (!same) refuse_companion(companion, table_oid, "it has other columns than it must");
+  return relation;
+}
+
+/// Whether a relation looks like a companion, whatever its table is.
+bool has_columns(Oid oid, char kind, std::initializer_list<const char*> names) {
+  if (get_rel_relkind(oid) != kind) return false;
+  AttrNumber number = 0;
+  for (const char* const name : names) {
+    const char* const column = get_attname(oid, ++number, true);
+    if (column == nullptr || strcmp(column, name) != 0) return false;
+  }
+  return true;
+}
+
+bool has_bad_column(Node* node, void* table) {
+  if (node == nullptr) return false;
+  if (IsA(node, Var)) {
+    const auto* const column = castNode(Var, node);
+    return column->varno != 1 || column->varlevelsup != 0 || column->varattno <= 0 ||
+           column->varattno > RelationGetDescr(static_cast<Relation>(table))->natts;
+  }
+  if (IsA(node, SubLink) || IsA(node, Query)) return true;
+  return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(has_bad_column)), table);
+}
+
+/// The column of a view's table that a column of the view is. @return 0 if it is none
+AttrNumber table_column(const Query* query, int index, int table_number) {
+  const auto* const target = static_cast<const TargetEntry*>(list_nth(query->targetList, index));
+  if (!IsA(target->expr, Var)) return 0;
+  const auto* const column = castNode(Var, target->expr);
+  const bool is_own = static_cast<int>(column->varno) == table_number && column->varlevelsup == 0;
+  return is_own && column->varattno > 0 ? column->varattno : static_cast<AttrNumber>(0);
+}
+
+/// Reads tid, item and filter from the view.
+void read_view(Relation view, Relation table, KeptTable& kept) {
+  const Oid oid = RelationGetRelid(view);
+  auto* const query = static_cast<Query*>(copyObjectImpl(get_view_query(view)));
+  const List* const from = query->jointree->fromlist;
+  const bool plain = query->setOperations == nullptr && query->groupClause == NIL && query->groupingSets == NIL &&
+                     query->havingQual == nullptr && query->distinctClause == NIL && query->cteList == NIL &&
+                     query->limitCount == nullptr && query->limitOffset == nullptr && query->sortClause == NIL &&
+                     !query->hasAggs && !query->hasWindowFuncs && !query->hasTargetSRFs && !query->hasSubLinks &&
+                     list_length(from) == 1 && IsA(linitial(from), RangeTblRef) && list_length(query->targetList) == 2;
+  if (!plain) refuse_companion(oid, RelationGetRelid(table), "it is no plain selection of two columns and rows");
+  const int number = static_cast<RangeTblRef*>(linitial(from))->rtindex;
+  const RangeTblEntry* const source = rt_fetch(number, query->rtable);
+  if (source->rtekind != RTE_RELATION || source->relid != RelationGetRelid(table) || source->tablesample != nullptr)
+    refuse_companion(oid, RelationGetRelid(table), "it reads another relation");
+  kept.tid = table_column(query, 0, number);
+  kept.item = table_column(query, 1, number);
+  if (kept.tid == 0 || kept.item == 0)
+    refuse_companion(oid, RelationGetRelid(table), "its columns are no columns of the table");
+  Node* const filter = query->jointree->quals;
+  if (filter != nullptr) {
+    if (number != 1) ChangeVarNodes(filter, number, 1, 0);
+    if (has_bad_column(filter, table))
+      ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                      errmsg("filter of table \"%s\" reads more than columns of the row", RelationGetRelationName(table)),
+                      errhint("Write a condition on columns of the table, without subqueries and system columns.")));
+    if (contain_mutable_functions(filter))
+      ereport(ERROR,
+              (errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+               errmsg("functions in the filter of table \"%s\" must be marked IMMUTABLE", RelationGetRelationName(table)),
+               errhint("The condition must always say the same of a row, as that of an index must.")));
+  }
+  kept.filter = filter;
+}
+
+/// The columns that are read, as pull_varattnos() numbers them.
+Bitmapset* read_columns(const KeptTable& kept) {
+  Bitmapset* columns = nullptr;
+  pull_varattnos(const_cast<Node*>(kept.filter), 1, &columns);
+  for (const AttrNumber column : {kept.tid, kept.item})
+    columns = bms_add_member(columns, column - FirstLowInvalidHeapAttributeNumber);
+  return columns;
+}
+
+/// Triggers see no values of virtual generated columns.
+void check_columns(Relation table, const KeptTable& kept) {
+  constexpr char kVirtual = 'v';
+  const Bitmapset* const columns = read_columns(kept);
+  for (int member = -1; (member = bms_next_member(columns, member)) >= 0;) {
+    const Form_pg_attribute column = TupleDescAttr(RelationGetDescr(table), member + FirstLowInvalidHeapAttributeNumber - 1);
+    if (column->attgenerated == kVirtual)
+      ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                      errmsg("counts of the virtual column \"%s\" cannot be kept", NameStr(column->attname)),
+                      errhint("Make it a stored generated column.")));
+  }
+}
+
+/// Whether a trigger is enabled where it must fire.
+bool fires(const Trigger& trigger) {
+  if (strcmp(trigger.tgname, kRowTrigger) == 0)
+    return trigger.tgenabled == TRIGGER_FIRES_ON_REPLICA || trigger.tgenabled == TRIGGER_FIRES_ALWAYS;
+  if (strcmp(trigger.tgname, kTruncateTrigger) == 0) return trigger.tgenabled == TRIGGER_FIRES_ALWAYS;
+  return trigger.tgenabled == TRIGGER_FIRES_ON_ORIGIN || trigger.tgenabled == TRIGGER_FIRES_ALWAYS;
+}
+
+KeptTable read_kept_table(Relation table, const Companions& companions) {
+  KeptTable kept{};
+  kept.table = RelationGetRelid(table);
+  kept.owner = table->rd_rel->relowner;
+  kept.companions = companions;
+  const Relation view = open_companion(companions.rows, table, RELKIND_VIEW, {{"tid", InvalidOid}, {"item", InvalidOid}});
+  read_view(view, table, kept);
+  relation_close(view, AccessShareLock);
+  check_columns(table, kept);
+  kept.tid_type = TupleDescAttr(RelationGetDescr(table), kept.tid - 1)->atttypid;
+  kept.item_type = TupleDescAttr(RelationGetDescr(table), kept.item - 1)->atttypid;
+  if (!is_item_type(kept.item_type, kept.has_texts))
+    refuse_companion(companions.rows, kept.table, "items of this type are not counted");
+  const Oid low = kept.has_texts ? TEXTOID : INT8OID;
+  const Relation counts =
+      open_companion(companions.counts, table, RELKIND_RELATION, {{"part", INT2OID}, {"low", low}, {"counts", InvalidOid}});
+  if (!is_pair_counts_type(TupleDescAttr(RelationGetDescr(counts), 2)->atttypid))
+    refuse_companion(companions.counts, kept.table, "it has other columns than it must");
+  relation_close(counts, AccessShareLock);
+  const Relation log = open_companion(companions.log, table, RELKIND_RELATION,
+                                      {{"tid", kept.tid_type}, {"item", kept.item_type}, {"change", INT2OID}});
+  // Rows are appended without a look at indexes.
+  if (RelationGetIndexList(log) != NIL)
+    refuse_companion(companions.log, kept.table, "it has an index", "Drop the index: it would not be maintained.");
+  relation_close(log, AccessShareLock);
+  int firing = 0;
+  for (int k = 0; k < table->trigdesc->numtriggers; ++k) {
+    const Trigger& trigger = table->trigdesc->triggers[k];
+    if (is_keep_trigger(trigger)) firing += fires(trigger);
+  }
+  kept.all_fire = firing == 5;
+  return kept;
+}
+
+// ---- the cache of a session
+
+struct CachedTable {
+  Oid table;  // the key
+  bool valid;
+  bool is_kept;
+  MemoryContext context;
+  KeptTable kept;
+};
+
+HTAB* cached_tables = nullptr;
+
+void forget(Datum, Oid relation) {
+  HASH_SEQ_STATUS status;
+  hash_seq_init(&status, cached_tables);
+  while (auto* const cached = static_cast<CachedTable*>(hash_seq_search(&status))) {
+    const Companions& companions = cached->kept.companions;
+    if (relation == InvalidOid || relation == cached->table || relation == companions.rows ||
+        relation == companions.counts || relation == companions.log)
+      cached->valid = false;
+  }
+}
+
+void make_cache() {
+  HASHCTL control{};
+  control.keysize = sizeof(Oid);
+  control.entrysize = sizeof(CachedTable);
+  cached_tables = hash_create("batmap kept tables", 16, &control, HASH_ELEM | HASH_BLOBS);
+  CacheRegisterRelcacheCallback(forget, Datum{0});
+}
+
+}  // namespace
+
+bool is_keep_trigger(const Trigger& trigger) {
+  for (const char* const name : {kRowTrigger, kInsertTrigger, kUpdateTrigger, kDeleteTrigger, kTruncateTrigger})
+    if (strcmp(trigger.tgname, name) == 0) return is_ours(trigger);
+  return false;
+}
+
+List* droppable_companions(const Companions& companions) {
+  List* found = NIL;
+  if (has_columns(companions.rows, RELKIND_VIEW, {"tid", "item"})) found = lappend_oid(found, companions.rows);
+  if (has_columns(companions.counts, RELKIND_RELATION, {"part", "low", "counts"}))
+    found = lappend_oid(found, companions.counts);
+  if (has_columns(companions.log, RELKIND_RELATION, {"tid", "item", "change"})) found = lappend_oid(found, companions.log);
+  return found;
+}
+
+bool is_integer_type(Oid type) {
+  const Oid base = getBaseType(type);
+  return base == INT2OID || base == INT4OID || base == INT8OID;
+}
+
+bool is_item_type(Oid type, bool& has_texts) {
+  has_texts = !is_integer_type(type);
+  const Oid base = getBaseType(type);
+  return !has_texts || base == TEXTOID || base == VARCHAROID || base == UUIDOID;
+}
+
+bool find_companions(Relation table, Companions& companions) {
+  if (table->trigdesc == nullptr) return false;
+  for (int k = 0; k < table->trigdesc->numtriggers; ++k) {
+    const Trigger& trigger = table->trigdesc->triggers[k];
+    if (strcmp(trigger.tgname, kRowTrigger) != 0 || trigger.tgqual == nullptr || !is_ours(trigger)) continue;
+    FoundRelations found;
+    find_relations(static_cast<Node*>(stringToNode(trigger.tgqual)), &found);
+    if (found.count != 3) return false;
+    companions = {found.oids[0], found.oids[1], found.oids[2]};
+    return true;
+  }
+  return false;
+}
+
+const KeptTable* find_kept_table(Relation table) {
+  if (cached_tables == nullptr) make_cache();
+  const Oid oid = RelationGetRelid(table);
+  bool found;
+  auto* cached = static_cast<CachedTable*>(hash_search(cached_tables, &oid, HASH_ENTER, &found));
+  if (!found) {
+    cached->valid = false;
+    cached->context = nullptr;
+    cached->kept = {};
+  }
+  if (cached->valid) return cached->is_kept ? &cached->kept : nullptr;
+  if (cached->context != nullptr) MemoryContextReset(cached->context);
+  cached->kept = {};
+  // Set first: if the catalog changes while it is read, this is noticed.
+  cached->valid = true;
+  Companions companions;
+  bool is_kept = false;
+  KeptTable kept{};
+  PG_TRY();
+  {
+    is_kept = find_companions(table, companions);
+    if (is_kept) {
+      cached->kept.companions = companions;
+      kept = read_kept_table(table, companions);
+    }
+  }
+  PG_CATCH();
+  {
+    cached->valid = false;
+    PG_RE_THROW();
+  }
+  PG_END_TRY();
+  cached->is_kept = is_kept;
+  if (!is_kept) return nullptr;
+  if (kept.filter != nullptr) {
+    if (cached->context == nullptr)
+      cached->context = AllocSetContextCreate(CacheMemoryContext, "batmap kept table", ALLOCSET_SMALL_SIZES);
+    const MemoryContext caller = MemoryContextSwitchTo(cached->context);
+    kept.filter = static_cast<const Node*>(copyObjectImpl(kept.filter));
+    MemoryContextSwitchTo(caller);
+  }
+  cached->kept = kept;
+  return &cached->kept;
+}
+
+void check_owner(Relation table) {
+  if (!owns_relation(RelationGetRelid(table)))
+    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                    errmsg("must be owner of table \"%s\"", RelationGetRelationName(table)),
+                    errhint("Only its owner may keep, merge and check its counts.")));
+}
+
+void check_kind(Relation table) {
+  const char* const name = RelationGetRelationName(table);
+  const char* what = nullptr;
+  const char* hint = "Keep an ordinary table.";
+  switch (table->rd_rel->relkind) {
+    case RELKIND_RELATION: break;
+    case RELKIND_PARTITIONED_TABLE:
+      what = "a partitioned table, whose partitions can be attached, detached and truncated without a trigger";
+      hint = "Store pair counts of each partition (batmap_pair_counts_agg) and add them up.";
+      break;
+    case RELKIND_FOREIGN_TABLE: what = "a foreign table, which changes without a trigger"; break;
+    case RELKIND_VIEW: what = "a view, which has no changes of its own"; break;
+    case RELKIND_MATVIEW: what = "a materialized view, which is refreshed without a trigger"; break;
+    default: what = "no table";
+  }
+  if (what == nullptr && table->rd_rel->relispartition) {
+    what = "a partition, which changes through its parent without a trigger";
+    hint = "Store pair counts of each partition (batmap_pair_counts_agg) and add them up.";
+  }
+  if (what == nullptr &&
+      (has_superclass(RelationGetRelid(table)) || find_inheritance_children(RelationGetRelid(table), NoLock) != NIL))
+    what = "part of an inheritance tree, whose tables change without a trigger on the others";
+  if (what == nullptr && table->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT) {
+    what = table->rd_rel->relpersistence == RELPERSISTENCE_TEMP ? "a temporary table"
+                                                                : "an unlogged table, which a crash empties";
+    hint = "Keep a permanent table.";
+  }
+  if (what == nullptr && IsCatalogRelation(table)) what = "a table of the catalog";
+  if (what == nullptr) return;
+  ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("counts of \"%s\" cannot be kept: it is %s", name, what),
+                  errhint("%s", hint)));
+}
+
+namespace {
+
+[[noreturn]] void raise_not_kept(Relation table) {
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("counts of table \"%s\" are not kept", RelationGetRelationName(table)),
+                  errhint("Its owner can call batmap_keep('%s', tid, item).", RelationGetRelationName(table))));
+  pg_unreachable();
+}
+
+KeptTable checked_kept_table(Relation table) {
+  const KeptTable* const found = find_kept_table(table);
+  if (found == nullptr) {
+    check_kind(table);
+    raise_not_kept(table);
+  }
+  check_kind(table);
+  const KeptTable kept = *found;
+  if (!kept.all_fire)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("a trigger of the kept table \"%s\" is disabled", RelationGetRelationName(table)),
+                    errdetail("Changes may be missing from its counts."), errhint("%s", kAgain)));
+  if (check_enable_rls(kept.table, kept.owner, true) == RLS_ENABLED)
+    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                    errmsg("row-level security of table \"%s\" applies to its owner", RelationGetRelationName(table)),
+                    errdetail("The owner does not see the rows that are counted."),
+                    errhint("ALTER TABLE ... NO FORCE ROW LEVEL SECURITY, or batmap_unkeep.")));
+  return kept;
+}
+
+bool may_read_columns(const KeptTable& kept) {
+  if (may_select(kept.table)) return true;
+  const Bitmapset* const columns = read_columns(kept);
+  for (int member = -1; (member = bms_next_member(columns, member)) >= 0;)
+    if (!may_select_column(kept.table, static_cast<AttrNumber>(member + FirstLowInvalidHeapAttributeNumber))) return false;
+  return true;
+}
+
+}  // namespace
+
+KeptTable kept_table_to_read(Oid oid) {
+  const Relation table = relation_open(oid, AccessShareLock);
+  // Rights first, so that nothing else is told.
+  if (!may_select(oid) && !may_select_any_column(oid))
+    aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, RelationGetRelationName(table));
+  const KeptTable kept = checked_kept_table(table);
+  if (!may_read_columns(kept)) aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, RelationGetRelationName(table));
+  if (check_enable_rls(oid, InvalidOid, true) == RLS_ENABLED)
+    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                    errmsg("row-level security of table \"%s\" applies to role \"%s\"", RelationGetRelationName(table),
+                           GetUserNameFromId(GetUserId(), false)),
+                    errdetail("Kept counts are of all rows."),
+                    errhint("Give a query to the function: it counts the rows that the role may see.")));
+  relation_close(table, NoLock);
+  return kept;
+}
+
+KeptTable kept_table_to_change(Oid oid) {
+  const Relation table = relation_open(oid, AccessShareLock);
+  check_owner(table);
+  const KeptTable kept = checked_kept_table(table);
+  relation_close(table, NoLock);
+  return kept;
+}
+
+const char* qualified_name(Oid relation) {
+  return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)), get_rel_name(relation));
+}
+
+const char* as_item(const char* column, bool has_texts) {
+  return psprintf("%s::pg_catalog.%s", column, has_texts ? "text" : "int8");
+}
+
+AsOwner::AsOwner(Oid owner, bool safe_path) {
+  GetUserIdAndSecContext(&user_, &context_);
+  SetUserIdAndSecContext(owner, context_ | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+  settings_ = NewGUCNestLevel();
+  if (safe_path)
+    set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+}
+
+void AsOwner::end() {
+  AtEOXact_GUC(false, settings_);
+  SetUserIdAndSecContext(user_, context_);
+}
+
+}  // namespace batmap::pg

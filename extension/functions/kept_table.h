@@ -1,0 +1,97 @@
+// Tables whose pair counts are kept (batmap_keep): what the catalog says about one, and who may ask.
+//
+// A kept table has three companions in its schema, which belong to its owner:
+//   rows      a view (tid, item) over the table, with the filter as its condition. The server keeps the columns and the
+//             filter right when columns are renamed, and refuses to drop them
+//   counts    a table (part int2, low, counts): part 0 has the supports of the items, part 1 the chunks by their low
+//             key (kernels/pairs/counts/kept_counts.h)
+//   log       a table (tid, item, change int2): the rows that came (+1) and went (-1) since the last merge
+// and five triggers. The row trigger, which fires only where changes are replicated, names the companions in its WHEN
+// condition as constants of type regclass. So dumps, renaming and DROP are the server's, and nothing else is stored.
+//
+// Nothing in the catalog is trusted that another role could have made: all companions must belong to the owner of the
+// table, and have the columns that batmap_keep gives them. Then the owner can only break what is his.
+#pragma once
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+inline constexpr const char* kRowTrigger = "batmap_keep_rows";
+inline constexpr const char* kInsertTrigger = "batmap_keep_insert";
+inline constexpr const char* kUpdateTrigger = "batmap_keep_update";
+inline constexpr const char* kDeleteTrigger = "batmap_keep_delete";
+inline constexpr const char* kTruncateTrigger = "batmap_keep_truncate";
+
+/// The parts of the table of counts.
+inline constexpr int16 kSupportsPart = 0;
+inline constexpr int16 kPairsPart = 1;
+
+struct Companions {
+  Oid rows = InvalidOid;
+  Oid counts = InvalidOid;
+  Oid log = InvalidOid;
+};
+
+struct KeptTable {
+  Oid table;
+  Oid owner;
+  Companions companions;
+  AttrNumber tid;  // columns of the table
+  AttrNumber item;
+  Oid tid_type;
+  Oid item_type;
+  bool has_texts;      // items are counted as texts
+  bool all_fire;       // whether the triggers fire when they must
+  const Node* filter;  // an expression over the table as number 1; nullptr: none. Lives as long as the session's cache
+};
+
+/// How items of a type are counted. @return false for types that are refused
+bool is_item_type(Oid type, bool& has_texts);
+/// Whether tids of a type are numbers themselves; others are numbered.
+bool is_integer_type(Oid type);
+
+/// Whether a trigger is one of those that batmap_keep makes.
+bool is_keep_trigger(const Trigger& trigger);
+
+/// The relations that the row trigger names. @return false if the table is not kept
+bool find_companions(Relation table, Companions& companions);
+
+/// Those of them that are there and look like companions. A list of OIDs.
+List* droppable_companions(const Companions& companions);
+
+/// @return nullptr if the table is not kept. Valid until the next call
+/// @raises 55000 if a companion has another owner or other columns than it must
+const KeptTable* find_kept_table(Relation table);
+
+/// Opens a kept table for a question of the current user, and keeps the lock to the end of the transaction.
+/// @raises 42809, 55000 if the table is not kept, or if its counts cannot be right; 42501 if the user may not read
+/// the columns that are counted, or only some of the rows
+KeptTable kept_table_to_read(Oid table);
+/// The same for its owner. @raises 42501 for others
+KeptTable kept_table_to_change(Oid table);
+
+/// @raises 42501 unless the current user owns the table
+void check_owner(Relation table);
+
+/// Why a table cannot be kept, whether or not it is. @raises 42809, 0A000
+void check_kind(Relation table);
+
+/// "schema"."name"
+const char* qualified_name(Oid relation);
+
+/// The expression for a column in a query text.
+const char* as_item(const char* column, bool has_texts);
+
+/// Runs what follows as the owner of a table, in a restricted context and with a safe search_path. An error ends this.
+struct AsOwner {
+  explicit AsOwner(Oid owner, bool safe_path = true);
+  void end();
+
+ private:
+  Oid user_;
+  int context_;
+  int settings_;
+};
+
+}  // namespace batmap::pg

@@ -1,0 +1,75 @@
+// Runs the query and passes its rows on. See set_rows.h.
+#include "extension/functions/set_rows.h"
+
+#include "extension/input/inner_query.h"
+#include "extension/input/key_encoder.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+namespace {
+
+constexpr char kColumns[] = "the id and the set, a batmap";
+
+/// Receives the rows of the query.
+struct SetReceiver {
+  DestReceiver pub;
+  SetRows* rows;
+  MemoryContext scratch;  // of one row
+  KeyEncoder id;
+};
+
+bool receive_set(TupleTableSlot* slot, DestReceiver* self) {
+  auto& receiver = *reinterpret_cast<SetReceiver*>(self);
+  slot_getsomeattrs(slot, 2);
+  if (slot->tts_isnull[0] || slot->tts_isnull[1]) return true;
+  int64_t id = 0;
+  encode_key(receiver.id, slot->tts_values, slot->tts_isnull, id);
+  ++receiver.rows->count;
+  const MemoryContext caller = MemoryContextSwitchTo(receiver.scratch);
+  receiver.rows->take(receiver.rows->arg, id, slot->tts_values[1]);
+  MemoryContextSwitchTo(caller);
+  MemoryContextReset(receiver.scratch);
+  return true;
+}
+
+/// @raises 42804 unless the columns are an id and a batmap
+void check_types(const TwoColumns& columns, Oid id_type, Oid function) {
+  check_key_type(columns.types[0], id_type, "first", "ids");
+  // The type batmap in the schema of the extension.
+  const Oid set = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("batmap"),
+                                  ObjectIdGetDatum(get_func_namespace(function)));
+  if (getBaseType(columns.types[1]) != set)
+    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                    errmsg("second column of the input query must be %s, not %s", format_type_be(set),
+                           format_type_be(columns.types[1])),
+                    errhint("Arrays of integers can be cast: items::batmap.")));
+}
+
+}  // namespace
+
+void read_set_rows(const TableInput& input, MemoryMeter& meter, SetRows& rows) {
+  const InnerQuery query = input.query();
+  const MemoryContext caller = MemoryContextSwitchTo(input.context);
+  ErrorContextCallback errors;
+  enter_inner_query(errors, query.text);
+  Query* const analyzed = analyze_select(query, kColumns);
+  const TwoColumns columns = two_columns(analyzed, kColumns, false);
+  check_types(columns, input.item_type, input.fcinfo->flinfo->fn_oid);
+  SetReceiver receiver{make_receiver(receive_set), &rows,
+                       AllocSetContextCreate(input.context, "batmap set", ALLOCSET_DEFAULT_SIZES),
+                       column_encoder(key_kind(columns.types[0], input.item_type), 0)};
+  add_dictionary(receiver.id, input.item_type, columns.collations[0], input.context, meter);
+  run_plan(plan_select(analyzed, query.text), query.text, columns.types, &receiver.pub);
+  MemoryContextDelete(receiver.scratch);
+  if (Dictionary* const ids = receiver.id.dictionary; ids != nullptr) {
+    const uint32_t* const ranks = dictionary_sort(*ids);
+    rows.ids = ids;
+    rows.ranks = {ranks, ids->count};
+  }
+  leave_inner_query(errors);
+  MemoryContextSwitchTo(caller);
+}
+
+}  // namespace batmap::pg

@@ -1,0 +1,113 @@
+-- Who may keep counts, ask for them, and what other roles can do to them.
+SET client_min_messages = warning;
+CREATE ROLE kept_owner;
+CREATE ROLE kept_reader;
+CREATE ROLE kept_writer;
+CREATE ROLE kept_other;
+CREATE SCHEMA kept_shop AUTHORIZATION kept_owner;
+GRANT USAGE ON SCHEMA kept_shop TO PUBLIC;
+SET ROLE kept_owner;
+CREATE TABLE kept_shop.lines (receipt int, product int, secret int, PRIMARY KEY (receipt, product));
+INSERT INTO kept_shop.lines SELECT i / 4, i % 9 + i / 4 * 10 % 7 * 10, i % 3 FROM generate_series(1, 100) i;
+GRANT SELECT (receipt, product) ON kept_shop.lines TO kept_reader;
+GRANT INSERT, DELETE ON kept_shop.lines TO kept_writer;
+SET ROLE kept_other;
+SELECT batmap_keep('kept_shop.lines', 'receipt', 'product');
+-- A superuser may keep for the owner: the companions are the owner's.
+RESET ROLE;
+SELECT batmap_keep('kept_shop.lines', 'receipt', 'product', 'secret < 2');
+SELECT relname, relowner::regrole FROM pg_class WHERE relname LIKE 'lines\_kept\_%' AND relkind IN ('r', 'v') ORDER BY 1;
+-- reading
+SET ROLE kept_other;
+SELECT batmap_kept_counts('kept_shop.lines');
+SELECT batmap_merge_kept('kept_shop.lines');
+SELECT batmap_check_kept('kept_shop.lines');
+SELECT batmap_unkeep('kept_shop.lines');
+SELECT count(*) FROM kept_shop.lines_kept_log;
+SET ROLE kept_reader;
+-- the filter reads a column that the reader may not read
+SELECT batmap_kept_counts('kept_shop.lines') IS NOT NULL;
+SET ROLE kept_owner;
+GRANT SELECT (secret) ON kept_shop.lines TO kept_reader;
+SET ROLE kept_reader;
+SELECT batmap_pair_counts_total(batmap_kept_counts('kept_shop.lines'));
+SELECT count(*) > 0 AS some FROM batmap_partners('kept_shop.lines'::regclass, items => '{1}');
+SELECT count(*) FROM kept_shop.lines_kept_counts;
+SELECT batmap_merge_kept('kept_shop.lines');
+-- writing: the log is written for a role without rights on it
+SET ROLE kept_writer;
+INSERT INTO kept_shop.lines VALUES (1000, 1, 1), (1000, 2, 1), (1000, 3, 2);
+SELECT current_user;
+INSERT INTO kept_shop.lines_kept_log VALUES (1, 1, 1);
+SELECT batmap_kept_counts('kept_shop.lines');
+RESET ROLE;
+SELECT batmap_check_kept('kept_shop.lines'), (SELECT count(*) FROM kept_shop.lines_kept_log) AS logged;
+-- The trigger function is of no use elsewhere.
+SET ROLE kept_other;
+SELECT _batmap_keep_changes();
+CREATE TEMP TABLE mine (receipt int, product int);
+CREATE TRIGGER t AFTER INSERT ON mine REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION _batmap_keep_changes();
+INSERT INTO mine VALUES (1, 1);
+DROP TRIGGER t ON mine;
+CREATE TRIGGER batmap_keep_insert AFTER INSERT ON mine REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION _batmap_keep_changes();
+INSERT INTO mine VALUES (1, 1);
+-- named as if it were kept, with the companions of another
+CREATE TRIGGER batmap_keep_rows AFTER INSERT ON mine FOR EACH ROW
+    WHEN ('kept_shop.lines_kept_rows'::regclass IS NOT NULL AND 'kept_shop.lines_kept_counts'::regclass IS NOT NULL AND 'kept_shop.lines_kept_log'::regclass IS NOT NULL)
+    EXECUTE FUNCTION _batmap_keep_changes();
+INSERT INTO mine VALUES (1, 1);
+SELECT batmap_kept_counts('mine');
+-- the list of kept tables still has the others
+SELECT kept_table, tid, item FROM batmap_kept ORDER BY tid;
+-- and the triggers can be dropped, without the relations of others
+SELECT batmap_unkeep('mine');
+DROP TABLE mine;
+RESET ROLE;
+SELECT batmap_check_kept('kept_shop.lines'), (SELECT count(*) FROM kept_shop.lines_kept_log) AS logged;
+-- A filter with a function of the owner runs as the owner, whoever writes or asks.
+SET ROLE kept_owner;
+SELECT batmap_unkeep('kept_shop.lines');
+CREATE FUNCTION kept_shop.is_open(int) RETURNS bool LANGUAGE plpgsql IMMUTABLE AS
+$$BEGIN RAISE WARNING 'as %', current_user; RETURN $1 < 2; END$$;
+DELETE FROM kept_shop.lines WHERE receipt < 1000;
+SELECT batmap_keep('kept_shop.lines', 'receipt', 'product', 'kept_shop.is_open(secret)');
+SET ROLE kept_writer;
+INSERT INTO kept_shop.lines VALUES (1001, 1, 1);
+SET ROLE kept_reader;
+SELECT batmap_pair_counts_total(batmap_kept_counts('kept_shop.lines'));
+-- row-level security
+SET ROLE kept_owner;
+ALTER TABLE kept_shop.lines ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON kept_shop.lines USING (receipt = 1000);
+SELECT batmap_unkeep('kept_shop.lines');
+SELECT batmap_keep('kept_shop.lines', 'receipt', 'product');
+ALTER TABLE kept_shop.lines DISABLE ROW LEVEL SECURITY;
+SELECT batmap_keep('kept_shop.lines', 'receipt', 'product');
+ALTER TABLE kept_shop.lines ENABLE ROW LEVEL SECURITY;
+SELECT batmap_pair_counts_total(batmap_kept_counts('kept_shop.lines')), batmap_check_kept('kept_shop.lines');
+SET ROLE kept_reader;
+SELECT batmap_pair_counts_total(batmap_kept_counts('kept_shop.lines'));
+SELECT * FROM batmap_partners('kept_shop.lines'::regclass, items => '{1}');
+SET ROLE kept_owner;
+ALTER TABLE kept_shop.lines FORCE ROW LEVEL SECURITY;
+SELECT batmap_merge_kept('kept_shop.lines');
+ALTER TABLE kept_shop.lines NO FORCE ROW LEVEL SECURITY;
+-- another owner
+RESET ROLE;
+ALTER TABLE kept_shop.lines OWNER TO kept_other;
+INSERT INTO kept_shop.lines VALUES (1005, 1, 1);
+SELECT batmap_kept_counts('kept_shop.lines');
+ALTER VIEW kept_shop.lines_kept_rows OWNER TO kept_other;
+ALTER TABLE kept_shop.lines_kept_counts OWNER TO kept_other;
+ALTER TABLE kept_shop.lines_kept_log OWNER TO kept_other;
+INSERT INTO kept_shop.lines VALUES (1005, 1, 1);
+SELECT batmap_check_kept('kept_shop.lines');
+-- a companion that is gone
+DROP TABLE kept_shop.lines_kept_log;
+DROP TABLE kept_shop.lines_kept_log CASCADE;
+INSERT INTO kept_shop.lines VALUES (1006, 1, 1);
+SELECT batmap_kept_counts('kept_shop.lines');
+SELECT batmap_unkeep('kept_shop.lines');
+SELECT count(*) AS left_over FROM pg_class WHERE relname LIKE 'lines\_kept\_%';
+DROP SCHEMA kept_shop CASCADE;
+DROP ROLE kept_owner, kept_reader, kept_writer, kept_other;

@@ -1,0 +1,101 @@
+# Kept counts of whole servers: a crash in the middle of changes and merges, a restart, a dump by the owner and its restore, after
+# which DROP and changes work as before, and changes that arrive by logical replication.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('kept');
+$node->init(allows_streaming => 'logical');
+$node->append_conf('postgresql.conf', "fsync = on\nrestart_after_crash = on");
+$node->start;
+$node->safe_psql('postgres', q{
+    CREATE ROLE owner LOGIN;
+    CREATE DATABASE shop OWNER owner;
+});
+
+sub sql { return $node->safe_psql('shop', $_[0], extra_params => [ '-U', 'owner' ]) }
+
+sql(q{
+    CREATE EXTENSION batmap;
+    CREATE SCHEMA "Sales";
+    CREATE TABLE "Sales".lines ("Receipt" int, product text, quantity int DEFAULT 1, PRIMARY KEY ("Receipt", product));
+    INSERT INTO "Sales".lines SELECT i / 5, 'ware ' || i * i % 37 FROM generate_series(1, 2000) i ON CONFLICT DO NOTHING;
+    SELECT batmap_keep('"Sales".lines', 'Receipt', 'product', 'quantity > 0');
+    INSERT INTO "Sales".lines SELECT 1000 + i / 3, 'ware ' || i % 41 FROM generate_series(1, 60) i ON CONFLICT DO NOTHING;
+});
+my $fresh = q{SELECT batmap_check_kept('"Sales".lines'),
+    batmap_kept_counts_of('"Sales".lines')::text = (SELECT batmap_pair_counts_agg("Receipt", product)::text FROM "Sales".lines WHERE quantity > 0)};
+is(sql($fresh), 't|t', 'the counts are right');
+
+# -- A crash: one session changes rows, one merges, and both are killed with the server.
+
+my $writer = $node->background_psql('shop', extra_params => [ '-U', 'owner' ]);
+my $merger = $node->background_psql('shop', extra_params => [ '-U', 'owner' ]);
+$writer->query_safe(q{BEGIN; DELETE FROM "Sales".lines WHERE "Receipt" % 7 = 1; INSERT INTO "Sales".lines VALUES (5000, 'a'), (5000, 'b')});
+$merger->query_safe(q{BEGIN; SELECT batmap_merge_kept('"Sales".lines')});
+my $merged_before = sql(q{SELECT count(*) FROM "Sales".lines_kept_log});
+cmp_ok($merged_before, '>', 0, 'a merge that is not committed is not seen');
+sql(q{UPDATE "Sales".lines SET quantity = 0 WHERE "Receipt" % 7 = 3});
+is(sql($fresh), 't|t', 'changes of others during the merge');
+$node->stop('immediate');
+$writer->{run}->kill_kill;
+$merger->{run}->kill_kill;
+$node->start;
+is(sql($fresh), 't|t', 'after a crash in the middle of both');
+is(sql(q{SELECT batmap_merge_kept('"Sales".lines') > 0}), 't', 'the log is merged');
+is(sql(q{SELECT count(*) FROM "Sales".lines_kept_log}), '0', 'and empty');
+is(sql($fresh), 't|t', 'and the counts are right');
+
+# -- Dump and restore, by a role that is no superuser.
+
+sql(q{INSERT INTO "Sales".lines VALUES (6000, 'a'), (6000, 'b'), (6000, 'c')});
+my $before = sql(q{SELECT md5(batmap_kept_counts_of('"Sales".lines')::text)});
+my $dump = PostgreSQL::Test::Utils::tempdir() . '/shop.dump';
+$node->command_ok([ 'pg_dump', '-U', 'owner', '--format', 'custom', '--file', $dump, $node->connstr('shop') ], 'the owner dumps the database');
+$node->safe_psql('postgres', 'CREATE DATABASE restored OWNER owner');
+$node->command_ok([ 'pg_restore', '-U', 'owner', '--exit-on-error', '--no-owner', '--dbname', $node->connstr('restored'), $dump ], 'and restores it');
+sub restored { return $node->safe_psql('restored', $_[0], extra_params => [ '-U', 'owner' ]) }
+is(restored(q{SELECT md5(batmap_kept_counts_of('"Sales".lines')::text)}), $before, 'with the same counts');
+is(restored(q{SELECT kept_table, tid, item, filter FROM batmap_kept}), '"Sales".lines|Receipt|product|(quantity > 0)', 'the table is kept');
+restored(q{DELETE FROM "Sales".lines WHERE "Receipt" = 6000 AND product = 'b'; INSERT INTO "Sales".lines VALUES (6001, 'a'), (6001, 'b')});
+is(restored(q{SELECT count(*) FROM "Sales".lines_kept_log}), '6', 'changes go on');
+is(restored($fresh), 't|t', 'and are counted');
+is(restored(q{SELECT batmap_merge_kept('"Sales".lines')}), '6', 'and merged');
+is(restored($fresh), 't|t', 'rightly');
+is(restored(q{DROP TABLE "Sales".lines; SELECT count(*) FROM pg_class WHERE relname LIKE 'lines%'}), '0',
+    'after a merge the table takes its companions with it, without CASCADE');
+
+# -- Logical replication: the subscriber keeps counts of its own.
+
+$node->safe_psql('postgres', 'CREATE DATABASE copy OWNER owner');
+my $copied = q{CREATE SCHEMA IF NOT EXISTS "Sales"; CREATE TABLE "Sales".replica (tid int, item int, note text, PRIMARY KEY (tid, item))};
+sql("$copied; INSERT INTO \"Sales\".replica SELECT i / 4, i % 13 FROM generate_series(1, 200) i ON CONFLICT DO NOTHING");
+$node->safe_psql('copy', "CREATE EXTENSION batmap; $copied; SELECT batmap_keep('\"Sales\".replica', 'tid', 'item')");
+$node->safe_psql('shop', q{CREATE PUBLICATION kept FOR TABLE "Sales".replica; SELECT pg_create_logical_replication_slot('kept', 'pgoutput')});
+my $from = $node->connstr . ' dbname=shop';
+$node->safe_psql('copy', "CREATE SUBSCRIPTION kept CONNECTION '$from' PUBLICATION kept WITH (create_slot = false, slot_name = 'kept')");
+$node->poll_query_until('copy', q{SELECT count(*) = 1 FROM pg_subscription_rel WHERE srsubstate = 'r'}) or die 'no synchronisation';
+my $copy_fresh = q{SELECT count(*), batmap_check_kept('"Sales".replica'), batmap_pair_counts_total(batmap_kept_counts('"Sales".replica')) FROM "Sales".replica};
+is($node->safe_psql('copy', $copy_fresh), sql('SELECT count(*), true, count(DISTINCT tid) FROM "Sales".replica') =~ s/true/t/r, 'the first copy is counted');
+sql(q{INSERT INTO "Sales".replica VALUES (100, 1), (100, 2), (100, 3); UPDATE "Sales".replica SET item = 50 WHERE tid = 100 AND item = 3;
+      UPDATE "Sales".replica SET note = 'x' WHERE tid = 100; DELETE FROM "Sales".replica WHERE tid = 5});
+$node->wait_for_catchup('kept');
+is($node->safe_psql('copy', $copy_fresh), sql('SELECT count(*), true, count(DISTINCT tid) FROM "Sales".replica') =~ s/true/t/r, 'changes that are applied are counted');
+is($node->safe_psql('copy', q{SELECT batmap_pair_count(batmap_kept_counts('"Sales".replica'), 1, 50)}), '1', 'among them an update');
+is($node->safe_psql('copy', q{SELECT count(*) FROM "Sales".replica_kept_log WHERE tid = 100}), '5', 'an update of another column is not logged');
+sql(q{TRUNCATE "Sales".replica; INSERT INTO "Sales".replica VALUES (1, 1), (1, 2)});
+$node->wait_for_catchup('kept');
+is($node->safe_psql('copy', $copy_fresh), '2|t|1', 'and TRUNCATE');
+$node->safe_psql('copy', q{INSERT INTO "Sales".replica VALUES (2, 1), (2, 2)});
+is($node->safe_psql('copy', $copy_fresh), '4|t|2', 'beside changes of the subscriber');
+$node->safe_psql('copy', q{SET session_replication_role = replica; INSERT INTO "Sales".replica VALUES (3, 1), (3, 2)});
+is($node->safe_psql('copy', $copy_fresh), '6|t|3', 'also those that are made as if they were applied');
+$node->safe_psql('copy', 'ALTER SUBSCRIPTION kept DISABLE; ALTER SUBSCRIPTION kept SET (slot_name = NONE); DROP SUBSCRIPTION kept');
+$node->safe_psql('shop', q{DROP PUBLICATION kept; SELECT pg_drop_replication_slot('kept')});
+
+$node->stop;
+done_testing();
