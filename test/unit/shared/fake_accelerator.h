@@ -191,7 +191,7 @@ struct FakeAccelerator {
     const size_t front = kSetHeaderBytes + kStashHeaderBytes + 8 * stash;
     const size_t planes = batmap_shape(sets.cardinality[set], static_cast<int>(sets.width)).bytes();
     std::vector<std::byte> value(front + planes);
-    const auto codes = static_cast<uint64_t>(kSetVersion << 4 | static_cast<int>(Container::kBatmap));
+    const auto codes = static_cast<uint64_t>(kPreparedVersion << 4 | static_cast<int>(Container::kBatmap));
     store_le<uint64_t>(value.data(), sets.cardinality[set] << 16 | uint64_t{sets.width} << 8 | codes);
     store_le<uint64_t>(value.data() + kSetHeaderBytes, stash);
     for (uint32_t i = 0; i < stash; ++i)
