@@ -74,8 +74,15 @@ struct varlena* with_room(struct varlena* state, size_t elements) {
     memcpy(state_data(larger), state_data(state), state_used(header));
     state = larger;
   } else {
-    guarded([&] { state_result(state_data(state), compact_kernel(), work->compact, work->options); });
-    state = with_set(state, work, std::max({elements, kFewElements, work->compact.bytes() / kSmallPart}));
+    const size_t merged = guarded([&] {
+      state_result(state_data(state), compact_kernel(), work->compact, work->options);
+      return work->compact.bytes();
+    });
+    // More room is a wish: a large set may leave little below 1 GB.
+    const size_t least = state_bytes(merged, elements);
+    const size_t most = MaxAllocSize - VARHDRSZ;
+    const size_t spare = least < most ? (most - least) / 2 / sizeof(uint64_t) : 0;
+    state = with_set(state, work, elements + std::min(spare, std::max(kFewElements, merged / kSmallPart)));
   }
   close_work(work);
   return state;

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -266,6 +267,18 @@ const std::byte* stored_value(const KeptTable& kept, Datum value) {
   return counts_bytes(counts);
 }
 
+/// Checks what a statement has returned: the filter, which runs as the owner, could have changed a companion meanwhile.
+void check_result(const KeptTable& kept, std::initializer_list<Oid> types) {
+  const TupleDesc columns = SPI_tuptable->tupdesc;
+  bool same = columns->natts == static_cast<int>(types.size());
+  int index = 0;
+  for (const Oid type : types) same = same && TupleDescAttr(columns, index++)->atttypid == type;
+  if (!same)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("the counts of table \"%s\" have other columns than they must", get_rel_name(kept.table)),
+                    errhint("%s", kMismatchHint)));
+}
+
 CountsKey key_of_datum(const KeptTable& kept, Datum value) {
   if (!kept.has_texts) return {DatumGetInt64(value), {}};
   const text* const key = DatumGetTextPP(value);
@@ -318,6 +331,7 @@ Stored read_stored(const KeptTable& kept, const Selection& selection) {
         1, &type, &value, true);
   }
   const uint64 rows = SPI_processed;
+  check_result(kept, {INT2OID, key_type(kept), kept.counts_type});
   Stored stored;
   stored.chunks = static_cast<StoredChunk*>(palloc(Max(rows, 1) * sizeof(StoredChunk)));
   for (uint64 k = 0; k < rows; ++k) {
@@ -442,10 +456,16 @@ void read_lows(const KeptTable& kept, KeptWork& work) {
   run_statement(
       psprintf("SELECT low FROM %s WHERE part = %d ORDER BY low", qualified_name(kept.companions.counts), kPairsPart), true);
   const uint64 count = SPI_processed;
+  check_result(kept, {key_type(kept)});
   auto* const keys = static_cast<CountsKey*>(palloc(Max(count, 1) * sizeof(CountsKey)));
   for (uint64 k = 0; k < count; ++k) {
     bool is_null;
-    keys[k] = key_of_datum(kept, SPI_getbinval(SPI_tuptable->vals[k], SPI_tuptable->tupdesc, 1, &is_null));
+    const Datum low = SPI_getbinval(SPI_tuptable->vals[k], SPI_tuptable->tupdesc, 1, &is_null);
+    if (is_null)
+      ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+                      errmsg("a chunk of the counts of table \"%s\" has no low", get_rel_name(kept.table)),
+                      errhint("%s", kMismatchHint)));
+    keys[k] = key_of_datum(kept, low);
   }
   guarded([&] { work.lows.assign(keys, keys + count); });
 }
@@ -457,6 +477,7 @@ const std::byte* read_chunk_of(const KeptTable& kept, const CountsKey& low) {
       psprintf("SELECT counts FROM %s WHERE part = %d AND low = $1", qualified_name(kept.companions.counts), kPairsPart), 1,
       &type, &value, true);
   if (SPI_processed != 1) return nullptr;
+  check_result(kept, {kept.counts_type});
   bool is_null;
   const Datum counts = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
   return is_null ? nullptr : stored_value(kept, counts);

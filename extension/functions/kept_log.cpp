@@ -28,7 +28,9 @@ class Filter {
     if (kept.filter == nullptr) return;
     state_ = CreateExecutorState();
     const MemoryContext caller = MemoryContextSwitchTo(state_->es_query_cxt);
+    AsOwner owner(owner_);  // constants are computed now
     filter_ = ExecPrepareQual(make_ands_implicit(castNode(Expr, copyObjectImpl(kept.filter))), state_);
+    owner.end();
     MemoryContextSwitchTo(caller);
   }
   void end() {
@@ -40,7 +42,7 @@ class Filter {
     ExprContext* const context = GetPerTupleExprContext(state_);
     ResetExprContext(context);
     context->ecxt_scantuple = row;
-    AsOwner owner(owner_, false);
+    AsOwner owner(owner_);
     const bool passed = ExecQual(filter_, context);
     owner.end();
     return passed;

@@ -69,7 +69,7 @@ struct ColumnType {
   Oid type;
 };
 
-/// Opens a companion and checks that it is what batmap_keep makes.
+/// Opens a companion and checks that it is what batmap_keep makes. Until the end of the transaction nobody else changes it.
 Relation open_companion(Oid companion, Relation table, char kind, std::initializer_list<ColumnType> columns) {
   const Relation relation = try_relation_open(companion, AccessShareLock);
   const Oid table_oid = RelationGetRelid(table);
@@ -98,6 +98,7 @@ bool has_columns(Oid oid, char kind, std::initializer_list<const char*> names) {
     const char* const column = get_attname(oid, ++number, true);
     if (column == nullptr || strcmp(column, name) != 0) return false;
   }
+  if (get_attname(oid, ++number, true) != nullptr) return false;
   return true;
 }
 
@@ -193,7 +194,7 @@ KeptTable read_kept_table(Relation table, const Companions& companions) {
   kept.companions = companions;
   const Relation view = open_companion(companions.rows, table, RELKIND_VIEW, {{"tid", InvalidOid}, {"item", InvalidOid}});
   read_view(view, table, kept);
-  relation_close(view, AccessShareLock);
+  relation_close(view, NoLock);
   check_columns(table, kept);
   kept.tid_type = TupleDescAttr(RelationGetDescr(table), kept.tid - 1)->atttypid;
   kept.item_type = TupleDescAttr(RelationGetDescr(table), kept.item - 1)->atttypid;
@@ -204,13 +205,14 @@ KeptTable read_kept_table(Relation table, const Companions& companions) {
       open_companion(companions.counts, table, RELKIND_RELATION, {{"part", INT2OID}, {"low", low}, {"counts", InvalidOid}});
   if (!is_pair_counts_type(TupleDescAttr(RelationGetDescr(counts), 2)->atttypid))
     refuse_companion(companions.counts, kept.table, "it has other columns than it must");
-  relation_close(counts, AccessShareLock);
+  kept.counts_type = TupleDescAttr(RelationGetDescr(counts), 2)->atttypid;
+  relation_close(counts, NoLock);
   const Relation log = open_companion(companions.log, table, RELKIND_RELATION,
                                       {{"tid", kept.tid_type}, {"item", kept.item_type}, {"change", INT2OID}});
   // Rows are appended without a look at indexes.
   if (RelationGetIndexList(log) != NIL)
     refuse_companion(companions.log, kept.table, "it has an index", "Drop the index: it would not be maintained.");
-  relation_close(log, AccessShareLock);
+  relation_close(log, NoLock);
   int firing = 0;
   for (int k = 0; k < table->trigdesc->numtriggers; ++k) {
     const Trigger& trigger = table->trigdesc->triggers[k];
@@ -303,7 +305,14 @@ const KeptTable* find_kept_table(Relation table) {
     cached->context = nullptr;
     cached->kept = {};
   }
-  if (cached->valid) return cached->is_kept ? &cached->kept : nullptr;
+  if (cached->valid && !cached->is_kept) return nullptr;
+  if (cached->valid) {
+    // As when they were checked: whoever has changed one is noticed now, and nobody can from here on.
+    const Companions locked = cached->kept.companions;
+    for (const Oid companion : {locked.rows, locked.counts, locked.log}) LockRelationOid(companion, AccessShareLock);
+    cached = static_cast<CachedTable*>(hash_search(cached_tables, &oid, HASH_FIND, nullptr));
+    if (cached->valid) return &cached->kept;
+  }
   if (cached->context != nullptr) MemoryContextReset(cached->context);
   cached->kept = {};
   // Set first: if the catalog changes while it is read, this is noticed.

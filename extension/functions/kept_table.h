@@ -41,6 +41,7 @@ struct KeptTable {
   AttrNumber item;
   Oid tid_type;
   Oid item_type;
+  Oid counts_type;     // batmap_pair_counts
   bool has_texts;      // items are counted as texts
   bool all_fire;       // whether the triggers fire when they must
   const Node* filter;  // an expression over the table as number 1; nullptr: none. Lives as long as the session's cache

@@ -185,6 +185,8 @@ NearestPlan nearest_plan(const CustomPath* path) {
 void add_nearest_paths(PlannerInfo* root, RelOptInfo* rel, const RangeTblEntry* entry, const CustomPathMethods* methods) {
   if (!settings.enable_nearest || GinFuzzySearchLimit > 0) return;
   if (rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_OTHER_MEMBER_REL) return;
+  // Versions of locked rows are looked at again in a slot of the table; the rows of this node have another one.
+  if (root->rowMarks != NIL || root->parse->commandType != CMD_SELECT) return;
   if (entry->rtekind != RTE_RELATION || entry->inh || entry->tablesample != nullptr || rel->indexlist == NIL) return;
   Node* const expression = ordering_expression(root, rel);
   if (expression == nullptr) return;

@@ -19,7 +19,7 @@ void visit_leaf(Page page, Buffer buffer, ItemPointerData& last, VisitPostings v
     visit(arg, rows + first, count - first);
     last = rows[count - 1];
   }
-  pfree(rows);
+  if (rows != nullptr) pfree(rows);  // VACUUM leaves empty leaves behind
 }
 
 /// Visits the leaves of a posting tree from left to right.

@@ -45,14 +45,14 @@ bool is_cut(StrategyNumber strategy, int32 count) {
 }
 
 Datum* element_keys(SetView set, int32* count) {
-  SetWork* const work = open_work();
-  guarded([&] { decode(set, work->elements, work->options); });
-  const size_t size = work->elements.size();
+  const size_t size = set.cardinality();
   if (size > MaxAllocSize / sizeof(Datum))
     ereport(ERROR,
             (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("batmap of %zu elements is too large for a GIN index", size),
              errhint("Index the sets of at most %zu elements: CREATE INDEX ... WHERE batmap_cardinality(...) <= %zu.",
                      MaxAllocSize / sizeof(Datum), MaxAllocSize / sizeof(Datum))));
+  SetWork* const work = open_work();
+  guarded([&] { decode(set, work->elements, work->options); });
   auto* const keys = static_cast<Datum*>(palloc(sizeof(Datum) * std::max<size_t>(size, 1)));
   for (size_t i = 0; i < size; ++i) keys[i] = Int64GetDatum(static_cast<int64>(work->elements[i]));
   *count = static_cast<int32>(size);

@@ -241,11 +241,17 @@ StoredSet* SetStore::fetch(int argument, const struct varlena* pointer) {
 }
 
 void SetStore::prepare(StoredSet* set) {
-  width_ = std::max(width_, width_for(compact_max(set->view.compact()) + 1));
+  const int width = std::max(width_, width_for(compact_max(set->view.compact()) + 1));
+  // While it is made, it takes about as much again.
+  const uint64_t expected = encoded_size(set->view.cardinality(), width, compact_max(set->view.compact()));
+  if (used_by_all + expected > budget_ || expected > MaxAllocSize / 2) {
+    set->worth_from = StoredSet::kNever;
+    return;
+  }
   SetWork* const work = open_work();
   const size_t bytes = guarded([&] {
     decode(set->view, work->elements, work->options);
-    return work->encoder.prepare(work->elements.span(), width_);
+    return work->encoder.prepare(work->elements.span(), width);
   });
   const size_t room = bytes + 2 * kAlignment + 8 * work->encoder.stash().size();
   const size_t before = set->is_prepared() ? GetMemoryChunkSpace(set->prepared_room) : 0;
@@ -256,6 +262,7 @@ void SetStore::prepare(StoredSet* set) {
     auto* const data = reinterpret_cast<std::byte*>(round_up(reinterpret_cast<uintptr_t>(at) + front) - front);
     guarded([&] { work->encoder.write(data); });
     set->prepared = open_set({data, bytes});
+    width_ = width;
     if (set->is_prepared()) pfree(set->prepared_room);
     set->prepared_room = at;
     const size_t charged = GetMemoryChunkSpace(at) - before;
@@ -276,7 +283,7 @@ bool SetStore::meet(StoredSet* a, StoredSet* b) {
   }
   if (!a->is_prepared() || !b->is_prepared()) return false;
   for (StoredSet* set : {a, b})
-    if (set->prepared.width() < width_) prepare(set);
+    if (set->prepared.width() < width_ && set->worth_from != StoredSet::kNever) prepare(set);
   return a->prepared.width() == b->prepared.width();
 }
 

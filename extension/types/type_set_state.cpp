@@ -37,7 +37,7 @@ struct varlena* state_trimmed(struct varlena* value) {
 namespace {
 
 struct varlena* validated_state(struct varlena* value) {
-  guarded([&] { state_validate({state_data(value), state_capacity(value)}); });
+  guarded([&] { state_validate({state_data(value), state_capacity(value)}, backend_cancel_token()); });
   return value;
 }
 

@@ -24,8 +24,9 @@ void count_common_blocks(const CompactView& a, const CompactView& b, const Compa
   constexpr uint32_t kBlocksPerPoll = 64;
   BlockCursor x(a);
   BlockCursor y(b);
-  uint32_t met = 0;
+  uint32_t steps = 0;
   while (!x.at_end() && !y.at_end()) {
+    if (++steps % kBlocksPerPoll == 0) cancel.throw_if_requested();
     const uint64_t x_key = x.key();
     const uint64_t y_key = y.key();
     if (x_key < y_key) {
@@ -33,7 +34,6 @@ void count_common_blocks(const CompactView& a, const CompactView& b, const Compa
     } else if (y_key < x_key) {
       y.seek(x_key);
     } else {
-      if (++met % kBlocksPerPoll == 0) cancel.throw_if_requested();
       if (!see(count_common(x.block(), y.block(), kernel))) return;
       x.next();
       y.next();

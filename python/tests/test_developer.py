@@ -182,7 +182,7 @@ REFUSED = [
         "CREATE TABLE other (s batmap(1, 2))",
         {},
         psycopg.errors.InvalidParameterValue,
-        "type batmap takes one modifier, the size of its universe",
+        "second modifier of type batmap must be prepared, not 2",
     ),
     ("CREATE INDEX ON sales USING gin (buyer)", {}, psycopg.errors.UndefinedObject, "has no default operator class"),
 ]

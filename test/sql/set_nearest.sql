@@ -164,5 +164,18 @@ SELECT * FROM batmap_similar('{1}', 'sets', top_k => 0);
 SELECT * FROM batmap_similar('{1}', 'sets', min_jaccard => 2);
 SELECT * FROM batmap_similar('{1}', NULL);
 SELECT * FROM batmap_similar('{1}', 'SELECT id, id FROM sets');
+-- VACUUM leaves empty pages behind in the lists
+CREATE TEMPORARY TABLE emptied (id int, s batmap);
+INSERT INTO emptied SELECT g, ARRAY[7, g] FROM generate_series(100, 20100) g;
+CREATE INDEX ON emptied USING gin (s);
+DELETE FROM emptied WHERE id < 20000;
+VACUUM emptied;
+ANALYZE emptied;
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT id FROM emptied ORDER BY s <%> '{7,20050}' LIMIT 1;
+SELECT id, s <%> '{7,20050}' AS distance FROM emptied ORDER BY s <%> '{7,20050}' LIMIT 1;
+SELECT count(*) FROM (SELECT id FROM emptied ORDER BY s <%> '{7,8}' LIMIT 200) v;
+RESET enable_seqscan;
+DROP TABLE emptied;
 DROP TABLE sets, queries, expected, found, parted CASCADE;
 DROP FUNCTION explained;
