@@ -2,6 +2,7 @@
 // validated in full, because states travel between servers.
 #include <cstring>
 
+#include "extension/server/backend.h"
 #include "extension/server/boundary.h"
 #include "extension/server/flat_value.h"
 #include "extension/types/set_state_datum.h"
