@@ -23,7 +23,6 @@ constexpr int kBatch = 64;
 /// The filter of a table, ready to be asked.
 class Filter {
  public:
-  /// @param slots  the kind of slots that it is asked about
   explicit Filter(const KeptTable& kept) : owner_(kept.owner) {
     if (kept.filter == nullptr) return;
     state_ = CreateExecutorState();

@@ -8,7 +8,6 @@ namespace batmap {
 
 namespace {
 
-constexpr uint32_t kBlocksPerPoll = 64;
 /// An array this many times as long as another one is searched for the elements of the shorter one.
 constexpr uint32_t kGallopFrom = 32;
 /// Runs, and single elements beside runs, that are merged as such; more are merged as bitmaps.
@@ -312,7 +311,7 @@ void combine_compact(const CompactView& a, const CompactView& b, SetCombination 
   BlockCursor y(b);
   uint32_t steps = 0;
   while (!x.at_end() && !y.at_end()) {
-    if (++steps % kBlocksPerPoll == 0) cancel.throw_if_requested();
+    if (++steps % kStepsPerPoll == 0) cancel.throw_if_requested();
     const uint64_t x_key = x.key();
     const uint64_t y_key = y.key();
     if (x_key < y_key) {
@@ -335,8 +334,14 @@ void combine_compact(const CompactView& a, const CompactView& b, SetCombination 
       y.next();
     }
   }
-  for (; keep_a && !x.at_end(); x.next()) out.add_block(x.block());
-  for (; keep_b && !y.at_end(); y.next()) out.add_block(y.block());
+  const auto add_rest = [&](BlockCursor& rest) {
+    for (; !rest.at_end(); rest.next()) {
+      if (++steps % kStepsPerPoll == 0) cancel.throw_if_requested();
+      out.add_block(rest.block());
+    }
+  };
+  if (keep_a) add_rest(x);
+  if (keep_b) add_rest(y);
 }
 
 bool is_subset(const CompactView& a, const CompactView& b, const CompactKernel& kernel, const CancelToken& cancel) {
@@ -344,7 +349,7 @@ bool is_subset(const CompactView& a, const CompactView& b, const CompactKernel& 
   BlockCursor y(b);
   uint32_t steps = 0;
   for (BlockCursor x(a); !x.at_end(); x.next()) {
-    if (++steps % kBlocksPerPoll == 0) cancel.throw_if_requested();
+    if (++steps % kStepsPerPoll == 0) cancel.throw_if_requested();
     y.seek(x.key());
     if (y.at_end() || y.key() != x.key()) return false;
     const CompactBlock block = x.block();
@@ -375,7 +380,7 @@ int compare_compact(const CompactView& a, const CompactView& b, const CancelToke
   BlockCursor x(a);
   BlockCursor y(b);
   for (uint32_t steps = 1; !x.at_end() && !y.at_end(); ++steps, x.next(), y.next()) {
-    if (steps % kBlocksPerPoll == 0) cancel.throw_if_requested();
+    if (steps % kStepsPerPoll == 0) cancel.throw_if_requested();
     const CompactBlock p = x.block();
     const CompactBlock q = y.block();
     if (p.key != q.key || p.count != q.count || p.shape != q.shape || std::memcmp(p.data, q.data, p.bytes()) != 0) break;

@@ -7,6 +7,9 @@
 
 namespace batmap {
 
+/// Walks over two sets look for a cancel after this many steps.
+inline constexpr uint32_t kStepsPerPoll = 64;
+
 enum class SetCombination { kAnd, kOr, kAndNot, kXor };
 
 /// Appends the blocks of the result to `out`. @throws Error{kMemoryLimit, kCancelled}
@@ -21,12 +24,11 @@ uint32_t count_common(const CompactBlock& a, const CompactBlock& b, const Compac
 template <typename See>
 void count_common_blocks(const CompactView& a, const CompactView& b, const CompactKernel& kernel, const CancelToken& cancel,
                          See see) {
-  constexpr uint32_t kBlocksPerPoll = 64;
   BlockCursor x(a);
   BlockCursor y(b);
   uint32_t steps = 0;
   while (!x.at_end() && !y.at_end()) {
-    if (++steps % kBlocksPerPoll == 0) cancel.throw_if_requested();
+    if (++steps % kStepsPerPoll == 0) cancel.throw_if_requested();
     const uint64_t x_key = x.key();
     const uint64_t y_key = y.key();
     if (x_key < y_key) {

@@ -68,7 +68,7 @@ namespace {
 // Nanoseconds of one thread with AVX2, from bench/set_bench.cpp.
 constexpr double kComparedByte = 0.02;
 constexpr double kComparison = 30;
-constexpr double kPreparedElement = 60;  // to decode and place an element: build/
+constexpr double kPreparedElement = 60;  // to decode and place an element; an estimate
 constexpr double kBoundElement = 3;      // to look for the largest element
 constexpr double kDecodedElement = 8;    // to decode an element into bit rows: bits/
 constexpr double kRowWord = 1;           // to clear a word
