@@ -25,6 +25,19 @@ void validate_value(const struct varlena* value, int invalid_data) {
   guarded_input(invalid_data, [&] { validate(set_bytes(value), backend_cancel_token()); });
 }
 
+/// Prints the first argument as {1,5,9} into `work`. @param hint  where the text would be too large for a datum
+std::span<const char> print_argument(FunctionCallInfo fcinfo, SetWork* work, const char* hint) {
+  const SetView set = set_argument(fcinfo, 0);
+  guarded([&] {
+    decode(set, work->elements, work->options);
+    print_set_text(work->elements.span(), work->text, work->options.cancel);
+  });
+  if (work->text.size() >= MaxAllocSize)
+    ereport(ERROR,
+            (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("batmap is too large for its text form"), errhint("%s", hint)));
+  return work->text.span();
+}
+
 }  // namespace
 
 BATMAP_FUNCTION(batmap_in) {
@@ -40,20 +53,26 @@ BATMAP_FUNCTION(batmap_in) {
 }
 
 BATMAP_FUNCTION(batmap_out) {
-  const SetView set = set_argument(fcinfo, 0);
   SetWork* const work = open_work();
-  guarded([&] {
-    decode(set, work->elements, work->options);
-    print_set_text(work->elements.span(), work->text, work->options.cancel);
-  });
-  if (work->text.size() >= MaxAllocSize)
-    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("batmap is too large for its text form"),
-                    errhint("Use the binary form.")));
-  auto* const text = static_cast<char*>(palloc(work->text.size() + 1));
-  memcpy(text, work->text.begin(), work->text.size());
-  text[work->text.size()] = '\0';
+  const std::span<const char> printed = print_argument(fcinfo, work, "Use the binary form.");
+  auto* const text = static_cast<char*>(palloc(printed.size() + 1));
+  memcpy(text, printed.data(), printed.size());
+  text[printed.size()] = '\0';
   close_work(work);
   PG_RETURN_CSTRING(text);
+}
+
+/// As an array of numbers: the printed set in other brackets. The server's array_to_json() does not look for interrupts.
+BATMAP_FUNCTION(batmap_to_json) {
+  SetWork* const work = open_work();
+  const std::span<const char> printed = print_argument(fcinfo, work, "Use batmap_unnest.");
+  struct varlena* const json = allocate_value(printed.size());
+  char* const text = VARDATA(json);
+  memcpy(text, printed.data(), printed.size());
+  text[0] = '[';
+  text[printed.size() - 1] = ']';
+  close_work(work);
+  PG_RETURN_POINTER(json);
 }
 
 BATMAP_FUNCTION(batmap_recv) {

@@ -88,10 +88,6 @@ BATMAP_FUNCTION(batmap_from_array_universe) {
 BATMAP_FUNCTION(batmap_to_int4_array) { return set_to_array<int32>(fcinfo, INT4OID); }
 BATMAP_FUNCTION(batmap_to_int8_array) { return set_to_array<int64>(fcinfo, INT8OID); }
 
-/// As an array of numbers.
-BATMAP_FUNCTION(batmap_to_json) {
-  PG_RETURN_DATUM(DirectFunctionCall1(array_to_json, set_to_array<int64>(fcinfo, INT8OID)));
-}
 /// Not by way of jsonb_in(), which would not look for interrupts.
 BATMAP_FUNCTION(batmap_to_jsonb) {
   ArrayType* const array = DatumGetArrayTypeP(set_to_array<int64>(fcinfo, INT8OID));

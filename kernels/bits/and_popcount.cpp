@@ -2,6 +2,7 @@
 #include "bits/and_popcount.h"
 
 #include <bit>
+#include <cstring>
 
 #include "core/cpu.h"
 
@@ -18,6 +19,13 @@ constexpr AndPopcountKernel kKernels[] = {
 #endif
     {"scalar", 0, and_popcount_scalar, add_bit_rows_scalar, 0.4, 1.0},
 };
+
+/// The word that begins here, at any alignment.
+uint64_t word_at(const uint64_t* from) {
+  uint64_t word;
+  std::memcpy(&word, from, sizeof word);
+  return word;
+}
 
 bool runs_here(const AndPopcountKernel& kernel) { return (cpu_features() & kernel.needs) == kernel.needs; }
 
@@ -51,7 +59,8 @@ void and_popcount_scalar(const AndPopcountTile& tile) {
     for (size_t c = 0; c < tile.column_count; ++c) {
       const uint64_t* column = tile.columns + c * tile.column_stride;
       uint32_t count = 0;
-      for (size_t w = 0; w < tile.words; ++w) count += static_cast<uint32_t>(std::popcount(row[w] & column[w]));
+      for (size_t w = 0; w < tile.words; ++w)
+        count += static_cast<uint32_t>(std::popcount(word_at(row + w) & word_at(column + w)));
       tile.counts[r * tile.count_stride + c] += count;
     }
   }
