@@ -12,6 +12,7 @@
 #include <set>
 #include <tuple>
 
+#include "test/unit/shared/failing_run.h"
 #include "test/unit/shared/grid.h"
 #include "test/unit/shared/shapes.h"
 
@@ -288,22 +289,9 @@ TEST_P(JoinRunTest, CanRunOutOfMemoryAtEveryCharge) {
   query.method = GetParam().method;
   query.kernels.bits = GetParam().kernel;
   const std::vector<Row> expected = run(sides, query, GetParam()).rows;
-  int failures = 0;
-  bool done = false;
-  for (size_t limit = 0; !done; limit += 4096) {
-    ASSERT_LT(limit, size_t{64} << 20) << "no limit is enough";
-    MemoryMeter meter(limit);
-    try {
-      EXPECT_EQ(run(sides, query, {.threads = GetParam().threads, .memory = &meter, .cancel = {}}).rows, expected);
-      done = true;
-    } catch (const Error& error) {
-      ++failures;
-      ASSERT_EQ(error.code(), ErrorCode::kMemoryLimit) << error.what();
-    }
-    ASSERT_EQ(meter.current(), 0u) << "limit " << limit;
-    ASSERT_LE(meter.peak(), limit);
-  }
-  EXPECT_GT(failures, 10);
+  run_out_of_memory_everywhere(GetParam().threads, 4096, 10, [&](const ExecutionOptions& options) {
+    EXPECT_EQ(run(sides, query, options).rows, expected);
+  });
 }
 
 // Ranks exceed 16 bits, on one side, on the other, or on both.

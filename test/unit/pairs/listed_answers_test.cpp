@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "test/unit/shared/countdown.h"
+#include "test/unit/shared/failing_run.h"
 #include "test/unit/shared/shapes.h"
 
 namespace batmap::test {
@@ -93,34 +93,11 @@ TEST(ListedAnswersTest, CanFailAnywhere) {
   const std::vector<TidItem> list = list_for_answers(random, rows, 20000);
   MemoryMeter unlimited;
   const auto expected = all_listed_answers(list, rows, true, {.threads = 2, .memory = &unlimited, .cancel = {}});
-  int failures = 0;
-  bool done = false;
-  for (size_t limit = 0; !done; limit += 65536) {
-    ASSERT_LT(limit, size_t{64} << 20) << "no limit is enough";
-    MemoryMeter meter(limit);
-    try {
-      done = all_listed_answers(list, rows, true, {.threads = 2, .memory = &meter, .cancel = {}}).size() == expected.size();
-    } catch (const Error& error) {
-      ++failures;
-      ASSERT_EQ(error.code(), ErrorCode::kMemoryLimit) << error.what();
-    }
-    ASSERT_EQ(meter.current(), 0u) << "limit " << limit;
-  }
-  EXPECT_GT(failures, 5);
-  done = false;
-  for (int64_t polls = 0; !done; polls += 1 + polls / 8) {
-    ASSERT_LT(polls, 4000) << "polls without end";
-    MemoryMeter meter;
-    Countdown countdown{{polls}};
-    try {
-      all_listed_answers(list, rows, true, {.threads = 2, .memory = &meter, .cancel = countdown.token()});
-      done = true;
-      EXPECT_GT(polls, 10) << "hardly ever polled";
-    } catch (const Error& error) {
-      ASSERT_EQ(error.code(), ErrorCode::kCancelled) << error.what();
-    }
-    ASSERT_EQ(meter.current(), 0u) << "after poll " << polls;
-  }
+  const auto check = [&](const ExecutionOptions& options) {
+    EXPECT_EQ(all_listed_answers(list, rows, true, options).size(), expected.size());
+  };
+  run_out_of_memory_everywhere(2, 65536, 5, check);
+  cancel_everywhere(2, 10, check);
 }
 
 }  // namespace

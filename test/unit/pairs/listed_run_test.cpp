@@ -9,7 +9,7 @@
 #include <map>
 #include <tuple>
 
-#include "test/unit/shared/countdown.h"
+#include "test/unit/shared/failing_run.h"
 #include "test/unit/shared/shapes.h"
 
 namespace batmap::test {
@@ -220,21 +220,9 @@ TEST(ListedRunTest, CanBeCancelledAnywhere) {
   const Input input = large_input();
   for (const int threads : {1, 3}) {
     const std::vector<Answer> expected = run(input, {.bag = true}, threads).answers;
-    bool done = false;
-    for (int64_t polls = 0; !done; polls += 1 + polls / 16) {
-      ASSERT_LT(polls, 4000) << "polls without end";
-      MemoryMeter meter;
-      Countdown countdown{{polls}};
-      try {
-        EXPECT_EQ(run(input, {.bag = true}, {.threads = threads, .memory = &meter, .cancel = countdown.token()}).answers,
-                  expected);
-        done = true;
-        EXPECT_GT(polls, 20) << "hardly ever polled";
-      } catch (const Error& error) {
-        ASSERT_EQ(error.code(), ErrorCode::kCancelled) << error.what();
-      }
-      ASSERT_EQ(meter.current(), 0u) << "after poll " << polls;
-    }
+    cancel_everywhere(threads, 20, [&](const ExecutionOptions& options) {
+      EXPECT_EQ(run(input, {.bag = true}, options).answers, expected);
+    });
   }
 }
 
@@ -242,22 +230,9 @@ TEST(ListedRunTest, CanRunOutOfMemoryAtEveryCharge) {
   const Input input = large_input();
   for (const bool bag : {false, true}) {
     const std::vector<Answer> expected = run(input, {.bag = bag}, 3).answers;
-    int failures = 0;
-    bool done = false;
-    for (size_t limit = 0; !done; limit += 32768) {
-      ASSERT_LT(limit, size_t{64} << 20) << "no limit is enough";
-      MemoryMeter meter(limit);
-      try {
-        EXPECT_EQ(run(input, {.bag = bag}, {.threads = 3, .memory = &meter, .cancel = {}}).answers, expected);
-        done = true;
-      } catch (const Error& error) {
-        ++failures;
-        ASSERT_EQ(error.code(), ErrorCode::kMemoryLimit) << error.what();
-      }
-      ASSERT_EQ(meter.current(), 0u) << "limit " << limit;
-      ASSERT_LE(meter.peak(), limit);
-    }
-    EXPECT_GT(failures, 10);
+    run_out_of_memory_everywhere(3, 32768, 10, [&](const ExecutionOptions& options) {
+      EXPECT_EQ(run(input, {.bag = bag}, options).answers, expected);
+    });
   }
 }
 

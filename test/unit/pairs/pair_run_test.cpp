@@ -11,6 +11,7 @@
 #include <numeric>
 #include <ostream>
 
+#include "test/unit/shared/failing_run.h"
 #include "test/unit/shared/grid.h"
 #include "test/unit/shared/oracle.h"
 #include "test/unit/shared/shapes.h"
@@ -267,26 +268,12 @@ TEST_P(PairRunTest, CanRunOutOfMemoryAtEveryCharge) {
     query.method = GetParam().method;
     query.kernels.bits = GetParam().kernel;
     const OracleAnswer expected = oracle_pairs(rows, query);
-    int failures = 0;
-    bool done = false;
     // Every charge of the run is larger than the step, or fails together with the next one. Several threads
     // charge in another order each time, so the steps are larger.
-    const size_t step = GetParam().threads == 1 ? 2048 : 8192;
-    for (size_t limit = 0; !done; limit += step) {
-      ASSERT_LT(limit, size_t{64} << 20) << "no limit is enough";
-      MemoryMeter meter(limit);
-      try {
-        const Found found = run(packed.chunks(), {}, query, {.threads = GetParam().threads, .memory = &meter, .cancel = {}});
-        done = true;
-        EXPECT_EQ(difference(found.rows, expected.rows), "") << "limit " << limit;
-      } catch (const Error& error) {
-        ++failures;
-        ASSERT_EQ(error.code(), ErrorCode::kMemoryLimit) << error.what();
-      }
-      ASSERT_EQ(meter.current(), 0u) << "limit " << limit;
-      ASSERT_LE(meter.peak(), limit);
-    }
-    EXPECT_GT(failures, 10);
+    run_out_of_memory_everywhere(GetParam().threads, GetParam().threads == 1 ? 2048 : 8192, 10,
+                                 [&](const ExecutionOptions& options) {
+                                   EXPECT_EQ(difference(run(packed.chunks(), {}, query, options).rows, expected.rows), "");
+                                 });
   }
 }
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <tuple>
 
-#include "test/unit/shared/countdown.h"
+#include "test/unit/shared/failing_run.h"
 #include "test/unit/shared/shapes.h"
 
 namespace batmap::test {
@@ -130,35 +130,9 @@ TEST(TriangleRunTest, CanFailAnywhere) {
   for (TidItem& row : rows) row = {scattered_key(row.tid), scattered_key(row.item)};
   MemoryMeter unlimited;
   const GraphAnswers expected = graph_answers(rows, {}, {.threads = 2, .memory = &unlimited, .cancel = {}});
-  int failures = 0;
-  bool done = false;
-  for (size_t limit = 0; !done; limit += 65536) {
-    ASSERT_LT(limit, size_t{64} << 20) << "no limit is enough";
-    MemoryMeter meter(limit);
-    try {
-      EXPECT_EQ(graph_answers(rows, {}, {.threads = 2, .memory = &meter, .cancel = {}}), expected);
-      done = true;
-    } catch (const Error& error) {
-      ++failures;
-      ASSERT_EQ(error.code(), ErrorCode::kMemoryLimit) << error.what();
-    }
-    ASSERT_EQ(meter.current(), 0u) << "limit " << limit;
-  }
-  EXPECT_GT(failures, 5);
-  done = false;
-  for (int64_t polls = 0; !done; polls += 1 + polls / 8) {
-    ASSERT_LT(polls, 4000) << "polls without end";
-    MemoryMeter meter;
-    Countdown countdown{{polls}};
-    try {
-      EXPECT_EQ(graph_answers(rows, {}, {.threads = 2, .memory = &meter, .cancel = countdown.token()}), expected);
-      done = true;
-      EXPECT_GT(polls, 10) << "hardly ever polled";
-    } catch (const Error& error) {
-      ASSERT_EQ(error.code(), ErrorCode::kCancelled) << error.what();
-    }
-    ASSERT_EQ(meter.current(), 0u) << "after poll " << polls;
-  }
+  const auto check = [&](const ExecutionOptions& options) { EXPECT_EQ(graph_answers(rows, {}, options), expected); };
+  run_out_of_memory_everywhere(2, 65536, 5, check);
+  cancel_everywhere(2, 10, check);
 }
 
 }  // namespace
