@@ -32,25 +32,40 @@ uint64_t folded_product(uint64_t x, uint64_t y) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-/// Never stored in a finished value, so it may change. Each step depends on the seed through `hash`, so texts that collide
-/// for one seed do not for another. The end is the finaliser of MurmurHash3: the low bits depend on all.
+template <typename Word>
+uint64_t load(const char* at) {
+  Word word;
+  std::memcpy(&word, at, sizeof word);
+  return word;
+}
+
+/// A text of up to 8 bytes as a number, a different one for each text of this length.
+uint64_t short_text(const char* text, size_t size) {
+  if (size >= 4) return load<uint32_t>(text) << 32 | load<uint32_t>(text + size - 4);
+  if (size == 0) return 0;
+  return load<uint8_t>(text) << 16 | load<uint8_t>(text + size / 2) << 8 | load<uint8_t>(text + size - 1);
+}
+
+/// Never stored in a finished value, so it may change. Both factors of each product depend on the seed, so texts that collide
+/// for one seed do not for another. The last 16 bytes overlap those before, so that no length needs a loop over bytes.
 uint32_t hash_text(std::string_view text, uint32_t seed) {
   constexpr uint64_t kOdd = 0x9e3779b97f4a7c15u;
   const uint64_t spread_seed = folded_product(seed ^ 0xd6e8feb86659fd93u, kOdd);
-  uint64_t hash = folded_product(text.size() ^ spread_seed, 0xa0761d6478bd642fu);
+  const uint64_t turned_seed = std::rotl(spread_seed, 32) ^ 0xe7037ed1a0b428dbu;
   const char* at = text.data();
-  size_t left = text.size();
-  for (; left > 8; at += 8, left -= 8) {
-    uint64_t word;
-    std::memcpy(&word, at, 8);
-    hash = folded_product(hash ^ word, kOdd);
+  const size_t size = text.size();
+  uint64_t hash = spread_seed ^ size;
+  if (size <= 8) {
+    hash = folded_product(short_text(at, size) ^ hash, turned_seed | 1);
+  } else if (size <= 16) {
+    hash = folded_product(load<uint64_t>(at) ^ hash, load<uint64_t>(at + size - 8) ^ turned_seed);
+  } else {
+    const char* const last = at + size - 16;
+    for (; at < last; at += 16) hash = folded_product(load<uint64_t>(at) ^ hash, load<uint64_t>(at + 8) ^ turned_seed);
+    hash = folded_product(load<uint64_t>(last) ^ hash, load<uint64_t>(last + 8) ^ turned_seed);
   }
-  uint64_t word = 0;
-  std::memcpy(&word, at, left);
-  hash = folded_product(hash ^ word, 0xe7037ed1a0b428dbu) ^ spread_seed;
-  hash = (hash ^ hash >> 33) * 0xff51afd7ed558ccdu;
-  hash = (hash ^ hash >> 33) * 0xc4ceb9fe1a85ec53u;
-  return static_cast<uint32_t>(hash ^ hash >> 33);
+  hash = folded_product(hash ^ 0xa0761d6478bd642fu, spread_seed | 1);
+  return static_cast<uint32_t>(hash ^ hash >> 32);
 }
 
 /// Counts the steps of look-ups, and polls a token every 65,536 of them.
@@ -95,13 +110,23 @@ void insert_text_slot(std::byte* slots, uint32_t mask, const TextSlot& slot, Pol
   set_text_slot(slots, index, slot);
 }
 
+/// Texts are mostly short: to call memcmp for each would take longer than to compare.
+bool are_equal(const char* a, const char* b, size_t size) {
+  if (size < 4 || size > 16) return std::memcmp(a, b, size) == 0;
+  if (size < 8)
+    return load<uint32_t>(a) == load<uint32_t>(b) && load<uint32_t>(a + size - 4) == load<uint32_t>(b + size - 4);
+  return load<uint64_t>(a) == load<uint64_t>(b) && load<uint64_t>(a + size - 8) == load<uint64_t>(b + size - 8);
+}
+
 /// Is this the text at the offset of a slot? The bytes of a state are trusted no further than its header.
 bool is_text_of(const TextSlot& slot, std::span<const std::byte> texts, std::string_view text) {
   std::byte length[kMaxVarint];
   const auto length_bytes = static_cast<size_t>(put_varint(length, text.size()) - length);
   if (slot.offset > texts.size() || texts.size() - slot.offset < length_bytes + text.size()) return false;
   const std::byte* const at = texts.data() + slot.offset;
-  return std::memcmp(at, length, length_bytes) == 0 && std::memcmp(at + length_bytes, text.data(), text.size()) == 0;
+  for (size_t k = 0; k < length_bytes; ++k)
+    if (at[k] != length[k]) return false;
+  return are_equal(reinterpret_cast<const char*>(at + length_bytes), text.data(), text.size());
 }
 
 /// The numbers of texts that chunks of a flat relation hold must be below `texts`.
@@ -213,8 +238,15 @@ void text_relation_copy(std::span<const std::byte> relation, std::span<std::byte
 
 namespace {
 
+/// For one look-up of a row, which nobody needs to cancel.
+struct NoSteps {
+  void add_text(std::string_view) const {}
+  void add(size_t) const {}
+};
+
 /// text_relation_number() that tells its steps.
-int64_t number_of_text(std::span<std::byte> state, std::string_view text, PolledSteps& steps) {
+template <typename Steps>
+int64_t number_of_text(std::span<std::byte> state, std::string_view text, Steps& steps) {
   TextRelationHeader header = text_relation_header(state.data());
   if (header.slots == 0) return -1;
   const std::span<const std::byte> texts = text_relation_texts(state);
@@ -241,8 +273,7 @@ int64_t number_of_text(std::span<std::byte> state, std::string_view text, Polled
 }  // namespace
 
 int64_t text_relation_number(std::span<std::byte> state, std::string_view text) {
-  const CancelToken never;
-  PolledSteps steps(never);
+  NoSteps steps;
   return number_of_text(state, text, steps);
 }
 
