@@ -42,6 +42,7 @@ class ArrayStream : public RunStream<Call> {
       call().log.reset();
     });
     drop_relation(rows);
+    if (rows.by_position) this->look_at_columns(*call().run);
     look_at_site();
     return this;
   }

@@ -20,8 +20,11 @@ constexpr const char* kPairsQuery = "pairs_query";  // has no columns to name
 constexpr struct QueryName {
   const char* parameter;
   const char* label;
-} kQueryNames[] = {
-    {"query", "Query"}, {"left_query", "Left Query"}, {"right_query", "Right Query"}, {kPairsQuery, "Pairs Query"}};
+} kQueryNames[] = {{"query", "Query"},
+                   {"input_table", "Query"},
+                   {"left_query", "Left Query"},
+                   {"right_query", "Right Query"},
+                   {kPairsQuery, "Pairs Query"}};
 
 /// The arguments of a call, by the names of its parameters.
 struct NamedArguments {
@@ -80,10 +83,13 @@ void find_queries(void* arg) {
   const NamedArguments arguments = arguments_of(known.call, known.params);
   for (const QueryName& name : kQueryNames) {
     const Const* const given = arguments.value(name.parameter);
-    if (given == nullptr || given->constisnull || given->consttype != TEXTOID) continue;
+    if (given == nullptr || given->constisnull) continue;
+    const bool is_table = given->consttype == REGCLASSOID;
+    if (!is_table && given->consttype != TEXTOID) continue;
     auto& found = known.queries[known.count++];
     found.label = name.label;
-    found.query = InnerQuery{query_text(DatumGetTextPP(given->constvalue))};
+    found.query = InnerQuery{is_table ? table_query(DatumGetObjectId(given->constvalue))
+                                      : query_text(DatumGetTextPP(given->constvalue))};
     found.is_complete = true;
     const auto add = [&](const char* parameter, auto use) {
       const Const* const value = arguments.value(parameter);

@@ -77,6 +77,18 @@ int type_arguments(const FuncExpr* call) {
   return leading;
 }
 
+/// Is the input of the call a table, with the names of its columns?
+bool reads_table(const FuncExpr* call, const SupportedCall& layout) {
+  if (layout.queries != 1) return false;
+  const auto* const input = static_cast<const Node*>(list_nth(call->args, type_arguments(call) + layout.first - 1));
+  return exprType(input) == REGCLASSOID;
+}
+
+/// The number of the first argument after the input.
+int first_after_input(const FuncExpr* call, const SupportedCall& layout) {
+  return type_arguments(call) + layout.first + (reads_table(call, layout) ? kTableColumns : 0);
+}
+
 struct Attempt {
   PlannerInfo* root;
   const FuncExpr* call;
@@ -98,6 +110,19 @@ bool know_places(const QueryArguments& places, const PlannedCall& planned, Inner
          (!places.columns ||
           (known(places.params - 2, [&](Datum name) { query.tid_column = NameStr(*DatumGetName(name)); }) &&
            known(places.params - 1, [&](Datum name) { query.item_column = NameStr(*DatumGetName(name)); })));
+}
+
+/// Plans the reading of a table. @return whether it and the names of its columns are known
+bool plan_table(PlannedCall& planned, Cost& cost) {
+  const Const* const table = planned.value(-1 - kTableColumns);
+  const Const* const tid = planned.value(-2);
+  const Const* const item = planned.value(-1);
+  if (table == nullptr || tid == nullptr || item == nullptr) return false;
+  const InnerQuery query{table_query(DatumGetObjectId(table->constvalue)), 0, NameStr(*DatumGetName(tid->constvalue)),
+                         NameStr(*DatumGetName(item->constvalue))};
+  if (!estimate_inner_query(query, false, planned.inputs[0])) return false;
+  cost += planned.inputs[0].cost;
+  return true;
 }
 
 /// Plans the queries of a call. @return whether all of them are known
@@ -123,9 +148,11 @@ void estimate_call(void* arg) {
   auto* const planned = static_cast<PlannedCall*>(palloc0(sizeof(PlannedCall)));
   planned->root = attempt->root;
   planned->arguments = arguments;
-  planned->first = type_arguments(attempt->call) + layout.first;
+  planned->first = first_after_input(attempt->call, layout);
   CallEstimate estimate{};
-  if (!plan_queries(layout, *planned, estimate.cost)) return;
+  if (!(reads_table(attempt->call, layout) ? plan_table(*planned, estimate.cost)
+                                           : plan_queries(layout, *planned, estimate.cost)))
+    return;
   estimate.has_cost = true;
   bool has_items = layout.expect != nullptr;
   for (int k = 0; k < layout.queries; ++k) has_items &= planned->inputs[k].has_items;
@@ -148,7 +175,7 @@ const CallEstimate& estimate_of(PlannerInfo* root, const FuncExpr* call, const S
 
 /// Limits the rows by arguments that are constants. @return whether there are such
 bool bound_rows(const FuncExpr* call, const SupportedCall& layout, double& rows) {
-  const int first = type_arguments(call) + layout.first;
+  const int first = first_after_input(call, layout);
   bool bounded = false;
   for (const int index : {layout.top_k, layout.max_results}) {
     if (index == SupportedCall::kNone) continue;
@@ -220,18 +247,21 @@ Node* support_call(Node* request, const SupportedCall& layout) {
 
 }  // namespace batmap::pg
 
-/// Planner support of table functions whose number of rows no argument limits. The query is the first text among the arguments.
+/// Planner support of table functions whose number of rows no argument limits. The query is the first text among the
+/// arguments, or a table.
 BATMAP_FUNCTION(batmap_stream_support) {
   auto* const request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
   if (!IsA(request, SupportRequestCost)) PG_RETURN_POINTER(NULL);
   const auto* const call = reinterpret_cast<const SupportRequestCost*>(request)->node;
   if (call == nullptr || !IsA(call, FuncExpr)) PG_RETURN_POINTER(NULL);
   List* const arguments = reinterpret_cast<const FuncExpr*>(call)->args;
+  const int types = type_arguments(reinterpret_cast<const FuncExpr*>(call));
   const ListCell* cell;
   foreach (cell, arguments) {
     const auto* const argument = static_cast<const Node*>(lfirst(cell));
-    if (exprType(argument) != TEXTOID || is_null(argument)) continue;
-    const int first = foreach_current_index(cell) + 1 - type_arguments(reinterpret_cast<const FuncExpr*>(call));
+    if (foreach_current_index(cell) < types) continue;
+    if ((exprType(argument) != TEXTOID && exprType(argument) != REGCLASSOID) || is_null(argument)) continue;
+    const int first = foreach_current_index(cell) + 1 - types;
     PG_RETURN_POINTER(support_call(request, {first, 1, SupportedCall::kNone, SupportedCall::kNone}));
   }
   PG_RETURN_POINTER(NULL);

@@ -28,6 +28,16 @@ void report_truncation(const Truncation& truncation) {
              errmsg("answer cut off after max_results = %lld rows", limit), errhint("Raise max_results or the threshold.")));
 }
 
+void report_swapped_columns(const RelationSizes& sizes) {
+  if (!columns_look_swapped(sizes)) return;
+  const auto number = [](uint64_t size) { return static_cast<unsigned long long>(size); };
+  ereport(NOTICE,
+          (errmsg("input query has %llu transactions but %llu items, none of them in more than %llu rows",
+                  number(sizes.transactions), number(sizes.items), number(sizes.most_item_rows)),
+           errhint("The first column is the transaction, the second the item. If they are swapped, turn them, or name "
+                   "them with tid_column and item_column.")));
+}
+
 void report_notice(const std::string& notice) {
   ereport(WARNING, (errcode(ERRCODE_WARNING), errmsg("%s", notice.c_str()),
                     errhint("batmap_devices() says whether the GPU is used again in this session.")));

@@ -14,6 +14,7 @@
 #include "extension/server/last_run.h"
 #include "extension/server/progress.h"
 #include "extension/server/settings.h"
+#include "relation/swapped_columns.h"
 
 #include "extension/server/pg.h"
 
@@ -36,6 +37,8 @@ double lap_ms(instr_time& start);
 
 /// Raises a WARNING that the answer was cut off, or an error under batmap.on_truncation = error.
 void report_truncation(const Truncation& truncation);
+/// Raises a NOTICE if the columns of a query look swapped.
+void report_swapped_columns(const RelationSizes& sizes);
 /// Raises a WARNING with a message of the run: a device has failed.
 void report_notice(const std::string& notice);
 
@@ -76,6 +79,15 @@ class RunStream : public RowStream {
     guarded(make);
     call_->progress.tasks(0, 0, 0);
     count_ms_ += lap_ms(clock_);
+  }
+
+  /// To be called after begin() for a query whose columns have no names: raises a NOTICE if they look swapped.
+  template <typename Run>
+  void look_at_columns(const Run& run) const {
+    report_swapped_columns(guarded([&] {
+      const RunRecord& record = run.record();
+      return RelationSizes{rows_read_, record.transactions, record.items, record.most_item_rows};
+    }));
   }
 
   /// Lets the engine find more answers.

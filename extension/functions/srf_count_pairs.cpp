@@ -101,7 +101,7 @@ RowStream* count_in_query(FunctionCallInfo fcinfo, MemoryContext context, const 
   read_arguments({fcinfo, first + 2}, call.query);
   stream->want_columns(wanted);
   guarded([&] { call.rows.emplace(call.meter); });
-  QueryInput input{&*call.rows, &call.progress, item_type, nullptr, nullptr, 0, false};
+  QueryInput input{&*call.rows, &call.progress, item_type, nullptr, nullptr, 0, false, false};
   const InnerQuery query = query_argument(fcinfo, first, first + 2, kQuery);
   check_query(query, input, context);
   Oid collation;

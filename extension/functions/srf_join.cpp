@@ -91,8 +91,8 @@ JoinRows read_queries(const InnerQuery& left_query, const InnerQuery& right_quer
     call.right.emplace(call.options);
   });
   SharedTids tids{};
-  QueryInput left{&*call.left, &call.progress, left_type, nullptr, nullptr, 0, false, "a and b", true, &tids};
-  QueryInput right{&*call.right, &call.progress, right_type, nullptr, nullptr, 0, false, "b and c", false, &tids};
+  QueryInput left{&*call.left, &call.progress, left_type, nullptr, nullptr, 0, false, false, "a and b", true, &tids};
+  QueryInput right{&*call.right, &call.progress, right_type, nullptr, nullptr, 0, false, false, "b and c", false, &tids};
   check_query(left_query, left, context);
   check_query(right_query, right, context);
   read_query(left_query, left, call.meter, context);

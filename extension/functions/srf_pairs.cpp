@@ -104,6 +104,7 @@ class PairStream final : public SupportStream<PairCall> {
       if (!run->needs_rows()) call().log.reset();
     });
     if (!run->needs_rows()) drop_relation(rows);
+    if (rows.by_position) look_at_columns(*run);
     total_ = static_cast<int64_t>(run->record().transactions);
     return this;
   }

@@ -15,8 +15,7 @@ namespace {
 
 // Positions of the arguments after the input. The basket comes before the input.
 enum Argument {
-  kBasket = -2,
-  kMinCount = 0,
+  kMinCount,
   kMinSupport,
   kMinConfidence,
   kMinLift,
@@ -37,7 +36,7 @@ struct RecommendCall : ArrayCall<RecommendQuery, RecommendRun> {
   explicit RecommendCall(MemoryContext) : ArrayCall(1) {}
 
   std::array<ItemList, 3> lists{
-      {{kBasket, "basket", query.basket}, {kInclude, "include", query.include}, {kExclude, "exclude", query.exclude}}};
+      {{0, "basket", query.basket}, {kInclude, "include", query.include}, {kExclude, "exclude", query.exclude}}};
   size_t handed_over = 0;
 };
 
@@ -45,6 +44,7 @@ struct RecommendCall : ArrayCall<RecommendQuery, RecommendRun> {
 const RecommendQuery& read_arguments(const TableInput& input, RecommendCall& call) {
   const Arguments arguments = input.arguments();
   RecommendQuery& query = call.query;
+  call.lists[0].index = input.index - 1 - input.after_input;
   read_lists(call.lists, arguments, input.item_type);
   query.top_k = arguments.int8(kTopK).value_or(10);
   query.min_support = arguments.min_support(kMinSupport);

@@ -8,7 +8,20 @@
 
 namespace batmap::pg {
 
+bool is_table_argument(FunctionCallInfo fcinfo, int index) {
+  Oid* types;
+  int count;
+  get_func_signature(fcinfo->flinfo->fn_oid, &types, &count);
+  const bool is_table = index < count && types[index] == REGCLASSOID;
+  pfree(types);
+  return is_table;
+}
+
 InnerQuery query_argument(FunctionCallInfo fcinfo, int index, int after_input, const QueryArguments& places) {
+  if (is_table_argument(fcinfo, index)) {
+    const auto column = [&](int at) { return NameStr(*DatumGetName(PG_GETARG_DATUM(index + at))); };
+    return {table_query(PG_GETARG_OID(index)), 0, column(1), column(2)};
+  }
   const Arguments arguments{fcinfo, after_input};
   InnerQuery query{query_text(PG_GETARG_TEXT_PP(index))};
   if (places.params == QueryArguments::kNone) return query;
@@ -22,20 +35,28 @@ InnerQuery query_argument(FunctionCallInfo fcinfo, int index, int after_input, c
 
 TableInput query_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index,
                        const QueryArguments& places, Oid item_type) {
+  if (is_table_argument(fcinfo, index)) {
+    constexpr const char* kParts[] = {"input_table", "tid_column", "item_column"};
+    for (int k = 0; k <= kTableColumns; ++k)
+      if (PG_ARGISNULL(index + k))
+        ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be NULL", kParts[k]),
+                        errhint("Give the table and the names of two of its columns.")));
+    return {fcinfo, context, operation, index, false, item_type, places, index + 1 + kTableColumns};
+  }
   if (PG_ARGISNULL(index))
     ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("input query must not be NULL"),
                     errhint("A text is NULL if || added a NULL to it. Write $1, and give the NULL in params.")));
-  return {fcinfo, context, operation, index, false, item_type, places};
+  return {fcinfo, context, operation, index, false, item_type, places, index + 1};
 }
 
 TableInput relation_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index, Oid item_type) {
-  return {fcinfo, context, operation, index, true, item_type, {}};
+  return {fcinfo, context, operation, index, true, item_type, {}, index + 1};
 }
 
 std::vector<ChunkView> InputRows::chunks() const { return log != nullptr ? log->chunks() : flat_chunks(relation); }
 
 InputRows query_rows(const QueryInput& query) {
-  return {query.kind(), query.rows_read, query.log, nullptr, nullptr, query.items, query.ranks()};
+  return {query.kind(), query.rows_read, query.log, nullptr, nullptr, query.items, query.ranks(), query.by_position};
 }
 
 namespace {
@@ -90,7 +111,7 @@ std::optional<InputRows> read_rows(const TableInput& input, RunCall& call, std::
                          input.arguments());
   }
   guarded([&] { log.emplace(call.options); });
-  QueryInput query{&*log, &call.progress, input.item_type, nullptr, nullptr, 0, false};
+  QueryInput query{&*log, &call.progress, input.item_type, nullptr, nullptr, 0, false, false};
   read_query(input.query(), query, call.meter, input.context);
   if (OidIsValid(input.item_type)) rank_lists(lists, input.arguments(), query);
   return query_rows(query);

@@ -30,7 +30,13 @@ struct QueryArguments {
   int begin() const { return params == kNone ? INT_MAX : params - (columns ? 2 : 0); }
 };
 
-/// A query among the arguments. @param index  of the query @param after_input  of the first argument after the input
+/// Is this input a table, a regclass? Then the names of its two columns are the next arguments, and belong to the input.
+bool is_table_argument(FunctionCallInfo fcinfo, int index);
+
+/// The number of arguments that a table has more than a query.
+constexpr int kTableColumns = 2;
+
+/// A query among the arguments, or a table. @param index  of it @param after_input  of the first argument after the input
 InnerQuery query_argument(FunctionCallInfo fcinfo, int index, int after_input, const QueryArguments& places);
 
 /// One call of a table function.
@@ -42,14 +48,15 @@ struct TableInput {
   bool is_relation;
   Oid item_type;  // of an _of form; ANYELEMENTOID: any, as the answer has no items; InvalidOid: items are integers
   QueryArguments places;
+  int after_input;  // the first argument after the input
 
   /// The arguments after the input, without those of the query.
-  Arguments arguments() const { return {fcinfo, index + 1, places.begin()}; }
+  Arguments arguments() const { return {fcinfo, after_input, places.begin()}; }
   /// A copy of the query in the current memory context.
-  InnerQuery query() const { return query_argument(fcinfo, index, index + 1, places); }
+  InnerQuery query() const { return query_argument(fcinfo, index, after_input, places); }
 };
 
-/// @raises 22004 if the query is NULL
+/// A query, or a table. @raises 22004 if it is NULL, or the name of a column of a table
 TableInput query_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index,
                        const QueryArguments& places, Oid item_type = InvalidOid);
 TableInput relation_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index,
@@ -64,6 +71,7 @@ struct InputRows {
   MemoryContext copies;             // contains the relation
   const Dictionary* items;          // by rank, of an _of form; nullptr: items are integers
   std::span<const uint32_t> ranks;  // of the item ids, see EncodedRelation; empty if items are integers
+  bool by_position = false;         // of a query: see QueryInput
 
   /// To be called in guarded.
   std::vector<ChunkView> chunks() const;

@@ -174,9 +174,32 @@ Node* with_constants(Node* node, void* context) {
                                            params->nulls[k] ? Datum{0} : params->values[k], params->nulls[k], by_value));
 }
 
+/// Which parameters a query has. A call with two queries may have values for the other one, and the server refuses those whose type
+/// no place tells.
+struct UsedParams {
+  int count;
+  bool* marks;
+};
+
+bool mark_used(Node* node, void* context) {
+  if (node == nullptr) return false;
+  if (!IsA(node, ParamRef)) {
+    const auto walker = reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(mark_used));
+    return raw_expression_tree_walker(node, walker, context);
+  }
+  const auto* const used = static_cast<const UsedParams*>(context);
+  const int number = castNode(ParamRef, node)->number;
+  if (number >= 1 && number <= used->count) used->marks[number - 1] = true;
+  return false;
+}
+
 List* analyze_with(const InnerQuery& query, RawStmt* statement, ParamValues& params) {
   auto* types = static_cast<Oid*>(palloc(static_cast<Size>(params.count + 1) * sizeof(Oid)));
   std::copy_n(params.types, params.count, types);
+  UsedParams used{params.count, static_cast<bool*>(palloc0(static_cast<Size>(params.count)))};
+  if (std::find(types, types + params.count, Oid{UNKNOWNOID}) != types + params.count) mark_used(statement->stmt, &used);
+  for (int k = 0; k < params.count; ++k)
+    if (types[k] == UNKNOWNOID && !used.marks[k]) types[k] = TEXTOID;
   int count = params.count;
   List* const rewritten = pg_analyze_and_rewrite_varparams(statement, query.text, &types, &count, nullptr);
   if (count > params.count)
@@ -190,6 +213,14 @@ List* analyze_with(const InnerQuery& query, RawStmt* statement, ParamValues& par
 const char* query_text(const text* given) {
   char* const query = text_to_cstring(given);
   return is_name(query) ? psprintf("TABLE %s", query) : query;
+}
+
+const char* table_query(Oid table) {
+  const char* const name = get_rel_name(table);
+  const char* const schema = name == nullptr ? nullptr : get_namespace_name_or_temp(get_rel_namespace(table));
+  if (schema == nullptr)
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", table)));
+  return psprintf("TABLE %s", quote_qualified_identifier(schema, name));
 }
 
 Query* analyze_select(const InnerQuery& query, const char* columns) {

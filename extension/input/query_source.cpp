@@ -34,6 +34,7 @@ void check_shared_tids(SharedTids& shared, Oid type, Oid collation) {
 
 struct CheckedQuery {
   Query* analyzed;
+  bool is_shaped;  // its columns are named, or it returns baskets
   TwoColumns columns;
   Oid item_type;  // InvalidOid: integers
 };
@@ -41,12 +42,23 @@ struct CheckedQuery {
 CheckedQuery checked_query(const InnerQuery& query, const QueryInput& input) {
   Query* analyzed = analyze_select(query, input.columns);
   const Oid item_type = input.item_type == ANYELEMENTOID ? own_item_type(analyzed, query) : input.item_type;
+  const Query* const given = analyzed;
   if (input.tids == nullptr) analyzed = shape_rows(analyzed, query, item_type);
   const TwoColumns columns = two_columns(analyzed, input.columns, input.tids == nullptr);
   const int tid = input.item_first ? 1 : 0;
   check_key_type(columns.types[1 - tid], item_type, input.item_first ? "first" : "second", "items");
   if (input.tids != nullptr) check_shared_tids(*input.tids, columns.types[tid], columns.collations[tid]);
-  return {analyzed, columns, item_type};
+  return {analyzed, analyzed != given, columns, item_type};
+}
+
+/// Are the items elements of json arrays, read as integers? @param shaped  by shape_rows()
+bool reads_json_numbers(const Query* shaped) {
+  return list_length(shaped->targetList) == 2 && IsA(lsecond_node(TargetEntry, shaped->targetList)->expr, CoerceViaIO);
+}
+
+void hint_at_texts(void*) {
+  if (geterrcode() == ERRCODE_INVALID_TEXT_REPRESENTATION)
+    errhint("Elements of json arrays are read as integers. The _of form of the function takes them as texts.");
 }
 
 }  // namespace
@@ -64,7 +76,8 @@ void read_query(const InnerQuery& query, QueryInput& input, MemoryMeter& meter, 
   const MemoryContext caller = MemoryContextSwitchTo(context);
   ErrorContextCallback errors;
   enter_inner_query(errors, query.text);
-  const auto [analyzed, columns, item_type] = checked_query(query, input);
+  const auto [analyzed, is_shaped, columns, item_type] = checked_query(query, input);
+  input.by_position = !is_shaped;
   const int tid = input.item_first ? 1 : 0;
   const int item = 1 - tid;
   std::array encoders{column_encoder(key_kind(columns.types[tid]), tid),
@@ -81,6 +94,8 @@ void read_query(const InnerQuery& query, QueryInput& input, MemoryMeter& meter, 
   else
     plan.plan = plan_select(analyzed, query.text);
   input.in_parallel = plan.in_parallel;
+  ErrorContextCallback hint{errors.previous, hint_at_texts, nullptr};
+  if (is_shaped && reads_json_numbers(analyzed)) errors.previous = &hint;
 
   RowLogSink sink{input.log, input.progress, false};
   if (plan.packed)

@@ -37,6 +37,7 @@ struct QueryInput {
   uint32_t* item_rank;  // [items->count] rank of each item id in the log; nullptr with a dictionary of the caller
   uint64_t rows_read;   // rows without NULL; other rows are not part of the relation
   bool in_parallel;     // parallel workers read, too
+  bool by_position;     // the two columns have no names that tell which is which, and neither is an array
   // For queries whose columns are not just the transaction and the item:
   const char* columns = "the transaction and the item";  // for hints
   bool item_first = false;

@@ -34,8 +34,9 @@ struct RunRecord : ExecutionSite {
   std::string reason;  // why this method, and why a device or none
 
   // Sizes.
-  uint64_t transactions = 0;  // for episodes: streams; for all pairs: distinct elements, 0 if not known
-  uint64_t items = 0;         // for all pairs: sets; for episodes: distinct events
+  uint64_t transactions = 0;    // for episodes: streams; for all pairs: distinct elements, 0 if not known
+  uint64_t items = 0;           // for all pairs: sets; for episodes: distinct events
+  uint64_t most_item_rows = 0;  // rows of the item that has most; 0: not known
   uint64_t items_kept = 0;
   uint64_t occurrences = 0;            // rows of kept items; for all pairs: elements of kept sets
   uint64_t distinct_transactions = 0;  // that are searched

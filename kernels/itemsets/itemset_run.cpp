@@ -122,6 +122,7 @@ ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> 
   const EncodedRelation relation(std::move(chunks), item_rank, options_);
   record_.transactions = relation.transactions();
   record_.items = relation.items();
+  record_.most_item_rows = relation.most_item_rows();
   min_count_ = query_.min_count_among(record_.transactions);
   if (min_count_ <= record_.transactions) {
     bounds_.min_count = static_cast<uint32_t>(min_count_);

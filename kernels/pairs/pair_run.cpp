@@ -61,9 +61,10 @@ PairRun::PairRun(const RowLog& log, std::span<const uint32_t> item_rank, const P
 }
 
 /// @return whether anything can be an answer
-bool PairRun::begin(uint64_t transactions, uint64_t items) {
+bool PairRun::begin(uint64_t transactions, uint64_t items, uint64_t most_item_rows) {
   record_.transactions = transactions;
   record_.items = items;
+  record_.most_item_rows = most_item_rows;
   min_count_ = query_.min_count_among(transactions);
   // The name of a forced method is reported even if nothing is run, so that reports stay comparable.
   record_.method = query_.method ? pair_method_name(*query_.method) : "auto";
@@ -114,7 +115,7 @@ Buffer<int64_t> PairRun::values_of(uint32_t items, const std::function<int64_t(u
 
 void PairRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank) {
   const EncodedRelation relation(chunks, item_rank, options_);
-  if (!begin(relation.transactions(), relation.items())) return;
+  if (!begin(relation.transactions(), relation.items(), relation.most_item_rows())) return;
 
   const bool weighted = counts_rows() && has_repeated_rows(relation, options_);
   const KeptItems kept = keep_items(relation, filter(weighted), options_);
@@ -208,7 +209,7 @@ std::unique_ptr<PairCounter> PairRun::count_on_a_device(const EncodedRelation& r
 void PairRun::group_spilled(const RowPartitions& rows, std::span<const uint32_t> item_rank) {
   refuse_without_device("the rows are too many for memory, and no GPU counts rows in files");
   spilled_.emplace(rows, item_rank, options_);
-  if (!begin(spilled_->transactions(), spilled_->items())) return;
+  if (!begin(spilled_->transactions(), spilled_->items(), spilled_->most_item_rows())) return;
 
   const bool weighted = counts_rows() && spilled_->has_repeated_rows();
   spilled_->keep(filter(weighted), query_.method, query_.kernels, weighted ? std::optional(min_count_) : std::nullopt);

@@ -98,7 +98,7 @@ class PairRun {
   void group(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank);
   Buffer<int64_t> values_of(uint32_t items, const std::function<int64_t(uint32_t rank)>& item);
   void group_spilled(const RowPartitions& rows, std::span<const uint32_t> item_rank);
-  bool begin(uint64_t transactions, uint64_t items);
+  bool begin(uint64_t transactions, uint64_t items, uint64_t most_item_rows);
   bool counts_rows() const;
   ItemFilter filter(bool weighted) const;
   PairSelection selection(uint32_t leading) const;

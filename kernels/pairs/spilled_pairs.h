@@ -34,6 +34,7 @@ class SpilledPairs {
 
   uint64_t transactions() const { return transactions_; }
   uint64_t items() const { return totals_->items(); }
+  uint64_t most_item_rows() const { return totals_->most_item_rows(); }
 
   /// Reads all rows once more.
   bool has_repeated_rows() const;

@@ -40,7 +40,10 @@ EncodedRelation::EncodedRelation(std::vector<ChunkView> chunks, std::span<const 
   tids_coded_.emplace(*options.memory, tids.low, tids.range(), rows_);
   items_coded_.emplace(*options.memory, items.low, items.range(), rows_);
   scan(options);
-  for (const uint64_t rows : item_rows_) items_ += rows > 0;
+  for (const uint64_t rows : item_rows_) {
+    items_ += rows > 0;
+    most_item_rows_ = std::max(most_item_rows_, rows);
+  }
   if (tids_coded_->direct()) {
     for (const uint64_t word : tid_present_) transactions_ += static_cast<uint64_t>(std::popcount(word));
     tid_slots_ = static_cast<uint32_t>(tids_coded_->size());

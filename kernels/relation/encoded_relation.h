@@ -41,6 +41,7 @@ class EncodedRelation {
   uint32_t tid_slots() const { return tid_slots_; }        // tid codes lie in [0, tid_slots)
   uint32_t item_codes() const { return static_cast<uint32_t>(item_rows_.size()); }
   uint32_t items() const { return items_; }  // distinct items
+  uint64_t most_item_rows() const { return most_item_rows_; }
   /// Rows of an item, duplicates included, so at least its support. 0: the code is unused.
   uint64_t item_rows(ItemCode code) const { return item_rows_[index_of(code)]; }
   int64_t item_value(ItemCode code) const {
@@ -80,6 +81,7 @@ class EncodedRelation {
   uint64_t transactions_ = 0;
   uint32_t tid_slots_ = 0;
   uint32_t items_ = 0;
+  uint64_t most_item_rows_ = 0;
   std::optional<KeyCodes> tids_coded_;
   std::optional<KeyCodes> items_coded_;
   Buffer<uint64_t> item_rows_;    // [item codes]

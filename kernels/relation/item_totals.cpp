@@ -18,6 +18,7 @@ void ItemTotals::add(const EncodedRelation& relation) {
     }
     items_ += rows_[code] == 0;
     rows_[code] += rows;
+    most_item_rows_ = std::max(most_item_rows_, rows_[code]);
   }
 }
 

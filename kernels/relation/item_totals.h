@@ -25,11 +25,13 @@ class ItemTotals {
   /// The code of an item that has rows.
   ItemCode item_code(int64_t value) const { return ItemCode{codes_.find(value)}; }
   uint32_t items() const { return items_; }
+  uint64_t most_item_rows() const { return most_item_rows_; }
 
  private:
   KeyCodes codes_;
   GrowingBuffer<uint64_t> rows_;  // [codes]
   uint32_t items_ = 0;            // items that have rows
+  uint64_t most_item_rows_ = 0;
 };
 
 }  // namespace batmap

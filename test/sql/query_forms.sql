@@ -96,6 +96,74 @@ SELECT * FROM batmap_pairs('"wide""', 2);
 SELECT * FROM batmap_pairs('""', 2);
 SELECT * FROM batmap_pairs('  ', 2);
 
+-- a table as a regclass, with the names of its columns
+SELECT item_a, item_b FROM batmap_pairs('order_lines'::regclass, 'order', 'the item', 2) ORDER BY 1, 2;
+SELECT item_a, item_b FROM batmap_pairs('order_lines'::regclass, tid_column => 'order', item_column => 'the item', min_count => 2, top_k => 1);
+SELECT item_a, item_b, support_count FROM batmap_pairs_of('order_lines'::regclass, 'the item', 'customer', 2) ORDER BY 1, 2;
+SELECT item, partner FROM batmap_partners('order_lines'::regclass, 'order', 'the item', items => '{1}', top_k => 1);
+SELECT item, partner FROM batmap_partners_of('order_lines'::regclass, 'the item', 'customer', items => '{bob}', top_k => 1);
+SELECT itemset FROM batmap_itemsets('order_lines'::regclass, 'order', 'the item', 3, min_length => 2);
+SELECT itemset FROM batmap_itemsets_of('order_lines'::regclass, 'the item', 'customer', 3, min_length => 2);
+SELECT lhs, rhs FROM batmap_rules('order_lines'::regclass, 'order', 'the item', 2, min_confidence => 1) ORDER BY 1, 2;
+SELECT lhs, rhs FROM batmap_rules_of('order_lines'::regclass, 'the item', 'customer', 2, min_confidence => 1) ORDER BY 1, 2;
+SELECT item, lhs FROM batmap_recommend('{1}', 'order_lines'::regclass, 'order', 'the item', exclude => '{2}');
+SELECT item, lhs FROM batmap_recommend_of('{bob}', 'order_lines'::regclass, 'the item', 'customer', top_k => 1);
+SELECT length, itemsets FROM batmap_itemset_spectrum('order_lines'::regclass, 'order', 'the item', 3);
+SELECT length, itemsets FROM batmap_itemset_spectrum_of('order_lines'::regclass, 'the item', 'customer', 3);
+SELECT itemsets FROM batmap_itemset_estimate('order_lines'::regclass, 'order', 'the item', 1);
+SELECT itemsets FROM batmap_itemset_estimate_of('order_lines'::regclass, 'the item', 'customer', 1);
+SELECT transactions FROM batmap_estimate('order_lines'::regclass, 'order', 'the item', 1) LIMIT 1;
+SELECT count(*) FROM batmap_pairs('"a.b "."x ""SELECT"'::regclass, 'tid', 'item', 400);
+-- the planner knows it, and a literal without a type is a query
+SELECT rows_of($$SELECT * FROM batmap_pairs('TABLE wide', 2)$$) = rows_of($$SELECT * FROM batmap_pairs('wide'::regclass, 'tid', 'item', 2)$$) AS equal;
+SELECT rows_of($$SELECT * FROM batmap_pairs('wide'::regclass, 'tid', 'item', 2, top_k => 7)$$);
+EXPLAIN (VERBOSE, COSTS OFF) SELECT item_a FROM batmap_pairs('wide'::regclass, 'tid', 'item', 400);
+EXPLAIN (COSTS OFF) SELECT item_a FROM batmap_pairs('wide', min_count => 400, tid_column => 'tid', item_column => 'item');
+PREPARE pairs_of_table(regclass, name, name) AS SELECT count(*) FROM batmap_pairs($1, $2, $3, 2);
+EXECUTE pairs_of_table('order_lines', 'order', 'the item');
+EXECUTE pairs_of_table(NULL, 'order', 'the item');
+EXECUTE pairs_of_table('order_lines', 'order', NULL);
+EXECUTE pairs_of_table('order_lines', 'order', 'item');
+EXECUTE pairs_of_table('order_lines', 'order', 'at');
+EXECUTE pairs_of_table(0, 'order', 'item');
+SELECT count(*) FROM batmap_pairs('order_lines'::regclass, 'order', 'the item');
+-- a regclass may be the type of items
+SELECT length, itemsets FROM batmap_itemset_spectrum_of('pg_class'::regclass, 'SELECT 1, ''pg_proc''::regclass', 1);
+-- it is tracked: a view moves with its table, which cannot be dropped before
+CREATE VIEW frequent AS SELECT item_a, item_b FROM batmap_pairs('order_lines'::regclass, 'order', 'the item', 2);
+ALTER TABLE order_lines RENAME TO order_rows;
+SELECT count(*) FROM frequent;
+DROP TABLE order_rows;
+ALTER TABLE order_rows RENAME TO order_lines;
+DROP VIEW frequent;
+-- rights are those of the caller
+CREATE ROLE batmap_stranger;
+SET ROLE batmap_stranger;
+SELECT count(*) FROM batmap_pairs('order_lines'::regclass, 'order', 'the item', 2);
+RESET ROLE;
+DROP ROLE batmap_stranger;
+
+-- a value of one of two queries may have no type in the other
+SELECT item_a, item_b, support_count FROM batmap_count_pairs_of('SELECT "order", customer FROM order_lines', 'SELECT $1::text, $2', params => ROW('ann', 'bob'));
+
+-- columns that look swapped
+CREATE TABLE sold AS SELECT i % 100 AS product, i / 7 AS receipt FROM generate_series(0, 14000) i;
+SELECT count(*) FROM batmap_pairs('SELECT product, receipt FROM sold', 8);
+SELECT count(*) FROM batmap_partners('sold', 8);
+SELECT count(*) FROM batmap_itemsets('sold', 8);
+SELECT count(*) FROM batmap_rules_of('SELECT product, receipt::text FROM sold', 8);
+SELECT count(*) FROM batmap_recommend('{1}', 'sold', 8);
+SELECT count(*) FROM batmap_pairs('SELECT receipt, product FROM sold', 150);
+SELECT count(*) FROM batmap_pairs('sold', 8, tid_column => 'product', item_column => 'receipt');
+SELECT count(*) FROM batmap_pairs('SELECT product, array_agg(receipt) FROM sold GROUP BY 1', 8);
+SET enable_sort = off;
+SELECT count(*) FROM (SELECT a.receipt, b.receipt FROM sold a JOIN sold b USING (product) WHERE a.receipt < b.receipt GROUP BY 1, 2 HAVING count(*) >= 8) q;
+RESET enable_sort;
+SET client_min_messages = warning;
+SELECT count(*) FROM batmap_pairs('sold', 8);
+RESET client_min_messages;
+DROP TABLE sold;
+
 -- a basket a row: an array, a jsonb array
 SELECT * FROM batmap_pairs('SELECT order_id, items FROM orders', 1) EXCEPT SELECT * FROM batmap_pairs('SELECT order_id, unnest(items) FROM orders', 1);
 SELECT item_a, item_b, support_count FROM batmap_pairs('SELECT order_id, items FROM orders', 1) ORDER BY 1, 2;

@@ -1,4 +1,4 @@
--- All functions have their parameters in one order: what they read, then `parameter_order`.
+-- All functions have their parameters in one order: what they read, then `parameter_order`. The columns of a table belong to it.
 CREATE TABLE parameter_order (position int GENERATED ALWAYS AS IDENTITY, name text PRIMARY KEY, type text[]);
 INSERT INTO parameter_order (name, type) VALUES
 ('min_count', '{bigint}'), ('min_support', '{double precision}'), ('min_rate', '{double precision}'),
@@ -13,13 +13,15 @@ INSERT INTO parameter_order (name, type) VALUES
 CREATE TABLE input (name text PRIMARY KEY);
 INSERT INTO input VALUES ('query'), ('relation'), ('counts'), ('left_query'), ('right_query'), ('left_relation'), ('right_relation'),
 ('item_type'), ('id_type'), ('event_type'), ('left_type'), ('right_type'), ('basket'), ('gaps'), ('episode'), ('episodes'),
-('steps'), ('time_type'), ('within'), ('pairs_query'), ('node_type'), ('kept_table'), ('to_set');
+('steps'), ('time_type'), ('within'), ('pairs_query'), ('node_type'), ('kept_table'), ('to_set'), ('input_table'),
+('tid'), ('item'), ('filter');
 
 CREATE VIEW parameters AS
-SELECT p.oid::regprocedure::text AS function, a.name, a.number, format_type(p.proargtypes[a.number - 1], NULL) AS type, o.position, o.type AS types
+SELECT p.oid::regprocedure::text AS function, a.name, a.number, format_type(p.proargtypes[a.number - 1], NULL) AS type, o.type AS types,
+    CASE WHEN 'input_table' = ANY (p.proargnames) AND a.name IN ('tid_column', 'item_column') THEN 0 ELSE o.position END AS position
 FROM pg_proc p CROSS JOIN LATERAL unnest(p.proargnames[:p.pronargs]) WITH ORDINALITY a (name, number)
     LEFT JOIN parameter_order o ON o.name = a.name
-WHERE p.proretset AND p.proname LIKE 'batmap\_%' AND p.proname <> 'batmap_generate_spikes' AND EXISTS (SELECT FROM unnest(p.proargnames[:p.pronargs]) n JOIN input i ON i.name = n);
+WHERE (p.proretset OR 'kept_table' = ANY (p.proargnames)) AND p.proname LIKE 'batmap\_%' AND p.proname <> 'batmap_generate_spikes' AND EXISTS (SELECT FROM unnest(p.proargnames[:p.pronargs]) n JOIN input i ON i.name = n);
 CREATE FUNCTION misplaced() RETURNS TABLE (function text, name text, reason text) LANGUAGE sql AS $$
     SELECT p.function, p.name, 'is not known' FROM parameters p LEFT JOIN input i USING (name) WHERE p.position IS NULL AND i.name IS NULL
     UNION ALL
@@ -31,6 +33,9 @@ CREATE FUNCTION misplaced() RETURNS TABLE (function text, name text, reason text
 $$;
 SELECT count(DISTINCT function) > 20 AS all_functions, count(DISTINCT name) > 25 AS all_names FROM parameters;
 SELECT * FROM misplaced();
+-- Each function over one query whose columns can be named takes a table instead, a regclass.
+SELECT q.proname FROM pg_proc q WHERE q.proname LIKE 'batmap\_%' AND 'tid_column' = ANY (q.proargnames) AND 'query' = ANY (q.proargnames) AND 'pairs_query' <> ALL (q.proargnames)
+    AND NOT EXISTS (SELECT FROM pg_proc t WHERE t.proname = q.proname AND 'input_table' = ANY (t.proargnames));
 -- The check finds what is wrong.
 CREATE FUNCTION batmap_wrong(query text, min_support float8, min_count int8, k int8, top_k int4) RETURNS SETOF int LANGUAGE sql AS 'SELECT 1';
 SELECT * FROM misplaced();

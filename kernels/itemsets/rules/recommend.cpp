@@ -286,6 +286,7 @@ RecommendRun::RecommendRun(std::vector<ChunkView> chunks, std::span<const uint32
   const EncodedRelation relation(std::move(chunks), item_rank, options);
   record_.transactions = relation.transactions();
   record_.items = relation.items();
+  record_.most_item_rows = relation.most_item_rows();
   const uint64_t min_count = query.min_count_among(record_.transactions);
   const Roles roles(relation, query, min_count, *options.memory);
   record_.items_kept = roles.size();

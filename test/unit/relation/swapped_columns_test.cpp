@@ -1,0 +1,37 @@
+// Which sizes make columns look swapped.
+#include "relation/swapped_columns.h"
+
+#include <gtest/gtest.h>
+
+namespace batmap {
+namespace {
+
+TEST(SwappedColumns, ThoseOfBasketsLookSwapped) {
+  // Rows, transactions, items and most rows of an item, with products as transactions: T10I4D100K, and one like Instacart.
+  EXPECT_TRUE(columns_look_swapped({1'010'228, 870, 100'000, 29}));
+  EXPECT_TRUE(columns_look_swapped({32'434'489, 49'677, 3'214'874, 145}));
+}
+
+TEST(SwappedColumns, OthersDoNot) {
+  EXPECT_FALSE(columns_look_swapped({1'010'228, 100'000, 870, 7'828}));  // the first of them, the right way round
+  EXPECT_FALSE(columns_look_swapped({908'576, 16'470, 88'162, 76}));     // retail, swapped: but not by far
+  EXPECT_FALSE(columns_look_swapped({467'714, 3'430, 6'906, 2'500}));    // documents with their words
+  EXPECT_FALSE(columns_look_swapped({400'000, 1'000, 60'000, 700}));     // long documents without the most common words
+  EXPECT_FALSE(columns_look_swapped({2'000'000, 100, 20'000, 100}));     // samples and genes
+  EXPECT_FALSE(columns_look_swapped({1'000'000, 1, 1'000'000, 1}));      // one basket
+  EXPECT_FALSE(columns_look_swapped({0, 0, 0, 0}));
+}
+
+TEST(SwappedColumns, EachBound) {
+  const RelationSizes least{10'000, 100, 2'000, 9};
+  EXPECT_TRUE(columns_look_swapped(least));
+  EXPECT_FALSE(columns_look_swapped({9'999, 99, 2'000, 8}));
+  EXPECT_FALSE(columns_look_swapped({10'000, 101, 2'020, 9}));
+  EXPECT_FALSE(columns_look_swapped({10'000, 100, 1'999, 9}));
+  EXPECT_FALSE(columns_look_swapped({10'000, 100, 2'000, 10}));
+  EXPECT_FALSE(columns_look_swapped({10'000, 100, 2'000, 0}));
+  EXPECT_TRUE(columns_look_swapped({UINT64_MAX, UINT64_MAX / 100, UINT64_MAX, 1}));
+}
+
+}  // namespace
+}  // namespace batmap
