@@ -68,6 +68,93 @@ def test_recommend(conn):
     assert tuples(batmap.recommend, conn, [], QUERY) == []
 
 
+def test_count_pairs(conn):
+    listed = "VALUES (2, 1), (4, 7), (3, 3)"
+    answer = batmap.count_pairs(conn, QUERY, listed, measure="jaccard", as_frame=False)
+    expected = []
+    for a, b in ((2, 1), (4, 7), (3, 3)):
+        (both,) = conn.execute(
+            "SELECT count(*) FROM (SELECT receipt FROM lines WHERE product = %s "
+            "INTERSECT SELECT receipt FROM lines WHERE product = %s) q",
+            (a, b),
+        ).fetchone()
+        expected.append((a, b, both))
+    assert [row[:3] for row in answer] == expected
+    named = batmap.count_pairs(conn, NAMED, "SELECT $1::text, $2::text", params=("bread", "jam"), as_frame=False)
+    assert [row[:3] for row in named] == [("bread", "jam", 3)]
+    frame = batmap.count_pairs(conn, QUERY, "SELECT 4, 7")
+    assert frame.lift.isna().all() and frame.support_count.tolist() == [0]
+
+
+def test_triangles(conn):
+    roads = "('Ulm', 'Bonn'), ('Bonn', 'Kiel'), ('Kiel', 'Ulm'), ('Kiel', 'Jena'), ('Jena', 'Ulm')"
+    edges = f"SELECT a, b FROM (VALUES {roads}) e (a, b)"
+    found = batmap.triangles(conn, edges)
+    assert (found.triangles, found.edges, found.nodes) == (2, 5, 4)
+    assert batmap.triangles(conn, edges + " WHERE a <> $1", params=("Kiel",)).triangles == 0
+    each = batmap.edge_triangles(conn, edges, as_frame=False)
+    assert {(row.node_a, row.node_b): row.triangles for row in each} == {
+        ("Bonn", "Kiel"): 1,
+        ("Bonn", "Ulm"): 1,
+        ("Jena", "Kiel"): 1,
+        ("Jena", "Ulm"): 1,
+        ("Kiel", "Ulm"): 2,
+    }
+    numbers = "SELECT ascii(a), ascii(b) FROM (" + edges + ") e"
+    assert sum(row.triangles for row in batmap.edge_triangles(conn, numbers, as_frame=False)) == 3 * 2
+
+
+def test_sets_that_are_alike(conn):
+    sets = "SELECT name, batmap_agg(receipt) FROM named_lines GROUP BY 1"
+    rows = batmap.similar(conn, {1, 2, 4, 5, 6}, sets, top_k=2, as_frame=False)
+    assert [(row.id, row.intersection, row.jaccard) for row in rows] == [("butter", 5, 1.0), ("bread", 4, 4 / 6)]
+    assert len(batmap.similar(conn, [1], sets, top_k=None)) == 3
+    assert tuples(batmap.similar, conn, [], sets) == []
+    by_number = sets.replace("name,", "length(name),")
+    assert tuples(batmap.similar, conn, [1, 2, 4, 5, 6], by_number, min_jaccard=0.9) == [(6, 5, 1.0)]
+    assert tuples(batmap.all_pairs, conn, sets, top_k=1) == [("bread", "butter", 4, 4 / 6)]
+    with pytest.warns(batmap.TruncatedWarning, match="answer cut off after 1 rows by max_results = 1"):
+        batmap.all_pairs(conn, by_number, min_count=1, max_results=1)
+    with pytest.raises(TypeError, match="a batmap holds integers from 0 on"):
+        batmap.similar(conn, ["tea"], sets)
+
+
+@pytest.mark.parametrize("item, values", [("product", {1, 2, 3, 4}), ("name", {"bread", "butter", "jam", "tea"})])
+def test_kept_counts(conn, item, values):
+    conn.execute('CREATE TABLE "My lines" AS SELECT receipt, product, name FROM lines JOIN named_lines USING (receipt) WHERE false')
+    conn.execute('CREATE INDEX ON "My lines" (receipt)')
+    names = sorted({1: "bread", 2: "butter", 3: "jam", 4: "tea"}.items())
+    batmap.keep(conn, '"My lines"', "receipt", item, filter="product > 0")
+    for number, name in names:
+        conn.execute('INSERT INTO "My lines" SELECT receipt, %s, %s FROM lines WHERE product = %s', (number, name, number))
+    conn.execute("INSERT INTO \"My lines\" VALUES (1, -1, 'none')")
+    table = batmap.KeptTable('"My lines"')
+    query = f'SELECT receipt, {item} FROM "My lines" WHERE product > 0'
+    assert sorted(tuples(batmap.pairs, conn, table, min_count=2)) == sorted(tuples(batmap.pairs, conn, query, min_count=2))
+    item_asked = min(values)
+    asked = tuples(batmap.partners, conn, table, items=[item_asked], top_k=2)
+    assert asked == tuples(batmap.partners, conn, query, items=[item_asked], top_k=2) and len(asked) == 2
+    assert {row.item for row in batmap.partners(conn, table, as_frame=False)} == values
+    [row] = batmap.kept(conn, as_frame=False)
+    assert (row.kept_table, row.tid, row.item, row.filter) == ('"My lines"', "receipt", item, "(product > 0)")
+    assert batmap.kept(conn).log_bytes.tolist() == [row.log_bytes]
+    assert batmap.merge_kept(conn, '"My lines"') == 16 and batmap.merge_kept(conn, '"My lines"') == 0
+    assert batmap.check_kept(conn, '"My lines"') is True
+    batmap.unkeep(conn, '"My lines"')
+    assert len(batmap.kept(conn)) == 0
+    with pytest.raises(psycopg.errors.ObjectNotInPrerequisiteState, match="counts of table .* are not kept"):
+        batmap.partners(conn, table)
+
+
+def test_what_kept_counts_do_not_take(conn):
+    table = batmap.KeptTable("lines")
+    for options in ({"params": (1,)}, {"method": "merge"}, {"tid_column": "receipt", "item_column": "product"}):
+        with pytest.raises(TypeError, match="the counts of a kept table take no " + next(iter(options))):
+            batmap.pairs(conn, table, min_count=1, **options)
+    with pytest.raises(psycopg.errors.UndefinedTable):
+        batmap.partners(conn, batmap.KeptTable("no_such"))
+
+
 def test_join_project(conn):
     conn.execute("CREATE TABLE has (person int, skill text)")
     conn.execute("CREATE TABLE needs (skill text, job text)")
@@ -111,7 +198,9 @@ def test_episodes(conn):
     dates = "SELECT date '2024-05-01' + i / 2, page, visitor FROM clicks"
     steps = batmap.episodes(conn, dates, (0, 7), min_count=1, min_length=3, counting="streams", same_time=True, as_frame=False)
     assert {row.steps for row in steps} >= {(1, 1, 2), (1, 2, 2)}
-    with pytest.raises(psycopg.errors.DatatypeMismatch, match="first column of the input query must be an integer or a date for gaps of this type"):
+    with pytest.raises(
+        psycopg.errors.DatatypeMismatch, match="first column of the input query must be an integer or a date for gaps of this type"
+    ):
         batmap.episodes(conn, query, (0, 5), min_count=8)
 
 
@@ -121,7 +210,8 @@ def test_episodes(conn):
 def test_the_parameters_are_those_of_the_catalog(conn):
     """Each function has the parameters of its SQL functions over query text: the same names, and no others."""
     ours = {"conn", "params", "item_type", "left_type", "right_type", "as_frame", "on_truncation", "event_type"}
-    for name in ("pairs", "partners", "itemsets", "rules", "recommend", "join_project", "episodes"):
+    functions = ("pairs", "partners", "itemsets", "rules", "recommend", "join_project", "episodes")
+    for name in (*functions, "count_pairs", "triangles", "edge_triangles", "all_pairs", "similar"):
         function = getattr(batmap, name)
         [(names,)] = conn.execute(
             "SELECT proargnames[:pronargs] FROM pg_proc WHERE proname = %s "

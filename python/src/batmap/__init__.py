@@ -6,33 +6,55 @@
 """
 
 from .mining import (
+    KeptTable,
     TruncatedError,
     TruncatedWarning,
+    all_pairs,
+    check_kept,
+    count_pairs,
+    edge_triangles,
     episodes,
     itemsets,
     join_project,
+    keep,
+    kept,
     last_run,
+    merge_kept,
     pairs,
     partners,
     recommend,
     rules,
+    similar,
+    triangles,
+    unkeep,
 )
 from .values import from_binary, from_text, to_text
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "KeptTable",
     "TruncatedError",
     "TruncatedWarning",
+    "all_pairs",
+    "check_kept",
+    "count_pairs",
+    "edge_triangles",
     "episodes",
     "from_binary",
     "from_text",
     "itemsets",
     "join_project",
+    "keep",
+    "kept",
     "last_run",
+    "merge_kept",
     "pairs",
     "partners",
     "recommend",
     "rules",
+    "similar",
     "to_text",
+    "triangles",
+    "unkeep",
 ]

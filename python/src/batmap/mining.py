@@ -11,6 +11,9 @@ know four parameters more:
 - `on_truncation`: what an answer means that `max_results` or `timeout` cut off: "warn" (a TruncatedWarning), "error" (a
   TruncatedError) or "ignore".
 
+Functions without `max_results` and `timeout` have no `on_truncation`. `keep` and its kin look after kept counts, over which `pairs`
+and `partners` answer: `pairs(conn, KeptTable("orders"))`.
+
 Supports ending in `_count` are numbers of transactions, `support` and `confidence` fractions from 0 to 1. Itemsets, and the sides
 of rules, are tuples, so they can be keys. Errors of the server are those of the driver, with the server's message and hint.
 """
@@ -28,18 +31,30 @@ from typing import Any, NamedTuple, Union
 from uuid import UUID
 
 from ._session import Answer, Session, open_session, server_error
+from .values import to_text
 
 __all__ = [
+    "KeptTable",
     "TruncatedError",
     "TruncatedWarning",
+    "all_pairs",
+    "check_kept",
+    "count_pairs",
+    "edge_triangles",
     "episodes",
     "itemsets",
     "join_project",
+    "keep",
+    "kept",
     "last_run",
+    "merge_kept",
     "pairs",
     "partners",
     "recommend",
     "rules",
+    "similar",
+    "triangles",
+    "unkeep",
 ]
 
 Items = Iterable[Any]
@@ -56,9 +71,15 @@ class TruncatedError(RuntimeError):
     """The same under `on_truncation="error"`."""
 
 
+class KeptTable(NamedTuple):
+    """A table whose counts `keep` has made. `pairs` and `partners` take it in place of a query, and answer from the counts."""
+
+    name: str
+
+
 def pairs(
     conn: Any,
-    query: str,
+    query: str | KeptTable,
     *,
     min_count: int | None = None,
     min_support: float | None = None,
@@ -79,11 +100,11 @@ def pairs(
 ) -> Frame:
     """The pairs of items that many transactions hold: `batmap_pairs`.
 
-    @param query  a SELECT of two columns, transaction and item
+    @param query  a SELECT of two columns, transaction and item; or a table whose counts are kept
     @return a row for each pair [item_a, item_b, support_count, count_a, count_b, total, support, confidence, confidence_ba, lift,
         score], item_a < item_b
     """
-    call = _Call("batmap_pairs", {"query": ("text", query)}, params, item_type)
+    call = _call_over_counts("batmap_pairs", query, params, item_type, method, device, tid_column, item_column)
     call.add("int8", min_count=min_count)
     call.add("float8", min_support=min_support)
     call.add_items(include=include, exclude=exclude)
@@ -96,7 +117,7 @@ def pairs(
 
 def partners(
     conn: Any,
-    query: str,
+    query: str | KeptTable,
     *,
     min_count: int | None = None,
     min_support: float | None = None,
@@ -116,11 +137,11 @@ def partners(
 ) -> Frame:
     """For each item, or each of `items`, the items that go with it best: `batmap_partners`.
 
-    @param query  a SELECT of two columns, transaction and item
+    @param query  a SELECT of two columns, transaction and item; or a table whose counts are kept
     @param top_k  how many partners of each item; None: 10
     @return a row for each item and partner [item, partner, rank, support_count, score]
     """
-    call = _Call("batmap_partners", {"query": ("text", query)}, params, item_type)
+    call = _call_over_counts("batmap_partners", query, params, item_type, method, device, tid_column, item_column)
     call.add("int8", min_count=min_count)
     call.add("float8", min_support=min_support)
     call.add_items(items=items, exclude=exclude)
@@ -128,6 +149,118 @@ def partners(
     call.add("text", measure=measure, method=method, device=device)
     call.add("name", tid_column=tid_column, item_column=item_column)
     return _answer(conn, call, "Partner", as_frame, on_truncation)
+
+
+def count_pairs(
+    conn: Any,
+    query: str,
+    pairs_query: str,
+    *,
+    measure: str | None = None,
+    tid_column: str | None = None,
+    item_column: str | None = None,
+    params: Sequence[Any] = (),
+    item_type: str | None = None,
+    as_frame: bool | None = None,
+) -> Frame:
+    """The counts of given pairs: `batmap_count_pairs`.
+
+    @param query  a SELECT of two columns, transaction and item
+    @param pairs_query  a SELECT of the two items of each pair, of the type of the items
+    @return a row for each pair, in the order of `pairs_query`, with the columns of `pairs`
+    """
+    queries = {"query": ("text", query), "pairs_query": ("text", pairs_query)}
+    call = _Call("batmap_count_pairs", queries, params, item_type)
+    call.add("text", measure=measure)
+    call.add("name", tid_column=tid_column, item_column=item_column)
+    return _answer(conn, call, "Pair", as_frame, "ignore")
+
+
+def triangles(conn: Any, query: str, *, params: Sequence[Any] = ()) -> Any:
+    """The number of triangles of a graph: `batmap_triangles`.
+
+    @param query  a SELECT of two columns, the nodes of each edge, of any type
+    @return a named tuple (triangles, edges, nodes)
+    """
+    call = _Call("batmap_triangles", {"query": ("text", query)}, params)
+    return _answer(conn, call, "Triangles", False, "ignore")[0]
+
+
+def edge_triangles(
+    conn: Any,
+    query: str,
+    *,
+    params: Sequence[Any] = (),
+    item_type: str | None = None,
+    as_frame: bool | None = None,
+) -> Frame:
+    """In how many triangles each edge of a graph is: `batmap_edge_triangles`.
+
+    @param query  a SELECT of two columns, the nodes of each edge
+    @param item_type  the SQL type of the nodes
+    @return a row for each edge [node_a, node_b, triangles], node_a < node_b
+    """
+    both = ("first", "second")
+    call = _Call("batmap_edge_triangles", {"query": ("text", query)}, params, item_type, type_name="node_type", item_columns=both)
+    return _answer(conn, call, "Edge", as_frame, "ignore")
+
+
+def all_pairs(
+    conn: Any,
+    query: str,
+    *,
+    min_count: int | None = None,
+    min_jaccard: float | None = None,
+    top_k: int | None = None,
+    per_item_top_k: int | None = None,
+    max_results: int | None = None,
+    method: str | None = None,
+    device: str | None = None,
+    params: Sequence[Any] = (),
+    item_type: str | None = None,
+    as_frame: bool | None = None,
+    on_truncation: str = "warn",
+) -> Frame:
+    """The pairs of stored sets that have enough in common: `batmap_all_pairs`.
+
+    @param query  a SELECT of two columns, id and set
+    @param item_type  the SQL type of the ids
+    @return a row for each pair [id_a, id_b, intersection, jaccard]
+    """
+    call = _call_over_sets("batmap_all_pairs", {"query": ("text", query)}, params, item_type)
+    call.add("int8", min_count=min_count, top_k=top_k, max_results=max_results)
+    call.add("float8", min_jaccard=min_jaccard)
+    call.add("int4", per_item_top_k=per_item_top_k)
+    call.add("text", method=method, device=device)
+    return _answer(conn, call, "SetPair", as_frame, on_truncation)
+
+
+def similar(
+    conn: Any,
+    to_set: Iterable[int],
+    query: str,
+    *,
+    min_jaccard: float | None = None,
+    top_k: int | None = 10,
+    params: Sequence[Any] = (),
+    item_type: str | None = None,
+    as_frame: bool | None = None,
+) -> Frame:
+    """The stored sets that are most like a given one, nearest first: `batmap_similar`.
+
+    @param to_set  integers
+    @param query  a SELECT of two columns, id and set
+    @param top_k  the most rows; None: all
+    @param item_type  the SQL type of the ids
+    @return a row for each set [id, intersection, jaccard]
+    """
+    given = {"to_set": ("batmap", to_text(to_set)), "query": ("text", query)}
+    call = _call_over_sets("batmap_similar", given, params, item_type)
+    call.add("float8", min_jaccard=min_jaccard)
+    call.add("int8", top_k=top_k)
+    if top_k is None:
+        call.arguments["top_k"] = ("int8", None)  # NULL is not the default
+    return _answer(conn, call, "Similar", as_frame, "ignore")
 
 
 def itemsets(
@@ -349,6 +482,43 @@ def episodes(
     return _answer(conn, call, "Episode", as_frame, on_truncation)
 
 
+def keep(conn: Any, table: str, tid: str, item: str, *, filter: str | None = None) -> None:
+    """Counts the pairs of a table and keeps the counts fresh from then on: `batmap_keep`. Commit it like any statement.
+
+    @param table  its name, as in SQL: "orders", "sales.orders"
+    @param tid, item  names of its columns
+    @param filter  the rows that are counted: a condition in SQL. It is part of a statement: take it from nobody
+    """
+    _value(conn, "batmap_keep(%s::regclass, %s::name, %s::name, %s::text)", table, tid, item, filter)
+
+
+def unkeep(conn: Any, table: str) -> None:
+    """Drops the kept counts of a table: `batmap_unkeep`."""
+    _value(conn, "batmap_unkeep(%s::regclass)", table)
+
+
+def merge_kept(conn: Any, table: str) -> int:
+    """Merges the changes of a table into its kept counts: `batmap_merge_kept`. @return the number of rows of its log"""
+    return int(_value(conn, "batmap_merge_kept(%s::regclass)", table))
+
+
+def check_kept(conn: Any, table: str) -> bool:
+    """Are the kept counts of a table those of its rows? `batmap_check_kept` counts them."""
+    return bool(_value(conn, "batmap_check_kept(%s::regclass)", table))
+
+
+def kept(conn: Any, *, as_frame: bool | None = None) -> Frame:
+    """The tables whose counts are kept: the view `batmap_kept`.
+
+    @return a row for each table [kept_table, tid, item, filter, kept_rows, kept_counts, kept_log, counts_bytes, log_bytes]
+    """
+    pandas = _pandas(as_frame)
+    columns = "kept_table::text, tid::text, item::text, filter, kept_rows::text, kept_counts::text, kept_log::text"
+    with open_session(conn) as session:
+        answer = session.rows(f"SELECT {columns}, counts_bytes, log_bytes FROM batmap_kept ORDER BY 1")
+    return _named_tuples("Kept", answer) if pandas is None else _frame(pandas, answer)
+
+
 def last_run(conn: Any) -> Any | None:
     """How the last run of this session went, as a named tuple with the columns of `batmap_last_run()`; None before the first."""
     with open_session(conn) as session:
@@ -400,16 +570,18 @@ class _Call:
         *item_types: str | None,
         arrays: Sequence[str] = (),
         type_name: str = "item_type",
+        item_columns: Sequence[str] = ("second",),
         of_two: bool = False,
     ) -> None:
         """@param item_types  None: not known yet @param arrays  columns of the answer that are arrays
-        @param of_two  are there items of two types?"""
+        @param item_columns  of the query, for items of one type @param of_two  are there items of two types?"""
         if isinstance(params, (str, bytes)):
             raise TypeError(f"params is a tuple of values, such as ({params!r},)")
         self.function = function
         self.arguments = dict(arguments)
         self.arrays = arrays
         self._params = tuple(params)
+        self._item_columns = item_columns
         self._type_names = ("left_type", "right_type") if of_two else (type_name,)
         self.item_types = list(item_types)
         self.is_checked = not any(item_types)  # names of types from outside go to the server before they go into a statement
@@ -445,9 +617,13 @@ class _Call:
             for name, item_type in zip(self._type_names, self.item_types):
                 parts.append(f"{name} => CAST(NULL AS {(item_type or 'bigint').replace('%', '%%')})")
         for name, (kind, value) in self.arguments.items():
+            if kind == "kept":
+                asked = self.arguments.get("items") or self.arguments.get("include")  # only their counts are read
+                parts.append(f"{name} => batmap_kept_counts{'_of' if is_of else ''}(%s::regclass, %s::{self._list_type()})")
+                values += [value, None if asked is None else self._list(asked[1])]
+                continue
             if isinstance(value, _Items):
-                kind = "text[]" if is_of else "int8[]"
-                value = [str(item) if is_of else index(item) for item in value.values]
+                kind, value = self._list_type(), self._list(value)
             parts.append(f"{name} => %s::{kind}")
             values.append(value)
         if self._params:
@@ -458,6 +634,12 @@ class _Call:
         if is_of and not all(each in _READ_ARRAYS or each in _TEXTS for each in self.item_types):
             columns += "".join(f", {name}::text[] AS _{name}" for name in self.arrays if not name.startswith("gap"))
         return f"SELECT {columns} FROM {self.function_name()}({', '.join(parts)})", values
+
+    def _list_type(self) -> str:
+        return "text[]" if any(self.item_types) else "int8[]"
+
+    def _list(self, items: _Items) -> list[Any]:
+        return [str(item) if any(self.item_types) else index(item) for item in items.values]
 
     def function_name(self) -> str:
         return f"{self.function}_of" if any(self.item_types) else self.function
@@ -473,11 +655,14 @@ class _Call:
             return True
         if state != "42804":
             return False
+        if re.search(r"^the items of the .*counts.* are text$", message) and self.item_types == [None]:
+            self.item_types = ["text"]
+            return True
         found = re.search(r"(first|second) column of the input query must be .+, not (.+)$", message)
         if found is None:
             return False
         side = 0 if len(self.item_types) == 1 or found[1] == "first" else 1
-        if len(self.item_types) == 1 and found[1] == "first":
+        if len(self.item_types) == 1 and found[1] not in self._item_columns:
             return False  # the time of an event
         item_type = found[2]
         # A row may hold a whole basket, whose elements are the items.
@@ -500,6 +685,32 @@ class _Call:
                     raise ValueError(f"{self._type_names[side]} must be the name of a type, not {item_type!r}")
                 self.item_types[side] = known if known not in _TEXTS else "text"
         self.is_checked = True
+
+
+def _call_over_counts(
+    function: str, query: str | KeptTable, params: Sequence[Any], item_type: str | None, *of_queries: str | None
+) -> _Call:
+    """A call over a query or a kept table. Kept counts are of integers, or of items as texts.
+
+    @param of_queries  method, device, tid_column and item_column, which only a query takes
+    """
+    if isinstance(query, KeptTable):
+        for name, value in zip(("params", "method", "device", "tid_column", "item_column"), (params or None, *of_queries)):
+            if value is not None:
+                raise TypeError(f"the counts of a kept table take no {name}")
+        return _Call(function, {"counts": ("kept", query.name)}, (), item_type)
+    return _Call(function, {"query": ("text", query)}, params, item_type)
+
+
+def _call_over_sets(function: str, given: dict[str, tuple[str, Any]], params: Sequence[Any], item_type: str | None) -> _Call:
+    """A call over a query of ids and sets. The ids are its items."""
+    return _Call(function, given, params, item_type, type_name="id_type", item_columns=("first",))
+
+
+def _value(conn: Any, call: str, *values: Any) -> Any:
+    """What a function returns."""
+    with open_session(conn) as session:
+        return session.rows(f"SELECT {call}", values).rows[0][0]
 
 
 def _unchanged(value: Any) -> Any:
