@@ -3751,6 +3751,22 @@ CREATE AGGREGATE batmap_pair_counts_agg(items batmap) (
 );
 COMMENT ON AGGREGATE batmap_pair_counts_agg(batmap) IS 'counts the pairs of baskets; each row is a basket, also if it repeats a set';
 
+CREATE FUNCTION batmap_pair_counts_from(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    candidates batmap_pair_counts DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS batmap_pair_counts
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_from' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000;
+COMMENT ON FUNCTION batmap_pair_counts_from(text, int8, float8, int8[], int8[], batmap_pair_counts, name, name, record)
+IS 'pair counts of the (tid, item) rows of a query, or of the pairs in candidates';
+
 CREATE FUNCTION _batmap_pair_counts_merge(batmap_pair_counts, batmap_pair_counts) RETURNS batmap_pair_counts
 AS 'MODULE_PATHNAME', 'batmap_pair_counts_merge' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 COMMENT ON FUNCTION _batmap_pair_counts_merge(batmap_pair_counts, batmap_pair_counts)

@@ -80,6 +80,7 @@ ItemFilter PairRun::filter(bool weighted) const {
   return {.min_rows = weighted ? 1 : min_count_,
           .include = query_.include,
           .exclude = query_.exclude,
+          .only = query_.only,
           .left_items = query_.left_items,
           .enough = query_.distinct_only ? static_cast<uint32_t>(min_count_) : UINT32_MAX};
 }
@@ -216,7 +217,7 @@ void PairRun::group_spilled(const RowPartitions& rows, std::span<const uint32_t>
   const KeptItems& kept = spilled_->kept();
   record_.items_kept = kept.size;
   record_.occurrences = kept.occurrences;
-  if (kept.pairs.leading == 0 || kept.pairs.first_column == kept.size) return;
+  if ((kept.pairs.leading == 0 && !query_.diagonal) || kept.pairs.first_column == kept.size) return;
   Buffer<int64_t> values = values_of(kept.size, [&](uint32_t rank) { return spilled_->item_value(rank); });
 
   const Stopwatch watch;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ struct PairQuery {
   std::optional<PairMeasure> measure;  // what the top-k forms rank by; none: support. Without them it does not matter
   std::optional<std::vector<int64_t>> include;
   std::optional<std::vector<int64_t>> exclude;
+  std::optional<std::span<const int64_t>> only;  // ascending; no other items are counted. Must outlive the run
   std::optional<int64_t> max_results;
   // Items below this are one kind, the others another; a pair has one of each. Not together with include.
   std::optional<int64_t> left_items;

@@ -89,6 +89,7 @@ KeptItems keep(const Items& relation, const ItemFilter& filter, const ExecutionO
     const ItemCode code{index};
     if (relation.item_rows(code) == 0 || relation.item_rows(code) < filter.min_rows) continue;
     if (!excluded.empty() && excluded.contains(relation.item_value(code))) continue;
+    if (filter.only && !std::ranges::binary_search(*filter.only, relation.item_value(code))) continue;
     candidates.push_back({relation.item_rows(code), code});
     kept.occurrences += relation.item_rows(code);
     if (filter.left_items && is_left(code)) ++left, left_rows += relation.item_rows(code);

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/options.h"
@@ -24,8 +25,9 @@ namespace batmap {
 
 struct ItemFilter {
   uint64_t min_rows = 1;
-  std::optional<std::vector<int64_t>> include;  // item values; at least one item of a pair is one of them
-  std::optional<std::vector<int64_t>> exclude;  // item values; no item of a pair is one of them
+  std::optional<std::vector<int64_t>> include;        // item values; at least one item of a pair is one of them
+  std::optional<std::vector<int64_t>> exclude;        // item values; no item of a pair is one of them
+  std::optional<std::span<const int64_t>> only = {};  // item values, ascending; both items of a pair are among them
   // Items with values below this are one kind, the others another; a pair has one item of each kind. Not
   // together with `include`.
   std::optional<int64_t> left_items = {};

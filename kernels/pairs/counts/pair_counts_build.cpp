@@ -9,22 +9,15 @@
 
 #include "core/polled.h"
 #include "core/thread_team.h"
+#include "pairs/counts/counted_pairs.h"
 #include "pairs/counts/pair_counts.h"
 
 namespace batmap {
 
 namespace {
 
-/// The counted pairs. An index is the rank of an item by value.
-struct CountedPairs {
-  CountedPairs(PairCounter& counter, std::span<const uint32_t> index_of_rank, const ExecutionOptions& options);
-
-  Buffer<size_t> row_begin;   // [items + 1]
-  Buffer<uint64_t> partners;  // by row, ascending within a row: index of the partner << 32 | count
-};
-
-CountedPairs::CountedPairs(PairCounter& counter, std::span<const uint32_t> index_of_rank, const ExecutionOptions& options)
-    : row_begin(*options.memory, index_of_rank.size() + 1, Fill::kZero) {
+/// All pairs of a counter.
+CountedPairs counted_pairs(PairCounter& counter, std::span<const uint32_t> index_of_rank, const ExecutionOptions& options) {
   std::vector<GrowingBuffer<PairCount>> found;
   for (int worker = 0; worker < options.threads; ++worker) found.emplace_back(*options.memory);
   parallel_for(options, counter.tasks(), [&](size_t task, int worker) {
@@ -34,32 +27,7 @@ CountedPairs::CountedPairs(PairCounter& counter, std::span<const uint32_t> index
     for (PairCount* pair = pairs.begin() + first; pair < pairs.end(); ++pair)
       std::tie(pair->a, pair->b) = std::minmax({index_of_rank[pair->a], index_of_rank[pair->b]});
   });
-
-  const size_t items = index_of_rank.size();
-  size_t count = 0;
-  for (const GrowingBuffer<PairCount>& pairs : found) {
-    options.cancel.throw_if_requested();
-    count += pairs.size();
-    for (const PairCount& pair : pairs.span()) ++row_begin[pair.a + 1];
-  }
-  std::partial_sum(row_begin.begin(), row_begin.end(), row_begin.begin());
-  partners = Buffer<uint64_t>(*options.memory, count);
-  for (GrowingBuffer<PairCount>& pairs : found) {
-    for (size_t k = 0; k < pairs.size(); ++k) {
-      if ((k & 0xffff) == 0) options.cancel.throw_if_requested();
-      partners[row_begin[pairs[k].a]++] = uint64_t{pairs[k].b} << 32 | pairs[k].count;
-    }
-    pairs.reset();
-  }
-  // Each entry is now the end of its row: move them up by one.
-  std::move_backward(row_begin.begin(), row_begin.end() - 1, row_begin.end());
-  row_begin[0] = 0;
-  constexpr size_t kRowsATask = 256;
-  parallel_for(options, (items + kRowsATask - 1) / kRowsATask, [&](size_t task, int) {
-    for (size_t row = task * kRowsATask; row < std::min((task + 1) * kRowsATask, items); ++row)
-      std::sort(partners.begin() + row_begin[row], partners.begin() + row_begin[row + 1],
-                polled(options.cancel, std::less<uint64_t>()));
-  });
+  return {found, index_of_rank.size(), options};
 }
 
 constexpr uint64_t kFewRows = 1024;
@@ -126,11 +94,10 @@ uint64_t count_many(std::vector<ChunkView> chunks, const PairKernels& kernels, P
   Buffer<uint32_t> index_of_rank(*options.memory, kept.size);
   for (uint32_t index = 0; index < kept.size; ++index) index_of_rank[rank_of_index[index]] = index;
 
-  const CountedPairs pairs(*counter, index_of_rank.span(), options);
+  const CountedPairs pairs = counted_pairs(*counter, index_of_rank.span(), options);
   for (uint32_t index = 0; index < kept.size; ++index) {
     writer.add_item(value(rank_of_index[index]), counter->supports()[rank_of_index[index]]);
-    for (size_t k = pairs.row_begin[index]; k < pairs.row_begin[index + 1]; ++k)
-      writer.add_pair(static_cast<uint32_t>(pairs.partners[k] >> 32), static_cast<uint32_t>(pairs.partners[k]));
+    pairs.write_row(index, writer);
   }
   return relation.transactions();
 }

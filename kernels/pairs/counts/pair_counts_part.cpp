@@ -1,0 +1,183 @@
+// Turns the answers of a run into pair counts. See pair_counts_part.h.
+#include "pairs/counts/pair_counts_part.h"
+
+#include <algorithm>
+#include <bit>
+#include <tuple>
+
+#include "core/error.h"
+#include "core/polled.h"
+#include "pairs/counts/counted_pairs.h"
+#include "pairs/counts/pair_counts.h"
+#include "relation/key_codes.h"
+
+namespace batmap {
+
+namespace {
+
+constexpr uint32_t kPolled = 1 << 16;
+
+/// The items of a value, and what is counted of them.
+class CandidateItems {
+ public:
+  CandidateItems(const std::byte* value, const ExecutionOptions& options)
+      : values_(*options.memory, pair_counts_header(value).items), supports_(*options.memory, values_.size(), Fill::kZero) {
+    for (PairCountsItems items(value); items.next();) values_[items.index()] = items.item();
+  }
+
+  std::span<const int64_t> values() const { return values_.span(); }
+  uint32_t index(int64_t item) const {
+    return static_cast<uint32_t>(std::lower_bound(values_.begin(), values_.end(), item) - values_.begin());
+  }
+  uint64_t& support(uint32_t index) { return supports_[index]; }
+
+ private:
+  Buffer<int64_t> values_;     // ascending
+  Buffer<uint64_t> supports_;  // by index
+};
+
+/// A hash table of the candidates: at most half of its slots are used.
+class CandidatePairs {
+ public:
+  CandidatePairs(const std::byte* value, const ExecutionOptions& options)
+      : slots_(*options.memory, std::bit_ceil(2 * pair_counts_header(value).pairs + 2), Fill::kZero) {
+    uint32_t calls = 0;
+    for (PairCountsItems items(value); items.next();)
+      for (PairCountsRow row = items.row(); row.next();) {
+        if (++calls % kPolled == 0) options.cancel.throw_if_requested();
+        slot(items.index(), row.index()).key = key(items.index(), row.index());
+      }
+  }
+
+  /// nullptr if the pair is no candidate
+  uint64_t* count(uint32_t a, uint32_t b) {
+    Slot& found = slot(a, b);
+    return found.key == 0 ? nullptr : &found.count;
+  }
+
+ private:
+  struct Slot {
+    uint64_t key;  // 0: free
+    uint64_t count;
+  };
+  // b > a >= 0, so no key is 0
+  static uint64_t key(uint32_t a, uint32_t b) { return uint64_t{a} << 32 | b; }
+  Slot& slot(uint32_t a, uint32_t b) {
+    const uint64_t wanted = key(a, b);
+    uint64_t at = wanted * 0x9e3779b97f4a7c15u;
+    for (at = (at ^ at >> 32) & (slots_.size() - 1); slots_[at].key != 0 && slots_[at].key != wanted;)
+      at = (at + 1) & (slots_.size() - 1);
+    return slots_[at];
+  }
+
+  Buffer<Slot> slots_;
+};
+
+/// The run hands over each item with itself before all pairs.
+bool is_item(const ItemPair& pair) { return pair.item_a == pair.item_b; }
+
+void count_candidates(PairRun& run, const std::byte* candidates, CandidateItems& items, PairCountsWriter& writer,
+                      const ExecutionOptions& options) {
+  CandidatePairs pairs(candidates, options);
+  PairBatch batch;
+  while (run.next(batch)) {
+    for (const ItemPair& pair : batch.pairs()) {
+      const auto [a, b] = std::minmax({items.index(pair.item_a), items.index(pair.item_b)});
+      if (is_item(pair))
+        items.support(a) = pair.support;
+      else if (uint64_t* const count = pairs.count(a, b))
+        *count = pair.support;
+    }
+  }
+  // Items that do not occur are not in the result.
+  Buffer<uint32_t> index_in_result(*options.memory, items.values().size());
+  uint32_t found = 0;
+  for (uint32_t index = 0; index < index_in_result.size(); ++index) {
+    index_in_result[index] = found;
+    found += items.support(index) > 0;
+  }
+  for (PairCountsItems item(candidates); item.next();) {
+    if (items.support(item.index()) == 0) continue;
+    writer.add_item(item.item(), items.support(item.index()));
+    for (PairCountsRow row = item.row(); row.next();)
+      if (const uint64_t count = *pairs.count(item.index(), row.index()); count > 0)
+        writer.add_pair(index_in_result[row.index()], count);
+  }
+}
+
+struct ItemSupport {
+  int64_t item;
+  uint64_t support;
+};
+
+void count_all(PairRun& run, PairCountsWriter& writer, const ExecutionOptions& options) {
+  GrowingBuffer<ItemSupport> items(*options.memory);
+  GrowingBuffer<PairCount> pairs(*options.memory);
+  std::optional<KeyCodes> codes;
+  Buffer<uint32_t> index_of_code;
+  PairBatch batch;
+  const auto number_items = [&] {
+    std::sort(items.begin(), items.end(),
+              polled(options.cancel, [](const ItemSupport& x, const ItemSupport& y) { return x.item < y.item; }));
+    if (items.empty()) return;
+    const int64_t first = items[0].item;
+    codes.emplace(*options.memory, first, static_cast<uint64_t>(items.end()[-1].item) - static_cast<uint64_t>(first),
+                  items.size());
+    if (!codes->direct())
+      for (const ItemSupport& item : items) codes->insert(item.item);
+    index_of_code = Buffer<uint32_t>(*options.memory, codes->size());
+    for (uint32_t index = 0; index < items.size(); ++index) index_of_code[codes->find(items[index].item)] = index;
+  };
+  while (run.next(batch)) {
+    for (const ItemPair& pair : batch.pairs()) {
+      if (is_item(pair)) {
+        items.push_back({pair.item_a, pair.support});
+        continue;
+      }
+      if (!codes) number_items();
+      const auto [a, b] = std::minmax({index_of_code[codes->find(pair.item_a)], index_of_code[codes->find(pair.item_b)]});
+      pairs.push_back({a, b, pair.support});
+    }
+  }
+  if (!codes) number_items();
+  const CountedPairs rows({&pairs, 1}, items.size(), options);
+  for (uint32_t index = 0; index < items.size(); ++index) {
+    writer.add_item(items[index].item, items[index].support);
+    rows.write_row(index, writer);
+  }
+}
+
+}  // namespace
+
+void PairPartQuery::check() const {
+  if (candidates != nullptr && (min_count || min_support || include || exclude))
+    throw Error(ErrorCode::kInvalidParameter, "candidates exclude a threshold, include and exclude",
+                "The candidates say which pairs are counted. Leave the others away.");
+}
+
+RunRecord count_pairs_of_part(const RowLog& rows, const PairPartQuery& query, GrowingBuffer<std::byte>& out,
+                              const ExecutionOptions& options) {
+  query.check();
+  PairQuery pairs;
+  pairs.min_count = query.min_count;
+  pairs.min_support = query.min_support;
+  if (!pairs.min_count && !pairs.min_support) pairs.min_count = 1;
+  pairs.include = query.include;
+  pairs.exclude = query.exclude;
+  pairs.diagonal = true;
+  pairs.supports = false;
+  pairs.kernels = query.kernels;
+  pairs.device = query.device;
+  PairCountsWriter writer(options);
+  std::optional<CandidateItems> items;
+  if (query.candidates != nullptr) pairs.only = items.emplace(query.candidates, options).values();
+  PairRun run(rows, {}, pairs, options);
+  if (items)
+    count_candidates(run, query.candidates, *items, writer, options);
+  else
+    count_all(run, writer, options);
+  writer.finish(run.record().transactions, out);
+  return run.record();
+}
+
+}  // namespace batmap
