@@ -3950,6 +3950,155 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100000;
 COMMENT ON FUNCTION batmap_pair_counts_unnest_of(batmap_pair_counts) IS 'the pairs of text items that occur with their counts, sorted';
 
+-- Itemset counts: counts of itemsets that add up over disjoint sets of transactions ------------
+
+CREATE TYPE batmap_itemset_counts;
+
+CREATE FUNCTION _batmap_itemset_counts_in(cstring) RETURNS batmap_itemset_counts
+AS 'MODULE_PATHNAME', 'batmap_itemset_counts_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION _batmap_itemset_counts_out(batmap_itemset_counts) RETURNS cstring
+AS 'MODULE_PATHNAME', 'batmap_itemset_counts_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION _batmap_itemset_counts_recv(internal) RETURNS batmap_itemset_counts
+AS 'MODULE_PATHNAME', 'batmap_itemset_counts_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION _batmap_itemset_counts_send(batmap_itemset_counts) RETURNS bytea
+AS 'MODULE_PATHNAME', 'batmap_itemset_counts_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE batmap_itemset_counts (
+    INPUT = _batmap_itemset_counts_in,
+    OUTPUT = _batmap_itemset_counts_out,
+    RECEIVE = _batmap_itemset_counts_recv,
+    SEND = _batmap_itemset_counts_send,
+    INTERNALLENGTH = VARIABLE,
+    ALIGNMENT = double,
+    STORAGE = external
+);
+COMMENT ON TYPE batmap_itemset_counts IS 'counts of itemsets and transactions; add up over disjoint sets of transactions';
+
+CREATE FUNCTION batmap_itemset_candidates(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS batmap_itemset_counts
+AS 'MODULE_PATHNAME', 'batmap_itemset_candidates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000;
+COMMENT ON FUNCTION batmap_itemset_candidates(text, int8, float8, int4, int8[], int8[], name, name, record)
+IS 'the frequent itemsets of the (tid, item) rows of a query, as counts that add up';
+
+CREATE FUNCTION batmap_itemset_count(
+    query text,
+    candidates batmap_itemset_counts,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS batmap_itemset_counts
+AS 'MODULE_PATHNAME', 'batmap_itemset_count' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000;
+COMMENT ON FUNCTION batmap_itemset_count(text, batmap_itemset_counts, name, name, record)
+IS 'counts of the itemsets in candidates among the (tid, item) rows of a query';
+
+CREATE FUNCTION _batmap_itemset_counts_merge(batmap_itemset_counts, batmap_itemset_counts) RETURNS batmap_itemset_counts
+AS 'MODULE_PATHNAME', 'batmap_itemset_counts_merge' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_itemset_counts_merge(batmap_itemset_counts, batmap_itemset_counts)
+IS 'transition function of sum(batmap_itemset_counts); NULLs are ignored';
+
+CREATE FUNCTION _batmap_itemset_counts_sum_final(batmap_itemset_counts) RETURNS batmap_itemset_counts
+AS 'MODULE_PATHNAME', 'batmap_itemset_counts_sum_final' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_itemset_counts_sum_final(batmap_itemset_counts) IS 'final function of sum(batmap_itemset_counts)';
+
+CREATE AGGREGATE sum(batmap_itemset_counts) (
+    SFUNC = _batmap_itemset_counts_merge, STYPE = batmap_itemset_counts, SSPACE = 65536,
+    COMBINEFUNC = _batmap_itemset_counts_merge,
+    FINALFUNC = _batmap_itemset_counts_sum_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE sum(batmap_itemset_counts)
+IS 'sum of the counts of disjoint sets of transactions, with the itemsets of all; NULLs are ignored';
+
+CREATE FUNCTION _batmap_itemset_counts_add(batmap_itemset_counts, batmap_itemset_counts) RETURNS batmap_itemset_counts
+AS 'MODULE_PATHNAME', 'batmap_itemset_counts_add' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_itemset_counts_add(batmap_itemset_counts, batmap_itemset_counts)
+IS 'sum of the counts of disjoint sets of transactions';
+
+CREATE OPERATOR + (
+    FUNCTION = _batmap_itemset_counts_add, LEFTARG = batmap_itemset_counts, RIGHTARG = batmap_itemset_counts,
+    COMMUTATOR = +
+);
+COMMENT ON OPERATOR + (batmap_itemset_counts, batmap_itemset_counts) IS 'sum';
+
+CREATE FUNCTION batmap_itemset_counts_total(batmap_itemset_counts) RETURNS int8
+AS 'MODULE_PATHNAME', 'batmap_itemset_counts_total' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_itemset_counts_total(batmap_itemset_counts) IS 'number of transactions';
+
+CREATE FUNCTION batmap_itemset_counts_items(batmap_itemset_counts) RETURNS int8
+AS 'MODULE_PATHNAME', 'batmap_itemset_counts_items' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_itemset_counts_items(batmap_itemset_counts) IS 'number of items in the itemsets';
+
+CREATE FUNCTION batmap_itemset_counts_itemsets(batmap_itemset_counts) RETURNS int8
+AS 'MODULE_PATHNAME', 'batmap_itemset_counts_itemsets' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_itemset_counts_itemsets(batmap_itemset_counts) IS 'number of itemsets';
+
+CREATE FUNCTION _batmap_itemsets_counts_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_itemsets_counts_support' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_itemsets_counts_support(internal) IS 'planner support of batmap_itemsets over itemset counts';
+
+CREATE FUNCTION batmap_itemsets(
+    counts batmap_itemset_counts,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL
+)
+RETURNS TABLE (itemset int8[], length int4, support_count int8, support float8, total int8)
+AS 'MODULE_PATHNAME', 'batmap_itemsets_counts' LANGUAGE C STABLE PARALLEL SAFE COST 1000 ROWS 100000
+    SUPPORT _batmap_itemsets_counts_support;
+COMMENT ON FUNCTION batmap_itemsets(batmap_itemset_counts, int8, float8, float8, int4, int4, text, int8[], int8[], int8, int8, interval)
+IS 'frequent itemsets of stored itemset counts';
+
+CREATE FUNCTION _batmap_rules_counts_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_rules_counts_support' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_rules_counts_support(internal) IS 'planner support of batmap_rules over itemset counts';
+
+CREATE FUNCTION batmap_rules(
+    counts batmap_itemset_counts,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT NULL,
+    max_rhs int4 DEFAULT 1,
+    lhs_include int8[] DEFAULT NULL,
+    lhs_exclude int8[] DEFAULT NULL,
+    rhs_include int8[] DEFAULT NULL,
+    rhs_exclude int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL
+)
+RETURNS TABLE (
+    lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8)
+AS 'MODULE_PATHNAME', 'batmap_rules_counts' LANGUAGE C STABLE PARALLEL SAFE COST 1000 ROWS 100000
+    SUPPORT _batmap_rules_counts_support;
+COMMENT ON FUNCTION batmap_rules(batmap_itemset_counts, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval)
+IS 'association rules of stored itemset counts';
+
 -- Kept counts -------------------------------------------------------------------------------------
 
 CREATE FUNCTION _batmap_keep_changes() RETURNS trigger

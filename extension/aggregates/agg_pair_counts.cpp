@@ -1,7 +1,6 @@
 // Aggregates that return batmap_pair_counts. Rows of (tid, item) and sets of items are collected in a flat
-// relation, and the final function counts them. Values of pair counts are appended to the state; when its
-// room is used up they are added up, values of similar length first. agg_relation.cpp explains states that
-// change in place.
+// relation, and the final function counts them. Values of pair counts are appended to the state (summed_type.h).
+// agg_relation.cpp explains states that change in place.
 #include "extension/aggregates/agg_relation.h"
 #include "extension/server/boundary.h"
 #include "extension/server/flat_value.h"
@@ -54,8 +53,6 @@ void set_baskets(struct varlena* state, int64_t before, int64_t more) {
   set_flat_header(relation_bytes(state), header);
 }
 
-size_t grown(size_t needed) { return grown_capacity(needed, needed / 2); }
-
 }  // namespace
 
 BATMAP_FUNCTION(batmap_pair_counts_final) { return count_relation(fcinfo, false); }
@@ -91,31 +88,9 @@ BATMAP_FUNCTION(batmap_pair_counts_basket_final) { return count_relation(fcinfo,
 BATMAP_FUNCTION(batmap_pair_counts_merge) {
   if (PG_ARGISNULL(1)) return unchanged_state(fcinfo);
   struct varlena* const other = counts_argument(fcinfo, 1);
-  const size_t more = pair_counts_header(counts_bytes(other)).used();
-  struct varlena* state;
-  size_t used = 0;
-  if (PG_ARGISNULL(0)) {
-    state = counts_allocate(more);
-  } else {
-    state = flat_state(kPairCountsType, fcinfo);
-    check_same_items(state, other);
-    const PairCountsHeader header = pair_counts_header(counts_bytes(state));
-    used = header.used();
-    if (counts_capacity(state) < used + more) {
-      if (pair_counts_worth_adding(header, more) || used + more > MaxAllocSize - VARHDRSZ) {
-        const std::byte* const values[2] = {counts_bytes(state), counts_bytes(other)};
-        PG_RETURN_POINTER(counts_made([&](CountsWork& work) { add_pair_counts(values, work.bytes, work.options); }, grown));
-      }
-      struct varlena* const larger = counts_allocate(grown(used + more));
-      memcpy(counts_bytes(larger), counts_bytes(state), used);
-      state = larger;
-    }
-  }
-  if (used == 0)
-    memcpy(counts_bytes(state), counts_bytes(other), more);
-  else
-    pair_counts_append(counts_bytes(state), counts_bytes(other));
-  PG_RETURN_POINTER(state);
+  struct varlena* const state = PG_ARGISNULL(0) ? nullptr : flat_state(kPairCountsType, fcinfo);
+  if (state != nullptr) check_same_items(state, other);
+  return sum_transition(kSummedPairCounts, state, other);
 }
 
 BATMAP_FUNCTION(batmap_pair_counts_sum_final) {

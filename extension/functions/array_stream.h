@@ -1,13 +1,16 @@
-// Shared by the table functions that answer with arrays of items: the run over the rows, which stay in
-// memory, and the record of the run.
+// Shared by the table functions that answer with arrays of items: the run over the rows or over stored counts, and the
+// record of the run.
 #pragma once
 
 #include <array>
 #include <optional>
+#include <span>
+#include <type_traits>
 
 #include "extension/functions/run_stream.h"
 #include "extension/functions/table_input.h"
 #include "extension/input/item_lists.h"
+#include "extension/server/server_files.h"
 #include "itemsets/itemset_run.h"
 #include "itemsets/itemset_stream.h"
 
@@ -16,12 +19,21 @@
 namespace batmap::pg {
 
 /// The engine's side of one call; lives in the memory context of the call.
-template <typename QueryType, typename Run>
+template <typename QueryType, typename RunType>
 struct ArrayCall : RunCall {
   using Query = QueryType;
+  using Run = RunType;
   using RunCall::RunCall;
 
+  /// Lets rows go to files beyond the work memory. The run is then done with them when it is made.
+  void use_files(MemoryContext context) {
+    files.emplace(context);
+    options.files = &*files;
+    options.work_bytes = run_work_bytes();
+  }
+
   Query query;
+  std::optional<ServerFiles> files;
   std::optional<RowLog> log;
   std::optional<Run> run;
   ExecutionSite site;  // as of the last look
@@ -38,12 +50,28 @@ class ArrayStream : public RunStream<Call> {
   RowStream* run(const Query& query, const InputRows& rows) {
     for (std::optional<ItemArray>& array : arrays_) array.emplace(rows.items, this->context());
     this->begin(rows.kind, rows.count, [&] {
-      call().run.emplace(rows.chunks(), rows.ranks, query, call().options);
+      if constexpr (std::is_constructible_v<typename Call::Run, const RowLog&, std::span<const uint32_t>, const Query&,
+                                            const ExecutionOptions&>) {
+        if (rows.log != nullptr)
+          call().run.emplace(*rows.log, rows.ranks, query, call().options);
+        else
+          call().run.emplace(rows.chunks(), rows.ranks, query, call().options);
+      } else {
+        call().run.emplace(rows.chunks(), rows.ranks, query, call().options);
+      }
       call().log.reset();
     });
+    if (call().files) call().files->close_all();
     drop_relation(rows);
     if (rows.by_position) this->look_at_columns(*call().run);
     look_at_site();
+    return this;
+  }
+
+  /// The same over stored counts with integer items.
+  RowStream* run_counts(const Query& query, const std::byte* counts, uint64_t itemsets) {
+    for (std::optional<ItemArray>& array : arrays_) array.emplace(nullptr, this->context());
+    this->begin("itemset counts", itemsets, [&] { call().run.emplace(counts, query, call().options); });
     return this;
   }
 

@@ -1,5 +1,5 @@
-// Table functions batmap_itemsets, batmap_itemsets_of and batmap_itemset_spectrum: arguments, input, and rows
-// of the answer.
+// Table functions batmap_itemsets, also over stored counts, batmap_itemsets_of and batmap_itemset_spectrum: arguments,
+// input, and rows of the answer.
 #include <array>
 #include <string>
 
@@ -7,6 +7,7 @@
 #include "extension/functions/planner_support.h"
 #include "extension/functions/table_input.h"
 #include "extension/server/device_use.h"
+#include "extension/types/itemset_counts_datum.h"
 #include "itemsets/answers/ascending_itemset.h"
 #include "itemsets/itemset_run.h"
 #include "itemsets/itemset_stream.h"
@@ -51,7 +52,7 @@ struct SearchCall : ArrayCall<ItemsetQuery, ItemsetRun> {
 };
 
 struct ItemsetCall : SearchCall {
-  using SearchCall::SearchCall;
+  explicit ItemsetCall(MemoryContext context) : SearchCall(context) { use_files(context); }
 
   std::array<ItemList, 2> lists{{{kInclude, "include", query.include}, {kExclude, "exclude", query.exclude}}};
   std::optional<ItemsetStream> stream;                 // made for the first row; must be destroyed before the run
@@ -68,10 +69,10 @@ class ItemsetArrayStream : public ArrayStream<ItemsetCall> {
   using ArrayStream::ArrayStream;
 
   /// Reads and checks the arguments after the input.
-  const ItemsetQuery& read_arguments(const TableInput& input) {
-    const Arguments arguments = input.arguments();
+  const ItemsetQuery& read_arguments(const TableInput& input) { return read_arguments(input.arguments(), input.item_type); }
+  const ItemsetQuery& read_arguments(const Arguments& arguments, Oid item_type) {
     ItemsetQuery& query = call().query;
-    read_lists(call().lists, arguments, input.item_type);
+    read_lists(call().lists, arguments, item_type);
     query.min_support = arguments.min_support(kMinSupport);
     query.min_count = arguments.int8(kMinCount);
     query.min_length = arguments.int4(kMinLength);
@@ -259,6 +260,15 @@ RowStream* find_itemsets(const TableInput& input) {
   return rows ? stream->run(query, *rows) : nullptr;
 }
 
+/// The same over the counts in argument 0.
+RowStream* find_stored_itemsets(FunctionCallInfo fcinfo, MemoryContext context) {
+  auto* const stream = new_stream<ItemsetRowStream>("batmap_itemsets", context);
+  const ItemsetQuery& query = stream->read_arguments({fcinfo, 1, kAlgorithm}, InvalidOid);
+  if (PG_ARGISNULL(0)) return nullptr;  // an aggregate over no rows gives NULL
+  const std::byte* const counts = value_bytes(itemset_counts_argument(fcinfo, 0));
+  return stream->run_counts(query, counts, itemset_counts_header(counts).itemsets);
+}
+
 /// For the planner, which takes all itemsets to be closed, and so on: the other targets have at most as many.
 void expect_itemset_rows(const PlannedCall& call, CallEstimate& estimate) {
   const double min_count = call.min_count(kMinCount, kMinSupport);
@@ -336,6 +346,13 @@ BATMAP_TABLE_FUNCTION(batmap_itemset_estimate_text_query) {
 BATMAP_TABLE_FUNCTION(batmap_itemset_estimate_of_query) {
   return find_itemsets<EstimateStream>(
       query_input(fcinfo, context, "batmap_itemset_estimate_of", 1, EstimateCall::kQuery, item_type_argument(fcinfo)));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_itemsets_counts) { return find_stored_itemsets(fcinfo, context); }
+
+BATMAP_FUNCTION(batmap_itemsets_counts_support) {
+  static const SupportedCall kCall{1, 0, kTopK, kMaxResults};
+  PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
 }
 
 BATMAP_FUNCTION(batmap_itemsets_support) {

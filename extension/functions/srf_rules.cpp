@@ -1,10 +1,11 @@
-// Table functions batmap_rules and batmap_rules_of: arguments, input, and rows of the answer.
+// Table functions batmap_rules, also over stored counts, and batmap_rules_of: arguments, input, and rows of the answer.
 #include <array>
 
 #include "extension/functions/array_stream.h"
 #include "extension/functions/planner_support.h"
 #include "extension/functions/table_input.h"
 #include "extension/server/device_use.h"
+#include "extension/types/itemset_counts_datum.h"
 #include "itemsets/rules/rules.h"
 #include "measures/pair_measure.h"
 
@@ -42,7 +43,8 @@ constexpr QueryArguments kQuery{kParams, true};
 
 /// The engine's side of one call.
 struct RuleCall : ArrayCall<RuleQuery, RuleRun> {
-  explicit RuleCall(MemoryContext) : ArrayCall(thread_count()), batch(meter) {
+  explicit RuleCall(MemoryContext context) : ArrayCall(thread_count()), batch(meter) {
+    use_files(context);
     query.itemsets.kernel = &select_mask_kernel(settings.cpu_kernel);
     query.itemsets.bits = selected_kernels().bits;
   }
@@ -57,10 +59,9 @@ struct RuleCall : ArrayCall<RuleQuery, RuleRun> {
 };
 
 /// Reads and checks the arguments after the input.
-const RuleQuery& read_arguments(const TableInput& input, RuleCall& call) {
-  const Arguments arguments = input.arguments();
+const RuleQuery& read_arguments(const Arguments& arguments, Oid item_type, RuleCall& call) {
   RuleQuery& query = call.query;
-  read_lists(call.lists, arguments, input.item_type);
+  read_lists(call.lists, arguments, item_type);
   query.itemsets.min_support = arguments.min_support(kMinSupport);
   query.itemsets.min_count = arguments.int8(kMinCount);
   query.min_confidence = arguments.float8(kMinConfidence);
@@ -132,9 +133,18 @@ class RuleStream final : public ArrayStream<RuleCall> {
 RowStream* find_rules(const TableInput& input) {
   auto* const stream = new_stream<RuleStream>(input.operation, input.context);
   RuleCall& call = stream->call();
-  const RuleQuery& query = read_arguments(input, call);
+  const RuleQuery& query = read_arguments(input.arguments(), input.item_type, call);
   const std::optional<InputRows> rows = read_rows(input, call, call.log, call.lists);
   return rows ? stream->run(query, *rows) : nullptr;
+}
+
+/// The same over the counts in argument 0.
+RowStream* find_stored_rules(FunctionCallInfo fcinfo, MemoryContext context) {
+  auto* const stream = new_stream<RuleStream>("batmap_rules", context);
+  const RuleQuery& query = read_arguments({fcinfo, 1, kDevice}, InvalidOid, stream->call());
+  if (PG_ARGISNULL(0)) return nullptr;  // an aggregate over no rows gives NULL
+  const std::byte* const counts = value_bytes(itemset_counts_argument(fcinfo, 0));
+  return stream->run_counts(query, counts, itemset_counts_header(counts).itemsets);
 }
 
 /// For the planner, which takes the confidence of rules to be anything between 0 and 1, and the lift above 1 as often as not. Both
@@ -176,6 +186,13 @@ BATMAP_TABLE_FUNCTION(batmap_rules_text_relation) {
 
 BATMAP_TABLE_FUNCTION(batmap_rules_of_relation) {
   return find_rules(relation_input(fcinfo, context, "batmap_rules_of", 1, item_type_argument(fcinfo)));
+}
+
+BATMAP_TABLE_FUNCTION(batmap_rules_counts) { return find_stored_rules(fcinfo, context); }
+
+BATMAP_FUNCTION(batmap_rules_counts_support) {
+  static const SupportedCall kCall{1, 0, kTopK, kMaxResults};
+  PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
 }
 
 BATMAP_FUNCTION(batmap_rules_support) {

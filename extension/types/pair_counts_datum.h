@@ -8,9 +8,8 @@
 
 #include "pairs/counts/pair_counts.h"
 
-#include "extension/server/backend.h"
-#include "extension/server/context_owned.h"
 #include "extension/server/flat_value.h"
+#include "extension/types/summed_type.h"
 
 #include "extension/server/pg.h"
 
@@ -18,8 +17,8 @@ namespace batmap::pg {
 
 extern const FlatType kPairCountsType;
 
-inline std::byte* counts_bytes(struct varlena* value) { return reinterpret_cast<std::byte*>(VARDATA(value)); }
-inline size_t counts_capacity(const struct varlena* value) { return VARSIZE(value) - VARHDRSZ; }
+inline std::byte* counts_bytes(struct varlena* value) { return value_bytes(value); }
+inline size_t counts_capacity(const struct varlena* value) { return value_capacity(value); }
 
 /// An argument of the type, only read.
 inline struct varlena* counts_argument(FunctionCallInfo fcinfo, int argument) {
@@ -41,38 +40,15 @@ std::span<const std::string_view> counts_texts(struct varlena* finished, MemoryM
 /// @raises 54000 if that is too large for an SQL value
 struct varlena* counts_allocate(size_t capacity);
 
-/// Engine objects of one call.
-struct CountsWork {
-  CountsWork()
-      : meter(memory_limit_bytes(), session_memory()),
-        options{.threads = thread_count(), .memory = &meter, .cancel = backend_cancel_token(), .helpers = session_threads()},
-        bytes(meter) {}
+extern const SummedType kSummedPairCounts;
 
-  MemoryMeter meter;
-  ExecutionOptions options;
-  GrowingBuffer<std::byte> bytes;
-};
-
-/// Makes a value in the current context.
-/// @param make      appends a finished value to the bytes of a CountsWork; runs inside guarded
-/// @param capacity  bytes to allocate for a value of a given size
-template <typename Make, typename Capacity>
-struct varlena* counts_made(Make make, Capacity capacity) {
-  const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap pair counts", ALLOCSET_SMALL_SIZES);
-  CountsWork* const work = ContextOwned<CountsWork>::reserve(context)->emplace();
-  guarded([&] { make(*work); });
-  struct varlena* const value = counts_allocate(capacity(work->bytes.size()));
-  memcpy(VARDATA(value), work->bytes.begin(), work->bytes.size());
-  MemoryContextDelete(context);
-  return value;
-}
-template <typename Make>
-struct varlena* counts_made(Make make) {
-  return counts_made(make, [](size_t bytes) { return bytes; });
+/// Makes a value in the current context. See made_value().
+template <typename... Make>
+struct varlena* counts_made(Make... make) {
+  return made_value(kPairCountsType, make...);
 }
 
-/// The finished form. A state is summed and its free space is dropped; any other argument is returned
-/// as it is.
-struct varlena* counts_finished(struct varlena* value);
+/// The finished form.
+inline struct varlena* counts_finished(struct varlena* value) { return sum_finished(kSummedPairCounts, value); }
 
 }  // namespace batmap::pg

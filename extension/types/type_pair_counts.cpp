@@ -29,13 +29,11 @@ const FlatType kPairCountsType = {"batmap_pair_counts", "c1:", "Build pair count
                                   counts_allocate,
                                   [](std::span<const std::byte> bytes) { return is_pair_counts(bytes, bytes.size()); }};
 
+const SummedType kSummedPairCounts = {kPairCountsType, add_pair_counts, pair_counts_append};
+
 struct varlena* counts_allocate(size_t capacity) {
-  if (capacity > MaxAllocSize - VARHDRSZ)
-    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("batmap_pair_counts would be larger than 1 GB"),
-                    errhint("Give the query itself to the table function batmap_pairs: it has no such limit.")));
-  auto* const value = static_cast<struct varlena*>(palloc(capacity + VARHDRSZ));
-  SET_VARSIZE(value, capacity + VARHDRSZ);
-  return value;
+  return value_allocate("batmap_pair_counts", "Give the query itself to the table function batmap_pairs: it has no such limit.",
+                        capacity);
 }
 
 void check_same_items(struct varlena* left, struct varlena* right) {
@@ -64,13 +62,6 @@ std::span<const std::string_view> counts_texts(struct varlena* finished, MemoryM
     texts[items.index()] = items.text();
   }
   return {texts, count};
-}
-
-struct varlena* counts_finished(struct varlena* value) {
-  const std::byte* const bytes = counts_bytes(value);
-  const PairCountsHeader header = pair_counts_header(bytes);
-  if (header.behind == 0 && header.bytes == counts_capacity(value)) return value;
-  return counts_made([&](CountsWork& work) { add_pair_counts({&bytes, 1}, work.bytes, work.options); });
 }
 
 }  // namespace batmap::pg
@@ -149,8 +140,7 @@ BATMAP_FUNCTION(batmap_pair_counts_add) {
   struct varlena* const left = counts_argument(fcinfo, 0);
   struct varlena* const right = counts_argument(fcinfo, 1);
   check_same_items(left, right);
-  const std::byte* const values[2] = {counts_bytes(left), counts_bytes(right)};
-  PG_RETURN_POINTER(counts_made([&](CountsWork& work) { add_pair_counts(values, work.bytes, work.options); }));
+  PG_RETURN_POINTER(sum_of_two(kSummedPairCounts, left, right));
 }
 
 BATMAP_FUNCTION(batmap_pair_counts_subtract) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "core/memory.h"
 
@@ -21,6 +22,29 @@ inline std::byte* put_varint(std::byte* to, uint64_t value) {
 inline void write_varint(GrowingBuffer<std::byte>& out, uint64_t value) {
   std::byte* const room = out.room(kMaxVarint);
   out.add(static_cast<size_t>(put_varint(room, value) - room));
+}
+
+/// Signed integers as unsigned ones that are small where these are near 0.
+inline uint64_t zigzag(int64_t x) { return static_cast<uint64_t>(x) << 1 ^ static_cast<uint64_t>(x >> 63); }
+inline int64_t unzigzag(uint64_t x) { return static_cast<int64_t>(x >> 1 ^ (0 - (x & 1))); }
+
+/// Reads a varint of untrusted bytes, and drops it from them. It must be as short as possible.
+/// @param invalid  called with what is wrong; must throw
+template <typename Invalid>
+uint64_t checked_varint(std::span<const std::byte>& bytes, Invalid invalid) {
+  uint64_t value = 0;
+  for (size_t k = 0; k < kMaxVarint; ++k) {
+    if (k == bytes.size()) break;
+    const auto byte = static_cast<uint64_t>(bytes[k]);
+    if (k == kMaxVarint - 1 && byte > 1) invalid("a number is too large");
+    value |= (byte & 0x7f) << (7 * k);
+    if (byte >= 0x80) continue;
+    if (k > 0 && byte == 0) invalid("a number is longer than need be");
+    bytes = bytes.subspan(k + 1);
+    return value;
+  }
+  invalid(bytes.size() < kMaxVarint ? "a number is cut off" : "a number is too large");
+  return 0;
 }
 
 /// Reads a valid varint; moves `at` behind it.

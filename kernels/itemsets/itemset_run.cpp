@@ -8,8 +8,10 @@
 
 #include "core/falling_threshold.h"
 #include "core/parameters.h"
+#include "core/poll.h"
 #include "core/stopwatch.h"
 #include "itemsets/answers/best_itemsets.h"
+#include "itemsets/counts/itemset_parts.h"
 #include "itemsets/search/bit_row_search.h"
 #include "itemsets/search/breadth_first.h"
 #include "itemsets/search/depth_first.h"
@@ -107,8 +109,7 @@ ItemsetTarget parse_itemset_target(const std::string& name) {
               "Available targets: all, closed, maximal, generators.");
 }
 
-ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const ItemsetQuery& query,
-                       const ExecutionOptions& options)
+ItemsetRun::ItemsetRun(const ItemsetQuery& query, const ExecutionOptions& options)
     : query_(query), options_(options), root_(*options.memory), session_(query.device, 1) {
   query_.check();
   record_.answers = AnswerKind::kItemsets;
@@ -118,21 +119,59 @@ ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> 
   record_.method = on_masks ? "depth first" : kAlgorithmNames[static_cast<size_t>(query_.algorithm)];
   record_.kernel = on_masks ? query_.kernel->name : query_.bits->name;
   lengths_ = {clamped(query_.min_length, 1), clamped(query_.max_length, UINT32_MAX)};
+}
+
+ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const ItemsetQuery& query,
+                       const ExecutionOptions& options)
+    : ItemsetRun(query, options) {
   const Stopwatch watch;
+  group(std::move(chunks), item_rank);
+  record_.group_ms = watch.milliseconds();
+}
+
+ItemsetRun::ItemsetRun(const RowLog& log, std::span<const uint32_t> item_rank, const ItemsetQuery& query,
+                       const ExecutionOptions& options)
+    : ItemsetRun(query, options) {
+  const Stopwatch watch;
+  if (log.partitions() == nullptr)
+    group(log.chunks(), item_rank);
+  else
+    group_parts(*log.partitions(), item_rank);
+  record_.group_ms = watch.milliseconds();
+}
+
+ItemsetRun::ItemsetRun(const std::byte* counts, const ItemsetQuery& query, const ExecutionOptions& options)
+    : ItemsetRun(query, options) {
+  const Stopwatch watch;
+  KnownItemsets known = known_itemsets(counts, query_, options_);
+  if (begin(known.transactions, known.items)) set_known(std::move(known));
+  site_.method = record_.method = "stored";
+  site_.kernel = record_.kernel = "";
+  record_.reason = "counts are read, not counted";
+  record_.group_ms = watch.milliseconds();
+}
+
+/// @return whether anything can be an answer
+bool ItemsetRun::begin(uint64_t transactions, uint64_t items) {
+  record_.transactions = transactions;
+  record_.items = items;
+  min_count_ = query_.min_count_among(transactions);
+  if (min_count_ > transactions) return false;
+  bounds_.min_count = static_cast<uint32_t>(min_count_);
+  if (query_.max_support) max_support_ = static_cast<uint32_t>(max_count_of_fraction(*query_.max_support, transactions));
+  return true;
+}
+
+void ItemsetRun::group(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank) {
   const EncodedRelation relation(std::move(chunks), item_rank, options_);
-  record_.transactions = relation.transactions();
-  record_.items = relation.items();
   record_.most_item_rows = relation.most_item_rows();
-  min_count_ = query_.min_count_among(record_.transactions);
-  if (min_count_ <= record_.transactions) {
-    bounds_.min_count = static_cast<uint32_t>(min_count_);
-    if (query_.max_support)
-      max_support_ = static_cast<uint32_t>(max_count_of_fraction(*query_.max_support, record_.transactions));
-    const ItemFilter filter{.min_rows = min_count_, .include = query_.include, .exclude = query_.exclude};
+  if (begin(relation.transactions(), relation.items())) {
+    const ItemFilter filter{
+        .min_rows = min_count_, .include = query_.include, .exclude = query_.exclude, .only = query_.only};
     const KeptItems kept = keep_items(relation, filter, options_);
     values_ = Buffer<int64_t>(*options_.memory, kept.size);
     for (uint32_t rank = 0; rank < kept.size; ++rank) values_[rank] = relation.item_value(kept.code(Rank{rank}));
-    const bool is_chosen = on_masks && query_.target != ItemsetTarget::kAll;
+    const bool is_chosen = query_.algorithm == ItemsetAlgorithm::kAuto && query_.target != ItemsetTarget::kAll;
     root_ = build_search_root(relation, kept, min_count_, !is_chosen, options_);
     record_.items_kept = root_.items.size() + root_.perfect.size();
     record_.occurrences = kept.occurrences;
@@ -146,7 +185,45 @@ ItemsetRun::ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> 
                    std::to_string(min_count_) + (record_.reason.empty() ? "" : "; ") + record_.reason;
   site_.method = record_.method;
   site_.kernel = record_.kernel;
-  record_.group_ms = watch.milliseconds();
+}
+
+void ItemsetRun::group_parts(const RowPartitions& rows, std::span<const uint32_t> item_rank) {
+  if (session_.is_required())
+    throw Error(ErrorCode::kNoDevice, "the rows are too many for memory, and no GPU searches rows in files");
+  ItemsetParts parts(rows, item_rank, options_);
+  record_.most_item_rows = parts.most_item_rows();
+  site_.method = record_.method;
+  site_.kernel = record_.kernel;
+  record_.file_bytes = parts.file_bytes();
+  if (!begin(parts.transactions(), parts.items())) return;
+  if (!query_.top_k) {
+    set_known(parts.find(query_, min_count_));
+  } else {
+    // As in search_chosen(): the threshold falls until there are enough answers.
+    const bool is_maximal = query_.target == ItemsetTarget::kMaximal;
+    const uint64_t first = is_maximal ? min_count_ : parts.transactions();
+    FallingThreshold threshold(static_cast<uint64_t>(*query_.top_k), first, min_count_);
+    do {
+      min_count_ = threshold.min_count();
+      set_known(parts.find(query_, min_count_));
+    } while (threshold.falls_after(count_best()));
+  }
+  record_.items_kept = known_->values.size();
+  record_.occurrences = parts.occurrences();
+  char text[200];
+  std::snprintf(text, sizeof text, "rows in %.0f MB of files, searched in %zu parts, %llu candidates, threshold %llu",
+                static_cast<double>(record_.file_bytes) / 1e6, parts.parts(),
+                static_cast<unsigned long long>(parts.candidates()), static_cast<unsigned long long>(min_count_));
+  record_.reason = text;
+}
+
+void ItemsetRun::set_known(KnownItemsets known) {
+  known_.emplace(std::move(known));
+  values_ = std::move(known_->values);
+  root_.transactions = static_cast<uint32_t>(known_->transactions);
+  root_.leading = root_.leading_ranks = known_->leading;
+  bounds_.min_count = static_cast<uint32_t>(min_count_);
+  record_.items_kept = values_.size();
 }
 
 ExecutionSite ItemsetRun::site() const {
@@ -276,8 +353,32 @@ void ItemsetRun::search(ItemsetVisitor& visitor) {
   }
 }
 
+/// Hands over the known itemsets that are frequent, as a search does.
+/// @param leading  itemsets begin with one of the first so many ranks
+void ItemsetRun::select_known(ItemsetSink& sink, const ItemsetLengths& lengths, uint32_t max_support, uint32_t leading,
+                              const ExecutionOptions& options) {
+  ItemsetWriter writer(sink, lengths, max_support, bounds_, options);
+  Poll poll(options.cancel);
+  std::vector<Rank> path;
+  size_t written = 0;  // items of the path whose steps are written
+  for (const ItemsetStep& step : known_->steps.span()) {
+    poll.after(8);
+    path.resize(step.length - 1);
+    path.push_back(step.item);
+    written = std::min<size_t>(written, step.length - 1);
+    if (step.support == 0 || !bounds_.reaches(step.length, step.support) || step.length > lengths.max ||
+        index_of(path.front()) >= leading)
+      continue;
+    for (; written + 1 < step.length; ++written) writer.visit(path[written], static_cast<uint32_t>(written + 1), 0);
+    writer.visit(step.item, step.length, step.support);
+    ++written;
+  }
+  writer.flush();
+}
+
 void ItemsetRun::search_papers(ItemsetSink& sink, const ItemsetLengths& lengths, uint32_t max_support, uint32_t leading,
                                const ExecutionOptions& options) {
+  if (known_) return select_known(sink, lengths, max_support, leading, options);
   ItemsetWriter writer(sink, lengths, max_support, bounds_, options);
   const std::unique_ptr<RowLevels> levels = rows(options);
   if (algorithm() == ItemsetAlgorithm::kDfs) {
@@ -290,7 +391,7 @@ void ItemsetRun::search_papers(ItemsetSink& sink, const ItemsetLengths& lengths,
 }
 
 void ItemsetRun::search_target(ItemsetSink& sink, const ExecutionOptions& options) {
-  if (algorithm() == ItemsetAlgorithm::kAuto) {
+  if (algorithm() == ItemsetAlgorithm::kAuto && !known_) {
     ItemsetWriter writer(sink, lengths_, max_support_, bounds_, options);
     const Searcher search = searcher(writer, options);
     search(0);
@@ -300,7 +401,8 @@ void ItemsetRun::search_target(ItemsetSink& sink, const ExecutionOptions& option
   // Whether an itemset is closed or maximal depends on longer itemsets; for generators the shorter ones are enough.
   const bool shorter_ones_do = query_.target == ItemsetTarget::kGenerators;
   // Subsets of an answer may lack the included items; supersets have them.
-  const auto leading = shorter_ones_do ? static_cast<uint32_t>(root_.items.size()) : root_.leading;
+  const auto all = static_cast<uint32_t>(known_ ? values_.size() : root_.items.size());
+  const uint32_t leading = shorter_ones_do ? all : root_.leading;
   TargetSink chosen(query_.target, root_.transactions, options);
   search_papers(chosen, {1, shorter_ones_do ? lengths_.max : UINT32_MAX}, UINT32_MAX, leading, options);
   chosen.hand_over(sink, [this](Rank first, uint32_t length, uint32_t support) {
@@ -343,6 +445,14 @@ void ItemsetRun::search_chosen(ItemsetSink& sink, const ExecutionOptions& option
   best->hand_over(sink);
   bounds_.min_count = static_cast<uint32_t>(min_count_);
   bounds_.longest_tie = UINT32_MAX;
+}
+
+/// The number of answers among the known itemsets, up to top_k.
+uint64_t ItemsetRun::count_best() {
+  SearchBounds unheeded;
+  BestItemsets best(static_cast<uint64_t>(*query_.top_k), values_.span(), unheeded, options_);
+  search_target(best, options_);
+  return best.size();
 }
 
 GrowingBuffer<SpectrumRow> ItemsetRun::spectrum() {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "itemsets/answers/itemset_spectrum.h"
 #include "itemsets/answers/itemset_visitor.h"
 #include "itemsets/answers/search_bounds.h"
+#include "itemsets/counts/known_itemsets.h"
 #include "itemsets/forms/mask_kernel.h"
 #include "itemsets/forms/occurrence_lists.h"
 #include "itemsets/forms/search_root.h"
@@ -28,6 +30,7 @@
 #include "itemsets/search/search_levels.h"
 #include "measures/threshold.h"
 #include "relation/chunk.h"
+#include "relation/row_log.h"
 
 namespace batmap {
 
@@ -39,10 +42,11 @@ struct ItemsetQuery {
   std::optional<int64_t> min_length;
   std::optional<int64_t> max_length;
   ItemsetTarget target = ItemsetTarget::kAll;
-  std::optional<std::vector<int64_t>> include;  // item values; an itemset needs one of them
-  std::optional<std::vector<int64_t>> exclude;  // item values; their rows are ignored
-  std::optional<int64_t> top_k;                 // the itemsets of largest support; ties: fewer items, then smaller items
-  std::optional<int64_t> max_results;           // this and timeout_ms are observed by ItemsetStream
+  std::optional<std::vector<int64_t>> include;   // item values; an itemset needs one of them
+  std::optional<std::vector<int64_t>> exclude;   // item values; their rows are ignored
+  std::optional<std::span<const int64_t>> only;  // item values, ascending: rows of others are ignored. Must outlive the run
+  std::optional<int64_t> top_k;                  // the itemsets of largest support; ties: fewer items, then smaller items
+  std::optional<int64_t> max_results;            // this and timeout_ms are observed by ItemsetStream
   std::optional<int64_t> timeout_ms;
   // kAuto on the CPU: DepthFirst, or TargetSearch for other targets than all. The others: BreadthFirst, search_bit_rows().
   ItemsetAlgorithm algorithm = ItemsetAlgorithm::kAuto;
@@ -72,6 +76,13 @@ class ItemsetRun {
   /// @throws Error, std::bad_alloc
   ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const ItemsetQuery& query,
              const ExecutionOptions& options);
+  /// The same from a sealed log, in memory or in files. Rows in files are searched in two rounds (counts/itemset_parts.h)
+  /// before the constructor returns. @throws what the files throw, too
+  ItemsetRun(const RowLog& log, std::span<const uint32_t> item_rank, const ItemsetQuery& query,
+             const ExecutionOptions& options);
+  /// Chooses from the itemsets of stored counts (counts/itemset_counts.h). Kernels, algorithm and device are ignored.
+  /// @param counts  a finished value; need not outlive the constructor
+  ItemsetRun(const std::byte* counts, const ItemsetQuery& query, const ExecutionOptions& options);
   ItemsetRun(const ItemsetRun&) = delete;
   ItemsetRun& operator=(const ItemsetRun&) = delete;
 
@@ -102,10 +113,22 @@ class ItemsetRun {
   /// Without results and truncation, which the stream knows. From any thread.
   RunRecord record() const;
   const SearchLevels& levels() const { return levels_; }  // of pbi and tbi
+  /// Whether the itemsets were known before the search: those of stored counts, or of rows in files.
+  bool is_known() const { return known_.has_value(); }
 
  private:
+  ItemsetRun(const ItemsetQuery& query, const ExecutionOptions& options);
+  void group(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank);
+  void group_parts(const RowPartitions& rows, std::span<const uint32_t> item_rank);
+  bool begin(uint64_t transactions, uint64_t items);
+  void set_known(KnownItemsets known);
+  uint64_t count_best();
+  void select_known(ItemsetSink& sink, const ItemsetLengths& lengths, uint32_t max_support, uint32_t leading,
+                    const ExecutionOptions& options);
   /// DepthFirst or TargetSearch search, which hand over answers as they find them.
-  bool is_streamed() const { return !query_.top_k && query_.algorithm == ItemsetAlgorithm::kAuto && !began_on_device_; }
+  bool is_streamed() const {
+    return !query_.top_k && query_.algorithm == ItemsetAlgorithm::kAuto && !began_on_device_ && !known_;
+  }
   bool on_device() const { return !session_.devices().empty(); }
   ItemsetAlgorithm algorithm() const;
   void choose_device();
@@ -124,8 +147,9 @@ class ItemsetRun {
   RunRecord record_;
   SearchLevels levels_;
   SearchRoot root_;
-  OccurrenceLists occurrences_;  // of the root's lists, for targets other than all
-  Buffer<int64_t> values_;       // [kept items]
+  std::optional<KnownItemsets> known_;  // in place of a root to search
+  OccurrenceLists occurrences_;         // of the root's lists, for targets other than all
+  Buffer<int64_t> values_;              // [kept items]
   ItemsetLengths lengths_;
   uint64_t min_count_ = 1;  // the threshold of the query
   uint32_t max_support_ = UINT32_MAX;

@@ -65,50 +65,11 @@ class SpilledPairs::Counters final : public PairCounter {
 };
 
 SpilledPairs::SpilledPairs(const RowPartitions& rows, std::span<const uint32_t> item_rank, const ExecutionOptions& options)
-    : options_(options), item_rank_(item_rank) {
-  const uint64_t max_bytes = max_loaded_bytes(options);
-  partitions_ = rows.partitions(max_bytes, options.cancel);
-  group(max_bytes);
-  const uint64_t few = std::min(rows.rows(), max_coded_rows(options));
-  const KeyBounds ranks = {0, static_cast<int64_t>(item_rank.size()) - 1};
-  totals_.emplace(item_rank.empty() ? rows.item_bounds() : ranks, few, *options.memory);
-  for (size_t group = 0; group + 1 < groups_.size(); ++group) {
-    const LoadedRows loaded(partitions_of(group), options);
-    const EncodedRelation relation(loaded.chunks(), item_rank_, options);
-    transactions_ += relation.transactions();
-    totals_->add(relation);
-  }
-  if (transactions_ > UINT32_MAX)
-    throw Error(ErrorCode::kTooLarge, "more than 4294967295 transactions",
-                "Count parts of the transactions, and add up the supports of each pair.");
-}
-
-void SpilledPairs::group(uint64_t max_bytes) {
-  groups_.assign(1, 0);
-  uint64_t bytes = 0;
-  for (size_t part = 0; part < partitions_.size(); ++part) {
-    if (part > groups_.back() && bytes + partitions_[part].bytes > max_bytes) {
-      groups_.push_back(part);
-      bytes = 0;
-    }
-    bytes += partitions_[part].bytes;
-  }
-  groups_.push_back(partitions_.size());
-}
-
-std::span<const RowPartition> SpilledPairs::partitions_of(size_t group) const {
-  return std::span(partitions_).subspan(groups_[group], groups_[group + 1] - groups_[group]);
-}
-
-uint64_t SpilledPairs::file_bytes() const {
-  uint64_t bytes = 0;
-  for (const RowPartition& partition : partitions_) bytes += partition.bytes;
-  return bytes;
-}
+    : options_(options), item_rank_(item_rank), parts_(rows, item_rank, options) {}
 
 bool SpilledPairs::has_repeated_rows() const {
-  for (size_t group = 0; group + 1 < groups_.size(); ++group) {
-    const LoadedRows loaded(partitions_of(group), options_);
+  for (size_t group = 0; group < parts_.size(); ++group) {
+    const LoadedRows loaded(parts_[group], options_);
     if (batmap::has_repeated_rows(EncodedRelation(loaded.chunks(), item_rank_, options_), options_)) return true;
   }
   return false;
@@ -116,7 +77,7 @@ bool SpilledPairs::has_repeated_rows() const {
 
 void SpilledPairs::keep(const ItemFilter& filter, std::optional<PairMethod> method, const PairKernels& kernels,
                         std::optional<uint64_t> min_weight) {
-  kept_ = keep_items(*totals_, filter, options_);
+  kept_ = keep_items(parts_.totals(), filter, options_);
   method_ = method;
   kernels_ = kernels;
   min_weight_ = min_weight;
@@ -138,12 +99,12 @@ std::unique_ptr<PairCounter> SpilledPairs::next_block_in(Buffer<Count>& supports
   if (pairs <= max_bytes / sizeof(Count)) {
     if (std::exchange(counted_, true)) return nullptr;
     Buffer<Count> counts(*options_.memory, pairs, Fill::kZero);
-    for (size_t group = 0; group + 1 < groups_.size(); ++group) add_group(group, counts.data(), supports.data());
+    for (size_t group = 0; group < parts_.size(); ++group) add_group(group, counts.data(), supports.data());
     return std::make_unique<Counters<Count>>(kept_.pairs.leading, layout(), min_count, supports.span(), std::move(counts));
   }
   if (!std::exchange(counted_, true)) {
     runs_.emplace(kept_.size, kept_.pairs, options_);
-    for (size_t group = 0; group + 1 < groups_.size(); ++group) append_group(group, supports.data());
+    for (size_t group = 0; group < parts_.size(); ++group) append_group(group, supports.data());
   }
   return runs_->next_block<Count>(supports.span(), min_count, max_bytes);
 }
@@ -169,9 +130,9 @@ template <typename Count>
 SpilledPairs::GroupCounter SpilledPairs::counter_of_group(size_t group, Count* supports) {
   GroupCounter result;
   Buffer<Rank>& global_rank = result.global_rank;
-  std::optional<LoadedRows> loaded(std::in_place, partitions_of(group), options_);
+  std::optional<LoadedRows> loaded(std::in_place, parts_[group], options_);
   std::optional<EncodedRelation> relation(std::in_place, loaded->chunks(), item_rank_, options_);
-  const KeptItems own = keep_items_of_partition(*relation, *totals_, kept_, global_rank, options_);
+  const KeptItems own = keep_items_of_partition(*relation, parts_.totals(), kept_, global_rank, options_);
   if (own.size == 0) return result;
   const TransactionLengths lengths = transaction_lengths(*relation, own, options_);
   result.counter = counter_of(*relation, own, lengths);

@@ -16,9 +16,8 @@
 #include "pairs/build_counter.h"
 #include "pairs/count_runs.h"
 #include "pairs/counters/pair_counter.h"
-#include "relation/item_totals.h"
 #include "relation/kept_items.h"
-#include "relation/row_partitions.h"
+#include "relation/row_parts.h"
 
 namespace batmap {
 
@@ -32,9 +31,9 @@ class SpilledPairs {
   /// @throws Error, std::bad_alloc, what the files throw; so does next_block()
   SpilledPairs(const RowPartitions& rows, std::span<const uint32_t> item_rank, const ExecutionOptions& options);
 
-  uint64_t transactions() const { return transactions_; }
-  uint64_t items() const { return totals_->items(); }
-  uint64_t most_item_rows() const { return totals_->most_item_rows(); }
+  uint64_t transactions() const { return parts_.transactions(); }
+  uint64_t items() const { return parts_.totals().items(); }
+  uint64_t most_item_rows() const { return parts_.totals().most_item_rows(); }
 
   /// Reads all rows once more.
   bool has_repeated_rows() const;
@@ -47,7 +46,7 @@ class SpilledPairs {
             std::optional<uint64_t> min_weight);
   const KeptItems& kept() const { return kept_; }
   bool weighted() const { return min_weight_.has_value(); }
-  int64_t item_value(uint32_t rank) const { return totals_->item_value(kept_.code(Rank{rank})); }
+  int64_t item_value(uint32_t rank) const { return parts_.totals().item_value(kept_.code(Rank{rank})); }
 
   /// A counter that hands out the pairs of the next block of rows. The first call counts.
   /// @return nullptr after the last block
@@ -56,8 +55,8 @@ class SpilledPairs {
   /// What has been done so far.
   uint64_t pair_instances() const { return pair_instances_; }
   const std::vector<PairMethod>& methods() const { return methods_; }  // each method once
-  size_t loads() const { return groups_.size() - 1; }                  // groups of partitions loaded in one pass
-  uint64_t file_bytes() const;                                         // of the rows
+  size_t loads() const { return parts_.size(); }  // groups of partitions loaded in one pass
+  uint64_t file_bytes() const { return parts_.file_bytes(); }  // of the rows
   uint64_t run_bytes() const { return runs_ ? runs_->bytes() : 0; }
 
  private:
@@ -76,7 +75,6 @@ class SpilledPairs {
   template <typename Count>
   class Counters;
 
-  void group(uint64_t max_bytes);
   template <typename Count>
   std::unique_ptr<PairCounter> next_block_in(Buffer<Count>& supports);
   template <typename Count>
@@ -93,14 +91,10 @@ class SpilledPairs {
   std::unique_ptr<PairCounter> counter_of(const EncodedRelation& relation, const KeptItems& own,
                                           const TransactionLengths& lengths);
   Layout layout() const { return {kept_.size, kept_.pairs.first_column}; }
-  std::span<const RowPartition> partitions_of(size_t group) const;
 
   const ExecutionOptions& options_;
   std::span<const uint32_t> item_rank_;
-  std::vector<RowPartition> partitions_;
-  std::vector<size_t> groups_;  // first partition of each group that is loaded together, and the end
-  uint64_t transactions_ = 0;
-  std::optional<ItemTotals> totals_;
+  RowParts parts_;
   KeptItems kept_;
   std::optional<PairMethod> method_;
   PairKernels kernels_;

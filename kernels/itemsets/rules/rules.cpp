@@ -19,6 +19,14 @@ constexpr size_t kTasksAhead = 4;         // for each thread
 // page, which takes half a millisecond.
 constexpr size_t kPollInsertions = 16;
 
+constexpr uint32_t kMaxSplit = 31;  // items of an itemset whose subsets are all known, see RuleRun::find_itemsets()
+
+/// Only stored counts can be so.
+[[noreturn]] void raise_incomplete() {
+  throw Error(ErrorCode::kInvalidParameter, "the counts lack a subset of an itemset, or some of its transactions",
+              "Count the candidates of all parts in each part, and add up these counts.");
+}
+
 uint64_t combinations(uint64_t n, uint64_t k) {
   k = std::min(k, n - k);
   uint64_t number = 1;
@@ -93,9 +101,20 @@ ItemsetQuery RuleRun::itemset_query(const RuleQuery& query) {
 
 RuleRun::RuleRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const RuleQuery& query,
                  const ExecutionOptions& options)
+    : RuleRun(std::in_place, query, options, std::move(chunks), item_rank) {}
+
+RuleRun::RuleRun(const RowLog& log, std::span<const uint32_t> item_rank, const RuleQuery& query,
+                 const ExecutionOptions& options)
+    : RuleRun(std::in_place, query, options, log, item_rank) {}
+
+RuleRun::RuleRun(const std::byte* counts, const RuleQuery& query, const ExecutionOptions& options)
+    : RuleRun(std::in_place, query, options, counts) {}
+
+template <typename... Input>
+RuleRun::RuleRun(std::in_place_t, const RuleQuery& query, const ExecutionOptions& options, Input&&... input)
     : query_(query),
       options_(options),
-      run_(std::move(chunks), item_rank, itemset_query(query), options),
+      run_(std::forward<Input>(input)..., itemset_query(query), options),
       limit_(query.max_results, query.timeout_ms),
       steps_(*options.memory),
       sides_{allowed(query.lhs_include, query.lhs_exclude), allowed(query.rhs_include, query.rhs_exclude)},
@@ -147,6 +166,7 @@ bool RuleRun::number_rules() {
       options_.cancel.throw_if_requested();
       if (limit_.end_in_time()) return false;
     }
+    if (step.length > kMaxSplit) raise_incomplete();
     prefix.step(step);
     if (index == 0 || rules_ - marks_[marks_.size() - 1].rule >= kTaskRules ||
         index - marks_[marks_.size() - 1].step >= kTaskRules) {
@@ -299,6 +319,7 @@ void RuleRun::Splitter::offer(uint32_t support) {
   if (!is_allowed(run_.sides_[kLhs], lhs_) || !is_allowed(run_.sides_[kRhs], rhs_)) return;
   const uint32_t lhs_support = run_.supports_->find(prefix_.sum() - rhs_sum).support;
   const uint32_t rhs_support = run_.supports_->find(rhs_sum).support;
+  if (lhs_support < support || rhs_support < support) raise_incomplete();
   // A quotient that equals the bound rounds to the same double as the bound.
   const double confidence = static_cast<double>(support) / lhs_support;
   if (query_.min_confidence && confidence < *query_.min_confidence) return;

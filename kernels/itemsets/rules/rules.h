@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/thread_team.h"
@@ -61,6 +62,10 @@ class RuleRun {
   /// Groups the rows. For the parameters see ItemsetRun. @throws Error, std::bad_alloc
   RuleRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const RuleQuery& query,
           const ExecutionOptions& options);
+  /// From rows that may be in files, and from stored counts. These must have all subsets of an itemset that is split: else next()
+  /// throws Error{kInvalidParameter}.
+  RuleRun(const RowLog& log, std::span<const uint32_t> item_rank, const RuleQuery& query, const ExecutionOptions& options);
+  RuleRun(const std::byte* counts, const RuleQuery& query, const ExecutionOptions& options);
   RuleRun(const RuleRun&) = delete;
   RuleRun& operator=(const RuleRun&) = delete;
 
@@ -93,6 +98,10 @@ class RuleRun {
     size_t prefix;  // index in prefixes_ of the length - 1 items before the step
   };
   class Splitter;
+
+  /// @param input  what an ItemsetRun is made of
+  template <typename... Input>
+  RuleRun(std::in_place_t, const RuleQuery& query, const ExecutionOptions& options, Input&&... input);
 
   static ItemsetQuery itemset_query(const RuleQuery& query);
   Allowed allowed(const std::optional<std::vector<int64_t>>& include, const std::optional<std::vector<int64_t>>& exclude);

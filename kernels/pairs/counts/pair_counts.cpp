@@ -18,27 +18,12 @@ constexpr uint64_t kMinItemBytes = 3;  // three varints
 constexpr uint64_t kMaxTotal = INT64_MAX;
 constexpr uint32_t kMaxItems = UINT32_MAX - 1;
 
-uint64_t zigzag(int64_t x) { return static_cast<uint64_t>(x) << 1 ^ static_cast<uint64_t>(x >> 63); }
-uint64_t unzigzag(uint64_t x) { return x >> 1 ^ (0 - (x & 1)); }
-
 [[noreturn]] void invalid(const char* what) {
   throw Error(ErrorCode::kInvalidData, std::string("invalid pair counts: ") + what);
 }
 
-/// Reads a varint of untrusted bytes.
-uint64_t checked_varint(std::span<const std::byte>& bytes) {
-  uint64_t value = 0;
-  for (size_t k = 0; k < kMaxVarint; ++k) {
-    if (k == bytes.size()) invalid("a number is cut off");
-    const auto byte = static_cast<uint64_t>(bytes[k]);
-    if (k == kMaxVarint - 1 && byte > 1) invalid("a number is too large");
-    value |= (byte & 0x7f) << (7 * k);
-    if (byte >= 0x80) continue;
-    if (k > 0 && byte == 0) invalid("a number is longer than need be");
-    bytes = bytes.subspan(k + 1);
-    return value;
-  }
-  invalid("a number is too large");
+uint64_t checked_number(std::span<const std::byte>& bytes) {
+  return checked_varint(bytes, [](const char* what) { invalid(what); });
 }
 
 /// What an item compares as.
@@ -173,7 +158,7 @@ bool PairCountsItems::next() {
     at_ += text_.size();
     item_ = next_index_;
   } else {
-    item_ = next_index_ == 0 ? unzigzag(number) : item_ + number + 1;
+    item_ = next_index_ == 0 ? static_cast<uint64_t>(unzigzag(number)) : item_ + number + 1;
   }
   support_ = read_varint(at_) + 1;
   const uint64_t bytes = read_varint(at_);
@@ -346,7 +331,7 @@ void validate_pair_counts(std::span<const std::byte> bytes, const ExecutionOptio
   std::string_view text;
   for (uint32_t index = 0; index < header.items; ++index) {
     if ((index & 0xffff) == 0) options.cancel.throw_if_requested();
-    const uint64_t number = checked_varint(items);
+    const uint64_t number = checked_number(items);
     if (header.has_texts()) {
       if (number > items.size()) invalid("a text is cut off");
       const std::string_view next(reinterpret_cast<const char*>(items.data()), number);
@@ -354,15 +339,15 @@ void validate_pair_counts(std::span<const std::byte> bytes, const ExecutionOptio
       text = next;
       items = items.subspan(number);
     } else if (index == 0) {
-      item = static_cast<int64_t>(unzigzag(number));
+      item = unzigzag(number);
     } else {
       if (number >= static_cast<uint64_t>(INT64_MAX) - static_cast<uint64_t>(item)) invalid("an item is too large");
       item = static_cast<int64_t>(static_cast<uint64_t>(item) + number + 1);
     }
-    const uint64_t support = checked_varint(items);
+    const uint64_t support = checked_number(items);
     if (support >= header.total) invalid("an item with more transactions than there are");
     supports[index] = support + 1;
-    lengths[index] = checked_varint(items);
+    lengths[index] = checked_number(items);
     if (lengths[index] > row_bytes) invalid("rows and length disagree");
     row_bytes -= lengths[index];
   }
@@ -375,10 +360,10 @@ void validate_pair_counts(std::span<const std::byte> bytes, const ExecutionOptio
     std::span<const std::byte> row(at, lengths[a]);
     for (uint64_t index = a; !row.empty(); ++pairs) {
       if ((pairs & 0xffff) == 0) options.cancel.throw_if_requested();
-      const uint64_t distance = checked_varint(row);
+      const uint64_t distance = checked_number(row);
       if (distance >= header.items - index - 1) invalid("a pair with an item that is not there");
       index += distance + 1;
-      if (checked_varint(row) >= std::min(supports[a], supports[index]))
+      if (checked_number(row) >= std::min(supports[a], supports[index]))
         invalid("a pair with more transactions than its items");
     }
     at += lengths[a];

@@ -168,13 +168,6 @@ void add_pair_counts(std::span<const std::byte* const> values, GrowingBuffer<std
 /// Copies `other`, a value or a state, behind a state, which must have room for used() bytes of it.
 void pair_counts_append(std::byte* state, const std::byte* other);
 
-/// Whether to add up now what lies behind the first value, if `more` bytes join it: yes from half the length
-/// of the first value on. So every byte is added to longer values only a few times.
-inline bool pair_counts_worth_adding(const PairCountsHeader& header, size_t more) {
-  constexpr uint64_t kMin = 32 << 10;
-  return header.behind + more >= (header.bytes / 2 < kMin ? kMin : header.bytes / 2);
-}
-
 /// The number of transactions of a finished value with both items, given in any order. Both equal: the
 /// support of the item. 0 if there are none.
 uint64_t pair_count(const std::byte* value, int64_t item_a, int64_t item_b);

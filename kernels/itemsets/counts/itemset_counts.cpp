@@ -1,0 +1,274 @@
+// Reads, writes, adds and checks itemset counts. See itemset_counts.h for the bytes.
+#include "itemsets/counts/itemset_counts.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/error.h"
+#include "core/poll.h"
+#include "core/varint.h"
+
+namespace batmap {
+
+namespace {
+
+constexpr uint8_t kVersion = 1;
+constexpr uint64_t kMaxTotal = INT64_MAX;
+constexpr uint32_t kMaxItems = UINT32_MAX - 1;
+
+[[noreturn]] void invalid(const char* what) {
+  throw Error(ErrorCode::kInvalidData, std::string("invalid itemset counts: ") + what);
+}
+
+/// The position in the sum of each item of two values, and the items of the sum.
+struct SumItems {
+  SumItems(const std::byte* x, const std::byte* y, ItemsetCountsWriter& writer, MemoryMeter& meter)
+      : of_x(meter, itemset_counts_header(x).items), of_y(meter, itemset_counts_header(y).items) {
+    const Buffer<int64_t> a = itemset_counts_items(x, meter);
+    const Buffer<int64_t> b = itemset_counts_items(y, meter);
+    size_t at_a = 0;
+    size_t at_b = 0;
+    uint64_t index = 0;
+    for (; at_a < a.size() || at_b < b.size(); ++index) {
+      const bool take_a = at_a < a.size() && (at_b == b.size() || a[at_a] <= b[at_b]);
+      const bool take_b = at_b < b.size() && (at_a == a.size() || b[at_b] <= a[at_a]);
+      if (index == kMaxItems)
+        throw Error(ErrorCode::kTooLarge, "more than 4294967294 items in itemset counts",
+                    "Raise the threshold of the parts.");
+      writer.add_item(take_a ? a[at_a] : b[at_b]);
+      if (take_a) of_x[at_a++] = static_cast<uint32_t>(index);
+      if (take_b) of_y[at_b++] = static_cast<uint32_t>(index);
+    }
+  }
+
+  Buffer<uint32_t> of_x;
+  Buffer<uint32_t> of_y;
+};
+
+void add_two(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& out, const ExecutionOptions& options) {
+  const uint64_t total = itemset_counts_header(x).total + itemset_counts_header(y).total;
+  if (total > kMaxTotal)
+    throw Error(ErrorCode::kTooLarge, "itemset counts of more than " + std::to_string(kMaxTotal) + " transactions");
+  ItemsetCountsWriter writer(options);
+  const SumItems items(x, y, writer, *options.memory);
+  ItemsetCountsNodes a(x);
+  ItemsetCountsNodes b(y);
+  bool more_a = a.next();
+  bool more_b = b.next();
+  while (more_a || more_b) {
+    // Both walks have the path above the shorter of the two nodes in common. So a longer one lies below a node that the
+    // other walk has passed, and comes first.
+    const uint32_t length_a = more_a ? a.length() : 0;
+    const uint32_t length_b = more_b ? b.length() : 0;
+    const uint64_t index_a = more_a ? items.of_x[a.index()] : UINT64_MAX;
+    const uint64_t index_b = more_b ? items.of_y[b.index()] : UINT64_MAX;
+    const bool take_a = length_a > length_b || (length_a == length_b && index_a <= index_b);
+    const bool take_b = length_b > length_a || (length_a == length_b && index_b <= index_a);
+    writer.add_node(std::max(length_a, length_b), static_cast<uint32_t>(take_a ? index_a : index_b),
+                    (take_a ? a.count() : 0) + (take_b ? b.count() : 0));
+    if (take_a) more_a = a.next();
+    if (take_b) more_b = b.next();
+  }
+  writer.finish(total, out);
+}
+
+/// Adds by halves, so that every value takes part in log2(number of values) additions.
+/// @return one of `values`, or bytes in `storage`
+const std::byte* add_by_halves(std::span<const std::byte* const> values, GrowingBuffer<std::byte>& storage,
+                               const ExecutionOptions& options) {
+  if (values.size() == 1) return values[0];
+  const size_t half = values.size() / 2;
+  GrowingBuffer<std::byte> left(*options.memory);
+  GrowingBuffer<std::byte> right(*options.memory);
+  const std::byte* const x = add_by_halves(values.first(half), left, options);
+  const std::byte* const y = add_by_halves(values.subspan(half), right, options);
+  add_two(x, y, storage, options);
+  return storage.begin();
+}
+
+}  // namespace
+
+Buffer<int64_t> itemset_counts_items(const std::byte* value, MemoryMeter& meter) {
+  Buffer<int64_t> items(meter, itemset_counts_header(value).items);
+  const std::byte* at = value + kItemsetCountsHeaderBytes;
+  for (size_t index = 0; index < items.size(); ++index) {
+    const uint64_t number = read_varint(at);
+    items[index] =
+        index == 0 ? unzigzag(number) : static_cast<int64_t>(static_cast<uint64_t>(items[index - 1]) + number + 1);
+  }
+  return items;
+}
+
+ItemsetCountsNodes::ItemsetCountsNodes(const std::byte* value)
+    : at_(value + kItemsetCountsHeaderBytes + itemset_counts_header(value).item_bytes),
+      end_(value + itemset_counts_header(value).bytes) {}
+
+bool ItemsetCountsNodes::next() {
+  uint32_t before;
+  if (has_below_) {
+    if (at_ == end_) return false;
+    before = path_.empty() ? UINT32_MAX : path_.back();
+    path_.push_back(0);
+  } else {
+    while (path_.size() > 1 && *at_ == std::byte{0}) {
+      ++at_;
+      path_.pop_back();
+    }
+    if (at_ == end_) return false;
+    before = path_.back();
+  }
+  path_.back() = before + static_cast<uint32_t>(read_varint(at_));
+  const uint64_t number = read_varint(at_);
+  count_ = number >> 1;
+  has_below_ = (number & 1) != 0;
+  return true;
+}
+
+void ItemsetCountsWriter::add_item(int64_t item) {
+  if ((++calls_ & 0xffff) == 0) cancel_.throw_if_requested();
+  write_varint(items_, item_count_ == 0 ? zigzag(item) : static_cast<uint64_t>(item) - static_cast<uint64_t>(item_) - 1);
+  item_ = item;
+  ++item_count_;
+}
+
+/// Writes the count of the last node, and the ends of what lies between it and the next.
+void ItemsetCountsWriter::end_node(uint32_t next_length) {
+  if (path_.empty()) return;
+  write_varint(nodes_, count_ << 1 | (next_length > path_.size() ? 1 : 0));
+  for (size_t length = path_.size(); length > std::max<size_t>(next_length, 1); --length) nodes_.push_back(std::byte{0});
+}
+
+void ItemsetCountsWriter::add_node(uint32_t length, uint32_t index, uint64_t count) {
+  if ((++calls_ & 0xffff) == 0) cancel_.throw_if_requested();
+  end_node(length);
+  const bool is_first = length > path_.size();
+  const uint32_t before = is_first ? (path_.empty() ? UINT32_MAX : path_.back()) : path_[length - 1];
+  path_.resize(length);
+  path_.back() = index;
+  write_varint(nodes_, index - before);
+  count_ = count;
+  itemsets_ += count > 0;
+}
+
+void ItemsetCountsWriter::finish(uint64_t total, GrowingBuffer<std::byte>& out) {
+  end_node(0);
+  ItemsetCountsHeader header{};
+  header.version = kVersion;
+  header.items = item_count_;
+  header.bytes = kItemsetCountsHeaderBytes + items_.size() + nodes_.size();
+  header.total = total;
+  header.itemsets = itemsets_;
+  header.item_bytes = items_.size();
+  std::byte* const value = out.room(header.bytes);
+  std::memcpy(value, &header, sizeof header);
+  std::copy(items_.begin(), items_.end(), value + kItemsetCountsHeaderBytes);
+  std::copy(nodes_.begin(), nodes_.end(), value + kItemsetCountsHeaderBytes + items_.size());
+  out.add(header.bytes);
+}
+
+void add_itemset_counts(std::span<const std::byte* const> values, GrowingBuffer<std::byte>& out,
+                        const ExecutionOptions& options) {
+  std::vector<const std::byte*> finished;
+  for (const std::byte* value : values) {
+    const std::byte* const end = value + itemset_counts_header(value).used();
+    for (; value < end; value += itemset_counts_header(value).bytes) finished.push_back(value);
+  }
+  if (finished.size() > 1) {
+    // The first value may be much longer than all others, so these are added to each other first.
+    GrowingBuffer<std::byte> storage(*options.memory);
+    const std::byte* const others = add_by_halves(std::span(finished).subspan(1), storage, options);
+    add_two(finished[0], others, out, options);
+    return;
+  }
+  ItemsetCountsHeader header = itemset_counts_header(finished[0]);
+  header.behind = 0;
+  std::byte* const copy = out.room(header.bytes);
+  std::memcpy(copy, finished[0], header.bytes);
+  std::memcpy(copy, &header, sizeof header);
+  out.add(header.bytes);
+}
+
+void itemset_counts_append(std::byte* state, const std::byte* other) {
+  ItemsetCountsHeader header = itemset_counts_header(state);
+  ItemsetCountsHeader first = itemset_counts_header(other);
+  std::byte* const end = state + header.used();
+  std::memcpy(end, other, first.used());
+  header.behind += first.used();
+  std::memcpy(state, &header, sizeof header);
+  first.behind = 0;
+  std::memcpy(end, &first, sizeof first);
+}
+
+bool is_itemset_counts(std::span<const std::byte> first, size_t size) {
+  if (first.size() < kItemsetCountsHeaderBytes || size < first.size()) return false;
+  const ItemsetCountsHeader header = itemset_counts_header(first.data());
+  if (header.version != kVersion || header.zero[0] != 0 || header.zero[1] != 0 || header.zero[2] != 0) return false;
+  if (header.bytes < kItemsetCountsHeaderBytes || header.bytes > size || header.behind > size - header.bytes) return false;
+  if (header.total > kMaxTotal || header.item_bytes > header.bytes - kItemsetCountsHeaderBytes) return false;
+  return header.items <= header.item_bytes && header.itemsets <= header.bytes;
+}
+
+void validate_itemset_counts(std::span<const std::byte> bytes, const ExecutionOptions& options) {
+  if (bytes.size() < kItemsetCountsHeaderBytes) invalid("header is cut off");
+  const ItemsetCountsHeader header = itemset_counts_header(bytes.data());
+  if (header.version != kVersion)
+    throw Error(ErrorCode::kInvalidData, "invalid itemset counts: unknown version " + std::to_string(header.version));
+  if (header.zero[0] != 0 || header.zero[1] != 0 || header.zero[2] != 0) invalid("reserved bytes are not zero");
+  if (header.behind != 0) invalid("values that are not added");
+  if (header.bytes != bytes.size()) invalid("length and header disagree");
+  if (header.total > kMaxTotal) invalid("too many transactions");
+  if (header.item_bytes > bytes.size() - kItemsetCountsHeaderBytes) invalid("items and length disagree");
+  if (header.items > header.item_bytes) invalid("number of items and their bytes disagree");
+
+  Poll poll(options.cancel);
+  const auto varint = [](std::span<const std::byte>& from) {
+    return checked_varint(from, [](const char* what) { invalid(what); });
+  };
+  std::span<const std::byte> items = bytes.subspan(kItemsetCountsHeaderBytes, header.item_bytes);
+  int64_t item = 0;
+  for (uint32_t index = 0; index < header.items; ++index) {
+    poll.after(8);
+    const uint64_t number = varint(items);
+    if (index == 0) {
+      item = unzigzag(number);
+    } else {
+      if (number >= static_cast<uint64_t>(INT64_MAX) - static_cast<uint64_t>(item)) invalid("an item is too large");
+      item = static_cast<int64_t>(static_cast<uint64_t>(item) + number + 1);
+    }
+  }
+  if (!items.empty()) invalid("number of items and their bytes disagree");
+
+  std::span<const std::byte> nodes = bytes.subspan(kItemsetCountsHeaderBytes + header.item_bytes);
+  Buffer<bool> is_used(*options.memory, header.items, Fill::kZero);
+  uint32_t used = 0;
+  uint64_t itemsets = 0;
+  GrowingBuffer<uint32_t> path(*options.memory);
+  bool has_below = true;  // whether nodes below the last node must follow
+  while (!nodes.empty()) {
+    poll.after(8);
+    const uint64_t distance = varint(nodes);
+    if (distance == 0) {
+      if (has_below || path.size() < 2) invalid("an end without nodes");
+      path.shrink(path.size() - 1);
+      continue;
+    }
+    const uint64_t before = path.empty() ? UINT64_MAX : path.end()[-1];
+    if (distance > uint64_t{header.items} - 1 - before) invalid("an itemset with an item that is not there");
+    if (has_below) path.push_back(0);
+    if (path.size() > kMaxItemsetLength) invalid("an itemset of more than 65535 items");
+    const auto index = static_cast<uint32_t>(before + distance);
+    path.end()[-1] = index;
+    if (!is_used[index]) ++used;
+    is_used[index] = true;
+    const uint64_t number = varint(nodes);
+    if (number >> 1 > header.total) invalid("an itemset with more transactions than there are");
+    has_below = (number & 1) != 0;
+    itemsets += number >> 1 != 0;
+    if (number == 0) invalid("a path to nowhere");
+  }
+  if ((!path.empty() && has_below) || path.size() > 1) invalid("the nodes are cut off");
+  if (itemsets != header.itemsets) invalid("number of itemsets and nodes disagree");
+  if (used != header.items) invalid("an item that is in no itemset");
+}
+
+}  // namespace batmap

@@ -1,0 +1,233 @@
+// The two rounds. See itemset_parts.h.
+#include "itemsets/counts/itemset_parts.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/polled.h"
+#include "core/stopwatch.h"
+#include "itemsets/counts/candidate_counter.h"
+#include "itemsets/counts/itemset_counts.h"
+#include "itemsets/counts/itemset_sorter.h"
+#include "itemsets/itemset_run.h"
+#include "itemsets/itemset_stream.h"
+
+namespace batmap {
+
+namespace {
+
+/// ceil(a * b / c) @param c  positive
+uint64_t share_of(uint64_t a, uint64_t b, uint64_t c) {
+  using Wide = unsigned __int128;
+  return static_cast<uint64_t>((Wide{a} * b + c - 1) / c);
+}
+
+/// Calls visit(numbers, support) for each answer of a run. @param number_of  by rank of the run; the numbers come in its order
+template <typename Visit>
+void for_answers(ItemsetRun& run, std::span<const uint32_t> number_of, const ExecutionOptions& options, Visit visit) {
+  ItemsetStream stream(run, options);
+  std::vector<ItemsetStep> batch;
+  std::vector<uint32_t> path;
+  while (stream.next(batch)) {
+    for (const ItemsetStep& step : batch) {
+      path.resize(step.length - 1);
+      path.push_back(number_of[index_of(step.item)]);
+      if (step.support > 0) visit(std::span<const uint32_t>(path), step.support);
+    }
+  }
+}
+
+/// Writes a value. @param sorter  of positions among the items; its itemsets are in order @param items  ascending
+void write_sorted(const ItemsetSorter& sorter, std::span<const int64_t> items, uint64_t total, GrowingBuffer<std::byte>& out,
+                  const ExecutionOptions& options) {
+  ItemsetCountsWriter writer(options);
+  Buffer<uint32_t> position(*options.memory, items.size(), Fill::kZero);
+  sorter.visit([&](uint32_t, uint32_t index, uint64_t, size_t) { position[index] = 1; });
+  uint32_t used = 0;
+  for (uint32_t index = 0; index < items.size(); ++index) {
+    if (position[index] == 0) continue;
+    writer.add_item(items[index]);
+    position[index] = used++;
+  }
+  sorter.visit(
+      [&](uint32_t length, uint32_t index, uint64_t count, size_t) { writer.add_node(length, position[index], count); });
+  writer.finish(total, out);
+}
+
+}  // namespace
+
+ItemsetParts::ItemsetParts(const RowPartitions& rows, std::span<const uint32_t> item_rank, const ExecutionOptions& options)
+    : options_(options), item_rank_(item_rank), parts_(rows, item_rank, options) {}
+
+void ItemsetParts::find_in_part(size_t part, const ItemsetQuery& query, uint64_t min_count, const KeptItems& kept,
+                                std::span<const int64_t> kept_values, GrowingBuffer<ItemsetStep>& candidates) const {
+  ItemsetQuery own = query;
+  own.min_support.reset();
+  own.min_count =
+      static_cast<int64_t>(std::max<uint64_t>(share_of(min_count, parts_.transactions_of(part), transactions()), 1));
+  own.only = kept_values;
+  std::optional<LoadedRows> loaded(std::in_place, parts_[part], options_);
+  ItemsetRun run(loaded->chunks(), item_rank_, own, options_);
+  loaded.reset();
+  Buffer<uint32_t> rank_of_whole(*options_.memory, run.ranks());
+  for (uint32_t rank = 0; rank < rank_of_whole.size(); ++rank)
+    rank_of_whole[rank] = index_of(kept.rank(parts_.totals().item_code(run.value(Rank{rank}))));
+  ItemsetSorter sorter(options_);
+  for_answers(run, rank_of_whole.span(), options_,
+              [&](std::span<const uint32_t> path, uint32_t support) { sorter.add(path, support); });
+  sorter.sort();
+  GrowingBuffer<ItemsetStep> found(*options_.memory);
+  sorter.visit([&](uint32_t length, uint32_t rank, uint64_t support, size_t) {
+    found.push_back({Rank{rank}, length, static_cast<uint32_t>(support)});
+  });
+  if (candidates.empty())
+    candidates = std::move(found);
+  else
+    merge_trees(candidates, found.span(), options_);
+}
+
+KnownItemsets ItemsetParts::find(const ItemsetQuery& query, uint64_t min_count) {
+  KnownItemsets known(*options_.memory);
+  known.transactions = transactions();
+  known.items = items();
+  parts_.join_below(share_of(kMinPartCount, transactions(), min_count));
+
+  // Closed and maximal itemsets are told by longer ones; generators by shorter ones, which may lack the included items.
+  ItemsetQuery all;
+  all.algorithm = query.algorithm;
+  all.kernel = query.kernel;
+  all.bits = query.bits;
+  if (query.target == ItemsetTarget::kAll || query.target == ItemsetTarget::kGenerators) all.max_length = query.max_length;
+  if (query.target != ItemsetTarget::kGenerators) all.include = query.include;
+  const KeptItems kept =
+      keep_items(parts_.totals(), {.min_rows = min_count, .include = query.include, .exclude = query.exclude}, options_);
+  known.leading = kept.pairs.leading;
+  occurrences_ = kept.occurrences;
+  known.values = Buffer<int64_t>(*options_.memory, kept.size);
+  for (uint32_t rank = 0; rank < kept.size; ++rank) known.values[rank] = parts_.totals().item_value(kept.code(Rank{rank}));
+  Buffer<int64_t> sorted(*options_.memory, kept.size);
+  std::copy(known.values.begin(), known.values.end(), sorted.begin());
+  std::sort(sorted.begin(), sorted.end(), polled(options_.cancel, std::less<int64_t>()));
+
+  GrowingBuffer<ItemsetStep> candidates(*options_.memory);
+  for (size_t part = 0; part < parts_.size(); ++part) find_in_part(part, all, min_count, kept, sorted.span(), candidates);
+  sorted.reset();
+  candidates_ = candidates.size();
+
+  Buffer<uint32_t> counts(*options_.memory, candidates.size(), Fill::kZero);
+  const CandidateTree tree(candidates.span(), options_);
+  for (size_t part = 0; part < parts_.size() && !candidates.empty(); ++part) {
+    const LoadedRows loaded(parts_[part], options_);
+    const EncodedRelation relation(loaded.chunks(), item_rank_, options_);
+    count_candidates(tree, relation, parts_.totals(), kept, counts.span(), options_);
+  }
+  for (size_t node = 0; node < candidates.size();) {
+    if (node % 65536 == 0) options_.cancel.throw_if_requested();
+    if (counts[node] < min_count) {
+      node = tree.end(node);  // what is below has no more transactions
+      continue;
+    }
+    known.steps.push_back({candidates[node].item, candidates[node].length, counts[node]});
+    ++node;
+  }
+  return known;
+}
+
+RunRecord count_itemsets_of_part(const RowLog& rows, const std::byte* candidates, GrowingBuffer<std::byte>& out,
+                                 const ExecutionOptions& options) {
+  const Stopwatch watch;
+  RunRecord record;
+  record.answers = AnswerKind::kItemsets;
+  record.method = "candidates";
+  const Buffer<int64_t> items = itemset_counts_items(candidates, *options.memory);
+  // Rows in memory are one part, which is coded once.
+  std::optional<RowParts> parts;
+  std::optional<EncodedRelation> whole;
+  std::optional<ItemTotals> only;
+  if (rows.partitions() != nullptr) {
+    parts.emplace(*rows.partitions(), std::span<const uint32_t>(), options);
+  } else {
+    KeyBounds bounds;
+    if (rows.rows() == 0) bounds.add(0, 0);
+    for (const ChunkView& chunk : rows.chunks()) bounds.add(chunk.item_base, chunk.item_range);
+    whole.emplace(rows.chunks(), std::span<const uint32_t>(), options);
+    only.emplace(bounds, rows.rows(), *options.memory);
+    only->add(*whole);
+  }
+  const ItemTotals& totals = parts ? parts->totals() : *only;
+  record.transactions = parts ? parts->transactions() : whole->transactions();
+  record.items = totals.items();
+  const KeptItems kept = keep_items(totals, {.include = {}, .exclude = {}, .only = items.span()}, options);
+  record.items_kept = kept.size;
+  record.occurrences = kept.occurrences;
+
+  // The candidates by rank: rare items come first, so that the fewest transactions are handed on.
+  constexpr uint32_t kNone = UINT32_MAX;
+  Buffer<uint32_t> rank_of(*options.memory, items.size());
+  std::fill(rank_of.begin(), rank_of.end(), kNone);
+  for (uint32_t rank = 0; rank < kept.size; ++rank)
+    rank_of[static_cast<size_t>(std::lower_bound(items.begin(), items.end(), totals.item_value(kept.code(Rank{rank}))) -
+                                items.begin())] = rank;
+  ItemsetSorter sorter(options);
+  std::vector<uint32_t> path;
+  uint64_t nodes_seen = 0;
+  for (ItemsetCountsNodes nodes(candidates); nodes.next();) {
+    if (++nodes_seen % 65536 == 0) options.cancel.throw_if_requested();
+    if (nodes.count() == 0) continue;
+    path.clear();
+    for (const uint32_t index : nodes.path()) path.push_back(rank_of[index]);
+    if (std::ranges::find(path, kNone) != path.end()) path.clear();  // counted as the empty itemset: not at all
+    sorter.add(path, nodes.count());
+  }
+  sorter.sort();
+  GrowingBuffer<ItemsetStep> steps(*options.memory);
+  Buffer<uint32_t> node_of(*options.memory, sorter.size());
+  std::fill(node_of.begin(), node_of.end(), kNone);
+  sorter.visit([&](uint32_t length, uint32_t rank, uint64_t, size_t index) {
+    if (index != ItemsetSorter::kNone) node_of[index] = static_cast<uint32_t>(steps.size());
+    steps.push_back({Rank{rank}, length, 0});
+  });
+  const CandidateTree tree(steps.span(), options);
+  Buffer<uint32_t> counts(*options.memory, steps.size(), Fill::kZero);
+  record.group_ms = watch.milliseconds();
+  if (whole) count_candidates(tree, *whole, totals, kept, counts.span(), options);
+  for (size_t part = 0; parts && part < parts->size(); ++part) {
+    const LoadedRows loaded((*parts)[part], options);
+    const EncodedRelation relation(loaded.chunks(), {}, options);
+    count_candidates(tree, relation, totals, kept, counts.span(), options);
+  }
+  if (parts) record.file_bytes = parts->file_bytes();
+
+  // In the order of the candidates again, without those that do not occur, and without their items.
+  size_t index = 0;
+  ItemsetSorter occurring(options);  // sorted already
+  for (ItemsetCountsNodes nodes(candidates); nodes.next();) {
+    if (nodes.count() == 0) continue;
+    const uint32_t node = node_of[index++];
+    if (node != kNone && counts[node] > 0) occurring.add(nodes.path(), counts[node]);
+  }
+  record.results = occurring.size();
+  write_sorted(occurring, items.span(), record.transactions, out, options);
+  return record;
+}
+
+void write_itemset_counts(ItemsetRun& run, GrowingBuffer<std::byte>& out, const ExecutionOptions& options) {
+  Buffer<int64_t> items(*options.memory, run.ranks());
+  for (uint32_t rank = 0; rank < items.size(); ++rank) items[rank] = run.value(Rank{rank});
+  std::sort(items.begin(), items.end(), polled(options.cancel, std::less<int64_t>()));
+  Buffer<uint32_t> position(*options.memory, items.size());
+  for (uint32_t rank = 0; rank < items.size(); ++rank)
+    position[rank] =
+        static_cast<uint32_t>(std::lower_bound(items.begin(), items.end(), run.value(Rank{rank})) - items.begin());
+  ItemsetSorter sorter(options);
+  for_answers(run, position.span(), options,
+              [&](std::span<const uint32_t> path, uint32_t support) { sorter.add(path, support); });
+  sorter.sort();
+  write_sorted(sorter, items.span(), run.transactions(), out, options);
+}
+
+}  // namespace batmap
