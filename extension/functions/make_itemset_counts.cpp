@@ -36,8 +36,7 @@ struct FindCall : ValueCall {
 
 void read_arguments(const TableInput& input, ItemsetQuery& query) {
   const Arguments arguments = input.arguments();
-  std::array<ItemList, 2> lists{
-      {{find::kInclude, "include", query.include}, {find::kExclude, "exclude", query.exclude}}};
+  std::array<ItemList, 2> lists{{{find::kInclude, "include", query.include}, {find::kExclude, "exclude", query.exclude}}};
   read_lists(lists, arguments, InvalidOid);
   query.min_count = arguments.int8(find::kMinCount);
   query.min_support = arguments.min_support(find::kMinSupport);

@@ -44,8 +44,8 @@ Datum sum_transition(const SummedType& type, struct varlena* state, struct varle
   if (value_capacity(state) < used + more) {
     if (is_worth_adding(sizes, more) || used + more > MaxAllocSize - VARHDRSZ) {
       const std::array<const std::byte*, 2> values{value_bytes(state), value_bytes(other)};
-      PG_RETURN_POINTER(
-          made_value(type.type, [&](CountsWork& work) { type.add(values, work.bytes, work.options); }, grown));
+      PG_RETURN_POINTER(made_value(
+          type.type, [&](CountsWork& work) { type.add(values, work.bytes, work.options); }, grown));
     }
     struct varlena* const larger = type.type.allocate(grown(used + more));
     memcpy(value_bytes(larger), value_bytes(state), used);

@@ -32,8 +32,8 @@ const FlatType kPairCountsType = {"batmap_pair_counts", "c1:", "Build pair count
 const SummedType kSummedPairCounts = {kPairCountsType, add_pair_counts, pair_counts_append};
 
 struct varlena* counts_allocate(size_t capacity) {
-  return value_allocate("batmap_pair_counts", "Give the query itself to the table function batmap_pairs: it has no such limit.",
-                        capacity);
+  return value_allocate("batmap_pair_counts",
+                        "Give the query itself to the table function batmap_pairs: it has no such limit.", capacity);
 }
 
 void check_same_items(struct varlena* left, struct varlena* right) {

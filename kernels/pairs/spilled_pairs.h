@@ -55,8 +55,8 @@ class SpilledPairs {
   /// What has been done so far.
   uint64_t pair_instances() const { return pair_instances_; }
   const std::vector<PairMethod>& methods() const { return methods_; }  // each method once
-  size_t loads() const { return parts_.size(); }  // groups of partitions loaded in one pass
-  uint64_t file_bytes() const { return parts_.file_bytes(); }  // of the rows
+  size_t loads() const { return parts_.size(); }                       // groups of partitions loaded in one pass
+  uint64_t file_bytes() const { return parts_.file_bytes(); }          // of the rows
   uint64_t run_bytes() const { return runs_ ? runs_->bytes() : 0; }
 
  private:

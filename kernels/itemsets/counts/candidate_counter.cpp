@@ -156,8 +156,9 @@ CandidateTree::CandidateTree(std::span<const ItemsetStep> steps, const Execution
 void count_candidates(const CandidateTree& tree, const EncodedRelation& relation, const ItemTotals& totals,
                       const KeptItems& kept, std::span<uint32_t> counts, const ExecutionOptions& options) {
   Buffer<Rank> rank_of_whole;
-  const KeptItems own = keep_items_of_partition(relation, totals, kept, rank_of_whole, options);
+  KeptItems own = keep_items_of_partition(relation, totals, kept, rank_of_whole, options);
   if (own.size == 0) return;
+  own.pairs.leading = own.size;  // a candidate may begin with any item
   Buffer<uint32_t> own_rank(*options.memory, kept.size);
   std::fill(own_rank.begin(), own_rank.end(), kNone);
   for (uint32_t rank = 0; rank < own.size; ++rank) own_rank[index_of(rank_of_whole[rank])] = rank;

@@ -118,12 +118,16 @@ KnownItemsets ItemsetParts::find(const ItemsetQuery& query, uint64_t min_count) 
   sorted.reset();
   candidates_ = candidates.size();
 
-  Buffer<uint32_t> counts(*options_.memory, candidates.size(), Fill::kZero);
   const CandidateTree tree(candidates.span(), options_);
-  for (size_t part = 0; part < parts_.size() && !candidates.empty(); ++part) {
-    const LoadedRows loaded(parts_[part], options_);
-    const EncodedRelation relation(loaded.chunks(), item_rank_, options_);
-    count_candidates(tree, relation, parts_.totals(), kept, counts.span(), options_);
+  Buffer<uint32_t> counts(*options_.memory, candidates.size(), Fill::kZero);
+  if (parts_.size() == 1) {
+    for (size_t node = 0; node < counts.size(); ++node) counts[node] = candidates[node].support;
+  } else {
+    for (size_t part = 0; part < parts_.size() && !candidates.empty(); ++part) {
+      const LoadedRows loaded(parts_[part], options_);
+      const EncodedRelation relation(loaded.chunks(), item_rank_, options_);
+      count_candidates(tree, relation, parts_.totals(), kept, counts.span(), options_);
+    }
   }
   for (size_t node = 0; node < candidates.size();) {
     if (node % 65536 == 0) options_.cancel.throw_if_requested();
