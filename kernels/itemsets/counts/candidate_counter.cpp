@@ -16,13 +16,13 @@ namespace batmap {
 
 namespace {
 
-constexpr uint32_t kNone = UINT32_MAX;
+constexpr uint32_t kAbsent = UINT32_MAX;
 
 /// One thread's walk below the itemsets of one item. Items are ranks of the part.
 template <typename Item>
 class Walk {
  public:
-  /// @param own_rank  [ranks of the whole] the rank in the part, or kNone
+  /// @param own_rank  [ranks of the whole] the rank in the part, or kAbsent
   Walk(const CandidateTree& tree, const Transactions& transactions, std::span<const uint32_t> own_rank, size_t items,
        std::span<uint32_t> counts, const ExecutionOptions& options)
       : tree_(tree),
@@ -36,7 +36,7 @@ class Walk {
 
   void walk(size_t root) {
     const uint32_t item = own_rank_[tree_.item(root)];
-    if (item == kNone) return;
+    if (item == kAbsent) return;
     counts_[root] += transactions_.support[item];
     if (!tree_.has_below(root)) return;
     const std::span<const Tail> tails = transactions_.tails_of(item);
@@ -67,7 +67,7 @@ class Walk {
   void for_children(size_t node, Visit visit) const {
     uint32_t number = 1;
     for (size_t child = node + 1; child < tree_.end(node); child = tree_.end(child))
-      if (const uint32_t item = own_rank_[tree_.item(child)]; item != kNone) visit(child, item, number++);
+      if (const uint32_t item = own_rank_[tree_.item(child)]; item != kAbsent) visit(child, item, number++);
   }
 
   /// Calls visit(number of the child, position of the item) for each item of a child in the transactions.
@@ -160,7 +160,7 @@ void count_candidates(const CandidateTree& tree, const EncodedRelation& relation
   if (own.size == 0) return;
   own.pairs.leading = own.size;  // a candidate may begin with any item
   Buffer<uint32_t> own_rank(*options.memory, kept.size);
-  std::fill(own_rank.begin(), own_rank.end(), kNone);
+  std::fill(own_rank.begin(), own_rank.end(), kAbsent);
   for (uint32_t rank = 0; rank < own.size; ++rank) own_rank[index_of(rank_of_whole[rank])] = rank;
   const TransactionLengths lengths = transaction_lengths(relation, own, options);
   const Transactions transactions = link_transactions(relation, own, lengths, options);
