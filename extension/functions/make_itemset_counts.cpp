@@ -1,12 +1,12 @@
 // Functions batmap_itemset_candidates and batmap_itemset_count: itemset counts of the rows of a query. See
-// itemsets/counts/itemset_parts.h.
+// itemsets/itemset_parts.h.
 #include <array>
 
 #include "extension/functions/value_run.h"
 #include "extension/input/item_lists.h"
 #include "extension/server/device_use.h"
 #include "extension/types/itemset_counts_datum.h"
-#include "itemsets/counts/itemset_parts.h"
+#include "itemsets/itemset_parts.h"
 #include "itemsets/itemset_run.h"
 
 #include "extension/server/pg.h"
@@ -23,6 +23,8 @@ enum Argument { kMinCount, kMinSupport, kMaxLength, kInclude, kExclude, kTidColu
 namespace recount {
 enum Argument { kCandidates, kTidColumn, kItemColumn, kParams };
 }
+
+constexpr const char* kItemsHint = "Number the items in a table of their own, and join it.";
 
 constexpr QueryArguments kFindQuery{find::kParams, true};
 constexpr QueryArguments kCountQuery{recount::kParams, true};
@@ -58,7 +60,8 @@ struct varlena* copied(const GrowingBuffer<std::byte>& bytes) {
 BATMAP_FUNCTION(batmap_itemset_candidates) {
   const MemoryContext context = call_context();
   const MemoryContext caller = MemoryContextSwitchTo(context);
-  const TableInput input = query_input(fcinfo, context, "batmap_itemset_candidates", 0, kFindQuery);
+  TableInput input = query_input(fcinfo, context, "batmap_itemset_candidates", 0, kFindQuery);
+  input.items_hint = kItemsHint;
   auto* const run = new_stream<ValueRun<FindCall>>(input.operation, context);
   FindCall& call = run->call();
   read_arguments(input, call.query);
@@ -79,7 +82,8 @@ BATMAP_FUNCTION(batmap_itemset_candidates) {
 BATMAP_FUNCTION(batmap_itemset_count) {
   const MemoryContext context = call_context();
   const MemoryContext caller = MemoryContextSwitchTo(context);
-  const TableInput input = query_input(fcinfo, context, "batmap_itemset_count", 0, kCountQuery);
+  TableInput input = query_input(fcinfo, context, "batmap_itemset_count", 0, kCountQuery);
+  input.items_hint = kItemsHint;
   auto* const run = new_stream<ValueRun<ValueCall>>(input.operation, context);
   ValueCall& call = run->call();
   if (!input.arguments().has(recount::kCandidates))

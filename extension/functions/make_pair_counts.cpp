@@ -48,7 +48,8 @@ void read_arguments(FunctionCallInfo fcinfo, const TableInput& input, PairPartQu
 BATMAP_FUNCTION(batmap_pair_counts_from) {
   const MemoryContext context = call_context();
   const MemoryContext caller = MemoryContextSwitchTo(context);
-  const TableInput input = query_input(fcinfo, context, "batmap_pair_counts_from", 0, kQuery);
+  TableInput input = query_input(fcinfo, context, "batmap_pair_counts_from", 0, kQuery);
+  input.items_hint = "Items of other types are counted by batmap_pair_counts_agg(tid, item::text).";
   auto* const run = new_stream<ValueRun<MakerCall>>(input.operation, context);
   MakerCall& call = run->call();
   read_arguments(fcinfo, input, call.query);

@@ -46,11 +46,11 @@ TableInput query_input(FunctionCallInfo fcinfo, MemoryContext context, const cha
   if (PG_ARGISNULL(index))
     ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("input query must not be NULL"),
                     errhint("A text is NULL if || added a NULL to it. Write $1, and give the NULL in params.")));
-  return {fcinfo, context, operation, index, false, item_type, places, index + 1};
+  return {fcinfo, context, operation, index, false, item_type, places, index + 1, nullptr};
 }
 
 TableInput relation_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index, Oid item_type) {
-  return {fcinfo, context, operation, index, true, item_type, {}, index + 1};
+  return {fcinfo, context, operation, index, true, item_type, {}, index + 1, nullptr};
 }
 
 std::vector<ChunkView> InputRows::chunks() const { return log != nullptr ? log->chunks() : flat_chunks(relation); }
@@ -112,6 +112,7 @@ std::optional<InputRows> read_rows(const TableInput& input, RunCall& call, std::
   }
   guarded([&] { log.emplace(call.options); });
   QueryInput query{&*log, &call.progress, input.item_type, nullptr, nullptr, 0, false, false};
+  query.items_hint = input.items_hint;
   read_query(input.query(), query, call.meter, input.context);
   if (OidIsValid(input.item_type)) rank_lists(lists, input.arguments(), query);
   return query_rows(query);

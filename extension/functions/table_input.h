@@ -49,6 +49,7 @@ struct TableInput {
   Oid item_type;  // of an _of form; ANYELEMENTOID: any, as the answer has no items; InvalidOid: items are integers
   QueryArguments places;
   int after_input;  // the first argument after the input
+  const char* items_hint = nullptr;  // see QueryInput
 
   /// The arguments after the input, without those of the query.
   Arguments arguments() const { return {fcinfo, after_input, places.begin()}; }

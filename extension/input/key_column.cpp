@@ -30,11 +30,12 @@ Oid type_below(Oid type) {
 }
 
 /// Says what to write instead of a column that is no integer.
-int hint_at_integers(Oid actual, const char* values) {
+int hint_at_integers(Oid actual, const char* values, const char* hint) {
   if (OidIsValid(get_base_element_type(actual))) return errhint("Make a row of each element: SELECT ..., unnest(...).");
   const Oid base = getBaseType(actual);
   if (base == JSONBOID || base == JSONOID)
     return errhint("Make a row of each element: SELECT ..., jsonb_array_elements_text(...).");
+  if (hint != nullptr) return errhint("%s", hint);
   return errhint("The _of form of the function takes %s of any hashable type.", values);
 }
 
@@ -52,7 +53,7 @@ bool is_integer(Oid type) {
   return base == INT2OID || base == INT4OID || base == INT8OID;
 }
 
-void check_key_type(Oid actual, Oid wanted, const char* column, const char* values) {
+void check_key_type(Oid actual, Oid wanted, const char* column, const char* values, const char* hint) {
   if (OidIsValid(wanted)) {
     if (!stands_for(actual, wanted))
       ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -63,7 +64,7 @@ void check_key_type(Oid actual, Oid wanted, const char* column, const char* valu
   } else if (!is_integer(actual)) {
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                     errmsg("%s column of the input query must be an integer, not %s", column, format_type_be(actual)),
-                    hint_at_integers(actual, values)));
+                    hint_at_integers(actual, values, hint)));
   }
 }
 

@@ -33,8 +33,9 @@ bool stands_for(Oid type, Oid wanted);
 /// Checks the type of a column of the input query whose values the answer contains.
 /// @param wanted          as for key_kind()
 /// @param column, values  for the error: "second", "items"
+/// @param hint            what to write instead, if the function has no _of form
 /// @raises 42804 unless it stands for `wanted` or, if that is InvalidOid, is an integer
-void check_key_type(Oid actual, Oid wanted, const char* column, const char* values);
+void check_key_type(Oid actual, Oid wanted, const char* column, const char* values, const char* hint = nullptr);
 
 /// The key of a value that is its own key.
 inline int64_t own_key(KeyKind kind, Datum value) {

@@ -46,7 +46,7 @@ CheckedQuery checked_query(const InnerQuery& query, const QueryInput& input) {
   if (input.tids == nullptr) analyzed = shape_rows(analyzed, query, item_type);
   const TwoColumns columns = two_columns(analyzed, input.columns, input.tids == nullptr);
   const int tid = input.item_first ? 1 : 0;
-  check_key_type(columns.types[1 - tid], item_type, input.item_first ? "first" : "second", "items");
+  check_key_type(columns.types[1 - tid], item_type, input.item_first ? "first" : "second", "items", input.items_hint);
   if (input.tids != nullptr) check_shared_tids(*input.tids, columns.types[tid], columns.collations[tid]);
   return {analyzed, analyzed != given, columns, item_type};
 }

@@ -11,7 +11,7 @@
 #include "core/poll.h"
 #include "core/stopwatch.h"
 #include "itemsets/answers/best_itemsets.h"
-#include "itemsets/counts/itemset_parts.h"
+#include "itemsets/itemset_parts.h"
 #include "itemsets/search/bit_row_search.h"
 #include "itemsets/search/breadth_first.h"
 #include "itemsets/search/depth_first.h"

@@ -20,11 +20,11 @@
 #include "itemsets/answers/itemset_spectrum.h"
 #include "itemsets/answers/itemset_visitor.h"
 #include "itemsets/answers/search_bounds.h"
-#include "itemsets/counts/known_itemsets.h"
 #include "itemsets/forms/mask_kernel.h"
 #include "itemsets/forms/occurrence_lists.h"
 #include "itemsets/forms/search_root.h"
 #include "itemsets/itemset_forecast.h"
+#include "itemsets/known_itemsets.h"
 #include "itemsets/search/itemset_target.h"
 #include "itemsets/search/row_levels.h"
 #include "itemsets/search/search_levels.h"
@@ -76,7 +76,7 @@ class ItemsetRun {
   /// @throws Error, std::bad_alloc
   ItemsetRun(std::vector<ChunkView> chunks, std::span<const uint32_t> item_rank, const ItemsetQuery& query,
              const ExecutionOptions& options);
-  /// The same from a sealed log, in memory or in files. Rows in files are searched in two rounds (counts/itemset_parts.h)
+  /// The same from a sealed log, in memory or in files. Rows in files are searched in two rounds (itemset_parts.h)
   /// before the constructor returns. @throws what the files throw, too
   ItemsetRun(const RowLog& log, std::span<const uint32_t> item_rank, const ItemsetQuery& query,
              const ExecutionOptions& options);

@@ -107,6 +107,8 @@ const Served kServed[] = {
     {"_batmap_gin_triconsistent", "SELECT count(*) FROM indexed WHERE s <@ (SELECT s FROM sets WHERE id = 4)"},
     {"_batmap_pairs_support", nullptr},
     {"_batmap_pairs_counts_support", nullptr},
+    {"_batmap_itemsets_counts_support", nullptr},
+    {"_batmap_rules_counts_support", nullptr},
     {"_batmap_partners_support", nullptr},
     {"_batmap_itemsets_support", nullptr},
     {"_batmap_rules_support", nullptr},
@@ -124,7 +126,9 @@ const Served kServed[] = {
 // The tables: rows with few items in many common transactions, rows with many items, events, sets, and values
 // of the types.
 void create_tables(Session& session) {
-  session.must("DROP TABLE IF EXISTS dense, wide, spikes, sets, indexed, relations, counts, kept_wide, kept_texts CASCADE");
+  session.must(
+      "DROP TABLE IF EXISTS dense, wide, spikes, sets, indexed, relations, counts, itemset_counts, kept_wide, kept_texts "
+      "CASCADE");
   session.must(
       "CREATE TABLE dense AS SELECT t::int8 AS tid, i::int8 AS item FROM generate_series(1, 12000) t, generate_series(1, "
       "50) i"
@@ -147,6 +151,7 @@ void create_tables(Session& session) {
   session.must("INSERT INTO relations SELECT 3, batmap_relation_agg(tid, item::text) FROM wide");
   session.must("CREATE TABLE counts AS SELECT 1 AS id, batmap_pair_counts_agg(tid, item) AS c FROM wide");
   session.must("INSERT INTO counts SELECT 2, batmap_pair_counts_agg(tid, item::text) FROM wide");
+  session.must("CREATE TABLE itemset_counts AS SELECT batmap_itemset_candidates('SELECT tid, item FROM wide', 3) AS c");
   session.must("CREATE TABLE kept_wide AS SELECT * FROM wide WHERE tid < 2000 AND item < 600");
   session.must("CREATE INDEX ON kept_wide (tid)");
   session.must("CREATE TABLE kept_texts AS SELECT tid, item::text FROM kept_wide");
@@ -155,7 +160,7 @@ void create_tables(Session& session) {
   session.must("SELECT batmap_keep('kept_wide', 'tid', 'item'), batmap_keep('kept_texts', 'tid', 'item')");
   session.must("UPDATE kept_wide SET item = item + 1 WHERE tid % 3 = 0");
   session.must("UPDATE kept_texts SET item = item || 'x' WHERE tid % 3 = 0");
-  session.must("ANALYZE dense, wide, spikes, indexed, relations, counts, kept_wide, kept_texts");
+  session.must("ANALYZE dense, wide, spikes, indexed, relations, counts, itemset_counts, kept_wide, kept_texts");
 }
 
 const std::vector<std::string> kQueries = {
@@ -222,7 +227,8 @@ class Pool {
                           "(SELECT r::text::cstring FROM relations WHERE id = 2)",
                           "(SELECT r::text::cstring FROM relations WHERE id = 3)",
                           "(SELECT c::text::cstring FROM counts WHERE id = 1)",
-                          "(SELECT c::text::cstring FROM counts WHERE id = 2)"};
+                          "(SELECT c::text::cstring FROM counts WHERE id = 2)",
+                          "(SELECT c::text::cstring FROM itemset_counts)"};
     values_["bytea"] = {"'\\x'::bytea",
                         "decode(repeat('00', 1000), 'hex')",
                         "decode(repeat('ff', 5000000), 'hex')",
@@ -238,6 +244,8 @@ class Pool {
                                   "(SELECT r FROM relations WHERE id = 3)", "'\\x'::batmap_relation"};
     values_["batmap_pair_counts"] = {"(SELECT c FROM counts WHERE id = 1)", "(SELECT c + c FROM counts WHERE id = 1)",
                                      "(SELECT c FROM counts WHERE id = 2)", "(SELECT c + c FROM counts WHERE id = 2)"};
+    values_["batmap_itemset_counts"] = {"(SELECT c FROM itemset_counts)", "(SELECT c + c FROM itemset_counts)",
+                                        "'i1:'::batmap_itemset_counts"};
     arrays_["bigint"] = arrays_["integer"] =
         arrays_["smallint"] = {"(SELECT array_agg(i) FROM generate_series(1, 40) i)",
                                "(SELECT array_agg(i * 2) FROM generate_series(0, 300000) i)",

@@ -109,6 +109,9 @@ my %calls = (
     batmap_unnest_of => q{SELECT count(*) > 0 FROM (SELECT tools.batmap_relation_agg(receipt, product::text) AS r FROM sales.lines) q, tools.batmap_unnest_of(r)},
     batmap_usage => q{SELECT all_sessions FROM tools.batmap_usage()},
     sum => q{SELECT tools.batmap_pair_counts_total(tools.sum(c)) = 402 FROM (SELECT tools.batmap_pair_counts_agg(receipt, product) AS c FROM sales.lines) q, generate_series(1, 2)},
+    batmap_pair_counts_from => qq{SELECT tools.batmap_pair_counts_total(tools.batmap_pair_counts_from($lines)) > 0},
+    batmap_itemset_candidates => qq{SELECT tools.batmap_itemset_counts_total(tools.batmap_itemset_candidates($lines, 2)) > 0},
+    batmap_itemset_count => qq{SELECT tools.batmap_itemset_counts_total(tools.batmap_itemset_count($lines, tools.batmap_itemset_candidates($lines, 2))) > 0},
     batmap_pair_counts_unnest => q{SELECT count(*) > 0 FROM (SELECT tools.batmap_pair_counts_agg(receipt, product) AS c FROM sales.lines) q, tools.batmap_pair_counts_unnest(c)},
     batmap_pair_counts_unnest_of => q{SELECT count(*) > 0 FROM (SELECT tools.batmap_pair_counts_agg(receipt, product::text) AS c FROM sales.lines) q, tools.batmap_pair_counts_unnest_of(c)},
     batmap_kept_counts => q{SELECT tools.batmap_pair_counts_total(tools.batmap_kept_counts('sales.kept_lines')) > 0},
@@ -132,6 +135,7 @@ $calls{$_} = "SELECT tools.$_(products) IS NOT NULL FROM sales.baskets"
 $calls{batmap_cardinality_agg} = 'SELECT tools.batmap_cardinality_agg(product) = 17 FROM sales.lines';
 $calls{"batmap_pair_counts_$_"} = "SELECT tools.batmap_pair_counts_$_(tools.batmap_pair_counts_agg(receipt, product)) > 0 FROM sales.lines" for qw(items pairs total);
 $calls{batmap_pair_counts_agg} = $calls{batmap_pair_counts_total};
+$calls{"batmap_itemset_counts_$_"} = "SELECT tools.batmap_itemset_counts_$_(tools.batmap_itemset_candidates($lines, 2)) > 0" for qw(items itemsets total);
 
 my @public = split /\n/, sql('owner', q{SELECT DISTINCT proname FROM pg_proc WHERE pronamespace = 'tools'::regnamespace AND proname NOT LIKE '\_%' ORDER BY 1});
 cmp_ok(scalar @public, '>', 60, 'the names of ' . @public . ' functions');

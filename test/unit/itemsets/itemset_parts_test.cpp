@@ -1,6 +1,6 @@
 // Itemsets in parts: rows in files against rows in memory, two rounds over counts that are added up against the whole, and
 // answers from stored counts. Then failing files, cancellation and lack of memory.
-#include "itemsets/counts/itemset_parts.h"
+#include "itemsets/itemset_parts.h"
 
 #include <gtest/gtest.h>
 

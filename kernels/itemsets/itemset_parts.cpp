@@ -1,5 +1,5 @@
 // The two rounds. See itemset_parts.h.
-#include "itemsets/counts/itemset_parts.h"
+#include "itemsets/itemset_parts.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,5 +1,5 @@
 // Stored counts as known itemsets. See known_itemsets.h.
-#include "itemsets/counts/known_itemsets.h"
+#include "itemsets/known_itemsets.h"
 
 #include <unordered_set>
 #include <vector>

@@ -14,7 +14,7 @@
 
 #include "core/options.h"
 #include "core/run_record.h"
-#include "itemsets/counts/known_itemsets.h"
+#include "itemsets/known_itemsets.h"
 #include "relation/kept_items.h"
 #include "relation/row_log.h"
 #include "relation/row_parts.h"
