@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
@@ -273,6 +276,26 @@ TEST(ItemsetCounts, SoundHeadersAreToldFromOthers) {
     changed[at] = std::byte{0xff};
     EXPECT_FALSE(is_itemset_counts(changed, changed.size())) << at;
   }
+}
+
+// Stored values must stay readable: the bytes of a small value, as they are in tables.
+TEST(ItemsetCounts, BytesAreThoseOfTheGoldenFile) {
+  const std::string source = __FILE__;
+  const std::string path = source.substr(0, source.rfind("/unit/")) + "/golden/small_itemset_counts.hex";
+  std::ifstream file(path);
+  ASSERT_TRUE(file) << path;
+  std::string expected, line;
+  while (std::getline(file, line))
+    for (const char c : line.substr(0, line.find('#')))
+      if (std::isxdigit(static_cast<unsigned char>(c))) expected += c;
+  std::string found;
+  for (const std::byte byte :
+       written_counts({{{{-2}, 9}, {{-2, 4}, 5}, {{-2, 4, 300}, 3}, {{4}, 200}, {{4, 300}, 200}, {{300}, 3}}, 250})) {
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(byte));
+    found += digits;
+  }
+  EXPECT_EQ(found, expected);
 }
 
 TEST(ItemsetCounts, CancelledAndOutOfMemory) {
