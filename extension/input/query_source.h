@@ -40,10 +40,10 @@ struct QueryInput {
   bool by_position;     // the two columns have no names that tell which is which, and neither is an array
   // For queries whose columns are not just the transaction and the item:
   const char* columns = "the transaction and the item";  // for hints
-  const char* items_hint = nullptr;  // for items of a type that the function does not take; nullptr: there is an _of form
   bool item_first = false;
   SharedTids* tids = nullptr;        // nullptr: the tids are not shared
   Oid items_collation = InvalidOid;  // of the dictionary that the caller gives
+  const char* items_hint = nullptr;  // for items of a type that the function does not take; nullptr: there is an _of form
 
   /// The rank of each item id, for the engine. Empty if items are integers, or the engine gets their ids.
   std::span<const uint32_t> ranks() const {
