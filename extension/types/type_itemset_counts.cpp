@@ -28,7 +28,7 @@ using namespace batmap::pg;
 
 namespace {
 
-struct varlena* validated(struct varlena* value) {
+struct varlena* validated_counts(struct varlena* value) {
   const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap itemset counts", ALLOCSET_SMALL_SIZES);
   const CountsWork* const work = ContextOwned<CountsWork>::reserve(context)->emplace();
   guarded([&] { validate_itemset_counts({value_bytes(value), value_capacity(value)}, work->options); });
@@ -37,7 +37,7 @@ struct varlena* validated(struct varlena* value) {
 }
 
 /// The header of argument 0; the bytes after it are not fetched.
-ItemsetCountsHeader header_argument(FunctionCallInfo fcinfo) {
+ItemsetCountsHeader itemset_header_argument(FunctionCallInfo fcinfo) {
   const Datum value = PG_GETARG_DATUM(0);
   struct varlena* const slice = PG_DETOAST_DATUM_SLICE(value, 0, kItemsetCountsHeaderBytes);
   const std::span<const std::byte> first{reinterpret_cast<const std::byte*>(VARDATA_ANY(slice)), VARSIZE_ANY_EXHDR(slice)};
@@ -49,7 +49,7 @@ ItemsetCountsHeader header_argument(FunctionCallInfo fcinfo) {
 }  // namespace
 
 BATMAP_FUNCTION(batmap_itemset_counts_in) {
-  PG_RETURN_POINTER(validated(flat_of_text(kSummedItemsetCounts.type, PG_GETARG_CSTRING(0))));
+  PG_RETURN_POINTER(validated_counts(flat_of_text(kSummedItemsetCounts.type, PG_GETARG_CSTRING(0))));
 }
 
 BATMAP_FUNCTION(batmap_itemset_counts_out) {
@@ -59,7 +59,7 @@ BATMAP_FUNCTION(batmap_itemset_counts_out) {
 
 BATMAP_FUNCTION(batmap_itemset_counts_recv) {
   PG_RETURN_POINTER(
-      validated(flat_of_message(kSummedItemsetCounts.type, reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)))));
+      validated_counts(flat_of_message(kSummedItemsetCounts.type, reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)))));
 }
 
 BATMAP_FUNCTION(batmap_itemset_counts_send) { return sent(itemset_counts_argument(fcinfo, 0)); }
@@ -82,6 +82,8 @@ BATMAP_FUNCTION(batmap_itemset_counts_sum_final) {
   PG_RETURN_POINTER(itemset_counts_argument(fcinfo, 0));
 }
 
-BATMAP_FUNCTION(batmap_itemset_counts_total) { PG_RETURN_INT64(static_cast<int64>(header_argument(fcinfo).total)); }
-BATMAP_FUNCTION(batmap_itemset_counts_items) { PG_RETURN_INT64(header_argument(fcinfo).items); }
-BATMAP_FUNCTION(batmap_itemset_counts_itemsets) { PG_RETURN_INT64(static_cast<int64>(header_argument(fcinfo).itemsets)); }
+BATMAP_FUNCTION(batmap_itemset_counts_total) { PG_RETURN_INT64(static_cast<int64>(itemset_header_argument(fcinfo).total)); }
+BATMAP_FUNCTION(batmap_itemset_counts_items) { PG_RETURN_INT64(itemset_header_argument(fcinfo).items); }
+BATMAP_FUNCTION(batmap_itemset_counts_itemsets) {
+  PG_RETURN_INT64(static_cast<int64>(itemset_header_argument(fcinfo).itemsets));
+}
