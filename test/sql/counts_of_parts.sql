@@ -1,5 +1,7 @@
 -- Counts of parts, made from query text and added up: pairs and itemsets in two rounds, equal to the whole. Then itemsets and
 -- rules over rows in files.
+CREATE SCHEMA counts_of_parts;
+SET search_path = counts_of_parts, public;
 CREATE TABLE many AS SELECT (g / 9)::int AS tid, ((hashint4(g)::int8 + 2147483648) % 61 * ((hashint4(g + 1)::int8 + 2147483648) % 61) / 61)::int AS item
 FROM generate_series(1, 60000) g;
 INSERT INTO many SELECT * FROM many LIMIT 500;
@@ -110,3 +112,5 @@ SET batmap.work_mem = '64kB';
 SELECT count(*) FROM batmap_itemsets('SELECT tid, item / (tid - 16600) FROM many', min_support => 0.01);
 SELECT count(*) FROM pg_ls_tmpdir();
 RESET batmap.work_mem;
+SET client_min_messages = warning;
+DROP SCHEMA counts_of_parts CASCADE;
