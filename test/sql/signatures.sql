@@ -33,8 +33,8 @@ CREATE FUNCTION misplaced() RETURNS TABLE (function text, name text, reason text
 $$;
 SELECT count(DISTINCT function) > 20 AS all_functions, count(DISTINCT name) > 25 AS all_names FROM parameters;
 SELECT * FROM misplaced();
--- Each function over one query whose columns can be named takes a table instead, a regclass.
-SELECT q.proname FROM pg_proc q WHERE q.proname LIKE 'batmap\_%' AND 'tid_column' = ANY (q.proargnames) AND 'query' = ANY (q.proargnames) AND 'pairs_query' <> ALL (q.proargnames)
+-- Each table function over one query whose columns can be named takes a table instead, a regclass.
+SELECT q.proname FROM pg_proc q WHERE q.proretset AND q.proname LIKE 'batmap\_%' AND 'tid_column' = ANY (q.proargnames) AND 'query' = ANY (q.proargnames) AND 'pairs_query' <> ALL (q.proargnames)
     AND NOT EXISTS (SELECT FROM pg_proc t WHERE t.proname = q.proname AND 'input_table' = ANY (t.proargnames));
 -- The check finds what is wrong.
 CREATE FUNCTION batmap_wrong(query text, min_support float8, min_count int8, k int8, top_k int4) RETURNS SETOF int LANGUAGE sql AS 'SELECT 1';
