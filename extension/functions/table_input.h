@@ -48,7 +48,7 @@ struct TableInput {
   bool is_relation;
   Oid item_type;  // of an _of form; ANYELEMENTOID: any, as the answer has no items; InvalidOid: items are integers
   QueryArguments places;
-  int after_input;  // the first argument after the input
+  int after_input;                   // the first argument after the input
   const char* items_hint = nullptr;  // see QueryInput
 
   /// The arguments after the input, without those of the query.
