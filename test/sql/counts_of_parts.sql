@@ -108,9 +108,11 @@ SELECT differ('TABLE spectrum_in_files', $$SELECT * FROM batmap_itemset_spectrum
 SELECT v.candidates::text = batmap_itemset_candidates('many', min_support => 0.01)::text AS candidates, v.counts::text = batmap_itemset_count('many', c)::text AS counts,
     v.pairs::text = batmap_pair_counts_from('many')::text AS pairs FROM values_in_files v, itemset_candidates;
 -- the files go after an error, too
+SET max_parallel_workers_per_gather = 0;
 SET batmap.work_mem = '64kB';
 SELECT count(*) FROM batmap_itemsets('SELECT tid, item / (tid - 16600) FROM many', min_support => 0.01);
 SELECT count(*) FROM pg_ls_tmpdir();
 RESET batmap.work_mem;
+RESET max_parallel_workers_per_gather;
 SET client_min_messages = warning;
 DROP SCHEMA counts_of_parts CASCADE;
