@@ -1615,6 +1615,10 @@ COMMENT ON AGGREGATE batmap_itemsets_agg(int8, uuid, int8, int4) IS 'frequent it
 
 -- Counts of listed pairs ------------------------------------------------------------------------
 
+CREATE FUNCTION _batmap_count_pairs_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_count_pairs_support' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_count_pairs_support(internal) IS 'planner support of batmap_count_pairs and batmap_count_pairs_of';
+
 CREATE FUNCTION batmap_count_pairs(
     query text,
     pairs_query text,
@@ -1637,9 +1641,9 @@ RETURNS TABLE (
     score float8
 )
 AS 'MODULE_PATHNAME', 'batmap_count_pairs_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
-    SUPPORT _batmap_stream_support;
+    SUPPORT _batmap_count_pairs_support;
 COMMENT ON FUNCTION batmap_count_pairs(text, text, text, name, name, record)
-IS 'supports and measures of listed pairs of items in the transactions of a query';
+IS 'supports and measures of listed pairs of items in the transactions of a query, or of sets';
 
 CREATE FUNCTION batmap_count_pairs_of(
     query text,
@@ -1663,9 +1667,9 @@ RETURNS TABLE (
     score float8
 )
 AS 'MODULE_PATHNAME', 'batmap_count_pairs_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
-    SUPPORT _batmap_stream_support;
+    SUPPORT _batmap_count_pairs_support;
 COMMENT ON FUNCTION batmap_count_pairs_of(text, text, text, name, name, record)
-IS 'supports and measures of listed pairs of text items in the transactions of a query';
+IS 'supports and measures of listed pairs of text items in the transactions of a query, or of sets';
 
 CREATE FUNCTION batmap_count_pairs_of(
     item_type anyelement,
@@ -1690,9 +1694,9 @@ RETURNS TABLE (
     score float8
 )
 AS 'MODULE_PATHNAME', 'batmap_count_pairs_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
-    SUPPORT _batmap_stream_support;
+    SUPPORT _batmap_count_pairs_support;
 COMMENT ON FUNCTION batmap_count_pairs_of(anyelement, text, text, text, name, name, record)
-IS 'supports and measures of listed pairs of items of any hashable type in the transactions of a query';
+IS 'supports and measures of listed pairs of items of any hashable type in the transactions of a query, or of sets';
 
 CREATE FUNCTION batmap_count_pairs(
     relation batmap_relation,
@@ -1714,7 +1718,7 @@ RETURNS TABLE (
     score float8
 )
 AS 'MODULE_PATHNAME', 'batmap_count_pairs_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
-    SUPPORT _batmap_stream_support;
+    SUPPORT _batmap_count_pairs_support;
 COMMENT ON FUNCTION batmap_count_pairs(batmap_relation, text, text, record)
 IS 'supports and measures of listed pairs of items in the transactions of a relation';
 
@@ -1738,7 +1742,7 @@ RETURNS TABLE (
     score float8
 )
 AS 'MODULE_PATHNAME', 'batmap_count_pairs_text_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
-    SUPPORT _batmap_stream_support;
+    SUPPORT _batmap_count_pairs_support;
 COMMENT ON FUNCTION batmap_count_pairs_of(batmap_relation, text, text, record)
 IS 'supports and measures of listed pairs of text items in the transactions of a relation';
 
@@ -1763,7 +1767,7 @@ RETURNS TABLE (
     score float8
 )
 AS 'MODULE_PATHNAME', 'batmap_count_pairs_of_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
-    SUPPORT _batmap_stream_support;
+    SUPPORT _batmap_count_pairs_support;
 COMMENT ON FUNCTION batmap_count_pairs_of(anyelement, batmap_relation, text, text, record)
 IS 'supports and measures of listed pairs of items of any hashable type in the transactions of a relation';
 
@@ -1776,24 +1780,28 @@ AS 'MODULE_PATHNAME', 'batmap_triangles_query' LANGUAGE C STABLE PARALLEL RESTRI
 COMMENT ON FUNCTION batmap_triangles(text, record)
 IS 'number of triangles in a graph, whose edges the rows of a query are';
 
+CREATE FUNCTION _batmap_edge_triangles_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_edge_triangles_support' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_edge_triangles_support(internal) IS 'planner support of batmap_edge_triangles and batmap_edge_triangles_of';
+
 CREATE FUNCTION batmap_edge_triangles(query text, params record DEFAULT NULL)
 RETURNS TABLE (node_a int8, node_b int8, triangles int8)
 AS 'MODULE_PATHNAME', 'batmap_edge_triangles_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
-    SUPPORT _batmap_stream_support;
+    SUPPORT _batmap_edge_triangles_support;
 COMMENT ON FUNCTION batmap_edge_triangles(text, record)
 IS 'in how many triangles each edge of a graph is: the common neighbours of its nodes';
 
 CREATE FUNCTION batmap_edge_triangles_of(query text, params record DEFAULT NULL)
 RETURNS TABLE (node_a text, node_b text, triangles int8)
 AS 'MODULE_PATHNAME', 'batmap_edge_triangles_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
-    SUPPORT _batmap_stream_support;
+    SUPPORT _batmap_edge_triangles_support;
 COMMENT ON FUNCTION batmap_edge_triangles_of(text, record)
 IS 'in how many triangles each edge of a graph is, whose nodes are text';
 
 CREATE FUNCTION batmap_edge_triangles_of(node_type anyelement, query text, params record DEFAULT NULL)
 RETURNS TABLE (node_a anyelement, node_b anyelement, triangles int8)
 AS 'MODULE_PATHNAME', 'batmap_edge_triangles_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
-    SUPPORT _batmap_stream_support;
+    SUPPORT _batmap_edge_triangles_support;
 COMMENT ON FUNCTION batmap_edge_triangles_of(anyelement, text, record)
 IS 'in how many triangles each edge of a graph is, for nodes of any hashable type';
 
