@@ -4035,7 +4035,7 @@ CREATE FUNCTION batmap_progress(
     OUT rows_read int8, OUT tasks_done int8, OUT tasks_total int8, OUT results int8, OUT threads int8, OUT memory int8)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 100 ROWS 10;
-COMMENT ON FUNCTION batmap_progress() IS 'runs in progress in all sessions; needs shared_preload_libraries';
+COMMENT ON FUNCTION batmap_progress() IS 'runs in progress in all sessions, and the GPU process; needs shared_preload_libraries';
 
 CREATE VIEW batmap_progress AS
     SELECT p.pid, p.datid, d.datname, p.usesysid, a.rolname AS usename, p.operation, p.phase, p.started, p.rows_read, p.tasks_done,
@@ -4043,7 +4043,7 @@ CREATE VIEW batmap_progress AS
       FROM batmap_progress() p
       LEFT JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) p.datid
       LEFT JOIN pg_catalog.pg_roles a ON a.oid OPERATOR(pg_catalog.=) p.usesysid;
-COMMENT ON VIEW batmap_progress IS 'runs in progress in all sessions; needs shared_preload_libraries';
+COMMENT ON VIEW batmap_progress IS 'runs in progress in all sessions, and the GPU process; needs shared_preload_libraries';
 GRANT SELECT ON batmap_progress TO PUBLIC;
 
 CREATE FUNCTION batmap_usage(
@@ -4101,6 +4101,8 @@ CREATE FUNCTION batmap_devices(
     OUT break_even_rows int8,
     OUT process_pid int4,
     OUT process_sessions int4,
+    OUT process_running int4,
+    OUT process_waiting int4,
     OUT used_bytes int8,
     OUT reason text)
 RETURNS SETOF record

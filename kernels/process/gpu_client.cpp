@@ -820,6 +820,8 @@ bool ask_use(ProcessUse& use) {
            use.pid = last_greeting().pid;
            use.sessions = static_cast<uint32_t>(reply.values[0]);
            std::copy_n(reply.values + 1, kMaxDevices, use.memory_bytes);
+           use.running = static_cast<uint32_t>(reply.values[1 + kMaxDevices]);
+           use.waiting = static_cast<uint32_t>(reply.values[1 + kMaxDevices] >> 32);
          }) == AcceleratorStatus::kOk;
 }
 

@@ -506,6 +506,8 @@ void Host::call(Channel& channel, const Request& request, Arrays arrays, Reply& 
       }
       for (uint32_t i = 0; i < std::min(device_count_.load(), kMaxDevices); ++i)
         reply.values[1 + i] = api_->memory_used == nullptr ? 0 : api_->memory_used(static_cast<int32_t>(i));
+      const Turns::Use use = turns_.use();
+      reply.values[1 + kMaxDevices] = uint64_t{use.waiting} << 32 | use.running;
       return;
     }
     case Op::kDevices: {
