@@ -71,7 +71,7 @@ sub lists
     return qq{SET batmap.device = $device;
         SELECT md5(string_agg(c::text, ';')) FROM batmap_count_pairs('SELECT tid, item FROM lines',
             'SELECT a, b FROM generate_series(0, 41) a, generate_series(0, 41) b') c;
-        SELECT md5(string_agg(c::text, ';')) FROM batmap_count_pairs('SELECT id, s FROM sets',
+        SELECT md5(string_agg(c::text, ';')) FROM batmap_count_pairs('SELECT id, batmap_prepare(s, 16777216) FROM sets',
             'SELECT a, b FROM generate_series(0, 7) a, generate_series(0, 7) b') c;};
 }
 my $expected_lists = $node->safe_psql('postgres', lists('cpu'));
