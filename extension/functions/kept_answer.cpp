@@ -309,7 +309,8 @@ struct Stored {
 }
 
 /// Reads the counts, in the active snapshot. They live as long as the SPI connection.
-Stored read_stored(const KeptTable& kept, const Selection& selection) {
+/// @return no supports if the counts are newer than the snapshot
+Stored read_stored_or_none(const KeptTable& kept, const Selection& selection) {
   const char* const counts = qualified_name(kept.companions.counts);
   if (selection.all) {
     run_statement(psprintf("SELECT part, low, counts FROM %s ORDER BY part, low", counts), true);
@@ -346,6 +347,11 @@ Stored read_stored(const KeptTable& kept, const Selection& selection) {
     else
       stored.chunks[stored.count++] = {key_of_datum(kept, values[1]), value};
   }
+  return stored;
+}
+
+Stored read_stored(const KeptTable& kept, const Selection& selection) {
+  const Stored stored = read_stored_or_none(kept, selection);
   if (stored.supports == nullptr) raise_too_old(kept);
   return stored;
 }
@@ -354,18 +360,25 @@ Stored read_stored(const KeptTable& kept, const Selection& selection) {
 
 enum class Answer { kFresh, kMirrored };
 
+/// Why there are no counts.
+enum class Problem { kNone, kTooOld, kMismatch, kNoRoom };
+
 /// The counts of a table in the active snapshot, in memory of the caller's context.
-/// @param matches  set to false instead of an error if the companions do not match the rows; nullptr: an error
-struct varlena* fresh_counts(const KeptTable& kept, const Selection& selection, Answer answer, bool* matches = nullptr) {
+/// @param problem  set instead of an error if the companions do not match the rows; nullptr: an error
+/// @param expects  whether the same holds for counts that are newer than the snapshot, or too large
+struct varlena* fresh_counts(const KeptTable& kept, const Selection& selection, Answer answer, Problem* problem = nullptr,
+                             bool expects = false) {
   const MemoryContext caller = CurrentMemoryContext;
   const char* const name = get_rel_name(kept.table);
   AsOwner owner(kept.owner);
   SPI_connect();
   KeptWork* const work = ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace();
   read_change(kept, *work);
-  const Stored stored = read_stored(kept, selection);
-  bool fits = true;
+  const Stored stored = read_stored_or_none(kept, selection);
+  Problem found = stored.supports == nullptr ? Problem::kTooOld : Problem::kNone;
+  if (found == Problem::kTooOld && !expects) raise_too_old(kept);
   over_companions(name, [&] {
+    if (found != Problem::kNone) return;
     try {
       count_change(kept, selection, *work);
       const std::unique_ptr<KeptCounts> counts =
@@ -376,13 +389,15 @@ struct varlena* fresh_counts(const KeptTable& kept, const Selection& selection, 
       else
         counts->write_selected(chunks, *selection.items, work->bytes);
     } catch (const Error& error) {
-      if (error.code() != ErrorCode::kInvalidParameter || matches == nullptr) throw;
-      fits = false;
+      const bool has_no_room = error.code() == ErrorCode::kMemoryLimit || error.code() == ErrorCode::kTooLarge;
+      if (problem == nullptr || (has_no_room ? !expects : error.code() != ErrorCode::kInvalidParameter)) throw;
+      found = has_no_room ? Problem::kNoRoom : Problem::kMismatch;
     }
   });
-  if (matches != nullptr) *matches = fits;
+  if (expects && found == Problem::kNone && work->bytes.size() > MaxAllocSize - VARHDRSZ) found = Problem::kNoRoom;
+  if (problem != nullptr) *problem = found;
   struct varlena* value = nullptr;
-  if (fits) {
+  if (found == Problem::kNone) {
     const MemoryContext inner = MemoryContextSwitchTo(caller);
     value = counts_allocate(work->bytes.size());
     memcpy(VARDATA(value), work->bytes.begin(), work->bytes.size());
@@ -564,6 +579,32 @@ Datum kept_counts_answer(FunctionCallInfo fcinfo, bool texts) {
 
 namespace batmap::pg {
 
+struct varlena* kept_counts_or_none(Oid oid, Snapshot snapshot, const char*& why) {
+  const Relation table = table_open(oid, NoLock);
+  const KeptTable* const found = find_kept_table(table);
+  table_close(table, NoLock);
+  if (found == nullptr) {
+    why = "they are gone";
+    return nullptr;
+  }
+  const KeptTable kept = *found;
+  PushActiveSnapshot(snapshot);
+  Problem problem;
+  struct varlena* const counts = fresh_counts(kept, {}, Answer::kFresh, &problem, true);
+  PopActiveSnapshot();
+  switch (problem) {
+    case Problem::kNone: break;
+    case Problem::kTooOld: why = "they are newer than the snapshot"; break;
+    case Problem::kMismatch: why = "they do not match the rows"; break;
+    case Problem::kNoRoom: why = "they need too much memory"; break;
+  }
+  if (problem == Problem::kMismatch)
+    ereport(WARNING, (errcode(ERRCODE_DATA_CORRUPTED),
+                      errmsg("kept counts of table \"%s\" do not match its rows", get_rel_name(oid)),
+                      errdetail("The rows are counted instead."), errhint("%s", kMismatchHint)));
+  return counts;
+}
+
 void insert_no_counts(const KeptTable& kept) {
   KeptWork* const work = ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace();
   guarded([&] { KeptCounts::make(nullptr, {}, kept.has_texts, work->options)->write_supports(work->bytes); });
@@ -652,9 +693,11 @@ BATMAP_FUNCTION(batmap_check_kept) {
   const KeptTable kept = kept_table_to_change(PG_GETARG_OID(0));
   bool matches = true;
   struct varlena* values[2] = {};
-  values[0] = fresh_counts(kept, {}, Answer::kFresh, &matches);
-  if (matches) values[1] = fresh_counts(kept, {}, Answer::kMirrored, &matches);
-  if (!matches) PG_RETURN_BOOL(false);
+  for (const Answer answer : {Answer::kFresh, Answer::kMirrored}) {
+    Problem problem;
+    values[static_cast<int>(answer)] = fresh_counts(kept, {}, answer, &problem);
+    if (problem != Problem::kNone) PG_RETURN_BOOL(false);
+  }
   AsOwner owner(kept.owner);
   SPI_connect();
   struct varlena* counted = recounted(kept, fcinfo->flinfo->fn_oid);

@@ -160,36 +160,6 @@ Companions make_companions(Oid table, const KeepCall& call, bool has_texts, Oid 
   return {rows.oid(), counts.oid(), log.oid()};
 }
 
-/// The same as find_kept_table(), without its errors: a table that is not in order must not hide the others.
-const KeptTable* find_kept_table_or_none(Relation table) {
-  const MemoryContext caller = CurrentMemoryContext;
-  const ResourceOwner owner = CurrentResourceOwner;
-  const KeptTable* volatile kept = nullptr;
-  BeginInternalSubTransaction(nullptr);
-  MemoryContextSwitchTo(caller);
-  PG_TRY();
-  {
-    kept = find_kept_table(table);
-    ReleaseCurrentSubTransaction();
-  }
-  PG_CATCH();
-  {
-    MemoryContextSwitchTo(caller);
-    ErrorData* const error = CopyErrorData();
-    FlushErrorState();
-    RollbackAndReleaseCurrentSubTransaction();
-    // Only what this looks for is no error: a cancelled statement ends.
-    if (error->sqlerrcode != ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE &&
-        error->sqlerrcode != ERRCODE_FEATURE_NOT_SUPPORTED && error->sqlerrcode != ERRCODE_INVALID_OBJECT_DEFINITION)
-      ReThrowError(error);
-    FreeErrorData(error);
-  }
-  PG_END_TRY();
-  MemoryContextSwitchTo(caller);
-  CurrentResourceOwner = owner;
-  return kept;
-}
-
 }  // namespace
 
 BATMAP_FUNCTION(batmap_keep) {
@@ -284,7 +254,7 @@ BATMAP_FUNCTION(batmap_kept_of) {
       values[3 + k] = ObjectIdGetDatum(relations[k]);
       nulls[3 + k] = false;
     }
-    const auto* const kept = find_kept_table_or_none(table);
+    const auto* const kept = find_kept_table_quietly(table);
     if (kept == nullptr) {
       relation_close(table, AccessShareLock);
       PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(columns, values, nulls)));

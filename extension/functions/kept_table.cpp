@@ -347,6 +347,46 @@ const KeptTable* find_kept_table(Relation table) {
   return &cached->kept;
 }
 
+const KeptTable* find_kept_table_quietly(Relation table) {
+  const MemoryContext caller = CurrentMemoryContext;
+  const ResourceOwner owner = CurrentResourceOwner;
+  const KeptTable* volatile kept = nullptr;
+  BeginInternalSubTransaction(nullptr);
+  MemoryContextSwitchTo(caller);
+  PG_TRY();
+  {
+    kept = find_kept_table(table);
+    ReleaseCurrentSubTransaction();
+  }
+  PG_CATCH();
+  {
+    MemoryContextSwitchTo(caller);
+    ErrorData* const error = CopyErrorData();
+    FlushErrorState();
+    RollbackAndReleaseCurrentSubTransaction();
+    // Only what this looks for is no error: a cancelled statement ends.
+    if (error->sqlerrcode != ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE &&
+        error->sqlerrcode != ERRCODE_FEATURE_NOT_SUPPORTED && error->sqlerrcode != ERRCODE_INVALID_OBJECT_DEFINITION)
+      ReThrowError(error);
+    FreeErrorData(error);
+  }
+  PG_END_TRY();
+  MemoryContextSwitchTo(caller);
+  CurrentResourceOwner = owner;
+  return kept;
+}
+
+const KeptTable* kept_table_or_none(Relation table) {
+  const Form_pg_class form = table->rd_rel;
+  Companions companions;
+  if (IsInParallelMode() || form->relkind != RELKIND_RELATION || form->relispartition || form->relrowsecurity ||
+      form->relhassubclass || form->relpersistence != RELPERSISTENCE_PERMANENT || !find_companions(table, companions) ||
+      has_superclass(RelationGetRelid(table)))
+    return nullptr;
+  const KeptTable* const kept = find_kept_table_quietly(table);
+  return kept != nullptr && kept->all_fire ? kept : nullptr;
+}
+
 void check_owner(Relation table) {
   if (!owns_relation(RelationGetRelid(table)))
     ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),

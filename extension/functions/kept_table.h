@@ -65,6 +65,13 @@ List* droppable_companions(const Companions& companions);
 /// @raises 55000 if a companion has another owner or other columns than it must
 const KeptTable* find_kept_table(Relation table);
 
+/// The same without its errors. @return nullptr also where the companions are not in order
+const KeptTable* find_kept_table_quietly(Relation table);
+
+/// The same without errors, also if other things about the table mean that its counts cannot be right, or are not for all who
+/// may read its rows. @return nullptr if its counts cannot be asked for, or nothing can be found out in parallel mode
+const KeptTable* kept_table_or_none(Relation table);
+
 /// Opens a kept table for a question of the current user, and keeps the lock to the end of the transaction.
 /// @raises 42809, 55000 if the table is not kept, or if its counts cannot be right; 42501 if the user may not read
 /// the columns that are counted, or only some of the rows

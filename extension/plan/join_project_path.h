@@ -40,6 +40,8 @@ struct JoinProjectSpec {
   int threshold_excluded;
   int has_limit;   // the next of custom_exprs
   int has_offset;  // the next of custom_exprs; arguments and conditions of aggregates follow
+  int kept_table;   // Oid: its kept counts are read instead of the input (join_kept.h); 0: none are
+  int kept_counts;  // Oid: the companion with the counts
 
   const Side& side(int number) const { return sides[self_join ? 0 : number]; }
   bool adds_up() const { return sides[0].adds_up != 0; }

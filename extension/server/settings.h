@@ -17,6 +17,7 @@ struct Settings {
   int on_truncation;    // OnTruncation
   bool enable_join_project;
   bool enable_nearest;
+  bool enable_kept_counts;
   double similarity_threshold;
   bool explain_why;
   bool gpu_process;
