@@ -563,6 +563,56 @@ Selection read_selection(FunctionCallInfo fcinfo, int argument, bool texts, Memo
   return selection;
 }
 
+/// Merges the log into the counts. The lock on the view is held. @return the number of its rows
+int64 merge_log(const KeptTable& kept) {
+  const char* const name = get_rel_name(kept.table);
+  AsOwner owner(kept.owner);
+  SPI_connect();
+  tie_companions(kept.table, kept.companions);
+  // What is merged, and what is deleted from the log, is what this snapshot sees: rows of transactions that are in
+  // progress stay in the log.
+  const Snapshot snapshot = RegisterSnapshot(GetTransactionSnapshot());
+  PushActiveSnapshot(snapshot);
+  KeptWork* const work = ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace();
+  read_change(kept, *work);
+  if (work->log_rows > 0) {
+    const SPIPlanPtr deletion = SPI_prepare(psprintf("DELETE FROM %s", qualified_name(kept.companions.log)), 0, nullptr);
+    if (deletion == nullptr) elog(ERROR, "statement failed: %s", SPI_result_code_string(SPI_result));
+    const int status = SPI_execute_snapshot(deletion, nullptr, nullptr, snapshot, InvalidSnapshot, false, true, 0);
+    if (status < 0) elog(ERROR, "statement failed: %s", SPI_result_code_string(status));
+    if (SPI_processed != work->log_rows) elog(ERROR, "log of table \"%s\" has changed during the merge", name);
+    const Stored stored =
+        read_stored(kept, {false, ContextOwned<std::vector<CountsKey>>::reserve(CurrentMemoryContext)->emplace()});
+    over_companions(name, [&] {
+      count_change(kept, {}, *work);
+      work->counts = KeptCounts::make(stored.supports, work->change, kept.has_texts, work->options);
+      work->counts->write_supports(work->bytes);
+    });
+    write_counts(kept, kUpdate, kSupportsPart, least_key(), work->bytes.begin(), work->bytes.size());
+    merge_chunks(kept, name, *work);
+  }
+  PopActiveSnapshot();
+  UnregisterSnapshot(snapshot);
+  const auto merged = static_cast<int64>(work->log_rows);
+  SPI_finish();
+  owner.end();
+  return merged;
+}
+
+/// Whether the log has at least so many rows.
+bool is_log_long(const KeptTable& kept, int min_rows) {
+  AsOwner owner(kept.owner);
+  SPI_connect();
+  PushActiveSnapshot(GetTransactionSnapshot());
+  run_statement(psprintf("SELECT 1 FROM %s OFFSET %d LIMIT 1", qualified_name(kept.companions.log), Max(min_rows, 1) - 1),
+                true);
+  const bool is_long = SPI_processed > 0;
+  PopActiveSnapshot();
+  SPI_finish();
+  owner.end();
+  return is_long;
+}
+
 Datum kept_counts_answer(FunctionCallInfo fcinfo, bool texts) {
   if (PG_ARGISNULL(0)) PG_RETURN_NULL();
   const KeptTable kept = kept_table_to_read(PG_GETARG_OID(0));
@@ -578,6 +628,20 @@ Datum kept_counts_answer(FunctionCallInfo fcinfo, bool texts) {
 }  // namespace
 
 namespace batmap::pg {
+
+bool merge_if_long(Oid oid, int min_rows) {
+  if (!ConditionalLockRelationOid(oid, AccessShareLock)) return false;
+  const Relation table = try_relation_open(oid, NoLock);
+  Companions companions;
+  const bool is_kept = table != nullptr && find_companions(table, companions);
+  if (table != nullptr) relation_close(table, NoLock);
+  if (!is_kept) return false;
+  for (const Oid companion : {companions.rows, companions.counts, companions.log})
+    if (!ConditionalLockRelationOid(companion, AccessShareLock)) return false;
+  const KeptTable kept = kept_table_to_change(oid);
+  if (!ConditionalLockRelationOid(kept.companions.rows, ShareUpdateExclusiveLock)) return false;
+  return is_log_long(kept, min_rows) && merge_log(kept) > 0;
+}
 
 struct varlena* kept_counts_or_none(Oid oid, Snapshot snapshot, const char*& why) {
   const Relation table = table_open(oid, NoLock);
@@ -653,40 +717,9 @@ BATMAP_FUNCTION(batmap_kept_counts_of) { return kept_counts_answer(fcinfo, true)
 
 BATMAP_FUNCTION(batmap_merge_kept) {
   const KeptTable kept = kept_table_to_change(PG_GETARG_OID(0));
-  const char* const name = get_rel_name(kept.table);
   // Merges wait for each other, nobody else does. The view is locked because VACUUM never is on it.
   LockRelationOid(kept.companions.rows, ShareUpdateExclusiveLock);
-  AsOwner owner(kept.owner);
-  SPI_connect();
-  tie_companions(kept.table, kept.companions);
-  // What is merged, and what is deleted from the log, is what this snapshot sees: rows of transactions that are in
-  // progress stay in the log.
-  const Snapshot snapshot = RegisterSnapshot(GetTransactionSnapshot());
-  PushActiveSnapshot(snapshot);
-  KeptWork* const work = ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace();
-  read_change(kept, *work);
-  if (work->log_rows > 0) {
-    const SPIPlanPtr deletion = SPI_prepare(psprintf("DELETE FROM %s", qualified_name(kept.companions.log)), 0, nullptr);
-    if (deletion == nullptr) elog(ERROR, "statement failed: %s", SPI_result_code_string(SPI_result));
-    const int status = SPI_execute_snapshot(deletion, nullptr, nullptr, snapshot, InvalidSnapshot, false, true, 0);
-    if (status < 0) elog(ERROR, "statement failed: %s", SPI_result_code_string(status));
-    if (SPI_processed != work->log_rows) elog(ERROR, "log of table \"%s\" has changed during the merge", name);
-    const Stored stored =
-        read_stored(kept, {false, ContextOwned<std::vector<CountsKey>>::reserve(CurrentMemoryContext)->emplace()});
-    over_companions(name, [&] {
-      count_change(kept, {}, *work);
-      work->counts = KeptCounts::make(stored.supports, work->change, kept.has_texts, work->options);
-      work->counts->write_supports(work->bytes);
-    });
-    write_counts(kept, kUpdate, kSupportsPart, least_key(), work->bytes.begin(), work->bytes.size());
-    merge_chunks(kept, name, *work);
-  }
-  PopActiveSnapshot();
-  UnregisterSnapshot(snapshot);
-  const auto merged = static_cast<int64>(work->log_rows);
-  SPI_finish();
-  owner.end();
-  PG_RETURN_INT64(merged);
+  PG_RETURN_INT64(merge_log(kept));
 }
 
 BATMAP_FUNCTION(batmap_check_kept) {

@@ -16,6 +16,10 @@ void count_kept_rows(const KeptTable& kept, Oid function);
 /// @param[out] why   they cannot be used, if nothing is returned: they are newer than the snapshot, for example
 struct varlena* kept_counts_or_none(Oid table, Snapshot snapshot, const char*& why);
 
+/// Merges the changes of a table if its log has at least so many rows, and does not wait: not for who holds the table, nor for
+/// another merge. To be called in a transaction of its own. @return whether it has merged
+bool merge_if_long(Oid table, int min_rows);
+
 /// Writes the counts of no rows. SPI must be connected, as the owner.
 void insert_no_counts(const KeptTable& kept);
 

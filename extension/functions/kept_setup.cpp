@@ -4,6 +4,7 @@
 #include <initializer_list>
 
 #include "extension/functions/kept_answer.h"
+#include "extension/functions/kept_worker.h"
 #include "extension/server/boundary.h"
 #include "extension/types/pair_counts_datum.h"
 
@@ -206,6 +207,7 @@ BATMAP_FUNCTION(batmap_keep) {
   SPI_finish();
   owner.end();
   count_kept_rows(kept_table_to_change(oid), fcinfo->flinfo->fn_oid);
+  announce_kept_table();
   PG_RETURN_VOID();
 }
 

@@ -29,6 +29,7 @@ extern "C" {
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_collation_d.h"
+#include "catalog/pg_database.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_namespace_d.h"

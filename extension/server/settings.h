@@ -18,6 +18,8 @@ struct Settings {
   bool enable_join_project;
   bool enable_nearest;
   bool enable_kept_counts;
+  int merge_interval_s;  // 0: the launcher sleeps
+  int merge_rows;
   double similarity_threshold;
   bool explain_why;
   bool gpu_process;
