@@ -83,6 +83,41 @@ struct Selection {
   std::vector<CountsKey>* items = nullptr;  // owned by a context
 };
 
+// ---- statements over the companions
+
+/// Whether a plan reads and changes the companions and the table, and nothing else.
+bool has_own_relations(const KeptTable& kept, SPIPlanPtr plan) {
+  const ListCell* source;
+  foreach (source, SPI_plan_get_plan_sources(plan)) {
+    const ListCell* relation;
+    foreach (relation, static_cast<CachedPlanSource*>(lfirst(source))->relationOids) {
+      const Oid oid = lfirst_oid(relation);
+      if (oid != kept.table && oid != kept.companions.rows && oid != kept.companions.counts && oid != kept.companions.log)
+        return false;
+    }
+  }
+  return true;
+}
+
+/// A statement names the companions: the owner of their schema could rename it and make another one of this name, at the
+/// very moment between the look at the catalog and the parser's. The statement would run as the owner of the table.
+SPIPlanPtr prepared(const KeptTable& kept, const char* text, int count = 0, Oid* types = nullptr) {
+  const SPIPlanPtr plan = SPI_prepare(text, count, types);
+  if (plan == nullptr) elog(ERROR, "statement failed: %s: %s", SPI_result_code_string(SPI_result), text);
+  if (!has_own_relations(kept, plan)) raise_renamed(get_rel_name(kept.table));
+  return plan;
+}
+
+/// Runs a statement. The server may have parsed it again before it ran, so what it found is checked again.
+void run_on_companions(const KeptTable& kept, const char* text, bool reads, int count = 0, Oid* types = nullptr,
+                       Datum* values = nullptr) {
+  const SPIPlanPtr plan = prepared(kept, text, count, types);
+  const int status = SPI_execute_plan(plan, values, nullptr, reads, 0);
+  if (status < 0) elog(ERROR, "statement failed: %s: %s", SPI_result_code_string(status), text);
+  if (!has_own_relations(kept, plan)) raise_renamed(get_rel_name(kept.table));
+  SPI_freeplan(plan);
+}
+
 // ---- the change since the merge
 
 const char* change_query(const KeptTable& kept) {
@@ -107,9 +142,9 @@ const char* change_query(const KeptTable& kept) {
 
 /// Reads the log and the current rows of its transactions, in the active snapshot.
 void read_change(const KeptTable& kept, KeptWork& work) {
-  const SPIPlanPtr plan = SPI_prepare(change_query(kept), 0, nullptr);
-  if (plan == nullptr) elog(ERROR, "statement failed: %s", SPI_result_code_string(SPI_result));
+  const SPIPlanPtr plan = prepared(kept, change_query(kept));
   const Portal portal = SPI_cursor_open(nullptr, plan, nullptr, nullptr, true);
+  if (!has_own_relations(kept, plan)) raise_renamed(get_rel_name(kept.table));
   const MemoryContext batch = AllocSetContextCreate(CurrentMemoryContext, "batmap change", ALLOCSET_DEFAULT_SIZES);
   for (;;) {
     CHECK_FOR_INTERRUPTS();
@@ -313,7 +348,7 @@ struct Stored {
 Stored read_stored_or_none(const KeptTable& kept, const Selection& selection) {
   const char* const counts = qualified_name(kept.companions.counts);
   if (selection.all) {
-    run_statement(psprintf("SELECT part, low, counts FROM %s ORDER BY part, low", counts), true);
+    run_on_companions(kept, psprintf("SELECT part, low, counts FROM %s ORDER BY part, low", counts), true);
   } else {
     const size_t count = selection.items->size();
     auto* const keys = static_cast<Datum*>(palloc(Max(count, 1) * sizeof(Datum)));
@@ -324,12 +359,13 @@ Stored read_stored_or_none(const KeptTable& kept, const Selection& selection) {
     Oid type = kept.has_texts ? TEXTARRAYOID : INT8ARRAYOID;
     Datum value = PointerGetDatum(array);
     const char* const collate = kept.has_texts ? " COLLATE \"C\"" : "";
-    run_statement(
+    run_on_companions(
+        kept,
         psprintf("SELECT part, low, counts FROM %s WHERE part = %d UNION ALL "
                  "(SELECT part, low, counts FROM %s WHERE part = %d AND low IN (SELECT (SELECT max(n.low) FROM %s n "
                  "WHERE n.part = %d AND n.low <= i%s) FROM unnest($1) i) ORDER BY low)",
                  counts, kSupportsPart, counts, kPairsPart, counts, kPairsPart, collate),
-        1, &type, &value, true);
+        true, 1, &type, &value);
   }
   const uint64 rows = SPI_processed;
   check_result(kept, {INT2OID, key_type(kept), kept.counts_type});
@@ -423,7 +459,7 @@ const char* recount_query(const KeptTable& kept, Oid function) {
 
 /// The counts of the rows in the active snapshot; nullptr: there are none. They live as long as the SPI connection.
 struct varlena* recounted(const KeptTable& kept, Oid function) {
-  run_statement(recount_query(kept, function), true);
+  run_on_companions(kept, recount_query(kept, function), true);
   bool is_null;
   const Datum value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
   return is_null ? nullptr : counts_finished(flat_fetched(kPairCountsType, value));
@@ -438,7 +474,7 @@ void write_counts(const KeptTable& kept, const char* statement, int16 part, cons
   struct varlena* const value = counts_allocate(size);
   if (size > 0) memcpy(VARDATA(value), bytes, size);
   Datum values[3] = {Int16GetDatum(part), datum_of_key(kept, low), PointerGetDatum(value)};
-  run_statement(text, 3, types, values);
+  run_on_companions(kept, text, false, 3, types, values);
 }
 
 constexpr const char* kInsert = "INSERT INTO %s VALUES ($1, $2, $3)";
@@ -447,8 +483,9 @@ constexpr const char* kUpdate = "UPDATE %s SET counts = $3 WHERE part = $1 AND l
 void delete_chunk(const KeptTable& kept, const CountsKey& low) {
   Oid type = key_type(kept);
   Datum value = datum_of_key(kept, low);
-  run_statement(psprintf("DELETE FROM %s WHERE part = %d AND low = $1", qualified_name(kept.companions.counts), kPairsPart),
-                1, &type, &value);
+  run_on_companions(kept,
+                    psprintf("DELETE FROM %s WHERE part = %d AND low = $1", qualified_name(kept.companions.counts), kPairsPart),
+                    false, 1, &type, &value);
 }
 
 /// Writes the chunks that a merge has made. @param was_there  whether the first one replaces a chunk
@@ -468,8 +505,9 @@ void write_made(const KeptTable& kept, const KeptWork& work, bool was_there) {
 
 /// The low keys of the chunks in the active snapshot.
 void read_lows(const KeptTable& kept, KeptWork& work) {
-  run_statement(
-      psprintf("SELECT low FROM %s WHERE part = %d ORDER BY low", qualified_name(kept.companions.counts), kPairsPart), true);
+  run_on_companions(
+      kept, psprintf("SELECT low FROM %s WHERE part = %d ORDER BY low", qualified_name(kept.companions.counts), kPairsPart),
+      true);
   const uint64 count = SPI_processed;
   check_result(kept, {key_type(kept)});
   auto* const keys = static_cast<CountsKey*>(palloc(Max(count, 1) * sizeof(CountsKey)));
@@ -488,9 +526,9 @@ void read_lows(const KeptTable& kept, KeptWork& work) {
 const std::byte* read_chunk_of(const KeptTable& kept, const CountsKey& low) {
   Oid type = key_type(kept);
   Datum value = datum_of_key(kept, low);
-  run_statement(
-      psprintf("SELECT counts FROM %s WHERE part = %d AND low = $1", qualified_name(kept.companions.counts), kPairsPart), 1,
-      &type, &value, true);
+  run_on_companions(
+      kept, psprintf("SELECT counts FROM %s WHERE part = %d AND low = $1", qualified_name(kept.companions.counts), kPairsPart),
+      true, 1, &type, &value);
   if (SPI_processed != 1) return nullptr;
   check_result(kept, {kept.counts_type});
   bool is_null;
@@ -576,8 +614,7 @@ int64 merge_log(const KeptTable& kept) {
   KeptWork* const work = ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace();
   read_change(kept, *work);
   if (work->log_rows > 0) {
-    const SPIPlanPtr deletion = SPI_prepare(psprintf("DELETE FROM %s", qualified_name(kept.companions.log)), 0, nullptr);
-    if (deletion == nullptr) elog(ERROR, "statement failed: %s", SPI_result_code_string(SPI_result));
+    const SPIPlanPtr deletion = prepared(kept, psprintf("DELETE FROM %s", qualified_name(kept.companions.log)));
     const int status = SPI_execute_snapshot(deletion, nullptr, nullptr, snapshot, InvalidSnapshot, false, true, 0);
     if (status < 0) elog(ERROR, "statement failed: %s", SPI_result_code_string(status));
     if (SPI_processed != work->log_rows) elog(ERROR, "log of table \"%s\" has changed during the merge", name);
@@ -604,8 +641,8 @@ bool is_log_long(const KeptTable& kept, int min_rows) {
   AsOwner owner(kept.owner);
   SPI_connect();
   PushActiveSnapshot(GetTransactionSnapshot());
-  run_statement(psprintf("SELECT 1 FROM %s OFFSET %d LIMIT 1", qualified_name(kept.companions.log), Max(min_rows, 1) - 1),
-                true);
+  run_on_companions(
+      kept, psprintf("SELECT 1 FROM %s OFFSET %d LIMIT 1", qualified_name(kept.companions.log), Max(min_rows, 1) - 1), true);
   const bool is_long = SPI_processed > 0;
   PopActiveSnapshot();
   SPI_finish();
