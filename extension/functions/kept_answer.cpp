@@ -483,9 +483,9 @@ constexpr const char* kUpdate = "UPDATE %s SET counts = $3 WHERE part = $1 AND l
 void delete_chunk(const KeptTable& kept, const CountsKey& low) {
   Oid type = key_type(kept);
   Datum value = datum_of_key(kept, low);
-  run_on_companions(kept,
-                    psprintf("DELETE FROM %s WHERE part = %d AND low = $1", qualified_name(kept.companions.counts), kPairsPart),
-                    false, 1, &type, &value);
+  run_on_companions(
+      kept, psprintf("DELETE FROM %s WHERE part = %d AND low = $1", qualified_name(kept.companions.counts), kPairsPart),
+      false, 1, &type, &value);
 }
 
 /// Writes the chunks that a merge has made. @param was_there  whether the first one replaces a chunk
@@ -527,7 +527,8 @@ const std::byte* read_chunk_of(const KeptTable& kept, const CountsKey& low) {
   Oid type = key_type(kept);
   Datum value = datum_of_key(kept, low);
   run_on_companions(
-      kept, psprintf("SELECT counts FROM %s WHERE part = %d AND low = $1", qualified_name(kept.companions.counts), kPairsPart),
+      kept,
+      psprintf("SELECT counts FROM %s WHERE part = %d AND low = $1", qualified_name(kept.companions.counts), kPairsPart),
       true, 1, &type, &value);
   if (SPI_processed != 1) return nullptr;
   check_result(kept, {kept.counts_type});
@@ -700,9 +701,9 @@ struct varlena* kept_counts_or_none(Oid oid, Snapshot snapshot, const char*& why
     case Problem::kNoRoom: why = "they need too much memory"; break;
   }
   if (problem == Problem::kMismatch)
-    ereport(WARNING, (errcode(ERRCODE_DATA_CORRUPTED),
-                      errmsg("kept counts of table \"%s\" do not match its rows", get_rel_name(oid)),
-                      errdetail("The rows are counted instead."), errhint("%s", kMismatchHint)));
+    ereport(WARNING,
+            (errcode(ERRCODE_DATA_CORRUPTED), errmsg("kept counts of table \"%s\" do not match its rows", get_rel_name(oid)),
+             errdetail("The rows are counted instead."), errhint("%s", kMismatchHint)));
   return counts;
 }
 

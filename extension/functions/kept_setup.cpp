@@ -24,8 +24,7 @@ void run_statement(const char* text, int count, Oid* types, Datum* values, bool 
 
 void raise_renamed(const char* table) {
   ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-                  errmsg("the companions of table \"%s\" were renamed during the statement", table),
-                  errhint("Try again.")));
+                  errmsg("the companions of table \"%s\" were renamed during the statement", table), errhint("Try again.")));
   pg_unreachable();
 }
 

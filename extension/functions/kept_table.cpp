@@ -316,12 +316,12 @@ List* droppable_companions(Relation table, const Companions& companions) {
 
 void check_children(Relation table) {
   if (!table->rd_rel->relhassubclass || find_inheritance_children(RelationGetRelid(table), NoLock) == NIL) return;
-  ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                  errmsg("rows of table \"%s\", whose counts are kept, cannot be changed while it has children",
-                         RelationGetRelationName(table)),
-                  errdetail("Rows of the children are not counted, but a statement would change them, too."),
-                  errhint("ALTER TABLE child NO INHERIT %s, or call batmap_unkeep.",
-                          qualified_name(RelationGetRelid(table)))));
+  ereport(ERROR,
+          (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+           errmsg("rows of table \"%s\", whose counts are kept, cannot be changed while it has children",
+                  RelationGetRelationName(table)),
+           errdetail("Rows of the children are not counted, but a statement would change them, too."),
+           errhint("ALTER TABLE child NO INHERIT %s, or call batmap_unkeep.", qualified_name(RelationGetRelid(table)))));
 }
 
 bool is_integer_type(Oid type) {

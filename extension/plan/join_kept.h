@@ -29,6 +29,7 @@ const char* why_not_kept(Oid table, const EState* estate);
 
 /// Reads the counts in the snapshot of the query.
 /// @param[out] why  they cannot be used after all, if no stream is returned
-JoinProjectRows open_kept(JoinProjectInputs& inputs, const JoinProjectBounds& bounds, MemoryContext context, const char*& why);
+JoinProjectRows open_kept(JoinProjectInputs& inputs, const JoinProjectBounds& bounds, MemoryContext context,
+                          const char*& why);
 
 }  // namespace batmap::pg

@@ -116,7 +116,7 @@ struct JoinProjectState {
   const RunningSums* sums;                             // nullptr: the node counts
   PlainItem plain_items[2];                            // if every row is plain
   const char* why_plain;                               // the plain plan answers
-  const char* why_not_kept;                            // the rows are counted although the plan has kept counts; else nullptr
+  const char* why_not_kept;  // the rows are counted although the plan has kept counts; else nullptr
   bool opened;
   bool finished;
   bool plain_answers;
@@ -424,12 +424,11 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
   explain_lookups(state, here, es);
   if (spec.kept_table != 0) {
     const char* const counts = get_rel_name(static_cast<Oid>(spec.kept_counts));
-    ExplainPropertyText("Kept Counts",
-                        psprintf("%s%s%s%s", counts != nullptr ? counts : "?",
-                                 state->why_not_kept != nullptr ? " (not used: " : "",
-                                 state->why_not_kept != nullptr ? state->why_not_kept : "",
-                                 state->why_not_kept != nullptr ? ")" : ""),
-                        es);
+    ExplainPropertyText(
+        "Kept Counts",
+        psprintf("%s%s%s%s", counts != nullptr ? counts : "?", state->why_not_kept != nullptr ? " (not used: " : "",
+                 state->why_not_kept != nullptr ? state->why_not_kept : "", state->why_not_kept != nullptr ? ")" : ""),
+        es);
   }
   ExplainPropertyText("Counts", kCounts[static_cast<int>(spec.counting)], es);
   static const char* const kPairs[] = {"all",

@@ -386,7 +386,8 @@ class KeptCountsOf final : public KeptCounts {
     size_t kept = 0;
     for (size_t begin = 0, end; begin < pairs.size(); begin = end) {
       PairChange pair = pairs[begin];
-      for (end = begin + 1; end < pairs.size() && pairs[end].key() == pair.key(); ++end) pair.count = sum_of(pair.count, pairs[end].count);
+      for (end = begin + 1; end < pairs.size() && pairs[end].key() == pair.key(); ++end)
+        pair.count = sum_of(pair.count, pairs[end].count);
       check(pair);
       if (pair.count > 0) pairs[kept++] = pair;
     }
