@@ -1,11 +1,13 @@
-// Membership by slices. See set_slice.h; kernels/set/FORMAT.md describes the bytes.
+// Membership and the smallest and largest element, by slices. See set_slice.h; kernels/set/FORMAT.md describes the bytes.
 #include "extension/types/set_slice.h"
 
 #include <algorithm>
 
+#include "extension/server/backend.h"
 #include "extension/types/set_argument.h"
 #include "extension/types/set_datum.h"
 #include "set/permutation.h"
+#include "set/set_decode.h"
 
 #include "extension/server/pg.h"
 
@@ -85,6 +87,25 @@ bool sliced_contains(Datum value, uint64_t element) {
     case Container::kCompact: return compact_contains(value, header, element);
   }
   return false;
+}
+
+std::optional<uint64_t> sliced_end(Datum value, SetEnd end) {
+  /// Smaller values are fetched whole: slices would read as many pages.
+  constexpr size_t kSmallValue = 3 * TOAST_MAX_CHUNK_SIZE;
+  const auto* const raw = reinterpret_cast<const struct varlena*>(DatumGetPointer(value));
+  if (VARATT_IS_EXTERNAL_ONDISK(raw) && toast_raw_datum_size(value) > kSmallValue) {
+    const SetView header = header_of_datum(value);
+    if (header.is_compact()) {
+      if (header.empty()) return std::nullopt;
+      const CompactView directory = directory_of(value, header);
+      const size_t i = end == SetEnd::kMin ? 0 : directory.blocks() - 1;
+      const CompactBlock block = directory.block(i, slice(value, directory.offset(i), size_t{2} * directory.shape(i).units));
+      return block.key << kBlockShift | (end == SetEnd::kMin ? block.min() : block.max());
+    }
+  }
+  const SetView set = set_of_datum(value);
+  return guarded(
+      [&] { return end == SetEnd::kMin ? set_min(set, backend_cancel_token()) : set_max(set, backend_cancel_token()); });
 }
 
 }  // namespace batmap::pg

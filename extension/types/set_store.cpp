@@ -53,7 +53,9 @@ constexpr uint32_t kWarmEvery = 32;
 
 size_t used_by_all;  // bytes of the values in all stores of the backend
 
-char no_store;  // its address in fn_extra marks an expression that keeps nothing
+// Their addresses in fn_extra mark an expression that keeps nothing, and one that has been called once.
+char no_store;
+char called_once;
 
 struct varatt_external toast_pointer(const struct varlena* pointer) {
   struct varatt_external external;
@@ -106,7 +108,12 @@ void fetch_data(const struct varlena* pointer, const struct varatt_external& ext
 SetStore* set_store(FunctionCallInfo fcinfo) {
   FmgrInfo* const function = fcinfo->flinfo;
   if (function == nullptr || function->fn_extra == &no_store) return nullptr;
-  if (function->fn_extra != nullptr) return static_cast<SetStore*>(function->fn_extra);
+  // Most statements call once; for them a store would cost more than it saves.
+  if (function->fn_extra == nullptr) {
+    function->fn_extra = &called_once;
+    return nullptr;
+  }
+  if (function->fn_extra != &called_once) return static_cast<SetStore*>(function->fn_extra);
   if (outlives_statement(function->fn_mcxt)) {
     function->fn_extra = &no_store;
     return nullptr;

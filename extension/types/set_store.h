@@ -76,8 +76,8 @@ class SetStore {
   StoredSet* latest_[2];
 };
 
-/// The store of the calling expression, in fn_extra, made at first use. @return nullptr if nothing
-/// may be kept
+/// The store of the calling expression, in fn_extra, made by its second call. @return nullptr if nothing
+/// is to be kept
 SetStore* set_store(FunctionCallInfo fcinfo);
 
 }  // namespace batmap::pg

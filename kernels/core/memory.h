@@ -1,6 +1,6 @@
 // Memory of a run: a meter with a limit and a peak, and an owning array that is charged to it.
 //
-// Arrays that grow with the input are `Buffer<T>`: uninitialised or zeroed, aligned to 64 bytes. From 4 MiB
+// Arrays that grow with the input are `Buffer<T>`: uninitialised or zeroed, aligned to 64 bytes. From 256 KiB
 // up they are mapped directly from the system, so a run that ends or is cancelled gives every page back at
 // once and the heap of the process is not fragmented. Small bookkeeping may use the standard containers; when
 // the meter of a large run is destroyed, the heap returns the free pages that they left behind. Source: ours.
@@ -10,7 +10,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <new>
 #include <span>
 #include <type_traits>
@@ -179,7 +178,7 @@ class GrowingBuffer {
     size_t capacity = buffer_.size() < 64 ? 64 : buffer_.size() * 2;
     if (capacity < needed) capacity = needed;
     Buffer<T> larger(*meter_, capacity);
-    if (size_ > 0) std::memcpy(larger.data(), buffer_.data(), size_ * sizeof(T));
+    for (size_t i = 0; i < size_; ++i) larger[i] = buffer_[i];
     buffer_ = std::move(larger);
   }
 
