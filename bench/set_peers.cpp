@@ -24,8 +24,8 @@
 #include <vector>
 
 #include "bench/byte_slots.h"
-#include "core/cpu.h"
 #include "compact/compact_writer.h"
+#include "core/cpu.h"
 #include "core/sort_elements.h"
 #include "roaring.h"
 #include "set/set_builder.h"
@@ -362,7 +362,7 @@ struct Measured {
   bool from_memory;
   double ns[kSides] = {};  // 0: not run
   double bytes_per_element[kSides] = {};
-  std::string container;  // of the prepared form
+  std::string container;     // of the prepared form
   bool is_prepared = false;  // in a loop, the larger set is prepared sooner or later
 
   double batmap_ns() const { return ns[is_prepared ? kPrepared : kCompact]; }
@@ -519,7 +519,8 @@ std::vector<Measured> measure_intersection(uint64_t largest) {
 
 struct BuildTimes {
   uint64_t size;
-  double compact_sorted, compact_shuffled, prepared_sorted, prepared_shuffled, roaring_sorted, roaring_shuffled;  // ns an element
+  double compact_sorted, compact_shuffled, prepared_sorted, prepared_shuffled, roaring_sorted,
+      roaring_shuffled;  // ns an element
 };
 
 std::vector<BuildTimes> measure_builds(uint64_t largest) {
@@ -684,7 +685,8 @@ void print_goals(const std::vector<Measured>& all, const std::vector<BuildTimes>
 void print_points(const std::vector<Measured>& all, bool from_memory, uint64_t skew) {
   std::printf("\n## %s, %s\n\n", from_memory ? "From memory" : "In cache", skew == 1 ? "equal sizes" : "sizes 1 : 1000");
   std::printf(
-      "| elements | density | compact, ns | prepared, ns | CRoaring, ns | frozen, ns | %s, ns | byte slots, ns | kept form | "
+      "| elements | density | compact, ns | prepared, ns | CRoaring, ns | frozen, ns | %s, ns | byte slots, ns | kept form "
+      "| "
       "ns an element: batmap | CRoaring | CRoaring / batmap |%s\n|---|---|---|---|---|---|---|---|---|---|---|---|%s\n",
       skew == 1 ? "merge" : "galloping", skew == 1 ? " reading both prepared, ns | prepared / reading |" : "",
       skew == 1 ? "---|---|" : "");
@@ -707,7 +709,8 @@ void print_sizes(const std::vector<Measured>& all) {
       "byte slots | prepared as | compact / CRoaring |\n|---|---|---|---|---|---|---|---|---|---|\n");
   for (const Measured& m : all) {
     if (m.from_memory || m.point.skew != 1) continue;
-    std::printf("| %s | %s ", short_number(static_cast<double>(m.point.size)).c_str(), short_number(m.point.density).c_str());
+    std::printf("| %s | %s ", short_number(static_cast<double>(m.point.size)).c_str(),
+                short_number(m.point.density).c_str());
     for (int s = 0; s < kRead; ++s) std::printf("| %s ", figures(m.bytes_per_element[s]).c_str());
     std::printf("| %s | %s |\n", m.container.c_str(),
                 figures(m.bytes_per_element[kCompact] / m.bytes_per_element[kRoaring]).c_str());
@@ -717,12 +720,14 @@ void print_sizes(const std::vector<Measured>& all) {
 void print_builds(const std::vector<BuildTimes>& builds) {
   std::printf(
       "\n## Building, ns an element\n\nDensity 1e-2; from the elements to the stored bytes, CRoaring with run_optimize and "
-      "shrink_to_fit.\n\n| elements | compact, sorted | shuffled | prepared, sorted | shuffled | CRoaring, sorted | shuffled |\n"
+      "shrink_to_fit.\n\n| elements | compact, sorted | shuffled | prepared, sorted | shuffled | CRoaring, sorted | "
+      "shuffled |\n"
       "|---|---|---|---|---|---|---|\n");
   for (const BuildTimes& b : builds)
     std::printf("| %s | %s | %s | %s | %s | %s | %s |\n", short_number(static_cast<double>(b.size)).c_str(),
                 figures(b.compact_sorted).c_str(), figures(b.compact_shuffled).c_str(), figures(b.prepared_sorted).c_str(),
-                figures(b.prepared_shuffled).c_str(), figures(b.roaring_sorted).c_str(), figures(b.roaring_shuffled).c_str());
+                figures(b.prepared_shuffled).c_str(), figures(b.roaring_sorted).c_str(),
+                figures(b.roaring_shuffled).c_str());
 }
 
 void write_csv(const std::vector<Measured>& all, const std::string& path) {

@@ -16,6 +16,7 @@ if ! has_extension && [ -n "${BATMAP_ROARINGBITMAP-}" ]; then
 fi
 has_extension || { echo "bench: pg_roaringbitmap is not in the server, and BATMAP_ROARINGBITMAP names no source of it" >&2; exit 77; }
 
+# shellcheck disable=SC2016  # Markdown
 printf '`bench/run neighbours%s`; PostgreSQL %s; pg_roaringbitmap %s; load %s.\n\n' "${*:+ $*}" \
     "$(psql -X -q -A -t -c 'SHOW server_version')" \
     "$(psql -X -q -A -t -c "SELECT default_version FROM pg_available_extensions WHERE name = 'roaringbitmap'")" \

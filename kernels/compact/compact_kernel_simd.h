@@ -1,7 +1,8 @@
 // Intersection and merging of sorted 16-bit arrays, eight elements of each at a time, for the files whose target region
 // has SSE 4.2. To intersect, each element of one register is compared with all of the other; then the register with the
 // smaller last element is replaced. To merge, a network sorts the elements of two registers; the lower half is written,
-// and the next register comes from the array whose next element is smaller. Included inside a namespace and a target region, after compact_kernel_body.h.
+// and the next register comes from the array whose next element is smaller. Included inside a namespace and a target
+// region, after compact_kernel_body.h.
 
 constexpr size_t kLanes = 8;
 
@@ -228,7 +229,8 @@ size_t merge_arrays(const std::byte* a, size_t a_count, const std::byte* b, size
       --last_count;
   }
   const std::byte* const rest = a_ends ? b + 2 * j : a + 2 * i;
-  to += merge_rest(reinterpret_cast<const std::byte*>(last), last_count, rest, a_ends ? b_count - j : a_count - i, kKeepBoth, to);
+  to += merge_rest(reinterpret_cast<const std::byte*>(last), last_count, rest, a_ends ? b_count - j : a_count - i, kKeepBoth,
+                   to);
   return static_cast<size_t>(to - out);
 }
 

@@ -13,8 +13,7 @@ using Array = std::vector<uint16_t>;
 
 Array random_array(Random& random, size_t count, uint32_t span, uint32_t first) {
   std::set<uint16_t> elements;
-  while (elements.size() < std::min<size_t>(count, span))
-    elements.insert(static_cast<uint16_t>(first + random.below(span)));
+  while (elements.size() < std::min<size_t>(count, span)) elements.insert(static_cast<uint16_t>(first + random.below(span)));
   return {elements.begin(), elements.end()};
 }
 
@@ -24,8 +23,8 @@ using Merge = size_t (*)(const std::byte*, size_t, const std::byte*, size_t, uin
 Array merged(Merge merge, const Array& a, const Array& b, size_t most) {
   constexpr uint16_t kMark = 0xabcd;
   Array out(most + 8 + 4, kMark);
-  const size_t count =
-      merge(reinterpret_cast<const std::byte*>(a.data()), a.size(), reinterpret_cast<const std::byte*>(b.data()), b.size(), out.data());
+  const size_t count = merge(reinterpret_cast<const std::byte*>(a.data()), a.size(),
+                             reinterpret_cast<const std::byte*>(b.data()), b.size(), out.data());
   EXPECT_LE(count, most);
   EXPECT_EQ(Array(out.end() - 4, out.end()), Array(4, kMark));
   out.resize(count);
