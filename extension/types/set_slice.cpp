@@ -15,6 +15,14 @@ namespace batmap::pg {
 
 namespace {
 
+/// Smaller values are fetched whole: that costs one search in the index of the toast table, slices two or three.
+constexpr size_t kSlicedFrom = 16384;
+
+bool is_worth_slices(Datum value) {
+  return VARATT_IS_EXTERNAL_ONDISK(reinterpret_cast<const struct varlena*>(DatumGetPointer(value))) &&
+         toast_raw_datum_size(value) >= kSlicedFrom;
+}
+
 /// The bytes [at, at + length) of the data of a value.
 const std::byte* slice(Datum value, size_t at, size_t length) {
   const std::span<const std::byte> bytes =
@@ -76,6 +84,7 @@ bool compact_contains(Datum value, const SetView& header, uint64_t element) {
 }  // namespace
 
 bool sliced_contains(Datum value, uint64_t element) {
+  if (!is_worth_slices(value)) return set_of_datum(value).contains(element);
   const SetView header = header_of_datum(value);
   if (element >> header.width() != 0) return false;
   switch (header.container()) {
@@ -90,10 +99,7 @@ bool sliced_contains(Datum value, uint64_t element) {
 }
 
 std::optional<uint64_t> sliced_end(Datum value, SetEnd end) {
-  /// Smaller values are fetched whole: slices would read as many pages.
-  constexpr size_t kSmallValue = 3 * TOAST_MAX_CHUNK_SIZE;
-  const auto* const raw = reinterpret_cast<const struct varlena*>(DatumGetPointer(value));
-  if (VARATT_IS_EXTERNAL_ONDISK(raw) && toast_raw_datum_size(value) > kSmallValue) {
+  if (is_worth_slices(value)) {
     const SetView header = header_of_datum(value);
     if (header.is_compact()) {
       if (header.empty()) return std::nullopt;
