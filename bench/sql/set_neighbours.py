@@ -100,7 +100,7 @@ class Sides:
         pairs = "FROM {t} a, {t} b WHERE a.id % 2 = 0 AND b.id = a.id + 1"
         both = []
         for name, symbol in (("and", "&"), ("or", "|"), ("andnot", "-"), ("xor", "#")):
-            both.append((f"a {symbol} b", f"SELECT count(a.s {symbol} b.s) {pairs.format(t='ours')};",
+            both.append((f"a {symbol} b".replace("|", "\\|"), f"SELECT count(a.s {symbol} b.s) {pairs.format(t='ours')};",
                          f"SELECT count(a.s {symbol} b.s) {pairs.format(t='theirs')};"))
             both.append((f"{name}_cardinality", f"SELECT sum(batmap_{name}_cardinality(a.s, b.s)) {pairs.format(t='ours')};",
                          f"SELECT sum({rb}_{name}_cardinality(a.s, b.s)) {pairs.format(t='theirs')};"))
