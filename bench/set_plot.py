@@ -9,7 +9,7 @@ import sys
 
 from svg_plot import opening, text
 
-SIDES = {"batmap": "batmap", "roaring": "CRoaring", "frozen": "CRoaring", "merge": "arrays", "byte_slots": "byte slots"}
+SIDES = {"compact": "compact", "prepared": "prepared", "roaring": "CRoaring", "frozen": "CRoaring", "merge": "arrays", "byte_slots": "byte slots"}
 PANELS = [("in cache, equal sizes", "0", "1"), ("in cache, sizes 1 : 1000", "0", "1000"),
           ("from memory, equal sizes", "1", "1"), ("from memory, sizes 1 : 1000", "1", "1000")]
 CELL_W, CELL_H, LEFT, TOP, GAP_X, GAP_Y = 66, 44, 78, 76, 76, 72
@@ -65,13 +65,13 @@ def main():
             if (row["from_memory"], row["skew"]) != (from_memory, skew):
                 continue
             ns = {side: float(row[side + "_ns"]) for side in SIDES if row[side + "_ns"]}
-            ratio = min(ns["roaring"], ns["frozen"]) / ns["batmap"]
+            ratio = min(ns["roaring"], ns["frozen"]) / ns[row["kept"]]
             fastest = SIDES[min(ns, key=ns.get)]
             x = left + CELL_W * densities.index(float(row["density"]))
             y = top + CELL_H * sizes.index(int(row["size"]))
             fill = color(ratio)
             out.append(f'<rect x="{x}" y="{y}" width="{CELL_W - 2}" height="{CELL_H - 2}" fill="rgb{fill}"/>')
-            ours = fastest == "batmap"
+            ours = fastest == row["kept"]
             pen = f'fill="{ink(fill)}"'
             out.append(text(x + CELL_W / 2 - 1, y + (27 if ours else 20), shown(ratio), 15, extra=pen))
             if not ours:

@@ -1,5 +1,6 @@
 // The entry point of the shared library. Loading it defines the settings, requests shared memory and installs
 // the plan nodes, nothing else.
+#include "extension/functions/kept_worker.h"
 #include "extension/functions/node_row_stream.h"
 #include "extension/input/inner_estimate.h"
 #include "extension/input/node_pack_rows.h"
@@ -23,6 +24,7 @@ void _PG_init(void) {
   batmap::pg::define_settings();
   batmap::pg::request_progress_memory();
   batmap::pg::register_gpu_process();
+  batmap::pg::register_merge_launcher();
   batmap::pg::install_row_stream_node();
   batmap::pg::register_pack_rows_node();
   batmap::pg::register_expand_rows_node();

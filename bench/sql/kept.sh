@@ -63,6 +63,75 @@ part_kept() {
     sql "SELECT batmap_merge_kept('kept_lines') > 0;"
     sql "SELECT batmap_check_kept('kept_lines');"
     [ "$answer" = t ] || fail "the kept counts are wrong"
+    beside_pg_ivm
+}
+
+# Beside pg_ivm, where it is installed: a view of pairs and their counts, which its triggers maintain, over a tenth of the rows.
+# Three tables get the same stream of new transactions: one with kept counts, one with the view, one with neither.
+beside_pg_ivm() {
+    local rows times kind
+    sql "SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_ivm';"
+    if [ "$answer" = 0 ]; then
+        emit
+        emit "pg_ivm is not installed here, so there is no comparison with it."
+        return
+    fi
+    say "kept: beside pg_ivm"
+    run_sql 'CREATE EXTENSION pg_ivm'
+    run_sql 'CREATE SEQUENCE stream_tids START 1000'
+    for kind in none ours ivm; do
+        run_sql "CREATE TABLE stream_$kind AS SELECT DISTINCT tid, item FROM kept_lines WHERE tid < 100000 * $scale"
+        run_sql "CREATE INDEX ON stream_$kind (tid, item)"
+        run_sql "VACUUM (FREEZE, ANALYZE) stream_$kind"
+    done
+    sql "SELECT batmap_keep('stream_ours', 'tid', 'item');"
+    local keep_ms=$ms
+    sql "SELECT pgivm.create_immv('stream_pairs', 'SELECT a.item AS item_a, b.item AS item_b, count(*) AS n FROM stream_ivm a JOIN stream_ivm b ON a.tid = b.tid WHERE a.item < b.item GROUP BY a.item, b.item') > 0;"
+    local view_ms=$ms
+    run_sql 'CREATE INDEX ON stream_pairs (item_b)'  # for the partners of an item
+    run_sql 'VACUUM (FREEZE, ANALYZE) stream_pairs'
+    # shellcheck disable=SC2016  # dollars of SQL
+    run_sql 'CREATE FUNCTION insert_stream(kind text, n int, times int) RETURNS int LANGUAGE plpgsql AS $$
+        DECLARE first int := nextval('"'stream_tids'"') * 100000;
+        BEGIN
+            FOR i IN 1..times LOOP
+                EXECUTE format('"'INSERT INTO stream_%s SELECT \$1, 1 + (\$2 + g * 97) %% 9973 FROM generate_series(1, \$3) g'"', kind) USING first + i, i * 31, n;
+            END LOOP;
+            RETURN times;
+        END $$'
+    side ours_partners pg "" "SELECT sum(p.support_count) FROM generate_series(1, 20) n, LATERAL batmap_partners('stream_ours'::regclass, items => ARRAY[n], top_k => 10, measure => 'count') p;"
+    side ivm_partners pg "" "SELECT sum(p.n) FROM generate_series(1, 20) i, LATERAL (SELECT n FROM stream_pairs WHERE item_a = i OR item_b = i ORDER BY n DESC LIMIT 10) p;"
+    side ours_best pg "" "SELECT sum(support_count) FROM batmap_pairs('stream_ours'::regclass, top_k => 1000);"
+    side ivm_best pg "" "SELECT sum(n) FROM (SELECT n FROM stream_pairs ORDER BY n DESC LIMIT 1000) p;"
+    alternate ours_partners ivm_partners ours_best ivm_best
+    agree ours_partners ivm_partners
+    agree ours_best ivm_best
+    sql "SELECT count(*), (SELECT count(*) FROM stream_pairs), pg_total_relation_size('stream_ours_kept_counts'), pg_total_relation_size('stream_pairs') FROM stream_ours;"
+    emit
+    emit "### Beside pg_ivm"
+    emit
+    emit "Rows; pairs; bytes of kept counts, and of the view: ${answer//|/; }. To make them took $(calculate "$keep_ms / 1000" 2) s and $(calculate "$view_ms / 1000" 2) s."
+    emit
+    emit "| what | wall, ms | CPU, ms | pg_ivm, CPU | ratio |  |"
+    emit "|---|---|---|---|---|---|"
+    kept_line "ten partners, counts merged" ours_partners ivm_partners 20
+    kept_line "1,000 best pairs, counts merged" ours_best ivm_best 1
+    for rows in 1 10 100; do
+        times=$((2000 / (rows + 10)))
+        for kind in none ours ivm; do side "stream_${kind}_$rows" pg "" "SELECT insert_stream('$kind', $rows, $times);"; done
+        alternate "stream_none_$rows" "stream_ours_$rows" "stream_ivm_$rows"
+        kept_line "insert of $rows rows" "stream_ours_$rows" "stream_ivm_$rows" $times
+        kept_line "the same with neither" "stream_none_$rows" "" $times
+    done
+    sql "SELECT count(*) FROM stream_ours_kept_log;"
+    local log=$answer
+    for kind in partners best; do
+        side "ours_${kind}_log" pg "" "${side_query[ours_$kind]}"
+        side "ivm_${kind}_log" pg "" "${side_query[ivm_$kind]}"
+    done
+    alternate ours_partners_log ivm_partners_log ours_best_log ivm_best_log
+    kept_line "ten partners, $log rows in the log" ours_partners_log ivm_partners_log 20
+    kept_line "1,000 best pairs, $log rows in the log" ours_best_log ivm_best_log 1
 }
 
 kept_line() { # WHAT SIDE OTHER TIMES [GOAL]

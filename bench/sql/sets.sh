@@ -1,8 +1,8 @@
 # The part `sets` of run.sh, which sources this file: stored sets, over the transposed w1 and over
 # sets of 100,000 elements.
 #
-# pg_roaringbitmap is in no registry from which a bench script could get it. So its seconds are not from this
-# run, but from version 1.2 over the same sets, on one core of a Xeon (Sapphire Rapids) with PostgreSQL 15.
+# `bench/run neighbours` measures pg_roaringbitmap in the same server, from a source that the user names. Here its seconds are not
+# from this run, but from version 1.2 over the same sets, on one core of a Xeon (Sapphire Rapids) with PostgreSQL 15.
 roaring_loop_s=49 roaring_plain_loop_s=18 roaring_call_us=199
 
 set_loop() { # no two sets of w1 are disjoint, so this counts the rows of batmap_all_pairs

@@ -83,6 +83,41 @@ struct Selection {
   std::vector<CountsKey>* items = nullptr;  // owned by a context
 };
 
+// ---- statements over the companions
+
+/// Whether a plan reads and changes the companions and the table, and nothing else.
+bool has_own_relations(const KeptTable& kept, SPIPlanPtr plan) {
+  const ListCell* source;
+  foreach (source, SPI_plan_get_plan_sources(plan)) {
+    const ListCell* relation;
+    foreach (relation, static_cast<CachedPlanSource*>(lfirst(source))->relationOids) {
+      const Oid oid = lfirst_oid(relation);
+      if (oid != kept.table && oid != kept.companions.rows && oid != kept.companions.counts && oid != kept.companions.log)
+        return false;
+    }
+  }
+  return true;
+}
+
+/// A statement names the companions: the owner of their schema could rename it and make another one of this name, at the
+/// very moment between the look at the catalog and the parser's. The statement would run as the owner of the table.
+SPIPlanPtr prepared(const KeptTable& kept, const char* text, int count = 0, Oid* types = nullptr) {
+  const SPIPlanPtr plan = SPI_prepare(text, count, types);
+  if (plan == nullptr) elog(ERROR, "statement failed: %s: %s", SPI_result_code_string(SPI_result), text);
+  if (!has_own_relations(kept, plan)) raise_renamed(get_rel_name(kept.table));
+  return plan;
+}
+
+/// Runs a statement. The server may have parsed it again before it ran, so what it found is checked again.
+void run_on_companions(const KeptTable& kept, const char* text, bool reads, int count = 0, Oid* types = nullptr,
+                       Datum* values = nullptr) {
+  const SPIPlanPtr plan = prepared(kept, text, count, types);
+  const int status = SPI_execute_plan(plan, values, nullptr, reads, 0);
+  if (status < 0) elog(ERROR, "statement failed: %s: %s", SPI_result_code_string(status), text);
+  if (!has_own_relations(kept, plan)) raise_renamed(get_rel_name(kept.table));
+  SPI_freeplan(plan);
+}
+
 // ---- the change since the merge
 
 const char* change_query(const KeptTable& kept) {
@@ -107,9 +142,9 @@ const char* change_query(const KeptTable& kept) {
 
 /// Reads the log and the current rows of its transactions, in the active snapshot.
 void read_change(const KeptTable& kept, KeptWork& work) {
-  const SPIPlanPtr plan = SPI_prepare(change_query(kept), 0, nullptr);
-  if (plan == nullptr) elog(ERROR, "statement failed: %s", SPI_result_code_string(SPI_result));
+  const SPIPlanPtr plan = prepared(kept, change_query(kept));
   const Portal portal = SPI_cursor_open(nullptr, plan, nullptr, nullptr, true);
+  if (!has_own_relations(kept, plan)) raise_renamed(get_rel_name(kept.table));
   const MemoryContext batch = AllocSetContextCreate(CurrentMemoryContext, "batmap change", ALLOCSET_DEFAULT_SIZES);
   for (;;) {
     CHECK_FOR_INTERRUPTS();
@@ -309,10 +344,11 @@ struct Stored {
 }
 
 /// Reads the counts, in the active snapshot. They live as long as the SPI connection.
-Stored read_stored(const KeptTable& kept, const Selection& selection) {
+/// @return no supports if the counts are newer than the snapshot
+Stored read_stored_or_none(const KeptTable& kept, const Selection& selection) {
   const char* const counts = qualified_name(kept.companions.counts);
   if (selection.all) {
-    run_statement(psprintf("SELECT part, low, counts FROM %s ORDER BY part, low", counts), true);
+    run_on_companions(kept, psprintf("SELECT part, low, counts FROM %s ORDER BY part, low", counts), true);
   } else {
     const size_t count = selection.items->size();
     auto* const keys = static_cast<Datum*>(palloc(Max(count, 1) * sizeof(Datum)));
@@ -323,12 +359,13 @@ Stored read_stored(const KeptTable& kept, const Selection& selection) {
     Oid type = kept.has_texts ? TEXTARRAYOID : INT8ARRAYOID;
     Datum value = PointerGetDatum(array);
     const char* const collate = kept.has_texts ? " COLLATE \"C\"" : "";
-    run_statement(
+    run_on_companions(
+        kept,
         psprintf("SELECT part, low, counts FROM %s WHERE part = %d UNION ALL "
                  "(SELECT part, low, counts FROM %s WHERE part = %d AND low IN (SELECT (SELECT max(n.low) FROM %s n "
                  "WHERE n.part = %d AND n.low <= i%s) FROM unnest($1) i) ORDER BY low)",
                  counts, kSupportsPart, counts, kPairsPart, counts, kPairsPart, collate),
-        1, &type, &value, true);
+        true, 1, &type, &value);
   }
   const uint64 rows = SPI_processed;
   check_result(kept, {INT2OID, key_type(kept), kept.counts_type});
@@ -346,6 +383,11 @@ Stored read_stored(const KeptTable& kept, const Selection& selection) {
     else
       stored.chunks[stored.count++] = {key_of_datum(kept, values[1]), value};
   }
+  return stored;
+}
+
+Stored read_stored(const KeptTable& kept, const Selection& selection) {
+  const Stored stored = read_stored_or_none(kept, selection);
   if (stored.supports == nullptr) raise_too_old(kept);
   return stored;
 }
@@ -354,18 +396,25 @@ Stored read_stored(const KeptTable& kept, const Selection& selection) {
 
 enum class Answer { kFresh, kMirrored };
 
+/// Why there are no counts.
+enum class Problem { kNone, kTooOld, kMismatch, kNoRoom };
+
 /// The counts of a table in the active snapshot, in memory of the caller's context.
-/// @param matches  set to false instead of an error if the companions do not match the rows; nullptr: an error
-struct varlena* fresh_counts(const KeptTable& kept, const Selection& selection, Answer answer, bool* matches = nullptr) {
+/// @param problem  set instead of an error if the companions do not match the rows; nullptr: an error
+/// @param expects  whether the same holds for counts that are newer than the snapshot, or too large
+struct varlena* fresh_counts(const KeptTable& kept, const Selection& selection, Answer answer, Problem* problem = nullptr,
+                             bool expects = false) {
   const MemoryContext caller = CurrentMemoryContext;
   const char* const name = get_rel_name(kept.table);
   AsOwner owner(kept.owner);
   SPI_connect();
   KeptWork* const work = ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace();
   read_change(kept, *work);
-  const Stored stored = read_stored(kept, selection);
-  bool fits = true;
+  const Stored stored = read_stored_or_none(kept, selection);
+  Problem found = stored.supports == nullptr ? Problem::kTooOld : Problem::kNone;
+  if (found == Problem::kTooOld && !expects) raise_too_old(kept);
   over_companions(name, [&] {
+    if (found != Problem::kNone) return;
     try {
       count_change(kept, selection, *work);
       const std::unique_ptr<KeptCounts> counts =
@@ -376,13 +425,15 @@ struct varlena* fresh_counts(const KeptTable& kept, const Selection& selection, 
       else
         counts->write_selected(chunks, *selection.items, work->bytes);
     } catch (const Error& error) {
-      if (error.code() != ErrorCode::kInvalidParameter || matches == nullptr) throw;
-      fits = false;
+      const bool has_no_room = error.code() == ErrorCode::kMemoryLimit || error.code() == ErrorCode::kTooLarge;
+      if (problem == nullptr || (has_no_room ? !expects : error.code() != ErrorCode::kInvalidParameter)) throw;
+      found = has_no_room ? Problem::kNoRoom : Problem::kMismatch;
     }
   });
-  if (matches != nullptr) *matches = fits;
+  if (expects && found == Problem::kNone && work->bytes.size() > MaxAllocSize - VARHDRSZ) found = Problem::kNoRoom;
+  if (problem != nullptr) *problem = found;
   struct varlena* value = nullptr;
-  if (fits) {
+  if (found == Problem::kNone) {
     const MemoryContext inner = MemoryContextSwitchTo(caller);
     value = counts_allocate(work->bytes.size());
     memcpy(VARDATA(value), work->bytes.begin(), work->bytes.size());
@@ -408,7 +459,7 @@ const char* recount_query(const KeptTable& kept, Oid function) {
 
 /// The counts of the rows in the active snapshot; nullptr: there are none. They live as long as the SPI connection.
 struct varlena* recounted(const KeptTable& kept, Oid function) {
-  run_statement(recount_query(kept, function), true);
+  run_on_companions(kept, recount_query(kept, function), true);
   bool is_null;
   const Datum value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
   return is_null ? nullptr : counts_finished(flat_fetched(kPairCountsType, value));
@@ -423,7 +474,7 @@ void write_counts(const KeptTable& kept, const char* statement, int16 part, cons
   struct varlena* const value = counts_allocate(size);
   if (size > 0) memcpy(VARDATA(value), bytes, size);
   Datum values[3] = {Int16GetDatum(part), datum_of_key(kept, low), PointerGetDatum(value)};
-  run_statement(text, 3, types, values);
+  run_on_companions(kept, text, false, 3, types, values);
 }
 
 constexpr const char* kInsert = "INSERT INTO %s VALUES ($1, $2, $3)";
@@ -432,8 +483,9 @@ constexpr const char* kUpdate = "UPDATE %s SET counts = $3 WHERE part = $1 AND l
 void delete_chunk(const KeptTable& kept, const CountsKey& low) {
   Oid type = key_type(kept);
   Datum value = datum_of_key(kept, low);
-  run_statement(psprintf("DELETE FROM %s WHERE part = %d AND low = $1", qualified_name(kept.companions.counts), kPairsPart),
-                1, &type, &value);
+  run_on_companions(
+      kept, psprintf("DELETE FROM %s WHERE part = %d AND low = $1", qualified_name(kept.companions.counts), kPairsPart),
+      false, 1, &type, &value);
 }
 
 /// Writes the chunks that a merge has made. @param was_there  whether the first one replaces a chunk
@@ -453,8 +505,9 @@ void write_made(const KeptTable& kept, const KeptWork& work, bool was_there) {
 
 /// The low keys of the chunks in the active snapshot.
 void read_lows(const KeptTable& kept, KeptWork& work) {
-  run_statement(
-      psprintf("SELECT low FROM %s WHERE part = %d ORDER BY low", qualified_name(kept.companions.counts), kPairsPart), true);
+  run_on_companions(
+      kept, psprintf("SELECT low FROM %s WHERE part = %d ORDER BY low", qualified_name(kept.companions.counts), kPairsPart),
+      true);
   const uint64 count = SPI_processed;
   check_result(kept, {key_type(kept)});
   auto* const keys = static_cast<CountsKey*>(palloc(Max(count, 1) * sizeof(CountsKey)));
@@ -473,9 +526,10 @@ void read_lows(const KeptTable& kept, KeptWork& work) {
 const std::byte* read_chunk_of(const KeptTable& kept, const CountsKey& low) {
   Oid type = key_type(kept);
   Datum value = datum_of_key(kept, low);
-  run_statement(
-      psprintf("SELECT counts FROM %s WHERE part = %d AND low = $1", qualified_name(kept.companions.counts), kPairsPart), 1,
-      &type, &value, true);
+  run_on_companions(
+      kept,
+      psprintf("SELECT counts FROM %s WHERE part = %d AND low = $1", qualified_name(kept.companions.counts), kPairsPart),
+      true, 1, &type, &value);
   if (SPI_processed != 1) return nullptr;
   check_result(kept, {kept.counts_type});
   bool is_null;
@@ -548,6 +602,55 @@ Selection read_selection(FunctionCallInfo fcinfo, int argument, bool texts, Memo
   return selection;
 }
 
+/// Merges the log into the counts. The lock on the view is held. @return the number of its rows
+int64 merge_log(const KeptTable& kept) {
+  const char* const name = get_rel_name(kept.table);
+  AsOwner owner(kept.owner);
+  SPI_connect();
+  tie_companions(kept.table, kept.companions);
+  // What is merged, and what is deleted from the log, is what this snapshot sees: rows of transactions that are in
+  // progress stay in the log.
+  const Snapshot snapshot = RegisterSnapshot(GetTransactionSnapshot());
+  PushActiveSnapshot(snapshot);
+  KeptWork* const work = ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace();
+  read_change(kept, *work);
+  if (work->log_rows > 0) {
+    const SPIPlanPtr deletion = prepared(kept, psprintf("DELETE FROM %s", qualified_name(kept.companions.log)));
+    const int status = SPI_execute_snapshot(deletion, nullptr, nullptr, snapshot, InvalidSnapshot, false, true, 0);
+    if (status < 0) elog(ERROR, "statement failed: %s", SPI_result_code_string(status));
+    if (SPI_processed != work->log_rows) elog(ERROR, "log of table \"%s\" has changed during the merge", name);
+    const Stored stored =
+        read_stored(kept, {false, ContextOwned<std::vector<CountsKey>>::reserve(CurrentMemoryContext)->emplace()});
+    over_companions(name, [&] {
+      count_change(kept, {}, *work);
+      work->counts = KeptCounts::make(stored.supports, work->change, kept.has_texts, work->options);
+      work->counts->write_supports(work->bytes);
+    });
+    write_counts(kept, kUpdate, kSupportsPart, least_key(), work->bytes.begin(), work->bytes.size());
+    merge_chunks(kept, name, *work);
+  }
+  PopActiveSnapshot();
+  UnregisterSnapshot(snapshot);
+  const auto merged = static_cast<int64>(work->log_rows);
+  SPI_finish();
+  owner.end();
+  return merged;
+}
+
+/// Whether the log has at least so many rows.
+bool is_log_long(const KeptTable& kept, int min_rows) {
+  AsOwner owner(kept.owner);
+  SPI_connect();
+  PushActiveSnapshot(GetTransactionSnapshot());
+  run_on_companions(
+      kept, psprintf("SELECT 1 FROM %s OFFSET %d LIMIT 1", qualified_name(kept.companions.log), Max(min_rows, 1) - 1), true);
+  const bool is_long = SPI_processed > 0;
+  PopActiveSnapshot();
+  SPI_finish();
+  owner.end();
+  return is_long;
+}
+
 Datum kept_counts_answer(FunctionCallInfo fcinfo, bool texts) {
   if (PG_ARGISNULL(0)) PG_RETURN_NULL();
   const KeptTable kept = kept_table_to_read(PG_GETARG_OID(0));
@@ -563,6 +666,46 @@ Datum kept_counts_answer(FunctionCallInfo fcinfo, bool texts) {
 }  // namespace
 
 namespace batmap::pg {
+
+bool merge_if_long(Oid oid, int min_rows) {
+  if (!ConditionalLockRelationOid(oid, AccessShareLock)) return false;
+  const Relation table = try_relation_open(oid, NoLock);
+  Companions companions;
+  const bool is_kept = table != nullptr && find_companions(table, companions);
+  if (table != nullptr) relation_close(table, NoLock);
+  if (!is_kept) return false;
+  for (const Oid companion : {companions.rows, companions.counts, companions.log})
+    if (!ConditionalLockRelationOid(companion, AccessShareLock)) return false;
+  const KeptTable kept = kept_table_to_change(oid);
+  if (!ConditionalLockRelationOid(kept.companions.rows, ShareUpdateExclusiveLock)) return false;
+  return is_log_long(kept, min_rows) && merge_log(kept) > 0;
+}
+
+struct varlena* kept_counts_or_none(Oid oid, Snapshot snapshot, const char*& why) {
+  const Relation table = table_open(oid, NoLock);
+  const KeptTable* const found = find_kept_table(table);
+  table_close(table, NoLock);
+  if (found == nullptr) {
+    why = "they are gone";
+    return nullptr;
+  }
+  const KeptTable kept = *found;
+  PushActiveSnapshot(snapshot);
+  Problem problem;
+  struct varlena* const counts = fresh_counts(kept, {}, Answer::kFresh, &problem, true);
+  PopActiveSnapshot();
+  switch (problem) {
+    case Problem::kNone: break;
+    case Problem::kTooOld: why = "they are newer than the snapshot"; break;
+    case Problem::kMismatch: why = "they do not match the rows"; break;
+    case Problem::kNoRoom: why = "they need too much memory"; break;
+  }
+  if (problem == Problem::kMismatch)
+    ereport(WARNING,
+            (errcode(ERRCODE_DATA_CORRUPTED), errmsg("kept counts of table \"%s\" do not match its rows", get_rel_name(oid)),
+             errdetail("The rows are counted instead."), errhint("%s", kMismatchHint)));
+  return counts;
+}
 
 void insert_no_counts(const KeptTable& kept) {
   KeptWork* const work = ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace();
@@ -612,49 +755,20 @@ BATMAP_FUNCTION(batmap_kept_counts_of) { return kept_counts_answer(fcinfo, true)
 
 BATMAP_FUNCTION(batmap_merge_kept) {
   const KeptTable kept = kept_table_to_change(PG_GETARG_OID(0));
-  const char* const name = get_rel_name(kept.table);
   // Merges wait for each other, nobody else does. The view is locked because VACUUM never is on it.
   LockRelationOid(kept.companions.rows, ShareUpdateExclusiveLock);
-  AsOwner owner(kept.owner);
-  SPI_connect();
-  tie_companions(kept.table, kept.companions);
-  // What is merged, and what is deleted from the log, is what this snapshot sees: rows of transactions that are in
-  // progress stay in the log.
-  const Snapshot snapshot = RegisterSnapshot(GetTransactionSnapshot());
-  PushActiveSnapshot(snapshot);
-  KeptWork* const work = ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace();
-  read_change(kept, *work);
-  if (work->log_rows > 0) {
-    const SPIPlanPtr deletion = SPI_prepare(psprintf("DELETE FROM %s", qualified_name(kept.companions.log)), 0, nullptr);
-    if (deletion == nullptr) elog(ERROR, "statement failed: %s", SPI_result_code_string(SPI_result));
-    const int status = SPI_execute_snapshot(deletion, nullptr, nullptr, snapshot, InvalidSnapshot, false, true, 0);
-    if (status < 0) elog(ERROR, "statement failed: %s", SPI_result_code_string(status));
-    if (SPI_processed != work->log_rows) elog(ERROR, "log of table \"%s\" has changed during the merge", name);
-    const Stored stored =
-        read_stored(kept, {false, ContextOwned<std::vector<CountsKey>>::reserve(CurrentMemoryContext)->emplace()});
-    over_companions(name, [&] {
-      count_change(kept, {}, *work);
-      work->counts = KeptCounts::make(stored.supports, work->change, kept.has_texts, work->options);
-      work->counts->write_supports(work->bytes);
-    });
-    write_counts(kept, kUpdate, kSupportsPart, least_key(), work->bytes.begin(), work->bytes.size());
-    merge_chunks(kept, name, *work);
-  }
-  PopActiveSnapshot();
-  UnregisterSnapshot(snapshot);
-  const auto merged = static_cast<int64>(work->log_rows);
-  SPI_finish();
-  owner.end();
-  PG_RETURN_INT64(merged);
+  PG_RETURN_INT64(merge_log(kept));
 }
 
 BATMAP_FUNCTION(batmap_check_kept) {
   const KeptTable kept = kept_table_to_change(PG_GETARG_OID(0));
   bool matches = true;
   struct varlena* values[2] = {};
-  values[0] = fresh_counts(kept, {}, Answer::kFresh, &matches);
-  if (matches) values[1] = fresh_counts(kept, {}, Answer::kMirrored, &matches);
-  if (!matches) PG_RETURN_BOOL(false);
+  for (const Answer answer : {Answer::kFresh, Answer::kMirrored}) {
+    Problem problem;
+    values[static_cast<int>(answer)] = fresh_counts(kept, {}, answer, &problem);
+    if (problem != Problem::kNone) PG_RETURN_BOOL(false);
+  }
   AsOwner owner(kept.owner);
   SPI_connect();
   struct varlena* counted = recounted(kept, fcinfo->flinfo->fn_oid);

@@ -11,6 +11,15 @@ namespace batmap::pg {
 /// @param function  any function of the extension: the others lie in the same schema
 void count_kept_rows(const KeptTable& kept, Oid function);
 
+/// The counts of all items of a kept table in a snapshot, in the current memory context. Rights are not checked.
+/// @param table      locked by the caller
+/// @param[out] why   they cannot be used, if nothing is returned: they are newer than the snapshot, for example
+struct varlena* kept_counts_or_none(Oid table, Snapshot snapshot, const char*& why);
+
+/// Merges the changes of a table if its log has at least so many rows, and does not wait: not for who holds the table, nor for
+/// another merge. To be called in a transaction of its own. @return whether it has merged
+bool merge_if_long(Oid table, int min_rows);
+
 /// Writes the counts of no rows. SPI must be connected, as the owner.
 void insert_no_counts(const KeptTable& kept);
 

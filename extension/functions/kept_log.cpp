@@ -208,6 +208,8 @@ BATMAP_FUNCTION(batmap_keep_changes) {
   // What a trigger returns is a pointer, also if it is none.
   if (found == nullptr) PG_RETURN_POINTER(nullptr);  // its companions are gone
   const KeptTable kept = *found;
+  if (!TRIGGER_FIRED_BY_INSERT(trigger->tg_event) && !TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
+    check_children(trigger->tg_relation);
   const bool is_replica = SessionReplicationRole == SESSION_REPLICATION_ROLE_REPLICA;
   if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
     empty_companions(kept);

@@ -4,6 +4,7 @@
 #include <initializer_list>
 
 #include "extension/functions/kept_answer.h"
+#include "extension/functions/kept_worker.h"
 #include "extension/server/boundary.h"
 #include "extension/types/pair_counts_datum.h"
 
@@ -19,6 +20,12 @@ void run_statement(const char* text, bool reads) { run_statement(text, 0, nullpt
 void run_statement(const char* text, int count, Oid* types, Datum* values, bool reads) {
   const int status = SPI_execute_with_args(text, count, types, values, nullptr, reads, 0);
   if (status < 0) elog(ERROR, "statement failed: %s: %s", SPI_result_code_string(status), text);
+}
+
+void raise_renamed(const char* table) {
+  ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+                  errmsg("the companions of table \"%s\" were renamed during the statement", table), errhint("Try again.")));
+  pg_unreachable();
 }
 
 void tie_companions(Oid table, const Companions& companions) {
@@ -149,45 +156,26 @@ Companions make_companions(Oid table, const KeepCall& call, bool has_texts, Oid 
   trigger(kUpdateTrigger, "UPDATE", "REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT");
   trigger(kDeleteTrigger, "DELETE", "REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT");
   trigger(kTruncateTrigger, "TRUNCATE", "FOR EACH STATEMENT");
+  trigger(kAloneTrigger, "INSERT", "REFERENCING NEW TABLE AS new_rows FOR EACH ROW WHEN (false)");
   trigger(
       kRowTrigger, "INSERT OR UPDATE OR DELETE",
       psprintf("FOR EACH ROW WHEN (%s::pg_catalog.regclass IS NOT NULL AND %s::pg_catalog.regclass IS NOT NULL AND "
                "%s::pg_catalog.regclass IS NOT NULL)",
                quote_literal_cstr(rows.qualified), quote_literal_cstr(counts.qualified), quote_literal_cstr(log.qualified)));
   run_statement(psprintf("ALTER TABLE %s ENABLE REPLICA TRIGGER %s", name, kRowTrigger));
+  run_statement(psprintf("ALTER TABLE %s ENABLE REPLICA TRIGGER %s", name, kAloneTrigger));
   run_statement(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", name, kTruncateTrigger));
   CommandCounterIncrement();
-  return {rows.oid(), counts.oid(), log.oid()};
+  const Companions companions = {rows.oid(), counts.oid(), log.oid()};
+  if (!OidIsValid(companions.rows) || !OidIsValid(companions.counts) || !OidIsValid(companions.log))
+    raise_renamed(get_rel_name(table));
+  return companions;
 }
 
-/// The same as find_kept_table(), without its errors: a table that is not in order must not hide the others.
-const KeptTable* find_kept_table_or_none(Relation table) {
-  const MemoryContext caller = CurrentMemoryContext;
-  const ResourceOwner owner = CurrentResourceOwner;
-  const KeptTable* volatile kept = nullptr;
-  BeginInternalSubTransaction(nullptr);
-  MemoryContextSwitchTo(caller);
-  PG_TRY();
-  {
-    kept = find_kept_table(table);
-    ReleaseCurrentSubTransaction();
-  }
-  PG_CATCH();
-  {
-    MemoryContextSwitchTo(caller);
-    ErrorData* const error = CopyErrorData();
-    FlushErrorState();
-    RollbackAndReleaseCurrentSubTransaction();
-    // Only what this looks for is no error: a cancelled statement ends.
-    if (error->sqlerrcode != ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE &&
-        error->sqlerrcode != ERRCODE_FEATURE_NOT_SUPPORTED && error->sqlerrcode != ERRCODE_INVALID_OBJECT_DEFINITION)
-      ReThrowError(error);
-    FreeErrorData(error);
-  }
-  PG_END_TRY();
-  MemoryContextSwitchTo(caller);
-  CurrentResourceOwner = owner;
-  return kept;
+bool lock_without_waiting(const Companions& companions) {
+  for (const Oid companion : {companions.rows, companions.counts, companions.log})
+    if (!ConditionalLockRelationOid(companion, AccessShareLock)) return false;
+  return true;
 }
 
 }  // namespace
@@ -236,6 +224,7 @@ BATMAP_FUNCTION(batmap_keep) {
   SPI_finish();
   owner.end();
   count_kept_rows(kept_table_to_change(oid), fcinfo->flinfo->fn_oid);
+  announce_kept_table();
   PG_RETURN_VOID();
 }
 
@@ -257,7 +246,7 @@ BATMAP_FUNCTION(batmap_unkeep) {
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("counts of table \"%s\" are not kept", RelationGetRelationName(table)),
                     errhint("batmap_kept lists the tables whose counts are kept.")));
-  const List* const relations = is_kept ? droppable_companions(companions) : NIL;
+  const List* const relations = is_kept ? droppable_companions(table, companions) : NIL;
   const ListCell* cell;
   foreach (cell, relations) {
     const ObjectAddress address = {RelationRelationId, lfirst_oid(cell), 0};
@@ -268,7 +257,8 @@ BATMAP_FUNCTION(batmap_unkeep) {
   PG_RETURN_VOID();
 }
 
-// What the catalog says about a kept table. The first columns are NULL if it is not in order.
+// What the catalog says about a kept table. The first columns are NULL if it is not in order, all if one of the relations is
+// locked.
 BATMAP_FUNCTION(batmap_kept_of) {
   TupleDesc columns;
   if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE) elog(ERROR, "return type must be a row type");
@@ -276,17 +266,19 @@ BATMAP_FUNCTION(batmap_kept_of) {
   Datum values[6] = {};
   bool nulls[6] = {true, true, true, true, true, true};
   const Oid oid = PG_GETARG_OID(0);
-  const Relation table = try_relation_open(oid, AccessShareLock);
+  // The view must not wait for who holds one of the relations.
+  const bool is_free = ConditionalLockRelationOid(oid, AccessShareLock);
+  const Relation table = is_free ? try_relation_open(oid, NoLock) : nullptr;
   Companions companions;
-  if (table != nullptr && find_companions(table, companions)) {
+  if (table != nullptr && find_companions(table, companions) && lock_without_waiting(companions)) {
     const Oid relations[3] = {companions.rows, companions.counts, companions.log};
     for (int k = 0; k < 3; ++k) {
       values[3 + k] = ObjectIdGetDatum(relations[k]);
       nulls[3 + k] = false;
     }
-    const auto* const kept = find_kept_table_or_none(table);
+    const auto* const kept = find_kept_table_quietly(table);
     if (kept == nullptr) {
-      relation_close(table, AccessShareLock);
+      relation_close(table, NoLock);
       PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(columns, values, nulls)));
     }
     values[0] = DirectFunctionCall1(namein, CStringGetDatum(get_attname(oid, kept->tid, false)));
@@ -298,6 +290,6 @@ BATMAP_FUNCTION(batmap_kept_of) {
       nulls[2] = false;
     }
   }
-  if (table != nullptr) relation_close(table, AccessShareLock);
+  if (table != nullptr) relation_close(table, NoLock);
   PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(columns, values, nulls)));
 }

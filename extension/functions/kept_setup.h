@@ -12,6 +12,10 @@ void run_statement(const char* text, bool reads = false);
 /// The same with parameters.
 void run_statement(const char* text, int count, Oid* types, Datum* values, bool reads = false);
 
+/// A statement names companions in its text. If a schema was renamed since, it could have found others.
+/// @raises 40001
+[[noreturn]] void raise_renamed(const char* table);
+
 /// Ties the companions to the table, so that they are dropped with it. A dump does not contain these ties.
 void tie_companions(Oid table, const Companions& companions);
 

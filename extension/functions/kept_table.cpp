@@ -77,6 +77,10 @@ Relation open_companion(Oid companion, Relation table, char kind, std::initializ
   if (relation->rd_rel->relkind != kind) refuse_companion(companion, table_oid, "it is of another kind");
   if (relation->rd_rel->relowner != table->rd_rel->relowner)
     refuse_companion(companion, table_oid, "it has another owner than the table");
+  if (relation->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
+    refuse_companion(companion, table_oid,
+                     relation->rd_rel->relpersistence == RELPERSISTENCE_TEMP ? "it is temporary"
+                                                                             : "it is unlogged, so a crash would empty it");
   const TupleDesc has = RelationGetDescr(relation);
   bool same = has->natts == static_cast<int>(columns.size());
   int index = 0;
@@ -100,6 +104,38 @@ bool has_columns(Oid oid, char kind, std::initializer_list<const char*> names) {
   }
   if (get_attname(oid, ++number, true) != nullptr) return false;
   return true;
+}
+
+/// Whether tie_companions() has tied a relation to a table.
+bool is_tied_to(Oid relation, Oid on) {
+  bool found = false;
+  const Relation depend = table_open(DependRelationId, AccessShareLock);
+  ScanKeyData keys[2];
+  ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(RelationRelationId));
+  ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(on));
+  const SysScanDesc scan = systable_beginscan(depend, DependReferenceIndexId, true, nullptr, 2, keys);
+  while (const HeapTuple tuple = systable_getnext(scan)) {
+    const auto* const row = reinterpret_cast<Form_pg_depend>(GETSTRUCT(tuple));
+    found |= row->classid == RelationRelationId && row->objid == relation && row->deptype == DEPENDENCY_AUTO;
+  }
+  systable_endscan(scan);
+  table_close(depend, AccessShareLock);
+  return found;
+}
+
+/// How many row triggers of kept tables name a relation, each in its condition.
+int naming_triggers(Oid relation) {
+  int count = 0;
+  const Relation depend = table_open(DependRelationId, AccessShareLock);
+  ScanKeyData keys[2];
+  ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(RelationRelationId));
+  ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
+  const SysScanDesc scan = systable_beginscan(depend, DependReferenceIndexId, true, nullptr, 2, keys);
+  while (const HeapTuple tuple = systable_getnext(scan))
+    count += reinterpret_cast<Form_pg_depend>(GETSTRUCT(tuple))->classid == TriggerRelationId;
+  systable_endscan(scan);
+  table_close(depend, AccessShareLock);
+  return count;
 }
 
 bool has_bad_column(Node* node, void* table) {
@@ -181,6 +217,7 @@ void check_columns(Relation table, const KeptTable& kept) {
 
 /// Whether a trigger is enabled where it must fire.
 bool fires(const Trigger& trigger) {
+  if (strcmp(trigger.tgname, kAloneTrigger) == 0) return trigger.tgnewtable != nullptr;
   if (strcmp(trigger.tgname, kRowTrigger) == 0)
     return trigger.tgenabled == TRIGGER_FIRES_ON_REPLICA || trigger.tgenabled == TRIGGER_FIRES_ALWAYS;
   if (strcmp(trigger.tgname, kTruncateTrigger) == 0) return trigger.tgenabled == TRIGGER_FIRES_ALWAYS;
@@ -218,7 +255,7 @@ KeptTable read_kept_table(Relation table, const Companions& companions) {
     const Trigger& trigger = table->trigdesc->triggers[k];
     if (is_keep_trigger(trigger)) firing += fires(trigger);
   }
-  kept.all_fire = firing == 5;
+  kept.all_fire = firing == kTriggers;
   return kept;
 }
 
@@ -256,18 +293,35 @@ void make_cache() {
 }  // namespace
 
 bool is_keep_trigger(const Trigger& trigger) {
-  for (const char* const name : {kRowTrigger, kInsertTrigger, kUpdateTrigger, kDeleteTrigger, kTruncateTrigger})
+  for (const char* const name :
+       {kRowTrigger, kInsertTrigger, kUpdateTrigger, kDeleteTrigger, kTruncateTrigger, kAloneTrigger})
     if (strcmp(trigger.tgname, name) == 0) return is_ours(trigger);
   return false;
 }
 
-List* droppable_companions(const Companions& companions) {
+List* droppable_companions(Relation table, const Companions& companions) {
   List* found = NIL;
-  if (has_columns(companions.rows, RELKIND_VIEW, {"tid", "item"})) found = lappend_oid(found, companions.rows);
-  if (has_columns(companions.counts, RELKIND_RELATION, {"part", "low", "counts"}))
-    found = lappend_oid(found, companions.counts);
-  if (has_columns(companions.log, RELKIND_RELATION, {"tid", "item", "change"})) found = lappend_oid(found, companions.log);
+  // What comes from a dump is not tied to the table before the first merge.
+  const bool in_order = find_kept_table_quietly(table) != nullptr;
+  const auto add = [&](Oid companion, char kind, std::initializer_list<const char*> columns) {
+    if (has_columns(companion, kind, columns) && naming_triggers(companion) == 1 &&
+        (in_order || is_tied_to(companion, RelationGetRelid(table))))
+      found = lappend_oid(found, companion);
+  };
+  add(companions.rows, RELKIND_VIEW, {"tid", "item"});
+  add(companions.counts, RELKIND_RELATION, {"part", "low", "counts"});
+  add(companions.log, RELKIND_RELATION, {"tid", "item", "change"});
   return found;
+}
+
+void check_children(Relation table) {
+  if (!table->rd_rel->relhassubclass || find_inheritance_children(RelationGetRelid(table), NoLock) == NIL) return;
+  ereport(ERROR,
+          (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+           errmsg("rows of table \"%s\", whose counts are kept, cannot be changed while it has children",
+                  RelationGetRelationName(table)),
+           errdetail("Rows of the children are not counted, but a statement would change them, too."),
+           errhint("ALTER TABLE child NO INHERIT %s, or call batmap_unkeep.", qualified_name(RelationGetRelid(table)))));
 }
 
 bool is_integer_type(Oid type) {
@@ -345,6 +399,46 @@ const KeptTable* find_kept_table(Relation table) {
   }
   cached->kept = kept;
   return &cached->kept;
+}
+
+const KeptTable* find_kept_table_quietly(Relation table) {
+  const MemoryContext caller = CurrentMemoryContext;
+  const ResourceOwner owner = CurrentResourceOwner;
+  const KeptTable* volatile kept = nullptr;
+  BeginInternalSubTransaction(nullptr);
+  MemoryContextSwitchTo(caller);
+  PG_TRY();
+  {
+    kept = find_kept_table(table);
+    ReleaseCurrentSubTransaction();
+  }
+  PG_CATCH();
+  {
+    MemoryContextSwitchTo(caller);
+    ErrorData* const error = CopyErrorData();
+    FlushErrorState();
+    RollbackAndReleaseCurrentSubTransaction();
+    // Only what this looks for is no error: a cancelled statement ends.
+    if (error->sqlerrcode != ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE &&
+        error->sqlerrcode != ERRCODE_FEATURE_NOT_SUPPORTED && error->sqlerrcode != ERRCODE_INVALID_OBJECT_DEFINITION)
+      ReThrowError(error);
+    FreeErrorData(error);
+  }
+  PG_END_TRY();
+  MemoryContextSwitchTo(caller);
+  CurrentResourceOwner = owner;
+  return kept;
+}
+
+const KeptTable* kept_table_or_none(Relation table) {
+  const Form_pg_class form = table->rd_rel;
+  Companions companions;
+  if (IsInParallelMode() || form->relkind != RELKIND_RELATION || form->relispartition || form->relrowsecurity ||
+      form->relhassubclass || form->relpersistence != RELPERSISTENCE_PERMANENT || !find_companions(table, companions) ||
+      has_superclass(RelationGetRelid(table)))
+    return nullptr;
+  const KeptTable* const kept = find_kept_table_quietly(table);
+  return kept != nullptr && kept->all_fire ? kept : nullptr;
 }
 
 void check_owner(Relation table) {

@@ -6,7 +6,7 @@
 //   counts    a table (part int2, low, counts): part 0 has the supports of the items, part 1 the chunks by their low
 //             key (kernels/pairs/counts/kept_counts.h)
 //   log       a table (tid, item, change int2): the rows that came (+1) and went (-1) since the last merge
-// and five triggers. The row trigger, which fires only where changes are replicated, names the companions in its WHEN
+// and six triggers. The row trigger, which fires only where changes are replicated, names the companions in its WHEN
 // condition as constants of type regclass. So dumps, renaming and DROP are the server's, and nothing else is stored.
 //
 // Nothing in the catalog is trusted that another role could have made: all companions must belong to the owner of the
@@ -22,6 +22,10 @@ inline constexpr const char* kInsertTrigger = "batmap_keep_insert";
 inline constexpr const char* kUpdateTrigger = "batmap_keep_update";
 inline constexpr const char* kDeleteTrigger = "batmap_keep_delete";
 inline constexpr const char* kTruncateTrigger = "batmap_keep_truncate";
+/// It never fires. Because it is a row trigger with a transition table, the server refuses to make the table a partition, or a
+/// child of another table: rows would then change through the parent without a statement trigger.
+inline constexpr const char* kAloneTrigger = "batmap_keep_alone";
+inline constexpr int kTriggers = 6;
 
 /// The parts of the table of counts.
 inline constexpr int16 kSupportsPart = 0;
@@ -58,12 +62,23 @@ bool is_keep_trigger(const Trigger& trigger);
 /// The relations that the row trigger names. @return false if the table is not kept
 bool find_companions(Relation table, Companions& companions);
 
-/// Those of them that are there and look like companions. A list of OIDs.
-List* droppable_companions(const Companions& companions);
+/// Those of them that are certainly companions of this table. A role with the right TRIGGER, but no other, could have named
+/// relations of the owner that are none. A list of OIDs.
+List* droppable_companions(Relation table, const Companions& companions);
+
+/// Changes of rows of child tables are in no log. @raises 0A000 if the table has such
+void check_children(Relation table);
 
 /// @return nullptr if the table is not kept. Valid until the next call
 /// @raises 55000 if a companion has another owner or other columns than it must
 const KeptTable* find_kept_table(Relation table);
+
+/// The same without its errors. @return nullptr also where the companions are not in order
+const KeptTable* find_kept_table_quietly(Relation table);
+
+/// The same without errors, also if other things about the table mean that its counts cannot be right, or are not for all who
+/// may read its rows. @return nullptr if its counts cannot be asked for, or nothing can be found out in parallel mode
+const KeptTable* kept_table_or_none(Relation table);
 
 /// Opens a kept table for a question of the current user, and keeps the lock to the end of the transaction.
 /// @raises 42809, 55000 if the table is not kept, or if its counts cannot be right; 42501 if the user may not read

@@ -97,7 +97,8 @@ struct Attempt {
 };
 
 /// Adds the parameters and the names of columns to a query. @return whether they are known
-bool know_places(const QueryArguments& places, const PlannedCall& planned, InnerQuery& query) {
+/// @param has_columns  the names are those of its columns
+bool know_places(const QueryArguments& places, bool has_columns, const PlannedCall& planned, InnerQuery& query) {
   if (places.params == QueryArguments::kNone) return true;
   const auto known = [&](int index, auto use) {
     if (planned.first + index >= list_length(planned.arguments)) return true;
@@ -107,7 +108,7 @@ bool know_places(const QueryArguments& places, const PlannedCall& planned, Inner
     return value != nullptr;
   };
   return known(places.params, [&](Datum value) { query.params = value; }) &&
-         (!places.columns ||
+         (!places.columns || !has_columns ||
           (known(places.params - 2, [&](Datum name) { query.tid_column = NameStr(*DatumGetName(name)); }) &&
            known(places.params - 1, [&](Datum name) { query.item_column = NameStr(*DatumGetName(name)); })));
 }
@@ -133,7 +134,7 @@ bool plan_queries(const SupportedCall& layout, PlannedCall& planned, Cost& cost)
     const Const* const value = known_value(planned.root, argument);
     if (value == nullptr) return false;
     InnerQuery query{query_text(DatumGetTextPP(value->constvalue))};
-    if (!know_places(layout.places, planned, query)) return false;
+    if (!know_places(layout.places, k == 0, planned, query)) return false;
     const bool item_first = k == 0 && layout.first_item_first;
     if (!estimate_inner_query(query, item_first, planned.inputs[k])) return false;
     cost += planned.inputs[k].cost;
@@ -154,9 +155,9 @@ void estimate_call(void* arg) {
                                            : plan_queries(layout, *planned, estimate.cost)))
     return;
   estimate.has_cost = true;
-  bool has_items = layout.expect != nullptr;
-  for (int k = 0; k < layout.queries; ++k) has_items &= planned->inputs[k].has_items;
-  if (has_items) layout.expect(*planned, estimate);
+  bool is_known = layout.expect != nullptr;
+  for (int k = 0; k < layout.queries; ++k) is_known &= planned->inputs[k].has_items || !layout.needs_items;
+  if (is_known) layout.expect(*planned, estimate);
   attempt->estimate = estimate;
 }
 
@@ -220,6 +221,15 @@ double PlannedCall::share_with(int array_index, double items, double length) con
   const auto* const elements = DatumGetArrayTypeP(array->constvalue);
   const double listed = ArrayGetNItems(ARR_NDIM(elements), ARR_DIMS(elements));
   return items <= listed ? 1 : 1 - std::pow(1 - listed / items, length);
+}
+
+bool first_input_is_text(const Node* request) {
+  const Node* const node = IsA(request, SupportRequestRows)   ? reinterpret_cast<const SupportRequestRows*>(request)->node
+                           : IsA(request, SupportRequestCost) ? reinterpret_cast<const SupportRequestCost*>(request)->node
+                                                              : nullptr;
+  if (node == nullptr || !IsA(node, FuncExpr)) return false;
+  const auto* const call = reinterpret_cast<const FuncExpr*>(node);
+  return exprType(static_cast<Node*>(list_nth(call->args, type_arguments(call)))) == TEXTOID;
 }
 
 Node* support_call(Node* request, const SupportedCall& layout) {

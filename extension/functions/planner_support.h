@@ -56,7 +56,11 @@ struct SupportedCall {
   bool first_item_first = false;  // the columns of the first query are (item, tid)
   /// Sets the rows, and adds the cost of counting. Called if `has_items` of all inputs. nullptr: the rows are unknown.
   void (*expect)(const PlannedCall& call, CallEstimate& estimate) = nullptr;
+  bool needs_items = true;  // false: `expect` is called without `has_items`, too
 };
+
+/// Is the first argument of the call that is no type of items a query, and not a relation?
+bool first_input_is_text(const Node* request);
 
 /// Answers the requests of the planner for rows and cost. @return as a support function
 Node* support_call(Node* request, const SupportedCall& call);

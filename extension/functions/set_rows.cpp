@@ -34,12 +34,16 @@ bool receive_set(TupleTableSlot* slot, DestReceiver* self) {
   return true;
 }
 
+/// The type batmap in the schema of the extension.
+Oid set_type(Oid function) {
+  return GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("batmap"),
+                         ObjectIdGetDatum(get_func_namespace(function)));
+}
+
 /// @raises 42804 unless the columns are an id and a batmap
 void check_types(const TwoColumns& columns, Oid id_type, Oid function) {
   check_key_type(columns.types[0], id_type, "first", "ids");
-  // The type batmap in the schema of the extension.
-  const Oid set = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("batmap"),
-                                  ObjectIdGetDatum(get_func_namespace(function)));
+  const Oid set = set_type(function);
   if (getBaseType(columns.types[1]) != set)
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                     errmsg("second column of the input query must be %s, not %s", format_type_be(set),
@@ -48,6 +52,26 @@ void check_types(const TwoColumns& columns, Oid id_type, Oid function) {
 }
 
 }  // namespace
+
+bool has_set_rows(const TableInput& input) {
+  const MemoryContext caller = MemoryContextSwitchTo(input.context);
+  const InnerQuery query = input.query();
+  bool has_sets = false;
+  if (query.tid_column == nullptr && query.item_column == nullptr) {
+    ErrorContextCallback errors;
+    enter_inner_query(errors, query.text);
+    int column = 0;
+    ListCell* cell;
+    foreach (cell, analyze_select(query, QueryInput{}.columns)->targetList) {
+      const auto* const target = static_cast<const TargetEntry*>(lfirst(cell));
+      if (target->resjunk || ++column != 2) continue;
+      has_sets = getBaseType(exprType(reinterpret_cast<Node*>(target->expr))) == set_type(input.fcinfo->flinfo->fn_oid);
+    }
+    leave_inner_query(errors);
+  }
+  MemoryContextSwitchTo(caller);
+  return has_sets;
+}
 
 void read_set_rows(const TableInput& input, MemoryMeter& meter, SetRows& rows) {
   const InnerQuery query = input.query();

@@ -22,6 +22,10 @@ struct SetRows {
   uint64_t count = 0;               // of the rows without a NULL
 };
 
+/// Does the query return sets as its second column? False where the call names the columns.
+/// @raises what analyze_select() does
+bool has_set_rows(const TableInput& input);
+
 /// @param input  its item_type is that of the ids @param meter  is charged for ids that are not integers
 /// @raises 42804 unless the columns are an id and a batmap
 void read_set_rows(const TableInput& input, MemoryMeter& meter, SetRows& rows);

@@ -1,10 +1,19 @@
-// Table functions batmap_count_pairs and batmap_count_pairs_of: arguments, the list of pairs, the rows, and rows of the answer.
+// Table functions batmap_count_pairs and batmap_count_pairs_of: arguments, the list of pairs, the rows or sets, and rows of
+// the answer.
 #include <algorithm>
+#include <memory>
 
+#include "extension/functions/planner_support.h"
+#include "extension/functions/set_rows.h"
 #include "extension/functions/support_stream.h"
 #include "extension/functions/table_input.h"
 #include "extension/input/pair_list.h"
+#include "extension/input/run_costs.h"
+#include "extension/server/device_use.h"
+#include "extension/server/settings.h"
+#include "extension/types/set_datum.h"
 #include "pairs/listed_answers.h"
+#include "pairs/listed_sets.h"
 
 #include "extension/server/pg.h"
 
@@ -15,10 +24,25 @@ namespace {
 
 constexpr const char* kPairColumnNames = "the two items of a pair";
 
-/// The engine's side of one call.
-struct CountPairsCall : PairRowsCall<PairQuery, ListedAnswers> {
-  using PairRowsCall::PairRowsCall;
+/// Over rows or over sets.
+class CountPairsRun {
+ public:
+  explicit CountPairsRun(std::unique_ptr<ListedAnswers> of_rows) : of_rows_(std::move(of_rows)) {}
+  explicit CountPairsRun(std::unique_ptr<ListedSets> of_sets) : of_sets_(std::move(of_sets)) {}
 
+  bool next(PairBatch& batch) { return of_rows_ ? of_rows_->next(batch) : of_sets_->next(batch); }
+  const RunRecord& record() const { return of_rows_ ? of_rows_->record() : of_sets_->record(); }
+
+ private:
+  std::unique_ptr<ListedAnswers> of_rows_;
+  std::unique_ptr<ListedSets> of_sets_;
+};
+
+/// The engine's side of one call.
+struct CountPairsCall : PairRowsCall<PairQuery, CountPairsRun> {
+  explicit CountPairsCall(MemoryContext context) : PairRowsCall(context), sets(meter) {}
+
+  SetCollection sets;
   std::optional<RowLog> rows;
   std::optional<RowLog> list;
   std::optional<RowLog> ranks;  // the list by the items that the rows have, if that is another
@@ -42,11 +66,30 @@ class CountPairsStream final : public SupportStream<CountPairsCall> {
     const bool supports = call.query.supports || wants_total_;
     begin(rows.kind, rows.count, [&] {
       const RowLog& list = call.ranks ? *call.ranks : *call.list;
-      call.run.emplace(call.list->chunks(), list.chunks(), rows.chunks(), supports, call.options);
+      call.run.emplace(std::make_unique<ListedAnswers>(call.list->chunks(), list.chunks(), rows.chunks(), supports,
+                                                       call.query.device, call.options));
       call.ranks.reset();
       call.rows.reset();
     });
     drop_relation(rows);
+    total_ = static_cast<int64_t>(call.run->record().transactions);
+    return this;
+  }
+
+  /// The same over the sets of the call.
+  RowStream* run_sets(const Dictionary* items) {
+    items_ = items;
+    CountPairsCall& call = this->call();
+    begin("stream", call.sets.size(), [&] {
+      const RowLog& list = call.ranks ? *call.ranks : *call.list;
+      const ListedSetsQuery query{.supports = call.query.supports,
+                                  .total = wants_total_ || wants_distinct_,
+                                  .kernel = &selected_set_kernel(),
+                                  .device = call.query.device};
+      call.run.emplace(
+          std::make_unique<ListedSets>(std::move(call.sets), call.list->chunks(), list.chunks(), query, call.options));
+      call.ranks.reset();
+    });
     total_ = static_cast<int64_t>(call.run->record().transactions);
     return this;
   }
@@ -57,6 +100,7 @@ class CountPairsStream final : public SupportStream<CountPairsCall> {
     const ColumnSet ratios = one(kSupport) | one(kConfidence) | one(kConfidenceBa) | one(kLift);
     set_nan_is_null(ratios | (call().query.measure ? one(kScore) : 0));
     wants_total_ = (wanted & (one(kTotal) | one(kSupport))) != 0;
+    wants_distinct_ = (wanted & (one(kLift) | (call().query.measure ? one(kScore) : 0))) != 0;
   }
 
  private:
@@ -65,12 +109,14 @@ class CountPairsStream final : public SupportStream<CountPairsCall> {
   const Dictionary* items_ = nullptr;
   int64_t total_ = 0;
   bool wants_total_ = true;
+  bool wants_distinct_ = true;  // a measure needs the total
 };
 
 void read_arguments(const Arguments& arguments, PairQuery& query) {
   const char* const measure = arguments.string(kMeasure, nullptr);
   guarded([&] {
     if (measure != nullptr) query.measure = parse_pair_measure(measure, MeasureUse::kValue);
+    query.device = selected_devices();
   });
 }
 
@@ -90,6 +136,43 @@ Dictionary* read_list(const InnerQuery& query, Oid item_type, bool by_bytes, Oid
   return input.items;
 }
 
+/// The list by the ranks of its items among those of a relation or of sets; -1 for an item that is not there.
+void rank_list(const Dictionary& items, Dictionary& listed, CountPairsCall& call, MemoryContext context);
+
+/// The steps of a call over sets.
+RowStream* count_in_sets(const TableInput& input, CountPairsStream* stream) {
+  CountPairsCall& call = stream->call();
+  Oid collation;
+  Dictionary* const listed = read_list(query_argument(input.fcinfo, input.index + 1, input.index + 2, kPairsOfQuery),
+                                       input.item_type, false, collation, call, input.context);
+  SetRows rows;
+  rows.take = [](void* sets, int64_t id, Datum set) {
+    const std::span<const std::byte> bytes = set_bytes(PG_DETOAST_DATUM_PACKED(set));
+    guarded([&] { static_cast<SetCollection*>(sets)->add(id, bytes); });
+  };
+  rows.arg = &call.sets;
+  read_set_rows(input, call.meter, rows);
+  bool is_repeated = false;
+  int64_t repeated = 0;
+  guarded([&] {
+    if (rows.ids != nullptr) call.sets.rename(rows.ranks);
+    if (const std::optional<int64_t> id = repeated_id(call.sets, call.options)) is_repeated = true, repeated = *id;
+  });
+  if (is_repeated) {
+    Oid output;
+    bool is_varlena;
+    getTypeOutputInfo(rows.ids != nullptr ? input.item_type : INT8OID, &output, &is_varlena);
+    ereport(
+        ERROR,
+        (errcode(ERRCODE_CARDINALITY_VIOLATION),
+         errmsg(rows.ids != nullptr ? "more than one set has the id \"%s\"" : "more than one set has the id %s",
+                OidOutputFunctionCall(output, rows.ids != nullptr ? rows.ids->values[repeated] : Int64GetDatum(repeated))),
+         errhint("An id names one set here: combine the sets of an id with batmap_union_agg.")));
+  }
+  if (rows.ids != nullptr && listed != nullptr) rank_list(*rows.ids, *listed, call, input.context);
+  return stream->run_sets(listed);
+}
+
 /// The steps of a call over a query.
 /// @param first  the index of the query; that of the pairs follows, then the other arguments
 RowStream* count_in_query(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int first, Oid item_type,
@@ -100,6 +183,9 @@ RowStream* count_in_query(FunctionCallInfo fcinfo, MemoryContext context, const 
   query_input(fcinfo, context, operation, first + 1, kPairsOfQuery);
   read_arguments({fcinfo, first + 2}, call.query);
   stream->want_columns(wanted);
+  TableInput sets = query_input(fcinfo, context, operation, first, kQuery, item_type);
+  sets.after_input = first + 2;
+  if (has_set_rows(sets)) return count_in_sets(sets, stream);
   guarded([&] { call.rows.emplace(call.meter); });
   QueryInput input{&*call.rows, &call.progress, item_type, nullptr, nullptr, 0, false, false};
   const InnerQuery query = query_argument(fcinfo, first, first + 2, kQuery);
@@ -112,7 +198,6 @@ RowStream* count_in_query(FunctionCallInfo fcinfo, MemoryContext context, const 
   return stream->run(query_rows(input), input.items);
 }
 
-/// The list by the ranks of its items among those of a relation; -1 for an item that is not there.
 void rank_list(const Dictionary& items, Dictionary& listed, CountPairsCall& call, MemoryContext context) {
   const size_t bytes = Max(listed.count, 1) * sizeof(int64_t);
   guarded([&] {
@@ -158,6 +243,13 @@ RowStream* count_in_relation(FunctionCallInfo fcinfo, MemoryContext context, con
   return stream->run(rows, listed);
 }
 
+/// An answer for each row of the list.
+void expect_listed(const PlannedCall& call, int list, CallEstimate& estimate) {
+  estimate.rows = call.inputs[list].rows;
+  estimate.has_rows = true;
+  estimate.cost += estimate.rows * kListedPairOperators * cpu_operator_cost;
+}
+
 }  // namespace
 
 BATMAP_TABLE_FUNCTION(batmap_count_pairs_query) {
@@ -182,4 +274,27 @@ BATMAP_TABLE_FUNCTION(batmap_count_pairs_text_relation) {
 
 BATMAP_TABLE_FUNCTION(batmap_count_pairs_of_relation) {
   return count_in_relation(fcinfo, context, "batmap_count_pairs_of", 1, item_type_argument(fcinfo), wanted);
+}
+
+BATMAP_FUNCTION(batmap_count_pairs_support) {
+  static const SupportedCall kOfQuery{
+      2,
+      2,
+      SupportedCall::kNone,
+      SupportedCall::kNone,
+      kQuery,
+      false,
+      [](const PlannedCall& call, CallEstimate& estimate) { expect_listed(call, 1, estimate); },
+      false};
+  static const SupportedCall kOfRelation{
+      2,
+      1,
+      SupportedCall::kNone,
+      SupportedCall::kNone,
+      kPairsOfRelation,
+      false,
+      [](const PlannedCall& call, CallEstimate& estimate) { expect_listed(call, 0, estimate); },
+      false};
+  auto* const request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
+  PG_RETURN_POINTER(support_call(request, first_input_is_text(request) ? kOfQuery : kOfRelation));
 }

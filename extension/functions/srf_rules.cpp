@@ -199,3 +199,29 @@ BATMAP_FUNCTION(batmap_rules_support) {
   static const SupportedCall kCall{1, 1, kTopK, kMaxResults, kQuery, false, expect_rules};
   PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
 }
+
+// The rules of two items over pair counts are SQL, which has no other way to raise these errors.
+BATMAP_FUNCTION(batmap_check_rules) {
+  const Arguments arguments{fcinfo, 0};
+  RuleQuery query;
+  query.itemsets.min_count = arguments.int8(0);
+  query.itemsets.min_support = arguments.float8(1);
+  query.min_confidence = arguments.float8(2);
+  query.min_lift = arguments.float8(3);
+  query.top_k = arguments.int8(4);
+  const char* const measure = arguments.string(5, "confidence");
+  guarded([&] {
+    query.measure = parse_pair_measure(measure, MeasureUse::kRankRules);
+    query.check();
+  });
+  PG_RETURN_BOOL(true);
+}
+
+BATMAP_FUNCTION(batmap_check_items) {
+  if (PG_ARGISNULL(0) || PG_ARGISNULL(1)) PG_RETURN_BOOL(true);
+  if (array_contains_nulls(PG_GETARG_ARRAYTYPE_P(1)))
+    ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+                    errmsg("%s must not contain NULL", text_to_cstring(PG_GETARG_TEXT_PP(0))),
+                    errhint("Use array_remove(..., NULL).")));
+  PG_RETURN_BOOL(true);
+}

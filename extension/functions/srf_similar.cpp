@@ -113,6 +113,17 @@ BATMAP_TABLE_FUNCTION(batmap_similar_of_query) {
 }
 
 BATMAP_FUNCTION(batmap_similar_support) {
-  static const SupportedCall kCall{2, 1, kTopK, SupportedCall::kNone, kQuery};
+  // How many sets are like another is not known: as many as the server expects of any match.
+  static const SupportedCall kCall{2,
+                                   1,
+                                   kTopK,
+                                   SupportedCall::kNone,
+                                   kQuery,
+                                   false,
+                                   [](const PlannedCall& call, CallEstimate& estimate) {
+                                     estimate.rows = call.inputs[0].rows * DEFAULT_MATCHING_SEL;
+                                     estimate.has_rows = true;
+                                   },
+                                   false};
   PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
 }

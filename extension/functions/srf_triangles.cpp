@@ -1,8 +1,10 @@
 // Table functions batmap_triangles, batmap_edge_triangles and batmap_edge_triangles_of: edges from a query, and rows of the
 // answer.
 #include "extension/functions/pair_stream.h"
+#include "extension/functions/planner_support.h"
 #include "extension/functions/table_input.h"
 #include "extension/input/pair_list.h"
+#include "extension/input/run_costs.h"
 #include "pairs/triangle_run.h"
 
 #include "extension/server/pg.h"
@@ -120,4 +122,21 @@ BATMAP_TABLE_FUNCTION(batmap_edge_triangles_text_query) {
 BATMAP_TABLE_FUNCTION(batmap_edge_triangles_of_query) {
   return find_triangles<EdgeTriangles>(
       query_input(fcinfo, context, "batmap_edge_triangles_of", 1, kEdgesQuery, item_type_argument(fcinfo)));
+}
+
+/// Planner support of the forms with an answer for each edge.
+BATMAP_FUNCTION(batmap_edge_triangles_support) {
+  static const SupportedCall kCall{1,
+                                   1,
+                                   SupportedCall::kNone,
+                                   SupportedCall::kNone,
+                                   kEdgesQuery,
+                                   false,
+                                   [](const PlannedCall& call, CallEstimate& estimate) {
+                                     estimate.rows = call.inputs[0].rows;
+                                     estimate.has_rows = true;
+                                     estimate.cost += estimate.rows * kListedPairOperators * cpu_operator_cost;
+                                   },
+                                   false};
+  PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
 }

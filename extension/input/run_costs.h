@@ -10,6 +10,9 @@ constexpr double kRowOperators = 2;              // read a row into the log and 
 constexpr double kCodedRowOperators = 6;         // the same, with a look-up of its values
 constexpr double kPairInstanceOperators = 0.05;  // count; a bit high for very dense and very sparse relations
 
+constexpr double kListedPairOperators =
+    8;  // read a pair of a list and count it, if its rows are few: bench/listed_bench.cpp
+
 constexpr double kItemsetOperators = 4;   // count an itemset in bits, if there are few itemsets
 constexpr double kBitsAnOperator = 1000;  // transactions in which an itemset is counted by one more operator
 

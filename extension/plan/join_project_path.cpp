@@ -7,6 +7,7 @@
 #include "extension/input/node_pack_rows.h"
 #include "extension/input/run_costs.h"
 #include "extension/plan/join_estimate.h"
+#include "extension/plan/join_kept.h"
 #include "extension/plan/join_lookups.h"
 #include "extension/plan/node_expand_rows.h"
 #include "extension/plan/plain_plan.h"
@@ -405,6 +406,11 @@ Path* join_project_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output
   startup += memory.cost;
   // A run that finds the memory too small leaves the answer to the plain plan.
   if (memory.bytes > static_cast<double>(memory_limit_bytes())) startup += plain->total_cost;
+  if (const KeptInput kept = kept_input(root, query, spec); OidIsValid(kept.table) && kept.cost < startup) {
+    spec.kept_table = static_cast<int>(kept.table);
+    spec.kept_counts = static_cast<int>(kept.counts);
+    startup = kept.cost;
+  }
   QualCost quals;
   cost_qual_eval(&quals, query.quals, root);
   const QualCost target = path->path.pathtarget->cost;

@@ -38,8 +38,10 @@ struct JoinProjectSpec {
   int comparisons;    // of items: the first of the conditions, to be checked before aggregates are computed
   int has_threshold;  // its bound is the first of custom_exprs
   int threshold_excluded;
-  int has_limit;   // the next of custom_exprs
-  int has_offset;  // the next of custom_exprs; arguments and conditions of aggregates follow
+  int has_limit;    // the next of custom_exprs
+  int has_offset;   // the next of custom_exprs; arguments and conditions of aggregates follow
+  int kept_table;   // Oid: its kept counts are read instead of the input (join_kept.h); 0: none are
+  int kept_counts;  // Oid: the companion with the counts
 
   const Side& side(int number) const { return sides[self_join ? 0 : number]; }
   bool adds_up() const { return sides[0].adds_up != 0; }

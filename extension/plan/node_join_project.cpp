@@ -11,6 +11,7 @@
 #include "extension/input/key_encoder.h"
 #include "extension/plan/explain_why.h"
 #include "extension/plan/join_aggregates.h"
+#include "extension/plan/join_kept.h"
 #include "extension/plan/join_lookups.h"
 #include "extension/plan/join_project_path.h"
 #include "extension/plan/join_project_rows.h"
@@ -115,6 +116,7 @@ struct JoinProjectState {
   const RunningSums* sums;                             // nullptr: the node counts
   PlainItem plain_items[2];                            // if every row is plain
   const char* why_plain;                               // the plain plan answers
+  const char* why_not_kept;  // the rows are counted although the plan has kept counts; else nullptr
   bool opened;
   bool finished;
   bool plain_answers;
@@ -163,6 +165,8 @@ void begin_scan(CustomScanState* node, EState* estate, int eflags) {
   state->comparisons = ExecInitQual(list_copy_head(quals, state->spec.comparisons), &node->ss.ps);
   node->ss.ps.qual = ExecInitQual(list_copy_tail(quals, state->spec.comparisons), &node->ss.ps);
   state->context = AllocSetContextCreate(estate->es_query_cxt, "batmap run", ALLOCSET_DEFAULT_SIZES);
+  if (state->spec.kept_table != 0 && (eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0)
+    state->why_not_kept = why_not_kept(static_cast<Oid>(state->spec.kept_table), estate);
 }
 
 /// Evaluates an expression that stays the same during a run. @return false if it is NULL
@@ -219,9 +223,11 @@ void open_rows(JoinProjectState* state) {
     JoinProjectInputs inputs{state->spec, state->lists, &state->base.ss.ps, {}, {}, {}, {}};
     for (int side = 0; side < 2; ++side) inputs.plans[side] = state->inputs[side];
     for (int number = 0; number < JoinProjectSpec::kLookups; ++number) inputs.lookups[number] = state->lookups[number];
+    if (state->spec.kept_table != 0 && state->why_not_kept == nullptr)
+      state->rows = open_kept(inputs, bounds, state->context, state->why_not_kept);
     if (state->spec.adds_up())
       state->rows = open_sums(inputs, bounds, state->context, state->sums, state->why_plain);
-    else
+    else if (state->rows.stream == nullptr)
       state->rows = open_join_project(inputs, bounds, state->context);
     for (int side = 0; side < 2; ++side) state->items[side] = inputs.items[state->spec.self_join ? 0 : side];
     for (int number = 0; number < JoinProjectSpec::kLookups; ++number) state->found[number] = inputs.found[number];
@@ -416,6 +422,14 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
                           es);
   }
   explain_lookups(state, here, es);
+  if (spec.kept_table != 0) {
+    const char* const counts = get_rel_name(static_cast<Oid>(spec.kept_counts));
+    ExplainPropertyText(
+        "Kept Counts",
+        psprintf("%s%s%s%s", counts != nullptr ? counts : "?", state->why_not_kept != nullptr ? " (not used: " : "",
+                 state->why_not_kept != nullptr ? state->why_not_kept : "", state->why_not_kept != nullptr ? ")" : ""),
+        es);
+  }
   ExplainPropertyText("Counts", kCounts[static_cast<int>(spec.counting)], es);
   static const char* const kPairs[] = {"all",
                                        "smaller item first",
@@ -431,6 +445,7 @@ void explain_scan(CustomScanState* node, List* ancestors, ExplainState* es) {
   int at = 0;
   if (spec.has_threshold) explain_bound(state, "Threshold", spec.threshold_excluded ? "> " : ">= ", at++, ancestors, es);
   if (spec.has_limit) explain_bound(state, "Best", "", at++, ancestors, es);
+  if (!es->analyze && spec.kept_table != 0) return;
   if (!es->analyze) {  // both are chosen when the inputs have been read and their sizes are known
     ExplainPropertyText("Device", "auto", es);
     ExplainPropertyText("Method", "auto", es);

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +17,6 @@
 #include "extension/server/gpu_process.h"
 #include "extension/server/settings.h"
 #include "pairs/choose.h"
-#include "process/gpu_client.h"
 
 #include "extension/server/pg.h"
 
@@ -73,6 +71,17 @@ Offload& backend_offload() {
   };
   static Offload offload(load, {find, [] { return !has_own && std::chrono::steady_clock::now() - last_look >= kNextLook; }});
   return offload;
+}
+
+std::optional<process::ProcessUse> gpu_process_use() {
+  process::ProcessUse use;
+  if (process::is_connected() && process::ask_use(use)) return use;
+  return std::nullopt;
+}
+
+std::optional<process::ProcessUse> awake_gpu_process_use() {
+  if (!process::is_connected()) backend_offload().find();
+  return gpu_process_use();
 }
 
 DeviceUse selected_devices() {
@@ -166,11 +175,11 @@ BATMAP_FUNCTION(batmap_devices) {
       cold.ready = 0;
       list.break_even.push_back({break_even_rows({&cold, 1}), break_even_rows({&device, 1})});
     }
-    if (process::ProcessUse use; process::is_connected() && process::ask_use(use)) list.use = use;
+    list.use = gpu_process_use();
     list.why_not = offload.why_not();
     if (list.devices.empty() && list.why_not.empty()) list.why_not = "batmap.gpu_devices names no device that is there";
   });
-  constexpr int kColumns = 17;
+  constexpr int kColumns = 19;
   constexpr int kReason = kColumns - 1;
   if (list.devices.empty()) {
     Datum values[kColumns] = {};
@@ -202,10 +211,11 @@ BATMAP_FUNCTION(batmap_devices) {
       nulls[at] = rows == 0;
       values[at++] = Int64GetDatum(rows);
     }
-    nulls[at] = nulls[at + 1] = nulls[at + 2] = !list.use;
+    std::fill_n(nulls + at, 5, !list.use);
     const process::ProcessUse use = list.use.value_or(process::ProcessUse{});
     values[at++] = Int32GetDatum(use.pid);
-    values[at++] = Int32GetDatum(static_cast<int32_t>(use.sessions));
+    for (const uint32_t sessions : {use.sessions, use.running, use.waiting})
+      values[at++] = Int32GetDatum(static_cast<int32_t>(sessions));
     values[at++] = Int64GetDatum(static_cast<int64_t>(use.memory_bytes[static_cast<uint32_t>(device.index) % kMaxDevices]));
     nulls[at] = list.why_not.empty();
     values[at++] = CStringGetTextDatum(list.why_not.c_str());

@@ -2,15 +2,22 @@
 // the limits that the settings put on its use.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "accel/offload.h"
+#include "process/gpu_client.h"
 
 namespace batmap::pg {
 
 /// The one Offload of the backend; it lives as long as the backend. It uses the GPU process of the server
 /// (gpu_process.h), or loads the module itself where batmap.gpu_process is off or that process cannot be used.
 Offload& backend_offload();
+
+/// The use of the GPU process, if this session is connected to it.
+std::optional<process::ProcessUse> gpu_process_use();
+/// The same; connects first if that process runs and has a GPU awake. Runs inside guarded.
+std::optional<process::ProcessUse> awake_gpu_process_use();
 
 /// The path of the module that batmap.accelerator names.
 std::string accelerator_path();

@@ -3,7 +3,9 @@
 
 #include <initializer_list>
 
+#include "extension/server/boundary.h"
 #include "extension/server/budget.h"
+#include "extension/server/device_use.h"
 
 #include "extension/server/pg.h"
 
@@ -126,6 +128,38 @@ void ProgressReport::finish() {
 
 using namespace batmap::pg;
 
+namespace {
+
+/// A row of the GPU process, if there is one and a GPU is awake: how many sessions it works for, and the memory of the GPUs.
+void show_gpu_process(ReturnSetInfo* result, bool sees_all) {
+  int32_t pid = 0;
+  uint32_t running = 0;
+  uint32_t waiting = 0;
+  uint64_t memory = 0;
+  guarded([&] {
+    const std::optional<batmap::process::ProcessUse> use = awake_gpu_process_use();
+    if (!use) return;
+    pid = use->pid;
+    running = use->running;
+    waiting = use->waiting;
+    for (const uint64_t bytes : use->memory_bytes) memory += bytes;
+  });
+  if (pid == 0) return;
+  Datum values[12] = {Int32GetDatum(pid)};
+  bool nulls[12];
+  memset(nulls, true, sizeof nulls);
+  nulls[0] = false;
+  if (sees_all) {
+    values[3] = CStringGetTextDatum("GPU process");
+    values[4] = CStringGetTextDatum(psprintf("%u running, %u waiting", running, waiting));
+    values[11] = Int64GetDatum(static_cast<int64>(memory));
+    nulls[3] = nulls[4] = nulls[11] = false;
+  }
+  tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+}  // namespace
+
 BATMAP_FUNCTION(batmap_progress) {
   if (entries == nullptr)
     ereport(ERROR,
@@ -161,5 +195,6 @@ BATMAP_FUNCTION(batmap_progress) {
     Assert(at == 12);
     tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
   }
+  show_gpu_process(result, sees_all);
   return Datum{0};
 }

@@ -91,6 +91,14 @@ void define_settings() {
   DefineCustomBoolVariable("batmap.enable_nearest",
                            "Enables the planner's use of a GIN index for the sets nearest to a set.", nullptr,
                            &settings.enable_nearest, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
+  DefineCustomBoolVariable("batmap.enable_kept_counts",
+                           "Enables the planner's use of kept counts for joins of a kept table with itself.", nullptr,
+                           &settings.enable_kept_counts, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
+  DefineCustomIntVariable("batmap.merge_interval", "Time between two background merges of kept counts.",
+                          "0 turns them off. They run where batmap is in shared_preload_libraries.",
+                          &settings.merge_interval_s, 60, 0, 24 * 3600, PGC_SIGHUP, GUC_UNIT_S, nullptr, nullptr, nullptr);
+  DefineCustomIntVariable("batmap.merge_rows", "Changes of a kept table from which on a background merge takes them.",
+                          nullptr, &settings.merge_rows, 1000, 1, INT_MAX, PGC_SUSET, 0, nullptr, nullptr, nullptr);
   DefineCustomRealVariable("batmap.similarity_threshold",
                            "The least Jaccard index of two sets that are like each other (%).", nullptr,
                            &settings.similarity_threshold, 0.3, 0, 1, PGC_USERSET, 0, nullptr, nullptr, nullptr);

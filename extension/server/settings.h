@@ -17,6 +17,9 @@ struct Settings {
   int on_truncation;    // OnTruncation
   bool enable_join_project;
   bool enable_nearest;
+  bool enable_kept_counts;
+  int merge_interval_s;  // 0: the launcher sleeps
+  int merge_rows;
   double similarity_threshold;
   bool explain_why;
   bool gpu_process;

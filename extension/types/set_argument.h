@@ -1,7 +1,7 @@
 // Arguments of type batmap. A stored set is large and usually lies outside its row, so fetching it costs more
 // than intersecting it. Therefore
 //  - functions of two sets keep the sets that they fetch as long as the calling expression lives (fn_mcxt),
-//    by toast pointer. All expressions of the backend together keep at most a quarter of batmap.work_mem and
+//    by toast pointer, from its second call on. All expressions of the backend together keep at most a quarter of batmap.work_mem and
 //    drop sets by second chance (set_store.h). The planes are aligned to 64 bytes. A nested loop over n sets
 //    fetches each about once;
 //  - what the header tells costs one chunk of the value, and membership costs the header and one or two blocks.

@@ -10,7 +10,7 @@
 #include "extension/types/set_argument.h"
 #include "extension/types/set_datum.h"
 #include "extension/types/set_likeness.h"
-#include "set/set_decode.h"
+#include "extension/types/set_slice.h"
 #include "set/set_intersect.h"
 #include "set/set_operations.h"
 
@@ -49,6 +49,12 @@ int64 signed_count(uint64_t count) { return static_cast<int64>(count); }
 float8 ratio(float8 numerator, float8 denominator) { return denominator == 0 ? 1.0 : numerator / denominator; }
 
 float8 jaccard(const Counts& c) { return ratio(static_cast<float8>(c.both), static_cast<float8>(c.either())); }
+
+Datum end_of(FunctionCallInfo fcinfo, SetEnd end) {
+  const std::optional<uint64_t> element = sliced_end(PG_GETARG_DATUM(0), end);
+  if (!element) PG_RETURN_NULL();
+  PG_RETURN_INT64(signed_count(*element));
+}
 
 /// The set with x added or removed.
 Datum change_element(FunctionCallInfo fcinfo, bool add) {
@@ -99,18 +105,8 @@ BATMAP_FUNCTION(batmap_cardinality) { PG_RETURN_INT64(signed_count(set_header(fc
 BATMAP_FUNCTION(batmap_is_empty) { PG_RETURN_BOOL(set_header(fcinfo, 0).empty()); }
 BATMAP_FUNCTION(batmap_universe) { PG_RETURN_INT64(signed_count(set_header(fcinfo, 0).universe())); }
 
-BATMAP_FUNCTION(batmap_min) {
-  const SetView set = set_argument(fcinfo, 0);
-  const std::optional<uint64_t> element = guarded([&] { return set_min(set, backend_cancel_token()); });
-  if (!element) PG_RETURN_NULL();
-  PG_RETURN_INT64(signed_count(*element));
-}
-BATMAP_FUNCTION(batmap_max) {
-  const SetView set = set_argument(fcinfo, 0);
-  const std::optional<uint64_t> element = guarded([&] { return set_max(set, backend_cancel_token()); });
-  if (!element) PG_RETURN_NULL();
-  PG_RETURN_INT64(signed_count(*element));
-}
+BATMAP_FUNCTION(batmap_min) { return end_of(fcinfo, SetEnd::kMin); }
+BATMAP_FUNCTION(batmap_max) { return end_of(fcinfo, SetEnd::kMax); }
 
 BATMAP_FUNCTION(batmap_and_cardinality) { PG_RETURN_INT64(signed_count(counts_of(fcinfo).both)); }
 BATMAP_FUNCTION(batmap_or_cardinality) { PG_RETURN_INT64(signed_count(counts_of(fcinfo).either())); }

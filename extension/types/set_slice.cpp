@@ -1,17 +1,27 @@
-// Membership by slices. See set_slice.h; kernels/set/FORMAT.md describes the bytes.
+// Membership and the smallest and largest element, by slices. See set_slice.h; kernels/set/FORMAT.md describes the bytes.
 #include "extension/types/set_slice.h"
 
 #include <algorithm>
 
+#include "extension/server/backend.h"
 #include "extension/types/set_argument.h"
 #include "extension/types/set_datum.h"
 #include "set/permutation.h"
+#include "set/set_decode.h"
 
 #include "extension/server/pg.h"
 
 namespace batmap::pg {
 
 namespace {
+
+/// Smaller values are fetched whole: that costs one search in the index of the toast table, slices two or three.
+constexpr size_t kSlicedFrom = 16384;
+
+bool is_worth_slices(Datum value) {
+  return VARATT_IS_EXTERNAL_ONDISK(reinterpret_cast<const struct varlena*>(DatumGetPointer(value))) &&
+         toast_raw_datum_size(value) >= kSlicedFrom;
+}
 
 /// The bytes [at, at + length) of the data of a value.
 const std::byte* slice(Datum value, size_t at, size_t length) {
@@ -74,6 +84,7 @@ bool compact_contains(Datum value, const SetView& header, uint64_t element) {
 }  // namespace
 
 bool sliced_contains(Datum value, uint64_t element) {
+  if (!is_worth_slices(value)) return set_of_datum(value).contains(element);
   const SetView header = header_of_datum(value);
   if (element >> header.width() != 0) return false;
   switch (header.container()) {
@@ -85,6 +96,22 @@ bool sliced_contains(Datum value, uint64_t element) {
     case Container::kCompact: return compact_contains(value, header, element);
   }
   return false;
+}
+
+std::optional<uint64_t> sliced_end(Datum value, SetEnd end) {
+  if (is_worth_slices(value)) {
+    const SetView header = header_of_datum(value);
+    if (header.is_compact()) {
+      if (header.empty()) return std::nullopt;
+      const CompactView directory = directory_of(value, header);
+      const size_t i = end == SetEnd::kMin ? 0 : directory.blocks() - 1;
+      const CompactBlock block = directory.block(i, slice(value, directory.offset(i), size_t{2} * directory.shape(i).units));
+      return block.key << kBlockShift | (end == SetEnd::kMin ? block.min() : block.max());
+    }
+  }
+  const SetView set = set_of_datum(value);
+  return guarded(
+      [&] { return end == SetEnd::kMin ? set_min(set, backend_cancel_token()) : set_max(set, backend_cancel_token()); });
 }
 
 }  // namespace batmap::pg

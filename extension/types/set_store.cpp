@@ -47,25 +47,15 @@ constexpr size_t kSmallValue = 3 * TOAST_MAX_CHUNK_SIZE;
 /// The cost of one probe by slices in bytes of a plain fetch: it makes three index searches instead of one.
 constexpr size_t kProbeBytes = 16384;
 
-// Nanoseconds, estimated: what a set adds to one count in either form, and what it takes to prepare an element.
-constexpr double kBlockNs = 10;
-constexpr double kArrayUnitNs = 0.5;
-constexpr double kBitmapNs = 60;
-constexpr double kRunNs = 2;
-constexpr double kPreparedCallNs = 15;
-constexpr double kPreparedByteNs = 0.02;
-constexpr double kPreparedElementNs = 60;
-/// A set is prepared once it has met this part of the number of sets that would pay for it: by then it will probably meet as
-/// many again.
-constexpr double kPartOfPrice = 0.25;
-
 /// While memory is short, one in this many new values still goes to the recent end, so that the store adapts
 /// to the query.
 constexpr uint32_t kWarmEvery = 32;
 
 size_t used_by_all;  // bytes of the values in all stores of the backend
 
-char no_store;  // its address in fn_extra marks an expression that keeps nothing
+// Their addresses in fn_extra mark an expression that keeps nothing, and one that has been called once.
+char no_store;
+char called_once;
 
 struct varatt_external toast_pointer(const struct varlena* pointer) {
   struct varatt_external external;
@@ -87,24 +77,6 @@ uintptr_t round_up(uintptr_t address) { return (address + kAlignment - 1) & ~(kA
 /// Replaces dlist_container(), which compiles only in C.
 StoredSet* set_of_node(dlist_node* node) {
   return reinterpret_cast<StoredSet*>(reinterpret_cast<char*>(node) - offsetof(StoredSet, node));
-}
-
-/// The number of meetings from which on preparing a compact set is expected to pay.
-uint32_t worth_preparing_from(const SetView& set) {
-  if (set.empty()) return StoredSet::kNever;
-  const CompactView view = set.compact();
-  double compact_ns = 0;
-  for (size_t i = 0; i < view.blocks(); ++i) {
-    const BlockShape shape = view.shape(i);
-    compact_ns += kBlockNs + (shape.kind == BlockKind::kBitmap  ? kBitmapNs
-                              : shape.kind == BlockKind::kArray ? shape.units * kArrayUnitNs
-                                                                : shape.units * kRunNs / 2);
-  }
-  const double prepared_ns = kPreparedCallNs + kPreparedByteNs * compared_bytes(set, width_for(compact_max(view) + 1));
-  const auto elements = static_cast<double>(set.cardinality());
-  const double saved = compact_ns - prepared_ns;
-  const double meetings = kPartOfPrice * elements * kPreparedElementNs / saved;
-  return saved > 0 && meetings < 1e6 ? static_cast<uint32_t>(meetings) + 1 : StoredSet::kNever;
 }
 
 /// Does the context survive the statement?
@@ -136,7 +108,12 @@ void fetch_data(const struct varlena* pointer, const struct varatt_external& ext
 SetStore* set_store(FunctionCallInfo fcinfo) {
   FmgrInfo* const function = fcinfo->flinfo;
   if (function == nullptr || function->fn_extra == &no_store) return nullptr;
-  if (function->fn_extra != nullptr) return static_cast<SetStore*>(function->fn_extra);
+  // Most statements call once; for them a store would cost more than it saves.
+  if (function->fn_extra == nullptr) {
+    function->fn_extra = &called_once;
+    return nullptr;
+  }
+  if (function->fn_extra != &called_once) return static_cast<SetStore*>(function->fn_extra);
   if (outlives_statement(function->fn_mcxt)) {
     function->fn_extra = &no_store;
     return nullptr;
@@ -202,7 +179,7 @@ StoredSet* SetStore::insert(uint64_t key, size_t bytes, size_t alignment) {
   set->prepared = SetView();
   set->prepared_room = nullptr;
   set->meetings = 0;
-  set->worth_from = StoredSet::kNever;
+  set->worth_from = kNeverPrepared;
   return set;
 }
 
@@ -245,7 +222,7 @@ void SetStore::prepare(StoredSet* set) {
   // While it is made, it takes about as much again.
   const uint64_t expected = encoded_size(set->view.cardinality(), width, compact_max(set->view.compact()));
   if (used_by_all + expected > budget_ || expected > MaxAllocSize / 2) {
-    set->worth_from = StoredSet::kNever;
+    set->worth_from = kNeverPrepared;
     return;
   }
   SetWork* const work = open_work();
@@ -270,7 +247,7 @@ void SetStore::prepare(StoredSet* set) {
     used_ += charged;
     used_by_all += charged;
   } else {
-    set->worth_from = StoredSet::kNever;
+    set->worth_from = kNeverPrepared;
   }
   close_work(work);
 }
@@ -278,12 +255,12 @@ void SetStore::prepare(StoredSet* set) {
 bool SetStore::meet(StoredSet* a, StoredSet* b) {
   for (StoredSet* set : {a, b}) {
     if (set->is_prepared()) continue;
-    if (set->meetings++ == 0) set->worth_from = worth_preparing_from(set->view);
+    if (set->meetings++ == 0) set->worth_from = meetings_worth_preparing(set->view);
     if (set->meetings >= set->worth_from) prepare(set);
   }
   if (!a->is_prepared() || !b->is_prepared()) return false;
   for (StoredSet* set : {a, b})
-    if (set->prepared.width() < width_ && set->worth_from != StoredSet::kNever) prepare(set);
+    if (set->prepared.width() < width_ && set->worth_from != kNeverPrepared) prepare(set);
   return a->prepared.width() == b->prepared.width();
 }
 

@@ -26,14 +26,13 @@ namespace batmap::pg {
 /// A toast pointer that the expression has seen, and its value if that was fetched. It is one allocation,
 /// with the data at its end. The members that a hit needs come first.
 struct StoredSet {
-  static constexpr uint32_t kNever = UINT32_MAX;
   uint64_t key;
   uint64_t call;  // the last call that used it
   SetView view;
   SetView prepared;     // of a compact set that has met others often enough; no data: not yet
   void* prepared_room;  // where that lies; nullptr: not yet
   uint32_t meetings;    // of a compact set, so far
-  uint32_t worth_from;  // the number of meetings from which on preparing pays; kNever
+  uint32_t worth_from;  // the number of meetings from which on preparing pays; kNeverPrepared
   uint64_t seen_call;   // `call` when room was last made; used since if they differ
   uint64_t probes;      // probes answered by slices so far
   size_t charged;
@@ -77,8 +76,8 @@ class SetStore {
   StoredSet* latest_[2];
 };
 
-/// The store of the calling expression, in fn_extra, made at first use. @return nullptr if nothing
-/// may be kept
+/// The store of the calling expression, in fn_extra, made by its second call. @return nullptr if nothing
+/// is to be kept
 SetStore* set_store(FunctionCallInfo fcinfo);
 
 }  // namespace batmap::pg

@@ -12,7 +12,7 @@
 
 namespace batmap {
 
-inline constexpr uint32_t kAcceleratorAbi = 4;
+inline constexpr uint32_t kAcceleratorAbi = 5;
 inline constexpr uint32_t kMaxDevices = 16;
 
 enum class AcceleratorStatus : int32_t {
@@ -141,6 +141,12 @@ struct AcceleratorApi {
   void (*limit_memory)(uint64_t bytes);
   /// Bytes that jobs have on a device now, without its context. May be null
   uint64_t (*memory_used)(int32_t device);
+  /// Pins memory of the caller, of whole pages: add_rows() and count_list() then copy from there and to there without a
+  /// stop in between. The caller must not count on what is in it while the call runs: others may be able to write to it.
+  /// @param device  one that jobs use. May be null
+  AcceleratorStatus (*pin)(int32_t device, void* memory, size_t bytes, AcceleratorMessage* why);
+  /// When no call uses it any more. Not null if `pin` is not
+  void (*unpin)(void* memory);
 };
 
 }  // namespace batmap

@@ -15,6 +15,10 @@ constexpr double kScatteredRow = 0.1;  // a row into bit rows, on the device
 constexpr double kBatmapByte = 0.15;   // a byte of a set, sent through pinned memory
 // Words of planes that one multiprocessor compares in a nanosecond, from bench/device_pairs.cpp.
 constexpr double kBatmapWords = 57;
+// Lists of pairs, both rough: nanoseconds of one host thread for a pair, which is copied there and back, and bytes of both
+// sides that 132 multiprocessors read in a nanosecond.
+constexpr double kListedPair = 4;
+constexpr double kListedBytes = 1500;
 // A device is chosen only if it is faster by this factor: the estimate leaves out the counts that come back.
 constexpr double kMargin = 1.2;
 constexpr double kRowBytes = 8;
@@ -149,6 +153,49 @@ DeviceChoice choose_device(DeviceMode mode, const DeviceSizes& sizes, std::span<
   if (choice.reason.empty()) choice.reason = "no GPU counts this form";
   if (best_ms && mode == DeviceMode::kAuto && *best_ms * kMargin >= cpu_ms) choice.method.reset();
   return choice;
+}
+
+DeviceEstimate estimate_list_on_devices(const ListSizes& sizes, std::span<const DeviceTraits> devices) {
+  DeviceEstimate estimate;
+  estimate.fits = true;
+  estimate.bytes = sizes.form_bytes;
+  const auto rows = static_cast<double>(sizes.rows);
+  const auto sharers = static_cast<double>(devices.size());
+  const int senders = std::clamp(sizes.threads, 1, kMaxStagingThreads);
+  double host_ms = static_cast<double>(sizes.pairs) * kListedPair / std::min<double>(senders, 2 * sharers) / 1e6;
+  host_ms += sizes.rows > 0 ? rows * kStagedRow / senders / 1e6
+                            : static_cast<double>(sizes.form_bytes) * kBatmapByte * sharers / 1e6;
+  double slowest = 0;
+  for (const DeviceTraits& device : devices) {
+    const DeviceRates& rates = device.rates;
+    const double share = std::max(device.multiprocessors, 1) / kMultiprocessors;
+    const double ms = 2 * rates.launch_ms + rows * (kRowBytes / rates.upload_bytes + kScatteredRow) / 1e6 +
+                      sizes.read_bytes / (kListedBytes * share) / 1e6 / sharers;
+    const uint64_t room = sizes.memory_limit == 0 ? device.memory_bytes : std::min(sizes.memory_limit, device.memory_bytes);
+    estimate.fits = estimate.fits && estimate.bytes + kFixedBytes <= room;
+    slowest = std::max(slowest, ms);
+    if (device.ready == 0) estimate.milliseconds += rates.context_ms;
+  }
+  estimate.milliseconds += slowest + host_ms;
+  return estimate;
+}
+
+DeviceVerdict choose_list_devices(DeviceMode mode, const ListSizes& sizes, std::span<const DeviceTraits> devices,
+                                  double cpu_ms) {
+  DeviceVerdict verdict;
+  if (mode == DeviceMode::kCpu || devices.empty()) return verdict;
+  if (sizes.form_bytes == 0) {
+    verdict.reason = "no GPU counts these pairs";
+    return verdict;
+  }
+  const DeviceEstimate estimate = estimate_list_on_devices(sizes, devices);
+  char text[128];
+  std::snprintf(text, sizeof text, "CPU %.*f ms, %zu GPU%s %.*f ms%s", cpu_ms < 10 ? 1 : 0, cpu_ms, devices.size(),
+                devices.size() == 1 ? "" : "s", estimate.milliseconds < 10 ? 1 : 0, estimate.milliseconds,
+                estimate.fits ? "" : " (does not fit)");
+  verdict.reason = text;
+  verdict.is_chosen = estimate.fits && (mode != DeviceMode::kAuto || estimate.milliseconds * kMargin < cpu_ms);
+  return verdict;
 }
 
 DeviceEstimate estimate_episodes_on_device(const EpisodeSizes& sizes, const DeviceTraits& device) {

@@ -60,6 +60,22 @@ struct DeviceChoice {
 DeviceChoice choose_device(DeviceMode mode, const DeviceSizes& sizes, std::span<const DeviceTraits> devices, double cpu_ms,
                            std::optional<DeviceMethod> wanted);
 
+/// A job of counting the pairs of a list.
+struct ListSizes {
+  uint64_t pairs = 0;
+  uint64_t rows = 0;        // that are sent and become bit rows; 0: batmaps are sent
+  uint64_t form_bytes = 0;  // of the bit rows or batmaps on a device
+  double read_bytes = 0;    // of both sides of all pairs
+  uint64_t memory_limit = 0;
+  int threads = 1;  // host threads that send rows
+};
+
+DeviceEstimate estimate_list_on_devices(const ListSizes& sizes, std::span<const DeviceTraits> devices);
+
+/// @param cpu_ms  expected time of the CPU
+DeviceVerdict choose_list_devices(DeviceMode mode, const ListSizes& sizes, std::span<const DeviceTraits> devices,
+                                  double cpu_ms);
+
 /// If the CPU takes less than this, creating a context alone would take longer: under auto the driver is not loaded.
 inline constexpr double kWorthLoadingMs = 100;
 /// If the CPU takes less than this, no device is faster: under auto nobody looks for one that is awake in another process.

@@ -11,9 +11,20 @@ namespace {
 
 #include "compact/compact_kernel_body.h"
 
+size_t keep_either(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out) {
+  return merge_rest(a, a_count, b, b_count, true, out);
+}
+
+size_t keep_single(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out) {
+  return merge_rest(a, a_count, b, b_count, false, out);
+}
+
+uint32_t count_array_runs(const uint16_t* elements, size_t count) { return 1 + count_array_runs_from(elements, 1, count); }
+
 }  // namespace
 
-constinit const CompactKernel kCompactKernelScalar = {count_rest, keep_rest, count_runs, and_popcount_scalar};
+constinit const CompactKernel kCompactKernelScalar = {count_rest,        keep_rest,        keep_either, keep_single,
+                                                      keep_missing_rest, count_array_runs, count_runs,  and_popcount_scalar};
 
 uint32_t CompactKernel::count_words(const std::byte* a, const std::byte* b) const {
   uint32_t count = 0;

@@ -1,6 +1,8 @@
 // The inner loops over blocks of compact sets, once for each instruction set. The table of kernels is that of
 // set/set_kernel.h, whose rows point here. Source: intersection of sorted arrays by comparing all with all of two
-// registers, after Schlegel, Willhalm, Lehner, "Fast sorted-set intersection using SIMD instructions" (2011).
+// registers, after Schlegel, Willhalm, Lehner, "Fast sorted-set intersection using SIMD instructions" (2011); merging
+// by a network over two registers, after Inoue, Taura, "SIMD- and cache-friendly algorithm for sorting an array of
+// structures" (2015).
 #pragma once
 
 #include <cstddef>
@@ -16,6 +18,17 @@ struct CompactKernel {
 
   /// Writes them to `out`, ascending. @param out  room for the smaller count and 8 more @return how many
   size_t (*keep_common)(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out);
+
+  /// Writes the elements that at least one has (keep_either), or exactly one (keep_single), ascending.
+  /// @param out  room for both counts and 8 more @return how many
+  size_t (*keep_either)(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out);
+  size_t (*keep_single)(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out);
+
+  /// Writes the elements of a that b lacks, ascending. @param out  room for a_count and 8 more @return how many
+  size_t (*keep_missing)(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out);
+
+  /// The runs of consecutive elements in an ascending array that is not empty.
+  uint32_t (*count_array_runs)(const uint16_t* elements, size_t count);
 
   /// The runs of set bits in 1,024 words; `enough` or more where there are that many.
   uint32_t (*count_runs)(const uint64_t* words, uint32_t enough);

@@ -21,7 +21,8 @@ namespace {
 
 }  // namespace
 
-constinit const CompactKernel kCompactKernelAvx2 = {count_common, keep_common, count_runs, and_popcount_avx2};
+constinit const CompactKernel kCompactKernelAvx2 = {count_common, keep_common,      keep_either, keep_single,
+                                                    keep_missing, count_array_runs, count_runs,  and_popcount_avx2};
 
 }  // namespace batmap
 

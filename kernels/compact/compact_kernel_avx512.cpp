@@ -21,7 +21,8 @@ namespace {
 
 }  // namespace
 
-constinit const CompactKernel kCompactKernelAvx512 = {count_common, keep_common, count_runs, and_popcount_avx512};
+constinit const CompactKernel kCompactKernelAvx512 = {count_common, keep_common,      keep_either, keep_single,
+                                                      keep_missing, count_array_runs, count_runs,  and_popcount_avx512};
 
 }  // namespace batmap
 

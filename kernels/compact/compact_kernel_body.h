@@ -30,6 +30,51 @@ size_t keep_rest(const std::byte* a, size_t a_count, const std::byte* b, size_t 
   return static_cast<size_t>(at - out);
 }
 
+uint16_t* copy_rest(const std::byte* from, size_t count, uint16_t* to) {
+  if (count > 0) std::memcpy(to, from, 2 * count);
+  return to + count;
+}
+
+/// Every step writes, and arithmetic decides what stays: a branch would be unpredictable.
+/// @param keep_both  whether an element of both stays
+size_t merge_rest(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, bool keep_both, uint16_t* out) {
+  size_t i = 0;
+  size_t j = 0;
+  uint16_t* to = out;
+  while (i < a_count && j < b_count) {
+    const uint16_t x = load_le<uint16_t>(a + 2 * i);
+    const uint16_t y = load_le<uint16_t>(b + 2 * j);
+    *to = x < y ? x : y;
+    to += x != y || keep_both;
+    i += x <= y;
+    j += y <= x;
+  }
+  to = copy_rest(a + 2 * i, a_count - i, to);
+  to = copy_rest(b + 2 * j, b_count - j, to);
+  return static_cast<size_t>(to - out);
+}
+
+size_t keep_missing_rest(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out) {
+  size_t i = 0;
+  size_t j = 0;
+  uint16_t* to = out;
+  while (i < a_count && j < b_count) {
+    const uint16_t x = load_le<uint16_t>(a + 2 * i);
+    const uint16_t y = load_le<uint16_t>(b + 2 * j);
+    *to = x;
+    to += x < y;
+    i += x <= y;
+    j += y <= x;
+  }
+  return static_cast<size_t>(copy_rest(a + 2 * i, a_count - i, to) - out);
+}
+
+uint32_t count_array_runs_from(const uint16_t* elements, size_t first, size_t count) {
+  uint32_t runs = 0;
+  for (size_t i = first; i < count; ++i) runs += elements[i] != elements[i - 1] + 1;
+  return runs;
+}
+
 uint32_t count_runs(const uint64_t* words, uint32_t enough) {
   constexpr size_t kStep = 64;
   uint32_t runs = 0;

@@ -1,6 +1,8 @@
-// Intersection of sorted 16-bit arrays, eight elements of each at a time, for the files whose target region has
-// SSE 4.2. Each element of one register is compared with all of the other; then the register with the smaller last
-// element is replaced. Included inside a namespace and a target region, after compact_kernel_body.h.
+// Intersection and merging of sorted 16-bit arrays, eight elements of each at a time, for the files whose target region
+// has SSE 4.2. To intersect, each element of one register is compared with all of the other; then the register with the
+// smaller last element is replaced. To merge, a network sorts the elements of two registers; the lower half is written,
+// and the next register comes from the array whose next element is smaller. Included inside a namespace and a target
+// region, after compact_kernel_body.h.
 
 constexpr size_t kLanes = 8;
 
@@ -61,12 +63,46 @@ struct Lanes {
   }
 };
 
+/// From so many elements of both on, two walks take turns: each waits for the address of its next registers.
+constexpr size_t kTwoWalksFrom = 96;
+
+size_t count_step(const Lanes& at) {
+  return static_cast<unsigned>(__builtin_popcount(members(load_lanes(at.a), load_lanes(at.b))));
+}
+
 size_t count_common(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count) {
   Lanes at{a, a_count, b, b_count};
   size_t count = at.skip_zero();
-  for (; at.full(); at.go_on())
-    count += static_cast<unsigned>(__builtin_popcount(members(load_lanes(at.a), load_lanes(at.b))));
+  if (at.a_left + at.b_left >= kTwoWalksFrom && at.a_left > 0) {
+    // The elements below the middle one of a, and the others.
+    const size_t a_half = at.a_left / 2;
+    const uint16_t middle = load_le<uint16_t>(at.a + 2 * a_half);
+    size_t b_half = 0;
+    for (size_t left = at.b_left; left > 0;) {
+      const size_t half = left / 2;
+      const bool below = load_le<uint16_t>(at.b + 2 * (b_half + half)) < middle;
+      b_half += below ? half + 1 : 0;
+      left = below ? left - half - 1 : half;
+    }
+    Lanes low{at.a, a_half, at.b, b_half};
+    at = {at.a + 2 * a_half, at.a_left - a_half, at.b + 2 * b_half, at.b_left - b_half};
+    size_t high_count = 0;
+    for (; low.full() && at.full(); low.go_on(), at.go_on()) {
+      count += count_step(low);
+      high_count += count_step(at);
+    }
+    for (; low.full(); low.go_on()) count += count_step(low);
+    count += high_count + count_rest(low.a, low.a_left, low.b, low.b_left);
+  }
+  for (; at.full(); at.go_on()) count += count_step(at);
   return count + count_rest(at.a, at.a_left, at.b, at.b_left);
+}
+
+/// Writes the lanes whose bit is set, and behind them anything. @return behind what was written
+uint16_t* put_lanes(__m128i x, unsigned mask, uint16_t* to) {
+  const __m128i moves = _mm_load_si128(reinterpret_cast<const __m128i*>(kLaneMoves.bytes[mask]));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_shuffle_epi8(x, moves));
+  return to + __builtin_popcount(mask);
 }
 
 size_t keep_common(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out) {
@@ -77,10 +113,142 @@ size_t keep_common(const std::byte* a, size_t a_count, const std::byte* b, size_
   for (; at.full(); at.go_on()) {
     const __m128i x = load_lanes(at.a);
     const unsigned mask = members(x, load_lanes(at.b));
-    const __m128i moves = _mm_load_si128(reinterpret_cast<const __m128i*>(kLaneMoves.bytes[mask]));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_shuffle_epi8(x, moves));
-    to += __builtin_popcount(mask);
+    to = put_lanes(x, mask, to);
   }
   to += keep_rest(at.a, at.a_left, at.b, at.b_left, to);
   return static_cast<size_t>(to - out);
+}
+
+/// A bit for each lane of a comparison that holds.
+unsigned lane_mask(__m128i compared) {
+  return static_cast<unsigned>(_mm_movemask_epi8(_mm_packs_epi16(compared, _mm_setzero_si128())));
+}
+
+size_t keep_missing(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out) {
+  constexpr unsigned kAll = (1u << kLanes) - 1;
+  Lanes at{a, a_count, b, b_count};
+  uint16_t* to = out;
+  *to = 0;
+  to += a_count > 0 && load_le<uint16_t>(a) == 0 && !(b_count > 0 && load_le<uint16_t>(b) == 0);
+  at.skip_zero();
+  unsigned found = 0;  // lanes of the current register of a that were found in b
+  while (at.full()) {
+    const __m128i x = load_lanes(at.a);
+    found |= members(x, load_lanes(at.b));
+    const size_t left = at.a_left;
+    at.go_on();
+    if (at.a_left == left) continue;
+    to = put_lanes(x, ~found & kAll, to);
+    found = 0;
+  }
+  if (found != 0) {
+    // b has fewer elements than a register; a has a register, some of which is done.
+    uint16_t open[kLanes];
+    const auto count = static_cast<size_t>(put_lanes(load_lanes(at.a), ~found & kAll, open) - open);
+    to += keep_missing_rest(reinterpret_cast<const std::byte*>(open), count, at.b, at.b_left, to);
+    at.a += 2 * kLanes;
+    at.a_left -= kLanes;
+  }
+  to += keep_missing_rest(at.a, at.a_left, at.b, at.b_left, to);
+  return static_cast<size_t>(to - out);
+}
+
+/// Sorts a register that first rises and then falls, or a rotation of one. Source: Batcher 1968.
+__m128i sort_bitonic(__m128i x) {
+  __m128i y = _mm_shuffle_epi32(x, 0x4e);
+  x = _mm_blend_epi16(_mm_min_epu16(x, y), _mm_max_epu16(x, y), 0xf0);
+  y = _mm_shuffle_epi32(x, 0xb1);
+  x = _mm_blend_epi16(_mm_min_epu16(x, y), _mm_max_epu16(x, y), 0xcc);
+  y = _mm_shufflehi_epi16(_mm_shufflelo_epi16(x, 0xb1), 0xb1);
+  return _mm_blend_epi16(_mm_min_epu16(x, y), _mm_max_epu16(x, y), 0xaa);
+}
+
+/// The eight smaller and the eight larger elements of two ascending registers.
+struct Halves {
+  __m128i low;
+  __m128i high;
+};
+Halves merge_lanes(__m128i x, __m128i y) {
+  const __m128i back = _mm_shuffle_epi8(y, _mm_setr_epi8(14, 15, 12, 13, 10, 11, 8, 9, 6, 7, 4, 5, 2, 3, 0, 1));
+  return {sort_bitonic(_mm_min_epu16(x, back)), sort_bitonic(_mm_max_epu16(x, back))};
+}
+
+/// @param kKeepBoth  whether an element of both stays, once
+template <bool kKeepBoth>
+size_t merge_arrays(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out) {
+  if (a_count < kLanes || b_count < kLanes) return merge_rest(a, a_count, b, b_count, kKeepBoth, out);
+  uint16_t* to = out;
+  __m128i before;  // the register that was written last
+  const auto put = [&](__m128i x) {
+    if constexpr (kKeepBoth) {
+      to = put_lanes(x, ~lane_mask(_mm_cmpeq_epi16(x, _mm_alignr_epi8(x, before, 14))) & 0xff, to);
+    } else {
+      // One element later: it stays if neither neighbour is equal.
+      const __m128i shifted = _mm_alignr_epi8(x, before, 14);
+      const __m128i equal =
+          _mm_or_si128(_mm_cmpeq_epi16(shifted, _mm_alignr_epi8(x, before, 12)), _mm_cmpeq_epi16(shifted, x));
+      to = put_lanes(shifted, ~lane_mask(equal) & 0xff, to);
+    }
+    before = x;
+  };
+  Halves halves = merge_lanes(load_lanes(a), load_lanes(b));
+  // Unlike the first element, and equal among themselves: none of them is written.
+  before = _mm_set1_epi16(static_cast<int16_t>(_mm_extract_epi16(halves.low, 0) ^ 1));
+  put(halves.low);
+  size_t i = kLanes;
+  size_t j = kLanes;
+  while (i + kLanes <= a_count && j + kLanes <= b_count) {
+    const bool from_a = load_le<uint16_t>(a + 2 * i) <= load_le<uint16_t>(b + 2 * j);
+    const std::byte* const next = from_a ? a + 2 * i : b + 2 * j;
+    i += from_a ? kLanes : 0;
+    j += from_a ? 0 : kLanes;
+    halves = merge_lanes(halves.high, load_lanes(next));
+    put(halves.low);
+  }
+
+  // The last element that was written, or is yet to be; the upper half; and what is left of the array that has less than a
+  // register: a sorted array, in which elements of both stand twice.
+  uint16_t upper[1 + kLanes];
+  upper[0] = static_cast<uint16_t>(_mm_extract_epi16(before, kLanes - 1));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(upper + 1), halves.high);
+  const bool is_done = !kKeepBoth && upper[0] == static_cast<uint16_t>(_mm_extract_epi16(before, kLanes - 2));
+  const uint16_t* const first = upper + is_done;
+  if (kKeepBoth) --to;
+  const bool a_ends = i + kLanes > a_count;
+  const std::byte* const ending = a_ends ? a + 2 * i : b + 2 * j;
+  const size_t ending_count = a_ends ? a_count - i : b_count - j;
+  uint16_t last[2 * kLanes];
+  size_t last_count = 0;
+  size_t k = 0;
+  for (const uint16_t* x = first; x != upper + 1 + kLanes || k < ending_count;) {
+    const bool from_upper = k == ending_count || (x != upper + 1 + kLanes && *x <= load_le<uint16_t>(ending + 2 * k));
+    const uint16_t y = from_upper ? *x++ : load_le<uint16_t>(ending + 2 * k++);
+    if (last_count == 0 || last[last_count - 1] != y)
+      last[last_count++] = y;
+    else if (!kKeepBoth)
+      --last_count;
+  }
+  const std::byte* const rest = a_ends ? b + 2 * j : a + 2 * i;
+  to += merge_rest(reinterpret_cast<const std::byte*>(last), last_count, rest, a_ends ? b_count - j : a_count - i, kKeepBoth,
+                   to);
+  return static_cast<size_t>(to - out);
+}
+
+size_t keep_either(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out) {
+  return merge_arrays<true>(a, a_count, b, b_count, out);
+}
+
+size_t keep_single(const std::byte* a, size_t a_count, const std::byte* b, size_t b_count, uint16_t* out) {
+  return merge_arrays<false>(a, a_count, b, b_count, out);
+}
+
+uint32_t count_array_runs(const uint16_t* elements, size_t count) {
+  uint32_t runs = 1;
+  size_t i = 1;
+  for (; i + kLanes <= count; i += kLanes) {
+    const __m128i next = _mm_add_epi16(load_lanes(reinterpret_cast<const std::byte*>(elements + i - 1)), _mm_set1_epi16(1));
+    const __m128i is_next = _mm_cmpeq_epi16(load_lanes(reinterpret_cast<const std::byte*>(elements + i)), next);
+    runs += static_cast<uint32_t>(kLanes) - static_cast<uint32_t>(__builtin_popcount(lane_mask(is_next)));
+  }
+  return runs + count_array_runs_from(elements, i, count);
 }

@@ -39,7 +39,7 @@ void gallop(const CompactBlock& few, const CompactBlock& many, See see) {
   }
 }
 
-/// Calls see(x, is_member) for every element of an array.
+/// Calls see(x, is_member) for every element of an array. @param other  a bitmap or runs
 template <typename See>
 void test_members(const CompactBlock& array, const CompactBlock& other, See see) {
   if (is(other, BlockKind::kBitmap)) {
@@ -49,22 +49,13 @@ void test_members(const CompactBlock& array, const CompactBlock& other, See see)
     }
     return;
   }
-  if (is(other, BlockKind::kRuns)) {
-    const uint32_t runs = other.runs();
-    uint32_t r = 0;
-    BlockRun run = other.run(0);
-    for (uint32_t i = 0; i < array.count; ++i) {
-      const uint32_t x = array.unit(i);
-      while (run.last < x && ++r < runs) run = other.run(r);
-      see(x, run.first <= x && x <= run.last);
-    }
-    return;
-  }
-  uint32_t j = 0;
+  const uint32_t runs = other.runs();
+  uint32_t r = 0;
+  BlockRun run = other.run(0);
   for (uint32_t i = 0; i < array.count; ++i) {
     const uint32_t x = array.unit(i);
-    while (j < other.count && other.unit(j) < x) ++j;
-    see(x, j < other.count && other.unit(j) == x);
+    while (run.last < x && ++r < runs) run = other.run(r);
+    see(x, run.first <= x && x <= run.last);
   }
 }
 
@@ -105,29 +96,12 @@ size_t filter_array(const CompactBlock& array, const CompactBlock& other, bool m
     gallop(few, many, [&](uint32_t x) { *to++ = static_cast<uint16_t>(x); });
     return static_cast<size_t>(to - out);
   }
+  if (is(other, BlockKind::kArray)) return kernel.keep_missing(array.data, array.count, other.data, other.count, out);
   uint16_t* to = out;
   test_members(array, other, [&](uint32_t x, bool is_member) {
     *to = static_cast<uint16_t>(x);
     to += is_member == members;
   });
-  return static_cast<size_t>(to - out);
-}
-
-/// Merges two arrays. Every step writes, and arithmetic decides what stays: a branch would be unpredictable.
-size_t merge_arrays(const CompactBlock& a, const CompactBlock& b, bool keep_both, uint16_t* out) {
-  uint32_t i = 0;
-  uint32_t j = 0;
-  uint16_t* to = out;
-  while (i < a.count && j < b.count) {
-    const uint32_t x = a.unit(i);
-    const uint32_t y = b.unit(j);
-    *to = static_cast<uint16_t>(std::min(x, y));
-    to += x != y || keep_both;
-    i += x <= y;
-    j += y <= x;
-  }
-  for (; i < a.count; ++i) *to++ = static_cast<uint16_t>(a.unit(i));
-  for (; j < b.count; ++j) *to++ = static_cast<uint16_t>(b.unit(j));
   return static_cast<size_t>(to - out);
 }
 
@@ -261,15 +235,16 @@ void combine_blocks(const CompactBlock& a, const CompactBlock& b, SetCombination
   if (operation == SetCombination::kAnd && (a_is_array || b_is_array)) {
     count =
         a_is_array ? filter_array(a, b, true, kernel, scratch.elements) : filter_array(b, a, true, kernel, scratch.elements);
-    return out.add_array(a.key, {scratch.elements, count});
+    return out.add_array(a.key, {scratch.elements, count}, kernel);
   }
   if (operation == SetCombination::kAndNot && a_is_array) {
     count = filter_array(a, b, false, kernel, scratch.elements);
-    return out.add_array(a.key, {scratch.elements, count});
+    return out.add_array(a.key, {scratch.elements, count}, kernel);
   }
   if (a_is_array && b_is_array) {
-    count = merge_arrays(a, b, operation == SetCombination::kOr, scratch.elements);
-    return out.add_array(a.key, {scratch.elements, count});
+    const auto merge = operation == SetCombination::kOr ? kernel.keep_either : kernel.keep_single;
+    count = merge(a.data, a.count, b.data, b.count, scratch.elements);
+    return out.add_array(a.key, {scratch.elements, count}, kernel);
   }
   if (swept(a) + swept(b) <= kFewRuns) {
     count = sweep(a, b, operation, scratch.runs);
@@ -304,8 +279,12 @@ uint32_t count_common(const CompactBlock& a, const CompactBlock& b, const Compac
 
 void combine_compact(const CompactView& a, const CompactView& b, SetCombination operation, const CompactKernel& kernel,
                      CompactWriter& out, const CancelToken& cancel) {
-  const bool keep_a = operation != SetCombination::kAnd;
   const bool keep_b = operation == SetCombination::kOr || operation == SetCombination::kXor;
+  const bool keep_a = operation != SetCombination::kAnd;
+  if (keep_b)
+    out.reserve(a.blocks() + b.blocks(), a.bytes() + b.bytes());
+  else
+    out.reserve(keep_a ? a.blocks() : std::min(a.blocks(), b.blocks()), keep_a ? a.bytes() : std::min(a.bytes(), b.bytes()));
   Scratch scratch;
   BlockCursor x(a);
   BlockCursor y(b);

@@ -40,7 +40,11 @@ void CompactWriter::add_part(uint64_t key, std::span<const Element> elements, ui
   std::byte* out = append(key, count, shape);
   switch (shape.kind) {
     case BlockKind::kArray:
-      for (size_t i = 0; i < elements.size(); ++i) store_le<uint16_t>(out + 2 * i, static_cast<uint16_t>(elements[i]));
+      if constexpr (sizeof(Element) == 2) {
+        std::memcpy(out, elements.data(), elements.size_bytes());
+      } else {
+        for (size_t i = 0; i < elements.size(); ++i) store_le<uint16_t>(out + 2 * i, static_cast<uint16_t>(elements[i]));
+      }
       return;
     case BlockKind::kBitmap:
       std::memset(out, 0, kBitmapBlockBytes);
@@ -60,11 +64,9 @@ void CompactWriter::add_part(uint64_t key, std::span<const Element> elements, ui
   store_le<uint16_t>(out, static_cast<uint16_t>(elements.back()));
 }
 
-void CompactWriter::add_array(uint64_t key, std::span<const uint16_t> elements) {
+void CompactWriter::add_array(uint64_t key, std::span<const uint16_t> elements, const CompactKernel& kernel) {
   if (elements.empty()) return;
-  uint32_t runs = 1;
-  for (size_t i = 1; i < elements.size(); ++i) runs += elements[i] != elements[i - 1] + 1;
-  add_part(key, elements, runs);
+  add_part(key, elements, kernel.count_array_runs(elements.data(), elements.size()));
 }
 
 void CompactWriter::add_words(uint64_t key, const uint64_t* words, const CompactKernel& kernel) {

@@ -25,10 +25,16 @@ class CompactWriter {
     cardinality_ = 0;
   }
 
+  /// Makes room for this many blocks and bytes of data, so that appending them moves nothing. More may be appended.
+  void reserve(size_t blocks, size_t bytes) {
+    directory_.room(blocks);
+    data_.room(bytes);
+  }
+
   // Each of these appends a block, whose key must be above all keys so far. Nothing is appended if it has no elements.
   void add_block(const CompactBlock& block);
   /// @param elements  their 16 low bits, ascending and distinct
-  void add_array(uint64_t key, std::span<const uint16_t> elements);
+  void add_array(uint64_t key, std::span<const uint16_t> elements, const CompactKernel& kernel);
   /// @param words  [1024]
   void add_words(uint64_t key, const uint64_t* words, const CompactKernel& kernel);
   /// @param runs  ascending, not adjacent

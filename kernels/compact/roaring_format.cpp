@@ -50,12 +50,12 @@ struct Container32 {
 };
 
 /// Reads one container and appends it as a block. So do the next two functions.
-void read_array(ByteReader& in, uint64_t key, size_t cardinality, const CompactKernel&, Container32& room,
+void read_array(ByteReader& in, uint64_t key, size_t cardinality, const CompactKernel& kernel, Container32& room,
                 CompactWriter& out) {
   std::memcpy(room.elements, in.take(2 * cardinality), 2 * cardinality);
   for (size_t i = 1; i < cardinality; ++i)
     if (room.elements[i] <= room.elements[i - 1]) invalid("array is not ascending");
-  out.add_array(key, {room.elements, cardinality});
+  out.add_array(key, {room.elements, cardinality}, kernel);
 }
 
 void read_bitset(ByteReader& in, uint64_t key, size_t cardinality, const CompactKernel& kernel, Container32& room,

@@ -12,6 +12,7 @@
 #include "cuda/episode_job.h"
 #include "cuda/guarded.h"
 #include "cuda/itemset_levels.h"
+#include "cuda/pinned_block.h"
 
 namespace batmap {
 
@@ -88,10 +89,10 @@ Trial try_job(int device, DeviceMethod method, uint32_t items, uint32_t tids, co
 
 double copy_rate(cudaMemcpyKind kind) {
   constexpr size_t kBytes = size_t{8} << 20;
-  DeviceBudget budget(0);
+  Stream stream;
+  DeviceBudget budget(0, stream);
   DeviceArray<char> device(budget, kBytes);
   PinnedArray<char> host(kBytes);
-  Stream stream;
   Event start;
   Event end;
   const bool up = kind == cudaMemcpyHostToDevice;
@@ -216,6 +217,11 @@ uint64_t memory_used(int32_t device) {
   return device >= 0 && device < static_cast<int32_t>(kMaxDevices) ? process_memory.used[device].load() : 0;
 }
 
+AcceleratorStatus pin_memory(int32_t device, void* memory, size_t bytes, AcceleratorMessage* why) {
+  return guarded(why, [&] { pin(device, memory, bytes); });
+}
+void unpin_memory(void* memory) { unpin(memory); }
+
 constexpr AcceleratorApi kApi = {kAcceleratorAbi, sizeof(AcceleratorApi),
                                  devices,         prepare,
                                  open_pairs,      add_rows,
@@ -223,7 +229,8 @@ constexpr AcceleratorApi kApi = {kAcceleratorAbi, sizeof(AcceleratorApi),
                                  count_rows,      count_list,
                                  times,           close_pairs,
                                  &kEpisodeApi,    &kItemsetApi,
-                                 limit_memory,    memory_used};
+                                 limit_memory,    memory_used,
+                                 pin_memory,      unpin_memory};
 
 }  // namespace
 

@@ -244,14 +244,16 @@ __global__ void __launch_bounds__(kThreads, 2) count_batmap_tiles(const BatmapTi
   }
 }
 
-/// One warp a pair, two blocks of 16 words at a time.
-__global__ void count_batmap_pairs(BatmapSets sets, const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts) {
+/// One warp a pair, two blocks of 16 words at a time. Pairs with one set in common are to be neighbours: its planes are then
+/// read once. The list may lie in memory that another process can still write to: whatever is there names a set.
+__global__ void count_batmap_pairs(BatmapSets sets, uint32_t max_set, const uint32_t* a, const uint32_t* b, size_t size,
+                                   uint32_t* counts) {
   const uint32_t lane = threadIdx.x % 32;
   for (size_t pair = (blockIdx.x * size_t{kThreads} + threadIdx.x) / 32; pair < size;
        pair += size_t{gridDim.x} * kThreads / 32) {
-    const bool swapped = sets.sets[a[pair]].range_bits > sets.sets[b[pair]].range_bits;
-    const uint32_t x = swapped ? b[pair] : a[pair];
-    const uint32_t y = swapped ? a[pair] : b[pair];
+    // Sets are in order of size.
+    const uint32_t x = min(min(a[pair], b[pair]), max_set);
+    const uint32_t y = min(max(a[pair], b[pair]), max_set);
     const DeviceSet small = sets.sets[x];
     const DeviceSet large = sets.sets[y];
     const uint32_t folded = large.range_bits - small.range_bits;
@@ -284,7 +286,7 @@ __global__ void count_batmap_pairs(BatmapSets sets, const uint32_t* a, const uin
 
 class BatmapForm final : public PairForm {
  public:
-  BatmapForm(const DevicePairJob& job, const DeviceSets& given, DeviceBudget& budget)
+  BatmapForm(const DevicePairJob& job, const DeviceSets& given, Lane& lane)
       : items_(given.sets), first_column_(job.first_column), width_(static_cast<int>(given.width)), supports_(given.sets) {
     const uint32_t stashed = given.stash_begin[given.sets];
     std::vector<DeviceSet> sets(items_);
@@ -303,22 +305,23 @@ class BatmapForm final : public PairForm {
       range_bits_.push_back(sets[set].range_bits);
     }
     groups_.push_back(items_);
-    planes_ = DeviceArray<uint32_t>(budget, begin[items_]);
-    StagedCopy copy(planes_.data(), {job.stop, job.stop_arg});
+    planes_ = DeviceArray<uint32_t>(lane.budget, begin[items_]);
+    StagedCopy copy(planes_.data(), lane.stop, lane.stream);
     for (uint32_t set = 0; set < items_; ++set) {
       sets[set].planes = planes_.data() + begin[set];
       copy.add(given.planes[set], (begin[set + 1] - begin[set]) * sizeof(uint32_t));
     }
     copy.finish();
-    sets_ = DeviceArray<DeviceSet>(budget, items_);
-    stash_begin_ = DeviceArray<uint32_t>(budget, items_ + 1);
-    stash_ = DeviceArray<uint64_t>(budget, stashed);
-    check(cudaMemcpy(sets_.data(), sets.data(), sets_.bytes(), cudaMemcpyHostToDevice), "copying sets");
-    check(cudaMemcpy(stash_begin_.data(), given.stash_begin, stash_begin_.bytes(), cudaMemcpyHostToDevice),
-          "copying stashes");
-    if (stashed > 0)
-      check(cudaMemcpy(stash_.data(), given.stash, stash_.bytes(), cudaMemcpyHostToDevice), "copying stashes");
-    wait_for_default_stream();
+    sets_ = DeviceArray<DeviceSet>(lane.budget, items_);
+    stash_begin_ = DeviceArray<uint32_t>(lane.budget, items_ + 1);
+    stash_ = DeviceArray<uint64_t>(lane.budget, stashed);
+    const auto send = [&](void* to, const void* from, size_t bytes) {
+      check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, lane.stream), "copying sets");
+    };
+    send(sets_.data(), sets.data(), sets_.bytes());
+    send(stash_begin_.data(), given.stash_begin, stash_begin_.bytes());
+    if (stashed > 0) send(stash_.data(), given.stash, stash_.bytes());
+    lane.wait();
   }
 
   void add(const uint32_t*, const uint32_t*, size_t, cudaStream_t) override {
@@ -363,7 +366,7 @@ class BatmapForm final : public PairForm {
 
   void count_list(const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts, cudaStream_t stream) override {
     const auto blocks = static_cast<unsigned>(std::min<size_t>((size * 32 + kThreads - 1) / kThreads, 1 << 16));
-    count_batmap_pairs<<<blocks, kThreads, 0, stream>>>(view(), a, b, size, counts);
+    count_batmap_pairs<<<blocks, kThreads, 0, stream>>>(view(), items_ - 1, a, b, size, counts);
     check_launch("count_batmap_pairs");
   }
 
@@ -391,8 +394,8 @@ class BatmapForm final : public PairForm {
 
 }  // namespace
 
-std::unique_ptr<PairForm> make_batmap_form(const DevicePairJob& job, const DeviceSets& sets, DeviceBudget& budget) {
-  return std::make_unique<BatmapForm>(job, sets, budget);
+std::unique_ptr<PairForm> make_batmap_form(const DevicePairJob& job, const DeviceSets& sets, Lane& lane) {
+  return std::make_unique<BatmapForm>(job, sets, lane);
 }
 
 }  // namespace batmap::cuda

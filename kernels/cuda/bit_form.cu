@@ -16,9 +16,12 @@ constexpr uint32_t kTilesAtOnce = 1 << 18;  // 2 MB of tile list
 // Tiles are counted in strips of so many blocks of columns, so that the blocks read at one time stay in the L2 cache.
 constexpr uint32_t kColumnBlocks = 16;
 
+/// Rows may lie in memory that another process can still write to: whatever is there stays inside the matrix.
 __global__ void scatter_bits(const uint32_t* tids, const uint32_t* items, size_t rows, TiledBits bits) {
-  for (size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x; i < rows; i += size_t{gridDim.x} * kThreads)
-    atomicOr(reinterpret_cast<uint32_t*>(bits.bytes) + bits.word(items[i], tids[i]), 1u << (tids[i] % 32));
+  for (size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x; i < rows; i += size_t{gridDim.x} * kThreads) {
+    const uint32_t tid = min(tids[i], bits.tid_slots - 1);
+    atomicOr(reinterpret_cast<uint32_t*>(bits.bytes) + bits.word(min(items[i], bits.items - 1), tid), 1u << (tid % 32));
+  }
 }
 
 /// The pieces of a row that a lane of a warp visits. Calls visit(byte offset from the start of the row's blocks).
@@ -47,10 +50,12 @@ __global__ void count_bit_pairs(TiledBits bits, const uint32_t* a, const uint32_
   for (size_t pair = (blockIdx.x * size_t{kThreads} + threadIdx.x) / 32; pair < size;
        pair += size_t{gridDim.x} * kThreads / 32) {
     // Pieces of the two rows lie at different offsets.
-    const uint32_t row_a = a[pair] % kBlockItems;
-    const uint32_t row_b = b[pair] % kBlockItems;
-    const unsigned char* const rows_a = bits.block(a[pair] / kBlockItems, 0);
-    const unsigned char* const rows_b = bits.block(b[pair] / kBlockItems, 0);
+    const uint32_t item_a = min(a[pair], bits.items - 1);
+    const uint32_t item_b = min(b[pair], bits.items - 1);
+    const uint32_t row_a = item_a % kBlockItems;
+    const uint32_t row_b = item_b % kBlockItems;
+    const unsigned char* const rows_a = bits.block(item_a / kBlockItems, 0);
+    const unsigned char* const rows_b = bits.block(item_b / kBlockItems, 0);
     uint32_t count = 0;
     for (uint32_t piece = threadIdx.x % 32; piece < bits.tid_blocks() * (kRowBytes / 16); piece += 32) {
       const uint64_t block = static_cast<uint64_t>(piece / 8) * kBlockBytes;
@@ -65,12 +70,11 @@ __global__ void count_bit_pairs(TiledBits bits, const uint32_t* a, const uint32_
 
 class BitForm final : public PairForm {
  public:
-  BitForm(const DevicePairJob& job, const BitTileKernel& kernel, DeviceBudget& budget)
+  BitForm(const DevicePairJob& job, const BitTileKernel& kernel, Lane& lane)
       : kernel_(kernel), first_column_(job.first_column), bits_{nullptr, job.items, job.tid_slots} {
-    matrix_ = DeviceArray<unsigned char>(budget, bits_.size_bytes());
+    matrix_ = DeviceArray<unsigned char>(lane.budget, bits_.size_bytes());
     bits_.bytes = matrix_.data();
-    check(cudaMemset(matrix_.data(), 0, matrix_.bytes()), "clearing the bit matrix");
-    wait_for_default_stream();
+    check(cudaMemsetAsync(matrix_.data(), 0, matrix_.bytes(), lane.stream), "clearing the bit matrix");
   }
 
   void add(const uint32_t* tids, const uint32_t* items, size_t rows, cudaStream_t stream) override {
@@ -85,8 +89,8 @@ class BitForm final : public PairForm {
     const auto blocks = static_cast<unsigned>((uint64_t{bits_.items} * 32 + kThreads - 1) / kThreads);
     count_bits<<<blocks, kThreads, 0, lane.stream>>>(bits_, counted);
     check_launch("count_bits");
+    check(cudaMemcpyAsync(supports, counted, bytes, cudaMemcpyDeviceToHost, lane.stream), "reading supports");
     lane.wait();
-    check(cudaMemcpy(supports, counted, bytes, cudaMemcpyDeviceToHost), "reading supports");
   }
 
   void count(const WantedOnDevice& wanted, const FoundPairs& found, Lane& lane) override {
@@ -134,9 +138,8 @@ class BitForm final : public PairForm {
 
 }  // namespace
 
-std::unique_ptr<PairForm> make_bit_form(const DevicePairJob& job, int major, int minor, const char* bit_kernel,
-                                        DeviceBudget& budget) {
-  return std::make_unique<BitForm>(job, bit_tile_kernel(major, minor, bit_kernel), budget);
+std::unique_ptr<PairForm> make_bit_form(const DevicePairJob& job, int major, int minor, const char* bit_kernel, Lane& lane) {
+  return std::make_unique<BitForm>(job, bit_tile_kernel(major, minor, bit_kernel), lane);
 }
 
 }  // namespace batmap::cuda

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <thread>
 #include <utility>
 
 #include <cub/device/device_radix_sort.cuh>
@@ -35,22 +34,6 @@ __global__ void unpack_pairs(const uint64_t* keys, const uint32_t* counts, uint6
 
 }  // namespace
 
-void StopToken::wait(cudaStream_t stream) const {
-  using std::chrono::steady_clock;
-  const auto start = steady_clock::now();
-  for (;;) {
-    const cudaError_t state = cudaStreamQuery(stream);
-    if (state == cudaSuccess) break;
-    if (state != cudaErrorNotReady) check(state, "running a kernel");
-    // Most waits are short. Only a longer one may sleep.
-    if (steady_clock::now() - start > std::chrono::microseconds(200))
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
-    else
-      std::this_thread::yield();
-  }
-  throw_if_requested();
-}
-
 /// A pinned buffer in which rows wait until there are enough of them to be sent.
 struct DevicePairs::Staging {
   PinnedBlock block;
@@ -63,7 +46,7 @@ struct DevicePairs::Staging {
 /// A staging buffer of one job. One thread at a time fills it. Then it is sent, and is free again
 /// when all devices have the rows.
 struct DevicePairs::Slot {
-  explicit Slot(const std::vector<std::unique_ptr<Device>>& devices);
+  explicit Slot(std::vector<Event> events) : sent(std::move(events)) {}
   /// Do all devices have the rows that were in it?
   bool is_empty() const;
   void wait_until_empty();
@@ -76,8 +59,8 @@ struct DevicePairs::Slot {
 class DevicePairs::CountingLane {
  public:
   /// @param max_pairs  of the whole job
-  CountingLane(Device& device, const StopToken& stop, DeviceBudget& budget, int column_bits, uint64_t max_pairs)
-      : device(device), lane(stop, budget), budget_(budget), size_(budget, 1), column_bits_(column_bits) {
+  CountingLane(Device& device, const StopToken& stop, DeviceBudget& of_job, int column_bits, uint64_t max_pairs)
+      : device(device), lane(stop, of_job), size_(lane.budget, 1), column_bits_(column_bits) {
     make_room(std::clamp<uint64_t>(max_pairs, 1, kFirstRoom));
   }
 
@@ -114,10 +97,10 @@ class DevicePairs::CountingLane {
     }
     pairs_.reset();
     for (int i = 0; i < 2; ++i) {
-      keys_[i] = DeviceArray<uint64_t>(budget_, size);
-      counts_[i] = DeviceArray<uint32_t>(budget_, size);
+      keys_[i] = DeviceArray<uint64_t>(lane.budget, size);
+      counts_[i] = DeviceArray<uint32_t>(lane.budget, size);
     }
-    pairs_ = DeviceArray<DevicePair>(budget_, size);
+    pairs_ = DeviceArray<DevicePair>(lane.budget, size);
     capacity_ = size;
   }
 
@@ -138,7 +121,6 @@ class DevicePairs::CountingLane {
     lane.wait();
   }
 
-  DeviceBudget& budget_;
   DeviceArray<unsigned long long> size_;
   int column_bits_;
   Event start_;
@@ -149,25 +131,25 @@ class DevicePairs::CountingLane {
   DeviceArray<DevicePair> pairs_;
 };
 
-/// What a job has on one device. Members are destroyed with the device current.
+/// What a job has on one device. Members are destroyed with the device current. The lanes go first, and wait for what they
+/// have queued; so the form is no longer read when it goes.
 class DevicePairs::Device {
  public:
   Device(int32_t index, const DevicePairJob& job, const StopToken& stop, const char* bit_kernel)
-      : index(index), budget(job.memory_limit), upload(stop, budget) {
+      : index(index), upload(stop, job.memory_limit) {
     if (job.method == DeviceMethod::kBatmap) return;
     int major = 0;
     int minor = 0;
     check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, index), "asking for the compute capability");
     check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, index), "asking for the compute capability");
-    form = job.method == DeviceMethod::kBitmap ? make_bit_form(job, major, minor, bit_kernel, budget)
-                                               : make_horizontal_form(job, budget);
+    form = job.method == DeviceMethod::kBitmap ? make_bit_form(job, major, minor, bit_kernel, upload)
+                                               : make_horizontal_form(job, upload);
     const size_t rows = std::min<uint64_t>(kStagedRows, std::max<uint64_t>(job.rows, 1));
-    tids = DeviceArray<uint32_t>(budget, rows);
-    items = DeviceArray<uint32_t>(budget, rows);
+    tids = DeviceArray<uint32_t>(upload.budget, rows);
+    items = DeviceArray<uint32_t>(upload.budget, rows);
   }
 
   int32_t index;
-  DeviceBudget budget;
   Lane upload;
   std::unique_ptr<PairForm> form;
   DeviceArray<uint32_t> tids;  // rows between staging and the form, one buffer after the other
@@ -201,13 +183,6 @@ class DevicePairs::Borrowed {
   CountingLane* lane_;
 };
 
-DevicePairs::Slot::Slot(const std::vector<std::unique_ptr<Device>>& devices) {
-  for (const std::unique_ptr<Device>& device : devices) {
-    use_device(device->index);
-    sent.emplace_back();
-  }
-}
-
 bool DevicePairs::Slot::is_empty() const {
   return std::all_of(sent.begin(), sent.end(), [](const Event& event) { return event.has_happened(); });
 }
@@ -229,8 +204,7 @@ DevicePairs::DevicePairs(const DevicePairJob& job, const char* bit_kernel) : job
 DevicePairs::~DevicePairs() {
   for (std::unique_ptr<Device>& device : devices_) {
     cudaSetDevice(device->index);
-    cudaDeviceSynchronize();  // nothing may be in flight when its memory is freed
-    device.reset();
+    device.reset();  // waits for its streams
   }
 }
 
@@ -255,7 +229,7 @@ DevicePairs::Slot& DevicePairs::claim_slot() {
   ++slot_count_;
   lock.unlock();
   try {
-    auto slot = std::make_unique<Slot>(devices_);
+    auto slot = std::make_unique<Slot>(events());
     lock.lock();
     slots_.push_back(std::move(slot));
     return *slots_.back();
@@ -301,30 +275,57 @@ class DevicePairs::Filling {
 };
 
 void DevicePairs::add_rows(const uint32_t* tids, const uint32_t* items, size_t rows) {
+  if (is_pinned(tids, rows * sizeof *tids) && is_pinned(items, rows * sizeof *items)) return send_pinned(tids, items, rows);
   for (size_t done = 0; done < rows;) done += Filling(*this).add(tids + done, items + done, rows - done);
+}
+
+/// Sends rows from where they lie, and waits until they have left it.
+void DevicePairs::send_pinned(const uint32_t* tids, const uint32_t* items, size_t rows) {
+  std::vector<Event> sent = events();
+  for (size_t done = 0; done < rows; done += kStagedRows) {
+    stop_.throw_if_requested();
+    const std::lock_guard lock(sending_mutex_);
+    queue(tids + done, items + done, std::min(rows - done, kStagedRows), sent);
+  }
+  for (const Event& event : sent) event.wait();
 }
 
 void DevicePairs::send(Slot& slot) {
   const std::lock_guard lock(sending_mutex_);
   Staging& staging = slot.staging;
+  queue(staging.tids(), staging.items(), staging.used, slot.sent);
+  staging.used = 0;
+  slot.is_on_its_way = true;
+}
+
+/// Queues rows from pinned memory on all devices. Needs the sending mutex. @param sent  [devices] recorded when they have left it
+void DevicePairs::queue(const uint32_t* tids, const uint32_t* items, size_t rows, std::vector<Event>& sent) {
   for (size_t i = 0; i < devices_.size(); ++i) {
     Device& device = *devices_[i];
     use_device(device.index);
-    const size_t bytes = staging.used * sizeof(uint32_t);
+    const size_t bytes = rows * sizeof(uint32_t);
     const cudaStream_t stream = device.upload.stream;
-    check(cudaMemcpyAsync(device.tids.data(), staging.tids(), bytes, cudaMemcpyHostToDevice, stream), "sending rows");
-    check(cudaMemcpyAsync(device.items.data(), staging.items(), bytes, cudaMemcpyHostToDevice, stream), "sending rows");
-    slot.sent[i].record(stream);
-    device.form->add(device.tids.data(), device.items.data(), staging.used, stream);
+    check(cudaMemcpyAsync(device.tids.data(), tids, bytes, cudaMemcpyHostToDevice, stream), "sending rows");
+    check(cudaMemcpyAsync(device.items.data(), items, bytes, cudaMemcpyHostToDevice, stream), "sending rows");
+    sent[i].record(stream);
+    device.form->add(device.tids.data(), device.items.data(), rows, stream);
   }
-  staging.used = 0;
-  slot.is_on_its_way = true;
+}
+
+/// An event for each device.
+std::vector<Event> DevicePairs::events() const {
+  std::vector<Event> events;
+  for (const std::unique_ptr<Device>& device : devices_) {
+    use_device(device->index);
+    events.emplace_back();
+  }
+  return events;
 }
 
 void DevicePairs::add_sets(const DeviceSets& sets) {
   for (std::unique_ptr<Device>& device : devices_) {
     use_device(device->index);
-    device->form = make_batmap_form(job_, sets, device->budget);
+    device->form = make_batmap_form(job_, sets, device->upload);
   }
 }
 
@@ -341,7 +342,7 @@ void DevicePairs::build(uint32_t* supports) {
   for (int lane = 0; lane < kLanes; ++lane) {
     for (std::unique_ptr<Device>& device : devices_) {
       use_device(device->index);
-      device->lanes.push_back(std::make_unique<CountingLane>(*device, stop_, device->budget, bits_for(job_.items),
+      device->lanes.push_back(std::make_unique<CountingLane>(*device, stop_, device->upload.budget, bits_for(job_.items),
                                                              uint64_t{job_.leading} * job_.items));
       free_lanes_.push_back(device->lanes.back().get());
     }

@@ -1,6 +1,7 @@
 // A job that counts pairs on its devices: the DevicePairs of accelerator.h. It stages rows, and has a form and
 // two lanes on each device, so that one lane counts while the other copies back. Each thread that brings rows
-// fills a staging buffer of its own; full buffers are sent by one thread at a time. Errors are DeviceError.
+// fills a staging buffer of its own; full buffers are sent by one thread at a time. Rows that lie in pinned memory of the
+// caller are sent from there. Errors are DeviceError.
 #pragma once
 
 #include <condition_variable>
@@ -43,6 +44,9 @@ struct DevicePairs {
 
   Slot& claim_slot();
   void send(Slot& slot);
+  void send_pinned(const uint32_t* tids, const uint32_t* items, size_t rows);
+  void queue(const uint32_t* tids, const uint32_t* items, size_t rows, std::vector<cuda::Event>& sent);
+  std::vector<cuda::Event> events() const;
 
   DevicePairJob job_;
   cuda::StopToken stop_;

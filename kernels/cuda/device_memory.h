@@ -32,9 +32,6 @@ inline void check(cudaError_t error, const char* what) {
 /// After a kernel launch.
 inline void check_launch(const char* kernel) { check(cudaGetLastError(), kernel); }
 
-/// Clears and copies without a stream are queued on the default stream, for which our streams do not wait.
-inline void wait_for_default_stream() { check(cudaStreamSynchronize(nullptr), "waiting for a copy"); }
-
 /// Makes a device the current one of this thread, and leaves it so: to switch back would wake the other device, too.
 inline void use_device(int device) { check(cudaSetDevice(device), "choosing a device"); }
 
@@ -45,42 +42,49 @@ struct ProcessMemory {
 };
 inline ProcessMemory process_memory;
 
-/// Device memory of one job on one device, against its limit and that of the process. Thread-safe. It belongs to the device
-/// that was current when it was made.
+/// Makes the pool of a device keep some of what jobs free. @return whether the device has a pool
+bool has_pool(int device);
+
+/// Device memory of one job on one device that one stream uses, against the limit of the job and that of the process.
+/// It comes from the device's pool and goes back there in the order of the stream: nobody waits for the work of other
+/// streams, which may be that of other jobs. Where a device has no pool, it comes from the driver, and freeing it
+/// waits for all streams. Thread-safe.
 class DeviceBudget {
  public:
-  /// @param stream  the only stream that uses the memory. Memory then comes from the device's pool and goes back there
-  /// in the order of the stream, without waiting. Null: it comes from the driver, and freeing it waits for all streams
-  explicit DeviceBudget(uint64_t limit_bytes, cudaStream_t stream = nullptr)
+  /// @param stream  of the current device
+  DeviceBudget(uint64_t limit_bytes, cudaStream_t stream)
       : limit_(limit_bytes == 0 ? UINT64_MAX : limit_bytes), stream_(stream) {
     int device = 0;
     check(cudaGetDevice(&device), "asking for the device");
+    has_pool_ = has_pool(device);
     process_used_ = &process_memory.used[device % static_cast<int>(kMaxDevices)];
   }
+  /// Another stream of the same job on the same device; its memory counts as that of the job.
+  DeviceBudget(DeviceBudget& of_job, cudaStream_t stream) : of_job_(&of_job), stream_(stream), has_pool_(of_job.has_pool_) {}
   DeviceBudget(const DeviceBudget&) = delete;
   DeviceBudget& operator=(const DeviceBudget&) = delete;
   /// When the stream is waited for, the pool gives back what it is not to keep.
-  ~DeviceBudget() {
-    if (stream_ != nullptr) cudaStreamSynchronize(stream_);
-  }
+  ~DeviceBudget() { cudaStreamSynchronize(stream_); }
 
-  /// Memory on the current device; uninitialised.
+  /// Memory on the device of the stream; uninitialised. What is queued there from now on may use it.
   void* allocate(uint64_t bytes) {
     charge(bytes);
     void* data = nullptr;
-    const cudaError_t error = stream_ != nullptr ? cudaMallocAsync(&data, bytes, stream_) : cudaMalloc(&data, bytes);
+    const cudaError_t error = has_pool_ ? cudaMallocAsync(&data, bytes, stream_) : cudaMalloc(&data, bytes);
     if (error != cudaSuccess) give_back(bytes);
     check(error, "allocating device memory");
     return data;
   }
+  /// What was queued in the stream before may still use it.
   void free(void* data, uint64_t bytes) noexcept {
-    if (stream_ != nullptr)
+    if (has_pool_)
       cudaFreeAsync(data, stream_);
     else
       cudaFree(data);
     give_back(bytes);
   }
   uint64_t left() const {
+    if (of_job_ != nullptr) return of_job_->left();
     const uint64_t of_process = process_memory.limit;
     const uint64_t used = *process_used_;
     return std::min(limit_ - used_, of_process > used ? of_process - used : 0);
@@ -94,6 +98,7 @@ class DeviceBudget {
     return false;
   }
   void charge(uint64_t bytes) {
+    if (of_job_ != nullptr) return of_job_->charge(bytes);
     if (!add(used_, bytes, limit_))
       throw DeviceError{AcceleratorStatus::kOutOfMemory,
                         "the job needs more than its limit of " + std::to_string(limit_ >> 20) + " MB of device memory"};
@@ -104,13 +109,16 @@ class DeviceBudget {
                                                            std::to_string(limit >> 20) + " MB of device memory"};
   }
   void give_back(uint64_t bytes) {
+    if (of_job_ != nullptr) return of_job_->give_back(bytes);
     used_ -= bytes;
     *process_used_ -= bytes;
   }
 
-  uint64_t limit_;
+  DeviceBudget* of_job_ = nullptr;
+  uint64_t limit_ = UINT64_MAX;
   cudaStream_t stream_;
-  std::atomic<uint64_t>* process_used_;
+  bool has_pool_;
+  std::atomic<uint64_t>* process_used_ = nullptr;
   std::atomic<uint64_t> used_{0};
 };
 
@@ -152,7 +160,7 @@ class DeviceArray {
   size_t size_ = 0;
 };
 
-/// Host memory that devices copy from and to at full speed.
+/// Host memory that devices copy from and to at full speed. Freeing it waits for all streams of a device.
 template <typename T>
 class PinnedArray {
  public:
@@ -180,17 +188,18 @@ class PinnedArray {
   size_t size_ = 0;
 };
 
+/// A stream of the current device: one that was kept, or a new one. Nothing may be queued there at the end of its
+/// life; it is then kept for later jobs. None waits for the default stream, which nobody uses.
 class Stream {
  public:
-  Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream"); }
-  Stream(Stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
-  Stream& operator=(Stream&&) = delete;
-  ~Stream() {
-    if (stream_ != nullptr) cudaStreamDestroy(stream_);
-  }
+  Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream();
   operator cudaStream_t() const { return stream_; }
 
  private:
+  int device_ = 0;
   cudaStream_t stream_ = nullptr;
 };
 

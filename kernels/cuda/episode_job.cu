@@ -38,8 +38,6 @@ constexpr size_t kMaxSortedApart = 8;  // so many nodes of a depth, or fewer, ar
 constexpr uint64_t kMaxMachines = 1 << 16;
 constexpr uint64_t kMaxSegments = 1 << 10;
 
-// Bytes that the pool of a device keeps for the next job. The driver takes them back where memory runs short.
-constexpr uint64_t kMaxKept = uint64_t{64} << 20;
 constexpr uint32_t kWidenThreads = 256;
 
 uint32_t tiles_of(uint32_t events) { return (events + kTileEvents - 1) / kTileEvents; }
@@ -48,18 +46,6 @@ uint32_t tiles_of(uint32_t events) { return (events + kTileEvents - 1) / kTileEv
 __global__ void widen(const uint32_t* from, uint32_t size, int64_t* to) {
   const uint32_t k = blockIdx.x * kWidenThreads + threadIdx.x;
   if (k < size) to[k] = from[k];
-}
-
-/// Makes the pool of a device keep what jobs free. @return whether the device has pools
-bool keep_in_pool(int device) {
-  int has_pools = 0;
-  check(cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, device), "asking for memory pools");
-  if (has_pools == 0) return false;
-  cudaMemPool_t pool{};
-  check(cudaDeviceGetDefaultMemPool(&pool, device), "asking for a memory pool");
-  uint64_t kept = kMaxKept;
-  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept), "setting up a memory pool");
-  return true;
 }
 
 }  // namespace
@@ -296,7 +282,7 @@ DeviceEpisodes::DeviceEpisodes(const DeviceEpisodeJob& job)
       stop_{job.stop, job.stop_arg},
       queue_(std::make_unique<Queue>(job.device)),
       stream_(queue_->stream()),
-      budget_(job.memory_limit, keep_in_pool(job.device) ? stream_ : nullptr) {
+      budget_(job.memory_limit, stream_) {
   uint64_t lists = 0;
   for (uint64_t k = 0; k < job.axis_count; ++k) {
     axes_.push_back(std::make_unique<Axis>(job.axes[k], job.has_order != 0, budget_));

@@ -25,9 +25,11 @@ struct Tail {
   uint32_t end;
 };
 
-__global__ void make_keys(const uint32_t* tids, const uint32_t* items, size_t rows, int item_bits, uint64_t* keys) {
+/// Rows may lie in memory that another process can still write to: no key is above the largest of the job.
+__global__ void make_keys(const uint32_t* tids, const uint32_t* items, size_t rows, uint32_t max_tid, uint32_t max_item,
+                          int item_bits, uint64_t* keys) {
   for (size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x; i < rows; i += size_t{gridDim.x} * kThreads)
-    keys[i] = static_cast<uint64_t>(tids[i]) << item_bits | items[i];
+    keys[i] = static_cast<uint64_t>(min(tids[i], max_tid)) << item_bits | min(items[i], max_item);
 }
 
 /// Takes sorted keys apart. @param end_of_tid  [tid slots] end of each transaction
@@ -121,14 +123,14 @@ unsigned blocks_for(uint64_t size) { return static_cast<unsigned>((size + kThrea
 
 class HorizontalForm final : public PairForm {
  public:
-  HorizontalForm(const DevicePairJob& job, DeviceBudget& budget)
-      : budget_(budget),
+  HorizontalForm(const DevicePairJob& job, Lane& lane)
+      : budget_(lane.budget),
         items_(job.items),
         leading_(job.leading),
         first_column_(job.first_column),
         tid_slots_(job.tid_slots),
         item_bits_(bits_for(job.items)),
-        keys_(budget, job.rows) {
+        keys_(lane.budget, job.rows) {
     if (job.rows >= UINT32_MAX) throw DeviceError{AcceleratorStatus::kDeclined, "too many rows for method horizontal"};
     int device = 0;
     check(cudaGetDevice(&device), "asking for the current device");
@@ -139,7 +141,8 @@ class HorizontalForm final : public PairForm {
 
   void add(const uint32_t* tids, const uint32_t* items, size_t rows, cudaStream_t stream) override {
     const auto blocks = static_cast<unsigned>(std::min<size_t>(blocks_for(rows), 4096));
-    make_keys<<<blocks, kThreads, 0, stream>>>(tids, items, rows, item_bits_, keys_.data() + rows_);
+    make_keys<<<blocks, kThreads, 0, stream>>>(tids, items, rows, tid_slots_ - 1, items_ - 1, item_bits_,
+                                               keys_.data() + rows_);
     check_launch("make_keys");
     rows_ += rows;
   }
@@ -164,8 +167,8 @@ class HorizontalForm final : public PairForm {
         return cub::DeviceSelect::Unique(temp, bytes, sorted, unique, kept.data(), rows, stream);
       };
       with_scratch(lane, select, "dropping duplicates");
+      check(cudaMemcpyAsync(&size, kept.data(), sizeof size, cudaMemcpyDeviceToHost, stream), "reading a count");
       lane.wait();
-      check(cudaMemcpy(&size, kept.data(), sizeof size, cudaMemcpyDeviceToHost), "reading a count");
       if (unique != keys_.data()) std::swap(keys_, other);
     }
     // Find what follows each occurrence, item by item.
@@ -186,8 +189,8 @@ class HorizontalForm final : public PairForm {
       };
       with_scratch(lane, sort, "sorting occurrences");
     }
+    check(cudaMemcpyAsync(supports, counted.data(), counted.bytes(), cudaMemcpyDeviceToHost, stream), "reading supports");
     lane.wait();
-    check(cudaMemcpy(supports, counted.data(), counted.bytes(), cudaMemcpyDeviceToHost), "reading supports");
     tails_begin_.resize(size_t{items_} + 1);
     uint32_t begin = 0;
     for (uint32_t item = 0; item < items_; ++item) {
@@ -294,8 +297,8 @@ class HorizontalForm final : public PairForm {
 
 }  // namespace
 
-std::unique_ptr<PairForm> make_horizontal_form(const DevicePairJob& job, DeviceBudget& budget) {
-  return std::make_unique<HorizontalForm>(job, budget);
+std::unique_ptr<PairForm> make_horizontal_form(const DevicePairJob& job, Lane& lane) {
+  return std::make_unique<HorizontalForm>(job, lane);
 }
 
 }  // namespace batmap::cuda

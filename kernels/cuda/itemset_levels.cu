@@ -25,7 +25,8 @@ constexpr uint32_t kMaxAtOnce = uint32_t{1} << 22;  // candidates
 constexpr uint32_t kMinAtOnce = 4096;
 // Bytes of rows that are read or written between two looks at the stop token: about ten milliseconds.
 constexpr double kBytesAtOnce = 2e10;
-constexpr uint32_t kFew = 4096;      // itemsets that are copied back with their number, before the number is known
+constexpr uint32_t kFew = 4096;  // itemsets that are copied back with their number, before the number is known
+static_assert((kFew + 1) * sizeof(JoinedItemset) <= PinnedBlock::kBytes);
 constexpr uint32_t kWideRow = 1024;  // vectors of a row: from here on a block counts a group, below it a warp
 constexpr uint32_t kMinInSlice = 8;  // vectors of a slice for each thread
 constexpr uint32_t kBlocksEach = 8;  // blocks for each multiprocessor; with fewer, rows are cut into slices
@@ -254,12 +255,10 @@ std::vector<uint64_t> candidates_before(const std::vector<uint32_t>& parents) {
 }  // namespace
 
 DeviceItemsets::DeviceItemsets(const DeviceItemsetJob& job)
-    : device_(job.device),
-      budget_((use_device(job.device), job.memory_limit)),
+    : device_((use_device(job.device), job.device)),
+      budget_(job.memory_limit, stream_),
       stop_{job.stop, job.stop_arg},
-      bitmap_words_(job.has_bitmaps != 0 ? (job.items + 63) / 64 : 0),
-      count_(1),
-      few_(kFew) {
+      bitmap_words_(job.has_bitmaps != 0 ? (job.items + 63) / 64 : 0) {
   if (job.words / 2 >= UINT32_MAX || job.plane_count > 32)
     throw DeviceError{AcceleratorStatus::kDeclined, "rows of more than 500 billion columns"};
   int multiprocessors = 0;
@@ -330,10 +329,10 @@ uint32_t DeviceItemsets::candidates_at_once() const {
 }
 
 uint32_t DeviceItemsets::read_count() {
-  check(cudaMemcpyAsync(count_.data(), selected_.data(), sizeof(uint32_t), cudaMemcpyDeviceToHost, stream_),
-        "reading a count");
+  auto* const count = reinterpret_cast<uint32_t*>(pinned_.data());
+  check(cudaMemcpyAsync(count, selected_.data(), sizeof *count, cudaMemcpyDeviceToHost, stream_), "reading a count");
   stop_.wait(stream_);
-  return count_[0];
+  return *count;
 }
 
 /// Queues a selection of itemsets; selected_ becomes their number.
@@ -441,7 +440,7 @@ uint64_t DeviceItemsets::extend(const DeviceExtension& step, const DeviceItemset
       select(candidates, size, kept_.data() + found, IsFrequent{step.min_count});
       events_[2].record(stream_);
       if (is_short)
-        check(cudaMemcpyAsync(few_.data(), kept_.data(), size * sizeof(JoinedItemset), cudaMemcpyDeviceToHost, stream_),
+        check(cudaMemcpyAsync(few(), kept_.data(), size * sizeof(JoinedItemset), cudaMemcpyDeviceToHost, stream_),
               "reading itemsets");
       found += read_count();
     } else {
@@ -458,7 +457,7 @@ uint64_t DeviceItemsets::extend(const DeviceExtension& step, const DeviceItemset
   if (out == nullptr && found > 0) throw DeviceError{AcceleratorStatus::kOutOfMemory, "no room for the itemsets"};
   const auto start = std::chrono::steady_clock::now();
   if (is_short) {
-    std::copy_n(few_.data(), found, out);
+    std::copy_n(few(), found, out);
   } else if (found > 0) {
     check(cudaMemcpyAsync(out, kept_.data(), found * sizeof(JoinedItemset), cudaMemcpyDeviceToHost, stream_),
           "reading itemsets");

@@ -12,6 +12,7 @@
 
 #include "accel/device_itemsets.h"
 #include "cuda/device_memory.h"
+#include "cuda/pinned_block.h"
 
 namespace batmap {
 
@@ -58,6 +59,7 @@ struct DeviceItemsets {
   template <typename Select>
   void select(const JoinedItemset* from, uint32_t size, JoinedItemset* to, Select wanted);
   uint32_t read_count();
+  JoinedItemset* few() { return reinterpret_cast<JoinedItemset*>(pinned_.data()) + 1; }
   void settle();
   void count_on_device(const Level& level, JoinedItemset* candidates, uint32_t size);
   uint32_t candidates_at_once() const;
@@ -65,12 +67,12 @@ struct DeviceItemsets {
   void make_rows(const Level& from, const JoinedItemset* kept, Level& to);
 
   int32_t device_;
+  cuda::Stream stream_;
   cuda::DeviceBudget budget_;
   cuda::StopToken stop_;
   RowLayout layout_{};
   uint32_t bitmap_words_;
   uint32_t multiprocessors_ = 1;
-  cuda::Stream stream_;
   cuda::Event events_[5];
   bool is_timed_ = false;      // the time between the last two events has not been added
   std::vector<Level> levels_;  // levels above depth_ only keep their memory
@@ -79,8 +81,7 @@ struct DeviceItemsets {
   cuda::DeviceArray<JoinedItemset> kept_;
   cuda::DeviceArray<unsigned char> scratch_;
   cuda::DeviceArray<uint32_t> selected_;
-  cuda::PinnedArray<uint32_t> count_;
-  cuda::PinnedArray<JoinedItemset> few_;
+  cuda::PinnedBlock pinned_;  // see read_count() and few()
   DeviceItemsetTimes times_{};
 };
 

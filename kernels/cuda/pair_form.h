@@ -11,7 +11,10 @@ namespace batmap::cuda {
 
 /// Where one thread queues its work.
 struct Lane {
-  Lane(const StopToken& token, DeviceBudget& memory) : stop(token), budget(memory) {}
+  /// The first lane of a job on the current device. @param limit_bytes  of the job
+  Lane(const StopToken& token, uint64_t limit_bytes) : stop(token), budget(limit_bytes, stream) {}
+  /// Another one. @param of_job  the budget of the first
+  Lane(const StopToken& token, DeviceBudget& of_job) : stop(token), budget(of_job, stream) {}
 
   /// Scratch memory of at least so many bytes for what is queued next. Its contents last until
   /// the stream has been waited for.
@@ -26,7 +29,7 @@ struct Lane {
 
   Stream stream;
   const StopToken& stop;
-  DeviceBudget& budget;
+  DeviceBudget budget;  // of memory that is used in the stream
 
  private:
   DeviceArray<unsigned char> scratch_;
@@ -46,12 +49,13 @@ class PairForm {
   virtual void count_list(const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts, cudaStream_t stream) = 0;
 };
 
+// The lane of each is that in which rows or sets are sent and the form is built; it lives longer.
+
 /// Bit rows, counted by tiles. @param bit_kernel  name of a kernel of bit_tiles.h; null: the fastest
-std::unique_ptr<PairForm> make_bit_form(const DevicePairJob& job, int major, int minor, const char* bit_kernel,
-                                        DeviceBudget& budget);
+std::unique_ptr<PairForm> make_bit_form(const DevicePairJob& job, int major, int minor, const char* bit_kernel, Lane& lane);
 /// Transactions, counted item by item.
-std::unique_ptr<PairForm> make_horizontal_form(const DevicePairJob& job, DeviceBudget& budget);
+std::unique_ptr<PairForm> make_horizontal_form(const DevicePairJob& job, Lane& lane);
 /// Batmaps, counted by tiles. The sets are copied.
-std::unique_ptr<PairForm> make_batmap_form(const DevicePairJob& job, const DeviceSets& sets, DeviceBudget& budget);
+std::unique_ptr<PairForm> make_batmap_form(const DevicePairJob& job, const DeviceSets& sets, Lane& lane);
 
 }  // namespace batmap::cuda

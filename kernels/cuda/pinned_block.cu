@@ -1,9 +1,11 @@
-// Kept blocks, and copies through them. See pinned_block.h.
+// Kept blocks, copies through them, and pinned memory of the caller. See pinned_block.h.
 #include "cuda/pinned_block.h"
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <mutex>
+#include <shared_mutex>
 
 namespace batmap::cuda {
 
@@ -13,6 +15,10 @@ namespace {
 std::mutex kept_mutex;
 void* kept[PinnedBlock::kMaxKept];
 size_t kept_count = 0;
+
+// Pinned memory of the caller: begin -> end. Never freed, like the blocks.
+std::shared_mutex pinned_mutex;
+auto& pinned = *new std::map<const std::byte*, const std::byte*>;
 
 }  // namespace
 
@@ -33,6 +39,26 @@ PinnedBlock::~PinnedBlock() {
     kept[kept_count++] = data_;
   else
     cudaFreeHost(data_);
+}
+
+void pin(int device, void* memory, size_t bytes) {
+  use_device(device);
+  check(cudaHostRegister(memory, bytes, cudaHostRegisterPortable), "pinning memory");
+  const std::unique_lock lock(pinned_mutex);
+  const auto* const begin = static_cast<const std::byte*>(memory);
+  pinned[begin] = begin + bytes;
+}
+
+void unpin(void* memory) {
+  const std::unique_lock lock(pinned_mutex);
+  if (pinned.erase(static_cast<const std::byte*>(memory)) > 0) cudaHostUnregister(memory);
+}
+
+bool is_pinned(const void* from, size_t bytes) {
+  const std::shared_lock lock(pinned_mutex);
+  const auto* const begin = static_cast<const std::byte*>(from);
+  const auto behind = pinned.upper_bound(begin);
+  return behind != pinned.begin() && std::prev(behind)->second >= begin + bytes;
 }
 
 void StagedCopy::add(const void* from, size_t bytes) {

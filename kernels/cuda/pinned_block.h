@@ -26,11 +26,20 @@ class PinnedBlock {
   void* data_;
 };
 
+/// Pins memory of the caller, of whole pages, so that devices copy from it and to it directly.
+/// @param device  made the current one: without one, the driver would wake the first
+void pin(int device, void* memory, size_t bytes);
+/// Nothing may be on its way there.
+void unpin(void* memory);
+/// Does it lie in such memory?
+bool is_pinned(const void* from, size_t bytes);
+
 /// Copies pieces of host memory to a device, one behind the other. The pieces are collected in pinned blocks;
 /// one is filled while others are on their way.
 class StagedCopy {
  public:
-  StagedCopy(void* to, const StopToken& stop) : to_(static_cast<std::byte*>(to)), stop_(stop) {}
+  StagedCopy(void* to, const StopToken& stop, cudaStream_t stream)
+      : to_(static_cast<std::byte*>(to)), stop_(stop), stream_(stream) {}
   StagedCopy(const StagedCopy&) = delete;
   StagedCopy& operator=(const StagedCopy&) = delete;
   ~StagedCopy() { cudaStreamSynchronize(stream_); }  // the device reads the blocks until then
@@ -49,7 +58,7 @@ class StagedCopy {
 
   std::byte* to_;
   StopToken stop_;
-  Stream stream_;
+  cudaStream_t stream_;
   std::array<Stage, 4> stages_;
   size_t stage_ = 0;
   size_t used_ = 0;  // bytes of the current block

@@ -6,12 +6,13 @@
 namespace batmap {
 
 ListedAnswers::ListedAnswers(std::vector<ChunkView> shown, const std::vector<ChunkView>& list,
-                             const std::vector<ChunkView>& relation, bool supports, const ExecutionOptions& options)
+                             const std::vector<ChunkView>& relation, bool supports, const DeviceUse& device,
+                             const ExecutionOptions& options)
     : shown_(std::move(shown)), has_supports_(supports), options_(options), answers_(*options.memory, supports) {
   uint64_t rows = 0;
   for (const ChunkView& chunk : shown_) rows += chunk.rows;
   run_.emplace(ListedInput{list, relation, relation},
-               ListedQuery{.min_count = 0, .bag = false, .each_row = true, .supports = supports}, options);
+               ListedQuery{.min_count = 0, .bag = false, .each_row = true, .supports = supports, .device = device}, options);
   record_ = run_->record();
   counts_ = Buffer<uint32_t>(*options.memory, rows);
   for (Buffer<uint32_t>& of_items : supports_) of_items = Buffer<uint32_t>(*options.memory, supports ? rows : 0);

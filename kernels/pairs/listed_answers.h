@@ -20,9 +20,10 @@ class ListedAnswers {
   ///                  the constructor returns
   /// @param relation  rows (tid, item)
   /// @param supports  also the supports of the items, and the number of all tids
+  /// @param device    may count the pairs
   /// @throws what ListedRun throws
   ListedAnswers(std::vector<ChunkView> shown, const std::vector<ChunkView>& list, const std::vector<ChunkView>& relation,
-                bool supports, const ExecutionOptions& options);
+                bool supports, const DeviceUse& device, const ExecutionOptions& options);
 
   /// Gets the answers for the next rows of the list. The first call counts.
   /// @param batch  overwritten; valid until the next call

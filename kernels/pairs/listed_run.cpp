@@ -6,10 +6,12 @@
 #include <bit>
 #include <utility>
 
+#include "accel/device_session.h"
 #include "core/counting_sort.h"
 #include "core/poll.h"
 #include "core/polled.h"
 #include "core/stopwatch.h"
+#include "pairs/counters/device_counter.h"
 
 namespace batmap {
 
@@ -21,6 +23,9 @@ constexpr size_t kListsATask = 1024;       // sorted at once
 constexpr size_t kTasksAhead = 4;          // for each thread
 constexpr uint64_t kMaxRows = UINT32_MAX;  // of the list, and rows that are kept: they are counted in 32 bits
 constexpr uint64_t kPart = 1 << 16;        // rows between two polls
+// Nanoseconds of one thread: bench/listed_bench.cpp.
+constexpr double kCountedPair = 150;
+constexpr double kLookedUpRow = 1;
 
 uint64_t rows_of(const std::vector<ChunkView>& chunks) {
   uint64_t rows = 0;
@@ -59,6 +64,7 @@ ListedRun::ListedRun(const ListedInput& input, const ListedQuery& query, const E
     sort_lists();
     order_entries();
     cut_tasks();
+    offer_to_devices();
   }
   record_.tasks = task_begin_.empty() ? 0 : task_begin_.size() - 1;
   record_.group_ms = watch.milliseconds();
@@ -237,6 +243,46 @@ void ListedRun::cut_tasks() {
                       Buffer<uint32_t>(*options_.memory, rows, Fill::kZero), UINT32_MAX});
 }
 
+/// Devices count all pairs at once, in bit rows, if that is faster. If they fail, the CPU counts.
+void ListedRun::offer_to_devices() {
+  if (query_.bag || size_ == 0 || record_.occurrences == 0) return;
+  DeviceSession session(query_.device);
+  if (!session.is_possible()) return;
+  const double cpu_ms = (static_cast<double>(size_) * kCountedPair +
+                         static_cast<double>(record_.pair_instances + record_.occurrences) * kLookedUpRow) /
+                        options_.threads / 1e6;
+  const uint64_t row_bytes = (uint64_t{tid_slots_} + 1023) / 1024 * 128;
+  const ListSizes sizes{.pairs = size_,
+                        .rows = record_.occurrences,
+                        .form_bytes = (uint64_t{items_} + 127) / 128 * 128 * row_bytes,
+                        .read_bytes = 2 * static_cast<double>(size_) * static_cast<double>(row_bytes),
+                        .memory_limit = query_.device.memory_limit,
+                        .threads = options_.threads};
+  Buffer<uint32_t> counts;
+  const bool is_counted = session.offer(
+      cpu_ms,
+      [&](std::span<const DeviceTraits> devices) { return choose_list_devices(query_.device.mode, sizes, devices, cpu_ms); },
+      [&](std::span<const DeviceTraits> devices) {
+        Buffer<uint32_t> sides[2];
+        for (Buffer<uint32_t>& side : sides) side = Buffer<uint32_t>(*options_.memory, size_);
+        for (size_t k = 0; k < size_; ++k) {
+          if (k % kPart == 0) options_.cancel.throw_if_requested();
+          sides[0][k] = entries_[k].marked;
+          sides[1][k] = entries_[k].probed;
+        }
+        counts = Buffer<uint32_t>(*options_.memory, size_);
+        count_list_on_devices(*query_.device.offload, devices, query_.device.memory_limit, lists_, tid_slots_,
+                              {sides[0].span(), sides[1].span(), counts.span()}, options_);
+        return true;
+      });
+  record_.reason += session.reason();
+  record_.notice = session.notice();
+  record_.device = session.device();
+  if (!is_counted) return;
+  device_counts_ = std::move(counts);
+  record_.method = "bitmap";
+}
+
 /// Marks the tids of an item instead of those of the one before.
 void ListedRun::mark(Marks& marks, uint32_t item, Poll& poll) const {
   if (marks.marked != UINT32_MAX) {
@@ -289,8 +335,13 @@ GrowingBuffer<ListedPair> ListedRun::count(size_t task, int worker) {
   uint64_t count = 0;
   for (size_t k = task_begin_[task]; k < end;) {
     const Entry& entry = entries_[k];
-    if (entry.marked != marks.marked) mark(marks, entry.marked, poll);
-    if (k == task_begin_[task] || !entry.is_same_pair(entries_[k - 1])) count = look_up(marks, entry.probed, poll);
+    if (!device_counts_.empty()) {
+      count = device_counts_[k];
+      poll.after(1);
+    } else {
+      if (entry.marked != marks.marked) mark(marks, entry.marked, poll);
+      if (k == task_begin_[task] || !entry.is_same_pair(entries_[k - 1])) count = look_up(marks, entry.probed, poll);
+    }
     size_t next = k + 1;
     if (!query_.each_row)
       while (next < end && entry.is_same_pair(entries_[next])) ++next;

@@ -17,6 +17,7 @@
 #include <optional>
 #include <vector>
 
+#include "accel/offload.h"
 #include "core/options.h"
 #include "core/poll.h"
 #include "core/run_record.h"
@@ -32,6 +33,7 @@ struct ListedQuery {
   bool bag = false;        // repeated rows multiply, as in a SQL join; else they count once
   bool each_row = false;   // an answer for each row of the list; else one for each different pair
   bool supports = false;   // the two relations are one: also the supports of the items, and the number of all tids
+  DeviceUse device = {};   // for pairs whose rows count once
 };
 
 /// What is counted, in chunks that must stay valid until the constructor of the run returns.
@@ -103,6 +105,7 @@ class ListedRun {
   void sort_lists();
   void order_entries();
   void cut_tasks();
+  void offer_to_devices();
   void mark(Marks& marks, uint32_t item, Poll& poll) const;
   uint64_t look_up(const Marks& marks, uint32_t item, Poll& poll) const;
   GrowingBuffer<ListedPair> count(size_t task, int worker);
@@ -117,9 +120,10 @@ class ListedRun {
   uint32_t items_ = 0;                // codes of both sides
   uint32_t tid_slots_ = 0;
   bool rows_repeat_ = false;
-  Tidlists lists_;         // [items_]
-  Buffer<Entry> entries_;  // that are counted, by the marked and then by the other item
-  size_t size_ = 0;        // of entries_ in use
+  Tidlists lists_;                  // [items_]
+  Buffer<Entry> entries_;           // that are counted, by the marked and then by the other item
+  size_t size_ = 0;                 // of entries_ in use
+  Buffer<uint32_t> device_counts_;  // [size_] if devices have counted
   std::vector<size_t> task_begin_;
   std::vector<Marks> marks_;  // [threads]
   // The counting threads, once started. The last member, so that it is destroyed first.

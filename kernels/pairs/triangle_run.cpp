@@ -151,7 +151,7 @@ TriangleRun::TriangleRun(const std::vector<ChunkView>& edges, std::span<const ui
   all = Buffer<Edge>();
   const std::vector<ChunkView> list = edges_.chunks();
   if (of_edges) {
-    of_edges_.emplace(list, list, neighbours.chunks(), false, options);
+    of_edges_.emplace(list, list, neighbours.chunks(), false, DeviceUse{}, options);
     record_ = of_edges_->record();
   } else {
     all_.emplace(ListedInput{list, neighbours.chunks(), neighbours.chunks()}, ListedQuery{}, options);

@@ -30,8 +30,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kLookMs = 5;          // how often a waiting call looks around
-constexpr size_t kOwnChannels = 8;  // of one session; more calls at once wait
+constexpr int kLookMs = 5;                      // how often a waiting call looks around
+constexpr size_t kOwnChannels = 8;              // of one session; more calls at once wait
+constexpr size_t kChannelRows = kAreaRows / 2;  // of a job, for each channel that its rows may take beside the first
 
 /// How a call ended. Never leaves this file.
 struct CallFailure {
@@ -47,6 +48,7 @@ struct RemoteJob {
   std::shared_ptr<Link> link;
   uint64_t number = 0;
   uint32_t items = 0;  // of a job of pairs
+  uint64_t rows = 0;   // the same: so many will be sent at most
   std::mutex mutex;    // guards the following
   bool (*stop)(void*) = nullptr;
   void* stop_arg = nullptr;
@@ -64,6 +66,7 @@ struct Channel {
   SharedMemory memory;
   std::shared_ptr<RemoteJob> filling;  // its rows wait in the area
   size_t rows = 0;
+  bool is_used = true;  // since the session was without a job
 
   ChannelHeader& header() { return *reinterpret_cast<ChannelHeader*>(memory.data()); }
   std::byte* area() { return memory.data() + kHeaderBytes; }
@@ -127,7 +130,9 @@ struct Link {
       if (is_broken) throw CallFailure{AcceleratorStatus::kFailed, "the GPU process has ended"};
       const auto with_rows = std::ranges::find_if(idle, [&](const auto& c) { return for_rows && c->filling.get() == job; });
       const auto empty = std::ranges::find_if(idle, [](const auto& c) { return c->filling == nullptr; });
-      const bool may_open = channels < kOwnChannels;
+      // The rows of a small job wait for one another rather than for new channels.
+      const uint64_t wanted = for_rows ? 1 + job->rows / kChannelRows : kOwnChannels;
+      const bool may_open = channels < std::min<uint64_t>(wanted, kOwnChannels);
       const auto best = with_rows != idle.end() ? with_rows
                         : empty != idle.end()   ? empty
                         : may_open              ? idle.end()
@@ -135,6 +140,7 @@ struct Link {
       if (best != idle.end()) {
         std::unique_ptr<Channel> channel = std::move(*best);
         idle.erase(best);
+        channel->is_used = true;
         return channel;
       }
       if (may_open) break;
@@ -161,21 +167,24 @@ struct Link {
   }
   void give_back(std::unique_ptr<Channel> channel) {
     const std::lock_guard lock(mutex);
-    idle.push_back(std::move(channel));
+    idle.insert(idle.begin(), std::move(channel));  // it is taken next, so that few are used
     channel_free.notify_one();
   }
   void begin_job() {
     const std::lock_guard lock(mutex);
     ++jobs;
   }
-  /// With the last job the session gives up its channels but one: they have megabytes.
+  /// The session keeps the channels that its last jobs have used, as the next ones may need as many. It gives up the others:
+  /// they have megabytes.
   void end_job() {
     std::vector<std::unique_ptr<Channel>> given_up;
     const std::lock_guard lock(mutex);
-    if (--jobs > 0 || idle.size() < 2) return;
-    given_up.assign(std::make_move_iterator(idle.begin() + 1), std::make_move_iterator(idle.end()));
-    idle.resize(1);
+    if (--jobs > 0) return;
+    const auto unused = std::stable_partition(idle.begin(), idle.end(), [](const auto& c) { return c->is_used; });
+    given_up.assign(std::make_move_iterator(unused), std::make_move_iterator(idle.end()));
+    idle.erase(unused, idle.end());
     channels -= given_up.size();
+    for (const auto& channel : idle) channel->is_used = false;
   }
   /// A channel is gone.
   void forget() {
@@ -208,7 +217,11 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   ~Call() {
-    if (channel_ != nullptr) link_->give_back(std::move(channel_));
+    if (channel_ == nullptr) return;
+    if (is_under_way_)
+      drop();  // its reply would be taken for that of the next call
+    else
+      link_->give_back(std::move(channel_));
   }
 
   uint64_t* args() { return request_.args; }
@@ -225,10 +238,19 @@ class Call {
 
   /// Sends the request and waits. @throws CallFailure unless the status is kOk
   Reply& run(bool has_patience = true) {
+    start();
+    return finish(has_patience);
+  }
+  void start() {
+    channel_->header().cancel.store(0, std::memory_order_relaxed);
+    if (!send_packet(channel_->socket.number(), &request_, sizeof request_, request_.has_file != 0 ? file_.file() : -1))
+      lose();
+    is_under_way_ = true;
+  }
+  /// Waits for the reply of a request that was sent.
+  Reply& finish(bool has_patience = true) {
     ChannelHeader& header = channel_->header();
-    header.cancel.store(0, std::memory_order_relaxed);
     const int socket = channel_->socket.number();
-    if (!send_packet(socket, &request_, sizeof request_, request_.has_file != 0 ? file_.file() : -1)) lose();
     uint32_t beat = header.beat.load(std::memory_order_relaxed);
     Clock::time_point alive = Clock::now();
     std::optional<Clock::time_point> leaving;  // when the call was asked to end
@@ -253,6 +275,7 @@ class Call {
     }
     File file;
     const size_t received = receive_packet(socket, &reply_, sizeof reply_, file);
+    is_under_way_ = false;
     if (received != sizeof reply_ || reply_.magic != kMagic) lose();
     reply_.why.text[sizeof reply_.why.text - 1] = '\0';
     file_.reset();
@@ -273,31 +296,48 @@ class Call {
 
   /// Sends the rows that wait in the channel, whose job may be another. A failure is the job's, and is said by its next call.
   void send_waiting_rows() {
-    const std::shared_ptr<RemoteJob> sender = std::move(channel_->filling);
-    RemoteJob& owner = *sender;
-    const size_t rows = std::exchange(channel_->rows, 0);
-    Request mine = std::exchange(request_, {});
-    RemoteJob* const job = std::exchange(job_, &owner);
-    request_.op = Op::kAddRows;
-    request_.job = owner.number;
-    request_.args[0] = rows;
-    try {
-      run();
-    } catch (const CallFailure& failure) {
-      const std::lock_guard lock(owner.mutex);
-      if (owner.failed == AcceleratorStatus::kOk) {
-        owner.failed = failure.status;
-        owner.why = failure.text;
-      }
-      if (channel_ == nullptr) throw;
-    }
+    const Request mine = request_;
+    RemoteJob* const job = job_;
+    start_waiting_rows();
+    finish_waiting_rows();
     request_ = mine;
     job_ = job;
     reply_ = {};
   }
+  /// The same in two steps. The call is good for nothing else then.
+  void start_waiting_rows() {
+    sender_ = std::move(channel_->filling);
+    job_ = sender_.get();
+    request_ = {};
+    request_.op = Op::kAddRows;
+    request_.job = job_->number;
+    request_.args[0] = std::exchange(channel_->rows, 0);
+    try {
+      start();
+    } catch (const CallFailure& failure) {
+      note(failure);
+      throw;
+    }
+  }
+  void finish_waiting_rows() {
+    try {
+      finish();
+    } catch (const CallFailure& failure) {
+      note(failure);
+      if (channel_ == nullptr) throw;
+    }
+  }
 
  private:
+  /// A failure of rows.
+  void note(const CallFailure& failure) {
+    const std::lock_guard lock(sender_->mutex);
+    if (sender_->failed != AcceleratorStatus::kOk) return;
+    sender_->failed = failure.status;
+    sender_->why = failure.text;
+  }
   void drop() {
+    is_under_way_ = false;
     channel_.reset();
     link_->forget();
   }
@@ -309,7 +349,9 @@ class Call {
 
   std::shared_ptr<Link> link_;
   RemoteJob* job_;
+  std::shared_ptr<RemoteJob> sender_;  // of rows that are sent
   std::unique_ptr<Channel> channel_;
+  bool is_under_way_ = false;  // the reply is still to come
   Request request_;
   Reply reply_;
   SharedMemory file_;
@@ -434,6 +476,7 @@ AcceleratorStatus open_pairs(const DevicePairJob* about, DevicePairs** pairs, Ac
   return guarded(why, [&] {
     auto job = new_job(about->stop, about->stop_arg);
     job->items = about->items;
+    job->rows = about->rows;
     Call call(*job, Op::kOpenPairs);
     DevicePairJob sent = *about;
     sent.stop = nullptr;
@@ -490,19 +533,26 @@ AcceleratorStatus add_sets(DevicePairs* pairs, const DeviceSets* sets, Accelerat
   });
 }
 
+/// Sends what waits in all channels at once.
+void send_all_rows(RemoteJob& job) {
+  std::vector<std::unique_ptr<Call>> calls;
+  for (;;) {
+    {
+      const std::lock_guard lock(job.link->mutex);
+      if (std::ranges::none_of(job.link->idle, [&](const auto& c) { return c->filling.get() == &job; })) break;
+    }
+    auto call = std::make_unique<Call>(job.link, Op::kAddRows, &job, true);
+    if (call->channel().filling.get() != &job) continue;
+    calls.push_back(std::move(call));
+    calls.back()->start_waiting_rows();
+  }
+  for (const std::unique_ptr<Call>& call : calls) call->finish_waiting_rows();
+}
+
 AcceleratorStatus build(DevicePairs* pairs, uint32_t* supports, AcceleratorMessage* why) {
   return guarded(why, [&] {
     RemoteJob& job = job_of(pairs);
-    for (;;) {
-      bool has_rows;
-      {
-        const std::lock_guard lock(job.link->mutex);
-        has_rows = std::ranges::any_of(job.link->idle, [&](const auto& c) { return c->filling.get() == &job; });
-      }
-      if (!has_rows) break;
-      Call call(job.link, Op::kAddRows, &job, true);
-      if (call.channel().filling.get() == &job) call.send_waiting_rows();
-    }
+    send_all_rows(job);
     throw_if_failed(job);
     Call call(job, Op::kBuild);
     call.run();
@@ -524,7 +574,7 @@ AcceleratorStatus count_rows(DevicePairs* pairs, uint32_t first, uint32_t last, 
 
 AcceleratorStatus count_list(DevicePairs* pairs, const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts,
                              AcceleratorMessage* why) {
-  constexpr size_t kAtOnce = size_t{1} << 22;
+  constexpr size_t kAtOnce = kAreaBytes / 2 / sizeof(uint32_t);  // both arrays fit into the area
   return guarded(why, [&] {
     for (size_t from = 0; from < size; from += kAtOnce) {
       const size_t now = std::min(kAtOnce, size - from);
@@ -703,7 +753,7 @@ void close_itemsets(DeviceItemsets* itemsets) { close(reinterpret_cast<RemoteJob
 constexpr DeviceItemsetApi kItemsetApi = {open_itemsets, extend, count_joined,  push,          pop,
                                           drop_lower,    room,   itemset_times, close_itemsets};
 
-// Budgets are the process's own: a session sets none.
+// Budgets and pinned memory are the process's own: a session sets none.
 constexpr AcceleratorApi kApi = {kAcceleratorAbi, sizeof(AcceleratorApi),
                                  devices,         prepare,
                                  open_pairs,      add_rows,
@@ -711,6 +761,7 @@ constexpr AcceleratorApi kApi = {kAcceleratorAbi, sizeof(AcceleratorApi),
                                  count_rows,      count_list,
                                  pair_times,      close_pairs,
                                  &kEpisodeApi,    &kItemsetApi,
+                                 nullptr,         nullptr,
                                  nullptr,         nullptr};
 
 }  // namespace
@@ -769,6 +820,8 @@ bool ask_use(ProcessUse& use) {
            use.pid = last_greeting().pid;
            use.sessions = static_cast<uint32_t>(reply.values[0]);
            std::copy_n(reply.values + 1, kMaxDevices, use.memory_bytes);
+           use.running = static_cast<uint32_t>(reply.values[1 + kMaxDevices]);
+           use.waiting = static_cast<uint32_t>(reply.values[1 + kMaxDevices] >> 32);
          }) == AcceleratorStatus::kOk;
 }
 

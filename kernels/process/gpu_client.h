@@ -45,6 +45,8 @@ ProcessState last_greeting();
 struct ProcessUse {
   int32_t pid;
   uint32_t sessions;
+  uint32_t running;                    // of these: that have a call running
+  uint32_t waiting;                    // that wait for their turn
   uint64_t memory_bytes[kMaxDevices];  // device memory of all jobs, without contexts
 };
 /// @return false: the process does not answer

@@ -20,6 +20,7 @@
 #include <optional>
 #include <shared_mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "accel/device_episodes.h"
@@ -33,6 +34,11 @@ namespace {
 
 constexpr size_t kKeptAnswerBytes = size_t{16} << 20;  // a file for answers of this size is kept for the next call
 constexpr uint64_t kMaxItems = uint64_t{1} << 31;
+// To pin the memory of a channel takes as long as some copies of it: it is done for the channels that send much more than once.
+constexpr uint64_t kMuchBytes = size_t{64} << 10;
+constexpr uint32_t kSentMuch = 2;
+constexpr uint64_t kMaxPinnedBytes = uint64_t{256} << 20;  // of all channels
+constexpr int kTickMs = 5;                                 // how often the watch looks at calls that run
 
 /// A request that no session of this version sends.
 struct BadRequest {
@@ -158,8 +164,20 @@ struct Session {
 };
 
 struct Channel {
+  Channel() = default;
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+  ~Channel() {
+    if (unpin == nullptr) return;
+    unpin(memory.data());
+    *pinned_bytes -= kChannelBytes;
+  }
+
   File socket;
   SharedMemory memory;
+  uint32_t sent_much = 0;          // calls that sent much
+  void (*unpin)(void*) = nullptr;  // set if the memory is pinned
+  std::atomic<uint64_t>* pinned_bytes = nullptr;
   SharedMemory answers;  // where answers do not fit into the memory
   std::shared_ptr<Session> session;
   bool is_answer_in_file = false;
@@ -226,6 +244,7 @@ class Host {
   std::shared_ptr<Job> job_of(Channel& channel, uint64_t number, JobKind kind);
   void close(Channel& channel, uint64_t number, JobKind kind);
   void require_device(int64_t device);
+  void note_bytes(Channel& channel, int32_t device, uint64_t bytes);
   AcceleratorStatus prepare(int32_t device, DeviceTraits& traits, AcceleratorMessage& why);
 
   HostOptions options_;
@@ -235,12 +254,14 @@ class Host {
   Turns turns_;
   std::atomic<uint32_t> device_count_{0};
   std::atomic<bool> is_warm_{false};
+  std::atomic<uint64_t> pinned_bytes_{0};
 
   std::mutex sessions_mutex_;
   std::map<SessionKey, std::shared_ptr<Session>> sessions_;
 
   std::mutex watch_mutex_;
   std::condition_variable call_began_;
+  bool is_watch_asleep_ = false;  // until a call begins
   std::vector<Channel*> running_;
 };
 
@@ -249,13 +270,15 @@ class Host::Running {
  public:
   Running(Host& host, Channel& channel, std::shared_ptr<Job> job, bool needs_turn) : host_(host), channel_(channel) {
     job_ = job.get();
+    bool is_watch_asleep;
     {
       const std::lock_guard lock(host.watch_mutex_);
       channel.job = std::move(job);
       channel.call_began = now_ms();
       host.running_.push_back(&channel);
+      is_watch_asleep = std::exchange(host.is_watch_asleep_, false);
     }
-    host.call_began_.notify_one();
+    if (is_watch_asleep) host.call_began_.notify_one();
     if (!needs_turn) return;
     const auto stop = [this] {
       channel_.call_began = now_ms();  // who waits does not hang
@@ -329,11 +352,14 @@ void Host::watch() {
   int64_t last_beat = 0;
   std::vector<pollfd> sockets;
   for (;;) {
+    // Most calls are over before it looks for the first time, and do not notice it.
+    std::this_thread::sleep_for(std::chrono::milliseconds(kTickMs));
     std::unique_lock lock(watch_mutex_);
-    if (running_.empty())
-      call_began_.wait_for(lock, std::chrono::milliseconds(kBeatMs));
-    else
-      call_began_.wait_for(lock, std::chrono::milliseconds(5));
+    if (running_.empty()) {
+      is_watch_asleep_ = true;
+      call_began_.wait_for(lock, std::chrono::milliseconds(kBeatMs), [this] { return !is_watch_asleep_; });
+      is_watch_asleep_ = false;
+    }
     const int64_t now = now_ms();
     if (options_.control.is_open() && now - last_beat >= kBeatMs) {
       last_beat = now;
@@ -480,6 +506,8 @@ void Host::call(Channel& channel, const Request& request, Arrays arrays, Reply& 
       }
       for (uint32_t i = 0; i < std::min(device_count_.load(), kMaxDevices); ++i)
         reply.values[1 + i] = api_->memory_used == nullptr ? 0 : api_->memory_used(static_cast<int32_t>(i));
+      const Turns::Use use = turns_.use();
+      reply.values[1 + kMaxDevices] = uint64_t{use.waiting} << 32 | use.running;
       return;
     }
     case Op::kDevices: {
@@ -524,6 +552,20 @@ void Host::require_device(int64_t device) {
     if (api_->devices(traits, &count, &why) == AcceleratorStatus::kOk) device_count_ = std::min(count, kMaxDevices);
   }
   require(device >= 0 && device < static_cast<int64_t>(device_count_), "no such device");
+}
+
+/// Rows or pairs come through the channel. From the second time on that they are many, devices read them where they lie.
+void Host::note_bytes(Channel& channel, int32_t device, uint64_t bytes) {
+  if (bytes < kMuchBytes || api_->pin == nullptr || ++channel.sent_much != kSentMuch) return;
+  if (pinned_bytes_.fetch_add(kChannelBytes) + kChannelBytes <= kMaxPinnedBytes) {
+    AcceleratorMessage why{};
+    if (api_->pin(device, channel.memory.data(), kChannelBytes, &why) == AcceleratorStatus::kOk) {
+      channel.unpin = api_->unpin;
+      channel.pinned_bytes = &pinned_bytes_;
+      return;
+    }
+  }
+  pinned_bytes_ -= kChannelBytes;  // without, they are copied once more
 }
 
 /// Opens a job. If the module does so, the session has it from then on, and the reply its number.
@@ -632,6 +674,7 @@ void Host::call_pairs(Channel& channel, const Request& request, Arrays arrays, R
         max_item = std::max(max_item, items[i]);
       }
       require(rows == 0 || (max_tid < about.tid_slots && max_item < about.items), "a row is outside of the job");
+      note_bytes(channel, about.devices[0], rows * 2 * sizeof(uint32_t));
       reply.status = api_->add_rows(pairs, tids, items, rows, &reply.why);
       return;
     }
@@ -690,6 +733,7 @@ void Host::call_pairs(Channel& channel, const Request& request, Arrays arrays, R
       const auto* const a = arrays.next<uint32_t>(size);
       const auto* const b = arrays.next<uint32_t>(size);
       for (uint64_t i = 0; i < size; ++i) require(a[i] < about.items && b[i] < about.items, "a pair is outside of the job");
+      if (request.has_file == 0) note_bytes(channel, about.devices[0], request.bytes);
       auto* const counts = reinterpret_cast<uint32_t*>(channel.answer(size * sizeof(uint32_t)));
       if (counts == nullptr) throw std::bad_alloc();
       reply.status = api_->count_list(pairs, a, b, size, counts, &reply.why);

@@ -23,7 +23,7 @@ struct HostOptions {
   /// Loads it; called after the process listens. @return nullptr and the reason
   std::function<const AcceleratorApi*(std::string& why)> load;
   bool is_to_wake = false;  // wake all devices at once
-  int at_once = 4;          // sessions that use devices at the same time
+  int at_once = 8;          // sessions that use devices at the same time
   int quantum_ms = 100;     // how long one keeps its turn while others wait
   int idle_ms = 10;         // how long one may pause without losing its turn
   int hung_ms = 60000;      // a call that does not ask for `stop` for so long hangs

@@ -48,6 +48,12 @@ void Turns::give_up(Place& place) {
   hand_out();
 }
 
+Turns::Use Turns::use() {
+  const std::lock_guard lock(mutex_);
+  const auto running = std::count_if(holders_.begin(), holders_.end(), [](const Place* place) { return place->calls_ > 0; });
+  return {static_cast<uint32_t>(running), static_cast<uint32_t>(line_.size())};
+}
+
 void Turns::release(Place& place) {
   place.has_turn_ = false;
   holders_.erase(std::find(holders_.begin(), holders_.end(), &place));

@@ -40,6 +40,11 @@ class Turns {
   bool enter(Place& place, const std::function<bool()>& stop);
   /// Ends a call.
   void leave(Place& place);
+  struct Use {
+    uint32_t running;  // sessions that have a call running
+    uint32_t waiting;  // sessions that wait for a turn
+  };
+  Use use();
   /// The session has no job any more: its turn is free at once.
   void give_up(Place& place);
 

@@ -32,7 +32,7 @@ static_assert(sizeof(ChannelHeader) <= kHeaderBytes && std::atomic<uint32_t>::is
 
 enum class Op : uint32_t {
   kHello,    // args: key of the session (two words), both 0 for a new one; the file is the memory of the channel
-  kStatus,   // reply: sessions, then bytes in use on each device
+  kStatus,   // reply: sessions, bytes in use on each device, sessions that run (low half) or wait for a turn
   kDevices,  // answer: DeviceTraits[]
   kPrepare,  // args: device. Answer: DeviceTraits
   // Pairs

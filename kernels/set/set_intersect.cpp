@@ -28,6 +28,18 @@ constexpr uint64_t kPlanesPerProbe = 8;
 /// looking up in a compact set takes two searches. Estimated.
 constexpr uint64_t kCompactReadFactor = 8;
 
+// Nanoseconds, from bench/set_peers.cpp: what a set adds to one count in either form, and what it takes to prepare an element.
+constexpr double kBlockNs = 10;
+constexpr double kArrayUnitNs = 0.2;
+constexpr double kBitmapNs = 60;
+constexpr double kRunNs = 2;
+constexpr double kPreparedCallNs = 15;
+constexpr double kPreparedByteNs = 0.02;
+constexpr double kPreparedElementNs = 60;
+/// A set is prepared once it has met this part of the number of sets that would pay for it: by then it will probably meet as
+/// many again.
+constexpr double kPartOfPrice = 0.25;
+
 /// Work between two polls of the token: some tens of microseconds. Values with less work are not polled for.
 constexpr uint64_t kGroupsPerPoll = 32;
 constexpr uint64_t kBlocksPerPoll = 8;
@@ -222,6 +234,23 @@ double compared_bytes(const SetView& set, int width) {
   const BatmapShape shape = set.is_compact() ? batmap_shape(n, width) : set.shape();
   return static_cast<double>(kTables * shape.groups() * kPlaneBytes) *
          static_cast<double>(std::min<uint64_t>(kPlanesRead, shape.planes()));
+}
+
+uint32_t meetings_worth_preparing(const SetView& set) {
+  if (set.empty()) return kNeverPrepared;
+  const CompactView view = set.compact();
+  double compact_ns = 0;
+  for (size_t i = 0; i < view.blocks(); ++i) {
+    const BlockShape shape = view.shape(i);
+    compact_ns += kBlockNs + (shape.kind == BlockKind::kBitmap  ? kBitmapNs
+                              : shape.kind == BlockKind::kArray ? shape.units * kArrayUnitNs
+                                                                : shape.units * kRunNs / 2);
+  }
+  const double prepared_ns = kPreparedCallNs + kPreparedByteNs * compared_bytes(set, width_for(compact_max(view) + 1));
+  const auto elements = static_cast<double>(set.cardinality());
+  const double saved = compact_ns - prepared_ns;
+  const double meetings = kPartOfPrice * elements * kPreparedElementNs / saved;
+  return saved > 0 && meetings < 1e6 ? static_cast<uint32_t>(meetings) + 1 : kNeverPrepared;
 }
 
 size_t keep_members(SetView set, std::span<uint64_t> elements) {

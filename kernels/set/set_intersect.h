@@ -21,6 +21,11 @@ constexpr uint64_t kPlanesRead = 10;
 /// The bytes of a set that one comparison reads; of a compact set, once it is prepared for this width.
 double compared_bytes(const SetView& set, int width);
 
+/// The number of meetings from which on preparing a compact set is expected to pay, if it has already met so many and will
+/// probably meet as many again. A set whose compact form is as fast: kNeverPrepared.
+inline constexpr uint32_t kNeverPrepared = UINT32_MAX;
+uint32_t meetings_worth_preparing(const SetView& set);
+
 /// |a AND b|.
 uint64_t and_cardinality(SetView a, SetView b, const SetKernel& kernel, const CancelToken& cancel = {});
 

@@ -23,6 +23,8 @@ wanted=$( (
     echo Pg_magic_func
     echo _PG_init
     echo batmap_gpu_worker # found by the postmaster
+    echo batmap_merge_launcher # these two, too
+    echo batmap_merge_worker
     wanted_functions | sed 'p; s/^/pg_finfo_/'
 ) | LC_ALL=C sort -u)
 exported=$(nm -D --defined-only "$module" | awk '{ print $3 }' | LC_ALL=C sort -u)

@@ -26,6 +26,10 @@ $sql =~ s/^\\.*//mg;
 my (%declared, %part, %type, %view, %operator, %cast, %class);
 for my $statement (map { plain($_) } split /;/, $sql) {
     if ($statement =~ /^CREATE FUNCTION (.*?) (?:AS 'MODULE_PATHNAME'|LANGUAGE sql\b)/) { $declared{plain($1)} = 1 + keys %declared }
+    if ($statement =~ /^CREATE FUNCTION .*? LANGUAGE sql\b(.*)/) {
+        my $body = $1;
+        $part{$1} = 1 while $body =~ /\b(_batmap\w+)/g;
+    }
     if ($statement =~ /^CREATE AGGREGATE (\w+\(.*?\)) \(SFUNC/) { $declared{$1} = 1 + keys %declared }
     if ($statement =~ /^CREATE TYPE (\w+)/) { $type{$1} = 1 }
     if ($statement =~ /^CREATE VIEW (\w+)/) {

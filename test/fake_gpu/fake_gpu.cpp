@@ -64,6 +64,11 @@ AcceleratorApi make_api() {
     return status == AcceleratorStatus::kOk ? FakeAccelerator::api()->count_rows(pairs, first, last, threshold, sink, why)
                                             : status;
   };
+  api.count_list = [](DevicePairs* pairs, const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts,
+                      AcceleratorMessage* why) {
+    const AcceleratorStatus status = obey(pairs->job.stop, pairs->job.stop_arg, why);
+    return status == AcceleratorStatus::kOk ? FakeAccelerator::api()->count_list(pairs, a, b, size, counts, why) : status;
+  };
   episodes.count = [](DeviceEpisodes* opened, const DeviceEpisodeBatch* batch, uint64_t* counts, AcceleratorMessage* why) {
     const AcceleratorStatus status = obey(opened->job.stop, opened->job.stop_arg, why);
     return status == AcceleratorStatus::kOk ? FakeAccelerator::api()->episodes->count(opened, batch, counts, why) : status;

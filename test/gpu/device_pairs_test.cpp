@@ -3,6 +3,8 @@
 // Runs on a machine with a GPU. BATMAP_ACCELERATOR names the module.
 #include <gtest/gtest.h>
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -119,11 +121,13 @@ void expect_list(DevicePairs* pairs, const DevicePairJob& job, const Counts& exp
     if (a.back() > b.back()) std::swap(a.back(), b.back());
     if (!is_wanted(job, a.back(), b.back())) a.pop_back(), b.pop_back();
   }
+  std::vector<uint32_t> smaller = a;
+  for (size_t i = 0; i < a.size(); i += 3) std::swap(a[i], b[i]);  // either may come first
   std::vector<uint32_t> counts(a.size(), 0xdeadbeef);
   AcceleratorMessage why{};
   ASSERT_EQ(api().count_list(pairs, a.data(), b.data(), a.size(), counts.data(), &why), AcceleratorStatus::kOk) << why.text;
   for (size_t i = 0; i < a.size(); ++i) {
-    const auto at = expected.find({a[i], b[i]});
+    const auto at = expected.find({smaller[i], std::max(a[i], b[i])});
     ASSERT_EQ(counts[i], at == expected.end() ? 0 : at->second) << a[i] << ", " << b[i];
   }
 }
@@ -183,6 +187,123 @@ TEST(DevicePairs, RowsByEveryMethod) {
       api().close_pairs(pairs);
     }
   }
+}
+
+/// Memory of whole pages that devices read directly.
+class PinnedWords {
+ public:
+  explicit PinnedWords(size_t size) : bytes_((size * sizeof(uint32_t) + 4095) / 4096 * 4096) {
+    void* const data = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (data == MAP_FAILED) std::abort();
+    data_ = static_cast<uint32_t*>(data);
+    AcceleratorMessage why{};
+    EXPECT_EQ(api().pin(0, data_, bytes_, &why), AcceleratorStatus::kOk) << why.text;
+  }
+  PinnedWords(const PinnedWords&) = delete;
+  PinnedWords& operator=(const PinnedWords&) = delete;
+  ~PinnedWords() {
+    api().unpin(data_);
+    munmap(data_, bytes_);
+  }
+  uint32_t* data() { return data_; }
+
+ private:
+  size_t bytes_;
+  uint32_t* data_ = nullptr;
+};
+
+TEST(DevicePairs, RowsAndListsInPinnedMemory) {
+  std::mt19937_64 random(11);
+  const Shape shape{300, 2000, 0.5, 0, 0};  // more rows than are sent at once
+  const std::vector<Row> rows = random_rows(shape, random);
+  PinnedWords tids(rows.size());
+  PinnedWords items(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) tids.data()[i] = rows[i].first, items.data()[i] = rows[i].second;
+  AcceleratorMessage why{};
+  for (const DeviceMethod method : {DeviceMethod::kBitmap, DeviceMethod::kHorizontal}) {
+    const DevicePairJob job = job_of(shape, method, rows.size());
+    DevicePairs* pairs = nullptr;
+    ASSERT_EQ(api().open_pairs(&job, &pairs, &why), AcceleratorStatus::kOk) << why.text;
+    ASSERT_EQ(api().add_rows(pairs, tids.data(), items.data(), rows.size(), &why), AcceleratorStatus::kOk) << why.text;
+    std::vector<uint32_t> supports(shape.items);
+    ASSERT_EQ(api().build(pairs, supports.data(), &why), AcceleratorStatus::kOk) << why.text;
+    const Counts expected = plain_counts(job, rows);
+    expect_counts(pairs, job, expected, "pinned");
+    if (method == DeviceMethod::kBitmap) {
+      const size_t size = expected.size();
+      PinnedWords list(3 * size);
+      size_t at = 0;
+      for (const auto& [pair, count] : expected) {
+        list.data()[at] = pair.second;
+        list.data()[size + at++] = pair.first;
+      }
+      ASSERT_EQ(api().count_list(pairs, list.data(), list.data() + size, size, list.data() + 2 * size, &why),
+                AcceleratorStatus::kOk)
+          << why.text;
+      at = 2 * size;
+      for (const auto& [pair, count] : expected) ASSERT_EQ(list.data()[at++], count) << pair.first << ", " << pair.second;
+    }
+    api().close_pairs(pairs);
+  }
+}
+
+// What another process writes to pinned memory after it was checked: the counts are wrong, and nothing else happens.
+TEST(DevicePairs, WildRowsStayInsideOfTheJob) {
+  std::mt19937_64 random(12);
+  const Shape shape{200, 1000, 0.1, 0, 0};
+  constexpr size_t kRows = 20000;
+  PinnedWords tids(kRows);
+  PinnedWords items(kRows);
+  std::vector<Row> rows;
+  for (size_t i = 0; i < kRows; ++i) {
+    tids.data()[i] = static_cast<uint32_t>(random());
+    items.data()[i] = static_cast<uint32_t>(random());
+    rows.emplace_back(std::min(tids.data()[i], shape.tids - 1), std::min(items.data()[i], shape.items - 1));
+  }
+  AcceleratorMessage why{};
+  for (const DeviceMethod method : {DeviceMethod::kBitmap, DeviceMethod::kHorizontal}) {
+    const DevicePairJob job = job_of(shape, method, kRows);
+    DevicePairs* pairs = nullptr;
+    ASSERT_EQ(api().open_pairs(&job, &pairs, &why), AcceleratorStatus::kOk) << why.text;
+    ASSERT_EQ(api().add_rows(pairs, tids.data(), items.data(), kRows, &why), AcceleratorStatus::kOk) << why.text;
+    std::vector<uint32_t> supports(shape.items);
+    ASSERT_EQ(api().build(pairs, supports.data(), &why), AcceleratorStatus::kOk) << why.text;
+    expect_counts(pairs, job, plain_counts(job, rows), "wild");
+    if (method == DeviceMethod::kBitmap) {
+      std::vector<uint32_t> counts(kRows);
+      ASSERT_EQ(api().count_list(pairs, items.data(), tids.data(), kRows, counts.data(), &why), AcceleratorStatus::kOk)
+          << why.text;
+    }
+    api().close_pairs(pairs);
+  }
+}
+
+TEST(DevicePairs, ManyJobsAtOnce) {
+  std::mt19937_64 random(13);
+  const Shape shape{400, 1500, 0.05, 0, 0};
+  const std::vector<Row> rows = random_rows(shape, random);
+  std::vector<uint32_t> tids;
+  std::vector<uint32_t> items;
+  for (const Row& row : rows) tids.push_back(row.first), items.push_back(row.second);
+  const Counts expected = plain_counts(job_of(shape, DeviceMethod::kBitmap, rows.size()), rows);
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 8; ++thread)
+    threads.emplace_back([&, thread] {
+      for (int run = 0; run < (is_small() ? 2 : 20); ++run) {
+        const DevicePairJob job =
+            job_of(shape, (thread + run) % 2 == 0 ? DeviceMethod::kBitmap : DeviceMethod::kHorizontal, rows.size());
+        AcceleratorMessage why{};
+        DevicePairs* pairs = nullptr;
+        ASSERT_EQ(api().open_pairs(&job, &pairs, &why), AcceleratorStatus::kOk) << why.text;
+        ASSERT_EQ(api().add_rows(pairs, tids.data(), items.data(), rows.size(), &why), AcceleratorStatus::kOk) << why.text;
+        std::vector<uint32_t> supports(shape.items);
+        ASSERT_EQ(api().build(pairs, supports.data(), &why), AcceleratorStatus::kOk) << why.text;
+        expect_counts(pairs, job, expected, "at once");
+        api().close_pairs(pairs);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(api().memory_used(0), 0u);
 }
 
 TEST(DevicePairs, SetsOfManyShapes) {

@@ -177,6 +177,21 @@ SELECT batmap_check_kept('shop.lines'), batmap_pair_count(batmap_kept_counts('sh
 SELECT kept_table, tid, item, kept_rows, kept_counts, kept_log FROM batmap_kept;
 ALTER TABLE shop.lines DROP COLUMN product;
 ALTER TABLE shop.lines ALTER COLUMN receipt TYPE int8;
+-- as a partition or a child it would change without its triggers, and its children change with it
+CREATE TABLE whole (first_seen date, receipt int, product int, line int, quantity int) PARTITION BY RANGE (receipt);
+ALTER TABLE whole ATTACH PARTITION shop.lines FOR VALUES FROM (0) TO (100);
+CREATE TABLE base (product int);
+ALTER TABLE shop.lines INHERIT base;
+CREATE TABLE late () INHERITS (shop.lines);
+INSERT INTO late (receipt, product, line) VALUES (1, 710, 100000);
+SELECT batmap_kept_counts('shop.lines') IS NULL;
+INSERT INTO shop.lines (receipt, product) VALUES (1, 711);
+UPDATE shop.lines SET product = 712 WHERE product = 711;
+DELETE FROM shop.lines WHERE product = 710;
+ALTER TABLE late NO INHERIT shop.lines;
+DELETE FROM shop.lines WHERE product = 711;
+SELECT batmap_check_kept('shop.lines');
+DROP TABLE late, base, whole;
 -- triggers that do not fire, and changes behind their back
 ALTER TABLE shop.lines DISABLE TRIGGER batmap_keep_insert;
 SELECT batmap_kept_counts('shop.lines') IS NULL;

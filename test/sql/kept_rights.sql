@@ -92,6 +92,32 @@ SET ROLE kept_owner;
 ALTER TABLE kept_shop.lines FORCE ROW LEVEL SECURITY;
 SELECT batmap_merge_kept('kept_shop.lines');
 ALTER TABLE kept_shop.lines NO FORCE ROW LEVEL SECURITY;
+-- companions that a crash would empty
+ALTER TABLE kept_shop.lines_kept_log SET UNLOGGED;
+INSERT INTO kept_shop.lines VALUES (1004, 1, 1);
+SELECT batmap_kept_counts('kept_shop.lines');
+ALTER TABLE kept_shop.lines_kept_log SET LOGGED;
+SELECT batmap_check_kept('kept_shop.lines');
+-- a role that may only make triggers names relations of the owner, which batmap_unkeep then leaves alone
+CREATE TABLE kept_shop.bait (receipt int PRIMARY KEY, product int);
+CREATE VIEW kept_shop.bait_view AS SELECT receipt AS tid, product AS item FROM kept_shop.bait;
+CREATE TABLE kept_shop.diary (tid int, item int, change int2);
+CREATE TABLE kept_shop.sums (part int2, low int8, counts int8);
+GRANT USAGE ON SCHEMA kept_shop TO kept_other;
+GRANT TRIGGER ON kept_shop.bait TO kept_other;
+SET ROLE kept_other;
+CREATE TRIGGER batmap_keep_rows AFTER INSERT ON kept_shop.bait FOR EACH ROW
+    WHEN ('kept_shop.lines_kept_rows'::regclass IS NOT NULL AND 'kept_shop.lines_kept_counts'::regclass IS NOT NULL AND 'kept_shop.lines_kept_log'::regclass IS NOT NULL) EXECUTE FUNCTION _batmap_keep_changes();
+SET ROLE kept_owner;
+SELECT batmap_unkeep('kept_shop.bait');
+SET ROLE kept_other;
+CREATE TRIGGER batmap_keep_rows AFTER INSERT ON kept_shop.bait FOR EACH ROW
+    WHEN ('kept_shop.bait_view'::regclass IS NOT NULL AND 'kept_shop.sums'::regclass IS NOT NULL AND 'kept_shop.diary'::regclass IS NOT NULL) EXECUTE FUNCTION _batmap_keep_changes();
+SET ROLE kept_owner;
+SELECT batmap_unkeep('kept_shop.bait');
+SELECT relname FROM pg_class WHERE relnamespace = 'kept_shop'::regnamespace AND relkind IN ('r', 'v') ORDER BY 1;
+DROP TABLE kept_shop.bait, kept_shop.diary, kept_shop.sums CASCADE;
+SELECT batmap_check_kept('kept_shop.lines');
 -- another owner
 RESET ROLE;
 ALTER TABLE kept_shop.lines OWNER TO kept_other;

@@ -106,5 +106,11 @@ UPDATE one SET c = (SELECT batmap_agg(x) FROM (SELECT x * 65536 + x % 7 AS x FRO
 SELECT blocks('SELECT c @> 400200000 FROM one') < blocks('SELECT length(c::bytea) FROM one') AS fewer;
 SELECT x, (SELECT c @> x FROM one) AS slices, (SELECT x = ANY (c::int8[]) FROM one) AS whole
 FROM unnest('{0,65537,131074,3,400000000,400300000,400300001,650000000,650000001,651199997,651199998,655294467}'::int8[]) x;
+-- the smallest and the largest element cost a block each, whatever its kind
+SELECT batmap_min(c), batmap_max(c) FROM one;
+UPDATE one SET c = batmap_range(7, 300000) | (SELECT batmap_agg(2 * x) FROM generate_series(500000, 2000000) x);
+SELECT blocks('SELECT batmap_min(c), batmap_max(c) FROM one') < blocks('SELECT length(c::bytea) FROM one') AS fewer, batmap_min(c), batmap_max(c) FROM one;
+UPDATE one SET c = (SELECT batmap_agg(2 * x + 9) FROM generate_series(0, 200000) x) | batmap_range(500000, 700000);
+SELECT batmap_min(c), batmap_max(c) FROM one;
 DROP TABLE sets, one;
 DROP FUNCTION blocks;

@@ -64,6 +64,20 @@ is($node->safe_psql('postgres', 'SELECT name, process_sessions, used_bytes, reas
 isnt($node->safe_psql('postgres', 'SELECT pg_backend_pid()'), $pid, 'it is no backend');
 is(process(), $pid, 'there is one for all');
 
+# Lists of pairs, over rows and over sets.
+sub lists
+{
+    my ($device) = @_;
+    return qq{SET batmap.device = $device;
+        SELECT md5(string_agg(c::text, ';')) FROM batmap_count_pairs('SELECT tid, item FROM lines',
+            'SELECT a, b FROM generate_series(0, 41) a, generate_series(0, 41) b') c;
+        SELECT md5(string_agg(c::text, ';')) FROM batmap_count_pairs('SELECT id, batmap_prepare(s, 16777216) FROM sets',
+            'SELECT a, b FROM generate_series(0, 7) a, generate_series(0, 7) b') c;};
+}
+my $expected_lists = $node->safe_psql('postgres', lists('cpu'));
+is($node->safe_psql('postgres', lists('require')), $expected_lists, 'lists of pairs, too');
+is($node->safe_psql('postgres', lists('require') . q{SELECT split_part(device, ' ', 1) FROM batmap_last_run()}), "$expected_lists\ncuda:0", 'by the GPU');
+
 # ---- several sessions at once, which the first uses start together
 
 my $script = PostgreSQL::Test::Utils::tempdir() . '/answers.sql';
@@ -89,6 +103,7 @@ for my $function (qw(pg_cancel_backend pg_terminate_backend))
 {
     $session->query_until(qr/started/, "\\echo started\n" . count_on('cuda') . ";\n");
     ok(wait_until(sub { $node->safe_psql('postgres', 'SELECT used_bytes > 0 FROM batmap_devices()') eq 't' }), 'a job is in the process');
+    ok(wait_until(sub { $node->safe_psql('postgres', 'SELECT process_running, process_waiting FROM batmap_devices()') eq '1|0' }), 'and runs');
     is($node->safe_psql('postgres', "SELECT $function($backend)"), 't', $function);
     ok(wait_until(sub { $node->safe_psql('postgres', 'SELECT used_bytes FROM batmap_devices()') eq '0' }), 'ends the job');
 }
@@ -107,6 +122,9 @@ my $pairs = $out;
 like($err, qr/the GPU could not count: the fake device is full/, 'and require says why');
 order('');
 is($node->safe_psql('postgres', count_on('require')), $pairs, 'the same pairs');
+order('memory');
+is($node->safe_psql('postgres', lists('cuda')), $expected_lists, 'and the same counts of lists');
+order('');
 
 # ---- killed in the middle of a job
 
@@ -147,7 +165,7 @@ like(slurp_file($node->logfile), qr/a GPU failed\n.*DETAIL:  Sessions count on t
 
 is($node->safe_psql('postgres', q{SET batmap.gpu_process = off; SELECT answers('require'); SELECT process_pid IS NULL, name FROM batmap_devices()}),
     "$expected\nt|fake", 'off: the session drives the GPU itself, even now');
-$node->safe_psql('postgres', 'CREATE ROLE ordinary');
+$node->safe_psql('postgres', 'CREATE ROLE ordinary LOGIN');
 (undef, undef, $err) = $node->psql('postgres', "LOAD 'batmap'; SET ROLE ordinary; SET batmap.gpu_process = off");
 like($err, qr/permission denied to set parameter "batmap.gpu_process"/, 'which an ordinary role cannot choose');
 ok(wait_until(sub { process() =~ /^\d+$/ }), 'the process is there again');
@@ -170,6 +188,8 @@ ok(wait_until(sub { -S $node->data_dir . '/pg_stat_tmp/batmap_gpu.socket' }), 't
 my $tries = 0;
 ok(wait_until(sub { ++$tries > 50 || $node->safe_psql('postgres', $short) =~ /cuda:0/ }) && $tries <= 50, 'auto takes a warm GPU for a run that is too short to start one');
 $pid = process();
+is($node->safe_psql('postgres', 'SELECT pid, usename, operation, phase, memory FROM batmap_progress'), "$pid||GPU process|0 running, 0 waiting|0", 'batmap_progress shows the process');
+is($node->safe_psql('postgres', 'SELECT pid, operation, phase, memory FROM batmap_progress', extra_params => [ '-U', 'ordinary' ]), "$pid|||", 'and its figures to those who may see all');
 
 # ---- a crash of the server, and a stop that does not wait
 

@@ -37,19 +37,19 @@ struct Room {
   }
 };
 
-class DeviceCounter final : public PairCounter {
+/// A job on devices that has its rows or sets. Closes it at the end of its life.
+class OpenJob {
  public:
   /// @param job   items, pairs and method; the constructor fills in the rest
   /// @param send  send(api, pairs) sends the rows or sets
   template <typename Send>
-  DeviceCounter(const AcceleratorApi& api, std::span<const DeviceTraits> devices, uint64_t memory_limit, DevicePairJob job,
-                const ExecutionOptions& options, Send send)
+  OpenJob(const AcceleratorApi& api, std::span<const DeviceTraits> devices, uint64_t memory_limit, DevicePairJob job,
+          const ExecutionOptions& options, Send send)
       : api_(api), supports_(*options.memory, job.items) {
     for (const DeviceTraits& device : devices) job.devices[job.device_count++] = device.index;
     job.memory_limit = memory_limit;
     job.stop = [](void* token) { return static_cast<const CancelToken*>(token)->requested(); };
     job.stop_arg = const_cast<CancelToken*>(&options.cancel);
-    cut_tasks({.leading = job.leading, .first_column = job.first_column}, job.items, devices.size());
     AcceleratorMessage why{};
     expect_done(api_.open_pairs(&job, &pairs_, &why), why);
     try {
@@ -60,21 +60,41 @@ class DeviceCounter final : public PairCounter {
       throw;
     }
   }
-  DeviceCounter(const DeviceCounter&) = delete;
-  DeviceCounter& operator=(const DeviceCounter&) = delete;
-  ~DeviceCounter() override { api_.close_pairs(pairs_); }
+  OpenJob(const OpenJob&) = delete;
+  OpenJob& operator=(const OpenJob&) = delete;
+  ~OpenJob() { api_.close_pairs(pairs_); }
+
+  const AcceleratorApi& api() const { return api_; }
+  DevicePairs* pairs() const { return pairs_; }
+  std::span<const uint32_t> supports() const { return supports_.span(); }
+
+ private:
+  const AcceleratorApi& api_;
+  Buffer<uint32_t> supports_;
+  DevicePairs* pairs_ = nullptr;
+};
+
+class DeviceCounter final : public PairCounter {
+ public:
+  /// @see OpenJob
+  template <typename Send>
+  DeviceCounter(const AcceleratorApi& api, std::span<const DeviceTraits> devices, uint64_t memory_limit,
+                const DevicePairJob& job, const ExecutionOptions& options, Send send)
+      : job_(api, devices, memory_limit, job, options, send) {
+    cut_tasks({.leading = job.leading, .first_column = job.first_column}, job.items, devices.size());
+  }
 
   size_t tasks() const override { return task_begin_.size() - 1; }
   uint64_t max_results() const override { return max_results_; }
   size_t tasks_ahead() const override { return 1; }
-  std::span<const uint32_t> supports() const override { return supports_.span(); }
+  std::span<const uint32_t> supports() const override { return job_.supports(); }
 
   void count(size_t task, int, uint32_t threshold, GrowingBuffer<PairCount>& out) override {
     Room room{out, nullptr};
     const DevicePairSink sink{Room::give, &room};
     AcceleratorMessage why{};
     const AcceleratorStatus status =
-        api_.count_rows(pairs_, task_begin_[task], task_begin_[task + 1], threshold, &sink, &why);
+        job_.api().count_rows(job_.pairs(), task_begin_[task], task_begin_[task + 1], threshold, &sink, &why);
     if (room.failure) rethrow(room.failure);
     expect_done(status, why);
   }
@@ -106,9 +126,7 @@ class DeviceCounter final : public PairCounter {
     if (task_begin_.back() != pairs.leading) task_begin_.push_back(pairs.leading);
   }
 
-  const AcceleratorApi& api_;
-  Buffer<uint32_t> supports_;
-  DevicePairs* pairs_ = nullptr;
+  OpenJob job_;
   std::vector<uint32_t> task_begin_;
   uint64_t max_results_ = 0;
 };
@@ -128,6 +146,44 @@ void send_rows(const AcceleratorApi& api, DevicePairs* pairs, const EncodedRelat
     }
     AcceleratorMessage why{};
     expect_done(api.add_rows(pairs, tids, items, sent, &why), why);
+  });
+}
+
+/// The same from lists. Items keep their numbers.
+void send_lists(const AcceleratorApi& api, DevicePairs* pairs, const Tidlists& lists, const ExecutionOptions& options) {
+  constexpr size_t kItemsATask = 1024;
+  const size_t items = lists.length.size();
+  parallel_for(options, (items + kItemsATask - 1) / kItemsATask, [&](size_t task, int) {
+    uint32_t tids[kChunkRows];
+    uint32_t codes[kChunkRows];
+    uint32_t rows = 0;
+    AcceleratorMessage why{};
+    const auto flush = [&] {
+      options.cancel.throw_if_requested();
+      expect_done(api.add_rows(pairs, tids, codes, rows, &why), why);
+      rows = 0;
+    };
+    for (size_t item = task * kItemsATask; item < std::min((task + 1) * kItemsATask, items); ++item) {
+      for (const uint32_t tid : lists.list(static_cast<uint32_t>(item))) {
+        tids[rows] = tid;
+        codes[rows] = static_cast<uint32_t>(item);
+        if (++rows == kChunkRows) flush();
+      }
+    }
+    if (rows > 0) flush();
+  });
+}
+
+/// Several threads hand over parts of the list, so that devices count one while the others are copied.
+void count_list(const OpenJob& job, size_t devices, const ListedRanks& pairs, ExecutionOptions options) {
+  constexpr size_t kPairsATask = size_t{1} << 17;  // which fill a channel to another process
+  if (job.api().count_list == nullptr) throw DeviceFailure{AcceleratorStatus::kDeclined, "the module counts no lists"};
+  options.threads = std::min(options.threads, 2 * threads_for_devices(devices));
+  parallel_for(options, (pairs.a.size() + kPairsATask - 1) / kPairsATask, [&](size_t task, int) {
+    const size_t first = task * kPairsATask;
+    const size_t size = std::min(kPairsATask, pairs.a.size() - first);
+    AcceleratorMessage why{};
+    expect_done(job.api().count_list(job.pairs(), &pairs.a[first], &pairs.b[first], size, &pairs.counts[first], &why), why);
   });
 }
 
@@ -179,6 +235,30 @@ std::unique_ptr<PairCounter> count_sets_on_devices(Offload& offload, std::span<c
   return std::make_unique<DeviceCounter>(
       offload.trusted(), devices, memory_limit, job, options,
       [&](const AcceleratorApi& api, DevicePairs* pairs) { send_sets(api, pairs, sets, order); });
+}
+
+void count_list_on_devices(Offload& offload, std::span<const DeviceTraits> devices, uint64_t memory_limit,
+                           const Tidlists& lists, uint32_t tid_slots, const ListedRanks& pairs,
+                           const ExecutionOptions& options) {
+  DevicePairJob job{};
+  job.items = job.leading = static_cast<uint32_t>(lists.length.size());
+  job.tid_slots = tid_slots;
+  for (const uint32_t length : lists.length) job.rows += length;
+  job.method = DeviceMethod::kBitmap;
+  const OpenJob open(offload.trusted(), devices, memory_limit, job, options,
+                     [&](const AcceleratorApi& api, DevicePairs* to) { send_lists(api, to, lists, options); });
+  count_list(open, devices.size(), pairs, options);
+}
+
+void count_listed_sets_on_devices(Offload& offload, std::span<const DeviceTraits> devices, uint64_t memory_limit,
+                                  const SetCollection& sets, std::span<const uint32_t> order, const ListedRanks& pairs,
+                                  const ExecutionOptions& options) {
+  DevicePairJob job{};
+  job.items = job.leading = static_cast<uint32_t>(order.size());
+  job.method = DeviceMethod::kBatmap;
+  const OpenJob open(offload.trusted(), devices, memory_limit, job, options,
+                     [&](const AcceleratorApi& api, DevicePairs* to) { send_sets(api, to, sets, order); });
+  count_list(open, devices.size(), pairs, options);
 }
 
 int threads_for_devices(size_t devices) { return static_cast<int>(2 * devices); }

@@ -11,6 +11,7 @@
 #include "pairs/counters/pair_counter.h"
 #include "relation/encoded_relation.h"
 #include "relation/kept_items.h"
+#include "relation/tidlists.h"
 #include "relation/transactions.h"
 #include "set/set_collection.h"
 
@@ -29,6 +30,25 @@ std::unique_ptr<PairCounter> count_on_devices(Offload& offload, std::span<const 
 std::unique_ptr<PairCounter> count_sets_on_devices(Offload& offload, std::span<const DeviceTraits> devices,
                                                    uint64_t memory_limit, const SetCollection& sets,
                                                    std::span<const uint32_t> order, const ExecutionOptions& options);
+
+/// Pairs to be counted.
+struct ListedRanks {
+  std::span<const uint32_t> a;
+  std::span<const uint32_t> b;
+  std::span<uint32_t> counts;  // [pairs] overwritten
+};
+
+/// Counts the pairs of a list, and no others. Pairs with one side in common are to be neighbours.
+/// @param lists      the transactions of each item; needed until this returns, as are the others
+/// @param tid_slots  tids are smaller
+/// @throws as count_on_devices()
+void count_list_on_devices(Offload& offload, std::span<const DeviceTraits> devices, uint64_t memory_limit,
+                           const Tidlists& lists, uint32_t tid_slots, const ListedRanks& pairs,
+                           const ExecutionOptions& options);
+/// The same over stored sets, which are those of count_sets_on_devices().
+void count_listed_sets_on_devices(Offload& offload, std::span<const DeviceTraits> devices, uint64_t memory_limit,
+                                  const SetCollection& sets, std::span<const uint32_t> order, const ListedRanks& pairs,
+                                  const ExecutionOptions& options);
 
 /// The number of threads that keeps this many devices busy.
 int threads_for_devices(size_t devices);

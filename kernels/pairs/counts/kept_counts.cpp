@@ -58,6 +58,9 @@ struct PairChange {
   uint64_t key() const { return uint64_t{a} << 32 | b; }
 };
 
+/// Counts up to 2^63 - 1 are added before others are subtracted. Modulo 2^64 the sum is right if the result is a count.
+int64_t sum_of(int64_t x, int64_t y) { return static_cast<int64_t>(static_cast<uint64_t>(x) + static_cast<uint64_t>(y)); }
+
 /// A range of indexes.
 struct IndexRange {
   uint32_t begin;
@@ -75,8 +78,8 @@ class KeptCountsOf final : public KeptCounts {
   KeptCountsOf(const std::byte* supports, const CountsChange& change, const ExecutionOptions& options)
       : options_(options), keys_(*options.memory), supports_(*options.memory) {
     add_supports(supports, 1);
-    add_supports(change.supports_after, 1);
     add_supports(change.supports_before, -1);
+    add_supports(change.supports_after, 1);
     if (total_ < 0)
       throw Error(ErrorCode::kInvalidParameter, "the number of transactions would be " + std::to_string(total_), kHint);
     for (uint32_t index = 0; index < keys_.size(); ++index) {
@@ -115,7 +118,7 @@ class KeptCountsOf final : public KeptCounts {
         const uint32_t partner = std::min({stored.partner(), plus.partner(), minus.partner()});
         if (partner == kNone) break;
         const int64_t change = plus.take(partner) - minus.take(partner);
-        const PairChange pair{index, partner, stored.take(partner) + change};
+        const PairChange pair{index, partner, sum_of(stored.take(partner), change)};
         check(pair);
         if (pair.count > 0) writer.add_pair(written[partner], static_cast<uint64_t>(pair.count));
       }
@@ -280,7 +283,7 @@ class KeptCountsOf final : public KeptCounts {
     if (value == nullptr) return;
     const PairCountsHeader header = pair_counts_header(value);
     const auto change = static_cast<int64_t>(header.total);
-    if (sign > 0 && change > INT64_MAX - total_)
+    if (sign > 0 && total_ > 0 && change > INT64_MAX - total_)
       throw Error(ErrorCode::kTooLarge, "pair counts of more than " + std::to_string(INT64_MAX) + " transactions");
     total_ += sign * change;
     GrowingBuffer<Key> keys(*options_.memory);
@@ -383,7 +386,8 @@ class KeptCountsOf final : public KeptCounts {
     size_t kept = 0;
     for (size_t begin = 0, end; begin < pairs.size(); begin = end) {
       PairChange pair = pairs[begin];
-      for (end = begin + 1; end < pairs.size() && pairs[end].key() == pair.key(); ++end) pair.count += pairs[end].count;
+      for (end = begin + 1; end < pairs.size() && pairs[end].key() == pair.key(); ++end)
+        pair.count = sum_of(pair.count, pairs[end].count);
       check(pair);
       if (pair.count > 0) pairs[kept++] = pair;
     }

@@ -113,6 +113,7 @@ PairCountsRun::PairCountsRun(const std::byte* counts, const PairQuery& query, co
                                  .max_results = query.max_results,
                                  .ranking = {.measure = query.measure.value_or(PairMeasure::kSupport),
                                              .total = static_cast<double>(header.total)},
+                                 .ties = query.ties,
                                  .supports = query.supports},
                    options_);
   record_.group_ms = watch.milliseconds();

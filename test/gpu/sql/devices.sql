@@ -40,7 +40,7 @@ SELECT * FROM differences($$(SELECT p.* FROM (SELECT batmap_relation_agg(tid, it
 -- all pairs of sets: batmaps as they are, others taken apart; the order is the same, too
 CREATE TABLE batmaps AS SELECT s AS id, batmap_agg((hashint8(s * 1000 + k) & 65535)::int8, 16777216) AS items
 FROM generate_series(1, 400) s, generate_series(1, 500 + s) k GROUP BY s;
-CREATE TABLE mixed AS SELECT s % 350 AS id, batmap_agg((hashint8(s * 1000 + k) & 8191)::int8, CASE WHEN s % 5 = 0 THEN 65536 ELSE 16777216 END) AS items
+CREATE TABLE mixed AS SELECT s % 350 AS id, batmap_prepare(batmap_agg((hashint8(s * 1000 + k) & 8191)::int8), CASE WHEN s % 5 = 0 THEN 65536 ELSE 16777216 END) AS items
 FROM generate_series(1, 400) s, generate_series(1, s * s / 50 + 1) k GROUP BY s;
 SELECT (batmap_stats(items)).container, count(*) FROM batmaps GROUP BY 1;
 SELECT count(DISTINCT (batmap_stats(items)).container) FROM mixed;

@@ -130,6 +130,30 @@ EpisodeSizes episode_sizes(uint64_t events) {
   return sizes;
 }
 
+TEST(DevicePolicy, ListsOfPairs) {
+  ListSizes job{.pairs = 10'000'000,
+                .rows = 0,
+                .form_bytes = uint64_t{200} << 20,
+                .read_bytes = 1e12,
+                .memory_limit = 0,
+                .threads = 16};
+  const DeviceTraits one = device(true);
+  const DeviceTraits two[] = {device(true), device(true)};
+  const double ms = estimate_list_on_devices(job, {&one, 1}).milliseconds;
+  EXPECT_LT(estimate_list_on_devices(job, two).milliseconds, ms);
+  const DeviceTraits asleep = device(false);
+  EXPECT_NEAR(estimate_list_on_devices(job, {&asleep, 1}).milliseconds, ms + 200, 1e-6);
+  EXPECT_TRUE(choose_list_devices(DeviceMode::kAuto, job, {&one, 1}, 2 * ms).is_chosen);
+  EXPECT_FALSE(choose_list_devices(DeviceMode::kAuto, job, {&one, 1}, ms).is_chosen) << "it must be clearly faster";
+  EXPECT_TRUE(choose_list_devices(DeviceMode::kCuda, job, {&one, 1}, 0.1).is_chosen);
+  EXPECT_FALSE(choose_list_devices(DeviceMode::kCpu, job, {&one, 1}, 1e6).is_chosen);
+  EXPECT_FALSE(choose_list_devices(DeviceMode::kRequire, job, {}, 1e6).is_chosen);
+  job.memory_limit = uint64_t{500} << 20;
+  EXPECT_FALSE(choose_list_devices(DeviceMode::kCuda, job, {&one, 1}, 1e6).is_chosen) << "it does not fit";
+  job.form_bytes = 0;
+  EXPECT_EQ(choose_list_devices(DeviceMode::kRequire, job, {&one, 1}, 1e6).reason, "no GPU counts these pairs");
+}
+
 TEST(DevicePolicy, EpisodesWeighContextAndLists) {
   EpisodeSizes sizes = episode_sizes(3'000'000);
   const double ms = estimate_episodes_on_device(sizes, episode_device(true)).milliseconds;

@@ -300,6 +300,41 @@ TEST(KeptCounts, AChunkOfAnotherTableIsRefused) {
   EXPECT_THROW(kept->write_selected({&chunk, 1}, {&item, 1}, out), Error);
 }
 
+/// Items 1 and 2, which always occur together.
+Bytes pair_of(uint64_t count, uint64_t support) {
+  MemoryMeter meter;
+  GrowingBuffer<std::byte> out(meter);
+  PairCountsWriter writer({1, &meter, {}});
+  writer.add_item(1, support);
+  writer.add_pair(1, count);
+  writer.add_item(2, support);
+  writer.finish(support, out);
+  return copied(out);
+}
+
+TEST(KeptCounts, CountsNearTheLimitDoNotOverflow) {
+  MemoryMeter meter;
+  const Bytes full = pair_of(INT64_MAX, INT64_MAX);
+  const Bytes five = pair_of(5, 5);
+  const StoredChunk chunk{{INT64_MIN, {}}, full.data()};
+  const CountsKey item{1, {}};
+  CountsChange change{five.data(), five.data(), five.data(), five.data()};
+  const auto counts = KeptCounts::make(full.data(), change, false, {1, &meter, {}});
+  GrowingBuffer<std::byte> all(meter), some(meter);
+  counts->write_all({&chunk, 1}, all);
+  EXPECT_EQ(copied(all), full);
+  counts->write_selected({&chunk, 1}, {&item, 1}, some);
+  EXPECT_EQ(copied(some), full);
+  // One transaction more, and chunks whose counts are too large for the supports.
+  change.supports_before = change.pairs_before = nullptr;
+  EXPECT_THROW(KeptCounts::make(full.data(), change, false, {1, &meter, {}}), Error);
+  for (const CountsChange& after : {change, CountsChange()}) {
+    const auto small = KeptCounts::make(five.data(), after, false, {1, &meter, {}});
+    EXPECT_THROW(small->write_all({&chunk, 1}, all), Error);
+    EXPECT_THROW(small->write_selected({&chunk, 1}, {&item, 1}, some), Error);
+  }
+}
+
 TEST(KeptCounts, StopWhenCancelledAndWithoutMemory) {
   Rows rows;
   for (int64_t item = 0; item < 600; ++item) rows.push_back({1, item});

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "test/unit/shared/failing_run.h"
+#include "test/unit/shared/fake_accelerator_test.h"
 #include "test/unit/shared/shapes.h"
 
 namespace batmap::test {
@@ -30,13 +31,14 @@ std::vector<TidItem> list_for_answers(Random& random, const std::vector<TidItem>
 }
 
 std::vector<PairRow> all_listed_answers(const std::vector<TidItem>& list, const std::vector<TidItem>& rows, bool supports,
-                                        const ExecutionOptions& options, uint64_t* total = nullptr, uint64_t pieces = 0) {
+                                        const ExecutionOptions& options, uint64_t* total = nullptr, uint64_t pieces = 0,
+                                        const DeviceUse& device = {}, RunRecord* record = nullptr) {
   const PackedRows listed(list);
   std::vector<PairRow> found;
   std::optional<ListedAnswers> answers;
   {
     const PackedRows relation(rows, pieces);
-    answers.emplace(listed.chunks(), listed.chunks(), relation.chunks(), supports, options);
+    answers.emplace(listed.chunks(), listed.chunks(), relation.chunks(), supports, device, options);
   }
   if (total != nullptr) *total = answers->record().transactions;
   PairBatch batch;
@@ -44,6 +46,7 @@ std::vector<PairRow> all_listed_answers(const std::vector<TidItem>& list, const 
   EXPECT_TRUE(batch.empty());
   EXPECT_FALSE(answers->next(batch));
   EXPECT_EQ(answers->record().results, list.size());
+  if (record != nullptr) *record = answers->record();
   return found;
 }
 
@@ -84,6 +87,49 @@ TEST(ListedAnswersTest, AnswerEachRowOfTheListInItsOrder) {
     }
   }
   EXPECT_GT(both, 10000u);
+}
+
+class ListedAnswersOnDevices : public FakeAcceleratorTest {};
+
+TEST_F(ListedAnswersOnDevices, AnswerAsTheCpuDoes) {
+  using Fake = FakeAccelerator;
+  Random random(kSeed + 2);
+  const std::vector<TidItem> rows = random_rows(random, 5000, 300, 80);
+  const std::vector<TidItem> list = list_for_answers(random, rows, 5000);
+  MemoryMeter meter;
+  const ExecutionOptions options{.threads = 2, .memory = &meter, .cancel = {}};
+  const auto expected = all_listed_answers(list, rows, true, options);
+  const auto expect_same = [&](const std::vector<PairRow>& found) {
+    ASSERT_EQ(found.size(), expected.size());
+    for (size_t k = 0; k < list.size(); ++k) {
+      ASSERT_EQ(found[k].support, expected[k].support) << list[k].tid << ", " << list[k].item;
+      ASSERT_EQ(found[k].support_a, expected[k].support_a);
+      ASSERT_EQ(found[k].support_b, expected[k].support_b);
+    }
+  };
+  DeviceUse device{.offload = &offload_, .mode = DeviceMode::kRequire, .only = {}, .memory_limit = 0};
+  RunRecord record;
+  expect_same(all_listed_answers(list, rows, true, options, nullptr, 0, device, &record));
+  EXPECT_EQ(record.device, "cuda:0 fake");
+  EXPECT_EQ(record.method, "bitmap");
+  EXPECT_GT(Fake::state().calls[Fake::kCountList], 0);
+  EXPECT_TRUE(all_listed_answers({}, rows, true, options, nullptr, 0, device).empty());
+
+  Fake::state().rates.launch_ms = 1000;
+  device.mode = DeviceMode::kAuto;
+  expect_same(all_listed_answers(list, rows, true, options, nullptr, 0, device, &record));
+  EXPECT_EQ(record.device, "cpu") << record.reason;
+  Fake::state().rates.launch_ms = 0;
+  for (const Fake::Call call : {Fake::kPrepare, Fake::kOpen, Fake::kAddRows, Fake::kBuild, Fake::kCountList}) {
+    Fake::state().reset();
+    Fake::state().answer[call] = AcceleratorStatus::kFailed;
+    Offload offload([](std::string&) { return Fake::api(); });
+    device = {.offload = &offload, .mode = DeviceMode::kCuda, .only = {}, .memory_limit = 0};
+    expect_same(all_listed_answers(list, rows, true, options, nullptr, 0, device, &record));
+    EXPECT_EQ(record.device, "cpu");
+    EXPECT_EQ(record.method, "marking");
+    EXPECT_NE(record.notice, "");
+  }
 }
 
 TEST(ListedAnswersTest, CanFailAnywhere) {

@@ -88,6 +88,16 @@ void find_pairs(const AcceleratorApi& api, size_t rows, std::vector<uint64_t>& f
     ASSERT_OK(api.count_rows(pairs, first, last, 1, &sink, &why));
     for (const DevicePair& pair : answers.all) found.insert(found.end(), {pair.a, pair.b, pair.count});
   }
+  // More pairs than a channel holds, in any order.
+  std::vector<uint32_t> a(rows);
+  std::vector<uint32_t> b(rows);
+  for (size_t i = 0; i < rows; ++i) {
+    a[i] = static_cast<uint32_t>(random.below(kItems));
+    b[i] = static_cast<uint32_t>(random.below(kItems));
+  }
+  std::vector<uint32_t> counts(rows);
+  ASSERT_OK(api.count_list(pairs, a.data(), b.data(), rows, counts.data(), &why));
+  found.insert(found.end(), counts.begin(), counts.end());
   const DevicePairSink nowhere{[](void*, size_t) -> DevicePair* { return nullptr; }, nullptr};
   EXPECT_EQ(api.count_rows(pairs, 0, 128, 1, &nowhere, &why), AcceleratorStatus::kOutOfMemory);
   api.close_pairs(pairs);
@@ -260,6 +270,13 @@ TEST_F(GpuClient, SessionsAtOnce) {
              everything(*process::client_api(), 20'000) == expected;
     }));
   for (const pid_t session : sessions) EXPECT_EQ(status_of(session), 0);
+}
+
+/// A job of a few rows.
+DevicePairJob small_rows() {
+  DevicePairJob job = pair_job();
+  job.rows = 4;
+  return job;
 }
 
 /// A job that is ready to count.
@@ -527,6 +544,37 @@ TEST_F(GpuClient, TheJobsOfASessionGoWithIt) {
   kill(session, SIGKILL);
   EXPECT_NE(status_of(session), 0);
   EXPECT_EQ(wait_for_sessions(1), 1u) << "its stalled job was told to stop";
+}
+
+TEST_F(GpuClient, ChannelsThatSendMuchArePinned) {
+  GpuProcess gpu([](process::HostOptions& options) {
+    options.load = [](std::string&) -> const AcceleratorApi* {
+      static AcceleratorApi api = *FakeItemsets::accelerator();
+      api.memory_used = [](int32_t) -> uint64_t { return Fake::state().pinned_bytes; };
+      return &api;
+    };
+  });
+  gpu.connect();
+  process::ProcessUse use{};
+  const auto pinned = [&] { return process::ask_use(use) ? use.memory_bytes[0] / process::kChannelBytes : 1000; };
+  std::vector<uint64_t> found;
+  find_pairs(*process::client_api(), 4096, found);
+  EXPECT_EQ(pinned(), 0u) << "not for a little";
+  for (int run = 0; run < 3; ++run) find_pairs(*process::client_api(), kRows, found);
+  const uint64_t of_large_jobs = pinned();
+  EXPECT_GT(of_large_jobs, 1u);
+  EXPECT_LE(of_large_jobs, 8u);
+  // A session that has only small jobs from then on gives the channels back, but the one that it uses.
+  for (int run = 0; run < 2; ++run) {
+    const DevicePairJob few = small_rows();
+    process::client_api()->close_pairs(small_job(few));
+  }
+  for (int tries = 0; tries < 1000 && pinned() > 1; ++tries) usleep(5000);
+  EXPECT_LE(pinned(), 1u);
+  process::disconnect();
+  gpu.connect();
+  for (int tries = 0; tries < 1000 && pinned() > 0; ++tries) usleep(5000);
+  EXPECT_EQ(pinned(), 0u) << "with the session its memory goes";
 }
 
 std::atomic<uint64_t> limit_now{0};

@@ -28,6 +28,7 @@ struct DevicePairs {
   std::map<uint32_t, std::set<uint32_t>> transactions;
   std::vector<std::pair<uint64_t, uint32_t>> elements;  // of sets: element, rank
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> counts;
+  std::vector<uint32_t> supports;
 };
 
 struct DeviceEpisodes {
@@ -57,6 +58,7 @@ struct FakeAccelerator {
     kOpenEpisodes = kPairCalls,
     kSendEvents,
     kCountEpisodes,
+    kCountList,
     kCalls
   };
 
@@ -68,6 +70,7 @@ struct FakeAccelerator {
   bool stalls = false;
   int delay_ms = 0;  // before a call fails
   std::atomic<uint64_t> sent_list_times = 0;
+  std::atomic<uint64_t> pinned_bytes = 0;
   std::optional<DeviceEpisodeMethod> episode_method;  // of the last batch
   DeviceRates rates{.context_ms = 0,
                     .upload_bytes = 1e6,
@@ -156,6 +159,7 @@ struct FakeAccelerator {
             for (auto b = std::next(a); b != items.end(); ++b)
               if (*a < pairs->job.leading && *b >= pairs->job.first_column) ++pairs->counts[{*a, *b}];
           }
+        pairs->supports.assign(supports, supports + pairs->job.items);
         return say(kBuild, why);
       };
       api.count_rows = [](DevicePairs* pairs, uint32_t first, uint32_t last, uint32_t threshold, const DevicePairSink* sink,
@@ -174,6 +178,32 @@ struct FakeAccelerator {
         std::copy(found.begin(), found.end(), room);
         return AcceleratorStatus::kOk;
       };
+      api.count_list = [](DevicePairs* pairs, const uint32_t* a, const uint32_t* b, size_t size, uint32_t* counts,
+                          AcceleratorMessage* why) {
+        while (state().stalls) {
+          if (pairs->job.stop(pairs->job.stop_arg)) return AcceleratorStatus::kCancelled;
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        if (const AcceleratorStatus status = say(kCountList, why); status != AcceleratorStatus::kOk) return status;
+        for (size_t i = 0; i < size; ++i) {
+          const auto found = pairs->counts.find({std::min(a[i], b[i]), std::max(a[i], b[i])});
+          counts[i] = a[i] == b[i]                   ? pairs->supports[a[i]]
+                      : found == pairs->counts.end() ? 0
+                                                     : static_cast<uint32_t>(found->second);
+        }
+        return AcceleratorStatus::kOk;
+      };
+      api.pin = [](int32_t, void* memory, size_t bytes, AcceleratorMessage*) {
+        const std::lock_guard lock(pinned_mutex());
+        pinned()[memory] = bytes;
+        state().pinned_bytes += bytes;
+        return AcceleratorStatus::kOk;
+      };
+      api.unpin = [](void* memory) {
+        const std::lock_guard lock(pinned_mutex());
+        state().pinned_bytes -= pinned().at(memory);
+        pinned().erase(memory);
+      };
       api.close_pairs = [](DevicePairs* pairs) {
         --state().open;
         delete pairs;
@@ -185,6 +215,15 @@ struct FakeAccelerator {
   }
 
  private:
+  static std::mutex& pinned_mutex() {
+    static std::mutex mutex;
+    return mutex;
+  }
+  static std::map<void*, uint64_t>& pinned() {
+    static std::map<void*, uint64_t> memory;
+    return memory;
+  }
+
   /// The stored value that has these planes (set/FORMAT.md).
   static std::vector<std::byte> value_of(const DeviceSets& sets, uint32_t set) {
     const uint32_t stash = sets.stash_begin[set + 1] - sets.stash_begin[set];

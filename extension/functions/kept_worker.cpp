@@ -1,0 +1,346 @@
+// The launcher of merges and its workers. See kept_worker.h.
+#include "extension/functions/kept_worker.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "extension/functions/kept_answer.h"
+#include "extension/functions/kept_setup.h"
+#include "extension/server/settings.h"
+
+#include "extension/server/pg.h"
+
+namespace batmap::pg {
+
+namespace {
+
+constexpr int kRestartSeconds = 5;  // after the launcher has ended
+constexpr int kMaxBackOff = 64;     // intervals between two tries in a database in which all merges fail
+constexpr int kRareVisits = 10;     // intervals between two looks at a database in which no counts are kept
+constexpr const char* kLockTimeout = "1s";
+constexpr int kInvalidDatabase = -2;  // pg_database.datconnlimit, after a DROP DATABASE that was interrupted
+
+/// What launcher, workers and sessions tell each other.
+struct Shared {
+  slock_t lock;
+  uint32 announcements;  // kept tables that were made
+  // Of the last worker:
+  Oid database;  // that it has looked at; InvalidOid: none since the launcher set it
+  bool has_kept_tables;
+  bool has_failed;  // a merge has failed, and none has succeeded
+};
+
+Shared* shared;
+shmem_request_hook_type previous_request;
+shmem_startup_hook_type previous_startup;
+
+void request_memory() {
+  if (previous_request != nullptr) previous_request();
+  RequestAddinShmemSpace(MAXALIGN(sizeof(Shared)));
+}
+
+void attach_memory() {
+  if (previous_startup != nullptr) previous_startup();
+  bool found;
+  LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+  shared = static_cast<Shared*>(ShmemInitStruct("batmap merges", sizeof(Shared), &found));
+  if (!found) {
+    *shared = {};
+    SpinLockInit(&shared->lock);
+  }
+  LWLockRelease(AddinShmemInitLock);
+}
+
+// ---- sessions
+
+bool has_news = false;  // the transaction has made a kept table
+bool watches_commits = false;
+
+void tell_news(XactEvent event, void*) {
+  if (!has_news || event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE) return;
+  has_news = false;
+  if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_PREPARE) return;
+  SpinLockAcquire(&shared->lock);
+  ++shared->announcements;
+  SpinLockRelease(&shared->lock);
+}
+
+// ---- the launcher
+
+/// A database as the launcher remembers it.
+struct Database {
+  Oid oid;  // the key
+  bool is_there;
+  int wait;      // intervals until the next visit
+  int failures;  // visits in a row in which all merges failed
+};
+
+/// Marks the databases that there are and adds new ones.
+void find_databases(HTAB* databases) {
+  HASH_SEQ_STATUS status;
+  hash_seq_init(&status, databases);
+  while (auto* const database = static_cast<Database*>(hash_seq_search(&status))) database->is_there = false;
+  StartTransactionCommand();
+  PushActiveSnapshot(GetTransactionSnapshot());
+  const Relation catalog = table_open(DatabaseRelationId, AccessShareLock);
+  const TableScanDesc scan = table_beginscan_catalog(catalog, 0, nullptr);
+  while (const HeapTuple tuple = heap_getnext(scan, ForwardScanDirection)) {
+    const auto* const form = reinterpret_cast<Form_pg_database>(GETSTRUCT(tuple));
+    if (!form->datallowconn || form->datistemplate || form->datconnlimit == kInvalidDatabase) continue;
+    bool found;
+    auto* const database = static_cast<Database*>(hash_search(databases, &form->oid, HASH_ENTER, &found));
+    if (!found) database->wait = database->failures = 0;
+    database->is_there = true;
+  }
+  table_endscan(scan);
+  table_close(catalog, AccessShareLock);
+  PopActiveSnapshot();
+  CommitTransactionCommand();
+  hash_seq_init(&status, databases);
+  while (auto* const database = static_cast<Database*>(hash_seq_search(&status)))
+    if (!database->is_there) hash_search(databases, &database->oid, HASH_REMOVE, nullptr);
+}
+
+/// Sleeps at most so long. @return false if the launcher is to end
+bool sleep_on_latch(long ms) {
+  WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, ms, PG_WAIT_EXTENSION);
+  ResetLatch(MyLatch);
+  CHECK_FOR_INTERRUPTS();
+  if (ConfigReloadPending) {
+    ConfigReloadPending = false;
+    ProcessConfigFile(PGC_SIGHUP);
+  }
+  return !ShutdownRequestPending;
+}
+
+/// Lets a worker merge in a database, and waits for its end. @return false if the launcher is to end
+bool visit(Database& database) {
+  SpinLockAcquire(&shared->lock);
+  shared->database = InvalidOid;
+  SpinLockRelease(&shared->lock);
+  BackgroundWorker worker{};
+  strlcpy(worker.bgw_name, "batmap merge worker", sizeof worker.bgw_name);
+  strlcpy(worker.bgw_type, "batmap merge worker", sizeof worker.bgw_type);
+  strlcpy(worker.bgw_library_name, "$libdir/batmap", sizeof worker.bgw_library_name);
+  strlcpy(worker.bgw_function_name, "batmap_merge_worker", sizeof worker.bgw_function_name);
+  worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+#ifdef BGWORKER_INTERRUPTIBLE
+  worker.bgw_flags |= BGWORKER_INTERRUPTIBLE;  // DROP DATABASE ends it
+#endif
+  worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
+  worker.bgw_restart_time = BGW_NEVER_RESTART;
+  worker.bgw_main_arg = ObjectIdGetDatum(database.oid);
+  worker.bgw_notify_pid = MyProcPid;
+  BackgroundWorkerHandle* handle;
+  bool goes_on = true;
+  if (RegisterDynamicBackgroundWorker(&worker, &handle)) {
+    pid_t pid;
+    BgwHandleStatus status;
+    while (goes_on && (status = GetBackgroundWorkerPid(handle, &pid)) != BGWH_STOPPED && status != BGWH_POSTMASTER_DIED)
+      goes_on = sleep_on_latch(1000);
+    if (!goes_on) TerminateBackgroundWorker(handle);
+    pfree(handle);
+  } else {
+    ereport(LOG, (errmsg("batmap: no background worker is free to merge kept counts"),
+                  errhint("Increase max_worker_processes.")));
+  }
+  SpinLockAcquire(&shared->lock);
+  const bool has_reported = shared->database == database.oid;
+  const bool has_failed = !has_reported || shared->has_failed;
+  const bool has_kept_tables = has_reported && shared->has_kept_tables;
+  SpinLockRelease(&shared->lock);
+  database.failures = has_failed ? database.failures + 1 : 0;
+  if (has_failed)
+    database.wait = std::min(kMaxBackOff, 1 << std::min(database.failures, 6));
+  else
+    database.wait = has_kept_tables ? 1 : kRareVisits;
+  return goes_on;
+}
+
+/// Visits the databases whose time has come. @return false if the launcher is to end
+bool visit_databases(HTAB* databases, bool all) {
+  find_databases(databases);
+  HASH_SEQ_STATUS status;
+  List* due = NIL;
+  hash_seq_init(&status, databases);
+  while (auto* const database = static_cast<Database*>(hash_seq_search(&status))) {
+    if (--database->wait <= 0 || (all && database->failures == 0)) due = lappend_oid(due, database->oid);
+  }
+  bool goes_on = true;
+  const ListCell* cell;
+  foreach (cell, due) {
+    const Oid oid = lfirst_oid(cell);
+    if (!goes_on || settings.merge_interval_s == 0) break;
+    goes_on = visit(*static_cast<Database*>(hash_search(databases, &oid, HASH_FIND, nullptr)));
+  }
+  list_free(due);
+  return goes_on;
+}
+
+// ---- the worker
+
+/// The tables whose counts are kept, as the triggers say. In the current memory context.
+List* find_kept_tables(MemoryContext context) {
+  StartTransactionCommand();
+  PushActiveSnapshot(GetTransactionSnapshot());
+  SPI_connect();
+  run_statement(
+      "SELECT t.tgrelid FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) t.tgfoid "
+      "JOIN pg_catalog.pg_language l ON l.oid OPERATOR(pg_catalog.=) p.prolang "
+      "WHERE t.tgname OPERATOR(pg_catalog.=) 'batmap_keep_rows' AND l.lanname OPERATOR(pg_catalog.=) 'c' "
+      "AND p.prosrc OPERATOR(pg_catalog.=) 'batmap_keep_changes' ORDER BY 1",
+      true);
+  List* tables = NIL;
+  for (uint64 k = 0; k < SPI_processed; ++k) {
+    bool is_null;
+    const Oid table = DatumGetObjectId(SPI_getbinval(SPI_tuptable->vals[k], SPI_tuptable->tupdesc, 1, &is_null));
+    const MemoryContext caller = MemoryContextSwitchTo(context);
+    tables = lappend_oid(tables, table);
+    MemoryContextSwitchTo(caller);
+  }
+  SPI_finish();
+  PopActiveSnapshot();
+  CommitTransactionCommand();
+  return tables;
+}
+
+struct TableName {
+  char text[2 * NAMEDATALEN + 1];
+};
+
+void name_table(void* name) { errcontext("merging kept counts of %s", static_cast<const TableName*>(name)->text); }
+
+/// Merges one table in a transaction of its own. @return false after an error, which is logged
+bool merge_in_transaction(Oid table, MemoryContext context) {
+  volatile bool merged = true;
+  TableName name{"a table"};
+  ErrorContextCallback callback;
+  callback.callback = name_table;
+  callback.arg = &name;
+  callback.previous = error_context_stack;
+  PG_TRY();
+  {
+    error_context_stack = &callback;
+    StartTransactionCommand();
+    const char* const relation = get_rel_name(table);
+    if (relation != nullptr)
+      snprintf(name.text, sizeof name.text, "%s.%s", get_namespace_name(get_rel_namespace(table)), relation);
+    pgstat_report_activity(STATE_RUNNING, psprintf("batmap: merging kept counts of %s", name.text));
+    merge_if_long(table, settings.merge_rows);
+    CommitTransactionCommand();
+  }
+  PG_CATCH();
+  {
+    // As the workers of autovacuum do it.
+    HOLD_INTERRUPTS();
+    EmitErrorReport();
+    AbortOutOfAnyTransaction();
+    FlushErrorState();
+    RESUME_INTERRUPTS();
+    merged = false;
+  }
+  PG_END_TRY();
+  error_context_stack = callback.previous;
+  MemoryContextSwitchTo(context);
+  return merged;
+}
+
+void set_option(const char* name, const char* value) { SetConfigOption(name, value, PGC_SUSET, PGC_S_OVERRIDE); }
+
+}  // namespace
+
+void register_merge_launcher() {
+  if (!process_shared_preload_libraries_in_progress || IsBinaryUpgrade) return;
+  previous_request = shmem_request_hook;
+  shmem_request_hook = request_memory;
+  previous_startup = shmem_startup_hook;
+  shmem_startup_hook = attach_memory;
+  BackgroundWorker worker{};
+  strlcpy(worker.bgw_name, "batmap merge launcher", sizeof worker.bgw_name);
+  strlcpy(worker.bgw_type, "batmap merge launcher", sizeof worker.bgw_type);
+  strlcpy(worker.bgw_library_name, "$libdir/batmap", sizeof worker.bgw_library_name);
+  strlcpy(worker.bgw_function_name, "batmap_merge_launcher", sizeof worker.bgw_function_name);
+  worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+  worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
+  worker.bgw_restart_time = kRestartSeconds;
+  RegisterBackgroundWorker(&worker);
+}
+
+void announce_kept_table() {
+  if (shared == nullptr) return;
+  has_news = true;
+  if (watches_commits) return;
+  RegisterXactCallback(tell_news, nullptr);
+  watches_commits = true;
+}
+
+}  // namespace batmap::pg
+
+extern "C" PGDLLEXPORT void batmap_merge_launcher(Datum);
+extern "C" PGDLLEXPORT void batmap_merge_worker(Datum database);
+
+/// The main function of the launcher.
+void batmap_merge_launcher(Datum) {
+  using namespace batmap::pg;
+  pqsignal(SIGHUP, SignalHandlerForConfigReload);
+  pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
+  BackgroundWorkerUnblockSignals();
+  BackgroundWorkerInitializeConnection(nullptr, nullptr, 0);  // only catalogs that all databases share
+  HASHCTL control{};
+  control.keysize = sizeof(Oid);
+  control.entrysize = sizeof(Database);
+  HTAB* const databases = hash_create("batmap databases", 16, &control, HASH_ELEM | HASH_BLOBS);
+  uint32 seen = 0;
+  TimestampTz last = GetCurrentTimestamp();
+  for (bool goes_on = !ShutdownRequestPending; goes_on;) {
+    const int64 interval_ms = int64{1000} * settings.merge_interval_s;
+    const int64 left = interval_ms - (GetCurrentTimestamp() - last) / 1000;
+    if (interval_ms == 0 || left > 0) {
+      pgstat_report_activity(STATE_IDLE, nullptr);
+      goes_on = sleep_on_latch(interval_ms == 0 ? 3600 * 1000L : static_cast<long>(std::min<int64>(left, interval_ms)));
+      continue;
+    }
+    last = GetCurrentTimestamp();
+    SpinLockAcquire(&shared->lock);
+    const uint32 announcements = shared->announcements;
+    SpinLockRelease(&shared->lock);
+    pgstat_report_activity(STATE_RUNNING, "batmap: merging kept counts of all databases");
+    goes_on = visit_databases(databases, announcements != seen);
+    seen = announcements;
+  }
+  proc_exit(1);  // the server starts it again, unless it stops
+}
+
+/// The main function of a worker.
+void batmap_merge_worker(Datum database) {
+  using namespace batmap::pg;
+  pqsignal(SIGHUP, SIG_IGN);  // it does not live long enough
+  pqsignal(SIGTERM, die);
+  BackgroundWorkerUnblockSignals();
+  BackgroundWorkerInitializeConnectionByOid(DatumGetObjectId(database), InvalidOid, 0);
+  // Whatever the configuration and the owner of the database have set for all sessions.
+  set_option("default_transaction_isolation", "read committed");
+  set_option("default_transaction_read_only", "off");
+  set_option("default_transaction_deferrable", "off");
+  set_option("search_path", "pg_catalog, pg_temp");
+  set_option("statement_timeout", "0");
+  set_option("lock_timeout", kLockTimeout);
+  const MemoryContext context = AllocSetContextCreate(TopMemoryContext, "batmap merges", ALLOCSET_DEFAULT_SIZES);
+  MemoryContextSwitchTo(context);
+  const List* const tables = find_kept_tables(context);
+  int merged = 0;
+  int failed = 0;
+  const ListCell* cell;
+  foreach (cell, tables) {
+    CHECK_FOR_INTERRUPTS();
+    ++(merge_in_transaction(lfirst_oid(cell), context) ? merged : failed);
+  }
+  pgstat_report_activity(STATE_IDLE, nullptr);
+  pgstat_report_stat(true);
+  SpinLockAcquire(&shared->lock);
+  shared->database = DatumGetObjectId(database);
+  shared->has_kept_tables = tables != NIL;
+  shared->has_failed = failed > 0 && merged == 0;
+  SpinLockRelease(&shared->lock);
+  proc_exit(0);
+}

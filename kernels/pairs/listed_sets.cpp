@@ -1,0 +1,305 @@
+// Orders the list, and compares. See listed_sets.h.
+#include "pairs/listed_sets.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <utility>
+
+#include "core/counting_sort.h"
+#include "core/polled.h"
+#include "core/stopwatch.h"
+#include "core/thread_team.h"
+#include "pairs/counters/device_counter.h"
+#include "pairs/counters/set_pair_counter.h"
+#include "relation/key_codes.h"
+#include "set/set_decode.h"
+#include "set/set_intersect.h"
+
+namespace batmap {
+
+namespace {
+
+constexpr uint32_t kNoSet = UINT32_MAX;
+constexpr size_t kEntriesATask = 1024;
+constexpr size_t kEntriesAPoll = 64;
+// Rows of the list for each set from which on preparing a compact set pays: 60 ns an element against the 2 that a comparison
+// saves (bench/set_bench.cpp).
+constexpr size_t kPreparedPays = 32;
+// Nanoseconds of one thread: bench/set_bench.cpp.
+constexpr double kListedByte = 0.02;
+constexpr double kListedComparison = 60;
+constexpr double kListedPreparation = 60;
+
+uint64_t rows_in(const std::vector<ChunkView>& chunks) {
+  uint64_t rows = 0;
+  for (const ChunkView& chunk : chunks) rows += chunk.rows;
+  return rows;
+}
+
+}  // namespace
+
+std::optional<int64_t> repeated_id(const SetCollection& sets, const ExecutionOptions& options) {
+  Buffer<int64_t> ids(*options.memory, sets.size());
+  for (size_t i = 0; i < sets.size(); ++i) ids[i] = sets.id(i);
+  const std::span<int64_t> all = ids.span();
+  if (!std::ranges::is_sorted(all)) std::sort(all.begin(), all.end(), polled(options.cancel, std::less<>()));
+  const auto found = std::ranges::adjacent_find(all);
+  if (found == all.end()) return std::nullopt;
+  return *found;
+}
+
+ListedSets::ListedSets(SetCollection sets, std::vector<ChunkView> shown, const std::vector<ChunkView>& list,
+                       const ListedSetsQuery& query, const ExecutionOptions& options)
+    : shown_(std::move(shown)),
+      query_(query),
+      options_(options),
+      sets_(std::move(sets)),
+      answers_(*options.memory, query.supports) {
+  const Stopwatch watch;
+  record_.method = "comparing";
+  record_.kernel = query.kernel->name;
+  record_.reason = "only listed pairs are counted";
+  record_.items = sets_.size();
+  rank_sets();
+  read_list(list);
+  if (query.total) record_.transactions = distinct_elements();
+  record_.group_ms = watch.milliseconds();
+}
+
+void ListedSets::rank_sets() {
+  if (sets_.size() >= kNoSet) throw Error(ErrorCode::kTooLarge, "more than 4294967294 sets");
+  for (size_t i = 0; i < sets_.size(); ++i) {
+    if (sets_[i].cardinality() > UINT32_MAX)
+      throw Error(ErrorCode::kTooLarge, "a set has more than 4294967295 elements, but its pairs are counted in 32 bits");
+  }
+  order_.resize(sets_.size());
+  std::iota(order_.begin(), order_.end(), 0);
+  std::stable_sort(order_.begin(), order_.end(), polled(options_.cancel, [this](uint32_t x, uint32_t y) {
+                     return sets_[x].cardinality() < sets_[y].cardinality();
+                   }));
+  rank_of_.resize(sets_.size());
+  for (uint32_t rank = 0; rank < order_.size(); ++rank) rank_of_[order_[rank]] = rank;
+}
+
+void ListedSets::read_list(const std::vector<ChunkView>& list) {
+  MemoryMeter& meter = *options_.memory;
+  const uint64_t rows = rows_in(list);
+  if (rows >= UINT32_MAX) throw Error(ErrorCode::kTooLarge, "more than 4294967294 rows in a list of pairs");
+  counts_ = Buffer<uint32_t>(meter, rows, Fill::kZero);
+  for (Buffer<uint32_t>& side : supports_) side = Buffer<uint32_t>(meter, query_.supports ? rows : 0, Fill::kZero);
+  if (rows == 0 || sets_.size() == 0) return;
+
+  int64_t low = sets_.id(0);
+  int64_t high = low;
+  for (size_t i = 0; i < sets_.size(); ++i) {
+    low = std::min(low, sets_.id(i));
+    high = std::max(high, sets_.id(i));
+  }
+  KeyCodes codes(meter, low, static_cast<uint64_t>(high) - static_cast<uint64_t>(low), sets_.size());
+  Buffer<uint32_t> rank_of_code(meter, codes.direct() ? codes.size() : sets_.size());
+  std::ranges::fill(rank_of_code.span(), kNoSet);
+  for (uint32_t i = 0; i < sets_.size(); ++i)
+    rank_of_code[codes.direct() ? codes.find(sets_.id(i)) : codes.insert(sets_.id(i))] = rank_of_[i];
+  const auto rank_of_id = [&](int64_t id) {
+    if (id < low || id > high) return kNoSet;
+    const uint32_t code = codes.find(id);
+    return code == KeyCodes::kNone ? kNoSet : rank_of_code[code];
+  };
+
+  Buffer<Entry> entries(meter, rows);
+  std::vector<bool> is_listed(sets_.size());
+  uint32_t row = 0;
+  TidItem pairs[kChunkRows];
+  for (const ChunkView& chunk : list) {
+    options_.cancel.throw_if_requested();
+    decode_chunk(chunk, pairs);
+    for (uint32_t k = 0; k < chunk.rows; ++k, ++row) {
+      const uint32_t ranks[] = {rank_of_id(pairs[k].tid), rank_of_id(pairs[k].item)};
+      for (int side = 0; side < 2; ++side) {
+        if (ranks[side] == kNoSet) continue;
+        is_listed[ranks[side]] = true;
+        if (query_.supports) supports_[side][row] = static_cast<uint32_t>(sets_[order_[ranks[side]]].cardinality());
+      }
+      if (ranks[0] == kNoSet || ranks[1] == kNoSet) continue;
+      entries[size_++] = {std::max(ranks[0], ranks[1]), std::min(ranks[0], ranks[1]), row};
+    }
+  }
+  entries_ = Buffer<Entry>(meter, size_);
+  sort_by(&Entry::large, static_cast<uint32_t>(order_.size()), size_, entries, entries_, options_);
+  for (uint32_t rank = 0; rank < order_.size(); ++rank) {
+    if (!is_listed[rank]) continue;
+    listed_.push_back(order_[rank]);
+    record_.occurrences += sets_[order_[rank]].cardinality();
+  }
+  record_.items_kept = listed_.size();
+  width_ = common_width(sets_, listed_);
+}
+
+/// The number of elements that any of the sets has. Takes a bit for each possible element, or 8 bytes for each element.
+uint64_t ListedSets::distinct_elements() {
+  uint64_t bound = 0;
+  uint64_t elements = 0;
+  for (size_t i = 0; i < sets_.size(); ++i) {
+    elements += sets_[i].cardinality();
+    if (const std::optional<uint64_t> max = set_max(sets_[i], options_.cancel)) bound = std::max(bound, *max + 1);
+  }
+  const auto visit = [&](auto take) {
+    uint64_t chunk[kChunkElements];
+    for (size_t i = 0; i < sets_.size(); ++i) {
+      SetReader reader(sets_[i], *query_.kernel, options_.cancel);
+      while (const size_t count = reader.next(chunk)) {
+        options_.cancel.throw_if_requested();
+        for (size_t k = 0; k < count; ++k) take(chunk[k]);
+      }
+    }
+  };
+  if (bound / 64 <= elements) {
+    Buffer<uint64_t> seen(*options_.memory, bound / 64 + 1, Fill::kZero);
+    visit([&](uint64_t x) { seen[x >> 6] |= uint64_t{1} << (x & 63); });
+    uint64_t distinct = 0;
+    for (const uint64_t word : seen) distinct += static_cast<uint64_t>(std::popcount(word));
+    return distinct;
+  }
+  Buffer<uint64_t> all(*options_.memory, elements);
+  size_t size = 0;
+  visit([&](uint64_t x) { all[size++] = x; });
+  std::sort(all.span().begin(), all.span().end(), polled(options_.cancel, std::less<>()));
+  return static_cast<uint64_t>(std::unique(all.span().begin(), all.span().end()) - all.span().begin());
+}
+
+double ListedSets::expected_cpu_ms() const {
+  double ns = static_cast<double>(size_) * kListedComparison;
+  double compact = 0;
+  for (const uint32_t set : listed_) compact += sets_[set].is_compact() ? static_cast<double>(sets_[set].cardinality()) : 0;
+  if (size_ >= kPreparedPays * listed_.size()) ns += compact * kListedPreparation;
+  uint32_t large = kNoSet;
+  double bytes = 0;
+  for (size_t k = 0; k < size_; ++k) {
+    if (entries_[k].large != large) {
+      large = entries_[k].large;
+      bytes = compared_bytes(sets_[order_[large]], width_);
+    }
+    ns += bytes * kListedByte;
+  }
+  return ns / options_.threads / 1e6;
+}
+
+/// Lets devices count the pairs of which both sets are batmaps of one width.
+/// @return whether all pairs are counted
+bool ListedSets::count_on_devices() {
+  DeviceSession session(query_.device);
+  if (!session.is_possible() || size_ == 0) return false;
+  std::vector<uint32_t> batmaps;                             // sets, by rank
+  std::vector<uint32_t> device_rank(order_.size(), kNoSet);  // [ranks]
+  uint64_t bytes = 0;
+  for (const uint32_t set : listed_) {
+    const SetView& view = sets_[set];
+    const Container container = view.is_compact() ? container_for(view.cardinality(), width_) : view.container();
+    if (container != Container::kBatmap || (!view.is_compact() && view.width() != width_)) continue;
+    device_rank[rank_of_[set]] = static_cast<uint32_t>(batmaps.size());
+    batmaps.push_back(set);
+    bytes += batmap_shape(view.cardinality(), width_).bytes();
+  }
+  const auto is_for_devices = [&](const Entry& entry) {
+    return device_rank[entry.large] != kNoSet && device_rank[entry.small] != kNoSet;
+  };
+  ListSizes sizes{.form_bytes = 0, .memory_limit = query_.device.memory_limit, .threads = options_.threads};
+  in_parts(size_, options_.cancel, [&](size_t first, size_t last) {
+    for (size_t k = first; k < last; ++k) {
+      if (!is_for_devices(entries_[k])) continue;
+      ++sizes.pairs;
+      sizes.read_bytes +=
+          2.0 * static_cast<double>(batmap_shape(sets_[order_[entries_[k].large]].cardinality(), width_).bytes());
+    }
+  });
+  if (sizes.pairs > 0) sizes.form_bytes = bytes;
+  // What is left for the CPU takes its time in either case.
+  const double cpu_ms =
+      expected_cpu_ms() * (static_cast<double>(sizes.pairs) / static_cast<double>(std::max<size_t>(size_, 1)));
+  const bool is_counted = session.offer(
+      cpu_ms,
+      [&](std::span<const DeviceTraits> devices) { return choose_list_devices(query_.device.mode, sizes, devices, cpu_ms); },
+      [&](std::span<const DeviceTraits> devices) {
+        sets_.prepare(listed_, width_, options_);
+        Buffer<uint32_t> sides[2];
+        for (Buffer<uint32_t>& side : sides) side = Buffer<uint32_t>(*options_.memory, sizes.pairs);
+        Buffer<uint32_t> counts(*options_.memory, sizes.pairs);
+        size_t at = 0;
+        for (size_t k = 0; k < size_; ++k) {
+          if (k % kEntriesATask == 0) options_.cancel.throw_if_requested();
+          if (!is_for_devices(entries_[k])) continue;
+          sides[0][at] = device_rank[entries_[k].small];
+          sides[1][at++] = device_rank[entries_[k].large];
+        }
+        count_listed_sets_on_devices(*query_.device.offload, devices, query_.device.memory_limit, sets_, batmaps,
+                                     {sides[0].span(), sides[1].span(), counts.span()}, options_);
+        at = 0;
+        size_t left = 0;
+        for (size_t k = 0; k < size_; ++k) {
+          if (k % kEntriesATask == 0) options_.cancel.throw_if_requested();
+          if (is_for_devices(entries_[k]))
+            counts_[entries_[k].row] = counts[at++];
+          else
+            entries_[left++] = entries_[k];
+        }
+        size_ = left;
+        return true;
+      });
+  record_.reason += session.reason();
+  record_.notice = session.notice();
+  record_.device = session.device();
+  return is_counted && size_ == 0;
+}
+
+void ListedSets::count_on_cpu(std::span<const Entry> entries) {
+  record_.tasks = (entries.size() + kEntriesATask - 1) / kEntriesATask;
+  parallel_for(options_, record_.tasks, [&](size_t task, int) {
+    const size_t last = std::min((task + 1) * kEntriesATask, entries.size());
+    for (size_t k = task * kEntriesATask; k < last; ++k) {
+      if (k % kEntriesAPoll == 0) options_.cancel.throw_if_requested();
+      const Entry& entry = entries[k];
+      const SetView& large = sets_[order_[entry.large]];
+      counts_[entry.row] = static_cast<uint32_t>(
+          entry.large == entry.small ? large.cardinality()
+                                     : and_cardinality(sets_[order_[entry.small]], large, *query_.kernel, options_.cancel));
+    }
+  });
+  record_.tasks_done = record_.tasks;
+}
+
+void ListedSets::count() {
+  is_counted_ = true;
+  if (!count_on_devices()) {
+    if (size_ >= kPreparedPays * listed_.size()) sets_.prepare(listed_, width_, options_);
+    count_on_cpu(std::as_const(entries_).span().first(size_));
+  }
+  entries_ = {};
+  sets_ = SetCollection(*options_.memory);
+}
+
+bool ListedSets::next(PairBatch& batch) {
+  answers_.clear();
+  batch = answers_.batch();
+  const Stopwatch watch;
+  if (!is_counted_) {
+    count();
+    record_.count_ms += watch.milliseconds();
+  }
+  if (next_chunk_ == shown_.size()) return false;
+  options_.cancel.throw_if_requested();
+  const ChunkView& chunk = shown_[next_chunk_++];
+  TidItem rows[kChunkRows];
+  decode_chunk(chunk, rows);
+  static_assert(kChunkRows <= kBatchRows);
+  const PairList::Room room = answers_.fill(chunk.rows);
+  for (uint32_t k = 0; k < chunk.rows; ++k, ++next_row_) {
+    room.pairs[k] = {rows[k].tid, rows[k].item, counts_[next_row_]};
+    if (query_.supports) room.supports[k] = {supports_[0][next_row_], supports_[1][next_row_]};
+  }
+  batch = answers_.batch();
+  record_.results += chunk.rows;
+  return true;
+}
+
+}  // namespace batmap
