@@ -59,7 +59,8 @@ WITH RECURSIVE member AS (
     UNION ALL
     SELECT classid, objid, format('depends (%s) on %s', deptype, pg_describe_object(refclassid, refobjid, refobjsubid)) FROM pg_depend
 )
-SELECT pg_describe_object(m.classid, m.objid, 0) || ': ' || regexp_replace(p.line, '\s+', ' ', 'g')
+SELECT pg_describe_object(m.classid, m.objid, 0) || ': ' || regexp_replace(p.line, '\s+', ' ', 'g') AS line
   FROM (SELECT * FROM member UNION SELECT 'pg_extension'::regclass, oid FROM pg_extension WHERE extname = 'batmap') m
   JOIN property p ON p.class = m.classid AND p.object = m.objid
- ORDER BY 1 COLLATE "C";
+ WHERE p.object >= 16384
+ ORDER BY (pg_describe_object(m.classid, m.objid, 0) || p.line) COLLATE "C";
