@@ -23,7 +23,7 @@ sub difference    # of two texts, as lines that only one of them has; at most te
     my %side;
     ++$side{$_} for split /\n/, $old;
     --$side{$_} for split /\n/, $new;
-    my @lines = map { ($side{$_} > 0 ? '- ' : '+ ') . $_ } grep { $side{$_} } sort keys %side;
+    my @lines = map { ($side{$_} > 0 ? 'lacks: ' : 'has: ') . $_ } grep { $side{$_} } sort keys %side;
     return join "\n", splice @lines, 0, 10;
 }
 

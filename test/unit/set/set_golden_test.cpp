@@ -157,7 +157,9 @@ TEST(SetGolden, HashAndOrder) {
     EXPECT_EQ(hash(view, 12345), values[k].seeded) << k;
     const Bytes prepared = encode(values[k].elements, 63);
     EXPECT_EQ(hash(SetView::open(prepared), 0), values[k].hash) << k;
-    if (before != nullptr) EXPECT_LT(compare(SetView::open(*before), view, {}), 0) << k;
+    if (before != nullptr) {
+      EXPECT_LT(compare(SetView::open(*before), view, {}), 0) << k;
+    }
     before = &compact[k];
   }
 }
