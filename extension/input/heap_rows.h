@@ -34,7 +34,7 @@ struct HeapRows {
   int min_bytes;    // of the data of a tuple without NULLs that has all
   /// The bitmap of such a tuple that has NULLs elsewhere, for the columns up to min_columns: a bit for each that is there.
   uint8_t present[8];
-  int present_bytes;    // 0: of more columns than that
+  int present_bytes;     // 0: of more columns than that
   uint8_t present_mask;  // of the last byte
   /// Decodes the visible tuples of the page at which the scan stands. @return the end of the rows in `out`
   TidItem* (*decode)(const HeapRows& rows, HeapScanDesc scan, TidItem* out, int64_t* factors);

@@ -297,8 +297,7 @@ TEST(TextRelation, FewCopiesLeadToTheLargestSize) {
 
 // Stored values must stay readable: the bytes of a small relation, as they are in tables.
 TEST(TextRelation, BytesAreThoseOfTheGoldenFile) {
-  const auto bytes =
-      finished_text_relation(text_state_of({{1, "milk"}, {1, "bread"}, {2, "milk"}, {2, ""}, {4, "bread"}}));
+  const auto bytes = finished_text_relation(text_state_of({{1, "milk"}, {1, "bread"}, {2, "milk"}, {2, ""}, {4, "bread"}}));
   EXPECT_EQ(hex_of({bytes.begin(), bytes.end()}), hex_of(golden_bytes("small_text_relation")));
 }
 

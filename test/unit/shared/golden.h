@@ -12,8 +12,8 @@
 
 namespace batmap::test {
 
-inline std::vector<std::byte> golden_bytes(const std::string& name) {
-  const std::string source = __FILE__;
+/// @param source  the test that asks
+inline std::vector<std::byte> golden_bytes(const std::string& name, const std::string& source = __builtin_FILE()) {
   std::ifstream file(source.substr(0, source.rfind("/unit/")) + "/golden/" + name + ".hex");
   EXPECT_TRUE(file) << name;
   std::string digits, line;
