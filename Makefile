@@ -20,6 +20,7 @@
 #   make format          lays out the C++ sources
 #   make deb             the Debian package, built and tried in clean systems of this machine's release (test/packages); needs root
 #   make rpm             the RPM package, by rpmbuild (packaging/rpm)
+#   make freeze          freezes the SQL objects of this version, and begins the next one (packaging/freeze)
 #
 # Only batmap.control contains the version.
 
@@ -32,7 +33,7 @@ endif
 
 # These targets work before PostgreSQL is installed. PGXS has a `check` target of its own, so they are kept
 # apart from it.
-script_goals := $(filter demo check check-% bench format cuda deb rpm,$(MAKECMDGOALS))
+script_goals := $(filter demo check check-% bench format cuda deb rpm freeze,$(MAKECMDGOALS))
 
 ifneq ($(script_goals),)
 
@@ -70,6 +71,9 @@ deb:
 rpm:
 	@packaging/rpm/build
 
+freeze:
+	@packaging/freeze
+
 other_goals := $(filter-out $(script_goals),$(MAKECMDGOALS))
 ifneq ($(other_goals),)
 $(other_goals):
@@ -100,7 +104,8 @@ alone := $(filter-out $(rooms:%=extension/%/%),$(sources))
 
 MODULE_big := batmap
 OBJS := $(alone:%.cpp=build/pgxs/%.o) $(rooms:%=build/pgxs/rooms/%.o)
-DATA := $(wildcard sql/batmap--*--*.sql)
+# The older versions, and the scripts that lead from each to the next.
+DATA := $(wildcard sql/batmap--*.sql)
 DATA_built := build/batmap--$(EXTVERSION).sql
 
 # The headers of the server are system headers, so that their warnings are not reported. NDEBUG: a failed

@@ -1,6 +1,6 @@
 """Draws the pictures of README.md and docs/ from results that are kept in bench/results: `bench/run pictures`.
 
-usage: docs_pictures.py FOLDER
+usage: docs_pictures.py FOLDER [REPORT]    with REPORT: only self_join.svg, from another report of the same kind
 
 self_join.svg  seconds of a self-join through the plain plan and through the plan node (…-sql-plain.md)
 density.svg    milliseconds that each method counts pairs, by density, and where they cross (…-engine.txt)
@@ -22,11 +22,19 @@ ITEMS = 1000
 WORDS = {"w1": "4,000 items, 10 million rows", "retail": "retail: 16,470 items, 0.9 million rows"}
 
 
-def self_join():
+def machine(report):
+    """What the caption says of the machine of a report."""
+    if report == PLAIN:
+        return "Xeon, AVX-512, 16 cores, PostgreSQL 15"
+    found = re.search(r"` on (.*?), (\d+) cores, .*?PostgreSQL (\d+)", report.read_text(encoding="utf-8"))
+    return f"{found[1]}, {found[2]} cores, PostgreSQL {found[3]}"
+
+
+def self_join(report):
     """Two bars for each data set, on a logarithmic scale, with the seconds and their ratio behind them."""
     row = re.compile(r"\| (\w+) \| [\d; ]+ \| ([\d.]+) \([\d.]+\) \| \d+ \| ([\d.]+) \([\d.]+\) \| \d+ \| ([\d.]+) \| at least")
-    found = row.findall(PLAIN.read_text(encoding="utf-8"))
-    assert [name for name, *_ in found] == list(WORDS), f"{PLAIN}: other rows than {list(WORDS)}"
+    found = row.findall(report.read_text(encoding="utf-8"))
+    assert [name for name, *_ in found] == list(WORDS), f"{report}: other rows than {list(WORDS)}"
     left, top, width, step = 24, 50, 640, 92
     across = Axis([0.1, 200], left, left + width)
     out = opening(left + width + 90, top + step * len(found) + 44, "All pairs that occur together, seconds: a self-join in SQL", left)
@@ -44,7 +52,7 @@ def self_join():
             inside = end - left > 400
             out.append(text(end - 8 if inside else end + 8, y + offset + 16, f"{float(seconds):.3g} s, {label}{times}", 12,
                             "end" if inside else "start"))
-    out.append(text(left, top + step * len(found) + 38, f"Xeon, AVX-512, 16 cores, PostgreSQL 15, {PLAIN.name[:10]}; the scale is logarithmic", 11, "start"))
+    out.append(text(left, top + step * len(found) + 38, f"{machine(report)}, {report.name[:10]}; the scale is logarithmic", 11, "start"))
     return out + ["</svg>"]
 
 
@@ -78,7 +86,11 @@ def density():
 def main():
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for name, picture in (("self_join", self_join()), ("density", density())):
+    if len(sys.argv) > 2:
+        pictures = {"self_join": self_join(Path(sys.argv[2]))}
+    else:
+        pictures = {"self_join": self_join(PLAIN), "density": density()}
+    for name, picture in pictures.items():
         (folder / f"{name}.svg").write_text("\n".join(picture) + "\n", encoding="utf-8")
 
 

@@ -7,6 +7,9 @@ namespace batmap::pg {
 
 namespace {
 
+/// Is its value computed when it is read? Tuples have a NULL in its place. Plans never read it from there.
+bool is_virtual(Form_pg_attribute attribute) { return attribute->attgenerated == 'v'; }
+
 /// Finds the offset of a column. @return false unless the column is passed by value and all columns up to it
 /// have a fixed length: otherwise a slot, which reads all columns of a tuple in one pass, is better
 bool locate(TupleDesc descriptor, AttrNumber number, HeapRows::Column& column) {
@@ -14,12 +17,23 @@ bool locate(TupleDesc descriptor, AttrNumber number, HeapRows::Column& column) {
   int offset = 0;
   for (int k = 0; k < number; ++k) {
     const Form_pg_attribute attribute = TupleDescAttr(descriptor, k);
+    if (is_virtual(attribute)) continue;
     if (attribute->attlen <= 0) return false;
     offset = static_cast<int>(att_align_nominal(offset, attribute->attalign));
     column = {number, offset, attribute->attlen};
     offset += attribute->attlen;
   }
-  return TupleDescAttr(descriptor, number - 1)->attbyval;
+  return column.number == number && TupleDescAttr(descriptor, number - 1)->attbyval;
+}
+
+/// Fills in how the bitmap of NULLs begins in a tuple in which nothing is missing.
+void expect_present(TupleDesc descriptor, HeapRows& rows) {
+  const int bytes = BITMAPLEN(rows.min_columns);
+  if (bytes > static_cast<int>(sizeof rows.present)) return;
+  for (int k = 0; k < rows.min_columns; ++k)
+    if (!is_virtual(TupleDescAttr(descriptor, k))) rows.present[k / 8] |= static_cast<uint8_t>(1 << k % 8);
+  rows.present_bytes = bytes;
+  rows.present_mask = static_cast<uint8_t>(0xff >> (bytes * 8 - rows.min_columns));
 }
 
 // ---- one tuple
@@ -32,7 +46,7 @@ int64_t integer_value(int16 length, Datum value) {
   }
 }
 
-/// A tuple that has NULLs, or fewer columns than the table has now. @return the end of the rows in `out`
+/// A tuple that lacks one of the columns, or one before them. @return the end of the rows in `out`
 pg_noinline TidItem* decode_unusual(const HeapRows& rows, HeapTuple tuple, TidItem* out, int64_t* factors) {
   const TupleDesc descriptor = RelationGetDescr(rows.scan->ss.ss_currentRelation);
   Datum values[2];
@@ -97,6 +111,15 @@ struct TupleDecoder {
         min_columns(from.min_columns),
         factors(to) {}
 
+  /// Are the NULLs of a tuple in other columns only?
+  pg_attribute_always_inline bool all_present(const HeapTupleHeaderData* header, size_t bytes) const {
+    const int last = rows.present_bytes - 1;
+    if (last < 0 || SizeofHeapTupleHeader + static_cast<size_t>(rows.present_bytes) > bytes) return false;
+    for (int k = 0; k < last; ++k)
+      if (header->t_bits[k] != rows.present[k]) return false;
+    return (header->t_bits[last] & rows.present_mask) == rows.present[last];
+  }
+
   pg_attribute_always_inline TidItem* decode(OffsetNumber at, ItemIdData line, TidItem* out) {
     const size_t start = line.lp_off;
     const size_t bytes = line.lp_len;
@@ -104,7 +127,8 @@ struct TupleDecoder {
     // Nothing outside the page is read, whatever is in it. A full scan by the server does not look.
     if (start + bytes > BLCKSZ || bytes < SizeofHeapTupleHeader) [[unlikely]]
       report_damage(scan, at);
-    if ((header->t_infomask & HEAP_HASNULL) == 0 && HeapTupleHeaderGetNatts(header) >= min_columns) [[likely]] {
+    if (HeapTupleHeaderGetNatts(header) >= min_columns &&
+        ((header->t_infomask & HEAP_HASNULL) == 0 || all_present(header, bytes))) [[likely]] {
       if (header->t_hoff + min_bytes > bytes) [[unlikely]]
         report_damage(scan, at);
       const char* const data = reinterpret_cast<const char*>(header) + header->t_hoff;
@@ -219,9 +243,10 @@ bool is_heap(Oid table) {
 bool has_fixed_length(Oid table, AttrNumber number) {
   const HeapTuple row = SearchSysCache2(ATTNUM, ObjectIdGetDatum(table), Int16GetDatum(number));
   if (!HeapTupleIsValid(row)) return false;
-  const int16 length = reinterpret_cast<Form_pg_attribute>(GETSTRUCT(row))->attlen;
+  const auto attribute = reinterpret_cast<Form_pg_attribute>(GETSTRUCT(row));
+  const bool fixed = attribute->attlen > 0 || is_virtual(attribute);
   ReleaseSysCache(row);
-  return length > 0;
+  return fixed;
 }
 
 }  // namespace
@@ -273,6 +298,7 @@ bool find_heap_rows(PlanState* node, const KeyEncoder* encoders, HeapRows& rows,
     const Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(table), column.number - 1);
     if (!is_integer(attribute->atttypid) || (column.length == sizeof(int64) && !attribute->attnotnull)) return false;
   }
+  expect_present(RelationGetDescr(table), found);
   found.decode = factors == 0 ? decoder_for<false>(encoders[0].kind, encoders[1].kind)
                               : decoder_for<true>(encoders[0].kind, encoders[1].kind);
   rows = found;

@@ -2,7 +2,8 @@
 // projection or expression context, and without a list of the tuples where the page is all-visible. That takes
 // a quarter of the time of sum(tid), sum(item) (bench/sql/run.sh, part scan). The scan node stays in the plan
 // and keeps its scan, and parallel workers share that scan as usual. Pages are pinned, pruned and locked as in
-// the server's own scan.
+// the server's own scan. A tuple may have NULLs behind the columns that are read. Virtual
+// generated columns (from version 18 on) are NULL in every tuple and take no room.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct HeapRows {
 
   struct Column {
     AttrNumber number;
-    int offset;  // in a tuple without NULLs
+    int offset;  // in a tuple without NULLs up to this column, but for virtual columns
     int16 length;
   };
 
@@ -31,6 +32,10 @@ struct HeapRows {
   int factor_count;
   int min_columns;  // a tuple with fewer columns lacks one of them
   int min_bytes;    // of the data of a tuple without NULLs that has all
+  /// The bitmap of such a tuple that has NULLs elsewhere, for the columns up to min_columns: a bit for each that is there.
+  uint8_t present[8];
+  int present_bytes;     // 0: of more columns than that
+  uint8_t present_mask;  // of the last byte
   /// Decodes the visible tuples of the page at which the scan stands. @return the end of the rows in `out`
   TidItem* (*decode)(const HeapRows& rows, HeapScanDesc scan, TidItem* out, int64_t* factors);
 };
@@ -42,7 +47,7 @@ bool is_heap_rows_path(PlannerInfo* root, const Path* path);
 /// @param rows      set to the start of the scan if the node can be read this way; else unchanged
 /// @param first     of `factors` columns of the node, integers, that are read beside the two; at most kMaxFactors
 /// @return whether it can: it scans a heap table without conditions for two columns whose values are their own
-/// keys, and for the factors, no column of variable length comes before them, no column of int8 that may be NULL is a
+/// keys, and for the factors, no column of variable length comes before them (virtual ones do not count), no column of int8 that may be NULL is a
 /// factor, and nobody counts its rows (EXPLAIN ANALYZE)
 bool find_heap_rows(PlanState* node, const KeyEncoder* encoders, HeapRows& rows, int first = 0, int factors = 0);
 

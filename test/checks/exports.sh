@@ -1,6 +1,6 @@
 #!/bin/bash
 # The module exports exactly what the server looks up: Pg_magic_func, _PG_init, the main function of the worker, and for every C
-# function of sql/batmap.sql its symbol and the matching pg_finfo_ symbol.
+# function of sql/ its symbol and the matching pg_finfo_ symbol: the objects of older versions call this library, too.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "${BATMAP_ROOT:-$root}"
@@ -14,7 +14,7 @@ done
 
 # CREATE FUNCTION name(...) ... AS 'MODULE_PATHNAME'[, 'symbol'];  without a symbol the function's name is it.
 wanted_functions() {
-    sed 's/--.*//; /^\\/d' sql/batmap.sql | tr '\n' ' ' | sed 's/;/;\n/g' |
+    cat sql/*.sql | sed 's/--.*//; /^\\/d' | tr '\n' ' ' | sed 's/;/;\n/g' |
         sed -nE "s/.*CREATE (OR REPLACE )?FUNCTION +([a-z_0-9]+) *\(.*AS +'MODULE_PATHNAME'( *, *'([a-z_0-9]+)')?.*/\2 \4/p" |
         awk '{ print $NF }' | sort -u
 }
@@ -33,12 +33,12 @@ status=0
 missing=$(LC_ALL=C comm -23 <(echo "$wanted") <(echo "$exported"))
 extra=$(LC_ALL=C comm -13 <(echo "$wanted") <(echo "$exported"))
 if [ -n "$missing" ]; then
-    echo "exports: named in sql/batmap.sql, not exported by $module:"
+    echo "exports: named in sql/*.sql, not exported by $module:"
     echo "$missing"
     status=1
 fi
 if [ -n "$extra" ]; then
-    echo "exports: exported by $module, not named in sql/batmap.sql:"
+    echo "exports: exported by $module, not named in sql/*.sql:"
     echo "$extra"
     status=1
 fi

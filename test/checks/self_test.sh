@@ -93,12 +93,12 @@ fi
 if green exports; then
     red exports "not exported" append sql/batmap.sql \
         "CREATE FUNCTION batmap_nothing() RETURNS int4 AS 'MODULE_PATHNAME' LANGUAGE C;"
-    red exports "not named" sed -i "s/'batmap_pairs_query'/'batmap_pairs_relation'/" sql/batmap.sql
+    red exports "not named" eval "sed -i \"s/'batmap_pairs_query'/'batmap_pairs_relation'/\" sql/*.sql"
 fi
 
 if green versions; then
-    red versions META.json sed -i 's/"version": "[0-9.]*",/"version": "99.0.0",/' META.json
-    red versions CHANGELOG sed -i 's/^## .*/## 99.0.0/' CHANGELOG.md
+    red versions META.json sed -i 's/"version": "[0-9.]*\(-dev\)*",/"version": "99.0.0",/' META.json
+    red versions CHANGELOG sed -i 's/^## .*/## 99.0.0 (not released)/' CHANGELOG.md
     red versions "__init__.py says" sed -i 's/^__version__ = .*/__version__ = "99.0.0"/' python/src/batmap/__init__.py
     red versions "debian/changelog says" sed -i '1s/(.*)/(99.0.0-1)/' debian/changelog
     red versions "batmap.spec says" sed -i 's/^Version:.*/Version: 99.0.0/' packaging/rpm/batmap.spec
@@ -107,6 +107,9 @@ if green versions; then
     red versions "kLonelyVersion" append kernels/core/cpu.h 'constexpr int kLonelyVersion = 7;'
     red versions "README.md does not" sed -i 's/PostgreSQL 15 to [0-9]*/PostgreSQL 15/' README.md
     red versions "not a copy" append python/LICENSE 'Another line.'
+    red versions "no script updates from 98.0.0" cp sql/batmap.sql sql/batmap--98.0.0.sql
+    red versions "has the same version" eval "sed -i \"s/^default_version.*/default_version = '98.0.0'/\" batmap.control; cp sql/batmap.sql sql/batmap--98.0.0.sql"
+    red versions "date of release" eval "sed -i \"s/^default_version.*/default_version = '98.0.0-dev'/\" batmap.control; sed -i '0,/^## .*/s//## 98.0.0 (2026-12-01)/' CHANGELOG.md"
     red versions "no version" sed -i 's/^default_version.*//' batmap.control
 fi
 

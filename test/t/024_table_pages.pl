@@ -32,15 +32,39 @@ like($node->safe_psql('postgres', "$only_node; EXPLAIN (COSTS OFF) $sums"), qr/B
 is($node->safe_psql('postgres', "$only_node; $sums"), $want_sums, 'sums from pages that are all-visible');
 is($node->safe_psql('postgres', "$only_node; $sums" =~ s/baskets/copy/gr), $want_sums, 'and from those that are not');
 
+# -- NULLs: in columns that are read, between them, and behind them, with bitmaps of one byte and of more ---------------------
+
+for my $between (0, 3, 20, 70)
+{
+    my $more = join '', map { ", b$_ int" } 1 .. $between;
+    my $values = join '', map { ", CASE WHEN g % (50 + $_) > 0 THEN $_ END" } 1 .. $between;
+    $node->safe_psql('postgres', qq{
+        DROP TABLE IF EXISTS gaps;
+        CREATE TABLE gaps (tid int$more, item int, qty int, behind text, last int);
+        INSERT INTO gaps SELECT CASE WHEN g % 31 > 0 THEN g / 4 END$values, CASE WHEN g % 29 > 0 THEN g % 7 END, CASE WHEN g % 23 > 0 THEN g % 100 END,
+            CASE WHEN g % 2 = 0 THEN 'text' END, CASE WHEN g % 3 = 0 THEN g END FROM generate_series(1, 1000) g;
+        ANALYZE gaps});
+    is($node->safe_psql('postgres', "$only_node; $sums" =~ s/baskets/gaps/gr), $node->safe_psql('postgres', "SET batmap.enable_join_project = off; $sums" =~ s/baskets/gaps/gr),
+        "NULLs, and $between columns between");
+}
+
 # -- Virtual generated columns: pages hold a NULL in their place -----------------------------------------------------
 
 SKIP: {
-    skip 'virtual generated columns come with version 18', 4 if $node->pg_version < 18;
+    skip 'virtual generated columns come with version 18', 6 if $node->pg_version < 18;
     $node->safe_psql('postgres', q{
         CREATE TABLE computed (half int GENERATED ALWAYS AS (qty / 2) VIRTUAL, tid int, item int, qty int, kind int GENERATED ALWAYS AS (item % 3) VIRTUAL);
         INSERT INTO computed (tid, item, qty) TABLE baskets;
         VACUUM ANALYZE computed;
+        CREATE TABLE older (tid int, item int);
+        INSERT INTO older SELECT tid, item FROM baskets WHERE tid < 100;
+        ALTER TABLE older ADD name text GENERATED ALWAYS AS ('no ' || item) VIRTUAL;
+        ALTER TABLE older ADD qty int DEFAULT 7;
+        INSERT INTO older (tid, item, qty) SELECT tid, item, nullif(qty, 50) FROM baskets WHERE tid >= 100;
     });
+    is($node->safe_psql('postgres', $pairs =~ s/baskets/older/r), $want, 'before a virtual column that came later');
+    is($node->safe_psql('postgres', "$only_node; $sums" =~ s/baskets/older/gr),
+        $node->safe_psql('postgres', "SET batmap.enable_join_project = off; $sums" =~ s/baskets/older/gr), 'sums behind a virtual text that came later');
     is($node->safe_psql('postgres', $pairs =~ s/baskets/computed/r), $want, 'columns behind a virtual one');
     is($node->safe_psql('postgres', "$only_node; $sums" =~ s/baskets/computed/gr), $want_sums, 'sums behind a virtual column');
     is($node->safe_psql('postgres', $pairs =~ s/item FROM baskets/kind FROM computed/r),

@@ -1,6 +1,6 @@
-# What the administrator of a server meets: an installation by the owner of a database into a schema of his choice, all functions
-# without that schema in search_path, monitoring, limits and who may set them, a role without rights, replication and dump, and
-# DROP EXTENSION. Refusals are checked with their hints.
+# What the administrator of a server meets: an installation by the owner of a database into a schema of his choice, an update, all
+# functions without that schema in search_path, monitoring, limits and who may set them, a role without rights, replication and
+# dump, and DROP EXTENSION. Refusals are checked with their hints.
 
 use strict;
 use warnings;
@@ -47,6 +47,23 @@ sql('owner', q{
     CREATE INDEX ON sales.kept_names (receipt);
     SELECT tools.batmap_keep('sales.kept_lines', 'receipt', 'product'), tools.batmap_keep('sales.kept_names', 'receipt', 'product');
     ANALYZE sales.lines, sales.baskets});
+
+# -- Update of an older version, by the owner -----------------------------------------------------------------------
+
+my ($older, $newest) = split / /, $node->safe_psql('postgres', q{SELECT min(version) FILTER (WHERE version <> default_version) || ' ' || default_version
+    FROM pg_available_extension_versions JOIN pg_available_extensions USING (name) WHERE name = 'batmap' GROUP BY default_version});
+$node->safe_psql('postgres', 'CREATE DATABASE warehouse OWNER owner');
+my @as_owner = (extra_params => [ '-U', 'owner' ]);
+$node->safe_psql('warehouse', qq{CREATE SCHEMA tools; CREATE EXTENSION batmap SCHEMA tools VERSION '$older';
+    CREATE TABLE parts (receipt int, products tools.batmap(100)); INSERT INTO parts VALUES (1, '{1,2}');
+    CREATE VIEW often AS SELECT item_a, item_b FROM tools.batmap_pairs('VALUES (1, 1), (1, 2)', 1)}, @as_owner);
+my (undef, undef, $refusal) = $node->psql('warehouse', 'ALTER EXTENSION batmap UPDATE', extra_params => [ '-U', 'guest' ]);
+like($refusal, qr/ERROR:  must be owner of extension batmap/, 'another role may not update it');
+$node->safe_psql('warehouse', 'ALTER EXTENSION batmap UPDATE', @as_owner);
+is($node->safe_psql('warehouse', q{SELECT extversion, extnamespace::regnamespace FROM pg_extension WHERE extname = 'batmap'}, @as_owner), "$newest|tools",
+    "the owner may, from $older, and the schema stays");
+is($node->safe_psql('warehouse', 'SELECT products FROM parts', @as_owner), '{1,2}', 'with the values of its tables');
+is($node->safe_psql('warehouse', 'TABLE often', @as_owner), '1|2', 'and the views over its functions');
 
 # -- Every function, qualified, where its schema is in no search_path ----------------------------------------------
 

@@ -30,7 +30,7 @@ from .mining import (
 )
 from .values import from_binary, from_text, to_text
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "KeptTable",

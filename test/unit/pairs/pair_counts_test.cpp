@@ -17,6 +17,7 @@
 #include "pairs/counts/pair_counts_build.h"
 #include "pairs/counts/pair_counts_run.h"
 #include "relation/flat_relation.h"
+#include "test/unit/shared/golden.h"
 #include "test/unit/shared/oracle.h"
 #include "test/unit/shared/shapes.h"
 
@@ -591,6 +592,25 @@ TEST(PairCounts, CancelledAndOutOfMemory) {
     }
     EXPECT_EQ(small.current(), 0u);
   }
+}
+
+// Stored values must stay readable, and equal counts must be stored in the same way: values as they are in tables.
+TEST(PairCounts, BytesAreThoseOfTheGoldenFiles) {
+  const std::vector<TidItem> rows = {{1, -5}, {1, 3}, {1, 700}, {2, 3}, {2, 700}, {3, 3}, {4, 100000}};
+  const Bytes integers = golden_bytes("small_pair_counts");
+  EXPECT_FALSE(refused(integers));
+  Counts expected = oracle_counts(rows);
+  expected.total = 6;  // two transactions have no items
+  EXPECT_EQ(read(integers), expected);
+  EXPECT_EQ(hex_of(counted(rows, 1, 6)), hex_of(integers));
+
+  const std::vector<TidItem> names = {{1, 0}, {1, 1}, {1, 2}, {2, 1}, {2, 2}, {3, 1}};
+  const std::vector<std::string> texts = {"", "bread", "milk"};
+  const Bytes named = golden_bytes("small_text_pair_counts");
+  EXPECT_FALSE(refused(named));
+  EXPECT_EQ(read_texts_as_numbers(named, texts), oracle_counts(names));
+  EXPECT_EQ(pair_count(named.data(), "milk", "bread"), 2u);
+  EXPECT_EQ(hex_of(counted_texts(names, texts)), hex_of(named));
 }
 
 }  // namespace

@@ -5,13 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "core/error.h"
+#include "test/unit/shared/golden.h"
 #include "test/unit/shared/shapes.h"
 
 namespace batmap::test {
@@ -311,15 +310,6 @@ TEST(FlatRelation, MergingIsCancelled) {
 
 // Stored values must stay readable: the bytes of a small relation, as they are in tables.
 TEST(FlatRelation, BytesAreThoseOfTheGoldenFile) {
-  const std::string source = __FILE__;
-  const std::string path = source.substr(0, source.rfind("/unit/")) + "/golden/small_relation.hex";
-  std::ifstream file(path);
-  ASSERT_TRUE(file) << path;
-  std::string expected, line;
-  while (std::getline(file, line))
-    for (const char c : line.substr(0, line.find('#')))
-      if (std::isxdigit(static_cast<unsigned char>(c))) expected += c;
-
   std::vector<TidItem> pairs;
   for (int64_t tid = 1; tid <= 4; ++tid)
     for (int64_t item = 1; item <= tid; ++item) pairs.push_back({tid, item * item * 100 - 250});
@@ -330,13 +320,8 @@ TEST(FlatRelation, BytesAreThoseOfTheGoldenFile) {
   state.append({INT64_MAX, -1});
   state.set_carried(3);
   const Flat finished = state.finished();
-  std::string found;
-  for (const std::byte byte : finished.bytes()) {
-    const char* digits = "0123456789abcdef";
-    found += digits[static_cast<unsigned>(byte) >> 4];
-    found += digits[static_cast<unsigned>(byte) & 15];
-  }
-  EXPECT_EQ(found, expected);
+  const auto bytes = finished.bytes();
+  EXPECT_EQ(hex_of({bytes.begin(), bytes.end()}), hex_of(golden_bytes("small_relation")));
 }
 
 }  // namespace

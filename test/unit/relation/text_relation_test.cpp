@@ -5,12 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
+#include "test/unit/shared/golden.h"
 #include "test/unit/shared/shapes.h"
 #include "test/unit/shared/text_relations.h"
 
@@ -297,22 +297,8 @@ TEST(TextRelation, FewCopiesLeadToTheLargestSize) {
 
 // Stored values must stay readable: the bytes of a small relation, as they are in tables.
 TEST(TextRelation, BytesAreThoseOfTheGoldenFile) {
-  const std::string source = __FILE__;
-  const std::string path = source.substr(0, source.rfind("/unit/")) + "/golden/small_text_relation.hex";
-  std::ifstream file(path);
-  ASSERT_TRUE(file) << path;
-  std::string expected, line;
-  while (std::getline(file, line))
-    for (const char c : line.substr(0, line.find('#')))
-      if (std::isxdigit(static_cast<unsigned char>(c))) expected += c;
-  std::string found;
-  for (const std::byte byte :
-       finished_text_relation(text_state_of({{1, "milk"}, {1, "bread"}, {2, "milk"}, {2, ""}, {4, "bread"}}))) {
-    const char* digits = "0123456789abcdef";
-    found += digits[static_cast<unsigned>(byte) >> 4];
-    found += digits[static_cast<unsigned>(byte) & 15];
-  }
-  EXPECT_EQ(found, expected);
+  const auto bytes = finished_text_relation(text_state_of({{1, "milk"}, {1, "bread"}, {2, "milk"}, {2, ""}, {4, "bread"}}));
+  EXPECT_EQ(hex_of({bytes.begin(), bytes.end()}), hex_of(golden_bytes("small_text_relation")));
 }
 
 }  // namespace

@@ -2,8 +2,9 @@
 // class of universe, as they are in tables. A reader written from FORMAT.md alone has checked the values once.
 #include <gtest/gtest.h>
 
-#include <fstream>
+#include <string>
 
+#include "test/unit/shared/golden.h"
 #include "test/unit/shared/sets.h"
 
 namespace batmap::test {
@@ -33,20 +34,6 @@ Elements first_that_clash(uint64_t count, int width) {
   return elements;
 }
 
-Bytes golden(const std::string& name) {
-  const std::string source = __FILE__;
-  std::ifstream file(source.substr(0, source.rfind("/unit/")) + "/golden/" + name + ".hex");
-  EXPECT_TRUE(file) << name;
-  std::string digits, line;
-  while (std::getline(file, line))
-    for (const char c : line.substr(0, line.find('#')))
-      if (std::isxdigit(static_cast<unsigned char>(c))) digits += c;
-  Bytes bytes;
-  for (size_t i = 0; i + 1 < digits.size(); i += 2)
-    bytes.push_back(static_cast<std::byte>(std::stoi(digits.substr(i, 2), nullptr, 16)));
-  return bytes;
-}
-
 TEST(SetGolden, BytesOfEveryContainerAndUniverseClass) {
   const struct {
     const char* name;
@@ -66,7 +53,7 @@ TEST(SetGolden, BytesOfEveryContainerAndUniverseClass) {
       {"set_batmap_stash", Container::kBatmap, 20, first_that_clash(256, 20)},
   };
   for (const auto& value : values) {
-    const Bytes bytes = golden(value.name);
+    const Bytes bytes = golden_bytes(value.name);
     ASSERT_NO_THROW(validate(bytes)) << value.name;
     const SetView view = SetView::open(bytes);
     EXPECT_EQ(view.container(), value.container) << value.name;
@@ -74,7 +61,7 @@ TEST(SetGolden, BytesOfEveryContainerAndUniverseClass) {
     EXPECT_EQ(decoded(view), value.elements) << value.name;
     EXPECT_EQ(encode(value.elements, value.width), bytes) << value.name;
   }
-  EXPECT_GT(SetView::open(golden("set_batmap_stash")).stash(), 100u);
+  EXPECT_GT(SetView::open(golden_bytes("set_batmap_stash")).stash(), 100u);
 }
 
 // The compact form: kinds of blocks, and headers of every sort.
@@ -103,57 +90,78 @@ TEST(SetGolden, BytesOfEveryBlockAndHeader) {
       {"compact_long", scattered(200, 32)},
   };
   for (const auto& value : values) {
-    const Bytes bytes = golden(value.name);
+    const Bytes bytes = golden_bytes(value.name);
     ASSERT_NO_THROW(validate(bytes)) << value.name;
     EXPECT_EQ(SetView::open(bytes).container(), Container::kCompact) << value.name;
     EXPECT_EQ(decoded(SetView::open(bytes)), value.elements) << value.name;
     EXPECT_EQ(encode_compact(value.elements), bytes) << value.name;
   }
-  const Bytes last = golden("compact_long");
+  const Bytes last = golden_bytes("compact_long");
   EXPECT_TRUE(SetView::open(last).compact().has_long_header());
 }
 
 // The examples of FORMAT.md.
 TEST(SetGolden, ExamplesOfTheFormatPage) {
-  const auto hex = [](const Bytes& bytes) {
-    std::string text;
-    char two[3];
-    for (const std::byte byte : bytes) {
-      std::snprintf(two, sizeof two, "%02x", std::to_integer<unsigned>(byte));
-      text += two;
-    }
-    return text;
-  };
-  EXPECT_EQ(hex(encode({1, 5, 9}, 20)),
+  EXPECT_EQ(hex_of(encode({1, 5, 9}, 20)),
             "1114030000000000"
             "01000000"
             "05000000"
             "09000000");
-  EXPECT_EQ(hex(encode({1, 5, 9}, 62)),
+  EXPECT_EQ(hex_of(encode({1, 5, 9}, 62)),
             "113e030000000000"
             "0100000000000000"
             "0500000000000000"
             "0900000000000000");
-  EXPECT_EQ(hex(encode({1, 5, 6}, 3)),
+  EXPECT_EQ(hex_of(encode({1, 5, 6}, 3)),
             "1303030000000000"
             "6200000000000000");
   Elements sixty_five = multiples(64, 1);
   sixty_five.push_back(100);
-  EXPECT_EQ(hex(encode(sixty_five, 8)),
+  EXPECT_EQ(hex_of(encode(sixty_five, 8)),
             "1308410000000000"
             "ffffffffffffffff"
             "0000000010000000");
-  EXPECT_EQ(hex(encode({}, 32)), "1120000000000000");
-  EXPECT_EQ(hex(encode_compact({})), "24");
-  EXPECT_EQ(hex(encode_compact({1, 5, 9})), "25000002000200010005000900");
-  EXPECT_EQ(hex(encode_compact({5, 6, 7})), "250000020000200500");
-  EXPECT_EQ(hex(encode_compact({0, 1, 2, 3, 7, 8, 9})), "250000060003200000030007000900");
-  EXPECT_EQ(hex(encode_compact({1, 65536, uint64_t{1} << 32})),
+  EXPECT_EQ(hex_of(encode({}, 32)), "1120000000000000");
+  EXPECT_EQ(hex_of(encode_compact({})), "24");
+  EXPECT_EQ(hex_of(encode_compact({1, 5, 9})), "25000002000200010005000900");
+  EXPECT_EQ(hex_of(encode_compact({5, 6, 7})), "250000020000200500");
+  EXPECT_EQ(hex_of(encode_compact({0, 1, 2, 3, 7, 8, 9})), "250000060003200000030007000900");
+  EXPECT_EQ(hex_of(encode_compact({1, 65536, uint64_t{1} << 32})),
             "2203"
             "000000000000010000000000000001000000"
             "000000000000"
             "000000000000"
             "010000000000");
+}
+
+// Hash indexes, tables that are partitioned by hash, and indexes in order live as long as values: the hash and the order of a set
+// never change, whatever its form.
+TEST(SetGolden, HashAndOrder) {
+  const struct {
+    Elements elements;
+    uint64_t hash, seeded;
+  } values[] = {
+      {{}, 0x0u, 0xfc80cd1860e28208u},
+      {{0}, 0x378ccccb6b8b8e60u, 0x6e281ff6e24cbc1au},
+      {{0, 1, 2}, 0x3ee3f3b0812c1cbbu, 0x396a8addda697ff7u},
+      {multiples(300, 3), 0x92658fe46cae8b49u, 0xc91f51c837ef2defu},
+      {{7, 100, 1000000}, 0xb263eabb2fa836d6u, 0xcc221410215a706cu},
+      {{uint64_t{1} << 61}, 0x316d170bb7f78522u, 0xffb1834922d5cd88u},
+  };
+  const Bytes* before = nullptr;
+  std::vector<Bytes> compact;
+  for (const auto& value : values) compact.push_back(encode_compact(value.elements));
+  for (size_t k = 0; k < compact.size(); ++k) {
+    const SetView view = SetView::open(compact[k]);
+    EXPECT_EQ(hash(view, 0), values[k].hash) << k;
+    EXPECT_EQ(hash(view, 12345), values[k].seeded) << k;
+    const Bytes prepared = encode(values[k].elements, 62);
+    EXPECT_EQ(hash(SetView::open(prepared), 0), values[k].hash) << k;
+    if (before != nullptr) {
+      EXPECT_LT(compare(SetView::open(*before), view, {}), 0) << k;
+    }
+    before = &compact[k];
+  }
 }
 
 }  // namespace
