@@ -4491,3 +4491,51 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 1;
 COMMENT ON FUNCTION batmap_devices()
 IS 'GPUs that this session can use, with measured rates, the number of rows from which each pays off, and the use of the GPU process, or the reason why there is none';
+
+-- Tables that lie on several servers --------------------------------------------------------------
+
+CREATE FUNCTION batmap_distributed_pair_counts(
+    source text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    servers text[] DEFAULT NULL,
+    disjoint bool DEFAULT false
+)
+RETURNS batmap_pair_counts
+AS 'MODULE_PATHNAME', 'batmap_distributed_pair_counts' LANGUAGE C STABLE PARALLEL UNSAFE COST 1000000;
+COMMENT ON FUNCTION batmap_distributed_pair_counts(text, int8, float8, int8[], int8[], name, name, text[], bool)
+IS 'exact counts of the frequent pairs of a table that lies on several servers';
+
+CREATE FUNCTION batmap_distributed_pairs(
+    source text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    servers text[] DEFAULT NULL,
+    disjoint bool DEFAULT false
+)
+RETURNS TABLE (item_a int8, item_b int8, support_count int8, count_a int8, count_b int8, total int8,
+    support float8, confidence float8, confidence_ba float8, lift float8, score float8)
+LANGUAGE sql STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000
+BEGIN ATOMIC
+    SELECT p.* FROM batmap_pairs(
+        batmap_distributed_pair_counts(source,
+            CASE WHEN min_count IS NULL AND min_support IS NULL AND (top_k IS NOT NULL OR per_item_top_k IS NOT NULL) THEN 1
+                ELSE min_count END,
+            min_support, include, exclude, tid_column, item_column, servers, disjoint),
+        min_count => min_count, min_support => min_support, include => include, exclude => exclude, top_k => top_k,
+        per_item_top_k => per_item_top_k, measure => measure, max_results => max_results) p;
+END;
+COMMENT ON FUNCTION batmap_distributed_pairs(text, int8, float8, int8[], int8[], int8, int4, text, int8, name, name, text[], bool)
+IS 'frequent pairs of a table that lies on several servers';

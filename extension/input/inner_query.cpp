@@ -82,8 +82,10 @@ const char* end_of_identifier(const char* at) {
   return *at == '"' && at > first ? at + 1 : nullptr;
 }
 
-/// Does the text consist of identifiers with dots between them? SELECT alone is a query.
-bool is_name(const char* text) {
+}  // namespace
+
+// Identifiers with dots between them. SELECT alone is a query.
+bool is_table_name(const char* text) {
   const char* at = skip_space(text);
   const char* const first = at;
   const char* const end = end_of_identifier(first);
@@ -96,6 +98,8 @@ bool is_name(const char* text) {
   }
   return *at == '\0';
 }
+
+namespace {
 
 /// @raises 42601 unless the query is one SELECT
 RawStmt* parse_select(const char* query, const char* columns) {
@@ -212,7 +216,7 @@ List* analyze_with(const InnerQuery& query, RawStmt* statement, ParamValues& par
 
 const char* query_text(const text* given) {
   char* const query = text_to_cstring(given);
-  return is_name(query) ? psprintf("TABLE %s", query) : query;
+  return is_table_name(query) ? psprintf("TABLE %s", query) : query;
 }
 
 const char* table_query(Oid table) {

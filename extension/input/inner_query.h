@@ -33,6 +33,9 @@ const char* query_text(const text* given);
 /// The query TABLE of a table or view, in the current memory context. @raises 42P01 if it is not there
 const char* table_query(Oid table);
 
+/// Whether a text is only the name of a table, with or without its schema.
+bool is_table_name(const char* text);
+
 /// @param columns  what the columns are, for hints: "the transaction and the item"; nullptr: any will do
 /// @raises 42601 unless the query is one SELECT; 42P02 unless there is a value for each parameter; 0A000 if the query would
 /// change data; any error of the query itself

@@ -46,6 +46,7 @@ extern "C" {
 #include "commands/explain_state.h"
 #endif
 #include "commands/defrem.h"
+#include "commands/extension.h"
 #include "commands/trigger.h"
 #include "commands/vacuum.h"
 #include "common/base64.h"
@@ -56,6 +57,7 @@ extern "C" {
 #include "executor/executor.h"
 #include "executor/spi.h"
 #include "executor/tuptable.h"
+#include "foreign/foreign.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "lib/ilist.h"
@@ -116,6 +118,7 @@ extern "C" {
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/partcache.h"
 #include "utils/plancache.h"
 #include "utils/regproc.h"
 #include "utils/rel.h"

@@ -1,0 +1,128 @@
+# Tables whose rows lie on four servers: the functions batmap_distributed_... must give, row by row, what one server with all
+# rows gives. The parts are partitions on foreign servers (of two servers, and of four with a local one beside them) or servers
+# that are named. Servers that stop, roles without rights, and names that need quotes are refused or quoted.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use contrib 'postgres_fdw', 'dblink';
+
+# The rows of tid lie on server tid % 4; names need quotes.
+my $rows = q{SELECT g % 4001 AS tid, (g::int8 * g % 311)::int4 AS item FROM generate_series(1, 60000) g};
+my @nodes = map { PostgreSQL::Test::Cluster->new("part_$_") } 0 .. 3;
+for my $k (0 .. 3)
+{
+    $nodes[$k]->init;
+    $nodes[$k]->append_conf('postgresql.conf', "shared_preload_libraries = 'batmap'\nmax_parallel_workers_per_gather = 0");
+    $nodes[$k]->start;
+    $nodes[$k]->safe_psql('postgres', qq{
+        CREATE SCHEMA "its tools"; CREATE EXTENSION batmap SCHEMA "its tools"; CREATE SCHEMA "O'Hara";
+        CREATE TABLE "O'Hara"."order ""lines""" AS SELECT item AS "it'em", tid AS "t""id" FROM ($rows) r WHERE tid % 4 = $k;
+        CREATE TABLE "O'Hara".halves AS SELECT tid, item FROM ($rows) r WHERE tid % 2 = $k;
+        CREATE TABLE baskets AS SELECT tid, item FROM ($rows) r WHERE tid % 4 = $k});
+}
+
+$nodes[0]->safe_psql('postgres', 'CREATE DATABASE coordinator; CREATE ROLE guest LOGIN');
+my $setup = qq{
+    CREATE EXTENSION batmap; CREATE EXTENSION postgres_fdw;
+    CREATE TABLE one AS $rows;
+    CREATE TABLE two (tid int4, item int4) PARTITION BY LIST (tid);
+    CREATE TABLE four (tid int4, item int4) PARTITION BY HASH (tid);
+    CREATE TABLE lines (note text, gone text, "t""id" int4, "it'em" int4, part int4) PARTITION BY LIST (part);
+    ALTER TABLE lines DROP COLUMN gone;
+    CREATE TABLE here (tid int4, item int4) PARTITION BY HASH (tid);
+};
+for my $k (0 .. 3)
+{
+    my ($host, $port) = ($nodes[$k]->host, $nodes[$k]->port);
+    $setup .= qq{
+        CREATE SERVER "server '$k'" FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$host', port '$port', dbname 'postgres', extensions 'batmap');
+        CREATE USER MAPPING FOR CURRENT_USER SERVER "server '$k'";
+        CREATE TABLE here_$k PARTITION OF here FOR VALUES WITH (MODULUS 4, REMAINDER $k);
+    };
+    # Of the table of lines, the last partition lies here.
+    $setup .= $k < 3
+      ? qq{CREATE FOREIGN TABLE "lines of $k" ("it'em" int4, "t""id" int4, note text, part int4) SERVER "server '$k'" OPTIONS (schema_name 'O''Hara', table_name 'order "lines"');
+           ALTER TABLE lines ATTACH PARTITION "lines of $k" FOR VALUES IN ($k);}
+      : q{CREATE TABLE "lines of 3" PARTITION OF lines FOR VALUES IN (3); INSERT INTO lines SELECT NULL, tid, item, 3 FROM one WHERE tid % 4 = 3;};
+}
+my $halves = join ',', map { $_ * 2 } 0 .. 2000;
+$setup .= qq{
+    CREATE FOREIGN TABLE halves_0 PARTITION OF two FOR VALUES IN ($halves) SERVER "server '0'" OPTIONS (schema_name 'O''Hara', table_name 'halves');
+    CREATE FOREIGN TABLE halves_1 PARTITION OF two DEFAULT SERVER "server '1'" OPTIONS (schema_name 'O''Hara', table_name 'halves');
+    INSERT INTO here TABLE one; ANALYZE one, here;
+};
+$nodes[0]->safe_psql('coordinator', $setup);
+
+sub coordinator { return $nodes[0]->safe_psql('coordinator', $_[0]); }
+
+sub refused    # MESSAGE, HINT and CONTEXT are patterns
+{
+    my ($text, $name, $message, $hint, %options) = @_;
+    my ($status, undef, $stderr) = $nodes[0]->psql('coordinator', $text, extra_params => [ '-U', $options{role} // $ENV{USER} // getpwuid($<) ]);
+    isnt($status, 0, "$name: refused");
+    like($stderr, qr/ERROR:  $message/, "$name: the message");
+    like($stderr, qr/HINT:  $hint/, "$name: the hint") if defined $hint;
+    like($stderr, qr/$options{context}/, "$name: the context") if defined $options{context};
+}
+
+refused(q{SELECT * FROM batmap_distributed_pairs('two', min_count => 20)}, 'without dblink', 'extension "dblink" is needed', 'CREATE EXTENSION dblink');
+coordinator('CREATE SCHEMA "its dblink"; CREATE EXTENSION dblink SCHEMA "its dblink"');
+
+# -- Equal to one server -------------------------------------------------------------------------------------------
+
+my $servers = q{servers => ARRAY['server ''0''', 'server ''1''', 'server ''2''', 'server ''3'''], disjoint => true};
+my %tables = (
+    'two servers'          => q{'two'},
+    'three servers and here' => q{'lines', tid_column => 't"id', item_column => 'it''em', disjoint => true},
+    'four servers by name' => qq{'SELECT item AS what, tid FROM baskets', tid_column => 'tid', item_column => 'what', $servers},
+    'partitions here'      => q{'here'},
+    'one table'            => q{'one'},
+);
+
+sub equal    # FUNCTION ARGUMENTS [TABLE...]: rows and their order
+{
+    my ($function, $arguments, @names) = @_;
+    my $expected = coordinator("SELECT * FROM batmap_$function('one', $arguments)");
+    like($expected, qr/\d/, "$function($arguments) has rows");
+    for my $name (@names ? @names : sort keys %tables)
+    {
+        ok(coordinator("SELECT * FROM batmap_distributed_$function($tables{$name}, $arguments)") eq $expected, "$function($arguments), $name");
+    }
+}
+
+equal('pairs', $_) for 'min_count => 20', 'min_support => 0.01';
+equal('pairs', $_, 'two servers')
+  for 'top_k => 25', 'min_count => 5, per_item_top_k => 1', q{min_count => 5, include => '{1,2,3}'}, q{min_count => 5, exclude => '{1,2,3}', measure => 'lift', top_k => 9};
+
+# -- What is refused -----------------------------------------------------------------------------------------------
+
+refused(q{SELECT * FROM batmap_distributed_pairs('lines', min_count => 20, tid_column => 't"id', item_column => 'it''em')},
+    'parts that are not of tid', 'table "lines" is not distributed by its tid_column', 'Distribute the rows by that column first');
+refused(q{SELECT * FROM batmap_distributed_pairs('baskets', min_count => 20, servers => ARRAY['server ''0''', 'server ''1'''])},
+    'servers that may share transactions', 'a transaction may lie on several of the 2 servers', 'Say disjoint => true');
+refused(q{SELECT * FROM batmap_distributed_pairs('baskets', min_count => 20, servers => '{host=localhost dbname=postgres}')},
+    'no connection string', 'server "host=localhost dbname=postgres" does not exist');
+refused(q{SELECT * FROM batmap_distributed_pairs('baskets', min_count => 20, servers => ARRAY['server ''0''', 'server ''0'''], disjoint => true)},
+    'a server twice', q{server "server '0'" is named twice}, 'Each server is asked once');
+refused(q{SELECT * FROM batmap_distributed_pairs('SELECT tid, item FROM one', min_count => 20)}, 'a query', '.* is not the name of a table', 'Only with servers');
+refused(q{SELECT * FROM batmap_distributed_pairs('lines', min_count => 20, disjoint => true)}, 'columns without a name', 'table "lines" has 4 columns, not 2', 'Name the column');
+refused(q{SELECT * FROM batmap_distributed_pairs('two', min_count => 20, tid_column => 'tid"; DROP TABLE one; --')}, 'a column that is none', 'column "tid"; DROP TABLE one; --" of table "two" does not exist');
+refused(q{SELECT * FROM batmap_distributed_pairs('two')}, 'no threshold', 'min_count or min_support');
+refused(q{SELECT * FROM batmap_distributed_pairs(NULL, 1)}, 'no table', 'source must not be NULL', 'Give the name of a table');
+refused(q{SELECT * FROM batmap_distributed_pairs('two', 20)}, 'a role without rights', 'permission denied for table two', undef, role => 'guest');
+coordinator('GRANT SELECT ON two TO guest');
+refused(q{SELECT * FROM batmap_distributed_pairs('two', 20)}, 'a role without user mapping', '(permission denied for foreign server|user mapping not found)', undef, role => 'guest');
+
+# -- Servers that stop ---------------------------------------------------------------------------------------------
+
+$nodes[1]->stop('fast');
+refused(q{SELECT * FROM batmap_distributed_pairs('two', 20)}, 'a server is down', 'could not establish connection', undef, context => q{connecting, part "server '1'"});
+$nodes[1]->start;
+is(coordinator(q{SELECT count(*) FROM batmap_distributed_pairs('two', 20)}), coordinator(q{SELECT count(*) FROM batmap_pairs('one', 20)}), 'then the right answer');
+
+$_->stop for @nodes;
+done_testing();
