@@ -4539,3 +4539,92 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION batmap_distributed_pairs(text, int8, float8, int8[], int8[], int8, int4, text, int8, name, name, text[], bool)
 IS 'frequent pairs of a table that lies on several servers';
+
+CREATE FUNCTION batmap_distributed_itemset_counts(
+    source text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    servers text[] DEFAULT NULL,
+    disjoint bool DEFAULT false
+)
+RETURNS batmap_itemset_counts
+AS 'MODULE_PATHNAME', 'batmap_distributed_itemset_counts' LANGUAGE C STABLE PARALLEL UNSAFE COST 1000000;
+COMMENT ON FUNCTION batmap_distributed_itemset_counts(text, int8, float8, int4, int8[], int8[], name, name, text[], bool)
+IS 'exact counts of the frequent itemsets of a table that lies on several servers';
+
+-- Whether an itemset is closed or maximal is seen from those with one more item; a generator, from those with one less.
+CREATE FUNCTION batmap_distributed_itemsets(
+    source text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    servers text[] DEFAULT NULL,
+    disjoint bool DEFAULT false
+)
+RETURNS TABLE (itemset int8[], length int4, support_count int8, support float8, total int8)
+LANGUAGE sql STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000
+BEGIN ATOMIC
+    SELECT i.* FROM batmap_itemsets(
+        batmap_distributed_itemset_counts(source, min_count, min_support,
+            CASE WHEN target IN ('closed', 'maximal') AND max_length BETWEEN 1 AND 1000000 THEN max_length + 1 ELSE max_length END,
+            CASE WHEN target = 'generators' THEN NULL ELSE include END, exclude, tid_column, item_column, servers, disjoint),
+        min_count => min_count, min_support => min_support, max_support => max_support, min_length => min_length,
+        max_length => max_length, target => target, include => include, exclude => exclude, top_k => top_k,
+        max_results => max_results, timeout => timeout) i;
+END;
+COMMENT ON FUNCTION batmap_distributed_itemsets(text, int8, float8, float8, int4, int4, text, int8[], int8[], int8, int8, interval, name, name, text[], bool)
+IS 'frequent itemsets of a table that lies on several servers';
+
+CREATE FUNCTION batmap_distributed_rules(
+    source text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT NULL,
+    max_rhs int4 DEFAULT 1,
+    lhs_include int8[] DEFAULT NULL,
+    lhs_exclude int8[] DEFAULT NULL,
+    rhs_include int8[] DEFAULT NULL,
+    rhs_exclude int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    servers text[] DEFAULT NULL,
+    disjoint bool DEFAULT false
+)
+RETURNS TABLE (
+    lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8)
+LANGUAGE sql STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000
+BEGIN ATOMIC
+    SELECT r.* FROM batmap_rules(
+        batmap_distributed_itemset_counts(source, min_count, min_support,
+            CASE WHEN max_lhs BETWEEN 1 AND 1000000 AND max_rhs BETWEEN 1 AND 1000000 THEN max_lhs + max_rhs END,
+            NULL, exclude, tid_column, item_column, servers, disjoint),
+        min_count => min_count, min_support => min_support, min_confidence => min_confidence, min_lift => min_lift,
+        max_lhs => max_lhs, max_rhs => max_rhs, lhs_include => lhs_include, lhs_exclude => lhs_exclude,
+        rhs_include => rhs_include, rhs_exclude => rhs_exclude, exclude => exclude, top_k => top_k, measure => measure,
+        max_results => max_results, timeout => timeout) r;
+END;
+COMMENT ON FUNCTION batmap_distributed_rules(text, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, name, name, text[], bool)
+IS 'association rules of a table that lies on several servers';

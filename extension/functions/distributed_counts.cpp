@@ -34,6 +34,8 @@ struct CountsKind {
 
 constexpr CountsKind kPairCounts{"batmap_pair_counts", "batmap_pair_counts_from", "batmap_pair_counts_from",
                                  "batmap_pair_counts_total"};
+constexpr CountsKind kItemsetCounts{"batmap_itemset_counts", "batmap_itemset_candidates", "batmap_itemset_count",
+                                    "batmap_itemset_counts_total"};
 
 /// One call.
 struct Spread {
@@ -295,6 +297,21 @@ BATMAP_FUNCTION(batmap_distributed_pair_counts) {
   initStringInfo(&further);
   add_argument(&further, fcinfo, 3, "include", INT8ARRAYOID);
   add_argument(&further, fcinfo, 4, "exclude", INT8ARRAYOID);
+  spread.further = further.data;
+  return distributed_counts(fcinfo, spread);
+}
+
+BATMAP_FUNCTION(batmap_distributed_itemset_counts) {
+  Spread spread{};
+  spread.operation = "batmap_distributed_itemset_counts";
+  spread.kind = &kItemsetCounts;
+  read_last_arguments(fcinfo, 6, spread);
+  read_threshold(fcinfo, spread);
+  StringInfoData further;
+  initStringInfo(&further);
+  add_argument(&further, fcinfo, 3, "max_length", INT4OID);
+  add_argument(&further, fcinfo, 4, "include", INT8ARRAYOID);
+  add_argument(&further, fcinfo, 5, "exclude", INT8ARRAYOID);
   spread.further = further.data;
   return distributed_counts(fcinfo, spread);
 }
