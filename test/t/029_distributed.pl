@@ -134,5 +134,35 @@ refused(q{SELECT * FROM batmap_distributed_pairs('two', 20)}, 'a server is down'
 $nodes[1]->start;
 is(coordinator(q{SELECT count(*) FROM batmap_distributed_pairs('two', 20)}), coordinator(q{SELECT count(*) FROM batmap_pairs('one', 20)}), 'then the right answer');
 
+# In each round, a server whose process ends. Its view counts the rounds in a setting of the session.
+for my $round (1, 2)
+{
+    $nodes[1]->safe_psql('postgres', qq{
+        CREATE FUNCTION end_in_$round() RETURNS int LANGUAGE plpgsql AS \$\$ BEGIN
+            PERFORM set_config('test.round', (coalesce(current_setting('test.round', true), '0')::int + 1)::text, false);
+            IF current_setting('test.round')::int = $round THEN PERFORM pg_terminate_backend(pg_backend_pid()), pg_sleep(60); END IF;
+            RETURN 1;
+        END \$\$;
+        CREATE VIEW ends_in_$round AS SELECT tid, item FROM baskets, (SELECT end_in_$round() OFFSET 0) s});
+    $nodes[0]->safe_psql('postgres', "CREATE VIEW ends_in_$round AS SELECT tid, item FROM baskets");
+    refused(qq{SELECT * FROM batmap_distributed_itemsets('ends_in_$round', min_count => 12, servers => ARRAY['server ''0''', 'server ''1'''], disjoint => true)},
+        "a process ends in round $round", 'terminating connection due to administrator command', undef, context => ($round == 1 ? 'candidates' : 'recount') . q{, part "server '1'"});
+}
+equal('itemsets', 'min_count => 12, max_length => 2', 'two servers');
+
+# A cancel ends the statements of the parts, and closes the connections, also after it is caught.
+is( coordinator(q{
+        SET statement_timeout = '500ms';
+        DO $$ BEGIN
+            PERFORM batmap_distributed_pair_counts('SELECT 1, 2 FROM pg_sleep(77)', 1, servers => ARRAY['server ''0''', 'server ''1'''], disjoint => true);
+        EXCEPTION WHEN query_canceled THEN PERFORM 1; END $$;
+        SELECT coalesce("its dblink".dblink_get_connections()::text, 'no connections')}), 'no connections', 'a timeout closes the connections');
+ok($nodes[$_]->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(77)%' AND pid <> pg_backend_pid()}), "and ends the statement on server $_")
+  for 0, 1;
+
+# What a part has done is shown.
+my ($status, undef, $stderr) = $nodes[0]->psql('coordinator', q{SET client_min_messages = debug1; SELECT count(*) FROM batmap_distributed_pairs('two', min_count => 20)});
+like($stderr, qr/recount: part 2 of 2, "server '\d'", \d+ bytes.*: \d+ bytes sent, \d+ received/s, 'each part and the bytes in debug messages');
+
 $_->stop for @nodes;
 done_testing();
