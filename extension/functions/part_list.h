@@ -1,4 +1,4 @@
-// The parts of a table that lies on several servers: what the functions batmap_distributed_... ask one by one.
+// The parts of a table that lies on several servers: what the functions of distributed_counts.cpp ask.
 //
 // A part is all that one server has, however many shards or partitions that are: the more rows a part has, the closer its
 // frequent pairs and itemsets are to those of the whole, and the fewer candidates there are.

@@ -8,13 +8,14 @@ INSERT INTO parameter_order (name, type) VALUES
 ('lhs_exclude', '{bigint[],text[]}'), ('rhs_include', '{bigint[],text[]}'), ('rhs_exclude', '{bigint[],text[]}'),
 ('items', '{bigint[],text[]}'), ('include', '{bigint[],text[]}'), ('exclude', '{bigint[],text[]}'), ('top_k', '{bigint}'), ('per_item_top_k', '{integer}'),
 ('measure', '{text}'), ('max_results', '{bigint}'), ('timeout', '{interval}'), ('counting', '{text}'), ('same_time', '{boolean}'), ('method', '{text}'),
-('algorithm', '{text}'), ('device', '{text}'), ('tid_column', '{name}'), ('item_column', '{name}'), ('params', '{record}');
+('algorithm', '{text}'), ('device', '{text}'), ('tid_column', '{name}'), ('item_column', '{name}'), ('params', '{record}'),
+('servers', '{text[]}'), ('disjoint', '{boolean}');
 -- What a function reads, or is asked about.
 CREATE TABLE input (name text PRIMARY KEY);
 INSERT INTO input VALUES ('query'), ('relation'), ('counts'), ('left_query'), ('right_query'), ('left_relation'), ('right_relation'),
 ('item_type'), ('id_type'), ('event_type'), ('left_type'), ('right_type'), ('basket'), ('gaps'), ('episode'), ('episodes'),
 ('steps'), ('time_type'), ('within'), ('pairs_query'), ('node_type'), ('kept_table'), ('to_set'), ('input_table'),
-('tid'), ('item'), ('filter');
+('tid'), ('item'), ('filter'), ('source');
 
 CREATE VIEW parameters AS
 SELECT p.oid::regprocedure::text AS function, a.name, a.number, format_type(p.proargtypes[a.number - 1], NULL) AS type, o.type AS types,
