@@ -79,12 +79,13 @@ const char* first_statement(void* argument, const char* schema, const Part& part
     // A little less than what was asked for, so that rounding loses no candidate: a number of transactions that the share
     // gives exactly stays the same.
     constexpr double kSafe = 1 - 1e-12;
-    threshold = psprintf(", min_support => %s::pg_catalog.float8", quote_literal_cstr(psprintf("%.17g", *spread->min_support * kSafe)));
+    threshold = psprintf(", min_support => %s::pg_catalog.float8",
+                         quote_literal_cstr(psprintf("%.17g", *spread->min_support * kSafe)));
   } else {
     threshold = psprintf(", min_count => %lld", static_cast<long long>(spread->thresholds[index]));
   }
-  return psprintf("SELECT %s.%s(%s%s%s%s)::pg_catalog.text", schema, spread->kind->candidates, quote_literal_cstr(part.query),
-                  threshold, spread->further, spread->columns);
+  return psprintf("SELECT %s.%s(%s%s%s%s)::pg_catalog.text", schema, spread->kind->candidates,
+                  quote_literal_cstr(part.query), threshold, spread->further, spread->columns);
 }
 
 const char* second_statement(void* argument, const char* schema, const Part& part, int) {
@@ -241,8 +242,8 @@ void add_argument(StringInfo to, FunctionCallInfo fcinfo, int argument, const ch
   Oid output;
   bool is_varlena;
   getTypeOutputInfo(type, &output, &is_varlena);
-  appendStringInfo(to, ", %s => %s::%s", name,
-                   quote_literal_cstr(OidOutputFunctionCall(output, PG_GETARG_DATUM(argument))), format_type_be_qualified(type));
+  appendStringInfo(to, ", %s => %s::%s", name, quote_literal_cstr(OidOutputFunctionCall(output, PG_GETARG_DATUM(argument))),
+                   format_type_be_qualified(type));
 }
 
 /// The arguments that all such functions end with: tid_column, item_column, servers, disjoint.

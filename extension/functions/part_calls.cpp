@@ -130,12 +130,12 @@ void PartCalls::connect(int part) {
   connections_[part] = name;
   value_of(psprintf("SELECT %s.dblink_exec($1, $2)", dblink_), name,
            "START TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
-  const char* const there = value_of(
-      psprintf("SELECT t.schema || ' ' || t.version FROM %s.dblink($1, $2) AS t (schema pg_catalog.text, version pg_catalog.text)",
-               dblink_),
-      name,
-      "SELECT pg_catalog.quote_ident(n.nspname), e.extversion FROM pg_catalog.pg_extension e "
-      "JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'batmap'");
+  const char* const there = value_of(psprintf("SELECT t.schema || ' ' || t.version FROM %s.dblink($1, $2) AS t (schema "
+                                              "pg_catalog.text, version pg_catalog.text)",
+                                              dblink_),
+                                     name,
+                                     "SELECT pg_catalog.quote_ident(n.nspname), e.extversion FROM pg_catalog.pg_extension e "
+                                     "JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'batmap'");
   if (there == nullptr)
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("server \"%s\" has no extension batmap", list_.parts[part].name),
@@ -212,8 +212,7 @@ bool PartCalls::collect(int part) {
   SPI_freetuptable(SPI_tuptable);
   pfree(DatumGetPointer(name));
   if (!busy) {
-    const char* const text =
-        psprintf("SELECT t.value FROM %s.dblink_get_result($1) AS t (value pg_catalog.text)", dblink_);
+    const char* const text = psprintf("SELECT t.value FROM %s.dblink_get_result($1) AS t (value pg_catalog.text)", dblink_);
     char* const answer = value_of(text, connections_[part]);
     const bool has_row = SPI_processed == 1;
     SPI_freetuptable(SPI_tuptable);

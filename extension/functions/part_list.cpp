@@ -163,10 +163,11 @@ List* parts_of_partitions(const SpreadSource& source, Oid table, const AttrNumbe
     return parts;
   }
   if (check_enable_rls(table, InvalidOid, true) == RLS_ENABLED)
-    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                    errmsg("row-level security of table \"%s\" applies to you", get_rel_name(table)),
-                    errdetail("Foreign servers count their rows without its policies."),
-                    errhint("Give a query to the function without distributed in its name: it reads the rows that you may see.")));
+    ereport(ERROR,
+            (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+             errmsg("row-level security of table \"%s\" applies to you", get_rel_name(table)),
+             errdetail("Foreign servers count their rows without its policies."),
+             errhint("Give a query to the function without distributed in its name: it reads the rows that you may see.")));
   key_is_apart = is_partition_key(table, columns[source.key]);
   foreach (cell, tables) {
     const Oid child = lfirst_oid(cell);
@@ -189,9 +190,7 @@ List* parts_of_partitions(const SpreadSource& source, Oid table, const AttrNumbe
 
 // ---- Citus
 
-const char* text_at(uint64 row, int column) {
-  return SPI_getvalue(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column);
-}
+const char* text_at(uint64 row, int column) { return SPI_getvalue(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column); }
 
 /// The nodes that have shards of the table. @return NIL if Citus does not distribute it by a column
 List* parts_of_shards(const SpreadSource& source, Oid table, const AttrNumber* columns, bool& key_is_apart) {
@@ -255,9 +254,9 @@ List* parts_on_servers(const SpreadSource& source, List* servers) {
 [[noreturn]] void raise_not_apart(const SpreadSource& source, Oid table, int count) {
   const char* const role = source.roles[source.key];
   if (!OidIsValid(table))
-    ereport(ERROR, (errcode(ERRCODE_INVALID_COLUMN_REFERENCE),
-                    errmsg("a transaction may lie on several of the %d servers", count),
-                    errhint("Say disjoint => true if all rows of a transaction lie on one server.")));
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_COLUMN_REFERENCE), errmsg("a transaction may lie on several of the %d servers", count),
+             errhint("Say disjoint => true if all rows of a transaction lie on one server.")));
   ereport(ERROR, (errcode(ERRCODE_INVALID_COLUMN_REFERENCE),
                   errmsg("table \"%s\" is not distributed by its %s", get_rel_name(table), role),
                   errdetail("A transaction whose rows lie in two of the %d parts would count twice.", count),
