@@ -1615,6 +1615,10 @@ COMMENT ON AGGREGATE batmap_itemsets_agg(int8, uuid, int8, int4) IS 'frequent it
 
 -- Counts of listed pairs ------------------------------------------------------------------------
 
+CREATE FUNCTION _batmap_count_pairs_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_count_pairs_support' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_count_pairs_support(internal) IS 'planner support of batmap_count_pairs and batmap_count_pairs_of';
+
 CREATE FUNCTION batmap_count_pairs(
     query text,
     pairs_query text,
@@ -1637,9 +1641,9 @@ RETURNS TABLE (
     score float8
 )
 AS 'MODULE_PATHNAME', 'batmap_count_pairs_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
-    SUPPORT _batmap_stream_support;
+    SUPPORT _batmap_count_pairs_support;
 COMMENT ON FUNCTION batmap_count_pairs(text, text, text, name, name, record)
-IS 'supports and measures of listed pairs of items in the transactions of a query';
+IS 'supports and measures of listed pairs of items in the transactions of a query, or of sets';
 
 CREATE FUNCTION batmap_count_pairs_of(
     query text,
@@ -1663,9 +1667,9 @@ RETURNS TABLE (
     score float8
 )
 AS 'MODULE_PATHNAME', 'batmap_count_pairs_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
-    SUPPORT _batmap_stream_support;
+    SUPPORT _batmap_count_pairs_support;
 COMMENT ON FUNCTION batmap_count_pairs_of(text, text, text, name, name, record)
-IS 'supports and measures of listed pairs of text items in the transactions of a query';
+IS 'supports and measures of listed pairs of text items in the transactions of a query, or of sets';
 
 CREATE FUNCTION batmap_count_pairs_of(
     item_type anyelement,
@@ -1690,9 +1694,9 @@ RETURNS TABLE (
     score float8
 )
 AS 'MODULE_PATHNAME', 'batmap_count_pairs_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
-    SUPPORT _batmap_stream_support;
+    SUPPORT _batmap_count_pairs_support;
 COMMENT ON FUNCTION batmap_count_pairs_of(anyelement, text, text, text, name, name, record)
-IS 'supports and measures of listed pairs of items of any hashable type in the transactions of a query';
+IS 'supports and measures of listed pairs of items of any hashable type in the transactions of a query, or of sets';
 
 CREATE FUNCTION batmap_count_pairs(
     relation batmap_relation,
@@ -1714,7 +1718,7 @@ RETURNS TABLE (
     score float8
 )
 AS 'MODULE_PATHNAME', 'batmap_count_pairs_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
-    SUPPORT _batmap_stream_support;
+    SUPPORT _batmap_count_pairs_support;
 COMMENT ON FUNCTION batmap_count_pairs(batmap_relation, text, text, record)
 IS 'supports and measures of listed pairs of items in the transactions of a relation';
 
@@ -1738,7 +1742,7 @@ RETURNS TABLE (
     score float8
 )
 AS 'MODULE_PATHNAME', 'batmap_count_pairs_text_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
-    SUPPORT _batmap_stream_support;
+    SUPPORT _batmap_count_pairs_support;
 COMMENT ON FUNCTION batmap_count_pairs_of(batmap_relation, text, text, record)
 IS 'supports and measures of listed pairs of text items in the transactions of a relation';
 
@@ -1763,7 +1767,7 @@ RETURNS TABLE (
     score float8
 )
 AS 'MODULE_PATHNAME', 'batmap_count_pairs_of_relation' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
-    SUPPORT _batmap_stream_support;
+    SUPPORT _batmap_count_pairs_support;
 COMMENT ON FUNCTION batmap_count_pairs_of(anyelement, batmap_relation, text, text, record)
 IS 'supports and measures of listed pairs of items of any hashable type in the transactions of a relation';
 
@@ -1776,24 +1780,28 @@ AS 'MODULE_PATHNAME', 'batmap_triangles_query' LANGUAGE C STABLE PARALLEL RESTRI
 COMMENT ON FUNCTION batmap_triangles(text, record)
 IS 'number of triangles in a graph, whose edges the rows of a query are';
 
+CREATE FUNCTION _batmap_edge_triangles_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_edge_triangles_support' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_edge_triangles_support(internal) IS 'planner support of batmap_edge_triangles and batmap_edge_triangles_of';
+
 CREATE FUNCTION batmap_edge_triangles(query text, params record DEFAULT NULL)
 RETURNS TABLE (node_a int8, node_b int8, triangles int8)
 AS 'MODULE_PATHNAME', 'batmap_edge_triangles_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
-    SUPPORT _batmap_stream_support;
+    SUPPORT _batmap_edge_triangles_support;
 COMMENT ON FUNCTION batmap_edge_triangles(text, record)
 IS 'in how many triangles each edge of a graph is: the common neighbours of its nodes';
 
 CREATE FUNCTION batmap_edge_triangles_of(query text, params record DEFAULT NULL)
 RETURNS TABLE (node_a text, node_b text, triangles int8)
 AS 'MODULE_PATHNAME', 'batmap_edge_triangles_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
-    SUPPORT _batmap_stream_support;
+    SUPPORT _batmap_edge_triangles_support;
 COMMENT ON FUNCTION batmap_edge_triangles_of(text, record)
 IS 'in how many triangles each edge of a graph is, whose nodes are text';
 
 CREATE FUNCTION batmap_edge_triangles_of(node_type anyelement, query text, params record DEFAULT NULL)
 RETURNS TABLE (node_a anyelement, node_b anyelement, triangles int8)
 AS 'MODULE_PATHNAME', 'batmap_edge_triangles_of_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
-    SUPPORT _batmap_stream_support;
+    SUPPORT _batmap_edge_triangles_support;
 COMMENT ON FUNCTION batmap_edge_triangles_of(anyelement, text, record)
 IS 'in how many triangles each edge of a graph is, for nodes of any hashable type';
 
@@ -3751,6 +3759,22 @@ CREATE AGGREGATE batmap_pair_counts_agg(items batmap) (
 );
 COMMENT ON AGGREGATE batmap_pair_counts_agg(batmap) IS 'counts the pairs of baskets; each row is a basket, also if it repeats a set';
 
+CREATE FUNCTION batmap_pair_counts_from(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    candidates batmap_pair_counts DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS batmap_pair_counts
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_from' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000;
+COMMENT ON FUNCTION batmap_pair_counts_from(text, int8, float8, int8[], int8[], batmap_pair_counts, name, name, record)
+IS 'pair counts of the (tid, item) rows of a query, or of the pairs in candidates';
+
 CREATE FUNCTION _batmap_pair_counts_merge(batmap_pair_counts, batmap_pair_counts) RETURNS batmap_pair_counts
 AS 'MODULE_PATHNAME', 'batmap_pair_counts_merge' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 COMMENT ON FUNCTION _batmap_pair_counts_merge(batmap_pair_counts, batmap_pair_counts)
@@ -3934,6 +3958,155 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100000;
 COMMENT ON FUNCTION batmap_pair_counts_unnest_of(batmap_pair_counts) IS 'the pairs of text items that occur with their counts, sorted';
 
+-- Itemset counts: counts of itemsets that add up over disjoint sets of transactions ------------
+
+CREATE TYPE batmap_itemset_counts;
+
+CREATE FUNCTION _batmap_itemset_counts_in(cstring) RETURNS batmap_itemset_counts
+AS 'MODULE_PATHNAME', 'batmap_itemset_counts_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION _batmap_itemset_counts_out(batmap_itemset_counts) RETURNS cstring
+AS 'MODULE_PATHNAME', 'batmap_itemset_counts_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION _batmap_itemset_counts_recv(internal) RETURNS batmap_itemset_counts
+AS 'MODULE_PATHNAME', 'batmap_itemset_counts_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION _batmap_itemset_counts_send(batmap_itemset_counts) RETURNS bytea
+AS 'MODULE_PATHNAME', 'batmap_itemset_counts_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE batmap_itemset_counts (
+    INPUT = _batmap_itemset_counts_in,
+    OUTPUT = _batmap_itemset_counts_out,
+    RECEIVE = _batmap_itemset_counts_recv,
+    SEND = _batmap_itemset_counts_send,
+    INTERNALLENGTH = VARIABLE,
+    ALIGNMENT = double,
+    STORAGE = external
+);
+COMMENT ON TYPE batmap_itemset_counts IS 'counts of itemsets and transactions; add up over disjoint sets of transactions';
+
+CREATE FUNCTION batmap_itemset_candidates(
+    query text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS batmap_itemset_counts
+AS 'MODULE_PATHNAME', 'batmap_itemset_candidates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000;
+COMMENT ON FUNCTION batmap_itemset_candidates(text, int8, float8, int4, int8[], int8[], name, name, record)
+IS 'the frequent itemsets of the (tid, item) rows of a query, as counts that add up';
+
+CREATE FUNCTION batmap_itemset_count(
+    query text,
+    candidates batmap_itemset_counts,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS batmap_itemset_counts
+AS 'MODULE_PATHNAME', 'batmap_itemset_count' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000;
+COMMENT ON FUNCTION batmap_itemset_count(text, batmap_itemset_counts, name, name, record)
+IS 'counts of the itemsets in candidates among the (tid, item) rows of a query';
+
+CREATE FUNCTION _batmap_itemset_counts_merge(batmap_itemset_counts, batmap_itemset_counts) RETURNS batmap_itemset_counts
+AS 'MODULE_PATHNAME', 'batmap_itemset_counts_merge' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_itemset_counts_merge(batmap_itemset_counts, batmap_itemset_counts)
+IS 'transition function of sum(batmap_itemset_counts); NULLs are ignored';
+
+CREATE FUNCTION _batmap_itemset_counts_sum_final(batmap_itemset_counts) RETURNS batmap_itemset_counts
+AS 'MODULE_PATHNAME', 'batmap_itemset_counts_sum_final' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_itemset_counts_sum_final(batmap_itemset_counts) IS 'final function of sum(batmap_itemset_counts)';
+
+CREATE AGGREGATE sum(batmap_itemset_counts) (
+    SFUNC = _batmap_itemset_counts_merge, STYPE = batmap_itemset_counts, SSPACE = 65536,
+    COMBINEFUNC = _batmap_itemset_counts_merge,
+    FINALFUNC = _batmap_itemset_counts_sum_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE sum(batmap_itemset_counts)
+IS 'sum of the counts of disjoint sets of transactions, with the itemsets of all; NULLs are ignored';
+
+CREATE FUNCTION _batmap_itemset_counts_add(batmap_itemset_counts, batmap_itemset_counts) RETURNS batmap_itemset_counts
+AS 'MODULE_PATHNAME', 'batmap_itemset_counts_add' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_itemset_counts_add(batmap_itemset_counts, batmap_itemset_counts)
+IS 'sum of the counts of disjoint sets of transactions';
+
+CREATE OPERATOR + (
+    FUNCTION = _batmap_itemset_counts_add, LEFTARG = batmap_itemset_counts, RIGHTARG = batmap_itemset_counts,
+    COMMUTATOR = +
+);
+COMMENT ON OPERATOR + (batmap_itemset_counts, batmap_itemset_counts) IS 'sum';
+
+CREATE FUNCTION batmap_itemset_counts_total(batmap_itemset_counts) RETURNS int8
+AS 'MODULE_PATHNAME', 'batmap_itemset_counts_total' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_itemset_counts_total(batmap_itemset_counts) IS 'number of transactions';
+
+CREATE FUNCTION batmap_itemset_counts_items(batmap_itemset_counts) RETURNS int8
+AS 'MODULE_PATHNAME', 'batmap_itemset_counts_items' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_itemset_counts_items(batmap_itemset_counts) IS 'number of items in the itemsets';
+
+CREATE FUNCTION batmap_itemset_counts_itemsets(batmap_itemset_counts) RETURNS int8
+AS 'MODULE_PATHNAME', 'batmap_itemset_counts_itemsets' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION batmap_itemset_counts_itemsets(batmap_itemset_counts) IS 'number of itemsets';
+
+CREATE FUNCTION _batmap_itemsets_counts_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_itemsets_counts_support' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_itemsets_counts_support(internal) IS 'planner support of batmap_itemsets over itemset counts';
+
+CREATE FUNCTION batmap_itemsets(
+    counts batmap_itemset_counts,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL
+)
+RETURNS TABLE (itemset int8[], length int4, support_count int8, support float8, total int8)
+AS 'MODULE_PATHNAME', 'batmap_itemsets_counts' LANGUAGE C STABLE PARALLEL SAFE COST 1000 ROWS 100000
+    SUPPORT _batmap_itemsets_counts_support;
+COMMENT ON FUNCTION batmap_itemsets(batmap_itemset_counts, int8, float8, float8, int4, int4, text, int8[], int8[], int8, int8, interval)
+IS 'frequent itemsets of stored itemset counts';
+
+CREATE FUNCTION _batmap_rules_counts_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_rules_counts_support' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_rules_counts_support(internal) IS 'planner support of batmap_rules over itemset counts';
+
+CREATE FUNCTION batmap_rules(
+    counts batmap_itemset_counts,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT NULL,
+    max_rhs int4 DEFAULT 1,
+    lhs_include int8[] DEFAULT NULL,
+    lhs_exclude int8[] DEFAULT NULL,
+    rhs_include int8[] DEFAULT NULL,
+    rhs_exclude int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL
+)
+RETURNS TABLE (
+    lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8)
+AS 'MODULE_PATHNAME', 'batmap_rules_counts' LANGUAGE C STABLE PARALLEL SAFE COST 1000 ROWS 100000
+    SUPPORT _batmap_rules_counts_support;
+COMMENT ON FUNCTION batmap_rules(batmap_itemset_counts, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval)
+IS 'association rules of stored itemset counts';
+
 -- Kept counts -------------------------------------------------------------------------------------
 
 CREATE FUNCTION _batmap_keep_changes() RETURNS trigger
@@ -4020,6 +4193,223 @@ END;
 COMMENT ON FUNCTION batmap_partners(regclass, int8, float8, int8[], int8[], int8, text, int8)
 IS 'the best partners of each item in a kept table';
 
+-- Rules of two items: SQL over the pairs.
+CREATE FUNCTION _batmap_check_rules(min_count int8, min_support float8, min_confidence float8, min_lift float8, top_k int8, measure text)
+RETURNS bool
+AS 'MODULE_PATHNAME', 'batmap_check_rules' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_check_rules(int8, float8, float8, float8, int8, text)
+IS 'true, or the error that batmap_rules raises for these arguments';
+
+CREATE FUNCTION _batmap_check_items(name text, items anyarray) RETURNS bool
+AS 'MODULE_PATHNAME', 'batmap_check_items' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_check_items(text, anyarray) IS 'true, or an error if the items of this parameter contain NULL';
+
+CREATE FUNCTION batmap_rules(
+    counts batmap_pair_counts,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    lhs_include int8[] DEFAULT NULL,
+    lhs_exclude int8[] DEFAULT NULL,
+    rhs_include int8[] DEFAULT NULL,
+    rhs_exclude int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT 'confidence'
+)
+RETURNS TABLE (
+    lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 100000
+BEGIN ATOMIC
+    SELECT ARRAY[r.a], ARRAY[r.b], p.support_count, r.count_a, r.count_b, p.total, p.support, r.confidence, p.lift,
+           coalesce(batmap_measure('leverage', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
+           coalesce(batmap_measure('conviction', p.support_count, r.count_a, r.count_b, p.total), 'NaN')
+      FROM batmap_pairs(counts, min_count, min_support, coalesce(lhs_include, rhs_include), exclude) p
+      CROSS JOIN LATERAL (VALUES (p.item_a, p.item_b, p.count_a, p.count_b, p.confidence),
+                                 (p.item_b, p.item_a, p.count_b, p.count_a, p.confidence_ba)) r (a, b, count_a, count_b, confidence)
+      CROSS JOIN LATERAL (SELECT CASE WHEN top_k IS NOT NULL THEN
+          batmap_measure(coalesce(measure, 'confidence'), p.support_count, r.count_a, r.count_b, p.total) END AS score) s
+     WHERE _batmap_check_rules(min_count, min_support, min_confidence, min_lift, top_k, measure)
+       AND _batmap_check_items('lhs_include', lhs_include) AND _batmap_check_items('lhs_exclude', lhs_exclude)
+       AND _batmap_check_items('rhs_include', rhs_include) AND _batmap_check_items('rhs_exclude', rhs_exclude)
+       AND (r.confidence < min_confidence) IS NOT TRUE AND (p.lift < min_lift) IS NOT TRUE
+       AND (lhs_include IS NULL OR r.a = ANY (lhs_include)) AND (lhs_exclude IS NULL OR r.a <> ALL (lhs_exclude))
+       AND (rhs_include IS NULL OR r.b = ANY (rhs_include)) AND (rhs_exclude IS NULL OR r.b <> ALL (rhs_exclude))
+       AND (top_k IS NULL OR s.score IS NOT NULL)
+     ORDER BY s.score DESC, CASE WHEN top_k IS NOT NULL THEN p.support_count END DESC, r.a, r.b
+     LIMIT CASE WHEN top_k < 1 THEN 1 ELSE top_k END;
+END;
+COMMENT ON FUNCTION batmap_rules(batmap_pair_counts, int8, float8, float8, float8, int8[], int8[], int8[], int8[], int8[], int8, text)
+IS 'association rules of two items in stored pair counts';
+
+CREATE FUNCTION batmap_rules_of(
+    counts batmap_pair_counts,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    lhs_include text[] DEFAULT NULL,
+    lhs_exclude text[] DEFAULT NULL,
+    rhs_include text[] DEFAULT NULL,
+    rhs_exclude text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT 'confidence'
+)
+RETURNS TABLE (
+    lhs text[], rhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 100000
+BEGIN ATOMIC
+    SELECT ARRAY[r.a], ARRAY[r.b], p.support_count, r.count_a, r.count_b, p.total, p.support, r.confidence, p.lift,
+           coalesce(batmap_measure('leverage', p.support_count, r.count_a, r.count_b, p.total), 'NaN'),
+           coalesce(batmap_measure('conviction', p.support_count, r.count_a, r.count_b, p.total), 'NaN')
+      FROM batmap_pairs_of(counts, min_count, min_support, coalesce(lhs_include, rhs_include), exclude) p
+      CROSS JOIN LATERAL (VALUES (p.item_a, p.item_b, p.count_a, p.count_b, p.confidence),
+                                 (p.item_b, p.item_a, p.count_b, p.count_a, p.confidence_ba)) r (a, b, count_a, count_b, confidence)
+      CROSS JOIN LATERAL (SELECT CASE WHEN top_k IS NOT NULL THEN
+          batmap_measure(coalesce(measure, 'confidence'), p.support_count, r.count_a, r.count_b, p.total) END AS score) s
+     WHERE _batmap_check_rules(min_count, min_support, min_confidence, min_lift, top_k, measure)
+       AND _batmap_check_items('lhs_include', lhs_include) AND _batmap_check_items('lhs_exclude', lhs_exclude)
+       AND _batmap_check_items('rhs_include', rhs_include) AND _batmap_check_items('rhs_exclude', rhs_exclude)
+       AND (r.confidence < min_confidence) IS NOT TRUE AND (p.lift < min_lift) IS NOT TRUE
+       AND (lhs_include IS NULL OR r.a = ANY (lhs_include)) AND (lhs_exclude IS NULL OR r.a <> ALL (lhs_exclude))
+       AND (rhs_include IS NULL OR r.b = ANY (rhs_include)) AND (rhs_exclude IS NULL OR r.b <> ALL (rhs_exclude))
+       AND (top_k IS NULL OR s.score IS NOT NULL)
+     ORDER BY s.score DESC, CASE WHEN top_k IS NOT NULL THEN p.support_count END DESC, r.a COLLATE "C", r.b COLLATE "C"
+     LIMIT CASE WHEN top_k < 1 THEN 1 ELSE top_k END;
+END;
+COMMENT ON FUNCTION batmap_rules_of(batmap_pair_counts, int8, float8, float8, float8, text[], text[], text[], text[], text[], int8, text)
+IS 'association rules of two text items in stored pair counts';
+
+CREATE FUNCTION batmap_recommend(
+    basket int8[],
+    counts batmap_pair_counts,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence'
+)
+RETURNS TABLE (
+    item int8, score float8, lhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    confidence float8, lift float8)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 10
+BEGIN ATOMIC
+    SELECT q.b, q.score, ARRAY[q.a], q.support_count, q.count_a, q.count_b, q.total, q.confidence, q.lift
+      FROM (SELECT DISTINCT ON (r.b) r.a, r.b, s.score, p.support_count, r.count_a, r.count_b, p.total, r.confidence, p.lift
+              FROM batmap_pairs(counts, CASE WHEN min_support IS NULL THEN coalesce(min_count, 1) ELSE min_count END, min_support,
+                                   coalesce(basket, '{}')) p
+              CROSS JOIN LATERAL (VALUES (p.item_a, p.item_b, p.count_a, p.count_b, p.confidence),
+                                         (p.item_b, p.item_a, p.count_b, p.count_a, p.confidence_ba)) r (a, b, count_a, count_b, confidence)
+              CROSS JOIN LATERAL (SELECT batmap_measure(coalesce(measure, 'confidence'), p.support_count, r.count_a, r.count_b, p.total) AS score) s
+             WHERE _batmap_check_rules(CASE WHEN min_support IS NULL THEN coalesce(min_count, 1) ELSE min_count END, min_support,
+                                       min_confidence, min_lift, coalesce(top_k, 10), measure)
+               AND _batmap_check_items('basket', basket) AND _batmap_check_items('include', include)
+               AND _batmap_check_items('exclude', exclude)
+               AND (r.confidence < min_confidence) IS NOT TRUE AND (p.lift < min_lift) IS NOT TRUE
+               AND r.a = ANY (basket) AND r.b <> ALL (basket) AND (exclude IS NULL OR r.b <> ALL (exclude))
+               AND (include IS NULL OR r.b = ANY (include)) AND s.score IS NOT NULL
+             ORDER BY r.b, s.score DESC, p.support_count DESC, r.a) q
+     ORDER BY q.score DESC, q.support_count DESC, q.b
+     LIMIT CASE WHEN top_k < 1 THEN 1 ELSE coalesce(top_k, 10) END;
+END;
+COMMENT ON FUNCTION batmap_recommend(int8[], batmap_pair_counts, int8, float8, float8, float8, int8[], int8[], int8, text)
+IS 'items that stored pair counts recommend for a basket, best first, by rules of two items';
+
+CREATE FUNCTION batmap_recommend_of(
+    basket text[],
+    counts batmap_pair_counts,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence'
+)
+RETURNS TABLE (
+    item text, score float8, lhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    confidence float8, lift float8)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 10
+BEGIN ATOMIC
+    SELECT q.b, q.score, ARRAY[q.a], q.support_count, q.count_a, q.count_b, q.total, q.confidence, q.lift
+      FROM (SELECT DISTINCT ON (r.b COLLATE "C") r.a, r.b, s.score, p.support_count, r.count_a, r.count_b, p.total, r.confidence, p.lift
+              FROM batmap_pairs_of(counts, CASE WHEN min_support IS NULL THEN coalesce(min_count, 1) ELSE min_count END, min_support,
+                                   coalesce(basket, '{}')) p
+              CROSS JOIN LATERAL (VALUES (p.item_a, p.item_b, p.count_a, p.count_b, p.confidence),
+                                         (p.item_b, p.item_a, p.count_b, p.count_a, p.confidence_ba)) r (a, b, count_a, count_b, confidence)
+              CROSS JOIN LATERAL (SELECT batmap_measure(coalesce(measure, 'confidence'), p.support_count, r.count_a, r.count_b, p.total) AS score) s
+             WHERE _batmap_check_rules(CASE WHEN min_support IS NULL THEN coalesce(min_count, 1) ELSE min_count END, min_support,
+                                       min_confidence, min_lift, coalesce(top_k, 10), measure)
+               AND _batmap_check_items('basket', basket) AND _batmap_check_items('include', include)
+               AND _batmap_check_items('exclude', exclude)
+               AND (r.confidence < min_confidence) IS NOT TRUE AND (p.lift < min_lift) IS NOT TRUE
+               AND r.a = ANY (basket) AND r.b <> ALL (basket) AND (exclude IS NULL OR r.b <> ALL (exclude))
+               AND (include IS NULL OR r.b = ANY (include)) AND s.score IS NOT NULL
+             ORDER BY r.b COLLATE "C", s.score DESC, p.support_count DESC, r.a COLLATE "C") q
+     ORDER BY q.score DESC, q.support_count DESC, q.b COLLATE "C"
+     LIMIT CASE WHEN top_k < 1 THEN 1 ELSE coalesce(top_k, 10) END;
+END;
+COMMENT ON FUNCTION batmap_recommend_of(text[], batmap_pair_counts, int8, float8, float8, float8, text[], text[], int8, text)
+IS 'items that stored pair counts recommend for a basket, best first, by rules of two text items';
+
+CREATE FUNCTION batmap_rules(
+    kept_table regclass,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    lhs_include int8[] DEFAULT NULL,
+    lhs_exclude int8[] DEFAULT NULL,
+    rhs_include int8[] DEFAULT NULL,
+    rhs_exclude int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT 'confidence'
+)
+RETURNS TABLE (
+    lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8)
+LANGUAGE sql STABLE PARALLEL UNSAFE ROWS 100000
+BEGIN ATOMIC
+    SELECT r.lhs, r.rhs, r.support_count, r.lhs_count, r.rhs_count, r.total, r.support, r.confidence, r.lift, r.leverage, r.conviction
+      FROM batmap_rules(batmap_kept_counts(kept_table, coalesce(lhs_include, rhs_include)), min_count, min_support, min_confidence,
+                        min_lift, lhs_include, lhs_exclude, rhs_include, rhs_exclude, exclude, top_k, measure) r;
+END;
+COMMENT ON FUNCTION batmap_rules(regclass, int8, float8, float8, float8, int8[], int8[], int8[], int8[], int8[], int8, text)
+IS 'association rules of two items in a kept table';
+
+CREATE FUNCTION batmap_recommend(
+    basket int8[],
+    kept_table regclass,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence'
+)
+RETURNS TABLE (
+    item int8, score float8, lhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    confidence float8, lift float8)
+LANGUAGE sql STABLE PARALLEL UNSAFE ROWS 10
+BEGIN ATOMIC
+    SELECT r.item, r.score, r.lhs, r.support_count, r.lhs_count, r.rhs_count, r.total, r.confidence, r.lift
+      FROM batmap_recommend(basket, batmap_kept_counts(kept_table, coalesce(basket, '{}')), min_count, min_support, min_confidence,
+                            min_lift, include, exclude, top_k, measure) r;
+END;
+COMMENT ON FUNCTION batmap_recommend(int8[], regclass, int8, float8, float8, float8, int8[], int8[], int8, text)
+IS 'items that a kept table recommends for a basket, best first, by rules of two items';
+
 -- Figures about runs -----------------------------------------------------------------------------
 
 CREATE FUNCTION batmap_progress(
@@ -4027,7 +4417,7 @@ CREATE FUNCTION batmap_progress(
     OUT rows_read int8, OUT tasks_done int8, OUT tasks_total int8, OUT results int8, OUT threads int8, OUT memory int8)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 100 ROWS 10;
-COMMENT ON FUNCTION batmap_progress() IS 'runs in progress in all sessions; needs shared_preload_libraries';
+COMMENT ON FUNCTION batmap_progress() IS 'runs in progress in all sessions, and the GPU process; needs shared_preload_libraries';
 
 CREATE VIEW batmap_progress AS
     SELECT p.pid, p.datid, d.datname, p.usesysid, a.rolname AS usename, p.operation, p.phase, p.started, p.rows_read, p.tasks_done,
@@ -4035,7 +4425,7 @@ CREATE VIEW batmap_progress AS
       FROM batmap_progress() p
       LEFT JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) p.datid
       LEFT JOIN pg_catalog.pg_roles a ON a.oid OPERATOR(pg_catalog.=) p.usesysid;
-COMMENT ON VIEW batmap_progress IS 'runs in progress in all sessions; needs shared_preload_libraries';
+COMMENT ON VIEW batmap_progress IS 'runs in progress in all sessions, and the GPU process; needs shared_preload_libraries';
 GRANT SELECT ON batmap_progress TO PUBLIC;
 
 CREATE FUNCTION batmap_usage(
@@ -4093,9 +4483,148 @@ CREATE FUNCTION batmap_devices(
     OUT break_even_rows int8,
     OUT process_pid int4,
     OUT process_sessions int4,
+    OUT process_running int4,
+    OUT process_waiting int4,
     OUT used_bytes int8,
     OUT reason text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 1;
 COMMENT ON FUNCTION batmap_devices()
 IS 'GPUs that this session can use, with measured rates, the number of rows from which each pays off, and the use of the GPU process, or the reason why there is none';
+
+-- Tables that lie on several servers --------------------------------------------------------------
+
+CREATE FUNCTION batmap_distributed_pair_counts(
+    source text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    servers text[] DEFAULT NULL,
+    disjoint bool DEFAULT false
+)
+RETURNS batmap_pair_counts
+AS 'MODULE_PATHNAME', 'batmap_distributed_pair_counts' LANGUAGE C STABLE PARALLEL UNSAFE COST 1000000;
+COMMENT ON FUNCTION batmap_distributed_pair_counts(text, int8, float8, int8[], int8[], name, name, text[], bool)
+IS 'exact counts of the frequent pairs of a table that lies on several servers';
+
+CREATE FUNCTION batmap_distributed_pairs(
+    source text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    servers text[] DEFAULT NULL,
+    disjoint bool DEFAULT false
+)
+RETURNS TABLE (item_a int8, item_b int8, support_count int8, count_a int8, count_b int8, total int8,
+    support float8, confidence float8, confidence_ba float8, lift float8, score float8)
+LANGUAGE sql STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000
+BEGIN ATOMIC
+    SELECT p.* FROM batmap_pairs(
+        batmap_distributed_pair_counts(source,
+            CASE WHEN min_count IS NULL AND min_support IS NULL AND (top_k IS NOT NULL OR per_item_top_k IS NOT NULL) THEN 1
+                ELSE min_count END,
+            min_support, include, exclude, tid_column, item_column, servers, disjoint),
+        min_count => min_count, min_support => min_support, include => include, exclude => exclude, top_k => top_k,
+        per_item_top_k => per_item_top_k, measure => measure, max_results => max_results) p;
+END;
+COMMENT ON FUNCTION batmap_distributed_pairs(text, int8, float8, int8[], int8[], int8, int4, text, int8, name, name, text[], bool)
+IS 'frequent pairs of a table that lies on several servers';
+
+CREATE FUNCTION batmap_distributed_itemset_counts(
+    source text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    servers text[] DEFAULT NULL,
+    disjoint bool DEFAULT false
+)
+RETURNS batmap_itemset_counts
+AS 'MODULE_PATHNAME', 'batmap_distributed_itemset_counts' LANGUAGE C STABLE PARALLEL UNSAFE COST 1000000;
+COMMENT ON FUNCTION batmap_distributed_itemset_counts(text, int8, float8, int4, int8[], int8[], name, name, text[], bool)
+IS 'exact counts of the frequent itemsets of a table that lies on several servers';
+
+-- Whether an itemset is closed or maximal is seen from those with one more item; a generator, from those with one less.
+CREATE FUNCTION batmap_distributed_itemsets(
+    source text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    servers text[] DEFAULT NULL,
+    disjoint bool DEFAULT false
+)
+RETURNS TABLE (itemset int8[], length int4, support_count int8, support float8, total int8)
+LANGUAGE sql STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000
+BEGIN ATOMIC
+    SELECT i.* FROM batmap_itemsets(
+        batmap_distributed_itemset_counts(source, min_count, min_support,
+            CASE WHEN target IN ('closed', 'maximal') AND max_length BETWEEN 1 AND 1000000 THEN max_length + 1 ELSE max_length END,
+            CASE WHEN target = 'generators' THEN NULL ELSE include END, exclude, tid_column, item_column, servers, disjoint),
+        min_count => min_count, min_support => min_support, max_support => max_support, min_length => min_length,
+        max_length => max_length, target => target, include => include, exclude => exclude, top_k => top_k,
+        max_results => max_results, timeout => timeout) i;
+END;
+COMMENT ON FUNCTION batmap_distributed_itemsets(text, int8, float8, float8, int4, int4, text, int8[], int8[], int8, int8, interval, name, name, text[], bool)
+IS 'frequent itemsets of a table that lies on several servers';
+
+CREATE FUNCTION batmap_distributed_rules(
+    source text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT NULL,
+    max_rhs int4 DEFAULT 1,
+    lhs_include int8[] DEFAULT NULL,
+    lhs_exclude int8[] DEFAULT NULL,
+    rhs_include int8[] DEFAULT NULL,
+    rhs_exclude int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    tid_column name DEFAULT NULL,
+    item_column name DEFAULT NULL,
+    servers text[] DEFAULT NULL,
+    disjoint bool DEFAULT false
+)
+RETURNS TABLE (
+    lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8)
+LANGUAGE sql STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000
+BEGIN ATOMIC
+    SELECT r.* FROM batmap_rules(
+        batmap_distributed_itemset_counts(source, min_count, min_support,
+            CASE WHEN max_lhs BETWEEN 1 AND 1000000 AND max_rhs BETWEEN 1 AND 1000000 THEN max_lhs + max_rhs END,
+            NULL, exclude, tid_column, item_column, servers, disjoint),
+        min_count => min_count, min_support => min_support, min_confidence => min_confidence, min_lift => min_lift,
+        max_lhs => max_lhs, max_rhs => max_rhs, lhs_include => lhs_include, lhs_exclude => lhs_exclude,
+        rhs_include => rhs_include, rhs_exclude => rhs_exclude, exclude => exclude, top_k => top_k, measure => measure,
+        max_results => max_results, timeout => timeout) r;
+END;
+COMMENT ON FUNCTION batmap_distributed_rules(text, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, name, name, text[], bool)
+IS 'association rules of a table that lies on several servers';

@@ -65,3 +65,5 @@ SELECT * FROM batmap_rules('measures'::regclass, 2);
 \set VERBOSITY sqlstate
 SELECT * FROM batmap_recommend('{1}', 'order_lines'::regclass, measure => 'x');
 DROP TABLE order_lines, named_lines;
+DROP TABLE measures, rule_arguments, best, basket_arguments;
+DROP FUNCTION differ;

@@ -1,6 +1,6 @@
 -- What a user may have in his database when the extension, or the server, is upgraded: values of every type, indexes, kept counts,
 -- views and functions over the objects of the extension, privileges, statistics. The extension is there already. look.sql asks
--- for the answers. For t/029_updates.pl, pg_upgrade and packages.
+-- for the answers. For t/030_updates.pl, pg_upgrade and packages.
 
 CREATE TABLE sets (id int PRIMARY KEY, s batmap(2000000000));
 INSERT INTO sets SELECT k, ARRAY(SELECT DISTINCT (k::int8 * j * 7919) % (CASE k % 3 WHEN 0 THEN 50 WHEN 1 THEN 1000 ELSE 1000000000 END)
