@@ -117,7 +117,7 @@ if green meta ./META.json ./sql/batmap.sql ./README.md; then
     red meta "required field maintainer" sed -i '/"maintainer"/d' META.json
     red meta "not one of the list" sed -i 's/"license": ".*"/"license": "mine"/' META.json
     red meta "which is not there" sed -i 's,sql/batmap.sql,sql/gone.sql,' META.json
-    red meta "no semantic version" sed -i 's/"version": "0[0-9.]*"/"version": "0.1"/' META.json
+    red meta "no semantic version" sed -i 's/"version": "0[^"]*"/"version": "0.1"/' META.json
     red meta "is not JSON" append META.json '}'
 fi
 

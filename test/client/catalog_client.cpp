@@ -119,6 +119,8 @@ const Served kServed[] = {
     {"_batmap_all_pairs_support", nullptr},
     {"_batmap_distance_support", "SELECT id FROM indexed ORDER BY s <%> (SELECT s FROM sets WHERE id = 5) LIMIT 100000"},
     {"_batmap_similar_support", nullptr},
+    {"_batmap_count_pairs_support", nullptr},
+    {"_batmap_edge_triangles_support", nullptr},
     {"_batmap_set_unnest_support", nullptr},
     {"_batmap_stream_support", "SELECT * FROM batmap_estimate('SELECT tid, item FROM dense', min_count => 2)"},
 };  // nullptr: kPlanned. Receive functions get what the send functions of their types send.

@@ -15,6 +15,8 @@ INSERT INTO hostile.samples VALUES
      $$(SELECT batmap_relation_agg(x / 9 * 1000003::int8, x * x % 99991) FROM generate_series(1::int8, 2000) x)$$),
     ('batmap_pair_counts', $$(SELECT batmap_pair_counts_agg(x, y) FROM generate_series(1, 3) x, generate_series(1, x) y)$$,
      $$(SELECT batmap_pair_counts_agg(x, (x * y) % 997) FROM generate_series(1, 400) x, generate_series(1, 20) y)$$),
+    ('batmap_itemset_counts', $$batmap_itemset_candidates('SELECT x, y FROM generate_series(1, 3) x, generate_series(1, x) y', min_count => 1)$$,
+     $$batmap_itemset_candidates('SELECT x, (x * y) % 97 FROM generate_series(1, 400) x, generate_series(1, 20) y', min_count => 4, max_length => 3)$$),
     ('batmap_join_state', $$(SELECT pg_temp.raw_joins(x, x % 2, NULL) FROM generate_series(1, 3) x)$$,
      $$(SELECT pg_temp.raw_joins(x, x % 1000, CASE WHEN x % 2 = 0 THEN x END) FROM generate_series(1, 2000) x)$$),
     ('batmap_episode_state', $$(SELECT pg_temp.raw_events(x, x % 3, '{1,2}', 0, 5) FROM generate_series(1, 5) x)$$,
@@ -107,6 +109,7 @@ FROM (VALUES ('int2', 'zero', '0'), ('int2', 'largest', '32767'), ('int4', 'zero
     ('int8', 'zero', '0'), ('int8', 'one', '1'), ('int8', 'minus', '-1'), ('int8', 'largest', '9223372036854775807'), ('int8', 'smallest', '-9223372036854775808'),
     ('float8', 'zero', '0'), ('float8', 'denormal', '4e-320'), ('float8', 'nan', 'NaN'), ('float8', 'infinite', 'Infinity'),
     ('bool', 'true', 't'), ('text', 'empty', ''), ('text', 'lift', 'lift'), ('text', 'long', repeat('x', 5000)),
+    ('name', 'empty', ''), ('name', 'item', 'item'), ('text[]', 'empty', '{}'), ('text[]', 'some', '{a,NULL,b}'),
     ('uuid', 'zero', '00000000-0000-0000-0000-000000000000'), ('uuid', 'random', md5('1')),
     ('int4[]', 'empty', '{}'), ('int4[]', 'some', '{3,1,2}'), ('int4[]', 'nulls', '{1,NULL}'), ('int4[]', 'two dimensions', '{{1,2},{3,4}}'),
     ('int8[]', 'empty', '{}'), ('int8[]', 'some', '{3,1,2}'), ('int8[]', 'nulls', '{1,NULL}'), ('int8[]', 'largest', '{9223372036854775807}'),
@@ -116,7 +119,8 @@ FROM (VALUES ('int2', 'zero', '0'), ('int2', 'largest', '32767'), ('int4', 'zero
     ('timestamp', 'infinity', '-infinity'), ('timestamp', 'epoch', '1970-01-01'), ('date', 'infinity', 'infinity'), ('date', 'last', '5874897-12-31'),
     ('interval', 'zero', '0'), ('interval', 'long', '100000 years'),
     ('batmap[]', 'empty', '{}'), ('batmap[]', 'some', '{"{1,2}",NULL}'), ('batmap[]', 'two', '{"{1,2}","{2,3}"}')) v(type, form, value);
-INSERT INTO hostile.forms VALUES ('internal', 'null', 'null', 'NULL'), ('cstring', 'null', 'null', 'NULL');
+INSERT INTO hostile.forms VALUES ('internal', 'null', 'null', 'NULL'), ('cstring', 'null', 'null', 'NULL'),
+    ('anyarray', 'null', 'null', 'NULL::int4[]'), ('anyarray', 'some', 'some', '''{1,NULL}''::int4[]');
 INSERT INTO hostile.forms SELECT DISTINCT type, 'null', 'null', format('NULL::%s', type) FROM hostile.forms f
 WHERE NOT EXISTS (SELECT FROM hostile.forms g WHERE g.type = f.type AND g.form = 'null');
 
