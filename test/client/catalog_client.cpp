@@ -153,7 +153,9 @@ void create_tables(Session& session) {
   session.must("INSERT INTO relations SELECT 3, batmap_relation_agg(tid, item::text) FROM wide");
   session.must("CREATE TABLE counts AS SELECT 1 AS id, batmap_pair_counts_agg(tid, item) AS c FROM wide");
   session.must("INSERT INTO counts SELECT 2, batmap_pair_counts_agg(tid, item::text) FROM wide");
-  session.must("CREATE TABLE itemset_counts AS SELECT batmap_itemset_candidates('SELECT tid, item FROM wide', 3, max_length => 2) AS c");
+  session.must(
+      "CREATE TABLE itemset_counts AS SELECT batmap_itemset_candidates('SELECT tid, item FROM wide', 3, max_length => 2) AS "
+      "c");
   session.must("CREATE TABLE kept_wide AS SELECT * FROM wide WHERE tid < 2000 AND item < 600");
   session.must("CREATE INDEX ON kept_wide (tid)");
   session.must("CREATE TABLE kept_texts AS SELECT tid, item::text FROM kept_wide");
