@@ -72,20 +72,6 @@ void add_two(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& o
   writer.finish(total, out);
 }
 
-/// Adds by halves, so that every value takes part in log2(number of values) additions.
-/// @return one of `values`, or bytes in `storage`
-const std::byte* add_by_halves(std::span<const std::byte* const> values, GrowingBuffer<std::byte>& storage,
-                               const ExecutionOptions& options) {
-  if (values.size() == 1) return values[0];
-  const size_t half = values.size() / 2;
-  GrowingBuffer<std::byte> left(*options.memory);
-  GrowingBuffer<std::byte> right(*options.memory);
-  const std::byte* const x = add_by_halves(values.first(half), left, options);
-  const std::byte* const y = add_by_halves(values.subspan(half), right, options);
-  add_two(x, y, storage, options);
-  return storage.begin();
-}
-
 }  // namespace
 
 Buffer<int64_t> itemset_counts_items(const std::byte* value, MemoryMeter& meter) {
@@ -168,36 +154,10 @@ void ItemsetCountsWriter::finish(uint64_t total, GrowingBuffer<std::byte>& out) 
 
 void add_itemset_counts(std::span<const std::byte* const> values, GrowingBuffer<std::byte>& out,
                         const ExecutionOptions& options) {
-  std::vector<const std::byte*> finished;
-  for (const std::byte* value : values) {
-    const std::byte* const end = value + itemset_counts_header(value).used();
-    for (; value < end; value += itemset_counts_header(value).bytes) finished.push_back(value);
-  }
-  if (finished.size() > 1) {
-    // The first value may be much longer than all others, so these are added to each other first.
-    GrowingBuffer<std::byte> storage(*options.memory);
-    const std::byte* const others = add_by_halves(std::span(finished).subspan(1), storage, options);
-    add_two(finished[0], others, out, options);
-    return;
-  }
-  ItemsetCountsHeader header = itemset_counts_header(finished[0]);
-  header.behind = 0;
-  std::byte* const copy = out.room(header.bytes);
-  std::memcpy(copy, finished[0], header.bytes);
-  std::memcpy(copy, &header, sizeof header);
-  out.add(header.bytes);
+  add_summed<ItemsetCountsHeader>(single_values<ItemsetCountsHeader>(values), out, options, add_two);
 }
 
-void itemset_counts_append(std::byte* state, const std::byte* other) {
-  ItemsetCountsHeader header = itemset_counts_header(state);
-  ItemsetCountsHeader first = itemset_counts_header(other);
-  std::byte* const end = state + header.used();
-  std::memcpy(end, other, first.used());
-  header.behind += first.used();
-  std::memcpy(state, &header, sizeof header);
-  first.behind = 0;
-  std::memcpy(end, &first, sizeof first);
-}
+void itemset_counts_append(std::byte* state, const std::byte* other) { append_summed<ItemsetCountsHeader>(state, other); }
 
 bool is_itemset_counts(std::span<const std::byte> first, size_t size) {
   if (first.size() < kItemsetCountsHeaderBytes || size < first.size()) return false;

@@ -32,6 +32,7 @@
 
 #include "core/memory.h"
 #include "core/options.h"
+#include "core/summed_values.h"
 
 namespace batmap {
 
@@ -53,11 +54,7 @@ struct ItemsetCountsHeader {
 };
 static_assert(sizeof(ItemsetCountsHeader) == kItemsetCountsHeaderBytes);
 
-inline ItemsetCountsHeader itemset_counts_header(const std::byte* bytes) {
-  ItemsetCountsHeader header;
-  std::memcpy(&header, bytes, sizeof header);
-  return header;
-}
+inline ItemsetCountsHeader itemset_counts_header(const std::byte* bytes) { return header_of<ItemsetCountsHeader>(bytes); }
 
 /// The items of a finished value, ascending. @throws Error{kMemoryLimit}
 Buffer<int64_t> itemset_counts_items(const std::byte* value, MemoryMeter& meter);

@@ -126,20 +126,6 @@ void add_two(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& o
     add_two_of_kind<false>(x, y, out, options);
 }
 
-/// Adds by halves, so that every value takes part in log2(number of values) additions.
-/// @return one of `values`, or bytes in `storage`
-const std::byte* add_by_halves(std::span<const std::byte* const> values, GrowingBuffer<std::byte>& storage,
-                               const ExecutionOptions& options) {
-  if (values.size() == 1) return values[0];
-  const size_t half = values.size() / 2;
-  GrowingBuffer<std::byte> left(*options.memory);
-  GrowingBuffer<std::byte> right(*options.memory);
-  const std::byte* const x = add_by_halves(values.first(half), left, options);
-  const std::byte* const y = add_by_halves(values.subspan(half), right, options);
-  add_two(x, y, storage, options);
-  return storage.begin();
-}
-
 }  // namespace
 
 PairCountsItems::PairCountsItems(const std::byte* value)
@@ -231,44 +217,18 @@ void PairCountsWriter::finish(uint64_t total, GrowingBuffer<std::byte>& out) {
 
 void add_pair_counts(std::span<const std::byte* const> values, GrowingBuffer<std::byte>& out,
                      const ExecutionOptions& options) {
-  std::vector<const std::byte*> finished;
+  const std::vector<const std::byte*> finished = single_values<PairCountsHeader>(values);
   bool texts = false;
   bool integers = false;
-  for (const std::byte* value : values) {
-    const std::byte* const end = value + pair_counts_header(value).used();
-    for (; value < end; value += pair_counts_header(value).bytes) {
-      const PairCountsHeader header = pair_counts_header(value);
-      if (header.items > 0) (header.has_texts() ? texts : integers) = true;
-      finished.push_back(value);
-    }
+  for (const std::byte* value : finished) {
+    const PairCountsHeader header = pair_counts_header(value);
+    if (header.items > 0) (header.has_texts() ? texts : integers) = true;
   }
   if (texts && integers) throw Error(ErrorCode::kInvalidParameter, kMixedCounts, kMixedCountsHint);
-  // The first value may be much longer than all others, so these are added to each other first.
-  std::span<const std::byte* const> rest = finished;
-  if (rest.size() > 1) {
-    GrowingBuffer<std::byte> storage(*options.memory);
-    const std::byte* const others = add_by_halves(rest.subspan(1), storage, options);
-    add_two(rest[0], others, out, options);
-    return;
-  }
-  PairCountsHeader header = pair_counts_header(rest[0]);
-  header.behind = 0;
-  std::byte* const copy = out.room(header.bytes);
-  std::memcpy(copy, rest[0], header.bytes);
-  std::memcpy(copy, &header, sizeof header);
-  out.add(header.bytes);
+  add_summed<PairCountsHeader>(finished, out, options, add_two);
 }
 
-void pair_counts_append(std::byte* state, const std::byte* other) {
-  PairCountsHeader header = pair_counts_header(state);
-  PairCountsHeader first = pair_counts_header(other);
-  std::byte* const end = state + header.used();
-  std::memcpy(end, other, first.used());
-  header.behind += first.used();
-  std::memcpy(state, &header, sizeof header);
-  first.behind = 0;
-  std::memcpy(end, &first, sizeof first);
-}
+void pair_counts_append(std::byte* state, const std::byte* other) { append_summed<PairCountsHeader>(state, other); }
 
 namespace {
 

@@ -35,6 +35,7 @@
 
 #include "core/memory.h"
 #include "core/options.h"
+#include "core/summed_values.h"
 #include "core/varint.h"
 
 namespace batmap {
@@ -58,11 +59,7 @@ struct PairCountsHeader {
 };
 static_assert(sizeof(PairCountsHeader) == kPairCountsHeaderBytes);
 
-inline PairCountsHeader pair_counts_header(const std::byte* bytes) {
-  PairCountsHeader header;
-  std::memcpy(&header, bytes, sizeof header);
-  return header;
-}
+inline PairCountsHeader pair_counts_header(const std::byte* bytes) { return header_of<PairCountsHeader>(bytes); }
 
 /// Iterates over one row: the partners of an item.
 class PairCountsRow {
