@@ -40,8 +40,19 @@ void tie_companions(Oid table, const Companions& companions) {
 void empty_companions(const KeptTable& kept) {
   AsOwner owner(kept.owner);
   SPI_connect();
-  const char* const counts = qualified_name(kept.companions.counts);
-  run_statement(psprintf("TRUNCATE %s, %s", counts, qualified_name(kept.companions.log)));
+  // Not by TRUNCATE: a name may be looked up again while it waits for a lock, and find a relation that is not a companion.
+  List* relations = NIL;
+  List* oids = NIL;
+  for (const Oid companion : {kept.companions.counts, kept.companions.log}) {
+    const Relation relation = table_open(companion, AccessExclusiveLock);
+    if (relation->rd_rel->relowner != kept.owner) raise_renamed(get_rel_name(kept.table));
+    CheckTableNotInUse(relation, "TRUNCATE");
+    relations = lappend(relations, relation);
+    oids = lappend_oid(oids, companion);
+  }
+  truncate_relations(relations, oids);
+  const ListCell* cell;
+  foreach (cell, relations) table_close(static_cast<Relation>(lfirst(cell)), NoLock);
   insert_no_counts(kept);
   SPI_finish();
   owner.end();

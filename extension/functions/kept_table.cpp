@@ -253,7 +253,9 @@ KeptTable read_kept_table(Relation table, const Companions& companions) {
   int firing = 0;
   for (int k = 0; k < table->trigdesc->numtriggers; ++k) {
     const Trigger& trigger = table->trigdesc->triggers[k];
-    if (is_keep_trigger(trigger)) firing += fires(trigger);
+    // A look into the catalog may read the table's triggers anew.
+    const bool fires_here = fires(trigger);
+    if (is_keep_trigger(trigger)) firing += fires_here;
   }
   kept.all_fire = firing == kTriggers;
   return kept;
@@ -339,9 +341,12 @@ bool find_companions(Relation table, Companions& companions) {
   if (table->trigdesc == nullptr) return false;
   for (int k = 0; k < table->trigdesc->numtriggers; ++k) {
     const Trigger& trigger = table->trigdesc->triggers[k];
-    if (strcmp(trigger.tgname, kRowTrigger) != 0 || trigger.tgqual == nullptr || !is_ours(trigger)) continue;
+    if (strcmp(trigger.tgname, kRowTrigger) != 0 || trigger.tgqual == nullptr) continue;
+    // A look into the catalog may read the table's triggers anew.
+    const char* const condition = pstrdup(trigger.tgqual);
+    if (!is_ours(trigger)) continue;
     FoundRelations found;
-    find_relations(static_cast<Node*>(stringToNode(trigger.tgqual)), &found);
+    find_relations(static_cast<Node*>(stringToNode(condition)), &found);
     if (found.count != 3) return false;
     companions = {found.oids[0], found.oids[1], found.oids[2]};
     return true;

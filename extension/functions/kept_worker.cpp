@@ -324,6 +324,9 @@ void batmap_merge_worker(Datum database) {
   set_option("default_transaction_deferrable", "off");
   set_option("search_path", "pg_catalog, pg_temp");
   set_option("statement_timeout", "0");
+#if PG_VERSION_NUM >= 170000
+  set_option("transaction_timeout", "0");
+#endif
   set_option("lock_timeout", kLockTimeout);
   const MemoryContext context = AllocSetContextCreate(TopMemoryContext, "batmap merges", ALLOCSET_DEFAULT_SIZES);
   MemoryContextSwitchTo(context);

@@ -74,6 +74,7 @@ char* value_of(const char* statement, const char* first, const char* second = nu
 void try_statement(const char* text) {
   const MemoryContext caller = CurrentMemoryContext;
   const ResourceOwner owner = CurrentResourceOwner;
+  const uint32 held = InterruptHoldoffCount;  // an error sets it to 0
   BeginInternalSubTransaction(nullptr);
   MemoryContextSwitchTo(caller);
   PG_TRY();
@@ -88,6 +89,7 @@ void try_statement(const char* text) {
     MemoryContextSwitchTo(caller);
     FlushErrorState();
     RollbackAndReleaseCurrentSubTransaction();
+    InterruptHoldoffCount = held;
   }
   PG_END_TRY();
   MemoryContextSwitchTo(caller);

@@ -47,6 +47,7 @@ extern "C" {
 #endif
 #include "commands/defrem.h"
 #include "commands/extension.h"
+#include "commands/tablecmds.h"
 #include "commands/trigger.h"
 #include "commands/vacuum.h"
 #include "common/base64.h"

@@ -480,4 +480,13 @@ inline GinBtreeStack* begin_posting_tree(GinBtree tree, Relation index, BlockNum
 #endif
 }
 
+/// Empties relations that the caller has locked and may truncate.
+inline void truncate_relations(List* relations, List* oids) {
+#if PG_VERSION_NUM >= 160000
+  ExecuteTruncateGuts(relations, oids, NIL, DROP_RESTRICT, false, false);
+#else
+  ExecuteTruncateGuts(relations, oids, NIL, DROP_RESTRICT, false);
+#endif
+}
+
 }  // namespace batmap::pg

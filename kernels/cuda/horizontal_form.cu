@@ -189,13 +189,17 @@ class HorizontalForm final : public PairForm {
       };
       with_scratch(lane, sort, "sorting occurrences");
     }
-    check(cudaMemcpyAsync(supports, counted.data(), counted.bytes(), cudaMemcpyDeviceToHost, stream), "reading supports");
+    // Another process may be able to write to `supports`: what sizes depend on is read from memory of this one.
+    std::vector<uint32_t> own(items_);
+    check(cudaMemcpyAsync(own.data(), counted.data(), own.size() * sizeof(uint32_t), cudaMemcpyDeviceToHost, stream),
+          "reading supports");
     lane.wait();
+    std::copy(own.begin(), own.end(), supports);
     tails_begin_.resize(size_t{items_} + 1);
     uint32_t begin = 0;
     for (uint32_t item = 0; item < items_; ++item) {
       tails_begin_[item] = begin;
-      begin += supports[item];
+      begin += own[item];
     }
     tails_begin_[items_] = begin;
     const uint32_t tails = tails_begin_[leading_];

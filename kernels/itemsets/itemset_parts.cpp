@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/poll.h"
 #include "core/polled.h"
 #include "core/stopwatch.h"
 #include "itemsets/counts/candidate_counter.h"
@@ -147,7 +148,7 @@ RunRecord count_itemsets_of_part(const RowLog& rows, const std::byte* candidates
   RunRecord record;
   record.answers = AnswerKind::kItemsets;
   record.method = "candidates";
-  const Buffer<int64_t> items = itemset_counts_items(candidates, *options.memory);
+  const Buffer<int64_t> items = itemset_counts_items(candidates, options);
   // Rows in memory are one part, which is coded once.
   std::optional<RowParts> parts;
   std::optional<EncodedRelation> whole;
@@ -178,10 +179,11 @@ RunRecord count_itemsets_of_part(const RowLog& rows, const std::byte* candidates
                                 items.begin())] = rank;
   ItemsetSorter sorter(options);
   std::vector<uint32_t> path;
-  uint64_t nodes_seen = 0;
+  Poll poll(options.cancel);
   for (ItemsetCountsNodes nodes(candidates); nodes.next();) {
-    if (++nodes_seen % 65536 == 0) options.cancel.throw_if_requested();
+    poll.after(8);
     if (nodes.count() == 0) continue;
+    poll.after(8 * uint64_t{nodes.length()});
     path.clear();
     for (const uint32_t index : nodes.path()) path.push_back(rank_of[index]);
     if (std::ranges::find(path, kNone) != path.end()) path.clear();  // counted as the empty itemset: not at all
@@ -210,6 +212,7 @@ RunRecord count_itemsets_of_part(const RowLog& rows, const std::byte* candidates
   size_t index = 0;
   ItemsetSorter occurring(options);  // sorted already
   for (ItemsetCountsNodes nodes(candidates); nodes.next();) {
+    poll.after(8);
     if (nodes.count() == 0) continue;
     const uint32_t node = node_of[index++];
     if (node != kNone && counts[node] > 0) occurring.add(nodes.path(), counts[node]);

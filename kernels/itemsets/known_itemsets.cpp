@@ -20,7 +20,7 @@ KnownItemsets known_itemsets(const std::byte* counts, const ItemsetQuery& query,
                 "The counts can be added up, but no questions can be put to them.");
   known.transactions = header.total;
   known.items = header.items;
-  const Buffer<int64_t> items = itemset_counts_items(counts, *options.memory);
+  const Buffer<int64_t> items = itemset_counts_items(counts, options);
   using Values = std::unordered_set<int64_t>;
   const Values included = query.include ? Values(query.include->begin(), query.include->end()) : Values();
   const Values excluded = query.exclude ? Values(query.exclude->begin(), query.exclude->end()) : Values();

@@ -176,6 +176,7 @@ double ListedSets::expected_cpu_ms() const {
   uint32_t large = kNoSet;
   double bytes = 0;
   for (size_t k = 0; k < size_; ++k) {
+    if (k % kEntriesATask == 0) options_.cancel.throw_if_requested();
     if (entries_[k].large != large) {
       large = entries_[k].large;
       bytes = compared_bytes(sets_[order_[large]], width_);

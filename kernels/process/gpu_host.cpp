@@ -683,8 +683,11 @@ void Host::call_pairs(Channel& channel, const Request& request, Arrays arrays, R
       const uint64_t width = request.args[1];
       const uint64_t stashed = request.args[2];
       require(is_of_sets && !job->is_built && !job->has_sets && sets == about.items && width <= uint64_t{kMaxWidth}, "sets");
-      const auto* const cardinality = arrays.next<uint64_t>(sets);
-      const auto* const stash_begin = arrays.next<uint32_t>(sets + 1);
+      // The session can still write to what it sent: sizes are checked and used in memory of this process.
+      const auto* const sent_cardinality = arrays.next<uint64_t>(sets);
+      const std::vector<uint64_t> cardinality(sent_cardinality, sent_cardinality + sets);
+      const auto* const sent_begin = arrays.next<uint32_t>(sets + 1);
+      const std::vector<uint32_t> stash_begin(sent_begin, sent_begin + sets + 1);
       const auto* const stash = arrays.next<uint64_t>(stashed);
       require(stash_begin[0] == 0 && stash_begin[sets] == stashed, "stash");
       std::vector<const unsigned char*> planes(sets);
@@ -698,8 +701,9 @@ void Host::call_pairs(Channel& channel, const Request& request, Arrays arrays, R
           require(stash[k] < uint64_t{1} << width && (k == stash_begin[i] || stash[k] > stash[k - 1]), "stash");
         planes[i] = arrays.next<unsigned char>(batmap_shape(cardinality[i], static_cast<int>(width)).bytes());
       }
-      const DeviceSets given{
-          static_cast<uint32_t>(sets), static_cast<uint32_t>(width), cardinality, planes.data(), stash_begin, stash};
+      const DeviceSets given{static_cast<uint32_t>(sets), static_cast<uint32_t>(width),
+                             cardinality.data(),          planes.data(),
+                             stash_begin.data(),          stash};
       job->has_sets = true;
       reply.status = api_->add_sets(pairs, &given, &reply.why);
       return;

@@ -24,7 +24,7 @@ using Counts = std::map<std::vector<int64_t>, uint64_t>;
 Bytes exact(const GrowingBuffer<std::byte>& buffer) { return {buffer.begin(), buffer.end()}; }
 
 Counts read(const Bytes& value, MemoryMeter& meter) {
-  const Buffer<int64_t> items = itemset_counts_items(value.data(), meter);
+  const Buffer<int64_t> items = itemset_counts_items(value.data(), {.threads = 1, .memory = &meter, .cancel = {}});
   Counts counts;
   for (ItemsetCountsNodes nodes(value.data()); nodes.next();) {
     if (nodes.count() == 0) continue;
@@ -39,7 +39,7 @@ Counts read(const Bytes& value, MemoryMeter& meter) {
 
 Bytes written(const Bytes& value, const ExecutionOptions& options) {
   ItemsetCountsWriter writer(options);
-  const Buffer<int64_t> items = itemset_counts_items(value.data(), *options.memory);
+  const Buffer<int64_t> items = itemset_counts_items(value.data(), options);
   for (const int64_t item : items) writer.add_item(item);
   for (ItemsetCountsNodes nodes(value.data()); nodes.next();) writer.add_node(nodes.length(), nodes.index(), nodes.count());
   GrowingBuffer<std::byte> out(*options.memory);

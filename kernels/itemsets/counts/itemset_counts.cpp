@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/poll.h"
+#include "core/polled.h"
 #include "core/varint.h"
 
 namespace batmap {
@@ -22,10 +23,10 @@ constexpr uint32_t kMaxItems = UINT32_MAX - 1;
 
 /// The position in the sum of each item of two values, and the items of the sum.
 struct SumItems {
-  SumItems(const std::byte* x, const std::byte* y, ItemsetCountsWriter& writer, MemoryMeter& meter)
-      : of_x(meter, itemset_counts_header(x).items), of_y(meter, itemset_counts_header(y).items) {
-    const Buffer<int64_t> a = itemset_counts_items(x, meter);
-    const Buffer<int64_t> b = itemset_counts_items(y, meter);
+  SumItems(const std::byte* x, const std::byte* y, ItemsetCountsWriter& writer, const ExecutionOptions& options)
+      : of_x(*options.memory, itemset_counts_header(x).items), of_y(*options.memory, itemset_counts_header(y).items) {
+    const Buffer<int64_t> a = itemset_counts_items(x, options);
+    const Buffer<int64_t> b = itemset_counts_items(y, options);
     size_t at_a = 0;
     size_t at_b = 0;
     uint64_t index = 0;
@@ -50,7 +51,7 @@ void add_two(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& o
   if (total > kMaxTotal)
     throw Error(ErrorCode::kTooLarge, "itemset counts of more than " + std::to_string(kMaxTotal) + " transactions");
   ItemsetCountsWriter writer(options);
-  const SumItems items(x, y, writer, *options.memory);
+  const SumItems items(x, y, writer, options);
   ItemsetCountsNodes a(x);
   ItemsetCountsNodes b(y);
   bool more_a = a.next();
@@ -74,14 +75,16 @@ void add_two(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& o
 
 }  // namespace
 
-Buffer<int64_t> itemset_counts_items(const std::byte* value, MemoryMeter& meter) {
-  Buffer<int64_t> items(meter, itemset_counts_header(value).items);
+Buffer<int64_t> itemset_counts_items(const std::byte* value, const ExecutionOptions& options) {
+  Buffer<int64_t> items(*options.memory, itemset_counts_header(value).items);
   const std::byte* at = value + kItemsetCountsHeaderBytes;
-  for (size_t index = 0; index < items.size(); ++index) {
-    const uint64_t number = read_varint(at);
-    items[index] =
-        index == 0 ? unzigzag(number) : static_cast<int64_t>(static_cast<uint64_t>(items[index - 1]) + number + 1);
-  }
+  in_parts(items.size(), options.cancel, [&](size_t begin, size_t end) {
+    for (size_t index = begin; index < end; ++index) {
+      const uint64_t number = read_varint(at);
+      items[index] =
+          index == 0 ? unzigzag(number) : static_cast<int64_t>(static_cast<uint64_t>(items[index - 1]) + number + 1);
+    }
+  });
   return items;
 }
 

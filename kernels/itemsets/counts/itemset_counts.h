@@ -56,8 +56,8 @@ static_assert(sizeof(ItemsetCountsHeader) == kItemsetCountsHeaderBytes);
 
 inline ItemsetCountsHeader itemset_counts_header(const std::byte* bytes) { return header_of<ItemsetCountsHeader>(bytes); }
 
-/// The items of a finished value, ascending. @throws Error{kMemoryLimit}
-Buffer<int64_t> itemset_counts_items(const std::byte* value, MemoryMeter& meter);
+/// The items of a finished value, ascending. @throws Error{kMemoryLimit, kCancelled}
+Buffer<int64_t> itemset_counts_items(const std::byte* value, const ExecutionOptions& options);
 
 /// Iterates over the nodes of a finished value, each before those below it. Memory: 4 bytes for each item of the longest itemset.
 class ItemsetCountsNodes {

@@ -4,12 +4,11 @@
 #include <algorithm>
 
 #include "core/poll.h"
-#include "core/polled.h"
 
 namespace batmap {
 
 void ItemsetSorter::add(std::span<const uint32_t> numbers, uint64_t count) {
-  if (itemsets_.size() % 65536 == 0) options_.cancel.throw_if_requested();
+  poll_.after(16 * numbers.size() + 8);  // for the sorting, too
   uint32_t* const own = numbers_.room(numbers.size());
   std::copy(numbers.begin(), numbers.end(), own);
   std::sort(own, own + numbers.size());
@@ -18,9 +17,10 @@ void ItemsetSorter::add(std::span<const uint32_t> numbers, uint64_t count) {
 }
 
 void ItemsetSorter::sort() {
-  std::sort(itemsets_.begin(), itemsets_.end(), polled(options_.cancel, [this](const Itemset& x, const Itemset& y) {
-              return std::ranges::lexicographical_compare(numbers(x), numbers(y));
-            }));
+  std::sort(itemsets_.begin(), itemsets_.end(), [this](const Itemset& x, const Itemset& y) {
+    poll_.after(std::min(x.length, y.length) + 1);
+    return std::ranges::lexicographical_compare(numbers(x), numbers(y));
+  });
 }
 
 void merge_trees(GrowingBuffer<ItemsetStep>& tree, std::span<const ItemsetStep> steps, const ExecutionOptions& options) {

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "core/options.h"
+#include "core/poll.h"
 #include "itemsets/answers/itemset_sink.h"
 
 namespace batmap {
@@ -15,7 +16,7 @@ namespace batmap {
 class ItemsetSorter {
  public:
   explicit ItemsetSorter(const ExecutionOptions& options)
-      : options_(options), numbers_(*options.memory), itemsets_(*options.memory) {}
+      : options_(options), poll_(options.cancel), numbers_(*options.memory), itemsets_(*options.memory) {}
 
   /// All: @throws Error{kTooLarge, kMemoryLimit, kCancelled}
   /// @param numbers  of the items, in any order, each once
@@ -29,9 +30,11 @@ class ItemsetSorter {
   static constexpr size_t kNone = SIZE_MAX;
   template <typename Visit>
   void visit(Visit visit) const {
+    Poll poll(options_.cancel);
     std::span<const uint32_t> before;
     for (const Itemset& itemset : itemsets_.span()) {
       const std::span<const uint32_t> path = numbers(itemset);
+      poll.after(path.size() + 1);
       size_t common = 0;
       while (common < before.size() && common < path.size() && before[common] == path[common]) ++common;
       for (size_t at = common; at < path.size(); ++at)
@@ -53,6 +56,7 @@ class ItemsetSorter {
   }
 
   const ExecutionOptions& options_;
+  Poll poll_;
   GrowingBuffer<uint32_t> numbers_;
   GrowingBuffer<Itemset> itemsets_;
 };

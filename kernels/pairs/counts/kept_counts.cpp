@@ -298,7 +298,7 @@ class KeptCountsOf final : public KeptCounts {
       for (; old < keys_.size() && keys_[old] < key; ++old) keys.push_back(keys_[old]), supports.push_back(supports_[old]);
       const bool known = old < keys_.size() && keys_[old] == key;
       keys.push_back(key);
-      supports.push_back((known ? supports_[old] : 0) + sign * static_cast<int64_t>(items.support()));
+      supports.push_back(sum_of(known ? supports_[old] : 0, sign * static_cast<int64_t>(items.support())));
       old += known;
     }
     for (; old < keys_.size(); ++old) keys.push_back(keys_[old]), supports.push_back(supports_[old]);

@@ -22,7 +22,10 @@ class CandidateItems {
  public:
   CandidateItems(const std::byte* value, const ExecutionOptions& options)
       : values_(*options.memory, pair_counts_header(value).items), supports_(*options.memory, values_.size(), Fill::kZero) {
-    for (PairCountsItems items(value); items.next();) values_[items.index()] = items.item();
+    for (PairCountsItems items(value); items.next();) {
+      if (items.index() % kPolled == 0) options.cancel.throw_if_requested();
+      values_[items.index()] = items.item();
+    }
   }
 
   std::span<const int64_t> values() const { return values_.span(); }
@@ -93,6 +96,7 @@ void count_candidates(PairRun& run, const std::byte* candidates, CandidateItems&
   Buffer<uint32_t> index_in_result(*options.memory, items.values().size());
   uint32_t found = 0;
   for (uint32_t index = 0; index < index_in_result.size(); ++index) {
+    if (index % kPolled == 0) options.cancel.throw_if_requested();
     index_in_result[index] = found;
     found += items.support(index) > 0;
   }

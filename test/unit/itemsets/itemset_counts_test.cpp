@@ -9,10 +9,12 @@
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
+#include "itemsets/counts/itemset_sorter.h"
 #include "test/unit/shared/failing_run.h"
 #include "test/unit/shared/shapes.h"
 
@@ -81,7 +83,7 @@ ItemsetCountMap read_counts(const CountBytes& bytes) {
   const ItemsetCountsHeader header = itemset_counts_header(bytes.data());
   EXPECT_EQ(header.bytes, bytes.size());
   EXPECT_EQ(header.behind, 0u);
-  const Buffer<int64_t> items = itemset_counts_items(bytes.data(), meter);
+  const Buffer<int64_t> items = itemset_counts_items(bytes.data(), {.threads = 1, .memory = &meter, .cancel = {}});
   ItemsetCountMap map;
   map.total = header.total;
   for (ItemsetCountsNodes nodes(bytes.data()); nodes.next();) {
@@ -296,6 +298,33 @@ TEST(ItemsetCounts, BytesAreThoseOfTheGoldenFile) {
     found += digits;
   }
   EXPECT_EQ(found, expected);
+}
+
+// An itemset may have 65,535 items, so work is not counted by itemsets.
+TEST(ItemsetCounts, LongItemsetsAreSortedWithManyPolls) {
+  constexpr int64_t kEnough = int64_t{1} << 40;
+  MemoryMeter meter;
+  Countdown countdown{{kEnough}};
+  const ExecutionOptions options{.threads = 1, .memory = &meter, .cancel = countdown.token()};
+  const auto polls = [&] {
+    const int64_t seen = kEnough - countdown.left;
+    countdown.left = kEnough;
+    return seen;
+  };
+  ItemsetSorter sorter(options);
+  std::vector<uint32_t> numbers(60000);
+  std::iota(numbers.begin(), numbers.end(), 0u);
+  for (uint32_t leaf = 0; leaf < 100; ++leaf) {
+    numbers.back() = 100000 - leaf;
+    sorter.add(numbers, 1);
+  }
+  EXPECT_GE(polls(), 100);
+  sorter.sort();
+  EXPECT_GT(polls(), 200);
+  size_t nodes = 0;
+  sorter.visit([&](uint32_t, uint32_t, uint64_t, size_t) { ++nodes; });
+  EXPECT_EQ(nodes, 59999u + 100u);
+  EXPECT_GE(polls(), 50);
 }
 
 TEST(ItemsetCounts, CancelledAndOutOfMemory) {
