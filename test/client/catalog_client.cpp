@@ -39,7 +39,7 @@ constexpr int kTries = 3;
 constexpr double kEarliestMs = 4;  // of a cancel; drawn evenly on a logarithmic scale
 constexpr double kLatestMs = 120;
 constexpr double kGridLatestMs = 300;
-constexpr long kMemoryMarginKb = 96 * 1024;  // caches of the server, and what malloc keeps
+constexpr long kMemoryMarginKb = 48 * 1024;  // caches of the server
 
 constexpr int64_t kCounts[] = {0,
                                1,
