@@ -26,8 +26,9 @@ constexpr size_t kEntriesAPoll = 64;
 // Rows of the list for each set from which on preparing a compact set pays: 60 ns an element against the 2 that a comparison
 // saves (bench/set_bench.cpp).
 constexpr size_t kPreparedPays = 32;
-// Nanoseconds of one thread: bench/set_bench.cpp.
-constexpr double kListedByte = 0.02;
+// Nanoseconds of one thread. Comparison and preparation: bench/set_bench.cpp. A byte, read by 16 threads at once:
+// bench/gpu/lists.sql (4.1 s for ten million pairs of sets of 10,000 elements, bench/results/2026-11-24-h100-process.md).
+constexpr double kListedByte = 0.05;
 constexpr double kListedComparison = 60;
 constexpr double kListedPreparation = 60;
 
