@@ -252,8 +252,9 @@ TEST(Rules, MemoryStaysInTheBudget) {
   }
 }
 
-// The rules that `query` gives before its time is up, which it must be.
-uint64_t rules_in_time(const PackedRows& packed, const RuleQuery& query, int threads) {
+// How many rules `query` gives before its time is up, which it must be.
+uint64_t rules_in_time(const PackedRows& packed, RuleQuery query, int threads, int64_t timeout_ms) {
+  query.timeout_ms = timeout_ms;
   MemoryMeter meter;
   RuleRun run(packed.chunks(), {}, query, {.threads = threads, .memory = &meter, .cancel = {}});
   RuleBatch batch(meter);
@@ -278,14 +279,14 @@ TEST(Rules, StopWhenTimeIsUp) {
       RuleQuery query;
       query.itemsets.min_count = 2;
       query.max_rhs = 40;
-      query.timeout_ms = 100;
       if (best) query.top_k = 10;
       const bool rules_due = items == 16 && !best;
-      uint64_t rows = rules_in_time(packed, query, threads);
+      int64_t timeout_ms = 100;
+      uint64_t rows = rules_in_time(packed, query, threads, timeout_ms);
       // A busy machine needs longer for the itemsets; no machine needs a minute.
-      while (rules_due && rows == 0 && query.timeout_ms < 60'000) {
-        query.timeout_ms *= 2;
-        rows = rules_in_time(packed, query, threads);
+      while (rules_due && rows == 0 && timeout_ms < 60'000) {
+        timeout_ms *= 2;
+        rows = rules_in_time(packed, query, threads, timeout_ms);
       }
       EXPECT_EQ(rows > 0, rules_due) << items;
     }
