@@ -71,12 +71,13 @@ SELECT id, s, s <%> '{1,2,3,4,5,6,7,8,9,10}' AS distance FROM sets ORDER BY s <%
 
 -- every row once, in the order of the distances, with and without a condition
 CREATE FUNCTION pg_temp.wrong(condition text, from_table text DEFAULT 'sets', k int DEFAULT NULL) RETURNS TABLE (query int, reason text) LANGUAGE plpgsql AS $$
-DECLARE r record; by_index float8[]; by_sort float8[]; ids int; used boolean; line text; BEGIN
+DECLARE r record; by_index float8[]; by_sort float8[]; found int[]; ids int; used boolean; line text; BEGIN
     FOR r IN SELECT * FROM queries ORDER BY n LOOP
         used := false;
         FOR line IN EXECUTE format('EXPLAIN SELECT id FROM %s WHERE %s ORDER BY s <%%> %L::batmap', from_table, condition, r.q) LOOP used := used OR line ~ 'BatmapNearest'; END LOOP;
         IF NOT used AND r.q IS NOT NULL THEN RETURN QUERY SELECT r.n, 'not by the node'; END IF;
-        EXECUTE format('SELECT array_agg(d), count(DISTINCT id) FROM (SELECT id, s <%%> $1 AS d FROM %s WHERE %s ORDER BY s <%%> $1 LIMIT %s) v', from_table, condition, coalesce(k::text, 'ALL')) USING r.q INTO by_index, ids;
+        EXECUTE format('SELECT array_agg(d), array_agg(id) FROM (SELECT id, s <%%> $1 AS d FROM %s WHERE %s ORDER BY s <%%> $1 LIMIT %s) v', from_table, condition, coalesce(k::text, 'ALL')) USING r.q INTO by_index, found;
+        ids := (SELECT count(DISTINCT id) FROM unnest(found) id);
         SET LOCAL batmap.enable_nearest = off;
         EXECUTE format('SELECT array_agg(d) FROM (SELECT s <%%> $1 AS d FROM %s WHERE %s ORDER BY s <%%> $1 LIMIT %s) v', from_table, condition, coalesce(k::text, 'ALL')) USING r.q INTO by_sort;
         SET LOCAL batmap.enable_nearest = on;

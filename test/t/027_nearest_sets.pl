@@ -28,14 +28,15 @@ $node->safe_psql('postgres', qq{
     ANALYZE sets;
     -- Compares the distances of both plans. The rows may differ where distances are equal, so each row is looked up.
     CREATE FUNCTION differs(query batmap, condition text, k int) RETURNS text LANGUAGE plpgsql AS \$f\$
-    DECLARE by_index float8[]; by_scan float8[]; ids int; uses boolean := false; line text;
+    DECLARE by_index float8[]; by_scan float8[]; found int[]; ids int; uses boolean := false; line text;
         statement text := format('FROM (SELECT id, s <%%> \$1 AS d FROM sets WHERE %s ORDER BY s <%%> \$1 LIMIT %s) v', condition, k);
     BEGIN
         SET LOCAL enable_seqscan = off;
         FOR line IN EXECUTE format('EXPLAIN SELECT id FROM sets WHERE %s ORDER BY s <%%> %L::batmap LIMIT %s', condition, query, k) LOOP
             uses := uses OR line ~ 'BatmapNearest';
         END LOOP;
-        EXECUTE 'SELECT array_agg(d), count(DISTINCT id) ' || statement USING query INTO by_index, ids;
+        EXECUTE 'SELECT array_agg(d), array_agg(id) ' || statement USING query INTO by_index, found;
+        ids := (SELECT count(DISTINCT id) FROM unnest(found) id);
         SET LOCAL enable_seqscan = on; SET LOCAL batmap.enable_nearest = off;
         EXECUTE 'SELECT array_agg(d) ' || statement USING query INTO by_scan;
         SET LOCAL batmap.enable_nearest = on;
