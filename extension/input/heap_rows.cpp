@@ -111,6 +111,12 @@ struct TupleDecoder {
         min_columns(from.min_columns),
         factors(to) {}
 
+  /// Is everything there that is read?
+  pg_attribute_always_inline bool is_usual(const HeapTupleHeaderData* header, size_t bytes) const {
+    return HeapTupleHeaderGetNatts(header) >= min_columns &&
+           ((header->t_infomask & HEAP_HASNULL) == 0 || all_present(header, bytes));
+  }
+
   /// Are the NULLs of a tuple in other columns only?
   pg_attribute_always_inline bool all_present(const HeapTupleHeaderData* header, size_t bytes) const {
     const int last = rows.present_bytes - 1;
@@ -127,8 +133,7 @@ struct TupleDecoder {
     // Nothing outside the page is read, whatever is in it. A full scan by the server does not look.
     if (start + bytes > BLCKSZ || bytes < SizeofHeapTupleHeader) [[unlikely]]
       report_damage(scan, at);
-    if (HeapTupleHeaderGetNatts(header) >= min_columns &&
-        ((header->t_infomask & HEAP_HASNULL) == 0 || all_present(header, bytes))) [[likely]] {
+    if (is_usual(header, bytes)) [[likely]] {
       if (header->t_hoff + min_bytes > bytes) [[unlikely]]
         report_damage(scan, at);
       const char* const data = reinterpret_cast<const char*>(header) + header->t_hoff;
@@ -145,6 +150,65 @@ struct TupleDecoder {
     left_out += end == out;
     if constexpr (kFactors) factors += (end - out) * rows.factor_count;
     return end;
+  }
+
+  /// The part of a header that says where the values are: t_infomask2, t_infomask, t_hoff and the first byte of t_bits.
+  static uint64_t shape_of(const void* tuple) {
+    uint64_t shape;
+    static_assert(offsetof(HeapTupleHeaderData, t_bits) == kShapeOffset + sizeof shape - 1);
+    memcpy(&shape, static_cast<const char*>(tuple) + kShapeOffset, sizeof shape);
+    return shape;
+  }
+  static constexpr size_t kShapeOffset = offsetof(HeapTupleHeaderData, t_infomask2) - 2;
+
+  /// A line pointer as a number: offset, flags and length, the lowest bits first.
+  static uint32_t line_bits(const ItemIdData& line) {
+    uint32_t bits;
+    static_assert(sizeof line == sizeof bits);
+    memcpy(&bits, &line, sizeof bits);
+    return bits;
+  }
+  static constexpr uint32_t kOffsetBits = 0x7fff;
+
+  /// The bits of a shape that all tuples of a page must have in common, so that all can be read as the first one is.
+  uint64_t shape_mask(bool has_nulls) const {
+    HeapTupleHeaderData mask{};
+    mask.t_infomask2 = HEAP_NATTS_MASK;
+    mask.t_infomask = HEAP_HASNULL;
+    mask.t_hoff = UINT8_MAX;
+    return shape_of(&mask) | (has_nulls ? uint64_t{rows.present_mask} << 56 : 0);
+  }
+
+  /// Decodes all tuples of a page without a branch for each, if all have one length and one shape. The page is all-visible.
+  /// @return nullptr: they have not, and nothing is decoded
+  TidItem* decode_alike(int lines, TidItem* out) const {
+    const ItemIdData* const line = PageGetItemId(page, FirstOffsetNumber);
+    const size_t bytes = line[0].lp_len;
+    if (lines == 0 || !ItemIdIsNormal(line) || bytes < kShapeOffset + sizeof(uint64_t) || line[0].lp_off + bytes > BLCKSZ)
+      return nullptr;
+    const auto* const header = reinterpret_cast<const HeapTupleHeaderData*>(page + line[0].lp_off);
+    const bool has_nulls = (header->t_infomask & HEAP_HASNULL) != 0;
+    if (!is_usual(header, bytes) || header->t_hoff + min_bytes > bytes) return nullptr;
+    if (has_nulls && rows.present_bytes > 1) return nullptr;  // not all of them are in the shape
+
+    const size_t last_start = BLCKSZ - bytes;
+    const size_t tid_at = header->t_hoff + tid_offset;
+    const size_t item_at = header->t_hoff + item_offset;
+    const uint32_t first_line = line_bits(line[0]);
+    const uint64_t first_shape = shape_of(header);
+    uint32_t unlike_lines = 0;
+    uint64_t unlike_shapes = 0;
+    size_t last = 0;
+    for (int k = 0; k < lines; ++k) {
+      const size_t start = line_bits(line[k]) & kOffsetBits;
+      const char* const tuple = page + Min(start, last_start);  // what is read lies in the page, whatever is in it
+      last = Max(last, start);
+      unlike_lines |= line_bits(line[k]) ^ first_line;
+      unlike_shapes |= shape_of(tuple) ^ first_shape;
+      out[k] = {load<Tid>(tuple + tid_at), load<Item>(tuple + item_at)};
+    }
+    const bool alike = (unlike_lines & ~kOffsetBits) == 0 && (unlike_shapes & shape_mask(has_nulls)) == 0;
+    return alike && last <= last_start ? out + lines : nullptr;
   }
 };
 
@@ -181,16 +245,21 @@ TidItem* decode_page(const HeapRows& rows, HeapScanDesc scan, TidItem* out, int6
   TupleDecoder<Tid, Item, kFactors> decoder(rows, scan, factors);
   const TidItem* const begin = out;
   check_snapshot_age(snapshot, table, decoder.page);
+  const int lines = PageGetMaxOffsetNumber(decoder.page);
+  if (lines > static_cast<int>(MaxHeapTuplesPerPage)) report_damage(scan, static_cast<OffsetNumber>(lines));
   // As in the server, the flag of the page is not trusted on a standby.
   const bool all_visible = PageIsAllVisible(decoder.page) && !snapshot->takenDuringRecovery;
   const bool serializable = CheckForSerializableConflictOutNeeded(table, snapshot);
   if (all_visible && !serializable) [[likely]] {
-    const int lines = PageGetMaxOffsetNumber(decoder.page);
-    for (int line = FirstOffsetNumber; line <= lines; ++line) {
-      const auto at = static_cast<OffsetNumber>(line);
-      const ItemIdData pointer = *PageGetItemId(decoder.page, at);
-      if (ItemIdIsNormal(&pointer)) out = decoder.decode(at, pointer, out);
-    }
+    TidItem* const end = kFactors ? nullptr : decoder.decode_alike(lines, out);
+    if (end != nullptr)
+      out = end;
+    else
+      for (int line = FirstOffsetNumber; line <= lines; ++line) {
+        const auto at = static_cast<OffsetNumber>(line);
+        const ItemIdData pointer = *PageGetItemId(decoder.page, at);
+        if (ItemIdIsNormal(&pointer)) out = decoder.decode(at, pointer, out);
+      }
     LockBuffer(scan->rs_cbuf, BUFFER_LOCK_UNLOCK);
   } else {
     const int visible = list_visible(scan, decoder.page, all_visible, serializable);

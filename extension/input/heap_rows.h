@@ -1,5 +1,6 @@
 // Reads two columns of a plain sequential scan, and integers beside them, page by page from the tuples of its table: without slot,
-// projection or expression context, and without a list of the tuples where the page is all-visible. That takes
+// projection or expression context, and without a list of the tuples where the page is all-visible, nor a branch for
+// each of them where all have one length and one form of header. That takes
 // a quarter of the time of sum(tid), sum(item) (bench/sql/run.sh, part scan). The scan node stays in the plan
 // and keeps its scan, and parallel workers share that scan as usual. Pages are pinned, pruned and locked as in
 // the server's own scan. A tuple may have NULLs behind the columns that are read. Virtual

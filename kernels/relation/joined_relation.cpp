@@ -2,6 +2,7 @@
 #include "relation/joined_relation.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <optional>
 
@@ -36,6 +37,51 @@ class Bits {
 
  private:
   Buffer<uint64_t> words_;
+};
+
+/// With more tids than this, the arrays by tid that grouping writes do not fit into a cache: the shape `sparse` of
+/// bench/join_shapes.h gains, and `middle` does not.
+constexpr uint64_t kTidsInCache = uint64_t{1} << 18;
+
+/// Puts the rows of many tids into a log so that a chunk has tids of one range: grouping then takes range by range, on
+/// several threads and in their caches (tid_parts.h). Rows of few tids go into the log as they come.
+class RowDealer {
+ public:
+  /// @param tids  the codes that rows can have are below this
+  RowDealer(RowLog& log, uint64_t tids, MemoryMeter& meter)
+      : log_(log),
+        shift_(tids > kTidsInCache ? static_cast<int>(std::bit_width(tids - 1)) - kRangeBits : kNoShift),
+        rows_(meter, shift_ == kNoShift ? 0 : kRanges * kChunkRows) {}
+
+  void append(int64_t tids_before, uint32_t tid, int64_t item) {
+    if (shift_ == kNoShift) {
+      log_.append(tids_before + tid, item);
+      return;
+    }
+    const size_t range = tid >> shift_;
+    rows_[range * kChunkRows + count_[range]] = {tids_before + tid, item};
+    if (++count_[range] == kChunkRows) pass_on(range);
+  }
+  /// After the last row.
+  void finish() {
+    if (shift_ == kNoShift) return;
+    for (size_t range = 0; range < kRanges; ++range) pass_on(range);
+  }
+
+ private:
+  static constexpr int kRangeBits = 4;
+  static constexpr size_t kRanges = size_t{1} << kRangeBits;
+  static constexpr int kNoShift = -1;
+
+  void pass_on(size_t range) {
+    log_.append_rows(rows_.span().subspan(range * kChunkRows, count_[range]));
+    count_[range] = 0;
+  }
+
+  RowLog& log_;
+  int shift_;
+  Buffer<TidItem> rows_;  // [ranges][kChunkRows]
+  uint32_t count_[kRanges] = {};
 };
 
 /// Calls visit(decoded b, decoded item) for every row of the chunks.
@@ -142,16 +188,17 @@ class Join {
     });
     joined_.left_items = static_cast<uint32_t>(left_items_.size());
     Bits in_both(meter, tids.size());
+    RowDealer dealer(joined_.log, tids.size(), meter);
     visit_rows(right, tids, right_items_, options_, [&](uint64_t tid, uint64_t item) {
       const uint32_t code = find(tids, tid);
       if (tids.direct() ? !in_left[code] : code == KeyCodes::kNone) return;
       in_both.set(code);
-      joined_.log.append(tids_before_ + code, int64_t{joined_.left_items} + insert(right_items_, item));
+      dealer.append(tids_before_, code, int64_t{joined_.left_items} + insert(right_items_, item));
     });
     visit_rows(left, tids, left_items_, options_, [&](uint64_t tid, uint64_t item) {
-      if (const uint32_t code = find(tids, tid); in_both[code])
-        joined_.log.append(tids_before_ + code, find(left_items_, item));
+      if (const uint32_t code = find(tids, tid); in_both[code]) dealer.append(tids_before_, code, find(left_items_, item));
     });
+    dealer.finish();
     tids_before_ += static_cast<int64_t>(tids.size());
   }
 

@@ -3,8 +3,9 @@
 // Source: ours; to see join-project as a rectangle of pair support follows Amossen & Pagh 2011, section I.
 //
 // Cost: two passes over R (three if R is in files and its items are hashed) and one over S; 3 to 6 bytes for each
-// row that is kept, and 12 for each code of an a or c. Sides in files are joined partition by partition: partitions
-// with the same number have the same b. Rows whose b is on one side only are dropped; duplicates stay in.
+// row that is kept, and 12 for each code of an a or c. If there are many b, their rows are dealt out to chunks by ranges
+// of b, through 1 MiB. Sides in files are joined partition by partition: partitions with the same number have the same b.
+// Rows whose b is on one side only are dropped; duplicates stay in.
 #pragma once
 
 #include <cstdint>

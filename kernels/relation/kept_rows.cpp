@@ -7,12 +7,8 @@
 
 namespace batmap {
 
-namespace {
-constexpr uint64_t kRowsAnOffset = 16;
-}  // namespace
-
-size_t RowOffsets::max_parts(const KeptItems& kept) {
-  return std::max<uint64_t>(kept.occurrences / kRowsAnOffset / std::max(kept.size, 1u), 1);
+size_t RowOffsets::max_parts(const KeptItems& kept, uint64_t rows_an_offset) {
+  return std::max<uint64_t>(kept.occurrences / rows_an_offset / std::max(kept.size, 1u), 1);
 }
 
 RowOffsets::RowOffsets(const TidParts& parts, const KeptItems& kept, const ExecutionOptions& options)

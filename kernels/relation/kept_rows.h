@@ -41,8 +41,8 @@ class RowOffsets {
   /// @throws Error{kMemoryLimit, kCancelled}, std::bad_alloc
   RowOffsets(const TidParts& parts, const KeptItems& kept, const ExecutionOptions& options);
 
-  /// The largest number of parts for which the offsets take at most a quarter of a byte a row.
-  static size_t max_parts(const KeptItems& kept);
+  /// The largest number of parts for which there are so many rows for each offset, which has four bytes.
+  static size_t max_parts(const KeptItems& kept, uint64_t rows_an_offset = 16);
 
   /// [items] where the rows of each item begin in this part, by rank; may be written to. of_part(number
   /// of parts) has the ends.

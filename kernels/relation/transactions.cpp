@@ -17,6 +17,7 @@ namespace {
 
 constexpr uint64_t kRowsAPoll = 1 << 16;
 constexpr uint32_t kRowsAhead = 16;       // rows between a prefetch and its use
+constexpr uint64_t kRowsAnOffset = 4;     // for parts that threads need: bench/join_shapes.h, `sparse`
 constexpr uint32_t kNoTail = UINT32_MAX;  // the length of unused tails, which remain if rows repeat
 
 template <typename Item>
@@ -156,6 +157,13 @@ void link(const TidParts& parts, RowOffsets& offsets, const KeptItems& kept, con
   out.items = linker.take_items();
 }
 
+/// Threads are worth more offsets than a cache is, if there is memory for them.
+size_t parts_for_threads(const KeptItems& kept, const ExecutionOptions& options) {
+  const uint64_t room = options.memory->available() / 8 / (std::max<uint64_t>(kept.size, 1) * sizeof(uint32_t));
+  return std::min<uint64_t>({TidParts::for_threads(kept.occurrences, options), RowOffsets::max_parts(kept, kRowsAnOffset),
+                             std::max<uint64_t>(room, 1)});
+}
+
 /// The number of rows of kept items, by tid.
 struct Lengths {
   Lengths(const EncodedRelation& relation, const KeptItems& kept_items, const ExecutionOptions& options)
@@ -258,9 +266,9 @@ Transactions link_transactions(const EncodedRelation& relation, const KeptItems&
   transactions.tails_begin[kept.size] = rows;
   transactions.tails = Buffer<Tail>(meter, rows);
 
-  const size_t in_cache = std::min<uint64_t>(kept.occurrences / kRowsInCache, TidParts::max_narrow(relation));
-  const size_t max_parts = std::max(TidParts::for_threads(kept.occurrences, options), in_cache);
-  const TidParts parts(relation, std::min(max_parts, RowOffsets::max_parts(kept)), options);
+  const size_t in_cache =
+      std::min<uint64_t>({kept.occurrences / kRowsInCache, TidParts::max_narrow(relation), RowOffsets::max_parts(kept)});
+  const TidParts parts(relation, std::max(parts_for_threads(kept, options), in_cache), options);
   RowOffsets offsets(parts, kept, options);
   if (kept.size <= 0x10000)
     link<uint16_t>(parts, offsets, kept, lengths, options, transactions);

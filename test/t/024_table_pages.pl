@@ -48,6 +48,40 @@ for my $between (0, 3, 20, 70)
         "NULLs, and $between columns between");
 }
 
+# -- Tuples that are alike on a page, and pages on which one of them is not: all are all-visible -------------------------------------
+
+my $rows = 'SELECT g / 4, g % 7, g FROM generate_series(1, 1000) g';
+for my $shape (
+    [ 'one tuple has a NULL that is read', "INSERT INTO shaped $rows; UPDATE shaped SET item = NULL WHERE qty = 500" ],
+    [ 'one tuple has a NULL behind', "INSERT INTO shaped $rows; UPDATE shaped SET qty = NULL WHERE qty = 500" ],
+    [ 'all tuples have the same NULLs behind', "INSERT INTO shaped $rows; UPDATE shaped SET qty = NULL" ],
+    [ 'all tuples have NULLs behind, one has another', "INSERT INTO shaped $rows; UPDATE shaped SET qty = NULL; ALTER TABLE shaped ADD more int; UPDATE shaped SET more = 1 WHERE tid = 9 AND item = 3" ],
+    [ 'tuples of one length have NULLs in different columns', "INSERT INTO shaped SELECT g / 4, CASE WHEN g % 50 > 0 THEN g % 7 END, CASE WHEN g % 50 = 0 THEN g END FROM generate_series(1, 1000) g" ],
+    [ 'a tuple with a NULL that is as long as the others', "ALTER TABLE shaped ADD note text; INSERT INTO shaped SELECT g / 4, CASE WHEN g % 50 > 0 THEN g % 7 END, g, repeat('x', CASE WHEN g % 50 > 0 THEN 7 ELSE 11 END) FROM generate_series(1, 1000) g" ],
+    [ 'all tuples have NULLs in a bitmap of two bytes', 'ALTER TABLE shaped ' . join(', ', map { "ADD b$_ int" } 1 .. 9) . "; INSERT INTO shaped $rows" ],
+    [ 'NULLs before the two columns', "ALTER TABLE shaped DROP item, ADD item int; INSERT INTO shaped (tid, qty, item) SELECT g / 4, CASE WHEN g <> 500 THEN g END, g % 7 FROM generate_series(1, 1000) g" ],
+    [ 'all tuples have a NULL before the item', "ALTER TABLE shaped DROP item, ADD item int; INSERT INTO shaped (tid, item) SELECT g / 4, g % 7 FROM generate_series(1, 1000) g" ],
+    [ 'a column that was dropped', "INSERT INTO shaped $rows; ALTER TABLE shaped DROP qty; INSERT INTO shaped SELECT tid + 9, item + 3 FROM shaped" ],
+    [ 'an item that some tuples lack', "INSERT INTO shaped $rows; ALTER TABLE shaped DROP item; ALTER TABLE shaped ADD item int DEFAULT 8; INSERT INTO shaped SELECT g / 4, g, g % 7 FROM generate_series(1, 1000) g" ],
+    [ 'an item that the first tuple of a page has alone', "INSERT INTO shaped VALUES (1, 1, 1), (2, 2, 2), (3, 3, 3); ALTER TABLE shaped DROP item; ALTER TABLE shaped ADD item int DEFAULT 8; UPDATE shaped SET item = 9 WHERE tid = 1; DELETE FROM shaped WHERE tid = 2; VACUUM shaped; INSERT INTO shaped SELECT 3, 1, 4 UNION ALL SELECT 3, 1, 5" ],
+    [ 'a text behind, of many lengths', "ALTER TABLE shaped ADD note text; INSERT INTO shaped SELECT g / 4, g % 7, g, repeat('x', g % 40) FROM generate_series(1, 1000) g" ],
+    [ 'a text behind, of one length, and one in another place', "ALTER TABLE shaped ADD note text; ALTER TABLE shaped ALTER note SET STORAGE EXTERNAL; INSERT INTO shaped SELECT g / 4, g % 7, g, CASE WHEN g % 100 = 0 THEN repeat('x', 3000) ELSE repeat('y', 17) END FROM generate_series(1, 1000) g" ],
+    [ 'HOT chains', "INSERT INTO shaped $rows; VACUUM shaped; UPDATE shaped SET item = item + 1 WHERE qty % 50 = 0; UPDATE shaped SET item = item + 1 WHERE qty % 100 = 0" ],
+    [ 'free line pointers in the middle', "INSERT INTO shaped $rows; CREATE INDEX ON shaped (qty); DELETE FROM shaped WHERE qty IN (1, 500, 1000)" ],
+    [ 'the first line pointers are unused', "INSERT INTO shaped $rows; DELETE FROM shaped WHERE qty < 20" ],
+    [ 'a page without a tuple', "INSERT INTO shaped $rows; DELETE FROM shaped WHERE qty < 400" ])
+{
+    my ($what, $fill) = @$shape;
+    $node->safe_psql('postgres', $_)
+        for 'DROP TABLE IF EXISTS shaped', 'CREATE TABLE shaped (tid int NOT NULL, item int, qty int) WITH (fillfactor = 60)', split(/; /, $fill), 'VACUUM shaped';
+    my $query = "SELECT string_agg(p::text, ' ' ORDER BY item_a, item_b) FROM batmap_pairs('SELECT tid, item FROM shaped', min_count => 1) p";
+    my $slots = $node->safe_psql('postgres', $query =~ s/FROM shaped/FROM shaped WHERE random() >= 0/r);
+    is($node->safe_psql('postgres', $query), $slots, "all-visible: $what");
+    is($node->safe_psql('postgres', "SELECT relallvisible = relpages AND relpages > 0 FROM pg_class WHERE relname = 'shaped'"), 't', "$what: all-visible");
+    $node->safe_psql('postgres', 'UPDATE shaped SET tid = tid WHERE tid % 5 = 0');
+    is($node->safe_psql('postgres', $query), $slots, "and after an update: $what");
+}
+
 # -- Virtual generated columns: pages hold a NULL in their place -----------------------------------------------------
 
 SKIP: {
@@ -110,6 +144,7 @@ sub put_bytes
 # The third line pointer of the first page: offset, flags, length.
 my $pointer = 24 + 2 * 4;
 my $tuple = unpack('V', bytes_at($pointer, 4)) & 0x7fff;
+my $length = unpack('V', bytes_at($pointer, 4)) >> 17;
 sub line_pointer { my ($offset, $length) = @_; return pack('V', $offset | 1 << 15 | $length << 17); }
 
 my $damaged = qr/ERROR:  XX001: tuple \(0,3\) of "baskets" is damaged/;
@@ -120,6 +155,11 @@ for my $damage (
     [ 'a tuple without its columns', $pointer, line_pointer($tuple, 28), $damaged ],
     [ 'a tuple without a factor', $pointer, line_pointer($tuple, 32), $damaged, "$only_node; $sums" ],
     [ 'a header longer than its tuple', $tuple + 22, pack('C', 248), $damaged ],
+    [ 'a first tuple that starts behind the page', $pointer - 8, line_pointer(32767, 0), qr/ERROR:  XX001: tuple \(0,1\) of "baskets" is damaged/ ],
+    [ 'a first tuple without its columns', $pointer - 8, line_pointer($tuple, 28), qr/ERROR:  XX001: tuple \(0,1\) of "baskets" is damaged/ ],
+    [ 'a tuple of the right length behind the page', $pointer, line_pointer(32760, $length), $damaged ],
+    [ 'a tuple of the right length that ends behind the page', $pointer, line_pointer(8184, $length), $damaged ],
+    [ 'more line pointers than tuples fit', 5 * 8192 + 12, pack('v', 24 + 4 * 292), qr/ERROR:  XX001: tuple \(5,292\) of "baskets" is damaged/ ],
     [ 'a page header that makes no sense', 14, pack('v', 9), qr/ERROR:  XX001: invalid page in block 0/ ])
 {
     my ($what, $offset, $bytes, $error, $query) = @$damage;
