@@ -4148,7 +4148,7 @@ CREATE VIEW batmap_kept AS
     SELECT t.tgrelid::pg_catalog.regclass AS kept_table, k.tid, k.item, k.filter, k.kept_rows, k.kept_counts, k.kept_log,
            pg_catalog.pg_table_size(k.kept_counts) AS counts_bytes, pg_catalog.pg_table_size(k.kept_log) AS log_bytes
       FROM pg_catalog.pg_trigger t CROSS JOIN LATERAL _batmap_kept_of(t.tgrelid::pg_catalog.regclass) k
-     WHERE t.tgname OPERATOR(pg_catalog.=) 'batmap_keep_rows'
+     WHERE t.tgname OPERATOR(pg_catalog.=) 'batmap_keep_rows' AND t.tgparentid OPERATOR(pg_catalog.=) 0
        AND t.tgfoid OPERATOR(pg_catalog.=) '_batmap_keep_changes'::pg_catalog.regproc;
 COMMENT ON VIEW batmap_kept IS 'the tables whose pair counts are kept';
 GRANT SELECT ON batmap_kept TO PUBLIC;
