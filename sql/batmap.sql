@@ -201,6 +201,29 @@ COMMENT ON FUNCTION batmap_pairs(regclass, name, name, int8, float8, int8[], int
 IS 'frequent pairs of two columns of a table';
 
 CREATE FUNCTION batmap_pairs(
+    query text,
+    tid text,
+    item text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    method text DEFAULT NULL,
+    device text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (item_a int8, item_b int8, support_count int8, count_a int8, count_b int8, total int8,
+    support float8, confidence float8, confidence_ba float8, lift float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_pairs_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_pairs_support;
+COMMENT ON FUNCTION batmap_pairs(text, text, text, int8, float8, int8[], int8[], int8, int4, text, int8, text, text, record)
+IS 'frequent pairs of two columns of a query';
+
+CREATE FUNCTION batmap_pairs(
     relation batmap_relation,
     min_count int8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
@@ -264,6 +287,29 @@ AS 'MODULE_PATHNAME', 'batmap_pairs_text_query' LANGUAGE C STABLE PARALLEL RESTR
     SUPPORT _batmap_pairs_support;
 COMMENT ON FUNCTION batmap_pairs_of(regclass, name, name, int8, float8, text[], text[], int8, int4, text, int8, text, text)
 IS 'frequent pairs of two columns of a table, for text items';
+
+CREATE FUNCTION batmap_pairs_of(
+    query text,
+    tid text,
+    item text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    method text DEFAULT NULL,
+    device text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (item_a text, item_b text, support_count int8, count_a int8, count_b int8, total int8,
+    support float8, confidence float8, confidence_ba float8, lift float8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_pairs_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_pairs_support;
+COMMENT ON FUNCTION batmap_pairs_of(text, text, text, int8, float8, text[], text[], int8, int4, text, int8, text, text, record)
+IS 'frequent pairs of two columns of a query, for text items';
 
 CREATE FUNCTION batmap_pairs_of(
     item_type anyelement,
@@ -378,6 +424,27 @@ COMMENT ON FUNCTION batmap_partners(regclass, name, name, int8, float8, int8[], 
 IS 'the best partners of each item in two columns of a table';
 
 CREATE FUNCTION batmap_partners(
+    query text,
+    tid text,
+    item text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    items int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL,
+    method text DEFAULT NULL,
+    device text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (item int8, partner int8, rank int8, support_count int8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_partners_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
+    SUPPORT _batmap_partners_support;
+COMMENT ON FUNCTION batmap_partners(text, text, text, int8, float8, int8[], int8[], int8, text, int8, text, text, record)
+IS 'the best partners of each item in two columns of a query';
+
+CREATE FUNCTION batmap_partners(
     relation batmap_relation,
     min_count int8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
@@ -435,6 +502,27 @@ AS 'MODULE_PATHNAME', 'batmap_partners_text_query' LANGUAGE C STABLE PARALLEL RE
     SUPPORT _batmap_partners_support;
 COMMENT ON FUNCTION batmap_partners_of(regclass, name, name, int8, float8, text[], text[], int8, text, int8, text, text)
 IS 'the best partners of each item in two columns of a table, for text items';
+
+CREATE FUNCTION batmap_partners_of(
+    query text,
+    tid text,
+    item text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    items text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL,
+    method text DEFAULT NULL,
+    device text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (item text, partner text, rank int8, support_count int8, score float8)
+AS 'MODULE_PATHNAME', 'batmap_partners_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000
+    SUPPORT _batmap_partners_support;
+COMMENT ON FUNCTION batmap_partners_of(text, text, text, int8, float8, text[], text[], int8, text, int8, text, text, record)
+IS 'the best partners of each item in two columns of a query, for text items';
 
 CREATE FUNCTION batmap_partners_of(
     item_type anyelement,
@@ -549,6 +637,31 @@ COMMENT ON FUNCTION batmap_itemsets(regclass, name, name, int8, float8, float8, 
 IS 'frequent itemsets of two columns of a table';
 
 CREATE FUNCTION batmap_itemsets(
+    query text,
+    tid text,
+    item text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    algorithm text DEFAULT 'auto',
+    device text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (itemset int8[], length int4, support_count int8, support float8, total int8)
+AS 'MODULE_PATHNAME', 'batmap_itemsets_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_itemsets_support;
+COMMENT ON FUNCTION batmap_itemsets(text, text, text, int8, float8, float8, int4, int4, text, int8[], int8[], int8, int8, interval, text, text, record)
+IS 'frequent itemsets of two columns of a query';
+
+CREATE FUNCTION batmap_itemsets(
     relation batmap_relation,
     min_count int8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
@@ -618,6 +731,31 @@ AS 'MODULE_PATHNAME', 'batmap_itemsets_text_query' LANGUAGE C STABLE PARALLEL RE
     SUPPORT _batmap_itemsets_support;
 COMMENT ON FUNCTION batmap_itemsets_of(regclass, name, name, int8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text)
 IS 'frequent itemsets of two columns of a table, for text items';
+
+CREATE FUNCTION batmap_itemsets_of(
+    query text,
+    tid text,
+    item text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    algorithm text DEFAULT 'auto',
+    device text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (itemset text[], length int4, support_count int8, support float8, total int8)
+AS 'MODULE_PATHNAME', 'batmap_itemsets_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_itemsets_support;
+COMMENT ON FUNCTION batmap_itemsets_of(text, text, text, int8, float8, float8, int4, int4, text, text[], text[], int8, int8, interval, text, text, record)
+IS 'frequent itemsets of two columns of a query, for text items';
 
 CREATE FUNCTION batmap_itemsets_of(
     item_type anyelement,
@@ -730,6 +868,26 @@ COMMENT ON FUNCTION batmap_itemset_spectrum(regclass, name, name, int8, float8, 
 IS 'number of frequent itemsets of each length and support in two columns of a table';
 
 CREATE FUNCTION batmap_itemset_spectrum(
+    query text,
+    tid text,
+    item text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_spectrum(text, text, text, int8, float8, float8, int4, int4, text, int8[], int8[], record)
+IS 'number of frequent itemsets of each length and support in two columns of a query';
+
+CREATE FUNCTION batmap_itemset_spectrum(
     relation batmap_relation,
     min_count int8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
@@ -784,6 +942,26 @@ AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_text_query' LANGUAGE C STABLE PAR
     SUPPORT _batmap_stream_support;
 COMMENT ON FUNCTION batmap_itemset_spectrum_of(regclass, name, name, int8, float8, float8, int4, int4, text, text[], text[])
 IS 'number of frequent itemsets of each length and support in two columns of a table, for text items';
+
+CREATE FUNCTION batmap_itemset_spectrum_of(
+    query text,
+    tid text,
+    item text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    target text DEFAULT 'all',
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (length int4, support_count int8, support float8, itemsets int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_spectrum_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_spectrum_of(text, text, text, int8, float8, float8, int4, int4, text, text[], text[], record)
+IS 'number of frequent itemsets of each length and support in two columns of a query, for text items';
 
 CREATE FUNCTION batmap_itemset_spectrum_of(
     item_type anyelement,
@@ -882,6 +1060,27 @@ AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_query' LANGUAGE C STABLE PARALLEL
 COMMENT ON FUNCTION batmap_itemset_estimate(regclass, name, name, int8, float8, float8, int4, int4, int8[], int8[], interval)
 IS 'number of frequent itemsets in a table: exact, or estimated if counting takes too long';
 
+CREATE FUNCTION batmap_itemset_estimate(
+    query text,
+    tid text,
+    item text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    timeout interval DEFAULT '1 second',
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_estimate(text, text, text, int8, float8, float8, int4, int4, int8[], int8[], interval, record)
+IS 'number of frequent itemsets in two columns of a query: exact, or estimated if counting takes too long';
+
 CREATE FUNCTION batmap_itemset_estimate_of(
     query text,
     min_count int8 DEFAULT NULL,
@@ -922,6 +1121,27 @@ AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_text_query' LANGUAGE C STABLE PAR
     SUPPORT _batmap_stream_support;
 COMMENT ON FUNCTION batmap_itemset_estimate_of(regclass, name, name, int8, float8, float8, int4, int4, text[], text[], interval)
 IS 'number of frequent itemsets in a table, for text items';
+
+CREATE FUNCTION batmap_itemset_estimate_of(
+    query text,
+    tid text,
+    item text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    max_support float8 DEFAULT NULL,
+    min_length int4 DEFAULT NULL,
+    max_length int4 DEFAULT NULL,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    timeout interval DEFAULT '1 second',
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    itemsets float8, standard_error float8, exact bool, transactions int8, items int8, items_kept int8, rows_kept int8)
+AS 'MODULE_PATHNAME', 'batmap_itemset_estimate_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_itemset_estimate_of(text, text, text, int8, float8, float8, int4, int4, text[], text[], interval, record)
+IS 'number of frequent itemsets in two columns of a query, for text items';
 
 CREATE FUNCTION batmap_itemset_estimate_of(
     item_type anyelement,
@@ -1009,6 +1229,36 @@ COMMENT ON FUNCTION batmap_rules(regclass, name, name, int8, float8, float8, flo
 IS 'association rules of two columns of a table';
 
 CREATE FUNCTION batmap_rules(
+    query text,
+    tid text,
+    item text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT NULL,
+    max_rhs int4 DEFAULT 1,
+    lhs_include int8[] DEFAULT NULL,
+    lhs_exclude int8[] DEFAULT NULL,
+    rhs_include int8[] DEFAULT NULL,
+    rhs_exclude int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    device text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    lhs int8[], rhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8)
+AS 'MODULE_PATHNAME', 'batmap_rules_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_rules_support;
+COMMENT ON FUNCTION batmap_rules(text, text, text, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, text, record)
+IS 'association rules of two columns of a query';
+
+CREATE FUNCTION batmap_rules(
     relation batmap_relation,
     min_count int8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
@@ -1093,6 +1343,36 @@ AS 'MODULE_PATHNAME', 'batmap_rules_text_query' LANGUAGE C STABLE PARALLEL RESTR
     SUPPORT _batmap_rules_support;
 COMMENT ON FUNCTION batmap_rules_of(regclass, name, name, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text)
 IS 'association rules of two columns of a table, for text items';
+
+CREATE FUNCTION batmap_rules_of(
+    query text,
+    tid text,
+    item text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT NULL,
+    max_rhs int4 DEFAULT 1,
+    lhs_include text[] DEFAULT NULL,
+    lhs_exclude text[] DEFAULT NULL,
+    rhs_include text[] DEFAULT NULL,
+    rhs_exclude text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    measure text DEFAULT 'confidence',
+    max_results int8 DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    device text DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    lhs text[], rhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    support float8, confidence float8, lift float8, leverage float8, conviction float8)
+AS 'MODULE_PATHNAME', 'batmap_rules_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 100000
+    SUPPORT _batmap_rules_support;
+COMMENT ON FUNCTION batmap_rules_of(text, text, text, int8, float8, float8, float8, int4, int4, text[], text[], text[], text[], text[], int8, text, int8, interval, text, record)
+IS 'association rules of two columns of a query, for text items';
 
 CREATE FUNCTION batmap_rules_of(
     item_type anyelement,
@@ -1233,6 +1513,30 @@ IS 'items that two columns of a table recommend for a basket, best first';
 
 CREATE FUNCTION batmap_recommend(
     basket int8[],
+    query text,
+    tid text,
+    item text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT 2,
+    include int8[] DEFAULT NULL,
+    exclude int8[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    item int8, score float8, lhs int8[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    confidence float8, lift float8)
+AS 'MODULE_PATHNAME', 'batmap_recommend_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+    SUPPORT _batmap_recommend_support;
+COMMENT ON FUNCTION batmap_recommend(int8[], text, text, text, int8, float8, float8, float8, int4, int8[], int8[], int8, text, record)
+IS 'items that two columns of a query recommend for a basket, best first';
+
+CREATE FUNCTION batmap_recommend(
+    basket int8[],
     relation batmap_relation,
     min_count int8 DEFAULT NULL,
     min_support float8 DEFAULT NULL,
@@ -1298,6 +1602,30 @@ AS 'MODULE_PATHNAME', 'batmap_recommend_text_query' LANGUAGE C STABLE PARALLEL R
     SUPPORT _batmap_recommend_support;
 COMMENT ON FUNCTION batmap_recommend_of(text[], regclass, name, name, int8, float8, float8, float8, int4, text[], text[], int8, text)
 IS 'items that two columns of a table recommend for a basket, best first, for text items';
+
+CREATE FUNCTION batmap_recommend_of(
+    basket text[],
+    query text,
+    tid text,
+    item text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    min_confidence float8 DEFAULT NULL,
+    min_lift float8 DEFAULT NULL,
+    max_lhs int4 DEFAULT 2,
+    include text[] DEFAULT NULL,
+    exclude text[] DEFAULT NULL,
+    top_k int8 DEFAULT 10,
+    measure text DEFAULT 'confidence',
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    item text, score float8, lhs text[], support_count int8, lhs_count int8, rhs_count int8, total int8,
+    confidence float8, lift float8)
+AS 'MODULE_PATHNAME', 'batmap_recommend_text_query' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10
+    SUPPORT _batmap_recommend_support;
+COMMENT ON FUNCTION batmap_recommend_of(text[], text, text, text, int8, float8, float8, float8, int4, text[], text[], int8, text, record)
+IS 'items that two columns of a query recommend for a basket, best first, for text items';
 
 CREATE FUNCTION batmap_recommend_of(
     item_type anyelement,
@@ -1397,6 +1725,22 @@ AS 'MODULE_PATHNAME', 'batmap_estimate' LANGUAGE C STABLE PARALLEL RESTRICTED CO
     SUPPORT _batmap_stream_support;
 COMMENT ON FUNCTION batmap_estimate(regclass, name, name, int8, float8)
 IS 'predicts time, memory and rows of batmap_pairs over a table for each method';
+
+CREATE FUNCTION batmap_estimate(
+    query text,
+    tid text,
+    item text,
+    min_count int8 DEFAULT NULL,
+    min_support float8 DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS TABLE (
+    method text, device text, chosen bool, milliseconds float8, bytes int8, reason text, expected_rows float8,
+    standard_error float8, rows_read int8, transactions int8, items int8, items_kept int8, pair_instances int8)
+AS 'MODULE_PATHNAME', 'batmap_estimate' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 5
+    SUPPORT _batmap_stream_support;
+COMMENT ON FUNCTION batmap_estimate(text, text, text, int8, float8, record)
+IS 'predicts time, memory and rows of batmap_pairs over two columns of a query for each method';
 
 CREATE FUNCTION batmap_explain_why(query text)
 RETURNS TABLE (block int4, relations text, taken bool, expression text, reason text, hint text)
@@ -4148,7 +4492,7 @@ CREATE VIEW batmap_kept AS
     SELECT t.tgrelid::pg_catalog.regclass AS kept_table, k.tid, k.item, k.filter, k.kept_rows, k.kept_counts, k.kept_log,
            pg_catalog.pg_table_size(k.kept_counts) AS counts_bytes, pg_catalog.pg_table_size(k.kept_log) AS log_bytes
       FROM pg_catalog.pg_trigger t CROSS JOIN LATERAL _batmap_kept_of(t.tgrelid::pg_catalog.regclass) k
-     WHERE t.tgname OPERATOR(pg_catalog.=) 'batmap_keep_rows'
+     WHERE t.tgname OPERATOR(pg_catalog.=) 'batmap_keep_rows' AND t.tgparentid OPERATOR(pg_catalog.=) 0
        AND t.tgfoid OPERATOR(pg_catalog.=) '_batmap_keep_changes'::pg_catalog.regproc;
 COMMENT ON VIEW batmap_kept IS 'the tables whose pair counts are kept';
 GRANT SELECT ON batmap_kept TO PUBLIC;

@@ -102,7 +102,9 @@ void find_queries(void* arg) {
     if (strcmp(name.parameter, kPairsQuery) == 0) continue;
     add("tid_column", [&](Datum value) { found.query.tid_column = NameStr(*DatumGetName(value)); });
     add("item_column", [&](Datum value) { found.query.item_column = NameStr(*DatumGetName(value)); });
-    found.has_columns = arguments.find("tid_column") != nullptr;
+    add("tid", [&](Datum value) { found.query.tid_column = TextDatumGetCString(value); });
+    add("item", [&](Datum value) { found.query.item_column = TextDatumGetCString(value); });
+    found.has_columns = arguments.find("tid_column") != nullptr || arguments.find("tid") != nullptr;
   }
 }
 

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/polled.h"
+#include "extension/functions/kept_partitions.h"
 #include "extension/functions/kept_setup.h"
 #include "extension/server/boundary.h"
 #include "extension/server/settings.h"
@@ -348,7 +349,10 @@ struct Stored {
 Stored read_stored_or_none(const KeptTable& kept, const Selection& selection) {
   const char* const counts = qualified_name(kept.companions.counts);
   if (selection.all) {
-    run_on_companions(kept, psprintf("SELECT part, low, counts FROM %s ORDER BY part, low", counts), true);
+    run_on_companions(kept,
+                      psprintf("SELECT part, low, counts FROM %s WHERE part IN (%d, %d) ORDER BY part, low", counts,
+                               kSupportsPart, kPairsPart),
+                      true);
   } else {
     const size_t count = selection.items->size();
     auto* const keys = static_cast<Datum*>(palloc(Max(count, 1) * sizeof(Datum)));
@@ -392,6 +396,69 @@ Stored read_stored(const KeptTable& kept, const Selection& selection) {
   return stored;
 }
 
+/// A query for the counts of the rows as they are.
+const char* recount_query(const KeptTable& kept) {
+  const char* const schema = extension_schema(kept);
+  const char* const rows = qualified_name(kept.companions.rows);
+  const char* const item = as_item("item", kept.has_texts);
+  if (is_integer_type(kept.tid_type))
+    return psprintf("SELECT %s.batmap_pair_counts_agg(tid::int8, %s) FROM %s", schema, item, rows);
+  return psprintf(
+      "SELECT %s.batmap_pair_counts_agg(tid, %s) FROM (SELECT dense_rank() OVER (ORDER BY tid) AS tid, item FROM %s "
+      "WHERE tid IS NOT NULL) q",
+      schema, item, rows);
+}
+
+/// The counts of the rows in the active snapshot; nullptr: there are none. They live as long as the SPI connection.
+struct varlena* recounted(const KeptTable& kept) {
+  run_on_companions(kept, recount_query(kept), true);
+  bool is_null;
+  const Datum value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
+  return is_null ? nullptr : counts_finished(flat_fetched(kPairCountsType, value));
+}
+
+/// The same as if they were stored, in one chunk.
+Stored recount_stored(const KeptTable& kept) {
+  Stored stored;
+  struct varlena* const counted = recounted(kept);
+  if (counted == nullptr) return stored;
+  stored.supports = counts_bytes(counted);
+  stored.chunks = static_cast<StoredChunk*>(palloc(sizeof(StoredChunk)));
+  stored.chunks[stored.count++] = {least_key(), stored.supports};
+  return stored;
+}
+
+// ---- partitions
+
+/// Are the counts in the active snapshot those of these partitions, and is the log theirs? SPI is connected, as the owner.
+bool are_counted(const KeptTable& kept, const Partitions& partitions) {
+  if (partitions.reason != nullptr || partitions.untouched != NIL) return false;
+  const char* const counts = qualified_name(kept.companions.counts);
+  run_on_companions(
+      kept,
+      psprintf("SELECT part, NULL::oid FROM %s WHERE part = %d UNION ALL "
+               "SELECT part, low::oid FROM %s WHERE part = %d UNION ALL SELECT DISTINCT NULL::int2, partition FROM %s",
+               counts, kSupportsPart, counts, kPartitionsPart, qualified_name(kept.companions.log)),
+      true);
+  check_result(kept, {INT2OID, OIDOID});
+  bool has_supports = false;
+  bool is_log_known = true;
+  List* counted = NIL;
+  for (uint64 k = 0; k < SPI_processed; ++k) {
+    Datum values[2];
+    bool nulls[2];
+    heap_deform_tuple(SPI_tuptable->vals[k], SPI_tuptable->tupdesc, values, nulls);
+    if (nulls[0])
+      is_log_known &= !nulls[1] && list_member_oid(partitions.triggers, DatumGetObjectId(values[1]));
+    else if (nulls[1])
+      has_supports = true;
+    else
+      counted = lappend_oid(counted, DatumGetObjectId(values[1]));
+  }
+  list_sort(counted, list_oid_cmp);
+  return has_supports && is_log_known && equal(counted, partitions.triggers);
+}
+
 // ---- questions
 
 enum class Answer { kFresh, kMirrored };
@@ -409,10 +476,24 @@ struct varlena* fresh_counts(const KeptTable& kept, const Selection& selection, 
   AsOwner owner(kept.owner);
   SPI_connect();
   KeptWork* const work = ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace();
-  read_change(kept, *work);
-  const Stored stored = read_stored_or_none(kept, selection);
-  Problem found = stored.supports == nullptr ? Problem::kTooOld : Problem::kNone;
+  const Partitions partitions = kept.is_partitioned ? read_partitions(kept) : Partitions();
+  bool is_counted = !kept.is_partitioned || are_counted(kept, partitions);
+  Stored stored;
+  Problem found = Problem::kNone;
+  if (is_counted) {
+    read_change(kept, *work);
+    stored = read_stored_or_none(kept, selection);
+    // Those that were locked are still there. A new one may have been read.
+    if (kept.is_partitioned) is_counted = are_same(partitions, read_partitions(kept));
+    if (is_counted && stored.supports == nullptr) found = Problem::kTooOld;
+  }
   if (found == Problem::kTooOld && !expects) raise_too_old(kept);
+  if (!is_counted && problem != nullptr) {
+    found = Problem::kMismatch;
+  } else if (!is_counted) {
+    work->rows.reset();
+    stored = recount_stored(kept);
+  }
   over_companions(name, [&] {
     if (found != Problem::kNone) return;
     try {
@@ -442,27 +523,6 @@ struct varlena* fresh_counts(const KeptTable& kept, const Selection& selection, 
   SPI_finish();
   owner.end();
   return value;
-}
-
-/// A query for the counts of the rows as they are.
-const char* recount_query(const KeptTable& kept, Oid function) {
-  const char* const schema = quote_identifier(get_namespace_name(get_func_namespace(function)));
-  const char* const rows = qualified_name(kept.companions.rows);
-  const char* const item = as_item("item", kept.has_texts);
-  if (is_integer_type(kept.tid_type))
-    return psprintf("SELECT %s.batmap_pair_counts_agg(tid::int8, %s) FROM %s", schema, item, rows);
-  return psprintf(
-      "SELECT %s.batmap_pair_counts_agg(tid, %s) FROM (SELECT dense_rank() OVER (ORDER BY tid) AS tid, item FROM %s "
-      "WHERE tid IS NOT NULL) q",
-      schema, item, rows);
-}
-
-/// The counts of the rows in the active snapshot; nullptr: there are none. They live as long as the SPI connection.
-struct varlena* recounted(const KeptTable& kept, Oid function) {
-  run_on_companions(kept, recount_query(kept, function), true);
-  bool is_null;
-  const Datum value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
-  return is_null ? nullptr : counts_finished(flat_fetched(kPairCountsType, value));
 }
 
 // ---- writing
@@ -572,6 +632,62 @@ void merge_chunks(const KeptTable& kept, const char* name, KeptWork& work) {
   MemoryContextDelete(scratch);
 }
 
+void write_no_counts(const KeptTable& kept, int16 part, const CountsKey& low, KeptWork& work) {
+  guarded([&] {
+    work.bytes.shrink(0);
+    KeptCounts::make(nullptr, {}, kept.has_texts, work.options)->write_supports(work.bytes);
+  });
+  write_counts(kept, kInsert, part, low, work.bytes.begin(), work.bytes.size());
+}
+
+/// Writes which partitions have been counted.
+void write_partitions(const KeptTable& kept, const Partitions& partitions, KeptWork& work) {
+  const ListCell* cell;
+  foreach (cell, partitions.triggers) {
+    const Oid oid = lfirst_oid(cell);
+    const CountsKey low = kept.has_texts ? CountsKey{0, psprintf("%u", oid)} : CountsKey{int64_t{oid}, {}};
+    write_no_counts(kept, kPartitionsPart, low, work);
+  }
+}
+
+[[noreturn]] void raise_new_partitions(const char* table) {
+  ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+                  errmsg("partitions of table \"%s\" were attached during the merge", table), errhint("Try again.")));
+  pg_unreachable();
+}
+
+/// Counts the rows in the active snapshot and writes the counts, where none are stored. SPI is connected, as the owner.
+void count_and_write(const KeptTable& kept, const char* name, KeptWork& work) {
+  const Partitions partitions = kept.is_partitioned ? partitions_to_keep(kept) : Partitions();
+  struct varlena* const counted = recounted(kept);
+  if (kept.is_partitioned) {
+    if (!are_same(partitions, read_partitions(kept))) raise_new_partitions(name);
+    write_partitions(kept, partitions, work);
+  }
+  if (counted == nullptr) {
+    write_no_counts(kept, kSupportsPart, least_key(), work);
+    return;
+  }
+  over_companions(name, [&] {
+    work.change.supports_after = work.change.pairs_after = counts_bytes(counted);
+    work.counts = KeptCounts::make(nullptr, work.change, kept.has_texts, work.options);
+    work.bytes.shrink(0);
+    work.counts->write_supports(work.bytes);
+    work.lows = work.counts->cuts(kPairsAPart);
+    work.lows.insert(work.lows.begin(), least_key());
+  });
+  write_counts(kept, kInsert, kSupportsPart, least_key(), work.bytes.begin(), work.bytes.size());
+  for (size_t k = 0; k < work.lows.size(); ++k) {
+    over_companions(name, [&] {
+      work.made.clear();
+      work.bytes.shrink(0);
+      work.counts->merge({work.lows[k], nullptr}, k + 1 < work.lows.size() ? &work.lows[k + 1] : nullptr, work.bytes,
+                         work.made);
+    });
+    write_made(kept, work, false);
+  }
+}
+
 /// The items of an array argument, in `context`. @return all, if it is NULL
 Selection read_selection(FunctionCallInfo fcinfo, int argument, bool texts, MemoryContext context) {
   Selection selection;
@@ -602,53 +718,94 @@ Selection read_selection(FunctionCallInfo fcinfo, int argument, bool texts, Memo
   return selection;
 }
 
+/// Deletes the rows of a companion that a snapshot sees. @return their number
+uint64 delete_rows(const KeptTable& kept, Oid companion, Snapshot snapshot) {
+  const SPIPlanPtr deletion = prepared(kept, psprintf("DELETE FROM %s", qualified_name(companion)));
+  const int status = SPI_execute_snapshot(deletion, nullptr, nullptr, snapshot, InvalidSnapshot, false, true, 0);
+  if (status < 0) elog(ERROR, "statement failed: %s", SPI_result_code_string(status));
+  return SPI_processed;
+}
+
+/// Merges the log into the counts, in the active snapshot. SPI is connected, as the owner.
+void merge_change(const KeptTable& kept, const char* name, KeptWork& work, Snapshot snapshot) {
+  if (work.log_rows == 0) return;
+  if (delete_rows(kept, kept.companions.log, snapshot) != work.log_rows)
+    elog(ERROR, "log of table \"%s\" has changed during the merge", name);
+  const Stored stored =
+      read_stored(kept, {false, ContextOwned<std::vector<CountsKey>>::reserve(CurrentMemoryContext)->emplace()});
+  over_companions(name, [&] {
+    count_change(kept, {}, work);
+    work.counts = KeptCounts::make(stored.supports, work.change, kept.has_texts, work.options);
+    work.counts->write_supports(work.bytes);
+  });
+  write_counts(kept, kUpdate, kSupportsPart, least_key(), work.bytes.begin(), work.bytes.size());
+  merge_chunks(kept, name, work);
+}
+
+/// Counts all rows again, because the stored counts are not of the partitions that there are. As for a merge, the log keeps the
+/// rows that the snapshot does not see, so nobody waits.
+uint64 merge_partitions(const KeptTable& kept, const char* name, KeptWork& work, const Partitions& partitions) {
+  if (IsolationUsesXactSnapshot())
+    ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+                    errmsg("partitions of table \"%s\" were attached, detached or truncated", name),
+                    errdetail("Their counts can be merged in a transaction with isolation level READ COMMITTED only.")));
+  make_partition_triggers(kept, partitions);
+  const Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
+  PushActiveSnapshot(snapshot);
+  const uint64 merged = delete_rows(kept, kept.companions.log, snapshot);
+  delete_rows(kept, kept.companions.counts, snapshot);
+  count_and_write(kept, name, work);
+  PopActiveSnapshot();
+  UnregisterSnapshot(snapshot);
+  return merged;
+}
+
 /// Merges the log into the counts. The lock on the view is held. @return the number of its rows
 int64 merge_log(const KeptTable& kept) {
   const char* const name = get_rel_name(kept.table);
   AsOwner owner(kept.owner);
   SPI_connect();
   tie_companions(kept.table, kept.companions);
+  KeptWork* const work = ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace();
+  const Partitions partitions = kept.is_partitioned ? read_partitions(kept) : Partitions();
   // What is merged, and what is deleted from the log, is what this snapshot sees: rows of transactions that are in
   // progress stay in the log.
   const Snapshot snapshot = RegisterSnapshot(GetTransactionSnapshot());
   PushActiveSnapshot(snapshot);
-  KeptWork* const work = ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace();
-  read_change(kept, *work);
-  if (work->log_rows > 0) {
-    const SPIPlanPtr deletion = prepared(kept, psprintf("DELETE FROM %s", qualified_name(kept.companions.log)));
-    const int status = SPI_execute_snapshot(deletion, nullptr, nullptr, snapshot, InvalidSnapshot, false, true, 0);
-    if (status < 0) elog(ERROR, "statement failed: %s", SPI_result_code_string(status));
-    if (SPI_processed != work->log_rows) elog(ERROR, "log of table \"%s\" has changed during the merge", name);
-    const Stored stored =
-        read_stored(kept, {false, ContextOwned<std::vector<CountsKey>>::reserve(CurrentMemoryContext)->emplace()});
-    over_companions(name, [&] {
-      count_change(kept, {}, *work);
-      work->counts = KeptCounts::make(stored.supports, work->change, kept.has_texts, work->options);
-      work->counts->write_supports(work->bytes);
-    });
-    write_counts(kept, kUpdate, kSupportsPart, least_key(), work->bytes.begin(), work->bytes.size());
-    merge_chunks(kept, name, *work);
+  const bool is_counted = !kept.is_partitioned || are_counted(kept, partitions);
+  if (is_counted) {
+    read_change(kept, *work);
+    if (kept.is_partitioned && !are_same(partitions, read_partitions(kept))) raise_new_partitions(name);
+    merge_change(kept, name, *work, snapshot);
   }
   PopActiveSnapshot();
   UnregisterSnapshot(snapshot);
-  const auto merged = static_cast<int64>(work->log_rows);
+  const uint64 merged = is_counted ? work->log_rows : merge_partitions(kept, name, *work, partitions);
   SPI_finish();
   owner.end();
-  return merged;
+  return static_cast<int64>(merged);
 }
 
-/// Whether the log has at least so many rows.
-bool is_log_long(const KeptTable& kept, int min_rows) {
+/// Whether the log has at least so many rows, or the counts are not of the partitions that there are.
+bool needs_merge(const KeptTable& kept, int min_rows) {
   AsOwner owner(kept.owner);
   SPI_connect();
+  const Partitions partitions = kept.is_partitioned ? read_partitions(kept) : Partitions();
   PushActiveSnapshot(GetTransactionSnapshot());
-  run_on_companions(
-      kept, psprintf("SELECT 1 FROM %s OFFSET %d LIMIT 1", qualified_name(kept.companions.log), Max(min_rows, 1) - 1), true);
-  const bool is_long = SPI_processed > 0;
+  bool needed = kept.is_partitioned && !are_counted(kept, partitions);
+  if (!needed) {
+    run_on_companions(
+        kept, psprintf("SELECT 1 FROM %s OFFSET %d LIMIT 1", qualified_name(kept.companions.log), Max(min_rows, 1) - 1),
+        true);
+    needed = SPI_processed > 0;
+  }
   PopActiveSnapshot();
+  const ListCell* cell;
+  foreach (cell, partitions.untouched)
+    needed = needed && ConditionalLockRelationOid(lfirst_oid(cell), ShareRowExclusiveLock);
   SPI_finish();
   owner.end();
-  return is_long;
+  return needed;
 }
 
 Datum kept_counts_answer(FunctionCallInfo fcinfo, bool texts) {
@@ -678,7 +835,7 @@ bool merge_if_long(Oid oid, int min_rows) {
     if (!ConditionalLockRelationOid(companion, AccessShareLock)) return false;
   const KeptTable kept = kept_table_to_change(oid);
   if (!ConditionalLockRelationOid(kept.companions.rows, ShareUpdateExclusiveLock)) return false;
-  return is_log_long(kept, min_rows) && merge_log(kept) > 0;
+  return needs_merge(kept, min_rows) && merge_log(kept) > 0;
 }
 
 struct varlena* kept_counts_or_none(Oid oid, Snapshot snapshot, const char*& why) {
@@ -708,41 +865,17 @@ struct varlena* kept_counts_or_none(Oid oid, Snapshot snapshot, const char*& why
 }
 
 void insert_no_counts(const KeptTable& kept) {
-  KeptWork* const work = ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace();
-  guarded([&] { KeptCounts::make(nullptr, {}, kept.has_texts, work->options)->write_supports(work->bytes); });
-  write_counts(kept, kInsert, kSupportsPart, least_key(), work->bytes.begin(), work->bytes.size());
+  write_no_counts(kept, kSupportsPart, least_key(), *ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace());
 }
 
-void count_kept_rows(const KeptTable& kept, Oid function) {
-  const char* const name = get_rel_name(kept.table);
+void count_kept_rows(const KeptTable& kept) {
   AsOwner owner(kept.owner);
   SPI_connect();
+  if (kept.is_partitioned) make_partition_triggers(kept, partitions_to_keep(kept));
   // The snapshot of the transaction may be older than the lock on the table.
   PushActiveSnapshot(GetLatestSnapshot());
-  KeptWork* const work = ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace();
-  struct varlena* const counted = recounted(kept, function);
+  count_and_write(kept, get_rel_name(kept.table), *ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace());
   PopActiveSnapshot();
-  if (counted == nullptr) {
-    insert_no_counts(kept);
-  } else {
-    over_companions(name, [&] {
-      work->change.supports_after = work->change.pairs_after = counts_bytes(counted);
-      work->counts = KeptCounts::make(nullptr, work->change, kept.has_texts, work->options);
-      work->counts->write_supports(work->bytes);
-      work->lows = work->counts->cuts(kPairsAPart);
-      work->lows.insert(work->lows.begin(), least_key());
-    });
-    write_counts(kept, kInsert, kSupportsPart, least_key(), work->bytes.begin(), work->bytes.size());
-    for (size_t k = 0; k < work->lows.size(); ++k) {
-      over_companions(name, [&] {
-        work->made.clear();
-        work->bytes.shrink(0);
-        work->counts->merge({work->lows[k], nullptr}, k + 1 < work->lows.size() ? &work->lows[k + 1] : nullptr, work->bytes,
-                            work->made);
-      });
-      write_made(kept, *work, false);
-    }
-  }
   SPI_finish();
   owner.end();
 }
@@ -771,7 +904,7 @@ BATMAP_FUNCTION(batmap_check_kept) {
   }
   AsOwner owner(kept.owner);
   SPI_connect();
-  struct varlena* counted = recounted(kept, fcinfo->flinfo->fn_oid);
+  struct varlena* counted = recounted(kept);
   for (struct varlena* const value : values) {
     if (counted == nullptr) {
       const PairCountsHeader header = pair_counts_header(counts_bytes(value));

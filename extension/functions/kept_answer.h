@@ -8,8 +8,7 @@
 namespace batmap::pg {
 
 /// Counts the rows of a table whose companions are new and empty. No other session may change the table.
-/// @param function  any function of the extension: the others lie in the same schema
-void count_kept_rows(const KeptTable& kept, Oid function);
+void count_kept_rows(const KeptTable& kept);
 
 /// The counts of all items of a kept table in a snapshot, in the current memory context. Rights are not checked.
 /// @param table      locked by the caller

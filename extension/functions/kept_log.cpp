@@ -3,7 +3,8 @@
 // Statement triggers read the transition tables of the statement. They write with the table access method, without a query,
 // because a query would cost several times what the insert of a row costs. Rights on the log are not needed: it is
 // the companion of the very table that the trigger fires for. Row triggers do the same where changes are replicated
-// (session_replication_role = replica), because the apply process of logical replication fires no statement triggers.
+// (session_replication_role = replica), because the apply process of logical replication fires no statement triggers; and, on the
+// partitions of a partitioned table, everywhere.
 // The filter is evaluated as the owner of the table, in a restricted context.
 #include <cstring>
 #include <initializer_list>
@@ -56,7 +57,9 @@ class Filter {
 /// Appends rows to the log, several at a time.
 class LogWriter {
  public:
-  explicit LogWriter(const KeptTable& kept) : kept_(kept), log_(table_open(kept.companions.log, RowExclusiveLock)) {}
+  /// @param partition  what stands for it in the log of a partitioned table
+  explicit LogWriter(const KeptTable& kept, Oid partition = InvalidOid)
+      : kept_(kept), partition_(partition), log_(table_open(kept.companions.log, RowExclusiveLock)) {}
 
   /// @param row  of the table, with tid and item read
   void append(TupleTableSlot* row, int16 change) {
@@ -67,6 +70,10 @@ class LogWriter {
     slot->tts_values[1] = row->tts_values[kept_.item - 1];
     slot->tts_values[2] = Int16GetDatum(change);
     slot->tts_isnull[0] = slot->tts_isnull[1] = slot->tts_isnull[2] = false;
+    if (kept_.is_partitioned) {
+      slot->tts_values[3] = ObjectIdGetDatum(partition_);
+      slot->tts_isnull[3] = false;
+    }
     ExecStoreVirtualTuple(slot);
     ExecMaterializeSlot(slot);  // the row is gone when the next one is read
     if (count_ == kBatch) flush();
@@ -92,6 +99,7 @@ class LogWriter {
   }
 
   const KeptTable& kept_;
+  Oid partition_;
   Relation log_;
   BulkInsertState bulk_ = nullptr;
   TupleTableSlot* slots_[kBatch];
@@ -174,7 +182,7 @@ void log_row(const KeptTable& kept, const TriggerData* trigger) {
   const bool is_update = TRIGGER_FIRED_BY_UPDATE(trigger->tg_event);
   const bool is_insert = TRIGGER_FIRED_BY_INSERT(trigger->tg_event);
   Filter filter(kept);
-  LogWriter log(kept);
+  LogWriter log(kept, trigger->tg_trigger->tgoid);
   log_change(kept, filter, log, is_insert ? nullptr : trigger->tg_trigslot,
              is_update   ? trigger->tg_newslot
              : is_insert ? trigger->tg_trigslot
@@ -213,9 +221,9 @@ BATMAP_FUNCTION(batmap_keep_changes) {
   const bool is_replica = SessionReplicationRole == SESSION_REPLICATION_ROLE_REPLICA;
   if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
     empty_companions(kept);
-  else if (TRIGGER_FIRED_FOR_STATEMENT(trigger->tg_event) && !is_replica)
-    log_changes(kept, trigger);
-  else if (TRIGGER_FIRED_FOR_ROW(trigger->tg_event) && is_replica)
+  else if (TRIGGER_FIRED_FOR_ROW(trigger->tg_event) && (kept.is_partitioned || is_replica))
     log_row(kept, trigger);
+  else if (TRIGGER_FIRED_FOR_STATEMENT(trigger->tg_event) && !kept.is_partitioned && !is_replica)
+    log_changes(kept, trigger);
   PG_RETURN_POINTER(nullptr);
 }

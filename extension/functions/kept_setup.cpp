@@ -44,6 +44,8 @@ void empty_companions(const KeptTable& kept) {
   List* relations = NIL;
   List* oids = NIL;
   for (const Oid companion : {kept.companions.counts, kept.companions.log}) {
+    // Sessions that have written to other partitions hold the log, and it stays right.
+    if (kept.is_partitioned && companion == kept.companions.log) continue;
     const Relation relation = table_open(companion, AccessExclusiveLock);
     if (relation->rd_rel->relowner != kept.owner) raise_renamed(get_rel_name(kept.table));
     CheckTableNotInUse(relation, "TRUNCATE");
@@ -53,7 +55,7 @@ void empty_companions(const KeptTable& kept) {
   truncate_relations(relations, oids);
   const ListCell* cell;
   foreach (cell, relations) table_close(static_cast<Relation>(lfirst(cell)), NoLock);
-  insert_no_counts(kept);
+  if (!kept.is_partitioned) insert_no_counts(kept);
   SPI_finish();
   owner.end();
 }
@@ -140,6 +142,7 @@ struct KeepCall {
 };
 
 Companions make_companions(Oid table, const KeepCall& call, bool has_texts, Oid function) {
+  const bool is_partitioned = get_rel_relkind(table) == RELKIND_PARTITIONED_TABLE;
   const char* const name = qualified_name(table);
   const char* const schema = quote_identifier(get_namespace_name(get_func_namespace(function)));
   const NewRelation rows(table, "kept_rows");
@@ -153,8 +156,8 @@ Companions make_companions(Oid table, const KeepCall& call, bool has_texts, Oid 
       counts.qualified, has_texts ? "pg_catalog.text COLLATE pg_catalog.\"C\"" : "pg_catalog.int8", schema));
   run_statement(psprintf("ALTER TABLE %s ALTER COLUMN counts SET STORAGE EXTERNAL", counts.qualified));
   const NewRelation log(table, "kept_log");
-  run_statement(psprintf("CREATE TABLE %s AS SELECT tid, item, 0::pg_catalog.int2 AS change FROM %s WITH NO DATA",
-                         log.qualified, rows.qualified));
+  run_statement(psprintf("CREATE TABLE %s AS SELECT tid, item, 0::pg_catalog.int2 AS change%s FROM %s WITH NO DATA",
+                         log.qualified, is_partitioned ? ", 0::pg_catalog.oid AS partition" : "", rows.qualified));
   run_statement(psprintf("ALTER TABLE %s REPLICA IDENTITY FULL", log.qualified));
   run_statement(psprintf("COMMENT ON VIEW %s IS 'batmap: the rows whose counts are kept'", rows.qualified));
   run_statement(psprintf("COMMENT ON TABLE %s IS 'batmap: kept counts as of the last merge'", counts.qualified));
@@ -163,24 +166,54 @@ Companions make_companions(Oid table, const KeepCall& call, bool has_texts, Oid 
     run_statement(psprintf("CREATE TRIGGER %s AFTER %s ON %s %s EXECUTE FUNCTION %s.%s()", trigger_name, event, name,
                            clauses, schema, kFunctionName));
   };
-  trigger(kInsertTrigger, "INSERT", "REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT");
-  trigger(kUpdateTrigger, "UPDATE", "REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT");
-  trigger(kDeleteTrigger, "DELETE", "REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT");
-  trigger(kTruncateTrigger, "TRUNCATE", "FOR EACH STATEMENT");
-  trigger(kAloneTrigger, "INSERT", "REFERENCING NEW TABLE AS new_rows FOR EACH ROW WHEN (false)");
+  if (!is_partitioned) {
+    trigger(kInsertTrigger, "INSERT", "REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT");
+    trigger(kUpdateTrigger, "UPDATE", "REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT");
+    trigger(kDeleteTrigger, "DELETE", "REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT");
+    trigger(kTruncateTrigger, "TRUNCATE", "FOR EACH STATEMENT");
+    trigger(kAloneTrigger, "INSERT", "REFERENCING NEW TABLE AS new_rows FOR EACH ROW WHEN (false)");
+  }
   trigger(
       kRowTrigger, "INSERT OR UPDATE OR DELETE",
       psprintf("FOR EACH ROW WHEN (%s::pg_catalog.regclass IS NOT NULL AND %s::pg_catalog.regclass IS NOT NULL AND "
                "%s::pg_catalog.regclass IS NOT NULL)",
                quote_literal_cstr(rows.qualified), quote_literal_cstr(counts.qualified), quote_literal_cstr(log.qualified)));
-  run_statement(psprintf("ALTER TABLE %s ENABLE REPLICA TRIGGER %s", name, kRowTrigger));
-  run_statement(psprintf("ALTER TABLE %s ENABLE REPLICA TRIGGER %s", name, kAloneTrigger));
-  run_statement(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", name, kTruncateTrigger));
+  const auto enable = [&](const char* when, const char* trigger_name) {
+    run_statement(psprintf("ALTER TABLE %s ENABLE %s TRIGGER %s", name, when, trigger_name));
+  };
+  enable(is_partitioned ? "ALWAYS" : "REPLICA", kRowTrigger);
+  if (!is_partitioned) {
+    enable("REPLICA", kAloneTrigger);
+    enable("ALWAYS", kTruncateTrigger);
+  }
   CommandCounterIncrement();
   const Companions companions = {rows.oid(), counts.oid(), log.oid()};
   if (!OidIsValid(companions.rows) || !OidIsValid(companions.counts) || !OidIsValid(companions.log))
     raise_renamed(get_rel_name(table));
   return companions;
+}
+
+/// Adds the triggers that batmap_keep has made to what is to be dropped. Copies of them go with them. @return how many
+int add_keep_triggers(Relation table, ObjectAddresses* objects) {
+  int triggers = 0;
+  for (int k = 0; table->trigdesc != nullptr && k < table->trigdesc->numtriggers; ++k) {
+    const Trigger& trigger = table->trigdesc->triggers[k];
+    const ObjectAddress address = {TriggerRelationId, trigger.tgoid, 0};
+    if (trigger.tgisclone || !is_keep_trigger(trigger)) continue;
+    add_exact_object_address(&address, objects);
+    ++triggers;
+  }
+  return triggers;
+}
+
+void add_partition_triggers(Relation table, ObjectAddresses* objects) {
+  const ListCell* cell;
+  foreach (cell, find_all_inheritors(RelationGetRelid(table), AccessExclusiveLock, nullptr)) {
+    if (lfirst_oid(cell) == RelationGetRelid(table)) continue;
+    const Relation partition = relation_open(lfirst_oid(cell), NoLock);
+    add_keep_triggers(partition, objects);
+    relation_close(partition, NoLock);
+  }
 }
 
 bool lock_without_waiting(const Companions& companions) {
@@ -234,7 +267,7 @@ BATMAP_FUNCTION(batmap_keep) {
   CommandCounterIncrement();
   SPI_finish();
   owner.end();
-  count_kept_rows(kept_table_to_change(oid), fcinfo->flinfo->fn_oid);
+  count_kept_rows(kept_table_to_change(oid));
   announce_kept_table();
   PG_RETURN_VOID();
 }
@@ -244,16 +277,10 @@ BATMAP_FUNCTION(batmap_unkeep) {
   check_owner(table);
   ObjectAddresses* const objects = new_object_addresses();
   Companions companions;
-  const bool is_kept = find_companions(table, companions);
-  int triggers = 0;
-  for (int k = 0; table->trigdesc != nullptr && k < table->trigdesc->numtriggers; ++k) {
-    const Trigger& trigger = table->trigdesc->triggers[k];
-    if (!is_keep_trigger(trigger)) continue;
-    const ObjectAddress address = {TriggerRelationId, trigger.tgoid, 0};
-    add_exact_object_address(&address, objects);
-    ++triggers;
-  }
-  if (triggers == 0)
+  bool is_copy = false;
+  const bool is_kept = find_companions(table, companions, &is_copy);
+  if (is_copy) check_kind(table);
+  if (add_keep_triggers(table, objects) == 0)
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("counts of table \"%s\" are not kept", RelationGetRelationName(table)),
                     errhint("batmap_kept lists the tables whose counts are kept.")));
@@ -263,6 +290,7 @@ BATMAP_FUNCTION(batmap_unkeep) {
     const ObjectAddress address = {RelationRelationId, lfirst_oid(cell), 0};
     if (owns_relation(address.objectId)) add_exact_object_address(&address, objects);
   }
+  if (table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE) add_partition_triggers(table, objects);
   relation_close(table, NoLock);
   performMultipleDeletions(objects, DROP_RESTRICT, 0);
   PG_RETURN_VOID();

@@ -123,7 +123,21 @@ bool is_tied_to(Oid relation, Oid on) {
   return found;
 }
 
-/// How many row triggers of kept tables name a relation, each in its condition.
+/// Whether a trigger is the copy that a partition has of that of its table.
+bool is_copied_trigger(Oid trigger) {
+  ScanKeyData key;
+  ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(trigger));
+  const Relation triggers = table_open(TriggerRelationId, AccessShareLock);
+  const SysScanDesc scan = systable_beginscan(triggers, TriggerOidIndexId, true, nullptr, 1, &key);
+  const HeapTuple tuple = systable_getnext(scan);
+  const bool is_copy =
+      HeapTupleIsValid(tuple) && OidIsValid(reinterpret_cast<Form_pg_trigger>(GETSTRUCT(tuple))->tgparentid);
+  systable_endscan(scan);
+  table_close(triggers, AccessShareLock);
+  return is_copy;
+}
+
+/// How many row triggers of kept tables name a relation, each in its condition. Those of partitions do not count.
 int naming_triggers(Oid relation) {
   int count = 0;
   const Relation depend = table_open(DependRelationId, AccessShareLock);
@@ -131,8 +145,10 @@ int naming_triggers(Oid relation) {
   ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(RelationRelationId));
   ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
   const SysScanDesc scan = systable_beginscan(depend, DependReferenceIndexId, true, nullptr, 2, keys);
-  while (const HeapTuple tuple = systable_getnext(scan))
-    count += reinterpret_cast<Form_pg_depend>(GETSTRUCT(tuple))->classid == TriggerRelationId;
+  while (const HeapTuple tuple = systable_getnext(scan)) {
+    const auto* const row = reinterpret_cast<Form_pg_depend>(GETSTRUCT(tuple));
+    count += row->classid == TriggerRelationId && !is_copied_trigger(row->objid);
+  }
   systable_endscan(scan);
   table_close(depend, AccessShareLock);
   return count;
@@ -215,15 +231,6 @@ void check_columns(Relation table, const KeptTable& kept) {
   }
 }
 
-/// Whether a trigger is enabled where it must fire.
-bool fires(const Trigger& trigger) {
-  if (strcmp(trigger.tgname, kAloneTrigger) == 0) return trigger.tgnewtable != nullptr;
-  if (strcmp(trigger.tgname, kRowTrigger) == 0)
-    return trigger.tgenabled == TRIGGER_FIRES_ON_REPLICA || trigger.tgenabled == TRIGGER_FIRES_ALWAYS;
-  if (strcmp(trigger.tgname, kTruncateTrigger) == 0) return trigger.tgenabled == TRIGGER_FIRES_ALWAYS;
-  return trigger.tgenabled == TRIGGER_FIRES_ON_ORIGIN || trigger.tgenabled == TRIGGER_FIRES_ALWAYS;
-}
-
 KeptTable read_kept_table(Relation table, const Companions& companions) {
   KeptTable kept{};
   kept.table = RelationGetRelid(table);
@@ -244,8 +251,13 @@ KeptTable read_kept_table(Relation table, const Companions& companions) {
     refuse_companion(companions.counts, kept.table, "it has other columns than it must");
   kept.counts_type = TupleDescAttr(RelationGetDescr(counts), 2)->atttypid;
   relation_close(counts, NoLock);
-  const Relation log = open_companion(companions.log, table, RELKIND_RELATION,
-                                      {{"tid", kept.tid_type}, {"item", kept.item_type}, {"change", INT2OID}});
+  kept.is_partitioned = table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE;
+  const ColumnType tid = {"tid", kept.tid_type};
+  const ColumnType item = {"item", kept.item_type};
+  const ColumnType change = {"change", INT2OID};
+  const Relation log = kept.is_partitioned ? open_companion(companions.log, table, RELKIND_RELATION,
+                                                            {tid, item, change, {"partition", OIDOID}})
+                                           : open_companion(companions.log, table, RELKIND_RELATION, {tid, item, change});
   // Rows are appended without a look at indexes.
   if (RelationGetIndexList(log) != NIL)
     refuse_companion(companions.log, kept.table, "it has an index", "Drop the index: it would not be maintained.");
@@ -254,11 +266,37 @@ KeptTable read_kept_table(Relation table, const Companions& companions) {
   for (int k = 0; k < table->trigdesc->numtriggers; ++k) {
     const Trigger& trigger = table->trigdesc->triggers[k];
     // A look into the catalog may read the table's triggers anew.
-    const bool fires_here = fires(trigger);
+    const bool fires_here = fires(trigger, kept.is_partitioned);
     if (is_keep_trigger(trigger)) firing += fires_here;
   }
-  kept.all_fire = firing == kTriggers;
+  kept.all_fire = firing == (kept.is_partitioned ? kPartitionedTriggers : kTriggers);
   return kept;
+}
+
+/// The partitioned table that names the companions which a partition's copy of its trigger names.
+/// @param[out] candidate  set to each table before it is looked at: then nothing about it goes unnoticed
+Relation open_partitioned_table(Relation partition, const Companions& companions, Oid& candidate) {
+  const ListCell* cell;
+  foreach (cell, get_partition_ancestors(RelationGetRelid(partition))) {
+    candidate = lfirst_oid(cell);
+    const Relation table = relation_open(candidate, AccessShareLock);
+    Companions named;
+    bool is_copy;
+    if (find_companions(table, named, &is_copy) && !is_copy && named.rows == companions.rows &&
+        named.counts == companions.counts && named.log == companions.log)
+      return table;
+    relation_close(table, NoLock);
+  }
+  refuse_companion(companions.rows, RelationGetRelid(partition), "no table above this partition names it");
+}
+
+/// What a partition needs to know: the table's names of columns, and its filter, for the partition's own columns.
+void map_to_partition(Relation table, Relation partition, KeptTable& kept) {
+  for (AttrNumber* const column : {&kept.tid, &kept.item})
+    *column = get_attnum(RelationGetRelid(partition), get_attname(RelationGetRelid(table), *column, false));
+  if (kept.filter == nullptr) return;
+  List* const filter = list_make1(const_cast<Node*>(kept.filter));
+  kept.filter = static_cast<const Node*>(linitial(map_partition_varattnos(filter, 1, partition, table)));
 }
 
 // ---- the cache of a session
@@ -278,8 +316,8 @@ void forget(Datum, Oid relation) {
   hash_seq_init(&status, cached_tables);
   while (auto* const cached = static_cast<CachedTable*>(hash_seq_search(&status))) {
     const Companions& companions = cached->kept.companions;
-    if (relation == InvalidOid || relation == cached->table || relation == companions.rows ||
-        relation == companions.counts || relation == companions.log)
+    if (relation == InvalidOid || relation == cached->table || relation == cached->kept.table ||
+        relation == companions.rows || relation == companions.counts || relation == companions.log)
       cached->valid = false;
   }
 }
@@ -312,7 +350,10 @@ List* droppable_companions(Relation table, const Companions& companions) {
   };
   add(companions.rows, RELKIND_VIEW, {"tid", "item"});
   add(companions.counts, RELKIND_RELATION, {"part", "low", "counts"});
-  add(companions.log, RELKIND_RELATION, {"tid", "item", "change"});
+  if (table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+    add(companions.log, RELKIND_RELATION, {"tid", "item", "change", "partition"});
+  else
+    add(companions.log, RELKIND_RELATION, {"tid", "item", "change"});
   return found;
 }
 
@@ -337,14 +378,24 @@ bool is_item_type(Oid type, bool& has_texts) {
   return !has_texts || base == TEXTOID || base == VARCHAROID || base == UUIDOID;
 }
 
-bool find_companions(Relation table, Companions& companions) {
+bool fires(const Trigger& trigger, bool is_partitioned) {
+  if (strcmp(trigger.tgname, kAloneTrigger) == 0) return trigger.tgnewtable != nullptr;
+  if (strcmp(trigger.tgname, kTruncateTrigger) == 0) return trigger.tgenabled == TRIGGER_FIRES_ALWAYS;
+  if (strcmp(trigger.tgname, kRowTrigger) == 0)
+    return trigger.tgenabled == TRIGGER_FIRES_ALWAYS || (!is_partitioned && trigger.tgenabled == TRIGGER_FIRES_ON_REPLICA);
+  return trigger.tgenabled == TRIGGER_FIRES_ON_ORIGIN || trigger.tgenabled == TRIGGER_FIRES_ALWAYS;
+}
+
+bool find_companions(Relation table, Companions& companions, bool* is_copy) {
   if (table->trigdesc == nullptr) return false;
   for (int k = 0; k < table->trigdesc->numtriggers; ++k) {
     const Trigger& trigger = table->trigdesc->triggers[k];
     if (strcmp(trigger.tgname, kRowTrigger) != 0 || trigger.tgqual == nullptr) continue;
     // A look into the catalog may read the table's triggers anew.
     const char* const condition = pstrdup(trigger.tgqual);
+    const bool is_clone = trigger.tgisclone;
     if (!is_ours(trigger)) continue;
+    if (is_copy != nullptr) *is_copy = is_clone;
     FoundRelations found;
     find_relations(static_cast<Node*>(stringToNode(condition)), &found);
     if (found.count != 3) return false;
@@ -368,6 +419,7 @@ const KeptTable* find_kept_table(Relation table) {
   if (cached->valid) {
     // As when they were checked: whoever has changed one is noticed now, and nobody can from here on.
     const Companions locked = cached->kept.companions;
+    if (cached->kept.table != oid) LockRelationOid(cached->kept.table, AccessShareLock);
     for (const Oid companion : {locked.rows, locked.counts, locked.log}) LockRelationOid(companion, AccessShareLock);
     cached = static_cast<CachedTable*>(hash_search(cached_tables, &oid, HASH_FIND, nullptr));
     if (cached->valid) return &cached->kept;
@@ -381,10 +433,18 @@ const KeptTable* find_kept_table(Relation table) {
   KeptTable kept{};
   PG_TRY();
   {
-    is_kept = find_companions(table, companions);
+    bool is_copy = false;
+    is_kept = find_companions(table, companions, &is_copy);
     if (is_kept) {
       cached->kept.companions = companions;
-      kept = read_kept_table(table, companions);
+      if (!is_copy) {
+        kept = read_kept_table(table, companions);
+      } else {
+        const Relation partitioned = open_partitioned_table(table, companions, cached->kept.table);
+        kept = read_kept_table(partitioned, companions);
+        map_to_partition(partitioned, table, kept);
+        relation_close(partitioned, NoLock);
+      }
     }
   }
   PG_CATCH();
@@ -458,21 +518,18 @@ void check_kind(Relation table) {
   const char* what = nullptr;
   const char* hint = "Keep an ordinary table.";
   switch (table->rd_rel->relkind) {
-    case RELKIND_RELATION: break;
-    case RELKIND_PARTITIONED_TABLE:
-      what = "a partitioned table, whose partitions can be attached, detached and truncated without a trigger";
-      hint = "Store pair counts of each partition (batmap_pair_counts_agg) and add them up.";
-      break;
+    case RELKIND_RELATION:
+    case RELKIND_PARTITIONED_TABLE: break;
     case RELKIND_FOREIGN_TABLE: what = "a foreign table, which changes without a trigger"; break;
     case RELKIND_VIEW: what = "a view, which has no changes of its own"; break;
     case RELKIND_MATVIEW: what = "a materialized view, which is refreshed without a trigger"; break;
     default: what = "no table";
   }
   if (what == nullptr && table->rd_rel->relispartition) {
-    what = "a partition, which changes through its parent without a trigger";
-    hint = "Store pair counts of each partition (batmap_pair_counts_agg) and add them up.";
+    what = "a partition";
+    hint = "Keep the partitioned table.";
   }
-  if (what == nullptr &&
+  if (what == nullptr && table->rd_rel->relkind == RELKIND_RELATION &&
       (has_superclass(RelationGetRelid(table)) || find_inheritance_children(RelationGetRelid(table), NoLock) != NIL))
     what = "part of an inheritance tree, whose tables change without a trigger on the others";
   if (what == nullptr && table->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT) {

@@ -4,10 +4,14 @@
 //   rows      a view (tid, item) over the table, with the filter as its condition. The server keeps the columns and the
 //             filter right when columns are renamed, and refuses to drop them
 //   counts    a table (part int2, low, counts): part 0 has the supports of the items, part 1 the chunks by their low
-//             key (kernels/pairs/counts/kept_counts.h)
-//   log       a table (tid, item, change int2): the rows that came (+1) and went (-1) since the last merge
+//             key (kernels/pairs/counts/kept_counts.h), part 2 the partitions that were counted (kept_partitions.h)
+//   log       a table (tid, item, change int2): the rows that came (+1) and went (-1) since the last merge. That of a
+//             partitioned table has the partition, too
 // and six triggers. The row trigger, which fires only where changes are replicated, names the companions in its WHEN
 // condition as constants of type regclass. So dumps, renaming and DROP are the server's, and nothing else is stored.
+//
+// A partitioned table has the row trigger alone, which always fires: the server gives each partition a copy, and takes it away
+// from one that is detached. Statement triggers would fire only for the table that a statement names.
 //
 // Nothing in the catalog is trusted that another role could have made: all companions must belong to the owner of the
 // table, and have the columns that batmap_keep gives them. Then the owner can only break what is his.
@@ -26,10 +30,12 @@ inline constexpr const char* kTruncateTrigger = "batmap_keep_truncate";
 /// child of another table: rows would then change through the parent without a statement trigger.
 inline constexpr const char* kAloneTrigger = "batmap_keep_alone";
 inline constexpr int kTriggers = 6;
+inline constexpr int kPartitionedTriggers = 1;  // of the table; a partition has a copy of it, and the trigger of TRUNCATE
 
 /// The parts of the table of counts.
 inline constexpr int16 kSupportsPart = 0;
 inline constexpr int16 kPairsPart = 1;
+inline constexpr int16 kPartitionsPart = 2;
 
 struct Companions {
   Oid rows = InvalidOid;
@@ -38,17 +44,19 @@ struct Companions {
 };
 
 struct KeptTable {
-  Oid table;
+  Oid table;  // for a partition the one whose counts are kept
   Oid owner;
   Companions companions;
-  AttrNumber tid;  // columns of the table
+  AttrNumber tid;  // columns of the table, or of the partition
   AttrNumber item;
+  bool is_partitioned;
   Oid tid_type;
   Oid item_type;
-  Oid counts_type;     // batmap_pair_counts
-  bool has_texts;      // items are counted as texts
-  bool all_fire;       // whether the triggers fire when they must
-  const Node* filter;  // an expression over the table as number 1; nullptr: none. Lives as long as the session's cache
+  Oid counts_type;  // batmap_pair_counts
+  bool has_texts;   // items are counted as texts
+  bool all_fire;    // whether the triggers fire when they must
+  /// An expression over the table, or the partition, as number 1; nullptr: none. Lives as long as the session's cache.
+  const Node* filter;
 };
 
 /// How items of a type are counted. @return false for types that are refused
@@ -59,8 +67,13 @@ bool is_integer_type(Oid type);
 /// Whether a trigger is one of those that batmap_keep makes.
 bool is_keep_trigger(const Trigger& trigger);
 
+/// Whether a trigger always fires that must. That of rows must only fire where changes are replicated, if statement triggers
+/// log the others.
+bool fires(const Trigger& trigger, bool is_partitioned);
+
 /// The relations that the row trigger names. @return false if the table is not kept
-bool find_companions(Relation table, Companions& companions);
+/// @param[out] is_copy  whether the trigger is a copy of that of a partitioned table
+bool find_companions(Relation table, Companions& companions, bool* is_copy = nullptr);
 
 /// Those of them that are certainly companions of this table. A role with the right TRIGGER, but no other, could have named
 /// relations of the owner that are none. A list of OIDs.
@@ -69,6 +82,7 @@ List* droppable_companions(Relation table, const Companions& companions);
 /// Changes of rows of child tables are in no log. @raises 0A000 if the table has such
 void check_children(Relation table);
 
+/// @param table  or one of its partitions
 /// @return nullptr if the table is not kept. Valid until the next call
 /// @raises 55000 if a companion has another owner or other columns than it must
 const KeptTable* find_kept_table(Relation table);

@@ -187,7 +187,8 @@ List* find_kept_tables(MemoryContext context) {
   run_statement(
       "SELECT t.tgrelid FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) t.tgfoid "
       "JOIN pg_catalog.pg_language l ON l.oid OPERATOR(pg_catalog.=) p.prolang "
-      "WHERE t.tgname OPERATOR(pg_catalog.=) 'batmap_keep_rows' AND l.lanname OPERATOR(pg_catalog.=) 'c' "
+      "WHERE t.tgname OPERATOR(pg_catalog.=) 'batmap_keep_rows' AND t.tgparentid OPERATOR(pg_catalog.=) 0 AND l.lanname "
+      "OPERATOR(pg_catalog.=) 'c' "
       "AND p.prosrc OPERATOR(pg_catalog.=) 'batmap_keep_changes' ORDER BY 1",
       true);
   List* tables = NIL;

@@ -116,8 +116,10 @@ Plan* plan_scan(PlannerInfo* root, RelOptInfo* rel, CustomPath* path, List* targ
 struct StreamScan {
   CustomScanState base;  // first member: the server sees this
   FuncExpr* call;
-  List* arguments;  // list of ExprState
-  int* columns;     // [columns of the node] index of each in the stream
+  List* arguments;   // list of ExprState
+  int* columns;      // [columns of the node] index of each in the stream
+  int* nan_columns;  // [nan_count] columns of the node whose NaN stands for NULL
+  int nan_count;
   int stream_columns;
   Datum* row;  // [stream_columns]
   FmgrInfo function;
@@ -152,6 +154,7 @@ void begin_scan(CustomScanState* node, EState* estate, int) {
   const int columns = list_length(scan->custom_private) - 1;
   state->columns = static_cast<int*>(palloc0(static_cast<Size>(columns + 1) * sizeof(int)));
   for (int k = 0; k < columns; ++k) state->columns[k] = numbers.next() - 1;
+  state->nan_columns = static_cast<int*>(palloc0(static_cast<Size>(columns + 1) * sizeof(int)));
 }
 
 void open_stream(StreamScan* state) {
@@ -175,6 +178,9 @@ void open_stream(StreamScan* state) {
   MemoryContextSwitchTo(caller);
   const int null_columns = state->stream == nullptr ? 0 : state->stream->null_columns();
   for (int k = 0; k < columns; ++k) slot->tts_isnull[k] = state->columns[k] >= state->stream_columns - null_columns;
+  state->nan_count = 0;
+  for (int k = 0; state->block != nullptr && k < columns; ++k)
+    if (state->block->may_be_nan(state->columns[k])) state->nan_columns[state->nan_count++] = k;
 }
 
 TupleTableSlot* next_row(ScanState* node) {
@@ -195,9 +201,10 @@ TupleTableSlot* next_row(ScanState* node) {
     for (int k = 0; k < columns; ++k) slot->tts_values[k] = state->row[state->columns[k]];
   } else {
     for (int k = 0; k < columns; ++k) slot->tts_values[k] = block->value(state->columns[k]);
-    if (block->nan_is_null != 0)
-      for (int k = 0; k < columns; ++k)
-        if (block->may_be_nan(state->columns[k])) slot->tts_isnull[k] = std::isnan(DatumGetFloat8(slot->tts_values[k]));
+    for (int k = 0; k < state->nan_count; ++k) {
+      const int column = state->nan_columns[k];
+      slot->tts_isnull[column] = std::isnan(DatumGetFloat8(slot->tts_values[column]));
+    }
     ++block->next;
   }
   return ExecStoreVirtualTuple(slot);

@@ -77,16 +77,20 @@ int type_arguments(const FuncExpr* call) {
   return leading;
 }
 
-/// Is the input of the call a table, with the names of its columns?
-bool reads_table(const FuncExpr* call, const SupportedCall& layout) {
+/// Is the input of the call a table or a query, with the names of its columns behind it?
+bool names_columns(const FuncExpr* call, const SupportedCall& layout) {
   if (layout.queries != 1) return false;
-  const auto* const input = static_cast<const Node*>(list_nth(call->args, type_arguments(call) + layout.first - 1));
-  return exprType(input) == REGCLASSOID;
+  const int input = type_arguments(call) + layout.first - 1;
+  const auto type = [&](int at) {
+    return input + at < list_length(call->args) ? exprType(static_cast<const Node*>(list_nth(call->args, input + at)))
+                                                : InvalidOid;
+  };
+  return type(0) == REGCLASSOID || (type(0) == TEXTOID && type(1) == TEXTOID && type(2) == TEXTOID && type(3) == INT8OID);
 }
 
 /// The number of the first argument after the input.
 int first_after_input(const FuncExpr* call, const SupportedCall& layout) {
-  return type_arguments(call) + layout.first + (reads_table(call, layout) ? kTableColumns : 0);
+  return type_arguments(call) + layout.first + (names_columns(call, layout) ? kTableColumns : 0);
 }
 
 struct Attempt {
@@ -96,31 +100,47 @@ struct Attempt {
   CallEstimate estimate;
 };
 
+/// Uses the value of an argument, if it has one. @param index  from the first argument after the input
+/// @return false: it is unknown
+template <typename Use>
+bool know(const PlannedCall& planned, int index, Use use) {
+  if (planned.first + index >= list_length(planned.arguments)) return true;
+  if (is_null(static_cast<const Node*>(list_nth(planned.arguments, planned.first + index)))) return true;
+  const Const* const value = planned.value(index);
+  if (value != nullptr) use(value);
+  return value != nullptr;
+}
+
+/// @param index  of the name of the first column, a name or a text
+bool know_columns(const PlannedCall& planned, int index, InnerQuery& query) {
+  const auto name = [](const Const* value) {
+    return value->consttype == NAMEOID ? NameStr(*DatumGetName(value->constvalue)) : TextDatumGetCString(value->constvalue);
+  };
+  return know(planned, index, [&](const Const* value) { query.tid_column = name(value); }) &&
+         know(planned, index + 1, [&](const Const* value) { query.item_column = name(value); });
+}
+
+bool know_params(const PlannedCall& planned, int index, InnerQuery& query) {
+  return know(planned, index, [&](const Const* value) { query.params = value->constvalue; });
+}
+
 /// Adds the parameters and the names of columns to a query. @return whether they are known
 /// @param has_columns  the names are those of its columns
 bool know_places(const QueryArguments& places, bool has_columns, const PlannedCall& planned, InnerQuery& query) {
   if (places.params == QueryArguments::kNone) return true;
-  const auto known = [&](int index, auto use) {
-    if (planned.first + index >= list_length(planned.arguments)) return true;
-    if (is_null(static_cast<const Node*>(list_nth(planned.arguments, planned.first + index)))) return true;
-    const Const* const value = planned.value(index);
-    if (value != nullptr) use(value->constvalue);
-    return value != nullptr;
-  };
-  return known(places.params, [&](Datum value) { query.params = value; }) &&
-         (!places.columns || !has_columns ||
-          (known(places.params - 2, [&](Datum name) { query.tid_column = NameStr(*DatumGetName(name)); }) &&
-           known(places.params - 1, [&](Datum name) { query.item_column = NameStr(*DatumGetName(name)); })));
+  return know_params(planned, places.params, query) &&
+         (!places.columns || !has_columns || know_columns(planned, places.params - 2, query));
 }
 
-/// Plans the reading of a table. @return whether it and the names of its columns are known
-bool plan_table(PlannedCall& planned, Cost& cost) {
-  const Const* const table = planned.value(-1 - kTableColumns);
-  const Const* const tid = planned.value(-2);
-  const Const* const item = planned.value(-1);
-  if (table == nullptr || tid == nullptr || item == nullptr) return false;
-  const InnerQuery query{table_query(DatumGetObjectId(table->constvalue)), 0, NameStr(*DatumGetName(tid->constvalue)),
-                         NameStr(*DatumGetName(item->constvalue))};
+/// Plans the reading of a table or a query, whose columns are named behind it. @return whether all this is known
+bool plan_named_columns(const SupportedCall& layout, PlannedCall& planned, Cost& cost) {
+  const Const* const input = planned.value(-1 - kTableColumns);
+  if (input == nullptr) return false;
+  const bool is_table = input->consttype == REGCLASSOID;
+  InnerQuery query{is_table ? table_query(DatumGetObjectId(input->constvalue))
+                            : query_text(DatumGetTextPP(input->constvalue))};
+  if (!know_columns(planned, -kTableColumns, query)) return false;
+  if (!is_table && layout.places.columns && !know_params(planned, layout.places.begin(), query)) return false;
   if (!estimate_inner_query(query, false, planned.inputs[0])) return false;
   cost += planned.inputs[0].cost;
   return true;
@@ -151,8 +171,8 @@ void estimate_call(void* arg) {
   planned->arguments = arguments;
   planned->first = first_after_input(attempt->call, layout);
   CallEstimate estimate{};
-  if (!(reads_table(attempt->call, layout) ? plan_table(*planned, estimate.cost)
-                                           : plan_queries(layout, *planned, estimate.cost)))
+  if (!(names_columns(attempt->call, layout) ? plan_named_columns(layout, *planned, estimate.cost)
+                                             : plan_queries(layout, *planned, estimate.cost)))
     return;
   estimate.has_cost = true;
   bool is_known = layout.expect != nullptr;

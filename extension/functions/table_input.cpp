@@ -8,25 +8,45 @@
 
 namespace batmap::pg {
 
-bool is_table_argument(FunctionCallInfo fcinfo, int index) {
-  Oid* types;
-  int count;
-  get_func_signature(fcinfo->flinfo->fn_oid, &types, &count);
-  const bool is_table = index < count && types[index] == REGCLASSOID;
-  pfree(types);
-  return is_table;
+namespace {
+
+/// The types of the parameters from one on, the input.
+struct InputTypes {
+  InputTypes(FunctionCallInfo fcinfo, int index) {
+    Oid* types;
+    int count;
+    get_func_signature(fcinfo->flinfo->fn_oid, &types, &count);
+    for (int k = 0; k < kMost && index + k < count; ++k) oids[k] = types[index + k];
+    pfree(types);
+  }
+  bool is_table() const { return oids[0] == REGCLASSOID; }
+  /// Do the names of two columns follow? Then it is a table, or a query that is followed by a threshold.
+  bool has_columns() const { return is_table() || (oids[1] == TEXTOID && oids[2] == TEXTOID && oids[3] == INT8OID); }
+
+  static constexpr int kMost = 2 + kTableColumns;
+  Oid oids[kMost] = {};
+};
+
+/// The name of a column, behind a table or a query. @return nullptr: it is NULL
+const char* column_argument(FunctionCallInfo fcinfo, int index, const InputTypes& types) {
+  if (PG_ARGISNULL(index)) return nullptr;
+  return types.is_table() ? NameStr(*PG_GETARG_NAME(index)) : text_to_cstring(PG_GETARG_TEXT_PP(index));
 }
 
+}  // namespace
+
 InnerQuery query_argument(FunctionCallInfo fcinfo, int index, int after_input, const QueryArguments& places) {
-  if (is_table_argument(fcinfo, index)) {
-    const auto column = [&](int at) { return NameStr(*DatumGetName(PG_GETARG_DATUM(index + at))); };
-    return {table_query(PG_GETARG_OID(index)), 0, column(1), column(2)};
+  const InputTypes types(fcinfo, index);
+  InnerQuery query{types.is_table() ? table_query(PG_GETARG_OID(index)) : query_text(PG_GETARG_TEXT_PP(index))};
+  if (types.has_columns()) {
+    query.tid_column = column_argument(fcinfo, index + 1, types);
+    query.item_column = column_argument(fcinfo, index + 2, types);
   }
   const Arguments arguments{fcinfo, after_input};
-  InnerQuery query{query_text(PG_GETARG_TEXT_PP(index))};
-  if (places.params == QueryArguments::kNone) return query;
-  if (arguments.has(places.params)) query.params = arguments.datum(places.params);
-  if (!places.columns) return query;
+  if (types.is_table() || places.params == QueryArguments::kNone) return query;
+  const int params = types.has_columns() ? places.begin() : places.params;
+  if (arguments.has(params)) query.params = arguments.datum(params);
+  if (!places.columns || types.has_columns()) return query;
   const auto name = [&](int at) { return arguments.has(at) ? NameStr(*DatumGetName(arguments.datum(at))) : nullptr; };
   query.tid_column = name(places.params - 2);
   query.item_column = name(places.params - 1);
@@ -35,18 +55,19 @@ InnerQuery query_argument(FunctionCallInfo fcinfo, int index, int after_input, c
 
 TableInput query_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index,
                        const QueryArguments& places, Oid item_type) {
-  if (is_table_argument(fcinfo, index)) {
+  const InputTypes types(fcinfo, index);
+  if (types.is_table()) {
     constexpr const char* kParts[] = {"input_table", "tid_column", "item_column"};
     for (int k = 0; k <= kTableColumns; ++k)
       if (PG_ARGISNULL(index + k))
         ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be NULL", kParts[k]),
                         errhint("Give the table and the names of two of its columns.")));
-    return {fcinfo, context, operation, index, false, item_type, places, index + 1 + kTableColumns};
-  }
-  if (PG_ARGISNULL(index))
+  } else if (PG_ARGISNULL(index)) {
     ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("input query must not be NULL"),
                     errhint("A text is NULL if || added a NULL to it. Write $1, and give the NULL in params.")));
-  return {fcinfo, context, operation, index, false, item_type, places, index + 1, nullptr};
+  }
+  const int after_input = index + 1 + (types.has_columns() ? kTableColumns : 0);
+  return {fcinfo, context, operation, index, false, item_type, places, after_input, nullptr};
 }
 
 TableInput relation_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index, Oid item_type) {

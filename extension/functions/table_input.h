@@ -30,10 +30,7 @@ struct QueryArguments {
   int begin() const { return params == kNone ? INT_MAX : params - (columns ? 2 : 0); }
 };
 
-/// Is this input a table, a regclass? Then the names of its two columns are the next arguments, and belong to the input.
-bool is_table_argument(FunctionCallInfo fcinfo, int index);
-
-/// The number of arguments that a table has more than a query.
+/// The number of arguments that an input has more if it is a table, or a query with the names of its columns behind it.
 constexpr int kTableColumns = 2;
 
 /// A query among the arguments, or a table. @param index  of it @param after_input  of the first argument after the input
@@ -57,7 +54,7 @@ struct TableInput {
   InnerQuery query() const { return query_argument(fcinfo, index, after_input, places); }
 };
 
-/// A query, or a table. @raises 22004 if it is NULL, or the name of a column of a table
+/// A query, or a table. Columns that are named behind a query may be NULL: then it has two. @raises 22004 if it is NULL, or the name of a column of a table
 TableInput query_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index,
                        const QueryArguments& places, Oid item_type = InvalidOid);
 TableInput relation_input(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int index,
