@@ -93,7 +93,4 @@ BATMAP_FUNCTION(batmap_pair_counts_merge) {
   return sum_transition(kSummedPairCounts, state, other);
 }
 
-BATMAP_FUNCTION(batmap_pair_counts_sum_final) {
-  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
-  PG_RETURN_POINTER(counts_finished(counts_argument(fcinfo, 0)));
-}
+BATMAP_FUNCTION(batmap_pair_counts_sum_final) { return summed_final(kSummedPairCounts, fcinfo); }
