@@ -69,13 +69,14 @@ $nodes[0]->safe_psql('coordinator', $setup);
 
 sub coordinator { return $nodes[0]->safe_psql('coordinator', $_[0]); }
 
-sub refused    # MESSAGE, HINT and CONTEXT are patterns
+sub refused    # MESSAGE, HINT and the options detail and context are patterns
 {
     my ($text, $name, $message, $hint, %options) = @_;
     my ($status, undef, $stderr) = $nodes[0]->psql('coordinator', $text, extra_params => [ '-U', $options{role} // $ENV{USER} // getpwuid($<) ]);
     isnt($status, 0, "$name: refused");
     like($stderr, qr/ERROR:  $message/, "$name: the message");
     like($stderr, qr/HINT:  $hint/, "$name: the hint") if defined $hint;
+    like($stderr, qr/DETAIL:  $options{detail}/, "$name: the detail") if defined $options{detail};
     like($stderr, qr/$options{context}/, "$name: the context") if defined $options{context};
 }
 
@@ -190,6 +191,30 @@ for my $round (1, 2)
 }
 equal('itemsets', 'min_count => 12, max_length => 2', 'two servers');
 
+# The same for the two rounds of a join. Then a part that raises an error of its own, and one whose rows change between the rounds.
+my $by_name = q{servers => ARRAY['server ''0''', 'server ''1'''], disjoint => true};
+for my $round (1, 2)
+{
+    refused(qq{SELECT * FROM batmap_distributed_join_project('SELECT item, tid FROM ends_in_$round', 'baskets', 9, $by_name)},
+        "a process ends in round $round of a join", 'terminating connection due to administrator command', undef,
+        context => ($round == 1 ? 'candidates' : 'recount') . q{, part "server '1'"});
+}
+is(coordinator(qq{SELECT count(*) > 10 FROM batmap_distributed_join_project('SELECT item, tid FROM baskets', 'baskets', 9, $by_name)}), 't', 'then the join answers');
+refused(qq{SELECT * FROM batmap_distributed_pairs('SELECT tid, item / (tid - 5) FROM baskets', 20, $by_name)}, 'an error of a part', 'division by zero', undef,
+    context => q{candidates, part "server '1'"});
+$nodes[1]->safe_psql('postgres', q{
+    CREATE FUNCTION round_number() RETURNS int LANGUAGE plpgsql AS $$ BEGIN
+        PERFORM set_config('test.round', (coalesce(current_setting('test.round', true), '0')::int + 1)::text, false);
+        RETURN current_setting('test.round')::int;
+    END $$;
+    CREATE VIEW changing AS SELECT tid, item FROM baskets, (SELECT round_number() AS n OFFSET 0) s WHERE n = 1 OR tid <> 5});
+$nodes[0]->safe_psql('postgres', 'CREATE VIEW changing AS SELECT tid, item FROM baskets');
+for my $function ('pairs', 'itemsets')
+{
+    refused(qq{\\set VERBOSITY verbose\nSELECT * FROM batmap_distributed_$function('changing', 12, $by_name)}, "$function of rows that change between the rounds",
+        '40001: rows of table "changing" changed between the two rounds', 'Ask again', detail => 'There were \d+ transactions, then \d+');
+}
+
 # A cancel ends the statements of the parts, and closes the connections, also after it is caught.
 is( coordinator(q{
         SET statement_timeout = '500ms';
@@ -199,6 +224,20 @@ is( coordinator(q{
         SELECT coalesce("its dblink".dblink_get_connections()::text, 'no connections')}), 'no connections', 'a timeout closes the connections');
 ok($nodes[$_]->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(77)%' AND pid <> pg_backend_pid()}), "and ends the statement on server $_")
   for 0, 1;
+
+# While a part works, others see which parts have answered; a cancel from another session reaches it, and the next call answers.
+$nodes[1]->safe_psql('postgres', 'CREATE VIEW slow AS SELECT tid, item FROM baskets, (SELECT 1 FROM pg_sleep(78) OFFSET 0) s');
+$nodes[0]->safe_psql('postgres', 'CREATE VIEW slow AS SELECT tid, item FROM baskets');
+my $session = $nodes[0]->background_psql('coordinator', on_error_stop => 0);
+$session->query_until(qr/begun/, "\\echo begun\nSELECT count(*) FROM batmap_distributed_itemsets('slow', 12, $by_name);\n");
+ok($nodes[0]->poll_query_until('coordinator', q{SELECT tasks_done = 1 AND tasks_total = 2 FROM batmap_progress WHERE operation = 'batmap_distributed_itemset_counts'}),
+    'the progress: one part of two has answered');
+is(coordinator(q{SELECT pg_cancel_backend(pid) FROM batmap_progress WHERE operation = 'batmap_distributed_itemset_counts'}), 't', 'another session cancels it');
+ok($nodes[1]->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE query LIKE '%FROM slow%' AND state = 'active' AND pid <> pg_backend_pid()}),
+    'the statement of the part ends');
+ok($nodes[0]->poll_query_until('coordinator', q{SELECT count(*) = 0 FROM batmap_progress}), 'nothing is in progress any more');
+$session->quit;
+equal('pairs', 'min_count => 20', 'two servers');
 
 # What a part has done is shown.
 my ($status, undef, $stderr) = $nodes[0]->psql('coordinator', q{SET client_min_messages = debug1; SELECT count(*) FROM batmap_distributed_pairs('two', min_count => 20)});
