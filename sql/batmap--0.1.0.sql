@@ -3759,6 +3759,94 @@ CREATE AGGREGATE batmap_pair_counts_agg(items batmap) (
 );
 COMMENT ON AGGREGATE batmap_pair_counts_agg(batmap) IS 'counts the pairs of baskets; each row is a basket, also if it repeats a set';
 
+CREATE TYPE batmap_pair_counts_state;
+
+CREATE FUNCTION _batmap_pair_counts_state_in(cstring) RETURNS batmap_pair_counts_state
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_state_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION _batmap_pair_counts_state_out(batmap_pair_counts_state) RETURNS cstring
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_state_out' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION _batmap_pair_counts_state_recv(internal) RETURNS batmap_pair_counts_state
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_state_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION _batmap_pair_counts_state_send(batmap_pair_counts_state) RETURNS bytea
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_state_send' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE batmap_pair_counts_state (
+    INPUT = _batmap_pair_counts_state_in,
+    OUTPUT = _batmap_pair_counts_state_out,
+    RECEIVE = _batmap_pair_counts_state_recv,
+    SEND = _batmap_pair_counts_state_send,
+    INTERNALLENGTH = VARIABLE,
+    ALIGNMENT = double,
+    STORAGE = external
+);
+COMMENT ON TYPE batmap_pair_counts_state IS 'state of batmap_pair_counts_by_tid_agg';
+
+CREATE FUNCTION _batmap_pair_counts_by_tid_trans(batmap_pair_counts_state, int4, int4) RETURNS batmap_pair_counts_state
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_by_tid_trans_int4_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_pair_counts_by_tid_trans(batmap_pair_counts_state, int4, int4)
+IS 'transition function of batmap_pair_counts_by_tid_agg';
+
+CREATE FUNCTION _batmap_pair_counts_by_tid_trans(batmap_pair_counts_state, int4, int8) RETURNS batmap_pair_counts_state
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_by_tid_trans_int4_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_pair_counts_by_tid_trans(batmap_pair_counts_state, int4, int8)
+IS 'transition function of batmap_pair_counts_by_tid_agg';
+
+CREATE FUNCTION _batmap_pair_counts_by_tid_trans(batmap_pair_counts_state, int8, int4) RETURNS batmap_pair_counts_state
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_by_tid_trans_int8_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_pair_counts_by_tid_trans(batmap_pair_counts_state, int8, int4)
+IS 'transition function of batmap_pair_counts_by_tid_agg';
+
+CREATE FUNCTION _batmap_pair_counts_by_tid_trans(batmap_pair_counts_state, int8, int8) RETURNS batmap_pair_counts_state
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_by_tid_trans_int8_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_pair_counts_by_tid_trans(batmap_pair_counts_state, int8, int8)
+IS 'transition function of batmap_pair_counts_by_tid_agg';
+
+CREATE FUNCTION _batmap_pair_counts_by_tid_merge(batmap_pair_counts_state, batmap_pair_counts_state)
+RETURNS batmap_pair_counts_state
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_by_tid_merge' LANGUAGE C STABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_pair_counts_by_tid_merge(batmap_pair_counts_state, batmap_pair_counts_state)
+IS 'combine function of batmap_pair_counts_by_tid_agg';
+
+CREATE FUNCTION _batmap_pair_counts_by_tid_final(batmap_pair_counts_state) RETURNS batmap_pair_counts
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_by_tid_final' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_pair_counts_by_tid_final(batmap_pair_counts_state)
+IS 'final function of batmap_pair_counts_by_tid_agg';
+
+CREATE AGGREGATE batmap_pair_counts_by_tid_agg(tid int4, item int4) (
+    SFUNC = _batmap_pair_counts_by_tid_trans, STYPE = batmap_pair_counts_state, SSPACE = 4096,
+    COMBINEFUNC = _batmap_pair_counts_by_tid_merge,
+    FINALFUNC = _batmap_pair_counts_by_tid_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_pair_counts_by_tid_agg(int4, int4)
+IS 'counts the pairs of (tid, item) rows whose tids lie on one server each: servers send counts';
+
+CREATE AGGREGATE batmap_pair_counts_by_tid_agg(tid int4, item int8) (
+    SFUNC = _batmap_pair_counts_by_tid_trans, STYPE = batmap_pair_counts_state, SSPACE = 4096,
+    COMBINEFUNC = _batmap_pair_counts_by_tid_merge,
+    FINALFUNC = _batmap_pair_counts_by_tid_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_pair_counts_by_tid_agg(int4, int8)
+IS 'counts the pairs of (tid, item) rows whose tids lie on one server each: servers send counts';
+
+CREATE AGGREGATE batmap_pair_counts_by_tid_agg(tid int8, item int4) (
+    SFUNC = _batmap_pair_counts_by_tid_trans, STYPE = batmap_pair_counts_state, SSPACE = 4096,
+    COMBINEFUNC = _batmap_pair_counts_by_tid_merge,
+    FINALFUNC = _batmap_pair_counts_by_tid_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_pair_counts_by_tid_agg(int8, int4)
+IS 'counts the pairs of (tid, item) rows whose tids lie on one server each: servers send counts';
+
+CREATE AGGREGATE batmap_pair_counts_by_tid_agg(tid int8, item int8) (
+    SFUNC = _batmap_pair_counts_by_tid_trans, STYPE = batmap_pair_counts_state, SSPACE = 4096,
+    COMBINEFUNC = _batmap_pair_counts_by_tid_merge,
+    FINALFUNC = _batmap_pair_counts_by_tid_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_pair_counts_by_tid_agg(int8, int8)
+IS 'counts the pairs of (tid, item) rows whose tids lie on one server each: servers send counts';
+
 CREATE FUNCTION batmap_pair_counts_from(
     query text,
     min_count int8 DEFAULT NULL,

@@ -51,6 +51,15 @@ void check_counts_items(struct varlena* counts, bool texts, const char* hint) {
            errmsg("the items of the pair counts are %s", header.has_texts() ? "text" : "integers"), errhint("%s", hint)));
 }
 
+struct varlena* counts_validated(struct varlena* value) {
+  summed_validated(kSummedPairCounts, value);
+  for (PairCountsItems items(counts_bytes(value)); items.next();) {
+    if (items.index() % 4096 == 0) CHECK_FOR_INTERRUPTS();
+    check_encoding(items.text());
+  }
+  return value;
+}
+
 std::span<const std::string_view> counts_texts(struct varlena* finished, MemoryMeter& meter) {
   const std::byte* const value = counts_bytes(finished);
   const size_t count = pair_counts_header(value).items;
@@ -70,15 +79,6 @@ using namespace batmap;
 using namespace batmap::pg;
 
 namespace {
-
-struct varlena* validated(struct varlena* value) {
-  summed_validated(kSummedPairCounts, value);
-  for (PairCountsItems items(counts_bytes(value)); items.next();) {
-    if (items.index() % 4096 == 0) CHECK_FOR_INTERRUPTS();
-    check_encoding(items.text());
-  }
-  return value;
-}
 
 /// Argument 0 in its finished form.
 const std::byte* value_argument(FunctionCallInfo fcinfo) {
@@ -114,12 +114,14 @@ PairCountsHeader header_argument(FunctionCallInfo fcinfo) {
 
 }  // namespace
 
-BATMAP_FUNCTION(batmap_pair_counts_in) { PG_RETURN_POINTER(validated(flat_of_text(kPairCountsType, PG_GETARG_CSTRING(0)))); }
+BATMAP_FUNCTION(batmap_pair_counts_in) {
+  PG_RETURN_POINTER(counts_validated(flat_of_text(kPairCountsType, PG_GETARG_CSTRING(0))));
+}
 
 BATMAP_FUNCTION(batmap_pair_counts_out) { return summed_out(kSummedPairCounts, fcinfo); }
 
 BATMAP_FUNCTION(batmap_pair_counts_recv) {
-  PG_RETURN_POINTER(validated(flat_of_message(kPairCountsType, reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)))));
+  PG_RETURN_POINTER(counts_validated(flat_of_message(kPairCountsType, reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)))));
 }
 
 BATMAP_FUNCTION(batmap_pair_counts_send) { return summed_send(kSummedPairCounts, fcinfo); }

@@ -130,7 +130,8 @@ const Served kServed[] = {
 // of the types.
 void create_tables(Session& session) {
   session.must(
-      "DROP TABLE IF EXISTS dense, wide, spikes, sets, indexed, relations, counts, itemset_counts, join_counts, kept_wide, "
+      "DROP TABLE IF EXISTS dense, wide, spikes, sets, indexed, relations, counts, itemset_counts, join_counts, "
+      "counts_states, kept_wide, "
       "kept_texts "
       "CASCADE");
   session.must(
@@ -155,6 +156,12 @@ void create_tables(Session& session) {
   session.must("INSERT INTO relations SELECT 3, batmap_relation_agg(tid, item::text) FROM wide");
   session.must("CREATE TABLE counts AS SELECT 1 AS id, batmap_pair_counts_agg(tid, item) AS c FROM wide");
   session.must("INSERT INTO counts SELECT 2, batmap_pair_counts_agg(tid, item::text) FROM wide");
+  session.must("DROP AGGREGATE IF EXISTS by_tid_rows(int4, int4)");
+  session.must(
+      "CREATE AGGREGATE by_tid_rows(int4, int4) (SFUNC = _batmap_pair_counts_by_tid_trans, STYPE = "
+      "batmap_pair_counts_state)");
+  session.must("CREATE TABLE counts_states AS SELECT id, c::text::batmap_pair_counts_state AS c FROM counts WHERE id = 1");
+  session.must("INSERT INTO counts_states SELECT 2, by_tid_rows(tid::int4, item::int4) FROM wide");
   session.must(
       "CREATE TABLE join_counts AS SELECT batmap_join_counts_from('SELECT item, tid FROM wide', 'SELECT tid, item FROM "
       "wide', 3) AS c");
@@ -170,7 +177,8 @@ void create_tables(Session& session) {
   session.must("UPDATE kept_wide SET item = item + 1 WHERE tid % 3 = 0");
   session.must("UPDATE kept_texts SET item = item || 'x' WHERE tid % 3 = 0");
   session.must(
-      "ANALYZE dense, wide, spikes, indexed, relations, counts, itemset_counts, join_counts, kept_wide, kept_texts");
+      "ANALYZE dense, wide, spikes, indexed, relations, counts, itemset_counts, join_counts, counts_states, kept_wide, "
+      "kept_texts");
 }
 
 const std::vector<std::string> kQueries = {
@@ -255,6 +263,8 @@ class Pool {
                                   "(SELECT r FROM relations WHERE id = 3)", "'\\x'::batmap_relation"};
     values_["batmap_pair_counts"] = {"(SELECT c FROM counts WHERE id = 1)", "(SELECT c + c FROM counts WHERE id = 1)",
                                      "(SELECT c FROM counts WHERE id = 2)", "(SELECT c + c FROM counts WHERE id = 2)"};
+    values_["batmap_pair_counts_state"] = {"(SELECT c FROM counts_states WHERE id = 1)",
+                                           "(SELECT c FROM counts_states WHERE id = 2)"};
     values_["batmap_join_counts"] = {"(SELECT c FROM join_counts)", "(SELECT c + c FROM join_counts)",
                                      "'j1:'::batmap_join_counts"};
     values_["batmap_itemset_counts"] = {"(SELECT c FROM itemset_counts)", "(SELECT c + c FROM itemset_counts)",

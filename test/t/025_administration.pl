@@ -126,6 +126,7 @@ my %calls = (
     batmap_unnest_of => q{SELECT count(*) > 0 FROM (SELECT tools.batmap_relation_agg(receipt, product::text) AS r FROM sales.lines) q, tools.batmap_unnest_of(r)},
     batmap_usage => q{SELECT all_sessions FROM tools.batmap_usage()},
     sum => q{SELECT tools.batmap_pair_counts_total(tools.sum(c)) = 402 FROM (SELECT tools.batmap_pair_counts_agg(receipt, product) AS c FROM sales.lines) q, generate_series(1, 2)},
+    batmap_pair_counts_by_tid_agg => q{SELECT tools.batmap_pair_counts_total(tools.batmap_pair_counts_by_tid_agg(receipt, product)) > 0 FROM sales.lines},
     batmap_pair_counts_from => qq{SELECT tools.batmap_pair_counts_total(tools.batmap_pair_counts_from($lines)) > 0},
     batmap_join_counts_from => qq{SELECT tools.batmap_join_counts_total(tools.batmap_join_counts_from('SELECT product, receipt FROM sales.lines', $lines)) > 0},
     batmap_itemset_candidates => qq{SELECT tools.batmap_itemset_counts_total(tools.batmap_itemset_candidates($lines, 2)) > 0},
