@@ -276,11 +276,13 @@ List* parts_on_servers(const SpreadSource& source, List* servers) {
     ereport(ERROR,
             (errcode(ERRCODE_INVALID_COLUMN_REFERENCE), errmsg("a transaction may lie on several of the %d servers", count),
              errhint("Say disjoint => true if all rows of a transaction lie on one server.")));
-  ereport(ERROR, (errcode(ERRCODE_INVALID_COLUMN_REFERENCE),
-                  errmsg("table \"%s\" is not distributed by its %s", get_rel_name(table), role),
-                  errdetail("A transaction whose rows lie in two of the %d parts would count twice.", count),
-                  errhint("Distribute the rows by that column first: INSERT INTO a table that is distributed by it. "
-                          "Or say disjoint => true if all rows of a transaction lie in one part.")));
+  ereport(ERROR,
+          (errcode(ERRCODE_INVALID_COLUMN_REFERENCE),
+           errmsg("table \"%s\" is not distributed by its %s", get_rel_name(table), role),
+           errdetail("A transaction whose rows lie in two of the %d parts would count twice.", count),
+           errhint("Distribute the rows by that column first: INSERT INTO a table that is distributed by it (of Citus: "
+                   "create_distributed_table('table', 'column')) SELECT the columns FROM this one. "
+                   "Or say disjoint => true if all rows of a transaction lie in one part.")));
   pg_unreachable();
 }
 
