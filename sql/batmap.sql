@@ -4103,6 +4103,94 @@ CREATE AGGREGATE batmap_pair_counts_agg(items batmap) (
 );
 COMMENT ON AGGREGATE batmap_pair_counts_agg(batmap) IS 'counts the pairs of baskets; each row is a basket, also if it repeats a set';
 
+CREATE TYPE batmap_pair_counts_state;
+
+CREATE FUNCTION _batmap_pair_counts_state_in(cstring) RETURNS batmap_pair_counts_state
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_state_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION _batmap_pair_counts_state_out(batmap_pair_counts_state) RETURNS cstring
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_state_out' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION _batmap_pair_counts_state_recv(internal) RETURNS batmap_pair_counts_state
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_state_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION _batmap_pair_counts_state_send(batmap_pair_counts_state) RETURNS bytea
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_state_send' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE batmap_pair_counts_state (
+    INPUT = _batmap_pair_counts_state_in,
+    OUTPUT = _batmap_pair_counts_state_out,
+    RECEIVE = _batmap_pair_counts_state_recv,
+    SEND = _batmap_pair_counts_state_send,
+    INTERNALLENGTH = VARIABLE,
+    ALIGNMENT = double,
+    STORAGE = external
+);
+COMMENT ON TYPE batmap_pair_counts_state IS 'state of batmap_pair_counts_by_tid_agg';
+
+CREATE FUNCTION _batmap_pair_counts_by_tid_trans(batmap_pair_counts_state, int4, int4) RETURNS batmap_pair_counts_state
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_by_tid_trans_int4_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_pair_counts_by_tid_trans(batmap_pair_counts_state, int4, int4)
+IS 'transition function of batmap_pair_counts_by_tid_agg';
+
+CREATE FUNCTION _batmap_pair_counts_by_tid_trans(batmap_pair_counts_state, int4, int8) RETURNS batmap_pair_counts_state
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_by_tid_trans_int4_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_pair_counts_by_tid_trans(batmap_pair_counts_state, int4, int8)
+IS 'transition function of batmap_pair_counts_by_tid_agg';
+
+CREATE FUNCTION _batmap_pair_counts_by_tid_trans(batmap_pair_counts_state, int8, int4) RETURNS batmap_pair_counts_state
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_by_tid_trans_int8_int4' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_pair_counts_by_tid_trans(batmap_pair_counts_state, int8, int4)
+IS 'transition function of batmap_pair_counts_by_tid_agg';
+
+CREATE FUNCTION _batmap_pair_counts_by_tid_trans(batmap_pair_counts_state, int8, int8) RETURNS batmap_pair_counts_state
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_by_tid_trans_int8_int8' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_pair_counts_by_tid_trans(batmap_pair_counts_state, int8, int8)
+IS 'transition function of batmap_pair_counts_by_tid_agg';
+
+CREATE FUNCTION _batmap_pair_counts_by_tid_merge(batmap_pair_counts_state, batmap_pair_counts_state)
+RETURNS batmap_pair_counts_state
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_by_tid_merge' LANGUAGE C STABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_pair_counts_by_tid_merge(batmap_pair_counts_state, batmap_pair_counts_state)
+IS 'combine function of batmap_pair_counts_by_tid_agg';
+
+CREATE FUNCTION _batmap_pair_counts_by_tid_final(batmap_pair_counts_state) RETURNS batmap_pair_counts
+AS 'MODULE_PATHNAME', 'batmap_pair_counts_by_tid_final' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_pair_counts_by_tid_final(batmap_pair_counts_state)
+IS 'final function of batmap_pair_counts_by_tid_agg';
+
+CREATE AGGREGATE batmap_pair_counts_by_tid_agg(tid int4, item int4) (
+    SFUNC = _batmap_pair_counts_by_tid_trans, STYPE = batmap_pair_counts_state, SSPACE = 4096,
+    COMBINEFUNC = _batmap_pair_counts_by_tid_merge,
+    FINALFUNC = _batmap_pair_counts_by_tid_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_pair_counts_by_tid_agg(int4, int4)
+IS 'counts the pairs of (tid, item) rows whose tids lie on one server each: servers send counts';
+
+CREATE AGGREGATE batmap_pair_counts_by_tid_agg(tid int4, item int8) (
+    SFUNC = _batmap_pair_counts_by_tid_trans, STYPE = batmap_pair_counts_state, SSPACE = 4096,
+    COMBINEFUNC = _batmap_pair_counts_by_tid_merge,
+    FINALFUNC = _batmap_pair_counts_by_tid_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_pair_counts_by_tid_agg(int4, int8)
+IS 'counts the pairs of (tid, item) rows whose tids lie on one server each: servers send counts';
+
+CREATE AGGREGATE batmap_pair_counts_by_tid_agg(tid int8, item int4) (
+    SFUNC = _batmap_pair_counts_by_tid_trans, STYPE = batmap_pair_counts_state, SSPACE = 4096,
+    COMBINEFUNC = _batmap_pair_counts_by_tid_merge,
+    FINALFUNC = _batmap_pair_counts_by_tid_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_pair_counts_by_tid_agg(int8, int4)
+IS 'counts the pairs of (tid, item) rows whose tids lie on one server each: servers send counts';
+
+CREATE AGGREGATE batmap_pair_counts_by_tid_agg(tid int8, item int8) (
+    SFUNC = _batmap_pair_counts_by_tid_trans, STYPE = batmap_pair_counts_state, SSPACE = 4096,
+    COMBINEFUNC = _batmap_pair_counts_by_tid_merge,
+    FINALFUNC = _batmap_pair_counts_by_tid_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE batmap_pair_counts_by_tid_agg(int8, int8)
+IS 'counts the pairs of (tid, item) rows whose tids lie on one server each: servers send counts';
+
 CREATE FUNCTION batmap_pair_counts_from(
     query text,
     min_count int8 DEFAULT NULL,
@@ -4301,6 +4389,95 @@ CREATE FUNCTION batmap_pair_counts_unnest_of(counts batmap_pair_counts, OUT item
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100000;
 COMMENT ON FUNCTION batmap_pair_counts_unnest_of(batmap_pair_counts) IS 'the pairs of text items that occur with their counts, sorted';
+
+-- Join counts: counts of the pairs of a join that add up over disjoint sets of b ------------------
+
+CREATE TYPE batmap_join_counts;
+
+CREATE FUNCTION _batmap_join_counts_in(cstring) RETURNS batmap_join_counts
+AS 'MODULE_PATHNAME', 'batmap_join_counts_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION _batmap_join_counts_out(batmap_join_counts) RETURNS cstring
+AS 'MODULE_PATHNAME', 'batmap_join_counts_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION _batmap_join_counts_recv(internal) RETURNS batmap_join_counts
+AS 'MODULE_PATHNAME', 'batmap_join_counts_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION _batmap_join_counts_send(batmap_join_counts) RETURNS bytea
+AS 'MODULE_PATHNAME', 'batmap_join_counts_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE batmap_join_counts (
+    INPUT = _batmap_join_counts_in,
+    OUTPUT = _batmap_join_counts_out,
+    RECEIVE = _batmap_join_counts_recv,
+    SEND = _batmap_join_counts_send,
+    INTERNALLENGTH = VARIABLE,
+    ALIGNMENT = double,
+    STORAGE = external
+);
+COMMENT ON TYPE batmap_join_counts IS 'counts of the pairs (a, c) of a join over b; add up over disjoint sets of b';
+
+CREATE FUNCTION batmap_join_counts_from(
+    left_query text,
+    right_query text,
+    min_count int8 DEFAULT NULL,
+    candidates batmap_join_counts DEFAULT NULL,
+    params record DEFAULT NULL
+)
+RETURNS batmap_join_counts
+AS 'MODULE_PATHNAME', 'batmap_join_counts_from' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000;
+COMMENT ON FUNCTION batmap_join_counts_from(text, text, int8, batmap_join_counts, record)
+IS 'counts of all (a, c) that share a b in the (a, b) and (b, c) rows of two queries, or of the pairs in candidates';
+
+CREATE FUNCTION _batmap_join_counts_merge(batmap_join_counts, batmap_join_counts) RETURNS batmap_join_counts
+AS 'MODULE_PATHNAME', 'batmap_join_counts_merge' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_join_counts_merge(batmap_join_counts, batmap_join_counts)
+IS 'transition function of sum(batmap_join_counts); NULLs are ignored';
+
+CREATE FUNCTION _batmap_join_counts_sum_final(batmap_join_counts) RETURNS batmap_join_counts
+AS 'MODULE_PATHNAME', 'batmap_join_counts_sum_final' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_join_counts_sum_final(batmap_join_counts) IS 'final function of sum(batmap_join_counts)';
+
+CREATE AGGREGATE sum(batmap_join_counts) (
+    SFUNC = _batmap_join_counts_merge, STYPE = batmap_join_counts, SSPACE = 65536,
+    COMBINEFUNC = _batmap_join_counts_merge,
+    FINALFUNC = _batmap_join_counts_sum_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE sum(batmap_join_counts) IS 'sum of the counts of disjoint sets of b; NULLs are ignored';
+
+CREATE FUNCTION _batmap_join_counts_add(batmap_join_counts, batmap_join_counts) RETURNS batmap_join_counts
+AS 'MODULE_PATHNAME', 'batmap_join_counts_add' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION _batmap_join_counts_add(batmap_join_counts, batmap_join_counts) IS 'sum of the counts of disjoint sets of b';
+
+CREATE OPERATOR + (
+    FUNCTION = _batmap_join_counts_add, LEFTARG = batmap_join_counts, RIGHTARG = batmap_join_counts,
+    COMMUTATOR = +
+);
+COMMENT ON OPERATOR + (batmap_join_counts, batmap_join_counts) IS 'sum';
+
+CREATE FUNCTION batmap_join_counts_total(batmap_join_counts) RETURNS int8
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION batmap_join_counts_total(batmap_join_counts) IS 'number of b that occur in both tables';
+
+CREATE FUNCTION batmap_join_counts_pairs(batmap_join_counts) RETURNS int8
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION batmap_join_counts_pairs(batmap_join_counts) IS 'number of pairs';
+
+CREATE FUNCTION _batmap_join_project_counts_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'batmap_join_project_counts_support' LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _batmap_join_project_counts_support(internal) IS 'planner support of batmap_join_project over join counts';
+
+CREATE FUNCTION batmap_join_project(
+    counts batmap_join_counts,
+    min_count int8 DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL,
+    max_results int8 DEFAULT NULL
+)
+RETURNS TABLE (a int8, c int8, support_count int8)
+AS 'MODULE_PATHNAME', 'batmap_join_project_counts' LANGUAGE C STABLE PARALLEL SAFE COST 1000 ROWS 100000
+    SUPPORT _batmap_join_project_counts_support;
+COMMENT ON FUNCTION batmap_join_project(batmap_join_counts, int8, int8, int4, int8) IS 'the (a, c) of stored join counts';
 
 -- Itemset counts: counts of itemsets that add up over disjoint sets of transactions ------------
 
@@ -4972,3 +5149,44 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION batmap_distributed_rules(text, int8, float8, float8, float8, int4, int4, int8[], int8[], int8[], int8[], int8[], int8, text, int8, interval, name, name, text[], bool)
 IS 'association rules of a table that lies on several servers';
+
+CREATE FUNCTION batmap_distributed_join_counts(
+    left_source text,
+    right_source text,
+    min_count int8 DEFAULT NULL,
+    a_column name DEFAULT NULL,
+    left_b_column name DEFAULT NULL,
+    right_b_column name DEFAULT NULL,
+    c_column name DEFAULT NULL,
+    servers text[] DEFAULT NULL,
+    disjoint bool DEFAULT false
+)
+RETURNS batmap_join_counts
+AS 'MODULE_PATHNAME', 'batmap_distributed_join_counts' LANGUAGE C STABLE PARALLEL UNSAFE COST 1000000;
+COMMENT ON FUNCTION batmap_distributed_join_counts(text, text, int8, name, name, name, name, text[], bool)
+IS 'exact counts of the frequent pairs of a join of two tables that lie on several servers';
+
+CREATE FUNCTION batmap_distributed_join_project(
+    left_source text,
+    right_source text,
+    min_count int8 DEFAULT NULL,
+    top_k int8 DEFAULT NULL,
+    per_item_top_k int4 DEFAULT NULL,
+    max_results int8 DEFAULT NULL,
+    a_column name DEFAULT NULL,
+    left_b_column name DEFAULT NULL,
+    right_b_column name DEFAULT NULL,
+    c_column name DEFAULT NULL,
+    servers text[] DEFAULT NULL,
+    disjoint bool DEFAULT false
+)
+RETURNS TABLE (a int8, c int8, support_count int8)
+LANGUAGE sql STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000
+BEGIN ATOMIC
+    SELECT j.* FROM batmap_join_project(
+        batmap_distributed_join_counts(left_source, right_source, min_count, a_column, left_b_column, right_b_column, c_column,
+            servers, disjoint),
+        min_count => min_count, top_k => top_k, per_item_top_k => per_item_top_k, max_results => max_results) j;
+END;
+COMMENT ON FUNCTION batmap_distributed_join_project(text, text, int8, int8, int4, int8, name, name, name, name, text[], bool)
+IS 'all (a, c) that share a b in two tables that lie on several servers, with the number of such b';

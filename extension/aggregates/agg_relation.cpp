@@ -30,13 +30,14 @@ struct varlena* copy_with_capacity(struct varlena* value, size_t capacity) {
 
 }  // namespace
 
+struct varlena* new_relation_state() {
+  struct varlena* const state = relation_allocate(kFirstCapacity);
+  flat_init(relation_bytes(state));
+  return state;
+}
+
 struct varlena* relation_state(FunctionCallInfo fcinfo) {
-  if (PG_ARGISNULL(0)) {
-    struct varlena* const state = relation_allocate(kFirstCapacity);
-    flat_init(relation_bytes(state));
-    return state;
-  }
-  return flat_state(kIntegerRelationType, fcinfo);
+  return PG_ARGISNULL(0) ? new_relation_state() : flat_state(kIntegerRelationType, fcinfo);
 }
 
 struct varlena* relation_append(struct varlena* state, int64_t tid, int64_t item) {
@@ -69,9 +70,12 @@ void carry_number(struct varlena* state, int64_t number) {
 }
 
 struct varlena* relation_merge(FunctionCallInfo fcinfo, struct varlena* other, int64_t tid_shift) {
+  return merged_relation(PG_ARGISNULL(0) ? nullptr : relation_state(fcinfo), other, tid_shift);
+}
+
+struct varlena* merged_relation(struct varlena* state, struct varlena* other, int64_t tid_shift) {
   const std::byte* const bytes = relation_bytes(other);
-  if (PG_ARGISNULL(0)) return copy_with_capacity(other, relation_capacity(other));
-  struct varlena* state = relation_state(fcinfo);
+  if (state == nullptr) return copy_with_capacity(other, relation_capacity(other));
   const size_t needed = flat_merged_capacity(flat_header(relation_bytes(state)), bytes);
   if (relation_capacity(state) < needed) state = copy_with_capacity(state, grown(needed));
   guarded([&] { flat_merge(relation_bytes(state), relation_capacity(state), bytes, backend_cancel_token(), tid_shift); });

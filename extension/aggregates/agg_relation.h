@@ -14,6 +14,9 @@ namespace batmap::pg {
 /// Argument 0, the state, in a form that may be changed (flat_value.h). A new state if the argument is NULL.
 struct varlena* relation_state(FunctionCallInfo fcinfo);
 
+/// A state without rows.
+struct varlena* new_relation_state();
+
 /// Appends one pair. @return the state, which may have moved
 struct varlena* relation_append(struct varlena* state, int64_t tid, int64_t item);
 
@@ -23,6 +26,8 @@ int64_t min_count_argument(FunctionCallInfo fcinfo, int index);
 /// Merges `other` into the state in argument 0; `tid_shift` is added to its tids. @return the state, which
 /// may have moved
 struct varlena* relation_merge(FunctionCallInfo fcinfo, struct varlena* other, int64_t tid_shift);
+/// The same into a state that may be changed. @param state  nullptr: the result is a copy of `other`
+struct varlena* merged_relation(struct varlena* state, struct varlena* other, int64_t tid_shift);
 
 /// The number that a state carries with its rows. A merge keeps the larger one.
 int64_t carried_number(struct varlena* state);

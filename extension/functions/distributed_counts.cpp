@@ -1,5 +1,5 @@
-// Functions batmap_distributed_pair_counts and batmap_distributed_itemset_counts: the counts of all pairs, or itemsets, that
-// are frequent in a table whose rows lie on several servers.
+// Functions batmap_distributed_pair_counts, _itemset_counts and _join_counts: the counts of all pairs, or itemsets, that
+// are frequent in a table whose rows lie on several servers, and of all frequent pairs of a join of two such tables.
 //
 // Two rounds. What is frequent in the whole is frequent, at the same share of the transactions, in at least one part; so the
 // frequent ones of the parts are all candidates there are (Savasere, Omiecinski, Navathe: An Efficient Algorithm for Mining
@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/parameters.h"
 #include "extension/functions/kept_setup.h"
 #include "extension/functions/part_calls.h"
 #include "extension/functions/run_stream.h"
@@ -34,6 +35,8 @@ struct CountsKind {
 
 constexpr CountsKind kPairCounts{"batmap_pair_counts", "batmap_pair_counts_from", "batmap_pair_counts_from",
                                  "batmap_pair_counts_total"};
+constexpr CountsKind kJoinCounts{"batmap_join_counts", "batmap_join_counts_from", "batmap_join_counts_from",
+                                 "batmap_join_counts_total"};
 constexpr CountsKind kItemsetCounts{"batmap_itemset_counts", "batmap_itemset_candidates", "batmap_itemset_count",
                                     "batmap_itemset_counts_total"};
 
@@ -43,6 +46,7 @@ struct Spread {
   const CountsKind* kind;
   const char* schema;  // of the extension here, quoted
   SpreadSource source;
+  const SpreadSource* right;  // of a join: `source` is its left table
   List* servers;
   bool disjoint;
   std::optional<int64_t> min_count;
@@ -72,6 +76,12 @@ const int64_t* share_out(int64_t min_count, const PartList& list) {
   return shares;
 }
 
+/// The rows of a part, as arguments.
+const char* rows_of(const Part& part) {
+  const char* const query = quote_literal_cstr(part.query);
+  return part.right != nullptr ? psprintf("%s, %s", query, quote_literal_cstr(part.right)) : query;
+}
+
 const char* first_statement(void* argument, const char* schema, const Part& part, int index) {
   const auto* const spread = static_cast<const Spread*>(argument);
   const char* threshold = "";
@@ -84,15 +94,14 @@ const char* first_statement(void* argument, const char* schema, const Part& part
   } else {
     threshold = psprintf(", min_count => %lld", static_cast<long long>(spread->thresholds[index]));
   }
-  return psprintf("SELECT %s.%s(%s%s%s%s)::pg_catalog.text", schema, spread->kind->candidates,
-                  quote_literal_cstr(part.query), threshold, spread->further, spread->columns);
+  return psprintf("SELECT %s.%s(%s%s%s%s)::pg_catalog.text", schema, spread->kind->candidates, rows_of(part), threshold,
+                  spread->further, spread->columns);
 }
 
 const char* second_statement(void* argument, const char* schema, const Part& part, int) {
   const auto* const spread = static_cast<const Spread*>(argument);
   return psprintf("SELECT %s.%s(%s, candidates => %s::%s.%s%s)::pg_catalog.text", schema, spread->kind->recount,
-                  quote_literal_cstr(part.query), quote_literal_cstr(spread->candidates), schema, spread->kind->type,
-                  spread->columns);
+                  rows_of(part), quote_literal_cstr(spread->candidates), schema, spread->kind->type, spread->columns);
 }
 
 /// The sum of the answers.
@@ -167,7 +176,9 @@ Datum run_spread(Spread& spread) {
   const MemoryContext context = AllocSetContextCreate(caller, "batmap parts", ALLOCSET_DEFAULT_SIZES);
   SpreadCall* const call = ContextOwned<SpreadCall>::reserve(context)->emplace();
   call->progress.start(spread.operation);
-  const Oid table = spread.servers == NIL ? find_spread_table(spread.source.table) : InvalidOid;
+  const bool has_servers = spread.servers != NIL;
+  const Oid table = has_servers ? InvalidOid : find_spread_table(spread.source.table);
+  const Oid right = has_servers || spread.right == nullptr ? InvalidOid : find_spread_table(spread.right->table);
   PartCalls* volatile calls = nullptr;
   volatile Datum result = 0;
   BeginInternalSubTransaction(nullptr);
@@ -178,7 +189,9 @@ Datum run_spread(Spread& spread) {
     const int settings = NewGUCNestLevel();
     set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
     const MemoryContext inner = MemoryContextSwitchTo(context);
-    const PartList list = find_parts(spread.source, table, spread.servers, spread.disjoint);
+    const PartList list = spread.right == nullptr ? find_parts(spread.source, table, spread.servers, spread.disjoint)
+                                                  : find_joined_parts(spread.source, table, *spread.right, right,
+                                                                      spread.servers, spread.disjoint);
     calls = new (palloc(sizeof(PartCalls))) PartCalls(list, spread.operation, spread.schema, &call->progress);
     MemoryContextSwitchTo(inner);
     const Datum counts = count_parts(spread, list, *calls);
@@ -246,17 +259,30 @@ void add_argument(StringInfo to, FunctionCallInfo fcinfo, int argument, const ch
                    format_type_be_qualified(type));
 }
 
-/// The arguments that all such functions end with: tid_column, item_column, servers, disjoint.
+/// A table of two columns. @param table  argument of its name @param first  argument of the name of its first column
+SpreadSource read_source(FunctionCallInfo fcinfo, int table, const char* name, int first, const char* const* roles) {
+  if (PG_ARGISNULL(table)) raise_null(name);
+  SpreadSource source{};
+  source.table = TextDatumGetCString(PG_GETARG_DATUM(table));
+  source.count = 2;
+  for (int k = 0; k < source.count; ++k) {
+    source.roles[k] = roles[k];
+    source.columns[k] = PG_ARGISNULL(first + k) ? nullptr : pstrdup(NameStr(*PG_GETARG_NAME(first + k)));
+  }
+  return source;
+}
+
+/// The arguments that all such functions end with: servers, disjoint.
+void read_places(FunctionCallInfo fcinfo, int first, Spread& spread) {
+  spread.servers = read_servers(fcinfo, first);
+  spread.disjoint = !PG_ARGISNULL(first + 1) && PG_GETARG_BOOL(first + 1);
+}
+
+/// The arguments that functions over one table end with: tid_column, item_column, servers, disjoint.
 void read_last_arguments(FunctionCallInfo fcinfo, int first, Spread& spread) {
-  if (PG_ARGISNULL(0)) raise_null("source");
-  spread.source.table = TextDatumGetCString(PG_GETARG_DATUM(0));
-  spread.source.count = 2;
-  spread.source.roles[0] = "tid_column";
-  spread.source.roles[1] = "item_column";
-  for (int k = 0; k < 2; ++k)
-    spread.source.columns[k] = PG_ARGISNULL(first + k) ? nullptr : pstrdup(NameStr(*PG_GETARG_NAME(first + k)));
-  spread.servers = read_servers(fcinfo, first + 2);
-  spread.disjoint = !PG_ARGISNULL(first + 3) && PG_GETARG_BOOL(first + 3);
+  static constexpr const char* kRoles[] = {"tid_column", "item_column"};
+  spread.source = read_source(fcinfo, 0, "source", first, kRoles);
+  read_places(fcinfo, first + 2, spread);
   StringInfoData columns;
   initStringInfo(&columns);
   for (int k = 0; spread.servers != NIL && k < 2; ++k)
@@ -314,5 +340,25 @@ BATMAP_FUNCTION(batmap_distributed_itemset_counts) {
   add_argument(&further, fcinfo, 4, "include", INT8ARRAYOID);
   add_argument(&further, fcinfo, 5, "exclude", INT8ARRAYOID);
   spread.further = further.data;
+  return distributed_counts(fcinfo, spread);
+}
+
+BATMAP_FUNCTION(batmap_distributed_join_counts) {
+  enum { kLeft, kRight, kMinCount, kA, kLeftB, kRightB, kC, kServers };
+  static constexpr const char* kLeftRoles[] = {"a_column", "left_b_column"};
+  static constexpr const char* kRightRoles[] = {"right_b_column", "c_column"};
+  Spread spread{};
+  spread.operation = "batmap_distributed_join_counts";
+  spread.kind = &kJoinCounts;
+  spread.source = read_source(fcinfo, kLeft, "left_source", kA, kLeftRoles);
+  SpreadSource right = read_source(fcinfo, kRight, "right_source", kRightB, kRightRoles);
+  spread.source.key = 1;
+  right.key = 0;
+  spread.source.by_position = right.by_position = true;
+  spread.right = &right;
+  read_places(fcinfo, kServers, spread);
+  spread.min_count = PG_ARGISNULL(kMinCount) ? 1 : PG_GETARG_INT64(kMinCount);
+  guarded([&] { require_at_least("min_count", spread.min_count, 1); });
+  spread.further = spread.columns = "";
   return distributed_counts(fcinfo, spread);
 }

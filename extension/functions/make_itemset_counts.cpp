@@ -49,12 +49,6 @@ void read_arguments(const TableInput& input, ItemsetQuery& query) {
   guarded([&] { query.check(); });
 }
 
-struct varlena* copied(const GrowingBuffer<std::byte>& bytes) {
-  struct varlena* const value = kSummedItemsetCounts.type.allocate(bytes.size());
-  memcpy(VARDATA(value), bytes.begin(), bytes.size());
-  return value;
-}
-
 }  // namespace
 
 BATMAP_FUNCTION(batmap_itemset_candidates) {
@@ -74,7 +68,7 @@ BATMAP_FUNCTION(batmap_itemset_candidates) {
     return record;
   });
   MemoryContextSwitchTo(caller);
-  struct varlena* const value = copied(call.bytes);
+  struct varlena* const value = run->value(kSummedItemsetCounts.type);
   MemoryContextDelete(context);
   PG_RETURN_POINTER(value);
 }
@@ -93,7 +87,7 @@ BATMAP_FUNCTION(batmap_itemset_count) {
   const std::optional<InputRows> rows = read_rows(input, call, call.log, {});
   run->run(*rows, [&] { return count_itemsets_of_part(*call.log, candidates, call.bytes, call.options); });
   MemoryContextSwitchTo(caller);
-  struct varlena* const value = copied(call.bytes);
+  struct varlena* const value = run->value(kSummedItemsetCounts.type);
   MemoryContextDelete(context);
   PG_RETURN_POINTER(value);
 }

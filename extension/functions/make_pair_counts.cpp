@@ -56,8 +56,7 @@ BATMAP_FUNCTION(batmap_pair_counts_from) {
   const std::optional<InputRows> rows = read_rows(input, call, call.log, {});
   run->run(*rows, [&] { return count_pairs_of_part(*call.log, call.query, call.bytes, call.options); });
   MemoryContextSwitchTo(caller);
-  struct varlena* const value = counts_allocate(call.bytes.size());
-  memcpy(VARDATA(value), call.bytes.begin(), call.bytes.size());
+  struct varlena* const value = run->value(kPairCountsType);
   MemoryContextDelete(context);
   PG_RETURN_POINTER(value);
 }

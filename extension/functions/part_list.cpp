@@ -235,8 +235,27 @@ List* parts_of_shards(const SpreadSource& source, Oid table, const AttrNumber* c
 
 // ---- named servers
 
-List* parts_on_servers(const SpreadSource& source, List* servers) {
+/// The query that each server runs, with the columns that are read if their names go with it.
+const char* query_of_servers(const SpreadSource& source) {
   const char* const query = query_text(cstring_to_text(source.table));
+  if (!source.by_position) return query;
+  int named = 0;
+  for (int k = 0; k < source.count; ++k) named += source.columns[k] != nullptr;
+  if (named == 0) return query;
+  StringInfoData text;
+  initStringInfo(&text);
+  for (int k = 0; k < source.count; ++k) {
+    if (source.columns[k] == nullptr)
+      ereport(ERROR, (errcode(ERRCODE_INVALID_COLUMN_REFERENCE), errmsg("%s is missing", source.roles[k]),
+                      errhint("Name both columns of the table, or none.")));
+    appendStringInfo(&text, "%s %s", k > 0 ? "," : "SELECT", quote_identifier(source.columns[k]));
+  }
+  appendStringInfo(&text, " FROM (%s) q", query);
+  return text.data;
+}
+
+List* parts_on_servers(const SpreadSource& source, List* servers) {
+  const char* const query = query_of_servers(source);
   List* parts = NIL;
   ListCell* cell;
   foreach (cell, servers) {
@@ -257,11 +276,99 @@ List* parts_on_servers(const SpreadSource& source, List* servers) {
     ereport(ERROR,
             (errcode(ERRCODE_INVALID_COLUMN_REFERENCE), errmsg("a transaction may lie on several of the %d servers", count),
              errhint("Say disjoint => true if all rows of a transaction lie on one server.")));
-  ereport(ERROR, (errcode(ERRCODE_INVALID_COLUMN_REFERENCE),
-                  errmsg("table \"%s\" is not distributed by its %s", get_rel_name(table), role),
-                  errdetail("A transaction whose rows lie in two of the %d parts would count twice.", count),
-                  errhint("Distribute the rows by that column first: INSERT INTO a table that is distributed by it. "
-                          "Or say disjoint => true if all rows of a transaction lie in one part.")));
+  ereport(ERROR,
+          (errcode(ERRCODE_INVALID_COLUMN_REFERENCE),
+           errmsg("table \"%s\" is not distributed by its %s", get_rel_name(table), role),
+           errdetail("A transaction whose rows lie in two of the %d parts would count twice.", count),
+           errhint("Distribute the rows by that column first: INSERT INTO a table that is distributed by it (of Citus: "
+                   "create_distributed_table('table', 'column')) SELECT the columns FROM this one. "
+                   "Or say disjoint => true if all rows of a transaction lie in one part.")));
+  pg_unreachable();
+}
+
+List* growing_parts(const SpreadSource& source, Oid table, List* servers, AttrNumber* columns, bool& key_is_apart) {
+  if (!OidIsValid(table)) return parts_on_servers(source, servers);
+  find_columns(source, table, columns);
+  List* const parts = parts_of_shards(source, table, columns, key_is_apart);
+  return parts != NIL ? parts : parts_of_partitions(source, table, columns, key_is_apart);
+}
+
+PartList list_of(const SpreadSource& source, Oid table, const List* growing) {
+  PartList list{};
+  list.table = OidIsValid(table) ? get_rel_name(table) : source.table;
+  list.count = list_length(growing);
+  list.parts = static_cast<Part*>(palloc0(static_cast<Size>(Max(list.count, 1)) * sizeof(Part)));
+  for (int k = 0; k < list.count; ++k) {
+    const auto* const part = static_cast<const Growing*>(list_nth(growing, k));
+    list.parts[k] = {part->place, part->name, part->port, part->query.data, nullptr, part->weight};
+  }
+  return list;
+}
+
+// ---- two tables
+
+/// Whether both tables are partitioned alike, and partitions with the same bounds lie on the same servers. Partitions that are
+/// partitioned themselves are not looked into.
+bool are_partitions_alike(Oid left, Oid right) {
+  constexpr const char* kPartitions =
+      "SELECT pg_catalog.pg_get_expr(c.relpartbound, c.oid), f.ftserver FROM pg_catalog.pg_inherits i "
+      "JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid LEFT JOIN pg_catalog.pg_foreign_table f ON f.ftrelid = c.oid "
+      "WHERE c.relkind <> 'p' AND i.inhparent = ";
+  Oid types[2] = {OIDOID, OIDOID};
+  Datum values[2] = {ObjectIdGetDatum(left), ObjectIdGetDatum(right)};
+  run_statement(psprintf("SELECT 1 FROM pg_catalog.pg_partitioned_table a, pg_catalog.pg_partitioned_table b "
+                         "WHERE a.partrelid = $1 AND b.partrelid = $2 AND a.partstrat = b.partstrat "
+                         "AND a.partclass = b.partclass AND a.partcollation = b.partcollation "
+                         "AND NOT EXISTS (%s$1 EXCEPT ALL %s$2) AND NOT EXISTS (%s$2 EXCEPT ALL %s$1) "
+                         "AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_inherits i JOIN pg_catalog.pg_class c "
+                         "ON c.oid = i.inhrelid WHERE i.inhparent IN ($1, $2) AND c.relkind = 'p')",
+                         kPartitions, kPartitions, kPartitions, kPartitions),
+                2, types, values, true);
+  return SPI_processed > 0;
+}
+
+/// Whether Citus keeps the shards with the same keys of both tables on one node.
+bool are_colocated(Oid left, Oid right) {
+  if (!OidIsValid(get_extension_oid("citus", true))) return false;
+  Oid types[2] = {REGCLASSOID, REGCLASSOID};
+  Datum values[2] = {ObjectIdGetDatum(left), ObjectIdGetDatum(right)};
+  run_statement(
+      "SELECT 1 FROM pg_catalog.pg_dist_partition a JOIN pg_catalog.pg_dist_partition b USING (colocationid) "
+      "WHERE a.logicalrelid = $1 AND b.logicalrelid = $2 AND colocationid <> 0",
+      2, types, values, true);
+  return SPI_processed > 0;
+}
+
+/// Whether rows with one key lie in one part, where each table for itself has its keys apart.
+bool lie_alike(Oid left, AttrNumber left_key, Oid right, AttrNumber right_key) {
+  if (left == right) return left_key == right_key;
+  return are_colocated(left, right) || are_partitions_alike(left, right);
+}
+
+/// Gives each part its rows of the right table.
+void join_parts(PartList& list, const PartList& right) {
+  for (int k = 0; k < list.count; ++k) {
+    Part& part = list.parts[k];
+    for (int j = 0; j < right.count; ++j) {
+      const Part& other = right.parts[j];
+      if (other.place != part.place || other.port != part.port || strcmp(other.name, part.name) != 0) continue;
+      part.right = other.query;
+      part.weight += other.weight;
+    }
+    if (part.right != nullptr && list.count == right.count) continue;
+    ereport(ERROR, (errcode(ERRCODE_INVALID_COLUMN_REFERENCE),
+                    errmsg("tables \"%s\" and \"%s\" do not lie on the same servers", list.table, right.table),
+                    errhint("Each part must have rows of both tables: distribute both by b, in the same way.")));
+  }
+}
+
+[[noreturn]] void raise_not_alike(Oid left, Oid right) {
+  ereport(ERROR,
+          (errcode(ERRCODE_INVALID_COLUMN_REFERENCE),
+           errmsg("tables \"%s\" and \"%s\" are not distributed alike", get_rel_name(left), get_rel_name(right)),
+           errdetail("Rows with one b may lie in different parts."),
+           errhint("Distribute both by b: for Citus with colocate_with, as partitions with the same bounds on the same "
+                   "servers. Or say disjoint => true if all rows with one b lie in one part.")));
   pg_unreachable();
 }
 
@@ -294,24 +401,27 @@ Oid find_spread_table(const char* name) {
 
 PartList find_parts(const SpreadSource& source, Oid table, List* servers, bool disjoint) {
   bool key_is_apart = false;
-  List* growing;
-  if (OidIsValid(table)) {
-    AttrNumber columns[SpreadSource::kMaxColumns];
-    find_columns(source, table, columns);
-    growing = parts_of_shards(source, table, columns, key_is_apart);
-    if (growing == NIL) growing = parts_of_partitions(source, table, columns, key_is_apart);
-  } else {
-    growing = parts_on_servers(source, servers);
-  }
-  PartList list{};
-  list.table = OidIsValid(table) ? get_rel_name(table) : source.table;
-  list.count = list_length(growing);
-  list.parts = static_cast<Part*>(palloc0(static_cast<Size>(Max(list.count, 1)) * sizeof(Part)));
-  for (int k = 0; k < list.count; ++k) {
-    const auto* const part = static_cast<const Growing*>(list_nth(growing, k));
-    list.parts[k] = {part->place, part->name, part->port, part->query.data, part->weight};
-  }
+  AttrNumber columns[SpreadSource::kMaxColumns] = {};
+  const PartList list = list_of(source, table, growing_parts(source, table, servers, columns, key_is_apart));
   if (list.count > 1 && !key_is_apart && !disjoint) raise_not_apart(source, table, list.count);
+  return list;
+}
+
+PartList find_joined_parts(const SpreadSource& left, Oid left_table, const SpreadSource& right, Oid right_table,
+                           List* servers, bool disjoint) {
+  bool left_apart = false;
+  bool right_apart = false;
+  AttrNumber left_columns[SpreadSource::kMaxColumns] = {};
+  AttrNumber right_columns[SpreadSource::kMaxColumns] = {};
+  PartList list = list_of(left, left_table, growing_parts(left, left_table, servers, left_columns, left_apart));
+  const PartList of_right =
+      list_of(right, right_table, growing_parts(right, right_table, servers, right_columns, right_apart));
+  join_parts(list, of_right);
+  if (list.count <= 1 || disjoint) return list;
+  if (!left_apart) raise_not_apart(left, left_table, list.count);
+  if (!right_apart) raise_not_apart(right, right_table, list.count);
+  if (!lie_alike(left_table, left_columns[left.key], right_table, right_columns[right.key]))
+    raise_not_alike(left_table, right_table);
   return list;
 }
 

@@ -21,6 +21,7 @@ struct SpreadSource {
   const char* roles[kMaxColumns];    // names of the arguments that give the columns, for errors
   int count;                         // of the columns
   int key;                           // all rows with one value in this column must lie in one part
+  bool by_position;                  // who reads the rows takes the columns in their order, and no names
 };
 
 enum class PartPlace { kHere, kServer, kNode };
@@ -30,6 +31,7 @@ struct Part {
   const char* name;   // of the server, or of the node
   int port;           // of the node
   const char* query;  // its rows
+  const char* right;  // the same of the right table of a join; nullptr: there is none
   double weight;      // a guess at its rows, in any unit
 };
 
@@ -46,6 +48,12 @@ struct PartList {
 /// @param disjoint  the caller knows that no key lies in two parts
 /// @raises 42P10 if there is more than one part and a key may lie in two of them
 PartList find_parts(const SpreadSource& source, Oid table, List* servers, bool disjoint);
+
+/// The same for a join of two tables: a part has the rows of both, and a key is a value in the key columns of both.
+/// @param left_table, right_table  InvalidOid: with `servers`
+/// @raises also 42P10 if a part has rows of one table only
+PartList find_joined_parts(const SpreadSource& left, Oid left_table, const SpreadSource& right, Oid right_table,
+                           List* servers, bool disjoint);
 
 /// The table of that name, locked for reading. To be called with the search_path of the caller.
 /// @raises 42601 if the text is no name; 42P01 if there is no such table

@@ -1,10 +1,13 @@
-// Table functions batmap_join_project and batmap_join_project_of: arguments, two inputs, and rows
+// Table functions batmap_join_project, also over stored counts, and batmap_join_project_of: arguments, two inputs, and rows
 // of the answer.
+#include "extension/functions/join_input.h"
 #include "extension/functions/pair_stream.h"
 #include "extension/functions/planner_support.h"
 #include "extension/functions/table_input.h"
 #include "extension/input/run_costs.h"
 #include "extension/server/device_use.h"
+#include "extension/types/join_counts_datum.h"
+#include "pairs/counts/pair_counts_run.h"
 #include "pairs/join_run.h"
 
 #include "extension/server/pg.h"
@@ -18,12 +21,14 @@ namespace {
 struct JoinCall : PairRowsCall<JoinQuery, JoinRun> {
   explicit JoinCall(MemoryContext context) : PairRowsCall(context) { query.kernels = selected_kernels(); }
 
-  std::optional<RowLog> left;
-  std::optional<RowLog> right;
+  JoinLogs logs;
 };
 
 // Positions of the arguments after the two inputs.
 enum Argument { kMinCount, kDistinctOnly, kTopK, kPerItemTopK, kMaxResults, kMethod, kDevice, kParams };
+
+// The same over counts.
+enum CountsArgument { kCountsMinCount, kCountsTopK, kCountsPerItemTopK, kCountsMaxResults };
 
 constexpr QueryArguments kQueries{kParams};
 
@@ -44,17 +49,6 @@ const JoinQuery& read_arguments(const Arguments& arguments, JoinQuery& query) {
   return query;
 }
 
-struct JoinRows {
-  const char* kind;  // how they were read: a word for batmap_last_run()
-  InputRows left;
-  InputRows right;
-};
-
-/// To be called in guarded.
-JoinSide side(const InputRows& rows) {
-  return rows.log != nullptr ? side_of(*rows.log, rows.ranks) : JoinSide{rows.chunks(), {}};
-}
-
 class JoinStream final : public PairRowStream<JoinCall> {
  public:
   using PairRowStream::PairRowStream;
@@ -66,9 +60,7 @@ class JoinStream final : public PairRowStream<JoinCall> {
     left_items_ = rows.left.items;
     right_items_ = rows.right.items;
     begin(rows.kind, rows.left.count + rows.right.count, [&] {
-      JoinedRelation joined = join_relations(side(rows.left), side(rows.right), call().options);
-      call().left.reset();
-      call().right.reset();
+      JoinedRelation joined = joined_rows(rows, call().logs, call().options);
       call().run.emplace(std::move(joined), query, call().options);
     });
     drop_relation(rows.left);
@@ -83,24 +75,6 @@ class JoinStream final : public PairRowStream<JoinCall> {
   const Dictionary* right_items_ = nullptr;
 };
 
-/// @param left_type, right_type  of the items; InvalidOid: they are integers
-JoinRows read_queries(const InnerQuery& left_query, const InnerQuery& right_query, Oid left_type, Oid right_type,
-                      JoinCall& call, MemoryContext context) {
-  guarded([&] {
-    call.left.emplace(call.options);
-    call.right.emplace(call.options);
-  });
-  SharedTids tids{};
-  QueryInput left{&*call.left, &call.progress, left_type, nullptr, nullptr, 0, false, false, "a and b", true, &tids};
-  QueryInput right{&*call.right, &call.progress, right_type, nullptr, nullptr, 0, false, false, "b and c", false, &tids};
-  check_query(left_query, left, context);
-  check_query(right_query, right, context);
-  read_query(left_query, left, call.meter, context);
-  read_query(right_query, right, call.meter, context);
-  if (tids.dictionary != nullptr) MemoryContextDelete(tids.dictionary->context);
-  return {left.in_parallel ? left.kind() : right.kind(), query_rows(left), query_rows(right)};
-}
-
 /// The steps of a call over two queries.
 /// @param first_query  its index; the second follows, then the other arguments
 RowStream* join_queries(FunctionCallInfo fcinfo, MemoryContext context, const char* operation, int first_query,
@@ -110,7 +84,8 @@ RowStream* join_queries(FunctionCallInfo fcinfo, MemoryContext context, const ch
   const TableInput right = query_input(fcinfo, context, operation, first_query + 1, kQueries);
   const JoinQuery& query = read_arguments(right.arguments(), stream->call().query);
   const InnerQuery left = query_argument(fcinfo, first_query, first_query + 2, kQueries);
-  const JoinRows rows = read_queries(left, right.query(), left_type, right_type, stream->call(), context);
+  const JoinRows rows =
+      read_join_queries(left, right.query(), left_type, right_type, stream->call(), stream->call().logs, context);
   return stream->run(query, rows);
 }
 
@@ -140,7 +115,46 @@ void expect_joined_pairs(const PlannedCall& call, CallEstimate& estimate) {
   estimate.has_rows = true;
 }
 
+/// Rows from counts that exist already.
+class JoinCountsStream final : public PairRowStream<PairRowsCall<PairQuery, PairCountsRun>> {
+ public:
+  using PairRowStream::PairRowStream;
+
+  /// @param counts  must live as long as the stream
+  RowStream* run(const std::byte* counts) {
+    begin("join counts", pair_counts_header(counts).pairs,
+          [&] { call().run.emplace(counts, call().query, call().options); });
+    return this;
+  }
+
+ private:
+  void show() override { show_pairs(); }
+};
+
 }  // namespace
+
+BATMAP_TABLE_FUNCTION(batmap_join_project_counts) {
+  constexpr int kCounts = 0;
+  auto* const stream = new_stream<JoinCountsStream>("batmap_join_project", context);
+  const Arguments arguments{fcinfo, kCounts + 1};
+  PairQuery& query = stream->call().query;
+  query.min_count = arguments.int8(kCountsMinCount).value_or(1);
+  query.top_k = arguments.int8(kCountsTopK);
+  query.per_item_top_k = arguments.int4(kCountsPerItemTopK);
+  query.max_results = arguments.int8(kCountsMaxResults);
+  query.supports = false;
+  guarded([&] { query.check(); });
+  if (PG_ARGISNULL(kCounts)) return nullptr;  // a sum over no rows is NULL
+  const MemoryContext caller = MemoryContextSwitchTo(context);
+  const std::byte* const counts = value_bytes(summed_copy(kSummedJoinCounts, fcinfo, kCounts));
+  MemoryContextSwitchTo(caller);
+  return stream->run(counts);
+}
+
+BATMAP_FUNCTION(batmap_join_project_counts_support) {
+  static const SupportedCall kCall{1, 0, kCountsTopK, kCountsMaxResults};
+  PG_RETURN_POINTER(support_call(reinterpret_cast<Node*>(PG_GETARG_POINTER(0)), kCall));
+}
 
 BATMAP_TABLE_FUNCTION(batmap_join_project_query) {
   return join_queries(fcinfo, context, "batmap_join_project", 0, InvalidOid, InvalidOid);

@@ -140,17 +140,6 @@ class PairCountsStream final : public SupportStream<PairCountsCall> {
 
 // ---- steps
 
-/// The counts of an argument, or a copy that lives in `context`.
-struct varlena* read_counts(FunctionCallInfo fcinfo, int index, MemoryContext context) {
-  const MemoryContext caller = MemoryContextSwitchTo(context);
-  // Copies the argument if it is neither toasted nor a state, because it may not live as long as the stream.
-  auto* const argument = reinterpret_cast<struct varlena*>(PG_GETARG_POINTER(index));
-  struct varlena* value = counts_finished(counts_argument(fcinfo, index));
-  if (value == argument) value = PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(index));
-  MemoryContextSwitchTo(caller);
-  return value;
-}
-
 /// The steps of a call over rows.
 RowStream* find_pairs(const TableInput& input, const PairArguments& places, ColumnSet wanted) {
   auto* const stream = new_stream<PairStream>(input.operation, input.context);
@@ -174,7 +163,9 @@ RowStream* find_counted_pairs(FunctionCallInfo fcinfo, MemoryContext context, co
   read_arguments(arguments, places, item_type, lists, query);
   stream->want(wanted);
   if (PG_ARGISNULL(index)) return nullptr;  // an aggregate over no rows gives NULL
-  struct varlena* const counts = read_counts(fcinfo, index, context);
+  const MemoryContext caller = MemoryContextSwitchTo(context);
+  struct varlena* const counts = summed_copy(kSummedPairCounts, fcinfo, index);
+  MemoryContextSwitchTo(caller);
   check_counts_items(counts, OidIsValid(item_type), other_form(operation, item_type));
   const Dictionary* items = nullptr;
   if (OidIsValid(item_type)) {

@@ -3,6 +3,7 @@
 
 #include "extension/functions/run_stream.h"
 #include "extension/functions/table_input.h"
+#include "extension/server/flat_value.h"
 #include "extension/server/server_files.h"
 
 #include "extension/server/pg.h"
@@ -31,11 +32,24 @@ class ValueRun final : public RunStream<Call> {
 
   bool next(Datum*) override { return false; }
 
+  /// @param kind  how the rows were read: a word for batmap_last_run()
   /// @param make  fills the bytes of the call and returns the record; runs inside guarded
   template <typename Make>
-  void run(const InputRows& rows, Make make) {
-    this->begin(rows.kind, rows.count, [&] { call().made = make(); });
+  void run(const char* kind, uint64_t rows, Make make) {
+    this->begin(kind, rows, [&] { call().made = make(); });
     finish();
+  }
+  template <typename Make>
+  void run(const InputRows& rows, Make make) {
+    run(rows.kind, rows.count, make);
+  }
+
+  /// The bytes as a value in the current context.
+  struct varlena* value(const FlatType& type) const {
+    const GrowingBuffer<std::byte>& bytes = call().bytes;
+    struct varlena* const value = type.allocate(bytes.size());
+    memcpy(VARDATA(value), bytes.begin(), bytes.size());
+    return value;
   }
 
   void finish() override {

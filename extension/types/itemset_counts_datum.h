@@ -13,7 +13,7 @@ extern const SummedType kSummedItemsetCounts;
 
 /// An argument of the type, finished. It may lie in memory of the caller.
 inline struct varlena* itemset_counts_argument(FunctionCallInfo fcinfo, int argument) {
-  return sum_finished(kSummedItemsetCounts, flat_argument(kSummedItemsetCounts.type, fcinfo, argument));
+  return summed_argument(kSummedItemsetCounts, fcinfo, argument);
 }
 
 }  // namespace batmap::pg

@@ -36,6 +36,9 @@ void check_same_items(struct varlena* left, struct varlena* right);
 /// @raises 53200 past the limit of the meter
 std::span<const std::string_view> counts_texts(struct varlena* finished, MemoryMeter& meter);
 
+/// A value from outside, validated. @raises 22P03 if it is none; 22021
+struct varlena* counts_validated(struct varlena* value);
+
 /// A new value with `capacity` bytes, uninitialised, in the current context.
 /// @raises 54000 if that is too large for an SQL value
 struct varlena* counts_allocate(size_t capacity);

@@ -1,4 +1,4 @@
-// States of sum(). See summed_type.h.
+// States of sum(), and what all such types do alike. See summed_type.h.
 #include "extension/types/summed_type.h"
 
 #include <array>
@@ -53,6 +53,53 @@ Datum sum_transition(const SummedType& type, struct varlena* state, struct varle
   }
   type.append(value_bytes(state), value_bytes(other));
   PG_RETURN_POINTER(state);
+}
+
+struct varlena* summed_validated(const SummedType& type, struct varlena* value) {
+  const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap counts", ALLOCSET_SMALL_SIZES);
+  const CountsWork* const work = ContextOwned<CountsWork>::reserve(context)->emplace();
+  guarded([&] { type.validate({value_bytes(value), value_capacity(value)}, work->options); });
+  MemoryContextDelete(context);
+  return value;
+}
+
+struct varlena* summed_copy(const SummedType& type, FunctionCallInfo fcinfo, int argument) {
+  // An argument that is neither toasted nor a state may not live as long as the stream.
+  auto* const given = reinterpret_cast<struct varlena*>(PG_GETARG_POINTER(argument));
+  struct varlena* const value = summed_argument(type, fcinfo, argument);
+  return value == given ? PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(argument)) : value;
+}
+
+Datum summed_in(const SummedType& type, FunctionCallInfo fcinfo) {
+  PG_RETURN_POINTER(summed_validated(type, flat_of_text(type.type, PG_GETARG_CSTRING(0))));
+}
+
+Datum summed_out(const SummedType& type, FunctionCallInfo fcinfo) {
+  struct varlena* const value = summed_argument(type, fcinfo, 0);
+  PG_RETURN_CSTRING(flat_to_text(type.type, {value_bytes(value), value_capacity(value)}));
+}
+
+Datum summed_recv(const SummedType& type, FunctionCallInfo fcinfo) {
+  PG_RETURN_POINTER(summed_validated(type, flat_of_message(type.type, reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)))));
+}
+
+Datum summed_send(const SummedType& type, FunctionCallInfo fcinfo) { return sent(summed_argument(type, fcinfo, 0)); }
+
+Datum summed_add(const SummedType& type, FunctionCallInfo fcinfo) {
+  struct varlena* const left = flat_argument(type.type, fcinfo, 0);
+  struct varlena* const right = flat_argument(type.type, fcinfo, 1);
+  PG_RETURN_POINTER(sum_of_two(type, left, right));
+}
+
+Datum summed_merge(const SummedType& type, FunctionCallInfo fcinfo) {
+  if (PG_ARGISNULL(1)) return unchanged_state(fcinfo);
+  struct varlena* const other = flat_argument(type.type, fcinfo, 1);
+  return sum_transition(type, PG_ARGISNULL(0) ? nullptr : flat_state(type.type, fcinfo), other);
+}
+
+Datum summed_final(const SummedType& type, FunctionCallInfo fcinfo) {
+  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+  PG_RETURN_POINTER(summed_argument(type, fcinfo, 0));
 }
 
 struct varlena* value_allocate(const char* type, const char* hint, size_t capacity) {

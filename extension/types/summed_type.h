@@ -1,4 +1,4 @@
-// Shared by the types whose values add up: pair counts, itemset counts. Their states are a finished value, then values
+// Shared by the types whose values add up: pair counts, join counts, itemset counts. Their states are a finished value, then values
 // behind it that are not added yet, then room; adding waits until it is worth it.
 #pragma once
 
@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/options.h"
+#include "core/summed_values.h"
 #include "extension/server/backend.h"
 #include "extension/server/boundary.h"
 #include "extension/server/context_owned.h"
@@ -35,6 +36,8 @@ struct SummedType {
   void (*add)(std::span<const std::byte* const> values, GrowingBuffer<std::byte>& out, const ExecutionOptions& options);
   /// Copies a value or a state behind a state that has room for it.
   void (*append)(std::byte* state, const std::byte* other);
+  /// Checks untrusted bytes in full: throws Error unless they are a finished value. Runs inside guarded.
+  void (*validate)(std::span<const std::byte> bytes, const ExecutionOptions& options);
 };
 
 inline std::byte* value_bytes(struct varlena* value) { return reinterpret_cast<std::byte*>(VARDATA(value)); }
@@ -73,12 +76,46 @@ struct varlena* made_value(const FlatType& type, Make make) {
 /// The finished form. A state is summed and its free space is dropped; any other argument is returned as it is.
 struct varlena* sum_finished(const SummedType& type, struct varlena* value);
 
+/// A value from outside, validated. @raises 22P03 if it is none
+struct varlena* summed_validated(const SummedType& type, struct varlena* value);
+
+/// An argument of the type, finished. It may lie in memory of the caller.
+inline struct varlena* summed_argument(const SummedType& type, FunctionCallInfo fcinfo, int argument) {
+  return sum_finished(type, flat_argument(type.type, fcinfo, argument));
+}
+
+/// The same for a stream: a value in the current context, where it lives as long as the stream.
+struct varlena* summed_copy(const SummedType& type, FunctionCallInfo fcinfo, int argument);
+
 /// The sum of two values or states, as a finished value.
 struct varlena* sum_of_two(const SummedType& type, struct varlena* left, struct varlena* right);
 
 /// The transition of sum(): argument 0 is the state, argument 1 a value or a state, not NULL.
 /// @param state  argument 0 as flat_state() gives it; nullptr if that is NULL
 Datum sum_transition(const SummedType& type, struct varlena* state, struct varlena* other);
+
+// The bodies of the SQL functions of such a type: input and output as text and as a message, the operator +, the transition
+// and the final function of sum().
+Datum summed_in(const SummedType& type, FunctionCallInfo fcinfo);
+Datum summed_out(const SummedType& type, FunctionCallInfo fcinfo);
+Datum summed_recv(const SummedType& type, FunctionCallInfo fcinfo);
+Datum summed_send(const SummedType& type, FunctionCallInfo fcinfo);
+Datum summed_add(const SummedType& type, FunctionCallInfo fcinfo);
+Datum summed_merge(const SummedType& type, FunctionCallInfo fcinfo);
+Datum summed_final(const SummedType& type, FunctionCallInfo fcinfo);
+
+/// The header of argument 0; the bytes after it are not fetched.
+/// @param is_sound  checks it against the size of the whole value
+template <typename Header>
+Header summed_header_argument(const SummedType& type, FunctionCallInfo fcinfo,
+                              bool (*is_sound)(std::span<const std::byte> first, size_t size)) {
+  const Datum value = PG_GETARG_DATUM(0);
+  struct varlena* const slice = PG_DETOAST_DATUM_SLICE(value, 0, sizeof(Header));
+  const std::span<const std::byte> first{reinterpret_cast<const std::byte*>(VARDATA_ANY(slice)), VARSIZE_ANY_EXHDR(slice)};
+  if (!is_sound(first, toast_raw_datum_size(value) - VARHDRSZ)) raise_unsound(type.type);
+  const Header header = header_of<Header>(first.data());
+  return header.behind == 0 ? header : header_of<Header>(value_bytes(summed_argument(type, fcinfo, 0)));
+}
 
 /// A new value with `capacity` bytes, uninitialised, in the current context.
 /// @raises 54000 with this hint if that is too large for an SQL value

@@ -29,7 +29,7 @@ const FlatType kPairCountsType = {"batmap_pair_counts", "c1:", "Build pair count
                                   counts_allocate,
                                   [](std::span<const std::byte> bytes) { return is_pair_counts(bytes, bytes.size()); }};
 
-const SummedType kSummedPairCounts = {kPairCountsType, add_pair_counts, pair_counts_append};
+const SummedType kSummedPairCounts = {kPairCountsType, add_pair_counts, pair_counts_append, validate_pair_counts};
 
 struct varlena* counts_allocate(size_t capacity) {
   return value_allocate("batmap_pair_counts",
@@ -51,6 +51,15 @@ void check_counts_items(struct varlena* counts, bool texts, const char* hint) {
            errmsg("the items of the pair counts are %s", header.has_texts() ? "text" : "integers"), errhint("%s", hint)));
 }
 
+struct varlena* counts_validated(struct varlena* value) {
+  summed_validated(kSummedPairCounts, value);
+  for (PairCountsItems items(counts_bytes(value)); items.next();) {
+    if (items.index() % 4096 == 0) CHECK_FOR_INTERRUPTS();
+    check_encoding(items.text());
+  }
+  return value;
+}
+
 std::span<const std::string_view> counts_texts(struct varlena* finished, MemoryMeter& meter) {
   const std::byte* const value = counts_bytes(finished);
   const size_t count = pair_counts_header(value).items;
@@ -70,18 +79,6 @@ using namespace batmap;
 using namespace batmap::pg;
 
 namespace {
-
-struct varlena* validated(struct varlena* value) {
-  const MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "batmap pair counts", ALLOCSET_SMALL_SIZES);
-  const CountsWork* const work = ContextOwned<CountsWork>::reserve(context)->emplace();
-  guarded([&] { validate_pair_counts({counts_bytes(value), counts_capacity(value)}, work->options); });
-  MemoryContextDelete(context);
-  for (PairCountsItems items(counts_bytes(value)); items.next();) {
-    if (items.index() % 4096 == 0) CHECK_FOR_INTERRUPTS();
-    check_encoding(items.text());
-  }
-  return value;
-}
 
 /// Argument 0 in its finished form.
 const std::byte* value_argument(FunctionCallInfo fcinfo) {
@@ -111,30 +108,23 @@ Datum count_of_texts(FunctionCallInfo fcinfo, int item_a, int item_b) {
   PG_RETURN_INT64(static_cast<int64>(pair_count(value, first, integer(item_b))));
 }
 
-/// The header of argument 0; the bytes after it are not fetched.
 PairCountsHeader header_argument(FunctionCallInfo fcinfo) {
-  const Datum value = PG_GETARG_DATUM(0);
-  struct varlena* const slice = PG_DETOAST_DATUM_SLICE(value, 0, kPairCountsHeaderBytes);
-  const std::span<const std::byte> first{reinterpret_cast<const std::byte*>(VARDATA_ANY(slice)), VARSIZE_ANY_EXHDR(slice)};
-  if (!is_pair_counts(first, toast_raw_datum_size(value) - VARHDRSZ)) raise_unsound(kPairCountsType);
-  const PairCountsHeader header = pair_counts_header(first.data());
-  return header.behind == 0 ? header : pair_counts_header(value_argument(fcinfo));
+  return summed_header_argument<PairCountsHeader>(kSummedPairCounts, fcinfo, is_pair_counts);
 }
 
 }  // namespace
 
-BATMAP_FUNCTION(batmap_pair_counts_in) { PG_RETURN_POINTER(validated(flat_of_text(kPairCountsType, PG_GETARG_CSTRING(0)))); }
-
-BATMAP_FUNCTION(batmap_pair_counts_out) {
-  struct varlena* const value = counts_finished(counts_argument(fcinfo, 0));
-  PG_RETURN_CSTRING(flat_to_text(kPairCountsType, {counts_bytes(value), counts_capacity(value)}));
+BATMAP_FUNCTION(batmap_pair_counts_in) {
+  PG_RETURN_POINTER(counts_validated(flat_of_text(kPairCountsType, PG_GETARG_CSTRING(0))));
 }
+
+BATMAP_FUNCTION(batmap_pair_counts_out) { return summed_out(kSummedPairCounts, fcinfo); }
 
 BATMAP_FUNCTION(batmap_pair_counts_recv) {
-  PG_RETURN_POINTER(validated(flat_of_message(kPairCountsType, reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)))));
+  PG_RETURN_POINTER(counts_validated(flat_of_message(kPairCountsType, reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)))));
 }
 
-BATMAP_FUNCTION(batmap_pair_counts_send) { return sent(counts_finished(counts_argument(fcinfo, 0))); }
+BATMAP_FUNCTION(batmap_pair_counts_send) { return summed_send(kSummedPairCounts, fcinfo); }
 
 BATMAP_FUNCTION(batmap_pair_counts_add) {
   struct varlena* const left = counts_argument(fcinfo, 0);

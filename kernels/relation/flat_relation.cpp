@@ -119,10 +119,12 @@ std::vector<ChunkView> flat_chunks(const std::byte* bytes) {
   return chunks;
 }
 
-bool is_flat_relation(std::span<const std::byte> bytes) {
+bool is_flat_relation(std::span<const std::byte> bytes) { return is_flat_relation_within(bytes, kVersion); }
+
+bool is_flat_relation_within(std::span<const std::byte> bytes, uint8_t version) {
   if (bytes.size() < kFlatHeaderBytes) return false;
   const FlatHeader header = flat_header(bytes.data());
-  if (header.version != kVersion || header.zero[0] != 0 || header.zero[1] != 0 || header.zero[2] != 0) return false;
+  if (header.version != version || header.zero[0] != 0 || header.zero[1] != 0 || header.zero[2] != 0) return false;
   if (header.open_rows >= kChunkRows || header.carried < 0) return false;
   const uint64_t behind = bytes.size() - kFlatHeaderBytes;
   if (header.sealed_bytes > behind || header.open_rows > (behind - header.sealed_bytes) / sizeof(TidItem)) return false;

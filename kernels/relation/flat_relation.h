@@ -92,6 +92,8 @@ std::vector<ChunkView> flat_chunks(const std::byte* bytes);
 /// Whether the header is consistent with itself and with the size, room included. Constant time: the contents
 /// of the chunks are not checked.
 bool is_flat_relation(std::span<const std::byte> bytes);
+/// The same where the first byte is not the version of a relation: a state of an aggregate, which has its own.
+bool is_flat_relation_within(std::span<const std::byte> bytes, uint8_t version);
 
 /// Checks untrusted bytes in full. @throws Error{kInvalidData} unless they are a finished relation
 void flat_validate(std::span<const std::byte> bytes);

@@ -116,6 +116,7 @@ const Served kServed[] = {
     {"_batmap_episodes_support", nullptr},
     {"_batmap_window_pairs_support", nullptr},
     {"_batmap_join_project_support", nullptr},
+    {"_batmap_join_project_counts_support", nullptr},
     {"_batmap_all_pairs_support", nullptr},
     {"_batmap_distance_support", "SELECT id FROM indexed ORDER BY s <%> (SELECT s FROM sets WHERE id = 5) LIMIT 100000"},
     {"_batmap_similar_support", nullptr},
@@ -129,7 +130,9 @@ const Served kServed[] = {
 // of the types.
 void create_tables(Session& session) {
   session.must(
-      "DROP TABLE IF EXISTS dense, wide, spikes, sets, indexed, relations, counts, itemset_counts, kept_wide, kept_texts "
+      "DROP TABLE IF EXISTS dense, wide, spikes, sets, indexed, relations, counts, itemset_counts, join_counts, "
+      "counts_states, kept_wide, "
+      "kept_texts "
       "CASCADE");
   session.must(
       "CREATE TABLE dense AS SELECT t::int8 AS tid, i::int8 AS item FROM generate_series(1, 12000) t, generate_series(1, "
@@ -153,6 +156,15 @@ void create_tables(Session& session) {
   session.must("INSERT INTO relations SELECT 3, batmap_relation_agg(tid, item::text) FROM wide");
   session.must("CREATE TABLE counts AS SELECT 1 AS id, batmap_pair_counts_agg(tid, item) AS c FROM wide");
   session.must("INSERT INTO counts SELECT 2, batmap_pair_counts_agg(tid, item::text) FROM wide");
+  session.must("DROP AGGREGATE IF EXISTS by_tid_rows(int4, int4)");
+  session.must(
+      "CREATE AGGREGATE by_tid_rows(int4, int4) (SFUNC = _batmap_pair_counts_by_tid_trans, STYPE = "
+      "batmap_pair_counts_state)");
+  session.must("CREATE TABLE counts_states AS SELECT id, c::text::batmap_pair_counts_state AS c FROM counts WHERE id = 1");
+  session.must("INSERT INTO counts_states SELECT 2, by_tid_rows(tid::int4, item::int4) FROM wide");
+  session.must(
+      "CREATE TABLE join_counts AS SELECT batmap_join_counts_from('SELECT item, tid FROM wide', 'SELECT tid, item FROM "
+      "wide', 3) AS c");
   session.must(
       "CREATE TABLE itemset_counts AS SELECT batmap_itemset_candidates('SELECT tid, item FROM wide', 3, max_length => 2) AS "
       "c");
@@ -164,7 +176,9 @@ void create_tables(Session& session) {
   session.must("SELECT batmap_keep('kept_wide', 'tid', 'item'), batmap_keep('kept_texts', 'tid', 'item')");
   session.must("UPDATE kept_wide SET item = item + 1 WHERE tid % 3 = 0");
   session.must("UPDATE kept_texts SET item = item || 'x' WHERE tid % 3 = 0");
-  session.must("ANALYZE dense, wide, spikes, indexed, relations, counts, itemset_counts, kept_wide, kept_texts");
+  session.must(
+      "ANALYZE dense, wide, spikes, indexed, relations, counts, itemset_counts, join_counts, counts_states, kept_wide, "
+      "kept_texts");
 }
 
 const std::vector<std::string> kQueries = {
@@ -232,7 +246,8 @@ class Pool {
                           "(SELECT r::text::cstring FROM relations WHERE id = 3)",
                           "(SELECT c::text::cstring FROM counts WHERE id = 1)",
                           "(SELECT c::text::cstring FROM counts WHERE id = 2)",
-                          "(SELECT c::text::cstring FROM itemset_counts)"};
+                          "(SELECT c::text::cstring FROM itemset_counts)",
+                          "(SELECT c::text::cstring FROM join_counts)"};
     values_["bytea"] = {"'\\x'::bytea",
                         "decode(repeat('00', 1000), 'hex')",
                         "decode(repeat('ff', 5000000), 'hex')",
@@ -248,6 +263,10 @@ class Pool {
                                   "(SELECT r FROM relations WHERE id = 3)", "'\\x'::batmap_relation"};
     values_["batmap_pair_counts"] = {"(SELECT c FROM counts WHERE id = 1)", "(SELECT c + c FROM counts WHERE id = 1)",
                                      "(SELECT c FROM counts WHERE id = 2)", "(SELECT c + c FROM counts WHERE id = 2)"};
+    values_["batmap_pair_counts_state"] = {"(SELECT c FROM counts_states WHERE id = 1)",
+                                           "(SELECT c FROM counts_states WHERE id = 2)"};
+    values_["batmap_join_counts"] = {"(SELECT c FROM join_counts)", "(SELECT c + c FROM join_counts)",
+                                     "'j1:'::batmap_join_counts"};
     values_["batmap_itemset_counts"] = {"(SELECT c FROM itemset_counts)", "(SELECT c + c FROM itemset_counts)",
                                         "'i1:'::batmap_itemset_counts"};
     arrays_["bigint"] = arrays_["integer"] =

@@ -43,6 +43,42 @@ SELECT batmap_pair_counts_from('SELECT 1');
 -- the name of a type, called with a literal, is a cast
 SELECT batmap_pair_counts('many');
 
+-- the aggregate whose states are rows within a server, and counts between servers
+SELECT batmap_pair_counts_by_tid_agg(tid, item)::text = batmap_pair_counts_agg(tid, item)::text AS same FROM many;
+SELECT batmap_pair_counts_by_tid_agg(tid, item::int8)::text = batmap_pair_counts_agg(tid, item)::text AS same FROM many;
+SELECT batmap_pair_counts_by_tid_agg(tid::int8, item)::text = batmap_pair_counts_agg(tid, item)::text AS same FROM many;
+SELECT batmap_pair_counts_by_tid_agg(tid::int8, item::int8)::text = batmap_pair_counts_agg(tid, item)::text AS same FROM many;
+SELECT batmap_pair_counts_by_tid_agg(1, 2) FROM many WHERE false;
+CREATE AGGREGATE partial(int4, int4) (SFUNC = _batmap_pair_counts_by_tid_trans, STYPE = batmap_pair_counts_state);
+CREATE AGGREGATE combined(batmap_pair_counts_state) (SFUNC = _batmap_pair_counts_by_tid_merge, STYPE = batmap_pair_counts_state, FINALFUNC = _batmap_pair_counts_by_tid_final);
+-- within a server a transaction may be split
+CREATE TABLE split AS SELECT item % 3 AS part, partial(tid, item) AS state FROM many GROUP BY 1;
+SELECT combined(state)::text = (SELECT batmap_pair_counts_agg(tid, item) FROM many)::text AS same FROM split;
+-- between servers not, and what is sent is the text of pair counts
+CREATE TABLE apart AS SELECT tid % 3 AS part, partial(tid, item) AS state FROM many GROUP BY 1;
+SELECT combined(state::text::batmap_pair_counts_state)::text = (SELECT batmap_pair_counts_agg(tid, item) FROM many)::text AS same FROM apart;
+SELECT combined(CASE part WHEN 1 THEN state ELSE state::text::batmap_pair_counts_state END ORDER BY part)::text = (SELECT batmap_pair_counts_agg(tid, item) FROM many)::text AS same FROM apart;
+SELECT bool_and(state::text = (SELECT batmap_pair_counts_agg(tid, item) FROM many WHERE tid % 3 IS NOT DISTINCT FROM part)::text) AS same FROM apart WHERE part IS NOT NULL;
+SELECT bool_and(_batmap_pair_counts_state_send(state) = _batmap_pair_counts_send(state::text::batmap_pair_counts)) AS same FROM apart;
+SELECT combined(s) FROM (VALUES (NULL::batmap_pair_counts_state), (NULL)) v (s);
+-- refused
+SELECT _batmap_pair_counts_by_tid_trans(state::text::batmap_pair_counts_state, 1, 2) FROM apart WHERE part = 1;
+SELECT combined(s) FROM (SELECT batmap_pair_counts_agg(1, x::text)::text::batmap_pair_counts_state FROM generate_series(1, 2) x UNION ALL SELECT partial(1, x) FROM generate_series(1, 2) x) v (s);
+SELECT ''::batmap_pair_counts_state;
+SELECT 'c1:'::batmap_pair_counts_state;
+-- in a parallel plan
+CREATE TABLE spread AS SELECT tid, item FROM many ORDER BY hashint4(tid * 64 + item);
+ALTER TABLE spread SET (parallel_workers = 2);
+ANALYZE spread;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+EXPLAIN (COSTS off) SELECT batmap_pair_counts_by_tid_agg(tid, item) FROM spread;
+SELECT batmap_pair_counts_by_tid_agg(tid, item)::text = batmap_pair_counts_from('many')::text AS same FROM spread;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+
 -- itemsets
 CREATE TABLE found AS SELECT * FROM batmap_itemsets('many', min_support => 0.01);
 SELECT count(*) > 500 AS some, max(length) FROM found;

@@ -126,7 +126,9 @@ my %calls = (
     batmap_unnest_of => q{SELECT count(*) > 0 FROM (SELECT tools.batmap_relation_agg(receipt, product::text) AS r FROM sales.lines) q, tools.batmap_unnest_of(r)},
     batmap_usage => q{SELECT all_sessions FROM tools.batmap_usage()},
     sum => q{SELECT tools.batmap_pair_counts_total(tools.sum(c)) = 402 FROM (SELECT tools.batmap_pair_counts_agg(receipt, product) AS c FROM sales.lines) q, generate_series(1, 2)},
+    batmap_pair_counts_by_tid_agg => q{SELECT tools.batmap_pair_counts_total(tools.batmap_pair_counts_by_tid_agg(receipt, product)) > 0 FROM sales.lines},
     batmap_pair_counts_from => qq{SELECT tools.batmap_pair_counts_total(tools.batmap_pair_counts_from($lines)) > 0},
+    batmap_join_counts_from => qq{SELECT tools.batmap_join_counts_total(tools.batmap_join_counts_from('SELECT product, receipt FROM sales.lines', $lines)) > 0},
     batmap_itemset_candidates => qq{SELECT tools.batmap_itemset_counts_total(tools.batmap_itemset_candidates($lines, 2)) > 0},
     batmap_itemset_count => qq{SELECT tools.batmap_itemset_counts_total(tools.batmap_itemset_count($lines, tools.batmap_itemset_candidates($lines, 2))) > 0},
     batmap_pair_counts_unnest => q{SELECT count(*) > 0 FROM (SELECT tools.batmap_pair_counts_agg(receipt, product) AS c FROM sales.lines) q, tools.batmap_pair_counts_unnest(c)},
@@ -136,6 +138,8 @@ my %calls = (
     batmap_distributed_itemsets => q{SELECT count(*) > 0 FROM tools.batmap_distributed_itemsets('sales.lines', 2)},
     batmap_distributed_itemset_counts => q{SELECT tools.batmap_itemset_counts_total(tools.batmap_distributed_itemset_counts('sales.lines', 2)) > 0},
     batmap_distributed_rules => q{SELECT count(*) > 0 FROM tools.batmap_distributed_rules('sales.lines', 2)},
+    batmap_distributed_join_project => q{SELECT count(*) > 0 FROM tools.batmap_distributed_join_project('sales.lines', 'sales.lines', a_column => 'product', left_b_column => 'receipt')},
+    batmap_distributed_join_counts => q{SELECT tools.batmap_join_counts_total(tools.batmap_distributed_join_counts('sales.lines', 'sales.lines', a_column => 'product', left_b_column => 'receipt')) > 0},
     batmap_kept_counts => q{SELECT tools.batmap_pair_counts_total(tools.batmap_kept_counts('sales.kept_lines')) > 0},
     batmap_kept_counts_of => q{SELECT tools.batmap_pair_counts_total(tools.batmap_kept_counts_of('sales.kept_names')) > 0},
     batmap_merge_kept => q{SELECT tools.batmap_merge_kept('sales.kept_lines') >= 0},
@@ -158,6 +162,7 @@ $calls{batmap_cardinality_agg} = 'SELECT tools.batmap_cardinality_agg(product) =
 $calls{"batmap_pair_counts_$_"} = "SELECT tools.batmap_pair_counts_$_(tools.batmap_pair_counts_agg(receipt, product)) > 0 FROM sales.lines" for qw(items pairs total);
 $calls{batmap_pair_counts_agg} = $calls{batmap_pair_counts_total};
 $calls{"batmap_itemset_counts_$_"} = "SELECT tools.batmap_itemset_counts_$_(tools.batmap_itemset_candidates($lines, 2)) > 0" for qw(items itemsets total);
+$calls{"batmap_join_counts_$_"} = "SELECT tools.batmap_join_counts_$_(tools.batmap_join_counts_from('SELECT product, receipt FROM sales.lines', $lines)) > 0" for qw(pairs total);
 
 my @public = split /\n/, sql('owner', q{SELECT DISTINCT proname FROM pg_proc WHERE pronamespace = 'tools'::regnamespace AND proname NOT LIKE '\_%' ORDER BY 1});
 cmp_ok(scalar @public, '>', 60, 'the names of ' . @public . ' functions');

@@ -12,6 +12,7 @@ use contrib 'postgres_fdw', 'dblink';
 
 # The rows of tid lie on server tid % 4; names need quotes.
 my $rows = q{SELECT g % 2003 AS tid, (hashint4(g)::int8 & 63) * (hashint4(-g)::int8 & 63) / 64 AS item FROM generate_series(1, 16000) g};
+my $tags = q{SELECT g % 1999 AS b, hashint4(g)::int8 & 31 AS c FROM generate_series(1, 9000) g};
 my @nodes = map { PostgreSQL::Test::Cluster->new("part_$_") } 0 .. 3;
 for my $k (0 .. 3)
 {
@@ -22,13 +23,18 @@ for my $k (0 .. 3)
         CREATE SCHEMA "its tools"; CREATE EXTENSION batmap SCHEMA "its tools"; CREATE SCHEMA "O'Hara";
         CREATE TABLE "O'Hara"."order ""lines""" AS SELECT item AS "it'em", tid AS "t""id" FROM ($rows) r WHERE tid % 4 = $k;
         CREATE TABLE "O'Hara".halves AS SELECT tid, item FROM ($rows) r WHERE tid / 1002 = $k;
-        CREATE TABLE baskets AS SELECT tid, item FROM ($rows) r WHERE tid % 4 = $k});
+        CREATE TABLE baskets AS SELECT tid, item FROM ($rows) r WHERE tid % 4 = $k;
+        CREATE TABLE tags AS SELECT b, c FROM ($tags) r WHERE b / 1002 = $k;
+        CREATE TABLE "tags by b" AS SELECT c, b FROM ($tags) r WHERE b % 4 = $k});
 }
 
 $nodes[0]->safe_psql('postgres', 'CREATE DATABASE coordinator; CREATE ROLE guest LOGIN');
 my $setup = qq{
     CREATE EXTENSION batmap; CREATE EXTENSION postgres_fdw;
-    CREATE TABLE one AS $rows;
+    CREATE TABLE one AS $rows; CREATE TABLE one_tags AS $tags; CREATE VIEW likes AS SELECT item, tid FROM one;
+    CREATE TABLE two_tags (b int4, c int8) PARTITION BY RANGE (b);
+    CREATE TABLE other_tags (b int4, c int8) PARTITION BY RANGE (b);
+    CREATE TABLE here_tags (b int4, c int8) PARTITION BY HASH (b);
     CREATE TABLE two (tid int4, item int8) PARTITION BY RANGE (tid);
     CREATE TABLE four (tid int4, item int8) PARTITION BY HASH (tid);
     CREATE TABLE lines (note text, gone text, "t""id" int4, "it'em" int8, part int4) PARTITION BY LIST (part);
@@ -42,6 +48,7 @@ for my $k (0 .. 3)
         CREATE SERVER "server '$k'" FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$host', port '$port', dbname 'postgres', extensions 'batmap');
         CREATE USER MAPPING FOR CURRENT_USER SERVER "server '$k'";
         CREATE TABLE here_$k PARTITION OF here FOR VALUES WITH (MODULUS 4, REMAINDER $k);
+        CREATE TABLE here_tags_$k PARTITION OF here_tags FOR VALUES WITH (MODULUS 4, REMAINDER $k);
     };
     # Of the table of lines, the last partition lies here.
     $setup .= $k < 3
@@ -52,19 +59,24 @@ for my $k (0 .. 3)
 $setup .= qq{
     CREATE FOREIGN TABLE halves_0 PARTITION OF two FOR VALUES FROM (0) TO (1002) SERVER "server '0'" OPTIONS (schema_name 'O''Hara', table_name 'halves');
     CREATE FOREIGN TABLE halves_1 PARTITION OF two FOR VALUES FROM (1002) TO (9999) SERVER "server '1'" OPTIONS (schema_name 'O''Hara', table_name 'halves');
-    INSERT INTO here TABLE one; ANALYZE one, here;
+    CREATE FOREIGN TABLE tags_0 PARTITION OF two_tags FOR VALUES FROM (0) TO (1002) SERVER "server '0'" OPTIONS (table_name 'tags');
+    CREATE FOREIGN TABLE tags_1 PARTITION OF two_tags FOR VALUES FROM (1002) TO (9999) SERVER "server '1'" OPTIONS (table_name 'tags');
+    CREATE FOREIGN TABLE others_0 PARTITION OF other_tags FOR VALUES FROM (0) TO (1001) SERVER "server '0'" OPTIONS (table_name 'tags');
+    CREATE FOREIGN TABLE others_1 PARTITION OF other_tags FOR VALUES FROM (1001) TO (9999) SERVER "server '1'" OPTIONS (table_name 'tags');
+    INSERT INTO here TABLE one; INSERT INTO here_tags TABLE one_tags; ANALYZE one, here;
 };
 $nodes[0]->safe_psql('coordinator', $setup);
 
 sub coordinator { return $nodes[0]->safe_psql('coordinator', $_[0]); }
 
-sub refused    # MESSAGE, HINT and CONTEXT are patterns
+sub refused    # MESSAGE, HINT and the options detail and context are patterns
 {
     my ($text, $name, $message, $hint, %options) = @_;
     my ($status, undef, $stderr) = $nodes[0]->psql('coordinator', $text, extra_params => [ '-U', $options{role} // $ENV{USER} // getpwuid($<) ]);
     isnt($status, 0, "$name: refused");
     like($stderr, qr/ERROR:  $message/, "$name: the message");
     like($stderr, qr/HINT:  $hint/, "$name: the hint") if defined $hint;
+    like($stderr, qr/DETAIL:  $options{detail}/, "$name: the detail") if defined $options{detail};
     like($stderr, qr/$options{context}/, "$name: the context") if defined $options{context};
 }
 
@@ -108,6 +120,22 @@ equal('itemsets', "min_count => 12, $_", 'two servers')
 equal('rules', 'min_count => 12, min_confidence => 0.1');
 equal('rules', "min_count => 12, $_", 'two servers') for 'max_lhs => 1', 'max_rhs => 2, top_k => 20', q{rhs_include => '{1,2,3}', exclude => '{5}'};
 
+# Joins of two tables: partitions with the same bounds on two servers, queries on four servers, partitions here, and a table with
+# itself.
+my %joined = (
+    'two servers'          => q{'two', 'two_tags', a_column => 'item', left_b_column => 'tid'},
+    'four servers by name' => qq{'SELECT item, tid FROM baskets', '"tags by b"', right_b_column => 'b', c_column => 'c', $servers},
+    'partitions here'      => q{'here', 'here_tags', a_column => 'item', left_b_column => 'tid'},
+);
+for my $arguments ('min_count => 6', 'top_k => 20', 'min_count => 2, per_item_top_k => 3', 'min_count => 1')
+{
+    my $expected = answer(q{join_project('likes', 'one_tags'}, $arguments);
+    like($expected, qr/\d/, "join_project($arguments) has rows");
+    ok(answer("distributed_join_project($joined{$_}", $arguments) eq $expected, "join_project($arguments), $_") for sort keys %joined;
+}
+ok(answer(q{distributed_join_project('two', 'two', a_column => 'item', left_b_column => 'tid'}, 'min_count => 9') eq answer(q{join_project('likes', 'one'}, 'min_count => 9'),
+    'a table joined with itself');
+
 # -- What is refused -----------------------------------------------------------------------------------------------
 
 refused(q{SELECT * FROM batmap_distributed_pairs('lines', min_count => 20, tid_column => 't"id', item_column => 'it''em')},
@@ -126,6 +154,19 @@ refused(q{SELECT * FROM batmap_distributed_pairs(NULL, 1)}, 'no table', 'source 
 refused(q{SELECT * FROM batmap_distributed_pairs('two', 20)}, 'a role without rights', 'permission denied for table two', undef, role => 'guest');
 coordinator('GRANT SELECT ON two TO guest; GRANT USAGE ON SCHEMA "its dblink" TO guest');
 refused(q{SELECT * FROM batmap_distributed_pairs('two', 20)}, 'a role without user mapping', '(permission denied for foreign server|user mapping not found)', undef, role => 'guest');
+
+refused(q{SELECT * FROM batmap_distributed_join_project('two', 'other_tags', 6, a_column => 'item', left_b_column => 'tid')},
+    'tables with other bounds', 'tables "two" and "other_tags" are not distributed alike', 'Distribute both by b');
+refused(q{SELECT * FROM batmap_distributed_join_project('two', 'one_tags', 6, a_column => 'item', left_b_column => 'tid')},
+    'a table of this server', 'tables "two" and "one_tags" do not lie on the same servers', 'Each part must have rows of both tables');
+refused(q{SELECT * FROM batmap_distributed_join_project('two', 'two_tags', 6, a_column => 'tid', left_b_column => 'item')},
+    'a table by another column', 'table "two" is not distributed by its left_b_column');
+refused(q{SELECT * FROM batmap_distributed_join_project('two', 'two_tags', 6, a_column => 'item', left_b_column => 'tid', right_b_column => 'c', c_column => 'b')},
+    'the other table by another column', 'table "two_tags" is not distributed by its right_b_column');
+refused(q{SELECT * FROM batmap_distributed_join_project('likes', 'tags', 6, servers => ARRAY['server ''0''', 'server ''1'''])},
+    'joined servers that may share b', 'a transaction may lie on several of the 2 servers', 'Say disjoint => true');
+refused(q{SELECT * FROM batmap_distributed_join_project('likes', 'tags', 6, a_column => 'item', servers => ARRAY['server ''0'''], disjoint => true)},
+    'one column without the other', 'left_b_column is missing', 'Name both columns');
 
 # -- Servers that stop ---------------------------------------------------------------------------------------------
 
@@ -150,6 +191,30 @@ for my $round (1, 2)
 }
 equal('itemsets', 'min_count => 12, max_length => 2', 'two servers');
 
+# The same for the two rounds of a join. Then a part that raises an error of its own, and one whose rows change between the rounds.
+my $by_name = q{servers => ARRAY['server ''0''', 'server ''1'''], disjoint => true};
+for my $round (1, 2)
+{
+    refused(qq{SELECT * FROM batmap_distributed_join_project('SELECT item, tid FROM ends_in_$round', 'baskets', 9, $by_name)},
+        "a process ends in round $round of a join", 'terminating connection due to administrator command', undef,
+        context => ($round == 1 ? 'candidates' : 'recount') . q{, part "server '1'"});
+}
+is(coordinator(qq{SELECT count(*) > 10 FROM batmap_distributed_join_project('SELECT item, tid FROM baskets', 'baskets', 9, $by_name)}), 't', 'then the join answers');
+refused(qq{SELECT * FROM batmap_distributed_pairs('SELECT tid, item / (tid - 5) FROM baskets', 20, $by_name)}, 'an error of a part', 'division by zero', undef,
+    context => q{candidates, part "server '1'"});
+$nodes[1]->safe_psql('postgres', q{
+    CREATE FUNCTION round_number() RETURNS int LANGUAGE plpgsql AS $$ BEGIN
+        PERFORM set_config('test.round', (coalesce(current_setting('test.round', true), '0')::int + 1)::text, false);
+        RETURN current_setting('test.round')::int;
+    END $$;
+    CREATE VIEW changing AS SELECT tid, item FROM baskets, (SELECT round_number() AS n OFFSET 0) s WHERE n = 1 OR tid <> 5});
+$nodes[0]->safe_psql('postgres', 'CREATE VIEW changing AS SELECT tid, item FROM baskets');
+for my $function ('pairs', 'itemsets')
+{
+    refused(qq{\\set VERBOSITY verbose\nSELECT * FROM batmap_distributed_$function('changing', 12, $by_name)}, "$function of rows that change between the rounds",
+        '40001: rows of table "changing" changed between the two rounds', 'Ask again', detail => 'There were \d+ transactions, then \d+');
+}
+
 # A cancel ends the statements of the parts, and closes the connections, also after it is caught.
 is( coordinator(q{
         SET statement_timeout = '500ms';
@@ -159,6 +224,20 @@ is( coordinator(q{
         SELECT coalesce("its dblink".dblink_get_connections()::text, 'no connections')}), 'no connections', 'a timeout closes the connections');
 ok($nodes[$_]->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(77)%' AND pid <> pg_backend_pid()}), "and ends the statement on server $_")
   for 0, 1;
+
+# While a part works, others see which parts have answered; a cancel from another session reaches it, and the next call answers.
+$nodes[1]->safe_psql('postgres', 'CREATE VIEW slow AS SELECT tid, item FROM baskets, (SELECT 1 FROM pg_sleep(78) OFFSET 0) s');
+$nodes[0]->safe_psql('postgres', 'CREATE VIEW slow AS SELECT tid, item FROM baskets');
+my $session = $nodes[0]->background_psql('coordinator', on_error_stop => 0);
+$session->query_until(qr/begun/, "\\echo begun\nSELECT count(*) FROM batmap_distributed_itemsets('slow', 12, $by_name);\n");
+ok($nodes[0]->poll_query_until('coordinator', q{SELECT tasks_done = 1 AND tasks_total = 2 FROM batmap_progress WHERE operation = 'batmap_distributed_itemset_counts'}),
+    'the progress: one part of two has answered');
+is(coordinator(q{SELECT pg_cancel_backend(pid) FROM batmap_progress WHERE operation = 'batmap_distributed_itemset_counts'}), 't', 'another session cancels it');
+ok($nodes[1]->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE query LIKE '%FROM slow%' AND state = 'active' AND pid <> pg_backend_pid()}),
+    'the statement of the part ends');
+ok($nodes[0]->poll_query_until('coordinator', q{SELECT count(*) = 0 FROM batmap_progress}), 'nothing is in progress any more');
+$session->quit;
+equal('pairs', 'min_count => 20', 'two servers');
 
 # What a part has done is shown.
 my ($status, undef, $stderr) = $nodes[0]->psql('coordinator', q{SET client_min_messages = debug1; SELECT count(*) FROM batmap_distributed_pairs('two', min_count => 20)});

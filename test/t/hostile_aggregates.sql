@@ -17,11 +17,16 @@ INSERT INTO hostile.samples VALUES
      $$(SELECT batmap_pair_counts_agg(x, (x * y) % 997) FROM generate_series(1, 400) x, generate_series(1, 20) y)$$),
     ('batmap_itemset_counts', $$batmap_itemset_candidates('SELECT x, y FROM generate_series(1, 3) x, generate_series(1, x) y', min_count => 1)$$,
      $$batmap_itemset_candidates('SELECT x, (x * y) % 97 FROM generate_series(1, 400) x, generate_series(1, 20) y', min_count => 4, max_length => 3)$$),
+    ('batmap_join_counts', $$batmap_join_counts_from('SELECT x, y FROM generate_series(1, 3) x, generate_series(1, x) y', 'SELECT y, x FROM generate_series(1, 3) x, generate_series(1, x) y')$$,
+     $$batmap_join_counts_from('SELECT (x * y) % 97, x FROM generate_series(1, 400) x, generate_series(1, 20) y', 'SELECT x, (x * y) % 89 FROM generate_series(1, 400) x, generate_series(1, 20) y')$$),
+    ('batmap_pair_counts_state', $$(SELECT pg_temp.raw_rows(x, x % 2) FROM generate_series(1, 3) x)::text::batmap_pair_counts_state$$,
+     $$(SELECT pg_temp.raw_rows(x / 9 * 1000003, x * x % 99991) FROM generate_series(1, 2000) x)$$),
     ('batmap_join_state', $$(SELECT pg_temp.raw_joins(x, x % 2, NULL) FROM generate_series(1, 3) x)$$,
      $$(SELECT pg_temp.raw_joins(x, x % 1000, CASE WHEN x % 2 = 0 THEN x END) FROM generate_series(1, 2000) x)$$),
     ('batmap_episode_state', $$(SELECT pg_temp.raw_events(x, x % 3, '{1,2}', 0, 5) FROM generate_series(1, 5) x)$$,
      $$(SELECT pg_temp.raw_events(x, x % 3, '{1,2}', 0, 5) FROM generate_series(1, 500) x)$$);
 CREATE AGGREGATE pg_temp.raw_elements(int4) (SFUNC = _batmap_agg_trans, STYPE = batmap_state);
+CREATE AGGREGATE pg_temp.raw_rows(int4, int4) (SFUNC = _batmap_pair_counts_by_tid_trans, STYPE = batmap_pair_counts_state);
 CREATE AGGREGATE pg_temp.raw_joins(int4, int4, int4) (SFUNC = _batmap_join_trans, STYPE = batmap_join_state);
 CREATE AGGREGATE pg_temp.raw_events(int8, int4, int8[], int8, int8)
     (SFUNC = _batmap_episode_count_trans, STYPE = batmap_episode_state);

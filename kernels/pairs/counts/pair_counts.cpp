@@ -14,7 +14,8 @@ namespace batmap {
 namespace {
 
 constexpr uint8_t kIntegerVersion = 1;
-constexpr uint64_t kMinItemBytes = 3;  // three varints
+constexpr uint64_t kMinItemBytes = 3;      // three varints
+constexpr uint64_t kMinJoinItemBytes = 2;  // without the support
 constexpr uint64_t kMaxTotal = INT64_MAX;
 constexpr uint32_t kMaxItems = UINT32_MAX - 1;
 
@@ -26,17 +27,21 @@ uint64_t checked_number(std::span<const std::byte>& bytes) {
   return checked_varint(bytes, [](const char* what) { invalid(what); });
 }
 
+enum class CountsKind { kIntegers, kTexts, kJoin };
+
 /// What an item compares as.
-template <bool kTexts>
+template <CountsKind kKind>
 auto key_of(const PairCountsItems& items) {
-  if constexpr (kTexts)
+  if constexpr (kKind == CountsKind::kTexts)
     return items.text();
+  else if constexpr (kKind == CountsKind::kJoin)
+    return std::pair(items.is_right(), items.item());
   else
     return items.item();
 }
 
 /// The position in the sum of each item of two values.
-template <bool kTexts>
+template <CountsKind kKind>
 struct SumIndexes {
   SumIndexes(const std::byte* x, const std::byte* y, MemoryMeter& meter)
       : of_x(meter, pair_counts_header(x).items), of_y(meter, pair_counts_header(y).items) {
@@ -46,8 +51,9 @@ struct SumIndexes {
     bool more_b = b.next();
     uint64_t index = 0;
     for (; more_a || more_b; ++index) {
-      const bool take_a = more_a && (!more_b || key_of<kTexts>(a) <= key_of<kTexts>(b));
-      const bool take_b = more_b && (!more_a || key_of<kTexts>(b) <= key_of<kTexts>(a));
+      const bool take_a = more_a && (!more_b || key_of<kKind>(a) <= key_of<kKind>(b));
+      const bool take_b = more_b && (!more_a || key_of<kKind>(b) <= key_of<kKind>(a));
+      left_items += !(take_a ? a : b).is_right();
       if (take_a) of_x[a.index()] = static_cast<uint32_t>(index), more_a = a.next();
       if (take_b) of_y[b.index()] = static_cast<uint32_t>(index), more_b = b.next();
     }
@@ -58,14 +64,15 @@ struct SumIndexes {
 
   Buffer<uint32_t> of_x;
   Buffer<uint32_t> of_y;
+  uint32_t left_items = 0;  // of join counts
 };
 
 void add_row(const PairCountsItems& from, const Buffer<uint32_t>& indexes, PairCountsWriter& writer) {
   for (PairCountsRow row = from.row(); row.next();) writer.add_pair(indexes[row.index()], row.count());
 }
 
-template <bool kTexts>
-void add_rows(const PairCountsItems& a, const PairCountsItems& b, const SumIndexes<kTexts>& indexes,
+template <CountsKind kKind>
+void add_rows(const PairCountsItems& a, const PairCountsItems& b, const SumIndexes<kKind>& indexes,
               PairCountsWriter& writer) {
   PairCountsRow row_a = a.row();
   PairCountsRow row_b = b.row();
@@ -82,16 +89,17 @@ void add_rows(const PairCountsItems& a, const PairCountsItems& b, const SumIndex
   }
 }
 
-template <bool kTexts>
+template <CountsKind kKind>
 void add_two_of_kind(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& out,
                      const ExecutionOptions& options) {
   const uint64_t total = pair_counts_header(x).total + pair_counts_header(y).total;
   if (total > kMaxTotal)
     throw Error(ErrorCode::kTooLarge, "pair counts of more than " + std::to_string(kMaxTotal) + " transactions");
-  const SumIndexes<kTexts> indexes(x, y, *options.memory);
-  PairCountsWriter writer(options);
+  const SumIndexes<kKind> indexes(x, y, *options.memory);
+  PairCountsWriter writer =
+      kKind == CountsKind::kJoin ? PairCountsWriter(options, indexes.left_items) : PairCountsWriter(options);
   const auto add_item = [&](const PairCountsItems& items, uint64_t support) {
-    if constexpr (kTexts)
+    if constexpr (kKind == CountsKind::kTexts)
       writer.add_text(items.text(), support);
     else
       writer.add_item(items.item(), support);
@@ -101,12 +109,12 @@ void add_two_of_kind(const std::byte* x, const std::byte* y, GrowingBuffer<std::
   bool more_a = a.next();
   bool more_b = b.next();
   while (more_a || more_b) {
-    if (more_a && more_b && key_of<kTexts>(a) == key_of<kTexts>(b)) {
+    if (more_a && more_b && key_of<kKind>(a) == key_of<kKind>(b)) {
       add_item(a, a.support() + b.support());
       add_rows(a, b, indexes, writer);
       more_a = a.next();
       more_b = b.next();
-    } else if (more_a && (!more_b || key_of<kTexts>(a) < key_of<kTexts>(b))) {
+    } else if (more_a && (!more_b || key_of<kKind>(a) < key_of<kKind>(b))) {
       add_item(a, a.support());
       add_row(a, indexes.of_x, writer);
       more_a = a.next();
@@ -121,9 +129,11 @@ void add_two_of_kind(const std::byte* x, const std::byte* y, GrowingBuffer<std::
 
 void add_two(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& out, const ExecutionOptions& options) {
   if (pair_counts_header(x).has_texts() || pair_counts_header(y).has_texts())
-    add_two_of_kind<true>(x, y, out, options);
+    add_two_of_kind<CountsKind::kTexts>(x, y, out, options);
+  else if (pair_counts_header(x).is_joined())
+    add_two_of_kind<CountsKind::kJoin>(x, y, out, options);
   else
-    add_two_of_kind<false>(x, y, out, options);
+    add_two_of_kind<CountsKind::kIntegers>(x, y, out, options);
 }
 
 }  // namespace
@@ -131,9 +141,13 @@ void add_two(const std::byte* x, const std::byte* y, GrowingBuffer<std::byte>& o
 PairCountsItems::PairCountsItems(const std::byte* value)
     : items_(pair_counts_header(value).items),
       texts_(pair_counts_header(value).has_texts()),
+      joined_(pair_counts_header(value).is_joined()),
       at_(value + kPairCountsHeaderBytes) {
   end_ = at_ + pair_counts_header(value).item_bytes;
   row_ = {end_, size_t{0}};
+  if (!joined_) return;
+  left_items_ = static_cast<uint32_t>(read_varint(at_));
+  support_ = pair_counts_header(value).total;
 }
 
 bool PairCountsItems::next() {
@@ -144,9 +158,10 @@ bool PairCountsItems::next() {
     at_ += text_.size();
     item_ = next_index_;
   } else {
-    item_ = next_index_ == 0 ? static_cast<uint64_t>(unzigzag(number)) : item_ + number + 1;
+    const bool is_first = next_index_ == 0 || (joined_ && next_index_ == left_items_);
+    item_ = is_first ? static_cast<uint64_t>(unzigzag(number)) : item_ + number + 1;
   }
-  support_ = read_varint(at_) + 1;
+  if (!joined_) support_ = read_varint(at_) + 1;
   const uint64_t bytes = read_varint(at_);
   row_ = {row_.data() + row_.size(), bytes};
   ++next_index_;
@@ -159,9 +174,10 @@ void PairCountsWriter::end_item() {
     std::byte* const room = items_.room(text_bytes_at_most(text_.size()));
     items_.add(static_cast<size_t>(put_text(room, text_) - room));
   } else {
-    write_varint(items_, count_ == 1 ? zigzag(item_) : static_cast<uint64_t>(item_) - static_cast<uint64_t>(before_) - 1);
+    write_varint(items_,
+                 is_first_of_kind() ? zigzag(item_) : static_cast<uint64_t>(item_) - static_cast<uint64_t>(before_) - 1);
   }
-  write_varint(items_, support_ - 1);
+  if (!left_items_) write_varint(items_, support_ - 1);
   write_varint(items_, rows_.size() - row_begin_);
 }
 
@@ -202,7 +218,7 @@ void PairCountsWriter::add_pair(uint32_t index, uint64_t count) {
 void PairCountsWriter::finish(uint64_t total, GrowingBuffer<std::byte>& out) {
   end_item();
   PairCountsHeader header{};
-  header.version = has_texts_ ? kTextCountsVersion : kIntegerVersion;
+  header.version = left_items_ ? kJoinCountsVersion : has_texts_ ? kTextCountsVersion : kIntegerVersion;
   header.items = count_;
   header.bytes = kPairCountsHeaderBytes + items_.size() + rows_.size();
   header.total = total;
@@ -260,61 +276,101 @@ uint64_t pair_count(const std::byte* value, std::string_view item_a, std::string
   return find_pair_count(value, item_a, item_b, [](const PairCountsItems& items) { return items.text(); });
 }
 
-bool is_pair_counts(std::span<const std::byte> first, size_t size) {
+namespace {
+
+bool is_version(uint8_t version, bool joined) {
+  return joined ? version == kJoinCountsVersion : version == kIntegerVersion || version == kTextCountsVersion;
+}
+
+bool is_counts(std::span<const std::byte> first, size_t size, bool joined) {
   if (first.size() < kPairCountsHeaderBytes || size < first.size()) return false;
   const PairCountsHeader header = pair_counts_header(first.data());
-  if (header.version != kIntegerVersion && !header.has_texts()) return false;
+  if (!is_version(header.version, joined)) return false;
   if (header.zero[0] != 0 || header.zero[1] != 0 || header.zero[2] != 0) return false;
   if (header.bytes < kPairCountsHeaderBytes || header.bytes > size || header.behind > size - header.bytes) return false;
   if (header.total > kMaxTotal || header.item_bytes > header.bytes - kPairCountsHeaderBytes) return false;
-  return header.items <= header.item_bytes / kMinItemBytes;
+  if (joined && header.item_bytes == 0) return false;
+  return header.items <= header.item_bytes / (joined ? kMinJoinItemBytes : kMinItemBytes);
 }
 
-void validate_pair_counts(std::span<const std::byte> bytes, const ExecutionOptions& options) {
+/// Reads the items of untrusted bytes.
+class ItemsCheck {
+ public:
+  ItemsCheck(std::span<const std::byte> bytes, const PairCountsHeader& header)
+      : header_(header), items_(bytes.subspan(kPairCountsHeaderBytes, header.item_bytes)) {
+    if (!header.is_joined()) return;
+    const uint64_t left_items = checked_number(items_);
+    if (left_items > header.items) invalid("number of items and their bytes disagree");
+    left_items_ = static_cast<uint32_t>(left_items);
+  }
+
+  void next(uint32_t index) {
+    const uint64_t number = checked_number(items_);
+    if (header_.has_texts()) {
+      if (number > items_.size()) invalid("a text is cut off");
+      const std::string_view next(reinterpret_cast<const char*>(items_.data()), number);
+      if (index > 0 && next <= text_) invalid("texts do not ascend");
+      text_ = next;
+      items_ = items_.subspan(number);
+    } else if (index == 0 || (header_.is_joined() && index == left_items_)) {
+      item_ = unzigzag(number);
+    } else {
+      if (number >= static_cast<uint64_t>(INT64_MAX) - static_cast<uint64_t>(item_)) invalid("an item is too large");
+      item_ = static_cast<int64_t>(static_cast<uint64_t>(item_) + number + 1);
+    }
+    const uint64_t support = header_.is_joined() ? header_.total - 1 : checked_number(items_);
+    if (support >= header_.total) invalid("an item with more transactions than there are");
+    support_ = support + 1;
+    row_bytes_ = checked_number(items_);
+  }
+
+  uint32_t left_items() const { return left_items_; }
+  uint64_t support() const { return support_; }
+  uint64_t row_bytes() const { return row_bytes_; }
+  bool at_end() const { return items_.empty(); }
+
+ private:
+  const PairCountsHeader& header_;
+  std::span<const std::byte> items_;
+  uint32_t left_items_ = 0;
+  int64_t item_ = 0;
+  std::string_view text_;
+  uint64_t support_ = 0;
+  uint64_t row_bytes_ = 0;
+};
+
+void validate_counts(std::span<const std::byte> bytes, bool joined, const ExecutionOptions& options) {
   if (bytes.size() < kPairCountsHeaderBytes) invalid("header is cut off");
   const PairCountsHeader header = pair_counts_header(bytes.data());
-  if (header.version != kIntegerVersion && !header.has_texts())
+  if (!is_version(header.version, joined))
     throw Error(ErrorCode::kInvalidData, "invalid pair counts: unknown version " + std::to_string(header.version));
   if (header.zero[0] != 0 || header.zero[1] != 0 || header.zero[2] != 0) invalid("reserved bytes are not zero");
   if (header.behind != 0) invalid("values that are not added");
   if (header.bytes != bytes.size()) invalid("length and header disagree");
   if (header.total > kMaxTotal) invalid("too many transactions");
   if (header.item_bytes > bytes.size() - kPairCountsHeaderBytes) invalid("items and length disagree");
-  if (header.items > header.item_bytes / kMinItemBytes) invalid("number of items and their bytes disagree");
+  if (header.items > header.item_bytes / (joined ? kMinJoinItemBytes : kMinItemBytes))
+    invalid("number of items and their bytes disagree");
   if (header.has_texts() && header.items == 0) invalid("text items without a text");
 
-  std::span<const std::byte> items = bytes.subspan(kPairCountsHeaderBytes, header.item_bytes);
+  ItemsCheck items(bytes, header);
   uint64_t row_bytes = bytes.size() - kPairCountsHeaderBytes - header.item_bytes;
   Buffer<uint64_t> supports(*options.memory, header.items);
   Buffer<uint64_t> lengths(*options.memory, header.items);
-  int64_t item = 0;
-  std::string_view text;
   for (uint32_t index = 0; index < header.items; ++index) {
     if ((index & 0xffff) == 0) options.cancel.throw_if_requested();
-    const uint64_t number = checked_number(items);
-    if (header.has_texts()) {
-      if (number > items.size()) invalid("a text is cut off");
-      const std::string_view next(reinterpret_cast<const char*>(items.data()), number);
-      if (index > 0 && next <= text) invalid("texts do not ascend");
-      text = next;
-      items = items.subspan(number);
-    } else if (index == 0) {
-      item = unzigzag(number);
-    } else {
-      if (number >= static_cast<uint64_t>(INT64_MAX) - static_cast<uint64_t>(item)) invalid("an item is too large");
-      item = static_cast<int64_t>(static_cast<uint64_t>(item) + number + 1);
-    }
-    const uint64_t support = checked_number(items);
-    if (support >= header.total) invalid("an item with more transactions than there are");
-    supports[index] = support + 1;
-    lengths[index] = checked_number(items);
+    items.next(index);
+    supports[index] = items.support();
+    lengths[index] = items.row_bytes();
     if (lengths[index] > row_bytes) invalid("rows and length disagree");
     row_bytes -= lengths[index];
+    if (joined && (lengths[index] > 0) != (index < items.left_items())) invalid("rows and kinds of items disagree");
   }
-  if (!items.empty()) invalid("number of items and their bytes disagree");
+  if (!items.at_end()) invalid("number of items and their bytes disagree");
   if (row_bytes != 0) invalid("rows and length disagree");
 
   uint64_t pairs = 0;
+  Buffer<uint8_t> is_partner(*options.memory, joined ? header.items : 0, Fill::kZero);
   const std::byte* at = bytes.data() + kPairCountsHeaderBytes + header.item_bytes;
   for (uint32_t a = 0; a < header.items; ++a) {
     std::span<const std::byte> row(at, lengths[a]);
@@ -325,10 +381,27 @@ void validate_pair_counts(std::span<const std::byte> bytes, const ExecutionOptio
       index += distance + 1;
       if (checked_number(row) >= std::min(supports[a], supports[index]))
         invalid("a pair with more transactions than its items");
+      if (!joined) continue;
+      if (index < items.left_items()) invalid("a pair of two items of one kind");
+      is_partner[index] = 1;
     }
     at += lengths[a];
   }
   if (pairs != header.pairs) invalid("number of pairs and rows disagree");
+  for (uint32_t index = items.left_items(); joined && index < header.items; ++index)
+    if (is_partner[index] == 0) invalid("an item that is in no pair");
+}
+
+}  // namespace
+
+bool is_pair_counts(std::span<const std::byte> first, size_t size) { return is_counts(first, size, false); }
+bool is_join_counts(std::span<const std::byte> first, size_t size) { return is_counts(first, size, true); }
+
+void validate_pair_counts(std::span<const std::byte> bytes, const ExecutionOptions& options) {
+  validate_counts(bytes, false, options);
+}
+void validate_join_counts(std::span<const std::byte> bytes, const ExecutionOptions& options) {
+  validate_counts(bytes, true, options);
 }
 
 }  // namespace batmap

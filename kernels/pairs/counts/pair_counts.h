@@ -1,9 +1,12 @@
-// Counts of pairs of items in one block of bytes: the value of the SQL type batmap_pair_counts. It has, for
-// every pair of items that occurs, the number of transactions with both; for every item the number of
+// Counts of pairs of items in one block of bytes: the value of the SQL types batmap_pair_counts and batmap_join_counts. Pair
+// counts have, for every pair of items that occurs, the number of transactions with both; for every item the number of
 // transactions with it; and the number of all transactions. Counts of disjoint sets of transactions add up,
 // so values may be added if no transaction is in two.
 //
-//   offset  0  uint8   version     1: items are integers; 2: items are texts
+// Join counts are those of a join of two tables R(a, b) and S(b, c): the transactions are the b that occur in both, and each
+// pair has an a and a c. The items are the a, then the c. They have no support, and each is in a pair.
+//
+//   offset  0  uint8   version     1: items are integers; 2: items are texts; 3: join counts, whose items are integers
 //           1  uint8   zero x 3
 //           4  uint32  items
 //           8  uint64  bytes       of this value, header included
@@ -11,8 +14,10 @@
 //          24  uint64  total       transactions; at most 2^63 - 1
 //          32  uint64  pairs       number of pairs, each with at least 1 transaction
 //          40  uint64  item_bytes  bytes of the items
-//          48  items, ascending. Each: the item (the first as zigzag, the others as the distance from the one before,
-//              less 1; or a text, as its length and its bytes), its support less 1, the bytes of its row
+//          48  of join counts: the number of the a, which belongs to the bytes of the items
+//              items, ascending (of join counts: the a, then the c). Each: the item (the first as zigzag, the others as the
+//              distance from the one before, less 1; or a text, as its length and its bytes), its support less 1 (not in
+//              join counts), the bytes of its row
 //              rows, one for each item a. For each b > a that occurs with it, ascending: the distance of the position of b
 //              from the one before (at first, from that of a) less 1, and the count less 1
 //
@@ -30,6 +35,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -42,6 +48,7 @@ namespace batmap {
 
 inline constexpr size_t kPairCountsHeaderBytes = 48;
 inline constexpr uint8_t kTextCountsVersion = 2;
+inline constexpr uint8_t kJoinCountsVersion = 3;
 
 struct PairCountsHeader {
   uint8_t version;
@@ -56,6 +63,7 @@ struct PairCountsHeader {
   /// Bytes of all values, without the room.
   size_t used() const { return bytes + behind; }
   bool has_texts() const { return version == kTextCountsVersion; }
+  bool is_joined() const { return version == kJoinCountsVersion; }
 };
 static_assert(sizeof(PairCountsHeader) == kPairCountsHeaderBytes);
 
@@ -96,13 +104,18 @@ class PairCountsItems {
   int64_t item() const { return static_cast<int64_t>(item_); }
   /// Points into the value. Empty where items are integers.
   std::string_view text() const { return text_; }
+  /// Of join counts, whose items have none: the total, which bounds it.
   uint64_t support() const { return support_; }
+  /// Of join counts: whether the item is a c. Then its row is empty.
+  bool is_right() const { return joined_ && index() >= left_items_; }
   std::span<const std::byte> row_bytes() const { return row_; }
   PairCountsRow row() const { return {index(), row_}; }
 
  private:
   uint32_t items_;
   bool texts_;
+  bool joined_;
+  uint32_t left_items_ = 0;  // of join counts
   uint32_t next_index_ = 0;
   std::string_view text_;
   uint64_t item_ = 0;
@@ -118,8 +131,13 @@ class PairCountsWriter {
   /// @param texts  what the items are numbers of; empty: they are integers
   explicit PairCountsWriter(const ExecutionOptions& options, std::span<const std::string_view> texts = {})
       : cancel_(options.cancel), texts_(texts), items_(*options.memory), rows_(*options.memory) {}
+  /// Of join counts. @param left_items  so many items, the first ones, are an a
+  PairCountsWriter(const ExecutionOptions& options, uint32_t left_items) : PairCountsWriter(options) {
+    left_items_ = left_items;
+    write_varint(items_, left_items);
+  }
 
-  /// Adds the next item, which must be larger than all before.
+  /// Adds the next item, which must be larger than all before. Of join counts: of its kind; the support is not written.
   /// @throws Error{kTooLarge, kMemoryLimit, kCancelled}
   void add_item(int64_t item, uint64_t support);
   /// The same for a text, which must live until the next item is added. All items must be texts, or none.
@@ -132,6 +150,7 @@ class PairCountsWriter {
 
  private:
   void end_item();
+  bool is_first_of_kind() const { return count_ == 1 || (left_items_ && count_ == *left_items_ + 1); }
   void begin_row(uint64_t support);
   void poll() {
     if ((++calls_ & 0xffff) == 0) cancel_.throw_if_requested();
@@ -139,6 +158,7 @@ class PairCountsWriter {
 
   CancelToken cancel_;
   std::span<const std::string_view> texts_;
+  std::optional<uint32_t> left_items_;  // of join counts
   GrowingBuffer<std::byte> items_;
   GrowingBuffer<std::byte> rows_;
   uint32_t count_ = 0;  // items so far
@@ -156,7 +176,7 @@ class PairCountsWriter {
 inline constexpr const char* kMixedCounts = "pair counts of integer items and of text items have no sum";
 inline constexpr const char* kMixedCountsHint = "Cast the integers to text: batmap_pair_counts_agg(tid, item::text).";
 
-/// Appends the sum of one or more values or states to `out`, as a finished value.
+/// Appends the sum of one or more values or states, all of them pair counts or all join counts, to `out`, as a finished value.
 /// @throws Error{kInvalidParameter} if there are items of both kinds; Error{kTooLarge} if the total exceeds 2^63 - 1;
 /// Error{kMemoryLimit, kCancelled}
 void add_pair_counts(std::span<const std::byte* const> values, GrowingBuffer<std::byte>& out,
@@ -171,13 +191,17 @@ uint64_t pair_count(const std::byte* value, int64_t item_a, int64_t item_b);
 /// The same for items that are texts.
 uint64_t pair_count(const std::byte* value, std::string_view item_a, std::string_view item_b);
 
-/// Whether a header is consistent with itself and with the size, room included. Constant time.
+/// Whether the header of pair counts is consistent with itself and with the size, room included. Constant time.
 /// @param first  at least the header
 /// @param size   of the whole value
 bool is_pair_counts(std::span<const std::byte> first, size_t size);
+/// The same of join counts.
+bool is_join_counts(std::span<const std::byte> first, size_t size);
 
 /// Checks untrusted bytes in full.
-/// @throws Error{kInvalidData} unless they are a finished value; Error{kCancelled}
+/// @throws Error{kInvalidData} unless they are finished pair counts; Error{kCancelled}
 void validate_pair_counts(std::span<const std::byte> bytes, const ExecutionOptions& options);
+/// The same of join counts.
+void validate_join_counts(std::span<const std::byte> bytes, const ExecutionOptions& options);
 
 }  // namespace batmap

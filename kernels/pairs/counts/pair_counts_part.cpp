@@ -2,11 +2,11 @@
 #include "pairs/counts/pair_counts_part.h"
 
 #include <algorithm>
-#include <bit>
 #include <tuple>
 
 #include "core/error.h"
 #include "core/polled.h"
+#include "pairs/counts/candidate_pairs.h"
 #include "pairs/counts/counted_pairs.h"
 #include "pairs/counts/pair_counts.h"
 #include "relation/key_codes.h"
@@ -15,7 +15,7 @@ namespace batmap {
 
 namespace {
 
-constexpr uint32_t kPolled = 1 << 16;
+constexpr uint32_t kPolled = CandidatePairs::kPolled;
 
 /// The items of a value, and what is counted of them.
 class CandidateItems {
@@ -37,43 +37,6 @@ class CandidateItems {
  private:
   Buffer<int64_t> values_;     // ascending
   Buffer<uint64_t> supports_;  // by index
-};
-
-/// A hash table of the candidates: at most half of its slots are used.
-class CandidatePairs {
- public:
-  CandidatePairs(const std::byte* value, const ExecutionOptions& options)
-      : slots_(*options.memory, std::bit_ceil(2 * pair_counts_header(value).pairs + 2), Fill::kZero) {
-    uint32_t calls = 0;
-    for (PairCountsItems items(value); items.next();)
-      for (PairCountsRow row = items.row(); row.next();) {
-        if (++calls % kPolled == 0) options.cancel.throw_if_requested();
-        slot(items.index(), row.index()).key = key(items.index(), row.index());
-      }
-  }
-
-  /// nullptr if the pair is no candidate
-  uint64_t* count(uint32_t a, uint32_t b) {
-    Slot& found = slot(a, b);
-    return found.key == 0 ? nullptr : &found.count;
-  }
-
- private:
-  struct Slot {
-    uint64_t key;  // 0: free
-    uint64_t count;
-  };
-  // b > a >= 0, so no key is 0
-  static uint64_t key(uint32_t a, uint32_t b) { return uint64_t{a} << 32 | b; }
-  Slot& slot(uint32_t a, uint32_t b) {
-    const uint64_t wanted = key(a, b);
-    uint64_t at = wanted * 0x9e3779b97f4a7c15u;
-    for (at = (at ^ at >> 32) & (slots_.size() - 1); slots_[at].key != 0 && slots_[at].key != wanted;)
-      at = (at + 1) & (slots_.size() - 1);
-    return slots_[at];
-  }
-
-  Buffer<Slot> slots_;
 };
 
 /// The run hands over each item with itself before all pairs.

@@ -101,7 +101,7 @@ PairCountsRun::PairCountsRun(const std::byte* counts, const PairQuery& query, co
   if (min_count > header.total) return;
   auto counter = std::make_unique<StoredCounter>(counts, query, min_count, options_);
   record_.items_kept = counter->kept();
-  record_.occurrences = counter->occurrences();
+  if (!header.is_joined()) record_.occurrences = counter->occurrences();
   Buffer<int64_t> values = counter->take_values();
   std::function<bool(uint32_t)> has_partners;
   if (query.partners) has_partners = [items = counter.get()](uint32_t index) { return items->is_leading(index); };
@@ -114,7 +114,8 @@ PairCountsRun::PairCountsRun(const std::byte* counts, const PairQuery& query, co
                                  .ranking = {.measure = query.measure.value_or(PairMeasure::kSupport),
                                              .total = static_cast<double>(header.total)},
                                  .ties = query.ties,
-                                 .supports = query.supports},
+                                 .supports = query.supports,
+                                 .order = header.is_joined() ? PairOrder::kByRank : PairOrder::kByValue},
                    options_);
   record_.group_ms = watch.milliseconds();
 }

@@ -2,7 +2,7 @@
 // Cost: a few nanoseconds a stored pair, except in rows of dropped items, which are skipped; memory 33 bytes
 // an item. Source: ours.
 //
-// Without top_k, answers come by rising item_a, then item_b.
+// Without top_k, answers come by rising item_a, then item_b. Of join counts, item_a is an a, and item_b a c.
 #pragma once
 
 #include <cstddef>

@@ -1,0 +1,81 @@
+#!/bin/bash
+# What the parts of a table exchange in two rounds, and what that makes of 100 servers and 10^12 rows: `bench/run distributed`, or
+# test/sandbox bench/sql/distributed.sh. Prints Markdown. It counts bytes and candidates, no time: a part is `tid % parts` of one
+# table, and its values are those that the functions over several servers send, as text.
+#
+# Variables: BATMAP_TEST_DATA (folder with fimi/retail.dat.zst; without it a table is generated), BENCH_SUPPORT (default 0.001).
+
+set -euo pipefail
+
+support=${BENCH_SUPPORT:-0.001}
+run() { psql -X -q -A -t -F ' | ' -v ON_ERROR_STOP=1 "$@"; }
+
+run -c 'SET client_min_messages = warning; CREATE TABLE baskets (tid int4, item int4)'
+if [ -r "${BATMAP_TEST_DATA-}/fimi/retail.dat.zst" ]; then
+    source=retail
+    zstd -dcq "$BATMAP_TEST_DATA/fimi/retail.dat.zst" | awk '{ for (k = 1; k <= NF; ++k) print NR "\t" $k }' | run -c 'COPY baskets FROM STDIN'
+else
+    source="generated rows"
+    run -c "INSERT INTO baskets SELECT g / 10, floor(exp((hashint4(g) & 65535) / 65536.0 * ln(16000.0))) FROM generate_series(1, 900000) g"
+fi
+run << SQL
+ANALYZE baskets;
+CREATE TABLE rounds (parts int, what text, answers int8, candidates int8, found int8, sent int8, counted int8);
+CREATE PROCEDURE two_rounds(parts int, what text, first text, second text, type text, size text, answers text) LANGUAGE plpgsql AS \$\$
+DECLARE found int8; counted int8; candidates text; number int8; expected int8;
+BEGIN
+    EXECUTE format('CREATE TEMP TABLE firsts AS SELECT %s::text AS v, p FROM generate_series(0, %s) p', first, parts - 1);
+    EXECUTE format('SELECT sum(length(v)), sum(v::%s)::text, %s(sum(v::%1\$s)) FROM firsts', type, size) INTO found, candidates, number;
+    EXECUTE format('SELECT sum(length(%s::text)) FROM generate_series(0, %s) p', second, parts - 1) USING candidates INTO counted;
+    EXECUTE answers INTO expected;
+    INSERT INTO rounds VALUES (parts, what, expected, number, found, parts * length(candidates)::int8, counted);
+    DROP TABLE firsts;
+END \$\$;
+DO \$\$
+DECLARE parts int;
+    rows text := \$q\$format('SELECT tid, item FROM baskets WHERE tid %% PARTS = %s', p)\$q\$;
+    joined text := \$q\$format('SELECT item, tid FROM baskets WHERE tid %% PARTS = %s', p)\$q\$;
+    least int8 := (SELECT ceil(count(DISTINCT tid) * $support) FROM baskets);
+BEGIN
+    FOREACH parts IN ARRAY ARRAY[1, 2, 4, 8] LOOP
+        CALL two_rounds(parts, 'pairs', replace(format('batmap_pair_counts_from(%s, min_support => $support)', rows), 'PARTS', parts::text),
+            replace(format('batmap_pair_counts_from(%s, candidates => \$1::batmap_pair_counts)', rows), 'PARTS', parts::text), 'batmap_pair_counts',
+            'batmap_pair_counts_pairs', 'SELECT count(*) FROM batmap_pairs(''baskets'', min_support => $support)');
+        CALL two_rounds(parts, 'itemsets', replace(format('batmap_itemset_candidates(%s, min_support => $support)', rows), 'PARTS', parts::text),
+            replace(format('batmap_itemset_count(%s, \$1::batmap_itemset_counts)', rows), 'PARTS', parts::text), 'batmap_itemset_counts',
+            'batmap_itemset_counts_itemsets', 'SELECT count(*) FROM batmap_itemsets(''baskets'', min_support => $support)');
+        CALL two_rounds(parts, 'join', replace(format('batmap_join_counts_from(%s, %s, min_count => %s)', joined, rows, (least - 1) / parts + 1), 'PARTS', parts::text),
+            replace(format('batmap_join_counts_from(%s, %s, candidates => \$1::batmap_join_counts)', joined, rows), 'PARTS', parts::text), 'batmap_join_counts',
+            'batmap_join_counts_pairs', format('SELECT count(*) FROM batmap_join_project(''SELECT item, tid FROM baskets'', ''baskets'', min_count => %s)', least));
+    END LOOP;
+END \$\$;
+CREATE TABLE sizes AS SELECT count(*) AS rows, count(DISTINCT tid) AS transactions, count(DISTINCT item) AS items,
+    length(batmap_relation_agg(tid, item)::text) AS relation, length(batmap_pair_counts_agg(tid, item)::text) AS counts,
+    batmap_pair_counts_pairs(batmap_pair_counts_agg(tid, item)) AS pairs FROM baskets;
+SQL
+
+echo "# What parts exchange, $source at a support of $support"
+echo
+run -c "SELECT format('%s rows of %s transactions with %s items: as a relation %s bytes (%s a row), as counts of all %s pairs %s bytes (%s a pair).',
+    rows, transactions, items, relation, round(relation::numeric / rows, 1), pairs, counts, round(counts::numeric / pairs, 1)) FROM sizes"
+echo
+echo "| | parts | answers | candidates | bytes found by the parts | bytes sent to them | bytes of their counts |"
+echo "|---|---|---|---|---|---|---|"
+run -c "SELECT format('| %s | %s | %s | %s | %s | %s | %s |', what, parts, answers, candidates, found, sent, counted) FROM rounds ORDER BY what DESC, parts"
+echo
+echo "## 100 servers and 10^12 rows"
+echo
+run << SQL
+SELECT format('With %s rows a transaction, a server has 10^10 rows of %s transactions. As relations all rows are %s TB; a value has at most 1 GB, which is %s rows.',
+    round(rows::numeric / transactions, 1), trim(to_char(1e10 * transactions / rows, '9.9EEEE')), round(1e12 * relation / rows / 1e12, 1),
+    trim(to_char(1073741823.0 * rows / relation, '9.9EEEE'))) FROM sizes;
+SELECT format('If each pair of the %s items occurs on each server, their counts are %s GB a server at %s bytes a pair, and %s GB from all.', items,
+    round(items::numeric * (items - 1) / 2 * counts / pairs / 1e9, 2), round(counts::numeric / pairs, 1), round(100 * items::numeric * (items - 1) / 2 * counts / pairs / 1e9)) FROM sizes;
+SELECT format('In two rounds a candidate of %s takes %s bytes from a part, %s to it, and %s back: %s candidates on each of 100 servers are %s MB in all.', what,
+    round(found::numeric / candidates / parts, 1), round(sent::numeric / candidates / parts, 1), round(counted::numeric / candidates / parts, 1), 10000,
+    round(100 * 10000 * (found + sent + counted)::numeric / candidates / parts / 1e6, 1)) FROM rounds WHERE parts = 2 ORDER BY what DESC;
+SET batmap.work_mem = '64kB';
+SET max_parallel_workers_per_gather = 0;
+SELECT count(*) > 0 FROM batmap_itemsets('baskets', min_support => 0.1) \\g /dev/null
+SELECT format('A run that put these rows into files said: %s.', reason) FROM batmap_last_run();
+SQL
