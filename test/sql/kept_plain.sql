@@ -48,7 +48,7 @@ EXPLAIN (COSTS OFF) :first;
 SET batmap.enable_kept_counts = off;
 EXPLAIN (COSTS OFF) :first;
 RESET batmap.enable_kept_counts;
-EXPLAIN (COSTS OFF) SELECT a.product, b.product, count(*) FROM lines a JOIN lines b USING (receipt) WHERE a.product < b.product AND a.receipt = 5 AND b.receipt = 5 GROUP BY 1, 2;
+SELECT * FROM asked('SELECT a.product, b.product AS other, count(*) FROM lines a JOIN lines b USING (receipt) WHERE a.product < b.product AND a.receipt = 5 AND b.receipt = 5 GROUP BY 1, 2');
 -- changes, in the middle of a transaction, too
 INSERT INTO lines SELECT 9000 + i, i % 5 FROM generate_series(1, 40) i;
 UPDATE lines SET product = product + 100 WHERE receipt % 90 = 1;
