@@ -32,15 +32,6 @@ const char* header_fault(std::span<const std::byte> bytes) {
   throw Error(ErrorCode::kInvalidData, std::string("invalid batmap_state: ") + what);
 }
 
-SetCombination operation_of(StateKind kind) {
-  switch (kind) {
-    case StateKind::kUnion: return SetCombination::kOr;
-    case StateKind::kIntersection: return SetCombination::kAnd;
-    case StateKind::kSymmetricDifference: break;
-  }
-  return SetCombination::kXor;
-}
-
 /// Keeps the elements that occur an odd number of times, once each. @return how many are kept
 size_t keep_odd(std::span<uint64_t> sorted, const CancelToken& cancel) {
   size_t kept = 0;
@@ -80,6 +71,15 @@ std::span<const std::byte> written(const CompactWriter& set, GrowingBuffer<std::
 
 }  // namespace
 
+SetCombination operation_of(StateKind kind) {
+  switch (kind) {
+    case StateKind::kUnion: return SetCombination::kOr;
+    case StateKind::kIntersection: return SetCombination::kAnd;
+    case StateKind::kSymmetricDifference: break;
+  }
+  return SetCombination::kXor;
+}
+
 void state_init(std::byte* bytes, StateKind kind, uint8_t width) {
   set_state_header(bytes, {kVersion, kind, width, 0, 0, 0});
 }
@@ -111,18 +111,20 @@ void state_result(const std::byte* bytes, const CompactKernel& kernel, CompactWr
   combine_compact(set, more, operation_of(header.kind), kernel, out, options.cancel);
 }
 
+CompactView state_set(const std::byte* bytes, const CompactKernel& kernel, CompactWriter& out, GrowingBuffer<std::byte>& room,
+                      const ExecutionOptions& options) {
+  const StateHeader header = state_header(bytes);
+  if (header.pending == 0 && header.compact > 0) return CompactView::open(state_compact(bytes));
+  state_result(bytes, kernel, out, options);
+  return CompactView::open(written(out, room));
+}
+
 void state_combine(const std::byte* bytes, const CompactView& set, const CompactKernel& kernel, CompactWriter& out,
                    const ExecutionOptions& options) {
-  const StateHeader header = state_header(bytes);
   GrowingBuffer<std::byte> room(*options.memory);
-  std::span<const std::byte> mine = state_compact(bytes);
-  if (header.pending > 0 || header.compact == 0) {
-    CompactWriter whole(options);
-    state_result(bytes, kernel, whole, options);
-    mine = written(whole, room);
-  }
+  const CompactView mine = state_set(bytes, kernel, out, room, options);
   out.clear();
-  combine_compact(CompactView::open(mine), set, operation_of(header.kind), kernel, out, options.cancel);
+  combine_compact(mine, set, operation_of(state_header(bytes).kind), kernel, out, options.cancel);
 }
 
 void state_assign(std::byte* bytes, const CompactWriter& set) {

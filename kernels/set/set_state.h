@@ -28,6 +28,9 @@ namespace batmap {
 
 enum class StateKind : uint8_t { kUnion = 1, kIntersection = 2, kSymmetricDifference = 3 };
 
+/// What a state of this kind does with one more set.
+SetCombination operation_of(StateKind kind);
+
 inline constexpr uint8_t kUndeclaredWidth = 255;
 inline constexpr size_t kStateHeaderBytes = 12;
 
@@ -77,6 +80,11 @@ bool state_append(std::byte* bytes, size_t capacity, std::span<const uint64_t> e
 /// Computes the set of a state. Replaces what `out` has. Does not change the state.
 /// @throws Error{kInvalidData} if the compact set has no consistent header; Error{kMemoryLimit, kCancelled, kTooLarge}
 void state_result(const std::byte* bytes, const CompactKernel& kernel, CompactWriter& out, const ExecutionOptions& options);
+
+/// The set of a state: where it lies if nothing is pending, otherwise in `room`. Replaces what `out` and `room` have.
+/// @throws  as state_result()
+CompactView state_set(const std::byte* bytes, const CompactKernel& kernel, CompactWriter& out, GrowingBuffer<std::byte>& room,
+                      const ExecutionOptions& options);
 
 /// Computes the set of a state that one more set has joined. Replaces what `out` has. Does not change the state.
 /// @throws  as state_result()
