@@ -106,6 +106,10 @@ struct varlena* with_room(struct varlena* state, size_t elements) {
   return state;
 }
 
+CompactView open_compact(std::span<const std::byte> bytes) {
+  return guarded([&] { return CompactView::open(bytes); });
+}
+
 void widen(struct varlena* state, int width) {
   StateHeader header = state_header(state_data(state));
   header.width = std::max(header.width, static_cast<uint8_t>(width));
@@ -181,6 +185,12 @@ void add_set_to(ExpandedState* state, const SetView& set) {
 
 /// A flat state of one set.
 struct varlena* state_of_set(StateKind kind, const SetView& set) {
+  if (set.is_compact()) {
+    const std::span<const std::byte> bytes = set.compact().span();
+    struct varlena* const state = new_state(kind, kUndeclaredWidth, bytes.size(), 0);
+    state_assign(state_data(state), bytes);
+    return state;
+  }
   SetWork* const work = open_work();
   guarded([&] { add_set(set, work->compact, work->options); });
   struct varlena* const state = with_set(new_state(kind, kUndeclaredWidth, 0, 0), work, 0);
@@ -294,24 +304,38 @@ Datum merge_states(FunctionCallInfo fcinfo, bool same_universe) {
   PG_RETURN_POINTER(state);
 }
 
-/// The set of argument 0, in `work->compact`.
-SetWork* finished(FunctionCallInfo fcinfo) {
-  const ExpandedState* const expanded = expanded_of_datum(PG_GETARG_DATUM(0));
-  struct varlena* const state = expanded == nullptr ? state_argument(fcinfo, 0) : nullptr;
+/// Argument 0 of a final function: an object, a flat state of one set, or a flat state that has to be merged.
+struct FinalState {
+  const ExpandedState* expanded;
+  struct varlena* flat;
+  bool is_one_set;
+};
+
+FinalState final_state(FunctionCallInfo fcinfo) {
+  if (const ExpandedState* const expanded = expanded_of_datum(PG_GETARG_DATUM(0))) return {expanded, nullptr, false};
+  struct varlena* const flat = state_argument(fcinfo, 0);
+  const StateHeader header = state_header(state_data(flat));
+  return {nullptr, flat, header.compact > 0 && header.pending == 0};
+}
+
+/// The set of a state, in `work->compact`.
+SetWork* merged(const FinalState& state) {
   SetWork* const work = open_work();
   guarded([&] {
-    if (expanded != nullptr)
-      expanded->sets.write(work->compact);
+    if (state.expanded != nullptr)
+      state.expanded->sets.write(work->compact);
     else
-      state_result(state_data(state), compact_kernel(), work->compact, work->options);
+      state_result(state_data(state.flat), compact_kernel(), work->compact, work->options);
   });
   return work;
 }
 
 Datum state_count(FunctionCallInfo fcinfo) {
-  if (const ExpandedState* const expanded = expanded_of_datum(PG_GETARG_DATUM(0)))
-    PG_RETURN_INT64(static_cast<int64>(guarded([&] { return expanded->sets.cardinality(); })));
-  SetWork* const work = finished(fcinfo);
+  const FinalState state = final_state(fcinfo);
+  if (state.expanded != nullptr)
+    PG_RETURN_INT64(static_cast<int64>(guarded([&] { return state.expanded->sets.cardinality(); })));
+  if (state.is_one_set) PG_RETURN_INT64(static_cast<int64>(open_compact(state_compact(state_data(state.flat))).cardinality()));
+  SetWork* const work = merged(state);
   const auto count = static_cast<int64>(work->compact.cardinality());
   close_work(work);
   PG_RETURN_INT64(count);
@@ -325,7 +349,14 @@ BATMAP_FUNCTION(batmap_agg_merge) { return merge_states(fcinfo, true); }
 
 BATMAP_FUNCTION(batmap_state_final) {
   if (PG_ARGISNULL(0)) PG_RETURN_NULL();
-  SetWork* const work = finished(fcinfo);
+  const FinalState state = final_state(fcinfo);
+  if (state.is_one_set) {
+    const std::span<const std::byte> set = open_compact(state_compact(state_data(state.flat))).span();
+    struct varlena* const value = allocate_value(set.size());
+    memcpy(VARDATA(value), set.data(), set.size());
+    PG_RETURN_POINTER(value);
+  }
+  SetWork* const work = merged(state);
   struct varlena* const value = compact_value(work);
   close_work(work);
   PG_RETURN_POINTER(value);

@@ -62,6 +62,15 @@ void collect_pending(const std::byte* bytes, CompactWriter& out, const Execution
   out.add_elements(elements.span());
 }
 
+/// The header, and the zeros behind a set of `compact` bytes.
+void begin_assign(std::byte* bytes, size_t compact) {
+  StateHeader header = state_header(bytes);
+  header.compact = static_cast<uint32_t>(compact);
+  header.pending = 0;
+  set_state_header(bytes, header);
+  std::memset(bytes + kStateHeaderBytes + compact, 0, state_used(header) - kStateHeaderBytes - compact);
+}
+
 std::span<const std::byte> written(const CompactWriter& set, GrowingBuffer<std::byte>& room) {
   const size_t bytes = set.bytes();
   std::byte* const at = room.room_for_all(bytes);
@@ -128,12 +137,13 @@ void state_combine(const std::byte* bytes, const CompactView& set, const Compact
 }
 
 void state_assign(std::byte* bytes, const CompactWriter& set) {
-  StateHeader header = state_header(bytes);
-  header.compact = static_cast<uint32_t>(set.bytes());
-  header.pending = 0;
-  set_state_header(bytes, header);
-  std::memset(bytes + kStateHeaderBytes + header.compact, 0, state_used(header) - kStateHeaderBytes - header.compact);
+  begin_assign(bytes, set.bytes());
   set.write(bytes + kStateHeaderBytes);
+}
+
+void state_assign(std::byte* bytes, std::span<const std::byte> set) {
+  begin_assign(bytes, set.size());
+  std::memcpy(bytes + kStateHeaderBytes, set.data(), set.size());
 }
 
 bool is_set_state(std::span<const std::byte> bytes) { return header_fault(bytes) == nullptr; }

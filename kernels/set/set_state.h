@@ -93,6 +93,8 @@ void state_combine(const std::byte* bytes, const CompactView& set, const Compact
 
 /// Makes `set` the set of the state, without pending elements. @param bytes  room for state_bytes(set.bytes(), 0)
 void state_assign(std::byte* bytes, const CompactWriter& set);
+/// The same for the bytes of a compact set.
+void state_assign(std::byte* bytes, std::span<const std::byte> set);
 
 /// Whether the header is consistent with itself and with the size, room included. Constant time.
 bool is_set_state(std::span<const std::byte> bytes);
