@@ -12,7 +12,7 @@ namespace {
 /// The room of one call, on its stack.
 struct Scratch {
   alignas(64) uint64_t words[kBitmapBlockWords];
-  uint16_t elements[2 * kMaxUnits + 8];
+  uint16_t elements[kMaxUnits + 8];
   BlockRun runs[kFewRuns + 1];
 };
 
@@ -30,11 +30,12 @@ void combine_blocks(const CompactBlock& a, const CompactBlock& b, SetCombination
     count = filter_array(a, b, false, kernel, scratch.elements);
     return out.add_array(a.key, {scratch.elements, count}, kernel);
   }
-  if (a_is_array && b_is_array) {
+  if (a_is_array && b_is_array && a.count + b.count <= kMaxUnits) {
     const auto merge = operation == SetCombination::kOr ? kernel.keep_either : kernel.keep_single;
     count = merge(a.data, a.count, b.data, b.count, scratch.elements);
     return out.add_array(a.key, {scratch.elements, count}, kernel);
   }
+  // Arrays of more elements become a bitmap, unless they have many in common.
   if (swept(a) + swept(b) <= kFewRuns) {
     count = sweep(a, b, operation, scratch.runs);
     return out.add_runs(a.key, {scratch.runs, count});
