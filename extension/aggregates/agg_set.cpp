@@ -334,7 +334,8 @@ Datum state_count(FunctionCallInfo fcinfo) {
   const FinalState state = final_state(fcinfo);
   if (state.expanded != nullptr)
     PG_RETURN_INT64(static_cast<int64>(guarded([&] { return state.expanded->sets.cardinality(); })));
-  if (state.is_one_set) PG_RETURN_INT64(static_cast<int64>(open_compact(state_compact(state_data(state.flat))).cardinality()));
+  if (state.is_one_set)
+    PG_RETURN_INT64(static_cast<int64>(open_compact(state_compact(state_data(state.flat))).cardinality()));
   SetWork* const work = merged(state);
   const auto count = static_cast<int64>(work->compact.cardinality());
   close_work(work);

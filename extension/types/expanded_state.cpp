@@ -82,7 +82,8 @@ ExpandedState* expanded_of_flat(MemoryContext parent, struct varlena* state) {
   ExpandedState* const expanded = make_expanded(parent, flat.kind, flat.width);
   SetWork* const work = open_work();
   guarded([&] {
-    const CompactView set = state_set(state_data(state), *selected_set_kernel().compact, work->compact, work->bytes, work->options);
+    const CompactView set =
+        state_set(state_data(state), *selected_set_kernel().compact, work->compact, work->bytes, work->options);
     expanded->sets.add(set);
   });
   close_work(work);

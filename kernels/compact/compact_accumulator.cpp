@@ -48,7 +48,8 @@ uint32_t list_elements(const CompactBlock& block, uint16_t* out) {
   }
   uint32_t count = 0;
   for (uint32_t i = 0; i < block.runs(); ++i)
-    for (uint32_t x = block.run(i).first; x <= block.run(i).last && count < block.count; ++x) out[count++] = static_cast<uint16_t>(x);
+    for (uint32_t x = block.run(i).first; x <= block.run(i).last && count < block.count; ++x)
+      out[count++] = static_cast<uint16_t>(x);
   return count;
 }
 
@@ -112,7 +113,8 @@ struct Words {
 // ---- entries
 
 CompactAccumulator::Entry CompactAccumulator::entry_of(const CompactBlock& block, std::byte* data, unsigned room) {
-  Entry entry{block.key, data, block.count, static_cast<uint16_t>(block.shape.units), Kind::kRuns, static_cast<uint8_t>(room)};
+  Entry entry{
+      block.key, data, block.count, static_cast<uint16_t>(block.shape.units), Kind::kRuns, static_cast<uint8_t>(room)};
   if (is(block, BlockKind::kArray)) {
     entry.kind = Kind::kArray;
   } else if (is(block, BlockKind::kBitmap)) {
@@ -151,7 +153,8 @@ void CompactAccumulator::to_bitmap(Entry& entry) {
   }
   std::byte* const data = pool_.take(kBitmapClass);
   std::memset(data, 0, kBitmapBlockBytes);
-  change_words(operation_ == SetCombination::kXor ? SetCombination::kXor : SetCombination::kOr, block_of(entry), words_of(data));
+  change_words(operation_ == SetCombination::kXor ? SetCombination::kXor : SetCombination::kOr, block_of(entry),
+               words_of(data));
   if (entry.room != 0) pool_.give(entry.data, entry.room);
   entry.data = data;
   entry.room = kBitmapClass;
@@ -242,7 +245,8 @@ void CompactAccumulator::unite_bitmaps(Entry& entry, const CompactBlock& block) 
   std::byte* const data = entry.room != 0 ? entry.data : pool_.take(kBitmapClass);
   entry.data = data;
   entry.room = kBitmapClass;
-  if (operation_ == SetCombination::kXor) return combine_words(mine, block, words_of(data), [](uint64_t x, uint64_t y) { return x ^ y; });
+  if (operation_ == SetCombination::kXor)
+    return combine_words(mine, block, words_of(data), [](uint64_t x, uint64_t y) { return x ^ y; });
   uint64_t all = ~uint64_t{0};
   combine_words(mine, block, words_of(data), [&](uint64_t x, uint64_t y) {
     all &= x | y;
@@ -285,8 +289,8 @@ size_t CompactAccumulator::find(size_t from, uint64_t key) const {
   const size_t near = std::min(size_, from + kSteps);
   for (; from < near; ++from)
     if (entries_[from].key >= key) return from;
-  const Entry* const found =
-      std::lower_bound(entries_ + from, entries_ + size_, key, [](const Entry& entry, uint64_t bound) { return entry.key < bound; });
+  const Entry* const found = std::lower_bound(entries_ + from, entries_ + size_, key,
+                                              [](const Entry& entry, uint64_t bound) { return entry.key < bound; });
   return static_cast<size_t>(found - entries_);
 }
 
@@ -296,7 +300,8 @@ void CompactAccumulator::merge_fresh(size_t count) {
   size_t from = size_;
   size_t to = size_ + count;
   size_ = to;
-  while (count > 0) entries_[--to] = from > 0 && entries_[from - 1].key > fresh_[count - 1].key ? entries_[--from] : fresh_[--count];
+  while (count > 0)
+    entries_[--to] = from > 0 && entries_[from - 1].key > fresh_[count - 1].key ? entries_[--from] : fresh_[--count];
 }
 
 void CompactAccumulator::unite(const CompactView& set) {

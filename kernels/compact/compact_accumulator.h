@@ -44,10 +44,10 @@ class CompactAccumulator {
   struct Entry {
     uint64_t key;
     std::byte* data;
-    uint32_t count;   // of an array or log; elements of runs
-    uint16_t units;   // of runs
+    uint32_t count;  // of an array or log; elements of runs
+    uint16_t units;  // of runs
     Kind kind;
-    uint8_t room;     // class of the piece that has the data; 0: it lies in the copy of the first set
+    uint8_t room;  // class of the piece that has the data; 0: it lies in the copy of the first set
   };
   static_assert(sizeof(Entry) == 24);
 

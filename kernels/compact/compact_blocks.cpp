@@ -216,7 +216,8 @@ void change_words(SetCombination operation, const CompactBlock& block, uint64_t*
   switch (operation) {
     case SetCombination::kAnd: return keep_members_of(block, words);
     case SetCombination::kOr: return change_members(block, words, [](uint64_t word, uint64_t mask) { return word | mask; });
-    case SetCombination::kAndNot: return change_members(block, words, [](uint64_t word, uint64_t mask) { return word & ~mask; });
+    case SetCombination::kAndNot:
+      return change_members(block, words, [](uint64_t word, uint64_t mask) { return word & ~mask; });
     case SetCombination::kXor: return change_members(block, words, [](uint64_t word, uint64_t mask) { return word ^ mask; });
   }
 }

@@ -120,8 +120,8 @@ void state_result(const std::byte* bytes, const CompactKernel& kernel, CompactWr
   combine_compact(set, more, operation_of(header.kind), kernel, out, options.cancel);
 }
 
-CompactView state_set(const std::byte* bytes, const CompactKernel& kernel, CompactWriter& out, GrowingBuffer<std::byte>& room,
-                      const ExecutionOptions& options) {
+CompactView state_set(const std::byte* bytes, const CompactKernel& kernel, CompactWriter& out,
+                      GrowingBuffer<std::byte>& room, const ExecutionOptions& options) {
   const StateHeader header = state_header(bytes);
   if (header.pending == 0 && header.compact > 0) return CompactView::open(state_compact(bytes));
   state_result(bytes, kernel, out, options);

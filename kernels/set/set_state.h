@@ -83,8 +83,8 @@ void state_result(const std::byte* bytes, const CompactKernel& kernel, CompactWr
 
 /// The set of a state: where it lies if nothing is pending, otherwise in `room`. Replaces what `out` and `room` have.
 /// @throws  as state_result()
-CompactView state_set(const std::byte* bytes, const CompactKernel& kernel, CompactWriter& out, GrowingBuffer<std::byte>& room,
-                      const ExecutionOptions& options);
+CompactView state_set(const std::byte* bytes, const CompactKernel& kernel, CompactWriter& out,
+                      GrowingBuffer<std::byte>& room, const ExecutionOptions& options);
 
 /// Computes the set of a state that one more set has joined. Replaces what `out` has. Does not change the state.
 /// @throws  as state_result()

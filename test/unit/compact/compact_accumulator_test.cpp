@@ -164,9 +164,7 @@ TEST(CompactAccumulator, LackOfMemory) {
   for (size_t limit = 0; limit < all.most(); limit += 1 + random.below(all.most() / 20)) {
     TestSource source(limit);
     CompactAccumulator sum(SetCombination::kOr, *best_set_kernel().compact, source, {});
-    EXPECT_THROW(
-        for (const NamedSet& set : sets) sum.add(CompactView::open(set.bytes)), std::bad_alloc)
-        << limit;
+    EXPECT_THROW(for (const NamedSet& set : sets) sum.add(CompactView::open(set.bytes)), std::bad_alloc) << limit;
   }
 }
 
