@@ -2,6 +2,7 @@
 #include "extension/types/set_argument.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "extension/types/set_datum.h"
 #include "extension/types/set_slice.h"
@@ -17,7 +18,11 @@ const struct varlena* raw_argument(FunctionCallInfo fcinfo, int argument) {
   return reinterpret_cast<const struct varlena*>(PG_GETARG_POINTER(argument));
 }
 
-/// Fetches arguments 0 and 1. @param kept  set to the entries of those that are kept
+bool same_toast(const struct varlena* a, const struct varlena* b) {
+  return VARATT_IS_EXTERNAL_ONDISK(a) && VARATT_IS_EXTERNAL_ONDISK(b) && memcmp(a, b, VARSIZE_EXTERNAL(a)) == 0;
+}
+
+/// Fetches arguments 0 and 1. A value is kept when it comes for the second time. @param kept  set to the entries of those that are kept
 SetPair fetch_arguments(FunctionCallInfo fcinfo, SetStore*& store, StoredSet* (&kept)[2]) {
   const struct varlena* const raw[2] = {raw_argument(fcinfo, 0), raw_argument(fcinfo, 1)};
   SetView views[2];
@@ -35,9 +40,15 @@ SetPair fetch_arguments(FunctionCallInfo fcinfo, SetStore*& store, StoredSet* (&
       views[i] = set_of_datum(PointerGetDatum(raw[i]));
       continue;
     }
-    // The second argument may be the value that was just fetched for the first.
-    if (kept[i] == nullptr) kept[i] = store->find(i, raw[i]);
-    if (kept[i] == nullptr || !kept[i]->complete()) kept[i] = store->fetch(i, raw[i]);
+    // The second argument may be the value of the first.
+    if (i == 1 && same_toast(raw[0], raw[1])) return {views[0], views[0]};
+    if (kept[i] == nullptr) {
+      // Most values come once. Memory of their own would be fresh each time, which costs as much as fetching them.
+      store->note(raw[i]);
+      views[i] = set_of_datum(PointerGetDatum(raw[i]));
+      continue;
+    }
+    if (!kept[i]->complete()) kept[i] = store->fetch(i, raw[i]);
     views[i] = kept[i]->view;
   }
   return {views[0], views[1]};

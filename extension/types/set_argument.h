@@ -1,9 +1,9 @@
 // Arguments of type batmap. A stored set is large and usually lies outside its row, so fetching it costs more
 // than intersecting it. Therefore
 //  - functions of two sets keep the sets that they fetch as long as the calling expression lives (fn_mcxt),
-//    by toast pointer, from its second call on. All expressions of the backend together keep at most a quarter of batmap.work_mem and
-//    drop sets by second chance (set_store.h). The planes are aligned to 64 bytes. A nested loop over n sets
-//    fetches each about once;
+//    by toast pointer, when a value comes for the second time after the first call. All expressions of the backend
+//    together keep at most a quarter of batmap.work_mem and drop sets by second chance (set_store.h). The planes are
+//    aligned to 64 bytes. A nested loop over n sets fetches each about twice;
 //  - what the header tells costs one chunk of the value, and membership costs the header and one or two blocks.
 // Values inside their row are used in place. Values never change, and neither does the value of a toast
 // pointer while a statement can see it. Expressions that the server caches longer (support functions in

@@ -1,6 +1,8 @@
 // Shared by the functions of type batmap. See set_datum.h.
 #include "extension/types/set_datum.h"
 
+#include <utility>
+
 #include "core/sort_elements.h"
 #include "set/set_decode.h"
 #include "set/set_operations.h"
@@ -28,6 +30,37 @@ SetWork* open_work() {
 }
 
 void close_work(SetWork* work) { MemoryContextDelete(work->context); }
+
+namespace {
+
+constexpr size_t kKeptBytes = size_t{1} << 20;
+SetWork* kept_work = nullptr;
+
+void drop_kept_work() {
+  SetWork* const work = std::exchange(kept_work, nullptr);
+  if (work != nullptr) close_work(work);
+}
+
+}  // namespace
+
+SetWork* borrow_work(size_t result_bytes) {
+  if (result_bytes > kKeptBytes) return open_work();
+  if (kept_work != nullptr && kept_work->meter.limit() != memory_limit_bytes()) drop_kept_work();
+  if (kept_work == nullptr) {
+    const MemoryContext caller = MemoryContextSwitchTo(TopMemoryContext);
+    kept_work = open_work();
+    MemoryContextSwitchTo(caller);
+  }
+  kept_work->compact.clear();
+  return kept_work;
+}
+
+void return_work(SetWork* work) {
+  if (work != kept_work)
+    close_work(work);
+  else if (work->meter.current() > 2 * kKeptBytes)
+    drop_kept_work();
+}
 
 struct varlena* allocate_value(uint64_t bytes) {
   if (bytes > MaxAllocSize - VARHDRSZ)

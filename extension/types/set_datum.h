@@ -53,6 +53,12 @@ struct SetWork {
 SetWork* open_work();
 void close_work(SetWork* work);
 
+/// The same for results of about this size. If it is small, the work is one that the session keeps: making one takes as long as
+/// combining two sets of some hundred elements, and fresh memory as long as merging arrays into it (`bench/run neighbours`).
+/// Nothing that it has is left to the next call but room. One at a time.
+SetWork* borrow_work(size_t result_bytes);
+void return_work(SetWork* work);
+
 /// A varlena of `bytes` data bytes, uninitialised, in the current context. @raises 54000 past 1 GB
 struct varlena* allocate_value(uint64_t bytes);
 

@@ -23,10 +23,10 @@ namespace {
 
 Datum combine(FunctionCallInfo fcinfo, SetCombination operation) {
   const SetPair sets = set_arguments(fcinfo);
-  SetWork* const work = open_work();
+  SetWork* const work = borrow_work(sets.a.bytes() + sets.b.bytes());
   guarded([&] { combine_sets(sets.a, sets.b, operation, *selected_set_kernel().compact, work->compact, work->options); });
   struct varlena* const value = compact_value(work);
-  close_work(work);
+  return_work(work);
   PG_RETURN_POINTER(value);
 }
 

@@ -264,17 +264,20 @@ bool SetStore::meet(StoredSet* a, StoredSet* b) {
   return a->prepared.width() == b->prepared.width();
 }
 
+StoredSet* SetStore::note(const struct varlena* pointer) {
+  const uint64_t key = key_of(toast_pointer(pointer));
+  StoredSet* const set = insert(key, 0, 0);
+  bool found;
+  stored_insert(sets_, key, &found)->set = set;
+  enlist(set);
+  return set;
+}
+
 bool SetStore::worth_fetching(StoredSet* seen, const struct varlena* pointer) {
   const struct varatt_external external = toast_pointer(pointer);
   const auto bytes = static_cast<size_t>(external.va_rawsize);
   if (bytes <= kSmallValue || is_compressed(external)) return true;
-  if (seen == nullptr) {
-    const uint64_t key = key_of(external);
-    seen = insert(key, 0, 0);
-    bool found;
-    stored_insert(sets_, key, &found)->set = seen;
-    enlist(seen);
-  }
+  if (seen == nullptr) seen = note(pointer);
   // A value that exceeds the budget is never fetched whole.
   return bytes <= budget_ && ++seen->probes * kProbeBytes >= bytes;
 }

@@ -48,6 +48,8 @@ class SetStore {
   void begin_call() { ++call_; }
   /// @param argument  0 or 1: the value that it had in the last call is found fastest
   StoredSet* find(int argument, const struct varlena* pointer);
+  /// Remembers that the value was asked for. @pre find() does not know it
+  StoredSet* note(const struct varlena* pointer);
   /// Fetches the value and keeps it. Drops other values to make room.
   StoredSet* fetch(int argument, const struct varlena* pointer);
   /// Two compact sets are about to be counted against each other. Prepares those that have met often enough, if there is room.

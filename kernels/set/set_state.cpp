@@ -32,15 +32,6 @@ const char* header_fault(std::span<const std::byte> bytes) {
   throw Error(ErrorCode::kInvalidData, std::string("invalid batmap_state: ") + what);
 }
 
-SetCombination operation_of(StateKind kind) {
-  switch (kind) {
-    case StateKind::kUnion: return SetCombination::kOr;
-    case StateKind::kIntersection: return SetCombination::kAnd;
-    case StateKind::kSymmetricDifference: break;
-  }
-  return SetCombination::kXor;
-}
-
 /// Keeps the elements that occur an odd number of times, once each. @return how many are kept
 size_t keep_odd(std::span<uint64_t> sorted, const CancelToken& cancel) {
   size_t kept = 0;
@@ -71,6 +62,15 @@ void collect_pending(const std::byte* bytes, CompactWriter& out, const Execution
   out.add_elements(elements.span());
 }
 
+/// The header, and the zeros behind a set of `compact` bytes.
+void begin_assign(std::byte* bytes, size_t compact) {
+  StateHeader header = state_header(bytes);
+  header.compact = static_cast<uint32_t>(compact);
+  header.pending = 0;
+  set_state_header(bytes, header);
+  std::memset(bytes + kStateHeaderBytes + compact, 0, state_used(header) - kStateHeaderBytes - compact);
+}
+
 std::span<const std::byte> written(const CompactWriter& set, GrowingBuffer<std::byte>& room) {
   const size_t bytes = set.bytes();
   std::byte* const at = room.room_for_all(bytes);
@@ -79,6 +79,15 @@ std::span<const std::byte> written(const CompactWriter& set, GrowingBuffer<std::
 }
 
 }  // namespace
+
+SetCombination operation_of(StateKind kind) {
+  switch (kind) {
+    case StateKind::kUnion: return SetCombination::kOr;
+    case StateKind::kIntersection: return SetCombination::kAnd;
+    case StateKind::kSymmetricDifference: break;
+  }
+  return SetCombination::kXor;
+}
 
 void state_init(std::byte* bytes, StateKind kind, uint8_t width) {
   set_state_header(bytes, {kVersion, kind, width, 0, 0, 0});
@@ -111,27 +120,30 @@ void state_result(const std::byte* bytes, const CompactKernel& kernel, CompactWr
   combine_compact(set, more, operation_of(header.kind), kernel, out, options.cancel);
 }
 
+CompactView state_set(const std::byte* bytes, const CompactKernel& kernel, CompactWriter& out,
+                      GrowingBuffer<std::byte>& room, const ExecutionOptions& options) {
+  const StateHeader header = state_header(bytes);
+  if (header.pending == 0 && header.compact > 0) return CompactView::open(state_compact(bytes));
+  state_result(bytes, kernel, out, options);
+  return CompactView::open(written(out, room));
+}
+
 void state_combine(const std::byte* bytes, const CompactView& set, const CompactKernel& kernel, CompactWriter& out,
                    const ExecutionOptions& options) {
-  const StateHeader header = state_header(bytes);
   GrowingBuffer<std::byte> room(*options.memory);
-  std::span<const std::byte> mine = state_compact(bytes);
-  if (header.pending > 0 || header.compact == 0) {
-    CompactWriter whole(options);
-    state_result(bytes, kernel, whole, options);
-    mine = written(whole, room);
-  }
+  const CompactView mine = state_set(bytes, kernel, out, room, options);
   out.clear();
-  combine_compact(CompactView::open(mine), set, operation_of(header.kind), kernel, out, options.cancel);
+  combine_compact(mine, set, operation_of(state_header(bytes).kind), kernel, out, options.cancel);
 }
 
 void state_assign(std::byte* bytes, const CompactWriter& set) {
-  StateHeader header = state_header(bytes);
-  header.compact = static_cast<uint32_t>(set.bytes());
-  header.pending = 0;
-  set_state_header(bytes, header);
-  std::memset(bytes + kStateHeaderBytes + header.compact, 0, state_used(header) - kStateHeaderBytes - header.compact);
+  begin_assign(bytes, set.bytes());
   set.write(bytes + kStateHeaderBytes);
+}
+
+void state_assign(std::byte* bytes, std::span<const std::byte> set) {
+  begin_assign(bytes, set.size());
+  std::memcpy(bytes + kStateHeaderBytes, set.data(), set.size());
 }
 
 bool is_set_state(std::span<const std::byte> bytes) { return header_fault(bytes) == nullptr; }

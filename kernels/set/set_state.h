@@ -28,6 +28,9 @@ namespace batmap {
 
 enum class StateKind : uint8_t { kUnion = 1, kIntersection = 2, kSymmetricDifference = 3 };
 
+/// What a state of this kind does with one more set.
+SetCombination operation_of(StateKind kind);
+
 inline constexpr uint8_t kUndeclaredWidth = 255;
 inline constexpr size_t kStateHeaderBytes = 12;
 
@@ -78,6 +81,11 @@ bool state_append(std::byte* bytes, size_t capacity, std::span<const uint64_t> e
 /// @throws Error{kInvalidData} if the compact set has no consistent header; Error{kMemoryLimit, kCancelled, kTooLarge}
 void state_result(const std::byte* bytes, const CompactKernel& kernel, CompactWriter& out, const ExecutionOptions& options);
 
+/// The set of a state: where it lies if nothing is pending, otherwise in `room`. Replaces what `out` and `room` have.
+/// @throws  as state_result()
+CompactView state_set(const std::byte* bytes, const CompactKernel& kernel, CompactWriter& out,
+                      GrowingBuffer<std::byte>& room, const ExecutionOptions& options);
+
 /// Computes the set of a state that one more set has joined. Replaces what `out` has. Does not change the state.
 /// @throws  as state_result()
 void state_combine(const std::byte* bytes, const CompactView& set, const CompactKernel& kernel, CompactWriter& out,
@@ -85,6 +93,8 @@ void state_combine(const std::byte* bytes, const CompactView& set, const Compact
 
 /// Makes `set` the set of the state, without pending elements. @param bytes  room for state_bytes(set.bytes(), 0)
 void state_assign(std::byte* bytes, const CompactWriter& set);
+/// The same for the bytes of a compact set.
+void state_assign(std::byte* bytes, std::span<const std::byte> set);
 
 /// Whether the header is consistent with itself and with the size, room included. Constant time.
 bool is_set_state(std::span<const std::byte> bytes);

@@ -1,8 +1,9 @@
-// Bytes as a flat set state: either refused, or finishing it and adding to it give the set of its elements.
+// Bytes as a flat set state: either refused, or finishing it and adding to it, flat and in place, give the set of its elements.
 #include <cstring>
 #include <set>
 #include <vector>
 
+#include "compact/compact_accumulator.h"
 #include "require.h"
 #include "set/set_decode.h"
 #include "set/set_state.h"
@@ -14,6 +15,18 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 using Set = std::set<uint64_t>;
+
+class Heap final : public MemorySource {
+ public:
+  std::byte* take(size_t size) override {
+    blocks_.emplace_back(size / sizeof(uint64_t) + 1);
+    return reinterpret_cast<std::byte*>(blocks_.back().data());
+  }
+  void give(std::byte*, size_t) noexcept override {}
+
+ private:
+  std::vector<std::vector<uint64_t>> blocks_;
+};
 
 Bytes written(const CompactWriter& writer) {
   Bytes bytes(writer.bytes());
@@ -76,6 +89,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   else
     for (const uint64_t x : more) join(expected, x, kind);
   require(written(result) == compact(expected, options), "with one more set");
+
+  Heap heap;
+  GrowingBuffer<std::byte> state_room(meter);
+  CompactAccumulator sum(operation_of(kind), kernel, heap, {});
+  sum.add(state_set(bytes, kernel, result, state_room, options));
+  sum.add(CompactView::open(added));
+  sum.write(result);
+  require(written(result) == compact(expected, options), "with one more set in place");
+  require(sum.cardinality() == expected.size(), "counted in place");
 
   std::vector<uint64_t> room(state_bytes(result.bytes(), 0) / 8 + 2);
   auto* const other = reinterpret_cast<std::byte*>(room.data()) + 4;

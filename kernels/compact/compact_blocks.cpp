@@ -1,0 +1,246 @@
+// Merges and counts blocks. See compact_blocks.h.
+#include "compact/compact_blocks.h"
+
+#include <algorithm>
+
+namespace batmap {
+
+namespace {
+
+/// An array this many times as long as another one is searched for the elements of the shorter one.
+constexpr uint32_t kGallopFrom = 32;
+// ---- pairs of kinds, each with a function that sees the common elements of an array and another block
+
+/// Calls see(x) for the elements of the short array that are in the long one.
+template <typename See>
+void gallop(const CompactBlock& few, const CompactBlock& many, See see) {
+  uint32_t from = 0;
+  for (uint32_t i = 0; i < few.count && from < many.count; ++i) {
+    const uint32_t x = few.unit(i);
+    uint32_t step = 1;
+    while (from + step < many.count && many.unit(from + step) < x) step *= 2;
+    uint32_t low = from + step / 2;
+    uint32_t high = std::min(from + step, many.count - 1);
+    while (low < high) {
+      const uint32_t middle = (low + high) / 2;
+      if (many.unit(middle) < x)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    from = low;
+    if (many.unit(low) == x) see(x);
+  }
+}
+
+/// Calls see(x, is_member) for every element of an array. @param other  a bitmap or runs
+template <typename See>
+void test_members(const CompactBlock& array, const CompactBlock& other, See see) {
+  if (is(other, BlockKind::kBitmap)) {
+    for (uint32_t i = 0; i < array.count; ++i) {
+      const uint32_t x = array.unit(i);
+      see(x, (std::to_integer<unsigned>(other.data[x / 8]) >> (x % 8) & 1) != 0);
+    }
+    return;
+  }
+  const uint32_t runs = other.runs();
+  uint32_t r = 0;
+  BlockRun run = other.run(0);
+  for (uint32_t i = 0; i < array.count; ++i) {
+    const uint32_t x = array.unit(i);
+    while (run.last < x && ++r < runs) run = other.run(r);
+    see(x, run.first <= x && x <= run.last);
+  }
+}
+
+uint32_t count_bits_in_runs(const CompactBlock& bitmap, const CompactBlock& runs) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < runs.runs(); ++i) {
+    const BlockRun run = runs.run(i);
+    in_words_of(run.first, run.last,
+                [&](uint32_t w, uint64_t mask) { count += static_cast<uint32_t>(std::popcount(bitmap.word(w) & mask)); });
+  }
+  return count;
+}
+
+uint32_t count_runs_in_runs(const CompactBlock& a, const CompactBlock& b) {
+  uint32_t count = 0;
+  uint32_t i = 0;
+  uint32_t j = 0;
+  while (i < a.runs() && j < b.runs()) {
+    const BlockRun x = a.run(i);
+    const BlockRun y = b.run(j);
+    const uint32_t first = std::max(x.first, y.first);
+    const uint32_t last = std::min(x.last, y.last);
+    if (first <= last) count += last - first + 1;
+    i += x.last <= y.last;
+    j += y.last <= x.last;
+  }
+  return count;
+}
+
+// ---- runs
+
+/// The places where a block of runs, or an array as runs of one element, changes between in and out.
+class Changes {
+ public:
+  explicit Changes(const CompactBlock& block)
+      : block_(block), runs_(is(block, BlockKind::kArray) ? block.count : block.runs()) {
+    load();
+  }
+  /// 2^16 or more at the end
+  uint32_t at() const { return inside_ ? run_.last + 1 : run_.first; }
+  bool inside() const { return inside_; }
+  void pass() {
+    if (inside_) {
+      ++next_;
+      load();
+    }
+    inside_ = !inside_;
+  }
+
+ private:
+  void load() {
+    if (next_ == runs_)
+      run_ = {2 * kBlockSpan, 2 * kBlockSpan};
+    else if (is(block_, BlockKind::kArray))
+      run_ = {block_.unit(next_), block_.unit(next_)};
+    else
+      run_ = block_.run(next_);
+  }
+  CompactBlock block_;
+  uint32_t runs_;
+  uint32_t next_ = 0;
+  BlockRun run_{};
+  bool inside_ = false;
+};
+
+bool keeps(SetCombination operation, bool in_a, bool in_b) {
+  switch (operation) {
+    case SetCombination::kAnd: return in_a && in_b;
+    case SetCombination::kOr: return in_a || in_b;
+    case SetCombination::kAndNot: return in_a && !in_b;
+    case SetCombination::kXor: return in_a != in_b;
+  }
+  return false;
+}
+
+// ---- words
+
+/// @param changed  the new word or byte, from the old one and a mask of elements
+template <typename Changed>
+void change_members(const CompactBlock& block, uint64_t* words, Changed changed) {
+  const auto change = [&](uint32_t w, uint64_t mask) { words[w] = changed(words[w], mask); };
+  switch (block.shape.kind) {
+    case BlockKind::kArray: {
+      // Byte by byte: neighbours often lie in one word, and each would wait for the store of the one before.
+      auto* const bytes = reinterpret_cast<uint8_t*>(words);
+      for (uint32_t i = 0; i < block.count; ++i) {
+        const uint32_t x = block.unit(i);
+        bytes[x / 8] = static_cast<uint8_t>(changed(bytes[x / 8], uint64_t{1} << (x % 8)));
+      }
+      return;
+    }
+    case BlockKind::kBitmap:
+      for (uint32_t w = 0; w < kBitmapBlockWords; ++w) change(w, block.word(w));
+      return;
+    case BlockKind::kRuns:
+      for (uint32_t i = 0; i < block.runs(); ++i) in_words_of(block.run(i).first, block.run(i).last, change);
+      return;
+  }
+}
+
+/// @param block  a bitmap, or runs
+void keep_members_of(const CompactBlock& block, uint64_t* words) {
+  if (is(block, BlockKind::kBitmap)) {
+    for (uint32_t w = 0; w < kBitmapBlockWords; ++w) words[w] &= block.word(w);
+    return;
+  }
+  // What lies between the runs is cleared.
+  uint32_t free_from = 0;
+  const auto clear = [&](uint32_t w, uint64_t mask) { words[w] &= ~mask; };
+  for (uint32_t i = 0; i < block.runs(); ++i) {
+    const BlockRun run = block.run(i);
+    if (run.first > free_from) in_words_of(free_from, run.first - 1, clear);
+    free_from = run.last + 1;
+  }
+  if (free_from < kBlockSpan) in_words_of(free_from, kBlockSpan - 1, clear);
+}
+
+}  // namespace
+
+size_t filter_array(const CompactBlock& array, const CompactBlock& other, bool members, const CompactKernel& kernel,
+                    uint16_t* out) {
+  if (members && is(other, BlockKind::kArray)) {
+    const CompactBlock& few = array.count < other.count ? array : other;
+    const CompactBlock& many = array.count < other.count ? other : array;
+    if (few.count * kGallopFrom >= many.count) return kernel.keep_common(few.data, few.count, many.data, many.count, out);
+    uint16_t* to = out;
+    gallop(few, many, [&](uint32_t x) { *to++ = static_cast<uint16_t>(x); });
+    return static_cast<size_t>(to - out);
+  }
+  if (is(other, BlockKind::kArray)) return kernel.keep_missing(array.data, array.count, other.data, other.count, out);
+  uint16_t* to = out;
+  test_members(array, other, [&](uint32_t x, bool is_member) {
+    *to = static_cast<uint16_t>(x);
+    to += is_member == members;
+  });
+  return static_cast<size_t>(to - out);
+}
+
+size_t sweep(const CompactBlock& a, const CompactBlock& b, SetCombination operation, BlockRun* out) {
+  Changes x(a);
+  Changes y(b);
+  size_t count = 0;
+  bool kept = false;
+  for (uint32_t at = std::min(x.at(), y.at()); at <= kBlockSpan; at = std::min(x.at(), y.at())) {
+    while (x.at() == at) x.pass();
+    while (y.at() == at) y.pass();
+    const bool keep = keeps(operation, x.inside(), y.inside());
+    if (keep == kept) continue;
+    if (keep)
+      out[count].first = at;
+    else
+      out[count++].last = at - 1;
+    kept = keep;
+  }
+  return count;
+}
+
+uint32_t swept(const CompactBlock& block) {
+  if (is(block, BlockKind::kBitmap)) return kBlockSpan;
+  return is(block, BlockKind::kArray) ? block.count : block.runs();
+}
+
+void change_words(SetCombination operation, const CompactBlock& block, uint64_t* words) {
+  switch (operation) {
+    case SetCombination::kAnd: return keep_members_of(block, words);
+    case SetCombination::kOr: return change_members(block, words, [](uint64_t word, uint64_t mask) { return word | mask; });
+    case SetCombination::kAndNot:
+      return change_members(block, words, [](uint64_t word, uint64_t mask) { return word & ~mask; });
+    case SetCombination::kXor: return change_members(block, words, [](uint64_t word, uint64_t mask) { return word ^ mask; });
+  }
+}
+
+uint32_t count_common(const CompactBlock& a, const CompactBlock& b, const CompactKernel& kernel) {
+  if (is(a, BlockKind::kBitmap) && is(b, BlockKind::kBitmap)) return kernel.count_words(a.data, b.data);
+  if (is(a, BlockKind::kArray) && is(b, BlockKind::kArray)) {
+    const CompactBlock& few = a.count < b.count ? a : b;
+    const CompactBlock& many = a.count < b.count ? b : a;
+    if (few.count * kGallopFrom >= many.count)
+      return static_cast<uint32_t>(kernel.count_common(few.data, few.count, many.data, many.count));
+    uint32_t count = 0;
+    gallop(few, many, [&](uint32_t) { ++count; });
+    return count;
+  }
+  if (is(a, BlockKind::kArray) || is(b, BlockKind::kArray)) {
+    uint32_t count = 0;
+    const bool first = is(a, BlockKind::kArray);
+    test_members(first ? a : b, first ? b : a, [&](uint32_t, bool is_member) { count += is_member; });
+    return count;
+  }
+  if (is(a, BlockKind::kBitmap)) return count_bits_in_runs(a, b);
+  return is(b, BlockKind::kBitmap) ? count_bits_in_runs(b, a) : count_runs_in_runs(a, b);
+}
+
+}  // namespace batmap
