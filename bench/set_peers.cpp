@@ -492,7 +492,10 @@ std::vector<Measured> measure_intersection(uint64_t largest) {
       };
       for (const uint64_t skew : kSkews) {
         point.skew = skew;
-        const bool is_prepared = worth(sets.second[0]) && worth(skew == 1 ? sets.first[0] : sets.few[0]);
+        const Elements& other = skew == 1 ? sets.first[0] : sets.few[0];
+        const bool is_prepared = worth(sets.second[0]) && worth(other) &&
+                                 is_faster_prepared(CompactFormat::make(other, 0).view, container_for(other.size(), width),
+                                                    CompactFormat::make(sets.second[0], 0).view, container_for(size, width));
         const auto sides = make_sides(point, sets);
         compare_answers(point, sides);
         for (const bool from_memory : {false, true}) {

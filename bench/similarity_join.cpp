@@ -66,7 +66,7 @@ Sets generate(const Shape& shape, uint64_t seed) {
 
 SetCollection stored(const Sets& sets) {
   SetCollection collection(meter);
-  const ExecutionOptions options{.threads = 1, .memory = &meter};
+  const ExecutionOptions options{1, &meter, {}};
   SetEncoder encoder(options);
   std::vector<std::byte> bytes;
   for (size_t k = 0; k < sets.size(); ++k) {
@@ -86,7 +86,7 @@ struct Result {
 
 Result run(const Sets& sets, double min_jaccard, std::optional<AllPairsWay> way, std::optional<int64_t> top_k = {}) {
   SetCollection collection = stored(sets);
-  const ExecutionOptions options{.threads = 1, .memory = &meter};
+  const ExecutionOptions options{1, &meter, {}};
   AllPairsQuery query;
   query.min_jaccard = min_jaccard;
   query.top_k = top_k;

@@ -4,7 +4,7 @@
 # time goes, and memory. bench/README.md describes the method, the variables, and what the figures do not say.
 #
 # Variables: BENCH_SCALE (fraction of the transactions, default 1), BENCH_PARTS (default "scan join duckdb
-# sets plain planning retail itemsets memory"; also shapes, corpus, spill, itemset_files, work_memory, growth, surface, kept), BENCH_RUNS (runs
+# sets plain planning retail itemsets memory"; also small_sets, shapes, corpus, spill, itemset_files, work_memory, growth, surface, kept), BENCH_RUNS (runs
 # of each side, default 5), BENCH_SECONDS (a side that has taken this long is not run again, default 40 x scale),
 # BENCH_ORDER (of the rows: tid or random), BENCH_FULL_JOIN=1 (self-join over all of w1, not a tenth),
 # BENCH_GROWTH (the numbers of rows of the part growth), BENCH_ITEMSET_ROWS (of the part itemset_files), BENCH_SAVE=1 (also writes bench/results/DATE-CPU.md, with
@@ -344,6 +344,7 @@ elif wanted join || wanted duckdb; then
 fi
 if wanted join; then part_join; fi
 if wanted sets; then part_sets; fi
+if wanted small_sets; then part_small_sets; fi
 if wanted plain; then part_plain; fi
 if wanted planning; then part_planning; fi
 if wanted shapes; then part_shapes; fi

@@ -54,6 +54,21 @@ SetPair fetch_arguments(FunctionCallInfo fcinfo, SetStore*& store, StoredSet* (&
   return {views[0], views[1]};
 }
 
+/// Looks for those of two compact sets that have no entry yet, because they are inside their rows. @return whether both have one
+bool find_inline(FunctionCallInfo fcinfo, const SetPair& sets, SetStore*& store, StoredSet* (&kept)[2]) {
+  const SetView* const views[2] = {&sets.a, &sets.b};
+  for (int i = 0; i < 2; ++i)
+    if (kept[i] == nullptr && !SetStore::may_keep_inline(*views[i])) return false;
+  if (store == nullptr) {
+    store = set_store(fcinfo);
+    if (store == nullptr) return false;
+    store->begin_call();
+  }
+  for (int i = 0; i < 2; ++i)
+    if (kept[i] == nullptr) kept[i] = store->find_inline(i, *views[i]);
+  return kept[0] != nullptr && kept[1] != nullptr;
+}
+
 }  // namespace
 
 SetView set_of_datum(Datum value) { return open_set(set_bytes(PG_DETOAST_DATUM_PACKED(value))); }
@@ -70,9 +85,9 @@ SetPair counted_arguments(FunctionCallInfo fcinfo) {
   SetStore* store = nullptr;
   StoredSet* kept[2] = {};
   const SetPair sets = fetch_arguments(fcinfo, store, kept);
-  if (kept[0] == nullptr || kept[1] == nullptr || !sets.a.is_compact() || !sets.b.is_compact() ||
-      !store->meet(kept[0], kept[1]))
-    return sets;
+  if (!sets.a.is_compact() || !sets.b.is_compact()) return sets;
+  if ((kept[0] == nullptr || kept[1] == nullptr) && !find_inline(fcinfo, sets, store, kept)) return sets;
+  if (!store->meet(kept[0], kept[1])) return sets;
   return {kept[0]->prepared, kept[1]->prepared};
 }
 

@@ -51,6 +51,23 @@ constexpr size_t kProbeBytes = 16384;
 /// to the query.
 constexpr uint32_t kWarmEvery = 32;
 
+// Sets inside their rows. The meetings of 16,384 hashes are counted (256 kB), once that many calls have found no kept set: most
+// statements end before. What preparing pays is asked after a few meetings, so that a scan does not pay for the question.
+constexpr uint32_t kInlineCalls = 256;
+constexpr size_t kMeetingSlots = 16384;
+constexpr size_t kMeetingWays = 4;
+constexpr uint32_t kFewMeetings = 4;
+/// Both forms of a set and its entry take at most about this many times its bytes. From bench/small_sets.cpp.
+constexpr size_t kInlineRoom = 8;
+/// Finding a kept set by its hash, with the cache misses of a loop over more sets than the caches hold (bench/run, part
+/// small_sets), and comparing a byte (bench/small_sets.cpp, column "comparing").
+constexpr double kFindInlineNs = 200;
+constexpr double kCompareByteNs = 0.02;
+// About what a block, and a byte of an array or of runs, adds to a count of compact sets. From bench/small_sets.cpp ("compact").
+constexpr double kBlockNs = 20;
+constexpr double kArrayByteNs = 0.2;
+constexpr double kRunByteNs = 1.5;
+
 size_t used_by_all;  // bytes of the values in all stores of the backend
 
 // Their addresses in fn_extra mark an expression that keeps nothing, and one that has been called once.
@@ -70,6 +87,18 @@ bool is_compressed(const struct varatt_external& external) {
 
 uint64_t key_of(const struct varatt_external& external) {
   return static_cast<uint64_t>(external.va_toastrelid) << 32 | external.va_valueid;
+}
+
+/// A hash of eight words of a value, evenly spaced. @param bytes  at least 8
+uint64_t key_of(std::span<const std::byte> bytes) {
+  constexpr size_t kWords = 8;
+  uint64_t key = bytes.size();
+  for (size_t i = 0; i < kWords; ++i) {
+    key ^= load_le<uint64_t>(bytes.data() + (bytes.size() - 8) * i / (kWords - 1));
+    key *= UINT64_C(0x9e3779b97f4a7c15);
+    key ^= key >> 32;
+  }
+  return key;
 }
 
 uintptr_t round_up(uintptr_t address) { return (address + kAlignment - 1) & ~(kAlignment - 1); }
@@ -134,7 +163,7 @@ SetStore* set_store(FunctionCallInfo fcinfo) {
 StoredSet* SetStore::find(int argument, const struct varlena* pointer) {
   const uint64_t key = key_of(toast_pointer(pointer));
   StoredSet* set = latest_[argument];
-  if (set == nullptr || set->key != key) {
+  if (set == nullptr || set->key != key || set->is_inline) {
     const StoredEntry* const entry = stored_lookup(sets_, key);
     if (entry == nullptr) return nullptr;
     set = latest_[argument] = entry->set;
@@ -147,7 +176,7 @@ void SetStore::drop(StoredSet* set) {
   used_ -= set->charged;
   used_by_all -= set->charged;
   dlist_delete(&set->node);
-  stored_delete(sets_, set->key);
+  stored_delete(set->is_inline ? inline_sets_ : sets_, set->key);
   for (StoredSet*& latest : latest_)
     if (latest == set) latest = nullptr;
   if (set->is_prepared()) pfree(set->prepared_room);
@@ -180,6 +209,7 @@ StoredSet* SetStore::insert(uint64_t key, size_t bytes, size_t alignment) {
   set->prepared_room = nullptr;
   set->meetings = 0;
   set->worth_from = kNeverPrepared;
+  set->is_inline = false;
   return set;
 }
 
@@ -212,6 +242,70 @@ StoredSet* SetStore::fetch(int argument, const struct varlena* pointer) {
   }
   bool found;
   stored_insert(sets_, key, &found)->set = set;
+  enlist(set);
+  latest_[argument] = set;
+  return set;
+}
+
+InlineMeetings* SetStore::inline_meetings(uint64_t key) {
+  if (meetings_ == nullptr) {
+    meetings_ = static_cast<InlineMeetings*>(MemoryContextAllocZero(context_, sizeof(InlineMeetings) * kMeetingSlots));
+    inline_sets_ = stored_create(context_, 64, nullptr);
+  }
+  InlineMeetings* const bucket = meetings_ + key % (kMeetingSlots / kMeetingWays) * kMeetingWays;
+  InlineMeetings* fewest = bucket;
+  for (InlineMeetings* at = bucket; at != bucket + kMeetingWays; ++at) {
+    if (at->key == key && at->meetings != 0) return at;
+    if (at->meetings < fewest->meetings) fewest = at;
+  }
+  // As with kept values: of more sets than there is room for, some stay.
+  if (fewest->meetings != 0 && inline_calls_ % kWarmEvery != 0) return nullptr;
+  *fewest = {key, 0, 0};
+  return fewest;
+}
+
+bool SetStore::may_keep_inline(const SetView& set) {
+  const CompactView view = set.compact();
+  if (view.blocks() == 0 || set.bytes() < sizeof(uint64_t)) return false;
+  const double byte_ns = view.shape(0).kind == BlockKind::kRuns ? kRunByteNs : kArrayByteNs;
+  return static_cast<double>(view.blocks()) * kBlockNs + static_cast<double>(set.bytes()) * byte_ns > 2 * kFindInlineNs;
+}
+
+StoredSet* SetStore::find_inline(int argument, SetView value) {
+  const std::span<const std::byte> bytes = value.span();
+  const uint64_t key = key_of(bytes);
+  StoredSet* set = latest_[argument];
+  if (set == nullptr || set->key != key || !set->is_inline) {
+    const StoredEntry* const entry = inline_sets_ == nullptr ? nullptr : stored_lookup(inline_sets_, key);
+    set = entry == nullptr ? nullptr : entry->set;
+  }
+  if (set != nullptr) {
+    const std::span<const std::byte> kept = set->view.span();
+    if (kept.size() != bytes.size() || memcmp(kept.data(), bytes.data(), bytes.size()) != 0) return nullptr;
+    latest_[argument] = set;
+    set->call = call_;
+    return set;
+  }
+  if (++inline_calls_ < kInlineCalls) return nullptr;
+  InlineMeetings* const seen = inline_meetings(key);
+  if (seen == nullptr) return nullptr;
+  if (++seen->meetings == kFewMeetings)
+    seen->worth_from =
+        meetings_worth_preparing(value, 2 * (kFindInlineNs + kCompareByteNs * static_cast<double>(bytes.size())));
+  if (seen->meetings < kFewMeetings || seen->worth_from == kNeverPrepared || seen->meetings < seen->worth_from)
+    return nullptr;
+  // There must be room for the prepared form, too.
+  if (used_by_all + kInlineRoom * bytes.size() > budget_) return nullptr;
+  set = insert(key, bytes.size(), 0);
+  set->is_inline = true;
+  set->meetings = seen->meetings;
+  set->worth_from = seen->worth_from;
+  auto* const data = reinterpret_cast<std::byte*>(set + 1);
+  memcpy(data, bytes.data(), bytes.size());
+  set->view = open_set({data, bytes.size()});
+  *seen = {};
+  bool found;
+  stored_insert(inline_sets_, key, &found)->set = set;
   enlist(set);
   latest_[argument] = set;
   return set;
@@ -253,15 +347,17 @@ void SetStore::prepare(StoredSet* set) {
 }
 
 bool SetStore::meet(StoredSet* a, StoredSet* b) {
+  bool pays = true;
   for (StoredSet* set : {a, b}) {
     if (set->is_prepared()) continue;
     if (set->meetings++ == 0) set->worth_from = meetings_worth_preparing(set->view);
-    if (set->meetings >= set->worth_from) prepare(set);
+    pays = pays && set->worth_from != kNeverPrepared && set->meetings >= set->worth_from;
   }
-  if (!a->is_prepared() || !b->is_prepared()) return false;
+  if (!pays) return false;
   for (StoredSet* set : {a, b})
-    if (set->prepared.width() < width_ && set->worth_from != kNeverPrepared) prepare(set);
-  return a->prepared.width() == b->prepared.width();
+    if (!set->is_prepared() || (set->prepared.width() < width_ && set->worth_from != kNeverPrepared)) prepare(set);
+  return a->is_prepared() && b->is_prepared() && a->prepared.width() == b->prepared.width() &&
+         is_faster_prepared(a->view, a->prepared.container(), b->view, b->prepared.container());
 }
 
 StoredSet* SetStore::note(const struct varlena* pointer) {

@@ -10,6 +10,10 @@
 //
 // A compact set that is counted against others again and again is prepared: that pays from some number of meetings on, which
 // follows from its size and its blocks. Both forms are kept, because a prepared set meets only prepared ones.
+//
+// A set inside its row has no toast pointer, and its address says nothing. It is known by a hash over some of its words, and
+// compared in full with what was kept. Until it has met often enough to be prepared, only the meetings of its hash are counted,
+// in a table of fixed size: a scan that meets each set once keeps nothing.
 #pragma once
 
 #include <cstddef>
@@ -23,10 +27,10 @@ struct stored_hash;
 
 namespace batmap::pg {
 
-/// A toast pointer that the expression has seen, and its value if that was fetched. It is one allocation,
-/// with the data at its end. The members that a hit needs come first.
+/// A toast pointer that the expression has seen, and its value if that was fetched; or a value inside its row. It is one
+/// allocation, with the data at its end. The members that a hit needs come first.
 struct StoredSet {
-  uint64_t key;
+  uint64_t key;   // of the toast pointer, or a hash of the value
   uint64_t call;  // the last call that used it
   SetView view;
   SetView prepared;     // of a compact set that has met others often enough; no data: not yet
@@ -36,14 +40,25 @@ struct StoredSet {
   uint64_t seen_call;   // `call` when room was last made; used since if they differ
   uint64_t probes;      // probes answered by slices so far
   size_t charged;
+  bool is_inline;  // the value was inside its row
   dlist_node node;
 
   bool complete() const { return view.span().data() != nullptr; }
   bool is_prepared() const { return prepared_room != nullptr; }
 };
 
+/// How often sets with this hash have met others.
+struct InlineMeetings {
+  uint64_t key;
+  uint32_t meetings;    // 0: free
+  uint32_t worth_from;  // 0: not known yet
+};
+
 class SetStore {
  public:
+  /// Whether a compact set inside its row takes so long to count that finding a kept copy may be faster. O(1).
+  static bool may_keep_inline(const SetView& set);
+
   /// Starts a call: values used from now on stay until the next call starts.
   void begin_call() { ++call_; }
   /// @param argument  0 or 1: the value that it had in the last call is found fastest
@@ -52,8 +67,11 @@ class SetStore {
   StoredSet* note(const struct varlena* pointer);
   /// Fetches the value and keeps it. Drops other values to make room.
   StoredSet* fetch(int argument, const struct varlena* pointer);
+  /// A compact set inside its row is about to be counted against another one. Keeps a copy once it has met often enough.
+  /// @return nullptr if it is not kept
+  StoredSet* find_inline(int argument, SetView set);
   /// Two compact sets are about to be counted against each other. Prepares those that have met often enough, if there is room.
-  /// @return whether both are prepared, for one width
+  /// @return whether both are prepared, for one width, and counted faster so
   bool meet(StoredSet* a, StoredSet* b);
   /// Counts a probe of a value that is not kept. @param seen  its entry, or nullptr @return whether to
   /// fetch the value
@@ -65,11 +83,15 @@ class SetStore {
   void drop(StoredSet* set);
   void prepare(StoredSet* set);
   void enlist(StoredSet* set);
+  InlineMeetings* inline_meetings(uint64_t key);
 
   MemoryContext context_;
   MemoryContextCallback at_end_;  // of context_
   stored_hash* sets_;
-  dlist_head by_use_;  // the cold end is the tail
+  stored_hash* inline_sets_;  // nullptr until there are some
+  InlineMeetings* meetings_;  // of sets that are not kept; nullptr until there were some calls
+  uint32_t inline_calls_;     // that found no kept set
+  dlist_head by_use_;         // the cold end is the tail
   size_t used_;
   size_t budget_;  // for all stores together
   uint64_t call_;

@@ -54,8 +54,10 @@ struct Lanes {
   void go_on() {
     const uint16_t last_a = load_le<uint16_t>(a + 2 * (kLanes - 1));
     const uint16_t last_b = load_le<uint16_t>(b + 2 * (kLanes - 1));
-    const size_t a_step = last_a <= last_b ? kLanes : 0;
-    const size_t b_step = last_b <= last_a ? kLanes : 0;
+    // By arithmetic: which array goes on cannot be predicted, and compilers make branches of comparisons.
+    const int ahead = last_b - last_a;
+    const auto a_step = static_cast<size_t>(static_cast<int>(kLanes) & ~(ahead >> 31));
+    const auto b_step = static_cast<size_t>(static_cast<int>(kLanes) & ~(-ahead >> 31));
     a += 2 * a_step;
     b += 2 * b_step;
     a_left -= a_step;

@@ -28,14 +28,21 @@ constexpr uint64_t kPlanesPerProbe = 8;
 /// looking up in a compact set takes two searches. Estimated.
 constexpr uint64_t kCompactReadFactor = 8;
 
-// Nanoseconds, from bench/set_peers.cpp: what a set adds to one count in either form, and what it takes to prepare an element.
-constexpr double kBlockNs = 10;
-constexpr double kArrayUnitNs = 0.2;
-constexpr double kBitmapNs = 60;
-constexpr double kRunNs = 2;
+// Nanoseconds, from bench/small_sets.cpp (columns "compact", "prepared", "preparing"): what counting two sets of one kind takes
+// in either form, and what preparing one takes. An array ends with elements that do not fill a register: kArrayTailUnits.
+constexpr double kBlockNs = 20;
+constexpr double kArrayUnitNs = 0.4;
+constexpr double kArrayTailUnitNs = 1;
+constexpr uint32_t kArrayTailUnits = 64;
+constexpr double kBitmapNs = 180;
+constexpr double kRunNs = 6;
 constexpr double kPreparedCallNs = 15;
 constexpr double kPreparedByteNs = 0.02;
-constexpr double kPreparedElementNs = 60;
+constexpr double kPreparedArrayNs = 32;
+constexpr double kPreparedArrayElementNs = 0.8;
+constexpr double kPrepareNs = 3000;  // memory for it; estimated
+constexpr double kPrepareElementNs = 3;
+constexpr double kPlaceElementNs = 28;
 /// A set is prepared once it has met this part of the number of sets that would pay for it: by then it will probably meet as
 /// many again.
 constexpr double kPartOfPrice = 0.25;
@@ -224,6 +231,30 @@ template <typename SeeCount>
   if (a.stash() + b.stash() > 0) see_count(count_stashes(a, b, cancel));
 }
 
+/// What counting this set against one like it takes.
+double compact_count_ns(const CompactView& set) {
+  double ns = 0;
+  for (size_t i = 0; i < set.blocks(); ++i) {
+    const BlockShape shape = set.shape(i);
+    ns += kBlockNs;
+    switch (shape.kind) {
+      case BlockKind::kArray:
+        ns += shape.units * kArrayUnitNs + std::min(shape.units, kArrayTailUnits) * kArrayTailUnitNs;
+        break;
+      case BlockKind::kBitmap: ns += kBitmapNs; break;
+      case BlockKind::kRuns: ns += shape.units * kRunNs / 2; break;
+    }
+  }
+  return ns;
+}
+
+/// The same of a compact set once both are prepared.
+double prepared_count_ns(const SetView& set, int width) {
+  if (container_for(set.cardinality(), width) == Container::kArray)
+    return kPreparedArrayNs + kPreparedArrayElementNs * static_cast<double>(set.cardinality());
+  return kPreparedCallNs + kPreparedByteNs * compared_bytes(set, width);
+}
+
 }  // namespace
 
 double compared_bytes(const SetView& set, int width) {
@@ -236,21 +267,25 @@ double compared_bytes(const SetView& set, int width) {
          static_cast<double>(std::min<uint64_t>(kPlanesRead, shape.planes()));
 }
 
-uint32_t meetings_worth_preparing(const SetView& set) {
+uint32_t meetings_worth_preparing(const SetView& set, double more_ns) {
   if (set.empty()) return kNeverPrepared;
-  const CompactView view = set.compact();
-  double compact_ns = 0;
-  for (size_t i = 0; i < view.blocks(); ++i) {
-    const BlockShape shape = view.shape(i);
-    compact_ns += kBlockNs + (shape.kind == BlockKind::kBitmap  ? kBitmapNs
-                              : shape.kind == BlockKind::kArray ? shape.units * kArrayUnitNs
-                                                                : shape.units * kRunNs / 2);
-  }
-  const double prepared_ns = kPreparedCallNs + kPreparedByteNs * compared_bytes(set, width_for(compact_max(view) + 1));
+  const int width = width_for(compact_max(set.compact()) + 1);
   const auto elements = static_cast<double>(set.cardinality());
-  const double saved = compact_ns - prepared_ns;
-  const double meetings = kPartOfPrice * elements * kPreparedElementNs / saved;
+  const bool is_placed = container_for(set.cardinality(), width) == Container::kBatmap;
+  const double saved = compact_count_ns(set.compact()) - prepared_count_ns(set, width) - more_ns;
+  const double price = kPrepareNs + elements * (is_placed ? kPlaceElementNs : kPrepareElementNs);
+  const double meetings = kPartOfPrice * price / saved;
   return saved > 0 && meetings < 1e6 ? static_cast<uint32_t>(meetings) + 1 : kNeverPrepared;
+}
+
+bool is_faster_prepared(const SetView& a, Container a_prepared, const SetView& b, Container b_prepared) {
+  const auto has_bitmaps = [](const SetView& set) {
+    return !set.empty() && set.compact().shape(0).kind == BlockKind::kBitmap;
+  };
+  const auto is_slow = [&](Container few, const SetView& many, Container many_prepared) {
+    return few == Container::kBatmap && many_prepared == Container::kBitmap && has_bitmaps(many);
+  };
+  return !is_slow(a_prepared, b, b_prepared) && !is_slow(b_prepared, a, a_prepared);
 }
 
 size_t keep_members(SetView set, std::span<uint64_t> elements) {

@@ -112,5 +112,14 @@ UPDATE one SET c = batmap_range(7, 300000) | (SELECT batmap_agg(2 * x) FROM gene
 SELECT blocks('SELECT batmap_min(c), batmap_max(c) FROM one') < blocks('SELECT length(c::bytea) FROM one') AS fewer, batmap_min(c), batmap_max(c) FROM one;
 UPDATE one SET c = (SELECT batmap_agg(2 * x + 9) FROM generate_series(0, 200000) x) | batmap_range(500000, 700000);
 SELECT batmap_min(c), batmap_max(c) FROM one;
+-- small sets stay inside their rows; in a loop they are prepared, and those that differ little are told apart
+CREATE TABLE small AS SELECT g AS id, (SELECT batmap_agg(x * 100000 + (g * x) % 977 + CASE WHEN x = 40 THEN g % 3 ELSE 0 END) FROM generate_series(1, 70) x) AS s FROM generate_series(1, 30) g;
+INSERT INTO small SELECT id + 30, s - (s & batmap_range(4000000, 4099999)) | ARRAY[4000000 + id % 2]::int8[]::batmap FROM small WHERE id IN (1, 2);
+INSERT INTO small SELECT 33 + g, batmap_range(0, 100000) - (SELECT batmap_agg(g + x * 3) FROM generate_series(1, 300) x) FROM generate_series(0, 3) g;
+SELECT max(pg_column_size(s)) < 2000 AS inline FROM small;
+SELECT count(*), count(*) FILTER (WHERE batmap_and_cardinality(a.s, b.s) <> batmap_cardinality(a.s & b.s)) AS wrong,
+    count(*) FILTER (WHERE (a.s && b.s) <> (batmap_cardinality(a.s & b.s) > 0)) AS wrong_overlaps
+FROM generate_series(1, 40) round, small a, small b;
+DROP TABLE small;
 DROP TABLE sets, one;
 DROP FUNCTION blocks;

@@ -35,6 +35,38 @@ TEST(SetIntersect, ThePoolHasEveryPairOfContainers) {
   EXPECT_EQ(pairs.size(), 25u);
 }
 
+TEST(SetIntersect, PreparingPaysWhereCompactSetsTakeLonger) {
+  const auto worth = [](const Elements& elements, double more_ns = 0) {
+    const NamedSet set("set", kCompactForm, elements);
+    return meetings_worth_preparing(set.view(), more_ns);
+  };
+  Elements few, scattered, dense, run;
+  for (uint64_t x = 0; x < 10; ++x) few.push_back(100 * x);
+  for (uint64_t x = 0; x < 100; ++x) scattered.push_back(100'000 * x);
+  for (uint64_t x = 0; x < 2'500; ++x) dense.push_back(20 * x + x % 7);
+  for (uint64_t x = 0; x < 1'000'000; ++x) run.push_back(x);
+  EXPECT_EQ(worth({}), kNeverPrepared);
+  EXPECT_EQ(worth(few), kNeverPrepared);
+  EXPECT_EQ(worth(run), kNeverPrepared);
+  EXPECT_LE(worth(scattered), 10u);
+  EXPECT_LE(worth(dense), 10u);
+  EXPECT_GT(worth(dense, 500), worth(dense));
+  EXPECT_EQ(worth(dense, 1e6), kNeverPrepared);
+}
+
+TEST(SetIntersect, ABatmapAndABitmapMayStayCompact) {
+  Elements few, dense, sparse;
+  for (uint64_t x = 0; x < 300; ++x) few.push_back(400 * x);
+  for (uint64_t x = 0; x < 60'000; ++x) dense.push_back(2 * x + x % 2);
+  for (uint64_t x = 0; x < 2'000; ++x) sparse.push_back(60 * x);
+  const NamedSet a("few", kCompactForm, few), b("dense", kCompactForm, dense), c("sparse", kCompactForm, sparse);
+  EXPECT_FALSE(is_faster_prepared(a.view(), Container::kBatmap, b.view(), Container::kBitmap));
+  EXPECT_FALSE(is_faster_prepared(b.view(), Container::kBitmap, a.view(), Container::kBatmap));
+  EXPECT_TRUE(is_faster_prepared(a.view(), Container::kBatmap, c.view(), Container::kBitmap));
+  EXPECT_TRUE(is_faster_prepared(b.view(), Container::kBitmap, b.view(), Container::kBitmap));
+  EXPECT_TRUE(is_faster_prepared(a.view(), Container::kBatmap, a.view(), Container::kBatmap));
+}
+
 TEST(SetIntersect, EveryPairByEveryKernel) {
   for (const NamedSet& a : sets())
     for (const NamedSet& b : sets()) {
