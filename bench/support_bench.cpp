@@ -104,7 +104,7 @@ Times run_once(const Shape& shape, const std::optional<PairMethod>& method, RunR
   query.method = method;
   PairRun run(rows_of(shape).chunks(), {}, query, {1, &meter, {}});
   PairBatch batch;
-  while (run.next(batch)) benchmark::DoNotOptimize(batch.data());
+  while (run.next(batch)) benchmark::DoNotOptimize(batch.pairs().data());
   if (record != nullptr) *record = run.record();
   return {run.record().group_ms, run.record().count_ms};
 }
@@ -121,7 +121,7 @@ Times join_once(const Shape& shape, const Shape& right, JoinQuery query, RunReco
   const double join_ms = watch.milliseconds();
   JoinRun run(std::move(joined), query, options);
   PairBatch batch;
-  while (run.next(batch)) benchmark::DoNotOptimize(batch.data());
+  while (run.next(batch)) benchmark::DoNotOptimize(batch.pairs().data());
   *record = run.record();
   return {join_ms + run.record().group_ms, run.record().count_ms};
 }

@@ -1,6 +1,7 @@
 // Method `horizontal`: for each item, its partners in each of its transactions are counted in one row of counters
 // (partners x 4 bytes a thread). Tails are prefetched some steps ahead. If few counters of a row were touched,
-// the row is collected by walking its tails again instead of scanning it. If counts end at `enough` < 256,
+// the row is collected by walking its tails again instead of scanning it. If an item has few partners, they are
+// sorted instead, without counters. If counts end at `enough` < 256,
 // counters are bytes that stop there, and an item ends when all its counters have stopped. See pair_counter.h.
 #include <algorithm>
 #include <optional>
@@ -19,6 +20,10 @@ constexpr size_t kPrefetchAhead = 16;
 constexpr uint32_t kFewItems = 16;  // of a tail: the line of the last one is prefetched, too
 // A row is collected by its tails if that touches less than this fraction of it.
 constexpr uint64_t kSparseShare = 8;
+// An item with at most so many partners in its transactions has them sorted: the instance papers of bench/run peers.
+constexpr size_t kFewPartners = 32;
+// Tails between prefetch and use if items have few of them, so that they are used sooner.
+constexpr size_t kFewPrefetchAhead = 64;
 // Increments a counter between two checks whether all counters have enough.
 constexpr uint64_t kIncrementsPerLook = 8;
 
@@ -57,6 +62,7 @@ class HorizontalCounter final : public PairCounter {
     Counter* const counters = row.counters.data();
     for (uint32_t item = tasks_->begin(task); item < tasks_->end(task); ++item) {
       if (data_.support[item] < threshold) continue;
+      if (count_few(item, threshold, out)) continue;
       const uint64_t increments = increment(item, counters);
       if (increments == 0) continue;
       if (increments * kSparseShare < column_count_ - first_column_of(item))
@@ -76,6 +82,32 @@ class HorizontalCounter final : public PairCounter {
 
   /// Columns are ranks less pairs_.first_column. @return the first column that is a partner of the item
   uint32_t first_column_of(uint32_t item) const { return pairs_.first_after(item) - pairs_.first_column; }
+
+  /// Counts an item that has few partners. @return false: it has more, and nothing is done
+  bool count_few(uint32_t item, uint32_t threshold, GrowingBuffer<PairCount>& out) const {
+    const std::span<const Tail> tails = data_.tails_of(item);
+    if (tails.size() > kFewPartners) return false;
+    uint64_t length = 0;
+    for (const Tail& tail : tails) length += tail.length;
+    if (length > kFewPartners) return false;
+    const Item* const items = items_.data();
+    const Tail* const all_tails_end = data_.tails.end();
+    Item partners[kFewPartners];
+    Item* end = partners;
+    for (const Tail& tail : tails) {
+      if (const Tail* const later = &tail + kFewPrefetchAhead; later < all_tails_end)
+        __builtin_prefetch(items + later->begin);
+      for (uint32_t i = 0; i < tail.length; ++i) *end++ = items[tail.begin + i];
+    }
+    std::sort(partners, end);
+    for (const Item* at = partners; at != end;) {
+      const Item* const next = std::find_if(at, const_cast<const Item*>(end), [at](Item other) { return other != *at; });
+      const auto count = static_cast<uint32_t>(next - at);
+      if (count >= threshold) out.push_back({item, pairs_.first_column + *at, count});
+      at = next;
+    }
+    return true;
+  }
 
   uint64_t increment(uint32_t item, Counter* counters) {
     const std::span<const Tail> tails = data_.tails_of(item);
