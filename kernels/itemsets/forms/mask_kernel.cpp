@@ -39,11 +39,21 @@ void sum_supersets_scalar(uint32_t* table, int items) {
       for (size_t k = block; k < block + bit; ++k) table[k] += table[k + bit];
 }
 
+void intersect_scalar(const uint64_t* rows, size_t count, size_t words, const uint64_t* with, uint64_t* out,
+                      uint32_t* supports) {
+  for (size_t k = 0; k < count; ++k) {
+    uint32_t support = 0;
+    for (size_t w = 0; w < words; ++w, ++rows, ++out)
+      support += static_cast<uint32_t>(std::popcount(*out = *rows & with[w]));
+    supports[k] = support;
+  }
+}
+
 constexpr MaskKernel kKernels[] = {
 #if defined(__x86_64__)
-    {"avx2", kCpuAvx2 | kCpuFastBmi2, pack_bmi2, project_bmi2, sum_supersets_avx2},
+    {"avx2", kCpuAvx2 | kCpuFastBmi2, pack_bmi2, project_bmi2, sum_supersets_avx2, intersect_popcnt},
 #endif
-    {"scalar", 0, pack_scalar, project_scalar, sum_supersets_scalar},
+    {"scalar", 0, pack_scalar, project_scalar, sum_supersets_scalar, intersect_scalar},
 };
 
 }  // namespace

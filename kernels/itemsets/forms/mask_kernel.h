@@ -35,6 +35,9 @@ struct MaskKernel {
   /// Each entry of table[2^items] becomes the sum of the entries whose index contains its bits.
   /// @param table  32-byte aligned, with room for at least 8 entries, zero beyond 2^items
   void (*sum_supersets)(uint32_t* table, int items);
+  /// out[k] = rows[k] AND with, supports[k] = the bits set in it, for `count` rows of `words` words each.
+  void (*intersect)(const uint64_t* rows, size_t count, size_t words, const uint64_t* with, uint64_t* out,
+                    uint32_t* supports);
 };
 
 /// Fastest first; the last ("scalar") runs everywhere.

@@ -7,7 +7,7 @@
 
 #include "core/cpu.h"
 
-BATMAP_TARGET_BEGIN("avx2,bmi,bmi2")
+BATMAP_TARGET_BEGIN("avx2,bmi,bmi2,popcnt")
 
 namespace batmap {
 
@@ -42,6 +42,20 @@ void sum_supersets_avx2(uint32_t* table, int items) {
         const __m256i more = _mm256_load_si256(reinterpret_cast<const __m256i*>(table + k + bit));
         _mm256_store_si256(at, _mm256_add_epi32(_mm256_load_si256(at), more));
       }
+}
+
+void intersect_popcnt(const uint64_t* rows, size_t count, size_t words, const uint64_t* with, uint64_t* out,
+                      uint32_t* supports) {
+  if (words == 1) {
+    for (size_t k = 0; k < count; ++k) supports[k] = static_cast<uint32_t>(_mm_popcnt_u64(out[k] = rows[k] & *with));
+    return;
+  }
+  for (size_t k = 0; k < count; ++k) {
+    uint32_t support = 0;
+    for (size_t w = 0; w < words; ++w, ++rows, ++out)
+      support += static_cast<uint32_t>(_mm_popcnt_u64(*out = *rows & with[w]));
+    supports[k] = support;
+  }
 }
 
 }  // namespace batmap

@@ -8,7 +8,7 @@ namespace {
 
 class ClosedSearch final : public ClosureNodes {
  public:
-  explicit ClosedSearch(const TargetSearchInput& input) : ClosureNodes(input, PassedOver::kCommon) {}
+  explicit ClosedSearch(const TargetSearchInput& input) : ClosureNodes(input, false) {}
 
   void search(RootItem first, RootItem last) override {
     if (!may_have(length())) return;
@@ -21,11 +21,16 @@ class ClosedSearch final : public ClosureNodes {
   /// Are there answers of this length, or longer ones?
   bool may_have(size_t length) const { return length <= max_length_; }
 
-  void visit_lists(std::span<const ItemOccurrence> occurrences, std::span<const Candidate> children,
-                   uint32_t support) override {
+  void visit_lists(const ListNode& node, std::span<const Candidate> children, uint32_t support) override {
     if (!may_have(length())) return;
     tell({}, support);
-    if (!children.empty()) search_below(occurrences, children, support);
+    if (!children.empty()) search_below(node, children, support);
+  }
+
+  bool visit_bits(const BitNode& node, bool is_closed) override {
+    if (!may_have(length())) return false;
+    if (is_closed) tell({}, node.support);
+    return true;
   }
 
   void visit_masks(const MaskNode& child) override {
@@ -39,17 +44,9 @@ class ClosedSearch final : public ClosureNodes {
   }
 
   void visit_table(const MaskNode& node, std::span<const RootItem> leaf) override {
-    tell_closed(leaf, [&](size_t subset) { return is_passed(node, subset); });
-  }
-
-  void visit_list_table(const LeafOccurrences& node, std::span<const RootItem> leaf) override {
-    tell_closed(leaf, [&](size_t subset) { return is_covered(node, subset); });
-  }
-
-  template <typename Covered>
-  void tell_closed(std::span<const RootItem> leaf, const Covered& covered) {
     walk_table(
-        leaf, [&](size_t length) { return may_have(length); }, covered, [](uint32_t support) { return support; },
+        leaf, [&](size_t length) { return may_have(length); }, [&](size_t subset) { return is_passed(node, subset); },
+        [](uint32_t support) { return support; },
         [&](const LeafStep& step, std::span<const RootItem> items) { tell(items, table_.supports[step.subset]); });
   }
 };

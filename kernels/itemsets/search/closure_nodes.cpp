@@ -7,32 +7,36 @@ namespace batmap {
 
 namespace {
 
-constexpr auto kAllOccurrences = [](size_t) { return true; };
 // The items passed over share bits if a mask has at most so many transactions on average.
 constexpr size_t kUnmerged = 4;
 // A node on masks copies the masks of each candidate if a mask has at most one of so many candidates on average.
 // Source: bench/itemset_peers.cpp, T10I4D100K and chess.
 constexpr size_t kSparseMasks = 3;
 constexpr size_t kSampledMasks = 64;  // the average is that of the first masks
-// A node counts the pairs of its candidates if there are at most so many, and at most so many pairs for each of its
-// transactions. Source: bench/itemset_peers.cpp, T10I4D100K and retail.
-constexpr size_t kPairItems = 1024;
-constexpr size_t kPairsPerOccurrence = 256;
+// A node is sparse if the rows of its candidates, each read once for each candidate, have more words than so many for each
+// occurrence of a candidate. Source: bench/itemset_peers.cpp, T10I4D100K; 4 and 20 are as fast or slower there.
+constexpr uint64_t kWordsPerOccurrence = 8;
 
 }  // namespace
 
-ClosureNodes::ClosureNodes(const TargetSearchInput& input, PassedOver decides)
+ClosureNodes::ClosureNodes(const TargetSearchInput& input, bool keeps_pairs)
     : TargetNodes(input),
-      decides_(decides),
       head_bit_(*options_.memory, counts_.size()),
-      subsets_(*options_.memory),
-      listed_(*options_.memory),
+      bit_before_(*options_.memory, kBitTransactions),
+      bit_transaction_(*options_.memory, kBitTransactions),
+      bit_items_(*options_.memory),
+      bit_rows_(*options_.memory),
+      bit_supports_(*options_.memory),
       heads_(*options_.memory),
       shared_heads_(*options_.memory),
       head_items_(*options_.memory),
       passed_(*options_.memory) {
   perfect_ = root_.perfect;
   for (size_t item = 0; item < head_bit_.size(); ++item) head_bit_[item] = head_bit(item);
+  // At most as much memory as the lists take.
+  pair_words_ = (head_bit_.size() + 63) / 64;
+  if (keeps_pairs && 2 * pair_words_ * head_bit_.size() <= root_.lists.occurrences())
+    pairs_behind_ = Buffer<uint64_t>(*options_.memory, pair_words_ * head_bit_.size(), Fill::kZero);
 }
 
 // ---- lists
@@ -40,135 +44,143 @@ ClosureNodes::ClosureNodes(const TargetSearchInput& input, PassedOver decides)
 void ClosureNodes::walk_lists(const OccurrenceLists& lists, std::span<const Candidate> candidates, size_t first, size_t last,
                               uint32_t) {
   for (size_t k = first; k < last; ++k)
-    if (candidates[k].support >= threshold() && !is_covered(lists.list(k), kAllOccurrences))
-      extend_lists(lists.list(k), candidates[k], frequent_items(lists.list(k)));
+    if (const ListNode node{lists.list(k), candidates[k].item}; candidates[k].support >= threshold() && !is_covered(node)) {
+      std::vector<Candidate> children = frequent_items(node.occurrences);
+      extend_lists(node, candidates[k], children);
+    }
 }
 
-/// Searches the node of the path and a candidate.
-/// @param occurrences  of the candidate
-/// @param children     the frequent items behind them
-void ClosureNodes::extend_lists(std::span<const ItemOccurrence> occurrences, const Candidate& candidate,
-                                std::vector<Candidate> children) {
+/// Is there an item, among those passed over, that all of the node's transactions have?
+bool ClosureNodes::is_covered(const ListNode& node) {
+  CommonItems common(*this);
+  for (size_t k = 0; k < node.size(); ++k)
+    if (!common.keep(before(node, k))) return false;
+  return true;
+}
+
+/// Searches the node of the path and a candidate. @param children  the frequent items behind it
+void ClosureNodes::extend_lists(const ListNode& node, const Candidate& candidate, std::vector<Candidate>& children) {
   const size_t before = path_.size();
-  std::vector<RootItem> added{candidate.item};
+  push(candidate.item);
   std::erase_if(children, [&](const Candidate& child) {
-    if (child.support != candidate.support) return false;
-    added.push_back(child.item);
-    return true;
+    if (child.support == candidate.support) push(child.item);
+    return child.support == candidate.support;
   });
-  for (const RootItem item : added) {
-    push(item);
-    left_out_[index_of(item)] = true;
-    head_bit_[index_of(item)] = 0;
-  }
-  visit_lists(occurrences, children, candidate.support);
-  for (const RootItem item : added) {
-    left_out_[index_of(item)] = false;
-    head_bit_[index_of(item)] = head_bit(index_of(item));
-  }
+  if (projected_depth_ == 0) add_perfect_pairs(std::span(path_).subspan(before + 1), children);
+  const auto leave_out = [&](bool out) {
+    for (size_t k = before; k < path_.size(); ++k) {
+      const size_t item = index_of(path_[k]);
+      left_out_[item] = out;
+      head_bit_[item] = out ? 0 : head_bit(item);
+    }
+  };
+  leave_out(true);
+  visit_lists(node, children, candidate.support);
+  leave_out(false);
   pop(before);
 }
 
-void ClosureNodes::search_below(std::span<const ItemOccurrence> occurrences, std::span<const Candidate> candidates,
-                                uint32_t support) {
-  if (candidates.size() <= static_cast<size_t>(kLeafItems)) return search_list_table(occurrences, candidates);
-  if (suits_pairs(occurrences, candidates.size(), support)) return search_pairs(occurrences, candidates);
-  search_lists(occurrences, candidates, support);
-}
-
-bool ClosureNodes::suits_pairs(std::span<const ItemOccurrence> occurrences, size_t candidates, uint32_t support) const {
-  return candidates > kMaskItems && candidates <= kPairItems && support <= UINT16_MAX &&
-         candidates * candidates <= kPairsPerOccurrence * occurrences.size();
-}
-
-/// Searches the candidates of the path's node. Counts all their pairs in one pass, which gives the candidates of every
-/// child.
-void ClosureNodes::search_pairs(std::span<const ItemOccurrence> occurrences, std::span<const Candidate> candidates) {
+void ClosureNodes::search_below(const ListNode& node, std::span<const Candidate> candidates, uint32_t support) {
+  uint64_t occurrences = 0;
+  for (const Candidate& candidate : candidates) occurrences += candidate.support;
   const size_t size = candidates.size();
-  std::vector<size_t> row(size);  // the pair (a, b), a < b, is counted at row[a] + b
-  for (size_t a = 0, begin = 0; a < size; begin += size - ++a) row[a] = begin - a - 1;
-  const size_t pairs = size * (size - 1) / 2;
-  if (pair_counts_.size() < pairs) pair_counts_ = Buffer<uint16_t>(*options_.memory, pairs);
-  uint16_t* const counts = pair_counts_.data();
-  std::fill_n(counts, pairs, uint16_t{0});
-
-  for (size_t k = 0; k < size; ++k) index_[index_of(candidates[k].item)] = static_cast<uint32_t>(k + 1);
-  const RootItem* const data = root_.lists.data();
-  listed_.shrink(0);
-  for (const ItemOccurrence& occurrence : occurrences) {
-    ListedOccurrence* const behind = listed_.room(occurrence.end - occurrence.at);
-    size_t length = 0;
-    for (uint32_t at = occurrence.at + 1; at < occurrence.end; ++at) {
-      const uint32_t index = index_[index_of(data[at])];
-      behind[length] = {index - 1, at};
-      length += index != 0;
-    }
-    listed_.add(length);
-    const auto weight = static_cast<uint16_t>(occurrence.weight);
-    for (size_t k = 0; k + 1 < length; ++k) {
-      uint16_t* const own = counts + row[behind[k].list];
-      for (size_t other = k + 1; other < length; ++other)
-        own[behind[other].list] = static_cast<uint16_t>(own[behind[other].list] + weight);
-    }
-    poll_.after(occurrence.end - occurrence.at + length * length / 2);
+  const bool is_sparse =
+      size > static_cast<size_t>(kLeafItems) && size * size * ((support + 63) / 64) > kWordsPerOccurrence * occurrences;
+  const bool is_projected = support <= kBitTransactions ? is_sparse : is_sparse || size > kMaskItems;
+  if (is_projected) return search_projected(node, candidates);
+  if (support <= kBitTransactions) return search_bits(node, candidates, support);
+  if (projected_depth_ == 0) add_all_pairs(candidates);
+  if (node.lists == nullptr) return search_lists(node.occurrences, candidates, support);
+  Buffer<ItemOccurrence> own(*options_.memory, node.size());
+  for (size_t k = 0; k < own.size(); ++k) {
+    own[k] = node.transaction(k);
+    own[k].at = own[k].begin + static_cast<uint32_t>(before(node, k).size());
   }
-  for (const Candidate& candidate : candidates) index_[index_of(candidate.item)] = 0;
-  const OccurrenceLists lists(occurrences, listed_.span(), size, options_);
+  search_lists(own.span(), candidates, support);
+}
 
-  GrowingBuffer<Candidate> all(*options_.memory);
-  std::vector<size_t> end(size);     // in `all`, of the children of each candidate
-  std::vector<bool> is_child(size);  // of a candidate before it
-  const uint32_t min_count = threshold();
-  for (size_t a = 0; a < size; ++a) {
-    const uint16_t* const own = counts + row[a];
-    for (size_t b = a + 1; b < size; ++b) {
-      if (own[b] < min_count) continue;
-      all.push_back({candidates[b].item, own[b]});
-      is_child[b] = true;
-    }
-    end[a] = all.size();
-  }
-  poll_.after(pairs);
-  for (size_t a = 0; a < size; ++a) {
-    const std::span<const Candidate> children(all.begin() + (a == 0 ? 0 : end[a - 1]), all.begin() + end[a]);
-    if (candidates[a].support < threshold()) continue;
-    const bool is_last = children.empty() && decides_ == PassedOver::kFrequent;
-    if (is_last ? is_child[a] : is_covered(lists.list(a), kAllOccurrences)) continue;
-    extend_lists(lists.list(a), candidates[a], {children.begin(), children.end()});
+/// The pairs of these candidates of a branch may be frequent with its first item.
+void ClosureNodes::add_all_pairs(std::span<const Candidate> candidates) {
+  if (candidates.size() > 1) pairs_are_exact_ = false;
+  for (size_t a = 0; a < candidates.size(); ++a)
+    for (size_t b = a + 1; b < candidates.size(); ++b) add_pair(candidates[a].item, candidates[b].item);
+}
+
+/// The same for pairs with a perfect extension of a branch, which are frequent.
+void ClosureNodes::add_perfect_pairs(std::span<const RootItem> perfect, std::span<const Candidate> children) {
+  if (pairs_behind_.empty()) return;
+  for (size_t k = 0; k < perfect.size(); ++k) {
+    for (const RootItem other : perfect.subspan(k + 1)) add_pair(perfect[k], other);
+    for (const Candidate& child : children) add_pair(std::min(perfect[k], child.item), std::max(perfect[k], child.item));
+    poll_.after(perfect.size() + children.size());
   }
 }
 
-/// Searches all subsets of the node's candidates, at most kLeafItems.
-void ClosureNodes::search_list_table(std::span<const ItemOccurrence> occurrences, std::span<const Candidate> candidates) {
-  const auto items = static_cast<int>(candidates.size());
-  const size_t size = size_t{1} << items;
-  give_bits(candidates);
-  uint32_t* const table = table_.clear(items);
-  words_ = 1;
-  if (passed_table_.size() < LeafTable::kSize) passed_table_ = Buffer<uint64_t>(*options_.memory, LeafTable::kSize);
-  uint64_t* const passed = passed_table_.data();
-  std::fill_n(passed, size, ~uint64_t{0});
-  subsets_.shrink(0);
-  uint8_t* const subsets = subsets_.room(occurrences.size());
-  subsets_.add(occurrences.size());
-  for (size_t k = 0; k < occurrences.size(); ++k) {
-    const uint64_t subset = mask_of(part_of(occurrences[k], Part::kBehind));
-    subsets[k] = static_cast<uint8_t>(subset);
-    table[subset] += occurrences[k].weight;
-    poll_.after(occurrences[k].end - occurrences[k].begin);
-    if (subset == 0 || decides_ == PassedOver::kFrequent) continue;
-    uint64_t before = 0;
-    for (const RootItem item : part_of(occurrences[k], Part::kBefore)) before |= head_bit_[index_of(item)];
-    passed[subset] &= before;
+/// Is an item before both frequent with the pair?
+ClosureNodes::Passed ClosureNodes::passed_over(RootItem a, RootItem b) const {
+  if (pairs_behind_.empty()) return Passed::kUnknown;
+  if ((pairs_behind_[index_of(a) * pair_words_ + index_of(b) / 64] >> index_of(b) % 64 & 1) == 0) return Passed::kNone;
+  return pairs_are_exact_ ? Passed::kFrequent : Passed::kUnknown;
+}
+
+/// Searches the candidates of the path's node in its transactions, which are projected to them.
+void ClosureNodes::search_projected(const ListNode& node, std::span<const Candidate> candidates) {
+  const size_t size = candidates.size();
+  if (projected_.size() == projected_depth_) projected_.push_back(std::make_unique<ProjectedLists>(options_));
+  ProjectedLists& lists = *projected_[projected_depth_++];
+  std::vector<RootItem> items(size);
+  for (size_t k = 0; k < size; ++k) {
+    items[k] = candidates[k].item;
+    index_[index_of(items[k])] = static_cast<uint32_t>(k + 1);
   }
-  kernel_.sum_supersets(table, items);
-  for (size_t bit = 1; bit < size; bit *= 2)
-    for (size_t block = 0; block < size; block += 2 * bit)
-      for (size_t k = block; k < block + bit; ++k) passed[k] &= passed[k + bit];
-  RootItem leaf[kLeafItems];
-  for (size_t k = 0; k < candidates.size(); ++k) leaf[k] = candidates[k].item;
-  visit_list_table({occurrences, subsets_.span()}, {leaf, candidates.size()});
-  forget_bits(candidates);
+  const auto bits = head_bit_.span();
+  if (node.lists != nullptr)
+    lists.project(*node.lists, node.projected, index_.span(), bits, items);
+  else
+    lists.project(root_.lists, node.occurrences, index_.span(), bits, items);
+  for (const RootItem item : items) index_[index_of(item)] = 0;
+
+  Buffer<uint32_t> counts(*options_.memory, size + ProjectedLists::kEnds, Fill::kZero);
+  std::vector<NodeItem> found;
+  std::vector<Candidate> children;
+  std::vector<bool> is_child(size);  // of a candidate before it
+  const bool is_branch = projected_depth_ == 1;
+  const RootItem first = path_.front();
+  for (size_t k = 0; k < size; ++k) {
+    const uint32_t min_count = threshold();
+    if (candidates[k].support < min_count) continue;
+    ListNode child{node.occurrences, items[k], &lists, lists.list(NodeItem{static_cast<uint32_t>(k)})};
+    if (is_child[k])
+      child.passed = Passed::kFrequent;
+    else if (is_branch)
+      child.passed = passed_over(first, items[k]);
+    else if (node.passed == Passed::kNone)
+      child.passed = Passed::kNone;
+    uint64_t passed = ~uint64_t{0};
+    std::fill(counts.end() - ProjectedLists::kEnds, counts.end(), min_count);  // so that the ends are never found
+    for (const ProjectedOccurrence& occurrence : child.projected) {
+      passed &= occurrence.before;
+      const uint32_t weight = node.occurrences[occurrence.transaction].weight;
+      // Copies: what is captured by reference is loaded again after each store.
+      lists.visit_behind(occurrence, [own = counts.data(), weight, min_count, &found](NodeItem item, size_t) {
+        const uint32_t count = own[index_of(item)] += weight;
+        if (count - min_count < weight) [[unlikely]]
+          found.push_back(item);
+      });
+    }
+    poll_.after(4 * child.projected.size() + size);
+    std::sort(found.begin(), found.end());
+    for (const NodeItem item : found) {
+      children.push_back({items[index_of(item)], counts[index_of(item)]});
+      is_child[index_of(item)] = true;
+      if (is_branch) add_pair(items[k], items[index_of(item)]);
+    }
+    std::fill_n(counts.begin() + k, size - k, 0u);
+    if (passed == 0 || !is_covered(child)) extend_lists(child, candidates[k], children);
+    found.clear();
+    children.clear();
+  }
+  --projected_depth_;
 }
 
 // ---- from lists to masks

@@ -4,44 +4,64 @@
 // transactions merge, the merged one keeps those of the items passed over that all of them have. Source: Uno, Asai,
 // Uchida, Arimura (LCM, FIMI 2003 and 2004); the forms are ours.
 //
-// A node on lists with many candidates counts all their pairs at once. One with few candidates is a leaf: a table is
-// made from its occurrences. There, and where few transactions merge to a mask, the items passed over share the bits of
-// one word. Without a common bit there is no common item; with one the transactions are looked at.
+// A node on lists with many candidates projects its transactions, which gives the occurrences of each child. A node with
+// few transactions has a bit for each, and items are the bits of their transactions: the last form of sparse data, as
+// masks and tables are of dense data. On lists, and where few transactions merge to a mask, the items passed over share
+// the bits of one word. Without a common bit there is no common item; with one the transactions are looked at.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "itemsets/answers/found_itemsets.h"
+#include "itemsets/forms/projected_lists.h"
 #include "itemsets/search/target_nodes.h"
 
 namespace batmap {
 
 class ClosureNodes : public TargetNodes {
  protected:
-  /// The transactions of a node on lists whose candidates are the items of a leaf.
-  struct LeafOccurrences {
-    std::span<const ItemOccurrence> occurrences;
-    std::span<const uint8_t> subsets;  // [occurrences] bits of the leaf's items
+  /// Whether an item passed over is frequent with a node.
+  enum class Passed { kUnknown, kNone, kFrequent };
+  /// The transactions of a node on lists: occurrences of its item.
+  struct ListNode {
+    std::span<const ItemOccurrence> occurrences;  // of its item; where there are lists, of the first node above
+    RootItem item;
+    const ProjectedLists* lists = nullptr;                // of the node above, or none
+    std::span<const ProjectedOccurrence> projected = {};  // its own in the lists
+    Passed passed = Passed::kUnknown;
+
+    size_t size() const { return lists == nullptr ? occurrences.size() : projected.size(); }
+    const ItemOccurrence& transaction(size_t k) const {
+      return occurrences[lists == nullptr ? k : projected[k].transaction];
+    }
+  };
+  /// A node of few transactions, which are bits. Its items are candidates passed over that are frequent with it, then
+  /// its own candidates.
+  struct BitNode {
+    size_t begin;  // of its items in bit_items_
+    size_t passed;
+    size_t size;
+    size_t own;  // index in bit_items_ of the item whose row has the node's transactions
+    uint32_t support;
   };
 
-  /// What decides at a node on lists without candidates, and in a leaf on lists: whether an item that was passed over
-  /// is in all of the transactions, or in as many as the threshold; for this the target has to look itself.
-  enum class PassedOver { kCommon, kFrequent };
-
-  ClosureNodes(const TargetSearchInput& input, PassedOver decides);
+  /// @param keeps_pairs  find out whether an item passed over is frequent with a pair of root items. Then all branches
+  ///                     are searched, in ascending order.
+  ClosureNodes(const TargetSearchInput& input, bool keeps_pairs);
 
   // What a target does at a node that is closed.
 
   /// The path has the node's itemset. @param children  its candidates, if there are any
-  virtual void visit_lists(std::span<const ItemOccurrence> occurrences, std::span<const Candidate> children,
-                           uint32_t support) = 0;
-  /// As visit_table(), for a node on lists: table_ and its cover were made from the occurrences of the path.
-  virtual void visit_list_table(const LeafOccurrences& node, std::span<const RootItem> leaf) = 0;
+  virtual void visit_lists(const ListNode& node, std::span<const Candidate> children, uint32_t support) = 0;
+  /// The path has the node's itemset. @param is_closed  no candidate has the node's support
+  /// @return whether there may be answers below it
+  virtual bool visit_bits(const BitNode& node, bool is_closed) = 0;
   /// The path is that of the node above. @param child  child.with: the items to be added, as bits
   virtual void visit_masks(const MaskNode& child) = 0;
   /// table_ has the supports of all subsets of the leaf's items, which are the node's candidates.
@@ -56,7 +76,8 @@ class ClosureNodes : public TargetNodes {
   /// The items passed over that several transactions have in common.
   class CommonItems {
    public:
-    explicit CommonItems(ClosureNodes& nodes) : nodes_(nodes) {}
+    /// @param bits  an item that all have has one of these
+    explicit CommonItems(ClosureNodes& nodes, uint64_t bits = ~uint64_t{0}) : nodes_(nodes), bits_(bits) {}
     /// @param before  of one more transaction @return false if none is left
     bool keep(std::span<const RootItem> before) {
       std::vector<RootItem>& items = nodes_.shared_;
@@ -64,7 +85,7 @@ class ClosureNodes : public TargetNodes {
       if (is_first_) {
         items.clear();
         std::copy_if(before.begin(), before.end(), std::back_inserter(items),
-                     [&](RootItem item) { return !nodes_.left_out_[index_of(item)]; });
+                     [&](RootItem item) { return (nodes_.head_bit_[index_of(item)] & bits_) != 0; });
         is_first_ = false;
       } else {
         items.resize(keep_common(std::span(items), before));
@@ -74,15 +95,21 @@ class ClosureNodes : public TargetNodes {
 
    private:
     ClosureNodes& nodes_;
+    uint64_t bits_;
     bool is_first_ = true;
   };
 
-  /// Is there an item, among those passed over, that all of these transactions have?
-  /// @param chosen  chosen(k): does occurrence k count?
-  template <typename Chosen>
-  bool is_covered(std::span<const ItemOccurrence> occurrences, const Chosen& chosen);
-  /// Searches below the path's node. @param occurrences  of the path
-  void search_below(std::span<const ItemOccurrence> occurrences, std::span<const Candidate> candidates, uint32_t support);
+  /// The items in front of the node's item in its k-th transaction.
+  std::span<const RootItem> before(const ListNode& node, size_t k) const {
+    const ItemOccurrence& occurrence = node.transaction(k);
+    if (node.lists == nullptr) return part_of(occurrence, Part::kBefore);
+    const RootItem* const begin = root_.lists.data() + occurrence.begin;
+    const RootItem* end = root_.lists.data() + occurrence.at;
+    while (*end < node.item) ++end;
+    return {begin, end};
+  }
+  /// Searches below the path's node.
+  void search_below(const ListNode& node, std::span<const Candidate> candidates, uint32_t support);
   /// Searches below the path's node.
   void extend_masks(const MaskNode& node);
   /// Calls visit(step, items of the step) for each subset that is closed, or closed with items of later rank alone.
@@ -106,11 +133,9 @@ class ClosureNodes : public TargetNodes {
       if ((subset & 1) != 0) bits |= items & -items;
     return bits;
   }
-  /// covered() for a leaf on lists.
-  bool is_covered(const LeafOccurrences& node, size_t subset) {
-    return passed_table_[subset] != 0 &&
-           is_covered(node.occurrences, [&](size_t k) { return (subset & ~size_t{node.subsets[k]}) == 0; });
-  }
+  /// Is an item passed over frequent with the node? @param whole  with the node and all of its candidates
+  bool is_passed(const BitNode& node, bool whole);
+  bool has_frequent_before(const ListNode& node);
 
   std::vector<RootItem> shared_;  // scratch
   uint64_t path_bits_ = 0;        // the items of the path that were candidates of the first node on masks
@@ -123,11 +148,39 @@ class ClosureNodes : public TargetNodes {
   bool make_masks(const NodeTransactions& transactions, std::span<const Candidate> candidates) final;
   void take_root_masks() final;
 
-  void extend_lists(std::span<const ItemOccurrence> occurrences, const Candidate& candidate,
-                    std::vector<Candidate> children);
-  bool suits_pairs(std::span<const ItemOccurrence> occurrences, size_t candidates, uint32_t support) const;
-  void search_pairs(std::span<const ItemOccurrence> occurrences, std::span<const Candidate> candidates);
-  void search_list_table(std::span<const ItemOccurrence> occurrences, std::span<const Candidate> candidates);
+  void extend_lists(const ListNode& node, const Candidate& candidate, std::vector<Candidate>& children);
+  bool is_covered(const ListNode& node);
+  /// Notes that a pair is frequent with an item before both.
+  void add_pair(RootItem a, RootItem b) {
+    if (!pairs_behind_.empty())
+      pairs_behind_[index_of(a) * pair_words_ + index_of(b) / 64] |= uint64_t{1} << index_of(b) % 64;
+  }
+  void add_all_pairs(std::span<const Candidate> candidates);
+  void add_perfect_pairs(std::span<const RootItem> perfect, std::span<const Candidate> children);
+  Passed passed_over(RootItem a, RootItem b) const;
+  void search_projected(const ListNode& node, std::span<const Candidate> candidates);
+  void search_bits(const ListNode& node, std::span<const Candidate> candidates, uint32_t support);
+  void push_bit_item(const Candidate& candidate);
+  void walk_bits(const BitNode& node);
+  /// The bits of the items in front of the node's item in its k-th transaction, without those of the path.
+  uint64_t bits_before(const ListNode& node, size_t k) const {
+    if (node.lists != nullptr) return node.projected[k].before;
+    uint64_t bits = 0;
+    for (const RootItem item : before(node, k)) bits |= head_bit_[index_of(item)];
+    return bits;
+  }
+  bool is_covered_on_bits(const uint64_t* transactions);
+  template <typename Each>
+  bool has_frequent_before(const ListNode& node, const Each& each);
+  /// Calls visit(bit) for each of the transactions until it returns false. @return false if it did
+  template <typename Visit>
+  bool visit_transactions(const uint64_t* transactions, const Visit& visit) const {
+    for (size_t w = 0; w < bit_words_; ++w)
+      for (uint64_t rest = transactions[w]; rest != 0; rest &= rest - 1)
+        if (!visit(64 * w + lowest(rest))) return false;
+    return true;
+  }
+  uint64_t* bit_row(size_t item) { return bit_rows_.begin() + item * bit_words_; }
   bool is_covered(size_t from, size_t to, uint64_t with, uint64_t passed);
   bool is_covered_by_heads(uint64_t bits);
   /// Do common bits of this word mean common items?
@@ -138,15 +191,28 @@ class ClosureNodes : public TargetNodes {
   void number_heads(size_t candidates);
   void add_mask(uint64_t mask, uint32_t weight, const uint64_t* shared, uint64_t passed);
 
+  std::vector<RootItem> counted_;  // scratch
+
   static uint64_t head_bit(size_t item) { return uint64_t{1} << item % 64; }
 
-  PassedOver decides_;
-  // Leaves on lists. Items share a bit, so that common bits only show where an item can be common.
-  Buffer<uint64_t> head_bit_;       // [root items] zero for those of the path
-  GrowingBuffer<uint8_t> subsets_;  // [occurrences of the leaf]
-  // Pairs of a node on lists.
-  Buffer<uint16_t> pair_counts_;
-  GrowingBuffer<ListedOccurrence> listed_;
+  // Nodes on lists. Items share a bit, so that common bits only show where an item can be common.
+  Buffer<uint64_t> head_bit_;                               // [root items] zero for those of the path
+  std::vector<std::unique_ptr<ProjectedLists>> projected_;  // of the nodes on lists of the path
+  size_t projected_depth_ = 0;
+  // [root items][pair_words_] the pairs that are frequent with an item before both; or may be, if not exact. Or empty.
+  Buffer<uint64_t> pairs_behind_;
+  size_t pair_words_ = 0;
+  bool pairs_are_exact_ = true;
+
+  // Nodes on bits: the first one, and a stack of those below it.
+  static constexpr uint32_t kBitTransactions = 512;
+  const ListNode* bit_node_ = nullptr;
+  size_t bit_words_ = 0;              // of a row
+  Buffer<uint64_t> bit_before_;       // [bits] bits of the items passed over in the transaction
+  Buffer<uint32_t> bit_transaction_;  // [bits] index in bit_node_
+  GrowingBuffer<RootItem> bit_items_;
+  GrowingBuffer<uint64_t> bit_rows_;      // [bit_items_][bit_words_]
+  GrowingBuffer<uint32_t> bit_supports_;  // [bit_items_]
 
   struct MasksOfItems {
     std::vector<size_t> begin;  // [kMaskItems + 1] in masks, or empty
@@ -179,15 +245,6 @@ class ClosureNodes : public TargetNodes {
   GrowingBuffer<uint64_t> passed_;  // [masks][words_] items passed over that all transactions of the mask have
   Buffer<uint64_t> passed_table_;   // [words_][2^kLeafItems] the same for the transactions of each subset
 };
-
-template <typename Chosen>
-bool ClosureNodes::is_covered(std::span<const ItemOccurrence> occurrences, const Chosen& chosen) {
-  CommonItems common(*this);
-  poll_.after(occurrences.size());
-  for (size_t k = 0; k < occurrences.size(); ++k)
-    if (chosen(k) && !common.keep(part_of(occurrences[k], Part::kBefore))) return false;
-  return true;
-}
 
 template <typename Wanted, typename Covered, typename Blocked, typename Visit>
 void ClosureNodes::walk_table(std::span<const RootItem> leaf, const Wanted& wanted, const Covered& covered,

@@ -22,7 +22,7 @@ constexpr size_t kEntriesAnOccurrence = 8;
 class MaximalSearch final : public ClosureNodes {
  public:
   explicit MaximalSearch(const TargetSearchInput& input)
-      : ClosureNodes(input, PassedOver::kFrequent), found_(*options_.memory, counts_.size()) {
+      : ClosureNodes(input, true), found_(*options_.memory, counts_.size()) {
     near_.emplace_back(*options_.memory);
   }
 
@@ -33,38 +33,23 @@ class MaximalSearch final : public ClosureNodes {
   }
 
  private:
-  void visit_lists(std::span<const ItemOccurrence> occurrences, std::span<const Candidate> children,
-                   uint32_t support) override {
-    if (!children.empty()) return search_below(occurrences, children, support);
+  void visit_lists(const ListNode& node, std::span<const Candidate> children, uint32_t support) override {
+    if (!children.empty()) return search_below(node, children, support);
+    if (node.passed == Passed::kNone || (node.passed == Passed::kUnknown && !is_contained(node))) answer({}, 0, support);
+  }
+
+  bool visit_bits(const BitNode& node, bool) override {
+    if (node.size > node.passed) return !is_passed(node, true);
+    if (!is_passed(node, false)) answer({}, 0, node.support);
+    return false;
+  }
+
+  /// Is there a frequent superset of the path with an item passed over? @param node  of the path
+  bool is_contained(const ListNode& node) {
+    if (found_.entries(path_) >= kEntriesAnOccurrence * node.size()) return has_frequent_before(node);
     bool is_found = false;
-    if (looks_up(occurrences))
-      found_.visit_supersets(path_, [&](std::span<const RootItem>) { is_found = true; });
-    else
-      is_found = has_frequent_before(occurrences, [](size_t) { return true; });
-    if (!is_found) answer({}, 0, support);
-  }
-
-  /// Is it faster to look for the path among the itemsets found than to count the items before these occurrences?
-  bool looks_up(std::span<const ItemOccurrence> occurrences) const {
-    return found_.entries(path_) < kEntriesAnOccurrence * occurrences.size();
-  }
-
-  void visit_list_table(const LeafOccurrences& node, std::span<const RootItem> leaf) override {
-    const bool looked_up = looks_up(node.occurrences);
-    bool is_found[LeafTable::kSize] = {};
-    if (looked_up) {
-      found_.visit_supersets(path_, [&](std::span<const RootItem> found) { is_found[mask_of(found)] = true; });
-      add_subsets(leaf.size(), is_found);
-      if (is_found[(size_t{1} << leaf.size()) - 1]) return;
-    }
-    walk_table(
-        leaf, [](size_t) { return true; }, [](size_t) { return false; },
-        [min_count = threshold()](uint32_t) { return min_count; },
-        [&](const LeafStep& step, std::span<const RootItem> items) {
-          const auto has_subset = [&](size_t k) { return (step.subset & ~node.subsets[k]) == 0; };
-          if (looked_up ? !is_found[step.subset] : !has_frequent_before(node.occurrences, has_subset))
-            answer(items, 0, table_.supports[step.subset]);
-        });
+    found_.visit_supersets(path_, [&](std::span<const RootItem>) { is_found = true; });
+    return is_found;
   }
 
   static void add_subsets(size_t items, bool* is_found) {
@@ -72,27 +57,6 @@ class MaximalSearch final : public ClosureNodes {
     for (size_t bit = 1; bit < size; bit *= 2)
       for (size_t subset = 0; subset < size; ++subset)
         if ((subset & bit) == 0) is_found[subset] |= is_found[subset | bit];
-  }
-
-  /// Do enough of these transactions have one of the items passed over? @param chosen  chosen(k): does occurrence k count?
-  template <typename Chosen>
-  bool has_frequent_before(std::span<const ItemOccurrence> occurrences, const Chosen& chosen) {
-    const uint32_t min_count = threshold();
-    bool is_found = false;
-    size_t end = 0;
-    for (; end < occurrences.size() && !is_found; ++end) {
-      if (!chosen(end)) continue;
-      const std::span<const RootItem> before = part_of(occurrences[end], Part::kBefore);
-      for (const RootItem item : before) {
-        const uint32_t count = counts_[index_of(item)] += occurrences[end].weight;
-        is_found |= count >= min_count && !left_out_[index_of(item)];
-      }
-      poll_.after(before.size() + 1);
-    }
-    for (size_t k = 0; k < end; ++k)
-      if (chosen(k))
-        for (const RootItem item : part_of(occurrences[k], Part::kBefore)) counts_[index_of(item)] = 0;
-    return is_found;
   }
 
   bool begin_masks(std::span<const Candidate> candidates) override {
