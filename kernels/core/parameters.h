@@ -3,7 +3,6 @@
 
 #include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -15,7 +14,7 @@ namespace batmap {
 /// As many digits as are needed to tell the value from its neighbours, and so from a bound that it is just beyond.
 inline std::string plain_text(double value) {
   char text[32];
-  std::snprintf(text, sizeof text, "%g", value);
+  *std::to_chars(text, text + sizeof text - 1, value, std::chars_format::general, 6).ptr = '\0';
   if (std::strtod(text, nullptr) == value) return text;
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
