@@ -23,6 +23,10 @@ struct varlena* checked(const FlatType& type, struct varlena* value) {
   return value;
 }
 
+/// Some milliseconds, with the first access to each page. Three bytes are four characters of base64.
+constexpr size_t kBytesBetweenChecks = 3 << 20;
+constexpr size_t kTextBetweenChecks = kBytesBetweenChecks / 3 * 4;
+
 }  // namespace
 
 void raise_unsound(const FlatType& type) {
@@ -55,14 +59,22 @@ struct varlena* flat_of_text(const FlatType& type, const char* text) {
     ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
                     errmsg("invalid input syntax for type %s: \"%.32s\"", type.name, text),
                     type.hint != nullptr ? errhint("%s", type.hint) : 0));
-  const int encoded = static_cast<int>(strlen(text) - prefix);
-  const int room = pg_b64_dec_len(encoded);
-  struct varlena* const value = type.allocate(static_cast<size_t>(room));
-  const int used = pg_b64_decode(text + prefix, encoded, reinterpret_cast<Base64Byte*>(VARDATA(value)), room);
-  if (used < 0)
-    ereport(ERROR,
-            (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION), errmsg("invalid base64 in a value of type %s", type.name)));
-  SET_VARSIZE(value, static_cast<size_t>(used) + VARHDRSZ);
+  text += prefix;
+  const size_t encoded = strlen(text);
+  struct varlena* const value = type.allocate(static_cast<size_t>(pg_b64_dec_len(static_cast<int>(encoded))));
+  size_t used = 0;
+  for (size_t at = 0; at < encoded; at += kTextBetweenChecks) {
+    const int piece = static_cast<int>(std::min(encoded - at, kTextBetweenChecks));
+    const int room = pg_b64_dec_len(piece);
+    const int decoded = pg_b64_decode(text + at, piece, reinterpret_cast<Base64Byte*>(VARDATA(value)) + used, room);
+    // A text ends at its padding: only the last piece may have less than it has room for.
+    if (decoded < 0 || (at + kTextBetweenChecks < encoded && decoded < room))
+      ereport(ERROR,
+              (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION), errmsg("invalid base64 in a value of type %s", type.name)));
+    used += static_cast<size_t>(decoded);
+    CHECK_FOR_INTERRUPTS();
+  }
+  SET_VARSIZE(value, used + VARHDRSZ);
   return value;
 }
 
@@ -72,20 +84,25 @@ char* flat_to_text(const FlatType& type, std::span<const std::byte> bytes) {
     ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("%s is too large for its text form", type.name),
                     errhint("Use the binary form.")));
   const size_t prefix = strlen(type.prefix);
-  const auto count = static_cast<int>(bytes.size());
-  const int room = pg_b64_enc_len(count);
-  auto* const text = static_cast<char*>(palloc(prefix + static_cast<size_t>(room) + 1));
+  const auto room = static_cast<size_t>(pg_b64_enc_len(static_cast<int>(bytes.size())));
+  auto* const text = static_cast<char*>(palloc(prefix + room + 1));
   memcpy(text, type.prefix, prefix);
-  const int used = pg_b64_encode(reinterpret_cast<const Base64Byte*>(bytes.data()), count, text + prefix, room);
-  if (used < 0) elog(ERROR, "could not encode %s", type.name);
-  text[prefix + static_cast<size_t>(used)] = '\0';
+  size_t used = prefix;
+  for (size_t at = 0; at < bytes.size(); at += kBytesBetweenChecks) {
+    const auto piece = bytes.subspan(at, std::min(bytes.size() - at, kBytesBetweenChecks));
+    const int encoded = pg_b64_encode(reinterpret_cast<const Base64Byte*>(piece.data()), static_cast<int>(piece.size()),
+                                      text + used, static_cast<int>(room - (used - prefix)));
+    if (encoded < 0) elog(ERROR, "could not encode %s", type.name);
+    used += static_cast<size_t>(encoded);
+    CHECK_FOR_INTERRUPTS();
+  }
+  text[used] = '\0';
   return text;
 }
 
 void copy_rest_of_message(StringInfo message, char* to) {
-  constexpr int kBytesBetweenChecks = 4 << 20;  // some milliseconds, with the first access to each page
   while (message->cursor < message->len) {
-    const int bytes = std::min(message->len - message->cursor, kBytesBetweenChecks);
+    const int bytes = std::min(message->len - message->cursor, static_cast<int>(kBytesBetweenChecks));
     pq_copymsgbytes(message, to, bytes);
     to += bytes;
     CHECK_FOR_INTERRUPTS();
