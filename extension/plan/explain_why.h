@@ -2,7 +2,7 @@
 // batmap.explain_why.
 #pragma once
 
-#include "extension/plan/refusals.h"
+#include "extension/plan/query/refusals.h"
 
 #include "extension/server/pg.h"
 

@@ -31,8 +31,11 @@ declare -A floor=(
     [extension/server]=8
     [extension/input]=9 [extension/types]=9
     [extension/aggregates]=10 [extension/functions]=10
-    [extension/plan]=11
-    [extension]=12
+    [extension/plan/query]=11 [extension/plan/nearest]=11
+    [extension/plan/join]=12
+    [extension/plan/itemsets]=13 [extension/plan/listed]=13
+    [extension/plan]=14
+    [extension]=15
 )
 
 # Pairs, itemsets and episodes know nothing of each other: what two of them need lies below.
