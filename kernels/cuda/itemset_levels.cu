@@ -25,6 +25,7 @@ constexpr uint32_t kMaxAtOnce = uint32_t{1} << 22;  // candidates
 constexpr uint32_t kMinAtOnce = 4096;
 // Bytes of rows that are read or written between two looks at the stop token: about ten milliseconds.
 constexpr double kBytesAtOnce = 2e10;
+constexpr uint32_t kReadAtOnce = uint32_t{1} << 20;  // itemsets that are read back between two looks at the stop token
 constexpr uint32_t kFew = 4096;  // itemsets that are copied back with their number, before the number is known
 static_assert((kFew + 1) * sizeof(JoinedItemset) <= PinnedBlock::kBytes);
 constexpr uint32_t kWideRow = 1024;  // vectors of a row: from here on a block counts a group, below it a warp
@@ -458,18 +459,23 @@ uint64_t DeviceItemsets::extend(const DeviceExtension& step, const DeviceItemset
   const auto start = std::chrono::steady_clock::now();
   if (is_short) {
     std::copy_n(few(), found, out);
-  } else if (found > 0) {
-    check(cudaMemcpyAsync(out, kept_.data(), found * sizeof(JoinedItemset), cudaMemcpyDeviceToHost, stream_),
-          "reading itemsets");
-    stop_.wait(stream_);
+  } else {
+    for (uint64_t from = 0; from < found; from += kReadAtOnce) {
+      const uint64_t now = std::min<uint64_t>(found - from, kReadAtOnce);
+      check(cudaMemcpyAsync(out + from, kept_.data() + from, now * sizeof(JoinedItemset), cudaMemcpyDeviceToHost, stream_),
+            "reading itemsets");
+      stop_.wait(stream_);
+    }
   }
   times_.transfer += ms_since(start);
   if (step.push == 0) return counted;
 
   // The next join needs only the indexes of the parents. Rows are made only if something will be joined.
   std::vector<uint32_t> parents;
-  for (uint64_t i = 0; i < found; ++i)
+  for (uint64_t i = 0; i < found; ++i) {
+    if (i % kReadAtOnce == 0) stop_.throw_if_requested();
     if (out[i].support != step.fold_support) parents.push_back(out[i].parent);
+  }
   std::vector<uint64_t> begin = candidates_before(parents);
   const auto size = static_cast<uint32_t>(parents.size());
   events_[3].record(stream_);

@@ -4,10 +4,10 @@
 // other. If memory is too small, the plain plan answers instead. That is known before the first row is returned.
 #include "extension/plan/listed/node_listed_pairs.h"
 
+#include "extension/plan/join/plain_plan.h"
 #include "extension/plan/listed/listed_path.h"
 #include "extension/plan/listed/listed_query.h"
 #include "extension/plan/listed/listed_rows.h"
-#include "extension/plan/join/plain_plan.h"
 #include "extension/server/node_state.h"
 
 #include "extension/server/pg.h"

@@ -60,6 +60,7 @@ void BreadthFirst::add(Level& level, RootItem item, uint32_t support, uint32_t p
   level.item.push_back(item);
   level.support.push_back(support);
   level.parent.push_back(parent);
+  poll_.after(1 + bitmap_words_);
   if (bitmap_words_ == 0) return;
   const uint64_t* const before = levels_.size() < 2 ? nullptr : levels_[levels_.size() - 2].bitmaps.begin();
   uint64_t* const bitmap = level.bitmaps.room(bitmap_words_);
