@@ -127,7 +127,10 @@ void ListedSets::read_list(const std::vector<ChunkView>& list) {
     }
   }
   entries_ = Buffer<Entry>(meter, size_);
-  sort_by(&Entry::large, static_cast<uint32_t>(order_.size()), size_, entries, entries_, options_);
+  const auto ranks = static_cast<uint32_t>(order_.size());
+  sort_by(&Entry::small, ranks, size_, entries, entries_, options_);
+  sort_by(&Entry::large, ranks, size_, entries_, entries, options_);
+  std::swap(entries, entries_);
   for (uint32_t rank = 0; rank < order_.size(); ++rank) {
     if (!is_listed[rank]) continue;
     listed_.push_back(order_[rank]);
@@ -169,8 +172,11 @@ uint64_t ListedSets::distinct_elements() {
   return static_cast<uint64_t>(std::unique(all.span().begin(), all.span().end()) - all.span().begin());
 }
 
+/// Is this the pair of the entry before? It is then counted with it.
+bool ListedSets::is_repeated(size_t entry) const { return entry > 0 && entries_[entry].is_same_pair(entries_[entry - 1]); }
+
 double ListedSets::expected_cpu_ms() const {
-  double ns = static_cast<double>(size_) * kListedComparison;
+  double ns = 0;
   double compact = 0;
   for (const uint32_t set : listed_) compact += sets_[set].is_compact() ? static_cast<double>(sets_[set].cardinality()) : 0;
   if (size_ >= kPreparedPays * listed_.size()) ns += compact * kListedPreparation;
@@ -182,7 +188,7 @@ double ListedSets::expected_cpu_ms() const {
       large = entries_[k].large;
       bytes = compared_bytes(sets_[order_[large]], width_);
     }
-    ns += bytes * kListedByte;
+    if (!is_repeated(k)) ns += kListedComparison + bytes * kListedByte;
   }
   return ns / options_.threads / 1e6;
 }
@@ -207,8 +213,11 @@ bool ListedSets::count_on_devices() {
     return device_rank[entry.large] != kNoSet && device_rank[entry.small] != kNoSet;
   };
   ListSizes sizes{.form_bytes = 0, .memory_limit = query_.device.memory_limit, .threads = options_.threads};
+  uint64_t different = 0;
   in_parts(size_, options_.cancel, [&](size_t first, size_t last) {
     for (size_t k = first; k < last; ++k) {
+      if (is_repeated(k)) continue;
+      ++different;
       if (!is_for_devices(entries_[k])) continue;
       ++sizes.pairs;
       sizes.read_bytes +=
@@ -217,8 +226,7 @@ bool ListedSets::count_on_devices() {
   });
   if (sizes.pairs > 0) sizes.form_bytes = bytes;
   // What is left for the CPU takes its time in either case.
-  const double cpu_ms =
-      expected_cpu_ms() * (static_cast<double>(sizes.pairs) / static_cast<double>(std::max<size_t>(size_, 1)));
+  const double cpu_ms = expected_cpu_ms() * (static_cast<double>(sizes.pairs) / static_cast<double>(different));
   const bool is_counted = session.offer(
       cpu_ms,
       [&](std::span<const DeviceTraits> devices) { return choose_list_devices(query_.device.mode, sizes, devices, cpu_ms); },
@@ -230,20 +238,24 @@ bool ListedSets::count_on_devices() {
         size_t at = 0;
         for (size_t k = 0; k < size_; ++k) {
           if (k % kEntriesATask == 0) options_.cancel.throw_if_requested();
-          if (!is_for_devices(entries_[k])) continue;
+          if (is_repeated(k) || !is_for_devices(entries_[k])) continue;
           sides[0][at] = device_rank[entries_[k].small];
           sides[1][at++] = device_rank[entries_[k].large];
         }
         count_listed_sets_on_devices(*query_.device.offload, devices, query_.device.memory_limit, sets_, batmaps,
                                      {sides[0].span(), sides[1].span(), counts.span()}, options_);
-        at = 0;
+        at = 0;  // how many of the counts have been used
         size_t left = 0;
+        Entry last{kNoSet, kNoSet, 0};
         for (size_t k = 0; k < size_; ++k) {
           if (k % kEntriesATask == 0) options_.cancel.throw_if_requested();
-          if (is_for_devices(entries_[k]))
-            counts_[entries_[k].row] = counts[at++];
-          else
-            entries_[left++] = entries_[k];
+          const Entry entry = entries_[k];
+          if (!is_for_devices(entry)) {
+            entries_[left++] = entry;
+            continue;
+          }
+          at += !entry.is_same_pair(std::exchange(last, entry));
+          counts_[entry.row] = counts[at - 1];
         }
         size_ = left;
         return true;
@@ -261,6 +273,10 @@ void ListedSets::count_on_cpu(std::span<const Entry> entries) {
     for (size_t k = task * kEntriesATask; k < last; ++k) {
       if (k % kEntriesAPoll == 0) options_.cancel.throw_if_requested();
       const Entry& entry = entries[k];
+      if (k > task * kEntriesATask && entry.is_same_pair(entries[k - 1])) {
+        counts_[entry.row] = counts_[entries[k - 1].row];
+        continue;
+      }
       const SetView& large = sets_[order_[entry.large]];
       counts_[entry.row] = static_cast<uint32_t>(
           entry.large == entry.small ? large.cardinality()

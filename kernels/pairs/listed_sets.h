@@ -4,7 +4,7 @@
 // without a set has no elements.
 //
 // Pairs with one set in common are counted one after the other, and the larger set is the one in common, so that it stays in
-// the cache. Compact sets are compared as they are, or prepared first where they are on the list often. Devices count the
+// the cache. A pair that is on the list twice is counted once. Compact sets are compared as they are, or prepared first where they are on the list often. Devices count the
 // pairs of batmaps of one width; the CPU counts the others. Cost: 30 ns a pair of the list to order it, and a comparison
 // (set/set_intersect.h). Memory: the sets, 28 bytes a row of the list, 8 more with cardinalities. Source: ours.
 #pragma once
@@ -60,6 +60,8 @@ class ListedSets {
     uint32_t large;  // ranks: positions in order_
     uint32_t small;
     uint32_t row;
+
+    bool is_same_pair(const Entry& other) const { return large == other.large && small == other.small; }
   };
 
   void rank_sets();
@@ -68,6 +70,7 @@ class ListedSets {
   void count();
   bool count_on_devices();
   void count_on_cpu(std::span<const Entry> entries);
+  bool is_repeated(size_t entry) const;
   double expected_cpu_ms() const;
 
   std::vector<ChunkView> shown_;
@@ -82,7 +85,7 @@ class ListedSets {
   std::vector<uint32_t> rank_of_;  // [sets]
   std::vector<uint32_t> listed_;   // sets of the list, by rank
   int width_ = 0;                  // that compact ones of them are prepared for
-  Buffer<Entry> entries_;          // by the larger set
+  Buffer<Entry> entries_;          // by the larger and then by the smaller set
   size_t size_ = 0;                // of entries_ in use
   Buffer<uint32_t> counts_;        // [rows of the list]
   Buffer<uint32_t> supports_[2];   // the same
