@@ -8,7 +8,7 @@ namespace batmap::pg {
 namespace {
 
 /// The rows of a leaf page of a posting tree that come after `last`.
-void visit_leaf(Page page, Buffer buffer, ItemPointerData& last, VisitPostings visit, void* arg) {
+void visit_leaf(Page page, ::Buffer buffer, ItemPointerData& last, VisitPostings visit, void* arg) {
   int count;
   ItemPointer const rows = GinDataLeafPageGetItems(page, &count, last);
   LockBuffer(buffer, GIN_UNLOCK);
@@ -26,7 +26,7 @@ void visit_leaf(Page page, Buffer buffer, ItemPointerData& last, VisitPostings v
 void read_tree(Relation index, BlockNumber root, Snapshot snapshot, VisitPostings visit, void* arg) {
   GinBtreeData tree;
   GinBtreeStack* const stack = begin_posting_tree(&tree, index, root, snapshot);
-  Buffer buffer = stack->buffer;
+  ::Buffer buffer = stack->buffer;
   IncrBufferRefCount(buffer);
   ItemPointerData last;
   ItemPointerSetMin(&last);
