@@ -21,14 +21,15 @@ namespace batmap {
 namespace {
 
 constexpr uint32_t kNoSet = UINT32_MAX;
-constexpr size_t kEntriesATask = 1024;
-constexpr size_t kEntriesAPoll = 64;
+constexpr uint32_t kNoPair = UINT32_MAX;
+constexpr size_t kPairsATask = 1024;
+constexpr size_t kPairsAPoll = 64;
 // Rows of the list for each set from which on preparing a compact set pays: 60 ns an element against the 2 that a comparison
 // saves (bench/set_bench.cpp).
 constexpr size_t kPreparedPays = 32;
 // Nanoseconds of one thread. Comparison and preparation: bench/set_bench.cpp. A byte, read by 16 threads at once:
-// bench/gpu/lists.sql (4.1 s for ten million pairs of sets of 10,000 elements, bench/results/2026-11-24-h100-process.md).
-constexpr double kListedByte = 0.05;
+// bench/gpu/lists.sql (1.0 s for two million pairs of sets of 10,000 elements, bench/results/2026-11-25-h100-process.md).
+constexpr double kListedByte = 0.06;
 constexpr double kListedComparison = 60;
 constexpr double kListedPreparation = 60;
 
@@ -56,6 +57,7 @@ ListedSets::ListedSets(SetCollection sets, std::vector<ChunkView> shown, const s
       query_(query),
       options_(options),
       sets_(std::move(sets)),
+      pairs_(*options.memory),
       answers_(*options.memory, query.supports) {
   const Stopwatch watch;
   record_.method = "comparing";
@@ -87,7 +89,8 @@ void ListedSets::read_list(const std::vector<ChunkView>& list) {
   MemoryMeter& meter = *options_.memory;
   const uint64_t rows = rows_in(list);
   if (rows >= UINT32_MAX) throw Error(ErrorCode::kTooLarge, "more than 4294967294 rows in a list of pairs");
-  counts_ = Buffer<uint32_t>(meter, rows, Fill::kZero);
+  pair_of_row_ = Buffer<uint32_t>(meter, rows);
+  std::ranges::fill(pair_of_row_.span(), kNoPair);
   for (Buffer<uint32_t>& side : supports_) side = Buffer<uint32_t>(meter, query_.supports ? rows : 0, Fill::kZero);
   if (rows == 0 || sets_.size() == 0) return;
 
@@ -109,6 +112,7 @@ void ListedSets::read_list(const std::vector<ChunkView>& list) {
   };
 
   Buffer<Entry> entries(meter, rows);
+  size_t size = 0;
   std::vector<bool> is_listed(sets_.size());
   uint32_t row = 0;
   TidItem pairs[kChunkRows];
@@ -123,14 +127,21 @@ void ListedSets::read_list(const std::vector<ChunkView>& list) {
         if (query_.supports) supports_[side][row] = static_cast<uint32_t>(sets_[order_[ranks[side]]].cardinality());
       }
       if (ranks[0] == kNoSet || ranks[1] == kNoSet) continue;
-      entries[size_++] = {std::max(ranks[0], ranks[1]), std::min(ranks[0], ranks[1]), row};
+      entries[size++] = {std::max(ranks[0], ranks[1]), std::min(ranks[0], ranks[1]), row};
     }
   }
-  entries_ = Buffer<Entry>(meter, size_);
+  Buffer<Entry> sorted(meter, size);
   const auto ranks = static_cast<uint32_t>(order_.size());
-  sort_by(&Entry::small, ranks, size_, entries, entries_, options_);
-  sort_by(&Entry::large, ranks, size_, entries_, entries, options_);
-  std::swap(entries, entries_);
+  sort_by(&Entry::small, ranks, size, entries, sorted, options_);
+  sort_by(&Entry::large, ranks, size, sorted, entries, options_);
+  in_parts(size, options_.cancel, [&](size_t first, size_t last) {
+    for (size_t k = first; k < last; ++k) {
+      const RankPair pair{entries[k].large, entries[k].small};
+      if (pairs_.empty() || pairs_[pairs_.size() - 1] != pair) pairs_.push_back(pair);
+      pair_of_row_[entries[k].row] = static_cast<uint32_t>(pairs_.size() - 1);
+    }
+  });
+  counts_ = Buffer<uint32_t>(meter, pairs_.size(), Fill::kZero);
   for (uint32_t rank = 0; rank < order_.size(); ++rank) {
     if (!is_listed[rank]) continue;
     listed_.push_back(order_[rank]);
@@ -172,61 +183,56 @@ uint64_t ListedSets::distinct_elements() {
   return static_cast<uint64_t>(std::unique(all.span().begin(), all.span().end()) - all.span().begin());
 }
 
-/// Is this the pair of the entry before? It is then counted with it.
-bool ListedSets::is_repeated(size_t entry) const { return entry > 0 && entries_[entry].is_same_pair(entries_[entry - 1]); }
-
 double ListedSets::expected_cpu_ms() const {
-  double ns = 0;
+  double ns = static_cast<double>(pairs_.size()) * kListedComparison;
   double compact = 0;
   for (const uint32_t set : listed_) compact += sets_[set].is_compact() ? static_cast<double>(sets_[set].cardinality()) : 0;
-  if (size_ >= kPreparedPays * listed_.size()) ns += compact * kListedPreparation;
+  if (pairs_.size() >= kPreparedPays * listed_.size()) ns += compact * kListedPreparation;
   uint32_t large = kNoSet;
   double bytes = 0;
-  for (size_t k = 0; k < size_; ++k) {
-    if (k % kEntriesATask == 0) options_.cancel.throw_if_requested();
-    if (entries_[k].large != large) {
-      large = entries_[k].large;
-      bytes = compared_bytes(sets_[order_[large]], width_);
+  in_parts(pairs_.size(), options_.cancel, [&](size_t first, size_t last) {
+    for (size_t k = first; k < last; ++k) {
+      if (pairs_[k].large != large) {
+        large = pairs_[k].large;
+        bytes = compared_bytes(sets_[order_[large]], width_);
+      }
+      ns += bytes * kListedByte;
     }
-    if (!is_repeated(k)) ns += kListedComparison + bytes * kListedByte;
-  }
+  });
   return ns / options_.threads / 1e6;
 }
 
+bool ListedSets::is_for_devices(const RankPair& pair) const {
+  return !device_rank_.empty() && device_rank_[pair.large] != kNoSet && device_rank_[pair.small] != kNoSet;
+}
+
 /// Lets devices count the pairs of which both sets are batmaps of one width.
-/// @return whether all pairs are counted
-bool ListedSets::count_on_devices() {
+void ListedSets::count_on_devices() {
   DeviceSession session(query_.device);
-  if (!session.is_possible() || size_ == 0) return false;
-  std::vector<uint32_t> batmaps;                             // sets, by rank
-  std::vector<uint32_t> device_rank(order_.size(), kNoSet);  // [ranks]
+  if (!session.is_possible() || pairs_.size() == 0) return;
+  std::vector<uint32_t> batmaps;  // sets, by rank
+  device_rank_.assign(order_.size(), kNoSet);
   uint64_t bytes = 0;
   for (const uint32_t set : listed_) {
     const SetView& view = sets_[set];
     const Container container = view.is_compact() ? container_for(view.cardinality(), width_) : view.container();
     if (container != Container::kBatmap || (!view.is_compact() && view.width() != width_)) continue;
-    device_rank[rank_of_[set]] = static_cast<uint32_t>(batmaps.size());
+    device_rank_[rank_of_[set]] = static_cast<uint32_t>(batmaps.size());
     batmaps.push_back(set);
     bytes += batmap_shape(view.cardinality(), width_).bytes();
   }
-  const auto is_for_devices = [&](const Entry& entry) {
-    return device_rank[entry.large] != kNoSet && device_rank[entry.small] != kNoSet;
-  };
   ListSizes sizes{.form_bytes = 0, .memory_limit = query_.device.memory_limit, .threads = options_.threads};
-  uint64_t different = 0;
-  in_parts(size_, options_.cancel, [&](size_t first, size_t last) {
+  in_parts(pairs_.size(), options_.cancel, [&](size_t first, size_t last) {
     for (size_t k = first; k < last; ++k) {
-      if (is_repeated(k)) continue;
-      ++different;
-      if (!is_for_devices(entries_[k])) continue;
+      if (!is_for_devices(pairs_[k])) continue;
       ++sizes.pairs;
       sizes.read_bytes +=
-          2.0 * static_cast<double>(batmap_shape(sets_[order_[entries_[k].large]].cardinality(), width_).bytes());
+          2.0 * static_cast<double>(batmap_shape(sets_[order_[pairs_[k].large]].cardinality(), width_).bytes());
     }
   });
   if (sizes.pairs > 0) sizes.form_bytes = bytes;
   // What is left for the CPU takes its time in either case.
-  const double cpu_ms = expected_cpu_ms() * (static_cast<double>(sizes.pairs) / static_cast<double>(different));
+  const double cpu_ms = expected_cpu_ms() * (static_cast<double>(sizes.pairs) / static_cast<double>(pairs_.size()));
   const bool is_counted = session.offer(
       cpu_ms,
       [&](std::span<const DeviceTraits> devices) { return choose_list_devices(query_.device.mode, sizes, devices, cpu_ms); },
@@ -236,51 +242,41 @@ bool ListedSets::count_on_devices() {
         for (Buffer<uint32_t>& side : sides) side = Buffer<uint32_t>(*options_.memory, sizes.pairs);
         Buffer<uint32_t> counts(*options_.memory, sizes.pairs);
         size_t at = 0;
-        for (size_t k = 0; k < size_; ++k) {
-          if (k % kEntriesATask == 0) options_.cancel.throw_if_requested();
-          if (is_repeated(k) || !is_for_devices(entries_[k])) continue;
-          sides[0][at] = device_rank[entries_[k].small];
-          sides[1][at++] = device_rank[entries_[k].large];
-        }
+        in_parts(pairs_.size(), options_.cancel, [&](size_t first, size_t last) {
+          for (size_t k = first; k < last; ++k) {
+            if (!is_for_devices(pairs_[k])) continue;
+            sides[0][at] = device_rank_[pairs_[k].small];
+            sides[1][at++] = device_rank_[pairs_[k].large];
+          }
+        });
         count_listed_sets_on_devices(*query_.device.offload, devices, query_.device.memory_limit, sets_, batmaps,
                                      {sides[0].span(), sides[1].span(), counts.span()}, options_);
-        at = 0;  // how many of the counts have been used
-        size_t left = 0;
-        Entry last{kNoSet, kNoSet, 0};
-        for (size_t k = 0; k < size_; ++k) {
-          if (k % kEntriesATask == 0) options_.cancel.throw_if_requested();
-          const Entry entry = entries_[k];
-          if (!is_for_devices(entry)) {
-            entries_[left++] = entry;
-            continue;
-          }
-          at += !entry.is_same_pair(std::exchange(last, entry));
-          counts_[entry.row] = counts[at - 1];
-        }
-        size_ = left;
+        at = 0;
+        in_parts(pairs_.size(), options_.cancel, [&](size_t first, size_t last) {
+          for (size_t k = first; k < last; ++k)
+            if (is_for_devices(pairs_[k])) counts_[k] = counts[at++];
+        });
         return true;
       });
   record_.reason += session.reason();
   record_.notice = session.notice();
   record_.device = session.device();
-  return is_counted && size_ == 0;
+  if (!is_counted) device_rank_.clear();
 }
 
-void ListedSets::count_on_cpu(std::span<const Entry> entries) {
-  record_.tasks = (entries.size() + kEntriesATask - 1) / kEntriesATask;
+/// Counts the pairs that no device has counted.
+void ListedSets::count_on_cpu() {
+  record_.tasks = (pairs_.size() + kPairsATask - 1) / kPairsATask;
   parallel_for(options_, record_.tasks, [&](size_t task, int) {
-    const size_t last = std::min((task + 1) * kEntriesATask, entries.size());
-    for (size_t k = task * kEntriesATask; k < last; ++k) {
-      if (k % kEntriesAPoll == 0) options_.cancel.throw_if_requested();
-      const Entry& entry = entries[k];
-      if (k > task * kEntriesATask && entry.is_same_pair(entries[k - 1])) {
-        counts_[entry.row] = counts_[entries[k - 1].row];
-        continue;
-      }
-      const SetView& large = sets_[order_[entry.large]];
-      counts_[entry.row] = static_cast<uint32_t>(
-          entry.large == entry.small ? large.cardinality()
-                                     : and_cardinality(sets_[order_[entry.small]], large, *query_.kernel, options_.cancel));
+    const size_t last = std::min((task + 1) * kPairsATask, pairs_.size());
+    for (size_t k = task * kPairsATask; k < last; ++k) {
+      if (k % kPairsAPoll == 0) options_.cancel.throw_if_requested();
+      const RankPair pair = pairs_[k];
+      if (is_for_devices(pair)) continue;
+      const SetView& large = sets_[order_[pair.large]];
+      counts_[k] = static_cast<uint32_t>(
+          pair.large == pair.small ? large.cardinality()
+                                   : and_cardinality(sets_[order_[pair.small]], large, *query_.kernel, options_.cancel));
     }
   });
   record_.tasks_done = record_.tasks;
@@ -288,11 +284,10 @@ void ListedSets::count_on_cpu(std::span<const Entry> entries) {
 
 void ListedSets::count() {
   is_counted_ = true;
-  if (!count_on_devices()) {
-    if (size_ >= kPreparedPays * listed_.size()) sets_.prepare(listed_, width_, options_);
-    count_on_cpu(std::as_const(entries_).span().first(size_));
-  }
-  entries_ = {};
+  count_on_devices();
+  if (pairs_.size() >= kPreparedPays * listed_.size()) sets_.prepare(listed_, width_, options_);
+  count_on_cpu();
+  pairs_ = GrowingBuffer<RankPair>(*options_.memory);
   sets_ = SetCollection(*options_.memory);
 }
 
@@ -312,7 +307,8 @@ bool ListedSets::next(PairBatch& batch) {
   static_assert(kChunkRows <= kBatchRows);
   const PairList::Room room = answers_.fill(chunk.rows);
   for (uint32_t k = 0; k < chunk.rows; ++k, ++next_row_) {
-    room.pairs[k] = {rows[k].tid, rows[k].item, counts_[next_row_]};
+    const uint32_t pair = pair_of_row_[next_row_];
+    room.pairs[k] = {rows[k].tid, rows[k].item, pair == kNoPair ? 0 : counts_[pair]};
     if (query_.supports) room.supports[k] = {supports_[0][next_row_], supports_[1][next_row_]};
   }
   batch = answers_.batch();

@@ -3,10 +3,11 @@
 // answers are those of listed_answers.h over the rows (element, id). A pair that is on the list twice has two answers; an id
 // without a set has no elements.
 //
-// Pairs with one set in common are counted one after the other, and the larger set is the one in common, so that it stays in
-// the cache. A pair that is on the list twice is counted once. Compact sets are compared as they are, or prepared first where they are on the list often. Devices count the
-// pairs of batmaps of one width; the CPU counts the others. Cost: 30 ns a pair of the list to order it, and a comparison
-// (set/set_intersect.h). Memory: the sets, 28 bytes a row of the list, 8 more with cardinalities. Source: ours.
+// A pair that is on the list twice is counted once. Pairs with one set in common are counted one after the other, and the
+// larger set is the one in common, so that it stays in the cache. Compact sets are compared as they are, or prepared first
+// where they are on the list often. Devices count the pairs of batmaps of one width; the CPU counts the others. Cost: 40 ns
+// a row of the list to order it, and a comparison (set/set_intersect.h) a pair. Memory: the sets, 28 bytes a row of the list
+// and 12 a pair, 8 a row more with cardinalities. Source: ours.
 #pragma once
 
 #include <optional>
@@ -55,22 +56,27 @@ class ListedSets {
   const RunRecord& record() const { return record_; }
 
  private:
+  /// Two sets by rank, which is a position in order_.
+  struct RankPair {
+    uint32_t large;
+    uint32_t small;
+
+    friend bool operator==(const RankPair&, const RankPair&) = default;
+  };
   /// A row of the list whose sets are there.
   struct Entry {
-    uint32_t large;  // ranks: positions in order_
+    uint32_t large;
     uint32_t small;
     uint32_t row;
-
-    bool is_same_pair(const Entry& other) const { return large == other.large && small == other.small; }
   };
 
   void rank_sets();
   void read_list(const std::vector<ChunkView>& list);
   uint64_t distinct_elements();
   void count();
-  bool count_on_devices();
-  void count_on_cpu(std::span<const Entry> entries);
-  bool is_repeated(size_t entry) const;
+  void count_on_devices();
+  bool is_for_devices(const RankPair& pair) const;
+  void count_on_cpu();
   double expected_cpu_ms() const;
 
   std::vector<ChunkView> shown_;
@@ -85,10 +91,12 @@ class ListedSets {
   std::vector<uint32_t> rank_of_;  // [sets]
   std::vector<uint32_t> listed_;   // sets of the list, by rank
   int width_ = 0;                  // that compact ones of them are prepared for
-  Buffer<Entry> entries_;          // by the larger and then by the smaller set
-  size_t size_ = 0;                // of entries_ in use
-  Buffer<uint32_t> counts_;        // [rows of the list]
-  Buffer<uint32_t> supports_[2];   // the same
+  GrowingBuffer<RankPair> pairs_;  // different ones, by the larger and then by the smaller set
+  Buffer<uint32_t> counts_;        // [pairs_]
+  Buffer<uint32_t> pair_of_row_;   // [rows of the list] index in pairs_, or kNoPair
+  std::vector<uint32_t>
+      device_rank_;               // [order_] the name of a set on devices that have counted, or kNoSet; empty: none have
+  Buffer<uint32_t> supports_[2];  // the same
   PairList answers_;
 };
 

@@ -190,7 +190,7 @@ TEST(DeviceItemsets, StopsSoon) {
   for (const ItemsetAlgorithm algorithm : kAlgorithms) {
     for (const uint64_t limit_gb : {uint64_t{0}, uint64_t{8}}) {
       if (algorithm == ItemsetAlgorithm::kTbi && limit_gb != 0) continue;  // a whole level is larger
-      ItemsetQuery query = question(4000, algorithm);  // more than any device finds in seconds
+      ItemsetQuery query = question(4000, algorithm);                      // more than any device finds in seconds
       query.device.offload = &offload();
       query.device.mode = DeviceMode::kRequire;
       query.device.memory_limit = limit_gb << 30;
