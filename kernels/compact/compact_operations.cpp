@@ -12,7 +12,7 @@ namespace {
 /// The room of one call, on its stack.
 struct Scratch {
   alignas(64) uint64_t words[kBitmapBlockWords];
-  uint16_t elements[kMaxUnits + 8];
+  uint16_t elements[kFilteredUnits];
   BlockRun runs[kFewRuns + 1];
 };
 
@@ -78,7 +78,7 @@ void combine_compact(const CompactView& a, const CompactView& b, SetCombination 
         y.seek(x_key);
       }
     } else {
-      combine_blocks(x.block(), y.block(), operation, kernel, scratch, out);
+      combine_blocks(as_stored(x.block()), as_stored(y.block()), operation, kernel, scratch, out);
       x.next();
       y.next();
     }
