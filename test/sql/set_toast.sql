@@ -50,9 +50,9 @@ RESET batmap.work_mem;
 CREATE TABLE twice AS SELECT batmap_agg(x * 37) AS s FROM generate_series(1, 20000) x;
 SELECT pg_column_size(s) > 3000 AS toasted, batmap_and_cardinality(s, s), s && s AS overlaps, s @> s AS contains, n FROM twice, generate_series(1, 5) n;
 -- where memory is too small to prepare sets, they are counted as they are
-UPDATE twice SET s = (SELECT batmap_agg(x * 37) FROM generate_series(1, 300000) x);
-SET batmap.memory_limit = '1MB';
-SELECT count(*), min(batmap_and_cardinality(a.s, b.s)), max(batmap_and_cardinality(b.s, a.s)) FROM generate_series(1, 400), twice a, twice b;
+UPDATE twice SET s = (SELECT batmap_agg(x) FROM generate_series(1, 1000000) x WHERE x % 65 > 0);
+SET batmap.memory_limit = '4MB';
+SELECT count(*), min(batmap_and_cardinality(a.s, b.s)), max(batmap_and_cardinality(b.s, a.s)) FROM generate_series(1, 1000), twice a, twice b;
 RESET batmap.memory_limit;
 DROP TABLE twice;
 -- headers and membership do not fetch the value
