@@ -32,7 +32,7 @@ namespace {
 constexpr size_t kFirstElements = 6;
 /// A set is appended as elements if they take at most this part of the bytes of the set so far.
 constexpr size_t kSmallPart = 4;
-/// Bytes of a state and a set from which up a state becomes an object when the set joins it. An object takes 3 KB.
+/// Bytes of a state and a set from which up a state becomes an object when the set joins it. An object takes 2 KB.
 constexpr size_t kSmallState = 256;
 /// Bytes of the first set of a group from which up the state is an object at once.
 constexpr size_t kLargeSet = 4096;

@@ -13,11 +13,18 @@
 namespace batmap::pg {
 
 std::byte* ContextSource::take(size_t bytes) {
-  meter_->charge(bytes);
+  own_.charge(bytes);
+  try {
+    shared_->charge(bytes);
+  } catch (...) {
+    own_.release(bytes);
+    throw;
+  }
   // With this flag it does not raise an error, which must not jump over frames of the engine.
   void* const memory = MemoryContextAllocExtended(context_, bytes, MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
   if (memory == nullptr) {
-    meter_->release(bytes);
+    shared_->release(bytes);
+    own_.release(bytes);
     throw std::bad_alloc();
   }
   return static_cast<std::byte*>(memory);
@@ -25,10 +32,45 @@ std::byte* ContextSource::take(size_t bytes) {
 
 void ContextSource::give(std::byte* memory, size_t bytes) noexcept {
   pfree(memory);
-  meter_->release(bytes);
+  shared_->release(bytes);
+  own_.release(bytes);
 }
 
 namespace {
+
+/// The memory context of all objects below one context, in that context itself.
+struct StateContext {
+  MemoryContext parent;
+  MemoryContext context;
+  MemoryMeter* meter;
+  StateContext* next;
+  MemoryContextCallback at_end;
+};
+
+StateContext* state_contexts = nullptr;  // all of the backend: one for each aggregate that runs and has objects
+
+void forget(void* ended) {
+  StateContext** at = &state_contexts;
+  while (*at != ended) at = &(*at)->next;
+  *at = (*at)->next;
+}
+
+const StateContext& state_context(MemoryContext parent) {
+  for (const StateContext* known = state_contexts; known != nullptr; known = known->next)
+    if (known->parent == parent) return *known;
+  const MemoryContext context = AllocSetContextCreate(parent, "batmap states", ALLOCSET_START_SMALL_SIZES);
+  MemoryMeter* const meter = ContextOwned<MemoryMeter>::reserve(context)->emplace(MemoryMeter::kUnlimited, session_memory());
+  auto* const made = static_cast<StateContext*>(MemoryContextAllocZero(context, sizeof(StateContext)));
+  made->parent = parent;
+  made->context = context;
+  made->meter = meter;
+  made->at_end.func = forget;
+  made->at_end.arg = made;
+  MemoryContextRegisterResetCallback(context, &made->at_end);
+  made->next = state_contexts;
+  state_contexts = made;
+  return *made;
+}
 
 struct varlena* flattened(ExpandedState* state) {
   if (state->flat != nullptr) return state->flat;
@@ -47,10 +89,17 @@ struct varlena* flattened(ExpandedState* state) {
   return flat;
 }
 
+void drop_flat(ExpandedState* state) {
+  if (state->flat != nullptr) pfree(state->flat);
+  state->flat = nullptr;
+}
+
 Size flat_size(ExpandedObjectHeader* header) { return VARSIZE(flattened(reinterpret_cast<ExpandedState*>(header))); }
 
 void flatten_into(ExpandedObjectHeader* header, void* result, Size size) {
-  memcpy(result, flattened(reinterpret_cast<ExpandedState*>(header)), size);
+  auto* const state = reinterpret_cast<ExpandedState*>(header);
+  memcpy(result, flattened(state), size);
+  drop_flat(state);
 }
 
 const ExpandedObjectMethods kMethods = {flat_size, flatten_into};
@@ -72,9 +121,9 @@ ExpandedState::ExpandedState(MemoryContext context, MemoryMeter* meter, StateKin
 
 ExpandedState* make_expanded(MemoryContext parent, StateKind kind, uint8_t width) {
   static_assert(std::is_trivially_destructible_v<CompactAccumulator>);
-  const MemoryContext context = AllocSetContextCreate(parent, "batmap state", ALLOCSET_START_SMALL_SIZES);
-  MemoryMeter* const meter = call_meter(context);
-  return new (MemoryContextAlloc(context, sizeof(ExpandedState))) ExpandedState(context, meter, kind, width);
+  const StateContext& shared = state_context(parent);
+  return new (MemoryContextAlloc(shared.context, sizeof(ExpandedState)))
+      ExpandedState(shared.context, shared.meter, kind, width);
 }
 
 ExpandedState* expanded_of_flat(MemoryContext parent, struct varlena* state) {
@@ -99,8 +148,7 @@ ExpandedState* writable_of_datum(Datum state) {
 }
 
 void add_to_expanded(ExpandedState* state, const CompactView& set) {
-  if (state->flat != nullptr) pfree(state->flat);
-  state->flat = nullptr;
+  drop_flat(state);
   guarded([&] { state->sets.add(set); });
 }
 

@@ -40,8 +40,11 @@ SetPair fetch_arguments(FunctionCallInfo fcinfo, SetStore*& store, StoredSet* (&
       views[i] = set_of_datum(PointerGetDatum(raw[i]));
       continue;
     }
-    // The second argument may be the value of the first.
-    if (i == 1 && same_toast(raw[0], raw[1])) return {views[0], views[0]};
+    // The second argument may be the value of the first, whose entry was replaced if it has just been fetched.
+    if (i == 1 && same_toast(raw[0], raw[1])) {
+      kept[1] = kept[0];
+      return {views[0], views[0]};
+    }
     if (kept[i] == nullptr) {
       // Most values come once. Memory of their own would be fresh each time, which costs as much as fetching them.
       store->note(raw[i]);
@@ -54,11 +57,13 @@ SetPair fetch_arguments(FunctionCallInfo fcinfo, SetStore*& store, StoredSet* (&
   return {views[0], views[1]};
 }
 
-/// Looks for those of two compact sets that have no entry yet, because they are inside their rows. @return whether both have one
+/// Looks for those of two compact sets that are inside their rows. @return whether both have an entry
 bool find_inline(FunctionCallInfo fcinfo, const SetPair& sets, SetStore*& store, StoredSet* (&kept)[2]) {
   const SetView* const views[2] = {&sets.a, &sets.b};
+  // A value outside its row is kept by its toast pointer, from its second call on. Before, it has no entry.
   for (int i = 0; i < 2; ++i)
-    if (kept[i] == nullptr && !SetStore::may_keep_inline(*views[i])) return false;
+    if (kept[i] == nullptr && (VARATT_IS_EXTERNAL_ONDISK(raw_argument(fcinfo, i)) || !SetStore::may_keep_inline(*views[i])))
+      return false;
   if (store == nullptr) {
     store = set_store(fcinfo);
     if (store == nullptr) return false;

@@ -33,7 +33,9 @@ void close_work(SetWork* work) { MemoryContextDelete(work->context); }
 
 namespace {
 
-constexpr size_t kKeptBytes = size_t{1} << 20;
+/// What an idle session may keep, charged to batmap.max_memory. Results of half of it are made there: a buffer that grows
+/// takes up to twice what it holds.
+constexpr size_t kKeptBytes = size_t{64} << 10;
 SetWork* kept_work = nullptr;
 
 void drop_kept_work() {
@@ -44,7 +46,7 @@ void drop_kept_work() {
 }  // namespace
 
 SetWork* borrow_work(size_t result_bytes) {
-  if (result_bytes > kKeptBytes) return open_work();
+  if (result_bytes > kKeptBytes / 2) return open_work();
   if (kept_work != nullptr && kept_work->meter.limit() != memory_limit_bytes()) drop_kept_work();
   if (kept_work == nullptr) {
     const MemoryContext caller = MemoryContextSwitchTo(TopMemoryContext);
@@ -58,7 +60,7 @@ SetWork* borrow_work(size_t result_bytes) {
 void return_work(SetWork* work) {
   if (work != kept_work)
     close_work(work);
-  else if (work->meter.current() > 2 * kKeptBytes)
+  else if (work->meter.current() > kKeptBytes)
     drop_kept_work();
 }
 

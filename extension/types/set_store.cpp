@@ -249,7 +249,11 @@ StoredSet* SetStore::fetch(int argument, const struct varlena* pointer) {
 
 InlineMeetings* SetStore::inline_meetings(uint64_t key) {
   if (meetings_ == nullptr) {
-    meetings_ = static_cast<InlineMeetings*>(MemoryContextAllocZero(context_, sizeof(InlineMeetings) * kMeetingSlots));
+    constexpr size_t kTable = sizeof(InlineMeetings) * kMeetingSlots;
+    if (used_by_all + kTable > budget_) return nullptr;
+    meetings_ = static_cast<InlineMeetings*>(MemoryContextAllocZero(context_, kTable));
+    used_ += kTable;
+    used_by_all += kTable;
     inline_sets_ = stored_create(context_, 64, nullptr);
   }
   InlineMeetings* const bucket = meetings_ + key % (kMeetingSlots / kMeetingWays) * kMeetingWays;
@@ -320,10 +324,17 @@ void SetStore::prepare(StoredSet* set) {
     return;
   }
   SetWork* const work = open_work();
-  const size_t bytes = guarded([&] {
+  size_t bytes = 0;
+  const bool is_made = guarded_fits(true, [&] {
     decode(set->view, work->elements, work->options);
-    return work->encoder.prepare(work->elements.span(), width);
+    bytes = work->encoder.prepare(work->elements.span(), width);
   });
+  if (!is_made) {
+    // Counting the compact form takes no memory.
+    set->worth_from = kNeverPrepared;
+    close_work(work);
+    return;
+  }
   const size_t room = bytes + 2 * kAlignment + 8 * work->encoder.stash().size();
   const size_t before = set->is_prepared() ? GetMemoryChunkSpace(set->prepared_room) : 0;
   if (used_by_all - before + room <= budget_) {

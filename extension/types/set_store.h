@@ -83,6 +83,7 @@ class SetStore {
   void drop(StoredSet* set);
   void prepare(StoredSet* set);
   void enlist(StoredSet* set);
+  /// The meetings of a hash. @return nullptr if there is no room for them
   InlineMeetings* inline_meetings(uint64_t key);
 
   MemoryContext context_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compact/compact_blocks.h"
+#include "core/error.h"
 #include "core/polled.h"
 
 namespace batmap {
@@ -32,13 +33,6 @@ static_assert(size_t{1} << kBitmapClass == kBitmapBlockBytes);
 
 uint16_t* units_of(std::byte* data) { return reinterpret_cast<uint16_t*>(data); }
 uint64_t* words_of(std::byte* data) { return reinterpret_cast<uint64_t*>(data); }
-
-/// A block as its data say: a count that disagrees must not write past a room.
-CompactBlock block_at(const BlockCursor& cursor) {
-  CompactBlock block = cursor.block();
-  if (is(block, BlockKind::kArray)) block.count = block.shape.units;
-  return block;
-}
 
 /// The elements of an array or of runs. @param out  room for block.count @return how many
 uint32_t list_elements(const CompactBlock& block, uint16_t* out) {
@@ -310,7 +304,7 @@ void CompactAccumulator::unite(const CompactView& set) {
   uint32_t steps = 0;
   for (BlockCursor cursor(set); !cursor.at_end(); cursor.next()) {
     if (++steps % kStepsPerPoll == 0) cancel_.throw_if_requested();
-    const CompactBlock block = block_at(cursor);
+    const CompactBlock block = as_stored(cursor.block());
     at = find(at, block.key);
     if (at < size_ && entries_[at].key == block.key) {
       unite(entries_[at++], block);
@@ -358,10 +352,10 @@ bool CompactAccumulator::intersect(Entry& entry, const CompactBlock& block) {
   if (is(block, BlockKind::kRuns) && block.count == kBlockSpan) return true;
   const CompactBlock mine = block_of(entry);
   if (is(mine, BlockKind::kArray) || is(block, BlockKind::kArray)) {
-    uint16_t elements[kMaxUnits + 8];
+    uint16_t elements[kFilteredUnits];
     const bool is_first = is(mine, BlockKind::kArray);
     const size_t count = filter_array(is_first ? mine : block, is_first ? block : mine, true, *kernel_, elements);
-    return keep_array(entry, elements, count);
+    return keep_array(entry, elements, std::min<size_t>(count, kMaxUnits));  // more only if elements occur more than once
   }
   to_bitmap(entry);
   change_words(SetCombination::kAnd, block, words_of(entry.data));
@@ -376,7 +370,7 @@ void CompactAccumulator::intersect(const CompactView& set) {
     Entry entry = entries_[i];
     cursor.seek(entry.key);
     if (cursor.at_end()) break;
-    if (cursor.key() == entry.key && intersect(entry, block_at(cursor))) entries_[kept++] = entry;
+    if (cursor.key() == entry.key && intersect(entry, as_stored(cursor.block()))) entries_[kept++] = entry;
   }
   size_ = kept;
 }
@@ -387,12 +381,15 @@ void CompactAccumulator::adopt(const CompactView& set) {
   const size_t bytes = set.bytes() - set.head_bytes();
   entries_ = grown(entries_, 0, capacity_, set.blocks());
   std::byte* data = source_->take(std::max<size_t>(bytes, 1));
+  const std::byte* const behind = data + bytes;
   in_parts(bytes, cancel_, [&](size_t begin, size_t end) {
     std::memcpy(data + begin, set.span().data() + set.head_bytes() + begin, end - begin);
   });
   for (BlockCursor cursor(set); !cursor.at_end(); cursor.next()) {
     if (size_ % kStepsPerPoll == kStepsPerPoll - 1) cancel_.throw_if_requested();
-    const CompactBlock block = block_at(cursor);
+    const CompactBlock block = as_stored(cursor.block());
+    if (block.bytes() > static_cast<size_t>(behind - data))
+      throw Error(ErrorCode::kInvalidData, "invalid batmap: blocks are cut off");
     entries_[size_++] = entry_of(block, data, 0);
     data += block.bytes();
   }

@@ -193,9 +193,10 @@ size_t sweep(const CompactBlock& a, const CompactBlock& b, SetCombination operat
   Changes y(b);
   size_t count = 0;
   bool kept = false;
+  // Goes up, whatever the order of the runs, so that the result has no run that ends before it begins.
   for (uint32_t at = std::min(x.at(), y.at()); at <= kBlockSpan; at = std::min(x.at(), y.at())) {
-    while (x.at() == at) x.pass();
-    while (y.at() == at) y.pass();
+    while (x.at() <= at) x.pass();
+    while (y.at() <= at) y.pass();
     const bool keep = keeps(operation, x.inside(), y.inside());
     if (keep == kept) continue;
     if (keep)

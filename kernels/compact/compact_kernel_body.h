@@ -71,7 +71,7 @@ size_t keep_missing_rest(const std::byte* a, size_t a_count, const std::byte* b,
 
 uint32_t count_array_runs_from(const uint16_t* elements, size_t first, size_t count) {
   uint32_t runs = 0;
-  for (size_t i = first; i < count; ++i) runs += elements[i] != elements[i - 1] + 1;
+  for (size_t i = first; i < count; ++i) runs += elements[i] != static_cast<uint16_t>(elements[i - 1] + 1);
   return runs;
 }
 

@@ -2,6 +2,9 @@
 #include "compact/compact_operations.h"
 
 #include <algorithm>
+#include <array>
+#include <cassert>
+#include <optional>
 
 #include "compact/compact_blocks.h"
 
@@ -12,7 +15,7 @@ namespace {
 /// The room of one call, on its stack.
 struct Scratch {
   alignas(64) uint64_t words[kBitmapBlockWords];
-  uint16_t elements[kMaxUnits + 8];
+  uint16_t elements[kFilteredUnits];
   BlockRun runs[kFewRuns + 1];
 };
 
@@ -78,7 +81,7 @@ void combine_compact(const CompactView& a, const CompactView& b, SetCombination 
         y.seek(x_key);
       }
     } else {
-      combine_blocks(x.block(), y.block(), operation, kernel, scratch, out);
+      combine_blocks(as_stored(x.block()), as_stored(y.block()), operation, kernel, scratch, out);
       x.next();
       y.next();
     }
@@ -91,6 +94,68 @@ void combine_compact(const CompactView& a, const CompactView& b, SetCombination 
   };
   if (keep_a) add_rest(x);
   if (keep_b) add_rest(y);
+}
+
+namespace {
+
+/// The elements that all blocks of a key have. Arrays come first, the shortest one in front: what is left of them never grows.
+uint32_t count_common_of_blocks(std::span<CompactBlock> blocks, const CompactKernel& kernel, Scratch& scratch,
+                                std::span<uint16_t> other_elements) {
+  std::sort(blocks.begin(), blocks.end(), [](const CompactBlock& x, const CompactBlock& y) {
+    const bool x_is_array = is(x, BlockKind::kArray);
+    return x_is_array != is(y, BlockKind::kArray) ? x_is_array : x.count < y.count;
+  });
+  CompactBlock common = blocks[0];
+  uint16_t* to = scratch.elements;
+  uint16_t* next = other_elements.data();
+  for (const CompactBlock& block : blocks.subspan(1, blocks.size() - 2)) {
+    if (is(common, BlockKind::kArray)) {
+      const size_t left = filter_array(common, block, true, kernel, to);
+      if (left == 0) return 0;
+      const auto count = static_cast<uint32_t>(std::min<size_t>(left, kMaxUnits));  // more only of damaged bytes
+      common = {block.key, count, {BlockKind::kArray, count}, reinterpret_cast<const std::byte*>(to)};
+      std::swap(to, next);
+      continue;
+    }
+    if (common.data != reinterpret_cast<const std::byte*>(scratch.words)) expand_block(common, scratch.words);
+    common = {block.key, kBlockSpan, {BlockKind::kBitmap, kMaxUnits}, reinterpret_cast<const std::byte*>(scratch.words)};
+    change_words(SetCombination::kAnd, block, scratch.words);
+  }
+  return count_common(common, blocks.back(), kernel);
+}
+
+}  // namespace
+
+uint64_t count_common_of_all(std::span<const CompactView> sets, const CompactKernel& kernel, const CancelToken& cancel) {
+  assert(sets.size() >= 2 && sets.size() <= kMostTogether);
+  std::array<std::optional<BlockCursor>, kMostTogether> at;
+  std::array<CompactBlock, kMostTogether> blocks;
+  for (size_t i = 0; i < sets.size(); ++i) at[i].emplace(sets[i]);
+  // The one with the fewest blocks leads.
+  const auto fewest = std::min_element(sets.begin(), sets.end(),
+                                       [](const CompactView& x, const CompactView& y) { return x.blocks() < y.blocks(); });
+  BlockCursor& lead = *at[static_cast<size_t>(fewest - sets.begin())];
+  Scratch scratch;
+  uint16_t elements[kFilteredUnits];
+  uint64_t total = 0;
+  for (uint32_t steps = 1; !lead.at_end(); ++steps) {
+    if (steps % kStepsPerPoll == 0) cancel.throw_if_requested();
+    const uint64_t key = lead.key();
+    uint64_t wanted = key;
+    for (size_t i = 0; i < sets.size() && wanted == key; ++i) {
+      at[i]->seek(key);
+      if (at[i]->at_end()) return total;
+      wanted = at[i]->key();
+      blocks[i] = as_stored(at[i]->block());
+    }
+    if (wanted != key) {
+      lead.seek(wanted);
+      continue;
+    }
+    total += count_common_of_blocks({blocks.data(), sets.size()}, kernel, scratch, elements);
+    lead.next();
+  }
+  return total;
 }
 
 bool is_subset(const CompactView& a, const CompactView& b, const CompactKernel& kernel, const CancelToken& cancel) {

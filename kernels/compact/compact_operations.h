@@ -43,6 +43,10 @@ void count_common_blocks(const CompactView& a, const CompactView& b, const Compa
   }
 }
 
+/// The number of elements that all sets have, key by key. @param sets  2 .. kMostTogether @throws Error{kCancelled}
+inline constexpr size_t kMostTogether = 16;
+uint64_t count_common_of_all(std::span<const CompactView> sets, const CompactKernel& kernel, const CancelToken& cancel);
+
 /// Whether every element of a is in b. Ends at the first block that is not. @throws Error{kCancelled}
 bool is_subset(const CompactView& a, const CompactView& b, const CompactKernel& kernel, const CancelToken& cancel);
 

@@ -27,8 +27,9 @@ struct CompactBlock {
   uint32_t unit(size_t i) const { return load_le<uint16_t>(data + 2 * i); }
   uint64_t word(size_t i) const { return load_le<uint64_t>(data + 8 * i); }
   uint32_t runs() const { return shape.units == 1 ? 1 : shape.units / 2; }
+  /// Ends inside the block whatever the count says: bytes that are damaged must not lead out of it.
   BlockRun run(size_t i) const {
-    if (shape.units == 1) return {unit(0), unit(0) + count - 1};
+    if (shape.units == 1) return {unit(0), (unit(0) + count < kBlockSpan ? unit(0) + count : kBlockSpan) - 1};
     return {unit(2 * i), unit(2 * i + 1)};
   }
   bool contains(uint32_t low) const;

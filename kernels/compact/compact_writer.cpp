@@ -16,6 +16,13 @@ namespace {
 constexpr size_t kMaxBytes = 0x3fffffff - 4;  // a varlena of at most 1 GB, less its header
 constexpr size_t kBlocksPerPoll = 64;
 
+/// Whether an element goes on with the run of the one before. Counting runs and writing them must agree, so this is the
+/// comparison of the kernels (count_array_runs), which adds in 16 bits.
+template <typename Element>
+bool goes_on(Element x, Element before) {
+  return x == static_cast<Element>(before + 1);
+}
+
 void set_bit(std::byte* bitmap, uint32_t low) { bitmap[low / 8] |= std::byte{1} << (low % 8); }
 
 }  // namespace
@@ -56,7 +63,7 @@ void CompactWriter::add_part(uint64_t key, std::span<const Element> elements, ui
   if (runs == 1) return;
   out += 2;
   for (size_t i = 1; i < elements.size(); ++i) {
-    if (elements[i] == elements[i - 1] + 1) continue;
+    if (goes_on(elements[i], elements[i - 1])) continue;
     store_le<uint16_t>(out, static_cast<uint16_t>(elements[i - 1]));
     store_le<uint16_t>(out + 2, static_cast<uint16_t>(elements[i]));
     out += 4;
@@ -139,7 +146,7 @@ void CompactWriter::add_ascending(std::span<const Element> elements) {
     uint32_t runs = 1;
     size_t end = begin + 1;
     for (; end < elements.size() && uint64_t{elements[end]} >> kBlockShift == key; ++end)
-      runs += elements[end] != elements[end - 1] + 1;
+      runs += !goes_on(elements[end], elements[end - 1]);
     add_part(key, elements.subspan(begin, end - begin), runs);
     begin = end;
   }

@@ -2,6 +2,7 @@
 #include "set/set_intersect.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "compact/compact_operations.h"
@@ -374,6 +375,12 @@ uint64_t and_cardinality(std::span<const SetView> sets, const SetKernel& kernel,
       count += static_cast<uint64_t>(std::popcount(word));
     }
     return count;
+  }
+  if (sets.size() <= kMostTogether &&
+      std::all_of(sets.begin(), sets.end(), [](const SetView& set) { return set.is_compact(); })) {
+    std::array<CompactView, kMostTogether> views;
+    std::transform(sets.begin(), sets.end(), views.begin(), [](const SetView& set) { return set.compact(); });
+    return count_common_of_all({views.data(), sets.size()}, *kernel.compact, cancel);
   }
   const auto smallest = std::min_element(
       sets.begin(), sets.end(), [](const SetView& x, const SetView& y) { return x.cardinality() < y.cardinality(); });

@@ -35,7 +35,8 @@ bool is_faster_prepared(const SetView& a, Container a_prepared, const SetView& b
 /// |a AND b|.
 uint64_t and_cardinality(SetView a, SetView b, const SetKernel& kernel, const CancelToken& cancel = {});
 
-/// AND of all|. Walks the smallest set and probes the others; bitmaps alone are ANDed. For no sets: 0.
+/// |AND of all|. Compact sets meet key by key, bitmaps are ANDed; else the smallest set is walked and the others are probed. For no
+/// sets: 0.
 uint64_t and_cardinality(std::span<const SetView> sets, const SetKernel& kernel, const CancelToken& cancel = {});
 
 /// Whether there is a common element. Ends at the first part of the sets that has one.

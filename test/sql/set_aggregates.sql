@@ -89,6 +89,20 @@ SET batmap.memory_limit = '1MB';
 SELECT batmap_or_agg(batmap_agg) FROM (SELECT batmap_agg(i * 30000) FROM generate_series(1::int8, 200000) i GROUP BY i % 20) v;
 \set VERBOSITY default
 RESET batmap.memory_limit;
+-- all objects of the groups share one memory context; an object that was asked for its flat form does not keep it
+CREATE FUNCTION state_contexts(OUT contexts int8, OUT bytes int8) VOLATILE LANGUAGE plpgsql AS $$
+BEGIN
+    SELECT count(*), sum(used_bytes) INTO contexts, bytes FROM pg_backend_memory_contexts WHERE name LIKE 'batmap state%';
+END $$;
+CREATE TABLE of_groups AS SELECT n % 200 AS g, batmap_agg(n + x * 70) AS s FROM generate_series(1, 600) n, generate_series(1, 300) x GROUP BY n;
+SET enable_sort = off;
+EXPLAIN (COSTS OFF) SELECT g, batmap_or_agg(s) FROM of_groups GROUP BY g;
+SELECT count(*) AS groups, max((c).contexts) AS contexts, max((c).bytes) - min((c).bytes) < 20000 AS flat_forms_are_freed, sum(length(flat)) > 200000 AS flat
+FROM (SELECT g, union_state(s)::text AS flat, state_contexts() AS c FROM of_groups GROUP BY g OFFSET 0) v;
+SELECT count(*) AS contexts FROM pg_backend_memory_contexts WHERE name LIKE 'batmap state%';
+RESET enable_sort;
+DROP TABLE of_groups;
+DROP FUNCTION state_contexts;
 DROP AGGREGATE union_state(batmap), merged_states(batmap_state), foreign_union(batmap), foreign_final(batmap);
 DROP FUNCTION set_or, set_pair;
 DROP VIEW large_parts;

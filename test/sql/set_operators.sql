@@ -25,6 +25,9 @@ SELECT a, b, a = b AS eq, a <> b AS ne, a < b AS lt, a <= b AS le, a > b AS gt, 
 FROM (VALUES ('{}'::batmap, '{}'::batmap), ('{}', '{0}'), ('{1,2}', '{1,3}'), ('{1,2}', '{1,2,3}'), ('{1,9}', '{1,2,3}'), ('{2}', '{1,3}'), ('{1,2}'::batmap(4), '{1,2}'::batmap(4611686018427387904))) v(a, b);
 SELECT _batmap_hash_extended(s, 0) = _batmap_hash_extended(s::batmap(1024), 0) AS width, (_batmap_hash_extended(s, 0) & 4294967295) = (_batmap_hash(s)::int8 & 4294967295) AS low, _batmap_hash_extended(s, 0) <> _batmap_hash_extended(s, 1) AS seed
 FROM (VALUES ('{1,2,3}'::batmap)) v(s);
+-- what an idle session keeps is little, however large the results were
+SELECT sum(batmap_cardinality(s | batmap_range(7, 9))) AS elements FROM (SELECT batmap_agg(x * 3) AS s FROM generate_series(1, 20) n, LATERAL generate_series(1, n * n * 900) x GROUP BY n) v;
+SELECT memory <= 65536 AS little FROM batmap_usage();
 -- all of it against arrays: every pair of containers and of widths, stored and not
 CREATE TABLE many (id int PRIMARY KEY, a int8[], s batmap);
 INSERT INTO many SELECT row_number() OVER (), a, batmap_prepare(batmap(a, w), w) FROM (

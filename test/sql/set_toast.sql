@@ -36,7 +36,25 @@ FROM (SELECT sum(batmap_and_cardinality(a.s, b.s)) AS a, sum(batmap_and_cardinal
              (SELECT sum(used_bytes) FROM pg_backend_memory_contexts WHERE name = 'batmap arguments') AS bytes
       FROM sets a, sets b) q;
 SELECT count(*) AS contexts FROM pg_backend_memory_contexts WHERE name = 'batmap arguments';
+-- so does the table in which the meetings of sets inside their rows are counted: it takes half of that, once
+CREATE TABLE in_rows AS SELECT g, batmap_agg(g * 7 + x * 65536) AS s FROM generate_series(1, 40) g, generate_series(1, 100) x GROUP BY g;
+SELECT max(pg_column_size(s)) < 2000 AS inside FROM in_rows;
+SELECT bytes < 700000 AS shared, a = b AND b = c AND c = d AS same
+FROM (SELECT sum(batmap_and_cardinality(a.s, b.s)) AS a, sum(batmap_and_cardinality(b.s, a.s)) AS b,
+             sum(batmap_and_cardinality(a.s, b.s) + 0) AS c, sum(batmap_and_cardinality(b.s, a.s) + 0) AS d,
+             (SELECT sum(used_bytes) FROM pg_backend_memory_contexts WHERE name = 'batmap arguments') AS bytes
+      FROM in_rows a, in_rows b, generate_series(1, 3)) q;
+DROP TABLE in_rows;
 RESET batmap.work_mem;
+-- a compact set that meets itself: it is fetched by its third call
+CREATE TABLE twice AS SELECT batmap_agg(x * 37) AS s FROM generate_series(1, 20000) x;
+SELECT pg_column_size(s) > 3000 AS toasted, batmap_and_cardinality(s, s), s && s AS overlaps, s @> s AS contains, n FROM twice, generate_series(1, 5) n;
+-- where memory is too small to prepare sets, they are counted as they are
+UPDATE twice SET s = (SELECT batmap_agg(x) FROM generate_series(1, 1000000) x WHERE x % 65 > 0);
+SET batmap.memory_limit = '4MB';
+SELECT count(*), min(batmap_and_cardinality(a.s, b.s)), max(batmap_and_cardinality(b.s, a.s)) FROM generate_series(1, 1000), twice a, twice b;
+RESET batmap.memory_limit;
+DROP TABLE twice;
 -- headers and membership do not fetch the value
 CREATE TABLE one (s batmap(100000000, 'prepared'), c batmap, compressed batmap(100000000, 'prepared'));
 ALTER TABLE one ALTER compressed SET STORAGE extended;

@@ -164,6 +164,7 @@ bool ClosureNodes::has_frequent_before(const ListNode& node, const Each& each) {
   BitCounts bit_counts;
   const uint32_t min_count = threshold();
   each([&](uint64_t passed, size_t, uint32_t weight) {
+    poll_.after(1);
     bit_counts.add(passed, weight);
     return true;
   });
@@ -175,13 +176,17 @@ bool ClosureNodes::has_frequent_before(const ListNode& node, const Each& each) {
     const uint64_t bits = std::popcount(reached) <= kFewBits ? reached & -reached : reached;
     reached &= ~bits;
     each([&](uint64_t passed, size_t k, uint32_t weight) {
+      poll_.after(1);
       if ((passed & bits) == 0) return true;
-      for (const RootItem* item = root_.lists.data() + node.transaction(k).begin; *item < node.item; ++item) {
+      const RootItem* const begin = root_.lists.data() + node.transaction(k).begin;
+      const RootItem* item = begin;
+      for (; *item < node.item; ++item) {
         if ((head_bit_[index_of(*item)] & bits) == 0) continue;
         uint32_t& count = counts_[index_of(*item)];
         if (count == 0) counted_.push_back(*item);
         is_found |= (count += weight) >= min_count;
       }
+      poll_.after(static_cast<uint64_t>(item - begin));
       return !is_found;
     });
     for (const RootItem item : counted_) counts_[index_of(item)] = 0;
@@ -201,8 +206,8 @@ bool ClosureNodes::is_passed(const BitNode& node, bool whole) {
     if (support < min_count) return false;
   }
   uint32_t* const supports = bit_supports_.room(node.passed);
-  kernel_.intersect(bit_row(node.begin), node.passed, bit_words_, transactions, bit_rows_.room(node.passed * bit_words_),
-                    supports);
+  uint64_t* const rows = bit_rows_.room(node.passed * bit_words_);  // moves the rows that there are
+  kernel_.intersect(bit_row(node.begin), node.passed, bit_words_, transactions, rows, supports);
   if (std::any_of(supports, supports + node.passed, [&](uint32_t support) { return support >= min_count; })) return true;
   if (bit_node_->passed == Passed::kNone) return false;
   return has_frequent_before(*bit_node_, [&](const auto& take) {

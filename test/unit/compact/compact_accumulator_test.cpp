@@ -143,6 +143,38 @@ TEST(CompactAccumulator, SetsOfManyBlocks) {
   }
 }
 
+// The data do not lead out of a room: AddressSanitizer looks. The result is a set whose header is in order.
+TEST(CompactAccumulator, DamagedBlocks) {
+  Random random(42);
+  const std::vector<NamedSet> sets = single_blocks();
+  for (int round = 0; round < 1500; ++round)
+    for (const SetCombination operation : kSums)
+      for (const SetKernel* kernel : set_kernels_here()) {
+        TestSource source;
+        CompactAccumulator sum(operation, *kernel->compact, source, {});
+        for (int i = 0; i < 6; ++i) {
+          const Bytes bytes = random.chance(70) ? damaged_set(random) : sets[random.below(sets.size())].bytes;
+          sum.add(CompactView::open(bytes));
+        }
+        CompactWriter out(test_options());
+        sum.write(out);
+        ASSERT_LE(CompactView::open(written(out)).cardinality(), uint64_t{kBlockSpan}) << "round " << round;
+      }
+}
+
+// Blocks of a long header whose table of offsets hides that they are longer than the value.
+TEST(CompactAccumulator, DamagedOffsets) {
+  Elements elements;
+  for (uint64_t key = 0; key < 256; ++key)
+    for (uint64_t x = 0; x < 8; ++x) elements.push_back(key << 16 | 2 * x);
+  Bytes bytes = encode_compact(elements);
+  const size_t shapes = kLongHeaderBytes + 4 * (256 / kBlocksPerOffset) + 4 * 256;
+  store_le<uint16_t>(&bytes[shapes], 4095);  // the first block; the last group of blocks is as it was
+  TestSource source;
+  CompactAccumulator sum(SetCombination::kOr, *best_set_kernel().compact, source, {});
+  EXPECT_THROW(sum.add(CompactView::open(bytes)), Error);
+}
+
 // The same few elements, again and again: neither a log nor a copy of the first set may grow.
 TEST(CompactAccumulator, MemoryOfEqualSets) {
   const NamedSet set("few", kCompactForm, {1, 5, 70000, 200000, uint64_t{1} << 40});

@@ -74,6 +74,25 @@ TEST(CompactOperations, EveryPairOfBlocks) {
   check_all_pairs(sets);
 }
 
+// The data do not lead out of a room: AddressSanitizer looks. The result is a set whose header is in order.
+TEST(CompactOperations, DamagedBlocks) {
+  Random random(41);
+  const auto shapes = block_shapes();
+  for (int round = 0; round < 3000; ++round) {
+    const Bytes damaged = damaged_set(random);
+    const Bytes other = random.chance(70) ? damaged_set(random) : encode_compact(shapes[random.below(shapes.size())].second);
+    for (const SetKernel* kernel : set_kernels_here())
+      for (const auto& [operation, name] : kOperations) {
+        CompactWriter out(test_options());
+        combine_compact(CompactView::open(damaged), CompactView::open(other), operation, *kernel->compact, out, {});
+        ASSERT_LE(CompactView::open(written(out)).cardinality(), uint64_t{kBlockSpan}) << name << " in round " << round;
+      }
+    const Bytes third = damaged_set(random);
+    const CompactView three[] = {CompactView::open(damaged), CompactView::open(other), CompactView::open(third)};
+    for (const SetKernel* kernel : set_kernels_here()) count_common_of_all(three, *kernel->compact, {});
+  }
+}
+
 TEST(CompactOperations, SetsOfManyBlocks) {
   std::vector<NamedSet> sets;
   for (NamedSet& set : compact_sets())
@@ -84,6 +103,59 @@ TEST(CompactOperations, SetsOfManyBlocks) {
       check_pair(sets[i], sets[j]);
       if (HasFatalFailure()) return;
     }
+}
+
+void check_all_of(const std::vector<const NamedSet*>& sets) {
+  std::vector<CompactView> views;
+  Elements expected = sets[0]->elements;
+  std::string names;
+  for (const NamedSet* set : sets) {
+    views.push_back(CompactView::open(set->bytes));
+    expected = oracle(expected, set->elements, SetCombination::kAnd);
+    names += set->name + " of " + std::to_string(set->elements.size()) + "; ";
+  }
+  for (const SetKernel* kernel : set_kernels_here())
+    ASSERT_EQ(count_common_of_all(views, *kernel->compact, {}), expected.size()) << names << kernel->name;
+}
+
+TEST(CompactOperations, ThreeAndMoreSets) {
+  Random random(34);
+  std::vector<NamedSet> blocks;
+  for (const auto& [name, elements] : block_shapes()) blocks.emplace_back(name, kCompactForm, elements);
+  for (const NamedSet& a : blocks)
+    for (const NamedSet& b : blocks) {
+      check_all_of({&a, &b, &blocks[random.below(blocks.size())]});
+      if (HasFatalFailure()) return;
+    }
+  const std::vector<NamedSet> all = compact_sets();
+  for (int round = 0; round < 400; ++round) {
+    const std::vector<NamedSet>& from = round % 2 == 0 ? blocks : all;
+    std::vector<const NamedSet*> sets;
+    for (size_t count = 2 + random.below(kMostTogether - 1); count > 0; --count)
+      sets.push_back(&from[random.below(from.size())]);
+    if (round % 4 >= 2) sets.resize(2 + random.below(3) % (sets.size() - 1));
+    check_all_of(sets);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Sets with much in common, so that something is left of every block.
+TEST(CompactOperations, ThreeAndMoreSetsAlike) {
+  Random random(35);
+  for (int round = 0; round < 60; ++round) {
+    const Elements most = random_elements(random, 20 + random.below(30000), 18);
+    std::vector<NamedSet> sets;
+    for (size_t count = 3 + random.below(4); count > 0; --count) {
+      Elements some;
+      for (const uint64_t x : most)
+        if (random.chance(90)) some.push_back(x);
+      sets.emplace_back("alike", kCompactForm, some);
+    }
+    std::vector<const NamedSet*> pointers;
+    for (const NamedSet& set : sets) pointers.push_back(&set);
+    check_all_of(pointers);
+    if (HasFatalFailure()) return;
+  }
 }
 
 // Few elements against many blocks: the cursor skips.
@@ -138,6 +210,15 @@ TEST(CompactOperations, StopsAtEveryLook) {
       polls = {0, stop_at};
       EXPECT_THROW(run(), Error);
     }
+  }
+  const CompactView sets[] = {CompactView::open(a), CompactView::open(b), CompactView::open(a)};
+  Polls polls;
+  count_common_of_all(sets, *best_set_kernel().compact, polls.token());
+  const uint64_t all = polls.seen;
+  EXPECT_GT(all, 50u);
+  for (uint64_t stop_at = 1; stop_at <= all; stop_at += 9) {
+    polls = {0, stop_at};
+    EXPECT_THROW(count_common_of_all(sets, *best_set_kernel().compact, polls.token()), Error);
   }
 }
 

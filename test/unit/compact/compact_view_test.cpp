@@ -153,6 +153,16 @@ TEST(CompactView, RefusesOtherKindsAndHeaders) {
   EXPECT_FALSE(is_valid(bytes({0x26, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0})));  // a key twice
 }
 
+TEST(CompactView, RunsEndInsideTheirBlock) {
+  for (const uint32_t count : {1u, 36u, 37u, 65536u}) {
+    std::byte first[2];
+    store_le<uint16_t>(first, 65500);
+    const BlockRun run = CompactBlock{0, count, {BlockKind::kRuns, 1}, first}.run(0);
+    EXPECT_EQ(run.first, 65500u);
+    EXPECT_EQ(run.last, std::min(65499 + count, 65535u));
+  }
+}
+
 TEST(CompactView, ValidationStopsWhenAsked) {
   Random random(35);
   const Bytes bytes = encode_compact(random_elements(random, 100000, 30));

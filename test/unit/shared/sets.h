@@ -226,4 +226,23 @@ inline std::vector<NamedSet> compact_sets() {
   return sets;
 }
 
+/// The bytes of a set of one block, with a header that is in order and anything behind it: a count and a kind that do not belong to
+/// the data, elements in any order and more than once, runs that end before they begin.
+inline Bytes damaged_set(Random& random) {
+  constexpr uint32_t kUnits[] = {1, 2, 3, 8, 9, 64, 128, 129, 2048, 4095, 4096};
+  const uint32_t units = kUnits[random.below(std::size(kUnits))];
+  Bytes bytes(7 + 2 * size_t{units});
+  bytes[0] = std::byte{kCompactVersion << 4 | (kFewBlocks + 1)};
+  store_le<uint16_t>(&bytes[1], 0);
+  store_le<uint16_t>(&bytes[3], static_cast<uint16_t>(random.chance(50) ? units - 1 : random.below(65536)));
+  store_le<uint16_t>(&bytes[5], static_cast<uint16_t>(random.below(4) << 12 | (units - 1)));
+  const uint64_t pattern = random.below(5);
+  for (uint32_t i = 0; i < units; ++i) {
+    const uint64_t patterns[] = {random.below(65536), 65535 - i, i % 2 == 0 ? 65535u : 0u, i % 8 == 7 ? 9u : 5u,
+                                 i < units / 2 ? 5u : 8u};
+    store_le<uint16_t>(&bytes[7 + 2 * size_t{i}], static_cast<uint16_t>(patterns[pattern]));
+  }
+  return bytes;
+}
+
 }  // namespace batmap::test
