@@ -86,10 +86,42 @@ struct Selection {
 
 // ---- statements over the companions
 
-/// Whether a plan reads and changes the companions and the table, and nothing else.
-bool has_own_relations(const KeptTable& kept, SPIPlanPtr plan) {
+constexpr const char* kCountFunction = "batmap_pair_counts_agg";
+
+Oid extension_schema(const KeptTable& kept) {
+  const HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(kept.counts_type));
+  if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for type %u", kept.counts_type);
+  const Oid schema = reinterpret_cast<Form_pg_type>(GETSTRUCT(tuple))->typnamespace;
+  ReleaseSysCache(tuple);
+  return schema;
+}
+
+/// The aggregate that counts rows: the one of the extension whose type the counts are.
+Oid count_function(const KeptTable& kept) {
+  const Oid types[2] = {INT8OID, kept.has_texts ? Oid{TEXTOID} : Oid{INT8OID}};
+  return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(kCountFunction),
+                         PointerGetDatum(buildoidvector(types, 2)), ObjectIdGetDatum(extension_schema(kept)));
+}
+
+bool has_foreign_aggregate(Node* node, void* own) {
+  if (node == nullptr) return false;
+  if (IsA(node, Query))
+    return query_tree_walker(castNode(Query, node),
+                             reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(has_foreign_aggregate)), own, 0);
+  if (IsA(node, Aggref)) {
+    const Oid function = castNode(Aggref, node)->aggfnoid;
+    if (function >= FirstGenbkiObjectId && function != *static_cast<const Oid*>(own)) return true;
+  }
+  return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(has_foreign_aggregate)), own);
+}
+
+/// Whether a plan reads and changes the companions and the table, counts with our aggregate, and nothing else.
+bool has_own_objects(const KeptTable& kept, SPIPlanPtr plan) {
+  Oid own = count_function(kept);
   const ListCell* source;
   foreach (source, SPI_plan_get_plan_sources(plan)) {
+    if (has_foreign_aggregate(reinterpret_cast<Node*>(static_cast<CachedPlanSource*>(lfirst(source))->query_list), &own))
+      return false;
     const ListCell* relation;
     foreach (relation, static_cast<CachedPlanSource*>(lfirst(source))->relationOids) {
       const Oid oid = lfirst_oid(relation);
@@ -100,12 +132,13 @@ bool has_own_relations(const KeptTable& kept, SPIPlanPtr plan) {
   return true;
 }
 
-/// A statement names the companions: the owner of their schema could rename it and make another one of this name, at the
-/// very moment between the look at the catalog and the parser's. The statement would run as the owner of the table.
+/// A statement names the companions, and the aggregate: the owner of their schema could rename it and make another one of this
+/// name, at the very moment between the look at the catalog and the parser's. The statement would run as the owner of the
+/// table.
 SPIPlanPtr prepared(const KeptTable& kept, const char* text, int count = 0, Oid* types = nullptr) {
   const SPIPlanPtr plan = SPI_prepare(text, count, types);
   if (plan == nullptr) elog(ERROR, "statement failed: %s: %s", SPI_result_code_string(SPI_result), text);
-  if (!has_own_relations(kept, plan)) raise_renamed(get_rel_name(kept.table));
+  if (!has_own_objects(kept, plan)) raise_renamed(get_rel_name(kept.table));
   return plan;
 }
 
@@ -115,7 +148,7 @@ void run_on_companions(const KeptTable& kept, const char* text, bool reads, int 
   const SPIPlanPtr plan = prepared(kept, text, count, types);
   const int status = SPI_execute_plan(plan, values, nullptr, reads, 0);
   if (status < 0) elog(ERROR, "statement failed: %s: %s", SPI_result_code_string(status), text);
-  if (!has_own_relations(kept, plan)) raise_renamed(get_rel_name(kept.table));
+  if (!has_own_objects(kept, plan)) raise_renamed(get_rel_name(kept.table));
   SPI_freeplan(plan);
 }
 
@@ -145,7 +178,7 @@ const char* change_query(const KeptTable& kept) {
 void read_change(const KeptTable& kept, KeptWork& work) {
   const SPIPlanPtr plan = prepared(kept, change_query(kept));
   const Portal portal = SPI_cursor_open(nullptr, plan, nullptr, nullptr, true);
-  if (!has_own_relations(kept, plan)) raise_renamed(get_rel_name(kept.table));
+  if (!has_own_objects(kept, plan)) raise_renamed(get_rel_name(kept.table));
   const MemoryContext batch = AllocSetContextCreate(CurrentMemoryContext, "batmap change", ALLOCSET_DEFAULT_SIZES);
   for (;;) {
     CHECK_FOR_INTERRUPTS();
@@ -398,15 +431,15 @@ Stored read_stored(const KeptTable& kept, const Selection& selection) {
 
 /// A query for the counts of the rows as they are.
 const char* recount_query(const KeptTable& kept) {
-  const char* const schema = extension_schema(kept);
+  const char* const schema = quote_identifier(get_namespace_name(extension_schema(kept)));
   const char* const rows = qualified_name(kept.companions.rows);
   const char* const item = as_item("item", kept.has_texts);
   if (is_integer_type(kept.tid_type))
-    return psprintf("SELECT %s.batmap_pair_counts_agg(tid::int8, %s) FROM %s", schema, item, rows);
+    return psprintf("SELECT %s.%s(tid::int8, %s) FROM %s", schema, kCountFunction, item, rows);
   return psprintf(
-      "SELECT %s.batmap_pair_counts_agg(tid, %s) FROM (SELECT dense_rank() OVER (ORDER BY tid) AS tid, item FROM %s "
+      "SELECT %s.%s(tid, %s) FROM (SELECT dense_rank() OVER (ORDER BY tid) AS tid, item FROM %s "
       "WHERE tid IS NOT NULL) q",
-      schema, item, rows);
+      schema, kCountFunction, item, rows);
 }
 
 /// The counts of the rows in the active snapshot; nullptr: there are none. They live as long as the SPI connection.
@@ -432,31 +465,36 @@ Stored recount_stored(const KeptTable& kept) {
 
 /// Are the counts in the active snapshot those of these partitions, and is the log theirs? SPI is connected, as the owner.
 bool are_counted(const KeptTable& kept, const Partitions& partitions) {
-  if (partitions.reason != nullptr || partitions.untouched != NIL) return false;
+  if (partitions.reason != nullptr) return false;
   const char* const counts = qualified_name(kept.companions.counts);
   run_on_companions(
       kept,
-      psprintf("SELECT part, NULL::oid FROM %s WHERE part = %d UNION ALL "
-               "SELECT part, low::oid FROM %s WHERE part = %d UNION ALL SELECT DISTINCT NULL::int2, partition FROM %s",
+      psprintf("SELECT part, NULL::int8 FROM %s WHERE part = %d UNION ALL SELECT part, low::int8 FROM %s WHERE part = %d "
+               "UNION ALL SELECT DISTINCT NULL::int2, partition::int8 FROM %s",
                counts, kSupportsPart, counts, kPartitionsPart, qualified_name(kept.companions.log)),
       true);
-  check_result(kept, {INT2OID, OIDOID});
+  check_result(kept, {INT2OID, INT8OID});
   bool has_supports = false;
   bool is_log_known = true;
-  List* counted = NIL;
+  uint64 counted = 0;
+  auto* const keys = static_cast<int64*>(palloc(Max(SPI_processed, 1) * sizeof(int64)));
   for (uint64 k = 0; k < SPI_processed; ++k) {
     Datum values[2];
     bool nulls[2];
     heap_deform_tuple(SPI_tuptable->vals[k], SPI_tuptable->tupdesc, values, nulls);
     if (nulls[0])
-      is_log_known &= !nulls[1] && list_member_oid(partitions.triggers, DatumGetObjectId(values[1]));
+      is_log_known &= !nulls[1] && has_partition(partitions, static_cast<Oid>(DatumGetInt64(values[1])));
     else if (nulls[1])
       has_supports = true;
     else
-      counted = lappend_oid(counted, DatumGetObjectId(values[1]));
+      keys[counted++] = DatumGetInt64(values[1]);
   }
-  list_sort(counted, list_oid_cmp);
-  return has_supports && is_log_known && equal(counted, partitions.triggers);
+  // As unsigned numbers, which is the order of the triggers.
+  std::sort(keys, keys + counted, [](int64 x, int64 y) { return static_cast<uint64>(x) < static_cast<uint64>(y); });
+  return has_supports && is_log_known &&
+         std::equal(
+             keys, keys + counted, partitions.all, partitions.all + partitions.count,
+             [](int64 key, const Partition& partition) { return key == partition_key(partition.trigger, partition.file); });
 }
 
 // ---- questions
@@ -642,25 +680,27 @@ void write_no_counts(const KeptTable& kept, int16 part, const CountsKey& low, Ke
 
 /// Writes which partitions have been counted.
 void write_partitions(const KeptTable& kept, const Partitions& partitions, KeptWork& work) {
-  const ListCell* cell;
-  foreach (cell, partitions.triggers) {
-    const Oid oid = lfirst_oid(cell);
-    const CountsKey low = kept.has_texts ? CountsKey{0, psprintf("%u", oid)} : CountsKey{int64_t{oid}, {}};
+  for (int k = 0; k < partitions.count; ++k) {
+    const Partition& partition = partitions.all[k];
+    const int64 key = partition_key(partition.trigger, partition.is_new_file ? InvalidOid : partition.file);
+    const CountsKey low = kept.has_texts ? CountsKey{0, psprintf(INT64_FORMAT, key)} : CountsKey{key, {}};
     write_no_counts(kept, kPartitionsPart, low, work);
   }
 }
 
 [[noreturn]] void raise_new_partitions(const char* table) {
-  ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-                  errmsg("partitions of table \"%s\" were attached during the merge", table), errhint("Try again.")));
+  ereport(ERROR,
+          (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+           errmsg("partitions of table \"%s\" were attached or detached during the merge", table), errhint("Try again.")));
   pg_unreachable();
 }
 
 /// Counts the rows in the active snapshot and writes the counts, where none are stored. SPI is connected, as the owner.
-void count_and_write(const KeptTable& kept, const char* name, KeptWork& work) {
-  const Partitions partitions = kept.is_partitioned ? partitions_to_keep(kept) : Partitions();
+/// @param partitions  as they were before the snapshot was taken: what changed in one before it was attached is seen then
+void count_and_write(const KeptTable& kept, const char* name, KeptWork& work, const Partitions& partitions) {
   struct varlena* const counted = recounted(kept);
   if (kept.is_partitioned) {
+    // Rows of others may have been read, some of which the snapshot does not see.
     if (!are_same(partitions, read_partitions(kept))) raise_new_partitions(name);
     write_partitions(kept, partitions, work);
   }
@@ -744,17 +784,17 @@ void merge_change(const KeptTable& kept, const char* name, KeptWork& work, Snaps
 
 /// Counts all rows again, because the stored counts are not of the partitions that there are. As for a merge, the log keeps the
 /// rows that the snapshot does not see, so nobody waits.
-uint64 merge_partitions(const KeptTable& kept, const char* name, KeptWork& work, const Partitions& partitions) {
+uint64 merge_partitions(const KeptTable& kept, const char* name, KeptWork& work) {
   if (IsolationUsesXactSnapshot())
     ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
-                    errmsg("partitions of table \"%s\" were attached, detached or truncated", name),
+                    errmsg("partitions of table \"%s\" were attached, detached, truncated or rewritten", name),
                     errdetail("Their counts can be merged in a transaction with isolation level READ COMMITTED only.")));
-  make_partition_triggers(kept, partitions);
+  const Partitions partitions = partitions_to_keep(kept);
   const Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
   PushActiveSnapshot(snapshot);
   const uint64 merged = delete_rows(kept, kept.companions.log, snapshot);
   delete_rows(kept, kept.companions.counts, snapshot);
-  count_and_write(kept, name, work);
+  count_and_write(kept, name, work, partitions);
   PopActiveSnapshot();
   UnregisterSnapshot(snapshot);
   return merged;
@@ -780,7 +820,7 @@ int64 merge_log(const KeptTable& kept) {
   }
   PopActiveSnapshot();
   UnregisterSnapshot(snapshot);
-  const uint64 merged = is_counted ? work->log_rows : merge_partitions(kept, name, *work, partitions);
+  const uint64 merged = is_counted ? work->log_rows : merge_partitions(kept, name, *work);
   SPI_finish();
   owner.end();
   return static_cast<int64>(merged);
@@ -800,9 +840,6 @@ bool needs_merge(const KeptTable& kept, int min_rows) {
     needed = SPI_processed > 0;
   }
   PopActiveSnapshot();
-  const ListCell* cell;
-  foreach (cell, partitions.untouched)
-    needed = needed && ConditionalLockRelationOid(lfirst_oid(cell), ShareRowExclusiveLock);
   SPI_finish();
   owner.end();
   return needed;
@@ -871,10 +908,11 @@ void insert_no_counts(const KeptTable& kept) {
 void count_kept_rows(const KeptTable& kept) {
   AsOwner owner(kept.owner);
   SPI_connect();
-  if (kept.is_partitioned) make_partition_triggers(kept, partitions_to_keep(kept));
+  const Partitions partitions = kept.is_partitioned ? partitions_to_keep(kept) : Partitions();
   // The snapshot of the transaction may be older than the lock on the table.
   PushActiveSnapshot(GetLatestSnapshot());
-  count_and_write(kept, get_rel_name(kept.table), *ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace());
+  count_and_write(kept, get_rel_name(kept.table), *ContextOwned<KeptWork>::reserve(CurrentMemoryContext)->emplace(),
+                  partitions);
   PopActiveSnapshot();
   SPI_finish();
   owner.end();
